@@ -11,8 +11,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/client-go/tools/cache"
 
-	"github.com/slipway-dev/slipway/pkg/controller/priorityqueue"
-	"github.com/slipway-dev/slipway/pkg/controller/priorityqueue/exposition"
+	"github.com/slipway-dev/slipway/pkg/priorityqueue"
+	"github.com/slipway-dev/slipway/pkg/priorityqueue/exposition"
 )
 
 // Loop is a queue and the Controller that reconciles its keys, to be embedded by what adds

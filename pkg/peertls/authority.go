@@ -11,7 +11,7 @@ import (
 
 	"k8s.io/client-go/kubernetes"
 
-	"github.com/slipway-dev/slipway/pkg/authority"
+	"github.com/slipway-dev/slipway/pkg/apiserver/certs/authority"
 )
 
 // SecretName is the Secret of the host cluster that has the authority.

@@ -12,7 +12,7 @@ import (
 
 	"k8s.io/client-go/kubernetes/fake"
 
-	"github.com/slipway-dev/slipway/pkg/authority"
+	"github.com/slipway-dev/slipway/pkg/apiserver/certs/authority"
 )
 
 const namespace = "slipway-system"

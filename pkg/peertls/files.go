@@ -13,7 +13,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/klog/v2"
 
-	"github.com/slipway-dev/slipway/pkg/authority"
+	"github.com/slipway-dev/slipway/pkg/apiserver/certs/authority"
 )
 
 const (

@@ -11,7 +11,7 @@ import (
 
 	itv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
-	"github.com/slipway-dev/slipway/pkg/provider/record"
+	"github.com/slipway-dev/slipway/pkg/provider/vmrecord"
 )
 
 // Request is everything that one pass knows about a virtual machine.
@@ -21,7 +21,7 @@ type Request struct {
 	// Revisions are those that VM has captured, as far as they could be read.
 	Revisions []*itv1alpha1.ControllerRevision
 	// Groups are those that are kept with VM.
-	Groups record.Groups
+	Groups vmrecord.Groups
 	// Effective is the spec with class, instance type, preference and defaults
 	// resolved. It is nil when it cannot be resolved: then nothing is created or
 	// reconfigured, but status is read, and power off and suspend still happen.

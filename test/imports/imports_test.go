@@ -78,17 +78,17 @@ func TestViolationsAreFound(t *testing.T) {
 			want: []string{"pkg/registry/vm reaches pkg/controller"},
 		},
 		"loop reaches what is below the queue": {
-			path: "pkg/controller", deps: []string{module + "pkg/controller/priorityqueue/page"},
-			want: []string{"pkg/controller reaches pkg/controller/priorityqueue/page"},
+			path: "pkg/controller", deps: []string{module + "pkg/priorityqueue/page"},
+			want: []string{"pkg/controller reaches pkg/priorityqueue/page"},
 		},
 		"the server reaches a provider": {
 			path: "pkg/apiserver", deps: []string{module + "pkg/provider"},
 			want: []string{"pkg/apiserver reaches pkg/provider"},
 		},
-		"loop reaches queue": {path: "pkg/controller", deps: []string{module + "pkg/controller/priorityqueue"}},
+		"loop reaches queue": {path: "pkg/controller", deps: []string{module + "pkg/priorityqueue"}},
 		"queue reaches loop": {
-			path: "pkg/controller/priorityqueue", deps: []string{module + "pkg/controller"},
-			want: []string{"pkg/controller/priorityqueue reaches pkg/controller"},
+			path: "pkg/priorityqueue", deps: []string{module + "pkg/controller"},
+			want: []string{"pkg/priorityqueue reaches pkg/controller"},
 		},
 		"provider interface reaches an implementation": {
 			path: "pkg/provider", deps: []string{module + "pkg/provider/vsphere"},

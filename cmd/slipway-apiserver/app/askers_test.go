@@ -23,7 +23,7 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	versionedfake "github.com/slipway-dev/slipway/pkg/generated/clientset/versioned/fake"
 	"github.com/slipway-dev/slipway/pkg/generated/informers/externalversions"
-	"github.com/slipway-dev/slipway/pkg/leases"
+	"github.com/slipway-dev/slipway/pkg/lease"
 	"github.com/slipway-dev/slipway/pkg/provider"
 	"github.com/slipway-dev/slipway/test/simulated"
 	"github.com/slipway-dev/slipway/test/vcenter"
@@ -53,7 +53,7 @@ func newReplica(t *testing.T) *replica {
 		ObjectMeta: metav1.ObjectMeta{Namespace: "slipway-system", Name: "one"},
 		Data:       map[string][]byte{"username": []byte(vcenter.DefaultUsername), "password": []byte(vcenter.DefaultPassword)},
 	}
-	v := newVCenters(&controllerDeps{options: parse(t, ""), leases: leases.New(nil), host: kubefake.NewSimpleClientset(secret)}, s, nil)
+	v := newVCenters(&controllerDeps{options: parse(t, ""), leases: lease.New(nil), host: kubefake.NewSimpleClientset(secret)}, s, nil)
 	r := &replica{T: t, vcenters: v, ready: ready, cache: informers.Vm().V1alpha1().VCenters().Informer().GetIndexer(), one: &vmv1alpha1.VCenter{
 		ObjectMeta: metav1.ObjectMeta{Name: "one", UID: "uid"},
 		Spec:       vmv1alpha1.VCenterSpec{URL: ready.URL, CABundle: authority, CredentialsSecretRef: vmv1alpha1.VCenterSecretReference{Name: "one"}},
@@ -156,7 +156,7 @@ func TestImagesOfAVCenterOfAnotherReplicaAreRead(t *testing.T) {
 	if n := r.calls()["Login"]; n != 0 {
 		t.Errorf("%d logins just after the start", n)
 	}
-	r.deps.leases = leases.New(nil) // of long ago
+	r.deps.leases = lease.New(nil) // of long ago
 	got, err := names()
 	if diff := cmp.Diff([]string{"one/photon-5"}, got); err != nil || diff != "" {
 		t.Errorf("%v (-want +got):\n%s", err, diff)

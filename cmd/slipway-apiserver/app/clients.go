@@ -13,8 +13,8 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
-	"github.com/slipway-dev/slipway/pkg/fence"
 	"github.com/slipway-dev/slipway/pkg/generated/clientset/versioned"
+	"github.com/slipway-dev/slipway/pkg/lease/fence"
 )
 
 // clients are those of the controllers: what they write waits until this process may act.

@@ -17,8 +17,8 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
 
-	"github.com/slipway-dev/slipway/pkg/leases"
-	"github.com/slipway-dev/slipway/pkg/quota"
+	"github.com/slipway-dev/slipway/pkg/lease"
+	"github.com/slipway-dev/slipway/pkg/registry/quota"
 	"github.com/slipway-dev/slipway/pkg/registry/vm/references"
 	"github.com/slipway-dev/slipway/pkg/storeidentity"
 )
@@ -44,7 +44,7 @@ type controllerDeps struct {
 	// the same store.
 	alone time.Time
 	// leases divide the work among replicas. They are there when controllers start.
-	leases *leases.Leases
+	leases *lease.Leases
 	// waiting tells whether the store was restored and is not released; nil with etcd servers.
 	waiting func(context.Context) (bool, error)
 	// store is open when the host cluster knows the store; nil if there is nobody to ask.
@@ -74,7 +74,7 @@ type runner struct {
 	deps  *controllerDeps
 	start controllerStarter
 	// times of the Leases.
-	times leases.Times
+	times lease.Times
 	// fail ends the process.
 	fail func(error)
 	// running lasts until the controllers have ended and the Leases were given back.

@@ -16,7 +16,7 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/utils/ptr"
 
-	"github.com/slipway-dev/slipway/pkg/leases"
+	leases "github.com/slipway-dev/slipway/pkg/lease"
 	"github.com/slipway-dev/slipway/pkg/storeidentity"
 )
 

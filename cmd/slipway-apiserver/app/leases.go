@@ -11,8 +11,8 @@ import (
 	_ "k8s.io/component-base/metrics/prometheus/clientgo/leaderelection" // leader_election_master_status
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
-	"github.com/slipway-dev/slipway/pkg/controller/virtualmachine"
-	"github.com/slipway-dev/slipway/pkg/leases"
+	vmcontroller "github.com/slipway-dev/slipway/pkg/controller/vm"
+	leases "github.com/slipway-dev/slipway/pkg/lease"
 )
 
 const (
@@ -59,7 +59,7 @@ type shares struct {
 	of func(*vmv1alpha1.VirtualMachine) string
 }
 
-var _ virtualmachine.Shares = shares{}
+var _ vmcontroller.Shares = shares{}
 
 // Of implements virtualmachine.Shares.
 func (s shares) Of(vm *vmv1alpha1.VirtualMachine) string {

@@ -13,7 +13,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
-	"github.com/slipway-dev/slipway/pkg/leases"
+	leases "github.com/slipway-dev/slipway/pkg/lease"
 )
 
 func TestAVCenterHasALeaseForAsLongAsItIsThere(t *testing.T) {

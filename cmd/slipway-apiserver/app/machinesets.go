@@ -10,12 +10,12 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
 
-	"github.com/slipway-dev/slipway/pkg/contract"
-	"github.com/slipway-dev/slipway/pkg/controller/cluster"
-	"github.com/slipway-dev/slipway/pkg/controller/machinedeployment"
-	"github.com/slipway-dev/slipway/pkg/controller/machinehealthcheck"
-	"github.com/slipway-dev/slipway/pkg/controller/machineset"
-	"github.com/slipway-dev/slipway/pkg/workload"
+	"github.com/slipway-dev/slipway/pkg/cluster/contract"
+	"github.com/slipway-dev/slipway/pkg/cluster/workload"
+	"github.com/slipway-dev/slipway/pkg/controller/cluster/cluster"
+	"github.com/slipway-dev/slipway/pkg/controller/cluster/healthcheck"
+	"github.com/slipway-dev/slipway/pkg/controller/cluster/machinedeployment"
+	"github.com/slipway-dev/slipway/pkg/controller/cluster/machineset"
 )
 
 // workloads are the workload clusters as those see them that look at Clusters and Nodes as a
@@ -62,7 +62,7 @@ func newMachineDeployments(s *shared) (runnable, error) {
 }
 
 func newMachineHealthChecks(s *shared) (runnable, error) {
-	return machinehealthcheck.New(machinehealthcheck.Deps{
+	return healthcheck.New(healthcheck.Deps{
 		Client: s.client, Informers: s.informers, Nodes: workloads{s.reach.clusters}, External: s.reach.kinds, Recorder: s.recorder,
 	})
 }

@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/slipway-dev/slipway/pkg/prober"
+	"github.com/slipway-dev/slipway/pkg/controller/vm/probe"
 )
 
 // ProbeOptions say how readiness probes connect to guests.
@@ -24,7 +24,7 @@ type ProbeOptions struct {
 // in a cluster.
 const maxProbeConnections = 4096
 
-func newProbeOptions() ProbeOptions { return ProbeOptions{Connections: prober.DefaultConnections} }
+func newProbeOptions() ProbeOptions { return ProbeOptions{Connections: probe.DefaultConnections} }
 
 func (o *ProbeOptions) addFlags(fs *pflag.FlagSet) {
 	fs.IntVar(&o.Connections, "probe-connections", o.Connections, "Number of connections that readiness probes try at the same time.")

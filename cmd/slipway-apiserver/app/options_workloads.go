@@ -11,8 +11,8 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/slipway-dev/slipway/pkg/controller/machine/node"
-	"github.com/slipway-dev/slipway/pkg/workload"
+	"github.com/slipway-dev/slipway/pkg/cluster/workload"
+	"github.com/slipway-dev/slipway/pkg/controller/cluster/machine/node"
 )
 
 // WorkloadOptions say how the server connects to workload clusters, and what their Nodes get

@@ -15,8 +15,8 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/klog/v2"
 
+	"github.com/slipway-dev/slipway/pkg/controller/vm/probe"
 	"github.com/slipway-dev/slipway/pkg/networks"
-	"github.com/slipway-dev/slipway/pkg/prober"
 )
 
 // rangesTimeout bounds how long controllers wait for the ranges of Services of a host
@@ -25,13 +25,13 @@ const rangesTimeout = 30 * time.Second
 
 // newProber makes what connects to guests for their readiness probes. ranges are those of
 // Services.
-func newProber(ctx context.Context, o *ProbeOptions, ranges func() ([]netip.Prefix, error)) (*prober.Prober, error) {
+func newProber(ctx context.Context, o *ProbeOptions, ranges func() ([]netip.Prefix, error)) (*probe.Prober, error) {
 	allowed, err := o.networks()
 	if err != nil {
 		return nil, err
 	}
 	to := reachable(ctx, allowed, ranges, "No readiness probe connects to a guest")
-	return prober.New(prober.Options{Connections: o.Connections, Networks: to}), nil
+	return probe.New(probe.Options{Connections: o.Connections, Networks: to}), nil
 }
 
 // reachable are the networks that are named, or if none are, all but those of Services. lost is

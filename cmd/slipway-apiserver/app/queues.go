@@ -14,7 +14,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/slipway-dev/slipway/pkg/apis/vm/queues"
-	"github.com/slipway-dev/slipway/pkg/controller/priorityqueue"
+	"github.com/slipway-dev/slipway/pkg/priorityqueue"
 )
 
 // queueReport answers at queues.Path with what /debug/queue says, to who reaches the server

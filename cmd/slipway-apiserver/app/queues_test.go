@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/slipway-dev/slipway/pkg/apis/vm/queues"
-	"github.com/slipway-dev/slipway/pkg/controller/priorityqueue"
+	"github.com/slipway-dev/slipway/pkg/priorityqueue"
 )
 
 func TestTheReportOfQueuesSaysWhatWaits(t *testing.T) {

@@ -18,7 +18,7 @@ import (
 	genericoptions "k8s.io/apiserver/pkg/server/options"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
-	"github.com/slipway-dev/slipway/pkg/quota"
+	"github.com/slipway-dev/slipway/pkg/registry/quota"
 )
 
 // addQuota adds the admission plugin ResourceQuota to o, as the last: what is refused

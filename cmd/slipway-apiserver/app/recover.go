@@ -20,7 +20,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/generated/informers/externalversions"
 	"github.com/slipway-dev/slipway/pkg/provider/engine"
 	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
-	"github.com/slipway-dev/slipway/pkg/provider/record"
+	"github.com/slipway-dev/slipway/pkg/provider/vmrecord"
 )
 
 // keeper tells what the VMs of one vCenter keep of their objects.
@@ -138,14 +138,14 @@ func (k *keeper) compare(host string, o *driver.Owned) *orphans.Kept {
 		return out
 	}
 	c := meta.FindStatusCondition(vm.Status.Conditions, vmv1alpha1.ConditionBackupUpToDate)
-	switch o.Recorded.Compare(record.HeadOf(vm)) {
-	case record.Newer:
+	switch o.Recorded.Compare(vmrecord.HeadOf(vm)) {
+	case vmrecord.Newer:
 		out.State = orphans.Older
-	case record.Older:
+	case vmrecord.Older:
 		if out.State = orphans.Newer; c != nil && c.Reason == vmv1alpha1.ReasonRecordNewer {
 			out.State = orphans.Older // and was changed since
 		}
-	case record.Same, record.Absent:
+	case vmrecord.Same, vmrecord.Absent:
 		return nil
 	}
 	return out

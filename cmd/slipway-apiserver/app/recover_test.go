@@ -18,12 +18,12 @@ import (
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/apiserver/pkg/endpoints/request"
 
-	"github.com/slipway-dev/slipway/pkg/admission/protectedkeys"
 	"github.com/slipway-dev/slipway/pkg/apis/vm/orphans"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/apiserver/admission/protectedkeys"
 	"github.com/slipway-dev/slipway/pkg/provider/engine"
 	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
-	"github.com/slipway-dev/slipway/pkg/provider/record"
+	"github.com/slipway-dev/slipway/pkg/provider/vmrecord"
 )
 
 // keeping is a vCenter with some VMs, and the objects that there are.
@@ -37,7 +37,7 @@ func keeping(objects map[string]*vmv1alpha1.VirtualMachine, owned ...driver.Owne
 
 func ownedBy(namespace, name, uid, id string, generation int64) driver.Owned {
 	vm := &vmv1alpha1.VirtualMachine{ObjectMeta: metav1.ObjectMeta{UID: types.UID(uid), Generation: generation}}
-	return driver.Owned{Key: types.NamespacedName{Namespace: namespace, Name: name}, UID: types.UID(uid), UniqueID: id, Recorded: record.HeadOf(vm)}
+	return driver.Owned{Key: types.NamespacedName{Namespace: namespace, Name: name}, UID: types.UID(uid), UniqueID: id, Recorded: vmrecord.HeadOf(vm)}
 }
 
 func TestObjectsAreComparedWithTheirRecords(t *testing.T) {

@@ -19,12 +19,12 @@ import (
 	"k8s.io/component-base/metrics/legacyregistry"
 	"k8s.io/klog/v2"
 
-	"github.com/slipway-dev/slipway/pkg/admission/protectedkeys"
 	"github.com/slipway-dev/slipway/pkg/apiserver"
+	"github.com/slipway-dev/slipway/pkg/apiserver/admission/protectedkeys"
+	"github.com/slipway-dev/slipway/pkg/apiserver/certs/servingcert"
+	"github.com/slipway-dev/slipway/pkg/apiserver/inprocess"
 	"github.com/slipway-dev/slipway/pkg/embeddedetcd"
 	"github.com/slipway-dev/slipway/pkg/etcdmembers"
-	"github.com/slipway-dev/slipway/pkg/inprocess"
-	"github.com/slipway-dev/slipway/pkg/servingcert"
 	"github.com/slipway-dev/slipway/pkg/storeidentity"
 )
 

@@ -16,7 +16,7 @@ import (
 	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
 	itv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
-	"github.com/slipway-dev/slipway/pkg/servingcert"
+	"github.com/slipway-dev/slipway/pkg/apiserver/certs/servingcert"
 )
 
 // apiServices are the names of those that lead to the server.

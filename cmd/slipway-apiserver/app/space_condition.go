@@ -16,7 +16,7 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/klog/v2"
 
-	"github.com/slipway-dev/slipway/pkg/apiservices"
+	"github.com/slipway-dev/slipway/pkg/apiserver/certs/apiservices"
 	"github.com/slipway-dev/slipway/pkg/embeddedetcd"
 )
 

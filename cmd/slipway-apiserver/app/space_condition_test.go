@@ -18,7 +18,7 @@ import (
 	dynamicfake "k8s.io/client-go/dynamic/fake"
 	clienttesting "k8s.io/client-go/testing"
 
-	"github.com/slipway-dev/slipway/pkg/apiservices"
+	"github.com/slipway-dev/slipway/pkg/apiserver/certs/apiservices"
 	"github.com/slipway-dev/slipway/pkg/embeddedetcd"
 )
 

@@ -16,12 +16,12 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
-	"github.com/slipway-dev/slipway/pkg/controller/vcenter"
+	"github.com/slipway-dev/slipway/pkg/controller/fleet/vcenter"
 	"github.com/slipway-dev/slipway/pkg/provider"
 	"github.com/slipway-dev/slipway/pkg/provider/engine"
 	"github.com/slipway-dev/slipway/pkg/provider/fleet"
+	placing "github.com/slipway-dev/slipway/pkg/provider/placement"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere"
-	placing "github.com/slipway-dev/slipway/pkg/provider/zones"
 )
 
 // vcenters opens what VCenter objects, or the flags, describe.

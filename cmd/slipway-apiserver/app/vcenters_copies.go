@@ -8,14 +8,14 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/slipway-dev/slipway/pkg/controller/virtualmachineimagecache"
+	"github.com/slipway-dev/slipway/pkg/controller/image/cache"
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
 // copies are those that image caches have in the vCenters that this replica takes care of.
 type copies struct{ used *vcenters }
 
-var _ virtualmachineimagecache.VCenters = copies{}
+var _ cache.VCenters = copies{}
 
 // Bind implements virtualmachineimagecache.VCenters.
 func (c copies) Bind(ctx context.Context, vcenter string) (context.Context, error) {

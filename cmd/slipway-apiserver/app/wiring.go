@@ -21,31 +21,31 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/apiserver"
 	"github.com/slipway-dev/slipway/pkg/controller"
-	"github.com/slipway-dev/slipway/pkg/controller/clusterapi"
-	"github.com/slipway-dev/slipway/pkg/controller/contentlibrary"
-	"github.com/slipway-dev/slipway/pkg/controller/controllerrevision"
-	"github.com/slipway-dev/slipway/pkg/controller/priorityqueue"
-	"github.com/slipway-dev/slipway/pkg/controller/priorityqueue/exposition"
+	"github.com/slipway-dev/slipway/pkg/controller/cluster/clusterapi"
+	"github.com/slipway-dev/slipway/pkg/controller/cluster/infrastructure"
+	"github.com/slipway-dev/slipway/pkg/controller/fleet/vcenter"
+	"github.com/slipway-dev/slipway/pkg/controller/fleet/zone"
+	"github.com/slipway-dev/slipway/pkg/controller/group"
+	cachecontroller "github.com/slipway-dev/slipway/pkg/controller/image/cache"
+	"github.com/slipway-dev/slipway/pkg/controller/image/image"
+	"github.com/slipway-dev/slipway/pkg/controller/image/library"
+	"github.com/slipway-dev/slipway/pkg/controller/image/publish"
 	"github.com/slipway-dev/slipway/pkg/controller/resourcequota"
-	"github.com/slipway-dev/slipway/pkg/controller/slipwaycluster"
-	"github.com/slipway-dev/slipway/pkg/controller/vcenter"
-	"github.com/slipway-dev/slipway/pkg/controller/virtualmachine"
-	"github.com/slipway-dev/slipway/pkg/controller/virtualmachine/addressclaim"
-	"github.com/slipway-dev/slipway/pkg/controller/virtualmachine/synchronizer"
-	"github.com/slipway-dev/slipway/pkg/controller/virtualmachinegroup"
-	"github.com/slipway-dev/slipway/pkg/controller/virtualmachineimage"
-	"github.com/slipway-dev/slipway/pkg/controller/virtualmachineimagecache"
-	"github.com/slipway-dev/slipway/pkg/controller/virtualmachinepublishrequest"
-	"github.com/slipway-dev/slipway/pkg/controller/virtualmachinesnapshot"
-	"github.com/slipway-dev/slipway/pkg/controller/zone"
+	"github.com/slipway-dev/slipway/pkg/controller/revision"
+	"github.com/slipway-dev/slipway/pkg/controller/snapshot"
+	vmcontroller "github.com/slipway-dev/slipway/pkg/controller/vm"
+	"github.com/slipway-dev/slipway/pkg/controller/vm/addressclaim"
+	"github.com/slipway-dev/slipway/pkg/controller/vm/probe"
+	"github.com/slipway-dev/slipway/pkg/controller/vm/synchronizer"
 	"github.com/slipway-dev/slipway/pkg/generated/clientset/versioned"
 	clientscheme "github.com/slipway-dev/slipway/pkg/generated/clientset/versioned/scheme"
 	"github.com/slipway-dev/slipway/pkg/generated/informers/externalversions"
-	"github.com/slipway-dev/slipway/pkg/leases"
-	"github.com/slipway-dev/slipway/pkg/prober"
+	leases "github.com/slipway-dev/slipway/pkg/lease"
+	"github.com/slipway-dev/slipway/pkg/priorityqueue"
+	"github.com/slipway-dev/slipway/pkg/priorityqueue/exposition"
 	"github.com/slipway-dev/slipway/pkg/provider"
 	"github.com/slipway-dev/slipway/pkg/provider/engine"
-	"github.com/slipway-dev/slipway/pkg/quota"
+	"github.com/slipway-dev/slipway/pkg/registry/quota"
 )
 
 // shared is what controllers are made from. All of them have the same one.
@@ -68,17 +68,17 @@ type shared struct {
 	// addresses claims those of the host cluster's pools.
 	addresses *addressclaim.Claims
 	provider  provider.Provider
-	publisher virtualmachinepublishrequest.Provider
-	snapshots virtualmachinesnapshot.Provider
-	shares    virtualmachine.Shares
+	publisher publish.Provider
+	snapshots snapshot.Provider
+	shares    vmcontroller.Shares
 	vcenters  vcenter.VCenters
 	zones     zone.Zones
 	// choice are the Zones that virtual machines may be made in.
 	choice   func() (all []*vmv1alpha1.Zone, known bool)
 	images   provider.Images
-	copies   virtualmachineimagecache.VCenters
+	copies   cachecontroller.VCenters
 	recorder events.EventRecorder
-	prober   *prober.Prober
+	prober   *probe.Prober
 	// reach leads to workload clusters and to objects of kinds that are not ours.
 	reach *reach
 }
@@ -126,7 +126,7 @@ func newZoneController(s *shared) (runnable, error) {
 }
 
 func newVirtualMachineGroups(s *shared) (runnable, error) {
-	return virtualmachinegroup.New(virtualmachinegroup.Deps{Client: s.client, Informers: s.informers})
+	return group.New(group.Deps{Client: s.client, Informers: s.informers})
 }
 
 func newResourceQuotas(s *shared) (runnable, error) {
@@ -135,14 +135,14 @@ func newResourceQuotas(s *shared) (runnable, error) {
 
 func newImageCaches(s *shared) (runnable, error) {
 	o := &s.options.Controllers
-	return virtualmachineimagecache.New(virtualmachineimagecache.Deps{
+	return cachecontroller.New(cachecontroller.Deps{
 		Client: s.client, Informers: s.informers, VCenters: s.copies, Recorder: s.recorder,
-		Policy: virtualmachineimagecache.Policy{MaxAge: o.ImageCacheMaxAge, MinFree: o.ImageCacheMinFree, MinIdle: virtualmachineimagecache.DefaultMinIdle},
+		Policy: cachecontroller.Policy{MaxAge: o.ImageCacheMaxAge, MinFree: o.ImageCacheMinFree, MinIdle: cachecontroller.DefaultMinIdle},
 	})
 }
 
 func newPublishRequests(s *shared) (runnable, error) {
-	return virtualmachinepublishrequest.New(virtualmachinepublishrequest.Deps{
+	return publish.New(publish.Deps{
 		Client: s.client, Informers: s.informers, Provider: s.publisher, NamespaceLabels: namespaceLabels(s.hostInformers), Recorder: s.recorder,
 		Bind: func(ctx context.Context, vcenter string) (context.Context, error) {
 			return s.leases.Bind(ctx, leaseOf(vcenter))
@@ -152,23 +152,23 @@ func newPublishRequests(s *shared) (runnable, error) {
 }
 
 func newSnapshots(s *shared) (runnable, error) {
-	return virtualmachinesnapshot.New(virtualmachinesnapshot.Deps{
+	return snapshot.New(snapshot.Deps{
 		Client: s.client, Informers: s.informers, Provider: s.snapshots, Shares: s.shares, Recorder: s.recorder,
 	})
 }
 
 func newSlipwayClusters(s *shared) (runnable, error) {
-	return slipwaycluster.New(slipwaycluster.Deps{
+	return infrastructure.New(infrastructure.Deps{
 		Client: s.client, Informers: s.informers, Clusters: s.clusters, Zones: s.choice, NamespaceLabels: namespaceLabels(s.hostInformers),
 	})
 }
 
 func newContentLibraries(s *shared) (runnable, error) {
-	return contentlibrary.New(contentlibrary.Deps{Client: s.client, Informers: s.informers, Images: s.images, Bind: bindImages(s)})
+	return library.New(library.Deps{Client: s.client, Informers: s.informers, Images: s.images, Bind: bindImages(s)})
 }
 
 func newVirtualMachineImages(s *shared) (runnable, error) {
-	return virtualmachineimage.New(virtualmachineimage.Deps{Client: s.client, Informers: s.informers, Images: s.images, Bind: bindImages(s)})
+	return image.New(image.Deps{Client: s.client, Informers: s.informers, Images: s.images, Bind: bindImages(s)})
 }
 
 // bindImages lets what asks for images act while the Lease of the controllers is held.
@@ -183,12 +183,12 @@ func newVCenterController(s *shared) (runnable, error) {
 }
 
 func newControllerRevisions(s *shared) (runnable, error) {
-	return controllerrevision.New(controllerrevision.Deps{Client: s.client, Informers: s.informers})
+	return revision.New(revision.Deps{Client: s.client, Informers: s.informers})
 }
 
 func newVirtualMachines(s *shared) (runnable, error) {
 	o := &s.options.Controllers
-	return virtualmachine.New(virtualmachine.Deps{
+	return vmcontroller.New(vmcontroller.Deps{
 		Client: s.client, Informers: s.informers, Host: s.host, Addresses: s.addresses, Machines: s.clusters, Provider: s.provider, Recorder: s.recorder, Shares: s.shares,
 		Prober:          s.prober,
 		NamespaceLabels: namespaceLabels(s.hostInformers),

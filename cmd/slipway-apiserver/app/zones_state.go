@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
-	"github.com/slipway-dev/slipway/pkg/controller/zone"
+	"github.com/slipway-dev/slipway/pkg/controller/fleet/zone"
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
 

@@ -13,7 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
-	"github.com/slipway-dev/slipway/pkg/controller/machine/drain"
+	"github.com/slipway-dev/slipway/pkg/controller/cluster/machine/drain"
 )
 
 func TestADrainPlanSaysOfEachPodWhatBecomesOfIt(t *testing.T) {

@@ -18,14 +18,14 @@ import (
 	"github.com/slipway-dev/slipway/pkg/apis/vm/orphans"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/instancetype"
-	"github.com/slipway-dev/slipway/pkg/provider/record"
+	"github.com/slipway-dev/slipway/pkg/provider/vmrecord"
 )
 
 // recover makes the virtual machine again that all of group say they are. More than one may:
 // copies, and VMs of earlier objects of the name.
 func (r *recovery) recover(ctx context.Context, group []orphans.Kept) {
 	var usable []orphans.Kept
-	var records []*record.Record
+	var records []*vmrecord.Record
 	for _, k := range group {
 		switch rec, err := readRecord(&k); {
 		case k.State == orphans.Newer:
@@ -59,14 +59,14 @@ func (r *recovery) recover(ctx context.Context, group []orphans.Kept) {
 
 // readRecord reads the record that a VM keeps. Whoever can change the settings of a VM can
 // change that: it counts for the object alone that the VM belongs to.
-func readRecord(k *orphans.Kept) (*record.Record, error) {
+func readRecord(k *orphans.Kept) (*vmrecord.Record, error) {
 	if k.State == orphans.NameTaken {
 		return nil, fmt.Errorf("another object has the name: the VM belonged to one with UID %s", k.UID)
 	}
 	if k.Record == "" {
 		return nil, fmt.Errorf("it keeps no record; take it over by spec.instanceUUID %s", k.InstanceUUID)
 	}
-	rec, err := record.Decode(k.Record)
+	rec, err := vmrecord.Decode(k.Record)
 	if err != nil {
 		return nil, err
 	}
@@ -82,7 +82,7 @@ func readRecord(k *orphans.Kept) (*record.Record, error) {
 // makeAgain makes the object of rec, or makes it what rec says, and tells what was done. What
 // it has captured comes first, for an object without it would have no size, and so do the
 // groups that it keeps, of which nobody is told any more once it is there.
-func (r *recovery) makeAgain(ctx context.Context, k *orphans.Kept, rec *record.Record) (string, error) {
+func (r *recovery) makeAgain(ctx context.Context, k *orphans.Kept, rec *vmrecord.Record) (string, error) {
 	for i := range rec.Revisions {
 		if err := r.ensure(ctx, &rec.Revisions[i], rec.Namespace); err != nil {
 			return "", err
@@ -111,7 +111,7 @@ func (r *recovery) makeAgain(ctx context.Context, k *orphans.Kept, rec *record.R
 
 // update makes the object what rec says: first what it has captured, for with the rest its
 // configuration counts again.
-func (r *recovery) update(ctx context.Context, k *orphans.Kept, rec *record.Record) error {
+func (r *recovery) update(ctx context.Context, k *orphans.Kept, rec *vmrecord.Record) error {
 	machines := r.client.VmV1alpha1().VirtualMachines(rec.Namespace)
 	vm, err := machines.Get(ctx, rec.Name, metav1.GetOptions{})
 	if err != nil {
@@ -167,7 +167,7 @@ func (r *recovery) ensure(ctx context.Context, recorded *itv1alpha1.ControllerRe
 
 // ensureGroup makes a group that is not there. One that is there stays as it is: groups say
 // what becomes of others, and which of the two is newer nobody knows.
-func (r *recovery) ensureGroup(ctx context.Context, recorded *record.Group, namespace string) error {
+func (r *recovery) ensureGroup(ctx context.Context, recorded *vmrecord.Group, namespace string) error {
 	key := namespace + "/" + recorded.Name
 	if r.groups[key] {
 		return nil

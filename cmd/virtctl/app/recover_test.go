@@ -14,7 +14,7 @@ import (
 	itv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/apis/vm/orphans"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
-	"github.com/slipway-dev/slipway/pkg/provider/record"
+	"github.com/slipway-dev/slipway/pkg/provider/vmrecord"
 )
 
 const lostUID = "6d0c1e5c-8a3f-4f0e-9b1a-1f0a2c9d7e55"
@@ -33,11 +33,11 @@ func lost(t *testing.T, name string, change func(*orphans.Kept, *vmv1alpha1.Virt
 	if change != nil {
 		change(&k, &vm)
 	}
-	groups := record.Namespace{
+	groups := vmrecord.Namespace{
 		Group:   func(name string) *vmv1alpha1.VirtualMachineGroup { return lostGroups()[name] },
 		Machine: func(string) *vmv1alpha1.VirtualMachine { return nil },
 	}
-	text, err := record.Text(&vm, []*itv1alpha1.ControllerRevision{{ObjectMeta: metav1.ObjectMeta{Name: "r-1"}, Data: runtime.RawExtension{Raw: []byte(`{}`)}, Revision: 3}}, groups.GroupsOf(&vm), "")
+	text, err := vmrecord.Text(&vm, []*itv1alpha1.ControllerRevision{{ObjectMeta: metav1.ObjectMeta{Name: "r-1"}, Data: runtime.RawExtension{Raw: []byte(`{}`)}, Revision: 3}}, groups.GroupsOf(&vm), "")
 	if err != nil {
 		t.Fatal(err)
 	}

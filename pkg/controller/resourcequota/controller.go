@@ -20,7 +20,7 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/controller"
 	"github.com/slipway-dev/slipway/pkg/generated/informers/externalversions"
-	"github.com/slipway-dev/slipway/pkg/quota"
+	"github.com/slipway-dev/slipway/pkg/registry/quota"
 )
 
 // Name of the controller in logs, metrics and its queue.

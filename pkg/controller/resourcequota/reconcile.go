@@ -17,7 +17,7 @@ import (
 	corev1listers "k8s.io/client-go/listers/core/v1"
 
 	"github.com/slipway-dev/slipway/pkg/controller"
-	"github.com/slipway-dev/slipway/pkg/quota"
+	"github.com/slipway-dev/slipway/pkg/registry/quota"
 )
 
 // conflictDelay is when a quota is looked at again that somebody else wrote meanwhile.

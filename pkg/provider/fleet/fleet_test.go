@@ -21,7 +21,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/engine"
 	"github.com/slipway-dev/slipway/pkg/provider/fake"
 	"github.com/slipway-dev/slipway/pkg/provider/fleet"
-	"github.com/slipway-dev/slipway/pkg/provider/zones"
+	"github.com/slipway-dev/slipway/pkg/provider/placement"
 )
 
 // byNamespace is the vCenter of a virtual machine in most of the tests.
@@ -30,7 +30,7 @@ func byNamespace(vm *vmv1alpha1.VirtualMachine) string { return vm.Namespace }
 // newFleet runs a fleet.
 func newFleet(t *testing.T, of func(*vmv1alpha1.VirtualMachine) string) *fleet.Fleet[*engine.Engine] {
 	t.Helper()
-	f := fleet.New[*engine.Engine](of, zones.New(zones.Options{}))
+	f := fleet.New[*engine.Engine](of, placement.New(placement.Options{}))
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})
 	go func() { f.Run(ctx); close(ended) }()
@@ -207,7 +207,7 @@ func TestTheNextProviderOfAVCenterBeginsWhenTheOneBeforeHasEnded(t *testing.T) {
 
 func TestTheEndOfTheFleetIsThatOfItsMembers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := fleet.New[*member](func(*vmv1alpha1.VirtualMachine) string { return "vc" }, zones.New(zones.Options{}))
+		f := fleet.New[*member](func(*vmv1alpha1.VirtualMachine) string { return "vc" }, placement.New(placement.Options{}))
 		m := &member{ending: make(chan struct{})}
 		open := func() (*member, error) { return m, nil }
 		if err := f.Use(t.Context(), "vc", open); err != nil {
@@ -248,7 +248,7 @@ func TestAProviderThatCannotBeOpenedIsNone(t *testing.T) {
 // is not read yet.
 func TestWhatTheNextProviderHasYetToReadIsNotHintedAt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := fleet.New[*member](byNamespace, zones.New(zones.Options{}))
+		f := fleet.New[*member](byNamespace, placement.New(placement.Options{}))
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan struct{})
 		go func() { f.Run(ctx); close(ended) }()

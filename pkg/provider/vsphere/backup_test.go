@@ -16,21 +16,21 @@ import (
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/provider"
-	"github.com/slipway-dev/slipway/pkg/provider/record"
+	"github.com/slipway-dev/slipway/pkg/provider/vmrecord"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 	"github.com/slipway-dev/slipway/test/vcenter"
 )
 
 // recorded is the record that vCenter has of req's VM.
-func recorded(t *testing.T, ready vcenter.Ready, req *provider.Request) *record.Record {
+func recorded(t *testing.T, ready vcenter.Ready, req *provider.Request) *vmrecord.Record {
 	t.Helper()
 	vm := inVCenter(t, ready)["team-a/"+req.VM.Name]
-	r, err := record.Decode(observe.ExtraConfig(&vm, observe.RecordKey))
+	r, err := vmrecord.Decode(observe.ExtraConfig(&vm, observe.RecordKey))
 	if err != nil {
 		t.Fatalf("the record of %s: %v", req.VM.Name, err)
 	}
-	if head := observe.Recorded(&vm); head != record.HeadOf(req.VM) {
-		t.Errorf("the record of %s is said to be %q, want %q", req.VM.Name, head, record.HeadOf(req.VM))
+	if head := observe.Recorded(&vm); head != vmrecord.HeadOf(req.VM) {
+		t.Errorf("the record of %s is said to be %q, want %q", req.VM.Name, head, vmrecord.HeadOf(req.VM))
 	}
 	return r
 }
@@ -42,7 +42,7 @@ func backedUp(l *loop, counted *calls, req *provider.Request) int {
 	before := counted.snapshot()["ReconfigVM_Task"]
 	l.until("the record is that of the object", func() bool {
 		ref := vimtypes.ManagedObjectReference{Type: "VirtualMachine", Value: req.VM.Status.UniqueID}
-		return observe.Recorded(l.p.inventory.Get(ref)) == record.HeadOf(req.VM) && isTrue(&req.VM.Status, vmv1alpha1.ConditionBackupUpToDate)
+		return observe.Recorded(l.p.inventory.Get(ref)) == vmrecord.HeadOf(req.VM) && isTrue(&req.VM.Status, vmv1alpha1.ConditionBackupUpToDate)
 	}, req)
 	for {
 		req.Now = time.Now()

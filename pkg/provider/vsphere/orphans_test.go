@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
-	"github.com/slipway-dev/slipway/pkg/provider/record"
+	"github.com/slipway-dev/slipway/pkg/provider/vmrecord"
 )
 
 func TestS8VMsOfObjectsThatDoNotExistAreFound(t *testing.T) {
@@ -30,7 +30,7 @@ func TestS8VMsOfObjectsThatDoNotExistAreFound(t *testing.T) {
 	eventually(t, "vCenter is read", func() bool { _, known := find(); return known })
 	found, _ := find()
 	want := []driver.Owned{{Key: keyOf(left), UID: left.VM.UID, UniqueID: left.VM.Status.UniqueID, Name: "left",
-		InstanceUUID: string(left.VM.UID), BiosUUID: left.VM.Status.BiosUUID, Recorded: record.HeadOf(left.VM)}}
+		InstanceUUID: string(left.VM.UID), BiosUUID: left.VM.Status.BiosUUID, Recorded: vmrecord.HeadOf(left.VM)}}
 	if diff := cmp.Diff(want, found); diff != "" {
 		t.Errorf("orphans (-want +got):\n%s", diff)
 	}

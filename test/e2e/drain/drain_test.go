@@ -15,7 +15,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
-	"github.com/slipway-dev/slipway/pkg/controller/machine/drain"
+	"github.com/slipway-dev/slipway/pkg/controller/cluster/machine/drain"
 )
 
 func labeled(value string) func(*corev1.Pod) {

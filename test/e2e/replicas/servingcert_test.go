@@ -24,8 +24,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 
-	"github.com/slipway-dev/slipway/pkg/authority"
-	"github.com/slipway-dev/slipway/pkg/servingcert"
+	"github.com/slipway-dev/slipway/pkg/apiserver/certs/authority"
+	"github.com/slipway-dev/slipway/pkg/apiserver/certs/servingcert"
 	"github.com/slipway-dev/slipway/test/localcluster"
 )
 

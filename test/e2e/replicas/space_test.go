@@ -17,7 +17,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	itv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
-	"github.com/slipway-dev/slipway/pkg/apiservices"
+	"github.com/slipway-dev/slipway/pkg/apiserver/certs/apiservices"
 	"github.com/slipway-dev/slipway/pkg/embeddedetcd"
 )
 

@@ -22,10 +22,10 @@ import (
 	"github.com/slipway-dev/slipway/pkg/apis/conditions"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/controller"
-	"github.com/slipway-dev/slipway/pkg/controller/clusterapi"
-	"github.com/slipway-dev/slipway/pkg/controller/virtualmachine"
-	"github.com/slipway-dev/slipway/pkg/controller/virtualmachine/addressclaim"
-	"github.com/slipway-dev/slipway/pkg/controller/virtualmachineimagecache"
+	"github.com/slipway-dev/slipway/pkg/controller/cluster/clusterapi"
+	"github.com/slipway-dev/slipway/pkg/controller/image/cache"
+	"github.com/slipway-dev/slipway/pkg/controller/vm"
+	"github.com/slipway-dev/slipway/pkg/controller/vm/addressclaim"
 	"github.com/slipway-dev/slipway/pkg/generated/clientset/versioned"
 	"github.com/slipway-dev/slipway/pkg/generated/informers/externalversions"
 	"github.com/slipway-dev/slipway/pkg/provider"
@@ -53,7 +53,7 @@ type world struct {
 	// more are other vCenters than the default one, by the names of their VCenters.
 	more map[string]vcenter.Ready
 	// policy is that of the replicas that are started from then on.
-	policy virtualmachineimagecache.Policy
+	policy cache.Policy
 }
 
 func newWorld(t *testing.T) *world {
@@ -116,7 +116,7 @@ func (w *world) start(owner string) *replica {
 	}
 	client := framework.Client(w.t, w.server.Config())
 	informers := externalversions.NewSharedInformerFactoryWithOptions(client, 0, externalversions.WithTransform(controller.AsKept))
-	c, err := virtualmachineimagecache.New(virtualmachineimagecache.Deps{
+	c, err := cache.New(cache.Deps{
 		Client: client, Informers: informers, Recorder: w.events, Policy: w.policy,
 		VCenters: all,
 	})
@@ -127,7 +127,7 @@ func (w *world) start(owner string) *replica {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	machines, err := virtualmachine.New(virtualmachine.Deps{
+	machines, err := vm.New(vm.Deps{
 		Client: client, Informers: informers, Host: w.host, Provider: platform, Recorder: w.events, Addresses: addressclaim.New(nil, w.host.Discovery()), Machines: clusters,
 	})
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
-	"github.com/slipway-dev/slipway/pkg/controller/virtualmachine/synchronizer"
+	"github.com/slipway-dev/slipway/pkg/controller/vm/synchronizer"
 	"github.com/slipway-dev/slipway/test/simulated"
 )
 

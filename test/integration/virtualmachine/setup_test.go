@@ -18,11 +18,11 @@ import (
 	"github.com/slipway-dev/slipway/cmd/slipway-apiserver/app"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/controller"
-	"github.com/slipway-dev/slipway/pkg/controller/clusterapi"
-	"github.com/slipway-dev/slipway/pkg/controller/controllerrevision"
-	"github.com/slipway-dev/slipway/pkg/controller/virtualmachine"
-	"github.com/slipway-dev/slipway/pkg/controller/virtualmachine/addressclaim"
-	"github.com/slipway-dev/slipway/pkg/controller/virtualmachine/synchronizer"
+	"github.com/slipway-dev/slipway/pkg/controller/cluster/clusterapi"
+	"github.com/slipway-dev/slipway/pkg/controller/revision"
+	vmcontroller "github.com/slipway-dev/slipway/pkg/controller/vm"
+	"github.com/slipway-dev/slipway/pkg/controller/vm/addressclaim"
+	"github.com/slipway-dev/slipway/pkg/controller/vm/synchronizer"
 	"github.com/slipway-dev/slipway/pkg/generated/clientset/versioned"
 	"github.com/slipway-dev/slipway/pkg/generated/informers/externalversions"
 	"github.com/slipway-dev/slipway/pkg/provider/engine"
@@ -89,7 +89,7 @@ func (w *world) run(server *framework.Server) func() {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	c, err := virtualmachine.New(virtualmachine.Deps{
+	c, err := vmcontroller.New(vmcontroller.Deps{
 		Client: client, Informers: informers,
 		Host: w.host, Provider: platform, Recorder: w.events, Addresses: addressclaim.New(nil, w.host.Discovery()), Machines: clusters, Queue: controller.QueueOptions{Aging: 2 * time.Second, Fairness: true},
 		Policy: w.policy, Blocking: w.blocking,
@@ -97,7 +97,7 @@ func (w *world) run(server *framework.Server) func() {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	collector, err := controllerrevision.New(controllerrevision.Deps{Client: client, Informers: informers})
+	collector, err := revision.New(revision.Deps{Client: client, Informers: informers})
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -26,14 +26,14 @@ import (
 
 	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/apis/conditions"
-	"github.com/slipway-dev/slipway/pkg/contract"
+	"github.com/slipway-dev/slipway/pkg/cluster/contract"
+	"github.com/slipway-dev/slipway/pkg/cluster/workload"
 	"github.com/slipway-dev/slipway/pkg/controller"
-	"github.com/slipway-dev/slipway/pkg/controller/machine"
-	"github.com/slipway-dev/slipway/pkg/controller/machine/node"
+	"github.com/slipway-dev/slipway/pkg/controller/cluster/machine"
+	"github.com/slipway-dev/slipway/pkg/controller/cluster/machine/node"
 	"github.com/slipway-dev/slipway/pkg/generated/clientset/versioned"
 	"github.com/slipway-dev/slipway/pkg/generated/informers/externalversions"
 	"github.com/slipway-dev/slipway/pkg/networks"
-	"github.com/slipway-dev/slipway/pkg/workload"
 	"github.com/slipway-dev/slipway/test/integration/framework"
 )
 

@@ -20,8 +20,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/metadata"
 
+	"github.com/slipway-dev/slipway/pkg/cluster/workload"
 	"github.com/slipway-dev/slipway/pkg/networks"
-	"github.com/slipway-dev/slipway/pkg/workload"
 	"github.com/slipway-dev/slipway/test/workloadcluster"
 )
 

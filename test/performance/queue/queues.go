@@ -11,8 +11,8 @@ import (
 	"k8s.io/client-go/util/workqueue"
 	peer "sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
 
-	ours "github.com/slipway-dev/slipway/pkg/controller/priorityqueue"
-	"github.com/slipway-dev/slipway/pkg/controller/priorityqueue/exposition"
+	ours "github.com/slipway-dev/slipway/pkg/priorityqueue"
+	"github.com/slipway-dev/slipway/pkg/priorityqueue/exposition"
 )
 
 // key is shaped like the requests of a controller.

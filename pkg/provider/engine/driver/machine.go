@@ -11,7 +11,7 @@ import (
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/provider"
-	"github.com/slipway-dev/slipway/pkg/provider/record"
+	"github.com/slipway-dev/slipway/pkg/provider/vmrecord"
 )
 
 // Machine is one virtual machine as it was read.
@@ -90,7 +90,7 @@ type Facts struct {
 	Depending    int
 	Unpromotable string
 	// Recorded says what record it keeps.
-	Recorded record.Head
+	Recorded vmrecord.Head
 	// Snapshots that it has, a parent before its children.
 	Snapshots []provider.SnapshotFacts
 	// Kept is the record of a snapshot that it has itself, nil for none.

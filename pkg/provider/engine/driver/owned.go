@@ -6,7 +6,7 @@ package driver
 import (
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/slipway-dev/slipway/pkg/provider/record"
+	"github.com/slipway-dev/slipway/pkg/provider/vmrecord"
 )
 
 // Owned is a virtual machine that says whose it is.
@@ -22,13 +22,13 @@ type Owned struct {
 	// InstanceUUID and BiosUUID that it has, in lower case.
 	InstanceUUID, BiosUUID string
 	// Recorded says what record it keeps.
-	Recorded record.Head
+	Recorded vmrecord.Head
 }
 
 // Record is the record of an object.
 type Record struct {
 	// Head of it.
-	Head record.Head
+	Head vmrecord.Head
 	// Text of it.
 	Text string
 }

@@ -14,14 +14,14 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/provider"
 	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
-	"github.com/slipway-dev/slipway/pkg/provider/record"
+	"github.com/slipway-dev/slipway/pkg/provider/vmrecord"
 )
 
 // reconcileSchema finds what a machine lacks whose record an older schema has written, or
 // that has none. One that lacks nothing is not written to; what was filled in once is not
 // filled in again, for the record says so from then on.
 func reconcileSchema(in *Input, p *Plan) error {
-	if in.Facts.Readable && in.Facts.Recorded.Schema < record.Schema {
+	if in.Facts.Readable && in.Facts.Recorded.Schema < vmrecord.Schema {
 		p.kept = in.Machine.Lacking(in.Want, in.Facts.Recorded.Schema)
 	}
 	return nil
@@ -35,12 +35,12 @@ func reconcileBackup(in *Input, p *Plan) error {
 		return nil
 	}
 	have := in.Facts.Recorded
-	now := record.HeadOf(in.VM).With(in.Groups, have)
+	now := vmrecord.HeadOf(in.VM).With(in.Groups, have)
 	switch age := have.Compare(now); {
-	case age == record.Same && have.Groups == now.Groups && len(p.kept) == 0:
+	case age == vmrecord.Same && have.Groups == now.Groups && len(p.kept) == 0:
 		p.Set(vmv1alpha1.ConditionBackupUpToDate, metav1.ConditionTrue, vmv1alpha1.ReasonSucceeded, withoutGroups(in.Groups))
 		return nil
-	case age == record.Newer, age == record.Older && in.wasNewer():
+	case age == vmrecord.Newer, age == vmrecord.Older && in.wasNewer():
 		if err := in.counts(); err != nil {
 			p.kept = nil
 			p.False(vmv1alpha1.ConditionBackupUpToDate, vmv1alpha1.ReasonRecordNewer, err.Error())
@@ -48,9 +48,9 @@ func reconcileBackup(in *Input, p *Plan) error {
 			return &provider.NoRequeueError{Err: err}
 		}
 	}
-	text, err := record.Text(in.VM, in.Revisions, in.Groups, in.Machine.Record())
+	text, err := vmrecord.Text(in.VM, in.Revisions, in.Groups, in.Machine.Record())
 	switch {
-	case errors.Is(err, record.ErrTooLarge):
+	case errors.Is(err, vmrecord.ErrTooLarge):
 		p.False(vmv1alpha1.ConditionBackupUpToDate, vmv1alpha1.ReasonTooLarge, err.Error()+remains(have))
 		return nil
 	case err != nil:
@@ -66,31 +66,31 @@ func reconcileBackup(in *Input, p *Plan) error {
 
 // sameRevisions is true when the machine keeps a record with what the object has captured.
 func (in *Input) sameRevisions() bool {
-	r, err := record.Decode(in.Machine.Record())
+	r, err := vmrecord.Decode(in.Machine.Record())
 	return err == nil && r.Captures(in.VM)
 }
 
 // Record is what a new machine keeps of the object of req from its beginning. Where it can keep nothing the
 // backup says why, once the machine is there.
 func Record(req *provider.Request) driver.Record {
-	text, err := record.Text(req.VM, req.Revisions, req.Groups, "")
+	text, err := vmrecord.Text(req.VM, req.Revisions, req.Groups, "")
 	if err != nil {
 		return driver.Record{}
 	}
-	return driver.Record{Head: record.HeadOf(req.VM).With(req.Groups, record.Head{}), Text: text}
+	return driver.Record{Head: vmrecord.HeadOf(req.VM).With(req.Groups, vmrecord.Head{}), Text: text}
 }
 
 // withoutGroups says that a record has not all that it shall have; empty if it has.
-func withoutGroups(groups record.Groups) string {
+func withoutGroups(groups vmrecord.Groups) string {
 	if !groups.TooLarge {
 		return ""
 	}
-	return fmt.Sprintf("the VirtualMachineGroups that would be kept with this virtual machine are not: they have more than %d bytes", record.MaxGroups)
+	return fmt.Sprintf("the VirtualMachineGroups that would be kept with this virtual machine are not: they have more than %d bytes", vmrecord.MaxGroups)
 }
 
 // remains says what the machine keeps as long as it is not given another record.
-func remains(have record.Head) string {
-	if have == (record.Head{}) {
+func remains(have vmrecord.Head) string {
+	if have == (vmrecord.Head{}) {
 		return "; there is no record"
 	}
 	return fmt.Sprintf("; the record is that of generation %d", have.Generation)
@@ -110,7 +110,7 @@ func (in *Input) counts() error {
 	if in.VM.Annotations[vmv1alpha1.AnnotationOverwriteRecord] == have {
 		return nil
 	}
-	if r, err := record.Decode(in.Machine.Record()); err == nil && r.Describes(in.VM) {
+	if r, err := vmrecord.Decode(in.Machine.Record()); err == nil && r.Describes(in.VM) {
 		return nil
 	}
 	return fmt.Errorf("the object is older than its record of generation %s in vSphere, as in a store that was restored, and nothing is changed by it: "+

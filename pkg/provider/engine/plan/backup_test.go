@@ -19,7 +19,7 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/provider"
 	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
-	"github.com/slipway-dev/slipway/pkg/provider/record"
+	"github.com/slipway-dev/slipway/pkg/provider/vmrecord"
 )
 
 // keeper is a machine that keeps a record, and lacks and differs as a test says.
@@ -52,8 +52,8 @@ func kept(change func(*Input, *keeper)) Input {
 	return runningMachine(func(in *Input) {
 		in.VM.UID, in.VM.Generation, in.Owned = "u", 4, true
 		in.VM.Spec.GroupName, in.Groups = "shop", groups(1)
-		in.Facts.Recorded = record.HeadOf(in.VM).With(in.Groups, record.Head{})
-		text, err := record.Text(in.VM, nil, in.Groups, "")
+		in.Facts.Recorded = vmrecord.HeadOf(in.VM).With(in.Groups, vmrecord.Head{})
+		text, err := vmrecord.Text(in.VM, nil, in.Groups, "")
 		if err != nil {
 			panic(err)
 		}
@@ -64,10 +64,10 @@ func kept(change func(*Input, *keeper)) Input {
 }
 
 // groups are what a virtual machine keeps of shop, whose steps have a delay.
-func groups(delay int32) record.Groups {
+func groups(delay int32) vmrecord.Groups {
 	shop := &vmv1alpha1.VirtualMachineGroup{ObjectMeta: metav1.ObjectMeta{Name: "shop"}}
 	shop.Spec.BootOrder = []vmv1alpha1.VirtualMachineGroupStep{{Members: []vmv1alpha1.VirtualMachineGroupMember{{Name: "vm"}}, PowerOnDelaySeconds: delay}}
-	return record.Namespace{
+	return vmrecord.Namespace{
 		Group:   func(string) *vmv1alpha1.VirtualMachineGroup { return shop },
 		Machine: func(string) *vmv1alpha1.VirtualMachine { return nil },
 	}.GroupsOf(&vmv1alpha1.VirtualMachine{ObjectMeta: metav1.ObjectMeta{Name: "vm"}, Spec: vmv1alpha1.VirtualMachineSpec{GroupName: "shop"}})
@@ -99,13 +99,13 @@ func TestChartBackupAndSchemaUpgrade(t *testing.T) {
 		"schema upgrade: of this schema nothing can lack": {func(_ *Input, k *keeper) { k.lacks = []driver.Difference{lack} }, " True Succeeded"},
 		"schema upgrade: what an older schema lacks":      {func(in *Input, k *keeper) { in.Facts.Recorded.Schema, k.lacks = 0, []driver.Difference{lack} }, "metadata.interfaces,metadata.record "},
 		"schema upgrade: an older schema lacks nothing":   {func(in *Input, _ *keeper) { in.Facts.Recorded.Schema = 0 }, " True Succeeded"},
-		"backup: there is no record":                      {func(in *Input, _ *keeper) { in.Facts.Recorded = record.Head{} }, "metadata.record "},
+		"backup: there is no record":                      {func(in *Input, _ *keeper) { in.Facts.Recorded = vmrecord.Head{} }, "metadata.record "},
 		"backup: the record is another object's":          {func(in *Input, _ *keeper) { in.Facts.Recorded.UID, in.Facts.Recorded.Generation = "v", 9 }, "metadata.record "},
 		"backup: the object has changed":                  {func(in *Input, _ *keeper) { in.VM.Generation = 5 }, "metadata.record "},
 		"backup: labels have changed":                     {func(in *Input, _ *keeper) { in.VM.Labels = map[string]string{"a": "b"} }, "metadata.record "},
 		"backup: the group has changed":                   {func(in *Input, _ *keeper) { in.Groups = groups(2) }, "metadata.record "},
-		"backup: another keeps the group now":             {func(in *Input, _ *keeper) { in.Groups = record.Groups{Known: true} }, "metadata.record "},
-		"backup: the group is not known":                  {func(in *Input, _ *keeper) { in.Groups = record.Groups{} }, " True Succeeded"},
+		"backup: another keeps the group now":             {func(in *Input, _ *keeper) { in.Groups = vmrecord.Groups{Known: true} }, "metadata.record "},
+		"backup: the group is not known":                  {func(in *Input, _ *keeper) { in.Groups = vmrecord.Groups{} }, " True Succeeded"},
 		"backup: with other changes":                      {func(in *Input, k *keeper) { in.VM.Generation, k.differs = 5, []driver.Difference{live} }, "cpu.shares,metadata.record "},
 		"backup: before a change of power":                {func(in *Input, _ *keeper) { in.VM.Generation, in.VM.Spec.PowerState = 5, vmv1alpha1.PoweredOff }, "metadata.record "},
 		"backup: of a refused configuration":              {func(in *Input, k *keeper) { in.VM.Generation, k.refuses = 5, true }, "metadata.record  ends"},
@@ -135,7 +135,7 @@ func TestChartBackupAndSchemaUpgrade(t *testing.T) {
 		}, " False RecordNewer ends"},
 		"backup error Requeue goes on: a write that failed": {func(in *Input, _ *keeper) {
 			in.VM.Generation, in.VM.Spec.PowerState = 5, vmv1alpha1.PoweredOff
-			op := driver.Operation{Kind: driver.KindReconfigure, Changes: []driver.Difference{inert{}.Keep(driver.Record{Head: record.HeadOf(in.VM).With(in.Groups, record.Head{})})}}
+			op := driver.Operation{Kind: driver.KindReconfigure, Changes: []driver.Difference{inert{}.Keep(driver.Record{Head: vmrecord.HeadOf(in.VM).With(in.Groups, vmrecord.Head{})})}}
 			in.Last = Outcomes{{Kind: op.Kind, Fingerprint: Fingerprint(op), Err: errors.New("denied"), Next: in.Now.Add(time.Minute)}}
 		}, "power off False Error"},
 	} {
@@ -197,10 +197,10 @@ func TestARecordIsNotWrittenAgainAtOnceForLabelsAlone(t *testing.T) {
 
 func TestARecordKeepsTheGroupsOfBeforeWhileTheyAreNotKnown(t *testing.T) {
 	var wrote driver.Record
-	if _, err := Make(kept(func(in *Input, k *keeper) { in.VM.Generation, in.Groups, k.wrote = 5, record.Groups{}, &wrote })); err != nil {
+	if _, err := Make(kept(func(in *Input, k *keeper) { in.VM.Generation, in.Groups, k.wrote = 5, vmrecord.Groups{}, &wrote })); err != nil {
 		t.Fatal(err)
 	}
-	r, err := record.Decode(wrote.Text)
+	r, err := vmrecord.Decode(wrote.Text)
 	if err != nil || len(r.Groups) != 1 || r.Groups[0].Name != "shop" || r.Generation != 5 || wrote.Head.Groups == "" {
 		t.Errorf("the record of generation 5 is %+v with the head %s, error %v; want it with shop", r, wrote.Head, err)
 	}

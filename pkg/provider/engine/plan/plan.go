@@ -11,7 +11,7 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/provider"
 	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
-	"github.com/slipway-dev/slipway/pkg/provider/record"
+	"github.com/slipway-dev/slipway/pkg/provider/vmrecord"
 )
 
 // Input is what the steps decide by.
@@ -23,7 +23,7 @@ type Input struct {
 	// Revisions are those that VM has captured, as far as they could be read.
 	Revisions []*itv1alpha1.ControllerRevision
 	// Groups are those that the machine is to keep.
-	Groups record.Groups
+	Groups vmrecord.Groups
 	// Machine as it was read.
 	Machine driver.Machine
 	// Owned is true for a Machine that says that it is the object's.

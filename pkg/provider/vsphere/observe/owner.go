@@ -9,7 +9,7 @@ import (
 	"github.com/vmware/govmomi/vim25/mo"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/slipway-dev/slipway/pkg/provider/record"
+	"github.com/slipway-dev/slipway/pkg/provider/vmrecord"
 )
 
 // Ours is true for keys of extraConfig that belong to this product. What an image has of
@@ -38,8 +38,8 @@ const (
 )
 
 // Recorded says what record vm keeps.
-func Recorded(vm *mo.VirtualMachine) record.Head {
-	return record.ParseHead(ExtraConfig(vm, RecordHeadKey))
+func Recorded(vm *mo.VirtualMachine) vmrecord.Head {
+	return vmrecord.ParseHead(ExtraConfig(vm, RecordHeadKey))
 }
 
 // PendingKey marks a VM whose create is not finished. It was never powered on.

@@ -1,0 +1,149 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package workload
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/klog/v2"
+
+	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/priorityqueue"
+)
+
+// read reads the kubeconfig of a cluster.
+func (c *Clusters) read(ctx context.Context, cluster types.NamespacedName) (kubeconfig []byte, version string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	name := cluster.Name + clusterv1alpha1.KubeconfigSecretSuffix
+	secret, err := c.options.Host.CoreV1().Secrets(cluster.Namespace).Get(ctx, name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil, "", fmt.Errorf("the Secret %s/%s does not exist", cluster.Namespace, name)
+	}
+	if err != nil {
+		return nil, "", fmt.Errorf("reading the kubeconfig: %w", err)
+	}
+	kubeconfig, found := secret.Data[clusterv1alpha1.SecretDataKey]
+	if !found {
+		return nil, secret.ResourceVersion, fmt.Errorf("the Secret %s/%s has no key %q", cluster.Namespace, name, clusterv1alpha1.SecretDataKey)
+	}
+	return kubeconfig, secret.ResourceVersion, nil
+}
+
+// dial makes a connection of the kubeconfig in a Secret.
+func (c *Clusters) dial(ctx context.Context, cluster types.NamespacedName, kubeconfig []byte) (*Connection, error) {
+	config, err := parseKubeconfig(kubeconfig)
+	if err != nil {
+		return nil, shortError{fmt.Errorf("the kubeconfig in the Secret %s/%s%s: %w", cluster.Namespace, cluster.Name, clusterv1alpha1.KubeconfigSecretSuffix, err)}
+	}
+	return dial(ctx, dialling{
+		cluster: cluster, config: c.options.configure(config),
+		wake:   func() { c.queue.AddWithOpts(priorityqueue.AddOpts{Priority: probing}, cluster) },
+		node:   func(n *corev1.Node) { c.tellNode(cluster, n) },
+		spaces: func() { c.tellCluster(cluster) },
+	})
+}
+
+// secretTypes are left out of the watch: most Secrets of a cluster are of these, and no
+// kubeconfig is.
+var secretTypes = []corev1.SecretType{
+	corev1.SecretTypeServiceAccountToken, corev1.SecretTypeTLS, corev1.SecretTypeDockerConfigJson,
+	corev1.SecretTypeBootstrapToken, "helm.sh/release.v1",
+}
+
+// watchSecrets follows the versions of Secrets until ctx is done: their metadata alone, and
+// nothing of it is kept. A server that may not do so, as is the default, finds changes with the
+// next try, and learns of a right that it is given at its next start.
+func (c *Clusters) watchSecrets(ctx context.Context) {
+	if c.options.Metadata == nil {
+		return
+	}
+	var selectors []fields.Selector
+	for _, t := range secretTypes {
+		selectors = append(selectors, fields.OneTermNotEqualSelector("type", string(t)))
+	}
+	selector := fields.AndSelectors(selectors...).String()
+	client := c.options.Metadata.Resource(corev1.SchemeGroupVersion.WithResource("secrets"))
+	source := &cache.ListWatch{
+		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+			o.FieldSelector = selector
+			return client.List(ctx, o)
+		},
+		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
+			o.FieldSelector = selector
+			return client.Watch(ctx, o)
+		},
+	}
+	if _, err := source.ListWithContext(ctx, metav1.ListOptions{Limit: 1}); apierrors.IsForbidden(err) {
+		klog.FromContext(ctx).Info("Kubeconfigs that change are found when they are tried again, because the server may not watch Secrets")
+		return
+	}
+	cache.NewReflectorWithOptions(cache.ToListWatcherWithWatchListSemantics(source, c.options.Metadata), &metav1.PartialObjectMetadata{},
+		secretStore{c.secretSeen}, cache.ReflectorOptions{Name: "workload-kubeconfigs"}).RunWithContext(ctx)
+}
+
+// secretSeen has a cluster looked at whose Secret has another version than that which was read.
+func (c *Clusters) secretSeen(secret types.NamespacedName, version string) {
+	name, is := strings.CutSuffix(secret.Name, clusterv1alpha1.KubeconfigSecretSuffix)
+	if !is {
+		return
+	}
+	cluster := types.NamespacedName{Namespace: secret.Namespace, Name: name}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s := c.states[cluster]
+	if s == nil || s.version == version {
+		return
+	}
+	s.changed = true
+	c.queue.Forget(cluster)
+	c.queue.AddWithOpts(priorityqueue.AddOpts{Priority: probing}, cluster)
+}
+
+// secretStore passes on what a reflector sees, and keeps nothing.
+type secretStore struct {
+	seen func(types.NamespacedName, string)
+}
+
+var errNoSecret = errors.New("not the metadata of a Secret")
+
+// Add implements cache.ReflectorStore.
+func (s secretStore) Add(obj any) error {
+	m, ok := obj.(*metav1.PartialObjectMetadata)
+	if !ok {
+		return errNoSecret
+	}
+	s.seen(types.NamespacedName{Namespace: m.Namespace, Name: m.Name}, m.ResourceVersion)
+	return nil
+}
+
+// Update implements cache.ReflectorStore.
+func (s secretStore) Update(obj any) error { return s.Add(obj) }
+
+// Delete implements cache.ReflectorStore. A cluster that is connected stays so: its Machines may
+// have to be drained after its kubeconfig has gone.
+func (secretStore) Delete(any) error { return nil }
+
+// Replace implements cache.ReflectorStore.
+func (s secretStore) Replace(objs []any, _ string) error {
+	var errs []error
+	for _, obj := range objs {
+		errs = append(errs, s.Add(obj))
+	}
+	return errors.Join(errs...)
+}
+
+// Resync implements cache.ReflectorStore.
+func (secretStore) Resync() error { return nil }

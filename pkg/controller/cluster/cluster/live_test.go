@@ -1,0 +1,397 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	dynamicfake "k8s.io/client-go/dynamic/fake"
+	clienttesting "k8s.io/client-go/testing"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/utils/ptr"
+
+	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/apis/conditions"
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/cluster/contract"
+	"github.com/slipway-dev/slipway/pkg/generated/clientset/versioned/fake"
+	"github.com/slipway-dev/slipway/pkg/generated/informers/externalversions"
+	"github.com/slipway-dev/slipway/test/livecontroller"
+)
+
+var infras = schema.GroupVersionResource{Group: "provider.dev", Version: "v1", Resource: "infraclusters"}
+
+// live is the whole controller over a fake server, on a clock of its own.
+type live struct {
+	t       *testing.T
+	api     *fake.Clientset
+	world   *dynamicfake.FakeDynamicClient
+	handler cache.ResourceEventHandler
+	tell    func(types.NamespacedName)
+
+	mu        sync.Mutex
+	connected error
+	success   time.Time
+	failures  int
+	unread    error
+	calls     []string
+}
+
+// Connected is of Connections.
+func (l *live) Connected(types.NamespacedName) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.connected
+}
+
+// Probe is of Connections.
+func (l *live) Probe(types.NamespacedName) (time.Time, int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.connected == nil {
+		return time.Now(), 0
+	}
+	return l.success, l.failures
+}
+
+// OnCluster is of Connections.
+func (l *live) OnCluster(f func(types.NamespacedName)) { l.tell = f }
+
+// Get is of External.
+func (l *live) Get(ctx context.Context, ref contract.Reference, namespace string) (*unstructured.Unstructured, contract.Kind, error) {
+	l.mu.Lock()
+	err := l.unread
+	l.mu.Unlock()
+	kind := contract.Kind{GVK: infras.GroupVersion().WithKind(ref.Kind), GVR: infras, Version: contract.V1Beta2, Client: l.world}
+	if err != nil {
+		return nil, kind, err
+	}
+	o, err := l.world.Resource(infras).Namespace(namespace).Get(ctx, ref.Name, metav1.GetOptions{})
+	return o, kind, err
+}
+
+// Wait is of External.
+func (l *live) Wait() {}
+
+func theCluster() *cluster {
+	c := &cluster{ObjectMeta: metav1.ObjectMeta{Namespace: "dev", Name: "c", UID: "c", Generation: 1, Finalizers: []string{clusterv1alpha1.ClusterFinalizer}}}
+	c.Spec.InfrastructureRef = clusterv1alpha1.ContractVersionedObjectReference{APIGroup: "provider.dev", Kind: "InfraCluster", Name: "c"}
+	return c
+}
+
+func infra(more string) *unstructured.Unstructured {
+	o := &unstructured.Unstructured{}
+	if err := o.UnmarshalJSON([]byte(`{"apiVersion":"provider.dev/v1","kind":"InfraCluster","metadata":{"namespace":"dev","name":"c","uid":"infra"}` + more + "}")); err != nil {
+		panic(err)
+	}
+	return o
+}
+
+const provisioned = `,"spec":{"controlPlaneEndpoint":{"host":"10.0.0.1","port":6443}},"status":{"initialization":{"provisioned":true},"failureDomains":[{"name":"b"},{"name":"a","controlPlane":true,"attributes":{"x":"y"}}]}`
+
+// run starts the controller on objects, without a connection. synctest must be on.
+func run(t *testing.T, external []runtime.Object, objects ...runtime.Object) *live {
+	t.Helper()
+	l := &live{t: t, api: fake.NewSimpleClientset(objects...), connected: errors.New("connection refused")}
+	l.world = dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), map[schema.GroupVersionResource]string{infras: "InfraClusterList"}, external...)
+	versions := livecontroller.Versions{}
+	answer := func(action clienttesting.Action) (bool, runtime.Object, error) {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		what := livecontroller.Call(action)
+		l.calls = append(l.calls, what)
+		if write, ok := action.(clienttesting.CreateAction); ok {
+			versions.Stamp(action)
+			o := write.GetObject().(metav1.Object)
+			if o.GetDeletionTimestamp() != nil && len(o.GetFinalizers()) == 0 { // As servers do.
+				return true, nil, l.api.Tracker().Delete(action.GetResource(), action.GetNamespace(), o.GetName())
+			}
+		}
+		if action.GetVerb() == "delete" && what == "delete infraclusters" { // It has a finalizer.
+			name := action.(clienttesting.DeleteAction).GetName()
+			obj, err := l.world.Tracker().Get(infras, "dev", name)
+			if err != nil {
+				return true, nil, err
+			}
+			o := obj.(*unstructured.Unstructured).DeepCopy()
+			o.SetDeletionTimestamp(ptr.To(metav1.Now()))
+			return true, nil, l.world.Tracker().Update(infras, o, "dev")
+		}
+		return false, nil, nil
+	}
+	for _, verb := range []string{"create", "update", "delete"} {
+		l.api.PrependReactor(verb, "*", answer)
+		l.world.PrependReactor(verb, "*", answer)
+	}
+	informers := externalversions.NewSharedInformerFactory(l.api, 0)
+	c, err := New(Deps{
+		Client: l.api, Informers: informers, Connections: l, Recorder: events.NewFakeRecorder(1000),
+		External: func(_ context.Context, handler cache.ResourceEventHandler) External { l.handler = handler; return l },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	livecontroller.Start(t, c.Run, informers)
+	return l
+}
+
+func (l *live) after(d time.Duration) {
+	livecontroller.After(d)
+}
+
+func (l *live) cluster() *cluster {
+	l.t.Helper()
+	c, err := l.api.ClusterV1alpha1().Clusters("dev").Get(context.Background(), "c", metav1.GetOptions{})
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	return c
+}
+
+func (l *live) says(kind, want string) {
+	l.t.Helper()
+	got := ""
+	if c := conditions.Find(l.cluster().Status.Conditions, kind); c != nil {
+		got = strings.TrimSpace(string(c.Status) + " " + c.Reason + " " + c.Message)
+	}
+	if got != want {
+		l.t.Errorf("%s is %q, want %q", kind, got, want)
+	}
+}
+
+// becomes changes the infrastructure as its provider does; nil takes it away.
+func (l *live) becomes(o *unstructured.Unstructured) {
+	l.t.Helper()
+	was, err := l.world.Tracker().Get(infras, "dev", "c")
+	switch {
+	case o == nil:
+		err = l.world.Tracker().Delete(infras, "dev", "c")
+	case apierrors.IsNotFound(err):
+		err = l.world.Tracker().Create(infras, o, "dev")
+	case err == nil:
+		o.SetOwnerReferences(was.(*unstructured.Unstructured).GetOwnerReferences())
+		o.SetLabels(was.(*unstructured.Unstructured).GetLabels())
+		err = l.world.Tracker().Update(infras, o, "dev")
+	}
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	switch {
+	case was == nil:
+		l.handler.OnAdd(o, false)
+	case o == nil:
+		l.handler.OnDelete(was)
+	default:
+		o.SetResourceVersion("new")
+		l.handler.OnUpdate(was, o)
+	}
+	l.after(time.Second)
+}
+
+func (l *live) connect(err error) {
+	l.mu.Lock()
+	if l.connected = err; err != nil {
+		l.success, l.failures = time.Now(), 5
+	}
+	l.mu.Unlock()
+	l.tell(types.NamespacedName{Namespace: "dev", Name: "c"})
+	l.after(time.Second)
+}
+
+func (l *live) writes() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	out := l.calls
+	l.calls = nil
+	return out
+}
+
+func TestAClusterIsReadyStepByStep(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := run(t, nil, theCluster())
+		l.says(clusterv1alpha1.InfrastructureReadyCondition, "False ObjectDoesNotExist InfraCluster does not exist")
+		l.says(clusterv1alpha1.ClusterControlPlaneInitializedCondition, "False NotInitialized Waiting for the API of the cluster to answer: the infrastructure is not there yet")
+		l.becomes(infra(""))
+		l.says(clusterv1alpha1.InfrastructureReadyCondition, "False NotReady InfraCluster status.initialization.provisioned is false")
+		o, err := l.world.Resource(infras).Namespace("dev").Get(context.Background(), "c", metav1.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if refs := o.GetOwnerReferences(); len(refs) != 1 || refs[0].UID != "c" || refs[0].Controller != nil || o.GetLabels()[clusterv1alpha1.ClusterNameLabel] != "c" {
+			t.Errorf("the infrastructure is owned by %+v, labelled %v", refs, o.GetLabels())
+		}
+		l.becomes(infra(provisioned))
+		l.says(clusterv1alpha1.InfrastructureReadyCondition, "True Ready")
+		l.says(clusterv1alpha1.ClusterControlPlaneInitializedCondition, "False NotInitialized Waiting for the API of the cluster to answer: connection refused")
+		l.says(clusterv1alpha1.ClusterRemoteConnectionProbeCondition, "False ProbeFailed Remote connection not established yet")
+		c := l.cluster()
+		want := []clusterv1alpha1.FailureDomain{{Name: "a", ControlPlane: ptr.To(true), Attributes: map[string]string{"x": "y"}}, {Name: "b"}}
+		if diff := cmp.Diff(want, c.Status.FailureDomains); diff != "" {
+			t.Errorf("failure domains (-want +got):\n%s", diff)
+		}
+		if c.Spec.ControlPlaneEndpoint != (clusterv1alpha1.APIEndpoint{Host: "10.0.0.1", Port: 6443}) || c.Status.Phase != clusterv1alpha1.ClusterPhaseProvisioned {
+			t.Errorf("endpoint %+v, phase %s", c.Spec.ControlPlaneEndpoint, c.Status.Phase)
+		}
+		l.connect(nil)
+		l.says(clusterv1alpha1.ClusterControlPlaneInitializedCondition, "True Initialized")
+		l.says(clusterv1alpha1.AvailableCondition, "True Available")
+		l.writes()
+		l.after(24 * time.Hour)
+		if writes := l.writes(); len(writes) > 0 {
+			t.Errorf("writes in a day in which nothing happened: %v", writes)
+		}
+		l.connect(errors.New("reset"))
+		l.says(clusterv1alpha1.ClusterRemoteConnectionProbeCondition, "True ProbeSucceeded")
+		l.after(6 * time.Minute)
+		l.says(clusterv1alpha1.ClusterControlPlaneInitializedCondition, "True Initialized")
+		if c := conditions.Find(l.cluster().Status.Conditions, clusterv1alpha1.ClusterRemoteConnectionProbeCondition); c.Status != metav1.ConditionFalse || !strings.Contains(c.Message, "probe last succeeded at 2000-01-02T") {
+			t.Errorf("the probe is %+v", c)
+		}
+		l.becomes(nil)
+		l.says(clusterv1alpha1.InfrastructureReadyCondition, "False ObjectDeleted InfraCluster has been deleted while the Cluster still exists")
+		if !*l.cluster().Status.Initialization.InfrastructureProvisioned {
+			t.Error("what was reached is taken back")
+		}
+	})
+}
+
+func TestAClusterIsNotProvisionedByAnEndpointThatIsRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := run(t, nil, theCluster())
+		l.api.PrependReactor("update", "clusters", func(action clienttesting.Action) (bool, runtime.Object, error) {
+			if action.GetSubresource() == "status" {
+				return false, nil, nil
+			}
+			return true, nil, apierrors.NewInvalid(clusterv1alpha1.Kind("Cluster"), "c", nil)
+		})
+		l.becomes(infra(`,"spec":{"controlPlaneEndpoint":{"host":"https://a","port":6443}},"status":{"initialization":{"provisioned":true}}`))
+		if got := l.cluster().Status.Phase; got != clusterv1alpha1.ClusterPhaseProvisioning {
+			t.Errorf("phase %s, want Provisioning: there is no endpoint", got)
+		}
+		l.says(clusterv1alpha1.InfrastructureReadyCondition, "True Ready")
+	})
+}
+
+// Who watches infrastructure does not hear of what no Cluster has labelled yet.
+func TestInfrastructureThatComesLaterIsFound(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for what, told := range map[string]bool{"our own is told of": true, "that of others is looked for": false} {
+			l := run(t, nil, theCluster())
+			if err := l.world.Tracker().Create(infras, infra(provisioned), "dev"); err != nil {
+				t.Fatal(err)
+			}
+			if told {
+				if _, err := l.api.VmV1alpha1().SlipwayClusters("dev").Create(t.Context(), &vmv1alpha1.SlipwayCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "dev", Name: "c"}}, metav1.CreateOptions{}); err != nil {
+					t.Fatal(err)
+				}
+				l.after(time.Second)
+			} else {
+				l.after(missingDelay)
+			}
+			if !ptr.Deref(l.cluster().Status.Initialization.InfrastructureProvisioned, false) {
+				t.Errorf("infrastructure that comes later: %s, and is not found", what)
+			}
+		}
+	})
+}
+
+func TestAClusterWithoutInfrastructureIsReady(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := theCluster()
+		c.Spec.InfrastructureRef, c.Finalizers = clusterv1alpha1.ContractVersionedObjectReference{}, nil
+		l := run(t, nil, c)
+		l.says(clusterv1alpha1.InfrastructureReadyCondition, "True Ready")
+		if !slices.Contains(l.cluster().Finalizers, clusterv1alpha1.ClusterFinalizer) {
+			t.Error("it has no finalizer")
+		}
+		l.connect(nil)
+		l.says(clusterv1alpha1.AvailableCondition, "True Available")
+	})
+}
+
+func member(kind, name string, owner *metav1.OwnerReference, labels map[string]string) metav1.ObjectMeta {
+	m := metav1.ObjectMeta{Namespace: "dev", Name: name, UID: types.UID(kind + name), Labels: labels}
+	if owner != nil {
+		m.OwnerReferences = []metav1.OwnerReference{*owner}
+	}
+	return m
+}
+
+// What belongs to a Cluster goes first, then its infrastructure; what cannot be read is there.
+func TestAClusterGoesLast(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := theCluster()
+		c.DeletionTimestamp = ptr.To(metav1.Now())
+		ctrl := &metav1.OwnerReference{APIVersion: "cluster.slipway.dev/v1alpha1", Kind: "X", Name: "x", UID: "x", Controller: ptr.To(true)}
+		md := &clusterv1alpha1.MachineDeployment{ObjectMeta: member("md", "md", nil, nil)}
+		ms := &clusterv1alpha1.MachineSet{ObjectMeta: member("ms", "ms", ctrl, nil)}
+		lone := &clusterv1alpha1.Machine{ObjectMeta: member("m", "lone", nil, map[string]string{clusterv1alpha1.MachineControlPlaneLabel: ""})}
+		other := &clusterv1alpha1.Machine{ObjectMeta: member("m", "other", nil, nil)}
+		md.Spec.ClusterName, ms.Spec.ClusterName, lone.Spec.ClusterName, other.Spec.ClusterName = "c", "c", "c", "d"
+		l := run(t, []runtime.Object{infra(provisioned)}, c, md, ms, lone, other)
+		l.says(clusterv1alpha1.DeletingCondition, "True WaitingForWorkersDeletion MachineSets: ms")
+		l.mu.Lock()
+		l.unread = fmt.Errorf("%w: for a while", contract.ErrUnread)
+		l.mu.Unlock()
+		if err := l.api.Tracker().Delete(clusterv1alpha1.SchemeGroupVersion.WithResource("machinesets"), "dev", "ms"); err != nil {
+			t.Fatal(err)
+		}
+		l.after(time.Minute)
+		l.says(clusterv1alpha1.DeletingCondition, "True InternalError Please check controller logs for errors")
+		l.mu.Lock()
+		l.unread = nil
+		l.mu.Unlock()
+		l.after(10 * time.Minute)
+		l.says(clusterv1alpha1.DeletingCondition, "True WaitingForInfrastructureDeletion Waiting for InfraCluster to be deleted")
+		if diff := cmp.Diff([]string{"delete infraclusters", "delete machinedeployments", "delete machines"}, deletes(l.writes())); diff != "" {
+			t.Errorf("deletes (-want +got):\n%s", diff)
+		}
+		l.becomes(nil)
+		if _, err := l.api.ClusterV1alpha1().Clusters("dev").Get(context.Background(), "c", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+			t.Errorf("the Cluster is still there: %v", err)
+		}
+		if _, err := l.api.ClusterV1alpha1().Machines("dev").Get(context.Background(), "other", metav1.GetOptions{}); err != nil {
+			t.Errorf("the Machine of another Cluster: %v", err)
+		}
+	})
+}
+
+func deletes(writes []string) []string {
+	var out []string
+	for _, w := range writes {
+		if strings.HasPrefix(w, "delete ") {
+			out = append(out, w)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+func TestAPausedClusterIsLeftAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := theCluster()
+		c.Spec.Paused, c.DeletionTimestamp = ptr.To(true), ptr.To(metav1.Now())
+		l := run(t, []runtime.Object{infra(provisioned)}, c)
+		l.says(clusterv1alpha1.PausedCondition, "True Paused Cluster spec.paused is set to true")
+		if diff := cmp.Diff([]string{"update clusters/status"}, l.writes()); diff != "" {
+			t.Errorf("writes (-want +got):\n%s", diff)
+		}
+	})
+}

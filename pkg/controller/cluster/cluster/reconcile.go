@@ -1,0 +1,207 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/utils/ptr"
+
+	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/cluster/contract"
+	"github.com/slipway-dev/slipway/pkg/controller"
+	"github.com/slipway-dev/slipway/pkg/controller/cluster/members"
+	clusterclient "github.com/slipway-dev/slipway/pkg/generated/clientset/versioned/typed/cluster/v1alpha1"
+)
+
+// reconciler makes the passes.
+type reconciler struct {
+	client                      clusterclient.ClusterV1alpha1Interface
+	clusters                    controller.Store[*cluster]
+	deployments, sets, machines cache.Indexer
+	external                    External
+	connections                 Connections
+	recorder                    events.EventRecorder
+	grace                       time.Duration
+	now                         func() time.Time
+}
+
+// missingDelay is how long an object that is not there is waited for: of one that no Cluster has
+// labelled nobody hears, but for our own kind.
+const missingDelay = 30 * time.Second
+
+// pass is one look at a Cluster.
+type pass struct {
+	*reconciler
+	key types.NamespacedName
+	// cluster is what the pass writes, facts what it has read.
+	cluster *cluster
+	facts   *facts
+}
+
+// Reconcile says what there is of the Cluster of key, or deletes what belongs to it.
+func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (controller.Result, error) {
+	stored, err := r.clusters.Get(key)
+	if err != nil {
+		return controller.Result{}, fmt.Errorf("reading Cluster %s: %w", key, err)
+	}
+	if stored == nil {
+		return controller.Result{}, nil
+	}
+	p := &pass{reconciler: r, key: key, cluster: stored.DeepCopy()}
+	p.facts = &facts{now: r.now(), grace: r.grace, paused: members.Paused(stored, stored, clusterKind)}
+	failed := error(nil)
+	if p.facts.paused.Status == metav1.ConditionFalse {
+		failed = p.work(ctx)
+	}
+	if apierrors.IsConflict(failed) {
+		return controller.Overtaken(failed)
+	}
+	if p.cluster == nil {
+		return controller.Result{}, failed // It is gone.
+	}
+	until, err := decide(p.cluster, p.facts)
+	failed = errors.Join(failed, err)
+	if err := r.clusters.UpdateStatus(ctx, r.client.Clusters(key.Namespace), p.cluster); err != nil {
+		return controller.Overtaken(err)
+	}
+	if failed != nil {
+		return controller.Result{}, fmt.Errorf("cluster %s: %w", key, failed)
+	}
+	again := controller.DefaultResyncPeriod
+	if p.facts.infrastructure.missing() || p.facts.controlPlane.missing() {
+		again = missingDelay
+	}
+	if !until.IsZero() {
+		again = min(again, max(until.Sub(p.facts.now), time.Millisecond))
+	}
+	return controller.Result{RequeueAfter: again}, nil
+}
+
+// work gathers the facts and does what there is to do.
+func (p *pass) work(ctx context.Context) error {
+	c := p.cluster
+	p.facts.infrastructure = p.read(ctx, c.Spec.InfrastructureRef)
+	p.facts.controlPlane = p.read(ctx, c.Spec.ControlPlaneRef)
+	// What one of them cannot tell keeps nothing from the other.
+	unread := errors.Join(p.facts.infrastructure.err, p.facts.controlPlane.err)
+	if c.DeletionTimestamp != nil {
+		p.probe()
+		return errors.Join(p.remove(ctx), unread)
+	}
+	if !slices.Contains(c.Finalizers, clusterv1alpha1.ClusterFinalizer) {
+		c.Finalizers = append(c.Finalizers, clusterv1alpha1.ClusterFinalizer)
+		if err := p.update(ctx); err != nil {
+			return err
+		}
+	}
+	for _, e := range []*external{&p.facts.infrastructure, &p.facts.controlPlane} {
+		if err := p.own(ctx, e); err != nil {
+			return err
+		}
+	}
+	p.probe()
+	return errors.Join(p.endpoint(ctx), unread)
+}
+
+// probe finds out whether there is a connection, and asks for one when the infrastructure is
+// there.
+func (p *pass) probe() {
+	f := p.facts
+	provisioned := !f.infrastructure.defined() || ptr.Deref(p.cluster.Status.Initialization.InfrastructureProvisioned, false)
+	if f.infrastructure.object != nil && !provisioned {
+		is, err := contract.InfraProvisioned(f.infrastructure.kind, f.infrastructure.object)
+		provisioned = err == nil && is
+	}
+	if !provisioned {
+		f.connected = errors.New("the infrastructure is not there yet")
+		return
+	}
+	f.connected = p.connections.Connected(p.key)
+	f.success, f.failures = p.connections.Probe(p.key)
+}
+
+// read finds an object that the Cluster refers to.
+func (p *pass) read(ctx context.Context, ref clusterv1alpha1.ContractVersionedObjectReference) external {
+	e := external{ref: ref}
+	if !ref.IsDefined() {
+		return e
+	}
+	o, kind, err := p.external.Get(ctx, contract.Reference{Group: ref.APIGroup, Kind: ref.Kind, Name: ref.Name}, p.key.Namespace)
+	switch {
+	case err == nil:
+		e.object, e.kind = o, kind
+	case !contract.IsGone(err):
+		e.err = fmt.Errorf("reading %s %s: %w", ref.Kind, ref.Name, err)
+	}
+	return e
+}
+
+// own makes the Cluster an owner of an object, whose events are then told, and labels it.
+func (p *pass) own(ctx context.Context, e *external) error {
+	if e.object == nil || e.object.GetDeletionTimestamp() != nil {
+		return nil
+	}
+	next := e.object.DeepCopy()
+	labelled, owned := members.Label(next, p.key.Name), members.Own(next, p.cluster)
+	if !labelled && !owned {
+		return nil
+	}
+	// The whole object with its resource version: nobody's owner reference is lost.
+	written, err := e.kind.Client.Resource(e.kind.GVR).Namespace(p.key.Namespace).Update(ctx, next, metav1.UpdateOptions{})
+	if err != nil {
+		return fmt.Errorf("taking over %s %s: %w", e.ref.Kind, e.ref.Name, err)
+	}
+	e.object = written
+	return nil
+}
+
+// endpoint takes over where the API of the cluster is, if nobody has said it.
+func (p *pass) endpoint(ctx context.Context) error {
+	if !p.cluster.Spec.ControlPlaneEndpoint.IsZero() {
+		return nil
+	}
+	for _, e := range []*external{&p.facts.infrastructure, &p.facts.controlPlane} {
+		if e.object == nil {
+			continue
+		}
+		told, err := contract.ControlPlaneEndpoint(e.object)
+		if err != nil {
+			return err
+		}
+		if told.Host == "" || told.Port == 0 {
+			continue
+		}
+		p.cluster.Spec.ControlPlaneEndpoint = told
+		err = p.update(ctx)
+		if err != nil {
+			p.cluster.Spec.ControlPlaneEndpoint = clusterv1alpha1.APIEndpoint{} // status tells of what is stored
+		}
+		return err
+	}
+	return nil
+}
+
+// update writes what is not status.
+func (p *pass) update(ctx context.Context) error {
+	written, err := p.clusters.Update(ctx, p.client.Clusters(p.key.Namespace), p.cluster)
+	if err == nil {
+		p.cluster = written.DeepCopy()
+	}
+	return err
+}
+
+func (p *pass) event(reason, action, note string) {
+	p.recorder.Eventf(p.cluster, nil, corev1.EventTypeNormal, reason, action, "%s", note)
+}

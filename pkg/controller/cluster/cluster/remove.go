@@ -1,0 +1,152 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/client-go/tools/cache"
+
+	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/apis/conditions"
+	"github.com/slipway-dev/slipway/pkg/cluster/contract"
+)
+
+// kind is one of those that belong to Clusters.
+type kind struct {
+	name    string
+	objects []metav1.Object
+	remove  func(ctx context.Context, name string, o metav1.DeleteOptions) error
+}
+
+// remove deletes what belongs to the Cluster, a step at a time, and lets go of it when nothing
+// is left.
+func (p *pass) remove(ctx context.Context) error {
+	f := p.facts
+	if !slices.Contains(p.cluster.Finalizers, clusterv1alpha1.ClusterFinalizer) {
+		f.deleting, f.left = clusterv1alpha1.DeletionCompletedReason, "Deletion completed"
+		return nil
+	}
+	f.deleting, f.left = clusterv1alpha1.InternalErrorReason, "Please check controller logs for errors"
+	left, err := p.removeMembers(ctx)
+	if err != nil {
+		return err
+	}
+	if left != "" {
+		f.deleting, f.left = clusterv1alpha1.WaitingForWorkersDeletionReason, left
+		return nil
+	}
+	for _, step := range []struct {
+		of     *external
+		reason string
+	}{
+		{&f.controlPlane, clusterv1alpha1.WaitingForControlPlaneDeletionReason},
+		{&f.infrastructure, clusterv1alpha1.WaitingForInfrastructureDeletionReason},
+	} {
+		switch gone, err := p.removeExternal(ctx, step.of); {
+		case err != nil:
+			return err
+		case !gone:
+			f.deleting, f.left = step.reason, fmt.Sprintf("Waiting for %s to be deleted", step.of.ref.Kind)
+			return nil
+		}
+	}
+	p.cluster.Finalizers = slices.DeleteFunc(p.cluster.Finalizers, func(name string) bool { return name == clusterv1alpha1.ClusterFinalizer })
+	p.event("Deleted", "Delete", "Cluster "+p.key.Name+" has been deleted")
+	if _, err := p.clusters.Update(ctx, p.client.Clusters(p.key.Namespace), p.cluster); err != nil && !apierrors.IsNotFound(err) {
+		return err
+	}
+	p.cluster = nil
+	return nil
+}
+
+// removeMembers deletes MachineDeployments, MachineSets and Machines, and says which are left.
+// Machines of the control plane are deleted by the object that makes it, if there is one.
+func (p *pass) removeMembers(ctx context.Context) (left string, err error) {
+	kinds := []kind{
+		{"MachineDeployments", belonging(p.deployments, p.key.String()), p.client.MachineDeployments(p.key.Namespace).Delete},
+		{"MachineSets", belonging(p.sets, p.key.String()), p.client.MachineSets(p.key.Namespace).Delete},
+		{"Machines", slices.DeleteFunc(belonging(p.machines, p.key.String()), p.ofControlPlane), p.client.Machines(p.key.Namespace).Delete},
+	}
+	var all []string
+	for _, k := range kinds {
+		var names []string
+		for _, o := range k.objects {
+			names = append(names, o.GetName())
+			if o.GetDeletionTimestamp() != nil || metav1.GetControllerOfNoCopy(o) != nil {
+				continue // What controls it is deleted, and takes it along.
+			}
+			err := k.remove(ctx, o.GetName(), metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(o.GetUID()))})
+			if err != nil && !apierrors.IsNotFound(err) {
+				return "", fmt.Errorf("deleting %s of %s: %w", o.GetName(), k.name, err)
+			}
+		}
+		if slices.Sort(names); len(names) > 0 {
+			all = append(all, k.name+": "+conditions.List(names, ", "))
+		}
+	}
+	if len(all) > 0 {
+		return strings.Join(all, "; "), nil
+	}
+	// The caches may be behind: the server itself is asked before anything else goes.
+	found, err := p.client.Machines(p.key.Namespace).List(ctx, metav1.ListOptions{
+		FieldSelector: fields.OneTermEqualSelector("spec.clusterName", p.key.Name).String(),
+	})
+	if err != nil {
+		return "", fmt.Errorf("listing the Machines that are left: %w", err)
+	}
+	for i := range found.Items {
+		if m := &found.Items[i]; m.Spec.ClusterName == p.key.Name && !p.ofControlPlane(m) {
+			return "Machines: " + m.Name, nil
+		}
+	}
+	return "", nil
+}
+
+// ofControlPlane is true for a Machine that the control plane of the Cluster deletes.
+func (p *pass) ofControlPlane(o metav1.Object) bool {
+	_, is := o.GetLabels()[clusterv1alpha1.MachineControlPlaneLabel]
+	return is && p.facts.controlPlane.defined()
+}
+
+func belonging(of cache.Indexer, in string) []metav1.Object {
+	found, err := of.ByIndex(byCluster, in)
+	if err != nil {
+		return nil // There is the index: New has made it.
+	}
+	var all []metav1.Object
+	for _, obj := range found {
+		if o, ok := obj.(metav1.Object); ok {
+			all = append(all, o)
+		}
+	}
+	return all
+}
+
+// removeExternal deletes an object, and tells whether it is gone. One that cannot be read is
+// not.
+func (p *pass) removeExternal(ctx context.Context, e *external) (gone bool, err error) {
+	if !e.defined() || e.gone() {
+		return true, nil
+	}
+	if e.err != nil {
+		return false, e.err
+	}
+	if e.object.GetDeletionTimestamp() != nil {
+		return false, nil
+	}
+	err = e.kind.Client.Resource(e.kind.GVR).Namespace(p.key.Namespace).Delete(ctx, e.ref.Name, metav1.DeleteOptions{
+		Preconditions: metav1.NewUIDPreconditions(string(e.object.GetUID())),
+	})
+	if err != nil && !contract.IsGone(err) {
+		return false, fmt.Errorf("deleting %s %s: %w", e.ref.Kind, e.ref.Name, err)
+	}
+	return false, nil
+}

@@ -1,0 +1,126 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package healthcheck
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/tools/events"
+
+	"github.com/slipway-dev/slipway/pkg/cluster/contract"
+	"github.com/slipway-dev/slipway/pkg/controller"
+	"github.com/slipway-dev/slipway/pkg/generated/clientset/versioned"
+	"github.com/slipway-dev/slipway/pkg/generated/informers/externalversions"
+)
+
+// Name of the controller in logs, metrics and its queue.
+const Name = "machinehealthcheck"
+
+// workers is how many checks are looked at at the same time.
+const workers = 4
+
+// Nodes are those of workload clusters.
+type Nodes interface {
+	// Node returns a Node of a Cluster, nil if there is none. An error means that it cannot
+	// be known now.
+	Node(cluster types.NamespacedName, name string) (*corev1.Node, error)
+	// Registered is true if a Cluster has a Node of a provider ID. An error means as much.
+	Registered(cluster types.NamespacedName, providerID string) (bool, error)
+	// Silent is true while a Cluster does not answer and its Nodes are as they were seen last.
+	Silent(cluster types.NamespacedName) bool
+	// OnCluster has f called when it can be known again or not any more, OnNode when a Node
+	// has changed. f may not block. They are called before Run.
+	OnCluster(f func(cluster types.NamespacedName))
+	OnNode(f func(cluster types.NamespacedName, node *corev1.Node))
+}
+
+// External reads templates of remediation requests and knows their kinds.
+type External interface {
+	// Get reads an object.
+	Get(ctx context.Context, ref contract.Reference, namespace string) (*unstructured.Unstructured, contract.Kind, error)
+	// Resolve tells what is known of a kind.
+	Resolve(ctx context.Context, group, kind string) (contract.Kind, error)
+}
+
+// Deps is what the controller needs; all but Now are required.
+type Deps struct {
+	// Client writes MachineHealthChecks, and conditions of Machines.
+	Client versioned.Interface
+	// Informers watch our kinds. New registers what it needs; Run starts them.
+	Informers externalversions.SharedInformerFactory
+	// Nodes are those of workload clusters.
+	Nodes Nodes
+	// External are the kinds of remediation requests.
+	External External
+	// Recorder writes events.k8s.io events.
+	Recorder events.EventRecorder
+	// Now is the clock; time.Now when nil.
+	Now func() time.Time
+}
+
+type loop = controller.Loop[types.NamespacedName]
+
+// Controller looks after the health of Machines.
+type Controller struct {
+	loop
+	deps                       Deps
+	reconcile                  *reconciler
+	checks, machines, clusters cache.SharedIndexInformer
+}
+
+// New makes a controller that does nothing until Run, and registers the informers and
+// indexes that it needs. It must be called before the informers are started.
+func New(d Deps) (*Controller, error) {
+	if d.Client == nil || d.Informers == nil || d.Nodes == nil || d.External == nil || d.Recorder == nil {
+		return nil, errors.New("MachineHealthCheck controller: client, informers, nodes, external kinds and recorder are required")
+	}
+	if d.Now == nil {
+		d.Now = time.Now
+	}
+	kinds := d.Informers.Cluster().V1alpha1()
+	c := &Controller{
+		deps: d, checks: kinds.MachineHealthChecks().Informer(), machines: kinds.Machines().Informer(), clusters: kinds.Clusters().Informer(),
+	}
+	if err := c.checks.AddIndexers(checkIndexers); err != nil {
+		return nil, fmt.Errorf("indexing MachineHealthChecks: %w", err)
+	}
+	if err := c.machines.AddIndexers(machineIndexers); err != nil {
+		return nil, fmt.Errorf("indexing Machines of MachineHealthChecks: %w", err)
+	}
+	c.reconcile = &reconciler{
+		client: d.Client.ClusterV1alpha1(), checks: controller.NewStore[*check](c.checks, false), machines: controller.NewStore[*machine](c.machines, false),
+		clusters: kinds.Clusters().Lister(), nodes: d.Nodes, external: d.External, recorder: d.Recorder, now: d.Now,
+	}
+	c.loop = controller.NewLoop(controller.NewQueue(Name, controller.QueueOptions{Fairness: true}), controller.Options[types.NamespacedName]{
+		Name: Name, Workers: workers, Reconciler: c.reconcile,
+	})
+	d.Nodes.OnCluster(c.clusterTells)
+	d.Nodes.OnNode(func(in types.NamespacedName, _ *corev1.Node) { c.clusterTells(in) })
+	return c, nil
+}
+
+// Run starts the informers and reconciles until ctx is done. It returns when all that it
+// started has ended, with an error when the caches could not be filled. It must be called at
+// most once.
+func (c *Controller) Run(ctx context.Context) error {
+	err := controller.Fill(ctx, Name, c.deps.Informers,
+		controller.Source{Informer: c.checks, Handler: c.reconcile.checks.Handler()},
+		controller.Source{Informer: c.machines, Handler: c.reconcile.machines.Handler()},
+		controller.Source{Informer: c.checks, Handler: controller.Changes(true, c.checkChanged)},
+		controller.Source{Informer: c.machines, Handler: controller.Changes(false, c.machineChanged)},
+		controller.Source{Informer: c.clusters, Handler: controller.Changes(false, c.clusterChanged)},
+	)
+	if err != nil {
+		return err
+	}
+	c.loop.Run(ctx)
+	return nil
+}

@@ -1,0 +1,192 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package healthcheck
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/apis/conditions"
+)
+
+type (
+	check   = clusterv1alpha1.MachineHealthCheck
+	cluster = clusterv1alpha1.Cluster
+	machine = clusterv1alpha1.Machine
+)
+
+// target is a Machine that is looked after.
+type target struct {
+	machine *machine
+	// node is nil if there is none, which is known only if known is true: not while the Cluster
+	// is not connected.
+	node  *corev1.Node
+	known bool
+	// silent is true while the Cluster does not answer and node is as it was seen last.
+	silent bool
+}
+
+// verdict is what is said of a target. It is well, not well, or neither.
+type verdict struct {
+	well bool
+	// reason and message are why it is not well; oldReason is that of v1beta1.
+	reason, oldReason, message string
+	// until is when that may be another one although nobody changes anything; zero for never.
+	until time.Time
+}
+
+func (v *verdict) unwell() bool { return v.reason != "" }
+
+// judge says whether a target is well at now.
+func judge(c *check, in *cluster, t target, now time.Time) verdict {
+	m := t.machine
+	if _, ok := m.Annotations[clusterv1alpha1.RemediateMachineAnnotation]; ok {
+		return verdict{
+			reason: clusterv1alpha1.HasRemediateAnnotationReason, oldReason: clusterv1alpha1.HasRemediateMachineAnnotationV1Beta1Reason,
+			message: "Health check failed: marked for remediation via " + clusterv1alpha1.RemediateMachineAnnotation + " annotation",
+		}
+	}
+	if !begun(in, m) {
+		return verdict{} // No Machine can be blamed for its Cluster.
+	}
+	w := &watch{now: now}
+	w.machine(c, m)
+	if len(w.problems) > 0 {
+		w.reason, w.oldReason = clusterv1alpha1.UnhealthyMachineReason, unhealthyMachineV1Beta1
+	}
+	w.node(c, in, t)
+	switch {
+	case len(w.problems) > 0:
+		return verdict{reason: w.reason, oldReason: w.oldReason, message: "Health check failed: " + strings.Join(w.problems, "; ")}
+	case !w.until.IsZero():
+		return verdict{until: w.until}
+	}
+	return verdict{well: t.known && t.node != nil && m.DeletionTimestamp == nil}
+}
+
+// begun is true for a Cluster in which m could have a Node.
+func begun(in *cluster, m *machine) bool {
+	_, controlPlane := m.Labels[clusterv1alpha1.MachineControlPlaneLabel]
+	return in != nil && conditions.IsTrue(in.Status.Conditions, clusterv1alpha1.InfrastructureReadyCondition) && (controlPlane || initialized(in))
+}
+
+// initialized is true for a Cluster whose API has answered.
+func initialized(in *cluster) bool {
+	return in != nil && conditions.IsTrue(in.Status.Conditions, clusterv1alpha1.ClusterControlPlaneInitializedCondition)
+}
+
+// unhealthyMachineV1Beta1 is the reason of v1beta1 for a condition of the Machine.
+const unhealthyMachineV1Beta1 = "UnhealthyMachine"
+
+// watch gathers what is wrong with a target, and when more may be.
+type watch struct {
+	now               time.Time
+	problems          []string
+	reason, oldReason string
+	until             time.Time
+}
+
+// lasts is true when something that has been so since then has been so for longer than
+// allowed. If not, it will be looked at again when it has.
+func (w *watch) lasts(since time.Time, allowed time.Duration) bool {
+	due := since.Add(allowed)
+	if !w.now.Before(due) {
+		return true
+	}
+	w.again(due)
+	return false
+}
+
+// again has the target looked at at due.
+func (w *watch) again(due time.Time) {
+	if w.until.IsZero() || due.Before(w.until) {
+		w.until = due
+	}
+}
+
+func (w *watch) machine(c *check, m *machine) {
+	for _, u := range c.Spec.Checks.UnhealthyMachineConditions {
+		is := conditions.Find(m.Status.Conditions, u.Type)
+		if is != nil && is.Status == u.Status && w.lasts(is.LastTransitionTime.Time, timeout(u)) {
+			w.problems = append(w.problems, problem("Machine", u, is.Reason))
+		}
+	}
+}
+
+func timeout(u clusterv1alpha1.UnhealthyCondition) time.Duration {
+	return time.Duration(ptr.Deref(u.TimeoutSeconds, 0)) * time.Second
+}
+
+func problem(of string, u clusterv1alpha1.UnhealthyCondition, reason string) string {
+	return fmt.Sprintf("Condition %s on %s is reporting status %s with reason %s for more than %s", u.Type, of, u.Status, reason, timeout(u))
+}
+
+func (w *watch) node(c *check, in *cluster, t target) {
+	name := t.machine.Status.NodeRef.Name
+	switch {
+	case !t.known:
+	case name == "":
+		w.startup(c, in, t.machine)
+	case t.node == nil:
+		w.because(clusterv1alpha1.NodeDeletedReason, clusterv1alpha1.NodeNotFoundV1Beta1Reason, fmt.Sprintf("Node %s has been deleted", name))
+	default:
+		for _, u := range c.Spec.Checks.UnhealthyNodeConditions {
+			is := nodeCondition(t.node, u.Type)
+			switch {
+			case is == nil || metav1.ConditionStatus(is.Status) != u.Status || !w.lasts(is.LastTransitionTime.Time, timeout(u)):
+			case t.silent:
+				w.again(w.now.Add(silence)) // Nobody knows whether it is still so.
+			default:
+				w.because(clusterv1alpha1.UnhealthyNodeReason, clusterv1alpha1.UnhealthyNodeConditionV1Beta1Reason, problem("Node", u, is.Reason))
+			}
+		}
+	}
+}
+
+// silence is when a Node of a Cluster that does not answer is looked at again.
+const silence = time.Minute
+
+// startup gives a Machine its time to have a Node, from when the last thing that it waits for
+// was there.
+func (w *watch) startup(c *check, in *cluster, m *machine) {
+	allowed := time.Duration(ptr.Deref(c.Spec.Checks.NodeStartupTimeoutSeconds, clusterv1alpha1.DefaultNodeStartupTimeoutSeconds)) * time.Second
+	if allowed == 0 {
+		return
+	}
+	since := m.CreationTimestamp.Time
+	for _, is := range []*metav1.Condition{
+		conditions.Find(in.Status.Conditions, clusterv1alpha1.ClusterControlPlaneInitializedCondition),
+		conditions.Find(in.Status.Conditions, clusterv1alpha1.InfrastructureReadyCondition),
+		conditions.Find(m.Status.Conditions, clusterv1alpha1.InfrastructureReadyCondition),
+	} {
+		if is != nil && is.Status == metav1.ConditionTrue && is.LastTransitionTime.After(since) {
+			since = is.LastTransitionTime.Time
+		}
+	}
+	if w.lasts(since, allowed) {
+		w.because(clusterv1alpha1.NodeStartupTimeoutReason, clusterv1alpha1.NodeStartupTimeoutReason, fmt.Sprintf("Node failed to report startup in %s", allowed))
+	}
+}
+
+// because adds a problem. The first reason stays.
+func (w *watch) because(reason, oldReason, text string) {
+	if w.problems = append(w.problems, text); w.reason == "" {
+		w.reason, w.oldReason = reason, oldReason
+	}
+}
+
+func nodeCondition(node *corev1.Node, kind string) *corev1.NodeCondition {
+	for i := range node.Status.Conditions {
+		if string(node.Status.Conditions[i].Type) == kind {
+			return &node.Status.Conditions[i]
+		}
+	}
+	return nil
+}

@@ -1,0 +1,359 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package healthcheck
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	dynamicfake "k8s.io/client-go/dynamic/fake"
+	clienttesting "k8s.io/client-go/testing"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/utils/ptr"
+
+	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/apis/conditions"
+	"github.com/slipway-dev/slipway/pkg/cluster/contract"
+	"github.com/slipway-dev/slipway/pkg/generated/clientset/versioned/fake"
+	"github.com/slipway-dev/slipway/pkg/generated/informers/externalversions"
+	"github.com/slipway-dev/slipway/test/livecontroller"
+)
+
+var requests = schema.GroupVersionResource{Group: "fix.dev", Version: "v1", Resource: "fixes"}
+
+// live is the whole controller over a fake server, on a clock of its own.
+type live struct {
+	t     *testing.T
+	api   *fake.Clientset
+	fixes *dynamicfake.FakeDynamicClient
+	tell  func(types.NamespacedName)
+
+	mu sync.Mutex
+	// nodes are those of the cluster; nil while it is not connected.
+	nodes map[string]*corev1.Node
+	calls []string
+	// asked is how often Nodes were asked for.
+	asked int
+	// before is called before the next write of a Machine.
+	before func()
+}
+
+// Node is of Nodes.
+func (l *live) Node(_ types.NamespacedName, name string) (*corev1.Node, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.asked++
+	if l.nodes == nil {
+		return nil, errors.New("not connected")
+	}
+	return l.nodes[name], nil
+}
+
+// Registered is of Nodes. A provider ID is the name of the Node.
+func (l *live) Registered(_ types.NamespacedName, id string) (bool, error) {
+	n, err := l.Node(types.NamespacedName{}, id)
+	return n != nil, err
+}
+
+// Silent is of Nodes.
+func (l *live) Silent(types.NamespacedName) bool { return false }
+
+// OnCluster is of Nodes.
+func (l *live) OnCluster(f func(types.NamespacedName)) { l.tell = f }
+
+// OnNode is of Nodes.
+func (l *live) OnNode(func(types.NamespacedName, *corev1.Node)) {}
+
+// Get is of External.
+func (l *live) Get(ctx context.Context, ref contract.Reference, namespace string) (*unstructured.Unstructured, contract.Kind, error) {
+	if ref.Name != "reboot" {
+		return nil, contract.Kind{}, apierrors.NewNotFound(schema.GroupResource{}, ref.Name)
+	}
+	return &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "fix.dev/v1", "kind": "FixTemplate", "metadata": map[string]any{"namespace": namespace, "name": "reboot"},
+		"spec": map[string]any{"template": map[string]any{"spec": map[string]any{"how": "hard"}}},
+	}}, contract.Kind{}, nil
+}
+
+// Resolve is of External.
+func (l *live) Resolve(context.Context, string, string) (contract.Kind, error) {
+	return contract.Kind{GVK: requests.GroupVersion().WithKind("Fix"), GVR: requests, Client: l.fixes}, nil
+}
+
+// run starts the controller on objects. synctest must be on; its clock is set to minute 4.
+func run(t *testing.T, objects ...runtime.Object) *live {
+	t.Helper()
+	time.Sleep(time.Until(at(4)))
+	l := &live{t: t, api: fake.NewSimpleClientset(objects...), nodes: map[string]*corev1.Node{}}
+	l.fixes = dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), map[schema.GroupVersionResource]string{requests: "FixList"})
+	versions := livecontroller.Versions{Last: 2000}
+	l.api.PrependReactor("update", "*", func(action clienttesting.Action) (bool, runtime.Object, error) {
+		l.mu.Lock()
+		what := livecontroller.Call(action)
+		before := l.before
+		if what == "update machines/status" {
+			l.before = nil
+		}
+		l.mu.Unlock()
+		if what == "update machines/status" && before != nil {
+			before()
+		}
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		o := action.(clienttesting.UpdateAction).GetObject().(metav1.Object)
+		stored, err := l.api.Tracker().Get(action.GetResource(), action.GetNamespace(), o.GetName())
+		if err != nil {
+			return true, nil, err
+		}
+		if is := stored.(metav1.Object).GetResourceVersion(); is != o.GetResourceVersion() {
+			return true, nil, apierrors.NewConflict(action.GetResource().GroupResource(), o.GetName(), errors.New("it is "+is))
+		}
+		versions.Stamp(action)
+		l.calls = append(l.calls, what)
+		return false, nil, nil
+	})
+	informers := externalversions.NewSharedInformerFactory(l.api, 0)
+	c, err := New(Deps{Client: l.api, Informers: informers, Nodes: l, External: l, Recorder: events.NewFakeRecorder(1000)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	livecontroller.Start(t, c.Run, informers)
+	l.until(5)
+	return l
+}
+
+// until lets time go by until that minute.
+func (l *live) until(minute int) {
+	time.Sleep(time.Until(at(minute)))
+	synctest.Wait()
+}
+
+// becomes changes a Node, or without one takes it away, and tells.
+func (l *live) becomes(name string, n *corev1.Node) {
+	l.mu.Lock()
+	if l.nodes[name] = n; n == nil {
+		delete(l.nodes, name)
+	}
+	l.mu.Unlock()
+	l.tell(types.NamespacedName{Namespace: "dev", Name: "c"})
+	time.Sleep(time.Second)
+	synctest.Wait()
+}
+
+func (l *live) machine(name string) *machine {
+	l.t.Helper()
+	m, err := l.api.ClusterV1alpha1().Machines("dev").Get(context.Background(), name, metav1.GetOptions{})
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	return m
+}
+
+// says is status and reason of the conditions of a Machine, in that order.
+func (l *live) says(name string, kinds ...string) string {
+	l.t.Helper()
+	var all []string
+	for _, kind := range kinds {
+		if c := conditions.Find(l.machine(name).Status.Conditions, kind); c != nil {
+			all = append(all, string(c.Status)+" "+c.Reason)
+		}
+	}
+	return strings.Join(all, ", ")
+}
+
+func (l *live) wants(what, name, want string) {
+	l.t.Helper()
+	got := l.says(name, clusterv1alpha1.MachineHealthCheckSucceededCondition, clusterv1alpha1.MachineOwnerRemediatedCondition, clusterv1alpha1.MachineExternallyRemediatedCondition)
+	if got != want {
+		l.t.Errorf("%s: %s says %q, want %q", what, name, got, want)
+	}
+}
+
+func (l *live) status() clusterv1alpha1.MachineHealthCheckStatus {
+	l.t.Helper()
+	c, err := l.api.ClusterV1alpha1().MachineHealthChecks("dev").Get(context.Background(), "mhc", metav1.GetOptions{})
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	return c.Status
+}
+
+func (l *live) writes() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	out := l.calls
+	l.calls = nil
+	return out
+}
+
+// MC15
+func TestMachinesAreMarkedWhenTheirTimeHasCome(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := run(t, theCluster(), theCheck(), theMachine("a"), theMachine("b"), theMachine("other", func(m *machine) { m.Labels = nil }))
+		l.wants("its Node is gone", "a", "False NodeDeleted, False WaitingForRemediation")
+		l.becomes("a", node("a", corev1.ConditionTrue, 4))
+		l.becomes("b", node("b", corev1.ConditionTrue, 4))
+		l.wants("it is back", "a", "True HealthCheckSucceeded, False WaitingForRemediation")
+		l.wants("never looked after", "other", "")
+		l.becomes("b", node("b", corev1.ConditionFalse, 6))
+		l.wants("not Ready yet", "b", "True HealthCheckSucceeded, False WaitingForRemediation")
+		l.writes()
+		l.until(10)
+		if diff := cmp.Diff([]string(nil), l.writes()); diff != "" {
+			t.Errorf("writes while nothing has lasted (-want +got):\n%s", diff)
+		}
+		l.until(12)
+		l.wants("not Ready for five minutes", "b", "False UnhealthyNode, False WaitingForRemediation")
+		st := l.status()
+		if *st.ExpectedMachines != 2 || *st.CurrentHealthy != 1 || *st.RemediationsAllowed != 1 || cmp.Diff([]string{"a", "b"}, st.Targets) != "" {
+			t.Errorf("status is %+v", st)
+		}
+		l.writes()
+		l.until(24 * 60)
+		if writes := l.writes(); len(writes) > 0 {
+			t.Errorf("writes in a day in which nothing happened: %v", writes)
+		}
+	})
+}
+
+func TestASilentClusterIsNoSickMachine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := run(t, theCluster(), theCheck(), theMachine("a", says("HealthCheckSucceeded", metav1.ConditionTrue, 4)))
+		l.becomes("a", node("a", corev1.ConditionTrue, 4))
+		l.wants("well", "a", "True HealthCheckSucceeded, False WaitingForRemediation")
+		l.mu.Lock()
+		l.nodes = nil
+		l.mu.Unlock()
+		l.tell(types.NamespacedName{Namespace: "dev", Name: "c"})
+		l.until(600)
+		l.wants("the cluster is silent", "a", "True HealthCheckSucceeded, False WaitingForRemediation")
+		if st := l.status(); *st.CurrentHealthy != 0 {
+			t.Errorf("%d Machines count as well, want none", *st.CurrentHealthy)
+		}
+	})
+}
+
+func TestTooManyAreNotReplaced(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := theCheck()
+		c.Spec.Remediation.TriggerIf.UnhealthyInRange = "[1-1]"
+		l := run(t, theCluster(), c, theMachine("a"), theMachine("b"))
+		l.wants("two", "a", "False NodeDeleted")
+		l.wants("two", "b", "False NodeDeleted")
+		is := conditions.Find(l.status().Conditions, clusterv1alpha1.MachineHealthCheckRemediationAllowedCondition)
+		if is.Status != metav1.ConditionFalse || is.Reason != clusterv1alpha1.TooManyUnhealthyReason {
+			t.Errorf("RemediationAllowed is %+v", is)
+		}
+		l.becomes("a", node("a", corev1.ConditionTrue, 4))
+		l.wants("one", "a", "True HealthCheckSucceeded")
+		l.wants("one", "b", "False NodeDeleted, False WaitingForRemediation")
+	})
+}
+
+func TestAnOwnerThatIsAtItIsNotAskedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		begun := func(m *machine) {
+			conditions.Set(&m.Status.Conditions, begin, metav1.Condition{Type: "OwnerRemediated", Status: metav1.ConditionFalse, Reason: "MachineDeleting"})
+		}
+		done := func(m *machine) {
+			conditions.Set(&m.Status.Conditions, begin, metav1.Condition{Type: "OwnerRemediated", Status: metav1.ConditionTrue, Reason: "Done"})
+		}
+		going := func(m *machine) { m.DeletionTimestamp = ptr.To(metav1.NewTime(begin)); m.Finalizers = []string{"x/y"} }
+		l := run(t, theCluster(), theCheck(), theMachine("begun", begun), theMachine("done", done), theMachine("going", going),
+			theMachine("skipped", func(m *machine) {
+				m.Annotations = map[string]string{clusterv1alpha1.MachineSkipRemediationAnnotation: ""}
+			}),
+			theMachine("paused", func(m *machine) { m.Annotations = map[string]string{clusterv1alpha1.PausedAnnotation: ""} }))
+		l.wants("the owner has begun", "begun", "False NodeDeleted, False MachineDeleting")
+		l.wants("done once, and sick again", "done", "False NodeDeleted, False WaitingForRemediation")
+		l.wants("being deleted", "going", "False NodeDeleted")
+		l.wants("not to be looked after", "skipped", "")
+		l.wants("paused", "paused", "")
+	})
+}
+
+// Somebody else writes the status between the pass's reading and its writing.
+func TestNoWriteOfOthersIsLost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := run(t, theCluster(), theCheck(), theMachine("a", nodeless))
+		l.mu.Lock()
+		l.before = func() {
+			// The fake is locked: this is what its server does.
+			gvr := clusterv1alpha1.SchemeGroupVersion.WithResource("machines")
+			obj, err := l.api.Tracker().Get(gvr, "dev", "a")
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			m := obj.(*machine).DeepCopy()
+			m.ResourceVersion = "1000"
+			conditions.Set(&m.Status.Conditions, begin, metav1.Condition{Type: "Ready", Status: metav1.ConditionTrue, Reason: "Ready"})
+			if err := l.api.Tracker().Update(gvr, m, "dev"); err != nil {
+				t.Error(err)
+			}
+		}
+		l.mu.Unlock()
+		l.until(15)
+		l.wants("no Node for ten minutes", "a", "False NodeStartupTimeout, False WaitingForRemediation")
+		if got := l.says("a", "Ready"); got != "True Ready" {
+			t.Errorf("what others wrote is %q", got)
+		}
+	})
+}
+
+func TestSomebodyElseIsAskedOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := theCheck()
+		c.Spec.Remediation.TemplateRef = clusterv1alpha1.MachineHealthCheckRemediationTemplateReference{APIVersion: "fix.dev/v1", Kind: "FixTemplate", Name: "reboot"}
+		l := run(t, theCluster(), c, theMachine("a"))
+		l.wants("asked", "a", "False NodeDeleted, False WaitingForRemediation")
+		fix, err := l.fixes.Resource(requests).Namespace("dev").Get(context.Background(), "a", metav1.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		how, _, _ := unstructured.NestedString(fix.Object, "spec", "how")
+		if owners := fix.GetOwnerReferences(); how != "hard" || len(owners) != 1 || owners[0].Kind != "Machine" || fix.GetLabels()[clusterv1alpha1.ClusterNameLabel] != "c" {
+			t.Errorf("the request is %v", fix.Object)
+		}
+		if got := l.says("a", clusterv1alpha1.MachineOwnerRemediatedCondition); got != "" {
+			t.Errorf("the owner is asked too: %s", got)
+		}
+		l.becomes("a", node("a", corev1.ConditionTrue, 4))
+		l.wants("well again", "a", "True HealthCheckSucceeded")
+		if _, err := l.fixes.Resource(requests).Namespace("dev").Get(context.Background(), "a", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+			t.Errorf("the request is still there: %v", err)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		c := theCheck()
+		c.Spec.Remediation.TemplateRef = clusterv1alpha1.MachineHealthCheckRemediationTemplateReference{APIVersion: "fix.dev/v1", Kind: "FixTemplate", Name: "none"}
+		l := run(t, theCluster(), c, theMachine("a"))
+		l.wants("no template", "a", "False NodeDeleted, False RemediationTemplateNotFound")
+	})
+}
+
+func TestAPausedCheckLooksAtNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		in := theCluster()
+		in.Spec.Paused = ptr.To(true)
+		l := run(t, in, theCheck(), theMachine("a"))
+		l.wants("paused", "a", "")
+		if is := conditions.Find(l.status().Conditions, clusterv1alpha1.PausedCondition); is.Status != metav1.ConditionTrue {
+			t.Errorf("Paused is %+v", is)
+		}
+	})
+}

@@ -1,0 +1,203 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package healthcheck
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/klog/v2"
+
+	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/apis/conditions"
+	"github.com/slipway-dev/slipway/pkg/controller"
+	"github.com/slipway-dev/slipway/pkg/controller/cluster/members"
+	clusterclient "github.com/slipway-dev/slipway/pkg/generated/clientset/versioned/typed/cluster/v1alpha1"
+	clusterlisters "github.com/slipway-dev/slipway/pkg/generated/listers/cluster/v1alpha1"
+)
+
+// reconciler makes the passes.
+type reconciler struct {
+	client   clusterclient.ClusterV1alpha1Interface
+	checks   controller.Store[*check]
+	machines controller.Store[*machine]
+	clusters clusterlisters.ClusterLister
+	nodes    Nodes
+	external External
+	recorder events.EventRecorder
+	now      func() time.Time
+}
+
+// pass is one look at a check.
+type pass struct {
+	*reconciler
+	// check is what the pass writes; cluster is nil when there is none.
+	check   *check
+	cluster *cluster
+	at      time.Time
+}
+
+// Reconcile says of the Machines of the check of key whether they are well, and asks for those
+// to be replaced that are not. It comes back when more may not be.
+func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (controller.Result, error) {
+	stored, err := r.checks.Get(key)
+	if err != nil {
+		return controller.Result{}, fmt.Errorf("reading MachineHealthCheck %s: %w", key, err)
+	}
+	if stored == nil || stored.DeletionTimestamp != nil {
+		return controller.Result{}, nil
+	}
+	p := &pass{reconciler: r, check: stored.DeepCopy(), at: r.now()}
+	if p.cluster, err = controller.Found(r.clusters.Clusters(key.Namespace).Get(stored.Spec.ClusterName)); err != nil {
+		return controller.Result{}, fmt.Errorf("reading Cluster %s: %w", stored.Spec.ClusterName, err)
+	}
+	paused := members.Paused(p.cluster, p.check, "MachineHealthCheck")
+	if paused.Status == metav1.ConditionTrue {
+		tell(p.check, paused, nil, 0, allowance{}, p.at)
+		if err := p.write(ctx); err != nil {
+			return controller.Overtaken(err)
+		}
+		return controller.Result{}, nil
+	}
+	if err := p.belong(ctx); err != nil {
+		return controller.Overtaken(err)
+	}
+	until, err := p.look(ctx, paused)
+	if apierrors.IsConflict(err) {
+		return controller.Overtaken(err)
+	}
+	if err != nil {
+		return controller.Result{}, fmt.Errorf("MachineHealthCheck %s: %w", key, err)
+	}
+	again := controller.DefaultResyncPeriod
+	if !until.IsZero() {
+		again = min(again, max(until.Sub(p.at), time.Millisecond))
+	}
+	return controller.Result{RequeueAfter: again}, nil
+}
+
+// belong gives the check the label of its Cluster, and that as an owner.
+func (p *pass) belong(ctx context.Context) error {
+	changed := members.Label(p.check, p.check.Spec.ClusterName)
+	if p.cluster != nil {
+		changed = members.Own(p.check, p.cluster) || changed
+	}
+	if !changed {
+		return nil
+	}
+	written, err := p.checks.Update(ctx, p.client.MachineHealthChecks(p.check.Namespace), p.check)
+	if err == nil {
+		p.check = written.DeepCopy()
+	}
+	return err
+}
+
+// look judges all Machines, then decides whether any is replaced, then writes what it says of
+// each. It returns when it may say something else.
+func (p *pass) look(ctx context.Context, paused metav1.Condition) (until time.Time, err error) {
+	targets, err := p.targets(ctx)
+	if err != nil {
+		return until, err
+	}
+	verdicts, well := make([]verdict, len(targets)), 0
+	for i, t := range targets {
+		v := judge(p.check, p.cluster, t, p.at)
+		if verdicts[i] = v; v.well {
+			well++
+		}
+		if !v.until.IsZero() && (until.IsZero() || v.until.Before(until)) {
+			until = v.until
+		}
+	}
+	allow, err := allowed(p.check, len(targets), well)
+	if err != nil {
+		return until, err
+	}
+	tell(p.check, paused, targets, well, allow, p.at)
+	if err := p.write(ctx); err != nil {
+		return until, err
+	}
+	var failed []error
+	for i, t := range targets {
+		failed = append(failed, p.say(ctx, t.machine, verdicts[i], allow.ok))
+	}
+	return until, errors.Join(failed...)
+}
+
+// targets are the Machines of the check but those that nobody shall look after.
+func (p *pass) targets(ctx context.Context) ([]target, error) {
+	in := types.NamespacedName{Namespace: p.check.Namespace, Name: p.check.Spec.ClusterName}
+	all, err := p.machines.ByIndex(byCluster, in.String())
+	if err != nil {
+		return nil, fmt.Errorf("finding Machines: %w", err)
+	}
+	var out []target
+	for _, m := range all {
+		_, paused := m.Annotations[clusterv1alpha1.PausedAnnotation]
+		_, skipped := m.Annotations[clusterv1alpha1.MachineSkipRemediationAnnotation]
+		if paused || skipped || !members.Selected(&p.check.Spec.Selector, p.check.Spec.ClusterName, m) {
+			continue
+		}
+		out = append(out, p.target(ctx, in, m))
+	}
+	return out, nil
+}
+
+// target looks for the Node of a Machine. One that is there and that the Machine does not name yet
+// is not known: that it was seen late is nothing to blame the Machine for.
+func (p *pass) target(ctx context.Context, in types.NamespacedName, m *machine) target {
+	t := target{machine: m, silent: p.nodes.Silent(in)}
+	if !begun(p.cluster, m) {
+		return t // Nobody connects to it yet.
+	}
+	var registered bool
+	var err error
+	if m.Status.NodeRef.IsDefined() {
+		t.node, err = p.nodes.Node(in, m.Status.NodeRef.Name)
+	} else if registered, err = p.nodes.Registered(in, m.Spec.ProviderID); err != nil && !initialized(p.cluster) {
+		err = nil // Nobody has ever seen a Node there: the Machine may be what keeps it so.
+	}
+	if err != nil {
+		klog.FromContext(ctx).V(4).Info("Nothing is known of a Node", "machine", m.Name, "err", err)
+	}
+	t.known = err == nil && !registered
+	return t
+}
+
+func (p *pass) write(ctx context.Context) error {
+	return p.checks.UpdateStatus(ctx, p.client.MachineHealthChecks(p.check.Namespace), p.check)
+}
+
+// say writes into the conditions of a Machine what is said of it, and has one replaced that
+// is not well, if that is allowed.
+func (p *pass) say(ctx context.Context, m *machine, v verdict, replace bool) error {
+	next := shown(m, v, p.at)
+	failed := error(nil)
+	switch {
+	case v.unwell() && replace && p.check.Spec.Remediation.TemplateRef.IsDefined():
+		failed = p.request(ctx, next)
+	case v.unwell() && replace && m.DeletionTimestamp == nil:
+		askOwner(next, p.at)
+	case v.well && conditions.Find(m.Status.Conditions, clusterv1alpha1.MachineExternallyRemediatedCondition) != nil:
+		failed = p.withdraw(ctx, next)
+	}
+	if !equality.Semantic.DeepEqual(m, next) {
+		if err := p.machines.UpdateStatus(ctx, p.client.Machines(m.Namespace), next); err != nil && !apierrors.IsNotFound(err) {
+			return err
+		}
+		if was := conditions.Find(m.Status.Conditions, clusterv1alpha1.MachineHealthCheckSucceededCondition); v.unwell() && (was == nil || was.Status != metav1.ConditionFalse) {
+			p.recorder.Eventf(next, nil, corev1.EventTypeNormal, "MachineMarkedUnhealthy", "HealthCheck", "%s",
+				conditions.Note("Machine %s has been marked as unhealthy by %s: %s", m.Name, p.check.Name, v.message))
+		}
+	}
+	return failed
+}

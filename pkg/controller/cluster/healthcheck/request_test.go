@@ -1,0 +1,44 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package healthcheck
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
+)
+
+// The template makes objects of the kind of the Machine's infrastructure, which has its name.
+func TestWhatWasNotMadeForACheckIsNoRequestAndStays(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := theCheck()
+		c.Spec.Remediation.TemplateRef = clusterv1alpha1.MachineHealthCheckRemediationTemplateReference{APIVersion: "fix.dev/v1", Kind: "FixTemplate", Name: "reboot"}
+		l := run(t, theCluster(), c)
+		m := theMachine("a", func(m *machine) { m.UID = "a" })
+		infra := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "fix.dev/v1", "kind": "Fix"}}
+		infra.SetNamespace("dev")
+		infra.SetName("a")
+		infra.SetOwnerReferences([]metav1.OwnerReference{*metav1.NewControllerRef(m, clusterv1alpha1.SchemeGroupVersion.WithKind("Machine"))})
+		fixes := l.fixes.Resource(requests).Namespace("dev")
+		if _, err := fixes.Create(context.Background(), infra, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := l.api.ClusterV1alpha1().Machines("dev").Create(context.Background(), m, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		l.until(6)
+		l.wants("not well", "a", "False NodeDeleted, False RemediationRequestCreationFailed")
+		l.becomes("a", node("a", corev1.ConditionTrue, 4))
+		l.wants("well again", "a", "True HealthCheckSucceeded")
+		if _, err := fixes.Get(context.Background(), "a", metav1.GetOptions{}); err != nil {
+			t.Errorf("the infrastructure: %v", err)
+		}
+	})
+}

@@ -1,0 +1,154 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package infrastructure
+
+import (
+	"context"
+	"strconv"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	clienttesting "k8s.io/client-go/testing"
+
+	"github.com/slipway-dev/slipway/pkg/apis/conditions"
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/controller/cluster/clusterapi"
+	"github.com/slipway-dev/slipway/pkg/generated/clientset/versioned/fake"
+	"github.com/slipway-dev/slipway/pkg/generated/informers/externalversions"
+)
+
+// live is the whole controller over a fake server, on a clock of its own.
+type live struct {
+	t   *testing.T
+	api *fake.Clientset
+
+	mu       sync.Mutex
+	cluster  *clusterapi.Cluster
+	handlers clusterapi.Handlers
+	writes   int
+}
+
+func (l *live) Cluster(string, types.NamespacedName) (*clusterapi.Cluster, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.cluster, nil
+}
+
+func (l *live) Watch(h clusterapi.Handlers) { l.handlers = h }
+
+// settle lets a second go by on the test's own clock.
+func settle() {
+	time.Sleep(time.Second)
+	synctest.Wait()
+}
+
+// change makes the Cluster another one, and tells.
+func (l *live) change(change func(*clusterapi.Cluster)) {
+	l.mu.Lock()
+	next := *l.cluster
+	change(&next)
+	l.cluster = &next
+	l.mu.Unlock()
+	l.handlers.Cluster("cluster.x-k8s.io", types.NamespacedName{Namespace: "ns", Name: "c"})
+	settle()
+}
+
+// run starts the controller on objects until the test ends. synctest must be on.
+func run(t *testing.T, objects ...runtime.Object) *live {
+	t.Helper()
+	l := &live{t: t, api: fake.NewSimpleClientset(objects...), cluster: &clusterapi.Cluster{Name: "c", UID: "uid-c",
+		Infrastructure: clusterapi.Reference{Group: "vm.slipway.dev", Kind: "SlipwayCluster", Name: "shop"}}}
+	version := 0
+	stamp := func(action clienttesting.Action) (bool, runtime.Object, error) {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		version++ // The fake keeps none, by which caches tell what is newer.
+		action.(clienttesting.CreateAction).GetObject().(metav1.Object).SetResourceVersion(strconv.Itoa(version))
+		if action.GetSubresource() == "status" {
+			l.writes++
+		}
+		return false, nil, nil
+	}
+	l.api.PrependReactor("update", "*", stamp)
+	l.api.PrependReactor("create", "*", stamp)
+	informers := externalversions.NewSharedInformerFactory(l.api, 0)
+	zones := informers.Vm().V1alpha1().Zones().Informer()
+	c, err := New(Deps{Client: l.api, Informers: informers, Clusters: l, NamespaceLabels: func(string) map[string]string { return map[string]string{} },
+		Zones: func() ([]*vmv1alpha1.Zone, bool) {
+			var all []*vmv1alpha1.Zone
+			for _, obj := range zones.GetStore().List() {
+				all = append(all, obj.(*vmv1alpha1.Zone))
+			}
+			return all, zones.HasSynced()
+		}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	running.Go(func() {
+		if err := c.Run(ctx); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Cleanup(func() { cancel(); running.Wait(); informers.Shutdown() })
+	settle()
+	return l
+}
+
+// is returns reason of Ready, whether the cluster is provisioned, and its failure domains.
+func (l *live) is() (ready string, provisioned bool, domains int) {
+	l.t.Helper()
+	s, err := l.api.VmV1alpha1().SlipwayClusters("ns").Get(l.t.Context(), "shop", metav1.GetOptions{})
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	if c := conditions.Find(s.Status.Conditions, "Ready"); c != nil {
+		ready = c.Reason
+	}
+	if conditions.IsTrue(s.Status.Conditions, "Paused") {
+		ready = "Paused"
+	}
+	return ready, s.Status.Initialization != nil, len(s.Status.FailureDomains)
+}
+
+func TestClusterAndZonesBringASlipwayClusterOnAndThatIsWrittenOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := run(t, object(func(s *vmv1alpha1.SlipwayCluster) { s.Spec.ControlPlaneEndpoint = vmv1alpha1.APIEndpoint{} }), zone("a", nil))
+		want := func(what, ready string, provisioned bool, domains int) {
+			t.Helper()
+			if r, p, d := l.is(); r != ready || p != provisioned || d != domains {
+				t.Errorf("%s: %s, provisioned %v, %d failure domains; want %s, %v, %d", what, r, p, d, ready, provisioned, domains)
+			}
+		}
+		want("at first", "WaitingForControlPlaneEndpoint", false, 1)
+		l.change(func(c *clusterapi.Cluster) { c.Paused = true })
+		want("paused", "Paused", false, 1)
+		l.change(func(c *clusterapi.Cluster) { c.Host, c.Port = "h", 6443 })
+		want("with an endpoint, paused", "Paused", false, 1)
+		l.change(func(c *clusterapi.Cluster) { c.Paused = false })
+		want("after the pause", "Succeeded", true, 1)
+		if _, err := l.api.VmV1alpha1().Zones().Create(t.Context(), zone("b", nil), metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		settle()
+		want("with another zone", "Succeeded", true, 2)
+		l.mu.Lock()
+		writes := l.writes
+		l.mu.Unlock()
+		time.Sleep(time.Hour)
+		l.handlers.Group("cluster.x-k8s.io")
+		settle()
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if writes != 4 || l.writes != writes {
+			t.Errorf("%d writes, and %d in an hour in which nothing happened; want 4 and none", writes, l.writes-writes)
+		}
+	})
+}

@@ -1,0 +1,333 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package machine
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/apis/conditions"
+	"github.com/slipway-dev/slipway/pkg/cluster/contract"
+)
+
+// ready is a condition Ready of an object, as its provider writes it.
+func ready(fields map[string]any) map[string]any {
+	c := map[string]any{"type": "Ready", "lastTransitionTime": "2026-01-01T00:00:00Z"}
+	for k, v := range fields {
+		c[k] = v
+	}
+	return c
+}
+
+// MB96-97, MC1-2, MT5-6, MT8-9
+func TestTheReadyOfOtherObjectsIsMirrored(t *testing.T) {
+	const condition, secret = "InfrastructureReady", "BootstrapConfigReady"
+	with := func(kind, name string, status map[string]any) *unstructured.Unstructured {
+		return other(kind, name, map[string]any{"status": status})
+	}
+	of := func(c ...any) map[string]any { return map[string]any{"conditions": c} }
+	tests := map[string]struct {
+		changes   []func(*machine)
+		bootstrap *unstructured.Unstructured
+		infra     *unstructured.Unstructured
+		unread    string
+		kind      string
+		want      string
+	}{
+		"Secret of the user":  {kind: secret, infra: infra(), want: "True DataSecretProvided "},
+		"bootstrap True":      {changes: cs(withConfig), bootstrap: with("ExampleConfig", "b", of(ready(map[string]any{"status": "True", "reason": "Fine"}))), infra: infra(), kind: secret, want: "True Fine "},
+		"bootstrap False":     {changes: cs(withConfig), bootstrap: with("ExampleConfig", "b", of(ready(map[string]any{"status": "False", "reason": "Bad", "message": "no"}))), infra: infra(), kind: secret, want: "False Bad no"},
+		"bootstrap no Ready":  {changes: cs(withConfig), bootstrap: config(nil), infra: infra(), kind: secret, want: "False NotReady ExampleConfig status.initialization.dataSecretCreated is false"},
+		"bootstrap done":      {changes: cs(withConfig), bootstrap: config(map[string]any{"initialization": initialized("dataSecretCreated"), "dataSecretName": "s"}), infra: infra(), kind: secret, want: "True Ready "},
+		"bootstrap invalid":   {changes: cs(withConfig), bootstrap: with("ExampleConfig", "b", of(ready(map[string]any{"status": "Fine"}))), infra: infra(), kind: secret, want: `Unknown InvalidConditionReported status.conditions of ExampleConfig ns/b: Ready: status is "Fine", not True, False or Unknown`},
+		"bootstrap unread":    {changes: cs(withConfig), infra: infra(), unread: "ExampleConfig", kind: secret, want: "Unknown InternalError Please check controller logs for errors"},
+		"bootstrap gone":      {changes: cs(withConfig, deleted, created, annotated(preTerminate, "")), infra: infraThere(), kind: secret, want: "False ObjectDeleted ExampleConfig has been deleted"},
+		"bootstrap never was": {changes: cs(withConfig, deleted, annotated(preTerminate, "")), infra: infraThere(), kind: secret, want: "False ObjectDoesNotExist ExampleConfig does not exist"},
+		"bootstrap missing":   {changes: cs(withConfig), infra: infra(), kind: secret, want: "False ObjectDoesNotExist ExampleConfig does not exist"},
+
+		"infra True":                  {infra: with("ExampleMachine", "i", of(ready(map[string]any{"status": "True", "reason": "Fine", "message": "m"}))), kind: condition, want: "True Fine m"},
+		"infra True without reason":   {infra: with("ExampleMachine", "i", of(ready(map[string]any{"status": "True"}))), kind: condition, want: "True Ready "},
+		"infra False":                 {infra: with("ExampleMachine", "i", of(ready(map[string]any{"status": "False", "reason": "Bad", "message": "no"}))), kind: condition, want: "False Bad no"},
+		"infra no Ready":              {infra: infra(), kind: condition, want: "False NotReady ExampleMachine status.initialization.provisioned is false"},
+		"infra provisioned":           {infra: infraThere(), kind: condition, want: "True Ready "},
+		"infra invalid":               {infra: with("ExampleMachine", "i", of(ready(map[string]any{"status": int64(1)}))), kind: condition, want: "Unknown InvalidConditionReported status.conditions of ExampleMachine ns/i: Ready: status is int64, not a string"},
+		"infra unread":                {unread: "ExampleMachine", kind: condition, want: "Unknown InternalError Please check controller logs for errors"},
+		"infra gone while deleting":   {changes: cs(running, deleted, annotated(preTerminate, "")), kind: condition, want: "False ObjectDeleted ExampleMachine has been deleted"},
+		"infra never was, deleting":   {changes: cs(deleted, annotated(preTerminate, "")), kind: condition, want: "False ObjectDoesNotExist ExampleMachine does not exist"},
+		"infra gone while running":    {changes: cs(running), kind: condition, want: "False ObjectDeleted ExampleMachine has been deleted while the Machine still exists"},
+		"infra not there, not before": {kind: condition, want: "False ObjectDoesNotExist ExampleMachine does not exist"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			objects := []runtime.Object{newMachine(test.changes...), newCluster(), newNode()}
+			for _, o := range []*unstructured.Unstructured{test.bootstrap, test.infra} {
+				if o != nil {
+					objects = append(objects, o)
+				}
+			}
+			w := newWorld(t, objects...)
+			if test.unread != "" {
+				w.unread[test.unread] = contract.ErrUnread
+			}
+			_, _ = w.try() // Conditions are written whatever failed.
+			if is, message := w.says(test.kind); is+" "+message != test.want {
+				t.Errorf("%s is %q, want %q", test.kind, is+" "+message, test.want)
+			}
+		})
+	}
+}
+
+func cs(changes ...func(*machine)) []func(*machine) { return changes }
+
+// created has the bootstrap data.
+func created(m *machine) {
+	m.Spec.Bootstrap.DataSecretName, m.Status.Initialization.BootstrapDataSecretCreated = pointer("s"), pointer(true)
+}
+
+func TestAMirroredConditionKeepsItsTime(t *testing.T) {
+	w := newWorld(t, newMachine(), newCluster(), other("ExampleMachine", "i", map[string]any{"status": map[string]any{
+		"conditions": []any{ready(map[string]any{"status": "False", "reason": "Bad"})},
+	}}))
+	w.pass()
+	c := conditions.Find(w.machine().Status.Conditions, "InfrastructureReady")
+	if want := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC); !c.LastTransitionTime.Time.Equal(want) {
+		t.Errorf("since %s", c.LastTransitionTime)
+	}
+}
+
+// MB99, MC6
+func TestUpdatingFollowsTheAnnotations(t *testing.T) {
+	begun := annotated(clusterv1alpha1.UpdateInProgressAnnotation, "")
+	pending := annotated(clusterv1alpha1.PendingHooksAnnotation, "Other,UpdateMachine")
+	for name, test := range map[string]struct {
+		changes []func(*machine)
+		want    string
+	}{
+		"not":           {nil, "False NotUpdating"},
+		"another hook":  {cs(annotated(clusterv1alpha1.PendingHooksAnnotation, "Other")), "False NotUpdating"},
+		"begun":         {cs(begun), "True InPlaceUpdating"},
+		"running":       {cs(begun, pending), "True InPlaceUpdating"},
+		"about to end":  {cs(pending), "True InPlaceUpdating"},
+		"it is deleted": {cs(begun, deleted, annotated(preTerminate, "")), "False NotUpdating"},
+	} {
+		w := newWorld(t, newMachine(test.changes...), newCluster(), infra())
+		w.pass()
+		if is, _ := w.says("Updating"); is != test.want {
+			t.Errorf("%s: Updating is %q, want %q", name, is, test.want)
+		}
+	}
+}
+
+// MB100, MC7
+func TestUpToDateComparesTemplates(t *testing.T) {
+	spec := func(change func(*clusterv1alpha1.MachineSpec)) func(*deployment) {
+		return func(d *deployment) { change(&d.Spec.Template.Spec) }
+	}
+	at := func(t time.Time) func(*deployment) {
+		return func(d *deployment) { d.Spec.Rollout.After = pointer(metav1.NewTime(t)) }
+	}
+	older := newSet(func(s *machineSet) {
+		s.Spec.Template.Spec.Bootstrap.ConfigRef = clusterv1alpha1.ContractVersionedObjectReference{Kind: "ExampleConfigTemplate", Name: "x"}
+	})
+	secret := func(name string) func(*clusterv1alpha1.MachineSpec) {
+		return func(s *clusterv1alpha1.MachineSpec) { s.Bootstrap.DataSecretName = &name }
+	}
+	tests := map[string]struct {
+		machine    []func(*machine)
+		set        *machineSet
+		deployment func(*deployment)
+		updating   bool
+		want       string
+	}{
+		"as the template says":   {want: "True UpToDate "},
+		"another version":        {deployment: spec(func(s *clusterv1alpha1.MachineSpec) { s.Version = "v2" }), want: "False NotUpToDate * Version , v2 required"},
+		"another infrastructure": {deployment: spec(func(s *clusterv1alpha1.MachineSpec) { s.InfrastructureRef.Name = "y" }), want: "False NotUpToDate *  is not up-to-date"},
+		"another bootstrap":      {set: older, want: "False NotUpToDate * ExampleConfig is not up-to-date"},
+		"another Secret":         {deployment: spec(secret("b")), want: "False NotUpToDate * spec.bootstrap.dataSecretName nil, b required"},
+		"another domain":         {deployment: spec(func(s *clusterv1alpha1.MachineSpec) { s.FailureDomain = "z" }), want: "False NotUpToDate * Failure domain , z required"},
+		"what changes in place":  {deployment: spec(func(s *clusterv1alpha1.MachineSpec) { s.MinReadySeconds = pointer[int32](7) }), want: "True UpToDate "},
+		"rolloutAfter to come":   {deployment: at(began.Add(time.Hour)), want: "True UpToDate "},
+		"rolloutAfter has come":  {deployment: at(began.Add(-time.Minute)), want: "False NotUpToDate * MachineDeployment spec.rolloutAfter expired"},
+		"rolloutAfter of before": {deployment: at(began.Add(-2 * time.Hour)), want: "True UpToDate "},
+		"both":                   {deployment: func(d *deployment) { at(began.Add(-time.Minute))(d); d.Spec.Template.Spec.Version = "v2" }, want: "False NotUpToDate * Version , v2 required\n* MachineDeployment spec.rolloutAfter expired"},
+		"updated in place":       {updating: true, want: "False Updating * In-place update in progress"},
+		"another kubelet": {
+			machine: cs(func(m *machine) {
+				m.Spec.Version, m.Status.NodeInfo = "v2", &clusterv1alpha1.NodeSystemInfo{KubeletVersion: "v1"}
+			}), want: "False Updating * Node.status.nodeInfo.kubeletVersion v1, v2 required",
+		},
+	}
+	for name, test := range tests {
+		set, d := test.set, newDeployment()
+		if set == nil {
+			set = newSet()
+		}
+		if test.deployment != nil {
+			test.deployment(d)
+		}
+		var updating progress
+		if test.updating {
+			updating = progress{reason: "InPlaceUpdating", message: "In-place update in progress"}
+		}
+		c := upToDateCondition(newMachine(test.machine...), set, d, updating, began)
+		if got := string(c.Status) + " " + c.Reason + " " + c.Message; got != test.want {
+			t.Errorf("%s: UpToDate is %q, want %q", name, got, test.want)
+		}
+	}
+}
+
+// MB81, MB100: who stands alone, or in a set that does, has no template to be compared with.
+func TestUpToDateIsOfMachinesOfDeploymentsAlone(t *testing.T) {
+	for name, test := range map[string]struct {
+		objects []runtime.Object
+		has     bool
+	}{
+		"stands alone": {[]runtime.Object{newMachine()}, false},
+		"of a set":     {[]runtime.Object{ownedMachine(), newSet(func(s *machineSet) { s.Labels = nil })}, false},
+		"of a set that was kept when its deployment was deleted": {[]runtime.Object{ownedMachine(), newSet()}, false},
+		"of a deployment": {[]runtime.Object{ownedMachine(), newSet(), newDeployment()}, true},
+	} {
+		w := newWorld(t, append(test.objects, newCluster(), infra())...)
+		w.pass()
+		if is, _ := w.says("UpToDate"); (is != "") != test.has {
+			t.Errorf("%s: UpToDate is %q", name, is)
+		}
+	}
+	w := newWorld(t, ownedMachine(), newCluster(), infra())
+	w.failing("reading MachineSet ns/s, the owner of Machine m")
+	w = newWorld(t, ownedMachine(), newCluster(), infra(), newSet(func(s *machineSet) {
+		s.OwnerReferences = []metav1.OwnerReference{{APIVersion: "cluster.slipway.dev/v1alpha1", Kind: "MachineDeployment", Name: "d", UID: "uid-d", Controller: pointer(true)}}
+	}))
+	w.failing("reading MachineDeployment ns/d, the owner of Machine m")
+	w.edit(deleted)
+	w.pass()
+}
+
+// MB104, MC9
+func TestAvailableWaitsForMinReadySeconds(t *testing.T) {
+	m := newMachine(func(m *machine) { m.Spec.MinReadySeconds = pointer[int32](60) })
+	is := func(status metav1.ConditionStatus, since time.Duration) metav1.Condition {
+		return metav1.Condition{Type: "Ready", Status: status, LastTransitionTime: metav1.NewTime(began.Add(-since))}
+	}
+	for name, test := range map[string]struct {
+		ready metav1.Condition
+		want  string
+		left  time.Duration
+	}{
+		"not Ready":    {is("False", time.Hour), "False NotReady", 0},
+		"unknown":      {is("Unknown", time.Hour), "False NotReady", 0},
+		"Ready of now": {is("True", 20*time.Second), "False WaitingForMinReadySeconds", 40 * time.Second},
+		"Ready since":  {is("True", 60*time.Second), "True Available", 0},
+	} {
+		c, left := availableCondition(m, test.ready, began)
+		if got := string(c.Status) + " " + c.Reason; got != test.want || left != test.left {
+			t.Errorf("%s: Available is %q, %s left", name, got, left)
+		}
+	}
+	w := newWorld(t, newMachine(running, func(m *machine) { m.Spec.MinReadySeconds = pointer[int32](60) }), newCluster(), infraThere(), newNode())
+	if got := w.pass().RequeueAfter; got != 60*time.Second {
+		t.Errorf("comes back after %s", got)
+	}
+}
+
+// MB105, MT13: each phase moves lastUpdated.
+func TestPhasesFollowTheLife(t *testing.T) {
+	w := newWorld(t, newMachine(withConfig), newCluster(), infra(), config(map[string]any{}))
+	expect := func(want clusterv1alpha1.MachinePhase) {
+		t.Helper()
+		w.now = w.now.Add(time.Minute)
+		w.pass()
+		if m := w.machine(); m.Status.Phase != want || !m.Status.LastUpdated.Time.Equal(w.now) {
+			t.Errorf("phase %s since %s, want %s since %s", m.Status.Phase, m.Status.LastUpdated, want, w.now)
+		}
+	}
+	expect(clusterv1alpha1.MachinePhasePending)
+	w.set("ExampleConfig", "b", "made", "status", "dataSecretName")
+	w.set("ExampleConfig", "b", true, "status", "initialization", "dataSecretCreated")
+	expect(clusterv1alpha1.MachinePhaseProvisioning)
+	w.set("ExampleMachine", "i", providerID, "spec", "providerID")
+	w.set("ExampleMachine", "i", true, "status", "initialization", "provisioned")
+	expect(clusterv1alpha1.MachinePhaseProvisioned)
+	w.add(newNode())
+	expect(clusterv1alpha1.MachinePhaseRunning)
+	w.edit(annotated(clusterv1alpha1.UpdateInProgressAnnotation, ""))
+	expect(clusterv1alpha1.MachinePhaseUpdating)
+	w.edit(func(m *machine) { m.Annotations = nil; deleted(m); annotated(preDrain, "")(m) })
+	expect(clusterv1alpha1.MachinePhaseDeleting)
+
+	own := newWorld(t, newMachine(), newCluster(), infra())
+	own.pass()
+	if got := own.machine().Status.Phase; got != clusterv1alpha1.MachinePhaseProvisioning {
+		t.Errorf("with the Secret of a user the phase is %s", got)
+	}
+}
+
+// MB106, MC11-13
+func TestTheOldReadySumsUpTheOldConditions(t *testing.T) {
+	is := func(kind, text string) oldCondition {
+		c := oldCondition{Type: kind}
+		parts := strings.Fields(text)
+		c.Status = metav1.ConditionStatus(parts[0])
+		if len(parts) > 1 {
+			c.Severity, c.Reason = clusterv1alpha1.ConditionSeverity(parts[1]), parts[2]
+		}
+		return c
+	}
+	const infraKind, bootstrapKind = "InfrastructureReady", "BootstrapReady"
+	for name, test := range map[string]struct {
+		all    []oldCondition
+		making bool
+		want   string
+	}{
+		"all well":              {[]oldCondition{is(infraKind, "True"), is(bootstrapKind, "True")}, true, "True"},
+		"infrastructure first":  {[]oldCondition{is(infraKind, "False Info A"), is(bootstrapKind, "False Info B")}, true, "False Info A 0 of 2 completed"},
+		"bootstrap":             {[]oldCondition{is(infraKind, "True"), is(bootstrapKind, "False Info B")}, true, "False Info B 1 of 2 completed"},
+		"no steps once made":    {[]oldCondition{is(infraKind, "False Info A"), is(bootstrapKind, "True")}, false, "False Info A"},
+		"no steps with others":  {[]oldCondition{is(infraKind, "False Info A"), is("HealthCheckSucceeded", "True")}, true, "False Info A"},
+		"the worst of several":  {[]oldCondition{is(infraKind, "False Info A"), is("DrainingSucceeded", "False Warning DrainingFailed"), is("OwnerRemediated", "False Error C")}, false, "False Error C"},
+		"drain failed":          {[]oldCondition{is(infraKind, "True"), is("DrainingSucceeded", "False Warning DrainingFailed")}, false, "False Warning DrainingFailed"},
+		"health check":          {[]oldCondition{is(infraKind, "True"), is("HealthCheckSucceeded", "False Warning X"), is("OwnerRemediated", "False Warning Y")}, false, "False Warning X"},
+		"True goes before else": {[]oldCondition{is(infraKind, "True"), is("HealthCheckSucceeded", "Unknown")}, false, "True"},
+		"others do not count":   {[]oldCondition{is(infraKind, "True"), is("NodeHealthy", "False Error X")}, false, "True"},
+	} {
+		c := oldReady(test.all, test.making)
+		got := string(c.Status)
+		for _, part := range []string{string(c.Severity), c.Reason, c.Message} {
+			if part != "" {
+				got += " " + part
+			}
+		}
+		if got != test.want {
+			t.Errorf("%s: Ready is %q, want %q", name, got, test.want)
+		}
+	}
+	if oldReady(nil, true) != nil {
+		t.Error("there is a summary of nothing")
+	}
+}
+
+func TestConditionsHaveAnOrder(t *testing.T) {
+	w := newWorld(t, newMachine(func(m *machine) {
+		m.Status.Conditions = []metav1.Condition{{Type: "Zebra", Status: "True"}, {Type: "APIServerPodHealthy", Status: "True"}, {Type: "HealthCheckSucceeded", Status: "True"}}
+	}), newCluster(), infra())
+	w.pass()
+	var got []string
+	for _, c := range w.machine().Status.Conditions {
+		got = append(got, c.Type)
+	}
+	want := []string{
+		"Available", "Ready", "BootstrapConfigReady", "InfrastructureReady", "NodeHealthy", "NodeReady", "APIServerPodHealthy", "Zebra",
+		"HealthCheckSucceeded", "Updating", "Paused", "Deleting",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("conditions (-want +got):\n%s", diff)
+	}
+}

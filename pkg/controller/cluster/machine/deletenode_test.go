@@ -1,0 +1,96 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package machine
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	clienttesting "k8s.io/client-go/testing"
+
+	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/cluster/workload"
+)
+
+// atNode is a Machine of which only its Node is left.
+func atNode(seconds *int32) *machine {
+	return newMachine(running, deleted, func(m *machine) {
+		m.Spec.Deletion.NodeDeletionTimeoutSeconds = seconds
+		m.Status.Deletion = &clusterv1alpha1.MachineDeletionStatus{Stage: clusterv1alpha1.MachineDeletionStageNode}
+		m.DeletionTimestamp = pointer(metav1.NewTime(began.Add(-24 * time.Hour)))
+	})
+}
+
+// MB146-150, MD3, MT32: the time counts from the first try. Cluster API counts it from the deletion of
+// the Machine, so that it is over before the Node's turn comes.
+func TestDeletingTheNodeHasATimeOfItsOwn(t *testing.T) {
+	w := newWorld(t, atNode(pointer[int32](10)), newCluster(), newNode())
+	broken := true
+	w.workload.PrependReactor("delete", "nodes", func(clienttesting.Action) (bool, runtime.Object, error) {
+		return broken, nil, errors.New("out of order")
+	})
+	w.failing("deleting Node n: out of order")
+	w.expect("Deleting", "True DeletingNode", "Error deleting Node, please check controller logs for errors")
+	if w.old("NodeHealthy") != "False Warning DeletionFailed" {
+		t.Errorf("old condition %q", w.old("NodeHealthy"))
+	}
+	w.now = w.now.Add(9 * time.Second)
+	w.failing("out of order")
+	w.now = w.now.Add(time.Second)
+	w.pass()
+	if len(w.machine().Finalizers) != 0 || !w.hasNode() {
+		t.Errorf("after the timeout: finalizers %v", w.machine().Finalizers)
+	}
+
+	for _, seconds := range []*int32{nil, pointer[int32](0)} {
+		w := newWorld(t, atNode(seconds), newCluster(), newNode())
+		w.workload.PrependReactor("delete", "nodes", func(clienttesting.Action) (bool, runtime.Object, error) {
+			return true, nil, errors.New("out of order")
+		})
+		w.failing("out of order")
+		w.now = w.now.Add(24 * time.Hour)
+		w.failing("out of order")
+	}
+}
+
+func TestANodeThatAnotherMachineHasTakenStays(t *testing.T) {
+	n := newNode()
+	n.Spec.ProviderID = "example://2"
+	w := newWorld(t, atNode(nil), newCluster(), n)
+	w.pass()
+	if !w.hasNode() || len(w.machine().Finalizers) != 0 {
+		t.Errorf("Node is there: %t, finalizers %v", w.hasNode(), w.machine().Finalizers)
+	}
+}
+
+// Without a connection nothing of the Node is known: each stage waits until its time is over.
+func TestAnUnreachableClusterHoldsStagesForTheirTime(t *testing.T) {
+	w := newWorld(t, newMachine(running, deleted, func(m *machine) {
+		m.Spec.Deletion = clusterv1alpha1.MachineDeletionSpec{
+			NodeDrainTimeoutSeconds: pointer[int32](60), NodeVolumeDetachTimeoutSeconds: pointer[int32](30), NodeDeletionTimeoutSeconds: pointer[int32](10),
+		}
+	}), newCluster(), infraThere(), newNode())
+	w.down = workload.ErrNotConnected
+	for _, step := range []struct {
+		stage string
+		after time.Duration
+	}{{"Drain", 60 * time.Second}, {"VolumeDetach", 30 * time.Second}} {
+		if got := w.pass().RequeueAfter; got != step.after || w.stage() != step.stage {
+			t.Fatalf("comes back after %s, stage %s; want %s, %s", got, w.stage(), step.after, step.stage)
+		}
+		w.now = w.now.Add(step.after)
+	}
+	w.pass()
+	if got := w.pass().RequeueAfter; got != 10*time.Second || w.stage() != "Node" {
+		t.Fatalf("comes back after %s, stage %s", got, w.stage())
+	}
+	w.now = w.now.Add(10 * time.Second)
+	w.pass()
+	if len(w.machine().Finalizers) != 0 || w.drained > 0 {
+		t.Errorf("finalizers %v, drained %d times", w.machine().Finalizers, w.drained)
+	}
+}

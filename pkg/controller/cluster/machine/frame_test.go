@@ -1,0 +1,350 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package machine
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	clienttesting "k8s.io/client-go/testing"
+
+	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/apis/conditions"
+	"github.com/slipway-dev/slipway/pkg/cluster/contract"
+	"github.com/slipway-dev/slipway/pkg/controller"
+)
+
+// MB1, MT1
+func TestAMachineThatIsNotThereNeedsNothing(t *testing.T) {
+	w := newWorld(t)
+	if result := w.pass(); result != (controller.Result{}) || w.writes() != 0 {
+		t.Errorf("result %+v", result)
+	}
+}
+
+// MB2-3, MT2
+func TestTheFinalizerIsAddedAndThePassEnds(t *testing.T) {
+	w := newWorld(t, newMachine(func(m *machine) { m.Finalizers = []string{"other"} }), newCluster(), infra())
+	w.pass()
+	if diff := cmp.Diff([]string{"other", clusterv1alpha1.MachineFinalizer}, w.machine().Finalizers); diff != "" {
+		t.Errorf("finalizers (-want +got):\n%s", diff)
+	}
+	if w.writes() != 1 || w.other("ExampleMachine", "i").GetOwnerReferences() != nil {
+		t.Error("the pass went on")
+	}
+}
+
+// MB4-7, MT4
+func TestTheClusterOwnsAMachineThatNothingElseMade(t *testing.T) {
+	controlled := func(m *machine) {
+		m.OwnerReferences = []metav1.OwnerReference{{APIVersion: "example.org/v1", Kind: "Other", Name: "o", UID: "o", Controller: pointer(true)}}
+	}
+	ofBefore := func(m *machine) { // as after a restore: the garbage collector deletes what only that owns
+		m.OwnerReferences = []metav1.OwnerReference{{APIVersion: "cluster.slipway.dev/v1alpha1", Kind: "Cluster", Name: "c", UID: "before"}}
+	}
+	label := func(key string) func(*machine) { return func(m *machine) { m.Labels[key] = "x" } }
+	tests := map[string]struct {
+		change func(*machine)
+		want   bool
+	}{
+		"stands alone":           {func(*machine) {}, true},
+		"of a Cluster of before": {ofBefore, true},
+		"controlled":             {controlled, false},
+		"made by a set":          {label(clusterv1alpha1.MachineSetNameLabel), false},
+		"made by a pool":         {label(clusterv1alpha1.MachinePoolNameLabel), false},
+		"made by a controlplane": {label(clusterv1alpha1.MachineControlPlaneNameLabel), false},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, newMachine(test.change), newCluster(), infra())
+			w.pass()
+			want := metav1.OwnerReference{APIVersion: "cluster.slipway.dev/v1alpha1", Kind: "Cluster", Name: "c", UID: "uid-c"}
+			if got := slices.Contains(w.machine().OwnerReferences, want); got != test.want {
+				t.Errorf("owners %+v", w.machine().OwnerReferences)
+			}
+		})
+	}
+}
+
+// MB5
+func TestTheMachineSetStaysTheOwner(t *testing.T) {
+	w := newWorld(t, ownedMachine(), newCluster(), infra(), newSet(), newDeployment())
+	w.pass()
+	if owners := w.machine().OwnerReferences; len(owners) != 1 || owners[0].Kind != "MachineSet" {
+		t.Errorf("owners %+v", owners)
+	}
+}
+
+// MB8
+func TestTheLabelOfTheClusterIsAlwaysThere(t *testing.T) {
+	for name, labels := range map[string]map[string]string{"none": nil, "wrong": {clusterv1alpha1.ClusterNameLabel: "other"}} {
+		w := newWorld(t, newMachine(func(m *machine) { m.Labels = labels }), newCluster(), infra())
+		w.pass()
+		if got := w.machine().Labels[clusterv1alpha1.ClusterNameLabel]; got != "c" {
+			t.Errorf("%s: label %q", name, got)
+		}
+	}
+}
+
+// MB9
+func TestPassesOverAMinimalMachineDoNotFail(t *testing.T) {
+	w := newWorld(t, newMachine(), newCluster(), infra())
+	w.pass()
+	w.pass()
+	w.edit(deleted)
+	w.pass()
+}
+
+// MB10
+func TestWithoutAClusterTheMachineWaitsAndSaysSo(t *testing.T) {
+	w := newWorld(t, newMachine(func(m *machine) { m.Finalizers = nil }), infra())
+	w.failing("there is no Cluster ns/c")
+	w.expect("Ready", "Unknown InternalError", "there is no Cluster ns/c")
+	if len(w.machine().Finalizers) != 0 || w.other("ExampleMachine", "i").GetOwnerReferences() != nil {
+		t.Error("the pass went on")
+	}
+	w.writes()
+	w.failing("there is no Cluster")
+	if n := w.writes(); n != 0 {
+		t.Errorf("%d writes by a pass without news", n)
+	}
+}
+
+// MD5: what lets a Machine go may be deleted before it.
+func TestAMissingClusterDoesNotKeepAMachine(t *testing.T) {
+	w := newWorld(t, newMachine(running, deleted), infraThere(), newNode())
+	w.pass()
+	w.pass()
+	if len(w.machine().Finalizers) != 0 || w.other("ExampleMachine", "i") != nil {
+		t.Errorf("deletion is at %+v", w.machine().Status.Deletion)
+	}
+	if _, err := w.workload.CoreV1().Nodes().Get(t.Context(), "n", metav1.GetOptions{}); err != nil {
+		t.Errorf("the Node of a Machine without Cluster was touched: %v", err)
+	}
+}
+
+// MB11, MC10
+func TestPausedIsFalseFromTheFirstPassOn(t *testing.T) {
+	w := newWorld(t, newMachine(), newCluster(), infra())
+	w.pass()
+	w.expect("Paused", "False NotPaused", "")
+}
+
+// MB12, MT3
+func TestAPausedMachineIsLeftAlone(t *testing.T) {
+	byCluster := func(c *cluster) { c.Spec.Paused = pointer(true) }
+	tests := map[string]struct {
+		machine []func(*machine)
+		cluster []func(*cluster)
+		message string
+	}{
+		"by the Cluster": {nil, []func(*cluster){byCluster}, "Cluster spec.paused is set to true"},
+		"by annotation":  {[]func(*machine){annotated(clusterv1alpha1.PausedAnnotation, "")}, nil, "Machine has the cluster.x-k8s.io/paused annotation"},
+		"by both": {
+			[]func(*machine){annotated(clusterv1alpha1.PausedAnnotation, "false")}, []func(*cluster){byCluster},
+			"Cluster spec.paused is set to true, Machine has the cluster.x-k8s.io/paused annotation",
+		},
+		"while it is deleted": {[]func(*machine){running, deleted}, []func(*cluster){byCluster}, "Cluster spec.paused is set to true"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, newMachine(test.machine...), newCluster(test.cluster...), infraThere(), newNode())
+			w.pass()
+			w.expect("Paused", "True Paused", test.message)
+			if o := w.other("ExampleMachine", "i"); o == nil || o.GetOwnerReferences() != nil || w.machine().Status.Deletion != nil {
+				t.Error("the pass went on")
+			}
+			w.writes()
+			w.pass()
+			if n := w.writes(); n != 0 {
+				t.Errorf("%d writes by a pass without news", n)
+			}
+		})
+	}
+}
+
+// MB13, MC20, MD1: of Cluster API's Machines those that stand alone hear of a pause with the next resync.
+func TestPausingAndResumingAClusterQueuesItsMachinesAtOnce(t *testing.T) {
+	w := newWorld(t, newMachine(), newMachine(named("n2")), newMachine(named("elsewhere"), func(m *machine) { m.Spec.ClusterName = "other" }), newCluster())
+	paused := newCluster(func(c *cluster) { c.Spec.Paused = pointer(true) })
+	for _, change := range [][2]*cluster{{newCluster(), paused}, {paused, newCluster()}} {
+		updates(w.c.clusterHandler(), change[0], change[1])
+		if diff := cmp.Diff([]string{"m", "n2"}, w.queued()); diff != "" {
+			t.Errorf("queued (-want +got):\n%s", diff)
+		}
+	}
+	updates(w.c.clusterHandler(), newCluster(), newCluster(func(c *cluster) { c.Status.Phase = clusterv1alpha1.ClusterPhaseProvisioned }))
+	if got := w.queued(); len(got) != 0 {
+		t.Errorf("queued %v for what no Machine looks at", got)
+	}
+}
+
+// queued are the names of the keys in the queue, which is empty then.
+func (w *world) queued() []string {
+	var names []string
+	for w.c.Keys.Len() > 0 {
+		key, _ := w.c.Keys.Get()
+		w.c.Keys.Done(key)
+		names = append(names, key.Name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// MB15
+func TestAPassThatFailedHasNotSeenTheGeneration(t *testing.T) {
+	w := newWorld(t, newMachine(func(m *machine) { m.Generation = 7 }), newCluster())
+	w.unread["ExampleMachine"] = contract.ErrUnread
+	w.failing("could not be read")
+	if got := w.machine().Status.ObservedGeneration; got != 0 {
+		t.Errorf("observed generation %d", got)
+	}
+	delete(w.unread, "ExampleMachine")
+	w.pass()
+	if got := w.machine().Status.ObservedGeneration; got != 7 {
+		t.Errorf("observed generation %d", got)
+	}
+}
+
+// MB16
+func TestAWriteInBetweenIsNotOverwritten(t *testing.T) {
+	w := newWorld(t, newMachine(), newCluster(), infra())
+	refuse := true
+	w.api.PrependReactor("update", "machines", func(a clienttesting.Action) (bool, runtime.Object, error) {
+		if refuse && a.GetSubresource() == "status" {
+			return true, nil, apierrors.NewConflict(schema.GroupResource{Resource: "machines"}, "m", fmt.Errorf("changed"))
+		}
+		return false, nil, nil
+	})
+	if result := w.pass(); result.RequeueAfter != conflictDelay {
+		t.Errorf("result %+v", result)
+	}
+	w.edit(func(m *machine) {
+		m.Status.Conditions = append(m.Status.Conditions, metav1.Condition{Type: clusterv1alpha1.MachineHealthCheckSucceededCondition, Status: "True", Reason: "x"})
+	})
+	refuse = false
+	w.pass()
+	w.expect("HealthCheckSucceeded", "True x", "")
+	if is, _ := w.says("Ready"); is == "" {
+		t.Error("the pass after the conflict wrote nothing")
+	}
+}
+
+// MB17
+func TestAllPhasesRunAndTheirErrorsAreToldTogether(t *testing.T) {
+	w := newWorld(t, newMachine(withConfig, ofControlPlane, annotated(clusterv1alpha1.MachineCertificatesExpiryDateAnnotation, "soon")), newCluster())
+	w.unread["ExampleMachine"], w.unread["ExampleConfig"] = contract.ErrUnread, contract.ErrKindUnknown
+	_, err := w.try()
+	for _, part := range []string{"bootstrap: the kind is not known", "infrastructure: could not be read", "is \"soon\", not a time"} {
+		if err == nil || !strings.Contains(err.Error(), part) {
+			t.Errorf("error %v lacks %q", err, part)
+		}
+	}
+	w.expect("InfrastructureReady", "Unknown InternalError", "Please check controller logs for errors")
+	w.expect("BootstrapConfigReady", "Unknown InternalError", "Please check controller logs for errors")
+}
+
+func TestAPassWithoutNewsWritesNothing(t *testing.T) {
+	w := newWorld(t, newMachine(), newCluster(), infraThere(), newNode())
+	for range 3 {
+		w.pass()
+	}
+	w.writes()
+	w.now = w.now.Add(600e9)
+	w.others.ClearActions()
+	w.pass()
+	if n := w.writes(); n != 0 {
+		t.Errorf("%d writes of the Machine", n)
+	}
+	for _, a := range w.others.Actions() {
+		if a.GetVerb() != "get" {
+			t.Errorf("%s of the infrastructure", a.GetVerb())
+		}
+	}
+}
+
+func TestAMachineNeedsFiveWritesUntilItHasANode(t *testing.T) {
+	w := newWorld(t, newMachine(), newCluster(), infra())
+	w.pass()
+	w.set("ExampleMachine", "i", providerID, "spec", "providerID")
+	w.set("ExampleMachine", "i", true, "status", "initialization", "provisioned")
+	w.pass()
+	w.add(newNode())
+	w.pass()
+	if m := w.machine(); m.Status.NodeRef.Name != "n" || m.Status.Phase != clusterv1alpha1.MachinePhaseRunning {
+		t.Fatalf("status %+v", m.Status)
+	}
+	if n := w.writes(); n > 5 {
+		t.Errorf("%d writes", n)
+	}
+}
+
+// What the main resource refuses is told, and does not keep the status from being written.
+func TestAStatusIsWrittenThoughTheSpecIsRefused(t *testing.T) {
+	w := newWorld(t, newMachine(), newCluster(), infraThere())
+	w.api.PrependReactor("update", "machines", func(a clienttesting.Action) (bool, runtime.Object, error) {
+		if a.GetSubresource() == "" {
+			return true, nil, apierrors.NewInvalid(schema.GroupKind{Kind: "Machine"}, "m", nil)
+		}
+		return false, nil, nil
+	})
+	w.failing("invalid")
+	if conditions.Find(w.machine().Status.Conditions, "InfrastructureReady") == nil {
+		t.Error("no status was written")
+	}
+}
+
+// What a provider says of its work is repeated at leisure: it is written with what matters, or
+// after a while.
+func TestWordsAloneAreWrittenAfterAWhile(t *testing.T) {
+	say := func(w *world, reason string) {
+		w.set("ExampleMachine", "i", []any{map[string]any{"type": "Ready", "status": "False", "reason": reason}}, "status", "conditions")
+	}
+	w := newWorld(t, newMachine(), newCluster(), other("ExampleMachine", "i", map[string]any{"status": map[string]any{}}))
+	say(w, "First")
+	w.pass()
+	w.writes()
+	for _, reason := range []string{"Second", "Third"} {
+		say(w, reason)
+		w.now = w.now.Add(time.Second)
+		w.pass()
+	}
+	if got := w.pass().RequeueAfter; w.writes() != 0 || got != tellDelay-2*time.Second {
+		t.Errorf("written at once, or again after %s", got)
+	}
+	w.now = w.now.Add(tellDelay)
+	w.pass()
+	w.expect("InfrastructureReady", "False Third", "")
+	say(w, "Fourth")
+	w.edit(annotated(clusterv1alpha1.UpdateInProgressAnnotation, ""))
+	w.pass()
+	w.expect("InfrastructureReady", "False Fourth", "")
+	if n := w.writes(); n != 2 {
+		t.Errorf("%d writes", n)
+	}
+}
+
+func TestWhatAMachineWaitsForIsWordsToo(t *testing.T) {
+	w := newWorld(t, newMachine(), newCluster(func(c *cluster) { c.Status.Conditions = nil }), infra())
+	w.pass()
+	w.writes()
+	if err := w.api.Tracker().Update(clusterv1alpha1.SchemeGroupVersion.WithResource("clusters"), newCluster(), ns); err != nil {
+		t.Fatal(err)
+	}
+	w.pass()
+	if n := w.writes(); n != 0 {
+		t.Errorf("%d writes", n)
+	}
+	w.now = w.now.Add(tellDelay)
+	w.pass()
+	w.expect("NodeReady", "Unknown InspectionFailed", "Waiting for ExampleMachine to report spec.providerID")
+}

@@ -1,0 +1,115 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package machine
+
+import (
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/slipway-dev/slipway/pkg/cluster/contract"
+)
+
+// MB107-113, MD2, MT15: an API that outlives the Machine is worth a drain; the last Machine of a
+// control plane, and a Machine of a Cluster that goes, take theirs with them. Of a Cluster that
+// has no Machines of a control plane at all Cluster API drains none.
+func TestTheNodeIsLookedAfterWhereItsClusterStays(t *testing.T) {
+	goesToo := func(c *cluster) { c.DeletionTimestamp = pointer(metav1.NewTime(began)) }
+	plane := other("ExampleControlPlane", "cp", nil)
+	external := other("ExampleControlPlane", "cp", map[string]any{"status": map[string]any{"externalManagedControlPlane": true}})
+	peer := newMachine(named("peer"), running, ofControlPlane)
+	dying := newMachine(named("peer"), running, ofControlPlane, deleted)
+	stranger := newMachine(named("peer"), running, ofControlPlane, func(m *machine) { m.Spec.ClusterName = "other" })
+	tests := map[string]struct {
+		machine []func(*machine)
+		cluster []func(*cluster)
+		others  []runtime.Object
+		// nodeless is true where the Node has another provider ID.
+		nodeless bool
+		want     string
+	}{
+		"no Node":                              {machine: []func(*machine){provisioned}, nodeless: true, want: refusedNoNode},
+		"no control plane is modelled":         {machine: []func(*machine){running}},
+		"a control plane of another Cluster":   {machine: []func(*machine){running}, others: []runtime.Object{stranger}},
+		"one of the control plane remains":     {machine: []func(*machine){running}, others: []runtime.Object{peer}},
+		"one of two of the control plane":      {machine: []func(*machine){running, ofControlPlane}, others: []runtime.Object{peer}},
+		"the last of the control plane":        {machine: []func(*machine){running, ofControlPlane}, want: refusedLastOfControls},
+		"all of the control plane are deleted": {machine: []func(*machine){running}, others: []runtime.Object{dying}, want: refusedLastOfControls},
+		"a control plane that has no Machines": {machine: []func(*machine){running}, cluster: []func(*cluster){withControlPlane}, others: []runtime.Object{plane}, want: refusedLastOfControls},
+		"a control plane elsewhere":            {machine: []func(*machine){running}, cluster: []func(*cluster){withControlPlane}, others: []runtime.Object{external}},
+		"a control plane that is not there":    {machine: []func(*machine){running}, cluster: []func(*cluster){withControlPlane}},
+		"a control plane that is deleted":      {machine: []func(*machine){running}, cluster: []func(*cluster){withControlPlane}, others: []runtime.Object{goes(plane.DeepCopy())}, want: refusedControlGoes},
+		"one elsewhere that is deleted":        {machine: []func(*machine){running}, cluster: []func(*cluster){withControlPlane}, others: []runtime.Object{goes(external.DeepCopy())}, want: refusedControlGoes},
+		"the Cluster is deleted":               {machine: []func(*machine){running}, cluster: []func(*cluster){goesToo}, want: refusedClusterGoes},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			objects := []runtime.Object{newMachine(append(test.machine, deleted)...), newCluster(test.cluster...), infraThere()}
+			n := newNode()
+			if test.nodeless {
+				n.Spec.ProviderID = "example://2"
+			}
+			objects = append(objects, n)
+			for _, o := range test.others {
+				objects = append(objects, o.DeepCopyObject())
+			}
+			w := newWorld(t, objects...)
+			w.pass()
+			if got := w.drained > 0; got != (test.want == "") {
+				t.Errorf("drained: %t", got)
+			}
+			s := w.scope()
+			if got, err := s.refusal(t.Context()); got != test.want || err != nil {
+				t.Errorf("refused because %q, error %v; want %q", got, err, test.want)
+			}
+			w.pass()
+			if gone := len(w.machine().Finalizers) == 0; !gone {
+				t.Errorf("the Machine stays at %s", w.stage())
+			}
+			if test.want == "" == w.hasNode() {
+				t.Errorf("Node is there: %t", w.hasNode())
+			}
+		})
+	}
+}
+
+// scope is a pass that has read its facts.
+func (w *world) scope() *scope {
+	w.t.Helper()
+	m := w.machine()
+	s := &scope{reconciler: w.c.reconcile, now: w.now, stored: m, machine: m.DeepCopy()}
+	var err error
+	if s.cluster, err = w.c.reconcile.clusterOf(m); err != nil {
+		w.t.Fatal(err)
+	}
+	s.infra = s.readExternal(w.t.Context(), m.Spec.InfrastructureRef)
+	s.connect()
+	return s
+}
+
+// MT33: a control plane that cannot be read is not one that is not there.
+func TestAnUnreadControlPlaneHoldsTheDeletion(t *testing.T) {
+	w := newWorld(t, newMachine(running, deleted), newCluster(withControlPlane), infraThere(), newNode())
+	w.unread["ExampleControlPlane"] = contract.ErrUnread
+	w.failing("finding out whether the Node may be deleted: control plane: could not be read")
+	w.expect("Deleting", "True InternalError", "Please check controller logs for errors")
+	if w.stage() != "" || w.drained > 0 || w.other("ExampleMachine", "i") == nil {
+		t.Errorf("stage %s", w.stage())
+	}
+}
+
+// MB114, MB151
+func TestANodeIsLookedForOnceMoreByADeletion(t *testing.T) {
+	w := newWorld(t, newMachine(deleted), newCluster(), infraThere(), newNode())
+	w.set("ExampleMachine", "i", false, "status", "initialization", "provisioned")
+	w.pass()
+	if w.machine().Status.NodeRef.Name != "n" || w.drained != 1 {
+		t.Errorf("Node %q, drained %d times", w.machine().Status.NodeRef.Name, w.drained)
+	}
+	w.pass()
+	if w.hasNode() {
+		t.Error("the Node is left")
+	}
+}

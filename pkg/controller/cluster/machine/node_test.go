@@ -1,0 +1,168 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package machine
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	clienttesting "k8s.io/client-go/testing"
+
+	"github.com/slipway-dev/slipway/pkg/apis/bounds"
+	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/cluster/workload"
+)
+
+// MB63-64, MB67-69, MT11-12, MT29
+func TestTheNodeIsFoundByItsProviderID(t *testing.T) {
+	twin := newNode()
+	twin.Name = "twin"
+	stranger := newNode()
+	stranger.Name, stranger.Spec.ProviderID = "stranger", "example://2"
+	tests := map[string]struct {
+		machine []func(*machine)
+		infra   runtime.Object
+		nodes   []*corev1.Node
+		fails   string
+		node    string
+		old     string
+		healthy string
+	}{
+		"no provider ID": {infra: infra(), nodes: []*corev1.Node{newNode()}, old: "False Info WaitingForNodeRef", healthy: "Unknown InspectionFailed Waiting for ExampleMachine to report spec.providerID"},
+		"no Node yet": {
+			infra: infraThere(), nodes: []*corev1.Node{stranger}, old: "False Warning NodeProvisioning Waiting for a node with matching ProviderID to exist",
+			healthy: "Unknown InspectionFailed Waiting for a Node with spec.providerID example://1 to exist",
+		},
+		"its Node": {infra: infraThere(), nodes: []*corev1.Node{stranger, newNode()}, node: "n", old: "True", healthy: "True NodeHealthy "},
+		"two of them": {
+			infra: infraThere(), nodes: []*corev1.Node{newNode(), twin}, fails: "node: 2 Nodes have provider ID example://1",
+			old: "Unknown NodeInspectionFailed Failed to get the Node for this Machine by ProviderID", healthy: "Unknown InternalError Please check controller logs for errors",
+		},
+		"its Node is gone": {
+			machine: []func(*machine){running}, infra: infraThere(), fails: "node: n, the Node of the Machine, is gone", node: "n",
+			old: "False Error NodeNotFound", healthy: "False NodeDeleted Node n has been deleted while the Machine still exists",
+		},
+		"its Node is gone, the Machine is deleted": {machine: []func(*machine){running, deleted, annotated(preTerminate, "")}, infra: infraThere(), node: "n", healthy: "False NodeDeleted Node n has been deleted"},
+		"its infrastructure is deleted":            {machine: []func(*machine){running}, infra: goes(infraThere()), nodes: []*corev1.Node{newNode()}, node: "n", old: "False Info Deleting", healthy: "True NodeHealthy "},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			objects := []runtime.Object{newMachine(test.machine...), newCluster(), test.infra}
+			for _, n := range test.nodes {
+				objects = append(objects, n.DeepCopy())
+			}
+			w := newWorld(t, objects...)
+			if test.fails != "" {
+				w.failing(test.fails)
+			} else {
+				w.pass()
+			}
+			if got := w.machine().Status.NodeRef.Name; got != test.node {
+				t.Errorf("Node %q", got)
+			}
+			if got := w.old("NodeHealthy"); got != test.old {
+				t.Errorf("old condition %q, want %q", got, test.old)
+			}
+			if is, message := w.says("NodeHealthy"); is+" "+message != test.healthy {
+				t.Errorf("NodeHealthy is %q, want %q", is+" "+message, test.healthy)
+			}
+		})
+	}
+}
+
+// MB66, MB73, MB85, MC25
+func TestTheNodeGetsWhatItIsToHaveOnce(t *testing.T) {
+	w := newWorld(t, newMachine(func(m *machine) { m.Labels[clusterv1alpha1.ManagedNodeLabelDomain+"/rack"] = "7" }), newCluster(), infraThere(), newNode())
+	w.set("ExampleMachine", "i", true, "status", "interruptible")
+	w.pass()
+	n, err := w.workload.CoreV1().Nodes().Get(t.Context(), "n", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, interruptible := n.Labels[clusterv1alpha1.InterruptibleLabel]
+	if n.Labels[clusterv1alpha1.ManagedNodeLabelDomain+"/rack"] != "7" || !interruptible || n.Annotations[clusterv1alpha1.MachineAnnotation] != "m" {
+		t.Errorf("labels %v, annotations %v", n.Labels, n.Annotations)
+	}
+	if diff := cmp.Diff([]string{"SuccessfulSetNodeRef", "SuccessfulSetInterruptibleNodeLabel"}, w.happened()); diff != "" {
+		t.Errorf("events (-want +got):\n%s", diff)
+	}
+	w.workload.ClearActions()
+	w.pass()
+	for _, a := range w.workload.Actions() {
+		if a.GetVerb() == "patch" {
+			t.Error("the Node was patched though nothing changed")
+		}
+	}
+	if got := w.happened(); len(got) != 0 {
+		t.Errorf("events %v though nothing changed", got)
+	}
+}
+
+// The server refuses a status with such a text, and with it all else that the Machine has to say.
+func TestWhatANodeSaysOfItselfIsTakenAsFarAsAStatusCanHaveIt(t *testing.T) {
+	n := newNode()
+	n.Status.NodeInfo = corev1.NodeSystemInfo{OSImage: "Photon\x1b[2J OS", KernelVersion: strings.Repeat("6é", bounds.MaxText), KubeletVersion: "v1.36.3"}
+	w := newWorld(t, newMachine(), newCluster(), infraThere(), n)
+	w.pass()
+	is := w.machine().Status.NodeInfo
+	if errs := bounds.Spec(is, nil); len(errs) > 0 {
+		t.Errorf("the server refuses %v", errs)
+	}
+	if is.OSImage != "Photon[2J OS" || is.KubeletVersion != "v1.36.3" || !strings.HasPrefix(is.KernelVersion, "6é6é") {
+		t.Errorf("the Machine has %+v", is)
+	}
+}
+
+func TestAFailedPatchOfTheNodeIsAnErrorAndTheNodeIsKnownAllTheSame(t *testing.T) {
+	w := newWorld(t, newMachine(), newCluster(), infraThere(), newNode())
+	w.workload.PrependReactor("patch", "nodes", func(clienttesting.Action) (bool, runtime.Object, error) {
+		return true, nil, errors.New("refused")
+	})
+	w.failing("synchronizing n: refused")
+	if got := w.machine().Status.NodeRef.Name; got != "n" {
+		t.Errorf("Node %q", got)
+	}
+}
+
+// MB94: without a connection nothing fails, and what was seen is kept for a while.
+func TestWithoutAConnectionTheMachineWaitsForOne(t *testing.T) {
+	w := newWorld(t, newMachine(provisioned), newCluster(), infraThere(), newNode())
+	w.down = workload.ErrNotConnected
+	w.pass()
+	w.expect("NodeHealthy", "Unknown ConnectionDown", "Remote connection not established yet")
+	w.down = nil
+	w.pass()
+	w.expect("NodeHealthy", "True NodeHealthy", "")
+	w.down, w.probed = workload.ErrNotConnected, w.now
+	w.pass()
+	w.expect("NodeHealthy", "True NodeHealthy", "")
+	w.now = w.now.Add(301e9)
+	w.pass()
+	w.expect("NodeHealthy", "Unknown ConnectionDown", "Last successful probe at 2026-05-01T12:00:00Z")
+}
+
+func TestNoConnectionIsAskedForBeforeTheClusterIsThere(t *testing.T) {
+	w := newWorld(t, newMachine(provisioned), newCluster(func(c *cluster) { c.Status.Initialization.InfrastructureProvisioned = nil }), infraThere(), newNode())
+	w.pass()
+	w.expect("NodeHealthy", "Unknown InspectionFailed", "Waiting for Cluster status.initialization.infrastructureProvisioned to be true")
+	if len(w.workload.Actions()) != 0 {
+		t.Errorf("asked the workload cluster: %v", w.workload.Actions())
+	}
+}
+
+// Cluster API watches no Nodes before its Cluster says that the control plane is initialized, so
+// that the first one is found late.
+// MD6
+func TestTheNodeIsFoundBeforeTheClusterIsCalledInitialized(t *testing.T) {
+	w := newWorld(t, newMachine(ofControlPlane), newCluster(func(c *cluster) { c.Status.Conditions = nil }), infraThere(), newNode())
+	w.pass()
+	if got := w.machine().Status.NodeRef.Name; got != "n" {
+		t.Errorf("Node %q", got)
+	}
+}

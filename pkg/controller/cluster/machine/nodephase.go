@@ -1,0 +1,170 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package machine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/slipway-dev/slipway/pkg/apis/bounds"
+	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/cluster/contract"
+	"github.com/slipway-dev/slipway/pkg/cluster/workload"
+	"github.com/slipway-dev/slipway/pkg/controller/cluster/machine/node"
+)
+
+// connect asks for the connection to the workload cluster, as soon as there can be one.
+func (s *scope) connect() {
+	s.unconnected = errNotAsked
+	if s.cluster == nil || !isTrue(s.cluster.Status.Initialization.InfrastructureProvisioned) {
+		return
+	}
+	s.workload, s.unconnected = s.workloads.Connection(clusterKey(s.machine))
+}
+
+// reconcileNode finds the Node of the Machine by its provider ID, and synchronizes it. That
+// there is none yet, or no connection, is no failure: the coming of either is told.
+func (s *scope) reconcileNode(ctx context.Context) error {
+	m := s.machine
+	if m.Spec.ProviderID == "" {
+		s.markFalse(clusterv1alpha1.MachineNodeHealthyCondition, clusterv1alpha1.WaitingForNodeRefV1Beta1Reason, clusterv1alpha1.ConditionSeverityInfo, "")
+		return nil
+	}
+	if s.workload == nil {
+		s.nodeErr = s.unconnected
+		return nil
+	}
+	nodes, err := s.workload.NodesByProviderID(m.Spec.ProviderID)
+	if err == nil && len(nodes) > 1 {
+		err = fmt.Errorf("%d Nodes have provider ID %s", len(nodes), m.Spec.ProviderID)
+	}
+	switch {
+	case isNotConnected(err):
+		s.nodeErr = err
+		return nil
+	case err != nil:
+		s.nodeErr = err
+		s.warn("FailedGetNode", "Failed to retrieve Node by ProviderID: %v", err)
+		s.markUnknown(clusterv1alpha1.MachineNodeHealthyCondition, clusterv1alpha1.NodeInspectionFailedV1Beta1Reason, "Failed to get the Node for this Machine by ProviderID")
+		return fmt.Errorf("node: %w", err)
+	case len(nodes) == 0:
+		return s.withoutNode()
+	}
+	s.node = nodes[0]
+	if !m.Status.NodeRef.IsDefined() {
+		m.Status.NodeRef.Name = s.node.Name
+		s.event("SuccessfulSetNodeRef", "%s", s.node.Name)
+	}
+	m.Status.NodeInfo = nodeInfo(&s.node.Status.NodeInfo)
+	return s.synchronize(ctx)
+}
+
+// withoutNode is about a Machine whose Node is not there.
+func (s *scope) withoutNode() error {
+	m := s.machine
+	switch {
+	case s.isDeleting():
+		return nil
+	case m.Status.NodeRef.IsDefined():
+		s.markFalse(clusterv1alpha1.MachineNodeHealthyCondition, clusterv1alpha1.NodeNotFoundV1Beta1Reason, clusterv1alpha1.ConditionSeverityError, "")
+		return fmt.Errorf("node: %s, the Node of the Machine, is gone: no Node has provider ID %s", m.Status.NodeRef.Name, m.Spec.ProviderID)
+	}
+	s.markFalse(clusterv1alpha1.MachineNodeHealthyCondition, clusterv1alpha1.NodeProvisioningV1Beta1Reason, clusterv1alpha1.ConditionSeverityWarning,
+		"Waiting for a node with matching ProviderID to exist")
+	return nil
+}
+
+// nodeInfo is what a Node says of itself, as a status can have it: one text that it cannot have
+// would keep all of the status from being written.
+func nodeInfo(i *corev1.NodeSystemInfo) *clusterv1alpha1.NodeSystemInfo {
+	return &clusterv1alpha1.NodeSystemInfo{
+		MachineID: bounds.Clean(i.MachineID), SystemUUID: bounds.Clean(i.SystemUUID), BootID: bounds.Clean(i.BootID),
+		KernelVersion: bounds.Clean(i.KernelVersion), OSImage: bounds.Clean(i.OSImage),
+		ContainerRuntimeVersion: bounds.Clean(i.ContainerRuntimeVersion), KubeletVersion: bounds.Clean(i.KubeletVersion),
+		OperatingSystem: bounds.Clean(i.OperatingSystem), Architecture: bounds.Clean(i.Architecture),
+	}
+}
+
+// synchronize gives the Node what it is to have of its Machine, and tells its health.
+func (s *scope) synchronize(ctx context.Context) error {
+	wanted := node.Wanted{Machine: s.machine, Set: s.facts.set, Deployment: s.deployment}
+	if s.infra.object != nil {
+		interruptible, err := contract.Interruptible(s.infra.object)
+		if err != nil {
+			return fmt.Errorf("node: %w", err)
+		}
+		wanted.Interruptible = &interruptible
+	}
+	patch, err := s.nodeRules.Patch(wanted, s.node)
+	if err != nil {
+		return fmt.Errorf("node: %w", err)
+	}
+	if patch != nil {
+		written, err := s.patchNode(ctx, patch)
+		switch {
+		case errors.Is(err, workload.ErrBusy):
+			s.again(busyDelay)
+		case apierrors.IsConflict(err), apierrors.IsNotFound(err), isNotConnected(err):
+			s.again(conflictDelay) // By then the cache has what has changed.
+		case err != nil:
+			return fmt.Errorf("node: synchronizing %s: %w", s.node.Name, err)
+		default:
+			s.toldInterruptible(written)
+		}
+	}
+	if !s.infra.stays() || s.infra.object == nil {
+		s.markFalse(clusterv1alpha1.MachineNodeHealthyCondition, clusterv1alpha1.DeletingReason, clusterv1alpha1.ConditionSeverityInfo, "")
+		return nil
+	}
+	switch status, message := node.Summary(s.node); status {
+	case metav1.ConditionTrue:
+		s.markTrue(clusterv1alpha1.MachineNodeHealthyCondition)
+	case metav1.ConditionFalse:
+		s.markFalse(clusterv1alpha1.MachineNodeHealthyCondition, clusterv1alpha1.NodeConditionsFailedV1Beta1Reason, clusterv1alpha1.ConditionSeverityWarning, message)
+	case metav1.ConditionUnknown:
+		s.markUnknown(clusterv1alpha1.MachineNodeHealthyCondition, clusterv1alpha1.NodeConditionsFailedV1Beta1Reason, message)
+	}
+	return nil
+}
+
+// patchNode writes the Node within the visit of the pass, or one of its own.
+func (s *scope) patchNode(ctx context.Context, patch []byte) (*corev1.Node, error) {
+	if !s.isDeleting() {
+		visit, done, err := s.workload.Visit(ctx)
+		if err != nil {
+			return nil, err
+		}
+		defer done()
+		ctx = visit
+	}
+	return s.workload.Client().CoreV1().Nodes().Patch(ctx, s.node.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{})
+}
+
+func (s *scope) toldInterruptible(written *corev1.Node) {
+	_, before := s.node.Labels[clusterv1alpha1.InterruptibleLabel]
+	if _, now := written.Labels[clusterv1alpha1.InterruptibleLabel]; now && !before {
+		s.event("SuccessfulSetInterruptibleNodeLabel", "%s", written.Name)
+	}
+}
+
+// nodeConditions are NodeReady and NodeHealthy; none where those that are there stay.
+func (s *scope) nodeConditions() []metav1.Condition {
+	f := node.Facts{
+		Machine: s.machine, Cluster: s.cluster, Node: s.node, Err: s.nodeErr, NotConnected: isNotConnected(s.nodeErr),
+		Grace: s.grace, Now: s.now,
+	}
+	if s.workload == nil {
+		f.Err, f.NotConnected = s.unconnected, true
+	}
+	f.Success, f.Failures = s.workloads.Probe(clusterKey(s.machine))
+	all, after := node.Conditions(f)
+	s.again(after)
+	return all
+}

@@ -1,0 +1,181 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package machine
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/klog/v2"
+
+	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/controller/cluster/machine/detach"
+	"github.com/slipway-dev/slipway/pkg/controller/cluster/machine/drain"
+)
+
+// drainNode empties the Node, as long as there is a machine under it and time for it.
+func (s *scope) drainNode(ctx context.Context) (bool, error) {
+	m := s.machine
+	_, excluded := m.Annotations[clusterv1alpha1.ExcludeNodeDrainingAnnotation]
+	if excluded || !s.infra.stays() {
+		return true, nil
+	}
+	started := s.began(&s.deletion().NodeDrainStartTime)
+	if s.isOver(m.Spec.Deletion.NodeDrainTimeoutSeconds, started) {
+		s.warn("FailedDrainNode", "the time for draining Machine's node %q is over, what is left on it is left", m.Status.NodeRef.Name)
+		return true, nil
+	}
+	headline := fmt.Sprintf("Drain not completed yet (started at %s):", started.UTC().Format(time.RFC3339))
+	s.deleting = progress{reason: clusterv1alpha1.DrainingNodeReason, message: headline}
+	in, ok, err := s.nodeInput(started)
+	if !ok {
+		s.deleting.message += "\n* " + s.notConnected()
+		s.markFalse(clusterv1alpha1.DrainingSucceededV1Beta1Condition, clusterv1alpha1.DrainingV1Beta1Reason, clusterv1alpha1.ConditionSeverityInfo, s.deleting.message)
+		return false, nil
+	}
+	var result drain.Result
+	if err == nil {
+		result, err = s.drain(ctx, s.workload.Client(), in)
+	}
+	switch {
+	case err != nil:
+		s.deleting.message = "Error draining Node, " + checkLogs
+		s.markFalse(clusterv1alpha1.DrainingSucceededV1Beta1Condition, clusterv1alpha1.DrainingFailedV1Beta1Reason, clusterv1alpha1.ConditionSeverityWarning, err.Error())
+		s.warn("FailedDrainNode", "error draining Machine's node %q: %v", m.Status.NodeRef.Name, err)
+		return false, fmt.Errorf("draining Node %s: %w", m.Status.NodeRef.Name, err)
+	case !result.Done:
+		s.notBefore = drain.Retry
+		s.again(drain.Retry)
+		s.deleting.message = result.Message
+		for _, cause := range result.Causes {
+			s.deleting.causes = append(s.deleting.causes, string(cause))
+		}
+		s.markFalse(clusterv1alpha1.DrainingSucceededV1Beta1Condition, clusterv1alpha1.DrainingV1Beta1Reason, clusterv1alpha1.ConditionSeverityInfo, result.Message)
+		return false, nil
+	}
+	s.markTrue(clusterv1alpha1.DrainingSucceededV1Beta1Condition)
+	s.event("SuccessfulDrainNode", "success draining Machine's node %q", m.Status.NodeRef.Name)
+	return true, nil
+}
+
+// waitForVolumes waits until no volume is attached to the Node: disks that still are would be
+// deleted with the machine.
+func (s *scope) waitForVolumes(ctx context.Context) (bool, error) {
+	m := s.machine
+	_, excluded := m.Annotations[clusterv1alpha1.ExcludeWaitForNodeVolumeDetachAnnotation]
+	if excluded || !s.infra.stays() {
+		return true, nil
+	}
+	started := s.began(&s.deletion().WaitForNodeVolumeDetachStartTime)
+	if s.isOver(m.Spec.Deletion.NodeVolumeDetachTimeoutSeconds, started) {
+		s.warn("FailedWaitForVolumeDetach", "the time for volumes of Machine's node %q to be detached is over, what is attached is left", m.Status.NodeRef.Name)
+		return true, nil
+	}
+	headline := fmt.Sprintf("Waiting for Node volumes to be detached (started at %s)", started.UTC().Format(time.RFC3339))
+	s.deleting = progress{reason: clusterv1alpha1.WaitingForVolumeDetachReason, message: headline}
+	in, ok, err := s.nodeInput(started)
+	if !ok {
+		s.deleting.message += "\n* " + s.notConnected()
+	}
+	var result detach.Result
+	if ok && err == nil {
+		result, err = s.detach(ctx, s.workload.Client(), in)
+	}
+	switch {
+	case err != nil:
+		s.deleting.message = "Error waiting for volumes to be detached from Node, " + checkLogs
+		s.warn("FailedWaitForVolumeDetach", "error waiting for node volumes detaching, Machine's node %q: %v", m.Status.NodeRef.Name, err)
+		return false, fmt.Errorf("waiting for the volumes of Node %s: %w", m.Status.NodeRef.Name, err)
+	case !result.Done:
+		if ok {
+			s.notBefore = detach.Retry
+			s.again(detach.Retry)
+			s.deleting.message = result.Message
+		}
+		s.markFalse(clusterv1alpha1.VolumeDetachSucceededV1Beta1Condition, clusterv1alpha1.WaitingForVolumeDetachReason, clusterv1alpha1.ConditionSeverityInfo, "Waiting for node volumes to be detached")
+		return false, nil
+	}
+	s.markTrue(clusterv1alpha1.VolumeDetachSucceededV1Beta1Condition)
+	s.event("NodeVolumesDetached", "success waiting for node volumes detaching Machine's node %q", m.Status.NodeRef.Name)
+	return true, nil
+}
+
+// nodeInput is what drain and detach are given. It is not ok while there is no connection, whose
+// coming brings the Machine back.
+func (s *scope) nodeInput(started time.Time) (in drain.Input, ok bool, err error) {
+	if s.workload == nil {
+		return drain.Input{}, false, nil
+	}
+	namespaces, err := s.workload.Namespaces()
+	if isNotConnected(err) {
+		s.unconnected = err
+		return drain.Input{}, false, nil
+	}
+	if err != nil {
+		return drain.Input{}, true, err
+	}
+	rules, err := s.drainRules.MachineDrainRules(s.machine.Namespace).List(labels.Everything())
+	if err != nil {
+		return drain.Input{}, true, fmt.Errorf("reading MachineDrainRules: %w", err)
+	}
+	return drain.Input{
+		Node: s.machine.Status.NodeRef.Name, ProviderID: s.machine.Spec.ProviderID,
+		Machine: s.machine.Labels, Cluster: s.cluster.Labels, Rules: rules, Namespaces: namespaces,
+		Started: started, Now: s.now,
+	}, true, nil
+}
+
+// deleteNode deletes the Node, now that the machine under it is gone. Its time counts from the
+// first try.
+func (s *scope) deleteNode(ctx context.Context) (bool, error) {
+	m := s.machine
+	started := s.began(&s.deletion().NodeDeletionStartTime)
+	err := s.unconnected
+	if s.workload != nil {
+		err = removeNode(ctx, s.workload, m)
+	}
+	if err == nil {
+		return true, nil
+	}
+	s.markFalse(clusterv1alpha1.MachineNodeHealthyCondition, clusterv1alpha1.DeletionFailedV1Beta1Reason, clusterv1alpha1.ConditionSeverityWarning, "")
+	if s.isOver(m.Spec.Deletion.NodeDeletionTimeoutSeconds, started) {
+		klog.FromContext(ctx).Error(err, "The time for deleting the Node is over, it is left", "node", m.Status.NodeRef.Name)
+		s.warn("FailedDeleteNode", "Machine's node %q is left: %v", m.Status.NodeRef.Name, err)
+		return true, nil
+	}
+	if isNotConnected(err) {
+		s.deleting = progress{reason: clusterv1alpha1.DeletingNodeReason, message: "Waiting to delete Node: " + s.notConnected()}
+		return false, nil
+	}
+	s.deleting = progress{reason: clusterv1alpha1.DeletingNodeReason, message: "Error deleting Node, " + checkLogs}
+	s.warn("FailedDeleteNode", "error deleting Machine's node %q: %v", m.Status.NodeRef.Name, err)
+	return false, fmt.Errorf("deleting Node %s: %w", m.Status.NodeRef.Name, err)
+}
+
+// removeNode deletes the Node of a Machine, and no other that has its name by now.
+func removeNode(ctx context.Context, w Workload, m *machine) error {
+	client := w.Client()
+	node, err := drain.ReadNode(ctx, client, drain.Input{Node: m.Status.NodeRef.Name, ProviderID: m.Spec.ProviderID})
+	if err != nil || node == nil {
+		return err
+	}
+	err = client.CoreV1().Nodes().Delete(ctx, node.Name, metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(node.UID))})
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	return err
+}
+
+func (s *scope) event(reason, note string, args ...any) {
+	s.emit(corev1.EventTypeNormal, reason, note, args...)
+}
+
+func (s *scope) warn(reason, note string, args ...any) {
+	s.emit(corev1.EventTypeWarning, reason, note, args...)
+}

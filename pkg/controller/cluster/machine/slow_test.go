@@ -1,0 +1,139 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package machine
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/apis/conditions"
+	"github.com/slipway-dev/slipway/pkg/cluster/workload"
+	"github.com/slipway-dev/slipway/pkg/controller/cluster/machine/drain"
+)
+
+// slow is the API server of somebody who answers every request, a moment before a client would
+// have given up.
+type slow struct{ asked int }
+
+// RoundTrip implements http.RoundTripper.
+func (s *slow) RoundTrip(r *http.Request) (*http.Response, error) {
+	s.asked++
+	select {
+	case <-r.Context().Done():
+		return nil, r.Context().Err()
+	case <-time.After(9 * time.Second):
+	}
+	var answer runtime.Object = &metav1.Status{Status: metav1.StatusSuccess}
+	code := http.StatusOK
+	switch {
+	case strings.HasSuffix(r.URL.Path, "/pods"):
+		list := &corev1.PodList{}
+		for i := range 20 {
+			pod := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: fmt.Sprint("p", i)}, Spec: corev1.PodSpec{NodeName: "n"}}
+			if i%2 == 0 {
+				pod.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "DaemonSet", Name: fmt.Sprint("d", i), UID: "d", Controller: pointer(true)}}
+			}
+			list.Items = append(list.Items, pod)
+		}
+		answer = list
+	case strings.Contains(r.URL.Path, "/daemonsets/"):
+		answer, code = &metav1.Status{Status: metav1.StatusFailure, Reason: metav1.StatusReasonNotFound, Code: http.StatusNotFound}, http.StatusNotFound
+	case strings.HasSuffix(r.URL.Path, "/nodes/n"):
+		answer = newNode()
+	}
+	raw, err := json.Marshal(answer)
+	return &http.Response{StatusCode: code, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(bytes.NewReader(raw))}, err
+}
+
+func TestASlowWorkloadClusterHoldsAPassNoLongerThanAVisit(t *testing.T) {
+	for name, stage := range map[string]func(*machine){
+		"a drain": func(*machine) {},
+		"synchronizing, and a drain": func(m *machine) {
+			m.Labels["node-role.kubernetes.io/worker"] = ""
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t, newMachine(running, deleted, stage), newCluster(), infraThere(), newNode())
+				api := &slow{}
+				w.client = kubernetes.NewForConfigOrDie(&rest.Config{Host: "https://slow", Transport: api, Timeout: 10 * time.Second})
+				w.c.reconcile.drain = drain.Drain
+				begin := time.Now()
+				_, err := w.try()
+				if took := time.Since(begin); took > workload.VisitTimeout {
+					t.Errorf("the pass took %s and %d requests, %v", took, api.asked, err)
+				}
+				if is, text := w.says("Deleting"); is != "True DrainingNode" || api.asked < 2 {
+					t.Errorf("after %d requests Deleting is %s %q", api.asked, is, text)
+				}
+			})
+		})
+	}
+}
+
+func TestWhatAWorkloadClusterSaysFitsIntoAnEvent(t *testing.T) {
+	w := newWorld(t, newMachine(running, deleted), newCluster(), infraThere(), newNode())
+	w.drainErr = errors.New(strings.Repeat("x", 2*conditions.MaxNote))
+	_, _ = w.try()
+	told := false
+	for len(w.recorder.Events) > 0 {
+		const before = "Warning FailedDrainNode "
+		if e := <-w.recorder.Events; strings.HasPrefix(e, before) {
+			if told = true; len(e) > len(before)+conditions.MaxNote {
+				t.Errorf("the note has %d bytes", len(e)-len(before))
+			}
+		}
+	}
+	if !told {
+		t.Error("no event tells of it")
+	}
+}
+
+func TestAMachineWhoseClusterIsBusyWaitsAndLetsOthersBeLookedAt(t *testing.T) {
+	w := newWorld(t, newMachine(running, deleted), newCluster(), infraThere(), newNode())
+	w.busy = true
+	if got := w.pass(); got.RequeueAfter != time.Second || w.drained != 0 || w.writes() != 0 {
+		t.Errorf("comes back after %s, with %d drains; want 1s and nothing done", got.RequeueAfter, w.drained)
+	}
+	w.busy = false
+	if w.pass(); w.drained != 1 {
+		t.Errorf("%d drains when there was a place, want 1", w.drained)
+	}
+	// Of one that is not deleted the Node is known all the same, and synchronized later.
+	w = newWorld(t, newMachine(running), newCluster(), infraThere(), newNode())
+	w.busy = true
+	if got := w.pass(); got.RequeueAfter != time.Second || w.synchronized() {
+		t.Errorf("comes back after %s, the Node is synchronized: %t; want 1s and not yet", got.RequeueAfter, w.synchronized())
+	}
+	w.expect("NodeHealthy", "True NodeHealthy", "")
+	w.busy = false
+	if w.pass(); !w.synchronized() {
+		t.Error("the Node is not synchronized when there was a place")
+	}
+}
+
+// synchronized tells whether Node "n" says of which Machine it is.
+func (w *world) synchronized() bool {
+	w.t.Helper()
+	n, err := w.workload.CoreV1().Nodes().Get(w.t.Context(), "n", metav1.GetOptions{})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return n.Annotations[clusterv1alpha1.MachineAnnotation] == "m"
+}

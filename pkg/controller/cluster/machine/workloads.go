@@ -1,0 +1,66 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package machine
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+	corelisters "k8s.io/client-go/listers/core/v1"
+
+	"github.com/slipway-dev/slipway/pkg/cluster/workload"
+)
+
+// Workload is a connection to a workload cluster.
+type Workload interface {
+	// Client sends requests, each of which is bounded in time.
+	Client() kubernetes.Interface
+	// Visit bounds all that a pass does there. With an error for which errors.Is finds
+	// workload.ErrBusy others must end first.
+	Visit(ctx context.Context) (visit context.Context, done func(), err error)
+	// NodesByProviderID are the Nodes of an ID, from memory.
+	NodesByProviderID(id string) ([]*corev1.Node, error)
+	// Namespaces lists them, from memory.
+	Namespaces() (corelisters.NamespaceLister, error)
+}
+
+// Workloads are the workload clusters. None of its methods waits.
+type Workloads interface {
+	// Connection returns the connection to the cluster of a Cluster, or an error for which
+	// errors.Is finds workload.ErrNotConnected, and then one is made.
+	Connection(cluster types.NamespacedName) (Workload, error)
+	// Probe tells when the cluster has last answered, and how often it has not since.
+	Probe(cluster types.NamespacedName) (success time.Time, failures int)
+}
+
+// errNotAsked is why there is no connection to a cluster whose infrastructure is not there yet.
+var errNotAsked = errors.New("there is no connection to the workload cluster before the infrastructure of the Cluster is provisioned")
+
+// isNotConnected is true for what passes when there is a connection again, which is told.
+func isNotConnected(err error) bool {
+	return errors.Is(err, workload.ErrNotConnected) || errors.Is(err, errNotAsked)
+}
+
+// notConnected is what a condition says while there is no connection.
+func (s *scope) notConnected() string {
+	return "the workload cluster cannot be reached: " + s.unconnected.Error()
+}
+
+// Of makes Workloads of what keeps the connections.
+func Of(c *workload.Clusters) Workloads { return clusters{c} }
+
+type clusters struct{ *workload.Clusters }
+
+// Connection returns a connection as a Workload.
+func (c clusters) Connection(key types.NamespacedName) (Workload, error) {
+	connection, err := c.Clusters.Connection(key)
+	if err != nil {
+		return nil, err
+	}
+	return connection, nil
+}

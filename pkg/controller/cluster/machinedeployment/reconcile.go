@@ -1,0 +1,272 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package machinedeployment
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/tools/events"
+
+	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/apis/conditions"
+	"github.com/slipway-dev/slipway/pkg/controller"
+	"github.com/slipway-dev/slipway/pkg/controller/cluster/members"
+	clusterclient "github.com/slipway-dev/slipway/pkg/generated/clientset/versioned/typed/cluster/v1alpha1"
+	clusterlisters "github.com/slipway-dev/slipway/pkg/generated/listers/cluster/v1alpha1"
+)
+
+// reconciler makes the passes.
+type reconciler struct {
+	client      clusterclient.ClusterV1alpha1Interface
+	deployments controller.Store[*deployment]
+	sets        controller.Store[*set]
+	machines    cache.Indexer
+	clusters    clusterlisters.ClusterLister
+	recorder    events.EventRecorder
+	now         func() time.Time
+}
+
+// pass is one look at a deployment.
+type pass struct {
+	*reconciler
+	// deployment is what the pass writes; cluster is nil when there is none.
+	deployment *deployment
+	cluster    *clusterv1alpha1.Cluster
+	// views are the sets of the deployment, and plan what they are to be.
+	views []*view
+	plan  *plan
+}
+
+// Reconcile brings the sets of the deployment of key closer to what it says.
+func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (controller.Result, error) {
+	stored, err := r.deployments.Get(key)
+	if err != nil {
+		return controller.Result{}, fmt.Errorf("reading MachineDeployment %s: %w", key, err)
+	}
+	if stored == nil {
+		return controller.Result{}, nil
+	}
+	p := &pass{reconciler: r, deployment: stored.DeepCopy()}
+	if p.cluster, err = controller.Found(r.clusters.Clusters(key.Namespace).Get(stored.Spec.ClusterName)); err != nil {
+		return controller.Result{}, fmt.Errorf("reading Cluster %s: %w", stored.Spec.ClusterName, err)
+	}
+	paused := members.Paused(p.cluster, p.deployment, deploymentKind)
+	failed := error(nil)
+	switch {
+	case members.Orphaning(p.deployment): // Those that pause it do not want more of it deleted.
+		failed = p.release(ctx)
+	case paused.Status == metav1.ConditionFalse:
+		failed = p.work(ctx)
+	}
+	if apierrors.IsConflict(failed) {
+		return controller.Overtaken(failed)
+	}
+	p.tell(paused, failed)
+	if err := r.deployments.UpdateStatus(ctx, r.client.MachineDeployments(key.Namespace), p.deployment); err != nil {
+		return controller.Overtaken(err)
+	}
+	if failed != nil {
+		return controller.Result{}, fmt.Errorf("MachineDeployment %s: %w", key, failed)
+	}
+	again := controller.DefaultResyncPeriod
+	if p.plan != nil && !p.plan.until.IsZero() {
+		again = min(again, max(p.plan.until.Sub(r.now()), time.Millisecond))
+	}
+	return controller.Result{RequeueAfter: again}, nil
+}
+
+// release takes the deployment, whose sets are to stay, off their owners before it goes. The
+// server itself is asked for them: the cache may be behind.
+func (p *pass) release(ctx context.Context) error {
+	sets := p.client.MachineSets(p.deployment.Namespace)
+	found, err := sets.List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return fmt.Errorf("listing the MachineSets that stay: %w", err)
+	}
+	var all []*set
+	for i := range found.Items {
+		all = append(all, &found.Items[i])
+	}
+	if err := controller.Disown(ctx, p.sets, sets, all, p.deployment.UID); err != nil {
+		return err
+	}
+	members.Release(p.deployment)
+	_, err = p.deployments.Update(ctx, p.client.MachineDeployments(p.deployment.Namespace), p.deployment)
+	return err
+}
+
+// work does what there is to do. It ends with the first error.
+func (p *pass) work(ctx context.Context) error {
+	if err := p.gather(ctx); err != nil {
+		return err
+	}
+	if p.deployment.DeletionTimestamp != nil {
+		return nil // The garbage collector deletes what the deployment owns.
+	}
+	p.plan = newPlan(p.deployment, p.views, p.taken, p.now())
+	for _, v := range p.plan.all() {
+		if err := p.write(ctx, v); err != nil {
+			return err
+		}
+	}
+	if err := p.belong(ctx); err != nil {
+		return err
+	}
+	for _, v := range p.plan.superfluous() {
+		sets := p.client.MachineSets(v.set.Namespace)
+		err := sets.Delete(ctx, v.set.Name, metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(v.set.UID))})
+		if err != nil && !apierrors.IsNotFound(err) {
+			return fmt.Errorf("deleting MachineSet %s: %w", v.set.Name, err)
+		}
+		p.sets.Deleted(v.set)
+		p.event(corev1.EventTypeNormal, "SuccessfulDelete", "Delete", "Deleted MachineSet %s", v.set.Name)
+	}
+	return nil
+}
+
+// gather finds the sets of the deployment with their Machines, and takes over those that it
+// selects and that nobody controls.
+func (p *pass) gather(ctx context.Context) error {
+	owned, err := p.sets.ByIndex(ofDeployment, string(p.deployment.UID))
+	if err != nil {
+		return fmt.Errorf("finding MachineSets: %w", err)
+	}
+	var mine []*set
+	for _, s := range owned {
+		// Who writes an owner in another namespace has no part in this one.
+		if s.Namespace == p.deployment.Namespace && metav1.IsControlledBy(s, p.deployment) {
+			mine = append(mine, s)
+		}
+	}
+	if p.deployment.DeletionTimestamp == nil {
+		adopted, err := p.adopt(ctx)
+		if err != nil {
+			return err
+		}
+		mine = append(mine, adopted...)
+	}
+	for _, s := range mine {
+		found, err := p.machines.ByIndex(ofSet, string(s.UID))
+		if err != nil {
+			return fmt.Errorf("finding Machines: %w", err)
+		}
+		var machines []*machine
+		for _, obj := range found {
+			if m, ok := obj.(*machine); ok && m.Namespace == s.Namespace && members.Selected(&s.Spec.Selector, s.Spec.ClusterName, m) {
+				machines = append(machines, m)
+			}
+		}
+		p.views = append(p.views, newView(s, machines))
+	}
+	return nil
+}
+
+func (p *pass) adopt(ctx context.Context) ([]*set, error) {
+	free, err := p.sets.ByIndex(orphans, p.deployment.Namespace)
+	if err != nil {
+		return nil, fmt.Errorf("finding MachineSets that nobody controls: %w", err)
+	}
+	var adopted []*set
+	for _, s := range free {
+		if metav1.GetControllerOf(s) != nil || s.DeletionTimestamp != nil || !selects(p.deployment, s) {
+			continue
+		}
+		if err := controller.Stands(ctx, p.client.MachineDeployments(p.deployment.Namespace), p.deployment); err != nil {
+			return nil, fmt.Errorf("adopting MachineSet %s: %w", s.Name, err)
+		}
+		next := s.DeepCopy()
+		members.Control(next, p.deployment, deploymentKind)
+		written, err := p.sets.Update(ctx, p.client.MachineSets(s.Namespace), next)
+		if err != nil {
+			return nil, fmt.Errorf("adopting MachineSet %s: %w", s.Name, err)
+		}
+		adopted = append(adopted, written)
+		p.event(corev1.EventTypeNormal, "SuccessfulAdopt", "Adopt", "Adopted MachineSet %s", s.Name)
+	}
+	return adopted, nil
+}
+
+// taken is true for the name of a set that there is.
+func (p *pass) taken(name string) bool {
+	s, err := p.sets.Get(types.NamespacedName{Namespace: p.deployment.Namespace, Name: name})
+	return err == nil && s != nil
+}
+
+// write makes a set as the plan wants it, if it is not.
+func (p *pass) write(ctx context.Context, v *view) error {
+	next := p.plan.desired(v)
+	sets := p.client.MachineSets(next.Namespace)
+	if v.set.UID == "" {
+		created, err := p.create(ctx, next)
+		if err == nil {
+			v.set = created
+		}
+		return err
+	}
+	if v.set.DeletionTimestamp != nil || equality.Semantic.DeepEqual(v.set, next) {
+		return nil
+	}
+	written, err := p.sets.Update(ctx, sets, next)
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if v.replicas != v.spec() {
+		p.event(corev1.EventTypeNormal, "SuccessfulScale", "Scale", "Scaled MachineSet %s: %d -> %d", next.Name, v.spec(), v.replicas)
+	}
+	v.set = written
+	return nil
+}
+
+// create makes a set, or finds the one that an earlier pass made without hearing of it.
+func (p *pass) create(ctx context.Context, s *set) (*set, error) {
+	sets := p.client.MachineSets(s.Namespace)
+	created, err := sets.Create(ctx, s, metav1.CreateOptions{})
+	if apierrors.IsAlreadyExists(err) {
+		if created, err = sets.Get(ctx, s.Name, metav1.GetOptions{}); err == nil {
+			p.sets.Wrote(created) // The next pass looks for another name, or uses it.
+			err = fmt.Errorf("creating MachineSet %s: there is one already", s.Name)
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("creating MachineSet %s: %w", s.Name, err)
+	}
+	p.sets.Wrote(created)
+	p.event(corev1.EventTypeNormal, "SuccessfulCreate", "Create", "Created MachineSet %s with %d replicas", created.Name, *created.Spec.Replicas)
+	return created, nil
+}
+
+// belong gives the deployment the label of its Cluster, that as an owner, and its revision.
+func (p *pass) belong(ctx context.Context) error {
+	d := p.deployment
+	changed := members.Label(d, d.Spec.ClusterName)
+	if p.cluster != nil {
+		changed = members.Own(d, p.cluster) || changed
+	}
+	if revision := p.plan.revision(); revision != "" && d.Annotations[clusterv1alpha1.RevisionAnnotation] != revision {
+		d.Annotations, changed = with(d.Annotations, clusterv1alpha1.RevisionAnnotation, revision), true
+	}
+	if !changed {
+		return nil
+	}
+	written, err := p.deployments.Update(ctx, p.client.MachineDeployments(d.Namespace), d)
+	if err == nil {
+		p.deployment = written.DeepCopy()
+	}
+	return err
+}
+
+func (p *pass) event(kind, reason, action, note string, args ...any) {
+	p.recorder.Eventf(p.deployment, nil, kind, reason, action, "%s", conditions.Note(note, args...))
+}

@@ -1,0 +1,216 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package machinedeployment
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/apis/conditions"
+	"github.com/slipway-dev/slipway/pkg/controller/cluster/members"
+)
+
+// reconcilingCondition is True while a deployment is on its way, and not there otherwise: what
+// waits for objects to be as they say (kstatus) goes by it.
+const reconcilingCondition = "Reconciling"
+
+// tell fills the status of the deployment by what the pass has left; failed is why it ended
+// early.
+func (p *pass) tell(paused metav1.Condition, failed error) {
+	d, st := p.deployment, &p.deployment.Status
+	set := func(c metav1.Condition) {
+		c.ObservedGeneration = d.Generation
+		conditions.Set(&st.Conditions, p.now(), c)
+	}
+	set(paused)
+	if paused.Status == metav1.ConditionTrue {
+		return // Nobody has looked.
+	}
+	if failed == nil {
+		st.ObservedGeneration = d.Generation
+	}
+	if selector, err := metav1.LabelSelectorAsSelector(&d.Spec.Selector); err == nil {
+		st.Selector = selector.String()
+	}
+	all := p.allMachines()
+	n := members.Count(all)
+	if p.plan != nil {
+		// Those of other templates may not have been told yet that they are not up to date.
+		n.UpToDate = 0
+		if p.plan.current != nil {
+			n.UpToDate = members.Count(p.plan.current.machines).UpToDate
+		}
+	}
+	st.Replicas, st.ReadyReplicas, st.AvailableReplicas, st.UpToDateReplicas = &n.Replicas, &n.Ready, &n.Available, &n.UpToDate
+	st.Versions, st.Phase = n.Versions, p.phase(n.Replicas)
+	rolling, available := p.rollingOut(), p.available(n.Available)
+	up, down := p.scaling(n.Replicas, failed)
+	for _, c := range []metav1.Condition{
+		available, rolling, up, down, members.MachinesReady(all), members.MachinesUpToDate(all), members.Remediating(all), p.deleting(all),
+	} {
+		set(c)
+	}
+	if c := onItsWay(d, n, rolling, up, down); c != nil {
+		set(*c)
+	} else {
+		meta.RemoveStatusCondition(&st.Conditions, reconcilingCondition)
+	}
+	p.tellOld(n, available)
+}
+
+func (p *pass) allMachines() []*machine {
+	var all []*machine
+	for _, v := range p.views {
+		all = append(all, v.machines...)
+	}
+	return all
+}
+
+// wanted is how many Machines there shall be.
+func (p *pass) wanted() int32 {
+	if p.deployment.DeletionTimestamp != nil {
+		return 0
+	}
+	return ptr.Deref(p.deployment.Spec.Replicas, 1)
+}
+
+func (p *pass) phase(is int32) clusterv1alpha1.MachineDeploymentPhase {
+	switch wanted := p.wanted(); {
+	case p.deployment.DeletionTimestamp != nil, is > wanted:
+		return clusterv1alpha1.MachineDeploymentPhaseScalingDown
+	case is < wanted:
+		return clusterv1alpha1.MachineDeploymentPhaseScalingUp
+	}
+	return clusterv1alpha1.MachineDeploymentPhaseRunning
+}
+
+func (p *pass) available(is int32) metav1.Condition {
+	out := metav1.Condition{Type: clusterv1alpha1.AvailableCondition, Status: metav1.ConditionTrue, Reason: clusterv1alpha1.AvailableReason}
+	wanted := p.wanted()
+	_, unavailable := fenceposts(p.deployment, wanted)
+	switch {
+	case p.deployment.DeletionTimestamp != nil:
+		out.Status, out.Reason, out.Message = metav1.ConditionFalse, clusterv1alpha1.NotAvailableReason, "Deletion in progress"
+	case is < wanted-unavailable:
+		out.Status, out.Reason = metav1.ConditionFalse, clusterv1alpha1.NotAvailableReason
+		out.Message = fmt.Sprintf("%d available replicas, at least %d required", is, wanted-unavailable)
+	}
+	return out
+}
+
+// rollingOut counts the Machines of other templates than that of the deployment.
+func (p *pass) rollingOut() metav1.Condition {
+	out := metav1.Condition{Type: clusterv1alpha1.RollingOutCondition, Status: metav1.ConditionFalse, Reason: clusterv1alpha1.NotRollingOutReason}
+	if p.plan == nil {
+		return out
+	}
+	var why []string
+	n := int32(0)
+	for _, v := range p.plan.old {
+		if v.count() == 0 {
+			continue
+		}
+		n += v.count()
+		reasons := members.Outdated(&v.set.Spec.Template, &p.deployment.Spec.Template)
+		if len(reasons) == 0 {
+			reasons = []string{"MachineDeployment spec.rollout.after expired"}
+		}
+		why = append(why, reasons...)
+	}
+	if n == 0 {
+		return out
+	}
+	slices.Sort(why)
+	out.Status, out.Reason = metav1.ConditionTrue, clusterv1alpha1.RollingOutReason
+	out.Message = fmt.Sprintf("Rolling out %d not up-to-date replicas: %s", n, strings.Join(slices.Compact(why), "; "))
+	return out
+}
+
+func (p *pass) scaling(is int32, failed error) (up, down metav1.Condition) {
+	up = metav1.Condition{Type: clusterv1alpha1.ScalingUpCondition, Status: metav1.ConditionFalse, Reason: clusterv1alpha1.NotScalingUpReason}
+	down = metav1.Condition{Type: clusterv1alpha1.ScalingDownCondition, Status: metav1.ConditionFalse, Reason: clusterv1alpha1.NotScalingDownReason}
+	switch wanted := p.wanted(); {
+	case is < wanted:
+		up.Status, up.Reason = metav1.ConditionTrue, clusterv1alpha1.ScalingUpReason
+		up.Message = fmt.Sprintf("Scaling up from %d to %d replicas", is, wanted)
+		if why := p.blocked(); why != "" {
+			up.Message += ". " + why
+		}
+	case is > wanted:
+		down.Status, down.Reason = metav1.ConditionTrue, clusterv1alpha1.ScalingDownReason
+		down.Message = fmt.Sprintf("Scaling down from %d to %d replicas", is, wanted)
+	}
+	if failed != nil {
+		up.Message = strings.TrimPrefix(up.Message+"; "+failed.Error(), "; ")
+	}
+	return up, down
+}
+
+// blocked is what the current set says of why it has fewer Machines than it wants.
+func (p *pass) blocked() string {
+	if p.plan == nil || p.plan.current == nil {
+		return ""
+	}
+	s := p.plan.current.set
+	if c := conditions.Find(s.Status.Conditions, clusterv1alpha1.ScalingUpCondition); c != nil && c.Status == metav1.ConditionTrue && strings.Contains(c.Message, "blocked") {
+		return "MachineSet " + s.Name + ": " + c.Message
+	}
+	return ""
+}
+
+func (p *pass) deleting(all []*machine) metav1.Condition {
+	out := metav1.Condition{Type: clusterv1alpha1.DeletingCondition, Status: metav1.ConditionFalse, Reason: clusterv1alpha1.NotDeletingReason}
+	if p.deployment.DeletionTimestamp != nil {
+		out.Status, out.Reason = metav1.ConditionTrue, clusterv1alpha1.DeletingReason
+		out.Message = fmt.Sprintf("Waiting for %d MachineSets and %d Machines to be deleted", len(p.views), len(all))
+	}
+	return out
+}
+
+// onItsWay says what a deployment still has to do; nil if nothing.
+func onItsWay(d *deployment, n members.Counts, doing ...metav1.Condition) *metav1.Condition {
+	if d.DeletionTimestamp != nil {
+		return nil
+	}
+	for _, c := range doing {
+		if c.Status == metav1.ConditionTrue {
+			return &metav1.Condition{Type: reconcilingCondition, Status: metav1.ConditionTrue, Reason: c.Reason, Message: c.Message}
+		}
+	}
+	if wanted := ptr.Deref(d.Spec.Replicas, 1); n.Available < wanted {
+		return &metav1.Condition{
+			Type: reconcilingCondition, Status: metav1.ConditionTrue, Reason: clusterv1alpha1.NotAvailableReason,
+			Message: fmt.Sprintf("%d of %d replicas are available", n.Available, wanted),
+		}
+	}
+	return nil
+}
+
+// tellOld fills what readers of Cluster API's v1beta1 look for.
+func (p *pass) tellOld(n members.Counts, available metav1.Condition) {
+	old := members.Deprecated(&p.deployment.Status.Deprecated)
+	old.ReadyReplicas, old.AvailableReplicas, old.UpdatedReplicas = n.NodeReady, n.Available, 0
+	old.UnavailableReplicas = max(max(n.Replicas, p.wanted())-n.Available, 0)
+	setReady := clusterv1alpha1.DeprecatedCondition{
+		Type: clusterv1alpha1.MachineSetReadyV1Beta1Condition, Status: metav1.ConditionFalse, Severity: clusterv1alpha1.ConditionSeverityInfo,
+		Reason: clusterv1alpha1.ObjectDoesNotExistReason, Message: "MachineSet not found",
+	}
+	if p.plan != nil && p.plan.current != nil {
+		old.UpdatedReplicas = p.plan.current.count()
+		setReady = members.OldForm(members.MachinesReady(p.plan.current.machines), clusterv1alpha1.ConditionSeverityInfo, setReady.Type)
+	}
+	then := members.OldForm(available, clusterv1alpha1.ConditionSeverityWarning, "")
+	if then.Status != metav1.ConditionTrue {
+		then.Reason = clusterv1alpha1.WaitingForAvailableMachinesV1Beta1Reason
+	}
+	ready := then
+	ready.Type = clusterv1alpha1.ReadyCondition
+	members.SetDeprecated(old, p.now(), ready, then, setReady)
+}

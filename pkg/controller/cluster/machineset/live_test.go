@@ -1,0 +1,318 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package machineset
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	dynamicfake "k8s.io/client-go/dynamic/fake"
+	clienttesting "k8s.io/client-go/testing"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/utils/ptr"
+
+	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/apis/conditions"
+	"github.com/slipway-dev/slipway/pkg/cluster/contract"
+	"github.com/slipway-dev/slipway/pkg/generated/clientset/versioned/fake"
+	"github.com/slipway-dev/slipway/pkg/generated/informers/externalversions"
+	"github.com/slipway-dev/slipway/test/livecontroller"
+)
+
+const group = "provider.dev"
+
+// live is the whole controller over a fake server, on a clock of its own.
+type live struct {
+	t     *testing.T
+	api   *fake.Clientset
+	world *dynamicfake.FakeDynamicClient
+	stop  func()
+
+	mu sync.Mutex
+	// calls are the writes, as verb and resource.
+	calls []string
+	// fail has answers for the next writes of a kind, in place of the server's or, where lost
+	// is true, after it has done what was asked.
+	fail map[string]error
+	lost bool
+	// refused are those that always fail.
+	refused map[string]bool
+}
+
+func templateOf(kind, name string) *unstructured.Unstructured {
+	return &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": group + "/v1", "kind": kind, "metadata": map[string]any{"namespace": "dev", "name": name},
+		"spec": map[string]any{"template": map[string]any{"spec": map[string]any{"size": "small"}}},
+	}}
+}
+
+// theSet is one that wants so many Machines.
+func theSet(replicas int32) *set {
+	s := &set{ObjectMeta: metav1.ObjectMeta{Namespace: "dev", Name: "ms", UID: "ms", Generation: 1, Labels: map[string]string{clusterv1alpha1.ClusterNameLabel: "c"}}}
+	s.Spec.ClusterName, s.Spec.Replicas = "c", &replicas
+	s.Spec.Selector.MatchLabels = map[string]string{"app": "ms"}
+	s.Spec.Template.Metadata = clusterv1alpha1.ObjectMeta{Labels: map[string]string{"app": "ms"}, Annotations: map[string]string{"note": "x"}}
+	s.Spec.Template.Spec = clusterv1alpha1.MachineSpec{ClusterName: "c", Version: "v1.36.0"}
+	s.Spec.Template.Spec.InfrastructureRef = clusterv1alpha1.ContractVersionedObjectReference{APIGroup: group, Kind: "InfraTemplate", Name: "small"}
+	s.Spec.Template.Spec.Bootstrap.ConfigRef = clusterv1alpha1.ContractVersionedObjectReference{APIGroup: group, Kind: "BootTemplate", Name: "worker"}
+	return s
+}
+
+// run starts the controller on objects, with a Cluster and the templates. synctest must be on.
+func run(t *testing.T, objects ...runtime.Object) *live {
+	t.Helper()
+	l := serve(t, objects...)
+	l.restart()
+	return l
+}
+
+// serve makes a server that has objects, a Cluster and the templates.
+func serve(t *testing.T, objects ...runtime.Object) *live {
+	t.Helper()
+	in := &clusterv1alpha1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: "dev", Name: "c", UID: "c"}}
+	l := &live{t: t, api: fake.NewSimpleClientset(append(objects, in)...), fail: map[string]error{}, refused: map[string]bool{}}
+	l.world = dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), map[schema.GroupVersionResource]string{
+		resource("InfraTemplate"): "InfraTemplateList", resource("BootTemplate"): "BootTemplateList", resource("Infra"): "InfraList", resource("Boot"): "BootList",
+	}, templateOf("InfraTemplate", "small"), templateOf("BootTemplate", "worker"))
+	versions := livecontroller.Versions{}
+	answer := func(tracker clienttesting.ObjectTracker) clienttesting.ReactionFunc {
+		return func(action clienttesting.Action) (bool, runtime.Object, error) {
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			what := livecontroller.Call(action)
+			versions.Stamp(action)
+			l.calls = append(l.calls, what)
+			if l.refused[what] {
+				return true, nil, errRefused
+			}
+			if err := l.fail[what]; err != nil {
+				delete(l.fail, what)
+				if l.lost {
+					create := action.(clienttesting.CreateAction)
+					if err := tracker.Create(action.GetResource(), create.GetObject(), action.GetNamespace()); err != nil {
+						t.Error(err)
+					}
+				}
+				return true, nil, err
+			}
+			if action.GetVerb() == "delete" && what == "delete machines" {
+				return l.holdBack(tracker, action.(clienttesting.DeleteAction), &versions)
+			}
+			return false, nil, nil
+		}
+	}
+	for _, verb := range []string{"create", "update", "delete"} {
+		l.api.PrependReactor(verb, "*", answer(l.api.Tracker()))
+		l.world.PrependReactor(verb, "*", answer(l.world.Tracker()))
+	}
+	return l
+}
+
+// behind is the controller with caches that hear of nothing but these.
+func (l *live) behind(s *set, machines ...*machine) *Controller {
+	l.t.Helper()
+	c, err := New(Deps{Client: l.api, Informers: externalversions.NewSharedInformerFactory(l.api, 0), External: l, Recorder: events.NewFakeRecorder(1000)})
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	in := &clusterv1alpha1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: "dev", Name: "c", UID: "c"}}
+	err = errors.Join(c.sets.GetIndexer().Add(s), c.clusters.GetIndexer().Add(in))
+	for _, m := range machines {
+		err = errors.Join(err, c.machines.GetIndexer().Add(m))
+	}
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	return c
+}
+
+// holdBack marks a Machine as being deleted, as its finalizer has it.
+func (l *live) holdBack(tracker clienttesting.ObjectTracker, action clienttesting.DeleteAction, versions *livecontroller.Versions) (bool, runtime.Object, error) {
+	obj, err := tracker.Get(action.GetResource(), action.GetNamespace(), action.GetName())
+	if err != nil {
+		return true, nil, err
+	}
+	m := obj.(*machine).DeepCopy()
+	m.DeletionTimestamp, m.ResourceVersion = ptr.To(metav1.Now()), versions.Next()
+	return true, nil, tracker.Update(action.GetResource(), m, action.GetNamespace())
+}
+
+func resource(kind string) schema.GroupVersionResource {
+	return schema.GroupVersionResource{Group: group, Version: "v1", Resource: map[string]string{
+		"InfraTemplate": "infratemplates", "BootTemplate": "boottemplates", "Infra": "infras", "Boot": "boots",
+	}[kind]}
+}
+
+// Get is of External.
+func (l *live) Get(ctx context.Context, ref contract.Reference, namespace string) (*unstructured.Unstructured, contract.Kind, error) {
+	kind, err := l.Resolve(ctx, ref.Group, ref.Kind)
+	if err != nil {
+		return nil, kind, err
+	}
+	o, err := l.world.Resource(kind.GVR).Namespace(namespace).Get(ctx, ref.Name, metav1.GetOptions{})
+	return o, kind, err
+}
+
+// Resolve is of External.
+func (l *live) Resolve(_ context.Context, in, kind string) (contract.Kind, error) {
+	if in != group || resource(kind).Resource == "" {
+		return contract.Kind{}, contract.ErrKindUnknown
+	}
+	gvr := resource(kind)
+	return contract.Kind{GVK: gvr.GroupVersion().WithKind(kind), GVR: gvr, Client: l.world, Namespaced: true}, nil
+}
+
+// restart ends the controller, if it runs, and starts another one over what is stored.
+func (l *live) restart() {
+	l.t.Helper()
+	if l.stop != nil {
+		l.stop()
+	}
+	informers := externalversions.NewSharedInformerFactory(l.api, 0)
+	c, err := New(Deps{Client: l.api, Informers: informers, External: l, Recorder: events.NewFakeRecorder(1000)})
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	l.stop = livecontroller.Start(l.t, c.Run, informers)
+}
+
+// after lets time go by.
+func (l *live) after(d time.Duration) {
+	livecontroller.After(d)
+}
+
+// machines are those that there are, by name.
+func (l *live) machines() []*machine {
+	l.t.Helper()
+	list, err := l.api.ClusterV1alpha1().Machines("dev").List(context.Background(), metav1.ListOptions{})
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	var all []*machine
+	for i := range list.Items {
+		all = append(all, &list.Items[i])
+	}
+	return all
+}
+
+func (l *live) names() []string {
+	var names []string
+	for _, m := range l.machines() {
+		names = append(names, m.Name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// objects are the names of those of an external kind.
+func (l *live) objects(kind string) []string {
+	l.t.Helper()
+	list, err := l.world.Resource(resource(kind)).Namespace("dev").List(context.Background(), metav1.ListOptions{})
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	var names []string
+	for _, o := range list.Items {
+		names = append(names, o.GetName())
+	}
+	slices.Sort(names)
+	return names
+}
+
+func (l *live) set() *set {
+	l.t.Helper()
+	s, err := l.api.ClusterV1alpha1().MachineSets("dev").Get(context.Background(), "ms", metav1.GetOptions{})
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	return s
+}
+
+// edit changes the set as a user does, and lets the controller see it.
+func (l *live) edit(change func(*set)) {
+	l.t.Helper()
+	s := l.set()
+	change(s)
+	s.Generation++
+	if _, err := l.api.ClusterV1alpha1().MachineSets("dev").Update(context.Background(), s, metav1.UpdateOptions{}); err != nil {
+		l.t.Fatal(err)
+	}
+	l.after(time.Second)
+}
+
+// status changes the status of a Machine as others do.
+func (l *live) status(m *machine, change func(*machine)) {
+	l.t.Helper()
+	now, err := l.api.ClusterV1alpha1().Machines("dev").Get(context.Background(), m.Name, metav1.GetOptions{})
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	change(now)
+	if _, err := l.api.ClusterV1alpha1().Machines("dev").UpdateStatus(context.Background(), now, metav1.UpdateOptions{}); err != nil {
+		l.t.Fatal(err)
+	}
+	synctest.Wait() // The fake's watch is narrow.
+}
+
+// well is what the Machine controller says of a Machine that runs.
+func well(m *machine) {
+	m.Status.NodeRef.Name = m.Name
+	m.Status.Initialization.InfrastructureProvisioned = ptr.To(true)
+	for _, kind := range []string{clusterv1alpha1.ReadyCondition, clusterv1alpha1.AvailableCondition, clusterv1alpha1.InfrastructureReadyCondition} {
+		says(kind, metav1.ConditionTrue, "Ready")(m)
+	}
+}
+
+func says(kind string, status metav1.ConditionStatus, reason string) func(*machine) {
+	return func(m *machine) {
+		conditions.Set(&m.Status.Conditions, time.Now(), metav1.Condition{Type: kind, Status: status, Reason: reason})
+	}
+}
+
+// gone removes a Machine that is being deleted.
+func (l *live) gone(m *machine) {
+	l.t.Helper()
+	gvr := clusterv1alpha1.SchemeGroupVersion.WithResource("machines")
+	if err := l.api.Tracker().Delete(gvr, "dev", m.Name); err != nil {
+		l.t.Fatal(err)
+	}
+	synctest.Wait()
+}
+
+// writes returns those since the last time.
+func (l *live) writes() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	out := l.calls
+	l.calls = nil
+	return out
+}
+
+// answer has the next write of a kind fail; if lost is true it is done all the same.
+func (l *live) answer(what string, err error, lost bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.fail[what], l.lost = err, lost
+}
+
+// refuse has all writes of a kind fail, or no longer.
+func (l *live) refuse(what string, all bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.refused[what] = all
+}
+
+var errTimeout = apierrors.NewTimeoutError("the answer was lost", 1)
+
+var errRefused = errors.New("refused by quota")

@@ -1,0 +1,334 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package machineset
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/utils/lru"
+
+	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/apis/conditions"
+	"github.com/slipway-dev/slipway/pkg/controller"
+	"github.com/slipway-dev/slipway/pkg/controller/cluster/members"
+	clusterclient "github.com/slipway-dev/slipway/pkg/generated/clientset/versioned/typed/cluster/v1alpha1"
+	clusterlisters "github.com/slipway-dev/slipway/pkg/generated/listers/cluster/v1alpha1"
+)
+
+// reconciler makes the passes.
+type reconciler struct {
+	client      clusterclient.ClusterV1alpha1Interface
+	sets        controller.Store[*set]
+	machines    controller.Store[*machine]
+	deployments clusterlisters.MachineDeploymentLister
+	clusters    clusterlisters.ClusterLister
+	external    External
+	recorder    events.EventRecorder
+	now         func() time.Time
+	made        *made
+	// gone has the names of Machines that were deleted lately: another Machine has another name.
+	gone *lru.Cache
+}
+
+// pass is one look at a set.
+type pass struct {
+	*reconciler
+	key types.NamespacedName
+	// set is what the pass writes; cluster and deployment are nil when there is none.
+	set        *set
+	cluster    *clusterv1alpha1.Cluster
+	deployment *clusterv1alpha1.MachineDeployment
+	// machines are those that the set counts, as the pass has left them.
+	machines []*machine
+	// templates are read when they are needed.
+	templates []*unstructured.Unstructured
+	// more is true when the pass left something for the next one.
+	more bool
+}
+
+// Reconcile brings the Machines of the set of key closer to what the set says.
+func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (controller.Result, error) {
+	stored, err := r.sets.Get(key)
+	if err != nil {
+		return controller.Result{}, fmt.Errorf("reading MachineSet %s: %w", key, err)
+	}
+	if stored == nil {
+		r.made.forget(key)
+		return controller.Result{}, nil
+	}
+	p := &pass{reconciler: r, key: key, set: stored.DeepCopy()}
+	if err := p.readOwners(); err != nil {
+		return controller.Result{}, err
+	}
+	paused := members.Paused(p.cluster, p.set, setKind)
+	failed := error(nil)
+	switch {
+	case members.Orphaning(p.set): // Those that pause it do not want more of it deleted.
+		failed = p.release(ctx)
+	case paused.Status == metav1.ConditionFalse:
+		failed = p.work(ctx)
+	}
+	// The counts are told even of a pass that failed, with the reason.
+	if apierrors.IsConflict(failed) {
+		return controller.Overtaken(failed)
+	}
+	p.tell(paused, failed)
+	if err := r.sets.UpdateStatus(ctx, r.client.MachineSets(key.Namespace), p.set); err != nil {
+		return controller.Overtaken(err)
+	}
+	if failed != nil {
+		return controller.Result{}, fmt.Errorf("MachineSet %s: %w", key, failed)
+	}
+	if p.more {
+		return controller.Result{Requeue: true}, nil
+	}
+	return controller.Result{RequeueAfter: controller.DefaultResyncPeriod}, nil
+}
+
+// release takes the set, whose Machines are to stay, off their owners before it goes. The
+// server itself is asked for them: the cache may be behind.
+func (p *pass) release(ctx context.Context) error {
+	machines := p.client.Machines(p.set.Namespace)
+	found, err := machines.List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return fmt.Errorf("listing the Machines that stay: %w", err)
+	}
+	var all []*machine
+	for i := range found.Items {
+		all = append(all, &found.Items[i])
+	}
+	if err := controller.Disown(ctx, p.reconciler.machines, machines, all, p.set.UID); err != nil {
+		return err
+	}
+	members.Release(p.set)
+	_, err = p.sets.Update(ctx, p.client.MachineSets(p.set.Namespace), p.set)
+	return err
+}
+
+// readOwners finds the Cluster of the set, and the MachineDeployment that controls it.
+func (p *pass) readOwners() error {
+	var err error
+	if p.cluster, err = controller.Found(p.clusters.Clusters(p.set.Namespace).Get(p.set.Spec.ClusterName)); err != nil {
+		return fmt.Errorf("reading Cluster %s: %w", p.set.Spec.ClusterName, err)
+	}
+	ref := metav1.GetControllerOf(p.set)
+	if ref == nil || ref.Kind != "MachineDeployment" {
+		return nil
+	}
+	deployment, err := controller.Found(p.deployments.MachineDeployments(p.set.Namespace).Get(ref.Name))
+	if err != nil {
+		return fmt.Errorf("reading MachineDeployment %s: %w", ref.Name, err)
+	}
+	if deployment != nil && deployment.UID == ref.UID {
+		p.deployment = deployment
+	}
+	return nil
+}
+
+// work does what there is to do. It ends with the first error, since what comes after it
+// counts on what comes before.
+func (p *pass) work(ctx context.Context) error {
+	if err := p.belong(ctx); err != nil {
+		return err
+	}
+	if err := p.gather(ctx); err != nil {
+		return err
+	}
+	p.made.keep(p.key, p.machines)
+	if p.set.DeletionTimestamp != nil {
+		return nil // The garbage collector deletes what the set owns.
+	}
+	if err := p.remediate(ctx); err != nil {
+		return err
+	}
+	if err := p.carryOver(ctx); err != nil {
+		return err
+	}
+	// A set that is too large shrinks first: what refuses the objects of a Machine must not keep the
+	// Machine from going.
+	then := []func(context.Context) error{p.complete, p.scale}
+	if len(p.machines) > int(p.wanted()) {
+		slices.Reverse(then)
+	}
+	for _, do := range then {
+		if err := do(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// belong gives the set the label of its Cluster, and its owner, if it has no other.
+func (p *pass) belong(ctx context.Context) error {
+	changed := members.Label(p.set, p.set.Spec.ClusterName)
+	_, ofDeployment := p.set.Labels[clusterv1alpha1.MachineDeploymentNameLabel]
+	if p.cluster != nil && !ofDeployment && !members.Owned(p.set, "MachineDeployment") {
+		changed = members.Own(p.set, p.cluster) || changed
+	}
+	if !changed || p.set.DeletionTimestamp != nil {
+		return nil
+	}
+	written, err := p.sets.Update(ctx, p.client.MachineSets(p.set.Namespace), p.set)
+	if err == nil {
+		p.set = written.DeepCopy()
+	}
+	return err
+}
+
+// gather finds the Machines of the set, and takes over those that it selects and that nobody
+// controls.
+func (p *pass) gather(ctx context.Context) error {
+	owned, err := p.reconciler.machines.ByIndex(byOwner, string(p.set.UID))
+	if err != nil {
+		return fmt.Errorf("finding Machines: %w", err)
+	}
+	for _, m := range owned {
+		if metav1.IsControlledBy(m, p.set) && selects(p.set, m) {
+			p.machines = append(p.machines, m)
+		}
+	}
+	if p.set.DeletionTimestamp != nil {
+		return nil
+	}
+	free, err := p.reconciler.machines.ByIndex(orphans, p.set.Namespace)
+	if err != nil {
+		return fmt.Errorf("finding Machines that nobody controls: %w", err)
+	}
+	for _, m := range free {
+		if metav1.GetControllerOf(m) != nil || m.DeletionTimestamp != nil || !selects(p.set, m) {
+			continue
+		}
+		if err := controller.Stands(ctx, p.client.MachineSets(p.set.Namespace), p.set); err != nil {
+			return fmt.Errorf("adopting Machine %s: %w", m.Name, err)
+		}
+		next := m.DeepCopy()
+		members.Control(next, p.set, setKind)
+		adopted, err := p.reconciler.machines.Update(ctx, p.client.Machines(m.Namespace), next)
+		if err != nil {
+			return fmt.Errorf("adopting Machine %s: %w", m.Name, err)
+		}
+		p.machines = append(p.machines, adopted)
+		p.event(corev1.EventTypeNormal, "SuccessfulAdopt", "Adopt", "Adopted Machine %s", m.Name)
+	}
+	return nil
+}
+
+// remediate replaces Machines that failed their health check. The condition is written first:
+// a Machine that is deleted already is not looked at again.
+func (p *pass) remediate(ctx context.Context) error {
+	all, err := remedies(p.set, p.deployment, p.machines)
+	if err != nil {
+		return err
+	}
+	for _, r := range all {
+		next := p.show(r)
+		if err := p.reconciler.machines.UpdateStatus(ctx, p.client.Machines(next.Namespace), next); err != nil {
+			return err
+		}
+		if !r.remove {
+			continue
+		}
+		if err := p.remove(ctx, r.machine); err != nil {
+			return err
+		}
+		p.event(corev1.EventTypeNormal, "SuccessfulRemediate", "Remediate", "Deleted Machine %s, which is not healthy", r.machine.Name)
+	}
+	return p.refresh()
+}
+
+// carryOver brings what can be changed in place to the Machines.
+func (p *pass) carryOver(ctx context.Context) error {
+	for i, m := range p.machines {
+		next := m.DeepCopy()
+		if !propagate(p.set, next) {
+			continue
+		}
+		written, err := p.reconciler.machines.Update(ctx, p.client.Machines(m.Namespace), next)
+		if apierrors.IsNotFound(err) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		p.machines[i] = written
+	}
+	return nil
+}
+
+// scale makes or deletes Machines until there are as many as the set wants.
+func (p *pass) scale(ctx context.Context) error {
+	switch n := int(p.wanted()) - len(p.machines); {
+	case n > 0 && p.set.Annotations[clusterv1alpha1.DisableMachineCreateAnnotation] != "true":
+		if p.cluster == nil {
+			return fmt.Errorf("the Cluster %s %w", p.set.Spec.ClusterName, errNoTemplate)
+		}
+		p.more = n > burst
+		return p.create(ctx, min(n, burst))
+	case n < 0:
+		deleted := 0
+		for _, m := range members.First(p.machines, -n, p.set.Spec.Deletion.Order) {
+			if m.DeletionTimestamp != nil {
+				continue
+			}
+			if deleted++; deleted > burst {
+				p.more = true
+				break
+			}
+			if err := p.remove(ctx, m); err != nil {
+				return err
+			}
+			p.event(corev1.EventTypeNormal, "SuccessfulDelete", "Delete", "Deleted Machine %s", m.Name)
+		}
+		return p.refresh()
+	}
+	return nil
+}
+
+// remove deletes a Machine and remembers what has become of it.
+func (p *pass) remove(ctx context.Context, m *machine) error {
+	machines := p.client.Machines(m.Namespace)
+	err := machines.Delete(ctx, m.Name, metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(m.UID))})
+	if err != nil && !apierrors.IsNotFound(err) {
+		return fmt.Errorf("deleting Machine %s: %w", m.Name, err)
+	}
+	left, err := machines.Get(ctx, m.Name, metav1.GetOptions{})
+	switch {
+	case err == nil:
+		p.reconciler.machines.Wrote(left)
+	case apierrors.IsNotFound(err):
+		p.reconciler.machines.Deleted(m)
+	default:
+		return fmt.Errorf("reading Machine %s, which is being deleted: %w", m.Name, err)
+	}
+	return nil
+}
+
+// refresh reads the Machines of the set again, as the pass has left them.
+func (p *pass) refresh() error {
+	var left []*machine
+	for _, m := range p.machines {
+		now, err := p.reconciler.machines.Get(controller.KeyOf(m))
+		if err != nil {
+			return fmt.Errorf("reading Machine %s: %w", m.Name, err)
+		}
+		if now != nil && now.UID == m.UID {
+			left = append(left, now)
+		}
+	}
+	p.machines = left
+	return nil
+}
+
+func (p *pass) event(kind, reason, action, note string, args ...any) {
+	p.recorder.Eventf(p.set, nil, kind, reason, action, "%s", conditions.Note(note, args...))
+}

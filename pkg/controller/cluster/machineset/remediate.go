@@ -1,0 +1,125 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package machineset
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
+
+	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/apis/conditions"
+	"github.com/slipway-dev/slipway/pkg/controller/cluster/members"
+)
+
+// remedy is what becomes of a Machine that failed its health check, or that no longer does.
+type remedy struct {
+	machine *machine
+	// reason and message are what OwnerRemediated says from now on; without a reason it goes.
+	reason, message string
+	// remove deletes the Machine after that.
+	remove bool
+}
+
+// remedies are what a pass does about the health checks of the Machines of s. Of a set that a
+// MachineDeployment is rolling away from none is replaced: they go anyway. deployment is nil
+// for a set that has none.
+func remedies(s *set, deployment *clusterv1alpha1.MachineDeployment, machines []*machine) ([]remedy, error) {
+	var out []remedy
+	var sick []*machine
+	running := 0
+	for _, m := range machines {
+		switch said := conditions.Find(m.Status.Conditions, clusterv1alpha1.MachineOwnerRemediatedCondition); {
+		case m.DeletionTimestamp != nil:
+			if said != nil && said.Status == metav1.ConditionFalse && said.Reason == clusterv1alpha1.RemediationMachineDeletingReason {
+				running++
+			}
+		case members.ToRemediate(m):
+			sick = append(sick, m)
+		case said != nil && said.Status == metav1.ConditionFalse && conditions.IsTrue(m.Status.Conditions, clusterv1alpha1.MachineHealthCheckSucceededCondition):
+			out = append(out, remedy{machine: m})
+		}
+	}
+	slices.SortFunc(sick, firstRemediated)
+	if deployment != nil && deployment.Annotations[clusterv1alpha1.RevisionAnnotation] != s.Annotations[clusterv1alpha1.RevisionAnnotation] {
+		for _, m := range sick {
+			out = append(out, remedy{machine: m, reason: clusterv1alpha1.CannotBeRemediatedReason, message: "Machine won't be remediated because it is pending removal due to rollout"})
+		}
+		return out, nil
+	}
+	most, err := maxInFlight(deployment)
+	if err != nil {
+		return out, err
+	}
+	for i, m := range sick {
+		if i < most-running {
+			out = append(out, remedy{machine: m, reason: clusterv1alpha1.RemediationMachineDeletingReason, message: "Machine is deleting", remove: true})
+			continue
+		}
+		out = append(out, remedy{
+			machine: m, reason: clusterv1alpha1.RemediationDeferredReason,
+			message: fmt.Sprintf("Waiting because there are already too many remediations in progress (spec.remediation.maxInFlight is %s)", deployment.Spec.Remediation.MaxInFlight),
+		})
+	}
+	return out, nil
+}
+
+// maxInFlight is how many Machines are replaced at the same time.
+func maxInFlight(deployment *clusterv1alpha1.MachineDeployment) (int, error) {
+	if deployment == nil || deployment.Spec.Remediation.MaxInFlight == nil {
+		return math.MaxInt, nil
+	}
+	most, err := intstr.GetScaledValueFromIntOrPercent(deployment.Spec.Remediation.MaxInFlight, int(ptr.Deref(deployment.Spec.Replicas, 1)), true)
+	if err != nil {
+		return 0, fmt.Errorf("spec.remediation.maxInFlight of MachineDeployment %s: %w", deployment.Name, err)
+	}
+	return most, nil
+}
+
+// firstRemediated is the order in which Machines are replaced: those first of which somebody
+// said so, then the youngest, which are the least likely to run anything.
+func firstRemediated(a, b *machine) int {
+	_, askedA := a.Annotations[clusterv1alpha1.RemediateMachineAnnotation]
+	_, askedB := b.Annotations[clusterv1alpha1.RemediateMachineAnnotation]
+	switch {
+	case askedA != askedB && askedA:
+		return -1
+	case askedA != askedB:
+		return 1
+	}
+	if by := b.CreationTimestamp.Compare(a.CreationTimestamp.Time); by != 0 {
+		return by
+	}
+	return strings.Compare(a.Name, b.Name)
+}
+
+// show returns the Machine of r as its conditions are to be.
+func (p *pass) show(r remedy) *machine {
+	next := r.machine.DeepCopy()
+	old := members.Deprecated(&next.Status.Deprecated)
+	if r.reason == "" {
+		meta.RemoveStatusCondition(&next.Status.Conditions, clusterv1alpha1.MachineOwnerRemediatedCondition)
+		old.Conditions = slices.DeleteFunc(old.Conditions, func(c clusterv1alpha1.DeprecatedCondition) bool {
+			return c.Type == clusterv1alpha1.MachineOwnerRemediatedCondition
+		})
+		return next
+	}
+	c := metav1.Condition{
+		Type: clusterv1alpha1.MachineOwnerRemediatedCondition, Status: metav1.ConditionFalse,
+		Reason: r.reason, Message: r.message, ObservedGeneration: next.Generation,
+	}
+	conditions.Set(&next.Status.Conditions, p.now(), c)
+	then := members.OldForm(c, clusterv1alpha1.ConditionSeverityWarning, "")
+	if r.remove {
+		then = clusterv1alpha1.DeprecatedCondition{Type: c.Type, Status: metav1.ConditionTrue}
+	}
+	members.SetDeprecated(old, p.now(), then)
+	return next
+}

@@ -1,0 +1,138 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package group
+
+import (
+	"cmp"
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/slipway-dev/slipway/pkg/apis/conditions"
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+)
+
+// machines finds a virtual machine of the namespace; nil if there is none.
+type machines func(name string) *vmv1alpha1.VirtualMachine
+
+// decide returns the status that g has at now, and when it may have another although nobody
+// changes anything; zero for never.
+func decide(g *group, vms machines, find groups, now time.Time) (status *vmv1alpha1.VirtualMachineGroupStatus, until time.Time) {
+	now = now.Truncate(time.Microsecond) // as on the wire
+	next := g.DeepCopy()
+	st := &next.Status
+	st.ObservedGeneration = g.Generation
+	parent, why := linked(g, find)
+	showLink(next, why, now)
+	target := g.Spec.PowerState
+	if target == "" && parent != nil {
+		if m := parent.Member(vmv1alpha1.GroupMemberKind, g.Name); m != nil {
+			target = m.DesiredPowerState
+		}
+	}
+	if st.PowerState != target || st.PowerStateTime == nil {
+		st.PowerState, st.PowerStateTime = target, &metav1.MicroTime{Time: now}
+	}
+	w := &walk{steps: g.Spec.BootOrder, target: target, begin: st.PowerStateTime.Time, now: now, generation: g.Generation}
+	st.Members = w.look(g, vms, find)
+	h := w.tell()
+	w.summarize(next, h)
+	if h != nil {
+		until = h.until
+	}
+	return st, until
+}
+
+// showLink says in a condition of g whether it is in the group that its spec names.
+func showLink(g *group, why *unlinked, now time.Time) {
+	switch {
+	case g.Spec.GroupName == "":
+		meta.RemoveStatusCondition(&g.Status.Conditions, vmv1alpha1.ConditionGroupLinked)
+	case why != nil:
+		set(g, now, vmv1alpha1.ConditionGroupLinked, why.reason, why.message)
+	default:
+		set(g, now, vmv1alpha1.ConditionGroupLinked, "", "")
+	}
+}
+
+// set sets a condition of g, which is True without a reason against it.
+func set(g *group, now time.Time, kind, reason, message string) {
+	status := metav1.ConditionFalse
+	if reason == "" {
+		status, reason = metav1.ConditionTrue, vmv1alpha1.ReasonSucceeded
+	}
+	conditions.Set(&g.Status.Conditions, now, metav1.Condition{Type: kind, Status: status, Reason: reason, Message: message, ObservedGeneration: g.Generation})
+}
+
+// look fills the members of the walk by what was told of them before and what is seen now,
+// and returns what is told of them from now on, which the walk goes on to change.
+func (w *walk) look(g *group, vms machines, find groups) []vmv1alpha1.VirtualMachineGroupMemberStatus {
+	before := map[vmv1alpha1.VirtualMachineGroupMember]*vmv1alpha1.VirtualMachineGroupMemberStatus{}
+	for i := range g.Status.Members {
+		m := &g.Status.Members[i]
+		before[vmv1alpha1.VirtualMachineGroupMember{Kind: m.Kind, Name: m.Name}] = m
+	}
+	all := make([]vmv1alpha1.VirtualMachineGroupMemberStatus, len(g.Members()))
+	n := 0
+	for i := range w.steps {
+		var members []member
+		for _, named := range w.steps[i].Members {
+			named.Kind = cmp.Or(named.Kind, vmv1alpha1.MachineMemberKind)
+			m := member{VirtualMachineGroupMemberStatus: &all[n]}
+			n++
+			if old := before[named]; old != nil {
+				old.DeepCopyInto(m.VirtualMachineGroupMemberStatus)
+			}
+			m.Kind, m.Name = named.Kind, named.Name
+			if named.Kind == vmv1alpha1.GroupMemberKind {
+				m.seen = seeGroup(g, named.Name, find(named.Name), find)
+			} else {
+				m.seen = seeMachine(g, named.Name, vms(named.Name))
+			}
+			w.show(m)
+			members = append(members, m)
+		}
+		w.members = append(w.members, members)
+	}
+	return all
+}
+
+// summarize sets what the conditions of the group say of its members; h is why not all of
+// them are asked for the power state of the group yet.
+func (w *walk) summarize(g *group, h *halt) {
+	var absent, unsynced, unready []string
+	for _, step := range w.members {
+		for _, m := range step {
+			switch {
+			case m.seen.why != nil:
+				absent = append(absent, m.seen.why.message)
+			case !conditions.IsTrue(m.Conditions, vmv1alpha1.ConditionPowerStateSynced):
+				unsynced = append(unsynced, m.Name)
+			case !conditions.IsTrue(m.Conditions, vmv1alpha1.ConditionReady):
+				unready = append(unready, m.Name)
+			}
+		}
+	}
+	reason, message := "", ""
+	switch {
+	case h != nil:
+		reason, message = h.reason, h.message
+	case len(unsynced) > 0:
+		reason, message = vmv1alpha1.ReasonNotReady, fmt.Sprintf("not in the power state that they shall have: %s", conditions.List(unsynced, ", "))
+		if w.target != "" {
+			reason = vmv1alpha1.TransitionTo(w.target)
+		}
+	}
+	set(g, w.now, vmv1alpha1.ConditionPowerStateSynced, reason, message)
+	switch {
+	case len(absent) > 0:
+		reason, message = vmv1alpha1.ReasonNotLinked, conditions.List(absent, "; ")
+	case reason != "":
+	case len(unready) > 0:
+		reason, message = vmv1alpha1.ReasonNotReady, fmt.Sprintf("not Ready: %s", conditions.List(unready, ", "))
+	}
+	set(g, w.now, vmv1alpha1.ConditionReady, reason, message)
+}

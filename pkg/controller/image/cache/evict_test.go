@@ -1,0 +1,139 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package cache
+
+import (
+	"path"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/provider"
+)
+
+var now = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
+
+// cacheOf is a cache that the server has made, with complete copies of 10 bytes on a
+// datastore since an hour ago.
+func cacheOf(item, datastore string, change ...func(*cacheObject)) *cacheObject {
+	source := vmv1alpha1.ContentLibraryImageSource{Library: "l", Item: item}
+	c := &cacheObject{ObjectMeta: metav1.ObjectMeta{Name: provider.ImageCacheName(source)}}
+	c.Spec.ContentLibrary = source
+	c.Spec.Locations = []location{{Datastore: datastore}}
+	l := locationStatus{
+		VCenter: vmv1alpha1.DefaultVCenter, Datastore: datastore, DatastoreID: datastore, Directory: "[" + datastore + "] slipway-images/" + item,
+		Files: make([]vmv1alpha1.VirtualMachineImageCacheFile, 1), Progress: 100, ContentSize: resource.NewQuantity(10, resource.BinarySI),
+	}
+	set(&l, now.Add(-time.Hour), vmv1alpha1.ConditionReady, metav1.ConditionTrue, vmv1alpha1.ReasonSucceeded, "")
+	c.Status.Locations = []locationStatus{l}
+	for _, do := range change {
+		do(c)
+	}
+	return c
+}
+
+func usedAgo(ago time.Duration) func(*cacheObject) {
+	return func(c *cacheObject) {
+		at := metav1.NewTime(now.Add(-ago))
+		c.Status.Locations[0].LastUsed = &at
+	}
+}
+
+func TestThoseGoThatWereNotUsedForTheLongestTime(t *testing.T) {
+	old, older, young := cacheOf("old", "a", usedAgo(20*time.Minute)), cacheOf("older", "a", usedAgo(30*time.Minute)), cacheOf("young", "a", usedAgo(time.Minute))
+	elsewhere := cacheOf("elsewhere", "b")
+	byHand := cacheOf("hand", "a", func(c *cacheObject) { c.Name = "by-hand" })
+	incomplete := cacheOf("incomplete", "a", func(c *cacheObject) { c.Status.Locations[0].Progress = 90 })
+	leaving := cacheOf("leaving", "a", func(c *cacheObject) { c.Spec.Locations = nil })
+	waited := cacheOf("waited", "a")
+	all := []*cacheObject{young, old, waited, byHand, incomplete, leaving, elsewhere, older}
+	roomy := map[string]provider.ImageSpace{"a": {Free: 50, Capacity: 100}, "b": {Free: 50, Capacity: 100}}
+	for name, test := range map[string]struct {
+		policy Policy
+		space  map[string]provider.ImageSpace
+		short  map[string]bool
+		used   map[string]string
+		want   []string
+	}{
+		"nothing is to go":       {policy: Policy{MaxAge: 2 * time.Hour, MinFree: 50}, space: roomy},
+		"never by age":           {policy: Policy{}, space: roomy},
+		"by age":                 {policy: Policy{MaxAge: 25 * time.Minute}, space: roomy, want: []string{"elsewhere", "older"}},
+		"one makes room enough":  {policy: Policy{MinFree: 60, MinIdle: 5 * time.Minute}, space: map[string]provider.ImageSpace{"a": {Free: 50, Capacity: 100}}, want: []string{"older"}},
+		"and one more":           {policy: Policy{MinFree: 61, MinIdle: 5 * time.Minute}, space: map[string]provider.ImageSpace{"a": {Free: 50, Capacity: 100}}, want: []string{"older", "old"}},
+		"not what was just used": {policy: Policy{MinFree: 90, MinIdle: 5 * time.Minute}, space: map[string]provider.ImageSpace{"a": {Free: 50, Capacity: 100}}, want: []string{"older", "old"}},
+		"not what is in use":     {policy: Policy{MinFree: 60, MinIdle: 5 * time.Minute}, space: map[string]provider.ImageSpace{"a": {Free: 50, Capacity: 100}}, used: map[string]string{"[a] slipway-images/older": "vm"}, want: []string{"old"}},
+		"a copy has no room":     {policy: Policy{MinIdle: 5 * time.Minute}, space: roomy, short: map[string]bool{"a": true}, want: []string{"older"}},
+		"nothing is known":       {policy: Policy{MinFree: 60, MinIdle: 5 * time.Minute}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			candidates := evictable(all, vmv1alpha1.DefaultVCenter, map[string]bool{waited.Name: true}, test.policy, now)
+			var got []string
+			for _, one := range evict(candidates, test.used, test.space, test.short, test.policy) {
+				item := path.Base(one.Directory)
+				got = append(got, item)
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Errorf("copies that go (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestEachFailureIsFollowedByALongerPause(t *testing.T) {
+	s, at := newSchedule(), spot{part: part{"a", "default"}, datastore: "d"}
+	want := []time.Duration{2 * time.Second, 4 * time.Second, 8 * time.Second}
+	for _, pause := range want {
+		if got := s.looked(at, now, true); got != pause || s.in(at, now) != pause {
+			t.Errorf("pause %s, due in %s, want %s", got, s.in(at, now), pause)
+		}
+	}
+	for range 20 {
+		s.looked(at, now, true)
+	}
+	if got := s.in(at, now); got != lastPause {
+		t.Errorf("the longest pause is %s, want %s", got, lastPause)
+	}
+	s.cramped(at)
+	if parts := s.roomier("default", now); len(parts) != 1 || s.in(at, now) != 0 {
+		t.Errorf("with more room %v are looked at, in %s", parts, s.in(at, now))
+	}
+	if got := s.looked(at, now, false); got != lookInterval {
+		t.Errorf("after a success it is looked at in %s, want %s", got, lookInterval)
+	}
+	s.doubt(at.part)
+	if got := s.in(at, now); got != doubtInterval {
+		t.Errorf("in doubt it is looked at in %s, want %s", got, doubtInterval)
+	}
+}
+
+func TestACacheIsWhatItsLocationsAre(t *testing.T) {
+	c := cacheOf("a", "a")
+	c.Spec.Locations = append(c.Spec.Locations, location{Datastore: "b"})
+	status := func() (string, string) {
+		summarize(c, now)
+		for _, condition := range c.Status.Conditions {
+			if condition.Type == vmv1alpha1.ConditionReady {
+				return string(condition.Status), condition.Reason
+			}
+		}
+		return "", ""
+	}
+	if is, reason := status(); is != "Unknown" || reason != vmv1alpha1.ReasonUnknownState {
+		t.Errorf("with a location that was not looked at: %s %s", is, reason)
+	}
+	other := locationStatus{VCenter: vmv1alpha1.DefaultVCenter, Datastore: "b"}
+	set(&other, now, vmv1alpha1.ConditionReady, metav1.ConditionFalse, vmv1alpha1.ReasonInProgress, "copying")
+	c.Status.Locations = append(c.Status.Locations, other)
+	if is, reason := status(); is != "False" || reason != vmv1alpha1.ReasonInProgress {
+		t.Errorf("with a location that is copied: %s %s", is, reason)
+	}
+	set(&c.Status.Locations[1], now, vmv1alpha1.ConditionReady, metav1.ConditionTrue, vmv1alpha1.ReasonSucceeded, "")
+	if is, _ := status(); is != "True" {
+		t.Errorf("with two that are ready: %s", is)
+	}
+}

@@ -1,0 +1,262 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package image
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/slipway-dev/slipway/pkg/apis/conditions"
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/controller"
+	vmclient "github.com/slipway-dev/slipway/pkg/generated/clientset/versioned/typed/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/provider"
+)
+
+const (
+	// lookInterval is when a template is looked at again although nothing has happened
+	// here, or an item that its version does not tell enough of: vCenter tells nobody.
+	lookInterval = 10 * time.Minute
+	// listInterval is the same of a library, and the least time between two lists of it:
+	// which items there are takes one call or two.
+	listInterval = 30 * time.Second
+	// notInUseDelay is when a place is looked at again while no vCenter is in use.
+	notInUseDelay = time.Second
+	// readTimeout bounds what one pass asks of vSphere for one list or one image. Each
+	// call has a shorter one of its own.
+	readTimeout = 5 * time.Minute
+)
+
+// reconciler makes the passes.
+type reconciler struct {
+	client vmclient.VmV1alpha1Interface
+	// images have the index by place.
+	images  []cache.Indexer
+	vsphere provider.Images
+	bind    func(context.Context) (context.Context, error)
+	now     func() time.Time
+	// lists are the last ones, by place: *list. A place is passed over by one worker at
+	// a time.
+	lists sync.Map
+}
+
+// list is what a library had at a time.
+type list struct {
+	items map[string][]provider.LibraryItem
+	// unread is why some vCenters could not be asked; nil if all were.
+	unread error
+	at     time.Time
+	// described is how descriptions of items ended that status does not tell of, by item
+	// and version.
+	described map[string]described
+}
+
+// described is how the description of an item ended at a time.
+type described struct {
+	finding
+	at time.Time
+}
+
+// Reconcile looks at one place and writes the status of the images that are there.
+func (r *reconciler) Reconcile(ctx context.Context, p place) (controller.Result, error) {
+	bound, err := r.bind(ctx)
+	if err != nil {
+		return controller.Result{RequeueAfter: notInUseDelay}, ctx.Err()
+	}
+	ctx = bound
+	images, err := r.at(p)
+	if err != nil {
+		return controller.Result{}, err
+	}
+	if len(images) == 0 {
+		r.lists.Delete(p)
+		return controller.Result{}, nil // the next image will queue it again
+	}
+	look, after := r.template(ctx, p), lookInterval
+	if p.library != "" {
+		look, after = r.library(ctx, p), listInterval
+	}
+	var failed error
+	for _, image := range images {
+		f, ok := look(image)
+		switch {
+		case !ok:
+			after = min(after, listInterval)
+			continue
+		case errors.Is(f.err, provider.ErrNotInUse):
+			after = min(after, notInUseDelay) // it is nothing about the image
+			continue
+		}
+		var unusable *provider.NotUsableError
+		if f.err != nil && !errors.As(f.err, &unusable) {
+			failed = f.err
+		}
+		if f.unread != nil {
+			after = min(after, listInterval)
+		}
+		err := r.write(ctx, image, statusOf(&image.Status, f, r.now()))
+		switch {
+		case apierrors.IsConflict(err): // the cache does not have what was written last
+			after = min(after, time.Second)
+		case err != nil && !apierrors.IsNotFound(err):
+			failed = err
+		}
+	}
+	if failed != nil {
+		return controller.Result{}, fmt.Errorf("looking at the images of %s: %w", p, failed)
+	}
+	return controller.Result{RequeueAfter: after}, nil
+}
+
+// at are the images of a place.
+func (r *reconciler) at(p place) ([]*vmv1alpha1.VirtualMachineImage, error) {
+	var images []*vmv1alpha1.VirtualMachineImage
+	for _, indexer := range r.images {
+		found, err := indexer.ByIndex(indexByPlace, p.String())
+		if err != nil {
+			return nil, fmt.Errorf("looking for the images of %s: %w", p, err)
+		}
+		for _, obj := range found {
+			if i, ok := imageOf(obj); ok {
+				images = append(images, i)
+			}
+		}
+	}
+	return images, nil
+}
+
+// looker finds out about one image; false leaves it for the next pass.
+type looker func(*vmv1alpha1.VirtualMachineImage) (finding, bool)
+
+// template describes the template for all images of it.
+func (r *reconciler) template(ctx context.Context, p place) looker {
+	describe := sync.OnceValue(func() finding {
+		ctx, cancel := context.WithTimeout(ctx, readTimeout)
+		defer cancel()
+		d, err := r.vsphere.DescribeTemplate(ctx, p.template)
+		if d == nil {
+			return finding{err: err}
+		}
+		return finding{description: d, vcenters: d.Status.VCenters, unread: err}
+	})
+	return func(*vmv1alpha1.VirtualMachineImage) (finding, bool) { return describe(), true }
+}
+
+// library lists the library, unless that was done a moment ago, and describes the items
+// that images name.
+func (r *reconciler) library(ctx context.Context, p place) looker {
+	known, fresh, err := r.list(ctx, p)
+	if err != nil {
+		return func(*vmv1alpha1.VirtualMachineImage) (finding, bool) { return finding{err: err}, true }
+	}
+	return func(image *vmv1alpha1.VirtualMachineImage) (finding, bool) {
+		source := image.Spec.ContentLibrary
+		item, vcenters, n := pick(known.items[source.Item], image.Status.ProviderItemID)
+		switch {
+		case n == 0 && known.unread != nil:
+			return finding{err: known.unread}, true
+		case n == 0 && !fresh:
+			return finding{}, false // it may have been added since
+		case n == 0:
+			return finding{err: &provider.NotUsableError{Message: fmt.Sprintf("content library %q has no item %q", source.Library, source.Item), Missing: true}}, true
+		case n > 1:
+			return finding{err: &provider.NotUsableError{Message: fmt.Sprintf("content library %q has %d items %q", source.Library, n, source.Item)}}, true
+		}
+		var f finding
+		switch {
+		case describes(&image.Status, item):
+			f = unchanged(&image.Status, item.Size)
+		case away(&image.Status, known.unread):
+			f = unchanged(&image.Status, image.Status.ContentSize)
+		default:
+			f = r.describe(ctx, known, item)
+		}
+		f.vcenters, f.unread = vcenters, known.unread
+		return f, true
+	}
+}
+
+// describe describes an item, unless that was done not long ago.
+func (r *reconciler) describe(ctx context.Context, known *list, item *provider.LibraryItem) finding {
+	key := fmt.Sprintf("%s %s %v", item.ID, item.ContentVersion, item.Size)
+	if last, ok := known.described[key]; ok && r.now().Sub(last.at) < lookInterval {
+		return last.finding
+	}
+	ctx, cancel := context.WithTimeout(ctx, readTimeout)
+	defer cancel()
+	var f finding
+	f.description, f.err = r.vsphere.DescribeItem(ctx, *item)
+	var unusable *provider.NotUsableError
+	if f.err == nil || errors.As(f.err, &unusable) {
+		known.described[key] = described{f, r.now()}
+	}
+	return f
+}
+
+// unchanged is the finding that status has described already. The size is that of the
+// files that are there, which a subscribed library fetches when they are wanted.
+func unchanged(status *vmv1alpha1.VirtualMachineImageStatus, size *resource.Quantity) finding {
+	d := &provider.ImageDescription{Status: *status}
+	d.Status.Conditions, d.Status.ContentSize = nil, size
+	if c := conditions.Find(status.Conditions, vmv1alpha1.ConditionOVFReady); c != nil && c.Status != metav1.ConditionTrue {
+		d.Incomplete = c.Message
+	}
+	return finding{description: d}
+}
+
+// list returns what the library has, and whether it was asked now.
+func (r *reconciler) list(ctx context.Context, p place) (known *list, fresh bool, err error) {
+	before, ok := r.lists.Load(p)
+	if ok && r.now().Sub(before.(*list).at) < listInterval {
+		return before.(*list), false, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, readTimeout)
+	defer cancel()
+	now := r.now()
+	items, err := r.vsphere.Items(ctx, p.library)
+	if err != nil && len(items) == 0 {
+		return nil, false, err
+	}
+	known = &list{items: map[string][]provider.LibraryItem{}, unread: err, at: now, described: map[string]described{}}
+	if ok {
+		maps.Copy(known.described, before.(*list).described)
+		maps.DeleteFunc(known.described, func(_ string, d described) bool { return now.Sub(d.at) >= lookInterval })
+	}
+	for _, item := range items {
+		known.items[item.Name] = append(known.items[item.Name], item)
+	}
+	r.lists.Store(p, known)
+	return known, true, nil
+}
+
+// write writes the status of an image that was looked at, where it differs.
+func (r *reconciler) write(ctx context.Context, image *vmv1alpha1.VirtualMachineImage, status vmv1alpha1.VirtualMachineImageStatus) error {
+	status.ObservedGeneration = image.Generation
+	if equality.Semantic.DeepEqual(image.Status, status) {
+		return nil
+	}
+	var err error
+	if image.Namespace == "" {
+		next := &vmv1alpha1.ClusterVirtualMachineImage{ObjectMeta: *image.ObjectMeta.DeepCopy(), Spec: image.Spec, Status: status}
+		_, err = r.client.ClusterVirtualMachineImages().UpdateStatus(ctx, next, metav1.UpdateOptions{})
+	} else {
+		next := image.DeepCopy()
+		next.Status = status
+		_, err = r.client.VirtualMachineImages(image.Namespace).UpdateStatus(ctx, next, metav1.UpdateOptions{})
+	}
+	if err != nil {
+		return fmt.Errorf("updating the status of image %s: %w", controller.KeyOf(image), err)
+	}
+	return nil
+}

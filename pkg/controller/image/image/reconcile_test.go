@@ -1,0 +1,315 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package image
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/controller"
+	"github.com/slipway-dev/slipway/pkg/provider"
+)
+
+func TestOneListAndOneDescriptorServeAllImagesOfAnItem(t *testing.T) {
+	w := newWorld(t, image("a", "photon", ofItem("photon")), image("b", "other", ofItem("photon")), clusterImage("photon", ofItem("photon")))
+	result, err := w.pass(golden)
+	if err != nil || result.RequeueAfter != listInterval {
+		t.Errorf("result %+v, %v; want another look after %s", result, err, listInterval)
+	}
+	for _, s := range []*vmv1alpha1.VirtualMachineImageStatus{w.status("a", "photon"), w.status("b", "other"), w.status("", "photon")} {
+		wantConditions(t, s, good)
+		if s.GuestID != "guest-of-id-1" || s.ContentVersion != "1" || s.ProviderItemID != "id-1" || s.ObservedGeneration != 1 {
+			t.Errorf("status %+v, want that of the item", s)
+		}
+	}
+	if diff := cmp.Diff([]string{"list golden", "describe id-1@1"}, w.vsphere.called()); diff != "" {
+		t.Errorf("calls (-want +got):\n%s", diff)
+	}
+}
+
+func TestADescriptorIsReadAgainWhenItemOrContentIsAnother(t *testing.T) {
+	w := newWorld(t, image("a", "photon", ofItem("photon")))
+	size := resource.MustParse("1Gi")
+	for _, step := range []struct {
+		name, id, version string
+		want              []string
+	}{
+		{"at first", "id-1", "1", []string{"list golden", "describe id-1@1"}},
+		{"unchanged", "id-1", "1", []string{"list golden"}},
+		{"new content", "id-1", "2", []string{"list golden", "describe id-1@2"}},
+		{"another item of the name", "id-2", "2", []string{"list golden", "describe id-2@2"}},
+	} {
+		w.vsphere.items[0].ID, w.vsphere.items[0].ContentVersion, w.vsphere.items[0].Size = step.id, step.version, &size
+		if _, err := w.pass(golden); err != nil {
+			t.Fatalf("%s: %v", step.name, err)
+		}
+		if diff := cmp.Diff(step.want, w.vsphere.called()); diff != "" {
+			t.Errorf("%s: calls (-want +got):\n%s", step.name, diff)
+		}
+		if s := w.status("a", "photon"); s.ProviderItemID != step.id || s.ContentVersion != step.version || s.ContentSize == nil {
+			t.Errorf("%s: status %+v", step.name, s)
+		}
+		w.now = w.now.Add(lookInterval)
+	}
+}
+
+func TestAStatusThatDoesNotChangeIsNotWritten(t *testing.T) {
+	w := newWorld(t, image("a", "photon", ofItem("photon")), image("a", "none", ofItem("none")), image("a", "ubuntu", vmv1alpha1.VirtualMachineImageSpec{
+		Template: &vmv1alpha1.TemplateImageSource{InventoryPath: template.template}}))
+	writes := func() (n int) {
+		for _, a := range w.api.Actions() {
+			if a.GetVerb() == "update" {
+				n++
+			}
+		}
+		return n
+	}
+	for i := range 3 {
+		for _, p := range []place{golden, template} {
+			if _, err := w.pass(p); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := writes(); got != 3 {
+			t.Errorf("%d writes after %d passes, want 3", got, i+1)
+		}
+		w.now = w.now.Add(lookInterval)
+	}
+}
+
+func TestWhatCannotBeReadIsUnknownAndKeepsItsDescription(t *testing.T) {
+	broken := errors.New("connection reset")
+	w := newWorld(t, image("a", "photon", ofItem("photon")))
+	if _, err := w.pass(golden); err != nil {
+		t.Fatal(err)
+	}
+	for _, of := range []string{"list", "id-1"} {
+		w.now = w.now.Add(lookInterval)
+		w.vsphere.failures[of] = broken
+		w.vsphere.items[0].ContentVersion += "0"
+		if _, err := w.pass(golden); !errors.Is(err, broken) {
+			t.Errorf("%s: error %v, want %v, so that it is tried again with a growing delay", of, err, broken)
+		}
+		s := w.status("a", "photon")
+		wantConditions(t, s, map[string]string{"Ready": "Unknown UnknownState", "OVFReady": "Unknown UnknownState"})
+		if c := meta.FindStatusCondition(s.Conditions, "Ready"); !strings.Contains(c.Message, "connection reset") {
+			t.Errorf("%s: message %q, want the cause", of, c.Message)
+		}
+		if s.GuestID != "guest-of-id-1" || s.ContentVersion != "1" {
+			t.Errorf("%s: status %+v, want the description that it had", of, s)
+		}
+		delete(w.vsphere.failures, of)
+	}
+	w.now = w.now.Add(lookInterval)
+	if _, err := w.pass(golden); err != nil {
+		t.Fatal(err)
+	}
+	wantConditions(t, w.status("a", "photon"), good)
+}
+
+func TestNothingIsSaidWhileNoVCenterIsInUse(t *testing.T) {
+	w := newWorld(t, image("a", "photon", ofItem("photon")))
+	w.vsphere.failures["list"] = provider.ErrNotInUse
+	result, err := w.pass(golden)
+	if err != nil || result.RequeueAfter != notInUseDelay {
+		t.Errorf("result %+v, %v; want another look after %s", result, err, notInUseDelay)
+	}
+	wantConditions(t, w.status("a", "photon"), map[string]string{})
+}
+
+func TestOneImageThatCannotBeReadKeepsNoOther(t *testing.T) {
+	w := newWorld(t, image("a", "broken", ofItem("broken")), image("a", "photon", ofItem("photon")))
+	w.vsphere.items = append(w.vsphere.items, provider.LibraryItem{ID: "id-2", Name: "broken", Type: "ovf"})
+	w.vsphere.failures["id-2"] = errors.New("connection reset")
+	if _, err := w.pass(golden); err == nil {
+		t.Error("no error, so that nobody looks again soon")
+	}
+	wantConditions(t, w.status("a", "photon"), good)
+	wantConditions(t, w.status("a", "broken"), map[string]string{"Ready": "Unknown UnknownState"})
+}
+
+func TestWhatVSphereAnswersIsSaid(t *testing.T) {
+	for name, tc := range map[string]struct {
+		change  func(*vsphere)
+		image   *vmv1alpha1.VirtualMachineImage
+		want    map[string]string
+		message string
+	}{
+		"no such library": {func(*vsphere) {}, image("a", "i", vmv1alpha1.VirtualMachineImageSpec{
+			ContentLibrary: &vmv1alpha1.ContentLibraryImageSource{Library: "silver", Item: "x"}}),
+			map[string]string{"Ready": "False NotFound"}, `no content library "silver"`},
+		"no such item": {func(*vsphere) {}, image("a", "i", ofItem("x")), map[string]string{"Ready": "False NotFound"}, `content library "golden" has no item "x"`},
+		"two such items": {func(v *vsphere) { v.items = append(v.items, provider.LibraryItem{ID: "id-2", Name: "photon"}) },
+			image("a", "i", ofItem("photon")), map[string]string{"Ready": "False Invalid"}, `has 2 items "photon"`},
+		"no OVF": {func(v *vsphere) {
+			v.failures["id-1"] = &provider.NotUsableError{Message: "the OVF descriptor cannot be parsed"}
+		},
+			image("a", "i", ofItem("photon")), map[string]string{"Ready": "False Invalid"}, "cannot be parsed"},
+		"a descriptor of too much": {func(v *vsphere) { v.incomplete = "744 properties are not listed" },
+			image("a", "i", ofItem("photon")), map[string]string{"Ready": "True Succeeded", "OVFReady": "False Incomplete"}, ""},
+	} {
+		w := newWorld(t, tc.image)
+		tc.change(w.vsphere)
+		for range 2 {
+			if _, err := w.pass(placeOf(&tc.image.Spec)); err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			w.now = w.now.Add(lookInterval)
+		}
+		s := w.status("a", "i")
+		wantConditions(t, s, tc.want)
+		if c := meta.FindStatusCondition(s.Conditions, "Ready"); !strings.Contains(c.Message, tc.message) {
+			t.Errorf("%s: message %q, want %q in it", name, c.Message, tc.message)
+		}
+	}
+}
+
+func TestAnItemThatGoesIsSaidToBeGone(t *testing.T) {
+	w := newWorld(t, image("a", "photon", ofItem("photon")))
+	for _, want := range []map[string]string{good, {"Ready": "False NotFound", "OVFReady": "False NotFound"}, good} {
+		if _, err := w.pass(golden); err != nil {
+			t.Fatal(err)
+		}
+		wantConditions(t, w.status("a", "photon"), want)
+		w.now = w.now.Add(lookInterval)
+		if w.vsphere.items == nil {
+			w.vsphere.items = []provider.LibraryItem{{ID: "id-1", Name: "photon", Type: "ovf", ContentVersion: "1"}}
+			continue
+		}
+		w.vsphere.items = nil
+	}
+}
+
+func TestManyNewImagesListALibraryOnce(t *testing.T) {
+	w := newWorld(t, image("a", "photon", ofItem("photon")))
+	if _, err := w.pass(golden); err != nil {
+		t.Fatal(err)
+	}
+	w.vsphere.called()
+	for i := range 5 {
+		w.now = w.now.Add(time.Second)
+		w.add(image("b", fmt.Sprintf("photon-%d", i), ofItem("photon")))
+		if _, err := w.pass(golden); err != nil {
+			t.Fatal(err)
+		}
+		wantConditions(t, w.status("b", fmt.Sprintf("photon-%d", i)), good)
+	}
+	w.add(image("b", "new", ofItem("new")))
+	result, err := w.pass(golden)
+	if err != nil || result.RequeueAfter != listInterval {
+		t.Errorf("result %+v, %v; want another look after %s for an item that the list may not have yet", result, err, listInterval)
+	}
+	wantConditions(t, w.status("b", "new"), map[string]string{})
+	if got := w.vsphere.called(); len(got) > 0 {
+		t.Errorf("calls %v, want none: the item was described a moment ago", got)
+	}
+	w.now = w.now.Add(listInterval)
+	w.vsphere.items = append(w.vsphere.items, provider.LibraryItem{ID: "id-2", Name: "new", Type: "ovf"})
+	if _, err := w.pass(golden); err != nil {
+		t.Fatal(err)
+	}
+	wantConditions(t, w.status("b", "new"), good)
+}
+
+func TestAnItemThatCannotBeUsedIsLookedAtAgainWithItsNextVersionOrLater(t *testing.T) {
+	w := newWorld(t, image("a", "photon", ofItem("photon")))
+	w.vsphere.failures["id-1"] = &provider.NotUsableError{Message: "it has no file *.ovf"}
+	for _, step := range []struct {
+		name, version string
+		after         time.Duration
+		want          []string
+	}{
+		{"while nothing was uploaded", "1", 0, []string{"list golden", "describe id-1@1"}},
+		{"still nothing", "1", listInterval, []string{"list golden"}},
+		{"long after", "1", lookInterval, []string{"list golden", "describe id-1@1"}},
+		{"with content", "2", listInterval, []string{"list golden", "describe id-1@2"}},
+	} {
+		w.now = w.now.Add(step.after)
+		if w.vsphere.items[0].ContentVersion = step.version; step.version != "1" {
+			delete(w.vsphere.failures, "id-1")
+		}
+		if _, err := w.pass(golden); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(step.want, w.vsphere.called()); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", step.name, diff)
+		}
+	}
+	wantConditions(t, w.status("a", "photon"), good)
+}
+
+func TestAPlaceWithoutImagesIsNotAskedFor(t *testing.T) {
+	w := newWorld(t)
+	result, err := w.pass(golden)
+	if err != nil || result != (controller.Result{}) || len(w.vsphere.called()) > 0 {
+		t.Errorf("result %+v, %v; want nothing asked and no other look", result, err)
+	}
+}
+
+func TestATemplateHasNoOVFReady(t *testing.T) {
+	w := newWorld(t, clusterImage("ubuntu", vmv1alpha1.VirtualMachineImageSpec{Template: &vmv1alpha1.TemplateImageSource{InventoryPath: template.template}}))
+	if _, err := w.pass(template); err != nil {
+		t.Fatal(err)
+	}
+	wantConditions(t, w.status("", "ubuntu"), map[string]string{"Ready": "True Succeeded"})
+	w.vsphere.failures["template"] = errors.New("connection reset")
+	if _, err := w.pass(template); err == nil {
+		t.Error("no error, so that nobody looks again soon")
+	}
+	wantConditions(t, w.status("", "ubuntu"), map[string]string{"Ready": "Unknown UnknownState"})
+}
+
+func TestANewImageQueuesItsPlaceAndNothingElseDoes(t *testing.T) {
+	w := newWorld(t)
+	h := w.c.handler()
+	i := image("a", "photon", ofItem("photon"))
+	h.OnUpdate(i, i)
+	h.OnDelete(i)
+	if n := w.c.Keys.Len(); n != 0 {
+		t.Errorf("%d places queued by an update and a deletion, want none", n)
+	}
+	h.OnAdd(i, false)
+	h.OnAdd(clusterImage("photon", ofItem("other")), true)
+	if n := w.c.Keys.Len(); n != 1 {
+		t.Fatalf("%d places queued, want one", n)
+	}
+	p, priority, _ := w.c.Keys.GetWithPriority()
+	w.c.Keys.Done(p)
+	if p != golden || priority != controller.PriorityDefaultCreate {
+		t.Errorf("queued %s with priority %d, want %s with %d", p, priority, golden, controller.PriorityDefaultCreate)
+	}
+}
+
+// A library that was listed a moment ago has the version before.
+func TestAnImageIsLookedAtAnewWhenItsItemWasPublishedAgain(t *testing.T) {
+	image := &vmv1alpha1.VirtualMachineImage{}
+	image.Namespace, image.Name, image.Labels = "ns", "photon", map[string]string{vmv1alpha1.LabelContentLibrary: "of-team"}
+	image.Spec.ContentLibrary = &vmv1alpha1.ContentLibraryImageSource{Library: "golden", Item: "photon"}
+	w := newWorld(t, image)
+	before, after := &vmv1alpha1.VirtualMachinePublishRequest{}, &vmv1alpha1.VirtualMachinePublishRequest{}
+	after.Spec.Target = vmv1alpha1.VirtualMachinePublishTarget{ContentLibrary: "of-team", Item: "photon"}
+	forgotten := 0
+	w.c.again = func() { forgotten++ }
+	published := w.c.published()
+	published.OnUpdate(before, after)
+	other := after.DeepCopy()
+	other.Spec.Target.Item, other.Status.ContentVersion = "another", "2"
+	published.OnUpdate(before, other)
+	if n := w.c.Keys.Len(); n != 0 {
+		t.Errorf("%d places are queued, and no item of theirs was published", n)
+	}
+	after.Status.ContentVersion = "2"
+	published.OnUpdate(before, after)
+	if n := w.c.Keys.Len(); n != 1 || forgotten == 0 {
+		t.Errorf("%d places are queued, and lists forgotten %d times; want the one, anew", n, forgotten)
+	}
+}

@@ -1,0 +1,272 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package library
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/slipway-dev/slipway/pkg/apis/conditions"
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/controller"
+	vmclient "github.com/slipway-dev/slipway/pkg/generated/clientset/versioned/typed/vm/v1alpha1"
+	vmlisters "github.com/slipway-dev/slipway/pkg/generated/listers/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/provider"
+)
+
+const (
+	// lookInterval is when a library is listed again although nothing has happened here:
+	// vCenter tells nobody of new items. Which there are takes one call or two.
+	lookInterval = 30 * time.Second
+	// soon is when a pass is made again that has written, or that was overtaken by
+	// another writer: by then the caches have it.
+	soon = time.Second
+	// settle is when a pass is made after images have changed: a list takes one call for
+	// each item.
+	settle = 30 * time.Second
+	// readTimeout bounds one list, which takes one call for each item.
+	readTimeout = 5 * time.Minute
+)
+
+// libraries lists what content libraries have.
+type libraries interface {
+	Items(ctx context.Context, library string) ([]provider.LibraryItem, error)
+}
+
+// reconciler makes the passes.
+type reconciler struct {
+	client    vmclient.VmV1alpha1Interface
+	libraries controller.Store[*vmv1alpha1.ContentLibrary]
+	images    vmlisters.VirtualMachineImageLister
+	cluster   vmlisters.ClusterVirtualMachineImageLister
+	machines  vmlisters.VirtualMachineLister
+	// read is true when machines are all that there are.
+	read    cache.InformerSynced
+	vsphere libraries
+	bind    func(context.Context) (context.Context, error)
+	now     func() time.Time
+}
+
+// Reconcile makes the images of one ContentLibrary those of its items.
+func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (controller.Result, error) {
+	bound, err := r.bind(ctx)
+	if err != nil {
+		return controller.Result{RequeueAfter: soon}, ctx.Err()
+	}
+	ctx = bound
+	library, err := r.libraries.Get(key)
+	switch {
+	case err != nil:
+		return controller.Result{}, fmt.Errorf("reading ContentLibrary %s: %w", key.Name, err)
+	case library == nil:
+		return controller.Result{}, nil
+	case !r.read():
+		return controller.Result{RequeueAfter: soon}, nil // which images are used is not known yet
+	case library.DeletionTimestamp != nil:
+		return r.remove(ctx, library)
+	case !slices.Contains(library.Finalizers, vmv1alpha1.ContentLibraryFinalizer):
+		next := library.DeepCopy()
+		next.Finalizers = append(next.Finalizers, vmv1alpha1.ContentLibraryFinalizer)
+		if library, err = r.libraries.Update(ctx, r.client.ContentLibraries(), next); err != nil {
+			return controller.Overtaken(err)
+		}
+	}
+	reading, cancel := context.WithTimeout(ctx, readTimeout)
+	defer cancel()
+	items, err := r.vsphere.Items(reading, library.Spec.Library)
+	switch {
+	case ctx.Err() != nil:
+		return controller.Result{}, nil
+	case errors.Is(err, provider.ErrNotInUse):
+		return controller.Result{RequeueAfter: soon}, nil // it is nothing about the library
+	case err != nil:
+		// What is not found is the namespace, and no event tells that there is one now.
+		var failed error
+		if len(items) > 0 {
+			failed = r.add(ctx, library, items)
+		}
+		if apierrors.IsConflict(failed) || apierrors.IsAlreadyExists(failed) {
+			return controller.Result{RequeueAfter: soon}, nil
+		}
+		c, next := provider.Unusable(err), library.DeepCopy()
+		r.set(next, c)
+		if written := r.libraries.UpdateStatus(ctx, r.client.ContentLibraries(), next); written != nil {
+			return controller.Overtaken(written)
+		}
+		if c.Status == metav1.ConditionUnknown || failed != nil {
+			return controller.Result{}, errors.Join(failed, fmt.Errorf("listing the items of ContentLibrary %s: %w", library.Name, err))
+		}
+		return controller.Result{RequeueAfter: lookInterval}, nil
+	}
+	return r.publish(ctx, library, items)
+}
+
+// add makes the images of items that are not all: what else there is is not known, and
+// nothing is taken away.
+func (r *reconciler) add(ctx context.Context, library *vmv1alpha1.ContentLibrary, items []provider.LibraryItem) error {
+	images, err := r.have(library)
+	if err != nil {
+		return err
+	}
+	p := makePlan(scene{library: library, items: items, images: images, used: r.users(library)})
+	p.delete = nil
+	return r.carryOut(ctx, library, p)
+}
+
+// publish carries out the plan.
+func (r *reconciler) publish(ctx context.Context, library *vmv1alpha1.ContentLibrary, items []provider.LibraryItem) (controller.Result, error) {
+	images, err := r.have(library)
+	if err != nil {
+		return controller.Result{}, err
+	}
+	p := makePlan(scene{library: library, items: items, images: images, used: r.users(library)})
+	next := library.DeepCopy()
+	p.status.Conditions = next.Status.Conditions
+	next.Status = p.status
+	failed := r.carryOut(ctx, library, p)
+	again := controller.Result{RequeueAfter: lookInterval}
+	switch {
+	case failed == nil:
+		r.set(next, metav1.Condition{Type: vmv1alpha1.ConditionReady, Status: metav1.ConditionTrue, Reason: vmv1alpha1.ReasonSucceeded})
+	case apierrors.IsConflict(failed), apierrors.IsAlreadyExists(failed):
+		return controller.Result{RequeueAfter: soon}, nil
+	default:
+		reason := vmv1alpha1.ReasonError
+		if apierrors.IsNotFound(failed) { // the namespace
+			reason, again.RequeueAfter = vmv1alpha1.ReasonNotFound, 10*soon
+		}
+		r.set(next, metav1.Condition{Type: vmv1alpha1.ConditionReady, Status: metav1.ConditionFalse, Reason: reason, Message: failed.Error()})
+	}
+	if err := r.libraries.UpdateStatus(ctx, r.client.ContentLibraries(), next); err != nil {
+		return controller.Overtaken(err)
+	}
+	if failed != nil && !apierrors.IsNotFound(failed) {
+		return controller.Result{}, failed
+	}
+	return again, nil
+}
+
+// carryOut writes the images and goes on after an error, of which it returns the first.
+func (r *reconciler) carryOut(ctx context.Context, library *vmv1alpha1.ContentLibrary, p plan) (first error) {
+	w := writer{r.client}
+	note := func(image *vmv1alpha1.VirtualMachineImage, doing string, err error) {
+		if err != nil && first == nil {
+			first = fmt.Errorf("%s image %s of ContentLibrary %s: %w", doing, image.Name, library.Name, err)
+		}
+	}
+	for _, image := range p.create {
+		note(image, "creating", w.create(ctx, image))
+	}
+	for _, image := range p.update {
+		note(image, "labelling", w.update(ctx, image))
+	}
+	for _, image := range p.delete {
+		if err := w.delete(ctx, image); !apierrors.IsNotFound(err) {
+			note(image, "deleting", err)
+		}
+	}
+	return first
+}
+
+// remove deletes the images that no virtual machine refers to, leaves the others to their
+// users, and lets go of the ContentLibrary.
+func (r *reconciler) remove(ctx context.Context, library *vmv1alpha1.ContentLibrary) (controller.Result, error) {
+	images, err := r.have(library)
+	if err != nil {
+		return controller.Result{}, err
+	}
+	p := plan{}
+	used := r.users(library)
+	for _, image := range images {
+		switch {
+		case image.Labels[vmv1alpha1.LabelContentLibrary] != library.Name:
+		case used(image.Name):
+			next := image.DeepCopy()
+			delete(next.Labels, vmv1alpha1.LabelContentLibrary)
+			p.update = append(p.update, next)
+		default:
+			p.delete = append(p.delete, image)
+		}
+	}
+	if len(p.update)+len(p.delete) > 0 {
+		if err := r.carryOut(ctx, library, p); err != nil {
+			return controller.Overtaken(err)
+		}
+		return controller.Result{RequeueAfter: soon}, nil // and see that none is left
+	}
+	next := library.DeepCopy()
+	next.Finalizers = slices.DeleteFunc(next.Finalizers, func(f string) bool { return f == vmv1alpha1.ContentLibraryFinalizer })
+	if len(next.Finalizers) == len(library.Finalizers) {
+		return controller.Result{}, nil
+	}
+	_, err = r.libraries.Update(ctx, r.client.ContentLibraries(), next)
+	return controller.Overtaken(err)
+}
+
+// have are the images of the kind and namespace of those of the library, by name.
+func (r *reconciler) have(library *vmv1alpha1.ContentLibrary) (map[string]*vmv1alpha1.VirtualMachineImage, error) {
+	images := map[string]*vmv1alpha1.VirtualMachineImage{}
+	if ns := library.Spec.Namespace; ns != "" {
+		all, err := r.images.VirtualMachineImages(ns).List(labels.Everything())
+		for _, image := range all {
+			images[image.Name] = image
+		}
+		return images, err
+	}
+	all, err := r.cluster.List(labels.Everything())
+	for _, image := range all {
+		images[image.Name] = image.AsImage()
+	}
+	return images, err
+}
+
+// users tells of an image of the library whether a virtual machine refers to it, as what it is
+// made of or in a drive. All are looked at, once, and only if it is asked for.
+func (r *reconciler) users(library *vmv1alpha1.ContentLibrary) func(image string) bool {
+	var used map[string]bool
+	return func(image string) bool {
+		if used != nil {
+			return used[image]
+		}
+		used = map[string]bool{}
+		kind := vmv1alpha1.ImageKind
+		if library.Spec.Namespace == "" {
+			kind = vmv1alpha1.ClusterImageKind
+		}
+		all, err := r.machines.VirtualMachines(library.Spec.Namespace).List(labels.Everything())
+		if err != nil {
+			used = nil
+			return true // which are used is not known
+		}
+		note := func(ref *vmv1alpha1.VirtualMachineImageRef) {
+			if ref != nil && ref.Kind == kind {
+				used[ref.Name] = true
+			}
+		}
+		for _, vm := range all {
+			note(vm.Spec.Image)
+			for i := range vm.Spec.Volumes {
+				if drive := vm.Spec.Volumes[i].CDROM; drive != nil {
+					note(drive.Image)
+				}
+			}
+		}
+		return used[image]
+	}
+}
+
+// set sets a condition of a library that was looked at.
+func (r *reconciler) set(library *vmv1alpha1.ContentLibrary, c metav1.Condition) {
+	library.Status.ObservedGeneration, c.ObservedGeneration = library.Generation, library.Generation
+	conditions.Set(&library.Status.Conditions, r.now(), c)
+}

@@ -1,0 +1,354 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package library
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	clienttesting "k8s.io/client-go/testing"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/slipway-dev/slipway/pkg/apis/conditions"
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/controller"
+	"github.com/slipway-dev/slipway/pkg/generated/clientset/versioned/fake"
+	"github.com/slipway-dev/slipway/pkg/generated/informers/externalversions"
+	"github.com/slipway-dev/slipway/pkg/provider"
+)
+
+// vsphere answers what the test says.
+type vsphere struct {
+	provider.Images
+	items []provider.LibraryItem
+	err   error
+}
+
+func (v *vsphere) Items(context.Context, string) ([]provider.LibraryItem, error) {
+	return v.items, v.err
+}
+
+// world is an API, a vSphere and a controller, whose passes the test makes.
+type world struct {
+	t       *testing.T
+	api     *fake.Clientset
+	c       *Controller
+	vsphere *vsphere
+}
+
+func newWorld(t *testing.T, objects ...runtime.Object) *world {
+	t.Helper()
+	w := &world{t: t, api: fake.NewSimpleClientset(objects...), vsphere: &vsphere{items: ovfs("photon", "ubuntu")}}
+	c, err := New(Deps{Client: w.api, Informers: externalversions.NewSharedInformerFactory(w.api, 0), Images: w.vsphere})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Keys.ShutDown)
+	c.reconcile.read = func() bool { return true }
+	w.c = c
+	w.refresh()
+	return w
+}
+
+// refresh brings the caches to what is stored.
+func (w *world) refresh() {
+	w.t.Helper()
+	ctx, vm := w.t.Context(), w.api.VmV1alpha1()
+	libraries, err1 := vm.ContentLibraries().List(ctx, metav1.ListOptions{})
+	images, err2 := vm.VirtualMachineImages("").List(ctx, metav1.ListOptions{})
+	cluster, err3 := vm.ClusterVirtualMachineImages().List(ctx, metav1.ListOptions{})
+	vms, err4 := vm.VirtualMachines("").List(ctx, metav1.ListOptions{})
+	if err := errors.Join(err1, err2, err3, err4); err != nil {
+		w.t.Fatal(err)
+	}
+	informers := w.c.deps.Informers.Vm().V1alpha1()
+	fill(w, informers.ContentLibraries().Informer().GetIndexer(), libraries.Items)
+	fill(w, informers.VirtualMachineImages().Informer().GetIndexer(), images.Items)
+	fill(w, informers.ClusterVirtualMachineImages().Informer().GetIndexer(), cluster.Items)
+	fill(w, informers.VirtualMachines().Informer().GetIndexer(), vms.Items)
+	// The fake keeps no versions, by which the store tells what is newer.
+	w.c.reconcile.libraries = controller.NewStore[*vmv1alpha1.ContentLibrary](informers.ContentLibraries().Informer(), false)
+}
+
+func fill[T any](w *world, indexer cache.Indexer, items []T) {
+	var all []any
+	for i := range items {
+		all = append(all, &items[i])
+	}
+	if err := indexer.Replace(all, ""); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// pass makes passes until one asks for none soon.
+func (w *world) pass() error {
+	w.t.Helper()
+	for range 10 {
+		result, err := w.c.reconcile.Reconcile(w.t.Context(), types.NamespacedName{Name: "golden"})
+		w.refresh()
+		if err != nil || result.RequeueAfter != soon {
+			return err
+		}
+	}
+	w.t.Fatal("passes ask for further ones for ever")
+	return nil
+}
+
+// images are the names of all, those of the cluster after a slash.
+func (w *world) images() []string {
+	var names []string
+	informers := w.c.deps.Informers.Vm().V1alpha1()
+	names = append(names, informers.VirtualMachineImages().Informer().GetIndexer().ListKeys()...)
+	for _, name := range informers.ClusterVirtualMachineImages().Informer().GetIndexer().ListKeys() {
+		names = append(names, "/"+name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+func (w *world) library() *vmv1alpha1.ContentLibrary {
+	w.t.Helper()
+	l, err := w.api.VmV1alpha1().ContentLibraries().Get(w.t.Context(), "golden", metav1.GetOptions{})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return l
+}
+
+func (w *world) wants(images ...string) {
+	w.t.Helper()
+	if diff := cmp.Diff(images, w.images()); diff != "" {
+		w.t.Errorf("images (-want +got):\n%s", diff)
+	}
+}
+
+func (w *world) wantsReady(status metav1.ConditionStatus, reason string) {
+	w.t.Helper()
+	c := conditions.Find(w.library().Status.Conditions, vmv1alpha1.ConditionReady)
+	if c == nil || c.Status != status || c.Reason != reason {
+		w.t.Errorf("Ready is %+v, want %s %s", c, status, reason)
+	}
+}
+
+// machineOf refers to an image.
+func machineOf(namespace, kind, image string) *vmv1alpha1.VirtualMachine {
+	vm := &vmv1alpha1.VirtualMachine{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "web"}}
+	vm.Spec.Image = &vmv1alpha1.VirtualMachineImageRef{Kind: kind, Name: image}
+	return vm
+}
+
+func TestImagesAreOfTheClusterOrOfANamespace(t *testing.T) {
+	w := newWorld(t, golden(nil))
+	if err := w.pass(); err != nil {
+		t.Fatal(err)
+	}
+	w.wants("/photon", "/ubuntu")
+	w.wantsReady(metav1.ConditionTrue, vmv1alpha1.ReasonSucceeded)
+	if st := w.library().Status; st.Items != 2 || st.Images != 2 || st.ObservedGeneration != 1 {
+		t.Errorf("status has %d items and %d images of generation %d, want 2 and 2 of 1", st.Items, st.Images, st.ObservedGeneration)
+	}
+	w = newWorld(t, golden(func(s *vmv1alpha1.ContentLibrarySpec) { s.Namespace = "dev" }))
+	if err := w.pass(); err != nil {
+		t.Fatal(err)
+	}
+	w.wants("dev/photon", "dev/ubuntu")
+}
+
+func TestAPassOverWhatIsAsItShouldBeWritesNothing(t *testing.T) {
+	w := newWorld(t, golden(nil))
+	if err := w.pass(); err != nil {
+		t.Fatal(err)
+	}
+	w.api.ClearActions()
+	if _, err := w.c.reconcile.Reconcile(t.Context(), types.NamespacedName{Name: "golden"}); err != nil {
+		t.Fatal(err)
+	}
+	if got := w.api.Actions(); len(got) != 0 {
+		t.Errorf("it wrote %v", got)
+	}
+}
+
+func TestWhatCouldNotBeReadIsNotGone(t *testing.T) {
+	for name, tc := range map[string]struct {
+		err    error
+		status metav1.ConditionStatus
+		reason string
+		fails  bool
+	}{
+		"a library that is not found": {&provider.NotUsableError{Message: "no library", Missing: true}, metav1.ConditionFalse, vmv1alpha1.ReasonNotFound, false},
+		"two libraries of the name":   {&provider.NotUsableError{Message: "2 libraries"}, metav1.ConditionFalse, vmv1alpha1.ReasonInvalid, false},
+		"a vCenter that is away":      {errors.New("connection refused"), metav1.ConditionUnknown, vmv1alpha1.ReasonUnknownState, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, golden(nil))
+			if err := w.pass(); err != nil {
+				t.Fatal(err)
+			}
+			w.vsphere.items, w.vsphere.err = nil, tc.err
+			if err := w.pass(); (err != nil) != tc.fails {
+				t.Errorf("the pass ended with %v", err)
+			}
+			w.wants("/photon", "/ubuntu")
+			w.wantsReady(tc.status, tc.reason)
+			if got := w.library().Status.Items; got != 2 {
+				t.Errorf("%d items are reported, want the 2 that were seen last", got)
+			}
+		})
+	}
+}
+
+// Of two vCenters one cannot be asked: what the other has is published, and what may be in
+// the one stays.
+func TestItemsArePublishedWhileAVCenterIsAway(t *testing.T) {
+	w := newWorld(t, &vmv1alpha1.ContentLibrary{ObjectMeta: metav1.ObjectMeta{Name: "golden"}, Spec: vmv1alpha1.ContentLibrarySpec{Library: "Golden"}})
+	if err := w.pass(); err != nil {
+		t.Fatal(err)
+	}
+	w.wants("/photon", "/ubuntu")
+	w.vsphere.items, w.vsphere.err = ovfs("photon", "new"), &provider.UnreadError{VCenters: []string{"b"}, Err: errors.New("b is away")}
+	if err := w.pass(); err == nil {
+		t.Error("it is not tried again")
+	}
+	w.wants("/new", "/photon", "/ubuntu")
+	w.wantsReady(metav1.ConditionUnknown, vmv1alpha1.ReasonUnknownState)
+}
+
+// No event tells that there is a namespace now.
+func TestItemsOfSomeVCentersAreTriedAgainInANamespaceThatIsNotThere(t *testing.T) {
+	w := newWorld(t, golden(func(s *vmv1alpha1.ContentLibrarySpec) { s.Namespace = "dev" }))
+	missing := true
+	w.api.PrependReactor("create", "virtualmachineimages", func(clienttesting.Action) (bool, runtime.Object, error) {
+		return missing, nil, apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, "dev")
+	})
+	w.vsphere.items, w.vsphere.err = ovfs("photon"), &provider.UnreadError{VCenters: []string{"b"}, Err: errors.New("b is away")}
+	if err := w.pass(); err == nil {
+		t.Error("it is not tried again")
+	}
+	w.wantsReady(metav1.ConditionUnknown, vmv1alpha1.ReasonUnknownState)
+	missing = false
+	_ = w.pass()
+	w.wants("dev/photon")
+}
+
+func TestNothingIsSaidWhileNoVCenterIsInUse(t *testing.T) {
+	w := newWorld(t, golden(nil))
+	w.vsphere.err = provider.ErrNotInUse
+	if result, err := w.c.reconcile.Reconcile(t.Context(), types.NamespacedName{Name: "golden"}); err != nil || result.RequeueAfter != soon {
+		t.Fatalf("%+v, %v", result, err)
+	}
+	if got := w.library().Status.Conditions; len(got) != 0 {
+		t.Errorf("status says %v", got)
+	}
+}
+
+func TestImagesOfItemsThatAreGoneGoUnlessTheyAreUsed(t *testing.T) {
+	w := newWorld(t, golden(nil), machineOf("dev", vmv1alpha1.ClusterImageKind, "photon"))
+	if err := w.pass(); err != nil {
+		t.Fatal(err)
+	}
+	w.vsphere.items = nil
+	if err := w.pass(); err != nil {
+		t.Fatal(err)
+	}
+	w.wants("/photon")
+	if diff := cmp.Diff([]string{"photon"}, w.library().Status.Kept); diff != "" {
+		t.Errorf("kept (-want +got):\n%s", diff)
+	}
+	if err := w.api.VmV1alpha1().VirtualMachines("dev").Delete(t.Context(), "web", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	w.refresh()
+	if err := w.pass(); err != nil {
+		t.Fatal(err)
+	}
+	w.wants()
+}
+
+// Whose drive has an image needs it as long as it has the drive.
+func TestAnImageInACDROMDriveIsUsed(t *testing.T) {
+	vm := machineOf("dev", vmv1alpha1.ClusterImageKind, "other")
+	vm.Spec.Volumes = []vmv1alpha1.VirtualMachineVolume{
+		{Name: "data", Disk: &vmv1alpha1.DiskVolumeSource{}},
+		{Name: "empty", CDROM: &vmv1alpha1.CDROMVolumeSource{}},
+		{Name: "tools", CDROM: &vmv1alpha1.CDROMVolumeSource{Image: &vmv1alpha1.VirtualMachineImageRef{Kind: vmv1alpha1.ClusterImageKind, Name: "photon"}}},
+	}
+	w := newWorld(t, golden(nil), vm)
+	if err := w.pass(); err != nil {
+		t.Fatal(err)
+	}
+	w.vsphere.items = nil
+	if err := w.pass(); err != nil {
+		t.Fatal(err)
+	}
+	w.wants("/photon")
+}
+
+func TestAnImageOfTheSameNameInANamespaceIsAnotherOne(t *testing.T) {
+	w := newWorld(t, golden(nil), machineOf("dev", vmv1alpha1.ImageKind, "photon"))
+	if err := w.pass(); err != nil {
+		t.Fatal(err)
+	}
+	w.vsphere.items = nil
+	if err := w.pass(); err != nil {
+		t.Fatal(err)
+	}
+	w.wants()
+}
+
+func TestAContentLibraryThatGoesLeavesUsedImagesToTheirUsers(t *testing.T) {
+	l := golden(nil)
+	w := newWorld(t, l, machineOf("dev", vmv1alpha1.ClusterImageKind, "photon"))
+	if err := w.pass(); err != nil {
+		t.Fatal(err)
+	}
+	going := w.library()
+	going.DeletionTimestamp = &metav1.Time{Time: time.Now()}
+	if _, err := w.api.VmV1alpha1().ContentLibraries().Update(t.Context(), going, metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	w.refresh()
+	w.vsphere.err = errors.New("not asked")
+	if err := w.pass(); err != nil {
+		t.Fatal(err)
+	}
+	w.wants("/photon")
+	image, err := w.api.VmV1alpha1().ClusterVirtualMachineImages().Get(t.Context(), "photon", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, has := image.Labels[vmv1alpha1.LabelContentLibrary]; has {
+		t.Error("the image that is used still belongs to a ContentLibrary")
+	}
+	if got := w.library().Finalizers; len(got) != 0 {
+		t.Errorf("the ContentLibrary is held by %v", got)
+	}
+}
+
+func TestALibraryIsListedAtOnceWhenSomethingWasPublishedInIt(t *testing.T) {
+	w := newWorld(t)
+	published := w.c.published()
+	before, after := &vmv1alpha1.VirtualMachinePublishRequest{}, &vmv1alpha1.VirtualMachinePublishRequest{}
+	after.Spec.Target.ContentLibrary = "golden"
+	published.OnUpdate(before, after)
+	if n := w.c.Keys.Len(); n != 0 {
+		t.Errorf("%d libraries are queued, and nothing was published", n)
+	}
+	after.Status.ItemID = "item"
+	published.OnUpdate(before, after)
+	if w.c.Keys.Len() != 1 {
+		t.Fatal("the library is not queued")
+	}
+	if key, _ := w.c.Keys.Get(); key.Name != "golden" {
+		t.Errorf("library %s is queued, want golden", key.Name)
+	}
+}

@@ -1,0 +1,52 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package publish
+
+import (
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+)
+
+func TestACompleteRequestGoesWhenItsTimeIsOver(t *testing.T) {
+	done := metav1.NewTime(time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC))
+	w := newWorld(t, publish(func(r *request) {
+		r.Spec.TTLSecondsAfterFinished, r.Status.CompletionTime, r.Status.ItemID = ptr.To[int64](60), &done, "item-1"
+	}))
+	if result := w.pass(); result.RequeueAfter != time.Minute {
+		t.Errorf("result %+v, want a look in a minute", result)
+	}
+	w.clock = w.clock.Add(time.Minute)
+	w.pass()
+	if _, err := w.api.VmV1alpha1().VirtualMachinePublishRequests("team-a").Get(t.Context(), "now", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+		t.Errorf("the request is there: %v", err)
+	}
+}
+
+func TestACompleteRequestWhoseTimeChangesIsWrittenOnce(t *testing.T) {
+	done := metav1.NewTime(time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC))
+	for name, ttl := range map[string]*int64{"for ever": nil, "for a minute": ptr.To[int64](60)} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, publish(func(r *request) {
+				r.Generation, r.Status.ObservedGeneration = 2, 1
+				r.Spec.TTLSecondsAfterFinished, r.Status.CompletionTime, r.Status.ItemID = ttl, &done, "item-1"
+			}))
+			for range 2 {
+				w.pass()
+			}
+			writes := 0
+			for _, a := range w.api.Actions() {
+				if a.GetVerb() == "update" {
+					writes++
+				}
+			}
+			if seen := w.request().Status.ObservedGeneration; seen != 2 || writes != 1 {
+				t.Errorf("generation %d was looked at, with %d writes; want 2 with one", seen, writes)
+			}
+		})
+	}
+}

@@ -1,0 +1,261 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package publish
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
+
+	"github.com/slipway-dev/slipway/pkg/apis/conditions"
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/controller"
+	vmclient "github.com/slipway-dev/slipway/pkg/generated/clientset/versioned/typed/vm/v1alpha1"
+	vmlisters "github.com/slipway-dev/slipway/pkg/generated/listers/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/provider"
+)
+
+const (
+	// lookAgain is how long a pass waits for what no event tells: the labels of a
+	// namespace.
+	lookAgain = 30 * time.Second
+	// notInUse is when a request is looked at again whose vCenter is not in use.
+	notInUse = 5 * time.Second
+)
+
+// reconciler makes the passes.
+type reconciler struct {
+	client        vmclient.VmV1alpha1Interface
+	requests      controller.Store[*request]
+	machines      vmlisters.VirtualMachineLister
+	libraries     vmlisters.ContentLibraryLister
+	images        vmlisters.VirtualMachineImageLister
+	clusterImages vmlisters.ClusterVirtualMachineImageLister
+	provider      provider.Publisher
+	labels        func(namespace string) map[string]string
+	recorder      events.EventRecorder
+	bind          func(ctx context.Context, vcenter string) (context.Context, error)
+	now           func() time.Time
+}
+
+// pass is one look at a request.
+type pass struct {
+	*reconciler
+	// request is what the pass writes; vm and library are nil when there are none.
+	request *request
+	vm      *vmv1alpha1.VirtualMachine
+	library *vmv1alpha1.ContentLibrary
+	result  controller.Result
+}
+
+// Reconcile brings a request closer to its end.
+func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (controller.Result, error) {
+	stored, err := r.requests.Get(key)
+	if err != nil || stored == nil {
+		return controller.Result{}, err
+	}
+	p := &pass{reconciler: r, request: stored.DeepCopy()}
+	if p.vm, err = r.machines.VirtualMachines(key.Namespace).Get(stored.SourceName()); err != nil {
+		p.vm = nil
+	}
+	if p.library, err = r.libraries.Get(stored.Spec.Target.ContentLibrary); err != nil {
+		p.library = nil
+	}
+	bound, err := r.bind(ctx, p.vcenter())
+	if err != nil {
+		return controller.Result{}, ctx.Err() // The vCenter is another process's.
+	}
+	ctx = bound
+	switch {
+	case stored.DeletionTimestamp != nil:
+		return p.remove(ctx)
+	case stored.Status.CompletionTime != nil:
+		return p.expire(ctx)
+	case !slices.Contains(stored.Finalizers, vmv1alpha1.PublishRequestFinalizer):
+		p.request.Finalizers = append(p.request.Finalizers, vmv1alpha1.PublishRequestFinalizer)
+		written, err := r.requests.Update(ctx, r.client.VirtualMachinePublishRequests(key.Namespace), p.request)
+		if err != nil {
+			return controller.Overtaken(err)
+		}
+		p.request = written.DeepCopy()
+		stored = written
+	}
+	failed := p.advance(ctx)
+	conditions.KeepTimes(stored.Status.Conditions, p.request.Status.Conditions)
+	if err := p.persist(ctx); err != nil {
+		return controller.Overtaken(err)
+	}
+	r.emit(stored, p.request)
+	return p.result, failed
+}
+
+// persist is the one place that writes status.
+func (p *pass) persist(ctx context.Context) error {
+	p.request.Status.ObservedGeneration = p.request.Generation
+	return p.requests.UpdateStatus(ctx, p.client.VirtualMachinePublishRequests(p.request.Namespace), p.request)
+}
+
+// vcenter is the name of the VCenter of the library; while that is not there, of what status
+// says about it.
+func (p *pass) vcenter() string {
+	if p.library == nil {
+		return vmv1alpha1.DefaultVCenter
+	}
+	return cmp.Or(p.library.Spec.VCenter, vmv1alpha1.DefaultVCenter)
+}
+
+// publication is what the provider is asked for.
+func (p *pass) publication() *provider.Publication {
+	out := &provider.Publication{
+		NamespacedName: controller.KeyOf(p.request), UID: p.request.UID,
+		Source: types.NamespacedName{Namespace: p.request.Namespace, Name: p.request.SourceName()}, VM: p.vm,
+		VCenter: p.vcenter(), Item: p.request.ItemName(), Description: p.request.Spec.Target.Description, Now: p.now(),
+	}
+	if p.library != nil {
+		out.Library = p.library.Spec.Library
+	}
+	return out
+}
+
+// advance takes the next step. Its error is retried with a growing delay.
+func (p *pass) advance(ctx context.Context) error {
+	if p.request.Status.ItemID == "" {
+		if source, target := p.checkSource(), p.checkTarget(); !source || !target {
+			missing := vmv1alpha1.ConditionTargetValid
+			if !source {
+				missing = vmv1alpha1.ConditionSourceValid
+			}
+			p.waits(vmv1alpha1.ConditionUploaded, vmv1alpha1.ReasonWaitingForPrerequisites, "waiting for "+missing)
+			return nil
+		}
+		if p.request.Status.Attempts == 0 {
+			now := metav1.NewTime(p.now().Truncate(time.Second))
+			p.request.Status.Attempts, p.request.Status.StartTime = 1, &now
+			p.waits(vmv1alpha1.ConditionUploaded, vmv1alpha1.ReasonPublishing, "")
+			p.result.Requeue = true // Who is told to delete the request knows now that there may be something.
+			return nil
+		}
+		made, err := p.provider.Publish(ctx, p.publication())
+		if err != nil {
+			return p.notYet(err)
+		}
+		p.request.Status.ItemID, p.request.Status.ContentVersion = made.ItemID, made.Version
+		p.holds(vmv1alpha1.ConditionUploaded)
+	}
+	if p.checkImage() {
+		now := metav1.NewTime(p.now().Truncate(time.Second))
+		p.request.Status.CompletionTime = &now
+		p.holds(vmv1alpha1.ConditionComplete)
+		p.result.Requeue = true // for how long it stays
+		p.provider.ForgetPublication(controller.KeyOf(p.request))
+	}
+	return nil
+}
+
+// notYet tells why there is no item, and when the request is looked at again.
+func (p *pass) notYet(err error) error {
+	if after, ok := provider.AsRequeue(err); ok {
+		p.result.RequeueAfter = max(after, time.Second)
+	}
+	uploaded := func(reason, message string) error {
+		before := conditions.Find(p.request.Status.Conditions, vmv1alpha1.ConditionUploaded)
+		if reason == vmv1alpha1.ReasonPublishing && before != nil && before.Reason == vmv1alpha1.ReasonError {
+			p.request.Status.Attempts++
+		}
+		p.waits(vmv1alpha1.ConditionUploaded, reason, message)
+		return nil
+	}
+	var refused *provider.PublishRefusedError
+	switch {
+	case errors.As(err, &refused):
+		p.set(refused.Condition, metav1.ConditionFalse, refused.Reason, refused.Message)
+		if p.result.RequeueAfter == 0 && refused.Condition == vmv1alpha1.ConditionTargetValid {
+			p.result.RequeueAfter = lookAgain
+		}
+		return uploaded(vmv1alpha1.ReasonWaitingForPrerequisites, "waiting for "+refused.Condition)
+	case errors.Is(err, provider.ErrReconcileInProgress):
+		return uploaded(vmv1alpha1.ReasonPublishing, "")
+	case errors.Is(err, provider.ErrSourceBusy):
+		return uploaded(vmv1alpha1.ReasonSourceBusy, err.Error())
+	case errors.Is(err, provider.ErrTooManyOperations):
+		return uploaded(vmv1alpha1.ReasonTooManyOperations, "other virtual machines are published first")
+	case errors.Is(err, provider.ErrNotInUse), errors.Is(err, provider.ErrUnknownState):
+		p.result.RequeueAfter = max(p.result.RequeueAfter, notInUse)
+		p.set(vmv1alpha1.ConditionUploaded, metav1.ConditionUnknown, vmv1alpha1.ReasonUnknownState, "vSphere is not read: "+err.Error())
+		p.set(vmv1alpha1.ConditionComplete, metav1.ConditionFalse, vmv1alpha1.ReasonUnknownState, "")
+		return nil
+	case p.result.RequeueAfter > 0:
+		return uploaded(vmv1alpha1.ReasonError, err.Error())
+	}
+	_ = uploaded(vmv1alpha1.ReasonError, err.Error())
+	return fmt.Errorf("publishing VirtualMachine %s/%s: %w", p.request.Namespace, p.request.SourceName(), err)
+}
+
+// expire deletes a request whose time is over. How long it stays may have changed.
+func (p *pass) expire(ctx context.Context) (controller.Result, error) {
+	var rest time.Duration
+	ttl := p.request.Spec.TTLSecondsAfterFinished
+	if ttl != nil {
+		rest = p.request.Status.CompletionTime.Add(time.Duration(*ttl) * time.Second).Sub(p.now())
+	}
+	if ttl == nil || rest > 0 {
+		if err := p.persist(ctx); err != nil {
+			return controller.Overtaken(err)
+		}
+		return controller.Result{RequeueAfter: rest}, nil
+	}
+	err := p.client.VirtualMachinePublishRequests(p.request.Namespace).Delete(ctx, p.request.Name,
+		metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &p.request.UID, ResourceVersion: &p.request.ResourceVersion}})
+	if err != nil {
+		err = fmt.Errorf("deleting VirtualMachinePublishRequest %s, which is complete: %w", controller.KeyOf(p.request), err)
+	}
+	return controller.Overtaken(err)
+}
+
+// remove lets go of a request for which nothing runs and nothing is half made.
+func (p *pass) remove(ctx context.Context) (controller.Result, error) {
+	if !slices.Contains(p.request.Finalizers, vmv1alpha1.PublishRequestFinalizer) {
+		return controller.Result{}, nil
+	}
+	if p.request.Status.Attempts > 0 && p.request.Status.ItemID == "" {
+		if err := p.provider.Withdraw(ctx, p.publication()); err != nil {
+			return p.stillThere(ctx, err)
+		}
+	}
+	p.request.Finalizers = slices.DeleteFunc(p.request.Finalizers, func(f string) bool { return f == vmv1alpha1.PublishRequestFinalizer })
+	_, err := p.requests.Update(ctx, p.client.VirtualMachinePublishRequests(p.request.Namespace), p.request)
+	return controller.Overtaken(err)
+}
+
+// stillThere says why a request that is deleted does not go yet.
+func (p *pass) stillThere(ctx context.Context, err error) (controller.Result, error) {
+	after, again := provider.AsRequeue(err)
+	switch {
+	case errors.Is(err, provider.ErrReconcileInProgress):
+		p.set(vmv1alpha1.ConditionDeleting, metav1.ConditionTrue, vmv1alpha1.ReasonPublishing, "what runs for it is ended")
+	case errors.Is(err, provider.ErrNotInUse):
+		after, again = notInUse, true
+		p.set(vmv1alpha1.ConditionDeleting, metav1.ConditionTrue, vmv1alpha1.ReasonUnknownState, err.Error())
+	default:
+		p.set(vmv1alpha1.ConditionDeleting, metav1.ConditionTrue, vmv1alpha1.ReasonError, err.Error())
+	}
+	written := p.persist(ctx)
+	switch {
+	case written != nil && !apierrors.IsNotFound(written):
+		return controller.Overtaken(written)
+	case errors.Is(err, provider.ErrReconcileInProgress):
+		return controller.Result{}, nil
+	case again:
+		return controller.Result{RequeueAfter: max(after, time.Second)}, nil
+	}
+	return controller.Result{}, fmt.Errorf("removing what is half published for %s: %w", controller.KeyOf(p.request), err)
+}

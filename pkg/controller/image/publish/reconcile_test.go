@@ -1,0 +1,373 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package publish
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/tools/events"
+
+	"github.com/slipway-dev/slipway/pkg/apis/conditions"
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/controller"
+	"github.com/slipway-dev/slipway/pkg/generated/clientset/versioned/fake"
+	"github.com/slipway-dev/slipway/pkg/generated/informers/externalversions"
+	"github.com/slipway-dev/slipway/pkg/provider"
+)
+
+// publisher answers what the test says.
+type publisher struct {
+	made      *provider.Published
+	err       error
+	withdrawn error
+	asked     []*provider.Publication
+	withdraws int
+}
+
+func (p *publisher) Publish(_ context.Context, pub *provider.Publication) (*provider.Published, error) {
+	p.asked = append(p.asked, pub)
+	return p.made, p.err
+}
+
+func (p *publisher) Withdraw(context.Context, *provider.Publication) error {
+	p.withdraws++
+	return p.withdrawn
+}
+
+func (p *publisher) ForgetPublication(types.NamespacedName) {}
+
+func (p *publisher) Watch(ctx context.Context, _ func(provider.Hint)) { <-ctx.Done() }
+
+// world is an API, a vSphere and a controller, whose passes the test makes.
+type world struct {
+	t      *testing.T
+	api    *fake.Clientset
+	c      *Controller
+	p      *publisher
+	events *events.FakeRecorder
+	labels map[string]string
+	clock  time.Time
+}
+
+var key = types.NamespacedName{Namespace: "team-a", Name: "now"}
+
+func newWorld(t *testing.T, objects ...runtime.Object) *world {
+	t.Helper()
+	w := &world{
+		t: t, api: fake.NewSimpleClientset(objects...), p: &publisher{err: provider.ErrReconcileInProgress}, events: events.NewFakeRecorder(100),
+		labels: map[string]string{"images": "publish"}, clock: time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC),
+	}
+	c, err := New(Deps{
+		Client: w.api, Informers: externalversions.NewSharedInformerFactory(w.api, 0), Provider: w.p, Recorder: w.events,
+		NamespaceLabels: func(string) map[string]string { return w.labels }, Now: func() time.Time { return w.clock },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Keys.ShutDown)
+	w.c = c
+	w.refresh()
+	return w
+}
+
+// refresh brings the caches to what is stored.
+func (w *world) refresh() {
+	w.t.Helper()
+	ctx, vm, informers := w.t.Context(), w.api.VmV1alpha1(), w.c.deps.Informers.Vm().V1alpha1()
+	requests, err1 := vm.VirtualMachinePublishRequests("").List(ctx, metav1.ListOptions{})
+	libraries, err2 := vm.ContentLibraries().List(ctx, metav1.ListOptions{})
+	machines, err3 := vm.VirtualMachines("").List(ctx, metav1.ListOptions{})
+	images, err4 := vm.ClusterVirtualMachineImages().List(ctx, metav1.ListOptions{})
+	if err := errors.Join(err1, err2, err3, err4); err != nil {
+		w.t.Fatal(err)
+	}
+	fill(w, w.c.requests.GetIndexer(), requests.Items)
+	fill(w, informers.ContentLibraries().Informer().GetIndexer(), libraries.Items)
+	fill(w, informers.VirtualMachines().Informer().GetIndexer(), machines.Items)
+	fill(w, informers.ClusterVirtualMachineImages().Informer().GetIndexer(), images.Items)
+	// The fake keeps no versions, by which the store tells what is newer.
+	w.c.reconcile.requests = controller.NewStore[*request](w.c.requests, false)
+}
+
+func fill[T any](w *world, indexer cache.Indexer, items []T) {
+	var all []any
+	for i := range items {
+		all = append(all, &items[i])
+	}
+	if err := indexer.Replace(all, ""); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// pass makes passes until one does not ask for the next at once.
+func (w *world) pass() controller.Result {
+	w.t.Helper()
+	for range 10 {
+		result, err := w.c.reconcile.Reconcile(w.t.Context(), key)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		w.refresh()
+		if !result.Requeue {
+			return result
+		}
+	}
+	w.t.Fatal("passes ask for further ones for ever")
+	return controller.Result{}
+}
+
+func (w *world) request() *request {
+	w.t.Helper()
+	r, err := w.api.VmV1alpha1().VirtualMachinePublishRequests("team-a").Get(w.t.Context(), "now", metav1.GetOptions{})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return r
+}
+
+// says is "status/reason" and message of a condition.
+func (w *world) says(kind string) (string, string) {
+	w.t.Helper()
+	c := conditions.Find(w.request().Status.Conditions, kind)
+	if c == nil {
+		return "", ""
+	}
+	return string(c.Status) + "/" + c.Reason, c.Message
+}
+
+func (w *world) wants(kind, want, message string) {
+	w.t.Helper()
+	if got, says := w.says(kind); got != want || !strings.Contains(says, message) {
+		w.t.Errorf("%s is %s %q, want %s that says %q", kind, got, says, want, message)
+	}
+}
+
+func publish(change ...func(*request)) *request {
+	r := &request{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "team-a", Name: "now", UID: "request-uid", Generation: 1, Finalizers: []string{vmv1alpha1.PublishRequestFinalizer}},
+		Spec: vmv1alpha1.VirtualMachinePublishRequestSpec{
+			Source: vmv1alpha1.VirtualMachinePublishSource{Name: "web"},
+			Target: vmv1alpha1.VirtualMachinePublishTarget{ContentLibrary: "golden", Item: "web-1", Description: "for people"},
+		},
+	}
+	for _, c := range change {
+		c(r)
+	}
+	return r
+}
+
+func machine(change ...func(*vmv1alpha1.VirtualMachine)) *vmv1alpha1.VirtualMachine {
+	vm := &vmv1alpha1.VirtualMachine{ObjectMeta: metav1.ObjectMeta{Namespace: "team-a", Name: "web", UID: "web-uid"}}
+	vm.Status.Conditions = []metav1.Condition{{Type: vmv1alpha1.ConditionCreated, Status: metav1.ConditionTrue}}
+	for _, c := range change {
+		c(vm)
+	}
+	return vm
+}
+
+func library(change ...func(*vmv1alpha1.ContentLibrary)) *vmv1alpha1.ContentLibrary {
+	l := &vmv1alpha1.ContentLibrary{ObjectMeta: metav1.ObjectMeta{Name: "golden"}, Spec: vmv1alpha1.ContentLibrarySpec{
+		Library: "Golden Images", PublishFrom: &metav1.LabelSelector{MatchLabels: map[string]string{"images": "publish"}},
+	}}
+	for _, c := range change {
+		c(l)
+	}
+	return l
+}
+
+func image(version string, ready metav1.ConditionStatus) *vmv1alpha1.ClusterVirtualMachineImage {
+	i := &vmv1alpha1.ClusterVirtualMachineImage{ObjectMeta: metav1.ObjectMeta{Name: "web-one", Labels: map[string]string{vmv1alpha1.LabelContentLibrary: "golden"}}}
+	i.Spec.ContentLibrary = &vmv1alpha1.ContentLibraryImageSource{Library: "Golden Images", Item: "web-1"}
+	i.Status.ContentVersion = version
+	i.Status.Conditions = []metav1.Condition{{Type: vmv1alpha1.ConditionReady, Status: ready}}
+	return i
+}
+
+func TestARequestIsBegunOnlyWhenSourceAndTargetAreValid(t *testing.T) {
+	deleted := metav1.NewTime(time.Now())
+	for name, tc := range map[string]struct {
+		objects   []runtime.Object
+		labels    map[string]string
+		condition string
+		want      string
+		says      string
+	}{
+		"no machine":          {[]runtime.Object{library()}, map[string]string{"images": "publish"}, vmv1alpha1.ConditionSourceValid, "False/NotFound", `"web" does not exist in namespace "team-a"`},
+		"one of elsewhere":    {[]runtime.Object{library(), machine(func(vm *vmv1alpha1.VirtualMachine) { vm.Namespace = "team-b" })}, map[string]string{"images": "publish"}, vmv1alpha1.ConditionSourceValid, "False/NotFound", "does not exist"},
+		"one that is deleted": {[]runtime.Object{library(), machine(func(vm *vmv1alpha1.VirtualMachine) { vm.DeletionTimestamp, vm.Finalizers = &deleted, []string{"x"} })}, map[string]string{"images": "publish"}, vmv1alpha1.ConditionSourceValid, "False/NotFound", "is being deleted"},
+		"one not created":     {[]runtime.Object{library(), machine(func(vm *vmv1alpha1.VirtualMachine) { vm.Status.Conditions = nil })}, map[string]string{"images": "publish"}, vmv1alpha1.ConditionSourceValid, "False/NotReady", "is not created"},
+		"no library":          {[]runtime.Object{machine()}, map[string]string{"images": "publish"}, vmv1alpha1.ConditionTargetValid, "False/NotFound", `"golden" does not exist`},
+		"a library for none":  {[]runtime.Object{machine(), library(func(l *vmv1alpha1.ContentLibrary) { l.Spec.PublishFrom = nil })}, map[string]string{"images": "publish"}, vmv1alpha1.ConditionTargetValid, "False/NotAllowed", "lets nobody publish"},
+		"another namespace":   {[]runtime.Object{machine(), library()}, map[string]string{"images": "read"}, vmv1alpha1.ConditionTargetValid, "False/NotAllowed", `does not let namespace "team-a" publish`},
+		"unknown labels":      {[]runtime.Object{machine(), library()}, nil, vmv1alpha1.ConditionTargetValid, "Unknown/UnknownState", "labels"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, append(tc.objects, publish())...)
+			w.labels = tc.labels
+			w.pass()
+			w.wants(tc.condition, tc.want, tc.says)
+			w.wants(vmv1alpha1.ConditionComplete, "False/WaitingForPrerequisites", tc.condition)
+			if r := w.request(); len(w.p.asked) > 0 || r.Status.Attempts != 0 {
+				t.Errorf("it was begun: %+v", r.Status)
+			}
+		})
+	}
+}
+
+func TestStatusSaysThatARequestIsBegunBeforeItIs(t *testing.T) {
+	w := newWorld(t, publish(), machine(), library(func(l *vmv1alpha1.ContentLibrary) { l.Spec.VCenter = "west" }))
+	if result, err := w.c.reconcile.Reconcile(t.Context(), key); err != nil || !result.Requeue || len(w.p.asked) != 0 {
+		t.Fatalf("the first pass: %+v, %v, asked %v; want another at once", result, err, w.p.asked)
+	}
+	if r := w.request(); r.Status.Attempts != 1 || r.Status.StartTime == nil {
+		t.Errorf("status %+v, want one attempt", r.Status)
+	}
+	w.refresh()
+	w.pass()
+	w.wants(vmv1alpha1.ConditionUploaded, "False/Publishing", "")
+	if seen := w.request().Status.ObservedGeneration; seen != 1 {
+		t.Errorf("generation %d was looked at, want 1", seen)
+	}
+	pub := w.p.asked[0]
+	if pub.VCenter != "west" || pub.Library != "Golden Images" || pub.Item != "web-1" || pub.UID != "request-uid" || pub.VM.UID != "web-uid" || pub.Description != "for people" {
+		t.Errorf("asked for %+v", pub)
+	}
+}
+
+func TestWhatIsNotPublishedYetIsSaid(t *testing.T) {
+	again := &provider.RequeueError{After: 7 * time.Second}
+	for name, tc := range map[string]struct {
+		err   error
+		kind  string
+		want  string
+		says  string
+		after time.Duration
+	}{
+		"it runs":               {provider.ErrReconcileInProgress, vmv1alpha1.ConditionUploaded, "False/Publishing", "", 0},
+		"the machine is busy":   {provider.ErrSourceBusy, vmv1alpha1.ConditionUploaded, "False/SourceBusy", "another operation", 0},
+		"others come first":     {provider.ErrTooManyOperations, vmv1alpha1.ConditionUploaded, "False/TooManyOperations", "", 0},
+		"no vCenter":            {provider.ErrNotInUse, vmv1alpha1.ConditionUploaded, "Unknown/UnknownState", "", notInUse},
+		"nothing is read":       {provider.ErrUnknownState, vmv1alpha1.ConditionUploaded, "Unknown/UnknownState", "", notInUse},
+		"it failed":             {errors.Join(errors.New("no space"), again), vmv1alpha1.ConditionUploaded, "False/Error", "no space", 7 * time.Second},
+		"the source is refused": {&provider.PublishRefusedError{Condition: vmv1alpha1.ConditionSourceValid, Reason: "NotReady", Message: "it runs"}, vmv1alpha1.ConditionSourceValid, "False/NotReady", "it runs", 0},
+		"the name is taken":     {errors.Join(&provider.PublishRefusedError{Condition: vmv1alpha1.ConditionTargetValid, Reason: "NameTaken", Message: "taken"}, again), vmv1alpha1.ConditionTargetValid, "False/NameTaken", "taken", 7 * time.Second},
+		"an unusable target":    {&provider.PublishRefusedError{Condition: vmv1alpha1.ConditionTargetValid, Reason: "Invalid", Message: "subscribed"}, vmv1alpha1.ConditionTargetValid, "False/Invalid", "subscribed", lookAgain},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, publish(), machine(), library())
+			w.p.err = tc.err
+			result := w.pass()
+			w.wants(tc.kind, tc.want, tc.says)
+			if result.RequeueAfter != tc.after {
+				t.Errorf("looked at again after %s, want %s", result.RequeueAfter, tc.after)
+			}
+			w.clock = w.clock.Add(time.Hour)
+			w.pass()
+			if got := conditions.Find(w.request().Status.Conditions, tc.kind).LastTransitionTime; !got.Time.Before(w.clock) {
+				t.Errorf("a pass that finds the same has moved the time of %s to %s", tc.kind, got)
+			}
+		})
+	}
+}
+
+func TestARequestIsCompleteWhenAnImageStandsForItsItem(t *testing.T) {
+	w := newWorld(t, publish(), machine(), library())
+	w.pass()
+	w.p.made, w.p.err = &provider.Published{ItemID: "item-1", Version: "3"}, nil
+	w.pass()
+	w.wants(vmv1alpha1.ConditionUploaded, "True/Succeeded", "")
+	w.wants(vmv1alpha1.ConditionImageAvailable, "False/NotFound", `no image of item "web-1"`)
+	for _, step := range []struct {
+		image *vmv1alpha1.ClusterVirtualMachineImage
+		want  string
+	}{
+		{image("2", metav1.ConditionTrue), "False/NotReady"},
+		{image("3", metav1.ConditionFalse), "False/NotReady"},
+		{image("4", metav1.ConditionTrue), "True/Succeeded"},
+	} {
+		_ = w.api.Tracker().Delete(vmv1alpha1.SchemeGroupVersion.WithResource("clustervirtualmachineimages"), "", "web-one")
+		if err := w.api.Tracker().Add(step.image); err != nil {
+			t.Fatal(err)
+		}
+		w.refresh()
+		w.pass()
+		w.wants(vmv1alpha1.ConditionImageAvailable, step.want, "")
+	}
+	w.wants(vmv1alpha1.ConditionComplete, "True/Succeeded", "")
+	r := w.request()
+	if s := r.Status; s.ImageName != "web-one" || s.ImageKind != "ClusterVirtualMachineImage" || s.ItemID != "item-1" || s.ContentVersion != "3" || s.CompletionTime == nil {
+		t.Errorf("status %+v", s)
+	}
+	if n := len(w.p.asked); n != 2 {
+		t.Errorf("asked %d times, want twice", n)
+	}
+	w.pass()
+	if n := len(w.p.asked); n != 2 {
+		t.Error("what is complete was published again")
+	}
+}
+
+func TestADeletedRequestGoesWhenNothingIsLeftOfIt(t *testing.T) {
+	deleted := metav1.NewTime(time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC))
+	going := func(change func(*request)) *request {
+		return publish(func(r *request) { r.DeletionTimestamp = &deleted; change(r) })
+	}
+	finalizers := func(w *world) int {
+		r, err := w.api.VmV1alpha1().VirtualMachinePublishRequests("team-a").Get(t.Context(), "now", metav1.GetOptions{})
+		if apierrors.IsNotFound(err) {
+			return 0
+		}
+		return len(r.Finalizers)
+	}
+	w := newWorld(t, going(func(*request) {}))
+	w.pass()
+	if w.p.withdraws != 0 || finalizers(w) != 0 {
+		t.Errorf("one that was never begun: %d withdraws, %d finalizers; want none", w.p.withdraws, finalizers(w))
+	}
+	w = newWorld(t, going(func(r *request) { r.Status.Attempts, r.Status.ItemID = 1, "item-1" }))
+	w.pass()
+	if w.p.withdraws != 0 || finalizers(w) != 0 {
+		t.Errorf("one whose item is there: %d withdraws, %d finalizers; want none", w.p.withdraws, finalizers(w))
+	}
+	w = newWorld(t, machine(), library(), going(func(r *request) { r.Status.Attempts = 1 }))
+	for _, step := range []struct {
+		err   error
+		after time.Duration
+	}{{provider.ErrReconcileInProgress, 0}, {provider.ErrNotInUse, notInUse}, {errors.Join(errors.New("no"), &provider.RequeueError{After: 9 * time.Second}), 9 * time.Second}} {
+		w.p.withdrawn = step.err
+		if result := w.pass(); result.RequeueAfter != step.after || finalizers(w) != 1 {
+			t.Errorf("%v: result %+v, %d finalizers; want a look after %s", step.err, result, finalizers(w), step.after)
+		}
+	}
+	w.p.withdrawn = nil
+	w.pass()
+	if finalizers(w) != 0 {
+		t.Error("the request does not go although nothing is left")
+	}
+}
+
+func TestEventsTellOfTheBeginningTheEndAndFailures(t *testing.T) {
+	w := newWorld(t, publish(), machine(), library(), image("1", metav1.ConditionTrue))
+	w.p.err = errors.Join(errors.New("no space"), &provider.RequeueError{After: time.Second})
+	w.pass()
+	w.pass()
+	w.p.made, w.p.err = &provider.Published{ItemID: "item-1", Version: "1"}, nil
+	w.pass()
+	var got []string
+	for len(w.events.Events) > 0 {
+		got = append(got, strings.Join(strings.Fields(<-w.events.Events)[:2], " "))
+	}
+	if want := "Normal Publishing,Warning PublishFailed,Normal Published,Normal Complete"; strings.Join(got, ",") != want {
+		t.Errorf("events %v, want %s", got, want)
+	}
+}

@@ -1,0 +1,142 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package revision
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/klog/v2"
+
+	itv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/controller"
+	"github.com/slipway-dev/slipway/pkg/generated/clientset/versioned"
+	itlisters "github.com/slipway-dev/slipway/pkg/generated/listers/instancetype/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/instancetype"
+)
+
+// reconciler makes the passes.
+type reconciler struct {
+	client    versioned.Interface
+	revisions itlisters.ControllerRevisionLister
+	// users have the index by revision.
+	users []cache.Indexer
+}
+
+// Reconcile deletes the revision of key if nothing needs it.
+func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (controller.Result, error) {
+	revision, err := r.revisions.ControllerRevisions(key.Namespace).Get(key.Name)
+	if apierrors.IsNotFound(err) || err == nil && revision.DeletionTimestamp != nil {
+		return controller.Result{}, nil
+	}
+	if err != nil {
+		return controller.Result{}, fmt.Errorf("reading revision %s: %w", key, err)
+	}
+	for _, users := range r.users {
+		by, err := users.IndexKeys(indexByRevision, key.String())
+		if err != nil {
+			return controller.Result{}, fmt.Errorf("looking for what names revision %s: %w", key, err)
+		}
+		if len(by) > 0 {
+			return controller.Result{}, nil // it is looked at again when that ends
+		}
+	}
+	if wait := awaited(revision, time.Now()); wait > 0 {
+		return controller.Result{RequeueAfter: wait}, nil
+	}
+	marked, err := r.mark(ctx, revision)
+	if err != nil {
+		return changed(err)
+	}
+	why, err := r.needed(ctx, marked)
+	if err != nil {
+		return controller.Result{}, err
+	}
+	if why != "" {
+		klog.FromContext(ctx).V(2).Info("An unused revision stays", "why", why)
+		return controller.Result{RequeueAfter: lookAgainDelay}, nil
+	}
+	return changed(r.delete(ctx, marked))
+}
+
+// recovery is how long a revision that was made again waits for the virtual machines that are
+// made again after it, by somebody who may have to begin anew.
+const recovery = time.Hour
+
+// awaited is how long a revision waits yet for who is to name it.
+func awaited(revision *itv1alpha1.ControllerRevision, now time.Time) time.Duration {
+	if _, recovered := revision.Annotations[itv1alpha1.AnnotationRecovered]; !recovered {
+		return 0
+	}
+	return revision.CreationTimestamp.Add(recovery).Sub(now)
+}
+
+// mark tells whoever captures the same object that the revision is about to go.
+func (r *reconciler) mark(ctx context.Context, revision *itv1alpha1.ControllerRevision) (*itv1alpha1.ControllerRevision, error) {
+	if _, marked := revision.Annotations[itv1alpha1.AnnotationCollecting]; marked {
+		return revision, nil
+	}
+	next := revision.DeepCopy()
+	metav1.SetMetaDataAnnotation(&next.ObjectMeta, itv1alpha1.AnnotationCollecting, "true")
+	marked, err := r.client.InstancetypeV1alpha1().ControllerRevisions(next.Namespace).Update(ctx, next, metav1.UpdateOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("marking revision %s: %w", controller.KeyOf(revision), err)
+	}
+	return marked, nil
+}
+
+// needed returns why the revision, which is marked, has to stay, by what the API has now.
+func (r *reconciler) needed(ctx context.Context, revision *itv1alpha1.ControllerRevision) (string, error) {
+	vms, err := r.client.VmV1alpha1().VirtualMachines(revision.Namespace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return "", fmt.Errorf("reading the virtual machines that may need revision %s: %w", controller.KeyOf(revision), err)
+	}
+	vmis, err := r.client.VmV1alpha1().VirtualMachineInstances(revision.Namespace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return "", fmt.Errorf("reading the virtual machine instances that may need revision %s: %w", controller.KeyOf(revision), err)
+	}
+	snapshots, err := r.client.VmV1alpha1().VirtualMachineSnapshots(revision.Namespace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return "", fmt.Errorf("reading the snapshots that may need revision %s: %w", controller.KeyOf(revision), err)
+	}
+	templates, err := r.client.VmV1alpha1().VirtualMachineTemplates(revision.Namespace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return "", fmt.Errorf("reading the templates that may pin revision %s: %w", controller.KeyOf(revision), err)
+	}
+	all, err := r.client.InstancetypeV1alpha1().ControllerRevisions(revision.Namespace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return "", fmt.Errorf("reading the revisions beside %s: %w", controller.KeyOf(revision), err)
+	}
+	users := instancetype.Users{Machines: vms.Items, Instances: vmis.Items, Snapshots: snapshots.Items, Templates: templates.Items}
+	return instancetype.Keeps(revision, users, all.Items), nil
+}
+
+// delete removes the revision if it is still as it was marked.
+func (r *reconciler) delete(ctx context.Context, marked *itv1alpha1.ControllerRevision) error {
+	err := r.client.InstancetypeV1alpha1().ControllerRevisions(marked.Namespace).Delete(ctx, marked.Name, metav1.DeleteOptions{
+		Preconditions: &metav1.Preconditions{UID: &marked.UID, ResourceVersion: &marked.ResourceVersion},
+	})
+	if err != nil {
+		return fmt.Errorf("deleting revision %s: %w", controller.KeyOf(marked), err)
+	}
+	klog.FromContext(ctx).V(2).Info("Deleted a revision that nothing needs")
+	return nil
+}
+
+// changed is what there is to do after err: nothing when the revision is gone, and to
+// look again when somebody changed it, most likely to keep it.
+func changed(err error) (controller.Result, error) {
+	switch {
+	case apierrors.IsNotFound(err):
+		return controller.Result{}, nil
+	case apierrors.IsConflict(err):
+		return controller.Result{RequeueAfter: lookAgainDelay}, nil
+	}
+	return controller.Result{}, err
+}

@@ -1,0 +1,172 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package revision
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	clienttesting "k8s.io/client-go/testing"
+	"k8s.io/client-go/tools/cache"
+
+	itv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/controller"
+	"github.com/slipway-dev/slipway/pkg/generated/clientset/versioned/fake"
+	itlisters "github.com/slipway-dev/slipway/pkg/generated/listers/instancetype/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/instancetype"
+)
+
+// world is a namespace with one revision, in the API and in the cache, and caches of what
+// names revisions that the test fills.
+type world struct {
+	*reconciler
+	t        *testing.T
+	api      *fake.Clientset
+	revision *itv1alpha1.ControllerRevision
+	// cached are the virtual machines that the informer has.
+	cached cache.Indexer
+}
+
+func newWorld(t *testing.T, objects ...runtime.Object) *world {
+	t.Helper()
+	size := &itv1alpha1.VirtualMachineInstancetype{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "small", UID: "s", Generation: 1}}
+	revision, err := instancetype.NewRevision("ns", instancetype.FromInstancetype(size))
+	if err != nil {
+		t.Fatal(err)
+	}
+	revision.UID, revision.ResourceVersion = "uid", "1"
+	w := &world{t: t, revision: revision, api: fake.NewSimpleClientset(append(objects, revision)...),
+		cached: cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{indexByRevision: named})}
+	// The fake keeps no versions: an update makes the next one.
+	w.api.PrependReactor("update", "controllerrevisions", func(action clienttesting.Action) (bool, runtime.Object, error) {
+		action.(clienttesting.UpdateAction).GetObject().(*itv1alpha1.ControllerRevision).ResourceVersion = "2"
+		return false, nil, nil
+	})
+	revisions := cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc})
+	if err := revisions.Add(revision); err != nil {
+		t.Fatal(err)
+	}
+	w.reconciler = &reconciler{client: w.api, revisions: itlisters.NewControllerRevisionLister(revisions), users: []cache.Indexer{w.cached}}
+	return w
+}
+
+// user is a virtual machine whose status names the revision of the world.
+func user() *vmv1alpha1.VirtualMachine {
+	vm := &vmv1alpha1.VirtualMachine{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "vm", UID: "vm"}}
+	vm.Status.InstancetypeRef = &vmv1alpha1.InstancetypeRef{Name: "small", Kind: string(instancetype.KindInstancetype),
+		ControllerRevisionRef: &vmv1alpha1.ControllerRevisionRef{Name: "small-v1alpha1-s-1"}}
+	return vm
+}
+
+func (w *world) reconcile() (controller.Result, error) {
+	return w.Reconcile(w.t.Context(), types.NamespacedName{Namespace: "ns", Name: w.revision.Name})
+}
+
+// left returns the revision as the API has it, nil when it is gone.
+func (w *world) left() *itv1alpha1.ControllerRevision {
+	w.t.Helper()
+	revision, err := w.api.InstancetypeV1alpha1().ControllerRevisions("ns").Get(w.t.Context(), w.revision.Name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return revision
+}
+
+func TestARevisionThatNothingNeedsIsMarkedThenDeletedAsItWasMarked(t *testing.T) {
+	w := newWorld(t)
+	if _, err := w.reconcile(); err != nil || w.left() != nil {
+		t.Fatalf("error %v, left %v; want it gone", err, w.left())
+	}
+	var verbs []string
+	for _, action := range w.api.Actions() {
+		verbs = append(verbs, action.GetVerb())
+		if del, ok := action.(clienttesting.DeleteActionImpl); ok {
+			p := del.DeleteOptions.Preconditions
+			if p == nil || *p.UID != "uid" || *p.ResourceVersion != "2" {
+				t.Errorf("deleted with preconditions %+v, want UID and version of what was marked", p)
+			}
+		}
+	}
+	if got := strings.Join(verbs[:7], " "); got != "update list list list list list delete" {
+		t.Errorf("calls %q, want the mark before everything is read", got)
+	}
+}
+
+func TestARevisionThatTheCacheSeesNamedCostsNoCall(t *testing.T) {
+	w := newWorld(t, user())
+	if err := w.cached.Add(user()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.reconcile(); err != nil || len(w.api.Actions()) != 0 {
+		t.Errorf("error %v after %v, want none", err, w.api.Actions())
+	}
+}
+
+func TestWhatTheAPIKnowsCountsAndNotTheCache(t *testing.T) {
+	w := newWorld(t, user())
+	result, err := w.reconcile()
+	if err != nil || w.left() == nil || result.RequeueAfter != lookAgainDelay {
+		t.Errorf("result %+v, error %v, left %v; want it kept and looked at again", result, err, w.left())
+	}
+}
+
+// What is made of a template later would have nothing to be made of, and nobody could capture it again.
+func TestARevisionThatATemplatePinsStays(t *testing.T) {
+	template := &vmv1alpha1.VirtualMachineTemplate{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "workers"}}
+	template.Spec.Template.Spec.Instancetype = &vmv1alpha1.InstancetypeMatcher{
+		Name: "small", Kind: "VirtualMachineInstancetype", ControllerRevisionRef: &vmv1alpha1.ControllerRevisionRef{Name: "small-v1alpha1-s-1"},
+	}
+	w := newWorld(t, template)
+	result, err := w.reconcile()
+	if err != nil || w.left() == nil || result.RequeueAfter != lookAgainDelay {
+		t.Errorf("result %+v, error %v, left %v; want it kept and looked at again", result, err, w.left())
+	}
+}
+
+func TestF3NothingIsCollectedWhileItIsUnknownWhoNamesIt(t *testing.T) {
+	for _, resource := range []string{"virtualmachines", "virtualmachineinstances", "virtualmachinetemplates", "controllerrevisions"} {
+		t.Run(resource, func(t *testing.T) {
+			w := newWorld(t)
+			broken := errors.New("corrupt object")
+			w.api.PrependReactor("list", resource, func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, broken })
+			if _, err := w.reconcile(); !errors.Is(err, broken) || w.left() == nil {
+				t.Errorf("error %v, left %v; want the revision kept and the error, so that it is tried again", err, w.left())
+			}
+		})
+	}
+}
+
+// What was seen: a restored status named a revision that was gone, and the only one that
+// was left, which the virtual machine ran with, was deleted.
+func TestF8NothingIsCollectedWhileWhatAStatusNamesIsNotThere(t *testing.T) {
+	vm := user()
+	vm.Status.InstancetypeRef.ControllerRevisionRef.Name = "gone"
+	w := newWorld(t, vm)
+	if result, err := w.reconcile(); err != nil || w.left() == nil || result.RequeueAfter == 0 {
+		t.Errorf("result %+v, error %v, left %v; want it kept and looked at again", result, err, w.left())
+	}
+}
+
+func TestWhoeverKeepsARevisionWins(t *testing.T) {
+	conflict := apierrors.NewConflict(schema.GroupResource{Resource: "controllerrevisions"}, "small", errors.New("changed"))
+	for _, verb := range []string{"update", "delete"} {
+		t.Run(verb, func(t *testing.T) {
+			w := newWorld(t)
+			w.api.PrependReactor(verb, "controllerrevisions", func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, conflict })
+			if result, err := w.reconcile(); err != nil || w.left() == nil || result.RequeueAfter != lookAgainDelay {
+				t.Errorf("result %+v, error %v, left %v; want it kept and looked at again", result, err, w.left())
+			}
+		})
+	}
+}

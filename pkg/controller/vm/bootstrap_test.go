@@ -1,0 +1,146 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package vm
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/provider"
+)
+
+// fromSecret is the Secret s with its default keys.
+var fromSecret = &vmv1alpha1.SecretKeySelector{Name: "s"}
+
+// everyProvider names the default key of each value.
+var everyProvider = map[string]vmv1alpha1.VirtualMachineBootstrap{
+	"vendor-data":     {CloudInit: &vmv1alpha1.CloudInitBootstrap{RawVendorData: fromSecret}},
+	"network-config":  {CloudInit: &vmv1alpha1.CloudInitBootstrap{RawNetworkConfig: fromSecret}},
+	"ignition":        {Ignition: &vmv1alpha1.IgnitionBootstrap{RawConfig: fromSecret}},
+	"unattend":        {Sysprep: &vmv1alpha1.SysprepBootstrap{RawSysprep: fromSecret}},
+	"product-key":     {Sysprep: &vmv1alpha1.SysprepBootstrap{Answers: &vmv1alpha1.SysprepAnswers{ProductKey: fromSecret}}},
+	"password":        {Sysprep: &vmv1alpha1.SysprepBootstrap{Answers: &vmv1alpha1.SysprepAnswers{AdministratorPassword: fromSecret}}},
+	"domain-password": {Sysprep: &vmv1alpha1.SysprepBootstrap{Answers: &vmv1alpha1.SysprepAnswers{Domain: &vmv1alpha1.SysprepDomain{Password: fromSecret}}}},
+}
+
+func TestBootstrapValuesAreUsedAsTheGuestTakesThem(t *testing.T) {
+	for name, tc := range map[string]struct {
+		key, value string
+		want       provider.BootstrapData
+	}{
+		"vendor data":                          {"vendor-data", "#cloud-config\n", provider.BootstrapData{VendorData: []byte("#cloud-config\n")}},
+		"a network configuration":              {"network-config", "version: 1\nconfig: []\n", provider.BootstrapData{NetworkConfig: []byte(`{"config":[],"version":1}`)}},
+		"a network configuration as in a file": {"network-config", "network: {version: 2}\n", provider.BootstrapData{NetworkConfig: []byte(`{"version":2}`)}},
+		"Ignition":                             {"ignition", `{"ignition":{"version":"3.4.0"}}`, provider.BootstrapData{Ignition: []byte(`{"ignition":{"version":"3.4.0"}}`)}},
+		"an answer file of Windows":            {"unattend", "\ufeff<a>\r\n\t</a>\r\n", provider.BootstrapData{Sysprep: provider.SysprepData{Unattend: "<a>\n\t</a>\n"}}},
+		"a product key":                        {"product-key", "AAAA-BBBB\n", provider.BootstrapData{Sysprep: provider.SysprepData{ProductKey: "AAAA-BBBB"}}},
+		"a password":                           {"password", " with blanks \r\n", provider.BootstrapData{Sysprep: provider.SysprepData{AdministratorPassword: " with blanks "}}},
+		"a password of a domain":               {"domain-password", "x", provider.BootstrapData{Sysprep: provider.SysprepData{DomainPassword: "x"}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHarness(t, fresh(bootstrap(everyProvider[tc.key])), photon())
+			h.secret("s", map[string][]byte{tc.key: []byte(tc.value)})
+			h.pass()
+			if diff := cmp.Diff(&tc.want, h.provider.requests[0].Bootstrap); diff != "" {
+				t.Errorf("bootstrap data (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestABootstrapValueThatCannotBeUsedIsNamedByItsFieldAndKeyAlone(t *testing.T) {
+	for name, tc := range map[string]struct{ key, value, field, why string }{
+		"vendor data that is too long":       {"vendor-data", "hunter2" + random(100_000), "cloudInit.rawVendorData", "is too long"},
+		"no network configuration":           {"network-config", "hunter2: true", "cloudInit.rawNetworkConfig", "its version must be 1 or 2"},
+		"a network configuration in prose":   {"network-config", "hunter2", "cloudInit.rawNetworkConfig", "is no mapping in YAML"},
+		"a version that nobody has":          {"network-config", "version: 3\nx: hunter2", "cloudInit.rawNetworkConfig", "its version must be 1 or 2"},
+		"a long network configuration":       {"network-config", "version: 2\nx: hunter2" + strings.Repeat("x", maxNetworkConfig), "cloudInit.rawNetworkConfig", "and may have 16384"},
+		"Butane":                             {"ignition", "variant: hunter2", "ignition.rawConfig", "is no JSON"},
+		"JSON for somebody else":             {"ignition", `{"password":"hunter2"}`, "ignition.rawConfig", "has no ignition.version"},
+		"an empty answer file":               {"unattend", " \r\n", "sysprep.rawSysprep", "is empty"},
+		"an answer file in UTF-16":           {"unattend", "\xff\xfeh\x00u\x00n\x00t\x00e\x00r\x002\x00", "sysprep.rawSysprep", "is no UTF-8"},
+		"a long answer file":                 {"unattend", "hunter2" + strings.Repeat("x", maxAnswerFile), "sysprep.rawSysprep", "and may have 524288"},
+		"an empty password":                  {"password", "\n", "sysprep.answers.administratorPassword", "is empty"},
+		"a password of two lines":            {"password", "hunter2\nhunter2", "sysprep.answers.administratorPassword", "has control characters"},
+		"a password that Windows cuts":       {"domain-password", strings.Repeat("hunter2", 20), "sysprep.answers.domain.password", "is longer than 127 bytes"},
+		"a product key with escape in it":    {"product-key", "hunter2\x1b", "sysprep.answers.productKey", "has control characters"},
+		"what the Secret does not have":      {"password", "", "sysprep.answers.administratorPassword", "is empty"},
+		"random data where text is expected": {"network-config", "\x00hunter2", "cloudInit.rawNetworkConfig", "is no mapping in YAML"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHarness(t, fresh(bootstrap(everyProvider[tc.key])), photon())
+			h.secret("s", map[string][]byte{tc.key: []byte(tc.value)})
+			result := h.pass()
+			c := findCondition(h.vm(), vmv1alpha1.ConditionBootstrapReady)
+			if c.Status != "False" || c.Reason != vmv1alpha1.ReasonInvalid || result.RequeueAfter != lookAgainDelay {
+				t.Errorf("BootstrapReady is %s/%s, another look after %s; want False/Invalid, and another look", c.Status, c.Reason, result.RequeueAfter)
+			}
+			if want := `spec.bootstrap.` + tc.field + `: the value of key "` + tc.key + `" of Secret "s"`; !strings.HasPrefix(c.Message, want) ||
+				!strings.Contains(c.Message, tc.why) || strings.Contains(c.Message, "hunter2") {
+				t.Errorf("message %q, want %s, that it %s, and not the value", c.Message, want, tc.why)
+			}
+			if h.provider.requests[0].PrerequisitesReady {
+				t.Error("a VM is made all the same")
+			}
+		})
+	}
+}
+
+// random is text that cannot be packed.
+func random(n int) string {
+	out, state := make([]byte, n), uint32(1)
+	for i := range out {
+		state ^= state << 13
+		state ^= state >> 17
+		state ^= state << 5
+		out[i] = byte(' ' + state%95)
+	}
+	return string(out)
+}
+
+func TestSecretsAreReadAgainOnlyForANewInstanceID(t *testing.T) {
+	instance := func(id string) func(*vmv1alpha1.VirtualMachine) {
+		return bootstrap(vmv1alpha1.VirtualMachineBootstrap{CloudInit: &vmv1alpha1.CloudInitBootstrap{InstanceID: id, RawCloudConfig: fromSecret}})
+	}
+	for name, tc := range map[string]struct {
+		spec, told string
+		ready      string
+		want       bool
+	}{
+		"as it was told":              {"", "", "True", false},
+		"as it was told, by name":     {"a", "a", "True", false},
+		"another one":                 {"b", "a", "True", true},
+		"the first that is given":     {"b", "", "True", true},
+		"that of the object again":    {"", "a", "True", true},
+		"what could not be read then": {"", "", "False", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHarness(t, fresh(instance(tc.spec), func(vm *vmv1alpha1.VirtualMachine) {
+				vm.Status.UniqueID = "vm-1"
+				setTrue(vm, time.Now(), vmv1alpha1.ConditionCreated)
+				if tc.told != "" {
+					vm.Status.Bootstrap = &vmv1alpha1.VirtualMachineBootstrapStatus{InstanceID: tc.told}
+				}
+				if tc.ready == "False" {
+					setFalse(vm, time.Now(), vmv1alpha1.ConditionBootstrapReady, vmv1alpha1.ReasonNotFound, "")
+				} else {
+					setTrue(vm, time.Now(), vmv1alpha1.ConditionBootstrapReady)
+				}
+			}), photon())
+			h.secret("s", map[string][]byte{"user-data": []byte("new")})
+			h.pass()
+			got := h.provider.requests[0].Bootstrap
+			if (got != nil) != tc.want || got != nil && string(got.CloudConfig) != "new" {
+				t.Errorf("bootstrap data %+v, want any: %t", got, tc.want)
+			}
+			if got := h.condition(vmv1alpha1.ConditionBootstrapReady); got != "True/Succeeded" {
+				t.Errorf("BootstrapReady is %s", got)
+			}
+		})
+	}
+}

@@ -1,0 +1,106 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package vm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/controller"
+	"github.com/slipway-dev/slipway/pkg/provider"
+)
+
+// reconcileDelete removes the vSphere virtual machine and the running instance, then
+// the finalizer. Of what the virtual machine refers to only the claims of its addresses are
+// looked at, so nothing else that is missing can hold the deletion up.
+func (r *reconciler) reconcileDelete(ctx context.Context, p *pass) error {
+	if p.paused("deletion") {
+		return nil
+	}
+	if !hasFinalizer(p.vm) {
+		summarize(p.vm)
+		r.forget(p.key())
+		return nil
+	}
+	vmi, err := r.vmis.Get(p.key())
+	if err != nil {
+		return fmt.Errorf("reading the virtual machine instance: %w", err)
+	}
+	if p.vmi = controller.IfOwned(vmi, p.vm); p.vmi != nil {
+		// What it runs with says how long its guest may take to shut down.
+		p.effective = &p.vmi.Spec
+	}
+	markUnpaused(p.vm)
+	if held := p.vm.HeldDeletion(); held != "" {
+		result, err := r.provider.ReportVirtualMachine(ctx, r.request(p))
+		result.Apply(&p.vm.Status, p.vm.Generation, p.now)
+		setFalse(p.vm, p.now, vmv1alpha1.ConditionReady, vmv1alpha1.ReasonHeldByCheck, "deletion is "+held)
+		summarize(p.vm)
+		return p.outcome(err, "reading")
+	}
+	setFalse(p.vm, p.now, vmv1alpha1.ConditionReady, vmv1alpha1.ReasonDeleting, "")
+	summarize(p.vm)
+
+	if _, skip := p.vm.Annotations[vmv1alpha1.AnnotationSkipDelete]; !skip {
+		req := r.request(p)
+		// One that cannot be told counts as the default: what was copied says itself that it was.
+		if req.FastDeploy, err = r.fastDeploy(ctx, p.vm); err != nil {
+			req.FastDeploy = r.fastDeployDefault
+		}
+		result, err := r.provider.DeleteVirtualMachine(ctx, req)
+		result.Apply(&p.vm.Status, p.vm.Generation, p.now)
+		if err != nil {
+			setFalse(p.vm, p.now, vmv1alpha1.ConditionReady, vmv1alpha1.ReasonDeleting, deleteTrouble(err))
+			err = p.outcome(err, "deleting")
+			summarize(p.vm)
+			return err
+		}
+		// Only now, for until now the guest may have used them; and not those of a vSphere
+		// VM that is left behind.
+		if err := r.releaseAddresses(ctx, p); err != nil {
+			setFalse(p.vm, p.now, vmv1alpha1.ConditionReady, vmv1alpha1.ReasonDeleting, err.Error())
+			summarize(p.vm)
+			return fmt.Errorf("releasing addresses: %w", err)
+		}
+	}
+	// Its disks are detached, or the vSphere VM keeps them and vSphere keeps others from them.
+	if usesClaims(p.vm) && !r.claims.read() {
+		p.awaitClaims()
+		return nil
+	}
+	if err := r.releaseIf(ctx, p, func(*corev1.PersistentVolumeClaim, holder) bool { return true }); err != nil || p.result.RequeueAfter > 0 {
+		return err
+	}
+	// Whatever the cache has: nobody would remove one that it does not show.
+	if err := r.deleteInstanceNamed(ctx, p.key(), metav1.DeleteOptions{}); err != nil {
+		return err
+	}
+	if p.vmi != nil {
+		r.vmis.Deleted(p.vmi)
+	}
+	p.vm.Finalizers = slices.DeleteFunc(p.vm.Finalizers, func(f string) bool {
+		return f == vmv1alpha1.VirtualMachineFinalizer
+	})
+	r.forget(p.key())
+	return nil
+}
+
+// deleteTrouble is what a user should know about an error of a deletion; nothing
+// when it only says to wait.
+func deleteTrouble(err error) string {
+	var again *provider.RequeueError
+	switch {
+	case errors.Is(err, provider.ErrReconcileInProgress), errors.Is(err, provider.ErrTooManyOperations), errors.Is(err, provider.ErrPaused):
+		return ""
+	case errors.As(err, &again):
+		return again.Reason
+	}
+	return err.Error()
+}

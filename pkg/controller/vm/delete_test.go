@@ -1,0 +1,276 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package vm
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/controller"
+	"github.com/slipway-dev/slipway/pkg/provider"
+)
+
+func annotated(key string) func(*vmv1alpha1.VirtualMachine) {
+	return func(vm *vmv1alpha1.VirtualMachine) {
+		vm.Annotations = map[string]string{key: "true"}
+	}
+}
+
+// probes is a prober that remembers what was removed.
+type probes struct{ added, removed int }
+
+func (p *probes) Add(*vmv1alpha1.VirtualMachine) { p.added++ }
+func (p *probes) Remove(types.NamespacedName)    { p.removed++ }
+func (p *probes) Run(context.Context, func(types.NamespacedName) bool, func(types.NamespacedName)) {
+}
+func (p *probes) Result(types.NamespacedName) (bool, bool, string) { return false, false, "" }
+
+func TestDeletionRemovesVSphereVMInstanceAndFinalizer(t *testing.T) {
+	h := newHarness(t, running(), photon())
+	prober := &probes{}
+	h.prober = prober
+	h.pass()
+	if h.api.vmi("vm") == nil {
+		t.Fatal("the instance was not made")
+	}
+	h.events.take()
+	h.api.markDeleted("vm")
+
+	if result := h.pass(); result != (controller.Result{}) {
+		t.Errorf("result %+v, want none", result)
+	}
+	if h.provider.deletes != 1 {
+		t.Errorf("the provider was asked to delete %d times, want once", h.provider.deletes)
+	}
+	if h.api.vm("vm") != nil || h.api.vmi("vm") != nil {
+		t.Error("virtual machine or instance is left")
+	}
+	if got := h.events.take(); len(got) != 1 || !strings.HasPrefix(got[0], "Normal Deleted: The vSphere virtual machine is deleted: ") {
+		t.Errorf("events %q, want one Deleted", got)
+	}
+	if prober.removed != 1 {
+		t.Errorf("the probe was removed %d times, want once", prober.removed)
+	}
+	h.pass() // the object is gone
+	if prober.removed != 2 || h.provider.deletes != 1 {
+		t.Errorf("probe removed %d times, deletes %d; want a second clean-up and no second delete", prober.removed, h.provider.deletes)
+	}
+}
+
+// The answer to its create was lost, or another process made it a moment ago.
+func TestDeletionRemovesAnInstanceThatTheCacheDoesNotShow(t *testing.T) {
+	h := newHarness(t, running(), photon())
+	h.api.markDeleted("vm")
+	h.refresh()
+	h.behind = true
+	made := newInstance(h.vm(), &vmv1alpha1.VirtualMachineInstanceSpec{})
+	if _, err := h.api.VmV1alpha1().VirtualMachineInstances("ns").Create(t.Context(), made, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	h.pass()
+	if h.api.vm("vm") != nil || h.api.vmi("vm") != nil {
+		t.Errorf("the virtual machine is left: %t, its instance: %t", h.api.vm("vm") != nil, h.api.vmi("vm") != nil)
+	}
+}
+
+func TestDeletionOfPausedVMDoesNothing(t *testing.T) {
+	h := newHarness(t, running(annotated(vmv1alpha1.AnnotationPaused)))
+	h.api.markDeleted("vm")
+	if result := h.pass(); result != (controller.Result{}) {
+		t.Errorf("result %+v, want none", result)
+	}
+	if h.provider.deletes != 0 || !hasFinalizer(h.vm()) {
+		t.Error("the paused virtual machine was deleted")
+	}
+	if got := h.condition(vmv1alpha1.ConditionPaused); got != "True/Paused" {
+		t.Errorf("Paused is %s, want True/Paused", got)
+	}
+}
+
+func TestDeletionIsHeldByAnAnnotationAndSaysSo(t *testing.T) {
+	h := newHarness(t, running(func(vm *vmv1alpha1.VirtualMachine) {
+		vm.Annotations = map[string]string{vmv1alpha1.CheckDeletePrefix + "backup": "the nightly copy runs"}
+	}), photon())
+	h.api.markDeleted("vm")
+	h.provider.seen = func(req *provider.Request) { req.VM.Status.NodeName = "esx-2" }
+	for range 2 {
+		if result := h.pass(); result != (controller.Result{}) {
+			t.Errorf("result %+v, want none: the change of the annotation wakes it", result)
+		}
+	}
+	if h.provider.deletes != 0 || !hasFinalizer(h.vm()) {
+		t.Error("the virtual machine was deleted")
+	}
+	c := findCondition(h.vm(), vmv1alpha1.ConditionReady)
+	if c == nil || c.Reason != vmv1alpha1.ReasonHeldByCheck ||
+		c.Message != "deletion is held by annotation delete.check.vm.slipway.dev/backup (the nightly copy runs)" {
+		t.Errorf("Ready is %+v, want it to say what holds the deletion", c)
+	}
+	if got := h.vm().Status.NodeName; got != "esx-2" {
+		t.Errorf("the node is %q, want that which vSphere shows meanwhile", got)
+	}
+	if got := h.vm().Status.PrintableStatus; got != "DeletionHeldByCheck" {
+		t.Errorf("printable status %q, want DeletionHeldByCheck", got)
+	}
+	if got := h.events.take(); len(got) != 1 || !strings.HasPrefix(got[0], "Normal DeletionHeld: ") {
+		t.Errorf("events %q, want one DeletionHeld", got)
+	}
+	vm := h.vm()
+	delete(vm.Annotations, vmv1alpha1.CheckDeletePrefix+"backup")
+	if err := h.api.store(vmResource, vm); err != nil {
+		t.Fatal(err)
+	}
+	h.pass()
+	if h.provider.deletes != 1 || h.api.vm("vm") != nil {
+		t.Errorf("without the annotation: %d deletes, object gone: %t; want one, and gone", h.provider.deletes, h.api.vm("vm") == nil)
+	}
+}
+
+func TestDeletionWithoutOurFinalizerOnlyCleansUp(t *testing.T) {
+	h := newHarness(t, running(func(vm *vmv1alpha1.VirtualMachine) { vm.Finalizers = []string{"example.com/other"} }))
+	prober := &probes{}
+	h.prober = prober
+	h.api.markDeleted("vm")
+	h.pass()
+	if h.provider.deletes != 0 || h.vm().Status.Phase != vmv1alpha1.PhaseDeleting {
+		t.Errorf("deletes %d, phase %s; want none, and Deleting", h.provider.deletes, h.vm().Status.Phase)
+	}
+	if got := h.events.take(); len(got) != 1 || !strings.HasPrefix(got[0], "Warning Deleted: ") || !strings.Contains(got[0], "left in place") {
+		t.Errorf("events %q, want one that says that the vSphere VM is left in place", got)
+	}
+	if prober.removed != 1 {
+		t.Errorf("the probe was removed %d times, want once", prober.removed)
+	}
+	writes := h.api.writes()
+	h.pass()
+	if got := h.events.take(); len(got) != 0 || h.api.writes() != writes {
+		t.Errorf("another pass told %q and made %d writes, want neither", got, h.api.writes()-writes)
+	}
+}
+
+func TestDeletionIsToldOnceAlsoWhileAnotherFinalizerHoldsTheObject(t *testing.T) {
+	h := newHarness(t, running(func(vm *vmv1alpha1.VirtualMachine) {
+		vm.Finalizers = append(vm.Finalizers, "example.com/other")
+	}), photon())
+	h.api.markDeleted("vm")
+	h.pass()
+	h.pass()
+	if got := h.events.take(); len(got) != 1 || !strings.HasPrefix(got[0], "Normal Deleted: ") {
+		t.Errorf("events %q, want one Deleted", got)
+	}
+}
+
+func TestDeletionHasTheGracePeriodThatTheVMRunsWith(t *testing.T) {
+	grace := int64(7)
+	h := newHarness(t, running(), photon())
+	h.provider.update = nil
+	h.pass()
+	vmi := h.api.vmi("vm")
+	vmi.Spec.TerminationGracePeriodSeconds = &grace
+	if err := h.api.store(vmiResource, vmi); err != nil {
+		t.Fatal(err)
+	}
+	var got *int64
+	h.provider.remove = func(req *provider.Request) error {
+		if req.Effective != nil {
+			got = req.Effective.TerminationGracePeriodSeconds
+		}
+		return nil
+	}
+	h.api.markDeleted("vm")
+	h.pass()
+	if got == nil || *got != grace {
+		t.Errorf("the provider was told of the grace period %v, want %d", got, grace)
+	}
+}
+
+func TestDeletionLeavesTheVSphereVMWhenAnnotated(t *testing.T) {
+	h := newHarness(t, running(annotated(vmv1alpha1.AnnotationSkipDelete)))
+	h.api.markDeleted("vm")
+	h.pass()
+	if h.provider.deletes != 0 || h.api.vm("vm") != nil {
+		t.Errorf("deletes %d, object gone: %t; want none, and gone", h.provider.deletes, h.api.vm("vm") == nil)
+	}
+	if got := h.events.take(); len(got) != 1 || !strings.Contains(got[0], "left in place") {
+		t.Errorf("events %q, want one that says the vSphere VM is left in place", got)
+	}
+}
+
+func TestDeletionErrors(t *testing.T) {
+	tests := map[string]struct {
+		err    error
+		result controller.Result
+		failed bool
+		event  string
+	}{
+		"operation in progress waits for its end": {err: provider.ErrReconcileInProgress},
+		"paused in vSphere ends without retry":    {err: provider.ErrPaused},
+		"requeue":                                 {err: &provider.RequeueError{After: time.Second}, result: controller.Result{RequeueAfter: time.Second}},
+		"no retry helps":                          {err: &provider.NoRequeueError{Err: errTest}, event: "Warning DeleteFailed: it broke"},
+		"anything else is retried":                {err: errTest, failed: true, event: "Warning DeleteFailed: it broke"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			h := newHarness(t, running())
+			h.provider.remove = func(*provider.Request) error { return test.err }
+			h.api.markDeleted("vm")
+			result, err := h.tryPass()
+			if result != test.result || test.failed != errors.Is(err, errTest) {
+				t.Errorf("result %+v and error %v, want %+v and error: %t", result, err, test.result, test.failed)
+			}
+			if !hasFinalizer(h.vm()) || h.vm().Status.Phase != vmv1alpha1.PhaseDeleting {
+				t.Errorf("finalizers %v, phase %s; want ours kept and Deleting", h.vm().Finalizers, h.vm().Status.Phase)
+			}
+			if got := strings.Join(h.events.take(), "\n"); got != test.event {
+				t.Errorf("events %q, want %q", got, test.event)
+			}
+			_, _ = h.tryPass()
+			if got := h.events.take(); len(got) != 0 {
+				t.Errorf("the same failure was reported again: %q", got)
+			}
+		})
+	}
+}
+
+// F58
+func TestDeletionLooksAtNothingThatTheVMRefersTo(t *testing.T) {
+	h := newHarness(t, running(func(vm *vmv1alpha1.VirtualMachine) {
+		vm.Spec.CPU, vm.Spec.Memory, vm.Spec.ClassName = nil, nil, "gone"
+		vm.Spec.Bootstrap = &vmv1alpha1.VirtualMachineBootstrap{CloudInit: &vmv1alpha1.CloudInitBootstrap{RawCloudConfig: &vmv1alpha1.SecretKeySelector{Name: "gone"}}}
+		vm.Status.Conditions = nil
+	}))
+	h.syncs(func(*vmv1alpha1.VirtualMachine, *vmv1alpha1.VirtualMachineInstance) (*vmv1alpha1.VirtualMachine, error) {
+		return nil, errTest
+	})
+	h.api.markDeleted("vm")
+	h.pass()
+	if h.api.vm("vm") != nil {
+		t.Error("the virtual machine is left")
+	}
+	if got := h.host.Actions(); len(got) != 0 {
+		t.Errorf("calls of the host cluster: %v", got)
+	}
+}
+
+func TestDeletionWithAnotherFinalizerReportsOnce(t *testing.T) {
+	h := newHarness(t, running(func(vm *vmv1alpha1.VirtualMachine) {
+		vm.Finalizers = append(vm.Finalizers, metav1.FinalizerOrphanDependents)
+	}))
+	h.api.markDeleted("vm")
+	h.pass()
+	h.pass()
+	if got := h.events.take(); len(got) != 1 {
+		t.Errorf("events %q, want one", got)
+	}
+	if got := h.vm().Finalizers; len(got) != 1 || h.provider.deletes != 1 {
+		t.Errorf("finalizers %v after %d deletes, want the other one after one", got, h.provider.deletes)
+	}
+}

@@ -1,0 +1,33 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package vm
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/types"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+)
+
+// The provider must not keep anything for an object that it was not asked to
+// delete, or its memory grows with every virtual machine that ever was.
+func TestProviderForgetsVMThatWentWithoutItsDelete(t *testing.T) {
+	t.Run("left in place", func(t *testing.T) {
+		h := newHarness(t, running(annotated(vmv1alpha1.AnnotationSkipDelete)))
+		h.api.markDeleted("vm")
+		h.pass()
+		if diff := cmp.Diff([]types.NamespacedName{testKey}, h.provider.forgot); diff != "" || h.provider.deletes != 0 {
+			t.Errorf("%d deletes, want none; forgotten (-want +got):\n%s", h.provider.deletes, diff)
+		}
+	})
+	t.Run("not there any more", func(t *testing.T) {
+		h := newHarness(t)
+		h.pass()
+		if diff := cmp.Diff([]types.NamespacedName{testKey}, h.provider.forgot); diff != "" {
+			t.Errorf("forgotten (-want +got):\n%s", diff)
+		}
+	})
+}

@@ -1,0 +1,213 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package vm
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/provider"
+)
+
+// groupOf is the group all, which has members and asks each for a power state.
+func groupOf(state vmv1alpha1.PowerState, members ...string) *vmv1alpha1.VirtualMachineGroup {
+	g := &vmv1alpha1.VirtualMachineGroup{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "all", UID: "uid-all", Generation: 1}}
+	for _, name := range members {
+		member := vmv1alpha1.VirtualMachineGroupMember{Kind: vmv1alpha1.MachineMemberKind, Name: name}
+		g.Spec.BootOrder = append(g.Spec.BootOrder, vmv1alpha1.VirtualMachineGroupStep{Members: []vmv1alpha1.VirtualMachineGroupMember{member}})
+		g.Status.Members = append(g.Status.Members, vmv1alpha1.VirtualMachineGroupMemberStatus{Kind: member.Kind, Name: name, DesiredPowerState: state})
+	}
+	return g
+}
+
+const on, off = vmv1alpha1.PoweredOn, vmv1alpha1.PoweredOff
+
+// inGroup makes a virtual machine one of the group all, with a power state of its own or none.
+func inGroup(own vmv1alpha1.PowerState) func(*vmv1alpha1.VirtualMachine) {
+	return func(vm *vmv1alpha1.VirtualMachine) { vm.Spec.GroupName, vm.Spec.PowerState = "all", own }
+}
+
+func TestStatusChartUpdatesTheGroupLinkedCondition(t *testing.T) {
+	for name, tc := range map[string]struct {
+		vm      func(*vmv1alpha1.VirtualMachine)
+		group   *vmv1alpha1.VirtualMachineGroup
+		is      string
+		message string
+	}{
+		"in no group":               {func(*vmv1alpha1.VirtualMachine) {}, groupOf(on, "vm"), "", ""},
+		"in one that is not there":  {inGroup(on), nil, "False/NotFound", `VirtualMachineGroup "all" does not exist`},
+		"in one that names others":  {inGroup(on), groupOf(on, "other"), "False/NotLinked", `spec.bootOrder of VirtualMachineGroup "all" does not name this virtual machine`},
+		"in one that names it too":  {inGroup(on), groupOf(on, "other", "vm"), "True/Succeeded", ""},
+		"in one that tells nothing": {inGroup(""), &vmv1alpha1.VirtualMachineGroup{ObjectMeta: groupOf("").ObjectMeta, Spec: groupOf("", "vm").Spec}, "True/Succeeded", ""},
+		"in one that has its name":  {inGroup(on), groupOf(on, "vm"), "True/Succeeded", ""},
+		"in one with a group so named": {inGroup(on), func() *vmv1alpha1.VirtualMachineGroup {
+			g := groupOf(on, "vm")
+			g.Spec.BootOrder[0].Members[0].Kind = vmv1alpha1.GroupMemberKind
+			return g
+		}(), "False/NotLinked", `spec.bootOrder of VirtualMachineGroup "all" does not name this virtual machine`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			objects := []runtime.Object{running(tc.vm), photon()}
+			if tc.group != nil {
+				objects = append(objects, tc.group)
+			}
+			h := newHarness(t, objects...)
+			h.pass()
+			if got := h.condition(vmv1alpha1.ConditionGroupLinked); got != tc.is {
+				t.Fatalf("GroupLinked is %q, want %q", got, tc.is)
+			}
+			if tc.is != "" {
+				if got := findCondition(h.vm(), vmv1alpha1.ConditionGroupLinked).Message; got != tc.message {
+					t.Errorf("it says %q, want %q", got, tc.message)
+				}
+			}
+			h.api.edit("vm", func(vm *vmv1alpha1.VirtualMachine) { vm.Spec.GroupName = "" })
+			h.pass()
+			if got := h.condition(vmv1alpha1.ConditionGroupLinked); got != "" {
+				t.Errorf("GroupLinked is %q of a virtual machine in no group", got)
+			}
+		})
+	}
+}
+
+func TestPowerStateOfAMember(t *testing.T) {
+	for name, tc := range map[string]struct {
+		own      vmv1alpha1.PowerState
+		group    *vmv1alpha1.VirtualMachineGroup
+		inherits vmv1alpha1.PowerState
+		wants    vmv1alpha1.PowerState
+		phase    vmv1alpha1.VirtualMachinePhase
+		observed vmv1alpha1.PowerState
+	}{
+		"inherits that it runs":            {"", groupOf(on, "vm"), on, on, vmv1alpha1.PhaseStarting, off},
+		"inherits that it does not":        {"", groupOf(off, "vm"), off, off, vmv1alpha1.PhaseStopping, on},
+		"sets its own":                     {on, groupOf(off, "vm"), "", on, vmv1alpha1.PhaseRunning, on},
+		"of a group that wants nothing":    {"", groupOf("", "vm"), "", on, vmv1alpha1.PhaseRunning, on},
+		"the same, and it is off":          {"", groupOf("", "vm"), "", off, vmv1alpha1.PhaseStopped, off},
+		"of a group that does not name it": {"", groupOf(off, "other"), "", on, vmv1alpha1.PhaseRunning, on},
+		"of a group that is not there":     {"", nil, "", off, vmv1alpha1.PhaseStopped, off},
+		"off, and the group is suspended":  {"", groupOf(vmv1alpha1.Suspended, "vm"), vmv1alpha1.Suspended, off, vmv1alpha1.PhaseStopped, off},
+		"on, and the group is suspended":   {"", groupOf(vmv1alpha1.Suspended, "vm"), vmv1alpha1.Suspended, vmv1alpha1.Suspended, vmv1alpha1.PhaseStopping, on},
+	} {
+		t.Run(name, func(t *testing.T) {
+			objects := []runtime.Object{running(inGroup(tc.own), func(vm *vmv1alpha1.VirtualMachine) { vm.Status.PowerState = tc.observed }), photon()}
+			if tc.group != nil {
+				objects = append(objects, tc.group)
+			}
+			h := newHarness(t, objects...)
+			h.pass()
+			vm := h.vm()
+			got := []any{vm.Status.InheritedPowerState, desiredPowerState(vm), vm.Status.Phase, vm.Spec.PowerState, desiredPowerState(h.provider.requests[0].VM)}
+			if diff := cmp.Diff([]any{tc.inherits, tc.wants, tc.phase, tc.own, tc.wants}, got); diff != "" {
+				t.Errorf("inherited, desired, phase, spec, and what the provider is asked for (-want +got):\n%s", diff)
+			}
+			before := h.api.writes()
+			h.pass()
+			if n := h.api.writes() - before; n != 0 {
+				t.Errorf("%d writes by the pass after", n)
+			}
+		})
+	}
+}
+
+func TestAGroupWakesTheVMsForWhichSomethingIsAnother(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		inherits := stable(named("inherits"), inGroup(""))
+		own := stable(named("own"), inGroup(on))
+		alone := stable(named("alone"))
+		a := assemble(t, inherits, own, alone)
+		a.watch(t)
+		a.drain()
+		ctx, groups := context.Background(), a.api.VmV1alpha1().VirtualMachineGroups("ns")
+		group := groupOf("", "inherits", "own", "alone")
+		update := func(change func()) func() error {
+			return func() (err error) {
+				change()
+				group, err = groups.Update(ctx, group, metav1.UpdateOptions{})
+				return err
+			}
+		}
+		for _, step := range []struct {
+			name string
+			do   func() error
+			want []string
+		}{
+			{"made", func() (err error) { group, err = groups.Create(ctx, group, metav1.CreateOptions{}); return err }, []string{"inherits", "own"}},
+			{"it asks for a power state", update(func() {
+				for i := range group.Status.Members {
+					group.Status.Members[i].DesiredPowerState = on
+				}
+			}), []string{"inherits"}},
+			{"it tells what it sees of a member", update(func() { group.Status.Members[0].PowerState = on }), nil},
+			{"it is labelled, which is kept with one", update(func() { group.Labels = map[string]string{"a": "b"} }), []string{"inherits"}},
+			{"who keeps it goes", func() error {
+				return a.api.VmV1alpha1().VirtualMachines("ns").Delete(ctx, "inherits", metav1.DeleteOptions{})
+			}, []string{"inherits", "own"}},
+			{"it names one no more", update(func() { group.Spec.BootOrder = group.Spec.BootOrder[:1] }), []string{"own"}},
+			{"deleted", func() error { return groups.Delete(ctx, "all", metav1.DeleteOptions{}) }, []string{"own"}},
+		} {
+			if err := step.do(); err != nil {
+				t.Fatalf("%s: %v", step.name, err)
+			}
+			synctest.Wait()
+			var names []string
+			for _, got := range byNameOf(a.drain()) {
+				names = append(names, got.Name)
+			}
+			if diff := cmp.Diff(step.want, names); diff != "" {
+				t.Errorf("%s: it wakes (-want +got):\n%s", step.name, diff)
+			}
+		}
+	})
+}
+
+func TestTheProviderIsToldWhereTheOthersOfTheGroupAre(t *testing.T) {
+	placed := func(name, zone, group string) *vmv1alpha1.VirtualMachine {
+		vm := fresh(named(name))
+		vm.Spec.GroupName, vm.Status.Zone = group, zone
+		return vm
+	}
+	for name, tc := range map[string]struct {
+		vm     func(*vmv1alpha1.VirtualMachine)
+		policy vmv1alpha1.PlacementPolicy
+		want   *provider.Placement
+	}{
+		"apart": {func(*vmv1alpha1.VirtualMachine) {}, vmv1alpha1.PlacementApart, &provider.Placement{
+			Policy: vmv1alpha1.PlacementApart, Group: "all",
+			Others: map[types.NamespacedName]string{{Namespace: "ns", Name: "a"}: "zone-a", {Namespace: "ns", Name: "new"}: ""},
+		}},
+		"no policy":              {func(*vmv1alpha1.VirtualMachine) {}, "", nil},
+		"it is in a zone":        {func(vm *vmv1alpha1.VirtualMachine) { vm.Status.Zone = "zone-b" }, vmv1alpha1.PlacementTogether, nil},
+		"it asks for a zone":     {func(vm *vmv1alpha1.VirtualMachine) { vm.Spec.Zone = "zone-b" }, vmv1alpha1.PlacementTogether, nil},
+		"it names another group": {func(vm *vmv1alpha1.VirtualMachine) { vm.Spec.GroupName = "other" }, vmv1alpha1.PlacementTogether, nil},
+		"the group names it not": {named("stranger"), vmv1alpha1.PlacementTogether, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			group := groupOf("", "vm", "a", "new", "elsewhere", "absent")
+			if tc.policy != "" {
+				group.Spec.Placement = &vmv1alpha1.VirtualMachineGroupPlacement{Policy: tc.policy, Topology: vmv1alpha1.PlacementTopologyZone}
+			}
+			vm := fresh(inGroup(""), tc.vm)
+			h := newHarness(t, vm, placed("a", "zone-a", "all"), placed("new", "", "all"), placed("elsewhere", "zone-c", "other"), group)
+			if diff := cmp.Diff(tc.want, h.placement(vm)); diff != "" {
+				t.Errorf("placement (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestTheProviderIsToldWhichGroupsAreKeptWithAVM(t *testing.T) {
+	h := newHarness(t, running(inGroup(on)), photon(), groupOf("", "vm"))
+	h.pass()
+	if got := h.provider.requests[0].Groups; !got.Known || len(got.Kept) != 1 || got.Kept[0].Name != "all" {
+		t.Errorf("groups that are kept with it: %+v, want all", got)
+	}
+}

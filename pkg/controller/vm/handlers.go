@@ -1,0 +1,120 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package vm
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/tools/events"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/controller"
+	"github.com/slipway-dev/slipway/pkg/instancetype"
+	"github.com/slipway-dev/slipway/pkg/priorityqueue"
+	"github.com/slipway-dev/slipway/pkg/provider"
+)
+
+// enqueuer turns events into keys of virtual machines.
+type enqueuer struct {
+	controller.Enqueuer[*vmv1alpha1.VirtualMachine]
+	recorder events.EventRecorder
+	// unread is true for a virtual machine that nothing can be done about before the
+	// provider has read it, which it then tells.
+	unread func(*vmv1alpha1.VirtualMachine) bool
+}
+
+func newEnqueuer(
+	queue priorityqueue.Interface[types.NamespacedName], vms controller.Store[*vmv1alpha1.VirtualMachine],
+	own *controller.Echoes[*vmv1alpha1.VirtualMachine], recorder events.EventRecorder, unread func(*vmv1alpha1.VirtualMachine) bool,
+) *enqueuer {
+	e := &enqueuer{recorder: recorder, unread: unread}
+	e.Enqueuer = controller.Enqueuer[*vmv1alpha1.VirtualMachine]{
+		Queue: queue, Objects: vms, Echoes: own, Waits: e.waits, News: e.warnOfInvalidPriority,
+		Priority: func(vm *vmv1alpha1.VirtualMachine, fallback int) int {
+			priority, _ := Priority(vm, fallback)
+			return priority
+		},
+	}
+	return e
+}
+
+// newEchoes knows our own writes of the status of virtual machines.
+func newEchoes() *controller.Echoes[*vmv1alpha1.VirtualMachine] {
+	return controller.NewEchoes(func(vm *vmv1alpha1.VirtualMachine) any { return &vm.Status })
+}
+
+// waits is true for a virtual machine that exists in vSphere as far as its status says
+// and that the provider has yet to read: a pass could only find that out, and after a
+// restart there are thousands of them.
+func (e *enqueuer) waits(vm *vmv1alpha1.VirtualMachine) bool {
+	return vm.DeletionTimestamp == nil && isTrue(vm, vmv1alpha1.ConditionCreated) && e.unread(vm)
+}
+
+// warnOfInvalidPriority tells the user once that the override annotation is
+// ignored.
+func (e *enqueuer) warnOfInvalidPriority(old, vm *vmv1alpha1.VirtualMachine) {
+	_, invalid := Priority(vm, 0)
+	if invalid == nil {
+		return
+	}
+	const name = vmv1alpha1.AnnotationReconcilePriority
+	if old != nil && old.UID == vm.UID && old.Annotations[name] == vm.Annotations[name] {
+		return
+	}
+	e.recorder.Eventf(vm, nil, corev1.EventTypeWarning, "InvalidPriority", actionEvaluate, "%s", invalid.Error())
+}
+
+// instances handles the events of instances that somebody else changed or deleted:
+// the virtual machine of the same name puts them right. Changes of status are ours, and
+// so is the end of the instance of a virtual machine that does not run.
+func (e *enqueuer) instances() cache.ResourceEventHandler {
+	return cache.ResourceEventHandlerFuncs{
+		UpdateFunc: func(oldObj, obj any) {
+			old, vmi := oldObj.(*vmv1alpha1.VirtualMachineInstance), obj.(*vmv1alpha1.VirtualMachineInstance)
+			if old.Generation != vmi.Generation || (old.DeletionTimestamp == nil) != (vmi.DeletionTimestamp == nil) {
+				e.Generic(controller.KeyOf(vmi))
+			}
+		},
+		DeleteFunc: func(obj any) {
+			vmi, ok := controller.WithoutTombstone[*vmv1alpha1.VirtualMachineInstance](obj)
+			if !ok {
+				return
+			}
+			if vm, err := e.Objects.Get(controller.KeyOf(vmi)); err == nil && vm != nil && runs(vm) {
+				e.Evaluate(vm, controller.PriorityDefaultGeneric)
+			}
+		},
+	}
+}
+
+// byName is the index value of a class or an image.
+func byName(o metav1.Object) string { return o.GetNamespace() + "/" + o.GetName() }
+
+// bySource returns the index value of an instance type or a preference of kind.
+func bySource(kind instancetype.Kind) func(metav1.Object) string {
+	return func(o metav1.Object) string { return sourceKey(kind, o.GetNamespace(), o.GetName()) }
+}
+
+// zones handles the events of Zones and VCenters: what is in no zone may be made now. What only status says
+// is found out when its time has come. Whose the virtual machines in a zone are is known when the zone is
+// there: their own events came to nobody before.
+func (e *enqueuer) zones() cache.ResourceEventHandler {
+	all := e.Related(indexUnplaced, func(metav1.Object) string { return "" }).(cache.ResourceEventHandlerDetailedFuncs)
+	made := all.AddFunc
+	all.AddFunc = func(obj any, isInInitialList bool) {
+		made(obj, isInInitialList)
+		if z, ok := obj.(*vmv1alpha1.Zone); ok && !isInInitialList {
+			e.Gained(func(vm *vmv1alpha1.VirtualMachine) bool { return provider.ZoneOf(vm) == z.Name })
+		}
+	}
+	wake := all.UpdateFunc
+	all.UpdateFunc = func(old, obj any) {
+		if old.(metav1.Object).GetGeneration() != obj.(metav1.Object).GetGeneration() {
+			wake(old, obj)
+		}
+	}
+	return all
+}

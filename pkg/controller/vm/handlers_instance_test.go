@@ -1,0 +1,48 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package vm
+
+import (
+	"testing"
+	"testing/synctest"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/controller"
+)
+
+func TestInstanceThatSomebodyDeletesWakesItsVM(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		vm := stable()
+		a := assemble(t, vm, newInstance(vm, &vmv1alpha1.VirtualMachineInstanceSpec{}))
+		a.watch(t)
+		a.drain()
+		if err := a.api.VmV1alpha1().VirtualMachineInstances("ns").Delete(t.Context(), "vm", metav1.DeleteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if diff := cmp.Diff([]handedOut{{"vm", controller.PriorityDefaultGeneric}}, a.drain()); diff != "" {
+			t.Errorf("queued (-want +got):\n%s", diff)
+		}
+	})
+}
+
+func TestEndOfTheInstanceOfAVMThatDoesNotRunIsNoNews(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		vm := stable()
+		vm.Spec.PowerState, vm.Status.PowerState = vmv1alpha1.PoweredOff, vmv1alpha1.PoweredOff
+		a := assemble(t, vm, newInstance(vm, &vmv1alpha1.VirtualMachineInstanceSpec{}))
+		a.watch(t)
+		a.drain()
+		if err := a.api.VmV1alpha1().VirtualMachineInstances("ns").Delete(t.Context(), "vm", metav1.DeleteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if got := a.drain(); len(got) != 0 {
+			t.Errorf("queued %v, want nothing: the instance had to go", got)
+		}
+	})
+}

@@ -1,0 +1,384 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package vm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	hostfake "k8s.io/client-go/kubernetes/fake"
+	"k8s.io/client-go/tools/cache"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/controller"
+	"github.com/slipway-dev/slipway/pkg/controller/vm/synchronizer"
+	"github.com/slipway-dev/slipway/pkg/generated/informers/externalversions"
+	"github.com/slipway-dev/slipway/pkg/instancetype"
+	"github.com/slipway-dev/slipway/pkg/provider"
+)
+
+// testKey is the virtual machine that most tests are about.
+var testKey = types.NamespacedName{Namespace: "ns", Name: "vm"}
+
+// fresh is a virtual machine as the server stores it at creation.
+func fresh(change ...func(*vmv1alpha1.VirtualMachine)) *vmv1alpha1.VirtualMachine {
+	memory := resource.MustParse("1Gi")
+	vm := &vmv1alpha1.VirtualMachine{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "vm", UID: "uid-vm", Generation: 1, Finalizers: []string{vmv1alpha1.VirtualMachineFinalizer}},
+		Spec: vmv1alpha1.VirtualMachineSpec{
+			PowerState: vmv1alpha1.PoweredOn,
+			CPU:        &vmv1alpha1.VirtualMachineCPU{Sockets: 1},
+			Memory:     &vmv1alpha1.VirtualMachineMemory{Guest: &memory},
+			Image:      &vmv1alpha1.VirtualMachineImageRef{Kind: "VirtualMachineImage", Name: "photon"},
+			Network:    &vmv1alpha1.VirtualMachineNetworkSpec{Interfaces: []vmv1alpha1.VirtualMachineNetworkInterface{{Name: "eth0"}}},
+			Firmware:   &vmv1alpha1.VirtualMachineFirmware{UUID: "11111111-2222-3333-4444-555555555555"},
+		},
+	}
+	for _, f := range change {
+		f(vm)
+	}
+	return vm
+}
+
+func photon() *vmv1alpha1.VirtualMachineImage {
+	return &vmv1alpha1.VirtualMachineImage{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "photon"}}
+}
+
+// syncFunc is a synchronizer.
+type syncFunc func(*vmv1alpha1.VirtualMachine, *vmv1alpha1.VirtualMachineInstance) (*vmv1alpha1.VirtualMachine, error)
+
+// oneLink is a chain with one synchronizer.
+type oneLink struct {
+	sync   syncFunc
+	reader instancetype.Reader
+}
+
+func (l oneLink) Sync(
+	ctx context.Context, vm *vmv1alpha1.VirtualMachine, vmi *vmv1alpha1.VirtualMachineInstance,
+) (synchronizer.Result, error) {
+	out, err := l.sync(vm, vmi)
+	if out == nil {
+		out = vm
+	}
+	effective, effectiveErr := instancetype.Effective(out, instancetype.Gather(ctx, out, l.reader))
+	return synchronizer.Result{VM: out, Effective: effective}, errors.Join(err, effectiveErr)
+}
+
+// syncs replaces the synchronizers by one.
+func (h *harness) syncs(f syncFunc) { h.chain = oneLink{f, h.reader} }
+
+// scripted is a provider that answers what the test says.
+type scripted struct {
+	provider.Provider
+	update   func(*provider.Request) (<-chan error, error)
+	remove   func(*provider.Request) error
+	seen     func(*provider.Request)
+	requests []*provider.Request
+	reverted *provider.Kept
+	deletes  int
+	blocked  int
+	forgot   []types.NamespacedName
+	unread   bool
+}
+
+func (s *scripted) Unread(*vmv1alpha1.VirtualMachine) bool { return s.unread }
+
+func (s *scripted) Forget(key types.NamespacedName) { s.forgot = append(s.forgot, key) }
+
+func (s *scripted) CreateOrUpdateVirtualMachineAsync(_ context.Context, req *provider.Request) (provider.Result, error) {
+	kept := *req
+	kept.VM = req.VM.DeepCopy()
+	s.requests = append(s.requests, &kept)
+	if s.update == nil {
+		return provider.Result{Settled: true, Reverted: s.reverted}, nil
+	}
+	return resultOf(req, s.update)
+}
+
+func (s *scripted) CreateOrUpdateVirtualMachine(_ context.Context, req *provider.Request) (provider.Result, error) {
+	s.blocked++
+	r, err := s.CreateOrUpdateVirtualMachineAsync(context.Background(), req)
+	if r.Ended != nil {
+		err = <-r.Ended
+		r.Ended = nil
+	}
+	return r, err
+}
+
+func (s *scripted) DeleteVirtualMachine(_ context.Context, req *provider.Request) (provider.Result, error) {
+	s.deletes++
+	if s.remove == nil {
+		return provider.Result{}, nil
+	}
+	return provider.Result{}, s.remove(req)
+}
+
+// ReportVirtualMachine tells what seen does to the status.
+func (s *scripted) ReportVirtualMachine(_ context.Context, req *provider.Request) (provider.Result, error) {
+	if s.seen == nil {
+		return provider.Result{}, nil
+	}
+	return resultOf(req, func(req *provider.Request) (<-chan error, error) { s.seen(req); return nil, nil })
+}
+
+// resultOf makes a result of what update does to the status of a copy.
+func resultOf(req *provider.Request, update func(*provider.Request) (<-chan error, error)) (provider.Result, error) {
+	after := *req
+	after.VM = req.VM.DeepCopy()
+	end, err := update(&after)
+	st := after.VM.Status
+	r := provider.Result{Ended: end, Settled: end == nil && compared(err), Compared: true, RestartRequired: st.RestartRequired}
+	r.Facts = &provider.Facts{
+		PowerState: st.PowerState, UniqueID: st.UniqueID, BiosUUID: st.BiosUUID, InstanceUUID: st.InstanceUUID,
+		HardwareVersion: st.HardwareVersion, Guest: st.Guest, Network: st.Network, Storage: st.Storage,
+		Volumes: st.Volumes, NodeName: st.NodeName, LastRestart: st.LastRestartTime,
+		CurrentSnapshot: st.CurrentSnapshot, RootSnapshots: st.RootSnapshots,
+	}
+	for _, c := range st.Conditions {
+		if was := findCondition(req.VM, c.Type); was == nil || *was != c {
+			r.Conditions = append(r.Conditions, c)
+		}
+	}
+	return r, err
+}
+
+// compared says whether a provider that answers with err came to compare the virtual
+// machine with its spec, whatever it waits for besides.
+func compared(err error) bool {
+	for _, before := range []error{
+		provider.ErrReconcileInProgress, provider.ErrTooManyCreates, provider.ErrPaused, provider.ErrUnknownState,
+	} {
+		if errors.Is(err, before) {
+			return false
+		}
+	}
+	_, later := provider.AsRequeue(err)
+	return err == nil || later || provider.IsNoRequeue(err)
+}
+
+// ended is the channel of an operation that has ended already.
+func ended(err error) <-chan error {
+	c := make(chan error, 1)
+	c <- err
+	close(c)
+	return c
+}
+
+// journal is an event recorder that keeps "type reason: note".
+type journal struct {
+	mu    sync.Mutex
+	lines []string
+}
+
+func (j *journal) Eventf(_, _ runtime.Object, kind, reason, _, note string, args ...any) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.lines = append(j.lines, fmt.Sprintf("%s %s: %s", kind, reason, fmt.Sprintf(note, args...)))
+}
+
+func (j *journal) take() []string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	lines := j.lines
+	j.lines = nil
+	return lines
+}
+
+// harness runs single passes over caches that the test fills.
+type harness struct {
+	*reconciler
+	t        testing.TB
+	api      *api
+	host     *hostfake.Clientset
+	provider *scripted
+	events   *journal
+	pools    *pools
+	machines *fakeMachines
+	clock    time.Time
+	// behind keeps the caches as they are instead of refreshing them before
+	// every pass.
+	behind bool
+	caches map[string]cache.Indexer
+	// sizes is the cache of instance types, which is empty unless the test fills it.
+	sizes cache.Indexer
+	// captured is the cache of revisions, which passes read through.
+	captured cache.Indexer
+}
+
+func newHarness(t testing.TB, objects ...runtime.Object) *harness {
+	t.Helper()
+	h := &harness{
+		t:        t,
+		api:      newAPI(t, objects...),
+		host:     hostfake.NewClientset(),
+		provider: &scripted{},
+		events:   &journal{},
+		pools:    &pools{},
+		machines: &fakeMachines{},
+		clock:    time.Unix(1_700_000_000, 0),
+	}
+	informers := externalversions.NewSharedInformerFactory(h.api, 0)
+	vms := informers.Vm().V1alpha1()
+	h.caches = map[string]cache.Indexer{
+		"virtualmachines":             vms.VirtualMachines().Informer().GetIndexer(),
+		"virtualmachineinstances":     vms.VirtualMachineInstances().Informer().GetIndexer(),
+		"virtualmachineimages":        vms.VirtualMachineImages().Informer().GetIndexer(),
+		"clustervirtualmachineimages": vms.ClusterVirtualMachineImages().Informer().GetIndexer(),
+		"virtualmachineclasses":       vms.VirtualMachineClasses().Informer().GetIndexer(),
+		"virtualmachinesnapshots":     vms.VirtualMachineSnapshots().Informer().GetIndexer(),
+		"virtualmachineimagecaches":   vms.VirtualMachineImageCaches().Informer().GetIndexer(),
+		"virtualmachinegroups":        vms.VirtualMachineGroups().Informer().GetIndexer(),
+	}
+	if err := vms.VirtualMachineImageCaches().Informer().AddIndexers(itemIndexer); err != nil {
+		t.Fatal(err)
+	}
+	copies := controller.NewStore[*vmv1alpha1.VirtualMachineImageCache](vms.VirtualMachineImageCaches().Informer(), true)
+	h.sizes = informers.Instancetype().V1alpha1().VirtualMachineInstancetypes().Informer().GetIndexer()
+	h.captured = informers.Instancetype().V1alpha1().ControllerRevisions().Informer().GetIndexer()
+	revisions := newRevisionStore(h.api.InstancetypeV1alpha1(), informers, h.host.AppsV1())
+	claims, err := newClaims(h.host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	claims.synced = nil // The caches are filled by hand.
+	h.reconciler = &reconciler{
+		claims:    claims,
+		vms:       controller.NewStore[*vmv1alpha1.VirtualMachine](vms.VirtualMachines().Informer(), false),
+		vmis:      controller.NewStore[*vmv1alpha1.VirtualMachineInstance](vms.VirtualMachineInstances().Informer(), true),
+		caches:    copies,
+		groups:    vms.VirtualMachineGroups().Lister(),
+		cachesOf:  cachesOf(vms.VirtualMachineImageCaches().Informer().GetIndexer(), copies),
+		own:       newEchoes(),
+		client:    h.api.VmV1alpha1(),
+		secrets:   secretsOf(h.host),
+		revisions: revisions,
+		snapshots: vms.VirtualMachineSnapshots().Lister(),
+		reader:    newObjectReader(h.api.InstancetypeV1alpha1(), informers, revisions, h.host.CoreV1()),
+		provider:  h.provider,
+		addresses: h.pools,
+		machines:  h.machines,
+		labels:    func(string) map[string]string { return nil },
+		shares:    undivided{},
+		recorder:  h.events,
+		firsts:    newFirsts(),
+		now:       func() time.Time { return h.clock },
+
+		fastDeployDefault: vmv1alpha1.FastDeployOff,
+	}
+	h.syncs(func(vm *vmv1alpha1.VirtualMachine, _ *vmv1alpha1.VirtualMachineInstance) (*vmv1alpha1.VirtualMachine, error) {
+		return vm, nil
+	})
+	h.refresh()
+	return h
+}
+
+// refresh brings the caches to what is stored.
+func (h *harness) refresh() {
+	h.t.Helper()
+	for name, indexer := range h.caches {
+		kind := map[string]string{"virtualmachines": "VirtualMachine", "virtualmachineinstances": "VirtualMachineInstance",
+			"virtualmachineimages": "VirtualMachineImage", "clustervirtualmachineimages": "ClusterVirtualMachineImage", "virtualmachineclasses": "VirtualMachineClass",
+			"virtualmachineimagecaches": "VirtualMachineImageCache", "virtualmachinegroups": "VirtualMachineGroup",
+			"virtualmachinesnapshots": "VirtualMachineSnapshot"}[name]
+		list, err := h.api.Tracker().List(vmv1alpha1.SchemeGroupVersion.WithResource(name), vmv1alpha1.SchemeGroupVersion.WithKind(kind), "")
+		if err != nil {
+			h.t.Fatalf("listing %s: %v", name, err)
+		}
+		var items []any
+		add := func(o runtime.Object) { items = append(items, o.DeepCopyObject()) }
+		switch list := list.(type) {
+		case *vmv1alpha1.VirtualMachineList:
+			for i := range list.Items {
+				add(&list.Items[i])
+			}
+		case *vmv1alpha1.VirtualMachineInstanceList:
+			for i := range list.Items {
+				add(&list.Items[i])
+			}
+		case *vmv1alpha1.VirtualMachineImageList:
+			for i := range list.Items {
+				add(&list.Items[i])
+			}
+		case *vmv1alpha1.ClusterVirtualMachineImageList:
+			for i := range list.Items {
+				add(&list.Items[i])
+			}
+		case *vmv1alpha1.VirtualMachineSnapshotList:
+			for i := range list.Items {
+				add(&list.Items[i])
+			}
+		case *vmv1alpha1.VirtualMachineImageCacheList:
+			for i := range list.Items {
+				add(&list.Items[i])
+			}
+		case *vmv1alpha1.VirtualMachineGroupList:
+			for i := range list.Items {
+				add(&list.Items[i])
+			}
+		case *vmv1alpha1.VirtualMachineClassList:
+			for i := range list.Items {
+				add(&list.Items[i])
+			}
+		}
+		if err := indexer.Replace(items, ""); err != nil {
+			h.t.Fatal(err)
+		}
+	}
+}
+
+// pass makes one pass and fails the test when it has an error.
+func (h *harness) pass() controller.Result {
+	h.t.Helper()
+	result, err := h.tryPass()
+	if err != nil {
+		h.t.Fatalf("pass: %v", err)
+	}
+	return result
+}
+
+func (h *harness) tryPass() (controller.Result, error) {
+	h.t.Helper()
+	if !h.behind {
+		h.refresh()
+	}
+	h.clock = h.clock.Add(time.Second)
+	return h.Reconcile(context.Background(), testKey)
+}
+
+// vm returns the stored virtual machine, which must exist.
+func (h *harness) vm() *vmv1alpha1.VirtualMachine {
+	h.t.Helper()
+	vm := h.api.vm("vm")
+	if vm == nil {
+		h.t.Fatal("the virtual machine is gone")
+	}
+	return vm
+}
+
+// condition returns "status/reason" of a condition of the stored virtual machine.
+func (h *harness) condition(conditionType string) string {
+	h.t.Helper()
+	c := findCondition(h.vm(), conditionType)
+	if c == nil {
+		return ""
+	}
+	return string(c.Status) + "/" + c.Reason
+}
+
+func (h *harness) secret(name string, data map[string][]byte) {
+	h.t.Helper()
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name}, Data: data}
+	if _, err := h.host.CoreV1().Secrets("ns").Create(context.Background(), secret, metav1.CreateOptions{}); err != nil {
+		h.t.Fatal(err)
+	}
+}

@@ -1,0 +1,132 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package vm
+
+import (
+	"k8s.io/client-go/tools/cache"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/controller"
+	"github.com/slipway-dev/slipway/pkg/instancetype"
+	"github.com/slipway-dev/slipway/pkg/provider"
+)
+
+// Indexes of the virtual machine cache by what a virtual machine refers to.
+const (
+	indexByClass = "class"
+	indexByImage = "image"
+	// indexByOrigin has those that are to be clones, by what they are cloned from.
+	indexByOrigin = "origin"
+	indexByClaim  = "claim"
+	indexBySource = "source"
+	// indexBySnapshot has those that are to be reverted, by the snapshot.
+	indexBySnapshot = "snapshot"
+	// indexUnplaced has those that are in no zone, under one value.
+	indexUnplaced = "unplaced"
+)
+
+// indexers find the virtual machines that an object concerns.
+var indexers = cache.Indexers{
+	indexByClass: controller.IndexBy(func(vm *vmv1alpha1.VirtualMachine) []string {
+		if vm.Spec.ClassName == "" {
+			return nil
+		}
+		return []string{vm.Namespace + "/" + vm.Spec.ClassName}
+	}),
+	indexByImage: controller.IndexBy(func(vm *vmv1alpha1.VirtualMachine) []string {
+		var keys []string
+		add := func(ref *vmv1alpha1.VirtualMachineImageRef) {
+			switch {
+			case ref == nil:
+			case ref.Kind == vmv1alpha1.ClusterImageKind:
+				keys = append(keys, clusterKey(ref.Name))
+			case ref.Kind == vmv1alpha1.MachineImageKind:
+				// in indexByOrigin
+			default:
+				keys = append(keys, vm.Namespace+"/"+ref.Name)
+			}
+		}
+		add(vm.Spec.Image)
+		for i := range vm.Spec.Volumes {
+			if d := vm.Spec.Volumes[i].CDROM; d != nil {
+				add(d.Image)
+			}
+		}
+		return keys
+	}),
+	indexByOrigin: controller.IndexBy(func(vm *vmv1alpha1.VirtualMachine) []string {
+		if ref := vm.Spec.Image; ref != nil && ref.Kind == vmv1alpha1.MachineImageKind && !isTrue(vm, vmv1alpha1.ConditionCreated) {
+			return []string{vm.Namespace + "/" + ref.Name}
+		}
+		return nil
+	}),
+	indexByStorageClass: controller.IndexBy(func(vm *vmv1alpha1.VirtualMachine) []string {
+		return provider.StorageClassesOf(vm.Spec.StorageClass, vm.Spec.BootDisk, vm.Spec.Volumes)
+	}),
+	indexBySource: controller.IndexBy(sources),
+	indexBySnapshot: controller.IndexBy(func(vm *vmv1alpha1.VirtualMachine) []string {
+		if vm.Spec.CurrentSnapshotName == "" {
+			return nil
+		}
+		return []string{vm.Namespace + "/" + vm.Spec.CurrentSnapshotName}
+	}),
+	indexByClaim: controller.IndexBy(func(vm *vmv1alpha1.VirtualMachine) []string {
+		var keys []string
+		for _, name := range claimNames(vm) {
+			keys = append(keys, vm.Namespace+"/"+name)
+		}
+		return keys
+	}),
+	indexByCache: controller.IndexBy(func(vm *vmv1alpha1.VirtualMachine) []string {
+		if name, ok := vm.Labels[vmv1alpha1.LabelImageCache]; ok {
+			return []string{name}
+		}
+		return nil
+	}),
+	indexByGroup:   controller.IndexBy(byGroup),
+	indexByMachine: controller.IndexBy(byMachine),
+	indexByCluster: controller.IndexBy(byCluster),
+	indexUnplaced: controller.IndexBy(func(vm *vmv1alpha1.VirtualMachine) []string {
+		if provider.ZoneOf(vm) != "" {
+			return nil
+		}
+		return []string{""}
+	}),
+}
+
+// clusterKey is the index value of an image of all namespaces.
+func clusterKey(name string) string { return "/" + name }
+
+// sources are the index values of the instance type and the preference of vm: of
+// the one that spec names, which may not be there yet, and of the one in use,
+// which may have been inferred.
+func sources(vm *vmv1alpha1.VirtualMachine) []string {
+	var values []string
+	add := func(role instancetype.Role, kind, name string) {
+		if parsed, err := instancetype.ParseKind(role, kind); err == nil && name != "" {
+			values = append(values, sourceKey(parsed, vm.Namespace, name))
+		}
+	}
+	if m := vm.Spec.Instancetype; m != nil {
+		add(instancetype.RoleInstancetype, m.Kind, m.Name)
+	}
+	if m := vm.Spec.Preference; m != nil {
+		add(instancetype.RolePreference, m.Kind, m.Name)
+	}
+	if ref := vm.Status.InstancetypeRef; ref != nil {
+		add(instancetype.RoleInstancetype, ref.Kind, ref.Name)
+	}
+	if ref := vm.Status.PreferenceRef; ref != nil {
+		add(instancetype.RolePreference, ref.Kind, ref.Name)
+	}
+	return values
+}
+
+// sourceKey is the index value of an instance type or a preference.
+func sourceKey(kind instancetype.Kind, namespace, name string) string {
+	if !kind.Namespaced() {
+		namespace = ""
+	}
+	return string(kind) + "/" + namespace + "/" + name
+}

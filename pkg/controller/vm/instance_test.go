@@ -1,0 +1,256 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package vm
+
+import (
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/controller"
+	"github.com/slipway-dev/slipway/pkg/provider"
+)
+
+func TestInstanceLivesWhileTheVMRuns(t *testing.T) {
+	h := newHarness(t, running(), photon())
+	h.pass()
+	vmi := h.api.vmi("vm")
+	if vmi == nil {
+		t.Fatal("a powered-on virtual machine has no instance")
+	}
+	if !metav1.IsControlledBy(vmi, h.vm()) || vmi.Spec.CPU == nil || vmi.Spec.CPU.Sockets != 1 {
+		t.Errorf("owners %v, cpu %v; want the virtual machine and its size", vmi.OwnerReferences, vmi.Spec.CPU)
+	}
+	if s := vmi.Status; s.Phase != vmv1alpha1.PhaseRunning || s.NodeName != "esx-1" || s.Network == nil || s.Network.PrimaryIP4 != "192.0.2.7" {
+		t.Errorf("status %+v, want what was observed", s)
+	}
+
+	set := func(state vmv1alpha1.PowerState) {
+		h.provider.update = func(req *provider.Request) (<-chan error, error) {
+			req.VM.Status.PowerState = state
+			return nil, nil
+		}
+		h.pass()
+	}
+	set(vmv1alpha1.Suspended)
+	if got := h.api.vmi("vm"); got == nil || got.UID != vmi.UID {
+		t.Error("a suspended virtual machine lost its instance")
+	}
+	set(vmv1alpha1.PoweredOff)
+	if h.api.vmi("vm") != nil {
+		t.Error("a powered-off virtual machine has an instance")
+	}
+	set(vmv1alpha1.PoweredOn)
+	if got := h.api.vmi("vm"); got == nil || got.UID == vmi.UID {
+		t.Error("the virtual machine runs again and has no new instance")
+	}
+}
+
+func TestInstanceOfAnEarlierVMIsReplaced(t *testing.T) {
+	earlier := fresh(func(vm *vmv1alpha1.VirtualMachine) { vm.UID = "earlier" })
+	old := newInstance(earlier, &vmv1alpha1.VirtualMachineInstanceSpec{GuestID: "old"})
+	for name, behind := range map[string]bool{"seen in the cache": false, "found by the create": true} {
+		t.Run(name, func(t *testing.T) {
+			h := newHarness(t, running(), photon(), old.DeepCopy())
+			if behind {
+				h.behind = true
+				if err := h.caches["virtualmachineinstances"].Replace(nil, ""); err != nil {
+					t.Fatal(err)
+				}
+			}
+			h.pass()
+			h.pass()
+			if got := h.api.vmi("vm"); got == nil || !metav1.IsControlledBy(got, h.vm()) {
+				t.Errorf("instance %v, want one of this virtual machine", got)
+			}
+		})
+	}
+}
+
+func TestInstanceThatTheCacheDoesNotShowIsUsed(t *testing.T) {
+	vm := running()
+	h := newHarness(t, vm, photon(), newInstance(vm, &vmv1alpha1.VirtualMachineInstanceSpec{CPU: vm.Spec.CPU}))
+	h.behind = true
+	if err := h.caches["virtualmachineinstances"].Replace(nil, ""); err != nil {
+		t.Fatal(err)
+	}
+	h.pass()
+	if got := h.api.vmi("vm"); got.Status.Phase != vmv1alpha1.PhaseRunning {
+		t.Errorf("status %+v, want it written to the instance that exists", got.Status)
+	}
+}
+
+func TestInstanceThatAUserDeletedComesBack(t *testing.T) {
+	h := newHarness(t, running(), photon())
+	h.pass()
+	vmi := h.api.vmi("vm")
+	if err := h.api.Tracker().Delete(vmiResource, "ns", "vm"); err != nil {
+		t.Fatal(err)
+	}
+	h.vmis.Handler().OnDelete(vmi)
+	h.pass()
+	if h.api.vmi("vm") == nil {
+		t.Error("the instance did not come back")
+	}
+}
+
+// The instance says what the machine runs with, so it changes only after the
+// provider has nothing left to do.
+func TestInstanceTakesALiveChangeWhenItIsApplied(t *testing.T) {
+	shares := &vmv1alpha1.Shares{Level: vmv1alpha1.SharesHigh}
+	h := newHarness(t, running(), photon())
+	h.pass()
+	h.api.edit("vm", func(vm *vmv1alpha1.VirtualMachine) { vm.Spec.CPU.Shares = shares })
+
+	h.provider.update = func(*provider.Request) (<-chan error, error) { return ended(nil), nil }
+	h.pass()
+	if got := h.api.vmi("vm").Spec.CPU.Shares; got != nil {
+		t.Errorf("shares %v while the operation runs, want none", got)
+	}
+	if req := h.provider.requests[1]; req.Effective.CPU.Shares == nil {
+		t.Errorf("effective %v, want the shares", req.Effective.CPU)
+	}
+
+	h.provider.update = nil
+	h.pass()
+	if got := h.api.vmi("vm").Spec.CPU.Shares; got == nil || got.Level != vmv1alpha1.SharesHigh {
+		t.Errorf("shares %v after the operation, want High", got)
+	}
+	if got := h.vm().Status.RestartRequired; len(got) != 0 {
+		t.Errorf("restartRequired %v, want none", got)
+	}
+}
+
+// A restart that is asked for at a later time, or a snapshot that cannot be reverted to,
+// keeps nobody from seeing what the machine runs with until then.
+func TestInstanceTakesALiveChangeWhateverElseTheProviderWaitsFor(t *testing.T) {
+	for name, test := range map[string]struct {
+		err   error
+		taken bool
+	}{
+		"nothing":                   {nil, true},
+		"a later restart":           {&provider.RequeueError{After: time.Hour}, true},
+		"what no retry helps":       {&provider.NoRequeueError{Err: errTest}, true},
+		"an operation that runs":    {provider.ErrReconcileInProgress, false},
+		"a hypervisor that is away": {provider.ErrUnknownState, false},
+		"an administrator":          {provider.ErrPaused, false},
+		"a failed call":             {errTest, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHarness(t, running(), photon())
+			h.pass()
+			h.api.edit("vm", func(vm *vmv1alpha1.VirtualMachine) {
+				vm.Spec.CPU.Shares = &vmv1alpha1.Shares{Level: vmv1alpha1.SharesHigh}
+			})
+			h.provider.update = func(*provider.Request) (<-chan error, error) { return nil, test.err }
+			_, _ = h.tryPass()
+			if got := h.api.vmi("vm").Spec.CPU.Shares; (got != nil) != test.taken {
+				t.Errorf("the instance has shares %v, want them taken: %t", got, test.taken)
+			}
+		})
+	}
+}
+
+// waitsFor makes the provider list paths as waiting for a power cycle.
+func (h *harness) waitsFor(paths ...string) {
+	h.provider.update = func(req *provider.Request) (<-chan error, error) {
+		req.VM.Status.RestartRequired = nil
+		for _, path := range paths {
+			req.VM.Status.RestartRequired = append(req.VM.Status.RestartRequired, vmv1alpha1.RestartRequirement{Path: path})
+		}
+		return nil, nil
+	}
+}
+
+func TestInstanceKeepsWhatWaitsForAPowerCycle(t *testing.T) {
+	h := newHarness(t, running(), photon())
+	h.pass()
+	h.api.edit("vm", func(vm *vmv1alpha1.VirtualMachine) {
+		vm.Spec.CPU.Cores = 4
+		vm.Spec.CPU.Shares = &vmv1alpha1.Shares{Level: vmv1alpha1.SharesHigh}
+	})
+	h.waitsFor("cpu.cores")
+	h.pass()
+	vm := h.vm()
+	if len(vm.Status.RestartRequired) != 1 || vm.Status.PrintableStatus != "RestartRequired" {
+		t.Errorf("restartRequired %v, printableStatus %s; want the change listed", vm.Status.RestartRequired, vm.Status.PrintableStatus)
+	}
+	if cpu := h.api.vmi("vm").Spec.CPU; cpu.Cores > 1 || cpu.Shares == nil {
+		t.Errorf("the instance has cpu %+v, want the shares changed and the cores as they run", cpu)
+	}
+
+	h.waitsFor() // restarted in one operation: it was never seen powered off
+	h.pass()
+	if got := h.api.vmi("vm").Spec.CPU.Cores; got != 4 {
+		t.Errorf("the instance has %d cores after the restart, want 4", got)
+	}
+	if got := h.vm().Status.RestartRequired; len(got) != 0 {
+		t.Errorf("restartRequired %v after the restart, want none", got)
+	}
+}
+
+// The provider names what waits by the hardware: paths that no comparison of specs
+// has must not keep the instance from saying what did change.
+func TestInstanceTakesLiveChangesBesideWhatOnlyTheHardwareKnows(t *testing.T) {
+	h := newHarness(t, running(), photon())
+	h.pass()
+	h.api.edit("vm", func(vm *vmv1alpha1.VirtualMachine) {
+		vm.Spec.CPU.Cores = 4
+		vm.Spec.CPU.Shares = &vmv1alpha1.Shares{Level: vmv1alpha1.SharesHigh}
+	})
+	h.waitsFor("cpu.cores", "cpu.vcpus", "network.interfaces")
+	h.pass()
+	if cpu := h.api.vmi("vm").Spec.CPU; cpu.Cores > 1 || cpu.Shares == nil {
+		t.Errorf("the instance has cpu %+v, want the shares changed and the cores as they run", cpu)
+	}
+}
+
+// F138
+func TestInstanceStaysWhenTheHardwareRefusedALiveChange(t *testing.T) {
+	h := newHarness(t, running(), photon())
+	h.pass()
+	h.api.edit("vm", func(vm *vmv1alpha1.VirtualMachine) {
+		vm.Spec.CPU.Shares = &vmv1alpha1.Shares{Level: vmv1alpha1.SharesHigh}
+	})
+	h.waitsFor("cpu.shares")
+	h.pass()
+	if got := h.api.vmi("vm").Spec.CPU.Shares; got != nil {
+		t.Errorf("the instance has shares %v, want none", got)
+	}
+}
+
+// F139
+func TestPowerOffForgetsWhatNeededIt(t *testing.T) {
+	h := newHarness(t, running(func(vm *vmv1alpha1.VirtualMachine) {
+		vm.Status.RestartRequired = []vmv1alpha1.RestartRequirement{{Path: "cpu.cores"}}
+		vm.Spec.PowerState, vm.Status.PowerState = vmv1alpha1.PoweredOff, vmv1alpha1.PoweredOff
+	}))
+	h.pass()
+	if got := h.vm().Status.RestartRequired; len(got) != 0 {
+		t.Errorf("restartRequired %v of a virtual machine that is powered off, want none", got)
+	}
+}
+
+// Neither the creation nor the end of the instance has come by the watch.
+func TestInstanceThatWentUnseenIsMadeAgain(t *testing.T) {
+	h := newHarness(t, running(), photon())
+	h.behind = true
+	h.pass()
+	if err := h.api.Tracker().Delete(vmiResource, "ns", "vm"); err != nil {
+		t.Fatal(err)
+	}
+	h.provider.update = func(req *provider.Request) (<-chan error, error) {
+		req.VM.Status.NodeName = "esx-2"
+		return nil, nil
+	}
+	if got, want := h.pass(), (controller.Result{RequeueAfter: conflictDelay}); got != want {
+		t.Errorf("result %+v, want %+v", got, want)
+	}
+	h.pass()
+	if vmi := h.api.vmi("vm"); vmi == nil || vmi.Status.NodeName != "esx-2" {
+		t.Errorf("instance %+v, want a new one on esx-2", vmi)
+	}
+}

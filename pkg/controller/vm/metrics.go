@@ -1,0 +1,42 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package vm
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+)
+
+// firsts measures the time from the creation of an object to what its owner waits for.
+type firsts struct{ address prometheus.Histogram }
+
+func newFirsts() *firsts {
+	return &firsts{address: prometheus.NewHistogram(prometheus.HistogramOpts{
+		Name: "slipway_virtualmachine_create_to_address_seconds",
+		Help: "Time from the creation of a virtual machine to its first address.",
+		// 1 s to 68 min
+		Buckets: prometheus.ExponentialBuckets(1, 2, 13),
+	})}
+}
+
+// observe counts what a pass has seen for the first time. It is called when that is
+// written, so that no other pass sees the same.
+func (f *firsts) observe(old, now *vmv1alpha1.VirtualMachine, at time.Time) {
+	if !provisioned(old) && provisioned(now) && hasIP(now) {
+		f.address.Observe(at.Sub(now.CreationTimestamp.Time).Seconds())
+	}
+}
+
+func provisioned(vm *vmv1alpha1.VirtualMachine) bool {
+	i := vm.Status.Initialization
+	return i != nil && i.Provisioned != nil && *i.Provisioned
+}
+
+// Collectors expose what the controller counts, its loop and queue included.
+func (c *Controller) Collectors() []prometheus.Collector {
+	return append(c.loop.Collectors(), c.firsts.address)
+}

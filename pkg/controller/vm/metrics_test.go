@@ -1,0 +1,53 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package vm
+
+import (
+	"testing"
+	"time"
+
+	dto "github.com/prometheus/client_model/go"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+)
+
+func TestTheTimeToTheFirstAddressIsMeasuredOnce(t *testing.T) {
+	h := newHarness(t, fresh(func(vm *vmv1alpha1.VirtualMachine) { vm.Status.PowerState = vmv1alpha1.PoweredOff }), photon())
+	h.api.edit("vm", func(vm *vmv1alpha1.VirtualMachine) {
+		vm.CreationTimestamp = metav1.NewTime(h.clock.Add(-90 * time.Second))
+	})
+	measured := func() (uint64, float64) {
+		var m dto.Metric
+		if err := h.firsts.address.Write(&m); err != nil {
+			t.Fatal(err)
+		}
+		return m.GetHistogram().GetSampleCount(), m.GetHistogram().GetSampleSum()
+	}
+	h.pass()
+	if n, _ := measured(); n != 0 {
+		t.Errorf("%d times are measured before there is an address", n)
+	}
+	has := func(ip string) {
+		h.api.edit("vm", func(vm *vmv1alpha1.VirtualMachine) {
+			running(func(now *vmv1alpha1.VirtualMachine) {
+				provisioned := vm.Status.Initialization
+				now.Status.DeepCopyInto(&vm.Status)
+				vm.Status.Initialization = provisioned
+				vm.Status.Network.PrimaryIP4 = ip
+			})
+		})
+		h.pass()
+	}
+	has("192.0.2.7")
+	want := h.clock.Sub(h.vm().CreationTimestamp.Time).Seconds()
+	if n, sum := measured(); n != 1 || sum != want || want < 90 {
+		t.Errorf("%d times of %v s are measured, want one of %v", n, sum, want)
+	}
+	has("")
+	has("192.0.2.8")
+	if n, _ := measured(); n != 1 {
+		t.Errorf("%d times are measured, want only that of the first address", n)
+	}
+}

@@ -1,0 +1,146 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package vm
+
+import (
+	"context"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/klog/v2"
+
+	"github.com/slipway-dev/slipway/pkg/apis/conditions"
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/controller"
+	"github.com/slipway-dev/slipway/pkg/controller/vm/synchronizer"
+)
+
+// persist writes what the pass changed: at most one Update and one UpdateStatus,
+// none when nothing changed. What is refused of the object does not keep the status from
+// being written. Then it makes sure of the revisions that status names from now on, and
+// reports what happened as events. A virtual machine that is gone needs no writing.
+func (r *reconciler) persist(ctx context.Context, p *pass) error {
+	stored, err := r.writeMain(ctx, p.original, p.vm)
+	var refused error
+	switch {
+	case err == nil:
+	case !refuses(err):
+		return ignoreGone(err)
+	case p.restoring:
+		stored = p.original
+		p.restoreRefused(err)
+	default:
+		stored, refused = p.original, err
+		p.objectRefused(err)
+	}
+	if gone(stored) {
+		r.emit(p.original, p.vm)
+		return nil
+	}
+	if _, err := r.writeStatus(ctx, p.original, p.vm, stored); err != nil {
+		return ignoreGone(err)
+	}
+	r.firsts.observe(p.original, p.vm, p.now)
+	r.emit(p.original, p.vm)
+	for _, revision := range p.captured {
+		if err := synchronizer.Ensure(ctx, r.revisions, revision); err != nil {
+			return fmt.Errorf("making sure of what virtual machine %s has captured: %w", p.key(), err)
+		}
+	}
+	return refused
+}
+
+// refuses is true of an answer of the API to an object that it does not take as it is.
+func refuses(err error) bool {
+	return apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || apierrors.IsRequestEntityTooLargeError(err)
+}
+
+// takeBack takes back what a pass has made of spec, labels and annotations.
+func (p *pass) takeBack() {
+	p.vm.Spec, p.vm.Labels, p.vm.Annotations = p.original.Spec, p.original.Labels, p.original.Annotations
+}
+
+// objectRefused takes back what a pass has made of metadata and spec and the API has refused with
+// err. Status says why, with all else that the pass has seen: which vSphere VM it is must not be
+// lost.
+func (p *pass) objectRefused(err error) {
+	p.takeBack()
+	is, was := p.vm, p.original
+	is.Finalizers = was.Finalizers
+	is.Status.InstancetypeRef, is.Status.PreferenceRef = was.Status.InstancetypeRef, was.Status.PreferenceRef
+	setFalse(is, p.now, vmv1alpha1.ConditionSynchronized, vmv1alpha1.ReasonError, "the object is refused as the server would have it: "+err.Error())
+	summarize(is)
+}
+
+// writeMain updates metadata and spec when they changed and returns the stored
+// object.
+func (r *reconciler) writeMain(ctx context.Context, original, vm *vmv1alpha1.VirtualMachine) (*vmv1alpha1.VirtualMachine, error) {
+	if !mainChanged(original, vm) {
+		return original, nil
+	}
+	stored, err := r.client.VirtualMachines(vm.Namespace).Update(ctx, vm, metav1.UpdateOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("updating virtual machine %s/%s: %w", vm.Namespace, vm.Name, err)
+	}
+	r.vms.Wrote(stored)
+	return stored, nil
+}
+
+// writeStatus updates the status when it changed, over the object as it is stored
+// now.
+func (r *reconciler) writeStatus(ctx context.Context, original, vm, stored *vmv1alpha1.VirtualMachine) (*vmv1alpha1.VirtualMachine, error) {
+	conditions.KeepTimes(original.Status.Conditions, vm.Status.Conditions)
+	if equality.Semantic.DeepEqual(original.Status, vm.Status) {
+		return stored, nil
+	}
+	written, err := r.updateStatus(ctx, stored, vm.Status)
+	if apierrors.IsInvalid(err) || apierrors.IsRequestEntityTooLargeError(err) {
+		klog.FromContext(ctx).Error(err, "The status was refused and is written without what only informs")
+		lesser := reduced(&vm.Status)
+		if equality.Semantic.DeepEqual(original.Status, *lesser) {
+			return stored, nil
+		}
+		written, err = r.updateStatus(ctx, stored, *lesser)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("updating status of virtual machine %s/%s: %w", vm.Namespace, vm.Name, err)
+	}
+	return written, nil
+}
+
+// updateStatus writes status over the object as it is stored.
+func (r *reconciler) updateStatus(ctx context.Context, stored *vmv1alpha1.VirtualMachine, status vmv1alpha1.VirtualMachineStatus) (*vmv1alpha1.VirtualMachine, error) {
+	next := stored.DeepCopy()
+	next.Status = status
+	r.own.Expect(next)
+	written, err := r.client.VirtualMachines(stored.Namespace).UpdateStatus(ctx, next, metav1.UpdateOptions{})
+	if err != nil {
+		r.own.Forget(controller.KeyOf(next))
+		return nil, err
+	}
+	r.vms.Wrote(written)
+	return written, nil
+}
+
+// mainChanged compares what the controller may write through the main resource.
+func mainChanged(a, b *vmv1alpha1.VirtualMachine) bool {
+	return !equality.Semantic.DeepEqual(a.Spec, b.Spec) ||
+		!equality.Semantic.DeepEqual(a.Labels, b.Labels) ||
+		!equality.Semantic.DeepEqual(a.Annotations, b.Annotations) ||
+		!equality.Semantic.DeepEqual(a.Finalizers, b.Finalizers)
+}
+
+// gone says whether the server removed the object with the last write.
+func gone(stored *vmv1alpha1.VirtualMachine) bool {
+	return stored.DeletionTimestamp != nil && len(stored.Finalizers) == 0
+}
+
+func ignoreGone(err error) error {
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,63 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package vm
+
+import (
+	"fmt"
+	"strconv"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+)
+
+// Priorities of a reconcile request by the state of the virtual machine, higher
+// first. The values are those of VM Operator's documentation.
+const (
+	// PriorityCreating is for a virtual machine whose Created condition is not True.
+	PriorityCreating = 100
+	// PriorityPowerStateChange is for one whose power state is not the desired one.
+	PriorityPowerStateChange = 99
+	// PriorityDeleting is for one that is being deleted.
+	PriorityDeleting = 98
+	// PriorityWaitingForIP is for one that runs with a network and has no address.
+	PriorityWaitingForIP = 97
+	// PriorityWaitingForDiskPromo is for one whose disks are still to be promoted.
+	PriorityWaitingForDiskPromo = 96
+)
+
+// Priority returns the priority of reconciling obj, or fallback when nothing
+// about obj asks for another. The returned priority holds in any case; the error
+// only says that the override annotation was not an integer and was ignored.
+func Priority(obj any, fallback int) (int, error) {
+	vm, ok := obj.(*vmv1alpha1.VirtualMachine)
+	if !ok {
+		return fallback, nil
+	}
+	var invalid error
+	if text, ok := vm.Annotations[vmv1alpha1.AnnotationReconcilePriority]; ok {
+		override, err := strconv.Atoi(text)
+		if err == nil {
+			return override, nil
+		}
+		invalid = fmt.Errorf("annotation %s is %q, which is not an integer; it is ignored",
+			vmv1alpha1.AnnotationReconcilePriority, text)
+	}
+	return priorityOfState(vm, fallback), invalid
+}
+
+// priorityOfState is the cascade over the state; the first match wins.
+func priorityOfState(vm *vmv1alpha1.VirtualMachine, fallback int) int {
+	switch {
+	case vm.DeletionTimestamp != nil:
+		return PriorityDeleting
+	case !isTrue(vm, vmv1alpha1.ConditionCreated):
+		return PriorityCreating
+	case desiredPowerState(vm) != vm.Status.PowerState:
+		return PriorityPowerStateChange
+	case waitsForIP(vm):
+		return PriorityWaitingForIP
+	case waitsForDiskPromotion(vm):
+		return PriorityWaitingForDiskPromo
+	}
+	return fallback
+}

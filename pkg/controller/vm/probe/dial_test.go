@@ -1,0 +1,96 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package probe
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// refusing returns an address that nobody listens on and nobody else can take.
+func refusing(t *testing.T) netip.AddrPort {
+	t.Helper()
+	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = syscall.Close(fd) })
+	if err := syscall.Bind(fd, &syscall.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}); err != nil {
+		t.Fatal(err)
+	}
+	name, err := syscall.Getsockname(fd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return netip.AddrPortFrom(netip.MustParseAddr("127.0.0.1"), uint16(name.(*syscall.SockaddrInet4).Port))
+}
+
+func TestASocketSaysWhetherSomebodyListens(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = listener.Close() }()
+	open := netip.MustParseAddrPort(listener.Addr().String())
+	if o, known := judge(&Target{Address: open}, dial(t.Context(), open)); !known || !o.ready {
+		t.Errorf("where somebody listens: %+v, known %t; want ready", o, known)
+	}
+	closed := refusing(t)
+	if o, known := judge(&Target{Address: closed}, dial(t.Context(), closed)); !known || o.ready || o.message != closed.String()+" refuses the connection" {
+		t.Errorf("where nobody listens: %+v, known %t; want a refusal", o, known)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if o, known := judge(&Target{Address: open}, dial(ctx, open)); known {
+		t.Errorf("at the end of the process: %+v is known; want nothing", o)
+	}
+	ctx, cancel = context.WithDeadline(t.Context(), time.Unix(0, 0))
+	defer cancel()
+	if o, known := judge(&Target{Address: open, Timeout: time.Second}, dial(ctx, open)); !known || o.message != open.String()+" does not answer within 1s" {
+		t.Errorf("after its time: %+v, known %t; want no answer", o, known)
+	}
+}
+
+func TestErrorsOfConnectionsAreJudged(t *testing.T) {
+	at := Target{Address: netip.MustParseAddrPort("10.0.0.5:22"), Timeout: time.Second}
+	wrapped := func(e syscall.Errno) error {
+		return &net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("connect", e)}
+	}
+	for _, test := range []struct {
+		err  error
+		want string
+	}{
+		{wrapped(syscall.ECONNREFUSED), "10.0.0.5:22 refuses the connection"},
+		{wrapped(syscall.ETIMEDOUT), "10.0.0.5:22 does not answer within 1s"},
+		{wrapped(syscall.EHOSTUNREACH), "no route leads to 10.0.0.5"},
+		{wrapped(syscall.ENETUNREACH), "no route leads to 10.0.0.5"},
+		{wrapped(syscall.ECONNRESET), "connecting to 10.0.0.5:22: connection reset by peer"},
+		{wrapped(syscall.EMFILE), "unknown"},
+		{wrapped(syscall.EADDRNOTAVAIL), "unknown"},
+		{wrapped(syscall.EPERM), "unknown"},
+		{errors.New("anything else"), "unknown"},
+	} {
+		o, known := judge(&at, test.err)
+		got := o.message
+		if !known {
+			got = "unknown"
+		}
+		if got != test.want {
+			t.Errorf("%v: %q, want %q", test.err, got, test.want)
+		}
+		if o.ready {
+			t.Errorf("%v: ready", test.err)
+		}
+	}
+	if o, known := judge(&at, fmt.Errorf("wrapped: %w", context.DeadlineExceeded)); !known || o.ready {
+		t.Errorf("a deadline: %+v, known %t", o, known)
+	}
+}

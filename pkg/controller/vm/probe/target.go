@@ -1,0 +1,82 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package probe
+
+import (
+	"cmp"
+	"fmt"
+	"net/netip"
+	"strings"
+	"time"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/networks"
+)
+
+// Target is what a probe connects to, and how often.
+type Target struct {
+	// Address and port.
+	Address netip.AddrPort
+	// Period is the time between the end of one probe and the begin of the next, Timeout
+	// that which one may take.
+	Period, Timeout time.Duration
+}
+
+// TargetOf returns the target of vm, nil when there is nothing to connect to: the probe is
+// of another kind, the virtual machine does not run, or has no address. It is an error for
+// an address that is not the guest's, or not allowed.
+func TargetOf(vm *vmv1alpha1.VirtualMachine, allowed *networks.Networks) (*Target, error) {
+	probe := vm.Spec.ReadinessProbe
+	if probe == nil || probe.TCPSocket == nil || vm.Status.PowerState != vmv1alpha1.PoweredOn || vm.DeletionTimestamp != nil {
+		return nil, nil
+	}
+	text := probe.TCPSocket.Host
+	if n := vm.Status.Network; n != nil && text == "" {
+		text = cmp.Or(n.PrimaryIP4, n.PrimaryIP6)
+	}
+	if text == "" {
+		return nil, nil
+	}
+	address, err := netip.ParseAddr(text)
+	if err != nil || address.Zone() != "" {
+		return nil, fmt.Errorf("host: %q is not an IP address, and no name is looked up", text)
+	}
+	if !reported(vm, address) {
+		return nil, fmt.Errorf("host: %s is not an address that the guest of this virtual machine reports", address)
+	}
+	if err := allowed.Check(address); err != nil {
+		return nil, err
+	}
+	return &Target{
+		Address: netip.AddrPortFrom(address.Unmap(), uint16(probe.TCPSocket.Port)),
+		Period:  seconds(probe.PeriodSeconds, vmv1alpha1.DefaultProbePeriodSeconds),
+		Timeout: seconds(probe.TimeoutSeconds, vmv1alpha1.DefaultProbeTimeoutSeconds),
+	}, nil
+}
+
+func seconds(n, unset int32) time.Duration { return time.Duration(cmp.Or(n, unset)) * time.Second }
+
+// reported is true for an address that status has of the guest.
+func reported(vm *vmv1alpha1.VirtualMachine, address netip.Addr) bool {
+	n := vm.Status.Network
+	if n == nil {
+		return false
+	}
+	is := func(text string) bool {
+		text, _, _ = strings.Cut(text, "/")
+		a, err := netip.ParseAddr(text)
+		return err == nil && a.Unmap() == address.Unmap()
+	}
+	if is(n.PrimaryIP4) || is(n.PrimaryIP6) {
+		return true
+	}
+	for _, i := range n.Interfaces {
+		for _, text := range i.IPAddresses {
+			if is(text) {
+				return true
+			}
+		}
+	}
+	return false
+}

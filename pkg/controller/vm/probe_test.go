@@ -1,0 +1,114 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package vm
+
+import (
+	"context"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/types"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+)
+
+// keeper is a prober that keeps copies of what it was given.
+type keeper struct {
+	given   []*vmv1alpha1.VirtualMachine
+	ready   bool
+	unknown bool
+}
+
+func (k *keeper) Add(vm *vmv1alpha1.VirtualMachine) { k.given = append(k.given, vm.DeepCopy()) }
+
+func (k *keeper) Run(context.Context, func(types.NamespacedName) bool, func(types.NamespacedName)) {}
+
+func (k *keeper) Remove(types.NamespacedName) {}
+
+func (k *keeper) Result(types.NamespacedName) (ready, known bool, message string) {
+	return k.ready, !k.unknown, "refused"
+}
+
+func TestEveryPassHandsTheProbeOverAndAsksIt(t *testing.T) {
+	h, prober := newHarness(t, running(probed), photon()), &keeper{}
+	h.prober = prober
+	h.pass()
+	if got := h.condition(vmv1alpha1.ConditionReady); got != "False/NotReady" {
+		t.Errorf("Ready is %s with a probe that fails, want False/NotReady", got)
+	}
+	prober.ready = true
+	h.pass()
+	if got := h.condition(vmv1alpha1.ConditionReady); got != "True/Succeeded" {
+		t.Errorf("Ready is %s with a probe that succeeds, want True/Succeeded", got)
+	}
+	if len(prober.given) != 2 {
+		t.Fatalf("the prober was given %d virtual machines in two passes, want 2", len(prober.given))
+	}
+	if ip := prober.given[0].Status.Network.PrimaryIP4; ip == "" {
+		t.Error("the prober was given a virtual machine without the address that it has")
+	}
+}
+
+// probed gives a virtual machine a probe that connects.
+func probed(vm *vmv1alpha1.VirtualMachine) {
+	vm.Spec.ReadinessProbe = &vmv1alpha1.VirtualMachineReadinessProbe{TCPSocket: &vmv1alpha1.TCPSocketAction{Port: 22}}
+}
+
+func TestTheAnswerOfBeforeARestartHoldsUntilThereIsAnother(t *testing.T) {
+	for _, ready := range []bool{true, false} {
+		h, prober := newHarness(t, running(probed), photon()), &keeper{ready: ready}
+		h.prober = prober
+		h.pass()
+		before := h.vm().Status
+		h.prober = &keeper{unknown: true} // a process that has just begun
+		h.pass()
+		if diff := cmp.Diff(before, h.vm().Status); diff != "" {
+			t.Errorf("ready %t: a restart changes the status (-before +after):\n%s", ready, diff)
+		}
+		h.api.edit("vm", func(vm *vmv1alpha1.VirtualMachine) { vm.Generation++; vm.Spec.ReadinessProbe.TCPSocket.Port = 80 })
+		h.pass()
+		if got := h.condition(vmv1alpha1.ConditionProbeSucceeded); got != "Unknown/NotReady" {
+			t.Errorf("ready %t: another probe, which nobody has made, says %s; want Unknown/NotReady", ready, got)
+		}
+	}
+}
+
+func TestWhatDoesNotRunIsNotProbedAndSaysSo(t *testing.T) {
+	off := func(vm *vmv1alpha1.VirtualMachine) {
+		probed(vm)
+		vm.Spec.PowerState, vm.Status.PowerState = vmv1alpha1.PoweredOff, vmv1alpha1.PoweredOff
+	}
+	h := newHarness(t, running(off), photon())
+	h.prober = &keeper{ready: true}
+	h.pass()
+	if got := h.condition(vmv1alpha1.ConditionProbeSucceeded); got != "False/PoweredOff" {
+		t.Errorf("ProbeSucceeded is %s, want False/PoweredOff", got)
+	}
+	if got := h.condition(vmv1alpha1.ConditionReady); got != "True/PoweredOff" {
+		t.Errorf("Ready is %s, want True/PoweredOff: it is off as desired", got)
+	}
+	// What was before it was powered off is no answer of the guest that starts.
+	h.api.edit("vm", func(vm *vmv1alpha1.VirtualMachine) {
+		vm.Spec.PowerState, vm.Status.PowerState = vmv1alpha1.PoweredOn, vmv1alpha1.PoweredOn
+	})
+	h.prober = &keeper{unknown: true}
+	h.pass()
+	if got := h.condition(vmv1alpha1.ConditionProbeSucceeded); got != "Unknown/NotReady" {
+		t.Errorf("ProbeSucceeded of a guest that starts is %s, want Unknown/NotReady", got)
+	}
+}
+
+func TestTheConditionOfAProbeGoesWithIt(t *testing.T) {
+	h := newHarness(t, running(probed), photon())
+	h.prober = &keeper{ready: true}
+	h.pass()
+	if got := h.condition(vmv1alpha1.ConditionProbeSucceeded); got != "True/Succeeded" {
+		t.Fatalf("ProbeSucceeded is %s, want True/Succeeded", got)
+	}
+	h.api.edit("vm", func(vm *vmv1alpha1.VirtualMachine) { vm.Spec.ReadinessProbe = nil })
+	h.pass()
+	if c := findCondition(h.vm(), vmv1alpha1.ConditionProbeSucceeded); c != nil {
+		t.Errorf("a virtual machine without probe has %v", c)
+	}
+}

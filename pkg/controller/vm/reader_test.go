@@ -1,0 +1,76 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package vm
+
+import (
+	"errors"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	itv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/instancetype"
+)
+
+// The caches of the harness hold no instance types and preferences at all.
+func TestSourcesThatTheCacheLacksAreReadFromTheServer(t *testing.T) {
+	object := metav1.ObjectMeta{Namespace: "ns", Name: "small"}
+	cluster := metav1.ObjectMeta{Name: "small"}
+	h := newHarness(t,
+		&itv1alpha1.VirtualMachineInstancetype{ObjectMeta: object}, &itv1alpha1.VirtualMachineClusterInstancetype{ObjectMeta: cluster},
+		&itv1alpha1.VirtualMachinePreference{ObjectMeta: object}, &itv1alpha1.VirtualMachineClusterPreference{ObjectMeta: cluster})
+	for _, kind := range []instancetype.Kind{
+		instancetype.KindInstancetype, instancetype.KindClusterInstancetype, instancetype.KindPreference, instancetype.KindClusterPreference,
+	} {
+		t.Run("F7 F18 "+string(kind), func(t *testing.T) {
+			namespace := ""
+			if kind.Namespaced() {
+				namespace = "ns"
+			}
+			got, err := h.reader.Source(t.Context(), kind, namespace, "small")
+			if err != nil || got.Kind != kind || got.Meta.Name != "small" || got.Meta.Namespace != namespace {
+				t.Errorf("read %+v, %v; want small", got, err)
+			}
+			if _, err := h.reader.Source(t.Context(), kind, namespace, "gone"); !apierrors.IsNotFound(err) {
+				t.Errorf("F8 F19 error %v, want NotFound", err)
+			}
+			h.api.fail["get "+kind.Resource()] = errTest
+			if _, err := h.reader.Source(t.Context(), kind, namespace, "small"); !errors.Is(err, errTest) {
+				t.Errorf("error %v, want that of the read", err)
+			}
+		})
+	}
+	if _, err := h.reader.Source(t.Context(), "deployment", "ns", "small"); err == nil {
+		t.Error("F2 F13 a deployment was read as an instance type")
+	}
+}
+
+func TestRevisionIsDecodedOnceUntilItChanges(t *testing.T) {
+	h := newHarness(t)
+	h.revision("rev")
+	read := func() *instancetype.Captured {
+		t.Helper()
+		captured, err := h.reader.Revision(t.Context(), "ns", "rev")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return captured
+	}
+	first := read()
+	if again := read(); again != first {
+		t.Error("a revision that did not change was decoded again")
+	}
+	changed := first.Revision.DeepCopy()
+	changed.ResourceVersion = "2"
+	if err := h.captured.Update(changed); err != nil {
+		t.Fatal(err)
+	}
+	if again := read(); again == first || again.Revision.ResourceVersion != "2" {
+		t.Error("what a changed revision was before is still used")
+	}
+	if _, err := h.reader.Revision(t.Context(), "ns", "gone"); !apierrors.IsNotFound(err) {
+		t.Errorf("error %v of a revision that does not exist, want NotFound", err)
+	}
+}

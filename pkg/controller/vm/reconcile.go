@@ -1,0 +1,161 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package vm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/klog/v2"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/controller"
+	"github.com/slipway-dev/slipway/pkg/instancetype"
+)
+
+// conflictDelay lets the cache catch up before an object that somebody else
+// wrote is read again.
+const conflictDelay = 100 * time.Millisecond
+
+// transientDelay is how long the news of a transient pass may wait for what comes
+// next. It is longer than a power on takes, or a create by copies that are there, and short
+// for somebody who watches.
+const transientDelay = 2 * time.Second
+
+// Reconcile makes one pass over the virtual machine of key: read, delete or
+// bring towards its spec, write back what changed, unless it is news of a moment. An error of the pass wins over
+// one of the write, which is then only logged. Somebody else's write in between is
+// no error: the object is read again.
+func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (controller.Result, error) {
+	original, err := r.vms.Get(key)
+	if err != nil {
+		return controller.Result{}, fmt.Errorf("reading virtual machine %s: %w", key, err)
+	}
+	if original == nil {
+		r.forget(key)
+		return controller.Result{}, nil
+	}
+	bound, err := r.shares.Bind(ctx, r.shares.Of(original))
+	if err != nil {
+		return controller.Result{}, ctx.Err() // another process takes care of it
+	}
+	ctx = bound
+
+	p := newPass(original, r.now())
+	p.machine = r.machineFacts(p.vm)
+	var passErr error
+	if p.vm.DeletionTimestamp != nil {
+		passErr = r.reconcileDelete(ctx, p)
+	} else {
+		passErr = r.reconcileNormal(ctx, p)
+	}
+	var persistErr error
+	if passErr == nil && p.transient() {
+		// While it is created, and between the end of that and of the power on, there is
+		// nothing to decide by, and each write of such a moment would be one in five. The pass after
+		// the operation finds all of it again; if that takes long, the one after the
+		// delay does, and says what is going on.
+		p.again(transientDelay)
+	} else {
+		persistErr = r.persist(ctx, p)
+	}
+	return combine(ctx, p, passErr, persistErr)
+}
+
+// combine makes one answer of the errors of a pass and of its write.
+func combine(ctx context.Context, p *pass, passErr, persistErr error) (controller.Result, error) {
+	switch {
+	case persistErr == nil:
+	case apierrors.IsConflict(persistErr):
+		klog.FromContext(ctx).V(4).Info("The virtual machine changed during the pass, reading it again")
+		// Not at once, whatever the pass wanted: it would meet the same conflict.
+		p.result = controller.Result{RequeueAfter: conflictDelay}
+	case passErr == nil:
+		passErr = persistErr
+	default:
+		klog.FromContext(ctx).Error(persistErr, "Writing the virtual machine back failed after a failed pass")
+	}
+	if passErr != nil {
+		return controller.Result{}, fmt.Errorf("reconciling virtual machine %s: %w", p.key(), passErr)
+	}
+	if p.result.Requeue {
+		p.result.RequeueAfter = 0 // at once is earlier
+	}
+	return p.result, nil
+}
+
+// reconcileNormal brings a virtual machine that is not being deleted towards its
+// spec.
+func (r *reconciler) reconcileNormal(ctx context.Context, p *pass) error {
+	if p.paused("reconciling") {
+		return nil
+	}
+	if !hasFinalizer(p.vm) {
+		p.vm.Finalizers = append(p.vm.Finalizers, vmv1alpha1.VirtualMachineFinalizer)
+		p.again(0)
+		return nil
+	}
+	markUnpaused(p.vm)
+	r.joinGroup(p)
+
+	vmi, err := r.vmis.Get(p.key())
+	if err != nil {
+		return fmt.Errorf("reading the virtual machine instance: %w", err)
+	}
+	p.vmi = controller.IfOwned(vmi, p.vm)
+
+	var errs []error
+	errs = append(errs, r.synchronize(ctx, p))
+	errs = append(errs, r.claimAddresses(ctx, p))
+	errs = append(errs, r.gatherClaims(ctx, p))
+	ready, err := r.gather(ctx, p)
+	errs = append(errs, err)
+	errs = append(errs, r.callProvider(ctx, p, ready))
+	if p.restoring {
+		// All that follows is for the spec of the next pass.
+		r.finish(p)
+		return errors.Join(errs...)
+	}
+	errs = append(errs, r.releaseClaims(ctx, p))
+	r.finish(p)
+	errs = append(errs, r.reconcileInstance(ctx, p, vmi))
+	return errors.Join(errs...)
+}
+
+// synchronize runs all synchronizers, which resolve the effective spec too. What fails
+// is shown in conditions; only what a retry can cure is returned.
+func (r *reconciler) synchronize(ctx context.Context, p *pass) error {
+	synced, err := r.chain.Sync(ctx, p.vm, p.vmi)
+	p.vm, p.effective, p.captured = synced.VM, synced.Effective, synced.Captured
+	if instancetype.IsMissing(err) && refersToUnwatched(p.vm) {
+		p.again(lookAgainDelay)
+	}
+	return retryable(err)
+}
+
+// refersToUnwatched says whether the size or the preference of vm depends on an
+// object whose appearance no watch reports: a claim that something is inferred
+// from, or a revision. Instance types, preferences and classes are watched.
+func refersToUnwatched(vm *vmv1alpha1.VirtualMachine) bool {
+	if m := vm.Spec.Instancetype; m != nil && (m.InferFromVolume != "" || m.ControllerRevisionRef != nil || m.RevisionName != "") {
+		return true
+	}
+	if m := vm.Spec.Preference; m != nil && (m.InferFromVolume != "" || m.ControllerRevisionRef != nil || m.RevisionName != "") {
+		return true
+	}
+	i, p := vm.Status.InstancetypeRef, vm.Status.PreferenceRef
+	return i != nil && i.ControllerRevisionRef != nil || p != nil && p.ControllerRevisionRef != nil
+}
+
+// forget drops what is kept of a virtual machine that is gone.
+func (r *reconciler) forget(key types.NamespacedName) {
+	r.provider.Forget(key)
+	if r.prober != nil {
+		r.prober.Remove(key)
+	}
+}

@@ -1,0 +1,312 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package vm
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/controller"
+	"github.com/slipway-dev/slipway/pkg/provider"
+)
+
+var errTest = errors.New("it broke")
+
+func TestReconcileOfAMissingVMDoesNothing(t *testing.T) {
+	h := newHarness(t)
+	if result := h.pass(); result != (controller.Result{}) {
+		t.Errorf("result %+v, want none", result)
+	}
+	if len(h.provider.requests) != 0 || len(h.api.calls) != 0 {
+		t.Errorf("provider called %d times, API calls %v; want none", len(h.provider.requests), h.api.calls)
+	}
+}
+
+func TestPausedVMIsLeftAlone(t *testing.T) {
+	h := newHarness(t, fresh(func(vm *vmv1alpha1.VirtualMachine) {
+		vm.Finalizers = nil
+		vm.Annotations = map[string]string{vmv1alpha1.AnnotationPaused: ""}
+	}), photon())
+	if result := h.pass(); result != (controller.Result{}) {
+		t.Errorf("result %+v, want none", result)
+	}
+	if len(h.provider.requests) != 0 {
+		t.Error("the provider was called")
+	}
+	vm := h.vm()
+	if len(vm.Finalizers) != 0 {
+		t.Errorf("finalizers %v, want none", vm.Finalizers)
+	}
+	if got := h.condition(vmv1alpha1.ConditionPaused); got != "True/Paused" {
+		t.Errorf("Paused is %s, want True/Paused", got)
+	}
+	if vm.Status.PrintableStatus != "Paused" {
+		t.Errorf("printableStatus %q, want Paused", vm.Status.PrintableStatus)
+	}
+
+	writes := h.api.writes()
+	h.pass()
+	if got := h.api.writes(); got != writes {
+		t.Errorf("a second pass made %d writes", got-writes)
+	}
+
+	h.api.edit("vm", func(vm *vmv1alpha1.VirtualMachine) { vm.Annotations = nil })
+	h.pass()
+	h.pass()
+	if got := h.condition(vmv1alpha1.ConditionPaused); got != "" {
+		t.Errorf("after the pause Paused is %s, want none", got)
+	}
+}
+
+func TestVMThatAnAdministratorPausedSaysSoOnce(t *testing.T) {
+	h := newHarness(t, running(), photon())
+	h.provider.update = func(*provider.Request) (<-chan error, error) { return nil, provider.ErrPaused }
+	h.api.edit("vm", func(vm *vmv1alpha1.VirtualMachine) { vm.Spec.GuestID = "photon64Guest" })
+	h.pass()
+	h.pass()
+	writes := h.api.writes()
+	h.pass()
+	if got := h.api.writes(); got != writes {
+		t.Errorf("another pass made %d writes, want none", got-writes)
+	}
+	vm := h.vm()
+	if got := h.condition(vmv1alpha1.ConditionPaused); got != "True/Paused" || vm.Status.PrintableStatus != "Paused" {
+		t.Errorf("Paused is %s and printableStatus %q, want True/Paused and Paused", got, vm.Status.PrintableStatus)
+	}
+	if got := vm.Status.ObservedGeneration; got == vm.Generation {
+		t.Errorf("generation %d counts as observed although nothing of it was applied", got)
+	}
+	h.provider.update = nil
+	h.pass()
+	if vm := h.vm(); h.condition(vmv1alpha1.ConditionPaused) != "" || vm.Status.ObservedGeneration != vm.Generation {
+		t.Errorf("after the pause Paused is %q and generation %d of %d observed", h.condition(vmv1alpha1.ConditionPaused), vm.Status.ObservedGeneration, vm.Generation)
+	}
+}
+
+func TestMissingFinalizerIsAddedBeforeAnythingElse(t *testing.T) {
+	h := newHarness(t, fresh(func(vm *vmv1alpha1.VirtualMachine) { vm.Finalizers = []string{"example.com/other"} }), photon())
+	if result := h.pass(); result != (controller.Result{Requeue: true}) {
+		t.Errorf("result %+v, want to come back at once", result)
+	}
+	if got, want := h.vm().Finalizers, []string{"example.com/other", vmv1alpha1.VirtualMachineFinalizer}; !slices.Equal(got, want) {
+		t.Errorf("finalizers %v, want %v", got, want)
+	}
+	if len(h.provider.requests) != 0 {
+		t.Error("the provider was called before the finalizer was stored")
+	}
+	h.pass()
+	if len(h.provider.requests) != 1 {
+		t.Errorf("the provider was called %d times in the next pass, want once", len(h.provider.requests))
+	}
+}
+
+func TestNewVMIsHandedToTheProviderWithAllItNeeds(t *testing.T) {
+	h := newHarness(t, fresh(), photon())
+	h.provider.update = func(req *provider.Request) (<-chan error, error) {
+		setFalse(req.VM, req.Now, vmv1alpha1.ConditionCreated, vmv1alpha1.ReasonCreating, "")
+		return ended(nil), nil
+	}
+	h.pass()
+	if len(h.provider.requests) != 1 {
+		t.Fatalf("the provider was called %d times, want once", len(h.provider.requests))
+	}
+	req := h.provider.requests[0]
+	if req.Image == nil || req.Image.Name != "photon" || req.Effective == nil || !req.PrerequisitesReady {
+		t.Errorf("request %+v; want image, effective spec and prerequisites, nothing running", req)
+	}
+	if req.Priority != PriorityCreating || !req.Now.Equal(h.clock) {
+		t.Errorf("priority %d at %v, want %d at %v", req.Priority, req.Now, PriorityCreating, h.clock)
+	}
+	vm := h.vm()
+	if vm.Status.Phase != vmv1alpha1.PhaseCreating || vm.Status.ObservedGeneration != 1 {
+		t.Errorf("phase %q of generation %d, want Creating of 1", vm.Status.Phase, vm.Status.ObservedGeneration)
+	}
+	for _, c := range vm.Status.Conditions {
+		if c.ObservedGeneration != 1 {
+			t.Errorf("condition %s has observedGeneration %d, want 1", c.Type, c.ObservedGeneration)
+		}
+	}
+}
+
+func TestBlockingCallsTheBlockingMethod(t *testing.T) {
+	h := newHarness(t, fresh(), photon())
+	h.blocking = true
+	h.pass()
+	if h.provider.blocked != 1 {
+		t.Errorf("the blocking method was called %d times, want once", h.provider.blocked)
+	}
+}
+
+func TestProviderErrorsDecideWhatComesNext(t *testing.T) {
+	tests := map[string]struct {
+		err    error
+		result controller.Result
+		failed bool
+	}{
+		"none":                       {nil, controller.Result{}, false},
+		"in progress waits":          {provider.ErrReconcileInProgress, controller.Result{}, false},
+		"too many creates wait":      {provider.ErrTooManyCreates, controller.Result{}, false},
+		"paused by an administrator": {provider.ErrPaused, controller.Result{}, false},
+		"unknown is looked at again": {provider.ErrUnknownState, controller.Result{RequeueAfter: unknownDelay}, false},
+		"requeue after a time":       {&provider.RequeueError{After: 3 * time.Second}, controller.Result{RequeueAfter: 3 * time.Second}, false},
+		"requeue at once":            {&provider.RequeueError{}, controller.Result{Requeue: true}, false},
+		"no retry helps":             {&provider.NoRequeueError{Err: errTest}, controller.Result{}, false},
+		"nothing more to do":         {&provider.NoRequeueError{}, controller.Result{}, false},
+		"anything else":              {errTest, controller.Result{}, true},
+		"a failure beside a wait":    {errors.Join(&provider.RequeueError{After: time.Second}, errTest), controller.Result{}, true},
+		"a failure beside a loss":    {errors.Join(provider.ErrUnknownState, errTest), controller.Result{}, true},
+		"the earlier of two waits":   {errors.Join(&provider.RequeueError{After: time.Minute}, &provider.RequeueError{After: time.Second}), controller.Result{RequeueAfter: time.Second}, false},
+		"a retryable one among two":  {errors.Join(&provider.NoRequeueError{Err: errors.New("other")}, errTest), controller.Result{}, true},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			h := newHarness(t, fresh(), photon())
+			h.provider.update = func(*provider.Request) (<-chan error, error) { return nil, test.err }
+			result, err := h.tryPass()
+			if result != test.result {
+				t.Errorf("result %+v, want %+v", result, test.result)
+			}
+			if test.failed != errors.Is(err, errTest) || test.failed != (err != nil) {
+				t.Errorf("error %v, want one: %t", err, test.failed)
+			}
+			if h.vm().Status.Phase == "" {
+				t.Error("the status was not written")
+			}
+		})
+	}
+}
+
+func TestErrorOfThePassWinsOverThatOfTheWrite(t *testing.T) {
+	h := newHarness(t, fresh(), photon())
+	h.provider.update = func(*provider.Request) (<-chan error, error) { return nil, errTest }
+	h.api.fail["update virtualmachines/status"] = errors.New("no write today")
+	_, err := h.tryPass()
+	if !errors.Is(err, errTest) || strings.Contains(err.Error(), "no write today") {
+		t.Errorf("error %v, want that of the pass alone", err)
+	}
+
+	h.provider.update = nil
+	if _, err = h.tryPass(); err == nil || !strings.Contains(err.Error(), "no write today") {
+		t.Errorf("error %v, want that of the write", err)
+	}
+}
+
+func TestConflictReadsAgainWithoutError(t *testing.T) {
+	h := newHarness(t, fresh(), photon())
+	h.behind = true
+	h.api.edit("vm", func(vm *vmv1alpha1.VirtualMachine) { vm.Labels = map[string]string{"by": "a user"} })
+	result, err := h.tryPass()
+	if err != nil || result != (controller.Result{RequeueAfter: conflictDelay}) {
+		t.Errorf("result %+v and error %v, want another pass and no error", result, err)
+	}
+	h.behind = false
+	h.pass()
+	vm := h.vm()
+	if vm.Labels["by"] != "a user" || vm.Status.ObservedGeneration != 1 {
+		t.Errorf("labels %v, observedGeneration %d; want the user's label and 1", vm.Labels, vm.Status.ObservedGeneration)
+	}
+}
+
+func TestConflictDoesNotHideTheErrorOfThePass(t *testing.T) {
+	h := newHarness(t, fresh(), photon())
+	h.api.fail["update virtualmachines/status"] = apierrors.NewConflict(vmResource.GroupResource(), "vm", errors.New("changed"))
+	h.provider.update = func(*provider.Request) (<-chan error, error) { return nil, errTest }
+	if _, err := h.tryPass(); !errors.Is(err, errTest) {
+		t.Errorf("error %v, want that of the pass", err)
+	}
+}
+
+// F31 F41 F59: whatever a synchronizer reports, it blocks nothing but creation.
+func TestFailingSynchronizerBlocksCreationOnly(t *testing.T) {
+	broken := func(vm *vmv1alpha1.VirtualMachine, _ *vmv1alpha1.VirtualMachineInstance) (*vmv1alpha1.VirtualMachine, error) {
+		vm = vm.DeepCopy()
+		setFalse(vm, time.Unix(0, 0), vmv1alpha1.ConditionSynchronized, vmv1alpha1.ReasonError, errTest.Error())
+		return vm, errTest
+	}
+
+	t.Run("creation", func(t *testing.T) {
+		h := newHarness(t, fresh(), photon())
+		h.syncs(broken)
+		if _, err := h.tryPass(); !errors.Is(err, errTest) {
+			t.Errorf("error %v, want that of the synchronizer, to be retried", err)
+		}
+		if req := h.provider.requests[0]; req.PrerequisitesReady {
+			t.Error("the provider was allowed to create")
+		}
+		if got := h.condition(vmv1alpha1.ConditionCreated); got != "False/WaitingForPrerequisites" {
+			t.Errorf("Created is %s, want False/WaitingForPrerequisites", got)
+		}
+	})
+
+	t.Run("power off", func(t *testing.T) {
+		h := newHarness(t, running(), photon())
+		h.syncs(broken)
+		h.api.edit("vm", func(vm *vmv1alpha1.VirtualMachine) { vm.Spec.PowerState = vmv1alpha1.PoweredOff })
+		h.provider.update = func(req *provider.Request) (<-chan error, error) {
+			req.VM.Status.PowerState = vmv1alpha1.PoweredOff
+			return nil, nil
+		}
+		_, _ = h.tryPass()
+		if got := h.vm().Status.Phase; got != vmv1alpha1.PhaseStopped {
+			t.Errorf("phase %s, want Stopped", got)
+		}
+	})
+}
+
+// running is a virtual machine that was created and powered on.
+func running(change ...func(*vmv1alpha1.VirtualMachine)) *vmv1alpha1.VirtualMachine {
+	vm := fresh(func(vm *vmv1alpha1.VirtualMachine) {
+		vm.Status.UniqueID = "vm-42"
+		vm.Status.PowerState = vmv1alpha1.PoweredOn
+		vm.Status.NodeName = "esx-1"
+		vm.Status.Network = &vmv1alpha1.VirtualMachineNetworkStatus{PrimaryIP4: "192.0.2.7"}
+		for _, c := range []string{vmv1alpha1.ConditionCreated, vmv1alpha1.ConditionPowerStateSynced, vmv1alpha1.ConditionConfigurationSynced, vmv1alpha1.ConditionDiskPromotionSynced} {
+			setCondition(vm, time.Unix(500, 0), c, metav1.ConditionTrue, vmv1alpha1.ReasonSucceeded, "")
+		}
+	})
+	for _, f := range change {
+		f(vm)
+	}
+	return vm
+}
+
+// F59
+func TestUnresolvedSizeDoesNotKeepAVMFromPoweringOff(t *testing.T) {
+	h := newHarness(t, running(func(vm *vmv1alpha1.VirtualMachine) {
+		vm.Spec.CPU, vm.Spec.Memory, vm.Spec.ClassName = nil, nil, "gone"
+		vm.Spec.PowerState = vmv1alpha1.PoweredOff
+	}))
+	h.pass()
+	if len(h.provider.requests) != 1 || h.provider.requests[0].Effective != nil {
+		t.Fatalf("requests %+v, want one without an effective spec", h.provider.requests)
+	}
+}
+
+// F43: the status is written with the resource version that the first write gave;
+// the server refuses any other.
+func TestSynchronizedSpecIsWrittenOnceAndBeforeStatus(t *testing.T) {
+	h := newHarness(t, running(), photon())
+	h.syncs(func(vm *vmv1alpha1.VirtualMachine, _ *vmv1alpha1.VirtualMachineInstance) (*vmv1alpha1.VirtualMachine, error) {
+		vm = vm.DeepCopy()
+		vm.Spec.GuestID = "photon64Guest"
+		return vm, nil
+	})
+	h.pass()
+	if got := h.vm().Spec.GuestID; got != "photon64Guest" {
+		t.Errorf("spec.guestID %q, want what the synchronizer set", got)
+	}
+	if a, b := h.api.calls["update virtualmachines"], h.api.calls["update virtualmachines/status"]; a != 1 || b != 1 {
+		t.Errorf("%d updates and %d status updates, want one of each", a, b)
+	}
+	if h.vm().Status.Phase != vmv1alpha1.PhaseRunning {
+		t.Errorf("phase %q, want Running", h.vm().Status.Phase)
+	}
+}

@@ -1,0 +1,161 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package vm
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/slipway-dev/slipway/pkg/apis/conditions"
+	itv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/controller/vm/synchronizer"
+	"github.com/slipway-dev/slipway/pkg/instancetype"
+	"github.com/slipway-dev/slipway/pkg/provider"
+	"github.com/slipway-dev/slipway/pkg/provider/vmrecord"
+)
+
+// refusedDelay is when a restored object is offered again that the API has refused, for
+// example because a quota is used up.
+const refusedDelay = 30 * time.Second
+
+// revertTarget is the snapshot that spec names, if the virtual machine can be reverted to it.
+// Otherwise refused, if it names one, says why not in a condition: after the pass, for until
+// then the condition says whether a revert has begun.
+func (r *reconciler) revertTarget(p *pass) (to *provider.RevertTarget, refused func(), err error) {
+	name := p.vm.Spec.CurrentSnapshotName
+	if name == "" {
+		return nil, nil, nil
+	}
+	refuse := func(reason, format string, args ...any) (*provider.RevertTarget, func(), error) {
+		return nil, func() {
+			setFalse(p.vm, p.now, vmv1alpha1.ConditionSnapshotSynced, reason, fmt.Sprintf("spec.currentSnapshotName: VirtualMachineSnapshot %q ", name)+fmt.Sprintf(format, args...))
+		}, nil
+	}
+	s, err := r.snapshots.VirtualMachineSnapshots(p.vm.Namespace).Get(name)
+	switch {
+	case apierrors.IsNotFound(err):
+		return refuse(vmv1alpha1.ReasonNotFound, "does not exist in namespace %q", p.vm.Namespace)
+	case err != nil:
+		return nil, nil, fmt.Errorf("reading snapshot %s/%s: %w", p.vm.Namespace, name, err)
+	case s.Spec.VMName == p.vm.Name && provider.MachineOf(s) == "":
+		return refuse(vmv1alpha1.ReasonNotReady, "is not looked at yet")
+	case s.Spec.VMName != p.vm.Name || provider.MachineOf(s) != p.vm.UID:
+		return refuse(vmv1alpha1.ReasonInvalid, "is not one of this virtual machine")
+	case !conditions.IsTrue(s.Status.Conditions, vmv1alpha1.ConditionReady):
+		return refuse(vmv1alpha1.ReasonNotReady, "is not Ready")
+	}
+	return &provider.RevertTarget{Name: s.Name, UID: s.UID, UniqueID: s.Status.UniqueID}, nil, nil
+}
+
+// mayRevert is true while a revert that has begun may still run, by the answer of the provider: its
+// condition, by which the object is restored after it, must not say something else.
+func mayRevert(vm *vmv1alpha1.VirtualMachine, answer error) bool {
+	c := findCondition(vm, vmv1alpha1.ConditionSnapshotSynced)
+	return c != nil && c.Reason == vmv1alpha1.ReasonReverting &&
+		(errors.Is(answer, provider.ErrReconcileInProgress) || errors.Is(answer, provider.ErrUnknownState))
+}
+
+// restore makes the object what it was at the snapshot that its virtual machine was reverted
+// to: spec, with the size that it had then whatever has become of its instance type, labels
+// and annotations. It is written at the end of the pass like everything else. The power state
+// is that which the revert has brought back.
+func (r *reconciler) restore(ctx context.Context, p *pass, kept *provider.Kept) error {
+	fail := func(err error) error {
+		setFalse(p.vm, p.now, vmv1alpha1.ConditionSnapshotSynced, vmv1alpha1.ReasonReverting, "vSphere has reverted the virtual machine; its object cannot be restored: "+err.Error())
+		p.again(refusedDelay)
+		return nil
+	}
+	was, err := vmrecord.Decode(kept.Record)
+	if err != nil {
+		return fail(err)
+	}
+	if was.UID != p.vm.UID {
+		return fail(fmt.Errorf("the record is that of %s/%s with UID %s", was.Namespace, was.Name, was.UID))
+	}
+	vm := p.vm.DeepCopy()
+	vm.Spec = restoredSpec(&was.Spec, p.vm)
+	vm.Labels, vm.Annotations = restoredKeys(p.vm.Labels, was.Labels), restoredKeys(p.vm.Annotations, was.Annotations)
+	saved := make([]*itv1alpha1.ControllerRevision, len(was.Revisions))
+	for i := range was.Revisions {
+		saved[i] = &was.Revisions[i]
+	}
+	vm, missing, err := instancetype.Adopt(ctx, vm, saved, r.reader)
+	if err != nil {
+		return fail(err)
+	}
+	for _, revision := range missing {
+		if err := synchronizer.Ensure(ctx, r.revisions, revision); err != nil {
+			return fail(err)
+		}
+	}
+	p.vm.Spec, p.vm.Labels, p.vm.Annotations = vm.Spec, vm.Labels, vm.Annotations
+	p.restoring = true
+	setTrue(p.vm, p.now, vmv1alpha1.ConditionSnapshotSynced)
+	p.again(0)
+	return nil
+}
+
+// restoredSpec is the spec that the object had, without what asked for the revert. What says
+// which virtual machine it is stays.
+func restoredSpec(was *vmv1alpha1.VirtualMachineSpec, vm *vmv1alpha1.VirtualMachine) vmv1alpha1.VirtualMachineSpec {
+	out := *was.DeepCopy()
+	now := vm.Spec.DeepCopy()
+	out.CurrentSnapshotName = ""
+	if was.PowerState != "" || was.GroupName == "" { // A group says what its members are.
+		out.PowerState = cmp.Or(vm.Status.PowerState, was.PowerState)
+	}
+	out.Image, out.InstanceUUID, out.ProviderID, out.Zone = now.Image, now.InstanceUUID, now.ProviderID, now.Zone
+	if now.Firmware != nil && now.Firmware.UUID != "" {
+		if out.Firmware == nil {
+			out.Firmware = &vmv1alpha1.VirtualMachineFirmware{}
+		}
+		out.Firmware.UUID = now.Firmware.UUID
+	}
+	return out
+}
+
+// restoredKeys are labels or annotations as they were, but for those that are not the user's:
+// these stay as they are.
+func restoredKeys(now, was map[string]string) map[string]string {
+	out := maps.Clone(was)
+	maps.DeleteFunc(out, func(key, _ string) bool { return !usersOwn(key) })
+	for key, value := range now {
+		if usersOwn(key) {
+			continue
+		}
+		if out == nil {
+			out = map[string]string{}
+		}
+		out[key] = value
+	}
+	return out
+}
+
+// usersOwn is false for the keys of privileged users and of controllers, and for kubectl's copy
+// of a manifest, which is compared with the next one that is applied.
+func usersOwn(key string) bool {
+	switch key {
+	case vmv1alpha1.LabelImageCache, vmv1alpha1.AnnotationImageCacheLocation, corev1.LastAppliedConfigAnnotation:
+		return false
+	}
+	return !vmv1alpha1.PrivilegedKey(key)
+}
+
+// restoreRefused takes the restored object back that the API has refused, so that status says
+// why.
+func (p *pass) restoreRefused(err error) {
+	p.takeBack()
+	setFalse(p.vm, p.now, vmv1alpha1.ConditionSnapshotSynced, vmv1alpha1.ReasonReverting,
+		"vSphere has reverted the virtual machine; its object is refused as it was then, and offered again: "+err.Error())
+	p.result.Requeue = false
+	p.again(refusedDelay)
+}

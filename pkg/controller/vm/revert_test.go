@@ -1,0 +1,171 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package vm
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/provider"
+	"github.com/slipway-dev/slipway/pkg/provider/vmrecord"
+)
+
+// kept is what vSphere has in a virtual machine that was reverted to a snapshot of vm.
+func kept(t *testing.T, vm *vmv1alpha1.VirtualMachine) *provider.Kept {
+	t.Helper()
+	text, err := vmrecord.Of(vm).Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &provider.Kept{UID: "uid-before", Record: text}
+}
+
+// asThen is the virtual machine at the snapshot.
+func asThen(vm *vmv1alpha1.VirtualMachine) {
+	vm.Labels = map[string]string{"release": "1", "gone": "x"}
+	vm.Annotations = map[string]string{"note": "old", "x.protected/a": "then"}
+	vm.Spec.CPU.Sockets, vm.Spec.PowerState = 2, vmv1alpha1.PoweredOn
+}
+
+func reverts(vm *vmv1alpha1.VirtualMachine) {
+	vm.Labels = map[string]string{"release": "2", "new": "y"}
+	vm.Annotations = map[string]string{"note": "new", "x.protected/b": "now", "kubectl.kubernetes.io/last-applied-configuration": "{}"}
+	vm.Spec.CPU.Sockets, vm.Spec.CurrentSnapshotName = 4, "before"
+	vm.Spec.ProviderID = "vsphere://42"
+	vm.Status.PowerState = vmv1alpha1.PoweredOff
+}
+
+func TestTheObjectBecomesWhatItWasWithItsVirtualMachine(t *testing.T) {
+	h := newHarness(t, running(reverts), photon())
+	h.provider.reverted = kept(t, running(asThen))
+	h.pass()
+	vm := h.vm()
+	got := []any{vm.Spec.CPU.Sockets, vm.Spec.PowerState, vm.Spec.CurrentSnapshotName, vm.Spec.ProviderID, vm.Labels, vm.Annotations, h.condition(vmv1alpha1.ConditionSnapshotSynced)}
+	want := []any{
+		int32(2), vmv1alpha1.PoweredOff, "", "vsphere://42", map[string]string{"release": "1", "gone": "x"},
+		map[string]string{"note": "old", "x.protected/b": "now", "kubectl.kubernetes.io/last-applied-configuration": "{}"}, "True/Succeeded",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("size, power, request, identity, labels, annotations and condition (-want +got):\n%s", diff)
+	}
+	if h.api.calls["update virtualmachines"] != 1 {
+		t.Errorf("calls %v, want one write of the object", h.api.calls)
+	}
+}
+
+// Whoever may revert a virtual machine need not be privileged.
+func TestARevertNeitherEndsNorBringsBackWhatHoldsAVirtualMachine(t *testing.T) {
+	const remove, powerOn = vmv1alpha1.CheckDeletePrefix, vmv1alpha1.CheckPowerOnPrefix
+	h := newHarness(t, running(reverts, func(vm *vmv1alpha1.VirtualMachine) {
+		vm.Annotations = map[string]string{remove + "audit": "now", powerOn + "cmdb": "now"}
+	}), photon())
+	h.provider.reverted = kept(t, running(asThen, func(vm *vmv1alpha1.VirtualMachine) {
+		vm.Annotations = map[string]string{"note": "old", remove + "backup": "then", powerOn + "cmdb": "then", "Protected/a": "then"}
+	}))
+	h.pass()
+	want := map[string]string{"note": "old", remove + "audit": "now", powerOn + "cmdb": "now"}
+	if diff := cmp.Diff(want, h.vm().Annotations); diff != "" {
+		t.Errorf("annotations (-want +got):\n%s", diff)
+	}
+}
+
+// That a revert has begun is known by its condition alone, by which the object is restored after it.
+func TestARevertThatRunsIsNotForgottenBecauseItsSnapshotIsGone(t *testing.T) {
+	for name, err := range map[string]error{"it runs": provider.ErrReconcileInProgress, "vSphere is not read": provider.ErrUnknownState} {
+		t.Run(name, func(t *testing.T) {
+			h := newHarness(t, running(reverts, func(vm *vmv1alpha1.VirtualMachine) {
+				setFalse(vm, time.Unix(0, 0), vmv1alpha1.ConditionSnapshotSynced, vmv1alpha1.ReasonReverting, "")
+			}), photon())
+			h.provider.update = func(*provider.Request) (<-chan error, error) { return nil, err }
+			h.pass()
+			if got := h.condition(vmv1alpha1.ConditionSnapshotSynced); got != "False/Reverting" {
+				t.Errorf("condition %q, want it to be reverting", got)
+			}
+		})
+	}
+}
+
+func TestAnObjectThatCannotBeRestoredSaysWhyAndStaysAsItIs(t *testing.T) {
+	another := func(vm *vmv1alpha1.VirtualMachine) { asThen(vm); vm.UID = "another" }
+	for name, tc := range map[string]struct {
+		kept    *provider.Kept
+		refuses error
+		says    string
+	}{
+		"a quota is used up":          {kept(t, running(asThen)), apierrors.NewForbidden(vmv1alpha1.Resource("virtualmachines"), "vm", errTest), "offered again"},
+		"the record cannot be read":   {&provider.Kept{UID: "uid-before", Record: "%"}, nil, "not in base64"},
+		"the record is of another VM": {kept(t, running(another)), nil, "UID another"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHarness(t, running(reverts), photon())
+			h.provider.reverted = tc.kept
+			if tc.refuses != nil {
+				h.api.fail["update virtualmachines"] = tc.refuses
+			}
+			result := h.pass()
+			vm := h.vm()
+			c := findCondition(vm, vmv1alpha1.ConditionSnapshotSynced)
+			if c == nil || c.Reason != vmv1alpha1.ReasonReverting || !strings.Contains(c.Message, tc.says) || result.RequeueAfter != refusedDelay {
+				t.Errorf("condition %+v, again after %s; want one that says %q", c, result.RequeueAfter, tc.says)
+			}
+			if vm.Spec.CPU.Sockets != 4 || vm.Spec.CurrentSnapshotName != "before" || vm.Labels["release"] != "2" {
+				t.Errorf("the object was changed: %+v", vm.Spec)
+			}
+		})
+	}
+}
+
+func TestOnlyASnapshotOfTheVirtualMachineThatIsReadyIsRevertedTo(t *testing.T) {
+	snapshot := func(change ...func(*vmv1alpha1.VirtualMachineSnapshot)) *vmv1alpha1.VirtualMachineSnapshot {
+		s := &vmv1alpha1.VirtualMachineSnapshot{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "before", UID: "uid-before"}}
+		s.Spec.VMName, s.Status.UniqueID = "vm", "snapshot-1"
+		s.OwnerReferences = []metav1.OwnerReference{{APIVersion: vmv1alpha1.SchemeGroupVersion.String(), Kind: "VirtualMachine", Name: "vm", UID: "uid-vm"}}
+		s.Status.Conditions = []metav1.Condition{{Type: vmv1alpha1.ConditionReady, Status: metav1.ConditionTrue}}
+		for _, f := range change {
+			f(s)
+		}
+		return s
+	}
+	for name, tc := range map[string]struct {
+		snapshot *vmv1alpha1.VirtualMachineSnapshot
+		target   types.UID
+		says     string
+	}{
+		"ready": {snapshot(), "uid-before", ""},
+		"being deleted, but asked for": {snapshot(func(s *vmv1alpha1.VirtualMachineSnapshot) {
+			s.DeletionTimestamp, s.Finalizers = &metav1.Time{}, []string{"x/y"}
+		}), "uid-before", ""},
+		"of another name":               {snapshot(func(s *vmv1alpha1.VirtualMachineSnapshot) { s.Name = "other" }), "", "False/NotFound"},
+		"of another virtual machine":    {snapshot(func(s *vmv1alpha1.VirtualMachineSnapshot) { s.Spec.VMName = "db" }), "", "False/Invalid"},
+		"of an earlier one of the name": {snapshot(func(s *vmv1alpha1.VirtualMachineSnapshot) { s.OwnerReferences[0].UID = "old" }), "", "False/Invalid"},
+		"that nobody has looked at yet": {snapshot(func(s *vmv1alpha1.VirtualMachineSnapshot) { s.OwnerReferences = nil }), "", "False/NotReady"},
+		"that belongs to something else, too": {snapshot(func(s *vmv1alpha1.VirtualMachineSnapshot) {
+			s.OwnerReferences = append([]metav1.OwnerReference{{Kind: "Backup", Name: "nightly", UID: "uid-backup"}}, s.OwnerReferences...)
+		}), "uid-before", ""},
+		"of something else, that nobody has looked at yet": {snapshot(func(s *vmv1alpha1.VirtualMachineSnapshot) {
+			s.OwnerReferences = []metav1.OwnerReference{{Kind: "Backup", Name: "nightly", UID: "uid-backup"}}
+		}), "", "False/NotReady"},
+		"not taken yet, or gone from vSphere": {snapshot(func(s *vmv1alpha1.VirtualMachineSnapshot) { s.Status.Conditions = nil }), "", "False/NotReady"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHarness(t, running(reverts), photon(), tc.snapshot)
+			h.pass()
+			req := h.provider.requests[0]
+			var target types.UID
+			if req.Revert != nil {
+				target = req.Revert.UID
+			}
+			if got := h.condition(vmv1alpha1.ConditionSnapshotSynced); target != tc.target || got != tc.says {
+				t.Errorf("target %q, condition %q; want %q and %q", target, got, tc.target, tc.says)
+			}
+		})
+	}
+}

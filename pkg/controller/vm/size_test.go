@@ -1,0 +1,111 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package vm
+
+import (
+	"fmt"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/provider"
+)
+
+// size is "has/shall have" in vCPUs, and the generation of the class.
+func (h *harness) size() string {
+	h.t.Helper()
+	status := h.vm().Status
+	text := "unknown"
+	if r := status.Resources; r != nil {
+		text = fmt.Sprintf("%d vCPUs", r.VCPUs)
+	}
+	if r := status.DesiredResources; r != nil {
+		text += fmt.Sprintf(", %d wanted", r.VCPUs)
+	}
+	if status.Class != nil {
+		text += fmt.Sprintf(" of generation %d", status.Class.Generation)
+	}
+	return text
+}
+
+// sized lets the class of the virtual machine have so many cores in a generation.
+func (h *harness) sized(cores int32, generation int64) {
+	h.api.edit("vm", func(vm *vmv1alpha1.VirtualMachine) { vm.Spec.CPU.Cores = cores })
+	h.syncs(func(vm *vmv1alpha1.VirtualMachine, _ *vmv1alpha1.VirtualMachineInstance) (*vmv1alpha1.VirtualMachine, error) {
+		vm = vm.DeepCopy()
+		vm.Status.Class = &vmv1alpha1.VirtualMachineClassStatus{Name: "gold", Generation: generation}
+		return vm, nil
+	})
+}
+
+func TestStatusShowsTheSizeThatTheVMHasBesideTheOneThatItShallHave(t *testing.T) {
+	h := newHarness(t, running(), photon())
+	step := func(name, want string) {
+		t.Helper()
+		h.pass()
+		if got := h.size(); got != want {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+	h.sized(2, 1)
+	step("as it is", "2 vCPUs of generation 1")
+	h.sized(1, 2)
+	h.waitsFor("cpu.cores")
+	step("smaller, waits for a restart", "2 vCPUs, 1 wanted of generation 1")
+	step("still waits", "2 vCPUs, 1 wanted of generation 1")
+	h.waitsFor()
+	step("restarted", "1 vCPUs of generation 2")
+
+	h.sized(4, 3)
+	h.provider.update = func(*provider.Request) (<-chan error, error) { return ended(nil), nil }
+	step("larger, being changed live", "1 vCPUs, 4 wanted of generation 2")
+	h.provider.update = func(*provider.Request) (<-chan error, error) { return nil, provider.ErrUnknownState }
+	step("vSphere is away", "1 vCPUs, 4 wanted of generation 2")
+	h.provider.update = nil
+	step("changed", "4 vCPUs of generation 3")
+
+	off := func(err error) func(req *provider.Request) (<-chan error, error) {
+		return func(req *provider.Request) (<-chan error, error) {
+			req.VM.Status.PowerState = vmv1alpha1.PoweredOff
+			return nil, err
+		}
+	}
+	h.sized(8, 4)
+	h.provider.update = off(provider.ErrReconcileInProgress)
+	step("off, being changed", "4 vCPUs, 8 wanted of generation 3")
+	h.provider.update = off(nil)
+	step("off, changed", "8 vCPUs of generation 4")
+}
+
+func TestStatusShowsTheSizeThatAVMWillHaveBeforeItIsCreated(t *testing.T) {
+	h := newHarness(t, fresh(), photon())
+	h.sized(2, 1)
+	h.pass()
+	if got, want := h.size(), "2 vCPUs of generation 1"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	h.sized(4, 2)
+	h.pass()
+	if got, want := h.size(), "4 vCPUs of generation 2"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+func TestStatusShowsWhatOfANewSizeWasTakenLive(t *testing.T) {
+	h := newHarness(t, running(), photon())
+	h.pass()
+	h.api.edit("vm", func(vm *vmv1alpha1.VirtualMachine) {
+		memory := resource.MustParse("2Gi")
+		vm.Spec.CPU.Sockets, vm.Spec.Memory.Guest = 2, &memory
+	})
+	h.waitsFor("memory.guest")
+	h.pass()
+	if got, want := h.size(), "2 vCPUs, 2 wanted"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if has, shall := h.vm().Status.Resources.Memory.String(), h.vm().Status.DesiredResources.Memory.String(); has != "1Gi" || shall != "2Gi" {
+		t.Errorf("has %s and shall have %s, want 1Gi and 2Gi", has, shall)
+	}
+}

@@ -1,0 +1,214 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package vm
+
+import (
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+)
+
+// finish computes, from what synchronizers and provider reported, the parts of the
+// status that the controller owns.
+func (r *reconciler) finish(p *pass) {
+	if !runs(p.vm) {
+		p.vm.Status.RestartRequired = nil
+	}
+	showSize(p)
+	derive(p.vm)
+	setReady(p.vm, setProbed(p.vm, r.probe(p), p.now), p.now)
+	setProgress(p.vm, p.now)
+	// Every condition carries the generation that it was evaluated for; those that
+	// this pass did not look at keep an earlier one. What is paused by an administrator
+	// has got nothing of the spec.
+	if !isTrue(p.vm, vmv1alpha1.ConditionPaused) {
+		p.vm.Status.ObservedGeneration = p.vm.Generation
+	}
+	summarize(p.vm)
+}
+
+// derive fills what follows from other fields of the status.
+func derive(vm *vmv1alpha1.VirtualMachine) {
+	vm.Status.FailureDomain = vm.Status.Zone
+	vm.Status.Addresses = addresses(vm)
+	if isTrue(vm, vmv1alpha1.ConditionCreated) && vm.Status.PowerState == vmv1alpha1.PoweredOn && !waitsForIP(vm) {
+		provisioned := true
+		vm.Status.Initialization = &vmv1alpha1.VirtualMachineInitialization{Provisioned: &provisioned}
+	}
+}
+
+// What a Machine of Cluster API takes of addresses: how many, and how long each.
+const (
+	maxMachineAddresses = 256
+	maxMachineAddress   = 256
+)
+
+// addresses are the host name and the addresses of the guest in the form of the
+// Cluster API contract, the primary ones first. Link-local ones lead nowhere. A Machine would
+// take none of them if it could not take all.
+func addresses(vm *vmv1alpha1.VirtualMachine) []vmv1alpha1.MachineAddress {
+	n := vm.Status.Network
+	if n == nil {
+		return nil
+	}
+	var all []vmv1alpha1.MachineAddress
+	add := func(kind, address string) {
+		a := vmv1alpha1.MachineAddress{Type: kind, Address: address}
+		if address != "" && len(address) <= maxMachineAddress && len(all) < maxMachineAddresses && !slices.Contains(all, a) {
+			all = append(all, a)
+		}
+	}
+	add("Hostname", n.HostName)
+	add("InternalIP", n.PrimaryIP4)
+	add("InternalIP", n.PrimaryIP6)
+	for _, i := range n.Interfaces {
+		for _, text := range i.IPAddresses {
+			ip, _, _ := strings.Cut(text, "/")
+			if parsed, err := netip.ParseAddr(ip); err == nil && !parsed.IsLinkLocalUnicast() && !parsed.IsLoopback() {
+				add("InternalIP", ip)
+			}
+		}
+	}
+	return all
+}
+
+// markPaused shows that nothing is done for vm, and why.
+func markPaused(vm *vmv1alpha1.VirtualMachine, now time.Time, message string) {
+	setCondition(vm, now, vmv1alpha1.ConditionPaused, metav1.ConditionTrue, vmv1alpha1.ReasonPaused, message)
+}
+
+// markUnpaused shows that nothing keeps the controller from working on vm.
+func markUnpaused(vm *vmv1alpha1.VirtualMachine) {
+	meta.RemoveStatusCondition(&vm.Status.Conditions, vmv1alpha1.ConditionPaused)
+}
+
+// summarize sets phase and printableStatus, which nothing decides by.
+func summarize(vm *vmv1alpha1.VirtualMachine) {
+	vm.Status.Phase = phaseOf(vm)
+	vm.Status.PrintableStatus = printableStatus(vm, vm.Status.Phase)
+}
+
+// phaseOf is the one-word summary of conditions and power states.
+func phaseOf(vm *vmv1alpha1.VirtualMachine) vmv1alpha1.VirtualMachinePhase {
+	if vm.DeletionTimestamp != nil {
+		return vmv1alpha1.PhaseDeleting
+	}
+	if !isTrue(vm, vmv1alpha1.ConditionCreated) {
+		created := findCondition(vm, vmv1alpha1.ConditionCreated)
+		switch {
+		case created == nil, created.Reason == vmv1alpha1.ReasonWaitingForPrerequisites, created.Reason == vmv1alpha1.ReasonTooManyCreates:
+			return vmv1alpha1.PhasePending
+		case created.Status == metav1.ConditionUnknown:
+			return vmv1alpha1.PhaseUnknown
+		case created.Reason == vmv1alpha1.ReasonError, created.Reason == vmv1alpha1.ReasonInvalid,
+			created.Reason == vmv1alpha1.ReasonNotAllowed:
+			return vmv1alpha1.PhaseFailed
+		}
+		return vmv1alpha1.PhaseCreating
+	}
+	desired, observed := desiredPowerState(vm), vm.Status.PowerState
+	if standsStill(vm) {
+		desired = observed
+	}
+	switch {
+	case desired == observed && observed == vmv1alpha1.PoweredOn:
+		return vmv1alpha1.PhaseRunning
+	case desired == observed && observed == vmv1alpha1.Suspended:
+		return vmv1alpha1.PhaseSuspended
+	case desired == observed:
+		return vmv1alpha1.PhaseStopped
+	case desired == vmv1alpha1.PoweredOn:
+		return vmv1alpha1.PhaseStarting
+	}
+	return vmv1alpha1.PhaseStopping
+}
+
+// standsStill says whether a change of power state is wanted that nobody works on:
+// its time has not come, an annotation holds it, or it is impossible.
+func standsStill(vm *vmv1alpha1.VirtualMachine) bool {
+	c := findCondition(vm, vmv1alpha1.ConditionPowerStateSynced)
+	return c != nil && c.Status == metav1.ConditionFalse &&
+		(c.Reason == vmv1alpha1.ReasonDelayed || c.Reason == vmv1alpha1.ReasonHeldByCheck || c.Reason == vmv1alpha1.ReasonInvalid)
+}
+
+// printableStatus is the phase, or the reason why the virtual machine does not get
+// on.
+func printableStatus(vm *vmv1alpha1.VirtualMachine, phase vmv1alpha1.VirtualMachinePhase) string {
+	if isTrue(vm, vmv1alpha1.ConditionPaused) {
+		return vmv1alpha1.ReasonPaused
+	}
+	switch phase {
+	case vmv1alpha1.PhaseDeleting:
+		if c := findCondition(vm, vmv1alpha1.ConditionReady); c != nil && c.Reason == vmv1alpha1.ReasonHeldByCheck {
+			return "Deletion" + c.Reason
+		}
+		return string(phase)
+	case vmv1alpha1.PhaseUnknown:
+		return findCondition(vm, vmv1alpha1.ConditionCreated).Reason
+	case vmv1alpha1.PhasePending, vmv1alpha1.PhaseFailed:
+		if missing := missingPrerequisite(vm); missing != "" {
+			return missing
+		}
+		if phase == vmv1alpha1.PhaseFailed {
+			return "CreateFailed"
+		}
+		return string(phase)
+	default: // the VM is there, and its conditions say more
+	}
+	if unreachable(vm) != nil {
+		return "Unreachable"
+	}
+	for _, conditionType := range []string{vmv1alpha1.ConditionPowerStateSynced, vmv1alpha1.ConditionConfigurationSynced} {
+		c := findCondition(vm, conditionType)
+		if c == nil || c.Status != metav1.ConditionFalse {
+			continue
+		}
+		if missing := missingPrerequisite(vm); missing != "" && c.Reason == vmv1alpha1.ReasonWaitingForPrerequisites {
+			return missing
+		}
+		if needsAttention[c.Reason] {
+			return strings.TrimSuffix(conditionType, "Synced") + c.Reason
+		}
+	}
+	if phase == vmv1alpha1.PhaseRunning {
+		if waitsForIP(vm) {
+			return vmv1alpha1.ReasonWaitingForIP
+		}
+		if waitsForTools(vm) {
+			return vmv1alpha1.ReasonWaitingForTools
+		}
+		if len(vm.Status.RestartRequired) > 0 {
+			return vmv1alpha1.ReasonRestartRequired
+		}
+	}
+	return string(phase)
+}
+
+// missingPrerequisite names the first thing that a virtual machine lacks, and why;
+// it is empty when nothing is known to be lacking.
+func missingPrerequisite(vm *vmv1alpha1.VirtualMachine) string {
+	for _, conditionType := range vmv1alpha1.CreatePrerequisites {
+		if !holds(vm, conditionType) {
+			return strings.TrimSuffix(conditionType, "Ready") + findCondition(vm, conditionType).Reason
+		}
+	}
+	return ""
+}
+
+// needsAttention are the reasons for which a virtual machine that exists does not
+// become what its spec says by itself and at once.
+var needsAttention = map[string]bool{
+	vmv1alpha1.ReasonDelayed:     true,
+	vmv1alpha1.ReasonHeldByCheck: true,
+	vmv1alpha1.ReasonInvalid:     true,
+	vmv1alpha1.ReasonError:       true,
+	vmv1alpha1.ReasonNotAllowed:  true,
+	vmv1alpha1.ReasonRecordNewer: true,
+}

@@ -1,0 +1,140 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package vm
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	storagev1 "k8s.io/api/storage/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/klog/v2"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/controller"
+	"github.com/slipway-dev/slipway/pkg/provider"
+)
+
+// vSphereProvisioner is the vSphere CSI driver. It takes these parameters of a
+// StorageClass, in capital or small letters (vsphere-csi-driver, ParseStorageClassParams).
+const (
+	vSphereProvisioner     = "csi.vsphere.vmware.com"
+	storagePolicyParameter = "storagepolicyname"
+	datastoreParameter     = "datastoreurl"
+)
+
+// indexByStorageClass finds the virtual machines that name a StorageClass.
+const indexByStorageClass = "storageClass"
+
+// classesReadTimeout bounds the wait for the first reading of the StorageClasses. Without
+// them only the virtual machines wait that name one.
+const classesReadTimeout = 10 * time.Second
+
+// storageClasses are those of the host cluster.
+type storageClasses struct {
+	factory  informers.SharedInformerFactory
+	informer cache.SharedIndexInformer
+}
+
+func newStorageClasses(host kubernetes.Interface) *storageClasses {
+	f := informers.NewSharedInformerFactoryWithOptions(host, 0, informers.WithTransform(controller.AsKept))
+	return &storageClasses{factory: f, informer: f.Storage().V1().StorageClasses().Informer()}
+}
+
+// start reads the classes, and enqueues the virtual machines that one concerns when it
+// changes.
+func (s *storageClasses) start(ctx context.Context, e *enqueuer) error {
+	byClass := func(o metav1.Object) string { return o.GetName() }
+	if _, err := controller.Register(controller.Source{Informer: s.informer, Handler: e.Related(indexByStorageClass, byClass)}); err != nil {
+		return err
+	}
+	s.factory.StartWithContext(ctx)
+	wait, cancel := context.WithTimeout(ctx, classesReadTimeout)
+	defer cancel()
+	if !cache.WaitForCacheSync(wait.Done(), s.informer.HasSynced) && ctx.Err() == nil {
+		klog.FromContext(ctx).Info("The StorageClasses of the host cluster could not be read yet: virtual machines that name one wait")
+	}
+	return nil
+}
+
+// named are the StorageClasses of these names, as the provider takes them.
+func (s *storageClasses) named(names []string) map[string]provider.StorageClass {
+	if len(names) == 0 {
+		return nil
+	}
+	out := make(map[string]provider.StorageClass, len(names))
+	for _, name := range names {
+		obj, found, err := s.informer.GetStore().GetByKey(name)
+		class, ok := obj.(*storagev1.StorageClass)
+		switch {
+		case err == nil && found && ok:
+			out[name] = storageClassOf(class)
+		case !s.informer.HasSynced():
+			out[name] = unusableClass(false, "StorageClass %q: the StorageClasses of the cluster could not be read yet", name)
+		default:
+			out[name] = unusableClass(true, "StorageClass %q does not exist", name)
+		}
+	}
+	return out
+}
+
+func unusableClass(missing bool, format string, args ...any) provider.StorageClass {
+	return provider.StorageClass{Problem: &provider.NotUsableError{Message: fmt.Sprintf(format, args...), Missing: missing}}
+}
+
+// storageClassOf reads a class as the vSphere CSI driver does.
+func storageClassOf(class *storagev1.StorageClass) provider.StorageClass {
+	if class.Provisioner != vSphereProvisioner {
+		return unusableClass(false, "StorageClass %q has provisioner %.63q, and disks of virtual machines are made by the policies of classes of %s",
+			class.Name, class.Provisioner, vSphereProvisioner)
+	}
+	var out provider.StorageClass
+	for key, value := range class.Parameters {
+		switch strings.ToLower(key) {
+		case storagePolicyParameter:
+			out.Policy = strings.TrimSpace(value)
+		case datastoreParameter:
+			out.DatastoreURL = strings.TrimSpace(value)
+		}
+	}
+	if len(out.Policy) > maxPolicyName || len(out.DatastoreURL) > maxDatastoreURL {
+		return unusableClass(false, "StorageClass %q: parameter %s is longer than %d bytes, or %s than %d",
+			class.Name, storagePolicyParameter, maxPolicyName, datastoreParameter, maxDatastoreURL)
+	}
+	return out
+}
+
+// maxPolicyName bounds the name of a storage policy, which has at most 80 characters, and
+// maxDatastoreURL an URL, in bytes.
+const (
+	maxPolicyName   = 255
+	maxDatastoreURL = 1024
+)
+
+// discs are the images in the CD-ROM drives of a virtual machine, by volume; nil for one
+// that does not exist.
+func (r *reconciler) discs(ctx context.Context, p *pass) (map[string]*vmv1alpha1.VirtualMachineImage, error) {
+	var out map[string]*vmv1alpha1.VirtualMachineImage
+	for i := range p.effective.Volumes {
+		v := &p.effective.Volumes[i]
+		if v.CDROM == nil || v.CDROM.Image == nil {
+			continue
+		}
+		image, err := r.reader.Image(ctx, p.vm.Namespace, *v.CDROM.Image)
+		if err != nil && !apierrors.IsNotFound(err) {
+			return nil, fmt.Errorf("reading image %q of volume %q: %w", v.CDROM.Image.Name, v.Name, err)
+		}
+		if out == nil {
+			out = map[string]*vmv1alpha1.VirtualMachineImage{}
+		}
+		out[v.Name] = image
+	}
+	return out, nil
+}

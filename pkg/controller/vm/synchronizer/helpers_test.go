@@ -1,0 +1,205 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package synchronizer_test
+
+import (
+	"context"
+	"path"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/yaml"
+
+	itv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/controller/vm/synchronizer"
+	"github.com/slipway-dev/slipway/pkg/instancetype"
+)
+
+const (
+	it   = instancetype.RoleInstancetype
+	pref = instancetype.RolePreference
+)
+
+var quantities = cmp.Comparer(func(a, b resource.Quantity) bool { return a.Cmp(b) == 0 })
+
+// world is a Reader and a RevisionStore over values.
+type world struct {
+	sources   map[string]*instancetype.Object
+	revisions map[string]*itv1alpha1.ControllerRevision
+	classes   map[string]*vmv1alpha1.VirtualMachineClass
+	images    map[string]*vmv1alpha1.VirtualMachineImage
+	created   []string
+	broken    error
+}
+
+func newWorld() *world {
+	return &world{
+		sources:   map[string]*instancetype.Object{},
+		revisions: map[string]*itv1alpha1.ControllerRevision{},
+		classes:   map[string]*vmv1alpha1.VirtualMachineClass{},
+		images:    map[string]*vmv1alpha1.VirtualMachineImage{},
+	}
+}
+
+func lookUp[T any](m map[string]*T, what, key string) (*T, error) {
+	if v, ok := m[key]; ok {
+		return v, nil
+	}
+	return nil, apierrors.NewNotFound(schema.GroupResource{Resource: what}, path.Base(key))
+}
+
+func (w *world) Source(_ context.Context, kind instancetype.Kind, namespace, name string) (*instancetype.Object, error) {
+	return lookUp(w.sources, kind.Resource(), string(kind)+"/"+namespace+"/"+name)
+}
+
+func (w *world) Revision(ctx context.Context, namespace, name string) (*instancetype.Captured, error) {
+	revision, err := w.Get(ctx, namespace, name)
+	if err != nil {
+		return nil, err
+	}
+	return instancetype.Decode(revision), nil
+}
+
+func (w *world) Class(_ context.Context, _, name string) (*vmv1alpha1.VirtualMachineClass, error) {
+	return lookUp(w.classes, "virtualmachineclasses", name)
+}
+
+func (w *world) Image(_ context.Context, _ string, ref vmv1alpha1.VirtualMachineImageRef) (*vmv1alpha1.VirtualMachineImage, error) {
+	return lookUp(w.images, "virtualmachineimages", ref.Name)
+}
+
+func (w *world) PersistentVolumeClaim(_ context.Context, _, name string) (*corev1.PersistentVolumeClaim, error) {
+	return nil, apierrors.NewNotFound(schema.GroupResource{Resource: "persistentvolumeclaims"}, name)
+}
+
+func (w *world) Get(_ context.Context, _, name string) (*itv1alpha1.ControllerRevision, error) {
+	return lookUp(w.revisions, "controllerrevisions", name)
+}
+
+func (w *world) Create(_ context.Context, revision *itv1alpha1.ControllerRevision) (*itv1alpha1.ControllerRevision, error) {
+	if w.broken != nil {
+		return nil, w.broken
+	}
+	if _, ok := w.revisions[revision.Name]; ok {
+		return nil, apierrors.NewAlreadyExists(schema.GroupResource{Resource: "controllerrevisions"}, revision.Name)
+	}
+	w.revisions[revision.Name] = revision
+	w.created = append(w.created, revision.Name)
+	return revision, nil
+}
+
+func (w *world) Update(_ context.Context, revision *itv1alpha1.ControllerRevision) (*itv1alpha1.ControllerRevision, error) {
+	if w.broken != nil {
+		return nil, w.broken
+	}
+	w.revisions[revision.Name] = revision
+	return revision, nil
+}
+
+func (w *world) add(t testing.TB, kind instancetype.Kind, name, uid string, generation int64, spec string) *instancetype.Object {
+	t.Helper()
+	o := &instancetype.Object{Kind: kind}
+	o.Meta.Name, o.Meta.UID, o.Meta.Generation = name, types.UID(uid), generation
+	if kind.Namespaced() {
+		o.Meta.Namespace = "default"
+	}
+	if kind.Role() == pref {
+		o.Preference = parse[itv1alpha1.VirtualMachinePreferenceSpec](t, spec)
+	} else {
+		o.Instancetype = parse[itv1alpha1.VirtualMachineInstancetypeSpec](t, spec)
+	}
+	w.sources[string(kind)+"/"+o.Meta.Namespace+"/"+name] = o
+	return o
+}
+
+func parse[T any](t testing.TB, manifest string) *T {
+	t.Helper()
+	out := new(T)
+	if err := yaml.UnmarshalStrict([]byte(manifest), out); err != nil {
+		t.Fatalf("parsing %q: %v", manifest, err)
+	}
+	return out
+}
+
+// vmOf is a complete VM, so that only references are left to synchronize.
+func vmOf(t testing.TB, spec string) *vmv1alpha1.VirtualMachine {
+	t.Helper()
+	vm := &vmv1alpha1.VirtualMachine{Spec: *parse[vmv1alpha1.VirtualMachineSpec](t, spec)}
+	vm.Name, vm.Namespace, vm.UID, vm.Generation = "vm", "default", "vm-uid", 3
+	if vm.Spec.Network == nil {
+		vm.Spec.Network = &vmv1alpha1.VirtualMachineNetworkSpec{Disabled: true}
+	}
+	if vm.Spec.Firmware == nil {
+		vm.Spec.Firmware = &vmv1alpha1.VirtualMachineFirmware{UUID: "11111111-2222-3333-4444-555555555555"}
+	}
+	return vm
+}
+
+var start = metav1.NewTime(time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC))
+
+func chain(w *world, policy synchronizer.Policy) synchronizer.Chain {
+	return synchronizer.New(synchronizer.Options{
+		Reader: w, Revisions: w, Policy: policy, Now: func() metav1.Time { return start },
+	})
+}
+
+// sync runs the chain on a copy and checks that, but for an expansion, the spec stays
+// as it is.
+func sync(t testing.TB, w *world, vm *vmv1alpha1.VirtualMachine) (*vmv1alpha1.VirtualMachine, error) {
+	t.Helper()
+	result, err := chain(w, synchronizer.PolicyReference).Sync(t.Context(), vm.DeepCopy(), nil)
+	if diff := cmp.Diff(vm.Spec, result.VM.Spec, quantities); diff != "" {
+		t.Errorf("F60 spec was changed (-want +got):\n%s", diff)
+	}
+	if result.Effective == nil && err == nil {
+		t.Error("there is neither an effective spec nor an error")
+	}
+	return result.VM, err
+}
+
+func mustSync(t testing.TB, w *world, vm *vmv1alpha1.VirtualMachine) *vmv1alpha1.VirtualMachine {
+	t.Helper()
+	out, err := sync(t, w, vm)
+	if err != nil {
+		t.Fatalf("Sync: %v", err)
+	}
+	return out
+}
+
+// reasons returns status and reason of every condition.
+func reasons(vm *vmv1alpha1.VirtualMachine) map[string]string {
+	out := map[string]string{}
+	for _, c := range vm.Status.Conditions {
+		out[c.Type] = string(c.Status) + " " + c.Reason
+	}
+	return out
+}
+
+func condition(t testing.TB, vm *vmv1alpha1.VirtualMachine, conditionType string) metav1.Condition {
+	t.Helper()
+	c := meta.FindStatusCondition(vm.Status.Conditions, conditionType)
+	if c == nil {
+		t.Fatalf("no condition %s in %v", conditionType, vm.Status.Conditions)
+	}
+	return *c
+}
+
+const (
+	small = "{cpu: {guest: 2}, memory: {guest: 4Gi}}"
+	big   = "{cpu: {guest: 8}, memory: {guest: 16Gi}}"
+)
+
+const (
+	clusterIT   = instancetype.KindClusterInstancetype
+	clusterPref = instancetype.KindClusterPreference
+)

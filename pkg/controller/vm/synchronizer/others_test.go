@@ -1,0 +1,200 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package synchronizer_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/controller/vm/synchronizer"
+)
+
+func TestPolicies(t *testing.T) {
+	for _, tc := range []struct {
+		name     string
+		policy   synchronizer.Policy
+		captured bool
+		expanded bool
+	}{
+		{"F131 default keeps references", "", false, false},
+		{"F131 Reference keeps references", synchronizer.PolicyReference, false, false},
+		{"F132 Expand expands what has no revision", synchronizer.PolicyExpand, false, true},
+		{"F132 Expand leaves what has one", synchronizer.PolicyExpand, true, false},
+		{"F132 ExpandAll expands all", synchronizer.PolicyExpandAll, true, true},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			w := newWorld()
+			w.add(t, clusterIT, "small", "s", 1, small)
+			w.add(t, clusterPref, "linux", "l", 1, "{devices: {preferredDiskBus: sata}}")
+			vm := vmOf(t, "{instancetype: {name: small}, preference: {name: linux}, volumes: [{name: d, disk: {size: 1Gi}}]}")
+			if tc.captured {
+				vm = mustSync(t, w, vm)
+			}
+			result, err := chain(w, tc.policy).Sync(t.Context(), vm.DeepCopy(), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			out := result.VM
+			if !tc.expanded {
+				if out.Spec.Instancetype == nil || out.Spec.Instancetype.RevisionName != "" || out.Status.InstancetypeRef == nil || out.Status.PreferenceRef == nil {
+					t.Errorf("spec %+v, status %+v; want references in both", out.Spec.Instancetype, out.Status.InstancetypeRef)
+				}
+				return
+			}
+			if out.Spec.Instancetype != nil || out.Spec.Preference != nil || out.Status.InstancetypeRef != nil || out.Status.PreferenceRef != nil {
+				t.Errorf("references are left in %+v, %+v", out.Spec, out.Status)
+			}
+			if out.Spec.CPU.Sockets != 2 || out.Spec.Memory.Guest.String() != "4Gi" || out.Spec.Volumes[0].Bus != "sata" || out.Status.Resources.VCPUs != 2 {
+				t.Errorf("expanded to %+v, %+v, %+v", out.Spec.CPU, out.Spec.Memory, out.Spec.Volumes)
+			}
+			if e := result.Effective; e == nil || e.Instancetype != nil || e.Preference != nil || e.CPU.Sockets != 2 {
+				t.Errorf("effective spec %+v, want that of the expanded one", e)
+			}
+			if again, err := chain(w, tc.policy).Sync(t.Context(), out.DeepCopy(), nil); err != nil || !cmp.Equal(out, again.VM, quantities) {
+				t.Errorf("a second pass changed (%v):\n%s", err, cmp.Diff(out, again.VM, quantities))
+			}
+		})
+	}
+}
+
+func TestNetworkSynchronizer(t *testing.T) {
+	eth0 := &vmv1alpha1.VirtualMachineNetworkSpec{Interfaces: []vmv1alpha1.VirtualMachineNetworkInterface{{Name: "eth0"}}}
+	for _, tc := range []struct {
+		name     string
+		network  *vmv1alpha1.VirtualMachineNetworkSpec
+		deleting bool
+		want     *vmv1alpha1.VirtualMachineNetworkSpec
+	}{
+		{"F148 no network", nil, false, eth0},
+		{"F148 no interface", &vmv1alpha1.VirtualMachineNetworkSpec{}, false, eth0},
+		{"F148 disabled", &vmv1alpha1.VirtualMachineNetworkSpec{Disabled: true}, false, &vmv1alpha1.VirtualMachineNetworkSpec{Disabled: true}},
+		{"F148 own interfaces", &vmv1alpha1.VirtualMachineNetworkSpec{Interfaces: []vmv1alpha1.VirtualMachineNetworkInterface{{Name: "lan"}}}, false,
+			&vmv1alpha1.VirtualMachineNetworkSpec{Interfaces: []vmv1alpha1.VirtualMachineNetworkInterface{{Name: "lan"}}}},
+		{"F124 being deleted", nil, true, nil},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			vm := &vmv1alpha1.VirtualMachine{Spec: vmv1alpha1.VirtualMachineSpec{Network: tc.network}}
+			if tc.deleting {
+				vm.DeletionTimestamp = &metav1.Time{}
+			}
+			out, err := synchronizer.Network{}.Sync(t.Context(), vm, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tc.want, out.Spec.Network); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// F95
+func TestPreferenceDecidesWhetherThereIsADefaultInterface(t *testing.T) {
+	for preference, want := range map[string]int{
+		"{}": 1,
+		"{devices: {preferredAutoattachPodInterface: true}}":  1,
+		"{devices: {preferredAutoattachPodInterface: false}}": 0,
+	} {
+		w := newWorld()
+		w.add(t, clusterPref, "linux", "l", 1, preference)
+		vm := vmOf(t, "{cpu: {sockets: 1}, memory: {guest: 1Gi}, preference: {name: linux}}")
+		vm.Spec.Network = nil
+		result, err := chain(w, "").Sync(t.Context(), vm, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := len(result.Effective.Network.Interfaces); got != want || result.VM.Spec.Network != nil {
+			t.Errorf("%s: %d interfaces and spec %+v, want %d and nothing in the spec", preference, got, result.VM.Spec.Network, want)
+		}
+	}
+}
+
+func TestTimeZoneThatReachesNoGuestIsSaid(t *testing.T) {
+	for bootstrap, want := range map[string]string{
+		"cloudInit: {}": "not applied: clock.preferredClockOffset.timezone Europe/Berlin (needs bootstrap.linuxPrep)",
+		"linuxPrep: {}": "",
+	} {
+		w := newWorld()
+		w.add(t, clusterPref, "linux", "l", 1, "{clock: {preferredClockOffset: {timezone: Europe/Berlin}}}")
+		vm := mustSync(t, w, vmOf(t, "{cpu: {sockets: 1}, memory: {guest: 1Gi}, preference: {name: linux}, bootstrap: {"+bootstrap+"}}"))
+		if c := condition(t, vm, vmv1alpha1.ConditionPreferenceReady); c.Status != metav1.ConditionTrue || c.Message != want {
+			t.Errorf("%s: PreferenceReady %s %q, want True %q", bootstrap, c.Status, c.Message, want)
+		}
+	}
+}
+
+func TestFirmwareSynchronizer(t *testing.T) {
+	uuidOf := func(uid types.UID, given string) (string, error) {
+		vm := &vmv1alpha1.VirtualMachine{}
+		vm.UID = uid
+		if given != "" {
+			vm.Spec.Firmware = &vmv1alpha1.VirtualMachineFirmware{UUID: given}
+		}
+		out, err := synchronizer.Firmware{}.Sync(t.Context(), vm, nil)
+		if out.Spec.Firmware == nil {
+			return "", err
+		}
+		return out.Spec.Firmware.UUID, err
+	}
+	first, err := uuidOf("a", "")
+	if err != nil || first == "" {
+		t.Fatalf("F149 missing UUID: %q, %v", first, err)
+	}
+	if again, _ := uuidOf("a", ""); again != first {
+		t.Errorf("F149 a repeated pass chose %s after %s", again, first)
+	}
+	if kept, _ := uuidOf("a", "given"); kept != "given" {
+		t.Error("F149 an existing UUID was touched")
+	}
+	if other, _ := uuidOf("b", ""); other == first {
+		t.Error("F149 two objects got the same UUID")
+	}
+	if got, err := uuidOf("", ""); err == nil || got != "" {
+		t.Errorf("F149 without UID: %q, %v; want an error and the VM unchanged", got, err)
+	}
+}
+
+func TestClassSynchronizer(t *testing.T) {
+	w := newWorld()
+	class := &vmv1alpha1.VirtualMachineClass{Spec: *parse[vmv1alpha1.VirtualMachineClassSpec](t, "{cpu: {sockets: 4}, memory: {guest: 8Gi}}")}
+	class.Name, class.Generation = "gold", 7
+	w.classes["gold"] = class
+	vm := mustSync(t, w, vmOf(t, "{className: gold}"))
+	if got := vm.Status.Class; got == nil || *got != (vmv1alpha1.VirtualMachineClassStatus{Name: "gold", Generation: 7}) || vm.Status.Resources.VCPUs != 4 {
+		t.Errorf("class %+v, resources %+v", got, vm.Status.Resources)
+	}
+	if got := reasons(vm)["ClassReady"]; got != "True Succeeded" {
+		t.Errorf("ClassReady is %s", got)
+	}
+	vm = vmOf(t, "{cpu: {sockets: 1}, memory: {guest: 1Gi}}")
+	vm.Status.Class = &vmv1alpha1.VirtualMachineClassStatus{Name: "gold"}
+	vm = mustSync(t, w, vm)
+	if _, ok := reasons(vm)["ClassReady"]; ok || vm.Status.Class != nil {
+		t.Errorf("class %+v, conditions %v of a VM without class", vm.Status.Class, reasons(vm))
+	}
+}
+
+// All synchronizers run although two of them fail.
+func TestAllSynchronizersRun(t *testing.T) {
+	vm := &vmv1alpha1.VirtualMachine{Spec: *parse[vmv1alpha1.VirtualMachineSpec](t, "{instancetype: {name: gone}, className: gone}")}
+	vm.Name, vm.Namespace, vm.UID = "vm", "default", "uid"
+	result, err := chain(newWorld(), "").Sync(t.Context(), vm, nil)
+	out := result.VM
+	if err == nil || result.Effective != nil || out.Spec.Network == nil || out.Spec.Firmware == nil || out.Spec.Firmware.UUID == "" {
+		t.Errorf("F59 network %+v, firmware %+v, error %v", out.Spec.Network, out.Spec.Firmware, err)
+	}
+	want := map[string]string{"InstancetypeReady": "False NotFound", "ClassReady": "False NotFound", "Synchronized": "False NotFound"}
+	if diff := cmp.Diff(want, reasons(out)); diff != "" {
+		t.Errorf("F59 conditions (-want +got):\n%s", diff)
+	}
+	var joined interface{ Unwrap() []error }
+	if !errors.As(err, &joined) || len(joined.Unwrap()) != 2 {
+		t.Errorf("F59 error %v, want both failures", err)
+	}
+}

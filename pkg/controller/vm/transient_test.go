@@ -1,0 +1,176 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package vm
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/controller"
+	"github.com/slipway-dev/slipway/pkg/controller/vm/addressclaim"
+	"github.com/slipway-dev/slipway/pkg/provider"
+)
+
+// creating is a virtual machine whose create was started.
+func creating() *vmv1alpha1.VirtualMachine {
+	return fresh(func(vm *vmv1alpha1.VirtualMachine) {
+		vm.Status.Phase = vmv1alpha1.PhaseCreating
+		setFalse(vm, time.Unix(500, 0), vmv1alpha1.ConditionCreated, vmv1alpha1.ReasonCreating, "")
+	})
+}
+
+// poweringOn reports a virtual machine that was just created and answers err, or
+// starts its power on.
+func poweringOn(err error) func(*provider.Request) (<-chan error, error) {
+	return func(req *provider.Request) (<-chan error, error) {
+		setTrue(req.VM, req.Now, vmv1alpha1.ConditionCreated)
+		setFalse(req.VM, req.Now, vmv1alpha1.ConditionPowerStateSynced, vmv1alpha1.ReasonPoweringOn, "")
+		req.VM.Status.UniqueID, req.VM.Status.PowerState = "vm-42", vmv1alpha1.PoweredOff
+		if err != nil {
+			return nil, err
+		}
+		return ended(nil), nil
+	}
+}
+
+func TestCreatedIsNotWrittenWhilePowerOnFollowsAtOnce(t *testing.T) {
+	h := newHarness(t, creating(), photon())
+	h.provider.update = poweringOn(nil)
+	if got, want := h.pass(), (controller.Result{RequeueAfter: transientDelay}); got != want {
+		t.Errorf("result %+v, want %+v: it must be told when power on takes long", got, want)
+	}
+	if got := h.api.writes(); got != 0 {
+		t.Errorf("%d writes, want none", got)
+	}
+	if got := h.events.take(); len(got) != 0 {
+		t.Errorf("events %q of what was not written", got)
+	}
+}
+
+func TestPowerOnThatTakesLongIsTold(t *testing.T) {
+	h := newHarness(t, creating(), photon())
+	h.provider.update = poweringOn(nil)
+	h.pass()
+	h.provider.update = poweringOn(provider.ErrReconcileInProgress)
+	h.pass()
+	if vm := h.vm(); vm.Status.Phase != vmv1alpha1.PhaseStarting || vm.Status.UniqueID != "vm-42" {
+		t.Errorf("phase %s of %q, want Starting of vm-42", vm.Status.Phase, vm.Status.UniqueID)
+	}
+	if got := h.events.take(); len(got) != 1 || got[0] != "Normal Created: The vSphere virtual machine is created: vm-42" {
+		t.Errorf("events %q, want that it is created", got)
+	}
+}
+
+// Most virtual machines of a crowd wait for a place, and are made quickly then.
+func TestACreateThatWasWaitedForIsToldWhenItTakesLong(t *testing.T) {
+	h := newHarness(t, fresh(func(vm *vmv1alpha1.VirtualMachine) {
+		vm.Status.Phase = vmv1alpha1.PhasePending
+		setFalse(vm, time.Unix(500, 0), vmv1alpha1.ConditionCreated, vmv1alpha1.ReasonTooManyCreates, "others come first")
+	}), photon())
+	creates := func(err error) func(*provider.Request) (<-chan error, error) {
+		return func(req *provider.Request) (<-chan error, error) {
+			setFalse(req.VM, req.Now, vmv1alpha1.ConditionCreated, vmv1alpha1.ReasonCreating, "")
+			if err != nil {
+				return nil, err
+			}
+			return ended(nil), nil
+		}
+	}
+	h.provider.update = creates(nil)
+	if got, want := h.pass(), (controller.Result{RequeueAfter: transientDelay}); got != want {
+		t.Errorf("result %+v, want %+v: it must be told when the create takes long", got, want)
+	}
+	if got := h.api.writes(); got != 0 {
+		t.Errorf("%d writes, want none", got)
+	}
+	h.provider.update = creates(provider.ErrReconcileInProgress)
+	h.pass()
+	if got := h.condition(vmv1alpha1.ConditionCreated); got != "False/Creating" {
+		t.Errorf("Created is %s, want False/Creating", got)
+	}
+}
+
+func TestCreatedIsWrittenWhenNothingFollowsAtOnce(t *testing.T) {
+	for name, c := range map[string]struct {
+		err    error
+		change func(*vmv1alpha1.VirtualMachine)
+	}{
+		"power on failed":           {err: errors.New("no host is compatible")},
+		"power on will be retried":  {err: &provider.RequeueError{After: 5}},
+		"metadata has to be stored": {change: func(vm *vmv1alpha1.VirtualMachine) { vm.Labels = map[string]string{"a": "b"} }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHarness(t, creating(), photon())
+			h.provider.update = poweringOn(c.err)
+			if c.change != nil {
+				h.syncs(func(vm *vmv1alpha1.VirtualMachine, _ *vmv1alpha1.VirtualMachineInstance) (*vmv1alpha1.VirtualMachine, error) {
+					vm = vm.DeepCopy()
+					c.change(vm)
+					return vm, nil
+				})
+			}
+			_, _ = h.tryPass()
+			if got := h.condition(vmv1alpha1.ConditionCreated); got != "True/Succeeded" {
+				t.Errorf("Created is %s, want True/Succeeded", got)
+			}
+		})
+	}
+}
+
+func TestOperationsOfAnExistingVMAreToldAtOnce(t *testing.T) {
+	h := newHarness(t, running(), photon())
+	h.provider.update = func(req *provider.Request) (<-chan error, error) {
+		setFalse(req.VM, req.Now, vmv1alpha1.ConditionPowerStateSynced, vmv1alpha1.ReasonRestarting, "")
+		return ended(nil), nil
+	}
+	h.pass()
+	if got := h.condition(vmv1alpha1.ConditionPowerStateSynced); got != "False/Restarting" {
+		t.Errorf("PowerStateSynced is %s, want False/Restarting", got)
+	}
+}
+
+func TestVMThatVanishedIsMadeAgainInTheNextPass(t *testing.T) {
+	h := newHarness(t, running(), photon())
+	h.provider.update = func(req *provider.Request) (<-chan error, error) {
+		setFalse(req.VM, req.Now, vmv1alpha1.ConditionCreated, vmv1alpha1.ReasonWaitingForPrerequisites, "")
+		req.VM.Status.PowerState = ""
+		return nil, nil
+	}
+	if got, want := h.pass(), (controller.Result{Requeue: true}); got != want {
+		t.Errorf("result %+v, want %+v: no event will tell that the image is to be gathered", got, want)
+	}
+	h.pass()
+	if last := h.provider.requests[len(h.provider.requests)-1]; !last.PrerequisitesReady || last.Image == nil {
+		t.Errorf("ready %t with image %v, want all that a create needs", last.PrerequisitesReady, last.Image)
+	}
+}
+
+// finding is a provider that is choosing a zone.
+type finding struct{ *scripted }
+
+func (finding) CreateOrUpdateVirtualMachineAsync(context.Context, *provider.Request) (provider.Result, error) {
+	return provider.Result{Passing: true}, provider.ErrReconcileInProgress
+}
+
+// A virtual machine that is taken over needs no addresses for that. Without the name of the claim each
+// pass would ask for the next one at once, as long as zones are asked.
+func TestWhatTheNextPassNeedsIsWrittenWhileAZoneIsChosen(t *testing.T) {
+	vm := pooled("front")
+	vm.Spec.InstanceUUID = "11111111-2222-3333-4444-666666666666"
+	h := newHarness(t, vm, photon())
+	h.pools.err = &addressclaim.WaitError{Message: "the claim waits"}
+	h.reconciler.provider = finding{h.provider}
+	h.pass()
+	if diff := cmp.Diff([]string{"eth0 front"}, claimed(h.vm())); diff != "" {
+		t.Errorf("stored (-want +got):\n%s", diff)
+	}
+	if result := h.pass(); result.Requeue || result.RequeueAfter != transientDelay {
+		t.Errorf("result %+v, want to look again after a moment", result)
+	}
+}

@@ -1,0 +1,342 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package lease
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
+	"k8s.io/utils/ptr"
+
+	"github.com/slipway-dev/slipway/pkg/lease/fence"
+)
+
+const namespace = "ns"
+
+// host is a host cluster that knows Leases as a real one does: it refuses what is about an
+// older one than it has.
+type host struct {
+	mu sync.Mutex
+	// away are those whose requests fail, by who holds the Lease in them.
+	away map[string]bool
+	all  map[string]*coordinationv1.Lease
+}
+
+func newHost() *host {
+	return &host{away: map[string]bool{}, all: map[string]*coordinationv1.Lease{}}
+}
+
+// client is that of a process, which may be cut off.
+func (h *host) client(identity string) *fake.Clientset {
+	c := fake.NewClientset()
+	c.PrependReactor("*", "leases", func(a clienttesting.Action) (bool, runtime.Object, error) {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		if h.away[identity] {
+			return true, nil, errors.New("the host cluster is away")
+		}
+		lease, err := h.answer(a)
+		return true, lease, err
+	})
+	return c
+}
+
+func (h *host) answer(a clienttesting.Action) (*coordinationv1.Lease, error) {
+	resource := coordinationv1.Resource("leases")
+	if get, ok := a.(clienttesting.GetAction); ok {
+		if lease := h.all[get.GetName()]; lease != nil {
+			return lease.DeepCopy(), nil
+		}
+		return nil, apierrors.NewNotFound(resource, get.GetName())
+	}
+	next := a.(clienttesting.CreateAction).GetObject().(*coordinationv1.Lease).DeepCopy()
+	before := h.all[next.Name]
+	switch {
+	case a.GetVerb() == "create" && before != nil:
+		return nil, apierrors.NewAlreadyExists(resource, next.Name)
+	case a.GetVerb() == "update" && before.ResourceVersion != next.ResourceVersion:
+		return nil, apierrors.NewConflict(resource, next.Name, errors.New("it was changed"))
+	}
+	version := 0
+	if before != nil {
+		version, _ = strconv.Atoi(before.ResourceVersion)
+	}
+	next.ResourceVersion = strconv.Itoa(version + 1)
+	h.all[next.Name] = next
+	return next.DeepCopy(), nil
+}
+
+func holderOf(lease *coordinationv1.Lease) string { return ptr.Deref(lease.Spec.HolderIdentity, "") }
+
+// holders are who has which Lease.
+func (h *host) holders() map[string][]string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	by := map[string][]string{}
+	for name, lease := range h.all {
+		by[holderOf(lease)] = append(by[holderOf(lease)], name)
+	}
+	for _, names := range by {
+		slices.Sort(names)
+	}
+	return by
+}
+
+// change changes a Lease as somebody else does.
+func (h *host) change(name string, change func(*coordinationv1.LeaseSpec)) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	next := h.all[name].DeepCopy()
+	change(&next.Spec)
+	next.ResourceVersion += "0"
+	h.all[name] = next
+}
+
+func (h *host) cut(identity string, away bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.away[identity] = away
+}
+
+// process is one with Leases.
+type process struct {
+	*Leases
+	failed chan error
+}
+
+func (h *host) process(identity string, patience time.Duration) *process {
+	p := &process{failed: make(chan error, 1)}
+	p.Leases = New(&Options{
+		Client: h.client(identity), Namespace: namespace, Identity: identity, Times: SharedTimes, Patience: patience,
+		Fail: func(err error) { p.failed <- err },
+	})
+	return p
+}
+
+// contend makes processes contend for Leases until the test ends.
+func contend(t *testing.T, names []string, processes ...*process) {
+	t.Helper()
+	for _, p := range processes {
+		for _, name := range names {
+			p.Contend(t.Context(), name, true)
+		}
+	}
+	t.Cleanup(func() {
+		for _, p := range processes {
+			p.Close()
+		}
+	})
+}
+
+func TestLeasesSpreadOverProcesses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost()
+		one, two, three := h.process("one", Patience), h.process("two", Patience), h.process("three", Patience)
+		contend(t, []string{"a", "b", "c", "d", "e", "f"}, one, two, three)
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		for who, names := range h.holders() {
+			if len(names) == 0 || len(names) > 3 {
+				t.Errorf("%s has %v", who, names)
+			}
+		}
+		if all := h.holders(); len(all) != 3 {
+			t.Errorf("holders %v, want three", all)
+		}
+		// Whoever has nothing is given what one that ends gives back.
+		gone := h.holders()["one"]
+		idle := h.process("idle", Patience)
+		contend(t, []string{"a", "b", "c", "d", "e", "f"}, idle)
+		time.Sleep(time.Minute)
+		one.Close()
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if got := h.holders(); len(got["idle"]) == 0 || len(got["one"]) != 0 {
+			t.Errorf("holders %v after the one with %v has ended, want something for the idle one", got, gone)
+		}
+	})
+}
+
+// The claim is less than 20 seconds, whatever those that are left hold already.
+func TestTheLeasesOfAProcessThatDiedAreTakenInTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost()
+		one, two := h.process("one", Patience), h.process("two", Patience)
+		names := []string{"a", "b", "c", "d", "e", "f", "g", "h"}
+		contend(t, names, one, two)
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		h.cut("one", true)
+		time.Sleep(20 * time.Second)
+		synctest.Wait()
+		if got := h.holders()["two"]; !slices.Equal(got, names) {
+			t.Errorf("after 20 s the other one has %v, want all", got)
+		}
+		for _, name := range names {
+			if one.Fence(name).Check() == nil {
+				t.Errorf("the dead one may act under %s", name)
+			}
+			if two.Fence(name).Check() != nil {
+				t.Errorf("the other one may not act under %s", name)
+			}
+		}
+	})
+}
+
+func TestAProcessThatIsAloneWaitsForNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost()
+		began, p := time.Now(), h.process("one", 0)
+		contend(t, []string{"a", "b", "c"}, p)
+		for _, name := range []string{"a", "b", "c"} {
+			if err := p.Await(t.Context(), name); err != nil || !time.Now().Equal(began) {
+				t.Errorf("%s is held after %s: %v", name, time.Since(began), err)
+			}
+		}
+	})
+}
+
+func TestWithoutElectionAllIsHeld(t *testing.T) {
+	l := New(nil)
+	if _, err := l.Bind(t.Context(), "a"); !errors.Is(err, ErrNotHeld) {
+		t.Errorf("%v before it is contended for", err)
+	}
+	l.Contend(t.Context(), "a", true)
+	ctx, err := l.Bind(t.Context(), "a")
+	if err != nil || ctx.Err() != nil || l.Held("a").IsZero() || l.Fence("a").Check() != nil {
+		t.Errorf("not held: %v", err)
+	}
+	l.Withdraw("a")
+	if !l.Held("a").IsZero() {
+		t.Error("held after it was withdrawn from")
+	}
+	l.Close()
+}
+
+func TestWhoWatchesIsToldOfEveryLease(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newHost().process("one", 0)
+		contend(t, []string{"a"}, p)
+		synctest.Wait()
+		var mu sync.Mutex
+		var told []string
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan struct{})
+		go func() {
+			p.Watch(ctx, func(name string) { mu.Lock(); defer mu.Unlock(); told = append(told, name) })
+			close(ended)
+		}()
+		synctest.Wait()
+		contend(t, []string{"b"}, p)
+		synctest.Wait()
+		cancel()
+		<-ended
+		contend(t, []string{"c"}, p)
+		synctest.Wait()
+		mu.Lock()
+		defer mu.Unlock()
+		if diff := cmp.Diff([]string{"a", "b"}, told); diff != "" {
+			t.Errorf("told (-want +got):\n%s", diff)
+		}
+	})
+}
+
+func TestALeaseIsGivenBackAndTakenAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost()
+		p := h.process("one", 0)
+		contend(t, []string{"a"}, p)
+		synctest.Wait()
+		waits := make(chan error, 1)
+		h.cut("one", true)
+		time.Sleep(SharedTimes.RenewDeadline)
+		go func() { _, err := p.Bind(t.Context(), "a"); waits <- err }()
+		synctest.Wait()
+		if len(waits) != 0 {
+			t.Error("there may be a pass, and the Lease was not renewed")
+		}
+		h.cut("one", false)
+		p.Withdraw("a")
+		if err := <-waits; err != nil && !errors.Is(err, fence.ErrClosed) {
+			t.Errorf("what waited ended with %v", err)
+		}
+		if got := h.holders(); len(got["one"]) != 0 {
+			t.Errorf("holders %v after it was withdrawn from", got)
+		}
+		if _, err := p.Bind(t.Context(), "a"); !errors.Is(err, ErrNotHeld) {
+			t.Errorf("%v after it was withdrawn from", err)
+		}
+		contend(t, []string{"a"}, p)
+		if err := p.Await(t.Context(), "a"); err != nil {
+			t.Error(err)
+		}
+		if len(p.failed) != 0 {
+			t.Errorf("the process was ended: %v", <-p.failed)
+		}
+	})
+}
+
+// A host cluster that is away ends nothing: nobody else can have taken the Lease.
+func TestF7ALeaseThatCannotBeRenewedPauses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost()
+		p := h.process("one", 0)
+		contend(t, []string{"a"}, p)
+		if err := p.Await(t.Context(), "a"); err != nil {
+			t.Fatal(err)
+		}
+		for range 3 {
+			h.cut("one", true)
+			time.Sleep(3 * SharedTimes.RenewDeadline)
+			synctest.Wait()
+			if p.Fence("a").Check() == nil || p.Held("a").IsZero() {
+				t.Fatal("it goes on while the host cluster is away, or has forgotten what it holds")
+			}
+			h.cut("one", false)
+			if _, err := p.Bind(t.Context(), "a"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if len(p.failed) != 0 {
+			t.Errorf("the process was ended: %v", <-p.failed)
+		}
+	})
+}
+
+// What the process knows is of before the other one's work.
+func TestF2AnotherHolderEndsTheProcess(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost()
+		p := h.process("one", 0)
+		contend(t, []string{"a", "b"}, p)
+		synctest.Wait()
+		h.change("a", func(spec *coordinationv1.LeaseSpec) {
+			spec.HolderIdentity, spec.RenewTime = ptr.To("other"), ptr.To(metav1.NowMicro())
+			spec.LeaseTransitions = ptr.To(ptr.Deref(spec.LeaseTransitions, 0) + 1)
+		})
+		if err := <-p.failed; !strings.Contains(err.Error(), "other") {
+			t.Errorf("the process was ended by %v, want the name of the holder", err)
+		}
+		if p.Fence("a").Check() == nil {
+			t.Error("something may still be started")
+		}
+		if got := h.holders()["other"]; !slices.Equal(got, []string{"a"}) {
+			t.Errorf("the other one has %v", got)
+		}
+	})
+}

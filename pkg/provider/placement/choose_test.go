@@ -1,0 +1,170 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package placement
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/provider"
+)
+
+const gib = 1 << 30
+
+// offer has half of 100 GiB of each free; change makes it another.
+func offer(zone string, change func(*provider.Offer)) provider.Offer {
+	o := provider.Offer{
+		Zone:     zone,
+		Capacity: provider.Resources{CPU: 100e9, Memory: 100 * gib, Storage: 1000 * gib},
+		Free:     provider.Resources{CPU: 50e9, Memory: 50 * gib, Storage: 500 * gib},
+	}
+	if change != nil {
+		change(&o)
+	}
+	return o
+}
+
+func TestChoose(t *testing.T) {
+	lacks := func(o *provider.Offer) { o.Lacks = errors.New("no") }
+	unknown := func(o *provider.Offer) { o.Unknown = errors.New("away") }
+	rated := func(n int32) func(*provider.Offer) { return func(o *provider.Offer) { o.Rating = n } }
+	together := func(others map[string]int) *Group {
+		return &Group{Name: "shop", Policy: vmv1alpha1.PlacementTogether, Others: others}
+	}
+	apart := func(others map[string]int) *Group {
+		return &Group{Name: "shop", Policy: vmv1alpha1.PlacementApart, Others: others}
+	}
+	for name, tc := range map[string]struct {
+		offers  []provider.Offer
+		taken   map[string]Taken
+		group   *Group
+		want    string
+		refused int
+	}{
+		"none":                {want: ""},
+		"none that can":       {offers: []provider.Offer{offer("a", lacks), offer("b", unknown)}, want: "", refused: 2},
+		"the one that can":    {offers: []provider.Offer{offer("a", lacks), offer("b", nil), offer("c", unknown)}, want: "b", refused: 2},
+		"the one that has it": {offers: []provider.Offer{offer("a", nil), offer("b", func(o *provider.Offer) { o.Has = true })}, want: "b"},
+		"the first of equals": {offers: []provider.Offer{offer("b", nil), offer("a", nil)}, want: "a"},
+		"most memory":         {offers: []provider.Offer{offer("a", nil), offer("b", func(o *provider.Offer) { o.Free.Memory = 60 * gib })}, want: "b"},
+		"most of what is scarce": {offers: []provider.Offer{
+			offer("a", func(o *provider.Offer) { o.Free.Storage = 100 * gib }), offer("b", func(o *provider.Offer) { o.Free.Memory = 40 * gib }),
+		}, want: "b"},
+		"a full one rather than none": {offers: []provider.Offer{offer("a", func(o *provider.Offer) { o.Free.Memory = 0 })}, want: "a"},
+		"the less full one of full ones": {offers: []provider.Offer{
+			offer("a", func(o *provider.Offer) { o.Free.Memory = 0 }), offer("b", func(o *provider.Offer) { o.Free.Memory = gib }),
+		}, want: "b"},
+		"what is taken counts": {offers: []provider.Offer{offer("a", nil), offer("b", nil)}, taken: map[string]Taken{
+			"a": {Resources: provider.Resources{Memory: gib}, Count: 1},
+		}, want: "b"},
+		"how many are taken decides among equals": {offers: []provider.Offer{
+			offer("a", func(o *provider.Offer) { o.Free.CPU = 0 }), offer("b", func(o *provider.Offer) { o.Free.CPU = 0 }),
+		}, taken: map[string]Taken{"a": {Count: 2}, "b": {Count: 1}}, want: "b"},
+		"by DRS": {offers: []provider.Offer{
+			offer("a", rated(2)), offer("b", func(o *provider.Offer) { o.Rating, o.Free.Memory = 5, 20*gib }),
+		}, want: "b"},
+		"by DRS only if all have it": {offers: []provider.Offer{
+			offer("a", nil), offer("b", func(o *provider.Offer) { o.Rating, o.Free.Memory = 5, 20*gib }),
+		}, want: "a"},
+		"equals to DRS": {offers: []provider.Offer{
+			offer("a", rated(1)), offer("b", func(o *provider.Offer) { o.Rating, o.Free = 1, o.Capacity }),
+		}, want: "b"},
+		"together with the others": {offers: []provider.Offer{offer("a", func(o *provider.Offer) { o.Free = o.Capacity }), offer("b", nil)},
+			group: together(map[string]int{"b": 1}), want: "b", refused: 1},
+		"together where none is yet":         {offers: []provider.Offer{offer("a", nil), offer("b", nil)}, group: together(nil), want: "a"},
+		"together where there is no room":    {offers: []provider.Offer{offer("a", nil), offer("b", lacks)}, group: together(map[string]int{"b": 1}), want: "", refused: 2},
+		"together, and it is there already":  {offers: []provider.Offer{offer("a", func(o *provider.Offer) { o.Has = true })}, group: together(map[string]int{"b": 1}), want: "a"},
+		"apart from the others":              {offers: []provider.Offer{offer("a", rated(9)), offer("b", rated(1))}, group: apart(map[string]int{"a": 1}), want: "b"},
+		"apart, where the fewest others are": {offers: []provider.Offer{offer("a", nil), offer("b", nil)}, group: apart(map[string]int{"a": 2, "b": 1}), want: "b"},
+		"apart, and only one has room":       {offers: []provider.Offer{offer("a", nil), offer("b", lacks)}, group: apart(map[string]int{"a": 1}), want: "a", refused: 1},
+		"apart, by what is free among equals": {offers: []provider.Offer{offer("a", nil), offer("b", func(o *provider.Offer) { o.Free = o.Capacity })},
+			group: apart(map[string]int{"a": 1, "b": 1}), want: "b"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			zone, refusals := Choose(tc.offers, provider.Resources{Memory: 4 * gib, Storage: 20 * gib}, tc.taken, tc.group)
+			if zone != tc.want || len(refusals) != tc.refused {
+				t.Errorf("chose %q, refused %v; want %q and %d refusals", zone, refusals, tc.want, tc.refused)
+			}
+		})
+	}
+}
+
+func TestNarrow(t *testing.T) {
+	zone := func(name string, selects map[string]string) *vmv1alpha1.Zone {
+		z := &vmv1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Name: name}}
+		if selects != nil {
+			z.Spec.NamespaceSelector = &metav1.LabelSelector{MatchLabels: selects}
+		}
+		return z
+	}
+	leaving := zone("leaving", nil)
+	leaving.DeletionTimestamp = &metav1.Time{Time: time.Now()}
+	all := []*vmv1alpha1.Zone{zone("a", nil), zone("b", map[string]string{"team": "b"}), leaving}
+	for name, tc := range map[string]struct {
+		spec, label string
+		inPlace     string
+		labels      map[string]string
+		left        []string
+		reason      string
+		message     string
+	}{
+		"all that the namespace may use": {labels: map[string]string{"team": "b"}, left: []string{"a", "b"}, reason: "NoZone", message: "zone leaving: it is being deleted"},
+		"not those of others": {labels: map[string]string{}, left: []string{"a"}, reason: "NoZone",
+			message: "zone b: its namespaceSelector does not select the namespace dev; zone leaving: it is being deleted"},
+		"labels that are not known": {left: []string{"a"}, reason: "UnknownState",
+			message: "zone b: the labels of the namespace are not known; zone leaving: it is being deleted"},
+		"the one of spec":                      {spec: "a", left: []string{"a"}},
+		"the one of the label":                 {label: "a", left: []string{"a"}},
+		"the one in their place":               {inPlace: "a", left: []string{"a"}},
+		"not in the place of one":              {spec: "a", inPlace: "c", left: []string{"a"}},
+		"one in their place that is not there": {inPlace: "c", reason: "NotFound", message: "zone c: there is no such Zone"},
+		"one that is not allowed":              {spec: "b", labels: map[string]string{}, reason: "NotAllowed", message: "zone b: its namespaceSelector does not select the namespace dev"},
+		"one that is not there":                {label: "c", reason: "NotFound", message: "zone c: there is no such Zone"},
+		"one that is being deleted":            {spec: "leaving", reason: "NoZone", message: "zone leaving: it is being deleted"},
+		"two at once": {spec: "a", label: "b", reason: "NoZone",
+			message: `zone b: the label topology.kubernetes.io/zone asks for it, and spec.zone for "a"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			vm := &vmv1alpha1.VirtualMachine{ObjectMeta: metav1.ObjectMeta{Namespace: "dev"}, Spec: vmv1alpha1.VirtualMachineSpec{Zone: tc.spec}}
+			if tc.label != "" {
+				vm.Labels = map[string]string{vmv1alpha1.LabelZone: tc.label}
+			}
+			left, refusals := Narrow(vm, tc.inPlace, tc.labels, all)
+			var names []string
+			for _, z := range left {
+				names = append(names, z.Name)
+			}
+			if diff := cmp.Diff(tc.left, names); diff != "" {
+				t.Errorf("left (-want +got):\n%s", diff)
+			}
+			if tc.message == "" {
+				if len(refusals) > 0 {
+					t.Errorf("refused %v", refusals)
+				}
+				return
+			}
+			if _, reason, message := condition(refusals); reason != tc.reason || message != tc.message {
+				t.Errorf("says %s, %s; want %s, %s", reason, message, tc.reason, tc.message)
+			}
+		})
+	}
+}
+
+func TestTheMessageNamesEveryZone(t *testing.T) {
+	status, reason, message := condition([]Refusal{
+		{Zone: "b", Err: &provider.NotUsableError{Message: "no network", Missing: true}},
+		{Zone: "a", Err: &provider.NotUsableError{Message: "not allowed", NotAllowed: true}},
+	})
+	if status != metav1.ConditionFalse || reason != "NoZone" || message != "zone a: not allowed; zone b: no network" {
+		t.Errorf("%s %s: %s", status, reason, message)
+	}
+	if status, reason, _ = condition([]Refusal{{Zone: "a", Err: errors.New("away"), Unknown: true}, {Zone: "b", Err: errors.New("full")}}); status != metav1.ConditionUnknown || reason != "UnknownState" {
+		t.Errorf("while a zone cannot be asked it is %s %s", status, reason)
+	}
+}

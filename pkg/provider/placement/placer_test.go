@@ -1,0 +1,336 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package placement
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/slipway-dev/slipway/pkg/apis/conditions"
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/provider"
+)
+
+// world are zones that answer what a test says.
+type world struct {
+	// inPlace is the zone that is asked for in place of the object's.
+	inPlace string
+	*Placer
+	t     *testing.T
+	zones []*vmv1alpha1.Zone
+	read  bool
+
+	mu     sync.Mutex
+	offers map[string]provider.Offer
+	asked  int
+	hints  []string
+	// claims are those of the requests.
+	claims map[string]provider.Claim
+	// placement is theirs too.
+	placement *provider.Placement
+}
+
+var start = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC) // when synctest begins
+
+func newWorld(t *testing.T, names ...string) *world {
+	w := &world{t: t, read: true, offers: map[string]provider.Offer{}}
+	for _, name := range names {
+		w.zones = append(w.zones, &vmv1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(name), CreationTimestamp: metav1.NewTime(start)}})
+		w.offers[name] = offer(name, nil)
+	}
+	w.Placer = New(Options{
+		Zones: func() ([]*vmv1alpha1.Zone, bool) { return w.zones, w.read },
+		Offer: func(_ context.Context, z *vmv1alpha1.Zone, _ *provider.Request) provider.Offer {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			w.asked++
+			o := w.offers[z.Name]
+			o.At = time.Now()
+			return o
+		},
+		Hint: func(key provider.Key) {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			w.hints = append(w.hints, key.Name)
+		},
+	})
+	return w
+}
+
+func machine(name string) *vmv1alpha1.VirtualMachine {
+	return &vmv1alpha1.VirtualMachine{ObjectMeta: metav1.ObjectMeta{Namespace: "dev", Name: name, UID: types.UID(name), CreationTimestamp: metav1.NewTime(start)}}
+}
+
+// pass asks for a zone, and again after the answers of the zones.
+func (w *world) pass(vm *vmv1alpha1.VirtualMachine) (provider.Result, error) {
+	w.t.Helper()
+	memory := resource.MustParse("4Gi")
+	for {
+		r, err := w.Place(w.t.Context(), &provider.Request{
+			VM: vm, Effective: &vmv1alpha1.VirtualMachineInstanceSpec{Memory: &vmv1alpha1.VirtualMachineMemory{Guest: &memory}},
+			Image: &vmv1alpha1.VirtualMachineImage{}, PrerequisitesReady: true, Now: time.Now(), Claims: w.claims, Placement: w.placement, Zone: w.inPlace,
+		})
+		if !errors.Is(err, provider.ErrReconcileInProgress) {
+			return r, err
+		}
+		if !r.Passing {
+			w.t.Error("that zones are asked is news for a status")
+		}
+		synctest.Wait()
+		if len(w.hints) == 0 {
+			w.t.Fatal("no hint follows the answers of the zones")
+		}
+	}
+}
+
+func TestAZoneIsChosenOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, "a", "b")
+		vm := machine("vm")
+		r, err := w.pass(vm)
+		if err != nil || r.Zone != "a" {
+			t.Fatalf("chose %q, %v; want a", r.Zone, err)
+		}
+		if c := conditions.Find(r.Conditions, vmv1alpha1.ConditionCreated); c == nil || c.Reason != vmv1alpha1.ReasonCreating {
+			t.Errorf("Created is %+v", c)
+		}
+		// Its status could not be written, and b is better by now.
+		w.offers["b"] = offer("b", func(o *provider.Offer) { o.Free = o.Capacity })
+		if r, err = w.pass(vm); err != nil || r.Zone != "a" {
+			t.Errorf("then chose %q, %v; want a again", r.Zone, err)
+		}
+		// Another one of the name is another one.
+		w.Forget(provider.KeyOf(vm))
+		vm.UID = "other"
+		if r, err = w.pass(vm); err != nil || r.Zone != "b" {
+			t.Errorf("for another object chose %q, %v; want b", r.Zone, err)
+		}
+	})
+}
+
+func TestMembersThatAreChosenForAtTheSameTimeKnowOfEachOther(t *testing.T) {
+	for policy, want := range map[vmv1alpha1.PlacementPolicy]string{vmv1alpha1.PlacementTogether: "aaa", vmv1alpha1.PlacementApart: "abc"} {
+		t.Run(string(policy), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t, "a", "b", "c")
+				w.offers["a"] = offer("a", func(o *provider.Offer) { o.Free = o.Capacity })
+				names, got := []string{"x", "y", "z"}, ""
+				for _, name := range names {
+					w.placement = &provider.Placement{Policy: policy, Group: "shop", Others: map[types.NamespacedName]string{}}
+					for _, other := range names {
+						if other != name {
+							w.placement.Others[types.NamespacedName{Namespace: "dev", Name: other}] = "" // no status has a zone yet
+						}
+					}
+					r, err := w.pass(machine(name))
+					if err != nil {
+						t.Fatal(err)
+					}
+					got += r.Zone
+				}
+				if got != want {
+					t.Errorf("chose %s, want %s", got, want)
+				}
+			})
+		})
+	}
+}
+
+func TestAMemberThatHasNoRoomBesideTheOthersSaysSo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, "a", "b")
+		w.offers["b"] = offer("b", func(o *provider.Offer) { o.Lacks = errors.New("it is full") })
+		w.placement = &provider.Placement{Policy: vmv1alpha1.PlacementTogether, Group: "shop", Others: map[types.NamespacedName]string{{Namespace: "dev", Name: "x"}: "b"}}
+		r, _ := w.pass(machine("y"))
+		const want = `zone a: VirtualMachineGroup "shop" keeps its virtual machines together, and the others are in b; zone b: it is full`
+		if c := conditions.Find(r.Conditions, vmv1alpha1.ConditionPlacementReady); r.Zone != "" || c == nil || c.Status != metav1.ConditionFalse || c.Message != want {
+			t.Errorf("chose %q, PlacementReady is %+v; want none, and %s", r.Zone, c, want)
+		}
+	})
+}
+
+func TestZonesAreAskedAboutOtherDisksOfClaimsAnew(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, "a", "b")
+		vm := machine("vm")
+		w.claims = map[string]provider.Claim{"data": {VolumeID: "one"}}
+		for _, zone := range []string{"a", "b"} {
+			w.offers[zone] = offer(zone, func(o *provider.Offer) { o.Lacks = errors.New("the disk is elsewhere") })
+		}
+		if r, _ := w.pass(vm); r.Zone != "" {
+			t.Errorf("chose %q; want none", r.Zone)
+		}
+		w.offers["b"] = offer("b", nil)
+		w.claims = map[string]provider.Claim{"data": {VolumeID: "two"}}
+		if r, err := w.pass(vm); err != nil || r.Zone != "b" {
+			t.Errorf("chose %q, %v; want the zone of the other disk", r.Zone, err)
+		}
+	})
+}
+
+func TestWhatWasChosenForOthersCountsUntilItShows(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, "a", "b", "c")
+		count := map[string]int{}
+		var first *vmv1alpha1.VirtualMachine
+		for i := range 9 {
+			vm := machine(fmt.Sprintf("vm-%d", i))
+			r, err := w.pass(vm)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if count[r.Zone]++; first == nil {
+				vm.Status.Zone, first = r.Zone, vm
+			}
+		}
+		if count["a"] != 3 || count["b"] != 3 || count["c"] != 3 {
+			t.Errorf("spread as %v, want three in each zone", count)
+		}
+		// One is there, and what is free was read after that: it counts no longer.
+		first.Status.UniqueID = "vm-1"
+		w.Seen(first, time.Now())
+		time.Sleep(time.Second)
+		if r, err := w.pass(machine("next")); err != nil || r.Zone != "a" {
+			t.Errorf("chose %q, %v; want a", r.Zone, err)
+		}
+		time.Sleep(2 * lastPause)
+		w.Seen(first, time.Now())
+		if w.records[provider.KeyOf(first)] != nil {
+			t.Error("it is remembered for ever")
+		}
+	})
+}
+
+func TestZonesAreAskedAgainLaterAndLater(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, "a")
+		w.offers["a"] = offer("a", func(o *provider.Offer) { o.Lacks = errors.New("it is full") })
+		vm := machine("vm")
+		r, err := w.pass(vm)
+		if c := conditions.Find(r.Conditions, vmv1alpha1.ConditionPlacementReady); c == nil || c.Message != "zone a: it is full" || c.Reason != vmv1alpha1.ReasonNoZone {
+			t.Fatalf("PlacementReady is %+v", c)
+		}
+		var pauses []time.Duration
+		for range 6 {
+			after, ok := provider.AsRequeue(err)
+			if !ok {
+				t.Fatalf("the error is %v, want to be asked again", err)
+			}
+			pauses = append(pauses, after)
+			asked := w.asked
+			if _, _ = w.pass(vm); w.asked != asked {
+				t.Error("a pass for another reason asks again")
+			}
+			time.Sleep(after)
+			_, err = w.pass(vm)
+		}
+		if got, want := fmt.Sprint(pauses), "[5s 10s 20s 40s 1m0s 1m0s]"; got != want {
+			t.Errorf("asked again after %s, want %s", got, want)
+		}
+		// A zone that is new, or another, is asked at once.
+		w.zones = append(w.zones, &vmv1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Name: "b", UID: "b", CreationTimestamp: metav1.NewTime(start)}})
+		w.offers["b"] = offer("b", nil)
+		if r, err = w.pass(vm); err != nil || r.Zone != "b" {
+			t.Errorf("chose %q, %v; want b", r.Zone, err)
+		}
+	})
+}
+
+func TestWithoutZonesNothingIsChosen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		if r, err := w.pass(machine("vm")); !errors.Is(err, provider.ErrUnknownState) || r.Zone != "" || !strings.Contains(err.Error(), `there is no VCenter "default"`) {
+			t.Errorf("chose %q, %v", r.Zone, err)
+		}
+		w.read = false
+		if r, err := w.pass(machine("vm")); !errors.Is(err, provider.ErrUnknownState) || len(r.Conditions) > 0 {
+			t.Errorf("while zones are not read it says %v, %v", r.Conditions, err)
+		}
+	})
+}
+
+func TestWhatWasBeforeThereWereZonesIsInTheDefaultOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, "a")
+		w.zones = append(w.zones, &vmv1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Name: vmv1alpha1.DefaultZone}})
+		w.offers["default"] = offer("default", nil)
+		old := machine("old")
+		old.CreationTimestamp = metav1.NewTime(start.Add(-time.Second))
+		w.offers["default"] = offer("default", func(o *provider.Offer) { o.Lacks = errors.New("no") })
+		if r, err := w.pass(old); err != nil || r.Zone != "default" || w.asked > 0 {
+			t.Errorf("chose %q, %v; want default, unasked", r.Zone, err)
+		}
+		w.inPlace = "a"
+		if r, err := w.pass(old); err != nil || r.Zone != "a" {
+			t.Errorf("for an old one for which a is asked chose %q, %v; want a", r.Zone, err)
+		}
+		w.inPlace = ""
+		if r, err := w.pass(machine("new")); err != nil || r.Zone != "a" {
+			t.Errorf("for a new one chose %q, %v; want a", r.Zone, err)
+		}
+		w.zones = w.zones[1:]
+		if r, err := w.pass(machine("only")); err != nil || r.Zone != "default" {
+			t.Errorf("without objects chose %q, %v; want default", r.Zone, err)
+		}
+	})
+}
+
+func TestOneThatIsTakenOverWaitsForItsVM(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, "a", "b")
+		vm := machine("vm")
+		vm.Spec.InstanceUUID = "4c4c4544-0000-2010-8020-80c04f202020"
+		ask := func() (r provider.Result, err error) {
+			for {
+				r, err = w.Place(t.Context(), &provider.Request{VM: vm, Now: time.Now()})
+				if !errors.Is(err, provider.ErrReconcileInProgress) {
+					return r, err
+				}
+				synctest.Wait()
+			}
+		}
+		r, err := ask()
+		after, again := provider.AsRequeue(err)
+		if !again || r.Zone != "" {
+			t.Fatalf("chose %q, %v; want to wait", r.Zone, err)
+		}
+		w.offers["b"] = offer("b", func(o *provider.Offer) { o.Has = true })
+		time.Sleep(after)
+		if r, err = ask(); err != nil || r.Zone != "b" {
+			t.Errorf("chose %q, %v; want the zone that has it", r.Zone, err)
+		}
+	})
+}
+
+// The virtual machines of zones that another process takes care of are not seen here, nor
+// that they go.
+func TestAChoiceThatIsNotSeenCountsForAWhile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, "a", "b")
+		chosen := func(name string) string {
+			r, err := w.pass(machine(name))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return r.Zone
+		}
+		if first, second := chosen("one"), chosen("two"); first != "a" || second != "b" {
+			t.Errorf("chose %s and %s, want one after the other", first, second)
+		}
+		time.Sleep(unseen + time.Second)
+		if third := chosen("three"); third != "a" || len(w.records) != 1 {
+			t.Errorf("chose %s, %d choices are kept; want a, and the last one", third, len(w.records))
+		}
+	})
+}

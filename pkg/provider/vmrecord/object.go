@@ -1,0 +1,98 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package vmrecord
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	itv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+)
+
+// Text is the text of the record of vm, the revisions that it has captured and the groups that
+// it keeps, which are those of before, the record that there is, as long as they are not known. The error is
+// ErrTooLarge when there can be none, and another one while a revision is not among those.
+func Text(vm *vmv1alpha1.VirtualMachine, revisions []*itv1alpha1.ControllerRevision, groups Groups, before string) (string, error) {
+	for _, name := range RevisionNames(vm) {
+		if !slices.ContainsFunc(revisions, func(r *itv1alpha1.ControllerRevision) bool { return r.Name == name }) {
+			return "", fmt.Errorf("the ControllerRevision %q, which the virtual machine has captured, cannot be read", name)
+		}
+	}
+	out := Of(vm, revisions...)
+	out.Groups = groups.Kept
+	if !groups.Known {
+		if was, err := Decode(before); err == nil && was.UID == vm.UID {
+			out.Groups = was.Groups
+		}
+	}
+	return out.Encode()
+}
+
+// keptOf are those of labels or annotations that are part of a record.
+func keptOf(m map[string]string) map[string]string {
+	out := maps.Clone(m)
+	maps.DeleteFunc(out, func(key, _ string) bool { return !kept(key) })
+	return out
+}
+
+// Describes reports whether vm says what r says, whatever their generations.
+func (r *Record) Describes(vm *vmv1alpha1.VirtualMachine) bool {
+	return r.UID == vm.UID && equality.Semantic.DeepEqual(r.Spec, vm.Spec) &&
+		sameKeys(r.Labels, vm.Labels) && sameKeys(r.Annotations, vm.Annotations) &&
+		r.Captures(vm)
+}
+
+// Captures reports whether r has the revisions that vm has captured.
+func (r *Record) Captures(vm *vmv1alpha1.VirtualMachine) bool {
+	return slices.Equal(RevisionNames(r.captured()), RevisionNames(vm))
+}
+
+func sameKeys(a, b map[string]string) bool { return maps.Equal(keptOf(a), keptOf(b)) }
+
+func (r *Record) captured() *vmv1alpha1.VirtualMachine {
+	out := &vmv1alpha1.VirtualMachine{}
+	out.Status.InstancetypeRef, out.Status.PreferenceRef = r.InstancetypeRef, r.PreferenceRef
+	return out
+}
+
+// Object is the object of r as it is to be created again where it was lost: marked by
+// vmv1alpha1.AnnotationRecovered, so that it keeps its UID, its generation, and of its
+// status what nobody can find out.
+func (r *Record) Object() *vmv1alpha1.VirtualMachine {
+	out := r.captured().DeepCopy()
+	out.Namespace, out.Name, out.Generation = r.Namespace, r.Name, r.Generation
+	r.Restore(out)
+	metav1.SetMetaDataAnnotation(&out.ObjectMeta, vmv1alpha1.AnnotationRecovered, string(r.UID))
+	out.Status.Zone = r.Zone
+	if out.Status.Zone == "" {
+		out.Status.Zone = vmv1alpha1.DefaultZone
+	}
+	return out
+}
+
+// Restore makes spec, labels and annotations of vm those of r. What is not part of a record
+// stays.
+func (r *Record) Restore(vm *vmv1alpha1.VirtualMachine) {
+	vm.Spec = *r.Spec.DeepCopy()
+	vm.Labels, vm.Annotations = restored(vm.Labels, r.Labels), restored(vm.Annotations, r.Annotations)
+}
+
+func restored(have, recorded map[string]string) map[string]string {
+	out := maps.Clone(recorded)
+	for key, value := range have {
+		if kept(key) {
+			continue
+		}
+		if out == nil {
+			out = map[string]string{}
+		}
+		out[key] = value
+	}
+	return out
+}
