@@ -79,7 +79,6 @@ func newConfig(o *Options, etcd *embeddedetcd.Server, i *identities) (*config, e
 		return nil, fmt.Errorf("applying the options: %w", err)
 	}
 	i.prime(&recommended.Config)
-	recommended.Authentication.Authenticator = apiserver.RememberProved(recommended.Authentication.Authenticator, i.proxy, i.clients)
 	if audited := recommended.AuditPolicyRuleEvaluator; audited != nil {
 		recommended.AuditPolicyRuleEvaluator = apiserver.WithoutTickets(audited)
 	}
