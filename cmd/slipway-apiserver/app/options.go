@@ -126,7 +126,7 @@ func (o *Options) Flags() cliflag.NamedFlagSets {
 	var sets cliflag.NamedFlagSets
 	o.Recommended.SecureServing.AddFlags(sets.FlagSet("secure serving"))
 	sets.FlagSet("secure serving").DurationVar(&o.ShutdownDelay, "shutdown-delay-duration", o.ShutdownDelay, fmt.Sprintf(
-		"How long a server that is told to stop serves on while /readyz fails, so that users are sent to other replicas before it refuses connections, at most %s. Its controllers stop and give their Leases back meanwhile. The readiness probe has to fail within it.", maxShutdownDelay))
+		"How long the server still serves requests after it received SIGTERM, at most %s. Meanwhile /readyz fails and each answer closes its connection, so that clients connect to other replicas. The controllers stop and return their Leases. The readiness probe must fail within this time.", maxShutdownDelay))
 	o.Recommended.Authentication.AddFlags(sets.FlagSet("authentication"))
 	o.Recommended.Authorization.AddFlags(sets.FlagSet("authorization"))
 	sets.FlagSet("authorization").BoolVar(&o.AnyNameFirst, "authorization-any-name-first", o.AnyNameFirst,
