@@ -21,7 +21,9 @@ import (
 	_ "k8s.io/component-base/logs/json/register" // the flag --logging-format=json
 	"k8s.io/component-base/term"
 
-	"github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
+	itv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/apiserver"
 	"github.com/slipway-dev/slipway/pkg/embeddedetcd"
 )
@@ -233,7 +235,7 @@ func usageWidth() int {
 }
 
 // groups names the API groups in the help text.
-var groups = fmt.Sprintf("%s and instancetype.slipway.dev", v1alpha1.GroupName)
+const groups = vmv1alpha1.GroupName + ", " + itv1alpha1.GroupName + " and " + clusterv1alpha1.GroupName
 
 // minResync keeps a mistyped resync period from becoming a busy loop.
 const minResync = time.Second
