@@ -187,7 +187,6 @@ var table = []rule{
 	{tree: "pkg/apiserver/certs/authority", ours: only, never: []string{govmomi}, why: "whom certificates are for is nothing to who issues them"},
 	{tree: "pkg/apiserver/certs/apiservices", ours: only, never: []string{govmomi}, why: "where a host cluster looks for the server does not depend on what it serves"},
 	{tree: "pkg/apiserver/certs/servingcert", ours: []string{"pkg/apiserver/certs/apiservices", "pkg/apiserver/certs/authority"}, never: []string{govmomi}, why: "how a server is trusted does not depend on what it serves"},
-	{tree: "pkg/tlsserving", ours: only, never: []string{govmomi}, why: "a connection ends the same way whatever is asked over it"},
 	{tree: "pkg/peertls", ours: []string{"pkg/apiserver/certs/authority"}, never: []string{govmomi}, why: "who is a member does not depend on what is stored"},
 	{tree: "pkg/etcdmembers", ours: []string{"pkg/apiserver/certs/authority", "pkg/embeddedetcd", "pkg/etcdfile", "pkg/peertls", "pkg/storeidentity"}, never: []string{govmomi}, why: "it makes embedded etcds a cluster, and knows no objects"},
 	{tree: "pkg/etcdfile", ours: only, never: []string{govmomi, clientGo}, neverDirect: []string{"context", "time"}, why: "a file is read the same by who saves and by who is given it"},

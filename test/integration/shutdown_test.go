@@ -7,13 +7,18 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/client-go/rest"
 
+	"github.com/slipway-dev/slipway/cmd/slipway-apiserver/app"
 	"github.com/slipway-dev/slipway/pkg/generated/clientset/versioned"
 	"github.com/slipway-dev/slipway/test/integration/framework"
 )
@@ -50,7 +55,7 @@ func crowd(t *testing.T, s *framework.Server, workers int, warm func()) (created
 				if err == nil {
 					continue
 				}
-				if !errors.Is(err, syscall.ECONNREFUSED) {
+				if !closed(err) && !errors.Is(err, errRetryLater) {
 					mu.Lock()
 					failures = append(failures, err)
 					mu.Unlock()
@@ -65,15 +70,25 @@ func crowd(t *testing.T, s *framework.Server, workers int, warm func()) (created
 	return created, failures
 }
 
-// withoutRetries keeps a client from sending again what was refused: the aggregator does not.
+// errRetryLater is the error of a request that was answered with Retry-After.
+var errRetryLater = errors.New("the answer has Retry-After")
+
+// withoutRetries keeps a client from sending a refused request again, as the aggregator does not.
 func withoutRetries(next http.RoundTripper) http.RoundTripper {
 	return roundTripper(func(r *http.Request) (*http.Response, error) {
 		resp, err := next.RoundTrip(r)
-		if err == nil {
-			resp.Header.Del("Retry-After")
+		if err == nil && resp.Header.Get("Retry-After") != "" {
+			_ = resp.Body.Close()
+			return nil, errRetryLater
 		}
 		return resp, err
 	})
+}
+
+// closed reports whether a request failed because the server closed its connection.
+func closed(err error) bool {
+	return errors.Is(err, syscall.ECONNREFUSED) || utilnet.IsConnectionReset(err) || utilnet.IsProbableEOF(err) ||
+		utilnet.IsHTTP2ConnectionLost(err) || strings.Contains(err.Error(), "server sent GOAWAY")
 }
 
 type roundTripper func(*http.Request) (*http.Response, error)
@@ -81,12 +96,12 @@ type roundTripper func(*http.Request) (*http.Response, error)
 // RoundTrip implements http.RoundTripper.
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-func TestShutdownAnswersEveryRequestAndKeepsEveryWrite(t *testing.T) {
+func TestShutdown_KeepsEveryAcknowledgedWrite(t *testing.T) {
 	dir := t.TempDir()
 	s, stop := framework.StartStandaloneUntil(t, dir)
 	created, failures := crowd(t, s, 8, stop)
 	for _, err := range failures {
-		t.Errorf("a request that the server had taken failed: %v", err)
+		t.Errorf("a request failed that was got no Retry-After and did not lose its connection: %v", err)
 	}
 	list, err := framework.StartStandaloneIn(t, dir).Client(t).VmV1alpha1().VirtualMachines(namespace).List(t.Context(), metav1.ListOptions{})
 	if err != nil {
@@ -98,5 +113,38 @@ func TestShutdownAnswersEveryRequestAndKeepsEveryWrite(t *testing.T) {
 	}
 	if lost := created.Difference(kept); created.Len() < 8 || lost.Len() > 0 {
 		t.Errorf("%d VMs were created and acknowledged, %d of them are lost: %v", created.Len(), lost.Len(), sets.List(lost))
+	}
+}
+
+func TestShutdown_ServesWhileConnectionsCloseDuringItsDelay(t *testing.T) {
+	t.Parallel()
+	s, stop := framework.StartStandaloneUntil(t, t.TempDir(), func(o *app.Options) { o.ShutdownDelay = 5 * time.Second })
+	config := s.Config()
+	config.NextProtos = []string{"http/1.1"}
+	client, err := rest.HTTPClientFor(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stopped := make(chan struct{})
+	go func() {
+		defer close(stopped)
+		stop()
+	}()
+	for {
+		a, err := fetch(t.Context(), client, config.Host+"/readyz")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a.code == http.StatusInternalServerError {
+			break
+		}
+	}
+	a, err := fetch(t.Context(), client, config.Host+"/apis/vm.slipway.dev/v1alpha1/virtualmachines")
+	if err != nil || a.code != http.StatusOK || a.closes != "close" {
+		t.Errorf("during the delay a request is answered %+v, %v; want 200 with Connection: close", a, err)
+	}
+	<-stopped
+	if _, err := fetch(t.Context(), client, config.Host+"/readyz"); !errors.Is(err, syscall.ECONNREFUSED) {
+		t.Errorf("after the shutdown a request fails with %v, want a refused connection", err)
 	}
 }

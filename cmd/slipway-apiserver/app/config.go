@@ -33,12 +33,6 @@ const (
 	// watchGracePeriod is how long open watches are waited for at shutdown. Their
 	// clients reconnect anyway, and without it they hold the process for a minute.
 	watchGracePeriod = time.Second
-	// goAwayPeriod is how long the clients of open connections have to take note that these
-	// end, which takes them no longer than an answer. It is short, since nobody is served in it
-	// who has no connection yet. Requests under way are waited for in any case.
-	goAwayPeriod = 200 * time.Millisecond
-	// longGoAwayPeriod is for a server beside others, which is not missed.
-	longGoAwayPeriod = 2 * time.Second
 	// hostQPS and hostBurst bound the calls to the host cluster, per second. Each new
 	// virtual machine takes a few, and client-go's default of 5 would decide the pace.
 	hostQPS   = 200
@@ -56,6 +50,8 @@ type config struct {
 	host       kubernetes.Interface
 	// health is asked by /readyz.
 	health *health
+	// storeHealth records whether etcd answers.
+	storeHealth *apiserver.StoreHealth
 	// store lets requests for objects through; nil, which is always open, without a host
 	// cluster.
 	store *storeidentity.Gate
@@ -70,6 +66,8 @@ type config struct {
 func newConfig(o *Options, etcd *embeddedetcd.Server, i *identities) (*config, error) {
 	recommended := genericapiserver.NewRecommendedConfig(scheme.Codecs)
 	recommended.EffectiveVersion = newEffectiveVersion()
+	recommended.ShutdownDelayDuration = o.ShutdownDelay
+	recommended.ShutdownSendRetryAfter = true
 	recommended.ShutdownWatchTerminationGracePeriod = watchGracePeriod
 	apiserver.DescribeOpenAPI(recommended, version)
 
@@ -79,7 +77,6 @@ func newConfig(o *Options, etcd *embeddedetcd.Server, i *identities) (*config, e
 		return nil, fmt.Errorf("applying the options: %w", err)
 	}
 	i.prime(&recommended.Config)
-	recommended.Authentication.Authenticator = apiserver.RememberProved(recommended.Authentication.Authenticator, i.proxy, i.clients)
 	if audited := recommended.AuditPolicyRuleEvaluator; audited != nil {
 		recommended.AuditPolicyRuleEvaluator = apiserver.WithoutTickets(audited)
 	}
@@ -96,7 +93,7 @@ func newConfig(o *Options, etcd *embeddedetcd.Server, i *identities) (*config, e
 		ours = append(ours, recommended.AdmissionControl)
 	}
 	recommended.AdmissionControl = admission.NewChainHandler(ours...)
-	c := &config{options: o, host: o.Host, health: newHealth(recommended.ClientConfig != nil), charges: charges, hostInformers: recommended.SharedInformerFactory}
+	c := &config{options: o, host: o.Host, health: newHealth(recommended.ClientConfig != nil), storeHealth: apiserver.NewStoreHealth(), charges: charges, hostInformers: recommended.SharedInformerFactory}
 	if recommended.ClientConfig != nil {
 		recommended.ClientConfig.QPS, recommended.ClientConfig.Burst = hostQPS, hostBurst
 		client, err := kubernetes.NewForConfig(recommended.ClientConfig)
@@ -109,11 +106,8 @@ func newConfig(o *Options, etcd *embeddedetcd.Server, i *identities) (*config, e
 		}
 	}
 	recommended.BuildHandlerChainFunc = func(api http.Handler, generic *genericapiserver.Config) http.Handler {
-		api = c.store.Handler(withPaid(api), scheme.Codecs)
-		if etcd != nil {
-			api = storeidentity.Refuse(api, scheme.Codecs, etcd.Quorum)
-		}
-		return apiserver.WithIdentities(apiserver.BuildHandlerChain(api, generic), i.known)
+		chain := apiserver.BuildHandlerChain(c.store.Handler(withPaid(api), scheme.Codecs), generic)
+		return apiserver.WithIdentities(c.storeHealth.Handler(chain, generic), i.known)
 	}
 	recommended.AddReadyzChecks(append(c.health.checks(), i, healthz.NamedCheck("store-identity", func(*http.Request) error { return c.store.Err() }))...)
 	// Who switches watch caches off has stores that are made of the flags.
@@ -123,15 +117,6 @@ func newConfig(o *Options, etcd *embeddedetcd.Server, i *identities) (*config, e
 	}
 	c.generic = recommended.Complete()
 	return c, nil
-}
-
-// goAway is how long the clients of open connections have. Who is to be served on by others
-// has named a delay.
-func goAway(o *Options) time.Duration {
-	if o.ShutdownDelay > 0 {
-		return longGoAwayPeriod
-	}
-	return goAwayPeriod
 }
 
 // checks are our own. They change nothing, and judge what all mutating plugins have made

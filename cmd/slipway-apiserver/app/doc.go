@@ -4,12 +4,13 @@
 // Package app puts the parts of slipway-apiserver together.
 //
 // Guarantees:
-//   - It is the only package that knows all parts: options become a configuration, the
-//     configuration a server; wiring.go is the only file that wires controllers, and a
-//     controller is one line of its list.
-//   - The API is served by every replica. Controllers run in the one that holds the
-//     Lease, which leaves the process when the Lease is lost.
-//   - Objects are served, and the Lease is taken, when the host cluster knows the store.
-//   - Controllers reach the server by its own API, like any client.
+//   - No other package knows all parts: options become a configuration, and the configuration
+//     becomes a server. makers in wiring.go lists the controllers, one line each.
+//   - Every replica serves the API. Most controllers run in the replica that holds the Lease of
+//     the controllers. Controllers of objects that belong to a vCenter run in every replica and
+//     manage those of the vCenters whose Leases it holds; they pause when a Lease is lost.
+//   - Objects are served, and Leases are taken, when the host cluster knows the store.
+//   - Controllers write by the server's own API, like any client. Informers of virtual machines
+//     and their instances read the objects from the watch caches of the stores.
 //   - When Run returns, controllers, server and embedded etcd have stopped, in this order.
 package app

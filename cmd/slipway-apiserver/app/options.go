@@ -21,7 +21,9 @@ import (
 	_ "k8s.io/component-base/logs/json/register" // the flag --logging-format=json
 	"k8s.io/component-base/term"
 
-	"github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
+	itv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/apiserver"
 	"github.com/slipway-dev/slipway/pkg/embeddedetcd"
 )
@@ -126,7 +128,7 @@ func (o *Options) Flags() cliflag.NamedFlagSets {
 	var sets cliflag.NamedFlagSets
 	o.Recommended.SecureServing.AddFlags(sets.FlagSet("secure serving"))
 	sets.FlagSet("secure serving").DurationVar(&o.ShutdownDelay, "shutdown-delay-duration", o.ShutdownDelay, fmt.Sprintf(
-		"How long a server that is told to stop serves on while /readyz fails, so that users are sent to other replicas before it refuses connections, at most %s. Its controllers stop and give their Leases back meanwhile. The readiness probe has to fail within it.", maxShutdownDelay))
+		"How long the server still serves requests after it received SIGTERM, at most %s. Meanwhile /readyz fails and each answer closes its connection, so that clients connect to other replicas. The controllers stop and return their Leases. The readiness probe must fail within this time.", maxShutdownDelay))
 	o.Recommended.Authentication.AddFlags(sets.FlagSet("authentication"))
 	o.Recommended.Authorization.AddFlags(sets.FlagSet("authorization"))
 	sets.FlagSet("authorization").BoolVar(&o.AnyNameFirst, "authorization-any-name-first", o.AnyNameFirst,
@@ -233,7 +235,7 @@ func usageWidth() int {
 }
 
 // groups names the API groups in the help text.
-var groups = fmt.Sprintf("%s and instancetype.slipway.dev", v1alpha1.GroupName)
+const groups = vmv1alpha1.GroupName + ", " + itv1alpha1.GroupName + " and " + clusterv1alpha1.GroupName
 
 // minResync keeps a mistyped resync period from becoming a busy loop.
 const minResync = time.Second

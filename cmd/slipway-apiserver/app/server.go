@@ -12,6 +12,7 @@ import (
 	"github.com/KimMachineGun/automemlimit/memlimit"
 	"github.com/spf13/cobra"
 	genericapiserver "k8s.io/apiserver/pkg/server"
+	"k8s.io/apiserver/pkg/storage/storagebackend/factory"
 	"k8s.io/client-go/rest"
 	cliflag "k8s.io/component-base/cli/flag"
 	"k8s.io/component-base/cli/globalflag"
@@ -94,7 +95,10 @@ type Server struct {
 	member *etcdmembers.Member
 	// embedded makes the stores over etcd; nil without it.
 	embedded *apiserver.Embedded
-	failed   chan error
+	// prober queries etcd for storeHealth.
+	prober      factory.Prober
+	storeHealth *apiserver.StoreHealth
+	failed      chan error
 	// controllers waits until all of them have ended.
 	controllers func()
 	// store is compared with the one that the host cluster knows.
@@ -160,14 +164,13 @@ func (s *Server) build(ctx context.Context, o *Options) error {
 	if err != nil {
 		return err
 	}
-	s.embedded = c.embedded
+	s.embedded, s.storeHealth = c.embedded, c.storeHealth
+	if s.prober, err = factory.CreateProber(o.Recommended.Etcd.StorageConfig); err != nil {
+		return fmt.Errorf("connecting to etcd: %w", err)
+	}
 	s.generic, err = c.generic.New(serverName, genericapiserver.NewEmptyDelegate())
 	if err != nil {
 		return fmt.Errorf("making the server: %w", err)
-	}
-	s.generic.ShutdownDelayDuration = o.ShutdownDelay
-	if err := takeOver(s.generic, goAway(o), s.fail); err != nil {
-		return err
 	}
 	shown := &consoles{}
 	readers, err := apiserver.InstallGroups(s.generic, c.generic, c.host, shown)
@@ -233,6 +236,7 @@ func (s *Server) Run(told context.Context) error {
 			s.fail(err)
 		}
 	})
+	beside.Go(func() { s.storeHealth.Run(ctx, s.prober.Probe) })
 	beside.Go(func() { tendMemory(ctx, s.gcPercent) })
 	if s.certificate != nil {
 		beside.Go(func() { s.certificate.Run(ctx) })
@@ -304,6 +308,9 @@ func (s *Server) fail(err error) {
 }
 
 func (s *Server) close() {
+	if s.prober != nil {
+		_ = s.prober.Close()
+	}
 	if s.embedded != nil {
 		s.embedded.Close()
 	}
