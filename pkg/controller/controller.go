@@ -48,7 +48,7 @@ type Options[K comparable] struct {
 	Name string
 	// Workers is the number of keys reconciled at the same time.
 	Workers int
-	// Queue holds the keys; nil makes a queue in strict order with metrics.
+	// Queue holds the keys; nil makes a queue in strict order.
 	Queue priorityqueue.Interface[K]
 	// Reconciler does the work. It is required.
 	Reconciler Reconciler[K]
@@ -73,7 +73,7 @@ func New[K comparable](o Options[K]) *Controller[K] {
 		o.Workers = DefaultWorkers
 	}
 	if o.Queue == nil {
-		o.Queue = priorityqueue.New(o.Name, priorityqueue.WithMetrics[K]())
+		o.Queue = priorityqueue.New[K](o.Name)
 	}
 	return &Controller[K]{options: o}
 }

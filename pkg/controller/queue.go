@@ -28,18 +28,12 @@ type QueueOptions struct {
 	Fairness bool
 }
 
-// NewQueue makes the queue of a controller of that name, with metrics.
+// NewQueue makes the queue of a controller of that name.
 func NewQueue(name string, o QueueOptions) *priorityqueue.Queue[types.NamespacedName] {
 	type key = types.NamespacedName
-	options := []priorityqueue.Option[key]{
-		priorityqueue.WithMetrics[key](),
-		priorityqueue.WithRateLimiter(NewRateLimiter[key]()),
-	}
+	options := []priorityqueue.Option[key]{priorityqueue.WithRateLimiter(NewRateLimiter[key]())}
 	if o.Aging > 0 {
-		options = append(options, priorityqueue.WithAging[key](priorityqueue.Aging{
-			After:   o.Aging,
-			Applies: func(priority int) bool { return priority < 0 },
-		}))
+		options = append(options, priorityqueue.WithAging[key](priorityqueue.Aging{After: o.Aging}))
 	}
 	if o.Fairness {
 		options = append(options, priorityqueue.WithFairness(func(k key) string { return k.Namespace }))

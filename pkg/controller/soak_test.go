@@ -77,9 +77,9 @@ type soakKey = types.NamespacedName
 // process is the life of one server: it lists all objects, gets events, then none, and
 // ends, in calm times when there is nothing left to do.
 func (s *soak) process() {
-	q := priorityqueue.New("soak", priorityqueue.WithMetrics[soakKey](),
+	q := priorityqueue.New("soak",
 		priorityqueue.WithRateLimiter(workqueue.NewTypedItemExponentialFailureRateLimiter[soakKey](50*time.Millisecond, 5*time.Minute)),
-		priorityqueue.WithAging[soakKey](priorityqueue.Aging{Applies: func(p int) bool { return p < 0 }}),
+		priorityqueue.WithAging[soakKey](priorityqueue.Aging{}),
 		priorityqueue.WithFairness(func(k soakKey) string { return k.Namespace }))
 	c := New(Options[soakKey]{Name: "soak", Workers: 16, Queue: q, Reconciler: ReconcilerFunc[soakKey](s.reconcile),
 		Priority: func(soakKey) int { return s.priority() }})

@@ -6,148 +6,108 @@ package priorityqueue
 import "time"
 
 const (
-	// DefaultAgingAfter is how long a level goes without a hand-out before it
-	// counts as starving, where Aging.After is zero.
+	// DefaultAgingAfter is the value of Aging.After if it is zero.
 	DefaultAgingAfter = 2 * time.Second
-	// agingShare: a starving level gets one of so many hand-outs.
+	// agingShare is the share of a starving level: one of this many hand-outs.
 	agingShare = 16
 )
 
-// Aging bounds how long a low priority can starve. Order is strict until a
-// level that has ready keys has got no hand-out for After; from then on it gets
-// at least one of sixteen, until it has no ready key left or its turn comes by
-// strict order. Up to eight levels can starve with that share; more divide half
-// of the hand-outs among them.
+// Aging limits how long low priorities can starve. The order is strict until a level
+// with ready keys has not been served for After. Then it gets at least one of sixteen
+// hand-outs, until it has no ready key or its turn comes in strict order. Up to eight
+// levels can starve with that share; more than eight divide half of the hand-outs.
 type Aging struct {
 	// After is the time without a hand-out; zero means DefaultAgingAfter.
 	After time.Duration
-	// Applies chooses the priorities that age; nil means all. It must always say
-	// the same of a priority. Every add calls it, and holds no lock then.
-	Applies func(priority int) bool
+	// Below is the limit of the priorities that age: all that are lower.
+	Below int
 }
 
-// aging is the state of Aging in the core.
-type aging struct {
+// aging is the state of Aging.
+type aging[K comparable] struct {
+	// after is Aging.After; with zero, no level ages.
 	after int64
-	// waiting holds the ageing levels with keys to hand out that do not starve,
-	// longest without a hand-out first; starving those that do, by due.
-	waiting, starving levelList
-	// handouts counts the hand-outs of the queue.
-	handouts uint64
-	// extra: the last hand-out went to a starving level out of order.
-	extra bool
+	below int
+	// waiting holds the active levels that age and do not starve, by the time since
+	// which they have not been served. starving holds those that do starve, by the
+	// number of the hand-out that they are due for.
+	waiting, starving heap[*level[K]]
+	// handOuts counts the hand-outs.
+	handOuts int64
+	// outOfOrder is set if the last hand-out was not of the highest priority. The next
+	// one is then.
+	outOfOrder bool
 }
 
-func newAging(o *Aging) *aging {
-	if o == nil {
-		return nil
-	}
-	a := &aging{after: int64(o.After), waiting: emptyList, starving: emptyList}
-	if a.after <= 0 {
-		a.after = int64(DefaultAgingAfter)
-	}
-	return a
+// levelAge is the part of aging that belongs to a level.
+type levelAge[K comparable] struct {
+	// place is the position in aging.waiting or aging.starving while the level is
+	// active, if it ages.
+	place    handle[*level[K]]
+	starving bool
 }
 
-// levelAge is a level's part in aging.
-type levelAge struct {
-	// on: aging applies to the level.
-	on bool
-	// starving tells which list the level is in while it has keys to hand out.
-	starving   bool
-	prev, next int32
-	// since is when the level last got a hand-out or its first such key.
-	since int64
-	// due is the hand-out from which on a starving level is served.
-	due uint64
-}
-
-// levelList is a list of levels, linked by their age.
-type levelList struct{ first, last int32 }
-
-var emptyList = levelList{none, none}
-
-func (l *levels) append(list *levelList, v int32) {
-	age := &l.level.at(v).age
-	age.prev, age.next = list.last, none
-	if list.last != none {
-		l.level.at(list.last).age.next = v
-	} else {
-		list.first = v
-	}
-	list.last = v
-}
-
-func (l *levels) unlink(list *levelList, v int32) {
-	age := &l.level.at(v).age
-	if age.prev != none {
-		l.level.at(age.prev).age.next = age.next
-	} else {
-		list.first = age.next
-	}
-	if age.next != none {
-		l.level.at(age.next).age.prev = age.prev
-	} else {
-		list.last = age.prev
-	}
-}
-
-// listOf returns the list that an ageing level with keys to hand out is in.
-func (l *levels) listOf(v int32) *levelList {
-	if l.level.at(v).age.starving {
-		return &l.aging.starving
-	}
-	return &l.aging.waiting
-}
-
-// startAging begins to measure a level that got its first key to hand out.
-func (l *levels) startAging(v int32, now int64) {
-	if age := &l.level.at(v).age; age.on {
-		age.since, age.starving = now, false
-		l.append(&l.aging.waiting, v)
-	}
-}
-
-// stopAging ends it with the last such key.
-func (l *levels) stopAging(v int32) {
-	if age := &l.level.at(v).age; age.on {
-		l.unlink(l.listOf(v), v)
-		age.starving = false
-	}
-}
-
-// choose returns the level whose turn it is: the highest, or a starving one.
-func (l *levels) choose(now int64) int32 {
-	top := l.highest()
-	a := l.aging
-	if a == nil || top == none {
-		return top
-	}
-	for v := a.waiting.first; v != none && now-l.level.at(v).age.since >= a.after; v = a.waiting.first {
-		l.unlink(&a.waiting, v)
-		l.level.at(v).age.starving = true
-		l.level.at(v).age.due = a.handouts
-		l.append(&a.starving, v)
-	}
-	if v := a.starving.first; v != none && !a.extra && l.level.at(v).age.due <= a.handouts {
-		return v
-	}
-	return top
-}
-
-// served records a hand-out of a level that was chosen, before the key leaves it.
-func (l *levels) served(v int32, now int64) {
-	a := l.aging
+func newAging[K comparable](a *Aging) aging[K] {
 	if a == nil {
-		return
+		return aging[K]{}
 	}
-	a.extra = v != l.highest()
-	if age := &l.level.at(v).age; age.on {
-		l.unlink(l.listOf(v), v)
-		age.since = now
-		age.starving = a.extra
-		age.due = a.handouts + agingShare
-		l.append(l.listOf(v), v)
+	if a.After <= 0 {
+		return aging[K]{after: int64(DefaultAgingAfter), below: a.Below}
 	}
-	a.handouts++
+	return aging[K]{after: int64(a.After), below: a.Below}
+}
+
+func (a *aging[K]) applies(lv *level[K]) bool { return a.after > 0 && lv.priority < a.below }
+
+// startAging begins to measure a level that has become active.
+func (l *levels[K]) startAging(lv *level[K], now int64) {
+	if l.aging.applies(lv) {
+		l.aging.waiting.push(&lv.age.place, rank{now, l.next()})
+	}
+}
+
+// stopAging ends what startAging began.
+func (l *levels[K]) stopAging(lv *level[K]) {
+	switch a := &l.aging; {
+	case !a.applies(lv):
+	case lv.age.starving:
+		a.starving.remove(&lv.age.place)
+		lv.age.starving = false
+	default:
+		a.waiting.remove(&lv.age.place)
+	}
+}
+
+// choose returns the level to serve: the highest, or a starving one. There is an active
+// level.
+func (l *levels[K]) choose(now int64) *level[K] {
+	a := &l.aging
+	for len(a.waiting) > 0 && now-a.waiting[0].rank.major >= a.after {
+		l.setStarving(a.waiting.first(), a.handOuts)
+	}
+	if len(a.starving) > 0 && !a.outOfOrder && a.starving[0].rank.major <= a.handOuts {
+		return a.starving.first()
+	}
+	return l.active.first()
+}
+
+// setStarving makes a level due for the hand-out of that number.
+func (l *levels[K]) setStarving(lv *level[K], due int64) {
+	l.stopAging(lv)
+	lv.age.starving = true
+	l.aging.starving.push(&lv.age.place, rank{due, l.next()})
+}
+
+// recordHandOut counts a hand-out of a level that choose returned.
+func (l *levels[K]) recordHandOut(lv *level[K], now int64) {
+	a := &l.aging
+	a.outOfOrder = lv != l.active.first()
+	switch {
+	case a.outOfOrder:
+		l.setStarving(lv, a.handOuts+agingShare)
+	case a.applies(lv):
+		l.stopAging(lv)
+		l.startAging(lv, now)
+	}
+	a.handOuts++
 }

@@ -2,61 +2,40 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package priorityqueue is a workqueue for controllers that hands out keys by
-// priority. It has the methods of client-go's rate-limited workqueue, and with
-// equal priorities it hands out in the same order, but for keys that are added
-// while in process: see 3.
+// priority. It has the methods of client-go's rate-limited workqueue. If all priorities
+// are equal, the order is that of client-go's queue, except for keys that are added
+// while they are in process; see 3.
 //
-// What it guarantees:
+// Guarantees:
 //
-//  1. Order. Of the ready keys the one with the highest priority is handed out
-//     first; of equal ones, the one that became ready first. Aging and fairness,
-//     both options, are the only exceptions.
+//  1. Order. The ready key with the highest priority is handed out first; of equal
+//     priorities, the key that became ready first. Only aging and fairness, which are
+//     options, change this order.
 //  2. One entry. A key is queued at most once. Adding it again keeps the higher
-//     priority and the earlier ready time; no add lowers a priority. A key that
-//     is raised goes to the end of its new priority.
-//  3. One worker. A key in process is not handed out again before its Done. If
-//     it is added meanwhile it takes its place in the order at that Add, counts
-//     in Len at once, and is handed out after Done, before keys of its priority
-//     that were added later.
-//  4. Visibility. An Add that has returned is seen by the next Get and Len. It
-//     does not wait for a Get or Done: where the lock is taken, or many calls
-//     wait for it, the key is left to the next that has it, with the time of the
-//     Add. Only with 512 adds left so does the next Add wait for the lock. The
-//     other side: any call, an Add too, first applies what was left, and where
-//     Gets wait it applies up to four times what is left meanwhile before a
-//     goroutine takes over.
-//  5. Delays count from the call. When the delay has passed, the key takes its
-//     place in the order, whether a Get was waiting or not: ahead of lower
-//     priorities, and of keys that became ready later. The first call after the
-//     ends of many delays puts all those keys in their places. A negative delay
-//     is none. An add without delay makes a delayed key ready. Keys that one call
-//     adds with rate limit each get their own delay, and the rate limiter has been
-//     asked when the call returns.
-//  6. Done of a key that is not in process changes nothing.
-//  7. Waking. An Add wakes at most one waiting Get and hands it the key. While
-//     that Get is on its way to run, it wakes the next one itself.
-//  8. Shutdown, in any number and order, drops delayed keys and ignores adds.
-//     Ready keys are still handed out. ShutDownWithDrain returns when they have
-//     been and Done was called for all.
-//  9. Aging. With it, a level of ready keys that gets nothing for the bound is
-//     served at least once in sixteen hand-outs from then on; see Aging.
-//  10. Fairness. With it, groups of keys of one priority take turns, one key
-//     each; within a group, order is as without. A group has turns while it has
-//     a ready key that is not in process. Yield ends a turn without a key.
-//  11. Cost. Adding, handing out, finishing and removing take constant time, but
-//     for heaps: of the priorities that have keys, of the delayed keys, and of
-//     keys that were added while in process. In steady state nothing is allocated.
-//     An idle queue has no goroutine; a timer is set only when a Get waits and a
-//     key is delayed.
-//  12. Memory. It follows the number of keys, down too: a block of 256 keys is
-//     given back with the last of them, and so are groups and priorities beyond
-//     the first 128; about a megabyte stays. What a caller passes in is not kept
-//     beyond the keys.
-//  13. Functions of the caller (rate limiter, Aging.Applies, the group) run without
-//     the lock: they may panic, or call the queue.
+//     priority and the earlier ready time. A key whose priority is raised goes to the
+//     end of its new priority.
+//  3. One worker. A key in process is not handed out again before Done. If it is added
+//     in the meantime, it gets its position in the order at that Add and counts in Len
+//     immediately. After Done it is handed out at that position.
+//  4. Visibility. The next Get and Len see the key of an Add that has returned.
+//  5. Delays start with the call. After the delay, the key gets its position in the
+//     order: before lower priorities, and before keys that became ready later. A
+//     negative delay is no delay. Adding a delayed key without a delay makes it ready.
+//  6. Waiting. An Add hands its key to at most one waiting Get and wakes only that.
+//  7. Shutdown drops delayed keys and ignores adds. Ready keys are still handed out.
+//     ShutDownWithDrain returns when all of them are done.
+//  8. Aging is an option that limits how long low priorities can starve; see Aging.
+//  9. Fairness is an option that divides the keys of one priority into groups. The
+//     groups that have a ready key which is not in process take turns, one key each.
+//     Yield ends a turn without a hand-out.
+//  10. Cost. A map look-up finds the key, and heaps give the order. An idle queue has no
+//     goroutine; a timer runs only for delayed keys while a Get waits. Memory is
+//     released when the number of keys decreases.
+//  11. Functions of the caller (rate limiter and group) run without the lock: they can
+//     panic or call the queue.
 //
-// The core (core.go, levels.go, aging.go and what they use) has no lock, starts
-// no goroutine and reads no clock. The shell adds one mutex and what is left to its
-// holder (pending.go, serve.go), the waiting Gets (parking.go) and one timer
-// (alarm.go). Package exposition shows queues to people and to Prometheus.
+// Queue is the central type. Its core (core.go, levels.go, aging.go) has no lock, reads
+// no clock and starts no goroutine; tests compare it with a model. Queue adds a mutex,
+// the Gets that wait, and the timer. Package exposition serves snapshots of queues and
+// their metrics.
 package priorityqueue

@@ -75,9 +75,9 @@ func newFuzzRun(t *testing.T, mode byte) *fuzzRun {
 	}
 	var a *Aging
 	if r.aging {
-		a = &Aging{After: 100}
+		a = &Aging{After: 100, Below: 4}
 	}
-	r.core, r.model = newCore[int](a, newStats()), newModel(func(key int) string { return strconv.Itoa(key % groups) })
+	r.core, r.model = newCore[int](a), newModel(func(key int) string { return strconv.Itoa(key % groups) })
 	return r
 }
 
@@ -137,7 +137,7 @@ func (r *fuzzRun) play(script []byte) {
 		}
 		r.same("ready", r.core.ready, r.model.len())
 		r.same("delayed", len(r.core.due), len(r.model.delayed))
-		if r.core.slots.used < 100 || n%8 == 0 {
+		if len(r.core.items.entries) < 100 || n%8 == 0 {
 			checkCore(r.t, r.core)
 		}
 	}
@@ -151,14 +151,8 @@ func (r *fuzzRun) addMany(from, keys, priority int, delay int64) {
 	}
 }
 
-func (r *fuzzRun) operation(key, priority int, due int64) *operation[int] {
-	return &operation[int]{
-		key: key, hash: r.core.slots.hash(key), group: r.model.group(key), priority: priority, due: due, ages: priority < 4,
-	}
-}
-
 func (r *fuzzRun) add(key, priority int, delay int64) {
-	r.core.add(r.operation(key, priority, r.now+delay), r.now)
+	r.core.add(key, priority, r.model.group(key), r.now+delay, r.now)
 	r.model.add(key, priority, r.now+delay, r.now)
 }
 
@@ -179,9 +173,9 @@ func (r *fuzzRun) pop() bool {
 }
 
 func (r *fuzzRun) done(key int) {
-	r.core.done(r.core.slots.hash(key), key, r.now)
+	r.core.done(key, r.now)
 	r.model.done(key)
-	r.same("keys in process", len(r.core.procs), len(r.model.working))
+	r.same("keys in process", len(r.core.working), len(r.model.working))
 }
 
 func (r *fuzzRun) doneAll() {
@@ -191,7 +185,7 @@ func (r *fuzzRun) doneAll() {
 }
 
 func (r *fuzzRun) remove(key int) {
-	r.same("removed", r.core.remove(r.core.slots.hash(key), key), r.model.remove(key))
+	r.same("removed", r.core.remove(key), r.model.remove(key))
 }
 
 // drain hands out everything and looks that nothing stays behind.
@@ -202,11 +196,11 @@ func (r *fuzzRun) drain() {
 	}
 	checkCore(r.t, r.core)
 	r.doneAll()
-	r.same("slots in use at the end", r.core.slots.used, 0)
+	r.same("items at the end", len(r.core.items.entries), 0)
 	r.same("ready at the end", r.core.ready, 0)
 	r.same("active levels at the end", len(r.core.active), 0)
-	if r.core.lane.used > keptLanes {
-		r.t.Fatalf("%d lanes at the end, want at most %d", r.core.lane.used, keptLanes)
+	if n := len(r.core.all.entries); n > keptEmpty {
+		r.t.Fatalf("%d levels at the end, want at most %d", n, keptEmpty)
 	}
 }
 
@@ -217,93 +211,110 @@ func (r *fuzzRun) same(what string, got, want any) {
 	}
 }
 
-// checkCore verifies what the fields of the core promise.
+// checkCore verifies the invariants that the comments of the fields state.
 func checkCore[K comparable](t *testing.T, c *core[K]) {
 	t.Helper()
-	ready, delayed, used := 0, 0, 0
-	refs, inLane, depth := map[int32]int32{}, map[int32]int{}, map[int32]int32{}
-	for i := range c.slots.index.all {
-		s, key := c.slots.at(i), c.slots.key(i)
-		used++
-		if c.slots.find(c.slots.hash(key), key) != i {
-			t.Fatalf("the table does not lead to the slot of %v", key)
+	isReady, isDelayed, isWorking := 0, 0, 0
+	depth, offered := map[*level[K]]int{}, map[*level[K]]int{}
+	for key, it := range c.items.entries {
+		if it.key != key || it.place.value != it {
+			t.Fatalf("the item of %v has key %v", key, it.key)
 		}
-		if s.proc != none && c.procs[s.proc].slot != i {
-			t.Fatalf("%v does not know its record", key)
-		}
-		if s.lane == none {
-			continue
-		}
-		refs[s.lane]++
-		if s.prev == markDelayed {
-			delayed++
-			if e := c.due[s.next]; e.id != i || e.key != s.at {
-				t.Fatalf("%v does not know its place among the delayed", key)
+		if it.inProcess {
+			isWorking++
+			if c.working[it.workIndex] != it {
+				t.Fatalf("%v does not know its index among those in process", key)
 			}
-			continue
 		}
-		ready++
-		depth[c.lane.at(s.lane).level]++
-		if busy := s.prev == markBusy; busy != (s.proc != none) {
-			t.Fatalf("%v is marked busy %v and has record %d", key, busy, s.proc)
-		} else if !busy {
-			inLane[s.lane]++
-		}
-	}
-	if ready != c.ready || delayed != len(c.due) || used != c.slots.used {
-		t.Fatalf("counted %d ready, %d delayed, %d in use; recorded %d, %d, %d",
-			ready, delayed, used, c.ready, len(c.due), c.slots.used)
-	}
-	checkLevels(t, c, refs, inLane, depth)
-}
-
-func checkLevels[K comparable](t *testing.T, c *core[K], refs map[int32]int32, inLane map[int32]int, depth map[int32]int32) {
-	t.Helper()
-	lanes := map[int32]int32{}
-	for l := range c.lane.index.all {
-		ln := c.lane.at(l)
-		lanes[ln.level]++
-		if ln.refs != refs[l] {
-			t.Fatalf("lane %d: %d slots name it, %d counted", l, refs[l], ln.refs)
-		}
-		checkLane(t, c, l, inLane[l])
-	}
-	active := 0
-	for v := range c.level.index.all {
-		lv := c.level.at(v)
-		if lv.depth != depth[v] || lv.lanes != lanes[v] {
-			t.Fatalf("level %d: depth %d and %d lanes, want %d and %d", c.level.key(v), lv.depth, lv.lanes, depth[v], lanes[v])
-		}
-		if lv.first != none {
-			active++
-			if c.active[lv.position].id != v {
-				t.Fatalf("level %d does not know its place", c.level.key(v))
+		switch it.state {
+		case notQueued:
+			if !it.inProcess {
+				t.Fatalf("%v is neither queued nor in process", key)
+			}
+		case delayed:
+			isDelayed++
+			checkPlace(t, c.due, &it.place, rank{it.at, c.due[it.place.index].rank.minor})
+		case ready:
+			isReady++
+			depth[it.level]++
+			if c.all.entries[it.priority] != it.level {
+				t.Fatalf("%v is at another level than that of its priority", key)
+			}
+			if !it.inProcess {
+				offered[it.level]++
+				checkPlace(t, it.level.lanes.entries[it.group].items, &it.place, rank{minor: it.seq})
+				if it.lane != it.level.lanes.entries[it.group] {
+					t.Fatalf("%v is in another lane than that of its group", key)
+				}
 			}
 		}
 	}
-	if active != len(c.active) {
-		t.Fatalf("%d levels have keys to hand out, %d are active", active, len(c.active))
+	if isReady != c.ready || isDelayed != len(c.due) || isWorking != len(c.working) {
+		t.Fatalf("counted %d ready, %d delayed, %d in process; recorded %d, %d, %d",
+			isReady, isDelayed, isWorking, c.ready, len(c.due), len(c.working))
+	}
+	checkHeap(t, c.due)
+	checkLevels(t, c, depth, offered)
+}
+
+func checkLevels[K comparable](t *testing.T, c *core[K], depth, offered map[*level[K]]int) {
+	t.Helper()
+	active, aging := 0, 0
+	for priority, lv := range c.all.entries {
+		n, turns := 0, 0
+		for group, ln := range lv.lanes.entries {
+			checkHeap(t, ln.items)
+			if n += len(ln.items); len(ln.items) > 0 {
+				turns++
+				checkPlace(t, lv.turns, &ln.place, lv.turns[ln.place.index].rank)
+			}
+			if ln.group != group {
+				t.Fatalf("the lane of %q has group %q", group, ln.group)
+			}
+		}
+		if lv.depth != depth[lv] || n != offered[lv] || turns != len(lv.turns) {
+			t.Fatalf("level %d: depth %d, %d keys in %d lanes, %d turns; want depth %d, %d keys, %d turns",
+				priority, lv.depth, n, len(lv.lanes.entries), len(lv.turns), depth[lv], offered[lv], turns)
+		}
+		checkHeap(t, lv.turns)
+		if turns == 0 {
+			continue
+		}
+		active++
+		checkPlace(t, c.active, &lv.place, rank{major: int64(^priority)})
+		if !c.aging.applies(lv) {
+			continue
+		}
+		aging++
+		of := c.aging.waiting
+		if lv.age.starving {
+			of = c.aging.starving
+		}
+		checkPlace(t, of, &lv.age.place, of[lv.age.place.index].rank)
+	}
+	if active != len(c.active) || aging != len(c.aging.waiting)+len(c.aging.starving) {
+		t.Fatalf("%d levels offer a key and %d of them age; recorded %d and %d",
+			active, aging, len(c.active), len(c.aging.waiting)+len(c.aging.starving))
+	}
+	checkHeap(t, c.active)
+	checkHeap(t, c.aging.waiting)
+	checkHeap(t, c.aging.starving)
+}
+
+// checkPlace verifies that a value is in a heap, with a rank.
+func checkPlace[T any](t *testing.T, h heap[T], x *handle[T], r rank) {
+	t.Helper()
+	if n := h[x.index]; n.handle != x || n.rank != r {
+		t.Fatalf("%v does not know its place in the heap, or has rank %v instead of %v", x.value, n.rank, r)
 	}
 }
 
-func checkLane[K comparable](t *testing.T, c *core[K], l int32, want int) {
+// checkHeap verifies that no parent comes after its child.
+func checkHeap[T any](t *testing.T, h heap[T]) {
 	t.Helper()
-	ln := c.lane.at(l)
-	n, prev, seq := len(ln.late), none, uint64(0)
-	for i, e := range ln.late {
-		if s := c.slots.at(e.id); s.prev != markLate || s.next != int32(i) || s.seq != e.tie || s.lane != l {
-			t.Fatalf("lane %d: %v does not know its place", l, c.slots.key(e.id))
+	for i := 1; i < len(h); i++ {
+		if h[i].rank.before(h[(i-1)/arity].rank) {
+			t.Fatalf("rank %v comes before that of its parent, %v", h[i].rank, h[(i-1)/arity].rank)
 		}
-	}
-	for i := ln.head; i != none; i = c.slots.at(i).next {
-		s := c.slots.at(i)
-		if s.prev != prev || s.seq <= seq || s.lane != l {
-			t.Fatalf("lane %d is not linked in order at %v", l, c.slots.key(i))
-		}
-		prev, seq = i, s.seq
-		n++
-	}
-	if n != want || ln.tail != prev {
-		t.Fatalf("lane %d: %d slots, want %d; tail %d, want %d", l, n, want, ln.tail, prev)
 	}
 }

@@ -3,181 +3,159 @@
 
 package priorityqueue
 
-// keptLanes is the number of lanes up to which empty ones are kept, so that a
-// queue with a few priorities and groups makes no lane twice.
-const keptLanes = 128
+// keptEmpty is the number of levels, and of lanes in a level, up to which empty ones
+// are kept for the next key, so that a queue that often becomes empty does not allocate.
+const keptEmpty = 32
 
-// level is all that is queued at one priority.
-type level struct {
-	// first and last are the ends of the list of lanes that are not empty, in the
-	// order of their turns.
-	first, last int32
-	// lanes is the number of lanes of this level.
-	lanes int32
-	// depth counts the ready keys, those in process included.
-	depth int32
-	// position is where the level stands in levels.active while it has such lanes.
-	position int32
-	age      levelAge
-	// stats is where waits of this level are counted; nil without metrics.
-	stats *PriorityStats
+// levels orders the ready items: by priority, then by turns of their groups, then first
+// in, first out. A key that is in process is counted but not offered.
+type levels[K comparable] struct {
+	// ready counts the ready items, including those in process.
+	ready int
+	// all has the level of each priority with ready items, and at most keptEmpty others.
+	all dict[int, *level[K]]
+	// active holds the levels that offer an item, the highest priority first.
+	active heap[*level[K]]
+	aging  aging[K]
+	stats  stats
+	// seq is the last number that next returned.
+	seq uint64
 }
 
-// lane is the keys of one group within one priority, in their order. Without
-// fairness there is one lane per level.
-type lane struct {
-	level int32
-	// head and tail are the ends of the list of slots.
-	head, tail int32
-	// prev and next link the lanes of a level that are not empty.
-	prev, next int32
-	// refs counts the slots that name this lane: those in it, busy and delayed ones.
-	refs int32
-	// late orders by seq what was in process when it was added.
-	late heap
-}
-
-func (ln *lane) empty() bool { return ln.head == none && len(ln.late) == 0 }
-
-type laneKey struct {
+// level is everything that is ready at one priority.
+type level[K comparable] struct {
 	priority int
-	group    string
+	// depth counts the ready items, including those in process.
+	depth int
+	// lanes has the lane of each group that offers an item, and at most keptEmpty others.
+	lanes dict[string, *lane[K]]
+	// turns holds the lanes that offer an item, in the order of their turns.
+	turns heap[*lane[K]]
+	// place is the position in levels.active while turns is not empty.
+	place handle[*level[K]]
+	age   levelAge[K]
+	waits *PriorityStats
 }
 
-// levels finds lanes by priority and group, and the highest level that has keys to
-// hand out.
-type levels struct {
-	level table[int, level]
-	lane  table[laneKey, lane]
-	// recent is the lane that laneFor found last, or none.
-	recent int32
-	// active orders the levels that have lanes with slots, highest priority first.
-	active heap
-	// aging is nil if no level ages.
-	aging *aging
-	stats *stats
-	// levelMoved notes where a level stands in active.
-	levelMoved func(v, position int32)
+// lane holds the items that one group offers at one priority. Without fairness, all
+// keys belong to the group "".
+type lane[K comparable] struct {
+	group string
+	// items holds the ready items that are not in process, by seq.
+	items heap[*item[K]]
+	// place is the position in level.turns while items is not empty.
+	place handle[*lane[K]]
 }
 
-func (l *levels) init(a *aging, s *stats) {
-	l.level, l.lane = newTable[int, level](), newTable[laneKey, lane]()
-	l.recent, l.aging, l.stats = none, a, s
-	l.levelMoved = func(v, position int32) { l.level.at(v).position = position }
+func newLevels[K comparable](a *Aging) levels[K] {
+	return levels[K]{all: newDict[int, *level[K]](), aging: newAging[K](a), stats: newStats()}
 }
 
-// laneFor returns the lane of a priority and group, and makes it if need be. ages
-// tells whether aging applies to the priority.
-func (l *levels) laneFor(priority int, group string, ages bool) int32 {
-	key := laneKey{priority, group}
-	if l.recent != none && l.lane.entry(l.recent).key == key {
-		return l.recent
+// next returns a number that is higher than all that it returned before.
+func (l *levels[K]) next() uint64 {
+	l.seq++
+	return l.seq
+}
+
+// enter makes an item ready, behind all others of its priority and group.
+func (l *levels[K]) enter(it *item[K], now int64) {
+	lv := l.all.entries[it.priority]
+	if lv == nil {
+		lv = &level[K]{priority: it.priority, lanes: newDict[string, *lane[K]](), waits: l.stats.of(it.priority)}
+		lv.place.value, lv.age.place.value = lv, lv
+		l.all.set(it.priority, lv)
 	}
-	h := l.lane.hash(key)
-	l.recent = l.lane.find(h, key)
-	if l.recent != none {
-		return l.recent
+	it.state, it.level, it.seq = ready, lv, l.next()
+	lv.depth++
+	l.ready++
+	if !it.inProcess {
+		l.offer(it, now)
 	}
-	vh := l.level.hash(priority)
-	v := l.level.find(vh, priority)
-	if v == none {
-		v = l.level.insert(vh, priority, level{
-			first: none, last: none, age: levelAge{on: l.aging != nil && ages}, stats: l.stats.forPriority(priority),
-		})
-	}
-	l.level.at(v).lanes++
-	l.recent = l.lane.insert(h, key, lane{level: v, head: none, tail: none})
-	return l.recent
 }
 
-// priority returns that of a lane.
-func (l *levels) priority(i int32) int { return l.lane.key(i).priority }
+// leave ends what enter began.
+func (l *levels[K]) leave(it *item[K]) {
+	lv := it.level
+	if !it.inProcess {
+		l.withdraw(it)
+	}
+	it.state, it.level = notQueued, nil
+	l.ready--
+	lv.depth--
+	if lv.depth == 0 && len(l.all.entries) > keptEmpty {
+		l.all.remove(lv.priority)
+	}
+}
 
-// release counts one slot less that names the lane. If it was the last and many
-// lanes exist, the lane goes, and with its last lane the level.
-func (l *levels) release(i int32) {
-	ln := l.lane.at(i)
-	ln.refs--
-	if ln.refs > 0 || l.lane.used <= keptLanes {
+// offer puts a ready item that is not in process into its lane.
+func (l *levels[K]) offer(it *item[K], now int64) {
+	lv := it.level
+	ln := lv.lanes.entries[it.group]
+	if ln == nil {
+		ln = &lane[K]{group: it.group}
+		ln.place.value = ln
+		lv.lanes.set(it.group, ln)
+	}
+	it.lane = ln
+	ln.items.push(&it.place, rank{minor: it.seq})
+	if len(ln.items) > 1 {
 		return
 	}
-	if l.recent == i {
-		l.recent = none
-	}
-	v := ln.level
-	l.lane.remove(l.lane.hash(l.lane.key(i)), i)
-	lv := l.level.at(v)
-	lv.lanes--
-	if lv.lanes == 0 {
-		l.level.remove(l.level.hash(l.level.key(v)), v)
-	}
-}
-
-// activate puts a lane that gets its first slot at the end of its level's turns.
-func (l *levels) activate(i int32, now int64) {
-	ln := l.lane.at(i)
-	lv := l.level.at(ln.level)
-	ln.prev, ln.next = lv.last, none
-	if lv.last != none {
-		l.lane.at(lv.last).next = i
-	} else {
-		lv.first = i
-		l.startAging(ln.level, now)
+	lv.turns.push(&ln.place, rank{minor: l.next()})
+	if len(lv.turns) == 1 {
 		// ^priority reverses the order without overflow.
-		l.active.push(heapEntry{key: int64(^l.level.key(ln.level)), id: ln.level}, l.levelMoved)
-	}
-	lv.last = i
-}
-
-// deactivate takes a lane that lost its last slot out of its level's turns.
-func (l *levels) deactivate(i int32) {
-	ln := l.lane.at(i)
-	lv := l.level.at(ln.level)
-	if ln.prev != none {
-		l.lane.at(ln.prev).next = ln.next
-	} else {
-		lv.first = ln.next
-	}
-	if ln.next != none {
-		l.lane.at(ln.next).prev = ln.prev
-	} else {
-		lv.last = ln.prev
-	}
-	if lv.first == none {
-		l.stopAging(ln.level)
-		l.active.remove(lv.position, l.levelMoved)
+		l.active.push(&lv.place, rank{major: int64(^lv.priority)})
+		l.startAging(lv, now)
 	}
 }
 
-// rotate ends the turn of a level's first lane if others wait for theirs.
-func (l *levels) rotate(lv *level) {
-	i := lv.first
-	if i == lv.last {
+// withdraw removes an item from its lane.
+func (l *levels[K]) withdraw(it *item[K]) {
+	lv, ln := it.level, it.lane
+	it.lane = nil
+	ln.items.remove(&it.place)
+	if len(ln.items) > 0 {
 		return
 	}
-	ln := l.lane.at(i)
-	lv.first = ln.next
-	l.lane.at(ln.next).prev = none
-	ln.prev, ln.next = lv.last, none
-	l.lane.at(lv.last).next = i
-	lv.last = i
-}
-
-// yield ends the turn of a group if it is the next of the highest level.
-func (l *levels) yield(group string) {
-	v := l.highest()
-	if v == none {
-		return
+	lv.turns.remove(&ln.place)
+	if len(lv.lanes.entries) > keptEmpty {
+		lv.lanes.remove(ln.group)
 	}
-	if lv := l.level.at(v); l.lane.key(lv.first).group == group {
-		l.rotate(lv)
+	if len(lv.turns) == 0 {
+		l.active.remove(&lv.place)
+		l.stopAging(lv)
 	}
 }
 
-// highest returns the level of the highest priority that has keys to hand out.
-func (l *levels) highest() int32 {
+// take removes the item whose turn it is and returns it, or nil if there is none.
+func (l *levels[K]) take(now int64) *item[K] {
 	if len(l.active) == 0 {
-		return none
+		return nil
 	}
-	return l.active[0].id
+	lv := l.choose(now)
+	ln := lv.turns.first()
+	it := ln.items.first()
+	lv.waits.Waits.observe(now - it.at)
+	l.recordHandOut(lv, now)
+	l.endTurn(lv, ln)
+	l.leave(it)
+	return it
+}
+
+// endTurn puts a lane behind the other lanes of its level.
+func (l *levels[K]) endTurn(lv *level[K], ln *lane[K]) {
+	if len(lv.turns) > 1 {
+		lv.turns.move(&ln.place, rank{minor: l.next()})
+	}
+}
+
+// yield ends the turn of a group if it is next at the highest priority.
+func (l *levels[K]) yield(group string) {
+	if len(l.active) == 0 {
+		return
+	}
+	lv := l.active.first()
+	if ln := lv.turns.first(); ln.group == group {
+		l.endTurn(lv, ln)
+	}
 }

@@ -106,7 +106,7 @@ func TestMemoryIsGivenBack(t *testing.T) {
 	for name, play := range bigThenSmall {
 		t.Run(name, func(t *testing.T) {
 			before := heapBytes()
-			q := New("", WithMetrics[int](), WithAging[int](Aging{}))
+			q := New("", WithAging[int](Aging{}))
 			play(q)
 			if kept := heapBytes() - before; kept > bound {
 				t.Errorf("%d bytes are kept, want at most %d", kept, bound)

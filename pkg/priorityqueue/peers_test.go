@@ -146,29 +146,8 @@ func TestKeysInProcessAreNotWalked(t *testing.T) {
 	}
 }
 
-// CR v0.25.2: the buffer of adds has no bound, and hand-outs wait for it to be
-// emptied.
-func TestAddsLeftToTheHolderOfTheLockAreBounded(t *testing.T) {
-	q := New[int]("")
-	q.mu.Lock()
-	for i := range maxPending {
-		if !q.pending.push(&operation[int]{key: i, hash: q.core.slots.hash(i)}) {
-			t.Fatalf("the list is full with %d adds, want %d", i, maxPending)
-		}
-	}
-	if q.pending.push(&operation[int]{key: -1, hash: q.core.slots.hash(-1)}) {
-		t.Error("the list takes more adds than its bound")
-	}
-	q.applyPending()
-	q.release()
-	keys := handOuts(q)
-	want(t, "number of keys", len(keys), maxPending)
-	want(t, "last key", keys[len(keys)-1], maxPending-1)
-}
-
-// The same from the holder's side: a call that gives the lock back does not
-// serve others for ever.
-func TestACallDoesNotServeTheAddsOfOthersForEver(t *testing.T) {
+// CR v0.25.2: hand-outs wait until the adds of producers at full speed are applied.
+func TestProducersAtFullSpeedDoNotStopTheHandOuts(t *testing.T) {
 	q := New[int]("")
 	var stop atomic.Bool
 	var producers sync.WaitGroup
@@ -185,27 +164,29 @@ func TestACallDoesNotServeTheAddsOfOthersForEver(t *testing.T) {
 	}
 	stop.Store(true)
 	producers.Wait()
-	q.Len()
-	want(t, "operations left behind", q.pending.count.Load(), int32(0))
 }
 
 // CR v0.25.2: a delay begins when a goroutine gets to it, not with the call.
 func TestADelayBeginsWithTheCallEvenIfTheLockIsTaken(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		q := New[string]("")
-		q.mu.Lock()
-		q.AddAfter("a", 50*time.Millisecond)
-		<-time.After(60 * time.Millisecond)
-		q.applyPending()
-		q.release()
-		want(t, "ready keys", q.Len(), 1)
-	})
+	called := make(chan struct{})
+	q := New("", WithFairness(func(string) string {
+		close(called)
+		return ""
+	}))
+	q.mu.Lock()
+	var adding sync.WaitGroup
+	adding.Go(func() { q.AddAfter("a", 50*time.Millisecond) })
+	<-called
+	q.start = q.start.Add(-60 * time.Millisecond) // 60 ms pass.
+	q.mu.Unlock()
+	adding.Wait()
+	want(t, "ready keys", q.Len(), 1)
 }
 
 // CR #3396, #3419: a series for each priority ever used; v0.25.2: wrong depths
 // after the 26th.
 func TestDepthsStayRightWithManyPriorities(t *testing.T) {
-	q := New("", WithMetrics[int]())
+	q := New[int]("")
 	for round := range 2 {
 		for i := range 100 {
 			q.AddWithOpts(AddOpts{Priority: i}, i)
@@ -224,7 +205,7 @@ func TestDepthsStayRightWithManyPriorities(t *testing.T) {
 
 // CR #3060 and others: negative depths, and a panic from changes during a walk.
 func TestDepthFollowsRaisesRemovalsAndKeysInProcess(t *testing.T) {
-	q := New("", WithMetrics[string]())
+	q := New[string]("")
 	depths := func() map[string]int {
 		r := q.Stats()
 		d := map[string]int{}
@@ -295,17 +276,6 @@ func TestWithAgingLowPrioritiesAreServedUnderFullLoad(t *testing.T) {
 		}
 		want(t, "low keys served", served, 20)
 	})
-}
-
-// CR #3415: an Add takes 10 ms beside 1,000 workers. Here it does not even wait
-// for the lock.
-func TestAnAddReturnsWhileTheLockIsTaken(t *testing.T) {
-	q := New[string]("")
-	q.mu.Lock()
-	q.Add("a")
-	q.AddWithOpts(AddOpts{Priority: 1}, "b", "c")
-	q.mu.Unlock()
-	want(t, "keys", handOuts(q), []string{"b", "c", "a"})
 }
 
 // knative #3253: two lanes have a wrong depth and hand a key out twice.

@@ -87,8 +87,7 @@ func TestATimeThatAnEventMadeIdleHarmsNoServer(t *testing.T) {
 
 // newServerQueue makes a queue with all options that the server uses.
 func newServerQueue() *Queue[types.NamespacedName] {
-	return New("virtualmachine", WithMetrics[types.NamespacedName](),
-		WithAging[types.NamespacedName](Aging{Applies: func(p int) bool { return p < 0 }}),
+	return New("virtualmachine", WithAging[types.NamespacedName](Aging{}),
 		WithFairness(func(key types.NamespacedName) string { return key.Namespace }))
 }
 
@@ -118,7 +117,7 @@ func TestAWaveOfCreatesHarmsNothing(t *testing.T) {
 }
 
 func waveOfCreates(n int, r *rand.Rand) {
-	q := New("vm", WithMetrics[int]())
+	q := New[int]("vm")
 	for key := range n {
 		q.AddWithOpts(AddOpts{Priority: -1}, key)
 	}

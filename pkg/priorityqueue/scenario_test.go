@@ -114,17 +114,16 @@ func (s *scenario) step(line string) {
 }
 
 func (s *scenario) queue(args []string) {
-	options := []Option[string]{WithMetrics[string](), WithRateLimiter(
+	options := []Option[string]{WithRateLimiter(
 		workqueue.NewTypedItemExponentialFailureRateLimiter[string](time.Second, time.Minute))}
-	aging, below := Aging{}, 0
+	var aging Aging
 	for _, a := range args {
 		name, value, _ := strings.Cut(a, "=")
 		switch name {
 		case "aging":
 			aging.After = s.duration(value)
 		case "below":
-			below = s.number(value)
-			aging.Applies = func(p int) bool { return p < below }
+			aging.Below = s.number(value)
 		case "fair":
 			options = append(options, WithFairness(func(key string) string {
 				group, _, _ := strings.Cut(key, "/")

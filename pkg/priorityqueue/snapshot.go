@@ -10,52 +10,50 @@ import (
 	"time"
 )
 
-// snapshotLevels is the number of levels that a Snapshot lists at most.
+// snapshotLevels is the largest number of levels in a Snapshot.
 const snapshotLevels = 200
 
-// Snapshot is the state of a queue at one moment, for people who debug. Times
-// are in seconds, and zero in a queue without metrics and aging.
+// Snapshot is the state of a queue, for debugging.
 type Snapshot struct {
 	Name string `json:"name"`
-	// Ready, Delayed and InProcess count keys; one that is in process and was
-	// added again counts twice.
+	// Ready, Delayed and InProcess count keys. A key in process that was added again
+	// counts twice.
 	Ready     int `json:"ready"`
 	Delayed   int `json:"delayed"`
 	InProcess int `json:"inProcess"`
-	// IdleWorkers counts the Gets that wait.
+	// IdleWorkers is the number of waiting Gets.
 	IdleWorkers  int  `json:"idleWorkers"`
 	ShuttingDown bool `json:"shuttingDown,omitempty"`
-	// Levels lists the priorities that have ready keys, highest first, but not
-	// more than 200 of them.
+	// Levels has the 200 highest priorities with ready keys, the highest first.
 	Levels []LevelSnapshot `json:"levels"`
-	// Held lists the keys in process, the longest held first.
+	// Held has the keys in process, the longest first.
 	Held []HeldSnapshot `json:"held"`
 }
 
 // LevelSnapshot is the state of one priority.
 type LevelSnapshot struct {
 	Priority int `json:"priority"`
-	// Depth counts the ready keys, those in process too.
+	// Depth is the number of ready keys, including those in process.
 	Depth int `json:"depth"`
-	// Oldest is the next key in order, or with fairness the one of the groups'
-	// next keys that waits longest. It is empty if all keys are in process.
+	// Oldest is the next key. With fairness, it is the one of the groups' next keys that
+	// has waited longest. It is empty if all keys are in process.
 	Oldest string `json:"oldest,omitempty"`
 	// OldestSeconds is how long that key has been ready.
 	OldestSeconds float64 `json:"oldestSeconds"`
-	// Groups counts the groups that take turns.
+	// Groups is the number of groups that take turns, if fairness is on.
 	Groups int `json:"groups,omitempty"`
-	// Starving tells that aging gives the level hand-outs out of order.
+	// Starving is true if aging serves the level out of order.
 	Starving bool `json:"starving,omitempty"`
 }
 
 // HeldSnapshot is a key in process.
 type HeldSnapshot struct {
 	Key string `json:"key"`
-	// Priority is the one it was handed out with.
+	// Priority is the priority that the key was handed out with.
 	Priority int `json:"priority"`
-	// Seconds is how long it has been in process.
+	// Seconds is how long the key has been in process.
 	Seconds float64 `json:"seconds"`
-	// Queued tells that it was added again meanwhile.
+	// Queued is true if the key was added again in the meantime.
 	Queued bool `json:"queued,omitempty"`
 }
 
@@ -64,9 +62,8 @@ type Snapshotter interface {
 	Snapshot() Snapshot
 }
 
-// Snapshot returns the state of the queue. It holds the lock for a time that
-// grows with the numbers of priorities, groups and keys in process, not with
-// the number of queued keys.
+// Snapshot returns the state of the queue. The time under the lock depends on the
+// numbers of priorities, groups and keys in process, not on the number of queued keys.
 func (q *Queue[K]) Snapshot() Snapshot {
 	s, oldest, held := q.snapshot()
 	for i, key := range oldest {
@@ -83,48 +80,42 @@ func (q *Queue[K]) Snapshot() Snapshot {
 	return s
 }
 
-// snapshot copies the state and leaves the keys to be formatted without lock.
+// snapshot copies the state under the lock, and leaves formatting the keys to the caller.
 func (q *Queue[K]) snapshot() (s Snapshot, oldest []*K, held []K) {
-	q.lock()
-	defer q.release()
-	c := q.core
-	now := q.time()
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	c, now := q.core, q.now()
 	c.promote(now)
-	since := func(at int64) float64 {
-		if !q.timed {
-			return 0
-		}
-		return time.Duration(now - at).Seconds()
-	}
+	since := func(at int64) float64 { return time.Duration(now - at).Seconds() }
 	s = Snapshot{
-		Name: q.name, Ready: c.ready, Delayed: len(c.due), InProcess: len(c.procs),
-		IdleWorkers: len(q.park.stack), ShuttingDown: q.closed,
+		Name: q.name, Ready: c.ready, Delayed: len(c.due), InProcess: len(c.working),
+		IdleWorkers: len(q.waiting), ShuttingDown: q.closed,
 		Levels: []LevelSnapshot{}, Held: []HeldSnapshot{},
 	}
-	for v := range c.level.index.all {
-		lv := c.level.at(v)
+	for priority, lv := range c.all.entries {
 		if lv.depth == 0 {
 			continue
 		}
-		l := LevelSnapshot{Priority: c.level.key(v), Depth: int(lv.depth), Starving: lv.age.starving}
+		l := LevelSnapshot{Priority: priority, Depth: lv.depth, Starving: lv.age.starving}
 		var key *K
-		for i := lv.first; i != none; i = c.lane.at(i).next {
-			first := c.first(c.lane.at(i))
-			if q.group != nil {
+		for _, n := range lv.turns {
+			ln := n.handle.value
+			if ln.group != "" {
 				l.Groups++
 			}
-			if waited := since(c.slots.at(first).at); key == nil || waited > l.OldestSeconds {
-				key, l.OldestSeconds = new(c.slots.key(first)), waited
+			first := ln.items.first()
+			if waited := since(first.at); key == nil || waited > l.OldestSeconds {
+				key, l.OldestSeconds = &first.key, waited
 			}
 		}
 		s.Levels = append(s.Levels, l)
 		oldest = append(oldest, key)
 	}
-	for _, p := range c.procs {
+	for _, it := range c.working {
 		s.Held = append(s.Held, HeldSnapshot{
-			Priority: p.priority, Seconds: since(p.since), Queued: c.slots.at(p.slot).lane != none,
+			Priority: it.workPriority, Seconds: since(it.workSince), Queued: it.state != notQueued,
 		})
-		held = append(held, c.slots.key(p.slot))
+		held = append(held, it.key)
 	}
 	return s, oldest, held
 }

@@ -23,7 +23,7 @@ func TestHistogramsCountUpToTheirBounds(t *testing.T) {
 
 func TestASnapshotShowsLevelsAndWhatWorkersHold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q := New("vm", WithMetrics[string](), WithAging[string](Aging{After: time.Second}))
+		q := New("vm", WithAging[string](Aging{After: time.Second, Below: 101}))
 		q.AddWithOpts(AddOpts{Priority: 100}, "ns/held", "ns/new")
 		q.AddWithOpts(AddOpts{Priority: -1}, "ns/<old>", "ns/older")
 		q.AddAfter("ns/late", time.Hour)

@@ -10,24 +10,24 @@ import (
 )
 
 const (
-	// statPriorities is the number of distinct priorities that are counted one
-	// by one. It bounds the number of series that one queue exposes.
+	// statPriorities is the number of priorities that are counted separately. It limits
+	// the number of series that a queue exposes.
 	statPriorities = 25
-	// OtherPriorities is where Stats counts the priorities beyond the first 25
-	// that were used.
+	// OtherPriorities is the key in Stats.Priorities of all priorities after the first
+	// 25 that were used.
 	OtherPriorities = "other"
-	// HistogramBuckets is the number of a histogram's buckets that have a bound.
+	// HistogramBuckets is the number of buckets of a histogram that have a bound.
 	HistogramBuckets = 15
 )
 
-// HistogramBound returns the upper bound of a bucket: 1.024 µs for bucket 0, and
-// four times the last for each further one, up to about 275 s.
+// HistogramBound returns the upper bound of a bucket: 1.024 µs for bucket 0, and four
+// times the previous bound for each further bucket, up to about 275 s.
 func HistogramBound(bucket int) time.Duration { return 1 << (10 + 2*bucket) }
 
 // Histogram counts durations by size.
 type Histogram struct {
-	// Count[i] is the number of durations up to HistogramBound(i) that are in no
-	// bucket before; the last bucket has no bound.
+	// Count[i] is the number of durations up to HistogramBound(i) that are not in an
+	// earlier bucket. The last bucket has no bound.
 	Count [HistogramBuckets + 1]uint64
 	Sum   time.Duration
 }
@@ -48,113 +48,76 @@ type PriorityStats struct {
 	Waits Histogram
 }
 
-// Stats are the counts of a queue that was made with WithMetrics.
+// Stats are the counts of a queue.
 type Stats struct {
-	// Name is that of the queue.
+	// Name is the name of the queue.
 	Name string
-	// Adds counts keys that became ready, and Retries the adds with a delay or a
+	// Adds counts the keys that became ready. Retries counts the adds with a delay or a
 	// rate limit.
 	Adds, Retries uint64
 	// Work counts the times from hand-out to Done.
 	Work Histogram
-	// Unfinished is the age of what is in process, summed; Longest that of the
-	// oldest of it.
+	// Unfinished is the sum of the times for which the keys in process have been in
+	// process. Longest is the longest of these times.
 	Unfinished, Longest time.Duration
-	// Priorities holds what is counted by priority; those beyond the first 25 that
-	// were used are counted as OtherPriorities.
+	// Priorities has the counts of each priority; see OtherPriorities.
 	Priorities map[string]PriorityStats
 }
 
-// Stats returns the counts of the queue at this moment. Of a queue made without
-// WithMetrics only the name is set.
+// Stats returns the counts of the queue.
 func (q *Queue[K]) Stats() Stats {
-	q.lock()
-	defer q.release()
-	r := Stats{Name: q.name}
-	c, s := q.core, q.core.stats
-	if s == nil {
-		return r
-	}
-	now := q.time()
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	c, now := q.core, q.now()
 	c.promote(now)
-	r.Adds, r.Retries, r.Work = s.adds, s.retries, s.work
-	for _, p := range c.procs {
-		age := time.Duration(now - p.since)
+	r := Stats{
+		Name: q.name, Adds: c.stats.adds, Retries: c.stats.retries, Work: c.stats.work,
+		Priorities: make(map[string]PriorityStats, len(c.stats.priorities)+1),
+	}
+	for _, it := range c.working {
+		age := time.Duration(now - it.workSince)
 		r.Unfinished += age
 		r.Longest = max(r.Longest, age)
 	}
-	r.Priorities = make(map[string]PriorityStats, len(s.byPriority)+1)
-	for priority, p := range s.byPriority {
+	for priority, p := range c.stats.priorities {
 		r.Priorities[strconv.Itoa(priority)] = *p
 	}
-	if len(s.byPriority) == statPriorities {
-		r.Priorities[OtherPriorities] = s.others
+	if len(c.stats.priorities) == statPriorities {
+		r.Priorities[OtherPriorities] = c.stats.others
 	}
-	for v := range c.level.index.all {
+	for priority, lv := range c.all.entries {
 		label := OtherPriorities
-		if priority := c.level.key(v); s.byPriority[priority] != nil {
+		if c.stats.priorities[priority] != nil {
 			label = strconv.Itoa(priority)
 		}
 		p := r.Priorities[label]
-		p.Depth += int(c.level.at(v).depth)
+		p.Depth += lv.depth
 		r.Priorities[label] = p
 	}
 	return r
 }
 
-// stats counts what Stats shows, as plain integers under the queue's lock. All
-// methods of a nil *stats do nothing.
+// stats holds the counts that are not derived from the queue's state.
 type stats struct {
 	adds, retries uint64
 	work          Histogram
-	byPriority    map[int]*PriorityStats
-	// others counts the priorities beyond the first statPriorities.
-	others PriorityStats
+	// priorities has the first statPriorities priorities that were used.
+	priorities map[int]*PriorityStats
+	others     PriorityStats
 }
 
-func newStats() *stats { return &stats{byPriority: map[int]*PriorityStats{}} }
+func newStats() stats { return stats{priorities: map[int]*PriorityStats{}} }
 
-// forPriority returns where a priority is counted, always the same place; nil if
-// nothing is counted.
-func (s *stats) forPriority(priority int) *PriorityStats {
-	if s == nil {
-		return nil
+// of returns the counts of a priority. It always returns the same for a priority.
+func (s *stats) of(priority int) *PriorityStats {
+	p := s.priorities[priority]
+	switch {
+	case p != nil:
+	case len(s.priorities) < statPriorities:
+		p = &PriorityStats{}
+		s.priorities[priority] = p
+	default:
+		p = &s.others
 	}
-	if p, ok := s.byPriority[priority]; ok {
-		return p
-	}
-	if len(s.byPriority) >= statPriorities {
-		return &s.others
-	}
-	p := &PriorityStats{}
-	s.byPriority[priority] = p
 	return p
-}
-
-// added counts a key that became ready.
-func (s *stats) added() {
-	if s != nil {
-		s.adds++
-	}
-}
-
-// retriedIf counts an add with a delay or a rate limit.
-func (s *stats) retriedIf(retry bool) {
-	if retry && s != nil {
-		s.retries++
-	}
-}
-
-// waited counts a hand-out.
-func (p *PriorityStats) waited(ns int64) {
-	if p != nil {
-		p.Waits.observe(ns)
-	}
-}
-
-// worked counts a done.
-func (s *stats) worked(ns int64) {
-	if s != nil {
-		s.work.observe(ns)
-	}
 }

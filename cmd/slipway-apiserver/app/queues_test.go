@@ -23,7 +23,7 @@ func TestTheReportOfQueuesSaysWhatWaits(t *testing.T) {
 	if w := read(); w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") == "" {
 		t.Errorf("before the controllers run: %d %v", w.Code, w.Header())
 	}
-	queue := priorityqueue.New("virtualmachine", priorityqueue.WithMetrics[string]())
+	queue := priorityqueue.New[string]("virtualmachine")
 	defer queue.ShutDown()
 	queue.AddWithOpts(priorityqueue.AddOpts{Priority: 100}, "shop/web")
 	report.all.Store(&[]priorityqueue.Snapshotter{queue})

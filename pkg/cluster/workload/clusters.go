@@ -92,7 +92,7 @@ func New(o Options) *Clusters {
 	}
 	c := &Clusters{
 		options: o, states: map[key]*state{},
-		queue: priorityqueue.New("workloadcluster", priorityqueue.WithMetrics[key](),
+		queue: priorityqueue.New("workloadcluster",
 			priorityqueue.WithFairness(func(k key) string { return k.Namespace }),
 			priorityqueue.WithRateLimiter(workqueue.NewTypedItemExponentialFailureRateLimiter[key](retryBase, retryMax))),
 	}

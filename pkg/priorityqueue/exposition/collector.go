@@ -9,9 +9,8 @@ import (
 	"github.com/slipway-dev/slipway/pkg/priorityqueue"
 )
 
-// The help texts are those of component-base's metrics of client-go's queues,
-// with its prefix for their stability: series of one name in one registry must
-// have the same text.
+// The help texts are those of component-base's metrics of client-go's queues, including
+// the prefix for stability: all series of a name in a registry must have the same text.
 const (
 	helpDepth      = "[BETA] Current depth of workqueue"
 	helpAdds       = "[BETA] Total number of adds handled by workqueue"
@@ -24,27 +23,27 @@ const (
 	helpLongest = "[BETA] How many seconds has the longest running processor for workqueue been running."
 )
 
-// Statistician is a queue of any key type.
-type Statistician interface {
+// Counter is a queue of any key type.
+type Counter interface {
 	Stats() priorityqueue.Stats
 }
 
-// Collector exposes the workqueue metrics of a queue; of one that does not count it
-// exposes nothing. All have the label name:
+// Collector returns a collector of the workqueue metrics of a queue. All have the label
+// name:
 //
 //	workqueue_depth{priority}                    ready keys
 //	workqueue_queue_duration_seconds{priority}   time from ready to hand-out
 //	workqueue_work_duration_seconds              time from hand-out to Done
 //	workqueue_adds_total                         keys that became ready
 //	workqueue_retries_total                      adds with a delay or rate limit
-//	workqueue_unfinished_work_seconds            age of what is in process, summed
-//	workqueue_longest_running_processor_seconds  the oldest of it
+//	workqueue_unfinished_work_seconds            sum of the times that keys have been in process
+//	workqueue_longest_running_processor_seconds  the longest of these times
 //
-// The first 25 priorities seen have series of their own, the others share those
-// with priority "other". The collector describes nothing in advance, so that it
-// can be registered beside component-base's metrics of the same names, which
-// lack the priority.
-func Collector(q Statistician) prometheus.Collector {
+// The first 25 priorities have series of their own, the others share the series with
+// priority "other". The collector describes nothing in advance, so that it can be
+// registered together with component-base's metrics of the same names, which do not have
+// the label priority.
+func Collector(q Counter) prometheus.Collector {
 	labels := prometheus.Labels{"name": q.Stats().Name}
 	desc := func(name, help string, variable ...string) *prometheus.Desc {
 		return prometheus.NewDesc("workqueue_"+name, help, variable, labels)
@@ -62,7 +61,7 @@ func Collector(q Statistician) prometheus.Collector {
 }
 
 type collector struct {
-	queue                                                 Statistician
+	queue                                                 Counter
 	depth, wait, work, adds, retries, unfinished, longest *prometheus.Desc
 }
 
@@ -72,9 +71,6 @@ func (c *collector) Describe(chan<- *prometheus.Desc) {}
 // Collect implements prometheus.Collector.
 func (c *collector) Collect(ch chan<- prometheus.Metric) {
 	s := c.queue.Stats()
-	if s.Priorities == nil {
-		return
-	}
 	ch <- prometheus.MustNewConstMetric(c.adds, prometheus.CounterValue, float64(s.Adds))
 	ch <- prometheus.MustNewConstMetric(c.retries, prometheus.CounterValue, float64(s.Retries))
 	ch <- prometheus.MustNewConstMetric(c.unfinished, prometheus.GaugeValue, s.Unfinished.Seconds())

@@ -58,7 +58,7 @@ func gather(t *testing.T, r prometheus.Gatherer) map[string]float64 {
 
 func TestTheCollectorExposesTheWorkqueueFamily(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q := priorityqueue.New("vm", priorityqueue.WithMetrics[string]())
+		q := priorityqueue.New[string]("vm")
 		registry := prometheus.NewRegistry()
 		registry.MustRegister(Collector(q))
 		q.AddWithOpts(priorityqueue.AddOpts{Priority: 100}, "a", "b")
@@ -98,7 +98,7 @@ func TestTheCollectorsShareARegistryWithClientGosMetrics(t *testing.T) {
 	theirs.WithLabelValues("informer").Set(4)
 	registry.MustRegister(theirs)
 	for _, name := range []string{"vm", "group"} {
-		q := priorityqueue.New(name, priorityqueue.WithMetrics[string]())
+		q := priorityqueue.New[string](name)
 		q.Add("a")
 		registry.MustRegister(Collector(q))
 	}
@@ -112,7 +112,7 @@ func TestTheCollectorsShareARegistryWithClientGosMetrics(t *testing.T) {
 
 // exampleQueue has two priorities, delayed keys and keys in process.
 func exampleQueue() *priorityqueue.Queue[string] {
-	q := priorityqueue.New("vm", priorityqueue.WithMetrics[string](), priorityqueue.WithAging[string](priorityqueue.Aging{After: time.Second}))
+	q := priorityqueue.New("vm", priorityqueue.WithAging[string](priorityqueue.Aging{After: time.Second, Below: 101}))
 	q.AddWithOpts(priorityqueue.AddOpts{Priority: 100}, "ns/held", "ns/new")
 	q.AddWithOpts(priorityqueue.AddOpts{Priority: -1}, "ns/<old>", "ns/older")
 	q.AddAfter("ns/late", time.Hour)

@@ -12,14 +12,14 @@ import (
 	"github.com/slipway-dev/slipway/pkg/priorityqueue"
 )
 
-// Handler serves the snapshots of queues, in the order given: as HTML to who
-// asks for that in the Accept header, as a JSON array to everybody else. It
-// does not authorize; the server that mounts it does.
+// Handler returns a handler that serves the snapshots of queues in the given order, as
+// HTML if the Accept header prefers it, otherwise as a JSON array. It does not authorize
+// requests.
 func Handler(queues ...priorityqueue.Snapshotter) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodGet && r.Method != http.MethodHead {
 			w.Header().Set("Allow", "GET, HEAD")
-			http.Error(w, "method "+r.Method+" is not allowed here, only GET and HEAD are", http.StatusMethodNotAllowed)
+			http.Error(w, "method "+r.Method+" is not allowed; use GET or HEAD", http.StatusMethodNotAllowed)
 			return
 		}
 		snapshots := make([]priorityqueue.Snapshot, len(queues))
@@ -28,7 +28,7 @@ func Handler(queues ...priorityqueue.Snapshotter) http.Handler {
 		}
 		w.Header().Set("Cache-Control", "no-store")
 		w.Header().Set("Vary", "Accept")
-		// An error of writing means that the client has gone.
+		// A write error means that the client has disconnected.
 		if wantsHTML(r.Header.Values("Accept")) {
 			w.Header().Set("Content-Type", "text/html; charset=utf-8")
 			_ = page.Execute(w, snapshots)
@@ -41,7 +41,7 @@ func Handler(queues ...priorityqueue.Snapshotter) http.Handler {
 	})
 }
 
-// wantsHTML tells whether HTML is named, and before JSON.
+// wantsHTML reports whether an Accept header names HTML, and names it before JSON.
 func wantsHTML(accept []string) bool {
 	for _, media := range strings.Split(strings.Join(accept, ","), ",") {
 		name, _, _ := strings.Cut(media, ";")

@@ -33,23 +33,12 @@ func cpu() time.Duration {
 	return time.Duration(r.Utime.Nano() + r.Stime.Nano())
 }
 
-// measured runs f for n items and returns processor time, wall time,
-// allocations and allocated bytes per item.
+// measured runs f for n keys and returns the processor time per key.
 func measured(n int, f func()) figures {
 	runtime.GC()
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	cpuBefore, start := cpu(), time.Now()
+	before := cpu()
 	f()
-	wall, used := time.Since(start), cpu()-cpuBefore
-	runtime.ReadMemStats(&after)
-	per := func(v float64) float64 { return v / float64(n) }
-	return figures{
-		"cpu-ns/item": per(float64(used)),
-		"ns/item":     per(float64(wall)),
-		"allocs/item": per(float64(after.Mallocs - before.Mallocs)),
-		"bytes/item":  per(float64(after.TotalAlloc - before.TotalAlloc)),
-	}
+	return figures{perKey: float64(cpu()-before) / float64(n)}
 }
 
 // heap returns the bytes in use after a collection.
@@ -61,17 +50,13 @@ func heap() float64 {
 	return float64(m.HeapAlloc)
 }
 
-// percentiles adds the usual ones of some durations to f, in microseconds.
-func (f figures) percentiles(prefix string, d []time.Duration) {
-	if len(d) == 0 {
-		return
-	}
+// percentiles adds the percentiles of some durations to f, in microseconds.
+func (f figures) percentiles(d []time.Duration) {
 	slices.Sort(d)
 	at := func(q float64) float64 {
 		return float64(d[min(int(q*float64(len(d))), len(d)-1)]) / 1e3
 	}
-	f[prefix+"p50-µs"], f[prefix+"p99-µs"] = at(0.5), at(0.99)
-	f[prefix+"p999-µs"], f[prefix+"max-µs"] = at(0.999), at(1)
+	f["p50-µs"], f["p99-µs"], f["max-µs"] = at(0.5), at(0.99), at(1)
 }
 
 // until waits for a condition; it panics after a minute, as nothing measured

@@ -30,50 +30,29 @@ type queue interface {
 }
 
 // implementations are the queues compared, in the order of the columns.
-var implementations = []string{plain, shipped, runtimePeer, clientPeer}
+var implementations = []string{slipway, runtimePeer, clientPeer}
 
 const (
-	// plain has only the options that a workload asks for, like the peers.
-	plain = "slipway"
-	// shipped has those of the server: metrics, aging and fairness.
-	shipped     = "slipway-as-shipped"
+	slipway     = "slipway"
 	runtimePeer = "controller-runtime"
 	clientPeer  = "client-go"
 )
 
-// newQueue makes a queue; aging holds for slipway only, which alone has it.
-func newQueue(implementation string, metrics, aging bool) queue {
-	name := ""
-	if metrics {
-		name = "bench"
-	}
+// newQueue returns a queue as it is shipped. controller-runtime has metrics if the queue
+// has a name, and client-go has those of Kubernetes' servers.
+func newQueue(implementation string) queue {
+	const name = "bench"
 	switch implementation {
-	case plain, shipped:
-		var o []ours.Option[key]
-		if implementation == shipped {
-			metrics = true
-			o = append(o, ours.WithFairness(func(k key) string { return k.Namespace }),
-				ours.WithAging[key](ours.Aging{After: 2 * time.Second, Applies: func(p int) bool { return p < 0 }}))
-		} else if aging {
-			o = append(o, ours.WithAging[key](ours.Aging{After: time.Second}))
-		}
-		if metrics {
-			o = append(o, ours.WithMetrics[key]())
-		}
-		q := ours.New(name, o...)
-		if metrics {
-			prometheus.MustRegister(exposition.Collector(q))
-		}
+	case slipway:
+		q := ours.New(name, ours.WithFairness(func(k key) string { return k.Namespace }), ours.WithAging[key](ours.Aging{}))
+		prometheus.MustRegister(exposition.Collector(q))
 		return slipwayQueue{q}
 	case runtimePeer:
 		return runtimeQueue{peer.New[key](name)}
 	case clientPeer:
-		c := workqueue.TypedRateLimitingQueueConfig[key]{Name: name}
-		if metrics {
-			c.MetricsProvider = newProvider()
-		}
 		return clientQueue{workqueue.NewTypedRateLimitingQueueWithConfig(
-			workqueue.DefaultTypedControllerRateLimiter[key](), c)}
+			workqueue.DefaultTypedControllerRateLimiter[key](),
+			workqueue.TypedRateLimitingQueueConfig[key]{Name: name, MetricsProvider: newProvider()})}
 	}
 	panic(fmt.Sprintf("no implementation %q", implementation))
 }

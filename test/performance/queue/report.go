@@ -6,8 +6,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"maps"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -38,48 +36,59 @@ func (r results) median(workload, implementation, figure string) (float64, bool)
 	return (v[len(v)/2] + v[(len(v)-1)/2]) / 2, true
 }
 
-// print writes the table of targets.
+// print writes the table of the compared workloads, the two ratios, and the table of the
+// other figures.
 func (r results) print(w io.Writer, rounds int) {
-	fmt.Fprintf(w, "Medians of %d interleaved rounds.\n\n", rounds)
-	fmt.Fprintf(w, "| workload | figure | %s | ratio or bound | target | |\n", strings.Join(implementations, " | "))
-	fmt.Fprintf(w, "|---|---|%s---:|---:|---|\n", strings.Repeat("---:|", len(implementations)))
+	columns := strings.Join(implementations, " | ")
+	fmt.Fprintf(w, "Processor time in ns per key, medians of %d interleaved rounds.\n\n", rounds)
+	fmt.Fprintf(w, "| workload | %s | %s / %s | %s / %s |\n", columns, runtimePeer, slipway, slipway, clientPeer)
+	fmt.Fprintf(w, "|---|%s---:|---:|\n", strings.Repeat("---:|", len(implementations)))
+	least, most := 0.0, 0.0
+	for _, c := range cases {
+		if r[c.name] == nil || c.figures != nil {
+			continue
+		}
+		ours, _ := r.median(c.name, slipway, perKey)
+		runtime, _ := r.median(c.name, runtimePeer, perKey)
+		client, _ := r.median(c.name, clientPeer, perKey)
+		if least == 0 || runtime/ours < least {
+			least = runtime / ours
+		}
+		most = max(most, ours/client)
+		fmt.Fprintf(w, "| %s | %s | %.1f | %.2f |\n", c.name, r.cells(c.name, perKey), runtime/ours, ours/client)
+	}
+	fmt.Fprintf(w, "\nAt least %.1f times less than %s (target %d: %s), at most %.2f times %s (target %d: %s).\n",
+		least, runtimePeer, fewerThanRuntime, verdict(least >= fewerThanRuntime),
+		most, clientPeer, timesClientGo, verdict(most <= timesClientGo))
+	fmt.Fprintf(w, "\n| workload | figure | %s |\n|---|---|%s\n", columns, strings.Repeat("---:|", len(implementations)))
 	for _, c := range cases {
 		if r[c.name] == nil {
 			continue
 		}
-		for _, t := range c.targets {
-			r.row(w, c, t)
+		for _, figure := range c.figures {
+			fmt.Fprintf(w, "| %s | %s | %s |\n", c.name, figure, r.cells(c.name, figure))
 		}
 	}
 }
 
-func (r results) row(w io.Writer, c testCase, t target) {
-	cells := []string{c.name, t.figure}
+// cells returns a figure of each implementation.
+func (r results) cells(workload, figure string) string {
+	var cells []string
 	for _, i := range implementations {
 		cell := "–"
-		if v, ok := r.median(c.name, i, t.figure); ok {
+		if v, ok := r.median(workload, i, figure); ok {
 			cell = number(v)
 		}
 		cells = append(cells, cell)
 	}
-	got, _ := r.median(c.name, plain, t.figure)
-	verdict := "missed"
-	if t.want == noTarget {
-		cells = append(cells, "", "", "")
-	} else if t.peer == "" {
-		if got <= t.want {
-			verdict = "met"
-		}
-		cells = append(cells, number(got), "≤ "+number(t.want), verdict)
-	} else {
-		peer, _ := r.median(c.name, t.peer, t.figure)
-		ratio := peer / got
-		if ratio >= t.want {
-			verdict = "met"
-		}
-		cells = append(cells, "× "+number(ratio)+" "+t.peer, "≥ "+number(t.want), verdict)
+	return strings.Join(cells, " | ")
+}
+
+func verdict(met bool) string {
+	if met {
+		return "met"
 	}
-	fmt.Fprintf(w, "| %s |\n", strings.Join(cells, " | "))
+	return "missed"
 }
 
 // number formats with three significant digits, large ones without decimals.
@@ -88,27 +97,4 @@ func number(v float64) string {
 		return strconv.FormatFloat(v, 'f', 0, 64)
 	}
 	return strconv.FormatFloat(v, 'g', 3, 64)
-}
-
-// appendRaw writes one measurement as a line that benchstat reads.
-func appendRaw(file, workload, implementation string, f figures) error {
-	if file == "" {
-		return nil
-	}
-	out, err := os.OpenFile(file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
-	if err != nil {
-		return fmt.Errorf("opening -raw: %w", err)
-	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "BenchmarkQueue/workload=%s/queue=%s 1", workload, implementation)
-	for _, name := range slices.Sorted(maps.Keys(f)) {
-		fmt.Fprintf(&b, " %g %s", f[name], name)
-	}
-	if _, err := fmt.Fprintln(out, b.String()); err != nil {
-		return fmt.Errorf("writing -raw: %w", err)
-	}
-	if err := out.Close(); err != nil {
-		return fmt.Errorf("closing -raw: %w", err)
-	}
-	return nil
 }

@@ -10,24 +10,17 @@ import (
 	"time"
 )
 
-// fillDrain adds n keys, then gets and finishes them all, cycles times.
-// priorities spreads them over as many levels; 0 is a level for each key.
-func fillDrain(n, cycles, priorities int, metrics bool) workload {
+// fillDrain adds n keys of some priorities, then gets and finishes them all; it does so
+// cycles times.
+func fillDrain(n, cycles, priorities int) workload {
 	return func(implementation string) figures {
 		all := keys("fill-", n)
-		q := newQueue(implementation, metrics, false)
+		q := newQueue(implementation)
 		defer q.ShutDown()
 		return measured(n*cycles, func() {
 			for range cycles {
 				for i, k := range all {
-					switch priorities {
-					case 1:
-						q.Add(k)
-					case 0:
-						q.AddPriority(k, i)
-					default:
-						q.AddPriority(k, i%priorities)
-					}
+					q.AddPriority(k, i%priorities)
 				}
 				for range n {
 					k, _ := q.Get()
@@ -41,7 +34,7 @@ func fillDrain(n, cycles, priorities int, metrics bool) workload {
 // steady adds, gets and finishes one key after the other.
 func steady(implementation string) figures {
 	all := keys("steady-", 1000)
-	q := newQueue(implementation, false, false)
+	q := newQueue(implementation)
 	defer q.ShutDown()
 	loop := func(n int) {
 		for i := range n {
@@ -56,11 +49,11 @@ func steady(implementation string) figures {
 }
 
 // throughput adds n keys at full speed while workers get and finish them.
-func throughput(workers int, metrics bool) workload {
+func throughput(workers int) workload {
 	return func(implementation string) figures {
 		const n = 400_000
 		all := keys("through-", n)
-		q := newQueue(implementation, metrics, false)
+		q := newQueue(implementation)
 		var done atomic.Int64
 		var wg sync.WaitGroup
 		finished := make(chan struct{})
@@ -100,7 +93,7 @@ func settle() {
 // wakeUp measures the time from an Add to the return of a blocked Get.
 func wakeUp(workers int) workload {
 	return func(implementation string) figures {
-		q := newQueue(implementation, false, false)
+		q := newQueue(implementation)
 		type woken struct{ at time.Time }
 		got := make(chan woken)
 		for range workers {
@@ -131,7 +124,7 @@ func wakeUp(workers int) workload {
 			}
 		})
 		q.ShutDown()
-		f.percentiles("", waits)
+		f.percentiles(waits)
 		return f
 	}
 }
@@ -140,7 +133,7 @@ func wakeUp(workers int) workload {
 func raise(implementation string) figures {
 	const n, rounds = 100_000, 10
 	all := keys("raise-", n)
-	q := newQueue(implementation, false, false)
+	q := newQueue(implementation)
 	defer q.ShutDown()
 	for _, k := range all {
 		q.Add(k)
@@ -160,7 +153,7 @@ func raise(implementation string) figures {
 // ahead of them.
 func busyInFront(implementation string) figures {
 	const busy, n = 1000, 20_000
-	q := newQueue(implementation, false, false)
+	q := newQueue(implementation)
 	defer q.ShutDown()
 	held := keys("busy-", busy)
 	for _, k := range held {
@@ -180,35 +173,29 @@ func busyInFront(implementation string) figures {
 	})
 }
 
-// held measures the heap bytes per queued key, the key's own not counted, and
-// what a drained queue keeps of them.
-func held(metrics bool) workload {
-	return func(implementation string) figures {
-		const n = 100_000
-		all := keys("held-", n)
-		q := newQueue(implementation, metrics, false)
-		defer q.ShutDown()
-		before := heap()
-		for _, k := range all {
-			q.Add(k)
-		}
-		q.Len()
-		full := heap()
-		for range n {
-			k, _ := q.Get()
-			q.Done(k)
-		}
-		empty := heap()
-		runtime.KeepAlive(all)
-		return figures{"held-bytes/item": (full - before) / n, "kept-bytes/item": (empty - before) / n}
-	}
-}
-
-// idle counts the goroutines that a queue with nothing to do has.
-func idle(implementation string) figures {
-	before := runtime.NumGoroutine()
-	q := newQueue(implementation, false, false)
+// held measures the heap bytes per queued key without those of the key itself, the bytes
+// that a drained queue keeps of them, and the goroutines of the queue.
+func held(implementation string) figures {
+	const n = 100_000
+	all := keys("held-", n)
+	goroutines := runtime.NumGoroutine()
+	q := newQueue(implementation)
 	defer q.ShutDown()
 	settle()
-	return figures{"goroutines": float64(runtime.NumGoroutine() - before)}
+	goroutines = runtime.NumGoroutine() - goroutines
+	before := heap()
+	for _, k := range all {
+		q.Add(k)
+	}
+	q.Len()
+	full := heap()
+	for range n {
+		k, _ := q.Get()
+		q.Done(k)
+	}
+	empty := heap()
+	runtime.KeepAlive(all)
+	return figures{
+		"held-bytes/key": (full - before) / n, "kept-bytes/key": (empty - before) / n, "goroutines": float64(goroutines),
+	}
 }

@@ -93,7 +93,7 @@ func New(d Deps) (*Controller, error) {
 		operations: newOperations(func(p part) { c.Look(p, 0) }), due: newSchedule(), sweeps: newSweeps(), policy: d.Policy,
 		names: c.caches.GetStore().ListKeys, machines: vm.VirtualMachines().Lister(),
 	}
-	parts := priorityqueue.New(Name, priorityqueue.WithMetrics[part](), priorityqueue.WithRateLimiter(controller.NewRateLimiter[part]()))
+	parts := priorityqueue.New(Name, priorityqueue.WithRateLimiter(controller.NewRateLimiter[part]()))
 	c.loop = controller.NewLoop(parts, controller.Options[part]{Name: Name, Workers: workers, Reconciler: c.reconcile})
 	return c, nil
 }

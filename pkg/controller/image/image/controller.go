@@ -80,7 +80,7 @@ func New(d Deps) (*Controller, error) {
 		r.images = append(r.images, informer.GetIndexer())
 	}
 	c.again = r.lists.Clear
-	places := priorityqueue.New(Name, priorityqueue.WithMetrics[place](), priorityqueue.WithRateLimiter(controller.NewRateLimiter[place]()))
+	places := priorityqueue.New(Name, priorityqueue.WithRateLimiter(controller.NewRateLimiter[place]()))
 	c.loop = controller.NewLoop(places, controller.Options[place]{Name: Name, Workers: workers, Reconciler: r})
 	return c, nil
 }

@@ -95,7 +95,7 @@ func New(o Options) *Prober {
 	type key = types.NamespacedName
 	return &Prober{
 		options: o, probes: map[key]*probe{}, refused: map[key]string{},
-		queue: priorityqueue.New("readinessprobe", priorityqueue.WithMetrics[key](),
+		queue: priorityqueue.New("readinessprobe",
 			priorityqueue.WithRateLimiter(workqueue.NewTypedItemExponentialFailureRateLimiter[key](retryBase, retryMax))),
 	}
 }
