@@ -30,41 +30,6 @@ func PinnedSpec(vm *vmv1alpha1.VirtualMachine) *vmv1alpha1.VirtualMachineSpec {
 	return spec
 }
 
-// RefsFromPins is the inverse of PinnedSpec: the status references that a
-// restored spec stands for. The pins stay in the spec. A matcher without pin,
-// or without name, has no reference yet.
-func RefsFromPins(
-	spec *vmv1alpha1.VirtualMachineSpec,
-) (*vmv1alpha1.InstancetypeRef, *vmv1alpha1.PreferenceRef, error) {
-	instancetype, err := refFromPin(spec, RoleInstancetype)
-	if err != nil {
-		return nil, nil, err
-	}
-	preference, err := refFromPin(spec, RolePreference)
-	if err != nil {
-		return nil, nil, err
-	}
-	return instancetype, (*vmv1alpha1.PreferenceRef)(preference), nil
-}
-
-func refFromPin(spec *vmv1alpha1.VirtualMachineSpec, role Role) (*vmv1alpha1.InstancetypeRef, error) {
-	m := matcher(spec, role)
-	if m == nil || pin(m) == "" || m.Name == "" {
-		return nil, nil
-	}
-	kind, err := ParseKind(role, m.Kind)
-	if err != nil {
-		return nil, fmt.Errorf("restoring the %s reference: %w", role.noun(), err)
-	}
-	return &vmv1alpha1.InstancetypeRef{
-		Name:                         m.Name,
-		Kind:                         string(kind),
-		ControllerRevisionRef:        &vmv1alpha1.ControllerRevisionRef{Name: pin(m)},
-		InferFromVolume:              m.InferFromVolume,
-		InferFromVolumeFailurePolicy: copyPolicy(m.InferFromVolumeFailurePolicy),
-	}, nil
-}
-
 // Adopt returns what a restored or cloned virtual machine needs in its namespace: the
 // revisions that its spec pins and that are not there, and the copy of vm whose spec
 // pins these. saved are the revisions as they were at the snapshot; a pinned one that

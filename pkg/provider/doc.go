@@ -14,8 +14,8 @@
 //  3. The number of creates that run at once is bounded. A call beyond it
 //     returns ErrTooManyCreates before anything is asked of the hypervisor, and
 //     a hint arrives when a slot is free for that virtual machine.
-//  4. What could not be read is unknown, not absent: nothing is planned then,
-//     except to create what nobody can have tried to create before.
+//  4. A state that could not be read is unknown, not absent, and nothing is
+//     planned. A new virtual machine is created after the first complete reading.
 //  5. CreateOrUpdateVirtualMachineAsync and DeleteVirtualMachine never wait for
 //     an operation. Its end is followed by a hint.
 //  6. A call over a virtual machine that is as desired starts nothing and, once

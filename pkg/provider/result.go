@@ -57,8 +57,6 @@ type Facts struct {
 type Result struct {
 	// Zone that was chosen; empty when none was in this call.
 	Zone string
-	// Passing is true when all there is to tell is that something is being found out.
-	Passing bool
 	// Facts to report, nil when nothing new is known: then those that were reported
 	// before stay.
 	Facts *Facts

@@ -53,7 +53,7 @@ func newReplica(t *testing.T) *replica {
 		ObjectMeta: metav1.ObjectMeta{Namespace: "slipway-system", Name: "one"},
 		Data:       map[string][]byte{"username": []byte(vcenter.DefaultUsername), "password": []byte(vcenter.DefaultPassword)},
 	}
-	v := newVCenters(&controllerDeps{options: parse(t, ""), leases: lease.New(nil), host: kubefake.NewSimpleClientset(secret)}, s, nil)
+	v := newVCenters(&controllerDeps{options: parse(t, ""), leases: lease.New(nil), host: kubefake.NewSimpleClientset(secret)}, s)
 	r := &replica{T: t, vcenters: v, ready: ready, cache: informers.Vm().V1alpha1().VCenters().Informer().GetIndexer(), one: &vmv1alpha1.VCenter{
 		ObjectMeta: metav1.ObjectMeta{Name: "one", UID: "uid"},
 		Spec:       vmv1alpha1.VCenterSpec{URL: ready.URL, CABundle: authority, CredentialsSecretRef: vmv1alpha1.VCenterSecretReference{Name: "one"}},

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"time"
 
 	genericapiserver "k8s.io/apiserver/pkg/server"
 	"k8s.io/apiserver/pkg/server/mux"
@@ -39,10 +38,8 @@ type controllerDeps struct {
 	charges       *quota.Evaluators
 	// dataDir is the directory that only this process uses, empty with etcd servers.
 	dataDir string
-	// alone is the moment since when nobody but this process works on virtual
-	// machines, as the directory of a lone embedded etcd says; zero if others may have
-	// the same store.
-	alone time.Time
+	// alone is true for a lone embedded etcd: no other process has the same store.
+	alone bool
 	// leases divide the work among replicas. They are there when controllers start.
 	leases *lease.Leases
 	// waiting tells whether the store was restored and is not released; nil with etcd servers.

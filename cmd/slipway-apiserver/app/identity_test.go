@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -86,25 +85,7 @@ func TestTheLeaseOfAKilledProcessIsTakenOverAtOnce(t *testing.T) {
 			},
 		})
 	}
-	alone := time.Now().Add(-time.Hour)
-	v := contending(t, fake.NewClientset(held...), dir, true)
-	v.deps.alone = alone
-	if got := v.alone("default"); !got.Equal(alone) {
-		t.Errorf("alone since %s, and its directory says %s", got, alone)
-	}
-	if got := v.alone("default"); !got.After(alone) {
-		t.Error("what the member before has tried is not forgotten")
-	}
-}
-
-func TestWithoutADirectoryAProcessIsAloneFromItsLease(t *testing.T) {
-	for _, elect := range []bool{true, false} {
-		before := time.Now()
-		v := contending(t, fake.NewClientset(), "", elect)
-		if got := v.alone("default"); (!got.Before(before) && !got.IsZero()) != elect {
-			t.Errorf("with the Lease %v, alone since %v", elect, got)
-		}
-	}
+	contending(t, fake.NewClientset(held...), dir, true)
 }
 
 // contending is a process that holds the Leases.
@@ -112,10 +93,7 @@ func contending(t *testing.T, host *fake.Clientset, dir string, elect bool) *vce
 	t.Helper()
 	o := NewOptions()
 	o.Controllers.LeaderElect = elect
-	d := &controllerDeps{options: o, host: host, dataDir: dir}
-	if dir != "" {
-		d.alone = time.Now()
-	}
+	d := &controllerDeps{options: o, host: host, dataDir: dir, alone: dir != ""}
 	if err := newLeases(d, leaseTimes(d.alone), func(err error) { t.Error(err) }); err != nil {
 		t.Fatal(err)
 	}
@@ -128,5 +106,5 @@ func contending(t *testing.T, host *fake.Clientset, dir string, elect bool) *vce
 			t.Fatalf("the Lease %s is not held: %v", name, err)
 		}
 	}
-	return newVCenters(d, noZones(o), nil)
+	return newVCenters(d, noZones(o))
 }

@@ -6,7 +6,6 @@ package app
 import (
 	"context"
 	"strings"
-	"time"
 
 	_ "k8s.io/component-base/metrics/prometheus/clientgo/leaderelection" // leader_election_master_status
 
@@ -23,10 +22,10 @@ const (
 	vcenterLease = "slipway-vcenter-"
 )
 
-// leaseTimes are those of a process that has been alone since a moment, and follows another
-// one by its identity, or of one of several.
-func leaseTimes(alone time.Time) leases.Times {
-	if !alone.IsZero() {
+// leaseTimes returns the times of a process that is alone, and follows another one by its
+// identity, or of one of several.
+func leaseTimes(alone bool) leases.Times {
+	if alone {
 		return leases.AloneTimes
 	}
 	return leases.SharedTimes
@@ -43,7 +42,7 @@ func newLeases(d *controllerDeps, times leases.Times, fail func(error)) error {
 		return err
 	}
 	o := leases.Options{Client: d.host, Namespace: d.options.Controllers.LeaderElectNamespace, Identity: who, Times: times, Fail: fail}
-	if d.alone.IsZero() {
+	if !d.alone {
 		o.Patience = leases.Patience
 	}
 	d.leases = leases.New(&o)

@@ -74,7 +74,7 @@ func TestVirtualMachinesAreDividedByTheirVCenters(t *testing.T) {
 
 func TestAReplicaIsReadyWithoutAVCenterOfItsOwn(t *testing.T) {
 	o := NewOptions()
-	v := newVCenters(&controllerDeps{options: o, leases: leases.New(nil)}, noZones(o), nil)
+	v := newVCenters(&controllerDeps{options: o, leases: leases.New(nil)}, noZones(o))
 	if ask, known := v.sessions(); len(ask) != 0 || !known {
 		t.Errorf("%d sessions, known %t; want none to ask for", len(ask), known)
 	}

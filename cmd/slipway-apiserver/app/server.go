@@ -187,9 +187,7 @@ func (s *Server) build(ctx context.Context, o *Options) error {
 	if s.etcd != nil {
 		d.dataDir, d.waiting = o.DataDir, s.etcd.Waiting
 	}
-	if s.etcd != nil && s.member == nil {
-		d.alone = s.etcd.Since()
-	}
+	d.alone = s.etcd != nil && s.member == nil
 	if err := errors.Join(d.orphans.install(s.generic), d.queues.install(s.generic)); err != nil {
 		return err
 	}

@@ -26,12 +26,10 @@ import (
 
 // vcenters opens what VCenter objects, or the flags, describe.
 type vcenters struct {
-	deps *controllerDeps
-	// readAfter is closed when inventories may be read.
-	readAfter <-chan struct{}
-	fleet     *fleet.Fleet[*member]
-	zones     *zoneSet
-	askers    askers
+	deps   *controllerDeps
+	fleet  *fleet.Fleet[*member]
+	zones  *zoneSet
+	askers askers
 	// told takes what vCenters say of virtual machines.
 	told *happenings
 	// took measures what is asked of them.
@@ -44,8 +42,6 @@ type vcenters struct {
 	mu sync.Mutex
 	// used are the descriptions of those in use, by name.
 	used map[string]string
-	// opened are the names of those of which there was one.
-	opened map[string]bool
 }
 
 var _ vcenter.VCenters = (*vcenters)(nil)
@@ -58,8 +54,8 @@ type member struct {
 	host string
 }
 
-func newVCenters(d *controllerDeps, zones *zoneSet, readAfter <-chan struct{}) *vcenters {
-	v := &vcenters{deps: d, zones: zones, readAfter: readAfter, told: newHappenings(d.host), took: newDurations(), used: map[string]string{}, opened: map[string]bool{}}
+func newVCenters(d *controllerDeps, zones *zoneSet) *vcenters {
+	v := &vcenters{deps: d, zones: zones, told: newHappenings(d.host), took: newDurations(), used: map[string]string{}}
 	placer := placing.New(placing.Options{
 		Zones: zones.choice, Offer: v.offer, Hint: func(key provider.Key) { v.fleet.Hint(key) },
 	})
@@ -129,7 +125,7 @@ func (v *vcenters) open(name string, obj *vmv1alpha1.VCenter) (*member, error) {
 		return nil, err
 	}
 	fence := v.deps.leases.Fence(leaseOf(name))
-	config.Name, config.ReadAfter, config.Permit = name, v.readAfter, fence
+	config.Name, config.Permit = name, fence
 	config.Owner, config.MaxImageCopies = v.deps.store.ID(), o.Controllers.ConcurrentImageCopies
 	config.Happened, config.Called = v.told.of(fence.Check), v.took.called(hostOf(config.URL))
 	driver, err := vsphere.New(config)
@@ -138,7 +134,7 @@ func (v *vcenters) open(name string, obj *vmv1alpha1.VCenter) (*member, error) {
 	}
 	driver.SetZones(v.zones.in(name))
 	return &member{driver: driver, host: hostOf(config.URL), Engine: engine.New(engine.Options{
-		Driver: driver, Alone: v.alone(name), Permit: fence.Check, Ended: v.took.ended(hostOf(config.URL)), Limits: engine.Limits{
+		Driver: driver, Permit: fence.Check, Ended: v.took.ended(hostOf(config.URL)), Limits: engine.Limits{
 			Creates: o.Controllers.ConcurrentCreates, Reconfigurations: o.Controllers.ConcurrentReconfigurations,
 			PowerChanges: o.Controllers.ConcurrentPowerChanges, Deletes: o.Controllers.ConcurrentDeletes, Publishes: o.Controllers.ConcurrentPublishes,
 		}})}, nil
@@ -151,24 +147,6 @@ func (v *vcenters) config(obj *vmv1alpha1.VCenter) (vsphere.Config, error) {
 		return o.config(v.deps.host)
 	}
 	return o.objectConfig(obj, v.deps.host)
-}
-
-// alone is since when nobody but the next member of a name works on its virtual machines. It
-// is zero if that cannot be known.
-func (v *vcenters) alone(name string) time.Time {
-	alone := v.deps.alone
-	if alone.IsZero() && v.deps.options.Controllers.LeaderElect {
-		// The one before us gave the Lease back when its passes had ended, or ended them
-		// before the Lease ran out.
-		alone = v.deps.leases.Held(leaseOf(name))
-	}
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if v.opened[name] && !alone.IsZero() {
-		alone = time.Now() // what the ones before have tried is forgotten
-	}
-	v.opened[name] = true
-	return alone
 }
 
 // objectConfig says how to reach the vCenter of an object. Where virtual machines go in

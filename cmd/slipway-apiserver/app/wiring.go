@@ -14,7 +14,6 @@ import (
 	kubeinformers "k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/component-base/metrics/legacyregistry"
 
@@ -208,16 +207,13 @@ func runControllers(ctx context.Context, d *controllerDeps) error {
 		return err
 	}
 	client, host := c.client, c.host
-	// The caches come first: they take a second, and new virtual machines wait for them.
-	// The inventory of vCenter takes many, and none of them waits for it.
-	cached := make(chan struct{})
 	informers := newInformers(d, client)
 	clusters, err := clusterapi.New(informers, c.dynamic, host.Discovery())
 	if err != nil {
 		return err
 	}
 	zones := newZoneSet(informers, &d.options.VCenter)
-	used := newVCenters(d, zones, cached)
+	used := newVCenters(d, zones)
 	if err := used.followZones(); err != nil {
 		return err
 	}
@@ -257,12 +253,6 @@ func runControllers(ctx context.Context, d *controllerDeps) error {
 	running.Go(func() error { used.askers.close(ctx); return nil })
 	running.Go(func() error { used.told.Run(ctx); return nil })
 	running.Go(func() error { clusters.Run(ctx); return nil })
-	running.Go(func() error {
-		if cache.WaitForCacheSync(ctx.Done(), informersSynced(informers)) {
-			close(cached)
-		}
-		return nil
-	})
 	running.Go(func() error {
 		if d.leases.Await(ctx, controllersLease) == nil {
 			reach.clusters.Run(ctx)

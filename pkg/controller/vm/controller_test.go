@@ -140,8 +140,8 @@ func TestControllerTakesAVMThroughItsLifeByEventsAlone(t *testing.T) {
 		if a.api.vmi("vm") == nil {
 			t.Error("there is no instance")
 		}
-		if got := a.api.writes(); got != 2 {
-			t.Errorf("%d writes of the virtual machine, want that it is created and that it runs", got)
+		if got := a.api.writes(); got != 3 {
+			t.Errorf("%d writes of the virtual machine, want 3: it is being created, it is created, and it runs", got)
 		}
 		if v.passes != 3 {
 			t.Errorf("%d passes, want one to create, one to power on and one to see that it runs", v.passes)

@@ -49,10 +49,6 @@ type pass struct {
 	// settled is true when the provider compared the virtual machine with its spec and
 	// had nothing to start.
 	settled bool
-	// started is true when the provider started an operation in this pass.
-	started bool
-	// passing is true when all that the provider has to tell is that it finds something out.
-	passing bool
 	// restoring is true when the object was made what it was at a snapshot.
 	restoring bool
 	// now is the time of the pass.
@@ -79,18 +75,4 @@ func (p *pass) again(after time.Duration) {
 	if p.result.RequeueAfter == 0 || after < p.result.RequeueAfter {
 		p.result.RequeueAfter = after
 	}
-}
-
-// transient says whether all that the pass has to tell is that a zone is being chosen, that
-// the create has just been started for which the virtual machine waited, or that it is
-// created and that the next operation, mostly power on, has just been started. What wants the next
-// pass at once has written something into the status for it.
-func (p *pass) transient() bool {
-	if !p.passing && !p.started || p.result.Requeue {
-		return false
-	}
-	before := findCondition(p.original, vmv1alpha1.ConditionCreated)
-	waited := before != nil && before.Reason == vmv1alpha1.ReasonTooManyCreates
-	made := !isTrue(p.original, vmv1alpha1.ConditionCreated) && isTrue(p.vm, vmv1alpha1.ConditionCreated)
-	return (p.passing || waited || made) && !mainChanged(p.original, p.vm)
 }

@@ -48,9 +48,8 @@ func lifeOf(h *harness) {
 	}
 }
 
-// One that gets a create slot at once takes as many: that it is created takes the place of that
-// it waits.
-func TestVMThatWaitsForASlotTakesThreeWritesFromCreateToAddress(t *testing.T) {
+// The budget is five writes: waiting for a slot, being created, created, running, with an address.
+func TestPersist_WritesAVMFiveTimesFromCreateToAddress(t *testing.T) {
 	h := newHarness(t, fresh(), photon())
 	lifeOf(h)
 	for range lifeSteps {
@@ -63,8 +62,8 @@ func TestVMThatWaitsForASlotTakesThreeWritesFromCreateToAddress(t *testing.T) {
 	if vm.Status.Phase != vmv1alpha1.PhaseRunning || vm.Status.Initialization == nil || !*vm.Status.Initialization.Provisioned {
 		t.Errorf("phase %s, initialization %v; want Running and provisioned", vm.Status.Phase, vm.Status.Initialization)
 	}
-	if got := h.api.writes(); got != 3 {
-		t.Errorf("%d writes of the virtual machine, want 3", got)
+	if got := h.api.writes(); got != 5 {
+		t.Errorf("%d writes of the virtual machine, want 5", got)
 	}
 	if got := h.api.calls["update virtualmachines"]; got != 0 {
 		t.Errorf("%d writes of spec or metadata, want none", got)

@@ -64,7 +64,7 @@ func (r *reconciler) callProvider(ctx context.Context, p *pass, ready prerequisi
 	// Who waits for the end of an operation is woken by the hint that follows it.
 	result, err := call(ctx, req)
 	result.Apply(&p.vm.Status, p.vm.Generation, p.now)
-	p.started, p.settled, p.passing = result.Ended != nil, result.Settled, result.Passing
+	p.settled = result.Settled
 	p.attached, p.attachedKnown = result.Attached, result.AttachedKnown
 	if f := result.Facts; f != nil {
 		p.guestInfo, p.guestInfoKnown = f.GuestInfo, true

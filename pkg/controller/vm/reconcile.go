@@ -22,15 +22,9 @@ import (
 // wrote is read again.
 const conflictDelay = 100 * time.Millisecond
 
-// transientDelay is how long the news of a transient pass may wait for what comes
-// next. It is longer than a power on takes, or a create by copies that are there, and short
-// for somebody who watches.
-const transientDelay = 2 * time.Second
-
-// Reconcile makes one pass over the virtual machine of key: read, delete or
-// bring towards its spec, write back what changed, unless it is news of a moment. An error of the pass wins over
-// one of the write, which is then only logged. Somebody else's write in between is
-// no error: the object is read again.
+// Reconcile reads the virtual machine of key, deletes it or brings it towards its
+// spec, and writes what changed. If both the reconcile and the write fail, the error
+// of the write is only logged. A conflict is not an error: the object is read again.
 func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (controller.Result, error) {
 	original, err := r.vms.Get(key)
 	if err != nil {
@@ -54,17 +48,7 @@ func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (c
 	} else {
 		passErr = r.reconcileNormal(ctx, p)
 	}
-	var persistErr error
-	if passErr == nil && p.transient() {
-		// While it is created, and between the end of that and of the power on, there is
-		// nothing to decide by, and each write of such a moment would be one in five. The pass after
-		// the operation finds all of it again; if that takes long, the one after the
-		// delay does, and says what is going on.
-		p.again(transientDelay)
-	} else {
-		persistErr = r.persist(ctx, p)
-	}
-	return combine(ctx, p, passErr, persistErr)
+	return combine(ctx, p, passErr, r.persist(ctx, p))
 }
 
 // combine makes one answer of the errors of a pass and of its write.

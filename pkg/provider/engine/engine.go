@@ -49,10 +49,6 @@ type Options struct {
 	Driver driver.Driver
 	// Limits of operations.
 	Limits Limits
-	// Alone is the moment since when nobody but this process works on virtual
-	// machines. Those that were made later are created without waiting until the
-	// hypervisor is read. Zero means that others may be at work.
-	Alone time.Time
 	// Permit, if set, says whether an operation may start now. While it returns an error
 	// passes that would start one return a RequeueError.
 	Permit func() error

@@ -55,9 +55,6 @@ func (p *pass) reconcile(ctx context.Context, s driver.Sighting) error {
 		return p.exists(ctx, s)
 	case driver.Unknown:
 	}
-	if p.engine.driver.Starting() && untried(p.req.VM, p.engine.opts.Alone) {
-		return p.create(ctx)
-	}
 	return p.unknown(s)
 }
 
@@ -78,11 +75,15 @@ func (p *pass) seen(s driver.State) {
 	}
 }
 
-// unknown says that nothing can be planned.
+// unknown reports that nothing can be planned. A virtual machine that could be created now
+// waits until the inventory is read: it may have been created before.
 func (p *pass) unknown(s driver.Sighting) error {
 	if s.Why != "" {
 		p.Set(vmv1alpha1.ConditionCreated, "Unknown", vmv1alpha1.ReasonUnknownState, s.Why)
 		return &provider.RequeueError{After: recheck, Reason: s.Why}
+	}
+	if !wasThere(p.req.VM) && p.req.PrerequisitesReady {
+		p.Set(vmv1alpha1.ConditionCreated, "Unknown", vmv1alpha1.ReasonUnknownState, "the inventory of vCenter is being read")
 	}
 	p.engine.await(p.key, p.uid())
 	return provider.ErrUnknownState

@@ -135,7 +135,7 @@ func (p *Placer) choose(ctx context.Context, req *provider.Request, left []*vmv1
 	case rec.chosen != "":
 		return placed(rec.chosen), nil
 	case rec.running:
-		return provider.Result{Passing: true}, provider.ErrReconcileInProgress
+		return asked(rec), provider.ErrReconcileInProgress
 	case rec.of == of && rec.offers != nil && req.Now.Sub(rec.at) < pause:
 		size := provider.SizeOf(req.Effective, req.Image)
 		zone, more := Choose(rec.offers, size, p.taken(rec.offers), p.groupOf(req.Placement))
@@ -154,7 +154,16 @@ func (p *Placer) choose(ctx context.Context, req *provider.Request, left []*vmv1
 	}
 	rec.of, rec.running = of, true
 	go p.ask(context.WithoutCancel(ctx), key, rec, ownCopy(req), left)
-	return provider.Result{Passing: true}, provider.ErrReconcileInProgress
+	return asked(rec), provider.ErrReconcileInProgress
+}
+
+// asked returns the result while zones are queried. It does not replace the reasons that an
+// earlier query has given: they stay true until the next one has ended.
+func asked(rec *record) (r provider.Result) {
+	if rec.offers == nil {
+		r.False(vmv1alpha1.ConditionCreated, vmv1alpha1.ReasonWaitingForPrerequisites, "a zone is being chosen")
+	}
+	return r
 }
 
 // awaited is the result for a virtual machine that is to be taken over and is in no zone.

@@ -47,10 +47,6 @@ type Config struct {
 	// virtual machines may have; Any stands for all.
 	HostDevices []string
 
-	// ReadAfter, if set, is closed when the inventory may be read. Reading it takes
-	// seconds of a processor; what must be done first goes first.
-	ReadAfter <-chan struct{}
-
 	// Permit, if set, is asked before every call that changes something, of which an
 	// operation may make several. Calls that only read are made without it.
 	Permit session.Permit

@@ -48,9 +48,7 @@ type Driver struct {
 	descriptors *descriptor.Reader
 	compliance  compliance.Checker
 	publisher   *publish.Publisher
-	// readAfter is closed when the inventory may be read, nil for at once.
-	readAfter <-chan struct{}
-	sink      driver.Sink
+	sink        driver.Sink
 }
 
 var _ driver.Driver = (*Driver)(nil)
@@ -61,7 +59,7 @@ func New(c Config) (*Driver, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &Driver{name: cmp.Or(c.Name, vmv1alpha1.DefaultVCenter), session: s, flags: c.placement(s), readAfter: c.ReadAfter, descriptors: &descriptor.Reader{}}
+	d := &Driver{name: cmp.Or(c.Name, vmv1alpha1.DefaultVCenter), session: s, flags: c.placement(s), descriptors: &descriptor.Reader{}}
 	d.inventory = inventory.New(inventory.Options{
 		Session: s, MaxWait: c.MaxWait, Changed: d.changed, Synced: func() { d.sink.Read() },
 		Folders: d.folders, EventKinds: eventKinds, Happened: d.happened(c.Happened),
@@ -95,23 +93,11 @@ func (d *Driver) Run(ctx context.Context, sink driver.Sink) {
 	d.sink = sink
 	var wg sync.WaitGroup
 	wg.Go(func() { d.session.Run(ctx) })
-	wg.Go(func() { d.readInventory(ctx) })
+	wg.Go(func() { d.inventory.Run(ctx) })
 	wg.Go(func() { d.warm(ctx) })
 	wg.Go(func() { d.compliance.Run(ctx) })
 	wg.Wait()
 	d.session.Close()
-}
-
-// readInventory keeps the inventory from when it may be read until ctx is done.
-func (d *Driver) readInventory(ctx context.Context) {
-	if d.readAfter != nil {
-		select {
-		case <-d.readAfter:
-		case <-ctx.Done():
-			return
-		}
-	}
-	d.inventory.Run(ctx)
 }
 
 // changed is called for every change of the inventory. One that no fact shows is none.

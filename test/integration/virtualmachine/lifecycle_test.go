@@ -157,8 +157,8 @@ func TestVMLivesFromCreateToDelete(t *testing.T) {
 		vmi := w.vmi("web")
 		return vmi != nil && vmi.Status.Network != nil && vmi.Status.Network.PrimaryIP4 == vm.Status.Network.PrimaryIP4 && vmi.Spec.CPU.Sockets*vmi.Spec.CPU.Cores == 2
 	})
-	if got := w.apiWrites.total("virtualmachines/web"); got == 0 || got > 4 {
-		t.Errorf("%d writes of the virtual machine, want 1 to 4", got)
+	if got := w.apiWrites.total("virtualmachines/web"); got == 0 || got > 5 {
+		t.Errorf("%d writes of the virtual machine, want 1 to 5", got)
 	}
 
 	vms := w.VmV1alpha1().VirtualMachines(namespace)

@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/watch"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -38,9 +39,9 @@ const (
 
 // newcomer is a machine that is made while the server starts.
 type newcomer struct {
-	// created is when its request was answered, event when its watch event arrived
-	// here, call when the first vSphere call that names it arrived at vCenter.
-	created, event, call time.Time
+	// event is when its watch event arrived here, call when the first vSphere call that
+	// names it arrived at vCenter, created when its condition Created became True.
+	event, call, created time.Time
 	// method is the call that names it, and queued what waited in the queue when the
 	// machine was made.
 	method string
@@ -76,9 +77,10 @@ func (e *environment) restarts(ctx context.Context) ([]restart, error) {
 		if err != nil {
 			return all, fmt.Errorf("restart %d: %w", i+1, err)
 		}
-		progress("restart %d: ready after %s, passes done after %s, first call %s and %s after the event, with %d and %d queued", i+1,
+		progress("restart %d: ready after %s, passes done after %s, first call %s and %s, created %s and %s after the event, with %d and %d queued", i+1,
 			r.synced.Round(time.Millisecond), r.drained.Round(time.Millisecond),
-			r.early.reaction().Round(10*time.Microsecond), r.late.reaction().Round(10*time.Microsecond), r.early.queued, r.late.queued)
+			r.early.reaction().Round(10*time.Microsecond), r.late.reaction().Round(10*time.Microsecond),
+			r.early.creation().Round(time.Millisecond), r.late.creation().Round(time.Millisecond), r.early.queued, r.late.queued)
 		all = append(all, r)
 	}
 	return all, nil
@@ -87,6 +89,9 @@ func (e *environment) restarts(ctx context.Context) ([]restart, error) {
 // reaction is from the event to the first call that names the machine. What is looked
 // up before that, such as its network, cannot be told from what others look up.
 func (n newcomer) reaction() time.Duration { return n.call.Sub(n.event) }
+
+// creation is from the event until the vSphere VM is created.
+func (n newcomer) creation() time.Duration { return n.created.Sub(n.event) }
 
 func (e *environment) restart(ctx context.Context, namespace, name string) (restart, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, longestRestart, fmt.Errorf("not done after %s", longestRestart))
@@ -163,7 +168,7 @@ func (e *environment) started(ctx context.Context, old int, restarted <-chan err
 	}
 }
 
-// newcomer watches a name, makes the machine, and waits for its first vSphere call.
+// newcomer watches a name, makes the machine, and waits until it is created.
 func (e *environment) newcomer(ctx context.Context, namespace, name string, n *newcomer) error {
 	machines := e.direct.VmV1alpha1().VirtualMachines(namespace)
 	var events watch.Interface
@@ -178,11 +183,14 @@ func (e *environment) newcomer(ctx context.Context, namespace, name string, n *n
 	if q, err := e.queue(ctx); err == nil { // before the controllers run there is none
 		n.queued = q.Ready
 	}
-	arrived := make(chan time.Time, 1)
+	arrived, created := make(chan time.Time, 1), make(chan time.Time, 1)
 	go func() {
 		for event := range events.ResultChan() {
 			if event.Type == watch.Added {
 				arrived <- time.Now()
+			}
+			if vm, ok := event.Object.(*vmv1alpha1.VirtualMachine); ok && meta.IsStatusConditionTrue(vm.Status.Conditions, vmv1alpha1.ConditionCreated) {
+				created <- time.Now()
 				return
 			}
 		}
@@ -200,11 +208,15 @@ func (e *environment) newcomer(ctx context.Context, namespace, name string, n *n
 	if err != nil {
 		return fmt.Errorf("creating %s: %w", name, err)
 	}
-	n.created = time.Now()
-	select {
-	case n.event = <-arrived:
-	case <-ctx.Done():
-		return fmt.Errorf("waiting for the event of %s: %w", name, context.Cause(ctx))
+	for _, wait := range []struct {
+		from chan time.Time
+		to   *time.Time
+	}{{arrived, &n.event}, {created, &n.created}} {
+		select {
+		case *wait.to = <-wait.from:
+		case <-ctx.Done():
+			return fmt.Errorf("waiting for the events of %s: %w", name, context.Cause(ctx))
+		}
 	}
 	return e.firstCall(ctx, n, name, uid)
 }

@@ -303,48 +303,20 @@ func TestAStatusIsWrittenThoughTheSpecIsRefused(t *testing.T) {
 	}
 }
 
-// What a provider says of its work is repeated at leisure: it is written with what matters, or
-// after a while.
-func TestWordsAloneAreWrittenAfterAWhile(t *testing.T) {
-	say := func(w *world, reason string) {
-		w.set("ExampleMachine", "i", []any{map[string]any{"type": "Ready", "status": "False", "reason": reason}}, "status", "conditions")
-	}
+// The messages of the infrastructure object are mirrored when they change, and only then.
+func TestPersistStatus_WritesEachReasonOfTheInfrastructureOnce(t *testing.T) {
 	w := newWorld(t, newMachine(), newCluster(), other("ExampleMachine", "i", map[string]any{"status": map[string]any{}}))
-	say(w, "First")
 	w.pass()
 	w.writes()
-	for _, reason := range []string{"Second", "Third"} {
-		say(w, reason)
-		w.now = w.now.Add(time.Second)
-		w.pass()
+	for _, reason := range []string{"First", "Second"} {
+		w.set("ExampleMachine", "i", []any{map[string]any{"type": "Ready", "status": "False", "reason": reason}}, "status", "conditions")
+		for range 3 {
+			w.now = w.now.Add(time.Second)
+			w.pass()
+		}
+		w.expect("InfrastructureReady", "False "+reason, "")
+		if n := w.writes(); n != 1 {
+			t.Errorf("%d writes of reason %s, want 1", n, reason)
+		}
 	}
-	if got := w.pass().RequeueAfter; w.writes() != 0 || got != tellDelay-2*time.Second {
-		t.Errorf("written at once, or again after %s", got)
-	}
-	w.now = w.now.Add(tellDelay)
-	w.pass()
-	w.expect("InfrastructureReady", "False Third", "")
-	say(w, "Fourth")
-	w.edit(annotated(clusterv1alpha1.UpdateInProgressAnnotation, ""))
-	w.pass()
-	w.expect("InfrastructureReady", "False Fourth", "")
-	if n := w.writes(); n != 2 {
-		t.Errorf("%d writes", n)
-	}
-}
-
-func TestWhatAMachineWaitsForIsWordsToo(t *testing.T) {
-	w := newWorld(t, newMachine(), newCluster(func(c *cluster) { c.Status.Conditions = nil }), infra())
-	w.pass()
-	w.writes()
-	if err := w.api.Tracker().Update(clusterv1alpha1.SchemeGroupVersion.WithResource("clusters"), newCluster(), ns); err != nil {
-		t.Fatal(err)
-	}
-	w.pass()
-	if n := w.writes(); n != 0 {
-		t.Errorf("%d writes", n)
-	}
-	w.now = w.now.Add(tellDelay)
-	w.pass()
-	w.expect("NodeReady", "Unknown InspectionFailed", "Waiting for ExampleMachine to report spec.providerID")
 }

@@ -26,7 +26,7 @@ func (s *scope) persist(ctx context.Context, complete bool) error {
 	}
 	if stored.DeletionTimestamp != nil && len(stored.Finalizers) == 0 {
 		s.machines.Deleted(stored)
-		s.forget(s.key())
+		s.deferred.forget(s.key())
 		return nil
 	}
 	if complete && refused == nil {
@@ -59,10 +59,6 @@ func (s *scope) persistStatus(ctx context.Context, stored *machine) error {
 	if equality.Semantic.DeepEqual(s.stored.Status, s.machine.Status) {
 		return nil
 	}
-	if wait := s.told.remaining(s.key(), s.now); wait > 0 && sameButForWords(&s.stored.Status, &s.machine.Status) {
-		s.again(wait)
-		return nil
-	}
 	next := stored.DeepCopy()
 	next.Status = s.machine.Status
 	s.echoes.Expect(next)
@@ -72,7 +68,6 @@ func (s *scope) persistStatus(ctx context.Context, stored *machine) error {
 		return ignoreGone(fmt.Errorf("writing the status of Machine %s: %w", controller.KeyOf(next), err))
 	}
 	s.machines.Wrote(written)
-	s.told.put(s.key(), s.now)
 	return nil
 }
 

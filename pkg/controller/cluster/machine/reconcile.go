@@ -53,18 +53,11 @@ type reconciler struct {
 	objects   Objects
 	workloads Workloads
 	deferred  deferrals
-	told      tellings
 	recorder  events.EventRecorder
 	now       func() time.Time
 	// drain and detach are those of the packages.
 	drain  func(context.Context, kubernetes.Interface, drain.Input) (drain.Result, error)
 	detach func(context.Context, kubernetes.Interface, drain.Input) (detach.Result, error)
-}
-
-// forget forgets a Machine that is gone.
-func (r *reconciler) forget(key types.NamespacedName) {
-	r.deferred.forget(key)
-	r.told.forget(key)
 }
 
 // always are the phases of every pass, in this order. Each is run whether or not one before
@@ -84,7 +77,7 @@ func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (c
 		return controller.Result{}, fmt.Errorf("reading Machine %s: %w", key, err)
 	}
 	if stored == nil || stored.DeletionTimestamp != nil && !hasFinalizer(stored) {
-		r.forget(key)
+		r.deferred.forget(key)
 		return controller.Result{}, nil
 	}
 	s := &scope{reconciler: r, now: r.now(), stored: stored, machine: stored.DeepCopy()}

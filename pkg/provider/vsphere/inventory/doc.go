@@ -18,9 +18,7 @@
 //     and a new login ends it, for a server may forget whom it should wake. The end
 //     of the managed folder ends the stream, which is rebuilt for the one made anew.
 //  4. Tasks are awaited by the same stream; there is no polling goroutine per
-//     virtual machine or task. Only while everything is being read for the first
-//     time, when the stream does not get to them, tasks and new virtual machines
-//     are read in common at an interval.
+//     virtual machine or task.
 //  5. What the stream loses sight of is read before it is forgotten: a virtual machine
 //     that was moved out of the managed folder is there. It is followed in a list of
 //     its own, as is every one that is read directly.

@@ -139,27 +139,18 @@ func (i *Inventory) lacksDetails(u types.ObjectUpdate) bool {
 	return known == ""
 }
 
-// applyAll applies the batches in their order. As long as the first update set is
-// not complete it looks after what is being worked on meanwhile.
+// applyAll applies the batches in their order.
 func (i *Inventory) applyAll(ctx context.Context, c *vim25.Client, in <-chan batch) error {
 	seen := map[types.ManagedObjectReference]struct{}{}
-	ticker := time.NewTicker(lookInterval)
-	defer ticker.Stop()
-	look := ticker.C
 	for {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-look:
-			if err := i.look(ctx, c); err != nil {
-				return err
-			}
 		case b := <-in:
 			if err := i.applyBatch(ctx, c, b, seen); err != nil {
 				return err
 			}
 			if b.last {
-				look = nil
 				if err := i.verifyUnseen(ctx, c, seen); err != nil {
 					return err
 				}

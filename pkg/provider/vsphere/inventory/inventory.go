@@ -238,9 +238,7 @@ func (i *Inventory) store(ref types.ManagedObjectReference, vm *mo.VirtualMachin
 }
 
 // WaitFor returns nil when cond holds for the record of ref, which is nil when
-// the virtual machine is gone, and the error of ctx when that ends first. While
-// everything is still being read for the first time, the virtual machine is read
-// directly, for the stream reports what is new only after all that is old.
+// the virtual machine is gone, and the error of ctx when that ends first.
 func (i *Inventory) WaitFor(ctx context.Context, ref types.ManagedObjectReference, cond func(*mo.VirtualMachine) bool) error {
 	ch := make(chan struct{}, 1)
 	i.mu.Lock()
@@ -257,10 +255,6 @@ func (i *Inventory) WaitFor(ctx context.Context, ref types.ManagedObjectReferenc
 			delete(i.watchers, ref)
 		}
 	}()
-	if i.Starting() {
-		// A failure leaves it to the stream, as at any other time.
-		_, _ = i.Refresh(ctx, ref)
-	}
 	for !cond(i.Get(ref)) {
 		select {
 		case <-ch:

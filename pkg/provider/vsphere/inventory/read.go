@@ -7,7 +7,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
+	"slices"
 
 	"github.com/vmware/govmomi/vim25"
 	"github.com/vmware/govmomi/vim25/methods"
@@ -45,6 +47,45 @@ func (i *Inventory) Refresh(ctx context.Context, ref types.ManagedObjectReferenc
 		return vm, nil
 	}
 	return vm, i.Follow(ctx, ref)
+}
+
+// verify reads again what was read directly, until the stream surely has what was read:
+// an answer to a wait that began later, and nothing new since. A virtual machine that
+// is gone no stream tells of that never had it, and of one that was hidden for a moment a
+// server may say nothing that tells of what is different from what it told last.
+func (i *Inventory) verify(ctx context.Context, c *vim25.Client, wait int) error {
+	i.mu.Lock()
+	refs := slices.Collect(maps.Keys(i.direct))
+	i.mu.Unlock()
+	vms, err := i.whole(ctx, c, refs)
+	if err != nil {
+		return fmt.Errorf("reading virtual machines again: %w", err)
+	}
+	i.mu.Lock()
+	for _, ref := range refs {
+		switch {
+		case !reflect.DeepEqual(i.vms[ref], vms[ref]):
+			i.direct[ref] = i.waits
+		case i.direct[ref] < wait:
+			delete(i.direct, ref)
+		}
+	}
+	i.mu.Unlock()
+	_, err = i.keep(ctx, refs, vms)
+	return err
+}
+
+// keep stores what was read of virtual machines, and follows those that are there, which
+// it returns.
+func (i *Inventory) keep(ctx context.Context, refs []types.ManagedObjectReference, vms map[types.ManagedObjectReference]*mo.VirtualMachine) ([]types.ManagedObjectReference, error) {
+	var there []types.ManagedObjectReference
+	for _, ref := range refs {
+		i.store(ref, vms[ref])
+		if vms[ref] != nil {
+			there = append(there, ref)
+		}
+	}
+	return there, i.Follow(ctx, there...)
 }
 
 // whole returns records with what is not in properties of their own.

@@ -39,57 +39,36 @@ func poweringOn(err error) func(*provider.Request) (<-chan error, error) {
 	}
 }
 
-func TestCreatedIsNotWrittenWhilePowerOnFollowsAtOnce(t *testing.T) {
+// Each intermediate state that a reconcile observes is written at once.
+func TestReconcile_WritesThatTheVMIsCreatedWhenPowerOnStarts(t *testing.T) {
 	h := newHarness(t, creating(), photon())
 	h.provider.update = poweringOn(nil)
-	if got, want := h.pass(), (controller.Result{RequeueAfter: transientDelay}); got != want {
-		t.Errorf("result %+v, want %+v: it must be told when power on takes long", got, want)
+	if got, want := h.pass(), (controller.Result{}); got != want {
+		t.Errorf("result %+v, want %+v: the end of the operation is an event", got, want)
 	}
-	if got := h.api.writes(); got != 0 {
-		t.Errorf("%d writes, want none", got)
-	}
-	if got := h.events.take(); len(got) != 0 {
-		t.Errorf("events %q of what was not written", got)
-	}
-}
-
-func TestPowerOnThatTakesLongIsTold(t *testing.T) {
-	h := newHarness(t, creating(), photon())
-	h.provider.update = poweringOn(nil)
-	h.pass()
-	h.provider.update = poweringOn(provider.ErrReconcileInProgress)
-	h.pass()
 	if vm := h.vm(); vm.Status.Phase != vmv1alpha1.PhaseStarting || vm.Status.UniqueID != "vm-42" {
 		t.Errorf("phase %s of %q, want Starting of vm-42", vm.Status.Phase, vm.Status.UniqueID)
 	}
 	if got := h.events.take(); len(got) != 1 || got[0] != "Normal Created: The vSphere virtual machine is created: vm-42" {
 		t.Errorf("events %q, want that it is created", got)
 	}
+	h.provider.update = poweringOn(provider.ErrReconcileInProgress)
+	before := h.api.writes()
+	h.pass()
+	if got := h.api.writes() - before; got != 0 {
+		t.Errorf("%d writes while the power on runs, want none", got)
+	}
 }
 
-// Most virtual machines of a crowd wait for a place, and are made quickly then.
-func TestACreateThatWasWaitedForIsToldWhenItTakesLong(t *testing.T) {
+func TestReconcile_WritesThatACreateStartsForWhichTheVMWaited(t *testing.T) {
 	h := newHarness(t, fresh(func(vm *vmv1alpha1.VirtualMachine) {
 		vm.Status.Phase = vmv1alpha1.PhasePending
 		setFalse(vm, time.Unix(500, 0), vmv1alpha1.ConditionCreated, vmv1alpha1.ReasonTooManyCreates, "others come first")
 	}), photon())
-	creates := func(err error) func(*provider.Request) (<-chan error, error) {
-		return func(req *provider.Request) (<-chan error, error) {
-			setFalse(req.VM, req.Now, vmv1alpha1.ConditionCreated, vmv1alpha1.ReasonCreating, "")
-			if err != nil {
-				return nil, err
-			}
-			return ended(nil), nil
-		}
+	h.provider.update = func(req *provider.Request) (<-chan error, error) {
+		setFalse(req.VM, req.Now, vmv1alpha1.ConditionCreated, vmv1alpha1.ReasonCreating, "")
+		return ended(nil), nil
 	}
-	h.provider.update = creates(nil)
-	if got, want := h.pass(), (controller.Result{RequeueAfter: transientDelay}); got != want {
-		t.Errorf("result %+v, want %+v: it must be told when the create takes long", got, want)
-	}
-	if got := h.api.writes(); got != 0 {
-		t.Errorf("%d writes, want none", got)
-	}
-	h.provider.update = creates(provider.ErrReconcileInProgress)
 	h.pass()
 	if got := h.condition(vmv1alpha1.ConditionCreated); got != "False/Creating" {
 		t.Errorf("Created is %s, want False/Creating", got)
@@ -155,7 +134,7 @@ func TestVMThatVanishedIsMadeAgainInTheNextPass(t *testing.T) {
 type finding struct{ *scripted }
 
 func (finding) CreateOrUpdateVirtualMachineAsync(context.Context, *provider.Request) (provider.Result, error) {
-	return provider.Result{Passing: true}, provider.ErrReconcileInProgress
+	return provider.Result{}, provider.ErrReconcileInProgress
 }
 
 // A virtual machine that is taken over needs no addresses for that. Without the name of the claim each
@@ -170,7 +149,7 @@ func TestWhatTheNextPassNeedsIsWrittenWhileAZoneIsChosen(t *testing.T) {
 	if diff := cmp.Diff([]string{"eth0 front"}, claimed(h.vm())); diff != "" {
 		t.Errorf("stored (-want +got):\n%s", diff)
 	}
-	if result := h.pass(); result.Requeue || result.RequeueAfter != transientDelay {
-		t.Errorf("result %+v, want to look again after a moment", result)
+	if got, want := h.pass(), (controller.Result{RequeueAfter: lookAgainDelay}); got != want {
+		t.Errorf("result %+v, want %+v: the claim is read again", got, want)
 	}
 }
