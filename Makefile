@@ -43,7 +43,7 @@ OWN = $(OWN_FLAGS) $(PROGRAMS:%=./cmd/%)
 IMAGE ?=
 PLATFORMS ?=
 RELEASE = $(GO) run -C hack/release . -version='$(VERSION)' -platforms='$(PLATFORMS)' -push='$(IMAGE)'
-UNIT := ./artifacts/... ./cmd/... ./hack/chart ./hack/grafana ./hack/progress ./pkg/... ./test/grafana ./test/localcluster/... ./test/prometheus ./test/vcenter/...
+UNIT := ./artifacts/... ./cmd/... ./hack/chart ./hack/grafana ./pkg/... ./test/grafana ./test/localcluster/... ./test/prometheus ./test/vcenter/...
 
 ##@ Use
 
