@@ -47,10 +47,10 @@ func (t *tellings) forget(key types.NamespacedName) {
 	delete(t.at, key)
 }
 
-// repeated are conditions, of both forms, whose words come from other objects.
+// repeated are conditions whose words come from other objects.
 var repeated = []string{
 	clusterv1alpha1.ReadyCondition, clusterv1alpha1.InfrastructureReadyCondition,
-	clusterv1alpha1.MachineBootstrapConfigReadyCondition, clusterv1alpha1.BootstrapReadyV1Beta1Condition,
+	clusterv1alpha1.MachineBootstrapConfigReadyCondition,
 }
 
 // sameButForWords is true for statuses that differ in reasons and messages of what is repeated,
@@ -67,15 +67,6 @@ func withoutWords(st *clusterv1alpha1.MachineStatus) *clusterv1alpha1.MachineSta
 			c.Reason, c.Message, c.LastTransitionTime.Time = "", "", time.Time{}
 		case c.Reason == clusterv1alpha1.InspectionFailedReason:
 			c.Message = "" // what is waited for before there can be a Node
-		}
-	}
-	if out.Deprecated == nil || out.Deprecated.V1Beta1 == nil {
-		return out
-	}
-	old := out.Deprecated.V1Beta1.Conditions
-	for i := range old {
-		if c := &old[i]; slices.Contains(repeated, c.Type) {
-			c.Reason, c.Message, c.Severity, c.LastTransitionTime.Time = "", "", "", time.Time{}
 		}
 	}
 	return out
