@@ -87,7 +87,7 @@ generate: ## Write all generated code anew; needed after a change of the API typ
 	@hack/install-protoc.sh
 	@hack/update-protobuf.sh
 	@hack/update-codegen.sh
-	@$(GO) run ./hack/imports-table ARCHITECTURE.md
+	@$(GO) run ./hack/imports-table docs/contributing/imports.md
 	@hack/update-api-docs.sh
 	@hack/update-json-schema.sh
 	@$(GO) run ./hack/chart artifacts/chart/slipway/templates
