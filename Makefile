@@ -43,7 +43,7 @@ OWN = $(OWN_FLAGS) $(PROGRAMS:%=./cmd/%)
 IMAGE ?=
 PLATFORMS ?=
 RELEASE = $(GO) run -C hack/release . -version='$(VERSION)' -platforms='$(PLATFORMS)' -push='$(IMAGE)'
-UNIT := ./artifacts/... ./cmd/... ./hack/chart ./hack/grafana ./hack/progress ./pkg/... ./test/grafana ./test/localcluster/... ./test/prometheus ./test/vcenter/...
+UNIT := ./artifacts/... ./cmd/... ./hack/chart ./pkg/... ./test/localcluster/... ./test/vcenter/...
 
 ##@ Use
 
@@ -87,11 +87,10 @@ generate: ## Write all generated code anew; needed after a change of the API typ
 	@hack/install-protoc.sh
 	@hack/update-protobuf.sh
 	@hack/update-codegen.sh
-	@$(GO) run ./hack/imports-table ARCHITECTURE.md
+	@$(GO) run ./hack/imports-table docs/contributing/imports.md
 	@hack/update-api-docs.sh
 	@hack/update-json-schema.sh
 	@$(GO) run ./hack/chart artifacts/chart/slipway/templates
-	@$(GO) run ./hack/grafana artifacts/monitoring/dashboards
 	@$(GO) run ./hack/prometheus-rule artifacts/monitoring/alerts.yaml artifacts/monitoring/prometheusrule.yaml
 
 ##@ Release
@@ -162,12 +161,6 @@ test-monitoring: build tools tools-promql ## Let a real Prometheus, which is unp
 	@hack/install-prometheus.sh
 	$(GO) test -timeout 10m -count=$(COUNT) -v ./artifacts -run Alert
 	$(GO) test -timeout 10m -count=$(COUNT) -v ./test/e2e -run TestDashboardsAndAlerts
-
-.PHONY: dashboard-pictures
-dashboard-pictures: build tools ## Let the environment live for three minutes under a real Prometheus, and draw the dashboards of Grafana for the documentation, with our own drawing, in a headless Chromium; both are installed if they are missing.
-	@hack/install-prometheus.sh
-	@hack/install-chromium.sh
-	$(GO) test -timeout 20m -count=$(COUNT) -v ./test/grafana -long -pictures='$(CURDIR)/docs/pictures'
 
 # CHAOS takes flags of test/chaos, for example CHAOS=-external-etcd.
 # What goes wrong, by the names of test/chaos. Nothing means all of them in the long run,

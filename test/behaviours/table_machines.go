@@ -11,6 +11,9 @@ type machineRow struct {
 	left string
 }
 
+// notServed is the reason of rows about conditions in the form of Cluster API's v1beta1.
+const notServed = "otherwise: not served, the group was never released"
+
 // machineTransitions are the rows of the transition tables of the specification of the
 // Machine controller: a normal life, a deletion, errors. Tests name them MT and the number.
 var machineTransitions = []machineRow{
@@ -137,7 +140,7 @@ var machineBehaviours = []machineRow{
 	{83, "taints of the Machine go to the Node", ""},
 	{84, "and follow its changes, by their propagation", ""},
 	{85, "a Node that is right is not written", ""},
-	{86, "the older summary of a Node's conditions", ""},
+	{86, "the older summary of a Node's conditions", notServed},
 	{87, "the newer one", ""},
 	{88, "conditions wait for the Cluster's infrastructure", ""},
 	{89, "and for its control plane", ""},
@@ -157,7 +160,7 @@ var machineBehaviours = []machineRow{
 	{103, "what Ready says of a long deletion", ""},
 	{104, "Available", ""},
 	{105, "phases", ""},
-	{106, "conditions of the older form", ""},
+	{106, "conditions of the older form", notServed},
 	{107, "no Node, nothing to be done for it", ""},
 	{108, "Machines of a control plane that are not there", ""},
 	{109, "the last Machine of a control plane", ""},
@@ -227,10 +230,10 @@ var machineConditions = []machineRow{
 	{8, "Ready", ""},
 	{9, "Available", ""},
 	{10, "Paused", ""},
-	{11, "Ready, of the older form", ""},
-	{12, "BootstrapReady, of the older form", ""},
-	{13, "InfrastructureReady, of the older form", ""},
-	{14, "DrainingSucceeded", ""},
+	{11, "Ready, of the older form", notServed},
+	{12, "BootstrapReady, of the older form", notServed},
+	{13, "InfrastructureReady, of the older form", notServed},
+	{14, "DrainingSucceeded", notServed},
 	{15, "HealthCheckSucceeded", ""},
 	{16, "OwnerRemediated", ""},
 	{17, "the hook before the drain", ""},

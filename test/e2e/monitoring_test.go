@@ -14,7 +14,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
@@ -22,7 +21,6 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/yaml"
 
-	"github.com/slipway-dev/slipway/test/grafana"
 	"github.com/slipway-dev/slipway/test/localcluster"
 )
 
@@ -116,7 +114,20 @@ func metricsOf(t *testing.T) map[string][]string {
 	return all
 }
 
-// dashboardQueries are those of the dashboards, with values for what Grafana fills in.
+// dashboard is the part of a Grafana dashboard that contains queries.
+type dashboard struct {
+	Title      string
+	Templating struct {
+		List []struct{ Name, AllValue string }
+	}
+	Panels []struct {
+		Title   string
+		Targets []struct{ Expr, LegendFormat string }
+	}
+}
+
+// dashboardQueries returns the queries of the dashboards. Each variable is replaced by the value
+// that Grafana uses for "All".
 func dashboardQueries(t *testing.T) []watched {
 	t.Helper()
 	files, err := filepath.Glob(monitoring + "dashboards/*.json")
@@ -125,13 +136,22 @@ func dashboardQueries(t *testing.T) []watched {
 	}
 	var all []watched
 	for _, file := range files {
-		d, err := grafana.Read(file)
+		data, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
 		}
+		var d dashboard
+		if err := json.Unmarshal(data, &d); err != nil {
+			t.Fatalf("%s: %v", file, err)
+		}
+		values := []string{"$__rate_interval", "1m"}
+		for _, v := range d.Templating.List {
+			values = append(values, "$"+v.Name, v.AllValue)
+		}
+		fill := strings.NewReplacer(values...)
 		for _, p := range d.Panels {
 			for _, q := range p.Targets {
-				all = append(all, watched{d.Title + ": " + p.Title, d.Fill(q.Expr, time.Minute), q.LegendFormat})
+				all = append(all, watched{d.Title + ": " + p.Title, fill.Replace(q.Expr), q.LegendFormat})
 			}
 		}
 	}

@@ -40,7 +40,7 @@ func startPrometheus(t *testing.T) *prometheus.Server {
 	t.Cleanup(server.Close)
 	eventually(t, short, "Prometheus reads the server", func() error {
 		if got, err := server.Now(t.Context(), "up == 1"); err != nil || len(got) == 0 {
-			return errorf("up is %v, %v", got, err)
+			return errorf("up is %s, %v", got, err)
 		}
 		return nil
 	})
@@ -60,7 +60,7 @@ func answers(t *testing.T, p *prometheus.Server, all []watched) {
 		}
 		eventually(t, short, "Prometheus answers "+w.where+" ("+w.expr+")", func() error {
 			if got, err := p.Now(t.Context(), w.expr); err != nil || len(got) == 0 {
-				return errorf("the answer is %v, %v", got, err)
+				return errorf("the answer is %s, %v", got, err)
 			}
 			return nil
 		})

@@ -9,13 +9,13 @@ import (
 	"strings"
 )
 
-// begin and end enclose the table in a document.
+// begin and end enclose the rules in a document.
 const (
 	begin = "<!-- The table is written by make generate from test/imports/table.go. -->\n"
 	end   = "<!-- End of the table. -->\n"
 )
 
-// Document returns document with the table as it is now between its markers.
+// Document returns document with the current floors and table between the markers.
 func Document(document string) (string, error) {
 	before, rest, found := strings.Cut(document, begin)
 	_, after, ended := strings.Cut(rest, end)
@@ -25,9 +25,10 @@ func Document(document string) (string, error) {
 	return before + begin + markdown() + end + after, nil
 }
 
-// markdown is the table for readers.
+// markdown returns the floors and the table.
 func markdown() string {
 	var b strings.Builder
+	fmt.Fprintf(&b, "`%s`\n\n", strings.Join(floors, " < "))
 	b.WriteString("| packages | may reach, of ours | never | why |\n|---|---|---|---|\n")
 	for _, r := range table {
 		never := append(paths(r.never, "/…", ""), paths(r.neverDirect, "", " (directly)")...)

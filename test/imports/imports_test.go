@@ -42,8 +42,8 @@ func TestImportsGoOneWay(t *testing.T) {
 	}
 }
 
-func TestArchitectureShowsTheTable(t *testing.T) {
-	is, err := os.ReadFile("../../ARCHITECTURE.md")
+func TestDocument_HasTheCurrentRules(t *testing.T) {
+	is, err := os.ReadFile("../../docs/contributing/imports.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,7 +52,7 @@ func TestArchitectureShowsTheTable(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(want, string(is)); diff != "" {
-		t.Errorf("ARCHITECTURE.md is not what make generate (go run ./hack/imports-table ARCHITECTURE.md) writes (-want +got):\n%s", diff)
+		t.Errorf("docs/contributing/imports.md is not what make generate (go run ./hack/imports-table docs/contributing/imports.md) writes (-want +got):\n%s", diff)
 	}
 }
 

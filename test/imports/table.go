@@ -35,7 +35,7 @@ type rule struct {
 // only means: of this module nothing but the tree itself.
 var only = []string{}
 
-// table is also the one in ARCHITECTURE.md, which make generate writes.
+// table is also in docs/contributing/imports.md, which make generate writes.
 var table = []rule{
 	{tree: "", neverDirect: []string{govmomi}, why: "govmomi is spoken by the provider and by the simulated vCenter alone"},
 	{tree: "test", why: "tests look at everything"},

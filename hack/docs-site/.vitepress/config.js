@@ -17,6 +17,7 @@ const sections = {
   'Kubernetes nodes': ['machines', 'machine-sets', 'cluster-api', 'workload-clusters'],
   'vSphere': ['vcenters', 'storage', 'claims', 'networks', 'imagecache'],
   'Run': ['operations', 'recovery', 'hardening', 'faults', 'benchmarks', 'releasing', 'vm-controller'],
+  'Contribute': ['contributing/imports'],
 }
 
 const listed = new Set(Object.values(sections).flat())

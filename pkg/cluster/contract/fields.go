@@ -62,13 +62,19 @@ func FailureDomain(o *object) (string, error) { return text(o, maxName, "status"
 // decide what the spec of the Machine says. It is honoured under v1beta2 too.
 func OldFailureDomain(o *object) (string, error) { return text(o, maxName, "spec", "failureDomain") }
 
-// Failure are the reason and the message of a failure that the provider calls final.
+// Failure returns the reason and the message of a failure that the provider reports as final. A
+// reason that a condition of our API cannot have becomes a part of the message.
 func Failure(o *object) (reason, message string, err error) {
 	if reason, err = text(o, maxName, "status", "failureReason"); err != nil {
 		return "", "", err
 	}
-	message, err = anyText(o, "status", "failureMessage")
-	return reason, message, err
+	if message, err = anyText(o, "status", "failureMessage"); err != nil {
+		return "", "", err
+	}
+	if !isReason(reason) {
+		reason, message = "", reason+": "+message
+	}
+	return reason, message, nil
 }
 
 // addressTypes are the types of addresses that the contract has.

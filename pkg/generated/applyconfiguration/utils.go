@@ -39,10 +39,6 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &clusterv1alpha1.ClusterStatusApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("ContractVersionedObjectReference"):
 		return &clusterv1alpha1.ContractVersionedObjectReferenceApplyConfiguration{}
-	case v1alpha1.SchemeGroupVersion.WithKind("DeprecatedCondition"):
-		return &clusterv1alpha1.DeprecatedConditionApplyConfiguration{}
-	case v1alpha1.SchemeGroupVersion.WithKind("DeprecatedStatus"):
-		return &clusterv1alpha1.DeprecatedStatusApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("FailureDomain"):
 		return &clusterv1alpha1.FailureDomainApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("Machine"):
@@ -125,8 +121,6 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &clusterv1alpha1.StatusVersionApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("UnhealthyCondition"):
 		return &clusterv1alpha1.UnhealthyConditionApplyConfiguration{}
-	case v1alpha1.SchemeGroupVersion.WithKind("V1Beta1DeprecatedStatus"):
-		return &clusterv1alpha1.V1Beta1DeprecatedStatusApplyConfiguration{}
 
 		// Group=instancetype.slipway.dev, Version=v1alpha1
 	case instancetypev1alpha1.SchemeGroupVersion.WithKind("BlockSize"):

@@ -33,8 +33,6 @@ func GetOpenAPIDefinitions(ref common.ReferenceCallback) map[string]common.OpenA
 		v1alpha1.ClusterSpec{}.OpenAPIModelName():                                       schema_pkg_apis_cluster_v1alpha1_ClusterSpec(ref),
 		v1alpha1.ClusterStatus{}.OpenAPIModelName():                                     schema_pkg_apis_cluster_v1alpha1_ClusterStatus(ref),
 		v1alpha1.ContractVersionedObjectReference{}.OpenAPIModelName():                  schema_pkg_apis_cluster_v1alpha1_ContractVersionedObjectReference(ref),
-		v1alpha1.DeprecatedCondition{}.OpenAPIModelName():                               schema_pkg_apis_cluster_v1alpha1_DeprecatedCondition(ref),
-		v1alpha1.DeprecatedStatus{}.OpenAPIModelName():                                  schema_pkg_apis_cluster_v1alpha1_DeprecatedStatus(ref),
 		v1alpha1.FailureDomain{}.OpenAPIModelName():                                     schema_pkg_apis_cluster_v1alpha1_FailureDomain(ref),
 		v1alpha1.Machine{}.OpenAPIModelName():                                           schema_pkg_apis_cluster_v1alpha1_Machine(ref),
 		v1alpha1.MachineAddress{}.OpenAPIModelName():                                    schema_pkg_apis_cluster_v1alpha1_MachineAddress(ref),
@@ -81,7 +79,6 @@ func GetOpenAPIDefinitions(ref common.ReferenceCallback) map[string]common.OpenA
 		v1alpha1.ObjectMeta{}.OpenAPIModelName():                                        schema_pkg_apis_cluster_v1alpha1_ObjectMeta(ref),
 		v1alpha1.StatusVersion{}.OpenAPIModelName():                                     schema_pkg_apis_cluster_v1alpha1_StatusVersion(ref),
 		v1alpha1.UnhealthyCondition{}.OpenAPIModelName():                                schema_pkg_apis_cluster_v1alpha1_UnhealthyCondition(ref),
-		v1alpha1.V1Beta1DeprecatedStatus{}.OpenAPIModelName():                           schema_pkg_apis_cluster_v1alpha1_V1Beta1DeprecatedStatus(ref),
 		instancetypev1alpha1.BlockSize{}.OpenAPIModelName():                             schema_pkg_apis_instancetype_v1alpha1_BlockSize(ref),
 		instancetypev1alpha1.CPUFeature{}.OpenAPIModelName():                            schema_pkg_apis_instancetype_v1alpha1_CPUFeature(ref),
 		instancetypev1alpha1.CPUInstancetype{}.OpenAPIModelName():                       schema_pkg_apis_instancetype_v1alpha1_CPUInstancetype(ref),
@@ -757,86 +754,6 @@ func schema_pkg_apis_cluster_v1alpha1_ContractVersionedObjectReference(ref commo
 	}
 }
 
-func schema_pkg_apis_cluster_v1alpha1_DeprecatedCondition(ref common.ReferenceCallback) common.OpenAPIDefinition {
-	return common.OpenAPIDefinition{
-		Schema: spec.Schema{
-			SchemaProps: spec.SchemaProps{
-				Description: "DeprecatedCondition is a condition in the form of Cluster API's v1beta1.",
-				Type:        []string{"object"},
-				Properties: map[string]spec.Schema{
-					"type": {
-						SchemaProps: spec.SchemaProps{
-							Description: "type of the condition.",
-							Default:     "",
-							Type:        []string{"string"},
-							Format:      "",
-						},
-					},
-					"status": {
-						SchemaProps: spec.SchemaProps{
-							Description: "status is True, False or Unknown.",
-							Default:     "",
-							Type:        []string{"string"},
-							Format:      "",
-						},
-					},
-					"severity": {
-						SchemaProps: spec.SchemaProps{
-							Description: "severity of a condition that is False.",
-							Type:        []string{"string"},
-							Format:      "",
-						},
-					},
-					"lastTransitionTime": {
-						SchemaProps: spec.SchemaProps{
-							Description: "lastTransitionTime is when the status changed.",
-							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
-						},
-					},
-					"reason": {
-						SchemaProps: spec.SchemaProps{
-							Description: "reason is a word for machines.",
-							Type:        []string{"string"},
-							Format:      "",
-						},
-					},
-					"message": {
-						SchemaProps: spec.SchemaProps{
-							Description: "message is a sentence for people.",
-							Type:        []string{"string"},
-							Format:      "",
-						},
-					},
-				},
-				Required: []string{"type", "status"},
-			},
-		},
-		Dependencies: []string{
-			metav1.Time{}.OpenAPIModelName()},
-	}
-}
-
-func schema_pkg_apis_cluster_v1alpha1_DeprecatedStatus(ref common.ReferenceCallback) common.OpenAPIDefinition {
-	return common.OpenAPIDefinition{
-		Schema: spec.Schema{
-			SchemaProps: spec.SchemaProps{
-				Description: "DeprecatedStatus is what readers of older versions of Cluster API look for.",
-				Type:        []string{"object"},
-				Properties: map[string]spec.Schema{
-					"v1beta1": {
-						SchemaProps: spec.SchemaProps{
-							Description: "v1beta1 is what v1beta1 had.",
-							Ref:         ref(v1alpha1.V1Beta1DeprecatedStatus{}.OpenAPIModelName()),
-						},
-					},
-				},
-			},
-		},
-		Dependencies: []string{
-			v1alpha1.V1Beta1DeprecatedStatus{}.OpenAPIModelName()},
-	}
-}
-
 func schema_pkg_apis_cluster_v1alpha1_FailureDomain(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
@@ -1442,12 +1359,6 @@ func schema_pkg_apis_cluster_v1alpha1_MachineDeploymentStatus(ref common.Referen
 							Format:      "int64",
 						},
 					},
-					"deprecated": {
-						SchemaProps: spec.SchemaProps{
-							Description: "deprecated is what readers of older versions look for.",
-							Ref:         ref(v1alpha1.DeprecatedStatus{}.OpenAPIModelName()),
-						},
-					},
 					"phase": {
 						SchemaProps: spec.SchemaProps{
 							Description: "phase sums up, for people.\n\nPossible enum values:\n - `\"Running\"` has what is wanted.\n - `\"ScalingDown\"` deletes machines.\n - `\"ScalingUp\"` makes machines.",
@@ -1460,7 +1371,7 @@ func schema_pkg_apis_cluster_v1alpha1_MachineDeploymentStatus(ref common.Referen
 			},
 		},
 		Dependencies: []string{
-			v1alpha1.DeprecatedStatus{}.OpenAPIModelName(), v1alpha1.StatusVersion{}.OpenAPIModelName(), metav1.Condition{}.OpenAPIModelName()},
+			v1alpha1.StatusVersion{}.OpenAPIModelName(), metav1.Condition{}.OpenAPIModelName()},
 	}
 }
 
@@ -2073,17 +1984,11 @@ func schema_pkg_apis_cluster_v1alpha1_MachineHealthCheckStatus(ref common.Refere
 							},
 						},
 					},
-					"deprecated": {
-						SchemaProps: spec.SchemaProps{
-							Description: "deprecated is what readers of older versions look for.",
-							Ref:         ref(v1alpha1.DeprecatedStatus{}.OpenAPIModelName()),
-						},
-					},
 				},
 			},
 		},
 		Dependencies: []string{
-			v1alpha1.DeprecatedStatus{}.OpenAPIModelName(), metav1.Condition{}.OpenAPIModelName()},
+			metav1.Condition{}.OpenAPIModelName()},
 	}
 }
 
@@ -2508,17 +2413,11 @@ func schema_pkg_apis_cluster_v1alpha1_MachineSetStatus(ref common.ReferenceCallb
 							Format:      "int64",
 						},
 					},
-					"deprecated": {
-						SchemaProps: spec.SchemaProps{
-							Description: "deprecated is what readers of older versions look for.",
-							Ref:         ref(v1alpha1.DeprecatedStatus{}.OpenAPIModelName()),
-						},
-					},
 				},
 			},
 		},
 		Dependencies: []string{
-			v1alpha1.DeprecatedStatus{}.OpenAPIModelName(), v1alpha1.StatusVersion{}.OpenAPIModelName(), metav1.Condition{}.OpenAPIModelName()},
+			v1alpha1.StatusVersion{}.OpenAPIModelName(), metav1.Condition{}.OpenAPIModelName()},
 	}
 }
 
@@ -2745,17 +2644,11 @@ func schema_pkg_apis_cluster_v1alpha1_MachineStatus(ref common.ReferenceCallback
 							Ref:         ref(v1alpha1.MachineDeletionStatus{}.OpenAPIModelName()),
 						},
 					},
-					"deprecated": {
-						SchemaProps: spec.SchemaProps{
-							Description: "deprecated is what readers of older versions look for.",
-							Ref:         ref(v1alpha1.DeprecatedStatus{}.OpenAPIModelName()),
-						},
-					},
 				},
 			},
 		},
 		Dependencies: []string{
-			v1alpha1.DeprecatedStatus{}.OpenAPIModelName(), v1alpha1.MachineAddress{}.OpenAPIModelName(), v1alpha1.MachineDeletionStatus{}.OpenAPIModelName(), v1alpha1.MachineInitializationStatus{}.OpenAPIModelName(), v1alpha1.MachineNodeReference{}.OpenAPIModelName(), v1alpha1.NodeSystemInfo{}.OpenAPIModelName(), metav1.Condition{}.OpenAPIModelName(), metav1.Time{}.OpenAPIModelName()},
+			v1alpha1.MachineAddress{}.OpenAPIModelName(), v1alpha1.MachineDeletionStatus{}.OpenAPIModelName(), v1alpha1.MachineInitializationStatus{}.OpenAPIModelName(), v1alpha1.MachineNodeReference{}.OpenAPIModelName(), v1alpha1.NodeSystemInfo{}.OpenAPIModelName(), metav1.Condition{}.OpenAPIModelName(), metav1.Time{}.OpenAPIModelName()},
 	}
 }
 
@@ -3049,91 +2942,6 @@ func schema_pkg_apis_cluster_v1alpha1_UnhealthyCondition(ref common.ReferenceCal
 				Required: []string{"type", "status", "timeoutSeconds"},
 			},
 		},
-	}
-}
-
-func schema_pkg_apis_cluster_v1alpha1_V1Beta1DeprecatedStatus(ref common.ReferenceCallback) common.OpenAPIDefinition {
-	return common.OpenAPIDefinition{
-		Schema: spec.Schema{
-			SchemaProps: spec.SchemaProps{
-				Description: "V1Beta1DeprecatedStatus is what v1beta1 of Cluster API had in a status.",
-				Type:        []string{"object"},
-				Properties: map[string]spec.Schema{
-					"conditions": {
-						VendorExtensible: spec.VendorExtensible{
-							Extensions: spec.Extensions{
-								"x-kubernetes-list-map-keys": []interface{}{
-									"type",
-								},
-								"x-kubernetes-list-type": "map",
-							},
-						},
-						SchemaProps: spec.SchemaProps{
-							Description: "conditions in the form of v1beta1.",
-							Type:        []string{"array"},
-							Items: &spec.SchemaOrArray{
-								Schema: &spec.Schema{
-									SchemaProps: spec.SchemaProps{
-										Ref: ref(v1alpha1.DeprecatedCondition{}.OpenAPIModelName()),
-									},
-								},
-							},
-						},
-					},
-					"failureReason": {
-						SchemaProps: spec.SchemaProps{
-							Description: "failureReason is a word for a failure that somebody has to look at.",
-							Type:        []string{"string"},
-							Format:      "",
-						},
-					},
-					"failureMessage": {
-						SchemaProps: spec.SchemaProps{
-							Description: "failureMessage is a sentence about that failure.",
-							Type:        []string{"string"},
-							Format:      "",
-						},
-					},
-					"updatedReplicas": {
-						SchemaProps: spec.SchemaProps{
-							Description: "updatedReplicas of a MachineDeployment have its template.",
-							Type:        []string{"integer"},
-							Format:      "int32",
-						},
-					},
-					"readyReplicas": {
-						SchemaProps: spec.SchemaProps{
-							Description: "readyReplicas have a Ready Node.",
-							Type:        []string{"integer"},
-							Format:      "int32",
-						},
-					},
-					"availableReplicas": {
-						SchemaProps: spec.SchemaProps{
-							Description: "availableReplicas have had one for minReadySeconds.",
-							Type:        []string{"integer"},
-							Format:      "int32",
-						},
-					},
-					"unavailableReplicas": {
-						SchemaProps: spec.SchemaProps{
-							Description: "unavailableReplicas of a MachineDeployment are wanted and not available.",
-							Type:        []string{"integer"},
-							Format:      "int32",
-						},
-					},
-					"fullyLabeledReplicas": {
-						SchemaProps: spec.SchemaProps{
-							Description: "fullyLabeledReplicas of a MachineSet have the labels of its template.",
-							Type:        []string{"integer"},
-							Format:      "int32",
-						},
-					},
-				},
-			},
-		},
-		Dependencies: []string{
-			v1alpha1.DeprecatedCondition{}.OpenAPIModelName()},
 	}
 }
 

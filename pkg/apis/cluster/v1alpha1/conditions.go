@@ -59,27 +59,6 @@ const (
 	MachineHealthCheckRemediationAllowedCondition = "RemediationAllowed"
 )
 
-// Conditions in the form of Cluster API's v1beta1, in status.deprecated. Ready, InfrastructureReady,
-// NodeHealthy, HealthCheckSucceeded and OwnerRemediated have the names of above.
-const (
-	// BootstrapReadyV1Beta1Condition is the Ready of the bootstrap object.
-	BootstrapReadyV1Beta1Condition = "BootstrapReady"
-	// DrainingSucceededV1Beta1Condition says whether the drain has ended.
-	DrainingSucceededV1Beta1Condition = "DrainingSucceeded"
-	// PreDrainDeleteHookSucceededV1Beta1Condition says whether no pre-drain hook is left.
-	PreDrainDeleteHookSucceededV1Beta1Condition = "PreDrainDeleteHookSucceeded"
-	// PreTerminateDeleteHookSucceededV1Beta1Condition says whether no pre-terminate hook is left.
-	PreTerminateDeleteHookSucceededV1Beta1Condition = "PreTerminateDeleteHookSucceeded"
-	// VolumeDetachSucceededV1Beta1Condition says whether no volume is attached any more.
-	VolumeDetachSucceededV1Beta1Condition = "VolumeDetachSucceeded"
-	// MachineSetReadyV1Beta1Condition says whether the MachineSet of a deployment is there.
-	MachineSetReadyV1Beta1Condition = "MachineSetReady"
-	// MachinesCreatedV1Beta1Condition says whether machines could be made.
-	MachinesCreatedV1Beta1Condition = "MachinesCreated"
-	// ResizedV1Beta1Condition says whether there are as many machines as wanted.
-	ResizedV1Beta1Condition = "Resized"
-)
-
 // Reasons of conditions.
 const (
 	// AvailableReason is what can be used.
@@ -222,50 +201,4 @@ const (
 	RemediationAllowedReason = "RemediationAllowed"
 	// TooManyUnhealthyReason has too many.
 	TooManyUnhealthyReason = "TooManyUnhealthy"
-)
-
-// Reasons of conditions in the form of Cluster API's v1beta1, where they differ.
-const (
-	// DeletedV1Beta1Reason is gone.
-	DeletedV1Beta1Reason = "Deleted"
-	// DeletionFailedV1Beta1Reason could not be deleted.
-	DeletionFailedV1Beta1Reason = "DeletionFailed"
-	// WaitingForDataSecretV1Beta1Reason waits for bootstrap data.
-	WaitingForDataSecretV1Beta1Reason = "WaitingForDataSecret"
-	// WaitingForInfrastructureV1Beta1Reason waits for the infrastructure.
-	WaitingForInfrastructureV1Beta1Reason = "WaitingForInfrastructure"
-	// DrainingV1Beta1Reason drains the Node.
-	DrainingV1Beta1Reason = "Draining"
-	// DrainingFailedV1Beta1Reason could not drain it.
-	DrainingFailedV1Beta1Reason = "DrainingFailed"
-	// WaitingExternalHookV1Beta1Reason waits until hooks are removed.
-	WaitingExternalHookV1Beta1Reason = "WaitingExternalHook"
-	// WaitingForNodeRefV1Beta1Reason waits for a Node.
-	WaitingForNodeRefV1Beta1Reason = "WaitingForNodeRef"
-	// NodeProvisioningV1Beta1Reason waits for a Node that is to come.
-	NodeProvisioningV1Beta1Reason = "NodeProvisioning"
-	// NodeNotFoundV1Beta1Reason had a Node that is gone.
-	NodeNotFoundV1Beta1Reason = "NodeNotFound"
-	// NodeConditionsFailedV1Beta1Reason has a Node with a bad condition.
-	NodeConditionsFailedV1Beta1Reason = "NodeConditionsFailed"
-	// NodeInspectionFailedV1Beta1Reason has a Node that could not be looked at.
-	NodeInspectionFailedV1Beta1Reason = "NodeInspectionFailed"
-	// MachineHasFailureV1Beta1Reason has a failure that is told in its status.
-	MachineHasFailureV1Beta1Reason = "MachineHasFailure"
-	// HasRemediateMachineAnnotationV1Beta1Reason was said to be not well.
-	HasRemediateMachineAnnotationV1Beta1Reason = "HasRemediateMachineAnnotation"
-	// UnhealthyNodeConditionV1Beta1Reason has a Node with a bad condition for too long.
-	UnhealthyNodeConditionV1Beta1Reason = "UnhealthyNode"
-	// RemediationFailedV1Beta1Reason could not be replaced.
-	RemediationFailedV1Beta1Reason = "RemediationFailed"
-	// RemediationInProgressV1Beta1Reason is being replaced.
-	RemediationInProgressV1Beta1Reason = "RemediationInProgress"
-	// InfrastructureTemplateCloningFailedV1Beta1Reason could not make the infrastructure object.
-	InfrastructureTemplateCloningFailedV1Beta1Reason = "InfrastructureTemplateCloningFailed"
-	// BootstrapTemplateCloningFailedV1Beta1Reason could not make the bootstrap object.
-	BootstrapTemplateCloningFailedV1Beta1Reason = "BootstrapTemplateCloningFailed"
-	// MachineCreationFailedV1Beta1Reason could not make the Machine.
-	MachineCreationFailedV1Beta1Reason = "MachineCreationFailed"
-	// WaitingForAvailableMachinesV1Beta1Reason has too few machines that are available.
-	WaitingForAvailableMachinesV1Beta1Reason = "WaitingForAvailableMachines"
 )

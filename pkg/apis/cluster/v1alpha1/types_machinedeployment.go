@@ -175,10 +175,9 @@ type MachineDeploymentStatus struct {
 	// observedGeneration is the generation of spec that this is about.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty" protobuf:"varint,8,opt,name=observedGeneration"`
-	// deprecated is what readers of older versions look for.
-	// +optional
-	Deprecated *DeprecatedStatus `json:"deprecated,omitempty" protobuf:"bytes,9,opt,name=deprecated"`
 	// phase sums up, for people.
 	// +optional
 	Phase MachineDeploymentPhase `json:"phase,omitempty" protobuf:"bytes,10,opt,name=phase,casttype=MachineDeploymentPhase"` //nolint:nophase // people know the word from Pod and Machine; conditions say all of it
+
+	// Protobuf field number 9 is reserved: no field may use it.
 }

@@ -154,7 +154,6 @@ type MachineHealthCheckStatus struct {
 	// +optional
 	// +listType=atomic
 	Targets []string `json:"targets,omitempty" protobuf:"bytes,6,rep,name=targets"`
-	// deprecated is what readers of older versions look for.
-	// +optional
-	Deprecated *DeprecatedStatus `json:"deprecated,omitempty" protobuf:"bytes,7,opt,name=deprecated"`
+
+	// Protobuf field number 7 is reserved: no field may use it.
 }

@@ -136,7 +136,6 @@ type MachineSetStatus struct {
 	// observedGeneration is the generation of spec that this is about.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty" protobuf:"varint,8,opt,name=observedGeneration"`
-	// deprecated is what readers of older versions look for.
-	// +optional
-	Deprecated *DeprecatedStatus `json:"deprecated,omitempty" protobuf:"bytes,9,opt,name=deprecated"`
+
+	// Protobuf field number 9 is reserved: no field may use it.
 }

@@ -47,9 +47,8 @@ type MachineStatus struct {
 	// deletion tells how far a deletion is.
 	// +optional
 	Deletion *MachineDeletionStatus `json:"deletion,omitempty" protobuf:"bytes,11,opt,name=deletion"`
-	// deprecated is what readers of older versions look for.
-	// +optional
-	Deprecated *DeprecatedStatus `json:"deprecated,omitempty" protobuf:"bytes,12,opt,name=deprecated"`
+
+	// Protobuf field number 12 is reserved: no field may use it.
 }
 
 // MachineInitializationStatus tells what a machine has reached for the first time.

@@ -54,16 +54,6 @@ func (in ContractVersionedObjectReference) OpenAPIModelName() string {
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.
-func (in DeprecatedCondition) OpenAPIModelName() string {
-	return "dev.slipway.cluster.v1alpha1.DeprecatedCondition"
-}
-
-// OpenAPIModelName returns the OpenAPI model name for this type.
-func (in DeprecatedStatus) OpenAPIModelName() string {
-	return "dev.slipway.cluster.v1alpha1.DeprecatedStatus"
-}
-
-// OpenAPIModelName returns the OpenAPI model name for this type.
 func (in FailureDomain) OpenAPIModelName() string {
 	return "dev.slipway.cluster.v1alpha1.FailureDomain"
 }
@@ -291,9 +281,4 @@ func (in StatusVersion) OpenAPIModelName() string {
 // OpenAPIModelName returns the OpenAPI model name for this type.
 func (in UnhealthyCondition) OpenAPIModelName() string {
 	return "dev.slipway.cluster.v1alpha1.UnhealthyCondition"
-}
-
-// OpenAPIModelName returns the OpenAPI model name for this type.
-func (in V1Beta1DeprecatedStatus) OpenAPIModelName() string {
-	return "dev.slipway.cluster.v1alpha1.V1Beta1DeprecatedStatus"
 }

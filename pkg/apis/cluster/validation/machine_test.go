@@ -183,7 +183,6 @@ func TestStatusOfAMachineHasWhatOthersCanRead(t *testing.T) {
 			s.Phase, s.NodeRef.Name, s.Addresses = "Running", "node-1", []clusterv1alpha1.MachineAddress{{Type: "InternalIP", Address: "10.0.0.1"}, {Type: "Hostname", Address: "node-1"}}
 			s.NodeInfo = &clusterv1alpha1.NodeSystemInfo{OSImage: "Photon OS 5"}
 			s.Deletion = &clusterv1alpha1.MachineDeletionStatus{Stage: "Drain"}
-			s.Deprecated = &clusterv1alpha1.DeprecatedStatus{V1Beta1: &clusterv1alpha1.V1Beta1DeprecatedStatus{Conditions: []clusterv1alpha1.DeprecatedCondition{{Type: "Ready", Status: "True"}}}}
 		}, nil},
 		"addresses": {func(s *clusterv1alpha1.MachineStatus) {
 			s.Addresses = []clusterv1alpha1.MachineAddress{{Type: "IPv4", Address: "10.0.0.1"}, {}, {Type: "Hostname", Address: strings.Repeat("a", 257)}}
@@ -195,13 +194,6 @@ func TestStatusOfAMachineHasWhatOthersCanRead(t *testing.T) {
 			s.NodeInfo = &clusterv1alpha1.NodeSystemInfo{OSImage: "a\x00"}
 			s.Deletion = &clusterv1alpha1.MachineDeletionStatus{Stage: "Begun"}
 		}, []string{"Invalid status.nodeRef.name", "Invalid status.nodeInfo.osImage", "TooLong status.failureDomain", "NotSupported status.phase", "NotSupported status.deletion.stage"}},
-		"deprecated": {func(s *clusterv1alpha1.MachineStatus) {
-			s.Deprecated = &clusterv1alpha1.DeprecatedStatus{V1Beta1: &clusterv1alpha1.V1Beta1DeprecatedStatus{
-				FailureReason: ptr.To(strings.Repeat("a", 257)), FailureMessage: ptr.To(strings.Repeat("a", 10_241)),
-				Conditions: []clusterv1alpha1.DeprecatedCondition{{Type: "", Status: "Maybe"}},
-			}}
-		}, []string{"TooLong status.deprecated.v1beta1.failureReason", "TooLong status.deprecated.v1beta1.failureMessage",
-			"Required status.deprecated.v1beta1.conditions[0].type", "NotSupported status.deprecated.v1beta1.conditions[0].status"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := old.DeepCopy()

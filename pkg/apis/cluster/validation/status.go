@@ -4,7 +4,6 @@
 package validation
 
 import (
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/slipway-dev/slipway/pkg/apis/bounds"
@@ -22,8 +21,6 @@ const (
 	maxTargets = 10_000
 	// maxSelector is the longest selector in text, in bytes (the same).
 	maxSelector = 4096
-	// maxFailureMessage is the longest message about a failure, in bytes (the same).
-	maxFailureMessage = 10_240
 )
 
 // ValidateMachineStatusUpdate checks a change of status.
@@ -43,7 +40,7 @@ func ValidateMachineStatusUpdate(obj, old *clusterv1alpha1.Machine) field.ErrorL
 			clusterv1alpha1.MachineDeletionStagePreTerminateHook, clusterv1alpha1.MachineDeletionStageInfrastructure,
 			clusterv1alpha1.MachineDeletionStageBootstrap, clusterv1alpha1.MachineDeletionStageNode, clusterv1alpha1.MachineDeletionStageCompleted)...)
 	}
-	return append(errs, validateDeprecated(s.Deprecated, path.Child("deprecated"))...)
+	return errs
 }
 
 // maxName is the longest name of a failure domain and the longest address, in bytes (Cluster
@@ -92,7 +89,7 @@ func ValidateMachineSetStatusUpdate(obj, old *clusterv1alpha1.MachineSet) field.
 	errs = append(errs, validateReplicaStatus(s.Replicas, s.ReadyReplicas, s.AvailableReplicas, s.UpToDateReplicas, path)...)
 	errs = append(errs, validateLength(s.Selector, maxSelector, path.Child("selector"))...)
 	errs = append(errs, validateVersions(s.Versions, path.Child("versions"))...)
-	return append(errs, validateDeprecated(s.Deprecated, path.Child("deprecated"))...)
+	return errs
 }
 
 // ValidateMachineDeploymentStatusUpdate checks a change of status.
@@ -105,7 +102,7 @@ func ValidateMachineDeploymentStatusUpdate(obj, old *clusterv1alpha1.MachineDepl
 	errs = append(errs, validateVersions(s.Versions, path.Child("versions"))...)
 	errs = append(errs, validateEnum(s.Phase, path.Child("phase"), clusterv1alpha1.MachineDeploymentPhaseScalingUp,
 		clusterv1alpha1.MachineDeploymentPhaseScalingDown, clusterv1alpha1.MachineDeploymentPhaseRunning)...)
-	return append(errs, validateDeprecated(s.Deprecated, path.Child("deprecated"))...)
+	return errs
 }
 
 // ValidateMachineHealthCheckStatusUpdate checks a change of status.
@@ -122,7 +119,7 @@ func ValidateMachineHealthCheckStatusUpdate(obj, old *clusterv1alpha1.MachineHea
 	for i, target := range s.Targets {
 		errs = append(errs, validateReferenceName(target, path.Child("targets").Index(i))...)
 	}
-	return append(errs, validateDeprecated(s.Deprecated, path.Child("deprecated"))...)
+	return errs
 }
 
 func validateReplicaStatus(replicas, ready, available, upToDate *int32, path *field.Path) field.ErrorList {
@@ -140,32 +137,6 @@ func validateVersions(versions []clusterv1alpha1.StatusVersion, path *field.Path
 	for i, v := range versions {
 		errs = append(errs, validateLength(v.Version, maxName, path.Index(i).Child("version"))...)
 		errs = append(errs, validateNotNegative(&v.Replicas, path.Index(i).Child("replicas"))...)
-	}
-	return errs
-}
-
-// validateDeprecated checks what readers of older versions look for.
-func validateDeprecated(deprecated *clusterv1alpha1.DeprecatedStatus, path *field.Path) field.ErrorList {
-	if deprecated == nil || deprecated.V1Beta1 == nil {
-		return nil
-	}
-	old, at := deprecated.V1Beta1, path.Child("v1beta1")
-	var errs field.ErrorList
-	if old.FailureReason != nil {
-		errs = append(errs, validateLength(*old.FailureReason, maxName, at.Child("failureReason"))...)
-	}
-	if old.FailureMessage != nil {
-		errs = append(errs, validateLength(*old.FailureMessage, maxFailureMessage, at.Child("failureMessage"))...)
-	}
-	conditions := at.Child("conditions")
-	if n := len(old.Conditions); n > maxConditions {
-		return append(errs, field.TooMany(conditions, n, maxConditions))
-	}
-	for i, c := range old.Conditions {
-		errs = append(errs, validateConditionType(c.Type, conditions.Index(i).Child("type"))...)
-		errs = append(errs, validateRequiredEnum(c.Status, conditions.Index(i).Child("status"), metav1.ConditionTrue, metav1.ConditionFalse, metav1.ConditionUnknown)...)
-		errs = append(errs, validateLength(c.Reason, maxName, conditions.Index(i).Child("reason"))...)
-		errs = append(errs, validateLength(c.Message, maxFailureMessage, conditions.Index(i).Child("message"))...)
 	}
 	return errs
 }

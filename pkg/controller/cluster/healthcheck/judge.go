@@ -36,8 +36,8 @@ type target struct {
 // verdict is what is said of a target. It is well, not well, or neither.
 type verdict struct {
 	well bool
-	// reason and message are why it is not well; oldReason is that of v1beta1.
-	reason, oldReason, message string
+	// reason and message are why it is not well.
+	reason, message string
 	// until is when that may be another one although nobody changes anything; zero for never.
 	until time.Time
 }
@@ -49,7 +49,7 @@ func judge(c *check, in *cluster, t target, now time.Time) verdict {
 	m := t.machine
 	if _, ok := m.Annotations[clusterv1alpha1.RemediateMachineAnnotation]; ok {
 		return verdict{
-			reason: clusterv1alpha1.HasRemediateAnnotationReason, oldReason: clusterv1alpha1.HasRemediateMachineAnnotationV1Beta1Reason,
+			reason:  clusterv1alpha1.HasRemediateAnnotationReason,
 			message: "Health check failed: marked for remediation via " + clusterv1alpha1.RemediateMachineAnnotation + " annotation",
 		}
 	}
@@ -59,12 +59,12 @@ func judge(c *check, in *cluster, t target, now time.Time) verdict {
 	w := &watch{now: now}
 	w.machine(c, m)
 	if len(w.problems) > 0 {
-		w.reason, w.oldReason = clusterv1alpha1.UnhealthyMachineReason, unhealthyMachineV1Beta1
+		w.reason = clusterv1alpha1.UnhealthyMachineReason
 	}
 	w.node(c, in, t)
 	switch {
 	case len(w.problems) > 0:
-		return verdict{reason: w.reason, oldReason: w.oldReason, message: "Health check failed: " + strings.Join(w.problems, "; ")}
+		return verdict{reason: w.reason, message: "Health check failed: " + strings.Join(w.problems, "; ")}
 	case !w.until.IsZero():
 		return verdict{until: w.until}
 	}
@@ -82,15 +82,12 @@ func initialized(in *cluster) bool {
 	return in != nil && conditions.IsTrue(in.Status.Conditions, clusterv1alpha1.ClusterControlPlaneInitializedCondition)
 }
 
-// unhealthyMachineV1Beta1 is the reason of v1beta1 for a condition of the Machine.
-const unhealthyMachineV1Beta1 = "UnhealthyMachine"
-
 // watch gathers what is wrong with a target, and when more may be.
 type watch struct {
-	now               time.Time
-	problems          []string
-	reason, oldReason string
-	until             time.Time
+	now      time.Time
+	problems []string
+	reason   string
+	until    time.Time
 }
 
 // lasts is true when something that has been so since then has been so for longer than
@@ -135,7 +132,7 @@ func (w *watch) node(c *check, in *cluster, t target) {
 	case name == "":
 		w.startup(c, in, t.machine)
 	case t.node == nil:
-		w.because(clusterv1alpha1.NodeDeletedReason, clusterv1alpha1.NodeNotFoundV1Beta1Reason, fmt.Sprintf("Node %s has been deleted", name))
+		w.because(clusterv1alpha1.NodeDeletedReason, fmt.Sprintf("Node %s has been deleted", name))
 	default:
 		for _, u := range c.Spec.Checks.UnhealthyNodeConditions {
 			is := nodeCondition(t.node, u.Type)
@@ -144,7 +141,7 @@ func (w *watch) node(c *check, in *cluster, t target) {
 			case t.silent:
 				w.again(w.now.Add(silence)) // Nobody knows whether it is still so.
 			default:
-				w.because(clusterv1alpha1.UnhealthyNodeReason, clusterv1alpha1.UnhealthyNodeConditionV1Beta1Reason, problem("Node", u, is.Reason))
+				w.because(clusterv1alpha1.UnhealthyNodeReason, problem("Node", u, is.Reason))
 			}
 		}
 	}
@@ -171,14 +168,14 @@ func (w *watch) startup(c *check, in *cluster, m *machine) {
 		}
 	}
 	if w.lasts(since, allowed) {
-		w.because(clusterv1alpha1.NodeStartupTimeoutReason, clusterv1alpha1.NodeStartupTimeoutReason, fmt.Sprintf("Node failed to report startup in %s", allowed))
+		w.because(clusterv1alpha1.NodeStartupTimeoutReason, fmt.Sprintf("Node failed to report startup in %s", allowed))
 	}
 }
 
 // because adds a problem. The first reason stays.
-func (w *watch) because(reason, oldReason, text string) {
+func (w *watch) because(reason, text string) {
 	if w.problems = append(w.problems, text); w.reason == "" {
-		w.reason, w.oldReason = reason, oldReason
+		w.reason = reason
 	}
 }
 

@@ -12,25 +12,21 @@ import (
 
 	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/apis/conditions"
-	"github.com/slipway-dev/slipway/pkg/controller/cluster/members"
 )
 
 // shown is m with what v says of it.
 func shown(m *machine, v verdict, now time.Time) *machine {
 	next := m.DeepCopy()
 	c := metav1.Condition{Type: clusterv1alpha1.MachineHealthCheckSucceededCondition, ObservedGeneration: m.Generation}
-	old := clusterv1alpha1.DeprecatedCondition{Type: c.Type, Status: metav1.ConditionTrue}
 	switch {
 	case v.well:
 		c.Status, c.Reason = metav1.ConditionTrue, clusterv1alpha1.HealthCheckSucceededReason
 	case v.unwell():
 		c.Status, c.Reason, c.Message = metav1.ConditionFalse, v.reason, v.message
-		old.Status, old.Severity, old.Reason, old.Message = metav1.ConditionFalse, clusterv1alpha1.ConditionSeverityWarning, v.oldReason, v.message
 	default:
 		return next
 	}
 	conditions.Set(&next.Status.Conditions, now, c)
-	members.SetDeprecated(members.Deprecated(&next.Status.Deprecated), now, old)
 	return next
 }
 
@@ -45,7 +41,6 @@ func askOwner(m *machine, now time.Time) {
 		Reason: clusterv1alpha1.WaitingForRemediationReason, Message: "Waiting for remediation", ObservedGeneration: m.Generation,
 	}
 	conditions.Set(&m.Status.Conditions, now, c)
-	members.SetDeprecated(members.Deprecated(&m.Status.Deprecated), now, members.OldForm(c, clusterv1alpha1.ConditionSeverityWarning, ""))
 }
 
 // asked says on m, which it changes, what became of asking somebody else to replace it; with
@@ -84,7 +79,6 @@ func tell(c *check, paused metav1.Condition, targets []target, well int, allow a
 		is.Status, is.Reason, is.Message = metav1.ConditionFalse, clusterv1alpha1.TooManyUnhealthyReason, allow.message
 	}
 	conditions.Set(&st.Conditions, now, is)
-	members.SetDeprecated(members.Deprecated(&st.Deprecated), now, members.OldForm(is, clusterv1alpha1.ConditionSeverityWarning, ""))
 }
 
 // maxTargets is how many names a status has, as the API has it.

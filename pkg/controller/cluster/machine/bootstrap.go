@@ -33,7 +33,7 @@ func (s *scope) reconcileBootstrap(ctx context.Context) error {
 	if err := s.takeOver(ctx, e); err != nil || e.foreign {
 		return err
 	}
-	if err := s.copyFailure(e.object); err != nil {
+	if err := e.readFailure(); err != nil {
 		return err
 	}
 	yes := true

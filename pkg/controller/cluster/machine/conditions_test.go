@@ -4,7 +4,6 @@
 package machine
 
 import (
-	"strings"
 	"testing"
 	"time"
 
@@ -267,50 +266,6 @@ func TestPhasesFollowTheLife(t *testing.T) {
 	own.pass()
 	if got := own.machine().Status.Phase; got != clusterv1alpha1.MachinePhaseProvisioning {
 		t.Errorf("with the Secret of a user the phase is %s", got)
-	}
-}
-
-// MB106, MC11-13
-func TestTheOldReadySumsUpTheOldConditions(t *testing.T) {
-	is := func(kind, text string) oldCondition {
-		c := oldCondition{Type: kind}
-		parts := strings.Fields(text)
-		c.Status = metav1.ConditionStatus(parts[0])
-		if len(parts) > 1 {
-			c.Severity, c.Reason = clusterv1alpha1.ConditionSeverity(parts[1]), parts[2]
-		}
-		return c
-	}
-	const infraKind, bootstrapKind = "InfrastructureReady", "BootstrapReady"
-	for name, test := range map[string]struct {
-		all    []oldCondition
-		making bool
-		want   string
-	}{
-		"all well":              {[]oldCondition{is(infraKind, "True"), is(bootstrapKind, "True")}, true, "True"},
-		"infrastructure first":  {[]oldCondition{is(infraKind, "False Info A"), is(bootstrapKind, "False Info B")}, true, "False Info A 0 of 2 completed"},
-		"bootstrap":             {[]oldCondition{is(infraKind, "True"), is(bootstrapKind, "False Info B")}, true, "False Info B 1 of 2 completed"},
-		"no steps once made":    {[]oldCondition{is(infraKind, "False Info A"), is(bootstrapKind, "True")}, false, "False Info A"},
-		"no steps with others":  {[]oldCondition{is(infraKind, "False Info A"), is("HealthCheckSucceeded", "True")}, true, "False Info A"},
-		"the worst of several":  {[]oldCondition{is(infraKind, "False Info A"), is("DrainingSucceeded", "False Warning DrainingFailed"), is("OwnerRemediated", "False Error C")}, false, "False Error C"},
-		"drain failed":          {[]oldCondition{is(infraKind, "True"), is("DrainingSucceeded", "False Warning DrainingFailed")}, false, "False Warning DrainingFailed"},
-		"health check":          {[]oldCondition{is(infraKind, "True"), is("HealthCheckSucceeded", "False Warning X"), is("OwnerRemediated", "False Warning Y")}, false, "False Warning X"},
-		"True goes before else": {[]oldCondition{is(infraKind, "True"), is("HealthCheckSucceeded", "Unknown")}, false, "True"},
-		"others do not count":   {[]oldCondition{is(infraKind, "True"), is("NodeHealthy", "False Error X")}, false, "True"},
-	} {
-		c := oldReady(test.all, test.making)
-		got := string(c.Status)
-		for _, part := range []string{string(c.Severity), c.Reason, c.Message} {
-			if part != "" {
-				got += " " + part
-			}
-		}
-		if got != test.want {
-			t.Errorf("%s: Ready is %q, want %q", name, got, test.want)
-		}
-	}
-	if oldReady(nil, true) != nil {
-		t.Error("there is a summary of nothing")
 	}
 }
 

@@ -165,7 +165,7 @@ func TestDrainAndDetachAreSkippedWhereThereIsNothingToBeGained(t *testing.T) {
 	}
 }
 
-// MB98, MB123, MC5, MC14, MC30, MT17-18
+// MB98, MB123, MC5, MC30, MT17-18
 func TestADrainThatLastsIsToldAndLookedAtAfterTwentySeconds(t *testing.T) {
 	w := newWorld(t, newMachine(running, deleted), newCluster(), infraThere(), newNode())
 	const message = "Drain not completed yet (started at 2026-05-01T12:00:00Z):\n* Pod ns/a: waiting"
@@ -175,9 +175,6 @@ func TestADrainThatLastsIsToldAndLookedAtAfterTwentySeconds(t *testing.T) {
 	}
 	w.expect("Deleting", "True DrainingNode", message)
 	w.expect("Ready", "False NotReady", "* Deleting: Machine deletion in progress, stage: DrainingNode")
-	if old := w.old("DrainingSucceeded"); old != "False Info Draining "+message {
-		t.Errorf("old condition %q", old)
-	}
 	w.now = w.now.Add(time.Second)
 	if got := w.pass(); got.RequeueAfter != 19*time.Second || w.drained != 1 {
 		t.Errorf("an event after 1 s: comes back after %s, drained %d times", got.RequeueAfter, w.drained)
@@ -186,23 +183,6 @@ func TestADrainThatLastsIsToldAndLookedAtAfterTwentySeconds(t *testing.T) {
 	if w.pass(); w.stage() == "Drain" {
 		t.Error("what is asked of the Machine itself waits for the drain")
 	}
-}
-
-// old is a condition of the older form.
-func (w *world) old(kind string) string {
-	w.t.Helper()
-	for _, c := range w.machine().Status.Deprecated.V1Beta1.Conditions {
-		if c.Type == kind {
-			text := string(c.Status)
-			for _, part := range []string{string(c.Severity), c.Reason, c.Message} {
-				if part != "" {
-					text += " " + part
-				}
-			}
-			return text
-		}
-	}
-	return ""
 }
 
 // MC31, MT14, MT19-22, MT24-27: each stage once, events once, in the order of the table.
@@ -222,9 +202,6 @@ func TestADeletionGoesThroughItsStages(t *testing.T) {
 	w.detaching = detach.Result{Message: "a disk"}
 	w.pass()
 	w.expect("Deleting", "True WaitingForVolumeDetach", "a disk")
-	if w.old("DrainingSucceeded") != "True" || w.old("VolumeDetachSucceeded") != "False Info WaitingForVolumeDetach Waiting for node volumes to be detached" {
-		t.Errorf("old conditions %q, %q", w.old("DrainingSucceeded"), w.old("VolumeDetachSucceeded"))
-	}
 	w.now, w.detaching = w.now.Add(detach.Retry), detach.Result{Done: true}
 	w.pass()
 	w.expect("Deleting", "True WaitingForInfrastructureDeletion", "Waiting for ExampleMachine to be deleted")
@@ -232,8 +209,8 @@ func TestADeletionGoesThroughItsStages(t *testing.T) {
 	w.remove("ExampleMachine", "i")
 	w.pass()
 	w.expect("Deleting", "True WaitingForBootstrapDeletion", "Waiting for ExampleConfig to be deleted")
-	if w.old("InfrastructureReady") != "False Info Deleted" || !w.hasNode() {
-		t.Errorf("old condition %q, Node is there: %t", w.old("InfrastructureReady"), w.hasNode())
+	if !w.hasNode() {
+		t.Error("the Node is deleted before the bootstrap object")
 	}
 	w.remove("ExampleConfig", "b")
 	w.pass()

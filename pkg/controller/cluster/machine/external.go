@@ -17,7 +17,6 @@ import (
 
 	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/cluster/contract"
-	"github.com/slipway-dev/slipway/pkg/controller/cluster/members"
 )
 
 // Objects reads objects of kinds that are not ours.
@@ -130,34 +129,6 @@ func isControlPlane(m *machine) bool {
 // sameOwner compares all but whether the deletion of the owner waits for the object.
 func sameOwner(a, b metav1.OwnerReference) bool {
 	return a.APIVersion == b.APIVersion && a.Kind == b.Kind && a.Name == b.Name && a.UID == b.UID && isTrue(a.Controller) == isTrue(b.Controller)
-}
-
-// copyFailure copies what the provider of an object calls a final failure.
-func (s *scope) copyFailure(o *unstructured.Unstructured) error {
-	reason, message, err := contract.Failure(o)
-	if err != nil {
-		return err
-	}
-	if message != "" {
-		message = fmt.Sprintf("Failure detected from referenced resource %s with name %q: %s", o.GroupVersionKind(), o.GetName(), message)
-	}
-	s.fail(reason, message)
-	return nil
-}
-
-// fail sets the fields of the older status for failures; an empty text leaves what is there.
-func (s *scope) fail(reason, message string) {
-	if reason == "" && message == "" {
-		return
-	}
-	old := members.Deprecated(&s.machine.Status.Deprecated)
-	if reason != "" {
-		old.FailureReason = &reason
-	}
-	if message != "" {
-		message = cut(message)
-		old.FailureMessage = &message
-	}
 }
 
 func describe(o *unstructured.Unstructured) string {

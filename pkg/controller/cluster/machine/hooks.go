@@ -15,8 +15,7 @@ import (
 // waitForPreDrainHooks waits until nobody keeps the Node from being drained. Nothing is looked
 // at meanwhile: that a hook is removed is an event.
 func (s *scope) waitForPreDrainHooks(context.Context) (bool, error) {
-	waiting := s.waitForHooks(clusterv1alpha1.PreDrainDeleteHookAnnotationPrefix, clusterv1alpha1.PreDrainDeleteHookSucceededV1Beta1Condition,
-		clusterv1alpha1.WaitingForPreDrainHookReason, "pre-drain")
+	waiting := s.waitForHooks(clusterv1alpha1.PreDrainDeleteHookAnnotationPrefix, clusterv1alpha1.WaitingForPreDrainHookReason, "pre-drain")
 	if waiting {
 		s.began(&s.deletion().WaitForPreDrainHookStartTime)
 	}
@@ -25,8 +24,7 @@ func (s *scope) waitForPreDrainHooks(context.Context) (bool, error) {
 
 // waitForPreTerminateHooks waits until nobody keeps the infrastructure from being deleted.
 func (s *scope) waitForPreTerminateHooks(context.Context) (bool, error) {
-	waiting := s.waitForHooks(clusterv1alpha1.PreTerminateDeleteHookAnnotationPrefix, clusterv1alpha1.PreTerminateDeleteHookSucceededV1Beta1Condition,
-		clusterv1alpha1.WaitingForPreTerminateHookReason, "pre-terminate")
+	waiting := s.waitForHooks(clusterv1alpha1.PreTerminateDeleteHookAnnotationPrefix, clusterv1alpha1.WaitingForPreTerminateHookReason, "pre-terminate")
 	if waiting {
 		s.began(&s.deletion().WaitForPreTerminateHookStartTime)
 	}
@@ -34,13 +32,11 @@ func (s *scope) waitForPreTerminateHooks(context.Context) (bool, error) {
 }
 
 // waitForHooks is true while the Machine has annotations that begin with prefix.
-func (s *scope) waitForHooks(prefix, old, reason, name string) bool {
+func (s *scope) waitForHooks(prefix, reason, name string) bool {
 	hooks := hooksOf(s.machine, prefix)
 	if len(hooks) == 0 {
-		s.markTrue(old)
 		return false
 	}
-	s.markFalse(old, clusterv1alpha1.WaitingExternalHookV1Beta1Reason, clusterv1alpha1.ConditionSeverityInfo, "")
 	s.deleting = progress{reason: reason, message: fmt.Sprintf("Waiting for %s hooks to succeed (hooks: %s)", name, strings.Join(hooks, ","))}
 	return true
 }

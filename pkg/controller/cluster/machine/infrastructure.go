@@ -15,9 +15,6 @@ import (
 // be there and has no provider ID yet.
 const providerDelay = 5 * time.Second
 
-// failureInvalidConfiguration is the reason of a Machine whose infrastructure is gone.
-const failureInvalidConfiguration = "InvalidConfiguration"
-
 // reconcileInfrastructure takes provider ID, addresses and failure domain from the
 // infrastructure, all or none of them. That it was provisioned is never taken back.
 func (s *scope) reconcileInfrastructure(ctx context.Context) error {
@@ -29,8 +26,6 @@ func (s *scope) reconcileInfrastructure(ctx context.Context) error {
 		return nil
 	case e.gone && isProvisioned(m):
 		ref := m.Spec.InfrastructureRef
-		message := fmt.Sprintf("Machine infrastructure resource %s %s/%s has been deleted after provisioning was completed", ref.Kind, m.Namespace, ref.Name)
-		s.fail(failureInvalidConfiguration, message)
 		return fmt.Errorf("infrastructure: %s %s/%s was deleted while its Machine exists", ref.Kind, m.Namespace, ref.Name)
 	case e.gone:
 		s.again(missingDelay)
@@ -41,7 +36,7 @@ func (s *scope) reconcileInfrastructure(ctx context.Context) error {
 	if err := s.takeOver(ctx, e); err != nil || e.foreign {
 		return err
 	}
-	if err := s.copyFailure(e.object); err != nil {
+	if err := e.readFailure(); err != nil {
 		return err
 	}
 	provisioned, err := contract.InfraProvisioned(e.kind, e.object)

@@ -31,25 +31,24 @@ func TestTheNodeIsFoundByItsProviderID(t *testing.T) {
 		nodes   []*corev1.Node
 		fails   string
 		node    string
-		old     string
 		healthy string
 	}{
-		"no provider ID": {infra: infra(), nodes: []*corev1.Node{newNode()}, old: "False Info WaitingForNodeRef", healthy: "Unknown InspectionFailed Waiting for ExampleMachine to report spec.providerID"},
+		"no provider ID": {infra: infra(), nodes: []*corev1.Node{newNode()}, healthy: "Unknown InspectionFailed Waiting for ExampleMachine to report spec.providerID"},
 		"no Node yet": {
-			infra: infraThere(), nodes: []*corev1.Node{stranger}, old: "False Warning NodeProvisioning Waiting for a node with matching ProviderID to exist",
+			infra: infraThere(), nodes: []*corev1.Node{stranger},
 			healthy: "Unknown InspectionFailed Waiting for a Node with spec.providerID example://1 to exist",
 		},
-		"its Node": {infra: infraThere(), nodes: []*corev1.Node{stranger, newNode()}, node: "n", old: "True", healthy: "True NodeHealthy "},
+		"its Node": {infra: infraThere(), nodes: []*corev1.Node{stranger, newNode()}, node: "n", healthy: "True NodeHealthy "},
 		"two of them": {
 			infra: infraThere(), nodes: []*corev1.Node{newNode(), twin}, fails: "node: 2 Nodes have provider ID example://1",
-			old: "Unknown NodeInspectionFailed Failed to get the Node for this Machine by ProviderID", healthy: "Unknown InternalError Please check controller logs for errors",
+			healthy: "Unknown InternalError Please check controller logs for errors",
 		},
 		"its Node is gone": {
 			machine: []func(*machine){running}, infra: infraThere(), fails: "node: n, the Node of the Machine, is gone", node: "n",
-			old: "False Error NodeNotFound", healthy: "False NodeDeleted Node n has been deleted while the Machine still exists",
+			healthy: "False NodeDeleted Node n has been deleted while the Machine still exists",
 		},
 		"its Node is gone, the Machine is deleted": {machine: []func(*machine){running, deleted, annotated(preTerminate, "")}, infra: infraThere(), node: "n", healthy: "False NodeDeleted Node n has been deleted"},
-		"its infrastructure is deleted":            {machine: []func(*machine){running}, infra: goes(infraThere()), nodes: []*corev1.Node{newNode()}, node: "n", old: "False Info Deleting", healthy: "True NodeHealthy "},
+		"its infrastructure is deleted":            {machine: []func(*machine){running}, infra: goes(infraThere()), nodes: []*corev1.Node{newNode()}, node: "n", healthy: "True NodeHealthy "},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -65,9 +64,6 @@ func TestTheNodeIsFoundByItsProviderID(t *testing.T) {
 			}
 			if got := w.machine().Status.NodeRef.Name; got != test.node {
 				t.Errorf("Node %q", got)
-			}
-			if got := w.old("NodeHealthy"); got != test.old {
-				t.Errorf("old condition %q, want %q", got, test.old)
 			}
 			if is, message := w.says("NodeHealthy"); is+" "+message != test.healthy {
 				t.Errorf("NodeHealthy is %q, want %q", is+" "+message, test.healthy)

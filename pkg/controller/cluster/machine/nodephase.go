@@ -34,7 +34,6 @@ func (s *scope) connect() {
 func (s *scope) reconcileNode(ctx context.Context) error {
 	m := s.machine
 	if m.Spec.ProviderID == "" {
-		s.markFalse(clusterv1alpha1.MachineNodeHealthyCondition, clusterv1alpha1.WaitingForNodeRefV1Beta1Reason, clusterv1alpha1.ConditionSeverityInfo, "")
 		return nil
 	}
 	if s.workload == nil {
@@ -52,7 +51,6 @@ func (s *scope) reconcileNode(ctx context.Context) error {
 	case err != nil:
 		s.nodeErr = err
 		s.warn("FailedGetNode", "Failed to retrieve Node by ProviderID: %v", err)
-		s.markUnknown(clusterv1alpha1.MachineNodeHealthyCondition, clusterv1alpha1.NodeInspectionFailedV1Beta1Reason, "Failed to get the Node for this Machine by ProviderID")
 		return fmt.Errorf("node: %w", err)
 	case len(nodes) == 0:
 		return s.withoutNode()
@@ -66,18 +64,12 @@ func (s *scope) reconcileNode(ctx context.Context) error {
 	return s.synchronize(ctx)
 }
 
-// withoutNode is about a Machine whose Node is not there.
+// withoutNode returns an error if the Machine had a Node that does not exist any more.
 func (s *scope) withoutNode() error {
 	m := s.machine
-	switch {
-	case s.isDeleting():
-		return nil
-	case m.Status.NodeRef.IsDefined():
-		s.markFalse(clusterv1alpha1.MachineNodeHealthyCondition, clusterv1alpha1.NodeNotFoundV1Beta1Reason, clusterv1alpha1.ConditionSeverityError, "")
+	if m.Status.NodeRef.IsDefined() && !s.isDeleting() {
 		return fmt.Errorf("node: %s, the Node of the Machine, is gone: no Node has provider ID %s", m.Status.NodeRef.Name, m.Spec.ProviderID)
 	}
-	s.markFalse(clusterv1alpha1.MachineNodeHealthyCondition, clusterv1alpha1.NodeProvisioningV1Beta1Reason, clusterv1alpha1.ConditionSeverityWarning,
-		"Waiting for a node with matching ProviderID to exist")
 	return nil
 }
 
@@ -92,7 +84,7 @@ func nodeInfo(i *corev1.NodeSystemInfo) *clusterv1alpha1.NodeSystemInfo {
 	}
 }
 
-// synchronize gives the Node what it is to have of its Machine, and tells its health.
+// synchronize gives the Node what it is to have of its Machine.
 func (s *scope) synchronize(ctx context.Context) error {
 	wanted := node.Wanted{Machine: s.machine, Set: s.facts.set, Deployment: s.deployment}
 	if s.infra.object != nil {
@@ -118,18 +110,6 @@ func (s *scope) synchronize(ctx context.Context) error {
 		default:
 			s.toldInterruptible(written)
 		}
-	}
-	if !s.infra.stays() || s.infra.object == nil {
-		s.markFalse(clusterv1alpha1.MachineNodeHealthyCondition, clusterv1alpha1.DeletingReason, clusterv1alpha1.ConditionSeverityInfo, "")
-		return nil
-	}
-	switch status, message := node.Summary(s.node); status {
-	case metav1.ConditionTrue:
-		s.markTrue(clusterv1alpha1.MachineNodeHealthyCondition)
-	case metav1.ConditionFalse:
-		s.markFalse(clusterv1alpha1.MachineNodeHealthyCondition, clusterv1alpha1.NodeConditionsFailedV1Beta1Reason, clusterv1alpha1.ConditionSeverityWarning, message)
-	case metav1.ConditionUnknown:
-		s.markUnknown(clusterv1alpha1.MachineNodeHealthyCondition, clusterv1alpha1.NodeConditionsFailedV1Beta1Reason, message)
 	}
 	return nil
 }

@@ -36,7 +36,6 @@ func (s *scope) drainNode(ctx context.Context) (bool, error) {
 	in, ok, err := s.nodeInput(started)
 	if !ok {
 		s.deleting.message += "\n* " + s.notConnected()
-		s.markFalse(clusterv1alpha1.DrainingSucceededV1Beta1Condition, clusterv1alpha1.DrainingV1Beta1Reason, clusterv1alpha1.ConditionSeverityInfo, s.deleting.message)
 		return false, nil
 	}
 	var result drain.Result
@@ -46,7 +45,6 @@ func (s *scope) drainNode(ctx context.Context) (bool, error) {
 	switch {
 	case err != nil:
 		s.deleting.message = "Error draining Node, " + checkLogs
-		s.markFalse(clusterv1alpha1.DrainingSucceededV1Beta1Condition, clusterv1alpha1.DrainingFailedV1Beta1Reason, clusterv1alpha1.ConditionSeverityWarning, err.Error())
 		s.warn("FailedDrainNode", "error draining Machine's node %q: %v", m.Status.NodeRef.Name, err)
 		return false, fmt.Errorf("draining Node %s: %w", m.Status.NodeRef.Name, err)
 	case !result.Done:
@@ -56,10 +54,8 @@ func (s *scope) drainNode(ctx context.Context) (bool, error) {
 		for _, cause := range result.Causes {
 			s.deleting.causes = append(s.deleting.causes, string(cause))
 		}
-		s.markFalse(clusterv1alpha1.DrainingSucceededV1Beta1Condition, clusterv1alpha1.DrainingV1Beta1Reason, clusterv1alpha1.ConditionSeverityInfo, result.Message)
 		return false, nil
 	}
-	s.markTrue(clusterv1alpha1.DrainingSucceededV1Beta1Condition)
 	s.event("SuccessfulDrainNode", "success draining Machine's node %q", m.Status.NodeRef.Name)
 	return true, nil
 }
@@ -98,10 +94,8 @@ func (s *scope) waitForVolumes(ctx context.Context) (bool, error) {
 			s.again(detach.Retry)
 			s.deleting.message = result.Message
 		}
-		s.markFalse(clusterv1alpha1.VolumeDetachSucceededV1Beta1Condition, clusterv1alpha1.WaitingForVolumeDetachReason, clusterv1alpha1.ConditionSeverityInfo, "Waiting for node volumes to be detached")
 		return false, nil
 	}
-	s.markTrue(clusterv1alpha1.VolumeDetachSucceededV1Beta1Condition)
 	s.event("NodeVolumesDetached", "success waiting for node volumes detaching Machine's node %q", m.Status.NodeRef.Name)
 	return true, nil
 }
@@ -143,7 +137,6 @@ func (s *scope) deleteNode(ctx context.Context) (bool, error) {
 	if err == nil {
 		return true, nil
 	}
-	s.markFalse(clusterv1alpha1.MachineNodeHealthyCondition, clusterv1alpha1.DeletionFailedV1Beta1Reason, clusterv1alpha1.ConditionSeverityWarning, "")
 	if s.isOver(m.Spec.Deletion.NodeDeletionTimeoutSeconds, started) {
 		klog.FromContext(ctx).Error(err, "The time for deleting the Node is over, it is left", "node", m.Status.NodeRef.Name)
 		s.warn("FailedDeleteNode", "Machine's node %q is left: %v", m.Status.NodeRef.Name, err)

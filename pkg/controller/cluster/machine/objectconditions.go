@@ -4,6 +4,7 @@
 package machine
 
 import (
+	"cmp"
 	"fmt"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -62,12 +63,16 @@ func (r mirrored) of(e *external, deleting bool) metav1.Condition {
 	return c
 }
 
-// mirror takes over the condition Ready of the object with its time, or makes one of what the
-// object says where it has none.
+// mirror returns a condition that is False if the provider reports a final failure of the object.
+// Otherwise it copies the condition Ready of the object, with its time, or computes one if the
+// object has none.
 func (r mirrored) mirror(e *external) metav1.Condition {
 	c := metav1.Condition{Type: r.condition}
 	ready, err := contract.Ready(e.object)
 	switch {
+	case e.failureReason != "" || e.failureMessage != "":
+		c.Status, c.Reason = metav1.ConditionFalse, cmp.Or(e.failureReason, clusterv1alpha1.NotReadyReason)
+		c.Message = fmt.Sprintf("%s reports a failure: %s", r.kind, cmp.Or(e.failureMessage, e.failureReason))
 	case err != nil:
 		c.Status, c.Reason, c.Message = metav1.ConditionUnknown, clusterv1alpha1.InvalidConditionReportedReason, err.Error()
 	case ready != nil:

@@ -17,8 +17,7 @@ import (
 
 // deleteInfrastructure deletes the infrastructure, and waits until it is gone.
 func (s *scope) deleteInfrastructure(ctx context.Context) (bool, error) {
-	return s.deleteExternal(ctx, &s.infra, s.machine.Spec.InfrastructureRef.Kind,
-		clusterv1alpha1.InfrastructureReadyCondition, clusterv1alpha1.WaitingForInfrastructureDeletionReason)
+	return s.deleteExternal(ctx, &s.infra, s.machine.Spec.InfrastructureRef.Kind, clusterv1alpha1.WaitingForInfrastructureDeletionReason)
 }
 
 // deleteBootstrap deletes the bootstrap object, and waits until it is gone.
@@ -26,20 +25,18 @@ func (s *scope) deleteBootstrap(ctx context.Context) (bool, error) {
 	if !s.machine.Spec.Bootstrap.ConfigRef.IsDefined() {
 		return true, nil
 	}
-	return s.deleteExternal(ctx, &s.bootstrap, s.machine.Spec.Bootstrap.ConfigRef.Kind,
-		clusterv1alpha1.BootstrapReadyV1Beta1Condition, clusterv1alpha1.WaitingForBootstrapDeletionReason)
+	return s.deleteExternal(ctx, &s.bootstrap, s.machine.Spec.Bootstrap.ConfigRef.Kind, clusterv1alpha1.WaitingForBootstrapDeletionReason)
 }
 
 // deleteExternal deletes what the Machine refers to. It has ended when the server has said
 // that there is no such object; what somebody else controls is not this Machine's and stays.
-func (s *scope) deleteExternal(ctx context.Context, e *external, kind, old, waiting string) (bool, error) {
+func (s *scope) deleteExternal(ctx context.Context, e *external, kind, waiting string) (bool, error) {
 	failed := func(err error) (bool, error) {
 		s.deleting = progress{reason: clusterv1alpha1.InternalErrorReason, message: fmt.Sprintf("Failed to delete %s, %s", kind, checkLogs)}
 		return false, err
 	}
 	switch {
 	case e.gone:
-		s.markFalse(old, clusterv1alpha1.DeletedV1Beta1Reason, clusterv1alpha1.ConditionSeverityInfo, "")
 		return true, nil
 	case e.foreign:
 		klog.FromContext(ctx).Info("An object that the Machine refers to is somebody else's and stays", "object", describe(e.object))

@@ -280,23 +280,20 @@ func TestWithoutProviderIDNothingIsTakenAndEventsAreHeldBack(t *testing.T) {
 func TestInfrastructureThatIsGoneIsAFinalFailure(t *testing.T) {
 	w := newWorld(t, newMachine(provisioned), newCluster())
 	w.failing("was deleted")
-	old := w.machine().Status.Deprecated.V1Beta1
-	if old.FailureReason == nil || *old.FailureReason != "InvalidConfiguration" || old.FailureMessage == nil ||
-		*old.FailureMessage != "Machine infrastructure resource ExampleMachine ns/i has been deleted after provisioning was completed" {
-		t.Errorf("failure %v %v", old.FailureReason, old.FailureMessage)
-	}
 	w.expect("InfrastructureReady", "False ObjectDeleted", "ExampleMachine has been deleted while the Machine still exists")
 }
 
-func TestFailuresOfProvidersAreCopied(t *testing.T) {
-	w := newWorld(t, newMachine(), newCluster(), infraThere())
-	w.set("ExampleMachine", "i", "Broken", "status", "failureReason")
-	w.set("ExampleMachine", "i", "no disk", "status", "failureMessage")
-	w.pass()
-	old := w.machine().Status.Deprecated.V1Beta1
-	const want = `Failure detected from referenced resource infrastructure.example.org/v1, Kind=ExampleMachine with name "i": no disk`
-	if *old.FailureReason != "Broken" || *old.FailureMessage != want {
-		t.Errorf("failure %q %q", *old.FailureReason, *old.FailureMessage)
+func TestFailureOfAProvider_IsInTheConditionOfTheObject(t *testing.T) {
+	for reason, want := range map[string][2]string{
+		"Broken":    {"False Broken", "ExampleMachine reports a failure: no disk"},
+		"two words": {"False NotReady", "ExampleMachine reports a failure: two words: no disk"},
+	} {
+		w := newWorld(t, newMachine(withConfig), newCluster(), infraThere(), config(map[string]any{"failureMessage": "no token"}))
+		w.set("ExampleMachine", "i", reason, "status", "failureReason")
+		w.set("ExampleMachine", "i", "no disk", "status", "failureMessage")
+		w.pass()
+		w.expect("InfrastructureReady", want[0], want[1])
+		w.expect("BootstrapConfigReady", "False NotReady", "ExampleConfig reports a failure: no token")
 	}
 }
 

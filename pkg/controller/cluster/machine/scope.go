@@ -51,6 +51,15 @@ type external struct {
 	foreign bool
 	// err is why nothing, or not enough, is known.
 	err error
+	// failureReason and failureMessage describe the failure that the provider reports as final.
+	// Both are empty if it reports none.
+	failureReason, failureMessage string
+}
+
+// readFailure sets failureReason and failureMessage from the object.
+func (e *external) readFailure() (err error) {
+	e.failureReason, e.failureMessage, err = contract.Failure(e.object)
+	return err
 }
 
 // stays is true for an object that is there, or may be, and is not being deleted.
@@ -74,8 +83,6 @@ type scope struct {
 	stored, machine *machine
 	// deleting and updating are how far these are.
 	deleting, updating progress
-	// marks are conditions of the older form that this pass has something to say about.
-	marks []clusterv1alpha1.DeprecatedCondition
 	// after is when the Machine is looked at again without an event; 0 is never.
 	after time.Duration
 	// notBefore is how long events do not bring the Machine back.

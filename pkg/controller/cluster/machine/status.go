@@ -31,7 +31,6 @@ func (s *scope) updateStatus() {
 	available, left := availableCondition(m, *s.condition(clusterv1alpha1.ReadyCondition), s.now)
 	s.again(left)
 	s.set(available)
-	s.updateOld()
 	if phase := phaseOf(m); phase != m.Status.Phase {
 		m.Status.Phase, m.Status.LastUpdated = phase, s.moment()
 	}

@@ -62,7 +62,6 @@ func (p *pass) tell(paused metav1.Condition, failed error) {
 	} else {
 		meta.RemoveStatusCondition(&st.Conditions, reconcilingCondition)
 	}
-	p.tellOld(n, available)
 }
 
 func (p *pass) allMachines() []*machine {
@@ -191,26 +190,4 @@ func onItsWay(d *deployment, n members.Counts, doing ...metav1.Condition) *metav
 		}
 	}
 	return nil
-}
-
-// tellOld fills what readers of Cluster API's v1beta1 look for.
-func (p *pass) tellOld(n members.Counts, available metav1.Condition) {
-	old := members.Deprecated(&p.deployment.Status.Deprecated)
-	old.ReadyReplicas, old.AvailableReplicas, old.UpdatedReplicas = n.NodeReady, n.Available, 0
-	old.UnavailableReplicas = max(max(n.Replicas, p.wanted())-n.Available, 0)
-	setReady := clusterv1alpha1.DeprecatedCondition{
-		Type: clusterv1alpha1.MachineSetReadyV1Beta1Condition, Status: metav1.ConditionFalse, Severity: clusterv1alpha1.ConditionSeverityInfo,
-		Reason: clusterv1alpha1.ObjectDoesNotExistReason, Message: "MachineSet not found",
-	}
-	if p.plan != nil && p.plan.current != nil {
-		old.UpdatedReplicas = p.plan.current.count()
-		setReady = members.OldForm(members.MachinesReady(p.plan.current.machines), clusterv1alpha1.ConditionSeverityInfo, setReady.Type)
-	}
-	then := members.OldForm(available, clusterv1alpha1.ConditionSeverityWarning, "")
-	if then.Status != metav1.ConditionTrue {
-		then.Reason = clusterv1alpha1.WaitingForAvailableMachinesV1Beta1Reason
-	}
-	ready := then
-	ready.Type = clusterv1alpha1.ReadyCondition
-	members.SetDeprecated(old, p.now(), ready, then, setReady)
 }

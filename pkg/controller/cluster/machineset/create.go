@@ -25,9 +25,6 @@ import (
 // burst is how many Machines a pass makes or deletes; others have their turn before the next.
 const burst = 20
 
-// errNoTemplate says that there is no template of that name.
-var errNoTemplate = errors.New("does not exist")
-
 // made are the Machines, by their set, whose objects this process has made. It saves asking
 // for them until the Machine's own conditions tell of them.
 type made struct {
@@ -179,7 +176,7 @@ func (p *pass) readTemplates(ctx context.Context) error {
 		}
 		template, _, err := p.external.Get(ctx, contract.Reference{Group: ref.APIGroup, Kind: ref.Kind, Name: ref.Name}, p.set.Namespace)
 		if apierrors.IsNotFound(err) {
-			return fmt.Errorf("%s %s %w", ref.Kind, ref.Name, errNoTemplate)
+			return fmt.Errorf("%s %s does not exist", ref.Kind, ref.Name)
 		}
 		if err != nil {
 			return fmt.Errorf("reading %s %s: %w", ref.Kind, ref.Name, err)

@@ -270,7 +270,7 @@ func (p *pass) scale(ctx context.Context) error {
 	switch n := int(p.wanted()) - len(p.machines); {
 	case n > 0 && p.set.Annotations[clusterv1alpha1.DisableMachineCreateAnnotation] != "true":
 		if p.cluster == nil {
-			return fmt.Errorf("the Cluster %s %w", p.set.Spec.ClusterName, errNoTemplate)
+			return fmt.Errorf("the Cluster %s does not exist", p.set.Spec.ClusterName)
 		}
 		p.more = n > burst
 		return p.create(ctx, min(n, burst))

@@ -103,23 +103,13 @@ func firstRemediated(a, b *machine) int {
 // show returns the Machine of r as its conditions are to be.
 func (p *pass) show(r remedy) *machine {
 	next := r.machine.DeepCopy()
-	old := members.Deprecated(&next.Status.Deprecated)
 	if r.reason == "" {
 		meta.RemoveStatusCondition(&next.Status.Conditions, clusterv1alpha1.MachineOwnerRemediatedCondition)
-		old.Conditions = slices.DeleteFunc(old.Conditions, func(c clusterv1alpha1.DeprecatedCondition) bool {
-			return c.Type == clusterv1alpha1.MachineOwnerRemediatedCondition
-		})
 		return next
 	}
-	c := metav1.Condition{
+	conditions.Set(&next.Status.Conditions, p.now(), metav1.Condition{
 		Type: clusterv1alpha1.MachineOwnerRemediatedCondition, Status: metav1.ConditionFalse,
 		Reason: r.reason, Message: r.message, ObservedGeneration: next.Generation,
-	}
-	conditions.Set(&next.Status.Conditions, p.now(), c)
-	then := members.OldForm(c, clusterv1alpha1.ConditionSeverityWarning, "")
-	if r.remove {
-		then = clusterv1alpha1.DeprecatedCondition{Type: c.Type, Status: metav1.ConditionTrue}
-	}
-	members.SetDeprecated(old, p.now(), then)
+	})
 	return next
 }

@@ -4,11 +4,9 @@
 package machineset
 
 import (
-	"errors"
 	"fmt"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/utils/ptr"
 
 	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
@@ -40,7 +38,6 @@ func (p *pass) tell(paused metav1.Condition, failed error) {
 	for _, c := range []metav1.Condition{up, down, members.MachinesReady(p.machines), members.MachinesUpToDate(p.machines), members.Remediating(p.machines), p.deleting()} {
 		set(c)
 	}
-	p.tellOld(n, failed)
 }
 
 // wanted is how many Machines there shall be.
@@ -82,42 +79,4 @@ func (p *pass) deleting() metav1.Condition {
 		out.Message = fmt.Sprintf("Waiting for %d Machines to be deleted", len(p.machines))
 	}
 	return out
-}
-
-// tellOld fills what readers of Cluster API's v1beta1 look for.
-func (p *pass) tellOld(n members.Counts, failed error) {
-	old := members.Deprecated(&p.set.Status.Deprecated)
-	old.ReadyReplicas, old.AvailableReplicas, old.FullyLabeledReplicas = n.NodeReady, n.Available, 0
-	labeled := labels.SelectorFromSet(p.set.Spec.Template.Metadata.Labels)
-	for _, m := range p.machines {
-		if labeled.Matches(labels.Set(m.Labels)) {
-			old.FullyLabeledReplicas++
-		}
-	}
-	yes := func(kind string) clusterv1alpha1.DeprecatedCondition {
-		return clusterv1alpha1.DeprecatedCondition{Type: kind, Status: metav1.ConditionTrue}
-	}
-	created := yes(clusterv1alpha1.MachinesCreatedV1Beta1Condition)
-	if failed != nil && n.Replicas < p.wanted() {
-		created.Status, created.Severity, created.Message = metav1.ConditionFalse, clusterv1alpha1.ConditionSeverityError, failed.Error()
-		created.Reason = clusterv1alpha1.MachineCreationFailedV1Beta1Reason
-		if errors.Is(failed, errNoTemplate) {
-			created.Reason = clusterv1alpha1.InfrastructureTemplateCloningFailedV1Beta1Reason
-		}
-	}
-	resized := yes(clusterv1alpha1.ResizedV1Beta1Condition)
-	if n.Replicas != p.wanted() {
-		resized.Status, resized.Severity, resized.Reason = metav1.ConditionFalse, clusterv1alpha1.ConditionSeverityWarning, clusterv1alpha1.ScalingUpReason
-		if n.Replicas > p.wanted() {
-			resized.Reason = clusterv1alpha1.ScalingDownReason
-		}
-	}
-	ready := members.OldForm(members.MachinesReady(p.machines), clusterv1alpha1.ConditionSeverityInfo, "")
-	sum := yes(clusterv1alpha1.ReadyCondition)
-	for _, c := range []clusterv1alpha1.DeprecatedCondition{created, resized, ready} {
-		if sum.Status == metav1.ConditionTrue && c.Status != metav1.ConditionTrue {
-			sum.Status, sum.Severity, sum.Reason, sum.Message = c.Status, c.Severity, c.Reason, c.Message
-		}
-	}
-	members.SetDeprecated(old, p.now(), sum, created, resized, ready)
 }

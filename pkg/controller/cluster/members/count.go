@@ -18,8 +18,6 @@ const maxVersions = 100
 // deleted are among them, as long as they are there.
 type Counts struct {
 	Replicas, Ready, Available, UpToDate int32
-	// NodeReady have a Node that is Ready.
-	NodeReady int32
 	// Versions are sorted.
 	Versions []clusterv1alpha1.StatusVersion
 }
@@ -31,7 +29,7 @@ func Count(all []*machine) Counts {
 	for _, m := range all {
 		for kind, n := range map[string]*int32{
 			clusterv1alpha1.ReadyCondition: &c.Ready, clusterv1alpha1.AvailableCondition: &c.Available,
-			clusterv1alpha1.MachineUpToDateCondition: &c.UpToDate, clusterv1alpha1.MachineNodeReadyCondition: &c.NodeReady,
+			clusterv1alpha1.MachineUpToDateCondition: &c.UpToDate,
 		} {
 			if conditions.IsTrue(m.Status.Conditions, kind) {
 				*n++

@@ -113,7 +113,7 @@ func TestMachinesAreCounted(t *testing.T) {
 		a("x", 0, version("v2"), is("UpToDate", metav1.ConditionTrue)), a("y", 0, version("v1"), is("Available", metav1.ConditionFalse)),
 		a("z", 0, version("v2"), is("Ready", metav1.ConditionUnknown), is("NodeReady", metav1.ConditionFalse), going),
 	})
-	want := Counts{Replicas: 3, Ready: 2, Available: 2, UpToDate: 1, NodeReady: 2, Versions: []clusterv1alpha1.StatusVersion{{Version: "v1", Replicas: 1}, {Version: "v2", Replicas: 2}}}
+	want := Counts{Replicas: 3, Ready: 2, Available: 2, UpToDate: 1, Versions: []clusterv1alpha1.StatusVersion{{Version: "v1", Replicas: 1}, {Version: "v2", Replicas: 2}}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("counts (-want +got):\n%s", diff)
 	}
@@ -292,19 +292,5 @@ func TestTemplatesAreOutdatedByWhatCannotBeChangedInPlace(t *testing.T) {
 	}
 	if Hash(template(nil), 0) == Hash(template(nil), 1) {
 		t.Error("another try has the same hash")
-	}
-}
-
-func TestConditionsOfBeforeKeepTheirTimes(t *testing.T) {
-	var status *clusterv1alpha1.DeprecatedStatus
-	good := clusterv1alpha1.DeprecatedCondition{Type: "Ready", Status: metav1.ConditionTrue}
-	SetDeprecated(Deprecated(&status), begin, good, clusterv1alpha1.DeprecatedCondition{Type: "Available", Status: metav1.ConditionTrue})
-	SetDeprecated(Deprecated(&status), begin.Add(time.Hour), good, OldForm(metav1.Condition{Type: "x", Status: metav1.ConditionFalse, Reason: "r", Message: "m"}, clusterv1alpha1.ConditionSeverityInfo, "Available"))
-	want := []clusterv1alpha1.DeprecatedCondition{
-		{Type: "Available", Status: metav1.ConditionFalse, Severity: "Info", Reason: "r", Message: "m", LastTransitionTime: metav1.NewTime(begin.Add(time.Hour))},
-		{Type: "Ready", Status: metav1.ConditionTrue, LastTransitionTime: metav1.NewTime(begin)},
-	}
-	if diff := cmp.Diff(want, status.V1Beta1.Conditions); diff != "" {
-		t.Errorf("conditions (-want +got):\n%s", diff)
 	}
 }

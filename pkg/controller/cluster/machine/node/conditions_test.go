@@ -40,59 +40,50 @@ func nodeOf(statuses string, messages ...string) *corev1.Node {
 	return node
 }
 
-func TestConditionsOfANodeAreSummedUp(t *testing.T) { // MB86, MB87, MC4
+func TestConditionsOfANodeAreSummedUp(t *testing.T) { // MB87, MC4
 	type is struct {
 		status  metav1.ConditionStatus
 		message string
 	}
 	for name, test := range map[string]struct {
-		node        *corev1.Node
-		want        is
-		reason      string
-		wantV1Beta1 is
+		node   *corev1.Node
+		want   is
+		reason string
 	}{
-		"healthy": {nodeOf("TFFF"), is{"True", ""}, "NodeHealthy", is{"True", ""}},
+		"healthy": {nodeOf("TFFF"), is{"True", ""}, "NodeHealthy"},
 		"all unknown": {
 			nodeOf("UUUU"), is{"Unknown", "* Node.AllConditions: Condition is Unknown"}, "NodeHealthyUnknown",
-			is{"Unknown", "Node condition Ready is Unknown. Node condition MemoryPressure is Unknown. Node condition DiskPressure is Unknown. Node condition PIDPressure is Unknown"},
 		},
 		"several bad": {
 			nodeOf("FTFF", "kubelet is down", "full"), is{"False", "* Node.Ready: kubelet is down\n* Node.MemoryPressure: full"}, "NodeNotHealthy",
-			is{"False", "Node condition Ready is False. Node condition MemoryPressure is True"},
 		},
 		"several bad for one reason": {
 			nodeOf("FTFF", "x", "x"), is{"False", "* Node.AllConditions: x"}, "NodeNotHealthy",
-			is{"False", "Node condition Ready is False. Node condition MemoryPressure is True"},
 		},
 		"one bad": {
-			nodeOf("TFTF"), is{"False", "* Node.DiskPressure: Condition is True"}, "NodeNotHealthy", is{"False", "Node condition DiskPressure is True"},
+			nodeOf("TFTF"), is{"False", "* Node.DiskPressure: Condition is True"}, "NodeNotHealthy",
 		},
 		"one unknown": {
-			nodeOf("TFFU"), is{"Unknown", "* Node.PIDPressure: Condition is Unknown"}, "NodeHealthyUnknown", is{"True", "Node condition PIDPressure is Unknown"},
+			nodeOf("TFFU"), is{"Unknown", "* Node.PIDPressure: Condition is Unknown"}, "NodeHealthyUnknown",
 		},
 		"one good, the rest unknown": {
 			nodeOf("TUUU", "", "m", "m", "m"), is{"Unknown", "* Node.AllConditions: m"}, "NodeHealthyUnknown",
-			is{"True", "Node condition MemoryPressure is Unknown. Node condition DiskPressure is Unknown. Node condition PIDPressure is Unknown"},
 		},
 		"one missing": {
-			nodeOf("TF-F"), is{"Unknown", "* Node.DiskPressure: Condition not yet reported"}, "NodeHealthyUnknown", is{"True", ""},
+			nodeOf("TF-F"), is{"Unknown", "* Node.DiskPressure: Condition not yet reported"}, "NodeHealthyUnknown",
 		},
 		"one missing among equal ones": {
 			nodeOf("UU-F", "x", "x"), is{"Unknown", "* Node.Ready: x\n* Node.MemoryPressure: x\n* Node.DiskPressure: Condition not yet reported"},
-			"NodeHealthyUnknown", is{"True", "Node condition Ready is Unknown. Node condition MemoryPressure is Unknown"},
+			"NodeHealthyUnknown",
 		},
 		"none": {
 			nodeOf("----"), is{"Unknown", "* Node.Ready: Condition not yet reported\n* Node.MemoryPressure: Condition not yet reported\n" +
-				"* Node.DiskPressure: Condition not yet reported\n* Node.PIDPressure: Condition not yet reported"}, "NodeHealthyUnknown", is{"True", ""},
+				"* Node.DiskPressure: Condition not yet reported\n* Node.PIDPressure: Condition not yet reported"}, "NodeHealthyUnknown",
 		},
 	} {
 		got := healthy(test.node)
 		if (is{got.Status, got.Message}) != test.want || got.Reason != test.reason {
 			t.Errorf("%s: NodeHealthy is %s %s %q, want %s %s %q", name, got.Status, got.Reason, got.Message, test.want.status, test.reason, test.want.message)
-		}
-		status, message := Summary(test.node)
-		if (is{status, message}) != test.wantV1Beta1 {
-			t.Errorf("%s: summary of v1beta1 is %s %q, want %v", name, status, message, test.wantV1Beta1)
 		}
 	}
 }

@@ -100,31 +100,3 @@ func healthy(node *corev1.Node) metav1.Condition {
 	}
 	return c
 }
-
-// Summary sums up the conditions of a Node as v1beta1 of Cluster API does: any bad one makes it
-// False, and it is Unknown only when all four are.
-func Summary(node *corev1.Node) (metav1.ConditionStatus, string) {
-	var said []string
-	bad, unknown := 0, 0
-	for _, of := range node.Status.Conditions {
-		for _, s := range summed {
-			if of.Type != s.kind || of.Status == s.good {
-				continue
-			}
-			said = append(said, fmt.Sprintf("Node condition %s is %s", of.Type, of.Status))
-			if of.Status == corev1.ConditionUnknown {
-				unknown++
-			} else {
-				bad++
-			}
-		}
-	}
-	message := strings.Join(said, ". ")
-	switch {
-	case bad > 0:
-		return metav1.ConditionFalse, message
-	case unknown >= len(summed):
-		return metav1.ConditionUnknown, message
-	}
-	return metav1.ConditionTrue, message
-}

@@ -31,8 +31,6 @@ type MachineDeploymentStatusApplyConfiguration struct {
 	Versions []StatusVersionApplyConfiguration `json:"versions,omitempty"`
 	// observedGeneration is the generation of spec that this is about.
 	ObservedGeneration *int64 `json:"observedGeneration,omitempty"`
-	// deprecated is what readers of older versions look for.
-	Deprecated *DeprecatedStatusApplyConfiguration `json:"deprecated,omitempty"`
 	// phase sums up, for people.
 	Phase *clusterv1alpha1.MachineDeploymentPhase `json:"phase,omitempty"`
 }
@@ -114,14 +112,6 @@ func (b *MachineDeploymentStatusApplyConfiguration) WithVersions(values ...*Stat
 // If called multiple times, the ObservedGeneration field is set to the value of the last call.
 func (b *MachineDeploymentStatusApplyConfiguration) WithObservedGeneration(value int64) *MachineDeploymentStatusApplyConfiguration {
 	b.ObservedGeneration = &value
-	return b
-}
-
-// WithDeprecated sets the Deprecated field in the declarative configuration to the given value
-// and returns the receiver, so that objects can be built by chaining "With" function invocations.
-// If called multiple times, the Deprecated field is set to the value of the last call.
-func (b *MachineDeploymentStatusApplyConfiguration) WithDeprecated(value *DeprecatedStatusApplyConfiguration) *MachineDeploymentStatusApplyConfiguration {
-	b.Deprecated = value
 	return b
 }
 

@@ -26,8 +26,6 @@ type MachineHealthCheckStatusApplyConfiguration struct {
 	ObservedGeneration *int64 `json:"observedGeneration,omitempty"`
 	// targets are the names of the machines, at most 10000.
 	Targets []string `json:"targets,omitempty"`
-	// deprecated is what readers of older versions look for.
-	Deprecated *DeprecatedStatusApplyConfiguration `json:"deprecated,omitempty"`
 }
 
 // MachineHealthCheckStatusApplyConfiguration constructs a declarative configuration of the MachineHealthCheckStatus type for use with
@@ -88,13 +86,5 @@ func (b *MachineHealthCheckStatusApplyConfiguration) WithTargets(values ...strin
 	for i := range values {
 		b.Targets = append(b.Targets, values[i])
 	}
-	return b
-}
-
-// WithDeprecated sets the Deprecated field in the declarative configuration to the given value
-// and returns the receiver, so that objects can be built by chaining "With" function invocations.
-// If called multiple times, the Deprecated field is set to the value of the last call.
-func (b *MachineHealthCheckStatusApplyConfiguration) WithDeprecated(value *DeprecatedStatusApplyConfiguration) *MachineHealthCheckStatusApplyConfiguration {
-	b.Deprecated = value
 	return b
 }

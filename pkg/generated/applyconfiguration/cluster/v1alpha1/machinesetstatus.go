@@ -30,8 +30,6 @@ type MachineSetStatusApplyConfiguration struct {
 	Versions []StatusVersionApplyConfiguration `json:"versions,omitempty"`
 	// observedGeneration is the generation of spec that this is about.
 	ObservedGeneration *int64 `json:"observedGeneration,omitempty"`
-	// deprecated is what readers of older versions look for.
-	Deprecated *DeprecatedStatusApplyConfiguration `json:"deprecated,omitempty"`
 }
 
 // MachineSetStatusApplyConfiguration constructs a declarative configuration of the MachineSetStatus type for use with
@@ -111,13 +109,5 @@ func (b *MachineSetStatusApplyConfiguration) WithVersions(values ...*StatusVersi
 // If called multiple times, the ObservedGeneration field is set to the value of the last call.
 func (b *MachineSetStatusApplyConfiguration) WithObservedGeneration(value int64) *MachineSetStatusApplyConfiguration {
 	b.ObservedGeneration = &value
-	return b
-}
-
-// WithDeprecated sets the Deprecated field in the declarative configuration to the given value
-// and returns the receiver, so that objects can be built by chaining "With" function invocations.
-// If called multiple times, the Deprecated field is set to the value of the last call.
-func (b *MachineSetStatusApplyConfiguration) WithDeprecated(value *DeprecatedStatusApplyConfiguration) *MachineSetStatusApplyConfiguration {
-	b.Deprecated = value
 	return b
 }

@@ -38,8 +38,6 @@ type MachineStatusApplyConfiguration struct {
 	ObservedGeneration *int64 `json:"observedGeneration,omitempty"`
 	// deletion tells how far a deletion is.
 	Deletion *MachineDeletionStatusApplyConfiguration `json:"deletion,omitempty"`
-	// deprecated is what readers of older versions look for.
-	Deprecated *DeprecatedStatusApplyConfiguration `json:"deprecated,omitempty"`
 }
 
 // MachineStatusApplyConfiguration constructs a declarative configuration of the MachineStatus type for use with
@@ -143,13 +141,5 @@ func (b *MachineStatusApplyConfiguration) WithObservedGeneration(value int64) *M
 // If called multiple times, the Deletion field is set to the value of the last call.
 func (b *MachineStatusApplyConfiguration) WithDeletion(value *MachineDeletionStatusApplyConfiguration) *MachineStatusApplyConfiguration {
 	b.Deletion = value
-	return b
-}
-
-// WithDeprecated sets the Deprecated field in the declarative configuration to the given value
-// and returns the receiver, so that objects can be built by chaining "With" function invocations.
-// If called multiple times, the Deprecated field is set to the value of the last call.
-func (b *MachineStatusApplyConfiguration) WithDeprecated(value *DeprecatedStatusApplyConfiguration) *MachineStatusApplyConfiguration {
-	b.Deprecated = value
 	return b
 }

@@ -1,7 +1,7 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package main
+package house
 
 import (
 	"bufio"
@@ -12,11 +12,11 @@ import (
 	"testing"
 )
 
-// begin starts hack/alone.sh with a command of the shell, and returns what it reads and what it
-// says on standard error.
-func begin(t *testing.T, dir, command string) (cmd *exec.Cmd, in io.WriteCloser, says *bufio.Reader) {
+// beginAlone starts hack/alone.sh with a shell command. It returns the standard input and the
+// standard error of that command.
+func beginAlone(t *testing.T, dir, command string) (cmd *exec.Cmd, in io.WriteCloser, says *bufio.Reader) {
 	t.Helper()
-	cmd = exec.CommandContext(t.Context(), "../alone.sh", dir, "sh", "-c", command)
+	cmd = exec.CommandContext(t.Context(), "../../hack/alone.sh", dir, "sh", "-c", command)
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -31,18 +31,18 @@ func begin(t *testing.T, dir, command string) (cmd *exec.Cmd, in io.WriteCloser,
 	return cmd, in, bufio.NewReader(out)
 }
 
-func TestTwoBuildsGoOneAfterTheOtherAndTheSecondSaysSo(t *testing.T) {
+func TestAloneScript_RunsOneBuildAfterTheOtherAndReportsTheWait(t *testing.T) {
 	if _, err := exec.LookPath("flock"); err != nil {
 		t.Logf("NOT RUN: %v", err)
 		return
 	}
 	dir := filepath.Join(t.TempDir(), "a bin")
 	log := filepath.Join(t.TempDir(), "log")
-	first, hold, said := begin(t, dir, "echo begun >&2; cat; echo first >>'"+log+"'")
+	first, hold, said := beginAlone(t, dir, "echo begun >&2; cat; echo first >>'"+log+"'")
 	if line, err := said.ReadString('\n'); err != nil || line != "begun\n" {
 		t.Fatalf("the first says %q (%v)", line, err)
 	}
-	second, _, said := begin(t, dir, "echo second >>'"+log+"'; exit 7")
+	second, _, said := beginAlone(t, dir, "echo second >>'"+log+"'; exit 7")
 	if line, err := said.ReadString('\n'); err != nil || line != "another make builds into "+dir+"/: waiting until it is done\n" {
 		t.Errorf("the second says %q (%v)", line, err)
 	}
