@@ -43,7 +43,7 @@ OWN = $(OWN_FLAGS) $(PROGRAMS:%=./cmd/%)
 IMAGE ?=
 PLATFORMS ?=
 RELEASE = $(GO) run -C hack/release . -version='$(VERSION)' -platforms='$(PLATFORMS)' -push='$(IMAGE)'
-UNIT := ./artifacts/... ./cmd/... ./hack/chart ./hack/grafana ./hack/progress ./pkg/... ./test/grafana ./test/localcluster/... ./test/prometheus ./test/vcenter/...
+UNIT := ./artifacts/... ./cmd/... ./hack/grafana ./hack/progress ./pkg/... ./test/grafana ./test/localcluster/... ./test/prometheus ./test/vcenter/...
 
 ##@ Use
 
@@ -90,7 +90,6 @@ generate: ## Write all generated code anew; needed after a change of the API typ
 	@$(GO) run ./hack/imports-table ARCHITECTURE.md
 	@hack/update-api-docs.sh
 	@hack/update-json-schema.sh
-	@$(GO) run ./hack/chart artifacts/chart/slipway/templates
 	@$(GO) run ./hack/grafana artifacts/monitoring/dashboards
 	@$(GO) run ./hack/prometheus-rule artifacts/monitoring/alerts.yaml artifacts/monitoring/prometheusrule.yaml
 
@@ -280,7 +279,6 @@ verify-house: ## Check licence headers, sizes, comments, the import table and th
 verify-generated: ## Check that the generated code is what the generators write.
 	@hack/install-protoc.sh
 	@hack/verify-codegen.sh
-	@$(GO) run ./hack/chart -check artifacts/chart/slipway/templates
 
 .PHONY: vulncheck
 vulncheck: ## Look for known vulnerabilities in what our programs call (govulncheck); it asks VULNDB, by default https://vuln.go.dev, which must be reachable.

@@ -9,7 +9,6 @@ import (
 	"errors"
 	"io"
 	"os"
-	"os/exec"
 	"slices"
 	"strings"
 	"testing"
@@ -162,11 +161,5 @@ func TestServerServesOnUntilItsProbeHasFailed(t *testing.T) {
 	}
 	if spec.PriorityClassName != "system-cluster-critical" {
 		t.Errorf("priority class %q: whatever is more important may take its place, and no namespace can be deleted meanwhile", spec.PriorityClassName)
-	}
-}
-
-func TestTheHelmChartIsMadeOfTheManifests(t *testing.T) {
-	if out, err := exec.CommandContext(t.Context(), "go", "run", "../hack/chart", "-check", "chart/slipway/templates").CombinedOutput(); err != nil {
-		t.Errorf("%v: %s", err, out)
 	}
 }
