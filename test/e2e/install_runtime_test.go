@@ -26,6 +26,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 	"k8s.io/utils/ptr"
 
 	"github.com/slipway-dev/slipway/test/localcluster"
@@ -269,7 +270,7 @@ func (c *containers) start(name string, template *corev1.Container) error {
 	if c.all()[name] != nil {
 		return nil
 	}
-	given, err := ports.Load(filepath.Join(c.dir, name+".ports"), nil, "https", "peers")
+	given, err := ports.Load(filepath.Join(c.dir, name+".ports"), nil, "https")
 	if err != nil {
 		return err
 	}
@@ -278,16 +279,16 @@ func (c *containers) start(name string, template *corev1.Container) error {
 	for _, arg := range template.Args {
 		flag, _, _ := strings.Cut(arg, "=")
 		switch flag {
-		case "--secure-port", "--etcd-peer-address":
+		case "--secure-port":
 		case "--data-dir":
 			args = append(args, "--data-dir="+filepath.Join(c.dir, name))
 		case "--etcd-snapshot-dir":
 			args = append(args, "--etcd-snapshot-dir="+c.snapshots(name))
 		default:
-			args = append(args, strings.ReplaceAll(arg, "$(POD_NAME)", name))
+			args = append(args, arg)
 		}
 	}
-	args = append(args, fmt.Sprintf("--secure-port=%d", given["https"]), "--bind-address=127.0.0.1", "--etcd-peer-address="+given.Address("peers"), "--etcd-unsafe-no-fsync",
+	args = append(args, fmt.Sprintf("--secure-port=%d", given["https"]), "--bind-address=127.0.0.1", "--etcd-unsafe-no-fsync",
 		"--kubeconfig="+kubeconfig, "--authentication-kubeconfig="+kubeconfig, "--authorization-kubeconfig="+kubeconfig)
 	started, err := process.Start(process.Spec{Name: name, Path: filepath.Join(binDir, serverName), Args: args, LogFile: filepath.Join(c.dir, name+".log"), StopTimeout: short})
 	if err != nil {
@@ -301,6 +302,23 @@ func (c *containers) start(name string, template *corev1.Container) error {
 
 // snapshots is the volume of a pod for these.
 func (c *containers) snapshots(name string) string { return filepath.Join(c.dir, name+"-snapshots") }
+
+// get returns what a pod answers at a path, to members of system:masters.
+func (c *containers) get(pod *container, path string) (string, error) {
+	config := rest.CopyConfig(environment(c.t).RestConfig())
+	config.Host, config.TLSClientConfig.CAData, config.TLSClientConfig.CAFile, config.TLSClientConfig.Insecure = "https://"+pod.address, nil, "", true
+	client, err := rest.HTTPClientFor(config)
+	if err != nil {
+		return "", err
+	}
+	response, err := client.Get("https://" + pod.address + path)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = response.Body.Close() }()
+	text, err := io.ReadAll(response.Body)
+	return string(text), err
+}
 
 // publish asks the probes, writes the endpoints of the Service, and says how many are ready.
 func (c *containers) publish(ctx context.Context) (int, error) {
