@@ -26,7 +26,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/rest"
 	"k8s.io/utils/ptr"
 
 	"github.com/slipway-dev/slipway/test/localcluster"
@@ -302,23 +301,6 @@ func (c *containers) start(name string, template *corev1.Container) error {
 
 // snapshots is the volume of a pod for these.
 func (c *containers) snapshots(name string) string { return filepath.Join(c.dir, name+"-snapshots") }
-
-// get returns what a pod answers at a path, to members of system:masters.
-func (c *containers) get(pod *container, path string) (string, error) {
-	config := rest.CopyConfig(environment(c.t).RestConfig())
-	config.Host, config.TLSClientConfig.CAData, config.TLSClientConfig.CAFile, config.TLSClientConfig.Insecure = "https://"+pod.address, nil, "", true
-	client, err := rest.HTTPClientFor(config)
-	if err != nil {
-		return "", err
-	}
-	response, err := client.Get("https://" + pod.address + path)
-	if err != nil {
-		return "", err
-	}
-	defer func() { _ = response.Body.Close() }()
-	text, err := io.ReadAll(response.Body)
-	return string(text), err
-}
 
 // publish asks the probes, writes the endpoints of the Service, and says how many are ready.
 func (c *containers) publish(ctx context.Context) (int, error) {

@@ -7,12 +7,14 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"k8s.io/client-go/rest"
 	"sigs.k8s.io/yaml"
 
 	"github.com/slipway-dev/slipway/artifacts/kustomized"
@@ -84,16 +86,25 @@ func TestManifests_InstallAReplicaThatCreatesAVMAsDocumented(t *testing.T) {
 func (i installer) scalesInVain(pods *containers) {
 	i.t.Helper()
 	i.types("kubectl scale -n slipway-system statefulset/slipway-apiserver --replicas=2")
+	config, err := environment(i.t).DirectConfig("slipway-admin", "system:masters")
+	if err != nil {
+		i.t.Fatal(err)
+	}
+	config.Insecure, config.CAData, config.CAFile = true, nil, ""
+	client, err := rest.HTTPClientFor(config)
+	if err != nil {
+		i.t.Fatal(err)
+	}
 	eventually(i.t, long, "the second replica is refused by the identity of the store", func() error {
 		pod := pods.all()[serverName+"-1"]
 		if pod == nil {
 			return errors.New("it does not run")
 		}
-		answer, err := pods.get(pod, "/readyz/store-identity")
-		if err == nil && !strings.Contains(answer, "slipway.dev/accept-store=") {
-			err = errors.New(answer)
+		got := answer(i.t.Context(), client, "https://"+pod.address+"/apis/vm.slipway.dev/v1alpha1/virtualmachines")
+		if got.code != http.StatusServiceUnavailable || !got.again || !strings.Contains(got.text, "the store is not served: it has the ID ") {
+			return errorf("%d %s", got.code, got.text)
 		}
-		return err
+		return nil
 	})
 	if pods.all()[serverName+"-1"].ready {
 		i.t.Error("the second replica is ready")
