@@ -26,7 +26,6 @@ import (
 	"github.com/slipway-dev/slipway/pkg/generated/clientset/versioned"
 	"github.com/slipway-dev/slipway/test/catalogue"
 	"github.com/slipway-dev/slipway/test/localcluster"
-	"github.com/slipway-dev/slipway/test/localcluster/ports"
 	"github.com/slipway-dev/slipway/test/vsphereclient"
 )
 
@@ -40,17 +39,6 @@ type scene struct {
 	bin, dir string
 	api      versioned.Interface
 	host     kubernetes.Interface
-}
-
-// member are the arguments of a replica that others may join.
-func member(t *testing.T) []string {
-	t.Helper()
-	const name = "slipway-apiserver-0"
-	chosen, err := ports.Load(filepath.Join(t.TempDir(), "ports"), nil, name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return []string{"--etcd-name=" + name, "--etcd-peer-address=" + chosen.Address(name)}
 }
 
 // start lets a test run in an environment of its own, beside the others.
