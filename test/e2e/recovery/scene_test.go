@@ -42,7 +42,7 @@ type scene struct {
 }
 
 // start lets a test run in an environment of its own, beside the others.
-func start(t *testing.T, slipwayArgs ...string) *scene {
+func start(t *testing.T) *scene {
 	t.Helper()
 	t.Parallel()
 	bin, err := filepath.Abs("../../../bin")
@@ -52,7 +52,6 @@ func start(t *testing.T, slipwayArgs ...string) *scene {
 	s := &scene{T: t, bin: bin, dir: t.TempDir()}
 	s.Cluster, err = localcluster.Start(t.Context(), localcluster.Options{
 		DataDir: s.dir, BinDir: bin, UnsafeNoFsync: true, GuestBootDelay: 100 * time.Millisecond,
-		SlipwayArgs: slipwayArgs,
 	})
 	if err != nil {
 		t.Fatal(err)
