@@ -101,7 +101,7 @@ func (i installer) scalesInVain(pods *containers) {
 			return errors.New("it does not run")
 		}
 		got := answer(i.t.Context(), client, "https://"+pod.address+"/apis/vm.slipway.dev/v1alpha1/virtualmachines")
-		if got.code != http.StatusServiceUnavailable || !got.again || !strings.Contains(got.text, "the store is not served: it has the ID ") {
+		if got.code != http.StatusServiceUnavailable || !got.again || !strings.Contains(got.text, "the store is not served: ") || !strings.Contains(got.text, " has the ID ") {
 			return errorf("%d %s", got.code, got.text)
 		}
 		return nil
