@@ -43,7 +43,7 @@ OWN = $(OWN_FLAGS) $(PROGRAMS:%=./cmd/%)
 IMAGE ?=
 PLATFORMS ?=
 RELEASE = $(GO) run -C hack/release . -version='$(VERSION)' -platforms='$(PLATFORMS)' -push='$(IMAGE)'
-UNIT := ./artifacts/... ./cmd/... ./hack/chart ./pkg/... ./test/localcluster/... ./test/vcenter/...
+UNIT := ./artifacts/... ./cmd/... ./pkg/... ./test/localcluster/... ./test/vcenter/...
 
 ##@ Use
 
@@ -90,7 +90,6 @@ generate: ## Write all generated code anew; needed after a change of the API typ
 	@$(GO) run ./hack/imports-table docs/contributing/imports.md
 	@hack/update-api-docs.sh
 	@hack/update-json-schema.sh
-	@$(GO) run ./hack/chart artifacts/chart/slipway/templates
 	@$(GO) run ./hack/prometheus-rule artifacts/monitoring/alerts.yaml artifacts/monitoring/prometheusrule.yaml
 
 ##@ Release
@@ -273,7 +272,6 @@ verify-house: ## Check licence headers, sizes, comments, the import table and th
 verify-generated: ## Check that the generated code is what the generators write.
 	@hack/install-protoc.sh
 	@hack/verify-codegen.sh
-	@$(GO) run ./hack/chart -check artifacts/chart/slipway/templates
 
 .PHONY: vulncheck
 vulncheck: ## Look for known vulnerabilities in what our programs call (govulncheck); it asks VULNDB, by default https://vuln.go.dev, which must be reachable.

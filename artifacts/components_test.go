@@ -4,6 +4,7 @@
 package artifacts
 
 import (
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -163,41 +164,87 @@ func TestTheCertificateOfCertManagerIsForTheServerAndTrustedByTheAPIServices(t *
 	}
 }
 
-// The name of a port is all that a policy has of it: without that the rule would hold for none.
-func TestPoliciesOfTheNetworkLetInWhatThePortsOfTheServerAreFor(t *testing.T) {
-	all := built(t, "deploy/base")
-	everybody := typed[networkingv1.NetworkPolicy](t, all["NetworkPolicy slipway-default-deny"]).Spec
-	if len(everybody.PodSelector.MatchLabels)+len(everybody.PodSelector.MatchExpressions)+len(everybody.Ingress) > 0 || !slices.Equal(everybody.PolicyTypes, []networkingv1.PolicyType{"Ingress"}) {
-		t.Errorf("it lets somebody in: %+v", everybody)
+// A policy names ports of the pods: a rule with another name would match no port.
+func TestNetworkPolicies_AllowTheDeclaredPorts(t *testing.T) {
+	all := built(t, overlays+"etcd")
+	deny := typed[networkingv1.NetworkPolicy](t, all["NetworkPolicy slipway-default-deny"]).Spec
+	if len(deny.PodSelector.MatchLabels)+len(deny.PodSelector.MatchExpressions)+len(deny.Ingress) > 0 || !slices.Equal(deny.PolicyTypes, []networkingv1.PolicyType{"Ingress"}) {
+		t.Errorf("slipway-default-deny allows something: %+v", deny)
 	}
-	template := typed[appsv1.StatefulSet](t, all["StatefulSet slipway-apiserver"]).Spec.Template
-	policy := typed[networkingv1.NetworkPolicy](t, all["NetworkPolicy slipway-apiserver"]).Spec
-	if !maps.Equal(policy.PodSelector.MatchLabels, template.Labels) {
-		t.Errorf("it is for other pods: %v", policy.PodSelector.MatchLabels)
+	labels := map[string]map[string]string{}
+	for _, name := range []string{"slipway-apiserver", "slipway-etcd"} {
+		labels[name] = typed[appsv1.StatefulSet](t, all["StatefulSet "+name]).Spec.Template.Labels
 	}
-	var allowed, ports []string
-	for _, rule := range policy.Ingress {
-		from := "everybody"
-		for _, peer := range rule.From {
-			if peer.PodSelector == nil || peer.NamespaceSelector != nil || !maps.Equal(peer.PodSelector.MatchLabels, template.Labels) {
-				t.Errorf("a rule is for %+v", peer)
+	for name, want := range map[string][]string{
+		"slipway-apiserver": {"https from everywhere"},
+		"slipway-etcd":      {"client from slipway-apiserver", "peer from slipway-etcd", "metrics from everywhere"},
+	} {
+		template := typed[appsv1.StatefulSet](t, all["StatefulSet "+name]).Spec.Template
+		policy := typed[networkingv1.NetworkPolicy](t, all["NetworkPolicy "+name]).Spec
+		if !maps.Equal(policy.PodSelector.MatchLabels, template.Labels) {
+			t.Errorf("the policy %s selects other pods: %v", name, policy.PodSelector.MatchLabels)
+		}
+		var allowed, ports []string
+		for _, rule := range policy.Ingress {
+			from := "everywhere"
+			for _, peer := range rule.From {
+				for other := range labels {
+					if peer.NamespaceSelector == nil && maps.Equal(peer.PodSelector.MatchLabels, labels[other]) {
+						from = other
+					}
+				}
 			}
-			from = "replicas"
+			for _, port := range rule.Ports {
+				allowed = append(allowed, port.Port.String()+" from "+from)
+				ports = append(ports, port.Port.String())
+			}
 		}
-		for _, port := range rule.Ports {
-			allowed = append(allowed, port.Port.String()+" "+from)
-			ports = append(ports, port.Port.String())
+		if diff := cmp.Diff(want, allowed); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+		for _, port := range template.Spec.Containers[0].Ports {
+			if !slices.Contains(ports, port.Name) {
+				t.Errorf("%s: port %s is not allowed", name, port.Name)
+			}
 		}
 	}
-	if diff := cmp.Diff([]string{"https everybody", "etcd-peers replicas"}, allowed); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
+	egress := typed[networkingv1.NetworkPolicy](t, built(t, overlays+"egress")["NetworkPolicy slipway-egress"]).Spec
+	if !slices.Equal(egress.PolicyTypes, []networkingv1.PolicyType{"Egress"}) || len(egress.PodSelector.MatchLabels) > 0 {
+		t.Errorf("the policy of egress: %+v", egress)
 	}
-	for _, port := range template.Spec.Containers[0].Ports {
-		if !slices.Contains(ports, port.Name) {
-			t.Errorf("nobody reaches port %s", port.Name)
+}
+
+// etcd compares the names of a member's certificate with the address of the connection, so that
+// each member must be in it. The certificate of the server must have no names.
+func TestEtcdCertManager_CertificatesFitTheMembers(t *testing.T) {
+	all := together(t, "etcd", "etcd-cert-manager")
+	members := typed[appsv1.StatefulSet](t, all["StatefulSet slipway-etcd"])
+	var want []string
+	for i := range *members.Spec.Replicas {
+		want = append(want, fmt.Sprintf("%s-%d.%s.slipway-system.svc", members.Name, i, members.Spec.ServiceName))
+	}
+	for name, names := range map[string][]string{"slipway-etcd": want, "slipway-etcd-client": nil} {
+		got, _, err := unstructured.NestedStringSlice(all["Certificate "+name].Object, "spec", "dnsNames")
+		if diff := cmp.Diff(names, got); err != nil || diff != "" {
+			t.Errorf("%s: %v (-want +got):\n%s", name, err, diff)
 		}
 	}
-	if policyOf := typed[networkingv1.NetworkPolicy](t, built(t, overlays+"egress")["NetworkPolicy slipway-egress"]).Spec; !slices.Equal(policyOf.PolicyTypes, []networkingv1.PolicyType{"Egress"}) || len(policyOf.PodSelector.MatchLabels) > 0 {
-		t.Errorf("the policy of egress: %+v", policyOf)
+	secretOf := func(certificate string) string {
+		name, _, _ := unstructured.NestedString(all["Certificate "+certificate].Object, "spec", "secretName")
+		return name
+	}
+	volumeOf := func(set, volume string) string {
+		for _, v := range typed[appsv1.StatefulSet](t, all["StatefulSet "+set]).Spec.Template.Spec.Volumes {
+			if v.Name == volume {
+				return v.Secret.SecretName
+			}
+		}
+		return ""
+	}
+	if a, b := secretOf("slipway-etcd"), volumeOf("slipway-etcd", "tls"); a != b {
+		t.Errorf("the members mount %q, want %q", b, a)
+	}
+	if a, b := secretOf("slipway-etcd-client"), volumeOf("slipway-apiserver", "etcd"); a != b {
+		t.Errorf("the server mounts %q, want %q", b, a)
 	}
 }

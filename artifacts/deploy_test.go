@@ -9,13 +9,15 @@ import (
 	"errors"
 	"io"
 	"os"
-	"os/exec"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/util/yaml"
 )
@@ -73,26 +75,13 @@ func TestNoRoleOfUsersWritesWhatControllersOwn(t *testing.T) {
 	}
 }
 
-// workload is what of the server's manifest others depend on.
+// workload has the images of a StatefulSet or of a pod.
 type workload struct {
-	Kind     string
-	Metadata struct{ Name string }
-	Spec     struct {
-		MaxUnavailable *int
-		Selector       struct{ MatchLabels map[string]string }
-		Template       struct {
-			Metadata struct{ Labels map[string]string }
-			Spec     struct {
-				PriorityClassName             string
-				TerminationGracePeriodSeconds int
-				Containers                    []struct {
-					Image          string
-					Args           []string
-					ReadinessProbe struct{ PeriodSeconds, FailureThreshold int }
-				}
-			}
+	Kind string
+	Spec struct {
+		Template struct {
+			Spec struct{ Containers []struct{ Image string } }
 		}
-		// Containers are those of a pod.
 		Containers []struct{ Image string }
 	}
 }
@@ -123,13 +112,17 @@ func objectsOf(t *testing.T, file string) map[string]workload {
 	return all
 }
 
-func TestBudgetIsForThePodsOfTheServer(t *testing.T) {
-	server, budget := objectsOf(t, "deploy/base/50-deployment.yaml")["StatefulSet"], objectsOf(t, "deploy/base/60-availability.yaml")["PodDisruptionBudget"]
-	if diff := cmp.Diff(server.Spec.Template.Metadata.Labels, budget.Spec.Selector.MatchLabels); diff != "" || len(budget.Spec.Selector.MatchLabels) == 0 {
-		t.Errorf("the budget is for other pods (-server +budget):\n%s", diff)
-	}
-	if m := budget.Spec.MaxUnavailable; m == nil || *m != 1 {
-		t.Errorf("%v may be away, want 1: without most of the members of etcd nothing is served", m)
+func TestPodDisruptionBudgets_SelectPodsAndAllowOne(t *testing.T) {
+	all := built(t, overlays+"etcd")
+	for _, name := range []string{"slipway-apiserver", "slipway-etcd"} {
+		labels := typed[appsv1.StatefulSet](t, all["StatefulSet "+name]).Spec.Template.Labels
+		budget := typed[policyv1.PodDisruptionBudget](t, all["PodDisruptionBudget "+name]).Spec
+		if diff := cmp.Diff(labels, budget.Selector.MatchLabels); diff != "" || len(labels) == 0 {
+			t.Errorf("%s: the budget selects other pods (-pods +budget):\n%s", name, diff)
+		}
+		if m := budget.MaxUnavailable; m == nil || m.IntValue() != 1 {
+			t.Errorf("%s: maxUnavailable is %v, want 1", name, m)
+		}
 	}
 }
 
@@ -140,13 +133,13 @@ func TestStoreIsRestoredByTheImageOfTheServer(t *testing.T) {
 	}
 }
 
-// A replica that is told to stop serves on until users are sent elsewhere, by the probe at the latest.
-func TestServerServesOnUntilItsProbeHasFailed(t *testing.T) {
-	spec := objectsOf(t, "deploy/base/50-deployment.yaml")["StatefulSet"].Spec.Template.Spec
+// A replica that stops serves until the readiness probe has failed, if another one can take over.
+func TestServer_ServesUntilItsProbeHasFailed(t *testing.T) {
+	spec := typed[appsv1.StatefulSet](t, built(t, overlays+"external-etcd")["StatefulSet slipway-apiserver"]).Spec.Template.Spec
 	c := spec.Containers[0]
 	i := slices.IndexFunc(c.Args, func(arg string) bool { return strings.HasPrefix(arg, "--shutdown-delay-duration=") })
 	if i < 0 {
-		t.Fatalf("the manifest does not say for how long: %v", c.Args)
+		t.Fatalf("no --shutdown-delay-duration in %v", c.Args)
 	}
 	delay, err := time.ParseDuration(strings.TrimPrefix(c.Args[i], "--shutdown-delay-duration="))
 	if err != nil {
@@ -154,19 +147,26 @@ func TestServerServesOnUntilItsProbeHasFailed(t *testing.T) {
 	}
 	probe := time.Duration(c.ReadinessProbe.PeriodSeconds*c.ReadinessProbe.FailureThreshold) * time.Second
 	if probe <= 0 || delay <= probe {
-		t.Errorf("it serves on for %s, and the probe fails after %s", delay, probe)
+		t.Errorf("it serves for %s, and the probe fails after %s", delay, probe)
 	}
 	// A create in vSphere that is under way is given 5 seconds, requests a minute.
-	if grace := time.Duration(spec.TerminationGracePeriodSeconds) * time.Second; grace < delay+65*time.Second {
+	if grace := time.Duration(*spec.TerminationGracePeriodSeconds) * time.Second; grace < delay+65*time.Second {
 		t.Errorf("it is killed after %s, which is less than its stop may take", grace)
 	}
 	if spec.PriorityClassName != "system-cluster-critical" {
-		t.Errorf("priority class %q: whatever is more important may take its place, and no namespace can be deleted meanwhile", spec.PriorityClassName)
+		t.Errorf("priority class %q: more important pods may replace it, and then no namespace can be deleted", spec.PriorityClassName)
 	}
 }
 
-func TestTheHelmChartIsMadeOfTheManifests(t *testing.T) {
-	if out, err := exec.CommandContext(t.Context(), "go", "run", "../hack/chart", "-check", "chart/slipway/templates").CombinedOutput(); err != nil {
-		t.Errorf("%v: %s", err, out)
+// A restart does not repair a slow store, so the liveness probe must not fail because of it.
+func TestServer_IsNotRestartedWhenItIsSlow(t *testing.T) {
+	c := typed[appsv1.StatefulSet](t, built(t, "deploy/base")["StatefulSet slipway-apiserver"]).Spec.Template.Spec.Containers[0]
+	for name, probe := range map[string]*corev1.Probe{"livenessProbe": c.LivenessProbe, "startupProbe": c.StartupProbe} {
+		if probe.HTTPGet.Path != "/livez?exclude=etcd" || probe.TimeoutSeconds < 15 || probe.FailureThreshold < 8 {
+			t.Errorf("%s: %s, timeout %d s, %d failures", name, probe.HTTPGet.Path, probe.TimeoutSeconds, probe.FailureThreshold)
+		}
+	}
+	if start := c.StartupProbe.PeriodSeconds * c.StartupProbe.FailureThreshold; start < 300 {
+		t.Errorf("the startup probe ends a start after %d s, before the server gives it up by itself", start)
 	}
 }

@@ -17,9 +17,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 )
 
-// Deploy holds the manifests of deploy/base in the order in which they are to be applied.
+// Deploy holds the manifests of deploy, and those of monitoring that a component includes.
 //
-//go:embed deploy/base/[0-9]*.yaml
+//go:embed deploy monitoring
 var Deploy embed.FS
 
 // Quickstart is examples/quickstart.yaml.
@@ -27,10 +27,10 @@ var Deploy embed.FS
 //go:embed examples/quickstart.yaml
 var Quickstart []byte
 
-// Objects are those of Deploy, in the order in which they are to be applied, but for the
-// files for which without is true.
+// Objects returns the objects of deploy/base in the order in which they are applied, without
+// those of the files for which without returns true.
 func Objects(without func(file string) bool) ([]*unstructured.Unstructured, error) {
-	names, err := fs.Glob(Deploy, "deploy/base/*.yaml")
+	names, err := fs.Glob(Deploy, "deploy/base/[0-9]*.yaml")
 	if err != nil {
 		return nil, fmt.Errorf("listing the deployment: %w", err)
 	}

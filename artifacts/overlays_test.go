@@ -15,49 +15,31 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/slipway-dev/slipway/test/kustomized"
+	"github.com/slipway-dev/slipway/artifacts/kustomized"
 )
 
 const overlays = "deploy/overlays/"
 
-// built are the objects of a directory, by kind and name.
+// built returns the objects of a directory, by kind and name.
 func built(t *testing.T, dir string) map[string]*unstructured.Unstructured {
 	t.Helper()
-	all, err := kustomized.Build(dir)
+	return builtFrom(t, ".", "resources: [../"+dir+"]\n")
+}
+
+// builtFrom returns the objects of a kustomization next to the directories of root.
+func builtFrom(t *testing.T, root, kustomization string) map[string]*unstructured.Unstructured {
+	t.Helper()
+	all, err := kustomized.Build(os.DirFS(root), kustomization)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return named(t, all)
 }
 
-// together are the objects of the base with components.
+// together returns the objects of the base with components.
 func together(t *testing.T, components ...string) map[string]*unstructured.Unstructured {
 	t.Helper()
-	lines := "kind: Kustomization\nresources: [../deploy/base]\ncomponents:\n"
-	for _, c := range components {
-		lines += "- ../deploy/components/" + c + "\n"
-	}
-	return built(t, beside(t, lines))
-}
-
-// beside is a directory with a kustomization.yaml beside deploy, as a user makes it.
-func beside(t *testing.T, kustomization string) string {
-	t.Helper()
-	root := t.TempDir()
-	for _, dir := range []string{"deploy", "monitoring"} {
-		if err := os.CopyFS(filepath.Join(root, dir), os.DirFS(dir)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	own := filepath.Join(root, "slipway")
-	err := os.Mkdir(own, 0o755)
-	if err == nil {
-		err = os.WriteFile(filepath.Join(own, "kustomization.yaml"), []byte(kustomization), 0o644)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	return own
+	return builtFrom(t, ".", "resources: [../deploy/base]\ncomponents: [../deploy/components/"+strings.Join(components, ", ../deploy/components/")+"]\n")
 }
 
 func named(t *testing.T, all []*unstructured.Unstructured) map[string]*unstructured.Unstructured {
@@ -90,8 +72,13 @@ func facts(path string, value any) []string {
 		var all []string
 		for _, item := range v {
 			at := path + "[]"
-			if m, ok := item.(map[string]any); ok && m["name"] != nil {
-				at = fmt.Sprintf("%s[%v]", path, m["name"])
+			if m, ok := item.(map[string]any); ok {
+				if metadata, ok := m["metadata"].(map[string]any); ok {
+					m = metadata
+				}
+				if m["name"] != nil {
+					at = fmt.Sprintf("%s[%v]", path, m["name"])
+				}
 			}
 			all = append(all, facts(at, item)...)
 		}
@@ -151,31 +138,32 @@ func TestOverlaysDifferFromTheBaseWhereTheyMust(t *testing.T) {
 		container = pod + "containers[slipway-apiserver]."
 	)
 	base := built(t, "deploy/base")
+	external := []string{
+		"- " + container + `args[]: "--data-dir=/data"`,
+		"- " + container + `args[]: "--shutdown-delay-duration=0s"`, "+ " + container + `args[]: "--shutdown-delay-duration=10s"`,
+		"+ " + container + `args[]: "--etcd-servers=$(ETCD_SERVERS)"`,
+		"+ " + container + `args[]: "--etcd-cafile=/etcd/ca.crt"`,
+		"+ " + container + `args[]: "--etcd-certfile=/etcd/tls.crt"`,
+		"+ " + container + `args[]: "--etcd-keyfile=/etcd/tls.key"`,
+		"+ " + container + `env[ETCD_SERVERS].name: "ETCD_SERVERS"`,
+		"- " + container + `volumeMounts[data].mountPath: "/data"`, "- " + container + `volumeMounts[data].name: "data"`,
+		"+ " + container + `volumeMounts[etcd].mountPath: "/etcd"`, "+ " + container + `volumeMounts[etcd].name: "etcd"`, "+ " + container + "volumeMounts[etcd].readOnly: true",
+		"+ " + pod + `volumes[etcd].name: "etcd"`, "+ " + pod + `volumes[etcd].secret.secretName: "slipway-etcd-client"`,
+		"- StatefulSet slipway-apiserver .spec.replicas: 1", "+ StatefulSet slipway-apiserver .spec.replicas: 2",
+		`- StatefulSet slipway-apiserver .spec.volumeClaimTemplates[data].metadata.name: "data"`,
+		`- StatefulSet slipway-apiserver .spec.volumeClaimTemplates[data].spec.accessModes[]: "ReadWriteOnce"`,
+		`- StatefulSet slipway-apiserver .spec.volumeClaimTemplates[data].spec.resources.requests.storage: "20Gi"`,
+		"- Service slipway-apiserver .spec.publishNotReadyAddresses: true", "+ PodDisruptionBudget slipway-apiserver",
+	}
 	for name, want := range map[string][]string{
-		"single": {
-			"- StatefulSet slipway-apiserver .spec.replicas: 3", "+ StatefulSet slipway-apiserver .spec.replicas: 1",
-			"- " + container + `args[]: "--shutdown-delay-duration=10s"`, "+ " + container + `args[]: "--shutdown-delay-duration=0s"`,
-			"+ Service slipway-apiserver .spec.publishNotReadyAddresses: true",
-		},
-		"external-etcd": {
-			"- " + container + `args[]: "--data-dir=/data"`,
-			"- " + container + `args[]: "--etcd-name=$(POD_NAME)"`,
-			"- " + container + `args[]: "--etcd-peer-address=$(POD_NAME).slipway-etcd.slipway-system.svc:2380"`,
-			"+ " + container + `args[]: "--etcd-servers=$(ETCD_SERVERS)"`,
-			"+ " + container + `args[]: "--etcd-cafile=/etcd/ca.crt"`,
-			"+ " + container + `args[]: "--etcd-certfile=/etcd/tls.crt"`,
-			"+ " + container + `args[]: "--etcd-keyfile=/etcd/tls.key"`,
-			"+ " + container + `env[ETCD_SERVERS].name: "ETCD_SERVERS"`,
+		"external-etcd": append([]string{
 			"+ " + container + `env[ETCD_SERVERS].valueFrom.secretKeyRef.key: "servers"`,
 			"+ " + container + `env[ETCD_SERVERS].valueFrom.secretKeyRef.name: "slipway-etcd-client"`,
-			"- " + container + `ports[etcd-peers].containerPort: 2380`, "- " + container + `ports[etcd-peers].name: "etcd-peers"`,
-			"- " + container + `volumeMounts[data].mountPath: "/data"`, "- " + container + `volumeMounts[data].name: "data"`,
-			"+ " + container + `volumeMounts[etcd].mountPath: "/etcd"`, "+ " + container + `volumeMounts[etcd].name: "etcd"`, "+ " + container + "volumeMounts[etcd].readOnly: true",
-			"+ " + pod + `volumes[etcd].name: "etcd"`, "+ " + pod + `volumes[etcd].secret.secretName: "slipway-etcd-client"`,
-			`- StatefulSet slipway-apiserver .spec.volumeClaimTemplates[].metadata.name: "data"`,
-			`- StatefulSet slipway-apiserver .spec.volumeClaimTemplates[].spec.accessModes[]: "ReadWriteOnce"`,
-			`- StatefulSet slipway-apiserver .spec.volumeClaimTemplates[].spec.resources.requests.storage: "20Gi"`,
-		},
+		}, external...),
+		"etcd": append([]string{
+			"+ " + container + `env[ETCD_SERVERS].value: "https://slipway-etcd-0.slipway-etcd.slipway-system.svc:2379,https://slipway-etcd-1.slipway-etcd.slipway-system.svc:2379,https://slipway-etcd-2.slipway-etcd.slipway-system.svc:2379"`,
+			"+ Service slipway-etcd", "+ StatefulSet slipway-etcd", "+ PodDisruptionBudget slipway-etcd", "+ NetworkPolicy slipway-etcd",
+		}, external...),
 		"cert-manager": {
 			"+ Certificate slipway-apiserver", "+ Certificate slipway-ca", "+ Issuer slipway-ca", "+ Issuer slipway-self-signed",
 			`+ APIService v1alpha1.cluster.slipway.dev .metadata.annotations.cert-manager.io/inject-ca-from: "slipway-system/slipway-apiserver"`,
@@ -194,7 +182,9 @@ func TestOverlaysDifferFromTheBaseWhereTheyMust(t *testing.T) {
 			"+ " + container + `args[]: "--etcd-snapshot-dir=/snapshots"`,
 			"+ " + container + `args[]: "--etcd-snapshot-interval=6h"`, "+ " + container + `args[]: "--etcd-snapshot-retention=28"`,
 			"+ " + container + `volumeMounts[snapshots].mountPath: "/snapshots"`, "+ " + container + `volumeMounts[snapshots].name: "snapshots"`,
-			`+ StatefulSet slipway-apiserver .spec.volumeClaimTemplates[].metadata.name: "snapshots"`,
+			`+ StatefulSet slipway-apiserver .spec.volumeClaimTemplates[snapshots].metadata.name: "snapshots"`,
+			`+ StatefulSet slipway-apiserver .spec.volumeClaimTemplates[snapshots].spec.accessModes[]: "ReadWriteOnce"`,
+			`+ StatefulSet slipway-apiserver .spec.volumeClaimTemplates[snapshots].spec.resources.requests.storage: "20Gi"`,
 		},
 	} {
 		slices.Sort(want)
@@ -212,8 +202,8 @@ func TestOverlaysDifferFromTheBaseWhereTheyMust(t *testing.T) {
 func TestComponentsGoTogether(t *testing.T) {
 	base := built(t, "deploy/base")
 	for _, components := range [][]string{
-		{"single", "external-etcd", "monitoring", "cert-manager", "egress"},
-		{"single", "snapshots", "monitoring", "cert-manager", "egress"}, // which are of the embedded one
+		{"external-etcd", "snapshots", "monitoring", "cert-manager", "egress"},
+		{"snapshots", "etcd", "monitoring", "cert-manager", "egress"},
 	} {
 		got := together(t, components...)
 		var want []string
@@ -247,37 +237,30 @@ func documentedKustomization(t *testing.T) string {
 	return ""
 }
 
-func TestTheDocumentedKustomizationChangesWhatItSays(t *testing.T) {
+func TestDocumentedKustomization_ChangesImageArgumentAndComponent(t *testing.T) {
 	const container = " StatefulSet slipway-apiserver .spec.template.spec.containers[slipway-apiserver]."
+	const unreleased, file = "slipway-apiserver:v0.1.0", "deploy/base/50-deployment.yaml"
 	released := "registry.example.org/published:v0.1.0@sha256:" + strings.Repeat("a", 64)
-	for _, image := range []string{"slipway-apiserver:v0.1.0", released} { // of the sources, and of a release
-		own := beside(t, documentedKustomization(t))
-		deployment := filepath.Join(own, "../deploy/base/50-deployment.yaml")
-		text, err := os.ReadFile(deployment)
+	for _, image := range []string{unreleased, released} {
+		root := t.TempDir()
+		err := os.CopyFS(filepath.Join(root, "deploy"), os.DirFS("deploy"))
+		var text []byte
 		if err == nil {
-			err = os.WriteFile(deployment, []byte(strings.Replace(string(text), "image: slipway-apiserver:v0.1.0", "image: "+image, 1)), 0o644)
+			text, err = os.ReadFile(file)
+		}
+		if err == nil {
+			err = os.WriteFile(filepath.Join(root, file), []byte(strings.Replace(string(text), "image: "+unreleased, "image: "+image, 1)), 0o644)
 		}
 		if err != nil {
 			t.Fatal(err)
 		}
-		base, got := built(t, filepath.Join(own, "../deploy/base")), built(t, own)
-		single := built(t, filepath.Join(own, "../"+overlays+"single"))
-		want := append(differences(base, single),
+		base := builtFrom(t, root, "resources: [../deploy/base]\n")
+		want := append(differences(base, builtFrom(t, root, "resources: [../deploy/overlays/egress]\n")),
 			"+"+container+`image: "registry.example.com/slipway-apiserver:v0.1.0"`, "-"+container+`image: "`+image+`"`,
 			"+"+container+`args[]: "--vcenter-datastore=vsan"`)
 		slices.Sort(want)
-		if diff := cmp.Diff(want, differences(base, got)); diff != "" {
+		if diff := cmp.Diff(want, differences(base, builtFrom(t, root, documentedKustomization(t)))); diff != "" {
 			t.Errorf("with the image %s (-want +got):\n%s", image, diff)
-		}
-	}
-}
-
-// An external etcd takes the volumes away, those of snapshots among them, whose mounts would stay.
-func TestSnapshotsOfAnExternalEtcdAreRefusedInEitherOrder(t *testing.T) {
-	for _, components := range [][2]string{{"snapshots", "external-etcd"}, {"external-etcd", "snapshots"}} {
-		lines := "kind: Kustomization\nresources: [../deploy/base]\ncomponents:\n- ../deploy/components/" + components[0] + "\n- ../deploy/components/" + components[1] + "\n"
-		if _, err := kustomized.Build(beside(t, lines)); err == nil || !strings.Contains(err.Error(), "/spec/volumeClaimTemplates/") {
-			t.Errorf("%v: error %v, want one about the volumes", components, err)
 		}
 	}
 }

@@ -6,6 +6,7 @@ package artifacts
 import (
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -23,9 +24,12 @@ import (
 func pods(t *testing.T, file string) map[string]corev1.PodTemplateSpec {
 	t.Helper()
 	var objects []*unstructured.Unstructured
-	if strings.HasPrefix(file, overlays) {
+	switch {
+	case strings.HasPrefix(file, overlays):
 		objects = slices.Collect(maps.Values(built(t, file)))
-	} else {
+	case strings.HasPrefix(file, "deploy/components/"):
+		objects = slices.Collect(maps.Values(together(t, "etcd", filepath.Base(file))))
+	default:
 		data, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
@@ -42,10 +46,10 @@ func pods(t *testing.T, file string) map[string]corev1.PodTemplateSpec {
 		switch u.GetKind() {
 		case "StatefulSet":
 			err = runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, &set)
-			found[set.Kind] = set.Spec.Template
+			found[set.Kind+" "+set.Name] = set.Spec.Template
 		case "Pod":
 			err = runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, &pod)
-			found[pod.Kind] = corev1.PodTemplateSpec{ObjectMeta: pod.ObjectMeta, Spec: pod.Spec}
+			found[pod.Kind+" "+pod.Name] = corev1.PodTemplateSpec{ObjectMeta: pod.ObjectMeta, Spec: pod.Spec}
 		}
 		if err != nil {
 			t.Fatalf("%s: %v", file, err)
@@ -74,7 +78,7 @@ func TestPodsKeepWhatTheirNamespaceEnforces(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, file := range []string{"deploy/base/50-deployment.yaml", "recovery/restore.yaml", overlays + "single", overlays + "external-etcd", overlays + "cert-manager"} {
+	for _, file := range []string{"deploy/base/50-deployment.yaml", "recovery/restore.yaml", overlays + "etcd", overlays + "external-etcd", overlays + "cert-manager", "deploy/components/etcd-restore"} {
 		found := pods(t, file)
 		if len(found) == 0 {
 			t.Errorf("%s has no pod", file)

@@ -6,7 +6,9 @@ package chart
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,6 +16,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"helm.sh/helm/v3/pkg/chart/loader"
 	"helm.sh/helm/v3/pkg/chartutil"
 	"helm.sh/helm/v3/pkg/engine"
@@ -64,23 +67,42 @@ func decode(text []byte, into map[string]object) error {
 	}
 }
 
-// deployed are the objects of artifacts/deploy/base, but for the namespace, which is there before
-// anything is installed by Helm.
-func deployed(t *testing.T) map[string]object {
+// kustomized returns the objects of a kustomization beside artifacts/deploy, without the namespace,
+// which exists before Helm installs anything.
+func kustomized(t *testing.T, resource string, components ...string) map[string]object {
 	t.Helper()
-	files, err := filepath.Glob("../../artifacts/deploy/base/[0-9]*.yaml")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("manifests: %v, %v", files, err)
+	text := "resources: [../deploy/" + resource + "]\n"
+	if len(components) > 0 {
+		text += "components: [../deploy/components/" + strings.Join(components, ", ../deploy/components/") + "]\n"
+	}
+	files := filesys.MakeFsInMemory()
+	err := files.WriteFile("/own/kustomization.yaml", []byte(text))
+	if err == nil {
+		err = filepath.WalkDir("../../artifacts/deploy", func(path string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() {
+				return err
+			}
+			data, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			return files.WriteFile(strings.TrimPrefix(path, "../../artifacts"), data)
+		})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	rendered, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(files, "/own")
+	if err != nil {
+		t.Fatal(err)
+	}
+	yamls, err := rendered.AsYaml()
+	if err != nil {
+		t.Fatal(err)
 	}
 	objects := map[string]object{}
-	for _, f := range files {
-		text, err := os.ReadFile(f)
-		if err == nil {
-			err = decode(text, objects)
-		}
-		if err != nil {
-			t.Fatalf("%s: %v", f, err)
-		}
+	if err := decode(yamls, objects); err != nil {
+		t.Fatal(err)
 	}
 	delete(objects, "Namespace slipway-system")
 	if len(objects) < 20 {
@@ -88,6 +110,8 @@ func deployed(t *testing.T) map[string]object {
 	}
 	return objects
 }
+
+func deployed(t *testing.T) map[string]object { return kustomized(t, "base") }
 
 const set = "StatefulSet slipway-apiserver"
 
@@ -99,17 +123,26 @@ func containerOf(objects map[string]object) object {
 	return podOf(objects)["containers"].([]any)[0].(object)
 }
 
-func TestTheChartAsItIsIsWhatArtifactsDeployHas(t *testing.T) {
+// same ignores empty fields and the order of arguments, mounts and volumes.
+var same = cmp.Options{
+	cmpopts.IgnoreMapEntries(func(_ string, value any) bool {
+		list, ok := value.([]any)
+		return value == nil || ok && len(list) == 0
+	}),
+	cmpopts.SortSlices(func(a, b any) bool { return fmt.Sprint(a) < fmt.Sprint(b) }),
+}
+
+func TestChart_DefaultValuesAreTheBase(t *testing.T) {
 	got, err := rendered("slipway-system", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(deployed(t), got); diff != "" {
+	if diff := cmp.Diff(deployed(t), got, same); diff != "" {
 		t.Errorf("(-artifacts/deploy +chart):\n%s", diff)
 	}
 }
 
-func TestAVCenterOfTheChartIsNamedByFlags(t *testing.T) {
+func TestChart_VCenterIsNamedByFlags(t *testing.T) {
 	got, err := rendered("slipway-system", object{"vcenter": object{"url": "https://vcenter.example.com/sdk", "caConfigMap": "authority"}})
 	if err != nil {
 		t.Fatal(err)
@@ -118,17 +151,16 @@ func TestAVCenterOfTheChartIsNamedByFlags(t *testing.T) {
 	add(containerOf(want), "args", "--vcenter-url=https://vcenter.example.com/sdk", "--vcenter-credentials-secret=slipway-system/vcenter-credentials", "--vcenter-ca-file=/vcenter-ca/ca.crt")
 	add(containerOf(want), "volumeMounts", object{"name": "vcenter-ca", "mountPath": "/vcenter-ca", "readOnly": true})
 	add(podOf(want), "volumes", object{"name": "vcenter-ca", "configMap": object{"name": "authority"}})
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := cmp.Diff(want, got, same); diff != "" {
 		t.Errorf("(-artifacts/deploy with flags +chart):\n%s", diff)
 	}
 }
 
-func TestEveryValueOfTheChartIsWhereItBelongs(t *testing.T) {
+func TestChart_ValuesAreInTheirFields(t *testing.T) {
 	digest := "sha256:" + strings.Repeat("a", 64)
 	toleration := object{"key": "control-plane", "operator": "Exists"}
 	got, err := rendered("slipway-system", object{
 		"image":        object{"repository": "registry.example.com/s", "digest": digest, "pullPolicy": "Always", "pullSecrets": []any{object{"name": "login"}}},
-		"replicas":     5,
 		"vcenter":      object{"url": "https://vc/sdk", "credentialsSecret": "other"},
 		"persistence":  object{"size": "5Gi", "storageClass": "fast"},
 		"resources":    object{"limits": object{"memory": "8Gi"}},
@@ -144,16 +176,15 @@ func TestEveryValueOfTheChartIsWhereItBelongs(t *testing.T) {
 	container["image"], container["imagePullPolicy"] = "registry.example.com/s@"+digest, "Always"
 	container["resources"] = object{"requests": object{"cpu": "200m", "memory": "512Mi"}, "limits": object{"memory": "8Gi"}}
 	pod["imagePullSecrets"], pod["nodeSelector"], pod["tolerations"] = []any{object{"name": "login"}}, object{"disk": "ssd"}, []any{toleration}
-	spec["replicas"] = float64(5)
 	claim := spec["volumeClaimTemplates"].([]any)[0].(object)["spec"].(object)
 	claim["storageClassName"], claim["resources"] = "fast", object{"requests": object{"storage": "5Gi"}}
 	add(container, "args", "--vcenter-url=https://vc/sdk", "--vcenter-credentials-secret=slipway-system/other", "--v=4", "--x=a: #b")
-	if diff := cmp.Diff(want, got, cmp.Transformer("numbers", func(n int64) float64 { return float64(n) })); diff != "" {
+	if diff := cmp.Diff(want, got, same); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 
-func TestACertificateOfYourOwnIsMountedAndTrusted(t *testing.T) {
+func TestChart_OwnCertificateIsMountedAndTrusted(t *testing.T) {
 	annotations := object{"cert-manager.io/inject-ca-from": "slipway-system/slipway-apiserver"}
 	got, err := rendered("slipway-system", object{"tls": object{"secret": "own", "caBundle": "Y2E=", "annotations": annotations}})
 	if err != nil {
@@ -171,75 +202,76 @@ func TestACertificateOfYourOwnIsMountedAndTrusted(t *testing.T) {
 			o["metadata"].(object)["annotations"], o["spec"].(object)["caBundle"] = annotations, "Y2E="
 		}
 	}
-	if diff := cmp.Diff(want, got); diff != "" || services != 3 {
+	if diff := cmp.Diff(want, got, same); diff != "" || services != 3 {
 		t.Errorf("%d APIServices (-want +got):\n%s", services, diff)
 	}
 }
 
-func TestAnExternalEtcdTakesThePlaceOfTheEmbeddedOneAndItsVolumes(t *testing.T) {
-	got, err := rendered("slipway-system", object{"replicas": 2, "etcd": object{"servers": []any{"https://a:2379", "https://b:2379"}, "tlsSecret": "etcd-client"}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := deployed(t)
-	drop(containerOf(want), "args", func(arg any) bool {
-		return slices.ContainsFunc([]string{"--data-dir=", "--etcd-"}, func(p string) bool { return strings.HasPrefix(arg.(string), p) })
-	})
-	args := append(containerOf(want)["args"].([]any), "--etcd-servers=https://a:2379,https://b:2379",
-		"--etcd-cafile=/etcd-tls/ca.crt", "--etcd-certfile=/etcd-tls/tls.crt", "--etcd-keyfile=/etcd-tls/tls.key")
-	if diff := cmp.Diff(any(args), containerOf(got)["args"]); diff != "" {
-		t.Errorf("arguments (-want +got):\n%s", diff)
-	}
-	if claims := got[set]["spec"].(object)["volumeClaimTemplates"]; claims != nil {
-		t.Errorf("it has volumes of its own: %v", claims)
-	}
-	mounts, volumes := containerOf(got)["volumeMounts"].([]any), podOf(got)["volumes"].([]any)
-	if slices.ContainsFunc(mounts, named("data")) || !slices.ContainsFunc(mounts, named("etcd-tls")) || !slices.ContainsFunc(volumes, named("etcd-tls")) {
-		t.Errorf("mounts %v of volumes %v", mounts, volumes)
-	}
-}
-
-// overlay are the objects of an overlay of artifacts/deploy, but for the namespace.
-func overlay(t *testing.T, name string) map[string]object {
+// withServers replaces the variable of the components by its value, as the chart does.
+func withServers(t *testing.T, objects map[string]object) map[string]object {
 	t.Helper()
-	made, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), "../../artifacts/deploy/overlays/"+name)
-	if err != nil {
-		t.Fatal(err)
+	container := containerOf(objects)
+	servers, _ := container["env"].([]any)[0].(object)["value"].(string)
+	if servers == "" {
+		servers = "https://a:2379,https://b:2379"
 	}
-	text, err := made.AsYaml()
-	if err != nil {
-		t.Fatal(err)
+	delete(container, "env")
+	args := container["args"].([]any)
+	i := slices.Index(args, any("--etcd-servers=$(ETCD_SERVERS)"))
+	if i < 0 {
+		t.Fatalf("no --etcd-servers in %v", args)
 	}
-	objects := map[string]object{}
-	if err := decode(text, objects); err != nil {
-		t.Fatal(err)
-	}
-	delete(objects, "Namespace slipway-system")
+	args[i] = "--etcd-servers=" + servers
 	return objects
 }
 
-// The chart and the component of artifacts/deploy make one replica of the same.
-func TestOneReplicaOfTheChartIsThatOfTheOverlay(t *testing.T) {
-	got, err := rendered("slipway-system", object{"replicas": 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(overlay(t, "single"), got); diff != "" {
-		t.Errorf("(-overlay +chart):\n%s", diff)
+func TestChart_ValuesMatchComponents(t *testing.T) {
+	for name, tc := range map[string]struct {
+		values object
+		want   map[string]object
+	}{
+		"snapshots": {object{"snapshots": object{"enabled": true}}, kustomized(t, "base", "snapshots")},
+		"external etcd": {
+			object{"replicas": 2, "etcd": object{"servers": []any{"https://a:2379", "https://b:2379"}, "tlsSecret": "slipway-etcd-client"}},
+			withServers(t, kustomized(t, "base", "external-etcd")),
+		},
+		"etcd members": {object{"replicas": 2, "etcd": object{"install": true}}, withServers(t, kustomized(t, "base", "etcd"))},
+		"all": {
+			object{"replicas": 2, "etcd": object{"install": true}, "snapshots": object{"enabled": true}},
+			withServers(t, kustomized(t, "base", "etcd", "snapshots")),
+		},
+	} {
+		got, err := rendered("slipway-system", tc.values)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(tc.want, got, same); diff != "" {
+			t.Errorf("%s (-components +chart):\n%s", name, diff)
+		}
 	}
 }
 
-// The chart and the component of artifacts/deploy turn on the same.
-func TestSnapshotsOfTheChartAreThoseOfTheOverlay(t *testing.T) {
-	got, err := rendered("slipway-system", object{"snapshots": object{"enabled": true}})
+func TestChart_EtcdMembersTakeImageAndVolumeFromValues(t *testing.T) {
+	got, err := rendered("slipway-system", object{
+		"etcd": object{"install": true, "image": "mirror.example.com/etcd:v1"}, "persistence": object{"size": "5Gi", "storageClass": "fast"},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(overlay(t, "snapshots"), got); diff != "" {
-		t.Errorf("(-overlay +chart):\n%s", diff)
+	want := kustomized(t, "base", "etcd")["StatefulSet slipway-etcd"]
+	spec := want["spec"].(object)
+	spec["template"].(object)["spec"].(object)["containers"].([]any)[0].(object)["image"] = "mirror.example.com/etcd:v1"
+	spec["volumeClaimTemplates"].([]any)[0].(object)["spec"] = object{
+		"accessModes": []any{"ReadWriteOnce"}, "storageClassName": "fast", "resources": object{"requests": object{"storage": "5Gi"}},
 	}
-	other := object{"enabled": true, "size": "50Gi", "storageClass": "cheap", "interval": "1h", "retention": 48}
-	if got, err = rendered("slipway-system", object{"snapshots": other}); err != nil {
+	if diff := cmp.Diff(want, got["StatefulSet slipway-etcd"], same); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestChart_SnapshotsTakeScheduleAndVolumeFromValues(t *testing.T) {
+	got, err := rendered("slipway-system", object{"snapshots": object{"enabled": true, "size": "50Gi", "storageClass": "cheap", "interval": "1h", "retention": 48}})
+	if err != nil {
 		t.Fatal(err)
 	}
 	for _, arg := range []string{"--etcd-snapshot-interval=1h", "--etcd-snapshot-retention=48"} {
@@ -248,31 +280,31 @@ func TestSnapshotsOfTheChartAreThoseOfTheOverlay(t *testing.T) {
 		}
 	}
 	claim := got[set]["spec"].(object)["volumeClaimTemplates"].([]any)[1].(object)["spec"]
-	wanted := object{"accessModes": []any{"ReadWriteOnce"}, "resources": object{"requests": object{"storage": "50Gi"}}, "storageClassName": "cheap"}
-	if diff := cmp.Diff(any(wanted), claim); diff != "" {
+	want := object{"accessModes": []any{"ReadWriteOnce"}, "resources": object{"requests": object{"storage": "50Gi"}}, "storageClassName": "cheap"}
+	if diff := cmp.Diff(any(want), claim); diff != "" {
 		t.Errorf("the volume (-want +got):\n%s", diff)
 	}
 }
 
-func TestValuesThatCannotWorkAreRefusedByName(t *testing.T) {
+func TestChart_RefusesInvalidValuesByName(t *testing.T) {
 	for name, tc := range map[string]struct {
 		namespace string
 		values    object
 		want      string
 	}{
-		"namespace":           {"default", nil, `namespace "default": Slipway has its Leases`},
-		"two replicas":        {"slipway-system", object{"replicas": 2}, "replicas 2: want an odd number"},
-		"no replica":          {"slipway-system", object{"replicas": 0}, "replicas"},
-		"unknown":             {"slipway-system", object{"replica": 1}, "replica"},
-		"digest":              {"slipway-system", object{"image": object{"digest": "v1"}}, "digest"},
-		"password in URL":     {"slipway-system", object{"vcenter": object{"url": "https://u:p@vc/sdk"}}, "url"},
-		"URL without TLS":     {"slipway-system", object{"vcenter": object{"url": "http://vc/sdk"}}, "url"},
-		"CA of nothing":       {"slipway-system", object{"vcenter": object{"caConfigMap": "ca"}}, "vcenter.caConfigMap is given without vcenter.url"},
-		"CA of the managed":   {"slipway-system", object{"tls": object{"caBundle": "Y2E="}}, "tls.caBundle or tls.annotations is given without tls.secret"},
-		"certificates alone":  {"slipway-system", object{"etcd": object{"tlsSecret": "x"}}, "etcd.tlsSecret is given without etcd.servers"},
-		"snapshots of others": {"slipway-system", object{"snapshots": object{"enabled": true}, "etcd": object{"servers": []any{"https://a:2379"}}}, "snapshots.enabled is given with etcd.servers"},
-		"no interval":         {"slipway-system", object{"snapshots": object{"interval": "often"}}, "interval"},
-		"no flag":             {"slipway-system", object{"extraArgs": []any{"v=4"}}, "extraArgs"},
+		"namespace":          {"default", nil, `namespace "default": Slipway uses Leases`},
+		"two replicas":       {"slipway-system", object{"replicas": 2}, "replicas 2: more than 1 requires etcd.install or etcd.servers"},
+		"no replica":         {"slipway-system", object{"replicas": 0}, "replicas"},
+		"unknown":            {"slipway-system", object{"replica": 1}, "replica"},
+		"digest":             {"slipway-system", object{"image": object{"digest": "v1"}}, "digest"},
+		"password in URL":    {"slipway-system", object{"vcenter": object{"url": "https://u:p@vc/sdk"}}, "url"},
+		"URL without TLS":    {"slipway-system", object{"vcenter": object{"url": "http://vc/sdk"}}, "url"},
+		"CA of nothing":      {"slipway-system", object{"vcenter": object{"caConfigMap": "ca"}}, "vcenter.caConfigMap is given without vcenter.url"},
+		"CA of the managed":  {"slipway-system", object{"tls": object{"caBundle": "Y2E="}}, "tls.caBundle or tls.annotations is given without tls.secret"},
+		"certificates alone": {"slipway-system", object{"etcd": object{"tlsSecret": "x"}}, "etcd.tlsSecret is given without etcd.servers"},
+		"two kinds of etcd":  {"slipway-system", object{"etcd": object{"install": true, "servers": []any{"https://a:2379"}}}, "etcd.install excludes etcd.servers"},
+		"no interval":        {"slipway-system", object{"snapshots": object{"interval": "often"}}, "interval"},
+		"no flag":            {"slipway-system", object{"extraArgs": []any{"v=4"}}, "extraArgs"},
 	} {
 		if _, err := rendered(tc.namespace, tc.values); err == nil || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%s: error %v, want %q", name, err, tc.want)
@@ -280,19 +312,8 @@ func TestValuesThatCannotWorkAreRefusedByName(t *testing.T) {
 	}
 }
 
-func named(name string) func(any) bool {
-	return func(item any) bool { return item.(object)["name"] == name }
-}
-
 // add appends to a list that may be missing.
 func add(o object, list string, items ...any) {
 	all, _ := o[list].([]any)
 	o[list] = append(all, items...)
-}
-
-func drop(o object, list string, gone func(any) bool) {
-	o[list] = slices.DeleteFunc(o[list].([]any), gone)
-	if len(o[list].([]any)) == 0 {
-		delete(o, list)
-	}
 }

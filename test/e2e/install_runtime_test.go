@@ -269,7 +269,7 @@ func (c *containers) start(name string, template *corev1.Container) error {
 	if c.all()[name] != nil {
 		return nil
 	}
-	given, err := ports.Load(filepath.Join(c.dir, name+".ports"), nil, "https", "peers")
+	given, err := ports.Load(filepath.Join(c.dir, name+".ports"), nil, "https")
 	if err != nil {
 		return err
 	}
@@ -278,16 +278,16 @@ func (c *containers) start(name string, template *corev1.Container) error {
 	for _, arg := range template.Args {
 		flag, _, _ := strings.Cut(arg, "=")
 		switch flag {
-		case "--secure-port", "--etcd-peer-address":
+		case "--secure-port":
 		case "--data-dir":
 			args = append(args, "--data-dir="+filepath.Join(c.dir, name))
 		case "--etcd-snapshot-dir":
 			args = append(args, "--etcd-snapshot-dir="+c.snapshots(name))
 		default:
-			args = append(args, strings.ReplaceAll(arg, "$(POD_NAME)", name))
+			args = append(args, arg)
 		}
 	}
-	args = append(args, fmt.Sprintf("--secure-port=%d", given["https"]), "--bind-address=127.0.0.1", "--etcd-peer-address="+given.Address("peers"), "--etcd-unsafe-no-fsync",
+	args = append(args, fmt.Sprintf("--secure-port=%d", given["https"]), "--bind-address=127.0.0.1", "--etcd-unsafe-no-fsync",
 		"--kubeconfig="+kubeconfig, "--authentication-kubeconfig="+kubeconfig, "--authorization-kubeconfig="+kubeconfig)
 	started, err := process.Start(process.Spec{Name: name, Path: filepath.Join(binDir, serverName), Args: args, LogFile: filepath.Join(c.dir, name+".log"), StopTimeout: short})
 	if err != nil {

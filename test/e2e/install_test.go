@@ -56,7 +56,7 @@ func TestInstalledByOneCommandItMakesAVMAndIsUninstalledByAnother(t *testing.T) 
 	u := admin(t)
 	i := newInstaller(t, u)
 	install := append([]string{
-		"install", "--apply", "--wait", "--replicas=1", "--image=registry.example.com/slipway-apiserver:v1",
+		"install", "--apply", "--wait", "--image=registry.example.com/slipway-apiserver:v1",
 		"--server-arg=--vcenter-networks=*", "--server-arg=--authorization-webhook-cache-unauthorized-ttl=0s",
 	}, i.vcenter...)
 
@@ -77,9 +77,9 @@ func TestInstalledByOneCommandItMakesAVMAndIsUninstalledByAnother(t *testing.T) 
 		t.Errorf("a second run changes something:\n%s", again)
 	}
 
-	// Without these two flags it keeps what they have said.
+	// Without --image the image of the installation stays, as the number of its replicas.
 	forgotten := slices.DeleteFunc(slices.Clone(install), func(arg string) bool {
-		return strings.HasPrefix(arg, "--image=") || strings.HasPrefix(arg, "--replicas=")
+		return strings.HasPrefix(arg, "--image=")
 	})
 	i.does(forgotten, "kept, for the installation has it and no flag says otherwise: --image=registry.example.com/slipway-apiserver:v1 --replicas=1\n", "statefulset/slipway-apiserver unchanged\n")
 

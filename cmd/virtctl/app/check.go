@@ -69,7 +69,7 @@ func (c *check) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := (&deployment.Options{Replicas: 3, ServerArgs: c.args, VCenter: described}).Validate(); err != nil {
+	if err := (&deployment.Options{ServerArgs: c.args, VCenter: described}).Validate(); err != nil {
 		return err
 	}
 	if c.cluster, err = c.f.newApplier(false); err != nil {

@@ -28,7 +28,6 @@ var needed = map[string][]string{
 	"coordination.k8s.io/v1":          {"leases"},
 	"events.k8s.io/v1":                {"events"},
 	"discovery.k8s.io/v1":             {"endpointslices"},
-	"policy/v1":                       {"poddisruptionbudgets"},
 }
 
 // checkCluster looks at the host cluster.
@@ -47,7 +46,7 @@ func (c *check) checkCluster(ctx context.Context) error {
 	if err := c.checkAggregation(ctx); err != nil {
 		return err
 	}
-	host, _, err := deployment.Objects(deployment.Options{Replicas: 3})
+	host, _, err := deployment.Objects(deployment.Options{})
 	if err != nil {
 		return err
 	}

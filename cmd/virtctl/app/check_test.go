@@ -123,10 +123,9 @@ func TestCheckTellsWhatIsMissing(t *testing.T) {
 				"MISSING  you may not patch statefulsets.apps in namespace slipway-system\nMISSING  you may not escalate clusterroles.rbac.authorization.k8s.io in the cluster\n",
 		},
 		"before, the cluster is old and closed": {
-			checkedCluster{unserved: []string{"policy/v1", "flowcontrol.apiserver.k8s.io/v1"}}, 1,
+			checkedCluster{unserved: []string{"flowcontrol.apiserver.k8s.io/v1"}}, 1,
 			"MISSING  Kubernetes v1.37.2 does not serve flowcontrol.apiserver.k8s.io/v1 flowschemas, which slipway-apiserver reads: a newer version does\n" +
 				"MISSING  Kubernetes v1.37.2 does not serve flowcontrol.apiserver.k8s.io/v1 prioritylevelconfigurations, which slipway-apiserver reads: a newer version does\n" +
-				"MISSING  Kubernetes v1.37.2 does not serve policy/v1 poddisruptionbudgets, which slipway-apiserver reads: a newer version does\n" +
 				"MISSING  the aggregation layer is off: start kube-apiserver with --requestheader-client-ca-file, --proxy-client-cert-file and --proxy-client-key-file\n" +
 				"ok       Slipway is not installed yet\nok       you have the rights that the installation takes\n",
 		},

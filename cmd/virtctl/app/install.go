@@ -28,7 +28,6 @@ type install struct {
 	// etcdCA, etcdCert and etcdKey are files.
 	etcdCA, etcdCert, etcdKey    string
 	apply, wait, force           bool
-	replicasGiven                bool
 	timeout                      time.Duration
 	cluster                      *applier
 	hostObjects, ofServerObjects []*unstructured.Unstructured
@@ -44,12 +43,11 @@ func newInstallCommand(f *Factory) *cobra.Command {
 			"run again, also with other flags: what is as it should be stays, and objects of users are not touched. Everything no flag sets is as in\n" +
 			"artifacts/deploy, but for image and replicas: with --apply an installation that runs keeps its own. The password of vCenter is in what is printed.",
 		Example: fmt.Sprintf("  %[1]s install --image registry.example.com/slipway-apiserver:v0.1.0\n"+
-			"  %[1]s install --apply --wait --image registry.example.com/slipway-apiserver:v0.1.0 --replicas 1 \\\n"+
+			"  %[1]s install --apply --wait --image registry.example.com/slipway-apiserver:v0.1.0 \\\n"+
 			"    --vcenter-url vcenter.example.com --vcenter-username slipway@vsphere.local --vcenter-password-file - --vcenter-ca-file vcenter-ca.pem \\\n"+
 			"    --server-arg=--vcenter-datastore=vsan", f.program),
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			i.replicasGiven = cmd.Flags().Changed("replicas")
 			if err := i.complete(cmd.Context()); err != nil {
 				return err
 			}
@@ -61,8 +59,8 @@ func newInstallCommand(f *Factory) *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&i.options.Image, "image", "", "Image of the server, which the nodes can pull; needed to --apply the first time, later the one that runs is kept")
-	flags.IntVar(&i.options.Replicas, "replicas", 3, "Replicas of the server: 1 or 3; those that run are kept by --apply when it is not given")
-	flags.StringSliceVar(&i.options.EtcdServers, "etcd-servers", nil, "URLs of an etcd, instead of the embedded one with a volume for each replica")
+	flags.IntVar(&i.options.Replicas, "replicas", 0, "Replicas of the server; more than 1 requires --etcd-servers. If it is not given, --apply keeps the number of an existing installation, and a new one has 1, or 2 with --etcd-servers")
+	flags.StringSliceVar(&i.options.EtcdServers, "etcd-servers", nil, "URLs of an etcd cluster, instead of the embedded etcd with a volume")
 	flags.StringVar(&i.etcdCA, "etcd-cafile", "", "PEM file of the certificate authorities of that etcd")
 	flags.StringVar(&i.etcdCert, "etcd-certfile", "", "PEM file of the client certificate for that etcd")
 	flags.StringVar(&i.etcdKey, "etcd-keyfile", "", "PEM file of the key of that certificate")

@@ -8,7 +8,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -34,7 +33,7 @@ var statefulSetResource = schema.GroupVersionResource{Group: "apps", Version: "v
 // who runs install again for something else, and forgets the flags, is not to change these. A
 // first one needs an image that nodes can pull.
 func (i *install) keep(ctx context.Context) error {
-	if i.options.Image != "" && i.replicasGiven {
+	if i.options.Image != "" && i.options.Replicas > 0 {
 		return nil
 	}
 	set, err := i.cluster.server(ctx)
@@ -52,10 +51,10 @@ func (i *install) keep(ctx context.Context) error {
 		i.options.Image = set.Spec.Template.Spec.Containers[0].Image
 		kept = append(kept, "--image="+i.options.Image)
 	}
-	if !i.replicasGiven {
+	if i.options.Replicas == 0 {
 		i.options.Replicas = int(ptr.Deref(set.Spec.Replicas, 1))
-		if !slices.Contains(deployment.Replicas, i.options.Replicas) {
-			return fmt.Errorf("the installation has %d replicas, which are not kept: give --replicas, 1 or 3", i.options.Replicas)
+		if i.options.Replicas < 1 {
+			return fmt.Errorf("the installation has %d replicas, which are not kept: give --replicas", i.options.Replicas)
 		}
 		kept = append(kept, fmt.Sprintf("--replicas=%d", i.options.Replicas))
 	}

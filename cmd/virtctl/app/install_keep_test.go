@@ -10,6 +10,8 @@ import (
 	"testing"
 )
 
+const external = "--etcd-servers=https://etcd.example.com:2379"
+
 const serverPath = "/apis/apps/v1/namespaces/slipway-system/statefulsets/slipway-apiserver"
 
 // runs tells whether the server that was applied last has an image and replicas.
@@ -20,7 +22,7 @@ func (h *host) runs(image, replicas string) bool {
 
 func TestInstallKeepsImageAndReplicasThatRunWhenNoFlagSaysOtherwise(t *testing.T) {
 	h := newHost()
-	if code, _, errOut := h.install(t, "--apply", imaged, "--replicas=1"); code != 0 || errOut != "" {
+	if code, _, errOut := h.install(t, "--apply", imaged, "--replicas=1", external); code != 0 || errOut != "" {
 		t.Fatalf("exit %d: %s", code, errOut)
 	}
 	for _, c := range []struct{ args, says, image, replicas string }{
@@ -29,10 +31,22 @@ func TestInstallKeepsImageAndReplicasThatRunWhenNoFlagSaysOtherwise(t *testing.T
 		{"--replicas=3", "kept, for the installation has it and no flag says otherwise: --image=registry.example.com/s:v2\n", "registry.example.com/s:v2", "3"},
 		{"--replicas=1 --image=registry.example.com/s:v3", "", "registry.example.com/s:v3", "1"},
 	} {
-		code, _, errOut := h.install(t, append([]string{"--apply"}, strings.Fields(c.args)...)...)
+		code, _, errOut := h.install(t, append([]string{"--apply", external}, strings.Fields(c.args)...)...)
 		if code != 0 || errOut != c.says || !h.runs(c.image, c.replicas) {
 			t.Errorf("%q: exit %d %s, want %s; and %s with %s replicas, not %v", c.args, code, errOut, c.says, c.image, c.replicas, h.objects[serverPath]["spec"])
 		}
+	}
+}
+
+// An installation with several replicas cannot go back to the embedded etcd because a flag was forgotten.
+func TestInstall_RefusesSeveralReplicasThatAreKeptWithoutEtcdServers(t *testing.T) {
+	h := newHost()
+	if code, _, errOut := h.install(t, "--apply", imaged, external); code != 0 || !h.runs("registry.example.com/s:v1", "2") {
+		t.Fatalf("exit %d with %v: %s", code, h.objects[serverPath]["spec"], errOut)
+	}
+	before := h.versions
+	if code, out, errOut := h.install(t, "--apply"); code != 1 || out != "" || h.versions != before || !strings.Contains(errOut, "--replicas 2: more than 1 requires --etcd-servers") {
+		t.Errorf("exit %d: %s%s", code, out, errOut)
 	}
 }
 
@@ -60,7 +74,7 @@ func TestInstallNeedsAnImageTheFirstTimeUnlessTheReleaseHasOne(t *testing.T) {
 	if code, out, errOut := h.install(t); code != 0 || errOut != "" || !strings.Contains(out, "image: "+releasedImage+"\n") {
 		t.Errorf("printed by a release: exit %d: %s", code, errOut)
 	}
-	if code, _, errOut := h.install(t, "--apply"); code != 0 || errOut != "" || !h.runs(releasedImage, "3") {
+	if code, _, errOut := h.install(t, "--apply"); code != 0 || errOut != "" || !h.runs(releasedImage, "1") {
 		t.Errorf("by a release: exit %d: %s", code, errOut)
 	}
 }

@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/slipway-dev/slipway/artifacts"
+	"github.com/slipway-dev/slipway/cmd/virtctl/deployment"
 )
 
 // host is a cluster that keeps what is applied, as a server does that knows no fields.
@@ -123,7 +124,7 @@ func (h *host) install(t *testing.T, args ...string) (code int, out, errOut stri
 
 func TestInstallPrintsWhatItWouldApplyAndTouchesNothing(t *testing.T) {
 	h := newHost()
-	code, out, errOut := h.install(t, "--replicas=1", imaged)
+	code, out, errOut := h.install(t, imaged)
 	if code != 0 || len(h.order) > 0 {
 		t.Fatalf("exit %d, %d objects applied: %s", code, len(h.order), errOut)
 	}
@@ -131,7 +132,7 @@ func TestInstallPrintsWhatItWouldApplyAndTouchesNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all, err := artifacts.Objects(func(string) bool { return false })
+	all, _, err := deployment.Objects(deployment.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -150,7 +151,7 @@ func TestInstallIsIdempotent(t *testing.T) {
 	h := newHost()
 	_, first, _ := h.install(t, "--apply", imaged)
 	_, second, _ := h.install(t, "--apply", imaged)
-	code, third, errOut := h.install(t, "--apply", imaged, "--replicas=1")
+	code, third, errOut := h.install(t, "--apply", "--image=registry.example.com/s:v2")
 	if code != 0 {
 		t.Fatal(errOut)
 	}
@@ -161,8 +162,8 @@ func TestInstallIsIdempotent(t *testing.T) {
 	if n := strings.Count(second, " unchanged\n"); n != want {
 		t.Errorf("the second run:\n%s", second)
 	}
-	if strings.Count(third, " unchanged\n") != want-2 || !strings.Contains(third, "statefulset/slipway-apiserver configured\n") || !strings.Contains(third, "service/slipway-apiserver configured\n") {
-		t.Errorf("with another number of replicas:\n%s", third)
+	if strings.Count(third, " unchanged\n") != want-1 || !strings.Contains(third, "statefulset/slipway-apiserver configured\n") {
+		t.Errorf("with another image:\n%s", third)
 	}
 }
 
@@ -201,19 +202,19 @@ func TestInstallWaitsUntilTheReplicasAreWhatWasApplied(t *testing.T) {
 	if code, _, errOut := h.install(t, "--apply", imaged); code != 0 {
 		t.Fatal(errOut)
 	}
-	before := map[string]any{"updatedReplicas": 0, "readyReplicas": 3}
+	before := map[string]any{"updatedReplicas": 0, "readyReplicas": 1}
 	// Twice it is read before anything is applied: for what is kept, and to tell what changes.
-	h.replicas = []map[string]any{before, before, before, {"updatedReplicas": 3, "readyReplicas": 2}}
+	h.replicas = []map[string]any{before, before, before, {"updatedReplicas": 1, "readyReplicas": 0}}
 	code, out, errOut := h.install(t, "--apply", "--wait", "--image=registry.example.com/s:v2")
 	if code != 0 || !strings.HasSuffix(out, "statefulset/slipway-apiserver ready\n") {
 		t.Errorf("exit %d: %s%s", code, out, errOut)
 	}
-	if want := "waiting for the server: 0 of 3 replicas are updated\nwaiting for the server: 2 of 3 replicas are ready\n"; !strings.HasSuffix(errOut, want) {
+	if want := "waiting for the server: 0 of 1 replicas are updated\nwaiting for the server: 0 of 1 replicas are ready\n"; !strings.HasSuffix(errOut, want) {
 		t.Errorf("it says\n%s, want\n%s", errOut, want)
 	}
 	h.replicas = slices.Repeat([]map[string]any{before}, 1000)
 	code, _, errOut = h.install(t, "--apply", "--wait", "--image=registry.example.com/none:v3", "--timeout=50ms")
-	if code != 3 || !strings.Contains(errOut, "not all replicas run as applied (--timeout 50ms): waiting for the server: 0 of 3 replicas are updated") {
+	if code != 3 || !strings.Contains(errOut, "not all replicas run as applied (--timeout 50ms): waiting for the server: 0 of 1 replicas are updated") {
 		t.Errorf("exit %d with an image that is not there: %s", code, errOut)
 	}
 }
@@ -247,7 +248,7 @@ func TestInstallRefusesWhatItCannotDoBeforeItDoesAnything(t *testing.T) {
 		want string
 		args []string
 	}{
-		{"--replicas 2: must be 1 or 3", []string{"--replicas=2"}},
+		{"--replicas 2: more than 1 requires --etcd-servers", []string{"--replicas=2"}},
 		{"--wait goes with --apply", []string{"--wait"}},
 		{"--force-conflicts goes with --apply", []string{"--force-conflicts"}},
 		{"--timeout 0s: must be more than 0s", []string{"--timeout=0s"}},

@@ -20,7 +20,6 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/utils/ptr"
 
-	"github.com/slipway-dev/slipway/artifacts"
 	"github.com/slipway-dev/slipway/cmd/virtctl/deployment"
 )
 
@@ -30,6 +29,7 @@ const (
 	kindClaim      = "PersistentVolumeClaim"
 	kindAccount    = "ServiceAccount"
 	kindSet        = "StatefulSet"
+	kindDefinition = "CustomResourceDefinition"
 )
 
 // defaultUninstallTimeout is for servers that end, which let those who use them go first.
@@ -96,12 +96,12 @@ func (u *uninstall) connect() error {
 }
 
 func (u *uninstall) run(ctx context.Context) error {
-	all, err := artifacts.Objects(func(string) bool { return false })
+	ofBase, added, err := deployment.Removable()
 	if err != nil {
 		return err
 	}
-	apis, rest := u.divide(all)
-	rest = append(rest, u.optional()...)
+	apis, rest := u.divide(ofBase)
+	rest = append(rest, u.added(added)...)
 	made, err := u.judge(ctx, apis)
 	if err != nil {
 		return err
@@ -123,7 +123,7 @@ func (u *uninstall) run(ctx context.Context) error {
 // divide returns the APIServices, and what else is to be removed, in this order: the server
 // goes before the rights that it needs to end.
 func (u *uninstall) divide(all []*unstructured.Unstructured) (apis, rest []*unstructured.Unstructured) {
-	for _, o := range slices.Backward(all) {
+	for _, o := range all {
 		switch kind := o.GetKind(); {
 		case kind == kindAPIService:
 			apis = append(apis, o)
@@ -135,9 +135,10 @@ func (u *uninstall) divide(all []*unstructured.Unstructured) (apis, rest []*unst
 	return apis, rest
 }
 
-// optional are what components may have made. The marks of Cluster API stay with its machines.
-func (u *uninstall) optional() []*unstructured.Unstructured {
-	return slices.DeleteFunc(deployment.Optional(), func(o *unstructured.Unstructured) bool { return u.leaveObjects && deployment.Marks(o) })
+// added returns the objects of components. The definitions for Cluster API stay as long as it has
+// objects of their kinds.
+func (u *uninstall) added(all []*unstructured.Unstructured) []*unstructured.Unstructured {
+	return slices.DeleteFunc(all, func(o *unstructured.Unstructured) bool { return u.leaveObjects && o.GetKind() == kindDefinition })
 }
 
 // judge returns what install has made of the API's objects, and an error when the API must not go.

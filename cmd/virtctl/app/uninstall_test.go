@@ -105,9 +105,19 @@ func TestUninstallTakesTheVCenterOfInstallAwayFirstAndRefusesForAllElse(t *testi
 	}
 }
 
+// ofComponents returns the objects that components add to the base.
+func ofComponents(t *testing.T) []*unstructured.Unstructured {
+	t.Helper()
+	_, added, err := deployment.Removable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return added
+}
+
 func TestUninstallRemovesWhatComponentsHaveMade(t *testing.T) {
 	for leave, kept := range map[bool]int{false: 0, true: 3} {
-		made := deployment.Optional()
+		made := ofComponents(t)
 		u, client, out, _ := installedWith(t, made...)
 		u.leaveObjects = leave
 		if err := u.run(t.Context()); err != nil {
@@ -120,14 +130,17 @@ func TestUninstallRemovesWhatComponentsHaveMade(t *testing.T) {
 				left = append(left, called(o))
 			}
 		}
+		if server, etcd := strings.Index(out.String(), "statefulset/slipway-apiserver deleted"), strings.Index(out.String(), "statefulset/slipway-etcd deleted"); server < 0 || etcd < server {
+			t.Errorf("etcd is deleted before the server:\n%s", out)
+		}
 		if len(left) != kept || !strings.Contains(out.String(), "clusterrolebinding/slipway-metrics deleted\n") {
 			t.Errorf("with --leave-objects=%v %v is left, want %d definitions:\n%s", leave, left, kept, out)
 		}
 	}
 }
 
-func TestUninstallLeavesOnlyTheSetToTheGarbageCollector(t *testing.T) {
-	u, client, _, _ := installedWith(t, deployment.Optional()...)
+func TestUninstallLeavesOnlyTheSetsToTheGarbageCollector(t *testing.T) {
+	u, client, _, _ := installedWith(t, ofComponents(t)...)
 	if err := u.run(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -137,7 +150,7 @@ func TestUninstallLeavesOnlyTheSetToTheGarbageCollector(t *testing.T) {
 			foreground = append(foreground, d.GetResource().Resource+" "+string(*d.GetDeleteOptions().PropagationPolicy))
 		}
 	}
-	if want := []string{"statefulsets Foreground"}; !slices.Equal(foreground, want) {
+	if want := []string{"statefulsets Foreground", "statefulsets Foreground"}; !slices.Equal(foreground, want) {
 		t.Errorf("deleted with a policy are %v, want %v", foreground, want)
 	}
 }

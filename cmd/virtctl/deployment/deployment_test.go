@@ -10,13 +10,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/yaml"
 
 	"github.com/slipway-dev/slipway/artifacts"
-	"github.com/slipway-dev/slipway/test/kustomized"
+	"github.com/slipway-dev/slipway/artifacts/kustomized"
 )
 
 func objects(t *testing.T, o Options) (host, served []*unstructured.Unstructured) {
@@ -60,97 +59,69 @@ func texts(t *testing.T, objects []*unstructured.Unstructured) []string {
 	return all
 }
 
-// What is not chosen is what kubectl apply would make of artifacts/deploy.
-func TestWithoutChoicesItIsTheDeployment(t *testing.T) {
-	got, served := objects(t, Options{Replicas: 3})
-	want, err := artifacts.Objects(func(string) bool { return false })
+func rendered(t *testing.T, kustomization string) []*unstructured.Unstructured {
+	t.Helper()
+	all, err := kustomized.Build(artifacts.Deploy, kustomization)
 	if err != nil {
 		t.Fatal(err)
 	}
+	return all
+}
+
+func TestObjects_WithoutOptionsAreTheBase(t *testing.T) {
+	got, served := objects(t, Options{})
 	if len(served) > 0 {
 		t.Errorf("%d objects of the server's kinds", len(served))
 	}
-	if diff := cmp.Diff(texts(t, want), texts(t, got)); diff != "" {
+	if diff := cmp.Diff(texts(t, rendered(t, base)), texts(t, got)); diff != "" {
 		t.Errorf("(-artifacts/deploy +installation):\n%s", diff)
 	}
 }
 
-func TestOneReplicaHasNobodyElseToWaitFor(t *testing.T) {
-	host, _ := objects(t, Options{Replicas: 1, Image: "registry.example.com/slipway-apiserver@sha256:0123", ServerArgs: []string{"--vcenter-datastore=vsan", "--secure", "--shutdown-delay-duration=1s"}})
+func TestObjects_TakeImageReplicasAndArguments(t *testing.T) {
+	host, _ := objects(t, Options{Replicas: 1, Image: "registry.example.com/slipway-apiserver@sha256:0123", ServerArgs: []string{"--vcenter-datastore=vsan", `--x="a": b`}})
 	set := server(t, host)
 	c := set.Spec.Template.Spec.Containers[0]
-	want := []string{
-		"--secure-port=8443", "--shutdown-delay-duration=1s", "--data-dir=/data", "--etcd-name=$(POD_NAME)",
-		"--etcd-peer-address=$(POD_NAME).slipway-etcd.slipway-system.svc:2380", "--vcenter-datastore=vsan", "--secure",
-	}
+	want := []string{"--secure-port=8443", "--shutdown-delay-duration=0s", "--data-dir=/data", "--vcenter-datastore=vsan", `--x="a": b`}
 	if diff := cmp.Diff(want, c.Args); diff != "" {
 		t.Errorf("arguments (-want +got):\n%s", diff)
 	}
 	if *set.Spec.Replicas != 1 || c.Image != "registry.example.com/slipway-apiserver@sha256:0123" {
 		t.Errorf("%d replicas of %s", *set.Spec.Replicas, c.Image)
 	}
-	if publish, _, _ := unstructured.NestedBool(find(t, host, "Service", Name).Object, "spec", "publishNotReadyAddresses"); !publish {
-		t.Error("users are not told why the only replica is not ready")
-	}
-	host, _ = objects(t, Options{Replicas: 1})
-	if args := server(t, host).Spec.Template.Spec.Containers[0].Args; !slices.Contains(args, "--shutdown-delay-duration=0s") {
-		t.Errorf("it serves on when it is told to stop: %v", args)
-	}
 }
 
-func TestAnExternalEtcdTakesThePlaceOfTheVolume(t *testing.T) {
-	host, _ := objects(t, Options{Replicas: 3, EtcdServers: []string{"https://a:2379", "https://b:2379"}, EtcdCA: []byte("CA"), EtcdCert: []byte("CERT"), EtcdKey: []byte("KEY")})
-	set := server(t, host)
-	c := set.Spec.Template.Spec.Containers[0]
-	want := []string{
-		"--secure-port=8443", "--shutdown-delay-duration=10s", "--etcd-servers=https://a:2379,https://b:2379",
-		"--etcd-cafile=/etcd/ca.crt", "--etcd-certfile=/etcd/tls.crt", "--etcd-keyfile=/etcd/tls.key",
-	}
-	if diff := cmp.Diff(want, c.Args); diff != "" {
-		t.Errorf("arguments (-want +got):\n%s", diff)
-	}
-	if len(set.Spec.VolumeClaimTemplates) > 0 || len(c.VolumeMounts) != 1 || c.VolumeMounts[0].MountPath != "/etcd" {
-		t.Errorf("volumes %v, mounted %v", set.Spec.VolumeClaimTemplates, c.VolumeMounts)
-	}
+func TestObjects_WithEtcdServersAreTheComponent(t *testing.T) {
+	o := Options{EtcdServers: []string{"https://a:2379", "https://b:2379"}, EtcdCA: []byte("CA"), EtcdCert: []byte("CERT"), EtcdKey: []byte("KEY")}
+	host, _ := objects(t, o)
 	data, _, _ := unstructured.NestedStringMap(find(t, host, "Secret", "slipway-etcd-client").Object, "data")
-	if diff := cmp.Diff(map[string]string{"ca.crt": "Q0E=", "tls.crt": "Q0VSVA==", "tls.key": "S0VZ"}, data); diff != "" {
+	if diff := cmp.Diff(map[string]string{"servers": "aHR0cHM6Ly9hOjIzNzksaHR0cHM6Ly9iOjIzNzk=", "ca.crt": "Q0E=", "tls.crt": "Q0VSVA==", "tls.key": "S0VZ"}, data); diff != "" {
 		t.Errorf("the Secret (-want +got):\n%s", diff)
 	}
+	host = slices.DeleteFunc(host, func(u *unstructured.Unstructured) bool { return u.GetKind() == "Secret" })
+	if diff := cmp.Diff(texts(t, rendered(t, base+"components: [../deploy/components/external-etcd]\n")), texts(t, host)); diff != "" {
+		t.Errorf("(-component +installation):\n%s", diff)
+	}
 }
 
-// What flags choose is what overlays of artifacts/deploy have, so that the two cannot drift.
-func TestFlagsMakeWhatOverlaysAre(t *testing.T) {
-	const servers = "https://etcd.example.com:2379"
-	for overlay, o := range map[string]Options{
-		"single":        {Replicas: 1},
-		"external-etcd": {Replicas: 3, EtcdServers: []string{servers}, EtcdCA: []byte("CA"), EtcdCert: []byte("CERT"), EtcdKey: []byte("KEY")},
+func TestObjects_WithEtcdServersHaveArgumentsOfGivenFilesOnly(t *testing.T) {
+	for want, o := range map[string]Options{
+		"":                           {},
+		"--etcd-cafile=/etcd/ca.crt": {EtcdCA: []byte("CA")},
+		"--etcd-certfile=/etcd/tls.crt --etcd-keyfile=/etcd/tls.key": {EtcdCert: []byte("CERT"), EtcdKey: []byte("KEY")},
 	} {
+		o.EtcdServers, o.Replicas = []string{"https://a:2379"}, 3
 		host, _ := objects(t, o)
-		host = slices.DeleteFunc(host, func(u *unstructured.Unstructured) bool { return u.GetKind() == "Secret" }) // it is made beforehand
-		all, err := kustomized.Build("../../../artifacts/deploy/overlays/" + overlay)
-		if err != nil {
-			t.Fatal(err)
-		}
-		set := server(t, all)
-		c := &set.Spec.Template.Spec.Containers[0]
-		c.Args = replaced(c.Args, "--etcd-servers", servers)
-		c.Env = slices.DeleteFunc(c.Env, func(e corev1.EnvVar) bool { return e.Name == "ETCD_SERVERS" })
-		if diff := cmp.Diff(set, server(t, host)); diff != "" {
-			t.Errorf("the server (-overlay %s +installation):\n%s", overlay, diff)
-		}
-		others := func(objects []*unstructured.Unstructured) []string {
-			rest := texts(t, slices.DeleteFunc(objects, func(u *unstructured.Unstructured) bool { return u.GetKind() == "StatefulSet" }))
-			slices.Sort(rest)
-			return rest
-		}
-		if diff := cmp.Diff(others(all), others(host)); diff != "" {
-			t.Errorf("(-overlay %s +installation):\n%s", overlay, diff)
+		set := server(t, host)
+		got, found := strings.CutPrefix(strings.Join(set.Spec.Template.Spec.Containers[0].Args, " "), "--secure-port=8443 --shutdown-delay-duration=10s --etcd-servers=$(ETCD_SERVERS)")
+		if !found || strings.TrimSpace(got) != want || *set.Spec.Replicas != 3 {
+			t.Errorf("%d replicas with %q, want 3 with %q", *set.Spec.Replicas, got, want)
 		}
 	}
 }
 
-func TestAVCenterComesAfterTheServerAndItsSecretBefore(t *testing.T) {
-	host, served := objects(t, Options{Replicas: 3, VCenter: &VCenter{URL: "https://vc.example.com/sdk", Username: "slipway", Password: "secret", Thumbprint: strings.Repeat("ab", 32)}})
+func TestObjects_VCenterIsServedAndItsSecretComesFirst(t *testing.T) {
+	host, served := objects(t, Options{VCenter: &VCenter{URL: "https://vc.example.com/sdk", Username: "slipway", Password: "secret", Thumbprint: strings.Repeat("ab", 32)}})
 	if len(served) != 1 || served[0].GetKind() != "VCenter" || served[0].GetName() != "default" {
 		t.Fatalf("served: %v", served)
 	}
@@ -165,21 +136,22 @@ func TestAVCenterComesAfterTheServerAndItsSecretBefore(t *testing.T) {
 	}
 }
 
-func TestWhatIsWrongIsNamedWithItsFlagAndWhatIsAllowed(t *testing.T) {
+func TestOptions_ReportInvalidValuesWithFlagAndAllowedValues(t *testing.T) {
 	vcenter := func(change func(*VCenter)) Options {
 		v := &VCenter{URL: "https://vc.example.com/sdk", Username: "u", Password: "p"}
 		change(v)
-		return Options{Replicas: 3, VCenter: v}
+		return Options{VCenter: v}
 	}
 	for want, o := range map[string]Options{
-		`--replicas 2: must be 1 or 3`:                                 {Replicas: 2},
-		`--image "a b": must be the reference of an image`:             {Replicas: 3, Image: "a b"},
-		`--etcd-servers "a:2379": must have the form https://`:         {Replicas: 3, EtcdServers: []string{"a:2379"}},
-		`give --etcd-servers, too`:                                     {Replicas: 3, EtcdCA: []byte("x")},
-		`--etcd-certfile and --etcd-keyfile belong together`:           {Replicas: 3, EtcdServers: []string{"https://a:2379"}, EtcdKey: []byte("x")},
-		`--server-arg "v=2": must be a flag of slipway-apiserver`:      {Replicas: 3, ServerArgs: []string{"v=2"}},
-		`--server-arg "--data-dir=/x": the installation sets --data-d`: {Replicas: 3, ServerArgs: []string{"--data-dir=/x"}},
-		`use --etcd-servers of virtctl install`:                        {Replicas: 3, ServerArgs: []string{"--etcd-servers=x"}},
+		`--replicas 2: more than 1 requires --etcd-servers`:            {Replicas: 2},
+		`--replicas -1: must not be negative`:                          {Replicas: -1},
+		`--image "a b": must be the reference of an image`:             {Image: "a b"},
+		`--etcd-servers "a:2379": must have the form https://`:         {EtcdServers: []string{"a:2379"}},
+		`give --etcd-servers, too`:                                     {EtcdCA: []byte("x")},
+		`--etcd-certfile and --etcd-keyfile belong together`:           {EtcdServers: []string{"https://a:2379"}, EtcdKey: []byte("x")},
+		`--server-arg "v=2": must be a flag of slipway-apiserver`:      {ServerArgs: []string{"v=2"}},
+		`--server-arg "--data-dir=/x": the installation sets --data-d`: {ServerArgs: []string{"--data-dir=/x"}},
+		`use --etcd-servers of virtctl install`:                        {ServerArgs: []string{"--etcd-servers=x"}},
 		`--vcenter-url "http://vc/sdk": must have the form https://`:   vcenter(func(v *VCenter) { v.URL = "http://vc/sdk" }),
 		`--vcenter-url: must not hold credentials`:                     vcenter(func(v *VCenter) { v.URL = "https://u:p@vc/sdk" }),
 		`--vcenter-ca-file: must hold certificates in PEM`:             vcenter(func(v *VCenter) { v.CA = []byte("x") }),
@@ -193,5 +165,38 @@ func TestWhatIsWrongIsNamedWithItsFlagAndWhatIsAllowed(t *testing.T) {
 	err := (&Options{Replicas: 2, Image: "a b"}).Validate()
 	if err == nil || !strings.Contains(err.Error(), "--replicas") || !strings.Contains(err.Error(), "--image") {
 		t.Errorf("not all is named at once: %v", err)
+	}
+}
+
+// Every component and deploy/cluster-api is rendered, so that none adds an object that stays.
+func TestRemovable_AreTheObjectsOfAllDirectories(t *testing.T) {
+	ofBase, added, err := Removable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	removed := map[string]bool{}
+	for _, u := range append(ofBase, added...) {
+		removed[u.GetKind()+" "+u.GetName()] = true
+	}
+	kustomizations := []string{"resources: [../deploy/cluster-api]\n"}
+	components, err := artifacts.Deploy.ReadDir("deploy/components")
+	if err != nil || len(components) < 6 {
+		t.Fatalf("%d components, %v", len(components), err)
+	}
+	for _, c := range components {
+		if c.Name() == "etcd-restore" { // it changes another component
+			continue
+		}
+		kustomizations = append(kustomizations, base+"components: [../deploy/components/"+c.Name()+"]\n")
+	}
+	for _, k := range kustomizations {
+		for _, u := range rendered(t, k) {
+			if !removed[u.GetKind()+" "+u.GetName()] {
+				t.Errorf("%s %s of %q is not removed", u.GetKind(), u.GetName(), k)
+			}
+		}
+	}
+	if added[0].GetKind() == "Namespace" || ofBase[len(ofBase)-1].GetKind() != "Namespace" {
+		t.Errorf("the namespace is not removed last")
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"slices"
 	"strings"
 
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
@@ -17,16 +16,13 @@ import (
 	"github.com/slipway-dev/slipway/pkg/apis/vm/validation"
 )
 
-// Replicas are the numbers of them that make sense: of two members of etcd both are needed.
-var Replicas = []int{1, 3}
-
-// Options are what an installation chooses.
+// Options are the options of an installation.
 type Options struct {
 	// Image of the server, that of artifacts/deploy if empty.
 	Image string
-	// Replicas of the server, one of Replicas.
+	// Replicas of the server, those of artifacts/deploy if 0.
 	Replicas int
-	// EtcdServers are those of an etcd of its own; none for the embedded one.
+	// EtcdServers are the addresses of an external etcd. Without any the server uses the embedded one.
 	EtcdServers []string
 	// EtcdCA, EtcdCert and EtcdKey are how the server and that etcd trust each other, in PEM.
 	EtcdCA, EtcdCert, EtcdKey []byte
@@ -50,7 +46,7 @@ type VCenter struct {
 
 // chosen are flags of the server that an installation decides on, with what does.
 var chosen = map[string]string{
-	"--secure-port": "", "--data-dir": "", "--etcd-name": "", "--etcd-peer-address": "", "--tls-cert-file": "", "--tls-private-key-file": "",
+	"--secure-port": "", "--data-dir": "", "--tls-cert-file": "", "--tls-private-key-file": "",
 	"--etcd-servers": "use --etcd-servers", "--etcd-cafile": "use --etcd-cafile", "--etcd-certfile": "use --etcd-certfile", "--etcd-keyfile": "use --etcd-keyfile",
 	"--vcenter-url": "use --vcenter-url", "--vcenter-ca-file": "use --vcenter-ca-file", "--vcenter-thumbprint": "use --vcenter-thumbprint",
 	"--vcenter-credentials-secret": "use --vcenter-username", "--vcenter-credentials-file": "use --vcenter-username",
@@ -62,8 +58,11 @@ func (o *Options) Validate() error {
 	if strings.ContainsAny(o.Image, " \t\r\n\"'") || strings.HasPrefix(o.Image, "-") {
 		errs = append(errs, fmt.Errorf("--image %q: must be the reference of an image, as in registry.example.com/slipway-apiserver:v0.1.0", o.Image))
 	}
-	if !slices.Contains(Replicas, o.Replicas) {
-		errs = append(errs, fmt.Errorf("--replicas %d: must be 1 or 3", o.Replicas))
+	switch {
+	case o.Replicas < 0:
+		errs = append(errs, fmt.Errorf("--replicas %d: must not be negative", o.Replicas))
+	case o.Replicas > 1 && len(o.EtcdServers) == 0:
+		errs = append(errs, fmt.Errorf("--replicas %d: more than 1 requires --etcd-servers, because the embedded etcd serves one replica only", o.Replicas))
 	}
 	errs = append(errs, o.validateEtcd()...)
 	for _, arg := range o.ServerArgs {

@@ -39,14 +39,9 @@ func (s *scene) documented(heading string) []string {
 // and to scale the server is to stop or to start it.
 func (s *scene) follow(commands []string) {
 	s.Helper()
-	var cluster string
 	for _, command := range commands {
 		s.Logf("$ %s", command)
-		words := strings.Fields(strings.ReplaceAll(command, "$CLUSTER", cluster))
-		if asked, ok := strings.CutPrefix(command, "CLUSTER=$(kubectl "); ok {
-			cluster = string(s.program("kubectl", "", strings.Fields(strings.NewReplacer("'", "", ")", "").Replace(asked))...))
-			continue
-		}
+		words := strings.Fields(command)
 		var in, out string
 		last := words[len(words)-1]
 		switch last[0] {

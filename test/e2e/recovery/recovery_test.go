@@ -28,7 +28,7 @@ const (
 )
 
 func TestAStoreThatIsLostIsMadeAgainFromVSphere(t *testing.T) {
-	s := start(t, member(t)...) // as artifacts/deploy has it
+	s := start(t)
 	if err := s.Apply(t.Context(), catalogue.Manifests(teamA)); err != nil {
 		t.Fatal(err)
 	}

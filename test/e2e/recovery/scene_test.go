@@ -26,7 +26,6 @@ import (
 	"github.com/slipway-dev/slipway/pkg/generated/clientset/versioned"
 	"github.com/slipway-dev/slipway/test/catalogue"
 	"github.com/slipway-dev/slipway/test/localcluster"
-	"github.com/slipway-dev/slipway/test/localcluster/ports"
 	"github.com/slipway-dev/slipway/test/vsphereclient"
 )
 
@@ -42,19 +41,8 @@ type scene struct {
 	host     kubernetes.Interface
 }
 
-// member are the arguments of a replica that others may join.
-func member(t *testing.T) []string {
-	t.Helper()
-	const name = "slipway-apiserver-0"
-	chosen, err := ports.Load(filepath.Join(t.TempDir(), "ports"), nil, name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return []string{"--etcd-name=" + name, "--etcd-peer-address=" + chosen.Address(name)}
-}
-
 // start lets a test run in an environment of its own, beside the others.
-func start(t *testing.T, slipwayArgs ...string) *scene {
+func start(t *testing.T) *scene {
 	t.Helper()
 	t.Parallel()
 	bin, err := filepath.Abs("../../../bin")
@@ -64,7 +52,6 @@ func start(t *testing.T, slipwayArgs ...string) *scene {
 	s := &scene{T: t, bin: bin, dir: t.TempDir()}
 	s.Cluster, err = localcluster.Start(t.Context(), localcluster.Options{
 		DataDir: s.dir, BinDir: bin, UnsafeNoFsync: true, GuestBootDelay: 100 * time.Millisecond,
-		SlipwayArgs: slipwayArgs,
 	})
 	if err != nil {
 		t.Fatal(err)
