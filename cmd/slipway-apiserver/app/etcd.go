@@ -14,8 +14,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/slipway-dev/slipway/pkg/etcdmembers"
 	"github.com/slipway-dev/slipway/pkg/store/embedded"
+	"github.com/slipway-dev/slipway/pkg/store/maintenance"
 )
 
 // newEtcdCommand looks after the embedded etcd of a directory, whose server may run
@@ -63,7 +63,7 @@ func newEtcdCommand(ctx context.Context) *cobra.Command {
 				})
 			},
 		},
-		newCheckCommand(&dir), newRestoreCommand(&dir), newRecoverCommand(&dir),
+		newCheckCommand(&dir), newRestoreCommand(&dir),
 		&cobra.Command{
 			Use: "release", Args: cobra.NoArgs, Short: "Let the controllers act on a restored store",
 			RunE: func(cmd *cobra.Command, _ []string) error {
@@ -86,7 +86,7 @@ func newEtcdCommand(ctx context.Context) *cobra.Command {
 
 func newCheckCommand(dir *string) *cobra.Command {
 	return &cobra.Command{
-		Use: "check", Args: cobra.NoArgs, Short: "Look at all pages of the database and at the log; the server must not run",
+		Use: "check", Args: cobra.NoArgs, Short: "Read all pages of the database; the server must not run",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			content, err := embedded.Check(*dir)
 			if err != nil {
@@ -119,22 +119,6 @@ func newRestoreCommand(dir *string) *cobra.Command {
 	return cmd
 }
 
-func newRecoverCommand(dir *string) *cobra.Command {
-	return &cobra.Command{
-		Use: "recover CLUSTER", Args: cobra.ExactArgs(1), Short: "Let the next start make this member the only one of its cluster, when most are lost for good",
-		Long: "Let the next start make this member the only one of its cluster, when most are lost for good; the server may run.\n" +
-			"CLUSTER is the ID in the ConfigMap slipway-etcd. What only the lost members had is lost. Others join again,\n" +
-			"and what is left of their data is put aside. The server then serves the API, and its controllers wait for \"etcd release\".",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := etcdmembers.Recover(*dir, args[0]); err != nil {
-				return err
-			}
-			return printLine(cmd.OutOrStdout(), "the next start of the server in "+*dir+" makes its member the only one. It serves then,\n"+
-				"and acts on nothing in vSphere until: slipway-apiserver etcd release --data-dir="+*dir)
-		},
-	}
-}
-
 // standard stands for standard input or output in place of a file: images have no tar,
 // which kubectl cp needs.
 const standard = "-"
@@ -161,7 +145,7 @@ func saveSnapshot(ctx context.Context, a *embedded.Attached, dir, file string, o
 	if err := a.Save(ctx, file); err != nil {
 		return err
 	}
-	content, err := embedded.CheckSnapshot(file, false)
+	content, err := maintenance.CheckSnapshot(file, false)
 	if err != nil {
 		return err
 	}

@@ -9,17 +9,21 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 
-	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
-	etcdserver "go.etcd.io/etcd/server/v3/etcdserver/errors"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+
+	"github.com/slipway-dev/slipway/pkg/store/maintenance"
 )
+
+// markTimeout bounds the write of the mark.
+const markTimeout = time.Minute
 
 // restoredKey of a store says that it was restored, and that nobody has looked at it yet. It
 // is beside the keys of objects.
 const restoredKey = "/slipway.dev/restored"
 
-// passOn writes into the store that it was restored, where all members of a cluster see it:
-// those that join later, too, and may do what this one does not.
+// passOn writes into the store that it was restored.
 func (s *Server) passOn(ctx context.Context) error {
 	file := filepath.Join(s.dir, restoredFile)
 	when, err := os.ReadFile(file)
@@ -29,10 +33,10 @@ func (s *Server) passOn(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("looking whether the store was restored: %w", err)
 	}
-	ctx, cancel := context.WithTimeout(ctx, upkeepTimeout)
+	ctx, cancel := context.WithTimeout(ctx, markTimeout)
 	defer cancel()
-	_, err = s.etcd.Server.Put(ctx, &pb.PutRequest{Key: []byte(restoredKey), Value: when})
-	if errors.Is(err, etcdserver.ErrNoSpace) {
+	_, err = s.client.Put(ctx, restoredKey, string(when))
+	if errors.Is(err, rpctypes.ErrNoSpace) {
 		return fmt.Errorf("writing into the store that it was restored: %w; it is full of what it has: start it with a larger --etcd-quota-backend-bytes", err)
 	}
 	if err != nil {
@@ -41,16 +45,16 @@ func (s *Server) passOn(ctx context.Context) error {
 	if err := os.Remove(file); err != nil {
 		return fmt.Errorf("noting that the store says that it was restored: %w", err)
 	}
-	return syncDir(s.dir)
+	return maintenance.SyncDir(s.dir)
 }
 
 // Waiting tells whether the store was restored and nobody has released it yet.
 func (s *Server) Waiting(ctx context.Context) (bool, error) {
-	found, err := s.etcd.Server.Range(ctx, &pb.RangeRequest{Key: []byte(restoredKey), CountOnly: true})
+	found, err := s.client.Get(ctx, restoredKey)
 	if err != nil {
 		return true, fmt.Errorf("asking whether the store was restored: %w", err)
 	}
-	return found.GetCount() > 0, nil
+	return found.Count > 0, nil
 }
 
 // Waiting tells whether the store was restored and nobody has released it yet.

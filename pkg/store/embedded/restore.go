@@ -12,6 +12,8 @@ import (
 
 	"go.etcd.io/etcd/etcdutl/v3/snapshot"
 	"go.uber.org/zap"
+
+	"github.com/slipway-dev/slipway/pkg/store/maintenance"
 )
 
 const (
@@ -19,7 +21,7 @@ const (
 	// ahead of all that clients have seen since: etcd's own advice for Kubernetes.
 	revisionBump = 1_000_000_000
 	// restoredFile in the directory says that nobody has looked at the restored store yet. The
-	// next start writes it into the store, for all members of a cluster.
+	// next start writes it into the store.
 	restoredFile = "restored"
 	// newDir is where the data is made before it takes its place.
 	newDir = memberDir + ".new"
@@ -33,8 +35,8 @@ type Restored struct {
 
 // Restore makes the data of dir from a snapshot. The data that was there is kept beside
 // it. Revisions go on far behind those of the snapshot, and all history is gone, so that
-// clients that watched the store of before have to list again. The data is of a cluster of
-// its own, which no member of the one of before takes for its own. Until Release, Waiting is
+// clients that watched the store of before have to list again. The data has a
+// cluster ID of its own. Until Release, Waiting is
 // true for dir. unverified takes a copy of a database, which has no checksum.
 func Restore(dir, file string, unverified bool) (r Restored, err error) {
 	if dir, err = filepath.Abs(dir); err != nil {
@@ -52,10 +54,10 @@ func Restore(dir, file string, unverified bool) (r Restored, err error) {
 	if err := os.RemoveAll(fresh); err != nil {
 		return r, fmt.Errorf("removing what an earlier restore left: %w", err)
 	}
-	if _, err := CheckSnapshot(file, unverified); err != nil {
+	if _, err := maintenance.CheckSnapshot(file, unverified); err != nil {
 		return r, err
 	}
-	if err := guard(func() error { return build(fresh, file, unverified) }); err != nil {
+	if err := maintenance.Guard(func() error { return build(fresh, file, unverified) }); err != nil {
 		_ = os.RemoveAll(fresh)
 		return r, fmt.Errorf("restoring %s: %w", file, err)
 	}
@@ -73,7 +75,7 @@ func Restore(dir, file string, unverified bool) (r Restored, err error) {
 	if err := os.Rename(fresh, place); err != nil {
 		return r, fmt.Errorf("putting the restored data in its place: %w", err)
 	}
-	return r, syncDir(dir)
+	return r, maintenance.SyncDir(dir)
 }
 
 // markRestored lets nothing act by the store of dir until it is released.
@@ -81,7 +83,7 @@ func markRestored(dir string) error {
 	if err := os.WriteFile(filepath.Join(dir, restoredFile), []byte(time.Now().UTC().Format(time.RFC3339)+"\n"), 0o600); err != nil {
 		return fmt.Errorf("marking the store as restored: %w", err)
 	}
-	return syncDir(dir)
+	return maintenance.SyncDir(dir)
 }
 
 // beforeDir is where data of now is kept.
@@ -98,17 +100,4 @@ func build(into, file string, unverified bool) error {
 		InitialCluster: cfg.InitialCluster, InitialClusterToken: cfg.InitialClusterToken,
 		RevisionBump: revisionBump, MarkCompacted: true,
 	})
-}
-
-// syncDir makes what was renamed in dir last.
-func syncDir(dir string) error {
-	f, err := os.Open(dir)
-	if err != nil {
-		return fmt.Errorf("writing the directory to disk: %w", err)
-	}
-	defer func() { _ = f.Close() }()
-	if err := f.Sync(); err != nil {
-		return fmt.Errorf("writing the directory to disk: %w", err)
-	}
-	return nil
 }

@@ -14,6 +14,8 @@ import (
 	"go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/slipway-dev/slipway/pkg/store/maintenance"
 )
 
 // attach reaches the member of dir as another process does.
@@ -64,7 +66,7 @@ func TestF9RunningMemberIsSavedAndLookedAtFromOutside(t *testing.T) {
 	if err := a.Defragment(t.Context()); err != nil {
 		t.Error(err)
 	}
-	if content, err := CheckSnapshot(file, false); err != nil || content.Revision != revision || content.Keys != 1 {
+	if content, err := maintenance.CheckSnapshot(file, false); err != nil || content.Revision != revision || content.Keys != 1 {
 		t.Errorf("content %+v, %v; want one key of revision %d", content, err, revision)
 	}
 	if err := a.Save(t.Context(), file); err == nil || !strings.Contains(err.Error(), "is there already") {
@@ -250,11 +252,11 @@ func TestSnapshotWithTheAlarmOfAMemberThatIsGoneIsRestored(t *testing.T) {
 	dir := t.TempDir()
 	s := start(t, dir)
 	alarm := &etcdserverpb.AlarmRequest{Action: etcdserverpb.AlarmRequest_ACTIVATE, MemberID: 42, Alarm: etcdserverpb.AlarmType_NOSPACE}
-	if _, err := s.etcd.Server.Alarm(t.Context(), alarm); err != nil {
+	if _, err := etcdserverpb.NewMaintenanceClient(connect(t, s).ActiveConnection()).Alarm(t.Context(), alarm); err != nil {
 		t.Fatal(err)
 	}
 	file := filepath.Join(t.TempDir(), "snapshot")
-	if _, err := s.SaveFile(t.Context(), file); err != nil {
+	if _, err := s.Store().SaveFile(t.Context(), file); err != nil {
 		t.Fatal(err)
 	}
 	s.Close()
