@@ -24,9 +24,10 @@ import (
 	"github.com/slipway-dev/slipway/pkg/apiserver/admission/references"
 	"github.com/slipway-dev/slipway/pkg/apiserver/admission/reserve"
 	"github.com/slipway-dev/slipway/pkg/apiserver/admission/revisions"
-	"github.com/slipway-dev/slipway/pkg/embeddedetcd"
 	"github.com/slipway-dev/slipway/pkg/registry/quota"
-	"github.com/slipway-dev/slipway/pkg/storeidentity"
+	"github.com/slipway-dev/slipway/pkg/store/embedded"
+	"github.com/slipway-dev/slipway/pkg/store/identity"
+	"github.com/slipway-dev/slipway/pkg/store/maintenance"
 )
 
 const (
@@ -54,7 +55,7 @@ type config struct {
 	storeHealth *apiserver.StoreHealth
 	// store lets requests for objects through; nil, which is always open, without a host
 	// cluster.
-	store *storeidentity.Gate
+	store *identity.Gate
 	// charges measure what ResourceQuotas are charged for, as soon as they know the stores.
 	charges *quota.Evaluators
 	// hostInformers watch the host cluster; nil without one.
@@ -63,7 +64,7 @@ type config struct {
 
 // newConfig turns options, whose etcd servers are known by now, into a configuration.
 // etcd is the embedded one, nil with --etcd-servers; i tells who asks.
-func newConfig(o *Options, etcd *embeddedetcd.Server, i *identities) (*config, error) {
+func newConfig(o *Options, etcd *embedded.Server, store *maintenance.Store, i *identities) (*config, error) {
 	recommended := genericapiserver.NewRecommendedConfig(scheme.Codecs)
 	recommended.EffectiveVersion = newEffectiveVersion()
 	recommended.ShutdownDelayDuration = o.ShutdownDelay
@@ -84,10 +85,8 @@ func newConfig(o *Options, etcd *embeddedetcd.Server, i *identities) (*config, e
 		recommended.Authorization.Authorizer = apiserver.AnyNameFirst(recommended.Authorization.Authorizer)
 	}
 	ours := append(checks(o.PrivilegedUsers), copying.New(recommended.Authorization.Authorizer), references.New(recommended.Authorization.Authorizer))
-	if etcd != nil {
-		ours = append(ours, reserve.New(etcd.Room, etcd.RoomForUpdates))
-		recommended.AddReadyzChecks(healthz.NamedCheck("etcd-space", etcdSpace(etcd)), healthz.NamedCheck("etcd-quorum", etcdQuorum(etcd)))
-	}
+	ours = append(ours, reserve.New(store.Room, store.RoomForUpdates))
+	recommended.AddReadyzChecks(healthz.NamedCheck("etcd-space", etcdSpace(store)))
 	if recommended.AdmissionControl != nil {
 		// The last of the plugins charges quotas, when nothing refuses the request any more.
 		ours = append(ours, recommended.AdmissionControl)
