@@ -140,7 +140,7 @@ func TestShutdown_ServesWhileConnectionsCloseDuringItsDelay(t *testing.T) {
 		}
 	}
 	a, err := fetch(t.Context(), client, config.Host+"/apis/vm.slipway.dev/v1alpha1/virtualmachines")
-	if err != nil || a.code != http.StatusOK || a.closes != "close" {
+	if err != nil || a.code != http.StatusOK || !a.closes {
 		t.Errorf("during the delay a request is answered %+v, %v; want 200 with Connection: close", a, err)
 	}
 	<-stopped

@@ -72,12 +72,12 @@ func (p *partition) pass(to, from net.Conn) {
 	}
 }
 
-// answer is the answer to a GET, and whether it came over a connection that was open before.
+// answer is the answer to a GET. closes is true if it has Connection: close, which only HTTP/1.1
+// shows; reused is true if it came over a connection that was open before.
 type answer struct {
-	code               int
-	retryAfter, closes string
-	reused             bool
-	body               string
+	code             int
+	retryAfter, body string
+	closes, reused   bool
 }
 
 func fetch(ctx context.Context, client *http.Client, url string) (a answer, err error) {
@@ -92,7 +92,7 @@ func fetch(ctx context.Context, client *http.Client, url string) (a answer, err 
 	}
 	defer func() { _ = resp.Body.Close() }()
 	body, err := io.ReadAll(resp.Body)
-	a.code, a.retryAfter, a.closes, a.body = resp.StatusCode, resp.Header.Get("Retry-After"), resp.Header.Get("Connection"), string(body)
+	a.code, a.retryAfter, a.closes, a.body = resp.StatusCode, resp.Header.Get("Retry-After"), resp.Close, string(body)
 	return a, err
 }
 
@@ -133,7 +133,7 @@ func cutOff(t *testing.T, p *partition, s *framework.Server, protocol string) {
 			t.Fatalf("%s: %v; last %+v", what, err, last)
 		}
 	}
-	served := func(a answer) bool { return a.code == http.StatusNotFound && a.closes == "" && a.reused }
+	served := func(a answer) bool { return a.code == http.StatusNotFound && !a.closes && a.reused }
 	becomes("before the cut", served)
 
 	ended := make(chan error, 2)
@@ -150,8 +150,11 @@ func cutOff(t *testing.T, p *partition, s *framework.Server, protocol string) {
 	defer heal()
 	go func() {
 		a, err := fetch(t.Context(), client, objects+"/absent")
-		if err == nil && a.code != http.StatusGatewayTimeout {
+		switch {
+		case err == nil && a.code < http.StatusInternalServerError:
 			err = fmt.Errorf("a request that was in progress is answered %+v", a)
+		case err == nil || closed(err): // a race of the library's: 504, 500, or the end of the connection
+			err = nil
 		}
 		ended <- err
 	}()
@@ -165,7 +168,7 @@ func cutOff(t *testing.T, p *partition, s *framework.Server, protocol string) {
 		if err != nil || a.code != http.StatusServiceUnavailable || a.retryAfter != "1" || !strings.Contains(a.body, "etcd has not answered for 3s") {
 			t.Errorf("while etcd is cut off: %+v, %v", a, err)
 		}
-		if protocol == "http/1.1" && a.closes != "close" {
+		if protocol == "http/1.1" && !a.closes {
 			t.Errorf("an answer does not close its connection: %+v", a)
 		}
 	}
