@@ -17,7 +17,7 @@ import (
 	"k8s.io/apiserver/pkg/storage"
 	"k8s.io/apiserver/pkg/storage/etcd3"
 
-	"github.com/slipway-dev/slipway/pkg/embeddedetcd"
+	"github.com/slipway-dev/slipway/pkg/store/embedded"
 )
 
 // world is what a test of the suite has besides its store.
@@ -60,14 +60,14 @@ func examples(t *testing.T) runtime.Codec {
 }
 
 // startEtcd starts an etcd of the test.
-func startEtcd(t *testing.T) *embeddedetcd.Server {
+func startEtcd(t *testing.T) *embedded.Server {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "store") // short, for the path of a socket
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	etcd, err := embeddedetcd.Start(t.Context(), embeddedetcd.Options{Dir: dir, UnsafeNoFsync: true})
+	etcd, err := embedded.Start(t.Context(), embedded.Options{Dir: dir, UnsafeNoFsync: true})
 	if err != nil {
 		t.Fatal(err)
 	}

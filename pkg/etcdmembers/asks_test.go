@@ -10,14 +10,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/slipway-dev/slipway/pkg/embeddedetcd"
+	"github.com/slipway-dev/slipway/pkg/store/embedded"
 )
 
 // r-1 has asked and its node died, which its ask outlives.
 func TestAReplicaThatNeverComesDoesNotKeepAnotherOneOut(t *testing.T) {
 	const dead, alive = "r-1", "r-2"
-	lead := embeddedetcd.Member{ID: 1, Name: "r-0", Address: "r-0:1"}
-	v := &view{self: 1, cluster: 7, members: []embeddedetcd.Member{lead}, wanted: func(string) bool { return true }}
+	lead := embedded.Member{ID: 1, Name: "r-0", Address: "r-0:1"}
+	v := &view{self: 1, cluster: 7, members: []embedded.Member{lead}, wanted: func(string) bool { return true }}
 	v.record = &record{cluster: 7, asks: map[string]ask{dead: {"d1", "r-1:1"}, alive: {"d2", "r-2:1"}}}
 	var did []string
 	for id := uint64(2); id < 20 && len(did) < 5; {
@@ -27,7 +27,7 @@ func TestAReplicaThatNeverComesDoesNotKeepAnotherOneOut(t *testing.T) {
 			v.record = v.recorded()
 		case add:
 			did = append(did, "add "+a.name)
-			v.members = []embeddedetcd.Member{lead, {ID: id, Address: a.member.Address, Learner: true}}
+			v.members = []embedded.Member{lead, {ID: id, Address: a.member.Address, Learner: true}}
 			v.record.added[a.name] = answer{a.directory, id}
 			v.record = v.recorded()
 			id++
@@ -40,7 +40,7 @@ func TestAReplicaThatNeverComesDoesNotKeepAnotherOneOut(t *testing.T) {
 			id = 20
 		case remove:
 			did = append(did, "remove "+a.member.Name+a.member.Address)
-			v.members = []embeddedetcd.Member{lead}
+			v.members = []embedded.Member{lead}
 		default:
 			t.Fatalf("after %q it does %d", did, a.verb)
 		}

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/slipway-dev/slipway/pkg/embeddedetcd"
+	"github.com/slipway-dev/slipway/pkg/store/embedded"
 )
 
 // lostPatience is how long who leads a cluster has for taking back that it is lost, which it does
@@ -37,11 +37,11 @@ const (
 type state struct {
 	// name and address are its own, and namespace has the record.
 	name, address, namespace string
-	local                    embeddedetcd.Local
+	local                    embedded.Local
 	// record is nil when there is none.
 	record *record
 	// answering are the members of the record that answer. Only a replica without data asks.
-	answering []embeddedetcd.Member
+	answering []embedded.Member
 	// lostFor is for how long the record has said that the cluster is lost, and nobody answered.
 	lostFor time.Duration
 	// storeKnown is true when the host cluster knows a store, which was served before.
@@ -137,7 +137,7 @@ func (s *state) left() string {
 	return "no data"
 }
 
-func names(members []embeddedetcd.Member) string {
+func names(members []embedded.Member) string {
 	var all []string
 	for _, m := range members {
 		all = append(all, m.Name+" at "+m.Address)

@@ -11,25 +11,25 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/slipway-dev/slipway/pkg/embeddedetcd"
+	"github.com/slipway-dev/slipway/pkg/store/embedded"
 )
 
 func TestTheClusterIsFoundedOnceAndDataIsGoneOnWithOnlyByAMember(t *testing.T) {
 	const address = "r-1:2380"
-	fresh, member := embeddedetcd.Local{Directory: "d"}, embeddedetcd.Local{Directory: "d", Cluster: 7, Member: 1}
-	of := func(members ...embeddedetcd.Member) *record {
+	fresh, member := embedded.Local{Directory: "d"}, embedded.Local{Directory: "d", Cluster: 7, Member: 1}
+	of := func(members ...embedded.Member) *record {
 		return &record{founder: directory{"r-0", "other"}, cluster: 7, members: members, asks: map[string]ask{}, added: map[string]answer{}}
 	}
 	with := func(r *record, change func(*record)) *record { change(r); return r }
 	lost := func(id string) func(*record) { return func(r *record) { r.lost = id } }
-	mine := embeddedetcd.Member{ID: 1, Name: "r-1", Address: address}
+	mine := embedded.Member{ID: 1, Name: "r-1", Address: address}
 	for name, tc := range map[string]struct {
-		local  embeddedetcd.Local
+		local  embedded.Local
 		record *record
 		known  bool
 		want   move
-		others []embeddedetcd.Member // that answer
-		said   time.Duration         // since when the cluster is said to be lost
+		others []embedded.Member // that answer
+		said   time.Duration     // since when the cluster is said to be lost
 	}{
 		"nothing is known":                       {fresh, nil, false, found, nil, 0},
 		"a store is known, and no data of it":    {fresh, nil, true, wait, nil, 0},
@@ -47,17 +47,17 @@ func TestTheClusterIsFoundedOnceAndDataIsGoneOnWithOnlyByAMember(t *testing.T) {
 		"data, and it has founded":               {member, &record{founder: directory{"r-1", "d"}}, false, goOn, nil, 0},
 		"data, and another founds":               {member, &record{founder: directory{"r-0", "other"}}, false, refuse, nil, 0},
 		"data of a member":                       {member, of(mine), true, goOn, nil, 0},
-		"data of another cluster":                {embeddedetcd.Local{Directory: "d", Cluster: 8, Member: 1}, of(mine), true, refuse, nil, 0},
-		"data of a member that was removed":      {member, of(embeddedetcd.Member{ID: 2}), true, askToJoin, nil, 0},
-		"data of before, and it is added anew":   {member, with(of(embeddedetcd.Member{ID: 2, Address: address}), func(r *record) { r.added["r-1"] = answer{"d", 2} }), true, join, nil, 0},
-		"data of a removed one, added of before": {member, with(of(embeddedetcd.Member{ID: 2}), func(r *record) { r.added["r-1"] = answer{"d", 1} }), true, askToJoin, nil, 0},
+		"data of another cluster":                {embedded.Local{Directory: "d", Cluster: 8, Member: 1}, of(mine), true, refuse, nil, 0},
+		"data of a member that was removed":      {member, of(embedded.Member{ID: 2}), true, askToJoin, nil, 0},
+		"data of before, and it is added anew":   {member, with(of(embedded.Member{ID: 2, Address: address}), func(r *record) { r.added["r-1"] = answer{"d", 2} }), true, join, nil, 0},
+		"data of a removed one, added of before": {member, with(of(embedded.Member{ID: 2}), func(r *record) { r.added["r-1"] = answer{"d", 1} }), true, askToJoin, nil, 0},
 		"lost, as was said long ago":             {fresh, with(of(mine), lost("7")), true, found, nil, time.Minute},
 		"lost, as was said just now":             {fresh, with(of(mine), lost("7")), true, wait, nil, time.Second},
-		"lost, and one answers":                  {fresh, with(of(mine), lost("7")), true, askToJoin, []embeddedetcd.Member{{Name: "r-0"}}, time.Minute},
+		"lost, and one answers":                  {fresh, with(of(mine), lost("7")), true, askToJoin, []embedded.Member{{Name: "r-0"}}, time.Minute},
 		"another one is lost":                    {fresh, with(of(mine), lost("8")), true, askToJoin, nil, time.Minute},
 		"nobody answers":                         {fresh, of(mine), true, askToJoin, nil, 0},
 		"lost, but for its data":                 {member, with(of(mine), lost("7")), true, goOn, nil, time.Minute},
-		"lost, but for its data of before":       {member, with(of(embeddedetcd.Member{ID: 2}), lost("7")), true, askToJoin, nil, time.Minute},
+		"lost, but for its data of before":       {member, with(of(embedded.Member{ID: 2}), lost("7")), true, askToJoin, nil, time.Minute},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := &state{name: "r-1", address: address, local: tc.local, record: tc.record, storeKnown: tc.known, answering: tc.others, lostFor: tc.said}
@@ -70,14 +70,14 @@ func TestTheClusterIsFoundedOnceAndDataIsGoneOnWithOnlyByAMember(t *testing.T) {
 }
 
 func TestTheLeaderDoesOneThingAtATime(t *testing.T) {
-	a, b := embeddedetcd.Member{ID: 1, Name: "r-0", Address: "r-0:1"}, embeddedetcd.Member{ID: 2, Name: "r-1", Address: "r-1:1"}
-	learner := embeddedetcd.Member{ID: 3, Name: "r-2", Address: "r-2:1", Learner: true}
-	unbegun := embeddedetcd.Member{ID: 3, Address: "r-2:1", Learner: true}
+	a, b := embedded.Member{ID: 1, Name: "r-0", Address: "r-0:1"}, embedded.Member{ID: 2, Name: "r-1", Address: "r-1:1"}
+	learner := embedded.Member{ID: 3, Name: "r-2", Address: "r-2:1", Learner: true}
+	unbegun := embedded.Member{ID: 3, Address: "r-2:1", Learner: true}
 	asking := map[string]ask{"r-2": {"d", "r-2:1"}}
 	told := map[string]answer{"r-2": {"d", 3}}
 	three, two := func(string) bool { return true }, func(name string) bool { return name < "r-1" }
 	for name, tc := range map[string]struct {
-		members []embeddedetcd.Member
+		members []embedded.Member
 		asks    map[string]ask
 		added   map[string]answer
 		self    uint64
@@ -85,18 +85,18 @@ func TestTheLeaderDoesOneThingAtATime(t *testing.T) {
 		waits   time.Duration
 		want    action
 	}{
-		"nothing":                                {[]embeddedetcd.Member{a, b}, nil, nil, 1, three, 0, action{}},
-		"one asks":                               {[]embeddedetcd.Member{a, b}, asking, nil, 1, three, 0, action{verb: add, member: embeddedetcd.Member{Name: "r-2", Address: "r-2:1"}, name: "r-2", directory: "d"}},
-		"one asks that is not wanted":            {[]embeddedetcd.Member{a}, asking, nil, 1, two, 0, action{}},
-		"one asks while another learns":          {[]embeddedetcd.Member{a, learner}, map[string]ask{"r-1": {"d", "r-1:1"}}, nil, 1, three, time.Minute, action{verb: promote, member: learner}},
-		"a learner that has not begun":           {[]embeddedetcd.Member{a, unbegun}, asking, told, 1, three, time.Hour, action{}},
-		"it is in the way of another":            {[]embeddedetcd.Member{a, unbegun}, map[string]ask{"r-1": {"d", "r-1:1"}}, told, 1, three, 3 * time.Minute, action{verb: remove, member: unbegun}},
-		"one that was not told asks again":       {[]embeddedetcd.Member{a, unbegun}, asking, nil, 1, three, 0, action{verb: remove, member: unbegun}},
-		"one with lost data asks":                {[]embeddedetcd.Member{a, b}, map[string]ask{"r-1": {"d", "r-1:1"}}, nil, 1, three, 0, action{verb: remove, member: b}},
-		"one with lost data asks from elsewhere": {[]embeddedetcd.Member{a, b}, map[string]ask{"r-1": {"d", "else:1"}}, nil, 1, three, 0, action{verb: remove, member: b}},
-		"one is not wanted any more":             {[]embeddedetcd.Member{a, b}, nil, nil, 1, two, 0, action{verb: remove, member: b}},
-		"the leader is not wanted any more":      {[]embeddedetcd.Member{a, b}, nil, nil, 2, two, 0, action{verb: yield, member: a}},
-		"the last one is not wanted":             {[]embeddedetcd.Member{b}, nil, nil, 2, two, 0, action{}},
+		"nothing":                                {[]embedded.Member{a, b}, nil, nil, 1, three, 0, action{}},
+		"one asks":                               {[]embedded.Member{a, b}, asking, nil, 1, three, 0, action{verb: add, member: embedded.Member{Name: "r-2", Address: "r-2:1"}, name: "r-2", directory: "d"}},
+		"one asks that is not wanted":            {[]embedded.Member{a}, asking, nil, 1, two, 0, action{}},
+		"one asks while another learns":          {[]embedded.Member{a, learner}, map[string]ask{"r-1": {"d", "r-1:1"}}, nil, 1, three, time.Minute, action{verb: promote, member: learner}},
+		"a learner that has not begun":           {[]embedded.Member{a, unbegun}, asking, told, 1, three, time.Hour, action{}},
+		"it is in the way of another":            {[]embedded.Member{a, unbegun}, map[string]ask{"r-1": {"d", "r-1:1"}}, told, 1, three, 3 * time.Minute, action{verb: remove, member: unbegun}},
+		"one that was not told asks again":       {[]embedded.Member{a, unbegun}, asking, nil, 1, three, 0, action{verb: remove, member: unbegun}},
+		"one with lost data asks":                {[]embedded.Member{a, b}, map[string]ask{"r-1": {"d", "r-1:1"}}, nil, 1, three, 0, action{verb: remove, member: b}},
+		"one with lost data asks from elsewhere": {[]embedded.Member{a, b}, map[string]ask{"r-1": {"d", "else:1"}}, nil, 1, three, 0, action{verb: remove, member: b}},
+		"one is not wanted any more":             {[]embedded.Member{a, b}, nil, nil, 1, two, 0, action{verb: remove, member: b}},
+		"the leader is not wanted any more":      {[]embedded.Member{a, b}, nil, nil, 2, two, 0, action{verb: yield, member: a}},
+		"the last one is not wanted":             {[]embedded.Member{b}, nil, nil, 2, two, 0, action{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			v := &view{self: tc.self, cluster: 7, members: tc.members, wanted: tc.wanted, waits: tc.waits}
@@ -122,7 +122,7 @@ func TestTheLeaderDoesOneThingAtATime(t *testing.T) {
 func TestTheRecordIsReadAsItWasWritten(t *testing.T) {
 	r := &record{
 		founder: directory{"r-0", "d0"}, token: "t", cluster: 0xabc,
-		members: []embeddedetcd.Member{{ID: 1, Name: "r-0", Address: "[::1]:2380"}, {ID: 0xff, Name: "r-1", Address: "r-1.peers:2380", Learner: true}},
+		members: []embedded.Member{{ID: 1, Name: "r-0", Address: "[::1]:2380"}, {ID: 0xff, Name: "r-1", Address: "r-1.peers:2380", Learner: true}},
 		asks:    map[string]ask{"r-2": {"d2", "r-2:2380"}}, added: map[string]answer{"r-1": {"d1", 0xff}},
 	}
 	got, err := decode(r.encode())
@@ -142,15 +142,15 @@ func TestTheRecordIsReadAsItWasWritten(t *testing.T) {
 }
 
 func TestMembersThatDoNotAnswerGoFirstAndNoneGoesWhoseLossCostsTheQuorum(t *testing.T) {
-	named := func(i int) embeddedetcd.Member {
-		return embeddedetcd.Member{ID: uint64(i + 1), Name: "r-" + strconv.Itoa(i)}
+	named := func(i int) embedded.Member {
+		return embedded.Member{ID: uint64(i + 1), Name: "r-" + strconv.Itoa(i)}
 	}
-	three := []embeddedetcd.Member{named(0), named(1), named(2)}
+	three := []embedded.Member{named(0), named(1), named(2)}
 	for name, tc := range map[string]struct {
 		wanted  string // the first replica that is not
 		self    int
 		silent  map[uint64]bool
-		members []embeddedetcd.Member
+		members []embedded.Member
 		want    action
 	}{
 		"all answer":                       {"r-1", 0, nil, three, action{verb: remove, member: named(1)}},

@@ -23,7 +23,7 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/klog/v2"
 
-	"github.com/slipway-dev/slipway/pkg/embeddedetcd"
+	"github.com/slipway-dev/slipway/pkg/store/embedded"
 	"github.com/slipway-dev/slipway/test/localcluster/ports"
 )
 
@@ -104,7 +104,7 @@ func newReplicas(t *testing.T, size int) *replicas {
 
 func (r *replicas) options(name string) Options {
 	return Options{
-		Etcd: embeddedetcd.Options{Dir: filepath.Join(r.dir, name), UnsafeNoFsync: true, QuotaBytes: r.quotas[name]},
+		Etcd: embedded.Options{Dir: filepath.Join(r.dir, name), UnsafeNoFsync: true, QuotaBytes: r.quotas[name]},
 		Name: name, Address: r.ports.Address(name), Listen: r.ports.Address(name),
 		Host: r.host, Namespace: namespace,
 		Wanted: func(context.Context) (func(string) bool, error) {
@@ -297,7 +297,7 @@ func TestOneReplicaGrowsToThreeAndShrinksToOneWithoutAStop(t *testing.T) {
 func TestALoneMemberOfBeforeIsTheFirstOfACluster(t *testing.T) {
 	t.Parallel()
 	r := newReplicas(t, 3)
-	lone, err := embeddedetcd.Start(t.Context(), embeddedetcd.Options{Dir: filepath.Join(r.dir, "r-0"), UnsafeNoFsync: true})
+	lone, err := embedded.Start(t.Context(), embedded.Options{Dir: filepath.Join(r.dir, "r-0"), UnsafeNoFsync: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -323,7 +323,7 @@ func TestTheMemberThatIsLeftRecoversWhenItIsToldByTheIDOfTheCluster(t *testing.T
 	r.has(map[string]string{"/kept": "v"}) // also the one that will be left
 	r.stop("r-0", "r-1", "r-2")
 	dir := filepath.Join(r.dir, "r-1")
-	if _, err := embeddedetcd.Start(t.Context(), embeddedetcd.Options{Dir: dir, UnsafeNoFsync: true}); err == nil || !strings.Contains(err.Error(), "one of 3 members") {
+	if _, err := embedded.Start(t.Context(), embedded.Options{Dir: dir, UnsafeNoFsync: true}); err == nil || !strings.Contains(err.Error(), "one of 3 members") {
 		t.Errorf("starting one of three alone: %v", err)
 	}
 	if err := Recover(dir, "abc"); err == nil || !strings.Contains(err.Error(), "not of abc") {

@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/slipway-dev/slipway/pkg/embeddedetcd"
+	"github.com/slipway-dev/slipway/pkg/store/embedded"
 )
 
 // Keys of the ConfigMap.
@@ -37,7 +37,7 @@ type record struct {
 	token   string
 	cluster uint64
 	// members are those of the cluster, learners among them.
-	members []embeddedetcd.Member
+	members []embedded.Member
 	// asks are replicas that would join, and added those that were added last, by name.
 	asks  map[string]ask
 	added map[string]answer
@@ -61,10 +61,10 @@ type answer struct {
 }
 
 // member returns the one of an ID.
-func (r *record) member(id uint64) (embeddedetcd.Member, bool) {
-	i := slices.IndexFunc(r.members, func(m embeddedetcd.Member) bool { return m.ID == id })
+func (r *record) member(id uint64) (embedded.Member, bool) {
+	i := slices.IndexFunc(r.members, func(m embedded.Member) bool { return m.ID == id })
 	if i < 0 {
-		return embeddedetcd.Member{}, false
+		return embedded.Member{}, false
 	}
 	return r.members[i], true
 }
@@ -144,7 +144,7 @@ func decode(data map[string]string) (*record, error) {
 	return r, nil
 }
 
-func decodeMembers(text string) (all []embeddedetcd.Member, err error) {
+func decodeMembers(text string) (all []embedded.Member, err error) {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	if len(lines) > maxMembers {
 		return nil, fmt.Errorf("%d members, at most %d are allowed", len(lines), maxMembers)
@@ -154,7 +154,7 @@ func decodeMembers(text string) (all []embeddedetcd.Member, err error) {
 		if len(words) != 3 && (len(words) != 4 || words[3] != "learner") {
 			return nil, fmt.Errorf("%q is not ID, name and address", line)
 		}
-		m := embeddedetcd.Member{Name: words[1], Address: words[2], Learner: len(words) == 4}
+		m := embedded.Member{Name: words[1], Address: words[2], Learner: len(words) == 4}
 		if m.ID, err = strconv.ParseUint(words[0], 16, 64); err != nil {
 			return nil, fmt.Errorf("%q: %w", line, err)
 		}

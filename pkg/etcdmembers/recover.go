@@ -13,7 +13,7 @@ import (
 
 	"k8s.io/klog/v2"
 
-	"github.com/slipway-dev/slipway/pkg/embeddedetcd"
+	"github.com/slipway-dev/slipway/pkg/store/embedded"
 )
 
 // recoverFile in the data directory orders the next start to make its member the only one.
@@ -24,7 +24,7 @@ const recoverFile = "recover-cluster"
 // ID has to be given: for when most members are lost for good. What only they had is lost,
 // which can be what was written last.
 func Recover(dir, cluster string) error {
-	local, err := embeddedetcd.LocalOf(dir)
+	local, err := embedded.LocalOf(dir)
 	if err != nil {
 		return err
 	}
@@ -62,7 +62,7 @@ func (s *starter) recovers(ctx context.Context) (bool, error) {
 		if err != nil {
 			return "", err
 		}
-		voters, others := 0, []embeddedetcd.Member(nil)
+		voters, others := 0, []embedded.Member(nil)
 		if r != nil {
 			if r.cluster != 0 && r.cluster != s.local.Cluster {
 				return "", s.refused("a recovery was ordered of the cluster %s, and the host cluster knows %s", hex(s.local.Cluster), hex(r.cluster))
@@ -88,7 +88,7 @@ func (s *starter) recovers(ctx context.Context) (bool, error) {
 			r.cluster = s.local.Cluster
 			r.lost = ""                    // else who has no data founds another one while this one starts
 			delete(r.asks, s.options.Name) // it goes on with the data that it has
-			r.members = []embeddedetcd.Member{{ID: s.local.Member, Name: s.options.Name, Address: s.options.Address}}
+			r.members = []embedded.Member{{ID: s.local.Member, Name: s.options.Name, Address: s.options.Address}}
 			return r
 		})
 	})

@@ -12,8 +12,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/slipway-dev/slipway/pkg/embeddedetcd"
-	"github.com/slipway-dev/slipway/pkg/storeidentity"
+	"github.com/slipway-dev/slipway/pkg/store/embedded"
+	"github.com/slipway-dev/slipway/pkg/store/identity"
 )
 
 // As docs/operations.md says: the others begin without data and without a record, and must not
@@ -29,7 +29,7 @@ func TestSnapshotIsRestoredIntoOneReplicaAndTheOthersJoinAndWaitForTheReleaseToo
 		t.Fatal(err)
 	}
 	r.put("r-1", "/k", "new")
-	known := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: storeidentity.ConfigMapName}, Data: map[string]string{"id": "store"}}
+	known := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: identity.ConfigMapName}, Data: map[string]string{"id": "store"}}
 	if _, err := r.host.CoreV1().ConfigMaps(namespace).Create(t.Context(), known, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
@@ -39,7 +39,7 @@ func TestSnapshotIsRestoredIntoOneReplicaAndTheOthersJoinAndWaitForTheReleaseToo
 		t.Fatal(err)
 	}
 	r.lose("r-1")
-	if _, err := embeddedetcd.Restore(filepath.Join(r.dir, "r-0"), file, false); err != nil {
+	if _, err := embedded.Restore(filepath.Join(r.dir, "r-0"), file, false); err != nil {
 		t.Fatal(err)
 	}
 	r.start(all...)
@@ -61,7 +61,7 @@ func (r *replicas) isReleasedBy(name string) {
 		}
 	}
 	waits(true)
-	a, err := embeddedetcd.Attach(r.Context(), filepath.Join(r.dir, name))
+	a, err := embedded.Attach(r.Context(), filepath.Join(r.dir, name))
 	if err != nil {
 		r.Fatal(err)
 	}
@@ -77,7 +77,7 @@ func (r *replicas) isReleasedBy(name string) {
 func TestMemberThatWasRestoredAloneIsRefusedByTheOthersAndReplaced(t *testing.T) {
 	t.Parallel()
 	r := newReplicas(t, 3)
-	lone, err := embeddedetcd.Start(t.Context(), embeddedetcd.Options{Dir: filepath.Join(r.dir, "r-0"), UnsafeNoFsync: true})
+	lone, err := embedded.Start(t.Context(), embedded.Options{Dir: filepath.Join(r.dir, "r-0"), UnsafeNoFsync: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +90,7 @@ func TestMemberThatWasRestoredAloneIsRefusedByTheOthersAndReplaced(t *testing.T)
 	r.start("r-1", "r-2")
 	r.put("r-1", "/k", "v")
 	r.stop("r-0")
-	if _, err := embeddedetcd.Restore(filepath.Join(r.dir, "r-0"), file, false); err != nil {
+	if _, err := embedded.Restore(filepath.Join(r.dir, "r-0"), file, false); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), deadline)

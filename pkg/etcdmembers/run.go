@@ -11,7 +11,7 @@ import (
 
 	"k8s.io/klog/v2"
 
-	"github.com/slipway-dev/slipway/pkg/embeddedetcd"
+	"github.com/slipway-dev/slipway/pkg/store/embedded"
 )
 
 const (
@@ -63,7 +63,7 @@ func (r *reporter) report(ctx context.Context, err error) {
 }
 
 // waits is for how long there has been this learner.
-func (r *reporter) waits(members []embeddedetcd.Member) time.Duration {
+func (r *reporter) waits(members []embedded.Member) time.Duration {
 	for _, m := range members {
 		if !m.Learner {
 			continue
@@ -119,7 +119,7 @@ func (m *Member) step(ctx context.Context, v *view) (more bool, err error) {
 		})
 	case promote:
 		if err := m.Promote(ctx, a.member.ID); err != nil {
-			if errors.Is(err, embeddedetcd.ErrNotReady) {
+			if errors.Is(err, embedded.ErrNotReady) {
 				err = nil
 			}
 			return false, err
@@ -144,7 +144,7 @@ func (m *Member) step(ctx context.Context, v *view) (more bool, err error) {
 }
 
 // tell tells a replica that it was added, and the members among which it begins.
-func (m *Member) tell(ctx context.Context, a action, added embeddedetcd.Member) error {
+func (m *Member) tell(ctx context.Context, a action, added embedded.Member) error {
 	v := &view{self: m.ID(), cluster: m.Cluster(), members: m.Members()}
 	return m.records.change(ctx, func(r *record) *record {
 		if r == nil {

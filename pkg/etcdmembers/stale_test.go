@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/slipway-dev/slipway/pkg/embeddedetcd"
+	"github.com/slipway-dev/slipway/pkg/store/embedded"
 )
 
 // aside moves the directory of a replica to another place, from which back brings it again.
@@ -101,12 +101,12 @@ func TestWhatIsRecoveredIsNotFoundedAnew(t *testing.T) {
 	m := &Member{records: records{r.host, namespace}}
 	o := r.options("r-0")
 	m.options = &o
-	local, err := embeddedetcd.LocalOf(o.Etcd.Dir)
+	local, err := embedded.LocalOf(o.Etcd.Dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	local.Votes = true
-	s := &starter{Member: m, peer: &embeddedetcd.Peer{}, local: local}
+	s := &starter{Member: m, peer: &embedded.Peer{}, local: local}
 	if ordered, err := s.recovers(t.Context()); !ordered || err != nil {
 		t.Fatalf("the recovery is ordered: %t, %v", ordered, err)
 	}

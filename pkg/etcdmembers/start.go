@@ -16,9 +16,9 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/klog/v2"
 
-	"github.com/slipway-dev/slipway/pkg/embeddedetcd"
 	"github.com/slipway-dev/slipway/pkg/peertls"
-	"github.com/slipway-dev/slipway/pkg/storeidentity"
+	"github.com/slipway-dev/slipway/pkg/store/embedded"
+	"github.com/slipway-dev/slipway/pkg/store/identity"
 )
 
 const (
@@ -35,7 +35,7 @@ const (
 // Options say which member of which cluster it is. All are required but Alone and Waits.
 type Options struct {
 	// Etcd is as for a lone member.
-	Etcd embeddedetcd.Options
+	Etcd embedded.Options
 	// Name of this replica, and where the others reach its member and where that listens,
 	// host and port each.
 	Name, Address, Listen string
@@ -52,7 +52,7 @@ type Options struct {
 
 // Member is that of this replica.
 type Member struct {
-	*embeddedetcd.Server
+	*embedded.Server
 	options *Options
 	records records
 	// stop ends what runs beside the member.
@@ -72,7 +72,7 @@ func Start(ctx context.Context, o Options) (*Member, error) {
 	m.stop = stop
 	m.running.Go(func() { files.Run(running, o.Host, o.Namespace) })
 	s := &starter{Member: m}
-	o.Etcd.Peer = &embeddedetcd.Peer{Name: o.Name, Address: o.Address, Listen: o.Listen, CertFile: files.Cert, CAFile: files.CA, Plan: s.plan}
+	o.Etcd.Peer = &embedded.Peer{Name: o.Name, Address: o.Address, Listen: o.Listen, CertFile: files.Cert, CAFile: files.CA, Plan: s.plan}
 	s.peer = o.Etcd.Peer
 	if s.peer.Alone, err = s.alone(ctx); err == nil {
 		err = s.start(ctx)
@@ -143,10 +143,10 @@ type finalError struct{ error }
 // starter starts a member.
 type starter struct {
 	*Member
-	peer *embeddedetcd.Peer
+	peer *embedded.Peer
 	// chosen is what was planned last, of local.
 	chosen move
-	local  embeddedetcd.Local
+	local  embedded.Local
 	// lostSince is when the record said first that the cluster is lost, zero while it does not or
 	// a member answers.
 	lostSince time.Time
@@ -171,7 +171,7 @@ func (s *starter) start(ctx context.Context) error {
 			return nil
 		}
 		// One that was removed asks to join. What a joining one was told can be old.
-		if ctx.Err() != nil || !errors.Is(err, embeddedetcd.ErrStopped) && s.chosen != join {
+		if ctx.Err() != nil || !errors.Is(err, embedded.ErrStopped) && s.chosen != join {
 			return err
 		}
 		klog.FromContext(ctx).Error(err, "Starting this member of the embedded etcd failed and will be repeated", "after", lookInterval)
@@ -183,7 +183,7 @@ func (s *starter) start(ctx context.Context) error {
 }
 
 func (s *starter) once(ctx context.Context) (err error) {
-	if s.Server, err = embeddedetcd.Start(ctx, s.options.Etcd); err != nil {
+	if s.Server, err = embedded.Start(ctx, s.options.Etcd); err != nil {
 		return err
 	}
 	err = s.settle(ctx)
@@ -254,8 +254,8 @@ func (s *starter) founded(ctx context.Context) error {
 	return err
 }
 
-// plan implements embeddedetcd.Peer.Plan.
-func (s *starter) plan(ctx context.Context, local embeddedetcd.Local) (plan embeddedetcd.Plan, err error) {
+// plan implements embedded.Peer.Plan.
+func (s *starter) plan(ctx context.Context, local embedded.Local) (plan embedded.Plan, err error) {
 	s.local = local
 	if plan.Alone, err = s.recovers(ctx); err != nil || plan.Alone {
 		s.chosen = goOn
@@ -270,7 +270,7 @@ func (s *starter) plan(ctx context.Context, local embeddedetcd.Local) (plan embe
 			now.answering = s.peer.Answering(ctx, now.record.members)
 			now.lostFor = s.lostFor(now.record, len(now.answering) > 0)
 		}
-		if now.storeKnown, err = storeidentity.Known(ctx, s.options.Host, s.options.Namespace); err != nil {
+		if now.storeKnown, err = identity.Known(ctx, s.options.Host, s.options.Namespace); err != nil {
 			return "", err
 		}
 		var reason string

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/slipway-dev/slipway/pkg/embeddedetcd"
+	"github.com/slipway-dev/slipway/pkg/store/embedded"
 )
 
 // How long a learner may stand in the way of another replica that asks to join, for etcd takes
@@ -37,7 +37,7 @@ const (
 type action struct {
 	verb verb
 	// member is whom it is about; of one that is added the address.
-	member embeddedetcd.Member
+	member embedded.Member
 	// name and directory are those of the replica that is added.
 	name, directory string
 	reason          string
@@ -47,7 +47,7 @@ type action struct {
 type view struct {
 	self    uint64
 	cluster uint64
-	members []embeddedetcd.Member
+	members []embedded.Member
 	record  *record // nil when there is none
 	// wanted says of a replica whether it shall be a member.
 	wanted func(name string) bool
@@ -82,14 +82,14 @@ func next(v *view) action {
 			}
 		}
 	}
-	learner := slices.IndexFunc(v.members, func(m embeddedetcd.Member) bool { return m.Learner })
+	learner := slices.IndexFunc(v.members, func(m embedded.Member) bool { return m.Learner })
 	switch {
 	case learner >= 0 && asked && (v.waits > begunPatience || v.waits > unbegunPatience && v.members[learner].Name == ""):
 		return action{verb: remove, member: v.members[learner], reason: "it does not come, and " + name + " waits"}
 	case learner >= 0 && v.members[learner].Name != "":
 		return action{verb: promote, member: v.members[learner]}
 	case learner < 0 && asked:
-		return action{verb: add, member: embeddedetcd.Member{Name: name, Address: replica.address}, name: name, directory: replica.directory, reason: "it asks to join"}
+		return action{verb: add, member: embedded.Member{Name: name, Address: replica.address}, name: name, directory: replica.directory, reason: "it asks to join"}
 	}
 	return action{}
 }
@@ -113,9 +113,9 @@ func (v *view) waiting() (name string, a ask, ok bool) {
 
 // unwanted are the members that are to go, first those that do not answer: with them in it the
 // cluster can spare none that does.
-func (v *view) unwanted() []embeddedetcd.Member {
-	all := slices.DeleteFunc(v.named(), func(m embeddedetcd.Member) bool { return m.Name == "" || v.wanted(m.Name) })
-	slices.SortStableFunc(all, func(a, b embeddedetcd.Member) int {
+func (v *view) unwanted() []embedded.Member {
+	all := slices.DeleteFunc(v.named(), func(m embedded.Member) bool { return m.Name == "" || v.wanted(m.Name) })
+	slices.SortStableFunc(all, func(a, b embedded.Member) int {
 		switch {
 		case v.silent[a.ID] == v.silent[b.ID]:
 			return 0
@@ -143,17 +143,17 @@ func (v *view) outlives(without uint64) bool {
 }
 
 // successor is a member that may lead in place of this one.
-func (v *view) successor() (embeddedetcd.Member, bool) {
+func (v *view) successor() (embedded.Member, bool) {
 	for _, m := range v.members {
 		if m.ID != v.self && !m.Learner && v.wanted(m.Name) && !v.silent[m.ID] {
 			return m, true
 		}
 	}
-	return embeddedetcd.Member{}, false
+	return embedded.Member{}, false
 }
 
 // named are the members; those that have not begun have the names of who was told to.
-func (v *view) named() []embeddedetcd.Member {
+func (v *view) named() []embedded.Member {
 	all := slices.Clone(v.members)
 	for i := range all {
 		if all[i].Name != "" || v.record == nil {
@@ -178,7 +178,7 @@ func (v *view) recorded() *record {
 		maps.Copy(r.asks, v.record.asks)
 		maps.Copy(r.added, v.record.added)
 	}
-	r.members = slices.DeleteFunc(v.named(), func(m embeddedetcd.Member) bool {
+	r.members = slices.DeleteFunc(v.named(), func(m embedded.Member) bool {
 		return m.Name == "" // nobody was told of it: the leader that added it was interrupted
 	})
 	for name, a := range r.added {
@@ -193,6 +193,6 @@ func (v *view) recorded() *record {
 			delete(r.asks, name)
 		}
 	}
-	slices.SortFunc(r.members, func(a, b embeddedetcd.Member) int { return strings.Compare(hex(a.ID), hex(b.ID)) })
+	slices.SortFunc(r.members, func(a, b embedded.Member) int { return strings.Compare(hex(a.ID), hex(b.ID)) })
 	return r
 }

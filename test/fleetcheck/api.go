@@ -17,7 +17,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
-	"github.com/slipway-dev/slipway/pkg/embeddedetcd"
+	"github.com/slipway-dev/slipway/pkg/store/embedded"
 )
 
 func (c *Checker) lookAtAPI(ctx context.Context, seen *Sight) error {
@@ -112,7 +112,7 @@ const storePrefix = "/registry/slipway.dev/"
 
 // Store connects to the etcd of the server, which runs; the caller closes the client.
 func (c *Checker) Store() (*clientv3.Client, error) {
-	endpoint, err := embeddedetcd.Endpoint(c.StoreDir)
+	endpoint, err := embedded.Endpoint(c.StoreDir)
 	if err != nil {
 		return nil, err
 	}

@@ -21,7 +21,7 @@ import (
 
 	"github.com/slipway-dev/slipway/cmd/slipway-apiserver/app"
 	"github.com/slipway-dev/slipway/pkg/apis/vm/backup"
-	"github.com/slipway-dev/slipway/pkg/embeddedetcd"
+	"github.com/slipway-dev/slipway/pkg/store/embedded"
 	"github.com/slipway-dev/slipway/test/integration/framework"
 )
 
@@ -68,7 +68,7 @@ func TestStoreIsSavedWhileItIsServedAndRestored(t *testing.T) {
 	if err := os.WriteFile(file, body, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := embeddedetcd.Restore(dir, file, false); err != nil {
+	if _, err := embedded.Restore(dir, file, false); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := framework.StartStandaloneIn(t, dir).Client(t).VmV1alpha1().VirtualMachines(namespace).Get(t.Context(), "kept", metav1.GetOptions{}); err != nil {

@@ -14,14 +14,14 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/slipway-dev/slipway/cmd/slipway-apiserver/app"
-	"github.com/slipway-dev/slipway/pkg/embeddedetcd"
+	"github.com/slipway-dev/slipway/pkg/store/embedded"
 	"github.com/slipway-dev/slipway/test/integration/framework"
 )
 
 // As docs/operations.md says: what no database checks, the content of one object, spoils
 // the lists of its kind until the object is deleted by name.
 func TestACorruptObjectIsNamedAndCanBeDeleted(t *testing.T) {
-	etcd, err := embeddedetcd.Start(t.Context(), embeddedetcd.Options{Dir: t.TempDir(), UnsafeNoFsync: true})
+	etcd, err := embedded.Start(t.Context(), embedded.Options{Dir: t.TempDir(), UnsafeNoFsync: true})
 	if err != nil {
 		t.Fatal(err)
 	}

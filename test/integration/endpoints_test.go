@@ -17,9 +17,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
-	"github.com/slipway-dev/slipway/pkg/embeddedetcd"
 	vmapply "github.com/slipway-dev/slipway/pkg/generated/applyconfiguration/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/instancetype/apply"
+	"github.com/slipway-dev/slipway/pkg/store/embedded"
 	"github.com/slipway-dev/slipway/test/integration/framework"
 )
 
@@ -220,7 +220,7 @@ func TestObjectsAreStoredInProtobuf(t *testing.T) {
 	createClusterInstancetype(t, s.Client(t), "small", 1, "1Gi")
 	stop()
 
-	etcd, err := embeddedetcd.Start(t.Context(), embeddedetcd.Options{Dir: dir, UnsafeNoFsync: true})
+	etcd, err := embedded.Start(t.Context(), embedded.Options{Dir: dir, UnsafeNoFsync: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,12 +17,12 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/slipway-dev/slipway/cmd/slipway-apiserver/app"
-	"github.com/slipway-dev/slipway/pkg/embeddedetcd"
+	"github.com/slipway-dev/slipway/pkg/store/embedded"
 	"github.com/slipway-dev/slipway/test/integration/framework"
 )
 
 func TestS15FullStoreRefusesNewObjectsThenChangesAndTakesDeletions(t *testing.T) {
-	s := framework.StartStandaloneIn(t, t.TempDir(), func(o *app.Options) { o.EtcdQuotaBytes = embeddedetcd.MinQuota })
+	s := framework.StartStandaloneIn(t, t.TempDir(), func(o *app.Options) { o.EtcdQuotaBytes = embedded.MinQuota })
 	vms := framework.Client(t, s.ConfigFor("alice")).VmV1alpha1().VirtualMachines(namespace)
 	large := map[string]string{"large": strings.Repeat("v", 200<<10)}
 	var err error

@@ -15,9 +15,9 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/slipway-dev/slipway/cmd/slipway-apiserver/app"
-	"github.com/slipway-dev/slipway/pkg/embeddedetcd"
 	"github.com/slipway-dev/slipway/pkg/generated/clientset/versioned"
 	vmclient "github.com/slipway-dev/slipway/pkg/generated/clientset/versioned/typed/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/store/embedded"
 	"github.com/slipway-dev/slipway/test/integration/framework"
 )
 
@@ -32,7 +32,7 @@ var waysToEtcd = map[string]func(t *testing.T) (start func() (versioned.Interfac
 		}
 	},
 	"external": func(t *testing.T) func() (versioned.Interface, func()) {
-		etcd, err := embeddedetcd.Start(t.Context(), embeddedetcd.Options{Dir: t.TempDir(), UnsafeNoFsync: true})
+		etcd, err := embedded.Start(t.Context(), embedded.Options{Dir: t.TempDir(), UnsafeNoFsync: true})
 		if err != nil {
 			t.Fatal(err)
 		}

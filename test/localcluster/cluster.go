@@ -17,7 +17,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/slipway-dev/slipway/artifacts"
-	"github.com/slipway-dev/slipway/pkg/embeddedetcd"
+	"github.com/slipway-dev/slipway/pkg/store/embedded"
 	"github.com/slipway-dev/slipway/test/localcluster/ports"
 	"github.com/slipway-dev/slipway/test/localcluster/process"
 )
@@ -41,7 +41,7 @@ type Cluster struct {
 	failed   chan error
 
 	mu   sync.Mutex
-	etcd *embeddedetcd.Server
+	etcd *embedded.Server
 	// etcdLogFile is what etcd logs to, open as long as it runs.
 	etcdLogFile *os.File
 	parts       map[string]*process.Process

@@ -21,7 +21,7 @@ import (
 	"k8s.io/klog/v2"
 	"k8s.io/klog/v2/textlogger"
 
-	"github.com/slipway-dev/slipway/pkg/embeddedetcd"
+	"github.com/slipway-dev/slipway/pkg/store/embedded"
 	"github.com/slipway-dev/slipway/test/localcluster/ports"
 	"github.com/slipway-dev/slipway/test/localcluster/process"
 )
@@ -124,7 +124,7 @@ func (c *Cluster) startHost(ctx context.Context) error {
 			return err
 		}
 		logged := klog.NewContext(ctx, textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(log))))
-		server, err := embeddedetcd.Start(logged, embeddedetcd.Options{Dir: c.dir.hostEtcd(), UnsafeNoFsync: c.options.UnsafeNoFsync})
+		server, err := embedded.Start(logged, embedded.Options{Dir: c.dir.hostEtcd(), UnsafeNoFsync: c.options.UnsafeNoFsync})
 		if err != nil {
 			return errors.Join(fmt.Errorf("starting the etcd of kube-apiserver: %w", err), log.Close())
 		}

@@ -13,11 +13,11 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/slipway-dev/slipway/pkg/apis/vm/backup"
-	"github.com/slipway-dev/slipway/pkg/embeddedetcd"
+	"github.com/slipway-dev/slipway/pkg/store/embedded"
 )
 
 // backups answers at backup.Path with snapshots of etcd, which is nil when it is not embedded.
-type backups struct{ etcd *embeddedetcd.Server }
+type backups struct{ etcd *embedded.Server }
 
 // install adds the path to the group. As that of a creation its authorization is to create
 // backups, which the right to read everything does not give.

@@ -24,9 +24,9 @@ import (
 	"github.com/slipway-dev/slipway/pkg/apiserver/admission/references"
 	"github.com/slipway-dev/slipway/pkg/apiserver/admission/reserve"
 	"github.com/slipway-dev/slipway/pkg/apiserver/admission/revisions"
-	"github.com/slipway-dev/slipway/pkg/embeddedetcd"
 	"github.com/slipway-dev/slipway/pkg/registry/quota"
-	"github.com/slipway-dev/slipway/pkg/storeidentity"
+	"github.com/slipway-dev/slipway/pkg/store/embedded"
+	"github.com/slipway-dev/slipway/pkg/store/identity"
 )
 
 const (
@@ -58,7 +58,7 @@ type config struct {
 	health *health
 	// store lets requests for objects through; nil, which is always open, without a host
 	// cluster.
-	store *storeidentity.Gate
+	store *identity.Gate
 	// charges measure what ResourceQuotas are charged for, as soon as they know the stores.
 	charges *quota.Evaluators
 	// hostInformers watch the host cluster; nil without one.
@@ -67,7 +67,7 @@ type config struct {
 
 // newConfig turns options, whose etcd servers are known by now, into a configuration.
 // etcd is the embedded one, nil with --etcd-servers; i tells who asks.
-func newConfig(o *Options, etcd *embeddedetcd.Server, i *identities) (*config, error) {
+func newConfig(o *Options, etcd *embedded.Server, i *identities) (*config, error) {
 	recommended := genericapiserver.NewRecommendedConfig(scheme.Codecs)
 	recommended.EffectiveVersion = newEffectiveVersion()
 	recommended.ShutdownWatchTerminationGracePeriod = watchGracePeriod
@@ -111,7 +111,7 @@ func newConfig(o *Options, etcd *embeddedetcd.Server, i *identities) (*config, e
 	recommended.BuildHandlerChainFunc = func(api http.Handler, generic *genericapiserver.Config) http.Handler {
 		api = c.store.Handler(withPaid(api), scheme.Codecs)
 		if etcd != nil {
-			api = storeidentity.Refuse(api, scheme.Codecs, etcd.Quorum)
+			api = identity.Refuse(api, scheme.Codecs, etcd.Quorum)
 		}
 		return apiserver.WithIdentities(apiserver.BuildHandlerChain(api, generic), i.known)
 	}

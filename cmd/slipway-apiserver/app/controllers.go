@@ -20,7 +20,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/lease"
 	"github.com/slipway-dev/slipway/pkg/registry/quota"
 	"github.com/slipway-dev/slipway/pkg/registry/vm/references"
-	"github.com/slipway-dev/slipway/pkg/storeidentity"
+	"github.com/slipway-dev/slipway/pkg/store/identity"
 )
 
 // controllerDeps is what controllers are wired from.
@@ -48,7 +48,7 @@ type controllerDeps struct {
 	// waiting tells whether the store was restored and is not released; nil with etcd servers.
 	waiting func(context.Context) (bool, error)
 	// store is open when the host cluster knows the store; nil if there is nobody to ask.
-	store *storeidentity.Gate
+	store *identity.Gate
 	// health is told how to ask for informers and session.
 	health *health
 	// mux takes debugging pages, for example /debug/queue; authorization is as for

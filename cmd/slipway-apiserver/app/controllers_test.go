@@ -17,7 +17,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	leases "github.com/slipway-dev/slipway/pkg/lease"
-	"github.com/slipway-dev/slipway/pkg/storeidentity"
+	"github.com/slipway-dev/slipway/pkg/store/identity"
 )
 
 // deadline bounds waits for other goroutines.
@@ -153,7 +153,7 @@ func TestF3StoreThatIsNotServedTakesNoLease(t *testing.T) {
 			t.Error("the controllers run")
 			return nil
 		})
-		r.deps.store = storeidentity.NewGate(clientv3.Config{}, etcdPrefix, host, defaultNamespace)
+		r.deps.store = identity.NewGate(clientv3.Config{}, etcdPrefix, host, defaultNamespace)
 		ctx, stop := context.WithCancel(t.Context())
 		ended := make(chan struct{})
 		go func() { r.run(ctx); close(ended) }()

@@ -14,8 +14,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/slipway-dev/slipway/pkg/embeddedetcd"
 	"github.com/slipway-dev/slipway/pkg/etcdmembers"
+	"github.com/slipway-dev/slipway/pkg/store/embedded"
 )
 
 // newEtcdCommand looks after the embedded etcd of a directory, whose server may run
@@ -31,8 +31,8 @@ func newEtcdCommand(ctx context.Context) *cobra.Command {
 	}
 	cmd.PersistentFlags().StringVar(&dir, "data-dir", "", "Directory of the embedded etcd, as given to the server.")
 	_ = cmd.MarkPersistentFlagRequired("data-dir")
-	attached := func(f func(a *embeddedetcd.Attached) error) error {
-		a, err := embeddedetcd.Attach(ctx, dir)
+	attached := func(f func(a *embedded.Attached) error) error {
+		a, err := embedded.Attach(ctx, dir)
 		if err != nil {
 			return err
 		}
@@ -43,19 +43,19 @@ func newEtcdCommand(ctx context.Context) *cobra.Command {
 		&cobra.Command{
 			Use: "snapshot FILE", Args: cobra.ExactArgs(1), Short: "Write a snapshot, to standard output with -, while the server runs or not",
 			RunE: func(cmd *cobra.Command, args []string) error {
-				return attached(func(a *embeddedetcd.Attached) error { return saveSnapshot(ctx, a, dir, args[0], cmd.OutOrStdout()) })
+				return attached(func(a *embedded.Attached) error { return saveSnapshot(ctx, a, dir, args[0], cmd.OutOrStdout()) })
 			},
 		},
 		&cobra.Command{
 			Use: "status", Args: cobra.NoArgs, Short: "Show size, quota and alarms, while the server runs or not",
 			RunE: func(cmd *cobra.Command, _ []string) error {
-				return attached(func(a *embeddedetcd.Attached) error { return printStatus(ctx, a, cmd.OutOrStdout()) })
+				return attached(func(a *embedded.Attached) error { return printStatus(ctx, a, cmd.OutOrStdout()) })
 			},
 		},
 		&cobra.Command{
 			Use: "defrag", Args: cobra.NoArgs, Short: "Give free space of the database back to the file system; requests wait meanwhile",
 			RunE: func(cmd *cobra.Command, _ []string) error {
-				return attached(func(a *embeddedetcd.Attached) error {
+				return attached(func(a *embedded.Attached) error {
 					if err := a.Defragment(ctx); err != nil {
 						return err
 					}
@@ -67,7 +67,7 @@ func newEtcdCommand(ctx context.Context) *cobra.Command {
 		&cobra.Command{
 			Use: "release", Args: cobra.NoArgs, Short: "Let the controllers act on a restored store",
 			RunE: func(cmd *cobra.Command, _ []string) error {
-				return attached(func(a *embeddedetcd.Attached) error {
+				return attached(func(a *embedded.Attached) error {
 					released, err := a.Release(ctx)
 					if err != nil {
 						return err
@@ -88,7 +88,7 @@ func newCheckCommand(dir *string) *cobra.Command {
 	return &cobra.Command{
 		Use: "check", Args: cobra.NoArgs, Short: "Look at all pages of the database and at the log; the server must not run",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			content, err := embeddedetcd.Check(*dir)
+			content, err := embedded.Check(*dir)
 			if err != nil {
 				return err
 			}
@@ -139,7 +139,7 @@ func newRecoverCommand(dir *string) *cobra.Command {
 // which kubectl cp needs.
 const standard = "-"
 
-func saveSnapshot(ctx context.Context, a *embeddedetcd.Attached, dir, file string, out io.Writer) error {
+func saveSnapshot(ctx context.Context, a *embedded.Attached, dir, file string, out io.Writer) error {
 	if file == standard {
 		// It is beside the data first, for it is read in no time there, and nothing waits for who takes it.
 		if err := a.Fits(ctx, dir); err != nil {
@@ -161,14 +161,14 @@ func saveSnapshot(ctx context.Context, a *embeddedetcd.Attached, dir, file strin
 	if err := a.Save(ctx, file); err != nil {
 		return err
 	}
-	content, err := embeddedetcd.CheckSnapshot(file, false)
+	content, err := embedded.CheckSnapshot(file, false)
 	if err != nil {
 		return err
 	}
 	return printLine(out, fmt.Sprintf("%s: %d keys, revision %d, %d bytes", file, content.Keys, content.Revision, content.Size))
 }
 
-func printStatus(ctx context.Context, a *embeddedetcd.Attached, out io.Writer) error {
+func printStatus(ctx context.Context, a *embedded.Attached, out io.Writer) error {
 	status, err := a.Status(ctx)
 	if err != nil {
 		return err
@@ -186,9 +186,9 @@ func printStatus(ctx context.Context, a *embeddedetcd.Attached, out io.Writer) e
 }
 
 // restore reads the snapshot from a file or from in.
-func restore(dir, file string, unverified bool, in io.Reader) (r embeddedetcd.Restored, err error) {
+func restore(dir, file string, unverified bool, in io.Reader) (r embedded.Restored, err error) {
 	if file != standard {
-		return embeddedetcd.Restore(dir, file, unverified)
+		return embedded.Restore(dir, file, unverified)
 	}
 	err = inTemporary(dir, func(file string) error {
 		f, err := os.OpenFile(file, os.O_CREATE|os.O_WRONLY|os.O_EXCL, 0o600)
@@ -199,7 +199,7 @@ func restore(dir, file string, unverified bool, in io.Reader) (r embeddedetcd.Re
 		if err = errors.Join(err, f.Close()); err != nil {
 			return fmt.Errorf("reading the snapshot: %w", err)
 		}
-		r, err = embeddedetcd.Restore(dir, file, unverified)
+		r, err = embedded.Restore(dir, file, unverified)
 		return err
 	})
 	return r, err

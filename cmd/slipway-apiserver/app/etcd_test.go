@@ -16,7 +16,7 @@ import (
 
 	"k8s.io/client-go/kubernetes/fake"
 
-	"github.com/slipway-dev/slipway/pkg/embeddedetcd"
+	"github.com/slipway-dev/slipway/pkg/store/embedded"
 )
 
 // runEtcd runs the command etcd.
@@ -35,7 +35,7 @@ func runEtcd(t *testing.T, in string, args ...string) (string, error) {
 func TestF9EtcdIsSavedCheckedAndRestoredByTheCommand(t *testing.T) {
 	dir := t.TempDir()
 	in := "--data-dir=" + dir
-	etcd, err := embeddedetcd.Start(t.Context(), embeddedetcd.Options{Dir: dir, UnsafeNoFsync: true})
+	etcd, err := embedded.Start(t.Context(), embedded.Options{Dir: dir, UnsafeNoFsync: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,7 +122,7 @@ func TestASnapshotThatWouldFillTheDiskOfTheServerIsRefused(t *testing.T) {
 		return
 	}
 	t.Cleanup(func() { _ = exec.Command("umount", dir).Run() })
-	etcd, err := embeddedetcd.Start(t.Context(), embeddedetcd.Options{Dir: dir, UnsafeNoFsync: true})
+	etcd, err := embedded.Start(t.Context(), embedded.Options{Dir: dir, UnsafeNoFsync: true})
 	if err != nil {
 		t.Fatal(err)
 	}

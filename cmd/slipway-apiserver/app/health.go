@@ -13,7 +13,7 @@ import (
 
 	"k8s.io/apiserver/pkg/server/healthz"
 
-	"github.com/slipway-dev/slipway/pkg/embeddedetcd"
+	"github.com/slipway-dev/slipway/pkg/store/embedded"
 )
 
 // vcenterTimeout bounds the question to vCenter, so that a prober that waits some
@@ -95,7 +95,7 @@ func (h *health) checkVCenter(r *http.Request) error {
 }
 
 // etcdSpace tells of an embedded etcd, or a disk below it, that is nearly full.
-func etcdSpace(etcd *embeddedetcd.Server) func(*http.Request) error {
+func etcdSpace(etcd *embedded.Server) func(*http.Request) error {
 	return func(*http.Request) error {
 		space, err := etcd.Space()
 		if err != nil {

@@ -12,13 +12,13 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/slipway-dev/slipway/pkg/embeddedetcd"
+	"github.com/slipway-dev/slipway/pkg/store/embedded"
 )
 
 // identityFile holds the random part of the identity in the data directory.
-const identityFile = embeddedetcd.IdentityFile
+const identityFile = embedded.IdentityFile
 
-// identity is the name by which this replica holds the Lease.
+// replicaName returns the name by which this replica holds the Lease.
 //
 // Without a directory it is another one in every process. With one, the embedded
 // etcd's, it stays the same, so that a process takes over the Lease of one that was
@@ -26,7 +26,7 @@ const identityFile = embeddedetcd.IdentityFile
 // directory is locked for as long as its process lives, and this process has the
 // lock: the holder of that name is dead. The name of the host keeps a copy of the
 // directory on another host from taking the Lease of the original.
-func identity(dir string) (string, error) {
+func replicaName(dir string) (string, error) {
 	host, err := os.Hostname()
 	if err != nil {
 		return "", fmt.Errorf("naming this replica: %w", err)

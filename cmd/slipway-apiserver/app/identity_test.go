@@ -22,7 +22,7 @@ import (
 
 func identityOf(t *testing.T, dir string) string {
 	t.Helper()
-	id, err := identity(dir)
+	id, err := replicaName(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +68,7 @@ func TestIdentityThatWasNotWrittenCompletelyIsReplaced(t *testing.T) {
 }
 
 func TestIdentityFailsWithoutItsDirectory(t *testing.T) {
-	if id, err := identity(filepath.Join(t.TempDir(), "missing")); err == nil {
+	if id, err := replicaName(filepath.Join(t.TempDir(), "missing")); err == nil {
 		t.Errorf("a directory that is not there gave the identity %s", id)
 	}
 }

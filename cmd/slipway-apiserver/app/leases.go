@@ -38,7 +38,7 @@ func newLeases(d *controllerDeps, times leases.Times, fail func(error)) error {
 		d.leases = leases.New(nil)
 		return nil
 	}
-	who, err := identity(d.dataDir)
+	who, err := replicaName(d.dataDir)
 	if err != nil {
 		return err
 	}

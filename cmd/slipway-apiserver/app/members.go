@@ -20,13 +20,13 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/utils/ptr"
 
-	"github.com/slipway-dev/slipway/pkg/embeddedetcd"
 	"github.com/slipway-dev/slipway/pkg/etcdmembers"
+	"github.com/slipway-dev/slipway/pkg/store/embedded"
 )
 
 // startMember starts the embedded etcd as one of a cluster. It may wait for others for
 // long: the server is alive meanwhile, and not ready.
-func startMember(ctx context.Context, o *Options, etcd embeddedetcd.Options) (*etcdmembers.Member, error) {
+func startMember(ctx context.Context, o *Options, etcd embedded.Options) (*etcdmembers.Member, error) {
 	name, err := o.Members.name()
 	if err != nil {
 		return nil, err
@@ -150,6 +150,6 @@ func setOf(ctx context.Context, host kubernetes.Interface, namespace, name strin
 }
 
 // etcdQuorum tells which members are missing.
-func etcdQuorum(etcd *embeddedetcd.Server) func(*http.Request) error {
+func etcdQuorum(etcd *embedded.Server) func(*http.Request) error {
 	return func(*http.Request) error { return etcd.Quorum() }
 }

@@ -23,7 +23,7 @@ import (
 
 	"github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/apiserver"
-	"github.com/slipway-dev/slipway/pkg/embeddedetcd"
+	"github.com/slipway-dev/slipway/pkg/store/embedded"
 )
 
 // etcdPrefix is where objects are kept in etcd.
@@ -148,7 +148,7 @@ func (o *Options) Flags() cliflag.NamedFlagSets {
 	o.Members.addFlags(etcd)
 	etcd.Int64Var(&o.EtcdQuotaBytes, "etcd-quota-backend-bytes", o.EtcdQuotaBytes, fmt.Sprintf(
 		"Size of the data of the embedded etcd at which it refuses writes, in bytes, from %d to %d; 0 for half of the file system of --data-dir, at least 256 MiB and at most 8 GiB. New objects are refused from 95 percent of it on.",
-		embeddedetcd.MinQuota, embeddedetcd.MaxQuota))
+		embedded.MinQuota, embedded.MaxQuota))
 	o.Snapshots.addFlags(etcd)
 
 	o.VCenter.addFlags(sets.FlagSet("vCenter"))
@@ -178,8 +178,8 @@ func (o *Options) Validate() error {
 	if len(servers) > 0 && o.EtcdUnsafeNoFsync {
 		errs = append(errs, errors.New("--etcd-unsafe-no-fsync is for the embedded etcd and excludes --etcd-servers"))
 	}
-	if q := o.EtcdQuotaBytes; q != 0 && (q < embeddedetcd.MinQuota || q > embeddedetcd.MaxQuota) {
-		errs = append(errs, fmt.Errorf("--etcd-quota-backend-bytes %d: must be 0, or at least %d and at most %d", q, embeddedetcd.MinQuota, embeddedetcd.MaxQuota))
+	if q := o.EtcdQuotaBytes; q != 0 && (q < embedded.MinQuota || q > embedded.MaxQuota) {
+		errs = append(errs, fmt.Errorf("--etcd-quota-backend-bytes %d: must be 0, or at least %d and at most %d", q, embedded.MinQuota, embedded.MaxQuota))
 	}
 	if len(servers) > 0 && o.EtcdQuotaBytes != 0 {
 		errs = append(errs, errors.New("--etcd-quota-backend-bytes is for the embedded etcd and excludes --etcd-servers"))

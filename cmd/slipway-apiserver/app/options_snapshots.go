@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/slipway-dev/slipway/pkg/embeddedetcd"
+	"github.com/slipway-dev/slipway/pkg/store/embedded"
 )
 
 // SnapshotOptions say whether and when snapshots of the embedded etcd are taken, and how
@@ -47,7 +47,7 @@ func (o *SnapshotOptions) validate(dataDir string, external bool) []error {
 	if external && o.Dir != "" {
 		errs = append(errs, errors.New("--etcd-snapshot-dir is for the embedded etcd and excludes --etcd-servers"))
 	}
-	if o.Dir != "" && embeddedetcd.Owns(dataDir, o.Dir) {
+	if o.Dir != "" && embedded.Owns(dataDir, o.Dir) {
 		errs = append(errs, fmt.Errorf("--etcd-snapshot-dir %s: is what etcd keeps in --data-dir; a directory beside that, or better on another volume, is needed", o.Dir))
 	}
 	if o.Interval < minSnapshotInterval {
@@ -60,6 +60,6 @@ func (o *SnapshotOptions) validate(dataDir string, external bool) []error {
 }
 
 // schedule is what the options ask for; false for none.
-func (o *SnapshotOptions) schedule() (embeddedetcd.Schedule, bool) {
-	return embeddedetcd.Schedule{Dir: o.Dir, Interval: o.Interval, Keep: o.Retention}, o.Dir != ""
+func (o *SnapshotOptions) schedule() (embedded.Schedule, bool) {
+	return embedded.Schedule{Dir: o.Dir, Interval: o.Interval, Keep: o.Retention}, o.Dir != ""
 }

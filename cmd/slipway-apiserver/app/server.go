@@ -23,9 +23,9 @@ import (
 	"github.com/slipway-dev/slipway/pkg/apiserver/admission/protectedkeys"
 	"github.com/slipway-dev/slipway/pkg/apiserver/certs/servingcert"
 	"github.com/slipway-dev/slipway/pkg/apiserver/inprocess"
-	"github.com/slipway-dev/slipway/pkg/embeddedetcd"
 	"github.com/slipway-dev/slipway/pkg/etcdmembers"
-	"github.com/slipway-dev/slipway/pkg/storeidentity"
+	"github.com/slipway-dev/slipway/pkg/store/embedded"
+	"github.com/slipway-dev/slipway/pkg/store/identity"
 )
 
 // serverName is what the server calls itself to others.
@@ -89,7 +89,7 @@ func NewCommand(ctx context.Context) *cobra.Command {
 // Server is slipway-apiserver, not yet running.
 type Server struct {
 	generic *genericapiserver.GenericAPIServer
-	etcd    *embeddedetcd.Server // nil with --etcd-servers
+	etcd    *embedded.Server // nil with --etcd-servers
 	// member is etcd as one of a cluster, nil if it is alone.
 	member *etcdmembers.Member
 	// embedded makes the stores over etcd; nil without it.
@@ -98,7 +98,7 @@ type Server struct {
 	// controllers waits until all of them have ended.
 	controllers func()
 	// store is compared with the one that the host cluster knows.
-	store *storeidentity.Gate
+	store *identity.Gate
 	// snapshots are taken of etcd.
 	snapshots SnapshotOptions
 	// space tell the host cluster of the room that etcd has; nobody does without a host cluster.
@@ -115,7 +115,7 @@ func New(ctx context.Context, o *Options) (*Server, error) {
 	s := &Server{failed: make(chan error, 1), snapshots: o.Snapshots, gcPercent: o.GCPercent}
 	transport := &o.Recommended.Etcd.StorageConfig.Transport
 	if len(transport.ServerList) == 0 && o.Members.PeerAddress == "" {
-		etcd, err := embeddedetcd.Start(ctx, etcdOptions(o))
+		etcd, err := embedded.Start(ctx, etcdOptions(o))
 		if err != nil {
 			return nil, err
 		}
@@ -128,19 +128,19 @@ func New(ctx context.Context, o *Options) (*Server, error) {
 	return s, nil
 }
 
-func etcdOptions(o *Options) embeddedetcd.Options {
-	return embeddedetcd.Options{Dir: o.DataDir, UnsafeNoFsync: o.EtcdUnsafeNoFsync, QuotaBytes: o.EtcdQuotaBytes}
+func etcdOptions(o *Options) embedded.Options {
+	return embedded.Options{Dir: o.DataDir, UnsafeNoFsync: o.EtcdUnsafeNoFsync, QuotaBytes: o.EtcdQuotaBytes}
 }
 
 // use makes the embedded etcd that of the server.
-func (s *Server) use(o *Options, etcd *embeddedetcd.Server) {
+func (s *Server) use(o *Options, etcd *embedded.Server) {
 	s.etcd = etcd
 	registerEtcdMetrics()
 	o.Recommended.Etcd.StorageConfig.Transport.ServerList = []string{etcd.Endpoint()}
 }
 
 // registerEtcdMetrics serves the metrics of embedded etcd, which are one set in a process.
-var registerEtcdMetrics = sync.OnceFunc(func() { legacyregistry.RawMustRegister(embeddedetcd.Metrics()) })
+var registerEtcdMetrics = sync.OnceFunc(func() { legacyregistry.RawMustRegister(embedded.Metrics()) })
 
 func (s *Server) build(ctx context.Context, o *Options) error {
 	i, err := awaitHost(ctx, o)
@@ -261,7 +261,7 @@ func (s *Server) Run(told context.Context) error {
 }
 
 // room is that of the embedded etcd, nil without one.
-func (s *Server) room() (*embeddedetcd.Space, error) {
+func (s *Server) room() (*embedded.Space, error) {
 	if s.etcd == nil {
 		return nil, nil
 	}

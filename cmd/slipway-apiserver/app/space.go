@@ -15,8 +15,8 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/klog/v2"
 
-	"github.com/slipway-dev/slipway/pkg/embeddedetcd"
-	"github.com/slipway-dev/slipway/pkg/storeidentity"
+	"github.com/slipway-dev/slipway/pkg/store/embedded"
+	"github.com/slipway-dev/slipway/pkg/store/identity"
 )
 
 const (
@@ -42,12 +42,12 @@ type spaceEvents struct {
 // spaceTeller tells the host cluster of the room of the store, which is nil if that is no
 // embedded one.
 type spaceTeller interface {
-	look(ctx context.Context, space *embeddedetcd.Space)
+	look(ctx context.Context, space *embedded.Space)
 }
 
 // spaceTellers are those who tell the host cluster of the room of the store. Without an
 // embedded one, when etcd is nil, there is only something to take back.
-func spaceTellers(o *Options, etcd *embeddedetcd.Server, c *config) ([]spaceTeller, error) {
+func spaceTellers(o *Options, etcd *embedded.Server, c *config) ([]spaceTeller, error) {
 	objects, err := dynamic.NewForConfig(c.hostConfig)
 	if err != nil {
 		return nil, fmt.Errorf("making the client of the host cluster for APIServices: %w", err)
@@ -72,7 +72,7 @@ func spaceTellers(o *Options, etcd *embeddedetcd.Server, c *config) ([]spaceTell
 }
 
 // tellSpace lets all tell until ctx is done.
-func tellSpace(ctx context.Context, space func() (*embeddedetcd.Space, error), tellers []spaceTeller) {
+func tellSpace(ctx context.Context, space func() (*embedded.Space, error), tellers []spaceTeller) {
 	ticker := time.NewTicker(spaceInterval)
 	defer ticker.Stop()
 	for {
@@ -90,17 +90,17 @@ func tellSpace(ctx context.Context, space func() (*embeddedetcd.Space, error), t
 }
 
 // look tells what is new. What could not be told is told the next time.
-func (e *spaceEvents) look(ctx context.Context, space *embeddedetcd.Space) {
+func (e *spaceEvents) look(ctx context.Context, space *embedded.Space) {
 	level := space.Level()
 	if level == e.told && (level == levelEnough || time.Since(e.toldAt) < spaceRepeat) {
 		return
 	}
 	now := time.Now()
 	event := &eventsv1.Event{
-		ObjectMeta: metav1.ObjectMeta{Namespace: e.namespace, Name: fmt.Sprintf("%s.%016x", storeidentity.ConfigMapName, now.UnixNano())},
+		ObjectMeta: metav1.ObjectMeta{Namespace: e.namespace, Name: fmt.Sprintf("%s.%016x", identity.ConfigMapName, now.UnixNano())},
 		EventTime:  metav1.NewMicroTime(now), ReportingController: serverName, ReportingInstance: serverName,
 		Action: "Observe", Reason: "Space" + level, Type: corev1.EventTypeWarning,
-		Regarding: corev1.ObjectReference{APIVersion: "v1", Kind: "ConfigMap", Namespace: e.namespace, Name: storeidentity.ConfigMapName},
+		Regarding: corev1.ObjectReference{APIVersion: "v1", Kind: "ConfigMap", Namespace: e.namespace, Name: identity.ConfigMapName},
 	}
 	if why := space.Err(); why != nil {
 		event.Note = why.Error()

@@ -17,7 +17,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/slipway-dev/slipway/pkg/apiserver/certs/apiservices"
-	"github.com/slipway-dev/slipway/pkg/embeddedetcd"
+	"github.com/slipway-dev/slipway/pkg/store/embedded"
 )
 
 // conditionSpace is the type of the condition that the APIServices have beside Available of
@@ -44,7 +44,7 @@ type spaceCondition struct {
 
 // look tells what is new. While room is scarce it looks at the condition every time, for
 // another replica may have taken back what it had said itself.
-func (c *spaceCondition) look(ctx context.Context, space *embeddedetcd.Space) {
+func (c *spaceCondition) look(ctx context.Context, space *embedded.Space) {
 	level := levelExternal
 	if space != nil {
 		level = space.Level()
@@ -70,7 +70,7 @@ func (c *spaceCondition) look(ctx context.Context, space *embeddedetcd.Space) {
 
 // tell writes the condition of one APIService. One that is not there, or leads elsewhere, is
 // none of ours.
-func (c *spaceCondition) tell(ctx context.Context, name string, space *embeddedetcd.Space, due bool) error {
+func (c *spaceCondition) tell(ctx context.Context, name string, space *embedded.Space, due bool) error {
 	is, err := apiservices.Read(ctx, c.objects, name)
 	if err != nil || is == nil || !is.LeadsTo(c.namespace, serviceName) {
 		return err
@@ -84,7 +84,7 @@ func (c *spaceCondition) tell(ctx context.Context, name string, space *embeddede
 
 // next is what takes the place of the condition, nil if it stays. due is true when a message
 // of before is out of date.
-func (c *spaceCondition) next(was *metav1.Condition, space *embeddedetcd.Space, due bool) *metav1.Condition {
+func (c *spaceCondition) next(was *metav1.Condition, space *embedded.Space, due bool) *metav1.Condition {
 	if space == nil { // What was said was said of an embedded etcd of before.
 		if was == nil || was.Status == metav1.ConditionUnknown {
 			return nil

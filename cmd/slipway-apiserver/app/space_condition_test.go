@@ -19,12 +19,12 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 
 	"github.com/slipway-dev/slipway/pkg/apiserver/certs/apiservices"
-	"github.com/slipway-dev/slipway/pkg/embeddedetcd"
+	"github.com/slipway-dev/slipway/pkg/store/embedded"
 )
 
 // taken is a store of 100 MiB of which so much is taken.
-func taken(mebibytes int64) *embeddedetcd.Space {
-	return &embeddedetcd.Space{Size: mebibytes << 20, InUse: mebibytes << 20, Quota: 100 << 20, DiskFree: 1 << 30}
+func taken(mebibytes int64) *embedded.Space {
+	return &embedded.Space{Size: mebibytes << 20, InUse: mebibytes << 20, Quota: 100 << 20, DiskFree: 1 << 30}
 }
 
 func TestReplicasShareTheConditionOfTheRoomOfTheirStores(t *testing.T) {

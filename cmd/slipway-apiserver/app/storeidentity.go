@@ -13,20 +13,20 @@ import (
 	"k8s.io/apiserver/pkg/storage/storagebackend"
 	"k8s.io/client-go/kubernetes"
 
-	"github.com/slipway-dev/slipway/pkg/storeidentity"
+	"github.com/slipway-dev/slipway/pkg/store/identity"
 )
 
 // etcdDialTimeout bounds a connection.
 const etcdDialTimeout = 5 * time.Second
 
 // newStoreGate keeps objects of a store that host does not know from being served.
-func newStoreGate(o *Options, host kubernetes.Interface) (*storeidentity.Gate, error) {
+func newStoreGate(o *Options, host kubernetes.Interface) (*identity.Gate, error) {
 	storage := o.Recommended.Etcd.StorageConfig
 	etcd, err := etcdConfig(storage.Transport)
 	if err != nil {
 		return nil, fmt.Errorf("preparing the connection to etcd: %w", err)
 	}
-	return storeidentity.NewGate(etcd, storage.Prefix, host, o.Controllers.LeaderElectNamespace), nil
+	return identity.NewGate(etcd, storage.Prefix, host, o.Controllers.LeaderElectNamespace), nil
 }
 
 // etcdConfig reaches the etcd of the objects, as they do: without any of the files there

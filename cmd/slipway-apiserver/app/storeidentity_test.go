@@ -17,15 +17,15 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/fake"
 
-	"github.com/slipway-dev/slipway/pkg/embeddedetcd"
-	"github.com/slipway-dev/slipway/pkg/storeidentity"
+	"github.com/slipway-dev/slipway/pkg/store/embedded"
+	"github.com/slipway-dev/slipway/pkg/store/identity"
 )
 
 // compared starts the store of dir, writes that many times, lets host know it, and stops
 // it again.
 func compared(t *testing.T, dir string, host kubernetes.Interface, writes int) error {
 	t.Helper()
-	etcd, err := embeddedetcd.Start(t.Context(), embeddedetcd.Options{Dir: dir, UnsafeNoFsync: true})
+	etcd, err := embedded.Start(t.Context(), embedded.Options{Dir: dir, UnsafeNoFsync: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,7 +41,7 @@ func compared(t *testing.T, dir string, host kubernetes.Interface, writes int) e
 			t.Fatal(err)
 		}
 	}
-	return storeidentity.NewGate(config, etcdPrefix, host, defaultNamespace).Compare(t.Context())
+	return identity.NewGate(config, etcdPrefix, host, defaultNamespace).Compare(t.Context())
 }
 
 func TestF3OnlyTheStoreThatTheHostClusterKnowsIsServed(t *testing.T) {
@@ -64,7 +64,7 @@ func TestF3OnlyTheStoreThatTheHostClusterKnowsIsServed(t *testing.T) {
 	expect("the same store, further", compared(t, own, host, 10), "")
 	expect("a copy of before", compared(t, older, host, 0), "it is an older copy")
 
-	if _, err := embeddedetcd.Restore(older, snapshot, false); err != nil {
+	if _, err := embedded.Restore(older, snapshot, false); err != nil {
 		t.Fatal(err)
 	}
 	expect("a restored snapshot of before", compared(t, older, host, 0), "")
@@ -73,9 +73,9 @@ func TestF3OnlyTheStoreThatTheHostClusterKnowsIsServed(t *testing.T) {
 	empty := t.TempDir()
 	refusal := compared(t, empty, host, 0)
 	expect("an empty store", refusal, "the host cluster expects")
-	_, command, _ := strings.Cut(refusal.Error(), storeidentity.AcceptAnnotation+"=")
-	patch := `{"metadata":{"annotations":{"` + storeidentity.AcceptAnnotation + `":"` + command + `"}}}`
-	if _, err := host.CoreV1().ConfigMaps(defaultNamespace).Patch(t.Context(), storeidentity.ConfigMapName, types.MergePatchType, []byte(patch), metav1.PatchOptions{}); err != nil {
+	_, command, _ := strings.Cut(refusal.Error(), identity.AcceptAnnotation+"=")
+	patch := `{"metadata":{"annotations":{"` + identity.AcceptAnnotation + `":"` + command + `"}}}`
+	if _, err := host.CoreV1().ConfigMaps(defaultNamespace).Patch(t.Context(), identity.ConfigMapName, types.MergePatchType, []byte(patch), metav1.PatchOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	expect("an accepted store", compared(t, empty, host, 0), "")

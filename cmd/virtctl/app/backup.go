@@ -15,7 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/slipway-dev/slipway/pkg/apis/vm/backup"
-	"github.com/slipway-dev/slipway/pkg/etcdfile"
+	"github.com/slipway-dev/slipway/pkg/store/snapshotfile"
 )
 
 func newBackupCommand(f *Factory) *cobra.Command {
@@ -94,7 +94,7 @@ func (f *Factory) readBackup(ctx context.Context, file string, out io.Writer) (i
 		doing = "backup"
 	}
 	defer p.end()
-	size, err := etcdfile.Copy(&measured{Writer: out, tell: func(bytes int64) { p.grown(doing, bytes, time.Now()) }}, answer)
+	size, err := snapshotfile.Copy(&measured{Writer: out, tell: func(bytes int64) { p.grown(doing, bytes, time.Now()) }}, answer)
 	if err != nil {
 		return size, fmt.Errorf("reading the backup: the answer ended after %s and is not whole: %w; if that was a minute, see docs/operations.md", amount(size), err)
 	}

@@ -10,14 +10,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/slipway-dev/slipway/pkg/etcdfile"
+	"github.com/slipway-dev/slipway/pkg/store/snapshotfile"
 )
 
 // stored is a snapshot.
 func stored(t *testing.T) []byte {
 	t.Helper()
 	var file bytes.Buffer
-	if err := etcdfile.Write(&file, bytes.NewBuffer(bytes.Repeat([]byte("db\x1b["), 1024))); err != nil {
+	if err := snapshotfile.Write(&file, bytes.NewBuffer(bytes.Repeat([]byte("db\x1b["), 1024))); err != nil {
 		t.Fatal(err)
 	}
 	return file.Bytes()

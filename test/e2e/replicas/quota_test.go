@@ -20,15 +20,15 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
-	"github.com/slipway-dev/slipway/pkg/embeddedetcd"
 	"github.com/slipway-dev/slipway/pkg/generated/clientset/versioned"
+	"github.com/slipway-dev/slipway/pkg/store/embedded"
 )
 
 // Each replica has its own view of the quota, and what one has charged the others may not
 // have seen.
 func TestRequestsToThreeReplicasCannotOverrunAQuota(t *testing.T) {
 	t.Parallel()
-	etcd, err := embeddedetcd.Start(t.Context(), embeddedetcd.Options{Dir: t.TempDir(), UnsafeNoFsync: true})
+	etcd, err := embedded.Start(t.Context(), embedded.Options{Dir: t.TempDir(), UnsafeNoFsync: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,7 +18,7 @@ import (
 
 	itv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/apiserver/certs/apiservices"
-	"github.com/slipway-dev/slipway/pkg/embeddedetcd"
+	"github.com/slipway-dev/slipway/pkg/store/embedded"
 )
 
 // room returns an error unless the condition of all APIServices about the store has a status,
@@ -62,7 +62,7 @@ func (s *scene) unlimited() (*rest.Config, dynamic.Interface) {
 
 func TestAStoreThatRunsOutOfRoomIsToldByAConditionOfTheAPIServices(t *testing.T) {
 	t.Parallel()
-	s := newScene(t, "--etcd-quota-backend-bytes="+strconv.Itoa(embeddedetcd.MinQuota))
+	s := newScene(t, "--etcd-quota-backend-bytes="+strconv.Itoa(embedded.MinQuota))
 	config, objects := s.unlimited()
 	s.eventually("there is room", func() error {
 		return s.room(objects, metav1.ConditionTrue, "SpaceEnough", "the embedded etcd has room")
@@ -91,7 +91,7 @@ func TestAStoreThatRunsOutOfRoomIsToldByAConditionOfTheAPIServices(t *testing.T)
 
 func TestWhatWasSaidOfTheRoomOfAnEmbeddedEtcdIsTakenBackWithAnExternalOne(t *testing.T) {
 	t.Parallel()
-	etcd, err := embeddedetcd.Start(t.Context(), embeddedetcd.Options{Dir: t.TempDir(), UnsafeNoFsync: true})
+	etcd, err := embedded.Start(t.Context(), embedded.Options{Dir: t.TempDir(), UnsafeNoFsync: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,7 +21,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/slipway-dev/slipway/pkg/embeddedetcd"
+	"github.com/slipway-dev/slipway/pkg/store/embedded"
 )
 
 // store is an etcd that is not the server's, and keeps its address when its data is
@@ -29,7 +29,7 @@ import (
 type store struct {
 	t    *testing.T
 	dir  string
-	etcd *embeddedetcd.Server
+	etcd *embedded.Server
 }
 
 func newStore(t *testing.T) *store {
@@ -52,7 +52,7 @@ func (s *store) data(name string) string { return filepath.Join(s.dir, name) }
 
 func (s *store) start() {
 	s.t.Helper()
-	etcd, err := embeddedetcd.Start(s.t.Context(), embeddedetcd.Options{Dir: s.data("now"), UnsafeNoFsync: true})
+	etcd, err := embedded.Start(s.t.Context(), embedded.Options{Dir: s.data("now"), UnsafeNoFsync: true})
 	if err != nil {
 		s.t.Fatal(err)
 	}

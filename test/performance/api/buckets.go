@@ -31,7 +31,7 @@ var whole = []bucket{
 	{"managedFields", regexp.MustCompile(`structured-merge-diff|managedfields|handlers/fieldmanager`)},
 	{"audit", regexp.MustCompile(`apiserver/pkg/audit\.|apiserver/plugin/pkg/audit`)},
 	{"watch cache", regexp.MustCompile(`cacher\.\(\*(watchCache|cacheWatcher|threadSafeMap|Cacher\)\.(dispatch|processEvent))|etcd3\.\(\*watch|cache\.\(\*Reflector|cache\.handle.*Watch`)},
-	{"etcd: raft, WAL, mvcc", regexp.MustCompile(`^go\.etcd\.io/|/embeddedetcd\.`)},
+	{"etcd: raft, WAL, mvcc", regexp.MustCompile(`^go\.etcd\.io/|/store/embedded\.`)},
 	{"gRPC", regexp.MustCompile(`^google\.golang\.org/grpc`)},
 	{"x509 of client certificates", regexp.MustCompile(`^crypto/x509\.`)},
 	{"validation", regexp.MustCompile(`/validation\.`)},

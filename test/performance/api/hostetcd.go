@@ -9,7 +9,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/slipway-dev/slipway/pkg/embeddedetcd"
+	"github.com/slipway-dev/slipway/pkg/store/embedded"
 	"github.com/slipway-dev/slipway/test/localcluster/process"
 )
 
@@ -18,7 +18,7 @@ const endpointFile = "endpoint"
 
 // serveEtcd serves an etcd from a directory until ctx is done.
 func serveEtcd(ctx context.Context, dir string) error {
-	server, err := embeddedetcd.Start(ctx, embeddedetcd.Options{Dir: filepath.Join(dir, "data"), UnsafeNoFsync: true})
+	server, err := embedded.Start(ctx, embedded.Options{Dir: filepath.Join(dir, "data"), UnsafeNoFsync: true})
 	if err != nil {
 		return err
 	}

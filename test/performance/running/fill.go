@@ -13,8 +13,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
-	"github.com/slipway-dev/slipway/pkg/embeddedetcd"
 	"github.com/slipway-dev/slipway/pkg/generated/clientset/versioned"
+	"github.com/slipway-dev/slipway/pkg/store/embedded"
 	"github.com/slipway-dev/slipway/test/performance/pages"
 )
 
@@ -107,7 +107,7 @@ func Pause(ctx context.Context, d time.Duration) error {
 
 // Release lets the controllers of the server begin that runs on a directory and holds them.
 func Release(ctx context.Context, store string) error {
-	member, err := embeddedetcd.Attach(ctx, store)
+	member, err := embedded.Attach(ctx, store)
 	if err != nil {
 		return fmt.Errorf("letting the controllers begin: %w", err)
 	}

@@ -4,7 +4,7 @@
 // Package backup is the snapshot of the store of a server that has its etcd in itself. It is
 // no object, and not among the resources that the API lists.
 //
-// A snapshot is read with POST at Path, as a file of pkg/etcdfile, while the server serves. It
+// A snapshot is read with POST at Path, as a file of pkg/store/snapshotfile, while the server serves. It
 // has all writes that were acknowledged before the request. That takes the right to create
 // Resource in the group vm.slipway.dev, for the whole cluster. A server with an etcd of its
 // own elsewhere answers 501.

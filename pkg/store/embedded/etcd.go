@@ -1,0 +1,158 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package embedded
+
+import (
+	"context"
+	"net/url"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.etcd.io/etcd/server/v3/embed"
+	"go.etcd.io/etcd/server/v3/etcdserver/api/v3client"
+	"go.etcd.io/etcd/server/v3/storage/mvcc"
+	"go.uber.org/zap"
+)
+
+const (
+	// maxRequestBytes is what kube-apiserver's own limit for a request body (3 MiB)
+	// needs from its store.
+	maxRequestBytes = 3 << 20
+	// A lone member has nobody to wait for, so short ticks only shorten its start.
+	tickMilliseconds     = 10
+	electionMilliseconds = 100
+	// progressInterval is how often idle watches learn the current revision;
+	// consistent reads from the watch cache wait for it.
+	progressInterval = 5 * time.Second
+	// catchUpEntries is how many applied entries of the raft log stay in memory, each
+	// with the whole object that it wrote. They are for followers that lag, which a
+	// lone member does not have; etcd's default of 5000 would hold tens of megabytes.
+	catchUpEntries = 100
+)
+
+// Options says where and how the member keeps its data.
+type Options struct {
+	// Dir holds the data; it is made, readable by its owner only, when missing.
+	Dir string
+	// UnsafeNoFsync lets writes be acknowledged before they are on disk. A crash of
+	// the machine may lose or corrupt data; meant for tests.
+	UnsafeNoFsync bool
+	// QuotaBytes is the size of the data from which on it takes deletions only; 0 stands for half
+	// of the file system, at least 256 MiB and at most 8 GiB.
+	QuotaBytes int64
+	// Peer makes the member one of a cluster; nil stands for a lone one.
+	Peer *Peer
+}
+
+// Server is a running member.
+type Server struct {
+	etcd    *embed.Etcd
+	dir     string
+	quota   int64
+	sockets sockets
+	lock    *os.File
+	since   time.Time
+	phase   phase
+	// peer is nil for a lone member.
+	peer       *Peer
+	quorum     quorum
+	failed     chan error
+	leaderless leaderless
+	fence      *fence // nil for a lone member
+	closeOnce  sync.Once
+	// stopUpkeep ends what looks after space, and upkeep waits for it.
+	stopUpkeep context.CancelFunc
+	upkeep     sync.WaitGroup
+	// saving is held while a snapshot is read, and for writing while the file is written anew.
+	saving sync.RWMutex
+}
+
+// Endpoint is the address for clients and for --etcd-servers, unix:///absolute/path.
+func (s *Server) Endpoint() string { return "unix://" + s.sockets.client }
+
+// Client makes a client that calls the member as a function, without a connection. It has
+// no endpoints, and cannot stream ranges. The caller closes it before the server.
+func (s *Server) Client() *clientv3.Client {
+	c := v3client.New(s.etcd.Server)
+	if s.peer != nil {
+		c.Watcher = &ledWatcher{c.Watcher, &s.leaderless}
+		c.KV = &repeatingKV{c.KV, s.fence, s.etcd.Server.LeaderChangedNotify, func() mvcc.ReadView { return s.etcd.Server.KV() }}
+	}
+	return c
+}
+
+// Since is when this process got the directory for itself: whoever used it before
+// had ended by then.
+func (s *Server) Since() time.Time { return s.since }
+
+// Failed delivers an error when the member fails after its start, for example because it
+// was removed from its cluster.
+func (s *Server) Failed() <-chan error { return s.failed }
+
+// watch waits for the end of the member.
+func (s *Server) watch() {
+	var err error
+	select {
+	case err = <-s.etcd.Err():
+	case <-s.etcd.Server.StopNotify():
+		err = ErrStopped
+	}
+	if err != nil && !s.phase.closing.Load() {
+		s.failed <- err
+	}
+}
+
+// Close stops the member and waits until its data is closed. It may be called
+// more than once; clients should be stopped before.
+func (s *Server) Close() {
+	s.closeOnce.Do(func() {
+		s.phase.closing.Store(true)
+		s.stopUpkeep()
+		s.upkeep.Wait()
+		s.etcd.Close()
+		s.release()
+	})
+}
+
+func (s *Server) release() {
+	if s.sockets.tempDir != "" {
+		// Nothing depends on it any more; a leftover empty directory is harmless.
+		_ = os.RemoveAll(s.sockets.tempDir)
+	}
+	if s.lock != nil {
+		_ = s.lock.Close() // closing drops the lock
+	}
+}
+
+func config(dir string, sockets sockets, noFsync bool, quota int64, logger *zap.Logger) *embed.Config {
+	cfg := embed.NewConfig()
+	cfg.Name = "default"
+	cfg.Dir = filepath.Join(dir, memberDir)
+	cfg.ZapLoggerBuilder = embed.NewZapLoggerBuilder(logger)
+	cfg.UnsafeNoFsync = noFsync
+	cfg.QuotaBackendBytes = beyond(quota)
+	cfg.MaxRequestBytes = maxRequestBytes
+	// The API server compacts by itself, every five minutes.
+	cfg.AutoCompactionMode, cfg.AutoCompactionRetention = "periodic", "0"
+	cfg.TickMs, cfg.ElectionMs = tickMilliseconds, electionMilliseconds
+	cfg.WatchProgressNotifyInterval = progressInterval
+	cfg.SnapshotCatchUpEntries = catchUpEntries
+
+	// A member must advertise a peer address; a lone one never dials it.
+	advertised := url.URL{Scheme: "http", Host: "localhost:1"}
+	cfg.AdvertisePeerUrls = []url.URL{advertised}
+	cfg.InitialCluster = cfg.Name + "=" + advertised.String()
+	// The IDs of the cluster and of its member follow from it: a new store is not taken for
+	// another one. Data that is there has its own.
+	cfg.InitialClusterToken = uuid.NewString()
+	cfg.ListenPeerUrls = []url.URL{{Scheme: "unix", Path: sockets.peer}}
+	client := url.URL{Scheme: "unix", Path: sockets.client}
+	cfg.ListenClientUrls = []url.URL{client}
+	cfg.AdvertiseClientUrls = []url.URL{client}
+	return cfg
+}

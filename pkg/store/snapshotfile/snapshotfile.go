@@ -1,0 +1,72 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package snapshotfile
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+)
+
+// page is what the size of a database is a multiple of.
+const page = 512
+
+// Errors of files that are none.
+var (
+	// ErrNoChecksum is that of a file that is a database alone, or was cut.
+	ErrNoChecksum = errors.New("it has no checksum, as a copy of a database, or it was cut")
+	// ErrChanged is that of a file whose content has changed since.
+	ErrChanged = errors.New("its content does not fit its checksum")
+)
+
+// Write writes a database and its checksum.
+func Write(w io.Writer, database io.WriterTo) error {
+	h := sha256.New()
+	if _, err := database.WriteTo(io.MultiWriter(w, h)); err != nil {
+		return fmt.Errorf("writing the database: %w", err)
+	}
+	if _, err := w.Write(h.Sum(nil)); err != nil {
+		return fmt.Errorf("writing the checksum: %w", err)
+	}
+	return nil
+}
+
+// Copy copies a file and returns its size. What was written is not to be used after an error.
+func Copy(w io.Writer, r io.Reader) (int64, error) {
+	c := &check{hash: sha256.New()}
+	n, err := io.Copy(io.MultiWriter(w, c), r)
+	if err != nil {
+		return n, err
+	}
+	return n, c.err(n)
+}
+
+// check compares what comes last with the hash of all before.
+type check struct {
+	hash hash.Hash
+	last []byte
+}
+
+// Write implements io.Writer.
+func (c *check) Write(p []byte) (int, error) {
+	c.last = append(c.last, p...)
+	if more := len(c.last) - sha256.Size; more > 0 {
+		c.hash.Write(c.last[:more])
+		c.last = append(c.last[:0], c.last[more:]...)
+	}
+	return len(p), nil
+}
+
+func (c *check) err(size int64) error {
+	switch database := size - sha256.Size; {
+	case database <= 0 || database%page != 0:
+		return ErrNoChecksum
+	case !bytes.Equal(c.last, c.hash.Sum(nil)):
+		return ErrChanged
+	}
+	return nil
+}
