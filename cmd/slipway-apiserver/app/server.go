@@ -160,7 +160,7 @@ func (s *Server) build(ctx context.Context, o *Options) error {
 	if err != nil {
 		return err
 	}
-	s.embedded = c.embedded
+	s.embedded, s.store = c.embedded, c.store
 	s.generic, err = c.generic.New(serverName, genericapiserver.NewEmptyDelegate())
 	if err != nil {
 		return fmt.Errorf("making the server: %w", err)
@@ -182,7 +182,7 @@ func (s *Server) build(ctx context.Context, o *Options) error {
 		consoles: shown, queues: &queueReport{},
 	}
 	if s.etcd != nil {
-		d.dataDir, d.waiting = o.DataDir, s.etcd.Waiting
+		d.dataDir = o.DataDir
 	}
 	if s.etcd != nil && s.member == nil {
 		d.alone = s.etcd.Since()
@@ -199,7 +199,6 @@ func (s *Server) build(ctx context.Context, o *Options) error {
 		}
 	}
 	// Before it listens: what comes at once needs not come again. The gate keeps the error.
-	s.store = c.store
 	_ = s.store.Compare(ctx)
 	s.controllers, err = addControllers(s.generic, d, s.fail)
 	return err
@@ -304,6 +303,7 @@ func (s *Server) fail(err error) {
 }
 
 func (s *Server) close() {
+	s.store.Close()
 	if s.embedded != nil {
 		s.embedded.Close()
 	}
