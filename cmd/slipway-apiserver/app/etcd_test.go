@@ -5,16 +5,10 @@ package app
 
 import (
 	"bytes"
-	"context"
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync/atomic"
 	"testing"
-	"testing/synctest"
-	"time"
-
-	"k8s.io/client-go/kubernetes/fake"
 
 	"github.com/slipway-dev/slipway/pkg/store/embedded"
 )

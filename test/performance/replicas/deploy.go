@@ -22,6 +22,7 @@ import (
 	"github.com/slipway-dev/slipway/test/localcluster/ports"
 	"github.com/slipway-dev/slipway/test/localcluster/process"
 	"github.com/slipway-dev/slipway/test/performance/proc"
+	"github.com/slipway-dev/slipway/test/performance/running"
 )
 
 const (
@@ -43,7 +44,7 @@ type deployment struct {
 
 // deploy starts so many replicas. What it returns has to be stopped, also with an error.
 func deploy(ctx context.Context, s settings, dir string, replicas int, grows bool) (*deployment, error) {
-	if err := proc.HoldControllers(localcluster.SlipwayDataDir(dir)); err != nil {
+	if err := running.Hold(ctx, localcluster.SlipwayDataDir(dir)); err != nil {
 		return nil, err
 	}
 	var names []string
