@@ -74,72 +74,72 @@ var table = []rule{
 	{tree: "pkg/cluster/contract", ours: []string{"pkg/apis"}, never: []string{govmomi}, why: "objects of kinds that are not ours are known by their contract alone"},
 	{tree: "pkg/priorityqueue", ours: only, never: []string{govmomi}, why: "a queue knows no keys"},
 	{
-		tree: "pkg/controller/revision", ours: []string{"pkg/apis", "pkg/instancetype", "pkg/hardware", "pkg/generated", "pkg/controller"},
+		tree: "pkg/controller/revision", ours: []string{"pkg/apis", "pkg/instancetype", "pkg/hardware", "pkg/generated", "pkg/controller", "pkg/priorityqueue"},
 		never: []string{govmomi}, why: "what is collected is named in the API alone; vSphere knows nothing of it",
 	},
 	{
-		tree: "pkg/controller/resourcequota", ours: []string{"pkg/apis", "pkg/instancetype", "pkg/hardware", "pkg/registry/quota", "pkg/generated", "pkg/controller"},
+		tree: "pkg/controller/resourcequota", ours: []string{"pkg/apis", "pkg/instancetype", "pkg/hardware", "pkg/registry/quota", "pkg/generated", "pkg/controller", "pkg/priorityqueue"},
 		never: []string{govmomi}, why: "what is used is counted from objects, not from vSphere",
 	},
 	{
-		tree: "pkg/controller/fleet/vcenter", ours: []string{"pkg/apis", "pkg/generated", "pkg/controller"},
+		tree: "pkg/controller/fleet/vcenter", ours: []string{"pkg/apis", "pkg/generated", "pkg/controller", "pkg/priorityqueue"},
 		never: []string{govmomi}, why: "it says which vCenters are used; how one is used is nothing to it",
 	},
 	{
-		tree: "pkg/controller/fleet/zone", ours: []string{"pkg/apis", "pkg/provider", "pkg/generated", "pkg/controller"},
+		tree: "pkg/controller/fleet/zone", ours: []string{"pkg/apis", "pkg/provider", "pkg/generated", "pkg/controller", "pkg/priorityqueue"},
 		never: []string{govmomi}, why: "what is seen of a zone, others tell it",
 	},
 	{
-		tree: "pkg/controller/image/library", ours: []string{"pkg/apis", "pkg/provider", "pkg/generated", "pkg/controller"},
+		tree: "pkg/controller/image/library", ours: []string{"pkg/apis", "pkg/provider", "pkg/generated", "pkg/controller", "pkg/priorityqueue"},
 		never: []string{govmomi}, why: "what a library has, vSphere tells by the provider's interface alone",
 	},
 	{
-		tree: "pkg/controller/image/publish", ours: []string{"pkg/apis", "pkg/provider", "pkg/generated", "pkg/controller"},
+		tree: "pkg/controller/image/publish", ours: []string{"pkg/apis", "pkg/provider", "pkg/generated", "pkg/controller", "pkg/priorityqueue"},
 		never: []string{govmomi}, why: "what was made of a virtual machine, vSphere tells by the provider's interface alone",
 	},
 	{
-		tree: "pkg/controller/cluster/infrastructure", ours: []string{"pkg/apis", "pkg/provider", "pkg/generated", "pkg/controller"}, never: []string{govmomi},
+		tree: "pkg/controller/cluster/infrastructure", ours: []string{"pkg/apis", "pkg/provider", "pkg/generated", "pkg/controller", "pkg/priorityqueue"}, never: []string{govmomi},
 		why: "what a cluster needs besides machines follows from objects; vSphere knows nothing of it",
 	},
 	{
-		tree: "pkg/controller/cluster/clusterapi", ours: []string{"pkg/apis", "pkg/generated", "pkg/controller"}, never: []string{govmomi},
+		tree: "pkg/controller/cluster/clusterapi", ours: []string{"pkg/apis", "pkg/generated", "pkg/controller", "pkg/priorityqueue"}, never: []string{govmomi},
 		why: "it reads machines and clusters, wherever they are, for those who make their infrastructure",
 	},
 	{
-		tree: "pkg/controller/group", ours: []string{"pkg/apis", "pkg/generated", "pkg/controller"},
+		tree: "pkg/controller/group", ours: []string{"pkg/apis", "pkg/generated", "pkg/controller", "pkg/priorityqueue"},
 		never: []string{govmomi}, why: "what members are asked for follows from objects and the time; vSphere knows nothing of it",
 	},
 	{
-		tree: "pkg/controller/snapshot", ours: []string{"pkg/apis", "pkg/instancetype", "pkg/hardware", "pkg/provider", "pkg/generated", "pkg/controller"},
+		tree: "pkg/controller/snapshot", ours: []string{"pkg/apis", "pkg/instancetype", "pkg/hardware", "pkg/provider", "pkg/generated", "pkg/controller", "pkg/priorityqueue"},
 		never: []string{govmomi}, why: "snapshots are taken by the provider's interface alone",
 	},
 	{tree: "pkg/controller/cluster/members", ours: []string{"pkg/apis"}, never: []string{govmomi}, why: "what is true of the objects of a cluster is computed of them"},
 	{
-		tree: "pkg/controller/cluster/machineset", ours: []string{"pkg/apis", "pkg/cluster/contract", "pkg/generated", "pkg/controller"}, never: []string{govmomi},
+		tree: "pkg/controller/cluster/machineset", ours: []string{"pkg/apis", "pkg/cluster/contract", "pkg/generated", "pkg/controller", "pkg/priorityqueue"}, never: []string{govmomi},
 		why: "what a Machine is made of is known by its contract alone",
 	},
 	{
-		tree: "pkg/controller/cluster/machinedeployment", ours: []string{"pkg/apis", "pkg/generated", "pkg/controller"}, never: []string{govmomi},
+		tree: "pkg/controller/cluster/machinedeployment", ours: []string{"pkg/apis", "pkg/generated", "pkg/controller", "pkg/priorityqueue"}, never: []string{govmomi},
 		why: "which set has how many Machines follows from objects and the time",
 	},
 	{
-		tree: "pkg/controller/cluster/healthcheck", ours: []string{"pkg/apis", "pkg/cluster/contract", "pkg/generated", "pkg/controller"}, never: []string{govmomi},
+		tree: "pkg/controller/cluster/healthcheck", ours: []string{"pkg/apis", "pkg/cluster/contract", "pkg/generated", "pkg/controller", "pkg/priorityqueue"}, never: []string{govmomi},
 		why: "whether a Machine is well follows from objects and the time",
 	},
 	{
-		tree: "pkg/controller/cluster/cluster", ours: []string{"pkg/apis", "pkg/cluster/contract", "pkg/generated", "pkg/controller"}, never: []string{govmomi},
+		tree: "pkg/controller/cluster/cluster", ours: []string{"pkg/apis", "pkg/cluster/contract", "pkg/generated", "pkg/controller", "pkg/priorityqueue"}, never: []string{govmomi},
 		why: "what a cluster is made of is known by its contract alone",
 	},
 	{
-		tree: "pkg/controller/image/image", ours: []string{"pkg/apis", "pkg/provider", "pkg/generated", "pkg/controller"},
+		tree: "pkg/controller/image/image", ours: []string{"pkg/apis", "pkg/provider", "pkg/generated", "pkg/controller", "pkg/priorityqueue"},
 		never: []string{govmomi}, why: "what an image is made of, vSphere tells by the provider's interface alone",
 	},
 	{
-		tree: "pkg/controller/image/cache", ours: []string{"pkg/apis", "pkg/provider", "pkg/generated", "pkg/controller"},
+		tree: "pkg/controller/image/cache", ours: []string{"pkg/apis", "pkg/provider", "pkg/generated", "pkg/controller", "pkg/priorityqueue"},
 		never: []string{govmomi}, why: "copies are made by the provider's interface alone",
 	},
 	{
-		tree: "pkg/controller/vm", ours: []string{"pkg/apis", "pkg/instancetype", "pkg/hardware", "pkg/provider", "pkg/generated", "pkg/controller"},
+		tree: "pkg/controller/vm", ours: []string{"pkg/apis", "pkg/instancetype", "pkg/hardware", "pkg/provider", "pkg/generated", "pkg/controller", "pkg/priorityqueue"},
 		never: []string{govmomi}, why: "a controller reaches the server like any client, and vSphere by the provider",
 	},
 	{
@@ -151,7 +151,7 @@ var table = []rule{
 		why: "what a Machine and its Node are to each other is decided over both",
 	},
 	{
-		tree: "pkg/controller/cluster/machine", ours: []string{"pkg/apis", "pkg/cluster/contract", "pkg/cluster/workload", "pkg/networks", "pkg/generated", "pkg/controller"}, never: []string{govmomi},
+		tree: "pkg/controller/cluster/machine", ours: []string{"pkg/apis", "pkg/cluster/contract", "pkg/cluster/workload", "pkg/networks", "pkg/generated", "pkg/controller", "pkg/priorityqueue"}, never: []string{govmomi},
 		why: "a machine is known by its objects and its Node, whatever makes it",
 	},
 	{tree: "pkg/controller/cluster/machine/drain", ours: []string{"pkg/apis"}, never: []string{govmomi}, why: "a Node is emptied by the API of its cluster alone"},

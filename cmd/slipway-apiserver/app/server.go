@@ -161,7 +161,7 @@ func (s *Server) build(ctx context.Context, o *Options) error {
 	if err != nil {
 		return err
 	}
-	s.embedded = c.embedded
+	s.embedded, s.store = c.embedded, c.store
 	s.generic, err = c.generic.New(serverName, genericapiserver.NewEmptyDelegate())
 	if err != nil {
 		return fmt.Errorf("making the server: %w", err)
@@ -183,7 +183,7 @@ func (s *Server) build(ctx context.Context, o *Options) error {
 		consoles: shown, queues: &queueReport{},
 	}
 	if s.etcd != nil {
-		d.dataDir, d.waiting, d.alone = o.DataDir, s.etcd.Waiting, s.etcd.Since()
+		d.dataDir, d.alone = o.DataDir, s.etcd.Since()
 	}
 	if err := errors.Join(d.orphans.install(s.generic), d.queues.install(s.generic)); err != nil {
 		return err
@@ -192,7 +192,6 @@ func (s *Server) build(ctx context.Context, o *Options) error {
 		return err
 	}
 	// Before it listens: what comes at once needs not come again. The gate keeps the error.
-	s.store = c.store
 	_ = s.store.Compare(ctx)
 	s.controllers, err = addControllers(s.generic, d, s.fail)
 	return err
@@ -286,6 +285,7 @@ func (s *Server) fail(err error) {
 }
 
 func (s *Server) close() {
+	s.store.Close()
 	if s.embedded != nil {
 		s.embedded.Close()
 	}
