@@ -30,7 +30,7 @@ func TestF3CapturedTypesOutliveATimeOnAnEmptyStore(t *testing.T) {
 	own, empty := environment(t).SlipwayDataDir()+".own", environment(t).SlipwayDataDir()+".empty"
 	id := u.knownStore()
 	ready := swapStores(t, func(dir string) error { return os.Rename(dir, own) })
-	accept := u.storeRefused("it has the ID ", "the host cluster expects "+id)
+	accept := u.storeRefused("the store has the ID ", "the management cluster expects "+id)
 	wantComeAgain(t)
 
 	// The collector asks for the owner of the first before it collects the second, for
@@ -55,7 +55,7 @@ func TestF3CapturedTypesOutliveATimeOnAnEmptyStore(t *testing.T) {
 		}
 		return os.Rename(own, dir)
 	})
-	u.kubectl(u.storeRefused("it has the ID " + id)...)
+	u.kubectl(u.storeRefused("the store has the ID " + id)...)
 	if err := <-ready; err != nil {
 		t.Fatal(err)
 	}
@@ -63,6 +63,7 @@ func TestF3CapturedTypesOutliveATimeOnAnEmptyStore(t *testing.T) {
 		t.Errorf("the host cluster knows the store %s, want %s", got, id)
 	}
 	u.kubectl("get", "vmrev/"+revision)
+	releaseStore(t)
 	u.virtctl("restart", "vm")
 	u.restarted("vm")
 	u.wants("vm/vm", `.status.conditions[?(@.type=="InstancetypeReady")].status`, "True")

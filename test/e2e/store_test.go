@@ -6,6 +6,7 @@ package e2e
 import (
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -58,6 +59,15 @@ func (u user) storeRefused(texts ...string) (accept []string) {
 		return nil
 	})
 	return accept
+}
+
+// releaseStore lets the controllers act on the store that was accepted.
+func releaseStore(t *testing.T) {
+	t.Helper()
+	release := exec.CommandContext(t.Context(), filepath.Join(binDir, "slipway-apiserver"), "etcd", "release", "--data-dir="+environment(t).SlipwayDataDir())
+	if out, err := release.CombinedOutput(); err != nil || !strings.HasPrefix(string(out), "released") {
+		t.Fatalf("etcd release: %v\n%s", err, out)
+	}
 }
 
 // wantComeAgain asks the server itself as privileged user.

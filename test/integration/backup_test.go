@@ -69,7 +69,7 @@ func TestStoreIsSavedWhileItIsServedAndRestored(t *testing.T) {
 	if err := os.WriteFile(file, body, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := embedded.Restore(dir, file, false); err != nil {
+	if _, err := embedded.Restore(dir, file, false, nil); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := framework.StartStandaloneIn(t, dir).Client(t).VmV1alpha1().VirtualMachines(namespace).Get(t.Context(), "kept", metav1.GetOptions{}); err != nil {

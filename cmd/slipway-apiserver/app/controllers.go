@@ -42,9 +42,7 @@ type controllerDeps struct {
 	alone bool
 	// leases divide the work among replicas. They are there when controllers start.
 	leases *lease.Leases
-	// waiting tells whether the store was restored and is not released; nil with etcd servers.
-	waiting func(context.Context) (bool, error)
-	// store is open when the host cluster knows the store; nil if there is nobody to ask.
+	// store lets the controllers start; nil without a management cluster.
 	store *identity.Gate
 	// health is told how to ask for informers and session.
 	health *health
@@ -120,11 +118,10 @@ func (r *runner) hook(
 	)
 }
 
-// run runs the controllers until ctx is done. A restored store has to be released before,
-// and one that the host cluster does not know accepted: who cannot act must not keep others
-// from it.
+// run runs the controllers until ctx is done. They start, and take Leases, when the store is the known
+// one and is not held.
 func (r *runner) run(ctx context.Context) {
-	if !awaitRelease(ctx, r.deps.waiting) || !r.deps.store.Await(ctx) {
+	if !r.deps.store.Await(ctx) {
 		return
 	}
 	err := newLeases(r.deps, r.times, r.fail)

@@ -146,14 +146,19 @@ func TestFailedControllerEndsTheProcess(t *testing.T) {
 	}
 }
 
-func TestF3StoreThatIsNotServedTakesNoLease(t *testing.T) {
+func TestControllers_OfAStoreThatIsNotServedTakeNoLease(t *testing.T) {
+	host := fake.NewClientset()
+	gate, err := identity.NewGate(clientv3.Config{Endpoints: []string{"unix:///nowhere"}}, etcdPrefix, host, defaultNamespace)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(gate.Close)
 	synctest.Test(t, func(t *testing.T) {
-		host := fake.NewClientset()
 		r, _ := newRunner(host, true, func(context.Context, *controllerDeps) error {
 			t.Error("the controllers run")
 			return nil
 		})
-		r.deps.store = identity.NewGate(clientv3.Config{}, etcdPrefix, host, defaultNamespace)
+		r.deps.store = gate
 		ctx, stop := context.WithCancel(t.Context())
 		ended := make(chan struct{})
 		go func() { r.run(ctx); close(ended) }()

@@ -11,17 +11,19 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/slipway-dev/slipway/pkg/store/embedded"
+	"github.com/slipway-dev/slipway/pkg/store/identity"
 	"github.com/slipway-dev/slipway/pkg/store/maintenance"
 )
 
 // newEtcdCommand looks after the embedded etcd of a directory, whose server may run
 // where it is said. ctx ends what it waits for.
 func newEtcdCommand(ctx context.Context) *cobra.Command {
-	var dir string
+	var dir, prefix string
 	cmd := &cobra.Command{
 		Use:   "etcd",
 		Short: "Save, restore, check and look into the embedded etcd",
@@ -31,6 +33,7 @@ func newEtcdCommand(ctx context.Context) *cobra.Command {
 	}
 	cmd.PersistentFlags().StringVar(&dir, "data-dir", "", "Directory of the embedded etcd, as given to the server.")
 	_ = cmd.MarkPersistentFlagRequired("data-dir")
+	cmd.PersistentFlags().StringVar(&prefix, "etcd-prefix", etcdPrefix, "Prefix of the objects, as given to the server.")
 	attached := func(f func(a *embedded.Attached) error) error {
 		a, err := embedded.Attach(ctx, dir)
 		if err != nil {
@@ -49,7 +52,7 @@ func newEtcdCommand(ctx context.Context) *cobra.Command {
 		&cobra.Command{
 			Use: "status", Args: cobra.NoArgs, Short: "Show size, quota and alarms, while the server runs or not",
 			RunE: func(cmd *cobra.Command, _ []string) error {
-				return attached(func(a *embedded.Attached) error { return printStatus(ctx, a, cmd.OutOrStdout()) })
+				return attached(func(a *embedded.Attached) error { return printStatus(ctx, a, prefix, cmd.OutOrStdout()) })
 			},
 		},
 		&cobra.Command{
@@ -59,27 +62,11 @@ func newEtcdCommand(ctx context.Context) *cobra.Command {
 					if err := a.Defragment(ctx); err != nil {
 						return err
 					}
-					return printStatus(ctx, a, cmd.OutOrStdout())
+					return printStatus(ctx, a, prefix, cmd.OutOrStdout())
 				})
 			},
 		},
-		newCheckCommand(&dir), newRestoreCommand(&dir),
-		&cobra.Command{
-			Use: "release", Args: cobra.NoArgs, Short: "Let the controllers act on a restored store",
-			RunE: func(cmd *cobra.Command, _ []string) error {
-				return attached(func(a *embedded.Attached) error {
-					released, err := a.Release(ctx)
-					if err != nil {
-						return err
-					}
-					answer := "released: the controllers act on it within seconds"
-					if !released {
-						answer = "nothing waits: it was not restored, or was released before"
-					}
-					return printLine(cmd.OutOrStdout(), answer)
-				})
-			},
-		},
+		newCheckCommand(&dir), newRestoreCommand(ctx, &dir, &prefix), newReleaseCommand(ctx, &prefix),
 	)
 	return cmd
 }
@@ -97,14 +84,15 @@ func newCheckCommand(dir *string) *cobra.Command {
 	}
 }
 
-func newRestoreCommand(dir *string) *cobra.Command {
+func newRestoreCommand(ctx context.Context, dir, prefix *string) *cobra.Command {
 	var unverified bool
 	cmd := &cobra.Command{
 		Use: "restore FILE", Args: cobra.ExactArgs(1), Short: "Make the data from a snapshot; the server must not run",
 		Long: "Make the data from a snapshot, from standard input with -; the server must not run. What was there is kept beside it.\n" +
 			"The server then serves the API, and its controllers wait for \"etcd release\".",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			restored, err := restore(*dir, args[0], unverified, cmd.InOrStdin())
+			reason := "the store was restored by slipway-apiserver etcd restore at " + time.Now().UTC().Format(time.RFC3339)
+			restored, err := restore(*dir, args[0], unverified, cmd.InOrStdin(), func(fresh string) error { return hold(ctx, fresh, *prefix, reason) })
 			if err != nil {
 				return err
 			}
@@ -152,12 +140,12 @@ func saveSnapshot(ctx context.Context, a *embedded.Attached, dir, file string, o
 	return printLine(out, fmt.Sprintf("%s: %d keys, revision %d, %d bytes", file, content.Keys, content.Revision, content.Size))
 }
 
-func printStatus(ctx context.Context, a *embedded.Attached, out io.Writer) error {
+func printStatus(ctx context.Context, a *embedded.Attached, prefix string, out io.Writer) error {
 	status, err := a.Status(ctx)
 	if err != nil {
 		return err
 	}
-	waiting, err := a.Waiting(ctx)
+	held, err := identity.Held(ctx, a.Client(), prefix)
 	if err != nil {
 		return err
 	}
@@ -166,13 +154,13 @@ func printStatus(ctx context.Context, a *embedded.Attached, out io.Writer) error
 		alarms = strings.Join(status.Alarms, ", ")
 	}
 	return printLine(out, fmt.Sprintf("server runs: %t\nsize: %d bytes\nin use: %d bytes\nquota: %d bytes\nrevision: %d\nalarms: %s\nrestored, waits for release: %t",
-		a.Running, status.Size, status.InUse, status.Quota, status.Revision, alarms, waiting))
+		a.Running, status.Size, status.InUse, status.Quota, status.Revision, alarms, held != ""))
 }
 
 // restore reads the snapshot from a file or from in.
-func restore(dir, file string, unverified bool, in io.Reader) (r embedded.Restored, err error) {
+func restore(dir, file string, unverified bool, in io.Reader, prepare func(string) error) (r embedded.Restored, err error) {
 	if file != standard {
-		return embedded.Restore(dir, file, unverified)
+		return embedded.Restore(dir, file, unverified, prepare)
 	}
 	err = inTemporary(dir, func(file string) error {
 		f, err := os.OpenFile(file, os.O_CREATE|os.O_WRONLY|os.O_EXCL, 0o600)
@@ -183,7 +171,7 @@ func restore(dir, file string, unverified bool, in io.Reader) (r embedded.Restor
 		if err = errors.Join(err, f.Close()); err != nil {
 			return fmt.Errorf("reading the snapshot: %w", err)
 		}
-		r, err = embedded.Restore(dir, file, unverified)
+		r, err = embedded.Restore(dir, file, unverified, prepare)
 		return err
 	})
 	return r, err

@@ -5,16 +5,10 @@ package app
 
 import (
 	"bytes"
-	"context"
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync/atomic"
 	"testing"
-	"testing/synctest"
-	"time"
-
-	"k8s.io/client-go/kubernetes/fake"
 
 	"github.com/slipway-dev/slipway/pkg/store/embedded"
 )
@@ -64,53 +58,16 @@ func TestF9EtcdIsSavedCheckedAndRestoredByTheCommand(t *testing.T) {
 	expect("restored, waits for release: true", "", "status")
 	expect("released", "", "release")
 	expect("nothing waits", "", "release")
+	for _, flags := range [][]string{nil, {in, "--etcd-servers=http://127.0.0.1:1"}} {
+		if _, err := runEtcd(t, "", append([]string{"release"}, flags...)...); err == nil || !strings.Contains(err.Error(), "give one of the flags --data-dir and --etcd-servers") {
+			t.Errorf("release %q: %v", flags, err)
+		}
+	}
 	if _, err := runEtcd(t, "", "status"); err == nil || !strings.Contains(err.Error(), "data-dir") {
 		t.Errorf("without a directory: %v", err)
 	}
 	if left, err := filepath.Glob(filepath.Join(dir, "snapshot-*")); err != nil || len(left) > 0 {
 		t.Errorf("files are left: %v, %v", left, err)
-	}
-}
-
-func TestF8ControllersWaitForTheReleaseOfARestoredStore(t *testing.T) {
-	for name, elect := range map[string]bool{"with a Lease": true, "without": false} {
-		t.Run(name, func(t *testing.T) {
-			var released atomic.Bool
-			synctest.Test(t, func(t *testing.T) {
-				host := fake.NewClientset()
-				ctx, stop := context.WithCancel(t.Context())
-				started := make(chan struct{})
-				r, _ := newRunner(host, elect, func(ctx context.Context, _ *controllerDeps) error {
-					close(started)
-					<-ctx.Done()
-					return ctx.Err()
-				})
-				r.deps.waiting = func(context.Context) (bool, error) { return !released.Load(), nil }
-				ended := make(chan struct{})
-				go func() { r.run(ctx); close(ended) }()
-				time.Sleep(10 * releasePoll)
-				select {
-				case <-started:
-					t.Error("the controllers run, and nobody has released the store")
-				default:
-				}
-				if calls := host.Actions(); len(calls) > 0 {
-					t.Errorf("calls to the host before the release: %v", calls)
-				}
-				released.Store(true)
-				<-started
-				stop()
-				<-ended
-			})
-		})
-	}
-}
-
-func TestF8StopEndsTheWaitForARelease(t *testing.T) {
-	ctx, stop := context.WithCancel(t.Context())
-	stop()
-	if awaitRelease(ctx, func(context.Context) (bool, error) { return true, nil }) {
-		t.Error("a restored store was taken as released")
 	}
 }
 

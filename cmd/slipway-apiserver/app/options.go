@@ -25,11 +25,12 @@ import (
 	itv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/apiserver"
+	"github.com/slipway-dev/slipway/pkg/store/identity"
 	"github.com/slipway-dev/slipway/pkg/store/maintenance"
 )
 
-// etcdPrefix is where objects are kept in etcd.
-const etcdPrefix = "/registry/slipway.dev"
+// etcdPrefix is the default prefix of the objects in etcd.
+const etcdPrefix = identity.DefaultPrefix
 
 const (
 	// defaultShutdownDelay is what kube-proxy and the aggregator take to learn of an address

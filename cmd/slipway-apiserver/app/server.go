@@ -165,7 +165,7 @@ func (s *Server) build(ctx context.Context, o *Options) error {
 	if err != nil {
 		return err
 	}
-	s.embedded, s.storeHealth = c.embedded, c.storeHealth
+	s.embedded, s.store, s.storeHealth = c.embedded, c.store, c.storeHealth
 	if s.prober, err = factory.CreateProber(o.Recommended.Etcd.StorageConfig); err != nil {
 		return fmt.Errorf("connecting to etcd: %w", err)
 	}
@@ -186,7 +186,7 @@ func (s *Server) build(ctx context.Context, o *Options) error {
 		consoles: shown, queues: &queueReport{},
 	}
 	if s.etcd != nil {
-		d.dataDir, d.waiting, d.alone = o.DataDir, s.etcd.Waiting, true
+		d.dataDir, d.alone = o.DataDir, true
 	}
 	if err := errors.Join(d.orphans.install(s.generic), d.queues.install(s.generic)); err != nil {
 		return err
@@ -195,7 +195,6 @@ func (s *Server) build(ctx context.Context, o *Options) error {
 		return err
 	}
 	// Before it listens: what comes at once needs not come again. The gate keeps the error.
-	s.store = c.store
 	_ = s.store.Compare(ctx)
 	s.controllers, err = addControllers(s.generic, d, s.fail)
 	return err
@@ -293,6 +292,7 @@ func (s *Server) close() {
 	if s.prober != nil {
 		_ = s.prober.Close()
 	}
+	s.store.Close()
 	if s.embedded != nil {
 		s.embedded.Close()
 	}

@@ -16,23 +16,27 @@ import (
 	"github.com/slipway-dev/slipway/pkg/store/identity"
 )
 
-// etcdDialTimeout bounds a connection.
-const etcdDialTimeout = 5 * time.Second
+const (
+	// etcdDialTimeout bounds an attempt to connect.
+	etcdDialTimeout = 5 * time.Second
+	// A connection without an answer is replaced after the sum of both.
+	etcdKeepAliveTime, etcdKeepAliveTimeout = 10 * time.Second, 5 * time.Second
+)
 
-// newStoreGate keeps objects of a store that host does not know from being served.
+// newStoreGate returns the gate of the store that the objects are in.
 func newStoreGate(o *Options, host kubernetes.Interface) (*identity.Gate, error) {
 	storage := o.Recommended.Etcd.StorageConfig
 	etcd, err := etcdConfig(storage.Transport)
 	if err != nil {
 		return nil, fmt.Errorf("preparing the connection to etcd: %w", err)
 	}
-	return identity.NewGate(etcd, storage.Prefix, host, o.Controllers.LeaderElectNamespace), nil
+	return identity.NewGate(etcd, storage.Prefix, host, o.Controllers.LeaderElectNamespace)
 }
 
 // etcdConfig reaches the etcd of the objects, as they do: without any of the files there
 // is no TLS.
 func etcdConfig(t storagebackend.TransportConfig) (clientv3.Config, error) {
-	c := clientv3.Config{Endpoints: t.ServerList, DialTimeout: etcdDialTimeout, Logger: zap.NewNop()}
+	c := clientv3.Config{Endpoints: t.ServerList, DialTimeout: etcdDialTimeout, DialKeepAliveTime: etcdKeepAliveTime, DialKeepAliveTimeout: etcdKeepAliveTimeout, Logger: zap.NewNop()}
 	if t.CertFile == "" && t.KeyFile == "" && t.TrustedCAFile == "" {
 		return c, nil
 	}

@@ -21,9 +21,9 @@ import (
 	"github.com/slipway-dev/slipway/pkg/store/identity"
 )
 
-// compared starts the store of dir, writes that many times, lets host know it, and stops
-// it again.
-func compared(t *testing.T, dir string, host kubernetes.Interface, writes int) error {
+// compared starts the store of dir, writes that many times, compares it with the known one, and stops it
+// again. waits reports whether the controllers would wait.
+func compared(t *testing.T, dir string, host kubernetes.Interface, writes int) (waits bool, err error) {
 	t.Helper()
 	etcd, err := embedded.Start(t.Context(), embedded.Options{Dir: dir, UnsafeNoFsync: true})
 	if err != nil {
@@ -41,46 +41,69 @@ func compared(t *testing.T, dir string, host kubernetes.Interface, writes int) e
 			t.Fatal(err)
 		}
 	}
-	return identity.NewGate(config, etcdPrefix, host, defaultNamespace).Compare(t.Context())
+	gate, err := identity.NewGate(config, etcdPrefix, host, defaultNamespace)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer gate.Close()
+	if err := gate.Compare(t.Context()); err != nil {
+		return false, err
+	}
+	held, err := identity.Held(t.Context(), client, etcdPrefix)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return held != "", nil
 }
 
-func TestF3OnlyTheStoreThatTheHostClusterKnowsIsServed(t *testing.T) {
+func TestStore_IsServedOnlyIfItIsTheKnownOneAndHeldIfItWasReplaced(t *testing.T) {
 	host := fake.NewClientset()
-	expect := func(what string, err error, want string) {
+	expect := func(what, dir string, writes int, waits bool, want string) error {
 		t.Helper()
-		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
-			t.Fatalf("%s: error %v, want %q", what, err, want)
+		got, err := compared(t, dir, host, writes)
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) || got != waits {
+			t.Fatalf("%s: error %v, want %q; the controllers wait: %t, want %t", what, err, want, got, waits)
+		}
+		return err
+	}
+	release := func(dir string) {
+		t.Helper()
+		if out, err := runEtcd(t, "", "release", "--data-dir="+dir); err != nil || !strings.HasPrefix(out, "released") {
+			t.Fatalf("etcd release: %s, %v", out, err)
 		}
 	}
 	own, older, snapshot := t.TempDir(), filepath.Join(t.TempDir(), "older"), filepath.Join(t.TempDir(), "snapshot")
-	expect("the first store", compared(t, own, host, 1), "")
+	expect("the first store", own, 1, false, "")
 	if err := os.CopyFS(older, os.DirFS(own)); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := runEtcd(t, "", "snapshot", snapshot, "--data-dir="+own); err != nil {
 		t.Fatal(err)
 	}
-	expect("the same store", compared(t, own, host, 0), "")
-	expect("the same store, further", compared(t, own, host, 10), "")
-	expect("a copy of before", compared(t, older, host, 0), "it is an older copy")
+	expect("the same store", own, 0, false, "")
+	expect("the same store, further", own, 10, false, "")
+	expect("an older copy", older, 0, false, "it is an older copy")
 
-	if _, err := embedded.Restore(older, snapshot, false); err != nil {
+	if _, err := embedded.Restore(older, snapshot, false, nil); err != nil { // without the mark of the command
 		t.Fatal(err)
 	}
-	expect("a restored snapshot of before", compared(t, older, host, 0), "")
-	expect("what it was restored instead of", compared(t, own, host, 0), "it is an older copy")
+	expect("an older snapshot, restored", older, 0, true, "")
+	expect("an older snapshot, before the release", older, 5, true, "")
+	release(older)
+	expect("an older snapshot, released", older, 0, false, "")
+	expect("the store that it has replaced", own, 0, false, "it is an older copy")
 
 	empty := t.TempDir()
-	refusal := compared(t, empty, host, 0)
-	expect("an empty store", refusal, "the host cluster expects")
+	refusal := expect("an empty store", empty, 0, false, "the management cluster expects")
 	_, command, _ := strings.Cut(refusal.Error(), identity.AcceptAnnotation+"=")
 	patch := `{"metadata":{"annotations":{"` + identity.AcceptAnnotation + `":"` + command + `"}}}`
 	if _, err := host.CoreV1().ConfigMaps(defaultNamespace).Patch(t.Context(), identity.ConfigMapName, types.MergePatchType, []byte(patch), metav1.PatchOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	expect("an accepted store", compared(t, empty, host, 0), "")
-	expect("the same store again", compared(t, empty, host, 0), "")
-	expect("the store of before", compared(t, older, host, 0), "the host cluster expects")
+	expect("an accepted store", empty, 0, true, "")
+	release(empty)
+	expect("an accepted store, released", empty, 0, false, "")
+	expect("the store before it", older, 0, false, "the management cluster expects")
 }
 
 func TestIdentityIsReadWithTheCertificatesOfTheObjects(t *testing.T) {

@@ -59,6 +59,9 @@ func Attach(ctx context.Context, dir string) (*Attached, error) {
 	return a, nil
 }
 
+// Client returns a client of the member, which Close closes.
+func (a *Attached) Client() *clientv3.Client { return a.client }
+
 // Endpoint is where the member listens that runs on dir, in whatever process.
 func Endpoint(dir string) (string, error) {
 	endpoint, err := os.ReadFile(filepath.Join(dir, lockFile))

@@ -45,7 +45,7 @@ func TestEachStoreAndEachRestoreIsAClusterOfItsOwn(t *testing.T) {
 	}
 	differs(other, "another store")
 	for _, what := range []string{"a restored store", "one that was restored once more"} {
-		if _, err := Restore(other, file, false); err != nil {
+		if _, err := Restore(other, file, false, nil); err != nil {
 			t.Fatal(err)
 		}
 		differs(other, what)

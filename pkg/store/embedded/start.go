@@ -154,9 +154,6 @@ func (s *Server) serve(ctx context.Context, ready chan<- struct{}) error {
 	if _, err := s.store.MakeRoom(ctx, true); err != nil {
 		klog.FromContext(ctx).Error(err, "Maintaining the space of the embedded etcd at its start failed and will be repeated")
 	}
-	if err := s.passOn(ctx); err != nil {
-		return err
-	}
 	return ctx.Err()
 }
 

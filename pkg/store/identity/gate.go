@@ -24,41 +24,62 @@ import (
 )
 
 const (
-	// retry is how long after a comparison the next one is made while the store is not
-	// served, refresh while it is. In between the store is looked at as often.
+	// retry is the interval of comparisons while the store is not served, refresh while it is.
+	// While it is served, the store alone is read every retry.
 	retry   = 2 * time.Second
 	refresh = time.Minute
 	// timeout bounds each comparison.
 	timeout = 5 * time.Second
-	// retryAfterSeconds is short, as kubectl shows the answer after ten attempts.
+	// retryAfterSeconds is short, because kubectl shows the answer after ten attempts.
 	retryAfterSeconds = 1
 )
 
-// Gate lets requests for objects through once the store is known. A nil one lets all
-// through: without a host cluster there is nobody to know it.
+// Gate lets requests for objects through if the store is the known one, and lets the controllers start
+// if it also does not wait for its release. A nil Gate is always open: without a management cluster no
+// store is known.
 type Gate struct {
 	host      kubernetes.Interface
 	namespace string
-	read      func(context.Context) (store, error)
-	// closed says why nothing is let through, nil if it is.
+	store     store
+	client    *clientv3.Client
+	// closed is the reason why requests are not let through, nil if they are.
 	closed atomic.Pointer[error]
-	// id is that of the store that was compared at last, nil before.
+	// id is the ID of the store, nil before the gate was open for the first time.
 	id atomic.Pointer[string]
-	// seen is the store as it was read last while it was served, nil before; comparedAt is
-	// when the host cluster was asked last.
-	seen       *store
+	// held is the reason why the controllers must wait, empty if they need not.
+	held atomic.Pointer[string]
+	// seen is the last state that was read while the store was served, nil before; comparedAt is
+	// the time of the last comparison.
+	seen       *state
 	comparedAt time.Time
-	// said is what the log said at last, and when.
-	said   string
-	saidAt time.Time
+	// logged is the last logged error, and loggedAt its time.
+	logged   string
+	loggedAt time.Time
 }
 
-// NewGate returns a gate that is closed. Objects of etcd are below prefix; the ConfigMap
-// is in namespace of host.
-func NewGate(etcd clientv3.Config, prefix string, host kubernetes.Interface, namespace string) *Gate {
-	g := &Gate{host: host, namespace: namespace, read: connected(etcd, prefix)}
-	g.set(errors.New("the store has not been compared with the one that the host cluster knows yet"))
+// NewGate returns a closed gate. It does not wait until etcd answers. The keys of the store are below
+// prefix; the ConfigMap is in namespace of host. Call Compare first, then Run, and Close at the end.
+func NewGate(config clientv3.Config, prefix string, host kubernetes.Interface, namespace string) (*Gate, error) {
+	client, err := clientv3.New(config)
+	if err != nil {
+		return nil, fmt.Errorf("connecting to etcd: %w", err)
+	}
+	g := newGate(&etcdStore{kv: client, prefix: prefix}, host, namespace)
+	g.client = client
+	return g, nil
+}
+
+func newGate(s store, host kubernetes.Interface, namespace string) *Gate {
+	g := &Gate{host: host, namespace: namespace, store: s}
+	g.set(errors.New("the store has not been compared with the known one yet"))
 	return g
+}
+
+// Close closes the connection to etcd.
+func (g *Gate) Close() {
+	if g != nil {
+		_ = g.client.Close() // returns only that its context is done
+	}
 }
 
 func (g *Gate) set(err error) {
@@ -69,18 +90,18 @@ func (g *Gate) set(err error) {
 	g.closed.Store(&err)
 }
 
-// Err says why the gate is closed, nil when it is open.
+// Err returns the reason why the gate is closed, nil when it is open.
 func (g *Gate) Err() error {
 	if g == nil {
 		return nil
 	}
-	if why := g.closed.Load(); why != nil {
-		return *why
+	if err := g.closed.Load(); err != nil {
+		return *err
 	}
 	return nil
 }
 
-// ID tells the store from all others. It is empty before the gate was open for the first time.
+// ID returns the ID of the store. It is empty before the gate was open for the first time.
 func (g *Gate) ID() string {
 	if g == nil {
 		return ""
@@ -91,13 +112,27 @@ func (g *Gate) ID() string {
 	return ""
 }
 
-// Await waits until the gate is open. It returns false when ctx is done before.
+// Await waits until the gate is open and the store is not held. It returns false when ctx is done before.
+// While the store is held, it logs the reason once a minute.
 func (g *Gate) Await(ctx context.Context) bool {
-	return wait.PollUntilContextCancel(ctx, retry, true, func(context.Context) (bool, error) { return g.Err() == nil, nil }) == nil
+	var loggedAt time.Time
+	return wait.PollUntilContextCancel(ctx, retry, true, func(ctx context.Context) (bool, error) {
+		if g == nil {
+			return true, nil
+		}
+		if g.Err() != nil {
+			return false, nil
+		}
+		held := *g.held.Load()
+		if held != "" && time.Since(loggedAt) >= refresh {
+			loggedAt = time.Now()
+			klog.FromContext(ctx).Info("The API is served, and nothing is done in vSphere until \"slipway-apiserver etcd release\"", "reason", held)
+		}
+		return held == "", nil
+	}) == nil
 }
 
-// Handler answers requests for objects with 503 while the gate is closed. codecs encode
-// the answer.
+// Handler answers requests for objects with 503 while the gate is closed. codecs encode the answer.
 func (g *Gate) Handler(next http.Handler, codecs runtime.NegotiatedSerializer) http.Handler {
 	return Refuse(next, codecs, g.Err)
 }
@@ -117,9 +152,8 @@ func Refuse(next http.Handler, codecs runtime.NegotiatedSerializer, why func() e
 	})
 }
 
-// Compare opens the gate if the store is the known one, and lets the host cluster know how
-// far it has come. It closes the gate when the store is another or an older one; other
-// errors leave it as it is. Comparisons must not overlap.
+// Compare decides whether the store is served, opens or closes the gate, and records the state of the store
+// in the management cluster. Errors other than a refusal leave the gate as it is. Comparisons must not overlap.
 func (g *Gate) Compare(ctx context.Context) error {
 	if g == nil {
 		return nil
@@ -127,49 +161,60 @@ func (g *Gate) Compare(ctx context.Context) error {
 	g.comparedAt = time.Now()
 	bounded, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	now, err := compare(bounded, g.host, g.namespace, g.seen, g.read)
+	now, held, err := g.compare(bounded)
 	if ctx.Err() != nil {
-		return err // told to stop, which says nothing of the store
+		return err // the process stops: the error is not about the store
 	}
 	if err == nil {
 		g.seen = &now
 		g.id.Store(&now.id)
+		g.held.Store(&held)
 	}
 	if err == nil || g.Err() != nil || errors.Is(err, errRefused) {
 		g.set(err)
 	}
 	switch {
 	case err == nil:
-		g.said = ""
-	case err.Error() != g.said || time.Since(g.saidAt) >= refresh:
-		g.said, g.saidAt = err.Error(), time.Now()
-		klog.FromContext(ctx).Error(err, "Comparing the store with the one that the host cluster knows",
+		g.logged = ""
+	case err.Error() != g.logged || time.Since(g.loggedAt) >= refresh:
+		g.logged, g.loggedAt = err.Error(), time.Now()
+		klog.FromContext(ctx).Error(err, "Comparing the store with the known one failed",
 			"configMap", klog.KRef(g.namespace, ConfigMapName), "served", g.Err() == nil)
 	}
 	return err
 }
 
-// look closes the gate and returns an error when the store is another or an older one than
-// this process has served. What cannot be read is not.
-func (g *Gate) look(ctx context.Context) error {
+// read reads the store, and refuses one that is not a continuation of the store that this process has
+// served: a running controller must not act on what it remembers of that.
+func (g *Gate) read(ctx context.Context) (now state, held string, err error) {
+	if now, held, err = g.store.read(ctx); err != nil || g.seen == nil {
+		return now, held, err
+	}
+	if verdict, reason := decide(g.seen, "", now); verdict != serve {
+		return now, "", fmt.Errorf("%w any more: it was replaced while it was served: %s", errRefused, reason)
+	}
+	return now, held, nil
+}
+
+// check is Compare without the management cluster. It ignores a store that cannot be read.
+func (g *Gate) check(ctx context.Context) error {
 	bounded, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	now, err := g.read(bounded)
-	if err != nil {
-		return nil
-	}
-	if refusal := judge(g.seen, "", now); refusal != "" {
-		err := fmt.Errorf("%w any more: while it was, it was replaced: %s", errRefused, refusal)
+	now, held, err := g.read(bounded)
+	switch {
+	case err == nil:
+		g.seen = &now
+		g.held.Store(&held)
+	case errors.Is(err, errRefused):
 		g.set(err)
 		return err
 	}
-	g.seen = &now
 	return nil
 }
 
-// Run compares again and again until ctx is done. It returns an error when a store that
-// was served is not the known one any more, also if that was accepted in the meantime:
-// what the process knows must not be acted on.
+// Run compares the store again and again until ctx is done. It returns an error when a store that was served
+// is not the known one any more, also if another one was accepted in the meantime: the process must not act
+// on its caches.
 func (g *Gate) Run(ctx context.Context) error {
 	if g == nil {
 		return nil
@@ -182,7 +227,7 @@ func (g *Gate) Run(ctx context.Context) error {
 		}
 		served := g.Err() == nil
 		if served {
-			if err := g.look(ctx); err != nil {
+			if err := g.check(ctx); err != nil {
 				return err
 			}
 			if time.Since(g.comparedAt) < refresh {

@@ -23,13 +23,6 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 )
 
-// gateOf is a gate in front of a store.
-func gateOf(host *fake.Clientset, now store) *Gate {
-	g := &Gate{host: host, namespace: namespace, read: is(now)}
-	g.set(errors.New("not compared yet"))
-	return g
-}
-
 func ask(t *testing.T, g *Gate, resource bool) *httptest.ResponseRecorder {
 	t.Helper()
 	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/apis/vm.slipway.dev/v1alpha1/virtualmachines", nil)
@@ -39,9 +32,9 @@ func ask(t *testing.T, g *Gate, resource bool) *httptest.ResponseRecorder {
 	return w
 }
 
-func TestF3ObjectsAre503UntilTheStoreIsKnown(t *testing.T) {
+func TestGate_AnswersObjectsWith503UntilTheStoreIsKnown(t *testing.T) {
 	host := fake.NewClientset(configMap("", data("theirs", "1")))
-	g := gateOf(host, store{id: "mine", revision: 1})
+	g := newGate(storeOf(mine(1)), host, namespace)
 	refusal := g.Compare(t.Context())
 	if !errors.Is(refusal, errRefused) {
 		t.Fatalf("another store: %v", refusal)
@@ -68,7 +61,7 @@ func TestF3ObjectsAre503UntilTheStoreIsKnown(t *testing.T) {
 	}
 }
 
-func TestF3WithoutAHostClusterEverythingIsServed(t *testing.T) {
+func TestGate_IsOpenWithoutAManagementCluster(t *testing.T) {
 	var g *Gate
 	if got := ask(t, g, true).Code; got != http.StatusOK || g.Err() != nil || g.Compare(t.Context()) != nil || g.Run(t.Context()) != nil || !g.Await(t.Context()) {
 		t.Errorf("an object: %d", got)
@@ -83,14 +76,15 @@ func running(t *testing.T, g *Gate) (stop func() error) {
 	return func() error { cancel(); return <-ended }
 }
 
-func TestF3AcceptedStoreIsServedWithinSeconds(t *testing.T) {
+func TestGate_ServesAnAcceptedStoreWithinSeconds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		host := fake.NewClientset(configMap("", data("theirs", "1")))
-		g := gateOf(host, store{id: "mine", revision: 1})
+		g := newGate(storeOf(mine(1)), host, namespace)
 		_ = g.Compare(t.Context())
 		stop := running(t, g)
+		waiting, giveUp := context.WithCancel(t.Context())
 		opened := make(chan bool, 1)
-		go func() { opened <- g.Await(t.Context()) }()
+		go func() { opened <- g.Await(waiting) }()
 		time.Sleep(5 * refresh)
 		if g.Err() == nil || len(opened) > 0 {
 			t.Fatal("another store is served after a while")
@@ -100,21 +94,21 @@ func TestF3AcceptedStoreIsServedWithinSeconds(t *testing.T) {
 		}
 		time.Sleep(5 * time.Second)
 		synctest.Wait()
-		if err := g.Err(); err != nil || len(opened) == 0 || !<-opened {
-			t.Errorf("an accepted store is not served: %v", err)
+		if err := g.Err(); err != nil || len(opened) > 0 {
+			t.Errorf("an accepted store is refused: %v, and controllers act on it: %t", err, len(opened) > 0)
 		}
+		giveUp()
 		if err := stop(); err != nil {
 			t.Error(err)
 		}
 	})
 }
 
-func TestF7HostClusterThatIsAwayClosesNothing(t *testing.T) {
+func TestGate_StaysOpenWithoutTheManagementCluster(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		host := fake.NewClientset()
 		var revision atomic.Int64
-		g := gateOf(host, store{})
-		g.read = func(context.Context) (store, error) { return store{id: "mine", revision: revision.Add(1)}, nil }
+		g := newGate(&fakeStore{now: func() (state, error) { return mine(revision.Add(1)), nil }}, host, namespace)
 		if err := g.Compare(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -127,13 +121,13 @@ func TestF7HostClusterThatIsAwayClosesNothing(t *testing.T) {
 		time.Sleep(5 * refresh)
 		synctest.Wait()
 		if err := g.Err(); err != nil {
-			t.Errorf("while the host cluster is away: %v", err)
+			t.Errorf("while the management cluster is away: %v", err)
 		}
 		away.Store(false)
 		time.Sleep(refresh)
 		synctest.Wait()
 		if got, _ := known(t, host); got[revisionKey] == "1" {
-			t.Errorf("the host cluster knows %v, and is back for a minute", got)
+			t.Errorf("the management cluster knows %v, and is back for a minute", got)
 		}
 		if err := stop(); err != nil {
 			t.Error(err)
@@ -141,10 +135,10 @@ func TestF7HostClusterThatIsAwayClosesNothing(t *testing.T) {
 	})
 }
 
-func TestF3DeletedConfigMapIsMadeAgain(t *testing.T) {
+func TestGate_RecreatesADeletedConfigMap(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		host := fake.NewClientset()
-		g := gateOf(host, store{id: "mine", revision: 1})
+		g := newGate(storeOf(mine(1)), host, namespace)
 		_ = g.Compare(t.Context())
 		stop := running(t, g)
 		if err := host.Tracker().Delete(configMaps, namespace, ConfigMapName); err != nil {
@@ -153,7 +147,7 @@ func TestF3DeletedConfigMapIsMadeAgain(t *testing.T) {
 		time.Sleep(refresh)
 		synctest.Wait()
 		if got, _ := known(t, host); got[idKey] != "mine" {
-			t.Errorf("the host cluster knows %v", got)
+			t.Errorf("the management cluster knows %v", got)
 		}
 		if err := stop(); err != nil {
 			t.Error(err)
@@ -161,11 +155,11 @@ func TestF3DeletedConfigMapIsMadeAgain(t *testing.T) {
 	})
 }
 
-// An administrator has accepted the store of another replica: there is one store.
-func TestF3ServerWhoseStoreWasReplacedEnds(t *testing.T) {
+// An administrator has accepted the store of another replica.
+func TestGate_RunEndsWhenAnotherStoreIsKnown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		host := fake.NewClientset()
-		g := gateOf(host, store{id: "mine", revision: 1})
+		g := newGate(storeOf(mine(1)), host, namespace)
 		_ = g.Compare(t.Context())
 		stop := running(t, g)
 		if err := host.Tracker().Update(configMaps, configMap("", data("theirs", "5")), namespace); err != nil {
@@ -173,32 +167,34 @@ func TestF3ServerWhoseStoreWasReplacedEnds(t *testing.T) {
 		}
 		time.Sleep(refresh)
 		synctest.Wait()
-		if err := stop(); !errors.Is(err, errRefused) || !strings.Contains(err.Error(), "the host cluster expects theirs") {
+		if err := stop(); !errors.Is(err, errRefused) || !strings.Contains(err.Error(), "the management cluster expects theirs") {
 			t.Errorf("it ended with %v", err)
 		}
 	})
 }
 
-func TestF3StoreThatIsReplacedWhileItIsServedIsNotServedAnyMore(t *testing.T) {
+func TestGate_ClosesWhenTheStoreIsReplacedWhileItIsServed(t *testing.T) {
 	for name, tc := range map[string]struct {
-		to       store
+		to       state
 		accepted string
-		says     string // of the process that served
-		next     string // of the one that follows; empty when it serves
+		says     string // of the process that served it
+		next     string // of the next process; empty when it serves
+		held     bool   // by the next process
 	}{
-		"another":                           {store{"theirs", 1}, "", "it has the ID theirs", "the host cluster expects mine"},
-		"another, further":                  {store{"theirs", 90}, "", "it has the ID theirs", "the host cluster expects mine"},
-		"another, accepted before":          {store{"theirs", 1}, "theirs", "it has the ID theirs", ""},
-		"older than the host cluster knows": {store{"mine", 9}, "", "at revision 9, and was at 20 before", "was at 20 before"},
-		"older than was seen":               {store{"mine", 15}, "", "at revision 15, and was at 20 before", "was at 20 before"},
+		"another":                        {state{"theirs", "c", 1}, "", "the store has the ID theirs", "the management cluster expects mine", false},
+		"another, further":               {state{"theirs", "c", 90}, "", "the store has the ID theirs", "the management cluster expects mine", false},
+		"another, accepted before":       {state{"theirs", "c", 1}, "theirs", "the store has the ID theirs", "", true},
+		"older than the known one":       {mine(9), "", "at revision 9, and was at 20 before", "was at 20 before", false},
+		"older than was seen":            {mine(15), "", "at revision 15, and was at 20 before", "was at 20 before", false},
+		"older than was seen, elsewhere": {state{"mine", "d", 15}, "", "at revision 15, and was at 20 before", "was at 20 before", false},
+		"restored":                       {mine(1_000_000_015), "", "was restored", "", true},
+		"restored to another cluster":    {state{"mine", "d", 20}, "", "in the etcd cluster d", "", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				host, now := fake.NewClientset(), atomic.Pointer[store]{}
-				now.Store(&store{"mine", 10})
-				read := func(context.Context) (store, error) { return *now.Load(), nil }
-				g := gateOf(host, store{})
-				g.read = read
+				host, now := fake.NewClientset(), atomic.Pointer[state]{}
+				now.Store(new(mine(10)))
+				g := newGate(&fakeStore{now: func() (state, error) { return *now.Load(), nil }}, host, namespace)
 				if err := g.Compare(t.Context()); err != nil {
 					t.Fatal(err)
 				}
@@ -206,7 +202,7 @@ func TestF3StoreThatIsReplacedWhileItIsServedIsNotServedAnyMore(t *testing.T) {
 					t.Fatal(err)
 				}
 				stop := running(t, g)
-				now.Store(&store{"mine", 20})
+				now.Store(new(mine(20)))
 				time.Sleep(retry)
 				synctest.Wait()
 				now.Store(&tc.to)
@@ -218,26 +214,99 @@ func TestF3StoreThatIsReplacedWhileItIsServedIsNotServedAnyMore(t *testing.T) {
 				if err := stop(); !errors.Is(err, errRefused) || !strings.Contains(err.Error(), tc.says) {
 					t.Errorf("it ended with %v, want %q", err, tc.says)
 				}
-				_ = g.Compare(t.Context()) // as at the end of a process
-				next := gateOf(host, tc.to)
+				if err := g.Compare(t.Context()); !errors.Is(err, errRefused) { // as at the end of a process
+					t.Errorf("the same process compares it again: %v", err)
+				}
+				store := storeOf(tc.to)
+				next := newGate(store, host, namespace)
 				if err := next.Compare(t.Context()); (err == nil) != (tc.next == "") || err != nil && !strings.Contains(err.Error(), tc.next) {
 					t.Errorf("the next process: %v, want %q", err, tc.next)
+				}
+				if (store.held != "") != tc.held {
+					t.Errorf("the controllers of the next process wait because of %q, want that they do: %t", store.held, tc.held)
 				}
 			})
 		})
 	}
 }
 
-func TestF3StoreThatCannotBeReadForAWhileIsServedOn(t *testing.T) {
+// The store is replaced between two reads of which the second one is that of a comparison.
+func TestGate_ComparisonDoesNotServeAReplacedStore(t *testing.T) {
+	host, now := fake.NewClientset(), mine(10)
+	s := &fakeStore{now: func() (state, error) { return now, nil }}
+	g := newGate(s, host, namespace)
+	if err := g.Compare(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	now.cluster = "d"
+	if err := g.Compare(t.Context()); !errors.Is(err, errRefused) || g.Err() == nil || s.held != "" {
+		t.Errorf("Compare = %v; the gate is closed by %v, and the store held by %q", err, g.Err(), s.held)
+	}
+	if got, _ := known(t, host); got[clusterKey] != "c" {
+		t.Errorf("the known store is %v", got)
+	}
+}
+
+func TestGate_ControllersWaitUntilTheStoreIsReleased(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var held atomic.Bool
+		held.Store(true)
+		s := &releasable{fakeStore: storeOf(mine(1)), held: &held}
+		g := newGate(s, fake.NewClientset(), namespace)
+		if err := g.Compare(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		stop := running(t, g)
+		started := make(chan bool, 1)
+		go func() { started <- g.Await(t.Context()) }()
+		time.Sleep(5 * refresh)
+		if g.Err() != nil || len(started) > 0 {
+			t.Errorf("after a while the gate is closed by %v, and the controllers run: %t", g.Err(), len(started) > 0)
+		}
+		held.Store(false)
+		time.Sleep(2 * retry)
+		synctest.Wait()
+		if len(started) == 0 || !<-started {
+			t.Error("the controllers wait, and the store is released")
+		}
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// releasable is a store that is held until it is released.
+type releasable struct {
+	*fakeStore
+	held *atomic.Bool
+}
+
+func (s *releasable) read(ctx context.Context) (state, string, error) {
+	now, _, err := s.fakeStore.read(ctx)
+	if s.held.Load() {
+		return now, "restored", err
+	}
+	return now, "", err
+}
+
+func TestGate_StopEndsTheWait(t *testing.T) {
+	g := newGate(storeOf(mine(1)), fake.NewClientset(), namespace)
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	if g.Await(ctx) {
+		t.Error("the controllers of a store that is not known run")
+	}
+}
+
+func TestGate_StaysOpenWhileTheStoreCannotBeRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var away atomic.Bool
-		g := gateOf(fake.NewClientset(), store{})
-		g.read = func(context.Context) (store, error) {
+		g := newGate(&fakeStore{now: func() (state, error) {
 			if away.Load() {
-				return store{}, errors.New("no leader")
+				return state{}, errors.New("no leader")
 			}
-			return store{"mine", 10}, nil
-		}
+			return mine(10), nil
+		}}, fake.NewClientset(), namespace)
 		if err := g.Compare(t.Context()); err != nil {
 			t.Fatal(err)
 		}

@@ -13,79 +13,84 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
-	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 )
 
 const (
-	// ConfigMapName is the ConfigMap of the host cluster that knows the store.
+	// ConfigMapName is the name of the ConfigMap in the management cluster that has the last known state.
 	ConfigMapName = "slipway-store"
-	// AcceptAnnotation on that ConfigMap has the ID of another store that may be served.
-	// It is removed when that has happened.
+	// AcceptAnnotation on that ConfigMap has the ID of another or older store that may be served. It is
+	// removed when that store is served.
 	AcceptAnnotation = "slipway.dev/accept-store"
 
 	idKey       = "id"
+	clusterKey  = "cluster"
 	revisionKey = "revision"
 )
 
-// errRefused is in errors that say that the store is not the known one.
+// errRefused is in errors about a store that must not be served.
 var errRefused = errors.New("the store is not served")
 
-// attempts are made when another replica tells the host cluster at the same time.
+// attempts bounds the conflicts with other replicas that update the ConfigMap.
 const attempts = 5
 
-// compare judges the store by what the host cluster knows and what this process has seen,
-// and lets the host cluster know it.
-func compare(ctx context.Context, host kubernetes.Interface, namespace string, seen *store, read func(context.Context) (store, error)) (now store, err error) {
+// compare decides about the store and records its state in the management cluster. held is the reason why
+// the controllers wait, empty if they do not.
+func (g *Gate) compare(ctx context.Context) (now state, held string, err error) {
 	for range attempts {
-		now, err = compareOnce(ctx, host.CoreV1().ConfigMaps(namespace), namespace, seen, read)
+		now, held, err = g.compareOnce(ctx)
 		if !apierrors.IsAlreadyExists(err) && !apierrors.IsConflict(err) {
-			return now, err
+			break
 		}
 	}
-	return now, err
+	return now, held, err
 }
 
-// compareOnce asks the host cluster first: the store can only be further by the time that
-// it is read, also when other replicas write to both.
-func compareOnce(ctx context.Context, maps typedcorev1.ConfigMapInterface, namespace string, seen *store, read func(context.Context) (store, error)) (now store, err error) {
+// compareOnce reads the ConfigMap first: the store can only be further by the time that it is read,
+// also when other replicas write to both.
+func (g *Gate) compareOnce(ctx context.Context) (now state, held string, err error) {
+	maps := g.host.CoreV1().ConfigMaps(g.namespace)
 	known, err := maps.Get(ctx, ConfigMapName, metav1.GetOptions{})
-	write := func() error { _, err := maps.Update(ctx, known, metav1.UpdateOptions{}); return told(err) }
+	write := func() error { _, err := maps.Update(ctx, known, metav1.UpdateOptions{}); return wrapUpdate(err) }
 	if apierrors.IsNotFound(err) {
-		known = &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: ConfigMapName, Namespace: namespace}}
-		write = func() error { _, err := maps.Create(ctx, known, metav1.CreateOptions{}); return told(err) }
+		known = &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: ConfigMapName, Namespace: g.namespace}}
+		write = func() error { _, err := maps.Create(ctx, known, metav1.CreateOptions{}); return wrapUpdate(err) }
 	} else if err != nil {
-		return now, fmt.Errorf("asking the host cluster for the store that it knows: %w", err)
+		return now, "", fmt.Errorf("reading the known store from the management cluster: %w", err)
 	}
-	if now, err = read(ctx); err != nil {
-		return now, err
-	}
-	knows, err := remembered(known)
+	recorded, err := decode(known)
 	if err != nil {
-		return now, err
+		return now, "", err
 	}
-	before := further(knows, seen)
-	accepted, marked := known.Annotations[AcceptAnnotation]
-	if refusal := judge(before, accepted, now); refusal != "" {
-		refused := fmt.Errorf("%w: %s To serve it all the same: kubectl annotate configmap --overwrite -n %s %s %s=%s",
-			errRefused, refusal, namespace, ConfigMapName, AcceptAnnotation, now.id)
-		if before == knows {
-			return now, refused
+	if now, held, err = g.read(ctx); err != nil {
+		if errors.Is(err, errRefused) && (recorded == nil || recorded.id == g.seen.id && recorded.revision < g.seen.revision) {
+			encode(known, *g.seen) // the next process compares with it
+			if failed := write(); failed != nil {
+				err = fmt.Errorf("%w; %w", err, failed)
+			}
 		}
-		remember(known, *before) // else the next process could not tell that it is older
-		if err := write(); err != nil {
-			return now, fmt.Errorf("%w; %w", refused, err)
+		return now, "", err
+	}
+	accepted, annotated := known.Annotations[AcceptAnnotation]
+	switch verdict, reason := decide(recorded, accepted, now); {
+	case verdict == refuse:
+		return now, "", fmt.Errorf("%w: %s. Check the mounted volume, --etcd-servers and --etcd-prefix. To serve it all the same: kubectl annotate configmap --overwrite -n %s %s %s=%s",
+			errRefused, reason, g.namespace, ConfigMapName, AcceptAnnotation, now.id)
+	case verdict == hold && held == "":
+		// The wait is in the store before the ConfigMap changes: after a crash in between the decision is repeated.
+		if err := g.store.hold(ctx, reason); err != nil {
+			return now, "", err
 		}
-		return now, refused
+		held = reason
 	}
-	used := marked && accepted == now.id
-	if !used && knows != nil && *knows == now {
-		return now, nil
+	use := annotated && accepted == now.id
+	if !use && recorded != nil && *recorded == now {
+		return now, held, nil
 	}
-	if used {
+	if use {
 		delete(known.Annotations, AcceptAnnotation)
 	}
-	remember(known, now)
-	return now, write()
+	encode(known, now)
+	return now, held, write()
 }
 
 // Known tells whether the host cluster knows a store.
@@ -100,22 +105,22 @@ func Known(ctx context.Context, host kubernetes.Interface, namespace string) (bo
 	return m.Data[idKey] != "", nil
 }
 
-func told(err error) error {
+func wrapUpdate(err error) error {
 	if err != nil {
-		return fmt.Errorf("telling the host cluster of the store: %w", err)
+		return fmt.Errorf("recording the store in the management cluster: %w", err)
 	}
 	return nil
 }
 
-func remember(m *corev1.ConfigMap, s store) {
+func encode(m *corev1.ConfigMap, s state) {
 	if m.Data == nil {
 		m.Data = map[string]string{}
 	}
-	m.Data[idKey], m.Data[revisionKey] = s.id, strconv.FormatInt(s.revision, 10)
+	m.Data[idKey], m.Data[clusterKey], m.Data[revisionKey] = s.id, s.cluster, strconv.FormatInt(s.revision, 10)
 }
 
-// remembered is the store that the ConfigMap has, nil if it has none.
-func remembered(m *corev1.ConfigMap) (*store, error) {
+// decode returns the state in the ConfigMap, nil if it has none.
+func decode(m *corev1.ConfigMap) (*state, error) {
 	if m.Data[idKey] == "" {
 		return nil, nil
 	}
@@ -123,5 +128,5 @@ func remembered(m *corev1.ConfigMap) (*store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("ConfigMap %s/%s: %s %q: must be a number", m.Namespace, m.Name, revisionKey, m.Data[revisionKey])
 	}
-	return &store{id: m.Data[idKey], revision: revision}, nil
+	return &state{id: m.Data[idKey], cluster: m.Data[clusterKey], revision: revision}, nil
 }

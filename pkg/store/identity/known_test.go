@@ -22,14 +22,33 @@ const namespace = "slipway-system"
 
 var configMaps = corev1.SchemeGroupVersion.WithResource("configmaps")
 
-// is a store that can be read.
-func is(s store) func(context.Context) (store, error) {
-	return func(context.Context) (store, error) { return s, nil }
+// fakeStore is a store whose state a function returns.
+type fakeStore struct {
+	now  func() (state, error)
+	held string
 }
+
+func (s *fakeStore) read(context.Context) (state, string, error) {
+	now, err := s.now()
+	return now, s.held, err
+}
+
+func (s *fakeStore) hold(_ context.Context, reason string) error {
+	s.held = reason
+	return nil
+}
+
+// storeOf is a store that stays as it is.
+func storeOf(s state) *fakeStore {
+	return &fakeStore{now: func() (state, error) { return s, nil }}
+}
+
+// mine is a store in the etcd cluster "c".
+func mine(revision int64) state { return state{id: "mine", cluster: "c", revision: revision} }
 
 // data is that of a ConfigMap.
 func data(id, revision string) map[string]string {
-	return map[string]string{idKey: id, revisionKey: revision}
+	return map[string]string{idKey: id, clusterKey: "c", revisionKey: revision}
 }
 
 func configMap(accept string, data map[string]string) *corev1.ConfigMap {
@@ -40,7 +59,7 @@ func configMap(accept string, data map[string]string) *corev1.ConfigMap {
 	return m
 }
 
-// known is what the host cluster knows, and whom an administrator has accepted.
+// known returns the data of the ConfigMap, and its annotation.
 func known(t *testing.T, host *fake.Clientset) (data map[string]string, accepted string) {
 	t.Helper()
 	m, err := host.CoreV1().ConfigMaps(namespace).Get(t.Context(), ConfigMapName, metav1.GetOptions{})
@@ -50,35 +69,43 @@ func known(t *testing.T, host *fake.Clientset) (data map[string]string, accepted
 	return m.Data, m.Annotations[AcceptAnnotation]
 }
 
-func TestF3TheHostClusterKnowsWhatIsServedAndForgetsNothingElse(t *testing.T) {
+func TestCompare_RecordsWhatIsServedAndNothingElse(t *testing.T) {
+	t.Parallel()
 	for name, tc := range map[string]struct {
 		before   *corev1.ConfigMap
 		want     map[string]string
-		accepted string // what is left of the annotation
+		accepted string // the annotation afterwards
+		held     bool
 		err      string // a part of the error; empty when it is served
 	}{
-		"nothing":                 {nil, data("mine", "50"), "", ""},
-		"an empty ConfigMap":      {configMap("", nil), data("mine", "50"), "", ""},
-		"the same":                {configMap("", data("mine", "50")), data("mine", "50"), "", ""},
-		"an earlier revision":     {configMap("", data("mine", "40")), data("mine", "50"), "", ""},
-		"another":                 {configMap("", data("theirs", "40")), data("theirs", "40"), "", "the host cluster expects theirs"},
-		"a later revision":        {configMap("", data("mine", "51")), data("mine", "51"), "", "was at 51 before"},
-		"another, accepted":       {configMap("mine", data("theirs", "40")), data("mine", "50"), "", ""},
-		"later, accepted":         {configMap("mine", data("mine", "51")), data("mine", "50"), "", ""},
-		"the same, accepted":      {configMap("mine", data("mine", "50")), data("mine", "50"), "", ""},
-		"a third one is accepted": {configMap("other", data("theirs", "40")), data("theirs", "40"), "other", "the store is not served"},
-		"same, third is accepted": {configMap("other", data("mine", "40")), data("mine", "50"), "other", ""},
-		"how to accept it":        {configMap("", data("theirs", "40")), data("theirs", "40"), "", "kubectl annotate configmap --overwrite -n slipway-system slipway-store slipway.dev/accept-store=mine"},
-		"not a revision":          {configMap("", data("mine", "x")), data("mine", "x"), "", `slipway-system/slipway-store: revision "x": must be a number`},
+		"none":                      {nil, data("mine", "50"), "", false, ""},
+		"an empty ConfigMap":        {configMap("", nil), data("mine", "50"), "", false, ""},
+		"without a cluster":         {configMap("", map[string]string{idKey: "mine", revisionKey: "40"}), data("mine", "50"), "", false, ""},
+		"the same":                  {configMap("", data("mine", "50")), data("mine", "50"), "", false, ""},
+		"an earlier revision":       {configMap("", data("mine", "40")), data("mine", "50"), "", false, ""},
+		"another cluster":           {configMap("", map[string]string{idKey: "mine", clusterKey: "d", revisionKey: "40"}), data("mine", "50"), "", true, ""},
+		"another store":             {configMap("", data("theirs", "40")), data("theirs", "40"), "", false, "the management cluster expects theirs"},
+		"a later revision":          {configMap("", data("mine", "51")), data("mine", "51"), "", false, "was at 51 before"},
+		"another store, accepted":   {configMap("mine", data("theirs", "40")), data("mine", "50"), "", true, ""},
+		"later revision, accepted":  {configMap("mine", data("mine", "51")), data("mine", "50"), "", true, ""},
+		"the same, accepted":        {configMap("mine", data("mine", "50")), data("mine", "50"), "", false, ""},
+		"a third store is accepted": {configMap("other", data("theirs", "40")), data("theirs", "40"), "other", false, "the store is not served"},
+		"same, third is accepted":   {configMap("other", data("mine", "40")), data("mine", "50"), "other", false, ""},
+		"how to accept it":          {configMap("", data("theirs", "40")), data("theirs", "40"), "", false, "kubectl annotate configmap --overwrite -n slipway-system slipway-store slipway.dev/accept-store=mine"},
+		"not a revision":            {configMap("", data("mine", "x")), data("mine", "x"), "", false, `slipway-system/slipway-store: revision "x": must be a number`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			host := fake.NewClientset()
 			if tc.before != nil {
 				host = fake.NewClientset(tc.before)
 			}
-			_, err := compare(t.Context(), host, namespace, nil, is(store{id: "mine", revision: 50}))
+			s := storeOf(mine(50))
+			_, held, err := newGate(s, host, namespace).compare(t.Context())
 			if (err == nil) != (tc.err == "") || err != nil && !strings.Contains(err.Error(), tc.err) {
 				t.Errorf("error %v, want %q", err, tc.err)
+			}
+			if (held != "") != tc.held || held != s.held {
+				t.Errorf("the controllers wait because of %q, and the store has %q; want that they wait: %t", held, s.held, tc.held)
 			}
 			got, accepted := known(t, host)
 			if diff := cmp.Diff(tc.want, got); diff != "" || accepted != tc.accepted {
@@ -88,40 +115,43 @@ func TestF3TheHostClusterKnowsWhatIsServedAndForgetsNothingElse(t *testing.T) {
 	}
 }
 
-func TestF3NothingIsWrittenForAStoreThatStandsStill(t *testing.T) {
+func TestCompare_WritesNothingForAStoreThatDoesNotChange(t *testing.T) {
+	t.Parallel()
 	host := fake.NewClientset(configMap("", data("mine", "50")))
-	if _, err := compare(t.Context(), host, namespace, nil, is(store{id: "mine", revision: 50})); err != nil {
+	if _, _, err := newGate(storeOf(mine(50)), host, namespace).compare(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+	onlyReads(t, host)
+}
+
+func onlyReads(t *testing.T, host *fake.Clientset) {
+	t.Helper()
 	for _, a := range host.Actions() {
 		if a.GetVerb() != "get" {
-			t.Errorf("the host cluster was asked to %s", a.GetVerb())
+			t.Errorf("%s in the management cluster", a.GetVerb())
 		}
 	}
 }
 
-func TestF3WhatCannotBeReadIsNotMissing(t *testing.T) {
-	host := fake.NewClientset()
-	broken := errors.New("no leader")
-	_, err := compare(t.Context(), host, namespace, nil, func(context.Context) (store, error) { return store{}, broken })
+func TestCompare_DoesNotTakeUnreadableForMissing(t *testing.T) {
+	t.Parallel()
+	host, broken := fake.NewClientset(), errors.New("no leader")
+	_, _, err := newGate(&fakeStore{now: func() (state, error) { return state{}, broken }}, host, namespace).compare(t.Context())
 	if !errors.Is(err, broken) || errors.Is(err, errRefused) {
 		t.Errorf("a store that cannot be read: %v", err)
 	}
 	host.PrependReactor("get", "configmaps", func(clienttesting.Action) (bool, runtime.Object, error) {
-		return true, nil, apierrors.NewForbidden(configMaps.GroupResource(), ConfigMapName, errors.New("no rights"))
+		return true, nil, apierrors.NewForbidden(configMaps.GroupResource(), ConfigMapName, errors.New("no permission"))
 	})
-	_, err = compare(t.Context(), host, namespace, nil, is(store{id: "mine", revision: 1}))
+	_, _, err = newGate(storeOf(mine(1)), host, namespace).compare(t.Context())
 	if !apierrors.IsForbidden(err) || errors.Is(err, errRefused) {
-		t.Errorf("a host cluster that may not be asked: %v", err)
+		t.Errorf("a management cluster that cannot be read: %v", err)
 	}
-	for _, a := range host.Actions() {
-		if a.GetVerb() != "get" {
-			t.Errorf("the host cluster was asked to %s", a.GetVerb())
-		}
-	}
+	onlyReads(t, host)
 }
 
-func TestF3ReplicasThatTellTheHostAtTheSameTimeAgree(t *testing.T) {
+func TestCompare_OfReplicasAtTheSameTimeAgrees(t *testing.T) {
+	t.Parallel()
 	for name, tc := range map[string]struct {
 		verb     string
 		before   []runtime.Object
@@ -138,16 +168,14 @@ func TestF3ReplicasThatTellTheHostAtTheSameTimeAgree(t *testing.T) {
 					return false, nil, nil
 				}
 				writes++
-				// The other replica has told of a later write.
+				// The other replica has recorded a later write.
 				revision = 20
 				if err := errors.Join(host.Tracker().Delete(configMaps, namespace, ConfigMapName), host.Tracker().Add(configMap("", data("mine", "20")))); err != nil && tc.before != nil {
 					t.Error(err)
 				}
 				return true, nil, tc.conflict
 			})
-			_, err := compare(t.Context(), host, namespace, nil, func(context.Context) (store, error) {
-				return store{id: "mine", revision: revision}, nil
-			})
+			_, _, err := newGate(&fakeStore{now: func() (state, error) { return mine(revision), nil }}, host, namespace).compare(t.Context())
 			if err != nil || writes != 1 {
 				t.Errorf("error %v after %d writes, want none after one", err, writes)
 			}

@@ -137,6 +137,7 @@ func (s *scene) lose() {
 	if err := <-restarted; err != nil {
 		s.Fatal(err)
 	}
+	s.release()
 }
 
 func (s *scene) restart() {

@@ -296,3 +296,12 @@ func (s *scene) accept() {
 		return fmt.Errorf("it was accepted and is not served yet")
 	})
 }
+
+// release lets the controllers act on the store that was accepted.
+func (s *scene) release() {
+	s.Helper()
+	release := exec.CommandContext(s.Context(), filepath.Join(s.bin, "slipway-apiserver"), "etcd", "release", "--data-dir="+s.SlipwayDataDir())
+	if out, err := release.CombinedOutput(); err != nil || !strings.HasPrefix(string(out), "released") {
+		s.Fatalf("etcd release: %v\n%s", err, out)
+	}
+}

@@ -18,7 +18,7 @@ import (
 	"syscall"
 
 	"github.com/slipway-dev/slipway/test/localcluster"
-	"github.com/slipway-dev/slipway/test/performance/proc"
+	"github.com/slipway-dev/slipway/test/performance/running"
 )
 
 type settings struct {
@@ -55,7 +55,7 @@ func run(ctx context.Context, s settings) (err error) {
 		return fmt.Errorf("making the data directory: %w", err)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	if err := proc.HoldControllers(localcluster.SlipwayDataDir(dir)); err != nil {
+	if err := running.Hold(ctx, localcluster.SlipwayDataDir(dir)); err != nil {
 		return err
 	}
 	etcd, endpoint, err := startEtcd(ctx, filepath.Join(dir, "host-etcd"))

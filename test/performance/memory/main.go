@@ -87,7 +87,7 @@ func run(ctx context.Context, s settings) (err error) {
 	_, statErr := os.Stat(store)
 	empty := os.IsNotExist(statErr)
 	if empty {
-		if err := proc.HoldControllers(store); err != nil {
+		if err := running.Hold(ctx, store); err != nil {
 			return err
 		}
 	}

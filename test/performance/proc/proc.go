@@ -8,7 +8,6 @@ import (
 	"bytes"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -52,13 +51,4 @@ func Resident(pid int) (anonymous, file float64, err error) {
 		}
 	}
 	return sizes["RssAnon"], sizes["RssFile"] + sizes["RssShmem"], nil
-}
-
-// HoldControllers lets the controllers of a new server wait as those of a restored store do, so that
-// nobody reconciles what is measured.
-func HoldControllers(dataDir string) error {
-	if err := os.MkdirAll(dataDir, 0o700); err != nil {
-		return fmt.Errorf("making the data directory of slipway-apiserver: %w", err)
-	}
-	return os.WriteFile(filepath.Join(dataDir, "restored"), nil, 0o600)
 }

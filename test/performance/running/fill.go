@@ -15,6 +15,7 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/generated/clientset/versioned"
 	"github.com/slipway-dev/slipway/pkg/store/embedded"
+	"github.com/slipway-dev/slipway/pkg/store/identity"
 	"github.com/slipway-dev/slipway/test/performance/pages"
 )
 
@@ -105,14 +106,30 @@ func Pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// Release lets the controllers of the server begin that runs on a directory and holds them.
+// Hold makes the data of a new server whose controllers wait until Release, so that nothing reconciles the
+// measured objects.
+func Hold(ctx context.Context, store string) error {
+	member, err := embedded.Start(ctx, embedded.Options{Dir: store})
+	if err != nil {
+		return fmt.Errorf("holding the controllers: %w", err)
+	}
+	defer member.Close()
+	client := member.Client()
+	defer func() { _ = client.Close() }()
+	if err := identity.Hold(ctx, client, identity.DefaultPrefix, "it is measured"); err != nil {
+		return fmt.Errorf("holding the controllers: %w", err)
+	}
+	return nil
+}
+
+// Release lets the controllers start of the server that runs on a directory.
 func Release(ctx context.Context, store string) error {
 	member, err := embedded.Attach(ctx, store)
 	if err != nil {
 		return fmt.Errorf("letting the controllers begin: %w", err)
 	}
 	defer member.Close()
-	if _, err := member.Release(ctx); err != nil {
+	if _, err := identity.Release(ctx, member.Client(), identity.DefaultPrefix); err != nil {
 		return fmt.Errorf("letting the controllers begin: %w", err)
 	}
 	return nil

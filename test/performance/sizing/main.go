@@ -75,7 +75,7 @@ func measure(ctx context.Context, binDir string, n int) (_ *result, err error) {
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	store := localcluster.SlipwayDataDir(dir)
-	if err := proc.HoldControllers(store); err != nil {
+	if err := running.Hold(ctx, store); err != nil {
 		return nil, err
 	}
 	cluster, err := localcluster.Start(ctx, localcluster.Options{DataDir: dir, BinDir: binDir, UnsafeNoFsync: true})
