@@ -65,7 +65,7 @@ func prepareEtcd(t *testing.T, members int, args ...string) *etcd {
 		_, peer, _ := strings.Cut(initial[i], "=")
 		m := &etcdMember{client: chosen.Address(name), dir: filepath.Join(e.dir, name)}
 		m.spec = process.Spec{
-			Name: name, Path: filepath.Join(bin, "etcd"), LogFile: filepath.Join(e.dir, name+".log"),
+			Name: name, Path: filepath.Join(bin, "etcd"), LogFile: filepath.Join(e.dir, name+".log"), StopTimeout: time.Minute,
 			Args: append([]string{
 				"--name=" + name, "--data-dir=" + m.dir, "--initial-cluster=" + e.initial,
 				"--listen-client-urls=" + endpoints[i], "--advertise-client-urls=" + endpoints[i],

@@ -88,7 +88,7 @@ func failureOf(err error, a answer) failure {
 		return asksAgain
 	case a.code == http.StatusServiceUnavailable && (strings.Contains(text, "error trying to reach service") || strings.Contains(text, "service unavailable")):
 		return unreachable
-	case (a.code == http.StatusInternalServerError || a.code == http.StatusGatewayTimeout) && strings.Contains(text, "etcd"):
+	case (a.code == http.StatusInternalServerError || a.code == http.StatusGatewayTimeout) && (strings.Contains(text, "etcdserver:") || strings.Contains(text, "rpc error:")):
 		return etcdFailed
 	default:
 		return otherFailure
@@ -111,6 +111,7 @@ func TestFailure_IsOfTheKindThatAClientSees(t *testing.T) {
 		"503":                   {said(503, ""), answer{503, false}, otherFailure},
 		"503 of kube-apiserver": {said(503, "error trying to reach service: EOF"), answer{503, false}, unreachable},
 		"500 of etcd":           {said(500, "etcdserver: leader changed"), answer{500, false}, etcdFailed},
+		"500 of etcd's client":  {said(500, "rpc error: code = Unavailable desc = error reading from server: EOF"), answer{500, false}, etcdFailed},
 		"500":                   {said(500, "nil pointer"), answer{500, false}, otherFailure},
 		"404":                   {said(404, "etcdserver: not found"), answer{404, false}, otherFailure},
 		"no answer":             {errors.New("EOF"), answer{}, connectionEnded},

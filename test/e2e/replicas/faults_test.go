@@ -86,13 +86,16 @@ func TestServers_LoseNoWriteWhenServersAndEtcdMembersFail(t *testing.T) {
 		if *long {
 			i = s.serving()
 		}
-		l.during(s.servers[i].name+" is cut off from etcd", func() {
+		waited := l.during(s.servers[i].name+" is cut off from etcd", func() {
 			heal := s.isolate(i)
 			<-time.After(cut())
 			l.flows()
 			heal()
 			s.revived(i)
 		}, etcdFailed)
+		if waited > maxWait {
+			t.Errorf("a client waited %s, at most %s are allowed", waited, maxWait)
+		}
 	}
 	for _, i := range chosen(s.serving()) {
 		l.during("restart of "+s.servers[i].name, func() {
@@ -111,12 +114,15 @@ func TestServers_LoseNoWriteWhenServersAndEtcdMembersFail(t *testing.T) {
 	l.check()
 }
 
-// cut is how long a server is cut off from etcd. It is longer than the longest wait that is allowed.
+// maxWait is the longest time that a client may wait because one server is cut off from etcd.
+const maxWait = 10 * time.Second
+
+// cut is how long a server is cut off from etcd.
 func cut() time.Duration {
 	if *long {
 		return time.Minute
 	}
-	return loadTimeout + 2*time.Second
+	return maxWait + 2*time.Second
 }
 
 // diesUnder kills a member under a load, and starts it again.

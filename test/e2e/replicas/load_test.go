@@ -30,7 +30,7 @@ const (
 	// loadClients write; each has a pause of loadPause after every operation.
 	loadClients = 4
 	loadPause   = 20 * time.Millisecond
-	loadTimeout = 10 * time.Second
+	loadTimeout = 30 * time.Second
 )
 
 // load reads and writes through kube-apiserver until it is stopped.
@@ -160,10 +160,10 @@ func (l *load) fails(what string, err error, a answer) {
 	}
 }
 
-// during measures the service of the API while f runs. It fails the test if a client is not served for
-// longer than loadTimeout, or if a request fails otherwise than a client has to expect: ends of
+// during measures the service of the API while f runs, and returns the longest time that a client waited for
+// a read or a write. It fails the test if a request fails otherwise than a client has to expect: ends of
 // connections, and answers that ask to come again. allowed are further failures.
-func (l *load) during(what string, f func(), allowed ...failure) {
+func (l *load) during(what string, f func(), allowed ...failure) (longestWait time.Duration) {
 	l.Helper()
 	l.mu.Lock()
 	l.failures = map[failure]int{}
@@ -175,14 +175,12 @@ func (l *load) during(what string, f func(), allowed ...failure) {
 	defer l.mu.Unlock()
 	reads, writes := longest(l.reads[:], began, ended), longest(l.writes[:], began, ended)
 	l.Logf("%-34s %5.1f s; longest wait of a client for a read %5.2f s, for a write %5.2f s; failed %v", what, ended.Sub(began).Seconds(), reads.Seconds(), writes.Seconds(), l.failures)
-	if reads > loadTimeout || writes > loadTimeout {
-		l.Errorf("%s: a client waited %s for a read and %s for a write; at most %s are allowed", what, reads, writes, loadTimeout)
-	}
 	for f, n := range l.failures {
 		if !slices.Contains(append(allowed, asksAgain, connectionEnded, unreachable), f) {
 			l.Errorf("%s: %d requests failed: %s", what, n, f)
 		}
 	}
+	return max(reads, writes)
 }
 
 // longest returns the longest time that one of several clients was not served, of those times that
