@@ -22,6 +22,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/slipway-dev/slipway/pkg/store/embedded"
+	"github.com/slipway-dev/slipway/test/localcluster"
 )
 
 // store is an etcd that is not the server's, and keeps its address when its data is
@@ -116,7 +117,7 @@ func (s *scene) collects(number string, left ...string) {
 // bothEnd waits until both replicas have, by themselves, for the reason.
 func (s *scene) bothEnd(o *other, reason string) {
 	s.Helper()
-	const says = "the store is not served any more: while it was, it was replaced: "
+	const says = "the store is not served any more: it was replaced while it was served: "
 	select {
 	case err := <-s.Failed():
 		if !strings.Contains(err.Error(), says+reason) {
@@ -186,14 +187,14 @@ func TestF3TwoReplicasServeNoStoreThatIsReplacedUnderThem(t *testing.T) {
 	}
 
 	etcd.replace(func() error { return os.Rename(etcd.data("now"), etcd.data("own")) })
-	s.bothEnd(o, "it has the ID ")
+	s.bothEnd(o, "the store has the ID ")
 	started := restart()
-	s.refuses(o, "and the host cluster expects ")
+	s.refuses(o, "and the management cluster expects ")
 	if err := o.Stop(); err != nil {
 		t.Fatal(err)
 	}
 	o.start()
-	s.refuses(o, "and the host cluster expects ")
+	s.refuses(o, "and the management cluster expects ")
 	s.collects("1", "owned")
 
 	etcd.replace(func() error {
@@ -231,7 +232,13 @@ func TestF3TwoReplicasServeNoStoreThatIsReplacedUnderThem(t *testing.T) {
 	if _, err := vms.Get(t.Context(), "since", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
 		t.Errorf("a VM that the accepted store does not have: %v", err)
 	}
-	s.powerOff(s.client(o.direct), "kept") // which the controllers carry out
+	s.powerOff(s.client(o.direct), "kept")
+	s.awaitsRelease(s.direct(""), filepath.Join(localcluster.LogDir(s.dir), slipway+".log"))
+	s.awaitsRelease(o.direct, o.spec.LogFile)
+	if diff := cmp.Diff(before, s.effects()); diff != "" {
+		t.Errorf("something was done in vSphere before the release (-before +after):\n%s", diff)
+	}
+	s.released("--etcd-servers=" + etcd.etcd.Endpoint())
 	s.powered("kept", vimtypes.VirtualMachinePowerStatePoweredOff)
 	s.powered("since", vimtypes.VirtualMachinePowerStatePoweredOn)
 	before["PowerOffVM_Task"]++

@@ -20,15 +20,15 @@ import (
 	vmclient "github.com/slipway-dev/slipway/pkg/generated/clientset/versioned/typed/vm/v1alpha1"
 )
 
-// watched is what a client has seen that watches on from where it was.
+// watched records what a client receives that resumes its watch after each interruption.
 type watched struct {
 	mu sync.Mutex
-	// values are those of an object, by its name, in the order in which they came.
+	// values are those of an object, by its name, in the order of their events.
 	values   map[string][]string
 	versions []int64
 	streams  int
-	// gone are the versions of which the client was not told, because history was given up:
-	// after the first, up to the second.
+	// gone are ranges of versions without events, because their history was compacted: after the
+	// first, up to the second.
 	gone     [][2]int64
 	problems []string
 }
@@ -77,8 +77,8 @@ func (*watched) pause(ctx context.Context) {
 	}
 }
 
-// follow reads a stream to its end, and returns where it was, and whether history from there
-// on is gone.
+// follow reads a stream to its end, and returns the last version, and whether the history after
+// it was compacted.
 func (w *watched) follow(stream watch.Interface, version string) (at string, expired bool) {
 	defer stream.Stop()
 	for event := range stream.ResultChan() {
@@ -111,7 +111,7 @@ func (w *watched) saw(class *vmv1alpha1.VirtualMachineClass, event bool) {
 	w.values[class.Name] = append(w.values[class.Name], class.Spec.Description)
 }
 
-// await waits until the last values were seen.
+// await waits for the events of the last values.
 func (w *watched) await(t *testing.T, last map[string]string) {
 	t.Helper()
 	for began := time.Now(); ; <-time.After(loadPause) {
@@ -127,17 +127,16 @@ func (w *watched) await(t *testing.T, last map[string]string) {
 			return
 		}
 		if time.Since(began) > deadline {
-			t.Fatalf("the watch does not tell the last value of %d objects", missing)
+			t.Fatalf("the watch has no event of the last value of %d objects", missing)
 		}
 	}
 }
 
-// check wants every value that was acknowledged to have been seen, but for those of which
-// the client was told that it would not be.
+// check wants an event of every value that was acknowledged, unless its history was compacted.
 func (w *watched) check(t *testing.T, name string, acked map[string]int64) {
 	t.Helper()
 	if len(w.problems) > 0 {
-		t.Errorf("the watch is out of order or tells twice: %v", w.problems)
+		t.Errorf("events of the watch are out of order or come twice: %v", w.problems)
 	}
 	missing, untold := 0, 0
 	for value, version := range acked {
@@ -150,7 +149,7 @@ func (w *watched) check(t *testing.T, name string, acked map[string]int64) {
 		}
 	}
 	if missing > 0 {
-		t.Errorf("the watch has not told of %d of %d writes of %s", missing, len(acked), name)
+		t.Errorf("the watch has no event of %d of %d writes of %s", missing, len(acked), name)
 	}
-	t.Logf("%s: %d acknowledged writes; the watch has told of %d changes over %d streams, and of %d writes that it would not", name, len(acked), len(w.values[name]), w.streams, untold)
+	t.Logf("%s: %d acknowledged writes; the watch has %d events over %d streams, and %d writes were compacted", name, len(acked), len(w.values[name]), w.streams, untold)
 }

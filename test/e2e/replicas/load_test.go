@@ -5,13 +5,10 @@ package replicas
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"maps"
 	"math"
-	"net/http"
+	"slices"
 	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -33,7 +30,7 @@ const (
 	// loadClients write; each has a pause of loadPause after every operation.
 	loadClients = 4
 	loadPause   = 20 * time.Millisecond
-	loadTimeout = 10 * time.Second
+	loadTimeout = 30 * time.Second
 )
 
 // load reads and writes through kube-apiserver until it is stopped.
@@ -48,9 +45,10 @@ type load struct {
 
 	mu      sync.Mutex
 	history []porcupine.Operation
-	// reads and writes are when one was done, and failures how many were not.
-	reads, writes []time.Time
-	failures      map[string]int
+	// reads and writes are the times of answers, by client.
+	reads, writes [loadClients][]time.Time
+	// failures are those since the last call of during.
+	failures map[failure]int
 	// acked are the values that were acknowledged with their versions, by object.
 	acked map[string]map[string]int64
 	seen  watched
@@ -60,7 +58,7 @@ func newLoad(t *testing.T, config *rest.Config) *load {
 	t.Helper()
 	config = rest.CopyConfig(config)
 	config.QPS, config.Timeout = -1, loadTimeout
-	config.Wrap(withoutRetries)
+	config.Wrap(recordAnswers)
 	client, err := versioned.NewForConfig(config)
 	if err != nil {
 		t.Fatal(err)
@@ -69,7 +67,7 @@ func newLoad(t *testing.T, config *rest.Config) *load {
 	watching, stopWatch := context.WithCancel(t.Context())
 	l := &load{
 		T: t, classes: client.VmV1alpha1().VirtualMachineClasses(namespace), began: time.Now(), stop: stop, stopWatch: stopWatch,
-		failures: map[string]int{}, acked: map[string]map[string]int64{}, seen: watched{values: map[string][]string{}},
+		failures: map[failure]int{}, acked: map[string]map[string]int64{}, seen: watched{values: map[string][]string{}},
 	}
 	config.Timeout = 0
 	if client, err = versioned.NewForConfig(config); err != nil {
@@ -88,8 +86,8 @@ func newLoad(t *testing.T, config *rest.Config) *load {
 	for i := range loadClients {
 		l.running.Go(func() {
 			for n := i; ctx.Err() == nil; n++ {
-				// What is under way when the load stops is waited for: cut off, it might be done
-				// after what was read last.
+				// A request that runs when the load stops is not cancelled: it might be done after the
+				// last read.
 				l.turn(t.Context(), i, fmt.Sprintf("load-%d", n%loadObjects))
 				select {
 				case <-ctx.Done():
@@ -107,39 +105,24 @@ func newLoad(t *testing.T, config *rest.Config) *load {
 	return l
 }
 
-// withoutRetries keeps a client from sending a request again by itself: one that was done and
-// failed all the same would then look as if another client had come first.
-func withoutRetries(next http.RoundTripper) http.RoundTripper {
-	return roundTripper(func(r *http.Request) (*http.Response, error) {
-		resp, err := next.RoundTrip(r)
-		if err == nil {
-			resp.Header.Del("Retry-After")
-		}
-		return resp, err
-	})
-}
-
-type roundTripper func(*http.Request) (*http.Response, error)
-
-// RoundTrip implements http.RoundTripper.
-func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
-
 // turn reads an object and writes it on the condition that it was not changed since.
 func (l *load) turn(ctx context.Context, client int, name string) {
 	called := l.now()
+	ctx, answered := withAnswer(ctx)
 	class, err := l.classes.Get(ctx, name, metav1.GetOptions{})
 	if err != nil {
-		l.fails(ctx, "read: ", err)
+		l.fails("read", err, *answered)
 		return
 	}
 	l.add(client, called, operation{object: name, read: true}, outcome{value: class.Spec.Description}, &l.reads)
 	o := operation{object: name, from: class.Spec.Description, to: strconv.FormatInt(l.values.Add(1), 10)}
 	class.Spec.Description = o.to
 	called = l.now()
+	ctx, answered = withAnswer(ctx)
 	written, err := l.classes.Update(ctx, class, metav1.UpdateOptions{})
 	switch {
 	case err == nil:
-		version, _ := strconv.ParseInt(written.ResourceVersion, 10, 64) // 0 is found missing
+		version, _ := strconv.ParseInt(written.ResourceVersion, 10, 64) // 0 is reported as missing
 		l.mu.Lock()
 		if l.acked[name] == nil {
 			l.acked[name] = map[string]int64{}
@@ -150,7 +133,7 @@ func (l *load) turn(ctx context.Context, client int, name string) {
 	case apierrors.IsConflict(err):
 		l.add(client, called, o, outcome{conflict: true}, nil)
 	default:
-		l.fails(ctx, "write: ", err)
+		l.fails("write", err, *answered)
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		l.history = append(l.history, porcupine.Operation{ClientId: client, Input: o, Call: called, Output: outcome{unknown: true}, Return: math.MaxInt64})
@@ -159,90 +142,81 @@ func (l *load) turn(ctx context.Context, client int, name string) {
 
 func (l *load) now() int64 { return int64(time.Since(l.began)) }
 
-func (l *load) add(client int, called int64, in operation, out outcome, times *[]time.Time) {
+func (l *load) add(client int, called int64, in operation, out outcome, times *[loadClients][]time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.history = append(l.history, porcupine.Operation{ClientId: client, Input: in, Call: called, Output: out, Return: l.now()})
 	if times != nil {
-		*times = append(*times, time.Now())
+		times[client] = append(times[client], time.Now())
 	}
 }
 
-func (l *load) fails(ctx context.Context, what string, err error) {
-	if ctx.Err() != nil {
-		return
-	}
-	reason, details := "no answer", (*metav1.StatusDetails)(nil)
-	if status := apierrors.APIStatus(nil); errors.As(err, &status) {
-		reason, details = fmt.Sprintf("%d %s", status.Status().Code, status.Status().Reason), status.Status().Details
-	}
-	if details != nil && len(details.Causes) == 1 && strings.Contains(details.Causes[0].Message, "GOAWAY] after Request.Body was written") {
-		reason = crossed
-	}
+func (l *load) fails(what string, err error, a answer) {
+	f := failureOf(err, a)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.failures[what+reason]++; l.failures[what+reason] == 1 {
-		l.Logf("%s %v %+v", what, err, details)
+	if l.failures[f]++; l.failures[f] == 1 || f == otherFailure {
+		l.Logf("%s, %s: %d, Retry-After %t: %s", what, f, a.code, a.retryAfter, textOf(err))
 	}
 }
 
-// during measures what f does to service.
-func (l *load) during(what string, f func()) (reads, writes time.Duration) {
+// during measures the service of the API while f runs, and returns the longest time that a client waited for
+// a read or a write. It fails the test if a request fails otherwise than a client has to expect: ends of
+// connections, and answers that ask to come again. allowed are further failures.
+func (l *load) during(what string, f func(), allowed ...failure) (longestWait time.Duration) {
 	l.Helper()
 	l.mu.Lock()
-	l.failures = map[string]int{}
+	l.failures = map[failure]int{}
 	l.mu.Unlock()
 	began := time.Now()
 	f()
 	ended := time.Now()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	reads, writes = longest(l.reads, began, ended), longest(l.writes, began, ended)
-	l.Logf("%-34s %5.1f s; longest without a read %5.2f s, without a write %5.2f s; failed %v", what, ended.Sub(began).Seconds(), reads.Seconds(), writes.Seconds(), l.failures)
-	return reads, writes
-}
-
-// crossed is the reason of a write that kube-apiserver sent while the replica told it that the
-// connection ends. The replica has not taken it up; net/http ends connections of HTTP/2 in one
-// step, and who passes on the body of a request cannot send it again.
-const crossed = "crossed the end of its connection"
-
-// failed are the requests that failed during what was measured last, but for those that
-// crossed the end of their connection.
-func (l *load) failed() map[string]int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	all := maps.Clone(l.failures)
-	delete(all, "write: "+crossed)
-	return all
-}
-
-// longest is the longest time between two moments, of those that touch the time given.
-func longest(times []time.Time, began, ended time.Time) time.Duration {
-	before, most := began, time.Duration(0)
-	for _, at := range times {
-		if at.After(began) && at.Before(ended) {
-			most, before = max(most, at.Sub(before)), at
+	reads, writes := longest(l.reads[:], began, ended), longest(l.writes[:], began, ended)
+	l.Logf("%-34s %5.1f s; longest wait of a client for a read %5.2f s, for a write %5.2f s; failed %v", what, ended.Sub(began).Seconds(), reads.Seconds(), writes.Seconds(), l.failures)
+	for f, n := range l.failures {
+		if !slices.Contains(append(allowed, asksAgain, connectionEnded, unreachable), f) {
+			l.Errorf("%s: %d requests failed: %s", what, n, f)
 		}
 	}
-	return max(most, ended.Sub(before))
+	return max(reads, writes)
 }
 
-// flows waits until some writes were acknowledged from now on.
+// longest returns the longest time that one of several clients was not served, of those times that
+// lie between two moments.
+func longest(clients [][]time.Time, began, ended time.Time) (most time.Duration) {
+	for _, times := range clients {
+		before := began
+		for _, at := range times {
+			if at.After(began) && at.Before(ended) {
+				most, before = max(most, at.Sub(before)), at
+			}
+		}
+		most = max(most, ended.Sub(before))
+	}
+	return most
+}
+
+// flows waits until every client has had a write acknowledged from now on.
 func (l *load) flows() {
 	l.Helper()
 	began := time.Now()
-	for enough := 0; enough < 10; {
+	served := func() bool {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		for _, times := range l.writes {
+			if len(times) == 0 || times[len(times)-1].Before(began) {
+				return false
+			}
+		}
+		return true
+	}
+	for !served() {
 		if time.Since(began) > deadline {
-			l.Fatal("nothing is written any more")
+			l.Fatal("a client is not served any more")
 		}
 		<-time.After(loadPause)
-		l.mu.Lock()
-		enough = 0
-		for i := len(l.writes) - 1; i >= 0 && l.writes[i].After(began); i-- {
-			enough++
-		}
-		l.mu.Unlock()
 	}
 }
 

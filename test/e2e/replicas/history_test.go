@@ -19,13 +19,13 @@ type operation struct {
 	from, to string
 }
 
-// outcome of an operation. Of one that is unknown nobody can tell whether it was done.
+// outcome of an operation. An operation whose outcome is unknown may have been done or not.
 type outcome struct {
 	value             string
 	conflict, unknown bool
 }
 
-// register is what one object is, to one who looks at it from outside.
+// register is the model of one object, as a client observes it.
 var register = porcupine.Model{
 	Partition: func(history []porcupine.Operation) [][]porcupine.Operation {
 		by := map[string][]porcupine.Operation{}
@@ -56,8 +56,8 @@ var register = porcupine.Model{
 	Equal: func(a, b any) bool { return a == b },
 }
 
-// observed leaves out what is unknown and was seen by nobody. A value that was written is the
-// last one, or was read by who wrote the next.
+// observed leaves out updates whose outcome is unknown and whose value no client has read. A value that was written is the
+// last one, or was read by the client that wrote the next one.
 func observed(history []porcupine.Operation) []porcupine.Operation {
 	seen := map[string]bool{}
 	for _, o := range history {
@@ -70,8 +70,8 @@ func observed(history []porcupine.Operation) []porcupine.Operation {
 	})
 }
 
-// What finds that something was lost has to find it.
-func TestAHistoryThatCannotBeIsFound(t *testing.T) {
+// The check must find a lost write.
+func TestHistory_ImpossibleOnesAreFound(t *testing.T) {
 	t.Parallel()
 	did := func(called, returned int64, in operation, out outcome) porcupine.Operation {
 		in.object = "a"
