@@ -241,10 +241,6 @@ bench-sizing: tools build ## Measure what 1,000, 10,000 and 50,000 virtual machi
 bench-system: tools build ## Measure the running system; SYSTEM takes flags, for example SYSTEM="-stable=1000 -tries=3".
 	$(GO) run ./test/performance/system $(SYSTEM)
 
-.PHONY: bench-replicas
-bench-replicas: tools build ## Measure what three replicas cost beside one; REPLICAS takes flags, for example REPLICAS="-rounds=3 -data=/var/tmp".
-	$(GO) run ./test/performance/replicas $(REPLICAS)
-
 .PHONY: bench-machines
 bench-machines: tools build ## Measure Machines from their creation to their Nodes; MACHINES takes flags, for example MACHINES="-machines=100 -manager=cluster-api" after hack/build-cluster-api.sh.
 	$(GO) run ./test/performance/machines $(MACHINES)

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/slipway-dev/slipway/pkg/store/embedded"
+	"github.com/slipway-dev/slipway/pkg/store/maintenance"
 )
 
 // A backup has the objects of all namespaces: who may write those of one may not read it.
@@ -30,7 +30,7 @@ func TestBackupIsReadThroughTheHostClusterByWhoHasTheRight(t *testing.T) {
 		}
 		return nil
 	})
-	content, err := embedded.CheckSnapshot(file, false)
+	content, err := maintenance.CheckSnapshot(file, false)
 	if err != nil || content.Keys == 0 {
 		t.Errorf("the backup has %+v, %v", content, err)
 	}

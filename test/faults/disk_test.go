@@ -20,7 +20,7 @@ import (
 
 // diskSize is for five files of the log of etcd, of which it keeps as many, and the copy
 // of one that it mends, 64 MiB each, for a database of the quota, and for what
-// embedded.DiskMargin wants free.
+// maintenance.DiskMargin wants free.
 const diskSize = "size=896m"
 
 // noSpace is the error of a full file system.

@@ -23,7 +23,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/slipway-dev/slipway/pkg/generated/clientset/versioned"
-	"github.com/slipway-dev/slipway/pkg/store/embedded"
+	"github.com/slipway-dev/slipway/pkg/store/maintenance"
 	"github.com/slipway-dev/slipway/test/fleetcheck"
 	"github.com/slipway-dev/slipway/test/localcluster"
 	"github.com/slipway-dev/slipway/test/vsphereclient"
@@ -79,7 +79,7 @@ func newEnvironment(t *testing.T, dir string) *environment {
 	e := &environment{dir: dir, bin: bin}
 	e.Cluster, err = localcluster.Start(t.Context(), localcluster.Options{
 		DataDir: dir, BinDir: e.bin, UnsafeNoFsync: true, GuestBootDelay: 100 * time.Millisecond,
-		SlipwayArgs: []string{"--v=2", fmt.Sprintf("--etcd-quota-backend-bytes=%d", embedded.MinQuota)},
+		SlipwayArgs: []string{"--v=2", fmt.Sprintf("--etcd-quota-backend-bytes=%d", maintenance.MinQuota)},
 		VCenterArgs: []string{"--control-listen=127.0.0.1:0"},
 	})
 	if err != nil {

@@ -188,10 +188,9 @@ var table = []rule{
 	{tree: "pkg/apiserver/certs/apiservices", ours: only, never: []string{govmomi}, why: "where a host cluster looks for the server does not depend on what it serves"},
 	{tree: "pkg/apiserver/certs/servingcert", ours: []string{"pkg/apiserver/certs/apiservices", "pkg/apiserver/certs/authority"}, never: []string{govmomi}, why: "how a server is trusted does not depend on what it serves"},
 	{tree: "pkg/tlsserving", ours: only, never: []string{govmomi}, why: "a connection ends the same way whatever is asked over it"},
-	{tree: "pkg/peertls", ours: []string{"pkg/apiserver/certs/authority"}, never: []string{govmomi}, why: "who is a member does not depend on what is stored"},
-	{tree: "pkg/etcdmembers", ours: []string{"pkg/apiserver/certs/authority", "pkg/store/embedded", "pkg/store/snapshotfile", "pkg/peertls", "pkg/store/identity"}, never: []string{govmomi}, why: "it makes embedded etcds a cluster, and knows no objects"},
 	{tree: "pkg/store/snapshotfile", ours: only, never: []string{govmomi, clientGo}, neverDirect: []string{"context", "time"}, why: "a file is read the same by who saves and by who is given it"},
-	{tree: "pkg/store/embedded", ours: []string{"pkg/store/snapshotfile"}, never: []string{govmomi}, why: "a store knows no objects"},
+	{tree: "pkg/store/maintenance", ours: []string{"pkg/store/snapshotfile"}, never: []string{govmomi}, why: "a store knows no objects"},
+	{tree: "pkg/store/embedded", ours: []string{"pkg/store/maintenance", "pkg/store/snapshotfile"}, never: []string{govmomi}, why: "a store knows no objects"},
 	{
 		tree: "cmd/slipway-apiserver", never: []string{module + "test"}, neverDirect: []string{govmomi},
 		why: "it puts the parts together; what is for development and tests stays out of the product",

@@ -22,6 +22,7 @@ import (
 	"github.com/slipway-dev/slipway/cmd/slipway-apiserver/app"
 	"github.com/slipway-dev/slipway/pkg/apis/vm/backup"
 	"github.com/slipway-dev/slipway/pkg/store/embedded"
+	"github.com/slipway-dev/slipway/pkg/store/maintenance"
 	"github.com/slipway-dev/slipway/test/integration/framework"
 )
 
@@ -68,7 +69,7 @@ func TestStoreIsSavedWhileItIsServedAndRestored(t *testing.T) {
 	if err := os.WriteFile(file, body, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := embedded.Restore(dir, file, false); err != nil {
+	if _, err := embedded.Restore(dir, file, false, nil); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := framework.StartStandaloneIn(t, dir).Client(t).VmV1alpha1().VirtualMachines(namespace).Get(t.Context(), "kept", metav1.GetOptions{}); err != nil {
@@ -90,6 +91,35 @@ func TestStoreIsSavedWhileItIsServedAndRestored(t *testing.T) {
 		if !strings.Contains(string(metrics), "\n"+metric) {
 			t.Errorf("an alerting rule is about %s, which the server does not show", metric)
 		}
+	}
+}
+
+func TestStore_OfEtcdServersIsSavedByRequestAndBySchedule(t *testing.T) {
+	scheduled := filepath.Join(t.TempDir(), "snapshots")
+	etcd := startEtcd(t, 0)
+	s := framework.StartStandaloneIn(t, "", withServers(etcd), func(o *app.Options) {
+		o.Snapshots.Dir = scheduled
+	})
+	if _, err := s.Client(t).VmV1alpha1().VirtualMachines(namespace).Create(t.Context(), inlineVM("kept"), metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	code, body := save(t, s.ConfigFor("alice"))
+	if code != http.StatusOK {
+		t.Fatalf("%d %.200s", code, body)
+	}
+	file := filepath.Join(t.TempDir(), "snapshot")
+	if err := os.WriteFile(file, body, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if content, err := maintenance.CheckSnapshot(file, false); err != nil || content.Keys == 0 {
+		t.Errorf("the snapshot: %+v, %v", content, err)
+	}
+	err := wait.PollUntilContextTimeout(t.Context(), 10*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
+		_, err := os.Stat(scheduled)
+		return err == nil, nil
+	})
+	if err != nil {
+		t.Errorf("the schedule does not run: %v", err)
 	}
 }
 

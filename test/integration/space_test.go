@@ -18,11 +18,46 @@ import (
 
 	"github.com/slipway-dev/slipway/cmd/slipway-apiserver/app"
 	"github.com/slipway-dev/slipway/pkg/store/embedded"
+	"github.com/slipway-dev/slipway/pkg/store/maintenance"
 	"github.com/slipway-dev/slipway/test/integration/framework"
 )
 
-func TestS15FullStoreRefusesNewObjectsThenChangesAndTakesDeletions(t *testing.T) {
-	s := framework.StartStandaloneIn(t, t.TempDir(), func(o *app.Options) { o.EtcdQuotaBytes = embedded.MinQuota })
+func TestStore_FullRefusesCreationsThenChangesAndTakesDeletions(t *testing.T) {
+	t.Run("embedded", func(t *testing.T) {
+		s := framework.StartStandaloneIn(t, t.TempDir(), func(o *app.Options) { o.EtcdQuotaBytes = maintenance.MinQuota })
+		fillAndDelete(t, s, func() {})
+	})
+	t.Run("etcd servers", func(t *testing.T) {
+		etcd := startEtcd(t, maintenance.MinQuota)
+		s := framework.StartStandaloneIn(t, "", withServers(etcd))
+		fillAndDelete(t, s, func() { // its administrator compacts and defragments it
+			if _, err := etcd.Store().MakeRoom(t.Context(), false); err != nil {
+				t.Error(err)
+			}
+		})
+	})
+}
+
+// startEtcd starts an etcd that a server uses by --etcd-servers.
+func startEtcd(t *testing.T, quota int64) *embedded.Server {
+	t.Helper()
+	etcd, err := embedded.Start(t.Context(), embedded.Options{Dir: t.TempDir(), UnsafeNoFsync: true, QuotaBytes: quota})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(etcd.Close)
+	return etcd
+}
+
+func withServers(etcd *embedded.Server) func(*app.Options) {
+	return func(o *app.Options) {
+		o.EtcdUnsafeNoFsync, o.Recommended.Etcd.StorageConfig.Transport.ServerList = false, []string{etcd.Endpoint()}
+	}
+}
+
+// fillAndDelete fills the store, deletes objects from it, and expects room after makeRoom.
+func fillAndDelete(t *testing.T, s *framework.Server, makeRoom func()) {
+	t.Helper()
 	vms := framework.Client(t, s.ConfigFor("alice")).VmV1alpha1().VirtualMachines(namespace)
 	large := map[string]string{"large": strings.Repeat("v", 200<<10)}
 	var err error
@@ -33,7 +68,7 @@ func TestS15FullStoreRefusesNewObjectsThenChangesAndTakesDeletions(t *testing.T)
 		_, err = vms.Create(t.Context(), vm, metav1.CreateOptions{})
 	}
 	if status := apierrors.APIStatus(nil); !errors.As(err, &status) || status.Status().Code != 507 ||
-		!strings.Contains(err.Error(), "virtualmachines.vm.slipway.dev cannot be created: the embedded etcd has room for updates and deletions only") {
+		!strings.Contains(err.Error(), "virtualmachines.vm.slipway.dev cannot be created: etcd has room for updates and deletions only") {
 		t.Fatalf("the %d. object: error %v, want a status 507 that says why", made, err)
 	}
 	if err := framework.Client(t, s.Config()).Discovery().RESTClient().Get().AbsPath("/readyz/etcd-space").Do(t.Context()).Error(); err == nil {
@@ -56,7 +91,7 @@ func TestS15FullStoreRefusesNewObjectsThenChangesAndTakesDeletions(t *testing.T)
 			t.Fatalf("after %d changes: %v", i, err)
 		}
 	}
-	if status := apierrors.APIStatus(nil); !errors.As(err, &status) || status.Status().Code != 507 || !strings.Contains(err.Error(), "virtualmachines.vm.slipway.dev cannot be changed: the embedded etcd is full") {
+	if status := apierrors.APIStatus(nil); !errors.As(err, &status) || status.Status().Code != 507 || !strings.Contains(err.Error(), "virtualmachines.vm.slipway.dev cannot be changed: etcd is full") {
 		t.Errorf("a change of a full store: %v, want a status 507 that says why", err)
 	}
 	// To delete an object that has a finalizer is to change it, twice.
@@ -76,6 +111,7 @@ func TestS15FullStoreRefusesNewObjectsThenChangesAndTakesDeletions(t *testing.T)
 			t.Fatalf("%s is there still: %v", name, err)
 		}
 	}
+	makeRoom()
 	err = wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
 		_, err := vms.Create(ctx, inlineVM("room-again"), metav1.CreateOptions{})
 		return err == nil, nil

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	genericapiserver "k8s.io/apiserver/pkg/server"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/slipway-dev/slipway/pkg/apiserver"
 )
@@ -71,4 +73,19 @@ func answerMeanwhile(o *Options, waits func() string) (leave func(), err error) 
 		<-stopped
 		serving.Listener = given
 	}, nil
+}
+
+// hostConfig reaches the host cluster before the server is made.
+func hostConfig(o *Options) (*rest.Config, error) {
+	var config *rest.Config
+	var err error
+	if path := o.Recommended.CoreAPI.CoreAPIKubeconfigPath; path != "" {
+		config, err = clientcmd.BuildConfigFromFlags("", path)
+	} else {
+		config, err = rest.InClusterConfig()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("finding the host cluster: %w", err)
+	}
+	return config, nil
 }

@@ -7,17 +7,15 @@ import (
 	"net/http"
 
 	"github.com/emicklei/go-restful/v3"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	genericapiserver "k8s.io/apiserver/pkg/server"
 	"k8s.io/klog/v2"
 
 	"github.com/slipway-dev/slipway/pkg/apis/vm/backup"
-	"github.com/slipway-dev/slipway/pkg/store/embedded"
+	"github.com/slipway-dev/slipway/pkg/store/maintenance"
 )
 
-// backups answers at backup.Path with snapshots of etcd, which is nil when it is not embedded.
-type backups struct{ etcd *embedded.Server }
+// backups answers at backup.Path with snapshots of etcd.
+type backups struct{ etcd *maintenance.Store }
 
 // install adds the path to the group. As that of a creation its authorization is to create
 // backups, which the right to read everything does not give.
@@ -30,22 +28,15 @@ func (b *backups) install(server *genericapiserver.GenericAPIServer) error {
 
 // ServeHTTP implements http.Handler.
 func (b *backups) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if b.etcd == nil {
-		refuseWith(w, &apierrors.StatusError{ErrStatus: metav1.Status{
-			Status: metav1.StatusFailure, Code: http.StatusNotImplemented, Reason: metav1.StatusReasonMethodNotAllowed,
-			Message: "the store of this server is an etcd of its own elsewhere: save that with etcdctl snapshot save",
-		}})
-		return
-	}
 	answer := &begun{ResponseWriter: w}
 	err := b.etcd.Save(r.Context(), answer)
 	switch {
 	case err == nil:
-		klog.FromContext(r.Context()).Info("A snapshot of the embedded etcd was read")
+		klog.FromContext(r.Context()).Info("A snapshot of etcd was read")
 	case !answer.begun:
 		later(w, err.Error())
 	default:
-		klog.FromContext(r.Context()).Error(err, "A snapshot of the embedded etcd was not read to its end")
+		klog.FromContext(r.Context()).Error(err, "A snapshot of etcd was not read to its end")
 		// Without the end of the answer nobody takes it for whole.
 		panic(http.ErrAbortHandler)
 	}

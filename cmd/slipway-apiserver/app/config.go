@@ -27,6 +27,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/registry/quota"
 	"github.com/slipway-dev/slipway/pkg/store/embedded"
 	"github.com/slipway-dev/slipway/pkg/store/identity"
+	"github.com/slipway-dev/slipway/pkg/store/maintenance"
 )
 
 const (
@@ -67,7 +68,7 @@ type config struct {
 
 // newConfig turns options, whose etcd servers are known by now, into a configuration.
 // etcd is the embedded one, nil with --etcd-servers; i tells who asks.
-func newConfig(o *Options, etcd *embedded.Server, i *identities) (*config, error) {
+func newConfig(o *Options, etcd *embedded.Server, store *maintenance.Store, i *identities) (*config, error) {
 	recommended := genericapiserver.NewRecommendedConfig(scheme.Codecs)
 	recommended.EffectiveVersion = newEffectiveVersion()
 	recommended.ShutdownWatchTerminationGracePeriod = watchGracePeriod
@@ -87,10 +88,8 @@ func newConfig(o *Options, etcd *embedded.Server, i *identities) (*config, error
 		recommended.Authorization.Authorizer = apiserver.AnyNameFirst(recommended.Authorization.Authorizer)
 	}
 	ours := append(checks(o.PrivilegedUsers), copying.New(recommended.Authorization.Authorizer), references.New(recommended.Authorization.Authorizer))
-	if etcd != nil {
-		ours = append(ours, reserve.New(etcd.Room, etcd.RoomForUpdates))
-		recommended.AddReadyzChecks(healthz.NamedCheck("etcd-space", etcdSpace(etcd)), healthz.NamedCheck("etcd-quorum", etcdQuorum(etcd)))
-	}
+	ours = append(ours, reserve.New(store.Room, store.RoomForUpdates))
+	recommended.AddReadyzChecks(healthz.NamedCheck("etcd-space", etcdSpace(store)))
 	if recommended.AdmissionControl != nil {
 		// The last of the plugins charges quotas, when nothing refuses the request any more.
 		ours = append(ours, recommended.AdmissionControl)
@@ -110,9 +109,6 @@ func newConfig(o *Options, etcd *embedded.Server, i *identities) (*config, error
 	}
 	recommended.BuildHandlerChainFunc = func(api http.Handler, generic *genericapiserver.Config) http.Handler {
 		api = c.store.Handler(withPaid(api), scheme.Codecs)
-		if etcd != nil {
-			api = identity.Refuse(api, scheme.Codecs, etcd.Quorum)
-		}
 		return apiserver.WithIdentities(apiserver.BuildHandlerChain(api, generic), i.known)
 	}
 	recommended.AddReadyzChecks(append(c.health.checks(), i, healthz.NamedCheck("store-identity", func(*http.Request) error { return c.store.Err() }))...)

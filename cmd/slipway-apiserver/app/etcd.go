@@ -15,9 +15,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/slipway-dev/slipway/pkg/etcdmembers"
 	"github.com/slipway-dev/slipway/pkg/store/embedded"
 	"github.com/slipway-dev/slipway/pkg/store/identity"
+	"github.com/slipway-dev/slipway/pkg/store/maintenance"
 )
 
 // newEtcdCommand looks after the embedded etcd of a directory, whose server may run
@@ -66,14 +66,14 @@ func newEtcdCommand(ctx context.Context) *cobra.Command {
 				})
 			},
 		},
-		newCheckCommand(&dir), newRestoreCommand(ctx, &dir, &prefix), newRecoverCommand(&dir), newReleaseCommand(ctx, &prefix),
+		newCheckCommand(&dir), newRestoreCommand(ctx, &dir, &prefix), newReleaseCommand(ctx, &prefix),
 	)
 	return cmd
 }
 
 func newCheckCommand(dir *string) *cobra.Command {
 	return &cobra.Command{
-		Use: "check", Args: cobra.NoArgs, Short: "Look at all pages of the database and at the log; the server must not run",
+		Use: "check", Args: cobra.NoArgs, Short: "Read all pages of the database; the server must not run",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			content, err := embedded.Check(*dir)
 			if err != nil {
@@ -91,12 +91,10 @@ func newRestoreCommand(ctx context.Context, dir, prefix *string) *cobra.Command 
 		Long: "Make the data from a snapshot, from standard input with -; the server must not run. What was there is kept beside it.\n" +
 			"The server then serves the API, and its controllers wait for \"etcd release\".",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			restored, err := restore(*dir, args[0], unverified, cmd.InOrStdin())
+			reason := "the store was restored by slipway-apiserver etcd restore at " + time.Now().UTC().Format(time.RFC3339)
+			restored, err := restore(*dir, args[0], unverified, cmd.InOrStdin(), func(fresh string) error { return hold(ctx, fresh, *prefix, reason) })
 			if err != nil {
 				return err
-			}
-			if err := hold(ctx, *dir, *prefix, "the store was restored by slipway-apiserver etcd restore at "+time.Now().UTC().Format(time.RFC3339)); err != nil {
-				return fmt.Errorf("the data was restored; %w", err)
 			}
 			answer := "restored. The server serves it, and acts on nothing in vSphere until: slipway-apiserver etcd release --data-dir=" + *dir
 			if restored.Aside != "" {
@@ -107,22 +105,6 @@ func newRestoreCommand(ctx context.Context, dir, prefix *string) *cobra.Command 
 	}
 	cmd.Flags().BoolVar(&unverified, "skip-hash-check", false, "Take a copy of a database (member-data/member/snap/db), which has no checksum.")
 	return cmd
-}
-
-func newRecoverCommand(dir *string) *cobra.Command {
-	return &cobra.Command{
-		Use: "recover CLUSTER", Args: cobra.ExactArgs(1), Short: "Let the next start make this member the only one of its cluster, when most are lost for good",
-		Long: "Let the next start make this member the only one of its cluster, when most are lost for good; the server may run.\n" +
-			"CLUSTER is the ID in the ConfigMap slipway-etcd. What only the lost members had is lost. Others join again,\n" +
-			"and what is left of their data is put aside. The server then serves the API, and its controllers wait for \"etcd release\".",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := etcdmembers.Recover(*dir, args[0]); err != nil {
-				return err
-			}
-			return printLine(cmd.OutOrStdout(), "the next start of the server in "+*dir+" makes its member the only one. It serves then,\n"+
-				"and acts on nothing in vSphere until: slipway-apiserver etcd release --data-dir="+*dir)
-		},
-	}
 }
 
 // standard stands for standard input or output in place of a file: images have no tar,
@@ -151,7 +133,7 @@ func saveSnapshot(ctx context.Context, a *embedded.Attached, dir, file string, o
 	if err := a.Save(ctx, file); err != nil {
 		return err
 	}
-	content, err := embedded.CheckSnapshot(file, false)
+	content, err := maintenance.CheckSnapshot(file, false)
 	if err != nil {
 		return err
 	}
@@ -176,9 +158,9 @@ func printStatus(ctx context.Context, a *embedded.Attached, prefix string, out i
 }
 
 // restore reads the snapshot from a file or from in.
-func restore(dir, file string, unverified bool, in io.Reader) (r embedded.Restored, err error) {
+func restore(dir, file string, unverified bool, in io.Reader, prepare func(string) error) (r embedded.Restored, err error) {
 	if file != standard {
-		return embedded.Restore(dir, file, unverified)
+		return embedded.Restore(dir, file, unverified, prepare)
 	}
 	err = inTemporary(dir, func(file string) error {
 		f, err := os.OpenFile(file, os.O_CREATE|os.O_WRONLY|os.O_EXCL, 0o600)
@@ -189,7 +171,7 @@ func restore(dir, file string, unverified bool, in io.Reader) (r embedded.Restor
 		if err = errors.Join(err, f.Close()); err != nil {
 			return fmt.Errorf("reading the snapshot: %w", err)
 		}
-		r, err = embedded.Restore(dir, file, unverified)
+		r, err = embedded.Restore(dir, file, unverified, prepare)
 		return err
 	})
 	return r, err

@@ -13,7 +13,7 @@ import (
 
 	"k8s.io/apiserver/pkg/server/healthz"
 
-	"github.com/slipway-dev/slipway/pkg/store/embedded"
+	"github.com/slipway-dev/slipway/pkg/store/maintenance"
 )
 
 // vcenterTimeout bounds the question to vCenter, so that a prober that waits some
@@ -94,8 +94,8 @@ func (h *health) checkVCenter(r *http.Request) error {
 	return errors.Join(failures...)
 }
 
-// etcdSpace tells of an embedded etcd, or a disk below it, that is nearly full.
-func etcdSpace(etcd *embedded.Server) func(*http.Request) error {
+// etcdSpace fails when etcd, or the disk of an embedded one, is nearly full.
+func etcdSpace(etcd *maintenance.Store) func(*http.Request) error {
 	return func(*http.Request) error {
 		space, err := etcd.Space()
 		if err != nil {

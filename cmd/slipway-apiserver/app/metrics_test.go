@@ -25,8 +25,8 @@ func TestMetricsOfTheEmbeddedEtcdAreServed(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(etcd.Close)
-	registerEtcdMetrics()
-	registerEtcdMetrics() // by a second server of the process
+	registerEmbeddedMetrics()
+	registerEmbeddedMetrics() // by a second server of the process
 	families, err := legacyregistry.DefaultGatherer.Gather()
 	if err != nil {
 		t.Fatal(err)

@@ -23,8 +23,8 @@ import (
 
 	"github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/apiserver"
-	"github.com/slipway-dev/slipway/pkg/store/embedded"
 	"github.com/slipway-dev/slipway/pkg/store/identity"
+	"github.com/slipway-dev/slipway/pkg/store/maintenance"
 )
 
 // etcdPrefix is the default prefix of the objects in etcd.
@@ -51,9 +51,7 @@ type Options struct {
 	EtcdUnsafeNoFsync bool
 	// EtcdQuotaBytes limits the data of the embedded etcd; 0 follows its file system.
 	EtcdQuotaBytes int64
-	// Members says whether the embedded etcd is one of a cluster.
-	Members MemberOptions
-	// Snapshots are those that the server takes of the embedded etcd.
+	// Snapshots are those that the server takes of etcd.
 	Snapshots SnapshotOptions
 	// AnyNameFirst asks for a user's rights on all objects before those on one.
 	AnyNameFirst bool
@@ -146,10 +144,9 @@ func (o *Options) Flags() cliflag.NamedFlagSets {
 	etcd.StringVar(&o.DataDir, "data-dir", o.DataDir, "Directory of the embedded etcd, which is used when --etcd-servers is empty.")
 	etcd.BoolVar(&o.EtcdUnsafeNoFsync, "etcd-unsafe-no-fsync", o.EtcdUnsafeNoFsync, "Let the embedded etcd acknowledge writes before they are on disk. For tests.")
 
-	o.Members.addFlags(etcd)
 	etcd.Int64Var(&o.EtcdQuotaBytes, "etcd-quota-backend-bytes", o.EtcdQuotaBytes, fmt.Sprintf(
 		"Size of the data of the embedded etcd at which it refuses writes, in bytes, from %d to %d; 0 for half of the file system of --data-dir, at least 256 MiB and at most 8 GiB. New objects are refused from 95 percent of it on.",
-		embedded.MinQuota, embedded.MaxQuota))
+		maintenance.MinQuota, maintenance.MaxQuota))
 	o.Snapshots.addFlags(etcd)
 
 	o.VCenter.addFlags(sets.FlagSet("vCenter"))
@@ -179,17 +176,16 @@ func (o *Options) Validate() error {
 	if len(servers) > 0 && o.EtcdUnsafeNoFsync {
 		errs = append(errs, errors.New("--etcd-unsafe-no-fsync is for the embedded etcd and excludes --etcd-servers"))
 	}
-	if q := o.EtcdQuotaBytes; q != 0 && (q < embedded.MinQuota || q > embedded.MaxQuota) {
-		errs = append(errs, fmt.Errorf("--etcd-quota-backend-bytes %d: must be 0, or at least %d and at most %d", q, embedded.MinQuota, embedded.MaxQuota))
+	if q := o.EtcdQuotaBytes; q != 0 && (q < maintenance.MinQuota || q > maintenance.MaxQuota) {
+		errs = append(errs, fmt.Errorf("--etcd-quota-backend-bytes %d: must be 0, or at least %d and at most %d", q, maintenance.MinQuota, maintenance.MaxQuota))
 	}
 	if len(servers) > 0 && o.EtcdQuotaBytes != 0 {
 		errs = append(errs, errors.New("--etcd-quota-backend-bytes is for the embedded etcd and excludes --etcd-servers"))
 	}
-	errs = append(errs, o.validateMembers()...)
 	if o.ShutdownDelay < 0 || o.ShutdownDelay > maxShutdownDelay {
 		errs = append(errs, fmt.Errorf("--shutdown-delay-duration %s: must be at least 0s and at most %s", o.ShutdownDelay, maxShutdownDelay))
 	}
-	errs = append(errs, o.Snapshots.validate(o.DataDir, len(servers) > 0)...)
+	errs = append(errs, o.Snapshots.validate(o.DataDir)...)
 	if o.GCPercent < 10 || o.GCPercent > 1000 {
 		errs = append(errs, fmt.Errorf("--gc-percent %d: must be at least 10 and at most 1000", o.GCPercent))
 	}

@@ -4,16 +4,17 @@
 package app
 
 import (
-	"errors"
 	"fmt"
+	"math/rand/v2"
 	"time"
 
 	"github.com/spf13/pflag"
 
 	"github.com/slipway-dev/slipway/pkg/store/embedded"
+	"github.com/slipway-dev/slipway/pkg/store/maintenance"
 )
 
-// SnapshotOptions say whether and when snapshots of the embedded etcd are taken, and how
+// SnapshotOptions say whether and when snapshots of etcd are taken, and how
 // many are kept.
 type SnapshotOptions struct {
 	// Dir holds them. None are taken when it is empty.
@@ -30,6 +31,7 @@ const (
 	defaultSnapshotRetention = 28
 	minSnapshotInterval      = time.Minute
 	maxSnapshotRetention     = 10000
+	maxSnapshotOffset        = time.Minute
 )
 
 func newSnapshotOptions() SnapshotOptions {
@@ -37,16 +39,13 @@ func newSnapshotOptions() SnapshotOptions {
 }
 
 func (o *SnapshotOptions) addFlags(fs *pflag.FlagSet) {
-	fs.StringVar(&o.Dir, "etcd-snapshot-dir", o.Dir, "Directory for snapshots of the embedded etcd, which the server takes by itself while it serves. It should be on another volume than --data-dir; replicas may share it. Empty takes none.")
+	fs.StringVar(&o.Dir, "etcd-snapshot-dir", o.Dir, "Directory for snapshots of etcd, which the server takes by itself while it serves. It should be on another volume than --data-dir; replicas may share it. Empty takes none.")
 	fs.DurationVar(&o.Interval, "etcd-snapshot-interval", o.Interval, fmt.Sprintf("Time from one snapshot in --etcd-snapshot-dir to the next, at least %s.", minSnapshotInterval))
 	fs.IntVar(&o.Retention, "etcd-snapshot-retention", o.Retention, "Number of snapshots that are kept in --etcd-snapshot-dir: the newest. Other files there are left alone.")
 }
 
-func (o *SnapshotOptions) validate(dataDir string, external bool) []error {
+func (o *SnapshotOptions) validate(dataDir string) []error {
 	var errs []error
-	if external && o.Dir != "" {
-		errs = append(errs, errors.New("--etcd-snapshot-dir is for the embedded etcd and excludes --etcd-servers"))
-	}
 	if o.Dir != "" && embedded.Owns(dataDir, o.Dir) {
 		errs = append(errs, fmt.Errorf("--etcd-snapshot-dir %s: is what etcd keeps in --data-dir; a directory beside that, or better on another volume, is needed", o.Dir))
 	}
@@ -59,7 +58,12 @@ func (o *SnapshotOptions) validate(dataDir string, external bool) []error {
 	return errs
 }
 
-// schedule is what the options ask for; false for none.
-func (o *SnapshotOptions) schedule() (embedded.Schedule, bool) {
-	return embedded.Schedule{Dir: o.Dir, Interval: o.Interval, Keep: o.Retention}, o.Dir != ""
+// schedule returns the schedule of the options; false for none. The replicas of an etcd cluster take
+// their snapshots at different times.
+func (o *SnapshotOptions) schedule(external bool) (maintenance.Schedule, bool) {
+	s := maintenance.Schedule{Dir: o.Dir, Interval: o.Interval, Keep: o.Retention}
+	if external {
+		s.Offset = rand.N(maxSnapshotOffset)
+	}
+	return s, o.Dir != ""
 }

@@ -30,7 +30,7 @@ func TestBadFlagsAreNamed(t *testing.T) {
 		"quota too small":                  {"--data-dir=d --etcd-quota-backend-bytes=1024", "--etcd-quota-backend-bytes 1024: must be 0, or at least 67108864"},
 		"quota of an etcd of others":       {"--etcd-servers=http://e --etcd-quota-backend-bytes=67108864", "excludes --etcd-servers"},
 		"a delay without end":              {"--data-dir=d --shutdown-delay-duration=1h", "--shutdown-delay-duration 1h0m0s: must be at least 0s and at most 10m0s"},
-		"snapshots of an etcd of others":   {"--etcd-servers=http://e --etcd-snapshot-dir=s", "--etcd-snapshot-dir is for the embedded etcd"},
+		"snapshots of an etcd of others":   {"--etcd-servers=http://e --etcd-snapshot-dir=s", ""},
 		"snapshots among the data":         {"--data-dir=d --etcd-snapshot-dir=d/member-data/s", "--etcd-snapshot-dir d/member-data/s: is what etcd keeps"},
 		"snapshots all the time":           {"--data-dir=d --etcd-snapshot-interval=1s", "--etcd-snapshot-interval 1s: must be at least 1m0s"},
 		"no snapshot is kept":              {"--data-dir=d --etcd-snapshot-retention=0", "--etcd-snapshot-retention 0: must be at least 1 and at most 10000"},

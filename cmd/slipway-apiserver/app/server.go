@@ -23,9 +23,9 @@ import (
 	"github.com/slipway-dev/slipway/pkg/apiserver/admission/protectedkeys"
 	"github.com/slipway-dev/slipway/pkg/apiserver/certs/servingcert"
 	"github.com/slipway-dev/slipway/pkg/apiserver/inprocess"
-	"github.com/slipway-dev/slipway/pkg/etcdmembers"
 	"github.com/slipway-dev/slipway/pkg/store/embedded"
 	"github.com/slipway-dev/slipway/pkg/store/identity"
+	"github.com/slipway-dev/slipway/pkg/store/maintenance"
 )
 
 // serverName is what the server calls itself to others.
@@ -90,8 +90,6 @@ func NewCommand(ctx context.Context) *cobra.Command {
 type Server struct {
 	generic *genericapiserver.GenericAPIServer
 	etcd    *embedded.Server // nil with --etcd-servers
-	// member is etcd as one of a cluster, nil if it is alone.
-	member *etcdmembers.Member
 	// embedded makes the stores over etcd; nil without it.
 	embedded *apiserver.Embedded
 	failed   chan error
@@ -99,10 +97,9 @@ type Server struct {
 	controllers func()
 	// store is compared with the one that the host cluster knows.
 	store *identity.Gate
-	// snapshots are taken of etcd.
-	snapshots SnapshotOptions
-	// space tell the host cluster of the room that etcd has; nobody does without a host cluster.
-	space []spaceTeller
+	// maintenance measures the space of etcd and takes snapshots.
+	maintenance *maintenance.Store
+	snapshots   SnapshotOptions
 	// certificate is the serving one, nil when flags give it.
 	certificate *servingcert.Manager
 	// gcPercent is by how much the heap may grow before it is collected.
@@ -113,34 +110,44 @@ type Server struct {
 // answers, and makes the server. ctx bounds the making. The caller must call Run, also when ctx is done by then.
 func New(ctx context.Context, o *Options) (*Server, error) {
 	s := &Server{failed: make(chan error, 1), snapshots: o.Snapshots, gcPercent: o.GCPercent}
-	transport := &o.Recommended.Etcd.StorageConfig.Transport
-	if len(transport.ServerList) == 0 && o.Members.PeerAddress == "" {
-		etcd, err := embedded.Start(ctx, etcdOptions(o))
-		if err != nil {
-			return nil, err
-		}
-		s.use(o, etcd)
+	err := s.openStore(ctx, o)
+	if err == nil {
+		err = s.build(ctx, o)
 	}
-	if err := s.build(ctx, o); err != nil {
+	if err != nil {
 		s.close()
 		return nil, err
 	}
 	return s, nil
 }
 
-func etcdOptions(o *Options) embedded.Options {
-	return embedded.Options{Dir: o.DataDir, UnsafeNoFsync: o.EtcdUnsafeNoFsync, QuotaBytes: o.EtcdQuotaBytes}
+// openStore starts the embedded etcd, or connects to the given servers.
+func (s *Server) openStore(ctx context.Context, o *Options) error {
+	registerStoreMetrics()
+	transport := &o.Recommended.Etcd.StorageConfig.Transport
+	if len(transport.ServerList) > 0 {
+		config, err := etcdConfig(*transport)
+		if err != nil {
+			return fmt.Errorf("preparing the connection to etcd: %w", err)
+		}
+		s.maintenance, err = maintenance.Connect(config)
+		return err
+	}
+	etcd, err := embedded.Start(ctx, embedded.Options{Dir: o.DataDir, UnsafeNoFsync: o.EtcdUnsafeNoFsync, QuotaBytes: o.EtcdQuotaBytes})
+	if err != nil {
+		return err
+	}
+	s.etcd, s.maintenance = etcd, etcd.Store()
+	registerEmbeddedMetrics()
+	transport.ServerList = []string{etcd.Endpoint()}
+	return nil
 }
 
-// use makes the embedded etcd that of the server.
-func (s *Server) use(o *Options, etcd *embedded.Server) {
-	s.etcd = etcd
-	registerEtcdMetrics()
-	o.Recommended.Etcd.StorageConfig.Transport.ServerList = []string{etcd.Endpoint()}
-}
-
-// registerEtcdMetrics serves the metrics of embedded etcd, which are one set in a process.
-var registerEtcdMetrics = sync.OnceFunc(func() { legacyregistry.RawMustRegister(embedded.Metrics()) })
+// The metrics of the store are one set in a process, which may start several servers in tests.
+var (
+	registerStoreMetrics    = sync.OnceFunc(func() { legacyregistry.RawMustRegister(maintenance.Metrics()...) })
+	registerEmbeddedMetrics = sync.OnceFunc(func() { legacyregistry.RawMustRegister(embedded.Metrics()) })
+)
 
 func (s *Server) build(ctx context.Context, o *Options) error {
 	i, err := awaitHost(ctx, o)
@@ -150,13 +157,7 @@ func (s *Server) build(ctx context.Context, o *Options) error {
 	if s.certificate, err = manageCertificate(ctx, o); err != nil {
 		return err
 	}
-	if o.Members.PeerAddress != "" {
-		if s.member, err = startMember(ctx, o, etcdOptions(o)); err != nil {
-			return err
-		}
-		s.use(o, s.member.Server)
-	}
-	c, err := newConfig(o, s.etcd, i)
+	c, err := newConfig(o, s.etcd, s.maintenance, i)
 	if err != nil {
 		return err
 	}
@@ -182,21 +183,13 @@ func (s *Server) build(ctx context.Context, o *Options) error {
 		consoles: shown, queues: &queueReport{},
 	}
 	if s.etcd != nil {
-		d.dataDir = o.DataDir
-	}
-	if s.etcd != nil && s.member == nil {
-		d.alone = s.etcd.Since()
+		d.dataDir, d.alone = o.DataDir, s.etcd.Since()
 	}
 	if err := errors.Join(d.orphans.install(s.generic), d.queues.install(s.generic)); err != nil {
 		return err
 	}
-	if err := (&backups{s.etcd}).install(s.generic); err != nil {
+	if err := (&backups{s.maintenance}).install(s.generic); err != nil {
 		return err
-	}
-	if c.hostConfig != nil {
-		if s.space, err = spaceTellers(o, s.etcd, c); err != nil {
-			return err
-		}
 	}
 	// Before it listens: what comes at once needs not come again. The gate keeps the error.
 	_ = s.store.Compare(ctx)
@@ -236,11 +229,9 @@ func (s *Server) Run(told context.Context) error {
 	if s.certificate != nil {
 		beside.Go(func() { s.certificate.Run(ctx) })
 	}
-	if len(s.space) > 0 {
-		beside.Go(func() { tellSpace(ctx, s.room, s.space) })
-	}
-	if schedule, ok := s.snapshots.schedule(); ok && s.etcd != nil {
-		beside.Go(func() { s.etcd.KeepSnapshots(ctx, schedule) })
+	beside.Go(func() { s.maintenance.Run(ctx) })
+	if schedule, ok := s.snapshots.schedule(s.maintenance.External()); ok {
+		beside.Go(func() { s.maintenance.KeepSnapshots(ctx, schedule) })
 	}
 
 	err := s.generic.PrepareRun().RunWithContext(ctx)
@@ -257,15 +248,6 @@ func (s *Server) Run(told context.Context) error {
 		return failure
 	}
 	return nil
-}
-
-// room is that of the embedded etcd, nil without one.
-func (s *Server) room() (*embedded.Space, error) {
-	if s.etcd == nil {
-		return nil, nil
-	}
-	space, err := s.etcd.Space()
-	return &space, err
 }
 
 // partError says which part made the server stop.
@@ -307,10 +289,10 @@ func (s *Server) close() {
 	if s.embedded != nil {
 		s.embedded.Close()
 	}
-	switch {
-	case s.member != nil:
-		s.member.Close()
-	case s.etcd != nil:
+	if s.maintenance != nil {
+		s.maintenance.Close()
+	}
+	if s.etcd != nil {
 		s.etcd.Close()
 	}
 }

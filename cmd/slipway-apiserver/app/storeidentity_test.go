@@ -84,7 +84,7 @@ func TestStore_IsServedOnlyIfItIsTheKnownOneAndHeldIfItWasReplaced(t *testing.T)
 	expect("the same store, further", own, 10, false, "")
 	expect("an older copy", older, 0, false, "it is an older copy")
 
-	if _, err := embedded.Restore(older, snapshot, false); err != nil { // without the mark of the command
+	if _, err := embedded.Restore(older, snapshot, false, nil); err != nil { // without the mark of the command
 		t.Fatal(err)
 	}
 	expect("an older snapshot, restored", older, 0, true, "")

@@ -15,6 +15,8 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.etcd.io/etcd/etcdutl/v3/snapshot"
 	"go.uber.org/zap"
+
+	"github.com/slipway-dev/slipway/pkg/store/maintenance"
 )
 
 const dialTimeout = 10 * time.Second
@@ -111,7 +113,7 @@ func (a *Attached) Status(ctx context.Context) (Status, error) {
 	if err != nil {
 		return Status{}, fmt.Errorf("asking embedded etcd for its alarms: %w", err)
 	}
-	s := Status{Size: answer.DbSize, InUse: answer.DbSizeInUse, Quota: within(answer.DbSizeQuota), Revision: answer.Header.GetRevision()}
+	s := Status{Size: answer.DbSize, InUse: answer.DbSizeInUse, Quota: maintenance.QuotaOf(answer.DbSizeQuota), Revision: answer.Header.GetRevision()}
 	for _, alarm := range alarms.Alarms {
 		s.Alarms = append(s.Alarms, alarm.GetAlarm().String())
 	}
@@ -136,7 +138,7 @@ func (a *Attached) Fits(ctx context.Context, dir string) error {
 	if err != nil {
 		return fmt.Errorf("asking embedded etcd for its size: %w", err)
 	}
-	return fits(dir, answer.DbSize)
+	return maintenance.Fits(dir, answer.DbSize)
 }
 
 // Save writes a snapshot of the member, which serves meanwhile, to a file that must not

@@ -54,27 +54,6 @@ func socketPaths(dir string) (sockets, error) {
 
 var errInUse = errors.New("is in use by another process")
 
-// writeDurably makes a file that is there with the whole text or not at all, also after a loss of power.
-func writeDurably(file, text string) error {
-	dir := filepath.Dir(file)
-	part, err := os.CreateTemp(dir, filepath.Base(file)+".*") // for its owner only
-	if err != nil {
-		return err
-	}
-	defer func() { _ = os.Remove(part.Name()) }() // after a success it is not there any more
-	_, err = part.WriteString(text)
-	if err == nil {
-		err = part.Sync()
-	}
-	if err = errors.Join(err, part.Close()); err != nil {
-		return err
-	}
-	if err := os.Rename(part.Name(), file); err != nil {
-		return err
-	}
-	return syncDir(dir)
-}
-
 // lockDir takes the directory for this process. etcd's own lock comes after the
 // stale sockets were removed, which must not happen to a running member.
 func lockDir(dir string) (*os.File, error) {

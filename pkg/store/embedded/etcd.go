@@ -4,7 +4,6 @@
 package embedded
 
 import (
-	"context"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -15,8 +14,9 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.etcd.io/etcd/server/v3/embed"
 	"go.etcd.io/etcd/server/v3/etcdserver/api/v3client"
-	"go.etcd.io/etcd/server/v3/storage/mvcc"
 	"go.uber.org/zap"
+
+	"github.com/slipway-dev/slipway/pkg/store/maintenance"
 )
 
 const (
@@ -45,8 +45,6 @@ type Options struct {
 	// QuotaBytes is the size of the data from which on it takes deletions only; 0 stands for half
 	// of the file system, at least 256 MiB and at most 8 GiB.
 	QuotaBytes int64
-	// Peer makes the member one of a cluster; nil stands for a lone one.
-	Peer *Peer
 }
 
 // Server is a running member.
@@ -58,40 +56,28 @@ type Server struct {
 	lock    *os.File
 	since   time.Time
 	phase   phase
-	// peer is nil for a lone member.
-	peer       *Peer
-	quorum     quorum
-	failed     chan error
-	leaderless leaderless
-	fence      *fence // nil for a lone member
-	closeOnce  sync.Once
-	// stopUpkeep ends what looks after space, and upkeep waits for it.
-	stopUpkeep context.CancelFunc
-	upkeep     sync.WaitGroup
-	// saving is held while a snapshot is read, and for writing while the file is written anew.
-	saving sync.RWMutex
+	failed  chan error
+	// store measures the space of the member and makes room in it.
+	store     *maintenance.Store
+	client    *clientv3.Client
+	closeOnce sync.Once
 }
 
 // Endpoint is the address for clients and for --etcd-servers, unix:///absolute/path.
 func (s *Server) Endpoint() string { return "unix://" + s.sockets.client }
 
-// Client makes a client that calls the member as a function, without a connection. It has
+// Client returns a client that calls the member as a function, without a connection. It has
 // no endpoints, and cannot stream ranges. The caller closes it before the server.
-func (s *Server) Client() *clientv3.Client {
-	c := v3client.New(s.etcd.Server)
-	if s.peer != nil {
-		c.Watcher = &ledWatcher{c.Watcher, &s.leaderless}
-		c.KV = &repeatingKV{c.KV, s.fence, s.etcd.Server.LeaderChangedNotify, func() mvcc.ReadView { return s.etcd.Server.KV() }}
-	}
-	return c
-}
+func (s *Server) Client() *clientv3.Client { return v3client.New(s.etcd.Server) }
+
+// Store returns the member's space and snapshots.
+func (s *Server) Store() *maintenance.Store { return s.store }
 
 // Since is when this process got the directory for itself: whoever used it before
 // had ended by then.
 func (s *Server) Since() time.Time { return s.since }
 
-// Failed delivers an error when the member fails after its start, for example because it
-// was removed from its cluster.
+// Failed delivers an error when the member fails after its start.
 func (s *Server) Failed() <-chan error { return s.failed }
 
 // watch waits for the end of the member.
@@ -112,8 +98,7 @@ func (s *Server) watch() {
 func (s *Server) Close() {
 	s.closeOnce.Do(func() {
 		s.phase.closing.Store(true)
-		s.stopUpkeep()
-		s.upkeep.Wait()
+		_ = s.client.Close() // returns only that its context is done
 		s.etcd.Close()
 		s.release()
 	})
@@ -135,7 +120,7 @@ func config(dir string, sockets sockets, noFsync bool, quota int64, logger *zap.
 	cfg.Dir = filepath.Join(dir, memberDir)
 	cfg.ZapLoggerBuilder = embed.NewZapLoggerBuilder(logger)
 	cfg.UnsafeNoFsync = noFsync
-	cfg.QuotaBackendBytes = beyond(quota)
+	cfg.QuotaBackendBytes = maintenance.LimitOf(quota)
 	cfg.MaxRequestBytes = maxRequestBytes
 	// The API server compacts by itself, every five minutes.
 	cfg.AutoCompactionMode, cfg.AutoCompactionRetention = "periodic", "0"

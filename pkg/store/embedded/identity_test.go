@@ -5,21 +5,22 @@ package embedded
 
 import (
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"go.etcd.io/etcd/server/v3/embed"
 	"go.uber.org/zap"
+
+	"github.com/slipway-dev/slipway/pkg/store/maintenance"
 )
 
-// identity is the cluster that the data of a stopped member is of.
-func identity(t *testing.T, dir string) uint64 {
+// clusterID returns the ID of the cluster of a running member.
+func clusterID(t *testing.T, s *Server) uint64 {
 	t.Helper()
-	local, err := LocalOf(dir)
-	if err != nil || local.Cluster == 0 || local.Member == 0 {
-		t.Fatalf("the data is of %+v, %v", local, err)
+	status, err := s.client.Status(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
 	}
-	return local.Cluster
+	return status.Header.GetClusterId()
 }
 
 func TestEachStoreAndEachRestoreIsAClusterOfItsOwn(t *testing.T) {
@@ -27,15 +28,16 @@ func TestEachStoreAndEachRestoreIsAClusterOfItsOwn(t *testing.T) {
 	s := start(t, born)
 	put(t, connect(t, s), "/k", "v")
 	file := filepath.Join(t.TempDir(), "snapshot")
-	if _, err := s.SaveFile(t.Context(), file); err != nil {
+	if _, err := s.Store().SaveFile(t.Context(), file); err != nil {
 		t.Fatal(err)
 	}
+	seen := map[uint64]string{clusterID(t, s): "the first store"}
 	s.Close()
-	start(t, other).Close()
-	seen := map[uint64]string{identity(t, born): "the first store"}
 	differs := func(dir, what string) {
 		t.Helper()
-		id := identity(t, dir)
+		s := start(t, dir)
+		defer s.Close()
+		id := clusterID(t, s)
 		if like, ok := seen[id]; ok {
 			t.Errorf("%s is of the cluster of %s", what, like)
 		}
@@ -43,7 +45,7 @@ func TestEachStoreAndEachRestoreIsAClusterOfItsOwn(t *testing.T) {
 	}
 	differs(other, "another store")
 	for _, what := range []string{"a restored store", "one that was restored once more"} {
-		if _, err := Restore(other, file, false); err != nil {
+		if _, err := Restore(other, file, false, nil); err != nil {
 			t.Fatal(err)
 		}
 		differs(other, what)
@@ -60,7 +62,7 @@ func TestStoreOfBeforeGoesOn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg := config(dir, at, true, MinQuota, zap.NewNop())
+	cfg := config(dir, at, true, maintenance.MinQuota, zap.NewNop())
 	cfg.InitialClusterToken = embed.NewConfig().InitialClusterToken
 	old, err := embed.StartEtcd(cfg)
 	if err != nil {
@@ -69,26 +71,9 @@ func TestStoreOfBeforeGoesOn(t *testing.T) {
 	<-old.Server.ReadyNotify()
 	old.Close()
 	const constant = 0xc428061a5662780e
-	if id := identity(t, dir); id != constant {
-		t.Fatalf("the store of before is of the cluster %x, want %x", id, uint64(constant))
-	}
 	s := start(t, dir)
 	put(t, connect(t, s), "/k", "v")
-	if s.Cluster() != constant {
-		t.Errorf("the cluster is %x now", s.Cluster())
-	}
-}
-
-func TestDamagedMemberOfSeveralIsToBeReplaced(t *testing.T) {
-	for _, tc := range []struct {
-		err        *DamagedError
-		want, none string
-	}{
-		{&DamagedError{Dir: "/data", What: "w"}, "etcd restore FILE --data-dir=/data", "joins them anew"},
-		{&DamagedError{Dir: "/data", What: "w", Others: true}, "replace this one: remove what is in /data, and it joins them anew", "begin anew"},
-	} {
-		if got := tc.err.Error(); !strings.Contains(got, tc.want) || strings.Contains(got, tc.none) {
-			t.Errorf("%q, want %q in it, and %q not", got, tc.want, tc.none)
-		}
+	if id := clusterID(t, s); id != constant {
+		t.Errorf("the cluster is %x, want %x", id, uint64(constant))
 	}
 }

@@ -58,8 +58,6 @@ func TestF5DamagedDirectoriesEndInOneClearLine(t *testing.T) {
 		"F4: log removed":          {func(dir string) error { return os.Remove(wal(dir)) }, "no write-ahead log in member-data/member/wal"},
 		"F4: directory of the log": {func(dir string) error { return os.RemoveAll(filepath.Dir(wal(dir))) }, "no write-ahead log"},
 		"empty log":                {func(dir string) error { return os.Truncate(wal(dir), 0) }, "is empty"},
-		"log cut":                  {func(dir string) error { return os.Truncate(wal(dir), 10000) }, "its write-ahead log was cut: it ends with entry "},
-		"log of zeros":             {func(dir string) error { return overwrite(wal(dir), 10000, make([]byte, 4<<20)) }, "its write-ahead log was cut: it ends with entry "},
 		"truncated database":       {func(dir string) error { return os.Truncate(databasePath(dir), 20000) }, "has 20000 bytes of"},
 		"nearly nothing left":      {func(dir string) error { return os.Truncate(databasePath(dir), 100) }, "snap/db is damaged"},
 		"both meta pages":          {func(dir string) error { return overwrite(databasePath(dir), 0, make([]byte, 8192)) }, "snap/db is damaged: invalid database"},
@@ -131,38 +129,5 @@ func TestF4StartThatHangsIsGivenUpWhenTold(t *testing.T) {
 				close(end)
 			})
 		})
-	}
-}
-
-func TestF5CheckFindsADamagedLog(t *testing.T) {
-	dir := stopped(t)
-	logs, err := filepath.Glob(filepath.Join(dir, memberDir, "member", "wal", "*.wal"))
-	if err != nil || len(logs) == 0 {
-		t.Fatal(err)
-	}
-	if err := overwrite(logs[0], 1<<20, []byte("damaged!")); err != nil {
-		t.Fatal(err)
-	}
-	var damaged *DamagedError
-	if _, err := Check(dir); !errors.As(err, &damaged) || !strings.Contains(err.Error(), "write-ahead log is damaged") {
-		t.Errorf("error %v, want that the log is damaged", err)
-	}
-}
-
-// A loss of power can leave the file without the text.
-func TestADirectoryWithAnEmptyIDGetsOne(t *testing.T) {
-	dir := t.TempDir()
-	file := filepath.Join(dir, directoryFile)
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	asked := errors.New("asked")
-	var local Local
-	plan := func(_ context.Context, l Local) (Plan, error) { local = l; return Plan{}, asked }
-	if _, err := Start(t.Context(), Options{Dir: dir, UnsafeNoFsync: true, Peer: &Peer{Name: "r-0", Plan: plan}}); !errors.Is(err, asked) {
-		t.Fatal(err)
-	}
-	if got, err := os.ReadFile(file); err != nil || local.Directory == "" || strings.TrimSpace(string(got)) != local.Directory {
-		t.Errorf("the ID is %q, the file has %q (%v)", local.Directory, got, err)
 	}
 }

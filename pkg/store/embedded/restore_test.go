@@ -5,7 +5,6 @@ package embedded
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,6 +13,8 @@ import (
 	"go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/slipway-dev/slipway/pkg/store/maintenance"
 )
 
 // attach reaches the member of dir as another process does.
@@ -64,7 +65,7 @@ func TestF9RunningMemberIsSavedAndLookedAtFromOutside(t *testing.T) {
 	if err := a.Defragment(t.Context()); err != nil {
 		t.Error(err)
 	}
-	if content, err := CheckSnapshot(file, false); err != nil || content.Revision != revision || content.Keys != 1 {
+	if content, err := maintenance.CheckSnapshot(file, false); err != nil || content.Revision != revision || content.Keys != 1 {
 		t.Errorf("content %+v, %v; want one key of revision %d", content, err, revision)
 	}
 	if err := a.Save(t.Context(), file); err == nil || !strings.Contains(err.Error(), "is there already") {
@@ -73,7 +74,7 @@ func TestF9RunningMemberIsSavedAndLookedAtFromOutside(t *testing.T) {
 	if _, err := Check(dir); err == nil || !strings.Contains(err.Error(), "is in use by another process; check a snapshot") {
 		t.Errorf("check of a directory in use: %v", err)
 	}
-	if _, err := Restore(dir, file, false); !errors.Is(err, errInUse) {
+	if _, err := Restore(dir, file, false, nil); !errors.Is(err, errInUse) {
 		t.Errorf("restore over a running member: %v", err)
 	}
 }
@@ -109,7 +110,7 @@ func TestF8RestoredStoreIsAheadOfAllThatWasSeen(t *testing.T) {
 	_ = c.Close()
 	s.Close()
 
-	restored, err := Restore(dir, file, false)
+	restored, err := Restore(dir, file, false, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,67 +133,39 @@ func TestF8RestoredStoreIsAheadOfAllThatWasSeen(t *testing.T) {
 	}
 }
 
-func TestF8RestoredStoreWaitsUntilItIsReleased(t *testing.T) {
+func TestRestore_PreparesTheDataBeforeItIsInItsPlace(t *testing.T) {
 	dir := stopped(t)
-	expect := func(when string, want bool) {
-		t.Helper()
-		s := start(t, dir)
-		defer s.Close()
-		if got, err := s.Waiting(t.Context()); got != want || err != nil {
-			t.Errorf("%s: waiting %v, %v, want %v", when, got, err, want)
-		}
-		if got, err := attach(t, dir).Waiting(t.Context()); got != want || err != nil {
-			t.Errorf("%s, asked from outside: waiting %v, %v, want %v", when, got, err, want)
-		}
-	}
-	expect("before", false)
 	file := filepath.Join(t.TempDir(), "snapshot")
 	a := attach(t, dir)
 	if err := a.Save(t.Context(), file); err != nil {
 		t.Fatal(err)
 	}
 	a.Close()
-	if _, err := Restore(dir, file, false); err != nil {
-		t.Fatal(err)
+	broken := errors.New("broken")
+	if _, err := Restore(dir, file, false, func(string) error { return broken }); !errors.Is(err, broken) {
+		t.Errorf("Restore = %v, want %v", err, broken)
 	}
-	expect("restored", true)
-	expect("after a start", true)
-	if left, err := os.ReadFile(filepath.Join(dir, restoredFile)); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("the directory says it, too: %s, %v; another member could not release the store", left, err)
+	if _, err := os.Stat(filepath.Join(dir, newDir)); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the restored data is left: %v", err)
 	}
-	a = attach(t, dir)
-	if released, err := a.Release(t.Context()); !released || err != nil {
-		t.Errorf("released %v, %v", released, err)
-	}
-	if released, err := a.Release(t.Context()); released || err != nil {
-		t.Errorf("released twice: %v, %v", released, err)
-	}
-	a.Close()
-	expect("released", false)
-}
-
-func TestARestoredStoreThatIsFullSaysThatItsQuotaHasToBeLarger(t *testing.T) {
-	dir := t.TempDir()
 	s := start(t, dir)
-	c := connect(t, s)
-	value := strings.Repeat("v", 1<<20)
-	for n := range 2 * smallQuota >> 20 {
-		put(t, c, fmt.Sprintf("/objects/%d", n), value)
-	}
-	file := filepath.Join(t.TempDir(), "snapshot")
-	if err := attach(t, dir).Save(t.Context(), file); err != nil {
-		t.Fatal(err)
-	}
-	_ = c.Close()
+	put(t, connect(t, s), "/since", "v")
 	s.Close()
-	if _, err := Restore(dir, file, false); err != nil {
+	mark := func(fresh string) error {
+		a := attach(t, fresh)
+		defer a.Close()
+		put(t, a.Client(), "/mark", "v")
+		return nil
+	}
+	if _, err := Restore(dir, file, false, mark); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Start(t.Context(), Options{Dir: dir, UnsafeNoFsync: true, QuotaBytes: smallQuota}); err == nil || !strings.Contains(err.Error(), "start it with a larger --etcd-quota-backend-bytes") {
-		t.Errorf("it starts with %v", err)
+	c := connect(t, start(t, dir))
+	if got := value(t, c, "/mark"); got != "v" {
+		t.Errorf("the mark is %q", got)
 	}
-	if waiting, err := start(t, dir).Waiting(t.Context()); !waiting || err != nil {
-		t.Errorf("with a larger quota it waits: %v, %v", waiting, err)
+	if got := value(t, c, "/since"); got != "" {
+		t.Error("the data was not restored")
 	}
 }
 
@@ -221,20 +194,17 @@ func TestF8OnlyWholeSnapshotsAreRestored(t *testing.T) {
 			if err := os.WriteFile(bad, tc.content, 0o600); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := Restore(dir, bad, false); err == nil || !strings.Contains(err.Error(), tc.want) || !strings.Contains(err.Error(), bad) {
+			if _, err := Restore(dir, bad, false, nil); err == nil || !strings.Contains(err.Error(), tc.want) || !strings.Contains(err.Error(), bad) {
 				t.Errorf("error %v, want one that names the file and says %q", err, tc.want)
 			}
 			if content, err := Check(dir); err != nil || content.Keys != 2 {
 				t.Errorf("the data was touched: %+v, %v", content, err)
 			}
-			if _, err := os.Stat(filepath.Join(dir, restoredFile)); err == nil {
-				t.Error("the store is marked as restored")
-			}
 		})
 	}
 	t.Run("a copy of a database, when asked for", func(t *testing.T) {
 		empty := t.TempDir()
-		if _, err := Restore(empty, databasePath(dir), true); err != nil {
+		if _, err := Restore(empty, databasePath(dir), true, nil); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := Check(empty); err != nil {
@@ -250,15 +220,15 @@ func TestSnapshotWithTheAlarmOfAMemberThatIsGoneIsRestored(t *testing.T) {
 	dir := t.TempDir()
 	s := start(t, dir)
 	alarm := &etcdserverpb.AlarmRequest{Action: etcdserverpb.AlarmRequest_ACTIVATE, MemberID: 42, Alarm: etcdserverpb.AlarmType_NOSPACE}
-	if _, err := s.etcd.Server.Alarm(t.Context(), alarm); err != nil {
+	if _, err := etcdserverpb.NewMaintenanceClient(connect(t, s).ActiveConnection()).Alarm(t.Context(), alarm); err != nil {
 		t.Fatal(err)
 	}
 	file := filepath.Join(t.TempDir(), "snapshot")
-	if _, err := s.SaveFile(t.Context(), file); err != nil {
+	if _, err := s.Store().SaveFile(t.Context(), file); err != nil {
 		t.Fatal(err)
 	}
 	s.Close()
-	if _, err := Restore(dir, file, false); err != nil {
+	if _, err := Restore(dir, file, false, nil); err != nil {
 		t.Fatal(err)
 	}
 	put(t, connect(t, start(t, dir)), "/k", "v")

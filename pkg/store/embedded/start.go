@@ -13,6 +13,8 @@ import (
 
 	"go.etcd.io/etcd/server/v3/embed"
 	"k8s.io/klog/v2"
+
+	"github.com/slipway-dev/slipway/pkg/store/maintenance"
 )
 
 const (
@@ -39,33 +41,18 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("making the etcd data directory: %w", err)
 	}
-	s := &Server{dir: dir, quota: o.QuotaBytes, peer: o.Peer, failed: make(chan error, 1), leaderless: leaderless{lost: make(chan struct{})}}
-	if s.peer != nil {
-		s.fence = newFence(s.peer.Name)
-	}
+	s := &Server{dir: dir, quota: o.QuotaBytes, failed: make(chan error, 1)}
 	if s.lock, err = lockDir(dir); err != nil {
 		return nil, err
 	}
 	s.since = time.Now()
-	var plan Plan
-	if err = s.prepare(); err == nil && s.peer != nil {
-		plan, err = s.plan(ctx, s.peer)
-	}
-	if err != nil {
+	if err := s.prepare(); err != nil {
 		s.release()
 		return nil, err
 	}
-	begin := func(ctx context.Context, ready chan<- struct{}) error {
-		return s.begin(ctx, o.UnsafeNoFsync, &plan, ready)
-	}
+	begin := func(ctx context.Context, ready chan<- struct{}) error { return s.begin(ctx, o.UnsafeNoFsync, ready) }
 	if err := s.start(ctx, begin); err != nil {
 		return nil, err
-	}
-	upkeep, stop := context.WithCancel(context.WithoutCancel(ctx))
-	s.stopUpkeep = stop
-	s.upkeep.Go(func() { s.keepUp(upkeep) })
-	if s.peer != nil {
-		s.upkeep.Go(func() { s.leaderless.run(upkeep, s.Quorum) })
 	}
 	go s.watch()
 	return s, nil
@@ -73,18 +60,15 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 
 // prepare looks at the directory before etcd does.
 func (s *Server) prepare() error {
-	if err := inspect(s.dir, s.peer != nil); err != nil {
+	if err := inspect(s.dir); err != nil {
 		return err
 	}
-	if n, err := membersIn(databasePath(s.dir)); s.peer == nil && err == nil && n > 1 {
-		return fmt.Errorf("starting embedded etcd in %s: it has the data of one of %d members, and reaches the others with --etcd-peer-address only", s.dir, n)
-	}
 	if s.quota == 0 {
-		size, _, err := disk(s.dir)
+		size, _, err := maintenance.Disk(s.dir)
 		if err != nil {
 			return err
 		}
-		s.quota = defaultQuota(size)
+		s.quota = maintenance.DefaultQuota(size)
 	}
 	var err error
 	if s.sockets, err = socketPaths(s.dir); err != nil {
@@ -115,9 +99,6 @@ func (s *Server) start(ctx context.Context, begin func(ctx context.Context, read
 	defer notice.Stop()
 	deadline := time.NewTimer(startTimeout)
 	defer deadline.Stop()
-	if s.peer != nil {
-		deadline.Stop() // others may be away for long
-	}
 	var late error
 	for late == nil {
 		select {
@@ -142,79 +123,62 @@ func (s *Server) start(ctx context.Context, begin func(ctx context.Context, read
 	return fmt.Errorf("waiting for embedded etcd in %s: %w", s.dir, late)
 }
 
-// begin starts the member, says when it is ready, and looks after its space before
-// anybody else works with it. After an error it has ended the member.
-func (s *Server) begin(ctx context.Context, noFsync bool, plan *Plan, ready chan<- struct{}) error {
-	if plan.Alone {
-		if err := s.goAlone(ctx, s.config(ctx, noFsync, plan)); err != nil {
-			return err
-		}
-	}
-	etcd, err := startEtcd(s.config(ctx, noFsync, plan))
+// begin starts the member, closes ready when it answers, and makes room in it before anything else
+// uses it. After an error the member has ended.
+func (s *Server) begin(ctx context.Context, noFsync bool, ready chan<- struct{}) error {
+	logger := klog.FromContext(ctx)
+	etcd, err := startEtcd(config(s.dir, s.sockets, noFsync, s.quota, newLogger(logger, &s.phase)))
 	if err != nil {
 		return fmt.Errorf("starting embedded etcd in %s: %w", s.dir, err)
 	}
-	if err := s.awaitReady(ctx, etcd); err != nil {
+	s.etcd = etcd
+	if err := s.serve(ctx, ready); err != nil {
 		s.phase.closing.Store(true)
-		etcd.Close()
-		return fmt.Errorf("waiting for embedded etcd in %s: %w", s.dir, err)
-	}
-	close(ready)
-	s.phase.serving.Store(true)
-	if _, err := s.tend(ctx, true); err != nil {
-		klog.FromContext(ctx).Error(err, "Looking after the embedded etcd at its start failed and will be repeated")
-	}
-	err = s.passOn(ctx)
-	if err == nil {
-		err = ctx.Err()
-	}
-	if err != nil {
-		s.phase.closing.Store(true)
+		if s.client != nil {
+			_ = s.client.Close()
+		}
 		etcd.Close()
 		return fmt.Errorf("starting embedded etcd in %s: %w", s.dir, err)
 	}
 	return nil
 }
 
-func (s *Server) config(ctx context.Context, noFsync bool, plan *Plan) *embed.Config {
-	cfg := config(s.dir, s.sockets, noFsync, s.quota, newLogger(klog.FromContext(ctx), &s.phase))
-	if s.peer != nil {
-		s.peer.configure(cfg, plan)
+func (s *Server) serve(ctx context.Context, ready chan<- struct{}) error {
+	if err := awaitReady(ctx, s.etcd); err != nil {
+		return err
 	}
-	return cfg
+	close(ready)
+	s.phase.serving.Store(true)
+	s.client = s.Client()
+	s.store = maintenance.New(s.client, maintenance.Local{Dir: s.dir, Defragment: s.etcd.Server.Defragment})
+	if _, err := s.store.MakeRoom(ctx, true); err != nil {
+		klog.FromContext(ctx).Error(err, "Maintaining the space of the embedded etcd at its start failed and will be repeated")
+	}
+	return ctx.Err()
 }
 
-// ErrStopped is the end of a member that nobody has asked for. etcd says no more of it to
-// who started it: it was removed from its cluster, or cannot write.
+// ErrStopped is returned when a member stops without a request. etcd reports no reason: it cannot
+// write, for example.
 var ErrStopped = errors.New("it stopped by itself")
 
-// awaitReady waits until the member answers, and says meanwhile which others are missing.
-func (s *Server) awaitReady(ctx context.Context, etcd *embed.Etcd) error {
-	s.etcd = etcd
-	notice := time.NewTicker(startNotice)
-	defer notice.Stop()
-	for {
-		select {
-		case <-etcd.Server.ReadyNotify():
-			return ctx.Err()
-		case err := <-etcd.Err():
-			return err
-		case <-etcd.Server.StopNotify():
-			return ErrStopped
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-notice.C:
-			if s.peer != nil {
-				klog.FromContext(ctx).Info("Waiting for other members of the embedded etcd", "reason", quorumError(s.missing(ctx)), "committed", etcd.Server.CommittedIndex())
-			}
-		}
+// awaitReady waits until the member answers.
+func awaitReady(ctx context.Context, etcd *embed.Etcd) error {
+	select {
+	case <-etcd.Server.ReadyNotify():
+		return ctx.Err()
+	case err := <-etcd.Err():
+		return err
+	case <-etcd.Server.StopNotify():
+		return ErrStopped
+	case <-ctx.Done():
+		return ctx.Err()
 	}
 }
 
 // startEtcd returns as an error what etcd panics with while it starts, which is what it
 // does when the disk is full.
 func startEtcd(cfg *embed.Config) (etcd *embed.Etcd, err error) {
-	err = guard(func() (err error) {
+	err = maintenance.Guard(func() (err error) {
 		etcd, err = embed.StartEtcd(cfg)
 		return err
 	})

@@ -5,8 +5,7 @@
 // that, SHA-256, at the end. etcdctl writes the same.
 //
 // Guarantees:
-//   - Write ends a file with its checksum. A file that was cut anywhere has none.
 //   - Copy returns an error unless all that it read is a whole file, also if all of it was
-//     written by then.
-//   - Neither holds the file in memory.
+//     written by then. A file that was cut anywhere has no checksum.
+//   - The file is not held in memory.
 package snapshotfile

@@ -7,7 +7,6 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"errors"
-	"fmt"
 	"hash"
 	"io"
 )
@@ -22,18 +21,6 @@ var (
 	// ErrChanged is that of a file whose content has changed since.
 	ErrChanged = errors.New("its content does not fit its checksum")
 )
-
-// Write writes a database and its checksum.
-func Write(w io.Writer, database io.WriterTo) error {
-	h := sha256.New()
-	if _, err := database.WriteTo(io.MultiWriter(w, h)); err != nil {
-		return fmt.Errorf("writing the database: %w", err)
-	}
-	if _, err := w.Write(h.Sum(nil)); err != nil {
-		return fmt.Errorf("writing the checksum: %w", err)
-	}
-	return nil
-}
 
 // Copy copies a file and returns its size. What was written is not to be used after an error.
 func Copy(w io.Writer, r io.Reader) (int64, error) {

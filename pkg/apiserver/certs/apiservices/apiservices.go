@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -28,10 +27,6 @@ type APIService struct {
 	metav1.ObjectMeta `json:"metadata"`
 	// Spec says where it leads, and whom it trusts.
 	Spec Spec `json:"spec"`
-	// Status has the conditions as they are written.
-	Status struct {
-		Conditions []json.RawMessage `json:"conditions"`
-	} `json:"status"`
 
 	client dynamic.ResourceInterface
 }
@@ -75,53 +70,16 @@ func (a *APIService) LeadsTo(namespace, service string) bool {
 
 // Patch writes parts of it, by a merge patch, or returns a conflict if somebody else has
 // changed it since it was read. That it is gone is no error.
-func (a *APIService) Patch(ctx context.Context, parts map[string]any, subresources ...string) error {
+func (a *APIService) Patch(ctx context.Context, parts map[string]any) error {
 	parts = maps.Clone(parts)
 	parts["metadata"] = map[string]any{"resourceVersion": a.ResourceVersion}
 	patch, err := json.Marshal(parts)
 	if err != nil {
 		return fmt.Errorf("encoding a change of APIService %s: %w", a.Name, err)
 	}
-	_, err = a.client.Patch(ctx, a.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: FieldManager}, subresources...)
+	_, err = a.client.Patch(ctx, a.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: FieldManager})
 	if err != nil && !apierrors.IsNotFound(err) {
 		return fmt.Errorf("writing APIService %s: %w", a.Name, err)
 	}
 	return nil
-}
-
-// Condition is that of a type, nil if there is none.
-func (a *APIService) Condition(kind string) *metav1.Condition {
-	c, _ := a.find(kind)
-	return c
-}
-
-// find also tells where the condition is.
-func (a *APIService) find(kind string) (*metav1.Condition, int) {
-	for i, text := range a.Status.Conditions {
-		c := &metav1.Condition{}
-		if json.Unmarshal(text, c) == nil && c.Type == kind {
-			return c, i
-		}
-	}
-	return nil, -1
-}
-
-// Say writes a condition, since now if it has another status than before.
-func (a *APIService) Say(ctx context.Context, c metav1.Condition, now metav1.Time) error {
-	was, at := a.find(c.Type)
-	c.LastTransitionTime = now
-	if was != nil && was.Status == c.Status {
-		c.LastTransitionTime = was.LastTransitionTime
-	}
-	text, err := json.Marshal(c)
-	if err != nil {
-		return fmt.Errorf("encoding the condition %s of APIService %s: %w", c.Type, a.Name, err)
-	}
-	all := slices.Clone(a.Status.Conditions)
-	if at < 0 {
-		all = append(all, text)
-	} else {
-		all[at] = text
-	}
-	return a.Patch(ctx, map[string]any{"status": map[string]any{"conditions": all}}, "status")
 }

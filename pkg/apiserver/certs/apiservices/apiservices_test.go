@@ -5,11 +5,8 @@ package apiservices
 
 import (
 	"testing"
-	"time"
 
-	"github.com/google/go-cmp/cmp"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -36,39 +33,6 @@ func read(t *testing.T, host *dynamicfake.FakeDynamicClient) *APIService {
 		t.Fatal(is, err)
 	}
 	return is
-}
-
-func TestAConditionIsWrittenBesideThoseOfOthersWithTheTimeOfItsStatus(t *testing.T) {
-	host := newHost()
-	first := metav1.NewTime(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
-	say := func(status metav1.ConditionStatus, reason string, after time.Duration) {
-		t.Helper()
-		c := metav1.Condition{Type: "StorageSpace", Status: status, Reason: reason, Message: "why"}
-		if err := read(t, host).Say(t.Context(), c, metav1.NewTime(first.Add(after))); err != nil {
-			t.Fatal(err)
-		}
-	}
-	wants := func(status, reason, since string) {
-		t.Helper()
-		stored, err := host.Resource(Resource).Get(t.Context(), name, metav1.GetOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		got, _, _ := unstructured.NestedSlice(stored.Object, "status", "conditions")
-		want := []any{
-			map[string]any{"type": "Available", "status": "True", "of-a-later-version": "x"},
-			map[string]any{"type": "StorageSpace", "status": status, "reason": reason, "message": "why", "lastTransitionTime": since},
-		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("conditions (-want +got):\n%s", diff)
-		}
-	}
-	say("False", "SpaceScarce", 0)
-	wants("False", "SpaceScarce", "2026-01-01T00:00:00Z")
-	say("False", "SpaceFull", time.Hour)
-	wants("False", "SpaceFull", "2026-01-01T00:00:00Z")
-	say("True", "SpaceEnough", 2*time.Hour)
-	wants("True", "SpaceEnough", "2026-01-01T02:00:00Z")
 }
 
 func TestAPatchNamesTheVersionThatWasRead(t *testing.T) {

@@ -1,7 +1,7 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package embedded
+package maintenance
 
 import (
 	"fmt"
@@ -19,10 +19,14 @@ const (
 	// system, in bytes.
 	besideData = 512 << 20
 
-	// Of the quota, in percent: where the log and the readiness begin to tell of it,
-	// where history is given up to win room, where objects can no longer be created, and
-	// where nothing can be changed but what is being deleted. etcd refuses all writes, those
-	// that a deletion takes as well, at limitPercent: it is not to come to that.
+	// noQuota is the quota of an etcd that does not report one.
+	noQuota = 1 << 60
+	// unknown is the free space of a file system that this process cannot see.
+	unknown = -1
+
+	// Thresholds in percent of the quota: the log and the readiness check report it; history is
+	// compacted; no object can be created; nothing can be changed except what is being deleted.
+	// At limitPercent etcd refuses all writes, also those that a deletion needs.
 	warnPercent    = 80
 	pressPercent   = 90
 	reservePercent = 95
@@ -50,9 +54,7 @@ type Space struct {
 	// Stopped is true from when etcd's own limit was reached, beyond the quota, until there
 	// is room again. Until then etcd refuses all writes.
 	Stopped bool
-	// By names the other members that have reached it, which stops this one, too.
-	By string
-	// DiskFree is what is free in the file system.
+	// DiskFree is what is free in the file system, unknown for an etcd cluster.
 	DiskFree int64
 }
 
@@ -67,13 +69,6 @@ const (
 	refusing
 )
 
-// Names of levels, for metrics, events and messages.
-var levelNames = map[level]string{enough: "Enough", scarce: "Scarce", reserved: "Reserved", full: "Full", refusing: "Stopped"}
-
-// Level names how urgent it is: Enough, Scarce, Reserved (for updates and deletions), Full
-// (but for deletions), Stopped.
-func (s Space) Level() string { return levelNames[s.level()] }
-
 func (s Space) level() level {
 	switch {
 	case s.Stopped:
@@ -82,7 +77,7 @@ func (s Space) level() level {
 		return full
 	case s.Size >= s.percent(reservePercent):
 		return reserved
-	case s.Size >= s.percent(warnPercent), s.DiskFree < DiskMargin:
+	case s.nearQuota(), s.DiskFree != unknown && s.DiskFree < DiskMargin:
 		return scarce
 	default:
 		return enough
@@ -93,19 +88,16 @@ func (s Space) level() level {
 func (s Space) Err() error {
 	switch s.level() {
 	case refusing:
-		if s.By != "" {
-			return fmt.Errorf("the embedded etcd takes no writes, for its member %s is full; here it has %s", s.By, s)
-		}
-		return fmt.Errorf("the embedded etcd is full and takes no writes: %s", s)
+		return fmt.Errorf("etcd is full and takes no writes: %s", s)
 	case full:
-		return fmt.Errorf("the embedded etcd is full and takes deletions only: %s", s)
+		return fmt.Errorf("etcd is full and takes deletions only: %s", s)
 	case reserved:
-		return fmt.Errorf("the embedded etcd has room for updates and deletions only: %s", s)
+		return fmt.Errorf("etcd has room for updates and deletions only: %s", s)
 	case scarce:
-		if s.Size >= s.percent(warnPercent) {
-			return fmt.Errorf("the embedded etcd is nearly full: %s", s)
+		if s.nearQuota() {
+			return fmt.Errorf("etcd is nearly full: %s", s)
 		}
-		return fmt.Errorf("the file system of the embedded etcd is nearly full, and the server ends when it is: %s", s)
+		return fmt.Errorf("the file system of etcd is nearly full, and the server ends when it is: %s", s)
 	default:
 		return nil
 	}
@@ -113,12 +105,22 @@ func (s Space) Err() error {
 
 // String is for logs and messages.
 func (s Space) String() string {
-	return fmt.Sprintf("%s of the quota of %s, %s of it in use, %s of disk free", mib(s.Size), mib(s.Quota), mib(s.InUse), mib(s.DiskFree))
+	text := fmt.Sprintf("%s of the quota of %s, %s of it in use", mib(s.Size), mib(s.Quota), mib(s.InUse))
+	if s.DiskFree == unknown {
+		return text
+	}
+	return fmt.Sprintf("%s, %s of disk free", text, mib(s.DiskFree))
 }
 
 func mib(bytes int64) string { return fmt.Sprintf("%d MiB", bytes>>20) }
 
+// used returns the used part of the quota.
+func (s Space) used() float64 { return float64(s.Size) / float64(s.Quota) }
+
 func (s Space) percent(p int64) int64 { return s.Quota / 100 * p }
+
+// nearQuota reports whether most of the quota is used.
+func (s Space) nearQuota() bool { return s.Size > 0 && s.Size >= s.percent(warnPercent) }
 
 // pressed is true when history has to go to make room.
 func (s Space) pressed() bool { return s.Stopped || s.Size >= s.percent(pressPercent) }
@@ -143,24 +145,29 @@ func (s Space) fragmented(starting bool) bool {
 // it any more, and what they delete takes some.
 func (s Space) recovered() bool { return s.Stopped && s.Size < s.percent(limitPercent-gainWhenFull) }
 
-// beyond is etcd's own limit for a quota. What is in between is for deletions, most of which
-// change an object before it goes, and for what the server itself writes.
-func beyond(quota int64) int64 { return quota + quota/10 }
+// LimitOf returns etcd's own limit for a quota. The room in between is for deletions, most of which
+// change an object before they remove it, and for writes of the server itself.
+func LimitOf(quota int64) int64 { return quota + quota/10 }
 
-// within is the quota of a limit of etcd.
-func within(limit int64) int64 { return limit - limit/11 }
+// QuotaOf returns the quota for etcd's own limit.
+func QuotaOf(limit int64) int64 {
+	if limit <= 0 {
+		return noQuota
+	}
+	return limit - limit/11
+}
 
-// disk is the size of the file system of dir and what is free in it, in bytes.
-func disk(dir string) (size, free int64, err error) {
+// Disk returns the size of the file system of dir and its free space, in bytes.
+func Disk(dir string) (size, free int64, err error) {
 	var fs syscall.Statfs_t
 	if err := syscall.Statfs(dir, &fs); err != nil {
-		return 0, 0, fmt.Errorf("asking for the space in %s: %w", dir, err)
+		return 0, 0, fmt.Errorf("reading the free space in %s: %w", dir, err)
 	}
 	return int64(fs.Blocks) * int64(fs.Bsize), int64(fs.Bavail) * int64(fs.Bsize), nil
 }
 
-// defaultQuota is the quota for a file system of this size: the file is there twice while
-// it is defragmented.
-func defaultQuota(fileSystem int64) int64 {
+// DefaultQuota returns the quota for a file system of this size: the file exists twice during a
+// defragmentation.
+func DefaultQuota(fileSystem int64) int64 {
 	return min(max((fileSystem-besideData)/2, minDefaultQuota), MaxQuota)
 }

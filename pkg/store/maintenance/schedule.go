@@ -1,7 +1,7 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package embedded
+package maintenance
 
 import (
 	"cmp"
@@ -29,9 +29,6 @@ const (
 	oldPart = 24 * time.Hour
 	// retryFirst is the pause after a snapshot that failed. It doubles up to the interval.
 	retryFirst = time.Minute
-	// aside is what each member waits longer than the one before, so that of members that
-	// share a directory one takes the snapshot.
-	aside = time.Minute
 )
 
 // Schedule says where snapshots are kept, how often one is taken, and how many are kept.
@@ -42,6 +39,9 @@ type Schedule struct {
 	Interval time.Duration
 	// Keep is how many are kept: the newest.
 	Keep int
+	// Offset is an additional wait before each snapshot. It differs between replicas, so that one
+	// of those that share a directory takes the snapshot.
+	Offset time.Duration
 }
 
 // kept is a snapshot in the directory of a schedule.
@@ -52,9 +52,9 @@ type kept struct {
 
 // KeepSnapshots takes snapshots until ctx is done. What fails is tried again, and later and
 // later; only a snapshot that was read again and is whole lets an older one go.
-func (s *Server) KeepSnapshots(ctx context.Context, o Schedule) {
+func (s *Store) KeepSnapshots(ctx context.Context, o Schedule) {
 	logger := klog.FromContext(ctx).WithValues("dir", o.Dir)
-	snapshotIntervalGauge.WithLabelValues().Set(o.Interval.Seconds())
+	set(intervalGauge, o.Interval.Seconds())
 	for failures := 0; ; {
 		all, err := o.list()
 		if err == nil {
@@ -63,10 +63,10 @@ func (s *Server) KeepSnapshots(ctx context.Context, o Schedule) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-time.After(o.pause(newest(all), failures, time.Now()) + s.turn()*aside):
+		case <-time.After(o.pause(newest(all), failures, time.Now()) + o.Offset):
 		}
 		if all, err = o.list(); err == nil && failures == 0 && o.pause(newest(all), 0, time.Now()) > 0 {
-			continue // another member was before
+			continue // another replica took one
 		}
 		var content Content
 		if err == nil {
@@ -78,12 +78,12 @@ func (s *Server) KeepSnapshots(ctx context.Context, o Schedule) {
 		if err != nil {
 			failures++
 			snapshotsTotal.WithLabelValues("error").Inc()
-			logger.Error(err, "A snapshot of the embedded etcd was not taken, and will be", "in", o.backoff(failures))
+			logger.Error(err, "A snapshot of etcd was not taken, and will be", "in", o.backoff(failures))
 			continue
 		}
 		failures = 0
 		snapshotsTotal.WithLabelValues("success").Inc()
-		logger.Info("A snapshot of the embedded etcd was taken", "keys", content.Keys, "revision", content.Revision, "bytes", content.Size)
+		logger.Info("A snapshot of etcd was taken", "keys", content.Keys, "revision", content.Revision, "bytes", content.Size)
 		if err := o.prune(time.Now()); err != nil {
 			logger.Error(err, "Removing old snapshots failed and will be repeated with the next one")
 		}

@@ -1,7 +1,7 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package embedded
+package maintenance
 
 import (
 	"bytes"
@@ -54,7 +54,7 @@ func TestOnlyNamesOfSnapshotsAreTakenForThem(t *testing.T) {
 }
 
 // keepUntil runs a schedule until the directory has what is wanted.
-func keepUntil(t *testing.T, s *Server, o Schedule, want func() bool) {
+func keepUntil(t *testing.T, s *Store, o Schedule, want func() bool) {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan struct{})
@@ -78,8 +78,8 @@ func names(t *testing.T, dir string) (all []string) {
 }
 
 func TestScheduleKeepsTheNewestSnapshotsAndTouchesNothingElse(t *testing.T) {
-	s := start(t, t.TempDir())
-	if _, err := connect(t, s).Put(t.Context(), "/k", "v"); err != nil {
+	s, c := embeddedStore(t, 0)
+	if _, err := c.Put(t.Context(), "/k", "v"); err != nil {
 		t.Fatal(err)
 	}
 	o := Schedule{Dir: filepath.Join(t.TempDir(), "made"), Interval: time.Hour, Keep: 2}
@@ -114,13 +114,13 @@ func TestScheduleKeepsTheNewestSnapshotsAndTouchesNothingElse(t *testing.T) {
 	if at, _ := takenAt(taken); testutil.ToFloat64(snapshotTimeGauge) != float64(at.Unix()) || testutil.ToFloat64(snapshotSizeGauge) < 1<<12 {
 		t.Errorf("the metrics tell of a snapshot of %v with %v bytes, want %s", testutil.ToFloat64(snapshotTimeGauge), testutil.ToFloat64(snapshotSizeGauge), taken)
 	}
-	if got := testutil.ToFloat64(snapshotIntervalGauge.WithLabelValues()); got != time.Hour.Seconds() {
+	if got := testutil.ToFloat64(intervalGauge); got != time.Hour.Seconds() {
 		t.Errorf("the metrics tell of an interval of %v s, want an hour", got)
 	}
 }
 
 func TestSnapshotThatFailsLetsNoOlderOneGoAndIsCounted(t *testing.T) {
-	s := start(t, t.TempDir())
+	s, _ := embeddedStore(t, 0)
 	dir := t.TempDir()
 	o := Schedule{Dir: filepath.Join(dir, "file"), Interval: time.Hour, Keep: 1}
 	if err := os.WriteFile(o.Dir, nil, 0o600); err != nil {
@@ -135,8 +135,7 @@ func TestSnapshotThatFailsLetsNoOlderOneGoAndIsCounted(t *testing.T) {
 }
 
 func TestSnapshotHasEveryWriteThatWasAcknowledgedBefore(t *testing.T) {
-	s := start(t, t.TempDir())
-	c := connect(t, s)
+	s, c := embeddedStore(t, 0)
 	for i := range 5 {
 		if _, err := c.Put(t.Context(), fmt.Sprintf("/k/%d", i), strings.Repeat("v", 1000)); err != nil {
 			t.Fatal(err)
@@ -165,8 +164,7 @@ func (w *slowly) Write(p []byte) (int, error) {
 }
 
 func TestSlowReaderOfASnapshotKeepsNobodyElseWaiting(t *testing.T) {
-	s := start(t, t.TempDir())
-	c := connect(t, s)
+	s, c := embeddedStore(t, 0)
 	w := &slowly{began: make(chan struct{}), goOn: make(chan struct{})}
 	began, saved := w.began, make(chan error, 1)
 	go func() { saved <- s.Save(t.Context(), w) }()
@@ -184,7 +182,7 @@ func TestSlowReaderOfASnapshotKeepsNobodyElseWaiting(t *testing.T) {
 }
 
 func TestScheduleEndsWithItsContextWhileItWaits(t *testing.T) {
-	s := start(t, t.TempDir())
+	s, _ := embeddedStore(t, 0)
 	o := Schedule{Dir: t.TempDir(), Interval: time.Hour, Keep: 1}
 	if err := os.WriteFile(o.name(time.Now()), nil, 0o600); err != nil {
 		t.Fatal(err)

@@ -1,7 +1,7 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package embedded
+package maintenance
 
 import (
 	"context"
@@ -25,10 +25,11 @@ func (w *stopping) Write(p []byte) (int, error) {
 }
 
 func TestSnapshotThatIsCopiedEndsWithItsContext(t *testing.T) {
-	s := start(t, t.TempDir())
-	c := connect(t, s)
+	s, c := embeddedStore(t, 0)
 	for _, key := range []string{"/a", "/b", "/c", "/d"} {
-		put(t, c, key, strings.Repeat("v", 1<<20))
+		if _, err := c.Put(t.Context(), key, strings.Repeat("v", 1<<20)); err != nil {
+			t.Fatal(err)
+		}
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	w := &stopping{stop: stop}
@@ -38,7 +39,7 @@ func TestSnapshotThatIsCopiedEndsWithItsContext(t *testing.T) {
 }
 
 func TestSnapshotThatIsCheckedEndsWithItsContextAndLeavesNothing(t *testing.T) {
-	s := start(t, t.TempDir())
+	s, _ := embeddedStore(t, 0)
 	ctx, stop := context.WithCancel(t.Context())
 	dir, ended := t.TempDir(), make(chan struct{})
 	defer close(ended)

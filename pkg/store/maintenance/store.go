@@ -1,0 +1,258 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package maintenance
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	clientv3 "go.etcd.io/etcd/client/v3"
+)
+
+const (
+	// commitInterval is how often etcd commits by itself. The size changes only then.
+	commitInterval = 100 * time.Millisecond
+	// scarceInterval is how long a measurement is valid while room is scarce.
+	scarceInterval = 10 * time.Millisecond
+	// measureTimeout bounds the wait for a member.
+	measureTimeout = time.Second
+)
+
+// member is one etcd member, and a client that is connected to it only.
+type member struct {
+	endpoint string
+	client   *clientv3.Client
+	// absence is why the member does not answer, nil if it does.
+	absence atomic.Pointer[error]
+}
+
+// away returns an error if the member did not answer.
+func (m *member) away() error {
+	if err := m.absence.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
+
+// Store is an etcd.
+type Store struct {
+	members []*member
+	// local is nil for an etcd cluster.
+	local *Local
+	// saving is held while a snapshot is read, and for writing during a defragmentation.
+	saving sync.RWMutex
+	// defragmented is the revision at which a full member was defragmented last.
+	defragmented int64
+
+	mu         sync.Mutex
+	space      Space
+	err        error
+	measuredAt time.Time
+}
+
+// Local is what this process knows of its embedded member in addition to the client API.
+type Local struct {
+	// Dir is a directory in the member's file system.
+	Dir string
+	// Defragment rewrites the member's file. Requests wait meanwhile.
+	Defragment func() error
+}
+
+// New returns the store of an embedded member.
+func New(client *clientv3.Client, local Local) *Store {
+	return &Store{members: []*member{{endpoint: "embedded", client: client}}, local: &local}
+}
+
+// Connect returns the store of an etcd cluster. It does not wait until a member answers.
+func Connect(config clientv3.Config) (*Store, error) {
+	s := &Store{}
+	for _, endpoint := range config.Endpoints {
+		config.Endpoints = []string{endpoint}
+		client, err := clientv3.New(config)
+		if err != nil {
+			s.Close()
+			return nil, fmt.Errorf("connecting to etcd at %s: %w", endpoint, err)
+		}
+		// The client's own Status makes a connection for each call, and repeats calls until their timeout.
+		client.Maintenance = clientv3.NewMaintenanceFromMaintenanceClient(pb.NewMaintenanceClient(client.ActiveConnection()), client)
+		s.members = append(s.members, &member{endpoint: endpoint, client: client})
+	}
+	return s, nil
+}
+
+// Close closes the connections. That of an embedded member is the caller's.
+func (s *Store) Close() {
+	if s.local != nil {
+		return
+	}
+	for _, m := range s.members {
+		_ = m.client.Close() // returns only that its context is done
+	}
+}
+
+// External reports whether the store is an etcd cluster.
+func (s *Store) External() bool { return s.local == nil }
+
+// Space returns how much room there is.
+func (s *Store) Space() (Space, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	valid := commitInterval
+	if s.space.nearQuota() {
+		valid = scarceInterval
+	}
+	if time.Since(s.measuredAt) >= valid {
+		s.measure()
+	}
+	return s.space, s.err
+}
+
+// remeasure returns how much room there is now.
+func (s *Store) remeasure() (Space, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.measure()
+	return s.space, s.err
+}
+
+func (s *Store) measure() {
+	s.space, s.err = s.leastRoom()
+	if s.err == nil && s.space.nearQuota() {
+		// A fast client fills the reserve with writes that are not committed and have no size yet.
+		_ = s.each(func(ctx context.Context, m *member) error {
+			m.commit(ctx)
+			return nil
+		})
+		s.space, s.err = s.leastRoom()
+	}
+	if s.err == nil {
+		observe(s.space)
+	}
+	s.measuredAt = time.Now()
+}
+
+// each calls f for all members that answer, at the same time.
+func (s *Store) each(f func(ctx context.Context, m *member) error) error {
+	ctx, cancel := context.WithTimeout(context.Background(), measureTimeout)
+	defer cancel()
+	errs := make([]error, len(s.members))
+	var running sync.WaitGroup
+	for i, m := range s.members {
+		running.Go(func() {
+			if errs[i] = m.away(); errs[i] == nil {
+				errs[i] = f(ctx, m)
+			}
+		})
+	}
+	running.Wait()
+	return errors.Join(errs...)
+}
+
+// recall asks the members that did not answer whether they do now.
+func (s *Store) recall() {
+	for _, m := range s.members {
+		if m.away() == nil {
+			continue
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), measureTimeout)
+		if _, err := m.client.Status(ctx, m.endpoint); err == nil {
+			m.absence.Store(nil)
+		}
+		cancel()
+	}
+}
+
+// leastRoom returns the space of the member with the least room. A member that does not answer does
+// not count until it is recalled: each request would wait for it.
+func (s *Store) leastRoom() (Space, error) {
+	var mu sync.Mutex
+	var least *Space
+	stopped := false
+	err := s.each(func(ctx context.Context, m *member) error {
+		space, err := m.space(ctx)
+		if err != nil {
+			err = fmt.Errorf("%s: %w", m.endpoint, err)
+			m.absence.Store(&err)
+			return err
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		stopped = stopped || space.Stopped
+		if least == nil || space.used() > least.used() {
+			least = &space
+		}
+		return nil
+	})
+	if least == nil {
+		return Space{}, fmt.Errorf("reading the size of etcd: %w", err)
+	}
+	least.Stopped, least.DiskFree = stopped, unknown
+	if s.local != nil {
+		if _, least.DiskFree, err = Disk(s.local.Dir); err != nil {
+			return Space{}, err
+		}
+	}
+	return *least, nil
+}
+
+func (m *member) space(ctx context.Context) (Space, error) {
+	status, err := m.client.Status(ctx, m.endpoint)
+	if err != nil {
+		return Space{}, err
+	}
+	space := Space{Size: status.DbSize, InUse: status.DbSizeInUse, Quota: QuotaOf(status.DbSizeQuota)}
+	if len(status.Errors) == 0 {
+		return space, nil
+	}
+	alarms, err := m.alarms(ctx)
+	if err != nil {
+		return Space{}, err
+	}
+	space.Stopped = len(alarms) > 0
+	return space, nil
+}
+
+// commit makes the member commit, which it does before it sends the first part of a snapshot. If it
+// fails, the measurement is older by a commit.
+func (m *member) commit(ctx context.Context) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	if snapshot, err := m.client.SnapshotWithVersion(ctx); err == nil {
+		_ = snapshot.Snapshot.Close()
+	}
+}
+
+// alarms returns the alarms that keep all members from accepting writes, whichever member raised them.
+func (m *member) alarms(ctx context.Context) ([]*clientv3.AlarmMember, error) {
+	answer, err := m.client.AlarmList(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("listing alarms: %w", err)
+	}
+	var all []*clientv3.AlarmMember
+	for _, a := range answer.Alarms {
+		if a.GetAlarm() == pb.AlarmType_NOSPACE {
+			all = append(all, (*clientv3.AlarmMember)(a))
+		}
+	}
+	return all, nil
+}
+
+// Room returns an error when the remaining room is reserved for updates and deletions.
+func (s *Store) Room() error { return s.room(reserved) }
+
+// RoomForUpdates returns an error when the remaining room is reserved for deletions.
+func (s *Store) RoomForUpdates() error { return s.room(full) }
+
+// room returns an error from a level on. A store that cannot be measured is no reason to refuse.
+func (s *Store) room(refused level) error {
+	if space, err := s.Space(); err == nil && space.level() >= refused {
+		return space.Err()
+	}
+	return nil
+}
