@@ -21,7 +21,7 @@ import (
 func TestServers_DeleteObjectsWhenEtcdIsFull(t *testing.T) {
 	t.Parallel()
 	etcd := newEtcd(t, 3, "--quota-backend-bytes="+strconv.Itoa(64<<20))
-	s := newSet(t, etcd)
+	s := newSet(t, etcd, "--etcd-compaction-interval=5s")
 	config := rest.CopyConfig(s.RestConfig())
 	config.QPS = -1
 	fillers := s.client(config).InstancetypeV1alpha1().VirtualMachineClusterPreferences()
