@@ -12,7 +12,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes"
 )
 
 const (
@@ -91,18 +90,6 @@ func (g *Gate) compareOnce(ctx context.Context) (now state, held string, err err
 	}
 	encode(known, now)
 	return now, held, write()
-}
-
-// Known tells whether the host cluster knows a store.
-func Known(ctx context.Context, host kubernetes.Interface, namespace string) (bool, error) {
-	m, err := host.CoreV1().ConfigMaps(namespace).Get(ctx, ConfigMapName, metav1.GetOptions{})
-	if apierrors.IsNotFound(err) {
-		return false, nil
-	}
-	if err != nil {
-		return false, fmt.Errorf("asking the host cluster whether it knows a store: %w", err)
-	}
-	return m.Data[idKey] != "", nil
 }
 
 func wrapUpdate(err error) error {

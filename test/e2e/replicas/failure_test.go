@@ -28,6 +28,8 @@ const (
 	unreachable failure = "kube-apiserver did not reach a server"
 	// etcdFailed is an error of etcd that the API server library passes on.
 	etcdFailed failure = "error of etcd"
+	// cancelled is the 504 of a request that ran when a server found etcd silent. It may have been done.
+	cancelled failure = "cancelled"
 	// otherFailure is any other, among them a request that had no answer within loadTimeout.
 	otherFailure failure = "other"
 )
@@ -90,6 +92,8 @@ func failureOf(err error, a answer) failure {
 		return unreachable
 	case (a.code == http.StatusInternalServerError || a.code == http.StatusGatewayTimeout) && (strings.Contains(text, "etcdserver:") || strings.Contains(text, "rpc error:")):
 		return etcdFailed
+	case a.code == http.StatusGatewayTimeout && strings.Contains(text, "request did not complete within the allotted timeout"):
+		return cancelled
 	default:
 		return otherFailure
 	}
@@ -113,6 +117,8 @@ func TestFailure_IsOfTheKindThatAClientSees(t *testing.T) {
 		"500 of etcd":           {said(500, "etcdserver: leader changed"), answer{500, false}, etcdFailed},
 		"500 of etcd's client":  {said(500, "rpc error: code = Unavailable desc = error reading from server: EOF"), answer{500, false}, etcdFailed},
 		"500":                   {said(500, "nil pointer"), answer{500, false}, otherFailure},
+		"504 of the server":     {said(504, "Timeout: request did not complete within the allotted timeout"), answer{504, false}, cancelled},
+		"504":                   {said(504, "another"), answer{504, false}, otherFailure},
 		"404":                   {said(404, "etcdserver: not found"), answer{404, false}, otherFailure},
 		"no answer":             {errors.New("EOF"), answer{}, connectionEnded},
 		"no answer in time":     {fmt.Errorf("reading: %w", context.DeadlineExceeded), answer{}, otherFailure},

