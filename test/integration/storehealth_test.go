@@ -19,7 +19,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/slipway-dev/slipway/cmd/slipway-apiserver/app"
-	"github.com/slipway-dev/slipway/pkg/embeddedetcd"
+	"github.com/slipway-dev/slipway/pkg/store/embedded"
 	"github.com/slipway-dev/slipway/test/integration/framework"
 )
 
@@ -98,7 +98,7 @@ func fetch(ctx context.Context, client *http.Client, url string) (a answer, err 
 
 func TestStoreHealth_SendsClientsAwayWhileEtcdIsCutOff(t *testing.T) {
 	t.Parallel()
-	etcd, err := embeddedetcd.Start(t.Context(), embeddedetcd.Options{Dir: t.TempDir(), UnsafeNoFsync: true})
+	etcd, err := embedded.Start(t.Context(), embedded.Options{Dir: t.TempDir(), UnsafeNoFsync: true})
 	if err != nil {
 		t.Fatal(err)
 	}
