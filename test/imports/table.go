@@ -197,7 +197,7 @@ var table = []rule{
 	{
 		tree: "cmd/virtctl", ours: []string{"cmd/virtctl", "pkg/apis", "pkg/store/snapshotfile", "pkg/hardware", "pkg/generated", "pkg/instancetype"},
 		single: []string{
-			"artifacts", "pkg/provider", "pkg/provider/engine/driver", "pkg/provider/vmrecord", "pkg/provider/vsphere/configspec", "pkg/provider/vsphere/observe",
+			"artifacts", "artifacts/kustomized", "pkg/provider", "pkg/provider/engine/driver", "pkg/provider/vmrecord", "pkg/provider/vsphere/configspec", "pkg/provider/vsphere/observe",
 			"pkg/provider/vsphere/storage", "pkg/provider/vsphere/vimfault", "pkg/controller/cluster/machine/drain",
 			"pkg/provider/vsphere/access", "pkg/provider/vsphere/datastore", "pkg/provider/vsphere/placement", "pkg/provider/vsphere/session",
 		},

@@ -232,11 +232,18 @@ func TestF3TwoReplicasServeNoStoreThatIsReplacedUnderThem(t *testing.T) {
 	if _, err := vms.Get(t.Context(), "since", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
 		t.Errorf("a VM that the accepted store does not have: %v", err)
 	}
+	s.actsOnlyAfterTheRelease(o, etcd, before)
+}
+
+// actsOnlyAfterTheRelease powers the VM kept off while the accepted store waits, and
+// checks that vSphere is called after the release only. before are the calls until then.
+func (s *scene) actsOnlyAfterTheRelease(o *other, etcd *store, before map[string]int) {
+	s.Helper()
 	s.powerOff(s.client(o.direct), "kept")
 	s.awaitsRelease(s.direct(""), filepath.Join(localcluster.LogDir(s.dir), slipway+".log"))
 	s.awaitsRelease(o.direct, o.spec.LogFile)
 	if diff := cmp.Diff(before, s.effects()); diff != "" {
-		t.Errorf("something was done in vSphere before the release (-before +after):\n%s", diff)
+		s.Errorf("something was done in vSphere before the release (-before +after):\n%s", diff)
 	}
 	s.released("--etcd-servers=" + etcd.etcd.Endpoint())
 	s.powered("kept", vimtypes.VirtualMachinePowerStatePoweredOff)
