@@ -26,7 +26,7 @@ GO ?= go
 # Tests that say that they may run beside others mostly wait: more of them than there are
 # cores, and of unit tests, which start no programs but simulated vCenters, twice as many.
 # Informers of what they start panic when somebody has changed an object of theirs.
-GOTEST ?= KUBE_CACHE_MUTATION_DETECTOR=true $(GO) test -timeout 20m -parallel=4 -shuffle=$(SEED) -count=$(COUNT)
+GOTEST ?= KUBE_CACHE_MUTATION_DETECTOR=true $(GO) test -timeout 40m -parallel=4 -shuffle=$(SEED) -count=$(COUNT)
 
 PROGRAMS := slipway-apiserver slipway-dev virtctl
 LDFLAGS := -s -w
