@@ -146,9 +146,10 @@ test-odd: tools build ## Make a machine of every odd value that the API accepts,
 test-odd-short: tools build ## Run a part of test-odd.
 	$(GOTEST) ./test/odd
 
+# One package at a time: each has servers of its own, and eight kube-apiservers at once starve on two cores.
 .PHONY: test-e2e
 test-e2e: tools build tools-cluster-api tools-promql python-client ## Run the tests against the whole environment, of each package until one fails: they share it; with them a part of test-odd and a minute of test-chaos.
-	$(GOTEST) -failfast ./test/e2e/... ./test/chaos ./test/odd
+	$(GOTEST) -p 1 -failfast ./test/e2e/... ./test/chaos ./test/odd
 
 .PHONY: test-dashboard
 test-dashboard: build tools ## Look at virtctl dashboard with 2,000 VMs in a headless Chromium, which is installed if it is missing, and take the pictures of the documentation.
