@@ -42,6 +42,7 @@ type load struct {
 	stop, stopWatch   context.CancelFunc
 	running, watching sync.WaitGroup
 	values            atomic.Int64
+	requests          atomic.Int64
 
 	mu      sync.Mutex
 	history []porcupine.Operation
@@ -109,6 +110,7 @@ func newLoad(t *testing.T, config *rest.Config) *load {
 func (l *load) turn(ctx context.Context, client int, name string) {
 	called := l.now()
 	ctx, answered := withAnswer(ctx)
+	l.requests.Add(1)
 	class, err := l.classes.Get(ctx, name, metav1.GetOptions{})
 	if err != nil {
 		l.fails("read", err, *answered)
@@ -119,6 +121,7 @@ func (l *load) turn(ctx context.Context, client int, name string) {
 	class.Spec.Description = o.to
 	called = l.now()
 	ctx, answered = withAnswer(ctx)
+	l.requests.Add(1)
 	written, err := l.classes.Update(ctx, class, metav1.UpdateOptions{})
 	switch {
 	case err == nil:

@@ -1,0 +1,54 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package replicas
+
+import (
+	"flag"
+	"strings"
+	"testing"
+)
+
+var (
+	rolls      = flag.Int("rolls", 5, "with -long, rolling restarts of three servers")
+	serverArgs = flag.String("server-args", "", "further arguments of the servers of the rolling restarts, separated by blanks")
+)
+
+// The figures of docs/benchmarks.md about rolling restarts are of this test.
+func TestServers_RollManyTimesWithFewFailedRequests(t *testing.T) {
+	if !*long {
+		t.Skip("only in the long form: the short one restarts a server in TestServers_LoseNoWrite…")
+	}
+	args := append([]string{"--shutdown-delay-duration=2s"}, strings.Fields(*serverArgs)...)
+	s := newSet(t, newEtcd(t, 3), args...)
+	l := newLoad(t, s.RestConfig())
+	l.flows()
+	before, failed := l.requests.Load(), map[failure]int{}
+	for range *rolls {
+		for i := range s.servers {
+			l.during("restart of "+s.servers[i].name, func() {
+				s.stop(i)
+				s.start(i)
+				l.flows()
+			})
+			for f, n := range l.taken() {
+				failed[f] += n
+			}
+		}
+	}
+	all, sum := l.requests.Load()-before, 0
+	for _, n := range failed {
+		sum += n
+	}
+	t.Logf("arguments %q: %d restarts, %d requests, %.1f of 10,000 failed, by kind %v", args, *rolls*len(s.servers), all, float64(sum)*10_000/float64(all), failed)
+	l.check()
+}
+
+// taken are the failures of the last call of during.
+func (l *load) taken() map[failure]int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	taken := l.failures
+	l.failures = map[failure]int{}
+	return taken
+}
