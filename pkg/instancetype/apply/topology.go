@@ -26,9 +26,6 @@ type Topology struct {
 	Threads int32
 }
 
-// VCPUs is the number of vCPUs.
-func (t Topology) VCPUs() int32 { return t.Sockets * t.Cores * t.Threads }
-
 // PreferredTopology returns the canonical topology that pref asks for: sockets,
 // cores, threads, spread or any. Without one it is sockets.
 func PreferredTopology(pref *itv1alpha1.VirtualMachinePreferenceSpec) itv1alpha1.PreferredCPUTopology {

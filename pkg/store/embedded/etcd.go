@@ -54,7 +54,6 @@ type Server struct {
 	quota   int64
 	sockets sockets
 	lock    *os.File
-	since   time.Time
 	phase   phase
 	failed  chan error
 	// store measures the space of the member and makes room in it.
@@ -72,10 +71,6 @@ func (s *Server) Client() *clientv3.Client { return v3client.New(s.etcd.Server) 
 
 // Store returns the member's space and snapshots.
 func (s *Server) Store() *maintenance.Store { return s.store }
-
-// Since is when this process got the directory for itself: whoever used it before
-// had ended by then.
-func (s *Server) Since() time.Time { return s.since }
 
 // Failed delivers an error when the member fails after its start.
 func (s *Server) Failed() <-chan error { return s.failed }

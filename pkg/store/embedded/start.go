@@ -45,7 +45,6 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 	if s.lock, err = lockDir(dir); err != nil {
 		return nil, err
 	}
-	s.since = time.Now()
 	if err := s.prepare(); err != nil {
 		s.release()
 		return nil, err
