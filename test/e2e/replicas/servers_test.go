@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -79,11 +80,13 @@ func newSetWith(t *testing.T, etcd *etcd, change func(*localcluster.Options), ar
 		if i == 0 {
 			continue
 		}
+		// Repeated values of --etcd-servers add up.
+		shared := slices.DeleteFunc(s.arguments(slipway), func(a string) bool { return strings.HasPrefix(a, "--etcd-servers=") })
 		port := freePort(t)
 		r.direct = s.direct("https://" + net.JoinHostPort("127.0.0.1", port))
 		r.spec = process.Spec{
 			Name: r.name, Path: filepath.Join(s.bin, slipway), LogFile: filepath.Join(localcluster.LogDir(s.dir), r.name+".log"),
-			Args: append(append(s.arguments(slipway), "--secure-port="+port), own(r)...), StopTimeout: 30 * time.Second,
+			Args: append(append(shared, "--secure-port="+port), own(r)...), StopTimeout: 30 * time.Second,
 		}
 	}
 	t.Cleanup(func() {
