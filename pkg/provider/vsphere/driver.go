@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"reflect"
 	"strings"
 	"sync"
 	"time"
@@ -100,7 +101,8 @@ func (d *Driver) Run(ctx context.Context, sink driver.Sink) {
 	d.session.Close()
 }
 
-// changed is called for every change of the inventory. One that no fact shows is none.
+// changed is called for every change of the inventory. One that neither the configuration nor
+// a fact shows is none.
 func (d *Driver) changed(old, now *mo.VirtualMachine) {
 	owner, ok := observe.OwnerOf(now)
 	if !ok {
@@ -112,7 +114,7 @@ func (d *Driver) changed(old, now *mo.VirtualMachine) {
 	if s := compliance.Signature(now); s != "" && s != compliance.Signature(old) {
 		d.compliance.Kick()
 	}
-	if old != nil && now != nil && configVersion(old) == configVersion(now) && report.Unpromotable(old) == report.Unpromotable(now) &&
+	if old != nil && now != nil && reflect.DeepEqual(old.Config, now.Config) && report.Unpromotable(old) == report.Unpromotable(now) &&
 		equality.Semantic.DeepEqual(observe.Of(old, d.inventory.HostName), observe.Of(now, d.inventory.HostName)) {
 		return
 	}
@@ -129,13 +131,6 @@ func question(vm *mo.VirtualMachine) string {
 		return ""
 	}
 	return vm.Runtime.Question.Id
-}
-
-func configVersion(vm *mo.VirtualMachine) string {
-	if vm.Config == nil {
-		return ""
-	}
-	return vm.Config.ChangeVersion
 }
 
 // Healthy implements driver.Driver.

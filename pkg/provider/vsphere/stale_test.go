@@ -5,6 +5,7 @@ package vsphere
 
 import (
 	"errors"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"github.com/vmware/govmomi/object"
 	"github.com/vmware/govmomi/vim25/mo"
 	"github.com/vmware/govmomi/vim25/types"
+	"k8s.io/apimachinery/pkg/api/resource"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/provider"
@@ -113,7 +115,7 @@ func adapters(t *testing.T, vm *object.VirtualMachine) object.VirtualDeviceList 
 
 func TestADeviceIsNotAddedByARecordThatHasAged(t *testing.T) {
 	t.Parallel()
-	l, req, vm := startBlind(t, "ReconfigVM_Task")
+	l, req, vm := startBlind(t, "RetrieveProperties")
 	first := adapters(t, vm)[0].(*types.VirtualVmxnet3)
 	if err := vm.AddDevice(t.Context(), &types.VirtualVmxnet3{VirtualVmxnet: types.VirtualVmxnet{VirtualEthernetCard: types.VirtualEthernetCard{
 		VirtualDevice: types.VirtualDevice{Key: -1, Backing: first.Backing},
@@ -128,7 +130,7 @@ func TestADeviceIsNotAddedByARecordThatHasAged(t *testing.T) {
 		t.Fatalf("no change was started: %v", err)
 	}
 	if err := <-ch; vimfault.KindOf(err) != vimfault.WrongState {
-		t.Errorf("adding an adapter that the VM has meanwhile = %v, want that vSphere refuses", err)
+		t.Errorf("adding an adapter that the VM has meanwhile = %v, want that it is refused", err)
 	}
 	l.until("the VM has both adapters", func() bool {
 		return reason(&req.VM.Status, vmv1alpha1.ConditionConfigurationSynced) == "True Succeeded"
@@ -136,6 +138,23 @@ func TestADeviceIsNotAddedByARecordThatHasAged(t *testing.T) {
 	if n := len(adapters(t, vm)); n != 2 {
 		t.Errorf("the VM has %d adapters, want 2", n)
 	}
+}
+
+// A snapshot gives a disk another file and leaves config.changeVersion as it is.
+func TestReconfiguration_WithTheFilesOfBeforeASnapshotIsNotSent(t *testing.T) {
+	t.Parallel()
+	l, req, vm := startBlind(t, "RetrieveProperties")
+	snapshot(t, vm, "backup")
+	req.Effective.BootDisk = &vmv1alpha1.VirtualMachineBootDisk{Capacity: ptr(resource.MustParse("40Gi"))}
+	req.Now = time.Now()
+	ch, err := l.p.CreateOrUpdateVirtualMachineAsync(t.Context(), req)
+	if ch == nil {
+		t.Fatalf("no change was started: %v", err)
+	}
+	if err := <-ch; vimfault.KindOf(err) != vimfault.WrongState || !strings.Contains(err.Error(), "files of its disks, have changed") {
+		t.Errorf("growing a disk that has another file meanwhile = %v, want that nothing is sent", err)
+	}
+	l.until("it is refused", func() bool { return reason(&req.VM.Status, vmv1alpha1.ConditionConfigurationSynced) == "False Invalid" }, req)
 }
 
 func TestADeleteDecidesByWhatVSphereSaysNow(t *testing.T) {

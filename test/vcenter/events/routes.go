@@ -18,6 +18,7 @@ import (
 //
 //	POST /vm/hide?vm=V&state=S           makes it inaccessible, or invalid, orphaned, disconnected
 //	POST /vm/show?vm=V                   makes it readable again
+//	PUT  /vm/omitted?vm=V&path=P…         makes single properties unreadable; none makes all readable
 //	POST /vm/unregister?vm=V             returns the path of the .vmx file
 //	POST /vm/register?path=P&folder=F    returns the managed object ID
 //	POST /vm/move?vm=V&folder=F          returns the ID of the folder that it was in
@@ -66,6 +67,7 @@ func (e *Events) Routes(mux *http.ServeMux) {
 		"POST /vm/ask":        e.ask,
 		"PUT /vm/disabled":    e.disable,
 		"PUT /vm/guest":       e.setGuest,
+		"PUT /vm/omitted":     func(q url.Values) (any, error) { return nil, e.Omit(q.Get("vm"), q["path"]...) },
 		"POST /vm/event": func(q url.Values) (any, error) {
 			return nil, e.Post(q.Get("vm"), q.Get("kind"), q.Get("message"))
 		},

@@ -100,7 +100,7 @@ var handled = map[string]map[string]bool{
 		"Destroy_Task": true, "AttachDisk_Task": true, "DetachDisk_Task": true,
 		"PromoteDisks_Task": true, "ConsolidateVMDisks_Task": true, "AcquireTicket": true,
 		"MarkAsTemplate": true, "MarkAsVirtualMachine": true,
-		"CreateSnapshot_Task": true, "CreateSnapshotEx_Task": true,
+		"CreateSnapshot_Task": true, "CreateSnapshotEx_Task": true, "RemoveAllSnapshots_Task": true,
 	},
 	"VirtualMachineSnapshot": {"RemoveSnapshot_Task": true, "RevertToSnapshot_Task": true},
 }

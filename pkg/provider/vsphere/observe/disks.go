@@ -148,7 +148,7 @@ func recorded[T types.BaseVirtualDevice](vm *mo.VirtualMachine, prefix string) m
 	var out map[string]T
 	var slots map[string]types.BaseVirtualDevice
 	for _, o := range vm.Config.ExtraConfig {
-		name, ok := strings.CutPrefix(o.GetOptionValue().Key, prefix)
+		name, ok := CutKey(o.GetOptionValue().Key, prefix)
 		slot, _ := o.GetOptionValue().Value.(string)
 		if !ok || slot == "" {
 			continue
@@ -222,6 +222,23 @@ func BootDiskBeside(vm *mo.VirtualMachine, volumes map[string]*types.VirtualDisk
 		return nil, true
 	}
 	return slices.MinFunc(all, func(a, b *types.VirtualDisk) int { return int(a.Key - b.Key) }), false
+}
+
+// Devices are the devices of the VM by key: the type of each, and the files of a disk, which
+// change with its snapshots.
+func Devices(vm *mo.VirtualMachine) map[int32]string {
+	out := map[int32]string{}
+	if vm == nil || vm.Config == nil {
+		return out
+	}
+	for _, d := range vm.Config.Hardware.Device {
+		text := fmt.Sprintf("%T", d)
+		if disk, ok := d.(*types.VirtualDisk); ok {
+			text += " " + strings.Join(DiskFiles(disk.Backing), " ")
+		}
+		out[d.GetVirtualDevice().Key] = text
+	}
+	return out
 }
 
 // HasParent is true for a disk that depends on another one: that of a snapshot, or of the
