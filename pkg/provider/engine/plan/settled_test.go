@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/provider"
 	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
@@ -99,5 +101,16 @@ func TestMachineOutOfReachIsNotPoweredOff(t *testing.T) {
 	}))
 	if got.Operation != nil || !provider.IsNoRequeue(err) {
 		t.Errorf("planned %+v with error %v, want no operation, and to wait for the driver", got.Operation, err)
+	}
+}
+
+// A difference that only matters before the first power-on requires no restart of a VM that runs.
+func TestRestartRequired_LeavesOutWhatIsForTheFirstBoot(t *testing.T) {
+	got, err := Make(runningMachine(func(in *Input) {
+		in.Machine = inert{differs: []driver.Difference{{Path: "bootstrap", Desired: "data", FirstBoot: true}, {Path: "cpu.cores", Desired: "4"}}}
+	}))
+	want := []vmv1alpha1.RestartRequirement{{Path: "cpu.cores", Desired: "4"}}
+	if diff := cmp.Diff(want, got.RestartRequired); diff != "" || err != nil {
+		t.Errorf("restartRequired (-want +got):\n%s, error %v", diff, err)
 	}
 }
