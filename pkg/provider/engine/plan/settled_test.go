@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
@@ -125,5 +126,16 @@ func TestPowerStateSynced_OfARefusedConfiguration(t *testing.T) {
 		if reported != tc.want {
 			t.Errorf("%s: PowerStateSynced = %q, want %q", name, reported, tc.want)
 		}
+	}
+}
+
+// A difference that only matters before the first power-on requires no restart of a VM that runs.
+func TestRestartRequired_LeavesOutWhatIsForTheFirstBoot(t *testing.T) {
+	got, err := Make(runningMachine(func(in *Input) {
+		in.Machine = inert{differs: []driver.Difference{{Path: "bootstrap", Desired: "data", FirstBoot: true}, {Path: "cpu.cores", Desired: "4"}}}
+	}))
+	want := []vmv1alpha1.RestartRequirement{{Path: "cpu.cores", Desired: "4"}}
+	if diff := cmp.Diff(want, got.RestartRequired); diff != "" || err != nil {
+		t.Errorf("restartRequired (-want +got):\n%s, error %v", diff, err)
 	}
 }

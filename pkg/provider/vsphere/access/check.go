@@ -46,6 +46,10 @@ type Report struct {
 	Objects []Object
 	// Features that can be done without.
 	Features []FeatureReport
+	// WithoutDRS are the clusters for which DRS is not enabled, WithoutDRSErr is why that could
+	// not be read.
+	WithoutDRS    []string
+	WithoutDRSErr error
 }
 
 // title names the object.
@@ -82,6 +86,13 @@ func (r *Report) Print(w io.Writer) {
 		for _, p := range o.Missing {
 			line("%s: missing privilege %s", o.title(), p)
 		}
+	}
+	for _, name := range r.WithoutDRS {
+		line("cluster %s: DRS is not enabled: Slipway names a connected host for each VM that it creates from a content library or by fast deploy; "+
+			"not available there: placement by DRS rating, balancing of hosts, affinity rules, resource pools other than that of the cluster", name)
+	}
+	if r.WithoutDRSErr != nil {
+		line("clusters without DRS: %v", r.WithoutDRSErr)
 	}
 	for i := range r.Features {
 		for _, l := range r.Features[i].lines() {
@@ -135,10 +146,30 @@ func Check(ctx context.Context, s *slipwaysession.Session, places *placement.Res
 		}
 		r.Objects = append(r.Objects, o)
 	}
+	if len(zones) == 0 {
+		zones = []*placement.Resolver{places}
+	}
+	for _, zone := range zones {
+		r.addClusters(ctx, zone)
+	}
 	for i := range Features {
 		r.Features = append(r.Features, ask.checkFeature(ctx, &Features[i]))
 	}
 	return r, nil
+}
+
+// addClusters adds the clusters of a zone for which DRS is not enabled.
+func (r *Report) addClusters(ctx context.Context, zone *placement.Resolver) {
+	names, err := zone.WithoutDRS(ctx)
+	var unusable *placement.NotUsableError
+	if !errors.As(err, &unusable) { // It is reported with the resource pools.
+		r.WithoutDRSErr = errors.Join(r.WithoutDRSErr, err)
+	}
+	for _, name := range names {
+		if !slices.Contains(r.WithoutDRS, name) {
+			r.WithoutDRS = append(r.WithoutDRS, name)
+		}
+	}
 }
 
 // userSession is the session by which c is logged in.

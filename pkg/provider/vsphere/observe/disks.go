@@ -161,16 +161,18 @@ func recorded[T types.BaseVirtualDevice](vm *mo.VirtualMachine, prefix string) m
 	return out
 }
 
-// bySlot are the devices at controllers, but for first class disks: who took the disk of a
-// volume away has left its place to the disk of a claim.
+// bySlot returns the devices at controllers. First class disks are left out, and disks that
+// are not the recorded one of their slot: the slot of a disk that was removed in vSphere can
+// be taken by the disk of a claim or of another VM.
 func bySlot(vm *mo.VirtualMachine) map[string]types.BaseVirtualDevice {
 	out := map[string]types.BaseVirtualDevice{}
-	controllers := Controllers(vm)
+	controllers, recorded := Controllers(vm), DiskRecords(vm)
 	for _, d := range vm.Config.Hardware.Device {
-		if disk, ok := d.(*types.VirtualDisk); ok && FirstClassID(disk) != "" {
+		slot := slotOf(controllers, d)
+		if disk, ok := d.(*types.VirtualDisk); ok && (FirstClassID(disk) != "" || IsOther(recorded[slot], disk)) {
 			continue
 		}
-		if slot := slotOf(controllers, d); slot != "" {
+		if slot != "" {
 			out[slot] = d
 		}
 	}
@@ -209,9 +211,10 @@ func BootDiskBeside(vm *mo.VirtualMachine, volumes map[string]*types.VirtualDisk
 		return disk, false
 	}
 	var all []*types.VirtualDisk
+	recorded := DiskRecords(vm)
 	for _, d := range vm.Config.Hardware.Device {
 		own, ok := d.(*types.VirtualDisk)
-		if ok && own.VDiskId == nil && !slices.Contains(slices.Collect(maps.Values(volumes)), own) {
+		if ok && own.VDiskId == nil && !IsOther(recorded[SlotOf(vm, own)], own) && !slices.Contains(slices.Collect(maps.Values(volumes)), own) {
 			all = append(all, own)
 		}
 	}
@@ -262,12 +265,18 @@ func Shared(b types.BaseVirtualDeviceBackingInfo) bool {
 // Capacity of a disk in bytes; old servers report kibibytes only.
 func Capacity(disk *types.VirtualDisk) int64 { return max(disk.CapacityInBytes, disk.CapacityInKB<<10) }
 
-// DiskUUID is the UUID that the guest sees, empty for a backing without one.
+// DiskUUID returns the UUID that the guest sees, empty for a backing without one.
 func DiskUUID(disk *types.VirtualDisk) string {
 	switch b := disk.Backing.(type) {
 	case *types.VirtualDiskFlatVer2BackingInfo:
 		return b.Uuid
+	case *types.VirtualDiskSparseVer2BackingInfo:
+		return b.Uuid
 	case *types.VirtualDiskSeSparseBackingInfo:
+		return b.Uuid
+	case *types.VirtualDiskRawDiskMappingVer1BackingInfo:
+		return b.Uuid
+	case *types.VirtualDiskRawDiskVer2BackingInfo:
 		return b.Uuid
 	}
 	return ""
