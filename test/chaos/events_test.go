@@ -62,7 +62,7 @@ var events = map[string]event{
 // tasks that can be slow, and methods whose calls can be held.
 var (
 	tasks = []string{"CreateVm", "CloneVm", "ReconfigVm", "PowerOnVM_Task", "PowerOffVM_Task", "Destroy_Task"}
-	held  = []string{"WaitForUpdatesEx", "FindByUuid", "CloneVM_Task", "ReconfigVM_Task", "PowerOnVM_Task", "PowerOffVM_Task", "Destroy_Task", "RetrievePropertiesEx"}
+	held  = []string{"WaitForUpdatesEx", "FindAllByUuid", "CloneVM_Task", "ReconfigVM_Task", "PowerOnVM_Task", "PowerOffVM_Task", "Destroy_Task", "RetrievePropertiesEx"}
 )
 
 func done(context.Context) error { return nil }

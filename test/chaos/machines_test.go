@@ -15,7 +15,11 @@ import (
 	vsphere "github.com/vmware/govmomi/object"
 	"github.com/vmware/govmomi/vim25/mo"
 	vimtypes "github.com/vmware/govmomi/vim25/types"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 	"github.com/slipway-dev/slipway/test/fleetcheck"
 	vcenterevents "github.com/slipway-dev/slipway/test/vcenter/events"
@@ -114,7 +118,19 @@ func renumber(ctx context.Context, s *storm) (func(context.Context) error, error
 		return nil, err
 	}
 	s.belongs(v, moID)
-	return nil, nil
+	return func(ctx context.Context) error { return s.confirm(ctx, v, moID) }, nil
+}
+
+// confirm says, as virtctl adopt --copies does, that a machine is the one that had another
+// managed object ID.
+func (s *storm) confirm(ctx context.Context, v *mo.VirtualMachine, moID string) error {
+	owner, _ := observe.OwnerOf(v)
+	patch := fmt.Sprintf(`{"metadata":{"annotations":{%q:%q}}}`, vmv1alpha1.AnnotationConfirmedGone, v.Self.Value+"="+moID)
+	_, err := s.api.VmV1alpha1().VirtualMachines(owner.Key.Namespace).Patch(ctx, owner.Key.Name, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil // its user has deleted it
+	}
+	return err
 }
 
 // unregister takes a machine out of the inventory; the end registers it again, by
@@ -141,6 +157,6 @@ func unregister(ctx context.Context, s *storm) (func(context.Context) error, err
 			}
 		}
 		s.belongs(v, moID)
-		return nil
+		return s.confirm(ctx, v, moID) // A server that was killed does not know where it was.
 	}, nil
 }

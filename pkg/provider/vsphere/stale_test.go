@@ -17,6 +17,7 @@ import (
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/provider"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/vimfault"
 )
 
@@ -159,20 +160,26 @@ func TestReconfiguration_WithTheFilesOfBeforeASnapshotIsNotSent(t *testing.T) {
 
 func TestADeleteDecidesByWhatVSphereSaysNow(t *testing.T) {
 	t.Parallel()
-	l, req, vm := startBlind(t, "RetrieveProperties")
-	reconfigure(t, vm, types.VirtualMachineConfigSpec{ExtraConfig: []types.BaseOptionValue{
-		&types.OptionValue{Key: vmv1alpha1.ExtraConfigPausedKey, Value: "TRUE"},
-	}})
-	req.Now = time.Now()
-	if err := l.p.DeleteVirtualMachine(t.Context(), req); !errors.Is(err, provider.ErrReconcileInProgress) {
-		t.Fatalf("delete = %v, want that vSphere is asked", err)
-	}
-	eventually(t, "the delete is held up", func() bool {
-		err := l.p.DeleteVirtualMachine(t.Context(), req)
-		return errors.Is(err, provider.ErrPaused)
-	})
-	if _, err := vm.ObjectName(t.Context()); err != nil {
-		t.Errorf("the VM is gone: %v", err)
+	for name, tc := range map[string]struct {
+		key, value string
+		// held is true for the answer of a deletion that leaves the VM.
+		held func(error) bool
+	}{
+		"an administrator paused it": {vmv1alpha1.ExtraConfigPausedKey, "TRUE", func(err error) bool { return errors.Is(err, provider.ErrPaused) }},
+		"another object has it":      {observe.OwnerKey, "team-b/db/another", func(err error) bool { return err == nil }},
+	} {
+		t.Run(strings.ReplaceAll(name, " ", "-"), func(t *testing.T) {
+			l, req, vm := startBlind(t, "RetrieveProperties")
+			reconfigure(t, vm, types.VirtualMachineConfigSpec{ExtraConfig: []types.BaseOptionValue{&types.OptionValue{Key: tc.key, Value: tc.value}}})
+			req.Now = time.Now()
+			if err := l.p.DeleteVirtualMachine(t.Context(), req); !errors.Is(err, provider.ErrReconcileInProgress) {
+				t.Fatalf("delete = %v, want that vSphere is asked", err)
+			}
+			eventually(t, "the delete is held up", func() bool { return tc.held(l.p.DeleteVirtualMachine(t.Context(), req)) })
+			if _, err := vm.ObjectName(t.Context()); err != nil {
+				t.Errorf("the VM is gone: %v", err)
+			}
+		})
 	}
 }
 

@@ -56,9 +56,10 @@ func (e *Events) RemoveHost(name string) ([]string, error) {
 	return ids, nil
 }
 
-// AddHost puts a host back. Host and virtual machines have other managed object IDs;
-// those of the virtual machines are returned.
-func (e *Events) AddHost(name string) ([]string, error) {
+// AddHost puts a host back. The host has another managed object ID, and so have its virtual
+// machines, unless same is true: what a vCenter does that has not forgotten them is not
+// documented. Those of the virtual machines are returned.
+func (e *Events) AddHost(name string, same bool) ([]string, error) {
 	e.mu.Lock()
 	back, ok := e.hosts[name]
 	delete(e.hosts, name)
@@ -92,7 +93,7 @@ func (e *Events) AddHost(name string) ([]string, error) {
 	}
 	var ids []string
 	for _, path := range back.vms {
-		ref, fault := e.gate.PutBack(ctx, path, strict.Placement{Host: &back.host.Self})
+		ref, fault := e.gate.PutBack(ctx, path, strict.Placement{Host: &back.host.Self, Former: same})
 		if fault != nil {
 			return ids, strict.Failed("register "+path, fault)
 		}

@@ -29,7 +29,7 @@ type Filter struct {
 	members   map[types.ManagedObjectReference]properties
 	visited   refSet // objects through which members are selected
 	walks     bool   // members are selected through more than views
-	gone      refSet // removed objects; their references are never used again
+	gone      refSet // removed objects, until one is put back
 }
 
 // DestroyPropertyFilter removes the filter from its collector.
@@ -51,6 +51,12 @@ func (f *Filter) scan(ctx *simulator.Context, changes batch) ([]types.ObjectUpda
 		f.gone[ref] = struct{}{}
 		if _, ok := f.members[ref]; ok {
 			updates = append(updates, f.leave(ref))
+		}
+	}
+
+	for ref := range changes.touched {
+		if ctx.Map.Get(ref) != nil {
+			delete(f.gone, ref)
 		}
 	}
 

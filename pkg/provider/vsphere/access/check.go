@@ -10,6 +10,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/vmware/govmomi/session"
 	"github.com/vmware/govmomi/vim25"
@@ -40,6 +41,8 @@ type Report struct {
 	Version, APIVersion string
 	// TooOld is true when the API is older than MinAPIVersion.
 	TooOld bool
+	// Skew is how far the clock of vCenter is ahead of that of this host.
+	Skew time.Duration
 	// Account that was checked.
 	Account string
 	// Objects in the order of their kinds.
@@ -73,6 +76,9 @@ func (r *Report) Print(w io.Writer) {
 	line("%s, API %s, as %s", r.Version, r.APIVersion, r.Account)
 	if r.TooOld {
 		line("vCenter is too old to deploy images of content libraries: its API must be at least %s", MinAPIVersion)
+	}
+	if warning := slipwaysession.SkewWarning(r.Skew); warning != "" {
+		line("warning: %s", warning)
 	}
 	for _, o := range r.Objects {
 		switch {
@@ -126,9 +132,13 @@ func Check(ctx context.Context, s *slipwaysession.Session, places *placement.Res
 	if err != nil {
 		return nil, err
 	}
+	skew, err := s.MeasureSkew(ctx)
+	if err != nil {
+		return nil, err
+	}
 	about := c.ServiceContent.About
 	r := &Report{
-		Version: about.FullName, APIVersion: about.ApiVersion, Account: me.UserName,
+		Version: about.FullName, APIVersion: about.ApiVersion, Account: me.UserName, Skew: skew,
 		TooOld: slipwaysession.Older(about.ApiVersion, MinAPIVersion),
 	}
 	ask := &checker{session: s, places: places, client: c, key: me.Key}

@@ -33,6 +33,8 @@ type Fast struct {
 	Files map[string]string
 	// Linked makes disks that hold only what differs from the copies.
 	Linked bool
+	// HadVM is true when the object had a VM before, whose files may be in a directory of its.
+	HadVM bool
 	// Lacks is the error of a copy that is not there.
 	Lacks func(path string) error
 }
@@ -42,7 +44,7 @@ type Fast struct {
 func (c *Creator) buildFast(ctx context.Context, want configspec.Want, rep *placement.Report, folder types.ManagedObjectReference,
 	spec types.VirtualMachineConfigSpec, hw *descriptor.Hardware, fast *Fast,
 ) (types.ManagedObjectReference, error) {
-	dir, err := c.makeHome(ctx, want.Owner.UID, fast.Home)
+	dir, err := c.makeHome(ctx, want.Owner.UID, fast.Home, fast.HadVM)
 	if err != nil {
 		return types.ManagedObjectReference{}, err
 	}
