@@ -28,6 +28,11 @@ func TestStore_RefusesCreationsThenUpdatesAndTakesDeletions(t *testing.T) {
 				if _, err := c.Put(t.Context(), fmt.Sprintf("/objects/%03d", keys), strings.Repeat("v", 100<<10)); err != nil {
 					t.Fatalf("etcd refuses a write before the reserve does: %v", err)
 				}
+				// Writes have no size before etcd commits them, and a fast disk takes tens of MiB between two commits.
+				_ = s.each(func(ctx context.Context, m *member) error { m.commit(ctx); return nil })
+				if _, err := s.remeasure(); err != nil {
+					t.Fatal(err)
+				}
 			}
 			if err := refused(); err == nil || !strings.Contains(err.Error(), message) {
 				t.Errorf("error %v, want %q", err, message)
