@@ -57,6 +57,11 @@ var events = map[string]event{
 	"hide":       {lasts: true, asked: true, begin: hide},
 	"unregister": {lasts: true, asked: true, begin: unregister},
 	"renumber":   {asked: true, begin: renumber},
+	"backup":     {lasts: true, begin: backup},
+	"guestinfo":  {begin: guestInfo},
+	"restore":    {begin: restore},
+	"disk":       {begin: attach},
+	"host":       {asked: true, begin: removeHost},
 }
 
 // tasks that can be slow, and methods whose calls can be held.

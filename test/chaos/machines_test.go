@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/vmware/govmomi"
 	vsphere "github.com/vmware/govmomi/object"
 	"github.com/vmware/govmomi/vim25/mo"
 	vimtypes "github.com/vmware/govmomi/vim25/types"
@@ -61,21 +62,30 @@ func (s *storm) anyMachine(ctx context.Context) (*mo.VirtualMachine, error) {
 		return nil, err
 	}
 	defer logout()
+	all, err := s.ours(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	if len(all) == 0 {
+		return nil, errors.New("there is no machine yet")
+	}
+	v := &all[s.random.IntN(len(all))]
+	s.belongs(v, v.Self.Value)
+	return v, nil
+}
+
+// ours returns the VMs of ours that are finished and in their place, by name.
+func (s *storm) ours(ctx context.Context, c *govmomi.Client) ([]mo.VirtualMachine, error) {
 	var all []mo.VirtualMachine
-	if err := vsphereclient.Everything(ctx, c, "VirtualMachine", []string{"name", "parent", "config"}, &all); err != nil {
+	if err := vsphereclient.Everything(ctx, c, "VirtualMachine", []string{"name", "parent", "config", "snapshot"}, &all); err != nil {
 		return nil, err
 	}
 	all = slices.DeleteFunc(all, func(v mo.VirtualMachine) bool {
 		_, owned := observe.OwnerOf(&v)
-		return !owned || s.check.IsForeign(&v) || observe.Pending(&v) || v.Parent == nil || *v.Parent == s.elsewhere
+		return !owned || s.check.IsForeign(&v) || strings.HasPrefix(v.Name, restored) || observe.Pending(&v) || v.Parent == nil || *v.Parent == s.elsewhere
 	})
-	if len(all) == 0 {
-		return nil, errors.New("there is no machine yet")
-	}
 	slices.SortFunc(all, func(a, b mo.VirtualMachine) int { return strings.Compare(a.Name, b.Name) })
-	v := &all[s.random.IntN(len(all))]
-	s.belongs(v, v.Self.Value)
-	return v, nil
+	return all, nil
 }
 
 // belongs notes that the owner of v has the machine with that ID from now on.

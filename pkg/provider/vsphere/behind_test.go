@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 
@@ -251,6 +252,17 @@ func (v *victim) confirm() {
 			v.req.VM.Annotations = map[string]string{vmv1alpha1.AnnotationConfirmedGone: v.req.VM.Status.UniqueID + "=" + vm.ID}
 		}
 	}
+}
+
+// apart moves a VM to another host than that.
+func (v *victim) apart(vm *object.VirtualMachine, host *object.HostSystem) {
+	v.t.Helper()
+	hosts, err := find.NewFinder(vm.Client()).HostSystemList(v.t.Context(), "/DC0/host/DC0_C0/*")
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	at := slices.IndexFunc(hosts, func(h *object.HostSystem) bool { return h.Reference() != host.Reference() })
+	v.await(vm.Relocate(v.t.Context(), types.VirtualMachineRelocateSpec{Host: new(hosts[at].Reference())}, types.VirtualMachineMovePriorityDefaultPriority))
 }
 
 func (v *victim) powerOff() { v.await(v.vm.PowerOff(v.t.Context())) }

@@ -7,7 +7,6 @@ import (
 	"context"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 	"testing"
 
@@ -141,13 +140,8 @@ func TestCopyOfAVM_IsLeftAloneWhileTheHostOfTheVMIsRemoved(t *testing.T) {
 	v := &victim{t: t, vm: machineOf(t, ready, req)}
 	restored := restoreCopy(t, ready, req, "/DC0/vm/slipway", "web-restored", true)
 	reconfigure(t, restored, types.VirtualMachineConfigSpec{Uuid: req.VM.Status.BiosUUID})
-	hosts, err := find.NewFinder(restored.Client()).HostSystemList(t.Context(), "/DC0/host/DC0_C0/*")
-	if err != nil {
-		t.Fatal(err)
-	}
 	host := v.host()
-	at := slices.IndexFunc(hosts, func(h *object.HostSystem) bool { return h.Reference() != host.Reference() })
-	v.await(restored.Relocate(t.Context(), types.VirtualMachineRelocateSpec{Host: new(hosts[at].Reference())}, types.VirtualMachineMovePriorityDefaultPriority))
+	v.apart(restored, host)
 	before := shownOf(t, restored)
 	control(t, ready, http.MethodPost, "/host/remove?host="+host.Name())
 	l.until("the copy is reported", func() bool { c, _ := createdOf(req); return c == "Unknown CopyFound" }, req)
@@ -168,8 +162,17 @@ func TestRecreate_NeedsATaskThatDestroyedTheVMOrAConfirmation(t *testing.T) {
 		want string
 		made int
 	}{
-		"its host is removed": {want: "Unknown Missing", event: func(v *victim) { v.event(http.MethodPost, "/host/remove?host="+v.host().Name()) }},
-		"it is unregistered":  {want: "Unknown Missing", event: func(v *victim) { v.event(http.MethodPost, "/vm/unregister?vm=%s") }},
+		"its host is removed": {want: "Unknown Missing", event: func(v *victim) {
+			templates, err := find.NewFinder(v.vm.Client()).VirtualMachineList(v.t.Context(), "/DC0/vm/templates/*")
+			if err != nil {
+				v.t.Fatal(err)
+			}
+			for _, template := range templates {
+				v.apart(template, v.host())
+			}
+			v.event(http.MethodPost, "/host/remove?host="+v.host().Name())
+		}},
+		"it is unregistered": {want: "Unknown Missing", event: func(v *victim) { v.event(http.MethodPost, "/vm/unregister?vm=%s") }},
 		"it is destroyed": {want: "True Succeeded", made: 1, event: func(v *victim) {
 			v.powerOff()
 			v.await(v.vm.Destroy(t.Context()))

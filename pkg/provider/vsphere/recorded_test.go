@@ -48,6 +48,7 @@ type soapBody struct {
 		Prop string                          `xml:"prop"`
 	} `xml:"Fetch"`
 	Fetched *struct {
+		//lint:ignore SA5008 govmomi's decoder takes the type of the value from its attribute
 		Returnval vimtypes.AnyType `xml:"returnval,typeattr"`
 	} `xml:"FetchResponse"`
 }

@@ -33,23 +33,28 @@ func (e *Events) RemoveHost(name string) ([]string, error) {
 	if !ok {
 		return nil, fmt.Errorf("host: %q is not in a cluster", name)
 	}
+	e.mu.Lock()
+	_, away := e.hosts[name]
+	e.mu.Unlock()
+	if away {
+		return nil, fmt.Errorf("host: %q is not in the inventory", name)
+	}
 	gone := removedHost{host: host}
 	var ids []string
-	for _, ref := range slices.Clone(host.Vm) {
-		if vm, ok := e.registry.Get(ref).(*simulator.VirtualMachine); ok {
-			path, fault := e.gate.TakeOut(ctx, vm)
-			if fault != nil {
-				continue // destroyed meanwhile
-			}
-			ids = append(ids, ref.Value)
-			gone.vms = append(gone.vms, path)
+	for _, vm := range strict.OnHost(ctx, host.Self) {
+		path, fault := e.gate.TakeOut(ctx, vm)
+		if fault != nil {
+			continue // destroyed meanwhile
 		}
+		ids = append(ids, vm.Self.Value)
+		gone.vms = append(gone.vms, path)
 	}
 	ctx.WithLock(cluster, func() {
 		left := slices.DeleteFunc(slices.Clone(cluster.Host), func(ref types.ManagedObjectReference) bool { return ref == host.Self })
 		ctx.Update(cluster, []types.PropertyChange{{Name: "host", Val: left}})
 	})
-	e.registry.Remove(ctx, host.Self)
+	// Clients do not know it any more. Tasks that have begun at its virtual machines read it to their end.
+	e.sight.Forget(host.Self)
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.hosts[name] = gone
@@ -73,6 +78,7 @@ func (e *Events) AddHost(name string, same bool) ([]string, error) {
 		return nil, fmt.Errorf("host: the cluster of %q is gone", name)
 	}
 	former := back.host.Self
+	e.registry.Remove(ctx, former)
 	e.registry.NewEntity(back.host)
 	back.host.Summary.Host = &back.host.Self
 	back.host.Vm = nil

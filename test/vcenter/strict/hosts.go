@@ -57,18 +57,44 @@ func clusterOf(ctx *simulator.Context, pool types.ManagedObjectReference) *simul
 
 // compatibleHost returns a host for a clone: "if a resource pool is specified, the target pool
 // represents a cluster, and this is a clone or the virtual machine is powered off, a random
-// compatible host is chosen" (API, VirtualMachineRelocateSpec.host).
+// compatible host is chosen" (API, VirtualMachineRelocateSpec.host). The simulator takes the one
+// with the fewest virtual machines.
 func compatibleHost(ctx *simulator.Context, pool types.ManagedObjectReference, vmx string) *types.ManagedObjectReference {
 	cluster := clusterOf(ctx, pool)
 	if cluster == nil {
 		return nil
 	}
+	fewest, chosen := 0, (*types.ManagedObjectReference)(nil)
 	for _, ref := range cluster.Host {
-		if checkHost(ctx, pool, &ref) == nil && sees(ctx, ref, vmx) {
-			return &ref
+		if checkHost(ctx, pool, &ref) != nil || !sees(ctx, ref, vmx) {
+			continue
+		}
+		vms := 0
+		if host, ok := ctx.Map.Get(ref).(*simulator.HostSystem); ok {
+			ctx.WithLock(host, func() { vms = len(host.Vm) })
+		}
+		if chosen == nil || vms < fewest {
+			fewest, chosen = vms, &ref
 		}
 	}
-	return nil
+	return chosen
+}
+
+// OnHost returns the virtual machines of a host.
+func OnHost(ctx *simulator.Context, host types.ManagedObjectReference) []*simulator.VirtualMachine {
+	var all []*simulator.VirtualMachine
+	for _, entity := range ctx.Map.All("VirtualMachine") {
+		vm, ok := entity.(*simulator.VirtualMachine)
+		if !ok {
+			continue
+		}
+		ctx.WithLock(vm, func() {
+			if vm.Runtime.Host != nil && *vm.Runtime.Host == host {
+				all = append(all, vm)
+			}
+		})
+	}
+	return all
 }
 
 // checkSeen refuses files on datastores that the host of a virtual machine does not have,
