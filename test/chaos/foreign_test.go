@@ -16,6 +16,8 @@ import (
 	"github.com/vmware/govmomi/vim25"
 	"github.com/vmware/govmomi/vim25/mo"
 	vimtypes "github.com/vmware/govmomi/vim25/types"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 	"github.com/slipway-dev/slipway/test/fleetcheck"
@@ -229,7 +231,9 @@ func removeHost(ctx context.Context, s *storm) (func(context.Context) error, err
 	}, nil
 }
 
-// confirmAll says of VMs that have other managed object IDs than before which ones they are.
+// confirmAll says of VMs that have other managed object IDs than before which ones they are. A
+// VM that was made just before its host was removed, and that no status names because the server
+// was killed, has been made again meanwhile: an administrator destroys what virtctl orphans calls a copy.
 func (s *storm) confirmAll(ctx context.Context, before, after []string) error {
 	c, logout, err := fleetcheck.Connect(ctx, s.cluster)
 	if err != nil {
@@ -237,18 +241,25 @@ func (s *storm) confirmAll(ctx context.Context, before, after []string) error {
 	}
 	defer logout()
 	for i, moID := range after {
-		if moID == before[i] {
-			continue
-		}
 		var v mo.VirtualMachine
 		ref := vimtypes.ManagedObjectReference{Type: "VirtualMachine", Value: moID}
 		if err := c.RetrieveOne(ctx, ref, []string{"name", "config"}, &v); err != nil || v.Config == nil {
 			continue // its user has deleted it
 		}
-		if s.check.Renumbered(before[i], moID) {
+		owner, owned := observe.OwnerOf(&v)
+		if s.check.Renumbered(before[i], moID) || !owned {
 			continue
 		}
-		if _, owned := observe.OwnerOf(&v); owned {
+		vm, err := s.api.VmV1alpha1().VirtualMachines(owner.Key.Namespace).Get(ctx, owner.Key.Name, metav1.GetOptions{})
+		switch {
+		case err != nil && !apierrors.IsNotFound(err):
+			return err
+		case err == nil && string(vm.UID) == owner.UID && vm.Status.UniqueID != "" && vm.Status.UniqueID != before[i] && vm.Status.UniqueID != moID:
+			s.t.Logf("%s is a copy of %s: it is destroyed", moID, owner)
+			if err := s.destroy(ctx, vsphere.NewVirtualMachine(c.Client, ref)); err != nil {
+				return err
+			}
+		case moID != before[i]:
 			s.belongs(&v, moID)
 			v.Self.Value = before[i]
 			if err := s.confirm(ctx, &v, moID); err != nil {
@@ -257,4 +268,16 @@ func (s *storm) confirmAll(ctx context.Context, before, after []string) error {
 		}
 	}
 	return nil
+}
+
+// destroy destroys a VM as an administrator does.
+func (s *storm) destroy(ctx context.Context, vm *vsphere.VirtualMachine) error {
+	if task, err := vm.PowerOff(ctx); err == nil {
+		_ = task.Wait(ctx) // it is off already
+	}
+	task, err := vm.Destroy(ctx)
+	if err != nil {
+		return err
+	}
+	return task.Wait(ctx)
 }

@@ -235,7 +235,7 @@ func (s *storm) calm(ctx context.Context) error {
 
 // end takes an event back, again until it succeeds: other events may hinder it.
 func (s *storm) end(ctx context.Context, end func(context.Context) error) error {
-	return s.until(ctx, time.Minute, "an event is taken back", func(ctx context.Context) error { return end(ctx) })
+	return s.until(ctx, 3*time.Minute, "an event is taken back", func(ctx context.Context) error { return end(ctx) })
 }
 
 // someCalls waits until vSphere was called a random number of times, or shortly when

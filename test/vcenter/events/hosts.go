@@ -4,6 +4,7 @@
 package events
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -63,7 +64,7 @@ func (e *Events) RemoveHost(name string) ([]string, error) {
 
 // AddHost puts a host back. The host has another managed object ID, and so have its virtual
 // machines, unless same is true: what a vCenter does that has not forgotten them is not
-// documented. Those of the virtual machines are returned.
+// documented. Those of the virtual machines are returned, empty for one that cannot be put back.
 func (e *Events) AddHost(name string, same bool) ([]string, error) {
 	e.mu.Lock()
 	back, ok := e.hosts[name]
@@ -98,14 +99,20 @@ func (e *Events) AddHost(name string, same bool) ([]string, error) {
 		}
 	}
 	var ids []string
+	var failed []error
 	for _, path := range back.vms {
-		ref, fault := e.gate.PutBack(ctx, path, strict.Placement{Host: &back.host.Self, Former: same})
+		at := strict.Placement{Host: &back.host.Self, Former: same}
+		ref, fault := e.gate.PutBack(ctx, path, at)
+		if taken, ok := fault.(*types.DuplicateName); ok {
+			at.Name = taken.Name + " (1)" // judgement: how vCenter names it is not documented
+			ref, fault = e.gate.PutBack(ctx, path, at)
+		}
 		if fault != nil {
-			return ids, strict.Failed("register "+path, fault)
+			failed = append(failed, strict.Failed("register "+path, fault))
 		}
 		ids = append(ids, ref.Value)
 	}
-	return ids, nil
+	return ids, errors.Join(failed...)
 }
 
 func (e *Events) host(name string) (*simulator.HostSystem, error) {
