@@ -105,6 +105,21 @@ func TestDeletion_WaitsWhileACopyMayBeTheVM(t *testing.T) {
 	})
 }
 
+// A process that is killed after the destroy leaves another one that has status alone.
+func TestDeletion_NamesTheVMWithItsNewIDBeforeItIsDestroyed(t *testing.T) {
+	inBubble(t, func(s *scene) {
+		req := s.running("vm")
+		s.driver.Change(string(req.VM.UID), func(v *fake.VM) { v.UniqueID = "fake-9" })
+		err := s.remove(req)
+		if _, again := provider.AsRequeue(err); !again || req.VM.Status.UniqueID != "fake-9" || s.driver.Ran(driver.KindPowerOff) != 0 {
+			t.Fatalf("error %v, uniqueID %s; want another pass, and fake-9 before anything is done", err, req.VM.Status.UniqueID)
+		}
+		if err := s.remove(req); err != nil || s.driver.Ran(driver.KindDelete) != 1 {
+			t.Errorf("error %v, %d VMs were destroyed, want 1", err, s.driver.Ran(driver.KindDelete))
+		}
+	})
+}
+
 // Files of a VM that is only out of the inventory look like those of an attempt that failed.
 func TestLeftovers_AreRemovedOnlyOfAVMThatNeverWasOrIsDestroyed(t *testing.T) {
 	for name, tc := range map[string]struct {

@@ -107,9 +107,14 @@ func (p *pass) removeLeftovers(ctx context.Context) error {
 	return provider.ErrReconcileInProgress
 }
 
-// removeMachine powers off and destroys.
+// removeMachine powers off and destroys. A VM that has another managed object ID than before is named
+// by status first, so that another process looks for the end of the right one.
 func (p *pass) removeMachine(ctx context.Context, m driver.Machine, how powerOff) error {
 	facts := m.Facts(p.want)
+	if wasThere(p.req.VM) && facts.Readable && facts.UniqueID != p.req.VM.Status.UniqueID {
+		p.Facts = &facts.Facts
+		return &provider.RequeueError{Reason: "status names the VM that it has become before that is destroyed"}
+	}
 	_, unregister := p.req.VM.Annotations[vmv1alpha1.AnnotationUnregister]
 	var op driver.Operation
 	switch {

@@ -54,7 +54,7 @@ func (e *Events) RemoveHost(name string) ([]string, error) {
 		left := slices.DeleteFunc(slices.Clone(cluster.Host), func(ref types.ManagedObjectReference) bool { return ref == host.Self })
 		ctx.Update(cluster, []types.PropertyChange{{Name: "host", Val: left}})
 	})
-	// Clients do not know it any more. Tasks that have begun at its virtual machines read it to their end.
+	// Clients do not know it any more. It stays for tasks that have begun at its virtual machines.
 	e.sight.Forget(host.Self)
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -79,7 +79,6 @@ func (e *Events) AddHost(name string, same bool) ([]string, error) {
 		return nil, fmt.Errorf("host: the cluster of %q is gone", name)
 	}
 	former := back.host.Self
-	e.registry.Remove(ctx, former)
 	e.registry.NewEntity(back.host)
 	back.host.Summary.Host = &back.host.Self
 	back.host.Vm = nil
