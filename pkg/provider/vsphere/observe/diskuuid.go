@@ -31,7 +31,7 @@ func DiskRecords(vm *mo.VirtualMachine) map[string]string {
 	}
 	var out map[string]string
 	for _, o := range vm.Config.ExtraConfig {
-		slot, ok := strings.CutPrefix(o.GetOptionValue().Key, diskPrefix)
+		slot, ok := CutKey(o.GetOptionValue().Key, diskPrefix)
 		uuid, _ := o.GetOptionValue().Value.(string)
 		if !ok || uuid == "" {
 			continue
@@ -39,7 +39,7 @@ func DiskRecords(vm *mo.VirtualMachine) map[string]string {
 		if out == nil {
 			out = map[string]string{}
 		}
-		out[slot] = uuid
+		out[strings.ToLower(slot)] = uuid
 	}
 	return out
 }

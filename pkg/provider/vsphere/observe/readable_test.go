@@ -21,6 +21,7 @@ func TestExtraConfig_IsReadInAnyLetterCase(t *testing.T) {
 		&types.OptionValue{Key: strings.ToUpper(vmv1alpha1.ExtraConfigPausedKey), Value: "true"},
 		&types.OptionValue{Key: "Slipway.VM", Value: "ns/web/uid-1"},
 		&types.OptionValue{Key: "SLIPWAY.claim.data", Value: "FCD-1"},
+		&types.OptionValue{Key: "SLIPWAY.Disk.SCSI0:1", Value: "uuid-3"},
 		&types.OptionValue{Key: "Slipway.Snapshot", Value: "uid-2/record"},
 	}
 	if !Paused(vm) {
@@ -31,6 +32,9 @@ func TestExtraConfig_IsReadInAnyLetterCase(t *testing.T) {
 	}
 	if diff := cmp.Diff(map[string]string{"data": "fcd-1"}, Claims(vm)); diff != "" {
 		t.Errorf("claims (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(map[string]string{"scsi0:1": "uuid-3"}, DiskRecords(vm)); diff != "" {
+		t.Errorf("disks (-want +got):\n%s", diff)
 	}
 	if k := Kept(vm); k == nil || k.UID != "uid-2" {
 		t.Errorf("record of a snapshot %v", k)
