@@ -53,6 +53,7 @@ func TestNothingIsLostDoubledOrLeftWhenEverythingGoesWrong(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.settled(settle, "after the storm")
+	s.backedUp(names)
 	s.leavesNothing(settle, names)
 	s.emptied(settle)
 }
@@ -131,7 +132,7 @@ func (s *storm) settled(limit time.Duration, when string) {
 		if found = s.check.Problems(s.fleet.wanted(), namespaceNames(), seen); len(found) > 0 {
 			return fmt.Errorf("%d problems", len(found))
 		}
-		return nil
+		return s.foreignDisksStay(ctx)
 	})
 	if err != nil {
 		s.t.Errorf("%s: %v\n%d problems when it was last seen:\n%s", when, err, len(found), strings.Join(found, "\n"))

@@ -57,12 +57,17 @@ var events = map[string]event{
 	"hide":       {lasts: true, asked: true, begin: hide},
 	"unregister": {lasts: true, asked: true, begin: unregister},
 	"renumber":   {asked: true, begin: renumber},
+	"backup":     {lasts: true, begin: backup},
+	"guestinfo":  {begin: guestInfo},
+	"restore":    {begin: restore},
+	"disk":       {begin: attach},
+	"host":       {asked: true, begin: removeHost},
 }
 
 // tasks that can be slow, and methods whose calls can be held.
 var (
 	tasks = []string{"CreateVm", "CloneVm", "ReconfigVm", "PowerOnVM_Task", "PowerOffVM_Task", "Destroy_Task"}
-	held  = []string{"WaitForUpdatesEx", "FindByUuid", "CloneVM_Task", "ReconfigVM_Task", "PowerOnVM_Task", "PowerOffVM_Task", "Destroy_Task", "RetrievePropertiesEx"}
+	held  = []string{"WaitForUpdatesEx", "FindAllByUuid", "CloneVM_Task", "ReconfigVM_Task", "PowerOnVM_Task", "PowerOffVM_Task", "Destroy_Task", "RetrievePropertiesEx"}
 )
 
 func done(context.Context) error { return nil }

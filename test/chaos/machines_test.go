@@ -12,10 +12,15 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/vmware/govmomi"
 	vsphere "github.com/vmware/govmomi/object"
 	"github.com/vmware/govmomi/vim25/mo"
 	vimtypes "github.com/vmware/govmomi/vim25/types"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 	"github.com/slipway-dev/slipway/test/fleetcheck"
 	vcenterevents "github.com/slipway-dev/slipway/test/vcenter/events"
@@ -57,21 +62,30 @@ func (s *storm) anyMachine(ctx context.Context) (*mo.VirtualMachine, error) {
 		return nil, err
 	}
 	defer logout()
+	all, err := s.ours(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	if len(all) == 0 {
+		return nil, errors.New("there is no machine yet")
+	}
+	v := &all[s.random.IntN(len(all))]
+	s.belongs(v, v.Self.Value)
+	return v, nil
+}
+
+// ours returns the VMs of ours that are finished and in their place, by name.
+func (s *storm) ours(ctx context.Context, c *govmomi.Client) ([]mo.VirtualMachine, error) {
 	var all []mo.VirtualMachine
-	if err := vsphereclient.Everything(ctx, c, "VirtualMachine", []string{"name", "parent", "config"}, &all); err != nil {
+	if err := vsphereclient.Everything(ctx, c, "VirtualMachine", []string{"name", "parent", "config", "snapshot"}, &all); err != nil {
 		return nil, err
 	}
 	all = slices.DeleteFunc(all, func(v mo.VirtualMachine) bool {
 		_, owned := observe.OwnerOf(&v)
-		return !owned || s.check.IsForeign(&v) || observe.Pending(&v) || v.Parent == nil || *v.Parent == s.elsewhere
+		return !owned || s.check.IsForeign(&v) || strings.HasPrefix(v.Name, restored) || observe.Pending(&v) || v.Parent == nil || *v.Parent == s.elsewhere
 	})
-	if len(all) == 0 {
-		return nil, errors.New("there is no machine yet")
-	}
 	slices.SortFunc(all, func(a, b mo.VirtualMachine) int { return strings.Compare(a.Name, b.Name) })
-	v := &all[s.random.IntN(len(all))]
-	s.belongs(v, v.Self.Value)
-	return v, nil
+	return all, nil
 }
 
 // belongs notes that the owner of v has the machine with that ID from now on.
@@ -114,7 +128,19 @@ func renumber(ctx context.Context, s *storm) (func(context.Context) error, error
 		return nil, err
 	}
 	s.belongs(v, moID)
-	return nil, nil
+	return func(ctx context.Context) error { return s.confirm(ctx, v, moID) }, nil
+}
+
+// confirm says, as virtctl adopt --copies does, that a machine is the one that had another
+// managed object ID.
+func (s *storm) confirm(ctx context.Context, v *mo.VirtualMachine, moID string) error {
+	owner, _ := observe.OwnerOf(v)
+	patch := fmt.Sprintf(`{"metadata":{"annotations":{%q:%q}}}`, vmv1alpha1.AnnotationConfirmedGone, v.Self.Value+"="+moID)
+	_, err := s.api.VmV1alpha1().VirtualMachines(owner.Key.Namespace).Patch(ctx, owner.Key.Name, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil // its user has deleted it
+	}
+	return err
 }
 
 // unregister takes a machine out of the inventory; the end registers it again, by
@@ -141,6 +167,6 @@ func unregister(ctx context.Context, s *storm) (func(context.Context) error, err
 			}
 		}
 		s.belongs(v, moID)
-		return nil
+		return s.confirm(ctx, v, moID) // A server that was killed does not know where it was.
 	}, nil
 }

@@ -51,6 +51,11 @@ type storm struct {
 	check *fleetcheck.Checker
 	// elsewhere is a folder outside of the managed one.
 	elsewhere vimtypes.ManagedObjectReference
+	// disks are the files of disks that are not ours, and foreign counts them and the copies.
+	disks   []string
+	foreign int
+	// hostIsAway is true while a host is out of the inventory.
+	hostIsAway bool
 }
 
 // prepare makes what the machines refer to, and what must not be touched.
@@ -113,6 +118,13 @@ func (s *storm) makeForeign(ctx context.Context) error {
 	inside, err := own.CreateFolder(ctx, namespaceName(0))
 	if err != nil {
 		return err
+	}
+	dc, err := finder.Datacenter(ctx, "/DC0")
+	if err != nil {
+		return err
+	}
+	if err := vsphere.NewFileManager(c.Client).MakeDirectory(ctx, foreignDisks, dc, false); err != nil {
+		return fmt.Errorf("making %s: %w", foreignDisks, err)
 	}
 	template, err := finder.VirtualMachine(ctx, "/DC0/vm/templates/ubuntu-24.04")
 	if err != nil {
@@ -223,7 +235,7 @@ func (s *storm) calm(ctx context.Context) error {
 
 // end takes an event back, again until it succeeds: other events may hinder it.
 func (s *storm) end(ctx context.Context, end func(context.Context) error) error {
-	return s.until(ctx, time.Minute, "an event is taken back", func(ctx context.Context) error { return end(ctx) })
+	return s.until(ctx, 3*time.Minute, "an event is taken back", func(ctx context.Context) error { return end(ctx) })
 }
 
 // someCalls waits until vSphere was called a random number of times, or shortly when

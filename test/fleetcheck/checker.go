@@ -97,6 +97,40 @@ func Connect(ctx context.Context, cluster *localcluster.Cluster) (*govmomi.Clien
 // IsForeign tells whether a machine was there before the checker.
 func (c *Checker) IsForeign(v *mo.VirtualMachine) bool { return c.foreign[v.Self] }
 
+// AddForeign notes that the VMs whose names begin so are not ours, as they are now.
+func (c *Checker) AddForeign(ctx context.Context, prefix string) error {
+	seen := Sight{}
+	if err := c.lookAtVSphere(ctx, &seen); err != nil {
+		return err
+	}
+	for _, m := range seen.machines {
+		if strings.HasPrefix(m.name, prefix) {
+			c.foreign[vimtypes.ManagedObjectReference{Type: "VirtualMachine", Value: m.moID}] = true
+			c.directories[m.directory] = true
+		}
+	}
+	if err := c.lookAtVSphere(ctx, &seen); err != nil {
+		return err
+	}
+	for name, is := range seen.foreign {
+		if _, known := c.fingerprints[name]; !known {
+			c.fingerprints[name] = is
+		}
+	}
+	return nil
+}
+
+// Renumbered notes that a VM that is not ours has another managed object ID. It is false for
+// others.
+func (c *Checker) Renumbered(from, to string) bool {
+	ref := vimtypes.ManagedObjectReference{Type: "VirtualMachine", Value: from}
+	if !c.foreign[ref] {
+		return false
+	}
+	c.foreign[vimtypes.ManagedObjectReference{Type: "VirtualMachine", Value: to}] = true
+	return true
+}
+
 // Look reads all sides, the wishful one last: what is made meanwhile is seen then.
 func (c *Checker) Look(ctx context.Context) (Sight, error) {
 	seen := Sight{}

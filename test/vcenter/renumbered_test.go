@@ -190,7 +190,7 @@ func TestTheMachinesOfARemovedHostAreBackUnderOtherIDsWithIt(t *testing.T) {
 	task, err = p.folder.CreateVM(ctx, machine("meanwhile"), p.pool, nil)
 	wait(ctx, t, task, err)
 
-	ids, err := s.Events().AddHost(hosts[0].Name())
+	ids, err := s.Events().AddHost(hosts[0].Name(), false)
 	if err != nil {
 		t.Fatal(err)
 	}

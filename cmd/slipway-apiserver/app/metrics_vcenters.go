@@ -42,6 +42,11 @@ func (c *fleetCollector) Collect(to chan<- prometheus.Metric) {
 				"Time since the stream of changes answered last, if only that nothing has changed.", nil, prometheus.Labels{"vcenter": host}),
 				prometheus.GaugeValue, time.Since(heard).Seconds())
 		}
+		if skew, known := m.driver.Skew(); known {
+			to <- prometheus.MustNewConstMetric(prometheus.NewDesc("slipway_provider_clock_skew_seconds",
+				"How far the clock of vCenter is ahead of that of the server; negative if it is behind.", nil, prometheus.Labels{"vcenter": host}),
+				prometheus.GaugeValue, skew.Seconds())
+		}
 		for _, missing := range missingCollectors(host, m.Missing) {
 			missing.Collect(to)
 		}

@@ -114,7 +114,9 @@ func reportOf(all map[string]engine.FindOrphans) (report orphans.Report, known b
 			return orphansUnread
 		}
 		for _, f := range found {
-			report.Orphans = append(report.Orphans, orphanOf(host, &f))
+			o := orphanOf(host, &f.Owned)
+			o.CopyOf = f.CopyOf
+			report.Orphans = append(report.Orphans, o)
 		}
 		return ""
 	})
@@ -178,13 +180,16 @@ func later(w http.ResponseWriter, why string) {
 func findOrphans(e *engine.Engine, f externalversions.SharedInformerFactory) engine.FindOrphans {
 	machines := f.Vm().V1alpha1().VirtualMachines()
 	lister, synced := machines.Lister(), machines.Informer().HasSynced
-	return func() ([]driver.Owned, bool) {
+	return func() ([]engine.Orphan, bool) {
 		if !synced() {
 			return nil, false
 		}
-		return e.Orphans(func(key types.NamespacedName, uid types.UID) bool {
+		return e.Orphans(func(key types.NamespacedName, uid types.UID) (string, bool) {
 			vm, err := lister.VirtualMachines(key.Namespace).Get(key.Name)
-			return err == nil && vm.UID == uid
+			if err != nil || vm.UID != uid {
+				return "", false
+			}
+			return vm.Status.UniqueID, true
 		})
 	}
 }

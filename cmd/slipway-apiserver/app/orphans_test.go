@@ -22,12 +22,12 @@ import (
 )
 
 func TestAReportOfOrphansSaysOfWhichVCentersItKnowsNothing(t *testing.T) {
-	has := func() ([]driver.Owned, bool) {
-		return []driver.Owned{{Key: types.NamespacedName{Namespace: "ns", Name: "vm"}, UID: "u", UniqueID: "vm-1", Name: "VM"}}, true
+	has := func() ([]engine.Orphan, bool) {
+		return []engine.Orphan{{CopyOf: "vm-0", Owned: driver.Owned{Key: types.NamespacedName{Namespace: "ns", Name: "vm"}, UID: "u", UniqueID: "vm-1", Name: "VM"}}}, true
 	}
-	none := func() ([]driver.Owned, bool) { return nil, true }
-	unread := func() ([]driver.Owned, bool) { return nil, false }
-	one := []orphans.Orphan{{Namespace: "ns", Name: "vm", UID: "u", VCenter: "a", UniqueID: "vm-1", VSphereName: "VM"}}
+	none := func() ([]engine.Orphan, bool) { return nil, true }
+	unread := func() ([]engine.Orphan, bool) { return nil, false }
+	one := []orphans.Orphan{{Namespace: "ns", Name: "vm", UID: "u", VCenter: "a", UniqueID: "vm-1", CopyOf: "vm-0", VSphereName: "VM"}}
 	elsewhere := []orphans.Unknown{{VCenter: "b", Why: orphansElsewhere}}
 	for name, tc := range map[string]struct {
 		all     map[string]engine.FindOrphans
@@ -57,7 +57,7 @@ func TestAReplicaThatCannotTellOfOrphansEndsTheConnectionSoThatAnotherIsAskedNex
 		ends bool
 	}{
 		"another replica has all": {map[string]engine.FindOrphans{"a": nil}, http.StatusServiceUnavailable, true},
-		"it knows":                {map[string]engine.FindOrphans{"a": func() ([]driver.Owned, bool) { return nil, true }}, http.StatusOK, false},
+		"it knows":                {map[string]engine.FindOrphans{"a": func() ([]engine.Orphan, bool) { return nil, true }}, http.StatusOK, false},
 	} {
 		var o orphanReport
 		find := func() map[string]engine.FindOrphans { return tc.all }

@@ -134,7 +134,7 @@ func (v *vcenters) open(name string, obj *vmv1alpha1.VCenter) (*member, error) {
 	}
 	driver.SetZones(v.zones.in(name))
 	return &member{driver: driver, host: hostOf(config.URL), Engine: engine.New(engine.Options{
-		Driver: driver, Permit: fence.Check, Ended: v.took.ended(hostOf(config.URL)), Limits: engine.Limits{
+		Driver: driver, Permit: fence.Check, Elsewhere: v.copiesBut(name), Ended: v.took.ended(hostOf(config.URL)), Limits: engine.Limits{
 			Creates: o.Controllers.ConcurrentCreates, Reconfigurations: o.Controllers.ConcurrentReconfigurations,
 			PowerChanges: o.Controllers.ConcurrentPowerChanges, Deletes: o.Controllers.ConcurrentDeletes, Publishes: o.Controllers.ConcurrentPublishes,
 		}})}, nil
@@ -174,7 +174,7 @@ func (v *vcenters) Observe(ctx context.Context, name string) vcenter.Observation
 	if connected != nil {
 		return o
 	}
-	o.Ready = m.Healthy(ctx)
+	o.Ready, o.Skew = m.Healthy(ctx), m.driver.SkewWarning(ctx)
 	o.Status.Session = &vmv1alpha1.VCenterSession{UserName: info.User, LoginTime: metav1.NewTime(info.LoggedIn.Truncate(time.Second))}
 	if m.driver.Synced() {
 		o.Status.Inventory = &vmv1alpha1.VCenterInventory{

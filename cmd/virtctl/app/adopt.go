@@ -23,6 +23,7 @@ type adoption struct {
 	apply          bool
 	dryRun         dryRun
 	timeout        time.Duration
+	copies         copies
 	vcenter        vcenterFlags
 }
 
@@ -42,13 +43,22 @@ func newAdoptCommand(f *Factory) *cobra.Command {
 			"It reads vCenter itself, with your account and not with that of Slipway, so that it shows what you may see: by flags, or by the\n" +
 			"environment variables of govc (GOVC_URL, GOVC_USERNAME, GOVC_PASSWORD, GOVC_INSECURE, GOVC_TLS_CA_CERTS). Only privileged users of the\n" +
 			"cluster may create the objects, for vSphere knows nothing of namespaces.\n\n" +
+			"--copies takes over VMs that the server has found with the identity of a VM which vSphere does not show any more (STATUS CopyFound):\n" +
+			"it confirms that they are the VMs and no copies of them, by name or --all, as after a restore of vCenter. It does not read vCenter.\n\n" +
 			"Exit codes: 0 done, 1 something was not possible, 3 not all were taken over in time.",
 		Example: fmt.Sprintf("  export GOVC_URL=vcenter.example.com GOVC_USERNAME=me@vsphere.local GOVC_PASSWORD=...\n"+
 			"  %[1]s adopt /DC0/vm/slipway/web-1 > web-1.yaml\n"+
 			"  %[1]s adopt --folder /DC0/vm/slipway/legacy -n legacy --dry-run\n"+
-			"  %[1]s adopt --folder /DC0/vm/slipway/legacy -n legacy --apply", f.program),
+			"  %[1]s adopt --folder /DC0/vm/slipway/legacy -n legacy --apply\n"+
+			"  %[1]s adopt --copies --all -A --dry-run", f.program),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.paths = args
+			if err := o.copies.validate(args); err != nil {
+				return err
+			}
+			if o.copies.on {
+				return f.adoptCopies(cmd.Context(), &o)
+			}
 			return f.adopt(cmd.Context(), &o)
 		},
 		ValidArgsFunction: cobra.NoFileCompletions,
@@ -56,6 +66,9 @@ func newAdoptCommand(f *Factory) *cobra.Command {
 	flags := cmd.Flags()
 	flags.StringArrayVar(&o.folders, "folder", nil, "Folder whose virtual machines are meant, with all below it; may be given several times")
 	flags.BoolVar(&o.apply, "apply", false, "Create the objects, and wait until the VMs are taken over")
+	flags.BoolVar(&o.copies.on, "copies", false, "Confirm that the copies which were found of virtual machines are these; arguments are names")
+	flags.BoolVar(&o.copies.all, "all", false, "With --copies: all virtual machines of which one copy was found")
+	flags.BoolVarP(&o.copies.allNamespaces, "all-namespaces", "A", false, "With --copies --all: in all namespaces")
 	flags.DurationVar(&o.timeout, "timeout", 5*time.Minute, "How long --apply waits")
 	o.dryRun.addFlag(cmd, "Show what would become of each virtual machine, and let the server check the objects")
 	o.vcenter.addFlags(flags)

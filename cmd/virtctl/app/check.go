@@ -27,6 +27,8 @@ type check struct {
 	f       *Factory
 	vcenter vcenterFlags
 	args    []string
+	// record is the file for a recording of vCenter's answers, empty for none.
+	record  string
 	try     tryFlags
 	host    kubernetes.Interface
 	cluster *applier
@@ -55,11 +57,16 @@ func newCheckCommand(f *Factory) *cobra.Command {
 			if err := c.try.validate(cmd.Flags()); err != nil {
 				return err
 			}
+			if c.record != "" && c.vcenter.url == "" {
+				return errors.New("--record needs --vcenter-url")
+			}
 			return c.run(cmd.Context())
 		},
 	}
 	c.vcenter.addFlagsFor(cmd.Flags(), "Address of a vCenter to check, too")
 	c.try.addFlags(cmd.Flags())
+	cmd.Flags().StringVar(&c.record, "record", "", "File to write a recording of vCenter's answers to, for a report: versions, privileges, and properties and recent tasks of a sample of objects. "+
+		"Names, addresses and IDs are replaced, and of settings, annotations and vApp properties only the length is recorded; review the file before you attach it. Needs --vcenter-url")
 	cmd.Flags().StringArrayVar(&c.args, "server-arg", nil, "A flag of slipway-apiserver: those that say where in vCenter virtual machines go are looked at, others are not; may be given several times")
 	return cmd
 }

@@ -212,6 +212,7 @@ func TestCheckRefusesFlagsThatAreWrong(t *testing.T) {
 	c := checkedCluster{aggregation: true}
 	for want, args := range map[string][]string{
 		"need --vcenter-url":                {"--vcenter-username=u"},
+		"--record needs --vcenter-url":      {"--record=x"},
 		`--server-arg "x": must be a flag`:  {"--server-arg=x"},
 		"--vcenter-thumbprint \"zz\":":      {"--vcenter-url=vc", "--vcenter-username=u", "--vcenter-password-file=-", "--vcenter-thumbprint=zz"},
 		"--vcenter-insecure: the server al": {"--vcenter-url=vc", "--vcenter-username=u", "--vcenter-password-file=-", "--vcenter-insecure"},

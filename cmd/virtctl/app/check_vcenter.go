@@ -5,7 +5,9 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"os"
 	"strings"
 
 	"github.com/slipway-dev/slipway/cmd/virtctl/deployment"
@@ -37,6 +39,26 @@ func (c *check) checkVCenter(ctx context.Context, v *deployment.VCenter) error {
 	seen := access.See(ctx, s)
 	seen.Print(c.f.streams.Out)
 	c.lacking = c.lacking || !report.OK()
+	if c.record == "" {
+		return nil
+	}
+	return c.recordVCenter(ctx, s, report)
+}
+
+// recordVCenter writes the recording. An existing file is not overwritten.
+func (c *check) recordVCenter(ctx context.Context, s *session.Session, report *access.Report) error {
+	recording, err := access.Record(ctx, s, report)
+	if err != nil {
+		return fmt.Errorf("recording answers of vCenter: %w", err)
+	}
+	f, err := os.OpenFile(c.record, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return fmt.Errorf("--record: %w", err)
+	}
+	if err := errors.Join(recording.Write(f), f.Close()); err != nil {
+		return fmt.Errorf("--record: %w", err)
+	}
+	c.ok("%d objects and %d tasks are recorded in %s: review the file before you attach it to a report", len(recording.Properties), len(recording.Tasks), c.record)
 	return nil
 }
 

@@ -5,7 +5,6 @@ package app
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -21,10 +20,11 @@ func newOrphansCommand(f *Factory) *cobra.Command {
 	output := outputTable
 	cmd := &cobra.Command{
 		Use:   "orphans",
-		Short: "List the VMs of vSphere whose virtual machine does not exist",
+		Short: "List the VMs of vSphere whose virtual machine does not exist, and copies of VMs",
 		Long: "List the VMs of vSphere that belong to a virtual machine which does not exist, for example because its deletion was told\n" +
-			"to leave the VM. A VM of another Slipway that uses the same folder is listed, too. Nothing is done to them: delete each\n" +
-			"in vCenter, or take it over (docs/operations.md). With several vCenters the replica of the server that answers may not take care of all:\n" +
+			"to leave the VM, and those that have the identity of a virtual machine which has another VM: copies. A VM of another Slipway\n" +
+			"that uses the same folder is listed, too. Nothing is done to them: delete each in vCenter, or take it over\n" +
+			"(docs/operations.md). A copy that is the VM of an object whose STATUS is CopyFound is confirmed with adopt --copies. With several vCenters the replica of the server that answers may not take care of all:\n" +
 			"it ends with an error that names those of which nothing is known. It takes the right to list orphans in vm.slipway.dev.",
 		Example: fmt.Sprintf("  %[1]s orphans\n  %[1]s orphans -o json", f.program),
 		Args:    cobra.NoArgs,
@@ -36,25 +36,17 @@ func newOrphansCommand(f *Factory) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			answer := client.VmV1alpha1().RESTClient().Get().AbsPath(orphans.Path).Do(cmd.Context())
-			data, _ := answer.Raw() // of a refusal it does not say why
-			if err := answer.Error(); err != nil {
-				if said := strings.TrimSpace(string(data)); said != "" && !strings.HasPrefix(said, "{") {
-					return fmt.Errorf("reading the report of orphans: %s", printable(said))
-				}
-				return fmt.Errorf("reading the report of orphans: %s", reason(err))
-			}
-			var report orphans.Report
-			if err := json.Unmarshal(data, &report); err != nil {
-				return fmt.Errorf("reading the report of orphans: %w", err)
+			report, err := readOrphans(cmd.Context(), client)
+			if err != nil {
+				return err
 			}
 			if output != outputTable {
 				return printObject(f.streams.Out, output, report)
 			}
-			if err := printOrphans(f.streams.Out, &report); err != nil {
+			if err := printOrphans(f.streams.Out, report); err != nil {
 				return err
 			}
-			return uncovered(&report)
+			return uncovered(report)
 		},
 	}
 	cmd.Flags().StringVarP(&output, "output", "o", output, "Output format: table, yaml or json")
@@ -68,9 +60,9 @@ func printOrphans(out io.Writer, report *orphans.Report) error {
 		return err
 	}
 	w := tabwriter.NewWriter(out, 0, 0, 3, ' ', 0)
-	row(w, "NAMESPACE", "NAME", "UID", "VCENTER", "VM", "VM NAME")
+	row(w, "NAMESPACE", "NAME", "UID", "VCENTER", "VM", "COPY OF", "VM NAME")
 	for _, o := range report.Orphans {
-		row(w, o.Namespace, o.Name, o.UID, cmp.Or(o.VCenter, report.VCenter), o.UniqueID, o.VSphereName)
+		row(w, o.Namespace, o.Name, o.UID, cmp.Or(o.VCenter, report.VCenter), o.UniqueID, cmp.Or(o.CopyOf, "-"), o.VSphereName)
 	}
 	return w.Flush()
 }

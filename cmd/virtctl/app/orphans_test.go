@@ -16,12 +16,14 @@ import (
 func TestS8OrphansAreListed(t *testing.T) {
 	report := orphans.Report{VCenter: "vc.example.com", Orphans: []orphans.Orphan{
 		{Namespace: "dev", Name: "web", UID: "u-1", UniqueID: "vm-7", VSphereName: "renamed \x1b]0;owned\x07"},
+		{Namespace: "dev", Name: "db", UID: "u-2", UniqueID: "vm-8", CopyOf: "vm-6", VSphereName: "db"},
 	}}
 	s := &apiServer{orphans: report}
 	code, out, errOut := run(t, s, "orphans")
 	want := "" +
-		"NAMESPACE   NAME   UID   VCENTER          VM     VM NAME\n" +
-		"dev         web    u-1   vc.example.com   vm-7   renamed \uFFFD]0;owned\uFFFD\n"
+		"NAMESPACE   NAME   UID   VCENTER          VM     COPY OF   VM NAME\n" +
+		"dev         web    u-1   vc.example.com   vm-7   -         renamed \uFFFD]0;owned\uFFFD\n" +
+		"dev         db     u-2   vc.example.com   vm-8   vm-6      db\n"
 	if diff := cmp.Diff(want, out); code != 0 || diff != "" {
 		t.Errorf("exit code %d, %s (-want +got):\n%s", code, errOut, diff)
 	}

@@ -109,10 +109,13 @@ func question(old, now *vmv1alpha1.VirtualMachine) []event {
 	return nil
 }
 
+// missingReasons are those of a VM that vSphere does not show any more.
+var missingReasons = []string{vmv1alpha1.ReasonMissing, vmv1alpha1.ReasonManyMissing, vmv1alpha1.ReasonCopyFound}
+
 // missing returns a warning when vSphere does not show any more what it had.
 func missing(old, now *vmv1alpha1.VirtualMachine) []event {
 	c, was := findCondition(now, vmv1alpha1.ConditionCreated), findCondition(old, vmv1alpha1.ConditionCreated)
-	if c == nil || c.Reason != vmv1alpha1.ReasonMissing && c.Reason != vmv1alpha1.ReasonManyMissing || was != nil && was.Reason == c.Reason {
+	if c == nil || !slices.Contains(missingReasons, c.Reason) || was != nil && was.Reason == c.Reason {
 		return nil
 	}
 	return []event{{corev1.EventTypeWarning, c.Reason, actionReconcile, c.Message}}

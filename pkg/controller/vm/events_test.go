@@ -42,7 +42,16 @@ func TestEventsAreTransitions(t *testing.T) {
 			setFalse(vm, time.Unix(0, 0), vmv1alpha1.ConditionQuestionsAnswered, vmv1alpha1.ReasonQuestionPending, text)
 		}
 	}
+	missing := func(reason string) func(*vmv1alpha1.VirtualMachine) {
+		return func(vm *vmv1alpha1.VirtualMachine) {
+			setCondition(vm, time.Unix(0, 0), vmv1alpha1.ConditionCreated, metav1.ConditionUnknown, reason, "vSphere does not show it")
+		}
+	}
 	tellOnlyChanges(t, map[string]transition{
+		"missing":                   {nil, []change{missing(vmv1alpha1.ReasonMissing)}, []string{"Missing"}},
+		"many missing":              {[]change{missing(vmv1alpha1.ReasonMissing)}, []change{missing(vmv1alpha1.ReasonManyMissing)}, []string{"ManyMissing"}},
+		"a copy":                    {[]change{missing(vmv1alpha1.ReasonMissing)}, []change{missing(vmv1alpha1.ReasonCopyFound)}, []string{"CopyFound"}},
+		"still missing":             {[]change{missing(vmv1alpha1.ReasonMissing)}, []change{missing(vmv1alpha1.ReasonMissing)}, nil},
 		"nothing changed":           {nil, nil, nil},
 		"created, powered off":      {[]change{withoutConditions, status("")}, []change{status(off)}, []string{"Created"}},
 		"powered on":                {[]change{status(off)}, nil, []string{"PoweredOn"}},

@@ -21,9 +21,9 @@ import (
 )
 
 // absent handles a virtual machine that a complete reading does not show.
-func (p *pass) absent(ctx context.Context) error {
+func (p *pass) absent(ctx context.Context, copies []string) error {
 	if wasThere(p.req.VM) {
-		if again, err := p.missing(ctx); !again {
+		if again, err := p.missing(ctx, copies); !again {
 			return err
 		}
 	}

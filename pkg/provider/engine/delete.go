@@ -47,7 +47,7 @@ func (p *pass) remove(ctx context.Context, s driver.Sighting) error {
 	case driver.Unknown:
 		return p.unknown(s)
 	case driver.Absent:
-		return p.removeAbsent(ctx)
+		return p.removeAbsent(ctx, s.Copies)
 	case driver.Exists:
 	}
 	if s.Ownership != driver.Own {
@@ -62,18 +62,23 @@ func (p *pass) remove(ctx context.Context, s driver.Sighting) error {
 // removeAbsent lets an object go whose virtual machine is not shown, when the
 // hypervisor itself says that it has none. One that was there once may only be out of
 // sight: then it has its time to come back, unless the hypervisor knows of its end, as
-// when a process was killed that had destroyed it.
-func (p *pass) removeAbsent(ctx context.Context) error {
-	if proved, err := p.prove(ctx); !proved {
+// when a process was killed that had destroyed it. One of which there are copies waits for an
+// administrator, for one of them may be it.
+func (p *pass) removeAbsent(ctx context.Context, copies []string) error {
+	if proved, err := p.prove(ctx, copies); !proved {
 		return err
 	}
 	if !wasThere(p.req.VM) || p.rec.absent.destroyed {
-		return nil
+		return p.removeLeftovers(ctx)
 	}
 	what := fmt.Sprintf("vSphere does not show the VM %s any more", p.want.Identity.UniqueID)
 	if p.engine.braked(p.key, p.req.VM) {
 		p.manyMissing(what)
 		return &provider.RequeueError{After: recheck, Reason: "many virtual machines are missing"}
+	}
+	if !confirmed(p.req.VM) && p.copyFound(what, copies) {
+		return &provider.RequeueError{After: recheck, Reason: "a vSphere VM with the identity of this one may be it; the annotation " +
+			vmv1alpha1.AnnotationConfirmedGone + "=" + p.want.Identity.UniqueID + " lets the object go without it"}
 	}
 	if rest := p.graceLeft(); rest > 0 && !confirmed(p.req.VM) {
 		p.Set(vmv1alpha1.ConditionCreated, metav1.ConditionUnknown, vmv1alpha1.ReasonMissing, what+
@@ -83,9 +88,33 @@ func (p *pass) removeAbsent(ctx context.Context) error {
 	return nil
 }
 
-// removeMachine powers off and destroys.
+// removeLeftovers removes what attempts to create a virtual machine have left that never was, or
+// that is known to be destroyed: the files of any other may be in use.
+func (p *pass) removeLeftovers(ctx context.Context) error {
+	if !p.want.Identity.Copied {
+		return nil
+	}
+	if _, many := p.engine.Missing(); many {
+		return &provider.RequeueError{After: recheck, Reason: "many virtual machines are missing, so that no files are removed until they are back"}
+	}
+	op := p.ending(p.engine.driver.RemoveLeftovers(p.want.Identity))
+	if hold := p.rec.last.Held(op, p.req.Now); hold != nil {
+		return &provider.RequeueError{After: hold.Wait, Reason: "the last attempt to remove what creates have left: " + hold.Message}
+	}
+	if err := p.start(ctx, op); err != nil {
+		return err
+	}
+	return provider.ErrReconcileInProgress
+}
+
+// removeMachine powers off and destroys. A VM that has another managed object ID than before is named
+// by status first, so that another process looks for the end of the right one.
 func (p *pass) removeMachine(ctx context.Context, m driver.Machine, how powerOff) error {
 	facts := m.Facts(p.want)
+	if wasThere(p.req.VM) && facts.Readable && facts.UniqueID != p.req.VM.Status.UniqueID {
+		p.Facts = &facts.Facts
+		return &provider.RequeueError{Reason: "status names the VM that it has become before that is destroyed"}
+	}
 	_, unregister := p.req.VM.Annotations[vmv1alpha1.AnnotationUnregister]
 	var op driver.Operation
 	switch {

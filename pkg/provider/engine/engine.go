@@ -55,6 +55,9 @@ type Options struct {
 	// MissingGrace is how long a virtual machine has to be missing before it is made
 	// again, or before its object may go. Defaults to a minute.
 	MissingGrace time.Duration
+	// Elsewhere, if set, describes a virtual machine in another hypervisor that has the identity
+	// of one which this one does not show; empty for none.
+	Elsewhere func(ctx context.Context, id driver.Identity) (string, error)
 	// RecordPause is how long a record that was just written stays while no more than labels
 	// and annotations of its object change. Defaults to a minute.
 	RecordPause time.Duration
@@ -96,6 +99,9 @@ var _ provider.Provider = (*Engine)(nil)
 func New(o Options) *Engine {
 	if o.Now == nil {
 		o.Now = time.Now
+	}
+	if o.Elsewhere == nil {
+		o.Elsewhere = func(context.Context, driver.Identity) (string, error) { return "", nil }
 	}
 	if o.Permit == nil {
 		o.Permit = func() error { return nil }

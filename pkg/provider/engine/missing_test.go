@@ -4,10 +4,8 @@
 package engine_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -139,14 +137,13 @@ func TestWhatIsMissingIsMadeAgainAfterItsGraceIfItsObjectSaysSo(t *testing.T) {
 	inBubble(t, func(s *scene) {
 		req := s.running("vm")
 		req.VM.Spec.WhenMissing = vmv1alpha1.WhenMissingRecreate
-		s.driver.Change(string(req.VM.UID), func(v *fake.VM) { v.Hidden = true })
+		s.driver.Change(string(req.VM.UID), func(v *fake.VM) { v.Hidden, v.Destroyed = true, true })
 		err := s.pass(req)
 		after, again := provider.AsRequeue(err)
 		if !again || after != time.Minute || created(req) != "Unknown Missing" || s.driver.Made() != 1 {
 			t.Fatalf("error %v, Created %s, %d made; want a minute for it to come back", err, created(req), s.driver.Made())
 		}
 		time.Sleep(after)
-		s.driver.Forget(string(req.VM.UID))
 		if err := s.pass(req); err != nil || s.driver.Made() != 2 || req.VM.Status.PowerState != vmv1alpha1.PoweredOn {
 			t.Errorf("error %v, %d made, power state %s; want a second one that runs", err, s.driver.Made(), req.VM.Status.PowerState)
 		}
@@ -238,54 +235,6 @@ func TestManyMissingAtOnceStopWhatCreatesAndDeletes(t *testing.T) {
 		}
 		if n := s.driver.Made(); n != 42 {
 			t.Errorf("%d VMs were made, want 41 and the one that is gone again", n)
-		}
-	})
-}
-
-// found is a hypervisor in which a search finds what memory does not have, as when a host is
-// added again, whose VMs vCenter puts into another folder.
-type found struct {
-	*fake.Driver
-	back []string
-}
-
-func (d *found) Search(ctx context.Context, id driver.Identity) (driver.Finding, error) {
-	if slices.Contains(d.back, id.InstanceUUID) {
-		d.Change(id.InstanceUUID, func(v *fake.VM) { v.Hidden = false })
-	}
-	return d.Driver.Search(ctx, id)
-}
-
-func TestWhatASearchFindsAgainDoesNotCountAsMissing(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		d := &found{Driver: fake.New()}
-		s := &scene{t: t, driver: d.Driver, Engine: engine.New(engine.Options{Driver: d, Limits: engine.Limits{Creates: 100}})}
-		run(t, s.Engine)
-		synctest.Wait()
-		var lost []*provider.Request
-		for i := range 7 {
-			req := s.running(fmt.Sprintf("vm-%d", i))
-			s.hide(req, true)
-			lost = append(lost, req)
-		}
-		for _, req := range lost {
-			_ = s.pass(req)
-		}
-		if n, many := s.Missing(); n != len(lost) || !many {
-			t.Fatalf("%d missing, many: %t; want %d and that they are", n, many, len(lost))
-		}
-		time.Sleep(time.Hour)
-		for _, req := range lost {
-			d.back = append(d.back, string(req.VM.UID))
-			if err := s.pass(req); err != nil || created(req) != "True Succeeded" {
-				t.Fatalf("%s is back: error %v, Created %s", req.VM.Name, err, created(req))
-			}
-		}
-		if n, many := s.Missing(); n != 0 || many {
-			t.Errorf("%d missing, many: %t; want none", n, many)
-		}
-		if err := s.remove(lost[0]); err != nil {
-			t.Errorf("deletion of what is back = %v, want it done", err)
 		}
 	})
 }

@@ -12,20 +12,39 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
 )
 
-// Exists is true for an object that exists. It must not block.
-type Exists func(key types.NamespacedName, uid types.UID) bool
+// Exists is true for an object that exists, and returns the unique ID of its status. It must
+// not block.
+type Exists func(key types.NamespacedName, uid types.UID) (uniqueID string, exists bool)
+
+// Orphan is a virtual machine that is not that of an object which exists.
+type Orphan struct {
+	driver.Owned
+	// CopyOf is the unique ID of the virtual machine that the object has; empty if there is no
+	// object.
+	CopyOf string
+}
 
 // FindOrphans returns Orphans over the objects that there are; known is false also while
 // these are not read.
-type FindOrphans func() (orphans []driver.Owned, known bool)
+type FindOrphans func() (orphans []Orphan, known bool)
 
-// Orphans lists the virtual machines that belong to an object which does not exist, by
-// namespace and name. known is false while the hypervisor is not read, and nothing can
-// be said. Nothing is done to an orphan: an object may be gone because a store was lost,
-// and another server may have the object.
-func (e *Engine) Orphans(exists Exists) (orphans []driver.Owned, known bool) {
+// Orphans lists the virtual machines that belong to an object which does not exist, or which
+// has another virtual machine, by namespace and name. known is false while the hypervisor is
+// not read, and nothing can be said. Nothing is done to an orphan: an object may be gone because
+// a store was lost, and another server may have the object.
+func (e *Engine) Orphans(exists Exists) (orphans []Orphan, known bool) {
 	all, known := e.Owned()
-	return slices.DeleteFunc(all, func(o driver.Owned) bool { return exists(o.Key, o.UID) }), known
+	for _, o := range all {
+		id, exists := exists(o.Key, o.UID)
+		switch {
+		case !exists:
+			id = ""
+		case id == "" || id == o.UniqueID:
+			continue
+		}
+		orphans = append(orphans, Orphan{Owned: o, CopyOf: id})
+	}
+	return orphans, known
 }
 
 // Owned lists the virtual machines that belong to objects, whether these exist or not, by

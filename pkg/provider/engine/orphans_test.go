@@ -15,19 +15,18 @@ import (
 
 	"github.com/slipway-dev/slipway/pkg/provider"
 	"github.com/slipway-dev/slipway/pkg/provider/engine"
-	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
 )
 
 // orphansOf returns what finds orphans among requests.
 func (s *scene) orphansOf(all ...*provider.Request) engine.FindOrphans {
-	return func() ([]driver.Owned, bool) {
-		return s.Orphans(func(key types.NamespacedName, uid types.UID) bool {
+	return func() ([]engine.Orphan, bool) {
+		return s.Orphans(func(key types.NamespacedName, uid types.UID) (string, bool) {
 			for _, req := range all {
 				if provider.KeyOf(req.VM).NamespacedName == key && req.VM.UID == uid {
-					return true
+					return req.VM.Status.UniqueID, true
 				}
 			}
-			return false
+			return "", false
 		})
 	}
 }
@@ -39,7 +38,7 @@ func TestS8AVMWhoseObjectIsGoneIsAnOrphan(t *testing.T) {
 			found, known := find()
 			var out []string
 			for _, o := range found {
-				out = append(out, o.Key.String()+"="+o.UniqueID)
+				out = append(out, o.Key.String()+"="+o.UniqueID+o.CopyOf)
 			}
 			return fmt.Sprint(known, out)
 		}
@@ -52,6 +51,12 @@ func TestS8AVMWhoseObjectIsGoneIsAnOrphan(t *testing.T) {
 			provider.KeyOf(third.VM).NamespacedName, third.VM.Status.UniqueID)
 		if got := names(s.orphansOf(first, recreated)); got != want {
 			t.Errorf("without the second object, and with another third: %s, want %s", got, want)
+		}
+		moved := newRequest("first")
+		moved.VM.UID, moved.VM.Status.UniqueID = first.VM.UID, "->vm-9"
+		want = fmt.Sprintf("true [%s=%s->vm-9]", provider.KeyOf(first.VM).NamespacedName, first.VM.Status.UniqueID)
+		if got := names(s.orphansOf(moved, second, third)); got != want {
+			t.Errorf("with another VM of the first object: %s, want %s", got, want)
 		}
 		if n := len(s.driver.VMs()); n != 3 {
 			t.Errorf("%d VMs, want all 3 left alone", n)

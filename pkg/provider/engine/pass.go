@@ -38,8 +38,10 @@ func (e *Engine) newPass(req *provider.Request) *pass {
 	p := &pass{engine: e, req: req, key: provider.KeyOf(req.VM), want: want(req)}
 	p.of, p.ofUID = p.key, req.VM.UID
 	p.rec = e.snapshot(p.key, req.VM.UID)
+	id := &p.want.Identity
+	id.MissingSince = p.missingSince()
 	// A status that says what is waited for now does not say how an attempt before has ended.
-	if id := &p.want.Identity; req.VM.DeletionTimestamp != nil && !wasThere(req.VM) && p.retried() {
+	if req.VM.DeletionTimestamp != nil && !wasThere(req.VM) && p.retried() {
 		id.Attempted = true
 	}
 	return p
@@ -50,7 +52,7 @@ func (p *pass) reconcile(ctx context.Context, s driver.Sighting) error {
 	p.seen(s.State)
 	switch s.State {
 	case driver.Absent:
-		return p.absent(ctx)
+		return p.absent(ctx, s.Copies)
 	case driver.Exists:
 		return p.exists(ctx, s)
 	case driver.Unknown:
@@ -160,6 +162,8 @@ func identity(vm *vmv1alpha1.VirtualMachine) driver.Identity {
 	if id.BiosUUID == "" && vm.Spec.Firmware != nil {
 		id.BiosUUID = strings.ToLower(vm.Spec.Firmware.UUID)
 	}
+	id.Confirmed = confirmedAs(vm)
+	id.NeedsEnd = wasThere(vm) && (vm.DeletionTimestamp != nil || vm.Spec.WhenMissing == vmv1alpha1.WhenMissingRecreate)
 	if vm.DeletionTimestamp != nil {
 		id.DeletedAt, id.Attempted = vm.DeletionTimestamp.Time, attempted(vm)
 	}

@@ -61,8 +61,12 @@ type absence struct {
 	since time.Time
 	// proved is when the hypervisor itself last said so, zero if it never did.
 	proved time.Time
-	// destroyed is true when the hypervisor knows of its end.
-	destroyed bool
+	// destroyed is true when the hypervisor knows of its end, needsEnd when it was asked for it.
+	destroyed, needsEnd bool
+	// copies are those that memory had when the hypervisor was asked, and elsewhere is one in
+	// another hypervisor.
+	copies    []string
+	elsewhere string
 }
 
 func (r *record) empty() bool {

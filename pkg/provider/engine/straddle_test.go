@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/provider"
 	"github.com/slipway-dev/slipway/pkg/provider/engine"
 	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
@@ -28,6 +29,33 @@ func (d *lateDriver) Look(id driver.Identity) driver.Sighting {
 		between()
 	}
 	return s
+}
+
+// The pass over the virtual machine has seen that nothing runs, and a snapshot of it begins before
+// the pass starts its operation.
+func TestOperation_DoesNotStartWhileAnotherRunsThatBeganSinceThePassDid(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := &lateDriver{Driver: fake.New()}
+		e := engine.New(engine.Options{Driver: d})
+		run(t, e)
+		synctest.Wait()
+		s := &scene{t: t, Engine: e, driver: d.Driver}
+		req := s.running("vm")
+		release := d.Hold()
+		req.VM.Spec.PowerState, req.VM.Spec.PowerOffMode = vmv1alpha1.PoweredOff, vmv1alpha1.PowerOpModeHard
+		d.between = func() {
+			if _, err := s.Snapshot(t.Context(), snapshotOf(req, "now")); !errors.Is(err, provider.ErrReconcileInProgress) {
+				t.Fatalf("the snapshot: error %v, want that it runs", err)
+			}
+		}
+		if r, err := s.once(req, s.CreateOrUpdateVirtualMachineAsync); r.Started != "" || !errors.Is(err, provider.ErrReconcileInProgress) {
+			t.Errorf("the pass started %q, error %v; want nothing, and ErrReconcileInProgress", r.Started, err)
+		}
+		release()
+		if err := s.pass(req); err != nil || d.Ran(driver.KindSnapshot) != 1 || d.Ran(driver.KindPowerOff) != 1 {
+			t.Errorf("error %v, %d snapshots, %d power offs; want one each", err, d.Ran(driver.KindSnapshot), d.Ran(driver.KindPowerOff))
+		}
+	})
 }
 
 // The pass has seen the guest before its restart, and finds that nothing runs any more.

@@ -47,8 +47,11 @@ type VM struct {
 	// Snapshots of the VM, and Kept what it has itself of one.
 	Snapshots []Snapshot
 	Kept      *provider.Kept
-	// Hidden: the hypervisor does not show it.
-	Hidden bool
+	// Hidden: the hypervisor does not show it, but copies of it, and Destroyed: it knows that
+	// it was destroyed.
+	Hidden    bool
+	Copies    []string
+	Destroyed bool
 	// Stubborn: its configuration stays as it is, whatever is set.
 	Stubborn bool
 }
@@ -160,8 +163,10 @@ func (d *Driver) Look(id driver.Identity) driver.Sighting {
 	switch {
 	case !d.readable:
 		return driver.Sighting{State: driver.Unknown}
-	case vm == nil || vm.Hidden:
+	case vm == nil:
 		return driver.Sighting{State: driver.Absent}
+	case vm.Hidden:
+		return driver.Sighting{State: driver.Absent, Copies: vm.Copies}
 	}
 	s := driver.Sighting{State: driver.Exists, Machine: machine{driver: d, id: id.InstanceUUID, vm: *vm}, Ownership: driver.Foreign}
 	switch vm.Owner {
@@ -176,9 +181,13 @@ func (d *Driver) Look(id driver.Identity) driver.Sighting {
 // Search implements driver.Driver.
 func (d *Driver) Search(ctx context.Context, id driver.Identity) (found driver.Finding, err error) {
 	err = d.run(ctx, driver.KindSearch, func() error {
-		found = driver.NotFound
-		if vm := d.vms[id.InstanceUUID]; vm != nil && !vm.Hidden {
+		switch vm := d.vms[id.InstanceUUID]; {
+		case vm != nil && !vm.Hidden:
 			found = driver.Found
+		case vm != nil && vm.Destroyed && id.NeedsEnd:
+			found = driver.Destroyed
+		default:
+			found = driver.NotFound
 		}
 		return nil
 	})
@@ -202,7 +211,7 @@ func (d *Driver) Offer(_ context.Context, _ *driver.Want, zone string) provider.
 func (d *Driver) Create(w *driver.Want, checked func(driver.Report)) driver.Operation {
 	return d.operation(driver.KindCreate, func() error {
 		checked(driver.Report{})
-		if d.vms[w.Identity.InstanceUUID] != nil {
+		if vm := d.vms[w.Identity.InstanceUUID]; vm != nil && !vm.Destroyed {
 			return nil
 		}
 		d.made++
@@ -212,6 +221,13 @@ func (d *Driver) Create(w *driver.Want, checked func(driver.Report)) driver.Oper
 		}
 		return nil
 	})
+}
+
+// RemoveLeftovers implements driver.Driver: there are none.
+func (d *Driver) RemoveLeftovers(driver.Identity) driver.Operation {
+	op := d.operation(driver.KindDelete, func() error { return nil })
+	op.Detail = "leftovers"
+	return op
 }
 
 // Withdraw implements driver.Driver.

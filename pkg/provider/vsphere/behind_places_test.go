@@ -24,7 +24,17 @@ var behindsOfPlaces = []behind{
 			v.event(http.MethodPost, "/host/remove?host="+name)
 			v.left = name
 		},
-		undo: func(v *victim) { v.event(http.MethodPost, "/host/add?host="+v.left) }},
+		undo: func(v *victim) {
+			v.event(http.MethodPost, "/host/add?host="+v.left)
+			v.confirm()
+		}},
+	{name: "its host is removed and added again, and it has its ID", told: missingVM,
+		event: func(v *victim) {
+			name := v.host().Name()
+			v.event(http.MethodPost, "/host/remove?host="+name)
+			v.left = name
+		},
+		undo: func(v *victim) { v.event(http.MethodPost, "/host/add?ids=same&host="+v.left) }},
 	{name: "it is migrated to another host", told: allWell,
 		event: func(v *victim) {
 			hosts, err := find.NewFinder(v.vm.Client()).HostSystemList(v.t.Context(), "/DC0/host/DC0_C0/*")

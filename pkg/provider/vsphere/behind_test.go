@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 
@@ -68,6 +69,7 @@ const (
 	allWell     = "PoweredOn, Created True Succeeded, ConfigurationSynced True Succeeded"
 	unreadable  = "PoweredOn, Created True Succeeded, ConfigurationSynced Unknown UnknownState"
 	missingVM   = "PoweredOn, Created Unknown Missing, ConfigurationSynced True Succeeded"
+	copyFound   = "PoweredOn, Created Unknown CopyFound, ConfigurationSynced True Succeeded"
 	adminFolder = "/DC0/vm/elsewhere"
 )
 
@@ -111,11 +113,9 @@ var behinds = []behind{
 			v.req.VM.Spec.PowerState = vmv1alpha1.PoweredOn
 			v.event(http.MethodPost, "/vm/register?folder=/DC0/vm/slipway/team-a&path="+url.QueryEscape(v.left))
 		}},
-	{name: "it is renumbered by a restore of vCenter", told: allWell, another: true,
+	{name: "it is renumbered by a restore of vCenter", told: copyFound, another: true,
 		event: func(v *victim) { v.event(http.MethodPost, "/vm/renumber?vm=%s") },
-		check: func(v *victim) {
-			v.l.until("it has another ID", func() bool { return v.req.VM.Status.UniqueID == v.left && running(v.req)() }, v.req)
-		}},
+		undo:  (*victim).confirm},
 	{name: "it gets another instance UUID", told: allWell,
 		event: func(v *victim) { v.reconfigure(types.VirtualMachineConfigSpec{InstanceUuid: uuid.NewString()}) },
 		check: func(v *victim) {
@@ -241,6 +241,28 @@ var behinds = []behind{
 func (v *victim) seen(what func(*mo.VirtualMachine) bool) {
 	v.t.Helper()
 	eventually(v.t, "the inventory has it", func() bool { return what(v.p.inventory.Get(v.vm.Reference())) })
+}
+
+// confirm says, as virtctl adopt --copies does, that the VM is the one of its name.
+func (v *victim) confirm() {
+	v.t.Helper()
+	v.l.until("the copy is reported", func() bool { return v.told() == copyFound }, v.req)
+	for _, vm := range vmsOf(v.t, v.ready) {
+		if vm.Name == v.req.VM.Name {
+			v.req.VM.Annotations = map[string]string{vmv1alpha1.AnnotationConfirmedGone: v.req.VM.Status.UniqueID + "=" + vm.ID}
+		}
+	}
+}
+
+// apart moves a VM to another host than that.
+func (v *victim) apart(vm *object.VirtualMachine, host *object.HostSystem) {
+	v.t.Helper()
+	hosts, err := find.NewFinder(vm.Client()).HostSystemList(v.t.Context(), "/DC0/host/DC0_C0/*")
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	at := slices.IndexFunc(hosts, func(h *object.HostSystem) bool { return h.Reference() != host.Reference() })
+	v.await(vm.Relocate(v.t.Context(), types.VirtualMachineRelocateSpec{Host: new(hosts[at].Reference())}, types.VirtualMachineMovePriorityDefaultPriority))
 }
 
 func (v *victim) powerOff() { v.await(v.vm.PowerOff(v.t.Context())) }

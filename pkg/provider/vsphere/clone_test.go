@@ -241,7 +241,7 @@ func TestWhatCannotBeClonedIsSaid(t *testing.T) {
 // A process that is killed sends nothing more after a call; what it has asked for goes on.
 func TestACloneIsMadeOnceWhereverItsProcessDies(t *testing.T) {
 	t.Parallel()
-	for _, method := range []string{"FindByUuid", "CloneVM_Task", "ReconfigVM_Task", "PowerOnVM_Task"} {
+	for _, method := range []string{"FindAllByUuid", "CloneVM_Task", "ReconfigVM_Task", "PowerOnVM_Task"} {
 		t.Run(method, func(t *testing.T) {
 			ready := startVCenter(t)
 			maker, _ := startProvider(t, ready, nil)
@@ -264,7 +264,7 @@ func TestACloneIsMadeOnceWhereverItsProcessDies(t *testing.T) {
 			// The source is used again: what was cloned already is finished without it.
 			second, _ := startProvider(t, ready, nil)
 			l := newLoop(t, second)
-			if method != "FindByUuid" {
+			if method != "FindAllByUuid" {
 				eventually(t, "vSphere has ended what it was asked for", func() bool { return inVCenter(t, ready)["team-a/clone"].Config != nil })
 				control(t, ready, http.MethodGet, "/vms")
 				source.VM.Spec.PowerState = vmv1alpha1.PoweredOn

@@ -24,7 +24,7 @@ type gate struct {
 // pass counts a call and, for the first call of a create, waits while held.
 func (g *gate) pass(method string) {
 	g.count(method)
-	if method != "FindByUuid" {
+	if method != "FindAllByUuid" {
 		return
 	}
 	g.mu.Lock()

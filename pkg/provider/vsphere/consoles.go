@@ -31,9 +31,9 @@ func (d *Driver) Picture(ctx context.Context, id driver.Identity) ([]byte, error
 }
 
 func (d *Driver) shown(ctx context.Context, id driver.Identity) (*console.Machine, error) {
-	ref, _, err := d.creator(id.Zone).LookUp(ctx, namesOf(id), ownerOf(id))
+	seen, err := d.creator(id.Zone).LookUp(ctx, namesOf(id), ownerOf(id))
 	if err != nil {
 		return nil, err
 	}
-	return &console.Machine{Session: d.session, Ref: ref, Owner: ownerOf(id)}, nil
+	return &console.Machine{Session: d.session, Ref: seen.VM, Owner: ownerOf(id)}, nil
 }

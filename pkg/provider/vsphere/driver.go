@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"reflect"
 	"strings"
 	"sync"
 	"time"
@@ -70,7 +71,7 @@ func New(c Config) (*Driver, error) {
 			d.sink.Changed(owner.Key)
 		}
 	}
-	d.actor = &action.Actor{Session: s, Inventory: d.inventory, GracePeriod: c.GracePeriod}
+	d.actor = &action.Actor{Session: s, Inventory: d.inventory, GracePeriod: c.GracePeriod, Detached: d.detached(c.Happened)}
 	d.images = &catalogue.Catalogue{Session: s, Places: d.anyPlaces, Descriptors: d.descriptors}
 	d.publisher = &publish.Publisher{Session: s, Inventory: d.inventory, Owner: c.Owner}
 	began := time.Now()
@@ -100,7 +101,8 @@ func (d *Driver) Run(ctx context.Context, sink driver.Sink) {
 	d.session.Close()
 }
 
-// changed is called for every change of the inventory. One that no fact shows is none.
+// changed is called for every change of the inventory. One that neither the configuration nor
+// a fact shows is none.
 func (d *Driver) changed(old, now *mo.VirtualMachine) {
 	owner, ok := observe.OwnerOf(now)
 	if !ok {
@@ -112,7 +114,7 @@ func (d *Driver) changed(old, now *mo.VirtualMachine) {
 	if s := compliance.Signature(now); s != "" && s != compliance.Signature(old) {
 		d.compliance.Kick()
 	}
-	if old != nil && now != nil && configVersion(old) == configVersion(now) && report.Unpromotable(old) == report.Unpromotable(now) &&
+	if old != nil && now != nil && reflect.DeepEqual(old.Config, now.Config) && report.Unpromotable(old) == report.Unpromotable(now) &&
 		equality.Semantic.DeepEqual(observe.Of(old, d.inventory.HostName), observe.Of(now, d.inventory.HostName)) {
 		return
 	}
@@ -131,13 +133,6 @@ func question(vm *mo.VirtualMachine) string {
 	return vm.Runtime.Question.Id
 }
 
-func configVersion(vm *mo.VirtualMachine) string {
-	if vm.Config == nil {
-		return ""
-	}
-	return vm.Config.ChangeVersion
-}
-
 // Healthy implements driver.Driver.
 func (d *Driver) Healthy(ctx context.Context) error {
 	if err := d.session.Healthy(ctx); err != nil {
@@ -151,6 +146,20 @@ func (d *Driver) Info() session.Info { return d.session.Info() }
 
 // Connected returns nil while vCenter answers, read or not.
 func (d *Driver) Connected(ctx context.Context) error { return d.session.Healthy(ctx) }
+
+// Skew is how far the clock of vCenter is ahead of that of the server, as it was measured last;
+// known is false before that.
+func (d *Driver) Skew() (skew time.Duration, known bool) { return d.session.Skew() }
+
+// SkewWarning measures the skew if it never was, and describes one that operators should know of;
+// else it is empty.
+func (d *Driver) SkewWarning(ctx context.Context) string {
+	skew, known := d.session.Skew()
+	if !known {
+		skew, _ = d.session.MeasureSkew(ctx)
+	}
+	return session.SkewWarning(skew)
+}
 
 // ReadDuration is how long it took to read the inventory the last time; 0 before its end.
 func (d *Driver) ReadDuration() time.Duration { return d.inventory.ReadDuration() }
@@ -188,7 +197,7 @@ func (d *Driver) Look(id driver.Identity) driver.Sighting {
 		if err := d.unread(id.Zone); err != nil {
 			return driver.Sighting{State: driver.Unknown, Why: "zone " + id.Zone + " could not be read: " + err.Error()}
 		}
-		return driver.Sighting{State: driver.Absent}
+		return driver.Sighting{State: driver.Absent, Copies: described(f.Copies)}
 	case inventory.Exists:
 		return driver.Sighting{State: driver.Exists, Machine: d.machine(f.VM), Ownership: ownership(f.VM, ownerOf(id))}
 	case inventory.Unknown:
@@ -210,57 +219,6 @@ func ownership(vm *mo.VirtualMachine, owner observe.Owner) driver.Ownership {
 	case observe.Unowned:
 	}
 	return driver.Unowned
-}
-
-// Search implements driver.Driver.
-func (d *Driver) Search(ctx context.Context, id driver.Identity) (driver.Finding, error) {
-	ref, whose, err := d.creator(id.Zone).LookUp(ctx, namesOf(id), ownerOf(id))
-	switch {
-	case err != nil:
-		return "", err
-	case ref == nil:
-		found, err := d.tasksOf(ctx, id)
-		if err == nil && id.Copied && !id.DeletedAt.IsZero() {
-			err = d.creator(id.Zone).RemoveLeftovers(ctx, id.UID, "")
-		}
-		return found, err
-	case whose != observe.Own:
-		return driver.NotFound, nil // It is none of ours: what memory has is worked on.
-	}
-	vm, err := d.inventory.Refresh(ctx, *ref)
-	if vimfault.KindOf(err) == vimfault.Denied {
-		// Who may not read it knows that it is there, and nothing else.
-		d.inventory.Unreadable(*ref)
-		return driver.Found, nil
-	}
-	if err != nil || vm != nil {
-		return driver.Found, err
-	}
-	return driver.NotFound, nil
-}
-
-// tasksOf asks the tasks of vCenter about the VM of a deleted object that is not shown.
-// It is an error while vCenter may still make one that an earlier process has asked for.
-func (d *Driver) tasksOf(ctx context.Context, id driver.Identity) (driver.Finding, error) {
-	switch {
-	case id.Attempted:
-		task, err := d.creator(id.Zone).Making(ctx, id.DeletedAt)
-		if err != nil {
-			return "", err
-		}
-		if task != "" {
-			return "", &vimfault.BusyError{Message: "vSphere still works on task " + task + ", which may make the VM: an earlier process began it"}
-		}
-	case id.UniqueID != "" && !id.DeletedAt.IsZero():
-		gone, err := d.creator(id.Zone).Destroyed(ctx, id.UniqueID, id.DeletedAt)
-		if err != nil {
-			return "", err
-		}
-		if gone {
-			return driver.Destroyed, nil
-		}
-	}
-	return driver.NotFound, nil
 }
 
 // Refused implements driver.Driver.
@@ -295,10 +253,11 @@ func (d *Driver) Create(w *driver.Want, checked func(driver.Report)) driver.Oper
 			rep.Failures[vmv1alpha1.ConditionImageCacheReady] = note
 		}
 		checked(rep.Failures)
-		if err == nil && w.Retried && w.FastDeploy != "" && w.FastDeploy != vmv1alpha1.FastDeployOff {
+		if err == nil && w.Retried && w.Identity.UniqueID == "" && w.FastDeploy != "" && w.FastDeploy != vmv1alpha1.FastDeployOff {
 			err = d.removeLeftovers(ctx, w.Identity)
 		}
 		if fast != nil && err == nil {
+			fast.HadVM = w.Identity.UniqueID != ""
 			// Nobody removes the copies meanwhile.
 			done, uerr := d.files.Use(fast.Directory)
 			if uerr != nil {
@@ -314,16 +273,6 @@ func (d *Driver) Create(w *driver.Want, checked func(driver.Report)) driver.Oper
 		}
 		return err
 	}}
-}
-
-// removeLeftovers removes what attempts to create the VM have left, unless it is there.
-func (d *Driver) removeLeftovers(ctx context.Context, id driver.Identity) error {
-	c := d.creator(id.Zone)
-	ref, _, err := c.LookUp(ctx, namesOf(id), ownerOf(id))
-	if err != nil || ref != nil {
-		return err
-	}
-	return c.RemoveLeftovers(ctx, id.UID, "")
 }
 
 // Withdraw implements driver.Driver.
@@ -379,6 +328,6 @@ func ownerOf(id driver.Identity) observe.Owner { return observe.Owner{Key: id.Ke
 
 func namesOf(id driver.Identity) inventory.Names {
 	return inventory.Names{
-		UniqueID: id.UniqueID, InstanceUUID: strings.ToLower(id.InstanceUUID), BiosUUID: strings.ToLower(id.BiosUUID), OwnerUID: id.UID,
+		UniqueID: id.UniqueID, Confirmed: id.Confirmed, InstanceUUID: strings.ToLower(id.InstanceUUID), BiosUUID: strings.ToLower(id.BiosUUID), OwnerUID: id.UID,
 	}
 }

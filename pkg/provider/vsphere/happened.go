@@ -5,10 +5,13 @@ package vsphere
 
 import (
 	"fmt"
+	"time"
 
+	"github.com/vmware/govmomi/vim25/mo"
 	vimtypes "github.com/vmware/govmomi/vim25/types"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/slipway-dev/slipway/pkg/apis/conditions"
 	"github.com/slipway-dev/slipway/pkg/provider"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/report"
@@ -33,5 +36,24 @@ func (d *Driver) happened(tell func(provider.Happening)) func(vimtypes.BaseEvent
 		h.Key, h.UID = owner.Key, types.UID(owner.UID)
 		h.ID = fmt.Sprintf("%s/%d", d.session.Info().Installation, e.GetEvent().Key)
 		tell(h)
+	}
+}
+
+// detached returns what reports a disk that was detached before its VM is destroyed; nil if
+// nothing takes reports.
+func (d *Driver) detached(tell func(provider.Happening)) func(vm *mo.VirtualMachine, file, why string) {
+	if tell == nil {
+		return nil
+	}
+	return func(vm *mo.VirtualMachine, file, why string) {
+		owner, ok := observe.OwnerOf(vm)
+		if !ok {
+			return
+		}
+		tell(provider.Happening{
+			Key: owner.Key, UID: types.UID(owner.UID), ID: fmt.Sprintf("%s/%s/detached %s", d.session.Info().Installation, vm.Self.Value, file),
+			At: time.Now(), Reason: "DiskDetached",
+			Note: conditions.Line(fmt.Sprintf("disk %s was detached before the vSphere VM is destroyed, and is kept: %s", file, why), conditions.MaxNote),
+		})
 	}
 }

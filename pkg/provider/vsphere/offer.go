@@ -66,11 +66,11 @@ func sortOffer(o *provider.Offer, err error) {
 // has is true if the VM that the object names is in the zone.
 func (d *Driver) has(ctx context.Context, w *driver.Want) (bool, error) {
 	c := d.creator(w.Identity.Zone)
-	ref, _, err := c.LookUp(ctx, inventory.Names{InstanceUUID: w.Identity.InstanceUUID}, ownerOf(w.Identity))
-	if err != nil || ref == nil {
+	seen, err := c.LookUp(ctx, inventory.Names{InstanceUUID: w.Identity.InstanceUUID}, ownerOf(w.Identity))
+	if err != nil || seen.VM == nil {
 		return false, err
 	}
-	inside, _, err := c.Inside(ctx, *ref)
+	inside, _, err := c.Inside(ctx, *seen.VM)
 	return inside, err
 }
 

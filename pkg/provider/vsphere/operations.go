@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"time"
 
 	"github.com/vmware/govmomi/object"
@@ -66,6 +67,11 @@ func (m machine) configure(ctx context.Context, diffs []configspec.Difference, v
 	if !configspec.OnlyElsewhere(diffs) {
 		spec := configspec.Spec(diffs)
 		spec.ChangeVersion = version
+		if len(spec.DeviceChange) > 0 {
+			if err := m.sameDevices(ctx); err != nil {
+				return err
+			}
+		}
 		err := m.driver.actor.Reconfigure(ctx, m.ref(), spec)
 		if vimfault.InvalidBacking(err) {
 			m.driver.invalidate() // A network was made again: it has another key.
@@ -78,6 +84,20 @@ func (m machine) configure(ctx context.Context, diffs []configspec.Difference, v
 		if err := m.changeClaim(ctx, c); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// sameDevices reads the VM again and fails if it has other devices, or disks with other files,
+// than the record that the changes come from. A snapshot gives disks other files and leaves
+// config.changeVersion alone, so that vSphere would not refuse the files of before.
+func (m machine) sameDevices(ctx context.Context) error {
+	now, err := m.driver.inventory.Refresh(ctx, m.ref())
+	if err != nil {
+		return err
+	}
+	if !maps.Equal(observe.Devices(now), observe.Devices(m.vm)) {
+		return &vimfault.ChangedError{Message: fmt.Sprintf("the devices of the VM %s, or files of its disks, have changed since they were read", m.ref().Value)}
 	}
 	return nil
 }

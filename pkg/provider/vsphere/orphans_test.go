@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/slipway-dev/slipway/pkg/provider/engine"
 	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
 	"github.com/slipway-dev/slipway/pkg/provider/vmrecord"
 )
@@ -24,13 +25,15 @@ func TestS8VMsOfObjectsThatDoNotExistAreFound(t *testing.T) {
 
 	// Another process, which knows what vCenter says and nothing else.
 	p, _ := startProvider(t, ready, nil)
-	find := func() ([]driver.Owned, bool) {
-		return p.Orphans(func(key types.NamespacedName, uid types.UID) bool { return key == keyOf(kept) && uid == kept.VM.UID })
+	find := func() ([]engine.Orphan, bool) {
+		return p.Orphans(func(key types.NamespacedName, uid types.UID) (string, bool) {
+			return kept.VM.Status.UniqueID, key == keyOf(kept) && uid == kept.VM.UID
+		})
 	}
 	eventually(t, "vCenter is read", func() bool { _, known := find(); return known })
 	found, _ := find()
-	want := []driver.Owned{{Key: keyOf(left), UID: left.VM.UID, UniqueID: left.VM.Status.UniqueID, Name: "left",
-		InstanceUUID: string(left.VM.UID), BiosUUID: left.VM.Status.BiosUUID, Recorded: vmrecord.HeadOf(left.VM)}}
+	want := []engine.Orphan{{Owned: driver.Owned{Key: keyOf(left), UID: left.VM.UID, UniqueID: left.VM.Status.UniqueID, Name: "left",
+		InstanceUUID: string(left.VM.UID), BiosUUID: left.VM.Status.BiosUUID, Recorded: vmrecord.HeadOf(left.VM)}}}
 	if diff := cmp.Diff(want, found); diff != "" {
 		t.Errorf("orphans (-want +got):\n%s", diff)
 	}

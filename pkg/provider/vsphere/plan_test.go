@@ -208,7 +208,7 @@ var plans = []struct {
 	{"what is not supported forbids power on", func(s *scene) {
 		s.power(poweredOff)
 		s.effective.CPU.ExposeVNUMA, s.effective.CPU.HotAddEnabled = ptr(true), ptr(true)
-	}, planned{config: "False Invalid", fails: true}},
+	}, planned{synced: "False WaitingForPrerequisites", config: "False Invalid", fails: true}},
 	{"what is not supported does not forbid power off", func(s *scene) {
 		s.effective.CPU.ExposeVNUMA, s.effective.CPU.HotAddEnabled = ptr(true), ptr(true)
 		s.vm.Spec.PowerState = vmv1alpha1.PoweredOff

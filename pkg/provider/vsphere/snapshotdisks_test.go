@@ -17,6 +17,7 @@ import (
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/provider"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 	"github.com/slipway-dev/slipway/test/vcenter"
 	"github.com/slipway-dev/slipway/test/vcenter/strict"
 )
@@ -31,7 +32,8 @@ func contentOf(t *testing.T, ready vcenter.Ready, req *provider.Request) []strin
 	var out []string
 	for _, d := range devices.SelectByType((*types.VirtualDisk)(nil)) {
 		var p object.DatastorePath
-		p.FromString(d.GetVirtualDevice().Backing.(types.BaseVirtualDeviceFileBackingInfo).GetVirtualDeviceFileBackingInfo().FileName)
+		files := observe.DiskFiles(d.GetVirtualDevice().Backing)
+		p.FromString(files[len(files)-1]) // below the files of snapshots
 		out = append(out, strings.Replace(p.Path, ".vmdk", "-flat.vmdk", 1))
 	}
 	return out

@@ -5,6 +5,7 @@ package vsphere
 
 import (
 	"errors"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -12,9 +13,11 @@ import (
 	"github.com/vmware/govmomi/object"
 	"github.com/vmware/govmomi/vim25/mo"
 	"github.com/vmware/govmomi/vim25/types"
+	"k8s.io/apimachinery/pkg/api/resource"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/provider"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/vimfault"
 )
 
@@ -113,7 +116,7 @@ func adapters(t *testing.T, vm *object.VirtualMachine) object.VirtualDeviceList 
 
 func TestADeviceIsNotAddedByARecordThatHasAged(t *testing.T) {
 	t.Parallel()
-	l, req, vm := startBlind(t, "ReconfigVM_Task")
+	l, req, vm := startBlind(t, "RetrieveProperties")
 	first := adapters(t, vm)[0].(*types.VirtualVmxnet3)
 	if err := vm.AddDevice(t.Context(), &types.VirtualVmxnet3{VirtualVmxnet: types.VirtualVmxnet{VirtualEthernetCard: types.VirtualEthernetCard{
 		VirtualDevice: types.VirtualDevice{Key: -1, Backing: first.Backing},
@@ -128,7 +131,7 @@ func TestADeviceIsNotAddedByARecordThatHasAged(t *testing.T) {
 		t.Fatalf("no change was started: %v", err)
 	}
 	if err := <-ch; vimfault.KindOf(err) != vimfault.WrongState {
-		t.Errorf("adding an adapter that the VM has meanwhile = %v, want that vSphere refuses", err)
+		t.Errorf("adding an adapter that the VM has meanwhile = %v, want that it is refused", err)
 	}
 	l.until("the VM has both adapters", func() bool {
 		return reason(&req.VM.Status, vmv1alpha1.ConditionConfigurationSynced) == "True Succeeded"
@@ -138,22 +141,45 @@ func TestADeviceIsNotAddedByARecordThatHasAged(t *testing.T) {
 	}
 }
 
-func TestADeleteDecidesByWhatVSphereSaysNow(t *testing.T) {
+// A snapshot gives a disk another file and leaves config.changeVersion as it is.
+func TestReconfiguration_WithTheFilesOfBeforeASnapshotIsNotSent(t *testing.T) {
 	t.Parallel()
 	l, req, vm := startBlind(t, "RetrieveProperties")
-	reconfigure(t, vm, types.VirtualMachineConfigSpec{ExtraConfig: []types.BaseOptionValue{
-		&types.OptionValue{Key: vmv1alpha1.ExtraConfigPausedKey, Value: "TRUE"},
-	}})
+	snapshot(t, vm, "backup")
+	req.Effective.BootDisk = &vmv1alpha1.VirtualMachineBootDisk{Capacity: ptr(resource.MustParse("40Gi"))}
 	req.Now = time.Now()
-	if err := l.p.DeleteVirtualMachine(t.Context(), req); !errors.Is(err, provider.ErrReconcileInProgress) {
-		t.Fatalf("delete = %v, want that vSphere is asked", err)
+	ch, err := l.p.CreateOrUpdateVirtualMachineAsync(t.Context(), req)
+	if ch == nil {
+		t.Fatalf("no change was started: %v", err)
 	}
-	eventually(t, "the delete is held up", func() bool {
-		err := l.p.DeleteVirtualMachine(t.Context(), req)
-		return errors.Is(err, provider.ErrPaused)
-	})
-	if _, err := vm.ObjectName(t.Context()); err != nil {
-		t.Errorf("the VM is gone: %v", err)
+	if err := <-ch; vimfault.KindOf(err) != vimfault.WrongState || !strings.Contains(err.Error(), "files of its disks, have changed") {
+		t.Errorf("growing a disk that has another file meanwhile = %v, want that nothing is sent", err)
+	}
+	l.until("it is refused", func() bool { return reason(&req.VM.Status, vmv1alpha1.ConditionConfigurationSynced) == "False Invalid" }, req)
+}
+
+func TestADeleteDecidesByWhatVSphereSaysNow(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		key, value string
+		// held is true for the answer of a deletion that leaves the VM.
+		held func(error) bool
+	}{
+		"an administrator paused it": {vmv1alpha1.ExtraConfigPausedKey, "TRUE", func(err error) bool { return errors.Is(err, provider.ErrPaused) }},
+		"another object has it":      {observe.OwnerKey, "team-b/db/another", func(err error) bool { return err == nil }},
+	} {
+		t.Run(strings.ReplaceAll(name, " ", "-"), func(t *testing.T) {
+			l, req, vm := startBlind(t, "RetrieveProperties")
+			reconfigure(t, vm, types.VirtualMachineConfigSpec{ExtraConfig: []types.BaseOptionValue{&types.OptionValue{Key: tc.key, Value: tc.value}}})
+			req.Now = time.Now()
+			if err := l.p.DeleteVirtualMachine(t.Context(), req); !errors.Is(err, provider.ErrReconcileInProgress) {
+				t.Fatalf("delete = %v, want that vSphere is asked", err)
+			}
+			eventually(t, "the delete is held up", func() bool { return tc.held(l.p.DeleteVirtualMachine(t.Context(), req)) })
+			if _, err := vm.ObjectName(t.Context()); err != nil {
+				t.Errorf("the VM is gone: %v", err)
+			}
+		})
 	}
 }
 

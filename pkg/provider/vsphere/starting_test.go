@@ -108,6 +108,6 @@ func TestInventoryOfManyPartsIsComplete(t *testing.T) {
 		}
 	}
 	if got := counted.snapshot()["RetrieveProperties"]; got > 20 {
-		t.Errorf("%d calls of RetrieveProperties for %d VMs: their details are not read in common", got, machines)
+		t.Errorf("%d calls of RetrieveProperties for %d VMs: the stream has their properties", got, machines)
 	}
 }

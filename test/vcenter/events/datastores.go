@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"reflect"
 	"strconv"
-	"strings"
 
 	"github.com/vmware/govmomi/simulator"
 	"github.com/vmware/govmomi/vim25/types"
@@ -39,7 +38,7 @@ func (e *Events) RenameDatastore(from, to string) error {
 		}
 		ctx.WithLock(vm, func() {
 			for _, part := range []any{vm.Config, vm.Layout, vm.LayoutEx, &vm.Summary} {
-				rename(reflect.ValueOf(part), "["+from+"] ", "["+to+"] ")
+				strict.Rename(reflect.ValueOf(part), "["+from+"] ", "["+to+"] ")
 			}
 			ctx.Update(vm, []types.PropertyChange{
 				{Name: "config", Val: *vm.Config}, {Name: "layoutEx", Val: *vm.LayoutEx}, {Name: "summary", Val: vm.Summary},
@@ -91,26 +90,4 @@ func (e *Events) SetFreeSpace(name, bytes string) error {
 		ctx.Update(ds, []types.PropertyChange{{Name: "summary.freeSpace", Val: free}})
 	})
 	return nil
-}
-
-// rename replaces a prefix in all strings below v.
-func rename(v reflect.Value, from, to string) {
-	switch v.Kind() { //nolint:exhaustive // the others hold no strings
-	case reflect.String:
-		if rest, ok := strings.CutPrefix(v.String(), from); ok && v.CanSet() {
-			v.SetString(to + rest)
-		}
-	case reflect.Pointer, reflect.Interface:
-		if !v.IsNil() {
-			rename(v.Elem(), from, to)
-		}
-	case reflect.Struct:
-		for i := range v.NumField() {
-			rename(v.Field(i), from, to)
-		}
-	case reflect.Slice:
-		for i := range v.Len() {
-			rename(v.Index(i), from, to)
-		}
-	}
 }

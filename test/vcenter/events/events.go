@@ -129,6 +129,16 @@ func (e *Events) Show(id string) error {
 	return nil
 }
 
+// Omit makes single properties of a virtual machine unreadable; none makes all readable.
+func (e *Events) Omit(id string, paths ...string) error {
+	vm, err := e.vm(id)
+	if err != nil {
+		return err
+	}
+	e.sight.Omit(vm.Self, paths...)
+	return nil
+}
+
 // Permit leaves the account only these privileges on the object and what is below
 // it; none are the role No Access.
 func (e *Events) Permit(at string, privileges ...string) error {

@@ -10,9 +10,9 @@ import (
 	"net/url"
 
 	"github.com/vmware/govmomi/simulator"
-	"github.com/vmware/govmomi/vim25/methods"
 	"github.com/vmware/govmomi/vim25/types"
 
+	"github.com/slipway-dev/slipway/test/vcenter/guest"
 	"github.com/slipway-dev/slipway/test/vcenter/strict"
 )
 
@@ -68,8 +68,7 @@ func (e *Events) IgnoreShutdown(id string, on bool) error {
 	return nil
 }
 
-// SetGuestInfo lets a guest set one of its variables, which is a change of the configuration
-// like any other (API, VirtualMachineConfigInfo.extraConfig and changeVersion).
+// SetGuestInfo lets a guest set one of its variables.
 func (e *Events) SetGuestInfo(id, key, value string) error {
 	vm, err := e.vm(id)
 	if err != nil {
@@ -79,14 +78,10 @@ func (e *Events) SetGuestInfo(id, key, value string) error {
 		return errors.New("key: must not be empty")
 	}
 	ctx := strict.Acting(e.registry)
-	body, ok := e.gate.ReconfigVMTask(ctx, &types.ReconfigVM_Task{This: vm.Self, Spec: types.VirtualMachineConfigSpec{
-		ExtraConfig: []types.BaseOptionValue{&types.OptionValue{Key: "guestinfo." + key, Value: value}},
-	}}).(*methods.ReconfigVM_TaskBody)
-	if !ok || body.Res == nil {
-		return fmt.Errorf("set guestinfo.%s of %s: the task did not start", key, id)
-	}
-	_, fault := e.gate.Wait(ctx, body.Res.Returnval)
-	return strict.Failed("set guestinfo."+key+" of "+id, fault)
+	ctx.WithLock(vm, func() {
+		ctx.Update(vm, []types.PropertyChange{guest.Written(&vm.VirtualMachine, "guestinfo."+key, value)})
+	})
+	return nil
 }
 
 // Post lets vCenter record an event of a virtual machine: of a kind of happenings, or with

@@ -4,6 +4,7 @@
 package events
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -33,32 +34,38 @@ func (e *Events) RemoveHost(name string) ([]string, error) {
 	if !ok {
 		return nil, fmt.Errorf("host: %q is not in a cluster", name)
 	}
+	e.mu.Lock()
+	_, away := e.hosts[name]
+	e.mu.Unlock()
+	if away {
+		return nil, fmt.Errorf("host: %q is not in the inventory", name)
+	}
 	gone := removedHost{host: host}
 	var ids []string
-	for _, ref := range slices.Clone(host.Vm) {
-		if vm, ok := e.registry.Get(ref).(*simulator.VirtualMachine); ok {
-			path, fault := e.gate.TakeOut(ctx, vm)
-			if fault != nil {
-				continue // destroyed meanwhile
-			}
-			ids = append(ids, ref.Value)
-			gone.vms = append(gone.vms, path)
+	for _, vm := range strict.OnHost(ctx, host.Self) {
+		path, fault := e.gate.TakeOut(ctx, vm)
+		if fault != nil {
+			continue // destroyed meanwhile
 		}
+		ids = append(ids, vm.Self.Value)
+		gone.vms = append(gone.vms, path)
 	}
 	ctx.WithLock(cluster, func() {
 		left := slices.DeleteFunc(slices.Clone(cluster.Host), func(ref types.ManagedObjectReference) bool { return ref == host.Self })
 		ctx.Update(cluster, []types.PropertyChange{{Name: "host", Val: left}})
 	})
-	e.registry.Remove(ctx, host.Self)
+	// Clients do not know it any more. It stays for tasks that have begun at its virtual machines.
+	e.sight.Forget(host.Self)
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.hosts[name] = gone
 	return ids, nil
 }
 
-// AddHost puts a host back. Host and virtual machines have other managed object IDs;
-// those of the virtual machines are returned.
-func (e *Events) AddHost(name string) ([]string, error) {
+// AddHost puts a host back. The host has another managed object ID, and so have its virtual
+// machines, unless same is true: what a vCenter does that has not forgotten them is not
+// documented. Those of the virtual machines are returned, empty for one that cannot be put back.
+func (e *Events) AddHost(name string, same bool) ([]string, error) {
 	e.mu.Lock()
 	back, ok := e.hosts[name]
 	delete(e.hosts, name)
@@ -91,14 +98,20 @@ func (e *Events) AddHost(name string) ([]string, error) {
 		}
 	}
 	var ids []string
+	var failed []error
 	for _, path := range back.vms {
-		ref, fault := e.gate.PutBack(ctx, path, strict.Placement{Host: &back.host.Self})
+		at := strict.Placement{Host: &back.host.Self, Former: same}
+		ref, fault := e.gate.PutBack(ctx, path, at)
+		if taken, ok := fault.(*types.DuplicateName); ok {
+			at.Name = taken.Name + " (1)" // judgement: how vCenter names it is not documented
+			ref, fault = e.gate.PutBack(ctx, path, at)
+		}
 		if fault != nil {
-			return ids, strict.Failed("register "+path, fault)
+			failed = append(failed, strict.Failed("register "+path, fault))
 		}
 		ids = append(ids, ref.Value)
 	}
-	return ids, nil
+	return ids, errors.Join(failed...)
 }
 
 func (e *Events) host(name string) (*simulator.HostSystem, error) {

@@ -21,7 +21,7 @@ func (e *Events) Unregister(id string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	path, fault := e.gate.TakeOut(strict.Acting(e.registry), vm)
+	path, fault := e.gate.Unregister(strict.Acting(e.registry), vm)
 	return path, strict.Failed("unregister "+id, fault)
 }
 
@@ -92,14 +92,19 @@ func (e *Events) SetInstanceUUID(id, instanceUUID string) (string, error) {
 }
 
 // Renumber gives a virtual machine another managed object ID and another instance
-// UUID, as registering a copy of its files does. It returns the new ID.
+// UUID, as a restore of vCenter or registering a copy of its files does: the tasks of vCenter
+// do not tell what became of the ID before. It returns the new ID.
 func (e *Events) Renumber(id string) (string, error) {
 	if _, err := e.SetInstanceUUID(id, ""); err != nil {
 		return "", err
 	}
-	path, err := e.Unregister(id)
+	vm, err := e.vm(id)
 	if err != nil {
 		return "", err
+	}
+	path, fault := e.gate.TakeOut(strict.Acting(e.registry), vm)
+	if fault != nil {
+		return "", strict.Failed("renumber "+id, fault)
 	}
 	return e.Register(path, "")
 }

@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/vmware/govmomi/vim25/types"
 )
@@ -18,6 +19,7 @@ import (
 //
 //	POST /vm/hide?vm=V&state=S           makes it inaccessible, or invalid, orphaned, disconnected
 //	POST /vm/show?vm=V                   makes it readable again
+//	PUT  /vm/omitted?vm=V&path=P…         makes single properties unreadable; none makes all readable
 //	POST /vm/unregister?vm=V             returns the path of the .vmx file
 //	POST /vm/register?path=P&folder=F    returns the managed object ID
 //	POST /vm/move?vm=V&folder=F          returns the ID of the folder that it was in
@@ -27,7 +29,8 @@ import (
 //	PUT  /vm/guest?vm=V&address=A…       gives its guest addresses; heartbeat=C a heartbeat; key=K&value=V a variable; ignores=B: it does not shut down
 //	POST /vm/event?vm=V&kind=K&message=M records an event of it
 //	PUT  /vm/disabled?vm=V&methods=M,N   disables methods; none enables all
-//	POST /host/remove?host=H, /host/add?host=H
+//	POST /host/remove?host=H, /host/add?host=H&ids=same   without ids its virtual machines have other managed object IDs
+//	PUT  /clock?ahead=D                  sets the clock of vCenter ahead, 6m for example, or behind
 //	PUT  /datastore/tags?datastore=D&tags=T,U  gives it these tags only
 //	PUT  /datastore/free?datastore=D&bytes=N   leaves so much space
 //	PUT  /permissions?entity=E&only=P,Q  leaves these privileges; without=P,Q takes these
@@ -51,7 +54,8 @@ func (e *Events) Routes(mux *http.ServeMux) {
 		"POST /vm/renumber":   func(q url.Values) (any, error) { return e.Renumber(q.Get("vm")) },
 		"POST /vm/uuid":       func(q url.Values) (any, error) { return e.SetInstanceUUID(q.Get("vm"), q.Get("uuid")) },
 		"POST /host/remove":   func(q url.Values) (any, error) { return e.RemoveHost(q.Get("host")) },
-		"POST /host/add":      func(q url.Values) (any, error) { return e.AddHost(q.Get("host")) },
+		"POST /host/add":      func(q url.Values) (any, error) { return e.AddHost(q.Get("host"), q.Get("ids") == "same") },
+		"PUT /clock":          e.setClock,
 		"POST /datastore/rename": func(q url.Values) (any, error) {
 			return nil, e.RenameDatastore(q.Get("from"), q.Get("to"))
 		},
@@ -66,6 +70,7 @@ func (e *Events) Routes(mux *http.ServeMux) {
 		"POST /vm/ask":        e.ask,
 		"PUT /vm/disabled":    e.disable,
 		"PUT /vm/guest":       e.setGuest,
+		"PUT /vm/omitted":     func(q url.Values) (any, error) { return nil, e.Omit(q.Get("vm"), q["path"]...) },
 		"POST /vm/event": func(q url.Values) (any, error) {
 			return nil, e.Post(q.Get("vm"), q.Get("kind"), q.Get("message"))
 		},
@@ -100,6 +105,16 @@ func (e *Events) setPermissions(q url.Values) (any, error) {
 		return nil, e.Withhold(q.Get("entity"), without...)
 	}
 	return nil, e.Permit(q.Get("entity"), ids("only")...)
+}
+
+// setClock sets the clock of vCenter.
+func (e *Events) setClock(q url.Values) (any, error) {
+	ahead, err := time.ParseDuration(q.Get("ahead"))
+	if err != nil {
+		return nil, fmt.Errorf("ahead: %q: must be a duration", q.Get("ahead"))
+	}
+	e.gate.SetClock(ahead)
+	return ahead.String(), nil
 }
 
 // undo does the inverse of one disturbance, or of all without an id.

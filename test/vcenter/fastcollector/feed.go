@@ -19,13 +19,15 @@ func (s refSet) has(ref types.ManagedObjectReference) bool {
 
 // batch is what happened since the last look.
 type batch struct {
-	touched refSet // added or changed
+	touched map[types.ManagedObjectReference]bool // added or changed; true: also its configuration
 	gone    refSet
 	entered bool // an object other than a task was added
 	all     bool // any object may look different
 }
 
-func newBatch() batch { return batch{touched: refSet{}, gone: refSet{}} }
+func newBatch() batch {
+	return batch{touched: map[types.ManagedObjectReference]bool{}, gone: refSet{}}
+}
 
 // feed collects, for one collector, which objects have changed. It keeps
 // references only, so that its size is bounded by the number of objects.
@@ -43,15 +45,15 @@ func newFeed() *feed {
 
 func (f *feed) added(ref types.ManagedObjectReference) {
 	f.mu.Lock()
-	f.pending.touched[ref] = struct{}{}
+	f.pending.touched[ref] = true
 	f.pending.entered = f.pending.entered || ref.Type != "Task"
 	f.mu.Unlock()
 	f.signal()
 }
 
-func (f *feed) changed(ref types.ManagedObjectReference) {
+func (f *feed) changed(ref types.ManagedObjectReference, configuration bool) {
 	f.mu.Lock()
-	f.pending.touched[ref] = struct{}{}
+	f.pending.touched[ref] = f.pending.touched[ref] || configuration
 	f.mu.Unlock()
 	f.signal()
 }

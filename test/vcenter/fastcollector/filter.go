@@ -29,7 +29,7 @@ type Filter struct {
 	members   map[types.ManagedObjectReference]properties
 	visited   refSet // objects through which members are selected
 	walks     bool   // members are selected through more than views
-	gone      refSet // removed objects; their references are never used again
+	gone      refSet // removed objects, until one is put back
 }
 
 // DestroyPropertyFilter removes the filter from its collector.
@@ -54,13 +54,22 @@ func (f *Filter) scan(ctx *simulator.Context, changes batch) ([]types.ObjectUpda
 		}
 	}
 
-	var read []types.ManagedObjectReference
+	for ref := range changes.touched {
+		if ctx.Map.Get(ref) != nil {
+			delete(f.gone, ref)
+		}
+	}
+
+	var read, light []types.ManagedObjectReference
 	if changes.all {
 		read = slices.Collect(maps.Keys(f.members))
 	} else {
-		for ref := range changes.touched {
-			if _, ok := f.members[ref]; ok {
+		for ref, configuration := range changes.touched {
+			switch _, ok := f.members[ref]; {
+			case ok && configuration:
 				read = append(read, ref)
+			case ok:
+				light = append(light, ref)
 			}
 		}
 	}
@@ -83,9 +92,20 @@ func (f *Filter) scan(ctx *simulator.Context, changes batch) ([]types.ObjectUpda
 				updates = append(updates, f.leave(ref))
 			}
 		}
-		read = slices.DeleteFunc(read, func(ref types.ManagedObjectReference) bool { return !now.has(ref) })
+		left := func(ref types.ManagedObjectReference) bool { return !now.has(ref) }
+		read, light = slices.DeleteFunc(read, left), slices.DeleteFunc(light, left)
 	}
-	return append(updates, f.read(ctx, read)...), nil
+	updates = append(updates, f.read(ctx, read, f.Spec.PropSet)...)
+	return append(updates, f.read(ctx, light, withoutConfiguration(f.Spec.PropSet))...), nil
+}
+
+// withoutConfiguration leaves out the paths of the configuration.
+func withoutConfiguration(all []types.PropertySpec) []types.PropertySpec {
+	out := slices.Clone(all)
+	for i := range out {
+		out[i].PathSet = slices.DeleteFunc(slices.Clone(out[i].PathSet), sight.InConfig)
+	}
+	return out
 }
 
 // stale tells whether the changes may have added or removed members.
@@ -106,12 +126,12 @@ func (f *Filter) leave(ref types.ManagedObjectReference) types.ObjectUpdate {
 	return types.ObjectUpdate{Obj: ref, Kind: types.ObjectUpdateKindLeave}
 }
 
-// read reads the given objects and returns how they differ from what was sent.
-func (f *Filter) read(ctx *simulator.Context, refs []types.ManagedObjectReference) []types.ObjectUpdate {
+// read reads these properties of the objects and returns how they differ from what was sent.
+func (f *Filter) read(ctx *simulator.Context, refs []types.ManagedObjectReference, set []types.PropertySpec) []types.ObjectUpdate {
 	if len(refs) == 0 {
 		return nil
 	}
-	spec := types.PropertyFilterSpec{PropSet: f.Spec.PropSet, ReportMissingObjectsInResults: types.NewBool(true)}
+	spec := types.PropertyFilterSpec{PropSet: set, ReportMissingObjectsInResults: types.NewBool(true)}
 	for _, ref := range refs {
 		spec.ObjectSet = append(spec.ObjectSet, types.ObjectSpec{Obj: ref})
 	}
@@ -128,6 +148,11 @@ func (f *Filter) read(ctx *simulator.Context, refs []types.ManagedObjectReferenc
 		values := properties{}
 		for _, p := range content.PropSet {
 			values[p.Name] = p.Val
+		}
+		for name, val := range old {
+			if !slices.ContainsFunc(set, func(s types.PropertySpec) bool { return isTrue(s.All) || slices.Contains(s.PathSet, name) }) {
+				values[name] = val // was not read
+			}
 		}
 		f.members[content.Obj] = values
 

@@ -4,6 +4,8 @@
 package fastcollector
 
 import (
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -132,7 +134,7 @@ func (h *Hub) Touch(ref types.ManagedObjectReference) {
 			f.everything()
 			return
 		}
-		f.changed(ref)
+		f.changed(ref, true)
 	})
 }
 
@@ -143,9 +145,22 @@ func (h *Hub) PutObject(_ *simulator.Context, obj mo.Reference) {
 }
 
 // UpdateObject is called by the registry for every changed object.
-func (h *Hub) UpdateObject(_ *simulator.Context, obj mo.Reference, _ []types.PropertyChange) {
+func (h *Hub) UpdateObject(_ *simulator.Context, obj mo.Reference, changes []types.PropertyChange) {
 	ref := obj.Reference()
-	h.each(func(f *feed) { f.changed(ref) })
+	configuration := slices.ContainsFunc(changes, func(c types.PropertyChange) bool { return !apart[rootOf(c.Name)] })
+	h.each(func(f *feed) { f.changed(ref, configuration) })
+}
+
+// apart are the properties that change without the configuration, which is large and is not
+// read for them.
+var apart = map[string]bool{
+	"guest": true, "guestHeartbeatStatus": true, "summary": true, "snapshot": true, "rootSnapshot": true, "layout": true, "layoutEx": true,
+}
+
+// rootOf is the first part of a property path.
+func rootOf(path string) string {
+	root, _, _ := strings.Cut(path, ".")
+	return root
 }
 
 // RemoveObject is called by the registry for every removed object, and for the

@@ -12,7 +12,6 @@ import (
 	"net/netip"
 	"path"
 	"strings"
-	"time"
 
 	"github.com/vmware/govmomi/object"
 	"github.com/vmware/govmomi/vim25/mo"
@@ -78,6 +77,15 @@ func findSeed(vm *mo.VirtualMachine) (*seed, error) {
 	return s, err
 }
 
+// Written is the change of a virtual machine whose guest has set a variable. It is no
+// reconfiguration and leaves config.changeVersion alone: vmware/pyvmomi,
+// tests/fixtures/test_json_vm_explode_default.yaml (vCenter 8.0.3), has a version of
+// 2023-12-12 beside values that the guest has written on 2023-12-14.
+func Written(vm *mo.VirtualMachine, key, value string) types.PropertyChange {
+	extra := object.OptionValueList{&types.OptionValue{Key: key, Value: value}}.Join(vm.Config.ExtraConfig...)
+	return types.PropertyChange{Name: "config.extraConfig", Val: []types.BaseOptionValue(extra)}
+}
+
 // advertised is what cloud-init's data source for VMware sets when it has read its data and
 // the network is up (DataSourceVMware.setup): the address of the guest. It stays set after
 // the guest has gone down.
@@ -90,12 +98,7 @@ func (s *seed) advertised(vm *mo.VirtualMachine, changes []types.PropertyChange)
 		if c.Name != "guest.ipAddress" || !ok || address == "" {
 			continue
 		}
-		extra := object.OptionValueList{&types.OptionValue{Key: "guestinfo.local-ipv4", Value: address}}.Join(vm.Config.ExtraConfig...)
-		// A change of the configuration like any other (API, VirtualMachineConfigInfo).
-		return []types.PropertyChange{
-			{Name: "config.extraConfig", Val: []types.BaseOptionValue(extra)},
-			{Name: "config.changeVersion", Val: time.Now().UTC().Format(time.RFC3339Nano)},
-		}
+		return []types.PropertyChange{Written(vm, "guestinfo.local-ipv4", address)}
 	}
 	return nil
 }

@@ -21,8 +21,15 @@ func (s *Sight) Mask(account string, content *types.ObjectContent) {
 		d.mask(content)
 	}
 	role := s.role(account, content.Obj)
+	s.mu.Lock()
+	omitted := s.omitted[content.Obj]
+	s.mu.Unlock()
 	shown := content.PropSet[:0]
 	for _, p := range content.PropSet {
+		if omitted[p.Name] {
+			content.MissingSet = append(content.MissingSet, types.MissingProperty{Path: p.Name, Fault: unreadable})
+			continue
+		}
 		if id := lacks(role, p.Name); id != "" {
 			content.MissingSet = append(content.MissingSet, missing(content.Obj, p.Name, id))
 			continue
@@ -34,6 +41,27 @@ func (s *Sight) Mask(account string, content *types.ObjectContent) {
 		shown = append(shown, p)
 	}
 	content.PropSet = shown
+}
+
+// unreadable is the fault of a property that vCenter could not read (vmware/govmomi#3686,
+// rbvmomi#89).
+var unreadable = types.LocalizedMethodFault{
+	Fault:            &types.SystemError{Reason: "vim.fault.GenericVmConfigFault"},
+	LocalizedMessage: "A general system error occurred: vim.fault.GenericVmConfigFault",
+}
+
+// Omit makes single properties of an object unreadable: answers have them in the missing set,
+// each with its fault (API, ObjectContent.missingSet and ObjectUpdate.missingSet). No paths
+// make all readable again.
+func (s *Sight) Omit(ref types.ManagedObjectReference, paths ...string) {
+	omitted := map[string]bool{}
+	for _, p := range paths {
+		omitted[p] = true
+	}
+	s.mu.Lock()
+	s.omitted[ref] = omitted
+	s.mu.Unlock()
+	s.touch(ref)
 }
 
 // visible leaves out what the account does not see: lists of the inventory are

@@ -26,6 +26,8 @@ type Sight struct {
 	watchers  []Watcher
 	disguises map[types.ManagedObjectReference]Disguise
 	forgotten map[types.ManagedObjectReference]struct{}
+	// omitted are the properties of objects that cannot be read.
+	omitted map[types.ManagedObjectReference]map[string]bool
 	// grants are the permissions of an account, by the entity that they are set on.
 	grants map[string]map[types.ManagedObjectReference]privileges
 }
@@ -36,6 +38,7 @@ func New(registry *simulator.Registry) *Sight {
 		registry:  registry,
 		disguises: map[types.ManagedObjectReference]Disguise{},
 		forgotten: map[types.ManagedObjectReference]struct{}{},
+		omitted:   map[types.ManagedObjectReference]map[string]bool{},
 		grants:    map[string]map[types.ManagedObjectReference]privileges{},
 	}
 }
@@ -105,6 +108,7 @@ func (s *Sight) RemoveObject(_ *simulator.Context, ref types.ManagedObjectRefere
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.disguises, ref)
+	delete(s.omitted, ref)
 	for _, grants := range s.grants {
 		delete(grants, ref)
 	}

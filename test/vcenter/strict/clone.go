@@ -71,7 +71,11 @@ func (g *Gate) clone(ctx *simulator.Context, vm *simulator.VirtualMachine, req *
 		rest.DeviceChange, rest.Name, rest.Files = nil, "", nil
 		Overlay(&spec, &rest)
 	}
-	task, fault := g.create(ctx, &types.CreateVM_Task{This: *at.Folder, Config: spec, Pool: *pool, Host: at.Host})
+	host := at.Host
+	if host == nil {
+		host = compatibleHost(ctx, *pool, spec.Files.VmPathName)
+	}
+	task, fault := g.create(ctx, &types.CreateVM_Task{This: *at.Folder, Config: spec, Pool: *pool, Host: host})
 	if fault != nil {
 		return nil, fault
 	}

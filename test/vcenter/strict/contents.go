@@ -52,7 +52,7 @@ func contentsOf(ctx *simulator.Context, vm *simulator.VirtualMachine) contents {
 		if !ok || strings.HasPrefix(flat.DiskMode, "independent") {
 			continue
 		}
-		file := simulator.VirtualDiskBackingFileName(localFile(ctx, dc, flat.FileName))
+		file := simulator.VirtualDiskBackingFileName(localFile(ctx, dc, below(flat).FileName))
 		if info, err := os.Stat(file); err != nil || info.Size() > maxContent {
 			continue
 		}

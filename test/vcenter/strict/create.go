@@ -63,6 +63,7 @@ func (g *Gate) create(ctx *simulator.Context, req *types.CreateVM_Task) (types.M
 		checkVMFolder(ctx, &req.This, "folder"),
 		checkPool(ctx, &req.Pool, "pool"),
 		checkKind[*simulator.HostSystem](ctx, req.Host, "host"),
+		checkHost(ctx, req.Pool, req.Host),
 	)
 	if fault != nil {
 		return types.ManagedObjectReference{}, fault
@@ -124,6 +125,7 @@ func (g *Gate) build(ctx *simulator.Context, req *types.CreateVM_Task) (types.An
 	if vm, ok := ctx.Map.Get(ref).(*simulator.VirtualMachine); ok {
 		chooseCores(vm, cores, true)
 		keepVApp(vm, &req.Config)
+		stampDisks(ctx, vm)
 	}
 	return result, fault
 }
@@ -164,10 +166,12 @@ func (g *Gate) admit(ctx *simulator.Context, req *types.CreateVM_Task) (func(typ
 		checkValues(spec),
 		checkTopology(cpus, spec.NumCoresPerSocket, firmware, spec.BootOptions),
 		checkPlaces(ctx, dc, spec),
+		checkSeen(ctx, hostsOf(ctx, req), spec),
 	)
 	if fault != nil {
 		return nil, fault
 	}
+	identifyDisks(ctx, dc, spec.DeviceChange)
 	release, fault := g.claim(ctx, slot{req.This, spec.Name}, &spec.InstanceUuid)
 	if fault != nil {
 		return nil, fault
@@ -264,6 +268,7 @@ func (g *Gate) ImportVApp(ctx *simulator.Context, req *types.ImportVApp) soap.Ha
 	fault := first(
 		checkVMFolder(ctx, &folder, "folder"),
 		checkKind[*simulator.HostSystem](ctx, req.Host, "host"),
+		checkHost(ctx, req.This, req.Host),
 	)
 	if fault == nil {
 		var release func(types.TaskInfo)

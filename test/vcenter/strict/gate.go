@@ -90,17 +90,18 @@ type slot struct {
 
 // handled are the calls that go through the gate, by the kind of their target.
 var handled = map[string]map[string]bool{
-	"TaskManager":  {"CreateCollectorForTasks": true},
-	"Folder":       {"CreateVM_Task": true, "MoveIntoFolder_Task": true, "RegisterVM_Task": true, "Destroy_Task": true},
-	"ResourcePool": {"ImportVApp": true},
-	"VirtualApp":   {"ImportVApp": true, "CreateChildVM_Task": true},
+	"ServiceInstance": {"CurrentTime": true},
+	"TaskManager":     {"CreateCollectorForTasks": true},
+	"Folder":          {"CreateVM_Task": true, "MoveIntoFolder_Task": true, "RegisterVM_Task": true, "Destroy_Task": true},
+	"ResourcePool":    {"ImportVApp": true},
+	"VirtualApp":      {"ImportVApp": true, "CreateChildVM_Task": true},
 	"VirtualMachine": {
 		"CloneVM_Task": true, "RelocateVM_Task": true, "ReconfigVM_Task": true, "Rename_Task": true,
 		"ShutdownGuest": true, "StandbyGuest": true, "RebootGuest": true, "UnregisterVM": true, "AnswerVM": true,
 		"Destroy_Task": true, "AttachDisk_Task": true, "DetachDisk_Task": true,
 		"PromoteDisks_Task": true, "ConsolidateVMDisks_Task": true, "AcquireTicket": true,
 		"MarkAsTemplate": true, "MarkAsVirtualMachine": true,
-		"CreateSnapshot_Task": true, "CreateSnapshotEx_Task": true,
+		"CreateSnapshot_Task": true, "CreateSnapshotEx_Task": true, "RemoveAllSnapshots_Task": true,
 	},
 	"VirtualMachineSnapshot": {"RemoveSnapshot_Task": true, "RevertToSnapshot_Task": true},
 }

@@ -5,6 +5,7 @@ package strict
 
 import (
 	"slices"
+	"time"
 
 	"github.com/vmware/govmomi/simulator"
 	"github.com/vmware/govmomi/vim25/methods"
@@ -56,6 +57,15 @@ func (g *Gate) CreateCollectorForTasks(ctx *simulator.Context, req *types.Create
 	})
 	ref := ctx.Session.Put(&history{tasks: past}).Reference()
 	return &methods.CreateCollectorForTasksBody{Res: &types.CreateCollectorForTasksResponse{Returnval: ref}}
+}
+
+// SetClock sets how far the clock of vCenter is ahead of the others, by which it answers and
+// dates its tasks.
+func (g *Gate) SetClock(ahead time.Duration) { g.recent.ahead.Store(int64(ahead)) }
+
+// CurrentTime answers for the service instance.
+func (g *Gate) CurrentTime(*simulator.Context, *types.CurrentTime) soap.HasFault {
+	return &methods.CurrentTimeBody{Res: &types.CurrentTimeResponse{Returnval: g.recent.now()}}
 }
 
 // ReadNextTasks gives the next ones, which are newer.

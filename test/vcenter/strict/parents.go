@@ -8,7 +8,6 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/vmware/govmomi/simulator"
 	"github.com/vmware/govmomi/vim25/methods"
@@ -28,7 +27,7 @@ func parents(disks []*types.VirtualDisk, home string) []string {
 		if !ok {
 			continue
 		}
-		for p := b.Parent; p != nil; p = p.Parent {
+		for p := below(b).Parent; p != nil; p = p.Parent {
 			if path.Dir(p.FileName) != path.Dir(home) {
 				files = append(files, p.FileName)
 			}
@@ -104,17 +103,16 @@ func (g *Gate) PromoteDisksTask(ctx *simulator.Context, req *types.PromoteDisks_
 				continue
 			}
 			b, ok := disk.Backing.(*types.VirtualDiskFlatVer2BackingInfo)
-			if !ok || b.Parent == nil || !req.Unlink {
+			if !ok || below(b).Parent == nil || !req.Unlink {
 				continue
 			}
-			alone, whole := *disk, *b
+			alone, whole := *disk, *below(b)
 			whole.Parent, alone.Backing = nil, &whole
 			devices[i] = &alone
 		}
-		ctx.Update(vm, []types.PropertyChange{
-			{Name: "config.hardware.device", Val: devices},
-			{Name: "config.changeVersion", Val: time.Now().UTC().Format(time.RFC3339Nano)},
-		})
+		// It is no reconfiguration (judgement: as with snapshots, config.changeVersion stays).
+		ctx.Update(vm, []types.PropertyChange{{Name: "config.hardware.device", Val: devices}})
+		layerDisks(ctx, vm)
 		if req.Unlink {
 			deleteDisks(ctx, datacenterOf(ctx, vm.Self), lost)
 		}

@@ -74,8 +74,9 @@ func checkDevice(ctx *simulator.Context, dc *simulator.Datacenter, i int, change
 	return nil
 }
 
-// checkExisting refuses edits and removals of devices that are not there, and
-// disks that shrink.
+// checkExisting refuses edits and removals of devices that are not there, disks that
+// shrink, and edits that name another file than the one that the disk has now (judgement:
+// what vCenter makes of a stale backing is recorded nowhere).
 func checkExisting(config *types.VirtualMachineConfigInfo, changes []types.BaseVirtualDeviceConfigSpec) types.BaseMethodFault {
 	devices := object.VirtualDeviceList(config.Hardware.Device)
 	for i, c := range changes {
@@ -113,6 +114,9 @@ func growDisk(old types.BaseVirtualDevice, change *types.VirtualDeviceConfigSpec
 	}
 	if want < was.CapacityInKB*1024 {
 		return &types.InvalidDeviceOperation{}
+	}
+	if file := fileOf(disk); file != "" && fileOf(was) != file {
+		return &types.InvalidDeviceBacking{}
 	}
 	disk.CapacityInBytes, disk.CapacityInKB = want, want/1024
 	return nil

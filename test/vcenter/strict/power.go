@@ -99,7 +99,16 @@ func (g *Gate) RelocateVMTask(ctx *simulator.Context, req *types.RelocateVM_Task
 		}}
 	}
 	var res soap.HasFault
-	ctx.WithLock(vm, func() { res = vm.RelocateVMTask(ctx, req) })
+	ctx.WithLock(vm, func() {
+		if fault = g.moveFiles(ctx, vm, &req.Spec); fault == nil {
+			res = vm.RelocateVMTask(ctx, req)
+		}
+	})
+	if fault != nil {
+		return &methods.RelocateVM_TaskBody{Res: &types.RelocateVM_TaskResponse{
+			Returnval: failing(ctx, vm.Self, "RelocateVM_Task", fault),
+		}}
+	}
 	return res
 }
 

@@ -6,6 +6,8 @@ package strict
 import (
 	"slices"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	"github.com/vmware/govmomi/simulator"
 	"github.com/vmware/govmomi/vim25/mo"
@@ -26,6 +28,21 @@ type recent struct {
 	runs map[types.ManagedObjectReference]bool // of the list
 	past []types.TaskInfo                      // that ended, oldest first
 	puts int                                   // counts the tasks that there ever were
+
+	ahead atomic.Int64 // of the clock of vCenter, in nanoseconds
+}
+
+// now is what the clock of vCenter shows.
+func (r *recent) now() time.Time { return time.Now().Add(time.Duration(r.ahead.Load())) }
+
+// add enters a task that has succeeded.
+func (r *recent) add(description string, entity types.ManagedObjectReference) {
+	now := r.now()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.past = append(r.past, types.TaskInfo{
+		DescriptionId: description, Entity: &entity, State: types.TaskInfoStateSuccess, QueueTime: now, StartTime: &now, CompleteTime: &now,
+	})
 }
 
 func keepRecent(registry *simulator.Registry) *recent {
@@ -46,6 +63,7 @@ func (r *recent) PutObject(ctx *simulator.Context, obj mo.Reference) {
 	if !ok {
 		return
 	}
+	task.Info.QueueTime = task.Info.QueueTime.Add(time.Duration(r.ahead.Load()))
 	r.mu.Lock()
 	r.list, r.runs[task.Self] = append(r.list, task.Self), true
 	for range len(r.list) - len(r.runs) - recentTasks {

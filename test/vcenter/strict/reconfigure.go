@@ -38,6 +38,7 @@ func (g *Gate) reconfigure(ctx *simulator.Context, vm *simulator.VirtualMachine,
 	}
 	g.macs.assign(req.Spec.DeviceChange)
 	numberCards(vm.Config.Hardware.Device, req.Spec.DeviceChange)
+	identifyDisks(ctx, datacenterOf(ctx, vm.Self), req.Spec.DeviceChange)
 	before, isVM := simulator.Checkpoint(vm).(*mo.VirtualMachine)
 
 	res, ok := vm.ReconfigVMTask(ctx, req).(*methods.ReconfigVM_TaskBody)
@@ -52,6 +53,9 @@ func (g *Gate) reconfigure(ctx *simulator.Context, vm *simulator.VirtualMachine,
 		chooseCores(vm, req.Spec.NumCoresPerSocket, false)
 		keepVApp(vm, &req.Spec)
 		g.associate(vm.Self, &req.Spec)
+		if len(req.Spec.DeviceChange) > 0 {
+			stampDisks(ctx, vm)
+		}
 	}
 	if fault != nil && isVM {
 		vm.VirtualMachine = *before
@@ -70,7 +74,7 @@ func (g *Gate) admitChange(ctx *simulator.Context, vm *simulator.VirtualMachine,
 	if spec.ChangeVersion != "" && spec.ChangeVersion != vm.Config.ChangeVersion {
 		return nil, &types.ConcurrentAccess{}
 	}
-	fault := first(checkValues(spec), checkPlaces(ctx, dc, spec))
+	fault := first(checkValues(spec), checkPlaces(ctx, dc, spec), checkSeen(ctx, []types.ManagedObjectReference{*vm.Runtime.Host}, spec))
 	if fault == nil {
 		fault = checkExisting(vm.Config, spec.DeviceChange)
 	}

@@ -33,10 +33,22 @@ func (g *Gate) UnregisterVM(ctx *simulator.Context, req *types.UnregisterVM) soa
 			RequestedState: types.VirtualMachinePowerStatePoweredOff, ExistingState: vm.Runtime.PowerState,
 		})}
 	}
-	if _, fault := g.TakeOut(ctx, vm); fault != nil {
+	if _, fault := g.Unregister(ctx, vm); fault != nil {
 		return &methods.UnregisterVMBody{Fault_: simulator.Fault("", fault)}
 	}
 	return &methods.UnregisterVMBody{Res: &types.UnregisterVMResponse{}}
+}
+
+// Unregister is TakeOut for an administrator: vCenter's list of tasks shows it ("Unregister
+// virtual machine", description VirtualMachine.unregister in the descriptions that govmomi
+// recorded of a vCenter, simulator/vpx/task_manager.go). No task of a virtual machine tells
+// of the removal of its host, and none of a restore of vCenter.
+func (g *Gate) Unregister(ctx *simulator.Context, vm *simulator.VirtualMachine) (string, types.BaseMethodFault) {
+	path, fault := g.TakeOut(ctx, vm)
+	if fault == nil {
+		g.recent.add("VirtualMachine.unregister", vm.Self)
+	}
+	return path, fault
 }
 
 // TakeOut removes a virtual machine from the inventory, whatever its state, and
@@ -105,6 +117,8 @@ func touch(ctx *simulator.Context, folder *simulator.Folder) {
 type Placement struct {
 	Name               string
 	Folder, Pool, Host *types.ManagedObjectReference
+	// Former gives it the managed object ID that it had, if no other has that by now.
+	Former bool
 }
 
 // PutBack enters a virtual machine that TakeOut has removed, under another managed object
@@ -140,7 +154,9 @@ func (g *Gate) PutBack(ctx *simulator.Context, path string, at Placement) (types
 		return none, &types.AlreadyExists{Name: path}
 	}
 	delete(g.shelf, path)
-	ctx.Map.NewEntity(vm)
+	if !at.Former || ctx.Map.Get(former) != nil {
+		ctx.Map.NewEntity(vm)
+	}
 	if _, taken := g.uuids[vm.Config.InstanceUuid]; taken {
 		vm.Config.InstanceUuid = uuid.NewString()
 		vm.Summary.Config.InstanceUuid = vm.Config.InstanceUuid

@@ -5,7 +5,6 @@ package strict
 
 import (
 	"fmt"
-	"time"
 
 	"github.com/vmware/govmomi/simulator"
 	"github.com/vmware/govmomi/vim25/methods"
@@ -35,8 +34,7 @@ func (g *Gate) CreateSnapshotTask(ctx *simulator.Context, req *types.CreateSnaps
 }
 
 // CreateSnapshotExTask takes a snapshot, if the virtual machine can have one, and makes its
-// files as large as they would be. Disks get no files of their own, and what they had is kept
-// until the simulator ends.
+// files as large as they would be. What disks had is kept until the simulator ends.
 func (g *Gate) CreateSnapshotExTask(ctx *simulator.Context, req *types.CreateSnapshotEx_Task) soap.HasFault {
 	body := &methods.CreateSnapshotEx_TaskBody{}
 	vm, ok := ctx.Map.Get(req.This).(*simulator.VirtualMachine)
@@ -70,8 +68,8 @@ func (g *Gate) CreateSnapshotExTask(ctx *simulator.Context, req *types.CreateSna
 	return body
 }
 
-// onSnapshots runs a task that changes the snapshots of a virtual machine. Its configuration
-// changes with them, for its disks do.
+// onSnapshots runs a task that changes the snapshots of a virtual machine, and with them the
+// files of its disks.
 func (g *Gate) onSnapshots(ctx *simulator.Context, vm *simulator.VirtualMachine, name string, do func() (types.AnyType, types.BaseMethodFault)) types.ManagedObjectReference {
 	own := types.ManagedObjectReference{Type: "SlipwayOperation", Value: vm.Self.Value + "/snapshots"}
 	task := simulator.CreateTask(own, name, func(task *simulator.Task) (types.AnyType, types.BaseMethodFault) {
@@ -89,13 +87,14 @@ func (g *Gate) onSnapshots(ctx *simulator.Context, vm *simulator.VirtualMachine,
 			return nil, fault
 		}
 		ctx.WithLock(vm, func() {
-			changes := []types.PropertyChange{{Name: "config.changeVersion", Val: time.Now().UTC().Format(time.RFC3339Nano)}}
 			if vm.Snapshot != nil {
 				// A tree of its own, which a reader keeps.
 				tree := types.VirtualMachineSnapshotInfo{CurrentSnapshot: vm.Snapshot.CurrentSnapshot, RootSnapshotList: treeOf(vm.Snapshot.RootSnapshotList)}
-				changes = append(changes, types.PropertyChange{Name: "snapshot", Val: &tree})
+				ctx.Update(vm, []types.PropertyChange{{Name: "snapshot", Val: &tree}})
 			}
-			ctx.Update(vm, changes)
+			if !locked(vm) { // else the files stay until they are consolidated
+				layerDisks(ctx, vm)
+			}
 		})
 		return result, nil
 	})
@@ -264,7 +263,7 @@ func (g *Gate) revert(ctx *simulator.Context, vm *simulator.VirtualMachine, snap
 		config.ExtraConfig = append([]types.BaseOptionValue(nil), config.ExtraConfig...)
 		config.Hardware.Device = append([]types.BaseVirtualDevice(nil), config.Hardware.Device...)
 		config.Name, config.ChangeVersion = vm.Config.Name, vm.Config.ChangeVersion
-		vm.Config = &config
+		ctx.Update(vm, []types.PropertyChange{{Name: "config", Val: config}})
 		vm.Summary.Config.NumCpu, vm.Summary.Config.MemorySizeMB = config.Hardware.NumCPU, config.Hardware.MemoryMB
 	})
 	if fault := g.contentsAt(req.This).write(); fault != nil {

@@ -72,7 +72,8 @@ type Unknown struct {
 	Why string `json:"why"`
 }
 
-// Orphan is a VM of vSphere that belongs to a VirtualMachine which does not exist.
+// Orphan is a VM of vSphere that belongs to a VirtualMachine which does not exist, or which has
+// another VM.
 type Orphan struct {
 	// Namespace, Name and UID of the VirtualMachine.
 	Namespace string `json:"namespace"`
@@ -82,6 +83,9 @@ type Orphan struct {
 	VCenter string `json:"vCenter,omitempty"`
 	// UniqueID is the managed object ID of the VM.
 	UniqueID string `json:"uniqueID"`
+	// CopyOf is the managed object ID of the VM that the VirtualMachine has: this one may be a
+	// copy of it, or be it since it has another ID. It is empty if there is no VirtualMachine.
+	CopyOf string `json:"copyOf,omitempty"`
 	// VSphereName is the name of the VM in vSphere.
 	VSphereName string `json:"vSphereName"`
 }

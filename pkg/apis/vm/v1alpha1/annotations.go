@@ -13,7 +13,8 @@ const (
 	AnnotationSkipDelete = "vm.slipway.dev.protected/skip-delete-platform-resource"
 	// AnnotationConfirmedGone, with the value of status.uniqueID, says that a VM which
 	// vSphere does not show is gone for good, or that one which it shows may be deleted
-	// although many others are missing.
+	// although many others are missing. With the value of status.uniqueID, an equals sign and
+	// another managed object ID it says that the VM has that ID now.
 	AnnotationConfirmedGone = "vm.slipway.dev.protected/confirmed-gone"
 	// AnnotationUnregister, on a VM that is being deleted and that vCenter cannot reach,
 	// takes it out of the inventory and leaves its files.

@@ -193,6 +193,11 @@ const (
 	ReasonNotEffective = "NotEffective"
 	// ReasonMissing means that vSphere had the VM and does not show it any more.
 	ReasonMissing = "Missing"
+	// ReasonCopyFound means that vSphere does not show the VM, but others that have its identity:
+	// each may be the VM under another managed object ID, or a copy of it.
+	ReasonCopyFound = "CopyFound"
+	// ReasonClockSkew accompanies Connected: the clocks of vCenter and the server differ.
+	ReasonClockSkew = "ClockSkew"
 	// ReasonMoved means that the VM is not where it was made.
 	ReasonMoved = "Moved"
 	// ReasonManyMissing means that so many VMs are missing at once that nothing is

@@ -88,6 +88,17 @@ func TestPreTerminateHooksHoldUpTheInfrastructureInAnyCase(t *testing.T) {
 	}
 }
 
+// Disks that are still attached would be deleted with the machine.
+func TestWaitForVolumes_GoesOnWhileTheirStateIsUnknown(t *testing.T) {
+	w := newWorld(t, newMachine(running, deleted), newCluster(), infraThere(), newNode())
+	w.detachErr = errors.New("VolumeAttachments cannot be read")
+	w.failing("VolumeAttachments cannot be read")
+	if w.stage() != "VolumeDetach" || w.other("ExampleMachine", "i") == nil {
+		t.Errorf("stage %s, infrastructure there: %t", w.stage(), w.other("ExampleMachine", "i") != nil)
+	}
+	w.expect("Deleting", "True WaitingForVolumeDetach", "Error waiting for volumes to be detached from Node, please check controller logs for errors")
+}
+
 // MB118, MD4: in Cluster API what cannot be read passes for gone, drain and
 // detach are skipped, and with a pre-terminate hook for ever.
 func TestInfrastructureThatCannotBeReadIsNotGone(t *testing.T) {

@@ -5,11 +5,14 @@ package machine
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	clienttesting "k8s.io/client-go/testing"
 
 	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
@@ -61,6 +64,22 @@ func TestANodeThatAnotherMachineHasTakenStays(t *testing.T) {
 	w.pass()
 	if !w.hasNode() || len(w.machine().Finalizers) != 0 {
 		t.Errorf("Node is there: %t, finalizers %v", w.hasNode(), w.machine().Finalizers)
+	}
+}
+
+// Another Node can have the name by the time the API server deletes it.
+func TestDeleteNode_DeletesOnlyTheNodeThatWasRead(t *testing.T) {
+	w := newWorld(t, atNode(nil), newCluster(), newNode())
+	w.workload.PrependReactor("delete", "nodes", func(a clienttesting.Action) (bool, runtime.Object, error) {
+		p := a.(clienttesting.DeleteActionImpl).DeleteOptions.Preconditions
+		if p == nil || p.UID == nil {
+			return false, nil, nil // It is deleted, whichever it is.
+		}
+		return true, nil, apierrors.NewConflict(schema.GroupResource{Resource: "nodes"}, "n", fmt.Errorf("the UID in the precondition is %s, and that of the object another", *p.UID))
+	})
+	w.failing("the UID in the precondition is uid-n")
+	if !w.hasNode() {
+		t.Error("another Node of the name was deleted")
 	}
 }
 

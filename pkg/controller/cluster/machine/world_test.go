@@ -74,6 +74,7 @@ type world struct {
 	draining          drain.Result
 	detaching         detach.Result
 	drainErr          error
+	detachErr         error
 	recorder          *events.FakeRecorder
 	c                 *Controller
 }
@@ -102,7 +103,7 @@ func newWorld(t *testing.T, objects ...runtime.Object) *world {
 	}
 	c.reconcile.detach = func(context.Context, kubernetes.Interface, drain.Input) (detach.Result, error) {
 		w.detached++
-		return w.detaching, nil
+		return w.detaching, w.detachErr
 	}
 	w.c = c
 	for _, o := range objects {

@@ -57,6 +57,8 @@ type Observation struct {
 	// while there is one. Ready is why the vCenter cannot be worked with.
 	Connected, Ready error
 	Reason           string
+	// Skew describes clocks that are too far apart, empty if they are not.
+	Skew string
 }
 
 // Deps is what the controller needs; all but Now are required.

@@ -108,6 +108,9 @@ func (r *reconciler) observe(ctx context.Context, vc *vmv1alpha1.VCenter, wrong 
 		st.InstanceUUID = installation
 	}
 	r.report(st, vc.Generation, vmv1alpha1.ConditionConnected, o.Connected, o.Reason)
+	if o.Connected == nil && o.Skew != "" {
+		r.set(st, vc.Generation, vmv1alpha1.ConditionConnected, metav1.ConditionTrue, vmv1alpha1.ReasonClockSkew, o.Skew)
+	}
 	r.report(st, vc.Generation, vmv1alpha1.ConditionReady, o.Ready, notReady(o))
 	again := controller.Result{RequeueAfter: r.pause(st)}
 	if err := r.vcenters.UpdateStatus(ctx, r.client, next); err != nil {

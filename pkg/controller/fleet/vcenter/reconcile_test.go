@@ -196,6 +196,10 @@ func TestAVCenterIsUsedAndItsStatusSaysWhatIsSeen(t *testing.T) {
 	if vc, result = w.pass(); condition(vc, "Ready") != "True Succeeded " || result.RequeueAfter != lookAgain {
 		t.Errorf("Ready is %s, looked at again after %s", condition(vc, "Ready"), result.RequeueAfter)
 	}
+	w.uses.seen.Skew = "the clock is ahead"
+	if vc, _ = w.pass(); condition(vc, "Connected") != "True ClockSkew the clock is ahead" {
+		t.Errorf("Connected is %s", condition(vc, "Connected"))
+	}
 	if c := conditions.Find(vc.Status.Conditions, "Ready"); c.ObservedGeneration != 3 || !c.LastTransitionTime.Time.Equal(w.clock) {
 		t.Errorf("Ready is %+v", c)
 	}

@@ -29,6 +29,9 @@ type Identity struct {
 	InstanceUUID string
 	// UniqueID is the hypervisor's own ID of it, empty as long as none was seen.
 	UniqueID string
+	// Confirmed is the ID that it has instead of UniqueID if an administrator has confirmed
+	// that; else empty.
+	Confirmed string
 	// BiosUUID is the one that the virtual machine was given or last had, in lower
 	// case; empty if not known. It tells a virtual machine from a copy of it.
 	BiosUUID string
@@ -39,6 +42,12 @@ type Identity struct {
 	// Attempted is true for a deleted object whose virtual machine somebody may have
 	// begun to make, when nobody has seen how that ended.
 	Attempted bool
+	// MissingSince is when the hypervisor was first found not to show UniqueID, zero if it shows
+	// it or that was not asked yet.
+	MissingSince time.Time
+	// NeedsEnd is true when something follows from the end of UniqueID, so that a search asks
+	// the hypervisor for it.
+	NeedsEnd bool
 	// Copied is true when disks may have been copied for the virtual machine, which an
 	// attempt that failed has left if it could not remove them.
 	Copied bool
@@ -80,6 +89,9 @@ type Sighting struct {
 	Machine Machine
 	// Ownership of the Machine.
 	Ownership Ownership
+	// Copies describe the machines that have the other names of one that is absent under its
+	// unique ID: each may be that machine or a copy of it.
+	Copies []string
 }
 
 // Sink hears of what happens in the hypervisor. Its methods must not block.
@@ -159,7 +171,8 @@ func (w *Want) Clone() *Want {
 type Finding string
 
 const (
-	// Found says that the virtual machine is there, or that nobody can tell that it is not.
+	// Found says that the virtual machine is there, that a copy of it is known to be it, or that
+	// nobody can tell that it is not.
 	Found Finding = "Found"
 	// NotFound says that it is not shown: it may come back.
 	NotFound Finding = "NotFound"
@@ -190,7 +203,7 @@ type Driver interface {
 	// Look says what memory has.
 	Look(id Identity) Sighting
 	// Search asks the hypervisor itself, and remembers what it finds, so that Look has
-	// it. Anything but Found is the word of the hypervisor.
+	// it. Anything but Found is the word of the hypervisor. It changes nothing there.
 	Search(ctx context.Context, id Identity) (Finding, error)
 
 	// Refused says what w asks for and a new virtual machine cannot have.
@@ -203,6 +216,9 @@ type Driver interface {
 	// Create makes the virtual machine, or finds what an earlier create made. What it
 	// finds out about its prerequisites goes to checked.
 	Create(w *Want, checked func(Report)) Operation
+	// RemoveLeftovers removes what attempts to create the virtual machine have left, and what
+	// it has left that was destroyed.
+	RemoveLeftovers(id Identity) Operation
 	// Withdraw ends what the hypervisor still does for a publication and removes what is
 	// half made; what is there stays.
 	Withdraw(p provider.Publication) Operation

@@ -36,6 +36,9 @@ func (in *Input) config(p *Plan) error {
 	compared := in.compare()
 	if err := compared.Refused.Err(); err != nil {
 		p.False(vmv1alpha1.ConditionConfigurationSynced, compared.Refused.Reason(), err.Error())
+		if in.Facts.PowerState != in.desired() && !in.poweringOff() {
+			p.False(vmv1alpha1.ConditionPowerStateSynced, vmv1alpha1.ReasonWaitingForPrerequisites, "waiting for "+vmv1alpha1.ConditionConfigurationSynced)
+		}
 		return &provider.NoRequeueError{Err: err}
 	}
 	now, later := in.split(compared.Differences)

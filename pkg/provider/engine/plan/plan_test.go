@@ -105,6 +105,22 @@ func TestAnOperationEndsThePlanWithTheErrorsBefore(t *testing.T) {
 	}
 }
 
+func TestMake_KeepsTheErrorOfEveryStep(t *testing.T) {
+	saved := steps
+	defer func() { steps = saved }()
+	late, soon, failed := &provider.RequeueError{After: time.Minute}, &provider.RequeueError{After: time.Second}, errors.New("out of order")
+	steps = nil
+	for _, err := range []error{late, soon, failed} {
+		steps = append(steps, step{name: err.Error(), run: func(*Input, *Plan) error { return err }})
+	}
+	_, err := Make(Input{VM: &vmv1alpha1.VirtualMachine{}})
+	for _, want := range []error{late, soon, failed} {
+		if !errors.Is(err, want) {
+			t.Errorf("error %v does not have %v", err, want)
+		}
+	}
+}
+
 func TestAnOperationIsOutdatedWhenSomethingElseIsWanted(t *testing.T) {
 	const hard, soft = vmv1alpha1.PowerOpModeHard, vmv1alpha1.PowerOpModeSoft
 	on, off, suspended := vmv1alpha1.PoweredOn, vmv1alpha1.PoweredOff, vmv1alpha1.Suspended

@@ -7,6 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/api/meta"
+
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/provider"
 	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
@@ -99,5 +102,40 @@ func TestMachineOutOfReachIsNotPoweredOff(t *testing.T) {
 	}))
 	if got.Operation != nil || !provider.IsNoRequeue(err) {
 		t.Errorf("planned %+v with error %v, want no operation, and to wait for the driver", got.Operation, err)
+	}
+}
+
+// A refused configuration ends the plan, and the condition must not keep what it was before.
+func TestPowerStateSynced_OfARefusedConfiguration(t *testing.T) {
+	for name, tc := range map[string]struct {
+		is, desired vmv1alpha1.PowerState
+		want        string
+	}{
+		"off and to run":        {vmv1alpha1.PoweredOff, vmv1alpha1.PoweredOn, "False WaitingForPrerequisites"},
+		"suspended and to run":  {vmv1alpha1.Suspended, vmv1alpha1.PoweredOn, "False WaitingForPrerequisites"},
+		"as desired":            {vmv1alpha1.PoweredOn, vmv1alpha1.PoweredOn, ""},
+		"running and to be off": {vmv1alpha1.PoweredOn, vmv1alpha1.PoweredOff, "False PoweringOff"},
+	} {
+		got, _ := Make(runningMachine(func(in *Input) {
+			in.Machine, in.Facts.PowerState, in.VM.Spec.PowerState = inert{refuses: true}, tc.is, tc.desired
+		}))
+		reported := ""
+		if c := meta.FindStatusCondition(got.Conditions, vmv1alpha1.ConditionPowerStateSynced); c != nil {
+			reported = string(c.Status) + " " + c.Reason
+		}
+		if reported != tc.want {
+			t.Errorf("%s: PowerStateSynced = %q, want %q", name, reported, tc.want)
+		}
+	}
+}
+
+// A difference that only matters before the first power-on requires no restart of a VM that runs.
+func TestRestartRequired_LeavesOutWhatIsForTheFirstBoot(t *testing.T) {
+	got, err := Make(runningMachine(func(in *Input) {
+		in.Machine = inert{differs: []driver.Difference{{Path: "bootstrap", Desired: "data", FirstBoot: true}, {Path: "cpu.cores", Desired: "4"}}}
+	}))
+	want := []vmv1alpha1.RestartRequirement{{Path: "cpu.cores", Desired: "4"}}
+	if diff := cmp.Diff(want, got.RestartRequired); diff != "" || err != nil {
+		t.Errorf("restartRequired (-want +got):\n%s, error %v", diff, err)
 	}
 }

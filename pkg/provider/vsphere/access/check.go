@@ -10,6 +10,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/vmware/govmomi/session"
 	"github.com/vmware/govmomi/vim25"
@@ -40,12 +41,18 @@ type Report struct {
 	Version, APIVersion string
 	// TooOld is true when the API is older than MinAPIVersion.
 	TooOld bool
+	// Skew is how far the clock of vCenter is ahead of that of this host.
+	Skew time.Duration
 	// Account that was checked.
 	Account string
 	// Objects in the order of their kinds.
 	Objects []Object
 	// Features that can be done without.
 	Features []FeatureReport
+	// WithoutDRS are the clusters for which DRS is not enabled, WithoutDRSErr is why that could
+	// not be read.
+	WithoutDRS    []string
+	WithoutDRSErr error
 }
 
 // title names the object.
@@ -70,6 +77,9 @@ func (r *Report) Print(w io.Writer) {
 	if r.TooOld {
 		line("vCenter is too old to deploy images of content libraries: its API must be at least %s", MinAPIVersion)
 	}
+	if warning := slipwaysession.SkewWarning(r.Skew); warning != "" {
+		line("warning: %s", warning)
+	}
 	for _, o := range r.Objects {
 		switch {
 		case o.Err != nil && o.Zone != "":
@@ -82,6 +92,13 @@ func (r *Report) Print(w io.Writer) {
 		for _, p := range o.Missing {
 			line("%s: missing privilege %s", o.title(), p)
 		}
+	}
+	for _, name := range r.WithoutDRS {
+		line("cluster %s: DRS is not enabled: Slipway names a connected host for each VM that it creates from a content library or by fast deploy; "+
+			"not available there: placement by DRS rating, balancing of hosts, affinity rules, resource pools other than that of the cluster", name)
+	}
+	if r.WithoutDRSErr != nil {
+		line("clusters without DRS: %v", r.WithoutDRSErr)
 	}
 	for i := range r.Features {
 		for _, l := range r.Features[i].lines() {
@@ -115,9 +132,13 @@ func Check(ctx context.Context, s *slipwaysession.Session, places *placement.Res
 	if err != nil {
 		return nil, err
 	}
+	skew, err := s.MeasureSkew(ctx)
+	if err != nil {
+		return nil, err
+	}
 	about := c.ServiceContent.About
 	r := &Report{
-		Version: about.FullName, APIVersion: about.ApiVersion, Account: me.UserName,
+		Version: about.FullName, APIVersion: about.ApiVersion, Account: me.UserName, Skew: skew,
 		TooOld: slipwaysession.Older(about.ApiVersion, MinAPIVersion),
 	}
 	ask := &checker{session: s, places: places, client: c, key: me.Key}
@@ -135,10 +156,30 @@ func Check(ctx context.Context, s *slipwaysession.Session, places *placement.Res
 		}
 		r.Objects = append(r.Objects, o)
 	}
+	if len(zones) == 0 {
+		zones = []*placement.Resolver{places}
+	}
+	for _, zone := range zones {
+		r.addClusters(ctx, zone)
+	}
 	for i := range Features {
 		r.Features = append(r.Features, ask.checkFeature(ctx, &Features[i]))
 	}
 	return r, nil
+}
+
+// addClusters adds the clusters of a zone for which DRS is not enabled.
+func (r *Report) addClusters(ctx context.Context, zone *placement.Resolver) {
+	names, err := zone.WithoutDRS(ctx)
+	var unusable *placement.NotUsableError
+	if !errors.As(err, &unusable) { // It is reported with the resource pools.
+		r.WithoutDRSErr = errors.Join(r.WithoutDRSErr, err)
+	}
+	for _, name := range names {
+		if !slices.Contains(r.WithoutDRS, name) {
+			r.WithoutDRS = append(r.WithoutDRS, name)
+		}
+	}
 }
 
 // userSession is the session by which c is logged in.

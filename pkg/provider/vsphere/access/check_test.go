@@ -10,6 +10,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -168,6 +169,19 @@ func TestAVCenterThatIsTooOldIsReported(t *testing.T) {
 		r.Print(&out)
 		if r.OK() == old || strings.Contains(out.String(), "must be at least "+MinAPIVersion) != old {
 			t.Errorf("%s: complete %v, report %s", version, r.OK(), out.String())
+		}
+	}
+}
+
+func TestReport_WarnsOfClocksThatAreMoreThanAMinuteApart(t *testing.T) {
+	for skew, want := range map[time.Duration]string{
+		time.Minute: "", 90 * time.Second: "warning: the clock of vCenter is 1m30s ahead of that of the server: ",
+		-10 * time.Minute: "warning: the clock of vCenter is 10m0s behind that of the server: ",
+	} {
+		var out strings.Builder
+		(&Report{Skew: skew}).Print(&out)
+		if got := out.String(); strings.Contains(got, "warning: ") != (want != "") || !strings.Contains(got, want) {
+			t.Errorf("%s: report %q, want %q", skew, got, want)
 		}
 	}
 }

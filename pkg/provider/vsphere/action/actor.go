@@ -33,6 +33,9 @@ type Actor struct {
 	Session *session.Session
 	// Inventory that shows the results.
 	Inventory *inventory.Inventory
+	// Detached, if set, is called for each disk that was detached because it is not the VM's
+	// own, with the reason.
+	Detached func(vm *mo.VirtualMachine, file, why string)
 	// GracePeriod bounds the wait for the guest; DefaultGracePeriod when 0.
 	GracePeriod time.Duration
 }

@@ -107,8 +107,14 @@ func (a *Actor) withoutForeign(ctx context.Context, ref types.ManagedObjectRefer
 	if vm, err = a.files(ctx, ref); err != nil || vm == nil {
 		return nil, err
 	}
-	if disks, err = foreignDisks(vm, a.Inventory.All()); err == nil && len(disks) > 0 {
-		err = &vimfault.ChangedError{Message: fmt.Sprintf("disk %s was attached meanwhile, which is not its own", disks[0].name)}
+	left, err := foreignDisks(vm, a.Inventory.All())
+	if err == nil && len(left) > 0 {
+		err = &vimfault.ChangedError{Message: fmt.Sprintf("disk %s was attached meanwhile, which is not its own", left[0].name)}
+	}
+	for _, d := range disks {
+		if err == nil && a.Detached != nil && !d.linked {
+			a.Detached(vm, d.name, d.why)
+		}
 	}
 	return vm, err
 }

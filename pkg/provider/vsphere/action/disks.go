@@ -4,9 +4,9 @@
 package action
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
-	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -22,36 +22,43 @@ import (
 type foreignDisk struct {
 	disk      *types.VirtualDisk
 	name, why string
+	// linked is true for a disk of the VM itself that is detached for what it depends on.
+	linked bool
 }
 
-// foreignDisks are the attached disks that are not the VM's own: first class disks,
-// which have a life of their own, disks that several VMs write to, those outside of
-// the VM's directory that are recorded as no volume of it, and those that depend on a copy of
-// an image, which vCenter would delete with the last VM that has it. A volume is recorded by its
-// place, where there may be another disk by now: one in the directory of another one of all VMs
-// is none of vm. It fails when it cannot tell, and when a snapshot would take such a disk along
+// foreignDisks returns the attached disks that are not the VM's own: first class disks,
+// which have a life of their own, disks that several VMs write to, disks that others have,
+// and those that depend on a copy of an image, which vCenter would delete with the last VM that
+// has it. A disk is the VM's own if it has the recorded UUID of its slot, wherever its file is.
+// It fails if the disks cannot be told apart, and if a snapshot would take such a disk along
 // however it is detached.
 func foreignDisks(vm *mo.VirtualMachine, all []*mo.VirtualMachine) ([]foreignDisk, error) {
-	home, ok := homeOf(vm)
+	home, ok := observe.Home(vm)
 	if !ok {
 		return nil, errors.New("its configuration cannot be read, so that nobody knows which disks are its own")
 	}
 	var out []foreignDisk
-	recorded := slices.Collect(maps.Values(observe.Volumes(vm)))
+	recorded := observe.DiskRecords(vm)
 	for _, d := range vm.Config.Hardware.Device {
 		disk, ok := d.(*types.VirtualDisk)
 		if !ok {
 			continue
 		}
 		files := observe.DiskFiles(disk.Backing)
-		own := slices.Contains(recorded, disk) && (within(files[0], home) || !ofAnother(files[0], vm, all))
-		why := foreign(disk, files[0], home, own)
+		uuid := recorded[observe.SlotOf(vm, disk)]
+		own := uuid != "" && strings.EqualFold(uuid, observe.DiskUUID(disk))
+		why := foreign(disk, files[0], home, uuid)
+		if by := userOf(files[0], vm, all); why == "" && by != "" {
+			why = "virtual machine " + by + " has it too"
+		}
 		if why != "" {
 			out = append(out, foreignDisk{disk: disk, name: files[0], why: why})
 		}
-		base := !own && slices.ContainsFunc(files, func(f string) bool { return !within(f, home) && !observe.Keeps(vm, f) })
+		base := slices.ContainsFunc(files, func(f string) bool {
+			return !observe.Within(f, home) && !observe.Keeps(vm, f) && !(own && (path.Dir(f) == path.Dir(files[0]) || observe.BesideHome(vm, f)))
+		})
 		if why == "" && len(files) > 1 && len(vm.RootSnapshot) == 0 && observe.Linked(vm) {
-			out = append(out, foreignDisk{disk: disk, name: files[0], why: "it depends on " + files[1] + ", which others have"})
+			out = append(out, foreignDisk{disk: disk, name: files[0], why: "it depends on " + files[1] + ", which others have", linked: true})
 		}
 		if len(vm.RootSnapshot) > 0 && (why != "" || base) {
 			return nil, fmt.Errorf("it has snapshots, with which vSphere would delete the disk of somebody else %s: delete the snapshots first", files[len(files)-1])
@@ -60,46 +67,36 @@ func foreignDisks(vm *mo.VirtualMachine, all []*mo.VirtualMachine) ([]foreignDis
 	return out, nil
 }
 
-// foreign says why the disk with the file is not the VM's own; empty when it is.
-func foreign(disk *types.VirtualDisk, file string, home object.DatastorePath, recorded bool) string {
+// foreign returns why the disk with the file is not the VM's own; empty if it is. recorded is
+// the UUID of the slot's own disk, empty if none is recorded.
+func foreign(disk *types.VirtualDisk, file string, home object.DatastorePath, recorded string) string {
+	uuid := observe.DiskUUID(disk)
 	switch {
 	case disk.VDiskId != nil && disk.VDiskId.Id != "":
 		return "first class disk " + disk.VDiskId.Id
 	case observe.Shared(disk.Backing):
 		return "several virtual machines write to it"
-	case !recorded && !within(file, home):
-		return fmt.Sprintf("it is outside of [%s] %s", home.Datastore, home.Path)
+	case observe.IsOther(recorded, disk):
+		return fmt.Sprintf("its UUID is %s, and the disk that was created or adopted in its slot has %s", uuid, recorded)
+	case !strings.EqualFold(recorded, uuid) || uuid == "":
+		if !observe.Within(file, home) {
+			return fmt.Sprintf("it is outside of [%s] %s, and its UUID was not recorded", home.Datastore, home.Path)
+		}
 	}
 	return ""
 }
 
-// homeOf is the directory of the VM; ok is false if it cannot be read.
-func homeOf(vm *mo.VirtualMachine) (home object.DatastorePath, ok bool) {
-	if vm.Config == nil || !home.FromString(vm.Config.Files.VmPathName) {
-		return home, false
+// userOf returns the name of another VM that has the file as a disk too, empty for none.
+func userOf(file string, vm *mo.VirtualMachine, all []*mo.VirtualMachine) string {
+	for _, other := range all {
+		if other.Self == vm.Self || other.Config == nil {
+			continue
+		}
+		for _, d := range other.Config.Hardware.Device {
+			if disk, ok := d.(*types.VirtualDisk); ok && observe.DiskFiles(disk.Backing)[0] == file {
+				return cmp.Or(other.Name, other.Self.Value)
+			}
+		}
 	}
-	home.Path = path.Dir(home.Path)
-	return home, true
-}
-
-// ofAnother is true for a file in the directory of another VM than vm. One that has the name of
-// vm says nothing: vSphere makes such directories for the disks of vm on other datastores.
-func ofAnother(file string, vm *mo.VirtualMachine, all []*mo.VirtualMachine) bool {
-	own, _ := homeOf(vm)
-	names := []string{path.Base(own.Path), strings.TrimSuffix(path.Base(vm.Config.Files.VmPathName), ".vmx")}
-	return slices.ContainsFunc(all, func(other *mo.VirtualMachine) bool {
-		home, ok := homeOf(other)
-		dir := path.Base(home.Path)
-		alike := slices.ContainsFunc(names, func(name string) bool { return dir == name || strings.HasPrefix(dir, name+"_") })
-		return ok && other.Self != vm.Self && !alike && within(file, home)
-	})
-}
-
-// within is true for a file in the directory home or below it.
-func within(file string, home object.DatastorePath) bool {
-	var p object.DatastorePath
-	if !p.FromString(file) || p.Datastore != home.Datastore {
-		return false
-	}
-	return path.Dir(p.Path) == home.Path || home.Path != "." && strings.HasPrefix(p.Path, home.Path+"/")
+	return ""
 }

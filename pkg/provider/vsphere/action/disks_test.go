@@ -16,7 +16,7 @@ import (
 )
 
 func flat(files ...string) *types.VirtualDiskFlatVer2BackingInfo {
-	b := &types.VirtualDiskFlatVer2BackingInfo{}
+	b := &types.VirtualDiskFlatVer2BackingInfo{Uuid: "6000C290-1"}
 	b.FileName = files[0]
 	if len(files) > 1 {
 		b.Parent = flat(files[1:]...)
@@ -36,17 +36,18 @@ func multiWriter(file string) types.BaseVirtualDeviceBackingInfo {
 	return b
 }
 
-func TestDisksOfOthersAreToldFromTheVMsOwn(t *testing.T) {
+func TestForeignDisks_AreThoseThatTheVMDoesNotOwn(t *testing.T) {
 	fcd := disk(1, flat("[ds] web/pvc.vmdk"))
 	fcd.VDiskId = &types.ID{Id: "fcd-1"}
 	raw := &types.VirtualDiskRawDiskMappingVer1BackingInfo{}
 	raw.FileName, raw.Sharing = "[ds] web/lun.vmdk", "sharingMultiWriter"
-	const refused = "refused"
+	const refused, own, other = "refused", "6000c290-1", "6000c290-2"
 	for _, tc := range []struct {
-		name      string
-		vmx       string
-		disk      *types.VirtualDisk
-		recorded  bool
+		name string
+		vmx  string
+		disk *types.VirtualDisk
+		// recorded is the UUID that is recorded for the slot, empty for none.
+		recorded  string
 		snapshots bool
 		// want is the disk that is detached, refused, or empty for none.
 		want string
@@ -56,14 +57,20 @@ func TestDisksOfOthersAreToldFromTheVMsOwn(t *testing.T) {
 		{name: "of another VM", vmx: "[ds] web/web.vmx", disk: disk(1, flat("[ds] db/db.vmdk")), want: "[ds] db/db.vmdk"},
 		{name: "of a VM whose name begins alike", vmx: "[ds] web/web.vmx", disk: disk(1, flat("[ds] web-2/web.vmdk")), want: "[ds] web-2/web.vmdk"},
 		{name: "on another datastore", vmx: "[ds] web/web.vmx", disk: disk(1, flat("[ds2] web/web.vmdk")), want: "[ds2] web/web.vmdk"},
-		{name: "on another datastore, a volume of ours", vmx: "[ds] web/web.vmx", disk: disk(1, flat("[ds2] web/web.vmdk")), recorded: true},
-		{name: "of another VM, in the place of a volume of ours", vmx: "[ds] web/web.vmx", disk: disk(1, flat("[ds] db/db.vmdk")), recorded: true, want: "[ds] db/db.vmdk"},
-		{name: "a volume of ours beside another VM of the name", vmx: "[ds] web/web.vmx", disk: disk(1, flat("[ds3] web/web_1.vmdk")), recorded: true},
+		{name: "on another datastore, recorded", vmx: "[ds] web/web.vmx", disk: disk(1, flat("[ds2] web/web.vmdk")), recorded: own},
+		{name: "on another datastore, recorded before its UUID was known", vmx: "[ds] web/web.vmx", disk: disk(1, flat("[ds2] web/web.vmdk")), recorded: observe.DiskCreated, want: "[ds2] web/web.vmdk"},
+		{name: "in the VM's directory, recorded before its UUID was known", vmx: "[ds] web/web.vmx", disk: disk(1, flat("[ds] web/web_1.vmdk")), recorded: observe.DiskCreated},
+		{name: "of another VM, in the slot of a disk of ours", vmx: "[ds] web/web.vmx", disk: disk(1, flat("[ds] db/db.vmdk")), recorded: other, want: "[ds] db/db.vmdk"},
+		{name: "in the VM's directory, in the slot of another disk", vmx: "[ds] web/web.vmx", disk: disk(1, flat("[ds] web/web_1.vmdk")), recorded: other, want: "[ds] web/web_1.vmdk"},
+		{name: "in the VM's directory, and another VM has it", vmx: "[ds] web/web.vmx", disk: disk(1, flat("[ds] web/lent.vmdk")), want: "[ds] web/lent.vmdk"},
+		{name: "in the directory of another VM of the name, recorded", vmx: "[ds] web/web.vmx", disk: disk(1, flat("[ds3] web/web_1.vmdk")), recorded: own},
+		{name: "moved alone, with snapshots", vmx: "[ds] web/web.vmx", disk: disk(1, flat("[ds2] web/web-000001.vmdk", "[ds2] web/web.vmdk")), recorded: own, snapshots: true},
+		{name: "a child of the disk of another VM that is recorded, with snapshots", vmx: "[ds] web/web.vmx", disk: disk(1, flat("[ds] web/db-000001.vmdk", "[ds] db/db.vmdk")), recorded: own, snapshots: true, want: refused},
 		{name: "of another VM, with snapshots of its own", vmx: "[ds] web/web.vmx", disk: disk(1, flat("[ds] db/db-000001.vmdk", "[ds] db/db.vmdk")), want: "[ds] db/db-000001.vmdk"},
 		{name: "a first class disk", vmx: "[ds] web/web.vmx", disk: fcd, want: "[ds] web/pvc.vmdk"},
-		{name: "a first class disk that is a volume of ours", vmx: "[ds] web/web.vmx", disk: fcd, recorded: true, want: "[ds] web/pvc.vmdk"},
+		{name: "a first class disk that is a volume of ours", vmx: "[ds] web/web.vmx", disk: fcd, recorded: own, want: "[ds] web/pvc.vmdk"},
 		{name: "written to by several", vmx: "[ds] web/web.vmx", disk: disk(1, multiWriter("[ds] web/quorum.vmdk")), want: "[ds] web/quorum.vmdk"},
-		{name: "written to by several, a volume of ours", vmx: "[ds] web/web.vmx", disk: disk(1, multiWriter("[ds] web/quorum.vmdk")), recorded: true, want: "[ds] web/quorum.vmdk"},
+		{name: "written to by several, a volume of ours", vmx: "[ds] web/web.vmx", disk: disk(1, multiWriter("[ds] web/quorum.vmdk")), recorded: own, want: "[ds] web/quorum.vmdk"},
 		{name: "a raw device that several write to", vmx: "[ds] web/web.vmx", disk: disk(1, raw), want: "[ds] web/lun.vmdk"},
 		{name: "a sparse disk of another VM", vmx: "[ds] web/web.vmx", disk: disk(1, &types.VirtualDiskSeSparseBackingInfo{
 			VirtualDeviceFileBackingInfo: types.VirtualDeviceFileBackingInfo{FileName: "[ds] db/db.vmdk"}}), want: "[ds] db/db.vmdk"},
@@ -82,9 +89,7 @@ func TestDisksOfOthersAreToldFromTheVMsOwn(t *testing.T) {
 			controller := &types.ParaVirtualSCSIController{}
 			controller.Key = 1000
 			vm.Config.Hardware.Device = []types.BaseVirtualDevice{controller, tc.disk}
-			if tc.recorded {
-				vm.Config.ExtraConfig = []types.BaseOptionValue{&types.OptionValue{Key: observe.VolumeKey("data"), Value: "scsi0:1"}}
-			}
+			vm.Config.ExtraConfig = []types.BaseOptionValue{&types.OptionValue{Key: observe.DiskKey("scsi0:1"), Value: tc.recorded}}
 			if tc.snapshots {
 				vm.RootSnapshot = []types.ManagedObjectReference{{Type: "VirtualMachineSnapshot", Value: "snapshot-1"}}
 			}
@@ -92,6 +97,7 @@ func TestDisksOfOthersAreToldFromTheVMsOwn(t *testing.T) {
 			for i, vmx := range []string{"", "[ds] db/db.vmx", "[ds3] web/web.vmx"} {
 				other := &mo.VirtualMachine{Config: &types.VirtualMachineConfigInfo{Files: types.VirtualMachineFileInfo{VmPathName: vmx}}}
 				other.Self.Value = fmt.Sprint("vm-", i)
+				other.Config.Hardware.Device = []types.BaseVirtualDevice{disk(0, flat("[ds] web/lent.vmdk"))}
 				others = append(others, other)
 			}
 			found, err := foreignDisks(vm, others)
@@ -109,7 +115,7 @@ func TestDisksOfOthersAreToldFromTheVMsOwn(t *testing.T) {
 	}
 }
 
-func TestNothingIsKnownOfTheDisksOfAVMThatCannotBeRead(t *testing.T) {
+func TestForeignDisks_AreUnknownWithoutAConfiguration(t *testing.T) {
 	if disks, err := foreignDisks(&mo.VirtualMachine{}, nil); err == nil {
 		t.Errorf("disks = %v, want that nobody can tell", disks)
 	}

@@ -50,7 +50,8 @@ func Signature(vm *mo.VirtualMachine) string {
 	var out []string
 	for _, o := range vm.Config.ExtraConfig {
 		v := o.GetOptionValue()
-		if s, ok := v.Value.(string); ok && s != "" && strings.HasPrefix(v.Key, observe.PolicyPrefix) {
+		_, recorded := observe.CutKey(v.Key, observe.PolicyPrefix)
+		if s, ok := v.Value.(string); ok && s != "" && recorded {
 			out = append(out, v.Key+"="+s)
 		}
 	}

@@ -18,9 +18,9 @@ import (
 // encoding is behind it.
 const (
 	metadataKey    = "guestinfo.metadata"
-	userDataKey    = "guestinfo.userdata"
-	vendorDataKey  = "guestinfo.vendordata"
-	ignitionKey    = "guestinfo.ignition.config.data"
+	userDataKey    = observe.UserDataKey
+	vendorDataKey  = observe.VendorDataKey
+	ignitionKey    = observe.IgnitionKey
 	encodingSuffix = ".encoding"
 )
 
@@ -43,7 +43,7 @@ func (c *comparison) bootstrap() {
 	case b.CloudInit != nil:
 		c.ovfProperties(b)
 		c.cloudInit(b.CloudInit)
-	case b.Ignition != nil && c.want.Data != nil && !c.dataRemoved():
+	case b.Ignition != nil && c.want.Data != nil && !c.dataMarked():
 		c.guestInfo(ignitionPath, ignitionKey, c.want.Data.Ignition, false)
 	}
 	c.removeData(b)
@@ -61,7 +61,7 @@ func (c *comparison) cloudInit(ci *vmv1alpha1.CloudInitBootstrap) {
 	if metadata, ok := c.metadata(ci); ok {
 		c.guestInfo(cloudInitPath, metadataKey, metadata, renewed)
 	}
-	if c.want.Data != nil && (renewed || !c.dataRemoved()) {
+	if c.want.Data != nil && (renewed || !c.dataMarked()) {
 		c.guestInfo(cloudInitPath, userDataKey, c.want.Data.CloudConfig, renewed)
 		c.guestInfo(cloudInitPath, vendorDataKey, c.want.Data.VendorData, renewed)
 	}
@@ -109,11 +109,11 @@ func (c *comparison) guestInfo(path, key string, value []byte, live bool) {
 // removeData takes the data of the first boot out of the VM when the guest has it. The
 // metadata stays: without it cloud-init would take the guest for a new one.
 func (c *comparison) removeData(b *vmv1alpha1.VirtualMachineBootstrap) {
-	if !b.RemoveAfterFirstBoot || c.vm.Config == nil || c.want.New || c.dataRemoved() || !observe.BootstrapRead(c.vm, b) {
+	if !b.RemoveAfterFirstBoot || c.vm.Config == nil || c.want.New || observe.BootstrapRemoved(c.vm, c.want.Owner.UID) || !observe.BootstrapRead(c.vm, b) {
 		return
 	}
 	c.add(Difference{Path: removePath, Desired: "removed", Live: true, FirstBoot: true, set: func(s *types.VirtualMachineConfigSpec) {
-		for _, key := range []string{userDataKey, vendorDataKey, ignitionKey} {
+		for _, key := range observe.FirstBootKeys {
 			if extra(c, key) != "" {
 				option(key, "")(s)
 				option(key+encodingSuffix, "")(s)
@@ -123,9 +123,9 @@ func (c *comparison) removeData(b *vmv1alpha1.VirtualMachineBootstrap) {
 	}})
 }
 
-// dataRemoved is true when the data of this instance was removed.
-func (c *comparison) dataRemoved() bool {
-	return observe.BootstrapRemoved(c.vm, c.want.Owner.UID)
+// dataMarked is true when the data of this instance was removed: it is not set again.
+func (c *comparison) dataMarked() bool {
+	return observe.BootstrapMarked(c.vm, c.want.Owner.UID)
 }
 
 // refusedBootstrap says what the guest cannot be handed.

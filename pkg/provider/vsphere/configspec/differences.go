@@ -60,6 +60,7 @@ func Differences(want Want, vm *mo.VirtualMachine) []Difference {
 	c.home()
 	c.bootDisk()
 	c.volumes()
+	c.recordDisks()
 	c.bootOrder()
 	c.devices()
 	c.bootstrap()

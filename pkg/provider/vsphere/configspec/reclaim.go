@@ -52,7 +52,9 @@ func (c *comparison) removed(attached map[string]*types.VirtualDisk) {
 		c.add(Difference{Path: hardware.Volume(name), Running: hardware.Disk(observe.Capacity(disk), have.Kind), Live: c.hotplug(have.Class(), false),
 			set: func(spec *types.VirtualMachineConfigSpec) {
 				spec.DeviceChange = append(spec.DeviceChange, change)
-				for _, key := range []string{observe.VolumeKey(name), observe.ReclaimKey(name), observe.PolicyKey(name)} {
+				for _, key := range []string{
+					observe.VolumeKey(name), observe.ReclaimKey(name), observe.PolicyKey(name), observe.DiskKey(observe.SlotOf(c.vm, disk)),
+				} {
 					if extra(c, key) != "" {
 						option(key, "")(spec)
 					}

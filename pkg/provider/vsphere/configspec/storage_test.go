@@ -50,6 +50,9 @@ type storageCase struct {
 	unapplied []string
 }
 
+// recordedDisk is the record of a disk.
+var recordedDisk = Difference{Path: "metadata.volumes", Desired: "disk-uuid", Live: true}
+
 func runStorageCases(t *testing.T, cases []storageCase) {
 	t.Helper()
 	for _, tc := range cases {
@@ -102,7 +105,7 @@ func TestBootDiskGrowsAndNeverShrinks(t *testing.T) {
 			size("20Gi", another)(w, vm)
 			recordKey(vm, observe.PendingKey, "attempt")
 			w.New, w.Attempt = true, "attempt"
-		}, want: []Difference{{Path: "metadata.name", Desired: "scsi0:0", Live: true}, grown[0]},
+		}, want: []Difference{{Path: "metadata.name", Desired: "scsi0:0", Live: true}, grown[0], recordedDisk, recordedDisk, recordedDisk},
 			changes: []string{"edit disk 20Gi at 1000:0 ", "slipway.bootDisk=scsi0:0"}},
 		{name: "a first class disk is none", change: size("20Gi", func(vm *mo.VirtualMachine) { diskOfVM(vm, 2000).VDiskId = &types.ID{Id: "fcd"} }),
 			refused: []string{"bootDisk: the virtual machine has no disk but its volumes"}},

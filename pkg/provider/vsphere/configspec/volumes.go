@@ -93,8 +93,8 @@ func (c *comparison) addDisk(v *vmv1alpha1.VirtualMachineVolume, s slot, n int32
 				Operation: types.VirtualDeviceConfigSpecOperationAdd, Device: disk,
 				FileOperation: types.VirtualDeviceConfigSpecFileOperationCreate}
 			spec.DeviceChange = append(spec.DeviceChange, change)
-			spec.ExtraConfig = append(spec.ExtraConfig, &types.OptionValue{
-				Key: observe.VolumeKey(v.Name), Value: s.controller.Slot(unit)})
+			option(observe.VolumeKey(v.Name), s.controller.Slot(unit))(spec)
+			option(observe.DiskKey(s.controller.Slot(unit)), observe.DiskCreated)(spec)
 			c.keep(spec, change, policy, observe.PolicyKey(v.Name))
 		}})
 }
@@ -176,12 +176,22 @@ func (c *comparison) refusedVolumes(say func(format string, args ...any)) {
 			say("%s.%s", path, problems[v.Name])
 		case v.CDROM != nil, v.PersistentVolumeClaim != nil:
 		case recorded && disk == nil:
-			say("%s: its disk was removed in vSphere: attach it again at %s, or rename the volume for an empty one",
-				path, extra(c, observe.VolumeKey(v.Name)))
+			say("%s: its disk was removed in vSphere%s: attach it again at %s, or rename the volume for an empty one",
+				path, c.instead(v.Name), extra(c, observe.VolumeKey(v.Name)))
 		case disk != nil && v.Disk != nil:
 			refusedSize(path+".disk.size", v.Disk.Capacity, disk, say)
 		}
 	}
+}
+
+// instead names the disk that is in the slot of a volume's disk.
+func (c *comparison) instead(volume string) string {
+	for _, d := range c.have.Hardware.Device {
+		if disk, ok := d.(*types.VirtualDisk); ok && observe.SlotOf(c.vm, disk) == extra(c, observe.VolumeKey(volume)) {
+			return " and replaced by " + observe.DiskFiles(disk.Backing)[0]
+		}
+	}
+	return ""
 }
 
 // refusedSize says why a disk cannot have a capacity.

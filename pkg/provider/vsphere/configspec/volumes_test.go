@@ -5,6 +5,7 @@ package configspec
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -38,7 +39,8 @@ func diskAt(key, controller, unit int32, size int64) *types.VirtualDisk {
 	return d
 }
 
-// changes prints device changes and the slots that are recorded.
+// changes prints device changes and the slots that are recorded; which disks are recorded is
+// for TestRecordDisks.
 func changes(spec types.VirtualMachineConfigSpec) []string {
 	var out []string
 	for _, c := range spec.DeviceChange {
@@ -51,6 +53,9 @@ func changes(spec types.VirtualMachineConfigSpec) []string {
 		out = append(out, s)
 	}
 	for _, o := range spec.ExtraConfig {
+		if strings.HasPrefix(o.GetOptionValue().Key, observe.DiskKey("")) {
+			continue
+		}
 		out = append(out, fmt.Sprintf("%s=%v", o.GetOptionValue().Key, o.GetOptionValue().Value))
 	}
 	return out

@@ -20,6 +20,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/inventory"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/placement"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/session"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/vimfault"
 )
 
@@ -148,24 +149,35 @@ func (c *Creator) cleanUp(ctx context.Context, want configspec.Want, began time.
 }
 
 func (c *Creator) removeLeftover(ctx context.Context, want configspec.Want, began time.Time) error {
-	ref, _, err := c.LookUp(ctx, inventory.Names{InstanceUUID: want.InstanceUUID}, want.Owner)
-	if err != nil || ref == nil {
+	seen, err := c.LookUp(ctx, inventory.Names{InstanceUUID: want.InstanceUUID}, want.Owner)
+	if err != nil || seen.VM == nil {
 		return err
 	}
-	vm, err := c.read(ctx, *ref, "config.createDate", "runtime.powerState", "runtime.bootTime")
+	vm, err := c.read(ctx, *seen.VM, "config.createDate", "runtime.powerState", "runtime.bootTime")
 	if err != nil || vm == nil {
 		return err
 	}
 	if !madeBy(vm, want.Attempt, began) {
 		klog.FromContext(ctx).Info("A vSphere VM with the identity of a create that failed is left in place: this attempt did not make it",
-			"vm", ref.Value, "instanceUUID", want.InstanceUUID)
+			"vm", seen.VM.Value, "instanceUUID", want.InstanceUUID)
 		return nil
 	}
-	return c.Actor.Destroy(ctx, *ref)
+	return c.Actor.Destroy(ctx, *seen.VM)
 }
 
 // clockSkew is how far the clocks of vCenter and this process may be apart.
-const clockSkew = 5 * time.Minute
+const clockSkew = session.SkewTolerance
+
+// checkClock returns an error while the clocks are further apart: then the times of tasks do
+// not show which of them came first.
+func (c *Creator) checkClock(ctx context.Context) error {
+	skew, err := c.Actor.Session.MeasureSkew(ctx)
+	if err == nil && skew.Abs() > clockSkew {
+		err = &vimfault.BusyError{Message: fmt.Sprintf("waiting for the clocks to be set: %s, and at most %s are allowed to decide by the tasks of vCenter",
+			session.DescribeSkew(skew), clockSkew)}
+	}
+	return err
+}
 
 // madeBy is true for a VM that the attempt has made, and that nobody has used since: it
 // carries the mark, which only this attempt knows, is off, and is not older.

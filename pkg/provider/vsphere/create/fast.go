@@ -33,6 +33,8 @@ type Fast struct {
 	Files map[string]string
 	// Linked makes disks that hold only what differs from the copies.
 	Linked bool
+	// HadVM is true when the object had a VM before, whose files may be in a directory of its.
+	HadVM bool
 	// Lacks is the error of a copy that is not there.
 	Lacks func(path string) error
 }
@@ -42,7 +44,7 @@ type Fast struct {
 func (c *Creator) buildFast(ctx context.Context, want configspec.Want, rep *placement.Report, folder types.ManagedObjectReference,
 	spec types.VirtualMachineConfigSpec, hw *descriptor.Hardware, fast *Fast,
 ) (types.ManagedObjectReference, error) {
-	dir, err := c.makeHome(ctx, want.Owner.UID, fast.Home)
+	dir, err := c.makeHome(ctx, want.Owner.UID, fast.Home, fast.HadVM)
 	if err != nil {
 		return types.ManagedObjectReference{}, err
 	}
@@ -90,7 +92,7 @@ func (c *Creator) fill(ctx context.Context, want configspec.Want, rep *placement
 	if err := c.copyAll(ctx, fast.Home, copies); err != nil {
 		return types.ManagedObjectReference{}, err
 	}
-	return c.createVM(ctx, folder, rep.Pool, spec)
+	return c.createVM(ctx, folder, rep, spec)
 }
 
 // keep names the parents of the disks.
@@ -148,9 +150,9 @@ func diskSpec(boot *vmv1alpha1.VirtualMachineBootDisk, profile string) types.Bas
 }
 
 // createVM makes the VM and waits for it.
-func (c *Creator) createVM(ctx context.Context, folder, pool types.ManagedObjectReference, spec types.VirtualMachineConfigSpec) (types.ManagedObjectReference, error) {
+func (c *Creator) createVM(ctx context.Context, folder types.ManagedObjectReference, rep *placement.Report, spec types.VirtualMachineConfigSpec) (types.ManagedObjectReference, error) {
 	return c.made(ctx, "creating the vSphere VM "+spec.Name, func(vim *vim25.Client) (types.ManagedObjectReference, error) {
-		res, err := methods.CreateVM_Task(ctx, vim, &types.CreateVM_Task{This: folder, Config: spec, Pool: pool})
+		res, err := methods.CreateVM_Task(ctx, vim, &types.CreateVM_Task{This: folder, Config: spec, Pool: rep.Pool, Host: rep.Host})
 		if err != nil {
 			return types.ManagedObjectReference{}, err
 		}

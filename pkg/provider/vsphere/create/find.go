@@ -6,6 +6,7 @@ package create
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/vmware/govmomi/object"
 	"github.com/vmware/govmomi/property"
@@ -36,72 +37,113 @@ func Conflict(instanceUUID string) *ConflictError {
 // find asks vSphere itself, for the inventory may be a moment behind. A VM that
 // is not ours is not published: what the inventory has is worked on.
 func (c *Creator) find(ctx context.Context, want configspec.Want) (bool, error) {
-	ref, whose, err := c.LookUp(ctx, inventory.Names{InstanceUUID: want.InstanceUUID}, want.Owner)
+	seen, err := c.LookUp(ctx, inventory.Names{InstanceUUID: want.InstanceUUID}, want.Owner)
 	switch {
-	case err != nil || ref == nil:
+	case err != nil || seen.VM == nil:
 		return false, err
-	case whose == observe.Foreign:
+	case seen.Whose == observe.Foreign:
 		return false, Conflict(want.InstanceUUID)
-	case whose == observe.Unowned:
-		if err := c.adoptable(ctx, *ref, want.InstanceUUID); err != nil {
+	case seen.Whose == observe.Unowned:
+		if err := c.adoptable(ctx, *seen.VM, want.InstanceUUID); err != nil {
 			return false, err
 		}
 	}
-	published, err := c.Actor.Inventory.Refresh(ctx, *ref)
+	published, err := c.Actor.Inventory.Refresh(ctx, *seen.VM)
 	return published != nil, err
 }
 
-// LookUp asks vSphere for the VM that is named, by managed object ID, by instance UUID
-// and, if it was there once, by BIOS UUID, and whose it is, as the object of owner sees
-// it. It publishes nothing; nil means that there is none. One that has the managed
-// object ID and cannot be read is the object's: nothing says that it is not.
-func (c *Creator) LookUp(ctx context.Context, n inventory.Names, owner observe.Owner) (*types.ManagedObjectReference, observe.Ownership, error) {
-	if n.UniqueID != "" {
-		ref := types.ManagedObjectReference{Type: "VirtualMachine", Value: n.UniqueID}
-		vm, err := c.read(ctx, ref, "name")
-		switch {
-		case vimfault.KindOf(err) == vimfault.Denied:
-			return &ref, observe.Own, nil
-		case err != nil:
-			return nil, "", err
-		case vm != nil && !observe.Readable(vm), vm != nil && observe.OwnershipOf(vm, owner) == observe.Own:
-			return &ref, observe.Own, nil
-		}
+// Seen is what vSphere shows of the VM of an object.
+type Seen struct {
+	// VM is the object's, nil for none, and Whose says so.
+	VM    *types.ManagedObjectReference
+	Whose observe.Ownership
+	// Copies have the UUIDs or the owner key of a VM that is not shown under its managed object
+	// ID: each may be that VM or a copy of it.
+	Copies []types.ManagedObjectReference
+}
+
+// LookUp asks vSphere for the VM that is named and whose it is, as the object of owner sees
+// it. A VM that has a managed object ID is found by that alone: those with its instance UUID,
+// or its BIOS UUID and its owner key, are copies. It publishes nothing. A VM that has the
+// managed object ID and cannot be read is the object's: nothing says that it is not.
+func (c *Creator) LookUp(ctx context.Context, n inventory.Names, owner observe.Owner) (Seen, error) {
+	if n.UniqueID == "" {
+		return c.byInstanceUUID(ctx, n.InstanceUUID, owner)
 	}
+	ref := types.ManagedObjectReference{Type: "VirtualMachine", Value: n.UniqueID}
+	vm, err := c.read(ctx, ref, "name")
+	switch {
+	case vimfault.KindOf(err) == vimfault.Denied:
+		return Seen{VM: &ref, Whose: observe.Own}, nil
+	case err != nil:
+		return Seen{}, err
+	case vm != nil && !observe.Readable(vm), vm != nil && observe.OwnershipOf(vm, owner) == observe.Own:
+		return Seen{VM: &ref, Whose: observe.Own}, nil
+	}
+	copies, err := c.Copies(ctx, n, owner)
+	return Seen{Copies: copies}, err
+}
+
+// byInstanceUUID finds the VM of an object that has had none. One VM in a vCenter has an
+// instance UUID.
+func (c *Creator) byInstanceUUID(ctx context.Context, uuid string, owner observe.Owner) (Seen, error) {
+	found, err := c.byUUID(ctx, uuid, true, owner)
+	switch {
+	case err != nil || len(found) == 0:
+		return Seen{}, err
+	case len(found) > 1:
+		return Seen{}, fmt.Errorf("%d vSphere VMs have the instance UUID %s", len(found), uuid)
+	}
+	return found[0], nil
+}
+
+// Copies finds the VMs with the UUIDs of an object, but for those of other objects and the one
+// with the managed object ID. A BIOS UUID is not unique: a VM that has it counts only if its
+// owner key names the object.
+func (c *Creator) Copies(ctx context.Context, n inventory.Names, owner observe.Owner) (copies []types.ManagedObjectReference, err error) {
 	for _, by := range []struct {
 		uuid     string
 		instance bool
 	}{{n.InstanceUUID, true}, {n.BiosUUID, false}} {
-		if by.uuid == "" || !by.instance && n.UniqueID == "" {
+		if by.uuid == "" {
 			continue
 		}
-		ref, whose, err := c.byUUID(ctx, by.uuid, by.instance, owner)
-		// A BIOS UUID is not unique: a VM that has it is the object's only if it says so.
-		if err != nil || ref != nil && (by.instance || whose == observe.Own) {
-			return ref, whose, err
+		found, err := c.byUUID(ctx, by.uuid, by.instance, owner)
+		if err != nil {
+			return nil, err
+		}
+		for _, f := range found {
+			ours := f.Whose == observe.Own || by.instance && f.Whose == observe.Unowned
+			if ours && f.VM.Value != n.UniqueID && !slices.Contains(copies, *f.VM) {
+				copies = append(copies, *f.VM)
+			}
 		}
 	}
-	return nil, "", nil
+	return copies, nil
 }
 
-func (c *Creator) byUUID(ctx context.Context, uuid string, instance bool, owner observe.Owner) (*types.ManagedObjectReference, observe.Ownership, error) {
+// byUUID finds all VMs that have a UUID.
+func (c *Creator) byUUID(ctx context.Context, uuid string, instance bool, owner observe.Owner) ([]Seen, error) {
 	vim, err := c.Actor.Session.Vim(ctx)
 	if err != nil {
-		return nil, "", err
+		return nil, err
 	}
-	found, err := object.NewSearchIndex(vim).FindByUuid(ctx, nil, uuid, true, &instance)
+	refs, err := object.NewSearchIndex(vim).FindAllByUuid(ctx, nil, uuid, true, &instance)
 	if err != nil {
-		return nil, "", fmt.Errorf("looking for UUID %s: %w", uuid, err)
+		return nil, fmt.Errorf("looking for UUID %s: %w", uuid, err)
 	}
-	if found == nil {
-		return nil, "", nil
+	var found []Seen
+	for _, r := range refs {
+		ref := r.Reference()
+		vm, err := c.read(ctx, ref)
+		if err != nil {
+			return nil, err
+		}
+		if vm != nil { // else it went in between
+			found = append(found, Seen{VM: &ref, Whose: observe.OwnershipOf(vm, owner)})
+		}
 	}
-	ref := found.Reference()
-	vm, err := c.read(ctx, ref)
-	if err != nil || vm == nil {
-		return nil, "", err // It went in between.
-	}
-	return &ref, observe.OwnershipOf(vm, owner), nil
+	return found, nil
 }
 
 // read reads whose a VM is, and more; nil for one that is gone.

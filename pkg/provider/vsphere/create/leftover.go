@@ -29,14 +29,18 @@ func homeName(uid string, n int) string {
 	return fmt.Sprintf("%s-%d", uid, n)
 }
 
-// makeHome makes the directory of a new VM. What an attempt before has left goes; a directory
-// in which there is a VM, or a disk of somebody else, does not.
-func (c *Creator) makeHome(ctx context.Context, uid string, home datastore.Place) (string, error) {
+// makeHome makes the directory of a new VM. What an attempt before has left goes, unless it may
+// be of a VM that the object had; a directory in which there is a VM, or a disk of somebody else,
+// does not.
+func (c *Creator) makeHome(ctx context.Context, uid string, home datastore.Place, hadVM bool) (string, error) {
 	for n := range maxHomes {
 		name := homeName(uid, n)
 		dir, err := c.files().Make(ctx, home, name)
 		if err == nil || !datastore.Exists(err) {
 			return dir, err
+		}
+		if hadVM {
+			continue
 		}
 		_, removed, err := c.removeLeft(ctx, home, name)
 		if err != nil {

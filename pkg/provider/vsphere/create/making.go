@@ -21,6 +21,9 @@ import (
 // does not count: in whose name a deployment runs is not documented. It is empty when
 // there is none.
 func (c *Creator) Making(ctx context.Context, before time.Time) (string, error) {
+	if err := c.checkClock(ctx); err != nil {
+		return "", err
+	}
 	vim, err := c.Actor.Session.Vim(ctx)
 	if err != nil {
 		return "", err

@@ -30,27 +30,28 @@ func TestATaskThatHasNotEndedMayMakeAVM(t *testing.T) {
 	}
 }
 
-func TestOnlyATaskThatHasDestroyedTheVMIsItsEnd(t *testing.T) {
+func TestEndOf_IsThatOfATaskThatHasDestroyedOrUnregisteredTheVM(t *testing.T) {
 	ref := func(kind, id string) *types.ManagedObjectReference {
 		return &types.ManagedObjectReference{Type: kind, Value: id}
 	}
 	end := types.TaskInfo{DescriptionId: "VirtualMachine.destroy", State: types.TaskInfoStateSuccess, Entity: ref("VirtualMachine", "vm-1")}
-	if !destroyed(&end, "vm-1") {
-		t.Error("a task that destroyed it is not seen")
-	}
-	for name, change := range map[string]func(*types.TaskInfo){
-		"it runs":                    func(i *types.TaskInfo) { i.State = types.TaskInfoStateRunning },
-		"it failed":                  func(i *types.TaskInfo) { i.State = types.TaskInfoStateError },
-		"another VM":                 func(i *types.TaskInfo) { i.Entity = ref("VirtualMachine", "vm-12") },
-		"a folder":                   func(i *types.TaskInfo) { i.Entity = ref("Folder", "vm-1") },
-		"of nothing":                 func(i *types.TaskInfo) { i.Entity = nil },
-		"it was only unregistered":   func(i *types.TaskInfo) { i.DescriptionId = "VirtualMachine.unregister" },
-		"its snapshots were removed": func(i *types.TaskInfo) { i.DescriptionId = "VirtualMachine.removeAllSnapshots" },
+	for name, tc := range map[string]struct {
+		change func(*types.TaskInfo)
+		want   End
+	}{
+		"it was destroyed":           {func(*types.TaskInfo) {}, Destroyed},
+		"it was only unregistered":   {func(i *types.TaskInfo) { i.DescriptionId = "VirtualMachine.unregister" }, Unregistered},
+		"it runs":                    {func(i *types.TaskInfo) { i.State = types.TaskInfoStateRunning }, ""},
+		"it failed":                  {func(i *types.TaskInfo) { i.State = types.TaskInfoStateError }, ""},
+		"another VM":                 {func(i *types.TaskInfo) { i.Entity = ref("VirtualMachine", "vm-12") }, ""},
+		"a folder":                   {func(i *types.TaskInfo) { i.Entity = ref("Folder", "vm-1") }, ""},
+		"of nothing":                 {func(i *types.TaskInfo) { i.Entity = nil }, ""},
+		"its snapshots were removed": {func(i *types.TaskInfo) { i.DescriptionId = "VirtualMachine.removeAllSnapshots" }, ""},
 	} {
-		other := end
-		change(&other)
-		if destroyed(&other, "vm-1") {
-			t.Errorf("%s: it counts as destroyed", name)
+		info := end
+		tc.change(&info)
+		if got := endOf(&info, "vm-1"); got != tc.want {
+			t.Errorf("%s: end %q, want %q", name, got, tc.want)
 		}
 	}
 }

@@ -83,6 +83,10 @@ func (c *Creator) deploy(ctx context.Context, want configspec.Want, rep *placeme
 // Ovf ResourcePoolDeploymentSpec.storage_profile_id); the boot disk gets its own when the
 // VM is there. It accepts the licences of the image: who offers it as one has read them.
 func deployment(want configspec.Want, rep *placement.Report, folder types.ManagedObjectReference, doc string) vcenter.Deploy {
+	target := vcenter.Target{ResourcePoolID: rep.Pool.Value, FolderID: folder.Value}
+	if rep.Host != nil {
+		target.HostID = rep.Host.Value
+	}
 	return vcenter.Deploy{
 		DeploymentSpec: vcenter.DeploymentSpec{
 			Name:                want.Name,
@@ -92,7 +96,7 @@ func deployment(want configspec.Want, rep *placement.Report, folder types.Manage
 			StorageProvisioning: provisioned(want.Effective.BootDisk),
 			VmConfigSpec:        &vcenter.VmConfigSpec{Provider: "XML", XML: doc},
 		},
-		Target: vcenter.Target{ResourcePoolID: rep.Pool.Value, FolderID: folder.Value},
+		Target: target,
 	}
 }
 

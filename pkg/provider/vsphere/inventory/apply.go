@@ -13,13 +13,13 @@ import (
 	"github.com/vmware/govmomi/vim25/mo"
 	"github.com/vmware/govmomi/vim25/types"
 
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/vimfault"
 )
 
-// update applies one batch: hosts and tasks at once, virtual machines after
-// the details of those that need it, and the names of their hosts, were read.
-// Details that were read since the batch arrived are taken from ahead.
-func (i *Inventory) update(ctx context.Context, c *vim25.Client, updates []types.ObjectUpdate, ahead map[types.ManagedObjectReference][]types.DynamicProperty) error {
+// update applies one batch: hosts and tasks at once, virtual machines after those that
+// need it, and the names of their hosts, were read.
+func (i *Inventory) update(ctx context.Context, c *vim25.Client, updates []types.ObjectUpdate) error {
 	pending := map[types.ManagedObjectReference]*mo.VirtualMachine{}
 	var order, stale, left []types.ManagedObjectReference
 	for _, u := range updates {
@@ -45,9 +45,6 @@ func (i *Inventory) update(ctx context.Context, c *vim25.Client, updates []types
 			}
 			if _, ok := pending[u.Obj]; !ok {
 				order = append(order, u.Obj)
-			}
-			if set, ok := ahead[u.Obj]; ok && again && !direct {
-				vm, again = with(vm, set), false
 			}
 			if again || direct {
 				stale = append(stale, u.Obj)
@@ -95,23 +92,23 @@ func (i *Inventory) reported(ref types.ManagedObjectReference) bool {
 	return direct
 }
 
-// merge applies u to the record. again is true when details must be read; nil
-// means that u is about a virtual machine that was forgotten.
+// merge applies u to the record. again is true when the virtual machine must be read: the
+// server left out a property, or has reported only a part of one. nil means that u is about a
+// virtual machine that was forgotten.
 func (i *Inventory) merge(base *mo.VirtualMachine, u types.ObjectUpdate) (vm *mo.VirtualMachine, again bool) {
 	known := base
 	if known == nil {
 		known = i.Get(u.Obj)
 	}
-	if known == nil {
-		if u.Kind != types.ObjectUpdateKindEnter {
-			return nil, false
-		}
-		known = &mo.VirtualMachine{}
+	if u.Kind == types.ObjectUpdateKindEnter {
+		known = &mo.VirtualMachine{} // It comes with all that is set.
 		known.Self = u.Obj
 	}
+	if known == nil {
+		return nil, false
+	}
 	next, incomplete := apply(known, u.ChangeSet)
-	return next, incomplete || u.Kind == types.ObjectUpdateKindEnter && changeVersion(known) == "" ||
-		changeVersion(next) != changeVersion(known)
+	return next, incomplete || unanswered(u.MissingSet) != nil || observe.Fault(known) != ""
 }
 
 // learnHosts reads names and speeds of hosts that the stream has not reported yet: the

@@ -32,9 +32,12 @@ func TestHostIsKnownWhenAVirtualMachineIsPublished(t *testing.T) {
 		}})
 		var updates []types.ObjectUpdate
 		for _, vm := range vms {
-			updates = append(updates, types.ObjectUpdate{Kind: types.ObjectUpdateKindEnter, Obj: vm.Reference()})
+			updates = append(updates, types.ObjectUpdate{
+				Kind: types.ObjectUpdateKindEnter, Obj: vm.Reference(),
+				ChangeSet: []types.PropertyChange{{Name: "runtime.host.value"}}, // part of a path: the whole is read
+			})
 		}
-		if err := i.update(ctx, c, updates, nil); err != nil {
+		if err := i.update(ctx, c, updates); err != nil {
 			t.Fatal(err)
 		}
 		if published != len(vms) {

@@ -6,10 +6,10 @@
 //
 // Guarantees:
 //
-//  1. A record is complete and never changes: every change makes a new one.
-//     Properties that some servers report only through config.changeVersion
-//     are read again, for all changed virtual machines in one call, before the
-//     change is published.
+//  1. A record is complete and never changes: every change makes a new one. The stream
+//     delivers each property by its own path. A virtual machine of which a property is
+//     missing that decisions need is read again, and if it is still missing, its record
+//     has no configuration and has the fault as the reason (observe.Trouble).
 //  2. Until everything was read once, and while the stream is lost, nothing is
 //     Absent: what is not known is Unknown. A lost stream is rebuilt, and then
 //     everything is read once. What somebody read directly in the meantime, such

@@ -5,6 +5,7 @@ package inventory
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -32,9 +33,11 @@ const (
 type Names struct {
 	// UniqueID is the managed object ID that the virtual machine had.
 	UniqueID string
+	// Confirmed is the managed object ID that it has instead, if an administrator says so.
+	Confirmed string
 	// InstanceUUID that it was given. vCenter may have changed it.
 	InstanceUUID string
-	// BiosUUID that it had. A clone has another.
+	// BiosUUID that it had. A clone has another, a copy that a backup product restores the same.
 	BiosUUID string
 	// OwnerUID is the UID of the object. A clone has the same owner key.
 	OwnerUID string
@@ -48,12 +51,17 @@ type Found struct {
 	State State
 	// VM is the record of what exists.
 	VM *mo.VirtualMachine
+	// Copies are the records that have the other names of a virtual machine which has had
+	// another managed object ID, by theirs. Only if the state is Absent.
+	Copies []*mo.VirtualMachine
 	// Why tells why the state is unknown, if it is not for want of a complete reading.
 	Why string
 }
 
-// Find looks by managed object ID, by instance UUID and by owner. A record that has the
-// ID, can be read, and has neither the UUID nor the owner is somebody else's.
+// Find finds the record with the managed object ID that the virtual machine had, or without
+// one by instance UUID and by owner. A record that has the ID, can be read, and has neither the
+// UUID nor the owner is somebody else's. One that has another ID, and the UUID or the owner, is
+// a copy until it is confirmed or Succeed was called.
 func (i *Inventory) Find(n Names) Found {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -66,6 +74,9 @@ func (i *Inventory) Find(n Names) Found {
 			}
 			return Found{State: Exists, VM: vm}
 		}
+	}
+	if n.UniqueID != "" {
+		return i.successor(n)
 	}
 	if all := i.names.byUUID[n.InstanceUUID]; len(all) > 0 {
 		return i.oneOf(all, "instance UUID "+n.InstanceUUID)
@@ -80,6 +91,55 @@ func (i *Inventory) Find(n Names) Found {
 		return Found{State: Unknown, Why: why}
 	}
 	return Found{State: Absent}
+}
+
+// successor finds the virtual machine whose managed object ID no record of it has any more.
+func (i *Inventory) successor(n Names) Found {
+	copies := i.copies(n)
+	next, accepted := i.names.successors[n.UniqueID]
+	for _, vm := range copies {
+		if accepted && vm.Self == next || vm.Self.Value == n.Confirmed {
+			return Found{State: Exists, VM: vm}
+		}
+	}
+	if !i.synced {
+		return Found{State: Unknown}
+	}
+	return Found{State: Absent, Copies: copies}
+}
+
+// copies are the records with the instance UUID or the owner of a virtual machine, but for
+// those of other objects.
+func (i *Inventory) copies(n Names) (copies []*mo.VirtualMachine) {
+	all := refs{}
+	maps.Copy(all, i.names.byOwner[n.OwnerUID])
+	for ref := range i.names.byUUID[n.InstanceUUID] {
+		if i.names.names[ref].owner.UID == "" {
+			all[ref] = struct{}{}
+		}
+	}
+	for ref := range all {
+		copies = append(copies, i.vms[ref])
+	}
+	slices.SortFunc(copies, func(a, b *mo.VirtualMachine) int { return strings.Compare(a.Self.Value, b.Self.Value) })
+	return copies
+}
+
+// Succeed says that the virtual machine that had a managed object ID is the one of ref now.
+func (i *Inventory) Succeed(uniqueID string, ref types.ManagedObjectReference) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.names.successors[uniqueID] = ref
+}
+
+// SamePath reports whether the .vmx file of a virtual machine is where that of the one with
+// the managed object ID was when it was shown last. What was never shown to this process is not
+// known.
+func (i *Inventory) SamePath(uniqueID string, ref types.ManagedObjectReference) bool {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	was, now := i.names.paths[vmRef(uniqueID)], i.names.names[ref].path
+	return was != "" && was == now
 }
 
 // sameMachine are the records with the owner key of an object that are no clones.

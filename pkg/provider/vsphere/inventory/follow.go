@@ -16,9 +16,8 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// batchesAhead is how many batches wait to be applied while the next is asked for.
-// vCenter hands out the first update set in parts, one after the other; the details
-// of several parts are read at the same time meanwhile.
+// batchesAhead is how many batches wait to be applied while the next is requested:
+// vCenter hands out the first update set in parts, one after the other.
 const batchesAhead = 2
 
 // waitMargin is how much longer than it was asked to the server may take to end a
@@ -34,27 +33,19 @@ type batch struct {
 	outside []types.ObjectUpdate
 	// first is true for the parts of the first update set, last for its last part.
 	first, last bool
-	// details are those of the virtual machines in a part of the first update set.
-	details <-chan details
-}
-
-// details are properties that the stream does not deliver.
-type details struct {
-	of  map[types.ManagedObjectReference][]types.DynamicProperty
-	err error
 }
 
 // follow applies updates until something fails.
 func (i *Inventory) follow(ctx context.Context, col *collector) error {
 	g, ctx := errgroup.WithContext(ctx)
 	batches := make(chan batch, batchesAhead)
-	g.Go(func() error { return i.receive(ctx, col, g, batches) })
+	g.Go(func() error { return i.receive(ctx, col, batches) })
 	g.Go(func() error { return i.applyAll(ctx, col.client, batches) })
 	return g.Wait()
 }
 
-// receive waits for updates and starts to read the details of the first ones.
-func (i *Inventory) receive(ctx context.Context, col *collector, g *errgroup.Group, out chan<- batch) error {
+// receive waits for updates.
+func (i *Inventory) receive(ctx context.Context, col *collector, out chan<- batch) error {
 	version, first := "", true
 	for {
 		i.mu.Lock()
@@ -84,7 +75,6 @@ func (i *Inventory) receive(ctx context.Context, col *collector, g *errgroup.Gro
 			}
 			if first {
 				b.first, b.last = true, set.Truncated == nil || !*set.Truncated
-				b.details = i.readAhead(ctx, col.client, g, b.updates)
 				first = !b.last
 			}
 		}
@@ -111,34 +101,6 @@ func (i *Inventory) wait(ctx context.Context, col *collector, version string) (*
 	return res, nil
 }
 
-// readAhead reads the details of the virtual machines that are new or have changed.
-func (i *Inventory) readAhead(ctx context.Context, c *vim25.Client, g *errgroup.Group, updates []types.ObjectUpdate) <-chan details {
-	var refs []types.ManagedObjectReference
-	for _, u := range updates {
-		if u.Obj.Type == "VirtualMachine" && u.Kind == types.ObjectUpdateKindEnter && i.lacksDetails(u) {
-			refs = append(refs, u.Obj)
-		}
-	}
-	out := make(chan details, 1)
-	g.Go(func() error {
-		of, err := readDetails(ctx, c, refs)
-		out <- details{of: of, err: err}
-		return nil
-	})
-	return out
-}
-
-// lacksDetails is true when there is no record of the configuration that u is about.
-func (i *Inventory) lacksDetails(u types.ObjectUpdate) bool {
-	known := changeVersion(i.Get(u.Obj))
-	for _, c := range u.ChangeSet {
-		if v, ok := c.Val.(string); ok && c.Name == changeVersionPath {
-			return v != known
-		}
-	}
-	return known == ""
-}
-
 // applyAll applies the batches in their order.
 func (i *Inventory) applyAll(ctx context.Context, c *vim25.Client, in <-chan batch) error {
 	seen := map[types.ManagedObjectReference]struct{}{}
@@ -162,22 +124,14 @@ func (i *Inventory) applyAll(ctx context.Context, c *vim25.Client, in <-chan bat
 }
 
 func (i *Inventory) applyBatch(ctx context.Context, c *vim25.Client, b batch, seen map[types.ManagedObjectReference]struct{}) error {
-	var ahead details
+	updates := slices.Concat(b.updates, b.outside)
 	if b.first {
-		for _, u := range slices.Concat(b.updates, b.outside) {
+		for _, u := range updates {
 			seen[u.Obj] = struct{}{}
-		}
-		select {
-		case ahead = <-b.details:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-		if ahead.err != nil {
-			return fmt.Errorf("reading virtual machines: %w", ahead.err)
 		}
 	}
 	moved := i.notePlaces(b)
-	if err := i.update(ctx, c, slices.Concat(b.updates, b.outside), ahead.of); err != nil {
+	if err := i.update(ctx, c, updates); err != nil {
 		return err
 	}
 	i.announce(moved)

@@ -44,29 +44,6 @@ func TestEndOfTheFirstReadKeepsWhatIsTooNewForIt(t *testing.T) {
 	}
 }
 
-func TestDetailsAreReadAheadForWhatIsNewOrChanged(t *testing.T) {
-	i := New(Options{})
-	i.store(vmRef("known"), record("known", "7"))
-	enter := func(id string, changes ...types.PropertyChange) types.ObjectUpdate {
-		return types.ObjectUpdate{Kind: types.ObjectUpdateKindEnter, Obj: vmRef(id), ChangeSet: changes}
-	}
-	version := func(v string) types.PropertyChange { return types.PropertyChange{Name: changeVersionPath, Val: v} }
-	for name, test := range map[string]struct {
-		update types.ObjectUpdate
-		want   bool
-	}{
-		"new":                               {enter("new", version("1")), true},
-		"new, configuration not readable":   {enter("new"), true},
-		"known":                             {enter("known", version("7")), false},
-		"known, changed meanwhile":          {enter("known", version("8")), true},
-		"known, configuration not readable": {enter("known"), false},
-	} {
-		if got := i.lacksDetails(test.update); got != test.want {
-			t.Errorf("%s: lacks details = %v, want %v", name, got, test.want)
-		}
-	}
-}
-
 // What was read directly may be newer than the part of the first read that has it.
 func TestRecordThatWasReadDirectlyIsReportedOnce(t *testing.T) {
 	i := New(Options{})

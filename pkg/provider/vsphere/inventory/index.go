@@ -15,7 +15,9 @@ import (
 // named is what names a virtual machine, as it was when it could last be read.
 type named struct {
 	instanceUUID, biosUUID string
-	owner                  observe.Owner
+	// path of the .vmx file.
+	path  string
+	owner observe.Owner
 }
 
 // refs is a set of virtual machines.
@@ -31,12 +33,18 @@ type index struct {
 	// claimed are those that the unique ID of an object has named, and unread those
 	// that could not be read since they were seen.
 	claimed, unread refs
+	// paths are where the .vmx files of those were that are not shown any more and that this
+	// process has not destroyed.
+	paths map[types.ManagedObjectReference]string
+	// successors are what became of virtual machines, by the managed object ID that they had.
+	successors map[string]types.ManagedObjectReference
 }
 
 func newIndex() index {
 	return index{
 		names: map[types.ManagedObjectReference]named{}, byUUID: map[string]refs{}, byOwner: map[string]refs{},
 		claimed: refs{}, unread: refs{},
+		paths: map[types.ManagedObjectReference]string{}, successors: map[string]types.ManagedObjectReference{},
 	}
 }
 
@@ -49,7 +57,10 @@ func (x *index) put(ref types.ManagedObjectReference, vm *mo.VirtualMachine) {
 		return
 	}
 	delete(x.unread, ref)
-	next := named{instanceUUID: strings.ToLower(vm.Config.InstanceUuid), biosUUID: strings.ToLower(vm.Config.Uuid)}
+	delete(x.paths, ref)
+	next := named{
+		instanceUUID: strings.ToLower(vm.Config.InstanceUuid), biosUUID: strings.ToLower(vm.Config.Uuid), path: vm.Config.Files.VmPathName,
+	}
 	if owner, ok := observe.OwnerOf(vm); ok {
 		next.owner = owner
 	}
@@ -62,8 +73,11 @@ func (x *index) put(ref types.ManagedObjectReference, vm *mo.VirtualMachine) {
 	add(x.byOwner, next.owner.UID, ref)
 }
 
-// drop forgets a virtual machine that is gone.
+// drop forgets a virtual machine that is not shown any more, but for where it was.
 func (x *index) drop(ref types.ManagedObjectReference) {
+	if was := x.names[ref]; was.owner.UID != "" {
+		x.paths[ref] = was.path
+	}
 	x.forget(ref)
 	delete(x.claimed, ref)
 	delete(x.unread, ref)

@@ -207,7 +207,12 @@ func (i *Inventory) Rebuild() {
 }
 
 // Forget drops the record of a virtual machine that is known to be gone.
-func (i *Inventory) Forget(ref types.ManagedObjectReference) { i.store(ref, nil) }
+func (i *Inventory) Forget(ref types.ManagedObjectReference) {
+	i.store(ref, nil)
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	delete(i.names.paths, ref)
+}
 
 // store publishes a record, or its end when vm is nil.
 func (i *Inventory) store(ref types.ManagedObjectReference, vm *mo.VirtualMachine) {

@@ -32,12 +32,12 @@ func (i *Inventory) learnLayouts(ctx context.Context, c *vim25.Client, vms map[t
 	if len(refs) == 0 {
 		return nil
 	}
-	properties, err := readPaths(ctx, c, refs, []string{layoutPath})
+	contents, err := readPaths(ctx, c, refs, []string{layoutPath})
 	if err != nil {
 		return fmt.Errorf("reading the files of snapshots: %w", err)
 	}
-	for ref, set := range properties {
-		for _, p := range set {
+	for ref, content := range contents {
+		for _, p := range content.PropSet {
 			if layout, ok := p.Val.(types.VirtualMachineFileLayoutEx); ok && p.Name == layoutPath {
 				vms[ref].LayoutEx = &layout
 			}

@@ -9,45 +9,46 @@ import (
 
 	"github.com/vmware/govmomi/vim25/mo"
 	"github.com/vmware/govmomi/vim25/types"
+
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 )
 
-// changeVersionPath is the version of the configuration.
-const changeVersionPath = "config.changeVersion"
-
-// streamPaths are delivered by the stream: what changes without a change of the
-// configuration, what names the virtual machine, and the version of everything else.
-var streamPaths = []string{
-	"name", "parent", "resourcePool",
-	changeVersionPath, "config.instanceUuid",
+// paths are the properties of a record. The stream delivers each of them by its own path:
+// config.changeVersion changes with reconfigurations only, not when a guest writes guestinfo,
+// nor when a snapshot gives the disks other files.
+var paths = []string{
+	"name", "parent", "resourcePool", "rootSnapshot", "snapshot",
 	"runtime.powerState", "runtime.connectionState", "runtime.host", "runtime.bootTime",
-	"runtime.question", "runtime.consolidationNeeded", "rootSnapshot", "snapshot", "guest.customizationInfo",
-	"guest.net", "guest.ipAddress", "guest.hostName", "guest.toolsRunningStatus",
-	"guest.toolsVersion", "guest.guestId", "guest.guestFullName", "guestHeartbeatStatus",
+	"runtime.question", "runtime.consolidationNeeded",
+	"config.changeVersion", "config.instanceUuid", "config.uuid", "config.version", "config.guestId",
+	"config.firmware", "config.bootOptions", "config.hardware", "config.files", "config.cpuAllocation",
+	"config.memoryAllocation", "config.cpuHotAddEnabled", "config.memoryHotAddEnabled",
+	"config.memoryReservationLockedToMax", "config.latencySensitivity", "config.extraConfig",
+	"config.template", "config.vAppConfig", "config.managedBy", "config.annotation",
+	"config.createDate", "config.keyId",
+	"guest.customizationInfo", "guest.net", "guest.ipAddress", "guest.hostName", "guest.toolsRunningStatus",
+	"guest.toolsVersion", "guest.guestId", "guest.guestFullName", "guestHeartbeatStatus", "summary.storage",
 }
 
-// detailPaths are read when config.changeVersion changes.
-var detailPaths = []string{
-	"config.uuid", "config.version", "config.guestId", "config.firmware", "config.bootOptions",
-	"config.hardware", "config.files", "config.cpuAllocation", "config.memoryAllocation",
-	"config.cpuHotAddEnabled", "config.memoryHotAddEnabled", "config.memoryReservationLockedToMax",
-	"config.latencySensitivity", "config.extraConfig", "config.template", "config.vAppConfig",
-	"config.managedBy", "config.annotation", "config.createDate", "config.keyId",
-	"summary.storage",
+// unanswered returns the first of the missing properties that decisions need, nil for none.
+// What a guest reports of itself and what storage is in use is only shown.
+func unanswered(missing []types.MissingProperty) *types.MissingProperty {
+	for i := range missing {
+		root, _, _ := strings.Cut(missing[i].Path, ".")
+		if root != "guest" && root != "guestHeartbeatStatus" && root != "summary" {
+			return &missing[i]
+		}
+	}
+	return nil
 }
 
-// versionedDetails are the details with the version that they are of.
-var versionedDetails = append([]string{changeVersionPath}, detailPaths...)
-
-// allPaths are those of a complete record.
-var allPaths = slices.Concat(streamPaths, detailPaths)
-
-// apply returns a copy of vm with the changes. incomplete is true when the
-// server reported part of a path, which only reading again can resolve.
+// apply returns a copy of vm with the changes. incomplete is true when the server
+// reported another path, such as part of one, which only reading again can resolve.
 func apply(vm *mo.VirtualMachine, changes []types.PropertyChange) (next *mo.VirtualMachine, incomplete bool) {
 	next = clone(vm)
 	for _, c := range changes {
-		if !slices.Contains(allPaths, c.Name) {
-			incomplete = incomplete || strings.ContainsAny(c.Name, ".[")
+		if !slices.Contains(paths, c.Name) {
+			incomplete = true
 			continue
 		}
 		mo.ApplyPropertyChange(next, []types.PropertyChange{c})
@@ -55,7 +56,7 @@ func apply(vm *mo.VirtualMachine, changes []types.PropertyChange) (next *mo.Virt
 	return next, incomplete
 }
 
-// clone copies vm so deeply that assigning any of allPaths leaves vm alone.
+// clone copies vm so deeply that assigning any of paths leaves vm alone.
 func clone(vm *mo.VirtualMachine) *mo.VirtualMachine {
 	next := *vm
 	if vm.Config != nil {
@@ -69,27 +70,18 @@ func clone(vm *mo.VirtualMachine) *mo.VirtualMachine {
 	return &next
 }
 
-// fromProperties returns the record of a complete read.
-func fromProperties(ref types.ManagedObjectReference, set []types.DynamicProperty) *mo.VirtualMachine {
+// recordOf returns the record of what was read of a virtual machine. One without a property
+// that decisions need cannot be read.
+func recordOf(content types.ObjectContent) *mo.VirtualMachine {
 	vm := &mo.VirtualMachine{}
-	vm.Self = ref
-	return with(vm, set)
-}
-
-// with returns a copy of vm with what was read.
-func with(vm *mo.VirtualMachine, set []types.DynamicProperty) *mo.VirtualMachine {
-	changes := make([]types.PropertyChange, 0, len(set))
-	for _, p := range set {
+	vm.Self = content.Obj
+	changes := make([]types.PropertyChange, 0, len(content.PropSet))
+	for _, p := range content.PropSet {
 		changes = append(changes, types.PropertyChange{Name: p.Name, Val: p.Val})
 	}
-	next, _ := apply(vm, changes)
-	return next
-}
-
-// changeVersion is empty for a virtual machine without readable configuration.
-func changeVersion(vm *mo.VirtualMachine) string {
-	if vm == nil || vm.Config == nil {
-		return ""
+	vm, _ = apply(vm, changes)
+	if m := unanswered(content.MissingSet); m != nil {
+		return observe.Unanswered(vm, m)
 	}
-	return vm.Config.ChangeVersion
+	return vm
 }

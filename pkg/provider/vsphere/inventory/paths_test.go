@@ -8,6 +8,8 @@ import (
 
 	"github.com/vmware/govmomi/vim25/mo"
 	"github.com/vmware/govmomi/vim25/types"
+
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 )
 
 func TestWhatHoldsAVirtualMachineUpIsInTheRecord(t *testing.T) {
@@ -63,5 +65,28 @@ func TestAChildIsFoundWhereItIsNow(t *testing.T) {
 	i.Forget(vmRef("vm-2"))
 	if got := i.Child(a, "web"); got != nil {
 		t.Errorf("Child = %v after it was forgotten", got)
+	}
+}
+
+func TestRecord_HasNoConfigurationWithoutAPropertyThatDecisionsNeed(t *testing.T) {
+	fault := types.LocalizedMethodFault{Fault: &types.SystemError{}, LocalizedMessage: "a general system error"}
+	read := func(missing ...string) *mo.VirtualMachine {
+		content := types.ObjectContent{Obj: vmRef("vm-1"), PropSet: []types.DynamicProperty{
+			{Name: "runtime.connectionState", Val: types.VirtualMachineConnectionStateConnected},
+			{Name: "config.changeVersion", Val: "1"}, {Name: "config.instanceUuid", Val: "a"},
+		}}
+		for _, path := range missing {
+			content.MissingSet = append(content.MissingSet, types.MissingProperty{Path: path, Fault: fault})
+		}
+		return recordOf(content)
+	}
+	if vm := read("guest.net", "guestHeartbeatStatus", "summary.storage"); !observe.Readable(vm) {
+		t.Errorf("unreadable without what is only shown: %s", observe.Trouble(vm))
+	}
+	for _, path := range []string{"config.extraConfig", "config.hardware", "runtime.powerState", "snapshot", "name"} {
+		vm := read("guest.net", path)
+		if want := "the configuration of the vSphere VM vm-1 cannot be read: " + path + ": a general system error"; observe.Readable(vm) || observe.Trouble(vm) != want {
+			t.Errorf("without %s: readable %v, trouble %q; want %q", path, observe.Readable(vm), observe.Trouble(vm), want)
+		}
 	}
 }

@@ -99,25 +99,20 @@ func (i *Inventory) whole(ctx context.Context, c *vim25.Client, refs []types.Man
 
 // read returns complete records. Virtual machines that are gone are left out.
 func read(ctx context.Context, c *vim25.Client, refs []types.ManagedObjectReference) (map[types.ManagedObjectReference]*mo.VirtualMachine, error) {
-	properties, err := readPaths(ctx, c, refs, allPaths)
+	contents, err := readPaths(ctx, c, refs, paths)
 	if err != nil {
 		return nil, err
 	}
-	out := make(map[types.ManagedObjectReference]*mo.VirtualMachine, len(properties))
-	for ref, set := range properties {
-		out[ref] = fromProperties(ref, set)
+	out := make(map[types.ManagedObjectReference]*mo.VirtualMachine, len(contents))
+	for ref, content := range contents {
+		out[ref] = recordOf(content)
 	}
 	return out, nil
 }
 
-// readDetails returns what the stream does not deliver, with the version that it is
-// of. Virtual machines that are gone are left out.
-func readDetails(ctx context.Context, c *vim25.Client, refs []types.ManagedObjectReference) (map[types.ManagedObjectReference][]types.DynamicProperty, error) {
-	return readPaths(ctx, c, refs, versionedDetails)
-}
-
-func readPaths(ctx context.Context, c *vim25.Client, refs []types.ManagedObjectReference, paths []string) (map[types.ManagedObjectReference][]types.DynamicProperty, error) {
-	out := make(map[types.ManagedObjectReference][]types.DynamicProperty, len(refs))
+// readPaths reads properties. Virtual machines that are gone are left out.
+func readPaths(ctx context.Context, c *vim25.Client, refs []types.ManagedObjectReference, paths []string) (map[types.ManagedObjectReference]types.ObjectContent, error) {
+	out := make(map[types.ManagedObjectReference]types.ObjectContent, len(refs))
 	for len(refs) > 0 {
 		page := refs[:min(len(refs), readPage)]
 		refs = refs[len(page):]
@@ -129,8 +124,8 @@ func readPaths(ctx context.Context, c *vim25.Client, refs []types.ManagedObjectR
 				if err != nil {
 					return nil, err
 				}
-				if set, ok := one[ref]; ok {
-					out[ref] = set
+				if content, ok := one[ref]; ok {
+					out[ref] = content
 				}
 			}
 			continue
@@ -142,7 +137,7 @@ func readPaths(ctx context.Context, c *vim25.Client, refs []types.ManagedObjectR
 			return nil, err
 		}
 		for _, o := range content {
-			out[o.Obj] = o.PropSet
+			out[o.Obj] = o
 		}
 	}
 	return out, nil

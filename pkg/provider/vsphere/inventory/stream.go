@@ -153,7 +153,7 @@ func (col *collector) filter(ctx context.Context, objects ...types.ObjectSpec) (
 		Spec: types.PropertyFilterSpec{
 			ObjectSet: objects,
 			PropSet: []types.PropertySpec{
-				{Type: "VirtualMachine", PathSet: streamPaths},
+				{Type: "VirtualMachine", PathSet: paths},
 				{Type: "HostSystem", PathSet: []string{"name", hostSpeed}},
 				{Type: "Task", PathSet: []string{"info"}},
 				{Type: "Folder", PathSet: []string{"name"}},

@@ -5,6 +5,7 @@ package observe
 
 import (
 	"cmp"
+	"slices"
 
 	"github.com/vmware/govmomi/vim25/mo"
 	"github.com/vmware/govmomi/vim25/types"
@@ -17,6 +18,16 @@ import (
 // is up (DataSourceVMware.setup, which comes after _get_data). Tools say less: they run
 // before cloud-init does, which reads by them.
 var CloudInitRead = []string{"guestinfo.local-ipv4", "guestinfo.local-ipv6"}
+
+// Keys of what the guest gets for its first boot. What they hold may be secret.
+const (
+	UserDataKey   = "guestinfo.userdata"
+	VendorDataKey = "guestinfo.vendordata"
+	IgnitionKey   = "guestinfo.ignition.config.data"
+)
+
+// FirstBootKeys are those keys.
+var FirstBootKeys = []string{UserDataKey, VendorDataKey, IgnitionKey}
 
 // BootstrapRead is true when the guest has read what it configures itself by. Ignition runs
 // before the system from which Tools are started, so that Tools tell of it.
@@ -41,10 +52,15 @@ func BootstrapInstance(vm *mo.VirtualMachine, uid string) string {
 	return cmp.Or(ExtraConfig(vm, InstanceIDKey), uid)
 }
 
-// BootstrapRemoved is true when the data of the first boot was removed.
-func BootstrapRemoved(vm *mo.VirtualMachine, uid string) bool {
+// BootstrapMarked is true when the data of the first boot was removed once.
+func BootstrapMarked(vm *mo.VirtualMachine, uid string) bool {
 	mark := ExtraConfig(vm, BootstrapRemovedKey)
 	return mark != "" && mark == BootstrapInstance(vm, uid)
+}
+
+// BootstrapRemoved is true when the data of the first boot was removed and has not come back.
+func BootstrapRemoved(vm *mo.VirtualMachine, uid string) bool {
+	return BootstrapMarked(vm, uid) && !slices.ContainsFunc(FirstBootKeys, func(key string) bool { return ExtraConfig(vm, key) != "" })
 }
 
 // BootstrapStatus is what the guest was told, nil when there is nothing to tell of it.

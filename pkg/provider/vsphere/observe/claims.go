@@ -27,7 +27,7 @@ func Claims(vm *mo.VirtualMachine) map[string]string {
 	}
 	var out map[string]string
 	for _, o := range vm.Config.ExtraConfig {
-		name, ok := strings.CutPrefix(o.GetOptionValue().Key, claimPrefix)
+		name, ok := CutKey(o.GetOptionValue().Key, claimPrefix)
 		id, _ := o.GetOptionValue().Value.(string)
 		if !ok || id == "" {
 			continue

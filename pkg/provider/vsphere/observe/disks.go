@@ -148,7 +148,7 @@ func recorded[T types.BaseVirtualDevice](vm *mo.VirtualMachine, prefix string) m
 	var out map[string]T
 	var slots map[string]types.BaseVirtualDevice
 	for _, o := range vm.Config.ExtraConfig {
-		name, ok := strings.CutPrefix(o.GetOptionValue().Key, prefix)
+		name, ok := CutKey(o.GetOptionValue().Key, prefix)
 		slot, _ := o.GetOptionValue().Value.(string)
 		if !ok || slot == "" {
 			continue
@@ -161,16 +161,18 @@ func recorded[T types.BaseVirtualDevice](vm *mo.VirtualMachine, prefix string) m
 	return out
 }
 
-// bySlot are the devices at controllers, but for first class disks: who took the disk of a
-// volume away has left its place to the disk of a claim.
+// bySlot returns the devices at controllers. First class disks are left out, and disks that
+// are not the recorded one of their slot: the slot of a disk that was removed in vSphere can
+// be taken by the disk of a claim or of another VM.
 func bySlot(vm *mo.VirtualMachine) map[string]types.BaseVirtualDevice {
 	out := map[string]types.BaseVirtualDevice{}
-	controllers := Controllers(vm)
+	controllers, recorded := Controllers(vm), DiskRecords(vm)
 	for _, d := range vm.Config.Hardware.Device {
-		if disk, ok := d.(*types.VirtualDisk); ok && FirstClassID(disk) != "" {
+		slot := slotOf(controllers, d)
+		if disk, ok := d.(*types.VirtualDisk); ok && (FirstClassID(disk) != "" || IsOther(recorded[slot], disk)) {
 			continue
 		}
-		if slot := slotOf(controllers, d); slot != "" {
+		if slot != "" {
 			out[slot] = d
 		}
 	}
@@ -209,9 +211,10 @@ func BootDiskBeside(vm *mo.VirtualMachine, volumes map[string]*types.VirtualDisk
 		return disk, false
 	}
 	var all []*types.VirtualDisk
+	recorded := DiskRecords(vm)
 	for _, d := range vm.Config.Hardware.Device {
 		own, ok := d.(*types.VirtualDisk)
-		if ok && own.VDiskId == nil && !slices.Contains(slices.Collect(maps.Values(volumes)), own) {
+		if ok && own.VDiskId == nil && !IsOther(recorded[SlotOf(vm, own)], own) && !slices.Contains(slices.Collect(maps.Values(volumes)), own) {
 			all = append(all, own)
 		}
 	}
@@ -222,6 +225,23 @@ func BootDiskBeside(vm *mo.VirtualMachine, volumes map[string]*types.VirtualDisk
 		return nil, true
 	}
 	return slices.MinFunc(all, func(a, b *types.VirtualDisk) int { return int(a.Key - b.Key) }), false
+}
+
+// Devices are the devices of the VM by key: the type of each, and the files of a disk, which
+// change with its snapshots.
+func Devices(vm *mo.VirtualMachine) map[int32]string {
+	out := map[int32]string{}
+	if vm == nil || vm.Config == nil {
+		return out
+	}
+	for _, d := range vm.Config.Hardware.Device {
+		text := fmt.Sprintf("%T", d)
+		if disk, ok := d.(*types.VirtualDisk); ok {
+			text += " " + strings.Join(DiskFiles(disk.Backing), " ")
+		}
+		out[d.GetVirtualDevice().Key] = text
+	}
+	return out
 }
 
 // HasParent is true for a disk that depends on another one: that of a snapshot, or of the
@@ -245,12 +265,18 @@ func Shared(b types.BaseVirtualDeviceBackingInfo) bool {
 // Capacity of a disk in bytes; old servers report kibibytes only.
 func Capacity(disk *types.VirtualDisk) int64 { return max(disk.CapacityInBytes, disk.CapacityInKB<<10) }
 
-// DiskUUID is the UUID that the guest sees, empty for a backing without one.
+// DiskUUID returns the UUID that the guest sees, empty for a backing without one.
 func DiskUUID(disk *types.VirtualDisk) string {
 	switch b := disk.Backing.(type) {
 	case *types.VirtualDiskFlatVer2BackingInfo:
 		return b.Uuid
+	case *types.VirtualDiskSparseVer2BackingInfo:
+		return b.Uuid
 	case *types.VirtualDiskSeSparseBackingInfo:
+		return b.Uuid
+	case *types.VirtualDiskRawDiskMappingVer1BackingInfo:
+		return b.Uuid
+	case *types.VirtualDiskRawDiskVer2BackingInfo:
 		return b.Uuid
 	}
 	return ""

@@ -133,7 +133,7 @@ func guestOf(vm *mo.VirtualMachine) *vmv1alpha1.VirtualMachineGuestStatus {
 	g := &vmv1alpha1.VirtualMachineGuestStatus{
 		GuestID:       vm.Guest.GuestId,
 		GuestFullName: vm.Guest.GuestFullName,
-		HostName:      vm.Guest.HostName,
+		HostName:      hostNameOf(vm.Guest),
 		ToolsRunning:  vm.Guest.ToolsRunningStatus == string(types.VirtualMachineToolsRunningStatusGuestToolsRunning),
 		ToolsVersion:  vm.Guest.ToolsVersion,
 		Heartbeat:     heartbeats[vm.GuestHeartbeatStatus],
@@ -142,6 +142,15 @@ func guestOf(vm *mo.VirtualMachine) *vmv1alpha1.VirtualMachineGuestStatus {
 		g.BootTime = &metav1.Time{Time: t.UTC().Truncate(time.Second)}
 	}
 	return g
+}
+
+// hostNameOf is what the guest is called, empty while VMware Tools have not said: a recorded
+// answer of vCenter has the text None then.
+func hostNameOf(guest *types.GuestInfo) string {
+	if guest.HostName == "None" {
+		return ""
+	}
+	return guest.HostName
 }
 
 var heartbeats = map[types.ManagedEntityStatus]vmv1alpha1.GuestHeartbeatStatus{

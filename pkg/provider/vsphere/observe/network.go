@@ -50,7 +50,7 @@ func networkOf(vm *mo.VirtualMachine, keys []int32) *vmv1alpha1.VirtualMachineNe
 		})
 	}
 	if vm.Guest != nil && vm.Runtime.PowerState == types.VirtualMachinePowerStatePoweredOn {
-		st.HostName = vm.Guest.HostName
+		st.HostName = hostNameOf(vm.Guest)
 		for _, n := range vm.Guest.Net {
 			addGuestNIC(st, keys, n)
 		}

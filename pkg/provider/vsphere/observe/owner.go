@@ -14,7 +14,19 @@ import (
 
 // Ours is true for keys of extraConfig that belong to this product. What an image has of
 // them was said of another VM.
-func Ours(key string) bool { return strings.HasPrefix(key, "slipway.") }
+func Ours(key string) bool {
+	_, ok := CutKey(key, "slipway.")
+	return ok
+}
+
+// CutKey returns a key of extraConfig without the prefix. vSphere compares keys without case,
+// and people type them by hand.
+func CutKey(key, prefix string) (rest string, ok bool) {
+	if len(key) < len(prefix) || !strings.EqualFold(key[:len(prefix)], prefix) {
+		return key, false
+	}
+	return key[len(prefix):], true
+}
 
 // Keys of extraConfig that belong to this product.
 const (
@@ -78,14 +90,14 @@ func OwnerOf(vm *mo.VirtualMachine) (owner Owner, ok bool) {
 	return Owner{Key: types.NamespacedName{Namespace: parts[0], Name: parts[1]}, UID: parts[2]}, true
 }
 
-// ExtraConfig returns the value of a key, empty when there is none.
+// ExtraConfig returns the value of a key in any letter case, empty when there is none.
 func ExtraConfig(vm *mo.VirtualMachine, key string) string {
 	if vm == nil || vm.Config == nil {
 		return ""
 	}
 	for _, o := range vm.Config.ExtraConfig {
 		v := o.GetOptionValue()
-		if v == nil || v.Key != key {
+		if v == nil || !strings.EqualFold(v.Key, key) {
 			continue
 		}
 		if s, ok := v.Value.(string); ok {

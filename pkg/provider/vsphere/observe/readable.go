@@ -4,6 +4,7 @@
 package observe
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -12,6 +13,26 @@ import (
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
+
+// Unanswered returns vm as one whose configuration cannot be read: vSphere has left out a
+// property that decisions need. Without the advanced settings, for example, it is not known
+// which object the VM belongs to and whether it is paused.
+func Unanswered(vm *mo.VirtualMachine, m *types.MissingProperty) *mo.VirtualMachine {
+	next := *vm
+	next.Config = nil
+	text := cmp.Or(m.Fault.LocalizedMessage, fmt.Sprintf("%T", m.Fault.Fault))
+	next.ConfigIssue = []types.BaseEvent{&types.Event{FullFormattedMessage: m.Path + ": " + text}}
+	return &next
+}
+
+// Fault returns why a property could not be read, empty if all could. configIssue itself is
+// not read from vSphere.
+func Fault(vm *mo.VirtualMachine) string {
+	if vm == nil || len(vm.ConfigIssue) == 0 {
+		return ""
+	}
+	return vm.ConfigIssue[0].GetEvent().FullFormattedMessage
+}
 
 // Readable is true when the configuration could be read. vCenter has none of a VM whose
 // files it cannot reach, and whoever lacks the privilege sees none.
@@ -43,6 +64,8 @@ func Trouble(vm *mo.VirtualMachine) string {
 		return fmt.Sprintf("the vSphere VM %s cannot be read: permissions on it are missing", vm.Self.Value)
 	case !Connected(vm):
 		return fmt.Sprintf("the vSphere VM %s is not connected: %s", vm.Self.Value, vm.Runtime.ConnectionState)
+	case Fault(vm) != "":
+		return fmt.Sprintf("the configuration of the vSphere VM %s cannot be read: %s", vm.Self.Value, Fault(vm))
 	case !Readable(vm):
 		return fmt.Sprintf("the configuration of the vSphere VM %s cannot be read", vm.Self.Value)
 	case vm.ResourcePool == nil:

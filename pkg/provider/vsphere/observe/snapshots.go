@@ -134,7 +134,7 @@ func FindSnapshot(vm *mo.VirtualMachine, uid ktypes.UID, id string) *Snapshot {
 func KeptOf(extra []types.BaseOptionValue) *provider.Kept {
 	for _, o := range extra {
 		v := o.GetOptionValue()
-		if v == nil || v.Key != SnapshotRecordKey {
+		if v == nil || !strings.EqualFold(v.Key, SnapshotRecordKey) {
 			continue
 		}
 		text, _ := v.Value.(string)

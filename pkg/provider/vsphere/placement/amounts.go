@@ -147,7 +147,7 @@ func (r *Resolver) readHosts(ctx context.Context, owners []mo.ComputeResource, a
 	var refs []types.ManagedObjectReference
 	for i := range owners {
 		refs = append(refs, owners[i].Host...)
-		if c, ok := owners[i].ConfigurationEx.(*types.ClusterConfigInfoEx); ok && c.DrsConfig.Enabled != nil && *c.DrsConfig.Enabled {
+		if hasDRS(&owners[i]) {
 			a.Clusters = append(a.Clusters, owners[i].Self)
 		}
 	}

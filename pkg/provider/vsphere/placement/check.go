@@ -22,6 +22,8 @@ type Report struct {
 	Folder types.ManagedObjectReference
 	// Pool is the resource pool.
 	Pool types.ManagedObjectReference
+	// Host that the virtual machine is created on; nil if vCenter chooses it.
+	Host *types.ManagedObjectReference
 	// Datastore of the files and of the disks that the image has.
 	Datastore types.ManagedObjectReference
 	// Storage is how they are kept, and ISOs are the files for CD-ROM drives, by volume.
@@ -53,8 +55,12 @@ func (r *Resolver) Check(ctx context.Context, w *driver.Want, kinds ...string) *
 		func() { rep.Backings, networkErr = r.Backings(ctx, NetworkNames(w.Effective), w.NamespaceLabels) },
 		func() { rep.Source, imageErr = r.SourceOf(ctx, w) },
 	)
+	var hostErr error
+	if errors.Join(poolErr, datastoreErr, networkErr) == nil {
+		rep.Host, hostErr = r.host(ctx, rep)
+	}
 	rep.Failures = driver.Report{
-		vmv1alpha1.ConditionPlacementReady: errors.Join(folderErr, poolErr),
+		vmv1alpha1.ConditionPlacementReady: errors.Join(folderErr, poolErr, hostErr),
 		vmv1alpha1.ConditionStorageReady:   datastoreErr,
 		vmv1alpha1.ConditionNetworkReady:   networkErr,
 		vmv1alpha1.ConditionImageReady:     imageErr,
@@ -91,7 +97,11 @@ func (r *Resolver) checkOnly(ctx context.Context, w *driver.Want, kinds []string
 func (r *Resolver) Warm(ctx context.Context) {
 	together(
 		func() { _, _, _ = r.folder(ctx) },
-		func() { _, _ = r.Pool(ctx) },
+		func() {
+			if pool, err := r.Pool(ctx); err == nil {
+				_, _ = r.clusterOf(ctx, pool)
+			}
+		},
 		func() { _, _ = r.Datastore(ctx) },
 		func() { _, _ = r.Backings(ctx, []string{""}, nil) },
 		func() { _ = r.opts.Session.LoginREST(ctx) },

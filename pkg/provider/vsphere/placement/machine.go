@@ -28,18 +28,25 @@ func (r *Resolver) machine(ctx context.Context, from *provider.CloneSource) (Sou
 	}
 	what := fmt.Sprintf("VirtualMachine %q", from.Name)
 	instance := true
-	found, err := object.NewSearchIndex(c).FindByUuid(ctx, nil, from.InstanceUUID, true, &instance)
+	found, err := object.NewSearchIndex(c).FindAllByUuid(ctx, nil, from.InstanceUUID, true, &instance)
 	if err != nil {
 		return Source{}, fmt.Errorf("looking for %s: %w", what, err)
 	}
 	gone := &NotUsableError{Message: what + " is not in this vCenter, from which alone it can be cloned", Missing: true}
-	if found == nil {
-		return Source{}, gone
+	var vm *mo.VirtualMachine
+	for _, ref := range found {
+		one, err := readSource(ctx, c, ref.Reference())
+		switch {
+		case err != nil:
+			return Source{}, fmt.Errorf("reading %s: %w", what, err)
+		case one == nil:
+		case vm != nil:
+			return Source{}, &NotUsableError{Message: fmt.Sprintf("%s cannot be cloned: the vSphere VMs %s and %s have its instance UUID", what, vm.Self.Value, one.Self.Value)}
+		default:
+			vm = one
+		}
 	}
-	vm, err := readSource(ctx, c, found.Reference())
 	switch {
-	case err != nil:
-		return Source{}, fmt.Errorf("reading %s: %w", what, err)
 	case vm == nil:
 		return Source{}, gone
 	case !observe.Readable(vm) || !observe.Connected(vm):

@@ -11,6 +11,7 @@ import (
 	"github.com/vmware/govmomi/find"
 	"github.com/vmware/govmomi/object"
 	"github.com/vmware/govmomi/vim25"
+	"github.com/vmware/govmomi/vim25/mo"
 	"github.com/vmware/govmomi/vim25/types"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
@@ -75,6 +76,10 @@ type Resolver struct {
 	homes cache[datastore.Place]
 	// amounts are what the zone has, for a short time.
 	amounts cache[Amounts]
+	// clusters are by resource pool.
+	clusters cache[cluster]
+	// hosts, of clusters without DRS, are read for many VMs at once and not remembered.
+	hosts cache[[]mo.HostSystem]
 }
 
 // New returns a Resolver; it asks nothing yet.
@@ -108,6 +113,7 @@ func (r *Resolver) Invalidate() {
 	r.keyProviders.clear()
 	r.isos.clear()
 	r.homes.clear()
+	r.clusters.clear()
 }
 
 // Stale reports whether err, of an operation, means that an object which was found

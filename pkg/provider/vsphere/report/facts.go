@@ -48,6 +48,9 @@ func Facts(vm *mo.VirtualMachine, w *driver.Want, hostName func(vimtypes.Managed
 	out.Depending, out.Unpromotable = len(observe.Depending(vm)), Unpromotable(vm)
 	out.Kept, out.Customizing = observe.Kept(vm), observe.Customizing(vm)
 	out.Attached = slices.Sorted(maps.Keys(observe.FirstClass(vm)))
+	if !customizes(vm, w) {
+		f.Customization = "" // It is the result of another party.
+	}
 	out.Conditions, out.Withdrawn = observe.Conditions(f)
 	out.Conditions = append(out.Conditions, tools(f))
 	if c := observe.BootstrapCondition(vm, w.Identity.UID, bootstrapOf(w)); c != nil {
@@ -61,6 +64,12 @@ func Facts(vm *mo.VirtualMachine, w *driver.Want, hostName func(vimtypes.Managed
 		out.Conditions = append(out.Conditions, promotion(vm))
 	}
 	return out
+}
+
+// customizes is true when the object has vSphere customize the guest, or may have.
+func customizes(vm *mo.VirtualMachine, w *driver.Want) bool {
+	b := bootstrapOf(w)
+	return w.Effective == nil || b != nil && (b.LinuxPrep != nil || b.Sysprep != nil) && observe.ExtraConfig(vm, observe.AdoptedKey) != w.Identity.UID
 }
 
 func bootstrapOf(w *driver.Want) *vmv1alpha1.VirtualMachineBootstrap {

@@ -13,6 +13,7 @@ import (
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 )
 
 // observed is a VM that runs, with its storage and its guest.
@@ -60,5 +61,31 @@ func TestToolsAreACondition(t *testing.T) {
 				t.Errorf("GuestToolsReady (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// A template may have been customized by somebody else, and an adopted VM too.
+func TestGuestCustomized_IsOfWhatTheObjectRequests(t *testing.T) {
+	prep := &vmv1alpha1.VirtualMachineInstanceSpec{Bootstrap: &vmv1alpha1.VirtualMachineBootstrap{LinuxPrep: &vmv1alpha1.LinuxPrepBootstrap{}}}
+	for name, tc := range map[string]struct {
+		effective *vmv1alpha1.VirtualMachineInstanceSpec
+		adopted   bool
+		want      bool
+	}{
+		"a customization was requested": {prep, false, true},
+		"the spec cannot be resolved":   {nil, false, true},
+		"none was requested":            {&vmv1alpha1.VirtualMachineInstanceSpec{}, false, false},
+		"it was adopted":                {prep, true, false},
+	} {
+		vm := observed(func(vm *mo.VirtualMachine) {
+			vm.Guest.CustomizationInfo = &vimtypes.GuestInfoCustomizationInfo{CustomizationStatus: "TOOLSDEPLOYPKG_SUCCEEDED"}
+			if tc.adopted {
+				vm.Config.ExtraConfig = []vimtypes.BaseOptionValue{&vimtypes.OptionValue{Key: observe.AdoptedKey, Value: "uid"}}
+			}
+		})
+		f := Facts(vm, &driver.Want{Effective: tc.effective, Identity: driver.Identity{UID: "uid"}}, nil)
+		if got := meta.IsStatusConditionTrue(f.Conditions, vmv1alpha1.ConditionGuestCustomized); got != tc.want {
+			t.Errorf("%s: GuestCustomized is reported: %v, want %v", name, got, tc.want)
+		}
 	}
 }

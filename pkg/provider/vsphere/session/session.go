@@ -51,6 +51,8 @@ type Session struct {
 	volumesOf int
 	lastOK    time.Time
 	lastErr   error
+	// skew is how far the clock of vCenter was ahead when that was measured last.
+	skew *time.Duration
 }
 
 // closeTimeout bounds the logout of both APIs, which run at the same time.

@@ -1,0 +1,209 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/provider"
+	"github.com/slipway-dev/slipway/pkg/provider/engine"
+	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
+	"github.com/slipway-dev/slipway/pkg/provider/fake"
+)
+
+// A removed host, an unregistered VM or one in another vCenter does not prove that a VM is deleted.
+func TestRecreate_NeedsAProofThatTheVMIsDeleted(t *testing.T) {
+	gone := func(req *provider.Request) {
+		req.VM.Annotations = map[string]string{vmv1alpha1.AnnotationConfirmedGone: req.VM.Status.UniqueID}
+	}
+	for name, tc := range map[string]struct {
+		event     func(*fake.VM)
+		confirm   func(*provider.Request)
+		elsewhere string
+		err       error
+		// created is the condition an hour later, and says is part of its message.
+		created, says string
+	}{
+		"it is not shown":                {created: "Unknown Missing", says: "it may still run"},
+		"it was destroyed":               {event: func(v *fake.VM) { v.Destroyed = true }, created: "True Succeeded"},
+		"it is confirmed to be gone":     {confirm: gone, created: "True Succeeded"},
+		"another is confirmed":           {confirm: func(r *provider.Request) { gone(r); r.VM.Annotations[vmv1alpha1.AnnotationConfirmedGone] = "vm-0" }, created: "Unknown Missing"},
+		"destroyed, and there is a copy": {event: func(v *fake.VM) { v.Destroyed, v.Copies = true, []string{"vm-9"} }, created: "Unknown CopyFound", says: "vm-9"},
+		"confirmed, and there is a copy": {event: func(v *fake.VM) { v.Copies = []string{"vm-9"} }, confirm: gone, created: "Unknown CopyFound", says: "vm-9"},
+		"another vCenter shows it":       {event: func(v *fake.VM) { v.Destroyed = true }, elsewhere: "vm-7 in vCenter west", created: "Unknown CopyFound", says: "vm-7 in vCenter west"},
+		"another vCenter is not known":   {event: func(v *fake.VM) { v.Destroyed = true }, err: errors.New("vCenter west is away"), created: "Unknown UnknownState", says: "vCenter west is away"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				d := fake.New()
+				s := &scene{t: t, driver: d}
+				s.Engine = engine.New(engine.Options{Driver: d, Elsewhere: func(context.Context, driver.Identity) (string, error) { return tc.elsewhere, tc.err }})
+				run(t, s.Engine)
+				synctest.Wait()
+				req := s.running("vm")
+				req.VM.Spec.WhenMissing = vmv1alpha1.WhenMissingRecreate
+				if tc.confirm != nil {
+					tc.confirm(req)
+				}
+				d.Change(string(req.VM.UID), func(v *fake.VM) {
+					v.Hidden = true
+					if tc.event != nil {
+						tc.event(v)
+					}
+				})
+				_ = s.pass(req)
+				time.Sleep(time.Hour)
+				if len(d.VMs()[string(req.VM.UID)].Copies) == 0 && tc.confirm != nil {
+					d.Forget(string(req.VM.UID)) // so that it can be made again
+				}
+				_ = s.pass(req)
+				if got := created(req); got != tc.created {
+					t.Errorf("Created %s, want %s", got, tc.created)
+				}
+				if c := meta.FindStatusCondition(req.VM.Status.Conditions, vmv1alpha1.ConditionCreated); !strings.Contains(c.Message, tc.says) {
+					t.Errorf("message %q, want it to say %q", c.Message, tc.says)
+				}
+				want := 1
+				if tc.created == "True Succeeded" {
+					want = 2
+				}
+				if n := d.Made(); n != want {
+					t.Errorf("%d VMs were made, want %d", n, want)
+				}
+			})
+		})
+	}
+}
+
+// One of the copies may be the VM: whoever deletes the object has to say what becomes of it.
+func TestDeletion_WaitsWhileACopyMayBeTheVM(t *testing.T) {
+	inBubble(t, func(s *scene) {
+		req := s.running("vm")
+		s.driver.Change(string(req.VM.UID), func(v *fake.VM) { v.Hidden, v.Copies = true, []string{"vm-9"} })
+		_ = s.remove(req)
+		time.Sleep(time.Hour)
+		err := s.remove(req)
+		if _, again := provider.AsRequeue(err); !again || created(req) != "Unknown CopyFound" {
+			t.Errorf("an hour later: error %v, Created %s; want it to wait for CopyFound", err, created(req))
+		}
+		req.VM.Annotations = map[string]string{vmv1alpha1.AnnotationConfirmedGone: req.VM.Status.UniqueID}
+		if err := s.remove(req); err != nil || s.driver.Ran(driver.KindDelete) != 0 {
+			t.Errorf("after the confirmation: error %v, %d deletes; want the object to go and nothing else", err, s.driver.Ran(driver.KindDelete))
+		}
+	})
+}
+
+// A process that is killed after the destroy leaves another one that has status alone.
+func TestDeletion_NamesTheVMWithItsNewIDBeforeItIsDestroyed(t *testing.T) {
+	inBubble(t, func(s *scene) {
+		req := s.running("vm")
+		s.driver.Change(string(req.VM.UID), func(v *fake.VM) { v.UniqueID = "fake-9" })
+		err := s.remove(req)
+		if _, again := provider.AsRequeue(err); !again || req.VM.Status.UniqueID != "fake-9" || s.driver.Ran(driver.KindPowerOff) != 0 {
+			t.Fatalf("error %v, uniqueID %s; want another pass, and fake-9 before anything is done", err, req.VM.Status.UniqueID)
+		}
+		if err := s.remove(req); err != nil || s.driver.Ran(driver.KindDelete) != 1 {
+			t.Errorf("error %v, %d VMs were destroyed, want 1", err, s.driver.Ran(driver.KindDelete))
+		}
+	})
+}
+
+// Files of a VM that is only out of the inventory look like those of an attempt that failed.
+func TestLeftovers_AreRemovedOnlyOfAVMThatNeverWasOrIsDestroyed(t *testing.T) {
+	for name, tc := range map[string]struct {
+		never bool
+		event func(*fake.VM)
+		// want is how many removals there are when the object may go.
+		want int
+	}{
+		"never made":    {never: true, want: 1},
+		"not shown":     {event: func(v *fake.VM) { v.Hidden = true }},
+		"destroyed":     {event: func(v *fake.VM) { v.Hidden, v.Destroyed = true, true }, want: 1},
+		"deleted by us": {want: 1}, // the one that destroys it
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(s *scene) {
+				req := newRequest("vm")
+				if !tc.never {
+					req = s.running("vm")
+				}
+				req.FastDeploy = vmv1alpha1.FastDeployDirect
+				if tc.event != nil {
+					s.driver.Change(string(req.VM.UID), tc.event)
+				}
+				req.VM.DeletionTimestamp = new(metav1.Now())
+				err := s.remove(req)
+				if after, again := provider.AsRequeue(err); again {
+					if n := s.driver.Ran(driver.KindDelete); n != 0 {
+						t.Errorf("%d removals within the grace period, want none", n)
+					}
+					time.Sleep(after)
+					err = s.remove(req)
+				}
+				if n := s.driver.Ran(driver.KindDelete); err != nil || n != tc.want {
+					t.Errorf("error %v, %d removals; want %d", err, n, tc.want)
+				}
+			})
+		})
+	}
+}
+
+// found is a hypervisor in which a search finds what memory does not have, as when a host is
+// added again, whose VMs vCenter puts into another folder.
+type found struct {
+	*fake.Driver
+	back []string
+}
+
+func (d *found) Search(ctx context.Context, id driver.Identity) (driver.Finding, error) {
+	if slices.Contains(d.back, id.InstanceUUID) {
+		d.Change(id.InstanceUUID, func(v *fake.VM) { v.Hidden = false })
+	}
+	return d.Driver.Search(ctx, id)
+}
+
+func TestWhatASearchFindsAgainDoesNotCountAsMissing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := &found{Driver: fake.New()}
+		s := &scene{t: t, driver: d.Driver, Engine: engine.New(engine.Options{Driver: d, Limits: engine.Limits{Creates: 100}})}
+		run(t, s.Engine)
+		synctest.Wait()
+		var lost []*provider.Request
+		for i := range 7 {
+			req := s.running(fmt.Sprintf("vm-%d", i))
+			s.hide(req, true)
+			lost = append(lost, req)
+		}
+		for _, req := range lost {
+			_ = s.pass(req)
+		}
+		if n, many := s.Missing(); n != len(lost) || !many {
+			t.Fatalf("%d missing, many: %t; want %d and that they are", n, many, len(lost))
+		}
+		time.Sleep(time.Hour)
+		for _, req := range lost {
+			d.back = append(d.back, string(req.VM.UID))
+			if err := s.pass(req); err != nil || created(req) != "True Succeeded" {
+				t.Fatalf("%s is back: error %v, Created %s", req.VM.Name, err, created(req))
+			}
+		}
+		if n, many := s.Missing(); n != 0 || many {
+			t.Errorf("%d missing, many: %t; want none", n, many)
+		}
+		if err := s.remove(lost[0]); err != nil {
+			t.Errorf("deletion of what is back = %v, want it done", err)
+		}
+	})
+}

@@ -1,0 +1,38 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
+	"github.com/slipway-dev/slipway/pkg/provider/engine/plan"
+)
+
+// An operation that was interrupted because something else is desired must not hold back its
+// next start.
+func TestOperation_IsHeldBackByItsFailureOnly(t *testing.T) {
+	for name, tc := range map[string]struct {
+		err     error
+		failure driver.Failure
+		held    bool
+	}{
+		"interrupted":    {context.Canceled, driver.Interrupted, false},
+		"refused":        {errors.New("no"), driver.Refused, true},
+		"busy":           {errors.New("another task"), driver.Busy, true},
+		"succeeded once": {nil, driver.Refused, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			op, now := driver.Operation{Kind: driver.KindPowerOff, Asks: true}, time.Unix(1_700_000_000, 0)
+			r := &record{}
+			r.remember(&running{op: op, fingerprint: plan.Fingerprint(op)}, tc.err, tc.failure, now)
+			if got := r.last.Held(op, now); (got != nil) != tc.held {
+				t.Errorf("held back: %+v, want %t", got, tc.held)
+			}
+		})
+	}
+}

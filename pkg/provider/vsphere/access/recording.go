@@ -1,0 +1,157 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package access
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+
+	"github.com/vmware/govmomi/property"
+	"github.com/vmware/govmomi/view"
+	"github.com/vmware/govmomi/vim25"
+	"github.com/vmware/govmomi/vim25/methods"
+	"github.com/vmware/govmomi/vim25/mo"
+	"github.com/vmware/govmomi/vim25/types"
+
+	slipwaysession "github.com/slipway-dev/slipway/pkg/provider/vsphere/session"
+)
+
+// RecordingFormat is the version of the form of a Recording.
+const RecordingFormat = 1
+
+// Recording is what a vCenter answers to the reads of the product, as evidence for a report.
+// Names, addresses and IDs are replaced; see replacer.
+type Recording struct {
+	// Format of the file.
+	Format int `json:"slipwayRecording"`
+	// Version and build of vCenter, and the version of its API.
+	Version    string `json:"version"`
+	Build      string `json:"build"`
+	APIVersion string `json:"apiVersion"`
+	// WithoutDRS is the number of clusters for which DRS is not enabled.
+	WithoutDRS int `json:"withoutDRS"`
+	// Lacks are the privileges that the account lacks, with the kind of object.
+	Lacks []string `json:"lacks"`
+	// Properties are answers for a sample of objects, with the faults of properties that are
+	// missing in them.
+	Properties []types.ObjectContent `json:"properties"`
+	// Tasks are recent ones, with their faults. They have neither inputs nor results.
+	Tasks []types.TaskInfo `json:"tasks"`
+}
+
+// maxRecorded bounds the objects of a kind, and the tasks.
+const maxRecorded = 20
+
+// recordedPaths returns the properties with what the product decides by, by kind of object.
+func recordedPaths() map[string][]string {
+	return map[string][]string{
+		"VirtualMachine": {
+			"name", "parent", "resourcePool", "config", "runtime", "guest", "guestHeartbeatStatus", "rootSnapshot", "snapshot", "summary", "layoutEx",
+		},
+		"HostSystem":             {"name", "runtime.connectionState", "runtime.inMaintenanceMode", "summary.hardware", "summary.quickStats", "datastore", "network"},
+		"ClusterComputeResource": {"name", "host", "datastore", "network", "summary", "configurationEx"},
+		"ResourcePool":           {"owner", "runtime", "summary"},
+		"Datastore":              {"summary", "capability"},
+	}
+}
+
+// Record reads a sample of what the account of s sees, for a report that was made before.
+func Record(ctx context.Context, s *slipwaysession.Session, r *Report) (*Recording, error) {
+	c, err := s.Vim(ctx)
+	if err != nil {
+		return nil, err
+	}
+	about := c.ServiceContent.About
+	out := &Recording{
+		Format: RecordingFormat, Version: about.Version, Build: about.Build, APIVersion: about.ApiVersion,
+		WithoutDRS: len(r.WithoutDRS),
+	}
+	for _, o := range r.Objects {
+		for _, p := range o.Missing {
+			out.Lacks = append(out.Lacks, o.Kind+": "+p)
+		}
+	}
+	for kind, paths := range recordedPaths() {
+		content, err := sample(ctx, c, kind, paths)
+		if err != nil {
+			return nil, fmt.Errorf("recording objects of kind %s: %w", kind, err)
+		}
+		out.Properties = append(out.Properties, content...)
+	}
+	out.Tasks, err = recentTasks(ctx, c)
+	return out, err
+}
+
+// sample reads some objects of a kind.
+func sample(ctx context.Context, c *vim25.Client, kind string, paths []string) ([]types.ObjectContent, error) {
+	v, err := view.NewManager(c).CreateContainerView(ctx, c.ServiceContent.RootFolder, []string{kind}, true)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = v.Destroy(context.WithoutCancel(ctx)) }()
+	refs, err := v.Find(ctx, []string{kind}, nil)
+	if err != nil || len(refs) == 0 {
+		return nil, err
+	}
+	filter := types.PropertyFilterSpec{PropSet: []types.PropertySpec{{Type: kind, PathSet: paths}}}
+	for _, ref := range refs[:min(len(refs), maxRecorded)] {
+		filter.ObjectSet = append(filter.ObjectSet, types.ObjectSpec{Obj: ref})
+	}
+	res, err := methods.RetrieveProperties(ctx, c, &types.RetrieveProperties{This: c.ServiceContent.PropertyCollector, SpecSet: []types.PropertyFilterSpec{filter}})
+	if err != nil {
+		return nil, err
+	}
+	return res.Returnval, nil
+}
+
+func recentTasks(ctx context.Context, c *vim25.Client) ([]types.TaskInfo, error) {
+	var manager mo.TaskManager
+	collector := property.DefaultCollector(c)
+	if err := collector.RetrieveOne(ctx, *c.ServiceContent.TaskManager, []string{"recentTask"}, &manager); err != nil {
+		return nil, fmt.Errorf("listing the recent tasks: %w", err)
+	}
+	var out []types.TaskInfo
+	for _, ref := range manager.RecentTask[max(0, len(manager.RecentTask)-maxRecorded):] {
+		var task mo.Task
+		if err := collector.RetrieveOne(ctx, ref, []string{"info"}, &task); err != nil {
+			continue // It is forgotten by now.
+		}
+		task.Info.Result, task.Info.Reason = nil, &types.TaskReasonSystem{}
+		out = append(out, task.Info)
+	}
+	return out, nil
+}
+
+// Write writes the recording with everything replaced that identifies the installation.
+func (r *Recording) Write(w io.Writer) error {
+	var b bytes.Buffer
+	if err := types.NewJSONEncoder(&b).Encode(r); err != nil {
+		return fmt.Errorf("encoding the recording: %w", err)
+	}
+	var tree any
+	d := json.NewDecoder(&b)
+	d.UseNumber()
+	if err := d.Decode(&tree); err != nil {
+		return fmt.Errorf("encoding the recording: %w", err)
+	}
+	e := json.NewEncoder(w)
+	e.SetIndent("", " ")
+	e.SetEscapeHTML(false)
+	return e.Encode(newReplacer().value("", tree))
+}
+
+// ReadRecording reads what Write has written.
+func ReadRecording(in io.Reader) (*Recording, error) {
+	var r Recording
+	if err := types.NewJSONDecoder(in).Decode(&r); err != nil {
+		return nil, fmt.Errorf("decoding a recording: %w", err)
+	}
+	if r.Format != RecordingFormat {
+		return nil, fmt.Errorf("the recording has format %d, and %d can be read", r.Format, RecordingFormat)
+	}
+	return &r, nil
+}

@@ -1,0 +1,175 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package access
+
+import (
+	"fmt"
+	"maps"
+	"net/netip"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// replacer replaces all text of a recording but for what vSphere defines. The same text gets
+// the same replacement, so that references and chains of files can still be followed. It is a
+// list of what stays: a property that is not known here is replaced.
+type replacer struct {
+	given map[string]string
+	count map[string]int
+}
+
+func newReplacer() *replacer { return &replacer{given: map[string]string{}, count: map[string]int{}} }
+
+// stays are properties with words and versions of vSphere.
+var stays = words(`_typeName type slipwayRecording version build apiVersion lacks
+	alternateGuestName backingType changeVersion compatibilityIssue connectionState cpuModel descriptionId deviceType diskMode
+	drsBehavior entityType defaultVmBehavior faultCause firmware format guestFamily guestFullName guestHeartbeatStatus guestId
+	guestState hostType level latencySensitivity maintenanceMode model op operation ovfEnvironmentTransport powerState
+	quickStats rsvdMem sharing sharedBus standbyMode state status toolsRunningStatus toolsStatus toolsVersion toolsVersionStatus
+	toolsVersionStatus2 vendor virtualDiskFormat`)
+
+// secret are properties whose content may be a secret: of these only the length is recorded.
+var secret = words("annotation value defaultValue message result")
+
+// left are properties that are left out: IDs of other vCenters, and certificates.
+var left = words("serverGuid endorsementKeyCertificate endorsementKeyCertificateSigningRequest")
+
+func words(text string) map[string]bool {
+	out := map[string]bool{}
+	for _, w := range strings.Fields(text) {
+		out[w] = true
+	}
+	return out
+}
+
+// value returns the replacement of a decoded JSON value; property is the name that it has.
+func (r *replacer) value(property string, v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		return r.object(property, v)
+	case []any:
+		out := make([]any, len(v))
+		for i := range v {
+			out[i] = r.value(property, v[i])
+		}
+		return out
+	case string:
+		return r.scalar(property, v)
+	}
+	return v
+}
+
+// object replaces the values of an object. Some types of vSphere have a rule of their own.
+func (r *replacer) object(property string, o map[string]any) any {
+	kind, _ := o["_typeName"].(string)
+	out := make(map[string]any, len(o))
+	for _, k := range slices.Sorted(maps.Keys(o)) {
+		text, isText := o[k].(string)
+		_, isObject := o[k].(map[string]any)
+		switch {
+		case kind == "ManagedObjectReference" && k == "value":
+			out[k] = r.named(strings.ToLower(fmt.Sprint(o["type"])), text)
+		case left[k]:
+		case kind == "OptionValue" && k == "value":
+			out[k] = map[string]any{"_typeName": "string", "_value": length(o[k])}
+		case (kind == "DynamicProperty" || kind == "MissingProperty") && (k == "name" || k == "path"):
+			out[k] = o[k] // The path of a property.
+		case kind == "DynamicProperty":
+			path := fmt.Sprint(o["name"])
+			out[k] = r.value(path[strings.LastIndex(path, ".")+1:], o[k])
+		case kind == "TaskInfo" && k == "name", kind == "OptionValue" && k == "key":
+			out[k] = o[k] // The method, or the key of a setting.
+		case kind == "VAppPropertyInfo" && k == "type":
+			out[k], _, _ = strings.Cut(text, "[") // The allowed values follow.
+		case k == "_value" && isText && kind == "string":
+			out[k] = r.scalar(property, text)
+		case k == "_value" && isText:
+			out[k] = o[k] // A value of an enumeration, or a time.
+		case secret[k] && (isText || isObject):
+			out[k] = length(o[k])
+		default:
+			out[k] = r.value(k, o[k])
+		}
+	}
+	return out
+}
+
+// scalar returns the replacement of a property that is a text.
+func (r *replacer) scalar(property, text string) string {
+	switch {
+	case stays[property]:
+		return text
+	case secret[property]:
+		return length(text)
+	}
+	return r.text(text)
+}
+
+// length says how long a text is. Other values have none, and become empty.
+func length(v any) string {
+	if o, ok := v.(map[string]any); ok {
+		v = o["_value"]
+	}
+	text, _ := v.(string)
+	return fmt.Sprintf("<%d bytes>", len(text))
+}
+
+var (
+	uuidForm = regexp.MustCompile(`^[0-9A-Fa-f]{8}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{12}$`)
+	macForm  = regexp.MustCompile(`^([0-9A-Fa-f]{2}:){5}[0-9A-Fa-f]{2}$`)
+	pathForm = regexp.MustCompile(`^\[([^\]]*)\]\s*(.*)$`)
+	// fileEnd is the end of a file's name that vSphere gives it.
+	fileEnd = regexp.MustCompile(`(-[0-9]{6}|-flat|-delta|-ctk|_[0-9]+)*\.[a-z]{2,6}$`)
+)
+
+// text replaces a text by one of the same form.
+func (r *replacer) text(s string) string {
+	if s == "" {
+		return ""
+	}
+	if _, err := time.Parse(time.RFC3339Nano, s); err == nil {
+		return s
+	}
+	if uuidForm.MatchString(s) {
+		return r.give("uuid", strings.ToLower(s), func(n int) string { return fmt.Sprintf("00000000-0000-4000-8000-%012x", n) })
+	}
+	if macForm.MatchString(s) {
+		return r.give("mac", strings.ToLower(s), func(n int) string { return fmt.Sprintf("00:50:56:00:%02x:%02x", n>>8&0xff, n&0xff) })
+	}
+	if a, err := netip.ParseAddr(s); err == nil {
+		if a.Is4() { // RFC 5737 and RFC 3849: addresses for documentation.
+			return r.give("ip4", s, func(n int) string { return fmt.Sprintf("192.0.2.%d", n%254+1) })
+		}
+		return r.give("ip6", s, func(n int) string { return fmt.Sprintf("2001:db8::%x", n) })
+	}
+	if m := pathForm.FindStringSubmatch(s); m != nil {
+		parts := strings.Split(m[2], "/")
+		for i, p := range parts {
+			end := fileEnd.FindString(p)
+			parts[i] = r.named("file", strings.TrimSuffix(p, end)) + end
+		}
+		return strings.TrimSpace("[" + r.named("text", m[1]) + "] " + strings.Join(parts, "/"))
+	}
+	return r.named("text", s)
+}
+
+// named replaces a name by its kind and a number.
+func (r *replacer) named(kind, s string) string {
+	if s == "" {
+		return ""
+	}
+	return r.give(kind, s, func(n int) string { return fmt.Sprintf("%s-%d", kind, n) })
+}
+
+// give returns the replacement that s has, or a new one.
+func (r *replacer) give(kind, s string, form func(int) string) string {
+	id := kind + "\x00" + s
+	if _, ok := r.given[id]; !ok {
+		r.count[kind]++
+		r.given[id] = form(r.count[kind])
+	}
+	return r.given[id]
+}

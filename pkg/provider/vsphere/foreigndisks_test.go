@@ -1,0 +1,191 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package vsphere
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/vmware/govmomi/find"
+	"github.com/vmware/govmomi/object"
+	"github.com/vmware/govmomi/vim25/types"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/provider"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
+	"github.com/slipway-dev/slipway/test/vcenter"
+)
+
+// diskScene is a VM with the volume data, and what an administrator does to its disks.
+type diskScene struct {
+	t     *testing.T
+	ready vcenter.Ready
+	p     *Provider
+	l     *loop
+	req   *provider.Request
+	vm    *object.VirtualMachine
+	// payroll is a VM that Slipway does not manage, theirs the file of its disk.
+	payroll *object.VirtualMachine
+	theirs  string
+}
+
+func (s *diskScene) devices(vm *object.VirtualMachine) object.VirtualDeviceList {
+	s.t.Helper()
+	devices, err := vm.Device(s.t.Context())
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return devices
+}
+
+// disks returns the files of the VM's disks, in the order of their slots.
+func (s *diskScene) disks(vm *object.VirtualMachine) (files []string) {
+	for _, d := range s.devices(vm).SelectByType((*types.VirtualDisk)(nil)) {
+		files = append(files, d.GetVirtualDevice().Backing.(*types.VirtualDiskFlatVer2BackingInfo).FileName)
+	}
+	return files
+}
+
+// replace removes the disk of the volume, and attaches that of payroll in its slot.
+func (s *diskScene) replace() {
+	s.t.Helper()
+	devices := s.devices(s.vm)
+	data := devices.SelectByType((*types.VirtualDisk)(nil))[1]
+	if err := s.vm.RemoveDevice(s.t.Context(), true, data); err != nil {
+		s.t.Fatal(err)
+	}
+	controller := devices.FindByKey(data.GetVirtualDevice().ControllerKey).(types.BaseVirtualController)
+	foreign := devices.CreateDisk(controller, types.ManagedObjectReference{}, s.theirs)
+	foreign.UnitNumber, foreign.CapacityInKB = data.GetVirtualDevice().UnitNumber, 0
+	if err := s.vm.AddDevice(s.t.Context(), foreign); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// records returns the slots whose disks are recorded, as the inventory has them.
+func (s *diskScene) records() []string {
+	return slices.Sorted(maps.Keys(observe.DiskRecords(s.p.inventory.Get(s.vm.Reference()))))
+}
+
+// forget removes the records of disks, as a VM of an older version has none.
+func (s *diskScene) forget() {
+	var spec types.VirtualMachineConfigSpec
+	for _, slot := range s.records() {
+		spec.ExtraConfig = append(spec.ExtraConfig, &types.OptionValue{Key: observe.DiskKey(slot), Value: ""})
+	}
+	reconfigure(s.t, s.vm, spec)
+}
+
+// relocate moves files to another datastore: those of the VM, or of the disk with the number.
+func (s *diskScene) relocate(disk int) {
+	s.t.Helper()
+	ds, err := find.NewFinder(s.vm.Client()).Datastore(s.t.Context(), "/DC0/datastore/LocalDS_1")
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	to, spec := ds.Reference(), types.VirtualMachineRelocateSpec{}
+	if spec.Datastore = &to; disk >= 0 {
+		key := s.devices(s.vm).SelectByType((*types.VirtualDisk)(nil))[disk].GetVirtualDevice().Key
+		spec = types.VirtualMachineRelocateSpec{Disk: []types.VirtualMachineRelocateSpecDiskLocator{{DiskId: key, Datastore: to}}}
+	}
+	task, err := s.vm.Relocate(s.t.Context(), spec, types.VirtualMachineMovePriorityDefaultPriority)
+	if err == nil {
+		err = task.Wait(s.t.Context())
+	}
+	if err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+func TestDestroy_DeletesTheRecordedDisksAndNoOther(t *testing.T) {
+	t.Parallel()
+	ready := startVCenter(t)
+	var events told
+	p, _ := startProvider(t, ready, func(s *settings) { s.Happened = events.take })
+	for name, tc := range map[string]struct {
+		event func(*diskScene)
+		// recorded are the slots that are recorded afterwards.
+		recorded []string
+		// kept are the attached disks that outlive the VM: ours is the volume's first disk.
+		kept []string
+		// detached are the disks that events name.
+		detached []string
+	}{
+		"undisturbed":                    {func(*diskScene) {}, []string{"scsi0:0", "scsi0:1"}, nil, nil},
+		"the records are added again":    {(*diskScene).forget, []string{"scsi0:0", "scsi0:1"}, nil, nil},
+		"a foreign disk in the slot":     {(*diskScene).replace, []string{"scsi0:0", "scsi0:1"}, []string{"theirs"}, []string{"theirs"}},
+		"one that was there before":      {func(s *diskScene) { s.replace(); s.forget() }, []string{"scsi0:0"}, []string{"theirs"}, []string{"theirs"}},
+		"Storage vMotion of the VM":      {func(s *diskScene) { s.relocate(-1) }, []string{"scsi0:0", "scsi0:1"}, nil, nil},
+		"Storage vMotion of a boot disk": {func(s *diskScene) { s.relocate(0) }, []string{"scsi0:0", "scsi0:1"}, nil, nil},
+		"Storage vMotion of a volume":    {func(s *diskScene) { s.relocate(1) }, []string{"scsi0:0", "scsi0:1"}, nil, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			id := strings.ToLower(strings.ReplaceAll(name, " ", "-"))
+			s := &diskScene{t: t, ready: ready, p: p, l: newLoop(t, p), req: newRequest(id, templateImage())}
+			s.payroll, _ = makeVM(t, ready, "/DC0/vm/templates", "payroll-"+id)
+			s.theirs = s.disks(s.payroll)[0]
+			s.req.Effective.Volumes = []vmv1alpha1.VirtualMachineVolume{disk("data", "1Gi", "")}
+			s.l.until("the VM runs and its disks are recorded", func() bool {
+				s.vm = objectOf(t, ready, s.req)
+				return synced(s.req)() && len(s.records()) == 2
+			}, s.req)
+			ours := s.disks(s.vm)[1]
+
+			tc.event(s)
+			s.req.Effective.Volumes[0].Disk.Capacity = ptr(resource.MustParse("1Gi"))
+			s.l.until("the disks are recorded", func() bool { return cmp.Equal(tc.recorded, s.records()) }, s.req)
+			files := s.disks(s.vm)
+			s.l.remove(s.req)
+
+			var kept, detached []string
+			for _, file := range slices.Compact(slices.Sorted(slices.Values(append(files, ours, s.theirs)))) {
+				called := map[string]string{ours: "ours", s.theirs: "theirs"}[file]
+				if fileExists(t, ready, file) && (file != s.theirs || slices.Contains(files, file)) {
+					kept = append(kept, called)
+				}
+				if events.has("DiskDetached", file) > 0 {
+					detached = append(detached, called)
+				}
+			}
+			slices.Sort(kept)
+			if diff := cmp.Diff(tc.kept, kept); diff != "" {
+				t.Errorf("files that are left (-want +got):\n%s%v", diff, files)
+			}
+			if diff := cmp.Diff(tc.detached, detached); diff != "" {
+				t.Errorf("disks that events name (-want +got):\n%s", diff)
+			}
+			if !fileExists(t, ready, s.theirs) {
+				t.Errorf("%s of another VM was deleted", s.theirs)
+			}
+		})
+	}
+}
+
+// A disk that took the slot of a volume's disk is not resized as if it were the volume's.
+func TestVolume_IsNotTheDiskThatTookItsSlot(t *testing.T) {
+	t.Parallel()
+	ready := startVCenter(t)
+	p, _ := startProvider(t, ready, nil)
+	s := &diskScene{t: t, ready: ready, p: p, l: newLoop(t, p), req: newRequest("web", templateImage())}
+	s.payroll, _ = makeVM(t, ready, "/DC0/vm/templates", "payroll")
+	s.theirs = s.disks(s.payroll)[0]
+	s.req.Effective.Volumes = []vmv1alpha1.VirtualMachineVolume{disk("data", "1Gi", "")}
+	s.l.until("the VM runs and its disks are recorded", func() bool {
+		s.vm = objectOf(t, ready, s.req)
+		return synced(s.req)() && len(s.records()) == 2
+	}, s.req)
+	s.replace()
+	s.req.Effective.Volumes[0].Disk.Capacity = ptr(resource.MustParse("100Gi"))
+	want := "volumes[data]: its disk was removed in vSphere and replaced by " + s.theirs + ": attach it again at scsi0:1, or rename the volume for an empty one"
+	s.l.until("it is refused", func() bool { return message(&s.req.VM.Status, vmv1alpha1.ConditionConfigurationSynced) == want }, s.req)
+	for _, d := range s.devices(s.vm).SelectByType((*types.VirtualDisk)(nil)) {
+		if size := d.(*types.VirtualDisk).CapacityInBytes; size >= 100<<30 {
+			t.Errorf("a disk has %d bytes", size)
+		}
+	}
+}

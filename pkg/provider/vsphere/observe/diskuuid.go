@@ -1,0 +1,90 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package observe
+
+import (
+	"path"
+	"strings"
+
+	"github.com/vmware/govmomi/object"
+	"github.com/vmware/govmomi/vim25/mo"
+	"github.com/vmware/govmomi/vim25/types"
+)
+
+// diskPrefix and a slot are the key of the UUID of the disk that was created or adopted
+// there. The UUID is in the disk's descriptor (API, VirtualDiskFlatVer2BackingInfo.uuid): it
+// stays when the file is moved or renamed, and when a snapshot gives the disk a child.
+const diskPrefix = "slipway.disk."
+
+// DiskCreated is recorded instead of a UUID by the reconfiguration that adds a disk, which
+// has no UUID yet.
+const DiskCreated = "created"
+
+// DiskKey is the key of extraConfig that holds the UUID of the disk at a slot.
+func DiskKey(slot string) string { return diskPrefix + slot }
+
+// DiskRecords returns the recorded UUIDs of disks by slot.
+func DiskRecords(vm *mo.VirtualMachine) map[string]string {
+	if vm == nil || vm.Config == nil {
+		return nil
+	}
+	var out map[string]string
+	for _, o := range vm.Config.ExtraConfig {
+		slot, ok := CutKey(o.GetOptionValue().Key, diskPrefix)
+		uuid, _ := o.GetOptionValue().Value.(string)
+		if !ok || uuid == "" {
+			continue
+		}
+		if out == nil {
+			out = map[string]string{}
+		}
+		out[strings.ToLower(slot)] = uuid
+	}
+	return out
+}
+
+// IsOther reports whether disk is another one than the recorded disk of its slot. It is false
+// while one of the two UUIDs is not known.
+func IsOther(recorded string, disk *types.VirtualDisk) bool {
+	uuid := DiskUUID(disk)
+	return recorded != "" && recorded != DiskCreated && uuid != "" && !strings.EqualFold(recorded, uuid)
+}
+
+// Home returns the directory of the VM; ok is false if it cannot be read.
+func Home(vm *mo.VirtualMachine) (home object.DatastorePath, ok bool) {
+	if vm.Config == nil || !home.FromString(vm.Config.Files.VmPathName) {
+		return home, false
+	}
+	home.Path = path.Dir(home.Path)
+	return home, true
+}
+
+// Within reports whether a file is in a directory or below it.
+func Within(file string, home object.DatastorePath) bool {
+	var p object.DatastorePath
+	if !p.FromString(file) || p.Datastore != home.Datastore {
+		return false
+	}
+	return path.Dir(p.Path) == home.Path || home.Path != "." && strings.HasPrefix(p.Path, home.Path+"/")
+}
+
+// BesideHome reports whether a file is in the directory of the VM or, on another datastore,
+// in one of the same name: vSphere creates such directories for disks that are placed apart.
+func BesideHome(vm *mo.VirtualMachine, file string) bool {
+	home, ok := Home(vm)
+	if !ok || Within(file, home) {
+		return ok
+	}
+	var p object.DatastorePath
+	if !p.FromString(file) || p.Datastore == home.Datastore {
+		return false
+	}
+	dir := path.Base(path.Dir(p.Path))
+	for _, name := range []string{path.Base(home.Path), strings.TrimSuffix(path.Base(vm.Config.Files.VmPathName), ".vmx")} {
+		if dir == name || strings.HasPrefix(dir, name+"_") {
+			return true
+		}
+	}
+	return false
+}

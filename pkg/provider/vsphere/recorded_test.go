@@ -1,0 +1,219 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package vsphere
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/vmware/govmomi/vim25/mo"
+	vimtypes "github.com/vmware/govmomi/vim25/types"
+	"github.com/vmware/govmomi/vim25/xml"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"sigs.k8s.io/yaml"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/access"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/configspec"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/report"
+)
+
+// recordingsVariable names a directory with recorded answers of real vCenters: files that
+// virtctl check --record has written (*.json), SOAP answers (*.xml), and cassettes of vcrpy
+// (*.yaml), such as tests/fixtures of vmware/pyvmomi (Apache-2.0).
+const recordingsVariable = "SLIPWAY_RECORDINGS"
+
+// answers are recorded properties by object.
+type answers map[vimtypes.ManagedObjectReference][]vimtypes.DynamicProperty
+
+func (a answers) add(content ...vimtypes.ObjectContent) {
+	for _, c := range content {
+		a[c.Obj] = append(a[c.Obj], c.PropSet...)
+	}
+}
+
+// soapBody has the answers of the property collector, and of Fetch, with which pyvmomi reads
+// single properties.
+type soapBody struct {
+	Retrieve *vimtypes.RetrievePropertiesResponse   `xml:"RetrievePropertiesResponse"`
+	Extended *vimtypes.RetrievePropertiesExResponse `xml:"RetrievePropertiesExResponse"`
+	Request  *struct {
+		This vimtypes.ManagedObjectReference `xml:"_this"`
+		Prop string                          `xml:"prop"`
+	} `xml:"Fetch"`
+	Fetched *struct {
+		//lint:ignore SA5008 govmomi's decoder takes the type of the value from its attribute
+		Returnval vimtypes.AnyType `xml:"returnval,typeattr"`
+	} `xml:"FetchResponse"`
+}
+
+func decodeSOAP(text string) (*soapBody, error) {
+	var e struct {
+		Body soapBody `xml:"Body"`
+	}
+	d := xml.NewDecoder(strings.NewReader(text))
+	d.TypeFunc = vimtypes.TypeFunc()
+	if err := d.Decode(&e); err != nil {
+		return nil, err
+	}
+	return &e.Body, nil
+}
+
+// read adds what one file has.
+func (a answers) read(path string) error {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	switch filepath.Ext(path) {
+	case ".json":
+		r, err := access.ReadRecording(strings.NewReader(string(text)))
+		if err == nil {
+			a.add(r.Properties...)
+		}
+		return err
+	case ".xml":
+		return a.readSOAP("", string(text))
+	case ".yaml", ".yml":
+		return a.readCassette(text)
+	}
+	return nil
+}
+
+func (a answers) readSOAP(request, answer string) error {
+	body, err := decodeSOAP(answer)
+	if err != nil {
+		return err
+	}
+	switch {
+	case body.Retrieve != nil:
+		a.add(body.Retrieve.Returnval...)
+	case body.Extended != nil && body.Extended.Returnval != nil:
+		a.add(body.Extended.Returnval.Objects...)
+	case body.Fetched != nil && body.Fetched.Returnval != nil:
+		asked, err := decodeSOAP(request)
+		if err != nil || asked.Request == nil {
+			return fmt.Errorf("an answer to Fetch without its request: %w", err)
+		}
+		a.add(vimtypes.ObjectContent{Obj: asked.Request.This, PropSet: []vimtypes.DynamicProperty{{Name: asked.Request.Prop, Val: body.Fetched.Returnval}}})
+	}
+	return nil
+}
+
+func (a answers) readCassette(text []byte) error {
+	var cassette struct {
+		Interactions []struct {
+			Request struct {
+				Body string `json:"body"`
+			} `json:"request"`
+			Response struct {
+				Body struct {
+					String string `json:"string"`
+				} `json:"body"`
+			} `json:"response"`
+		} `json:"interactions"`
+	}
+	if err := yaml.Unmarshal(text, &cassette); err != nil {
+		return nil // One of another kind, with objects of Python.
+	}
+	for _, i := range cassette.Interactions {
+		if answer := i.Response.Body.String; strings.Contains(answer, "Envelope") {
+			if err := a.readSOAP(i.Request.Body, answer); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// observed reports what the product makes of recorded properties of a VM.
+func observed(ref vimtypes.ManagedObjectReference, set []vimtypes.DynamicProperty) (facts driver.Facts, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v", p)
+		}
+	}()
+	vm := mo.VirtualMachine{}
+	if err := mo.LoadObjectContent([]vimtypes.ObjectContent{{Obj: ref, PropSet: set}}, &vm); err != nil {
+		return facts, err
+	}
+	vm.Self = ref
+	w := &driver.Want{Effective: &vmv1alpha1.VirtualMachineInstanceSpec{Volumes: []vmv1alpha1.VirtualMachineVolume{disk("data", "1Gi", "")}}}
+	facts = report.Facts(&vm, w, func(vimtypes.ManagedObjectReference) string { return "host" })
+	if observe.Readable(&vm) {
+		want := configspec.Want{Owner: observe.Owner{UID: "uid"}, Effective: w.Effective}
+		configspec.Spec(configspec.Differences(want, &vm))
+		configspec.Refused(want, &vm)
+		configspec.NotApplied(want, &vm)
+	}
+	return facts, nil
+}
+
+func TestObservation_ReadsRecordedAnswers(t *testing.T) {
+	t.Parallel()
+	dir := os.Getenv(recordingsVariable)
+	if dir == "" {
+		dir = recordSimulator(t)
+	}
+	files, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, readable := 0, 0
+	for _, f := range files {
+		found := answers{}
+		if err := found.read(filepath.Join(dir, f.Name())); err != nil {
+			t.Errorf("%s: %v", f.Name(), err)
+		}
+		for ref, set := range found {
+			if ref.Type != "VirtualMachine" {
+				continue
+			}
+			facts, err := observed(ref, set)
+			if err != nil {
+				t.Errorf("%s: %s: %v", f.Name(), ref.Value, err)
+			}
+			all++
+			if facts.Readable {
+				readable++
+			}
+			t.Logf("%s: %s: readable %t, %s, %d conditions, Tools run: %t", f.Name(), ref.Value, facts.Readable, facts.PowerState, len(facts.Conditions),
+				meta.IsStatusConditionTrue(facts.Conditions, vmv1alpha1.ConditionGuestToolsReady))
+		}
+	}
+	if readable == 0 {
+		t.Errorf("%d VMs in %d files of %s, none of them readable", all, len(files), dir)
+	}
+}
+
+// recordSimulator records a simulated vCenter with a VM that runs.
+func recordSimulator(t *testing.T) string {
+	t.Helper()
+	ready := startVCenter(t)
+	p, _ := startProvider(t, ready, nil)
+	req := newRequest("recorded", templateImage())
+	req.Effective.Volumes = []vmv1alpha1.VirtualMachineVolume{disk("data", "1Gi", "")}
+	newLoop(t, p).until("the VM runs", running(req), req)
+	recording, err := access.Record(t.Context(), p.driver.session, &access.Report{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	f, err := os.Create(filepath.Join(dir, "simulator.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := recording.Write(f); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}

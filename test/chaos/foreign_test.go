@@ -1,0 +1,283 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package chaos
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+
+	"github.com/vmware/govmomi/find"
+	vsphere "github.com/vmware/govmomi/object"
+	"github.com/vmware/govmomi/vim25"
+	"github.com/vmware/govmomi/vim25/mo"
+	vimtypes "github.com/vmware/govmomi/vim25/types"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
+	"github.com/slipway-dev/slipway/test/fleetcheck"
+)
+
+// restored is the beginning of the names of copies.
+const restored = "restored-"
+
+// foreignDisks is the directory of disks that are not ours.
+const foreignDisks = "[LocalDS_0] foreign-disks"
+
+// backup takes a snapshot of each VM, and the end removes them.
+func backup(ctx context.Context, s *storm) (func(context.Context) error, error) {
+	const name = "backup"
+	end := func(ctx context.Context) error {
+		return s.eachVM(ctx, func(ctx context.Context, vm *vsphere.VirtualMachine, now *mo.VirtualMachine) (*vsphere.Task, error) {
+			if now.Snapshot == nil || now.Snapshot.RootSnapshotList[0].Name != name {
+				return nil, nil
+			}
+			return vm.RemoveSnapshot(ctx, now.Snapshot.RootSnapshotList[0].Snapshot.Value, true, new(true))
+		})
+	}
+	return end, s.eachVM(ctx, func(ctx context.Context, vm *vsphere.VirtualMachine, _ *mo.VirtualMachine) (*vsphere.Task, error) {
+		return vm.CreateSnapshot(ctx, name, "", false, false)
+	})
+}
+
+// eachVM starts a task for each VM of ours and waits for them. A VM whose user deletes it meanwhile is left out.
+func (s *storm) eachVM(ctx context.Context, do func(context.Context, *vsphere.VirtualMachine, *mo.VirtualMachine) (*vsphere.Task, error)) error {
+	c, logout, err := fleetcheck.Connect(ctx, s.cluster)
+	if err != nil {
+		return err
+	}
+	defer logout()
+	all, err := s.ours(ctx, c)
+	if err != nil {
+		return err
+	}
+	var tasks []*vsphere.Task
+	for i := range all {
+		task, err := do(ctx, vsphere.NewVirtualMachine(c.Client, all[i].Self), &all[i])
+		if err != nil {
+			return err
+		}
+		if task != nil {
+			tasks = append(tasks, task)
+		}
+	}
+	for _, task := range tasks {
+		if err := task.Wait(ctx); err != nil && ctx.Err() != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// backedUp lets a backup come and go at each VM.
+func (s *storm) backedUp(names []string) {
+	s.t.Helper()
+	if !slices.Contains(names, "backup") {
+		return
+	}
+	end, err := backup(s.t.Context(), s)
+	if err == nil {
+		err = s.end(s.t.Context(), end)
+	}
+	if err != nil {
+		s.t.Errorf("a backup of each VM: %v", err)
+	}
+}
+
+// guestInfo lets the guests of all VMs set a variable.
+func guestInfo(ctx context.Context, s *storm) (func(context.Context) error, error) {
+	c, logout, err := fleetcheck.Connect(ctx, s.cluster)
+	if err != nil {
+		return nil, err
+	}
+	defer logout()
+	all, err := s.ours(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	for _, v := range all {
+		q := url.Values{"vm": {v.Self.Value}, "key": {"guestinfo.written"}, "value": {strconv.FormatUint(s.random.Uint64(), 16)}}
+		_ = s.control(ctx, http.MethodPut, "/vm/guest?"+q.Encode(), nil) // its user has deleted it
+	}
+	return done, nil
+}
+
+// restore makes a copy of a VM beside it, with its settings and its BIOS UUID. It stays.
+func restore(ctx context.Context, s *storm) (func(context.Context) error, error) {
+	v, err := s.anyMachine(ctx)
+	if err != nil {
+		return nil, err
+	}
+	c, logout, err := fleetcheck.Connect(ctx, s.cluster)
+	if err != nil {
+		return nil, err
+	}
+	defer logout()
+	pool, err := find.NewFinder(c.Client).ResourcePool(ctx, "/DC0/host/DC0_C0/Resources")
+	if err != nil {
+		return nil, err
+	}
+	s.foreign++
+	task, err := vsphere.NewVirtualMachine(c.Client, v.Self).Clone(ctx, vsphere.NewFolder(c.Client, *v.Parent), fmt.Sprintf("%s%d", restored, s.foreign),
+		vimtypes.VirtualMachineCloneSpec{
+			Location: vimtypes.VirtualMachineRelocateSpec{Pool: new(pool.Reference())},
+			Config:   &vimtypes.VirtualMachineConfigSpec{Uuid: v.Config.Uuid},
+		})
+	if err == nil {
+		err = task.Wait(ctx)
+	}
+	return func(ctx context.Context) error { return s.check.AddForeign(ctx, restored) }, err
+}
+
+// attach attaches a disk that is not ours to a VM, in a free slot. It stays, and outlives the VM.
+func attach(ctx context.Context, s *storm) (func(context.Context) error, error) {
+	v, err := s.anyMachine(ctx)
+	if err != nil {
+		return nil, err
+	}
+	c, logout, err := fleetcheck.Connect(ctx, s.cluster)
+	if err != nil {
+		return nil, err
+	}
+	defer logout()
+	file, err := s.makeDisk(ctx, c.Client)
+	if err != nil {
+		return nil, err
+	}
+	devices := vsphere.VirtualDeviceList(v.Config.Hardware.Device)
+	controller, err := devices.FindDiskController("")
+	if err != nil {
+		return nil, err
+	}
+	disk := devices.CreateDisk(controller, vimtypes.ManagedObjectReference{}, file)
+	disk.CapacityInKB = 0
+	return done, vsphere.NewVirtualMachine(c.Client, v.Self).AddDevice(ctx, disk)
+}
+
+// makeDisk makes a disk that is not ours and returns its path.
+func (s *storm) makeDisk(ctx context.Context, c *vim25.Client) (string, error) {
+	dc, err := find.NewFinder(c).Datacenter(ctx, "/DC0")
+	if err != nil {
+		return "", err
+	}
+	s.foreign++
+	file := fmt.Sprintf("%s/%d.vmdk", foreignDisks, s.foreign)
+	task, err := vsphere.NewVirtualDiskManager(c).CreateVirtualDisk(ctx, file, dc, &vimtypes.FileBackedVirtualDiskSpec{
+		VirtualDiskSpec: vimtypes.VirtualDiskSpec{DiskType: "thin", AdapterType: "lsiLogic"}, CapacityKb: 1 << 20,
+	})
+	if err == nil {
+		err = task.Wait(ctx)
+	}
+	if err == nil {
+		s.disks = append(s.disks, file)
+	}
+	return file, err
+}
+
+// foreignDisksStay finds the disks that are not ours.
+func (s *storm) foreignDisksStay(ctx context.Context) error {
+	var files []string
+	if err := s.control(ctx, http.MethodGet, "/files", &files); err != nil {
+		return err
+	}
+	for _, file := range s.disks {
+		if !slices.Contains(files, file) {
+			return fmt.Errorf("foreign: the disk %s was deleted", file)
+		}
+	}
+	return nil
+}
+
+// removeHost takes a host out of the inventory with its VMs, which run on. The end adds it
+// again: by chance they have their managed object IDs, or others, which an administrator confirms.
+func removeHost(ctx context.Context, s *storm) (func(context.Context) error, error) {
+	if s.hostIsAway {
+		return nil, nil
+	}
+	c, logout, err := fleetcheck.Connect(ctx, s.cluster)
+	if err != nil {
+		return nil, err
+	}
+	defer logout()
+	hosts, err := find.NewFinder(c.Client).HostSystemList(ctx, "/DC0/host/DC0_C0/*")
+	if err != nil {
+		return nil, err
+	}
+	names := make([]string, len(hosts))
+	for i, host := range hosts {
+		names[i] = host.Name()
+	}
+	slices.Sort(names)
+	host, same := url.QueryEscape(s.pick(names)), s.random.IntN(2) == 0
+	var before, after []string
+	if err := s.control(ctx, http.MethodPost, "/host/remove?host="+host, &before); err != nil {
+		return nil, err
+	}
+	s.hostIsAway = true
+	return func(ctx context.Context) error {
+		if s.hostIsAway {
+			ids := map[bool]string{true: "&ids=same"}[same]
+			if err := s.control(ctx, http.MethodPost, "/host/add?host="+host+ids, &after); err != nil {
+				return err
+			}
+			s.hostIsAway = false
+		}
+		return s.confirmAll(ctx, before, after)
+	}, nil
+}
+
+// confirmAll says of VMs that have other managed object IDs than before which ones they are. A
+// VM that was made just before its host was removed, and that no status names because the server
+// was killed, has been made again meanwhile: an administrator destroys what virtctl orphans calls a copy.
+func (s *storm) confirmAll(ctx context.Context, before, after []string) error {
+	c, logout, err := fleetcheck.Connect(ctx, s.cluster)
+	if err != nil {
+		return err
+	}
+	defer logout()
+	for i, moID := range after {
+		var v mo.VirtualMachine
+		ref := vimtypes.ManagedObjectReference{Type: "VirtualMachine", Value: moID}
+		if err := c.RetrieveOne(ctx, ref, []string{"name", "config"}, &v); err != nil || v.Config == nil {
+			continue // its user has deleted it
+		}
+		owner, owned := observe.OwnerOf(&v)
+		if s.check.Renumbered(before[i], moID) || !owned {
+			continue
+		}
+		vm, err := s.api.VmV1alpha1().VirtualMachines(owner.Key.Namespace).Get(ctx, owner.Key.Name, metav1.GetOptions{})
+		switch {
+		case err != nil && !apierrors.IsNotFound(err):
+			return err
+		case err == nil && string(vm.UID) == owner.UID && vm.Status.UniqueID != "" && vm.Status.UniqueID != before[i] && vm.Status.UniqueID != moID:
+			s.t.Logf("%s is a copy of %s: it is destroyed", moID, owner)
+			if err := s.destroy(ctx, vsphere.NewVirtualMachine(c.Client, ref)); err != nil {
+				return err
+			}
+		case moID != before[i]:
+			s.belongs(&v, moID)
+			v.Self.Value = before[i]
+			if err := s.confirm(ctx, &v, moID); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// destroy destroys a VM as an administrator does.
+func (s *storm) destroy(ctx context.Context, vm *vsphere.VirtualMachine) error {
+	if task, err := vm.PowerOff(ctx); err == nil {
+		_ = task.Wait(ctx) // it is off already
+	}
+	task, err := vm.Destroy(ctx)
+	if err != nil {
+		return err
+	}
+	return task.Wait(ctx)
+}
