@@ -21,8 +21,9 @@ import (
 )
 
 // accepted bounds how long the API may take to accept an order: the server is killed
-// and started meanwhile, and a name is free only when its last machine is gone.
-const accepted = 5 * time.Minute
+// and started meanwhile, and a name is free only when its last machine is gone: after a storm of
+// kills many wait for that.
+const accepted = 10 * time.Minute
 
 // submit gives an order until it is accepted, beside all others. The machine is
 // released then.

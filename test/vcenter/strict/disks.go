@@ -193,7 +193,13 @@ func (g *Gate) destroyMachine(ctx *simulator.Context, vm *simulator.VirtualMachi
 		firstClass = slices.ContainsFunc(disksOf(vm.Config), func(d *types.VirtualDisk) bool { return d.VDiskId != nil })
 	})
 	if !firstClass {
-		ctx.WithLock(vm, func() { res = vm.DestroyTask(ctx, req) })
+		ctx.WithLock(vm, func() {
+			if fault := known(ctx, vm); fault != nil {
+				res = &methods.Destroy_TaskBody{Fault_: simulator.Fault("", fault)}
+				return
+			}
+			res = vm.DestroyTask(ctx, req)
+		})
 		if body, ok := res.(*methods.Destroy_TaskBody); ok && body.Res != nil {
 			g.takeAlong(ctx, dc, body.Res.Returnval, lost)
 		}

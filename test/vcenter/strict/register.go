@@ -55,19 +55,11 @@ func (g *Gate) Unregister(ctx *simulator.Context, vm *simulator.VirtualMachine) 
 // returns the path of its .vmx file, by which PutBack finds it. One that was destroyed
 // while its lock was waited for is not there any more.
 func (g *Gate) TakeOut(ctx *simulator.Context, vm *simulator.VirtualMachine) (string, types.BaseMethodFault) {
-	var kept *mo.VirtualMachine
-	ctx.WithLock(vm, func() {
-		if ctx.Map.Get(vm.Self) != nil {
-			kept, _ = simulator.Checkpoint(vm).(*mo.VirtualMachine)
-		}
-	})
-	if kept == nil {
+	there := false
+	ctx.WithLock(vm, func() { there = ctx.Map.Get(vm.Self) != nil })
+	if !there {
 		return "", &types.ManagedObjectNotFound{Obj: vm.Self}
 	}
-	path := kept.Config.Files.VmPathName
-	g.mu.Lock()
-	g.shelf[path] = kept
-	g.mu.Unlock()
 	// The folder before its child, as elsewhere.
 	if folder, ok := ctx.Map.Get(*vm.Parent).(*simulator.Folder); ok {
 		ctx.Map.RemoveReference(ctx, folder, &folder.ChildEntity, vm.Self)
@@ -76,8 +68,30 @@ func (g *Gate) TakeOut(ctx *simulator.Context, vm *simulator.VirtualMachine) (st
 	for _, holder := range holders(ctx, &vm.VirtualMachine) {
 		ctx.Map.RemoveReference(ctx, holder.obj, holder.field, vm.Self)
 	}
-	ctx.Map.Remove(ctx, vm.Self)
+	var kept *mo.VirtualMachine
+	ctx.WithLock(vm, func() { // until here a task may run, which the simulator ends with a panic if the virtual machine is gone
+		if kept, _ = simulator.Checkpoint(vm).(*mo.VirtualMachine); ctx.Map.Get(vm.Self) == nil {
+			kept = nil
+			return
+		}
+		ctx.Map.Remove(ctx, vm.Self)
+	})
+	if kept == nil {
+		return "", &types.ManagedObjectNotFound{Obj: vm.Self}
+	}
+	path := kept.Config.Files.VmPathName
+	g.mu.Lock()
+	g.shelf[path] = kept
+	g.mu.Unlock()
 	return path, nil
+}
+
+// known refuses what waited for a virtual machine that was taken out of the inventory meanwhile.
+func known(ctx *simulator.Context, vm *simulator.VirtualMachine) types.BaseMethodFault {
+	if ctx.Map.Get(vm.Self) == nil {
+		return &types.ManagedObjectNotFound{Obj: vm.Self}
+	}
+	return nil
 }
 
 // holder is a list of virtual machines that an object keeps.

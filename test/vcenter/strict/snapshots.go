@@ -48,7 +48,7 @@ func (g *Gate) CreateSnapshotExTask(ctx *simulator.Context, req *types.CreateSna
 		running := false
 		ctx.WithLock(vm, func() {
 			running = vm.Runtime.PowerState == types.VirtualMachinePowerStatePoweredOn
-			if fault = unsnapshotable(vm, req); fault == nil {
+			if fault = first(known(ctx, vm), unsnapshotable(vm, req)); fault == nil {
 				res = vm.CreateSnapshotExTask(ctx, req)
 			}
 		})
