@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/vmware/govmomi"
 	"github.com/vmware/govmomi/find"
 	vsphere "github.com/vmware/govmomi/object"
 	"github.com/vmware/govmomi/vim25"
@@ -231,9 +232,7 @@ func removeHost(ctx context.Context, s *storm) (func(context.Context) error, err
 	}, nil
 }
 
-// confirmAll says of VMs that have other managed object IDs than before which ones they are. A
-// VM that was made just before its host was removed, and that no status names because the server
-// was killed, has been made again meanwhile: an administrator destroys what virtctl orphans calls a copy.
+// confirmAll says of VMs that have other managed object IDs than before which ones they are.
 func (s *storm) confirmAll(ctx context.Context, before, after []string) error {
 	c, logout, err := fleetcheck.Connect(ctx, s.cluster)
 	if err != nil {
@@ -241,33 +240,70 @@ func (s *storm) confirmAll(ctx context.Context, before, after []string) error {
 	}
 	defer logout()
 	for i, moID := range after {
-		var v mo.VirtualMachine
-		ref := vimtypes.ManagedObjectReference{Type: "VirtualMachine", Value: moID}
-		if err := c.RetrieveOne(ctx, ref, []string{"name", "config"}, &v); err != nil || v.Config == nil {
-			continue // its user has deleted it
+		v := s.read(ctx, c, moID)
+		if v == nil || s.check.Renumbered(before[i], moID) {
+			continue
 		}
-		owner, owned := observe.OwnerOf(&v)
-		if s.check.Renumbered(before[i], moID) || !owned {
+		s.returned = append(s.returned, moID)
+		owner, owned := observe.OwnerOf(v)
+		if !owned || moID == before[i] {
 			continue
 		}
 		vm, err := s.api.VmV1alpha1().VirtualMachines(owner.Key.Namespace).Get(ctx, owner.Key.Name, metav1.GetOptions{})
-		switch {
-		case err != nil && !apierrors.IsNotFound(err):
+		if err != nil && !apierrors.IsNotFound(err) {
 			return err
-		case err == nil && string(vm.UID) == owner.UID && vm.Status.UniqueID != "" && vm.Status.UniqueID != before[i] && vm.Status.UniqueID != moID:
-			s.t.Logf("%s is a copy of %s: it is destroyed", moID, owner)
-			if err := s.destroy(ctx, vsphere.NewVirtualMachine(c.Client, ref)); err != nil {
-				return err
-			}
-		case moID != before[i]:
-			s.belongs(&v, moID)
+		}
+		if err == nil && vm.Status.UniqueID == before[i] {
+			s.belongs(v, moID)
 			v.Self.Value = before[i]
-			if err := s.confirm(ctx, &v, moID); err != nil {
+			if err := s.confirm(ctx, v, moID); err != nil {
 				return err
 			}
 		}
 	}
 	return nil
+}
+
+// destroyCopies destroys VMs that were made just before their host was removed, and that no status
+// names because the server was killed: they were made again meanwhile. An administrator finds
+// them by virtctl orphans.
+func (s *storm) destroyCopies(ctx context.Context) error {
+	c, logout, err := fleetcheck.Connect(ctx, s.cluster)
+	if err != nil {
+		return err
+	}
+	defer logout()
+	for _, moID := range s.returned {
+		v := s.read(ctx, c, moID)
+		if v == nil {
+			continue
+		}
+		owner, owned := observe.OwnerOf(v)
+		vm, err := s.api.VmV1alpha1().VirtualMachines(owner.Key.Namespace).Get(ctx, owner.Key.Name, metav1.GetOptions{})
+		switch {
+		case !owned || err == nil && vm.Status.UniqueID == moID:
+			continue
+		case err == nil && vm.Status.UniqueID == "":
+			return fmt.Errorf("%s has no VM yet, and %s may be it", owner, moID)
+		case err != nil && !apierrors.IsNotFound(err):
+			return err
+		}
+		s.t.Logf("%s is a copy of %s: it is destroyed", moID, owner)
+		if err := s.destroy(ctx, vsphere.NewVirtualMachine(c.Client, v.Self)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// read returns a VM as vCenter has it, nil if it is gone.
+func (s *storm) read(ctx context.Context, c *govmomi.Client, moID string) *mo.VirtualMachine {
+	var v mo.VirtualMachine
+	ref := vimtypes.ManagedObjectReference{Type: "VirtualMachine", Value: moID}
+	if err := c.RetrieveOne(ctx, ref, []string{"name", "config"}, &v); err != nil || v.Config == nil {
+		return nil // its user has deleted it
+	}
+	return &v
 }
 
 // destroy destroys a VM as an administrator does.

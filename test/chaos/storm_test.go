@@ -54,8 +54,10 @@ type storm struct {
 	// disks are the files of disks that are not ours, and foreign counts them and the copies.
 	disks   []string
 	foreign int
-	// hostIsAway is true while a host is out of the inventory.
+	// hostIsAway is true while a host is out of the inventory; returned are the VMs that came
+	// back with one.
 	hostIsAway bool
+	returned   []string
 }
 
 // prepare makes what the machines refer to, and what must not be touched.
@@ -230,7 +232,10 @@ func (s *storm) calm(ctx context.Context) error {
 		}
 	}
 	s.happening = nil
-	return s.orders.Wait()
+	if err := s.orders.Wait(); err != nil {
+		return err
+	}
+	return s.until(ctx, accepted, "copies that came back with a host are destroyed", s.destroyCopies)
 }
 
 // end takes an event back, again until it succeeds: other events may hinder it.
