@@ -23,6 +23,9 @@ type event struct {
 	// asked events happen only when -events names them: not everything of them is
 	// survived every time.
 	asked bool
+	// hinders says that calls to vCenter fail or wait meanwhile, also those with which others end: it
+	// ends before them.
+	hinders bool
 	// begin lets it happen and returns what ends it, which may be given again.
 	begin func(ctx context.Context, s *storm) (end func(context.Context) error, err error)
 }
@@ -36,18 +39,18 @@ var events = map[string]event{
 	"sessions": {begin: func(ctx context.Context, s *storm) (func(context.Context) error, error) {
 		return done, s.control(ctx, http.MethodPost, "/sessions/drop", nil)
 	}},
-	"outage": {begin: func(ctx context.Context, s *storm) (func(context.Context) error, error) {
+	"outage": {hinders: true, begin: func(ctx context.Context, s *storm) (func(context.Context) error, error) {
 		return s.ordered(http.MethodPost, "/outage?seconds=0"), s.control(ctx, http.MethodPost, "/outage?seconds=60", nil)
 	}},
 	"slow": {lasts: true, asked: true, begin: func(ctx context.Context, s *storm) (func(context.Context) error, error) {
 		delay := "/taskdelay?method=" + s.pick(tasks) + "&ms="
 		return s.ordered(http.MethodPut, delay+"0"), s.control(ctx, http.MethodPut, fmt.Sprintf("%s%d", delay, 100+s.random.IntN(3000)), nil)
 	}},
-	"hold": {begin: func(ctx context.Context, s *storm) (func(context.Context) error, error) {
+	"hold": {hinders: true, begin: func(ctx context.Context, s *storm) (func(context.Context) error, error) {
 		hold := "/hold?method=" + s.pick(held)
 		return s.ordered(http.MethodDelete, hold), s.control(ctx, http.MethodPut, hold, nil)
 	}},
-	"rest": {asked: true, begin: func(ctx context.Context, s *storm) (func(context.Context) error, error) {
+	"rest": {asked: true, hinders: true, begin: func(ctx context.Context, s *storm) (func(context.Context) error, error) {
 		return s.ordered(http.MethodPost, "/rest/start?seconds=0"), s.control(ctx, http.MethodPost, "/rest/start?seconds=60", nil)
 	}},
 	"vpxd": {asked: true, begin: func(ctx context.Context, s *storm) (func(context.Context) error, error) {

@@ -180,9 +180,13 @@ func (s *storm) round(ctx context.Context, round int, names []string) error {
 		}
 		s.t.Logf("round %d: %s", round, name)
 		end, err := s.beginning(ctx, events[name])
-		if end != nil && events[name].lasts {
+		switch {
+		case end == nil:
+		case events[name].lasts:
 			s.happening = append(s.happening, end)
-		} else if end != nil {
+		case events[name].hinders:
+			passing = slices.Insert(passing, 0, end)
+		default:
 			passing = append(passing, end)
 		}
 		if err != nil {
