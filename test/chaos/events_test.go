@@ -60,10 +60,10 @@ var events = map[string]event{
 	"hide":       {lasts: true, asked: true, begin: hide},
 	"unregister": {lasts: true, asked: true, begin: unregister},
 	"renumber":   {asked: true, begin: renumber},
-	"backup":     {lasts: true, begin: backup},
-	"guestinfo":  {begin: guestInfo},
-	"restore":    {begin: restore},
-	"disk":       {begin: attach},
+	"backup":     {lasts: true, asked: true, begin: backup},
+	"guestinfo":  {asked: true, begin: guestInfo},
+	"restore":    {asked: true, begin: restore},
+	"disk":       {asked: true, begin: attach},
 	"host":       {asked: true, begin: removeHost},
 }
 
