@@ -57,7 +57,7 @@ type Checker struct {
 func New(ctx context.Context, cluster *localcluster.Cluster) (*Checker, error) {
 	c := &Checker{
 		StoreDir: cluster.SlipwayDataDir(), cluster: cluster, moIDs: map[string]string{},
-		foreign: map[vimtypes.ManagedObjectReference]bool{}, directories: map[string]bool{},
+		foreign: map[vimtypes.ManagedObjectReference]bool{}, fingerprints: map[string]string{}, directories: map[string]bool{},
 	}
 	var err error
 	if c.api, err = versioned.NewForConfig(cluster.RestConfig()); err != nil {
@@ -73,14 +73,7 @@ func New(ctx context.Context, cluster *localcluster.Cluster) (*Checker, error) {
 	for _, d := range seen.directories {
 		c.directories[d] = true
 	}
-	for _, m := range seen.machines {
-		c.foreign[vimtypes.ManagedObjectReference{Type: "VirtualMachine", Value: m.moID}] = true
-	}
-	if err := c.lookAtVSphere(ctx, &seen); err != nil {
-		return nil, err
-	}
-	c.fingerprints = seen.foreign
-	return c, nil
+	return c, c.noteForeign(ctx, &seen, "")
 }
 
 // Connect logs in to the vCenter of a cluster; the caller logs out. A session is not
@@ -103,13 +96,18 @@ func (c *Checker) AddForeign(ctx context.Context, prefix string) error {
 	if err := c.lookAtVSphere(ctx, &seen); err != nil {
 		return err
 	}
+	return c.noteForeign(ctx, &seen, prefix)
+}
+
+// noteForeign is AddForeign for those that were seen.
+func (c *Checker) noteForeign(ctx context.Context, seen *Sight, prefix string) error {
 	for _, m := range seen.machines {
 		if strings.HasPrefix(m.name, prefix) {
 			c.foreign[vimtypes.ManagedObjectReference{Type: "VirtualMachine", Value: m.moID}] = true
 			c.directories[m.directory] = true
 		}
 	}
-	if err := c.lookAtVSphere(ctx, &seen); err != nil {
+	if err := c.lookAtVSphere(ctx, seen); err != nil {
 		return err
 	}
 	for name, is := range seen.foreign {

@@ -5,7 +5,6 @@ package events
 
 import (
 	"fmt"
-	"reflect"
 	"strconv"
 
 	"github.com/vmware/govmomi/simulator"
@@ -36,14 +35,7 @@ func (e *Events) RenameDatastore(from, to string) error {
 		if !ok {
 			continue
 		}
-		ctx.WithLock(vm, func() {
-			for _, part := range []any{vm.Config, vm.Layout, vm.LayoutEx, &vm.Summary} {
-				strict.Rename(reflect.ValueOf(part), "["+from+"] ", "["+to+"] ")
-			}
-			ctx.Update(vm, []types.PropertyChange{
-				{Name: "config", Val: *vm.Config}, {Name: "layoutEx", Val: *vm.LayoutEx}, {Name: "summary", Val: vm.Summary},
-			})
-		})
+		ctx.WithLock(vm, func() { strict.RenameFiles(ctx, vm, "["+from+"] ", "["+to+"] ") })
 	}
 	return nil
 }

@@ -34,21 +34,17 @@ func (e *Events) RemoveHost(name string) ([]string, error) {
 	if !ok {
 		return nil, fmt.Errorf("host: %q is not in a cluster", name)
 	}
-	e.mu.Lock()
-	_, away := e.hosts[name]
-	e.mu.Unlock()
-	if away {
-		return nil, fmt.Errorf("host: %q is not in the inventory", name)
-	}
 	gone := removedHost{host: host}
 	var ids []string
-	for _, vm := range strict.OnHost(ctx, host.Self) {
-		path, fault := e.gate.TakeOut(ctx, vm)
-		if fault != nil {
-			continue // destroyed meanwhile
+	for _, ref := range slices.Clone(host.Vm) {
+		if vm, ok := e.registry.Get(ref).(*simulator.VirtualMachine); ok {
+			path, fault := e.gate.TakeOut(ctx, vm)
+			if fault != nil {
+				continue // destroyed meanwhile
+			}
+			ids = append(ids, ref.Value)
+			gone.vms = append(gone.vms, path)
 		}
-		ids = append(ids, vm.Self.Value)
-		gone.vms = append(gone.vms, path)
 	}
 	ctx.WithLock(cluster, func() {
 		left := slices.DeleteFunc(slices.Clone(cluster.Host), func(ref types.ManagedObjectReference) bool { return ref == host.Self })
@@ -115,8 +111,11 @@ func (e *Events) AddHost(name string, same bool) ([]string, error) {
 }
 
 func (e *Events) host(name string) (*simulator.HostSystem, error) {
+	e.mu.Lock()
+	_, away := e.hosts[name]
+	e.mu.Unlock()
 	for _, entity := range e.registry.All("HostSystem") {
-		if host, ok := entity.(*simulator.HostSystem); ok && host.Name == name {
+		if host, ok := entity.(*simulator.HostSystem); ok && host.Name == name && !away {
 			return host, nil
 		}
 	}

@@ -9,8 +9,9 @@
 //     not with the number of watched ones. Membership is evaluated again only
 //     when an object that selects members (a view, a folder) has changed.
 //   - A touched member is read as a whole, except a configuration that has not
-//     changed, and is compared with what was last sent, so a change of a parent path reaches the watchers of its children, and a
-//     property is sent only when its value differs.
+//     changed, and is compared with what was last sent, so a change of a parent
+//     path reaches the watchers of its children, and a property is sent only when
+//     its value differs.
 //   - A wait ends when its session ends, when it is cancelled, and when the hub
 //     is closed; a second wait on one collector cancels the first.
 //   - A container view holds what is in its container now: what is moved out

@@ -80,23 +80,6 @@ func compatibleHost(ctx *simulator.Context, pool types.ManagedObjectReference, v
 	return chosen
 }
 
-// OnHost returns the virtual machines of a host.
-func OnHost(ctx *simulator.Context, host types.ManagedObjectReference) []*simulator.VirtualMachine {
-	var all []*simulator.VirtualMachine
-	for _, entity := range ctx.Map.All("VirtualMachine") {
-		vm, ok := entity.(*simulator.VirtualMachine)
-		if !ok {
-			continue
-		}
-		ctx.WithLock(vm, func() {
-			if vm.Runtime.Host != nil && *vm.Runtime.Host == host {
-				all = append(all, vm)
-			}
-		})
-	}
-	return all
-}
-
 // checkSeen refuses files on datastores that the host of a virtual machine does not have,
 // where the simulator panics ("thrown if the datastore corresponding to the given datastore
 // path isn't currently accessible", API, InaccessibleDatastore). Without a host, one that has

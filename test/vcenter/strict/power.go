@@ -101,6 +101,7 @@ func (g *Gate) RelocateVMTask(ctx *simulator.Context, req *types.RelocateVM_Task
 	var res soap.HasFault
 	ctx.WithLock(vm, func() {
 		if fault = g.moveFiles(ctx, vm, &req.Spec); fault == nil {
+			moveReferences(ctx, vm, &req.Spec)
 			res = vm.RelocateVMTask(ctx, req)
 		}
 	})

@@ -55,10 +55,10 @@ func (g *Gate) Unregister(ctx *simulator.Context, vm *simulator.VirtualMachine) 
 // returns the path of its .vmx file, by which PutBack finds it. One that was destroyed
 // while its lock was waited for is not there any more.
 func (g *Gate) TakeOut(ctx *simulator.Context, vm *simulator.VirtualMachine) (string, types.BaseMethodFault) {
-	there := false
-	ctx.WithLock(vm, func() { there = ctx.Map.Get(vm.Self) != nil })
-	if !there {
-		return "", &types.ManagedObjectNotFound{Obj: vm.Self}
+	var fault types.BaseMethodFault
+	ctx.WithLock(vm, func() { fault = known(ctx, vm) })
+	if fault != nil {
+		return "", fault
 	}
 	// The folder before its child, as elsewhere.
 	if folder, ok := ctx.Map.Get(*vm.Parent).(*simulator.Folder); ok {
@@ -69,15 +69,15 @@ func (g *Gate) TakeOut(ctx *simulator.Context, vm *simulator.VirtualMachine) (st
 		ctx.Map.RemoveReference(ctx, holder.obj, holder.field, vm.Self)
 	}
 	var kept *mo.VirtualMachine
-	ctx.WithLock(vm, func() { // until here a task may run, which the simulator ends with a panic if the virtual machine is gone
-		if kept, _ = simulator.Checkpoint(vm).(*mo.VirtualMachine); ctx.Map.Get(vm.Self) == nil {
-			kept = nil
-			return
+	// No task runs at it while its lock is held: the simulator panics if a task's virtual machine is gone.
+	ctx.WithLock(vm, func() {
+		if fault = known(ctx, vm); fault == nil {
+			kept, _ = simulator.Checkpoint(vm).(*mo.VirtualMachine)
+			ctx.Map.Remove(ctx, vm.Self)
 		}
-		ctx.Map.Remove(ctx, vm.Self)
 	})
-	if kept == nil {
-		return "", &types.ManagedObjectNotFound{Obj: vm.Self}
+	if fault != nil {
+		return "", fault
 	}
 	path := kept.Config.Files.VmPathName
 	g.mu.Lock()

@@ -14,6 +14,7 @@ import (
 
 	"github.com/vmware/govmomi/object"
 	"github.com/vmware/govmomi/simulator"
+	"github.com/vmware/govmomi/vim25/mo"
 	"github.com/vmware/govmomi/vim25/types"
 )
 
@@ -37,7 +38,7 @@ func (g *Gate) moveFiles(ctx *simulator.Context, vm *simulator.VirtualMachine, s
 	to, ok := datastoreAt(ctx, spec.Datastore)
 	var home object.DatastorePath
 	if home.FromString(vm.Config.Files.VmPathName); !ok || home.Datastore == to.Name {
-		return publishFiles(ctx, vm)
+		return nil
 	}
 	from := localFile(ctx, dc, vm.Config.Files.VmPathName)
 	dir, target := filepath.Dir(from), makeDirectory(to, vm.Name)
@@ -56,8 +57,29 @@ func (g *Gate) moveFiles(ctx *simulator.Context, vm *simulator.VirtualMachine, s
 		}
 	}
 	_ = os.Remove(dir)
-	renameFiles(vm, fmt.Sprintf("[%s] %s/", home.Datastore, path.Dir(home.Path)), fmt.Sprintf("[%s] %s/", to.Name, target))
-	return publishFiles(ctx, vm)
+	RenameFiles(ctx, vm, fmt.Sprintf("[%s] %s/", home.Datastore, path.Dir(home.Path)), fmt.Sprintf("[%s] %s/", to.Name, target))
+	return nil
+}
+
+// moveReferences enters a virtual machine in the lists of its new host, pool and datastore, and
+// removes it from those of the previous ones. The simulator does neither.
+func moveReferences(ctx *simulator.Context, vm *simulator.VirtualMachine, spec *types.VirtualMachineRelocateSpec) {
+	var from, to mo.VirtualMachine
+	if spec.Host != nil {
+		from.Runtime.Host, to.Runtime.Host = vm.Runtime.Host, spec.Host
+	}
+	if spec.Pool != nil {
+		from.ResourcePool, to.ResourcePool = vm.ResourcePool, spec.Pool
+	}
+	if spec.Datastore != nil {
+		from.Datastore, to.Datastore = vm.Datastore, []types.ManagedObjectReference{*spec.Datastore}
+	}
+	for _, holder := range holders(ctx, &from) {
+		ctx.Map.RemoveReference(ctx, holder.obj, holder.field, vm.Self)
+	}
+	for _, holder := range holders(ctx, &to) {
+		ctx.Map.AddReference(ctx, holder.obj, holder.field, vm.Self)
+	}
 }
 
 // moveDisk moves one disk. Beside a virtual machine that stays, it gets a directory of the
@@ -79,7 +101,7 @@ func moveDisk(ctx *simulator.Context, dc *simulator.Datacenter, vm *simulator.Vi
 		return &types.FileNotFound{FileFault: types.FileFault{File: p.String()}}
 	}
 	_ = os.Rename(simulator.VirtualDiskBackingFileName(from), simulator.VirtualDiskBackingFileName(moved))
-	renameFiles(vm, p.String(), fmt.Sprintf("[%s] %s/%s", to.Name, target, path.Base(p.Path)))
+	RenameFiles(ctx, vm, p.String(), fmt.Sprintf("[%s] %s/%s", to.Name, target, path.Base(p.Path)))
 	return nil
 }
 
@@ -100,22 +122,19 @@ func makeDirectory(ds *simulator.Datastore, name string) string {
 	return dir
 }
 
-// renameFiles replaces the beginning of paths in all that a virtual machine says of its files.
-func renameFiles(vm *simulator.VirtualMachine, from, to string) {
+// RenameFiles replaces the beginning of paths in all that a virtual machine says of its files.
+// The lock of the virtual machine is held by ctx.
+func RenameFiles(ctx *simulator.Context, vm *simulator.VirtualMachine, from, to string) {
 	for _, part := range []any{vm.Config, vm.Layout, vm.LayoutEx, &vm.Summary} {
-		Rename(reflect.ValueOf(part), from, to)
+		rename(reflect.ValueOf(part), from, to)
 	}
-}
-
-func publishFiles(ctx *simulator.Context, vm *simulator.VirtualMachine) types.BaseMethodFault {
 	ctx.Update(vm, []types.PropertyChange{
 		{Name: "config", Val: *vm.Config}, {Name: "layoutEx", Val: *vm.LayoutEx}, {Name: "summary", Val: vm.Summary},
 	})
-	return nil
 }
 
-// Rename replaces a prefix in all strings below v.
-func Rename(v reflect.Value, from, to string) {
+// rename replaces a prefix in all strings below v.
+func rename(v reflect.Value, from, to string) {
 	switch v.Kind() { //nolint:exhaustive // the others hold no strings
 	case reflect.String:
 		if rest, ok := strings.CutPrefix(v.String(), from); ok && v.CanSet() {
@@ -123,15 +142,15 @@ func Rename(v reflect.Value, from, to string) {
 		}
 	case reflect.Pointer, reflect.Interface:
 		if !v.IsNil() {
-			Rename(v.Elem(), from, to)
+			rename(v.Elem(), from, to)
 		}
 	case reflect.Struct:
 		for i := range v.NumField() {
-			Rename(v.Field(i), from, to)
+			rename(v.Field(i), from, to)
 		}
 	case reflect.Slice:
 		for i := range v.Len() {
-			Rename(v.Index(i), from, to)
+			rename(v.Index(i), from, to)
 		}
 	}
 }
