@@ -105,7 +105,7 @@ func (s *diskScene) relocate(disk int) {
 func TestDestroy_DeletesTheRecordedDisksAndNoOther(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
-	var events told
+	var events happenings
 	p, _ := startProvider(t, ready, func(s *settings) { s.Happened = events.take })
 	for name, tc := range map[string]struct {
 		event func(*diskScene)

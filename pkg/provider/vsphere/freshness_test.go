@@ -62,7 +62,7 @@ func TestBackup_LeavesAVMThatCanBeGrownAndStarted(t *testing.T) {
 	l.remove(req)
 }
 
-// What is removed from a VM comes back with a snapshot of before.
+// A revert to an older snapshot restores data that was removed from the VM since.
 func TestFirstBootData_IsRemovedAgainAfterARevertByHand(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)

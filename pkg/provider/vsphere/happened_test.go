@@ -14,19 +14,19 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
-// told keeps what happened, as "reason: note".
-type told struct {
+// happenings keeps what happened, as "reason: note".
+type happenings struct {
 	mu  sync.Mutex
 	all []provider.Happening
 }
 
-func (n *told) take(h provider.Happening) {
+func (n *happenings) take(h provider.Happening) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.all = append(n.all, h)
 }
 
-func (n *told) has(reason, note string) int {
+func (n *happenings) has(reason, note string) int {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return len(slices.DeleteFunc(slices.Clone(n.all), func(h provider.Happening) bool {
@@ -38,7 +38,7 @@ func (n *told) has(reason, note string) int {
 func TestWhatVSphereDoesToAVMIsToldOnce(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
-	var first told
+	var first happenings
 	p, _ := startProvider(t, ready, func(s *settings) { s.Happened = first.take })
 	req := newRequest("eventful", templateImage())
 	newLoop(t, p).until("the VM runs", running(req), req)
@@ -68,7 +68,7 @@ func TestWhatVSphereDoesToAVMIsToldOnce(t *testing.T) {
 	}
 
 	// A process that begins then tells the same again, by the same names.
-	var second told
+	var second happenings
 	_, _ = startProvider(t, ready, func(s *settings) { s.Happened = second.take })
 	eventually(t, "the next process tells of them", func() bool {
 		return second.has("RestartedByHA", "") == 1 && second.has("MigratedByDRS", "") == 1 && second.has("Error", "") == 1

@@ -89,8 +89,8 @@ func (m machine) configure(ctx context.Context, diffs []configspec.Difference, v
 }
 
 // sameDevices reads the VM again and fails if it has other devices, or disks with other files,
-// than the record that the changes come from. A snapshot gives disks other files and leaves
-// config.changeVersion alone, so that vSphere would not refuse the files of before.
+// than the record that the changes come from. A snapshot gives disks other files and does not
+// change config.changeVersion, so vSphere would accept a change that names the previous files.
 func (m machine) sameDevices(ctx context.Context) error {
 	now, err := m.driver.inventory.Refresh(ctx, m.ref())
 	if err != nil {

@@ -30,8 +30,8 @@ type foreignDisk struct {
 // which have a life of their own, disks that several VMs write to, disks that others have,
 // and those that depend on a copy of an image, which vCenter would delete with the last VM that
 // has it. A disk is the VM's own if it has the recorded UUID of its slot, wherever its file is.
-// It fails if the disks cannot be told apart, and if a snapshot would take such a disk along
-// however it is detached.
+// It returns an error if the disks cannot be distinguished. It also returns an error if the VM has
+// a snapshot with such a disk, because vSphere deletes the disks of snapshots with the VM.
 func foreignDisks(vm *mo.VirtualMachine, all []*mo.VirtualMachine) ([]foreignDisk, error) {
 	home, ok := observe.Home(vm)
 	if !ok {

@@ -14,13 +14,10 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 )
 
-// Keys that cloud-init's datasource for VMware and Ignition read; that of a value's
-// encoding is behind it.
+// metadataKey is read by cloud-init's datasource for VMware beside observe.FirstBootKeys. The key
+// of a value and encodingSuffix are the key of its encoding.
 const (
 	metadataKey    = "guestinfo.metadata"
-	userDataKey    = observe.UserDataKey
-	vendorDataKey  = observe.VendorDataKey
-	ignitionKey    = observe.IgnitionKey
 	encodingSuffix = ".encoding"
 )
 
@@ -44,7 +41,7 @@ func (c *comparison) bootstrap() {
 		c.ovfProperties(b)
 		c.cloudInit(b.CloudInit)
 	case b.Ignition != nil && c.want.Data != nil && !c.dataMarked():
-		c.guestInfo(ignitionPath, ignitionKey, c.want.Data.Ignition, false)
+		c.guestInfo(ignitionPath, observe.IgnitionKey, c.want.Data.Ignition, false)
 	}
 	c.removeData(b)
 }
@@ -62,8 +59,8 @@ func (c *comparison) cloudInit(ci *vmv1alpha1.CloudInitBootstrap) {
 		c.guestInfo(cloudInitPath, metadataKey, metadata, renewed)
 	}
 	if c.want.Data != nil && (renewed || !c.dataMarked()) {
-		c.guestInfo(cloudInitPath, userDataKey, c.want.Data.CloudConfig, renewed)
-		c.guestInfo(cloudInitPath, vendorDataKey, c.want.Data.VendorData, renewed)
+		c.guestInfo(cloudInitPath, observe.UserDataKey, c.want.Data.CloudConfig, renewed)
+		c.guestInfo(cloudInitPath, observe.VendorDataKey, c.want.Data.VendorData, renewed)
 	}
 	if !renewed {
 		return

@@ -81,8 +81,8 @@ func TestCloudInitIsHandedEverythingThatIsAskedFor(t *testing.T) {
 	w.New = true
 	applied(vm, Differences(w, vm))
 	if diff := cmp.Diff(map[string]string{
-		metadataKey: `{"instance-id":"first","local-hostname":"web","network":{"version":2,"ethernets":{}},"public-keys":["ssh-ed25519 AAAA me"]}`,
-		userDataKey: "#cloud-config", vendorDataKey: "vendor", observe.InstanceIDKey: "first",
+		metadataKey:         `{"instance-id":"first","local-hostname":"web","network":{"version":2,"ethernets":{}},"public-keys":["ssh-ed25519 AAAA me"]}`,
+		observe.UserDataKey: "#cloud-config", observe.VendorDataKey: "vendor", observe.InstanceIDKey: "first",
 	}, told(t, vm)); diff != "" {
 		t.Errorf("the guest is told (-want +got):\n%s", diff)
 	}
@@ -117,7 +117,7 @@ func TestANewInstanceIDComesWithItsDataOrNotAtAll(t *testing.T) {
 	}
 	applied(vm, diffs)
 	if diff := cmp.Diff(map[string]string{
-		metadataKey: `{"instance-id":"again","local-hostname":"web"}`, userDataKey: "two", observe.InstanceIDKey: "again",
+		metadataKey: `{"instance-id":"again","local-hostname":"web"}`, observe.UserDataKey: "two", observe.InstanceIDKey: "again",
 	}, told(t, vm)); diff != "" {
 		t.Errorf("the guest is told (-want +got):\n%s", diff)
 	}
@@ -134,7 +134,7 @@ func TestDataIsRemovedWhenTheGuestHasReadIt(t *testing.T) {
 	}
 	ignition := func(w *Want, vm *mo.VirtualMachine) {
 		w.Effective.Bootstrap.CloudInit, w.Effective.Bootstrap.Ignition = nil, &vmv1alpha1.IgnitionBootstrap{}
-		with(vm, ignitionKey, "secret", ignitionKey+encodingSuffix, "")
+		with(vm, observe.IgnitionKey, "secret", observe.IgnitionKey+encodingSuffix, "")
 	}
 	for _, tc := range []struct {
 		name   string
@@ -159,7 +159,7 @@ func TestDataIsRemovedWhenTheGuestHasReadIt(t *testing.T) {
 			w, vm := want(), have()
 			cloudInitOf(&w)
 			w.Effective.Bootstrap.RemoveAfterFirstBoot = true
-			with(vm, metadataKey, "m", userDataKey, "secret", vendorDataKey, "secret")
+			with(vm, metadataKey, "m", observe.UserDataKey, "secret", observe.VendorDataKey, "secret")
 			tc.change(&w, vm)
 			var removes *Difference
 			for _, d := range Differences(w, vm) {
@@ -194,7 +194,7 @@ func TestDataIsRemovedWhenTheGuestHasReadIt(t *testing.T) {
 			// What reads the Secrets again, as for a VM that was missing, hands nothing over.
 			w.Data = &provider.BootstrapData{CloudConfig: []byte("secret"), Ignition: []byte("secret")}
 			applied(vm, Differences(w, vm))
-			if got := told(t, vm); got[userDataKey]+got[ignitionKey] != "" {
+			if got := told(t, vm); got[observe.UserDataKey]+got[observe.IgnitionKey] != "" {
 				t.Errorf("the data came back: %q", got)
 			}
 		})
@@ -207,7 +207,7 @@ func TestIgnitionIsHandedItsConfiguration(t *testing.T) {
 	w.Data = &provider.BootstrapData{Ignition: []byte(strings.Repeat(`{"ignition":{"version":"3.4.0"}}`, 4000))}
 	vm := &mo.VirtualMachine{Config: &types.VirtualMachineConfigInfo{}}
 	applied(vm, Differences(w, &mo.VirtualMachine{}))
-	if e := observe.ExtraConfig(vm, ignitionKey+encodingSuffix); e != "gzip+base64" || observe.ExtraConfig(vm, ignitionKey) == "" {
+	if e := observe.ExtraConfig(vm, observe.IgnitionKey+encodingSuffix); e != "gzip+base64" || observe.ExtraConfig(vm, observe.IgnitionKey) == "" {
 		t.Errorf("encoding %q, want a long value packed", e)
 	}
 }

@@ -64,7 +64,7 @@ func TestToolsAreACondition(t *testing.T) {
 	}
 }
 
-// A template may have been customized by somebody else, and an adopted VM too.
+// Another program can have customized the template, or the VM before Slipway adopted it.
 func TestGuestCustomized_IsOfWhatTheObjectRequests(t *testing.T) {
 	prep := &vmv1alpha1.VirtualMachineInstanceSpec{Bootstrap: &vmv1alpha1.VirtualMachineBootstrap{LinuxPrep: &vmv1alpha1.LinuxPrepBootstrap{}}}
 	for name, tc := range map[string]struct {
