@@ -77,6 +77,7 @@ func newConfig(o *Options, etcd *embedded.Server, store *maintenance.Store, i *i
 	if err := o.Recommended.ApplyTo(recommended); err != nil {
 		return nil, fmt.Errorf("applying the options: %w", err)
 	}
+	recommended.SecureServing.Listener = apiserver.LimitConnections(recommended.SecureServing.Listener)
 	i.prime(&recommended.Config)
 	if audited := recommended.AuditPolicyRuleEvaluator; audited != nil {
 		recommended.AuditPolicyRuleEvaluator = apiserver.WithoutTickets(audited)
