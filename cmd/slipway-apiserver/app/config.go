@@ -85,6 +85,7 @@ func newConfig(o *Options, etcd *embedded.Server, store *maintenance.Store, i *i
 	if o.AnyNameFirst {
 		recommended.Authorization.Authorizer = apiserver.AnyNameFirst(recommended.Authorization.Authorizer)
 	}
+	apiserver.RecordReviewFailures(&recommended.Config)
 	ours := append(checks(o.PrivilegedUsers), copying.New(recommended.Authorization.Authorizer), references.New(recommended.Authorization.Authorizer))
 	ours = append(ours, reserve.New(store.Room, store.RoomForUpdates))
 	recommended.AddReadyzChecks(healthz.NamedCheck("etcd-space", etcdSpace(store)))
