@@ -9,6 +9,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -165,6 +166,19 @@ func TestServer_IsNotRestartedWhenItIsSlow(t *testing.T) {
 		if probe.HTTPGet.Path != "/livez?exclude=etcd" || probe.TimeoutSeconds < 15 || probe.FailureThreshold < 8 {
 			t.Errorf("%s: %s, timeout %d s, %d failures", name, probe.HTTPGet.Path, probe.TimeoutSeconds, probe.FailureThreshold)
 		}
+	}
+	var probes []string
+	comments := regexp.MustCompile(`(?m)^ *(#|\{\{).*\n`)
+	for _, file := range []string{"deploy/base/50-deployment.yaml", "chart/slipway/templates/50-deployment.yaml"} {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := comments.ReplaceAllString(string(data), "")
+		probes = append(probes, regexp.MustCompile(`(?s) livenessProbe:.*? resources:`).FindString(text))
+	}
+	if diff := cmp.Diff(probes[0], probes[1]); diff != "" || probes[0] == "" {
+		t.Errorf("probes of the chart (-base +chart):\n%s", diff)
 	}
 	if start := c.StartupProbe.PeriodSeconds * c.StartupProbe.FailureThreshold; start < 300 {
 		t.Errorf("the startup probe ends a start after %d s, before the server gives it up by itself", start)

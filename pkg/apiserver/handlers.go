@@ -12,10 +12,10 @@ import (
 )
 
 // BuildHandlerChain is the usual chain around handlers that know the user agent, which
-// subresources record in managed fields, and the patch.
+// subresources record in managed fields, and the patch. RecordReviewFailures completes it.
 func BuildHandlerChain(api http.Handler, c *genericapiserver.Config) http.Handler {
 	withAgent := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		api.ServeHTTP(w, r.WithContext(storage.WithUserAgent(r.Context(), r.UserAgent())))
 	})
-	return genericapiserver.DefaultBuildHandlerChain(withChecks(withoutCopies(withAgent)), c)
+	return withReviewFailures(genericapiserver.DefaultBuildHandlerChain(withChecks(withoutCopies(withAgent)), c))
 }

@@ -183,6 +183,7 @@ var table = []rule{
 	{tree: "pkg/lease/fence", ours: only, never: []string{govmomi}, why: "whether a process may act is a matter of a Lease and the time"},
 	{tree: "pkg/lease", ours: []string{"pkg/lease/fence"}, never: []string{govmomi}, why: "what a Lease is for is nothing to who holds it"},
 	{tree: "pkg/store/identity", ours: only, never: []string{govmomi}, why: "which store it is does not depend on what is in it"},
+	{tree: "pkg/store/etcdlog", ours: only, never: []string{govmomi, clientGo}, why: "Go initializes it before the API server library only if it imports nothing else"},
 	{tree: "pkg/apiserver/inprocess", ours: only, never: []string{govmomi}, why: "what is asked of a handler is nothing to who carries it"},
 	{tree: "pkg/apiserver/certs/authority", ours: only, never: []string{govmomi}, why: "whom certificates are for is nothing to who issues them"},
 	{tree: "pkg/apiserver/certs/apiservices", ours: only, never: []string{govmomi}, why: "where a host cluster looks for the server does not depend on what it serves"},

@@ -70,6 +70,65 @@ func TestS8OtherFinalizersComeAndGo(t *testing.T) {
 	}
 }
 
+func TestOwnership_CannotBeForgedByAnyWayOfWriting(t *testing.T) {
+	s := startWithOperator(t)
+	vm := createVM(t, s.Client(t), inlineVM("web"))
+	owner := func(uid types.UID) metav1.OwnerReference {
+		return metav1.OwnerReference{APIVersion: vmv1alpha1.SchemeGroupVersion.String(), Kind: "VirtualMachine", Name: vm.Name, UID: uid}
+	}
+	of := func(user string) vmclient.VirtualMachineSnapshotInterface {
+		return framework.Client(t, s.ConfigFor(user)).VmV1alpha1().VirtualMachineSnapshots(namespace)
+	}
+	alice, collector := of("alice"), of("system:serviceaccount:kube-system:generic-garbage-collector")
+	snapshot := &vmv1alpha1.VirtualMachineSnapshot{
+		ObjectMeta: metav1.ObjectMeta{Name: "now", OwnerReferences: []metav1.OwnerReference{owner(vm.UID)}},
+		Spec:       vmv1alpha1.VirtualMachineSnapshotSpec{VMName: vm.Name},
+	}
+	stored, err := of("operator").Create(t.Context(), snapshot, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	patch := func(in vmclient.VirtualMachineSnapshotInterface, kind types.PatchType, text string) error {
+		_, err := in.Patch(t.Context(), "now", kind, []byte(text), metav1.PatchOptions{FieldManager: "test"})
+		return err
+	}
+	const forged = `{"apiVersion":"vm.slipway.dev/v1alpha1","kind":"VirtualMachine","name":"web","uid":"forged"}`
+	for way, write := range map[string]func() error{
+		"merge patch": func() error {
+			return patch(alice, types.MergePatchType, `{"metadata":{"ownerReferences":[`+forged+`]}}`)
+		},
+		"strategic merge patch": func() error {
+			return patch(alice, types.StrategicMergePatchType, `{"metadata":{"ownerReferences":[`+forged+`]}}`)
+		},
+		"JSON patch": func() error {
+			return patch(alice, types.JSONPatchType, `[{"op":"replace","path":"/metadata/ownerReferences/0/uid","value":"forged"}]`)
+		},
+		"apply": func() error {
+			return patch(alice, types.ApplyPatchType, `{"apiVersion":"vm.slipway.dev/v1alpha1","kind":"VirtualMachineSnapshot","metadata":{"name":"now","ownerReferences":[`+forged+`]}}`)
+		},
+		"PUT": func() error {
+			changed := stored.DeepCopy()
+			changed.OwnerReferences[0].UID = "forged"
+			_, err := alice.Update(t.Context(), changed, metav1.UpdateOptions{})
+			return err
+		},
+	} {
+		if err := write(); !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "metadata.ownerReferences[VirtualMachine web]") {
+			t.Errorf("%s: %v, want Forbidden that names the owner", way, err)
+		}
+	}
+	if err := patch(alice, types.MergePatchType, `{"metadata":{"ownerReferences":null,"labels":{"a":"b"}}}`); err != nil {
+		t.Errorf("a manifest without owners: %v", err)
+	}
+	got, err := alice.Get(t.Context(), "now", metav1.GetOptions{})
+	if err != nil || got.Labels["a"] != "b" || !slices.Equal(got.OwnerReferences, []metav1.OwnerReference{owner(vm.UID)}) {
+		t.Errorf("after a manifest without owners (%v): labels %v, owners %v; want the owner of before", err, got.Labels, got.OwnerReferences)
+	}
+	if err := patch(collector, types.MergePatchType, `{"metadata":{"ownerReferences":null}}`); err != nil {
+		t.Errorf("the garbage collector: %v", err)
+	}
+}
+
 func TestS9NobodyPassesForAnotherVM(t *testing.T) {
 	s := startWithOperator(t)
 	victim := createVM(t, s.Client(t), inlineVM("victim"))

@@ -63,6 +63,7 @@ func answerMeanwhile(o *Options, waits func() string) (leave func(), err error) 
 	if err := serving.ApplyTo(&info); err != nil {
 		return nil, fmt.Errorf("listening while the server starts: %w", err)
 	}
+	info.Listener = apiserver.LimitConnections(info.Listener)
 	stop := make(chan struct{})
 	stopped, _, err := info.Serve(apiserver.Starting(waits), watchGracePeriod, stop)
 	if err != nil {

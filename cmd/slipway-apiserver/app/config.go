@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"k8s.io/apiserver/pkg/admission"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
 	genericapiserver "k8s.io/apiserver/pkg/server"
 	"k8s.io/apiserver/pkg/server/healthz"
 	"k8s.io/client-go/informers"
@@ -19,7 +20,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/apiserver"
 	"github.com/slipway-dev/slipway/pkg/apiserver/admission/adoption"
 	"github.com/slipway-dev/slipway/pkg/apiserver/admission/copying"
-	"github.com/slipway-dev/slipway/pkg/apiserver/admission/finalizer"
+	"github.com/slipway-dev/slipway/pkg/apiserver/admission/ownership"
 	"github.com/slipway-dev/slipway/pkg/apiserver/admission/protectedkeys"
 	"github.com/slipway-dev/slipway/pkg/apiserver/admission/references"
 	"github.com/slipway-dev/slipway/pkg/apiserver/admission/reserve"
@@ -77,6 +78,7 @@ func newConfig(o *Options, etcd *embedded.Server, store *maintenance.Store, i *i
 	if err := o.Recommended.ApplyTo(recommended); err != nil {
 		return nil, fmt.Errorf("applying the options: %w", err)
 	}
+	recommended.SecureServing.Listener = apiserver.LimitConnections(recommended.SecureServing.Listener)
 	i.prime(&recommended.Config)
 	if audited := recommended.AuditPolicyRuleEvaluator; audited != nil {
 		recommended.AuditPolicyRuleEvaluator = apiserver.WithoutTickets(audited)
@@ -84,8 +86,8 @@ func newConfig(o *Options, etcd *embedded.Server, store *maintenance.Store, i *i
 	if o.AnyNameFirst {
 		recommended.Authorization.Authorizer = apiserver.AnyNameFirst(recommended.Authorization.Authorizer)
 	}
-	ours := append(checks(o.PrivilegedUsers), copying.New(recommended.Authorization.Authorizer), references.New(recommended.Authorization.Authorizer))
-	ours = append(ours, reserve.New(store.Room, store.RoomForUpdates))
+	apiserver.RecordReviewFailures(&recommended.Config)
+	ours := append(checks(o.PrivilegedUsers, recommended.Authorization.Authorizer), reserve.New(store.Room, store.RoomForUpdates))
 	recommended.AddReadyzChecks(healthz.NamedCheck("etcd-space", etcdSpace(store)))
 	if recommended.AdmissionControl != nil {
 		// The last of the plugins charges quotas, when nothing refuses the request any more.
@@ -118,9 +120,11 @@ func newConfig(o *Options, etcd *embedded.Server, store *maintenance.Store, i *i
 	return c, nil
 }
 
-// checks are our own. They change nothing, and judge what all mutating plugins have made
-// of an object wherever they stand among the others.
-func checks(privileged []string) []admission.Interface {
+// checks are our own. They judge what all mutating plugins have made of an object wherever they stand
+// among the others; ownership alone changes one, and gives it what it had before.
+func checks(privileged []string, a authorizer.Authorizer) []admission.Interface {
 	keys := protectedkeys.New(privileged...)
-	return []admission.Interface{keys, adoption.New(keys.Privileged), finalizer.New(keys.Privileged), revisions.New(keys.Privileged)}
+	return []admission.Interface{
+		keys, adoption.New(keys.Privileged), ownership.New(keys.Privileged, a), revisions.New(keys.Privileged), copying.New(a), references.New(a),
+	}
 }

@@ -10,6 +10,8 @@ import (
 	logsapi "k8s.io/component-base/logs/api/v1"
 	"k8s.io/klog/v2"
 	"k8s.io/klog/v2/textlogger"
+
+	_ "github.com/slipway-dev/slipway/pkg/store/etcdlog" // else the etcd client writes JSON
 )
 
 // applyLogs applies the flags of logging, once in a process. Whatever the level, the

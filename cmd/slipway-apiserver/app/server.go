@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/KimMachineGun/automemlimit/memlimit"
 	"github.com/spf13/cobra"
@@ -31,6 +32,9 @@ import (
 
 // serverName is what the server calls itself to others.
 const serverName = "slipway-apiserver"
+
+// lockTimeout is how long the process that used the data directory before may take to end.
+const lockTimeout = 2 * time.Second
 
 // NewCommand returns the command line of the server, which runs until ctx is done.
 func NewCommand(ctx context.Context) *cobra.Command {
@@ -137,7 +141,7 @@ func (s *Server) openStore(ctx context.Context, o *Options) error {
 		s.maintenance, err = maintenance.Connect(config)
 		return err
 	}
-	etcd, err := embedded.Start(ctx, embedded.Options{Dir: o.DataDir, UnsafeNoFsync: o.EtcdUnsafeNoFsync, QuotaBytes: o.EtcdQuotaBytes})
+	etcd, err := embedded.Start(ctx, embedded.Options{Dir: o.DataDir, UnsafeNoFsync: o.EtcdUnsafeNoFsync, QuotaBytes: o.EtcdQuotaBytes, LockTimeout: lockTimeout})
 	if err != nil {
 		return err
 	}

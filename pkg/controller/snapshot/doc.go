@@ -13,8 +13,8 @@
 //  3. A snapshot is Ready when vSphere has it with the record of the object, and the virtual
 //     machine itself has that record no more. One that vSphere does not show any more is not
 //     Ready, and is not taken again.
-//  4. An object that is deleted goes when vSphere has none of it; those that follow it stay. With
-//     its virtual machine it goes at once.
+//  4. An object that is deleted goes when vSphere has none of it, whatever its owner
+//     references are; those that follow it stay. With its virtual machine it goes at once.
 //  5. All that is done for a snapshot is done under the Lease of the vCenter of its virtual
 //     machine, and no worker waits for vSphere.
 package snapshot

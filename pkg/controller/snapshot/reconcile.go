@@ -122,10 +122,9 @@ func (p *pass) remove(ctx context.Context) (controller.Result, error) {
 	if !slices.Contains(p.snapshot.Finalizers, vmv1alpha1.SnapshotFinalizer) {
 		return controller.Result{}, nil
 	}
-	// Of one whose virtual machine vSphere never had nothing can have been begun. An owner that
-	// somebody has taken from it may be this one; vSphere knows the snapshot by itself.
-	owned := p.vm != nil && (provider.MachineOf(p.snapshot) == "" || provider.MachineOf(p.snapshot) == p.vm.UID)
-	there := owned && p.vm.DeletionTimestamp == nil && p.vm.Status.UniqueID != ""
+	// Of one whose virtual machine vSphere never had nothing can have been begun. Owner references
+	// decide nothing here: a snapshot in vSphere has the UID of its object.
+	there := p.vm != nil && p.vm.DeletionTimestamp == nil && p.vm.Status.UniqueID != ""
 	if there && conditions.Find(p.snapshot.Status.Conditions, vmv1alpha1.ConditionCreated) != nil {
 		if err := p.provider.RemoveSnapshot(ctx, p.request("")); err != nil {
 			return p.stillThere(ctx, err)

@@ -308,7 +308,8 @@ func TestASnapshotGoesWhenVSphereHasNoneOfIt(t *testing.T) {
 		// By a client that has replaced the object by its own manifest.
 		"its owner was taken from it": {machine(), func(s *snapshot) { deleted(s); s.OwnerReferences = nil }, nil, 1, ""},
 		"its virtual machine is gone": {nil, deleted, errors.New("must not be asked"), 0, ""},
-		"… and there is another":      {machine(func(vm *vmv1alpha1.VirtualMachine) { vm.UID = "new" }), deleted, errors.New("must not be asked"), 0, ""},
+		"… and there is another":      {machine(func(vm *vmv1alpha1.VirtualMachine) { vm.UID = "new" }), deleted, nil, 1, ""},
+		"it has a forged owner":       {machine(), func(s *snapshot) { deleted(s); s.OwnerReferences[0].UID = "forged" }, provider.ErrReconcileInProgress, 1, "True/, False/Deleting"},
 		"its virtual machine goes": {machine(func(vm *vmv1alpha1.VirtualMachine) {
 			vm.DeletionTimestamp = &metav1.Time{Time: began}
 			vm.Finalizers = []string{"x/y"}

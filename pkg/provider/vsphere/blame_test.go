@@ -4,6 +4,7 @@
 package vsphere
 
 import (
+	"net/http"
 	"strings"
 	"testing"
 
@@ -19,6 +20,31 @@ func saying(req *provider.Request, kind, text string) func() bool {
 		c := meta.FindStatusCondition(req.VM.Status.Conditions, kind)
 		return c != nil && c.Reason == vmv1alpha1.ReasonError && strings.Contains(c.Message, text)
 	}
+}
+
+func TestDatastoreWithoutRoom_IsNamedWithTheSizeOfTheCopy(t *testing.T) {
+	t.Parallel()
+	ready := startVCenter(t)
+	f := datastoreOf(t, ready)
+	f.makeDisk(cachedDisk)
+	p, _ := startProvider(t, ready, nil)
+	l := newLoop(t, p)
+	control(t, ready, http.MethodPut, "/datastores/free?datastore=LocalDS_0&bytes=0")
+	req := fastRequest("web", vmv1alpha1.FastDeployDirect, cacheOf(f))
+	l.until("the create fails", saying(req, vmv1alpha1.ConditionCreated, "NoDiskSpace"), req)
+	message := meta.FindStatusCondition(req.VM.Status.Conditions, vmv1alpha1.ConditionCreated).Message
+	for _, want := range []string{"copying disk " + cachedDisk + " (16Gi) to [LocalDS_0] ", "datastore LocalDS_0 has too little free space"} {
+		if !strings.Contains(message, want) {
+			t.Errorf("the condition is %q, want %q in it", message, want)
+		}
+	}
+	for _, other := range []string{"spec.cpu", "spec.firmware"} {
+		if strings.Contains(message, other) {
+			t.Errorf("the condition names %s: %q", other, message)
+		}
+	}
+	control(t, ready, http.MethodPut, "/datastores/free?datastore=LocalDS_0&bytes=109951162777600")
+	l.until("it runs", running(req), req)
 }
 
 func TestWhatVSphereRefusesIsNamedByItsFieldAndValue(t *testing.T) {

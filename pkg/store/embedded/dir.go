@@ -4,11 +4,13 @@
 package embedded
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"syscall"
+	"time"
 )
 
 // maxSocketPath is the longest path that fits sockaddr_un on Linux (108 bytes with
@@ -53,6 +55,27 @@ func socketPaths(dir string) (sockets, error) {
 }
 
 var errInUse = errors.New("is in use by another process")
+
+// lockRetry is the pause between two attempts to lock a directory.
+const lockRetry = 20 * time.Millisecond
+
+// awaitLock locks the directory, which another process may have for timeout: the threads of a
+// process that was killed need a moment to end.
+func awaitLock(ctx context.Context, dir string, timeout time.Duration) (*os.File, error) {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	for {
+		f, err := lockDir(dir)
+		if !errors.Is(err, errInUse) {
+			return f, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, err
+		case <-time.After(lockRetry):
+		}
+	}
+}
 
 // lockDir takes the directory for this process. etcd's own lock comes after the
 // stale sockets were removed, which must not happen to a running member.

@@ -45,6 +45,8 @@ type Options struct {
 	// QuotaBytes is the size of the data from which on it takes deletions only; 0 stands for half
 	// of the file system, at least 256 MiB and at most 8 GiB.
 	QuotaBytes int64
+	// LockTimeout is how long Start waits for another process that uses Dir; 0 does not wait.
+	LockTimeout time.Duration
 }
 
 // Server is a running member.
@@ -59,6 +61,7 @@ type Server struct {
 	// store measures the space of the member and makes room in it.
 	store     *maintenance.Store
 	client    *clientv3.Client
+	stopPurge func()
 	closeOnce sync.Once
 }
 
@@ -93,6 +96,7 @@ func (s *Server) watch() {
 func (s *Server) Close() {
 	s.closeOnce.Do(func() {
 		s.phase.closing.Store(true)
+		s.stopPurge()
 		_ = s.client.Close() // returns only that its context is done
 		s.etcd.Close()
 		s.release()
@@ -122,6 +126,7 @@ func config(dir string, sockets sockets, noFsync bool, quota int64, logger *zap.
 	cfg.TickMs, cfg.ElectionMs = tickMilliseconds, electionMilliseconds
 	cfg.WatchProgressNotifyInterval = progressInterval
 	cfg.SnapshotCatchUpEntries = catchUpEntries
+	cfg.MaxSnapFiles, cfg.MaxWalFiles = 0, 0 // see purge
 
 	// A member must advertise a peer address; a lone one never dials it.
 	advertised := url.URL{Scheme: "http", Host: "localhost:1"}

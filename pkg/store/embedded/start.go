@@ -42,7 +42,7 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 		return nil, fmt.Errorf("making the etcd data directory: %w", err)
 	}
 	s := &Server{dir: dir, quota: o.QuotaBytes, failed: make(chan error, 1)}
-	if s.lock, err = lockDir(dir); err != nil {
+	if s.lock, err = awaitLock(ctx, dir, o.LockTimeout); err != nil {
 		return nil, err
 	}
 	if err := s.prepare(); err != nil {
@@ -53,6 +53,7 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 	if err := s.start(ctx, begin); err != nil {
 		return nil, err
 	}
+	s.stopPurge = purge(klog.FromContext(ctx), filepath.Join(dir, memberDir, "member"))
 	go s.watch()
 	return s, nil
 }

@@ -27,7 +27,8 @@ func Field(path string) string {
 // Blame names, in the error that vSphere has answered a request with, the fields that it
 // is about, with their values: those that set what the fault names, or all that the
 // request sets when it names nothing of them. Sent is the request as it was sent, which
-// may have more in it than the differences. Other errors are returned as they are.
+// may have more in it than the differences. Of a request for which a datastore has no room, it names
+// those that set disks. Other errors are returned as they are.
 func Blame(err error, sent types.VirtualMachineConfigSpec, diffs []Difference) error {
 	switch vimfault.KindOf(err) {
 	case vimfault.None, vimfault.Temporary, vimfault.Cancelled, vimfault.NotFound, vimfault.WrongState:
@@ -37,7 +38,8 @@ func Blame(err error, sent types.VirtualMachineConfigSpec, diffs []Difference) e
 	if own := fields(setting(vimfault.Property(err), sent, diffs)); len(own) > 0 {
 		return fmt.Errorf("%s: %w", strings.Join(own, ", "), err)
 	}
-	if all := fields(slices.DeleteFunc(slices.Clone(diffs), func(d Difference) bool { return d.Names() })); len(all) > 0 {
+	full := vimfault.NoSpace(err)
+	if all := fields(slices.DeleteFunc(slices.Clone(diffs), func(d Difference) bool { return d.Names() || full && !d.disk() })); len(all) > 0 {
 		return fmt.Errorf("%w; the request set %s", err, strings.Join(all, ", "))
 	}
 	return err

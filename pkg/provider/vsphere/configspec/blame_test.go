@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/vmware/govmomi/vim25/types"
+	"k8s.io/apimachinery/pkg/api/resource"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/provider"
@@ -67,6 +68,19 @@ func TestTheFieldOfARefusedPropertyIsNamedWithItsValue(t *testing.T) {
 				t.Errorf("%v is not the error of vSphere any more", got)
 			}
 		})
+	}
+}
+
+func TestBlame_NamesTheDisksAloneWhenADatastoreHasNoRoom(t *testing.T) {
+	w, vm := want(), have()
+	w.Effective.CPU.Sockets = 4
+	w.Effective.Volumes = append(w.Effective.Volumes, vmv1alpha1.VirtualMachineVolume{Name: "data", Disk: &vmv1alpha1.DiskVolumeSource{Capacity: resource.NewQuantity(10<<30, resource.BinarySI)}})
+	diffs := Differences(w, vm)
+	full := refusal(&types.GenericVmConfigFault{VmConfigFault: types.VmConfigFault{VimFault: types.VimFault{MethodFault: types.MethodFault{
+		FaultCause: &types.LocalizedMethodFault{Fault: &types.NoDiskSpace{Datastore: "ds1"}}}}}})
+	const want = "reconfiguring vm-1: GenericVmConfigFault (because of NoDiskSpace): datastore ds1 has too little free space; the request set spec.volumes[data] "
+	if got := Blame(full, Spec(diffs), diffs).Error(); !strings.HasPrefix(got, want) || !strings.Contains(got, "10Gi") || strings.Contains(got, "spec.cpu") {
+		t.Errorf("error is\n%s\nwant\n%s… with the size alone", got, want)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/hardware"
 	"github.com/slipway-dev/slipway/pkg/provider"
 	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
@@ -96,6 +97,11 @@ type Difference struct {
 // Names is true when the difference changes nothing for the guest.
 func (d *Difference) Names() bool {
 	return strings.HasPrefix(d.Path, "metadata.") || d.Path == "instanceUUID"
+}
+
+// disk reports whether the difference creates or grows a disk.
+func (d *Difference) disk() bool {
+	return d.Path == hardware.BootDiskSize || strings.HasPrefix(d.Path, "volumes[")
 }
 
 // Spec merges differences into one reconfiguration.

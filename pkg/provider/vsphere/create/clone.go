@@ -16,6 +16,7 @@ import (
 	"github.com/vmware/govmomi/vim25/mo"
 	"github.com/vmware/govmomi/vim25/types"
 
+	"github.com/slipway-dev/slipway/pkg/hardware"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/configspec"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/placement"
@@ -36,7 +37,8 @@ func (c *Creator) clone(ctx context.Context, want configspec.Want, rep *placemen
 	if err != nil {
 		return none, fmt.Errorf("reading what is cloned, %s: %w", from.Value, err)
 	}
-	return c.made(ctx, "cloning "+from.Value, func(vim *vim25.Client) (types.ManagedObjectReference, error) {
+	doing := fmt.Sprintf("cloning %s, whose disks have %s in all", from.Value, hardware.Bytes(capacity(template)))
+	return c.made(ctx, doing, func(vim *vim25.Client) (types.ManagedObjectReference, error) {
 		res, err := methods.CloneVM_Task(ctx, vim, &types.CloneVM_Task{
 			This: from, Folder: folder, Name: want.Name, Spec: cloneOf(template, want, rep, folder, spec),
 		})
@@ -45,6 +47,16 @@ func (c *Creator) clone(ctx context.Context, want configspec.Want, rep *placemen
 		}
 		return res.Returnval, nil
 	})
+}
+
+// capacity returns the size of all disks of vm in bytes.
+func capacity(vm *mo.VirtualMachine) (total int64) {
+	for _, device := range vm.Config.Hardware.Device {
+		if disk, ok := device.(*types.VirtualDisk); ok {
+			total += observe.Capacity(disk)
+		}
+	}
+	return total
 }
 
 // cloned reads the configuration that is cloned: that of the snapshot, if there is one.

@@ -63,7 +63,7 @@ func (c *Creator) buildFast(ctx context.Context, want configspec.Want, rep *plac
 func (c *Creator) fill(ctx context.Context, want configspec.Want, rep *placement.Report, folder types.ManagedObjectReference,
 	spec types.VirtualMachineConfigSpec, hw *descriptor.Hardware, fast *Fast, dir string,
 ) (types.ManagedObjectReference, error) {
-	devices, disks, err := storageOf(hw, fast, dir)
+	devices, copies, err := storageOf(hw, fast, dir)
 	if err != nil {
 		return types.ManagedObjectReference{}, err
 	}
@@ -79,7 +79,9 @@ func (c *Creator) fill(ctx context.Context, want configspec.Want, rep *placement
 	if fast.Linked {
 		spec.ExtraConfig = append(spec.ExtraConfig, keep(devices), &types.OptionValue{Key: observe.LinkedKey, Value: "TRUE"})
 	}
-	copies := copiesOf(disks, diskSpec(want.Effective.BootDisk, profile))
+	for i := range copies {
+		copies[i].Spec = diskSpec(want.Effective.BootDisk, profile)
+	}
 	if hw.NVRAM.File != "" { // It is of one virtual machine alone, which writes to it.
 		from, err := hw.NVRAM.Cached(fast.Files)
 		if err != nil {
@@ -105,14 +107,6 @@ func keep(devices []*types.VirtualDeviceConfigSpec) *types.OptionValue {
 		}
 	}
 	return &types.OptionValue{Key: observe.KeepDisksKey, Value: strings.Join(names, ",")}
-}
-
-// copiesOf are the copies of disks: from where by where to.
-func copiesOf(disks map[string]string, spec types.BaseVirtualDiskSpec) (all []datastore.Transfer) {
-	for to, from := range disks {
-		all = append(all, datastore.Transfer{From: from, To: to, Disk: true, Spec: spec})
-	}
-	return all
 }
 
 // copyAll makes all copies at the same time, and waits for all of them.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/vmware/govmomi/vim25/types"
 
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/datastore"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/descriptor"
 )
 
@@ -16,12 +17,11 @@ import (
 const apart = 100_000
 
 // storageOf are the disks of the image in the directory dir, and their controllers, as
-// additions, and the copies that have to be made before: from where by where to.
-func storageOf(hw *descriptor.Hardware, fast *Fast, dir string) (changes []*types.VirtualDeviceConfigSpec, copies map[string]string, err error) {
+// additions, and the copies that have to be made before.
+func storageOf(hw *descriptor.Hardware, fast *Fast, dir string) (changes []*types.VirtualDeviceConfigSpec, copies []datastore.Transfer, err error) {
 	if hw.Err != nil {
 		return nil, nil, hw.Err
 	}
-	copies = map[string]string{}
 	for _, c := range hw.Controllers {
 		changes = append(changes, &types.VirtualDeviceConfigSpec{Operation: types.VirtualDeviceConfigSpecOperationAdd, Device: controllerOf(c)})
 	}
@@ -47,7 +47,7 @@ func storageOf(hw *descriptor.Hardware, fast *Fast, dir string) (changes []*type
 				VirtualDeviceFileBackingInfo: types.VirtualDeviceFileBackingInfo{FileName: from}, DiskMode: string(types.VirtualDiskModePersistent)}
 		default:
 			backing.ThinProvisioned = nil // It says how files are made, and this one is there.
-			copies[file] = from
+			copies = append(copies, datastore.Transfer{From: from, To: file, Disk: true, Size: hw.Disks[i].Device.CapacityInBytes})
 		}
 	}
 	return changes, copies, nil

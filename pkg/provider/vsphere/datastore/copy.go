@@ -9,6 +9,8 @@ import (
 
 	"github.com/vmware/govmomi/vim25/methods"
 	"github.com/vmware/govmomi/vim25/types"
+
+	"github.com/slipway-dev/slipway/pkg/hardware"
 )
 
 // Transfer is a copy of a file.
@@ -19,6 +21,20 @@ type Transfer struct {
 	// Disk is true of a virtual disk, which is made by Spec.
 	Disk bool
 	Spec types.BaseVirtualDiskSpec
+	// Size is the number of bytes that the copy takes at most, for messages; 0 if unknown.
+	Size int64
+}
+
+// Failed returns err with the paths and the size of the transfer.
+func (t Transfer) Failed(err error) error {
+	what := t.From
+	if t.Disk {
+		what = "disk " + what
+	}
+	if t.Size > 0 {
+		what += " (" + hardware.Bytes(t.Size) + ")"
+	}
+	return fmt.Errorf("copying %s to %s: %w", what, t.To, err)
 }
 
 // Begin begins to copy a file to a path that is free, and returns the task.
@@ -33,7 +49,7 @@ func (s *Store) Begin(ctx context.Context, t Transfer) (types.ManagedObjectRefer
 			DestName: t.To, DestDatacenter: &t.ToDatacenter, DestSpec: t.Spec,
 		})
 		if err != nil {
-			return types.ManagedObjectReference{}, fmt.Errorf("copying disk %s to %s: %w", t.From, t.To, err)
+			return types.ManagedObjectReference{}, t.Failed(err)
 		}
 		return res.Returnval, nil
 	}
@@ -42,7 +58,7 @@ func (s *Store) Begin(ctx context.Context, t Transfer) (types.ManagedObjectRefer
 		DestinationName: t.To, DestinationDatacenter: &t.ToDatacenter,
 	})
 	if err != nil {
-		return types.ManagedObjectReference{}, fmt.Errorf("copying %s to %s: %w", t.From, t.To, err)
+		return types.ManagedObjectReference{}, t.Failed(err)
 	}
 	return res.Returnval, nil
 }

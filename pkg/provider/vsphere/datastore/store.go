@@ -154,7 +154,7 @@ func (s *Store) Copy(ctx context.Context, t Transfer) error {
 		return err
 	}
 	if _, err := s.Inventory.WaitTask(ctx, task); err != nil {
-		return fmt.Errorf("copying %s to %s: %w", t.From, t.To, err)
+		return t.Failed(err)
 	}
 	return nil
 }

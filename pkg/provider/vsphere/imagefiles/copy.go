@@ -111,7 +111,7 @@ func (f *Files) copyAll(ctx context.Context, place provider.ImagePlace, at datas
 	for i, s := range sources {
 		files[i] = vmv1alpha1.VirtualMachineImageCacheFile{ID: s.id, Type: s.kind, Path: directory + "/" + hash(s.name) + strings.ToLower(path.Ext(s.name))}
 		transfer := datastore.Transfer{
-			From: s.path, FromDatacenter: s.datacenter, To: files[i].Path, ToDatacenter: at.Datacenter,
+			From: s.path, FromDatacenter: s.datacenter, To: files[i].Path, ToDatacenter: at.Datacenter, Size: s.size,
 		}
 		if s.kind == vmv1alpha1.CachedFileDisk {
 			transfer.Disk, transfer.Spec = true, spec
@@ -139,7 +139,7 @@ func (f *Files) transfer(ctx context.Context, t datastore.Transfer, progress fun
 		if vimfault.KindOf(err) == vimfault.NoResources {
 			err = fmt.Errorf("%w: %w", provider.ErrNoSpace, err)
 		}
-		return fmt.Errorf("copying %s to %s: %w", t.From, t.To, err)
+		return t.Failed(err)
 	}
 	return nil
 }

@@ -20,7 +20,7 @@ import (
 func Unanswered(vm *mo.VirtualMachine, m *types.MissingProperty) *mo.VirtualMachine {
 	next := *vm
 	next.Config = nil
-	text := cmp.Or(m.Fault.LocalizedMessage, fmt.Sprintf("%T", m.Fault.Fault))
+	text := cmp.Or(m.Fault.LocalizedMessage, strings.TrimPrefix(fmt.Sprintf("%T", m.Fault.Fault), "*types."))
 	next.ConfigIssue = []types.BaseEvent{&types.Event{FullFormattedMessage: m.Path + ": " + text}}
 	return &next
 }

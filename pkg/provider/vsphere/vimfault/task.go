@@ -34,10 +34,28 @@ func (e *TaskError) Error() string {
 	if because := reasonOf(e.Fault.Fault); because != "" {
 		name += " (" + because + ")"
 	}
+	if full := fullDatastore(e.Fault.Fault); full != "" && !strings.Contains(e.Fault.LocalizedMessage, full) {
+		name += ": datastore " + full + " has too little free space"
+	}
 	if missing := missingPrivileges(e.Fault.Fault); missing != "" {
 		name += ": " + missing
 	}
 	return name
+}
+
+// fullDatastore returns the name of the datastore that has no room for what was requested; empty if
+// the fault has another cause.
+func fullDatastore(f types.BaseMethodFault) string {
+	for range maxCauses {
+		if f == nil {
+			break
+		}
+		if full, ok := f.(*types.NoDiskSpace); ok {
+			return full.Datastore
+		}
+		f = cause(f)
+	}
+	return ""
 }
 
 // reasonOf names what caused a fault, the first cause last; empty for nothing.

@@ -36,6 +36,18 @@ func InvalidBacking(err error) bool {
 	return false
 }
 
+// NoSpace reports whether err says that a datastore has too little free space.
+func NoSpace(err error) bool {
+	for f := range faults(err) {
+		for ; f != nil; f = cause(f) {
+			if is[*types.NoDiskSpace](f) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // faults are those in the tree of err, without what caused them. The library's own
 // walk looks at the first of several joined errors only.
 func faults(err error) iter.Seq[types.BaseMethodFault] {
