@@ -18,9 +18,9 @@ import (
 
 // InstallGroups serves all API groups of Slipway from server, which was made from c.
 // Revisions and claims are read from host, which may be nil: then they are unknown. screens
-// show what virtual machines show.
+// show what virtual machines show. maxMachines is the number of Machines that a namespace can have.
 // The readers read the objects that are served.
-func InstallGroups(server *genericapiserver.GenericAPIServer, c genericapiserver.CompletedConfig, host kubernetes.Interface, screens storage.Screens) (*references.Readers, error) {
+func InstallGroups(server *genericapiserver.GenericAPIServer, c genericapiserver.CompletedConfig, host kubernetes.Interface, screens storage.Screens, maxMachines int) (*references.Readers, error) {
 	owners, err := newMachineOwners(c)
 	if err != nil {
 		return nil, err
@@ -39,7 +39,7 @@ func InstallGroups(server *genericapiserver.GenericAPIServer, c genericapiserver
 	if err != nil {
 		return nil, err
 	}
-	clusters, err := clusterrest.NewAPIGroupInfo(c.RESTOptionsGetter)
+	clusters, err := clusterrest.NewAPIGroupInfo(c.RESTOptionsGetter, maxMachines)
 	if err != nil {
 		return nil, err
 	}

@@ -5,13 +5,17 @@ package controller
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime/debug"
 	"sync"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/tools/events"
 	"k8s.io/klog/v2"
 
+	"github.com/slipway-dev/slipway/pkg/apis/conditions"
 	"github.com/slipway-dev/slipway/pkg/priorityqueue"
 )
 
@@ -59,8 +63,9 @@ type Options[K comparable] struct {
 
 // Controller runs a Reconciler on the keys of a queue.
 type Controller[K comparable] struct {
-	options Options[K]
-	counts  counts
+	options  Options[K]
+	counts   counts
+	recorder events.EventRecorder
 }
 
 // New makes a controller that does nothing until Run. It panics without a
@@ -117,11 +122,28 @@ func (c *Controller[K]) next(ctx context.Context) bool {
 		logger.V(2).Info("Reconcile was interrupted", "err", err)
 		return false
 	}
+	var limited *LimitedError
+	if errors.As(err, &limited) {
+		c.reportLimited(logger, limited)
+		result, err = Result{RequeueAfter: limited.After}, nil
+	}
 	if err != nil {
 		logger.Error(err, "Reconcile failed", "failures", c.Queue().NumRequeues(key)+1)
 	}
 	c.requeue(key, priority, result, err)
 	return true
+}
+
+// reportLimited counts a write that was refused. The first one of an object is logged and has an event.
+func (c *Controller[K]) reportLimited(logger klog.Logger, limited *LimitedError) {
+	c.counts.limited.Add(1)
+	if !limited.First {
+		return
+	}
+	logger.Info("Writes are limited", "reason", limited.Error())
+	if c.recorder != nil {
+		c.recorder.Eventf(limited.Object, nil, corev1.EventTypeWarning, conditions.ReasonTooManyWrites, "Write", "%s", conditions.Note("%s", limited.Error()))
+	}
 }
 
 // reconcile calls the Reconciler, counts the call and turns a panic into an error.

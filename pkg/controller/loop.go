@@ -10,6 +10,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/tools/events"
 
 	"github.com/slipway-dev/slipway/pkg/priorityqueue"
 	"github.com/slipway-dev/slipway/pkg/priorityqueue/exposition"
@@ -36,6 +37,9 @@ func (l Loop[K]) Queue() priorityqueue.Snapshotter { return l.Keys }
 func (l Loop[K]) Collectors() []prometheus.Collector {
 	return []prometheus.Collector{exposition.Collector(l.Keys), l.controller.Collector()}
 }
+
+// RecordTo sets the recorder of events about writes that are limited. It must be called before Run.
+func (l Loop[K]) RecordTo(recorder events.EventRecorder) { l.controller.recorder = recorder }
 
 // Look has a key looked at after a time, for something that happened elsewhere.
 func (l Loop[K]) Look(key K, after time.Duration) {

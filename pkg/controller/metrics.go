@@ -15,8 +15,8 @@ var outcomes = [...]string{"success", "requeue", "requeue_after", "error"}
 
 // counts is what the metrics show of one controller.
 type counts struct {
-	active, panics atomic.Int64
-	outcome        [len(outcomes)]atomic.Int64
+	active, panics, limited atomic.Int64
+	outcome                 [len(outcomes)]atomic.Int64
 	// busy is the time spent in Reconcile, in nanoseconds.
 	busy atomic.Int64
 }
@@ -38,6 +38,7 @@ func (c *counts) observe(r Result, err error, took time.Duration) {
 // Collector exposes what the controller counts:
 // slipway_controller_reconcile_total{controller,result},
 // slipway_controller_reconcile_panics_total{controller},
+// slipway_controller_writes_limited_total{controller},
 // slipway_controller_reconcile_seconds_total{controller} and
 // slipway_controller_active_workers{controller}.
 func (c *Controller[K]) Collector() prometheus.Collector {
@@ -46,22 +47,23 @@ func (c *Controller[K]) Collector() prometheus.Collector {
 		return prometheus.NewDesc("slipway_controller_"+name, help, variable, labels)
 	}
 	return &collector{
-		counts: &c.counts,
-		total:  desc("reconcile_total", "Reconciles by result", "result"),
-		panics: desc("reconcile_panics_total", "Reconciles that panicked"),
-		busy:   desc("reconcile_seconds_total", "Time spent in reconciles"),
-		active: desc("active_workers", "Workers that are reconciling"),
+		counts:  &c.counts,
+		total:   desc("reconcile_total", "Reconciles by result", "result"),
+		panics:  desc("reconcile_panics_total", "Reconciles that panicked"),
+		limited: desc("writes_limited_total", "Writes that were put off because the object was written too often"),
+		busy:    desc("reconcile_seconds_total", "Time spent in reconciles"),
+		active:  desc("active_workers", "Workers that are reconciling"),
 	}
 }
 
 type collector struct {
-	counts                      *counts
-	total, panics, busy, active *prometheus.Desc
+	counts                               *counts
+	total, panics, limited, busy, active *prometheus.Desc
 }
 
 // Describe implements prometheus.Collector.
 func (c *collector) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{c.total, c.panics, c.busy, c.active} {
+	for _, d := range []*prometheus.Desc{c.total, c.panics, c.limited, c.busy, c.active} {
 		ch <- d
 	}
 }
@@ -72,6 +74,7 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 		ch <- prometheus.MustNewConstMetric(c.total, prometheus.CounterValue, float64(c.counts.outcome[i].Load()), name)
 	}
 	ch <- prometheus.MustNewConstMetric(c.panics, prometheus.CounterValue, float64(c.counts.panics.Load()))
+	ch <- prometheus.MustNewConstMetric(c.limited, prometheus.CounterValue, float64(c.counts.limited.Load()))
 	busy := time.Duration(c.counts.busy.Load()).Seconds()
 	ch <- prometheus.MustNewConstMetric(c.busy, prometheus.CounterValue, busy)
 	ch <- prometheus.MustNewConstMetric(c.active, prometheus.GaugeValue, float64(c.counts.active.Load()))

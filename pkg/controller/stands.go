@@ -22,11 +22,11 @@ func Stands[T Object](ctx context.Context, client interface {
 }, known T) error {
 	now, err := Found(client.Get(ctx, known.GetName(), metav1.GetOptions{}))
 	if err != nil {
-		return fmt.Errorf("reading %s %s: %w", kindOf(known), known.GetName(), err)
+		return fmt.Errorf("reading %s %s: %w", kindName(known), known.GetName(), err)
 	}
 	var none T
 	if now == none || now.GetUID() != known.GetUID() || now.GetDeletionTimestamp() != nil {
-		return fmt.Errorf("%s %s %w", kindOf(known), known.GetName(), errFalls)
+		return fmt.Errorf("%s %s %w", kindName(known), known.GetName(), errFalls)
 	}
 	return nil
 }

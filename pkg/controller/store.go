@@ -5,16 +5,19 @@ package controller
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"reflect"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
+
+	"github.com/slipway-dev/slipway/pkg/apis/conditions"
 )
 
 const (
@@ -43,14 +46,17 @@ func KeyOf(o metav1.Object) types.NamespacedName {
 // never decides on what an earlier pass has already changed. Its objects are shared
 // and must not be changed.
 type Store[T Object] struct {
+	// Urgent, if it is set, reports whether next must be written although the limit is reached.
+	Urgent   func(stored, next T) bool
 	cache    cache.MutationCache
 	informed cache.Indexer
+	writes   *WriteLimit
 }
 
 // NewStore makes a store over informer, to which Handler must be added. With adds, an
 // object that was created here is found before the informer saw it.
 func NewStore[T Object](informer cache.SharedIndexInformer, adds bool) Store[T] {
-	return Store[T]{informed: informer.GetIndexer(), cache: cache.NewIntegerResourceVersionMutationCacheWithOptions(
+	return Store[T]{writes: NewWriteLimit(), informed: informer.GetIndexer(), cache: cache.NewIntegerResourceVersionMutationCacheWithOptions(
 		klog.Background(), informer.GetIndexer(),
 		cache.MutationCacheOptions{Indexer: informer.GetIndexer(), TTL: ownWritesTTL, IncludeAdds: adds, MaxCacheSize: ownWritesSize})}
 }
@@ -107,11 +113,59 @@ type Client[T Object] interface {
 	UpdateStatus(ctx context.Context, next T, opts metav1.UpdateOptions) (T, error)
 }
 
+// Admit returns a LimitedError if next was written too often, and shows that in a condition of the
+// stored object. The removal of a finalizer is always admitted. Update and UpdateStatus call it.
+func (s Store[T]) Admit(ctx context.Context, client Client[T], next T) error {
+	stored, err := s.Get(KeyOf(next))
+	if err != nil {
+		return err
+	}
+	var none T
+	if stored != none && (len(next.GetFinalizers()) < len(stored.GetFinalizers()) || s.Urgent != nil && s.Urgent(stored, next)) {
+		return nil
+	}
+	err = s.writes.Admit(next)
+	var limited *LimitedError
+	if stored == none || !errors.As(err, &limited) || !limited.First {
+		return err
+	}
+	shown := stored.DeepCopyObject().(T)
+	if all := conditionsOf(shown); all != nil {
+		conditions.Set(all, time.Now(), limited.condition())
+		if written, failed := client.UpdateStatus(ctx, shown, metav1.UpdateOptions{}); failed == nil {
+			s.Wrote(written)
+		}
+	}
+	return err
+}
+
+// Mark gives next the condition of the limit if the stored object has it, and removes it once enough
+// writes are left. It is called before a status is compared with the stored one.
+func (s Store[T]) Mark(next T) {
+	all := conditionsOf(next)
+	if all == nil {
+		return
+	}
+	if !s.writes.limited(next) {
+		meta.RemoveStatusCondition(all, conditions.WritesWithinLimit)
+		return
+	}
+	var none T
+	if stored, err := s.Get(KeyOf(next)); err == nil && stored != none {
+		if shown := conditions.Find(*conditionsOf(stored), conditions.WritesWithinLimit); shown != nil {
+			meta.SetStatusCondition(all, *shown)
+		}
+	}
+}
+
 // Update writes next with client, and remembers and returns what the server has made of it.
 func (s Store[T]) Update(ctx context.Context, client Client[T], next T) (T, error) {
+	if err := s.Admit(ctx, client, next); err != nil {
+		return next, err
+	}
 	written, err := client.Update(ctx, next, metav1.UpdateOptions{})
 	if err != nil {
-		return written, fmt.Errorf("writing %s %s: %w", kindOf(next), next.GetName(), err)
+		return written, fmt.Errorf("writing %s %s: %w", kindName(next), next.GetName(), err)
 	}
 	s.Wrote(written)
 	return written, nil
@@ -120,19 +174,20 @@ func (s Store[T]) Update(ctx context.Context, client Client[T], next T) (T, erro
 // UpdateStatus writes the status of next with client, unless the store has it already, and
 // remembers it.
 func (s Store[T]) UpdateStatus(ctx context.Context, client Client[T], next T) error {
+	s.Mark(next)
 	if stored, err := s.Get(KeyOf(next)); err == nil && equality.Semantic.DeepEqual(stored, next) {
 		return nil
 	}
+	if err := s.Admit(ctx, client, next); err != nil {
+		return err
+	}
 	written, err := client.UpdateStatus(ctx, next, metav1.UpdateOptions{})
 	if err != nil {
-		return fmt.Errorf("writing the status of %s %s: %w", kindOf(next), next.GetName(), err)
+		return fmt.Errorf("writing the status of %s %s: %w", kindName(next), next.GetName(), err)
 	}
 	s.Wrote(written)
 	return nil
 }
-
-// kindOf is the kind of an object, which a clientset leaves out of those that it returns.
-func kindOf(o any) string { return reflect.TypeOf(o).Elem().Name() }
 
 // saw forgets an own write that the informer's cache has too by now. Without it the
 // object would be held twice until it is read the next time.

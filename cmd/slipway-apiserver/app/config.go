@@ -87,7 +87,8 @@ func newConfig(o *Options, etcd *embedded.Server, store *maintenance.Store, i *i
 		recommended.Authorization.Authorizer = apiserver.AnyNameFirst(recommended.Authorization.Authorizer)
 	}
 	apiserver.RecordReviewFailures(&recommended.Config)
-	ours := append(checks(o.PrivilegedUsers, recommended.Authorization.Authorizer), reserve.New(store.Room, store.RoomForUpdates))
+	ours := append(checks(o.PrivilegedUsers, recommended.Authorization.Authorizer), references.New(recommended.Authorization.Authorizer))
+	ours = append(ours, reserve.New(reserve.Room{Create: store.Room, Update: store.RoomForUpdates, Server: store.RoomForServer}), reserve.NewTemplates(o.Workloads.MaxTemplateAnnotations))
 	recommended.AddReadyzChecks(healthz.NamedCheck("etcd-space", etcdSpace(store)))
 	if recommended.AdmissionControl != nil {
 		// The last of the plugins charges quotas, when nothing refuses the request any more.

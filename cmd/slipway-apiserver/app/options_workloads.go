@@ -28,13 +28,25 @@ type WorkloadOptions struct {
 	Labels, Annotations []string
 	// Workers is the number of Machines that are looked at at the same time.
 	Workers int
+	// MaxMachines is the number of Machines that a namespace can have, MaxTemplateAnnotations the size
+	// of the annotations that a template gives to each object.
+	MaxMachines, MaxTemplateAnnotations int
 }
 
 // minGrace is longer than several probes take.
 const minGrace = 2 * time.Minute
 
+// A namespace with as many Machines as the defaults allow, and with the largest annotations, takes
+// about 70 MiB of the store: two templates give theirs to each virtual machine.
+const (
+	defaultMaxMachines            = 1000
+	maxMaxMachines                = 100_000
+	defaultMaxTemplateAnnotations = 16 << 10
+	maxMaxTemplateAnnotations     = 256 << 10
+)
+
 func newWorkloadOptions() WorkloadOptions {
-	return WorkloadOptions{Grace: workload.DefaultGrace, Workers: 16}
+	return WorkloadOptions{Grace: workload.DefaultGrace, Workers: 16, MaxMachines: defaultMaxMachines, MaxTemplateAnnotations: defaultMaxTemplateAnnotations}
 }
 
 func (o *WorkloadOptions) addFlags(fs *pflag.FlagSet) {
@@ -46,6 +58,9 @@ func (o *WorkloadOptions) addFlags(fs *pflag.FlagSet) {
 	fs.StringSliceVar(&o.Annotations, "additional-sync-machine-annotations", o.Annotations,
 		"Regular expressions of keys of annotations that go from Machines to Nodes, besides node.cluster.x-k8s.io.")
 	fs.IntVar(&o.Workers, "machine-concurrency", o.Workers, "Number of Machines that are looked at at the same time.")
+	fs.IntVar(&o.MaxMachines, "max-machines-per-namespace", o.MaxMachines, "Number of Machines that a namespace can have. More are refused, whether a user or a MachineSet creates them.")
+	fs.IntVar(&o.MaxTemplateAnnotations, "max-template-annotations-bytes", o.MaxTemplateAnnotations,
+		"Size of the annotations in spec.template of a MachineSet, MachineDeployment or VirtualMachineTemplate, in bytes. Each object that a controller creates from the template has them.")
 }
 
 func (o *WorkloadOptions) validate() []error {
@@ -59,8 +74,14 @@ func (o *WorkloadOptions) validate() []error {
 	if _, err := o.rules(); err != nil {
 		errs = append(errs, err)
 	}
-	if err := between("machine-concurrency", o.Workers, maxWorkers); err != nil {
-		errs = append(errs, err)
+	for _, err := range []error{
+		between("machine-concurrency", o.Workers, maxWorkers),
+		between("max-machines-per-namespace", o.MaxMachines, maxMaxMachines),
+		between("max-template-annotations-bytes", o.MaxTemplateAnnotations, maxMaxTemplateAnnotations),
+	} {
+		if err != nil {
+			errs = append(errs, err)
+		}
 	}
 	return errs
 }

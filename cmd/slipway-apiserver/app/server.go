@@ -178,7 +178,7 @@ func (s *Server) build(ctx context.Context, o *Options) error {
 		return fmt.Errorf("making the server: %w", err)
 	}
 	shown := &consoles{}
-	readers, err := apiserver.InstallGroups(s.generic, c.generic, c.host, shown)
+	readers, err := apiserver.InstallGroups(s.generic, c.generic, c.host, shown, o.Workloads.MaxMachines)
 	if err != nil {
 		return err
 	}

@@ -88,6 +88,7 @@ type runnable interface {
 	Run(ctx context.Context) error
 	Collectors() []prometheus.Collector
 	Queue() priorityqueue.Snapshotter
+	RecordTo(recorder events.EventRecorder)
 }
 
 // makers make the controllers. They register with the informers what they need, and start
@@ -294,6 +295,7 @@ func makeControllers(s *shared) ([]runnable, error) {
 		if err != nil {
 			return nil, fmt.Errorf("making the controllers: %w", err)
 		}
+		c.RecordTo(s.recorder)
 		all = append(all, c)
 	}
 	return all, nil

@@ -17,6 +17,14 @@ import (
 // 32,768; this is what a person reads, and leaves room for all conditions of an object.
 const MaxMessage = 4096
 
+const (
+	// WritesWithinLimit is False while a controller writes an object less often than it would, because
+	// it was written many times in quick succession. Objects do not have it otherwise.
+	WritesWithinLimit = "WritesWithinLimit"
+	// ReasonTooManyWrites is the reason of WritesWithinLimit.
+	ReasonTooManyWrites = "TooManyWrites"
+)
+
 // Set sets a condition, found by its type, as seen at now.
 func Set(all *[]metav1.Condition, now time.Time, c metav1.Condition) {
 	c.LastTransitionTime = metav1.NewTime(now.UTC().Truncate(time.Second))

@@ -95,6 +95,10 @@ func New(d Deps) (*Controller, error) {
 	informers.VCenters().Informer()
 	revisions := newRevisionStore(d.Client.InstancetypeV1alpha1(), d.Informers, d.Host.AppsV1())
 	vms := controller.NewStore[*vmv1alpha1.VirtualMachine](vmInformer, false)
+	// What the VM is called in vSphere must not be lost.
+	vms.Urgent = func(stored, next *vmv1alpha1.VirtualMachine) bool {
+		return stored.Status.UniqueID == "" && next.Status.UniqueID != ""
+	}
 	vmis := controller.NewStore[*vmv1alpha1.VirtualMachineInstance](informers.VirtualMachineInstances().Informer(), true)
 	queue := controller.NewQueue(Name, d.Queue)
 	own := newEchoes()

@@ -102,6 +102,9 @@ func (r *reconciler) updateInstance(ctx context.Context, p *pass, vmi *vmv1alpha
 	if now := p.runsWith(vmi); !equality.Semantic.DeepEqual(&vmi.Spec, now) {
 		next := vmi.DeepCopy()
 		next.Spec = *now.DeepCopy()
+		if err := r.vmis.Admit(ctx, client, next); err != nil {
+			return err
+		}
 		updated, err := client.Update(ctx, next, metav1.UpdateOptions{})
 		if err != nil {
 			return r.ignoreRaced(p, vmi, fmt.Errorf("updating virtual machine instance %s: %w", p.key(), err))
@@ -115,6 +118,9 @@ func (r *reconciler) updateInstance(ctx context.Context, p *pass, vmi *vmv1alpha
 	}
 	next := vmi.DeepCopy()
 	next.Status = status
+	if err := r.vmis.Admit(ctx, client, next); err != nil {
+		return err
+	}
 	updated, err := client.UpdateStatus(ctx, next, metav1.UpdateOptions{})
 	if err != nil {
 		return r.ignoreRaced(p, vmi, fmt.Errorf("updating status of virtual machine instance %s: %w", p.key(), err))

@@ -81,6 +81,9 @@ func (r *reconciler) writeMain(ctx context.Context, original, vm *vmv1alpha1.Vir
 	if !mainChanged(original, vm) {
 		return original, nil
 	}
+	if err := r.vms.Admit(ctx, r.client.VirtualMachines(vm.Namespace), vm); err != nil {
+		return nil, err
+	}
 	stored, err := r.client.VirtualMachines(vm.Namespace).Update(ctx, vm, metav1.UpdateOptions{})
 	if err != nil {
 		return nil, fmt.Errorf("updating virtual machine %s/%s: %w", vm.Namespace, vm.Name, err)
@@ -92,6 +95,7 @@ func (r *reconciler) writeMain(ctx context.Context, original, vm *vmv1alpha1.Vir
 // writeStatus updates the status when it changed, over the object as it is stored
 // now.
 func (r *reconciler) writeStatus(ctx context.Context, original, vm, stored *vmv1alpha1.VirtualMachine) (*vmv1alpha1.VirtualMachine, error) {
+	r.vms.Mark(vm)
 	conditions.KeepTimes(original.Status.Conditions, vm.Status.Conditions)
 	if equality.Semantic.DeepEqual(original.Status, vm.Status) {
 		return stored, nil
@@ -115,6 +119,9 @@ func (r *reconciler) writeStatus(ctx context.Context, original, vm, stored *vmv1
 func (r *reconciler) updateStatus(ctx context.Context, stored *vmv1alpha1.VirtualMachine, status vmv1alpha1.VirtualMachineStatus) (*vmv1alpha1.VirtualMachine, error) {
 	next := stored.DeepCopy()
 	next.Status = status
+	if err := r.vms.Admit(ctx, r.client.VirtualMachines(next.Namespace), next); err != nil {
+		return nil, err
+	}
 	r.own.Expect(next)
 	written, err := r.client.VirtualMachines(stored.Namespace).UpdateStatus(ctx, next, metav1.UpdateOptions{})
 	if err != nil {

@@ -25,13 +25,15 @@ const (
 	unknown = -1
 
 	// Thresholds in percent of the quota: the log and the readiness check report it; history is
-	// compacted; no object can be created; nothing can be changed except what is being deleted.
-	// At limitPercent etcd refuses all writes, also those that a deletion needs.
-	warnPercent    = 80
-	pressPercent   = 90
-	reservePercent = 95
-	fullPercent    = 100
-	limitPercent   = 110
+	// compacted; no object can be created; users can change nothing except what is being deleted;
+	// the server itself cannot either. At limitPercent etcd refuses all writes, also those that a
+	// deletion needs.
+	warnPercent     = 80
+	pressPercent    = 90
+	reservePercent  = 95
+	fullPercent     = 100
+	deletionPercent = 105
+	limitPercent    = 110
 	// gainPercent is what a defragmentation of a member that serves has to win, so that
 	// it does not stand still for nothing, again and again; gainWhenFull is that of one which
 	// takes no writes.
@@ -66,6 +68,7 @@ const (
 	scarce
 	reserved
 	full
+	deletionsOnly
 	refusing
 )
 
@@ -73,6 +76,8 @@ func (s Space) level() level {
 	switch {
 	case s.Stopped:
 		return refusing
+	case s.Size >= s.percent(deletionPercent):
+		return deletionsOnly
 	case s.Size >= s.percent(fullPercent):
 		return full
 	case s.Size >= s.percent(reservePercent):
@@ -89,7 +94,7 @@ func (s Space) Err() error {
 	switch s.level() {
 	case refusing:
 		return fmt.Errorf("etcd is full and takes no writes: %s", s)
-	case full:
+	case full, deletionsOnly:
 		return fmt.Errorf("etcd is full and takes deletions only: %s", s)
 	case reserved:
 		return fmt.Errorf("etcd has room for updates and deletions only: %s", s)
@@ -145,8 +150,8 @@ func (s Space) fragmented(starting bool) bool {
 // it any more, and what they delete takes some.
 func (s Space) recovered() bool { return s.Stopped && s.Size < s.percent(limitPercent-gainWhenFull) }
 
-// LimitOf returns etcd's own limit for a quota. The room in between is for deletions, most of which
-// change an object before they remove it, and for writes of the server itself.
+// LimitOf returns etcd's own limit for a quota. Half of the room in between is for writes of the
+// server itself, the rest for deletions, most of which change an object before they remove it.
 func LimitOf(quota int64) int64 { return quota + quota/10 }
 
 // QuotaOf returns the quota for etcd's own limit.

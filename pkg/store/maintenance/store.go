@@ -246,8 +246,12 @@ func (m *member) alarms(ctx context.Context) ([]*clientv3.AlarmMember, error) {
 // Room returns an error when the remaining room is reserved for updates and deletions.
 func (s *Store) Room() error { return s.room(reserved) }
 
-// RoomForUpdates returns an error when the remaining room is reserved for deletions.
+// RoomForUpdates returns an error when the remaining room is reserved for deletions and for what the
+// server itself writes.
 func (s *Store) RoomForUpdates() error { return s.room(full) }
+
+// RoomForServer returns an error when the remaining room is reserved for deletions alone.
+func (s *Store) RoomForServer() error { return s.room(deletionsOnly) }
 
 // room returns an error from a level on. A store that cannot be measured is no reason to refuse.
 func (s *Store) room(refused level) error {

@@ -97,6 +97,8 @@ const (
 	InternalErrorReason = "InternalError"
 	// InvalidConditionReportedReason was told in a form that is none.
 	InvalidConditionReportedReason = "InvalidConditionReported"
+	// ObjectControlledByAnotherReason is used when another object controls what the object refers to.
+	ObjectControlledByAnotherReason = "ObjectControlledByAnother"
 	// ObjectDoesNotExistReason names what is not there.
 	ObjectDoesNotExistReason = "ObjectDoesNotExist"
 	// ObjectDeletedReason names what was there.

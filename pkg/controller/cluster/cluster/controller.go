@@ -107,7 +107,7 @@ func New(d Deps) (*Controller, error) {
 	c.reconcile = &reconciler{
 		client: d.Client.ClusterV1alpha1(), clusters: controller.NewStore[*cluster](c.clusters, false),
 		deployments: c.deployments.GetIndexer(), sets: c.sets.GetIndexer(), machines: c.machines.GetIndexer(),
-		connections: d.Connections, recorder: d.Recorder, grace: d.Grace, now: d.Now,
+		writes: controller.NewWriteLimit(), connections: d.Connections, recorder: d.Recorder, grace: d.Grace, now: d.Now,
 	}
 	c.loop = controller.NewLoop(controller.NewQueue(Name, controller.QueueOptions{Fairness: true}), controller.Options[types.NamespacedName]{
 		Name: Name, Workers: workers, Reconciler: c.reconcile,

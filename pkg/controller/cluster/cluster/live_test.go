@@ -234,7 +234,7 @@ func TestAClusterIsReadyStepByStep(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if refs := o.GetOwnerReferences(); len(refs) != 1 || refs[0].UID != "c" || refs[0].Controller != nil || o.GetLabels()[clusterv1alpha1.ClusterNameLabel] != "c" {
+		if refs := o.GetOwnerReferences(); len(refs) != 1 || refs[0].UID != "c" || !ptr.Deref(refs[0].Controller, false) || o.GetLabels()[clusterv1alpha1.ClusterNameLabel] != "c" {
 			t.Errorf("the infrastructure is owned by %+v, labelled %v", refs, o.GetLabels())
 		}
 		l.becomes(infra(provisioned))

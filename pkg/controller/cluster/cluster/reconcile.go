@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -19,6 +20,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/apis/conditions"
 	"github.com/slipway-dev/slipway/pkg/cluster/contract"
 	"github.com/slipway-dev/slipway/pkg/controller"
 	"github.com/slipway-dev/slipway/pkg/controller/cluster/members"
@@ -31,6 +33,7 @@ type reconciler struct {
 	clusters                    controller.Store[*cluster]
 	deployments, sets, machines cache.Indexer
 	external                    External
+	writes                      *controller.WriteLimit // of external objects
 	connections                 Connections
 	recorder                    events.EventRecorder
 	grace                       time.Duration
@@ -140,6 +143,9 @@ func (p *pass) read(ctx context.Context, ref clusterv1alpha1.ContractVersionedOb
 	}
 	o, kind, err := p.external.Get(ctx, contract.Reference{Group: ref.APIGroup, Kind: ref.Kind, Name: ref.Name}, p.key.Namespace)
 	switch {
+	case err == nil && o.GetDeletionTimestamp() == nil && p.controlledByAnother(o):
+		e.refuse(clusterv1alpha1.ObjectControlledByAnotherReason, "%s %s is controlled by %s %s and not by this Cluster",
+			ref.Kind, ref.Name, metav1.GetControllerOf(o).Kind, metav1.GetControllerOf(o).Name)
 	case err == nil:
 		e.object, e.kind = o, kind
 	case !contract.IsGone(err):
@@ -148,15 +154,28 @@ func (p *pass) read(ctx context.Context, ref clusterv1alpha1.ContractVersionedOb
 	return e
 }
 
-// own makes the Cluster an owner of an object, whose events are then told, and labels it.
+// controlledByAnother reports whether an object has a controller that is not this Cluster. An earlier
+// Cluster of the same name has been deleted.
+func (p *pass) controlledByAnother(o metav1.Object) bool {
+	by := metav1.GetControllerOf(o)
+	return by != nil && by.UID != p.cluster.UID &&
+		(by.Kind != clusterKind || by.Name != p.key.Name || !strings.HasPrefix(by.APIVersion, clusterv1alpha1.GroupName+"/"))
+}
+
+// own makes the Cluster the controller of an object, whose events then wake the Cluster, and labels
+// the object.
 func (p *pass) own(ctx context.Context, e *external) error {
 	if e.object == nil || e.object.GetDeletionTimestamp() != nil {
 		return nil
 	}
 	next := e.object.DeepCopy()
-	labelled, owned := members.Label(next, p.key.Name), members.Own(next, p.cluster)
+	labelled, owned := members.Label(next, p.key.Name), members.Control(next, p.cluster, clusterKind)
 	if !labelled && !owned {
 		return nil
+	}
+	if err := p.writes.Admit(next); err != nil {
+		e.refuse(conditions.ReasonTooManyWrites, "%v", err)
+		return err
 	}
 	// The whole object with its resource version: nobody's owner reference is lost.
 	written, err := e.kind.Client.Resource(e.kind.GVR).Namespace(p.key.Namespace).Update(ctx, next, metav1.UpdateOptions{})

@@ -20,10 +20,16 @@ import (
 // external is what is known of an object that a Cluster refers to.
 type external struct {
 	ref clusterv1alpha1.ContractVersionedObjectReference
-	// object is nil if it is not there, or err says why that is not known.
+	// object is nil if it does not exist, if err is why that is not known, or if it is refused.
 	object *unstructured.Unstructured
 	kind   contract.Kind
 	err    error
+	// reason and message are why the Cluster does not use or change the object.
+	reason, message string
+}
+
+func (e *external) refuse(reason, format string, args ...any) {
+	e.reason, e.message = reason, fmt.Sprintf(format, args...)
 }
 
 func (e *external) defined() bool { return e.ref.IsDefined() }
@@ -117,6 +123,8 @@ func (f *facts) infrastructureReady(c *cluster) metav1.Condition {
 	switch {
 	case !i.defined():
 		is.Status, is.Reason = metav1.ConditionTrue, clusterv1alpha1.ReadyReason
+	case i.reason != "":
+		is.Reason, is.Message = i.reason, i.message
 	case i.err != nil:
 		is.Status, is.Reason, is.Message = metav1.ConditionUnknown, clusterv1alpha1.InternalErrorReason, i.err.Error()
 	case i.object == nil && provisioned:
@@ -163,6 +171,8 @@ func controlPlaneInitialized(c *cluster, f *facts) metav1.Condition {
 		if f.connected != nil {
 			is.Message += ": " + f.connected.Error()
 		}
+	case p.reason != "":
+		is.Reason, is.Message = p.reason, p.message
 	case p.err != nil:
 		is.Status, is.Reason, is.Message = metav1.ConditionUnknown, clusterv1alpha1.InternalErrorReason, p.err.Error()
 	case p.object == nil:

@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 
 	"github.com/slipway-dev/slipway/pkg/apis/conditions"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
@@ -32,14 +33,22 @@ type owner struct {
 	uid         types.UID
 }
 
-func ownerOf(s *vmv1alpha1.SlipwayCluster) owner {
+// ownerOf returns the Cluster that controls s, or else the first one that owns it.
+func ownerOf(s *vmv1alpha1.SlipwayCluster) (found owner) {
 	for i := range s.OwnerReferences {
 		o := &s.OwnerReferences[i]
-		if gv, err := schema.ParseGroupVersion(o.APIVersion); err == nil && o.Kind == "Cluster" && clusterapi.Is(gv.Group) {
-			return owner{gv.Group, o.Name, o.UID}
+		gv, err := schema.ParseGroupVersion(o.APIVersion)
+		if err != nil || o.Kind != "Cluster" || !clusterapi.Is(gv.Group) {
+			continue
+		}
+		if controls := ptr.Deref(o.Controller, false); controls || found.name == "" {
+			found = owner{gv.Group, o.Name, o.UID}
+			if controls {
+				break
+			}
 		}
 	}
-	return owner{}
+	return found
 }
 
 // world is what is known of all that an object depends on.

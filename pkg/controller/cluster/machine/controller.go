@@ -98,8 +98,8 @@ func New(d Deps) (*Controller, error) {
 	c.reconcile = &reconciler{
 		client: d.Client.ClusterV1alpha1(), machines: store, echoes: echoes, clusters: v1.Clusters().Lister(),
 		sets: v1.MachineSets().Lister(), deployments: v1.MachineDeployments().Lister(), drainRules: v1.MachineDrainRules().Lister(),
-		members:   func(key types.NamespacedName) []*machine { return c.indexed(indexByCluster, key.String()) },
-		workloads: d.Workloads, recorder: d.Recorder, now: d.Now, nodeRules: d.NodeRules, grace: d.Grace, drain: drain.Drain, detach: detach.Check,
+		members: func(key types.NamespacedName) []*machine { return c.indexed(indexByCluster, key.String()) },
+		writes:  controller.NewWriteLimit(), workloads: d.Workloads, recorder: d.Recorder, now: d.Now, nodeRules: d.NodeRules, grace: d.Grace, drain: drain.Drain, detach: detach.Check,
 	}
 	queue := controller.NewQueue(Name, d.Queue)
 	c.enqueuer = &controller.Enqueuer[*machine]{Queue: queue, Objects: store, Echoes: echoes, Priority: priority}

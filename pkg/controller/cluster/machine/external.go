@@ -56,10 +56,15 @@ func (s *scope) takeOver(ctx context.Context, e *external) error {
 		if s.isDeleting() {
 			return nil // It is not this Machine's to delete, and keeps nobody.
 		}
+		e.refused = err
 		return err
 	}
 	if slices.EqualFunc(owners, e.object.GetOwnerReferences(), sameOwner) && e.object.GetLabels()[clusterv1alpha1.ClusterNameLabel] == m.Spec.ClusterName {
 		return nil
+	}
+	if err := s.writes.Admit(e.object); err != nil {
+		e.refused = err
+		return err
 	}
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
 		"uid": e.object.GetUID(), "resourceVersion": e.object.GetResourceVersion(),

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/apis/conditions"
 	"github.com/slipway-dev/slipway/pkg/cluster/contract"
 )
 
@@ -49,6 +50,10 @@ func (s *scope) infrastructureCondition() metav1.Condition {
 func (r mirrored) of(e *external, deleting bool) metav1.Condition {
 	c := metav1.Condition{Type: r.condition, Status: metav1.ConditionFalse}
 	switch {
+	case e.refused != nil && e.foreign:
+		c.Reason, c.Message = clusterv1alpha1.ObjectControlledByAnotherReason, e.refused.Error()
+	case e.refused != nil:
+		c.Reason, c.Message = conditions.ReasonTooManyWrites, e.refused.Error()
 	case e.object != nil:
 		return r.mirror(e)
 	case !e.gone:

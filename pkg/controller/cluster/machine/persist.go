@@ -56,11 +56,15 @@ func (s *scope) persistMain(ctx context.Context) (*machine, error) {
 // persistStatus writes the status if it changed, over the object as it is stored now.
 func (s *scope) persistStatus(ctx context.Context, stored *machine) error {
 	settle(s.stored.Status.Conditions, s.machine.Status.Conditions, stored.Generation, s.now)
+	s.machines.Mark(s.machine)
 	if equality.Semantic.DeepEqual(s.stored.Status, s.machine.Status) {
 		return nil
 	}
 	next := stored.DeepCopy()
 	next.Status = s.machine.Status
+	if err := s.machines.Admit(ctx, s.client.Machines(next.Namespace), next); err != nil {
+		return err
+	}
 	s.echoes.Expect(next)
 	written, err := s.client.Machines(next.Namespace).UpdateStatus(ctx, next, metav1.UpdateOptions{})
 	if err != nil {

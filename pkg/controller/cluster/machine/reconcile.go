@@ -51,6 +51,7 @@ type reconciler struct {
 	// members are the Machines of a Cluster.
 	members   func(types.NamespacedName) []*machine
 	objects   Objects
+	writes    *controller.WriteLimit // of external objects
 	workloads Workloads
 	deferred  deferrals
 	recorder  events.EventRecorder

@@ -49,6 +49,8 @@ type external struct {
 	gone bool
 	// foreign is true when somebody else controls the object.
 	foreign bool
+	// refused is why the Machine does not change the object.
+	refused error
 	// err is why nothing, or not enough, is known.
 	err error
 	// failureReason and failureMessage describe the failure that the provider reports as final.

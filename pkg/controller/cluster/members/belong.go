@@ -57,9 +57,9 @@ func Own(o metav1.Object, c *cluster) bool {
 }
 
 // Control makes owner, an object of this group and of kind, the controller of o, which it
-// changes and which must have none.
-func Control(o, owner metav1.Object, kind string) {
-	ensureOwner(o, *metav1.NewControllerRef(owner, clusterv1alpha1.SchemeGroupVersion.WithKind(kind)))
+// changes and which must have no other one. It reports whether o was changed.
+func Control(o, owner metav1.Object, kind string) bool {
+	return ensureOwner(o, *metav1.NewControllerRef(owner, clusterv1alpha1.SchemeGroupVersion.WithKind(kind)))
 }
 
 // ensureOwner replaces what o says of the owner of that name, which may be an earlier object.

@@ -18,11 +18,13 @@ import (
 	"github.com/slipway-dev/slipway/pkg/registry/standard"
 )
 
-// NewAPIGroupInfo makes the storages of the group.
-func NewAPIGroupInfo(opts generic.RESTOptionsGetter) (*genericapiserver.APIGroupInfo, error) {
+// NewAPIGroupInfo makes the storages of the group. A namespace can have maxMachines Machines.
+func NewAPIGroupInfo(opts generic.RESTOptionsGetter, maxMachines int) (*genericapiserver.APIGroupInfo, error) {
 	g := standard.NewGroup(opts)
 	standard.Add(g, cluster.Kind())
-	standard.Add(g, machine.Kind())
+	if machines := standard.Add(g, machine.Kind()); machines != nil {
+		machine.Limit(machines, maxMachines)
+	}
 	standard.Add(g, machineset.Kind())
 	standard.Add(g, machinedeployment.Kind())
 	standard.Add(g, machinehealthcheck.Kind())

@@ -1,0 +1,155 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"fmt"
+	"reflect"
+	"sync"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/slipway-dev/slipway/pkg/apis/conditions"
+)
+
+const (
+	// writeBurst is how many writes of an object a controller can make in quick succession, and
+	// writeInterval the time between those after them.
+	writeBurst    = 20
+	writeInterval = 6 * time.Second
+	// fewBuckets is how many buckets are kept without a search for full ones.
+	fewBuckets = 1024
+)
+
+// WriteLimit limits how often a controller writes each object. Without a limit, two controllers or
+// clients that change the same field in turn would write for ever.
+type WriteLimit struct {
+	mu      sync.Mutex
+	buckets map[string]*bucket
+	// sweepAt is the number of buckets at which full ones are removed.
+	sweepAt int
+}
+
+// bucket holds the writes that an object has left.
+type bucket struct {
+	tokens float64
+	at     time.Time
+	// limited is true from the first refusal until half of the tokens are back.
+	limited bool
+}
+
+// NewWriteLimit returns a limit of which nothing is used.
+func NewWriteLimit() *WriteLimit {
+	return &WriteLimit{buckets: map[string]*bucket{}, sweepAt: fewBuckets}
+}
+
+// LimitedError is returned in place of a write that the limit does not allow. A Controller queues
+// the key again when the write is allowed.
+type LimitedError struct {
+	// Object was to be written.
+	Object runtime.Object
+	// After is the time until it can be written.
+	After time.Duration
+	// First is true if no write of the object was refused shortly before.
+	First bool
+}
+
+// Error implements error.
+func (e *LimitedError) Error() string {
+	name := ""
+	if o, ok := e.Object.(metav1.Object); ok {
+		name = o.GetName()
+	}
+	return fmt.Sprintf("%s %s was written %d times in quick succession and is now written at most every %s: another client or controller may change it back",
+		kindName(e.Object), name, writeBurst, writeInterval)
+}
+
+// condition is shown by the object while its writes are limited.
+func (e *LimitedError) condition() metav1.Condition {
+	return metav1.Condition{Type: conditions.WritesWithinLimit, Status: metav1.ConditionFalse, Reason: conditions.ReasonTooManyWrites, Message: e.Error()}
+}
+
+// Admit returns a LimitedError unless o can be written now.
+func (l *WriteLimit) Admit(o interface {
+	metav1.Object
+	runtime.Object
+}) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	b := l.bucket(limitKey(o))
+	if b.tokens >= 1 {
+		b.tokens--
+		return nil
+	}
+	first := !b.limited
+	b.limited = true
+	return &LimitedError{Object: o, After: time.Duration((1 - b.tokens) * float64(writeInterval)), First: first}
+}
+
+// limited reports whether a write of o was refused, and less than half of its tokens are back.
+func (l *WriteLimit) limited(o metav1.Object) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	b, ok := l.buckets[limitKey(o)]
+	if ok {
+		b.refill(time.Now())
+	}
+	return ok && b.limited
+}
+
+// bucket returns the bucket of a key as it is now. mu is held.
+func (l *WriteLimit) bucket(key string) *bucket {
+	now := time.Now()
+	if len(l.buckets) >= l.sweepAt {
+		for k, b := range l.buckets {
+			if b.refill(now); b.tokens == writeBurst {
+				delete(l.buckets, k)
+			}
+		}
+		l.sweepAt = max(fewBuckets, 2*len(l.buckets))
+	}
+	b, ok := l.buckets[key]
+	if !ok {
+		b = &bucket{tokens: writeBurst, at: now}
+		l.buckets[key] = b
+	}
+	b.refill(now)
+	return b
+}
+
+func (b *bucket) refill(now time.Time) {
+	b.tokens = min(writeBurst, b.tokens+float64(now.Sub(b.at))/float64(writeInterval))
+	b.at = now
+	b.limited = b.limited && b.tokens < writeBurst/2
+}
+
+func limitKey(o metav1.Object) string {
+	return kindName(o) + " " + KeyOf(o).String() + " " + string(o.GetUID())
+}
+
+// kindName returns the kind of an object, also of one that a clientset has left it out of.
+func kindName(o any) string {
+	if typed, ok := o.(runtime.Object); ok {
+		if kind := typed.GetObjectKind().GroupVersionKind().Kind; kind != "" {
+			return kind
+		}
+	}
+	return reflect.TypeOf(o).Elem().Name()
+}
+
+// conditionsOf returns the conditions in the status of an object, nil if its kind has none.
+func conditionsOf(o any) *[]metav1.Condition {
+	status := reflect.ValueOf(o).Elem().FieldByName("Status")
+	if status.Kind() != reflect.Struct {
+		return nil
+	}
+	field := status.FieldByName("Conditions")
+	if !field.IsValid() {
+		return nil
+	}
+	found, _ := field.Addr().Interface().(*[]metav1.Condition)
+	return found
+}
