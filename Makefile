@@ -234,6 +234,10 @@ bench-sizing: tools build ## Measure what 1,000, 10,000 and 50,000 virtual machi
 bench-system: tools build ## Measure the running system; SYSTEM takes flags, for example SYSTEM="-stable=1000 -tries=3".
 	$(GO) run ./test/performance/system $(SYSTEM)
 
+.PHONY: bench-quota
+bench-quota: tools build ## Measure creates per second with and without a ResourceQuota; QUOTA takes flags, for example QUOTA="-clients=20".
+	$(GO) run ./test/performance/quota $(QUOTA)
+
 .PHONY: bench-machines
 bench-machines: tools build ## Measure Machines from their creation to their Nodes; MACHINES takes flags, for example MACHINES="-machines=100 -manager=cluster-api" after hack/build-cluster-api.sh.
 	$(GO) run ./test/performance/machines $(MACHINES)

@@ -291,9 +291,13 @@ func TestWithoutTheHostClusterOnlyWhatItHasToDecideIsRefused(t *testing.T) {
 	}
 	goOn := sync.OnceFunc(func() { _ = process.Thaw(pid) })
 	t.Cleanup(goOn)
-	_, err = vms.Create(t.Context(), oneVCPU("charged"), metav1.CreateOptions{})
-	if !apierrors.IsServiceUnavailable(err) || !strings.Contains(err.Error(), "cannot charge the ResourceQuotas of namespace "+u.namespace) {
-		t.Errorf("creating what cannot be charged: %v, want a clear 503", err)
+	// The client would repeat the request as Retry-After demands.
+	err = client.VmV1alpha1().RESTClient().Post().Namespace(u.namespace).Resource("virtualmachines").Body(oneVCPU("charged")).MaxRetries(0).Do(t.Context()).Error()
+	if want := "cannot charge the ResourceQuotas of namespace " + u.namespace + ": it timed out"; !apierrors.IsServiceUnavailable(err) || !strings.Contains(err.Error(), want) {
+		t.Errorf("creating what cannot be charged: %v, want a 503 that says %q", err, want)
+	}
+	if _, again := apierrors.SuggestsClientDelay(err); !again {
+		t.Errorf("the answer %v has no Retry-After", err)
 	}
 	if _, err := client.VmV1alpha1().VirtualMachines(free.namespace).Create(t.Context(), oneVCPU("free"), metav1.CreateOptions{}); err != nil {
 		t.Errorf("creating in a namespace without quota: %v", err)

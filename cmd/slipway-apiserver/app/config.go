@@ -74,7 +74,7 @@ func newConfig(o *Options, etcd *embedded.Server, store *maintenance.Store, i *i
 	apiserver.DescribeOpenAPI(recommended, version)
 
 	charges := quota.New()
-	o.Recommended.ExtraAdmissionInitializers = measureWith(charges)
+	o.Recommended.ExtraAdmissionInitializers = initializePlugins(charges)
 	if err := o.Recommended.ApplyTo(recommended); err != nil {
 		return nil, fmt.Errorf("applying the options: %w", err)
 	}
@@ -97,7 +97,6 @@ func newConfig(o *Options, etcd *embedded.Server, store *maintenance.Store, i *i
 	recommended.AdmissionControl = admission.NewChainHandler(ours...)
 	c := &config{options: o, host: o.Host, health: newHealth(recommended.ClientConfig != nil), storeHealth: apiserver.NewStoreHealth(), charges: charges, hostInformers: recommended.SharedInformerFactory}
 	if recommended.ClientConfig != nil {
-		recommended.ClientConfig.QPS, recommended.ClientConfig.Burst = hostQPS, hostBurst
 		client, err := kubernetes.NewForConfig(recommended.ClientConfig)
 		if err != nil {
 			return nil, fmt.Errorf("making the client of the host cluster: %w", err)

@@ -5,47 +5,69 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"net/http"
-	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apiserver/pkg/admission"
 	"k8s.io/apiserver/pkg/admission/initializer"
 	"k8s.io/apiserver/pkg/admission/plugin/resourcequota"
+	"k8s.io/apiserver/pkg/admission/plugin/resourcequota/apis/resourcequota/validation"
 	genericapiserver "k8s.io/apiserver/pkg/server"
 	genericoptions "k8s.io/apiserver/pkg/server/options"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	corev1listers "k8s.io/client-go/listers/core/v1"
+	"k8s.io/client-go/tools/cache"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/registry/quota"
 )
 
+// quotaWorkers is how many namespaces are evaluated at the same time, as in kube-apiserver.
+const quotaWorkers = 5
+
 // addQuota adds the admission plugin ResourceQuota to o, as the last: what is refused
 // after it has been charged for nothing.
 func addQuota(o *genericoptions.AdmissionOptions) {
-	resourcequota.Register(o.Plugins)
+	o.Plugins.Register(resourcequota.PluginName, newCharge)
 	o.RecommendedPluginOrder = append(o.RecommendedPluginOrder, resourcequota.PluginName)
-	// The first decorator is nearest to the plugin, so that metrics see what clients see.
-	o.Decorators = slices.Insert(o.Decorators, 0, admission.Decorator(admission.DecoratorFunc(func(plugin admission.Interface, name string) admission.Interface {
-		if charging, ok := plugin.(admission.ValidationInterface); ok && name == resourcequota.PluginName {
-			return &charge{charging}
-		}
-		return plugin
-	})))
 }
 
-// measureWith gives the plugin what it measures with.
-func measureWith(e *quota.Evaluators) func(*genericapiserver.RecommendedConfig) ([]admission.PluginInitializer, error) {
-	return func(*genericapiserver.RecommendedConfig) ([]admission.PluginInitializer, error) {
-		return []admission.PluginInitializer{quotaInitializer{e}}, nil
+// initializePlugins gives the admission plugins a client with the rate of this server, because the library
+// makes theirs with the default of client-go, and gives the quota plugin its evaluators.
+func initializePlugins(e *quota.Evaluators) func(*genericapiserver.RecommendedConfig) ([]admission.PluginInitializer, error) {
+	return func(c *genericapiserver.RecommendedConfig) ([]admission.PluginInitializer, error) {
+		i := pluginInitializer{evaluators: e}
+		if c.ClientConfig == nil {
+			return []admission.PluginInitializer{i}, nil
+		}
+		c.ClientConfig.QPS, c.ClientConfig.Burst = hostQPS, hostBurst
+		client, err := kubernetes.NewForConfig(c.ClientConfig)
+		if err != nil {
+			return nil, fmt.Errorf("making the client of the admission plugins: %w", err)
+		}
+		i.host = client
+		return []admission.PluginInitializer{i}, nil
 	}
 }
 
-type quotaInitializer struct{ evaluators *quota.Evaluators }
+type pluginInitializer struct {
+	evaluators *quota.Evaluators
+	host       kubernetes.Interface
+}
 
 // Initialize implements admission.PluginInitializer.
-func (i quotaInitializer) Initialize(plugin admission.Interface) {
+func (i pluginInitializer) Initialize(plugin admission.Interface) {
+	if wants, ok := plugin.(initializer.WantsExternalKubeClientSet); ok && i.host != nil {
+		wants.SetExternalKubeClientSet(i.host)
+	}
 	if wants, ok := plugin.(initializer.WantsQuotaConfiguration); ok {
 		wants.SetQuotaConfiguration(i.evaluators.Configuration())
 	}
@@ -54,18 +76,65 @@ func (i quotaInitializer) Initialize(plugin admission.Interface) {
 // chargeRetry is after how many seconds a client may try again that could not be charged.
 const chargeRetry = 1
 
-// charge is the plugin ResourceQuota with the errors of the host cluster told apart from
-// refusals.
-type charge struct{ admission.ValidationInterface }
+// charge is the plugin ResourceQuota. It calls the evaluator only if a quota may apply, and distinguishes
+// failures of the management cluster from refusals.
+type charge struct {
+	*resourcequota.QuotaAdmission
+	// evaluate is the Validate of the plugin.
+	evaluate func(context.Context, admission.Attributes, admission.ObjectInterfaces) error
+	// always is true if the configuration also limits what no quota covers.
+	always bool
+	quotas corev1listers.ResourceQuotaLister
+	synced cache.InformerSynced
+}
 
-// Validate charges the request. Clients try again by themselves when many charge at the
-// same time; when the host cluster cannot be written to, they are told.
+// newCharge returns the plugin with its configuration, if there is one.
+func newCharge(config io.Reader) (admission.Interface, error) {
+	configuration, err := resourcequota.LoadConfiguration(config)
+	if err != nil {
+		return nil, err
+	}
+	if errs := validation.ValidateConfiguration(configuration); len(errs) > 0 {
+		return nil, errs.ToAggregate()
+	}
+	plugin, err := resourcequota.NewResourceQuota(configuration, quotaWorkers)
+	if err != nil {
+		return nil, err
+	}
+	return &charge{QuotaAdmission: plugin, evaluate: plugin.Validate, always: len(configuration.LimitedResources) > 0}, nil
+}
+
+// SetExternalKubeInformerFactory implements initializer.WantsExternalKubeInformerFactory.
+func (c *charge) SetExternalKubeInformerFactory(f informers.SharedInformerFactory) {
+	c.QuotaAdmission.SetExternalKubeInformerFactory(f)
+	quotas := f.Core().V1().ResourceQuotas()
+	c.quotas, c.synced = quotas.Lister(), quotas.Informer().HasSynced
+}
+
+// unlimited reports whether no quota can apply in namespace.
+func (c *charge) unlimited(namespace string) bool {
+	if namespace == "" {
+		return true
+	}
+	if c.always || c.quotas == nil || !c.synced() {
+		return false
+	}
+	all, err := c.quotas.ResourceQuotas(namespace).List(labels.Everything())
+	return err == nil && len(all) == 0
+}
+
+// Validate charges the request. A failure is answered with Retry-After, because the same request may
+// succeed later.
 func (c *charge) Validate(ctx context.Context, request admission.Attributes, o admission.ObjectInterfaces) error {
+	namespace := request.GetNamespace()
+	if c.unlimited(namespace) {
+		return nil
+	}
 	change, paid := changeOf(request), paidBy(ctx)
 	if change != nil && paid != nil && equality.Semantic.DeepEqual(paid.change, change) {
 		return nil
 	}
-	err := c.ValidationInterface.Validate(ctx, request, o)
+	err := c.evaluate(ctx, request, o)
 	switch {
 	case err == nil:
 		if paid != nil && !request.IsDryRun() {
@@ -76,11 +145,24 @@ func (c *charge) Validate(ctx context.Context, request admission.Attributes, o a
 		return err
 	case apierrors.IsConflict(err):
 		return apierrors.NewTooManyRequests(fmt.Sprintf(
-			"the ResourceQuotas of namespace %s are being charged by others too: try again", request.GetNamespace()), chargeRetry)
+			"the ResourceQuotas of namespace %s are being charged by others too: try again", namespace), chargeRetry)
+	case timedOut(err):
+		return notCharged(namespace, "it timed out, because the management cluster did not answer in time: try again")
 	default:
-		return apierrors.NewServiceUnavailable(fmt.Sprintf(
-			"cannot charge the ResourceQuotas of namespace %s in the host cluster, without which nothing more is admitted there: %v", request.GetNamespace(), err))
+		return notCharged(namespace, err.Error())
 	}
+}
+
+// timedOut reports whether err is a timeout. The evaluator of the library returns its own as an internal error.
+func timedOut(err error) bool {
+	return errors.Is(err, context.DeadlineExceeded) || apierrors.IsTimeout(err) || apierrors.IsServerTimeout(err) ||
+		apierrors.IsInternalError(err) && strings.HasSuffix(err.Error(), "timed out")
+}
+
+func notCharged(namespace, reason string) error {
+	unavailable := apierrors.NewServiceUnavailable(fmt.Sprintf("cannot charge the ResourceQuotas of namespace %s: %s", namespace, reason))
+	unavailable.ErrStatus.Details = &metav1.StatusDetails{RetryAfterSeconds: chargeRetry}
+	return unavailable
 }
 
 // paid is what a request was charged for last. The store tries an update again, its admission

@@ -25,9 +25,12 @@ func (n naming) DecoderToVersion(decoder runtime.Decoder, version runtime.GroupV
 
 type namingDecoder struct{ runtime.Decoder }
 
-// Decode reads data. Types that read themselves, such as amounts, tell in their errors
-// what is wrong and not where it is.
+// Decode reads data, unless its lists have too many entries. Types that read themselves, such as
+// amounts, return errors that do not name the field.
 func (d namingDecoder) Decode(data []byte, defaults *schema.GroupVersionKind, into runtime.Object) (runtime.Object, *schema.GroupVersionKind, error) {
+	if err := counts(data, into); err != nil {
+		return nil, defaults, err
+	}
 	obj, kind, err := d.Decoder.Decode(data, defaults, into)
 	if revision, ok := obj.(*itv1alpha1.ControllerRevision); ok && err == nil {
 		err = readable(revision)
@@ -41,11 +44,11 @@ func (d namingDecoder) Decode(data []byte, defaults *schema.GroupVersionKind, in
 	return obj, kind, err
 }
 
-// readable refuses data that are kept as they were written and that nobody can read: the
-// library that tells owners of fields apart panics over them.
+// readable refuses data that are stored as they were written and are not JSON, for example
+// data that are present and empty: the library that computes field ownership panics over them.
 func readable(revision *itv1alpha1.ControllerRevision) error {
 	var content any
-	if len(revision.Data.Raw) == 0 {
+	if revision.Data.Raw == nil {
 		return nil
 	}
 	if err := json.Unmarshal(revision.Data.Raw, &content); err != nil {

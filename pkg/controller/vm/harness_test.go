@@ -85,10 +85,12 @@ type scripted struct {
 	seen     func(*provider.Request)
 	requests []*provider.Request
 	reverted *provider.Kept
-	deletes  int
-	blocked  int
-	forgot   []types.NamespacedName
-	unread   bool
+	// size is what the hypervisor shows, nil for nothing.
+	size    *vmv1alpha1.VirtualMachineResources
+	deletes int
+	blocked int
+	forgot  []types.NamespacedName
+	unread  bool
 }
 
 func (s *scripted) Unread(*vmv1alpha1.VirtualMachine) bool { return s.unread }
@@ -102,7 +104,9 @@ func (s *scripted) CreateOrUpdateVirtualMachineAsync(_ context.Context, req *pro
 	if s.update == nil {
 		return provider.Result{Settled: true, Reverted: s.reverted}, nil
 	}
-	return resultOf(req, s.update)
+	result, err := resultOf(req, s.update)
+	result.Facts.Resources = s.size
+	return result, err
 }
 
 func (s *scripted) CreateOrUpdateVirtualMachine(_ context.Context, req *provider.Request) (provider.Result, error) {

@@ -136,9 +136,9 @@ func (p *pass) runsWith(vmi *vmv1alpha1.VirtualMachineInstance) *vmv1alpha1.Virt
 	case vmi == nil:
 		return p.effective
 	case applied(p):
-		return runningSpec(p.vm, &vmi.Spec, p.effective)
+		return p.withSize(runningSpec(p.vm, &vmi.Spec, p.effective))
 	}
-	return &vmi.Spec
+	return p.withSize(&vmi.Spec)
 }
 
 // applied says whether the provider has brought the running virtual machine to

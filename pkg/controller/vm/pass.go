@@ -46,6 +46,8 @@ type pass struct {
 	// guestInfoKnown.
 	guestInfo      map[string]string
 	guestInfoKnown bool
+	// hasSize is the size that vSphere shows, nil while that is not known.
+	hasSize *vmv1alpha1.VirtualMachineResources
 	// settled is true when the provider compared the virtual machine with its spec and
 	// had nothing to start.
 	settled bool

@@ -68,6 +68,9 @@ func (r *reconciler) callProvider(ctx context.Context, p *pass, ready prerequisi
 	p.attached, p.attachedKnown = result.Attached, result.AttachedKnown
 	if f := result.Facts; f != nil {
 		p.guestInfo, p.guestInfoKnown = f.GuestInfo, true
+		if f.Resources != nil && f.Resources.VCPUs > 0 && f.Resources.Memory != nil {
+			p.hasSize = f.Resources
+		}
 	}
 	if result.Zone != "" {
 		p.again(0) // what comes next is for when status has the zone

@@ -10,22 +10,30 @@ import (
 	"github.com/slipway-dev/slipway/pkg/instancetype"
 )
 
-// showSize shows the size that the virtual machine has, beside it the one that it shall
-// have while that is another, and the generation of the class that it has it from. The
-// synchronizers have filled in those that are wanted.
+// showSize sets the size that vSphere shows, the desired size while that is another, and the generation of the
+// class that the size comes from. The synchronizers have filled in the desired ones. A size that vSphere has not
+// shown yet is the last one that is known.
 func showSize(p *pass) {
 	before, status := &p.original.Status, &p.vm.Status
 	created, done := isTrue(p.vm, vmv1alpha1.ConditionCreated), applied(p) && len(status.RestartRequired) == 0
-	if wanted := instancetype.Resources(p.effective); wanted != nil {
-		has := wanted
-		switch {
-		case !created || done:
-		case runs(p.vm):
-			has = instancetype.Resources(p.runsWith(p.vmi))
-		case before.Resources != nil:
-			has = before.Resources
+	wanted := instancetype.Resources(p.effective)
+	has := wanted
+	switch {
+	case created && p.hasSize != nil:
+		if !equality.Semantic.DeepEqual(p.hasSize, wanted) {
+			has = p.hasSize
 		}
-		status.Resources, status.DesiredResources = has, nil
+	case wanted == nil:
+		has = before.Resources
+	case !created || done:
+	case runs(p.vm):
+		has = instancetype.Resources(p.runsWith(p.vmi))
+	case before.Resources != nil:
+		has = before.Resources
+	}
+	status.Resources = has
+	if wanted != nil {
+		status.DesiredResources = nil
 		if !equality.Semantic.DeepEqual(has, wanted) {
 			status.DesiredResources = wanted
 		}
@@ -33,4 +41,26 @@ func showSize(p *pass) {
 	if created && !done && status.Class != nil && before.Class != nil {
 		status.Class = before.Class
 	}
+}
+
+// withSize is spec, of a running virtual machine, with the size that vSphere shows: a change that was applied and
+// not recorded, for example before a restart of this process, is part of it.
+func (p *pass) withSize(spec *vmv1alpha1.VirtualMachineInstanceSpec) *vmv1alpha1.VirtualMachineInstanceSpec {
+	has, size := p.hasSize, instancetype.Resources(spec)
+	if has == nil || size == nil || equality.Semantic.DeepEqual(has, size) {
+		return spec
+	}
+	spec = spec.DeepCopy()
+	if has.VCPUs != size.VCPUs {
+		if perSocket := size.VCPUs / max(spec.CPU.Sockets, 1); has.VCPUs%perSocket == 0 {
+			spec.CPU.Sockets = has.VCPUs / perSocket
+		} else {
+			spec.CPU.Sockets, spec.CPU.Cores, spec.CPU.Threads = has.VCPUs, 1, 1
+		}
+	}
+	if spec.Memory != nil && has.Memory != nil {
+		memory := has.Memory.DeepCopy()
+		spec.Memory.Guest = &memory
+	}
+	return spec
 }

@@ -5,6 +5,7 @@ package vm
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -107,5 +108,53 @@ func TestStatusShowsWhatOfANewSizeWasTakenLive(t *testing.T) {
 	}
 	if has, shall := h.vm().Status.Resources.Memory.String(), h.vm().Status.DesiredResources.Memory.String(); has != "1Gi" || shall != "2Gi" {
 		t.Errorf("has %s and shall have %s, want 1Gi and 2Gi", has, shall)
+	}
+}
+
+// A process that is killed while it adds CPUs records nothing of it.
+func TestSize_FollowsVSphereWhateverWasRecorded(t *testing.T) {
+	shows := func(vcpus int32, memory string) *vmv1alpha1.VirtualMachineResources {
+		q := resource.MustParse(memory)
+		return &vmv1alpha1.VirtualMachineResources{VCPUs: vcpus, Memory: &q}
+	}
+	for name, tc := range map[string]struct {
+		cores int32
+		shows *vmv1alpha1.VirtualMachineResources
+		waits []string
+		// size in status, and sockets, cores and memory of the instance
+		want string
+	}{
+		"as recorded":                     {1, shows(1, "1024Mi"), nil, "1 vCPUs; 1*1, 1Gi"},
+		"more CPUs than are desired":      {1, shows(3, "1Gi"), []string{"cpu.sockets"}, "3 vCPUs, 1 wanted; 3*1, 1Gi"},
+		"more memory than is desired":     {1, shows(1, "3Gi"), []string{"memory.guest"}, "1 vCPUs, 1 wanted; 1*1, 3Gi"},
+		"CPUs that are no whole sockets":  {2, shows(3, "1Gi"), []string{"cpu.cores"}, "3 vCPUs, 2 wanted; 3*1, 1Gi"},
+		"fewer CPUs, of which none waits": {4, shows(2, "1Gi"), nil, "2 vCPUs, 4 wanted; 2*1, 1Gi"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHarness(t, running(), photon())
+			h.sized(tc.cores, 1)
+			h.pass()
+			h.waitsFor(tc.waits...)
+			h.provider.size = tc.shows
+			h.pass()
+			vmi := h.api.vmi("vm")
+			got := fmt.Sprintf("%s; %d*%d, %s", strings.TrimSuffix(h.size(), " of generation 1"), vmi.Spec.CPU.Sockets, vmi.Spec.CPU.Cores, vmi.Spec.Memory.Guest)
+			if got != tc.want {
+				t.Errorf("%q, want %q", got, tc.want)
+			}
+		})
+	}
+}
+
+func TestSize_FollowsVSphereWhileTheDesiredSizeIsUnknown(t *testing.T) {
+	h := newHarness(t, running(), photon())
+	h.pass()
+	h.api.edit("vm", func(vm *vmv1alpha1.VirtualMachine) { vm.Spec.Memory = nil })
+	h.waitsFor()
+	memory := resource.MustParse("1Gi")
+	h.provider.size = &vmv1alpha1.VirtualMachineResources{VCPUs: 3, Memory: &memory}
+	_, _ = h.tryPass()
+	if got, want := h.size(), "3 vCPUs"; got != want {
+		t.Errorf("%q, want %q", got, want)
 	}
 }

@@ -80,10 +80,9 @@ var _ quotav1.Evaluator = &machines{}
 // GroupResource is that of virtual machines.
 func (*machines) GroupResource() schema.GroupResource { return vmv1alpha1.Resource("virtualmachines") }
 
-// Handles tells whether request may need more than is charged: a creation, or an update
-// of what is charged that does not merely power off. Subresources come as the update that
-// they are.
-func (*machines) Handles(request admission.Attributes) bool {
+// Handles reports whether request may need more than is charged: a creation, or an update
+// that increases what is charged. Subresources come as the update that they are.
+func (e *machines) Handles(request admission.Attributes) bool {
 	if request.GetSubresource() != "" {
 		return false
 	}
@@ -93,17 +92,23 @@ func (*machines) Handles(request admission.Attributes) bool {
 	case admission.Update:
 		updated, ok := request.GetObject().(*vmv1alpha1.VirtualMachine)
 		stored, was := request.GetOldObject().(*vmv1alpha1.VirtualMachine)
-		return ok && was && updated.DeletionTimestamp == nil && mayGrow(stored, updated)
+		return ok && was && updated.DeletionTimestamp == nil && e.mayGrow(stored, updated)
 	}
 	return false
 }
 
-// mayGrow tells whether more may be charged for updated than for stored.
-func mayGrow(stored, updated *vmv1alpha1.VirtualMachine) bool {
+// mayGrow reports whether more may be charged for updated than for stored. It is true if that cannot be measured.
+func (e *machines) mayGrow(stored, updated *vmv1alpha1.VirtualMachine) bool {
 	if runs(updated) && !runs(stored) {
 		return true
 	}
-	return !equality.Semantic.DeepEqual(Basis(stored), Basis(updated))
+	if equality.Semantic.DeepEqual(Basis(stored), Basis(updated)) {
+		return false
+	}
+	before, errBefore := e.measure(stored, e.reader)
+	after, errAfter := e.measure(updated, e.reader)
+	return errBefore != nil || errAfter != nil || len(after.unknown) > 0 ||
+		!quotav1.IsZero(quotav1.SubtractWithNonNegativeResult(after.charged, before.charged))
 }
 
 // Basis is what the charge of vm, but for what runs, is made of. Two that are equal are

@@ -280,6 +280,33 @@ func TestOnlyWhatMayNeedMoreIsCharged(t *testing.T) {
 	}
 }
 
+func TestMachineEvaluator_HandlesOnlyUpdatesThatIncreaseUsage(t *testing.T) {
+	type vm = vmv1alpha1.VirtualMachine
+	runs := func(v *vm) {
+		v.Spec.PowerState, v.Status.PowerState, v.Status.Resources = vmv1alpha1.PoweredOn, vmv1alpha1.PoweredOn, size(4, "4Gi")
+	}
+	for name, tc := range map[string]struct {
+		from, to func(*vm)
+		want     bool
+	}{
+		"fewer vCPUs":                  {runs, func(v *vm) { runs(v); v.Spec.CPU.Sockets = 1 }, false},
+		"as many vCPUs as vSphere has": {runs, func(v *vm) { runs(v); v.Spec.CPU.Sockets = 4 }, false},
+		"more vCPUs than vSphere has":  {runs, func(v *vm) { runs(v); v.Spec.CPU.Sockets = 5 }, true},
+		"a class of the same size":     {runs, func(v *vm) { runs(v); v.Spec.CPU, v.Spec.Memory, v.Spec.ClassName = nil, nil, "c" }, false},
+		"a class that is not there":    {runs, func(v *vm) { runs(v); v.Spec.CPU, v.Spec.Memory, v.Spec.ClassName = nil, nil, "nowhere" }, true},
+		"an image with a smaller disk": {func(v *vm) { v.Spec.Image.Name = "two" }, func(*vm) {}, false},
+		"an image with more disks":     {func(*vm) {}, func(v *vm) { v.Spec.Image.Name = "two" }, true},
+		"less memory and more vCPUs":   {runs, func(v *vm) { runs(v); v.Spec.CPU.Sockets, v.Spec.Memory.Guest = 6, quantity("1Gi") }, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := evaluators(catalogue())
+			if got := e.machines.Handles(request(admission.Update, "", machine(tc.to), machine(tc.from))); got != tc.want {
+				t.Errorf("Handles is %v, want %v", got, tc.want)
+			}
+		})
+	}
+}
+
 func request(operation admission.Operation, subresource string, obj, old runtime.Object) admission.Attributes {
 	return admission.NewAttributesRecord(obj, old, vmv1alpha1.SchemeGroupVersion.WithKind("VirtualMachine"), "ns", "vm",
 		vmv1alpha1.SchemeGroupVersion.WithResource("virtualmachines"), subresource, operation, nil, false, nil)

@@ -54,6 +54,11 @@ type checked struct {
 // UpdatedObject returns the object as the request wants it.
 func (c *checked) UpdatedObject(ctx context.Context, old runtime.Object) (runtime.Object, error) {
 	patch, _ := ctx.Value(patchKey{}).(patch)
+	if patch.content != nil {
+		if err := malformed.Counts(patch.content()); err != nil {
+			return nil, apierrors.NewBadRequest("the patch is not applied: " + err.Error())
+		}
+	}
 	if patch.format == types.MergePatchType || patch.format == types.StrategicMergePatchType {
 		if err := malformed.Bounded(patch.content()); err != nil {
 			return nil, apierrors.NewBadRequest("the patch is not looked at: " + err.Error())
