@@ -23,12 +23,12 @@ func TestACreateThatWasNotBegunIsMadeOnceInTheZoneThatWasChosen(t *testing.T) {
 	s := newScene(t, 1)
 	s.zonesReady("default", "second")
 	// The first call of a create.
-	s.order(1, http.MethodPut, "/hold?method=FindByUuid")
+	s.order(1, http.MethodPut, "/hold?method=FindAllByUuid")
 	s.create("once", nil)
 	s.eventually("a create begins", func() error {
 		var held map[string]int
 		s.must(json.Unmarshal(s.order(1, http.MethodGet, "/hold"), &held))
-		if held["FindByUuid"] == 0 {
+		if held["FindAllByUuid"] == 0 {
 			return fmt.Errorf("held: %v", held)
 		}
 		return nil
@@ -42,7 +42,7 @@ func TestACreateThatWasNotBegunIsMadeOnceInTheZoneThatWasChosen(t *testing.T) {
 		t.Fatalf("before it was killed zone %q was chosen, and %v made", chosen, s.machines())
 	}
 	s.free(1, 4<<30, of[chosen]...)
-	s.order(1, http.MethodDelete, "/hold?method=FindByUuid")
+	s.order(1, http.MethodDelete, "/hold?method=FindAllByUuid")
 	s.must(s.RestartSlipway(t.Context()))
 
 	if vm = s.ready("once"); vm.Status.Zone != chosen {
