@@ -47,24 +47,33 @@ func pairs() string {
 			manifestOf("vm", "VirtualMachineGroup", "group-"+n, "bootOrder: [{members: [{name: clone-1}, {name: clone-2}, {kind: VirtualMachineGroup, name: group-"+map[string]string{"1": "2", "2": "1"}[n]+"}]}]"),
 		)
 	}
-	// One finds Machines without a Node unhealthy, the other never does.
-	return strings.Join(append(all,
-		manifestOf("cluster", "MachineHealthCheck", "check-1", "clusterName: one", selector, "checks: {nodeStartupTimeoutSeconds: 30}", "remediation: {triggerIf: {unhealthyLessThanOrEqualTo: 0}}"),
-		manifestOf("cluster", "MachineHealthCheck", "check-2", "clusterName: one", selector, "checks: {nodeStartupTimeoutSeconds: 0}", "remediation: {triggerIf: {unhealthyLessThanOrEqualTo: 0}}"),
-	), "")
+	// Both find the Machine unhealthy, each for a reason of its own.
+	all = append(all, manifestOf("cluster", "Cluster", "alone", "paused: false"), vmManifest("cp"), machine("cp", "alone", "cp"))
+	for name, condition := range map[string]string{"check-1": "Ready", "check-2": "Available"} {
+		unhealthy := fmt.Sprintf("checks: {unhealthyMachineConditions: [{type: %[1]s, status: 'False', timeoutSeconds: 1}, {type: %[1]s, status: Unknown, timeoutSeconds: 1}]}", condition)
+		all = append(all, manifestOf("cluster", "MachineHealthCheck", name, "clusterName: alone", "selector: {matchLabels: {check: both}}", unhealthy))
+	}
+	return strings.Join(all, "")
 }
 
 func TestControllers_WriteNothingAboutSharedObjectsOnceSettled(t *testing.T) {
 	t.Parallel()
 	const quiet = 20 * time.Second
 	u := admin(t)
-	_, _, _ = u.try(pairs(), "kubectl", "apply", "-f", "-")
+	u.apply(pairs())
+	u.kubectl("label", "machine.cluster.slipway.dev/cp", "check=both", "cluster.x-k8s.io/control-plane=")
 	versions := func() []string {
 		out := u.kubectl("get", "clusters.cluster.slipway.dev,machines.cluster.slipway.dev,machinesets.cluster.slipway.dev,machinedeployments.cluster.slipway.dev,"+
 			"machinehealthchecks.cluster.slipway.dev,slipwayclusters,vm,vmi,virtualmachinegroups,virtualmachinesnapshots", "-o",
 			`jsonpath={range .items[*]}{.kind}/{.metadata.name} {.metadata.resourceVersion}{"\n"}{end}`)
 		return strings.Split(strings.TrimSpace(out), "\n")
 	}
+	eventually(t, long, "the checks find the Machine unhealthy", func() error {
+		if got := u.get("machine.cluster.slipway.dev/cp", `.status.conditions[?(@.type=="HealthCheckSucceeded")].status`); got != "False" {
+			return errorf("HealthCheckSucceeded is %q", got)
+		}
+		return nil
+	})
 	var changed []string
 	eventually(t, 3*time.Minute, "the objects settle", func() error {
 		before := versions()

@@ -10,7 +10,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sync/errgroup"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/apiserver/pkg/server/mux"
+	"k8s.io/client-go/dynamic"
 	kubeinformers "k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -19,9 +21,13 @@ import (
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/apiserver"
+	"github.com/slipway-dev/slipway/pkg/apiserver/admission/reserve"
 	"github.com/slipway-dev/slipway/pkg/controller"
 	"github.com/slipway-dev/slipway/pkg/controller/cluster/clusterapi"
+	"github.com/slipway-dev/slipway/pkg/controller/cluster/healthcheck"
 	"github.com/slipway-dev/slipway/pkg/controller/cluster/infrastructure"
+	"github.com/slipway-dev/slipway/pkg/controller/cluster/machinedeployment"
+	"github.com/slipway-dev/slipway/pkg/controller/cluster/machineset"
 	"github.com/slipway-dev/slipway/pkg/controller/fleet/vcenter"
 	"github.com/slipway-dev/slipway/pkg/controller/fleet/zone"
 	"github.com/slipway-dev/slipway/pkg/controller/group"
@@ -52,8 +58,9 @@ type shared struct {
 	options *Options
 	// leases divide the work among replicas.
 	leases *leases.Leases
-	// client reaches our own API, and waits until this process may act before it writes;
+	// client reaches our own API, by own, and waits until this process may act before it writes;
 	// informers watch it.
+	own       *rest.Config
 	client    versioned.Interface
 	informers externalversions.SharedInformerFactory
 	// host is the host cluster, likewise. The Lease is renewed by another client, whose
@@ -100,7 +107,7 @@ var makers = []maker{
 	{make: newZoneController},
 	// Images are asked for in all vCenters.
 	{make: newVirtualMachineImages, lease: controllersLease},
-	{make: newContentLibraries, lease: controllersLease},
+	{make: newContentLibraries, lease: controllersLease, user: library.Name},
 	{make: newImageCaches},
 	{make: newResourceQuotas, lease: controllersLease},
 	{make: newPublishRequests},
@@ -108,9 +115,9 @@ var makers = []maker{
 	{make: newSnapshots},
 	{make: newMachines, lease: controllersLease},
 	{make: newSlipwayClusters, lease: controllersLease},
-	{make: newMachineSets, lease: controllersLease},
-	{make: newMachineDeployments, lease: controllersLease},
-	{make: newMachineHealthChecks, lease: controllersLease},
+	{make: newMachineSets, lease: controllersLease, user: machineset.Name},
+	{make: newMachineDeployments, lease: controllersLease, user: machinedeployment.Name},
+	{make: newMachineHealthChecks, lease: controllersLease, user: healthcheck.Name},
 	{make: newClusters, lease: controllersLease},
 }
 
@@ -119,6 +126,29 @@ var makers = []maker{
 type maker struct {
 	make  func(*shared) (runnable, error)
 	lease string
+	// user is set for a controller that creates objects for users: it has a user of its own.
+	user string
+}
+
+// as returns s with clients of our own API for the user of a controller. Admission policies can
+// distinguish what the controller creates for users from other writes of the server.
+func (s *shared) as(name string) (*shared, error) {
+	if name == "" {
+		return s, nil
+	}
+	config := rest.CopyConfig(s.own)
+	config.Impersonate = rest.ImpersonationConfig{UserName: reserve.ControllerUser(name), Groups: []string{user.SystemPrivilegedGroup}}
+	client, err := versioned.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("making the client of controller %s: %w", name, err)
+	}
+	objects, err := dynamic.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("making the client of controller %s: %w", name, err)
+	}
+	other := *s
+	other.client, other.reach = client, &reach{kinds: s.reach.kinds.As(objects), clusters: s.reach.clusters}
+	return &other, nil
 }
 
 func newZoneController(s *shared) (runnable, error) {
@@ -232,7 +262,7 @@ func runControllers(ctx context.Context, d *controllerDeps) error {
 		return err
 	}
 	all, err := makeControllers(&shared{
-		options: d.options, leases: d.leases, client: client, informers: informers, host: host, clusters: clusters, addresses: addressclaim.New(c.dynamic, host.Discovery()),
+		options: d.options, leases: d.leases, own: c.own, client: client, informers: informers, host: host, clusters: clusters, addresses: addressclaim.New(c.dynamic, host.Discovery()),
 		hostInformers: d.hostInformers, charges: d.charges,
 		provider: used.fleet, publisher: used.fleet, snapshots: used.fleet, shares: shares{d.leases, zones.vcenterOf}, vcenters: used, zones: zoneStates{used}, choice: zones.choice, images: used.images(), copies: copies{used},
 		recorder: broadcaster.NewRecorder(clientscheme.Scheme, serverName),
@@ -291,7 +321,11 @@ func (d *controllerDeps) answerBy(used *vcenters, informers externalversions.Sha
 func makeControllers(s *shared) ([]runnable, error) {
 	var all []runnable
 	for _, m := range makers {
-		c, err := m.make(s)
+		own, err := s.as(m.user)
+		if err != nil {
+			return nil, err
+		}
+		c, err := m.make(own)
 		if err != nil {
 			return nil, fmt.Errorf("making the controllers: %w", err)
 		}

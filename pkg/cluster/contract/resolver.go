@@ -67,6 +67,13 @@ func New(o Options) *Resolver {
 	return &Resolver{options: o, answers: map[schema.GroupKind]*answer{}}
 }
 
+// As returns a Resolver of the same kinds that reaches our own API by another client.
+func (r *Resolver) As(own dynamic.Interface) *Resolver {
+	o := r.options
+	o.Own = own
+	return New(o)
+}
+
 // Resolve tells what is known of a kind. Its error is one of ErrKindUnknown,
 // ErrContractUnknown and ErrUnread.
 func (r *Resolver) Resolve(ctx context.Context, group, kind string) (Kind, error) {

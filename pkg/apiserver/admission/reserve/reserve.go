@@ -20,6 +20,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -93,5 +94,15 @@ func leaving(old runtime.Object) bool {
 	return err == nil && m.GetDeletionTimestamp() != nil
 }
 
-// own reports whether the server itself writes.
-func own(who user.Info) bool { return who != nil && who.GetName() == user.APIServerUser }
+// controllerUsers is the prefix of the users of controllers. Kubernetes keeps names that begin with
+// system: from ordinary users.
+const controllerUsers = "system:slipway:"
+
+// ControllerUser returns the name of the user as which a controller writes that creates objects for users.
+func ControllerUser(controller string) string { return controllerUsers + controller + "-controller" }
+
+// own reports whether the server itself writes, also as one of its controllers.
+func own(who user.Info) bool {
+	return who != nil && (who.GetName() == user.APIServerUser ||
+		strings.HasPrefix(who.GetName(), controllerUsers) && slices.Contains(who.GetGroups(), user.SystemPrivilegedGroup))
+}

@@ -67,6 +67,7 @@ func TestS15WritesAreRefusedInTheReserve(t *testing.T) {
 	leaving := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{DeletionTimestamp: &metav1.Time{Time: time.Unix(1, 0)}, Finalizers: []string{"a/b"}}}
 	for name, tc := range map[string]struct {
 		user, resource, subresource string
+		groups                      []string
 		operation                   admission.Operation
 		old                         runtime.Object
 		dryRun                      bool
@@ -88,6 +89,9 @@ func TestS15WritesAreRefusedInTheReserve(t *testing.T) {
 		"a change, none left":                  {user: "dev", operation: admission.Update, old: &metav1.PartialObjectMetadata{}, create: full, update: full, want: "virtualmachines.vm.slipway.dev cannot be changed: full"},
 		"a finalizer of what is being deleted": {user: "dev", operation: admission.Update, old: leaving, create: full, update: full, server: full},
 		"a status of the server itself":        {user: user.APIServerUser, operation: admission.Update, subresource: "status", old: &metav1.PartialObjectMetadata{}, create: full, update: full},
+		"a status of a controller's own user":  {user: ControllerUser("machineset"), groups: []string{user.SystemPrivilegedGroup}, operation: admission.Update, subresource: "status", old: &metav1.PartialObjectMetadata{}, create: full, update: full},
+		"a VM of a controller's own user":      {user: ControllerUser("machineset"), groups: []string{user.SystemPrivilegedGroup}, operation: admission.Create, create: scarce, want: "created: nearly full"},
+		"who calls himself a controller":       {user: ControllerUser("machineset"), operation: admission.Update, old: &metav1.PartialObjectMetadata{}, update: full, want: "changed: full"},
 		"a status, deletions only":             {user: user.APIServerUser, operation: admission.Update, subresource: "status", old: &metav1.PartialObjectMetadata{}, server: full, want: "changed: full"},
 		"a status of what is being deleted":    {user: user.APIServerUser, operation: admission.Update, subresource: "status", old: leaving, create: full, update: full, server: full},
 	} {
@@ -98,7 +102,7 @@ func TestS15WritesAreRefusedInTheReserve(t *testing.T) {
 			}
 			a := New(Room{Create: func() error { return tc.create }, Update: func() error { return tc.update }, Server: func() error { return tc.server }})
 			err := a.Validate(t.Context(), admission.NewAttributesRecord(nil, tc.old, schema.GroupVersionKind{}, "ns", "web", of,
-				tc.subresource, tc.operation, nil, tc.dryRun, &user.DefaultInfo{Name: tc.user}), nil)
+				tc.subresource, tc.operation, nil, tc.dryRun, &user.DefaultInfo{Name: tc.user, Groups: tc.groups}), nil)
 			if (err != nil) != (tc.want != "") {
 				t.Fatalf("error %v, want %q", err, tc.want)
 			}

@@ -18,4 +18,6 @@
 //     never over what somebody else wrote meanwhile.
 //  5. A request for remediation is made once, named as its Machine, and taken back when that is
 //     well again.
+//  6. Checks that select the same Machine write the same of it: that of the first one, by name,
+//     which finds it unhealthy. Each has a Machine replaced only for what it finds itself.
 package healthcheck

@@ -40,6 +40,7 @@ func (c *Controller) indexed(in string, wanted func(*check) bool) {
 // checkChanged queues a check of which more changed than its status, which is written here.
 func (c *Controller) checkChanged(was, now *check) {
 	if now == nil {
+		c.indexed(was.Namespace+"/"+was.Spec.ClusterName, nil) // They no longer repeat what it found.
 		return
 	}
 	if was == nil || was.UID != now.UID || was.Generation != now.Generation ||

@@ -7,6 +7,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -126,11 +128,46 @@ func (p *pass) look(ctx context.Context, paused metav1.Condition) (until time.Ti
 	if err := p.write(ctx); err != nil {
 		return until, err
 	}
+	checks, err := p.checksOfCluster()
+	if err != nil {
+		return until, err
+	}
 	var failed []error
 	for i, t := range targets {
-		failed = append(failed, p.say(ctx, t.machine, verdicts[i], allow.ok))
+		failed = append(failed, p.say(ctx, t.machine, p.together(checks, t, verdicts[i]), allow.ok && verdicts[i].unwell()))
 	}
 	return until, errors.Join(failed...)
+}
+
+// checksOfCluster returns the checks of the Cluster that are not paused or being deleted, by name.
+func (p *pass) checksOfCluster() ([]*check, error) {
+	all, err := p.checks.ByIndex(byCluster, p.check.Namespace+"/"+p.check.Spec.ClusterName)
+	if err != nil {
+		return nil, fmt.Errorf("finding MachineHealthChecks: %w", err)
+	}
+	all = slices.DeleteFunc(all, func(c *check) bool {
+		return c.DeletionTimestamp != nil || members.Paused(p.cluster, c, "MachineHealthCheck").Status == metav1.ConditionTrue
+	})
+	slices.SortFunc(all, func(a, b *check) int { return strings.Compare(a.Name, b.Name) })
+	return all, nil
+}
+
+// together returns what all checks that select a Machine say of it: that of the first one which does
+// not find it well. A Machine has one condition, and each check would write its own over it.
+func (p *pass) together(checks []*check, t target, mine verdict) verdict {
+	for _, c := range checks {
+		v := mine
+		if c.Name != p.check.Name {
+			if !members.Selected(&c.Spec.Selector, c.Spec.ClusterName, t.machine) {
+				continue
+			}
+			v = judge(c, p.cluster, t, p.at)
+		}
+		if v.unwell() {
+			return v
+		}
+	}
+	return mine
 }
 
 // targets are the Machines of the check but those that nobody shall look after.

@@ -4,6 +4,7 @@
 package machine
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -133,6 +134,9 @@ func TestTheMachineBecomesTheControllerOfWhatItRefersTo(t *testing.T) {
 				w.failing(test.fails)
 				if w.machine().Spec.ProviderID != "" {
 					t.Error("something was taken from an object of somebody else")
+				}
+				if is, message := w.says(clusterv1alpha1.InfrastructureReadyCondition); is != "False ObjectControlledByAnother" || !strings.Contains(message, test.fails) {
+					t.Errorf("InfrastructureReady is %s %q, want the present controller", is, message)
 				}
 			} else {
 				w.pass()
