@@ -76,6 +76,9 @@ type RevertTarget struct {
 	UID  types.UID
 	// UniqueID that it has in the hypervisor.
 	UniqueID string
+	// Admit is called with the record of the snapshot before the hypervisor reverts the virtual machine. An error
+	// refuses the revert. It may be nil.
+	Admit func(ctx context.Context, record string) error
 }
 
 // Kept is the record of a snapshot that a virtual machine itself has: after a revert, and

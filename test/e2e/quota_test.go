@@ -158,6 +158,38 @@ spec: {cpu: {sockets: 1}, memory: {guest: 1Gi}}
 	u.used("team", "vm.slipway.dev/vcpus", "4")
 }
 
+func TestRevert_CannotExceedAQuota(t *testing.T) {
+	t.Parallel()
+	u := admin(t)
+	u.apply(catalogue)
+	u.wants("vmimage/photon-5", `.status.conditions[?(@.type=="Ready")].status`, "True")
+	u.apply(quotaOf("team", "vm.slipway.dev/vcpus=2"))
+	u.counted("team")
+	u.apply(vmWith("web", "cpu: {sockets: 2}", "memory: {guest: 1Gi}"))
+	u.kubectl("wait", "--for=condition=Ready", "vm/web", "--timeout=90s")
+	u.virtctl("snapshot", "create", "web", "before", "--memory", "--wait")
+	u.virtctl("stop", "web", "--mode=Hard")
+	u.wants("vm/web", ".status.powerState", "PoweredOff")
+	u.kubectl("patch", "vm/web", "--type=merge", "-p", `{"spec":{"cpu":{"sockets":1}}}`)
+	u.wants("vm/web", ".status.resources.vcpus", "1")
+	u.used("team", "vm.slipway.dev/vcpus", "1")
+	u.apply(vmWith("db", "cpu: {sockets: 1}", "memory: {guest: 1Gi}"))
+
+	u.virtctl("snapshot", "revert", "web", "before")
+	eventually(t, long, "the revert is refused", func() error {
+		if got := u.get("vm/web", `.status.conditions[?(@.type=="SnapshotSynced")].message`); !strings.Contains(got, "exceeded quota: team") {
+			return errorf("the condition says %q", got)
+		}
+		return nil
+	})
+	u.wants("vm/web", ".status.powerState", "PoweredOff")
+	u.wants("vm/web", ".status.resources.vcpus", "1")
+	u.kubectl("delete", "vm/db", "--timeout=90s")
+	u.wants("vm/web", ".spec.currentSnapshotName", "")
+	u.wants("vm/web", ".status.resources.vcpus", "2")
+	u.used("team", "vm.slipway.dev/vcpus", "2")
+}
+
 // Creations and deletions run at the same time, and whoever counts the objects never
 // finds more than the quota allows.
 func TestConcurrentRequestsCannotOverrunAQuota(t *testing.T) {

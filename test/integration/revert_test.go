@@ -46,7 +46,7 @@ func TestARevertToWhatIsNoSnapshotOfTheVMIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := ask("before", `,"guestID":"otherGuest64"`); err != nil {
-		t.Errorf("another change while the revert is asked for: %v", err)
+		t.Errorf("another change, as a privileged user, while the revert is asked for: %v", err)
 	}
 	if err := ask("", ""); err != nil {
 		t.Errorf("taking it back: %v", err)

@@ -24,6 +24,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/apiserver/admission/protectedkeys"
 	"github.com/slipway-dev/slipway/pkg/apiserver/admission/references"
 	"github.com/slipway-dev/slipway/pkg/apiserver/admission/reserve"
+	"github.com/slipway-dev/slipway/pkg/apiserver/admission/reverting"
 	"github.com/slipway-dev/slipway/pkg/apiserver/admission/revisions"
 	"github.com/slipway-dev/slipway/pkg/registry/quota"
 	"github.com/slipway-dev/slipway/pkg/store/embedded"
@@ -125,6 +126,7 @@ func newConfig(o *Options, etcd *embedded.Server, store *maintenance.Store, i *i
 func checks(privileged []string, a authorizer.Authorizer) []admission.Interface {
 	keys := protectedkeys.New(privileged...)
 	return []admission.Interface{
-		keys, adoption.New(keys.Privileged), ownership.New(keys.Privileged, a), revisions.New(keys.Privileged), copying.New(a), references.New(a),
+		keys, adoption.New(keys.Privileged), ownership.New(keys.Privileged, a), revisions.New(keys.Privileged), reverting.New(keys.Privileged),
+		copying.New(a), references.New(a),
 	}
 }

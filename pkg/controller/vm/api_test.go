@@ -64,6 +64,10 @@ func (a *api) react(action clienttesting.Action) (bool, runtime.Object, error) {
 	if s := action.GetSubresource(); s != "" {
 		name += "/" + s
 	}
+	dry := false
+	if u, ok := action.(clienttesting.UpdateActionImpl); ok && len(u.UpdateOptions.DryRun) > 0 {
+		name, dry = "dry-run "+name, true
+	}
 	if err := a.fail[name]; err != nil {
 		if write, ok := action.(clienttesting.UpdateAction); ok {
 			a.refused = write.GetObject()
@@ -75,6 +79,9 @@ func (a *api) react(action clienttesting.Action) (bool, runtime.Object, error) {
 	}
 	switch typed := action.(type) {
 	case clienttesting.UpdateAction: // also every CreateAction
+		if dry {
+			return true, typed.GetObject(), nil
+		}
 		if action.GetVerb() == "create" {
 			return a.create(action, typed.GetObject())
 		}

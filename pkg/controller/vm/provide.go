@@ -89,6 +89,8 @@ func (r *reconciler) callProvider(ctx context.Context, p *pass, ready prerequisi
 		return errors.Join(p.outcome(err, "reverting"), r.restore(ctx, p, result.Reverted))
 	case refused != nil && !mayRevert(p.vm, err):
 		refused()
+	case p.vm.Spec.CurrentSnapshotName == "" && !reverting(p.vm):
+		p.dropCharge()
 	}
 	var lacks *provider.ImageCacheNotReadyError
 	if errors.As(err, &lacks) {

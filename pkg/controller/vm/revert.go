@@ -6,6 +6,7 @@ package vm
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -13,6 +14,9 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/retry"
 
 	"github.com/slipway-dev/slipway/pkg/apis/conditions"
 	itv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
@@ -53,14 +57,74 @@ func (r *reconciler) revertTarget(p *pass) (to *provider.RevertTarget, refused f
 	case !conditions.IsTrue(s.Status.Conditions, vmv1alpha1.ConditionReady):
 		return refuse(vmv1alpha1.ReasonNotReady, "is not Ready")
 	}
-	return &provider.RevertTarget{Name: s.Name, UID: s.UID, UniqueID: s.Status.UniqueID}, nil, nil
+	return &provider.RevertTarget{Name: s.Name, UID: s.UID, UniqueID: s.Status.UniqueID, Admit: r.admitRevert(p.key(), s)}, nil, nil
+}
+
+// admitRevert returns the check of a revert to s, which is called with the record before vSphere begins: the API must
+// accept the object as it will be restored, and ResourceQuotas are charged for it until it is restored.
+func (r *reconciler) admitRevert(key types.NamespacedName, s *vmv1alpha1.VirtualMachineSnapshot) func(context.Context, string) error {
+	return func(ctx context.Context, record string) error {
+		client := r.client.VirtualMachines(key.Namespace)
+		return retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+			vm, err := client.Get(ctx, key.Name, metav1.GetOptions{})
+			if err != nil {
+				return fmt.Errorf("reading virtual machine %s: %w", key, err)
+			}
+			if vm.UID != provider.MachineOf(s) || vm.Spec.CurrentSnapshotName != s.Name {
+				return fmt.Errorf("the revert of %s to %q is not requested any more", key, s.Name)
+			}
+			vm.Status.PowerState = s.Status.PowerState // after the revert
+			then, err := r.restored(ctx, vm, record)
+			if err != nil {
+				return err
+			}
+			if _, err := client.Update(ctx, then, metav1.UpdateOptions{DryRun: []string{metav1.DryRunAll}}); err != nil {
+				return fmt.Errorf("vSphere does not revert the virtual machine, because its object is refused as it was then: %w", err)
+			}
+			text, err := json.Marshal(chargedSpec(&then.Spec))
+			if err != nil || vm.Annotations[vmv1alpha1.AnnotationReverting] == string(text) {
+				return err
+			}
+			if vm.Annotations == nil {
+				vm.Annotations = map[string]string{}
+			}
+			vm.Annotations[vmv1alpha1.AnnotationReverting] = string(text)
+			written, err := client.Update(ctx, vm, metav1.UpdateOptions{})
+			if err != nil {
+				return fmt.Errorf("vSphere does not revert the virtual machine, because its size of then cannot be charged: %w", err)
+			}
+			r.vms.Wrote(written)
+			return nil
+		})
+	}
+}
+
+// dropCharge ends the charge for a revert that was withdrawn.
+func (p *pass) dropCharge() {
+	if _, charged := p.vm.Annotations[vmv1alpha1.AnnotationReverting]; charged {
+		p.vm.Annotations = maps.Clone(p.vm.Annotations)
+		delete(p.vm.Annotations, vmv1alpha1.AnnotationReverting)
+	}
+}
+
+// chargedSpec is the part of a spec that ResourceQuotas are charged for.
+func chargedSpec(spec *vmv1alpha1.VirtualMachineSpec) *vmv1alpha1.VirtualMachineSpec {
+	return &vmv1alpha1.VirtualMachineSpec{
+		ClassName: spec.ClassName, Instancetype: spec.Instancetype, Preference: spec.Preference, CPU: spec.CPU, Memory: spec.Memory,
+		Image: spec.Image, Volumes: spec.Volumes, BootDisk: spec.BootDisk, PowerState: spec.PowerState,
+	}
+}
+
+// reverting is true from when a revert of vm is begun until its object is restored.
+func reverting(vm *vmv1alpha1.VirtualMachine) bool {
+	c := findCondition(vm, vmv1alpha1.ConditionSnapshotSynced)
+	return c != nil && c.Status == metav1.ConditionFalse && c.Reason == vmv1alpha1.ReasonReverting
 }
 
 // mayRevert is true while a revert that has begun may still run, by the answer of the provider: its
 // condition, by which the object is restored after it, must not say something else.
 func mayRevert(vm *vmv1alpha1.VirtualMachine, answer error) bool {
-	c := findCondition(vm, vmv1alpha1.ConditionSnapshotSynced)
-	return c != nil && c.Reason == vmv1alpha1.ReasonReverting &&
+	return reverting(vm) &&
 		(errors.Is(answer, provider.ErrReconcileInProgress) || errors.Is(answer, provider.ErrUnknownState))
 }
 
@@ -74,34 +138,44 @@ func (r *reconciler) restore(ctx context.Context, p *pass, kept *provider.Kept) 
 		p.again(refusedDelay)
 		return nil
 	}
-	was, err := vmrecord.Decode(kept.Record)
+	vm, err := r.restored(ctx, p.vm, kept.Record)
 	if err != nil {
 		return fail(err)
-	}
-	if was.UID != p.vm.UID {
-		return fail(fmt.Errorf("the record is that of %s/%s with UID %s", was.Namespace, was.Name, was.UID))
-	}
-	vm := p.vm.DeepCopy()
-	vm.Spec = restoredSpec(&was.Spec, p.vm)
-	vm.Labels, vm.Annotations = restoredKeys(p.vm.Labels, was.Labels), restoredKeys(p.vm.Annotations, was.Annotations)
-	saved := make([]*itv1alpha1.ControllerRevision, len(was.Revisions))
-	for i := range was.Revisions {
-		saved[i] = &was.Revisions[i]
-	}
-	vm, missing, err := instancetype.Adopt(ctx, vm, saved, r.reader)
-	if err != nil {
-		return fail(err)
-	}
-	for _, revision := range missing {
-		if err := synchronizer.Ensure(ctx, r.revisions, revision); err != nil {
-			return fail(err)
-		}
 	}
 	p.vm.Spec, p.vm.Labels, p.vm.Annotations = vm.Spec, vm.Labels, vm.Annotations
 	p.restoring = true
 	setTrue(p.vm, p.now, vmv1alpha1.ConditionSnapshotSynced)
 	p.again(0)
 	return nil
+}
+
+// restored is vm as the record of a snapshot has it. The revisions that it needs then exist.
+func (r *reconciler) restored(ctx context.Context, vm *vmv1alpha1.VirtualMachine, record string) (*vmv1alpha1.VirtualMachine, error) {
+	was, err := vmrecord.Decode(record)
+	if err != nil {
+		return nil, err
+	}
+	if was.UID != vm.UID {
+		return nil, fmt.Errorf("the record is that of %s/%s with UID %s", was.Namespace, was.Name, was.UID)
+	}
+	out := vm.DeepCopy()
+	out.Spec = restoredSpec(&was.Spec, vm)
+	out.Labels, out.Annotations = restoredKeys(vm.Labels, was.Labels), restoredKeys(vm.Annotations, was.Annotations)
+	delete(out.Annotations, vmv1alpha1.AnnotationReverting)
+	saved := make([]*itv1alpha1.ControllerRevision, len(was.Revisions))
+	for i := range was.Revisions {
+		saved[i] = &was.Revisions[i]
+	}
+	out, missing, err := instancetype.Adopt(ctx, out, saved, r.reader)
+	if err != nil {
+		return nil, err
+	}
+	for _, revision := range missing {
+		if err := synchronizer.Ensure(ctx, r.revisions, revision); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
 }
 
 // restoredSpec is the spec that the object had, without what asked for the revert. What says

@@ -37,7 +37,7 @@ func asThen(vm *vmv1alpha1.VirtualMachine) {
 
 func reverts(vm *vmv1alpha1.VirtualMachine) {
 	vm.Labels = map[string]string{"release": "2", "new": "y"}
-	vm.Annotations = map[string]string{"note": "new", "x.protected/b": "now", "kubectl.kubernetes.io/last-applied-configuration": "{}"}
+	vm.Annotations = map[string]string{"note": "new", "x.protected/b": "now", "kubectl.kubernetes.io/last-applied-configuration": "{}", vmv1alpha1.AnnotationReverting: "{}"}
 	vm.Spec.CPU.Sockets, vm.Spec.CurrentSnapshotName = 4, "before"
 	vm.Spec.ProviderID = "vsphere://42"
 	vm.Status.PowerState = vmv1alpha1.PoweredOff
@@ -58,6 +58,57 @@ func TestTheObjectBecomesWhatItWasWithItsVirtualMachine(t *testing.T) {
 	}
 	if h.api.calls["update virtualmachines"] != 1 {
 		t.Errorf("calls %v, want one write of the object", h.api.calls)
+	}
+}
+
+func TestRevert_IsChargedBeforeVSphereBeginsIt(t *testing.T) {
+	refused := apierrors.NewForbidden(vmv1alpha1.Resource("virtualmachines"), "vm", errTest)
+	for name, tc := range map[string]struct {
+		fails  string
+		change func(*vmv1alpha1.VirtualMachine)
+		says   string
+		want   string
+	}{
+		"accepted": {want: `"sockets":2`},
+		"refused":  {fails: "dry-run update virtualmachines", says: "refused as it was then", want: "{}"},
+		"too much": {fails: "update virtualmachines", says: "cannot be charged", want: "{}"},
+		"withdrawn": {
+			change: func(vm *vmv1alpha1.VirtualMachine) { vm.Spec.CurrentSnapshotName = "" }, says: "not requested any more", want: "{}",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHarness(t, running(reverts), photon(), snapshot())
+			h.pass()
+			to := h.provider.requests[0].Revert
+			if to == nil || to.Admit == nil {
+				t.Fatalf("the target is %+v, want one that is checked", to)
+			}
+			if tc.change != nil {
+				h.api.edit("vm", tc.change)
+			}
+			if tc.fails != "" {
+				h.api.fail[tc.fails] = refused
+			}
+			err := to.Admit(t.Context(), kept(t, running(asThen)).Record)
+			if (err == nil) != (tc.says == "") || err != nil && !strings.Contains(err.Error(), tc.says) {
+				t.Errorf("the answer is %v, want one that says %q", err, tc.says)
+			}
+			vm := h.vm()
+			if got := vm.Annotations[vmv1alpha1.AnnotationReverting]; !strings.Contains(got, tc.want) {
+				t.Errorf("charged is %s, want %s", got, tc.want)
+			}
+			if vm.Spec.CPU.Sockets != 4 || vm.Labels["release"] != "2" {
+				t.Errorf("the object was changed: %+v", vm.Spec)
+			}
+		})
+	}
+}
+
+func TestRevert_IsNotChargedAnyMoreWhenItIsWithdrawn(t *testing.T) {
+	h := newHarness(t, running(reverts, func(vm *vmv1alpha1.VirtualMachine) { vm.Spec.CurrentSnapshotName = "" }), photon())
+	h.pass()
+	if got, ok := h.vm().Annotations[vmv1alpha1.AnnotationReverting]; ok {
+		t.Errorf("%s is still charged", got)
 	}
 }
 
@@ -123,17 +174,19 @@ func TestAnObjectThatCannotBeRestoredSaysWhyAndStaysAsItIs(t *testing.T) {
 	}
 }
 
-func TestOnlyASnapshotOfTheVirtualMachineThatIsReadyIsRevertedTo(t *testing.T) {
-	snapshot := func(change ...func(*vmv1alpha1.VirtualMachineSnapshot)) *vmv1alpha1.VirtualMachineSnapshot {
-		s := &vmv1alpha1.VirtualMachineSnapshot{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "before", UID: "uid-before"}}
-		s.Spec.VMName, s.Status.UniqueID = "vm", "snapshot-1"
-		s.OwnerReferences = []metav1.OwnerReference{{APIVersion: vmv1alpha1.SchemeGroupVersion.String(), Kind: "VirtualMachine", Name: "vm", UID: "uid-vm"}}
-		s.Status.Conditions = []metav1.Condition{{Type: vmv1alpha1.ConditionReady, Status: metav1.ConditionTrue}}
-		for _, f := range change {
-			f(s)
-		}
-		return s
+// snapshot is one of the virtual machine that is ready.
+func snapshot(change ...func(*vmv1alpha1.VirtualMachineSnapshot)) *vmv1alpha1.VirtualMachineSnapshot {
+	s := &vmv1alpha1.VirtualMachineSnapshot{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "before", UID: "uid-before"}}
+	s.Spec.VMName, s.Status.UniqueID = "vm", "snapshot-1"
+	s.OwnerReferences = []metav1.OwnerReference{{APIVersion: vmv1alpha1.SchemeGroupVersion.String(), Kind: "VirtualMachine", Name: "vm", UID: "uid-vm"}}
+	s.Status.Conditions = []metav1.Condition{{Type: vmv1alpha1.ConditionReady, Status: metav1.ConditionTrue}}
+	for _, f := range change {
+		f(s)
 	}
+	return s
+}
+
+func TestOnlyASnapshotOfTheVirtualMachineThatIsReadyIsRevertedTo(t *testing.T) {
 	for name, tc := range map[string]struct {
 		snapshot *vmv1alpha1.VirtualMachineSnapshot
 		target   types.UID

@@ -168,13 +168,26 @@ func (m machine) RemoveSnapshot(_ driver.Identity, s provider.Snapshot) driver.O
 
 // Revert implements driver.Machine.
 func (m machine) Revert(_ driver.Identity, to provider.RevertTarget) driver.Operation {
-	return m.operation(driver.KindRevert, func(v *VM) {
-		for _, s := range v.Snapshots {
-			if s.UID == to.UID {
+	return driver.Operation{Kind: driver.KindRevert, Run: func(ctx context.Context) error {
+		return m.driver.run(ctx, driver.KindRevert, func() error {
+			v := m.driver.vms[m.id]
+			if v == nil {
+				return nil
+			}
+			for _, s := range v.Snapshots {
+				if s.UID != to.UID {
+					continue
+				}
+				if to.Admit != nil {
+					if err := to.Admit(ctx, s.Record); err != nil {
+						return err
+					}
+				}
 				v.PowerState, v.Kept = s.PowerState, &provider.Kept{UID: s.UID, Record: s.Record}
 			}
-		}
-	})
+			return nil
+		})
+	}}
 }
 
 // DropKept implements driver.Machine.

@@ -71,7 +71,7 @@ func write(to io.Writer, parts ...string) {
 func kept(key string) bool {
 	switch key {
 	case corev1.LastAppliedConfigAnnotation, vmv1alpha1.LabelImageCache, vmv1alpha1.AnnotationImageCacheLocation,
-		vmv1alpha1.AnnotationRecovered, vmv1alpha1.AnnotationOverwriteRecord:
+		vmv1alpha1.AnnotationRecovered, vmv1alpha1.AnnotationOverwriteRecord, vmv1alpha1.AnnotationReverting:
 		return false
 	}
 	return true

@@ -210,6 +210,32 @@ func TestAVMIsRevertedToWhatItWasWithItsObject(t *testing.T) {
 	}
 }
 
+func TestRevert_IsNotBegunIfTheObjectIsRefused(t *testing.T) {
+	t.Parallel()
+	ready := startVCenter(t)
+	p, counted := startProvider(t, ready, nil)
+	l := newLoop(t, p)
+	req := newRequest("web", templateImage())
+	l.until("the VM runs", running(req), req)
+	s := l.taken(req, "before")
+	revertTo(req, s)
+	var record string
+	req.Revert.Admit = func(_ context.Context, r string) error { record = r; return errors.New("exceeded quota: team") }
+	l.until("the condition has the reason", func() bool {
+		c := meta.FindStatusCondition(req.VM.Status.Conditions, vmv1alpha1.ConditionSnapshotSynced)
+		return c != nil && strings.Contains(c.Message, "exceeded quota: team")
+	}, req)
+	if record != "record-of-before" {
+		t.Errorf("checked with the record %q", record)
+	}
+	if n := counted.snapshot()["RevertToSnapshot_Task"]; n != 0 {
+		t.Errorf("reverted %d times", n)
+	}
+	if got := stands(t, ready, req); got != "poweredOn 2" {
+		t.Errorf("the VM is %s", got)
+	}
+}
+
 func TestTheTreeOfSnapshotsIsReported(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)

@@ -118,6 +118,7 @@ func Basis(vm *vmv1alpha1.VirtualMachine) any {
 	return []any{
 		spec.ClassName, spec.Instancetype, spec.Preference, spec.CPU, spec.Memory, spec.Image, spec.Volumes, bootDisk(vm),
 		status.InstancetypeRef, status.PreferenceRef, status.Resources, status.DesiredResources, status.Volumes,
+		vm.Annotations[vmv1alpha1.AnnotationReverting],
 	}
 }
 

@@ -5,10 +5,13 @@ package quota
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 
 	corev1 "k8s.io/api/core/v1"
+	quotav1 "k8s.io/apiserver/pkg/quota/v1"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/instancetype"
@@ -28,8 +31,35 @@ type measured struct {
 	unknown map[corev1.ResourceName]error
 }
 
-// measure reads what vm refers to as far as its status does not tell.
+// measure returns what vm is charged: the greater of what it needs now and, while it is being reverted, of what it
+// needs then.
 func measure(ctx context.Context, vm *vmv1alpha1.VirtualMachine, r Reader) measured {
+	m := measureSpec(ctx, vm, r)
+	if then := reverted(vm); then != nil {
+		restored := measureSpec(ctx, then, r)
+		m.charged = quotav1.Max(m.charged, restored.charged)
+		maps.Copy(m.unknown, restored.unknown)
+	}
+	return m
+}
+
+// reverted is vm with the spec that a revert restores, nil if none has begun.
+func reverted(vm *vmv1alpha1.VirtualMachine) *vmv1alpha1.VirtualMachine {
+	text, ok := vm.Annotations[vmv1alpha1.AnnotationReverting]
+	if !ok {
+		return nil
+	}
+	then := *vm
+	then.Spec = vmv1alpha1.VirtualMachineSpec{}
+	if err := json.Unmarshal([]byte(text), &then.Spec); err != nil {
+		return nil // only the server writes it
+	}
+	then.Status.ObservedGeneration = -1 // the desired size in status is that of the present spec
+	return &then
+}
+
+// measureSpec reads what vm refers to as far as its status does not tell.
+func measureSpec(ctx context.Context, vm *vmv1alpha1.VirtualMachine, r Reader) measured {
 	wanted, err := wants(ctx, vm, r)
 	m := measured{charged: chargeSize(vm, vm.Status.Resources, wanted), unknown: map[corev1.ResourceName]error{}}
 	if err != nil {

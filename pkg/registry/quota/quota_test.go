@@ -172,6 +172,16 @@ func TestAVirtualMachineIsChargedTheGreaterOfWhatItHasAndShallHave(t *testing.T)
 		"a volume that left spec and is still there": {func(v *vm) {
 			v.Status.Volumes = []vmv1alpha1.VirtualMachineVolumeStatus{{Name: "old", Capacity: quantity("4Gi")}, {Name: "claimed", Capacity: quantity("4Gi"), ClaimName: "c"}}
 		}, [5]string{"2", "2Gi", "0", "0", "14Gi"}},
+		"is being reverted to more": {func(v *vm) {
+			v.Annotations = map[string]string{vmv1alpha1.AnnotationReverting: `{"powerState":"PoweredOn","cpu":{"sockets":1,"cores":3},"memory":{"guest":"1Gi"},"volumes":[{"name":"old","disk":{"size":"4Gi"}}]}`}
+			v.Status.ObservedGeneration, v.Status.Resources = 1, size(2, "2Gi")
+		}, [5]string{"3", "2Gi", "3", "2Gi", "10Gi"}},
+		"is being reverted to less": {func(v *vm) {
+			v.Annotations = map[string]string{vmv1alpha1.AnnotationReverting: `{"powerState":"PoweredOff","cpu":{"sockets":1},"memory":{"guest":"1Gi"}}`}
+		}, [5]string{"2", "2Gi", "0", "0", "10Gi"}},
+		"is being reverted to a class": {func(v *vm) {
+			v.Annotations = map[string]string{vmv1alpha1.AnnotationReverting: `{"powerState":"PoweredOff","className":"c"}`}
+		}, [5]string{"4", "2Gi", "0", "0", "10Gi"}},
 		"no image": {func(v *vm) { v.Spec.Image = nil }, [5]string{"2", "2Gi", "0", "0", "0"}},
 	} {
 		t.Run(name, func(t *testing.T) {

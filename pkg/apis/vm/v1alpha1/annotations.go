@@ -26,6 +26,10 @@ const (
 	// AnnotationOverwriteRecord, with the generation of the record that the vSphere VM keeps,
 	// says that the object counts although it is older than that.
 	AnnotationOverwriteRecord = "vm.slipway.dev.protected/overwrite-record"
+	// AnnotationReverting, on a VM that is being reverted, is what of the restored spec a
+	// ResourceQuota is charged for, in JSON. The server sets it before vSphere reverts the VM
+	// and removes it when the spec is restored.
+	AnnotationReverting = "vm.slipway.dev.protected/reverting"
 	// AnnotationReconcilePriority overrides the reconcile priority; an integer.
 	// The name is that of VM Operator, so that its tooling works unchanged.
 	AnnotationReconcilePriority = "vmoperator.vmware.com.protected/reconcile-priority"

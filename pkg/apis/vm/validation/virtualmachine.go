@@ -10,10 +10,8 @@ import (
 
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/slipway-dev/slipway/pkg/apis/conditions"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
@@ -47,19 +45,13 @@ func ValidateVirtualMachineUpdate(obj, old *vmv1alpha1.VirtualMachine) field.Err
 	errs = append(errs, ValidateVirtualMachineSpec(&obj.Spec, path)...)
 	errs = append(errs, validateNotItself(obj, path)...)
 	errs = append(errs, validateZoneOf(obj, old)...)
-	if old.Spec.CurrentSnapshotName != "" && obj.Spec.CurrentSnapshotName == "" && reverting(old) {
-		// What a revert restores was valid when it was written, and vSphere has it again: disks
-		// may have been smaller then. Who takes back one that has not begun restores nothing.
+	if old.Spec.CurrentSnapshotName != "" && obj.Spec.CurrentSnapshotName == "" {
+		// A revert restores a spec that was valid when it was written, and disks may have been smaller then.
+		// Admission refuses other changes in a request that withdraws a revert.
 		return append(errs, validateIdentity(&obj.Spec, &old.Spec, path)...)
 	}
 	errs = append(errs, validateStorageUpdate(obj, old, path)...)
 	return append(errs, validateSpecUpdate(&obj.Spec, &old.Spec, path)...)
-}
-
-// reverting is true from when a revert is begun until the object is restored.
-func reverting(vm *vmv1alpha1.VirtualMachine) bool {
-	c := conditions.Find(vm.Status.Conditions, vmv1alpha1.ConditionSnapshotSynced)
-	return c != nil && c.Status == metav1.ConditionFalse && c.Reason == vmv1alpha1.ReasonReverting
 }
 
 // ValidateVirtualMachineStatusUpdate checks a change of status from old to obj.

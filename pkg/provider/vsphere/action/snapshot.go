@@ -149,8 +149,14 @@ func (a *Actor) Revert(ctx context.Context, vm *mo.VirtualMachine, to provider.R
 	if err := property.DefaultCollector(c).RetrieveOne(ctx, found.Ref, []string{"config.extraConfig"}, &snapshot); err != nil {
 		return fmt.Errorf("reading snapshot %s of %s: %w", found.UniqueID, vm.Self.Value, err)
 	}
-	if kept := observe.KeptOf(snapshot.Config.ExtraConfig); kept == nil || kept.UID != to.UID {
+	kept := observe.KeptOf(snapshot.Config.ExtraConfig)
+	if kept == nil || kept.UID != to.UID {
 		return fmt.Errorf("snapshot %q (%s) of %s carries no record of its object, which a revert would need", to.Name, found.UniqueID, vm.Self.Value)
+	}
+	if to.Admit != nil {
+		if err := to.Admit(ctx, kept.Record); err != nil {
+			return err
+		}
 	}
 	_, err = a.Task(ctx, func(c *vim25.Client) (types.ManagedObjectReference, error) {
 		res, err := methods.RevertToSnapshot_Task(ctx, c, &types.RevertToSnapshot_Task{This: found.Ref})
