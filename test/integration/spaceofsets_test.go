@@ -34,15 +34,20 @@ import (
 	"github.com/slipway-dev/slipway/test/integration/framework"
 )
 
-// victims is how many virtual machines another tenant has.
-const victims = 100
+const (
+	// victims is how many virtual machines another tenant has.
+	victims = 100
+	// setsQuota is the quota of etcd. etcd reports its size when it commits: what is kept for deletions, 5 % of
+	// the quota, is many times what is written between two commits.
+	setsQuota = maintenance.MinQuota * 3 / 2
+)
 
 func TestStore_SetsStopAtTheReserveAndAnotherTenantCanDelete(t *testing.T) {
 	t.Run("embedded", func(t *testing.T) {
-		fillBySet(t, framework.StartStandaloneIn(t, t.TempDir(), largeTemplates, func(o *app.Options) { o.EtcdQuotaBytes = maintenance.MinQuota }))
+		fillBySet(t, framework.StartStandaloneIn(t, t.TempDir(), largeTemplates, func(o *app.Options) { o.EtcdQuotaBytes = setsQuota }))
 	})
 	t.Run("etcd servers", func(t *testing.T) {
-		fillBySet(t, framework.StartStandaloneIn(t, "", largeTemplates, withServers(startEtcd(t, maintenance.MinQuota))))
+		fillBySet(t, framework.StartStandaloneIn(t, "", largeTemplates, withServers(startEtcd(t, setsQuota))))
 	})
 }
 
@@ -93,7 +98,7 @@ func fillBySet(t *testing.T, s *framework.Server) {
 		}
 	}
 	alice, privileged := framework.Client(t, s.ConfigFor("alice")), s.Client(t).VmV1alpha1()
-	createSet(t, alice, mine, map[string]string{"large": strings.Repeat("v", 200<<10)})
+	createSet(t, alice, mine, map[string]string{"large": strings.Repeat("v", 64<<10)})
 	ctx, cancel := context.WithCancel(t.Context())
 	var running sync.WaitGroup
 	defer running.Wait()
