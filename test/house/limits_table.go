@@ -32,7 +32,7 @@ var Groups = []Group{
 			"One goroutine waits for each VM without a zone, and `--vcenter-max-calls` limits its queries.", "provider/placement/Placer.choose provider/placement/Placer.ask"},
 		{"wait for a task", "one for each operation; the task is read again every 20 s, and every 200 ms for 10 s after it was cancelled", "", "", "slipway_provider_operations", "provider/vsphere/inventory/TestTheEndOfACancelledTaskIsSeenWithoutAStream",
 			"The number of operations is limited by the flags above.", "provider/vsphere/inventory/Inventory.FollowTask provider/vsphere/inventory/Inventory.await provider/vsphere/inventory/awaitTask provider/vsphere/inventory/cancelTask provider/vsphere/inventory/Inventory.changeView provider/vsphere/inventory/Inventory.WaitFor"},
-		{"removal of the snapshots of an object", "each snapshot once", "", "", "slipway_provider_operations", "provider/vsphere/TestWhatTheRemovalOfASnapshotHasLeftIsShownAndMergedWithTheNext",
+		{"removal of the snapshots of an object", "each snapshot once", "", "", "slipway_provider_operations", "provider/vsphere/TestSnapshot_ThatStaysAfterItsRemovalEndsTheOperation",
 			"It is a part of one operation, and vSphere has at most 32 snapshots in a row.", "provider/vsphere/action/Actor.RemoveSnapshots"},
 	}},
 	{"Copy", []Limit{
