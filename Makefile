@@ -88,6 +88,7 @@ generate: ## Write all generated code anew; needed after a change of the API typ
 	@hack/update-protobuf.sh
 	@hack/update-codegen.sh
 	@$(GO) run ./hack/imports-table docs/contributing/imports.md
+	@$(GO) run ./hack/limits-table docs/reference/limits.md
 	@hack/update-api-docs.sh
 	@hack/update-json-schema.sh
 	@$(GO) run ./hack/prometheus-rule artifacts/monitoring/alerts.yaml artifacts/monitoring/prometheusrule.yaml
@@ -237,6 +238,10 @@ bench-system: tools build ## Measure the running system; SYSTEM takes flags, for
 .PHONY: bench-quota
 bench-quota: tools build ## Measure creates per second with and without a ResourceQuota; QUOTA takes flags, for example QUOTA="-clients=20".
 	$(GO) run ./test/performance/quota $(QUOTA)
+
+.PHONY: bench-tenants
+bench-tenants: tools build ## Let 3 of 20 tenants be hostile for 20 minutes, and check what the others notice; TENANTS takes flags, for example TENANTS="-duration=1m".
+	$(GO) run ./test/performance/tenants $(TENANTS)
 
 .PHONY: bench-machines
 bench-machines: tools build ## Measure Machines from their creation to their Nodes; MACHINES takes flags, for example MACHINES="-machines=100 -manager=cluster-api" after hack/build-cluster-api.sh.

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/spf13/pflag"
+
+	"github.com/slipway-dev/slipway/test/house"
 )
 
 // inHostCluster is where no kubeconfig is needed.
@@ -142,5 +144,19 @@ func TestAnUnknownFlagGetsALineAndNoPagesOfHelp(t *testing.T) {
 	err := cmd.Execute()
 	if err == nil || err.Error() != "unknown flag: --bogus; slipway-apiserver --help lists the flags" || out.Len() > 0 {
 		t.Errorf("error %v, output %q", err, out.String())
+	}
+}
+
+func TestFlags_HaveTheDefaultsThatTheLimitsDocument(t *testing.T) {
+	defaults := map[string]string{}
+	for _, set := range NewOptions().Flags().FlagSets {
+		set.VisitAll(func(f *pflag.Flag) { defaults[f.Name] = f.DefValue })
+	}
+	for _, g := range house.Groups {
+		for _, l := range g.Limits {
+			if value, ok := defaults[l.Flag]; l.Flag != "" && (!ok || value != l.Default) {
+				t.Errorf("test/house/limits_table.go has --%s=%s; the flag exists: %t, its default: %q", l.Flag, l.Default, ok, value)
+			}
+		}
 	}
 }

@@ -4,9 +4,11 @@
 package vsphere
 
 import (
+	"context"
 	"io"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/vmware/govmomi/object"
@@ -101,17 +103,7 @@ func TestWhatTheRemovalOfASnapshotHasLeftIsShownAndMergedWithTheNext(t *testing.
 	req := newRequest("web", templateImage())
 	l.until("the VM runs", running(req), req)
 	one, two := l.taken(req, "one"), l.taken(req, "two")
-	lock := func(value string) {
-		t.Helper()
-		spec := types.VirtualMachineConfigSpec{ExtraConfig: []types.BaseOptionValue{&types.OptionValue{Key: strict.LockedDisks, Value: value}}}
-		task, err := objectOf(t, ready, req).Reconfigure(t.Context(), spec)
-		if err == nil {
-			err = task.Wait(t.Context())
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
+	lock := func(value string) { setting(t, ready, req, strict.LockedDisks, value) }
 	merged := func() *metav1.Condition {
 		return meta.FindStatusCondition(req.VM.Status.Conditions, vmv1alpha1.ConditionDisksConsolidated)
 	}
@@ -133,4 +125,42 @@ func TestWhatTheRemovalOfASnapshotHasLeftIsShownAndMergedWithTheNext(t *testing.
 		t.Errorf("merged by %d calls, want one more", n)
 	}
 	l.remove(req)
+}
+
+func TestSnapshot_ThatStaysAfterItsRemovalEndsTheOperation(t *testing.T) {
+	t.Parallel()
+	ready := startVCenter(t)
+	p, counted := startProvider(t, ready, nil)
+	l := newLoop(t, p)
+	req := newRequest("web", templateImage())
+	l.until("the VM runs", running(req), req)
+	one := l.taken(req, "one")
+	setting(t, ready, req, strict.StuckSnapshots, "true")
+	message, _ := eventual(l, func(ctx context.Context) (string, error) {
+		one.Now = time.Now()
+		err := l.p.RemoveSnapshot(ctx, one)
+		if err != nil && strings.Contains(err.Error(), "after it was removed") {
+			return err.Error(), nil
+		}
+		return "", err
+	})
+	if n := counted.snapshot()["RemoveSnapshot_Task"]; n != 1 || !strings.Contains(message, "snapshot "+one.UniqueID+" of vm-") {
+		t.Errorf("removed by %d calls, message %q", n, message)
+	}
+	setting(t, ready, req, strict.StuckSnapshots, "")
+	l.untake(one)
+	l.remove(req)
+}
+
+// setting changes an advanced setting of the VM of a request behind the provider's back.
+func setting(t *testing.T, ready vcenter.Ready, req *provider.Request, key, value string) {
+	t.Helper()
+	spec := types.VirtualMachineConfigSpec{ExtraConfig: []types.BaseOptionValue{&types.OptionValue{Key: key, Value: value}}}
+	task, err := objectOf(t, ready, req).Reconfigure(t.Context(), spec)
+	if err == nil {
+		err = task.Wait(t.Context())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 }

@@ -21,6 +21,9 @@ const (
 	// LockedDisks is the advanced setting of a virtual machine whose disks somebody else has
 	// open, such as a backup: files of snapshots cannot be merged.
 	LockedDisks = "slipway-dev.locked-disks"
+	// StuckSnapshots is the advanced setting of a virtual machine whose snapshots stay although
+	// the tasks that remove them succeed.
+	StuckSnapshots = "slipway-dev.stuck-snapshots"
 )
 
 // contents are what the disks of a virtual machine had when a snapshot was taken, by file.
@@ -91,9 +94,12 @@ func (c contents) write() types.BaseMethodFault {
 }
 
 // locked reports whether the disks of a virtual machine are open elsewhere.
-func locked(vm *simulator.VirtualMachine) bool {
+func locked(vm *simulator.VirtualMachine) bool { return isSet(vm, LockedDisks) }
+
+// isSet reports whether an advanced setting of a virtual machine is true.
+func isSet(vm *simulator.VirtualMachine, key string) bool {
 	for _, o := range vm.Config.ExtraConfig {
-		if v := o.GetOptionValue(); v.Key == LockedDisks && v.Value == "true" {
+		if v := o.GetOptionValue(); v.Key == key && v.Value == "true" {
 			return true
 		}
 	}

@@ -193,6 +193,9 @@ func (g *Gate) RemoveSnapshotTask(ctx *simulator.Context, req *types.RemoveSnaps
 		if ctx.Map.Get(req.This) == nil {
 			return nil, &types.ManagedObjectNotFound{Obj: req.This}
 		}
+		if isSet(vm, StuckSnapshots) {
+			return nil, nil
+		}
 		ctx.WithLock(vm, func() { leaveRoot(ctx, vm, req.This) })
 		var res soap.HasFault
 		ctx.WithLock(snapshot, func() { res = snapshot.RemoveSnapshotTask(ctx, req) })

@@ -85,7 +85,7 @@ func (a *Actor) RemoveSnapshots(ctx context.Context, vm types.ManagedObjectRefer
 	if err := a.DropKept(ctx, vm); err != nil {
 		return err
 	}
-	removed := false
+	var removed types.ManagedObjectReference
 	for {
 		now, err := a.Inventory.Refresh(ctx, vm)
 		if err != nil || now == nil {
@@ -93,12 +93,15 @@ func (a *Actor) RemoveSnapshots(ctx context.Context, vm types.ManagedObjectRefer
 		}
 		found := observe.FindSnapshot(now, uid, id)
 		if found == nil {
-			if removed && now.Runtime.ConsolidationNeeded {
+			if removed.Value != "" && now.Runtime.ConsolidationNeeded {
 				a.consolidate(ctx, vm)
 			}
 			return nil
 		}
-		removed = true
+		if found.Ref == removed {
+			return fmt.Errorf("vSphere shows snapshot %s of %s after it was removed", found.UniqueID, vm.Value)
+		}
+		removed = found.Ref
 		if err := a.removeSnapshot(ctx, found.Ref); err != nil {
 			return a.after(ctx, vm, fmt.Errorf("removing snapshot %s of %s: %w", found.UniqueID, vm.Value, err))
 		}

@@ -1,0 +1,160 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package house
+
+const (
+	operations   = "provider/engine/pass.start provider/engine/newPlaces provider/engine/Engine.offer provider/engine/Engine.shutdown"
+	waiting      = "slipway_provider_places_waiting"
+	calls        = "slipway_vcenter_call_duration_seconds"
+	fixedWorkers = "The queue has one entry for each object, so its length is limited by the number of objects."
+	reconciles   = "slipway_controller_reconcile_total"
+	depth        = "workqueue_depth"
+	connects     = "slipway_workload_connects_total"
+	vcenters     = "The number of vCenters is the administrator's."
+)
+
+// Groups has the limits of all background work of the server. They are also in docs/reference/limits.md,
+// which make generate writes.
+var Groups = []Group{
+	{"Create and change VMs", []Limit{
+		{"creates", "operations at once in each vCenter; a namespace has at most half of them while others wait", "concurrent-creates", "12", waiting, "provider/engine/TestS14ANamespaceHoldsAtMostHalfOfThePlacesWhileOthersWait",
+			"", operations},
+		{"reconfigurations", "operations at once in each vCenter", "concurrent-reconfigurations", "32", waiting, "provider/engine/TestEveryKindOfOperationIsBoundedByItself",
+			"", operations},
+		{"power changes", "operations at once in each vCenter", "concurrent-power-changes", "32", waiting, "provider/engine/TestEveryKindOfOperationIsBoundedByItself",
+			"", operations},
+		{"deletes", "operations at once in each vCenter", "concurrent-deletes", "32", waiting, "provider/engine/TestEveryKindOfOperationIsBoundedByItself",
+			"", operations},
+		{"snapshots, disk promotions", "8 snapshots and 4 promotions at once in each vCenter", "", "", waiting, "provider/engine/TestEveryKindOfOperationIsBoundedByItself",
+			"Further ones wait in a queue with one entry for each VM.", operations},
+		{"choice of a zone", "16 VMs at once, 30 s each; again after 5 s, doubled up to 1 min", "", "", "", "provider/placement/TestZonesAreAskedAgainLaterAndLater",
+			"One goroutine waits for each VM without a zone, and `--vcenter-max-calls` limits its queries.", "provider/placement/Placer.choose provider/placement/Placer.ask"},
+		{"wait for a task", "one for each operation; the task is read again every 20 s, and every 200 ms for 10 s after it was cancelled", "", "", "slipway_provider_operations", "provider/vsphere/inventory/TestTheEndOfACancelledTaskIsSeenWithoutAStream",
+			"The number of operations is limited by the flags above.", "provider/vsphere/inventory/Inventory.FollowTask provider/vsphere/inventory/Inventory.await provider/vsphere/inventory/awaitTask provider/vsphere/inventory/cancelTask provider/vsphere/inventory/Inventory.changeView provider/vsphere/inventory/Inventory.WaitFor"},
+		{"removal of the snapshots of an object", "each snapshot once", "", "", "slipway_provider_operations", "provider/vsphere/TestSnapshot_ThatStaysAfterItsRemovalEndsTheOperation",
+			"It is a part of one operation, and vSphere has at most 32 snapshots in a row.", "provider/vsphere/action/Actor.RemoveSnapshots"},
+	}},
+	{"Copy", []Limit{
+		{"copies of images", "files at once in each vCenter", "concurrent-image-copies", "4", "workqueue_depth", "controller/image/cache/TestEachFailureIsFollowedByALongerPause",
+			"", "provider/vsphere/imagefiles/Files.copyAll controller/image/cache/operations.begin controller/image/cache/New"},
+		{"synchronization of a subscribed library before a copy", "2 h for each datastore of an item; looked at after 100 ms, doubled up to 30 s", "", "", calls, "provider/vsphere/TestWhatASubscribedLibraryHasNotFetchedIsFetchedBeforeItIsCopied",
+			"It runs once for each image and datastore, and users cannot create image caches.", "provider/vsphere/imagefiles/Files.stored"},
+		{"copies of the disks of a new VM", "the disks of the image, all at once; each is a part of a create", "", "", waiting, "provider/vsphere/TestAVMIsMadeOfCopiesAndLeavesThemWhenItGoes",
+			"The creates are limited by `--concurrent-creates`.", "provider/vsphere/create/Creator.copyAll"},
+		{"publications in content libraries", "VMs at once in each vCenter", "concurrent-publishes", "4", waiting, "provider/engine/TestPublicationsAreBoundedAndTheirPlacesAreOffered",
+			"", operations},
+		{"download of an OVF descriptor", "2 min, one at a time for each library item; looked at after 50 ms, doubled up to 5 s", "", "", calls, "provider/vsphere/descriptor/TestManyDeploymentsLookAtTheirImageOnce",
+			"All VMs of an image share one download.", "provider/vsphere/descriptor/get"},
+	}},
+	{"Calls to vCenter", []Limit{
+		{"all calls but the wait for changes", "calls at once in each vCenter", "vcenter-max-calls", "32", calls, "provider/vsphere/session/TestCallsAreBounded",
+			"", "provider/vsphere/session/transport.RoundTrip provider/vsphere/session/Session.Run"},
+		{"retries of a call", "reads twice, after 100 ms and 500 ms; a call whose session has ended once", "", "", calls, "provider/vsphere/session/TestReadsAreRepeatedAndChangesAreNot",
+			"A call and its retries use one slot of `--vcenter-max-calls`. Three refused logins in 3 min stop further ones.", "provider/vsphere/session/transport.bounded provider/vsphere/session/Session.Fetch provider/vsphere/session/Session.withREST provider/vsphere/session/Session.restClient"},
+		{"calls of one step side by side", "five lookups of a placement, and one query for each zone or vCenter", "", "", calls, "provider/vsphere/placement/TestWhatManyAskForIsLookedUpOnce",
+			"Zones and VCenters are objects of the administrator, and `--vcenter-max-calls` limits the calls.", "provider/vsphere/placement/together provider/vsphere/Driver.warm provider/fleet/ask provider/fleet/Fleet.Run provider/vsphere/session/Session.Close"},
+	}},
+	{"List and watch vCenter", []Limit{
+		{"stream of changes", "one for each vCenter, two answers ahead; a lost one is built again after 0 to 10 s", "", "", "slipway_provider_stream_age_seconds", "provider/vsphere/inventory/TestAServerThatDoesNotEndAWaitLosesTheStream",
+			vcenters, "provider/vsphere/inventory/Inventory.Run provider/vsphere/inventory/Inventory.stream provider/vsphere/inventory/Inventory.follow provider/vsphere/inventory/Inventory.receive provider/vsphere/inventory/Inventory.applyAll"},
+		{"reading of many VMs, and of their use", "one page at a time; the use at most every 20 s", "vm-metrics", "state", calls, "cmd/slipway-apiserver/app/TestUsageIsReadWhenItIsAskedForAndNewsMayBeThere",
+			"", "provider/vsphere/inventory/readPaths provider/vsphere/inventory/Inventory.Usage cmd/slipway-apiserver/app/usageCollector.latest"},
+		{"compliance with storage policies", "all VMs every 10 min, a changed one after 2 s, 200 objects in a call", "", "", calls, "provider/vsphere/TestComplianceIsToldAndSoIsItsEnd",
+			"One query runs at a time for each vCenter.", "provider/vsphere/compliance/Checker.Run provider/vsphere/compliance/Checker.ask"},
+		{"Events of what vSphere reports", "4,096 wait, more are dropped; one is written at a time, in five tries 2 s apart", "", "", "slipway_vcenter_events_total", "cmd/slipway-apiserver/app/TestWhatHappensIsDroppedWhenTooMuchWaits",
+			"What waits takes a few MiB at most.", "cmd/slipway-apiserver/app/happenings.Run cmd/slipway-apiserver/app/happenings.write"},
+		{"connections to the vCenters of other replicas", "one for each VCenter", "", "", calls, "cmd/slipway-apiserver/app/TestAVCenterOfAnotherReplicaIsAskedAndNotChanged",
+			vcenters, "cmd/slipway-apiserver/app/askers.of"},
+	}},
+	{"Controllers", []Limit{
+		{"VirtualMachines", "objects reconciled at once; namespaces take turns within a priority", "controllers-workers", "16", depth, "priorityqueue/TestWithFairnessATenantDelaysAnotherByOneKey",
+			"", "controller/vm/New controller/NewQueue controller/New controller/Controller.Run priorityqueue/New priorityqueue/Queue.setTimer"},
+		{"Machines", "objects reconciled at once", "machine-concurrency", "16", depth, "controller/TestRunReturnsAfterItsWorkersAndLeavesTheBacklog",
+			"", "controller/cluster/machine/New"},
+		{"Machines that MachineSets create", "Machines in a namespace, 8 MachineSets at once; none while the store is 95 % full", "max-machines-per-namespace", "1000", reconciles, "test/integration/TestMachines_OfANamespaceAreLimitedForUsersAndSets",
+			"", "controller/cluster/machineset/New"},
+		{"Clusters, MachineDeployments, MachineHealthChecks, SlipwayClusters", "4 objects of each kind at once", "", "", depth, "controller/TestRunReturnsAfterItsWorkersAndLeavesTheBacklog",
+			fixedWorkers, "controller/cluster/cluster/New controller/cluster/machinedeployment/New controller/cluster/healthcheck/New controller/cluster/infrastructure/New"},
+		{"VCenters, Zones", "8 objects of each kind at once", "", "", depth, "controller/TestRunReturnsAfterItsWorkersAndLeavesTheBacklog",
+			"These objects are the administrator's.", "controller/fleet/vcenter/New controller/fleet/zone/New"},
+		{"groups, snapshots", "4 objects of each kind at once", "", "", depth, "controller/TestRunReturnsAfterItsWorkersAndLeavesTheBacklog",
+			fixedWorkers, "controller/group/New controller/snapshot/New"},
+		{"images, content libraries, publish requests", "4 objects of each kind at once", "", "", depth, "controller/TestRunReturnsAfterItsWorkersAndLeavesTheBacklog",
+			fixedWorkers, "controller/image/image/New controller/image/library/New controller/image/publish/New"},
+		{"unused revisions, use of ResourceQuotas", "one object of each kind at a time", "", "", depth, "controller/TestRunReturnsAfterItsWorkersAndLeavesTheBacklog",
+			fixedWorkers, "controller/revision/New controller/resourcequota/New"},
+	}},
+	{"Retry", []Limit{
+		{"an object whose reconcile failed", "after 50 ms, doubled up to 5 min", "", "", "workqueue_retries_total", "controller/TestResultsDecideWhenAKeyComesBack",
+			"Each failure of an object doubles the pause.", "controller/NewRateLimiter"},
+		{"a write that met a newer version", "4 tries", "", "", reconciles, "controller/vm/TestAskingForCopiesIsIdempotent",
+			"After the last try the reconcile has failed, with the pause above.", "controller/vm/reconciler.ensureCache controller/vm/reconciler.admitRevert"},
+		{"resync of all VMs and Machines", "each object once in a period, spread over 60 parts of it", "resync-period", "10m0s", "workqueue_adds_total", "controller/TestResyncQueuesEveryObjectOncePerPeriodAndSpread",
+			"", "controller/Enqueuer.Resync"},
+	}},
+	{"Write back", []Limit{
+		{"writes of one object by one controller", "20 in quick succession, then one every 6 s", "", "", "slipway_controller_writes_limited_total", "controller/TestWriteLimit_AllowsABurstAndThenTenAMinute",
+			"Finalizers and `status.uniqueID` are written without this limit. A condition and an event report a limited object.", "controller/Controller.Run"},
+	}},
+	{"Probe", []Limit{
+		{"readiness probes of guests", "connections at once; after an error of the server 1 s, doubled up to 1 min", "probe-connections", "256", "slipway_probe_connections", "controller/vm/probe/TestConnectionsAreBoundedAndSilentGuestsDelayNoOthers",
+			"", "controller/vm/probe/New controller/vm/probe/Prober.Run"},
+	}},
+	{"Workload clusters", []Limit{
+		{"connections and their probes", "256 clusters are connected to or probed at once; after a failure 1 s, doubled up to 30 s", "", "", connects, "cluster/workload/TestSilentClustersTakeNoMorePlacesThanThereAre",
+			"A connection needs a Cluster and a Machine, and namespaces take turns.", "cluster/workload/New cluster/workload/Clusters.Run"},
+		{"list and watch of Nodes", "10,000 Nodes of 32 KiB in a cluster, in pages of 500", "", "", "slipway_workload_connections", "cluster/workload/TestTooManyOrTooLargeNodesEndTheConnection",
+			"More end the connection, and a condition reports it.", "cluster/workload/nodesOf cluster/workload/Connection.watch"},
+		{"list and watch of Namespaces", "20,000 Namespaces of 16 KiB in a cluster", "", "", "slipway_workload_connections", "cluster/workload/TestNamespacesWithoutEndEndTheConnection",
+			"They are watched from the first drain on, and more end the connection.", "cluster/workload/namespaces.start"},
+		{"watch of the Secrets with kubeconfigs", "one, of metadata only", "", "", connects, "cluster/workload/TestAServerThatMayNotWatchSecretsAsksOnce",
+			"Nothing of it is kept.", "cluster/workload/Clusters.watchSecrets"},
+	}},
+	{"Management cluster", []Limit{
+		{"watch of objects that Clusters and Machines refer to", "128 kinds, one watch for each", "", "", reconciles, "cluster/contract/TestTheNumberOfAnswersIsBounded",
+			"Only objects with the label of a cluster are watched.", "cluster/contract/NewObjects cluster/contract/Objects.watch"},
+		{"watch of Machines and Clusters of Cluster API", "one for each of two kinds; after an error 1 s, doubled up to 30 s", "", "", reconciles, "controller/cluster/clusterapi/TestClusterAPIIsFoundWhenItComesAndMissedWhenItGoes",
+			"A few fields of each object are kept.", "controller/cluster/clusterapi/host.run controller/cluster/clusterapi/host.watch controller/cluster/clusterapi/newBackoff"},
+		{"watch of PersistentVolumeClaims, PersistentVolumes and StorageClasses", "one for each kind", "", "", reconciles, "controller/vm/TestStorageClassesAreReadAsTheCSIDriverDoes",
+			"The management cluster limits these objects.", "controller/vm/newClaims controller/vm/newStorageClasses"},
+		{"watch of IPAddressClaims", "one, of claims of VMs; asked every 10 s until the kind is served", "", "", reconciles, "controller/vm/addressclaim/TestTheNewestVersionThatIsServedIsSpoken",
+			"It begins when the first VM needs a claim.", "controller/vm/addressclaim/Claims.Run"},
+		{"Leases", "one for each vCenter and one more, renewed every 1 s or 2 s", "", "", "", "lease/TestTheLeasesOfAProcessThatDiedAreTakenInTime",
+			"The number of vCenters is the administrator's, and a wait ends with its Lease.", "lease/Leases.elect lease/Leases.elector lease/Leases.Contend lease/Leases.Close lease/Leases.Await lease/patientLock.take lease/fence/Fence.Wait"},
+		{"serving certificate and CA bundles", "one object; checked every hour, after a failure 100 ms, doubled up to 1 min", "", "", "", "apiserver/certs/servingcert/TestCertificateIsRenewedWhenAThirdOfItsTimeHasPassed",
+			"It watches one Secret and three APIServices.", "apiserver/certs/servingcert/Manager.Run apiserver/certs/servingcert/Manager.watch"},
+		{"reads that the start needs", "every second; 30 s for the ranges of Services, 5 s for the authorities of clients", "", "", "", "cmd/slipway-apiserver/app/TestProbesConnectToNothingWhileTheRangesOfServicesAreNotKnown",
+			"One request is sent at a time, and the log reports the wait.", "cmd/slipway-apiserver/app/repeat cmd/slipway-apiserver/app/serviceRanges cmd/slipway-apiserver/app/primed.RunOnce"},
+	}},
+	{"API server", []Limit{
+		{"new connections", "1,000 before their TLS handshake; 256 file descriptors stay free", "", "", "", "apiserver/TestLimitConnections_ClosesTheOldestSilentOne",
+			"A new connection replaces the oldest one that is silent.", "apiserver/limitedListener.Accept"},
+		{"consoles and screenshots", "20 at once and then one a second for each user; 4,096 users are remembered", "", "", "", "registry/vm/virtualmachine/storage/TestEachUserHasARate",
+			"More are refused with 429.", "registry/vm/virtualmachine/storage/rates.take"},
+		{"requests of controllers without a connection", "one goroutine for each request", "", "", "slipway_controller_active_workers", "apiserver/inprocess/TestTheContextOfTheCallerEndsAStream",
+			"The workers of the controllers limit the requests.", "apiserver/inprocess/transport.RoundTrip"},
+		{"informers of its own objects", "one for each kind; those of VirtualMachines and VirtualMachineInstances share the objects of the watch cache", "", "", "", "apiserver/TestInformersHoldTheObjectsOfTheWatchCache",
+			"The space of the store limits the objects.", "apiserver/ShareObjects apiserver/shared.list apiserver/shared.watch cmd/slipway-apiserver/app/newInformers"},
+		{"check of the vCenters by /readyz", "2 s, one goroutine for each vCenter", "", "", "", "cmd/slipway-apiserver/app/TestSilentVCenterFailsTheCheckInsteadOfHoldingIt",
+			"It ends with its request.", "cmd/slipway-apiserver/app/health.checkVCenter"},
+		{"start and stop of the controllers", "each controller once", "", "", "slipway_controller_active_workers", "cmd/slipway-apiserver/app/TestControllersEndAndLeasesGoBackWhileTheServerServes",
+			"The number of controllers is fixed.", "cmd/slipway-apiserver/app/runner.hook cmd/slipway-apiserver/app/runControllers"},
+		{"memory after the start", "checked every 10 s", "gc-percent", "100", "", "cmd/slipway-apiserver/app/TestASmallHeapGrowsFurtherOnceTheServerHasSettled",
+			"It reads one number.", "cmd/slipway-apiserver/app/tendMemory"},
+	}},
+	{"Store", []Limit{
+		{"check whether etcd answers", "every second, one at a time, 3 s", "", "", "", "apiserver/TestStoreHealth_RefusesObjectsWhileEtcdIsSilent",
+			"It reads one key.", "apiserver/StoreHealth.Run"},
+		{"space", "measured every 10 s, 1 s for each member", "etcd-quota-backend-bytes", "0", "slipway_etcd_size_bytes", "store/maintenance/TestStore_RefusesCreationsThenUpdatesAndTakesDeletions",
+			"", "store/maintenance/Store.Run store/maintenance/Store.each"},
+		{"snapshots", "one at a time; after a failure 1 min, doubled up to the interval", "etcd-snapshot-interval", "6h0m0s", "slipway_etcd_snapshots_total", "store/maintenance/TestNextSnapshotIsDueByTheNewestAndByFailures",
+			"", "store/maintenance/Store.KeepSnapshots store/maintenance/unlessDone"},
+		{"comparison with the known store", "every 2 s, one at a time, 5 s", "", "", "", "store/identity/TestGate_StaysOpenWhileTheStoreCannotBeRead",
+			"It reads a few keys, and a ConfigMap once a minute.", "store/identity/Gate.Run store/identity/Gate.Await"},
+		{"start of the embedded member", "2 s for the lock of the directory, 5 min until it answers", "", "", "", "store/embedded/TestF4StartThatHangsIsGivenUpWhenTold",
+			"It happens once, before the server serves.", "store/embedded/awaitLock store/embedded/Server.start store/embedded/Start"},
+		{"removal of old files of the embedded member", "every 30 s", "", "", "", "store/embedded/TestPurge_GoesOnAfterAnError",
+			"It keeps five files of each kind.", "store/embedded/purge"},
+	}},
+}
