@@ -27,7 +27,7 @@ import (
 func roles(t *testing.T) map[string][]rbacv1.PolicyRule {
 	t.Helper()
 	all := map[string][]rbacv1.PolicyRule{}
-	for _, name := range []string{"deploy/base/20-rbac-server.yaml", "deploy/base/30-rbac-users.yaml", "deploy/cluster-api/rbac.yaml", "deploy/components/monitoring/servicemonitor.yaml"} {
+	for _, name := range []string{"deploy/base/20-rbac-server.yaml", "deploy/base/21-rbac-secrets.yaml", "deploy/base/30-rbac-users.yaml", "deploy/cluster-api/rbac.yaml", "deploy/components/monitoring/servicemonitor.yaml"} {
 		data, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)
@@ -54,6 +54,28 @@ func TestNoRoleHasAWildcard(t *testing.T) {
 				if slices.Contains(list, "*") {
 					t.Errorf("role %s has the rule %v", name, rule)
 				}
+			}
+		}
+	}
+}
+
+// Only the binding of this role differs between installations that read all Secrets and those that do not.
+func TestSecretsOfAllNamespaces_AreReadByARoleOfTheirOwn(t *testing.T) {
+	for name, rules := range roles(t) {
+		for _, rule := range rules {
+			if slices.Contains(rule.Resources, "secrets") && strings.HasPrefix(name, "slipway-apiserver") != (name == "slipway-apiserver" || name == "slipway-apiserver:secrets") {
+				t.Errorf("role %s may %v secrets", name, rule.Verbs)
+			}
+		}
+	}
+	for dir, want := range map[string]bool{"deploy/base": true, overlays + "secret-namespaces": false} {
+		all := built(t, dir)
+		if got := all["ClusterRoleBinding slipway-apiserver:secrets"] != nil; got != want {
+			t.Errorf("%s reads Secrets of all namespaces: %t, want %t", dir, got, want)
+		}
+		for _, rule := range typed[rbacv1.ClusterRole](t, all["ClusterRole slipway-apiserver"]).Rules {
+			if slices.Contains(rule.Resources, "secrets") {
+				t.Errorf("%s: ClusterRole slipway-apiserver may %v secrets", dir, rule.Verbs)
 			}
 		}
 	}

@@ -251,6 +251,19 @@ func TestChart_ValuesMatchComponents(t *testing.T) {
 	}
 }
 
+func TestChart_SecretNamespacesAreTheOverlay(t *testing.T) {
+	got, err := rendered("slipway-system", object{"secretNamespaces": []any{"team-a"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := kustomized(t, "overlays/secret-namespaces")
+	args := containerOf(want)["args"].([]any)
+	containerOf(want)["args"] = slices.DeleteFunc(args, func(arg any) bool { return arg == "--secret-namespaces=slipway-system" })
+	if diff := cmp.Diff(want, got, same); diff != "" {
+		t.Errorf("(-overlay +chart):\n%s", diff)
+	}
+}
+
 func TestChart_EtcdMembersTakeImageAndVolumeFromValues(t *testing.T) {
 	got, err := rendered("slipway-system", object{
 		"etcd": object{"install": true, "image": "mirror.example.com/etcd:v1"}, "persistence": object{"size": "5Gi", "storageClass": "fast"},
@@ -304,6 +317,7 @@ func TestChart_RefusesInvalidValuesByName(t *testing.T) {
 		"certificates alone": {"slipway-system", object{"etcd": object{"tlsSecret": "x"}}, "etcd.tlsSecret is given without etcd.servers"},
 		"two kinds of etcd":  {"slipway-system", object{"etcd": object{"install": true, "servers": []any{"https://a:2379"}}}, "etcd.install excludes etcd.servers"},
 		"no interval":        {"slipway-system", object{"snapshots": object{"interval": "often"}}, "interval"},
+		"no namespace":       {"slipway-system", object{"secretNamespaces": []any{"Team A"}}, "secretNamespaces"},
 		"no flag":            {"slipway-system", object{"extraArgs": []any{"v=4"}}, "extraArgs"},
 	} {
 		if _, err := rendered(tc.namespace, tc.values); err == nil || !strings.Contains(err.Error(), tc.want) {

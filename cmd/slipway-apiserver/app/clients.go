@@ -37,6 +37,7 @@ func newClients(d *controllerDeps) (*clients, error) {
 	if c.host, err = kubernetes.NewForConfig(c.hostConfig); err != nil {
 		return nil, fmt.Errorf("making the controllers' client of the host cluster: %w", err)
 	}
+	c.host = d.options.limitSecrets(c.host)
 	if c.dynamic, err = dynamic.NewForConfig(c.hostConfig); err != nil {
 		return nil, fmt.Errorf("making the client of other kinds of the host cluster: %w", err)
 	}

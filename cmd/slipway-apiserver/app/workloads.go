@@ -36,11 +36,15 @@ func newReach(d *controllerDeps, c *clients, informers externalversions.SharedIn
 	if err != nil {
 		return nil, fmt.Errorf("making the client of metadata of the host cluster: %w", err)
 	}
+	watched := metadata.Interface(labels)
+	if len(d.options.SecretNamespaces) > 0 {
+		watched = nil // of all namespaces
+	}
 	clusters := informers.Cluster().V1alpha1().Clusters().Lister()
 	return &reach{
 		kinds: contract.New(contract.Options{Own: ours, Host: c.dynamic, Kinds: contract.Kinds{Discovery: c.host.Discovery().RESTClient(), Metadata: labels}}),
 		clusters: workload.New(workload.Options{
-			Host: c.host, Metadata: labels, Networks: to, Wrap: c.fence.Transport, UserAgent: serverName + "/" + version, Grace: d.options.Workloads.Grace,
+			Host: c.host, Metadata: watched, Networks: to, Wrap: c.fence.Transport, UserAgent: serverName + "/" + version, Grace: d.options.Workloads.Grace,
 			Wanted: func(key types.NamespacedName) bool {
 				_, err := clusters.Clusters(key.Namespace).Get(key.Name)
 				return err == nil

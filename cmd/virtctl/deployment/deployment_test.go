@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -117,6 +118,13 @@ func TestObjects_WithEtcdServersHaveArgumentsOfGivenFilesOnly(t *testing.T) {
 		if !found || strings.TrimSpace(got) != want || *set.Spec.Replicas != 3 {
 			t.Errorf("%d replicas with %q, want 3 with %q", *set.Spec.Replicas, got, want)
 		}
+	}
+}
+
+func TestObjects_OfSecretNamespacesAreTheOverlay(t *testing.T) {
+	host, _ := objects(t, Options{ServerArgs: []string{"--secret-namespaces=team-a"}})
+	if diff := cmp.Diff(texts(t, rendered(t, "resources: [../deploy/overlays/secret-namespaces]\n")), texts(t, host), cmpopts.SortSlices(strings.Compare)); diff != "" {
+		t.Errorf("(-overlay +installation):\n%s", diff)
 	}
 }
 
