@@ -165,6 +165,7 @@ func TestOverlaysDifferFromTheBaseWhereTheyMust(t *testing.T) {
 			"+ Service slipway-etcd", "+ StatefulSet slipway-etcd", "+ PodDisruptionBudget slipway-etcd", "+ NetworkPolicy slipway-etcd",
 		}, external...),
 		"cert-manager": {
+			"- ClusterRoleBinding slipway-apiserver:certificate", "- RoleBinding slipway-apiserver:certificate",
 			"+ Certificate slipway-apiserver", "+ Certificate slipway-ca", "+ Issuer slipway-ca", "+ Issuer slipway-self-signed",
 			`+ APIService v1alpha1.cluster.slipway.dev .metadata.annotations.cert-manager.io/inject-ca-from: "slipway-system/slipway-apiserver"`,
 			`+ APIService v1alpha1.instancetype.slipway.dev .metadata.annotations.cert-manager.io/inject-ca-from: "slipway-system/slipway-apiserver"`,

@@ -128,6 +128,23 @@ func TestObjects_OfSecretNamespacesAreTheOverlay(t *testing.T) {
 	}
 }
 
+func TestObjects_WithoutPermissionToReadNodesIfNoFlagNeedsThem(t *testing.T) {
+	for args, want := range map[string]bool{
+		"":                            true,
+		"--probe-networks=10.0.0.0/8": true,
+		"--probe-networks= --workload-networks=10.0.0.0/8":           true,
+		"--probe-networks=10.0.0.0/8 --workload-networks=10.0.0.0/8": false,
+	} {
+		host, _ := objects(t, Options{ServerArgs: strings.Fields(args)})
+		got := slices.ContainsFunc(host, func(u *unstructured.Unstructured) bool {
+			return u.GetKind() == "ClusterRoleBinding" && u.GetName() == "slipway-apiserver:addresses"
+		})
+		if got != want {
+			t.Errorf("%q: the server may read Nodes: %t, want %t", args, got, want)
+		}
+	}
+}
+
 func TestObjects_VCenterIsServedAndItsSecretComesFirst(t *testing.T) {
 	host, served := objects(t, Options{VCenter: &VCenter{URL: "https://vc.example.com/sdk", Username: "slipway", Password: "secret", Thumbprint: strings.Repeat("ab", 32)}})
 	if len(served) != 1 || served[0].GetKind() != "VCenter" || served[0].GetName() != "default" {

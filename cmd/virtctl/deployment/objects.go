@@ -58,6 +58,9 @@ func Objects(o Options) (host, served []*unstructured.Unstructured, err error) {
 	if len(namespaces) > 0 {
 		components = append(components, "../deploy/components/secret-namespaces")
 	}
+	if o.hasArg("--probe-networks") && o.hasArg("--workload-networks") {
+		components = append(components, "../deploy/components/named-networks")
+	}
 	if len(components) > 0 {
 		kustomization += "components: [" + strings.Join(components, ", ") + "]\n"
 	}
@@ -139,6 +142,11 @@ func (o *Options) secretNamespaces() []string {
 	}
 	slices.Sort(all)
 	return slices.Compact(all)
+}
+
+// hasArg reports whether the arguments of the server set a flag.
+func (o *Options) hasArg(flag string) bool {
+	return slices.ContainsFunc(o.ServerArgs, func(arg string) bool { return strings.HasPrefix(arg, flag+"=") && arg != flag+"=" })
 }
 
 // secretReader lets the server read the Secrets of a namespace.
