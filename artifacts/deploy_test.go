@@ -137,6 +137,19 @@ func TestServerPermissions_FollowTheEnabledFeatures(t *testing.T) {
 	}
 }
 
+// A user who has the role and is not in --privileged-users gets the report of orphans by it and nothing else:
+// admission refuses the other writes. What privileged users need besides is in view and edit.
+func TestRecoveryRole_HasNoPermissionsOnVirtualMachines(t *testing.T) {
+	want := []rbacv1.PolicyRule{
+		{APIGroups: []string{"vm.slipway.dev"}, Resources: []string{"orphans"}, Verbs: []string{"list"}},
+		{APIGroups: []string{"vm.slipway.dev"}, Resources: []string{"virtualmachines/status"}, Verbs: []string{"update"}},
+		{APIGroups: []string{"instancetype.slipway.dev"}, Resources: []string{"controllerrevisions"}, Verbs: []string{"create"}},
+	}
+	if diff := cmp.Diff(want, roles(t)["slipway-recovery"]); diff != "" {
+		t.Errorf("slipway-recovery (-want +got):\n%s", diff)
+	}
+}
+
 func TestNoRoleOfUsersWritesWhatControllersOwn(t *testing.T) {
 	reads := []string{"get", "list", "watch"}
 	for name, rules := range roles(t) {
