@@ -6,6 +6,7 @@ package app
 import (
 	"fmt"
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	"k8s.io/apiserver/pkg/admission"
@@ -76,6 +77,8 @@ func newConfig(o *Options, etcd *embedded.Server, store *maintenance.Store, i *i
 
 	charges := quota.New()
 	o.Recommended.ExtraAdmissionInitializers = initializePlugins(charges)
+	var gate atomic.Pointer[identity.Gate]
+	dialThrough(&o.Recommended.Etcd.StorageConfig.Transport, &gate)
 	if err := o.Recommended.ApplyTo(recommended); err != nil {
 		return nil, fmt.Errorf("applying the options: %w", err)
 	}
@@ -106,6 +109,7 @@ func newConfig(o *Options, etcd *embedded.Server, store *maintenance.Store, i *i
 		if c.store, err = newStoreGate(o, client); err != nil {
 			return nil, err
 		}
+		gate.Store(c.store)
 	}
 	recommended.BuildHandlerChainFunc = func(api http.Handler, generic *genericapiserver.Config) http.Handler {
 		chain := apiserver.BuildHandlerChain(c.store.Handler(withPaid(api), scheme.Codecs), generic)

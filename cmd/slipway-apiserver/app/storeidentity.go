@@ -4,12 +4,19 @@
 package app
 
 import (
+	"context"
 	"fmt"
+	"net"
+	"slices"
+	"strings"
+	"sync/atomic"
 	"time"
 
 	"go.etcd.io/etcd/client/pkg/v3/transport"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
+	"k8s.io/apiserver/pkg/server/egressselector"
 	"k8s.io/apiserver/pkg/storage/storagebackend"
 	"k8s.io/client-go/kubernetes"
 
@@ -31,6 +38,20 @@ func newStoreGate(o *Options, host kubernetes.Interface) (*identity.Gate, error)
 		return nil, fmt.Errorf("preparing the connection to etcd: %w", err)
 	}
 	return identity.NewGate(etcd, storage.Prefix, host, o.Controllers.LeaderElectNamespace)
+}
+
+// dialThrough makes the clients of objects connect through a gate. They begin to connect before there is
+// one, which then was not open yet. The library gives no addresses of sockets, which belong to an etcd of
+// the same host: there the gate compares by itself.
+func dialThrough(t *storagebackend.TransportConfig, gate *atomic.Pointer[identity.Gate]) {
+	if slices.ContainsFunc(t.ServerList, func(url string) bool { return strings.HasPrefix(url, "unix") }) {
+		return
+	}
+	t.EgressLookup = func(egressselector.NetworkContext) (utilnet.DialFunc, error) {
+		return func(ctx context.Context, network, address string) (net.Conn, error) {
+			return gate.Load().Dial(ctx, network, address)
+		}, nil
+	}
 }
 
 // etcdConfig reaches the etcd of the objects, as they do: without any of the files there

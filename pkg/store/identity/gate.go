@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"sync/atomic"
 	"time"
@@ -50,7 +51,7 @@ type Gate struct {
 	held atomic.Pointer[string]
 	// seen is the last state that was read while the store was served, nil before; comparedAt is
 	// the time of the last comparison.
-	seen       *state
+	seen       atomic.Pointer[state]
 	comparedAt time.Time
 	// logged is the last logged error, and loggedAt its time.
 	logged   string
@@ -166,7 +167,7 @@ func (g *Gate) Compare(ctx context.Context) error {
 		return err // the process stops: the error is not about the store
 	}
 	if err == nil {
-		g.seen = &now
+		g.seen.Store(&now)
 		g.id.Store(&now.id)
 		g.held.Store(&held)
 	}
@@ -187,29 +188,44 @@ func (g *Gate) Compare(ctx context.Context) error {
 // read reads the store, and refuses one that is not a continuation of the store that this process has
 // served: a running controller must not act on what it remembers of that.
 func (g *Gate) read(ctx context.Context) (now state, held string, err error) {
-	if now, held, err = g.store.read(ctx); err != nil || g.seen == nil {
+	seen := g.seen.Load() // before the store is read, which is further then
+	if now, held, err = g.store.read(ctx); err != nil || seen == nil {
 		return now, held, err
 	}
-	if verdict, reason := decide(g.seen, "", now); verdict != serve {
+	if verdict, reason := decide(seen, "", now); verdict != serve {
 		return now, "", fmt.Errorf("%w any more: it was replaced while it was served: %s", errRefused, reason)
 	}
 	return now, held, nil
 }
 
-// check is Compare without the management cluster. It ignores a store that cannot be read.
+// check is Compare without the management cluster. A store that cannot be read leaves the gate as it is.
 func (g *Gate) check(ctx context.Context) error {
 	bounded, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	now, held, err := g.read(bounded)
 	switch {
 	case err == nil:
-		g.seen = &now
+		g.seen.Store(&now)
 		g.held.Store(&held)
 	case errors.Is(err, errRefused):
 		g.set(err)
-		return err
 	}
-	return nil
+	return err
+}
+
+// Dial connects a client of the objects with etcd. An etcd whose data is replaced ends its connections: a
+// new one is used only if the store is the one that was served. Otherwise the clients would read the other
+// store until the next comparison, and report its missing objects as deleted.
+func (g *Gate) Dial(ctx context.Context, network, address string) (net.Conn, error) {
+	conn, err := new(net.Dialer).DialContext(ctx, network, address)
+	if err != nil || g == nil || g.seen.Load() == nil { // nothing was served yet
+		return conn, err
+	}
+	if err := g.check(ctx); err != nil {
+		_ = conn.Close()
+		return nil, fmt.Errorf("comparing the store at %s with the one that was served: %w", address, err)
+	}
+	return conn, nil
 }
 
 // Run compares the store again and again until ctx is done. It returns an error when a store that was served
@@ -225,9 +241,9 @@ func (g *Gate) Run(ctx context.Context) error {
 			return nil
 		case <-time.After(retry):
 		}
-		served := g.Err() == nil
+		served := g.seen.Load() != nil
 		if served {
-			if err := g.check(ctx); err != nil {
+			if err := g.check(ctx); errors.Is(err, errRefused) {
 				return err
 			}
 			if time.Since(g.comparedAt) < refresh {

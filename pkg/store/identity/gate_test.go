@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -227,6 +228,55 @@ func TestGate_ClosesWhenTheStoreIsReplacedWhileItIsServed(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// An etcd ends its connections when its data is replaced.
+func TestGate_ComparesTheStoreBeforeANewConnectionIsUsed(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = listener.Close() })
+	away := errors.New("no leader")
+	for name, tc := range map[string]struct {
+		served bool // before
+		now    state
+		away   error
+		says   string // empty if the connection is used
+		closed bool
+	}{
+		"nothing was served":          {false, state{"theirs", "c", 1}, nil, "", true},
+		"the store that was served":   {true, mine(20), nil, "", false},
+		"another":                     {true, state{"theirs", "c", 90}, nil, "the store has the ID theirs", true},
+		"an older copy":               {true, mine(9), nil, "at revision 9, and was at 10 before", true},
+		"a store that cannot be read": {true, mine(20), away, "no leader", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			now, broken := mine(10), error(nil)
+			g := newGate(&fakeStore{now: func() (state, error) { return now, broken }}, fake.NewClientset(), namespace)
+			if tc.served {
+				if err := g.Compare(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			now, broken = tc.now, tc.away
+			conn, err := g.Dial(t.Context(), "tcp", listener.Addr().String())
+			if conn != nil {
+				defer func() { _ = conn.Close() }()
+			}
+			if (conn != nil) != (tc.says == "") || (err == nil) != (tc.says == "") || err != nil && !strings.Contains(err.Error(), tc.says) {
+				t.Errorf("Dial = %v, %v, want %q", conn, err, tc.says)
+			}
+			if got := g.Err() != nil; got != tc.closed {
+				t.Errorf("the gate is closed by %v, want that it is: %t", g.Err(), tc.closed)
+			}
+		})
+	}
+	if conn, err := (*Gate)(nil).Dial(t.Context(), "tcp", listener.Addr().String()); err != nil {
+		t.Errorf("without a management cluster: %v", err)
+	} else {
+		_ = conn.Close()
 	}
 }
 

@@ -61,8 +61,8 @@ func (g *Gate) compareOnce(ctx context.Context) (now state, held string, err err
 		return now, "", err
 	}
 	if now, held, err = g.read(ctx); err != nil {
-		if errors.Is(err, errRefused) && (recorded == nil || recorded.id == g.seen.id && recorded.revision < g.seen.revision) {
-			encode(known, *g.seen) // the next process compares with it
+		if seen := g.seen.Load(); errors.Is(err, errRefused) && (recorded == nil || recorded.id == seen.id && recorded.revision < seen.revision) {
+			encode(known, *seen) // the next process compares with it
 			if failed := write(); failed != nil {
 				err = fmt.Errorf("%w; %w", err, failed)
 			}

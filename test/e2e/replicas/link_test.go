@@ -6,6 +6,7 @@ package replicas
 import (
 	"io"
 	"net"
+	"path/filepath"
 	"slices"
 	"sync"
 	"testing"
@@ -19,7 +20,7 @@ type link struct {
 	way sync.RWMutex
 }
 
-// newLink starts a proxy in front of an address.
+// newLink starts a proxy in front of an address, or of a socket with a path.
 func newLink(t *testing.T, target string) *link {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -119,7 +120,11 @@ func accept(listener net.Listener, serve func(net.Conn)) {
 
 // pipe carries a connection to a target until either end closes it. pass is called before each write.
 func pipe(c net.Conn, target string, pass func()) {
-	to, err := net.Dial("tcp", target)
+	network := "tcp"
+	if filepath.IsAbs(target) {
+		network = "unix"
+	}
+	to, err := net.Dial(network, target)
 	if err != nil {
 		return
 	}

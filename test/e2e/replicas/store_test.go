@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -31,6 +32,8 @@ type store struct {
 	t    *testing.T
 	dir  string
 	etcd *embedded.Server
+	// url is how servers reach it: over TCP, as an etcd of other hosts.
+	url string
 }
 
 func newStore(t *testing.T) *store {
@@ -45,6 +48,7 @@ func newStore(t *testing.T) *store {
 		_ = os.RemoveAll(dir)
 	})
 	s.start()
+	s.url = "http://" + newLink(t, strings.TrimPrefix(s.etcd.Endpoint(), "unix://")).address()
 	return s
 }
 
@@ -114,6 +118,29 @@ func (s *scene) collects(number string, left ...string) {
 	}
 }
 
+// neverServed asks both replicas for a VM until stop, and wants none to answer that there is no such VM.
+func (s *scene) neverServed(o *other, name string) (stop func()) {
+	s.Helper()
+	ended, asking := make(chan struct{}), sync.WaitGroup{}
+	for _, host := range []string{"", o.direct.Host} {
+		direct := s.direct(host)
+		asking.Go(func() {
+			for {
+				select {
+				case <-ended:
+					return
+				case <-time.After(time.Millisecond):
+				}
+				if code, _, text := s.ask(direct, "/apis/vm.slipway.dev/v1alpha1/namespaces/default/virtualmachines/"+name); code == http.StatusNotFound {
+					s.Errorf("%s serves another store: %s", direct.Host, text)
+					return
+				}
+			}
+		})
+	}
+	return func() { close(ended); asking.Wait() }
+}
+
 // bothEnd waits until both replicas have, by themselves, for the reason.
 func (s *scene) bothEnd(o *other, reason string) {
 	s.Helper()
@@ -166,7 +193,7 @@ func (s *scene) refuses(o *other, reason string) (id string) {
 func TestF3TwoReplicasServeNoStoreThatIsReplacedUnderThem(t *testing.T) {
 	t.Parallel()
 	etcd := newStore(t)
-	s := newScene(t, "--etcd-servers="+etcd.etcd.Endpoint(), "--etcd-unsafe-no-fsync=false")
+	s := newScene(t, "--etcd-servers="+etcd.url, "--etcd-unsafe-no-fsync=false")
 	s.make("kept")
 	etcd.replace(func() error { return os.CopyFS(etcd.data("older/member-data"), os.DirFS(etcd.data("now/member-data"))) })
 	s.make("since")
@@ -186,8 +213,10 @@ func TestF3TwoReplicasServeNoStoreThatIsReplacedUnderThem(t *testing.T) {
 		return started
 	}
 
+	stop := s.neverServed(o, "kept")
 	etcd.replace(func() error { return os.Rename(etcd.data("now"), etcd.data("own")) })
 	s.bothEnd(o, "the store has the ID ")
+	stop()
 	started := restart()
 	s.refuses(o, "and the management cluster expects ")
 	if err := o.Stop(); err != nil {
@@ -210,10 +239,12 @@ func TestF3TwoReplicasServeNoStoreThatIsReplacedUnderThem(t *testing.T) {
 		}
 	}
 
+	stop = s.neverServed(o, "since")
 	etcd.replace(func() error {
 		return errors.Join(os.Rename(etcd.data("now"), etcd.data("own")), os.Rename(etcd.data("older"), etcd.data("now")))
 	})
 	s.bothEnd(o, "the store ")
+	stop()
 	started = restart()
 	id := s.refuses(o, "it is an older copy")
 	s.collects("2", "owned")
@@ -245,7 +276,7 @@ func (s *scene) actsOnlyAfterTheRelease(o *other, etcd *store, before map[string
 	if diff := cmp.Diff(before, s.effects()); diff != "" {
 		s.Errorf("something was done in vSphere before the release (-before +after):\n%s", diff)
 	}
-	s.released("--etcd-servers=" + etcd.etcd.Endpoint())
+	s.released("--etcd-servers=" + etcd.url)
 	s.powered("kept", vimtypes.VirtualMachinePowerStatePoweredOff)
 	s.powered("since", vimtypes.VirtualMachinePowerStatePoweredOn)
 	before["PowerOffVM_Task"]++
