@@ -9,6 +9,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -20,6 +21,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/yaml"
 )
 
@@ -27,7 +29,11 @@ import (
 func roles(t *testing.T) map[string][]rbacv1.PolicyRule {
 	t.Helper()
 	all := map[string][]rbacv1.PolicyRule{}
-	for _, name := range []string{"deploy/base/20-rbac-server.yaml", "deploy/base/30-rbac-users.yaml", "deploy/cluster-api/rbac.yaml", "deploy/components/monitoring/servicemonitor.yaml"} {
+	files, err := filepath.Glob("deploy/base/2*-rbac-*.yaml")
+	if err != nil || len(files) < 5 {
+		t.Fatalf("%d files with permissions of the server, %v", len(files), err)
+	}
+	for _, name := range append(files, "deploy/base/30-rbac-users.yaml", "deploy/cluster-api/rbac.yaml", "deploy/components/monitoring/servicemonitor.yaml") {
 		data, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)
@@ -56,6 +62,91 @@ func TestNoRoleHasAWildcard(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// permissions returns what the server may do by bindings, like "secrets get": in all namespaces without,
+// and in one with its name.
+func permissions(t *testing.T, all map[string]*unstructured.Unstructured) map[string]bool {
+	t.Helper()
+	got := map[string]bool{}
+	for name, o := range all {
+		if !strings.Contains(o.GetKind(), "Binding") || !strings.HasPrefix(o.GetName(), "slipway-apiserver") {
+			continue
+		}
+		b := typed[rbacv1.RoleBinding](t, o) // a ClusterRoleBinding has the same fields
+		role := all[b.RoleRef.Kind+" "+b.RoleRef.Name]
+		if role == nil {
+			if !strings.HasPrefix(b.RoleRef.Name, "system:") && !strings.HasPrefix(b.RoleRef.Name, "extension-") {
+				t.Errorf("%s binds %s, which does not exist", name, b.RoleRef.Name)
+			}
+			continue
+		}
+		r := typed[rbacv1.ClusterRole](t, role)
+		if r.AggregationRule != nil {
+			got["providers"] = true
+		}
+		for _, rule := range r.Rules {
+			for _, resource := range rule.Resources {
+				for _, verb := range rule.Verbs {
+					got[strings.TrimSpace(resource+" "+verb+" "+b.Namespace)] = true
+				}
+			}
+		}
+	}
+	return got
+}
+
+func TestServerPermissions_FollowTheEnabledFeatures(t *testing.T) {
+	base := permissions(t, built(t, "deploy/base"))
+	for name, want := range map[string][]string{
+		overlays + "secret-namespaces": {"- secrets get", "+ secrets get team-a"},
+		"named-networks":               {"- nodes list", "- nodes watch", "- servicecidrs list", "- servicecidrs watch"},
+		"no-providers":                 {"- providers"},
+		overlays + "cert-manager": {
+			"- apiservices list", "- apiservices patch", "- apiservices watch",
+			"- secrets create slipway-system", "- secrets list slipway-system", "- secrets update slipway-system", "- secrets watch slipway-system",
+		},
+	} {
+		var all map[string]*unstructured.Unstructured
+		if strings.HasPrefix(name, overlays) {
+			all = built(t, name)
+		} else {
+			all = together(t, name)
+		}
+		got := permissions(t, all)
+		var diff []string
+		for p := range base {
+			if !got[p] {
+				diff = append(diff, "- "+p)
+			}
+		}
+		for p := range got {
+			if !base[p] {
+				diff = append(diff, "+ "+p)
+			}
+		}
+		slices.Sort(diff)
+		slices.Sort(want)
+		if diff := cmp.Diff(want, diff); diff != "" {
+			t.Errorf("%s changes the permissions of the server (-want +got):\n%s", name, diff)
+		}
+	}
+	if !base["secrets get"] || base["secrets list"] || base["secrets create"] || base["secrets update"] {
+		t.Error("the server may do more with Secrets of all namespaces than get them by name")
+	}
+}
+
+// A user who has the role and is not in --privileged-users gets the report of orphans by it and nothing else:
+// admission refuses the other writes. What privileged users need besides is in view and edit.
+func TestRecoveryRole_HasNoPermissionsOnVirtualMachines(t *testing.T) {
+	want := []rbacv1.PolicyRule{
+		{APIGroups: []string{"vm.slipway.dev"}, Resources: []string{"orphans"}, Verbs: []string{"list"}},
+		{APIGroups: []string{"vm.slipway.dev"}, Resources: []string{"virtualmachines/status"}, Verbs: []string{"update"}},
+		{APIGroups: []string{"instancetype.slipway.dev"}, Resources: []string{"controllerrevisions"}, Verbs: []string{"create"}},
+	}
+	if diff := cmp.Diff(want, roles(t)["slipway-recovery"]); diff != "" {
+		t.Errorf("slipway-recovery (-want +got):\n%s", diff)
 	}
 }
 

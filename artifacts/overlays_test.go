@@ -165,6 +165,7 @@ func TestOverlaysDifferFromTheBaseWhereTheyMust(t *testing.T) {
 			"+ Service slipway-etcd", "+ StatefulSet slipway-etcd", "+ PodDisruptionBudget slipway-etcd", "+ NetworkPolicy slipway-etcd",
 		}, external...),
 		"cert-manager": {
+			"- ClusterRoleBinding slipway-apiserver:certificate", "- RoleBinding slipway-apiserver:certificate",
 			"+ Certificate slipway-apiserver", "+ Certificate slipway-ca", "+ Issuer slipway-ca", "+ Issuer slipway-self-signed",
 			`+ APIService v1alpha1.cluster.slipway.dev .metadata.annotations.cert-manager.io/inject-ca-from: "slipway-system/slipway-apiserver"`,
 			`+ APIService v1alpha1.instancetype.slipway.dev .metadata.annotations.cert-manager.io/inject-ca-from: "slipway-system/slipway-apiserver"`,
@@ -178,6 +179,10 @@ func TestOverlaysDifferFromTheBaseWhereTheyMust(t *testing.T) {
 			"+ Secret slipway-metrics", "+ ServiceAccount slipway-metrics", "+ ServiceMonitor slipway-apiserver",
 		},
 		"egress": {"+ NetworkPolicy slipway-egress"},
+		"secret-namespaces": {
+			"- ClusterRoleBinding slipway-apiserver:secrets", "+ RoleBinding slipway-apiserver:secrets",
+			"+ " + container + `args[]: "--secret-namespaces=slipway-system"`, "+ " + container + `args[]: "--secret-namespaces=team-a"`,
+		},
 		"snapshots": {
 			"+ " + container + `args[]: "--etcd-snapshot-dir=/snapshots"`,
 			"+ " + container + `args[]: "--etcd-snapshot-interval=6h"`, "+ " + container + `args[]: "--etcd-snapshot-retention=28"`,
@@ -193,7 +198,7 @@ func TestOverlaysDifferFromTheBaseWhereTheyMust(t *testing.T) {
 		}
 	}
 	all, err := os.ReadDir(overlays)
-	if err != nil || len(all) != 6 {
+	if err != nil || len(all) != 7 {
 		t.Errorf("%d overlays, %v: each belongs into this test", len(all), err)
 	}
 }

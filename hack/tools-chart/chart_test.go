@@ -195,6 +195,9 @@ func TestChart_OwnCertificateIsMountedAndTrusted(t *testing.T) {
 	add(container, "args", "--tls-cert-file=/tls/tls.crt", "--tls-private-key-file=/tls/tls.key")
 	add(container, "volumeMounts", object{"name": "tls", "mountPath": "/tls", "readOnly": true})
 	add(pod, "volumes", object{"name": "tls", "secret": object{"secretName": "own"}})
+	for _, kind := range []string{"ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"} {
+		delete(want, kind+" slipway-apiserver:certificate")
+	}
 	services := 0
 	for name, o := range want {
 		if strings.HasPrefix(name, "APIService ") {
@@ -251,6 +254,34 @@ func TestChart_ValuesMatchComponents(t *testing.T) {
 	}
 }
 
+func TestChart_SecretNamespacesAreTheOverlay(t *testing.T) {
+	got, err := rendered("slipway-system", object{"secretNamespaces": []any{"team-a"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := kustomized(t, "overlays/secret-namespaces")
+	args := containerOf(want)["args"].([]any)
+	containerOf(want)["args"] = slices.DeleteFunc(args, func(arg any) bool { return arg == "--secret-namespaces=slipway-system" })
+	if diff := cmp.Diff(want, got, same); diff != "" {
+		t.Errorf("(-overlay +chart):\n%s", diff)
+	}
+}
+
+func TestChart_FeaturesThatAreDisabledHaveNoPermissions(t *testing.T) {
+	got, err := rendered("slipway-system", object{"probeNetworks": []any{"10.0.0.0/8", "fd00::/8"}, "workloadNetworks": []any{"10.0.0.0/8"}, "providers": false})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := kustomized(t, "base", "named-networks", "no-providers")
+	add(containerOf(want), "args", "--probe-networks=10.0.0.0/8,fd00::/8", "--workload-networks=10.0.0.0/8")
+	for _, name := range []string{"ClusterRole slipway-apiserver:addresses", "ClusterRole slipway-apiserver:providers"} {
+		delete(want, name) // which nothing binds
+	}
+	if diff := cmp.Diff(want, got, same); diff != "" {
+		t.Errorf("(-components +chart):\n%s", diff)
+	}
+}
+
 func TestChart_EtcdMembersTakeImageAndVolumeFromValues(t *testing.T) {
 	got, err := rendered("slipway-system", object{
 		"etcd": object{"install": true, "image": "mirror.example.com/etcd:v1"}, "persistence": object{"size": "5Gi", "storageClass": "fast"},
@@ -304,6 +335,8 @@ func TestChart_RefusesInvalidValuesByName(t *testing.T) {
 		"certificates alone": {"slipway-system", object{"etcd": object{"tlsSecret": "x"}}, "etcd.tlsSecret is given without etcd.servers"},
 		"two kinds of etcd":  {"slipway-system", object{"etcd": object{"install": true, "servers": []any{"https://a:2379"}}}, "etcd.install excludes etcd.servers"},
 		"no interval":        {"slipway-system", object{"snapshots": object{"interval": "often"}}, "interval"},
+		"no network":         {"slipway-system", object{"probeNetworks": []any{"everywhere"}}, "probeNetworks"},
+		"no namespace":       {"slipway-system", object{"secretNamespaces": []any{"Team A"}}, "secretNamespaces"},
 		"no flag":            {"slipway-system", object{"extraArgs": []any{"v=4"}}, "extraArgs"},
 	} {
 		if _, err := rendered(tc.namespace, tc.values); err == nil || !strings.Contains(err.Error(), tc.want) {

@@ -7,36 +7,102 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
+	"syscall"
 )
 
-// Networks are the addresses that may be connected to.
+// Networks decides which addresses may be connected to.
 type Networks struct {
-	// Allowed, if there are any, are the only ones.
+	// Allowed are the only networks that may be connected to, whatever else denies an address
+	// in them. If there are none, all addresses are allowed but those that are denied.
 	Allowed []netip.Prefix
-	// Denied are left out of all that Allowed does not name.
-	Denied []netip.Prefix
-	// Unknown, if it is not nil, is why Denied is not known: without Allowed nothing may be
-	// connected to then.
-	Unknown error
+	// Management has the addresses of the management cluster, which are denied. If it is nil,
+	// none of them is known.
+	Management *Management
 }
 
-// Check is an error for an address that may not be connected to. Without Allowed these are
-// those that lead to the server itself or to what only its own link has: loopback,
-// link-local, multicast and unspecified.
+// DeniedError is returned for an address that may not be connected to.
+type DeniedError struct {
+	Address netip.Addr
+	reason  string
+}
+
+// Error implements error.
+func (e *DeniedError) Error() string { return fmt.Sprintf("%s %s", e.Address, e.reason) }
+
+const (
+	reasonDenied     = "is not an address that the server may connect to"
+	reasonNotAllowed = "is in none of the networks that an administrator lets the server connect to"
+)
+
+// denied are the networks that are denied by default: those of the server's own host and
+// links, and the metadata services of clouds, which give credentials to any process of a host.
+// Most of these services are link local (169.254.169.254, fe80::a9fe:a9fe).
+var denied = parse(
+	"0.0.0.0/8", "127.0.0.0/8", "169.254.0.0/16", "224.0.0.0/4", "255.255.255.255/32",
+	"::/128", "::1/128", "fe80::/10", "ff00::/8",
+	"100.100.100.200/32", // Alibaba Cloud
+	"168.63.129.16/32",   // Azure
+	"192.0.0.192/32",     // Oracle Cloud
+	"fd00:ec2::/32",      // AWS: metadata, DNS, time and the credentials of EKS
+	"fd00:42::42/128",    // Scaleway
+	"fd20:ce::254/128",   // Google Cloud
+)
+
+// nat64 and sixToFour hold IPv4 addresses, which a gateway connects to.
+var (
+	nat64     = netip.MustParsePrefix("64:ff9b::/96")
+	sixToFour = netip.MustParsePrefix("2002::/16")
+)
+
+// Check returns a DeniedError for an address that may not be connected to, and another error
+// while it is not known whether it may.
 func (n *Networks) Check(a netip.Addr) error {
-	a = a.Unmap()
-	within := func(p netip.Prefix) bool { return p.Contains(a) }
-	switch {
-	case len(n.Allowed) > 0:
-		if !slices.ContainsFunc(n.Allowed, within) {
-			return fmt.Errorf("%s is in none of the networks that an administrator lets the server connect to", a)
+	a = a.Unmap().WithZone("")
+	if len(n.Allowed) > 0 {
+		if !contains(n.Allowed, a) {
+			return &DeniedError{Address: a, reason: reasonNotAllowed}
 		}
-	case n.Unknown != nil:
-		return n.Unknown
-	case a.IsLoopback(), a.IsLinkLocalUnicast(), a.IsMulticast(), a.IsUnspecified(), a == broadcast, slices.ContainsFunc(n.Denied, within):
-		return fmt.Errorf("%s is not an address that the server may connect to", a)
+		return nil
 	}
-	return nil
+	inner := embedded(a)
+	if contains(denied, a) || contains(denied, inner) {
+		return &DeniedError{Address: a, reason: reasonDenied}
+	}
+	if n.Management == nil {
+		return nil
+	}
+	return n.Management.check(a, inner)
 }
 
-var broadcast = netip.AddrFrom4([4]byte{255, 255, 255, 255})
+// Control checks the address that a net.Dialer is about to connect to, after a name was
+// resolved. It is a net.Dialer.Control.
+func (n *Networks) Control(_, address string, _ syscall.RawConn) error {
+	to, err := netip.ParseAddrPort(address)
+	if err != nil {
+		return fmt.Errorf("%q is not an address: %w", address, err)
+	}
+	return n.Check(to.Addr())
+}
+
+// embedded returns the IPv4 address that a gateway connects to for a, and a if there is none.
+func embedded(a netip.Addr) netip.Addr {
+	switch b := a.As16(); {
+	case nat64.Contains(a):
+		return netip.AddrFrom4([4]byte(b[12:]))
+	case sixToFour.Contains(a):
+		return netip.AddrFrom4([4]byte(b[2:6]))
+	}
+	return a
+}
+
+func contains(all []netip.Prefix, a netip.Addr) bool {
+	return slices.ContainsFunc(all, func(p netip.Prefix) bool { return p.Contains(a) })
+}
+
+func parse(texts ...string) []netip.Prefix {
+	var all []netip.Prefix
+	for _, text := range texts {
+		all = append(all, netip.MustParsePrefix(text))
+	}
+	return all
+}

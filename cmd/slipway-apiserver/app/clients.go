@@ -4,10 +4,7 @@
 package app
 
 import (
-	"context"
 	"fmt"
-	"net/netip"
-	"sync"
 
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
@@ -25,12 +22,9 @@ type clients struct {
 	client          versioned.Interface
 	host            kubernetes.Interface
 	dynamic         dynamic.Interface
-	// ranges are those of Services of the host cluster. They are read once, for one that answers
-	// with errors is waited for.
-	ranges func() ([]netip.Prefix, error)
 }
 
-func newClients(ctx context.Context, d *controllerDeps) (*clients, error) {
+func newClients(d *controllerDeps) (*clients, error) {
 	c := &clients{fence: d.leases.Fence(controllersLease)} // of what no other one is for
 	c.own = protobufConfig(d.loopback)
 	c.own.Wrap(c.fence.Transport)
@@ -43,9 +37,9 @@ func newClients(ctx context.Context, d *controllerDeps) (*clients, error) {
 	if c.host, err = kubernetes.NewForConfig(c.hostConfig); err != nil {
 		return nil, fmt.Errorf("making the controllers' client of the host cluster: %w", err)
 	}
+	c.host = d.options.limitSecrets(c.host)
 	if c.dynamic, err = dynamic.NewForConfig(c.hostConfig); err != nil {
 		return nil, fmt.Errorf("making the client of other kinds of the host cluster: %w", err)
 	}
-	c.ranges = sync.OnceValues(func() ([]netip.Prefix, error) { return serviceRanges(ctx, c.host) })
 	return c, nil
 }

@@ -67,6 +67,8 @@ type Options struct {
 	Probes ProbeOptions
 	// Workloads says how the server connects to workload clusters.
 	Workloads WorkloadOptions
+	// SecretNamespaces are those whose Secrets are read for users; all if there are none.
+	SecretNamespaces []string
 	// VMMetrics is which metrics of single virtual machines are shown: none, state,
 	// conditions or usage.
 	VMMetrics string
@@ -133,6 +135,8 @@ func (o *Options) Flags() cliflag.NamedFlagSets {
 	sets.FlagSet("authorization").BoolVar(&o.AnyNameFirst, "authorization-any-name-first", o.AnyNameFirst,
 		"Ask the host cluster first whether a user may do to all objects of a kind what is asked for one, and let a yes count: going over many objects then takes one SubjectAccessReview. To be false if the host cluster has an authorizer that refuses single objects to who has the right on all; those of Kubernetes do not.")
 	o.Recommended.CoreAPI.AddFlags(sets.FlagSet("host cluster"))
+	sets.FlagSet("host cluster").StringSliceVar(&o.SecretNamespaces, "secret-namespaces", o.SecretNamespaces,
+		"Namespaces of the management cluster whose Secrets the server reads: bootstrap data of virtual machines and kubeconfigs of workload clusters. Empty means all. Credentials of vCenters are always read from the namespaces that other flags name.")
 	o.Recommended.Admission.AddFlags(sets.FlagSet("admission"))
 	o.Recommended.Audit.AddFlags(sets.FlagSet("auditing"))
 	o.Recommended.Features.AddFlags(sets.FlagSet("features"))
@@ -194,6 +198,7 @@ func (o *Options) Validate() error {
 	errs = append(errs, o.validateRecommended()...)
 	errs = append(errs, o.validateFiles()...)
 	errs = append(errs, o.validateHost()...)
+	errs = append(errs, o.validateSecretNamespaces()...)
 	errs = append(errs, o.VCenter.validate()...)
 	errs = append(errs, o.Controllers.validate()...)
 	errs = append(errs, o.Probes.validate()...)

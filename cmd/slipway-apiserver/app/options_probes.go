@@ -29,7 +29,7 @@ func newProbeOptions() ProbeOptions { return ProbeOptions{Connections: probe.Def
 func (o *ProbeOptions) addFlags(fs *pflag.FlagSet) {
 	fs.IntVar(&o.Connections, "probe-connections", o.Connections, "Number of connections that readiness probes try at the same time.")
 	fs.StringSliceVar(&o.Networks, "probe-networks", o.Networks,
-		"Networks, like 10.0.0.0/8, whose addresses readiness probes may connect to. Empty for all but loopback, link-local and multicast addresses and those of Services of the host cluster.")
+		"Networks, like 10.0.0.0/8, whose addresses readiness probes may connect to. Empty means all except "+deniedByDefault+".")
 }
 
 func (o *ProbeOptions) validate() []error {
@@ -42,6 +42,9 @@ func (o *ProbeOptions) validate() []error {
 	}
 	return errs
 }
+
+// deniedByDefault describes the addresses that networks.Networks denies.
+const deniedByDefault = "loopback, link-local and multicast addresses, the metadata services of clouds, and the addresses of Services, nodes and Pods of the management cluster"
 
 // networks parses those that probes may connect to.
 func (o *ProbeOptions) networks() ([]netip.Prefix, error) {

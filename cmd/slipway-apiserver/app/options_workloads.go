@@ -51,7 +51,7 @@ func newWorkloadOptions() WorkloadOptions {
 
 func (o *WorkloadOptions) addFlags(fs *pflag.FlagSet) {
 	fs.StringSliceVar(&o.Networks, "workload-networks", o.Networks,
-		"Networks, like 10.0.0.0/8, whose addresses the server may connect to where a kubeconfig of a workload cluster names them. Empty for all but loopback, link-local and multicast addresses and those of Services of the host cluster.")
+		"Networks, like 10.0.0.0/8, whose addresses the server may connect to if the kubeconfig of a workload cluster names them. Empty means all except "+deniedByDefault+".")
 	fs.DurationVar(&o.Grace, "remote-conditions-grace-period", o.Grace, fmt.Sprintf("How long a workload cluster may be silent before the conditions of Machines that tell of its Nodes are Unknown, at least %s.", minGrace))
 	fs.StringSliceVar(&o.Labels, "additional-sync-machine-labels", o.Labels,
 		"Regular expressions of keys of labels that go from Machines to Nodes, besides node-role.kubernetes.io, node-restriction.kubernetes.io and node.cluster.x-k8s.io.")

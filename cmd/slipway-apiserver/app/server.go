@@ -184,7 +184,7 @@ func (s *Server) build(ctx context.Context, o *Options) error {
 	}
 	c.charges.ReadFrom(readers)
 	d := &controllerDeps{
-		options: o, loopback: s.InProcessConfig(), stores: readers, hostConfig: c.hostConfig, host: c.host,
+		options: o, loopback: s.InProcessConfig(), stores: readers, hostConfig: c.hostConfig, host: o.limitSecrets(c.host),
 		charges: c.charges, hostInformers: c.hostInformers,
 		health: c.health, store: c.store, mux: s.generic.Handler.NonGoRestfulMux, orphans: &orphanReport{privileged: protectedkeys.New(o.PrivilegedUsers...).Privileged},
 		consoles: shown, queues: &queueReport{},

@@ -233,7 +233,7 @@ func newVirtualMachines(s *shared) (runnable, error) {
 // or one of them fails. It returns when all of it has ended.
 func runControllers(ctx context.Context, d *controllerDeps) error {
 	d.leases.Contend(ctx, controllersLease, false)
-	c, err := newClients(ctx, d)
+	c, err := newClients(d)
 	if err != nil {
 		return err
 	}
@@ -253,11 +253,13 @@ func runControllers(ctx context.Context, d *controllerDeps) error {
 	if err := broadcaster.StartRecordingToSinkWithContext(ctx); err != nil {
 		return fmt.Errorf("starting to record events: %w", err)
 	}
-	probes, err := newProber(ctx, &d.options.Probes, c.ranges)
+	to, err := newDestinations(ctx, d.options, host)
 	if err != nil {
 		return err
 	}
-	reach, err := newReach(ctx, d, c, informers)
+	defer to.stop()
+	probes := probe.New(probe.Options{Connections: d.options.Probes.Connections, Networks: to.probes})
+	reach, err := newReach(d, c, informers, to.workloads)
 	if err != nil {
 		return err
 	}

@@ -4,7 +4,6 @@
 package app
 
 import (
-	"context"
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -16,6 +15,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/controller"
 	"github.com/slipway-dev/slipway/pkg/controller/cluster/machine"
 	"github.com/slipway-dev/slipway/pkg/generated/informers/externalversions"
+	"github.com/slipway-dev/slipway/pkg/networks"
 )
 
 // reach is how what controls machines reaches what is not ours.
@@ -26,8 +26,8 @@ type reach struct {
 	clusters *workload.Clusters
 }
 
-// newReach makes it.
-func newReach(ctx context.Context, d *controllerDeps, c *clients, informers externalversions.SharedInformerFactory) (*reach, error) {
+// newReach returns a reach that connects to the workload clusters that to allows.
+func newReach(d *controllerDeps, c *clients, informers externalversions.SharedInformerFactory, to networks.Networks) (*reach, error) {
 	ours, err := dynamic.NewForConfig(c.own)
 	if err != nil {
 		return nil, fmt.Errorf("making the client of machines' objects in our own API: %w", err)
@@ -36,16 +36,15 @@ func newReach(ctx context.Context, d *controllerDeps, c *clients, informers exte
 	if err != nil {
 		return nil, fmt.Errorf("making the client of metadata of the host cluster: %w", err)
 	}
-	allowed, err := d.options.Workloads.networks()
-	if err != nil {
-		return nil, err
+	watched := metadata.Interface(labels)
+	if len(d.options.SecretNamespaces) > 0 {
+		watched = nil // of all namespaces
 	}
-	to := reachable(ctx, allowed, c.ranges, "No workload cluster is connected to")
 	clusters := informers.Cluster().V1alpha1().Clusters().Lister()
 	return &reach{
 		kinds: contract.New(contract.Options{Own: ours, Host: c.dynamic, Kinds: contract.Kinds{Discovery: c.host.Discovery().RESTClient(), Metadata: labels}}),
 		clusters: workload.New(workload.Options{
-			Host: c.host, Metadata: labels, Networks: to, Wrap: c.fence.Transport, UserAgent: serverName + "/" + version, Grace: d.options.Workloads.Grace,
+			Host: c.host, Metadata: watched, Networks: to, Wrap: c.fence.Transport, UserAgent: serverName + "/" + version, Grace: d.options.Workloads.Grace,
 			Wanted: func(key types.NamespacedName) bool {
 				_, err := clusters.Clusters(key.Namespace).Get(key.Name)
 				return err == nil

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -116,6 +117,30 @@ func TestObjects_WithEtcdServersHaveArgumentsOfGivenFilesOnly(t *testing.T) {
 		got, found := strings.CutPrefix(strings.Join(set.Spec.Template.Spec.Containers[0].Args, " "), "--secure-port=8443 --shutdown-delay-duration=10s --etcd-servers=$(ETCD_SERVERS)")
 		if !found || strings.TrimSpace(got) != want || *set.Spec.Replicas != 3 {
 			t.Errorf("%d replicas with %q, want 3 with %q", *set.Spec.Replicas, got, want)
+		}
+	}
+}
+
+func TestObjects_OfSecretNamespacesAreTheOverlay(t *testing.T) {
+	host, _ := objects(t, Options{ServerArgs: []string{"--secret-namespaces=team-a"}})
+	if diff := cmp.Diff(texts(t, rendered(t, "resources: [../deploy/overlays/secret-namespaces]\n")), texts(t, host), cmpopts.SortSlices(strings.Compare)); diff != "" {
+		t.Errorf("(-overlay +installation):\n%s", diff)
+	}
+}
+
+func TestObjects_WithoutPermissionToReadNodesIfNoFlagNeedsThem(t *testing.T) {
+	for args, want := range map[string]bool{
+		"":                            true,
+		"--probe-networks=10.0.0.0/8": true,
+		"--probe-networks= --workload-networks=10.0.0.0/8":           true,
+		"--probe-networks=10.0.0.0/8 --workload-networks=10.0.0.0/8": false,
+	} {
+		host, _ := objects(t, Options{ServerArgs: strings.Fields(args)})
+		got := slices.ContainsFunc(host, func(u *unstructured.Unstructured) bool {
+			return u.GetKind() == "ClusterRoleBinding" && u.GetName() == "slipway-apiserver:addresses"
+		})
+		if got != want {
+			t.Errorf("%q: the server may read Nodes: %t, want %t", args, got, want)
 		}
 	}
 }

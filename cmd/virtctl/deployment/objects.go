@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -49,8 +50,19 @@ func Objects(o Options) (host, served []*unstructured.Unstructured, err error) {
 		return nil, nil, err
 	}
 	kustomization := base
+	var components []string
 	if len(o.EtcdServers) > 0 {
-		kustomization += "components: [../deploy/components/external-etcd]\n"
+		components = append(components, "../deploy/components/external-etcd")
+	}
+	namespaces := o.secretNamespaces()
+	if len(namespaces) > 0 {
+		components = append(components, "../deploy/components/secret-namespaces")
+	}
+	if o.hasArg("--probe-networks") && o.hasArg("--workload-networks") {
+		components = append(components, "../deploy/components/named-networks")
+	}
+	if len(components) > 0 {
+		kustomization += "components: [" + strings.Join(components, ", ") + "]\n"
 	}
 	if patch := o.patch(); len(patch) > 0 {
 		text, err := json.Marshal(patch)
@@ -61,6 +73,13 @@ func Objects(o Options) (host, served []*unstructured.Unstructured, err error) {
 	}
 	if host, err = kustomized.Build(artifacts.Deploy, kustomization); err != nil {
 		return nil, nil, err
+	}
+	for _, namespace := range namespaces {
+		object, err := unstructuredOf(secretReader(namespace))
+		if err != nil {
+			return nil, nil, err
+		}
+		host = append(host, object)
 	}
 	secrets := map[string]map[string][]byte{etcdSecret: o.etcdFiles()}
 	if o.VCenter != nil {
@@ -111,6 +130,34 @@ func (o *Options) patch() []operation {
 		all = append(all, operation{"add", container + "/args/-", arg})
 	}
 	return all
+}
+
+// secretNamespaces returns the namespaces of --secret-namespaces among the arguments of the server.
+func (o *Options) secretNamespaces() []string {
+	var all []string
+	for _, arg := range o.ServerArgs {
+		if names, found := strings.CutPrefix(arg, "--secret-namespaces="); found {
+			all = append(all, strings.Split(names, ",")...)
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// hasArg reports whether the arguments of the server set a flag.
+func (o *Options) hasArg(flag string) bool {
+	return slices.ContainsFunc(o.ServerArgs, func(arg string) bool { return strings.HasPrefix(arg, flag+"=") && arg != flag+"=" })
+}
+
+// secretReader lets the server read the Secrets of a namespace.
+func secretReader(namespace string) *rbacv1.RoleBinding {
+	const name = Name + ":secrets"
+	return &rbacv1.RoleBinding{
+		TypeMeta:   metav1.TypeMeta{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: "RoleBinding"},
+		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: namespace},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: name},
+		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Name: Name, Namespace: Namespace}},
+	}
 }
 
 // etcdFiles returns the content of the Secret of components/external-etcd.

@@ -21,6 +21,8 @@ const (
 	// library, in bytes: 80 characters of at most 3 bytes, each of which vSphere may
 	// escape (ManagedEntity.name).
 	maxName = 255
+	// maxHostName is the longest name in DNS, in bytes.
+	maxHostName = 253
 	// maxAnnotations is what annotations may have together in Kubernetes, in bytes
 	// (TotalAnnotationSizeLimitB); validation adds them up.
 	maxAnnotations = 256 << 10
@@ -74,6 +76,9 @@ var table = map[string]bound{
 	"ZoneStorage.classes":             {items: 64},
 	"ZoneStorageClass.policy":         {text: maxName},
 	"ZoneStorageClass.datastores":     {items: 64, text: maxName},
+	// The guest reports these.
+	"VirtualMachineNetworkStatus.hostName": {text: maxHostName},
+	"VirtualMachineGuestStatus.hostName":   {text: maxHostName},
 	// A probe evaluates each expression again and again.
 	"VirtualMachineReadinessProbe.guestInfo": {items: 16},
 	"GuestInfoAction.key":                    {text: maxName},

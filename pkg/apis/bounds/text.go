@@ -26,17 +26,21 @@ func Text(text string, lines bool) string {
 	return ""
 }
 
-// Clean is text as one that the table does not name can have it: without the characters that no
-// text has, and cut to MaxText bytes.
-func Clean(text string) string {
+// Clean returns text without the characters that no text may have, cut to MaxText bytes.
+func Clean(text string) string { return clean(text, MaxText) }
+
+// CleanHostName is Clean for a host name.
+func CleanHostName(text string) string { return clean(text, maxHostName) }
+
+func clean(text string, most int) string {
 	text = strings.Map(func(r rune) rune {
 		if printable(r) {
 			return r
 		}
 		return -1
 	}, text)
-	if len(text) > MaxText {
-		text = strings.ToValidUTF8(text[:MaxText], "")
+	if len(text) > most {
+		text = strings.ToValidUTF8(text[:most], "")
 	}
 	return text
 }

@@ -100,7 +100,7 @@ func Addresses(o *object) ([]clusterv1alpha1.MachineAddress, error) {
 		if value == "" || len(value) > maxName {
 			return nil, fault(o, path, "entry %d has no address of at most %d characters", i, maxName)
 		}
-		all = append(all, clusterv1alpha1.MachineAddress{Type: clusterv1alpha1.MachineAddressType(kind), Address: value})
+		all = append(all, clusterv1alpha1.MachineAddress{Type: clusterv1alpha1.MachineAddressType(kind), Address: bounds.Clean(value)})
 	}
 	return all, nil
 }

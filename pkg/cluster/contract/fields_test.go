@@ -69,7 +69,7 @@ status:
   failureMessage: m
   interruptible: true
   externalManagedControlPlane: true
-  addresses: [{type: InternalIP, address: 10.0.0.1}, {type: Hostname, address: a}]
+  addresses: [{type: InternalIP, address: 10.0.0.1}, {type: Hostname, address: "a\u202e"}]
 `)
 	for name, f := range map[string]struct {
 		get  func(*object) (string, error)

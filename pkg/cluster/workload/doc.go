@@ -35,9 +35,9 @@
 //     example a service inside the host cluster, ends in the handshake.
 //   - Only addresses that [networks.Networks] lets the server connect to, asked for each
 //     connection after names were resolved, and for redirects too. By default loopback,
-//     link-local addresses (the metadata of clouds among them) and Services of the host
-//     cluster are refused. A cluster that manages itself is reached like any other, by
-//     the address of its control plane, and not as kubernetes.default.svc.
+//     link-local addresses, the metadata services of clouds, and Services, nodes and Pods of
+//     the management cluster are denied. A management cluster that is its own workload
+//     cluster is reached by the address of its control plane, which --workload-networks names.
 //   - Only the credentials of the Secret are sent; this process adds none of its own.
 //   - A kubeconfig of more than 64 KiB is refused before it is parsed. Answers of the
 //     server are bounded in size and time, Nodes in number and size; more ends the connection.

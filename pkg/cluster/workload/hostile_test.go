@@ -101,6 +101,9 @@ func TestOnlyAddressesThatAreAllowedAreConnectedTo(t *testing.T) {
 	var asked atomic.Int32
 	s := newHostile(t, func(w http.ResponseWriter, _ *http.Request) { asked.Add(1) })
 	_, port, _ := strings.Cut(strings.TrimPrefix(s.URL, "https://"), ":")
+	management := networks.NewManagement()
+	management.Set("ServiceCIDR kubernetes", netip.MustParsePrefix("10.96.0.0/12"))
+	management.Set("Node a", netip.MustParsePrefix("192.0.2.10/32"), netip.MustParsePrefix("10.244.1.0/24"))
 	for url, want := range map[string]string{
 		s.URL:                                      "127.0.0.1 is not an address that the server may connect to",
 		"https://localhost:" + port:                "is not an address that the server may connect to", // a name
@@ -108,14 +111,22 @@ func TestOnlyAddressesThatAreAllowedAreConnectedTo(t *testing.T) {
 		"https://0.0.0.0:" + port:                  "0.0.0.0 is not an address",
 		"https://169.254.169.254/latest/meta-data": "169.254.169.254 is not an address",
 		"https://10.96.0.1":                        "10.96.0.1 is not an address",
+		"https://192.0.2.10:6443":                  "192.0.2.10 is not an address",
+		"https://10.244.1.5:9093":                  "10.244.1.5 is not an address",
+		"https://[fd00:ec2::254]":                  "fd00:ec2::254 is not an address",
 	} {
-		services := networks.Networks{Denied: []netip.Prefix{netip.MustParsePrefix("10.96.0.0/12")}}
-		if _, err := s.connect(t, services, url); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := s.connect(t, networks.Networks{Management: management}, url); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", url, err, want)
 		}
 	}
 	if n := asked.Load(); n != 0 {
 		t.Errorf("the server was asked %d times", n)
+	}
+	// A management cluster that manages itself: the flag names one of its own addresses.
+	management.Set("Node b", netip.MustParsePrefix("127.0.0.1/32"))
+	itself := networks.Networks{Allowed: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}, Management: management}
+	if _, err := s.connect(t, itself, s.URL); asked.Load() == 0 {
+		t.Errorf("an address that the flag names was not connected to: %v", err)
 	}
 }
 

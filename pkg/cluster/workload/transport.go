@@ -6,14 +6,11 @@ package workload
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"github.com/slipway-dev/slipway/pkg/networks"
@@ -31,17 +28,9 @@ const (
 	maxRefusal = 64 << 10
 )
 
-// dialer connects to what allowed lets it. It is asked of the address that is about to be
-// connected to, so that no name leads elsewhere the second time.
+// dialer returns a function that connects to the addresses that allowed permits.
 func dialer(allowed *networks.Networks) func(ctx context.Context, network, address string) (net.Conn, error) {
-	d := &net.Dialer{Timeout: dialTimeout, KeepAlive: keepAlive,
-		ControlContext: func(_ context.Context, _, address string, _ syscall.RawConn) error {
-			to, err := netip.ParseAddrPort(address)
-			if err != nil {
-				return fmt.Errorf("%q is not an address: %w", address, err)
-			}
-			return allowed.Check(to.Addr().WithZone(""))
-		}}
+	d := &net.Dialer{Timeout: dialTimeout, KeepAlive: keepAlive, Control: allowed.Control}
 	return d.DialContext
 }
 

@@ -224,6 +224,9 @@ func readSecret(ctx context.Context, secrets secretReader, namespace, name strin
 	if apierrors.IsNotFound(err) {
 		return nil, &dataError{vmv1alpha1.ReasonNotFound, fmt.Sprintf("Secret %q does not exist in namespace %q", name, namespace)}
 	}
+	if apierrors.IsForbidden(err) {
+		return nil, &dataError{vmv1alpha1.ReasonNotAllowed, fmt.Sprintf("Secret %q in namespace %q cannot be read: %v", name, namespace, err)}
+	}
 	if err != nil {
 		return nil, fmt.Errorf("reading Secret %q in namespace %q: %w", name, namespace, err)
 	}

@@ -4,11 +4,16 @@
 package vm
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
+	clienttesting "k8s.io/client-go/testing"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/provider"
@@ -101,6 +106,21 @@ func random(n int) string {
 		out[i] = byte(' ' + state%95)
 	}
 	return string(out)
+}
+
+func TestBootstrap_ReportsASecretThatTheServerMayNotRead(t *testing.T) {
+	h := newHarness(t, fresh(bootstrap(vmv1alpha1.VirtualMachineBootstrap{CloudInit: &vmv1alpha1.CloudInitBootstrap{RawCloudConfig: fromSecret}})), photon())
+	h.host.PrependReactor("get", "secrets", func(clienttesting.Action) (bool, runtime.Object, error) {
+		return true, nil, apierrors.NewForbidden(corev1.Resource("secrets"), "s", errors.New("--secret-namespaces does not name it"))
+	})
+	h.pass()
+	if got := h.condition(vmv1alpha1.ConditionBootstrapReady); got != "False/NotAllowed" {
+		t.Errorf("BootstrapReady is %s", got)
+	}
+	c := findCondition(h.vm(), vmv1alpha1.ConditionBootstrapReady)
+	if !strings.Contains(c.Message, `Secret "s" in namespace`) || !strings.Contains(c.Message, "--secret-namespaces does not name it") {
+		t.Errorf("message %q", c.Message)
+	}
 }
 
 func TestSecretsAreReadAgainOnlyForANewInstanceID(t *testing.T) {

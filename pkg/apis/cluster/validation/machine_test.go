@@ -185,8 +185,8 @@ func TestStatusOfAMachineHasWhatOthersCanRead(t *testing.T) {
 			s.Deletion = &clusterv1alpha1.MachineDeletionStatus{Stage: "Drain"}
 		}, nil},
 		"addresses": {func(s *clusterv1alpha1.MachineStatus) {
-			s.Addresses = []clusterv1alpha1.MachineAddress{{Type: "IPv4", Address: "10.0.0.1"}, {}, {Type: "Hostname", Address: strings.Repeat("a", 257)}}
-		}, []string{"NotSupported status.addresses[0].type", "Required status.addresses[1].type", "Required status.addresses[1].address", "TooLong status.addresses[2].address"}},
+			s.Addresses = []clusterv1alpha1.MachineAddress{{Type: "IPv4", Address: "10.0.0.1"}, {}, {Type: "Hostname", Address: strings.Repeat("a", 257)}, {Type: "Hostname", Address: "a\x1b[31m"}}
+		}, []string{"NotSupported status.addresses[0].type", "Required status.addresses[1].type", "Required status.addresses[1].address", "TooLong status.addresses[2].address", "Invalid status.addresses[3].address"}},
 		"many addresses":  {func(s *clusterv1alpha1.MachineStatus) { s.Addresses = make([]clusterv1alpha1.MachineAddress, 257) }, []string{"TooMany status.addresses"}},
 		"many conditions": {func(s *clusterv1alpha1.MachineStatus) { s.Conditions = make([]metav1.Condition, 33) }, []string{"TooMany status.conditions"}},
 		"odd values": {func(s *clusterv1alpha1.MachineStatus) {

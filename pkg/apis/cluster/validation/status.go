@@ -60,6 +60,9 @@ func validateAddresses(addresses []clusterv1alpha1.MachineAddress, path *field.P
 			errs = append(errs, field.Required(at.Child("address"), "must be an address or a name"))
 		}
 		errs = append(errs, validateLength(address.Address, maxName, at.Child("address"))...)
+		if problem := bounds.Text(address.Address, false); problem != "" {
+			errs = append(errs, field.Invalid(at.Child("address"), field.OmitValueType{}, problem))
+		}
 	}
 	return errs
 }

@@ -155,8 +155,9 @@ func ValidateVirtualMachineInstanceUpdate(obj, old *vmv1alpha1.VirtualMachineIns
 
 // ValidateVirtualMachineInstanceStatusUpdate checks a change of status.
 func ValidateVirtualMachineInstanceStatusUpdate(obj, old *vmv1alpha1.VirtualMachineInstance) field.ErrorList {
-	return append(validateMetaUpdate(&obj.ObjectMeta, &old.ObjectMeta),
-		validateConditions(obj.Status.Conditions, field.NewPath("status", "conditions"))...)
+	errs := validateMetaUpdate(&obj.ObjectMeta, &old.ObjectMeta)
+	errs = append(errs, validateGuest(obj.Status.Guest, old.Status.Guest, field.NewPath("status", "guest"))...)
+	return append(errs, validateConditions(obj.Status.Conditions, field.NewPath("status", "conditions"))...)
 }
 
 // validateMeta checks the metadata of a new object of a namespace.

@@ -4,6 +4,7 @@
 package validation
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -78,6 +79,21 @@ func TestVirtualMachineStatus(t *testing.T) {
 	obj.Status.PowerState, obj.Status.Phase, obj.Status.Conditions[0].Reason = "On", "Well", ""
 	check(t, []string{"NotSupported status.powerState", "NotSupported status.phase", "Required status.conditions[0].reason"},
 		ValidateVirtualMachineStatusUpdate(obj, old))
+}
+
+func TestStatus_HasNoTextOfAGuestThatIsTooLongOrNotPrintable(t *testing.T) {
+	old := inlineVM(nil)
+	obj := inlineVM(func(o *vmv1alpha1.VirtualMachine) {
+		o.Status.Network = &vmv1alpha1.VirtualMachineNetworkStatus{HostName: strings.Repeat("a", 254)}
+		o.Status.Guest = &vmv1alpha1.VirtualMachineGuestStatus{HostName: "a\x1b[31m", GuestFullName: "a\u202eb"}
+	})
+	check(t, []string{"TooLong status.network.hostName", "Invalid status.guest.guestFullName", "Invalid status.guest.hostName"}, ValidateVirtualMachineStatusUpdate(obj, old))
+	check(t, nil, ValidateVirtualMachineStatusUpdate(obj, obj)) // it was stored before the bound came
+
+	instance := &vmv1alpha1.VirtualMachineInstance{ObjectMeta: metav1.ObjectMeta{Name: "web", Namespace: "dev", ResourceVersion: "1"}}
+	reported := instance.DeepCopy()
+	reported.Status.Guest = obj.Status.Guest
+	check(t, []string{"Invalid status.guest.guestFullName", "Invalid status.guest.hostName"}, ValidateVirtualMachineInstanceStatusUpdate(reported, instance))
 }
 
 func TestClassesAndImages(t *testing.T) {

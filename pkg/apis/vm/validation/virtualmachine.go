@@ -12,6 +12,7 @@ import (
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/slipway-dev/slipway/pkg/apis/bounds"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
@@ -63,7 +64,19 @@ func ValidateVirtualMachineStatusUpdate(obj, old *vmv1alpha1.VirtualMachine) fie
 	errs = append(errs, validateEnum(obj.Status.Phase, path.Child("phase"),
 		vmv1alpha1.PhasePending, vmv1alpha1.PhaseCreating, vmv1alpha1.PhaseStarting, vmv1alpha1.PhaseRunning, vmv1alpha1.PhaseStopping,
 		vmv1alpha1.PhaseStopped, vmv1alpha1.PhaseSuspended, vmv1alpha1.PhaseDeleting, vmv1alpha1.PhaseFailed, vmv1alpha1.PhaseUnknown)...)
+	if !apiequality.Semantic.DeepEqual(obj.Status.Network, old.Status.Network) {
+		errs = append(errs, bounds.Spec(obj.Status.Network, path.Child("network"))...)
+	}
+	errs = append(errs, validateGuest(obj.Status.Guest, old.Status.Guest, path.Child("guest"))...)
 	return append(errs, validateConditions(obj.Status.Conditions, path.Child("conditions"))...)
+}
+
+// validateGuest checks the text that a guest reports, unless it is as before.
+func validateGuest(guest, old *vmv1alpha1.VirtualMachineGuestStatus, path *field.Path) field.ErrorList {
+	if apiequality.Semantic.DeepEqual(guest, old) {
+		return nil
+	}
+	return bounds.Spec(guest, path)
 }
 
 // validateAnnotations checks the annotations that have a format and are not as in old,

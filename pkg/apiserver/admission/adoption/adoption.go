@@ -6,7 +6,10 @@
 // already, spec.providerID and spec.firmware.uuid assert an identity. The latter is what
 // Kubernetes' drivers for vSphere know nodes by.
 //
-// Guarantee: only privileged users may set or change them. vSphere knows nothing of
+// Status, which has the managed object ID, is written by the server's controllers and, to recover
+// objects, by privileged users.
+//
+// Guarantee: only privileged users may set or change them, whatever their roles permit. vSphere knows nothing of
 // namespaces, so that anybody else could name, and then power off or delete, any VM
 // that the server's account can reach, or pass for any VM of the vCenter, those that the
 // account cannot see included. The BIOS UUID that the server itself gives a VM, which is
@@ -15,6 +18,7 @@ package adoption
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -43,6 +47,9 @@ func (a *Admission) Validate(_ context.Context, request admission.Attributes, _ 
 	updated, ok := request.GetObject().(*vmv1alpha1.VirtualMachine)
 	if !ok || a.privileged(request.GetUserInfo()) {
 		return nil
+	}
+	if request.GetSubresource() == "status" {
+		return admission.NewForbidden(request, errors.New("only controllers and privileged users may write status, which has the ID of the VM of vSphere"))
 	}
 	stored, ok := request.GetOldObject().(*vmv1alpha1.VirtualMachine)
 	if !ok {

@@ -19,6 +19,19 @@ import (
 	"github.com/slipway-dev/slipway/pkg/instancetype/apply"
 )
 
+// Status has the managed object ID of the VM. A role that permits the write does not suffice.
+func TestStatus_IsWrittenByPrivilegedUsersOnly(t *testing.T) {
+	a := New(func(who user.Info) bool { return who.GetName() == "operator" })
+	stored, updated := &vmv1alpha1.VirtualMachine{}, &vmv1alpha1.VirtualMachine{Status: vmv1alpha1.VirtualMachineStatus{UniqueID: "vm-42"}}
+	for who, want := range map[string]bool{"operator": true, "alice": false} {
+		err := a.Validate(t.Context(), admission.NewAttributesRecord(updated, stored, schema.GroupVersionKind{}, "ns", "vm",
+			vmv1alpha1.SchemeGroupVersion.WithResource("virtualmachines"), "status", admission.Update, nil, false, &user.DefaultInfo{Name: who}), nil)
+		if (err == nil) != want || err != nil && !(apierrors.IsForbidden(err) && strings.Contains(err.Error(), "only controllers and privileged users may write status")) {
+			t.Errorf("%s: %v, want allowed %t", who, err, want)
+		}
+	}
+}
+
 func TestOnlyPrivilegedUsersNameAVMOfVSphere(t *testing.T) {
 	a := New(func(who user.Info) bool { return who.GetName() == "operator" })
 	machine := func(instanceUUID, providerID string) runtime.Object {

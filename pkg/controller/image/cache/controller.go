@@ -91,7 +91,7 @@ func New(d Deps) (*Controller, error) {
 		client: d.Client.VmV1alpha1().VirtualMachineImageCaches(), vcenters: d.VCenters, recorder: d.Recorder, now: d.Now,
 		caches:     controller.NewStore[*vmv1alpha1.VirtualMachineImageCache](c.caches, false),
 		operations: newOperations(func(p part) { c.Look(p, 0) }), due: newSchedule(), sweeps: newSweeps(), policy: d.Policy,
-		names: c.caches.GetStore().ListKeys, machines: vm.VirtualMachines().Lister(),
+		names: c.caches.GetStore().ListKeys,
 	}
 	parts := priorityqueue.New(Name, priorityqueue.WithRateLimiter(controller.NewRateLimiter[part]()))
 	c.loop = controller.NewLoop(parts, controller.Options[part]{Name: Name, Workers: workers, Reconciler: c.reconcile})

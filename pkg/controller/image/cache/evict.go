@@ -41,11 +41,12 @@ type candidate struct {
 }
 
 // evictable are the locations of a vCenter whose copies may go, those that were not used for
-// the longest time first. waited are the names of caches that virtual machines wait for.
-func evictable(caches []*cacheObject, vcenter string, waited map[string]bool, p Policy, now time.Time) []candidate {
+// the longest time first. What virtual machines say that they wait for does not count: users write
+// their labels, and MinIdle gives those that wait the time to begin.
+func evictable(caches []*cacheObject, vcenter string, p Policy, now time.Time) []candidate {
 	var out []candidate
 	for _, c := range caches {
-		if c.Name != provider.ImageCacheName(c.Spec.ContentLibrary) || waited[c.Name] {
+		if c.Name != provider.ImageCacheName(c.Spec.ContentLibrary) {
 			continue
 		}
 		want := wanted(c)

@@ -50,8 +50,7 @@ func TestThoseGoThatWereNotUsedForTheLongestTime(t *testing.T) {
 	byHand := cacheOf("hand", "a", func(c *cacheObject) { c.Name = "by-hand" })
 	incomplete := cacheOf("incomplete", "a", func(c *cacheObject) { c.Status.Locations[0].Progress = 90 })
 	leaving := cacheOf("leaving", "a", func(c *cacheObject) { c.Spec.Locations = nil })
-	waited := cacheOf("waited", "a")
-	all := []*cacheObject{young, old, waited, byHand, incomplete, leaving, elsewhere, older}
+	all := []*cacheObject{young, old, byHand, incomplete, leaving, elsewhere, older}
 	roomy := map[string]provider.ImageSpace{"a": {Free: 50, Capacity: 100}, "b": {Free: 50, Capacity: 100}}
 	for name, test := range map[string]struct {
 		policy Policy
@@ -71,7 +70,7 @@ func TestThoseGoThatWereNotUsedForTheLongestTime(t *testing.T) {
 		"nothing is known":       {policy: Policy{MinFree: 60, MinIdle: 5 * time.Minute}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			candidates := evictable(all, vmv1alpha1.DefaultVCenter, map[string]bool{waited.Name: true}, test.policy, now)
+			candidates := evictable(all, vmv1alpha1.DefaultVCenter, test.policy, now)
 			var got []string
 			for _, one := range evict(candidates, test.used, test.space, test.short, test.policy) {
 				item := path.Base(one.Directory)

@@ -19,7 +19,6 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/controller"
 	vmclient "github.com/slipway-dev/slipway/pkg/generated/clientset/versioned/typed/vm/v1alpha1"
-	vmlisters "github.com/slipway-dev/slipway/pkg/generated/listers/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
@@ -42,10 +41,9 @@ type reconciler struct {
 	due        *schedule
 	sweeps     *sweeps
 	policy     Policy
-	// names are those of all caches, machines those that may wait for one.
-	names    func() []string
-	machines vmlisters.VirtualMachineLister
-	now      func() time.Time
+	// names are those of all caches.
+	names func() []string
+	now   func() time.Time
 }
 
 // pass is one pass over a part.

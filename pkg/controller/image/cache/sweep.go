@@ -13,7 +13,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
 
@@ -179,7 +178,7 @@ func (r *reconciler) evictSome(ctx, reading context.Context, files provider.Imag
 	if len(caches) == 0 {
 		return nil
 	}
-	all := evictable(caches, vcenter, r.waited(), r.policy, r.now())
+	all := evictable(caches, vcenter, r.policy, r.now())
 	if len(all) == 0 {
 		return nil
 	}
@@ -211,21 +210,6 @@ func (r *reconciler) evictSome(ctx, reading context.Context, files provider.Imag
 		}
 	}
 	return nil
-}
-
-// waited are the caches that virtual machines wait for.
-func (r *reconciler) waited() map[string]bool {
-	waited := map[string]bool{}
-	machines, err := r.machines.List(labels.Everything())
-	if err != nil {
-		return waited // a cache does not fail
-	}
-	for _, vm := range machines {
-		if name := vm.Labels[vmv1alpha1.LabelImageCache]; name != "" {
-			waited[name] = true
-		}
-	}
-	return waited
 }
 
 // takeAway takes a location from the spec of a cache that was made by the server.

@@ -18,7 +18,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
-	"github.com/slipway-dev/slipway/pkg/networks"
 )
 
 // listenVariable makes the test program be the guests instead.
@@ -86,7 +85,7 @@ func BenchmarkTenThousandProbes(b *testing.B) {
 	}
 	port := netip.MustParseAddrPort("127.0.0.1:" + strings.TrimSpace(line)).Port()
 
-	p := New(Options{Networks: networks.Networks{Allowed: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}})
+	p := New(Options{Networks: onLoopback})
 	all := func(types.NamespacedName) bool { return true }
 	go p.Run(b.Context(), all, func(types.NamespacedName) {})
 	for i := range machines {

@@ -11,21 +11,25 @@ import (
 	"net/netip"
 	"os"
 	"syscall"
+
+	"github.com/slipway-dev/slipway/pkg/networks"
 )
 
-// dialer tries one connection. What it would do for a connection that is used is left out.
-var dialer = net.Dialer{KeepAlive: -1, FallbackDelay: -1}
-
-// dial connects and says goodbye.
-func dial(ctx context.Context, to netip.AddrPort) error {
-	// Not DialTCP: it binds an address of our own first, for which the kernel looks in vain
-	// when some ten thousand connections have been closed in the last minute.
-	conn, err := dialer.DialContext(ctx, "tcp", to.String())
-	if err != nil {
-		return err
+// dialer returns a function that connects to an address that allowed permits, and closes the
+// connection.
+func dialer(allowed *networks.Networks) func(ctx context.Context, to netip.AddrPort) error {
+	// What a dialer does for a connection that is used is left out.
+	d := net.Dialer{KeepAlive: -1, FallbackDelay: -1, Control: allowed.Control}
+	return func(ctx context.Context, to netip.AddrPort) error {
+		// Not DialTCP: it binds an address of our own first, for which the kernel looks in vain
+		// when some ten thousand connections have been closed in the last minute.
+		conn, err := d.DialContext(ctx, "tcp", to.String())
+		if err != nil {
+			return err
+		}
+		_ = conn.Close() // it is open: that was the question
+		return nil
 	}
-	_ = conn.Close() // it is open: that was the question
-	return nil
 }
 
 // ours are the errors of a connection that say nothing about the other side.
@@ -44,9 +48,15 @@ func judge(t *Target, err error) (o outcome, known bool) {
 			return o, false
 		}
 	}
+	var denied *networks.DeniedError
+	var unreadable *networks.UnreadableError
 	switch {
-	case errors.Is(err, context.Canceled):
+	case errors.Is(err, context.Canceled), errors.Is(err, networks.ErrNotRead):
 		return o, false
+	case errors.As(err, &denied):
+		o.message = denied.Error()
+	case errors.As(err, &unreadable):
+		o.message = unreadable.Error()
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, syscall.ETIMEDOUT):
 		o.message = fmt.Sprintf("%s does not answer within %s", t.Address, t.Timeout)
 	case errors.Is(err, syscall.ECONNREFUSED):

@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/slipway-dev/slipway/pkg/networks"
 )
 
 // refusing returns an address that nobody listens on and nobody else can take.
@@ -33,13 +35,15 @@ func refusing(t *testing.T) netip.AddrPort {
 	return netip.AddrPortFrom(netip.MustParseAddr("127.0.0.1"), uint16(name.(*syscall.SockaddrInet4).Port))
 }
 
+var onLoopback = networks.Networks{Allowed: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}
+
 func TestASocketSaysWhetherSomebodyListens(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = listener.Close() }()
-	open := netip.MustParseAddrPort(listener.Addr().String())
+	open, dial := netip.MustParseAddrPort(listener.Addr().String()), dialer(&onLoopback)
 	if o, known := judge(&Target{Address: open}, dial(t.Context(), open)); !known || !o.ready {
 		t.Errorf("where somebody listens: %+v, known %t; want ready", o, known)
 	}
@@ -56,6 +60,38 @@ func TestASocketSaysWhetherSomebodyListens(t *testing.T) {
 	defer cancel()
 	if o, known := judge(&Target{Address: open, Timeout: time.Second}, dial(ctx, open)); !known || o.message != open.String()+" does not answer within 1s" {
 		t.Errorf("after its time: %+v, known %t; want no answer", o, known)
+	}
+}
+
+func TestProbes_ConnectToNoDeniedAddress(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = listener.Close() }()
+	open := netip.MustParseAddrPort(listener.Addr().String())
+	service := netip.MustParseAddrPort("10.96.0.1:443")
+	management, forbidden := networks.NewManagement(), networks.NewManagement("Nodes")
+	management.Set("ServiceCIDR kubernetes", netip.MustParsePrefix("10.96.0.0/12"))
+	forbidden.SetRead("Nodes", errors.New("nodes is forbidden"))
+	for _, tc := range []struct {
+		of   networks.Networks
+		to   netip.AddrPort
+		want string
+	}{
+		{networks.Networks{}, open, "127.0.0.1 is not an address that the server may connect to"},
+		{networks.Networks{Management: management}, service, "10.96.0.1 is not an address that the server may connect to"},
+		{onLoopback, service, "10.96.0.1 is in none of the networks that an administrator lets the server connect to"},
+		{networks.Networks{Management: networks.NewManagement("Nodes")}, service, "unknown"},
+		{networks.Networks{Management: forbidden}, service, "the Nodes of the management cluster, whose addresses the server must not connect to for users, could not be read: nodes is forbidden"},
+	} {
+		o, known := judge(&Target{Address: tc.to}, dialer(&tc.of)(t.Context(), tc.to))
+		if !known {
+			o.message = "unknown"
+		}
+		if o.ready || o.message != tc.want {
+			t.Errorf("%s: %+v, want %q", tc.to, o, tc.want)
+		}
 	}
 }
 

@@ -15,6 +15,6 @@
 //     although its connection may still be tried.
 //  4. What fails here and not there (no free socket, for example) is no outcome. It is
 //     tried again with a growing delay.
-//  5. Only addresses that the guest itself has are connected to, and of these none that
-//     Networks leaves out. No name is resolved.
+//  5. Only addresses that the guest itself reports are connected to, and of these only those
+//     that Networks allows when the connection is made. No name is resolved.
 package probe

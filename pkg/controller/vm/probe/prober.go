@@ -90,7 +90,7 @@ func New(o Options) *Prober {
 		o.Connections = DefaultConnections
 	}
 	if o.Dial == nil {
-		o.Dial = dial
+		o.Dial = dialer(&o.Networks)
 	}
 	type key = types.NamespacedName
 	return &Prober{
@@ -106,7 +106,7 @@ func New(o Options) *Prober {
 // does not try all at once; others are tried at once.
 func (p *Prober) Add(vm *vmv1alpha1.VirtualMachine) {
 	key := types.NamespacedName{Namespace: vm.Namespace, Name: vm.Name}
-	target, err := TargetOf(vm, &p.options.Networks)
+	target, err := TargetOf(vm)
 	if target == nil {
 		p.Remove(key)
 		if err != nil {

@@ -233,19 +233,19 @@ func TestWhatFailsHereIsNoOutcomeAndIsTriedLessAndLessOften(t *testing.T) {
 	})
 }
 
-func TestAnAddressThatIsNotAllowedIsAnOutcomeWithoutATry(t *testing.T) {
+func TestProber_TriesNoAddressThatTheGuestDoesNotReport(t *testing.T) {
 	g := &guests{}
 	run(t, g, Options{}, func(t *testing.T, p *running) {
-		p.Add(machine(host("127.0.0.1")))
-		p.says(t, "false 127.0.0.1 is not an address that the server may connect to")
+		p.Add(machine(host("10.0.0.6")))
+		p.says(t, "false host: 10.0.0.6 is not an address that the guest of this virtual machine reports")
 		p.Add(machine())
 		p.says(t, "true ")
-		p.Add(machine(host("127.0.0.1")))
-		p.says(t, "false 127.0.0.1 is not an address that the server may connect to")
+		p.Add(machine(host("10.0.0.6")))
+		p.says(t, "false host: 10.0.0.6 is not an address that the guest of this virtual machine reports")
 		p.Remove(key)
 		p.says(t, "unknown")
 	})
-	if got := len(g.tries("127.0.0.1:22")); got != 0 {
+	if got := len(g.tries("10.0.0.6:22")); got != 0 {
 		t.Errorf("tried %d times, want never", got)
 	}
 }

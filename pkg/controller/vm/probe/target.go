@@ -11,7 +11,6 @@ import (
 	"time"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
-	"github.com/slipway-dev/slipway/pkg/networks"
 )
 
 // Target is what a probe connects to, and how often.
@@ -25,8 +24,8 @@ type Target struct {
 
 // TargetOf returns the target of vm, nil when there is nothing to connect to: the probe is
 // of another kind, the virtual machine does not run, or has no address. It is an error for
-// an address that is not the guest's, or not allowed.
-func TargetOf(vm *vmv1alpha1.VirtualMachine, allowed *networks.Networks) (*Target, error) {
+// an address that is not the guest's.
+func TargetOf(vm *vmv1alpha1.VirtualMachine) (*Target, error) {
 	probe := vm.Spec.ReadinessProbe
 	if probe == nil || probe.TCPSocket == nil || vm.Status.PowerState != vmv1alpha1.PoweredOn || vm.DeletionTimestamp != nil {
 		return nil, nil
@@ -44,9 +43,6 @@ func TargetOf(vm *vmv1alpha1.VirtualMachine, allowed *networks.Networks) (*Targe
 	}
 	if !reported(vm, address) {
 		return nil, fmt.Errorf("host: %s is not an address that the guest of this virtual machine reports", address)
-	}
-	if err := allowed.Check(address); err != nil {
-		return nil, err
 	}
 	return &Target{
 		Address: netip.AddrPortFrom(address.Unmap(), uint16(probe.TCPSocket.Port)),

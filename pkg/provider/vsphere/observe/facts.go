@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/slipway-dev/slipway/pkg/apis/bounds"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
@@ -88,7 +89,7 @@ func Of(vm *mo.VirtualMachine, hostName func(types.ManagedObjectReference) strin
 	}
 	if vm.Guest != nil && vm.Guest.CustomizationInfo != nil {
 		f.Customization = types.GuestInfoCustomizationStatus(vm.Guest.CustomizationInfo.CustomizationStatus)
-		f.CustomizationError = vm.Guest.CustomizationInfo.ErrorMsg
+		f.CustomizationError = bounds.Clean(vm.Guest.CustomizationInfo.ErrorMsg)
 	}
 	if c := vm.Config; c != nil {
 		f.BiosUUID, f.InstanceUUID = strings.ToLower(c.Uuid), strings.ToLower(c.InstanceUuid)
@@ -131,11 +132,11 @@ func guestOf(vm *mo.VirtualMachine) *vmv1alpha1.VirtualMachineGuestStatus {
 		return nil
 	}
 	g := &vmv1alpha1.VirtualMachineGuestStatus{
-		GuestID:       vm.Guest.GuestId,
-		GuestFullName: vm.Guest.GuestFullName,
+		GuestID:       bounds.Clean(vm.Guest.GuestId),
+		GuestFullName: bounds.Clean(vm.Guest.GuestFullName),
 		HostName:      hostNameOf(vm.Guest),
 		ToolsRunning:  vm.Guest.ToolsRunningStatus == string(types.VirtualMachineToolsRunningStatusGuestToolsRunning),
-		ToolsVersion:  vm.Guest.ToolsVersion,
+		ToolsVersion:  bounds.Clean(vm.Guest.ToolsVersion),
 		Heartbeat:     heartbeats[vm.GuestHeartbeatStatus],
 	}
 	if t := vm.Runtime.BootTime; t != nil {
@@ -144,13 +145,14 @@ func guestOf(vm *mo.VirtualMachine) *vmv1alpha1.VirtualMachineGuestStatus {
 	return g
 }
 
-// hostNameOf is what the guest is called, empty while VMware Tools have not said: a recorded
-// answer of vCenter has the text None then.
+// hostNameOf returns the host name that the guest reports, without characters that act on a
+// terminal. It is empty while VMware Tools have not reported one: a recorded answer of vCenter
+// has the text None then.
 func hostNameOf(guest *types.GuestInfo) string {
 	if guest.HostName == "None" {
 		return ""
 	}
-	return guest.HostName
+	return bounds.CleanHostName(guest.HostName)
 }
 
 var heartbeats = map[types.ManagedEntityStatus]vmv1alpha1.GuestHeartbeatStatus{

@@ -4,6 +4,7 @@
 package observe
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -80,6 +81,20 @@ func TestFactsOfARunningVM(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("facts (-want +got):\n%s", diff)
+	}
+}
+
+// A guest reports what its owner wants: escape sequences, characters that reverse text, and any length.
+func TestFacts_LimitAndCleanTextOfTheGuest(t *testing.T) {
+	vm := sample()
+	odd := "a\x1b[31m\u202eb\r\n" + strings.Repeat("é", 40000)
+	vm.Guest.HostName, vm.Guest.GuestFullName, vm.Guest.GuestId, vm.Guest.ToolsVersion = odd, odd, odd, odd
+	vm.Guest.CustomizationInfo = &types.GuestInfoCustomizationInfo{CustomizationStatus: string(types.GuestInfoCustomizationStatusTOOLSDEPLOYPKG_FAILED), ErrorMsg: odd}
+	got := Of(vm, nil)
+	name, text := "a[31mb"+strings.Repeat("é", 123), "a[31mb"+strings.Repeat("é", 509)
+	want := []string{name, name, text, text, text, text}
+	if diff := cmp.Diff(want, []string{got.Network.HostName, got.Guest.HostName, got.Guest.GuestFullName, got.Guest.GuestID, got.Guest.ToolsVersion, got.CustomizationError}); diff != "" {
+		t.Errorf("text of the guest (-want +got):\n%.2000s", diff)
 	}
 }
 

@@ -1,0 +1,93 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package networks
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"sync"
+)
+
+// ErrNotRead is returned by Networks.Check while the addresses of the management cluster have
+// not been read yet.
+var ErrNotRead = errors.New("the addresses of the management cluster have not been read yet")
+
+// UnreadableError is returned by Networks.Check if the addresses of the management cluster
+// cannot be read.
+type UnreadableError struct {
+	Kind  string
+	Cause error
+}
+
+// Error implements error.
+func (e *UnreadableError) Error() string {
+	return fmt.Sprintf("the %s of the management cluster, whose addresses the server must not connect to for users, could not be read: %v", e.Kind, e.Cause)
+}
+
+// Unwrap returns the cause.
+func (e *UnreadableError) Unwrap() error { return e.Cause }
+
+// Management has the addresses of the management cluster: those of Services, nodes and Pods.
+type Management struct {
+	mu sync.RWMutex
+	// ranges are the addresses by the object that shows them.
+	ranges map[string][]netip.Prefix
+	// unread has the kinds of objects that have not been read, with the reason.
+	unread map[string]error
+}
+
+// NewManagement returns a Management that waits for all objects of the kinds.
+func NewManagement(kinds ...string) *Management {
+	m := &Management{ranges: map[string][]netip.Prefix{}, unread: map[string]error{}}
+	for _, kind := range kinds {
+		m.unread[kind] = ErrNotRead
+	}
+	return m
+}
+
+// Set replaces the addresses that an object shows. Without any, the object is removed.
+func (m *Management) Set(object string, ranges ...netip.Prefix) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if len(ranges) == 0 {
+		delete(m.ranges, object)
+		return
+	}
+	m.ranges[object] = ranges
+}
+
+// SetRead records that all objects of a kind were read if err is nil. Otherwise err is why they
+// cannot be read.
+func (m *Management) SetRead(kind string, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if err == nil {
+		delete(m.unread, kind)
+		return
+	}
+	m.unread[kind] = &UnreadableError{Kind: kind, Cause: err}
+}
+
+// check returns a DeniedError if the management cluster has one of two forms of an address.
+func (m *Management) check(a, inner netip.Addr) error {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	for _, ranges := range m.ranges {
+		if contains(ranges, a) || contains(ranges, inner) {
+			return &DeniedError{Address: a, reason: reasonDenied}
+		}
+	}
+	pending := false
+	for _, err := range m.unread {
+		if !errors.Is(err, ErrNotRead) {
+			return err
+		}
+		pending = true
+	}
+	if pending {
+		return ErrNotRead
+	}
+	return nil
+}
