@@ -49,7 +49,7 @@ func pairs() string {
 	}
 	// Both find the Machine unhealthy, each for a reason of its own.
 	all = append(all, manifestOf("cluster", "Cluster", "alone", "paused: false"), vmManifest("cp"), machine("cp", "alone", "cp"))
-	for name, condition := range map[string]string{"check-1": "Ready", "check-2": "Available"} {
+	for name, condition := range map[string]string{"check-1": "NodeReady", "check-2": "NodeHealthy"} {
 		unhealthy := fmt.Sprintf("checks: {unhealthyMachineConditions: [{type: %[1]s, status: 'False', timeoutSeconds: 1}, {type: %[1]s, status: Unknown, timeoutSeconds: 1}]}", condition)
 		all = append(all, manifestOf("cluster", "MachineHealthCheck", name, "clusterName: alone", "selector: {matchLabels: {check: both}}", unhealthy))
 	}
