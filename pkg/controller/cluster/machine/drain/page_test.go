@@ -56,8 +56,10 @@ func TestAServerThatLiesHasNoMorePodsReadThanACluster(t *testing.T) {
 	}
 	plain := list.DeepCopy()
 	for what, change := range map[string]func(*corev1.Pod){
-		"large labels":  func(p *corev1.Pod) { p.Labels["large"] = strings.Repeat("x", 1<<20) },
-		"empty volumes": func(p *corev1.Pod) { p.Spec.Volumes = slices.Repeat([]corev1.Volume{{VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}}}, 5000) },
+		"large labels": func(p *corev1.Pod) { p.Labels["large"] = strings.Repeat("x", 1<<20) },
+		"empty volumes": func(p *corev1.Pod) {
+			p.Spec.Volumes = slices.Repeat([]corev1.Volume{{VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}}}, 5000)
+		},
 	} {
 		list = plain.DeepCopy()
 		for i := range list.Items {
