@@ -112,7 +112,7 @@ func newConfig(o *Options, etcd *embedded.Server, store *maintenance.Store, i *i
 		gate.Store(c.store)
 	}
 	recommended.BuildHandlerChainFunc = func(api http.Handler, generic *genericapiserver.Config) http.Handler {
-		chain := apiserver.BuildHandlerChain(c.store.Handler(withPaid(api), scheme.Codecs), generic)
+		chain := apiserver.BuildHandlerChain(c.store.Handler(withPaid(apiserver.LimitWatches(api, o.MaxWatches, scheme.Codecs)), scheme.Codecs), generic)
 		return apiserver.WithIdentities(c.storeHealth.Handler(chain, generic), i.known)
 	}
 	recommended.AddReadyzChecks(append(c.health.checks(), i, healthz.NamedCheck("store-identity", func(*http.Request) error { return c.store.Err() }))...)

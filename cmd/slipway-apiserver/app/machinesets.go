@@ -23,22 +23,28 @@ import (
 type workloads struct{ *workload.Clusters }
 
 // Node implements machinehealthcheck.Nodes.
-func (w workloads) Node(of types.NamespacedName, name string) (*corev1.Node, error) {
-	connection, err := w.Connection(of)
-	if err != nil {
-		return nil, err
+func (w workloads) Node(of types.NamespacedName, providerID, name string) (*corev1.Node, error) {
+	nodes, err := w.nodes(of, providerID, name)
+	for _, node := range nodes {
+		if node.Name == name {
+			return &node.Node, err
+		}
 	}
-	return connection.Node(name)
+	return nil, err
 }
 
 // Registered implements machinehealthcheck.Nodes.
 func (w workloads) Registered(of types.NamespacedName, providerID string) (bool, error) {
+	nodes, err := w.nodes(of, providerID, "")
+	return len(nodes) > 0, err
+}
+
+func (w workloads) nodes(of types.NamespacedName, providerID, name string) ([]*workload.Node, error) {
 	connection, err := w.Connection(of)
 	if err != nil {
-		return false, err
+		return nil, err
 	}
-	nodes, err := connection.NodesByProviderID(providerID)
-	return len(nodes) > 0, err
+	return connection.Nodes(providerID, name)
 }
 
 // Silent implements machinehealthcheck.Nodes.

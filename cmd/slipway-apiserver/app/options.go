@@ -37,6 +37,8 @@ const (
 	// that is not to be used any more, with some room.
 	defaultShutdownDelay = 5 * time.Second
 	maxShutdownDelay     = 10 * time.Minute
+	// defaultMaxWatches is enough for a controller that watches ten kinds in fifty namespaces.
+	defaultMaxWatches, maxMaxWatches = 500, 100_000
 )
 
 // Options are the flags of the server.
@@ -57,6 +59,8 @@ type Options struct {
 	Snapshots SnapshotOptions
 	// AnyNameFirst asks for a user's rights on all objects before those on one.
 	AnyNameFirst bool
+	// MaxWatches is the number of watches that a user can have open.
+	MaxWatches int
 	// PrivilegedUsers may change protected keys.
 	PrivilegedUsers []string
 	// VCenter says how to reach vSphere.
@@ -89,6 +93,7 @@ func NewOptions() *Options {
 		Probes:       newProbeOptions(),
 		Workloads:    newWorkloadOptions(),
 		AnyNameFirst: true,
+		MaxWatches:   defaultMaxWatches,
 		VMMetrics:    VMMetricsState,
 		Snapshots:    newSnapshotOptions(),
 
@@ -132,6 +137,7 @@ func (o *Options) Flags() cliflag.NamedFlagSets {
 		"How long the server still serves requests after it received SIGTERM, at most %s. Meanwhile /readyz fails and each answer closes its connection, so that clients connect to other replicas. The controllers stop and return their Leases. The readiness probe must fail within this time.", maxShutdownDelay))
 	o.Recommended.Authentication.AddFlags(sets.FlagSet("authentication"))
 	o.Recommended.Authorization.AddFlags(sets.FlagSet("authorization"))
+	sets.FlagSet("secure serving").IntVar(&o.MaxWatches, "max-watches-per-user", o.MaxWatches, "Number of watches that a user can have open in this server. More are refused with status 429.")
 	sets.FlagSet("authorization").BoolVar(&o.AnyNameFirst, "authorization-any-name-first", o.AnyNameFirst,
 		"Ask the host cluster first whether a user may do to all objects of a kind what is asked for one, and let a yes count: going over many objects then takes one SubjectAccessReview. To be false if the host cluster has an authorizer that refuses single objects to who has the right on all; those of Kubernetes do not.")
 	o.Recommended.CoreAPI.AddFlags(sets.FlagSet("host cluster"))
@@ -187,6 +193,9 @@ func (o *Options) Validate() error {
 	}
 	if len(servers) > 0 && o.EtcdQuotaBytes != 0 {
 		errs = append(errs, errors.New("--etcd-quota-backend-bytes is for the embedded etcd and excludes --etcd-servers"))
+	}
+	if err := between("max-watches-per-user", o.MaxWatches, maxMaxWatches); err != nil {
+		errs = append(errs, err)
 	}
 	if o.ShutdownDelay < 0 || o.ShutdownDelay > maxShutdownDelay {
 		errs = append(errs, fmt.Errorf("--shutdown-delay-duration %s: must be at least 0s and at most %s", o.ShutdownDelay, maxShutdownDelay))

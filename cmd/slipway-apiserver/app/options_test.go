@@ -53,6 +53,7 @@ func TestBadFlagsAreNamed(t *testing.T) {
 		"empty network, no vCenter":        {"--data-dir=d --vcenter-networks=a,,b", "--vcenter-networks"},
 		"no Machines":                      {"--data-dir=d --max-machines-per-namespace=0", "--max-machines-per-namespace 0: must be at least 1 and at most 100000"},
 		"templates without bounds":         {"--data-dir=d --max-template-annotations-bytes=1000000", "--max-template-annotations-bytes 1000000: must be at least 1 and at most 262144"},
+		"no watches":                       {"--data-dir=d --max-watches-per-user=0", "--max-watches-per-user 0: must be at least 1 and at most 100000"},
 		"no workers":                       {"--data-dir=d --controllers-workers=0", "--controllers-workers 0"},
 		"no creates":                       {"--data-dir=d --concurrent-creates=-1", "--concurrent-creates -1"},
 		"too many workers":                 {"--data-dir=d --controllers-workers=1025", "--controllers-workers 1025: must be at least 1 and at most 1024"},

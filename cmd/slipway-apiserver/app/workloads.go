@@ -69,5 +69,6 @@ func newMachines(s *shared) (runnable, error) {
 	}
 	s.reach.clusters.OnCluster(c.OnCluster)
 	s.reach.clusters.OnNode(c.OnNode)
+	s.reach.clusters.KeepNodes(c.HasMachine)
 	return c, nil
 }

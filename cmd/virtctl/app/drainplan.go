@@ -15,8 +15,6 @@ import (
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
-	corev1listers "k8s.io/client-go/listers/core/v1"
-	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/clientcmd"
 
 	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
@@ -67,7 +65,7 @@ func (f *Factory) drainPlan(ctx context.Context, client versioned.Interface, m *
 	if err != nil {
 		return fmt.Errorf("making a client of the workload cluster: %w", err)
 	}
-	in, err := drainInput(ctx, client, workload, m)
+	in, err := drainInput(ctx, client, m)
 	if err != nil {
 		return err
 	}
@@ -79,7 +77,7 @@ func (f *Factory) drainPlan(ctx context.Context, client versioned.Interface, m *
 }
 
 // drainInput reads what the controller would work with.
-func drainInput(ctx context.Context, client versioned.Interface, workload kubernetes.Interface, m *clusterv1alpha1.Machine) (drain.Input, error) {
+func drainInput(ctx context.Context, client versioned.Interface, m *clusterv1alpha1.Machine) (drain.Input, error) {
 	in := drain.Input{Node: m.Status.NodeRef.Name, ProviderID: m.Spec.ProviderID, Machine: m.Labels, Started: time.Now(), Now: time.Now()}
 	c, err := client.ClusterV1alpha1().Clusters(m.Namespace).Get(ctx, m.Spec.ClusterName, metav1.GetOptions{})
 	if err != nil {
@@ -93,17 +91,6 @@ func drainInput(ctx context.Context, client versioned.Interface, workload kubern
 	for i := range rules.Items {
 		in.Rules = append(in.Rules, &rules.Items[i])
 	}
-	namespaces, err := workload.CoreV1().Namespaces().List(ctx, metav1.ListOptions{})
-	if err != nil {
-		return in, fmt.Errorf("listing the namespaces of the workload cluster: %w", err)
-	}
-	indexer := cache.NewIndexer(cache.MetaNamespaceKeyFunc, nil)
-	for i := range namespaces.Items {
-		if err := indexer.Add(&namespaces.Items[i]); err != nil {
-			return in, fmt.Errorf("reading the namespaces of the workload cluster: %w", err)
-		}
-	}
-	in.Namespaces = corev1listers.NewNamespaceLister(indexer)
 	return in, nil
 }
 

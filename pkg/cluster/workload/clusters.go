@@ -31,7 +31,7 @@ const (
 	threshold = 5
 	// retryBase and retryMax bound the growing delay between tries to connect.
 	retryBase, retryMax = time.Second, 30 * time.Second
-	// syncTimeout bounds the first list of the Nodes.
+	// syncTimeout bounds the first read of Nodes.
 	syncTimeout = 5 * time.Minute
 )
 
@@ -75,6 +75,10 @@ type Clusters struct {
 
 	onCluster []func(types.NamespacedName)
 	onNode    []func(types.NamespacedName, *corev1.Node)
+	// hasMachine reports whether a Machine has a provider ID.
+	hasMachine func(cluster types.NamespacedName, providerID string) bool
+	// lists are the slots of the server.
+	lists *slots
 
 	mu     sync.Mutex
 	states map[types.NamespacedName]*state
@@ -91,7 +95,7 @@ func New(o Options) *Clusters {
 		o.Places = DefaultPlaces
 	}
 	c := &Clusters{
-		options: o, states: map[key]*state{},
+		options: o, states: map[key]*state{}, lists: newSlots(), hasMachine: func(key, string) bool { return true },
 		queue: priorityqueue.New("workloadcluster",
 			priorityqueue.WithFairness(func(k key) string { return k.Namespace }),
 			priorityqueue.WithRateLimiter(workqueue.NewTypedItemExponentialFailureRateLimiter[key](retryBase, retryMax))),
@@ -100,17 +104,22 @@ func New(o Options) *Clusters {
 	return c
 }
 
-// OnCluster has f called when a cluster was connected, its connection has ended, it has been
-// silent for longer than the grace period, or its Namespaces are known. f may not block. It is
-// called before Run.
+// OnCluster has f called when a cluster was connected, its connection has ended, or it has been
+// silent for longer than the grace period. f may not block. It is called before Run.
 func (c *Clusters) OnCluster(f func(cluster types.NamespacedName)) {
 	c.onCluster = append(c.onCluster, f)
 }
 
-// OnNode has f called for every Node that comes, goes or changes in a connected cluster, but
-// for those that are there when it is connected. f may not block. It is called before Run.
+// OnNode has f called when the Node of a Machine was read, is created, changes or is deleted. Of a Node that was
+// read, or is not there, f gets the provider ID alone. f may not block. It is called before Run.
 func (c *Clusters) OnNode(f func(cluster types.NamespacedName, node *corev1.Node)) {
 	c.onNode = append(c.onNode, f)
+}
+
+// KeepNodes has Nodes forgotten of whose provider IDs f returns false: no Machine has them any more. f may not block.
+// It is called before Run.
+func (c *Clusters) KeepNodes(f func(cluster types.NamespacedName, providerID string) bool) {
+	c.hasMachine = f
 }
 
 // Connection returns the connection to the cluster of a Cluster. It never waits: without one

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"sync"
 	"sync/atomic"
@@ -18,9 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/client-go/kubernetes"
-	corelisters "k8s.io/client-go/listers/core/v1"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/cache"
 )
 
 // Limits of clients, those of Cluster API.
@@ -28,7 +27,7 @@ const (
 	qps, burst = 20, 30
 	// requestTimeout bounds a request of a caller, and one for the kubeconfig.
 	requestTimeout = 10 * time.Second
-	// streamTimeout bounds lists and watches of informers; a watch is asked for ten minutes at most.
+	// streamTimeout bounds a watch, which is requested for ten minutes.
 	streamTimeout = 11 * time.Minute
 	// probeTimeout bounds a probe.
 	probeTimeout = 5 * time.Second
@@ -36,16 +35,15 @@ const (
 
 // Connection is one to a workload cluster. It is used as long as Clusters hands it out and
 // asked for again in the next pass; after it has ended its requests fail with ErrNotConnected.
-// What it returns of Nodes and Namespaces is shared and must not be changed.
+// The Nodes that it returns are shared and must not be changed.
 type Connection struct {
 	cluster types.NamespacedName
 	client  kubernetes.Interface
-	nodes   cache.SharedIndexInformer
-	spaces  *namespaces
+	nodes   *nodes
 
 	// shut says why callers' requests fail at once.
 	shut atomic.Pointer[NotConnectedError]
-	// ask is a probe, known says whether all Nodes are, end ends everything and returns when
+	// ask is a probe, known reports whether Nodes can be asked for, end ends everything and returns when
 	// it has.
 	ask   func(context.Context) error
 	known func() bool
@@ -61,56 +59,33 @@ type Connection struct {
 }
 
 // Client sends requests of callers: 20 a second, each of ten seconds at most. Lists are not
-// cached. Who sends more than one does so within a Visit. Nothing of a Node that strip leaves out is lost by a patch of the rest.
+// cached. A caller that sends more than one does so within a Visit, and holds a slot while it reads lists.
 func (c *Connection) Client() kubernetes.Interface { return c.client }
 
-// Node returns the Node of a name, nil if there is none. Images, volumes in use, capacity and
-// heartbeats are left out; see Client for all of it.
-func (c *Connection) Node(name string) (*corev1.Node, error) {
-	if err := c.ended(); err != nil {
+// ListSlot returns a slot for lists, of which the server has four and each namespace one; done returns the slot.
+// While others have the slots it returns an error for which errors.Is finds ErrBusy.
+func (c *Connection) ListSlot() (done func(), err error) {
+	if done = c.nodes.lists.try(c.cluster.Namespace); done == nil {
+		return nil, fmt.Errorf("reading lists of workload cluster %s: %w", c.cluster, ErrBusy)
+	}
+	return done, nil
+}
+
+// Nodes returns the Nodes that have the provider ID of a Machine: none, one, or two if there are more by mistake.
+// name is that of the Node if the Machine knows it. Until they were read the error is one for which errors.Is finds
+// ErrNotConnected and ErrReading, and OnNode reports that they were read.
+func (c *Connection) Nodes(providerID, name string) ([]*Node, error) {
+	if err := c.ended(); err != nil || providerID == "" {
 		return nil, err
 	}
-	obj, found, err := c.nodes.GetIndexer().GetByKey(name)
+	found, err := c.nodes.find(providerID, name)
 	if err != nil {
-		return nil, fmt.Errorf("looking up Node %s of workload cluster %s: %w", name, c.cluster, err)
+		return nil, &NotConnectedError{Cluster: c.cluster, Reason: err}
 	}
-	node, ok := obj.(*corev1.Node)
-	if !found || !ok {
-		return nil, nil
-	}
-	return node, nil
+	return found, nil
 }
 
-// NodesByProviderID returns all Nodes that have an ID: none, one, or more by mistake. None has
-// the empty ID.
-func (c *Connection) NodesByProviderID(id string) ([]*corev1.Node, error) {
-	if err := c.ended(); err != nil {
-		return nil, err
-	}
-	objs, err := c.nodes.GetIndexer().ByIndex(byProviderID, id)
-	if err != nil {
-		return nil, fmt.Errorf("looking up the Nodes of workload cluster %s with provider ID %q: %w", c.cluster, id, err)
-	}
-	var nodes []*corev1.Node
-	for _, obj := range objs {
-		if node, ok := obj.(*corev1.Node); ok {
-			nodes = append(nodes, node)
-		}
-	}
-	return nodes, nil
-}
-
-// Namespaces lists them with their labels. The first call starts to watch them; until all are
-// known it is an error, for which errors.Is finds ErrNotConnected, and OnCluster tells when
-// they are.
-func (c *Connection) Namespaces() (corelisters.NamespaceLister, error) {
-	if err := c.ended(); err != nil {
-		return nil, err
-	}
-	return c.spaces.lister(c.cluster)
-}
-
-// ended is an error when the connection has ended. One that fails still knows its Nodes.
+// ended is an error when the connection has ended. One that fails still knows Nodes.
 func (c *Connection) ended() error {
 	if why := c.shut.Load(); why != nil && why.ended {
 		return why
@@ -145,16 +120,19 @@ func (c *Connection) state() (fatal, watching error) {
 type dialling struct {
 	cluster types.NamespacedName
 	config  *rest.Config
-	// wake is called when the connection is to be looked at: Nodes are known, it is broken, or
+	// wake is called when the connection is to be checked: Nodes can be asked for, it is broken, or
 	// a caller got no answer.
 	wake func()
-	// node is called for every change of a Node, and spaces when Namespaces are known.
-	node   func(*corev1.Node)
-	spaces func()
+	// node is called for every change of the Node of a Machine, and hasMachine reports whether a Machine has
+	// a provider ID.
+	node       func(*corev1.Node)
+	hasMachine func(providerID string) bool
+	// lists are the slots of the server.
+	lists *slots
 }
 
 // dial makes a connection of a configuration that has dialer, proxy and wrappers, probes it,
-// and starts to watch its Nodes. ctx bounds the connection, not only its start.
+// and starts to read its Nodes. ctx bounds the connection, not only its start.
 func dial(ctx context.Context, d dialling) (*Connection, error) {
 	c := &Connection{cluster: d.cluster, begun: time.Now(), visits: make(chan struct{}, maxVisits)}
 	transport, err := rest.TransportFor(d.config)
@@ -183,40 +161,45 @@ func dial(ctx context.Context, d dialling) (*Connection, error) {
 		closeIdle()
 		return nil, err
 	}
-	return c, c.watch(ctx, d, watcher, closeIdle)
+	c.watch(ctx, d, watcher.CoreV1().RESTClient(), closeIdle)
+	return c, nil
 }
 
-// watch starts the informer of Nodes and makes what ends it.
-func (c *Connection) watch(ctx context.Context, d dialling, watcher kubernetes.Interface, closeIdle func()) error {
-	broken := func(err error) { c.broken(err); d.wake() }
-	c.nodes = nodesOf(watcher.CoreV1().Nodes(), broken)
-	err := c.nodes.SetWatchErrorHandlerWithContext(func(_ context.Context, _ *cache.Reflector, err error) { c.failed(err) })
-	if err != nil {
-		return fmt.Errorf("watching the Nodes: %w", err)
+// watch starts to read Nodes and makes what ends it.
+func (c *Connection) watch(ctx context.Context, d dialling, client rest.Interface, closeIdle func()) {
+	known := make(chan struct{})
+	c.known = func() bool {
+		select {
+		case <-known:
+			return true
+		default:
+			return false
+		}
 	}
-	told, err := c.nodes.AddEventHandler(tell(d.node))
-	if err != nil {
-		return fmt.Errorf("watching the Nodes: %w", err)
+	c.nodes = &nodes{
+		cluster: d.cluster, lists: d.lists, isWanted: d.hasMachine, changed: d.node, failed: c.failed,
+		broken: func(err error) { c.broken(err); d.wake() },
+		synced: sync.OnceFunc(func() { close(known); d.wake() }),
+		asked:  make(chan struct{}, 1), byID: map[string]*wanted{}, ids: map[string]string{},
+		get: func(ctx context.Context, name string, query map[string]string) (io.ReadCloser, error) {
+			r := client.Get().Resource("nodes").SetHeader("Accept", runtime.ContentTypeJSON)
+			if name != "" {
+				r = r.Name(name)
+			}
+			for key, value := range query {
+				r = r.Param(key, value)
+			}
+			return r.Stream(ctx)
+		},
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	var running sync.WaitGroup
-	c.known = told.HasSynced
-	c.spaces = &namespaces{ctx: ctx, running: &running, client: watcher.CoreV1().Namespaces(), known: d.spaces, broken: broken}
 	c.end = func() {
-		c.spaces.close()
 		cancel()
 		running.Wait()
 		closeIdle()
 	}
-	running.Go(func() { c.nodes.RunWithContext(ctx) })
-	running.Go(func() {
-		select {
-		case <-told.HasSyncedChecker().Done():
-			d.wake()
-		case <-ctx.Done():
-		}
-	})
-	return nil
+	running.Go(func() { c.nodes.run(ctx) })
 }
 
 // errUnauthorized is what another kubeconfig mends, and waiting does not.
@@ -246,8 +229,7 @@ func probe(ctx context.Context, client rest.Interface) error {
 func (o *Options) configure(config *rest.Config) *rest.Config {
 	config.Timeout = requestTimeout
 	config.UserAgent = o.UserAgent
-	config.ContentType = runtime.ContentTypeProtobuf
-	config.AcceptContentTypes = runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON
+	config.ContentType = runtime.ContentTypeJSON // whose entries are counted as they are read
 	config.WarningHandler = rest.NoWarnings{}
 	config.Dial = dialer(&o.Networks)
 	config.Proxy = direct

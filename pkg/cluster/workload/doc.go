@@ -11,18 +11,19 @@
 //     answer is ErrNotConnected, and one is asked for. The first failed probe makes requests
 //     of callers fail at once instead of waiting for a cluster that is silent. One that answers,
 //     but slowly, keeps at most four callers, each for twenty seconds (Visit).
-//  2. A connection is handed out only when all Nodes of the cluster are known: a Node that
-//     is not among them is not there, as far as the cluster has told.
+//  2. Of a cluster only the Nodes of Machines are kept, 4 KiB of each (Node). A Machine asks for
+//     its Node by provider ID. A Node whose name it knows is read by that, others in a list of
+//     pages; one watch follows the changes. A Node that was read and is not there does not exist.
 //  3. A connection is probed every ten seconds (GET /), and given up after five failures in
 //     a row, or at once when it is refused with 401 or the kubeconfig is another. Another
 //     is tried after one second, then two, up to every thirty seconds, and at once when the
 //     Secret changes.
-//  4. One queue holds every cluster until it is due. Beside the informers of clusters that
+//  4. One queue holds every cluster until it is due. Besides the watches of clusters that
 //     are connected there are never more goroutines than Options.Places, and clusters that
 //     answer go before those that do not. When Run has returned none is left.
 //  5. A cluster that nobody wants any more is let go within one period.
-//  6. Beyond probes and the watches of Nodes, and of Namespaces once asked for, nothing is
-//     asked of a workload cluster but by a caller.
+//  6. Beyond probes and the reading of Nodes nothing is asked of a workload cluster but by a caller.
+//  7. At most four lists are read at once, and one for each namespace (Connection.ListSlot).
 //
 // # Who writes the Secret
 //
@@ -39,7 +40,8 @@
 //     the management cluster are denied. A management cluster that is its own workload
 //     cluster is reached by the address of its control plane, which --workload-networks names.
 //   - Only the credentials of the Secret are sent; this process adds none of its own.
-//   - A kubeconfig of more than 64 KiB is refused before it is parsed. Answers of the
-//     server are bounded in size and time, Nodes in number and size; more ends the connection.
+//   - A kubeconfig of more than 64 KiB is refused before it is parsed. Answers are bounded in time
+//     and size. Nodes are read as a stream, of which one text of at most 256 KiB is in memory; of
+//     an answer to a caller the entries are counted before it is decoded.
 //   - Errors of parsing do not quote the Secret.
 package workload

@@ -31,10 +31,15 @@ var onLoopback = networks.Networks{Allowed: []netip.Prefix{netip.MustParsePrefix
 type hostile struct {
 	*httptest.Server
 	woken chan struct{}
+	// changes are the provider IDs of Nodes that have changed.
+	changes chan string
 }
 
+// unwantedID is a provider ID that no Machine has.
+const unwantedID = "unwanted"
+
 func newHostile(t *testing.T, handler http.HandlerFunc) *hostile {
-	s := &hostile{Server: httptest.NewTLSServer(handler), woken: make(chan struct{}, 100)}
+	s := &hostile{Server: httptest.NewTLSServer(handler), woken: make(chan struct{}, 100), changes: make(chan string, 100)}
 	t.Cleanup(s.Close)
 	t.Cleanup(s.CloseClientConnections) // before Close, which waits for them
 	return s
@@ -61,7 +66,8 @@ func (s *hostile) connect(t *testing.T, allowed networks.Networks, url string) (
 	o := Options{Networks: allowed}
 	c, err := dial(t.Context(), dialling{
 		cluster: blue, config: o.configure(config),
-		wake: func() { s.woken <- struct{}{} }, node: func(*corev1.Node) {}, spaces: func() {},
+		wake: func() { s.woken <- struct{}{} }, node: func(n *corev1.Node) { s.changes <- n.Spec.ProviderID },
+		hasMachine: func(id string) bool { return id != unwantedID }, lists: newSlots(),
 	})
 	if err == nil {
 		t.Cleanup(func() { c.close(&NotConnectedError{Cluster: blue, Reason: errStopped, ended: true}) })
@@ -88,13 +94,6 @@ func (s *hostile) breaks(t *testing.T, c *Connection) error {
 func write(w http.ResponseWriter, obj any) {
 	w.Header().Set("Content-Type", "application/json")
 	_ = json.NewEncoder(w).Encode(obj)
-}
-
-func node(name, annotation string) corev1.Node {
-	return corev1.Node{
-		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Node"},
-		ObjectMeta: metav1.ObjectMeta{Name: name, ResourceVersion: "1", Annotations: map[string]string{"a": annotation}},
-	}
 }
 
 func TestOnlyAddressesThatAreAllowedAreConnectedTo(t *testing.T) {
@@ -179,53 +178,6 @@ func TestProbesTellWhetherTheServerIsThere(t *testing.T) {
 	}
 }
 
-func TestListsWithoutEndEndTheConnection(t *testing.T) {
-	s := newHostile(t, func(w http.ResponseWriter, r *http.Request) {
-		switch {
-		case r.URL.Path == "/":
-		case r.URL.Query().Get("watch") != "":
-			w.WriteHeader(http.StatusBadRequest) // no streaming list
-		default:
-			write(w, &corev1.NodeList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "NodeList"}, ListMeta: metav1.ListMeta{Continue: "more", ResourceVersion: "1"}})
-		}
-	})
-	c, err := s.connect(t, onLoopback, s.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.breaks(t, c); !strings.Contains(err.Error(), "pages") {
-		t.Errorf("it ends with %v", err)
-	}
-}
-
-func TestTooManyOrTooLargeNodesEndTheConnection(t *testing.T) {
-	for want, give := range map[string]func(i int) corev1.Node{
-		"more than 10000 Nodes": func(i int) corev1.Node { return node(fmt.Sprint("n", i), "") },
-		"may have 32768":        func(i int) corev1.Node { return node(fmt.Sprint("n", i), strings.Repeat("x", maxNode)) },
-	} {
-		s := newHostile(t, func(w http.ResponseWriter, r *http.Request) {
-			if r.URL.Path == "/" {
-				return
-			}
-			w.Header().Set("Content-Type", "application/json")
-			for i := 0; r.Context().Err() == nil; i++ {
-				n := give(i)
-				raw, _ := json.Marshal(&n)
-				if _, err := fmt.Fprintf(w, `{"type":"ADDED","object":%s}`+"\n", raw); err != nil {
-					return
-				}
-			}
-		})
-		c, err := s.connect(t, onLoopback, s.URL)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := s.breaks(t, c); !strings.Contains(err.Error(), want) {
-			t.Errorf("it ends with %v, want %s", err, want)
-		}
-	}
-}
-
 func TestAnAnswerWithoutEndIsNotReadToItsEnd(t *testing.T) {
 	s := newHostile(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/" {
@@ -247,7 +199,7 @@ func TestAnAnswerWithoutEndIsNotReadToItsEnd(t *testing.T) {
 	config = o.configure(config)
 	config.WrapTransport = nil
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return bounded{next: next, bytes: 1 << 20} })
-	_, err = dial(t.Context(), dialling{cluster: blue, config: config, wake: func() {}, node: func(*corev1.Node) {}, spaces: func() {}})
+	_, err = dial(t.Context(), dialling{cluster: blue, config: config, wake: func() {}, lists: newSlots()})
 	if !errors.Is(err, errAnswer) && (err == nil || !strings.Contains(err.Error(), errAnswer.Error())) {
 		t.Errorf("%v, want %v", err, errAnswer)
 	}
@@ -256,7 +208,7 @@ func TestAnAnswerWithoutEndIsNotReadToItsEnd(t *testing.T) {
 func TestNothingOfAConnectionIsLeftOpen(t *testing.T) {
 	var open atomic.Int32
 	closed := make(chan struct{}, 100)
-	s := &hostile{woken: make(chan struct{}, 100), Server: httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	s := &hostile{woken: make(chan struct{}, 100), changes: make(chan string, 100), Server: httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Query().Get("watch") != "" {
 			hang(w, r)
 		}
@@ -319,5 +271,62 @@ func TestRequestsOfCallersFailAtOnceWhileTheClusterIsSilent(t *testing.T) {
 	case <-s.woken:
 	case <-time.After(time.Minute):
 		t.Error("a request without answer has not had the cluster probed")
+	}
+}
+
+func TestWhatAServerRefusesWithIsBounded(t *testing.T) {
+	long := metav1.Status{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Status: metav1.StatusFailure, Message: strings.Repeat("x", 1<<20)}
+	s := newHostile(t, func(w http.ResponseWriter, r *http.Request) {
+		if !strings.HasSuffix(r.URL.Path, "/namespaces") {
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusConflict)
+		write(w, &long)
+	})
+	c, err := s.connect(t, onLoopback, s.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Client().CoreV1().Namespaces().List(t.Context(), metav1.ListOptions{}); err == nil || len(err.Error()) > 2*maxRefusal {
+		t.Errorf("the error has %d bytes", len(fmt.Sprint(err)))
+	}
+}
+
+// An answer is bounded by what it takes in memory. The first one is as large as lists of Pods are.
+func TestAnswersToCallersAreBoundedByTheirEntries(t *testing.T) {
+	pod := `{"metadata":{"name":"p","labels":{"a":"[[[[{{{{,,,,\\\",,,"}},"spec":{"containers":[{"env":[` + strings.Repeat(`{"name":"A","value":"b"},`, 30) + `{}]}]}}`
+	const list, containers = `{"kind":"PodList","apiVersion":"v1","items":[`, `{"kind":"PodList","apiVersion":"v1","items":[{"spec":{"containers":[`
+	for name, test := range map[string]struct {
+		kind, answer string
+		fails        bool
+	}{
+		"100 Pods":          {"application/json", list + strings.Repeat(pod+",", 99) + pod + "]}", false},
+		"empty containers":  {"application/json", containers + strings.Repeat("{},", 100_000) + "{}]}}]}", true},
+		"null for all":      {"application/json", containers + strings.Repeat("null,", 100_000) + "null]}}]}", true},
+		"empty labels":      {"application/json", list + `{"metadata":{"labels":{` + strings.Repeat(`"":"",`, 600_000) + `"":""}}}]}`, true},
+		"a large text":      {"application/json", list + `{"metadata":{"name":"` + strings.Repeat("x", maxCalled) + `"}}]}`, true},
+		"another encoding":  {"application/vnd.kubernetes.protobuf", "k8s\x00", true},
+		"a depth of a text": {"application/json", list + `{"metadata":` + strings.Repeat(`{"a":`, 1000), true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newHostile(t, func(w http.ResponseWriter, r *http.Request) {
+				if strings.HasSuffix(r.URL.Path, "/pods") {
+					w.Header().Set("Content-Type", test.kind)
+					_, _ = fmt.Fprint(w, test.answer)
+				}
+			})
+			c, err := s.connect(t, onLoopback, s.URL)
+			if err != nil {
+				t.Fatal(err)
+			}
+			pods, err := c.Client().CoreV1().Pods("").List(t.Context(), metav1.ListOptions{})
+			if test.fails != (err != nil) || test.fails && !errors.Is(err, errAnswer) && !errors.Is(err, errSyntax) {
+				t.Errorf("%v, want an error: %t", err, test.fails)
+			}
+			if !test.fails && len(pods.Items) != 100 {
+				t.Errorf("%d Pods were read, want 100", len(pods.Items))
+			}
+		})
 	}
 }

@@ -50,9 +50,9 @@ func (c *Clusters) dial(ctx context.Context, cluster types.NamespacedName, kubec
 	}
 	return dial(ctx, dialling{
 		cluster: cluster, config: c.options.configure(config),
-		wake:   func() { c.queue.AddWithOpts(priorityqueue.AddOpts{Priority: probing}, cluster) },
-		node:   func(n *corev1.Node) { c.tellNode(cluster, n) },
-		spaces: func() { c.tellCluster(cluster) },
+		wake: func() { c.queue.AddWithOpts(priorityqueue.AddOpts{Priority: probing}, cluster) },
+		node: func(n *corev1.Node) { c.tellNode(cluster, n) }, lists: c.lists,
+		hasMachine: func(providerID string) bool { return c.hasMachine(cluster, providerID) },
 	})
 }
 

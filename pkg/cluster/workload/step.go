@@ -19,8 +19,8 @@ import (
 // state is what is known of a cluster. Only the step of the cluster writes it, with the lock
 // of Clusters; changed alone is written by others too.
 type state struct {
-	// conn is there from when the cluster has answered on, connected from when its Nodes are
-	// known on.
+	// conn is there from when the cluster has answered on, connected from when its Nodes can
+	// be asked for on.
 	conn      *Connection
 	connected bool
 	// why there is no connection, and since when.
@@ -41,7 +41,7 @@ type state struct {
 // Reasons that end a connection, or keep it from being one.
 var (
 	errNotYet  = errors.New("it has not been tried yet")
-	errSyncing = errors.New("its Nodes are being listed")
+	errSyncing = errors.New("its Nodes are being read")
 	errStopped = errors.New("the server is shutting down")
 	errAnother = errors.New("the kubeconfig has changed")
 	errGone    = errors.New("nobody wants it any more")
@@ -146,10 +146,10 @@ func (c *Clusters) check(ctx context.Context, cluster types.NamespacedName, s *s
 		klog.FromContext(ctx).Info("Connected to a workload cluster", "cluster", cluster)
 		c.tellCluster(cluster)
 	case time.Since(s.conn.begun) > syncTimeout:
-		return shortError{fmt.Errorf("its Nodes could not be listed within %s: %w", syncTimeout, watching)}
+		return shortError{fmt.Errorf("its Nodes could not be read within %s: %w", syncTimeout, watching)}
 	case watching != nil:
 		c.mu.Lock()
-		s.why = shortError{fmt.Errorf("listing its Nodes: %w", watching)}
+		s.why = shortError{fmt.Errorf("reading its Nodes: %w", watching)}
 		c.mu.Unlock()
 	}
 	return nil

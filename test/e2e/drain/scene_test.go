@@ -17,9 +17,7 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
-	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/rest"
 	"k8s.io/utils/ptr"
 
 	"github.com/slipway-dev/slipway/pkg/controller/cluster/machine/drain"
@@ -96,14 +94,7 @@ func newScene(t *testing.T, change ...func(*corev1.Node)) *scene {
 	_, err = s.client.CoreV1().Nodes().UpdateStatus(s.Context(), node, metav1.UpdateOptions{})
 	s.must(err)
 
-	factory := informers.NewSharedInformerFactory(kubernetes.NewForConfigOrDie(rest.CopyConfig(cluster.RestConfig())), 0)
-	namespaces := factory.Core().V1().Namespaces().Lister()
-	ctx, stop := context.WithCancel(context.Background())
-	factory.Core().V1().Namespaces().Informer()
-	factory.Start(ctx.Done())
-	factory.WaitForCacheSync(ctx.Done())
-	t.Cleanup(func() { stop(); factory.Shutdown() })
-	s.in = drain.Input{Node: s.node, ProviderID: "vsphere://" + name, Namespaces: namespaces, Started: time.Now(), Now: time.Now()}
+	s.in = drain.Input{Node: s.node, ProviderID: "vsphere://" + name, Started: time.Now(), Now: time.Now()}
 	return s
 }
 

@@ -79,6 +79,7 @@ func newFleet(t *testing.T) *fleet {
 	f.must(err)
 	clusters.OnCluster(c.OnCluster)
 	clusters.OnNode(c.OnNode)
+	clusters.KeepNodes(c.HasMachine)
 	ctx, cancel := context.WithCancel(t.Context())
 	var running sync.WaitGroup
 	running.Go(func() { clusters.Run(ctx) })

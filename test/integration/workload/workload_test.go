@@ -165,7 +165,7 @@ func (w *world) node(t *testing.T, name, id string) *corev1.Node {
 	return node
 }
 
-func names(nodes []*corev1.Node) []string {
+func names(nodes []*workload.Node) []string {
 	var all []string
 	for _, n := range nodes {
 		all = append(all, n.Name)
@@ -186,10 +186,15 @@ func TestNodesAreFoundByProviderIDOnceTheClusterIsConnected(t *testing.T) {
 	w.secret(t, "blue", cluster.Kubeconfig()) // without any label
 	conn := w.connected(t, "blue")
 	found := func(id string) []string {
-		nodes, err := conn.NodesByProviderID(id)
-		if err != nil {
-			t.Fatal(err)
-		}
+		var nodes []*workload.Node
+		w.until(t, "the Node is read", func() (known bool) {
+			var err error
+			nodes, err = conn.Nodes(id, "")
+			if err != nil && !errors.Is(err, workload.ErrReading) {
+				t.Fatal(err)
+			}
+			return err == nil
+		})
 		return names(nodes)
 	}
 	if diff := cmp.Diff([]string{a.Name}, found("vsphere://"+w.namespace)); diff != "" {
@@ -198,12 +203,9 @@ func TestNodesAreFoundByProviderIDOnceTheClusterIsConnected(t *testing.T) {
 	if got := found(""); got != nil {
 		t.Errorf("Nodes without ID: %v", got)
 	}
-	node, err := conn.Node(a.Name)
-	if err != nil || node == nil || node.ManagedFields != nil || node.Status.Images != nil || node.Status.NodeInfo.KubeletVersion == "" {
-		t.Errorf("Node %v, %v", node, err)
-	}
-	if missing, err := conn.Node("missing"); missing != nil || err != nil {
-		t.Errorf("a Node that is not there: %v, %v", missing, err)
+	nodes, err := conn.Nodes("vsphere://"+w.namespace, a.Name)
+	if err != nil || len(nodes) != 1 || nodes[0].UID != a.UID || nodes[0].Status.NodeInfo.KubeletVersion == "" || len(nodes[0].Status.Conditions) == 0 {
+		t.Errorf("Nodes %v, %v", nodes, err)
 	}
 	b := w.node(t, "b", "vsphere://"+w.namespace)
 	w.until(t, "two Nodes have one ID", func() bool { return len(found("vsphere://"+w.namespace)) == 2 })
@@ -218,9 +220,11 @@ func TestNodesAreFoundByProviderIDOnceTheClusterIsConnected(t *testing.T) {
 
 func TestChangesOfNodesAreToldAndHeartbeatsAreNot(t *testing.T) {
 	w := start(t)
-	a := w.node(t, "a", "")
+	a := w.node(t, "a", "vsphere://"+w.namespace)
+	w.node(t, "stranger", "vsphere://stranger-"+w.namespace)
 	w.secret(t, "blue", cluster.Kubeconfig())
-	w.connected(t, "blue")
+	conn := w.connected(t, "blue")
+	w.until(t, "the Node is read", func() bool { _, err := conn.Nodes("vsphere://"+w.namespace, ""); return err == nil })
 	beat := func(change func(*corev1.Node)) {
 		t.Helper()
 		node, err := cluster.Client().CoreV1().Nodes().Get(t.Context(), a.Name, metav1.GetOptions{})
@@ -258,30 +262,10 @@ func TestChangesOfNodesAreToldAndHeartbeatsAreNot(t *testing.T) {
 	if diff := cmp.Diff([]string{a.Name, a.Name}, told()); diff != "" {
 		t.Errorf("told (-want +got):\n%s", diff)
 	}
-}
-
-func TestNamespacesAreWatchedOnceAskedFor(t *testing.T) {
-	w := start(t)
-	w.secret(t, "blue", cluster.Kubeconfig())
-	conn := w.connected(t, "blue")
-	if _, err := conn.Namespaces(); !errors.Is(err, workload.ErrNotConnected) {
-		t.Errorf("the first call waits or fails: %v", err)
-	}
-	w.until(t, "Namespaces are known", func() bool { _, err := conn.Namespaces(); return err == nil })
-	lister, err := conn.Namespaces()
-	if err != nil {
-		t.Fatal(err)
-	}
-	namespace, err := lister.Get(w.namespace)
-	if err != nil || namespace.Labels[corev1.LabelMetadataName] != w.namespace {
-		t.Errorf("%v, %v", namespace, err)
-	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	probes := w.requests["GET /"]
-	delete(w.requests, "GET /")
-	if diff := cmp.Diff(map[string]int{"WATCH /api/v1/nodes": 1, "WATCH /api/v1/namespaces": 1}, w.requests); diff != "" || probes == 0 {
-		t.Errorf("%d probes and (-want +got):\n%s", probes, diff)
+	if got := w.requests["GET /api/v1/nodes"]; got != 2 {
+		t.Errorf("%d pages were listed, want that of the version and that of the Node", got)
 	}
 }
 

@@ -29,9 +29,9 @@ const workers = 4
 
 // Nodes are those of workload clusters.
 type Nodes interface {
-	// Node returns a Node of a Cluster, nil if there is none. An error means that it cannot
-	// be known now.
-	Node(cluster types.NamespacedName, name string) (*corev1.Node, error)
+	// Node returns the Node of a Cluster that has a provider ID and a name, nil if there is none. It has no
+	// labels, annotations and taints. An error means that it cannot be known now.
+	Node(cluster types.NamespacedName, providerID, name string) (*corev1.Node, error)
 	// Registered is true if a Cluster has a Node of a provider ID. An error means as much.
 	Registered(cluster types.NamespacedName, providerID string) (bool, error)
 	// Silent is true while a Cluster does not answer and its Nodes are as they were seen last.

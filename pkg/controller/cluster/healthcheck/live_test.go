@@ -53,7 +53,7 @@ type live struct {
 }
 
 // Node is of Nodes.
-func (l *live) Node(_ types.NamespacedName, name string) (*corev1.Node, error) {
+func (l *live) Node(_ types.NamespacedName, _, name string) (*corev1.Node, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.asked++
@@ -65,7 +65,7 @@ func (l *live) Node(_ types.NamespacedName, name string) (*corev1.Node, error) {
 
 // Registered is of Nodes. A provider ID is the name of the Node.
 func (l *live) Registered(_ types.NamespacedName, id string) (bool, error) {
-	n, err := l.Node(types.NamespacedName{}, id)
+	n, err := l.Node(types.NamespacedName{}, id, id)
 	return n != nil, err
 }
 

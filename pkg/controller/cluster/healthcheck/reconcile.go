@@ -199,7 +199,7 @@ func (p *pass) target(ctx context.Context, in types.NamespacedName, m *machine) 
 	var registered bool
 	var err error
 	if m.Status.NodeRef.IsDefined() {
-		t.node, err = p.nodes.Node(in, m.Status.NodeRef.Name)
+		t.node, err = p.nodes.Node(in, m.Spec.ProviderID, m.Status.NodeRef.Name)
 	} else if registered, err = p.nodes.Registered(in, m.Spec.ProviderID); err != nil && !initialized(p.cluster) {
 		err = nil // Nobody has ever seen a Node there: the Machine may be what keeps it so.
 	}

@@ -4,6 +4,7 @@
 package machine
 
 import (
+	"crypto/sha256"
 	"maps"
 	"sync"
 	"time"
@@ -76,4 +77,33 @@ func (d *deferrals) forget(key types.NamespacedName) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	delete(d.all, key)
+}
+
+// sums know the state of the Node and the Machine when the Node last had what it is to have.
+type sums struct {
+	mu  sync.Mutex
+	all map[types.NamespacedName][sha256.Size]byte
+}
+
+func (s *sums) is(key types.NamespacedName, sum [sha256.Size]byte) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	known, ok := s.all[key]
+	return ok && known == sum
+}
+
+func (s *sums) put(key types.NamespacedName, sum [sha256.Size]byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.all == nil {
+		s.all = map[types.NamespacedName][sha256.Size]byte{}
+	}
+	s.all[key] = sum
+}
+
+// forget is called for a Machine that is gone.
+func (s *sums) forget(key types.NamespacedName) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.all, key)
 }

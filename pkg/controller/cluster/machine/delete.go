@@ -5,6 +5,7 @@ package machine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -44,6 +45,9 @@ const checkLogs = "please check controller logs for errors"
 func (s *scope) reconcileDelete(ctx context.Context) error {
 	s.deleting = progress{reason: clusterv1alpha1.DeletingReason, message: "Deletion started"}
 	refused, err := s.refusal(ctx)
+	if errors.Is(err, errNodeRead) {
+		return nil // It is checked again.
+	}
 	if err != nil {
 		s.deleting = progress{reason: clusterv1alpha1.InternalErrorReason, message: "Please check controller logs for errors"}
 		return fmt.Errorf("finding out whether the Node may be deleted: %w", err)

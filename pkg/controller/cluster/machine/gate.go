@@ -5,12 +5,15 @@ package machine
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/klog/v2"
 
 	"github.com/slipway-dev/slipway/pkg/cluster/contract"
+	"github.com/slipway-dev/slipway/pkg/cluster/workload"
 )
 
 // Why nothing is done to the Node of a Machine that is deleted.
@@ -32,7 +35,9 @@ func (s *scope) refusal(ctx context.Context) (string, error) {
 	case c.DeletionTimestamp != nil:
 		return refusedClusterGoes, nil
 	}
-	s.findNodeLate(ctx)
+	if err := s.findNodeLate(ctx); err != nil {
+		return "", err
+	}
 	if !s.machine.Status.NodeRef.IsDefined() {
 		return refusedNoNode, nil
 	}
@@ -88,23 +93,34 @@ func (s *scope) controlPlane(ctx context.Context) (*unstructured.Unstructured, e
 	return o, nil
 }
 
+// errNodeRead is returned while the Node of a Machine that is deleted is being read.
+var errNodeRead = errors.New("the Node is being read")
+
+// maxLateRead is how long after its deletion a Machine waits until its Node was read.
+const maxLateRead = time.Minute
+
 // findNodeLate looks once more for the Node of a Machine that is deleted before it knew its
 // Node, so that this is not left behind. That it cannot be found does not keep the Machine.
-func (s *scope) findNodeLate(ctx context.Context) {
+func (s *scope) findNodeLate(ctx context.Context) error {
 	m := s.machine
 	provider := m.Spec.ProviderID
 	if provider == "" && s.infra.object != nil {
 		provider, _ = contract.ProviderID(s.infra.object) // A fault of it is told by the phase.
 	}
 	if m.Status.NodeRef.IsDefined() || provider == "" || s.workload == nil {
-		return
+		return nil
 	}
-	nodes, err := s.workload.NodesByProviderID(provider)
+	nodes, err := s.workload.Nodes(provider, "")
+	if errors.Is(err, workload.ErrReading) && s.now.Sub(m.DeletionTimestamp.Time) < maxLateRead {
+		s.again(conflictDelay)
+		return errNodeRead
+	}
 	if err != nil {
 		klog.FromContext(ctx).Error(err, "Looking for the Node of a Machine that is deleted", "providerID", provider)
-		return
+		return nil
 	}
 	if len(nodes) == 1 {
-		s.node, m.Status.NodeRef.Name = nodes[0], nodes[0].Name
+		s.node, m.Status.NodeRef.Name = &nodes[0].Node, nodes[0].Name
 	}
+	return nil
 }

@@ -41,8 +41,8 @@ func (c *Controller) indexed(index, value string) []*machine {
 // answered for long: all Machines of the Cluster are queued.
 func (c *Controller) OnCluster(key types.NamespacedName) { c.wake(indexByCluster, key.String()) }
 
-// OnNode is told of Nodes of workload clusters that come, change or go: their Machine is
-// queued, which is found by the name of its Node, or by its provider ID before it has one.
+// OnNode queues the Machine of a Node that was read, is created, changes or is deleted. The Machine is found by
+// the name of its Node, or by its provider ID before it has one.
 func (c *Controller) OnNode(key types.NamespacedName, node *corev1.Node) {
 	values := [][2]string{{indexByNode, inCluster(key.String(), node.Name)}, {indexByProvider, inCluster(key.String(), node.Spec.ProviderID)}}
 	for _, v := range values {
@@ -51,6 +51,11 @@ func (c *Controller) OnNode(key types.NamespacedName, node *corev1.Node) {
 			return
 		}
 	}
+}
+
+// HasMachine reports whether a Machine of a Cluster has a provider ID.
+func (c *Controller) HasMachine(key types.NamespacedName, providerID string) bool {
+	return len(c.indexed(indexByProvider, inCluster(key.String(), providerID))) > 0
 }
 
 // either is a, or b where there is no a.

@@ -5,8 +5,10 @@ package machine
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -40,13 +42,16 @@ func (s *scope) reconcileNode(ctx context.Context) error {
 		s.nodeErr = s.unconnected
 		return nil
 	}
-	nodes, err := s.workload.NodesByProviderID(m.Spec.ProviderID)
+	nodes, err := s.workload.Nodes(m.Spec.ProviderID, m.Status.NodeRef.Name)
 	if err == nil && len(nodes) > 1 {
 		err = fmt.Errorf("%d Nodes have provider ID %s", len(nodes), m.Spec.ProviderID)
 	}
 	switch {
 	case isNotConnected(err):
 		s.nodeErr = err
+		if errors.Is(err, workload.ErrReading) {
+			s.again(readingDelay)
+		}
 		return nil
 	case err != nil:
 		s.nodeErr = err
@@ -55,13 +60,13 @@ func (s *scope) reconcileNode(ctx context.Context) error {
 	case len(nodes) == 0:
 		return s.withoutNode()
 	}
-	s.node = nodes[0]
+	s.node = &nodes[0].Node
 	if !m.Status.NodeRef.IsDefined() {
 		m.Status.NodeRef.Name = s.node.Name
 		s.event("SuccessfulSetNodeRef", "%s", s.node.Name)
 	}
 	m.Status.NodeInfo = nodeInfo(&s.node.Status.NodeInfo)
-	return s.synchronize(ctx)
+	return s.synchronize(ctx, nodes[0].Sum)
 }
 
 // withoutNode returns an error if the Machine had a Node that does not exist any more.
@@ -84,8 +89,9 @@ func nodeInfo(i *corev1.NodeSystemInfo) *clusterv1alpha1.NodeSystemInfo {
 	}
 }
 
-// synchronize gives the Node what it is to have of its Machine.
-func (s *scope) synchronize(ctx context.Context) error {
+// synchronize gives the Node what it is to have of its Machine. sum is that of its labels, annotations and taints: while
+// neither these nor the Machine change, the Node is not read.
+func (s *scope) synchronize(ctx context.Context, sum [sha256.Size]byte) error {
 	wanted := node.Wanted{Machine: s.machine, Set: s.facts.set, Deployment: s.deployment}
 	if s.infra.object != nil {
 		interruptible, err := contract.Interruptible(s.infra.object)
@@ -94,41 +100,53 @@ func (s *scope) synchronize(ctx context.Context) error {
 		}
 		wanted.Interruptible = &interruptible
 	}
-	patch, err := s.nodeRules.Patch(wanted, s.node)
-	if err != nil {
-		return fmt.Errorf("node: %w", err)
+	state := sha256.Sum256(slices.Concat([]byte(s.node.UID), sum[:], wanted.Sum()))
+	if s.synchronized.is(s.key(), state) {
+		return nil
 	}
-	if patch != nil {
-		written, err := s.patchNode(ctx, patch)
-		switch {
-		case errors.Is(err, workload.ErrBusy):
-			s.again(busyDelay)
-		case apierrors.IsConflict(err), apierrors.IsNotFound(err), isNotConnected(err):
-			s.again(conflictDelay) // By then the cache has what has changed.
-		case err != nil:
-			return fmt.Errorf("node: synchronizing %s: %w", s.node.Name, err)
-		default:
-			s.toldInterruptible(written)
-		}
+	has, err := s.patchNode(ctx, wanted)
+	switch {
+	case errors.Is(err, workload.ErrBusy):
+		s.again(busyDelay)
+	case apierrors.IsConflict(err), apierrors.IsNotFound(err), isNotConnected(err):
+		s.again(conflictDelay) // By then the watch has what has changed.
+	case err != nil:
+		return fmt.Errorf("node: synchronizing %s: %w", s.node.Name, err)
+	case has:
+		s.synchronized.put(s.key(), state)
 	}
 	return nil
 }
 
-// patchNode writes the Node within the visit of the pass, or one of its own.
-func (s *scope) patchNode(ctx context.Context, patch []byte) (*corev1.Node, error) {
+// patchNode reads the Node and writes what differs, within the visit of the pass or one of its own. It reports
+// whether nothing differs.
+func (s *scope) patchNode(ctx context.Context, wanted node.Wanted) (bool, error) {
 	if !s.isDeleting() {
 		visit, done, err := s.workload.Visit(ctx)
 		if err != nil {
-			return nil, err
+			return false, err
 		}
 		defer done()
 		ctx = visit
 	}
-	return s.workload.Client().CoreV1().Nodes().Patch(ctx, s.node.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{})
+	nodes := s.workload.Client().CoreV1().Nodes()
+	before, err := nodes.Get(ctx, s.node.Name, metav1.GetOptions{})
+	if err != nil || before.UID != s.node.UID {
+		return false, err
+	}
+	patch, err := s.nodeRules.Patch(wanted, before)
+	if err != nil || patch == nil {
+		return err == nil, err
+	}
+	after, err := nodes.Patch(ctx, s.node.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{})
+	if err == nil {
+		s.toldInterruptible(before, after)
+	}
+	return false, err
 }
 
-func (s *scope) toldInterruptible(written *corev1.Node) {
-	_, before := s.node.Labels[clusterv1alpha1.InterruptibleLabel]
+func (s *scope) toldInterruptible(read, written *corev1.Node) {
+	_, before := read.Labels[clusterv1alpha1.InterruptibleLabel]
 	if _, now := written.Labels[clusterv1alpha1.InterruptibleLabel]; now && !before {
 		s.event("SuccessfulSetInterruptibleNodeLabel", "%s", written.Name)
 	}

@@ -5,6 +5,7 @@ package machine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 	"k8s.io/klog/v2"
 
 	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/cluster/workload"
 	"github.com/slipway-dev/slipway/pkg/controller/cluster/machine/detach"
 	"github.com/slipway-dev/slipway/pkg/controller/cluster/machine/drain"
 )
@@ -33,16 +35,15 @@ func (s *scope) drainNode(ctx context.Context) (bool, error) {
 	}
 	headline := fmt.Sprintf("Drain not completed yet (started at %s):", started.UTC().Format(time.RFC3339))
 	s.deleting = progress{reason: clusterv1alpha1.DrainingNodeReason, message: headline}
-	in, ok, err := s.nodeInput(started)
-	if !ok {
+	if s.workload == nil {
 		s.deleting.message += "\n* " + s.notConnected()
 		return false, nil
 	}
-	var result drain.Result
-	if err == nil {
-		result, err = s.drain(ctx, s.workload.Client(), in)
-	}
+	result, err := read(s, started, func(in drain.Input) (drain.Result, error) { return s.drain(ctx, s.workload.Client(), in) })
 	switch {
+	case errors.Is(err, workload.ErrBusy):
+		s.again(busyDelay)
+		return false, nil
 	case err != nil:
 		s.deleting.message = "Error draining Node, " + checkLogs
 		s.warn("FailedDrainNode", "error draining Machine's node %q: %v", m.Status.NodeRef.Name, err)
@@ -75,54 +76,44 @@ func (s *scope) waitForVolumes(ctx context.Context) (bool, error) {
 	}
 	headline := fmt.Sprintf("Waiting for Node volumes to be detached (started at %s)", started.UTC().Format(time.RFC3339))
 	s.deleting = progress{reason: clusterv1alpha1.WaitingForVolumeDetachReason, message: headline}
-	in, ok, err := s.nodeInput(started)
-	if !ok {
+	if s.workload == nil {
 		s.deleting.message += "\n* " + s.notConnected()
+		return false, nil
 	}
-	var result detach.Result
-	if ok && err == nil {
-		result, err = s.detach(ctx, s.workload.Client(), in)
-	}
+	result, err := read(s, started, func(in drain.Input) (detach.Result, error) { return s.detach(ctx, s.workload.Client(), in) })
 	switch {
+	case errors.Is(err, workload.ErrBusy):
+		s.again(busyDelay)
+		return false, nil
 	case err != nil:
 		s.deleting.message = "Error waiting for volumes to be detached from Node, " + checkLogs
 		s.warn("FailedWaitForVolumeDetach", "error waiting for node volumes detaching, Machine's node %q: %v", m.Status.NodeRef.Name, err)
 		return false, fmt.Errorf("waiting for the volumes of Node %s: %w", m.Status.NodeRef.Name, err)
 	case !result.Done:
-		if ok {
-			s.notBefore = detach.Retry
-			s.again(detach.Retry)
-			s.deleting.message = result.Message
-		}
+		s.notBefore = detach.Retry
+		s.again(detach.Retry)
+		s.deleting.message = result.Message
 		return false, nil
 	}
 	s.event("NodeVolumesDetached", "success waiting for node volumes detaching Machine's node %q", m.Status.NodeRef.Name)
 	return true, nil
 }
 
-// nodeInput is what drain and detach are given. It is not ok while there is no connection, whose
-// coming brings the Machine back.
-func (s *scope) nodeInput(started time.Time) (in drain.Input, ok bool, err error) {
-	if s.workload == nil {
-		return drain.Input{}, false, nil
-	}
-	namespaces, err := s.workload.Namespaces()
-	if isNotConnected(err) {
-		s.unconnected = err
-		return drain.Input{}, false, nil
-	}
+// read calls f, which reads lists of the workload cluster, with what drain and detach need and within a slot.
+func read[R any](s *scope, started time.Time, f func(drain.Input) (R, error)) (result R, err error) {
+	done, err := s.workload.ListSlot()
 	if err != nil {
-		return drain.Input{}, true, err
+		return result, err
 	}
+	defer done()
 	rules, err := s.drainRules.MachineDrainRules(s.machine.Namespace).List(labels.Everything())
 	if err != nil {
-		return drain.Input{}, true, fmt.Errorf("reading MachineDrainRules: %w", err)
+		return result, fmt.Errorf("reading MachineDrainRules: %w", err)
 	}
-	return drain.Input{
+	return f(drain.Input{
 		Node: s.machine.Status.NodeRef.Name, ProviderID: s.machine.Spec.ProviderID,
-		Machine: s.machine.Labels, Cluster: s.cluster.Labels, Rules: rules, Namespaces: namespaces,
-		Started: started, Now: s.now,
-	}, true, nil
+		Machine: s.machine.Labels, Cluster: s.cluster.Labels, Rules: rules, Started: started, Now: s.now,
+	})
 }
 
 // deleteNode deletes the Node, now that the machine under it is gone. Its time counts from the

@@ -35,6 +35,10 @@ const conflictDelay = time.Second
 // busyDelay is when a Machine is looked at again to whose Node as many others are done.
 const busyDelay = time.Second
 
+// readingDelay is when a Machine whose Node is being read is checked, in case that the event of it comes before the
+// Machine's provider ID is stored.
+const readingDelay = 10 * time.Second
+
 // reconciler makes the passes.
 type reconciler struct {
 	client      clusterclient.ClusterV1alpha1Interface
@@ -54,8 +58,10 @@ type reconciler struct {
 	writes    *controller.WriteLimit // of external objects
 	workloads Workloads
 	deferred  deferrals
-	recorder  events.EventRecorder
-	now       func() time.Time
+	// synchronized are the states of Nodes that have what they are to have.
+	synchronized sums
+	recorder     events.EventRecorder
+	now          func() time.Time
 	// drain and detach are those of the packages.
 	drain  func(context.Context, kubernetes.Interface, drain.Input) (drain.Result, error)
 	detach func(context.Context, kubernetes.Interface, drain.Input) (detach.Result, error)
@@ -79,6 +85,7 @@ func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (c
 	}
 	if stored == nil || stored.DeletionTimestamp != nil && !hasFinalizer(stored) {
 		r.deferred.forget(key)
+		r.synchronized.forget(key)
 		return controller.Result{}, nil
 	}
 	s := &scope{reconciler: r, now: r.now(), stored: stored, machine: stored.DeepCopy()}

@@ -35,7 +35,7 @@ type facts struct {
 	// unconnected says why.
 	workload    Workload
 	unconnected error
-	// node is the Node of the Machine, and nodeErr why it could not be looked for.
+	// node is what is kept of the Node of the Machine, and nodeErr why it could not be looked for.
 	node    *corev1.Node
 	nodeErr error
 }

@@ -128,6 +128,47 @@ func TestAMachineWhoseClusterIsBusyWaitsAndLetsOthersBeLookedAt(t *testing.T) {
 	}
 }
 
+func TestDrain_WaitsForASlotForLists(t *testing.T) {
+	w := newWorld(t, newMachine(running, deleted), newCluster(), infraThere(), newNode())
+	w.listing = true
+	if got := w.pass(); got.RequeueAfter != time.Second || w.drained != 0 {
+		t.Errorf("comes back after %s, with %d drains; want 1s and none", got.RequeueAfter, w.drained)
+	}
+	w.expect("Deleting", "True DrainingNode", "Drain not completed yet (started at 2026-05-01T12:00:00Z):")
+	w.listing = false
+	if w.pass(); w.drained != 1 {
+		t.Errorf("%d drains when there was a slot, want 1", w.drained)
+	}
+}
+
+func TestMachine_WaitsWhileItsNodeIsRead(t *testing.T) {
+	w := newWorld(t, newMachine(running), newCluster(), infraThere(), newNode())
+	w.pass()
+	w.reading = true
+	if got := w.pass().RequeueAfter; got != 10*time.Second {
+		t.Errorf("comes back after %s, want 10s", got)
+	}
+	w.expect("NodeHealthy", "True NodeHealthy", "")
+
+	// One that is deleted before it knew its Node does not leave it behind.
+	w = newWorld(t, newMachine(provisioned, deleted), newCluster(), infraThere(), newNode())
+	w.reading = true
+	w.edit(func(m *machine) { m.DeletionTimestamp = pointer(metav1.NewTime(began)) })
+	if got := w.pass().RequeueAfter; got != time.Second || w.stage() != "" {
+		t.Errorf("comes back after %s in stage %q, want 1s and none", got, w.stage())
+	}
+	w.reading = false
+	if w.pass(); w.drained != 1 || w.machine().Status.NodeRef.Name != "n" {
+		t.Errorf("%d drains of Node %q, want one of n", w.drained, w.machine().Status.NodeRef.Name)
+	}
+	w = newWorld(t, newMachine(provisioned, deleted), newCluster(), infraThere(), newNode())
+	w.reading = true
+	w.edit(func(m *machine) { m.DeletionTimestamp = pointer(metav1.NewTime(began.Add(-maxLateRead))) })
+	if w.pass(); w.stage() == "" {
+		t.Error("the deletion waits for longer than a minute")
+	}
+}
+
 // synchronized tells whether Node "n" says of which Machine it is.
 func (w *world) synchronized() bool {
 	w.t.Helper()

@@ -8,10 +8,8 @@ import (
 	"errors"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
-	corelisters "k8s.io/client-go/listers/core/v1"
 
 	"github.com/slipway-dev/slipway/pkg/cluster/workload"
 )
@@ -23,10 +21,12 @@ type Workload interface {
 	// Visit bounds all that a pass does there. With an error for which errors.Is finds
 	// workload.ErrBusy others must end first.
 	Visit(ctx context.Context) (visit context.Context, done func(), err error)
-	// NodesByProviderID are the Nodes of an ID, from memory.
-	NodesByProviderID(id string) ([]*corev1.Node, error)
-	// Namespaces lists them, from memory.
-	Namespaces() (corelisters.NamespaceLister, error)
+	// ListSlot returns a slot for lists, which done returns. With an error for which errors.Is finds
+	// workload.ErrBusy others must return theirs first.
+	ListSlot() (done func(), err error)
+	// Nodes returns the Nodes of a provider ID from memory. name is that of the Node, if it is known. With an error
+	// for which errors.Is finds workload.ErrReading they are being read.
+	Nodes(providerID, name string) ([]*workload.Node, error)
 }
 
 // Workloads are the workload clusters. None of its methods waits.

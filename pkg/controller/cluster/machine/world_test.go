@@ -5,6 +5,7 @@ package machine
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"strings"
@@ -21,7 +22,6 @@ import (
 	dynamicfake "k8s.io/client-go/dynamic/fake"
 	"k8s.io/client-go/kubernetes"
 	kubefake "k8s.io/client-go/kubernetes/fake"
-	corelisters "k8s.io/client-go/listers/core/v1"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/events"
 
@@ -67,8 +67,10 @@ type world struct {
 	// down is why there is no connection; probed is when the cluster has last answered.
 	down error
 	// busy is true while others have all places of the workload cluster.
-	busy   bool
-	probed time.Time
+	busy bool
+	// listing is true while others have the slots for lists, reading while Nodes are being read.
+	listing, reading bool
+	probed           time.Time
 	// drained and detached are how often these were asked for, and what they answer.
 	drained, detached int
 	draining          drain.Result
@@ -173,19 +175,27 @@ func (w *world) Visit(ctx context.Context) (context.Context, func(), error) {
 	return visit, cancel, nil
 }
 
-func (w *world) Namespaces() (corelisters.NamespaceLister, error) {
-	return corelisters.NewNamespaceLister(cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{})), nil
+func (w *world) ListSlot() (func(), error) {
+	if w.listing {
+		return nil, workload.ErrBusy
+	}
+	return func() {}, nil
 }
 
-func (w *world) NodesByProviderID(id string) ([]*corev1.Node, error) {
+func (w *world) Nodes(id, _ string) ([]*workload.Node, error) {
+	if w.reading {
+		return nil, &workload.NotConnectedError{Reason: workload.ErrReading}
+	}
 	list, err := w.workload.CoreV1().Nodes().List(w.t.Context(), metav1.ListOptions{})
 	if err != nil {
 		return nil, err
 	}
-	var found []*corev1.Node
-	for i := range list.Items {
-		if list.Items[i].Spec.ProviderID == id {
-			found = append(found, &list.Items[i])
+	var found []*workload.Node
+	for _, n := range list.Items {
+		if n.Spec.ProviderID == id {
+			raw := fmt.Sprint(n.Labels, n.Annotations, n.Spec.Taints)
+			n.Labels, n.Annotations, n.Spec.Taints = nil, nil, nil
+			found = append(found, &workload.Node{Node: n, Sum: sha256.Sum256([]byte(raw))})
 		}
 	}
 	return found, nil

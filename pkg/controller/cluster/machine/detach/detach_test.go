@@ -17,9 +17,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes/fake"
-	corev1listers "k8s.io/client-go/listers/core/v1"
 	clienttesting "k8s.io/client-go/testing"
-	"k8s.io/client-go/tools/cache"
 	"k8s.io/utils/ptr"
 
 	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
@@ -97,7 +95,6 @@ func labeled(value string) func(*corev1.Pod) {
 func input() drain.Input {
 	return drain.Input{
 		Node: "node-1", Started: now, Now: now,
-		Namespaces: corev1listers.NewNamespaceLister(cache.NewIndexer(cache.MetaNamespaceKeyFunc, nil)),
 	}
 }
 

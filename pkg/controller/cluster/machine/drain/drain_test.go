@@ -20,9 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes/fake"
-	corev1listers "k8s.io/client-go/listers/core/v1"
 	clienttesting "k8s.io/client-go/testing"
-	"k8s.io/client-go/tools/cache"
 )
 
 var errDown = errors.New("the server is down")
@@ -44,7 +42,6 @@ func ready(status corev1.ConditionStatus) func(*corev1.Node) {
 func input() Input {
 	return Input{
 		Node: "node-1", ProviderID: "vsphere://1", Started: now, Now: now,
-		Namespaces: corev1listers.NewNamespaceLister(cache.NewIndexer(cache.MetaNamespaceKeyFunc, nil)),
 	}
 }
 

@@ -22,8 +22,8 @@ const (
 	// maxPods is near the 12,500 Pods that have ended of which a whole cluster keeps no more
 	// (--terminated-pod-gc-threshold of kube-controller-manager).
 	maxPods = 13_000
-	// maxPodBytes bounds what is kept of all of them: some hundred bytes of each are usual.
-	maxPodBytes = 64 << 20
+	// maxPodBytes bounds what is kept of all of them in memory: two KiB of each are usual.
+	maxPodBytes = 48 << 20
 	// maxPages has room for half a million volumes.
 	maxPages = 1000
 )

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -53,11 +54,20 @@ func TestAServerThatLiesHasNoMorePodsReadThanACluster(t *testing.T) {
 	if _, err := Drain(t.Context(), client, input()); err == nil || err.Error() != "reading the Pods of Node node-1: there are more than 13000" {
 		t.Errorf("Drain: %v", err)
 	}
-	for i := range list.Items {
-		list.Items[i].Labels["large"] = strings.Repeat("x", 1<<20)
-	}
-	if _, err := Drain(t.Context(), client, input()); err == nil || err.Error() != "reading the Pods of Node node-1: they have more than 67108864 bytes" {
-		t.Errorf("Drain of large Pods: %v", err)
+	plain := list.DeepCopy()
+	for what, change := range map[string]func(*corev1.Pod){
+		"large labels": func(p *corev1.Pod) { p.Labels["large"] = strings.Repeat("x", 1<<20) },
+		"empty volumes": func(p *corev1.Pod) {
+			p.Spec.Volumes = slices.Repeat([]corev1.Volume{{VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}}}, 5000)
+		},
+	} {
+		list = plain.DeepCopy()
+		for i := range list.Items {
+			change(&list.Items[i])
+		}
+		if _, err := Drain(t.Context(), client, input()); err == nil || err.Error() != fmt.Sprintf("reading the Pods of Node node-1: they have more than %d bytes", maxPodBytes) {
+			t.Errorf("Drain of Pods with %s: %v", what, err)
+		}
 	}
 }
 

@@ -15,7 +15,6 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
-	corev1listers "k8s.io/client-go/listers/core/v1"
 
 	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
 )
@@ -30,8 +29,6 @@ type Input struct {
 	Machine, Cluster labels.Set
 	// Rules are all MachineDrainRules in the namespace of the Machine.
 	Rules []*clusterv1alpha1.MachineDrainRule
-	// Namespaces of the workload cluster, from a cache.
-	Namespaces corev1listers.NamespaceLister
 	// Started is when this stage of the deletion began.
 	Started time.Time
 	// Now is the time of the pass.
@@ -71,13 +68,14 @@ func Look(ctx context.Context, client kubernetes.Interface, node *corev1.Node, i
 	if err != nil {
 		return nil, err
 	}
-	return NewPlan(pods, Facts{
-		Now:         in.Now,
-		Unreachable: Unreachable(node),
-		DaemonSets:  daemonSetsOf(ctx, client, pods),
-		Namespaces:  namespacesOf(pods, in.Namespaces),
-		Rules:       RulesFor(in.Rules, in.Machine, in.Cluster),
-	}), nil
+	rules := RulesFor(in.Rules, in.Machine, in.Cluster)
+	facts := Facts{Now: in.Now, Unreachable: Unreachable(node), DaemonSets: daemonSetsOf(ctx, client, pods), Rules: rules}
+	if rules.selectNamespaces() {
+		if facts.Namespaces, err = namespacesOf(ctx, client, pods); err != nil {
+			return nil, err
+		}
+	}
+	return NewPlan(pods, facts), nil
 }
 
 func podsOf(ctx context.Context, client kubernetes.Interface, node string) ([]*corev1.Pod, error) {
@@ -94,7 +92,8 @@ func podsOf(ctx context.Context, client kubernetes.Interface, node string) ([]*c
 		}
 		for i := range list.Items {
 			pod := essence(&list.Items[i])
-			if size += pod.Size(); size > maxPodBytes {
+			// A Pod, a volume and a label take memory even if they are empty.
+			if size += pod.Size() + 1<<10 + 256*len(pod.Spec.Volumes) + 64*len(pod.Labels); size > maxPodBytes {
 				return "", fmt.Errorf("they have more than %d bytes", maxPodBytes)
 			}
 			pods = append(pods, pod)
@@ -111,8 +110,11 @@ func podsOf(ctx context.Context, client kubernetes.Interface, node string) ([]*c
 func essence(pod *corev1.Pod) *corev1.Pod {
 	out := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
 		Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID, Labels: pod.Labels,
-		OwnerReferences: pod.OwnerReferences, DeletionTimestamp: pod.DeletionTimestamp,
+		DeletionTimestamp: pod.DeletionTimestamp,
 	}}
+	if owner := metav1.GetControllerOf(pod); owner != nil {
+		out.OwnerReferences = []metav1.OwnerReference{*owner}
+	}
 	out.Status.Phase = pod.Status.Phase
 	if hash, ok := pod.Annotations[corev1.MirrorPodAnnotationKey]; ok {
 		out.Annotations = map[string]string{corev1.MirrorPodAnnotationKey: hash}
@@ -155,17 +157,20 @@ func daemonSetsOf(ctx context.Context, client kubernetes.Interface, pods []*core
 	return found
 }
 
-// namespacesOf are the labels of the Namespaces of pods. One that the cache does not have
-// (yet) is not among them.
-func namespacesOf(pods []*corev1.Pod, lister corev1listers.NamespaceLister) map[string]labels.Set {
+// namespacesOf reads the labels of the Namespaces of pods. One that does not exist is not among them.
+func namespacesOf(ctx context.Context, client kubernetes.Interface, pods []*corev1.Pod) (map[string]labels.Set, error) {
 	found := map[string]labels.Set{}
 	for _, pod := range pods {
 		if _, ok := found[pod.Namespace]; ok {
 			continue
 		}
-		if ns, err := lister.Get(pod.Namespace); err == nil {
-			found[pod.Namespace] = ns.Labels
+		namespace, err := client.CoreV1().Namespaces().Get(ctx, pod.Namespace, metav1.GetOptions{})
+		if err != nil && !apierrors.IsNotFound(err) {
+			return nil, fmt.Errorf("reading Namespace %s: %w", pod.Namespace, err)
+		}
+		if err == nil {
+			found[pod.Namespace] = namespace.Labels
 		}
 	}
-	return found
+	return found, nil
 }

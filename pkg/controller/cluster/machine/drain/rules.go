@@ -69,6 +69,13 @@ func (r rule) forPod(pod *corev1.Pod, namespace func() (labels.Set, error)) verd
 	return v
 }
 
+// selectNamespaces reports whether a rule needs labels of Namespaces.
+func (rules Rules) selectNamespaces() bool {
+	return slices.ContainsFunc(rules, func(r rule) bool {
+		return slices.ContainsFunc(r.Spec.Pods, func(p clusterv1alpha1.MachineDrainRulePodSelector) bool { return p.NamespaceSelector != nil })
+	})
+}
+
 // decide is what the first rule that applies says. Without one a Pod is drained, in the
 // group of order 0.
 func (rules Rules) decide(pod *corev1.Pod, namespace func() (labels.Set, error)) Decision {

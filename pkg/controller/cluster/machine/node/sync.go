@@ -4,6 +4,7 @@
 package node
 
 import (
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -33,6 +34,16 @@ type Wanted struct {
 	Deployment *clusterv1alpha1.MachineDeployment
 	// Interruptible is what the infrastructure reports, nil if that is not known.
 	Interruptible *bool
+}
+
+// Sum is a sum of all by which a Node is changed.
+func (w *Wanted) Sum() []byte {
+	m := w.Machine
+	old, known := isOutdated(*w)
+	// No error: all of it can be encoded.
+	raw, _ := json.Marshal([]any{m.Spec.ClusterName, m.Labels, m.Annotations, m.Spec.Taints, metav1.GetControllerOfNoCopy(m), w.Interruptible, old, known})
+	sum := sha256.Sum256(raw)
+	return sum[:]
 }
 
 // common are the annotations that every Node of a Machine has, and that are not written down

@@ -1,0 +1,326 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package workload
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// hang sends nothing more.
+func hang(w http.ResponseWriter, r *http.Request) {
+	_ = http.NewResponseController(w).Flush()
+	<-r.Context().Done()
+}
+
+// store is an API server with Nodes, which are read as the test says.
+type store struct {
+	*hostile
+
+	mu    sync.Mutex
+	nodes map[string]*corev1.Node
+	// asked are the requests for Nodes.
+	asked []string
+	// events are those of the next watch, after which it ends if there are any.
+	events chan string
+}
+
+func newStore(t *testing.T, nodes ...*corev1.Node) *store {
+	s := &store{nodes: map[string]*corev1.Node{}, events: make(chan string, 100)}
+	for _, n := range nodes {
+		s.nodes[n.Name] = n
+	}
+	s.hostile = newHostile(t, s.answer)
+	return s
+}
+
+// nodeOf is a Node with a provider ID.
+func nodeOf(name, id string) *corev1.Node {
+	return &corev1.Node{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Node"},
+		ObjectMeta: metav1.ObjectMeta{Name: name, ResourceVersion: "1"}, Spec: corev1.NodeSpec{ProviderID: id},
+	}
+}
+
+func (s *store) answer(w http.ResponseWriter, r *http.Request) {
+	q := r.URL.Query()
+	if r.URL.Path == "/" {
+		return
+	}
+	s.mu.Lock()
+	s.asked = append(s.asked, strings.TrimSpace(strings.TrimPrefix(r.URL.Path, "/api/v1/nodes")+" "+cmp.Or(q.Get("watch"), q.Get("limit"))))
+	_, name, isOne := strings.Cut(strings.TrimPrefix(r.URL.Path, "/api/v1"), "nodes/")
+	node := s.nodes[name]
+	list := &corev1.NodeList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "NodeList"}, ListMeta: metav1.ListMeta{ResourceVersion: "1"}}
+	for _, key := range slices.Sorted(maps.Keys(s.nodes)) {
+		if key > q.Get("continue") {
+			list.Items = append(list.Items, *s.nodes[key])
+		}
+	}
+	s.mu.Unlock()
+	switch {
+	case q.Get("watch") != "":
+		_ = http.NewResponseController(w).Flush()
+		for {
+			select {
+			case e := <-s.events:
+				if e == "" {
+					return
+				}
+				_, _ = fmt.Fprintln(w, e)
+				_ = http.NewResponseController(w).Flush()
+			case <-r.Context().Done():
+				return
+			}
+		}
+	case isOne && node == nil:
+		w.WriteHeader(http.StatusNotFound)
+		write(w, &metav1.Status{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Status: "Failure", Reason: metav1.StatusReasonNotFound, Code: http.StatusNotFound})
+	case isOne:
+		write(w, node)
+	default:
+		if limit := 0; len(list.Items) > 0 {
+			_, _ = fmt.Sscan(q.Get("limit"), &limit)
+			if limit < len(list.Items) {
+				list.Items = list.Items[:limit]
+				list.Continue = list.Items[limit-1].Name
+			}
+		}
+		write(w, list)
+	}
+}
+
+// requests returns what was asked for since the last time.
+func (s *store) requests() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	asked := s.asked
+	s.asked = nil
+	return asked
+}
+
+// change waits for a change of a Node with a provider ID.
+func (s *store) change(t *testing.T, id string) {
+	t.Helper()
+	select {
+	case got := <-s.changes:
+		if got != id {
+			t.Fatalf("a change of the Node with provider ID %q, want %q", got, id)
+		}
+	case <-time.After(time.Minute):
+		t.Fatalf("no change of the Node with provider ID %q", id)
+	}
+}
+
+// connected returns a connection of which Nodes can be asked for.
+func (s *store) connected(t *testing.T) *Connection {
+	t.Helper()
+	c, err := s.connect(t, onLoopback, s.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for !c.known() {
+		<-s.woken
+	}
+	return c
+}
+
+// names returns those of the Nodes of a provider ID.
+func names(t *testing.T, c *Connection, id, name string) string {
+	t.Helper()
+	found, err := c.Nodes(id, name)
+	if err != nil {
+		return err.Error()
+	}
+	var all []string
+	for _, n := range found {
+		all = append(all, n.Name)
+	}
+	return strings.Join(all, " ")
+}
+
+const reading = "workload cluster ns/blue is not connected: its Node is being read"
+
+func event(kind, name, id string) string {
+	return fmt.Sprintf(`{"type":%q,"object":{"kind":"Node","metadata":{"name":%q,"resourceVersion":"7"},"spec":{"providerID":%q}}}`, kind, name, id)
+}
+
+func TestNodes_AreReadByNameIfTheMachineKnowsItAndElseInPages(t *testing.T) {
+	many := []*corev1.Node{nodeOf("twin1", "twins"), nodeOf("twin2", "twins")}
+	for i := range 150 {
+		many = append(many, nodeOf(fmt.Sprintf("n%03d", i), fmt.Sprint("id", i)))
+	}
+	for name, test := range map[string]struct {
+		id, name string
+		want     string
+		requests []string
+	}{
+		"a name":                       {"id149", "n149", "n149", []string{"/n149"}},
+		"no name":                      {"id149", "", "n149", []string{"100", "100"}},
+		"a name that no Node has":      {"id149", "other", "n149", []string{"/other", "100", "100"}},
+		"a name that another Node has": {"id149", "n148", "n149", []string{"/n148", "100", "100"}},
+		"two Nodes":                    {"twins", "", "twin1 twin2", []string{"100", "100"}},
+		"no Node":                      {"missing", "", "", []string{"100", "100"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStore(t, many...)
+			c := s.connected(t)
+			if got := names(t, c, test.id, test.name); got != reading {
+				t.Errorf("at first %q, want that the Node is being read", got)
+			}
+			s.change(t, test.id)
+			if got := names(t, c, test.id, test.name); got != test.want {
+				t.Errorf("Nodes %q, want %q", got, test.want)
+			}
+			asked := slices.DeleteFunc(s.requests(), func(r string) bool { return r == "true" || r == "1" })
+			if diff := gocmp.Diff(test.requests, asked); diff != "" {
+				t.Errorf("requests (-want +got):\n%s", diff)
+			}
+			if got := names(t, c, "", ""); got != "" {
+				t.Errorf("Nodes without a provider ID: %q", got)
+			}
+		})
+	}
+}
+
+func TestNodes_FollowTheWatchAndAreListedAfterAnError(t *testing.T) {
+	s := newStore(t, nodeOf("n1", "a"))
+	c := s.connected(t)
+	_, _ = c.Nodes("a", "")
+	s.change(t, "a")
+	expect := func(want string) {
+		t.Helper()
+		s.change(t, "a")
+		if got := names(t, c, "a", ""); got != want {
+			t.Errorf("Nodes %q, want %q", got, want)
+		}
+	}
+	s.events <- event("ADDED", "stranger", "b")
+	s.events <- event("MODIFIED", "n2", "a")
+	expect("n1 n2")
+	s.events <- event("MODIFIED", "n2", "a") // which is nothing new
+	s.events <- event("DELETED", "n1", "a")
+	expect("n2")
+	s.events <- event("ADDED", "n1", "a")
+	expect("n2 n1")
+	s.events <- event("ADDED", "n3", "a")
+	s.events <- event("DELETED", "n2", "a") // n3 is not kept, so that they are read again
+	s.change(t, "a")
+	s.change(t, "a")
+	if got := names(t, c, "a", ""); got != "n1" {
+		t.Errorf("Nodes %q, want that of the server", got)
+	}
+	s.events <- `{"type":"BOOKMARK","object":{"metadata":{"resourceVersion":"9"}}}`
+	s.events <- ""
+	s.requests()
+	s.mu.Lock()
+	s.nodes = map[string]*corev1.Node{"n4": nodeOf("n4", "a")}
+	s.mu.Unlock()
+	s.events <- `{"type":"ERROR","object":{"kind":"Status","status":"Failure","code":410,"message":"too old"}}`
+	expect("n4")
+	asked := slices.DeleteFunc(s.requests(), func(r string) bool { return r == "true" })
+	if diff := gocmp.Diff([]string{"100"}, asked); diff != "" {
+		t.Errorf("requests (-want +got):\n%s", diff)
+	}
+}
+
+func TestNodes_AreForgottenWithTheirMachines(t *testing.T) {
+	s := newStore(t, nodeOf("n", unwantedID))
+	c := s.connected(t)
+	for _, id := range []string{unwantedID, "a", "b"} {
+		_, _ = c.Nodes(id, "")
+		s.change(t, id)
+	}
+	c.nodes.mu.Lock()
+	defer c.nodes.mu.Unlock()
+	if len(c.nodes.byID) != 2 || len(c.nodes.ids) != 0 {
+		t.Errorf("%d provider IDs and %d names are kept, want 2 and none", len(c.nodes.byID), len(c.nodes.ids))
+	}
+}
+
+// Each answer is one that no API server gives.
+func TestNodes_EndTheConnectionOverAnswersOfNoAPIServer(t *testing.T) {
+	long := strings.Repeat("x", 2*maxText)
+	const list = `{"metadata":{"resourceVersion":"1"},"items":[`
+	for name, test := range map[string]struct {
+		list, event string
+		want        error
+	}{
+		"pages without end":         {list: `{"metadata":{"resourceVersion":"1","continue":"more"}}`, want: errCrowd},
+		"Nodes without end":         {list: list + strings.Repeat(`{"metadata":{"name":"n"}},`, 20_000) + `{"metadata":{"name":"n"}}]}`, want: errCrowd},
+		"a text in a list":          {list: list + `{"metadata":{"name":"` + long + `"}}]}`, want: errText},
+		"a text that is not kept":   {list: list + `{"other":"` + long + `"}]}`, want: errText},
+		"a name of a Node":          {list: list + `{"metadata":{"name":"` + long[:300] + `"}}]}`, want: errNode},
+		"a Node without a name":     {list: list + `{}]}`, want: errNode},
+		"depth":                     {list: list + strings.Repeat(`[`, 10_000), want: errDepth},
+		"another encoding":          {list: "k8s\x00", want: errSyntax},
+		"no resource version":       {list: `{}`, want: errNode},
+		"a large event":             {event: `{"type":"ADDED","object":{"a":[` + strings.Repeat(`"",`, maxObject/2) + `""]}}`, want: errObject},
+		"a text in an event":        {event: `{"type":"ADDED","object":{"metadata":{"name":"` + long + `"}}}`, want: errText},
+		"a value that is no event":  {event: `1`, want: errSyntax},
+		"an event without a Node":   {event: `{"type":"ADDED"}`, want: errSyntax},
+		"labels of any depth":       {event: `{"type":"ADDED","object":{"metadata":{"labels":` + strings.Repeat(`{"a":`, 1000), want: errDepth},
+		"a message of a Status":     {event: `{"type":"ERROR","object":{"status":"Failure","message":"` + long + `"}}`, want: errText},
+		"a resource version":        {event: `{"type":"BOOKMARK","object":{"metadata":{"resourceVersion":"` + long[:100] + `"}}}`, want: errNode},
+		"an event without encoding": {event: `}`, want: errSyntax},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newHostile(t, func(w http.ResponseWriter, r *http.Request) {
+				w.Header().Set("Content-Type", "application/json")
+				switch q := r.URL.Query(); {
+				case r.URL.Path == "/":
+				case q.Get("watch") != "":
+					_, _ = fmt.Fprintln(w, test.event)
+					hang(w, r)
+				case test.list != "" && q.Get("limit") != "1":
+					_, _ = fmt.Fprint(w, test.list)
+				default:
+					_, _ = fmt.Fprint(w, `{"metadata":{"resourceVersion":"1"}}`)
+				}
+			})
+			c, err := s.connect(t, onLoopback, s.URL)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, _ = c.Nodes("a", "")
+			if err := s.breaks(t, c); !errors.Is(err, test.want) {
+				t.Errorf("it ends with %v, want %v", err, test.want)
+			}
+		})
+	}
+}
+
+func TestNodes_EndTheConnectionOverListsWithoutEnd(t *testing.T) {
+	s := newHostile(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/" {
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = fmt.Fprint(w, `{"metadata":{"resourceVersion":"1"},"items":[`)
+		for i := 0; r.Context().Err() == nil; i++ {
+			if _, err := fmt.Fprintf(w, `{"metadata":{"name":"n"},"other":%q},`, strings.Repeat("x", 64<<10)); err != nil {
+				return
+			}
+		}
+	})
+	c, err := s.connect(t, onLoopback, s.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.breaks(t, c); !errors.Is(err, errAnswer) {
+		t.Errorf("it ends with %v, want %v", err, errAnswer)
+	}
+}

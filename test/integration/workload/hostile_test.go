@@ -1,0 +1,128 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package workload
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/pem"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"runtime/metrics"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/slipway-dev/slipway/pkg/cluster/workload"
+)
+
+// maxHeap is what a server with a limit of 1 GiB may use for workload clusters: the heap grows to twice its
+// live objects, and the rest of the server takes 100 MiB.
+const maxHeap = 256 << 20
+
+// attack is a server of a tenant, which sends chunk over and over after begin.
+type attack struct{ begin, chunk string }
+
+// hostiles are workload clusters of tenants. 15,500 empty finalizers take 46 KB of JSON and 248 KB in memory.
+func hostiles() map[string]attack {
+	finalizers := strings.Repeat(`"",`, 15_500) + `""`
+	large := `{"metadata":{"name":"n","finalizers":[` + finalizers + `]},"spec":{"providerID":"other"}}`
+	const list = `{"metadata":{"resourceVersion":"1","continue":"more"},"items":[`
+	return map[string]attack{
+		"nodes":      {list, large + ","},
+		"finalizers": {list + `{"metadata":{"name":"n","finalizers":[`, strings.Repeat(`"",`, 10_000)},
+		"text":       {list + `{"metadata":{"name":"`, strings.Repeat("x", 64<<10)},
+		"labels":     {list + `{"metadata":{"labels":{`, strings.Repeat(`"a":"",`, 10_000)},
+		"conditions": {list + `{"metadata":{"name":"n"},"status":{"conditions":[`, strings.Repeat(`{},`, 10_000)},
+		"events":     {"", strings.Repeat(`{"type":"ADDED","object":`+large+"}\n", 2)},
+		"blanks":     {"", strings.Repeat(" ", 64<<10)},
+		"depth":      {list, strings.Repeat(`[`, 64<<10)},
+	}
+}
+
+// serve answers as an API server with one empty page, and all else with the attack, until the client ends it.
+func (a attack) serve(t *testing.T, sent *atomic.Int64) (kubeconfig []byte) {
+	s := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		if r.URL.Path == "/" || r.URL.Query().Get("limit") == "1" {
+			_, _ = fmt.Fprint(w, `{"metadata":{"resourceVersion":"1"}}`)
+			return
+		}
+		if a.begin != "" && r.URL.Query().Get("watch") != "" {
+			w.(http.Flusher).Flush()
+			<-r.Context().Done()
+			return
+		}
+		sent.Add(1)
+		for _, err := fmt.Fprint(w, a.begin); err == nil && r.Context().Err() == nil; {
+			_, err = fmt.Fprint(w, a.chunk)
+		}
+	}))
+	t.Cleanup(s.Close)
+	t.Cleanup(s.CloseClientConnections) // before Close, which waits for them
+	ca := base64.StdEncoding.EncodeToString(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw}))
+	return fmt.Appendf(nil, `apiVersion: v1
+kind: Config
+clusters: [{name: c, cluster: {server: %q, certificate-authority-data: %s}}]
+users: [{name: u, user: {token: t}}]
+contexts: [{name: x, context: {cluster: c, user: u}}]
+current-context: x
+`, s.URL, ca)
+}
+
+func heapObjects() uint64 {
+	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
+	metrics.Read(sample)
+	return sample[0].Value.Uint64()
+}
+
+func TestHostileClusters_TakeNoMoreMemoryThanAServerHas(t *testing.T) {
+	w := start(t)
+	sent := map[string]*atomic.Int64{}
+	for name, a := range hostiles() {
+		sent[name] = &atomic.Int64{}
+		w.secret(t, name, a.serve(t, sent[name]))
+	}
+	w.secret(t, "blue", cluster.Kubeconfig())
+	n := w.node(t, "n", "vsphere://"+w.namespace)
+	started := heapObjects()
+	ctx, stop := context.WithCancel(t.Context())
+	var sampling sync.WaitGroup
+	var peak uint64
+	sampling.Go(func() {
+		for again := time.NewTicker(10 * time.Millisecond); ctx.Err() == nil; <-again.C {
+			peak = max(peak, heapObjects())
+		}
+	})
+	w.until(t, "each cluster has answered", func() bool {
+		all := true
+		for name, n := range sent {
+			if conn, err := w.Connection(w.key(name)); err == nil {
+				_, _ = conn.Nodes("vsphere://machine", "")
+			}
+			all = all && n.Load() > 0
+		}
+		return all
+	})
+	stop()
+	sampling.Wait()
+	t.Logf("the heap grew from %d to %d MiB", started>>20, peak>>20)
+	if peak > maxHeap {
+		t.Errorf("the heap had %d MiB, and may have %d", peak>>20, maxHeap>>20)
+	}
+	// A cluster of the same namespace that is as it should be is read meanwhile.
+	conn := w.connected(t, "blue")
+	var found []*workload.Node
+	w.until(t, "the Node of the other cluster is read", func() bool {
+		var err error
+		found, err = conn.Nodes("vsphere://"+w.namespace, "")
+		return err == nil
+	})
+	if got := names(found); len(got) != 1 || got[0] != n.Name {
+		t.Errorf("Nodes %v, want %s", got, n.Name)
+	}
+}
