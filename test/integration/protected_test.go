@@ -110,7 +110,10 @@ func TestProtectedKeysHoldOnEveryWayIn(t *testing.T) {
 	t.Run("the status endpoint", func(t *testing.T) {
 		createVM(t, s.Client(t), inlineVM("status"))
 		vms := framework.Client(t, s.ConfigFor("alice")).VmV1alpha1().VirtualMachines(namespace)
-		got, err := vms.Patch(t.Context(), "status", types.MergePatchType, []byte(patch), metav1.PatchOptions{}, "status")
+		if _, err := vms.Patch(t.Context(), "status", types.MergePatchType, []byte(patch), metav1.PatchOptions{}, "status"); !apierrors.IsForbidden(err) {
+			t.Errorf("answer %v, want Forbidden: status is written by privileged users only", err)
+		}
+		got, err := vms.Get(t.Context(), "status", metav1.GetOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}

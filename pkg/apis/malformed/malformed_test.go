@@ -76,3 +76,26 @@ func TestS4PatchesThatAreDearToMergeAreFound(t *testing.T) {
 		}
 	}
 }
+
+func TestCounts_NameTheListThatHasTooManyEntries(t *testing.T) {
+	many := strings.Repeat("{},", MaxEntries) + "{}"
+	for name, tc := range map[string]struct{ document, want string }{
+		"few":                       {`{"a":[1,2,{"b":"c"}],"d":"[,{"}`, ""},
+		"as many as allowed":        {`{"a":[` + strings.Repeat("1,", MaxEntries-1) + `1]}`, ""},
+		"a list in an object":       {`{"metadata":{"name":"x","ownerReferences":[` + many + `]}}`, "metadata.ownerReferences: the lists"},
+		"a list in a list":          {`{"spec":{"disks":[{"name":"a"},{"name":"b","ids":[` + many + `]}]}}`, "spec.disks[1].ids: the lists"},
+		"a key with an escape":      {`{"s\u0070ec":{"x":"\"","y":[` + many + `]}}`, "spec.y: the lists"},
+		"lists in lists":            {`{"spec":{"guestID":` + strings.Repeat("[", MaxEntries+2) + strings.Repeat("]", MaxEntries+2) + `}}`, "spec.guestID[0][0]"},
+		"the document itself":       {`[` + many + `]`, "the lists"},
+		"many fields":               {`{"metadata":{"labels":{"a":"b"` + strings.Repeat(`,"a":"b"`, maxFields) + `}}}`, "metadata.labels: an object must have"},
+		"YAML with too many lines":  {strings.Repeat("a:\n", maxLines+1), "a document in YAML must have"},
+		"a key after a closed list": {`{"a":[1],"b":{"c":[` + many + `]}}`, "b.c: the lists"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			err := Counts([]byte(tc.document))
+			if (err != nil) != (tc.want != "") || err != nil && (!strings.HasPrefix(err.Error(), tc.want) || len(err.Error()) > 500) {
+				t.Errorf("Counts = %v, want %q", err, tc.want)
+			}
+		})
+	}
+}
