@@ -5,6 +5,7 @@ package standard
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
@@ -51,11 +52,29 @@ type checked struct {
 	into runtime.Object
 }
 
+// counts returns an error for a patch with too many entries. It names the path of the operation that has them.
+func (p patch) counts() error {
+	err := malformed.Counts(p.content())
+	var operations []struct {
+		Path  string
+		Value json.RawMessage
+	}
+	if err == nil || p.format != types.JSONPatchType || json.Unmarshal(p.content(), &operations) != nil {
+		return err
+	}
+	for _, o := range operations {
+		if of := malformed.Counts(o.Value); of != nil {
+			return fmt.Errorf("%.256s: %w", o.Path, of)
+		}
+	}
+	return err
+}
+
 // UpdatedObject returns the object as the request wants it.
 func (c *checked) UpdatedObject(ctx context.Context, old runtime.Object) (runtime.Object, error) {
 	patch, _ := ctx.Value(patchKey{}).(patch)
 	if patch.content != nil {
-		if err := malformed.Counts(patch.content()); err != nil {
+		if err := patch.counts(); err != nil {
 			return nil, apierrors.NewBadRequest("the patch is not applied: " + err.Error())
 		}
 	}
