@@ -6,9 +6,15 @@ package cache
 import (
 	"context"
 	"testing"
+	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/client-go/tools/events"
 
+	"github.com/slipway-dev/slipway/pkg/apis/conditions"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/generated/clientset/versioned/fake"
 	"github.com/slipway-dev/slipway/pkg/generated/informers/externalversions"
@@ -54,5 +60,46 @@ func TestOnlyWhatCachesHaveIsLookedAtForVirtualMachinesThatWait(t *testing.T) {
 			t.Errorf("%s: %d parts are queued and %d doubted, want %d", name, got, len(c.reconcile.due.doubted), tc.want)
 		}
 		c.Keys.ShutDown()
+	}
+}
+
+// Two vCenters can end their copies at the same time: the status of one is written over then.
+func TestOperation_IsHeardAgainIfTheStatusIsNotWritten(t *testing.T) {
+	stored := cacheOf("photon", "a", func(c *cacheObject) {
+		l := &c.Status.Locations[0]
+		l.Files, l.Progress, l.ContentSize = nil, 0, nil
+		set(l, now, vmv1alpha1.ConditionReady, metav1.ConditionFalse, vmv1alpha1.ReasonInProgress, "the image is being copied")
+	})
+	api, conflicts := fake.NewSimpleClientset(stored), 1
+	api.PrependReactor("update", "virtualmachineimagecaches", func(clienttesting.Action) (bool, runtime.Object, error) {
+		conflicts--
+		return conflicts >= 0, nil, apierrors.NewConflict(vmv1alpha1.Resource("virtualmachineimagecaches"), stored.Name, nil)
+	})
+	recorder := events.NewFakeRecorder(10)
+	c, err := New(Deps{Client: api, Informers: externalversions.NewSharedInformerFactory(api, 0), VCenters: noVCenters{}, Recorder: recorder, Now: func() time.Time { return now }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Keys.ShutDown()
+	if err := c.caches.GetStore().Add(stored); err != nil {
+		t.Fatal(err)
+	}
+	r, at := c.reconcile, spotOfStatus(stored.Name, &stored.Status.Locations[0])
+	r.operations.all[at] = &operation{directory: stored.Status.Locations[0].Directory, ended: true, files: make([]vmv1alpha1.VirtualMachineImageCacheFile, 1)}
+	for _, want := range []struct{ conflict, heard bool }{{true, false}, {false, true}} {
+		p := &pass{reconciler: r, part: at.part, cache: stored.DeepCopy()}
+		if !p.heard(at, r.operations.get(at), &p.cache.Status.Locations[0]) {
+			t.Fatal("the operation is not heard")
+		}
+		if _, err := p.persist(t.Context(), stored); err != nil {
+			t.Fatal(err)
+		}
+		if got := r.operations.get(at) == nil; got != want.heard || len(recorder.Events) > 0 != want.heard {
+			t.Errorf("with a conflict %t the operation is forgotten: %t, with %d events; want %t", want.conflict, got, len(recorder.Events), want.heard)
+		}
+	}
+	written, err := api.VmV1alpha1().VirtualMachineImageCaches().Get(t.Context(), stored.Name, metav1.GetOptions{})
+	if err != nil || !conditions.IsTrue(written.Status.Locations[0].Conditions, vmv1alpha1.ConditionReady) {
+		t.Errorf("the status that is written is %+v, %v", written.Status.Locations, err)
 	}
 }

@@ -76,16 +76,19 @@ func (p *pass) heard(at spot, op *operation, l *locationStatus) bool {
 		l.Progress = max(l.Progress, min(op.progress/10*10, 90))
 		return false
 	}
-	p.operations.forget(at)
+	// A status that is not written is made again in the next pass, which needs the operation then.
+	p.written = append(p.written, func() { p.operations.forget(at) })
 	if op.err == nil {
 		l.Files, l.Progress, l.ContentSize = op.files, 100, sum(op.files)
 		set(l, p.now(), vmv1alpha1.ConditionReady, metav1.ConditionTrue, vmv1alpha1.ReasonSucceeded, "")
-		p.tell(corev1.EventTypeNormal, "Copied", "Copy", "The image is copied to %s", l.Directory)
+		p.written = append(p.written, func() { p.tell(corev1.EventTypeNormal, "Copied", "Copy", "The image is copied to %s", op.directory) })
 		p.due.looked(at, p.now(), false)
 		return true
 	}
 	if !errors.Is(op.err, context.Canceled) {
-		p.tell(corev1.EventTypeWarning, "CopyFailed", "Copy", "Copying the image to %s failed: %s", l.Directory, conditions.Message(op.err.Error()))
+		p.written = append(p.written, func() {
+			p.tell(corev1.EventTypeWarning, "CopyFailed", "Copy", "Copying the image to %s failed: %s", op.directory, conditions.Message(op.err.Error()))
+		})
 	}
 	l.Directory, l.Progress = "", 0
 	p.litter()
@@ -201,7 +204,7 @@ func (p *pass) leave(at spot, l *locationStatus) bool {
 		p.next(progressInterval)
 		return false
 	case op != nil:
-		p.operations.forget(at)
+		p.written = append(p.written, func() { p.operations.forget(at) })
 		if op.directory == removing && op.err == nil {
 			l.Directory = ""
 		} else if op.directory == removing {

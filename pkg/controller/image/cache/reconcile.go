@@ -54,8 +54,8 @@ type pass struct {
 	part
 	cache *cacheObject
 	files provider.ImageFiles
-	// begin is what is started when the status is written.
-	begin []func()
+	// written is what is noted and begin what is started when the status is written.
+	written, begin []func()
 	// after is when the next pass is due.
 	after time.Duration
 }
@@ -104,8 +104,8 @@ func (p *pass) persist(ctx context.Context, stored *cacheObject) (controller.Res
 	if err := p.caches.UpdateStatus(ctx, p.client, p.cache); err != nil {
 		return controller.Overtaken(err)
 	}
-	for _, begin := range p.begin {
-		begin()
+	for _, f := range slices.Concat(p.written, p.begin) {
+		f()
 	}
 	if p.spent() {
 		return controller.Overtaken(p.remove(ctx))
