@@ -40,9 +40,9 @@ func newStoreGate(o *Options, host kubernetes.Interface) (*identity.Gate, error)
 	return identity.NewGate(etcd, storage.Prefix, host, o.Controllers.LeaderElectNamespace)
 }
 
-// dialThrough makes the clients of objects connect through a gate. They begin to connect before there is
-// one, which then was not open yet. The library gives no addresses of sockets, which belong to an etcd of
-// the same host: there the gate compares by itself.
+// dialThrough makes the clients of objects connect through a gate. They can begin before gate has one;
+// nothing is served then. The library gives a dialer no path of a socket: with an etcd at a socket, the
+// gate compares the store only every two seconds.
 func dialThrough(t *storagebackend.TransportConfig, gate *atomic.Pointer[identity.Gate]) {
 	if slices.ContainsFunc(t.ServerList, func(url string) bool { return strings.HasPrefix(url, "unix") }) {
 		return

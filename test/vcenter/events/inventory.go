@@ -93,18 +93,18 @@ func (e *Events) SetInstanceUUID(id, instanceUUID string) (string, error) {
 
 // Renumber gives a virtual machine another managed object ID and another instance
 // UUID, as a restore of vCenter or registering a copy of its files does: the tasks of vCenter
-// do not tell what became of the ID before. It returns the new ID.
+// do not tell what became of the ID before, and the VM of that ID is never seen with the
+// other UUID. It returns the new ID.
 func (e *Events) Renumber(id string) (string, error) {
-	if _, err := e.SetInstanceUUID(id, ""); err != nil {
-		return "", err
-	}
 	vm, err := e.vm(id)
 	if err != nil {
 		return "", err
 	}
-	path, fault := e.gate.TakeOut(strict.Acting(e.registry), vm)
+	ctx := strict.Acting(e.registry)
+	path, fault := e.gate.TakeOut(ctx, vm)
 	if fault != nil {
 		return "", strict.Failed("renumber "+id, fault)
 	}
-	return e.Register(path, "")
+	ref, fault := e.gate.PutBack(ctx, path, strict.Placement{OtherUUID: true})
+	return ref.Value, strict.Failed("renumber "+id, fault)
 }

@@ -133,6 +133,8 @@ type Placement struct {
 	Folder, Pool, Host *types.ManagedObjectReference
 	// Former gives it the managed object ID that it had, if no other has that by now.
 	Former bool
+	// OtherUUID gives it another instance UUID.
+	OtherUUID bool
 }
 
 // PutBack enters a virtual machine that TakeOut has removed, under another managed object
@@ -171,7 +173,7 @@ func (g *Gate) PutBack(ctx *simulator.Context, path string, at Placement) (types
 	if !at.Former || ctx.Map.Get(former) != nil {
 		ctx.Map.NewEntity(vm)
 	}
-	if _, taken := g.uuids[vm.Config.InstanceUuid]; taken {
+	if _, taken := g.uuids[vm.Config.InstanceUuid]; taken || at.OtherUUID {
 		vm.Config.InstanceUuid = uuid.NewString()
 		vm.Summary.Config.InstanceUuid = vm.Config.InstanceUuid
 	}

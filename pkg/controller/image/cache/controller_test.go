@@ -63,7 +63,7 @@ func TestOnlyWhatCachesHaveIsLookedAtForVirtualMachinesThatWait(t *testing.T) {
 	}
 }
 
-// Two vCenters can end their copies at the same time: the status of one is written over then.
+// If two vCenters end their copies at the same time, one of the two updates of the status fails with a conflict.
 func TestOperation_IsHeardAgainIfTheStatusIsNotWritten(t *testing.T) {
 	stored := cacheOf("photon", "a", func(c *cacheObject) {
 		l := &c.Status.Locations[0]

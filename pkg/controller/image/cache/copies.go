@@ -76,7 +76,7 @@ func (p *pass) heard(at spot, op *operation, l *locationStatus) bool {
 		l.Progress = max(l.Progress, min(op.progress/10*10, 90))
 		return false
 	}
-	// A status that is not written is made again in the next pass, which needs the operation then.
+	// If the status is not written, the next pass needs the operation again.
 	p.written = append(p.written, func() { p.operations.forget(at) })
 	if op.err == nil {
 		l.Files, l.Progress, l.ContentSize = op.files, 100, sum(op.files)

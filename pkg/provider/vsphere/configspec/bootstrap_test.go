@@ -42,8 +42,8 @@ func applied(vm *mo.VirtualMachine, diffs []Difference) {
 	}
 }
 
-// told are the values below guestinfo that a VM has, decoded, and its own marks.
-func told(t *testing.T, vm *mo.VirtualMachine) map[string]string {
+// guestData returns the decoded guestinfo values of a VM, and the keys in which Slipway records what it wrote.
+func guestData(t *testing.T, vm *mo.VirtualMachine) map[string]string {
 	t.Helper()
 	out := map[string]string{}
 	for _, o := range vm.Config.ExtraConfig {
@@ -83,8 +83,8 @@ func TestCloudInitIsHandedEverythingThatIsAskedFor(t *testing.T) {
 	if diff := cmp.Diff(map[string]string{
 		metadataKey:         `{"instance-id":"first","local-hostname":"web","network":{"version":2,"ethernets":{}},"public-keys":["ssh-ed25519 AAAA me"]}`,
 		observe.UserDataKey: "#cloud-config", observe.VendorDataKey: "vendor", observe.InstanceIDKey: "first",
-	}, told(t, vm)); diff != "" {
-		t.Errorf("the guest is told (-want +got):\n%s", diff)
+	}, guestData(t, vm)); diff != "" {
+		t.Errorf("the guestinfo values of the VM (-want +got):\n%s", diff)
 	}
 	w.New, w.Data = false, nil // Later passes read no Secret.
 	if got := Differences(w, vm); len(got) > 0 {
@@ -118,8 +118,8 @@ func TestANewInstanceIDComesWithItsDataOrNotAtAll(t *testing.T) {
 	applied(vm, diffs)
 	if diff := cmp.Diff(map[string]string{
 		metadataKey: `{"instance-id":"again","local-hostname":"web"}`, observe.UserDataKey: "two", observe.InstanceIDKey: "again",
-	}, told(t, vm)); diff != "" {
-		t.Errorf("the guest is told (-want +got):\n%s", diff)
+	}, guestData(t, vm)); diff != "" {
+		t.Errorf("the guestinfo values of the VM (-want +got):\n%s", diff)
 	}
 	w.Data = nil
 	if got := Differences(w, vm); len(got) > 0 {
@@ -180,7 +180,7 @@ func TestDataIsRemovedWhenTheGuestHasReadIt(t *testing.T) {
 				t.Errorf("%+v: want a change that a running VM takes, also with Stage", removes)
 			}
 			applied(vm, []Difference{*removes})
-			for key, value := range told(t, vm) {
+			for key, value := range guestData(t, vm) {
 				if value == "secret" {
 					t.Errorf("%s is still there", key)
 				}
@@ -194,7 +194,7 @@ func TestDataIsRemovedWhenTheGuestHasReadIt(t *testing.T) {
 			// What reads the Secrets again, as for a VM that was missing, hands nothing over.
 			w.Data = &provider.BootstrapData{CloudConfig: []byte("secret"), Ignition: []byte("secret")}
 			applied(vm, Differences(w, vm))
-			if got := told(t, vm); got[observe.UserDataKey]+got[observe.IgnitionKey] != "" {
+			if got := guestData(t, vm); got[observe.UserDataKey]+got[observe.IgnitionKey] != "" {
 				t.Errorf("the data came back: %q", got)
 			}
 		})
