@@ -72,6 +72,8 @@ var Groups = []Group{
 			"", "controller/vm/New controller/NewQueue controller/New controller/Controller.Run priorityqueue/New priorityqueue/Queue.setTimer"},
 		{"Machines", "objects reconciled at once", "machine-concurrency", "16", depth, "controller/TestRunReturnsAfterItsWorkersAndLeavesTheBacklog",
 			"", "controller/cluster/machine/New"},
+		{"Machines that MachineSets create in a minute", "Machines in a namespace, after 100 in quick succession", "machine-creations-per-minute", "30", reconciles, "controller/cluster/machineset/TestPace_LimitsTheCreationsOfANamespace",
+			"", "controller/cluster/machineset/pace.wait"},
 		{"Machines that MachineSets create", "Machines in a namespace, 8 MachineSets at once; none while the store is 95 % full", "max-machines-per-namespace", "1000", reconciles, "test/integration/TestMachines_OfANamespaceAreLimitedForUsersAndSets",
 			"", "controller/cluster/machineset/New"},
 		{"Clusters, MachineDeployments, MachineHealthChecks, SlipwayClusters", "4 objects of each kind at once", "", "", depth, "controller/TestRunReturnsAfterItsWorkersAndLeavesTheBacklog",

@@ -174,6 +174,7 @@ func runMachineSets(ctx context.Context, t *testing.T, config *rest.Config) {
 	informers := externalversions.NewSharedInformerFactoryWithOptions(client, 0, externalversions.WithTransform(controller.AsKept))
 	c, err := machineset.New(machineset.Deps{
 		Client: client, Informers: informers, External: contract.New(contract.Options{Own: dynamic.NewForConfigOrDie(json)}), Recorder: events.NewFakeRecorder(1 << 20),
+		CreationsPerMinute: 1_000_000, // so that the reserve is reached soon
 	})
 	if err == nil {
 		err = c.Run(ctx)

@@ -60,7 +60,9 @@ func (w workloads) Connected(of types.NamespacedName) error {
 }
 
 func newMachineSets(s *shared) (runnable, error) {
-	return machineset.New(machineset.Deps{Client: s.client, Informers: s.informers, External: s.reach.kinds, Recorder: s.recorder})
+	return machineset.New(machineset.Deps{
+		Client: s.client, Informers: s.informers, External: s.reach.kinds, Recorder: s.recorder, CreationsPerMinute: s.options.Workloads.MachineCreations,
+	})
 }
 
 func newMachineDeployments(s *shared) (runnable, error) {

@@ -51,6 +51,7 @@ func TestBadFlagsAreNamed(t *testing.T) {
 		"CA without vCenter":               {"--data-dir=d --vcenter-ca-file=c", "need --vcenter-url"},
 		"bad namespace of Secrets":         {"--data-dir=d --vcenter-secrets-namespace=a/b", `--vcenter-secrets-namespace "a/b"`},
 		"empty network, no vCenter":        {"--data-dir=d --vcenter-networks=a,,b", "--vcenter-networks"},
+		"no creations":                     {"--data-dir=d --machine-creations-per-minute=0", "--machine-creations-per-minute 0: must be at least 1 and at most 10000"},
 		"no Machines":                      {"--data-dir=d --max-machines-per-namespace=0", "--max-machines-per-namespace 0: must be at least 1 and at most 100000"},
 		"templates without bounds":         {"--data-dir=d --max-template-annotations-bytes=1000000", "--max-template-annotations-bytes 1000000: must be at least 1 and at most 262144"},
 		"no watches":                       {"--data-dir=d --max-watches-per-user=0", "--max-watches-per-user 0: must be at least 1 and at most 100000"},

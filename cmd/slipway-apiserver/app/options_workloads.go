@@ -13,6 +13,7 @@ import (
 
 	"github.com/slipway-dev/slipway/pkg/cluster/workload"
 	"github.com/slipway-dev/slipway/pkg/controller/cluster/machine/node"
+	"github.com/slipway-dev/slipway/pkg/controller/cluster/machineset"
 )
 
 // WorkloadOptions say how the server connects to workload clusters, and what their Nodes get
@@ -31,6 +32,8 @@ type WorkloadOptions struct {
 	// MaxMachines is the number of Machines that a namespace can have, MaxTemplateAnnotations the size
 	// of the annotations that a template gives to each object.
 	MaxMachines, MaxTemplateAnnotations int
+	// MachineCreations is the number of Machines that the MachineSets of a namespace create in a minute.
+	MachineCreations int
 }
 
 // minGrace is longer than several probes take.
@@ -43,10 +46,14 @@ const (
 	maxMaxMachines                = 100_000
 	defaultMaxTemplateAnnotations = 16 << 10
 	maxMaxTemplateAnnotations     = 256 << 10
+	maxMachineCreations           = 10_000
 )
 
 func newWorkloadOptions() WorkloadOptions {
-	return WorkloadOptions{Grace: workload.DefaultGrace, Workers: 16, MaxMachines: defaultMaxMachines, MaxTemplateAnnotations: defaultMaxTemplateAnnotations}
+	return WorkloadOptions{
+		Grace: workload.DefaultGrace, Workers: 16, MaxMachines: defaultMaxMachines, MaxTemplateAnnotations: defaultMaxTemplateAnnotations,
+		MachineCreations: machineset.DefaultCreationsPerMinute,
+	}
 }
 
 func (o *WorkloadOptions) addFlags(fs *pflag.FlagSet) {
@@ -59,6 +66,8 @@ func (o *WorkloadOptions) addFlags(fs *pflag.FlagSet) {
 		"Regular expressions of keys of annotations that go from Machines to Nodes, besides node.cluster.x-k8s.io.")
 	fs.IntVar(&o.Workers, "machine-concurrency", o.Workers, "Number of Machines that are looked at at the same time.")
 	fs.IntVar(&o.MaxMachines, "max-machines-per-namespace", o.MaxMachines, "Number of Machines that a namespace can have. More are refused, whether a user or a MachineSet creates them.")
+	fs.IntVar(&o.MachineCreations, "machine-creations-per-minute", o.MachineCreations,
+		"Number of Machines that the MachineSets of a namespace create in a minute, after 100 in quick succession.")
 	fs.IntVar(&o.MaxTemplateAnnotations, "max-template-annotations-bytes", o.MaxTemplateAnnotations,
 		"Size of the annotations in spec.template of a MachineSet, MachineDeployment or VirtualMachineTemplate, in bytes. Each object that a controller creates from the template has them.")
 }
@@ -77,6 +86,7 @@ func (o *WorkloadOptions) validate() []error {
 	for _, err := range []error{
 		between("machine-concurrency", o.Workers, maxWorkers),
 		between("max-machines-per-namespace", o.MaxMachines, maxMaxMachines),
+		between("machine-creations-per-minute", o.MachineCreations, maxMachineCreations),
 		between("max-template-annotations-bytes", o.MaxTemplateAnnotations, maxMaxTemplateAnnotations),
 	} {
 		if err != nil {

@@ -49,6 +49,9 @@ type Deps struct {
 	External External
 	// Recorder writes events.k8s.io events.
 	Recorder events.EventRecorder
+	// CreationsPerMinute is the number of Machines that the sets of a namespace create in a minute,
+	// after the first ones.
+	CreationsPerMinute int
 	// Now is the clock; time.Now when nil.
 	Now func() time.Time
 }
@@ -73,6 +76,9 @@ func New(d Deps) (*Controller, error) {
 	if d.Client == nil || d.Informers == nil || d.External == nil || d.Recorder == nil {
 		return nil, errors.New("MachineSet controller: client, informers, external kinds and recorder are required")
 	}
+	if d.CreationsPerMinute < 1 {
+		return nil, fmt.Errorf("MachineSet controller: %d creations per minute, must be at least 1", d.CreationsPerMinute)
+	}
 	if d.Now == nil {
 		d.Now = time.Now
 	}
@@ -90,7 +96,7 @@ func New(d Deps) (*Controller, error) {
 	c.reconcile = &reconciler{
 		client: d.Client.ClusterV1alpha1(), sets: controller.NewStore[*set](c.sets, false), machines: controller.NewStore[*machine](c.machines, true),
 		deployments: kinds.MachineDeployments().Lister(), clusters: kinds.Clusters().Lister(),
-		external: d.External, recorder: d.Recorder, now: d.Now, made: newMade(), gone: lru.New(rememberedNames),
+		external: d.External, recorder: d.Recorder, now: d.Now, made: newMade(), pace: newPace(d.CreationsPerMinute), gone: lru.New(rememberedNames),
 	}
 	c.loop = controller.NewLoop(controller.NewQueue(Name, controller.QueueOptions{Fairness: true}), controller.Options[types.NamespacedName]{
 		Name: Name, Workers: workers, Reconciler: c.reconcile,

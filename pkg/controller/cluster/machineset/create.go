@@ -110,6 +110,10 @@ func (p *pass) create(ctx context.Context, n int) error {
 		return err
 	}
 	for range n {
+		if p.after = p.pace.wait(p.set.Namespace, p.now()); p.after > 0 {
+			p.more = false
+			return nil
+		}
 		names := make([]string, len(p.machines))
 		for i, m := range p.machines {
 			names[i] = m.Name

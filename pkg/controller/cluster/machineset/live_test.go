@@ -122,7 +122,7 @@ func serve(t *testing.T, objects ...runtime.Object) *live {
 // behind is the controller with caches that hear of nothing but these.
 func (l *live) behind(s *set, machines ...*machine) *Controller {
 	l.t.Helper()
-	c, err := New(Deps{Client: l.api, Informers: externalversions.NewSharedInformerFactory(l.api, 0), External: l, Recorder: events.NewFakeRecorder(1000)})
+	c, err := New(Deps{Client: l.api, Informers: externalversions.NewSharedInformerFactory(l.api, 0), External: l, Recorder: events.NewFakeRecorder(1000), CreationsPerMinute: DefaultCreationsPerMinute})
 	if err != nil {
 		l.t.Fatal(err)
 	}
@@ -180,7 +180,7 @@ func (l *live) restart() {
 		l.stop()
 	}
 	informers := externalversions.NewSharedInformerFactory(l.api, 0)
-	c, err := New(Deps{Client: l.api, Informers: informers, External: l, Recorder: events.NewFakeRecorder(1000)})
+	c, err := New(Deps{Client: l.api, Informers: informers, External: l, Recorder: events.NewFakeRecorder(1000), CreationsPerMinute: DefaultCreationsPerMinute})
 	if err != nil {
 		l.t.Fatal(err)
 	}

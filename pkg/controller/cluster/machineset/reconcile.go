@@ -36,6 +36,7 @@ type reconciler struct {
 	recorder    events.EventRecorder
 	now         func() time.Time
 	made        *made
+	pace        *pace
 	// gone has the names of Machines that were deleted lately: another Machine has another name.
 	gone *lru.Cache
 }
@@ -52,8 +53,10 @@ type pass struct {
 	machines []*machine
 	// templates are read when they are needed.
 	templates []*unstructured.Unstructured
-	// more is true when the pass left something for the next one.
-	more bool
+	// more is true when the pass left something for the next one, after is the time until it can
+	// create more Machines.
+	more  bool
+	after time.Duration
 }
 
 // Reconcile brings the Machines of the set of key closer to what the set says.
@@ -91,6 +94,9 @@ func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (c
 	}
 	if p.more {
 		return controller.Result{Requeue: true}, nil
+	}
+	if p.after > 0 {
+		return controller.Result{RequeueAfter: p.after}, nil
 	}
 	return controller.Result{RequeueAfter: controller.DefaultResyncPeriod}, nil
 }

@@ -55,6 +55,9 @@ func (p *pass) scaling(is int32, failed error) (up, down metav1.Condition) {
 	if is < wanted {
 		up.Status, up.Reason = metav1.ConditionTrue, clusterv1alpha1.ScalingUpReason
 		up.Message = fmt.Sprintf("Scaling up from %d to %d replicas", is, wanted)
+		if p.after > 0 {
+			up.Message += fmt.Sprintf(": %s", p.pace)
+		}
 	}
 	if is > wanted {
 		down.Status, down.Reason = metav1.ConditionTrue, clusterv1alpha1.ScalingDownReason
