@@ -18,11 +18,13 @@ const (
 	retryMax  = 5 * time.Minute
 )
 
+// agesBelow is the priority of what is to be created, the highest of virtual machines and Machines.
+const agesBelow = 100
+
 // QueueOptions say in which order the keys of a queue are handed out, beside their
 // priorities. The zero value is the strict order.
 type QueueOptions struct {
-	// Aging bounds the time that the default priorities can starve; 0 means that they
-	// can for ever. What the state of an object asks for is never put behind them.
+	// Aging limits how long all priorities but the highest can starve; with 0 they can for ever.
 	Aging time.Duration
 	// Fairness lets the namespaces take turns within one priority.
 	Fairness bool
@@ -33,7 +35,7 @@ func NewQueue(name string, o QueueOptions) *priorityqueue.Queue[types.Namespaced
 	type key = types.NamespacedName
 	options := []priorityqueue.Option[key]{priorityqueue.WithRateLimiter(NewRateLimiter[key]())}
 	if o.Aging > 0 {
-		options = append(options, priorityqueue.WithAging[key](priorityqueue.Aging{After: o.Aging}))
+		options = append(options, priorityqueue.WithAging[key](priorityqueue.Aging{After: o.Aging, Below: agesBelow}))
 	}
 	if o.Fairness {
 		options = append(options, priorityqueue.WithFairness(func(k key) string { return k.Namespace }))

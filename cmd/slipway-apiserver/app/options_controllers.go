@@ -121,7 +121,7 @@ func (o *ControllerOptions) addFlags(fs *pflag.FlagSet) {
 	fs.DurationVar(&o.ResyncPeriod, "resync-period", o.ResyncPeriod, "Time after which every virtual machine is looked at again, at the lowest priority.")
 	fs.StringVar(&o.InstancetypeReferencePolicy, "instancetype-reference-policy", o.InstancetypeReferencePolicy,
 		"What becomes of references to instance types and preferences: Reference keeps them, Expand replaces those without a revision by what they say, ExpandAll replaces all.")
-	fs.DurationVar(&o.QueueAging, "queue-aging", o.QueueAging, "How long the default priorities, -1 to -4, may get nothing before they are guaranteed one in 16 of the virtual machines taken from the queue. 0 keeps the order strict.")
+	fs.DurationVar(&o.QueueAging, "queue-aging", o.QueueAging, "How long a priority below 100 may get nothing before it is guaranteed one in 16 of the virtual machines taken from the queue. 0 keeps the order strict.")
 	fs.BoolVar(&o.QueueFairness, "queue-fairness", o.QueueFairness, "Let namespaces take turns within a priority.")
 	fs.StringVar(&o.FastDeploy, "fast-deploy", o.FastDeploy,
 		"How the disks of virtual machines are made from OVF images of content libraries: off lets vSphere deploy the item, direct copies its files from a copy on the datastore, linked makes disks that hold only what differs from that copy. "+
