@@ -108,6 +108,8 @@ var Groups = []Group{
 			"A connection needs a Cluster and a Machine, and namespaces take turns.", "cluster/workload/New cluster/workload/Clusters.Run"},
 		{"list and watch of Nodes", "4 KiB kept of the Node of each Machine; lists of 10,000 Nodes in pages of 100 and 32 MiB, a Node of 8 MiB; one watch for each cluster", "", "", "slipway_workload_connections", "cluster/workload/TestNodes_EndTheConnectionOverListsWithoutEnd",
 			"More end the connection, and a condition reports it.", "cluster/workload/nodes.run cluster/workload/nodes.follow cluster/workload/Connection.watch"},
+		{"reading of workload clusters", "1 MiB in a second for each namespace after 32 MiB, 2 MiB in a second for all after 64 MiB", "", "", "", "cluster/workload/TestPace_LimitsNamespacesAndTheServer",
+			"A request that would end too late because of it fails with the reason.", "cluster/workload/newPace cluster/workload/pace.of"},
 		{"lists and drains in workload clusters", "4 at once, 1 for each namespace", "", "", "", "cluster/workload/TestSlots_AreFourAndOneForEachNamespace",
 			"A Machine that gets no slot is reconciled again after a second.", "cluster/workload/slots.wait"},
 		{"watch of the Secrets with kubeconfigs", "one, of metadata only", "", "", connects, "cluster/workload/TestAServerThatMayNotWatchSecretsAsksOnce",

@@ -79,6 +79,7 @@ type Clusters struct {
 	hasMachine func(cluster types.NamespacedName, providerID string) bool
 	// lists are the slots of the server.
 	lists *slots
+	pace  *pace
 
 	mu     sync.Mutex
 	states map[types.NamespacedName]*state
@@ -95,7 +96,7 @@ func New(o Options) *Clusters {
 		o.Places = DefaultPlaces
 	}
 	c := &Clusters{
-		options: o, states: map[key]*state{}, lists: newSlots(), hasMachine: func(key, string) bool { return true },
+		options: o, states: map[key]*state{}, lists: newSlots(), pace: newPace(), hasMachine: func(key, string) bool { return true },
 		queue: priorityqueue.New("workloadcluster",
 			priorityqueue.WithFairness(func(k key) string { return k.Namespace }),
 			priorityqueue.WithRateLimiter(workqueue.NewTypedItemExponentialFailureRateLimiter[key](retryBase, retryMax))),

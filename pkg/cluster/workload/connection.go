@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/time/rate"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -225,15 +226,17 @@ func probe(ctx context.Context, client rest.Interface) error {
 	return shortError{err}
 }
 
-// configure makes config what dial takes.
-func (o *Options) configure(config *rest.Config) *rest.Config {
+// configure makes config what dial takes, for a cluster that is read with limiters.
+func (o *Options) configure(config *rest.Config, limiters []*rate.Limiter) *rest.Config {
 	config.Timeout = requestTimeout
 	config.UserAgent = o.UserAgent
 	config.ContentType = runtime.ContentTypeJSON // whose entries are counted as they are read
 	config.WarningHandler = rest.NoWarnings{}
 	config.Dial = dialer(&o.Networks)
 	config.Proxy = direct
-	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return bounded{next: next, bytes: maxAnswer} })
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
+		return paced{bounded{next: next, bytes: maxAnswer}, limiters}
+	})
 	if o.Wrap != nil {
 		config.Wrap(o.Wrap)
 	}

@@ -65,7 +65,7 @@ func (s *hostile) connect(t *testing.T, allowed networks.Networks, url string) (
 	}
 	o := Options{Networks: allowed}
 	c, err := dial(t.Context(), dialling{
-		cluster: blue, config: o.configure(config),
+		cluster: blue, config: o.configure(config, newPace().of(blue.Namespace)),
 		wake: func() { s.woken <- struct{}{} }, node: func(n *corev1.Node) { s.changes <- n.Spec.ProviderID },
 		hasMachine: func(id string) bool { return id != unwantedID }, lists: newSlots(),
 	})
@@ -196,7 +196,7 @@ func TestAnAnswerWithoutEndIsNotReadToItsEnd(t *testing.T) {
 		t.Fatal(err)
 	}
 	o.Networks = onLoopback
-	config = o.configure(config)
+	config = o.configure(config, newPace().of(blue.Namespace))
 	config.WrapTransport = nil
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return bounded{next: next, bytes: 1 << 20} })
 	_, err = dial(t.Context(), dialling{cluster: blue, config: config, wake: func() {}, lists: newSlots()})

@@ -49,7 +49,7 @@ func (c *Clusters) dial(ctx context.Context, cluster types.NamespacedName, kubec
 		return nil, shortError{fmt.Errorf("the kubeconfig in the Secret %s/%s%s: %w", cluster.Namespace, cluster.Name, clusterv1alpha1.KubeconfigSecretSuffix, err)}
 	}
 	return dial(ctx, dialling{
-		cluster: cluster, config: c.options.configure(config),
+		cluster: cluster, config: c.options.configure(config, c.pace.of(cluster.Namespace)),
 		wake: func() { c.queue.AddWithOpts(priorityqueue.AddOpts{Priority: probing}, cluster) },
 		node: func(n *corev1.Node) { c.tellNode(cluster, n) }, lists: c.lists,
 		hasMachine: func(providerID string) bool { return c.hasMachine(cluster, providerID) },
