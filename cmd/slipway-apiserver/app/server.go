@@ -232,7 +232,10 @@ func (s *Server) Run(told context.Context) error {
 			s.fail(err)
 		}
 	})
-	beside.Go(func() { s.storeHealth.Run(ctx, s.prober.Probe) })
+	// An embedded etcd that answers late is busy: ending the requests in progress would only repeat them.
+	if s.etcd == nil {
+		beside.Go(func() { s.storeHealth.Run(ctx, s.prober.Probe) })
+	}
 	beside.Go(func() { tendMemory(ctx, s.gcPercent) })
 	if s.certificate != nil {
 		beside.Go(func() { s.certificate.Run(ctx) })
