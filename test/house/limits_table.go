@@ -69,7 +69,7 @@ var Groups = []Group{
 	}},
 	{"Controllers", []Limit{
 		{"VirtualMachines", "objects reconciled at once; namespaces take turns within a priority", "controllers-workers", "16", depth, "priorityqueue/TestWithFairnessATenantDelaysAnotherByOneKey",
-			"", "controller/vm/New controller/NewQueue controller/New controller/Controller.Run priorityqueue/New priorityqueue/Queue.setTimer"},
+			"", "controller/vm/New controller/NewQueue controller/New controller/Builder.Build controller/Loop.Run controller/Controller.Run priorityqueue/New priorityqueue/Queue.setTimer"},
 		{"Machines", "objects reconciled at once", "machine-concurrency", "16", depth, "controller/TestRunReturnsAfterItsWorkersAndLeavesTheBacklog",
 			"", "controller/cluster/machine/New"},
 		{"Machines that MachineSets create in a minute", "Machines in a namespace, after 100 in quick succession", "machine-creations-per-minute", "30", reconciles, "controller/cluster/machineset/TestPace_LimitsTheCreationsOfANamespace",

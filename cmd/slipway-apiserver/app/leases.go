@@ -9,8 +9,7 @@ import (
 
 	_ "k8s.io/component-base/metrics/prometheus/clientgo/leaderelection" // leader_election_master_status
 
-	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
-	vmcontroller "github.com/slipway-dev/slipway/pkg/controller/vm"
+	"github.com/slipway-dev/slipway/pkg/controller"
 	leases "github.com/slipway-dev/slipway/pkg/lease"
 )
 
@@ -52,38 +51,46 @@ func newLeases(d *controllerDeps, times leases.Times, fail func(error)) error {
 // leaseOf is the Lease of a vCenter.
 func leaseOf(vcenter string) string { return vcenterLease + vcenter }
 
-// shares divide virtual machines by Leases: those of one vCenter are one share.
-type shares struct {
-	*leases.Leases
-	of func(*vmv1alpha1.VirtualMachine) string
+// shard divides objects among replicas by Leases, one for each vCenter.
+type shard struct {
+	leases *leases.Leases
+	// known, if set, reports whether a vCenter exists. Objects of another one belong to no vCenter.
+	known func(vcenter string) bool
 }
 
-var _ vmcontroller.Shares = shares{}
+var _ controller.Shard = shard{}
 
-// Of implements virtualmachine.Shares.
-func (s shares) Of(vm *vmv1alpha1.VirtualMachine) string {
-	if vcenter := s.of(vm); vcenter != "" {
-		return leaseOf(vcenter)
+// lease returns the Lease of the objects of a vCenter.
+func (s shard) lease(vcenter string) string {
+	if vcenter == "" || s.known != nil && !s.known(vcenter) {
+		return controllersLease
 	}
-	return controllersLease
+	return leaseOf(vcenter)
 }
 
-// Held implements virtualmachine.Shares.
-func (s shares) Held(share string) bool { return !s.Leases.Held(share).IsZero() }
+// Bind implements controller.Shard.
+func (s shard) Bind(ctx context.Context, vcenter string) (context.Context, error) {
+	return s.leases.Bind(ctx, s.lease(vcenter))
+}
+
+// Held implements controller.Shard.
+func (s shard) Held(vcenter string) bool { return !s.leases.Held(s.lease(vcenter)).IsZero() }
+
+// Watch implements controller.Shard.
+func (s shard) Watch(ctx context.Context, gained func(vcenter string)) {
+	s.leases.Watch(ctx, func(lease string) {
+		if name, ok := strings.CutPrefix(lease, vcenterLease); ok {
+			gained(name)
+		} else if lease == controllersLease {
+			gained("")
+		}
+	})
+}
 
 // Bind implements vcenter.VCenters. It is the Lease that divides vCenters.
 func (v *vcenters) Bind(ctx context.Context, name string) (context.Context, error) {
-	v.deps.leases.Contend(ctx, leaseOf(name), true)
-	return v.deps.leases.Bind(ctx, leaseOf(name))
-}
-
-// Watch implements vcenter.VCenters.
-func (v *vcenters) Watch(ctx context.Context, gained func(name string)) {
-	v.deps.leases.Watch(ctx, func(lease string) {
-		if name, ok := strings.CutPrefix(lease, vcenterLease); ok {
-			gained(name)
-		}
-	})
+	v.leases.Contend(ctx, leaseOf(name), true)
+	return v.shard.Bind(ctx, name)
 }
 
 // holds tells whether this replica takes care of any vCenter.

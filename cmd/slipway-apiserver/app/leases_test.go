@@ -12,7 +12,6 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/utils/ptr"
 
-	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	leases "github.com/slipway-dev/slipway/pkg/lease"
 )
 
@@ -56,7 +55,7 @@ func TestAVCenterHasALeaseForAsLongAsItIsThere(t *testing.T) {
 
 func TestVirtualMachinesAreDividedByTheirVCenters(t *testing.T) {
 	v := contending(t, fake.NewClientset(), "", true)
-	s := shares{v.deps.leases, func(vm *vmv1alpha1.VirtualMachine) string { return vm.Name }}
+	s := shard{leases: v.deps.leases}
 	for vcenter, want := range map[string]struct {
 		share string
 		held  bool
@@ -65,8 +64,8 @@ func TestVirtualMachinesAreDividedByTheirVCenters(t *testing.T) {
 		"east":    {"slipway-vcenter-east", false},
 		"":        {"slipway-controllers", true},
 	} {
-		share := s.Of(&vmv1alpha1.VirtualMachine{ObjectMeta: metav1.ObjectMeta{Name: vcenter}})
-		if held := s.Held(share); share != want.share || held != want.held {
+		share := s.lease(vcenter)
+		if held := s.Held(vcenter); share != want.share || held != want.held {
 			t.Errorf("VMs of vCenter %q are of %s, held %t; want %s, %t", vcenter, share, held, want.share, want.held)
 		}
 	}

@@ -33,11 +33,8 @@ type machineCollector struct {
 	mine func(*vmv1alpha1.VirtualMachine) bool
 }
 
-func newMachineCollector(level string, f externalversions.SharedInformerFactory, divided shares) *machineCollector {
-	return &machineCollector{
-		level: level, machines: f.Vm().V1alpha1().VirtualMachines().Informer().GetStore(),
-		mine: func(vm *vmv1alpha1.VirtualMachine) bool { return divided.Held(divided.Of(vm)) },
-	}
+func newMachineCollector(level string, f externalversions.SharedInformerFactory, mine func(*vmv1alpha1.VirtualMachine) bool) *machineCollector {
+	return &machineCollector{level: level, machines: f.Vm().V1alpha1().VirtualMachines().Informer().GetStore(), mine: mine}
 }
 
 func machineDesc(name, help string, labels ...string) *prometheus.Desc {

@@ -26,6 +26,7 @@ import (
 
 // vcenters opens what VCenter objects, or the flags, describe.
 type vcenters struct {
+	shard
 	deps   *controllerDeps
 	fleet  *fleet.Fleet[*member]
 	zones  *zoneSet
@@ -55,7 +56,7 @@ type member struct {
 }
 
 func newVCenters(d *controllerDeps, zones *zoneSet) *vcenters {
-	v := &vcenters{deps: d, zones: zones, told: newHappenings(d.host), took: newDurations(), used: map[string]string{}}
+	v := &vcenters{shard: shard{leases: d.leases}, deps: d, zones: zones, told: newHappenings(d.host), took: newDurations(), used: map[string]string{}}
 	placer := placing.New(placing.Options{
 		Zones: zones.choice, Offer: v.offer, Hint: func(key provider.Key) { v.fleet.Hint(key) },
 	})

@@ -4,26 +4,19 @@
 package app
 
 import (
-	"context"
 	"fmt"
-	"strings"
 
 	"github.com/slipway-dev/slipway/pkg/controller/image/cache"
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
 // copies are those that image caches have in the vCenters that this replica takes care of.
-type copies struct{ used *vcenters }
+type copies struct {
+	shard
+	used *vcenters
+}
 
 var _ cache.VCenters = copies{}
-
-// Bind implements virtualmachineimagecache.VCenters.
-func (c copies) Bind(ctx context.Context, vcenter string) (context.Context, error) {
-	if vcenter == "" || !c.used.zones.hasVCenter(vcenter) {
-		return c.used.deps.leases.Bind(ctx, controllersLease)
-	}
-	return c.used.deps.leases.Bind(ctx, leaseOf(vcenter))
-}
 
 // Files implements virtualmachineimagecache.VCenters.
 func (c copies) Files(vcenter string) (provider.ImageFiles, error) {
@@ -35,15 +28,4 @@ func (c copies) Files(vcenter string) (provider.ImageFiles, error) {
 		return m.driver.ImageFiles(), nil
 	}
 	return nil, fmt.Errorf("%w: VCenter %q", provider.ErrNotInUse, vcenter)
-}
-
-// Watch implements virtualmachineimagecache.VCenters.
-func (c copies) Watch(ctx context.Context, gained func(vcenter string)) {
-	c.used.deps.leases.Watch(ctx, func(lease string) {
-		if name, ok := strings.CutPrefix(lease, vcenterLease); ok {
-			gained(name)
-		} else if lease == controllersLease {
-			gained("")
-		}
-	})
 }

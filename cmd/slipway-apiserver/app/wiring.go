@@ -45,7 +45,6 @@ import (
 	"github.com/slipway-dev/slipway/pkg/generated/clientset/versioned"
 	clientscheme "github.com/slipway-dev/slipway/pkg/generated/clientset/versioned/scheme"
 	"github.com/slipway-dev/slipway/pkg/generated/informers/externalversions"
-	leases "github.com/slipway-dev/slipway/pkg/lease"
 	"github.com/slipway-dev/slipway/pkg/priorityqueue"
 	"github.com/slipway-dev/slipway/pkg/priorityqueue/exposition"
 	"github.com/slipway-dev/slipway/pkg/provider"
@@ -56,8 +55,6 @@ import (
 // shared is what controllers are made from. All of them have the same one.
 type shared struct {
 	options *Options
-	// leases divide the work among replicas.
-	leases *leases.Leases
 	// client reaches our own API, by own, and waits until this process may act before it writes;
 	// informers watch it.
 	own       *rest.Config
@@ -76,7 +73,9 @@ type shared struct {
 	provider  provider.Provider
 	publisher publish.Provider
 	snapshots snapshot.Provider
-	shares    vmcontroller.Shares
+	// shard divides objects by vCenters, of which vcenterOf names that of a virtual machine.
+	shard     controller.Shard
+	vcenterOf func(*vmv1alpha1.VirtualMachine) string
 	vcenters  vcenter.VCenters
 	zones     zone.Zones
 	// choice are the Zones that virtual machines may be made in.
@@ -174,16 +173,13 @@ func newImageCaches(s *shared) (runnable, error) {
 func newPublishRequests(s *shared) (runnable, error) {
 	return publish.New(publish.Deps{
 		Client: s.client, Informers: s.informers, Provider: s.publisher, NamespaceLabels: namespaceLabels(s.hostInformers), Recorder: s.recorder,
-		Bind: func(ctx context.Context, vcenter string) (context.Context, error) {
-			return s.leases.Bind(ctx, leaseOf(vcenter))
-		},
-		Gained: s.vcenters.Watch,
+		Shard: s.shard,
 	})
 }
 
 func newSnapshots(s *shared) (runnable, error) {
 	return snapshot.New(snapshot.Deps{
-		Client: s.client, Informers: s.informers, Provider: s.snapshots, Shares: s.shares, Recorder: s.recorder,
+		Client: s.client, Informers: s.informers, Provider: s.snapshots, Shard: s.shard, VCenterOf: s.vcenterOf, Recorder: s.recorder,
 	})
 }
 
@@ -194,18 +190,11 @@ func newSlipwayClusters(s *shared) (runnable, error) {
 }
 
 func newContentLibraries(s *shared) (runnable, error) {
-	return library.New(library.Deps{Client: s.client, Informers: s.informers, Images: s.images, Bind: bindImages(s)})
+	return library.New(library.Deps{Client: s.client, Informers: s.informers, Images: s.images, Shard: s.shard})
 }
 
 func newVirtualMachineImages(s *shared) (runnable, error) {
-	return image.New(image.Deps{Client: s.client, Informers: s.informers, Images: s.images, Bind: bindImages(s)})
-}
-
-// bindImages lets what asks for images act while the Lease of the controllers is held.
-func bindImages(s *shared) func(context.Context) (context.Context, error) {
-	return func(ctx context.Context) (context.Context, error) {
-		return s.leases.Bind(ctx, controllersLease)
-	}
+	return image.New(image.Deps{Client: s.client, Informers: s.informers, Images: s.images, Shard: s.shard})
 }
 
 func newVCenterController(s *shared) (runnable, error) {
@@ -219,7 +208,7 @@ func newControllerRevisions(s *shared) (runnable, error) {
 func newVirtualMachines(s *shared) (runnable, error) {
 	o := &s.options.Controllers
 	return vmcontroller.New(vmcontroller.Deps{
-		Client: s.client, Informers: s.informers, Host: s.host, Addresses: s.addresses, Machines: s.clusters, Provider: s.provider, Recorder: s.recorder, Shares: s.shares,
+		Client: s.client, Informers: s.informers, Host: s.host, Addresses: s.addresses, Machines: s.clusters, Provider: s.provider, Recorder: s.recorder, Shard: s.shard, VCenterOf: s.vcenterOf,
 		Prober:          s.prober,
 		NamespaceLabels: namespaceLabels(s.hostInformers),
 		Policy:          synchronizer.Policy(o.InstancetypeReferencePolicy),
@@ -263,10 +252,11 @@ func runControllers(ctx context.Context, d *controllerDeps) error {
 	if err != nil {
 		return err
 	}
+	known := shard{leases: d.leases, known: zones.hasVCenter}
 	all, err := makeControllers(&shared{
-		options: d.options, leases: d.leases, own: c.own, client: client, informers: informers, host: host, clusters: clusters, addresses: addressclaim.New(c.dynamic, host.Discovery()),
+		options: d.options, own: c.own, client: client, informers: informers, host: host, clusters: clusters, addresses: addressclaim.New(c.dynamic, host.Discovery()),
 		hostInformers: d.hostInformers, charges: d.charges,
-		provider: used.fleet, publisher: used.fleet, snapshots: used.fleet, shares: shares{d.leases, zones.vcenterOf}, vcenters: used, zones: zoneStates{used}, choice: zones.choice, images: used.images(), copies: copies{used},
+		provider: used.fleet, publisher: used.fleet, snapshots: used.fleet, shard: used.shard, vcenterOf: zones.vcenterOf, vcenters: used, zones: zoneStates{known, used}, choice: zones.choice, images: used.images(), copies: copies{known, used},
 		recorder: broadcaster.NewRecorder(clientscheme.Scheme, serverName),
 		prober:   probes, reach: reach,
 	})
@@ -275,7 +265,7 @@ func runControllers(ctx context.Context, d *controllerDeps) error {
 	}
 	d.health.set(informersSynced(informers), used.sessions)
 	d.answerBy(used, informers)
-	machines := newMachineCollector(d.options.VMMetrics, informers, shares{d.leases, zones.vcenterOf})
+	machines := newMachineCollector(d.options.VMMetrics, informers, func(vm *vmv1alpha1.VirtualMachine) bool { return used.Held(zones.vcenterOf(vm)) })
 	expose(d.mux, d.queues, all, append(append(probes.Collectors(), reach.clusters.Collectors()...), &fleetCollector{used, informers}, used.told.told, used.took.calls, used.took.operations, machines)...)
 	if d.options.VMMetrics == VMMetricsUsage {
 		legacyregistry.RawMustRegister(newUsageCollector(used))

@@ -6,7 +6,6 @@ package app
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/controller/fleet/zone"
@@ -15,17 +14,12 @@ import (
 
 // zoneStates tells of the zones of the vCenters that this replica takes care of, and of those
 // of no vCenter.
-type zoneStates struct{ used *vcenters }
+type zoneStates struct {
+	shard
+	used *vcenters
+}
 
 var _ zone.Zones = zoneStates{}
-
-// Bind implements zone.Zones.
-func (s zoneStates) Bind(ctx context.Context, z *vmv1alpha1.Zone) (context.Context, error) {
-	if !s.used.zones.hasVCenter(z.VCenterName()) {
-		return s.used.deps.leases.Bind(ctx, controllersLease)
-	}
-	return s.used.deps.leases.Bind(ctx, leaseOf(z.VCenterName()))
-}
 
 // State implements zone.Zones.
 func (s zoneStates) State(ctx context.Context, z *vmv1alpha1.Zone) (provider.ZoneState, error) {
@@ -50,13 +44,4 @@ func (s zoneStates) Machines(zone string) (int, error) {
 		return 0, err
 	}
 	return s.used.zones.machinesIn(zone), nil
-}
-
-// Watch implements zone.Zones.
-func (s zoneStates) Watch(ctx context.Context, gained func()) {
-	s.used.deps.leases.Watch(ctx, func(lease string) {
-		if lease == controllersLease || strings.HasPrefix(lease, vcenterLease) {
-			gained()
-		}
-	})
 }

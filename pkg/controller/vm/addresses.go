@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/controller"
 	"github.com/slipway-dev/slipway/pkg/controller/vm/addressclaim"
 )
 
@@ -60,7 +61,7 @@ func (r *reconciler) claimAddresses(ctx context.Context, p *pass) error {
 		meta.RemoveStatusCondition(&p.vm.Status.Conditions, vmv1alpha1.ConditionAddressesReady)
 	case lacks.reason != "":
 		setFalse(p.vm, p.now, vmv1alpha1.ConditionAddressesReady, lacks.reason, strings.Join(lacks.messages, "; "))
-		p.again(lookAgainDelay)
+		p.again(controller.Recheck)
 	default:
 		setTrue(p.vm, p.now, vmv1alpha1.ConditionAddressesReady)
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/apis/bounds"
 	"github.com/slipway-dev/slipway/pkg/apis/vm/fitting"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/controller"
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
@@ -44,7 +45,7 @@ func (r *reconciler) gatherBootstrap(ctx context.Context, p *pass, image *vmv1al
 			return false
 		}
 		setFalse(p.vm, p.now, vmv1alpha1.ConditionBootstrapReady, vmv1alpha1.ReasonInvalid, errs.ToAggregate().Error())
-		p.again(lookAgainDelay)
+		p.again(controller.Recheck)
 		return true
 	}
 	if p.bootstrap == nil {

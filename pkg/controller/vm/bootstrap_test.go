@@ -16,6 +16,7 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/controller"
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
@@ -82,7 +83,7 @@ func TestABootstrapValueThatCannotBeUsedIsNamedByItsFieldAndKeyAlone(t *testing.
 			h.secret("s", map[string][]byte{tc.key: []byte(tc.value)})
 			result := h.pass()
 			c := findCondition(h.vm(), vmv1alpha1.ConditionBootstrapReady)
-			if c.Status != "False" || c.Reason != vmv1alpha1.ReasonInvalid || result.RequeueAfter != lookAgainDelay {
+			if c.Status != "False" || c.Reason != vmv1alpha1.ReasonInvalid || result.RequeueAfter != controller.Recheck {
 				t.Errorf("BootstrapReady is %s/%s, another look after %s; want False/Invalid, and another look", c.Status, c.Reason, result.RequeueAfter)
 			}
 			if want := `spec.bootstrap.` + tc.field + `: the value of key "` + tc.key + `" of Secret "s"`; !strings.HasPrefix(c.Message, want) ||

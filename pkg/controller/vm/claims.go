@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
@@ -34,9 +33,6 @@ const (
 	indexByHolder = "holder"
 	indexByVolume = "volume"
 )
-
-// unreadDelay is how long a pass waits for the caches of the host cluster.
-const unreadDelay = time.Second
 
 // claims reads and holds the claims of the host cluster. A claim is held by an annotation
 // and a finalizer, written by one request that fails if somebody else wrote the claim in
@@ -83,11 +79,12 @@ func newClaims(host kubernetes.Interface) (*claims, error) {
 	}, nil
 }
 
-// register wakes the virtual machines that a claim, its volume or an attachment of that
-// concerns: those that name the claim and those that hold it.
-func (c *claims) register(e *enqueuer) error {
+// start reads until ctx is done, and wakes the virtual machines that a claim, its volume or an attachment of that
+// concerns: those that name the claim and those that hold it. end waits until it has ended. Only virtual machines with
+// claims wait until these are read.
+func (c *claims) start(ctx context.Context, e *enqueuer) (end func(), err error) {
 	core := c.factory.Core().V1()
-	_, err := controller.Register([]controller.Source{
+	_, err = controller.Register([]controller.Source{
 		{Informer: core.PersistentVolumeClaims().Informer(), Handler: c.claims.Handler()},
 		{Informer: core.PersistentVolumeClaims().Informer(), Handler: e.Related(indexByClaim, byName)},
 		{Informer: core.PersistentVolumeClaims().Informer(), Handler: wakeHolders(e)},
@@ -103,7 +100,11 @@ func (c *claims) register(e *enqueuer) error {
 			return ""
 		})},
 	}...)
-	return err
+	if err != nil {
+		return nil, err
+	}
+	c.factory.StartWithContext(ctx)
+	return c.factory.Shutdown, nil
 }
 
 func byClaimRef(o metav1.Object) string {
@@ -227,7 +228,7 @@ func (c *claims) patch(ctx context.Context, claim *corev1.PersistentVolumeClaim,
 // may not read them.
 func (p *pass) awaitClaims() {
 	setCondition(p.vm, p.now, vmv1alpha1.ConditionVolumesReady, metav1.ConditionUnknown, vmv1alpha1.ReasonUnknownState, "the claims of the cluster are not read yet")
-	p.again(unreadDelay)
+	p.again(controller.Soon)
 }
 
 // gatherClaims says of every claim that the virtual machine names how it is attached, and
@@ -288,7 +289,7 @@ func (r *reconciler) gatherClaim(ctx context.Context, p *pass, v *vmv1alpha1.Vir
 	case err == nil:
 		return claim, nil, nil
 	case apierrors.IsConflict(err), apierrors.IsNotFound(err):
-		p.again(conflictDelay)
+		p.again(controller.ShortConflict)
 		claim.Waiting = fmt.Sprintf("PersistentVolumeClaim %q has changed and is read again", key.Name)
 		return claim, &claimTrouble{vmv1alpha1.ReasonInProgress, claim.Waiting}, nil
 	}
@@ -326,7 +327,7 @@ func (r *reconciler) releaseIf(ctx context.Context, p *pass, free func(*corev1.P
 				continue
 			}
 			if err := r.claims.release(ctx, claim, h.uid); apierrors.IsConflict(err) {
-				p.again(conflictDelay)
+				p.again(controller.ShortConflict)
 			} else {
 				errs = append(errs, err)
 			}

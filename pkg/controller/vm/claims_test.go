@@ -13,6 +13,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/controller"
 )
 
 // The watch of claims may be behind by what a host cluster takes to come back. Nobody would end
@@ -74,7 +75,7 @@ func TestADeletionThatWaitsForTheClaimsOfTheClusterSaysSo(t *testing.T) {
 	}))
 	h.api.markDeleted("vm")
 	h.claims.synced = []cache.InformerSynced{func() bool { return false }}
-	if result := h.pass(); result.RequeueAfter != unreadDelay {
+	if result := h.pass(); result.RequeueAfter != controller.Soon {
 		t.Errorf("result %+v, want another look soon", result)
 	}
 	if got := h.condition(vmv1alpha1.ConditionVolumesReady); got != "Unknown/UnknownState" {

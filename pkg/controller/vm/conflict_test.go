@@ -19,8 +19,8 @@ func TestConflictOfAPassThatWantsAnotherAtOnceIsNotRepeatedAtOnce(t *testing.T) 
 	h := newHarness(t, fresh(func(vm *vmv1alpha1.VirtualMachine) { vm.Finalizers = nil }), photon())
 	h.api.fail["update virtualmachines"] = apierrors.NewConflict(vmResource.GroupResource(), "vm", errors.New("changed"))
 	result, err := h.tryPass()
-	if err != nil || result != (controller.Result{RequeueAfter: conflictDelay}) {
-		t.Errorf("result %+v and error %v, want another pass after %s", result, err, conflictDelay)
+	if err != nil || result != (controller.Result{RequeueAfter: controller.ShortConflict}) {
+		t.Errorf("result %+v and error %v, want another pass after %s", result, err, controller.ShortConflict)
 	}
 }
 

@@ -4,6 +4,7 @@
 package vm
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -56,9 +57,10 @@ type Deps struct {
 	// NamespaceLabels are the labels of a namespace, nil if they are not known. Without it
 	// none are.
 	NamespaceLabels func(namespace string) map[string]string
-	// Shares are what virtual machines are divided into among processes; all are this
-	// one's when nil.
-	Shares Shares
+	// Shard divides virtual machines by their vCenters; controller.Undivided when nil.
+	Shard controller.Shard
+	// VCenterOf names the vCenter of a virtual machine; it is empty for all when nil.
+	VCenterOf func(vm *vmv1alpha1.VirtualMachine) string
 	// Workers is the number of passes at once; DefaultWorkers when 0.
 	Workers int
 	// ResyncPeriod is the time between two resyncs of one virtual machine;
@@ -76,27 +78,18 @@ type Deps struct {
 }
 
 func (d *Deps) setDefaults() {
-	if d.Policy == "" {
-		d.Policy = synchronizer.PolicyReference
-	}
-	if d.Workers == 0 {
-		d.Workers = DefaultWorkers
-	}
-	if d.ResyncPeriod == 0 {
-		d.ResyncPeriod = controller.DefaultResyncPeriod
-	}
+	d.Policy = cmp.Or(d.Policy, synchronizer.PolicyReference)
+	d.Workers = cmp.Or(d.Workers, DefaultWorkers)
+	d.ResyncPeriod = cmp.Or(d.ResyncPeriod, controller.DefaultResyncPeriod)
+	d.FastDeploy = cmp.Or(d.FastDeploy, vmv1alpha1.FastDeployOff)
+	d.Shard = cmp.Or[controller.Shard](d.Shard, controller.Undivided{})
 	if d.NamespaceLabels == nil {
 		d.NamespaceLabels = func(string) map[string]string { return nil }
 	}
-	if d.FastDeploy == "" {
-		d.FastDeploy = vmv1alpha1.FastDeployOff
+	if d.VCenterOf == nil {
+		d.VCenterOf = func(*vmv1alpha1.VirtualMachine) string { return "" }
 	}
-	if d.Shares == nil {
-		d.Shares = undivided{}
-	}
-	if d.Now == nil {
-		d.Now = time.Now
-	}
+	d.Now = controller.Clock(d.Now)
 }
 
 func secretsOf(host kubernetes.Interface) secretReader {

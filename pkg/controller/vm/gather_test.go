@@ -32,7 +32,7 @@ func cloudInit(secret, key string) func(*vmv1alpha1.VirtualMachine) {
 func TestAllMissingPrerequisitesShowAtOnce(t *testing.T) {
 	h := newHarness(t, fresh(cloudInit("data", "")))
 	result := h.pass()
-	if want := (controller.Result{RequeueAfter: lookAgainDelay}); result != want {
+	if want := (controller.Result{RequeueAfter: controller.Recheck}); result != want {
 		t.Errorf("result %+v, want %+v, since Secrets are not watched", result, want)
 	}
 	for conditionType, want := range map[string]string{
@@ -69,9 +69,9 @@ func TestOnlyWhatNoWatchReportsIsPolled(t *testing.T) {
 		want    controller.Result
 	}{
 		"instance type":    {vmv1alpha1.InstancetypeMatcher{Name: "gone"}, controller.Result{}},
-		"claim":            {vmv1alpha1.InstancetypeMatcher{InferFromVolume: "data"}, controller.Result{RequeueAfter: lookAgainDelay}},
-		"pinned revision":  {vmv1alpha1.InstancetypeMatcher{Name: "gone", ControllerRevisionRef: &vmv1alpha1.ControllerRevisionRef{Name: "gone"}}, controller.Result{RequeueAfter: lookAgainDelay}},
-		"by the old field": {vmv1alpha1.InstancetypeMatcher{Name: "gone", RevisionName: "gone"}, controller.Result{RequeueAfter: lookAgainDelay}},
+		"claim":            {vmv1alpha1.InstancetypeMatcher{InferFromVolume: "data"}, controller.Result{RequeueAfter: controller.Recheck}},
+		"pinned revision":  {vmv1alpha1.InstancetypeMatcher{Name: "gone", ControllerRevisionRef: &vmv1alpha1.ControllerRevisionRef{Name: "gone"}}, controller.Result{RequeueAfter: controller.Recheck}},
+		"by the old field": {vmv1alpha1.InstancetypeMatcher{Name: "gone", RevisionName: "gone"}, controller.Result{RequeueAfter: controller.Recheck}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -152,7 +152,7 @@ func TestS2ValueOfASecretThatVSphereWouldChangeIsNamedByItsKeyAlone(t *testing.T
 			if !strings.Contains(got, `key "password" of Secret "s"`) || strings.Contains(got, "hunter2") {
 				t.Errorf("message %q, want one that names the key and not the value", got)
 			}
-			if result.RequeueAfter != lookAgainDelay {
+			if result.RequeueAfter != controller.Recheck {
 				t.Errorf("result %+v, want another look: Secrets are not watched", result)
 			}
 

@@ -89,7 +89,7 @@ func (r *reconciler) createInstance(ctx context.Context, p *pass) (*vmv1alpha1.V
 		if err := r.deleteInstance(ctx, existing); err != nil {
 			return nil, err
 		}
-		p.again(conflictDelay)
+		p.again(controller.ShortConflict)
 		return nil, nil
 	}
 	r.vmis.Wrote(existing)
@@ -155,7 +155,7 @@ func (r *reconciler) ignoreRaced(p *pass, vmi *vmv1alpha1.VirtualMachineInstance
 		r.vmis.Deleted(vmi)
 	}
 	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
-		p.again(conflictDelay)
+		p.again(controller.ShortConflict)
 		return nil
 	}
 	return err

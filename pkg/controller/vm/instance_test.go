@@ -246,7 +246,7 @@ func TestInstanceThatWentUnseenIsMadeAgain(t *testing.T) {
 		req.VM.Status.NodeName = "esx-2"
 		return nil, nil
 	}
-	if got, want := h.pass(), (controller.Result{RequeueAfter: conflictDelay}); got != want {
+	if got, want := h.pass(), (controller.Result{RequeueAfter: controller.ShortConflict}); got != want {
 		t.Errorf("result %+v, want %+v", got, want)
 	}
 	h.pass()

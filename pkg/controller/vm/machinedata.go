@@ -16,6 +16,7 @@ import (
 
 	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/controller"
 )
 
 // Formats of the bootstrap data of a Machine. Data of a Secret that names none is the first.
@@ -183,6 +184,6 @@ func (r *reconciler) badBootstrap(p *pass, err error) error {
 		return err
 	}
 	setFalse(p.vm, p.now, vmv1alpha1.ConditionBootstrapReady, unusable.reason, strings.ReplaceAll(err.Error(), "\n", "; "))
-	p.again(lookAgainDelay)
+	p.again(controller.Recheck)
 	return nil
 }

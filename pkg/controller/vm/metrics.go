@@ -38,5 +38,5 @@ func provisioned(vm *vmv1alpha1.VirtualMachine) bool {
 
 // Collectors expose what the controller counts, its loop and queue included.
 func (c *Controller) Collectors() []prometheus.Collector {
-	return append(c.loop.Collectors(), c.firsts.address)
+	return append(c.Loop.Collectors(), c.firsts.address)
 }

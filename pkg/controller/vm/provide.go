@@ -18,15 +18,10 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vmrecord"
 )
 
-const (
-	// lookAgainDelay is how long a pass waits for what no watch reports: a Secret
-	// or a claim of the host cluster.
-	lookAgainDelay = 10 * time.Second
-	// unknownDelay is for a hypervisor that cannot be read. A hint comes when it
-	// can again; this is the net below it, and wide, since it concerns all virtual
-	// machines at once.
-	unknownDelay = time.Minute
-)
+// unknownDelay is for a hypervisor that cannot be read. A hint comes when it
+// can again; this is the net below it, and wide, since it concerns all virtual
+// machines at once.
+const unknownDelay = time.Minute
 
 // callProvider hands the virtual machine to the provider. It never waits for an
 // operation, unless the controller was asked to block.

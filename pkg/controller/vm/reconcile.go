@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
@@ -17,10 +16,6 @@ import (
 	"github.com/slipway-dev/slipway/pkg/controller"
 	"github.com/slipway-dev/slipway/pkg/instancetype"
 )
-
-// conflictDelay lets the cache catch up before an object that somebody else
-// wrote is read again.
-const conflictDelay = 100 * time.Millisecond
 
 // Reconcile reads the virtual machine of key, deletes it or brings it towards its
 // spec, and writes what changed. If both the reconcile and the write fail, the error
@@ -34,7 +29,7 @@ func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (c
 		r.forget(key)
 		return controller.Result{}, nil
 	}
-	bound, err := r.shares.Bind(ctx, r.shares.Of(original))
+	bound, err := r.shard.Bind(ctx, r.vcenterOf(original))
 	if err != nil {
 		return controller.Result{}, ctx.Err() // another process takes care of it
 	}
@@ -58,7 +53,7 @@ func combine(ctx context.Context, p *pass, passErr, persistErr error) (controlle
 	case apierrors.IsConflict(persistErr):
 		klog.FromContext(ctx).V(4).Info("The virtual machine changed during the pass, reading it again")
 		// Not at once, whatever the pass wanted: it would meet the same conflict.
-		p.result = controller.Result{RequeueAfter: conflictDelay}
+		p.result = controller.Result{RequeueAfter: controller.ShortConflict}
 	case passErr == nil:
 		passErr = persistErr
 	default:
@@ -117,7 +112,7 @@ func (r *reconciler) synchronize(ctx context.Context, p *pass) error {
 	synced, err := r.chain.Sync(ctx, p.vm, p.vmi)
 	p.vm, p.effective, p.captured = synced.VM, synced.Effective, synced.Captured
 	if instancetype.IsMissing(err) && refersToUnwatched(p.vm) {
-		p.again(lookAgainDelay)
+		p.again(controller.Recheck)
 	}
 	return retryable(err)
 }

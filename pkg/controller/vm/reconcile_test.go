@@ -204,7 +204,7 @@ func TestConflictReadsAgainWithoutError(t *testing.T) {
 	h.behind = true
 	h.api.edit("vm", func(vm *vmv1alpha1.VirtualMachine) { vm.Labels = map[string]string{"by": "a user"} })
 	result, err := h.tryPass()
-	if err != nil || result != (controller.Result{RequeueAfter: conflictDelay}) {
+	if err != nil || result != (controller.Result{RequeueAfter: controller.ShortConflict}) {
 		t.Errorf("result %+v and error %v, want another pass and no error", result, err)
 	}
 	h.behind = false

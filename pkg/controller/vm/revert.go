@@ -10,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -21,15 +20,12 @@ import (
 	"github.com/slipway-dev/slipway/pkg/apis/conditions"
 	itv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/controller"
 	"github.com/slipway-dev/slipway/pkg/controller/vm/synchronizer"
 	"github.com/slipway-dev/slipway/pkg/instancetype"
 	"github.com/slipway-dev/slipway/pkg/provider"
 	"github.com/slipway-dev/slipway/pkg/provider/vmrecord"
 )
-
-// refusedDelay is when a restored object is offered again that the API has refused, for
-// example because a quota is used up.
-const refusedDelay = 30 * time.Second
 
 // revertTarget is the snapshot that spec names, if the virtual machine can be reverted to it.
 // Otherwise refused, if it names one, says why not in a condition: after the pass, for until
@@ -135,7 +131,7 @@ func mayRevert(vm *vmv1alpha1.VirtualMachine, answer error) bool {
 func (r *reconciler) restore(ctx context.Context, p *pass, kept *provider.Kept) error {
 	fail := func(err error) error {
 		setFalse(p.vm, p.now, vmv1alpha1.ConditionSnapshotSynced, vmv1alpha1.ReasonReverting, "vSphere has reverted the virtual machine; its object cannot be restored: "+err.Error())
-		p.again(refusedDelay)
+		p.again(controller.Poll)
 		return nil
 	}
 	vm, err := r.restored(ctx, p.vm, kept.Record)
@@ -231,5 +227,5 @@ func (p *pass) restoreRefused(err error) {
 	setFalse(p.vm, p.now, vmv1alpha1.ConditionSnapshotSynced, vmv1alpha1.ReasonReverting,
 		"vSphere has reverted the virtual machine; its object is refused as it was then, and offered again: "+err.Error())
 	p.result.Requeue = false
-	p.again(refusedDelay)
+	p.again(controller.Poll)
 }

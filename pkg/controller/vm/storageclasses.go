@@ -48,12 +48,12 @@ func newStorageClasses(host kubernetes.Interface) *storageClasses {
 	return &storageClasses{factory: f, informer: f.Storage().V1().StorageClasses().Informer()}
 }
 
-// start reads the classes, and enqueues the virtual machines that one concerns when it
-// changes.
-func (s *storageClasses) start(ctx context.Context, e *enqueuer) error {
+// start reads the classes until ctx is done, and enqueues the virtual machines that one concerns when it
+// changes. end waits until it has ended.
+func (s *storageClasses) start(ctx context.Context, e *enqueuer) (end func(), err error) {
 	byClass := func(o metav1.Object) string { return o.GetName() }
 	if _, err := controller.Register(controller.Source{Informer: s.informer, Handler: e.Related(indexByStorageClass, byClass)}); err != nil {
-		return err
+		return nil, err
 	}
 	s.factory.StartWithContext(ctx)
 	wait, cancel := context.WithTimeout(ctx, classesReadTimeout)
@@ -61,7 +61,7 @@ func (s *storageClasses) start(ctx context.Context, e *enqueuer) error {
 	if !cache.WaitForCacheSync(wait.Done(), s.informer.HasSynced) && ctx.Err() == nil {
 		klog.FromContext(ctx).Info("The StorageClasses of the host cluster could not be read yet: virtual machines that name one wait")
 	}
-	return nil
+	return s.factory.Shutdown, nil
 }
 
 // named are the StorageClasses of these names, as the provider takes them.

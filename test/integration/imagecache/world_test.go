@@ -75,6 +75,8 @@ type vcenters map[string]*vsphere.Driver
 
 func (v vcenters) Bind(ctx context.Context, _ string) (context.Context, error) { return ctx, nil }
 
+func (v vcenters) Held(string) bool { return true }
+
 func (v vcenters) Files(vcenter string) (provider.ImageFiles, error) {
 	if v[vcenter] == nil {
 		return nil, &provider.NotUsableError{Message: "there is no VCenter " + vcenter, Missing: true}

@@ -6,14 +6,10 @@ package machine
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/slipway-dev/slipway/pkg/cluster/contract"
+	"github.com/slipway-dev/slipway/pkg/controller"
 )
-
-// missingDelay is when an object is looked for again that a Machine refers to and that was
-// not there. No event tells of it: it has no owner yet.
-const missingDelay = 30 * time.Second
 
 // reconcileBootstrap takes the name of the Secret with the bootstrap data from the bootstrap
 // object, once. Without such an object the user names the Secret.
@@ -26,7 +22,7 @@ func (s *scope) reconcileBootstrap(ctx context.Context) error {
 		return fmt.Errorf("bootstrap: %w", e.err)
 	case e.gone:
 		if !s.isDeleting() {
-			s.again(missingDelay)
+			s.again(controller.Poll) // No event tells of it: it has no owner yet.
 		}
 		return nil
 	}

@@ -17,6 +17,7 @@ import (
 
 	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/cluster/contract"
+	"github.com/slipway-dev/slipway/pkg/controller"
 )
 
 // Objects reads objects of kinds that are not ours.
@@ -77,7 +78,7 @@ func (s *scope) takeOver(ctx context.Context, e *external) error {
 		Patch(ctx, e.object.GetName(), types.MergePatchType, patch, metav1.PatchOptions{})
 	switch {
 	case apierrors.IsConflict(err):
-		s.again(conflictDelay) // It has changed meanwhile; by then the cache has it.
+		s.again(controller.Conflict) // It has changed meanwhile; by then the cache has it.
 		return nil
 	case err != nil:
 		return fmt.Errorf("taking over %s: %w", describe(e.object), err)

@@ -225,7 +225,7 @@ func TestAWriteInBetweenIsNotOverwritten(t *testing.T) {
 		}
 		return false, nil, nil
 	})
-	if result := w.pass(); result.RequeueAfter != conflictDelay {
+	if result := w.pass(); result.RequeueAfter != controller.Conflict {
 		t.Errorf("result %+v", result)
 	}
 	w.edit(func(m *machine) {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/slipway-dev/slipway/pkg/cluster/contract"
 	"github.com/slipway-dev/slipway/pkg/cluster/workload"
+	"github.com/slipway-dev/slipway/pkg/controller"
 )
 
 // Why nothing is done to the Node of a Machine that is deleted.
@@ -112,7 +113,7 @@ func (s *scope) findNodeLate(ctx context.Context) error {
 	}
 	nodes, err := s.workload.Nodes(provider, "")
 	if errors.Is(err, workload.ErrReading) && s.now.Sub(m.DeletionTimestamp.Time) < maxLateRead {
-		s.again(conflictDelay)
+		s.again(controller.Conflict)
 		return errNodeRead
 	}
 	if err != nil {

@@ -4,6 +4,8 @@
 package machine
 
 import (
+	"cmp"
+
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -24,17 +26,7 @@ func (c *Controller) wake(index, value string) {
 }
 
 func (c *Controller) indexed(index, value string) []*machine {
-	found, err := c.machines.GetIndexer().ByIndex(index, value)
-	if err != nil {
-		return nil // only for an index that does not exist
-	}
-	all := make([]*machine, 0, len(found))
-	for _, obj := range found {
-		if m, ok := obj.(*machine); ok {
-			all = append(all, m)
-		}
-	}
-	return all
+	return controller.Indexed[*machine](c.machines.GetIndexer(), index, value)
 }
 
 // OnCluster is told when a workload cluster was connected, is not any more, or has not
@@ -58,21 +50,12 @@ func (c *Controller) HasMachine(key types.NamespacedName, providerID string) boo
 	return len(c.indexed(indexByProvider, inCluster(key.String(), providerID))) > 0
 }
 
-// either is a, or b where there is no a.
-func either[T controller.Object](a, b T) T {
-	var none T
-	if a == none {
-		return b
-	}
-	return a
-}
-
 // clusterHandler queues the Machines of a Cluster when something of it changed that they look
 // at; that it is paused or goes on is such a thing.
 func (c *Controller) clusterHandler() cache.ResourceEventHandler {
 	return controller.Changes(false, func(old, now *cluster) {
 		if old == nil || now == nil || shows(old) != shows(now) || !equality.Semantic.DeepEqual(old.Labels, now.Labels) {
-			c.OnCluster(controller.KeyOf(either(old, now)))
+			c.OnCluster(controller.KeyOf(cmp.Or(old, now)))
 		}
 	})
 }
@@ -93,7 +76,7 @@ func (c *Controller) setHandler() cache.ResourceEventHandler {
 		if old != nil && now != nil && old.UID == now.UID && old.Generation == now.Generation && sameRevision(old, now) {
 			return
 		}
-		c.wake(indexBySet, controller.KeyOf(either(old, now)).String())
+		c.wake(indexBySet, controller.KeyOf(cmp.Or(old, now)).String())
 	})
 }
 
@@ -103,7 +86,7 @@ func (c *Controller) deploymentHandler() cache.ResourceEventHandler {
 		if old != nil && now != nil && old.UID == now.UID && old.Generation == now.Generation && sameRevision(old, now) {
 			return
 		}
-		c.wake(indexByDeployment, controller.KeyOf(either(old, now)).String())
+		c.wake(indexByDeployment, controller.KeyOf(cmp.Or(old, now)).String())
 	})
 }
 
@@ -116,7 +99,7 @@ func sameRevision(old, now metav1.Object) bool {
 // paused tells nothing.
 func (c *Controller) externalHandler() cache.ResourceEventHandler {
 	return controller.Changes(true, func(old, now *unstructured.Unstructured) {
-		o := either(now, old)
+		o := cmp.Or(now, old)
 		if _, paused := o.GetAnnotations()[clusterv1alpha1.PausedAnnotation]; paused && old != nil && now != nil {
 			return
 		}

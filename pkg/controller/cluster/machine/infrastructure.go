@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/slipway-dev/slipway/pkg/cluster/contract"
+	"github.com/slipway-dev/slipway/pkg/controller"
 )
 
 // providerDelay is how long events do not bring back a Machine whose infrastructure is said to
@@ -28,7 +29,7 @@ func (s *scope) reconcileInfrastructure(ctx context.Context) error {
 		ref := m.Spec.InfrastructureRef
 		return fmt.Errorf("infrastructure: %s %s/%s was deleted while its Machine exists", ref.Kind, m.Namespace, ref.Name)
 	case e.gone:
-		s.again(missingDelay)
+		s.again(controller.Poll)
 		return nil
 	case e.object == nil:
 		return nil // Validation asks for a reference; without one there is nothing to take.

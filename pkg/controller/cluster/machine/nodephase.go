@@ -19,6 +19,7 @@ import (
 	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/cluster/contract"
 	"github.com/slipway-dev/slipway/pkg/cluster/workload"
+	"github.com/slipway-dev/slipway/pkg/controller"
 	"github.com/slipway-dev/slipway/pkg/controller/cluster/machine/node"
 )
 
@@ -50,7 +51,7 @@ func (s *scope) reconcileNode(ctx context.Context) error {
 	case isNotConnected(err):
 		s.nodeErr = err
 		if errors.Is(err, workload.ErrReading) {
-			s.again(readingDelay)
+			s.again(controller.Recheck) // The event of it may come before the Machine's provider ID is stored.
 		}
 		return nil
 	case err != nil:
@@ -107,9 +108,9 @@ func (s *scope) synchronize(ctx context.Context, sum [sha256.Size]byte) error {
 	has, err := s.patchNode(ctx, wanted)
 	switch {
 	case errors.Is(err, workload.ErrBusy):
-		s.again(busyDelay)
+		s.again(controller.Soon)
 	case apierrors.IsConflict(err), apierrors.IsNotFound(err), isNotConnected(err):
-		s.again(conflictDelay) // By then the watch has what has changed.
+		s.again(controller.Conflict) // By then the watch has what has changed.
 	case err != nil:
 		return fmt.Errorf("node: synchronizing %s: %w", s.node.Name, err)
 	case has:

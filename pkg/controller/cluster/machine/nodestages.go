@@ -17,6 +17,7 @@ import (
 
 	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/cluster/workload"
+	"github.com/slipway-dev/slipway/pkg/controller"
 	"github.com/slipway-dev/slipway/pkg/controller/cluster/machine/detach"
 	"github.com/slipway-dev/slipway/pkg/controller/cluster/machine/drain"
 )
@@ -42,7 +43,7 @@ func (s *scope) drainNode(ctx context.Context) (bool, error) {
 	result, err := read(s, started, func(in drain.Input) (drain.Result, error) { return s.drain(ctx, s.workload.Client(), in) })
 	switch {
 	case errors.Is(err, workload.ErrBusy):
-		s.again(busyDelay)
+		s.again(controller.Soon)
 		return false, nil
 	case err != nil:
 		s.deleting.message = "Error draining Node, " + checkLogs
@@ -83,7 +84,7 @@ func (s *scope) waitForVolumes(ctx context.Context) (bool, error) {
 	result, err := read(s, started, func(in drain.Input) (detach.Result, error) { return s.detach(ctx, s.workload.Client(), in) })
 	switch {
 	case errors.Is(err, workload.ErrBusy):
-		s.again(busyDelay)
+		s.again(controller.Soon)
 		return false, nil
 	case err != nil:
 		s.deleting.message = "Error waiting for volumes to be detached from Node, " + checkLogs

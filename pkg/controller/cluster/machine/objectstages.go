@@ -13,6 +13,7 @@ import (
 
 	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/cluster/contract"
+	"github.com/slipway-dev/slipway/pkg/controller"
 )
 
 // deleteInfrastructure deletes the infrastructure, and waits until it is gone.
@@ -56,7 +57,7 @@ func (s *scope) deleteExternal(ctx context.Context, e *external, kind, waiting s
 	switch {
 	case err == nil:
 	case contract.IsGone(err), apierrors.IsConflict(err): // It went, or another came, before the cache was told.
-		s.again(conflictDelay)
+		s.again(controller.Conflict)
 	default:
 		return failed(fmt.Errorf("deleting %s: %w", describe(e.object), err))
 	}

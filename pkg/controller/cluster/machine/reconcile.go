@@ -29,16 +29,6 @@ import (
 	clusterlisters "github.com/slipway-dev/slipway/pkg/generated/listers/cluster/v1alpha1"
 )
 
-// conflictDelay is when an object is looked at again that somebody else has written meanwhile.
-const conflictDelay = time.Second
-
-// busyDelay is when a Machine is looked at again to whose Node as many others are done.
-const busyDelay = time.Second
-
-// readingDelay is when a Machine whose Node is being read is checked, in case that the event of it comes before the
-// Machine's provider ID is stored.
-const readingDelay = 10 * time.Second
-
 // reconciler makes the passes.
 type reconciler struct {
 	client      clusterclient.ClusterV1alpha1Interface
@@ -121,7 +111,7 @@ func (s *scope) pass(ctx context.Context) (controller.Result, error) {
 	if s.workload != nil && s.isDeleting() {
 		bounded, done, err := s.workload.Visit(ctx)
 		if errors.Is(err, workload.ErrBusy) {
-			return controller.Result{RequeueAfter: busyDelay}, nil
+			return controller.Result{RequeueAfter: controller.Soon}, nil
 		}
 		if err != nil {
 			return controller.Result{}, err
@@ -153,7 +143,7 @@ func (s *scope) lastPhase() func(*scope, context.Context) error {
 // failed. What somebody else has written meanwhile is looked at again.
 func (s *scope) finish(written error, failed ...error) (controller.Result, error) {
 	if apierrors.IsConflict(written) {
-		s.again(conflictDelay)
+		s.again(controller.Conflict)
 		written = nil
 	}
 	if err := errors.Join(append(failed, written)...); err != nil {

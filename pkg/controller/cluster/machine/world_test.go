@@ -53,9 +53,12 @@ var (
 // world is an API with objects of other kinds, a workload cluster, and a controller whose
 // passes the test makes.
 type world struct {
-	t        *testing.T
-	now      time.Time
-	api      *fake.Clientset
+	t   *testing.T
+	now time.Time
+	api *fake.Clientset
+
+	informers externalversions.SharedInformerFactory
+
 	others   *dynamicfake.FakeDynamicClient
 	workload *kubefake.Clientset
 	// client sends the requests to the workload cluster, if not workload itself.
@@ -90,8 +93,9 @@ func newWorld(t *testing.T, objects ...runtime.Object) *world {
 		}),
 		draining: drain.Result{Done: true}, detaching: detach.Result{Done: true}, recorder: events.NewFakeRecorder(1000),
 	}
+	w.informers = externalversions.NewSharedInformerFactory(w.api, 0)
 	c, err := New(Deps{
-		Client: w.api, Informers: externalversions.NewSharedInformerFactory(w.api, 0), Kinds: contract.New(contract.Options{}),
+		Client: w.api, Informers: w.informers, Kinds: contract.New(contract.Options{}),
 		Workloads: w, Recorder: w.recorder, Now: func() time.Time { return w.now },
 	})
 	if err != nil {
@@ -212,7 +216,7 @@ func (w *world) refresh() {
 	if err := errors.Join(err1, err2, err3, err4); err != nil {
 		w.t.Fatal(err)
 	}
-	informers := w.c.deps.Informers.Cluster().V1alpha1()
+	informers := w.informers.Cluster().V1alpha1()
 	fill(w, w.c.machines.GetIndexer(), machines.Items)
 	fill(w, informers.Clusters().Informer().GetIndexer(), clusters.Items)
 	fill(w, informers.MachineSets().Informer().GetIndexer(), sets.Items)

@@ -4,7 +4,6 @@
 package cache
 
 import (
-	"context"
 	"testing"
 	"time"
 
@@ -16,19 +15,16 @@ import (
 
 	"github.com/slipway-dev/slipway/pkg/apis/conditions"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/controller"
 	"github.com/slipway-dev/slipway/pkg/generated/clientset/versioned/fake"
 	"github.com/slipway-dev/slipway/pkg/generated/informers/externalversions"
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
 // noVCenters are none.
-type noVCenters struct{}
-
-func (noVCenters) Bind(ctx context.Context, _ string) (context.Context, error) { return ctx, nil }
+type noVCenters struct{ controller.Undivided }
 
 func (noVCenters) Files(string) (provider.ImageFiles, error) { return nil, provider.ErrNotInUse }
-
-func (noVCenters) Watch(context.Context, func(string)) {}
 
 // Whoever may write a virtual machine may label it, with any text and again and again.
 func TestOnlyWhatCachesHaveIsLookedAtForVirtualMachinesThatWait(t *testing.T) {
@@ -49,7 +45,7 @@ func TestOnlyWhatCachesHaveIsLookedAtForVirtualMachinesThatWait(t *testing.T) {
 		}
 		photon := &vmv1alpha1.VirtualMachineImageCache{}
 		photon.Name, photon.Spec.Locations = "photon", []vmv1alpha1.VirtualMachineImageCacheLocation{{Datastore: "/DC0/datastore/ssd"}}
-		if err := c.caches.GetStore().Add(photon); err != nil {
+		if err := c.caches.Add(photon); err != nil {
 			t.Fatal(err)
 		}
 		vm := &vmv1alpha1.VirtualMachine{}
@@ -81,7 +77,7 @@ func TestOperation_IsHeardAgainIfTheStatusIsNotWritten(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Keys.ShutDown()
-	if err := c.caches.GetStore().Add(stored); err != nil {
+	if err := c.caches.Add(stored); err != nil {
 		t.Fatal(err)
 	}
 	r, at := c.reconcile, spotOfStatus(stored.Name, &stored.Status.Locations[0])

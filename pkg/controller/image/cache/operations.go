@@ -38,7 +38,7 @@ type operations struct {
 	over func(part)
 
 	mu sync.Mutex
-	// derive makes the context of an operation from that of run.
+	// derive makes the context of an operation from that of start.
 	derive  func() (context.Context, context.CancelFunc)
 	all     map[spot]*operation
 	running sync.WaitGroup
@@ -48,16 +48,12 @@ func newOperations(over func(part)) *operations {
 	return &operations{over: over, all: map[spot]*operation{}}
 }
 
-// run calls do, and returns when that and all operations have ended. Those that run then
-// are cancelled.
-func (o *operations) run(ctx context.Context, do func()) {
-	ctx, end := context.WithCancel(ctx)
+// start lets operations run until ctx is done; end waits until they have ended.
+func (o *operations) start(ctx context.Context) (end func(), err error) {
 	o.mu.Lock()
+	defer o.mu.Unlock()
 	o.derive = func() (context.Context, context.CancelFunc) { return context.WithCancel(ctx) }
-	o.mu.Unlock()
-	do()
-	end()
-	o.running.Wait()
+	return o.running.Wait, nil
 }
 
 // get is the operation of a location, nil for none.

@@ -23,8 +23,6 @@ import (
 )
 
 const (
-	// soon is when a pass is made again that could not be made now.
-	soon = time.Second
 	// progressInterval is how often the progress of a copy is looked at.
 	progressInterval = 5 * time.Second
 	// readTimeout bounds what is asked about one location.
@@ -77,17 +75,15 @@ func (r *reconciler) Reconcile(ctx context.Context, p part) (controller.Result, 
 		r.due.drop(p)
 		return controller.Result{}, nil
 	}
-	if stored.DeletionTimestamp == nil && !slices.Contains(stored.Finalizers, vmv1alpha1.ImageCacheFinalizer) {
-		next := stored.DeepCopy()
-		next.Finalizers = append(next.Finalizers, vmv1alpha1.ImageCacheFinalizer)
-		if stored, err = r.caches.Update(ctx, r.client, next); err != nil {
+	if stored.DeletionTimestamp == nil {
+		if stored, err = controller.AddFinalizer(ctx, r.caches, r.client, stored, vmv1alpha1.ImageCacheFinalizer); err != nil {
 			return controller.Overtaken(err)
 		}
 	}
 	one := &pass{reconciler: r, part: p, cache: stored.DeepCopy(), after: lookInterval}
 	if err := one.locations(ctx); err != nil {
 		if ctx.Err() != nil || errors.Is(err, provider.ErrNotInUse) {
-			return controller.Result{RequeueAfter: soon}, nil // it is nothing about the cache
+			return controller.Result{RequeueAfter: controller.Soon}, nil // it is nothing about the cache
 		}
 		return controller.Result{}, err
 	}
@@ -115,10 +111,7 @@ func (p *pass) persist(ctx context.Context, stored *cacheObject) (controller.Res
 	if err != nil || next == nil {
 		return controller.Result{}, err
 	}
-	next = next.DeepCopy()
-	next.Finalizers = slices.DeleteFunc(next.Finalizers, func(f string) bool { return f == vmv1alpha1.ImageCacheFinalizer })
-	_, err = p.caches.Update(ctx, p.client, next)
-	return controller.Overtaken(err)
+	return controller.RemoveFinalizer(ctx, p.caches, p.client, next, vmv1alpha1.ImageCacheFinalizer)
 }
 
 // spent is true of a cache that was made by the server, and that nothing is asked of any more.

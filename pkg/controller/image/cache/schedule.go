@@ -6,12 +6,14 @@ package cache
 import (
 	"sync"
 	"time"
+
+	"github.com/slipway-dev/slipway/pkg/controller"
 )
 
 const (
 	// lookInterval is when a location is looked at again although nothing has happened here:
 	// vCenter tells nobody of new content, or of files that somebody has removed.
-	lookInterval = 10 * time.Minute
+	lookInterval = controller.DefaultResyncPeriod
 	// firstPause and lastPause are those after what has failed.
 	firstPause, lastPause = 2 * time.Second, 10 * time.Minute
 	// doubtInterval is how often a location is looked at because somebody says that it is

@@ -96,7 +96,7 @@ func (r *reconciler) sweep(ctx context.Context, p part) (controller.Result, erro
 	case errors.As(err, &unusable):
 		return controller.Result{}, nil // a cache brings it back
 	case err != nil:
-		return controller.Result{RequeueAfter: soon}, nil
+		return controller.Result{RequeueAfter: controller.Soon}, nil
 	}
 	again := controller.Result{RequeueAfter: sweepInterval}
 	at := spot{part: p}

@@ -16,24 +16,22 @@ import (
 	"github.com/slipway-dev/slipway/pkg/controller"
 )
 
-// oneEach are shares of which each virtual machine has one of its own.
+// oneEach is a shard in which each virtual machine has a vCenter of its own, with its name.
 type oneEach struct {
 	held map[string]bool
 	// permitted is closed when there may be passes.
 	permitted chan struct{}
 }
 
-func (b oneEach) Of(vm *vmv1alpha1.VirtualMachine) string { return vm.Name }
+func (b oneEach) Held(vcenter string) bool { return b.held[vcenter] }
 
-func (b oneEach) Held(share string) bool { return b.held[share] }
-
-func (b oneEach) Bind(ctx context.Context, share string) (context.Context, error) {
-	if !b.held[share] {
+func (b oneEach) Bind(ctx context.Context, vcenter string) (context.Context, error) {
+	if !b.held[vcenter] {
 		return nil, errors.New("it is another process's")
 	}
 	select {
 	case <-b.permitted:
-		return context.WithValue(ctx, boundKey{}, share), nil
+		return context.WithValue(ctx, boundKey{}, vcenter), nil
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
@@ -50,7 +48,7 @@ func titled(name string) func(*vmv1alpha1.VirtualMachine) {
 func TestVMsOfAnotherProcessAreNeitherQueuedNorTouched(t *testing.T) {
 	a := assembleWith(t, &scripted{})
 	shares := oneEach{held: map[string]bool{"mine": true}}
-	a.enqueuer.Mine = func(vm *vmv1alpha1.VirtualMachine) bool { return shares.Held(shares.Of(vm)) }
+	a.enqueuer.Mine = func(vm *vmv1alpha1.VirtualMachine) bool { return shares.Held(vm.Name) }
 	handler := a.enqueuer.Handler()
 	for _, name := range []string{"mine", "theirs"} {
 		vm := fresh(titled(name))
@@ -66,7 +64,7 @@ func TestVMsOfAnotherProcessAreNeitherQueuedNorTouched(t *testing.T) {
 	}
 
 	h := newHarness(t, fresh(), photon())
-	h.shares = shares
+	h.shard = shares
 	if result := h.pass(); result != (controller.Result{}) || len(h.provider.requests) != 0 || h.api.writes() != 0 {
 		t.Errorf("result %+v, %d calls, %d writes; want nothing of a virtual machine that is another process's",
 			result, len(h.provider.requests), h.api.writes())
@@ -76,7 +74,7 @@ func TestVMsOfAnotherProcessAreNeitherQueuedNorTouched(t *testing.T) {
 func TestVMsOfAShareThatIsGainedAreQueuedAsAtTheStart(t *testing.T) {
 	a := assembleWith(t, &scripted{})
 	shares := oneEach{held: map[string]bool{}}
-	a.enqueuer.Mine = func(vm *vmv1alpha1.VirtualMachine) bool { return shares.Held(shares.Of(vm)) }
+	a.enqueuer.Mine = func(vm *vmv1alpha1.VirtualMachine) bool { return shares.Held(vm.Name) }
 	for _, name := range []string{"one", "two"} {
 		vm := fresh(titled(name))
 		if err := a.deps.Informers.Vm().V1alpha1().VirtualMachines().Informer().GetIndexer().Add(vm); err != nil {
@@ -88,7 +86,7 @@ func TestVMsOfAShareThatIsGainedAreQueuedAsAtTheStart(t *testing.T) {
 		t.Errorf("queued %v before any share is held", got)
 	}
 	shares.held["two"] = true
-	a.enqueuer.Gained(func(vm *vmv1alpha1.VirtualMachine) bool { return shares.Of(vm) == "two" })
+	a.enqueuer.Gained(func(vm *vmv1alpha1.VirtualMachine) bool { return vm.Name == "two" })
 	if diff := cmp.Diff([]handedOut{{"two", controller.PriorityDefaultCreate}}, a.drain()); diff != "" {
 		t.Errorf("queued (-want +got):\n%s", diff)
 	}
@@ -98,7 +96,7 @@ func TestF2NoPassBeginsWithoutPermission(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHarness(t, fresh(), photon())
 		shares := oneEach{held: map[string]bool{"vm": true}, permitted: make(chan struct{})}
-		h.shares = shares
+		h.shard = shares
 		began := time.Now()
 		time.AfterFunc(5*time.Second, func() { close(shares.permitted) })
 		h.pass()
@@ -108,7 +106,7 @@ func TestF2NoPassBeginsWithoutPermission(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		shares.permitted = make(chan struct{})
-		h.shares = shares
+		h.shard = shares
 		if _, err := h.Reconcile(ctx, testKey); !errors.Is(err, context.Canceled) || len(h.provider.requests) != 1 {
 			t.Errorf("%d calls, %v; want none more before the end", len(h.provider.requests), err)
 		}
