@@ -66,6 +66,8 @@ type Controller[K comparable] struct {
 	options  Options[K]
 	counts   counts
 	recorder events.EventRecorder
+	// reported has the keys whose objects have the condition of the write limit.
+	reported sync.Map
 }
 
 // New makes a controller that does nothing until Run. It panics without a
@@ -123,9 +125,14 @@ func (c *Controller[K]) next(ctx context.Context) bool {
 		return false
 	}
 	var limited *LimitedError
-	if errors.As(err, &limited) {
-		c.reportLimited(logger, limited)
+	switch {
+	case errors.As(err, &limited):
+		c.reportLimited(logger, key, limited)
 		result, err = Result{RequeueAfter: limited.After}, nil
+	case err == nil && !result.Requeue:
+		if _, shown := c.reported.LoadAndDelete(key); shown && (result.RequeueAfter == 0 || result.RequeueAfter > reportAfter) {
+			result.RequeueAfter = reportAfter // and the condition of the limit is removed
+		}
 	}
 	if err != nil {
 		logger.Error(err, "Reconcile failed", "failures", c.Queue().NumRequeues(key)+1)
@@ -134,12 +141,13 @@ func (c *Controller[K]) next(ctx context.Context) bool {
 	return true
 }
 
-// reportLimited counts a write that was refused. The first one of an object is logged and has an event.
-func (c *Controller[K]) reportLimited(logger klog.Logger, limited *LimitedError) {
+// reportLimited counts a write that was refused. If that lasts it is logged and has an event.
+func (c *Controller[K]) reportLimited(logger klog.Logger, key K, limited *LimitedError) {
 	c.counts.limited.Add(1)
-	if !limited.First {
+	if !limited.Report {
 		return
 	}
+	c.reported.Store(key, true)
 	logger.Info("Writes are limited", "reason", limited.Error())
 	if c.recorder != nil {
 		c.recorder.Eventf(limited.Object, nil, corev1.EventTypeWarning, conditions.ReasonTooManyWrites, "Write", "%s", conditions.Note("%s", limited.Error()))

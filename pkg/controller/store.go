@@ -113,8 +113,8 @@ type Client[T Object] interface {
 	UpdateStatus(ctx context.Context, next T, opts metav1.UpdateOptions) (T, error)
 }
 
-// Admit returns a LimitedError if next was written too often, and shows that in a condition of the
-// stored object. The removal of a finalizer is always admitted. Update and UpdateStatus call it.
+// Admit returns a LimitedError if next was written too often, and shows in a condition of the stored
+// object if that lasts. The removal of a finalizer is always admitted. Update and UpdateStatus call it.
 func (s Store[T]) Admit(ctx context.Context, client Client[T], next T) error {
 	stored, err := s.Get(KeyOf(next))
 	if err != nil {
@@ -126,7 +126,7 @@ func (s Store[T]) Admit(ctx context.Context, client Client[T], next T) error {
 	}
 	err = s.writes.Admit(next)
 	var limited *LimitedError
-	if stored == none || !errors.As(err, &limited) || !limited.First {
+	if stored == none || !errors.As(err, &limited) || !limited.Report {
 		return err
 	}
 	shown := stored.DeepCopyObject().(T)
@@ -146,7 +146,7 @@ func (s Store[T]) Mark(next T) {
 	if all == nil {
 		return
 	}
-	if !s.writes.limited(next) {
+	if !s.writes.reported(next) {
 		meta.RemoveStatusCondition(all, conditions.WritesWithinLimit)
 		return
 	}

@@ -20,6 +20,9 @@ const (
 	// writeInterval the time between those after them.
 	writeBurst    = 20
 	writeInterval = 6 * time.Second
+	// reportAfter is the time for which the writes of an object are limited until that is reported: in a
+	// rollout the status of a set changes often for a while.
+	reportAfter = time.Minute
 	// fewBuckets is how many buckets are kept without a search for full ones.
 	fewBuckets = 1024
 )
@@ -37,8 +40,11 @@ type WriteLimit struct {
 type bucket struct {
 	tokens float64
 	at     time.Time
-	// limited is true from the first refusal until half of the tokens are back.
+	// limited is true from the first refusal, which was since, until half of the tokens are back.
 	limited bool
+	since   time.Time
+	// reported is true if that was reported.
+	reported bool
 }
 
 // NewWriteLimit returns a limit of which nothing is used.
@@ -53,8 +59,8 @@ type LimitedError struct {
 	Object runtime.Object
 	// After is the time until it can be written.
 	After time.Duration
-	// First is true if no write of the object was refused shortly before.
-	First bool
+	// Report is true for the first refusal after writes of the object have been limited for a minute.
+	Report bool
 }
 
 // Error implements error.
@@ -84,20 +90,23 @@ func (l *WriteLimit) Admit(o interface {
 		b.tokens--
 		return nil
 	}
-	first := !b.limited
-	b.limited = true
-	return &LimitedError{Object: o, After: time.Duration((1 - b.tokens) * float64(writeInterval)), First: first}
+	if !b.limited {
+		b.limited, b.since = true, b.at
+	}
+	report := !b.reported && b.at.Sub(b.since) >= reportAfter
+	b.reported = b.reported || report
+	return &LimitedError{Object: o, After: time.Duration((1 - b.tokens) * float64(writeInterval)), Report: report}
 }
 
-// limited reports whether a write of o was refused, and less than half of its tokens are back.
-func (l *WriteLimit) limited(o metav1.Object) bool {
+// reported reports whether the limit of o was reported, and less than half of its tokens are back.
+func (l *WriteLimit) reported(o metav1.Object) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	b, ok := l.buckets[limitKey(o)]
 	if ok {
 		b.refill(time.Now())
 	}
-	return ok && b.limited
+	return ok && b.reported
 }
 
 // bucket returns the bucket of a key as it is now. mu is held.
@@ -123,7 +132,9 @@ func (l *WriteLimit) bucket(key string) *bucket {
 func (b *bucket) refill(now time.Time) {
 	b.tokens = min(writeBurst, b.tokens+float64(now.Sub(b.at))/float64(writeInterval))
 	b.at = now
-	b.limited = b.limited && b.tokens < writeBurst/2
+	if b.tokens >= writeBurst/2 {
+		b.limited, b.reported = false, false
+	}
 }
 
 func limitKey(o metav1.Object) string {

@@ -73,7 +73,7 @@ func TestWriteLimit_AllowsABurstAndThenTenAMinute(t *testing.T) {
 				var limited *LimitedError
 				if errors.As(err, &limited) {
 					refusals++
-					if limited.First {
+					if limited.Report {
 						firsts++
 					}
 				} else if err != nil {
@@ -99,6 +99,10 @@ func TestWriteLimit_AllowsABurstAndThenTenAMinute(t *testing.T) {
 			t.Errorf("a minute later the conditions are %v (%v), want that of the limit removed", server.stored.Status.Conditions, err)
 		}
 		time.Sleep(time.Hour)
+		fight(time.Minute)
+		if firsts != 1 {
+			t.Errorf("%d times the limit was reported, want once: it did not last", firsts)
+		}
 		fight(time.Minute)
 		if firsts != 2 {
 			t.Errorf("%d times the limit was reported, want once more", firsts)
@@ -168,23 +172,29 @@ func TestController_RequeuesALimitedWriteAndReportsItOnce(t *testing.T) {
 				if _, err := s.Update(ctx, server, next); err != nil {
 					return Result{}, fmt.Errorf("writing: %w", err)
 				}
-				return Result{Requeue: len(at) < 4}, nil
+				return Result{Requeue: len(at) < 22}, nil
 			})).Build()
 		if err != nil {
 			t.Fatal(err)
 		}
 		l.RecordTo(recorder)
-		ctx, cancel := context.WithTimeout(klog.NewContext(t.Context(), ktesting.NewLogger(t, ktesting.NewConfig(ktesting.BufferLogs(true)))), time.Minute)
+		ctx, cancel := context.WithTimeout(klog.NewContext(t.Context(), ktesting.NewLogger(t, ktesting.NewConfig(ktesting.BufferLogs(true)))), 3*time.Minute)
 		defer cancel()
 		l.Look(KeyOf(server.stored), 0)
 		if err := l.Run(ctx); err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff([]time.Duration{0, writeInterval, writeInterval, 2 * writeInterval}, at); diff != "" {
+		var want []time.Duration
+		for n := range time.Duration(11) {
+			want = append(want, n*writeInterval, (n+1)*writeInterval) // refused, written
+		}
+		// A minute after the last write it has enough left for the removal of the condition.
+		want = append(want, 11*writeInterval+reportAfter)
+		if diff := cmp.Diff(want, at); diff != "" {
 			t.Errorf("times of reconcile (-want +got):\n%s", diff)
 		}
-		if n := l.controller.counts.limited.Load(); n != 2 {
-			t.Errorf("%d limited writes are counted, want 2", n)
+		if n := l.controller.counts.limited.Load(); n != 11 {
+			t.Errorf("%d limited writes are counted, want 11", n)
 		}
 		if event := <-recorder.Events; !strings.HasPrefix(event, "Warning TooManyWrites Machine m was written 20 times") || len(recorder.Events) != 0 {
 			t.Errorf("event %q and %d more, want one of the limit", event, len(recorder.Events))

@@ -97,7 +97,7 @@ type Server struct {
 	etcd    *embedded.Server // nil with --etcd-servers
 	// embedded makes the stores over etcd; nil without it.
 	embedded *apiserver.Embedded
-	// prober queries etcd for storeHealth.
+	// prober queries etcd for storeHealth; nil with an embedded etcd.
 	prober      factory.Prober
 	storeHealth *apiserver.StoreHealth
 	failed      chan error
@@ -170,8 +170,11 @@ func (s *Server) build(ctx context.Context, o *Options) error {
 		return err
 	}
 	s.embedded, s.store, s.storeHealth = c.embedded, c.store, c.storeHealth
-	if s.prober, err = factory.CreateProber(o.Recommended.Etcd.StorageConfig); err != nil {
-		return fmt.Errorf("connecting to etcd: %w", err)
+	// An embedded etcd that answers late is busy: ending the requests in progress would only repeat them.
+	if s.etcd == nil {
+		if s.prober, err = factory.CreateProber(o.Recommended.Etcd.StorageConfig); err != nil {
+			return fmt.Errorf("connecting to etcd: %w", err)
+		}
 	}
 	s.generic, err = c.generic.New(serverName, genericapiserver.NewEmptyDelegate())
 	if err != nil {
@@ -232,8 +235,7 @@ func (s *Server) Run(told context.Context) error {
 			s.fail(err)
 		}
 	})
-	// An embedded etcd that answers late is busy: ending the requests in progress would only repeat them.
-	if s.etcd == nil {
+	if s.prober != nil {
 		beside.Go(func() { s.storeHealth.Run(ctx, s.prober.Probe) })
 	}
 	beside.Go(func() { tendMemory(ctx, s.gcPercent) })

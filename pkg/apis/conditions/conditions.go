@@ -19,7 +19,7 @@ const MaxMessage = 4096
 
 const (
 	// WritesWithinLimit is False while a controller writes an object less often than it would, because
-	// it was written many times in quick succession. Objects do not have it otherwise.
+	// it was written many times in quick succession for a minute. Objects do not have it otherwise.
 	WritesWithinLimit = "WritesWithinLimit"
 	// ReasonTooManyWrites is the reason of WritesWithinLimit.
 	ReasonTooManyWrites = "TooManyWrites"

@@ -81,10 +81,11 @@ func TestOneInformerServesAllObjectsOfAKind(t *testing.T) {
 		t.Fatalf("got %v of %v, error %v", got, k.GVR, err)
 	}
 	expect(t, heard, "add a")
+	// What happens between list and watch would not be heard: the client is a fake.
 	synced := func(context.Context) (bool, error) {
 		asked := count(client, "get")
 		_, _, err := o.Get(t.Context(), ref("a"), "ns")
-		return count(client, "get") == asked, err
+		return count(client, "get") == asked && count(client, "watch") == 1, err
 	}
 	if err := wait.PollUntilContextTimeout(t.Context(), 10*time.Millisecond, 30*time.Second, true, synced); err != nil {
 		t.Fatalf("the cache never answers: %v", err)

@@ -62,7 +62,7 @@ type paced struct {
 func (t paced) RoundTrip(r *http.Request) (*http.Response, error) {
 	resp, err := t.next.RoundTrip(r)
 	if err == nil {
-		resp.Body = &pacedBody{ReadCloser: resp.Body, ctx: r.Context(), limiters: t.limiters}
+		resp.Body = newPacedBody(r.Context(), resp.Body, t.limiters)
 	}
 	return resp, err
 }
@@ -72,17 +72,26 @@ func (t paced) WrappedRoundTripper() http.RoundTripper { return t.next }
 
 type pacedBody struct {
 	io.ReadCloser
-	ctx      context.Context
-	limiters []*rate.Limiter
+	// wait waits until n bytes are allowed.
+	wait func(n int) error
+}
+
+func newPacedBody(ctx context.Context, body io.ReadCloser, limiters []*rate.Limiter) *pacedBody {
+	return &pacedBody{body, func(n int) error {
+		for _, l := range limiters {
+			if err := l.WaitN(ctx, n); err != nil {
+				return fmt.Errorf("of the clusters of a namespace at most %d bytes are read in a second: %w", namespaceRate, err)
+			}
+		}
+		return nil
+	}}
 }
 
 // Read implements io.Reader. It waits after it has read, while the sender has to wait too.
 func (b *pacedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p[:min(len(p), mostRead)])
-	for _, l := range b.limiters {
-		if err := l.WaitN(b.ctx, n); err != nil {
-			return 0, fmt.Errorf("of the clusters of a namespace at most %d bytes are read in a second: %w", namespaceRate, err)
-		}
+	if late := b.wait(n); late != nil {
+		return 0, late
 	}
 	return n, err
 }

@@ -20,7 +20,7 @@ import (
 const mib = 1 << 20
 
 func read(ctx context.Context, p *pace, namespace string, bytes int) error {
-	_, err := io.Copy(io.Discard, &pacedBody{ReadCloser: io.NopCloser(strings.NewReader(strings.Repeat("x", bytes))), ctx: ctx, limiters: p.of(namespace)})
+	_, err := io.Copy(io.Discard, newPacedBody(ctx, io.NopCloser(strings.NewReader(strings.Repeat("x", bytes))), p.of(namespace)))
 	return err
 }
 

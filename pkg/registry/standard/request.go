@@ -4,6 +4,7 @@
 package standard
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -55,14 +56,20 @@ type checked struct {
 // counts returns an error for a patch with too many entries. It names the path of the operation that has them.
 func (p patch) counts() error {
 	err := malformed.Counts(p.content())
-	var operations []struct {
-		Path  string
-		Value json.RawMessage
-	}
-	if err == nil || p.format != types.JSONPatchType || json.Unmarshal(p.content(), &operations) != nil {
+	if err == nil || p.format != types.JSONPatchType {
 		return err
 	}
-	for _, o := range operations {
+	operations := json.NewDecoder(bytes.NewReader(p.content()))
+	_, _ = operations.Token() // the beginning of the list
+	// With more operations, the list of them has too many entries.
+	for n := 0; n < malformed.MaxEntries && operations.More(); n++ {
+		var o struct {
+			Path  string
+			Value json.RawMessage
+		}
+		if operations.Decode(&o) != nil {
+			return err
+		}
 		if of := malformed.Counts(o.Value); of != nil {
 			return fmt.Errorf("%.256s: %w", o.Path, of)
 		}

@@ -133,11 +133,14 @@ func (t *tenant) use(ctx context.Context) {
 		t.send(ctx, "list", http.MethodGet, t.path("vm", "virtualmachines"), "", nil)
 		t.send(ctx, "get", http.MethodGet, t.path("vm", "virtualmachines/first"), "", nil)
 		t.patch(ctx, "patch", "vm", "virtualmachines/first", fmt.Sprintf(`{"metadata":{"annotations":{"round":"%d"}}}`, n))
-		if name := fmt.Sprintf("off-%d", n); n%createEvery == 0 && t.createVM(ctx, "create", name, "powerState: PoweredOff") {
-			left = append(left, name)
-		}
-		if n%createEvery == 0 && len(left) > 0 && t.delete(ctx, "delete", "vm", "virtualmachines/"+left[0]) {
-			left = left[1:]
+		if n%createEvery == 0 {
+			name := fmt.Sprintf("off-%d", n)
+			if t.createVM(ctx, "create", name, "powerState: PoweredOff") {
+				left = append(left, name)
+			}
+			if len(left) > 0 && t.delete(ctx, "delete", "vm", "virtualmachines/"+left[0]) {
+				left = left[1:]
+			}
 		}
 		if pause(ctx, useInterval) != nil {
 			return

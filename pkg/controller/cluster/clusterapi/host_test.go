@@ -23,6 +23,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/discovery"
 	dynamicfake "k8s.io/client-go/dynamic/fake"
@@ -124,6 +125,21 @@ func (w *world) hears(what string) (before []string) {
 	}
 }
 
+// watched waits until a fake client has watches of Machines and Clusters: of what happens between the
+// list and the watch it reports nothing.
+func (w *world) watched(client *clienttesting.Fake) {
+	w.t.Helper()
+	if err := wait.PollUntilContextTimeout(w.t.Context(), 10*time.Millisecond, long, true, func(context.Context) (bool, error) {
+		open := map[string]bool{}
+		for _, a := range client.Actions() {
+			open[a.GetResource().Resource] = open[a.GetResource().Resource] || a.GetVerb() == "watch"
+		}
+		return open["machines"] && open["clusters"], nil
+	}); err != nil {
+		w.t.Fatalf("Machines and Clusters are not watched: %v", err)
+	}
+}
+
 // object is one of the host cluster.
 func object(t *testing.T, text string) *unstructured.Unstructured {
 	t.Helper()
@@ -181,6 +197,7 @@ func TestClusterAPIIsFoundWhenItComesAndMissedWhenItGoes(t *testing.T) {
 	w.make(clustersResource, cluster)
 	w.served.Store(true)
 	w.hears("Group cluster.x-k8s.io")
+	w.watched(&w.host.Fake)
 	got, err := w.Machine(Group, machineKey)
 	if diff := cmp.Diff(&Machine{Name: "m", UID: "uid-m", Cluster: "c", DataSecret: "data", FailureDomain: "a",
 		Infrastructure: Reference{"vm.slipway.dev", "VirtualMachine", "vm"}}, got); diff != "" || err != nil {
@@ -218,6 +235,7 @@ func TestOnlyWhatCountsIsTold(t *testing.T) {
 	made := w.make(machinesResource, machine)
 	_, _ = w.Machine(Group, machineKey)
 	w.hears("Group cluster.x-k8s.io")
+	w.watched(&w.host.Fake)
 	machines := w.host.Resource(machinesResource).Namespace("ns")
 	for _, phase := range []string{"Pending", "Provisioning"} {
 		if err := unstructured.SetNestedField(made.Object, phase, "status", "phase"); err != nil {
@@ -268,6 +286,7 @@ func TestOurOwnMachinesAreReadFromTheSharedInformers(t *testing.T) {
 			Status: clusterv1alpha1.ClusterStatus{Initialization: clusterv1alpha1.ClusterInitializationStatus{InfrastructureProvisioned: &yes}}})
 	group := clusterv1alpha1.GroupName
 	w.hears("Group " + group)
+	w.watched(&w.own.Fake)
 	m, err := w.Machine(group, machineKey)
 	if diff := cmp.Diff(&Machine{Name: "m", UID: "uid-m", Cluster: "c", DataSecret: "data", FailureDomain: "a",
 		Infrastructure: Reference{"vm.slipway.dev", "VirtualMachine", "vm"}}, m); diff != "" || err != nil {

@@ -111,7 +111,6 @@ func (p *pass) create(ctx context.Context, n int) error {
 	}
 	for range n {
 		if p.after = p.pace.wait(p.set.Namespace, p.now()); p.after > 0 {
-			p.more = false
 			return nil
 		}
 		names := make([]string, len(p.machines))

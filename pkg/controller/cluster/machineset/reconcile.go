@@ -92,11 +92,11 @@ func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (c
 	if failed != nil {
 		return controller.Result{}, fmt.Errorf("MachineSet %s: %w", key, failed)
 	}
-	if p.more {
-		return controller.Result{Requeue: true}, nil
-	}
 	if p.after > 0 {
 		return controller.Result{RequeueAfter: p.after}, nil
+	}
+	if p.more {
+		return controller.Result{Requeue: true}, nil
 	}
 	return controller.Result{RequeueAfter: controller.DefaultResyncPeriod}, nil
 }
