@@ -36,8 +36,8 @@ var Groups = []Group{
 			"It is a part of one operation, and vSphere has at most 32 snapshots in a row.", "provider/vsphere/action/Actor.RemoveSnapshots"},
 	}},
 	{"Copy", []Limit{
-		{"copies of images", "files at once in each vCenter", "concurrent-image-copies", "4", "workqueue_depth", "controller/image/cache/TestEachFailureIsFollowedByALongerPause",
-			"", "provider/vsphere/imagefiles/Files.copyAll controller/image/cache/operations.begin controller/image/cache/New"},
+		{"copies of images", "images at once in each vCenter; a failed one again after 5 s, doubled up to 2 min", "concurrent-image-copies", "4", waiting, "provider/engine/TestImageCopies_AreLimitedAndTheirPlacesAreOffered",
+			"", "controller/image/cache/New"},
 		{"synchronization of a subscribed library before a copy", "2 h for each datastore of an item; looked at after 100 ms, doubled up to 30 s", "", "", calls, "provider/vsphere/TestWhatASubscribedLibraryHasNotFetchedIsFetchedBeforeItIsCopied",
 			"It runs once for each image and datastore, and users cannot create image caches.", "provider/vsphere/imagefiles/Files.stored"},
 		{"copies of the disks of a new VM", "the disks of the image, all at once; each is a part of a create", "", "", waiting, "provider/vsphere/TestAVMIsMadeOfCopiesAndLeavesThemWhenItGoes",

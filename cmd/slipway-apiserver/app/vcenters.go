@@ -127,7 +127,7 @@ func (v *vcenters) open(name string, obj *vmv1alpha1.VCenter) (*member, error) {
 	}
 	fence := v.deps.leases.Fence(leaseOf(name))
 	config.Name, config.Permit = name, fence
-	config.Owner, config.MaxImageCopies = v.deps.store.ID(), o.Controllers.ConcurrentImageCopies
+	config.Owner = v.deps.store.ID()
 	config.Happened, config.Called = v.told.of(fence.Check), v.took.called(hostOf(config.URL))
 	driver, err := vsphere.New(config)
 	if err != nil {
@@ -138,6 +138,7 @@ func (v *vcenters) open(name string, obj *vmv1alpha1.VCenter) (*member, error) {
 		Driver: driver, Permit: fence.Check, Elsewhere: v.copiesBut(name), Ended: v.took.ended(hostOf(config.URL)), Limits: engine.Limits{
 			Creates: o.Controllers.ConcurrentCreates, Reconfigurations: o.Controllers.ConcurrentReconfigurations,
 			PowerChanges: o.Controllers.ConcurrentPowerChanges, Deletes: o.Controllers.ConcurrentDeletes, Publishes: o.Controllers.ConcurrentPublishes,
+			ImageCopies: o.Controllers.ConcurrentImageCopies,
 		}})}, nil
 }
 

@@ -4,6 +4,7 @@
 package app
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/slipway-dev/slipway/pkg/controller/image/cache"
@@ -18,14 +19,25 @@ type copies struct {
 
 var _ cache.VCenters = copies{}
 
-// Files implements virtualmachineimagecache.VCenters.
-func (c copies) Files(vcenter string) (provider.ImageFiles, error) {
+// files are the copies in one vCenter.
+type files struct {
+	provider.ImageFiles
+	provider.ImageOperator
+}
+
+// Files implements cache.VCenters.
+func (c copies) Files(vcenter string) (cache.Files, error) {
 	if !c.used.zones.hasVCenter(vcenter) {
 		return nil, &provider.NotUsableError{Message: fmt.Sprintf("there is no VCenter %q", vcenter), Missing: true}
 	}
 	members, _ := c.used.fleet.Members()
 	if m := members[vcenter]; m != nil {
-		return m.driver.ImageFiles(), nil
+		return files{m.driver.ImageFiles(), m.Engine}, nil
 	}
 	return nil, fmt.Errorf("%w: VCenter %q", provider.ErrNotInUse, vcenter)
+}
+
+// Hints implements cache.VCenters.
+func (c copies) Hints(ctx context.Context, changed func(provider.Hint)) {
+	c.used.fleet.Watch(ctx, changed)
 }

@@ -99,7 +99,7 @@ func (c *Controller) hinted(h provider.Hint) {
 		c.enqueuer.Generic(h.Key.NamespacedName)
 	case provider.KindVirtualMachine:
 		c.enqueuer.Referring(indexByMachine, h.Key.NamespacedName.String())
-	case provider.KindPublishRequest:
+	case provider.KindPublishRequest, provider.KindImageLocation:
 	}
 }
 

@@ -76,7 +76,7 @@ func New(c Config) (*Driver, error) {
 	d.publisher = &publish.Publisher{Session: s, Inventory: d.inventory, Owner: c.Owner}
 	began := time.Now()
 	d.files = imagefiles.New(imagefiles.Options{
-		Session: s, Inventory: d.inventory, Descriptors: d.descriptors, Owner: c.Owner, MaxCopies: c.MaxImageCopies,
+		Session: s, Inventory: d.inventory, Descriptors: d.descriptors, Owner: c.Owner,
 		Making: func(ctx context.Context) (string, error) { return d.creator("").Making(ctx, began) },
 	})
 	d.SetZones(map[string]*vmv1alpha1.ZoneSpec{vmv1alpha1.DefaultZone: nil})

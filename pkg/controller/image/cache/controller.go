@@ -5,6 +5,7 @@ package cache
 
 import (
 	"cmp"
+	"context"
 	"slices"
 	"time"
 
@@ -30,7 +31,15 @@ type VCenters interface {
 	controller.Shard
 	// Files keeps the copies in a vCenter. The error is a NotUsableError if there is no such
 	// vCenter, and any other if it cannot be used now.
-	Files(vcenter string) (provider.ImageFiles, error)
+	Files(vcenter string) (Files, error)
+	// Hints calls changed for the operations of all, among others, until ctx is done.
+	Hints(ctx context.Context, changed func(provider.Hint))
+}
+
+// Files are the copies in a vCenter, and what is done with them.
+type Files interface {
+	provider.ImageFiles
+	provider.ImageOperator
 }
 
 // Deps is what the controller needs; all but Policy and Now are required.
@@ -73,16 +82,16 @@ func New(d Deps) (*Controller, error) {
 	c := &Controller{caches: caches.GetStore()}
 	c.reconcile = &reconciler{
 		client: d.Client.VmV1alpha1().VirtualMachineImageCaches(), vcenters: d.VCenters, recorder: d.Recorder, now: controller.Clock(d.Now),
-		caches:     controller.NewStore[*vmv1alpha1.VirtualMachineImageCache](caches, false),
-		operations: newOperations(func(p part) { c.Look(p, 0) }), due: newSchedule(), sweeps: newSweeps(), policy: d.Policy,
-		names: c.caches.ListKeys,
+		caches: controller.NewStore[*vmv1alpha1.VirtualMachineImageCache](caches, false),
+		due:    &due{next: map[spot]time.Time{}}, sweeps: newSweeps(), policy: d.Policy,
+		look: func(p part, after time.Duration) { c.Look(p, after) }, names: c.caches.ListKeys,
 	}
 	var err error
 	c.Loop, err = controller.For[part](Name, d.Informers).Workers(workers).
-		Before(c.reconcile.operations.start).
 		Watches(caches, c.reconcile.caches.Handler(), controller.Changes(true, c.changed)).
 		Watches(vm.VirtualMachines().Informer(), c.waits()).
 		Shard(d.VCenters, c.gained).
+		Runs(func(ctx context.Context) { d.VCenters.Hints(ctx, c.hinted) }).
 		Reconciler(c.reconcile).
 		Build()
 	return c, err
@@ -95,6 +104,13 @@ func (c *Controller) gained(vcenter string) {
 	}
 	for _, obj := range c.caches.List() {
 		c.lookAll(obj.(*vmv1alpha1.VirtualMachineImageCache))
+	}
+}
+
+// hinted queues the part of a location with an operation that comes on or has ended.
+func (c *Controller) hinted(h provider.Hint) {
+	if h.Key.Kind == provider.KindImageLocation {
+		c.Look(partOf(h.Key.Name), 0)
 	}
 }
 
@@ -131,8 +147,8 @@ func (c *Controller) waits() cache.ResourceEventHandler {
 		}
 		one := obj.(*vmv1alpha1.VirtualMachineImageCache)
 		if p := (part{cache: one.Name, vcenter: place.VCenter}); slices.Contains(partsOf(one), p) {
-			c.reconcile.due.doubt(p)
-			c.Look(p, 0)
+			c.reconcile.due.by(p, c.reconcile.now().Add(doubtInterval))
+			c.Look(p, doubtInterval)
 		}
 	}
 	return cache.ResourceEventHandlerFuncs{

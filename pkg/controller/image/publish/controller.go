@@ -116,6 +116,6 @@ func (c *Controller) hinted(h provider.Hint) {
 		c.enqueuer.Generic(h.Key.NamespacedName)
 	case provider.KindVirtualMachine:
 		c.enqueuer.Referring(indexBySource, h.Key.NamespacedName.String())
-	case provider.KindSnapshot:
+	case provider.KindSnapshot, provider.KindImageLocation:
 	}
 }

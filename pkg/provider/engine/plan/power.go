@@ -150,7 +150,8 @@ func Outdated(op driver.Operation, vm *vmv1alpha1.VirtualMachine) bool {
 	case driver.KindRestart:
 		return in.desired() != vmv1alpha1.PoweredOn || vm.Spec.RestartMode == vmv1alpha1.PowerOpModeHard
 	case driver.KindCreate, driver.KindCheck, driver.KindSearch, driver.KindReconfigure, driver.KindPowerOn, driver.KindPromote, driver.KindDelete,
-		driver.KindPublish, driver.KindWithdraw, driver.KindSnapshot, driver.KindUnsnapshot, driver.KindRevert:
+		driver.KindPublish, driver.KindWithdraw, driver.KindSnapshot, driver.KindUnsnapshot, driver.KindRevert,
+		driver.KindCopyImage, driver.KindRemoveImage, driver.KindCollectImages:
 	}
 	return false
 }
