@@ -274,6 +274,10 @@ lint: ## Run the pinned linters: staticcheck, configured in staticcheck.conf, an
 verify-house: ## Check licence headers, sizes, comments, the import table and that every behaviour has a test.
 	$(GOTEST) ./test/house ./test/imports ./test/behaviours
 
+.PHONY: structure
+structure: ## Print the largest types, the ways of calls through the files, and the imports that go upward.
+	@$(GO) run ./hack/structure
+
 .PHONY: verify-generated
 verify-generated: ## Check that the generated code is what the generators write.
 	@hack/install-protoc.sh

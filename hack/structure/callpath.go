@@ -1,23 +1,12 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Command callpath follows the calls of one function through the files below some
-// packages, in the order of the source, each function once, and prints how often it comes
-// into each file. It also names the files of one package that call one another.
-//
-//	go run ./hack/callpath -from '(*…/pkg/provider/engine.Engine).CreateOrUpdateVirtualMachineAsync' \
-//	    -as '…/driver.Driver=*…/vsphere.Driver' -as '…/driver.Machine=…/vsphere.machine' ./pkg/provider/...
-//
-// "…" stands for the module. Bodies of function literals count where they are written, and
-// so do tables of functions; calls of an interface go to the type that -as names for it,
-// others end there.
 package main
 
 import (
 	"cmp"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"go/ast"
 	"go/importer"
@@ -45,28 +34,6 @@ type function struct {
 type program struct {
 	functions map[string]*function
 	as        map[string]string
-}
-
-func main() {
-	from := flag.String("from", "", "the `function` to begin with, as go/types names it")
-	p := &program{functions: map[string]*function{}, as: map[string]string{}}
-	flag.Func("as", "`interface=type`: where calls of an interface go", func(s string) error {
-		face, concrete, ok := strings.Cut(full(s), "=")
-		p.as[face] = concrete
-		if !ok {
-			return errors.New("must be interface=type")
-		}
-		return nil
-	})
-	flag.Parse()
-	if err := p.load(flag.Args()); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	if *from != "" {
-		p.report(full(*from))
-	}
-	p.reportCycles()
 }
 
 func full(s string) string { return strings.ReplaceAll(s, "…", module) }
@@ -187,7 +154,15 @@ func (p *program) resolve(name string) string {
 	return name
 }
 
-func (p *program) report(from string) {
+// path is the way of the calls of a function through the files.
+type path struct {
+	functions, visits int
+	// entered counts the visits of each file.
+	entered map[string]int
+}
+
+// follow follows the calls of a function, each function once.
+func (p *program) follow(from string) path {
 	seen, entered := map[string]bool{}, map[string]int{}
 	last, stays := "", 0
 	var walk func(name string)
@@ -207,7 +182,13 @@ func (p *program) report(from string) {
 		}
 	}
 	walk(from)
-	fmt.Printf("%s: %d functions, %d stays in %d files, %d returns\n", from, len(seen), stays, len(entered), stays-len(entered))
+	return path{functions: len(seen), visits: stays, entered: entered}
+}
+
+func (p *program) report(from string) {
+	way := p.follow(from)
+	entered := way.entered
+	fmt.Printf("%s: %d functions, %d visits to %d files\n", from, way.functions, way.visits, len(entered))
 	files := slices.SortedFunc(maps.Keys(entered), func(a, b string) int {
 		return cmp.Or(cmp.Compare(entered[b], entered[a]), strings.Compare(a, b))
 	})
