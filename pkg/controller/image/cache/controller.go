@@ -36,7 +36,7 @@ type VCenters interface {
 	Hints(ctx context.Context, changed func(provider.Hint))
 }
 
-// Files are the copies in a vCenter, and what is done with them.
+// Files reads copies in a vCenter, and runs operations on them.
 type Files interface {
 	provider.ImageFiles
 	provider.ImageOperator
@@ -107,7 +107,7 @@ func (c *Controller) gained(vcenter string) {
 	}
 }
 
-// hinted queues the part of a location with an operation that comes on or has ended.
+// hinted queues the part of a location whose operation has made progress or has ended.
 func (c *Controller) hinted(h provider.Hint) {
 	if h.Key.Kind == provider.KindImageLocation {
 		c.Look(partOf(h.Key.Name), 0)
@@ -147,7 +147,7 @@ func (c *Controller) waits() cache.ResourceEventHandler {
 		}
 		one := obj.(*vmv1alpha1.VirtualMachineImageCache)
 		if p := (part{cache: one.Name, vcenter: place.VCenter}); slices.Contains(partsOf(one), p) {
-			c.reconcile.due.by(p, c.reconcile.now().Add(doubtInterval))
+			c.reconcile.due.noLaterThan(p, c.reconcile.now().Add(doubtInterval))
 			c.Look(p, doubtInterval)
 		}
 	}

@@ -104,7 +104,7 @@ func TestOperation_IsHeardAgainIfTheStatusIsNotWritten(t *testing.T) {
 	files := ended{all: map[string]provider.ImageOperation{at.String(): op}}
 	for _, want := range []struct{ conflict, heard bool }{{true, false}, {false, true}} {
 		p := &pass{reconciler: r, part: at.part, cache: stored.DeepCopy(), files: files}
-		if !p.heard(at, op, &p.cache.Status.Locations[0]) {
+		if !p.recordResult(at, op, &p.cache.Status.Locations[0]) {
 			t.Fatal("the operation is not heard")
 		}
 		if _, err := p.persist(t.Context(), stored); err != nil {

@@ -25,7 +25,7 @@ const usedStep = time.Minute
 
 // keep makes a location have the copies.
 func (p *pass) keep(ctx context.Context, at spot, asked location, l *locationStatus) {
-	if op, ok := p.operation(at); ok && !p.heard(at, op, l) {
+	if op, ok := p.operation(at); ok && !p.recordResult(at, op, l) {
 		return
 	}
 	p.used(l)
@@ -41,30 +41,29 @@ func (p *pass) keep(ctx context.Context, at spot, asked location, l *locationSta
 		if ctx.Err() == nil {
 			p.unready(l, err)
 		}
-		p.looked(at, l)
+		p.scheduleCheck(at, l)
 		return
 	}
 	p.found(l, place)
 	if p.twice(l) {
-		p.looked(at, l)
+		p.scheduleCheck(at, l)
 		return
 	}
 	missing, err := p.check(reading, l, place)
 	switch {
 	case err != nil:
 		set(l, p.now(), vmv1alpha1.ConditionProviderReady, metav1.ConditionUnknown, vmv1alpha1.ReasonUnknownState, err.Error())
-		p.looked(at, l)
+		p.scheduleCheck(at, l)
 	case missing == "":
 		set(l, p.now(), vmv1alpha1.ConditionReady, metav1.ConditionTrue, vmv1alpha1.ReasonSucceeded, "")
-		p.looked(at, l)
+		p.scheduleCheck(at, l)
 	default:
 		p.copy(ctx, at, l, place, missing)
 	}
 }
 
-// looked notes that a location was looked at, and when it is again. The longer its vCenter could not be read, or what it
-// names could not be used, the later.
-func (p *pass) looked(at spot, l *locationStatus) {
+// scheduleCheck sets when a location is checked again. The longer it could not be read or used, the longer the delay.
+func (p *pass) scheduleCheck(at spot, l *locationStatus) {
 	pause := lookInterval
 	if conditions.Find(l.Conditions, vmv1alpha1.ConditionProviderReady) != nil {
 		pause = controller.Pace(l.Conditions, vmv1alpha1.ConditionProviderReady, vmv1alpha1.ConditionDeleting, p.now(), lookInterval)
@@ -79,15 +78,16 @@ func (p *pass) operation(at spot) (op provider.ImageOperation, ok bool) {
 	return op, ok
 }
 
-// heard writes down what came of an operation. It is false while that runs.
-func (p *pass) heard(at spot, op provider.ImageOperation, l *locationStatus) bool {
+// recordResult writes the result of an operation into the status. It returns false if nothing else can be done with the
+// location yet.
+func (p *pass) recordResult(at spot, op provider.ImageOperation, l *locationStatus) bool {
 	if op.Directory != l.Directory {
 		if op.Kind != provider.ImageCopy || complete(l) {
-			// It is of before the cache was made again, or was restored.
+			// The cache was created again or restored since.
 			p.files.EndImageOperation(at.String())
 			return op.Ended
 		}
-		begun(l, op.Directory) // and the status was not written
+		resetCopy(l, op.Directory) // writing the status failed after the operation had started
 	}
 	if !op.Ended {
 		l.Progress = max(l.Progress, min(op.Progress, 90))
@@ -113,13 +113,13 @@ func (p *pass) heard(at spot, op provider.ImageOperation, l *locationStatus) boo
 	if errors.Is(op.Err, provider.ErrNoSpace) {
 		p.sweeps.lacks(p.vcenter, l.DatastoreID)
 	}
-	// What comes next depends on a status that names no directory.
+	// The next copy needs a status without a directory.
 	p.next(controller.Soon)
 	return false
 }
 
-// begun notes that copies are made in a directory.
-func begun(l *locationStatus, directory string) {
+// resetCopy clears the status of the previous copy, and sets the directory of a new one.
+func resetCopy(l *locationStatus, directory string) {
 	l.Directory, l.Files, l.ContentSize, l.Progress, l.LastUsed = directory, nil, nil, 0, nil
 }
 
@@ -189,8 +189,7 @@ func (p *pass) check(ctx context.Context, l *locationStatus, place provider.Imag
 	return strings.Join(missing, ", "), err
 }
 
-// copy starts a copy in a directory of its own. The one of before is of no use, and is
-// removed by whoever finds that nobody names it.
+// copy starts a copy in a directory of its own. A sweep removes the previous directory, which no cache names any more.
 func (p *pass) copy(ctx context.Context, at spot, l *locationStatus, place provider.ImagePlace, why string) {
 	files, directory := p.files, place.Directory+"-"+attempt()
 	err := files.StartImageOperation(ctx, at.String(), provider.ImageOperation{
@@ -202,7 +201,7 @@ func (p *pass) copy(ctx context.Context, at spot, l *locationStatus, place provi
 	switch wait, later := provider.AsRequeue(err); {
 	case err == nil:
 		p.litter() // of before, or of an attempt of a process before this one
-		begun(l, directory)
+		resetCopy(l, directory)
 		set(l, p.now(), vmv1alpha1.ConditionReady, metav1.ConditionFalse, vmv1alpha1.ReasonInProgress, "the image is being copied: "+why)
 	case errors.Is(err, provider.ErrTooManyOperations):
 		set(l, p.now(), vmv1alpha1.ConditionReady, metav1.ConditionFalse, vmv1alpha1.ReasonInProgress, "waiting until other images are copied: "+why)

@@ -12,21 +12,21 @@ import (
 )
 
 const (
-	// lookInterval is when a location is looked at again although nothing has happened here:
-	// vCenter sends no event for new content, or for files that somebody has removed.
+	// lookInterval is when a location is checked again without an event: vCenter sends none for
+	// new content, or when files were removed.
 	lookInterval = controller.DefaultResyncPeriod
-	// doubtInterval is how soon a location is looked at because a virtual machine says that it is
-	// not as status has it. Users can write that, so it is not at once.
+	// doubtInterval is when a location is checked at the latest after a VM began to wait for its copies. Users can cause
+	// that by labels and annotations, so the check is not immediate.
 	doubtInterval = 15 * time.Second
 )
 
-// due says when locations are looked at again that nothing is done with.
+// due holds when locations are checked again that have no operation.
 type due struct {
 	mu   sync.Mutex
 	next map[spot]time.Time
 }
 
-// in is how long until a location is to be looked at.
+// in returns the time until a location has to be checked.
 func (d *due) in(at spot, now time.Time) time.Duration {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -39,8 +39,8 @@ func (d *due) set(at spot, next time.Time) {
 	d.next[at] = next
 }
 
-// by lets the locations of a part be looked at by a time.
-func (d *due) by(p part, latest time.Time) {
+// noLaterThan moves checks of the locations of a part forward.
+func (d *due) noLaterThan(p part, latest time.Time) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for at, next := range d.next {
@@ -56,7 +56,7 @@ func (d *due) forget(at spot) {
 	delete(d.next, at)
 }
 
-// drop forgets a part.
+// drop forgets the locations of a part.
 func (d *due) drop(p part) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

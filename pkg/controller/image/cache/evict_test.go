@@ -102,11 +102,11 @@ func TestLocation_IsLookedAtLaterTheLongerItCannotBeUsed(t *testing.T) {
 		at := spotOfStatus(c.Name, l)
 		r := &reconciler{due: &due{next: map[spot]time.Time{}}, now: func() time.Time { return now }}
 		p := &pass{reconciler: r, part: at.part, cache: c, after: lookInterval}
-		p.looked(at, l)
+		p.scheduleCheck(at, l)
 		if got := r.due.in(at, now); got != tc.want || p.after != tc.want {
 			t.Errorf("%s: it is looked at in %s, and the next pass is in %s; want %s", tc.name, got, p.after, tc.want)
 		}
-		r.due.by(at.part, now.Add(doubtInterval))
+		r.due.noLaterThan(at.part, now.Add(doubtInterval))
 		if got := r.due.in(at, now); got != min(tc.want, doubtInterval) {
 			t.Errorf("%s: in doubt it is looked at in %s, want %s", tc.name, got, min(tc.want, doubtInterval))
 		}
