@@ -1,7 +1,7 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package machinesets
+package machines
 
 import (
 	"errors"
@@ -16,8 +16,8 @@ import (
 	"github.com/slipway-dev/slipway/pkg/apis/conditions"
 )
 
-// check is a MachineHealthCheck for Nodes that are silent.
-func check(remediation string) string {
+// healthCheck is a MachineHealthCheck for Nodes that are silent.
+func healthCheck(remediation string) string {
 	return `
 apiVersion: cluster.slipway.dev/v1alpha1
 kind: MachineHealthCheck
@@ -29,10 +29,8 @@ spec:
   ` + remediation
 }
 
-const hook = clusterv1alpha1.PreTerminateDeleteHookAnnotationPrefix + "/test"
-
 // silence lets the kubelets of Machines be silent.
-func (s *scene) silence(names ...string) {
+func (s *setScene) silence(names ...string) {
 	s.Helper()
 	for _, name := range names {
 		s.Must(pair.Work.SetReady(s.Context(), s.Node(name), corev1.ConditionUnknown))
@@ -40,15 +38,15 @@ func (s *scene) silence(names ...string) {
 }
 
 func TestNoMoreMachinesAreReplacedAtOnceThanTheDeploymentSays(t *testing.T) {
-	s := newScene(t)
+	s := newSetScene(t)
 	s.apply(workers(3, "remediation: {maxInFlight: 1}"))
 	s.available(3)
 	all := s.machines()
 	sick := all[:2]
 	for _, name := range sick {
-		s.kubectl("annotate", "machine/"+name, hook+"=") // It stays while it goes.
+		s.kubectl("annotate", "machine/"+name, preTerminate+"=") // It stays while it goes.
 	}
-	s.apply(check(""))
+	s.apply(healthCheck(""))
 	s.wants("machinehealthcheck/workers", ".status.currentHealthy", "3")
 	s.silence(sick...)
 
@@ -80,7 +78,7 @@ func TestNoMoreMachinesAreReplacedAtOnceThanTheDeploymentSays(t *testing.T) {
 	}
 
 	t.Log("when it is gone the other one goes")
-	s.kubectl("annotate", "machine/"+going, hook+"-")
+	s.kubectl("annotate", "machine/"+going, preTerminate+"-")
 	s.Eventually("the other one is deleted", func() error {
 		m, err := s.API.ClusterV1alpha1().Machines(s.Namespace).Get(t.Context(), waiting, metav1.GetOptions{})
 		if err == nil && m.DeletionTimestamp == nil {
@@ -88,7 +86,7 @@ func TestNoMoreMachinesAreReplacedAtOnceThanTheDeploymentSays(t *testing.T) {
 		}
 		return err
 	})
-	s.kubectl("annotate", "machine/"+waiting, hook+"-")
+	s.kubectl("annotate", "machine/"+waiting, preTerminate+"-")
 	s.available(3)
 	if got := s.machines(); !slices.Contains(got, all[2]) || slices.Contains(got, sick[0]) || slices.Contains(got, sick[1]) {
 		t.Errorf("Machines are %s, want %s and two others than %s", got, all[2], sick)
@@ -97,7 +95,7 @@ func TestNoMoreMachinesAreReplacedAtOnceThanTheDeploymentSays(t *testing.T) {
 	s.replacedBySomebodyElse()
 }
 
-func (s *scene) replacedBySomebodyElse() {
+func (s *setScene) replacedBySomebodyElse() {
 	s.Log("a remediation template: somebody else is asked, and nothing deleted")
 	s.apply(`
 apiVersion: remediation.example.org/v1
@@ -105,7 +103,7 @@ kind: ExampleRemediationTemplate
 metadata: {name: reboot}
 spec: {template: {spec: {how: hard}}}
 `)
-	s.apply(check("remediation: {templateRef: {apiVersion: remediation.example.org/v1, kind: ExampleRemediationTemplate, name: reboot}}"))
+	s.apply(healthCheck("remediation: {templateRef: {apiVersion: remediation.example.org/v1, kind: ExampleRemediationTemplate, name: reboot}}"))
 	all := s.machines()
 	sick := all[0]
 	s.silence(sick)

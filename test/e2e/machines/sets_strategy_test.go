@@ -1,7 +1,7 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package machinesets
+package machines
 
 import (
 	"errors"
@@ -18,13 +18,13 @@ import (
 )
 
 // patch merges into the deployment.
-func (s *scene) patch(text string) {
+func (s *setScene) patch(text string) {
 	s.Helper()
 	s.kubectl("patch", "machinedeployment/workers", "--type=merge", "-p", text)
 }
 
 // status is what the kstatus library, by which Flux, kpt and others wait, says of an object.
-func (s *scene) status(object string) kstatus.Status {
+func (s *setScene) status(object string) kstatus.Status {
 	s.Helper()
 	is := &unstructured.Unstructured{}
 	s.Must(is.UnmarshalJSON([]byte(s.kubectl("get", object, "-o", "json"))))
@@ -37,7 +37,7 @@ func (s *scene) status(object string) kstatus.Status {
 }
 
 // statuses compares what kstatus says of objects: object, status, object, status.
-func (s *scene) statuses(when string, pairs ...string) {
+func (s *setScene) statuses(when string, pairs ...string) {
 	s.Helper()
 	for i := 0; i < len(pairs); i += 2 {
 		if got := s.status(pairs[i]); string(got) != pairs[i+1] {
@@ -47,7 +47,7 @@ func (s *scene) statuses(when string, pairs ...string) {
 }
 
 // replaced waits until none of the Machines of before is left, and so many are available.
-func (s *scene) replaced(before []string, n int) {
+func (s *setScene) replaced(before []string, n int) {
 	s.Helper()
 	s.Eventually("all Machines are others", func() error {
 		for _, name := range s.machines() {
@@ -61,7 +61,7 @@ func (s *scene) replaced(before []string, n int) {
 }
 
 func TestADeploymentRollsWhenItIsToldTo(t *testing.T) {
-	s := newScene(t)
+	s := newSetScene(t)
 	s.apply(workers(2, "rollout: {strategy: {type: OnDelete}}"))
 	s.statuses("that was just made", "machinedeployment/workers", "InProgress")
 	s.available(2)

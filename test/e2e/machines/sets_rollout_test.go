@@ -1,7 +1,7 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package machinesets
+package machines
 
 import (
 	"errors"
@@ -15,13 +15,13 @@ import (
 )
 
 // template has the deployment use another one.
-func (s *scene) template(name string) {
+func (s *setScene) template(name string) {
 	s.Helper()
 	s.kubectl("patch", "machinedeployment/workers", "--type=merge", "-p", fmt.Sprintf(`{"spec":{"template":{"spec":{"infrastructureRef":{"name":%q}}}}}`, name))
 }
 
 // sizes are the instance types of the virtual machines.
-func (s *scene) sizes() string {
+func (s *setScene) sizes() string {
 	s.Helper()
 	sizes := strings.Fields(s.kubectl("get", "vm", "-o", "jsonpath={.items[*].spec.instancetype.name}"))
 	slices.Sort(sizes)
@@ -29,7 +29,7 @@ func (s *scene) sizes() string {
 }
 
 func TestADeploymentFromNoneToFiveToAnotherTemplateToTwo(t *testing.T) {
-	s := newScene(t)
+	s := newSetScene(t)
 	s.kubectl("wait", "--for=condition=InfrastructureReady", "clusters.cluster.slipway.dev/c", "--timeout=120s")
 	s.wants("clusters.cluster.slipway.dev/c", ".spec.controlPlaneEndpoint.host", "192.0.2.10")
 	s.wants("clusters.cluster.slipway.dev/c", ".status.failureDomains[*].name", "default")
@@ -83,7 +83,7 @@ func TestADeploymentFromNoneToFiveToAnotherTemplateToTwo(t *testing.T) {
 	}
 }
 
-func (s *scene) downAndBack() {
+func (s *setScene) downAndBack() {
 	t := s.T
 	t.Log("down to two, and back to the template of before")
 	s.kubectl("scale", "machinedeployment/workers", "--replicas=2")
@@ -103,7 +103,7 @@ func (s *scene) downAndBack() {
 	}
 }
 
-func (s *scene) pausedAndLeftAlone() {
+func (s *setScene) pausedAndLeftAlone() {
 	t := s.T
 	t.Log("paused, it does not roll")
 	s.virtctl("rollout", "pause", "machinedeployment/workers")
@@ -130,7 +130,7 @@ func (s *scene) pausedAndLeftAlone() {
 }
 
 func TestAMachineWhoseNodeIsSilentIsReplaced(t *testing.T) {
-	s := newScene(t)
+	s := newSetScene(t)
 	s.apply(workers(2, ""))
 	s.available(2)
 	s.apply(`

@@ -1,7 +1,7 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package machinesets
+package machines
 
 import (
 	"context"
@@ -22,9 +22,9 @@ import (
 	"github.com/slipway-dev/slipway/test/workloadcluster"
 )
 
-// scene is a namespace with Cluster "c", whose API is the workload cluster, where every Machine
+// setScene is a namespace with Cluster "c", whose API is the workload cluster, where every Machine
 // that has an address gets a Node.
-type scene struct {
+type setScene struct {
 	*workloadcluster.Scene
 
 	mu sync.Mutex
@@ -97,9 +97,9 @@ spec:
 `, replicas, more)
 }
 
-func newScene(t *testing.T) *scene {
+func newSetScene(t *testing.T) *setScene {
 	t.Helper()
-	s := &scene{Scene: workloadcluster.NewScene(t, &pair), nodes: map[string]bool{}}
+	s := &setScene{Scene: workloadcluster.NewScene(t, &pair), nodes: map[string]bool{}}
 	s.apply(catalogue)
 	ctx, stop := context.WithCancel(context.Background())
 	joining := make(chan struct{})
@@ -116,7 +116,7 @@ func newScene(t *testing.T) *scene {
 }
 
 // join makes a Node for every Machine that has its virtual machine, until ctx is done.
-func (s *scene) join(ctx context.Context) {
+func (s *setScene) join(ctx context.Context) {
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
 	for {
@@ -144,7 +144,7 @@ func (s *scene) join(ctx context.Context) {
 }
 
 // mostMachines is how many there were at a time since it was asked for last.
-func (s *scene) mostMachines() int {
+func (s *setScene) mostMachines() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	n := s.most
@@ -153,14 +153,14 @@ func (s *scene) mostMachines() int {
 }
 
 // run runs a program in the namespace.
-func (s *scene) run(input, program string, args ...string) (string, error) {
+func (s *setScene) run(input, program string, args ...string) (string, error) {
 	c := exec.Command(filepath.Join(pair.BinDir, program), append([]string{"--kubeconfig", pair.Host.AdminKubeconfig, "--namespace", s.Namespace}, args...)...)
 	c.Stdin = strings.NewReader(input)
 	out, err := c.CombinedOutput()
 	return strings.TrimSpace(string(out)), err
 }
 
-func (s *scene) kubectl(args ...string) string {
+func (s *setScene) kubectl(args ...string) string {
 	s.Helper()
 	out, err := s.run("", "kubectl", args...)
 	if err != nil {
@@ -169,7 +169,7 @@ func (s *scene) kubectl(args ...string) string {
 	return out
 }
 
-func (s *scene) virtctl(args ...string) string {
+func (s *setScene) virtctl(args ...string) string {
 	s.Helper()
 	out, err := s.run("", "virtctl", args...)
 	if err != nil {
@@ -178,7 +178,7 @@ func (s *scene) virtctl(args ...string) string {
 	return out
 }
 
-func (s *scene) apply(manifest string) {
+func (s *setScene) apply(manifest string) {
 	s.Helper()
 	if out, err := s.run(manifest, "kubectl", "apply", "-f", "-"); err != nil {
 		s.Fatalf("kubectl apply: %v\n%s", err, out)
@@ -186,13 +186,13 @@ func (s *scene) apply(manifest string) {
 }
 
 // get is a field of an object, by a path of JSONPath.
-func (s *scene) get(object, path string) string {
+func (s *setScene) get(object, path string) string {
 	s.Helper()
 	return s.kubectl("get", object, "-o", "jsonpath={"+path+"}")
 }
 
 // wants waits until a field of an object is so.
-func (s *scene) wants(object, path, want string) {
+func (s *setScene) wants(object, path, want string) {
 	s.Helper()
 	s.Eventually(object+" "+path+" is "+want, func() error {
 		out, err := s.run("", "kubectl", "get", object, "-o", "jsonpath={"+path+"}")
@@ -204,13 +204,13 @@ func (s *scene) wants(object, path, want string) {
 }
 
 // picture is what there is, for who reads why a test failed.
-func (s *scene) picture() string {
+func (s *setScene) picture() string {
 	out, _ := s.run("", "kubectl", "get", "machinedeployments,machinesets,machines,vm", "-o", "wide")
 	return out
 }
 
 // machines are the names of those that nobody deletes, by their set.
-func (s *scene) machines() []string {
+func (s *setScene) machines() []string {
 	s.Helper()
 	list, err := s.API.ClusterV1alpha1().Machines(s.Namespace).List(s.Context(), metav1.ListOptions{})
 	s.Must(err)
@@ -225,7 +225,7 @@ func (s *scene) machines() []string {
 }
 
 // available waits until the deployment has so many Machines, all available and none else.
-func (s *scene) available(n int) {
+func (s *setScene) available(n int) {
 	s.Helper()
 	s.Eventually(fmt.Sprintf("%d Machines are available", n), func() error {
 		d, err := s.API.ClusterV1alpha1().MachineDeployments(s.Namespace).Get(s.Context(), "workers", metav1.GetOptions{})

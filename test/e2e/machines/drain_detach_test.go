@@ -1,7 +1,7 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package drain
+package machines
 
 import (
 	"testing"
@@ -15,8 +15,8 @@ import (
 	"github.com/slipway-dev/slipway/test/workloadcluster"
 )
 
-// eventually waits until what has come true.
-func eventually(t *testing.T, come func() bool, what string) {
+// eventuallyDrained waits until what has come true.
+func eventuallyDrained(t *testing.T, come func() bool, what string) {
 	t.Helper()
 	deadline := time.NewTimer(time.Minute)
 	defer deadline.Stop()
@@ -32,7 +32,7 @@ func eventually(t *testing.T, come func() bool, what string) {
 }
 
 // claiming makes a Pod use the claim of a volume.
-func (s *scene) claiming(name string) func(*corev1.Pod) {
+func (s *drainScene) claiming(name string) func(*corev1.Pod) {
 	return func(p *corev1.Pod) {
 		p.Spec.Volumes = []corev1.Volume{{Name: "data", VolumeSource: corev1.VolumeSource{
 			PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: s.namespace + "-" + name},
@@ -42,7 +42,7 @@ func (s *scene) claiming(name string) func(*corev1.Pod) {
 
 // TestVolumesAreWaitedFor goes through MB142-144 on one Node.
 func TestVolumesAreWaitedFor(t *testing.T) {
-	s := newScene(t, ready(corev1.ConditionTrue), func(n *corev1.Node) {
+	s := newDrainScene(t, ready(corev1.ConditionTrue), func(n *corev1.Node) {
 		n.Status.VolumesAttached = []corev1.AttachedVolume{{Name: "kubernetes.io/csi/x^1"}}
 	})
 	for _, name := range []string{"web", "agent"} {

@@ -1,7 +1,7 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package machinedeletion
+package machines
 
 import (
 	"bytes"
@@ -21,7 +21,7 @@ import (
 
 // TestADrainPlanIsShownBeforehand asks for it as a user does.
 func TestADrainPlanIsShownBeforehand(t *testing.T) {
-	s := newScene(t)
+	s := newDeletionScene(t)
 	s.machine("m")
 	s.guarded("guarded", s.Node("m"))
 	_, err := pair.Work.AddPod(t.Context(), s.Namespace, "last", s.Node("m"))

@@ -1,13 +1,13 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package machinesets
+package machines
 
 import "testing"
 
-// A control plane of any provider is an object of which the contract alone is known.
+// A control plane of any setProvider is an object of which the contract alone is known.
 func TestAClusterFollowsItsControlPlaneObject(t *testing.T) {
-	s := newScene(t)
+	s := newSetScene(t)
 	const of, plane = "clusters.cluster.slipway.dev/other", "examplecontrolplane/other"
 	s.apply(`
 apiVersion: cluster.slipway.dev/v1alpha1

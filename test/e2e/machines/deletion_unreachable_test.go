@@ -1,7 +1,7 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package machinedeletion
+package machines
 
 import (
 	"testing"
@@ -17,7 +17,7 @@ import (
 // TestAWorkloadClusterThatDoesNotAnswer is MT30-32: it has one Machine whose stages may take a few seconds
 // each, and one without a limit, which waits until the cluster answers again.
 func TestAWorkloadClusterThatDoesNotAnswer(t *testing.T) {
-	s := newScene(t)
+	s := newDeletionScene(t)
 	s.machine("limited", func(m *clusterv1alpha1.Machine) {
 		seconds := ptr.To(int32(2))
 		m.Spec.Deletion = clusterv1alpha1.MachineDeletionSpec{NodeDrainTimeoutSeconds: seconds, NodeVolumeDetachTimeoutSeconds: seconds, NodeDeletionTimeoutSeconds: seconds}
@@ -58,7 +58,7 @@ func TestAWorkloadClusterThatDoesNotAnswer(t *testing.T) {
 // TestANodeThatDoesNotReport is drained without its kubelet, and its volumes are not waited
 // for, though nobody detaches them.
 func TestANodeThatDoesNotReport(t *testing.T) {
-	s := newScene(t)
+	s := newDeletionScene(t)
 	s.machine("m")
 	_, err := pair.Work.AddPod(t.Context(), s.Namespace, "stuck", s.Node("m"), finalized)
 	s.Must(err)

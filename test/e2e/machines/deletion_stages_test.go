@@ -1,7 +1,7 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package machinedeletion
+package machines
 
 import (
 	"fmt"
@@ -20,21 +20,16 @@ import (
 	"github.com/slipway-dev/slipway/test/workloadcluster"
 )
 
-const (
-	preDrain     = "pre-drain.delete.hook.machine.cluster.x-k8s.io/backup"
-	preTerminate = "pre-terminate.delete.hook.machine.cluster.x-k8s.io/backup"
-)
-
-func hooked(m *clusterv1alpha1.Machine) {
+func hookedAtBoth(m *clusterv1alpha1.Machine) {
 	m.Annotations[preDrain], m.Annotations[preTerminate] = "", "x"
 }
 
 // finalized keeps a Pod in deletion until the test takes the finalizer away.
-func finalized(p *corev1.Pod) { p.Finalizers = []string{held} }
+func finalized(p *corev1.Pod) { p.Finalizers = []string{heldFinalizer} }
 
 // guarded makes a Pod with a PodDisruptionBudget that does not let it go, and waits until that
 // is known.
-func (s *scene) guarded(name, node string) {
+func (s *deletionScene) guarded(name, node string) {
 	s.Helper()
 	_, err := pair.Work.AddPod(s.Context(), s.Namespace, name, node)
 	s.Must(err)
@@ -54,7 +49,7 @@ func (s *scene) guarded(name, node string) {
 }
 
 // daemonSet makes one with a volume, whose Pods run on node alone, and waits for its Pod.
-func (s *scene) daemonSet(name, node string) {
+func (s *deletionScene) daemonSet(name, node string) {
 	s.Helper()
 	labels := map[string]string{"app": name}
 	_, err := s.nodes.AppsV1().DaemonSets(s.Namespace).Create(s.Context(), &appsv1.DaemonSet{
@@ -82,7 +77,7 @@ func (s *scene) daemonSet(name, node string) {
 }
 
 // attached makes a volume with a claim of its name, attached to node.
-func (s *scene) attached(name, node string) {
+func (s *deletionScene) attached(name, node string) {
 	s.Helper()
 	workloadcluster.AttachVolume(s.T, s.nodes, s.Namespace, s.Namespace+"-"+name, node)
 }
@@ -90,9 +85,9 @@ func (s *scene) attached(name, node string) {
 // TestAServerThatIsKilledAtEveryStageGoesOnWhereItWas is MT14 and MT16-27: the whole way of a Machine
 // with all that can hold it up, each of which the test takes away after a kill.
 func TestAServerThatIsKilledAtEveryStageGoesOnWhereItWas(t *testing.T) {
-	s := newScene(t)
+	s := newDeletionScene(t)
 	const m = "m"
-	s.machine(m, hooked, func(m *clusterv1alpha1.Machine) { m.Spec.Deletion.NodeDeletionTimeoutSeconds = ptr.To(int32(0)) })
+	s.machine(m, hookedAtBoth, func(m *clusterv1alpha1.Machine) { m.Spec.Deletion.NodeDeletionTimeoutSeconds = ptr.To(int32(0)) })
 	node := s.Node(m)
 	s.attached("agent", node)
 	s.attached("web", node)
@@ -138,7 +133,7 @@ func TestAServerThatIsKilledAtEveryStageGoesOnWhereItWas(t *testing.T) {
 }
 
 // objectsAndNodeGo is the second half of a deletion, with a kill at each stage.
-func (s *scene) objectsAndNodeGo(m string) {
+func (s *deletionScene) objectsAndNodeGo(m string) {
 	s.Helper()
 	s.isDeleted(machines, m)
 	s.waitsAt(m, clusterv1alpha1.MachineDeletionStageInfrastructure, clusterv1alpha1.WaitingForInfrastructureDeletionReason, "Waiting for ExampleMachine to be deleted")
@@ -168,7 +163,7 @@ func (s *scene) objectsAndNodeGo(m string) {
 }
 
 // keeps compares when stages began, as a server that was killed and its successor have it.
-func (s *scene) keeps(before, after *clusterv1alpha1.Machine) {
+func (s *deletionScene) keeps(before, after *clusterv1alpha1.Machine) {
 	s.Helper()
 	times := func(m *clusterv1alpha1.Machine) []*metav1.Time {
 		d := m.Status.Deletion
@@ -183,7 +178,7 @@ func (s *scene) keeps(before, after *clusterv1alpha1.Machine) {
 }
 
 // onlyLateAndAgentAreLeft is after the drain: what came to the Node later is not drained again.
-func (s *scene) onlyLateAndAgentAreLeft() {
+func (s *deletionScene) onlyLateAndAgentAreLeft() {
 	s.Helper()
 	list, err := s.nodes.CoreV1().Pods(s.Namespace).List(s.Context(), metav1.ListOptions{})
 	s.Must(err)

@@ -1,7 +1,7 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package machinedeletion
+package machines
 
 import (
 	"fmt"
@@ -29,19 +29,19 @@ var (
 	configs  = schema.GroupVersionResource{Group: "bootstrap.example.org", Version: "v1", Resource: "exampleconfigs"}
 )
 
-// held is the finalizer of the test.
-const held = "example.org/held"
+// heldFinalizer is the finalizer of the test.
+const heldFinalizer = "example.org/held"
 
-// scene is a Cluster in a namespace of its own, in both clusters.
-type scene struct {
+// deletionScene is a Cluster in a namespace of its own, in both clusters.
+type deletionScene struct {
 	*workloadcluster.Scene
 	objects dynamic.Interface
 	// nodes is the workload cluster.
 	nodes kubernetes.Interface
 }
 
-func newScene(t *testing.T) *scene {
-	s := &scene{Scene: workloadcluster.NewScene(t, &pair), objects: dynamic.NewForConfigOrDie(pair.Host.RestConfig()), nodes: pair.Work.Client()}
+func newDeletionScene(t *testing.T) *deletionScene {
+	s := &deletionScene{Scene: workloadcluster.NewScene(t, &pair), objects: dynamic.NewForConfigOrDie(pair.Host.RestConfig()), nodes: pair.Work.Client()}
 	_, err := s.nodes.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: s.Namespace}}, metav1.CreateOptions{})
 	s.Must(err)
 	c, err := s.API.ClusterV1alpha1().Clusters(s.Namespace).Create(t.Context(), &clusterv1alpha1.Cluster{
@@ -61,7 +61,7 @@ func newScene(t *testing.T) *scene {
 }
 
 // machine makes a Machine, what it refers to, and its Node, and waits until they know each other.
-func (s *scene) machine(name string, change ...func(*clusterv1alpha1.Machine)) {
+func (s *deletionScene) machine(name string, change ...func(*clusterv1alpha1.Machine)) {
 	s.Helper()
 	provider := "example://" + s.Namespace + "/" + name
 	s.object(machines, "ExampleMachine", name, map[string]any{"providerID": provider}, map[string]any{"initialization": map[string]any{"provisioned": true}})
@@ -90,18 +90,18 @@ func (s *scene) machine(name string, change ...func(*clusterv1alpha1.Machine)) {
 }
 
 // object makes one of a kind of the test, with its finalizer.
-func (s *scene) object(of schema.GroupVersionResource, kind, name string, spec, status map[string]any) {
+func (s *deletionScene) object(of schema.GroupVersionResource, kind, name string, spec, status map[string]any) {
 	s.Helper()
 	_, err := s.objects.Resource(of).Namespace(s.Namespace).Create(s.Context(), &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": of.GroupVersion().String(), "kind": kind,
-		"metadata": map[string]any{"name": name, "finalizers": []any{held}},
+		"metadata": map[string]any{"name": name, "finalizers": []any{heldFinalizer}},
 		"spec":     spec, "status": status,
 	}}, metav1.CreateOptions{})
 	s.Must(err)
 }
 
 // get reads a Machine; an empty one if there is none.
-func (s *scene) get(name string) *clusterv1alpha1.Machine {
+func (s *deletionScene) get(name string) *clusterv1alpha1.Machine {
 	s.Helper()
 	m, err := s.API.ClusterV1alpha1().Machines(s.Namespace).Get(s.Context(), name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
@@ -112,14 +112,14 @@ func (s *scene) get(name string) *clusterv1alpha1.Machine {
 }
 
 // delete asks for the deletion of a Machine.
-func (s *scene) delete(name string) {
+func (s *deletionScene) delete(name string) {
 	s.Helper()
 	s.Must(s.API.ClusterV1alpha1().Machines(s.Namespace).Delete(s.Context(), name, metav1.DeleteOptions{}))
 }
 
 // waitsAt waits until a deletion is at a stage, for a reason that its condition tells with all
 // of texts in its message.
-func (s *scene) waitsAt(name string, stage clusterv1alpha1.MachineDeletionStage, reason string, texts ...string) *clusterv1alpha1.Machine {
+func (s *deletionScene) waitsAt(name string, stage clusterv1alpha1.MachineDeletionStage, reason string, texts ...string) *clusterv1alpha1.Machine {
 	s.Helper()
 	var m *clusterv1alpha1.Machine
 	s.Eventually(fmt.Sprintf("the deletion of Machine %s is at stage %s", name, stage), func() error {
@@ -139,7 +139,7 @@ func (s *scene) waitsAt(name string, stage clusterv1alpha1.MachineDeletionStage,
 }
 
 // gone waits until a Machine is gone.
-func (s *scene) gone(name string) {
+func (s *deletionScene) gone(name string) {
 	s.Helper()
 	s.Eventually("Machine "+name+" is gone", func() error {
 		if m := s.get(name); m.Name != "" {
@@ -150,7 +150,7 @@ func (s *scene) gone(name string) {
 }
 
 // unhook removes an annotation of a Machine.
-func (s *scene) unhook(name, key string) {
+func (s *deletionScene) unhook(name, key string) {
 	s.Helper()
 	patch := fmt.Appendf(nil, `{"metadata":{"annotations":{%q:null}}}`, key)
 	_, err := s.API.ClusterV1alpha1().Machines(s.Namespace).Patch(s.Context(), name, types.MergePatchType, patch, metav1.PatchOptions{})
@@ -158,7 +158,7 @@ func (s *scene) unhook(name, key string) {
 }
 
 // isDeleted waits until an object is being deleted.
-func (s *scene) isDeleted(of schema.GroupVersionResource, name string) {
+func (s *deletionScene) isDeleted(of schema.GroupVersionResource, name string) {
 	s.Helper()
 	s.Eventually(of.Resource+" "+name+" is deleted", func() error {
 		o, err := s.objects.Resource(of).Namespace(s.Namespace).Get(s.Context(), name, metav1.GetOptions{})
@@ -170,14 +170,14 @@ func (s *scene) isDeleted(of schema.GroupVersionResource, name string) {
 }
 
 // release takes the finalizer of the test from an object.
-func (s *scene) release(of schema.GroupVersionResource, name string) {
+func (s *deletionScene) release(of schema.GroupVersionResource, name string) {
 	s.Helper()
 	_, err := s.objects.Resource(of).Namespace(s.Namespace).Patch(s.Context(), name, types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
 	s.Must(err)
 }
 
 // hasNode tells whether the Node of a Machine is there.
-func (s *scene) hasNode(machine string) bool {
+func (s *deletionScene) hasNode(machine string) bool {
 	s.Helper()
 	_, err := s.nodes.CoreV1().Nodes().Get(s.Context(), s.Node(machine), metav1.GetOptions{})
 	if !apierrors.IsNotFound(err) {
@@ -187,7 +187,7 @@ func (s *scene) hasNode(machine string) bool {
 }
 
 // events counts the events of a Machine that have one of reasons.
-func (s *scene) events(machine string, reasons ...string) map[string]int {
+func (s *deletionScene) events(machine string, reasons ...string) map[string]int {
 	s.Helper()
 	list, err := s.Core.EventsV1().Events(s.Namespace).List(s.Context(), metav1.ListOptions{})
 	s.Must(err)

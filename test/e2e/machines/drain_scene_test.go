@@ -1,13 +1,11 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package drain
+package machines
 
 import (
-	"context"
 	"fmt"
 	"net/http"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -21,43 +19,11 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/slipway-dev/slipway/pkg/controller/cluster/machine/drain"
-	"github.com/slipway-dev/slipway/test/localcluster"
 )
 
-// cluster is what all tests share; set by TestMain.
-var cluster *localcluster.Cluster
-
-func TestMain(m *testing.M) { os.Exit(withCluster(m)) }
-
-func withCluster(m *testing.M) (code int) {
-	dir, err := os.MkdirTemp("", "slipway-drain-")
-	if err != nil {
-		return report(err)
-	}
-	defer func() { _ = os.RemoveAll(dir) }()
-	bin, err := filepath.Abs("../../../bin")
-	if err != nil {
-		return report(err)
-	}
-	cluster, err = localcluster.Start(context.Background(), localcluster.Options{DataDir: dir, BinDir: bin, HostOnly: true, UnsafeNoFsync: true})
-	if err != nil {
-		return report(err)
-	}
-	defer func() {
-		if err := cluster.Stop(); err != nil {
-			code = max(code, report(err))
-		}
-	}()
-	return m.Run()
-}
-
-func report(err error) int {
-	_, _ = fmt.Fprintln(os.Stderr, err)
-	return 1
-}
-
-// scene is a Node of its own with Pods in a namespace of its own.
-type scene struct {
+// pair.Host is what all tests share; set by TestMain.
+// drainScene is a Node of its own with Pods in a namespace of its own.
+type drainScene struct {
 	*testing.T
 	client    kubernetes.Interface
 	namespace string
@@ -67,10 +33,10 @@ type scene struct {
 	before func(pod string)
 }
 
-func newScene(t *testing.T, change ...func(*corev1.Node)) *scene {
+func newDrainScene(t *testing.T, change ...func(*corev1.Node)) *drainScene {
 	name := "t" + strings.ToLower(fmt.Sprintf("%.40s", t.Name()))
-	s := &scene{T: t, namespace: name, node: "node-of-" + name, before: func(string) {}}
-	config := cluster.RestConfig()
+	s := &drainScene{T: t, namespace: name, node: "node-of-" + name, before: func(string) {}}
+	config := pair.Host.RestConfig()
 	config.QPS, config.Burst = 200, 200
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
 		return roundTripper(func(r *http.Request) (*http.Response, error) {
@@ -102,7 +68,7 @@ type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-func (s *scene) must(err error) {
+func (s *drainScene) must(err error) {
 	s.Helper()
 	if err != nil {
 		s.Fatal(err)
@@ -110,7 +76,7 @@ func (s *scene) must(err error) {
 }
 
 // pod makes a Pod on the Node, running unless change says otherwise.
-func (s *scene) pod(name string, change ...func(*corev1.Pod)) *corev1.Pod {
+func (s *drainScene) pod(name string, change ...func(*corev1.Pod)) *corev1.Pod {
 	s.Helper()
 	p := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: name, Labels: map[string]string{"app": name}},
@@ -133,14 +99,14 @@ func (s *scene) pod(name string, change ...func(*corev1.Pod)) *corev1.Pod {
 }
 
 // remove plays the kubelet that has ended a Pod.
-func (s *scene) remove(name string) {
+func (s *drainScene) remove(name string) {
 	s.Helper()
 	s.must(s.client.CoreV1().Pods(s.namespace).Delete(s.Context(), name, metav1.DeleteOptions{GracePeriodSeconds: ptr.To(int64(0))}))
 }
 
 // budget makes a PodDisruptionBudget that allows nothing for Pods of an app, as the
 // controller of budgets would report it.
-func (s *scene) budget(name, app string) {
+func (s *drainScene) budget(name, app string) {
 	s.Helper()
 	b := &policyv1.PodDisruptionBudget{
 		ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: name},
@@ -156,7 +122,7 @@ func (s *scene) budget(name, app string) {
 }
 
 // pass is one pass of a drain.
-func (s *scene) pass() drain.Result {
+func (s *drainScene) pass() drain.Result {
 	s.Helper()
 	s.in.Now = time.Now()
 	result, err := drain.Drain(s.Context(), s.client, s.in)
@@ -167,8 +133,8 @@ func (s *scene) pass() drain.Result {
 // lines are what a message says below its headline.
 func lines(message string) []string { return strings.Split(message, "\n")[1:] }
 
-// deleted tells which of the Pods of the scene are deleted.
-func (s *scene) deleted() map[string]bool {
+// deleted tells which of the Pods of the drainScene are deleted.
+func (s *drainScene) deleted() map[string]bool {
 	s.Helper()
 	list, err := s.client.CoreV1().Pods(s.namespace).List(s.Context(), metav1.ListOptions{})
 	s.must(err)

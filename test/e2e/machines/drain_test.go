@@ -1,7 +1,7 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package drain
+package machines
 
 import (
 	"fmt"
@@ -32,7 +32,7 @@ func ready(status corev1.ConditionStatus) func(*corev1.Node) {
 }
 
 // daemonSet makes a DaemonSet, and returns what makes a Pod one of its own.
-func (s *scene) daemonSet() func(*corev1.Pod) {
+func (s *drainScene) daemonSet() func(*corev1.Pod) {
 	s.Helper()
 	labels := map[string]string{"app": "agent"}
 	ds, err := s.client.AppsV1().DaemonSets(s.namespace).Create(s.Context(), &appsv1.DaemonSet{
@@ -52,7 +52,7 @@ func (s *scene) daemonSet() func(*corev1.Pod) {
 }
 
 // ruleForLast puts the Pods of app last, of this namespace, into a later group.
-func (s *scene) ruleForLast() *clusterv1alpha1.MachineDrainRule {
+func (s *drainScene) ruleForLast() *clusterv1alpha1.MachineDrainRule {
 	return &clusterv1alpha1.MachineDrainRule{
 		ObjectMeta: metav1.ObjectMeta{Name: "last"},
 		Spec: clusterv1alpha1.MachineDrainRuleSpec{
@@ -67,7 +67,7 @@ func (s *scene) ruleForLast() *clusterv1alpha1.MachineDrainRule {
 
 // TestADrain goes through MB121-125 and MB138-139 on one Node, pass after pass.
 func TestADrain(t *testing.T) {
-	s := newScene(t)
+	s := newDrainScene(t)
 	s.pod("plain")
 	s.pod("guarded")
 	s.budget("guards", "guarded")
@@ -139,7 +139,7 @@ func TestADrain(t *testing.T) {
 
 // TestPodsAreReadInPages has more Pods than one page, and Pods of another Node.
 func TestPodsAreReadInPages(t *testing.T) {
-	s := newScene(t)
+	s := newDrainScene(t)
 	const many = 105
 	for i := range many {
 		s.pod(fmt.Sprintf("p%03d", i))
@@ -160,7 +160,7 @@ func TestPodsAreReadInPages(t *testing.T) {
 // TestAPodThatWasMadeAgainIsNotEvicted has a Pod go and come back on another Node between
 // the reading of the Pods and the eviction, as those of StatefulSets do.
 func TestAPodThatWasMadeAgainIsNotEvicted(t *testing.T) {
-	s := newScene(t)
+	s := newDrainScene(t)
 	s.pod("web-0")
 	s.before = func(pod string) {
 		s.before = func(string) {}
@@ -180,7 +180,7 @@ func TestAPodThatWasMadeAgainIsNotEvicted(t *testing.T) {
 
 // TestAPodThatIsGoneMeanwhileIsNotWaitedFor has it removed before it is evicted.
 func TestAPodThatIsGoneMeanwhileIsNotWaitedFor(t *testing.T) {
-	s := newScene(t)
+	s := newDrainScene(t)
 	s.pod("a")
 	s.before = s.remove
 	if got := s.pass(); !got.Done {
@@ -190,7 +190,7 @@ func TestAPodThatIsGoneMeanwhileIsNotWaitedFor(t *testing.T) {
 
 // TestAnUnreachableNode is MB124, with the grace period that Pods get.
 func TestAnUnreachableNode(t *testing.T) {
-	s := newScene(t, ready(corev1.ConditionUnknown))
+	s := newDrainScene(t, ready(corev1.ConditionUnknown))
 	s.pod("a")
 	s.pod("guarded")
 	s.budget("guards", "guarded")
@@ -204,7 +204,7 @@ func TestAnUnreachableNode(t *testing.T) {
 		t.Errorf("grace period %v, want 1 second", a.DeletionGracePeriodSeconds)
 	}
 	s.must(s.client.PolicyV1().PodDisruptionBudgets(s.namespace).Delete(t.Context(), "guards", metav1.DeleteOptions{}))
-	eventually(t, func() bool { return s.pass().Done }, "the drain is done, with Pods that nobody ends")
+	eventuallyDrained(t, func() bool { return s.pass().Done }, "the drain is done, with Pods that nobody ends")
 	if diff := cmp.Diff(map[string]bool{"a": true, "guarded": true}, s.deleted()); diff != "" {
 		t.Errorf("Pods, and whether they are deleted (-want +got):\n%s", diff)
 	}
@@ -212,7 +212,7 @@ func TestAnUnreachableNode(t *testing.T) {
 
 // TestThePodsOfANodeThatIsAnotherMachinesAreLeftAlone has the name given to another machine.
 func TestThePodsOfANodeThatIsAnotherMachinesAreLeftAlone(t *testing.T) {
-	s := newScene(t)
+	s := newDrainScene(t)
 	s.pod("a")
 	s.in.ProviderID = "vsphere://of-the-machine-before"
 	if got := s.pass(); !got.Done {
@@ -230,7 +230,7 @@ func TestThePodsOfANodeThatIsAnotherMachinesAreLeftAlone(t *testing.T) {
 
 // TestARehearsalChangesNothing asks the real API for evictions as a dry run.
 func TestARehearsalChangesNothing(t *testing.T) {
-	s := newScene(t)
+	s := newDrainScene(t)
 	s.pod("plain")
 	s.pod("guarded")
 	s.budget("guards", "guarded")
