@@ -14,14 +14,15 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 )
 
-// mark records that the VM is not complete, or that it is.
-func (c *comparison) mark() {
+// compareMark records that the VM is not complete, or that it is.
+func compareMark(in *input) Difference {
 	switch {
-	case c.vm.Config == nil && c.want.Attempt != "":
-		c.extraConfig("bootstrap", observe.PendingKey, c.want.Attempt, false, true)
-	case c.want.Bootstrapped:
-		c.extraConfig("bootstrap", observe.PendingKey, "", false, true)
+	case in.vm.Config == nil && in.Attempt != "":
+		return compareOption(in, "bootstrap", observe.PendingKey, in.Attempt, false, true)
+	case in.Bootstrapped:
+		return compareOption(in, "bootstrap", observe.PendingKey, "", false, true)
 	}
+	return Difference{}
 }
 
 // Customization is the guest customization of the first start and the field that asks for

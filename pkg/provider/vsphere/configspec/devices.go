@@ -21,48 +21,34 @@ const (
 	hugePageKey = "sched.mem.lpage.enable1GPage"
 )
 
-// devices compares the remaining devices of an existing VM: a new one has its
-// own only when the image was deployed.
-func (c *comparison) devices() {
-	if c.vm.Config == nil {
-		return
-	}
-	c.passthrough()
-	d := c.want.Effective.Devices
-	if d == nil {
-		return
-	}
-	c.tpm(d.TPM)
-	if d.DisableHotplug != nil {
-		c.flag(hardware.DisableHotplug, hotplugKey, !*d.DisableHotplug, func(on bool) string { return hardware.Flag(!on) })
-	}
-	if d.AutoattachGraphicsDevice != nil {
-		c.flag(hardware.GraphicsDevice, videoKey, *d.AutoattachGraphicsDevice, hardware.Flag)
-	}
-	if isTrue(d.AutoattachSerialConsole) {
-		c.serial()
+// isOn returns a switch of the configuration file that is on by default.
+func isOn(in *input, key string) bool { return !strings.EqualFold(in.extra(key), "FALSE") }
+
+func upperFlag(on bool) string { return strings.ToUpper(hardware.Flag(on)) }
+
+func readTPM(in *input, have *hardware.State) {
+	if tpmOf(in.have) != nil {
+		have.Devices.TPM = &vmv1alpha1.VirtualMachineTPM{}
 	}
 }
 
-// flag compares a switch of the configuration file that is on by default; print gives
-// the field that it stands for.
-func (c *comparison) flag(path, key string, on bool, print func(on bool) string) {
-	have := !strings.EqualFold(extra(c, key), "FALSE")
-	c.add(Difference{Path: path, Running: print(have), Desired: print(on), set: option(key, strings.ToUpper(hardware.Flag(on)))})
+// wantTPM adds the TPM, and removes it only if the spec disables it: its secrets cannot be
+// brought back.
+func wantTPM(in *input, have, want *hardware.State) {
+	t := want.Devices.TPM
+	adds, removes := wantsTPM(t) && hasEFI(in), t != nil && !wantsTPM(t) && !in.adopted
+	if !adds && !removes {
+		want.Devices.TPM = have.Devices.TPM
+	}
 }
 
-// tpm adds the TPM, and removes it only if the spec says so in words: its
-// secrets cannot be brought back.
-func (c *comparison) tpm(want *vmv1alpha1.VirtualMachineTPM) {
-	have := tpmOf(c.have)
-	switch {
-	case wantsTPM(want) && have == nil && c.efi():
-		tpm := &types.VirtualTPM{}
-		tpm.Key = newTPMKey
-		c.device(hardware.TPM, "", hardware.Present, types.VirtualDeviceConfigSpecOperationAdd, tpm)
-	case want != nil && !wantsTPM(want) && have != nil && !c.adopted:
-		c.device(hardware.TPM, hardware.Present, "", types.VirtualDeviceConfigSpecOperationRemove, have)
+func setTPM(in *input, want *hardware.State, s *types.VirtualMachineConfigSpec) {
+	op, device := types.VirtualDeviceConfigSpecOperationRemove, tpmOf(in.have)
+	if wantsTPM(want.Devices.TPM) {
+		op, device = types.VirtualDeviceConfigSpecOperationAdd, &types.VirtualTPM{}
+		device.Key = newTPMKey
 	}
+	s.DeviceChange = append(s.DeviceChange, deviceChange(op, device))
 }
 
 func tpmOf(config *types.VirtualMachineConfigInfo) *types.VirtualTPM {
@@ -81,43 +67,53 @@ func wantsTPM(t *vmv1alpha1.VirtualMachineTPM) bool {
 	return t != nil && (t.Enabled == nil || *t.Enabled)
 }
 
-// efi is true when the VM has EFI, or will have it.
-func (c *comparison) efi() bool {
-	if fw := c.want.Effective.Firmware; fw != nil && fw.Bootloader != "" && !c.adopted {
+// hasEFI reports whether the VM has EFI, or will have it.
+func hasEFI(in *input) bool {
+	if fw := in.Effective.Firmware; fw != nil && fw.Bootloader != "" && !in.adopted {
 		return fw.Bootloader == vmv1alpha1.BootloaderEFI
 	}
-	return c.have.Firmware == string(types.GuestOsDescriptorFirmwareTypeEfi)
+	return in.have.Firmware == string(types.GuestOsDescriptorFirmwareTypeEfi)
 }
 
-// serial adds a serial port that writes to console.log in the VM's folder,
-// unless the VM has a serial port.
-func (c *comparison) serial() {
-	port := &types.VirtualSerialPort{YieldOnPoll: true}
-	port.Key, port.ControllerKey = newSerialKey, 400 // the super I/O controller of every VM
-	for _, d := range c.have.Hardware.Device {
-		switch d := d.(type) {
-		case *types.VirtualSerialPort:
-			return
-		case *types.VirtualSIOController:
-			port.ControllerKey = d.Key
+func readSerialPort(in *input, have *hardware.State) {
+	have.Devices.AutoattachSerialConsole = types.NewBool(false)
+	for _, d := range in.have.Hardware.Device {
+		if _, ok := d.(*types.VirtualSerialPort); ok {
+			have.Devices.AutoattachSerialConsole = types.NewBool(true)
 		}
 	}
-	var dir object.DatastorePath
-	if !dir.FromString(c.have.Files.VmPathName) {
-		return
-	}
-	dir.Path = path.Join(path.Dir(dir.Path), "console.log")
-	backing := &types.VirtualSerialPortFileBackingInfo{}
-	backing.FileName = dir.String()
-	port.Backing = backing
-	c.device(hardware.SerialConsole, hardware.Flag(false), hardware.Flag(true), types.VirtualDeviceConfigSpecOperationAdd, port)
 }
 
-// device is a change of one device that needs a powered-off VM.
-func (c *comparison) device(path, running, desired string, op types.VirtualDeviceConfigSpecOperation, d types.BaseVirtualDevice) {
-	c.add(Difference{Path: path, Running: running, Desired: desired, set: func(s *types.VirtualMachineConfigSpec) {
-		s.DeviceChange = append(s.DeviceChange, deviceChange(op, d))
-	}})
+// wantSerialPort adds a serial port if there is a folder that it can write to. It is never removed.
+func wantSerialPort(in *input, have, want *hardware.State) {
+	if !isTrue(want.Devices.AutoattachSerialConsole) || consoleLog(in) == "" {
+		want.Devices.AutoattachSerialConsole = have.Devices.AutoattachSerialConsole
+	}
+}
+
+// setSerialPort adds a serial port that writes to console.log in the VM's folder.
+func setSerialPort(in *input, _ *hardware.State, s *types.VirtualMachineConfigSpec) {
+	port := &types.VirtualSerialPort{YieldOnPoll: true}
+	port.Key, port.ControllerKey = newSerialKey, 400 // the super I/O controller of every VM
+	for _, d := range in.have.Hardware.Device {
+		if sio, ok := d.(*types.VirtualSIOController); ok {
+			port.ControllerKey = sio.Key
+		}
+	}
+	backing := &types.VirtualSerialPortFileBackingInfo{}
+	backing.FileName = consoleLog(in)
+	port.Backing = backing
+	s.DeviceChange = append(s.DeviceChange, deviceChange(types.VirtualDeviceConfigSpecOperationAdd, port))
+}
+
+// consoleLog returns the datastore path of console.log in the VM's folder, empty if that is not known.
+func consoleLog(in *input) string {
+	var dir object.DatastorePath
+	if !dir.FromString(in.have.Files.VmPathName) {
+		return ""
+	}
+	dir.Path = path.Join(path.Dir(dir.Path), "console.log")
+	return dir.String()
 }
 
 func deviceChange(op types.VirtualDeviceConfigSpecOperation, d types.BaseVirtualDevice) *types.VirtualDeviceConfigSpec {

@@ -36,8 +36,7 @@ func TellsLater(want Want, vm *mo.VirtualMachine) bool {
 	if e == nil || e.Bootstrap == nil || e.Bootstrap.CloudInit == nil {
 		return false
 	}
-	c := newComparison(want, vm)
-	_, told := c.metadata(e.Bootstrap.CloudInit)
+	_, told := cloudInitMetadata(newInput(want, vm), e.Bootstrap.CloudInit)
 	return !told
 }
 
@@ -45,8 +44,8 @@ func TellsLater(want Want, vm *mo.VirtualMachine) bool {
 // finds an adapter by nothing else: its own name for it depends on the slot and on the
 // distribution. It is false while an address is not known, which vSphere chooses
 // when it makes the adapter.
-func (c *comparison) macAddresses(n *vmv1alpha1.VirtualMachineNetworkSpec) ([]string, bool) {
-	have := observe.Assign(c.vm, n.Interfaces, c.want.Adapters)
+func macAddresses(in *input, n *vmv1alpha1.VirtualMachineNetworkSpec) ([]string, bool) {
+	have := observe.Assign(in.vm, n.Interfaces, in.Adapters)
 	out := make([]string, len(n.Interfaces))
 	for at := range n.Interfaces {
 		i, card := &n.Interfaces[at], have.Cards[at]
@@ -54,7 +53,7 @@ func (c *comparison) macAddresses(n *vmv1alpha1.VirtualMachineNetworkSpec) ([]st
 		case i.MACAddress != "":
 			out[at] = lower(i.MACAddress)
 		// An adapter of another model gives way to one with another address.
-		case card == nil || card.GetVirtualEthernetCard().MacAddress == "" || !c.adopted && model(card) != model(newCard(*i, nil, 0)):
+		case card == nil || card.GetVirtualEthernetCard().MacAddress == "" || !in.adopted && model(card) != model(newCard(*i, nil, 0)):
 			return nil, false
 		default:
 			out[at] = lower(card.GetVirtualEthernetCard().MacAddress)

@@ -20,16 +20,18 @@ const (
 	diskUUIDKey = "disk.enableUUID"
 )
 
-// once sets what a VM gets when it is made and what is an administrator's to change
+// setOnce sets what a VM gets when it is made and what is an administrator's to change
 // from then on.
-func (c *comparison) once() {
-	if c.vm.Config != nil {
-		return
+func setOnce(in *input) []Difference {
+	if in.exists() {
+		return nil
 	}
-	c.extraConfig("metadata.name", diskUUIDKey, "TRUE", false, false)
-	note := fmt.Sprintf("VirtualMachine %s of Slipway. Change that object: what is changed here may be changed back.", c.want.Owner.Key)
-	c.add(Difference{Path: "metadata.name", Desired: note, set: func(s *types.VirtualMachineConfigSpec) {
-		s.Annotation = note
-		s.ManagedBy = &types.ManagedByInfo{ExtensionKey: extensionKey, Type: managedType}
-	}})
+	note := fmt.Sprintf("VirtualMachine %s of Slipway. Change that object: what is changed here may be changed back.", in.Owner.Key)
+	return []Difference{
+		compareOption(in, "metadata.name", diskUUIDKey, "TRUE", false, false),
+		{Path: "metadata.name", Desired: note, set: func(s *types.VirtualMachineConfigSpec) {
+			s.Annotation = note
+			s.ManagedBy = &types.ManagedByInfo{ExtensionKey: extensionKey, Type: managedType}
+		}},
+	}
 }

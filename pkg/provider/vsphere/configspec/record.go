@@ -11,14 +11,6 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 )
 
-// record lets a new VM keep the record of the object. That of one which is there is kept by
-// Keep.
-func (c *comparison) record() {
-	if r := c.want.Record; r.Text != "" {
-		c.add(Keep(c.vm, r))
-	}
-}
-
 // Keep lets vm keep a record. The text and its head are written together, so that the head
 // is never that of another record.
 func Keep(vm *mo.VirtualMachine, r driver.Record) Difference {
@@ -32,32 +24,13 @@ func Keep(vm *mo.VirtualMachine, r driver.Record) Difference {
 	}
 }
 
-// schemas are what each schema of records has brought that VMs of before lack, and that is
-// filled in once.
-var schemas = []struct {
-	since int
-	lacks func(*comparison)
-}{
-	// Until then which adapter is whose was in the status of the object alone, as long as
-	// nothing of the VM was changed.
-	{1, (*comparison).lacksAdapters},
-}
-
-// Lacking is what vm lacks of what schemas after since have brought.
+// Lacking returns what vm lacks of what the schemas of records after since have added, and that is filled in once.
+// Schema 1 added the record of the adapters: before it, the record was only written with another change of the VM.
 func Lacking(want Want, vm *mo.VirtualMachine, since int) []Difference {
-	c := newComparison(want, vm)
-	for _, s := range schemas {
-		if s.since > since && want.Effective != nil && vm.Config != nil {
-			s.lacks(c)
-		}
+	if since >= 1 || want.Effective == nil || vm.Config == nil || observe.ExtraConfig(vm, observe.AdaptersKey) != "" {
+		return nil
 	}
-	return c.out
-}
-
-func (c *comparison) lacksAdapters() {
-	interfaces := interfacesOf(c.want.Effective)
-	have := observe.Assign(c.vm, interfaces, c.want.Adapters)
-	if all := have.Record(interfaces); len(all) > 0 && extra(c, observe.AdaptersKey) == "" {
-		c.recordThe(have, interfaces)
-	}
+	var out list
+	out.add(recordAdapters(newInput(want, vm)))
+	return out
 }

@@ -62,10 +62,10 @@ func password(text string) *types.CustomizationPassword {
 }
 
 // refusedComputerName says why Windows cannot have the name.
-func (c *comparison) refusedComputerName(say func(format string, args ...any)) {
-	name := computerName(c.want)
+func refusedComputerName(in *input, say func(format string, args ...any)) {
+	name := computerName(in.Want)
 	switch {
-	case c.vm.Config != nil && !c.want.New: // It has had its first start.
+	case in.vm.Config != nil && !in.New: // It has had its first start.
 	case len(name) > maxComputerName:
 		say("%s: Windows takes %d characters, and the name %q has %d: set network.hostName", sysprepPath, maxComputerName, name, len(name))
 	case strings.Trim(name, "0123456789") == "":
