@@ -10,6 +10,11 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
+const interfacesPrefix = Interfaces + "["
+
+// Interface is the path of the network adapter of the interface called name.
+func Interface(name string) string { return interfacesPrefix + name + "]" }
+
 // modelSRIOV is the model of an adapter that is a part of one of the host's.
 const modelSRIOV = "sriov"
 

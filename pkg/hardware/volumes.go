@@ -10,6 +10,17 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
+const volumesPrefix = "volumes["
+
+// Volume is the path of the volume called name.
+func Volume(name string) string { return volumesPrefix + name + "]" }
+
+// volumeOf is the name of the volume that a path is about.
+func volumeOf(path string) (name string, ok bool) {
+	name, ok = strings.CutPrefix(path, volumesPrefix)
+	return strings.TrimSuffix(name, "]"), ok
+}
+
 // diffVolumes compares the volumes in the order of their names.
 func diffVolumes(running, desired *State) []Difference {
 	var names []string

@@ -32,11 +32,11 @@ func listed(n int, i *vmv1alpha1.VirtualMachineNetworkInterface) bool {
 // compareAdopted gives the adapters of an adopted VM the networks and addresses that
 // the spec names, and adds those that it lists and the VM does not have. The others,
 // and all models, stay.
-func (a *adapters) compareAdopted(backings map[string]types.BaseVirtualDeviceBackingInfo) []Difference {
-	var out list
+func (a *adapters) compareAdopted() []Difference {
+	var out []Difference
 	for n := range a.interfaces {
 		i, card := &a.interfaces[n], a.have.Cards[n]
-		backing, known := backings[i.Network]
+		backing, known := a.Backings[i.Network]
 		switch {
 		case card != nil:
 			if i.Network != "" && !known {
@@ -50,12 +50,12 @@ func (a *adapters) compareAdopted(backings map[string]types.BaseVirtualDeviceBac
 				want.GetVirtualEthernetCard().AddressType = string(types.VirtualEthernetCardMacTypeManual)
 				want.GetVirtualEthernetCard().MacAddress = lower(i.MACAddress)
 			}
-			out.add(a.compare(n, want))
+			out = append(out, a.compare(n, want))
 		case listed(n, i):
 			if !known {
 				return out
 			}
-			out.add(a.compare(n, newCard(*i, backing, newAdapterKey-int32(n))))
+			out = append(out, a.compare(n, newCard(*i, backing, newAdapterKey-int32(n))))
 		}
 	}
 	return out
@@ -98,11 +98,7 @@ func unrecordedDisks(in *input, volumes map[string]*types.VirtualDisk) map[strin
 		}
 	}
 	out := map[string]*types.VirtualDisk{}
-	for _, d := range in.have.Hardware.Device {
-		disk, ok := d.(*types.VirtualDisk)
-		if !ok || observe.FirstClassID(disk) != "" {
-			continue
-		}
+	for _, disk := range ownDisks(in.vm) {
 		if slot := observe.SlotOf(in.vm, disk); slot != "" && !taken[slot] {
 			out[slot] = disk
 		}
@@ -133,11 +129,11 @@ func unappliedAdopted(in *input, say func(format string, args ...any)) {
 	const why = "the virtual machine was taken over"
 	e := in.Effective
 	if fw := e.Firmware; fw != nil {
-		if fw.UUID != "" && lower(fw.UUID) != lower(in.have.Uuid) {
-			say("firmware.uuid %s (%s, and keeps %s)", fw.UUID, why, lower(in.have.Uuid))
+		if fw.UUID != "" && lower(fw.UUID) != lower(in.config.Uuid) {
+			say("firmware.uuid %s (%s, and keeps %s)", fw.UUID, why, lower(in.config.Uuid))
 		}
-		if fw.Bootloader != "" && lower(string(fw.Bootloader)) != lower(in.have.Firmware) {
-			say("firmware.bootloader %s (%s, and was installed for %s)", fw.Bootloader, why, in.have.Firmware)
+		if fw.Bootloader != "" && lower(string(fw.Bootloader)) != lower(in.config.Firmware) {
+			say("firmware.bootloader %s (%s, and was installed for %s)", fw.Bootloader, why, in.config.Firmware)
 		}
 	}
 	if b := e.Bootstrap; b != nil && (b.CloudInit != nil || b.LinuxPrep != nil || b.VAppConfig != nil || b.Sysprep != nil || b.Ignition != nil) {

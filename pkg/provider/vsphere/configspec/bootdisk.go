@@ -17,12 +17,12 @@ func compareBootDisk(in *input) []Difference {
 	if disk == nil {
 		return nil
 	}
-	var out list
+	var out []Difference
 	if in.New {
-		out.add(compareOption(in, "metadata.name", observe.BootDiskKey, observe.SlotOf(in.vm, disk), true, false))
+		out = append(out, compareOption(in, "metadata.name", observe.BootDiskKey, observe.SlotOf(in.vm, disk), true, false))
 	}
 	if want := in.Effective.BootDisk; want != nil && want.Capacity != nil {
-		out.add(growDisk(in.vm, hardware.BootDiskSize, want.Capacity, disk))
+		out = append(out, growDisk(in.vm, hardware.BootDiskSize, want.Capacity, disk))
 	}
 	return out
 }

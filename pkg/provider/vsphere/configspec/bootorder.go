@@ -22,20 +22,8 @@ func compareBootOrder(in *input) []Difference {
 	if len(want) == 0 || missing != "" {
 		return nil
 	}
-	var have []types.BaseVirtualMachineBootOptionsBootableDevice
-	if in.have.BootOptions != nil {
-		have = in.have.BootOptions.BootOrder
-	}
-	return []Difference{{Path: hardware.BootOrder, Running: bootList(have), Desired: bootList(want),
-		set: func(s *types.VirtualMachineConfigSpec) { bootOptions(s).BootOrder = want }}}
-}
-
-// bootOptions are those of a change, which several fields share.
-func bootOptions(s *types.VirtualMachineConfigSpec) *types.VirtualMachineBootOptions {
-	if s.BootOptions == nil {
-		s.BootOptions = &types.VirtualMachineBootOptions{}
-	}
-	return s.BootOptions
+	return []Difference{{Path: hardware.BootOrder, Running: bootList(in.config.BootOptions.BootOrder), Desired: bootList(want),
+		set: func(s *types.VirtualMachineConfigSpec) { part(&s.BootOptions).BootOrder = want }}}
 }
 
 // bootDevices are the devices that the spec lists, and the first that is not there.

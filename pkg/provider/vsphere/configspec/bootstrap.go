@@ -37,15 +37,15 @@ func compareBootstrap(in *input) []Difference {
 	if b == nil || in.adopted {
 		return nil
 	}
-	var out list
+	var out []Difference
 	switch {
 	case b.CloudInit != nil:
-		out.add(removeOVFProperties(in, b))
-		out.add(compareCloudInit(in, b.CloudInit)...)
+		out = append(out, removeOVFProperties(in, b))
+		out = append(out, compareCloudInit(in, b.CloudInit)...)
 	case b.Ignition != nil && in.Data != nil && !dataMarked(in):
-		out.add(compareGuestInfo(in, ignitionPath, observe.IgnitionKey, in.Data.Ignition, false)...)
+		out = append(out, compareGuestInfo(in, ignitionPath, observe.IgnitionKey, in.Data.Ignition, false)...)
 	}
-	out.add(removeBootstrapData(in, b))
+	out = append(out, removeBootstrapData(in, b))
 	return out
 }
 
@@ -58,21 +58,21 @@ func compareCloudInit(in *input, ci *vmv1alpha1.CloudInitBootstrap) []Difference
 	if renewed && in.Data == nil {
 		return nil
 	}
-	var out list
+	var out []Difference
 	if metadata, ok := cloudInitMetadata(in, ci); ok {
-		out.add(compareGuestInfo(in, cloudInitPath, metadataKey, metadata, renewed)...)
+		out = append(out, compareGuestInfo(in, cloudInitPath, metadataKey, metadata, renewed)...)
 	}
 	if in.Data != nil && (renewed || !dataMarked(in)) {
-		out.add(compareGuestInfo(in, cloudInitPath, observe.UserDataKey, in.Data.CloudConfig, renewed)...)
-		out.add(compareGuestInfo(in, cloudInitPath, observe.VendorDataKey, in.Data.VendorData, renewed)...)
+		out = append(out, compareGuestInfo(in, cloudInitPath, observe.UserDataKey, in.Data.CloudConfig, renewed)...)
+		out = append(out, compareGuestInfo(in, cloudInitPath, observe.VendorDataKey, in.Data.VendorData, renewed)...)
 	}
 	if !renewed {
 		return out
 	}
-	out.add(compareOption(in, instanceIDPath, observe.InstanceIDKey, instanceID(in, ci), true, true))
+	out = append(out, compareOption(in, instanceIDPath, observe.InstanceIDKey, instanceID(in, ci), true, true))
 	for _, key := range observe.CloudInitRead {
 		// It was said of the boot before.
-		out.add(compareOption(in, instanceIDPath, key, "", true, true))
+		out = append(out, compareOption(in, instanceIDPath, key, "", true, true))
 	}
 	return out
 }
@@ -100,12 +100,11 @@ func compareGuestInfo(in *input, path, key string, value []byte, live bool) []Di
 	if err != nil {
 		return nil
 	}
-	var out list
-	if out.add(compareOption(in, path, key, text, live, true)); len(out) > 0 {
-		out[0].Running, out[0].Desired = "", "changed"
+	d := compareOption(in, path, key, text, live, true)
+	if d.Running != d.Desired {
+		d.Running, d.Desired = "", "changed"
 	}
-	out.add(compareOption(in, path, key+encodingSuffix, encoding, live, true))
-	return out
+	return []Difference{d, compareOption(in, path, key+encodingSuffix, encoding, live, true)}
 }
 
 // removeBootstrapData removes the data of the first boot from the VM when the guest has it. The
@@ -151,7 +150,7 @@ func refusedBootstrap(in *input, say func(format string, args ...any)) {
 // issue 1746). From a VM that has started they are not removed, for with another
 // source cloud-init would take it for a new one.
 func removeOVFProperties(in *input, b *vmv1alpha1.VirtualMachineBootstrap) Difference {
-	if b.VAppConfig != nil || in.exists() && (!in.New || in.have.VAppConfig == nil) {
+	if b.VAppConfig != nil || in.exists() && (!in.New || in.config.VAppConfig == nil) {
 		return Difference{}
 	}
 	return Difference{Path: "bootstrap.cloudInit", Running: "the OVF properties of the image", FirstBoot: true,

@@ -4,6 +4,9 @@
 package configspec
 
 import (
+	"maps"
+	"slices"
+
 	"github.com/vmware/govmomi/vim25/types"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
@@ -71,19 +74,19 @@ func driveOf(drive *types.VirtualCdrom) string {
 
 // removedDrives removes those that the spec does not name any more: nothing is lost.
 func removedDrives(in *input) []Difference {
-	var out list
+	var out []Difference
 	drives := observe.Drives(in.vm)
 	for i := range in.Effective.Volumes {
 		if v := &in.Effective.Volumes[i]; v.CDROM != nil {
 			delete(drives, v.Name)
 		}
 	}
-	for _, name := range sortedKeys(drives) {
+	for _, name := range slices.Sorted(maps.Keys(drives)) {
 		drive := drives[name]
 		if drive == nil {
 			continue
 		}
-		out.add(Difference{Path: hardware.Volume(name), Running: driveOf(drive), set: func(spec *types.VirtualMachineConfigSpec) {
+		out = append(out, Difference{Path: hardware.Volume(name), Running: driveOf(drive), set: func(spec *types.VirtualMachineConfigSpec) {
 			spec.DeviceChange = append(spec.DeviceChange, deviceChange(types.VirtualDeviceConfigSpecOperationRemove, drive))
 			option(observe.DriveKey(name), "")(spec)
 		}})

@@ -4,6 +4,9 @@
 package configspec
 
 import (
+	"maps"
+	"slices"
+
 	"github.com/vmware/govmomi/vim25/types"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
@@ -47,7 +50,7 @@ func compareClaims(in *input, places map[string]slot) []Difference {
 	if in.New {
 		return nil
 	}
-	var out list
+	var out []Difference
 	attached, recorded := observe.FirstClass(in.vm), observe.Claims(in.vm)
 	kept := map[string]bool{}
 	for i := range in.Effective.Volumes {
@@ -64,17 +67,17 @@ func compareClaims(in *input, places map[string]slot) []Difference {
 		other := recorded[v.Name] != "" && recorded[v.Name] != claim.VolumeID && attached[recorded[v.Name]] != nil
 		switch disk := attached[claim.VolumeID]; {
 		case disk != nil:
-			out.add(attachedClaim(in, v, claim, disk)...)
+			out = append(out, attachedClaim(in, v, claim, disk)...)
 		case claim.Waiting == "" && !other:
 			if s, ok := places[v.Name]; ok { // Refused says why not.
-				out.add(attachClaim(in, v, claim, s))
+				out = append(out, attachClaim(in, v, claim, s))
 				delete(recorded, v.Name) // It is recorded anew.
 			}
 		}
 	}
-	for _, name := range sortedKeys(recorded) {
+	for _, name := range slices.Sorted(maps.Keys(recorded)) {
 		if id := recorded[name]; !kept[id] {
-			out.add(leaveClaim(in, name, id, attached[id]))
+			out = append(out, leaveClaim(in, name, id, attached[id]))
 		}
 	}
 	return out
@@ -106,22 +109,22 @@ func attachClaim(in *input, v *vmv1alpha1.VirtualMachineVolume, claim provider.C
 
 // attachedClaim compares a disk that is attached: its record, mode and size.
 func attachedClaim(in *input, v *vmv1alpha1.VirtualMachineVolume, claim provider.Claim, disk *types.VirtualDisk) []Difference {
-	var out list
+	var out []Difference
 	path := hardware.Volume(v.Name)
 	if in.extra(observe.ClaimKey(v.Name)) != claim.VolumeID {
 		// Attached by hand, or by a process that died: from now on it is ours to detach.
-		out.add(Difference{Path: path, Running: "a disk without record", Desired: hardware.Claim(v.PersistentVolumeClaim.ClaimName), Live: true,
+		out = append(out, Difference{Path: path, Running: "a disk without record", Desired: hardware.Claim(v.PersistentVolumeClaim.ClaimName), Live: true,
 			set: option(observe.ClaimKey(v.Name), claim.VolumeID)})
 	}
 	b, ok := disk.Backing.(*types.VirtualDiskFlatVer2BackingInfo)
 	if ok && (b.DiskMode == readOnlyMode) != claim.ReadOnly {
-		out.add(Difference{Path: path + ".persistentVolumeClaim.readOnly", Running: hardware.Flag(!claim.ReadOnly), Desired: hardware.Flag(claim.ReadOnly),
+		out = append(out, Difference{Path: path + ".persistentVolumeClaim.readOnly", Running: hardware.Flag(!claim.ReadOnly), Desired: hardware.Flag(claim.ReadOnly),
 			set: editMode(disk, b, claim)})
 	}
 	kind := controllerOf(observe.Controllers(in.vm), disk).Kind
 	if have := observe.Capacity(disk); claim.Size > have {
 		mib := (claim.Size + 1<<20 - 1) >> 20
-		out.add(Difference{Path: path, Running: hardware.Disk(have, kind), Desired: hardware.Disk(mib<<20, kind), Live: hardware.GrowsDisk(kind),
+		out = append(out, Difference{Path: path, Running: hardware.Disk(have, kind), Desired: hardware.Disk(mib<<20, kind), Live: hardware.GrowsDisk(kind),
 			set: func(*types.VirtualMachineConfigSpec) {}, claim: &ClaimChange{ID: claim.VolumeID, Extend: mib}})
 	}
 	return out

@@ -11,19 +11,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
-	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 )
-
-// compareMark records that the VM is not complete, or that it is.
-func compareMark(in *input) Difference {
-	switch {
-	case in.vm.Config == nil && in.Attempt != "":
-		return compareOption(in, "bootstrap", observe.PendingKey, in.Attempt, false, true)
-	case in.Bootstrapped:
-		return compareOption(in, "bootstrap", observe.PendingKey, "", false, true)
-	}
-	return Difference{}
-}
 
 // Customization is the guest customization of the first start and the field that asks for
 // it, nil for none. It has an entry for each adapter in order, as vSphere demands.

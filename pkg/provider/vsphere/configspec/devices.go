@@ -5,13 +5,16 @@ package configspec
 
 import (
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/vmware/govmomi/object"
+	"github.com/vmware/govmomi/vim25/mo"
 	"github.com/vmware/govmomi/vim25/types"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/hardware"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 )
 
 // Keys of the configuration file that have no field in vSphere's API.
@@ -21,44 +24,58 @@ const (
 	hugePageKey = "sched.mem.lpage.enable1GPage"
 )
 
+// devicesOf returns the devices of one kind.
+func devicesOf[T types.BaseVirtualDevice](vm *mo.VirtualMachine) []T {
+	var out []T
+	if vm.Config == nil {
+		return nil
+	}
+	for _, d := range vm.Config.Hardware.Device {
+		if d, ok := d.(T); ok {
+			out = append(out, d)
+		}
+	}
+	return out
+}
+
+// ownDisks returns the disks that are not first class disks.
+func ownDisks(vm *mo.VirtualMachine) []*types.VirtualDisk {
+	return slices.DeleteFunc(devicesOf[*types.VirtualDisk](vm), func(d *types.VirtualDisk) bool { return observe.FirstClassID(d) != "" })
+}
+
 // isOn returns a switch of the configuration file that is on by default.
 func isOn(in *input, key string) bool { return !strings.EqualFold(in.extra(key), "FALSE") }
 
 func upperFlag(on bool) string { return strings.ToUpper(hardware.Flag(on)) }
 
-func readTPM(in *input, have *hardware.State) {
-	if tpmOf(in.have) != nil {
-		have.Devices.TPM = &vmv1alpha1.VirtualMachineTPM{}
+func readTPM(in *input) {
+	if tpmOf(in.vm) != nil {
+		in.running.Devices.TPM = &vmv1alpha1.VirtualMachineTPM{}
 	}
 }
 
-// wantTPM adds the TPM, and removes it only if the spec disables it: its secrets cannot be
+// adjustTPM adds the TPM, and removes it only if the spec disables it: its secrets cannot be
 // brought back.
-func wantTPM(in *input, have, want *hardware.State) {
-	t := want.Devices.TPM
+func adjustTPM(in *input) {
+	t := in.desired.Devices.TPM
 	adds, removes := wantsTPM(t) && hasEFI(in), t != nil && !wantsTPM(t) && !in.adopted
 	if !adds && !removes {
-		want.Devices.TPM = have.Devices.TPM
+		in.desired.Devices.TPM = in.running.Devices.TPM
 	}
 }
 
-func setTPM(in *input, want *hardware.State, s *types.VirtualMachineConfigSpec) {
-	op, device := types.VirtualDeviceConfigSpecOperationRemove, tpmOf(in.have)
-	if wantsTPM(want.Devices.TPM) {
+func setTPM(in *input, s *configSpec) {
+	op, device := types.VirtualDeviceConfigSpecOperationRemove, tpmOf(in.vm)
+	if wantsTPM(in.desired.Devices.TPM) {
 		op, device = types.VirtualDeviceConfigSpecOperationAdd, &types.VirtualTPM{}
 		device.Key = newTPMKey
 	}
 	s.DeviceChange = append(s.DeviceChange, deviceChange(op, device))
 }
 
-func tpmOf(config *types.VirtualMachineConfigInfo) *types.VirtualTPM {
-	if config == nil {
-		return nil
-	}
-	for _, d := range config.Hardware.Device {
-		if t, ok := d.(*types.VirtualTPM); ok {
-			return t
-		}
+func tpmOf(vm *mo.VirtualMachine) *types.VirtualTPM {
+	if all := devicesOf[*types.VirtualTPM](vm); len(all) > 0 {
+		return all[0]
 	}
 	return nil
 }
@@ -72,33 +89,26 @@ func hasEFI(in *input) bool {
 	if fw := in.Effective.Firmware; fw != nil && fw.Bootloader != "" && !in.adopted {
 		return fw.Bootloader == vmv1alpha1.BootloaderEFI
 	}
-	return in.have.Firmware == string(types.GuestOsDescriptorFirmwareTypeEfi)
+	return in.config.Firmware == string(types.GuestOsDescriptorFirmwareTypeEfi)
 }
 
-func readSerialPort(in *input, have *hardware.State) {
-	have.Devices.AutoattachSerialConsole = types.NewBool(false)
-	for _, d := range in.have.Hardware.Device {
-		if _, ok := d.(*types.VirtualSerialPort); ok {
-			have.Devices.AutoattachSerialConsole = types.NewBool(true)
-		}
-	}
+func readSerialPort(in *input) {
+	in.running.Devices.AutoattachSerialConsole = types.NewBool(len(devicesOf[*types.VirtualSerialPort](in.vm)) > 0)
 }
 
-// wantSerialPort adds a serial port if there is a folder that it can write to. It is never removed.
-func wantSerialPort(in *input, have, want *hardware.State) {
-	if !isTrue(want.Devices.AutoattachSerialConsole) || consoleLog(in) == "" {
-		want.Devices.AutoattachSerialConsole = have.Devices.AutoattachSerialConsole
+// adjustSerialPort adds a serial port if there is a folder that it can write to. It is never removed.
+func adjustSerialPort(in *input) {
+	if !isTrue(in.desired.Devices.AutoattachSerialConsole) || consoleLog(in) == "" {
+		in.desired.Devices.AutoattachSerialConsole = in.running.Devices.AutoattachSerialConsole
 	}
 }
 
 // setSerialPort adds a serial port that writes to console.log in the VM's folder.
-func setSerialPort(in *input, _ *hardware.State, s *types.VirtualMachineConfigSpec) {
+func setSerialPort(in *input, s *configSpec) {
 	port := &types.VirtualSerialPort{YieldOnPoll: true}
 	port.Key, port.ControllerKey = newSerialKey, 400 // the super I/O controller of every VM
-	for _, d := range in.have.Hardware.Device {
-		if sio, ok := d.(*types.VirtualSIOController); ok {
-			port.ControllerKey = sio.Key
-		}
+	for _, sio := range devicesOf[*types.VirtualSIOController](in.vm) {
+		port.ControllerKey = sio.Key
 	}
 	backing := &types.VirtualSerialPortFileBackingInfo{}
 	backing.FileName = consoleLog(in)
@@ -109,7 +119,7 @@ func setSerialPort(in *input, _ *hardware.State, s *types.VirtualMachineConfigSp
 // consoleLog returns the datastore path of console.log in the VM's folder, empty if that is not known.
 func consoleLog(in *input) string {
 	var dir object.DatastorePath
-	if !dir.FromString(in.have.Files.VmPathName) {
+	if !dir.FromString(in.config.Files.VmPathName) {
 		return ""
 	}
 	dir.Path = path.Join(path.Dir(dir.Path), "console.log")

@@ -4,31 +4,34 @@
 package configspec
 
 import (
-	"strconv"
-	"strings"
-
 	"github.com/vmware/govmomi/vim25/mo"
 	"github.com/vmware/govmomi/vim25/types"
 
+	"github.com/slipway-dev/slipway/pkg/hardware"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 )
 
-// input is what a comparison reads: the desired configuration and the VM. It is not changed.
+// input is what a comparison reads: the desired configuration and the VM.
 type input struct {
 	Want
 	vm *mo.VirtualMachine
-	// have is the configuration of the VM. It is empty if the VM does not exist.
-	have *types.VirtualMachineConfigInfo
+	// config is the configuration of the VM, with empty parts instead of nil.
+	config types.VirtualMachineConfigInfo
 	// adopted is true for a VM that was adopted: what the spec does not name stays.
 	adopted bool
+	// running is the state of the VM, and desired is the one that it gets. Differences sets them.
+	running, desired *hardware.State
 }
 
 func newInput(want Want, vm *mo.VirtualMachine) *input {
-	in := &input{Want: want, vm: vm, have: vm.Config}
-	if in.have == nil {
-		in.have = &types.VirtualMachineConfigInfo{}
+	in := &input{Want: want, vm: vm, adopted: adopted(want, vm)}
+	if vm.Config != nil {
+		in.config = *vm.Config
 	}
-	in.adopted = adopted(want, vm)
+	part(&in.config.CpuAllocation)
+	part(&in.config.MemoryAllocation)
+	part(&in.config.LatencySensitivity)
+	part(&in.config.BootOptions)
 	return in
 }
 
@@ -38,16 +41,15 @@ func (in *input) extra(key string) string { return observe.ExtraConfig(in.vm, ke
 // exists reports whether the VM exists.
 func (in *input) exists() bool { return in.vm != nil && in.vm.Config != nil }
 
-// list has differences.
-type list []Difference
-
-// add appends the differences whose two values are not equal.
-func (l *list) add(diffs ...Difference) {
+// changed returns the differences whose two values are not equal.
+func changed(diffs []Difference) []Difference {
+	var out []Difference
 	for _, d := range diffs {
 		if d.Running != d.Desired {
-			*l = append(*l, d)
+			out = append(out, d)
 		}
 	}
+	return out
 }
 
 // Differences compares want with vm. An empty vm gives everything that want
@@ -55,58 +57,28 @@ func (l *list) add(diffs ...Difference) {
 // read must not be passed.
 func Differences(want Want, vm *mo.VirtualMachine) []Difference {
 	in := newInput(want, vm)
-	var out list
-	out.add(compareIdentity(in)...)
-	out.add(setOnce(in)...)
+	var out []Difference
+	out = append(out, compareIdentity(in)...)
+	out = append(out, setOnce(in)...)
 	if r := want.Record; r.Text != "" {
-		out.add(Keep(vm, r))
+		out = append(out, Keep(vm, r))
 	}
 	if want.Effective == nil {
-		return out
+		return changed(out)
 	}
-	have, desired := states(in)
-	out.add(compareFields(in, have, desired)...)
-	out.add(compareNetwork(in, have, desired)...)
+	readStates(in)
+	out = append(out, compareFields(in)...)
+	out = append(out, compareNetwork(in)...)
 	if in.exists() {
-		out.add(compareVolumes(in)...)
-		out.add(recordDisks(in)...)
+		out = append(out, compareVolumes(in)...)
+		out = append(out, recordDisks(in)...)
 	}
-	out.add(compareBootstrap(in)...)
-	out.add(compareVApp(in)...)
-	out.add(compareMark(in))
-	if len(out) > 0 && in.exists() && want.Effective.Network != nil {
+	out = append(out, compareBootstrap(in)...)
+	out = append(out, compareVApp(in)...)
+	out = append(out, compareMark(in))
+	if out = changed(out); len(out) > 0 && in.exists() && want.Effective.Network != nil {
 		// The record of the adapters is brought up to date with other changes: it is no reason for one.
-		out.add(recordAdapters(in))
+		out = append(out, recordAdapters(in))
 	}
-	return out
-}
-
-// compareIdentity compares the name of the VM and the marks that identify its object.
-func compareIdentity(in *input) []Difference {
-	var out list
-	if in.Name != "" && !in.adopted {
-		out.add(Difference{Path: "metadata.name", Running: in.vm.Name, Desired: in.Name, Live: true,
-			set: func(s *types.VirtualMachineConfigSpec) { s.Name = in.Name }})
-	}
-	if in.InstanceUUID != "" {
-		out.add(Difference{Path: "instanceUUID", Running: lower(in.have.InstanceUuid), Desired: lower(in.InstanceUUID), Live: true,
-			set: func(s *types.VirtualMachineConfigSpec) { s.InstanceUuid = lower(in.InstanceUUID) }})
-	}
-	out.add(compareOption(in, "metadata.uid", ownerKey, in.Owner.String(), true, false))
-	if in.adopted {
-		out.add(compareOption(in, "metadata.uid", observe.AdoptedKey, in.Owner.UID, true, false))
-	}
-	if !in.LastRestart.IsZero() {
-		out.add(compareOption(in, "nextRestartTime", lastRestartKey, in.LastRestart.UTC().Format(restartFormat), true, true))
-	}
-	return out
-}
-
-// version parses vmx-NN; 0 when it is something else.
-func version(s string) int32 {
-	n, err := strconv.ParseInt(strings.TrimPrefix(s, "vmx-"), 10, 32)
-	if err != nil {
-		return 0
-	}
-	return int32(n)
+	return changed(out)
 }

@@ -4,6 +4,9 @@
 package configspec
 
 import (
+	"maps"
+	"slices"
+
 	"github.com/vmware/govmomi/vim25/types"
 
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
@@ -13,16 +16,16 @@ import (
 // of its volumes. A disk that an older version has recorded by its slot alone may have been
 // replaced since: it is recorded only if its file is where vSphere puts the VM's own disks.
 func recordDisks(in *input) []Difference {
-	var out list
+	var out []Difference
 	recorded, attached := observe.DiskRecords(in.vm), attachedDisks(in)
 	var own []*types.VirtualDisk
 	if in.New {
-		own = imageDisks(in)
+		own = ownDisks(in.vm)
 	}
 	if boot, _ := observe.BootDiskBeside(in.vm, attached); boot != nil {
 		own = append(own, boot)
 	}
-	for _, name := range sortedKeys(attached) {
+	for _, name := range slices.Sorted(maps.Keys(attached)) {
 		own = append(own, attached[name])
 	}
 	done := map[string]bool{}
@@ -35,7 +38,7 @@ func recordDisks(in *input) []Difference {
 			continue
 		}
 		done[slot] = true
-		out.add(compareOption(in, "metadata.volumes", observe.DiskKey(slot), uuid, true, false))
+		out = append(out, compareOption(in, "metadata.volumes", observe.DiskKey(slot), uuid, true, false))
 	}
 	return out
 }
@@ -63,15 +66,4 @@ func isAdopting(in *input, disk *types.VirtualDisk) bool {
 		}
 	}
 	return false
-}
-
-// imageDisks returns the disks of a new VM: all that it has come from its image.
-func imageDisks(in *input) []*types.VirtualDisk {
-	var out []*types.VirtualDisk
-	for _, d := range in.vm.Config.Hardware.Device {
-		if disk, ok := d.(*types.VirtualDisk); ok && observe.FirstClassID(disk) == "" {
-			out = append(out, disk)
-		}
-	}
-	return out
 }

@@ -5,6 +5,7 @@ package configspec
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -20,40 +21,39 @@ const modelSRIOV = "sriov"
 
 // adapters compares the adapters of the interfaces, each by itself.
 type adapters struct {
+	*input
 	interfaces []vmv1alpha1.VirtualMachineNetworkInterface
 	// have says which adapter is that of which interface.
 	have observe.Assignment
-	// running and desired are the states of the VM.
-	running, desired *hardware.State
 }
 
-func compareNetwork(in *input, running, desired *hardware.State) []Difference {
+func compareNetwork(in *input) []Difference {
 	spec := in.Effective.Network
 	if spec == nil || (len(spec.Interfaces) == 0 && !spec.Disabled) {
 		return nil
 	}
 	interfaces := interfacesOf(in.Effective)
-	a := &adapters{interfaces: interfaces, have: observe.Assign(in.vm, interfaces, in.Adapters), running: running, desired: desired}
+	a := &adapters{in, interfaces, observe.Assign(in.vm, interfaces, in.Adapters)}
 	if in.adopted {
-		return a.compareAdopted(in.Backings)
+		return a.compareAdopted()
 	}
 	for _, i := range interfaces {
 		if _, ok := in.Backings[i.Network]; !ok {
 			return nil
 		}
 	}
-	var out list
-	for _, name := range sortedKeys(a.have.Removed) {
+	var out []Difference
+	for _, name := range slices.Sorted(maps.Keys(a.have.Removed)) {
 		card := a.have.Removed[name]
-		out.add(removeAdapter(hardware.Interface(name), card, a.live(card, nil), record(a.have, interfaces, name, 0)))
+		out = append(out, removeAdapter(hardware.Interface(name), card, a.live(card, nil), record(a.have, interfaces, name, 0)))
 	}
 	for n := range interfaces {
 		i := &interfaces[n]
-		out.add(a.compare(n, newCard(*i, in.Backings[i.Network], newAdapterKey-int32(n))))
+		out = append(out, a.compare(n, newCard(*i, in.Backings[i.Network], newAdapterKey-int32(n))))
 	}
 	// An adapter that was added by hand is removed at a restart, not immediately.
 	for _, card := range a.have.Others {
-		out.add(removeAdapter(hardware.Interfaces, card, false, nil))
+		out = append(out, removeAdapter(hardware.Interfaces, card, false, nil))
 	}
 	return out
 }
@@ -174,7 +174,7 @@ func requested(want types.BaseVirtualEthernetCard, old *types.VirtualEthernetCar
 }
 
 func change(op types.VirtualDeviceConfigSpecOperation, nic types.BaseVirtualEthernetCard) types.BaseVirtualDeviceConfigSpec {
-	return &types.VirtualDeviceConfigSpec{Operation: op, Device: nic.(types.BaseVirtualDevice)}
+	return deviceChange(op, nic.(types.BaseVirtualDevice))
 }
 
 // newCard builds an adapter; virtio means vmxnet3, and so does no model.

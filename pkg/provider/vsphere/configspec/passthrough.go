@@ -21,12 +21,7 @@ import (
 // without. Devices of a fixed host address are nobody's business here.
 func comparePassthrough(in *input) map[string][]Difference {
 	out := map[string][]Difference{}
-	var have []*types.VirtualPCIPassthrough
-	for _, d := range in.have.Hardware.Device {
-		if p, ok := d.(*types.VirtualPCIPassthrough); ok && describeBacking(p.Backing) != "" {
-			have = append(have, p)
-		}
-	}
+	have := slices.DeleteFunc(devicesOf[*types.VirtualPCIPassthrough](in.vm), func(p *types.VirtualPCIPassthrough) bool { return describeBacking(p.Backing) == "" })
 	for _, path := range []string{hardware.GPUs, hardware.HostDevices} {
 		var running, desired []string
 		var changes []types.BaseVirtualDeviceConfigSpec
@@ -163,10 +158,10 @@ func deviceID(name string) string {
 
 // readPassthrough reads the devices that are passed through, whichever list they count to: with one of them all
 // memory must be reserved.
-func readPassthrough(in *input, have *hardware.State) {
-	for _, d := range in.have.Hardware.Device {
-		if p, ok := d.(*types.VirtualPCIPassthrough); ok && p.Backing != nil {
-			have.Devices.GPUs = append(have.Devices.GPUs, vmv1alpha1.VirtualMachineDevice{DeviceName: describeBacking(p.Backing)})
+func readPassthrough(in *input) {
+	for _, p := range devicesOf[*types.VirtualPCIPassthrough](in.vm) {
+		if p.Backing != nil {
+			in.running.Devices.GPUs = append(in.running.Devices.GPUs, vmv1alpha1.VirtualMachineDevice{DeviceName: describeBacking(p.Backing)})
 		}
 	}
 }

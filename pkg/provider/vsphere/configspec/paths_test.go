@@ -71,7 +71,7 @@ func TestRows_HaveAllPartsForEachFieldThatVSphereHas(t *testing.T) {
 		if scalar := r.set != nil; scalar && r.read == nil || !scalar && r.compare == nil {
 			t.Errorf("the row of %s has read %t, set %t and compare %t; want read and set, or compare", f.Path, r.read != nil, scalar, r.compare != nil)
 		}
-		if r.set == nil && (r.want != nil || r.unknown != nil || r.resets) {
+		if r.set == nil && (r.adjust != nil || r.unknown != nil || r.resets) {
 			t.Errorf("the row of %s changes a desired value that it does not set", f.Path)
 		}
 	}

@@ -73,7 +73,7 @@ func applyPolicy(in *input, spec *types.VirtualMachineConfigSpec, change *types.
 // encryptVM encrypts the VM, without which no disk of it can be (vSphere Security, Virtual
 // Machine Encryption).
 func encryptVM(in *input, spec *types.VirtualMachineConfigSpec, policy storage.Policy) {
-	if policy.Encrypted && in.have.KeyId == nil {
+	if policy.Encrypted && in.config.KeyId == nil {
 		spec.Crypto = cryptoSpec(in)
 	}
 }
@@ -93,14 +93,14 @@ func encryptedDisk(device types.BaseVirtualDevice) bool {
 // appliesLive is false for a policy that encrypts what is not encrypted: that needs the
 // VM to be off.
 func appliesLive(in *input, policy storage.Policy) bool {
-	return !policy.Encrypted || in.have.KeyId != nil
+	return !policy.Encrypted || in.config.KeyId != nil
 }
 
 // otherDatastore is the datastore path of a new disk whose policy does not allow the datastore
 // that the VM is on; empty when it can be beside the VM.
 func otherDatastore(in *input, policy storage.Policy) string {
 	var home object.DatastorePath
-	if !home.FromString(in.have.Files.VmPathName) || policy.Holds(home.Datastore) || len(policy.Datastores) == 0 {
+	if !home.FromString(in.config.Files.VmPathName) || policy.Holds(home.Datastore) || len(policy.Datastores) == 0 {
 		return ""
 	}
 	return (&object.DatastorePath{Datastore: policy.Datastores[0]}).String()
@@ -115,7 +115,7 @@ func refusedPolicies(in *input, say func(format string, args ...any)) {
 	encrypts := func(path, class string, disk *types.VirtualDisk) {
 		p, known := policyOf(in, class)
 		switch {
-		case !known || !p.Encrypted || in.have.KeyId != nil && (disk == nil || encryptedDisk(disk)):
+		case !known || !p.Encrypted || in.config.KeyId != nil && (disk == nil || encryptedDisk(disk)):
 		case in.Storage.KeyProvider == "":
 			say("%s: storage policy %q encrypts, and vCenter has no default key provider", path, p.Name)
 		case disk != nil && observe.HasParent(disk):

@@ -34,7 +34,7 @@ func unappliedProviderID(in *input, say func(format string, args ...any)) {
 	if fw := in.Effective.Firmware; fw != nil && !in.adopted && strings.EqualFold(in.ProviderID, vmv1alpha1.ProviderIDOf(fw.UUID)) {
 		return
 	}
-	if have := vmv1alpha1.ProviderIDOf(in.have.Uuid); !strings.EqualFold(in.ProviderID, have) {
+	if have := vmv1alpha1.ProviderIDOf(in.config.Uuid); !strings.EqualFold(in.ProviderID, have) {
 		say("providerID %s (that of the VM is %s)", in.ProviderID, have)
 	}
 }

@@ -5,6 +5,8 @@ package configspec
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/vmware/govmomi/vim25/types"
@@ -31,7 +33,7 @@ func recordReclaim(in *input, v *vmv1alpha1.VirtualMachineVolume, disk *types.Vi
 
 // removedVolumes takes disks and drives off that the spec does not name any more.
 func removedVolumes(in *input, attached map[string]*types.VirtualDisk) []Difference {
-	var out list
+	var out []Difference
 	gone := map[string]bool{}
 	for name := range attached {
 		gone[name] = true
@@ -40,7 +42,7 @@ func removedVolumes(in *input, attached map[string]*types.VirtualDisk) []Differe
 		delete(gone, in.Effective.Volumes[i].Name)
 	}
 	controllers := observe.Controllers(in.vm)
-	for _, name := range sortedKeys(gone) {
+	for _, name := range slices.Sorted(maps.Keys(gone)) {
 		disk := attached[name]
 		if disk == nil || whyStays(in, name, disk) != "" {
 			continue
@@ -50,7 +52,7 @@ func removedVolumes(in *input, attached map[string]*types.VirtualDisk) []Differe
 			change.FileOperation = types.VirtualDeviceConfigSpecFileOperationDestroy
 		}
 		have := controllerOf(controllers, disk)
-		out.add(Difference{Path: hardware.Volume(name), Running: hardware.Disk(observe.Capacity(disk), have.Kind), Live: hotplugs(in, have),
+		out = append(out, Difference{Path: hardware.Volume(name), Running: hardware.Disk(observe.Capacity(disk), have.Kind), Live: hotplugs(in, have),
 			set: func(spec *types.VirtualMachineConfigSpec) {
 				spec.DeviceChange = append(spec.DeviceChange, change)
 				for _, key := range []string{
@@ -62,7 +64,7 @@ func removedVolumes(in *input, attached map[string]*types.VirtualDisk) []Differe
 				}
 			}})
 	}
-	out.add(removedDrives(in)...)
+	out = append(out, removedDrives(in)...)
 	return out
 }
 

@@ -174,10 +174,8 @@ func newController(c observe.Controller, pci int32) types.BaseVirtualDevice {
 
 // pciKey is the key of the PCI controller, 100 on every VM seen so far.
 func pciKey(vm *mo.VirtualMachine) int32 {
-	for _, d := range vm.Config.Hardware.Device {
-		if pci, ok := d.(*types.VirtualPCIController); ok {
-			return pci.Key
-		}
+	if all := devicesOf[*types.VirtualPCIController](vm); len(all) > 0 {
+		return all[0].Key
 	}
 	return 100
 }

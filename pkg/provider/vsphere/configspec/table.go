@@ -9,211 +9,177 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 	"k8s.io/apimachinery/pkg/api/resource"
 
-	"github.com/slipway-dev/slipway/pkg/apis/limits"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/hardware"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 )
 
+type configSpec = types.VirtualMachineConfigSpec
+
 // row is the vSphere side of one field of hardware.Fields. It has read and set, or compare, or all of them.
 type row struct {
 	// read puts the value of the VM into a state.
-	read func(in *input, have *hardware.State)
+	read func(in *input)
 	// unknown reports whether the value of the VM is not known, so that it is set in any case. It is optional.
 	unknown func(in *input) bool
-	// want changes the desired value to the one that the VM gets. Without it, the VM keeps a value that the spec
-	// does not set.
-	want func(in *input, have, want *hardware.State)
+	// adjust changes the desired value to the one that the VM gets. Without it, the VM keeps its value if the spec
+	// does not set the field.
+	adjust func(in *input)
 	// resets is true if the VM gets vSphere's default when the spec does not set the field. An adopted VM keeps its value.
 	resets bool
 	// set puts the desired value into a reconfiguration.
-	set func(in *input, want *hardware.State, s *types.VirtualMachineConfigSpec)
+	set func(in *input, s *configSpec)
 	// compare compares devices, or values that a state does not have.
 	compare func(in *input) []Difference
 }
 
 // rows has the fields of hardware.Fields that vSphere has, by path.
 var rows = map[string]row{
-	hardware.CPUSockets: {read: readSockets, unknown: isNew, want: wantSockets, set: setSockets},
-	hardware.CPUCores:   {read: readCores, unknown: coresUnknown, want: wantCores, set: setCores, compare: compareVCPUs},
+	hardware.CPUSockets: {read: readTopology, unknown: isNew, adjust: adjustTopology, set: setSockets},
+	hardware.CPUCores:   {read: readTopology, unknown: coresUnknown, adjust: adjustTopology, set: setCores, compare: compareVCPUs},
 	hardware.CPUHotAdd: {unknown: isNew,
-		read: func(in *input, have *hardware.State) {
-			have.CPU.HotAddEnabled = types.NewBool(isTrue(in.have.CpuHotAddEnabled))
-		},
-		want: func(in *input, _, want *hardware.State) {
+		read: func(in *input) { in.running.CPU.HotAddEnabled = types.NewBool(isTrue(in.config.CpuHotAddEnabled)) },
+		adjust: func(in *input) {
 			c := in.Effective.CPU
 			asked := isTrue(c.HotAddEnabled) || c.HotAddEnabled == nil && !isTrue(c.ExposeVNUMA) && c.MaxSockets != nil && *c.MaxSockets > max(c.Sockets, 1)
-			want.CPU.HotAddEnabled = &asked
+			in.desired.CPU.HotAddEnabled = &asked
 		},
-		set: func(_ *input, want *hardware.State, s *types.VirtualMachineConfigSpec) {
-			s.CpuHotAddEnabled = want.CPU.HotAddEnabled
-		}},
+		set: func(in *input, s *configSpec) { s.CpuHotAddEnabled = in.desired.CPU.HotAddEnabled }},
 	hardware.CPULatency: {
-		read: func(in *input, have *hardware.State) {
-			if l := in.have.LatencySensitivity; l != nil {
-				have.CPU.LatencySensitivity = vmv1alpha1.LatencySensitivity(title(string(l.Level)))
-			}
+		read: func(in *input) {
+			in.running.CPU.LatencySensitivity = vmv1alpha1.LatencySensitivity(title(string(in.config.LatencySensitivity.Level)))
 		},
-		want: func(in *input, have, want *hardware.State) {
-			switch {
+		adjust: func(in *input) {
+			switch level := &in.desired.CPU.LatencySensitivity; {
 			case hardware.OwnCores(in.Effective.CPU):
-				want.CPU.LatencySensitivity = vmv1alpha1.LatencySensitivityHigh
+				*level = vmv1alpha1.LatencySensitivityHigh
 			case in.adopted:
-				want.CPU.LatencySensitivity = have.CPU.LatencySensitivity
+				*level = in.running.CPU.LatencySensitivity
 			default:
-				want.CPU.LatencySensitivity = vmv1alpha1.LatencySensitivityNormal
+				*level = vmv1alpha1.LatencySensitivityNormal
 			}
 		},
-		set: func(_ *input, want *hardware.State, s *types.VirtualMachineConfigSpec) {
-			s.LatencySensitivity = &types.LatencySensitivity{Level: types.LatencySensitivitySensitivityLevel(lower(string(want.CPU.LatencySensitivity)))}
+		set: func(in *input, s *configSpec) {
+			s.LatencySensitivity = &types.LatencySensitivity{Level: types.LatencySensitivitySensitivityLevel(lower(string(in.desired.CPU.LatencySensitivity)))}
 		}},
 	hardware.CPUReservation: {
-		read: func(in *input, have *hardware.State) {
-			have.CPU.Reservation = amount(allocationOf(in.have.CpuAllocation).Reservation, limits.Megahertz)
-		},
-		want: func(in *input, have, want *hardware.State) {
+		read: func(in *input) { in.running.CPU.Reservation = amount(in.config.CpuAllocation.Reservation, mhz) },
+		adjust: func(in *input) {
 			own := hardware.OwnCores(in.Effective.CPU)
-			switch c := want.CPU; {
+			switch c := in.desired.CPU; {
 			case c.Reservation != nil:
 			case own && in.HostMHz > 0:
 				vcpus, _ := hardware.CPUs(c)
-				c.Reservation = resource.NewQuantity(int64(vcpus)*in.HostMHz*limits.Megahertz, resource.DecimalSI)
+				c.Reservation = resource.NewQuantity(int64(vcpus)*in.HostMHz*mhz, resource.DecimalSI)
 			case in.adopted && !own:
-				c.Reservation = have.CPU.Reservation
+				c.Reservation = in.running.CPU.Reservation
 			}
 		},
-		set: func(_ *input, want *hardware.State, s *types.VirtualMachineConfigSpec) {
-			allocation(&s.CpuAllocation).Reservation = units(want.CPU.Reservation, limits.Megahertz, 0)
+		set: func(in *input, s *configSpec) {
+			part(&s.CpuAllocation).Reservation = units(in.desired.CPU.Reservation, mhz, 0)
 		}},
 	hardware.CPULimit: {resets: true,
-		read: func(in *input, have *hardware.State) {
-			have.CPU.Limit = amount(allocationOf(in.have.CpuAllocation).Limit, limits.Megahertz)
-		},
-		set: func(_ *input, want *hardware.State, s *types.VirtualMachineConfigSpec) {
-			allocation(&s.CpuAllocation).Limit = units(want.CPU.Limit, limits.Megahertz, unlimited)
+		read: func(in *input) { in.running.CPU.Limit = amount(in.config.CpuAllocation.Limit, mhz) },
+		set: func(in *input, s *configSpec) {
+			part(&s.CpuAllocation).Limit = units(in.desired.CPU.Limit, mhz, unlimited)
 		}},
 	hardware.CPUShares: {resets: true,
-		read: func(in *input, have *hardware.State) {
-			have.CPU.Shares = sharesOf(allocationOf(in.have.CpuAllocation).Shares)
-		},
-		set: func(_ *input, want *hardware.State, s *types.VirtualMachineConfigSpec) {
-			allocation(&s.CpuAllocation).Shares = sharesInfo(want.CPU.Shares)
-		}},
+		read: func(in *input) { in.running.CPU.Shares = sharesOf(in.config.CpuAllocation.Shares) },
+		set:  func(in *input, s *configSpec) { part(&s.CpuAllocation).Shares = sharesInfo(in.desired.CPU.Shares) }},
 
 	hardware.MemoryGuest: {
-		read: func(in *input, have *hardware.State) {
-			if mb := int64(in.have.Hardware.MemoryMB); mb > 0 {
-				have.Memory.Guest = amount(&mb, limits.Mebibyte)
-			}
+		read: func(in *input) {
+			mb := int64(in.config.Hardware.MemoryMB)
+			in.running.Memory.Guest = amount(&mb, mib)
 		},
-		set: func(_ *input, want *hardware.State, s *types.VirtualMachineConfigSpec) {
-			s.MemoryMB = mebibytes(want.Memory.Guest)
-		}},
+		set: func(in *input, s *configSpec) { s.MemoryMB = mebibytes(in.desired.Memory.Guest) }},
 	hardware.MemoryHotAdd: {unknown: isNew,
-		read: func(in *input, have *hardware.State) {
-			have.Memory.HotAddEnabled = types.NewBool(isTrue(in.have.MemoryHotAddEnabled))
+		read: func(in *input) {
+			in.running.Memory.HotAddEnabled = types.NewBool(isTrue(in.config.MemoryHotAddEnabled))
 		},
-		want: func(in *input, _, want *hardware.State) {
+		adjust: func(in *input) {
 			m := in.Effective.Memory
 			asked := isTrue(m.HotAddEnabled) || m.HotAddEnabled == nil && m.MaxGuest != nil && m.Guest != nil && m.MaxGuest.Cmp(*m.Guest) > 0
-			want.Memory.HotAddEnabled = &asked
+			in.desired.Memory.HotAddEnabled = &asked
 		},
-		set: func(_ *input, want *hardware.State, s *types.VirtualMachineConfigSpec) {
-			s.MemoryHotAddEnabled = want.Memory.HotAddEnabled
-		}},
+		set: func(in *input, s *configSpec) { s.MemoryHotAddEnabled = in.desired.Memory.HotAddEnabled }},
 	hardware.MemoryHugePages: {
-		read: func(in *input, have *hardware.State) {
+		read: func(in *input) {
 			if strings.EqualFold(in.extra(hugePageKey), "TRUE") {
-				have.Memory.HugePageSize = hardware.LargePages
+				in.running.Memory.HugePageSize = hardware.LargePages
 			}
 		},
-		want: func(in *input, have, want *hardware.State) {
+		adjust: func(in *input) {
 			switch {
-			case want.Memory.HugePageSize == hardware.LargePages:
+			case in.desired.Memory.HugePageSize == hardware.LargePages:
 			case in.adopted:
-				want.Memory.HugePageSize = have.Memory.HugePageSize
+				in.desired.Memory.HugePageSize = in.running.Memory.HugePageSize
 			default: // A VM with the key and without the reservation does not power on.
-				want.Memory.HugePageSize = ""
+				in.desired.Memory.HugePageSize = ""
 			}
 		},
-		set: func(_ *input, want *hardware.State, s *types.VirtualMachineConfigSpec) {
-			value := ""
-			if want.Memory.HugePageSize == hardware.LargePages {
-				value = "TRUE"
-			}
-			option(hugePageKey, value)(s)
+		set: func(in *input, s *configSpec) {
+			option(hugePageKey, map[string]string{hardware.LargePages: "TRUE"}[in.desired.Memory.HugePageSize])(s)
 		}},
 	hardware.MemoryReservation: {
-		read: func(in *input, have *hardware.State) {
-			have.Memory.Reservation = amount(allocationOf(in.have.MemoryAllocation).Reservation, limits.Mebibyte)
+		read: func(in *input) {
+			in.running.Memory.Reservation = amount(in.config.MemoryAllocation.Reservation, mib)
 		},
-		want: func(in *input, have, want *hardware.State) {
-			switch m := want.Memory; {
+		adjust: func(in *input) {
+			switch m := in.desired.Memory; {
 			case hardware.Pinned(in.Effective) && in.Effective.Memory.Guest != nil:
 				m.Reservation = m.Guest
 			case m.Reservation == nil && in.adopted && !hardware.Pinned(in.Effective):
-				m.Reservation = have.Memory.Reservation
+				m.Reservation = in.running.Memory.Reservation
 			}
 		},
-		set: func(_ *input, want *hardware.State, s *types.VirtualMachineConfigSpec) {
-			allocation(&s.MemoryAllocation).Reservation = units(want.Memory.Reservation, limits.Mebibyte, 0)
+		set: func(in *input, s *configSpec) {
+			part(&s.MemoryAllocation).Reservation = units(in.desired.Memory.Reservation, mib, 0)
 		}},
 	hardware.MemoryLocked: {
-		read: func(in *input, have *hardware.State) {
-			have.MemoryLocked = isTrue(in.have.MemoryReservationLockedToMax)
+		read: func(in *input) { in.running.MemoryLocked = isTrue(in.config.MemoryReservationLockedToMax) },
+		adjust: func(in *input) {
+			in.desired.MemoryLocked = hardware.Pinned(in.Effective) || in.adopted && in.running.MemoryLocked
 		},
-		want: func(in *input, have, want *hardware.State) {
-			want.MemoryLocked = hardware.Pinned(in.Effective) || in.adopted && have.MemoryLocked
-		},
-		set: func(_ *input, want *hardware.State, s *types.VirtualMachineConfigSpec) {
-			s.MemoryReservationLockedToMax = &want.MemoryLocked
-		}},
+		set: func(in *input, s *configSpec) { s.MemoryReservationLockedToMax = &in.desired.MemoryLocked }},
 	hardware.MemoryLimit: {resets: true,
-		read: func(in *input, have *hardware.State) {
-			have.Memory.Limit = amount(allocationOf(in.have.MemoryAllocation).Limit, limits.Mebibyte)
-		},
-		set: func(_ *input, want *hardware.State, s *types.VirtualMachineConfigSpec) {
-			allocation(&s.MemoryAllocation).Limit = units(want.Memory.Limit, limits.Mebibyte, unlimited)
+		read: func(in *input) { in.running.Memory.Limit = amount(in.config.MemoryAllocation.Limit, mib) },
+		set: func(in *input, s *configSpec) {
+			part(&s.MemoryAllocation).Limit = units(in.desired.Memory.Limit, mib, unlimited)
 		}},
 	hardware.MemoryShares: {resets: true,
-		read: func(in *input, have *hardware.State) {
-			have.Memory.Shares = sharesOf(allocationOf(in.have.MemoryAllocation).Shares)
-		},
-		set: func(_ *input, want *hardware.State, s *types.VirtualMachineConfigSpec) {
-			allocation(&s.MemoryAllocation).Shares = sharesInfo(want.Memory.Shares)
+		read: func(in *input) { in.running.Memory.Shares = sharesOf(in.config.MemoryAllocation.Shares) },
+		set: func(in *input, s *configSpec) {
+			part(&s.MemoryAllocation).Shares = sharesInfo(in.desired.Memory.Shares)
 		}},
 
 	hardware.Bootloader: {
-		read: func(in *input, have *hardware.State) {
-			have.Firmware.Bootloader = vmv1alpha1.Bootloader(strings.ToUpper(in.have.Firmware))
+		read: func(in *input) {
+			in.running.Firmware.Bootloader = vmv1alpha1.Bootloader(strings.ToUpper(in.config.Firmware))
 		},
-		set: func(_ *input, want *hardware.State, s *types.VirtualMachineConfigSpec) {
-			s.Firmware = lower(string(want.Firmware.Bootloader))
-		}},
+		set: func(in *input, s *configSpec) { s.Firmware = lower(string(in.desired.Firmware.Bootloader)) }},
 	hardware.SecureBoot: {
-		read: func(in *input, have *hardware.State) {
-			have.Firmware.SecureBoot = types.NewBool(in.have.BootOptions != nil && isTrue(in.have.BootOptions.EfiSecureBootEnabled))
+		read: func(in *input) {
+			in.running.Firmware.SecureBoot = types.NewBool(isTrue(in.config.BootOptions.EfiSecureBootEnabled))
 		},
-		set: func(in *input, want *hardware.State, s *types.VirtualMachineConfigSpec) {
-			bootOptions(s).EfiSecureBootEnabled = want.Firmware.SecureBoot
+		set: func(in *input, s *configSpec) {
+			part(&s.BootOptions).EfiSecureBootEnabled = in.desired.Firmware.SecureBoot
 			// vSphere checks the two together.
 			s.Firmware = lower(string(in.Effective.Firmware.Bootloader))
 		}},
 	hardware.BIOSUUID: {
-		read: func(in *input, have *hardware.State) { have.Firmware.UUID = in.have.Uuid },
-		set: func(_ *input, want *hardware.State, s *types.VirtualMachineConfigSpec) {
-			s.Uuid = lower(want.Firmware.UUID)
-		}},
+		read: func(in *input) { in.running.Firmware.UUID = in.config.Uuid },
+		set:  func(in *input, s *configSpec) { s.Uuid = lower(in.desired.Firmware.UUID) }},
 	// An upgrade is an operation of its own.
 	hardware.HardwareVersion: {
-		read: func(in *input, have *hardware.State) { have.MinHardwareVersion = version(in.have.Version) },
-		want: func(_ *input, have, want *hardware.State) {
-			want.MinHardwareVersion = max(want.MinHardwareVersion, have.MinHardwareVersion)
+		read: func(in *input) { in.running.MinHardwareVersion = observe.HardwareVersion(in.config.Version) },
+		adjust: func(in *input) {
+			in.desired.MinHardwareVersion = max(in.desired.MinHardwareVersion, in.running.MinHardwareVersion)
 		},
-		set: func(*input, *hardware.State, *types.VirtualMachineConfigSpec) {}},
+		set: func(*input, *configSpec) {}},
 	hardware.GuestID: {
-		read: func(in *input, have *hardware.State) { have.GuestID = in.have.GuestId },
-		set:  func(_ *input, want *hardware.State, s *types.VirtualMachineConfigSpec) { s.GuestId = want.GuestID }},
+		read: func(in *input) { in.running.GuestID = in.config.GuestId },
+		set:  func(in *input, s *configSpec) { s.GuestId = in.desired.GuestID }},
 
 	hardware.StorageClass:         {compare: compareHome},
 	hardware.BootDiskSize:         {compare: compareBootDisk},
@@ -222,56 +188,49 @@ var rows = map[string]row{
 	hardware.GPUs: {read: readPassthrough,
 		compare: func(in *input) []Difference { return comparePassthrough(in)[hardware.GPUs] }},
 	hardware.HostDevices: {compare: func(in *input) []Difference { return comparePassthrough(in)[hardware.HostDevices] }},
-	hardware.TPM:         {read: readTPM, want: wantTPM, set: setTPM},
+	hardware.TPM:         {read: readTPM, adjust: adjustTPM, set: setTPM},
 	hardware.DisableHotplug: {
-		read: func(in *input, have *hardware.State) {
-			have.Devices.DisableHotplug = types.NewBool(!isOn(in, hotplugKey))
-		},
-		set: func(_ *input, want *hardware.State, s *types.VirtualMachineConfigSpec) {
-			option(hotplugKey, upperFlag(!isTrue(want.Devices.DisableHotplug)))(s)
+		read: func(in *input) { in.running.Devices.DisableHotplug = types.NewBool(!isOn(in, hotplugKey)) },
+		set: func(in *input, s *configSpec) {
+			option(hotplugKey, upperFlag(!isTrue(in.desired.Devices.DisableHotplug)))(s)
 		}},
 	hardware.GraphicsDevice: {
-		read: func(in *input, have *hardware.State) {
-			have.Devices.AutoattachGraphicsDevice = types.NewBool(isOn(in, videoKey))
-		},
-		set: func(_ *input, want *hardware.State, s *types.VirtualMachineConfigSpec) {
-			option(videoKey, upperFlag(isTrue(want.Devices.AutoattachGraphicsDevice)))(s)
+		read: func(in *input) { in.running.Devices.AutoattachGraphicsDevice = types.NewBool(isOn(in, videoKey)) },
+		set: func(in *input, s *configSpec) {
+			option(videoKey, upperFlag(isTrue(in.desired.Devices.AutoattachGraphicsDevice)))(s)
 		}},
-	hardware.SerialConsole: {read: readSerialPort, want: wantSerialPort, set: setSerialPort},
+	hardware.SerialConsole: {read: readSerialPort, adjust: adjustSerialPort, set: setSerialPort},
 }
 
-// states returns the state of the VM and the one that it gets.
-func states(in *input) (have, want *hardware.State) {
-	have, want = hardware.StateOf(nil), hardware.StateOf(in.Effective.DeepCopy())
+// readStates reads the state of the VM, and decides which one it gets.
+func readStates(in *input) {
+	in.running, in.desired = hardware.StateOf(nil), hardware.StateOf(in.Effective.DeepCopy())
 	for _, card := range observe.EthernetCards(in.vm) {
-		have.Network.Interfaces = append(have.Network.Interfaces, vmv1alpha1.VirtualMachineNetworkInterface{Model: model(card)})
+		in.running.Network.Interfaces = append(in.running.Network.Interfaces, *interfaceOf(card))
 	}
-	for _, q := range []**resource.Quantity{&want.Memory.Guest, &want.Memory.Reservation, &want.Memory.Limit} {
-		*q = amount(units(*q, limits.Mebibyte, unlimited), limits.Mebibyte)
+	for _, q := range []**resource.Quantity{&in.desired.Memory.Guest, &in.desired.Memory.Reservation, &in.desired.Memory.Limit} {
+		*q = amount(units(*q, mib, unlimited), mib)
 	}
-	for i := range hardware.Fields {
-		f := &hardware.Fields[i]
-		r := rows[f.Path]
+	for _, r := range rows {
 		if r.read != nil {
-			r.read(in, have)
+			r.read(in)
 		}
 	}
 	for i := range hardware.Fields {
 		f := &hardware.Fields[i]
 		switch r := rows[f.Path]; {
 		case !isCompared(in, f.Path):
-		case r.want != nil:
-			r.want(in, have, want)
-		case r.set != nil && !f.IsSet(want) && (in.adopted || !r.resets):
-			f.Copy(want, have)
+		case r.adjust != nil:
+			r.adjust(in)
+		case r.set != nil && !f.IsSet(in.desired) && (in.adopted || !r.resets):
+			f.Copy(in.desired, in.running)
 		}
 	}
-	return have, want
 }
 
 // compareFields compares the fields of the table.
-func compareFields(in *input, have, want *hardware.State) []Difference {
-	var out list
+func compareFields(in *input) []Difference {
+	var out []Difference
 	for i := range hardware.Fields {
 		f := &hardware.Fields[i]
 		r := rows[f.Path]
@@ -279,15 +238,15 @@ func compareFields(in *input, have, want *hardware.State) []Difference {
 			continue
 		}
 		if r.set != nil {
-			d := Difference{Path: f.Path, Running: f.Value(have), Desired: f.Value(want), Live: f.Effect(have, want) == vmv1alpha1.RefreshEffectLive,
-				set: func(s *types.VirtualMachineConfigSpec) { r.set(in, want, s) }}
+			d := Difference{Path: f.Path, Running: f.Value(in.running), Desired: f.Value(in.desired), Live: f.Effect(in.running, in.desired) == vmv1alpha1.RefreshEffectLive,
+				set: func(s *configSpec) { r.set(in, s) }}
 			if r.unknown != nil && r.unknown(in) {
 				d.Running = ""
 			}
-			out.add(d)
+			out = append(out, d)
 		}
 		if r.compare != nil {
-			out.add(r.compare(in)...)
+			out = append(out, r.compare(in)...)
 		}
 	}
 	return out

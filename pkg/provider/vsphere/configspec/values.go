@@ -5,20 +5,12 @@ package configspec
 
 import (
 	"strings"
-	"time"
 
 	"github.com/vmware/govmomi/vim25/types"
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/slipway-dev/slipway/pkg/apis/limits"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
-	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
-)
-
-const (
-	ownerKey       = observe.OwnerKey
-	lastRestartKey = observe.LastRestartKey
-	restartFormat  = time.RFC3339Nano
 )
 
 // compareOption compares one key of extraConfig.
@@ -46,10 +38,15 @@ func title(word string) string {
 func isTrue(b *bool) bool { return b != nil && *b }
 
 // mebibytes rounds up, so that no VM gets less than it should have.
-func mebibytes(q *resource.Quantity) int64 { return *units(q, limits.Mebibyte, 0) }
+func mebibytes(q *resource.Quantity) int64 { return *units(q, mib, 0) }
 
-// unlimited is vSphere's value for no limit.
-const unlimited = int64(-1)
+const (
+	// unlimited is vSphere's value for no limit.
+	unlimited = int64(-1)
+
+	mib = limits.Mebibyte
+	mhz = limits.Megahertz
+)
 
 // units returns an amount in vSphere's unit, rounded up, and unset for nil.
 func units(q *resource.Quantity, unit, unset int64) *int64 {
@@ -67,20 +64,12 @@ func amount(n *int64, unit int64) *resource.Quantity {
 	return resource.NewQuantity(*n*unit, resource.DecimalSI)
 }
 
-// allocationOf returns an allocation that a VM has, empty for nil.
-func allocationOf(a *types.ResourceAllocationInfo) types.ResourceAllocationInfo {
-	if a == nil {
-		return types.ResourceAllocationInfo{}
+// part returns a part of a configuration, which it creates if it is nil.
+func part[T any](p **T) *T {
+	if *p == nil {
+		*p = new(T)
 	}
-	return *a
-}
-
-// allocation returns the allocation of a reconfiguration, which several fields share.
-func allocation(of **types.ResourceAllocationInfo) *types.ResourceAllocationInfo {
-	if *of == nil {
-		*of = &types.ResourceAllocationInfo{}
-	}
-	return *of
+	return *p
 }
 
 // sharesOf returns shares as the API has them.

@@ -4,6 +4,9 @@
 package configspec
 
 import (
+	"maps"
+	"slices"
+
 	"github.com/vmware/govmomi/vim25/types"
 )
 
@@ -18,8 +21,8 @@ func compareVApp(in *input) []Difference {
 		return nil
 	}
 	var have types.VmConfigInfo
-	if in.have.VAppConfig != nil {
-		have = *in.have.VAppConfig.GetVmConfigInfo()
+	if in.config.VAppConfig != nil {
+		have = *in.config.VAppConfig.GetVmConfigInfo()
 	}
 	spec := imageProperties(in, len(have.Property) > 0)
 	changed := map[string]*types.VAppPropertyInfo{}
@@ -31,7 +34,7 @@ func compareVApp(in *input) []Difference {
 		byID[PropertyID(p)] = p
 		next = max(next, p.Key+1)
 	}
-	for _, id := range sortedKeys(in.VAppProperties) {
+	for _, id := range slices.Sorted(maps.Keys(in.VAppProperties)) {
 		if p := changed[id]; p != nil {
 			p.Value = in.VAppProperties[id]
 			continue

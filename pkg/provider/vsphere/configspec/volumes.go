@@ -4,6 +4,7 @@
 package configspec
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/vmware/govmomi/vim25/mo"
@@ -32,27 +33,27 @@ const (
 func compareVolumes(in *input) []Difference {
 	volumes := in.Effective.Volumes
 	attached := attachedDisks(in)
-	var out list
-	out.add(removedVolumes(in, attached)...)
+	var out []Difference
+	out = append(out, removedVolumes(in, attached)...)
 	places, _ := findSlots(in.vm, unplaced(in))
 	for i := range volumes {
 		v := &volumes[i]
 		switch disk, recorded := attached[v.Name]; {
 		case v.CDROM != nil:
-			out.add(compareDrive(in, v, places, int32(i)))
+			out = append(out, compareDrive(in, v, places, int32(i)))
 		case v.Disk == nil || v.Disk.Capacity == nil:
 		case disk != nil:
 			path := hardware.Volume(v.Name)
-			out.add(takeDisk(in, v, disk), growDisk(in.vm, path, v.Disk.Capacity, disk),
+			out = append(out, takeDisk(in, v, disk), growDisk(in.vm, path, v.Disk.Capacity, disk),
 				changePolicy(in, path, v.Disk.StorageClass, observe.PolicyKey(v.Name), disk), recordReclaim(in, v, disk))
 		case recorded: // A disk that was detached in vSphere is not replaced by an empty one.
 		default:
 			if s, ok := places[v.Name]; ok {
-				out.add(addDisk(in, v, s, int32(i)))
+				out = append(out, addDisk(in, v, s, int32(i)))
 			}
 		}
 	}
-	out.add(compareClaims(in, places)...)
+	out = append(out, compareClaims(in, places)...)
 	return out
 }
 
@@ -177,8 +178,8 @@ func refusedVolumes(in *input, say func(format string, args ...any)) {
 
 // replacedBy names the disk that is in the slot of a volume's disk.
 func replacedBy(in *input, volume string) string {
-	for _, d := range in.have.Hardware.Device {
-		if disk, ok := d.(*types.VirtualDisk); ok && observe.SlotOf(in.vm, disk) == in.extra(observe.VolumeKey(volume)) {
+	for _, disk := range devicesOf[*types.VirtualDisk](in.vm) {
+		if observe.SlotOf(in.vm, disk) == in.extra(observe.VolumeKey(volume)) {
 			return " and replaced by " + observe.DiskFiles(disk.Backing)[0]
 		}
 	}
@@ -227,7 +228,7 @@ func unappliedVolumes(in *input, say func(format string, args ...any)) {
 			unappliedProvisioning(path+".disk", v.Disk.Provisioning, disk, say)
 		}
 	}
-	for _, name := range sortedKeys(attached) {
+	for _, name := range slices.Sorted(maps.Keys(attached)) {
 		if why := whyStays(in, name, attached[name]); why != "" {
 			say("%s (%s)", hardware.Volume(name), why)
 		}
@@ -259,13 +260,4 @@ func unappliedProvisioning(path string, want vmv1alpha1.DiskProvisioning, disk *
 	if have != want {
 		say("%s.provisioning %s (the disk is %s)", path, want, have)
 	}
-}
-
-func sortedKeys[V any](m map[string]V) []string {
-	out := make([]string, 0, len(m))
-	for k := range m {
-		out = append(out, k)
-	}
-	slices.Sort(out)
-	return out
 }
