@@ -123,6 +123,9 @@ type Field struct {
 	// Property is the property of vSphere's VirtualMachine that has the value. It is empty for a field that
 	// vSphere does not have, or has under another path.
 	Property string
+	// MinVersion is the virtual hardware version that the field needs. It is 0 if all versions that a spec can name
+	// (limits.MinHardwareVersion) have it.
+	MinVersion int32
 
 	// value is the type of the field: how it is printed and copied.
 	value
@@ -220,8 +223,9 @@ var otherFields = []Field{
 		effect: whenSet(live, func(s *State) bool { return s.BootDisk.StorageClass != "" })},
 	{Path: BootOrder, Property: "config.bootOptions", value: at(func(s *State) *[]vmv1alpha1.VirtualMachineBootDevice { return &s.BootOrder }, bootOrder)},
 	{Path: GPUs, Property: "config.hardware", value: at(func(s *State) *[]vmv1alpha1.VirtualMachineDevice { return &s.Devices.GPUs }, deviceNames), effect: always(restart)},
-	{Path: HostDevices, Property: "config.hardware", value: at(func(s *State) *[]vmv1alpha1.VirtualMachineDevice { return &s.Devices.HostDevices }, deviceNames), effect: always(restart)},
-	{Path: TPM, Property: "config.hardware", value: at(func(s *State) **vmv1alpha1.VirtualMachineTPM { return &s.Devices.TPM }, tpm),
+	// Dynamic DirectPath I/O (vSphere Virtual Machine Administration).
+	{Path: HostDevices, Property: "config.hardware", MinVersion: 17, value: at(func(s *State) *[]vmv1alpha1.VirtualMachineDevice { return &s.Devices.HostDevices }, deviceNames), effect: always(restart)},
+	{Path: TPM, Property: "config.hardware", MinVersion: 14, value: at(func(s *State) **vmv1alpha1.VirtualMachineTPM { return &s.Devices.TPM }, tpm),
 		effect: whenSet(restart, func(s *State) bool { return s.Devices.TPM != nil })},
 	{Path: VideoType, value: at(func(s *State) **vmv1alpha1.VirtualMachineVideo { return &s.Devices.Video }, video), effect: always(none)},
 	{Path: DisableHotplug, Property: "config.extraConfig", value: at(func(s *State) **bool { return &s.Devices.DisableHotplug }, flag), unset: "false"},

@@ -13,6 +13,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/apis/conditions"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/hardware"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 )
 
 // Refused lists what the wanted configuration asks for and cannot have, each
@@ -37,10 +38,29 @@ func Refused(want Want, vm *mo.VirtualMachine) []string {
 	if tpmWithoutEFI(in) && !want.TPMPreferred {
 		say("devices.tpm: needs EFI, and firmware.bootloader is BIOS%s", fromImage(e.Firmware))
 	}
+	for _, f := range needNewerVersion(in) {
+		if f.Path != hardware.TPM || !want.TPMPreferred {
+			say("%s: needs virtual hardware version %d: set minHardwareVersion", f.Path, f.MinVersion)
+		}
+	}
 	if cpu := e.CPU; cpu != nil && isTrue(cpu.ExposeVNUMA) && isTrue(cpu.HotAddEnabled) {
 		say("cpu.exposeVNUMA: excludes cpu.hotAddEnabled, with which vSphere shows the guest no vNUMA")
 	}
 	slices.Sort(out)
+	return out
+}
+
+// needNewerVersion returns the fields that the spec sets and that need a newer virtual hardware version than an
+// existing VM has or gets. The VM keeps their values.
+func needNewerVersion(in *input) []*hardware.Field {
+	var out []*hardware.Field
+	have := observe.HardwareVersion(in.config.Version)
+	for i := range hardware.Fields {
+		f := &hardware.Fields[i]
+		if have > 0 && max(have, in.Effective.MinHardwareVersion) < f.MinVersion && f.IsSet(hardware.StateOf(in.Effective)) {
+			out = append(out, f)
+		}
+	}
 	return out
 }
 
@@ -95,6 +115,11 @@ func NotApplied(want Want, vm *mo.VirtualMachine) []string {
 	}
 	if tpmWithoutEFI(in) && want.TPMPreferred {
 		say("devices.tpm (preferred, but it needs EFI, and the firmware is BIOS)")
+	}
+	for _, f := range needNewerVersion(in) {
+		if f.Path == hardware.TPM && want.TPMPreferred {
+			say("%s (preferred, but it needs virtual hardware version %d)", f.Path, f.MinVersion)
+		}
 	}
 	unappliedNetwork(e, say)
 	unappliedBootDisk(in, say)

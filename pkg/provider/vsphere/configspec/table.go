@@ -226,6 +226,9 @@ func readStates(in *input) {
 			f.Copy(in.desired, in.running)
 		}
 	}
+	for _, f := range needNewerVersion(in) {
+		f.Copy(in.desired, in.running)
+	}
 }
 
 // compareFields compares the fields of the table.
