@@ -92,7 +92,7 @@ func (a *adapters) live(have, want types.BaseVirtualEthernetCard) bool {
 	return hardware.InterfaceEffect(interfaceOf(have), interfaceOf(want), a.running, a.desired) == vmv1alpha1.RefreshEffectLive
 }
 
-// interfaceOf returns the interface that an adapter is that of, with the name of its backing; nil for nil.
+// interfaceOf describes an adapter as an interface on the network of its backing; nil for nil.
 func interfaceOf(nic types.BaseVirtualEthernetCard) *vmv1alpha1.VirtualMachineNetworkInterface {
 	if nic == nil {
 		return nil
