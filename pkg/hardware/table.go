@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
@@ -272,24 +273,12 @@ func StateOf(spec *Spec) *State {
 	if spec != nil {
 		s.Spec = *spec
 	}
-	if s.CPU == nil {
-		s.CPU = &vmv1alpha1.VirtualMachineCPU{}
-	}
-	if s.Memory == nil {
-		s.Memory = &vmv1alpha1.VirtualMachineMemory{}
-	}
-	if s.Firmware == nil {
-		s.Firmware = &vmv1alpha1.VirtualMachineFirmware{}
-	}
-	if s.Devices == nil {
-		s.Devices = &vmv1alpha1.VirtualMachineDevices{}
-	}
-	if s.Network == nil {
-		s.Network = &vmv1alpha1.VirtualMachineNetworkSpec{}
-	}
-	if s.BootDisk == nil {
-		s.BootDisk = &vmv1alpha1.VirtualMachineBootDisk{}
-	}
+	fill(&s.CPU)
+	fill(&s.Memory)
+	fill(&s.Firmware)
+	fill(&s.Devices)
+	fill(&s.Network)
+	fill(&s.BootDisk)
 	s.MemoryLocked = Pinned(&s.Spec)
 	_, s.CoresPerSocket = CPUs(s.CPU)
 	return s
@@ -298,19 +287,25 @@ func StateOf(spec *Spec) *State {
 // without returns the spec of a state without the parts that spec lacks and that are still empty.
 func (s *State) without(spec *Spec) *Spec {
 	out := s.Spec
-	if spec.Firmware == nil {
-		out.Firmware = nil
-	}
-	if spec.Devices == nil {
-		out.Devices = nil
-	}
-	if spec.Network == nil && !out.Network.Disabled && len(out.Network.Interfaces) == 0 {
-		out.Network = nil
-	}
-	if spec.BootDisk == nil && out.BootDisk.Capacity == nil && out.BootDisk.StorageClass == "" {
-		out.BootDisk = nil
-	}
+	drop(&out.Firmware, spec.Firmware)
+	drop(&out.Devices, spec.Devices)
+	drop(&out.Network, spec.Network)
+	drop(&out.BootDisk, spec.BootDisk)
 	return &out
+}
+
+// fill creates a part that is nil.
+func fill[T any](part **T) {
+	if *part == nil {
+		*part = new(T)
+	}
+}
+
+// drop removes a part that fill has created and that is still empty.
+func drop[T any](part **T, before *T) {
+	if before == nil && equality.Semantic.DeepEqual(*part, new(T)) {
+		*part = nil
+	}
 }
 
 func isTrue(b *bool) bool { return b != nil && *b }
