@@ -272,6 +272,19 @@ func TestPathsAreUnique(t *testing.T) {
 	}
 }
 
+func TestFields_HaveAllParts(t *testing.T) {
+	for _, f := range hardware.Fields {
+		from, to := hardware.StateOf(nil), hardware.StateOf(nil)
+		f.Copy(to, from)
+		if got, want := f.Value(to), f.Value(from); got != want {
+			t.Errorf("%s is %q in a copy, want %q", f.Path, got, want)
+		}
+		if f.Effect(from, to) == "" {
+			t.Errorf("%s has no effect", f.Path)
+		}
+	}
+}
+
 func TestTargetNamesTheSourcesOnceAllIsInEffect(t *testing.T) {
 	running := instanceSpec(t, hotAdd+`, instancetype: {name: small, kind: k, revisionName: r1}`)
 	desired := instanceSpec(t, hotAdd+`, instancetype: {name: big, kind: k, revisionName: r2}`)

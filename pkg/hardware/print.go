@@ -4,6 +4,7 @@
 package hardware
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strconv"
@@ -115,12 +116,11 @@ func cpu(q *resource.Quantity) string {
 	return Hertz((q.Value() + limits.Megahertz - 1) / limits.Megahertz * limits.Megahertz)
 }
 
-func orZero(printed string) string {
-	if printed == "" {
-		return "0"
-	}
-	return printed
-}
+// memoryOrZero prints a reservation of memory.
+func memoryOrZero(q *resource.Quantity) string { return cmp.Or(memory(q), "0") }
+
+// cpuOrZero prints a reservation of CPU.
+func cpuOrZero(q *resource.Quantity) string { return cmp.Or(cpu(q), "0") }
 
 func shares(s *vmv1alpha1.Shares) string {
 	switch {
@@ -153,4 +153,32 @@ func seconds(n *int64) string {
 		return ""
 	}
 	return strconv.FormatInt(*n, 10)
+}
+
+// text prints words of the API.
+func text[T ~string](s T) string { return string(s) }
+
+// Present is how a device is printed of which there is one or none.
+const Present = "present"
+
+func tpm(t *vmv1alpha1.VirtualMachineTPM) string {
+	if t == nil || t.Enabled != nil && !*t.Enabled {
+		return ""
+	}
+	return Present
+}
+
+func video(v *vmv1alpha1.VirtualMachineVideo) string {
+	if v == nil {
+		return ""
+	}
+	return v.Type
+}
+
+func bootOrder(devices []vmv1alpha1.VirtualMachineBootDevice) string {
+	out := make([]string, 0, len(devices))
+	for _, d := range devices {
+		out = append(out, strings.TrimSpace(string(d.Type)+" "+d.Name))
+	}
+	return strings.Join(out, ", ")
 }

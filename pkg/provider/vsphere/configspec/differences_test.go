@@ -99,8 +99,8 @@ func TestDifferencesKnowWhenTheyCanBeApplied(t *testing.T) {
 		}, []Difference{{Path: "memory.reservation", Running: "512Mi", Desired: "0", Live: true}}},
 		{"firmware", func(w *Want, _ *mo.VirtualMachine) {
 			w.Effective.Firmware = &vmv1alpha1.VirtualMachineFirmware{Bootloader: "EFI", SecureBoot: ptr(true), UUID: "CD"}
-		}, []Difference{{Path: "firmware.uuid", Desired: "cd"}, {Path: "firmware.bootloader", Running: "BIOS", Desired: "EFI"},
-			{Path: "firmware.secureBoot", Running: "false", Desired: "true"}}},
+		}, []Difference{{Path: "firmware.bootloader", Running: "BIOS", Desired: "EFI"}, {Path: "firmware.secureBoot", Running: "false", Desired: "true"},
+			{Path: "firmware.uuid", Desired: "cd"}}},
 		{"renamed", func(_ *Want, vm *mo.VirtualMachine) { vm.Name = "slipway-uid" },
 			[]Difference{{Path: "metadata.name", Running: "slipway-uid", Desired: "web", Live: true}}},
 		{"made without its owner", func(w *Want, vm *mo.VirtualMachine) { w.New, vm.Config.ExtraConfig = true, nil },

@@ -48,11 +48,34 @@ nodeSelector: {a: b}, annotations: {c: d}, terminationGracePeriodSeconds: 5`)}
 		found = append(found, d.Path)
 	}
 	for _, f := range hardware.Fields {
-		if has := slices.Contains(found, f.Path); has == f.SlipwayOnly {
-			t.Errorf("%s is in the table as Slipway's own %t, and compared with vSphere %t", f.Path, f.SlipwayOnly, has)
+		if has := slices.Contains(found, f.Path); has != (f.Property != "") {
+			t.Errorf("%s has the property %q in the table, and is compared with vSphere %t", f.Path, f.Property, has)
 		}
 	}
 	if !slices.Contains(found, hardware.Volume("new")) {
 		t.Errorf("the volume is not in %v", found)
+	}
+}
+
+func TestRows_HaveAllPartsForEachFieldThatVSphereHas(t *testing.T) {
+	fields := 0
+	for _, f := range hardware.Fields {
+		r, found := rows[f.Path]
+		if found != (f.Property != "") {
+			t.Errorf("%s has the property %q, and a row %t", f.Path, f.Property, found)
+		}
+		if !found {
+			continue
+		}
+		fields++
+		if scalar := r.set != nil; scalar && r.read == nil || !scalar && r.compare == nil {
+			t.Errorf("the row of %s has read %t, set %t and compare %t; want read and set, or compare", f.Path, r.read != nil, scalar, r.compare != nil)
+		}
+		if r.set == nil && (r.adjust != nil || r.unknown != nil || r.resets) {
+			t.Errorf("the row of %s changes a desired value that it does not set", f.Path)
+		}
+	}
+	if fields != len(rows) {
+		t.Errorf("%d rows, and %d of them are fields of the table", len(rows), fields)
 	}
 }

@@ -303,8 +303,7 @@ func TestBootOrderIsToldByDevices(t *testing.T) {
 		{name: "of all kinds", change: order(all...), want: []Difference{{Path: "bootOrder", Desired: printed}}},
 		{name: "as it is", change: func(w *Want, vm *mo.VirtualMachine) {
 			order(all...)(w, vm)
-			c := newComparison(*w, vm)
-			devices, _ := c.bootDevices()
+			devices, _ := bootDevices(newInput(*w, vm))
 			vm.Config.BootOptions = &types.VirtualMachineBootOptions{BootOrder: devices}
 		}},
 		{name: "no order leaves the one that is there", change: func(_ *Want, vm *mo.VirtualMachine) {

@@ -87,9 +87,6 @@ type Difference struct {
 	FirstBoot bool
 
 	set func(*types.VirtualMachineConfigSpec)
-	// upgrade is the hardware version to upgrade to, which is no part of a
-	// reconfiguration.
-	upgrade string
 	// claim is for the volume service, which is no part of a reconfiguration either.
 	claim *ClaimChange
 }
@@ -117,8 +114,8 @@ func Spec(diffs []Difference) types.VirtualMachineConfigSpec {
 // none. vSphere upgrades a powered-off VM in an operation of its own.
 func Upgrade(diffs []Difference) string {
 	for _, d := range diffs {
-		if d.upgrade != "" {
-			return d.upgrade
+		if d.Path == hardware.HardwareVersion {
+			return "vmx-" + d.Desired
 		}
 	}
 	return ""
@@ -128,16 +125,9 @@ func Upgrade(diffs []Difference) string {
 // what the volume service does are operations of their own.
 func OnlyElsewhere(diffs []Difference) bool {
 	for _, d := range diffs {
-		if d.upgrade == "" && (d.claim == nil || d.claim.Attach != nil) {
+		if d.Path != hardware.HardwareVersion && (d.claim == nil || d.claim.Attach != nil) {
 			return false
 		}
 	}
 	return true
-}
-
-// CPUs are vCPUs and cores per vSphere socket. vSphere knows no threads, so
-// that a thread counts as a core.
-func CPUs(c *vmv1alpha1.VirtualMachineCPU) (vcpus, coresPerSocket int32) {
-	cores := max(c.Cores, 1) * max(c.Threads, 1)
-	return max(c.Sockets, 1) * cores, cores
 }

@@ -93,7 +93,7 @@ func Of(vm *mo.VirtualMachine, hostName func(types.ManagedObjectReference) strin
 	}
 	if c := vm.Config; c != nil {
 		f.BiosUUID, f.InstanceUUID = strings.ToLower(c.Uuid), strings.ToLower(c.InstanceUuid)
-		f.HardwareVersion = hardwareVersion(c.Version)
+		f.HardwareVersion = HardwareVersion(c.Version)
 		f.Resources.VCPUs = c.Hardware.NumCPU
 		f.Resources.Memory = resource.NewQuantity(int64(c.Hardware.MemoryMB)<<20, resource.BinarySI)
 	}
@@ -118,8 +118,8 @@ func PowerStateOf(vm *mo.VirtualMachine) vmv1alpha1.PowerState {
 	return ""
 }
 
-// hardwareVersion parses vmx-NN; 0 when it is something else.
-func hardwareVersion(s string) int32 {
+// HardwareVersion parses vmx-NN; 0 when it is something else.
+func HardwareVersion(s string) int32 {
 	n, err := strconv.ParseInt(strings.TrimPrefix(s, "vmx-"), 10, 32)
 	if err != nil {
 		return 0
