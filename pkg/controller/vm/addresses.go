@@ -36,18 +36,18 @@ type AddressClaims interface {
 // claim before that is made, and an address before a virtual machine gets it. So
 // whatever becomes of this process or of the spec, what was claimed is known.
 func (r *reconciler) claimAddresses(ctx context.Context, p *pass) error {
-	if p.effective == nil {
+	if p.Effective == nil {
 		return nil
 	}
-	wanted := addressclaim.Wanted(p.vm, p.effective.Network)
-	if len(wanted)+len(p.vm.Status.ClaimedAddresses) == 0 {
-		meta.RemoveStatusCondition(&p.vm.Status.Conditions, vmv1alpha1.ConditionAddressesReady)
+	wanted := addressclaim.Wanted(p.VM, p.Effective.Network)
+	if len(wanted)+len(p.VM.Status.ClaimedAddresses) == 0 {
+		meta.RemoveStatusCondition(&p.VM.Status.Conditions, vmv1alpha1.ConditionAddressesReady)
 		return nil
 	}
-	all, dropped := addressclaim.Merge(wanted, p.vm.Status.ClaimedAddresses)
+	all, dropped := addressclaim.Merge(wanted, p.VM.Status.ClaimedAddresses)
 	var errs []error
 	for _, c := range dropped {
-		if err := r.addresses.Release(ctx, p.vm, c); err != nil {
+		if err := r.addresses.Release(ctx, p.VM, c); err != nil {
 			all, errs = append(all, c), append(errs, err)
 		}
 	}
@@ -55,20 +55,20 @@ func (r *reconciler) claimAddresses(ctx context.Context, p *pass) error {
 	for n := range wanted {
 		lacks.note(r.claimAddress(ctx, p, &all[n]))
 	}
-	p.vm.Status.ClaimedAddresses = all
+	p.VM.Status.ClaimedAddresses = all
 	switch {
 	case len(wanted) == 0:
-		meta.RemoveStatusCondition(&p.vm.Status.Conditions, vmv1alpha1.ConditionAddressesReady)
+		meta.RemoveStatusCondition(&p.VM.Status.Conditions, vmv1alpha1.ConditionAddressesReady)
 	case lacks.reason != "":
-		setFalse(p.vm, p.now, vmv1alpha1.ConditionAddressesReady, lacks.reason, strings.Join(lacks.messages, "; "))
-		p.again(controller.Recheck)
+		setFalse(p.VM, p.Now, vmv1alpha1.ConditionAddressesReady, lacks.reason, strings.Join(lacks.messages, "; "))
+		p.Again(controller.Recheck)
 	default:
-		setTrue(p.vm, p.now, vmv1alpha1.ConditionAddressesReady)
+		setTrue(p.VM, p.Now, vmv1alpha1.ConditionAddressesReady)
 	}
 	if len(wanted) > 0 {
-		effective := *p.effective
+		effective := *p.Effective
 		effective.Network = addressclaim.Apply(effective.Network, all)
-		p.effective = &effective
+		p.Effective = &effective
 	}
 	return errors.Join(append(errs, lacks.err)...)
 }
@@ -77,18 +77,18 @@ func (r *reconciler) claimAddresses(ctx context.Context, p *pass) error {
 func (r *reconciler) claimAddress(ctx context.Context, p *pass, c *vmv1alpha1.ClaimedAddress) error {
 	switch {
 	case c.Address != "":
-		if trouble := r.addresses.Held(p.vm, *c); trouble != "" {
+		if trouble := r.addresses.Held(p.VM, *c); trouble != "" {
 			return &addressclaim.WaitError{Message: trouble}
 		}
 		return nil
-	case !recorded(p.original, *c):
-		p.again(0)
+	case !recorded(p.Stored, *c):
+		p.Again(0)
 		return &addressclaim.WaitError{Message: fmt.Sprintf("IPAddressClaim %q is about to be made for pool %q", c.ClaimName, c.Pool.Name)}
 	}
-	got, err := r.addresses.Get(ctx, p.vm, *c)
+	got, err := r.addresses.Get(ctx, p.VM, *c)
 	if err == nil {
 		*c = got
-		p.again(0)
+		p.Again(0)
 	}
 	return err
 }
@@ -102,14 +102,14 @@ func recorded(stored *vmv1alpha1.VirtualMachine, c vmv1alpha1.ClaimedAddress) bo
 
 // addressesRecorded is true when the stored status has all addresses that vm is to get.
 func (p *pass) addressesRecorded() bool {
-	return !slices.ContainsFunc(p.vm.Status.ClaimedAddresses, func(c vmv1alpha1.ClaimedAddress) bool { return !recorded(p.original, c) })
+	return !slices.ContainsFunc(p.VM.Status.ClaimedAddresses, func(c vmv1alpha1.ClaimedAddress) bool { return !recorded(p.Stored, c) })
 }
 
 // releaseAddresses gives back what was claimed for a virtual machine that is gone.
 func (r *reconciler) releaseAddresses(ctx context.Context, p *pass) error {
 	var errs []error
-	p.vm.Status.ClaimedAddresses = slices.DeleteFunc(p.vm.Status.ClaimedAddresses, func(c vmv1alpha1.ClaimedAddress) bool {
-		err := r.addresses.Release(ctx, p.vm, c)
+	p.VM.Status.ClaimedAddresses = slices.DeleteFunc(p.VM.Status.ClaimedAddresses, func(c vmv1alpha1.ClaimedAddress) bool {
+		err := r.addresses.Release(ctx, p.VM, c)
 		errs = append(errs, err)
 		return err == nil
 	})

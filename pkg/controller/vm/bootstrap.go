@@ -44,18 +44,18 @@ func (r *reconciler) gatherBootstrap(ctx context.Context, p *pass, image *vmv1al
 		if len(errs) == 0 {
 			return false
 		}
-		setFalse(p.vm, p.now, vmv1alpha1.ConditionBootstrapReady, vmv1alpha1.ReasonInvalid, errs.ToAggregate().Error())
-		p.again(controller.Recheck)
+		setFalse(p.VM, p.Now, vmv1alpha1.ConditionBootstrapReady, vmv1alpha1.ReasonInvalid, errs.ToAggregate().Error())
+		p.Again(controller.Recheck)
 		return true
 	}
 	if p.bootstrap == nil {
 		if misfit(nil) {
 			return nil, nil
 		}
-		meta.RemoveStatusCondition(&p.vm.Status.Conditions, vmv1alpha1.ConditionBootstrapReady)
+		meta.RemoveStatusCondition(&p.VM.Status.Conditions, vmv1alpha1.ConditionBootstrapReady)
 		return nil, nil
 	}
-	data, err := readBootstrap(ctx, r.machineSecrets(p), p.vm.Namespace, p.bootstrap)
+	data, err := readBootstrap(ctx, r.machineSecrets(p), p.VM.Namespace, p.bootstrap)
 	if err != nil {
 		if p.secret != nil {
 			err = fmt.Errorf("with the bootstrap data of Machine %q: %w", p.machine.machine.Name, err)
@@ -65,7 +65,7 @@ func (r *reconciler) gatherBootstrap(ctx context.Context, p *pass, image *vmv1al
 	if misfit(slices.AppendSeq([]string{}, maps.Keys(data.VAppProperties))) {
 		return nil, nil
 	}
-	setTrue(p.vm, p.now, vmv1alpha1.ConditionBootstrapReady)
+	setTrue(p.VM, p.Now, vmv1alpha1.ConditionBootstrapReady)
 	return data, nil
 }
 

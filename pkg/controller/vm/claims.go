@@ -227,16 +227,16 @@ func (c *claims) patch(ctx context.Context, claim *corev1.PersistentVolumeClaim,
 // awaitClaims says that the caches of the host cluster are waited for, as for ever by a server that
 // may not read them.
 func (p *pass) awaitClaims() {
-	setCondition(p.vm, p.now, vmv1alpha1.ConditionVolumesReady, metav1.ConditionUnknown, vmv1alpha1.ReasonUnknownState, "the claims of the cluster are not read yet")
-	p.again(controller.Soon)
+	setCondition(p.VM, p.Now, vmv1alpha1.ConditionVolumesReady, metav1.ConditionUnknown, vmv1alpha1.ReasonUnknownState, "the claims of the cluster are not read yet")
+	p.Again(controller.Soon)
 }
 
 // gatherClaims says of every claim that the virtual machine names how it is attached, and
 // holds those that can be. It makes a request only for one that is not held yet.
 func (r *reconciler) gatherClaims(ctx context.Context, p *pass) error {
-	names := claimNames(p.vm)
+	names := claimNames(p.VM)
 	if len(names) == 0 {
-		meta.RemoveStatusCondition(&p.vm.Status.Conditions, vmv1alpha1.ConditionVolumesReady)
+		meta.RemoveStatusCondition(&p.VM.Status.Conditions, vmv1alpha1.ConditionVolumesReady)
 		return nil
 	}
 	if !r.claims.read() {
@@ -246,8 +246,8 @@ func (r *reconciler) gatherClaims(ctx context.Context, p *pass) error {
 	p.claims = make(map[string]provider.Claim, len(names))
 	var troubles []claimTrouble
 	var errs []error
-	for i := range p.vm.Spec.Volumes {
-		v := &p.vm.Spec.Volumes[i]
+	for i := range p.VM.Spec.Volumes {
+		v := &p.VM.Spec.Volumes[i]
 		if v.PersistentVolumeClaim == nil {
 			continue
 		}
@@ -259,19 +259,19 @@ func (r *reconciler) gatherClaims(ctx context.Context, p *pass) error {
 		p.claims[v.Name] = claim
 	}
 	if len(troubles) == 0 {
-		setTrue(p.vm, p.now, vmv1alpha1.ConditionVolumesReady)
+		setTrue(p.VM, p.Now, vmv1alpha1.ConditionVolumesReady)
 		return errors.Join(errs...)
 	}
 	var messages []string
 	for _, t := range troubles {
 		messages = append(messages, t.message)
 	}
-	setFalse(p.vm, p.now, vmv1alpha1.ConditionVolumesReady, troubles[0].reason, conditions.List(messages, "; "))
+	setFalse(p.VM, p.Now, vmv1alpha1.ConditionVolumesReady, troubles[0].reason, conditions.List(messages, "; "))
 	return errors.Join(errs...)
 }
 
 func (r *reconciler) gatherClaim(ctx context.Context, p *pass, v *vmv1alpha1.VirtualMachineVolume) (provider.Claim, *claimTrouble, error) {
-	key := types.NamespacedName{Namespace: p.vm.Namespace, Name: v.PersistentVolumeClaim.ClaimName}
+	key := types.NamespacedName{Namespace: p.VM.Namespace, Name: v.PersistentVolumeClaim.ClaimName}
 	facts, err := r.claims.facts(key)
 	if err != nil {
 		return provider.Claim{}, nil, fmt.Errorf("reading PersistentVolumeClaim %s: %w", key, err)
@@ -280,16 +280,16 @@ func (r *reconciler) gatherClaim(ctx context.Context, p *pass, v *vmv1alpha1.Vir
 		other, err := r.vms.Get(types.NamespacedName{Namespace: key.Namespace, Name: h.name})
 		return err == nil && other != nil && other.UID == h.uid
 	}
-	claim, trouble := facts.judge(p.vm, v)
-	if trouble != nil || heldBy(facts.claim, p.vm.UID) {
+	claim, trouble := facts.judge(p.VM, v)
+	if trouble != nil || heldBy(facts.claim, p.VM.UID) {
 		return claim, trouble, nil
 	}
-	err = r.claims.hold(ctx, facts.claim, p.vm, claim.VolumeID)
+	err = r.claims.hold(ctx, facts.claim, p.VM, claim.VolumeID)
 	switch {
 	case err == nil:
 		return claim, nil, nil
 	case apierrors.IsConflict(err), apierrors.IsNotFound(err):
-		p.again(controller.ShortConflict)
+		p.Again(controller.ShortConflict)
 		claim.Waiting = fmt.Sprintf("PersistentVolumeClaim %q has changed and is read again", key.Name)
 		return claim, &claimTrouble{vmv1alpha1.ReasonInProgress, claim.Waiting}, nil
 	}
@@ -300,34 +300,34 @@ func (r *reconciler) gatherClaim(ctx context.Context, p *pass, v *vmv1alpha1.Vir
 // releaseClaims ends the hold of claims that the virtual machine names no more, and whose
 // disks it was seen without.
 func (r *reconciler) releaseClaims(ctx context.Context, p *pass) error {
-	if !p.attachedKnown {
+	if !p.Observed.AttachedKnown {
 		return nil
 	}
-	names := claimNames(p.vm)
+	names := claimNames(p.VM)
 	return r.releaseIf(ctx, p, func(claim *corev1.PersistentVolumeClaim, h holder) bool {
-		return !slices.Contains(names, claim.Name) && !slices.Contains(p.attached, h.volumeID)
+		return !slices.Contains(names, claim.Name) && !slices.Contains(p.Observed.Attached, h.volumeID)
 	})
 }
 
 // releaseIf ends the hold of those claims of the virtual machine for which free is true.
 func (r *reconciler) releaseIf(ctx context.Context, p *pass, free func(*corev1.PersistentVolumeClaim, holder) bool) error {
-	names, err := r.claims.held(p.vm)
+	names, err := r.claims.held(p.VM)
 	if err != nil {
-		return fmt.Errorf("looking for the claims of virtual machine %s: %w", p.key(), err)
+		return fmt.Errorf("looking for the claims of virtual machine %s: %w", p.Key(), err)
 	}
 	var errs []error
 	for _, name := range names {
-		claim, err := r.claims.claims.Get(types.NamespacedName{Namespace: p.vm.Namespace, Name: name})
+		claim, err := r.claims.claims.Get(types.NamespacedName{Namespace: p.VM.Namespace, Name: name})
 		if err != nil || claim == nil {
 			errs = append(errs, err)
 			continue
 		}
 		for _, h := range holders(claim) {
-			if h.uid != p.vm.UID || !free(claim, h) {
+			if h.uid != p.VM.UID || !free(claim, h) {
 				continue
 			}
 			if err := r.claims.release(ctx, claim, h.uid); apierrors.IsConflict(err) {
-				p.again(controller.ShortConflict)
+				p.Again(controller.ShortConflict)
 			} else {
 				errs = append(errs, err)
 			}

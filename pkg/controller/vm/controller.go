@@ -13,6 +13,7 @@ import (
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/controller"
+	"github.com/slipway-dev/slipway/pkg/controller/vm/probe"
 	"github.com/slipway-dev/slipway/pkg/controller/vm/synchronizer"
 	vmclient "github.com/slipway-dev/slipway/pkg/generated/clientset/versioned/typed/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/generated/informers/externalversions"
@@ -50,7 +51,7 @@ type reconciler struct {
 	labels    func(namespace string) map[string]string
 	shard     controller.Shard
 	vcenterOf func(*vmv1alpha1.VirtualMachine) string
-	prober    Prober
+	probe     probe.Reconciler
 	recorder  events.EventRecorder
 	firsts    *firsts
 	blocking  bool
@@ -113,7 +114,7 @@ func New(d Deps) (*Controller, error) {
 		labels:            d.NamespaceLabels,
 		shard:             d.Shard,
 		vcenterOf:         d.VCenterOf,
-		prober:            d.Prober,
+		probe:             probe.Reconciler{Connections: d.Prober},
 		recorder:          d.Recorder,
 		firsts:            newFirsts(),
 		blocking:          d.Blocking,

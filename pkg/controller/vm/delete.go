@@ -21,74 +21,69 @@ import (
 // the finalizer. Of what the virtual machine refers to only the claims of its addresses are
 // looked at, so nothing else that is missing can hold the deletion up.
 func (r *reconciler) reconcileDelete(ctx context.Context, p *pass) error {
-	if p.paused("deletion") {
+	if p.pauses("deletion") {
 		return nil
 	}
-	if !hasFinalizer(p.vm) {
-		summarize(p.vm)
-		r.forget(p.key())
+	if !hasFinalizer(p.VM) {
+		summarize(p.VM)
+		r.forget(p.Key())
 		return nil
 	}
-	vmi, err := r.vmis.Get(p.key())
+	vmi, err := r.vmis.Get(p.Key())
 	if err != nil {
 		return fmt.Errorf("reading the virtual machine instance: %w", err)
 	}
-	if p.vmi = controller.IfOwned(vmi, p.vm); p.vmi != nil {
+	if p.Instance = controller.IfOwned(vmi, p.VM); p.Instance != nil {
 		// What it runs with says how long its guest may take to shut down.
-		p.effective = &p.vmi.Spec
+		p.Effective = &p.Instance.Spec
 	}
-	markUnpaused(p.vm)
-	if held := p.vm.HeldDeletion(); held != "" {
+	p.Remove(vmv1alpha1.ConditionPaused)
+	if held := p.VM.HeldDeletion(); held != "" {
 		result, err := r.provider.ReportVirtualMachine(ctx, r.request(p))
-		result.Apply(&p.vm.Status, p.vm.Generation, p.now)
-		setFalse(p.vm, p.now, vmv1alpha1.ConditionReady, vmv1alpha1.ReasonHeldByCheck, "deletion is "+held)
-		summarize(p.vm)
+		p.observe(result)
+		p.False(vmv1alpha1.ConditionReady, vmv1alpha1.ReasonHeldByCheck, "deletion is "+held)
 		return p.outcome(err, "reading")
 	}
-	setFalse(p.vm, p.now, vmv1alpha1.ConditionReady, vmv1alpha1.ReasonDeleting, "")
-	summarize(p.vm)
+	p.False(vmv1alpha1.ConditionReady, vmv1alpha1.ReasonDeleting, "")
 
-	if _, skip := p.vm.Annotations[vmv1alpha1.AnnotationSkipDelete]; !skip {
+	if _, skip := p.VM.Annotations[vmv1alpha1.AnnotationSkipDelete]; !skip {
 		req := r.request(p)
 		// One that cannot be told counts as the default: what was copied says itself that it was.
-		if req.FastDeploy, err = r.fastDeploy(ctx, p.vm); err != nil {
+		if req.FastDeploy, err = r.fastDeploy(ctx, p.VM); err != nil {
 			req.FastDeploy = r.fastDeployDefault
 		}
 		result, err := r.provider.DeleteVirtualMachine(ctx, req)
-		result.Apply(&p.vm.Status, p.vm.Generation, p.now)
+		p.observe(result)
 		if err != nil {
-			setFalse(p.vm, p.now, vmv1alpha1.ConditionReady, vmv1alpha1.ReasonDeleting, deleteTrouble(err))
-			err = p.outcome(err, "deleting")
-			summarize(p.vm)
-			return err
+			p.False(vmv1alpha1.ConditionReady, vmv1alpha1.ReasonDeleting, deleteTrouble(err))
+			return p.outcome(err, "deleting")
 		}
 		// Only now, for until now the guest may have used them; and not those of a vSphere
 		// VM that is left behind.
 		if err := r.releaseAddresses(ctx, p); err != nil {
-			setFalse(p.vm, p.now, vmv1alpha1.ConditionReady, vmv1alpha1.ReasonDeleting, err.Error())
-			summarize(p.vm)
+			p.False(vmv1alpha1.ConditionReady, vmv1alpha1.ReasonDeleting, err.Error())
 			return fmt.Errorf("releasing addresses: %w", err)
 		}
 	}
 	// Its disks are detached, or the vSphere VM keeps them and vSphere keeps others from them.
-	if usesClaims(p.vm) && !r.claims.read() {
+	if usesClaims(p.VM) && !r.claims.read() {
 		p.awaitClaims()
 		return nil
 	}
-	if err := r.releaseIf(ctx, p, func(*corev1.PersistentVolumeClaim, holder) bool { return true }); err != nil || p.result.RequeueAfter > 0 {
+	if err := r.releaseIf(ctx, p, func(*corev1.PersistentVolumeClaim, holder) bool { return true }); err != nil || p.Next.RequeueAfter > 0 {
 		return err
 	}
 	// Whatever the cache has: nobody would remove one that it does not show.
-	if err := r.deleteInstanceNamed(ctx, p.key(), metav1.DeleteOptions{}); err != nil {
+	if err := r.deleteInstanceNamed(ctx, p.Key(), metav1.DeleteOptions{}); err != nil {
 		return err
 	}
-	if p.vmi != nil {
-		r.vmis.Deleted(p.vmi)
+	if p.Instance != nil {
+		r.vmis.Deleted(p.Instance)
 	}
-	p.vm.Finalizers = slices.DeleteFunc(p.vm.Finalizers, func(f string) bool {
+	p.VM.Finalizers = slices.DeleteFunc(p.VM.Finalizers, func(f string) bool {
 		return f == vmv1alpha1.VirtualMachineFinalizer
 	})
-	r.forget(p.key())
+	r.forget(p.Key())
 	return nil
 }
 

@@ -36,7 +36,7 @@ func (p *probes) Result(types.NamespacedName) (bool, bool, string) { return fals
 func TestDeletionRemovesVSphereVMInstanceAndFinalizer(t *testing.T) {
 	h := newHarness(t, running(), photon())
 	prober := &probes{}
-	h.prober = prober
+	h.probe.Connections = prober
 	h.pass()
 	if h.api.vmi("vm") == nil {
 		t.Fatal("the instance was not made")
@@ -137,7 +137,7 @@ func TestDeletionIsHeldByAnAnnotationAndSaysSo(t *testing.T) {
 func TestDeletionWithoutOurFinalizerOnlyCleansUp(t *testing.T) {
 	h := newHarness(t, running(func(vm *vmv1alpha1.VirtualMachine) { vm.Finalizers = []string{"example.com/other"} }))
 	prober := &probes{}
-	h.prober = prober
+	h.probe.Connections = prober
 	h.api.markDeleted("vm")
 	h.pass()
 	if h.provider.deletes != 0 || h.vm().Status.Phase != vmv1alpha1.PhaseDeleting {

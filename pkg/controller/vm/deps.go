@@ -15,6 +15,7 @@ import (
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/controller"
+	"github.com/slipway-dev/slipway/pkg/controller/vm/probe"
 	"github.com/slipway-dev/slipway/pkg/controller/vm/synchronizer"
 	"github.com/slipway-dev/slipway/pkg/generated/clientset/versioned"
 	"github.com/slipway-dev/slipway/pkg/generated/informers/externalversions"
@@ -46,7 +47,7 @@ type Deps struct {
 	Recorder events.EventRecorder
 	// Prober runs readiness probes; nil leaves those that need a connection
 	// unanswered.
-	Prober Prober
+	Prober probe.Connections
 	// Addresses claims addresses of pools.
 	Addresses AddressClaims
 	// Machines are those of Kubernetes clusters whose infrastructure virtual machines are.

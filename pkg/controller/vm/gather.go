@@ -35,15 +35,15 @@ type prerequisites struct {
 func (r *reconciler) gather(ctx context.Context, p *pass) (prerequisites, error) {
 	var got prerequisites
 	boots, machineErr := r.gatherMachine(ctx, p)
-	if isTrue(p.vm, vmv1alpha1.ConditionCreated) {
+	if isTrue(p.VM, vmv1alpha1.ConditionCreated) {
 		var err error
-		if bootsAnew(p.vm) {
+		if bootsAnew(p.VM) {
 			got.bootstrap, err = r.gatherBootstrap(ctx, p, nil)
 		}
 		return got, err
 	}
 	var imageErr, bootstrapErr error
-	if ref := p.vm.Spec.Image; ref != nil && ref.Kind == vmv1alpha1.MachineImageKind {
+	if ref := p.VM.Spec.Image; ref != nil && ref.Kind == vmv1alpha1.MachineImageKind {
 		got.image, got.cloneOf = r.gatherOrigin(p, ref)
 	} else {
 		got.image, imageErr = r.gatherImage(ctx, p)
@@ -51,47 +51,47 @@ func (r *reconciler) gather(ctx context.Context, p *pass) (prerequisites, error)
 	if boots {
 		got.bootstrap, bootstrapErr = r.gatherBootstrap(ctx, p, got.image)
 	}
-	got.rest = boots && p.effective != nil &&
-		holds(p.vm, vmv1alpha1.ConditionSynchronized) &&
-		holds(p.vm, vmv1alpha1.ConditionVolumesReady) &&
-		holds(p.vm, vmv1alpha1.ConditionBootstrapReady) &&
-		holds(p.vm, vmv1alpha1.ConditionAddressesReady) && p.addressesRecorded()
-	got.ready = got.rest && holds(p.vm, vmv1alpha1.ConditionImageReady)
+	got.rest = boots && p.Effective != nil &&
+		holds(p.VM, vmv1alpha1.ConditionSynchronized) &&
+		holds(p.VM, vmv1alpha1.ConditionVolumesReady) &&
+		holds(p.VM, vmv1alpha1.ConditionBootstrapReady) &&
+		holds(p.VM, vmv1alpha1.ConditionAddressesReady) && p.addressesRecorded()
+	got.ready = got.rest && holds(p.VM, vmv1alpha1.ConditionImageReady)
 	return got, errors.Join(machineErr, imageErr, bootstrapErr)
 }
 
 // gatherImage finds the image. A virtual machine that adopts one of vSphere by
 // providerID needs none.
 func (r *reconciler) gatherImage(ctx context.Context, p *pass) (*vmv1alpha1.VirtualMachineImage, error) {
-	ref := p.vm.Spec.Image
+	ref := p.VM.Spec.Image
 	if ref == nil {
-		if p.vm.NamesAnotherVM() {
-			meta.RemoveStatusCondition(&p.vm.Status.Conditions, vmv1alpha1.ConditionImageReady)
+		if p.VM.NamesAnotherVM() {
+			meta.RemoveStatusCondition(&p.VM.Status.Conditions, vmv1alpha1.ConditionImageReady)
 			return nil, nil
 		}
-		setFalse(p.vm, p.now, vmv1alpha1.ConditionImageReady, vmv1alpha1.ReasonInvalid,
+		setFalse(p.VM, p.Now, vmv1alpha1.ConditionImageReady, vmv1alpha1.ReasonInvalid,
 			"spec.image is required to create a virtual machine")
 		return nil, nil
 	}
-	image, err := r.reader.Image(ctx, p.vm.Namespace, *ref)
+	image, err := r.reader.Image(ctx, p.VM.Namespace, *ref)
 	switch {
 	case apierrors.IsNotFound(err):
-		setFalse(p.vm, p.now, vmv1alpha1.ConditionImageReady, vmv1alpha1.ReasonNotFound,
-			absentImage(ref, p.vm.Namespace))
+		setFalse(p.VM, p.Now, vmv1alpha1.ConditionImageReady, vmv1alpha1.ReasonNotFound,
+			absentImage(ref, p.VM.Namespace))
 		return nil, nil
 	case err != nil:
-		setFalse(p.vm, p.now, vmv1alpha1.ConditionImageReady, vmv1alpha1.ReasonError, err.Error())
+		setFalse(p.VM, p.Now, vmv1alpha1.ConditionImageReady, vmv1alpha1.ReasonError, err.Error())
 		return nil, fmt.Errorf("reading image %q: %w", ref.Name, err)
 	}
-	errs := fitting.Disk(image, p.vm.Spec.BootDisk)
-	if p.effective != nil {
-		errs = append(errs, fitting.Firmware(image, p.effective.Firmware)...)
+	errs := fitting.Disk(image, p.VM.Spec.BootDisk)
+	if p.Effective != nil {
+		errs = append(errs, fitting.Firmware(image, p.Effective.Firmware)...)
 	}
 	if len(errs) > 0 {
-		setFalse(p.vm, p.now, vmv1alpha1.ConditionImageReady, vmv1alpha1.ReasonInvalid, errs.ToAggregate().Error())
+		setFalse(p.VM, p.Now, vmv1alpha1.ConditionImageReady, vmv1alpha1.ReasonInvalid, errs.ToAggregate().Error())
 		return image, nil
 	}
-	setTrue(p.vm, p.now, vmv1alpha1.ConditionImageReady)
+	setTrue(p.VM, p.Now, vmv1alpha1.ConditionImageReady)
 	return image, nil
 }
 

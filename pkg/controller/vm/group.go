@@ -55,18 +55,18 @@ func memberOf(vm *vmv1alpha1.VirtualMachine, group *vmv1alpha1.VirtualMachineGro
 // joinGroup shows whether the virtual machine is linked to the group that its spec names,
 // and takes over the power state that the group asks it for.
 func (r *reconciler) joinGroup(p *pass) {
-	if p.vm.Spec.GroupName == "" {
-		meta.RemoveStatusCondition(&p.vm.Status.Conditions, vmv1alpha1.ConditionGroupLinked)
-		p.vm.Status.InheritedPowerState = ""
+	if p.VM.Spec.GroupName == "" {
+		meta.RemoveStatusCondition(&p.VM.Status.Conditions, vmv1alpha1.ConditionGroupLinked)
+		p.VM.Status.InheritedPowerState = ""
 		return
 	}
-	m := memberOf(p.vm, r.group(p.vm))
-	p.vm.Status.InheritedPowerState = m.inherits
+	m := memberOf(p.VM, r.group(p.VM))
+	p.VM.Status.InheritedPowerState = m.inherits
 	if m.reason != "" {
-		setFalse(p.vm, p.now, vmv1alpha1.ConditionGroupLinked, m.reason, m.message)
+		setFalse(p.VM, p.Now, vmv1alpha1.ConditionGroupLinked, m.reason, m.message)
 		return
 	}
-	setTrue(p.vm, p.now, vmv1alpha1.ConditionGroupLinked)
+	setTrue(p.VM, p.Now, vmv1alpha1.ConditionGroupLinked)
 }
 
 // group is the one that the spec of vm names, by what the cache has: one that it lacks comes

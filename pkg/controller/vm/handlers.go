@@ -12,6 +12,7 @@ import (
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/controller"
+	"github.com/slipway-dev/slipway/pkg/controller/vm/step"
 	"github.com/slipway-dev/slipway/pkg/instancetype"
 	"github.com/slipway-dev/slipway/pkg/priorityqueue"
 	"github.com/slipway-dev/slipway/pkg/provider"
@@ -83,7 +84,7 @@ func (e *enqueuer) instances() cache.ResourceEventHandler {
 			if !ok {
 				return
 			}
-			if vm, err := e.Objects.Get(controller.KeyOf(vmi)); err == nil && vm != nil && runs(vm) {
+			if vm, err := e.Objects.Get(controller.KeyOf(vmi)); err == nil && vm != nil && step.Runs(vm) {
 				e.Evaluate(vm, controller.PriorityDefaultGeneric)
 			}
 		},

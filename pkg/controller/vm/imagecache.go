@@ -69,23 +69,23 @@ type copies struct {
 
 // awaitCopies says whether a virtual machine that is made of copies has to wait for them.
 func (r *reconciler) awaitCopies(ctx context.Context, p *pass, image *vmv1alpha1.VirtualMachineImage) (copies, error) {
-	if isTrue(p.vm, vmv1alpha1.ConditionCreated) {
-		stopWaiting(p.vm)
+	if isTrue(p.VM, vmv1alpha1.ConditionCreated) {
+		stopWaiting(p.VM)
 		return copies{}, nil
 	}
-	mode, err := r.fastDeploy(ctx, p.vm)
+	mode, err := r.fastDeploy(ctx, p.VM)
 	if invalid, ok := err.(*modeError); ok { //nolint:errorlint // it is made above
-		setFalse(p.vm, p.now, vmv1alpha1.ConditionImageCacheReady, vmv1alpha1.ReasonInvalid, invalid.message)
-		setFalse(p.vm, p.now, vmv1alpha1.ConditionCreated, vmv1alpha1.ReasonWaitingForPrerequisites, "waiting for "+vmv1alpha1.ConditionImageCacheReady)
+		setFalse(p.VM, p.Now, vmv1alpha1.ConditionImageCacheReady, vmv1alpha1.ReasonInvalid, invalid.message)
+		setFalse(p.VM, p.Now, vmv1alpha1.ConditionCreated, vmv1alpha1.ReasonWaitingForPrerequisites, "waiting for "+vmv1alpha1.ConditionImageCacheReady)
 		return copies{wait: true}, nil
 	}
 	if err != nil {
 		return copies{}, err
 	}
 	if mode == vmv1alpha1.FastDeployOff || image == nil || image.Spec.ContentLibrary == nil {
-		stopWaiting(p.vm)
+		stopWaiting(p.VM)
 		if image != nil {
-			meta.RemoveStatusCondition(&p.vm.Status.Conditions, vmv1alpha1.ConditionImageCacheReady)
+			meta.RemoveStatusCondition(&p.VM.Status.Conditions, vmv1alpha1.ConditionImageCacheReady)
 		}
 		return copies{}, nil
 	}
@@ -96,7 +96,7 @@ func (r *reconciler) awaitCopies(ctx context.Context, p *pass, image *vmv1alpha1
 // imageCacheReady is the decision of VM Operator's chart: whether the cache that the virtual
 // machine waits for, if any, has the copies where it needs them.
 func (r *reconciler) imageCacheReady(p *pass) (bool, error) {
-	name, labelled := p.vm.Labels[vmv1alpha1.LabelImageCache]
+	name, labelled := p.VM.Labels[vmv1alpha1.LabelImageCache]
 	if !labelled {
 		return true, nil
 	}
@@ -106,15 +106,15 @@ func (r *reconciler) imageCacheReady(p *pass) (bool, error) {
 	}
 	if cache == nil {
 		// Nothing would wake it. The provider says anew what it needs, and the cache is made.
-		stopWaiting(p.vm)
+		stopWaiting(p.VM)
 		return false, nil
 	}
 	if !meta.IsStatusConditionTrue(cache.Status.Conditions, vmv1alpha1.ConditionOVFReady) {
 		return r.notCached(p, cache, conditions.Find(cache.Status.Conditions, vmv1alpha1.ConditionOVFReady)), nil
 	}
-	place, located := provider.ParseCachePlace(p.vm.Annotations[vmv1alpha1.AnnotationImageCacheLocation])
+	place, located := provider.ParseCachePlace(p.VM.Annotations[vmv1alpha1.AnnotationImageCacheLocation])
 	if !located {
-		stopWaiting(p.vm)
+		stopWaiting(p.VM)
 		return true, nil
 	}
 	at := place.In(cache)
@@ -125,22 +125,22 @@ func (r *reconciler) imageCacheReady(p *pass) (bool, error) {
 		}
 		return r.notCached(p, cache, why), nil
 	}
-	stopWaiting(p.vm)
+	stopWaiting(p.VM)
 	return true, nil
 }
 
 // notCached says what the virtual machine waits for. It is true when it has waited for so
 // long that the provider is to be asked again.
 func (r *reconciler) notCached(p *pass, cache *vmv1alpha1.VirtualMachineImageCache, why *metav1.Condition) bool {
-	if c := findCondition(p.vm, vmv1alpha1.ConditionImageCacheReady); c != nil && c.Status == metav1.ConditionFalse && p.now.Sub(c.LastTransitionTime.Time) >= askAnew {
-		stopWaiting(p.vm)
+	if c := findCondition(p.VM, vmv1alpha1.ConditionImageCacheReady); c != nil && c.Status == metav1.ConditionFalse && p.Now.Sub(c.LastTransitionTime.Time) >= askAnew {
+		stopWaiting(p.VM)
 		return true
 	}
 	message := fmt.Sprintf("image cache %q is not ready", cache.Name)
 	if why != nil && why.Status == metav1.ConditionFalse && why.Message != "" {
 		message += ": " + why.Message
 	}
-	setFalse(p.vm, p.now, vmv1alpha1.ConditionImageCacheReady, vmv1alpha1.ReasonNotReady, message)
+	setFalse(p.VM, p.Now, vmv1alpha1.ConditionImageCacheReady, vmv1alpha1.ReasonNotReady, message)
 	return false
 }
 
@@ -154,12 +154,12 @@ func stopWaiting(vm *vmv1alpha1.VirtualMachine) {
 // virtual machine waits for. The cache wakes it.
 func (r *reconciler) waitFor(ctx context.Context, p *pass, lacks *provider.ImageCacheNotReadyError) error {
 	if err := r.ensureCache(ctx, lacks); err != nil {
-		setFalse(p.vm, p.now, vmv1alpha1.ConditionImageCacheReady, vmv1alpha1.ReasonError, err.Error())
+		setFalse(p.VM, p.Now, vmv1alpha1.ConditionImageCacheReady, vmv1alpha1.ReasonError, err.Error())
 		return err
 	}
-	metav1.SetMetaDataLabel(&p.vm.ObjectMeta, vmv1alpha1.LabelImageCache, lacks.Name)
-	metav1.SetMetaDataAnnotation(&p.vm.ObjectMeta, vmv1alpha1.AnnotationImageCacheLocation, lacks.Place().String())
-	setFalse(p.vm, p.now, vmv1alpha1.ConditionImageCacheReady, vmv1alpha1.ReasonNotReady, lacks.Error())
+	metav1.SetMetaDataLabel(&p.VM.ObjectMeta, vmv1alpha1.LabelImageCache, lacks.Name)
+	metav1.SetMetaDataAnnotation(&p.VM.ObjectMeta, vmv1alpha1.AnnotationImageCacheLocation, lacks.Place().String())
+	setFalse(p.VM, p.Now, vmv1alpha1.ConditionImageCacheReady, vmv1alpha1.ReasonNotReady, lacks.Error())
 	return nil
 }
 

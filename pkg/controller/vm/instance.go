@@ -15,6 +15,7 @@ import (
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/controller"
+	"github.com/slipway-dev/slipway/pkg/controller/vm/step"
 	"github.com/slipway-dev/slipway/pkg/hardware"
 )
 
@@ -39,23 +40,23 @@ func runningSpec(vm *vmv1alpha1.VirtualMachine, running, desired *vmv1alpha1.Vir
 // to date, and removes that of one that does not run. found is what the cache
 // holds under the name, whoever owns it.
 func (r *reconciler) reconcileInstance(ctx context.Context, p *pass, found *vmv1alpha1.VirtualMachineInstance) error {
-	if found != nil && p.vmi == nil {
+	if found != nil && p.Instance == nil {
 		// Left of an earlier virtual machine of this name.
 		if err := r.deleteInstance(ctx, found); err != nil {
 			return err
 		}
-		p.again(0)
+		p.Again(0)
 		return nil
 	}
-	if !runs(p.vm) {
-		if p.vmi == nil || p.vmi.DeletionTimestamp != nil {
+	if !step.Runs(p.VM) {
+		if p.Instance == nil || p.Instance.DeletionTimestamp != nil {
 			return nil
 		}
-		return r.deleteInstance(ctx, p.vmi)
+		return r.deleteInstance(ctx, p.Instance)
 	}
-	vmi := p.vmi
+	vmi := p.Instance
 	if vmi == nil {
-		if p.effective == nil {
+		if p.Effective == nil {
 			return nil // it is made when the effective spec can be resolved again
 		}
 		var err error
@@ -69,7 +70,7 @@ func (r *reconciler) reconcileInstance(ctx context.Context, p *pass, found *vmv1
 // createInstance makes the instance. One that exists already, because the cache
 // was behind, is used.
 func (r *reconciler) createInstance(ctx context.Context, p *pass) (*vmv1alpha1.VirtualMachineInstance, error) {
-	vmi := newInstance(p.vm, p.effective)
+	vmi := newInstance(p.VM, p.Effective)
 	client := r.client.VirtualMachineInstances(vmi.Namespace)
 	created, err := client.Create(ctx, vmi, metav1.CreateOptions{})
 	switch {
@@ -79,17 +80,17 @@ func (r *reconciler) createInstance(ctx context.Context, p *pass) (*vmv1alpha1.V
 	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
 		return nil, nil // the virtual machine is about to be deleted too
 	case !apierrors.IsAlreadyExists(err):
-		return nil, fmt.Errorf("creating virtual machine instance %s: %w", p.key(), err)
+		return nil, fmt.Errorf("creating virtual machine instance %s: %w", p.Key(), err)
 	}
 	existing, err := client.Get(ctx, vmi.Name, metav1.GetOptions{})
 	if err != nil {
-		return nil, fmt.Errorf("reading virtual machine instance %s, which exists already: %w", p.key(), err)
+		return nil, fmt.Errorf("reading virtual machine instance %s, which exists already: %w", p.Key(), err)
 	}
-	if controller.IfOwned(existing, p.vm) == nil {
+	if controller.IfOwned(existing, p.VM) == nil {
 		if err := r.deleteInstance(ctx, existing); err != nil {
 			return nil, err
 		}
-		p.again(controller.ShortConflict)
+		p.Again(controller.ShortConflict)
 		return nil, nil
 	}
 	r.vmis.Wrote(existing)
@@ -107,12 +108,12 @@ func (r *reconciler) updateInstance(ctx context.Context, p *pass, vmi *vmv1alpha
 		}
 		updated, err := client.Update(ctx, next, metav1.UpdateOptions{})
 		if err != nil {
-			return r.ignoreRaced(p, vmi, fmt.Errorf("updating virtual machine instance %s: %w", p.key(), err))
+			return r.ignoreRaced(p, vmi, fmt.Errorf("updating virtual machine instance %s: %w", p.Key(), err))
 		}
 		r.vmis.Wrote(updated)
 		vmi = updated
 	}
-	status := instanceStatus(p.vm)
+	status := instanceStatus(p.VM)
 	if equality.Semantic.DeepEqual(vmi.Status, status) {
 		return nil
 	}
@@ -123,7 +124,7 @@ func (r *reconciler) updateInstance(ctx context.Context, p *pass, vmi *vmv1alpha
 	}
 	updated, err := client.UpdateStatus(ctx, next, metav1.UpdateOptions{})
 	if err != nil {
-		return r.ignoreRaced(p, vmi, fmt.Errorf("updating status of virtual machine instance %s: %w", p.key(), err))
+		return r.ignoreRaced(p, vmi, fmt.Errorf("updating status of virtual machine instance %s: %w", p.Key(), err))
 	}
 	r.vmis.Wrote(updated)
 	return nil
@@ -134,9 +135,9 @@ func (r *reconciler) updateInstance(ctx context.Context, p *pass, vmi *vmv1alpha
 func (p *pass) runsWith(vmi *vmv1alpha1.VirtualMachineInstance) *vmv1alpha1.VirtualMachineInstanceSpec {
 	switch {
 	case vmi == nil:
-		return p.effective
+		return p.Effective
 	case applied(p):
-		return p.withSize(runningSpec(p.vm, &vmi.Spec, p.effective))
+		return p.withSize(runningSpec(p.VM, &vmi.Spec, p.Effective))
 	}
 	return p.withSize(&vmi.Spec)
 }
@@ -144,7 +145,7 @@ func (p *pass) runsWith(vmi *vmv1alpha1.VirtualMachineInstance) *vmv1alpha1.Virt
 // applied says whether the provider has brought the running virtual machine to
 // what it was asked for, so that the instance may say so.
 func applied(p *pass) bool {
-	return p.settled && p.effective != nil && isTrue(p.vm, vmv1alpha1.ConditionConfigurationSynced)
+	return p.Observed.Settled && p.Effective != nil && p.Observed.Configured
 }
 
 // ignoreRaced asks for another pass when somebody else changed or removed the
@@ -155,7 +156,7 @@ func (r *reconciler) ignoreRaced(p *pass, vmi *vmv1alpha1.VirtualMachineInstance
 		r.vmis.Deleted(vmi)
 	}
 	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
-		p.again(controller.ShortConflict)
+		p.Again(controller.ShortConflict)
 		return nil
 	}
 	return err

@@ -72,28 +72,28 @@ func (f *machineFacts) unread() bool {
 	return f != nil && (clusterapi.Unread(f.machineErr) || clusterapi.Unread(f.clusterErr))
 }
 
-// paused is true while nothing is to be done, and shows why. As long as the Cluster cannot be
+// pauses is true while nothing is to be done, and shows why. As long as the Cluster cannot be
 // read, what is paused stays it.
-func (p *pass) paused(doing string) bool {
+func (p *pass) pauses(doing string) bool {
 	var in *clusterapi.Cluster
 	if p.machine != nil {
 		in = p.machine.cluster
 	}
-	why := clusterapi.PausedBy(p.vm, in)
+	why := clusterapi.PausedBy(p.VM, in)
 	switch {
 	case why != "":
-		markPaused(p.vm, p.now, doing+" is paused "+why)
-	case !p.machine.unread() || !isTrue(p.vm, vmv1alpha1.ConditionPaused):
+		p.paused(doing + " is paused " + why)
+	case !p.machine.unread() || !isTrue(p.VM, vmv1alpha1.ConditionPaused):
 		return false
 	}
-	summarize(p.vm)
+	summarize(p.VM)
 	return true
 }
 
 // waitsFor says why vm must not be created yet; the reason is empty if it may be.
-func (f *machineFacts) waitsFor(vm *vmv1alpha1.VirtualMachine) verdict {
-	no := func(reason, format string, args ...any) verdict {
-		return verdict{metav1.ConditionFalse, reason, fmt.Sprintf(format, args...)}
+func (f *machineFacts) waitsFor(vm *vmv1alpha1.VirtualMachine) metav1.Condition {
+	no := func(reason, format string, args ...any) metav1.Condition {
+		return isFalse(reason, fmt.Sprintf(format, args...))
 	}
 	m, c := f.machine, f.cluster
 	switch {
@@ -101,7 +101,7 @@ func (f *machineFacts) waitsFor(vm *vmv1alpha1.VirtualMachine) verdict {
 		return no(vmv1alpha1.ReasonWaitingForMachine, "label %s says that it is made for a Machine of Cluster %q, and none owns it yet",
 			clusterv1alpha1.ClusterNameLabel, f.of.cluster)
 	case f.unread():
-		return verdict{metav1.ConditionUnknown, vmv1alpha1.ReasonUnknownState, cmp.Or(f.machineErr, f.clusterErr).Error()}
+		return metav1.Condition{Status: metav1.ConditionUnknown, Reason: vmv1alpha1.ReasonUnknownState, Message: cmp.Or(f.machineErr, f.clusterErr).Error()}
 	case f.machineErr != nil:
 		return no(vmv1alpha1.ReasonWaitingForMachine, "%s", f.machineErr.Error())
 	case m == nil:
@@ -124,14 +124,14 @@ func (f *machineFacts) waitsFor(vm *vmv1alpha1.VirtualMachine) verdict {
 	case m.DataSecret == "":
 		return no(vmv1alpha1.ReasonWaitingForBootstrapData, "spec.bootstrap.dataSecretName of Machine %q is not set yet", m.Name)
 	}
-	return verdict{}
+	return metav1.Condition{}
 }
 
 // nowhere is true for a virtual machine whose Machine has yet to say where it goes, and of which
 // vSphere can have nothing.
 func (p *pass) nowhere() bool {
-	return p.machine != nil && !isTrue(p.vm, vmv1alpha1.ConditionMachineReady) && !isTrue(p.vm, vmv1alpha1.ConditionCreated) &&
-		p.vm.Spec.InstanceUUID == "" && provider.ZoneOf(p.vm) == ""
+	return p.machine != nil && !isTrue(p.VM, vmv1alpha1.ConditionMachineReady) && !isTrue(p.VM, vmv1alpha1.ConditionCreated) &&
+		p.VM.Spec.InstanceUUID == "" && provider.ZoneOf(p.VM) == ""
 }
 
 // zone is the one that the Machine of vm is to be in; empty for any.

@@ -29,33 +29,33 @@ const (
 // pass the bootstrap that it has with the data of the Machine. It is false when it has to wait.
 func (r *reconciler) gatherMachine(ctx context.Context, p *pass) (bool, error) {
 	f := p.machine
-	p.bootstrap = p.vm.Spec.Bootstrap
-	if f != nil && f.owns(p.vm) {
+	p.bootstrap = p.VM.Spec.Bootstrap
+	if f != nil && f.owns(p.VM) {
 		p.joinMachine()
 	}
-	if isTrue(p.vm, vmv1alpha1.ConditionCreated) {
+	if isTrue(p.VM, vmv1alpha1.ConditionCreated) {
 		p.recallData()
 		return true, nil
 	}
 	if f == nil {
-		meta.RemoveStatusCondition(&p.vm.Status.Conditions, vmv1alpha1.ConditionMachineReady)
+		meta.RemoveStatusCondition(&p.VM.Status.Conditions, vmv1alpha1.ConditionMachineReady)
 		return true, nil
 	}
-	if v := f.waitsFor(p.vm); v.reason != "" {
-		setCondition(p.vm, p.now, vmv1alpha1.ConditionMachineReady, v.status, v.reason, v.message)
-		meta.RemoveStatusCondition(&p.vm.Status.Conditions, vmv1alpha1.ConditionBootstrapReady)
-		if v.status == "Unknown" {
-			p.again(unknownDelay)
+	if v := f.waitsFor(p.VM); v.Reason != "" {
+		setCondition(p.VM, p.Now, vmv1alpha1.ConditionMachineReady, v.Status, v.Reason, v.Message)
+		meta.RemoveStatusCondition(&p.VM.Status.Conditions, vmv1alpha1.ConditionBootstrapReady)
+		if v.Status == "Unknown" {
+			p.Again(unknownDelay)
 		}
 		return false, nil
 	}
-	setTrue(p.vm, p.now, vmv1alpha1.ConditionMachineReady)
+	setTrue(p.VM, p.Now, vmv1alpha1.ConditionMachineReady)
 	return r.readData(ctx, p)
 }
 
 // joinMachine records the Machine whose infrastructure the virtual machine is.
 func (p *pass) joinMachine() {
-	of, was := p.machine.of, p.vm.Status.Machine
+	of, was := p.machine.of, p.VM.Status.Machine
 	if was != nil && was.APIGroup == of.group && was.Name == of.name {
 		return
 	}
@@ -63,22 +63,22 @@ func (p *pass) joinMachine() {
 	if was != nil {
 		next.DataSecretName, next.DataFormat = was.DataSecretName, was.DataFormat
 	}
-	p.vm.Status.Machine = &next
+	p.VM.Status.Machine = &next
 }
 
 // recallData gives a virtual machine that exists the bootstrap that it was made with. Its Secret
 // is named again for cloud-init that is to run anew; by then the Machine may have another.
 func (p *pass) recallData() {
-	is := p.vm.Status.Machine
+	is := p.VM.Status.Machine
 	if is == nil || is.DataFormat == "" {
 		return
 	}
 	// What was added to the spec since, and excludes the data, counts for itself.
-	if b, err := withData(p.vm.Spec.Bootstrap, is.DataSecretName, is.DataFormat); err == nil {
+	if b, err := withData(p.VM.Spec.Bootstrap, is.DataSecretName, is.DataFormat); err == nil {
 		p.useBootstrap(b)
 	}
-	if f := p.machine; p.bootstrap != nil && f != nil && f.owns(p.vm) && f.machine.DataSecret != "" {
-		if b, err := withData(p.vm.Spec.Bootstrap, f.machine.DataSecret, is.DataFormat); err == nil {
+	if f := p.machine; p.bootstrap != nil && f != nil && f.owns(p.VM) && f.machine.DataSecret != "" {
+		if b, err := withData(p.VM.Spec.Bootstrap, f.machine.DataSecret, is.DataFormat); err == nil {
 			p.bootstrap = b
 		}
 	}
@@ -87,10 +87,10 @@ func (p *pass) recallData() {
 // useBootstrap lets the rest of the pass work with b as if spec.bootstrap were it.
 func (p *pass) useBootstrap(b *vmv1alpha1.VirtualMachineBootstrap) {
 	p.bootstrap = b
-	if p.effective != nil {
-		effective := *p.effective
+	if p.Effective != nil {
+		effective := *p.Effective
 		effective.Bootstrap = b
-		p.effective = &effective
+		p.Effective = &effective
 	}
 }
 
@@ -98,21 +98,21 @@ func (p *pass) useBootstrap(b *vmv1alpha1.VirtualMachineBootstrap) {
 // the other values of the bootstrap.
 func (r *reconciler) readData(ctx context.Context, p *pass) (bool, error) {
 	m := p.machine.machine
-	secret, err := readSecret(ctx, r.secrets, p.vm.Namespace, m.DataSecret)
+	secret, err := readSecret(ctx, r.secrets, p.VM.Namespace, m.DataSecret)
 	var b *vmv1alpha1.VirtualMachineBootstrap
 	var format string
 	if err == nil {
 		format, err = formatOf(secret)
 	}
 	if err == nil {
-		b, err = withData(p.vm.Spec.Bootstrap, m.DataSecret, format)
+		b, err = withData(p.VM.Spec.Bootstrap, m.DataSecret, format)
 	}
 	if err != nil {
 		return false, r.badBootstrap(p, fmt.Errorf("spec.bootstrap.dataSecretName of Machine %q: %w", m.Name, err))
 	}
 	p.secret = secret
 	p.useBootstrap(b)
-	p.vm.Status.Machine.DataSecretName, p.vm.Status.Machine.DataFormat = m.DataSecret, format
+	p.VM.Status.Machine.DataSecretName, p.VM.Status.Machine.DataFormat = m.DataSecret, format
 	return true, nil
 }
 
@@ -180,10 +180,10 @@ func (r *reconciler) machineSecrets(p *pass) secretReader {
 func (r *reconciler) badBootstrap(p *pass, err error) error {
 	var unusable *dataError
 	if !errors.As(err, &unusable) {
-		setFalse(p.vm, p.now, vmv1alpha1.ConditionBootstrapReady, vmv1alpha1.ReasonError, err.Error())
+		setFalse(p.VM, p.Now, vmv1alpha1.ConditionBootstrapReady, vmv1alpha1.ReasonError, err.Error())
 		return err
 	}
-	setFalse(p.vm, p.now, vmv1alpha1.ConditionBootstrapReady, unusable.reason, strings.ReplaceAll(err.Error(), "\n", "; "))
-	p.again(controller.Recheck)
+	setFalse(p.VM, p.Now, vmv1alpha1.ConditionBootstrapReady, unusable.reason, strings.ReplaceAll(err.Error(), "\n", "; "))
+	p.Again(controller.Recheck)
 	return nil
 }

@@ -16,17 +16,17 @@ import (
 // whatever that waits for wakes this one, which is not made meanwhile. While it cannot be
 // cloned there is no image: vSphere is not asked about it, and what is said of it here stays.
 func (r *reconciler) gatherOrigin(p *pass, ref *vmv1alpha1.VirtualMachineImageRef) (*vmv1alpha1.VirtualMachineImage, *provider.CloneSource) {
-	source, err := r.vms.Get(types.NamespacedName{Namespace: p.vm.Namespace, Name: ref.Name})
+	source, err := r.vms.Get(types.NamespacedName{Namespace: p.VM.Namespace, Name: ref.Name})
 	if err != nil || source == nil {
-		setFalse(p.vm, p.now, vmv1alpha1.ConditionImageReady, vmv1alpha1.ReasonNotFound,
-			fmt.Sprintf("VirtualMachine %q does not exist in namespace %q", ref.Name, p.vm.Namespace))
+		setFalse(p.VM, p.Now, vmv1alpha1.ConditionImageReady, vmv1alpha1.ReasonNotFound,
+			fmt.Sprintf("VirtualMachine %q does not exist in namespace %q", ref.Name, p.VM.Namespace))
 		return nil, nil
 	}
 	if reason, message := notCloneable(source, ref.Snapshot); reason != "" {
-		setFalse(p.vm, p.now, vmv1alpha1.ConditionImageReady, reason, fmt.Sprintf("VirtualMachine %q %s", ref.Name, message))
+		setFalse(p.VM, p.Now, vmv1alpha1.ConditionImageReady, reason, fmt.Sprintf("VirtualMachine %q %s", ref.Name, message))
 		return nil, nil
 	}
-	setTrue(p.vm, p.now, vmv1alpha1.ConditionImageReady)
+	setTrue(p.VM, p.Now, vmv1alpha1.ConditionImageReady)
 	return source.AsImage(), &provider.CloneSource{
 		NamespacedName: types.NamespacedName{Namespace: source.Namespace, Name: source.Name}, UID: source.UID,
 		InstanceUUID: source.Status.InstanceUUID, Snapshot: ref.Snapshot,

@@ -23,31 +23,31 @@ import (
 // being written. Then it makes sure of the revisions that status names from now on, and
 // reports what happened as events. A virtual machine that is gone needs no writing.
 func (r *reconciler) persist(ctx context.Context, p *pass) error {
-	stored, err := r.writeMain(ctx, p.original, p.vm)
+	stored, err := r.writeMain(ctx, p.Stored, p.VM)
 	var refused error
 	switch {
 	case err == nil:
 	case !refuses(err):
 		return ignoreGone(err)
 	case p.restoring:
-		stored = p.original
+		stored = p.Stored
 		p.restoreRefused(err)
 	default:
-		stored, refused = p.original, err
+		stored, refused = p.Stored, err
 		p.objectRefused(err)
 	}
 	if gone(stored) {
-		r.emit(p.original, p.vm)
+		r.emit(p.Stored, p.VM)
 		return nil
 	}
-	if _, err := r.writeStatus(ctx, p.original, p.vm, stored); err != nil {
+	if _, err := r.writeStatus(ctx, p.Stored, p.VM, stored); err != nil {
 		return ignoreGone(err)
 	}
-	r.firsts.observe(p.original, p.vm, p.now)
-	r.emit(p.original, p.vm)
+	r.firsts.observe(p.Stored, p.VM, p.Now)
+	r.emit(p.Stored, p.VM)
 	for _, revision := range p.captured {
 		if err := synchronizer.Ensure(ctx, r.revisions, revision); err != nil {
-			return fmt.Errorf("making sure of what virtual machine %s has captured: %w", p.key(), err)
+			return fmt.Errorf("making sure of what virtual machine %s has captured: %w", p.Key(), err)
 		}
 	}
 	return refused
@@ -60,7 +60,7 @@ func refuses(err error) bool {
 
 // takeBack takes back what a pass has made of spec, labels and annotations.
 func (p *pass) takeBack() {
-	p.vm.Spec, p.vm.Labels, p.vm.Annotations = p.original.Spec, p.original.Labels, p.original.Annotations
+	p.VM.Spec, p.VM.Labels, p.VM.Annotations = p.Stored.Spec, p.Stored.Labels, p.Stored.Annotations
 }
 
 // objectRefused takes back what a pass has made of metadata and spec and the API has refused with
@@ -68,11 +68,11 @@ func (p *pass) takeBack() {
 // lost.
 func (p *pass) objectRefused(err error) {
 	p.takeBack()
-	is, was := p.vm, p.original
+	is, was := p.VM, p.Stored
 	is.Finalizers = was.Finalizers
 	is.Status.InstancetypeRef, is.Status.PreferenceRef = was.Status.InstancetypeRef, was.Status.PreferenceRef
-	setFalse(is, p.now, vmv1alpha1.ConditionSynchronized, vmv1alpha1.ReasonError, "the object is refused as the server would have it: "+err.Error())
-	summarize(is)
+	p.False(vmv1alpha1.ConditionSynchronized, vmv1alpha1.ReasonError, "the object is refused as the server would have it: "+err.Error())
+	p.merge()
 }
 
 // writeMain updates metadata and spec when they changed and returns the stored

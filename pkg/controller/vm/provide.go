@@ -27,7 +27,7 @@ const unknownDelay = time.Minute
 // operation, unless the controller was asked to block.
 func (r *reconciler) callProvider(ctx context.Context, p *pass, ready prerequisites) error {
 	if p.nowhere() {
-		setFalse(p.vm, p.now, vmv1alpha1.ConditionCreated, vmv1alpha1.ReasonWaitingForPrerequisites, "waiting for "+vmv1alpha1.ConditionMachineReady)
+		setFalse(p.VM, p.Now, vmv1alpha1.ConditionCreated, vmv1alpha1.ReasonWaitingForPrerequisites, "waiting for "+vmv1alpha1.ConditionMachineReady)
 		return nil
 	}
 	copies, err := r.awaitCopies(ctx, p, ready.image)
@@ -36,11 +36,11 @@ func (r *reconciler) callProvider(ctx context.Context, p *pass, ready prerequisi
 	}
 	req := r.request(p)
 	req.FastDeploy, req.ImageCache = copies.mode, copies.cache
-	if p.effective != nil {
+	if p.Effective != nil {
 		if req.Discs, err = r.discs(ctx, p); err != nil {
 			return err
 		}
-		req.StorageClasses = r.classes.named(provider.StorageClassesOf(p.effective.StorageClass, p.effective.BootDisk, p.effective.Volumes))
+		req.StorageClasses = r.classes.named(provider.StorageClassesOf(p.Effective.StorageClass, p.Effective.BootDisk, p.Effective.Volumes))
 	}
 	req.Image = ready.image
 	req.Bootstrap = ready.bootstrap
@@ -58,33 +58,22 @@ func (r *reconciler) callProvider(ctx context.Context, p *pass, ready prerequisi
 	}
 	// Who waits for the end of an operation is woken by the hint that follows it.
 	result, err := call(ctx, req)
-	result.Apply(&p.vm.Status, p.vm.Generation, p.now)
-	p.settled = result.Settled
-	p.attached, p.attachedKnown = result.Attached, result.AttachedKnown
-	if f := result.Facts; f != nil {
-		p.guestInfo, p.guestInfoKnown = f.GuestInfo, true
-		if f.Resources != nil && f.Resources.VCPUs > 0 && f.Resources.Memory != nil {
-			p.hasSize = f.Resources
-		}
-	}
+	p.observe(result)
 	if result.Zone != "" {
-		p.again(0) // what comes next is for when status has the zone
+		p.Again(0) // what comes next is for when status has the zone
 	}
-	if isTrue(p.original, vmv1alpha1.ConditionCreated) && !isTrue(p.vm, vmv1alpha1.ConditionCreated) {
-		p.again(0) // it is gone from vSphere; what a create needs was not gathered in this pass
+	if isTrue(p.Stored, vmv1alpha1.ConditionCreated) && !p.Observed.Created {
+		p.Again(0) // it is gone from vSphere; what a create needs was not gathered in this pass
 	}
-	if !isTrue(p.vm, vmv1alpha1.ConditionCreated) && !ready.ready && findCondition(p.vm, vmv1alpha1.ConditionCreated) == nil {
-		setFalse(p.vm, p.now, vmv1alpha1.ConditionCreated, vmv1alpha1.ReasonWaitingForPrerequisites, "")
-	}
-	if r.prober != nil {
-		r.prober.Add(p.vm)
+	if !ready.ready && !p.Observed.Created && findCondition(p.shown(), vmv1alpha1.ConditionCreated) == nil {
+		p.False(vmv1alpha1.ConditionCreated, vmv1alpha1.ReasonWaitingForPrerequisites, "")
 	}
 	switch {
 	case result.Reverted != nil:
 		return errors.Join(p.outcome(err, "reverting"), r.restore(ctx, p, result.Reverted))
-	case refused != nil && !mayRevert(p.vm, err):
+	case refused != nil && !(p.Observed.Reverting && mayRevert(err)):
 		refused()
-	case p.vm.Spec.CurrentSnapshotName == "" && !reverting(p.vm):
+	case p.VM.Spec.CurrentSnapshotName == "" && !p.Observed.Reverting:
 		p.dropCharge()
 	}
 	var lacks *provider.ImageCacheNotReadyError
@@ -96,13 +85,13 @@ func (r *reconciler) callProvider(ctx context.Context, p *pass, ready prerequisi
 
 // request is what every call of the provider is given.
 func (r *reconciler) request(p *pass) *provider.Request {
-	priority, _ := Priority(p.vm, controller.PriorityDefaultGeneric)
+	priority, _ := Priority(p.VM, controller.PriorityDefaultGeneric)
 	return &provider.Request{
-		VM: p.vm, NamespaceLabels: r.labels(p.vm.Namespace), Effective: p.effective, Claims: p.claims, Priority: priority, Now: p.now,
-		Zone:      p.machine.zone(p.vm),
-		Placement: r.placement(p.vm),
+		VM: p.shown(), NamespaceLabels: r.labels(p.VM.Namespace), Effective: p.Effective, Claims: p.claims, Priority: priority, Now: p.Now,
+		Zone:      p.machine.zone(p.VM),
+		Placement: r.placement(p.VM),
 		Revisions: r.revisionsOf(p),
-		Groups:    r.namespace(p.vm.Namespace).GroupsOf(p.vm),
+		Groups:    r.namespace(p.VM.Namespace).GroupsOf(p.VM),
 	}
 }
 
@@ -110,11 +99,11 @@ func (r *reconciler) request(p *pass) *provider.Request {
 // this pass has them.
 func (r *reconciler) revisionsOf(p *pass) []*itv1alpha1.ControllerRevision {
 	var out []*itv1alpha1.ControllerRevision
-	for _, name := range vmrecord.RevisionNames(p.vm) {
+	for _, name := range vmrecord.RevisionNames(p.VM) {
 		at := slices.IndexFunc(p.captured, func(c *itv1alpha1.ControllerRevision) bool { return c.Name == name })
 		if at >= 0 {
 			out = append(out, p.captured[at])
-		} else if cached, err := r.revisions.lister.ControllerRevisions(p.vm.Namespace).Get(name); err == nil {
+		} else if cached, err := r.revisions.lister.ControllerRevisions(p.VM.Namespace).Get(name); err == nil {
 			out = append(out, cached)
 		}
 	}
@@ -139,14 +128,14 @@ func (p *pass) outcome(err error, doing string) error {
 		errors.Is(err, provider.ErrTooManyOperations):
 		return nil
 	case errors.Is(err, provider.ErrPaused):
-		markPaused(p.vm, p.now, err.Error())
+		p.paused(err.Error())
 		return nil
 	case errors.Is(err, provider.ErrUnknownState):
-		p.again(unknownDelay)
+		p.Again(unknownDelay)
 		return nil
 	}
 	if after, ok := provider.AsRequeue(err); ok {
-		p.again(after)
+		p.Again(after)
 		return nil
 	}
 	if err = retryable(err); err != nil {

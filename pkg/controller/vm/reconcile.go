@@ -36,13 +36,14 @@ func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (c
 	ctx = bound
 
 	p := newPass(original, r.now())
-	p.machine = r.machineFacts(p.vm)
+	p.machine = r.machineFacts(p.VM)
 	var passErr error
-	if p.vm.DeletionTimestamp != nil {
+	if p.VM.DeletionTimestamp != nil {
 		passErr = r.reconcileDelete(ctx, p)
 	} else {
 		passErr = r.reconcileNormal(ctx, p)
 	}
+	p.merge()
 	return combine(ctx, p, passErr, r.persist(ctx, p))
 }
 
@@ -53,40 +54,40 @@ func combine(ctx context.Context, p *pass, passErr, persistErr error) (controlle
 	case apierrors.IsConflict(persistErr):
 		klog.FromContext(ctx).V(4).Info("The virtual machine changed during the pass, reading it again")
 		// Not at once, whatever the pass wanted: it would meet the same conflict.
-		p.result = controller.Result{RequeueAfter: controller.ShortConflict}
+		p.Next = controller.Result{RequeueAfter: controller.ShortConflict}
 	case passErr == nil:
 		passErr = persistErr
 	default:
 		klog.FromContext(ctx).Error(persistErr, "Writing the virtual machine back failed after a failed pass")
 	}
 	if passErr != nil {
-		return controller.Result{}, fmt.Errorf("reconciling virtual machine %s: %w", p.key(), passErr)
+		return controller.Result{}, fmt.Errorf("reconciling virtual machine %s: %w", p.Key(), passErr)
 	}
-	if p.result.Requeue {
-		p.result.RequeueAfter = 0 // at once is earlier
+	if p.Next.Requeue {
+		p.Next.RequeueAfter = 0 // at once is earlier
 	}
-	return p.result, nil
+	return p.Next, nil
 }
 
 // reconcileNormal brings a virtual machine that is not being deleted towards its
 // spec.
 func (r *reconciler) reconcileNormal(ctx context.Context, p *pass) error {
-	if p.paused("reconciling") {
+	if p.pauses("reconciling") {
 		return nil
 	}
-	if !hasFinalizer(p.vm) {
-		p.vm.Finalizers = append(p.vm.Finalizers, vmv1alpha1.VirtualMachineFinalizer)
-		p.again(0)
+	if !hasFinalizer(p.VM) {
+		p.VM.Finalizers = append(p.VM.Finalizers, vmv1alpha1.VirtualMachineFinalizer)
+		p.Again(0)
 		return nil
 	}
-	markUnpaused(p.vm)
+	p.Remove(vmv1alpha1.ConditionPaused)
 	r.joinGroup(p)
 
-	vmi, err := r.vmis.Get(p.key())
+	vmi, err := r.vmis.Get(p.Key())
 	if err != nil {
 		return fmt.Errorf("reading the virtual machine instance: %w", err)
 	}
-	p.vmi = controller.IfOwned(vmi, p.vm)
+	p.Instance = controller.IfOwned(vmi, p.VM)
 
 	var errs []error
 	errs = append(errs, r.synchronize(ctx, p))
@@ -95,24 +96,25 @@ func (r *reconciler) reconcileNormal(ctx context.Context, p *pass) error {
 	ready, err := r.gather(ctx, p)
 	errs = append(errs, err)
 	errs = append(errs, r.callProvider(ctx, p, ready))
-	if p.restoring {
-		// All that follows is for the spec of the next pass.
-		r.finish(p)
-		return errors.Join(errs...)
+	if !p.restoring { // All else is for the spec of the next pass.
+		errs = append(errs, r.releaseClaims(ctx, p))
 	}
-	errs = append(errs, r.releaseClaims(ctx, p))
-	r.finish(p)
-	errs = append(errs, r.reconcileInstance(ctx, p, vmi))
-	return errors.Join(errs...)
+	probed, err := r.probe.Reconcile(ctx, p.State)
+	p.Add(probed.Report)
+	finish(p, probed.Answer)
+	if !p.restoring {
+		err = errors.Join(err, r.reconcileInstance(ctx, p, vmi))
+	}
+	return errors.Join(append(errs, err)...)
 }
 
 // synchronize runs all synchronizers, which resolve the effective spec too. What fails
 // is shown in conditions; only what a retry can cure is returned.
 func (r *reconciler) synchronize(ctx context.Context, p *pass) error {
-	synced, err := r.chain.Sync(ctx, p.vm, p.vmi)
-	p.vm, p.effective, p.captured = synced.VM, synced.Effective, synced.Captured
-	if instancetype.IsMissing(err) && refersToUnwatched(p.vm) {
-		p.again(controller.Recheck)
+	synced, err := r.chain.Sync(ctx, p.VM, p.Instance)
+	p.VM, p.Effective, p.captured = synced.VM, synced.Effective, synced.Captured
+	if instancetype.IsMissing(err) && refersToUnwatched(p.VM) {
+		p.Again(controller.Recheck)
 	}
 	return retryable(err)
 }
@@ -134,7 +136,5 @@ func refersToUnwatched(vm *vmv1alpha1.VirtualMachine) bool {
 // forget drops what is kept of a virtual machine that is gone.
 func (r *reconciler) forget(key types.NamespacedName) {
 	r.provider.Forget(key)
-	if r.prober != nil {
-		r.prober.Remove(key)
-	}
+	r.probe.Forget(key)
 }

@@ -31,29 +31,29 @@ import (
 // Otherwise refused, if it names one, says why not in a condition: after the pass, for until
 // then the condition says whether a revert has begun.
 func (r *reconciler) revertTarget(p *pass) (to *provider.RevertTarget, refused func(), err error) {
-	name := p.vm.Spec.CurrentSnapshotName
+	name := p.VM.Spec.CurrentSnapshotName
 	if name == "" {
 		return nil, nil, nil
 	}
 	refuse := func(reason, format string, args ...any) (*provider.RevertTarget, func(), error) {
 		return nil, func() {
-			setFalse(p.vm, p.now, vmv1alpha1.ConditionSnapshotSynced, reason, fmt.Sprintf("spec.currentSnapshotName: VirtualMachineSnapshot %q ", name)+fmt.Sprintf(format, args...))
+			p.False(vmv1alpha1.ConditionSnapshotSynced, reason, fmt.Sprintf("spec.currentSnapshotName: VirtualMachineSnapshot %q ", name)+fmt.Sprintf(format, args...))
 		}, nil
 	}
-	s, err := r.snapshots.VirtualMachineSnapshots(p.vm.Namespace).Get(name)
+	s, err := r.snapshots.VirtualMachineSnapshots(p.VM.Namespace).Get(name)
 	switch {
 	case apierrors.IsNotFound(err):
-		return refuse(vmv1alpha1.ReasonNotFound, "does not exist in namespace %q", p.vm.Namespace)
+		return refuse(vmv1alpha1.ReasonNotFound, "does not exist in namespace %q", p.VM.Namespace)
 	case err != nil:
-		return nil, nil, fmt.Errorf("reading snapshot %s/%s: %w", p.vm.Namespace, name, err)
-	case s.Spec.VMName == p.vm.Name && provider.MachineOf(s) == "":
+		return nil, nil, fmt.Errorf("reading snapshot %s/%s: %w", p.VM.Namespace, name, err)
+	case s.Spec.VMName == p.VM.Name && provider.MachineOf(s) == "":
 		return refuse(vmv1alpha1.ReasonNotReady, "is not looked at yet")
-	case s.Spec.VMName != p.vm.Name || provider.MachineOf(s) != p.vm.UID:
+	case s.Spec.VMName != p.VM.Name || provider.MachineOf(s) != p.VM.UID:
 		return refuse(vmv1alpha1.ReasonInvalid, "is not one of this virtual machine")
 	case !conditions.IsTrue(s.Status.Conditions, vmv1alpha1.ConditionReady):
 		return refuse(vmv1alpha1.ReasonNotReady, "is not Ready")
 	}
-	return &provider.RevertTarget{Name: s.Name, UID: s.UID, UniqueID: s.Status.UniqueID, Admit: r.admitRevert(p.key(), s)}, nil, nil
+	return &provider.RevertTarget{Name: s.Name, UID: s.UID, UniqueID: s.Status.UniqueID, Admit: r.admitRevert(p.Key(), s)}, nil, nil
 }
 
 // admitRevert returns the check of a revert to s, which is called with the record before vSphere begins: the API must
@@ -97,9 +97,9 @@ func (r *reconciler) admitRevert(key types.NamespacedName, s *vmv1alpha1.Virtual
 
 // dropCharge ends the charge for a revert that was withdrawn.
 func (p *pass) dropCharge() {
-	if _, charged := p.vm.Annotations[vmv1alpha1.AnnotationReverting]; charged {
-		p.vm.Annotations = maps.Clone(p.vm.Annotations)
-		delete(p.vm.Annotations, vmv1alpha1.AnnotationReverting)
+	if _, charged := p.VM.Annotations[vmv1alpha1.AnnotationReverting]; charged {
+		p.VM.Annotations = maps.Clone(p.VM.Annotations)
+		delete(p.VM.Annotations, vmv1alpha1.AnnotationReverting)
 	}
 }
 
@@ -111,17 +111,16 @@ func chargedSpec(spec *vmv1alpha1.VirtualMachineSpec) *vmv1alpha1.VirtualMachine
 	}
 }
 
-// reverting is true from when a revert of vm is begun until its object is restored.
-func reverting(vm *vmv1alpha1.VirtualMachine) bool {
-	c := findCondition(vm, vmv1alpha1.ConditionSnapshotSynced)
+// reverting is true from when a revert is begun until its object is restored, by the conditions of the virtual machine.
+func reverting(all []metav1.Condition) bool {
+	c := conditions.Find(all, vmv1alpha1.ConditionSnapshotSynced)
 	return c != nil && c.Status == metav1.ConditionFalse && c.Reason == vmv1alpha1.ReasonReverting
 }
 
 // mayRevert is true while a revert that has begun may still run, by the answer of the provider: its
 // condition, by which the object is restored after it, must not say something else.
-func mayRevert(vm *vmv1alpha1.VirtualMachine, answer error) bool {
-	return reverting(vm) &&
-		(errors.Is(answer, provider.ErrReconcileInProgress) || errors.Is(answer, provider.ErrUnknownState))
+func mayRevert(answer error) bool {
+	return errors.Is(answer, provider.ErrReconcileInProgress) || errors.Is(answer, provider.ErrUnknownState)
 }
 
 // restore makes the object what it was at the snapshot that its virtual machine was reverted
@@ -130,18 +129,18 @@ func mayRevert(vm *vmv1alpha1.VirtualMachine, answer error) bool {
 // is that which the revert has brought back.
 func (r *reconciler) restore(ctx context.Context, p *pass, kept *provider.Kept) error {
 	fail := func(err error) error {
-		setFalse(p.vm, p.now, vmv1alpha1.ConditionSnapshotSynced, vmv1alpha1.ReasonReverting, "vSphere has reverted the virtual machine; its object cannot be restored: "+err.Error())
-		p.again(controller.Poll)
+		p.False(vmv1alpha1.ConditionSnapshotSynced, vmv1alpha1.ReasonReverting, "vSphere has reverted the virtual machine; its object cannot be restored: "+err.Error())
+		p.Again(controller.Poll)
 		return nil
 	}
-	vm, err := r.restored(ctx, p.vm, kept.Record)
+	vm, err := r.restored(ctx, p.VM, kept.Record)
 	if err != nil {
 		return fail(err)
 	}
-	p.vm.Spec, p.vm.Labels, p.vm.Annotations = vm.Spec, vm.Labels, vm.Annotations
+	p.VM.Spec, p.VM.Labels, p.VM.Annotations = vm.Spec, vm.Labels, vm.Annotations
 	p.restoring = true
-	setTrue(p.vm, p.now, vmv1alpha1.ConditionSnapshotSynced)
-	p.again(0)
+	p.True(vmv1alpha1.ConditionSnapshotSynced)
+	p.Again(0)
 	return nil
 }
 
@@ -224,8 +223,9 @@ func usersOwn(key string) bool {
 // why.
 func (p *pass) restoreRefused(err error) {
 	p.takeBack()
-	setFalse(p.vm, p.now, vmv1alpha1.ConditionSnapshotSynced, vmv1alpha1.ReasonReverting,
+	p.False(vmv1alpha1.ConditionSnapshotSynced, vmv1alpha1.ReasonReverting,
 		"vSphere has reverted the virtual machine; its object is refused as it was then, and offered again: "+err.Error())
-	p.result.Requeue = false
-	p.again(controller.Poll)
+	p.merge()
+	p.Next.Requeue = false
+	p.Again(controller.Poll)
 }

@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/controller/vm/step"
 	"github.com/slipway-dev/slipway/pkg/instancetype"
 )
 
@@ -14,20 +15,20 @@ import (
 // class that the size comes from. The synchronizers have filled in the desired ones. A size that vSphere has not
 // shown yet is the last one that is known.
 func showSize(p *pass) {
-	before, status := &p.original.Status, &p.vm.Status
-	created, done := isTrue(p.vm, vmv1alpha1.ConditionCreated), applied(p) && len(status.RestartRequired) == 0
-	wanted := instancetype.Resources(p.effective)
-	has := wanted
+	before, status := &p.Stored.Status, &p.VM.Status
+	created, done := p.Observed.Created, applied(p) && len(status.RestartRequired) == 0
+	wanted := instancetype.Resources(p.Effective)
+	has, hasSize := wanted, p.Observed.Size()
 	switch {
-	case created && p.hasSize != nil:
-		if !equality.Semantic.DeepEqual(p.hasSize, wanted) {
-			has = p.hasSize
+	case created && hasSize != nil:
+		if !equality.Semantic.DeepEqual(hasSize, wanted) {
+			has = hasSize
 		}
 	case wanted == nil:
 		has = before.Resources
 	case !created || done:
-	case runs(p.vm):
-		has = instancetype.Resources(p.runsWith(p.vmi))
+	case step.Runs(p.VM):
+		has = instancetype.Resources(p.runsWith(p.Instance))
 	case before.Resources != nil:
 		has = before.Resources
 	}
@@ -46,7 +47,7 @@ func showSize(p *pass) {
 // withSize is spec, of a running virtual machine, with the size that vSphere shows: a change that was applied and
 // not recorded, for example before a restart of this process, is part of it.
 func (p *pass) withSize(spec *vmv1alpha1.VirtualMachineInstanceSpec) *vmv1alpha1.VirtualMachineInstanceSpec {
-	has, size := p.hasSize, instancetype.Resources(spec)
+	has, size := p.Observed.Size(), instancetype.Resources(spec)
 	if has == nil || size == nil || equality.Semantic.DeepEqual(has, size) {
 		return spec
 	}

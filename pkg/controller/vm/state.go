@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/controller/vm/step"
 )
 
 // desiredPowerState is the power state that vm has to have, as far as its status tells.
@@ -24,13 +25,8 @@ func wantsNetwork(vm *vmv1alpha1.VirtualMachine) bool {
 	return vm.Status.Network != nil && len(vm.Status.Network.Interfaces) > 0
 }
 
-func hasIP(vm *vmv1alpha1.VirtualMachine) bool {
-	n := vm.Status.Network
-	return n != nil && (n.PrimaryIP4 != "" || n.PrimaryIP6 != "")
-}
-
 func waitsForIP(vm *vmv1alpha1.VirtualMachine) bool {
-	return vm.Status.PowerState == vmv1alpha1.PoweredOn && wantsNetwork(vm) && !hasIP(vm)
+	return vm.Status.PowerState == vmv1alpha1.PoweredOn && wantsNetwork(vm) && !step.HasIP(vm)
 }
 
 func waitsForDiskPromotion(vm *vmv1alpha1.VirtualMachine) bool {
@@ -41,12 +37,6 @@ func waitsForDiskPromotion(vm *vmv1alpha1.VirtualMachine) bool {
 // hasFinalizer says whether vm carries our finalizer.
 func hasFinalizer(vm *vmv1alpha1.VirtualMachine) bool {
 	return slices.Contains(vm.Finalizers, vmv1alpha1.VirtualMachineFinalizer)
-}
-
-// runs says whether vSphere reports vm as powered on or suspended: that is when
-// its instance exists.
-func runs(vm *vmv1alpha1.VirtualMachine) bool {
-	return vm.Status.PowerState == vmv1alpha1.PoweredOn || vm.Status.PowerState == vmv1alpha1.Suspended
 }
 
 // holds is true for a condition that is True or that the virtual machine does not

@@ -7,31 +7,31 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
-	"time"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/controller/vm/step"
 )
 
 // finish computes, from what synchronizers and provider reported, the parts of the
 // status that the controller owns.
-func (r *reconciler) finish(p *pass) {
-	if !runs(p.vm) {
-		p.vm.Status.RestartRequired = nil
+func finish(p *pass, probed metav1.Condition) {
+	p.VM.Status.Conditions, p.Conditions = p.Merge(p.VM, p.Now), nil
+	if !step.Runs(p.VM) {
+		p.VM.Status.RestartRequired = nil
 	}
 	showSize(p)
-	derive(p.vm)
-	setReady(p.vm, setProbed(p.vm, r.probe(p), p.now), p.now)
-	setProgress(p.vm, p.now)
+	derive(p.VM)
+	setReady(p.VM, probed, p.Now)
+	setProgress(p.VM, p.Now)
 	// Every condition carries the generation that it was evaluated for; those that
 	// this pass did not look at keep an earlier one. What is paused by an administrator
 	// has got nothing of the spec.
-	if !isTrue(p.vm, vmv1alpha1.ConditionPaused) {
-		p.vm.Status.ObservedGeneration = p.vm.Generation
+	if !isTrue(p.VM, vmv1alpha1.ConditionPaused) {
+		p.VM.Status.ObservedGeneration = p.VM.Generation
 	}
-	summarize(p.vm)
+	summarize(p.VM)
 }
 
 // derive fills what follows from other fields of the status.
@@ -79,14 +79,9 @@ func addresses(vm *vmv1alpha1.VirtualMachine) []vmv1alpha1.MachineAddress {
 	return all
 }
 
-// markPaused shows that nothing is done for vm, and why.
-func markPaused(vm *vmv1alpha1.VirtualMachine, now time.Time, message string) {
-	setCondition(vm, now, vmv1alpha1.ConditionPaused, metav1.ConditionTrue, vmv1alpha1.ReasonPaused, message)
-}
-
-// markUnpaused shows that nothing keeps the controller from working on vm.
-func markUnpaused(vm *vmv1alpha1.VirtualMachine) {
-	meta.RemoveStatusCondition(&vm.Status.Conditions, vmv1alpha1.ConditionPaused)
+// paused reports that nothing is done, and why.
+func (p *pass) paused(message string) {
+	p.Set(vmv1alpha1.ConditionPaused, metav1.ConditionTrue, vmv1alpha1.ReasonPaused, message)
 }
 
 // summarize sets phase and printableStatus, which nothing decides by.

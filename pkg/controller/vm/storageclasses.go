@@ -122,12 +122,12 @@ const (
 // that does not exist.
 func (r *reconciler) discs(ctx context.Context, p *pass) (map[string]*vmv1alpha1.VirtualMachineImage, error) {
 	var out map[string]*vmv1alpha1.VirtualMachineImage
-	for i := range p.effective.Volumes {
-		v := &p.effective.Volumes[i]
+	for i := range p.Effective.Volumes {
+		v := &p.Effective.Volumes[i]
 		if v.CDROM == nil || v.CDROM.Image == nil {
 			continue
 		}
-		image, err := r.reader.Image(ctx, p.vm.Namespace, *v.CDROM.Image)
+		image, err := r.reader.Image(ctx, p.VM.Namespace, *v.CDROM.Image)
 		if err != nil && !apierrors.IsNotFound(err) {
 			return nil, fmt.Errorf("reading image %q of volume %q: %w", v.CDROM.Image.Name, v.Name, err)
 		}
