@@ -14,6 +14,7 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/controller"
 	"github.com/slipway-dev/slipway/pkg/controller/vm/probe"
+	"github.com/slipway-dev/slipway/pkg/controller/vm/revert"
 	"github.com/slipway-dev/slipway/pkg/controller/vm/synchronizer"
 	vmclient "github.com/slipway-dev/slipway/pkg/generated/clientset/versioned/typed/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/generated/informers/externalversions"
@@ -44,7 +45,7 @@ type reconciler struct {
 	cachesOf  func(item string) ([]*vmv1alpha1.VirtualMachineImageCache, error)
 	groups    vmlisters.VirtualMachineGroupLister
 	revisions *revisionStore
-	snapshots vmlisters.VirtualMachineSnapshotLister
+	revert    revert.Reconciler
 	reader    instancetype.Reader
 	chain     chain
 	provider  provider.Provider
@@ -102,8 +103,10 @@ func New(d Deps) (*Controller, error) {
 		cachesOf:  cachesOf(cacheInformer.GetIndexer(), caches),
 		groups:    informers.VirtualMachineGroups().Lister(),
 		revisions: revisions,
-		snapshots: informers.VirtualMachineSnapshots().Lister(),
-		reader:    reader,
+		revert: revert.Reconciler{
+			VMs: vms, Client: d.Client.VmV1alpha1(), Snapshots: informers.VirtualMachineSnapshots().Lister(), Reader: reader, Revisions: revisions,
+		},
+		reader: reader,
 		chain: synchronizer.New(synchronizer.Options{
 			Reader:    reader,
 			Revisions: revisions,

@@ -21,6 +21,7 @@ import (
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/controller"
+	"github.com/slipway-dev/slipway/pkg/controller/vm/revert"
 	"github.com/slipway-dev/slipway/pkg/controller/vm/synchronizer"
 	"github.com/slipway-dev/slipway/pkg/generated/informers/externalversions"
 	"github.com/slipway-dev/slipway/pkg/instancetype"
@@ -266,7 +267,6 @@ func newHarness(t testing.TB, objects ...runtime.Object) *harness {
 		client:    h.api.VmV1alpha1(),
 		secrets:   secretsOf(h.host),
 		revisions: revisions,
-		snapshots: vms.VirtualMachineSnapshots().Lister(),
 		reader:    newObjectReader(h.api.InstancetypeV1alpha1(), informers, revisions, h.host.CoreV1()),
 		provider:  h.provider,
 		addresses: h.pools,
@@ -280,6 +280,7 @@ func newHarness(t testing.TB, objects ...runtime.Object) *harness {
 
 		fastDeployDefault: vmv1alpha1.FastDeployOff,
 	}
+	h.revert = revert.Reconciler{VMs: h.vms, Client: h.client, Snapshots: vms.VirtualMachineSnapshots().Lister(), Reader: h.reader, Revisions: revisions}
 	h.syncs(func(vm *vmv1alpha1.VirtualMachine, _ *vmv1alpha1.VirtualMachineInstance) (*vmv1alpha1.VirtualMachine, error) {
 		return vm, nil
 	})

@@ -11,6 +11,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/apis/conditions"
 	itv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/controller/vm/revert"
 	"github.com/slipway-dev/slipway/pkg/controller/vm/step"
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
@@ -54,7 +55,7 @@ func (p *pass) observe(result provider.Result) {
 	all := p.Merge(p.VM, p.Now)
 	p.Observed = step.Observed{
 		Result: result, Created: conditions.IsTrue(all, vmv1alpha1.ConditionCreated),
-		Configured: conditions.IsTrue(all, vmv1alpha1.ConditionConfigurationSynced), Reverting: reverting(all),
+		Configured: conditions.IsTrue(all, vmv1alpha1.ConditionConfigurationSynced), Reverting: revert.Begun(all),
 	}
 	result.Conditions, result.Withdrawn = nil, nil
 	result.Apply(&p.VM.Status, p.VM.Generation, p.Now)

@@ -15,6 +15,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/apis/conditions"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/controller"
+	"github.com/slipway-dev/slipway/pkg/controller/vm/revert"
 	"github.com/slipway-dev/slipway/pkg/controller/vm/synchronizer"
 )
 
@@ -31,7 +32,10 @@ func (r *reconciler) persist(ctx context.Context, p *pass) error {
 		return ignoreGone(err)
 	case p.restoring:
 		stored = p.Stored
-		p.restoreRefused(err)
+		p.takeBack()
+		p.Next = controller.Result{RequeueAfter: p.Next.RequeueAfter} // not immediately
+		p.Add(revert.Refused(err))
+		p.merge()
 	default:
 		stored, refused = p.Stored, err
 		p.objectRefused(err)

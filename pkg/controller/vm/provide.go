@@ -13,6 +13,7 @@ import (
 	itv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/controller"
+	"github.com/slipway-dev/slipway/pkg/controller/vm/revert"
 	"github.com/slipway-dev/slipway/pkg/instancetype"
 	"github.com/slipway-dev/slipway/pkg/provider"
 	"github.com/slipway-dev/slipway/pkg/provider/vmrecord"
@@ -47,10 +48,11 @@ func (r *reconciler) callProvider(ctx context.Context, p *pass, ready prerequisi
 	req.CloneOf = ready.cloneOf
 	req.PrerequisitesReady, req.CompletionReady = ready.ready, ready.rest
 
-	var refused func()
-	if req.Revert, refused, err = r.revertTarget(p); err != nil {
+	target, err := r.revert.Target(p.VM)
+	if err != nil {
 		return err
 	}
+	req.Revert = target.To
 
 	call := r.provider.CreateOrUpdateVirtualMachineAsync
 	if r.blocking {
@@ -68,13 +70,11 @@ func (r *reconciler) callProvider(ctx context.Context, p *pass, ready prerequisi
 	if !ready.ready && !p.Observed.Created && findCondition(p.shown(), vmv1alpha1.ConditionCreated) == nil {
 		p.False(vmv1alpha1.ConditionCreated, vmv1alpha1.ReasonWaitingForPrerequisites, "")
 	}
-	switch {
-	case result.Reverted != nil:
-		return errors.Join(p.outcome(err, "reverting"), r.restore(ctx, p, result.Reverted))
-	case refused != nil && !(p.Observed.Reverting && mayRevert(err)):
-		refused()
-	case p.VM.Spec.CurrentSnapshotName == "" && !p.Observed.Reverting:
-		p.dropCharge()
+	reverted, failed := r.revert.Reconcile(ctx, revert.State{State: p.State, Target: target, Answer: err})
+	p.Add(reverted.Report)
+	p.restoring = reverted.Restored
+	if result.Reverted != nil {
+		return errors.Join(p.outcome(err, "reverting"), failed)
 	}
 	var lacks *provider.ImageCacheNotReadyError
 	if errors.As(err, &lacks) {
