@@ -13,12 +13,12 @@ import (
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/controller"
+	"github.com/slipway-dev/slipway/pkg/controller/vm/group"
 	"github.com/slipway-dev/slipway/pkg/controller/vm/probe"
 	"github.com/slipway-dev/slipway/pkg/controller/vm/revert"
 	"github.com/slipway-dev/slipway/pkg/controller/vm/synchronizer"
 	vmclient "github.com/slipway-dev/slipway/pkg/generated/clientset/versioned/typed/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/generated/informers/externalversions"
-	vmlisters "github.com/slipway-dev/slipway/pkg/generated/listers/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/instancetype"
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
@@ -43,7 +43,7 @@ type reconciler struct {
 	claims    *claims
 	caches    controller.Store[*vmv1alpha1.VirtualMachineImageCache]
 	cachesOf  func(item string) ([]*vmv1alpha1.VirtualMachineImageCache, error)
-	groups    vmlisters.VirtualMachineGroupLister
+	group     group.Reconciler
 	revisions *revisionStore
 	revert    revert.Reconciler
 	reader    instancetype.Reader
@@ -101,7 +101,7 @@ func New(d Deps) (*Controller, error) {
 		claims:    claims,
 		caches:    caches,
 		cachesOf:  cachesOf(cacheInformer.GetIndexer(), caches),
-		groups:    informers.VirtualMachineGroups().Lister(),
+		group:     group.Reconciler{Groups: informers.VirtualMachineGroups().Lister(), VMs: vms},
 		revisions: revisions,
 		revert: revert.Reconciler{
 			VMs: vms, Client: d.Client.VmV1alpha1(), Snapshots: informers.VirtualMachineSnapshots().Lister(), Reader: reader, Revisions: revisions,
@@ -139,14 +139,13 @@ func New(d Deps) (*Controller, error) {
 // watch adds the event handlers.
 func (r *reconciler) watch(b *controller.Builder[types.NamespacedName], informers externalversions.SharedInformerFactory, e *enqueuer) {
 	vm, it := informers.Vm().V1alpha1(), informers.Instancetype().V1alpha1()
-	groups := vm.VirtualMachineGroups().Lister()
-	b.Watches(vm.VirtualMachines().Informer(), r.vms.Handler(), e.Handler(), e.Related(indexByOrigin, byName), e.members(groups)).
+	b.Watches(vm.VirtualMachines().Informer(), r.vms.Handler(), e.Handler(), e.Related(indexByOrigin, byName), e.members(&r.group)).
 		Watches(vm.VirtualMachineInstances().Informer(), r.vmis.Handler(), e.instances()).
 		Watches(vm.VirtualMachineClasses().Informer(), e.Related(indexByClass, byName)).
 		Watches(vm.VirtualMachineImages().Informer(), e.Related(indexByImage, byName)).
 		Watches(vm.ClusterVirtualMachineImages().Informer(), e.Related(indexByImage, byName)).
 		Watches(vm.VirtualMachineImageCaches().Informer(), r.caches.Handler(), e.caches()).
-		Watches(vm.VirtualMachineGroups().Informer(), e.groups(vm.VirtualMachines().Informer().GetIndexer(), groups)).
+		Watches(vm.VirtualMachineGroups().Informer(), e.groups(vm.VirtualMachines().Informer().GetIndexer(), &r.group)).
 		Watches(vm.VirtualMachineSnapshots().Informer(), e.Related(indexBySnapshot, byName)).
 		Watches(vm.Zones().Informer(), e.zones()).
 		Watches(vm.VCenters().Informer(), e.zones()).

@@ -197,7 +197,7 @@ func TestTheProviderIsToldWhereTheOthersOfTheGroupAre(t *testing.T) {
 			}
 			vm := fresh(inGroup(""), tc.vm)
 			h := newHarness(t, vm, placed("a", "zone-a", "all"), placed("new", "", "all"), placed("elsewhere", "zone-c", "other"), group)
-			if diff := cmp.Diff(tc.want, h.placement(vm)); diff != "" {
+			if diff := cmp.Diff(tc.want, h.group.Placement(vm)); diff != "" {
 				t.Errorf("placement (-want +got):\n%s", diff)
 			}
 		})

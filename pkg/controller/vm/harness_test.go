@@ -21,6 +21,7 @@ import (
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/controller"
+	"github.com/slipway-dev/slipway/pkg/controller/vm/group"
 	"github.com/slipway-dev/slipway/pkg/controller/vm/revert"
 	"github.com/slipway-dev/slipway/pkg/controller/vm/synchronizer"
 	"github.com/slipway-dev/slipway/pkg/generated/informers/externalversions"
@@ -261,7 +262,6 @@ func newHarness(t testing.TB, objects ...runtime.Object) *harness {
 		vms:       controller.NewStore[*vmv1alpha1.VirtualMachine](vms.VirtualMachines().Informer(), false),
 		vmis:      controller.NewStore[*vmv1alpha1.VirtualMachineInstance](vms.VirtualMachineInstances().Informer(), true),
 		caches:    copies,
-		groups:    vms.VirtualMachineGroups().Lister(),
 		cachesOf:  cachesOf(vms.VirtualMachineImageCaches().Informer().GetIndexer(), copies),
 		own:       newEchoes(),
 		client:    h.api.VmV1alpha1(),
@@ -280,6 +280,7 @@ func newHarness(t testing.TB, objects ...runtime.Object) *harness {
 
 		fastDeployDefault: vmv1alpha1.FastDeployOff,
 	}
+	h.group = group.Reconciler{Groups: vms.VirtualMachineGroups().Lister(), VMs: h.vms}
 	h.revert = revert.Reconciler{VMs: h.vms, Client: h.client, Snapshots: vms.VirtualMachineSnapshots().Lister(), Reader: h.reader, Revisions: revisions}
 	h.syncs(func(vm *vmv1alpha1.VirtualMachine, _ *vmv1alpha1.VirtualMachineInstance) (*vmv1alpha1.VirtualMachine, error) {
 		return vm, nil

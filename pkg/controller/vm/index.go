@@ -22,6 +22,8 @@ const (
 	indexBySource = "source"
 	// indexBySnapshot has those that are to be reverted, by the snapshot.
 	indexBySnapshot = "snapshot"
+	// indexByGroup has the virtual machines that name a group.
+	indexByGroup = "group"
 	// indexUnplaced has those that are in no zone, under one value.
 	indexUnplaced = "unplaced"
 )
@@ -84,7 +86,12 @@ var indexers = cache.Indexers{
 		}
 		return nil
 	}),
-	indexByGroup:   controller.IndexBy(byGroup),
+	indexByGroup: controller.IndexBy(func(vm *vmv1alpha1.VirtualMachine) []string {
+		if vm.Spec.GroupName == "" {
+			return nil
+		}
+		return []string{vm.Namespace + "/" + vm.Spec.GroupName}
+	}),
 	indexByMachine: controller.IndexBy(byMachine),
 	indexByCluster: controller.IndexBy(byCluster),
 	indexUnplaced: controller.IndexBy(func(vm *vmv1alpha1.VirtualMachine) []string {

@@ -61,6 +61,12 @@ func (p *pass) observe(result provider.Result) {
 	result.Apply(&p.VM.Status, p.VM.Generation, p.Now)
 }
 
+// take takes over the report of a step.
+func (p *pass) take(report step.Report, err error) error {
+	p.Add(report)
+	return err
+}
+
 // merge writes the conditions that the steps have reported.
 func (p *pass) merge() {
 	if len(p.Conditions) > 0 {

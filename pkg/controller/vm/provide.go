@@ -89,9 +89,9 @@ func (r *reconciler) request(p *pass) *provider.Request {
 	return &provider.Request{
 		VM: p.shown(), NamespaceLabels: r.labels(p.VM.Namespace), Effective: p.Effective, Claims: p.claims, Priority: priority, Now: p.Now,
 		Zone:      p.machine.zone(p.VM),
-		Placement: r.placement(p.VM),
+		Placement: r.group.Placement(p.VM),
 		Revisions: r.revisionsOf(p),
-		Groups:    r.namespace(p.VM.Namespace).GroupsOf(p.VM),
+		Groups:    r.group.Namespace(p.VM.Namespace).GroupsOf(p.VM),
 	}
 }
 

@@ -81,7 +81,6 @@ func (r *reconciler) reconcileNormal(ctx context.Context, p *pass) error {
 		return nil
 	}
 	p.Remove(vmv1alpha1.ConditionPaused)
-	r.joinGroup(p)
 
 	vmi, err := r.vmis.Get(p.Key())
 	if err != nil {
@@ -90,7 +89,7 @@ func (r *reconciler) reconcileNormal(ctx context.Context, p *pass) error {
 	p.Instance = controller.IfOwned(vmi, p.VM)
 
 	var errs []error
-	errs = append(errs, r.synchronize(ctx, p))
+	errs = append(errs, p.take(r.group.Reconcile(ctx, p.State)), r.synchronize(ctx, p))
 	errs = append(errs, r.claimAddresses(ctx, p))
 	errs = append(errs, r.gatherClaims(ctx, p))
 	ready, err := r.gather(ctx, p)
