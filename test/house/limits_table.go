@@ -91,7 +91,7 @@ var Groups = []Group{
 		{"an object whose reconcile failed", "after 50 ms, doubled up to 5 min", "", "", "workqueue_retries_total", "controller/TestResultsDecideWhenAKeyComesBack",
 			"Each failure of an object doubles the pause.", "controller/NewRateLimiter"},
 		{"a write that met a newer version", "4 tries", "", "", reconciles, "controller/vm/TestAskingForCopiesIsIdempotent",
-			"After the last try the reconcile has failed, with the pause above.", "controller/vm/reconciler.ensureCache controller/vm/revert/Reconciler.admit"},
+			"After the last try the reconcile has failed, with the pause above.", "controller/vm/imagecache/Reconciler.ensureCache controller/vm/revert/Reconciler.admit"},
 		{"resync of all VMs and Machines", "each object once in a period, spread over 60 parts of it", "resync-period", "10m0s", "workqueue_adds_total", "controller/TestResyncQueuesEveryObjectOncePerPeriodAndSpread",
 			"", "controller/Enqueuer.Resync"},
 	}},

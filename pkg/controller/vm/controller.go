@@ -14,6 +14,7 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/controller"
 	"github.com/slipway-dev/slipway/pkg/controller/vm/group"
+	"github.com/slipway-dev/slipway/pkg/controller/vm/imagecache"
 	"github.com/slipway-dev/slipway/pkg/controller/vm/probe"
 	"github.com/slipway-dev/slipway/pkg/controller/vm/revert"
 	"github.com/slipway-dev/slipway/pkg/controller/vm/synchronizer"
@@ -32,33 +33,30 @@ type Controller struct {
 
 // reconciler makes the passes.
 type reconciler struct {
-	vms       controller.Store[*vmv1alpha1.VirtualMachine]
-	vmis      controller.Store[*vmv1alpha1.VirtualMachineInstance]
-	own       *controller.Echoes[*vmv1alpha1.VirtualMachine]
-	client    vmclient.VmV1alpha1Interface
-	secrets   secretReader
-	classes   *storageClasses
-	addresses AddressClaims
-	machines  Machines
-	claims    *claims
-	caches    controller.Store[*vmv1alpha1.VirtualMachineImageCache]
-	cachesOf  func(item string) ([]*vmv1alpha1.VirtualMachineImageCache, error)
-	group     group.Reconciler
-	revisions *revisionStore
-	revert    revert.Reconciler
-	reader    instancetype.Reader
-	chain     chain
-	provider  provider.Provider
-	labels    func(namespace string) map[string]string
-	shard     controller.Shard
-	vcenterOf func(*vmv1alpha1.VirtualMachine) string
-	probe     probe.Reconciler
-	recorder  events.EventRecorder
-	firsts    *firsts
-	blocking  bool
-	// fastDeployDefault is for what says nothing else.
-	fastDeployDefault vmv1alpha1.FastDeployMode
-	now               func() time.Time
+	vms        controller.Store[*vmv1alpha1.VirtualMachine]
+	vmis       controller.Store[*vmv1alpha1.VirtualMachineInstance]
+	own        *controller.Echoes[*vmv1alpha1.VirtualMachine]
+	client     vmclient.VmV1alpha1Interface
+	secrets    secretReader
+	classes    *storageClasses
+	addresses  AddressClaims
+	machines   Machines
+	claims     *claims
+	imageCache imagecache.Reconciler
+	group      group.Reconciler
+	revisions  *revisionStore
+	revert     revert.Reconciler
+	reader     instancetype.Reader
+	chain      chain
+	provider   provider.Provider
+	labels     func(namespace string) map[string]string
+	shard      controller.Shard
+	vcenterOf  func(*vmv1alpha1.VirtualMachine) string
+	probe      probe.Reconciler
+	recorder   events.EventRecorder
+	firsts     *firsts
+	blocking   bool
+	now        func() time.Time
 }
 
 // chain is a synchronizer.Chain.
@@ -86,7 +84,6 @@ func New(d Deps) (*Controller, error) {
 	queue, own := controller.NewQueue(Name, d.Queue), newEchoes()
 	e := newEnqueuer(queue, vms, own, d.Recorder, d.Provider.Unread)
 	e.Mine = func(vm *vmv1alpha1.VirtualMachine) bool { return d.Shard.Held(d.VCenterOf(vm)) }
-	caches := controller.NewStore[*vmv1alpha1.VirtualMachineImageCache](cacheInformer, true)
 	revisions := newRevisionStore(d.Client.InstancetypeV1alpha1(), d.Informers, d.Host.AppsV1())
 	reader := newObjectReader(d.Client.InstancetypeV1alpha1(), d.Informers, revisions, d.Host.CoreV1())
 	r := &reconciler{
@@ -99,8 +96,10 @@ func New(d Deps) (*Controller, error) {
 		addresses: d.Addresses,
 		machines:  d.Machines,
 		claims:    claims,
-		caches:    caches,
-		cachesOf:  cachesOf(cacheInformer.GetIndexer(), caches),
+		imageCache: imagecache.Reconciler{
+			Caches: controller.NewStore[*vmv1alpha1.VirtualMachineImageCache](cacheInformer, true), Client: d.Client.VmV1alpha1(),
+			Reader: reader, Default: d.FastDeploy,
+		},
 		group:     group.Reconciler{Groups: informers.VirtualMachineGroups().Lister(), VMs: vms},
 		revisions: revisions,
 		revert: revert.Reconciler{
@@ -113,20 +112,19 @@ func New(d Deps) (*Controller, error) {
 			Policy:    d.Policy,
 			Now:       func() metav1.Time { return metav1.NewTime(d.Now().Truncate(time.Second)) },
 		}),
-		provider:          d.Provider,
-		labels:            d.NamespaceLabels,
-		shard:             d.Shard,
-		vcenterOf:         d.VCenterOf,
-		probe:             probe.Reconciler{Connections: d.Prober},
-		recorder:          d.Recorder,
-		firsts:            newFirsts(),
-		blocking:          d.Blocking,
-		fastDeployDefault: d.FastDeploy,
-		now:               d.Now,
+		provider:  d.Provider,
+		labels:    d.NamespaceLabels,
+		shard:     d.Shard,
+		vcenterOf: d.VCenterOf,
+		probe:     probe.Reconciler{Connections: d.Prober},
+		recorder:  d.Recorder,
+		firsts:    newFirsts(),
+		blocking:  d.Blocking,
+		now:       d.Now,
 	}
 	b := controller.For[types.NamespacedName](Name, d.Informers).Workers(d.Workers).Queue(queue).Priority(e.Again).Reconciler(r).
 		Index(vmInformer, indexers).
-		Index(cacheInformer, itemIndexer)
+		Index(cacheInformer, imagecache.Indexers)
 	r.watch(b, d.Informers, e)
 	r.runParallel(b, &d, e)
 	c := &Controller{enqueuer: e, firsts: r.firsts}
@@ -144,7 +142,7 @@ func (r *reconciler) watch(b *controller.Builder[types.NamespacedName], informer
 		Watches(vm.VirtualMachineClasses().Informer(), e.Related(indexByClass, byName)).
 		Watches(vm.VirtualMachineImages().Informer(), e.Related(indexByImage, byName)).
 		Watches(vm.ClusterVirtualMachineImages().Informer(), e.Related(indexByImage, byName)).
-		Watches(vm.VirtualMachineImageCaches().Informer(), r.caches.Handler(), e.caches()).
+		Watches(vm.VirtualMachineImageCaches().Informer(), r.imageCache.Caches.Handler(), e.caches()).
 		Watches(vm.VirtualMachineGroups().Informer(), e.groups(vm.VirtualMachines().Informer().GetIndexer(), &r.group)).
 		Watches(vm.VirtualMachineSnapshots().Informer(), e.Related(indexBySnapshot, byName)).
 		Watches(vm.Zones().Informer(), e.zones()).

@@ -49,8 +49,8 @@ func (r *reconciler) reconcileDelete(ctx context.Context, p *pass) error {
 	if _, skip := p.VM.Annotations[vmv1alpha1.AnnotationSkipDelete]; !skip {
 		req := r.request(p)
 		// One that cannot be told counts as the default: what was copied says itself that it was.
-		if req.FastDeploy, err = r.fastDeploy(ctx, p.VM); err != nil {
-			req.FastDeploy = r.fastDeployDefault
+		if req.FastDeploy, err = r.imageCache.Mode(ctx, p.VM); err != nil {
+			req.FastDeploy = r.imageCache.Default
 		}
 		result, err := r.provider.DeleteVirtualMachine(ctx, req)
 		p.observe(result)

@@ -5,6 +5,7 @@ package vm
 
 import (
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
@@ -13,6 +14,7 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/controller"
 	"github.com/slipway-dev/slipway/pkg/controller/vm/group"
+	"github.com/slipway-dev/slipway/pkg/controller/vm/imagecache"
 	"github.com/slipway-dev/slipway/pkg/controller/vm/step"
 	"github.com/slipway-dev/slipway/pkg/instancetype"
 	"github.com/slipway-dev/slipway/pkg/priorityqueue"
@@ -192,4 +194,17 @@ func (e *enqueuer) members(groups *group.Reconciler) cache.ResourceEventHandler 
 			}
 		},
 	}
+}
+
+// caches handles the events of image caches: only what virtual machines wait for is news,
+// and not how far a copy has come.
+func (e *enqueuer) caches() cache.ResourceEventHandler {
+	all := e.Related(indexByCache, func(o metav1.Object) string { return o.GetName() }).(cache.ResourceEventHandlerDetailedFuncs)
+	wake := all.UpdateFunc
+	all.UpdateFunc = func(old, obj any) {
+		if !equality.Semantic.DeepEqual(imagecache.PlacesReady(old), imagecache.PlacesReady(obj)) {
+			wake(old, obj)
+		}
+	}
+	return all
 }

@@ -22,6 +22,7 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/controller"
 	"github.com/slipway-dev/slipway/pkg/controller/vm/group"
+	"github.com/slipway-dev/slipway/pkg/controller/vm/imagecache"
 	"github.com/slipway-dev/slipway/pkg/controller/vm/revert"
 	"github.com/slipway-dev/slipway/pkg/controller/vm/synchronizer"
 	"github.com/slipway-dev/slipway/pkg/generated/informers/externalversions"
@@ -245,7 +246,7 @@ func newHarness(t testing.TB, objects ...runtime.Object) *harness {
 		"virtualmachineimagecaches":   vms.VirtualMachineImageCaches().Informer().GetIndexer(),
 		"virtualmachinegroups":        vms.VirtualMachineGroups().Informer().GetIndexer(),
 	}
-	if err := vms.VirtualMachineImageCaches().Informer().AddIndexers(itemIndexer); err != nil {
+	if err := vms.VirtualMachineImageCaches().Informer().AddIndexers(imagecache.Indexers); err != nil {
 		t.Fatal(err)
 	}
 	copies := controller.NewStore[*vmv1alpha1.VirtualMachineImageCache](vms.VirtualMachineImageCaches().Informer(), true)
@@ -261,8 +262,6 @@ func newHarness(t testing.TB, objects ...runtime.Object) *harness {
 		claims:    claims,
 		vms:       controller.NewStore[*vmv1alpha1.VirtualMachine](vms.VirtualMachines().Informer(), false),
 		vmis:      controller.NewStore[*vmv1alpha1.VirtualMachineInstance](vms.VirtualMachineInstances().Informer(), true),
-		caches:    copies,
-		cachesOf:  cachesOf(vms.VirtualMachineImageCaches().Informer().GetIndexer(), copies),
 		own:       newEchoes(),
 		client:    h.api.VmV1alpha1(),
 		secrets:   secretsOf(h.host),
@@ -277,9 +276,8 @@ func newHarness(t testing.TB, objects ...runtime.Object) *harness {
 		recorder:  h.events,
 		firsts:    newFirsts(),
 		now:       func() time.Time { return h.clock },
-
-		fastDeployDefault: vmv1alpha1.FastDeployOff,
 	}
+	h.imageCache = imagecache.Reconciler{Caches: copies, Client: h.client, Reader: h.reader, Default: vmv1alpha1.FastDeployOff}
 	h.group = group.Reconciler{Groups: vms.VirtualMachineGroups().Lister(), VMs: h.vms}
 	h.revert = revert.Reconciler{VMs: h.vms, Client: h.client, Snapshots: vms.VirtualMachineSnapshots().Lister(), Reader: h.reader, Revisions: revisions}
 	h.syncs(func(vm *vmv1alpha1.VirtualMachine, _ *vmv1alpha1.VirtualMachineInstance) (*vmv1alpha1.VirtualMachine, error) {

@@ -22,6 +22,8 @@ const (
 	indexBySource = "source"
 	// indexBySnapshot has those that are to be reverted, by the snapshot.
 	indexBySnapshot = "snapshot"
+	// indexByCache has virtual machines by the image cache that they wait for.
+	indexByCache = "imageCache"
 	// indexByGroup has the virtual machines that name a group.
 	indexByGroup = "group"
 	// indexUnplaced has those that are in no zone, under one value.

@@ -13,6 +13,7 @@ import (
 	itv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/controller"
+	"github.com/slipway-dev/slipway/pkg/controller/vm/imagecache"
 	"github.com/slipway-dev/slipway/pkg/controller/vm/revert"
 	"github.com/slipway-dev/slipway/pkg/instancetype"
 	"github.com/slipway-dev/slipway/pkg/provider"
@@ -31,12 +32,13 @@ func (r *reconciler) callProvider(ctx context.Context, p *pass, ready prerequisi
 		setFalse(p.VM, p.Now, vmv1alpha1.ConditionCreated, vmv1alpha1.ReasonWaitingForPrerequisites, "waiting for "+vmv1alpha1.ConditionMachineReady)
 		return nil
 	}
-	copies, err := r.awaitCopies(ctx, p, ready.image)
-	if err != nil || copies.wait {
+	copies, err := r.imageCache.Reconcile(ctx, imagecache.State{State: p.State, Image: ready.image})
+	p.Add(copies.Report)
+	if err != nil || copies.Wait {
 		return err
 	}
 	req := r.request(p)
-	req.FastDeploy, req.ImageCache = copies.mode, copies.cache
+	req.FastDeploy, req.ImageCache = copies.Mode, copies.Cache
 	if p.Effective != nil {
 		if req.Discs, err = r.discs(ctx, p); err != nil {
 			return err
@@ -78,7 +80,7 @@ func (r *reconciler) callProvider(ctx context.Context, p *pass, ready prerequisi
 	}
 	var lacks *provider.ImageCacheNotReadyError
 	if errors.As(err, &lacks) {
-		return r.waitFor(ctx, p, lacks)
+		return p.take(r.imageCache.Request(ctx, p.State, lacks))
 	}
 	return p.outcome(err, "creating or updating")
 }
