@@ -13,8 +13,11 @@ import (
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/controller"
+	"github.com/slipway-dev/slipway/pkg/controller/vm/bootstrap"
 	"github.com/slipway-dev/slipway/pkg/controller/vm/group"
+	"github.com/slipway-dev/slipway/pkg/controller/vm/image"
 	"github.com/slipway-dev/slipway/pkg/controller/vm/imagecache"
+	"github.com/slipway-dev/slipway/pkg/controller/vm/owner"
 	"github.com/slipway-dev/slipway/pkg/controller/vm/probe"
 	"github.com/slipway-dev/slipway/pkg/controller/vm/revert"
 	"github.com/slipway-dev/slipway/pkg/controller/vm/synchronizer"
@@ -37,10 +40,11 @@ type reconciler struct {
 	vmis       controller.Store[*vmv1alpha1.VirtualMachineInstance]
 	own        *controller.Echoes[*vmv1alpha1.VirtualMachine]
 	client     vmclient.VmV1alpha1Interface
-	secrets    secretReader
+	image      image.Reconciler
+	bootstrap  bootstrap.Reconciler
 	classes    *storageClasses
 	addresses  AddressClaims
-	machines   Machines
+	machines   owner.Machines
 	claims     *claims
 	imageCache imagecache.Reconciler
 	group      group.Reconciler
@@ -92,7 +96,8 @@ func New(d Deps) (*Controller, error) {
 		vmis:      controller.NewStore[*vmv1alpha1.VirtualMachineInstance](informers.VirtualMachineInstances().Informer(), true),
 		own:       own,
 		client:    d.Client.VmV1alpha1(),
-		secrets:   secretsOf(d.Host),
+		image:     image.Reconciler{Reader: reader, VMs: vms},
+		bootstrap: bootstrap.Reconciler{Secrets: secretsOf(d.Host)},
 		addresses: d.Addresses,
 		machines:  d.Machines,
 		claims:    claims,

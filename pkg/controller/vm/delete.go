@@ -38,8 +38,10 @@ func (r *reconciler) reconcileDelete(ctx context.Context, p *pass) error {
 		p.Effective = &p.Instance.Spec
 	}
 	p.Remove(vmv1alpha1.ConditionPaused)
+	req := &provider.Request{}
+	r.complete(p, req)
 	if held := p.VM.HeldDeletion(); held != "" {
-		result, err := r.provider.ReportVirtualMachine(ctx, r.request(p))
+		result, err := r.provider.ReportVirtualMachine(ctx, req)
 		p.observe(result)
 		p.False(vmv1alpha1.ConditionReady, vmv1alpha1.ReasonHeldByCheck, "deletion is "+held)
 		return p.outcome(err, "reading")
@@ -47,7 +49,6 @@ func (r *reconciler) reconcileDelete(ctx context.Context, p *pass) error {
 	p.False(vmv1alpha1.ConditionReady, vmv1alpha1.ReasonDeleting, "")
 
 	if _, skip := p.VM.Annotations[vmv1alpha1.AnnotationSkipDelete]; !skip {
-		req := r.request(p)
 		// One that cannot be told counts as the default: what was copied says itself that it was.
 		if req.FastDeploy, err = r.imageCache.Mode(ctx, p.VM); err != nil {
 			req.FastDeploy = r.imageCache.Default

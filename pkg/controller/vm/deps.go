@@ -15,6 +15,8 @@ import (
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/controller"
+	"github.com/slipway-dev/slipway/pkg/controller/vm/bootstrap"
+	"github.com/slipway-dev/slipway/pkg/controller/vm/owner"
 	"github.com/slipway-dev/slipway/pkg/controller/vm/probe"
 	"github.com/slipway-dev/slipway/pkg/controller/vm/synchronizer"
 	"github.com/slipway-dev/slipway/pkg/generated/clientset/versioned"
@@ -51,7 +53,7 @@ type Deps struct {
 	// Addresses claims addresses of pools.
 	Addresses AddressClaims
 	// Machines are those of Kubernetes clusters whose infrastructure virtual machines are.
-	Machines Machines
+	Machines owner.Machines
 	// Policy says what happens to references to instance types;
 	// synchronizer.PolicyReference when empty.
 	Policy synchronizer.Policy
@@ -93,7 +95,7 @@ func (d *Deps) setDefaults() {
 	d.Now = controller.Clock(d.Now)
 }
 
-func secretsOf(host kubernetes.Interface) secretReader {
+func secretsOf(host kubernetes.Interface) bootstrap.Secrets {
 	return func(ctx context.Context, namespace, name string) (*corev1.Secret, error) {
 		return host.CoreV1().Secrets(namespace).Get(ctx, name, metav1.GetOptions{})
 	}

@@ -13,6 +13,7 @@ import (
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/controller"
+	"github.com/slipway-dev/slipway/pkg/controller/cluster/clusterapi"
 	"github.com/slipway-dev/slipway/pkg/controller/vm/group"
 	"github.com/slipway-dev/slipway/pkg/controller/vm/imagecache"
 	"github.com/slipway-dev/slipway/pkg/controller/vm/step"
@@ -207,4 +208,13 @@ func (e *enqueuer) caches() cache.ResourceEventHandler {
 		}
 	}
 	return all
+}
+
+// machines handles the events of Machines and Clusters.
+func (e *enqueuer) machines() clusterapi.Handlers {
+	return clusterapi.Handlers{
+		Machine: func(group string, key types.NamespacedName) { e.Referring(indexByMachine, machineValue(group, key)) },
+		Cluster: func(_ string, key types.NamespacedName) { e.Referring(indexByCluster, key.String()) },
+		Group:   func(group string) { e.Referring(indexByMachine, group) },
+	}
 }

@@ -21,7 +21,9 @@ import (
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/controller"
+	"github.com/slipway-dev/slipway/pkg/controller/vm/bootstrap"
 	"github.com/slipway-dev/slipway/pkg/controller/vm/group"
+	"github.com/slipway-dev/slipway/pkg/controller/vm/image"
 	"github.com/slipway-dev/slipway/pkg/controller/vm/imagecache"
 	"github.com/slipway-dev/slipway/pkg/controller/vm/revert"
 	"github.com/slipway-dev/slipway/pkg/controller/vm/synchronizer"
@@ -264,7 +266,6 @@ func newHarness(t testing.TB, objects ...runtime.Object) *harness {
 		vmis:      controller.NewStore[*vmv1alpha1.VirtualMachineInstance](vms.VirtualMachineInstances().Informer(), true),
 		own:       newEchoes(),
 		client:    h.api.VmV1alpha1(),
-		secrets:   secretsOf(h.host),
 		revisions: revisions,
 		reader:    newObjectReader(h.api.InstancetypeV1alpha1(), informers, revisions, h.host.CoreV1()),
 		provider:  h.provider,
@@ -278,6 +279,8 @@ func newHarness(t testing.TB, objects ...runtime.Object) *harness {
 		now:       func() time.Time { return h.clock },
 	}
 	h.imageCache = imagecache.Reconciler{Caches: copies, Client: h.client, Reader: h.reader, Default: vmv1alpha1.FastDeployOff}
+	h.image = image.Reconciler{Reader: h.reader, VMs: h.vms}
+	h.bootstrap = bootstrap.Reconciler{Secrets: secretsOf(h.host)}
 	h.group = group.Reconciler{Groups: vms.VirtualMachineGroups().Lister(), VMs: h.vms}
 	h.revert = revert.Reconciler{VMs: h.vms, Client: h.client, Snapshots: vms.VirtualMachineSnapshots().Lister(), Reader: h.reader, Revisions: revisions}
 	h.syncs(func(vm *vmv1alpha1.VirtualMachine, _ *vmv1alpha1.VirtualMachineInstance) (*vmv1alpha1.VirtualMachine, error) {

@@ -4,10 +4,12 @@
 package vm
 
 import (
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/controller"
+	"github.com/slipway-dev/slipway/pkg/controller/vm/owner"
 	"github.com/slipway-dev/slipway/pkg/instancetype"
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
@@ -26,6 +28,10 @@ const (
 	indexByCache = "imageCache"
 	// indexByGroup has the virtual machines that name a group.
 	indexByGroup = "group"
+	// indexByMachine has those that belong to a Machine, by that and by its group.
+	indexByMachine = "machine"
+	// indexByCluster has those that belong to a Machine, by the name of the Cluster.
+	indexByCluster = "cluster"
 	// indexUnplaced has those that are in no zone, under one value.
 	indexUnplaced = "unplaced"
 )
@@ -138,4 +144,29 @@ func sourceKey(kind instancetype.Kind, namespace, name string) string {
 		namespace = ""
 	}
 	return string(kind) + "/" + namespace + "/" + name
+}
+
+// byMachine are the values of indexByMachine.
+func byMachine(vm *vmv1alpha1.VirtualMachine) []string {
+	of := owner.Belongs(vm)
+	switch {
+	case of == nil || of.Group == "":
+		return nil
+	case of.Name == "":
+		return []string{of.Group}
+	}
+	return []string{of.Group, machineValue(of.Group, types.NamespacedName{Namespace: vm.Namespace, Name: of.Name})}
+}
+
+// machineValue is the value of indexByMachine for one Machine.
+func machineValue(group string, machine types.NamespacedName) string {
+	return group + "/" + machine.String()
+}
+
+// byCluster are the values of indexByCluster.
+func byCluster(vm *vmv1alpha1.VirtualMachine) []string {
+	if of := owner.Belongs(vm); of != nil && of.Cluster != "" {
+		return []string{types.NamespacedName{Namespace: vm.Namespace, Name: of.Cluster}.String()}
+	}
+	return nil
 }

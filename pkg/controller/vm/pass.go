@@ -6,11 +6,10 @@ package vm
 import (
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-
 	"github.com/slipway-dev/slipway/pkg/apis/conditions"
 	itv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/controller/vm/owner"
 	"github.com/slipway-dev/slipway/pkg/controller/vm/revert"
 	"github.com/slipway-dev/slipway/pkg/controller/vm/step"
 	"github.com/slipway-dev/slipway/pkg/provider"
@@ -21,13 +20,9 @@ import (
 type pass struct {
 	step.State
 	step.Report
-	// machine is what is known of the Machine whose infrastructure the virtual machine is, nil
+	// owner is what is known of the Machine whose infrastructure the virtual machine is, nil
 	// for none.
-	machine *machineFacts
-	// bootstrap is that of the spec, with the data of the Machine. secret is that with the data,
-	// if this pass has read it.
-	bootstrap *vmv1alpha1.VirtualMachineBootstrap
-	secret    *corev1.Secret
+	owner *owner.Facts
 	// captured are the revisions that the status names only since this pass.
 	captured []*itv1alpha1.ControllerRevision
 	// claims are those of the volumes, by the name of the volume, as far as they were read.

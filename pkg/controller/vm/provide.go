@@ -8,48 +8,58 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	itv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/controller"
+	"github.com/slipway-dev/slipway/pkg/controller/vm/bootstrap"
+	"github.com/slipway-dev/slipway/pkg/controller/vm/image"
 	"github.com/slipway-dev/slipway/pkg/controller/vm/imagecache"
 	"github.com/slipway-dev/slipway/pkg/controller/vm/revert"
+	"github.com/slipway-dev/slipway/pkg/controller/vm/step"
 	"github.com/slipway-dev/slipway/pkg/instancetype"
 	"github.com/slipway-dev/slipway/pkg/provider"
 	"github.com/slipway-dev/slipway/pkg/provider/vmrecord"
 )
 
-// unknownDelay is for a hypervisor that cannot be read. A hint comes when it
-// can again; this is the net below it, and wide, since it concerns all virtual
-// machines at once.
-const unknownDelay = time.Minute
+// gather runs the steps that a create depends on, all of them, so that every condition shows at once, and returns what
+// they give to the provider. A virtual machine that exists needs no image any more. nowhere is true for one whose
+// Machine has yet to say where it goes, and of which vSphere can have nothing.
+func (r *reconciler) gather(ctx context.Context, p *pass, synced bool) (req *provider.Request, nowhere bool, _ error) {
+	var made image.Report
+	var imageErr error
+	if !p.Observed.Created {
+		made, imageErr = r.image.Reconcile(ctx, p.State)
+		p.Add(made.Report)
+	}
+	boot, bootErr := r.bootstrap.Reconcile(ctx, bootstrap.State{State: p.State, Owner: p.owner, Image: made.Image})
+	p.Add(boot.Report)
+	p.Effective = boot.Effective
+	ready := synced && p.Effective != nil && !p.Observed.Created && !boot.Wait &&
+		holds(p.VM, vmv1alpha1.ConditionVolumesReady) && holds(p.VM, vmv1alpha1.ConditionAddressesReady) && p.addressesRecorded()
+	nowhere = boot.NoMachine && p.VM.Spec.InstanceUUID == "" && provider.ZoneOf(p.VM) == ""
+	return &provider.Request{
+		Image: made.Image, CloneOf: made.CloneOf, Bootstrap: boot.Data, Claims: p.claims,
+		PrerequisitesReady: ready && !made.Wait, CompletionReady: ready,
+	}, nowhere, errors.Join(imageErr, bootErr)
+}
 
 // callProvider hands the virtual machine to the provider. It never waits for an
 // operation, unless the controller was asked to block.
-func (r *reconciler) callProvider(ctx context.Context, p *pass, ready prerequisites) error {
-	if p.nowhere() {
-		setFalse(p.VM, p.Now, vmv1alpha1.ConditionCreated, vmv1alpha1.ReasonWaitingForPrerequisites, "waiting for "+vmv1alpha1.ConditionMachineReady)
-		return nil
-	}
-	copies, err := r.imageCache.Reconcile(ctx, imagecache.State{State: p.State, Image: ready.image})
+func (r *reconciler) callProvider(ctx context.Context, p *pass, req *provider.Request) error {
+	copies, err := r.imageCache.Reconcile(ctx, imagecache.State{State: p.State, Image: req.Image})
 	p.Add(copies.Report)
 	if err != nil || copies.Wait {
 		return err
 	}
-	req := r.request(p)
+	r.complete(p, req)
 	req.FastDeploy, req.ImageCache = copies.Mode, copies.Cache
 	if p.Effective != nil {
-		if req.Discs, err = r.discs(ctx, p); err != nil {
+		if req.Discs, err = r.image.Discs(ctx, p.State); err != nil {
 			return err
 		}
 		req.StorageClasses = r.classes.named(provider.StorageClassesOf(p.Effective.StorageClass, p.Effective.BootDisk, p.Effective.Volumes))
 	}
-	req.Image = ready.image
-	req.Bootstrap = ready.bootstrap
-	req.CloneOf = ready.cloneOf
-	req.PrerequisitesReady, req.CompletionReady = ready.ready, ready.rest
-
 	target, err := r.revert.Target(p.VM)
 	if err != nil {
 		return err
@@ -69,7 +79,7 @@ func (r *reconciler) callProvider(ctx context.Context, p *pass, ready prerequisi
 	if isTrue(p.Stored, vmv1alpha1.ConditionCreated) && !p.Observed.Created {
 		p.Again(0) // it is gone from vSphere; what a create needs was not gathered in this pass
 	}
-	if !ready.ready && !p.Observed.Created && findCondition(p.shown(), vmv1alpha1.ConditionCreated) == nil {
+	if !req.PrerequisitesReady && !p.Observed.Created && findCondition(p.shown(), vmv1alpha1.ConditionCreated) == nil {
 		p.False(vmv1alpha1.ConditionCreated, vmv1alpha1.ReasonWaitingForPrerequisites, "")
 	}
 	reverted, failed := r.revert.Reconcile(ctx, revert.State{State: p.State, Target: target, Answer: err})
@@ -85,16 +95,13 @@ func (r *reconciler) callProvider(ctx context.Context, p *pass, ready prerequisi
 	return p.outcome(err, "creating or updating")
 }
 
-// request is what every call of the provider is given.
-func (r *reconciler) request(p *pass) *provider.Request {
-	priority, _ := Priority(p.VM, controller.PriorityDefaultGeneric)
-	return &provider.Request{
-		VM: p.shown(), NamespaceLabels: r.labels(p.VM.Namespace), Effective: p.Effective, Claims: p.claims, Priority: priority, Now: p.Now,
-		Zone:      p.machine.zone(p.VM),
-		Placement: r.group.Placement(p.VM),
-		Revisions: r.revisionsOf(p),
-		Groups:    r.group.Namespace(p.VM.Namespace).GroupsOf(p.VM),
-	}
+// complete adds to req what every call of the provider is given.
+func (r *reconciler) complete(p *pass, req *provider.Request) {
+	req.Priority, _ = Priority(p.VM, controller.PriorityDefaultGeneric)
+	req.VM, req.Effective, req.Now = p.shown(), p.Effective, p.Now
+	req.NamespaceLabels = r.labels(p.VM.Namespace)
+	req.Zone, req.Placement = p.owner.Zone(p.VM), r.group.Placement(p.VM)
+	req.Revisions, req.Groups = r.revisionsOf(p), r.group.Namespace(p.VM.Namespace).GroupsOf(p.VM)
 }
 
 // revisionsOf are the revisions that the virtual machine has captured, as far as the cache or
@@ -133,7 +140,7 @@ func (p *pass) outcome(err error, doing string) error {
 		p.paused(err.Error())
 		return nil
 	case errors.Is(err, provider.ErrUnknownState):
-		p.Again(unknownDelay)
+		p.Again(step.UnreadDelay)
 		return nil
 	}
 	if after, ok := provider.AsRequeue(err); ok {

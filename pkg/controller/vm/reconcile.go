@@ -14,6 +14,7 @@ import (
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/controller"
+	"github.com/slipway-dev/slipway/pkg/controller/vm/owner"
 	"github.com/slipway-dev/slipway/pkg/instancetype"
 )
 
@@ -36,7 +37,7 @@ func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (c
 	ctx = bound
 
 	p := newPass(original, r.now())
-	p.machine = r.machineFacts(p.VM)
+	p.owner = owner.Read(r.machines, p.VM)
 	var passErr error
 	if p.VM.DeletionTimestamp != nil {
 		passErr = r.reconcileDelete(ctx, p)
@@ -89,12 +90,18 @@ func (r *reconciler) reconcileNormal(ctx context.Context, p *pass) error {
 	p.Instance = controller.IfOwned(vmi, p.VM)
 
 	var errs []error
-	errs = append(errs, p.take(r.group.Reconcile(ctx, p.State)), r.synchronize(ctx, p))
+	errs = append(errs, p.take(r.group.Reconcile(ctx, p.State)))
+	synced, err := r.synchronize(ctx, p)
+	errs = append(errs, err)
 	errs = append(errs, r.claimAddresses(ctx, p))
 	errs = append(errs, r.gatherClaims(ctx, p))
-	ready, err := r.gather(ctx, p)
+	req, nowhere, err := r.gather(ctx, p, synced)
 	errs = append(errs, err)
-	errs = append(errs, r.callProvider(ctx, p, ready))
+	if nowhere {
+		p.False(vmv1alpha1.ConditionCreated, vmv1alpha1.ReasonWaitingForPrerequisites, "waiting for "+vmv1alpha1.ConditionMachineReady)
+	} else {
+		errs = append(errs, r.callProvider(ctx, p, req))
+	}
 	if !p.restoring { // All else is for the spec of the next pass.
 		errs = append(errs, r.releaseClaims(ctx, p))
 	}
@@ -109,13 +116,24 @@ func (r *reconciler) reconcileNormal(ctx context.Context, p *pass) error {
 
 // synchronize runs all synchronizers, which resolve the effective spec too. What fails
 // is shown in conditions; only what a retry can cure is returned.
-func (r *reconciler) synchronize(ctx context.Context, p *pass) error {
-	synced, err := r.chain.Sync(ctx, p.VM, p.Instance)
-	p.VM, p.Effective, p.captured = synced.VM, synced.Effective, synced.Captured
+func (r *reconciler) synchronize(ctx context.Context, p *pass) (synced bool, _ error) {
+	result, err := r.chain.Sync(ctx, p.VM, p.Instance)
+	p.VM, p.Effective, p.captured = result.VM, result.Effective, result.Captured
 	if instancetype.IsMissing(err) && refersToUnwatched(p.VM) {
 		p.Again(controller.Recheck)
 	}
-	return retryable(err)
+	return err == nil, retryable(err)
+}
+
+// pauses is true while nothing is to be done, and reports why.
+func (p *pass) pauses(doing string) bool {
+	paused, by := p.owner.Paused(p.VM)
+	if by != "" {
+		p.paused(doing + " is paused " + by)
+	} else if paused {
+		summarize(p.VM)
+	}
+	return paused
 }
 
 // refersToUnwatched says whether the size or the preference of vm depends on an

@@ -10,14 +10,12 @@ import (
 	"time"
 
 	storagev1 "k8s.io/api/storage/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
 
-	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/controller"
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
@@ -117,24 +115,3 @@ const (
 	maxPolicyName   = 255
 	maxDatastoreURL = 1024
 )
-
-// discs are the images in the CD-ROM drives of a virtual machine, by volume; nil for one
-// that does not exist.
-func (r *reconciler) discs(ctx context.Context, p *pass) (map[string]*vmv1alpha1.VirtualMachineImage, error) {
-	var out map[string]*vmv1alpha1.VirtualMachineImage
-	for i := range p.Effective.Volumes {
-		v := &p.Effective.Volumes[i]
-		if v.CDROM == nil || v.CDROM.Image == nil {
-			continue
-		}
-		image, err := r.reader.Image(ctx, p.VM.Namespace, *v.CDROM.Image)
-		if err != nil && !apierrors.IsNotFound(err) {
-			return nil, fmt.Errorf("reading image %q of volume %q: %w", v.CDROM.Image.Name, v.Name, err)
-		}
-		if out == nil {
-			out = map[string]*vmv1alpha1.VirtualMachineImage{}
-		}
-		out[v.Name] = image
-	}
-	return out, nil
-}

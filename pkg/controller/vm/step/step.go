@@ -23,6 +23,10 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
+// UnreadDelay is for a vCenter or a Machine that cannot be read. An event comes when it can be read
+// again; this is the fallback, and long, since it concerns all virtual machines at the same time.
+const UnreadDelay = time.Minute
+
 // State is what a reconcile knows of its virtual machine.
 type State struct {
 	// Stored is the object as it was read. It is never changed.
