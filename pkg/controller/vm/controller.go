@@ -17,6 +17,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/controller/vm/group"
 	"github.com/slipway-dev/slipway/pkg/controller/vm/image"
 	"github.com/slipway-dev/slipway/pkg/controller/vm/imagecache"
+	"github.com/slipway-dev/slipway/pkg/controller/vm/instance"
 	"github.com/slipway-dev/slipway/pkg/controller/vm/owner"
 	"github.com/slipway-dev/slipway/pkg/controller/vm/probe"
 	"github.com/slipway-dev/slipway/pkg/controller/vm/revert"
@@ -37,7 +38,7 @@ type Controller struct {
 // reconciler makes the passes.
 type reconciler struct {
 	vms        controller.Store[*vmv1alpha1.VirtualMachine]
-	vmis       controller.Store[*vmv1alpha1.VirtualMachineInstance]
+	instance   instance.Reconciler
 	own        *controller.Echoes[*vmv1alpha1.VirtualMachine]
 	client     vmclient.VmV1alpha1Interface
 	image      image.Reconciler
@@ -93,7 +94,7 @@ func New(d Deps) (*Controller, error) {
 	r := &reconciler{
 		classes:   newStorageClasses(d.Host),
 		vms:       vms,
-		vmis:      controller.NewStore[*vmv1alpha1.VirtualMachineInstance](informers.VirtualMachineInstances().Informer(), true),
+		instance:  instance.Reconciler{Instances: controller.NewStore[*vmv1alpha1.VirtualMachineInstance](informers.VirtualMachineInstances().Informer(), true), Client: d.Client.VmV1alpha1()},
 		own:       own,
 		client:    d.Client.VmV1alpha1(),
 		image:     image.Reconciler{Reader: reader, VMs: vms},
@@ -143,7 +144,7 @@ func New(d Deps) (*Controller, error) {
 func (r *reconciler) watch(b *controller.Builder[types.NamespacedName], informers externalversions.SharedInformerFactory, e *enqueuer) {
 	vm, it := informers.Vm().V1alpha1(), informers.Instancetype().V1alpha1()
 	b.Watches(vm.VirtualMachines().Informer(), r.vms.Handler(), e.Handler(), e.Related(indexByOrigin, byName), e.members(&r.group)).
-		Watches(vm.VirtualMachineInstances().Informer(), r.vmis.Handler(), e.instances()).
+		Watches(vm.VirtualMachineInstances().Informer(), r.instance.Instances.Handler(), e.instances()).
 		Watches(vm.VirtualMachineClasses().Informer(), e.Related(indexByClass, byName)).
 		Watches(vm.VirtualMachineImages().Informer(), e.Related(indexByImage, byName)).
 		Watches(vm.ClusterVirtualMachineImages().Informer(), e.Related(indexByImage, byName)).

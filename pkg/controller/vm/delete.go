@@ -10,7 +10,6 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/controller"
@@ -29,7 +28,7 @@ func (r *reconciler) reconcileDelete(ctx context.Context, p *pass) error {
 		r.forget(p.Key())
 		return nil
 	}
-	vmi, err := r.vmis.Get(p.Key())
+	vmi, err := r.instance.Instances.Get(p.Key())
 	if err != nil {
 		return fmt.Errorf("reading the virtual machine instance: %w", err)
 	}
@@ -74,12 +73,8 @@ func (r *reconciler) reconcileDelete(ctx context.Context, p *pass) error {
 	if err := r.releaseIf(ctx, p, func(*corev1.PersistentVolumeClaim, holder) bool { return true }); err != nil || p.Next.RequeueAfter > 0 {
 		return err
 	}
-	// Whatever the cache has: nobody would remove one that it does not show.
-	if err := r.deleteInstanceNamed(ctx, p.Key(), metav1.DeleteOptions{}); err != nil {
+	if err := r.instance.Remove(ctx, p.State); err != nil {
 		return err
-	}
-	if p.Instance != nil {
-		r.vmis.Deleted(p.Instance)
 	}
 	p.VM.Finalizers = slices.DeleteFunc(p.VM.Finalizers, func(f string) bool {
 		return f == vmv1alpha1.VirtualMachineFinalizer

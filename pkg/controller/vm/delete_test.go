@@ -15,6 +15,7 @@ import (
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/controller"
+	"github.com/slipway-dev/slipway/pkg/controller/vm/instance"
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
@@ -71,7 +72,7 @@ func TestDeletionRemovesAnInstanceThatTheCacheDoesNotShow(t *testing.T) {
 	h.api.markDeleted("vm")
 	h.refresh()
 	h.behind = true
-	made := newInstance(h.vm(), &vmv1alpha1.VirtualMachineInstanceSpec{})
+	made := instance.New(h.vm(), &vmv1alpha1.VirtualMachineInstanceSpec{})
 	if _, err := h.api.VmV1alpha1().VirtualMachineInstances("ns").Create(t.Context(), made, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}

@@ -25,6 +25,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/controller/vm/group"
 	"github.com/slipway-dev/slipway/pkg/controller/vm/image"
 	"github.com/slipway-dev/slipway/pkg/controller/vm/imagecache"
+	"github.com/slipway-dev/slipway/pkg/controller/vm/instance"
 	"github.com/slipway-dev/slipway/pkg/controller/vm/revert"
 	"github.com/slipway-dev/slipway/pkg/controller/vm/synchronizer"
 	"github.com/slipway-dev/slipway/pkg/generated/informers/externalversions"
@@ -263,7 +264,7 @@ func newHarness(t testing.TB, objects ...runtime.Object) *harness {
 	h.reconciler = &reconciler{
 		claims:    claims,
 		vms:       controller.NewStore[*vmv1alpha1.VirtualMachine](vms.VirtualMachines().Informer(), false),
-		vmis:      controller.NewStore[*vmv1alpha1.VirtualMachineInstance](vms.VirtualMachineInstances().Informer(), true),
+		instance:  instance.Reconciler{Instances: controller.NewStore[*vmv1alpha1.VirtualMachineInstance](vms.VirtualMachineInstances().Informer(), true), Client: h.api.VmV1alpha1()},
 		own:       newEchoes(),
 		client:    h.api.VmV1alpha1(),
 		revisions: revisions,

@@ -14,6 +14,7 @@ import (
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/controller"
+	"github.com/slipway-dev/slipway/pkg/controller/vm/instance"
 	"github.com/slipway-dev/slipway/pkg/controller/vm/owner"
 	"github.com/slipway-dev/slipway/pkg/instancetype"
 )
@@ -83,7 +84,7 @@ func (r *reconciler) reconcileNormal(ctx context.Context, p *pass) error {
 	}
 	p.Remove(vmv1alpha1.ConditionPaused)
 
-	vmi, err := r.vmis.Get(p.Key())
+	vmi, err := r.instance.Instances.Get(p.Key())
 	if err != nil {
 		return fmt.Errorf("reading the virtual machine instance: %w", err)
 	}
@@ -109,7 +110,7 @@ func (r *reconciler) reconcileNormal(ctx context.Context, p *pass) error {
 	p.Add(probed.Report)
 	finish(p, probed.Answer)
 	if !p.restoring {
-		err = errors.Join(err, r.reconcileInstance(ctx, p, vmi))
+		err = errors.Join(err, p.take(r.instance.Reconcile(ctx, instance.State{State: p.State, Found: vmi})))
 	}
 	return errors.Join(append(errs, err)...)
 }

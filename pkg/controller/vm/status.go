@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/controller/vm/instance"
 	"github.com/slipway-dev/slipway/pkg/controller/vm/step"
 )
 
@@ -21,7 +22,7 @@ func finish(p *pass, probed metav1.Condition) {
 	if !step.Runs(p.VM) {
 		p.VM.Status.RestartRequired = nil
 	}
-	showSize(p)
+	instance.ShowSize(&p.State)
 	derive(p.VM)
 	setReady(p.VM, probed, p.Now)
 	setProgress(p.VM, p.Now)

@@ -1,7 +1,7 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package vm
+package instance
 
 import (
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -11,14 +11,14 @@ import (
 	"github.com/slipway-dev/slipway/pkg/instancetype"
 )
 
-// showSize sets the size that vSphere shows, the desired size while that is another, and the generation of the
+// ShowSize sets the size that vSphere shows, the desired size while that is another, and the generation of the
 // class that the size comes from. The synchronizers have filled in the desired ones. A size that vSphere has not
 // shown yet is the last one that is known.
-func showSize(p *pass) {
-	before, status := &p.Stored.Status, &p.VM.Status
-	created, done := p.Observed.Created, applied(p) && len(status.RestartRequired) == 0
-	wanted := instancetype.Resources(p.Effective)
-	has, hasSize := wanted, p.Observed.Size()
+func ShowSize(s *step.State) {
+	before, status := &s.Stored.Status, &s.VM.Status
+	created, done := s.Observed.Created, applied(s) && len(status.RestartRequired) == 0
+	wanted := instancetype.Resources(s.Effective)
+	has, hasSize := wanted, s.Observed.Size()
 	switch {
 	case created && hasSize != nil:
 		if !equality.Semantic.DeepEqual(hasSize, wanted) {
@@ -27,8 +27,8 @@ func showSize(p *pass) {
 	case wanted == nil:
 		has = before.Resources
 	case !created || done:
-	case step.Runs(p.VM):
-		has = instancetype.Resources(p.runsWith(p.Instance))
+	case step.Runs(s.VM):
+		has = instancetype.Resources(runsWith(s, s.Instance))
 	case before.Resources != nil:
 		has = before.Resources
 	}
@@ -46,8 +46,8 @@ func showSize(p *pass) {
 
 // withSize is spec, of a running virtual machine, with the size that vSphere shows: a change that was applied and
 // not recorded, for example before a restart of this process, is part of it.
-func (p *pass) withSize(spec *vmv1alpha1.VirtualMachineInstanceSpec) *vmv1alpha1.VirtualMachineInstanceSpec {
-	has, size := p.Observed.Size(), instancetype.Resources(spec)
+func withSize(spec *vmv1alpha1.VirtualMachineInstanceSpec, has *vmv1alpha1.VirtualMachineResources) *vmv1alpha1.VirtualMachineInstanceSpec {
+	size := instancetype.Resources(spec)
 	if has == nil || size == nil || equality.Semantic.DeepEqual(has, size) {
 		return spec
 	}
