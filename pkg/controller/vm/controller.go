@@ -14,6 +14,7 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/controller"
 	"github.com/slipway-dev/slipway/pkg/controller/vm/bootstrap"
+	"github.com/slipway-dev/slipway/pkg/controller/vm/claims"
 	"github.com/slipway-dev/slipway/pkg/controller/vm/group"
 	"github.com/slipway-dev/slipway/pkg/controller/vm/image"
 	"github.com/slipway-dev/slipway/pkg/controller/vm/imagecache"
@@ -43,10 +44,10 @@ type reconciler struct {
 	client     vmclient.VmV1alpha1Interface
 	image      image.Reconciler
 	bootstrap  bootstrap.Reconciler
-	classes    *storageClasses
-	addresses  AddressClaims
+	classes    *claims.StorageClasses
+	addresses  claims.Addresses
 	machines   owner.Machines
-	claims     *claims
+	volumes    *claims.Volumes
 	imageCache imagecache.Reconciler
 	group      group.Reconciler
 	revisions  *revisionStore
@@ -77,14 +78,14 @@ func New(d Deps) (*Controller, error) {
 	d.setDefaults()
 	informers := d.Informers.Vm().V1alpha1()
 	vmInformer, cacheInformer := informers.VirtualMachines().Informer(), informers.VirtualMachineImageCaches().Informer()
-	claims, err := newClaims(d.Host)
-	if err != nil {
-		return nil, err
-	}
 	vms := controller.NewStore[*vmv1alpha1.VirtualMachine](vmInformer, false)
 	// What the VM is called in vSphere must not be lost.
 	vms.Urgent = func(stored, next *vmv1alpha1.VirtualMachine) bool {
 		return stored.Status.UniqueID == "" && next.Status.UniqueID != ""
+	}
+	volumes, err := claims.NewVolumes(d.Host, vms)
+	if err != nil {
+		return nil, err
 	}
 	queue, own := controller.NewQueue(Name, d.Queue), newEchoes()
 	e := newEnqueuer(queue, vms, own, d.Recorder, d.Provider.Unread)
@@ -92,16 +93,16 @@ func New(d Deps) (*Controller, error) {
 	revisions := newRevisionStore(d.Client.InstancetypeV1alpha1(), d.Informers, d.Host.AppsV1())
 	reader := newObjectReader(d.Client.InstancetypeV1alpha1(), d.Informers, revisions, d.Host.CoreV1())
 	r := &reconciler{
-		classes:   newStorageClasses(d.Host),
+		classes:   claims.NewStorageClasses(d.Host),
 		vms:       vms,
 		instance:  instance.Reconciler{Instances: controller.NewStore[*vmv1alpha1.VirtualMachineInstance](informers.VirtualMachineInstances().Informer(), true), Client: d.Client.VmV1alpha1()},
 		own:       own,
 		client:    d.Client.VmV1alpha1(),
 		image:     image.Reconciler{Reader: reader, VMs: vms},
 		bootstrap: bootstrap.Reconciler{Secrets: secretsOf(d.Host)},
-		addresses: d.Addresses,
+		addresses: claims.Addresses{Pools: d.Addresses},
 		machines:  d.Machines,
-		claims:    claims,
+		volumes:   volumes,
 		imageCache: imagecache.Reconciler{
 			Caches: controller.NewStore[*vmv1alpha1.VirtualMachineImageCache](cacheInformer, true), Client: d.Client.VmV1alpha1(),
 			Reader: reader, Default: d.FastDeploy,
@@ -162,8 +163,8 @@ func (r *reconciler) watch(b *controller.Builder[types.NamespacedName], informer
 
 // runParallel adds the functions that run in parallel with the workers.
 func (r *reconciler) runParallel(b *controller.Builder[types.NamespacedName], d *Deps, e *enqueuer) {
-	b.Before(func(ctx context.Context) (func(), error) { return r.claims.start(ctx, e) }).
-		Before(func(ctx context.Context) (func(), error) { return r.classes.start(ctx, e) }).
+	b.Before(func(ctx context.Context) (func(), error) { return r.volumes.Start(ctx, e.by(indexByClaim), e.Generic) }).
+		Before(func(ctx context.Context) (func(), error) { return r.classes.Start(ctx, e.by(indexByStorageClass)) }).
 		Shard(d.Shard, func(vcenter string) {
 			e.Gained(func(vm *vmv1alpha1.VirtualMachine) bool { return d.VCenterOf(vm) == vcenter })
 		}).

@@ -9,8 +9,6 @@ import (
 	"fmt"
 	"slices"
 
-	corev1 "k8s.io/api/core/v1"
-
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/controller"
 	"github.com/slipway-dev/slipway/pkg/provider"
@@ -60,17 +58,14 @@ func (r *reconciler) reconcileDelete(ctx context.Context, p *pass) error {
 		}
 		// Only now, for until now the guest may have used them; and not those of a vSphere
 		// VM that is left behind.
-		if err := r.releaseAddresses(ctx, p); err != nil {
+		if err := r.addresses.Release(ctx, p.VM); err != nil {
 			p.False(vmv1alpha1.ConditionReady, vmv1alpha1.ReasonDeleting, err.Error())
 			return fmt.Errorf("releasing addresses: %w", err)
 		}
 	}
-	// Its disks are detached, or the vSphere VM keeps them and vSphere keeps others from them.
-	if usesClaims(p.VM) && !r.claims.read() {
-		p.awaitClaims()
-		return nil
-	}
-	if err := r.releaseIf(ctx, p, func(*corev1.PersistentVolumeClaim, holder) bool { return true }); err != nil || p.Next.RequeueAfter > 0 {
+	released, err := r.volumes.ReleaseAll(ctx, p.State)
+	p.Add(released)
+	if err != nil || released.Wait {
 		return err
 	}
 	if err := r.instance.Remove(ctx, p.State); err != nil {

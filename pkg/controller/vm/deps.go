@@ -16,6 +16,7 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/controller"
 	"github.com/slipway-dev/slipway/pkg/controller/vm/bootstrap"
+	"github.com/slipway-dev/slipway/pkg/controller/vm/claims"
 	"github.com/slipway-dev/slipway/pkg/controller/vm/owner"
 	"github.com/slipway-dev/slipway/pkg/controller/vm/probe"
 	"github.com/slipway-dev/slipway/pkg/controller/vm/synchronizer"
@@ -51,7 +52,7 @@ type Deps struct {
 	// unanswered.
 	Prober probe.Connections
 	// Addresses claims addresses of pools.
-	Addresses AddressClaims
+	Addresses claims.Pools
 	// Machines are those of Kubernetes clusters whose infrastructure virtual machines are.
 	Machines owner.Machines
 	// Policy says what happens to references to instance types;

@@ -14,6 +14,7 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/controller"
 	"github.com/slipway-dev/slipway/pkg/controller/cluster/clusterapi"
+	"github.com/slipway-dev/slipway/pkg/controller/vm/claims"
 	"github.com/slipway-dev/slipway/pkg/controller/vm/group"
 	"github.com/slipway-dev/slipway/pkg/controller/vm/imagecache"
 	"github.com/slipway-dev/slipway/pkg/controller/vm/step"
@@ -94,6 +95,11 @@ func (e *enqueuer) instances() cache.ResourceEventHandler {
 			}
 		},
 	}
+}
+
+// by returns handlers that queue the virtual machines that index has under a value of an object.
+func (e *enqueuer) by(index string) claims.Related {
+	return func(by func(metav1.Object) string) cache.ResourceEventHandler { return e.Related(index, by) }
 }
 
 // byName is the index value of a class or an image.

@@ -22,6 +22,7 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/controller"
 	"github.com/slipway-dev/slipway/pkg/controller/vm/bootstrap"
+	"github.com/slipway-dev/slipway/pkg/controller/vm/claims"
 	"github.com/slipway-dev/slipway/pkg/controller/vm/group"
 	"github.com/slipway-dev/slipway/pkg/controller/vm/image"
 	"github.com/slipway-dev/slipway/pkg/controller/vm/imagecache"
@@ -256,13 +257,7 @@ func newHarness(t testing.TB, objects ...runtime.Object) *harness {
 	h.sizes = informers.Instancetype().V1alpha1().VirtualMachineInstancetypes().Informer().GetIndexer()
 	h.captured = informers.Instancetype().V1alpha1().ControllerRevisions().Informer().GetIndexer()
 	revisions := newRevisionStore(h.api.InstancetypeV1alpha1(), informers, h.host.AppsV1())
-	claims, err := newClaims(h.host)
-	if err != nil {
-		t.Fatal(err)
-	}
-	claims.synced = nil // The caches are filled by hand.
 	h.reconciler = &reconciler{
-		claims:    claims,
 		vms:       controller.NewStore[*vmv1alpha1.VirtualMachine](vms.VirtualMachines().Informer(), false),
 		instance:  instance.Reconciler{Instances: controller.NewStore[*vmv1alpha1.VirtualMachineInstance](vms.VirtualMachineInstances().Informer(), true), Client: h.api.VmV1alpha1()},
 		own:       newEchoes(),
@@ -270,7 +265,7 @@ func newHarness(t testing.TB, objects ...runtime.Object) *harness {
 		revisions: revisions,
 		reader:    newObjectReader(h.api.InstancetypeV1alpha1(), informers, revisions, h.host.CoreV1()),
 		provider:  h.provider,
-		addresses: h.pools,
+		addresses: claims.Addresses{Pools: h.pools},
 		machines:  h.machines,
 		labels:    func(string) map[string]string { return nil },
 		shard:     controller.Undivided{},
@@ -280,6 +275,11 @@ func newHarness(t testing.TB, objects ...runtime.Object) *harness {
 		now:       func() time.Time { return h.clock },
 	}
 	h.imageCache = imagecache.Reconciler{Caches: copies, Client: h.client, Reader: h.reader, Default: vmv1alpha1.FastDeployOff}
+	var err error
+	if h.volumes, err = claims.NewVolumes(h.host, h.vms); err != nil {
+		t.Fatal(err)
+	}
+	h.volumes.Synced = nil // The caches are filled by hand.
 	h.image = image.Reconciler{Reader: h.reader, VMs: h.vms}
 	h.bootstrap = bootstrap.Reconciler{Secrets: secretsOf(h.host)}
 	h.group = group.Reconciler{Groups: vms.VirtualMachineGroups().Lister(), VMs: h.vms}

@@ -9,6 +9,7 @@ import (
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/controller"
+	"github.com/slipway-dev/slipway/pkg/controller/vm/claims"
 	"github.com/slipway-dev/slipway/pkg/controller/vm/owner"
 	"github.com/slipway-dev/slipway/pkg/instancetype"
 	"github.com/slipway-dev/slipway/pkg/provider"
@@ -21,7 +22,9 @@ const (
 	// indexByOrigin has those that are to be clones, by what they are cloned from.
 	indexByOrigin = "origin"
 	indexByClaim  = "claim"
-	indexBySource = "source"
+	// indexByStorageClass has those that name a StorageClass.
+	indexByStorageClass = "storageClass"
+	indexBySource       = "source"
 	// indexBySnapshot has those that are to be reverted, by the snapshot.
 	indexBySnapshot = "snapshot"
 	// indexByCache has virtual machines by the image cache that they wait for.
@@ -83,7 +86,7 @@ var indexers = cache.Indexers{
 	}),
 	indexByClaim: controller.IndexBy(func(vm *vmv1alpha1.VirtualMachine) []string {
 		var keys []string
-		for _, name := range claimNames(vm) {
+		for _, name := range claims.Names(vm) {
 			keys = append(keys, vm.Namespace+"/"+name)
 		}
 		return keys

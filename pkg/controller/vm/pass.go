@@ -25,8 +25,6 @@ type pass struct {
 	owner *owner.Facts
 	// captured are the revisions that the status names only since this pass.
 	captured []*itv1alpha1.ControllerRevision
-	// claims are those of the volumes, by the name of the volume, as far as they were read.
-	claims map[string]provider.Claim
 	// restoring is true when the object was made what it was at a snapshot.
 	restoring bool
 }

@@ -26,6 +26,11 @@ import (
 // they give to the provider. A virtual machine that exists needs no image any more. nowhere is true for one whose
 // Machine has yet to say where it goes, and of which vSphere can have nothing.
 func (r *reconciler) gather(ctx context.Context, p *pass, synced bool) (req *provider.Request, nowhere bool, _ error) {
+	addresses, addressErr := r.addresses.Reconcile(ctx, p.State)
+	p.Add(addresses.Report)
+	p.Effective = addresses.Effective
+	volumes, volumeErr := r.volumes.Reconcile(ctx, p.State)
+	p.Add(volumes.Report)
 	var made image.Report
 	var imageErr error
 	if !p.Observed.Created {
@@ -35,13 +40,12 @@ func (r *reconciler) gather(ctx context.Context, p *pass, synced bool) (req *pro
 	boot, bootErr := r.bootstrap.Reconcile(ctx, bootstrap.State{State: p.State, Owner: p.owner, Image: made.Image})
 	p.Add(boot.Report)
 	p.Effective = boot.Effective
-	ready := synced && p.Effective != nil && !p.Observed.Created && !boot.Wait &&
-		holds(p.VM, vmv1alpha1.ConditionVolumesReady) && holds(p.VM, vmv1alpha1.ConditionAddressesReady) && p.addressesRecorded()
+	ready := synced && p.Effective != nil && !p.Observed.Created && !addresses.Wait && !volumes.Wait && !boot.Wait
 	nowhere = boot.NoMachine && p.VM.Spec.InstanceUUID == "" && provider.ZoneOf(p.VM) == ""
 	return &provider.Request{
-		Image: made.Image, CloneOf: made.CloneOf, Bootstrap: boot.Data, Claims: p.claims,
+		Image: made.Image, CloneOf: made.CloneOf, Bootstrap: boot.Data, Claims: volumes.Claims,
 		PrerequisitesReady: ready && !made.Wait, CompletionReady: ready,
-	}, nowhere, errors.Join(imageErr, bootErr)
+	}, nowhere, errors.Join(addressErr, volumeErr, imageErr, bootErr)
 }
 
 // callProvider hands the virtual machine to the provider. It never waits for an
@@ -58,7 +62,7 @@ func (r *reconciler) callProvider(ctx context.Context, p *pass, req *provider.Re
 		if req.Discs, err = r.image.Discs(ctx, p.State); err != nil {
 			return err
 		}
-		req.StorageClasses = r.classes.named(provider.StorageClassesOf(p.Effective.StorageClass, p.Effective.BootDisk, p.Effective.Volumes))
+		req.StorageClasses = r.classes.Named(provider.StorageClassesOf(p.Effective.StorageClass, p.Effective.BootDisk, p.Effective.Volumes))
 	}
 	target, err := r.revert.Target(p.VM)
 	if err != nil {

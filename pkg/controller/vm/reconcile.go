@@ -94,8 +94,6 @@ func (r *reconciler) reconcileNormal(ctx context.Context, p *pass) error {
 	errs = append(errs, p.take(r.group.Reconcile(ctx, p.State)))
 	synced, err := r.synchronize(ctx, p)
 	errs = append(errs, err)
-	errs = append(errs, r.claimAddresses(ctx, p))
-	errs = append(errs, r.gatherClaims(ctx, p))
 	req, nowhere, err := r.gather(ctx, p, synced)
 	errs = append(errs, err)
 	if nowhere {
@@ -104,7 +102,7 @@ func (r *reconciler) reconcileNormal(ctx context.Context, p *pass) error {
 		errs = append(errs, r.callProvider(ctx, p, req))
 	}
 	if !p.restoring { // All else is for the spec of the next pass.
-		errs = append(errs, r.releaseClaims(ctx, p))
+		errs = append(errs, p.take(r.volumes.Release(ctx, p.State)))
 	}
 	probed, err := r.probe.Reconcile(ctx, p.State)
 	p.Add(probed.Report)

@@ -1,7 +1,7 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package vm
+package claims
 
 import (
 	"context"
@@ -28,29 +28,26 @@ const (
 	datastoreParameter     = "datastoreurl"
 )
 
-// indexByStorageClass finds the virtual machines that name a StorageClass.
-const indexByStorageClass = "storageClass"
-
 // classesReadTimeout bounds the wait for the first reading of the StorageClasses. Without
 // them only the virtual machines wait that name one.
 const classesReadTimeout = 10 * time.Second
 
-// storageClasses are those of the host cluster.
-type storageClasses struct {
+// StorageClasses are those of the host cluster.
+type StorageClasses struct {
 	factory  informers.SharedInformerFactory
 	informer cache.SharedIndexInformer
 }
 
-func newStorageClasses(host kubernetes.Interface) *storageClasses {
+// NewStorageClasses returns the classes of the cluster of host. They are read from Start on.
+func NewStorageClasses(host kubernetes.Interface) *StorageClasses {
 	f := informers.NewSharedInformerFactoryWithOptions(host, 0, informers.WithTransform(controller.AsKept))
-	return &storageClasses{factory: f, informer: f.Storage().V1().StorageClasses().Informer()}
+	return &StorageClasses{factory: f, informer: f.Storage().V1().StorageClasses().Informer()}
 }
 
-// start reads the classes until ctx is done, and enqueues the virtual machines that one concerns when it
+// Start reads the classes until ctx is done, and enqueues the virtual machines that one concerns when it
 // changes. end waits until it has ended.
-func (s *storageClasses) start(ctx context.Context, e *enqueuer) (end func(), err error) {
-	byClass := func(o metav1.Object) string { return o.GetName() }
-	if _, err := controller.Register(controller.Source{Informer: s.informer, Handler: e.Related(indexByStorageClass, byClass)}); err != nil {
+func (s *StorageClasses) Start(ctx context.Context, related Related) (end func(), err error) {
+	if _, err := controller.Register(controller.Source{Informer: s.informer, Handler: related(metav1.Object.GetName)}); err != nil {
 		return nil, err
 	}
 	s.factory.StartWithContext(ctx)
@@ -62,8 +59,8 @@ func (s *storageClasses) start(ctx context.Context, e *enqueuer) (end func(), er
 	return s.factory.Shutdown, nil
 }
 
-// named are the StorageClasses of these names, as the provider takes them.
-func (s *storageClasses) named(names []string) map[string]provider.StorageClass {
+// Named returns the StorageClasses of these names, as the provider takes them.
+func (s *StorageClasses) Named(names []string) map[string]provider.StorageClass {
 	if len(names) == 0 {
 		return nil
 	}
