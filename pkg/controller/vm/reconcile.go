@@ -7,16 +7,23 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
 
+	"github.com/slipway-dev/slipway/pkg/apis/conditions"
+	itv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/controller"
 	"github.com/slipway-dev/slipway/pkg/controller/vm/instance"
 	"github.com/slipway-dev/slipway/pkg/controller/vm/owner"
+	"github.com/slipway-dev/slipway/pkg/controller/vm/revert"
+	"github.com/slipway-dev/slipway/pkg/controller/vm/step"
 	"github.com/slipway-dev/slipway/pkg/instancetype"
+	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
 // Reconcile reads the virtual machine of key, deletes it or brings it towards its
@@ -153,4 +160,134 @@ func refersToUnwatched(vm *vmv1alpha1.VirtualMachine) bool {
 func (r *reconciler) forget(key types.NamespacedName) {
 	r.provider.Forget(key)
 	r.probe.Forget(key)
+}
+
+// pass is one reconcile of one virtual machine: what is known of it, and what its steps have reported so far. It lives
+// on the stack of one worker.
+type pass struct {
+	step.State
+	step.Report
+	// owner is what is known of the Machine whose infrastructure the virtual machine is, nil
+	// for none.
+	owner *owner.Facts
+	// captured are the revisions that the status names only since this pass.
+	captured []*itv1alpha1.ControllerRevision
+	// restoring is true when the object was made what it was at a snapshot.
+	restoring bool
+}
+
+func newPass(original *vmv1alpha1.VirtualMachine, now time.Time) *pass {
+	p := &pass{State: step.State{Stored: original, VM: original.DeepCopy(), Now: now}}
+	p.observe(provider.Result{})
+	return p
+}
+
+// shown is the virtual machine with the conditions that were reported so far, as the provider gets it.
+func (p *pass) shown() *vmv1alpha1.VirtualMachine {
+	vm := *p.VM
+	vm.Status.Conditions = p.Merge(p.VM, p.Now)
+	return &vm
+}
+
+// observe takes over an answer of the provider.
+func (p *pass) observe(result provider.Result) {
+	p.AddResult(&result)
+	all := p.Merge(p.VM, p.Now)
+	p.Observed = step.Observed{
+		Result: result, Created: conditions.IsTrue(all, vmv1alpha1.ConditionCreated),
+		Configured: conditions.IsTrue(all, vmv1alpha1.ConditionConfigurationSynced), Reverting: revert.Begun(all),
+	}
+	result.Conditions, result.Withdrawn = nil, nil
+	result.Apply(&p.VM.Status, p.VM.Generation, p.Now)
+}
+
+// take takes over the report of a step.
+func (p *pass) take(report step.Report, err error) error {
+	p.Add(report)
+	return err
+}
+
+// merge writes the conditions that the steps have reported.
+func (p *pass) merge() {
+	if len(p.Conditions) > 0 {
+		p.VM.Status.Conditions, p.Conditions = p.Merge(p.VM, p.Now), nil
+		summarize(p.VM)
+	}
+}
+
+// reconcileDelete removes the vSphere virtual machine and the running instance, then
+// the finalizer. Of what the virtual machine refers to only the claims of its addresses are
+// looked at, so nothing else that is missing can hold the deletion up.
+func (r *reconciler) reconcileDelete(ctx context.Context, p *pass) error {
+	if p.pauses("deletion") {
+		return nil
+	}
+	if !hasFinalizer(p.VM) {
+		summarize(p.VM)
+		r.forget(p.Key())
+		return nil
+	}
+	vmi, err := r.instance.Instances.Get(p.Key())
+	if err != nil {
+		return fmt.Errorf("reading the virtual machine instance: %w", err)
+	}
+	if p.Instance = controller.IfOwned(vmi, p.VM); p.Instance != nil {
+		// What it runs with says how long its guest may take to shut down.
+		p.Effective = &p.Instance.Spec
+	}
+	p.Remove(vmv1alpha1.ConditionPaused)
+	req := &provider.Request{}
+	r.complete(p, req)
+	if held := p.VM.HeldDeletion(); held != "" {
+		result, err := r.provider.ReportVirtualMachine(ctx, req)
+		p.observe(result)
+		p.False(vmv1alpha1.ConditionReady, vmv1alpha1.ReasonHeldByCheck, "deletion is "+held)
+		return p.outcome(err, "reading")
+	}
+	p.False(vmv1alpha1.ConditionReady, vmv1alpha1.ReasonDeleting, "")
+
+	if _, skip := p.VM.Annotations[vmv1alpha1.AnnotationSkipDelete]; !skip {
+		// One that cannot be told counts as the default: what was copied says itself that it was.
+		if req.FastDeploy, err = r.imageCache.Mode(ctx, p.VM); err != nil {
+			req.FastDeploy = r.imageCache.Default
+		}
+		result, err := r.provider.DeleteVirtualMachine(ctx, req)
+		p.observe(result)
+		if err != nil {
+			p.False(vmv1alpha1.ConditionReady, vmv1alpha1.ReasonDeleting, deleteTrouble(err))
+			return p.outcome(err, "deleting")
+		}
+		// Only now, for until now the guest may have used them; and not those of a vSphere
+		// VM that is left behind.
+		if err := r.addresses.Release(ctx, p.VM); err != nil {
+			p.False(vmv1alpha1.ConditionReady, vmv1alpha1.ReasonDeleting, err.Error())
+			return fmt.Errorf("releasing addresses: %w", err)
+		}
+	}
+	released, err := r.volumes.ReleaseAll(ctx, p.State)
+	p.Add(released)
+	if err != nil || released.Wait {
+		return err
+	}
+	if err := r.instance.Remove(ctx, p.State); err != nil {
+		return err
+	}
+	p.VM.Finalizers = slices.DeleteFunc(p.VM.Finalizers, func(f string) bool {
+		return f == vmv1alpha1.VirtualMachineFinalizer
+	})
+	r.forget(p.Key())
+	return nil
+}
+
+// deleteTrouble is what a user should know about an error of a deletion; nothing
+// when it only says to wait.
+func deleteTrouble(err error) string {
+	var again *provider.RequeueError
+	switch {
+	case errors.Is(err, provider.ErrReconcileInProgress), errors.Is(err, provider.ErrTooManyOperations), errors.Is(err, provider.ErrPaused):
+		return ""
+	case errors.As(err, &again):
+		return again.Reason
+	}
+	return err.Error()
 }

@@ -4,10 +4,14 @@
 package vm
 
 import (
+	"cmp"
+	"fmt"
 	"net/netip"
 	"slices"
 	"strings"
+	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
@@ -207,4 +211,170 @@ var needsAttention = map[string]bool{
 	vmv1alpha1.ReasonError:       true,
 	vmv1alpha1.ReasonNotAllowed:  true,
 	vmv1alpha1.ReasonRecordNewer: true,
+}
+
+// setReady sums the conditions up in Ready.
+func setReady(vm *vmv1alpha1.VirtualMachine, probed metav1.Condition, now time.Time) {
+	c := readiness(vm, probed)
+	setCondition(vm, now, vmv1alpha1.ConditionReady, c.Status, c.Reason, c.Message)
+}
+
+// readiness is True when the virtual machine is as its spec wants it. probed is
+// asked last, and only of one that runs as desired.
+func readiness(vm *vmv1alpha1.VirtualMachine, probed metav1.Condition) metav1.Condition {
+	if !isTrue(vm, vmv1alpha1.ConditionCreated) {
+		return naming(vm, because(vm, vmv1alpha1.ConditionCreated, vmv1alpha1.ReasonWaitingForPrerequisites))
+	}
+	if c := unreachable(vm); c != nil {
+		return metav1.Condition{Status: metav1.ConditionUnknown, Reason: c.Reason, Message: c.Message}
+	}
+	desired := desiredPowerState(vm)
+	if desired != vm.Status.PowerState {
+		return because(vm, vmv1alpha1.ConditionPowerStateSynced, vmv1alpha1.TransitionTo(desired))
+	}
+	if desired == vmv1alpha1.PoweredOff {
+		return metav1.Condition{Status: metav1.ConditionTrue, Reason: vmv1alpha1.ReasonPoweredOff}
+	}
+	if desired == vmv1alpha1.Suspended {
+		return metav1.Condition{Status: metav1.ConditionTrue, Reason: vmv1alpha1.ReasonSucceeded}
+	}
+	if waitsForIP(vm) {
+		return isFalse(vmv1alpha1.ReasonWaitingForIP, "the guest has no address yet")
+	}
+	if waitsForTools(vm) {
+		return isFalse(vmv1alpha1.ReasonWaitingForTools, "VMware Tools does not run in the guest yet")
+	}
+	return probed
+}
+
+// unreachable returns what says that vCenter has the virtual machine and cannot reach or
+// read it, so that what status tells is of an earlier time; nil when it can.
+func unreachable(vm *vmv1alpha1.VirtualMachine) *metav1.Condition {
+	c := findCondition(vm, vmv1alpha1.ConditionConfigurationSynced)
+	if c == nil || c.Status != metav1.ConditionUnknown || c.Reason != vmv1alpha1.ReasonUnknownState {
+		return nil
+	}
+	return c
+}
+
+// because is False with reason and message of another condition if that is False.
+func because(vm *vmv1alpha1.VirtualMachine, conditionType, reason string) metav1.Condition {
+	if c := findCondition(vm, conditionType); c != nil && c.Status != metav1.ConditionTrue {
+		return isFalse(c.Reason, c.Message)
+	}
+	return isFalse(reason, "")
+}
+
+func isFalse(reason, message string) metav1.Condition {
+	return metav1.Condition{Status: metav1.ConditionFalse, Reason: reason, Message: message}
+}
+
+// naming tells of a virtual machine that waits for prerequisites which it lacks: a Machine shows
+// no other condition of it than Ready.
+func naming(vm *vmv1alpha1.VirtualMachine, v metav1.Condition) metav1.Condition {
+	if v.Reason != vmv1alpha1.ReasonWaitingForPrerequisites {
+		return v
+	}
+	for _, conditionType := range vmv1alpha1.CreatePrerequisites {
+		if c := findCondition(vm, conditionType); c != nil && c.Status != metav1.ConditionTrue {
+			v.Message = fmt.Sprintf("%s is %s: %s", c.Type, c.Status, cmp.Or(c.Message, c.Reason))
+			break
+		}
+	}
+	return v
+}
+
+// waitsForTools says whether readiness depends on VMware Tools, which do not run.
+func waitsForTools(vm *vmv1alpha1.VirtualMachine) bool {
+	wanted := vm.Spec.Bootstrap != nil && vm.Spec.Bootstrap.WaitForTools
+	if p := vm.Spec.ReadinessProbe; p != nil && (p.GuestHeartbeat != nil || len(p.GuestInfo) > 0) {
+		wanted = true
+	}
+	return wanted && (vm.Status.Guest == nil || !vm.Status.Guest.ToolsRunning)
+}
+
+// setProgress tells tools that follow the kstatus convention what Ready does not: that
+// vm cannot become what its spec says, or has yet to, although it is ready. Both
+// conditions are there only while they are True, and never both.
+func setProgress(vm *vmv1alpha1.VirtualMachine, now time.Time) {
+	show := func(conditionType string, because *metav1.Condition) {
+		if because == nil {
+			meta.RemoveStatusCondition(&vm.Status.Conditions, conditionType)
+			return
+		}
+		message := because.Type + " is " + string(because.Status)
+		if because.Message != "" {
+			message += ": " + because.Message
+		}
+		setCondition(vm, now, conditionType, metav1.ConditionTrue, because.Reason, message)
+	}
+	stalled := stalls(vm)
+	var unfinished *metav1.Condition
+	if c := findCondition(vm, vmv1alpha1.ConditionConfigurationSynced); stalled == nil && isTrue(vm, vmv1alpha1.ConditionReady) &&
+		c != nil && c.Status == metav1.ConditionFalse {
+		unfinished = c
+	}
+	show(vmv1alpha1.ConditionStalled, stalled)
+	show(vmv1alpha1.ConditionReconciling, unfinished)
+}
+
+// stalls returns a condition that no retry makes true, because somebody has to change an
+// object first. What does not exist may be about to be made, and what failed is retried:
+// neither stalls.
+func stalls(vm *vmv1alpha1.VirtualMachine) *metav1.Condition {
+	for _, conditionType := range stallingConditions {
+		c := findCondition(vm, conditionType)
+		if c != nil && c.Status == metav1.ConditionFalse && slices.Contains(permanentReasons, c.Reason) {
+			return c
+		}
+	}
+	return nil
+}
+
+// stallingConditions are those without which a virtual machine is not what its spec says,
+// in the order in which they are worth telling.
+var stallingConditions = append(slices.Clone(vmv1alpha1.CreatePrerequisites),
+	vmv1alpha1.ConditionCreated, vmv1alpha1.ConditionConfigurationSynced, vmv1alpha1.ConditionPowerStateSynced,
+	vmv1alpha1.ConditionSnapshotSynced)
+
+// permanentReasons are those of a condition that stays False until somebody changes an
+// object.
+var permanentReasons = []string{
+	vmv1alpha1.ReasonInvalid, vmv1alpha1.ReasonNotAllowed, vmv1alpha1.ReasonUnsupported, vmv1alpha1.ReasonConflict, vmv1alpha1.ReasonRequirementsNotMet,
+	vmv1alpha1.ReasonRecordNewer,
+}
+
+// desiredPowerState is the power state that vm has to have, as far as its status tells.
+func desiredPowerState(vm *vmv1alpha1.VirtualMachine) vmv1alpha1.PowerState {
+	return vm.DesiredPowerState(vm.Status.PowerState)
+}
+
+// wantsNetwork is false when the network is disabled: no network section means the
+// default interface. Where a preference decides whether there is one, the adapters tell.
+func wantsNetwork(vm *vmv1alpha1.VirtualMachine) bool {
+	n := vm.Spec.Network
+	if vm.Spec.Preference == nil || n != nil && (n.Disabled || len(n.Interfaces) > 0) {
+		return n == nil || !n.Disabled
+	}
+	return vm.Status.Network != nil && len(vm.Status.Network.Interfaces) > 0
+}
+
+func waitsForIP(vm *vmv1alpha1.VirtualMachine) bool {
+	return vm.Status.PowerState == vmv1alpha1.PoweredOn && wantsNetwork(vm) && !step.HasIP(vm)
+}
+
+func waitsForDiskPromotion(vm *vmv1alpha1.VirtualMachine) bool {
+	return vm.Spec.PromoteDisksMode != vmv1alpha1.PromoteDisksModeDisabled &&
+		!isTrue(vm, vmv1alpha1.ConditionDiskPromotionSynced)
+}
+
+// hasFinalizer says whether vm carries our finalizer.
+func hasFinalizer(vm *vmv1alpha1.VirtualMachine) bool {
+	return slices.Contains(vm.Finalizers, vmv1alpha1.VirtualMachineFinalizer)
+}
+
+// holds is true for a condition that is True or that the virtual machine does not
+// have because nothing of it asks for one.
+func holds(vm *vmv1alpha1.VirtualMachine, conditionType string) bool {
+	return findCondition(vm, conditionType) == nil || isTrue(vm, conditionType)
 }
