@@ -27,7 +27,6 @@ import (
 	"github.com/slipway-dev/slipway/pkg/controller/vm/revert"
 	"github.com/slipway-dev/slipway/pkg/controller/vm/synchronizer"
 	"github.com/slipway-dev/slipway/pkg/generated/clientset/versioned"
-	vmclient "github.com/slipway-dev/slipway/pkg/generated/clientset/versioned/typed/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/generated/informers/externalversions"
 	"github.com/slipway-dev/slipway/pkg/instancetype"
 	"github.com/slipway-dev/slipway/pkg/provider"
@@ -42,31 +41,29 @@ type Controller struct {
 
 // reconciler makes the passes.
 type reconciler struct {
-	vms        controller.Store[*vmv1alpha1.VirtualMachine]
-	instance   instance.Reconciler
-	own        *controller.Echoes[*vmv1alpha1.VirtualMachine]
-	client     vmclient.VmV1alpha1Interface
+	vms       controller.Store[*vmv1alpha1.VirtualMachine]
+	shard     controller.Shard
+	vcenterOf func(*vmv1alpha1.VirtualMachine) string
+	now       func() time.Time
+	chain     chain
+	writer    writer
+	// The steps, in their order.
+	machines   owner.Machines
+	group      group.Reconciler
+	addresses  claims.Addresses
+	volumes    *claims.Volumes
 	image      image.Reconciler
 	bootstrap  bootstrap.Reconciler
-	classes    *claims.StorageClasses
-	addresses  claims.Addresses
-	machines   owner.Machines
-	volumes    *claims.Volumes
 	imageCache imagecache.Reconciler
-	group      group.Reconciler
-	revisions  *revisionStore
 	revert     revert.Reconciler
-	reader     instancetype.Reader
-	chain      chain
-	provider   provider.Provider
-	labels     func(namespace string) map[string]string
-	shard      controller.Shard
-	vcenterOf  func(*vmv1alpha1.VirtualMachine) string
 	probe      probe.Reconciler
-	recorder   events.EventRecorder
-	firsts     *firsts
-	blocking   bool
-	now        func() time.Time
+	instance   instance.Reconciler
+	// What the provider is called with, and how.
+	provider  provider.Provider
+	blocking  bool
+	labels    func(namespace string) map[string]string
+	classes   *claims.StorageClasses
+	revisions *revisionStore
 }
 
 // chain is a synchronizer.Chain.
@@ -96,49 +93,35 @@ func New(d Deps) (*Controller, error) {
 	e.Mine = func(vm *vmv1alpha1.VirtualMachine) bool { return d.Shard.Held(d.VCenterOf(vm)) }
 	revisions := newRevisionStore(d.Client.InstancetypeV1alpha1(), d.Informers, d.Host.AppsV1())
 	reader := newObjectReader(d.Client.InstancetypeV1alpha1(), d.Informers, revisions, d.Host.CoreV1())
+	client := d.Client.VmV1alpha1()
 	r := &reconciler{
-		classes:   claims.NewStorageClasses(d.Host),
-		vms:       vms,
-		instance:  instance.Reconciler{Instances: controller.NewStore[*vmv1alpha1.VirtualMachineInstance](informers.VirtualMachineInstances().Informer(), true), Client: d.Client.VmV1alpha1()},
-		own:       own,
-		client:    d.Client.VmV1alpha1(),
+		vms: vms, shard: d.Shard, vcenterOf: d.VCenterOf, now: d.Now,
+		chain: synchronizer.New(synchronizer.Options{
+			Reader: reader, Revisions: revisions, Policy: d.Policy,
+			Now: func() metav1.Time { return metav1.NewTime(d.Now().Truncate(time.Second)) },
+		}),
+		writer:    writer{vms: vms, client: client, own: own, revisions: revisions, recorder: d.Recorder, firsts: newFirsts()},
+		machines:  d.Machines,
+		group:     group.Reconciler{Groups: informers.VirtualMachineGroups().Lister(), VMs: vms},
+		addresses: claims.Addresses{Pools: d.Addresses},
+		volumes:   volumes,
 		image:     image.Reconciler{Reader: reader, VMs: vms},
 		bootstrap: bootstrap.Reconciler{Secrets: secretsOf(d.Host)},
-		addresses: claims.Addresses{Pools: d.Addresses},
-		machines:  d.Machines,
-		volumes:   volumes,
 		imageCache: imagecache.Reconciler{
-			Caches: controller.NewStore[*vmv1alpha1.VirtualMachineImageCache](cacheInformer, true), Client: d.Client.VmV1alpha1(),
-			Reader: reader, Default: d.FastDeploy,
+			Caches: controller.NewStore[*vmv1alpha1.VirtualMachineImageCache](cacheInformer, true), Client: client, Reader: reader, Default: d.FastDeploy,
 		},
-		group:     group.Reconciler{Groups: informers.VirtualMachineGroups().Lister(), VMs: vms},
-		revisions: revisions,
-		revert: revert.Reconciler{
-			VMs: vms, Client: d.Client.VmV1alpha1(), Snapshots: informers.VirtualMachineSnapshots().Lister(), Reader: reader, Revisions: revisions,
-		},
-		reader: reader,
-		chain: synchronizer.New(synchronizer.Options{
-			Reader:    reader,
-			Revisions: revisions,
-			Policy:    d.Policy,
-			Now:       func() metav1.Time { return metav1.NewTime(d.Now().Truncate(time.Second)) },
-		}),
-		provider:  d.Provider,
-		labels:    d.NamespaceLabels,
-		shard:     d.Shard,
-		vcenterOf: d.VCenterOf,
-		probe:     probe.Reconciler{Connections: d.Prober},
-		recorder:  d.Recorder,
-		firsts:    newFirsts(),
-		blocking:  d.Blocking,
-		now:       d.Now,
+		revert:   revert.Reconciler{VMs: vms, Client: client, Snapshots: informers.VirtualMachineSnapshots().Lister(), Reader: reader, Revisions: revisions},
+		probe:    probe.Reconciler{Connections: d.Prober},
+		instance: instance.Reconciler{Instances: controller.NewStore[*vmv1alpha1.VirtualMachineInstance](informers.VirtualMachineInstances().Informer(), true), Client: client},
+		provider: d.Provider, blocking: d.Blocking, labels: d.NamespaceLabels,
+		classes: claims.NewStorageClasses(d.Host), revisions: revisions,
 	}
 	b := controller.For[types.NamespacedName](Name, d.Informers).Workers(d.Workers).Queue(queue).Priority(e.Again).Reconciler(r).
 		Index(vmInformer, indexers).
 		Index(cacheInformer, imagecache.Indexers)
 	r.watch(b, d.Informers, e)
 	r.runParallel(b, &d, e)
-	c := &Controller{enqueuer: e, firsts: r.firsts}
+	c := &Controller{enqueuer: e, firsts: r.writer.firsts}
 	if c.Loop, err = b.Build(); err == nil {
 		d.Machines.Watch(e.machines())
 	}

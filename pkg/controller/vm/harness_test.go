@@ -215,6 +215,7 @@ type harness struct {
 	events   *journal
 	pools    *pools
 	machines *fakeMachines
+	reader   *objectReader
 	clock    time.Time
 	// behind keeps the caches as they are instead of refreshing them before
 	// every pass.
@@ -257,33 +258,34 @@ func newHarness(t testing.TB, objects ...runtime.Object) *harness {
 	h.sizes = informers.Instancetype().V1alpha1().VirtualMachineInstancetypes().Informer().GetIndexer()
 	h.captured = informers.Instancetype().V1alpha1().ControllerRevisions().Informer().GetIndexer()
 	revisions := newRevisionStore(h.api.InstancetypeV1alpha1(), informers, h.host.AppsV1())
-	h.reconciler = &reconciler{
-		vms:       controller.NewStore[*vmv1alpha1.VirtualMachine](vms.VirtualMachines().Informer(), false),
-		instance:  instance.Reconciler{Instances: controller.NewStore[*vmv1alpha1.VirtualMachineInstance](vms.VirtualMachineInstances().Informer(), true), Client: h.api.VmV1alpha1()},
-		own:       newEchoes(),
-		client:    h.api.VmV1alpha1(),
-		revisions: revisions,
-		reader:    newObjectReader(h.api.InstancetypeV1alpha1(), informers, revisions, h.host.CoreV1()),
-		provider:  h.provider,
-		addresses: claims.Addresses{Pools: h.pools},
-		machines:  h.machines,
-		labels:    func(string) map[string]string { return nil },
-		shard:     controller.Undivided{},
-		vcenterOf: func(vm *vmv1alpha1.VirtualMachine) string { return vm.Name },
-		recorder:  h.events,
-		firsts:    newFirsts(),
-		now:       func() time.Time { return h.clock },
-	}
-	h.imageCache = imagecache.Reconciler{Caches: copies, Client: h.client, Reader: h.reader, Default: vmv1alpha1.FastDeployOff}
-	var err error
-	if h.volumes, err = claims.NewVolumes(h.host, h.vms); err != nil {
+	stored, client := controller.NewStore[*vmv1alpha1.VirtualMachine](vms.VirtualMachines().Informer(), false), h.api.VmV1alpha1()
+	h.reader = newObjectReader(h.api.InstancetypeV1alpha1(), informers, revisions, h.host.CoreV1())
+	volumes, err := claims.NewVolumes(h.host, stored)
+	if err != nil {
 		t.Fatal(err)
 	}
-	h.volumes.Synced = nil // The caches are filled by hand.
-	h.image = image.Reconciler{Reader: h.reader, VMs: h.vms}
-	h.bootstrap = bootstrap.Reconciler{Secrets: secretsOf(h.host)}
-	h.group = group.Reconciler{Groups: vms.VirtualMachineGroups().Lister(), VMs: h.vms}
-	h.revert = revert.Reconciler{VMs: h.vms, Client: h.client, Snapshots: vms.VirtualMachineSnapshots().Lister(), Reader: h.reader, Revisions: revisions}
+	volumes.Synced = nil // The caches are filled by hand.
+	h.reconciler = &reconciler{
+		vms:        stored,
+		shard:      controller.Undivided{},
+		vcenterOf:  func(vm *vmv1alpha1.VirtualMachine) string { return vm.Name },
+		now:        func() time.Time { return h.clock },
+		writer:     writer{vms: stored, client: client, own: newEchoes(), revisions: revisions, recorder: h.events, firsts: newFirsts()},
+		machines:   h.machines,
+		group:      group.Reconciler{Groups: vms.VirtualMachineGroups().Lister(), VMs: stored},
+		addresses:  claims.Addresses{Pools: h.pools},
+		volumes:    volumes,
+		image:      image.Reconciler{Reader: h.reader, VMs: stored},
+		bootstrap:  bootstrap.Reconciler{Secrets: secretsOf(h.host)},
+		imageCache: imagecache.Reconciler{Caches: copies, Client: client, Reader: h.reader, Default: vmv1alpha1.FastDeployOff},
+		revert:     revert.Reconciler{VMs: stored, Client: client, Snapshots: vms.VirtualMachineSnapshots().Lister(), Reader: h.reader, Revisions: revisions},
+		instance: instance.Reconciler{
+			Instances: controller.NewStore[*vmv1alpha1.VirtualMachineInstance](vms.VirtualMachineInstances().Informer(), true), Client: client,
+		},
+		provider:  h.provider,
+		labels:    func(string) map[string]string { return nil },
+		revisions: revisions,
+	}
 	h.syncs(func(vm *vmv1alpha1.VirtualMachine, _ *vmv1alpha1.VirtualMachineInstance) (*vmv1alpha1.VirtualMachine, error) {
 		return vm, nil
 	})
@@ -390,4 +392,12 @@ func (h *harness) secret(name string, data map[string][]byte) {
 	if _, err := h.host.CoreV1().Secrets("ns").Create(context.Background(), secret, metav1.CreateOptions{}); err != nil {
 		h.t.Fatal(err)
 	}
+}
+
+func setTrue(vm *vmv1alpha1.VirtualMachine, now time.Time, conditionType string) {
+	setCondition(vm, now, conditionType, metav1.ConditionTrue, vmv1alpha1.ReasonSucceeded, "")
+}
+
+func setFalse(vm *vmv1alpha1.VirtualMachine, now time.Time, conditionType, reason, message string) {
+	setCondition(vm, now, conditionType, metav1.ConditionFalse, reason, message)
 }

@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/client-go/tools/events"
 	"k8s.io/klog/v2"
 
 	"github.com/slipway-dev/slipway/pkg/apis/conditions"
@@ -20,14 +21,25 @@ import (
 	"github.com/slipway-dev/slipway/pkg/controller"
 	"github.com/slipway-dev/slipway/pkg/controller/vm/revert"
 	"github.com/slipway-dev/slipway/pkg/controller/vm/synchronizer"
+	vmclient "github.com/slipway-dev/slipway/pkg/generated/clientset/versioned/typed/vm/v1alpha1"
 )
+
+// writer writes virtual machines and reports what has happened to them.
+type writer struct {
+	vms       controller.Store[*vmv1alpha1.VirtualMachine]
+	client    vmclient.VirtualMachinesGetter
+	own       *controller.Echoes[*vmv1alpha1.VirtualMachine]
+	revisions synchronizer.RevisionStore
+	recorder  events.EventRecorder
+	firsts    *firsts
+}
 
 // persist writes what the pass changed: at most one Update and one UpdateStatus,
 // none when nothing changed. What is refused of the object does not keep the status from
 // being written. Then it makes sure of the revisions that status names from now on, and
 // reports what happened as events. A virtual machine that is gone needs no writing.
-func (r *reconciler) persist(ctx context.Context, p *pass) error {
-	stored, err := r.writeMain(ctx, p.Stored, p.VM)
+func (w *writer) persist(ctx context.Context, p *pass) error {
+	stored, err := w.writeMain(ctx, p.Stored, p.VM)
 	var refused error
 	switch {
 	case err == nil:
@@ -44,16 +56,16 @@ func (r *reconciler) persist(ctx context.Context, p *pass) error {
 		p.objectRefused(err)
 	}
 	if gone(stored) {
-		r.emit(p.Stored, p.VM)
+		w.emit(p.Stored, p.VM)
 		return nil
 	}
-	if _, err := r.writeStatus(ctx, p.Stored, p.VM, stored); err != nil {
+	if _, err := w.writeStatus(ctx, p.Stored, p.VM, stored); err != nil {
 		return ignoreGone(err)
 	}
-	r.firsts.observe(p.Stored, p.VM, p.Now)
-	r.emit(p.Stored, p.VM)
+	w.firsts.observe(p.Stored, p.VM, p.Now)
+	w.emit(p.Stored, p.VM)
 	for _, revision := range p.captured {
-		if err := synchronizer.Ensure(ctx, r.revisions, revision); err != nil {
+		if err := synchronizer.Ensure(ctx, w.revisions, revision); err != nil {
 			return fmt.Errorf("making sure of what virtual machine %s has captured: %w", p.Key(), err)
 		}
 	}
@@ -84,37 +96,37 @@ func (p *pass) objectRefused(err error) {
 
 // writeMain updates metadata and spec when they changed and returns the stored
 // object.
-func (r *reconciler) writeMain(ctx context.Context, original, vm *vmv1alpha1.VirtualMachine) (*vmv1alpha1.VirtualMachine, error) {
+func (w *writer) writeMain(ctx context.Context, original, vm *vmv1alpha1.VirtualMachine) (*vmv1alpha1.VirtualMachine, error) {
 	if !mainChanged(original, vm) {
 		return original, nil
 	}
-	if err := r.vms.Admit(ctx, r.client.VirtualMachines(vm.Namespace), vm); err != nil {
+	if err := w.vms.Admit(ctx, w.client.VirtualMachines(vm.Namespace), vm); err != nil {
 		return nil, err
 	}
-	stored, err := r.client.VirtualMachines(vm.Namespace).Update(ctx, vm, metav1.UpdateOptions{})
+	stored, err := w.client.VirtualMachines(vm.Namespace).Update(ctx, vm, metav1.UpdateOptions{})
 	if err != nil {
 		return nil, fmt.Errorf("updating virtual machine %s/%s: %w", vm.Namespace, vm.Name, err)
 	}
-	r.vms.Wrote(stored)
+	w.vms.Wrote(stored)
 	return stored, nil
 }
 
 // writeStatus updates the status when it changed, over the object as it is stored
 // now.
-func (r *reconciler) writeStatus(ctx context.Context, original, vm, stored *vmv1alpha1.VirtualMachine) (*vmv1alpha1.VirtualMachine, error) {
-	r.vms.Mark(vm)
+func (w *writer) writeStatus(ctx context.Context, original, vm, stored *vmv1alpha1.VirtualMachine) (*vmv1alpha1.VirtualMachine, error) {
+	w.vms.Mark(vm)
 	conditions.KeepTimes(original.Status.Conditions, vm.Status.Conditions)
 	if equality.Semantic.DeepEqual(original.Status, vm.Status) {
 		return stored, nil
 	}
-	written, err := r.updateStatus(ctx, stored, vm.Status)
+	written, err := w.updateStatus(ctx, stored, vm.Status)
 	if apierrors.IsInvalid(err) || apierrors.IsRequestEntityTooLargeError(err) {
 		klog.FromContext(ctx).Error(err, "The status was refused and is written without what only informs")
 		lesser := reduced(&vm.Status)
 		if equality.Semantic.DeepEqual(original.Status, *lesser) {
 			return stored, nil
 		}
-		written, err = r.updateStatus(ctx, stored, *lesser)
+		written, err = w.updateStatus(ctx, stored, *lesser)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("updating status of virtual machine %s/%s: %w", vm.Namespace, vm.Name, err)
@@ -123,19 +135,19 @@ func (r *reconciler) writeStatus(ctx context.Context, original, vm, stored *vmv1
 }
 
 // updateStatus writes status over the object as it is stored.
-func (r *reconciler) updateStatus(ctx context.Context, stored *vmv1alpha1.VirtualMachine, status vmv1alpha1.VirtualMachineStatus) (*vmv1alpha1.VirtualMachine, error) {
+func (w *writer) updateStatus(ctx context.Context, stored *vmv1alpha1.VirtualMachine, status vmv1alpha1.VirtualMachineStatus) (*vmv1alpha1.VirtualMachine, error) {
 	next := stored.DeepCopy()
 	next.Status = status
-	if err := r.vms.Admit(ctx, r.client.VirtualMachines(next.Namespace), next); err != nil {
+	if err := w.vms.Admit(ctx, w.client.VirtualMachines(next.Namespace), next); err != nil {
 		return nil, err
 	}
-	r.own.Expect(next)
-	written, err := r.client.VirtualMachines(stored.Namespace).UpdateStatus(ctx, next, metav1.UpdateOptions{})
+	w.own.Expect(next)
+	written, err := w.client.VirtualMachines(stored.Namespace).UpdateStatus(ctx, next, metav1.UpdateOptions{})
 	if err != nil {
-		r.own.Forget(controller.KeyOf(next))
+		w.own.Forget(controller.KeyOf(next))
 		return nil, err
 	}
-	r.vms.Wrote(written)
+	w.vms.Wrote(written)
 	return written, nil
 }
 

@@ -7,9 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
-	itv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/controller"
 	"github.com/slipway-dev/slipway/pkg/controller/vm/bootstrap"
@@ -19,7 +17,6 @@ import (
 	"github.com/slipway-dev/slipway/pkg/controller/vm/step"
 	"github.com/slipway-dev/slipway/pkg/instancetype"
 	"github.com/slipway-dev/slipway/pkg/provider"
-	"github.com/slipway-dev/slipway/pkg/provider/vmrecord"
 )
 
 // gather runs the steps that a create depends on, all of them, so that every condition shows at once, and returns what
@@ -105,76 +102,61 @@ func (r *reconciler) complete(p *pass, req *provider.Request) {
 	req.VM, req.Effective, req.Now = p.shown(), p.Effective, p.Now
 	req.NamespaceLabels = r.labels(p.VM.Namespace)
 	req.Zone, req.Placement = p.owner.Zone(p.VM), r.group.Placement(p.VM)
-	req.Revisions, req.Groups = r.revisionsOf(p), r.group.Namespace(p.VM.Namespace).GroupsOf(p.VM)
-}
-
-// revisionsOf are the revisions that the virtual machine has captured, as far as the cache or
-// this pass has them.
-func (r *reconciler) revisionsOf(p *pass) []*itv1alpha1.ControllerRevision {
-	var out []*itv1alpha1.ControllerRevision
-	for _, name := range vmrecord.RevisionNames(p.VM) {
-		at := slices.IndexFunc(p.captured, func(c *itv1alpha1.ControllerRevision) bool { return c.Name == name })
-		if at >= 0 {
-			out = append(out, p.captured[at])
-		} else if cached, err := r.revisions.lister.ControllerRevisions(p.VM.Namespace).Get(name); err == nil {
-			out = append(out, cached)
-		}
-	}
-	return out
+	req.Revisions, req.Groups = r.revisions.of(p.VM, p.captured), r.group.Namespace(p.VM.Namespace).GroupsOf(p.VM)
 }
 
 // outcome turns an error of the provider into what happens next: nothing when a
 // hint or a change will wake the virtual machine, another pass after a time, or
 // an error that is retried with growing delay. Of several errors each has its say.
 func (p *pass) outcome(err error, doing string) error {
-	if joined, ok := err.(interface{ Unwrap() []error }); ok {
-		var kept []error
-		for _, part := range joined.Unwrap() {
-			kept = append(kept, p.outcome(part, doing))
+	return each(err, func(err error) error {
+		switch {
+		case errors.Is(err, provider.ErrReconcileInProgress), errors.Is(err, provider.ErrTooManyCreates), errors.Is(err, provider.ErrTooManyOperations):
+			return nil
+		case errors.Is(err, provider.ErrPaused):
+			p.paused(err.Error())
+			return nil
+		case errors.Is(err, provider.ErrUnknownState):
+			p.Again(step.UnreadDelay)
+			return nil
 		}
-		return errors.Join(kept...)
-	}
-	switch {
-	case err == nil:
+		if after, ok := provider.AsRequeue(err); ok {
+			p.Again(after)
+			return nil
+		}
+		if err = retryable(err); err != nil {
+			return fmt.Errorf("%s the vSphere virtual machine: %w", doing, err)
+		}
 		return nil
-	case errors.Is(err, provider.ErrReconcileInProgress), errors.Is(err, provider.ErrTooManyCreates),
-		errors.Is(err, provider.ErrTooManyOperations):
-		return nil
-	case errors.Is(err, provider.ErrPaused):
-		p.paused(err.Error())
-		return nil
-	case errors.Is(err, provider.ErrUnknownState):
-		p.Again(step.UnreadDelay)
-		return nil
-	}
-	if after, ok := provider.AsRequeue(err); ok {
-		p.Again(after)
-		return nil
-	}
-	if err = retryable(err); err != nil {
-		return fmt.Errorf("%s the vSphere virtual machine: %w", doing, err)
-	}
-	return nil
+	})
 }
 
 // retryable returns err without the parts of which a retry is known not to help.
 func retryable(err error) error {
+	return each(err, func(err error) error {
+		if provider.IsNoRequeue(err) {
+			return nil
+		}
+		switch instancetype.Reason(err) {
+		case vmv1alpha1.ReasonNotFound, vmv1alpha1.ReasonInvalid, vmv1alpha1.ReasonConflict, vmv1alpha1.ReasonRequirementsNotMet:
+			return nil // somebody has to change an object first, which is then seen
+		}
+		return err
+	})
+}
+
+// each joins what f returns for the parts of err, which is nil or may be joined itself.
+func each(err error, f func(error) error) error {
 	if err == nil {
 		return nil
 	}
-	if joined, ok := err.(interface{ Unwrap() []error }); ok {
-		var kept []error
-		for _, part := range joined.Unwrap() {
-			kept = append(kept, retryable(part))
-		}
-		return errors.Join(kept...)
+	joined, ok := err.(interface{ Unwrap() []error })
+	if !ok {
+		return f(err)
 	}
-	if provider.IsNoRequeue(err) {
-		return nil
+	var kept []error
+	for _, part := range joined.Unwrap() {
+		kept = append(kept, each(part, f))
 	}
-	switch instancetype.Reason(err) {
-	case vmv1alpha1.ReasonNotFound, vmv1alpha1.ReasonInvalid, vmv1alpha1.ReasonConflict, vmv1alpha1.ReasonRequirementsNotMet:
-		return nil // somebody has to change an object first, which is then seen
-	}
-	return err
+	return errors.Join(kept...)
 }

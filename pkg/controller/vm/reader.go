@@ -6,6 +6,7 @@ package vm
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -23,6 +24,7 @@ import (
 	itlisters "github.com/slipway-dev/slipway/pkg/generated/listers/instancetype/v1alpha1"
 	vmlisters "github.com/slipway-dev/slipway/pkg/generated/listers/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/instancetype"
+	"github.com/slipway-dev/slipway/pkg/provider/vmrecord"
 )
 
 // callTimeout bounds one read of a server, within the context of the pass.
@@ -215,4 +217,18 @@ func (s *revisionStore) Update(ctx context.Context, revision *itv1alpha1.Control
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	return s.client.ControllerRevisions(revision.Namespace).Update(ctx, revision, metav1.UpdateOptions{})
+}
+
+// of returns the revisions that vm has captured, as far as the cache or captured has them.
+func (s *revisionStore) of(vm *vmv1alpha1.VirtualMachine, captured []*itv1alpha1.ControllerRevision) []*itv1alpha1.ControllerRevision {
+	var out []*itv1alpha1.ControllerRevision
+	for _, name := range vmrecord.RevisionNames(vm) {
+		at := slices.IndexFunc(captured, func(c *itv1alpha1.ControllerRevision) bool { return c.Name == name })
+		if at >= 0 {
+			out = append(out, captured[at])
+		} else if cached, err := s.lister.ControllerRevisions(vm.Namespace).Get(name); err == nil {
+			out = append(out, cached)
+		}
+	}
+	return out
 }

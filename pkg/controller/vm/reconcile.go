@@ -53,7 +53,7 @@ func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (c
 		passErr = r.reconcileNormal(ctx, p)
 	}
 	p.merge()
-	return combine(ctx, p, passErr, r.persist(ctx, p))
+	return combine(ctx, p, passErr, r.writer.persist(ctx, p))
 }
 
 // combine makes one answer of the errors of a pass and of its write.
@@ -290,4 +290,9 @@ func deleteTrouble(err error) string {
 		return again.Reason
 	}
 	return err.Error()
+}
+
+// hasFinalizer says whether vm carries our finalizer.
+func hasFinalizer(vm *vmv1alpha1.VirtualMachine) bool {
+	return slices.Contains(vm.Finalizers, vmv1alpha1.VirtualMachineFinalizer)
 }

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/slipway-dev/slipway/pkg/apis/conditions"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/controller/vm/instance"
 	"github.com/slipway-dev/slipway/pkg/controller/vm/step"
@@ -113,7 +114,7 @@ func phaseOf(vm *vmv1alpha1.VirtualMachine) vmv1alpha1.VirtualMachinePhase {
 		}
 		return vmv1alpha1.PhaseCreating
 	}
-	desired, observed := desiredPowerState(vm), vm.Status.PowerState
+	desired, observed := vm.DesiredPowerState(vm.Status.PowerState), vm.Status.PowerState
 	if standsStill(vm) {
 		desired = observed
 	}
@@ -194,12 +195,20 @@ func printableStatus(vm *vmv1alpha1.VirtualMachine, phase vmv1alpha1.VirtualMach
 // missingPrerequisite names the first thing that a virtual machine lacks, and why;
 // it is empty when nothing is known to be lacking.
 func missingPrerequisite(vm *vmv1alpha1.VirtualMachine) string {
-	for _, conditionType := range vmv1alpha1.CreatePrerequisites {
-		if !holds(vm, conditionType) {
-			return strings.TrimSuffix(conditionType, "Ready") + findCondition(vm, conditionType).Reason
-		}
+	if c := unmet(vm); c != nil {
+		return strings.TrimSuffix(c.Type, "Ready") + c.Reason
 	}
 	return ""
+}
+
+// unmet returns the condition of the first prerequisite that is there and is not True, nil for none.
+func unmet(vm *vmv1alpha1.VirtualMachine) *metav1.Condition {
+	for _, conditionType := range vmv1alpha1.CreatePrerequisites {
+		if c := findCondition(vm, conditionType); c != nil && c.Status != metav1.ConditionTrue {
+			return c
+		}
+	}
+	return nil
 }
 
 // needsAttention are the reasons for which a virtual machine that exists does not
@@ -228,7 +237,7 @@ func readiness(vm *vmv1alpha1.VirtualMachine, probed metav1.Condition) metav1.Co
 	if c := unreachable(vm); c != nil {
 		return metav1.Condition{Status: metav1.ConditionUnknown, Reason: c.Reason, Message: c.Message}
 	}
-	desired := desiredPowerState(vm)
+	desired := vm.DesiredPowerState(vm.Status.PowerState)
 	if desired != vm.Status.PowerState {
 		return because(vm, vmv1alpha1.ConditionPowerStateSynced, vmv1alpha1.TransitionTo(desired))
 	}
@@ -275,11 +284,8 @@ func naming(vm *vmv1alpha1.VirtualMachine, v metav1.Condition) metav1.Condition 
 	if v.Reason != vmv1alpha1.ReasonWaitingForPrerequisites {
 		return v
 	}
-	for _, conditionType := range vmv1alpha1.CreatePrerequisites {
-		if c := findCondition(vm, conditionType); c != nil && c.Status != metav1.ConditionTrue {
-			v.Message = fmt.Sprintf("%s is %s: %s", c.Type, c.Status, cmp.Or(c.Message, c.Reason))
-			break
-		}
+	if c := unmet(vm); c != nil {
+		v.Message = fmt.Sprintf("%s is %s: %s", c.Type, c.Status, cmp.Or(c.Message, c.Reason))
 	}
 	return v
 }
@@ -344,11 +350,6 @@ var permanentReasons = []string{
 	vmv1alpha1.ReasonRecordNewer,
 }
 
-// desiredPowerState is the power state that vm has to have, as far as its status tells.
-func desiredPowerState(vm *vmv1alpha1.VirtualMachine) vmv1alpha1.PowerState {
-	return vm.DesiredPowerState(vm.Status.PowerState)
-}
-
 // wantsNetwork is false when the network is disabled: no network section means the
 // default interface. Where a preference decides whether there is one, the adapters tell.
 func wantsNetwork(vm *vmv1alpha1.VirtualMachine) bool {
@@ -363,18 +364,17 @@ func waitsForIP(vm *vmv1alpha1.VirtualMachine) bool {
 	return vm.Status.PowerState == vmv1alpha1.PoweredOn && wantsNetwork(vm) && !step.HasIP(vm)
 }
 
-func waitsForDiskPromotion(vm *vmv1alpha1.VirtualMachine) bool {
-	return vm.Spec.PromoteDisksMode != vmv1alpha1.PromoteDisksModeDisabled &&
-		!isTrue(vm, vmv1alpha1.ConditionDiskPromotionSynced)
+// setCondition sets a condition of vm as seen at now.
+func setCondition(vm *vmv1alpha1.VirtualMachine, now time.Time, conditionType string, status metav1.ConditionStatus, reason, message string) {
+	conditions.Set(&vm.Status.Conditions, now, metav1.Condition{
+		Type: conditionType, Status: status, Reason: reason, Message: message, ObservedGeneration: vm.Generation,
+	})
 }
 
-// hasFinalizer says whether vm carries our finalizer.
-func hasFinalizer(vm *vmv1alpha1.VirtualMachine) bool {
-	return slices.Contains(vm.Finalizers, vmv1alpha1.VirtualMachineFinalizer)
+func findCondition(vm *vmv1alpha1.VirtualMachine, conditionType string) *metav1.Condition {
+	return conditions.Find(vm.Status.Conditions, conditionType)
 }
 
-// holds is true for a condition that is True or that the virtual machine does not
-// have because nothing of it asks for one.
-func holds(vm *vmv1alpha1.VirtualMachine, conditionType string) bool {
-	return findCondition(vm, conditionType) == nil || isTrue(vm, conditionType)
+func isTrue(vm *vmv1alpha1.VirtualMachine, conditionType string) bool {
+	return conditions.IsTrue(vm.Status.Conditions, conditionType)
 }
