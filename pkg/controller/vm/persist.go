@@ -92,6 +92,7 @@ func (p *pass) objectRefused(err error) {
 	is.Status.InstancetypeRef, is.Status.PreferenceRef = was.Status.InstancetypeRef, was.Status.PreferenceRef
 	p.False(vmv1alpha1.ConditionSynchronized, vmv1alpha1.ReasonError, "the object is refused as the server would have it: "+err.Error())
 	p.merge()
+	summarize(p.VM)
 }
 
 // writeMain updates metadata and spec when they changed and returns the stored

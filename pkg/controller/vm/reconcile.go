@@ -52,7 +52,10 @@ func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (c
 	} else {
 		passErr = r.reconcileNormal(ctx, p)
 	}
-	p.merge()
+	if len(p.Conditions) > 0 {
+		p.merge()
+		summarize(p.VM)
+	}
 	return combine(ctx, p, passErr, r.writer.persist(ctx, p))
 }
 
@@ -209,10 +212,7 @@ func (p *pass) take(report step.Report, err error) error {
 
 // merge writes the conditions that the steps have reported.
 func (p *pass) merge() {
-	if len(p.Conditions) > 0 {
-		p.VM.Status.Conditions, p.Conditions = p.Merge(p.VM, p.Now), nil
-		summarize(p.VM)
-	}
+	p.VM.Status.Conditions, p.Conditions = p.Merge(p.VM, p.Now), nil
 }
 
 // reconcileDelete removes the vSphere virtual machine and the running instance, then

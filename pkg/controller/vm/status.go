@@ -23,7 +23,7 @@ import (
 // finish computes, from what synchronizers and provider reported, the parts of the
 // status that the controller owns.
 func finish(p *pass, probed metav1.Condition) {
-	p.VM.Status.Conditions, p.Conditions = p.Merge(p.VM, p.Now), nil
+	p.merge()
 	if !step.Runs(p.VM) {
 		p.VM.Status.RestartRequired = nil
 	}
