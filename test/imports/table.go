@@ -139,7 +139,7 @@ var table = []rule{
 		never: []string{govmomi}, why: "copies are made by the provider's interface alone",
 	},
 	{
-		tree: "pkg/controller/vm", ours: []string{"pkg/apis", "pkg/instancetype", "pkg/hardware", "pkg/provider", "pkg/generated", "pkg/controller", "pkg/priorityqueue"},
+		tree: "pkg/controller/vm", ours: []string{"pkg/apis", "pkg/instancetype", "pkg/hardware", "pkg/provider", "pkg/generated", "pkg/controller", "pkg/priorityqueue", "pkg/networks"},
 		never: []string{govmomi}, why: "a controller reaches the server like any client, and vSphere by the provider",
 	},
 	{

@@ -393,11 +393,3 @@ func (h *harness) secret(name string, data map[string][]byte) {
 		h.t.Fatal(err)
 	}
 }
-
-func setTrue(vm *vmv1alpha1.VirtualMachine, now time.Time, conditionType string) {
-	setCondition(vm, now, conditionType, metav1.ConditionTrue, vmv1alpha1.ReasonSucceeded, "")
-}
-
-func setFalse(vm *vmv1alpha1.VirtualMachine, now time.Time, conditionType, reason, message string) {
-	setCondition(vm, now, conditionType, metav1.ConditionFalse, reason, message)
-}
