@@ -139,7 +139,7 @@ var table = []rule{
 		never: []string{govmomi}, why: "copies are made by the provider's interface alone",
 	},
 	{
-		tree: "pkg/controller/vm", ours: []string{"pkg/apis", "pkg/instancetype", "pkg/hardware", "pkg/provider", "pkg/generated", "pkg/controller", "pkg/priorityqueue"},
+		tree: "pkg/controller/vm", ours: []string{"pkg/apis", "pkg/instancetype", "pkg/hardware", "pkg/provider", "pkg/generated", "pkg/controller", "pkg/priorityqueue", "pkg/networks"},
 		never: []string{govmomi}, why: "a controller reaches the server like any client, and vSphere by the provider",
 	},
 	{
@@ -172,8 +172,8 @@ var table = []rule{
 	{tree: "pkg/provider/conformance", ours: []string{"pkg/apis"}, single: []string{"pkg/provider", "pkg/provider/vmrecord"}, never: []string{govmomi, clientGo}, why: "it is true of every provider"},
 	{tree: "pkg/provider/vsphere", ours: []string{"pkg/apis", "pkg/hardware", "pkg/provider/engine/driver"}, single: []string{"pkg/provider", "pkg/provider/vmrecord"}, why: "a driver translates and does not plan; it alone has govmomi"},
 	{
-		tree: "pkg/controller/vm/probe", ours: []string{"pkg/apis", "pkg/priorityqueue", "pkg/networks"}, never: []string{govmomi},
-		why: "it connects to guests; what vSphere says of them is not asked here",
+		tree: "pkg/controller/vm/probe", ours: []string{"pkg/apis", "pkg/hardware", "pkg/priorityqueue", "pkg/networks", "pkg/controller/vm/step"}, single: []string{"pkg/controller", "pkg/provider", "pkg/provider/vmrecord"}, never: []string{govmomi},
+		why: "it connects to guests; of what vSphere reports it gets only the answer of the provider",
 	},
 	{
 		tree: "pkg/cluster/workload", ours: []string{"pkg/apis", "pkg/priorityqueue", "pkg/networks"}, never: []string{govmomi},

@@ -34,7 +34,7 @@ func TestFailedWriteIsNotExpectedToBeHeard(t *testing.T) {
 			h.api.fail["update virtualmachines/status"] = fault
 			h.api.edit("vm", func(vm *vmv1alpha1.VirtualMachine) { vm.Spec.GuestID = "photon64Guest" })
 			_, _ = h.tryPass()
-			if h.own.Heard(h.vm(), h.api.refused.(*vmv1alpha1.VirtualMachine)) {
+			if h.writer.own.Heard(h.vm(), h.api.refused.(*vmv1alpha1.VirtualMachine)) {
 				t.Error("the write that failed is taken for an echo")
 			}
 		})

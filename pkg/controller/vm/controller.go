@@ -4,19 +4,30 @@
 package vm
 
 import (
+	"cmp"
 	"context"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/events"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/controller"
+	"github.com/slipway-dev/slipway/pkg/controller/vm/bootstrap"
+	"github.com/slipway-dev/slipway/pkg/controller/vm/claims"
+	"github.com/slipway-dev/slipway/pkg/controller/vm/group"
+	"github.com/slipway-dev/slipway/pkg/controller/vm/image"
+	"github.com/slipway-dev/slipway/pkg/controller/vm/imagecache"
+	"github.com/slipway-dev/slipway/pkg/controller/vm/instance"
+	"github.com/slipway-dev/slipway/pkg/controller/vm/owner"
+	"github.com/slipway-dev/slipway/pkg/controller/vm/probe"
+	"github.com/slipway-dev/slipway/pkg/controller/vm/revert"
 	"github.com/slipway-dev/slipway/pkg/controller/vm/synchronizer"
-	vmclient "github.com/slipway-dev/slipway/pkg/generated/clientset/versioned/typed/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/generated/clientset/versioned"
 	"github.com/slipway-dev/slipway/pkg/generated/informers/externalversions"
-	vmlisters "github.com/slipway-dev/slipway/pkg/generated/listers/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/instancetype"
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
@@ -31,32 +42,28 @@ type Controller struct {
 // reconciler makes the passes.
 type reconciler struct {
 	vms       controller.Store[*vmv1alpha1.VirtualMachine]
-	vmis      controller.Store[*vmv1alpha1.VirtualMachineInstance]
-	own       *controller.Echoes[*vmv1alpha1.VirtualMachine]
-	client    vmclient.VmV1alpha1Interface
-	secrets   secretReader
-	classes   *storageClasses
-	addresses AddressClaims
-	machines  Machines
-	claims    *claims
-	caches    controller.Store[*vmv1alpha1.VirtualMachineImageCache]
-	cachesOf  func(item string) ([]*vmv1alpha1.VirtualMachineImageCache, error)
-	groups    vmlisters.VirtualMachineGroupLister
-	revisions *revisionStore
-	snapshots vmlisters.VirtualMachineSnapshotLister
-	reader    instancetype.Reader
-	chain     chain
-	provider  provider.Provider
-	labels    func(namespace string) map[string]string
 	shard     controller.Shard
 	vcenterOf func(*vmv1alpha1.VirtualMachine) string
-	prober    Prober
-	recorder  events.EventRecorder
-	firsts    *firsts
+	now       func() time.Time
+	chain     chain
+	writer    writer
+	// The steps, in their order.
+	machines   owner.Machines
+	group      group.Reconciler
+	addresses  claims.Addresses
+	volumes    *claims.Volumes
+	image      image.Reconciler
+	bootstrap  bootstrap.Reconciler
+	imageCache imagecache.Reconciler
+	revert     revert.Reconciler
+	probe      probe.Reconciler
+	instance   instance.Reconciler
+	// What the provider is called with, and how.
+	provider  provider.Provider
 	blocking  bool
-	// fastDeployDefault is for what says nothing else.
-	fastDeployDefault vmv1alpha1.FastDeployMode
-	now               func() time.Time
+	labels    func(namespace string) map[string]string
+	classes   *claims.StorageClasses
+	revisions *revisionStore
 }
 
 // chain is a synchronizer.Chain.
@@ -72,60 +79,49 @@ func New(d Deps) (*Controller, error) {
 	d.setDefaults()
 	informers := d.Informers.Vm().V1alpha1()
 	vmInformer, cacheInformer := informers.VirtualMachines().Informer(), informers.VirtualMachineImageCaches().Informer()
-	claims, err := newClaims(d.Host)
-	if err != nil {
-		return nil, err
-	}
 	vms := controller.NewStore[*vmv1alpha1.VirtualMachine](vmInformer, false)
 	// What the VM is called in vSphere must not be lost.
 	vms.Urgent = func(stored, next *vmv1alpha1.VirtualMachine) bool {
 		return stored.Status.UniqueID == "" && next.Status.UniqueID != ""
 	}
+	volumes, err := claims.NewVolumes(d.Host, vms)
+	if err != nil {
+		return nil, err
+	}
 	queue, own := controller.NewQueue(Name, d.Queue), newEchoes()
 	e := newEnqueuer(queue, vms, own, d.Recorder, d.Provider.Unread)
 	e.Mine = func(vm *vmv1alpha1.VirtualMachine) bool { return d.Shard.Held(d.VCenterOf(vm)) }
-	caches := controller.NewStore[*vmv1alpha1.VirtualMachineImageCache](cacheInformer, true)
 	revisions := newRevisionStore(d.Client.InstancetypeV1alpha1(), d.Informers, d.Host.AppsV1())
 	reader := newObjectReader(d.Client.InstancetypeV1alpha1(), d.Informers, revisions, d.Host.CoreV1())
+	client := d.Client.VmV1alpha1()
 	r := &reconciler{
-		classes:   newStorageClasses(d.Host),
-		vms:       vms,
-		vmis:      controller.NewStore[*vmv1alpha1.VirtualMachineInstance](informers.VirtualMachineInstances().Informer(), true),
-		own:       own,
-		client:    d.Client.VmV1alpha1(),
-		secrets:   secretsOf(d.Host),
-		addresses: d.Addresses,
-		machines:  d.Machines,
-		claims:    claims,
-		caches:    caches,
-		cachesOf:  cachesOf(cacheInformer.GetIndexer(), caches),
-		groups:    informers.VirtualMachineGroups().Lister(),
-		revisions: revisions,
-		snapshots: informers.VirtualMachineSnapshots().Lister(),
-		reader:    reader,
+		vms: vms, shard: d.Shard, vcenterOf: d.VCenterOf, now: d.Now,
 		chain: synchronizer.New(synchronizer.Options{
-			Reader:    reader,
-			Revisions: revisions,
-			Policy:    d.Policy,
-			Now:       func() metav1.Time { return metav1.NewTime(d.Now().Truncate(time.Second)) },
+			Reader: reader, Revisions: revisions, Policy: d.Policy,
+			Now: func() metav1.Time { return metav1.NewTime(d.Now().Truncate(time.Second)) },
 		}),
-		provider:          d.Provider,
-		labels:            d.NamespaceLabels,
-		shard:             d.Shard,
-		vcenterOf:         d.VCenterOf,
-		prober:            d.Prober,
-		recorder:          d.Recorder,
-		firsts:            newFirsts(),
-		blocking:          d.Blocking,
-		fastDeployDefault: d.FastDeploy,
-		now:               d.Now,
+		writer:    writer{vms: vms, client: client, own: own, revisions: revisions, recorder: d.Recorder, firsts: newFirsts()},
+		machines:  d.Machines,
+		group:     group.Reconciler{Groups: informers.VirtualMachineGroups().Lister(), VMs: vms},
+		addresses: claims.Addresses{Pools: d.Addresses},
+		volumes:   volumes,
+		image:     image.Reconciler{Reader: reader, VMs: vms},
+		bootstrap: bootstrap.Reconciler{Secrets: secretsOf(d.Host)},
+		imageCache: imagecache.Reconciler{
+			Caches: controller.NewStore[*vmv1alpha1.VirtualMachineImageCache](cacheInformer, true), Client: client, Reader: reader, Default: d.FastDeploy,
+		},
+		revert:   revert.Reconciler{VMs: vms, Client: client, Snapshots: informers.VirtualMachineSnapshots().Lister(), Reader: reader, Revisions: revisions},
+		probe:    probe.Reconciler{Connections: d.Prober},
+		instance: instance.Reconciler{Instances: controller.NewStore[*vmv1alpha1.VirtualMachineInstance](informers.VirtualMachineInstances().Informer(), true), Client: client},
+		provider: d.Provider, blocking: d.Blocking, labels: d.NamespaceLabels,
+		classes: claims.NewStorageClasses(d.Host), revisions: revisions,
 	}
 	b := controller.For[types.NamespacedName](Name, d.Informers).Workers(d.Workers).Queue(queue).Priority(e.Again).Reconciler(r).
 		Index(vmInformer, indexers).
-		Index(cacheInformer, itemIndexer)
+		Index(cacheInformer, imagecache.Indexers)
 	r.watch(b, d.Informers, e)
 	r.runParallel(b, &d, e)
-	c := &Controller{enqueuer: e, firsts: r.firsts}
+	c := &Controller{enqueuer: e, firsts: r.writer.firsts}
 	if c.Loop, err = b.Build(); err == nil {
 		d.Machines.Watch(e.machines())
 	}
@@ -135,14 +131,13 @@ func New(d Deps) (*Controller, error) {
 // watch adds the event handlers.
 func (r *reconciler) watch(b *controller.Builder[types.NamespacedName], informers externalversions.SharedInformerFactory, e *enqueuer) {
 	vm, it := informers.Vm().V1alpha1(), informers.Instancetype().V1alpha1()
-	groups := vm.VirtualMachineGroups().Lister()
-	b.Watches(vm.VirtualMachines().Informer(), r.vms.Handler(), e.Handler(), e.Related(indexByOrigin, byName), e.members(groups)).
-		Watches(vm.VirtualMachineInstances().Informer(), r.vmis.Handler(), e.instances()).
+	b.Watches(vm.VirtualMachines().Informer(), r.vms.Handler(), e.Handler(), e.Related(indexByOrigin, byName), e.members(&r.group)).
+		Watches(vm.VirtualMachineInstances().Informer(), r.instance.Instances.Handler(), e.instances()).
 		Watches(vm.VirtualMachineClasses().Informer(), e.Related(indexByClass, byName)).
 		Watches(vm.VirtualMachineImages().Informer(), e.Related(indexByImage, byName)).
 		Watches(vm.ClusterVirtualMachineImages().Informer(), e.Related(indexByImage, byName)).
-		Watches(vm.VirtualMachineImageCaches().Informer(), r.caches.Handler(), e.caches()).
-		Watches(vm.VirtualMachineGroups().Informer(), e.groups(vm.VirtualMachines().Informer().GetIndexer(), groups)).
+		Watches(vm.VirtualMachineImageCaches().Informer(), r.imageCache.Caches.Handler(), e.caches()).
+		Watches(vm.VirtualMachineGroups().Informer(), e.groups(vm.VirtualMachines().Informer().GetIndexer(), &r.group)).
 		Watches(vm.VirtualMachineSnapshots().Informer(), e.Related(indexBySnapshot, byName)).
 		Watches(vm.Zones().Informer(), e.zones()).
 		Watches(vm.VCenters().Informer(), e.zones()).
@@ -155,8 +150,8 @@ func (r *reconciler) watch(b *controller.Builder[types.NamespacedName], informer
 
 // runParallel adds the functions that run in parallel with the workers.
 func (r *reconciler) runParallel(b *controller.Builder[types.NamespacedName], d *Deps, e *enqueuer) {
-	b.Before(func(ctx context.Context) (func(), error) { return r.claims.start(ctx, e) }).
-		Before(func(ctx context.Context) (func(), error) { return r.classes.start(ctx, e) }).
+	b.Before(func(ctx context.Context) (func(), error) { return r.volumes.Start(ctx, e.by(indexByClaim), e.Generic) }).
+		Before(func(ctx context.Context) (func(), error) { return r.classes.Start(ctx, e.by(indexByStorageClass)) }).
 		Shard(d.Shard, func(vcenter string) {
 			e.Gained(func(vm *vmv1alpha1.VirtualMachine) bool { return d.VCenterOf(vm) == vcenter })
 		}).
@@ -171,5 +166,82 @@ func (r *reconciler) runParallel(b *controller.Builder[types.NamespacedName], d 
 		})
 	if d.Prober != nil {
 		b.Runs(func(ctx context.Context) { d.Prober.Run(ctx, e.Has, e.Generic) })
+	}
+}
+
+const (
+	// Name of the controller in logs, metrics and its queue.
+	Name = "virtualmachine"
+	// DefaultWorkers is the number of workers when Deps names none.
+	DefaultWorkers = 16
+)
+
+// Deps is what the controller needs. The zero value of a field is allowed only
+// where its comment gives a default.
+type Deps struct {
+	// Client writes virtual machines and their instances.
+	Client versioned.Interface
+	// Informers watch our kinds. New registers what it needs; Run starts them.
+	// They must have no resync of their own and be in the form that the server
+	// has returned; only controller.AsKept may be applied.
+	Informers externalversions.SharedInformerFactory
+	// Host is the cluster that has Secrets, claims, and the ControllerRevisions of
+	// versions before they were objects of our own API.
+	Host kubernetes.Interface
+	// Provider talks to the hypervisor.
+	Provider provider.Provider
+	// Recorder writes events.k8s.io events.
+	Recorder events.EventRecorder
+	// Prober runs readiness probes; nil leaves those that need a connection
+	// unanswered.
+	Prober probe.Connections
+	// Addresses claims addresses of pools.
+	Addresses claims.Pools
+	// Machines are those of Kubernetes clusters whose infrastructure virtual machines are.
+	Machines owner.Machines
+	// Policy says what happens to references to instance types;
+	// synchronizer.PolicyReference when empty.
+	Policy synchronizer.Policy
+	// NamespaceLabels are the labels of a namespace, nil if they are not known. Without it
+	// none are.
+	NamespaceLabels func(namespace string) map[string]string
+	// Shard divides virtual machines by their vCenters; controller.Undivided when nil.
+	Shard controller.Shard
+	// VCenterOf names the vCenter of a virtual machine; it is empty for all when nil.
+	VCenterOf func(vm *vmv1alpha1.VirtualMachine) string
+	// Workers is the number of passes at once; DefaultWorkers when 0.
+	Workers int
+	// ResyncPeriod is the time between two resyncs of one virtual machine;
+	// controller.DefaultResyncPeriod when 0.
+	ResyncPeriod time.Duration
+	// Blocking makes workers wait for the provider's operations.
+	Blocking bool
+	// FastDeploy is how the disks of virtual machines are made that say nothing, and whose
+	// class says nothing; vmv1alpha1.FastDeployOff when empty.
+	FastDeploy vmv1alpha1.FastDeployMode
+	// Queue says in which order virtual machines of one priority are handed out.
+	Queue controller.QueueOptions
+	// Now is the clock; time.Now when nil.
+	Now func() time.Time
+}
+
+func (d *Deps) setDefaults() {
+	d.Policy = cmp.Or(d.Policy, synchronizer.PolicyReference)
+	d.Workers = cmp.Or(d.Workers, DefaultWorkers)
+	d.ResyncPeriod = cmp.Or(d.ResyncPeriod, controller.DefaultResyncPeriod)
+	d.FastDeploy = cmp.Or(d.FastDeploy, vmv1alpha1.FastDeployOff)
+	d.Shard = cmp.Or[controller.Shard](d.Shard, controller.Undivided{})
+	if d.NamespaceLabels == nil {
+		d.NamespaceLabels = func(string) map[string]string { return nil }
+	}
+	if d.VCenterOf == nil {
+		d.VCenterOf = func(*vmv1alpha1.VirtualMachine) string { return "" }
+	}
+	d.Now = controller.Clock(d.Now)
+}
+
+func secretsOf(host kubernetes.Interface) bootstrap.Secrets {
+	return func(ctx context.Context, namespace, name string) (*corev1.Secret, error) {
+		return host.CoreV1().Secrets(namespace).Get(ctx, name, metav1.GetOptions{})
 	}
 }

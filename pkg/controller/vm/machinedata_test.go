@@ -171,7 +171,7 @@ func TestAVirtualMachineThatExistsKeepsTheBootstrapThatItWasMadeWith(t *testing.
 }
 
 func TestAnotherInstanceIDGetsTheDataThatTheMachineHasThen(t *testing.T) {
-	h := newHarness(t, fresh(nodeOf, bootstrap(vmv1alpha1.VirtualMachineBootstrap{CloudInit: &vmv1alpha1.CloudInitBootstrap{InstanceID: "second"}}), func(vm *vmv1alpha1.VirtualMachine) {
+	h := newHarness(t, fresh(nodeOf, boots(vmv1alpha1.VirtualMachineBootstrap{CloudInit: &vmv1alpha1.CloudInitBootstrap{InstanceID: "second"}}), func(vm *vmv1alpha1.VirtualMachine) {
 		vm.Status.UniqueID = "vm-1"
 		setTrue(vm, time.Now(), vmv1alpha1.ConditionCreated)
 		vm.Status.Machine = &vmv1alpha1.VirtualMachineOwner{APIGroup: "cluster.x-k8s.io", Name: "m", DataSecretName: "data", DataFormat: "cloud-config"}

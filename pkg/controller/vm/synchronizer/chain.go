@@ -6,12 +6,16 @@ package synchronizer
 import (
 	"context"
 	"errors"
+	"fmt"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/slipway-dev/slipway/pkg/apis/conditions"
 	itv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/instancetype"
+	"github.com/slipway-dev/slipway/pkg/instancetype/apply"
 )
 
 // Synchronizer computes changes of a virtual machine, which is the caller's own copy
@@ -102,4 +106,85 @@ func (c Chain) Sync(
 	err := errors.Join(failures...)
 	setCondition(vm, vmv1alpha1.ConditionSynchronized, err, c.options.Now)
 	return Result{VM: vm, Effective: instancetypes.effective, Captured: instancetypes.captured}, err
+}
+
+// setCondition sets a condition True, or False with the reason and message of
+// err.
+func setCondition(vm *vmv1alpha1.VirtualMachine, conditionType string, err error, now func() metav1.Time) {
+	c := metav1.Condition{
+		Type: conditionType, Status: metav1.ConditionTrue, Reason: vmv1alpha1.ReasonSucceeded, ObservedGeneration: vm.Generation,
+	}
+	if err != nil {
+		c.Status, c.Reason, c.Message = metav1.ConditionFalse, instancetype.Reason(err), err.Error()
+	}
+	conditions.Set(&vm.Status.Conditions, now().Time, c)
+}
+
+// Network gives the default interface to a virtual machine that has none and
+// whose network is not disabled. The creation strategy does the same, so only
+// objects that came another way are changed. Where a preference may say that there is
+// none, the spec stays as it is, and the effective spec has the interface or not.
+type Network struct{}
+
+// Sync implements Synchronizer.
+func (Network) Sync(
+	_ context.Context, vm *vmv1alpha1.VirtualMachine, _ *vmv1alpha1.VirtualMachineInstance,
+) (*vmv1alpha1.VirtualMachine, error) {
+	if n := vm.Spec.Network; vm.DeletionTimestamp != nil || vm.Spec.Preference != nil || n != nil && (n.Disabled || len(n.Interfaces) > 0) {
+		return vm, nil
+	}
+	if vm.Spec.Network == nil {
+		vm.Spec.Network = &vmv1alpha1.VirtualMachineNetworkSpec{}
+	}
+	vm.Spec.Network.Interfaces = []vmv1alpha1.VirtualMachineNetworkInterface{apply.DefaultInterface()}
+	return vm, nil
+}
+
+// Firmware gives a BIOS UUID to a virtual machine that has none. The UID of the
+// object decides it, so that a repeated pass gives the same one. The creation strategy
+// does the same, so only objects that came another way are changed.
+type Firmware struct{}
+
+// Sync implements Synchronizer.
+func (Firmware) Sync(
+	_ context.Context, vm *vmv1alpha1.VirtualMachine, _ *vmv1alpha1.VirtualMachineInstance,
+) (*vmv1alpha1.VirtualMachine, error) {
+	if vm.DeletionTimestamp != nil || vm.Spec.Firmware != nil && vm.Spec.Firmware.UUID != "" {
+		return vm, nil
+	}
+	if vm.UID == "" {
+		return vm, fmt.Errorf("choosing the BIOS UUID of virtual machine %s/%s: it has no UID", vm.Namespace, vm.Name)
+	}
+	if vm.Spec.Firmware == nil {
+		vm.Spec.Firmware = &vmv1alpha1.VirtualMachineFirmware{}
+	}
+	vm.Spec.Firmware.UUID = apply.FirmwareUUID(vm.UID)
+	return vm, nil
+}
+
+// Class keeps status.class and the condition ClassReady.
+type Class struct {
+	// of has gathered the class, and reports what is wrong in the combination; here it
+	// only decides the condition.
+	of *Instancetype
+}
+
+// Sync implements Synchronizer.
+func (s Class) Sync(
+	_ context.Context, vm *vmv1alpha1.VirtualMachine, _ *vmv1alpha1.VirtualMachineInstance,
+) (*vmv1alpha1.VirtualMachine, error) {
+	if vm.Spec.ClassName == "" {
+		vm.Status.Class = nil
+		meta.RemoveStatusCondition(&vm.Status.Conditions, vmv1alpha1.ConditionClassReady)
+		return vm, nil
+	}
+	class, err := s.of.sources.Class()
+	if err != nil {
+		setCondition(vm, vmv1alpha1.ConditionClassReady, err, s.of.now)
+		return vm, err
+	}
+	vm.Status.Class = &vmv1alpha1.VirtualMachineClassStatus{Name: class.Name, Generation: class.Generation}
+	// What a preference requires is said with the preference.
+	setCondition(vm, vmv1alpha1.ConditionClassReady, s.of.part(func(p apply.Problem) bool { return p.Kind != apply.RequirementProblem }), s.of.now)
+	return vm, nil
 }

@@ -1,7 +1,7 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package vm
+package claims
 
 import (
 	"strings"
@@ -27,7 +27,7 @@ func boundClaim() *claimFacts {
 	pv := &corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: "pv-1"}}
 	pv.Spec.CSI = &corev1.CSIPersistentVolumeSource{Driver: "csi.vsphere.vmware.com", VolumeHandle: diskID}
 	pv.Spec.ClaimRef = &corev1.ObjectReference{Namespace: "ns", Name: "data", UID: "claim-1"}
-	return &claimFacts{claim: c, volume: pv, exists: func(h holder) bool { return h.name != "lost" }}
+	return &claimFacts{claim: c, volume: pv, exists: func(h Holder) bool { return h.Name != "lost" }}
 }
 
 func heldByVM(c *claimFacts, uid, name string) {

@@ -1,7 +1,7 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package vm
+package claims
 
 import (
 	"fmt"
@@ -27,30 +27,31 @@ const (
 	fileShareHandle = "file:"
 )
 
-// holder is a virtual machine that holds a claim.
-type holder struct {
-	uid types.UID
-	// name is in the namespace of the claim.
-	name string
-	// volumeID is the disk that it was given.
-	volumeID string
+// Holder is a virtual machine that holds a claim.
+type Holder struct {
+	UID types.UID
+	// Name is in the namespace of the claim.
+	Name string
+	// VolumeID is the disk that it was given.
+	VolumeID string
 }
 
-// holders are the virtual machines that hold a claim, by its annotations.
-func holders(claim metav1.Object) []holder {
-	var out []holder
+// Holders returns the virtual machines that hold a claim, by its annotations.
+func Holders(claim metav1.Object) []Holder {
+	var out []Holder
 	annotations := claim.GetAnnotations()
 	for _, key := range slices.Sorted(maps.Keys(annotations)) {
 		if uid, ok := strings.CutPrefix(key, vmv1alpha1.AnnotationClaimHolderPrefix); ok {
 			name, id, _ := strings.Cut(annotations[key], "/")
-			out = append(out, holder{uid: types.UID(uid), name: name, volumeID: id})
+			out = append(out, Holder{UID: types.UID(uid), Name: name, VolumeID: id})
 		}
 	}
 	return out
 }
 
-func heldBy(claim metav1.Object, uid types.UID) bool {
-	return slices.ContainsFunc(holders(claim), func(h holder) bool { return h.uid == uid })
+// HeldBy reports whether the virtual machine with the UID holds a claim.
+func HeldBy(claim metav1.Object, uid types.UID) bool {
+	return slices.ContainsFunc(Holders(claim), func(h Holder) bool { return h.UID == uid })
 }
 
 // claimFacts are what is known of the claim of a volume.
@@ -61,7 +62,7 @@ type claimFacts struct {
 	// nodes have or want the volume.
 	nodes []string
 	// exists is true for a virtual machine of the namespace of the claim.
-	exists func(holder) bool
+	exists func(Holder) bool
 }
 
 // claimTrouble says why a claim cannot be attached.
@@ -99,14 +100,14 @@ func (f *claimFacts) judge(vm *vmv1alpha1.VirtualMachine, volume *vmv1alpha1.Vir
 		return out, nil
 	}
 	if !out.Shared {
-		for _, h := range holders(f.claim) {
+		for _, h := range Holders(f.claim) {
 			switch {
-			case h.uid == vm.UID:
+			case h.UID == vm.UID:
 			case f.exists(h):
-				return no(vmv1alpha1.ReasonInUse, "is held by VirtualMachine %q; it is free when that no longer names it and its disk is detached", h.name)
+				return no(vmv1alpha1.ReasonInUse, "is held by VirtualMachine %q; it is free when that no longer names it and its disk is detached", h.Name)
 			default:
 				return no(vmv1alpha1.ReasonInUse, "is held by VirtualMachine %q (UID %s), which does not exist: if no vSphere VM has disk %s, remove annotation %s%s",
-					h.name, h.uid, h.volumeID, vmv1alpha1.AnnotationClaimHolderPrefix, h.uid)
+					h.Name, h.UID, h.VolumeID, vmv1alpha1.AnnotationClaimHolderPrefix, h.UID)
 			}
 		}
 	}
@@ -122,7 +123,7 @@ func (f *claimFacts) unbound(vm *vmv1alpha1.VirtualMachine) (reason, why string)
 	switch {
 	case c == nil:
 		return vmv1alpha1.ReasonNotFound, fmt.Sprintf("does not exist in namespace %q", vm.Namespace)
-	case c.DeletionTimestamp != nil && !heldBy(c, vm.UID):
+	case c.DeletionTimestamp != nil && !HeldBy(c, vm.UID):
 		return vmv1alpha1.ReasonNotReady, "is being deleted"
 	case c.Status.Phase == corev1.ClaimLost:
 		return vmv1alpha1.ReasonNotReady, fmt.Sprintf("has lost its PersistentVolume %q", c.Spec.VolumeName)
@@ -132,7 +133,7 @@ func (f *claimFacts) unbound(vm *vmv1alpha1.VirtualMachine) (reason, why string)
 		return vmv1alpha1.ReasonNotFound, fmt.Sprintf("is bound to PersistentVolume %q, which does not exist", c.Spec.VolumeName)
 	case f.volume.Spec.ClaimRef == nil || f.volume.Spec.ClaimRef.UID != c.UID:
 		return vmv1alpha1.ReasonNotReady, fmt.Sprintf("names PersistentVolume %q, which belongs to another claim", c.Spec.VolumeName)
-	case f.volume.DeletionTimestamp != nil && !heldBy(c, vm.UID):
+	case f.volume.DeletionTimestamp != nil && !HeldBy(c, vm.UID):
 		return vmv1alpha1.ReasonNotReady, fmt.Sprintf("is bound to PersistentVolume %q, which is being deleted", c.Spec.VolumeName)
 	}
 	return "", ""
@@ -182,11 +183,11 @@ func nodesOf(attachments []*storagev1.VolumeAttachment) []string {
 
 // usesClaims is true when vm may hold a claim.
 func usesClaims(vm *vmv1alpha1.VirtualMachine) bool {
-	return len(claimNames(vm)) > 0 || slices.ContainsFunc(vm.Status.Volumes, func(s vmv1alpha1.VirtualMachineVolumeStatus) bool { return s.VolumeID != "" })
+	return len(Names(vm)) > 0 || slices.ContainsFunc(vm.Status.Volumes, func(s vmv1alpha1.VirtualMachineVolumeStatus) bool { return s.VolumeID != "" })
 }
 
-// claimNames are the claims that vm names.
-func claimNames(vm *vmv1alpha1.VirtualMachine) []string {
+// Names returns the claims that vm names.
+func Names(vm *vmv1alpha1.VirtualMachine) []string {
 	var out []string
 	for i := range vm.Spec.Volumes {
 		if c := vm.Spec.Volumes[i].PersistentVolumeClaim; c != nil {

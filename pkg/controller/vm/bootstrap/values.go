@@ -1,7 +1,7 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package vm
+package bootstrap
 
 import (
 	"bytes"
@@ -16,11 +16,11 @@ import (
 )
 
 const (
-	// maxNetworkConfig leaves room for keys in the metadata that it becomes a part of, in bytes.
-	maxNetworkConfig = 16 << 10
-	// maxAnswerFile is what VMware documents for the raw data of cloud-init in a guest
+	// MaxNetworkConfig leaves room for keys in the metadata that it becomes a part of, in bytes.
+	MaxNetworkConfig = 16 << 10
+	// MaxAnswerFile is what VMware documents for the raw data of cloud-init in a guest
 	// customization, in bytes; of answer files it says nothing.
-	maxAnswerFile = 512 << 10
+	MaxAnswerFile = 512 << 10
 	// maxLine is the longest password of Windows, in bytes.
 	maxLine = 127
 )
@@ -36,8 +36,8 @@ func guestInfoValue(raw []byte) (value []byte, wrong string) {
 // networkConfig is cloud-init's network configuration in JSON. It may be below a key
 // network, as where cloud-init reads it from files; its data source for VMware knows none.
 func networkConfig(raw []byte) (value []byte, wrong string) {
-	if len(raw) > maxNetworkConfig {
-		return nil, fmt.Sprintf("has %d bytes, and may have %d", len(raw), maxNetworkConfig)
+	if len(raw) > MaxNetworkConfig {
+		return nil, fmt.Sprintf("has %d bytes, and may have %d", len(raw), MaxNetworkConfig)
 	}
 	var config map[string]any
 	if err := yaml.Unmarshal(raw, &config); err != nil || config == nil {
@@ -78,8 +78,8 @@ func answerFile(raw []byte) (value []byte, wrong string) {
 	switch {
 	case len(bytes.TrimSpace(value)) == 0:
 		return nil, "is empty"
-	case len(value) > maxAnswerFile:
-		return nil, fmt.Sprintf("has %d bytes, and may have %d", len(value), maxAnswerFile)
+	case len(value) > MaxAnswerFile:
+		return nil, fmt.Sprintf("has %d bytes, and may have %d", len(value), MaxAnswerFile)
 	case bounds.Text(string(value), true) != "":
 		return nil, "has control characters other than tabulators and line feeds, or is no UTF-8"
 	}

@@ -1,7 +1,7 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package vm
+package claims
 
 import (
 	"context"
@@ -10,14 +10,12 @@ import (
 	"time"
 
 	storagev1 "k8s.io/api/storage/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
 
-	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/controller"
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
@@ -30,29 +28,26 @@ const (
 	datastoreParameter     = "datastoreurl"
 )
 
-// indexByStorageClass finds the virtual machines that name a StorageClass.
-const indexByStorageClass = "storageClass"
-
 // classesReadTimeout bounds the wait for the first reading of the StorageClasses. Without
 // them only the virtual machines wait that name one.
 const classesReadTimeout = 10 * time.Second
 
-// storageClasses are those of the host cluster.
-type storageClasses struct {
+// StorageClasses are those of the host cluster.
+type StorageClasses struct {
 	factory  informers.SharedInformerFactory
 	informer cache.SharedIndexInformer
 }
 
-func newStorageClasses(host kubernetes.Interface) *storageClasses {
+// NewStorageClasses returns the classes of the cluster of host. They are read from Start on.
+func NewStorageClasses(host kubernetes.Interface) *StorageClasses {
 	f := informers.NewSharedInformerFactoryWithOptions(host, 0, informers.WithTransform(controller.AsKept))
-	return &storageClasses{factory: f, informer: f.Storage().V1().StorageClasses().Informer()}
+	return &StorageClasses{factory: f, informer: f.Storage().V1().StorageClasses().Informer()}
 }
 
-// start reads the classes until ctx is done, and enqueues the virtual machines that one concerns when it
+// Start reads the classes until ctx is done, and enqueues the virtual machines that one concerns when it
 // changes. end waits until it has ended.
-func (s *storageClasses) start(ctx context.Context, e *enqueuer) (end func(), err error) {
-	byClass := func(o metav1.Object) string { return o.GetName() }
-	if _, err := controller.Register(controller.Source{Informer: s.informer, Handler: e.Related(indexByStorageClass, byClass)}); err != nil {
+func (s *StorageClasses) Start(ctx context.Context, related Related) (end func(), err error) {
+	if _, err := controller.Register(controller.Source{Informer: s.informer, Handler: related(metav1.Object.GetName)}); err != nil {
 		return nil, err
 	}
 	s.factory.StartWithContext(ctx)
@@ -64,8 +59,8 @@ func (s *storageClasses) start(ctx context.Context, e *enqueuer) (end func(), er
 	return s.factory.Shutdown, nil
 }
 
-// named are the StorageClasses of these names, as the provider takes them.
-func (s *storageClasses) named(names []string) map[string]provider.StorageClass {
+// Named returns the StorageClasses of these names, as the provider takes them.
+func (s *StorageClasses) Named(names []string) map[string]provider.StorageClass {
 	if len(names) == 0 {
 		return nil
 	}
@@ -117,24 +112,3 @@ const (
 	maxPolicyName   = 255
 	maxDatastoreURL = 1024
 )
-
-// discs are the images in the CD-ROM drives of a virtual machine, by volume; nil for one
-// that does not exist.
-func (r *reconciler) discs(ctx context.Context, p *pass) (map[string]*vmv1alpha1.VirtualMachineImage, error) {
-	var out map[string]*vmv1alpha1.VirtualMachineImage
-	for i := range p.effective.Volumes {
-		v := &p.effective.Volumes[i]
-		if v.CDROM == nil || v.CDROM.Image == nil {
-			continue
-		}
-		image, err := r.reader.Image(ctx, p.vm.Namespace, *v.CDROM.Image)
-		if err != nil && !apierrors.IsNotFound(err) {
-			return nil, fmt.Errorf("reading image %q of volume %q: %w", v.CDROM.Image.Name, v.Name, err)
-		}
-		if out == nil {
-			out = map[string]*vmv1alpha1.VirtualMachineImage{}
-		}
-		out[v.Name] = image
-	}
-	return out, nil
-}

@@ -1,7 +1,9 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package vm
+// Package revert takes the object of a virtual machine back to a snapshot together with its vSphere VM. The provider
+// reverts the VM; the object is restored by the reconcile that learns of it.
+package revert
 
 import (
 	"cmp"
@@ -21,46 +23,95 @@ import (
 	itv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/controller"
+	"github.com/slipway-dev/slipway/pkg/controller/vm/step"
 	"github.com/slipway-dev/slipway/pkg/controller/vm/synchronizer"
+	vmclient "github.com/slipway-dev/slipway/pkg/generated/clientset/versioned/typed/vm/v1alpha1"
+	vmlisters "github.com/slipway-dev/slipway/pkg/generated/listers/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/instancetype"
 	"github.com/slipway-dev/slipway/pkg/provider"
 	"github.com/slipway-dev/slipway/pkg/provider/vmrecord"
 )
 
-// revertTarget is the snapshot that spec names, if the virtual machine can be reverted to it.
-// Otherwise refused, if it names one, says why not in a condition: after the pass, for until
-// then the condition says whether a revert has begun.
-func (r *reconciler) revertTarget(p *pass) (to *provider.RevertTarget, refused func(), err error) {
-	name := p.vm.Spec.CurrentSnapshotName
+// Reconciler reverts virtual machines.
+type Reconciler struct {
+	VMs       controller.Store[*vmv1alpha1.VirtualMachine]
+	Client    vmclient.VirtualMachinesGetter
+	Snapshots vmlisters.VirtualMachineSnapshotLister
+	Reader    instancetype.Reader
+	Revisions synchronizer.RevisionStore
+}
+
+// Target is the snapshot that the spec names.
+type Target struct {
+	// To is nil if there is none, or if the virtual machine cannot be reverted to it.
+	To *provider.RevertTarget
+	// refused says why not.
+	refused step.Report
+}
+
+// Target returns the snapshot that the spec of vm names.
+func (r *Reconciler) Target(vm *vmv1alpha1.VirtualMachine) (to Target, err error) {
+	name := vm.Spec.CurrentSnapshotName
 	if name == "" {
-		return nil, nil, nil
+		return Target{}, nil
 	}
-	refuse := func(reason, format string, args ...any) (*provider.RevertTarget, func(), error) {
-		return nil, func() {
-			setFalse(p.vm, p.now, vmv1alpha1.ConditionSnapshotSynced, reason, fmt.Sprintf("spec.currentSnapshotName: VirtualMachineSnapshot %q ", name)+fmt.Sprintf(format, args...))
-		}, nil
+	refuse := func(reason, format string, args ...any) (Target, error) {
+		to.refused.False(vmv1alpha1.ConditionSnapshotSynced, reason, fmt.Sprintf("spec.currentSnapshotName: VirtualMachineSnapshot %q ", name)+fmt.Sprintf(format, args...))
+		return to, nil
 	}
-	s, err := r.snapshots.VirtualMachineSnapshots(p.vm.Namespace).Get(name)
+	s, err := r.Snapshots.VirtualMachineSnapshots(vm.Namespace).Get(name)
 	switch {
 	case apierrors.IsNotFound(err):
-		return refuse(vmv1alpha1.ReasonNotFound, "does not exist in namespace %q", p.vm.Namespace)
+		return refuse(vmv1alpha1.ReasonNotFound, "does not exist in namespace %q", vm.Namespace)
 	case err != nil:
-		return nil, nil, fmt.Errorf("reading snapshot %s/%s: %w", p.vm.Namespace, name, err)
-	case s.Spec.VMName == p.vm.Name && provider.MachineOf(s) == "":
+		return Target{}, fmt.Errorf("reading snapshot %s/%s: %w", vm.Namespace, name, err)
+	case s.Spec.VMName == vm.Name && provider.MachineOf(s) == "":
 		return refuse(vmv1alpha1.ReasonNotReady, "is not looked at yet")
-	case s.Spec.VMName != p.vm.Name || provider.MachineOf(s) != p.vm.UID:
+	case s.Spec.VMName != vm.Name || provider.MachineOf(s) != vm.UID:
 		return refuse(vmv1alpha1.ReasonInvalid, "is not one of this virtual machine")
 	case !conditions.IsTrue(s.Status.Conditions, vmv1alpha1.ConditionReady):
 		return refuse(vmv1alpha1.ReasonNotReady, "is not Ready")
 	}
-	return &provider.RevertTarget{Name: s.Name, UID: s.UID, UniqueID: s.Status.UniqueID, Admit: r.admitRevert(p.key(), s)}, nil, nil
+	return Target{To: &provider.RevertTarget{Name: s.Name, UID: s.UID, UniqueID: s.Status.UniqueID, Admit: r.admit(controller.KeyOf(vm), s)}}, nil
 }
 
-// admitRevert returns the check of a revert to s, which is called with the record before vSphere begins: the API must
+// State is what a revert depends on.
+type State struct {
+	step.State
+	// Target is what the provider was given.
+	Target Target
+	// Answer is the error of the provider.
+	Answer error
+}
+
+// Report is what came of a revert.
+type Report struct {
+	step.Report
+	// Restored is true if the object was made what it was at the snapshot. All else is for its next reconcile.
+	Restored bool
+}
+
+// Reconcile restores the object after the provider has reverted the VM, or reports why it is not reverted. A revert
+// that has begun may still run by the answer of the provider. Its condition, by which the object is restored after it,
+// is then kept.
+func (r *Reconciler) Reconcile(ctx context.Context, s State) (Report, error) {
+	runs := s.Observed.Reverting && (errors.Is(s.Answer, provider.ErrReconcileInProgress) || errors.Is(s.Answer, provider.ErrUnknownState))
+	switch {
+	case s.Observed.Reverted != nil:
+		return r.restore(ctx, s.VM, s.Observed.Reverted), nil
+	case !runs && len(s.Target.refused.Conditions) > 0:
+		return Report{Report: s.Target.refused}, nil
+	case s.VM.Spec.CurrentSnapshotName == "" && !s.Observed.Reverting:
+		dropCharge(s.VM)
+	}
+	return Report{}, nil
+}
+
+// admit returns the check of a revert to s, which is called with the record before vSphere begins: the API must
 // accept the object as it will be restored, and ResourceQuotas are charged for it until it is restored.
-func (r *reconciler) admitRevert(key types.NamespacedName, s *vmv1alpha1.VirtualMachineSnapshot) func(context.Context, string) error {
+func (r *Reconciler) admit(key types.NamespacedName, s *vmv1alpha1.VirtualMachineSnapshot) func(context.Context, string) error {
 	return func(ctx context.Context, record string) error {
-		client := r.client.VirtualMachines(key.Namespace)
+		client := r.Client.VirtualMachines(key.Namespace)
 		return retry.RetryOnConflict(retry.DefaultBackoff, func() error {
 			vm, err := client.Get(ctx, key.Name, metav1.GetOptions{})
 			if err != nil {
@@ -89,17 +140,17 @@ func (r *reconciler) admitRevert(key types.NamespacedName, s *vmv1alpha1.Virtual
 			if err != nil {
 				return fmt.Errorf("vSphere does not revert the virtual machine, because its size of then cannot be charged: %w", err)
 			}
-			r.vms.Wrote(written)
+			r.VMs.Wrote(written)
 			return nil
 		})
 	}
 }
 
 // dropCharge ends the charge for a revert that was withdrawn.
-func (p *pass) dropCharge() {
-	if _, charged := p.vm.Annotations[vmv1alpha1.AnnotationReverting]; charged {
-		p.vm.Annotations = maps.Clone(p.vm.Annotations)
-		delete(p.vm.Annotations, vmv1alpha1.AnnotationReverting)
+func dropCharge(vm *vmv1alpha1.VirtualMachine) {
+	if _, charged := vm.Annotations[vmv1alpha1.AnnotationReverting]; charged {
+		vm.Annotations = maps.Clone(vm.Annotations)
+		delete(vm.Annotations, vmv1alpha1.AnnotationReverting)
 	}
 }
 
@@ -111,42 +162,40 @@ func chargedSpec(spec *vmv1alpha1.VirtualMachineSpec) *vmv1alpha1.VirtualMachine
 	}
 }
 
-// reverting is true from when a revert of vm is begun until its object is restored.
-func reverting(vm *vmv1alpha1.VirtualMachine) bool {
-	c := findCondition(vm, vmv1alpha1.ConditionSnapshotSynced)
+// Begun reports whether a revert has begun and its object is not restored, by the conditions of the virtual machine.
+func Begun(all []metav1.Condition) bool {
+	c := conditions.Find(all, vmv1alpha1.ConditionSnapshotSynced)
 	return c != nil && c.Status == metav1.ConditionFalse && c.Reason == vmv1alpha1.ReasonReverting
-}
-
-// mayRevert is true while a revert that has begun may still run, by the answer of the provider: its
-// condition, by which the object is restored after it, must not say something else.
-func mayRevert(vm *vmv1alpha1.VirtualMachine, answer error) bool {
-	return reverting(vm) &&
-		(errors.Is(answer, provider.ErrReconcileInProgress) || errors.Is(answer, provider.ErrUnknownState))
 }
 
 // restore makes the object what it was at the snapshot that its virtual machine was reverted
 // to: spec, with the size that it had then whatever has become of its instance type, labels
-// and annotations. It is written at the end of the pass like everything else. The power state
+// and annotations. It is written at the end of the reconcile like everything else. The power state
 // is that which the revert has brought back.
-func (r *reconciler) restore(ctx context.Context, p *pass, kept *provider.Kept) error {
-	fail := func(err error) error {
-		setFalse(p.vm, p.now, vmv1alpha1.ConditionSnapshotSynced, vmv1alpha1.ReasonReverting, "vSphere has reverted the virtual machine; its object cannot be restored: "+err.Error())
-		p.again(controller.Poll)
-		return nil
-	}
-	vm, err := r.restored(ctx, p.vm, kept.Record)
+func (r *Reconciler) restore(ctx context.Context, vm *vmv1alpha1.VirtualMachine, kept *provider.Kept) (report Report) {
+	then, err := r.restored(ctx, vm, kept.Record)
 	if err != nil {
-		return fail(err)
+		report.False(vmv1alpha1.ConditionSnapshotSynced, vmv1alpha1.ReasonReverting, "vSphere has reverted the virtual machine; its object cannot be restored: "+err.Error())
+		report.Again(controller.Poll)
+		return report
 	}
-	p.vm.Spec, p.vm.Labels, p.vm.Annotations = vm.Spec, vm.Labels, vm.Annotations
-	p.restoring = true
-	setTrue(p.vm, p.now, vmv1alpha1.ConditionSnapshotSynced)
-	p.again(0)
-	return nil
+	vm.Spec, vm.Labels, vm.Annotations = then.Spec, then.Labels, then.Annotations
+	report.Restored = true
+	report.True(vmv1alpha1.ConditionSnapshotSynced)
+	report.Again(0)
+	return report
+}
+
+// Refused reports that the API has refused the restored object with err.
+func Refused(err error) (report step.Report) {
+	report.False(vmv1alpha1.ConditionSnapshotSynced, vmv1alpha1.ReasonReverting,
+		"vSphere has reverted the virtual machine; its object is refused as it was then, and offered again: "+err.Error())
+	report.Again(controller.Poll)
+	return report
 }
 
 // restored is vm as the record of a snapshot has it. The revisions that it needs then exist.
-func (r *reconciler) restored(ctx context.Context, vm *vmv1alpha1.VirtualMachine, record string) (*vmv1alpha1.VirtualMachine, error) {
+func (r *Reconciler) restored(ctx context.Context, vm *vmv1alpha1.VirtualMachine, record string) (*vmv1alpha1.VirtualMachine, error) {
 	was, err := vmrecord.Decode(record)
 	if err != nil {
 		return nil, err
@@ -162,12 +211,12 @@ func (r *reconciler) restored(ctx context.Context, vm *vmv1alpha1.VirtualMachine
 	for i := range was.Revisions {
 		saved[i] = &was.Revisions[i]
 	}
-	out, missing, err := instancetype.Adopt(ctx, out, saved, r.reader)
+	out, missing, err := instancetype.Adopt(ctx, out, saved, r.Reader)
 	if err != nil {
 		return nil, err
 	}
 	for _, revision := range missing {
-		if err := synchronizer.Ensure(ctx, r.revisions, revision); err != nil {
+		if err := synchronizer.Ensure(ctx, r.Revisions, revision); err != nil {
 			return nil, err
 		}
 	}
@@ -218,14 +267,4 @@ func usersOwn(key string) bool {
 		return false
 	}
 	return !vmv1alpha1.PrivilegedKey(key)
-}
-
-// restoreRefused takes the restored object back that the API has refused, so that status says
-// why.
-func (p *pass) restoreRefused(err error) {
-	p.takeBack()
-	setFalse(p.vm, p.now, vmv1alpha1.ConditionSnapshotSynced, vmv1alpha1.ReasonReverting,
-		"vSphere has reverted the virtual machine; its object is refused as it was then, and offered again: "+err.Error())
-	p.result.Requeue = false
-	p.again(controller.Poll)
 }

@@ -1,7 +1,7 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package vm
+package claims
 
 import (
 	"context"
@@ -10,16 +10,16 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/types"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/controller"
 	"github.com/slipway-dev/slipway/pkg/controller/vm/addressclaim"
+	"github.com/slipway-dev/slipway/pkg/controller/vm/step"
 )
 
-// AddressClaims claims addresses of pools; addressclaim.Claims is one.
-type AddressClaims interface {
+// Pools claims addresses of pools; addressclaim.Claims is one.
+type Pools interface {
 	// Get claims one address, and returns it as soon as it is given.
 	Get(ctx context.Context, vm *vmv1alpha1.VirtualMachine, want vmv1alpha1.ClaimedAddress) (vmv1alpha1.ClaimedAddress, error)
 	// Held says what is wrong with the claim of an address in use; empty for nothing. It
@@ -31,64 +31,78 @@ type AddressClaims interface {
 	Run(ctx context.Context, changed func(types.NamespacedName))
 }
 
-// claimAddresses claims what the interfaces name pools for, and gives the effective spec
+// Addresses claims what the interfaces of virtual machines name pools for.
+type Addresses struct {
+	Pools Pools
+}
+
+// AddressReport is what has come of the claims of addresses.
+type AddressReport struct {
+	step.Report
+	// Effective is that of the state, with the addresses.
+	Effective *vmv1alpha1.VirtualMachineInstanceSpec
+}
+
+// Reconcile claims what the interfaces name pools for, and gives the effective spec
 // what it has got. Each step is in the status before the next one is taken: the name of a
 // claim before that is made, and an address before a virtual machine gets it. So
 // whatever becomes of this process or of the spec, what was claimed is known.
-func (r *reconciler) claimAddresses(ctx context.Context, p *pass) error {
-	if p.effective == nil {
-		return nil
+func (a *Addresses) Reconcile(ctx context.Context, s step.State) (AddressReport, error) {
+	report := AddressReport{Effective: s.Effective}
+	if s.Effective == nil {
+		return report, nil
 	}
-	wanted := addressclaim.Wanted(p.vm, p.effective.Network)
-	if len(wanted)+len(p.vm.Status.ClaimedAddresses) == 0 {
-		meta.RemoveStatusCondition(&p.vm.Status.Conditions, vmv1alpha1.ConditionAddressesReady)
-		return nil
+	wanted := addressclaim.Wanted(s.VM, s.Effective.Network)
+	if len(wanted)+len(s.VM.Status.ClaimedAddresses) == 0 {
+		report.Remove(vmv1alpha1.ConditionAddressesReady)
+		return report, nil
 	}
-	all, dropped := addressclaim.Merge(wanted, p.vm.Status.ClaimedAddresses)
+	all, dropped := addressclaim.Merge(wanted, s.VM.Status.ClaimedAddresses)
 	var errs []error
 	for _, c := range dropped {
-		if err := r.addresses.Release(ctx, p.vm, c); err != nil {
+		if err := a.Pools.Release(ctx, s.VM, c); err != nil {
 			all, errs = append(all, c), append(errs, err)
 		}
 	}
 	var lacks lack
 	for n := range wanted {
-		lacks.note(r.claimAddress(ctx, p, &all[n]))
+		lacks.note(a.claim(ctx, &report.Report, s, &all[n]))
 	}
-	p.vm.Status.ClaimedAddresses = all
+	s.VM.Status.ClaimedAddresses = all
 	switch {
 	case len(wanted) == 0:
-		meta.RemoveStatusCondition(&p.vm.Status.Conditions, vmv1alpha1.ConditionAddressesReady)
+		report.Remove(vmv1alpha1.ConditionAddressesReady)
 	case lacks.reason != "":
-		setFalse(p.vm, p.now, vmv1alpha1.ConditionAddressesReady, lacks.reason, strings.Join(lacks.messages, "; "))
-		p.again(controller.Recheck)
+		report.False(vmv1alpha1.ConditionAddressesReady, lacks.reason, strings.Join(lacks.messages, "; "))
+		report.Again(controller.Recheck)
 	default:
-		setTrue(p.vm, p.now, vmv1alpha1.ConditionAddressesReady)
+		report.True(vmv1alpha1.ConditionAddressesReady)
 	}
+	report.Wait = lacks.reason != "" || slices.ContainsFunc(all, func(c vmv1alpha1.ClaimedAddress) bool { return !recorded(s.Stored, c) })
 	if len(wanted) > 0 {
-		effective := *p.effective
+		effective := *s.Effective
 		effective.Network = addressclaim.Apply(effective.Network, all)
-		p.effective = &effective
+		report.Effective = &effective
 	}
-	return errors.Join(append(errs, lacks.err)...)
+	return report, errors.Join(append(errs, lacks.err)...)
 }
 
-// claimAddress takes the next step towards one address.
-func (r *reconciler) claimAddress(ctx context.Context, p *pass, c *vmv1alpha1.ClaimedAddress) error {
+// claim takes the next step towards one address.
+func (a *Addresses) claim(ctx context.Context, report *step.Report, s step.State, c *vmv1alpha1.ClaimedAddress) error {
 	switch {
 	case c.Address != "":
-		if trouble := r.addresses.Held(p.vm, *c); trouble != "" {
+		if trouble := a.Pools.Held(s.VM, *c); trouble != "" {
 			return &addressclaim.WaitError{Message: trouble}
 		}
 		return nil
-	case !recorded(p.original, *c):
-		p.again(0)
+	case !recorded(s.Stored, *c):
+		report.Again(0)
 		return &addressclaim.WaitError{Message: fmt.Sprintf("IPAddressClaim %q is about to be made for pool %q", c.ClaimName, c.Pool.Name)}
 	}
-	got, err := r.addresses.Get(ctx, p.vm, *c)
+	got, err := a.Pools.Get(ctx, s.VM, *c)
 	if err == nil {
 		*c = got
-		p.again(0)
+		report.Again(0)
 	}
 	return err
 }
@@ -100,16 +114,11 @@ func recorded(stored *vmv1alpha1.VirtualMachine, c vmv1alpha1.ClaimedAddress) bo
 	})
 }
 
-// addressesRecorded is true when the stored status has all addresses that vm is to get.
-func (p *pass) addressesRecorded() bool {
-	return !slices.ContainsFunc(p.vm.Status.ClaimedAddresses, func(c vmv1alpha1.ClaimedAddress) bool { return !recorded(p.original, c) })
-}
-
-// releaseAddresses gives back what was claimed for a virtual machine that is gone.
-func (r *reconciler) releaseAddresses(ctx context.Context, p *pass) error {
+// Release gives back what was claimed for a virtual machine that is gone.
+func (a *Addresses) Release(ctx context.Context, vm *vmv1alpha1.VirtualMachine) error {
 	var errs []error
-	p.vm.Status.ClaimedAddresses = slices.DeleteFunc(p.vm.Status.ClaimedAddresses, func(c vmv1alpha1.ClaimedAddress) bool {
-		err := r.addresses.Release(ctx, p.vm, c)
+	vm.Status.ClaimedAddresses = slices.DeleteFunc(vm.Status.ClaimedAddresses, func(c vmv1alpha1.ClaimedAddress) bool {
+		err := a.Pools.Release(ctx, vm, c)
 		errs = append(errs, err)
 		return err == nil
 	})
