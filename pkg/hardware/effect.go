@@ -129,9 +129,9 @@ func pinned(running *State) bool { return running.MemoryLocked && Pinned(&runnin
 // running virtual machine is pinned by.
 func memoryReservationEffect(running, desired *State) vmv1alpha1.RefreshEffect {
 	before, after := bytesOf(running.Memory.Reservation), bytesOf(desired.Memory.Reservation)
-	present := bytesOf(running.Memory.Guest)
+	guest := bytesOf(running.Memory.Guest)
 	return liveIf(!(pinned(running) && after < before) &&
-		!(memoryWaits(running, desired) && (running.MemoryLocked || desired.MemoryLocked || after > present)))
+		!(memoryWaits(running, desired) && (running.MemoryLocked || desired.MemoryLocked || after > guest)))
 }
 
 // memoryLockedEffect: any time, but not off what the running virtual machine is pinned

@@ -46,7 +46,7 @@ func adapter(i *vmv1alpha1.VirtualMachineNetworkInterface) string {
 	if out := Adapter(i.Model, i.Network, i.MACAddress); out != "" {
 		return out
 	}
-	return Present
+	return present
 }
 
 // interfaceNamed returns the interface called name, nil when there is none.

@@ -31,19 +31,8 @@ func Bytes(n int64) string {
 	return resource.NewQuantity(n, format).String()
 }
 
-// Hertz prints an amount of CPU: 4588 MHz is 4588M, 2000 MHz 2G.
-func Hertz(n int64) string { return resource.NewQuantity(n, resource.DecimalSI).String() }
-
 // Flag prints a switch that is set.
 func Flag(on bool) string { return strconv.FormatBool(on) }
-
-// Shares prints a weight; count is that of the level Custom.
-func Shares(level vmv1alpha1.SharesLevel, count int32) string {
-	if level == vmv1alpha1.SharesCustom {
-		return Count(count)
-	}
-	return string(level)
-}
 
 // Disk prints a disk by its size in bytes and its controller.
 func Disk(size int64, controller string) string {
@@ -108,12 +97,13 @@ func memory(q *resource.Quantity) string {
 	return Bytes(q.Value())
 }
 
-// cpu rounds up to whole megahertz, as vSphere is told.
+// cpu prints an amount of CPU, rounded up to whole megahertz: 4588 MHz is 4588M, 2000 MHz 2G.
 func cpu(q *resource.Quantity) string {
 	if q == nil {
 		return ""
 	}
-	return Hertz((q.Value() + limits.Megahertz - 1) / limits.Megahertz * limits.Megahertz)
+	mhz := (q.Value() + limits.Megahertz - 1) / limits.Megahertz
+	return resource.NewQuantity(mhz*limits.Megahertz, resource.DecimalSI).String()
 }
 
 // memoryOrZero prints a reservation of memory.
@@ -122,14 +112,17 @@ func memoryOrZero(q *resource.Quantity) string { return cmp.Or(memory(q), "0") }
 // cpuOrZero prints a reservation of CPU.
 func cpuOrZero(q *resource.Quantity) string { return cmp.Or(cpu(q), "0") }
 
+// shares prints a weight: its level, or the number of the level Custom.
 func shares(s *vmv1alpha1.Shares) string {
 	switch {
 	case s == nil:
 		return ""
+	case s.Level != vmv1alpha1.SharesCustom:
+		return string(s.Level)
 	case s.Shares == nil:
-		return Shares(s.Level, 0)
+		return Count(0)
 	}
-	return Shares(s.Level, *s.Shares)
+	return Count(*s.Shares)
 }
 
 func deviceNames(list []vmv1alpha1.VirtualMachineDevice) string {
@@ -158,14 +151,14 @@ func seconds(n *int64) string {
 // text prints words of the API.
 func text[T ~string](s T) string { return string(s) }
 
-// Present is how a device is printed of which there is one or none.
-const Present = "present"
+// present is the value of a device that there is one of or none.
+const present = "present"
 
 func tpm(t *vmv1alpha1.VirtualMachineTPM) string {
 	if t == nil || t.Enabled != nil && !*t.Enabled {
 		return ""
 	}
-	return Present
+	return present
 }
 
 func video(v *vmv1alpha1.VirtualMachineVideo) string {

@@ -54,7 +54,7 @@ func volume(v *vmv1alpha1.VirtualMachineVolume) string {
 	case v.PersistentVolumeClaim != nil:
 		return Claim(v.PersistentVolumeClaim.ClaimName)
 	}
-	return strings.TrimSpace(Present + " " + v.Bus)
+	return strings.TrimSpace(present + " " + v.Bus)
 }
 
 // drive prints a CD-ROM drive by the name of its image.
