@@ -81,14 +81,9 @@ func (r *replica) zone() *vmv1alpha1.Zone {
 // ask asks the zone for a place.
 func (r *replica) ask() provider.Offer {
 	r.Helper()
-	return r.offer(r.Context(), r.zone(), &provider.Request{
-		VM:        &vmv1alpha1.VirtualMachine{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "vm", UID: "vm"}},
-		Effective: &vmv1alpha1.VirtualMachineInstanceSpec{Memory: &vmv1alpha1.VirtualMachineMemory{Guest: ptr.To(resource.MustParse("1Gi"))}},
-		Image: &vmv1alpha1.VirtualMachineImage{Spec: vmv1alpha1.VirtualMachineImageSpec{
-			ContentLibrary: &vmv1alpha1.ContentLibraryImageSource{Library: "slipway", Item: "photon-5"},
-		}},
-		PrerequisitesReady: true, Now: time.Now(),
-	})
+	return r.offer(r.Context(), r.zone(), &provider.Request{Desired: provider.Desired{Effective: &vmv1alpha1.VirtualMachineInstanceSpec{Memory: &vmv1alpha1.VirtualMachineMemory{Guest: ptr.To(resource.MustParse("1Gi"))}}, Image: &vmv1alpha1.VirtualMachineImage{Spec: vmv1alpha1.VirtualMachineImageSpec{
+		ContentLibrary: &vmv1alpha1.ContentLibraryImageSource{Library: "slipway", Item: "photon-5"},
+	}}}, VM: &vmv1alpha1.VirtualMachine{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "vm", UID: "vm"}}, PrerequisitesReady: true, Now: time.Now()})
 }
 
 // calls are those of vCenter so far.

@@ -51,13 +51,10 @@ func use(t *testing.T, f *fleet.Fleet[*engine.Engine], name string, d *fake.Driv
 }
 
 func newRequest(vcenter, name string) *provider.Request {
-	return &provider.Request{
-		VM: &vmv1alpha1.VirtualMachine{
-			ObjectMeta: metav1.ObjectMeta{Namespace: vcenter, Name: name, UID: uuid.NewUUID()},
-			Status:     vmv1alpha1.VirtualMachineStatus{Zone: "a"},
-		},
-		Effective: &vmv1alpha1.VirtualMachineInstanceSpec{}, Image: &vmv1alpha1.VirtualMachineImage{}, PrerequisitesReady: true,
-	}
+	return &provider.Request{Desired: provider.Desired{Effective: &vmv1alpha1.VirtualMachineInstanceSpec{}, Image: &vmv1alpha1.VirtualMachineImage{}}, VM: &vmv1alpha1.VirtualMachine{
+		ObjectMeta: metav1.ObjectMeta{Namespace: vcenter, Name: name, UID: uuid.NewUUID()},
+		Status:     vmv1alpha1.VirtualMachineStatus{Zone: "a"},
+	}, PrerequisitesReady: true}
 }
 
 // watch collects the names of those that are hinted at.

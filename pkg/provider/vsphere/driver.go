@@ -229,7 +229,7 @@ func (d *Driver) Refused(w *driver.Want) driver.Refusals {
 // notAllowed lists the devices that the zone does not let the namespace have.
 func (d *Driver) notAllowed(w *driver.Want) []string {
 	allowed, by := d.places(w.Identity.Zone).Devices(w.NamespaceLabels)
-	return configspec.NotAllowed(configspec.Want{Effective: w.Effective}, allowed, by)
+	return configspec.NotAllowed(configspec.Want{Want: *w}, allowed, by)
 }
 
 // Check implements driver.Driver.
@@ -300,19 +300,7 @@ func (d *Driver) Classify(err error) driver.Failure {
 
 // wanted translates what is asked for.
 func (d *Driver) wanted(w *driver.Want) configspec.Want {
-	out := configspec.Want{
-		Name: w.Name, Owner: ownerOf(w.Identity), InstanceUUID: w.Identity.InstanceUUID, ProviderID: w.ProviderID,
-		Effective: w.Effective, Adapters: w.Adapters, TPMPreferred: w.TPMPreferred, LastRestart: w.Restarted,
-		Claims: w.Claims, PlacesClaims: d.placesClaims(), Record: w.Record,
-	}
-	if w.Bootstrap != nil {
-		out.Data, out.VAppProperties = w.Bootstrap, w.Bootstrap.VAppProperties
-	}
-	if w.Image != nil {
-		if disk := w.Image.Status.BootDisk(); disk != nil {
-			out.ImageBootDisk = disk.Value()
-		}
-	}
+	out := configspec.Want{Want: *w, PlacesClaims: d.placesClaims()}
 	out.Storage, out.ISOs = d.places(w.Identity.Zone).KnownStorage(w), d.places(w.Identity.Zone).KnownISOs(w)
 	out.Backings, _ = d.places(w.Identity.Zone).KnownBackings(placement.NetworkNames(w.Effective), w.NamespaceLabels)
 	return out

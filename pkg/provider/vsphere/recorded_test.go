@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/provider"
 	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/access"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/configspec"
@@ -144,10 +145,10 @@ func observed(ref vimtypes.ManagedObjectReference, set []vimtypes.DynamicPropert
 		return facts, err
 	}
 	vm.Self = ref
-	w := &driver.Want{Effective: &vmv1alpha1.VirtualMachineInstanceSpec{Volumes: []vmv1alpha1.VirtualMachineVolume{disk("data", "1Gi", "")}}}
+	w := &driver.Want{Desired: provider.Desired{Effective: &vmv1alpha1.VirtualMachineInstanceSpec{Volumes: []vmv1alpha1.VirtualMachineVolume{disk("data", "1Gi", "")}}}}
 	facts = report.Facts(&vm, w, func(vimtypes.ManagedObjectReference) string { return "host" })
 	if observe.Readable(&vm) {
-		want := configspec.Want{Owner: observe.Owner{UID: "uid"}, Effective: w.Effective}
+		want := configspec.Want{Want: driver.Want{Desired: provider.Desired{Effective: w.Effective}, Identity: driver.Identity{UID: "uid"}}}
 		configspec.Spec(configspec.Differences(want, &vm))
 		configspec.Refused(want, &vm)
 		configspec.NotApplied(want, &vm)

@@ -55,7 +55,7 @@ func (inert) Restart(driver.Restart) driver.Operation {
 func runningMachine(change ...func(*Input)) Input {
 	in := Input{
 		VM:      &vmv1alpha1.VirtualMachine{Spec: vmv1alpha1.VirtualMachineSpec{PowerState: vmv1alpha1.PoweredOn}},
-		Want:    &driver.Want{Effective: &vmv1alpha1.VirtualMachineInstanceSpec{}},
+		Want:    &driver.Want{Desired: provider.Desired{Effective: &vmv1alpha1.VirtualMachineInstanceSpec{}}},
 		Machine: inert{},
 		Now:     time.Unix(1_700_000_000, 0),
 	}

@@ -20,7 +20,7 @@ func adopted(want Want, vm *mo.VirtualMachine) bool {
 		return false
 	}
 	mark := observe.ExtraConfig(vm, observe.AdoptedKey)
-	return observe.OwnershipOf(vm, want.Owner) == observe.Unowned || mark != "" && mark == want.Owner.UID
+	return observe.OwnershipOf(vm, want.Owner()) == observe.Unowned || mark != "" && mark == want.Owner().UID
 }
 
 // listed is true for an interface that somebody has put into the spec: the one that

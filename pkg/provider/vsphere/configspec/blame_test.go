@@ -30,7 +30,7 @@ func muchAsked() (types.VirtualMachineConfigSpec, []Difference) {
 	w.Effective.Firmware = &vmv1alpha1.VirtualMachineFirmware{Bootloader: "EFI", SecureBoot: ptr(true), UUID: strings.Repeat("x", 1000)}
 	w.Effective.Bootstrap = &vmv1alpha1.VirtualMachineBootstrap{CloudInit: &vmv1alpha1.CloudInitBootstrap{}}
 	w.Effective.Network.Interfaces = append(w.Effective.Network.Interfaces, vmv1alpha1.VirtualMachineNetworkInterface{Name: "eth1", Network: "other"})
-	w.Data = &provider.BootstrapData{CloudConfig: []byte("secret")}
+	w.Bootstrap = &provider.BootstrapData{CloudConfig: []byte("secret")}
 	diffs := Differences(w, vm)
 	return Spec(diffs), diffs
 }

@@ -48,9 +48,9 @@ func refusedBootDisk(in *input, say func(format string, args ...any)) {
 		return
 	}
 	if in.vm.Config == nil {
-		if want.Capacity != nil && bytes(want.Capacity) < in.ImageBootDisk {
+		if want.Capacity != nil && bytes(want.Capacity) < in.imageBootDisk() {
 			say("%s: %s is less than the %s of the image's disk, and vSphere cannot shrink one",
-				hardware.BootDiskSize, want.Capacity, hardware.Bytes(in.ImageBootDisk))
+				hardware.BootDiskSize, want.Capacity, hardware.Bytes(in.imageBootDisk()))
 		}
 		return
 	}

@@ -42,8 +42,8 @@ func compareBootstrap(in *input) []Difference {
 	case b.CloudInit != nil:
 		out = append(out, removeOVFProperties(in, b))
 		out = append(out, compareCloudInit(in, b.CloudInit)...)
-	case b.Ignition != nil && in.Data != nil && !dataMarked(in):
-		out = append(out, compareGuestInfo(in, ignitionPath, observe.IgnitionKey, in.Data.Ignition, false)...)
+	case b.Ignition != nil && in.Bootstrap != nil && !dataMarked(in):
+		out = append(out, compareGuestInfo(in, ignitionPath, observe.IgnitionKey, in.Bootstrap.Ignition, false)...)
 	}
 	out = append(out, removeBootstrapData(in, b))
 	return out
@@ -55,16 +55,16 @@ func compareBootstrap(in *input) []Difference {
 // that comes about.
 func compareCloudInit(in *input, ci *vmv1alpha1.CloudInitBootstrap) []Difference {
 	renewed := hasNewInstanceID(in, ci)
-	if renewed && in.Data == nil {
+	if renewed && in.Bootstrap == nil {
 		return nil
 	}
 	var out []Difference
 	if metadata, ok := cloudInitMetadata(in, ci); ok {
 		out = append(out, compareGuestInfo(in, cloudInitPath, metadataKey, metadata, renewed)...)
 	}
-	if in.Data != nil && (renewed || !dataMarked(in)) {
-		out = append(out, compareGuestInfo(in, cloudInitPath, observe.UserDataKey, in.Data.CloudConfig, renewed)...)
-		out = append(out, compareGuestInfo(in, cloudInitPath, observe.VendorDataKey, in.Data.VendorData, renewed)...)
+	if in.Bootstrap != nil && (renewed || !dataMarked(in)) {
+		out = append(out, compareGuestInfo(in, cloudInitPath, observe.UserDataKey, in.Bootstrap.CloudConfig, renewed)...)
+		out = append(out, compareGuestInfo(in, cloudInitPath, observe.VendorDataKey, in.Bootstrap.VendorData, renewed)...)
 	}
 	if !renewed {
 		return out
@@ -79,7 +79,7 @@ func compareCloudInit(in *input, ci *vmv1alpha1.CloudInitBootstrap) []Difference
 
 // instanceID is the one that cloud-init shall have, empty for the UID of the object.
 func instanceID(in *input, ci *vmv1alpha1.CloudInitBootstrap) string {
-	if ci.InstanceID == in.Owner.UID {
+	if ci.InstanceID == in.Owner().UID {
 		return ""
 	}
 	return ci.InstanceID
@@ -110,7 +110,7 @@ func compareGuestInfo(in *input, path, key string, value []byte, live bool) []Di
 // removeBootstrapData removes the data of the first boot from the VM when the guest has it. The
 // metadata stays: without it cloud-init would take the guest for a new one.
 func removeBootstrapData(in *input, b *vmv1alpha1.VirtualMachineBootstrap) Difference {
-	if !b.RemoveAfterFirstBoot || !in.exists() || in.New || observe.BootstrapRemoved(in.vm, in.Owner.UID) || !observe.BootstrapRead(in.vm, b) {
+	if !b.RemoveAfterFirstBoot || !in.exists() || in.New || observe.BootstrapRemoved(in.vm, in.Owner().UID) || !observe.BootstrapRead(in.vm, b) {
 		return Difference{}
 	}
 	return Difference{Path: removePath, Desired: "removed", Live: true, FirstBoot: true, set: func(s *types.VirtualMachineConfigSpec) {
@@ -120,13 +120,13 @@ func removeBootstrapData(in *input, b *vmv1alpha1.VirtualMachineBootstrap) Diffe
 				option(key+encodingSuffix, "")(s)
 			}
 		}
-		option(observe.BootstrapRemovedKey, observe.BootstrapInstance(in.vm, in.Owner.UID))(s)
+		option(observe.BootstrapRemovedKey, observe.BootstrapInstance(in.vm, in.Owner().UID))(s)
 	}}
 }
 
 // dataMarked is true when the data of this instance was removed: it is not set again.
 func dataMarked(in *input) bool {
-	return observe.BootstrapMarked(in.vm, in.Owner.UID)
+	return observe.BootstrapMarked(in.vm, in.Owner().UID)
 }
 
 // refusedBootstrap says what the guest cannot be handed.
@@ -163,9 +163,9 @@ func removeOVFProperties(in *input, b *vmv1alpha1.VirtualMachineBootstrap) Diffe
 func cloudInitMetadata(in *input, ci *vmv1alpha1.CloudInitBootstrap) ([]byte, bool) {
 	m := map[string]any{"instance-id": ci.InstanceID}
 	if ci.InstanceID == "" {
-		m["instance-id"] = in.Owner.UID
+		m["instance-id"] = in.Owner().UID
 	}
-	host := in.Owner.Key.Name
+	host := in.Owner().Key.Name
 	if n := in.Effective.Network; n != nil {
 		if n.HostName != "" {
 			host = n.HostName
@@ -186,10 +186,10 @@ func cloudInitMetadata(in *input, ci *vmv1alpha1.CloudInitBootstrap) ([]byte, bo
 		m["public-keys"] = ci.SSHAuthorizedKeys
 	}
 	if ci.RawNetworkConfig != nil {
-		if in.Data == nil {
+		if in.Bootstrap == nil {
 			return nil, false
 		}
-		m["network"] = json.RawMessage(in.Data.NetworkConfig)
+		m["network"] = json.RawMessage(in.Bootstrap.NetworkConfig)
 	}
 	out, err := json.Marshal(m)
 	if err != nil {

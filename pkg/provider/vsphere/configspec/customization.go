@@ -33,7 +33,7 @@ func Customization(want Want) (spec *types.CustomizationSpec, path string) {
 			HostName: &types.CustomizationFixedName{Name: computerName(want)}, Domain: n.DomainName,
 			TimeZone: b.LinuxPrep.TimeZone, HwClockUTC: b.LinuxPrep.HardwareClockIsUTC,
 		}
-	case b.Sysprep != nil && want.Data != nil:
+	case b.Sysprep != nil && want.Bootstrap != nil:
 		path = sysprepPath
 		// A false value is an error since Windows Vista.
 		spec.Options = &types.CustomizationWinOptions{ChangeSID: true, Reboot: types.CustomizationSysprepRebootOptionReboot}
@@ -56,7 +56,7 @@ func computerName(want Want) string {
 		return n.HostName
 	}
 	// A host name has no dots; what follows the first is the domain.
-	host, _, _ := strings.Cut(want.Owner.Key.Name, ".")
+	host, _, _ := strings.Cut(want.Owner().Key.Name, ".")
 	return host
 }
 
@@ -103,7 +103,7 @@ const (
 
 // sysprep is the answer file, or what vSphere makes one of.
 func sysprep(want Want) types.BaseCustomizationIdentitySettings {
-	secret := want.Data.Sysprep
+	secret := want.Bootstrap.Sysprep
 	a := want.Effective.Bootstrap.Sysprep.Answers
 	if a == nil {
 		return &types.CustomizationSysprepText{Value: secret.Unattend}

@@ -36,16 +36,16 @@ func compareIdentity(in *input) []Difference {
 		out = append(out, Difference{Path: "metadata.name", Running: in.vm.Name, Desired: in.Name, Live: true,
 			set: func(s *types.VirtualMachineConfigSpec) { s.Name = in.Name }})
 	}
-	if in.InstanceUUID != "" {
-		out = append(out, Difference{Path: "instanceUUID", Running: lower(in.config.InstanceUuid), Desired: lower(in.InstanceUUID), Live: true,
-			set: func(s *types.VirtualMachineConfigSpec) { s.InstanceUuid = lower(in.InstanceUUID) }})
+	if in.Identity.InstanceUUID != "" {
+		out = append(out, Difference{Path: "instanceUUID", Running: lower(in.config.InstanceUuid), Desired: lower(in.Identity.InstanceUUID), Live: true,
+			set: func(s *types.VirtualMachineConfigSpec) { s.InstanceUuid = lower(in.Identity.InstanceUUID) }})
 	}
-	out = append(out, compareOption(in, "metadata.uid", ownerKey, in.Owner.String(), true, false))
+	out = append(out, compareOption(in, "metadata.uid", ownerKey, in.Owner().String(), true, false))
 	if in.adopted {
-		out = append(out, compareOption(in, "metadata.uid", observe.AdoptedKey, in.Owner.UID, true, false))
+		out = append(out, compareOption(in, "metadata.uid", observe.AdoptedKey, in.Owner().UID, true, false))
 	}
-	if !in.LastRestart.IsZero() {
-		out = append(out, compareOption(in, "nextRestartTime", lastRestartKey, in.LastRestart.UTC().Format(restartFormat), true, true))
+	if !in.Restarted.IsZero() {
+		out = append(out, compareOption(in, "nextRestartTime", lastRestartKey, in.Restarted.UTC().Format(restartFormat), true, true))
 	}
 	return out
 }
@@ -56,7 +56,7 @@ func setOnce(in *input) []Difference {
 	if in.exists() {
 		return nil
 	}
-	note := fmt.Sprintf("VirtualMachine %s of Slipway. Change that object: what is changed here may be changed back.", in.Owner.Key)
+	note := fmt.Sprintf("VirtualMachine %s of Slipway. Change that object: what is changed here may be changed back.", in.Owner().Key)
 	return []Difference{
 		compareOption(in, "metadata.name", diskUUIDKey, "TRUE", false, false),
 		{Path: "metadata.name", Desired: note, set: func(s *types.VirtualMachineConfigSpec) {

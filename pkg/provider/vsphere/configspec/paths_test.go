@@ -13,6 +13,8 @@ import (
 	k8stypes "k8s.io/apimachinery/pkg/types"
 
 	"github.com/slipway-dev/slipway/pkg/hardware"
+	"github.com/slipway-dev/slipway/pkg/provider"
+	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/storage"
 )
@@ -24,9 +26,7 @@ var besideTheTable = []string{"metadata.name", "metadata.uid", "instanceUUID", "
 // A path is known on both sides, or on neither.
 func TestTableAndComparisonWithVSphereHaveTheSamePaths(t *testing.T) {
 	owner := observe.Owner{Key: k8stypes.NamespacedName{Namespace: "ns", Name: "vm"}, UID: "uid"}
-	want := Want{Owner: owner, Name: "vm", InstanceUUID: "i", LastRestart: time.Unix(1, 0), Attempt: "a",
-		Backings: map[string]types.BaseVirtualDeviceBackingInfo{"": &types.VirtualEthernetCardNetworkBackingInfo{}},
-		Effective: effectiveOf(t, `
+	want := Want{Want: driver.Want{Desired: provider.Desired{Effective: effectiveOf(t, `
 cpu: {sockets: 3, cores: 2, maxSockets: 8, hotAddEnabled: true, dedicatedCPUPlacement: true, reservation: 1G, limit: 2G, shares: {level: High}},
 memory: {guest: 4Gi, maxGuest: 8Gi, hotAddEnabled: true, hugePageSize: 1Gi, limit: 4Gi, shares: {level: Low}},
 firmware: {bootloader: EFI, secureBoot: true, uuid: aa}, minHardwareVersion: 21, guestID: x,
@@ -34,7 +34,7 @@ network: {interfaces: [{name: eth0}]}, volumes: [{name: new, disk: {size: 1Gi}}]
 storageClass: gold, bootDisk: {size: 20Gi, storageClass: silver}, bootOrder: [{type: CDROM}],
 devices: {gpus: [{name: g, deviceName: grid}], hostDevices: [{name: h, deviceName: "8086:1572"}], tpm: {}, video: {type: svga},
   disableHotplug: true, autoattachGraphicsDevice: false, autoattachSerialConsole: true},
-nodeSelector: {a: b}, annotations: {c: d}, terminationGracePeriodSeconds: 5`)}
+nodeSelector: {a: b}, annotations: {c: d}, terminationGracePeriodSeconds: 5`)}, Identity: driver.Identity{Key: owner.Key, UID: owner.UID, InstanceUUID: "i"}, Name: "vm", Restarted: time.Unix(1, 0)}, Attempt: "a", Backings: map[string]types.BaseVirtualDeviceBackingInfo{"": &types.VirtualEthernetCardNetworkBackingInfo{}}}
 	want.Storage.Policies = map[string]storage.Policy{"gold": {ID: "1", Name: "Gold"}, "silver": {ID: "2", Name: "Silver"}}
 	config := &types.VirtualMachineConfigInfo{Version: "vmx-19", Firmware: "bios"}
 	config.ExtraConfig = []types.BaseOptionValue{&types.OptionValue{Key: ownerKey, Value: owner.String()}}

@@ -34,9 +34,9 @@ func compareVApp(in *input) []Difference {
 		byID[PropertyID(p)] = p
 		next = max(next, p.Key+1)
 	}
-	for _, id := range slices.Sorted(maps.Keys(in.VAppProperties)) {
+	for _, id := range slices.Sorted(maps.Keys(in.vAppProperties())) {
 		if p := changed[id]; p != nil {
-			p.Value = in.VAppProperties[id]
+			p.Value = in.vAppProperties()[id]
 			continue
 		}
 		info, ok := byID[id]
@@ -46,10 +46,10 @@ func compareVApp(in *input) []Difference {
 			info = types.VAppPropertyInfo{Key: next, Id: id, Label: id, Type: "string", UserConfigurable: types.NewBool(true)}
 			next++
 		}
-		if ok && info.Value == in.VAppProperties[id] {
+		if ok && info.Value == in.vAppProperties()[id] {
 			continue
 		}
-		info.Value = in.VAppProperties[id]
+		info.Value = in.vAppProperties()[id]
 		spec.Property = append(spec.Property, types.VAppPropertySpec{ArrayUpdateSpec: types.ArrayUpdateSpec{Operation: op}, Info: &info})
 	}
 	if len(spec.Property) == 0 {

@@ -37,14 +37,14 @@ func Conflict(instanceUUID string) *ConflictError {
 // find asks vSphere itself, for the inventory may be a moment behind. A VM that
 // is not ours is not published: what the inventory has is worked on.
 func (c *Creator) find(ctx context.Context, want configspec.Want) (bool, error) {
-	seen, err := c.LookUp(ctx, inventory.Names{InstanceUUID: want.InstanceUUID}, want.Owner)
+	seen, err := c.LookUp(ctx, inventory.Names{InstanceUUID: want.Identity.InstanceUUID}, want.Owner())
 	switch {
 	case err != nil || seen.VM == nil:
 		return false, err
 	case seen.Whose == observe.Foreign:
-		return false, Conflict(want.InstanceUUID)
+		return false, Conflict(want.Identity.InstanceUUID)
 	case seen.Whose == observe.Unowned:
-		if err := c.adoptable(ctx, *seen.VM, want.InstanceUUID); err != nil {
+		if err := c.adoptable(ctx, *seen.VM, want.Identity.InstanceUUID); err != nil {
 			return false, err
 		}
 	}

@@ -74,7 +74,7 @@ func (r *Resolver) surveyNetworkOf(ctx context.Context, n allowed) Surveyed {
 // surveyPolicies looks for the storage policies that the zone names. What the policy of a
 // StorageClass is that it does not speak of, the host cluster says.
 func (r *Resolver) surveyPolicies(ctx context.Context) (all []Surveyed) {
-	w := &driver.Want{StorageClasses: map[string]provider.StorageClass{}}
+	w := &driver.Want{Desired: provider.Desired{StorageClasses: map[string]provider.StorageClass{}}}
 	var classes []string
 	if r.site.policy != "" {
 		classes = append(classes, "")

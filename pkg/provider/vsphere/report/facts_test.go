@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/provider"
 	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 )
@@ -83,7 +84,7 @@ func TestGuestCustomized_IsOfWhatTheObjectRequests(t *testing.T) {
 				vm.Config.ExtraConfig = []vimtypes.BaseOptionValue{&vimtypes.OptionValue{Key: observe.AdoptedKey, Value: "uid"}}
 			}
 		})
-		f := Facts(vm, &driver.Want{Effective: tc.effective, Identity: driver.Identity{UID: "uid"}}, nil)
+		f := Facts(vm, &driver.Want{Desired: provider.Desired{Effective: tc.effective}, Identity: driver.Identity{UID: "uid"}}, nil)
 		if got := meta.IsStatusConditionTrue(f.Conditions, vmv1alpha1.ConditionGuestCustomized); got != tc.want {
 			t.Errorf("%s: GuestCustomized is reported: %v, want %v", name, got, tc.want)
 		}
