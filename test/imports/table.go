@@ -56,6 +56,14 @@ var table = []rule{
 		why: "admission judges one object by itself, and by what the server fills in",
 	},
 	{
+		tree: "pkg/apiserver/admission/charge", ours: []string{"pkg/apis", "pkg/hardware", "pkg/instancetype", "pkg/registry/quota"}, never: []string{govmomi},
+		why: "what is charged is decided by the evaluators",
+	},
+	{
+		tree: "pkg/apiserver/reports", ours: []string{"pkg/apis", "pkg/hardware", "pkg/generated", "pkg/priorityqueue", "pkg/provider/engine", "pkg/store/maintenance", "pkg/store/snapshotfile"},
+		single: []string{"pkg/provider", "pkg/provider/vmrecord"}, never: []string{govmomi}, why: "a report reads engines, queues and the store",
+	},
+	{
 		tree: "pkg/registry/quota", ours: []string{"pkg/apis", "pkg/hardware", "pkg/instancetype"}, never: []string{govmomi},
 		why: "what is charged is decided over objects, by the rules that decide what is made",
 	},
@@ -84,6 +92,19 @@ var table = []rule{
 	{
 		tree: "pkg/controller/fleet/vcenter", ours: []string{"pkg/apis", "pkg/generated", "pkg/controller", "pkg/priorityqueue"},
 		never: []string{govmomi}, why: "it says which vCenters are used; how one is used is nothing to it",
+	},
+	{
+		tree: "pkg/controller/fleet/connections",
+		ours: []string{"pkg/apis", "pkg/instancetype", "pkg/hardware", "pkg/lease", "pkg/registry", "pkg/provider", "pkg/generated", "pkg/controller", "pkg/priorityqueue"},
+		neverDirect: []string{govmomi}, why: "it connects drivers to the controllers that use vCenters",
+	},
+	{
+		tree: "pkg/controller/fleet/vcenterevents", ours: []string{"pkg/apis", "pkg/hardware"}, single: []string{"pkg/provider", "pkg/provider/vmrecord"}, never: []string{govmomi},
+		why: "an event of vSphere is written as an Event, whatever reported it",
+	},
+	{
+		tree: "pkg/controller/fleet/vmmetrics", ours: []string{"pkg/apis", "pkg/hardware", "pkg/provider", "pkg/generated"}, neverDirect: []string{govmomi},
+		why: "metrics follow from objects in the cache and from statistics that a driver reads",
 	},
 	{
 		tree: "pkg/controller/fleet/zone", ours: []string{"pkg/apis", "pkg/provider", "pkg/generated", "pkg/controller", "pkg/priorityqueue"},
@@ -179,6 +200,7 @@ var table = []rule{
 		tree: "pkg/cluster/workload", ours: []string{"pkg/apis", "pkg/priorityqueue", "pkg/networks"}, never: []string{govmomi},
 		why: "it connects to clusters by their Secrets; what runs on them is nothing to it",
 	},
+	{tree: "pkg/cluster/management", ours: []string{"pkg/networks"}, never: []string{govmomi}, why: "the addresses of the management cluster follow from its own objects"},
 	{tree: "pkg/networks", ours: only, never: []string{govmomi, clientGo}, neverDirect: []string{"context", "time"}, why: "an address in, an answer out"},
 	{tree: "pkg/lease/fence", ours: only, never: []string{govmomi}, why: "whether a process may act is a matter of a Lease and the time"},
 	{tree: "pkg/lease", ours: []string{"pkg/lease/fence"}, never: []string{govmomi}, why: "what a Lease is for is nothing to who holds it"},
