@@ -15,7 +15,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/slipway-dev/slipway/pkg/apis/vm/orphans"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/generated/clientset/versioned"
 )
@@ -114,21 +113,4 @@ func (f *Factory) confirmCopy(ctx context.Context, client versioned.Interface, t
 	}
 	fmt.Fprintf(f.streams.Out, "virtualmachine %s/%s: %s is confirmed instead of %s%s\n", t.namespace, t.name, printable(ids[0]), vm.Status.UniqueID, suffix)
 	return nil
-}
-
-// readOrphans reads the report of orphans and copies.
-func readOrphans(ctx context.Context, client versioned.Interface) (*orphans.Report, error) {
-	answer := client.VmV1alpha1().RESTClient().Get().AbsPath(orphans.Path).Do(ctx)
-	data, _ := answer.Raw() // of a refusal it does not say why
-	if err := answer.Error(); err != nil {
-		if said := strings.TrimSpace(string(data)); said != "" && !strings.HasPrefix(said, "{") {
-			return nil, fmt.Errorf("reading the report of orphans: %s", printable(said))
-		}
-		return nil, fmt.Errorf("reading the report of orphans: %s", reason(err))
-	}
-	var report orphans.Report
-	if err := json.Unmarshal(data, &report); err != nil {
-		return nil, fmt.Errorf("reading the report of orphans: %w", err)
-	}
-	return &report, nil
 }

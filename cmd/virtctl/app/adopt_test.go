@@ -4,73 +4,15 @@
 package app
 
 import (
-	"encoding/json"
-	"net/http"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
-	"github.com/slipway-dev/slipway/pkg/generated/clientset/versioned/scheme"
 	"github.com/slipway-dev/slipway/test/vcenter"
 )
-
-// serveAdoption answers for vCenters and zones, and for virtual machines that are made.
-func (s *apiServer) serveAdoption(w http.ResponseWriter, r *http.Request) bool {
-	switch {
-	case strings.HasSuffix(r.URL.Path, "/v1alpha1/vcenters"):
-		_ = json.NewEncoder(w).Encode(vmv1alpha1.VCenterList{Items: s.vcenters})
-	case strings.HasSuffix(r.URL.Path, "/v1alpha1/zones"):
-		_ = json.NewEncoder(w).Encode(vmv1alpha1.ZoneList{Items: s.zones})
-	case strings.HasSuffix(r.URL.Path, "/virtualmachines") && r.Method == http.MethodPost:
-		s.create(w, r)
-	default:
-		return false
-	}
-	return true
-}
-
-// create makes a virtual machine as the server and its controller would. It refuses one that
-// is named forbidden, and never takes over one that is named slow.
-func (s *apiServer) create(w http.ResponseWriter, r *http.Request) {
-	_, body, _ := strings.Cut(s.requests[len(s.requests)-1], " ")
-	var vm vmv1alpha1.VirtualMachine
-	if err := runtime.DecodeInto(scheme.Codecs.UniversalDeserializer(), []byte(body), &vm); err != nil {
-		http.Error(w, err.Error(), http.StatusBadRequest)
-		return
-	}
-	refuse := func(code int32, why metav1.StatusReason, message string) {
-		w.WriteHeader(int(code))
-		_ = json.NewEncoder(w).Encode(metav1.Status{
-			TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusFailure, Reason: why, Code: code, Message: message})
-	}
-	switch {
-	case vm.Name == "forbidden":
-		refuse(http.StatusForbidden, metav1.StatusReasonForbidden, "only privileged users may set spec.instanceUUID")
-		return
-	case slices.ContainsFunc(s.vms, func(other vmv1alpha1.VirtualMachine) bool { return other.Name == vm.Name }):
-		refuse(http.StatusConflict, metav1.StatusReasonAlreadyExists, "exists")
-		return
-	}
-	if r.URL.Query().Get("dryRun") == "" {
-		stored := vm
-		stored.Status.UniqueID = s.uniqueIDs[vm.Spec.InstanceUUID]
-		for _, kind := range []string{vmv1alpha1.ConditionCreated, vmv1alpha1.ConditionConfigurationSynced} {
-			c := metav1.Condition{Type: kind, Status: "True", Reason: "Succeeded"}
-			if vm.Name == "slow" {
-				c.Status, c.Reason, c.Message = "False", "Error", "the folder"
-			}
-			stored.Status.Conditions = append(stored.Status.Conditions, c)
-		}
-		s.vms = append(s.vms, stored)
-	}
-	w.WriteHeader(http.StatusCreated)
-	_ = json.NewEncoder(w).Encode(vm)
-}
 
 func TestAdoptPrintsShowsAndTakesOver(t *testing.T) {
 	vc := useVCenter(t)

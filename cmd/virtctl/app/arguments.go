@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+
 	"github.com/spf13/cobra"
 )
 
@@ -176,4 +178,29 @@ func (a *argument) completing(complete cobra.CompletionFunc) cobra.CompletionFun
 		}
 		return names, directive
 	}
+}
+
+// groupPrefix begins arguments that name a group, whatever people have put there.
+const groupPrefix = "group/"
+
+// splitKind splits [KIND/]NAME.
+func splitKind(value string) (kind, name string) {
+	if kind, name, ok := strings.Cut(value, "/"); ok {
+		return kind, name
+	}
+	return "", value
+}
+
+// imageRef reads [KIND/]NAME.
+func imageRef(text string) (vmv1alpha1.VirtualMachineImageRef, error) {
+	kind, name := splitKind(text)
+	if name == "" {
+		return vmv1alpha1.VirtualMachineImageRef{}, fmt.Errorf("image %q has no name: want [KIND/]NAME", text)
+	}
+	for _, known := range []string{"", vmv1alpha1.ImageKind, vmv1alpha1.ClusterImageKind} {
+		if strings.EqualFold(kind, known) {
+			return vmv1alpha1.VirtualMachineImageRef{Kind: known, Name: name}, nil
+		}
+	}
+	return vmv1alpha1.VirtualMachineImageRef{}, fmt.Errorf("kind of image %q is not supported: use %s or %s", kind, vmv1alpha1.ImageKind, vmv1alpha1.ClusterImageKind)
 }

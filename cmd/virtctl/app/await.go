@@ -46,3 +46,6 @@ func (f *Factory) awaitState(ctx context.Context, timeout time.Duration, unmet s
 	}
 	return nil
 }
+
+// waitInterval is how often a state that is waited for is read.
+const waitInterval = 2 * time.Second

@@ -72,14 +72,14 @@ func newCheckCommand(f *Factory) *cobra.Command {
 }
 
 func (c *check) run(ctx context.Context) error {
-	described, err := c.f.describeVCenter(ctx, &c.vcenter)
+	described, err := describeVCenter(ctx, c.f, &c.vcenter)
 	if err != nil {
 		return err
 	}
 	if err := (&deployment.Options{ServerArgs: c.args, VCenter: described}).Validate(); err != nil {
 		return err
 	}
-	if c.cluster, err = c.f.newApplier(false); err != nil {
+	if c.cluster, err = newApplier(c.f, false); err != nil {
 		return err
 	}
 	config, err := c.f.flags.ToRESTConfig()

@@ -117,7 +117,7 @@ func absentee(vm *vmv1alpha1.VirtualMachine) *metav1.Condition {
 func (t *trial) explain(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	l, err := t.check.f.look(ctx, t.vm.Name)
+	l, err := newLook(ctx, t.check.f, t.vm.Name)
 	if err != nil {
 		return // there is none to tell of
 	}

@@ -5,7 +5,6 @@ package app
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -145,12 +144,4 @@ func (f *vmFlags) setSize(spec *vmv1alpha1.VirtualMachineSpec) error {
 		}
 	}
 	return nil
-}
-
-// splitKind splits [KIND/]NAME.
-func splitKind(value string) (kind, name string) {
-	if kind, name, ok := strings.Cut(value, "/"); ok {
-		return kind, name
-	}
-	return "", value
 }

@@ -37,7 +37,7 @@ func newDescribeCommand(f *Factory) *cobra.Command {
 		Example: fmt.Sprintf("  %[1]s describe web-1\n  watch %[1]s describe web-1", f.program),
 		Args:    cobra.ExactArgs(1), ValidArgsFunction: f.completeOneVM,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			seen, err := f.look(cmd.Context(), args[0])
+			seen, err := newLook(cmd.Context(), f, args[0])
 			if err != nil {
 				return err
 			}
@@ -60,7 +60,7 @@ type look struct {
 }
 
 // look reads a virtual machine. What the user may not read beside it is left out.
-func (f *Factory) look(ctx context.Context, name string) (*look, error) {
+func newLook(ctx context.Context, f *Factory, name string) (*look, error) {
 	client, namespace, err := f.client()
 	if err != nil {
 		return nil, err

@@ -8,11 +8,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"time"
 
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/duration"
 
 	"github.com/slipway-dev/slipway/pkg/apis/conditions"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
@@ -240,14 +237,6 @@ func inVSphere(s *vmv1alpha1.VirtualMachineStatus) string {
 	return joined(", ", s.UniqueID, hardware, uuid)
 }
 
-// amountOf is a number of bytes for people.
-func amountOf(q *resource.Quantity) string {
-	if q == nil {
-		return ""
-	}
-	return amount(q.Value())
-}
-
 // joined leaves out what is empty.
 func joined(separator string, parts ...string) string {
 	var there []string
@@ -258,14 +247,3 @@ func joined(separator string, parts ...string) string {
 	}
 	return strings.Join(there, separator)
 }
-
-// age is how long ago something was, as kubectl writes it.
-func age(now time.Time, t *metav1.Time) string {
-	if t.IsZero() {
-		return "<unknown>"
-	}
-	return duration.HumanDuration(max(now.Sub(t.Time), 0))
-}
-
-// dash stands for what is not there in a table.
-func dash(text string) string { return cmp.Or(text, "-") }

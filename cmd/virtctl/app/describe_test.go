@@ -18,25 +18,6 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-var noon = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
-
-func before(d time.Duration) metav1.Time { return metav1.NewTime(noon.Add(-d)) }
-
-func condition(kind string, status metav1.ConditionStatus, reason, message string, ago time.Duration) metav1.Condition {
-	return metav1.Condition{Type: kind, Status: status, Reason: reason, Message: message, LastTransitionTime: before(ago)}
-}
-
-func eventOf(kind, name, reason, message string, ago time.Duration) corev1.Event {
-	return corev1.Event{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "dev", Name: name + reason}, Type: corev1.EventTypeNormal, Reason: reason, Message: message,
-		InvolvedObject: corev1.ObjectReference{APIVersion: "vm.slipway.dev/v1alpha1", Kind: kind, Name: name}, EventTime: metav1.NewMicroTime(before(ago).Time),
-	}
-}
-
-func sized(vcpus int32, memory string) *vmv1alpha1.VirtualMachineResources {
-	return &vmv1alpha1.VirtualMachineResources{VCPUs: vcpus, Memory: ptr.To(resource.MustParse(memory))}
-}
-
 // running is a virtual machine that runs, of an instance type that has changed since, and with
 // a change that takes a restart.
 func running() *look {

@@ -96,19 +96,6 @@ func (f *Factory) events(ctx context.Context, vm string, flags *eventFlags) erro
 	return nil
 }
 
-// host returns a client of the kinds of Kubernetes.
-func (f *Factory) host() (kubernetes.Interface, error) {
-	config, err := f.flags.ToRESTConfig()
-	if err != nil {
-		return nil, fmt.Errorf("reading the kubeconfig: %w", err)
-	}
-	host, err := kubernetes.NewForConfig(config)
-	if err != nil {
-		return nil, fmt.Errorf("making a client: %w", err)
-	}
-	return host, nil
-}
-
 // eventSource reads events about objects of our kinds.
 type eventSource struct {
 	host      kubernetes.Interface

@@ -24,9 +24,6 @@ const (
 	maxGap = 48
 )
 
-// clipped is text of the API for a terminal, on one line and of at most so many bytes.
-func clipped(text string, most int) string { return printable(conditions.Line(text, most)) }
-
 // eventTime is when an event was seen last.
 func eventTime(e *corev1.Event) time.Time {
 	switch {

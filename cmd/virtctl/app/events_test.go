@@ -6,7 +6,6 @@ package app
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"net/http/httptest"
 	"strings"
@@ -79,16 +78,6 @@ func TestEventsSaysWhatIsWrongWithItsFlags(t *testing.T) {
 			t.Errorf("%v: exit code %d, %q; want %q", args, code, errOut, want)
 		}
 	}
-}
-
-// told is what a watch tells of one event.
-func told(t *testing.T, kind string, object any) string {
-	t.Helper()
-	data, err := json.Marshal(map[string]any{"type": kind, "object": object})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(data) + "\n"
 }
 
 // untilLines end a context when there are so many of them.

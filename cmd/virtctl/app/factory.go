@@ -6,6 +6,8 @@ package app
 import (
 	"context"
 	"fmt"
+	"io"
+	"os"
 	"sort"
 
 	"github.com/spf13/cobra"
@@ -14,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
@@ -150,4 +153,25 @@ func reason(err error) string {
 	default:
 		return "not found"
 	}
+}
+
+// host returns a client of the kinds of Kubernetes.
+func (f *Factory) host() (kubernetes.Interface, error) {
+	config, err := f.flags.ToRESTConfig()
+	if err != nil {
+		return nil, fmt.Errorf("reading the kubeconfig: %w", err)
+	}
+	host, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("making a client: %w", err)
+	}
+	return host, nil
+}
+
+// readFile reads a file, or standard input for "-".
+func (f *Factory) readFile(name string) ([]byte, error) {
+	if name == "-" {
+		return io.ReadAll(f.streams.In)
+	}
+	return os.ReadFile(name)
 }

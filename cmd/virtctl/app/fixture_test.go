@@ -11,6 +11,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"path"
 	"path/filepath"
@@ -18,16 +19,24 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/client-go/rest"
+	"k8s.io/utils/ptr"
+
+	"github.com/spf13/cobra"
 
 	"github.com/slipway-dev/slipway/pkg/apis/scheme"
 	"github.com/slipway-dev/slipway/pkg/apis/vm/backup"
 	"github.com/slipway-dev/slipway/pkg/apis/vm/orphans"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/generated/clientset/versioned"
+	"github.com/slipway-dev/slipway/test/vcenter"
 )
 
 // apiServer answers like slipway-apiserver for the virtual machines that it
@@ -201,14 +210,9 @@ func asJSON(body []byte) string {
 	return string(out)
 }
 
-// run starts virtctl with args against s and returns what it printed.
-func run(t *testing.T, s *apiServer, args ...string) (code int, out, errOut string) {
-	t.Helper()
-	return runAs(t, "virtctl", "", s, args...)
-}
-
-// runAs is run under another name of the program, with standard input.
-func runAs(t *testing.T, program, stdin string, s http.Handler, args ...string) (code int, out, errOut string) {
+// runWith runs the commands that add adds, as a program of that name with standard input and arguments,
+// against s, and returns the exit code and what it printed.
+func runWith(t *testing.T, add func(*cobra.Command, *Factory), program, stdin string, s http.Handler, args ...string) (code int, out, errOut string) {
 	t.Helper()
 	server := httptest.NewServer(s)
 	t.Cleanup(server.Close)
@@ -221,7 +225,7 @@ func runAs(t *testing.T, program, stdin string, s http.Handler, args ...string) 
 	}
 	var stdout, stderr bytes.Buffer
 	streams := genericiooptions.IOStreams{In: strings.NewReader(stdin), Out: &stdout, ErrOut: &stderr}
-	code = Main(context.Background(), append([]string{program, "--kubeconfig", kubeconfig}, args...), streams)
+	code = mainWith(context.Background(), append([]string{program, "--kubeconfig", kubeconfig}, args...), streams, add)
 	return code, stdout.String(), stderr.String()
 }
 
@@ -237,4 +241,143 @@ func fixtureClient(t *testing.T, url string) versioned.Interface {
 		t.Fatal(err)
 	}
 	return client
+}
+
+// serveAdoption answers for vCenters and zones, and for virtual machines that are made.
+func (s *apiServer) serveAdoption(w http.ResponseWriter, r *http.Request) bool {
+	switch {
+	case strings.HasSuffix(r.URL.Path, "/v1alpha1/vcenters"):
+		_ = json.NewEncoder(w).Encode(vmv1alpha1.VCenterList{Items: s.vcenters})
+	case strings.HasSuffix(r.URL.Path, "/v1alpha1/zones"):
+		_ = json.NewEncoder(w).Encode(vmv1alpha1.ZoneList{Items: s.zones})
+	case strings.HasSuffix(r.URL.Path, "/virtualmachines") && r.Method == http.MethodPost:
+		s.create(w, r)
+	default:
+		return false
+	}
+	return true
+}
+
+// serveImages answers for images, if path is of them.
+func (s *apiServer) serveImages(w http.ResponseWriter, path string) bool {
+	const group = "/apis/vm.slipway.dev/v1alpha1/"
+	rest := strings.TrimPrefix(path, group)
+	switch {
+	case rest == "contentlibraries":
+		_ = json.NewEncoder(w).Encode(vmv1alpha1.ContentLibraryList{Items: s.libraries})
+		return true
+	case rest == "clustervirtualmachineimages":
+		_ = json.NewEncoder(w).Encode(vmv1alpha1.ClusterVirtualMachineImageList{Items: s.clusterImages})
+		return true
+	case strings.HasSuffix(rest, "virtualmachineimages"):
+		var list vmv1alpha1.VirtualMachineImageList
+		for _, i := range s.images {
+			if rest == "virtualmachineimages" || rest == "namespaces/"+i.Namespace+"/virtualmachineimages" {
+				list.Items = append(list.Items, i)
+			}
+		}
+		_ = json.NewEncoder(w).Encode(list)
+		return true
+	}
+	for _, i := range s.images {
+		if rest == "namespaces/"+i.Namespace+"/virtualmachineimages/"+i.Name {
+			_ = json.NewEncoder(w).Encode(i)
+			return true
+		}
+	}
+	for _, i := range s.clusterImages {
+		if rest == "clustervirtualmachineimages/"+i.Name {
+			_ = json.NewEncoder(w).Encode(i)
+			return true
+		}
+	}
+	return false
+}
+
+// useVCenter starts a simulated vCenter, which the environment names as that of govc does.
+func useVCenter(t *testing.T) *vcenter.Server {
+	t.Helper()
+	dir := t.TempDir()
+	vc, err := vcenter.Start(t.Context(), vcenter.Options{Listen: "127.0.0.1:0", Username: vcenter.DefaultUsername, StateDir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = vc.Stop(context.WithoutCancel(t.Context())) })
+	u, err := url.Parse(vc.Ready().URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, value := range map[string]string{
+		"GOVC_URL": u.Host, "GOVC_USERNAME": vcenter.DefaultUsername, "GOVC_PASSWORD": vcenter.DefaultPassword, "GOVC_TLS_CA_CERTS": vc.Ready().CAFile, "GOVC_INSECURE": "",
+	} {
+		t.Setenv(name, value)
+	}
+	return vc
+}
+
+var noon = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
+
+func before(d time.Duration) metav1.Time { return metav1.NewTime(noon.Add(-d)) }
+
+func condition(kind string, status metav1.ConditionStatus, reason, message string, ago time.Duration) metav1.Condition {
+	return metav1.Condition{Type: kind, Status: status, Reason: reason, Message: message, LastTransitionTime: before(ago)}
+}
+
+func eventOf(kind, name, reason, message string, ago time.Duration) corev1.Event {
+	return corev1.Event{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "dev", Name: name + reason}, Type: corev1.EventTypeNormal, Reason: reason, Message: message,
+		InvolvedObject: corev1.ObjectReference{APIVersion: "vm.slipway.dev/v1alpha1", Kind: kind, Name: name}, EventTime: metav1.NewMicroTime(before(ago).Time),
+	}
+}
+
+func sized(vcpus int32, memory string) *vmv1alpha1.VirtualMachineResources {
+	return &vmv1alpha1.VirtualMachineResources{VCPUs: vcpus, Memory: ptr.To(resource.MustParse(memory))}
+}
+
+// told is what a watch tells of one event.
+func told(t *testing.T, kind string, object any) string {
+	t.Helper()
+	data, err := json.Marshal(map[string]any{"type": kind, "object": object})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data) + "\n"
+}
+
+// create makes a virtual machine as the server and its controller would. It refuses one that
+// is named forbidden, and never takes over one that is named slow.
+func (s *apiServer) create(w http.ResponseWriter, r *http.Request) {
+	_, body, _ := strings.Cut(s.requests[len(s.requests)-1], " ")
+	var vm vmv1alpha1.VirtualMachine
+	if err := runtime.DecodeInto(scheme.Codecs.UniversalDeserializer(), []byte(body), &vm); err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	refuse := func(code int32, why metav1.StatusReason, message string) {
+		w.WriteHeader(int(code))
+		_ = json.NewEncoder(w).Encode(metav1.Status{
+			TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusFailure, Reason: why, Code: code, Message: message})
+	}
+	switch {
+	case vm.Name == "forbidden":
+		refuse(http.StatusForbidden, metav1.StatusReasonForbidden, "only privileged users may set spec.instanceUUID")
+		return
+	case slices.ContainsFunc(s.vms, func(other vmv1alpha1.VirtualMachine) bool { return other.Name == vm.Name }):
+		refuse(http.StatusConflict, metav1.StatusReasonAlreadyExists, "exists")
+		return
+	}
+	if r.URL.Query().Get("dryRun") == "" {
+		stored := vm
+		stored.Status.UniqueID = s.uniqueIDs[vm.Spec.InstanceUUID]
+		for _, kind := range []string{vmv1alpha1.ConditionCreated, vmv1alpha1.ConditionConfigurationSynced} {
+			c := metav1.Condition{Type: kind, Status: "True", Reason: "Succeeded"}
+			if vm.Name == "slow" {
+				c.Status, c.Reason, c.Message = "False", "Error", "the folder"
+			}
+			stored.Status.Conditions = append(stored.Status.Conditions, c)
+		}
+		s.vms = append(s.vms, stored)
+	}
+	w.WriteHeader(http.StatusCreated)
+	_ = json.NewEncoder(w).Encode(vm)
 }

@@ -3,7 +3,20 @@
 
 package app
 
-import "github.com/spf13/cobra"
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+)
+
+// Main runs virtctl with the arguments, the program's name first, and returns the exit code.
+func Main(ctx context.Context, args []string, streams genericiooptions.IOStreams) int {
+	return mainWith(ctx, args, streams, addCommands)
+}
+
+// NewCommand returns virtctl with all commands. program is how it is called in usage texts and examples.
+func NewCommand(program string, f *Factory) *cobra.Command { return newRoot(program, f, addCommands) }
 
 // otherGroup is of commands that are for none of the purposes.
 const otherGroup = "Other commands:"

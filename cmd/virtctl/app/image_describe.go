@@ -11,7 +11,6 @@ import (
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
-	"k8s.io/apimachinery/pkg/api/resource"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
@@ -40,20 +39,6 @@ func newImageDescribeCommand(f *Factory) *cobra.Command {
 			return describeImage(f.streams.Out, image)
 		},
 	}
-}
-
-// imageRef reads [KIND/]NAME.
-func imageRef(text string) (vmv1alpha1.VirtualMachineImageRef, error) {
-	kind, name := splitKind(text)
-	if name == "" {
-		return vmv1alpha1.VirtualMachineImageRef{}, fmt.Errorf("image %q has no name: want [KIND/]NAME", text)
-	}
-	for _, known := range []string{"", vmv1alpha1.ImageKind, vmv1alpha1.ClusterImageKind} {
-		if strings.EqualFold(kind, known) {
-			return vmv1alpha1.VirtualMachineImageRef{Kind: known, Name: name}, nil
-		}
-	}
-	return vmv1alpha1.VirtualMachineImageRef{}, fmt.Errorf("kind of image %q is not supported: use %s or %s", kind, vmv1alpha1.ImageKind, vmv1alpha1.ClusterImageKind)
 }
 
 func describeImage(out io.Writer, i *vmv1alpha1.VirtualMachineImage) error {
@@ -98,23 +83,4 @@ func section(w *tabwriter.Writer, n int, header ...string) {
 		fmt.Fprintln(w)
 		row(w, header...)
 	}
-}
-
-// row writes one line of a table. Names in vSphere are anybody's.
-func row(w io.Writer, cells ...string) {
-	for i, c := range cells {
-		if i > 0 {
-			fmt.Fprint(w, "\t")
-		}
-		fmt.Fprint(w, printable(c))
-	}
-	fmt.Fprintln(w)
-}
-
-// bytesOf is an amount, empty for one that is not known.
-func bytesOf(q *resource.Quantity) string {
-	if q == nil {
-		return ""
-	}
-	return q.String()
 }

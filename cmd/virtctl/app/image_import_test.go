@@ -5,8 +5,6 @@ package app
 
 import (
 	"bytes"
-	"context"
-	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -17,7 +15,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
-	"github.com/slipway-dev/slipway/test/vcenter"
 )
 
 // anISO writes one to import.
@@ -30,27 +27,6 @@ func anISO(t *testing.T) string {
 		t.Fatal(err)
 	}
 	return path
-}
-
-// useVCenter starts a simulated vCenter, which the environment names as that of govc does.
-func useVCenter(t *testing.T) *vcenter.Server {
-	t.Helper()
-	dir := t.TempDir()
-	vc, err := vcenter.Start(t.Context(), vcenter.Options{Listen: "127.0.0.1:0", Username: vcenter.DefaultUsername, StateDir: dir})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = vc.Stop(context.WithoutCancel(t.Context())) })
-	u, err := url.Parse(vc.Ready().URL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, value := range map[string]string{
-		"GOVC_URL": u.Host, "GOVC_USERNAME": vcenter.DefaultUsername, "GOVC_PASSWORD": vcenter.DefaultPassword, "GOVC_TLS_CA_CERTS": vc.Ready().CAFile, "GOVC_INSECURE": "",
-	} {
-		t.Setenv(name, value)
-	}
-	return vc
 }
 
 func TestImageImportShowsWhatHappens(t *testing.T) {

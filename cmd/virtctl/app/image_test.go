@@ -4,8 +4,6 @@
 package app
 
 import (
-	"encoding/json"
-	"net/http"
 	"strings"
 	"testing"
 
@@ -15,42 +13,6 @@ import (
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
-
-// serveImages answers for images, if path is of them.
-func (s *apiServer) serveImages(w http.ResponseWriter, path string) bool {
-	const group = "/apis/vm.slipway.dev/v1alpha1/"
-	rest := strings.TrimPrefix(path, group)
-	switch {
-	case rest == "contentlibraries":
-		_ = json.NewEncoder(w).Encode(vmv1alpha1.ContentLibraryList{Items: s.libraries})
-		return true
-	case rest == "clustervirtualmachineimages":
-		_ = json.NewEncoder(w).Encode(vmv1alpha1.ClusterVirtualMachineImageList{Items: s.clusterImages})
-		return true
-	case strings.HasSuffix(rest, "virtualmachineimages"):
-		var list vmv1alpha1.VirtualMachineImageList
-		for _, i := range s.images {
-			if rest == "virtualmachineimages" || rest == "namespaces/"+i.Namespace+"/virtualmachineimages" {
-				list.Items = append(list.Items, i)
-			}
-		}
-		_ = json.NewEncoder(w).Encode(list)
-		return true
-	}
-	for _, i := range s.images {
-		if rest == "namespaces/"+i.Namespace+"/virtualmachineimages/"+i.Name {
-			_ = json.NewEncoder(w).Encode(i)
-			return true
-		}
-	}
-	for _, i := range s.clusterImages {
-		if rest == "clustervirtualmachineimages/"+i.Name {
-			_ = json.NewEncoder(w).Encode(i)
-			return true
-		}
-	}
-	return false
-}
 
 func imageServer() *apiServer {
 	quantity := func(text string) *resource.Quantity { q := resource.MustParse(text); return &q }

@@ -17,9 +17,6 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// waitInterval is how often it is looked whether an image is ready.
-const waitInterval = 2 * time.Second
-
 // published returns an error when nothing is there that would make an image of an item.
 func (f *Factory) published(ctx context.Context, library string) error {
 	client, _, err := f.client()

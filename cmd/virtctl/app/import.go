@@ -6,8 +6,6 @@ package app
 import (
 	"encoding/json"
 	"fmt"
-	"io"
-	"os"
 	"slices"
 	"strings"
 
@@ -46,14 +44,6 @@ func newImportCommand(f *Factory) *cobra.Command {
 	cmd.Flags().StringVarP(&file, "filename", "f", "", "File with the catalogue, - for standard input (required)")
 	_ = cmd.MarkFlagRequired("filename")
 	return cmd
-}
-
-// readFile reads a file, or standard input for "-".
-func (f *Factory) readFile(name string) ([]byte, error) {
-	if name == "-" {
-		return io.ReadAll(f.streams.In)
-	}
-	return os.ReadFile(name)
 }
 
 // importCatalogue prints what the server accepts of a catalogue. An object that it

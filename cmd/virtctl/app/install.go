@@ -95,7 +95,7 @@ func (i *install) complete(ctx context.Context) error {
 		}
 	}
 	var err error
-	if i.options.VCenter, err = i.f.describeVCenter(ctx, &i.vcenter); err != nil {
+	if i.options.VCenter, err = describeVCenter(ctx, i.f, &i.vcenter); err != nil {
 		return err
 	}
 	return i.options.Validate()
@@ -109,7 +109,7 @@ func (i *install) describe() (err error) {
 
 // describeVCenter describes the vCenter of the flags, nil if they name none. The environment
 // alone describes none: its password would be printed unasked.
-func (f *Factory) describeVCenter(ctx context.Context, v *vcenterFlags) (*deployment.VCenter, error) {
+func describeVCenter(ctx context.Context, f *Factory, v *vcenterFlags) (*deployment.VCenter, error) {
 	if v.url == "" {
 		if v.username != "" || v.passwordFile != "" || v.caFile != "" || v.thumbprint != "" || v.insecure {
 			return nil, errors.New("--vcenter-username, --vcenter-password-file, --vcenter-ca-file and --vcenter-thumbprint need --vcenter-url")
@@ -163,7 +163,7 @@ func (i *install) print() error {
 // run applies all, what the server serves as soon as it does.
 func (i *install) run(ctx context.Context) error {
 	var err error
-	if i.cluster, err = i.f.newApplier(i.force); err != nil {
+	if i.cluster, err = newApplier(i.f, i.force); err != nil {
 		return err
 	}
 	if err := i.keep(ctx); err != nil {

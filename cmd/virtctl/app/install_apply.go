@@ -29,7 +29,8 @@ type applier struct {
 	force     bool
 }
 
-func (f *Factory) newApplier(force bool) (*applier, error) {
+// newApplier returns an applier; force takes over fields of others.
+func newApplier(f *Factory, force bool) (*applier, error) {
 	config, err := f.flags.ToRESTConfig()
 	if err != nil {
 		return nil, fmt.Errorf("reading the kubeconfig: %w", err)

@@ -7,9 +7,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"strings"
 	"text/tabwriter"
-	"unicode"
 
 	"github.com/spf13/cobra"
 
@@ -65,26 +63,4 @@ func printOrphans(out io.Writer, report *orphans.Report) error {
 		row(w, o.Namespace, o.Name, o.UID, cmp.Or(o.VCenter, report.VCenter), o.UniqueID, cmp.Or(o.CopyOf, "-"), o.VSphereName)
 	}
 	return w.Flush()
-}
-
-// uncovered is the error of a report that does not cover all vCenters.
-func uncovered(report *orphans.Report) error {
-	var all []string
-	for _, u := range report.Unknown {
-		all = append(all, printable(u.VCenter)+" ("+printable(u.Why)+")")
-	}
-	if len(all) == 0 {
-		return nil
-	}
-	return fmt.Errorf("whether there are orphans in vCenter %s is not known: ask again, or another replica", strings.Join(all, ", "))
-}
-
-// printable is text without what steers a terminal: names in vSphere are anybody's.
-func printable(text string) string {
-	return strings.Map(func(r rune) rune {
-		if !unicode.IsPrint(r) {
-			return unicode.ReplacementChar
-		}
-		return r
-	}, text)
 }

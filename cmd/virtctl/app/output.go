@@ -7,9 +7,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strings"
 
+	"golang.org/x/term"
 	"sigs.k8s.io/yaml"
 )
 
@@ -41,4 +43,20 @@ func printObject(out io.Writer, format string, obj any) error {
 	}
 	_, err = out.Write(data)
 	return err
+}
+
+// standardOutput as the name of a file stands for it.
+const standardOutput = "-"
+
+// plainOut is standard output for what is no text.
+func (f *Factory) plainOut() io.Writer {
+	if t, ok := f.streams.Out.(terminal); ok {
+		return t.out
+	}
+	return f.streams.Out
+}
+
+func isTerminal(out io.Writer) bool {
+	o, ok := out.(*os.File)
+	return ok && term.IsTerminal(int(o.Fd()))
 }

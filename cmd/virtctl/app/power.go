@@ -65,7 +65,7 @@ func newPowerCommand(f *Factory, v powerVerb) *cobra.Command {
 			if err := waits.validate(dry); err != nil {
 				return err
 			}
-			asked, err := f.powerGroups(cmd.Context(), v, sel.takeGroups(), mode, dry, waits.ready)
+			asked, err := f.powerGroups(cmd.Context(), v, takeGroups(&sel), mode, dry, waits.ready)
 			if err != nil && !errors.Is(err, errReported) {
 				return err
 			}

@@ -18,16 +18,13 @@ import (
 	vmclient "github.com/slipway-dev/slipway/pkg/generated/clientset/versioned/typed/vm/v1alpha1"
 )
 
-// groupPrefix begins arguments that name a group, whatever people have put there.
-const groupPrefix = "group/"
-
 // groupStates are the power states that the verbs give to a group.
 var groupStates = map[string]vmv1alpha1.PowerState{
 	"start": vmv1alpha1.PoweredOn, "stop": vmv1alpha1.PoweredOff, "suspend": vmv1alpha1.Suspended,
 }
 
 // takeGroups removes the groups from the names, and returns theirs.
-func (s *selection) takeGroups() []string {
+func takeGroups(s *selection) []string {
 	var groups []string
 	s.names = slices.DeleteFunc(slices.Clone(s.names), func(arg string) bool {
 		name, ok := strings.CutPrefix(arg, groupPrefix)

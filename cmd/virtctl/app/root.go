@@ -18,11 +18,11 @@ import (
 // errReported says that every failure was printed already.
 var errReported = errors.New("some virtual machines failed")
 
-// Main runs virtctl with the arguments, the program's name first, and returns
+// mainWith runs the commands that add adds with the arguments, the program's name first, and returns
 // the exit code.
-func Main(ctx context.Context, args []string, streams genericiooptions.IOStreams) int {
+func mainWith(ctx context.Context, args []string, streams genericiooptions.IOStreams, add func(root *cobra.Command, f *Factory)) int {
 	streams = showControls(streams)
-	cmd := NewCommand(programName(args[0]), newFactory(genericclioptions.NewConfigFlags(true), streams))
+	cmd := newRoot(programName(args[0]), newFactory(genericclioptions.NewConfigFlags(true), streams), add)
 	cmd.SetArgs(args[1:])
 	if err := cmd.ExecuteContext(ctx); err != nil {
 		if !errors.Is(err, errReported) {
@@ -58,9 +58,9 @@ func programName(arg0 string) string {
 	return "virtctl"
 }
 
-// NewCommand returns the root command. program is how it is called in usage
+// newRoot returns the root command, with the commands that add adds. program is how it is called in usage
 // texts and examples.
-func NewCommand(program string, f *Factory) *cobra.Command {
+func newRoot(program string, f *Factory, add func(root *cobra.Command, f *Factory)) *cobra.Command {
 	f.program = program
 	cmd := &cobra.Command{
 		Use:   "virtctl",
@@ -76,7 +76,7 @@ func NewCommand(program string, f *Factory) *cobra.Command {
 	cmd.SetErr(f.streams.ErrOut)
 	f.flags.AddFlags(cmd.PersistentFlags())
 	f.completeGlobals(cmd)
-	addCommands(cmd, f)
+	add(cmd, f)
 	takeKinds(cmd)
 	cmd.InitDefaultCompletionCmd()
 	if completion, _, err := cmd.Find([]string{"completion"}); err == nil {

@@ -7,15 +7,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 )
-
-// standardOutput as the name of a file stands for it.
-const standardOutput = "-"
 
 func newScreenshotCommand(f *Factory) *cobra.Command {
 	var file string
@@ -59,17 +54,4 @@ func (f *Factory) screenshot(ctx context.Context, name, file string) error {
 	}
 	fmt.Fprintf(f.streams.ErrOut, "%s: %s\n", file, amount(int64(len(data))))
 	return nil
-}
-
-// plainOut is standard output for what is no text.
-func (f *Factory) plainOut() io.Writer {
-	if t, ok := f.streams.Out.(terminal); ok {
-		return t.out
-	}
-	return f.streams.Out
-}
-
-func isTerminal(out io.Writer) bool {
-	o, ok := out.(*os.File)
-	return ok && term.IsTerminal(int(o.Fd()))
 }

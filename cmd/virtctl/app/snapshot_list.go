@@ -9,7 +9,6 @@ import (
 	"io"
 	"strings"
 	"text/tabwriter"
-	"time"
 
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -80,12 +79,4 @@ func printTree(out io.Writer, vm *vmv1alpha1.VirtualMachine) error {
 		row(w, strings.Repeat("  ", depth[n.UniqueID])+n.Name, object, string(n.PowerState), amountOf(n.Occupied), at(n.CreationTime), n.UniqueID)
 	}
 	return w.Flush()
-}
-
-// at is a time for people, empty for none.
-func at(t *metav1.Time) string {
-	if t == nil {
-		return ""
-	}
-	return t.UTC().Format(time.RFC3339)
 }
