@@ -15,7 +15,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/utils/ptr"
 
-	"github.com/slipway-dev/slipway/cmd/virtctl/app"
+	"github.com/slipway-dev/slipway/cmd/virtctl/root"
 	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
 )
 
@@ -37,7 +37,7 @@ func TestADrainPlanIsShownBeforehand(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "kubeconfig")
 	s.Must(os.WriteFile(file, pair.Work.Kubeconfig(), 0o600))
 	var out, errOut bytes.Buffer
-	code := app.Main(t.Context(), []string{"virtctl", "--kubeconfig=" + pair.Host.AdminKubeconfig, "--namespace=" + s.Namespace, "drain-plan", "m", "--workload-kubeconfig=" + file},
+	code := root.Main(t.Context(), []string{"virtctl", "--kubeconfig=" + pair.Host.AdminKubeconfig, "--namespace=" + s.Namespace, "drain-plan", "m", "--workload-kubeconfig=" + file},
 		genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &errOut})
 	var rows [][]string
 	for line := range strings.Lines(out.String()) {

@@ -1,0 +1,22 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package check
+
+import (
+	"net/http"
+	"testing"
+
+	"github.com/spf13/cobra"
+
+	"github.com/slipway-dev/slipway/cmd/virtctl/cli"
+	"github.com/slipway-dev/slipway/test/clitest"
+)
+
+func addCommands(root *cobra.Command, f *cli.Factory) { root.AddCommand(NewCommand(f)) }
+
+// runAs is run under another name of the program, with standard input.
+func runAs(t *testing.T, program, stdin string, s http.Handler, args ...string) (code int, out, errOut string) {
+	t.Helper()
+	return clitest.Run(t, addCommands, program, stdin, s, args...)
+}
