@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -14,42 +15,43 @@ import (
 // backquoted matches what a document has between backquotes.
 var backquoted = regexp.MustCompile("`([^`]+)`")
 
-func TestChanges_NamePathsThatExist(t *testing.T) {
-	text, err := os.ReadFile("../../docs/contributing/changes.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	rows := 0
-	for line := range strings.Lines(string(text)) {
-		cells := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), "|")
-		if len(cells) != 3 || strings.HasPrefix(cells[0], "---") || cells[0] == " change " {
-			continue
+// paths returns the paths of this repository that a text names.
+func paths(text string) []string {
+	var all []string
+	for _, match := range backquoted.FindAllStringSubmatch(text, -1) {
+		for word := range strings.FieldsSeq(match[1]) {
+			word = strings.TrimSuffix(strings.TrimPrefix(word, "./"), "/...")
+			if top, _, ok := strings.Cut(word, "/"); ok && slices.Contains([]string{"artifacts", "cmd", "docs", "hack", "pkg", "test"}, top) {
+				all = append(all, word)
+			}
 		}
-		rows++
-		paths := 0
-		for _, path := range backquoted.FindAllStringSubmatch(cells[1], -1) {
-			if !strings.Contains(path[1], "/") {
+	}
+	return all
+}
+
+func TestContributing_NamesPathsThatExist(t *testing.T) {
+	for name, least := range map[string]int{"changes.md": 20, "map.md": 50} {
+		text, err := os.ReadFile("../../docs/contributing/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows := 0
+		for line := range strings.Lines(string(text)) {
+			if !strings.HasPrefix(line, "| ") {
 				continue
 			}
-			paths++
-			if _, err := os.Stat(filepath.Join("../..", path[1])); err != nil {
-				t.Errorf("%s: %s does not exist", strings.TrimSpace(cells[0]), path[1])
+			named := paths(line)
+			if len(named) > 0 {
+				rows++
 			}
-		}
-		if paths == 0 {
-			t.Errorf("%s: no path is named", strings.TrimSpace(cells[0]))
-		}
-		for _, command := range backquoted.FindAllStringSubmatch(cells[2], -1) {
-			for _, word := range strings.Fields(command[1]) {
-				if path, ok := strings.CutPrefix(word, "./"); ok {
-					if _, err := os.Stat(filepath.Join("../..", strings.TrimSuffix(path, "..."))); err != nil {
-						t.Errorf("%s: the command names %s, which does not exist", strings.TrimSpace(cells[0]), word)
-					}
+			for _, path := range named {
+				if _, err := os.Stat(filepath.Join("../..", path)); err != nil {
+					t.Errorf("%s names %s, which does not exist", name, path)
 				}
 			}
 		}
-	}
-	if rows < 20 {
-		t.Errorf("%d changes are described, want at least 20", rows)
+		if rows < least {
+			t.Errorf("%s has %d rows with paths, want at least %d", name, rows, least)
+		}
 	}
 }
