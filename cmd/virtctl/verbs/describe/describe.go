@@ -62,7 +62,7 @@ type look struct {
 	unknown error
 }
 
-// look reads a virtual machine. What the user may not read beside it is left out.
+// NewLook reads a virtual machine. What the user may not read beside it is left out.
 func NewLook(ctx context.Context, f *cli.Factory, name string) (*look, error) {
 	client, namespace, err := f.Client()
 	if err != nil {

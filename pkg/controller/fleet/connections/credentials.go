@@ -41,11 +41,11 @@ func SecretCredentials(host kubernetes.Interface, secret types.NamespacedName) s
 		defer cancel()
 		s, err := host.CoreV1().Secrets(secret.Namespace).Get(ctx, secret.Name, metav1.GetOptions{})
 		if err != nil {
-			return "", "", fmt.Errorf("Secret %s: %w", secret, err)
+			return "", "", fmt.Errorf("reading Secret %s: %w", secret, err)
 		}
 		c := vcenterCredentials{Username: string(s.Data["username"]), Password: string(s.Data["password"])}
 		if err := c.check(); err != nil {
-			return "", "", fmt.Errorf("Secret %s: %w", secret, err)
+			return "", "", fmt.Errorf("checking Secret %s: %w", secret, err)
 		}
 		return c.Username, c.Password, nil
 	}
