@@ -128,7 +128,7 @@ var Groups = []Group{
 			"The number of vCenters is the administrator's, and a wait ends with its Lease.", "lease/Leases.elect lease/Leases.elector lease/Leases.Contend lease/Leases.Close lease/Leases.Await lease/patientLock.take lease/fence/Fence.Wait"},
 		{"serving certificate and CA bundles", "one object; checked every hour, after a failure 100 ms, doubled up to 1 min", "", "", "", "apiserver/certs/servingcert/TestCertificateIsRenewedWhenAThirdOfItsTimeHasPassed",
 			"It watches one Secret and three APIServices.", "apiserver/certs/servingcert/Manager.Run apiserver/certs/servingcert/Manager.watch"},
-		{"reads that the start needs", "every second; 5 s for the authorities of clients", "", "", "", "test/e2e/replicas/TestF7AStartWaitsForTheHostCluster",
+		{"reads that the start needs", "every second; 5 s for the authorities of clients", "", "", "", "test/availability/TestF7AStartWaitsForTheHostCluster",
 			"One request is sent at a time, and the log reports the wait.", "cmd/slipway-apiserver/app/repeat apiserver/primed.RunOnce"},
 		{"watch of the addresses of the management cluster", "one watch each of Nodes and ServiceCIDRs, of which the addresses are kept", "", "", "", "cluster/management/TestAddresses_DenyAddressesOfTheManagementCluster",
 			"Nothing is read if `--probe-networks` and `--workload-networks` are set.", "cluster/management/New cluster/management/Addresses.Run"},

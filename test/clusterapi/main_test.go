@@ -19,7 +19,7 @@ import (
 )
 
 // markers is what a user applies for Cluster API.
-const markers = "../../../artifacts/deploy/cluster-api"
+const markers = "../../artifacts/deploy/cluster-api"
 
 // environment is what all tests share.
 type environment struct {

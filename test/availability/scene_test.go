@@ -1,7 +1,7 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package replicas
+package availability
 
 import (
 	"context"
@@ -61,7 +61,7 @@ func newScene(t *testing.T, slipwayArgs ...string) *scene {
 // newSceneWith changes the options of the environment.
 func newSceneWith(t *testing.T, change func(*localcluster.Options), slipwayArgs ...string) *scene {
 	t.Helper()
-	bin, err := filepath.Abs("../../../bin")
+	bin, err := filepath.Abs("../../bin")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -57,7 +57,7 @@ func newScene(t *testing.T) *scene {
 		t.Fatal(err)
 	}
 	s := &scene{T: t, namespace: namespace.Name, vms: client.VmV1alpha1()}
-	quickstart, _, _ := strings.Cut(s.example("../../../artifacts/examples/quickstart.yaml"), "---\napiVersion: vm.slipway.dev/v1alpha1\nkind: VirtualMachine\n")
+	quickstart, _, _ := strings.Cut(s.example("../../artifacts/examples/quickstart.yaml"), "---\napiVersion: vm.slipway.dev/v1alpha1\nkind: VirtualMachine\n")
 	s.must(env.Host.Apply(t.Context(), []byte(quickstart)))
 
 	// The label makes Cluster API see it.
@@ -69,7 +69,7 @@ func newScene(t *testing.T) *scene {
 	s.must(err)
 	s.must(env.Host.Apply(t.Context(), []byte(strings.NewReplacer("replicas: 2", "replicas: 0",
 		"192.0.2.10:6443", s.endpoint.Host, "192.0.2.10", s.endpoint.Hostname(), "port: 6443", "port: "+s.endpoint.Port()).Replace(
-		s.example("../../../artifacts/examples/cluster-api.yaml")))))
+		s.example("../../artifacts/examples/cluster-api.yaml")))))
 	s.letJoin()
 	return s
 }

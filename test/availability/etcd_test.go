@@ -1,7 +1,7 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package replicas
+package availability
 
 import (
 	"context"
@@ -43,7 +43,7 @@ type etcd struct {
 func prepareEtcd(t *testing.T, members int, args ...string) *etcd {
 	t.Helper()
 	e := &etcd{T: t, dir: t.TempDir()}
-	bin, err := filepath.Abs("../../../bin")
+	bin, err := filepath.Abs("../../bin")
 	if err != nil {
 		t.Fatal(err)
 	}

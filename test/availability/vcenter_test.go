@@ -1,7 +1,7 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package replicas
+package availability
 
 import (
 	"errors"
@@ -36,7 +36,7 @@ func (s *scene) vcenters() vmclient.VCenterInterface {
 // describe applies the example with what leads to the simulated vCenter.
 func (s *scene) describe() {
 	s.Helper()
-	example, err := os.ReadFile("../../../artifacts/examples/vcenter.yaml")
+	example, err := os.ReadFile("../../artifacts/examples/vcenter.yaml")
 	if err != nil {
 		s.Fatal(err)
 	}
