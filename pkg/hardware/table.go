@@ -224,7 +224,8 @@ var otherFields = []Field{
 		effect: whenSet(live, func(s *State) bool { return s.BootDisk.StorageClass != "" })},
 	{Path: BootOrder, Property: "config.bootOptions", value: at(func(s *State) *[]vmv1alpha1.VirtualMachineBootDevice { return &s.BootOrder }, bootOrder)},
 	{Path: GPUs, Property: "config.hardware", value: at(func(s *State) *[]vmv1alpha1.VirtualMachineDevice { return &s.Devices.GPUs }, deviceNames), effect: always(restart)},
-	// Dynamic DirectPath I/O (vSphere Virtual Machine Administration).
+	// The versions are those of VMware's documents: "Add a PCI Device to a Virtual Machine" (vSphere 7.0 Host Client) for
+	// Dynamic DirectPath I/O, and "Virtual Trusted Platform Module" for the TPM.
 	{Path: HostDevices, Property: "config.hardware", MinVersion: 17, value: at(func(s *State) *[]vmv1alpha1.VirtualMachineDevice { return &s.Devices.HostDevices }, deviceNames), effect: always(restart)},
 	{Path: TPM, Property: "config.hardware", MinVersion: 14, value: at(func(s *State) **vmv1alpha1.VirtualMachineTPM { return &s.Devices.TPM }, tpm),
 		effect: whenSet(restart, func(s *State) bool { return s.Devices.TPM != nil })},
