@@ -17,6 +17,8 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/slipway-dev/slipway/pkg/cluster/workload"
 )
 
@@ -82,10 +84,12 @@ func heapObjects() uint64 {
 
 func TestHostileClusters_TakeNoMoreMemoryThanAServerHas(t *testing.T) {
 	w := start(t)
-	sent := map[string]*atomic.Int64{}
+	// One namespace has one turn at a time, so each attack comes from a namespace of its own.
+	sent := map[types.NamespacedName]*atomic.Int64{}
 	for name, a := range hostiles() {
-		sent[name] = &atomic.Int64{}
-		w.secret(t, name, a.serve(t, sent[name]))
+		key := types.NamespacedName{Namespace: namespace(t), Name: name}
+		sent[key] = &atomic.Int64{}
+		secret(t, key, a.serve(t, sent[key]))
 	}
 	w.secret(t, "blue", cluster.Kubeconfig())
 	n := w.node(t, "n", "vsphere://"+w.namespace)
@@ -100,8 +104,8 @@ func TestHostileClusters_TakeNoMoreMemoryThanAServerHas(t *testing.T) {
 	})
 	w.until(t, "each cluster has answered", func() bool {
 		all := true
-		for name, n := range sent {
-			if conn, err := w.Connection(w.key(name)); err == nil {
+		for key, n := range sent {
+			if conn, err := w.Connection(key); err == nil {
 				_, _ = conn.Nodes("vsphere://machine", "")
 			}
 			all = all && n.Load() > 0
@@ -114,7 +118,7 @@ func TestHostileClusters_TakeNoMoreMemoryThanAServerHas(t *testing.T) {
 	if peak > maxHeap {
 		t.Errorf("the heap had %d MiB, and may have %d", peak>>20, maxHeap>>20)
 	}
-	// A cluster of the same namespace that is as it should be is read meanwhile.
+	// A cluster of another namespace that is as it should be is read meanwhile.
 	conn := w.connected(t, "blue")
 	var found []*workload.Node
 	w.until(t, "the Node of the other cluster is read", func() bool {
