@@ -84,10 +84,13 @@ func heapObjects() uint64 {
 
 func TestHostileClusters_TakeNoMoreMemoryThanAServerHas(t *testing.T) {
 	w := start(t)
-	// One namespace has one turn at a time, so each attack comes from a namespace of its own.
+	// One namespace has one turn at a time, so each attack comes from a namespace of its own; one is that of blue.
 	sent := map[types.NamespacedName]*atomic.Int64{}
 	for name, a := range hostiles() {
-		key := types.NamespacedName{Namespace: namespace(t), Name: name}
+		key := w.key(name)
+		if name != "text" {
+			key.Namespace = namespace(t)
+		}
 		sent[key] = &atomic.Int64{}
 		secret(t, key, a.serve(t, sent[key]))
 	}
@@ -118,7 +121,7 @@ func TestHostileClusters_TakeNoMoreMemoryThanAServerHas(t *testing.T) {
 	if peak > maxHeap {
 		t.Errorf("the heap had %d MiB, and may have %d", peak>>20, maxHeap>>20)
 	}
-	// A cluster of another namespace that is as it should be is read meanwhile.
+	// A cluster of the same namespace that is as it should be is read meanwhile.
 	conn := w.connected(t, "blue")
 	var found []*workload.Node
 	w.until(t, "the Node of the other cluster is read", func() bool {
