@@ -31,15 +31,15 @@ func hooked(m *clusterv1alpha1.Machine) {
 }
 
 // writes counts the writes of a Machine until is returns true, from its creation on. It does not count a write that
-// changes a condition about another object: how many there are depends on when the VM, the connection to the workload
-// cluster and the Node change.
+// reports a new state of other objects: how many there are depends on when the VM, the connection to the workload cluster
+// and the Node change. A state that was reported before counts.
 func (s *scene) writes(name string) func(is func(*clusterv1alpha1.Machine) bool) int {
 	s.Helper()
 	w, err := s.API.ClusterV1alpha1().Machines(s.Namespace).Watch(s.Context(), metav1.ListOptions{FieldSelector: "metadata.name=" + name})
 	s.Must(err)
 	return func(is func(*clusterv1alpha1.Machine) bool) int {
 		defer w.Stop()
-		n, last := 0, ""
+		n, reported := 0, map[string]bool{}
 		for e := range w.ResultChan() {
 			m, ok := e.Object.(*clusterv1alpha1.Machine)
 			s.Logf("%s: %s", e.Type, describe(m))
@@ -53,10 +53,10 @@ func (s *scene) writes(name string) func(is func(*clusterv1alpha1.Machine) bool)
 					}
 				}
 			}
-			if e.Type == watch.Modified && others == last {
+			if e.Type == watch.Modified && reported[others] {
 				n++
 			}
-			last = others
+			reported[others] = true
 			if ok && is(m) {
 				return n
 			}
