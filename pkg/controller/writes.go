@@ -40,9 +40,8 @@ type WriteLimit struct {
 type bucket struct {
 	tokens float64
 	at     time.Time
-	// limited is true from the first refusal, which was since, until half of the tokens are back.
-	limited bool
-	since   time.Time
+	// since is the time of the first refusal; zero before it, and when half of the tokens are back.
+	since time.Time
 	// reported is true if that was reported.
 	reported bool
 }
@@ -90,8 +89,8 @@ func (l *WriteLimit) Admit(o interface {
 		b.tokens--
 		return nil
 	}
-	if !b.limited {
-		b.limited, b.since = true, b.at
+	if b.since.IsZero() {
+		b.since = b.at
 	}
 	report := !b.reported && b.at.Sub(b.since) >= reportAfter
 	b.reported = b.reported || report
@@ -133,7 +132,7 @@ func (b *bucket) refill(now time.Time) {
 	b.tokens = min(writeBurst, b.tokens+float64(now.Sub(b.at))/float64(writeInterval))
 	b.at = now
 	if b.tokens >= writeBurst/2 {
-		b.limited, b.reported = false, false
+		b.since, b.reported = time.Time{}, false
 	}
 }
 

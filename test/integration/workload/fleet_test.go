@@ -56,9 +56,8 @@ func newFleet(t *testing.T) *fleet {
 	t.Helper()
 	server := framework.StartStandalone(t)
 	f := &fleet{t: t, client: server.Client(t)}
-	made, err := cluster.Client().CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "fleet-"}}, metav1.CreateOptions{})
-	f.must(err)
-	f.namespace = made.Name
+	f.namespace = namespace(t)
+	var err error
 	f.objects, err = dynamic.NewForConfig(cluster.RestConfig())
 	f.must(err)
 	f.installKind()

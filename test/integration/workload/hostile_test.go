@@ -17,6 +17,8 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/slipway-dev/slipway/pkg/cluster/workload"
 )
 
@@ -82,10 +84,15 @@ func heapObjects() uint64 {
 
 func TestHostileClusters_TakeNoMoreMemoryThanAServerHas(t *testing.T) {
 	w := start(t)
-	sent := map[string]*atomic.Int64{}
+	// One namespace has one turn at a time, so each attack comes from a namespace of its own; one is that of blue.
+	sent := map[types.NamespacedName]*atomic.Int64{}
 	for name, a := range hostiles() {
-		sent[name] = &atomic.Int64{}
-		w.secret(t, name, a.serve(t, sent[name]))
+		key := w.key(name)
+		if name != "text" {
+			key.Namespace = namespace(t)
+		}
+		sent[key] = &atomic.Int64{}
+		secret(t, key, a.serve(t, sent[key]))
 	}
 	w.secret(t, "blue", cluster.Kubeconfig())
 	n := w.node(t, "n", "vsphere://"+w.namespace)
@@ -100,8 +107,8 @@ func TestHostileClusters_TakeNoMoreMemoryThanAServerHas(t *testing.T) {
 	})
 	w.until(t, "each cluster has answered", func() bool {
 		all := true
-		for name, n := range sent {
-			if conn, err := w.Connection(w.key(name)); err == nil {
+		for key, n := range sent {
+			if conn, err := w.Connection(key); err == nil {
 				_, _ = conn.Nodes("vsphere://machine", "")
 			}
 			all = all && n.Load() > 0

@@ -47,18 +47,24 @@ type world struct {
 	requests map[string]int
 }
 
-// start runs Clusters for a namespace of the test's own.
-func start(t *testing.T) *world {
+// namespace makes a namespace.
+func namespace(t *testing.T) string {
 	t.Helper()
 	made, err := cluster.Client().CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "workload-"}}, metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
+	return made.Name
+}
+
+// start runs Clusters for a namespace of the test's own.
+func start(t *testing.T) *world {
+	t.Helper()
 	versions, err := metadata.NewForConfig(cluster.RestConfig())
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &world{namespace: made.Name, news: make(chan struct{}, 1), requests: map[string]int{}}
+	w := &world{namespace: namespace(t), news: make(chan struct{}, 1), requests: map[string]int{}}
 	w.Clusters = workload.New(workload.Options{
 		Host: cluster.Client(), Metadata: versions, Wanted: func(types.NamespacedName) bool { return true },
 		Networks: networks.Networks{Allowed: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}},
@@ -138,9 +144,15 @@ func (w *world) connected(t *testing.T, name string) *workload.Connection {
 
 func (w *world) secret(t *testing.T, name string, kubeconfig []byte) {
 	t.Helper()
-	s := cluster.Secret(w.namespace, name)
+	secret(t, w.key(name), kubeconfig)
+}
+
+// secret writes the Secret of a cluster.
+func secret(t *testing.T, of types.NamespacedName, kubeconfig []byte) {
+	t.Helper()
+	s := cluster.Secret(of.Namespace, of.Name)
 	s.Data["value"] = kubeconfig
-	secrets := cluster.Client().CoreV1().Secrets(w.namespace)
+	secrets := cluster.Client().CoreV1().Secrets(of.Namespace)
 	_, err := secrets.Create(t.Context(), s, metav1.CreateOptions{})
 	if err != nil {
 		_, err = secrets.Update(t.Context(), s, metav1.UpdateOptions{})
