@@ -1,12 +1,14 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package limits
+package apis_test
 
 import (
 	"testing"
 
 	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/slipway-dev/slipway/pkg/apis/limits"
 )
 
 func TestWhole(t *testing.T) {
@@ -19,13 +21,13 @@ func TestWhole(t *testing.T) {
 		"0.3Ki":   -1,
 		"0":       -1,
 		"-1":      -1,
-		"24Ti":    MaxMemory,
+		"24Ti":    limits.MaxMemory,
 		"25Ti":    -1,
 		"1e30":    -1,
 		"1000Ei":  -1,
 		"2000e-3": 2,
 	} {
-		got, ok := Whole(resource.MustParse(amount), 1, MaxMemory)
+		got, ok := limits.Whole(resource.MustParse(amount), 1, limits.MaxMemory)
 		if ok != (want >= 0) || ok && got != want {
 			t.Errorf("Whole(%s) = %d, %t; want %d", amount, got, ok, want)
 		}

@@ -1,7 +1,7 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package validation
+package apis_test
 
 import (
 	"strings"
@@ -13,6 +13,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/apis/cluster/validation"
 )
 
 func machineSet() *clusterv1alpha1.MachineSet {
@@ -67,7 +68,7 @@ func TestSetsSelectWhatTheyMake(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := machineSet()
 			test.change(s)
-			if diff := cmp.Diff(test.want, problems(ValidateMachineSet(s))); diff != "" {
+			if diff := cmp.Diff(test.want, problems(validation.ValidateMachineSet(s))); diff != "" {
 				t.Errorf("problems (-want +got):\n%s", diff)
 			}
 		})
@@ -106,7 +107,7 @@ func TestDeploymentsCanReplaceMachines(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			d := machineDeployment()
 			test.change(d)
-			if diff := cmp.Diff(test.want, problems(ValidateMachineDeployment(d))); diff != "" {
+			if diff := cmp.Diff(test.want, problems(validation.ValidateMachineDeployment(d))); diff != "" {
 				t.Errorf("problems (-want +got):\n%s", diff)
 			}
 		})
@@ -119,19 +120,19 @@ func TestWhatMachinesAreFoundByStays(t *testing.T) {
 	changed := old.DeepCopy()
 	changed.Spec.ClusterName, changed.Spec.Template.Spec.ClusterName = "other", "other"
 	changed.Spec.Selector.MatchLabels = map[string]string{"os": "photon"}
-	if diff := cmp.Diff([]string{"Invalid spec.clusterName", "Invalid spec.selector"}, problems(ValidateMachineDeploymentUpdate(changed, old))); diff != "" {
+	if diff := cmp.Diff([]string{"Invalid spec.clusterName", "Invalid spec.selector"}, problems(validation.ValidateMachineDeploymentUpdate(changed, old))); diff != "" {
 		t.Errorf("of a deployment (-want +got):\n%s", diff)
 	}
 	rolled := old.DeepCopy()
 	rolled.Spec.Template.Spec.Version = "v1.37.0"
-	if errs := ValidateMachineDeploymentUpdate(rolled, old); len(errs) > 0 {
+	if errs := validation.ValidateMachineDeploymentUpdate(rolled, old); len(errs) > 0 {
 		t.Errorf("another version: %v", errs)
 	}
 	set := machineSet()
 	set.ResourceVersion = "1"
 	moved := set.DeepCopy()
 	moved.Spec.ClusterName, moved.Spec.Template.Spec.ClusterName = "other", "other"
-	if diff := cmp.Diff([]string{"Invalid spec.clusterName"}, problems(ValidateMachineSetUpdate(moved, set))); diff != "" {
+	if diff := cmp.Diff([]string{"Invalid spec.clusterName"}, problems(validation.ValidateMachineSetUpdate(moved, set))); diff != "" {
 		t.Errorf("of a set (-want +got):\n%s", diff)
 	}
 }
@@ -143,7 +144,7 @@ func TestStatusOfSetsIsBounded(t *testing.T) {
 	s.Status = clusterv1alpha1.MachineSetStatus{Replicas: ptr.To[int32](-1), ReadyReplicas: ptr.To[int32](-1), AvailableReplicas: ptr.To[int32](-1), UpToDateReplicas: ptr.To[int32](-1),
 		Selector: strings.Repeat("a", 4097), Versions: make([]clusterv1alpha1.StatusVersion, 101)}
 	want := []string{"Invalid status.replicas", "Invalid status.readyReplicas", "Invalid status.availableReplicas", "Invalid status.upToDateReplicas", "TooLong status.selector", "TooMany status.versions"}
-	if diff := cmp.Diff(want, problems(ValidateMachineSetStatusUpdate(s, old))); diff != "" {
+	if diff := cmp.Diff(want, problems(validation.ValidateMachineSetStatusUpdate(s, old))); diff != "" {
 		t.Errorf("of a set (-want +got):\n%s", diff)
 	}
 	was := machineDeployment()
@@ -151,7 +152,7 @@ func TestStatusOfSetsIsBounded(t *testing.T) {
 	d := was.DeepCopy()
 	d.Status = clusterv1alpha1.MachineDeploymentStatus{Replicas: s.Status.Replicas, Phase: "Broken", Versions: []clusterv1alpha1.StatusVersion{{Version: strings.Repeat("v", 257), Replicas: -1}}}
 	want = []string{"Invalid status.replicas", "TooLong status.versions[0].version", "Invalid status.versions[0].replicas", "NotSupported status.phase"}
-	if diff := cmp.Diff(want, problems(ValidateMachineDeploymentStatusUpdate(d, was))); diff != "" {
+	if diff := cmp.Diff(want, problems(validation.ValidateMachineDeploymentStatusUpdate(d, was))); diff != "" {
 		t.Errorf("of a deployment (-want +got):\n%s", diff)
 	}
 }

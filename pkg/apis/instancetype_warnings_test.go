@@ -1,7 +1,7 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package validation
+package apis_test
 
 import (
 	"strings"
@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	itv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/apis/instancetype/validation"
 )
 
 // warned returns the paths of warnings.
@@ -53,7 +54,7 @@ func TestEveryFieldOfAnInstancetypeWithoutMeaningIsWarnedOf(t *testing.T) {
 		"spec.cpu.model", "spec.cpu.isolateEmulatorThread", "spec.cpu.realtime.mask", "spec.memory.hugepages.pageSize",
 		"spec.gpus[0].tag", "spec.gpus[2].deviceName", "spec.hostDevices[0].deviceName", "spec.hostDevices[0].tag",
 	}
-	if diff := cmp.Diff(want, warned(InstancetypeWarnings(size, field.NewPath("spec")))); diff != "" {
+	if diff := cmp.Diff(want, warned(validation.InstancetypeWarnings(size, field.NewPath("spec")))); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
@@ -69,7 +70,7 @@ func TestEveryFieldOfAPreferenceWithoutMeaningIsWarnedOf(t *testing.T) {
 	    preferredCdromBus: scsi, preferredDiskDedicatedIoThread: true, preferredDiskCache: none, preferredDiskIO: native, preferredDiskBlockSize: {},
 	    preferredInterfaceModel: igb, preferredRng: {}, preferredBlockMultiQueue: true, preferredNetworkInterfaceMultiQueue: true,
 	    preferredInterfaceMasquerade: {}, preferredPanicDeviceModel: isa, preferredVideoType: vga, preferredTPM: {}}}`)
-	if errs := ValidatePreferenceSpec(preference, field.NewPath("spec")); len(errs) != 0 {
+	if errs := validation.ValidatePreferenceSpec(preference, field.NewPath("spec")); len(errs) != 0 {
 		t.Errorf("refused: %v", errs)
 	}
 	want := []string{
@@ -86,7 +87,7 @@ func TestEveryFieldOfAPreferenceWithoutMeaningIsWarnedOf(t *testing.T) {
 		want = append(want, "spec.devices.preferred"+name)
 	}
 	want = append(want, "spec.volumes.preferredStorageClassName", "spec.preferredArchitecture", "spec.preferredLaunchSecurity")
-	if diff := cmp.Diff(want, warned(PreferenceWarnings(preference, field.NewPath("spec")))); diff != "" {
+	if diff := cmp.Diff(want, warned(validation.PreferenceWarnings(preference, field.NewPath("spec")))); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
@@ -94,7 +95,7 @@ func TestEveryFieldOfAPreferenceWithoutMeaningIsWarnedOf(t *testing.T) {
 func TestAPreferenceThatVSphereHasIsNotWarnedOf(t *testing.T) {
 	preference := parsePreference(t, `{cpu: {preferredCPUTopology: cores}, clock: {preferredClockOffset: {timezone: Europe/Berlin}}, machine: {preferredMachineType: VMX-21},
 	  devices: {preferredDiskBus: virtio, preferredInterfaceModel: virtio, preferredVideoType: svga, preferredTPM: {}}, firmware: {preferredEfi: {}}, preferredArchitecture: amd64}`)
-	if got := PreferenceWarnings(preference, field.NewPath("spec")); len(got) != 0 {
+	if got := validation.PreferenceWarnings(preference, field.NewPath("spec")); len(got) != 0 {
 		t.Errorf("warnings %q, want none", got)
 	}
 }

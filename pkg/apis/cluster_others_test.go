@@ -1,7 +1,7 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package validation
+package apis_test
 
 import (
 	"strings"
@@ -13,6 +13,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/apis/cluster/validation"
 )
 
 func TestClustersAreJudged(t *testing.T) {
@@ -41,7 +42,7 @@ func TestClustersAreJudged(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := &clusterv1alpha1.Cluster{ObjectMeta: metav1.ObjectMeta{Name: "shop", Namespace: "n"}}
 			test.change(c)
-			if diff := cmp.Diff(test.want, problems(ValidateCluster(c))); diff != "" {
+			if diff := cmp.Diff(test.want, problems(validation.ValidateCluster(c))); diff != "" {
 				t.Errorf("problems (-want +got):\n%s", diff)
 			}
 		})
@@ -50,16 +51,16 @@ func TestClustersAreJudged(t *testing.T) {
 	old.Spec.InfrastructureRef, old.Spec.ControlPlaneRef = ref, ref
 	bare := old.DeepCopy()
 	bare.Spec = clusterv1alpha1.ClusterSpec{}
-	if diff := cmp.Diff([]string{"Forbidden spec.infrastructureRef", "Forbidden spec.controlPlaneRef"}, problems(ValidateClusterUpdate(bare, old))); diff != "" {
+	if diff := cmp.Diff([]string{"Forbidden spec.infrastructureRef", "Forbidden spec.controlPlaneRef"}, problems(validation.ValidateClusterUpdate(bare, old))); diff != "" {
 		t.Errorf("references that are removed (-want +got):\n%s", diff)
 	}
 	told := old.DeepCopy()
 	told.Status.Phase, told.Status.FailureDomains = "Failed", []clusterv1alpha1.FailureDomain{{Name: strings.Repeat("a", 257)}}
-	if diff := cmp.Diff([]string{"NotSupported status.phase", "TooLong status.failureDomains[0].name"}, problems(ValidateClusterStatusUpdate(told, old))); diff != "" {
+	if diff := cmp.Diff([]string{"NotSupported status.phase", "TooLong status.failureDomains[0].name"}, problems(validation.ValidateClusterStatusUpdate(told, old))); diff != "" {
 		t.Errorf("an odd status (-want +got):\n%s", diff)
 	}
 	told.Status = clusterv1alpha1.ClusterStatus{FailureDomains: make([]clusterv1alpha1.FailureDomain, 101)}
-	if diff := cmp.Diff([]string{"TooMany status.failureDomains"}, problems(ValidateClusterStatusUpdate(told, old))); diff != "" {
+	if diff := cmp.Diff([]string{"TooMany status.failureDomains"}, problems(validation.ValidateClusterStatusUpdate(told, old))); diff != "" {
 		t.Errorf("a long status (-want +got):\n%s", diff)
 	}
 }
@@ -91,12 +92,12 @@ func TestDrainRulesAreJudged(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := &clusterv1alpha1.MachineDrainRule{ObjectMeta: metav1.ObjectMeta{Name: "r", Namespace: "n"}, Spec: test.spec}
-			if diff := cmp.Diff(test.want, problems(ValidateMachineDrainRule(r))); diff != "" {
+			if diff := cmp.Diff(test.want, problems(validation.ValidateMachineDrainRule(r))); diff != "" {
 				t.Errorf("problems (-want +got):\n%s", diff)
 			}
 			old := r.DeepCopy()
 			old.ResourceVersion, r.ResourceVersion, r.Spec.Drain.Behavior = "1", "1", "Never"
-			if len(ValidateMachineDrainRuleUpdate(r, old)) == 0 || len(ValidateMachineDrainRuleUpdate(old, old)) > 0 {
+			if len(validation.ValidateMachineDrainRuleUpdate(r, old)) == 0 || len(validation.ValidateMachineDrainRuleUpdate(old, old)) > 0 {
 				t.Error("a change is not judged, or what stays is")
 			}
 		})
@@ -150,7 +151,7 @@ func TestHealthChecksAreJudged(t *testing.T) {
 			c := &clusterv1alpha1.MachineHealthCheck{ObjectMeta: metav1.ObjectMeta{Name: "c", Namespace: "n"}}
 			c.Spec = clusterv1alpha1.MachineHealthCheckSpec{ClusterName: "shop", Selector: metav1.LabelSelector{MatchLabels: map[string]string{"pool": "workers"}}}
 			test.change(&c.Spec)
-			if diff := cmp.Diff(test.want, problems(ValidateMachineHealthCheck(c))); diff != "" {
+			if diff := cmp.Diff(test.want, problems(validation.ValidateMachineHealthCheck(c))); diff != "" {
 				t.Errorf("problems (-want +got):\n%s", diff)
 			}
 		})
@@ -159,17 +160,17 @@ func TestHealthChecksAreJudged(t *testing.T) {
 	old.Spec = clusterv1alpha1.MachineHealthCheckSpec{ClusterName: "shop", Selector: metav1.LabelSelector{MatchLabels: map[string]string{"pool": "workers"}}}
 	moved := old.DeepCopy()
 	moved.Spec.ClusterName = "other"
-	if diff := cmp.Diff([]string{"Invalid spec.clusterName"}, problems(ValidateMachineHealthCheckUpdate(moved, old))); diff != "" {
+	if diff := cmp.Diff([]string{"Invalid spec.clusterName"}, problems(validation.ValidateMachineHealthCheckUpdate(moved, old))); diff != "" {
 		t.Errorf("another cluster (-want +got):\n%s", diff)
 	}
 	told := old.DeepCopy()
 	told.Status = clusterv1alpha1.MachineHealthCheckStatus{ExpectedMachines: ptr.To[int32](-1), CurrentHealthy: ptr.To[int32](-1), RemediationsAllowed: ptr.To[int32](-1), Targets: []string{"a b"}}
 	want := []string{"Invalid status.expectedMachines", "Invalid status.currentHealthy", "Invalid status.remediationsAllowed", "Invalid status.targets[0]"}
-	if diff := cmp.Diff(want, problems(ValidateMachineHealthCheckStatusUpdate(told, old))); diff != "" {
+	if diff := cmp.Diff(want, problems(validation.ValidateMachineHealthCheckStatusUpdate(told, old))); diff != "" {
 		t.Errorf("an odd status (-want +got):\n%s", diff)
 	}
 	told.Status = clusterv1alpha1.MachineHealthCheckStatus{Targets: make([]string, 10_001)}
-	if diff := cmp.Diff([]string{"TooMany status.targets"}, problems(ValidateMachineHealthCheckStatusUpdate(told, old))); diff != "" {
+	if diff := cmp.Diff([]string{"TooMany status.targets"}, problems(validation.ValidateMachineHealthCheckStatusUpdate(told, old))); diff != "" {
 		t.Errorf("a long status (-want +got):\n%s", diff)
 	}
 }

@@ -1,7 +1,7 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package scheme_test
+package apis_test
 
 import (
 	"bytes"

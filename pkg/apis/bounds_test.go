@@ -1,7 +1,7 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package bounds
+package apis_test
 
 import (
 	"fmt"
@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/slipway-dev/slipway/pkg/apis/bounds"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
@@ -39,23 +40,23 @@ func TestS2TextThatVSphereOrATerminalWouldChangeIsRefused(t *testing.T) {
 		"surrogate":            {"a\xed\xa0\x80b", false, false},
 		"no UTF-8":             {"a\xffb", false, false},
 	} {
-		if got := Text(tc.text, false); (got == "") != tc.line {
+		if got := bounds.Text(tc.text, false); (got == "") != tc.line {
 			t.Errorf("%s on a line: %q, want allowed %t", name, got, tc.line)
 		}
-		if got := Text(tc.text, true); (got == "") != tc.lines {
+		if got := bounds.Text(tc.text, true); (got == "") != tc.lines {
 			t.Errorf("%s in lines: %q, want allowed %t", name, got, tc.lines)
 		}
 	}
-	if got := Text("a\xffb", false); !strings.Contains(got, "byte 1") {
+	if got := bounds.Text("a\xffb", false); !strings.Contains(got, "byte 1") {
 		t.Errorf("got %q, want the place of what is no UTF-8", got)
 	}
 }
 
 func TestS2ValuesOfPropertiesAreQuotedInNoError(t *testing.T) {
 	spec := &vmv1alpha1.VirtualMachineSpec{Bootstrap: &vmv1alpha1.VirtualMachineBootstrap{VAppConfig: &vmv1alpha1.VAppConfigBootstrap{
-		Properties: map[string]string{"password": "hunter2\u001b", "key\u001b": "x", "long": strings.Repeat("hunter2", MaxProperty)},
+		Properties: map[string]string{"password": "hunter2\u001b", "key\u001b": "x", "long": strings.Repeat("hunter2", bounds.MaxProperty)},
 	}}}
-	errs := Spec(spec, field.NewPath("spec"))
+	errs := bounds.Spec(spec, field.NewPath("spec"))
 	text := errs.ToAggregate().Error()
 	if strings.Contains(text, "hunter2") || strings.ContainsRune(text, '\u001b') {
 		t.Errorf("errors show a value, or a control character: %q", text)
@@ -70,14 +71,14 @@ func TestS4ErrorsAreCounted(t *testing.T) {
 	for n := range 1000 {
 		errs = append(errs, field.Required(field.NewPath("spec").Index(n), "must be given"))
 	}
-	got := Cut(errs)
-	if len(got) != MaxErrors || got[MaxErrors-1].Detail != fmt.Sprintf("must be given (and %d more errors)", 1000-MaxErrors) {
+	got := bounds.Cut(errs)
+	if len(got) != bounds.MaxErrors || got[bounds.MaxErrors-1].Detail != fmt.Sprintf("must be given (and %d more errors)", 1000-bounds.MaxErrors) {
 		t.Errorf("%d errors, the last one %v", len(got), got[len(got)-1])
 	}
-	if errs[MaxErrors-1].Detail != "must be given" {
+	if errs[bounds.MaxErrors-1].Detail != "must be given" {
 		t.Error("the error of the caller was changed")
 	}
-	if diff := cmp.Diff(errs[:3], Cut(errs[:3])); diff != "" {
+	if diff := cmp.Diff(errs[:3], bounds.Cut(errs[:3])); diff != "" {
 		t.Errorf("few errors (-want +got):\n%s", diff)
 	}
 }
@@ -87,21 +88,21 @@ func TestS4WalkStopsAtTheLastErrorThatIsReported(t *testing.T) {
 	for range 256 {
 		spec.Volumes = append(spec.Volumes, vmv1alpha1.VirtualMachineVolume{Name: "\x00", Bus: "\x00"})
 	}
-	if got := Spec(spec, field.NewPath("spec")); len(got) != MaxErrors {
-		t.Errorf("%d errors, want %d", len(got), MaxErrors)
+	if got := bounds.Spec(spec, field.NewPath("spec")); len(got) != bounds.MaxErrors {
+		t.Errorf("%d errors, want %d", len(got), bounds.MaxErrors)
 	}
 }
 
 func TestS4MetadataIsBoundedUnlessItWasMoreBefore(t *testing.T) {
 	many := &metav1.ObjectMeta{Labels: map[string]string{}, Annotations: map[string]string{}}
-	for n := range maxLabels + 1 {
+	for n := range 513 {
 		name := fmt.Sprint(n)
 		many.Labels[name], many.Annotations[name] = "", ""
 		many.Finalizers = append(many.Finalizers, name)
 		many.OwnerReferences = append(many.OwnerReferences, metav1.OwnerReference{})
 	}
 	var got []string
-	for _, err := range Meta(many, nil, field.NewPath("metadata")) {
+	for _, err := range bounds.Meta(many, nil, field.NewPath("metadata")) {
 		got = append(got, err.Field+" "+string(err.Type))
 	}
 	want := []string{
@@ -111,7 +112,7 @@ func TestS4MetadataIsBoundedUnlessItWasMoreBefore(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("errors (-want +got):\n%s", diff)
 	}
-	if errs := Meta(many, many, field.NewPath("metadata")); len(errs) > 0 {
+	if errs := bounds.Meta(many, many, field.NewPath("metadata")); len(errs) > 0 {
 		t.Errorf("what was so before cannot be deleted: %v", errs)
 	}
 }
@@ -119,7 +120,7 @@ func TestS4MetadataIsBoundedUnlessItWasMoreBefore(t *testing.T) {
 func TestS4QuantitiesOfAnySizeAreRefusedAtOnce(t *testing.T) {
 	for text, refused := range map[string]bool{"1e999999999": true, "-1e999999999": true, strings.Repeat("9", 100_000): true, "1e30": false, "24Ti": false, "0.5": false} {
 		amount := resource.MustParse(text)
-		errs := Spec(&vmv1alpha1.VirtualMachineMemory{Guest: &amount}, field.NewPath("memory"))
+		errs := bounds.Spec(&vmv1alpha1.VirtualMachineMemory{Guest: &amount}, field.NewPath("memory"))
 		if (len(errs) == 1) != refused {
 			t.Errorf("%.20s: errors %v, want refused %t", text, errs, refused)
 		}
@@ -129,13 +130,13 @@ func TestS4QuantitiesOfAnySizeAreRefusedAtOnce(t *testing.T) {
 func TestCleanTextIsKeptAndOtherTextBecomesOne(t *testing.T) {
 	for text, want := range map[string]string{
 		"": "", "Photon OS 5 – é": "Photon OS 5 – é", "a\x1b[2Jb\n\u202ec": "a[2Jbc", "a\xffb\ufffd": "ab",
-		strings.Repeat("é", MaxText): strings.Repeat("é", MaxText/2), "1" + strings.Repeat("é", MaxText): "1" + strings.Repeat("é", MaxText/2-1),
+		strings.Repeat("é", bounds.MaxText): strings.Repeat("é", bounds.MaxText/2), "1" + strings.Repeat("é", bounds.MaxText): "1" + strings.Repeat("é", bounds.MaxText/2-1),
 	} {
-		got := Clean(text)
+		got := bounds.Clean(text)
 		if got != want {
 			t.Errorf("%.40q is %.40q of %d bytes, want %.40q of %d", text, got, len(got), want, len(want))
 		}
-		if errs := Spec(got, field.NewPath("text")); len(errs) > 0 {
+		if errs := bounds.Spec(got, field.NewPath("text")); len(errs) > 0 {
 			t.Errorf("%.40q is refused: %v", got, errs)
 		}
 	}

@@ -1,11 +1,13 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package naming
+package apis_test
 
 import (
 	"strings"
 	"testing"
+
+	"github.com/slipway-dev/slipway/pkg/apis/cluster/naming"
 )
 
 func TestNamesAreMadeOfATemplate(t *testing.T) {
@@ -22,7 +24,7 @@ func TestNamesAreMadeOfATemplate(t *testing.T) {
 		"{{ printf \"%1000000d\" 1 }}{{ .random }}": {refused: "no other {{"},
 		"{{ .random }} }}":                          {refused: "no other {{"},
 	} {
-		got, err := Machine(template, "shop", "workers", "bcdfg")
+		got, err := naming.Machine(template, "shop", "workers", "bcdfg")
 		if got != test.want || (err == nil) != (test.refused == "") || err != nil && !strings.Contains(err.Error(), test.refused) {
 			t.Errorf("%q makes %q, %v; want %q, %q", template, got, err, test.want, test.refused)
 		}

@@ -1,7 +1,7 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package validation
+package apis_test
 
 import (
 	"testing"
@@ -12,6 +12,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	itv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/apis/instancetype/validation"
 )
 
 // spread returns CPU preferences with the given topology, across and ratio; an
@@ -52,7 +53,7 @@ func TestPreferenceTopology(t *testing.T) {
 		{"a feature named twice is refused", spec{CPU: &itv1alpha1.CPUPreferences{PreferredCPUFeatures: []itv1alpha1.CPUFeature{{Name: "vmx"}, {Name: "vmx"}}}}, []string{"FieldValueDuplicate spec.cpu.preferredCPUFeatures[1].name"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			errs := ValidatePreferenceSpec(&tc.spec, field.NewPath("spec"))
+			errs := validation.ValidatePreferenceSpec(&tc.spec, field.NewPath("spec"))
 			if diff := cmp.Diff(tc.want, summaries(errs)); diff != "" {
 				t.Errorf("errors differ (-want +got):\n%s\n%v", diff, errs)
 			}
@@ -87,7 +88,7 @@ func TestPreferenceValues(t *testing.T) {
 		{"F109 an empty architecture is refused", spec{Requirements: &itv1alpha1.PreferenceRequirements{Architecture: ptr.To("")}}, []string{"FieldValueRequired spec.requirements.architecture"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			errs := ValidatePreferenceSpec(&tc.spec, field.NewPath("spec"))
+			errs := validation.ValidatePreferenceSpec(&tc.spec, field.NewPath("spec"))
 			if diff := cmp.Diff(tc.want, summaries(errs)); diff != "" {
 				t.Errorf("errors differ (-want +got):\n%s\n%v", diff, errs)
 			}
@@ -98,7 +99,7 @@ func TestPreferenceValues(t *testing.T) {
 func TestErrorsNameFieldValueAndWhatIsAllowed(t *testing.T) {
 	spec := itv1alpha1.VirtualMachinePreferenceSpec{CPU: spread("grid", "", 0)}
 	const want = `spec.cpu.preferredCPUTopology: Unsupported value: "grid": supported values: "sockets", "cores", "threads", "spread", "any", "preferSockets", "preferCores", "preferThreads", "preferSpread", "preferAny"`
-	if got := ValidatePreferenceSpec(&spec, field.NewPath("spec")).ToAggregate().Error(); got != want {
+	if got := validation.ValidatePreferenceSpec(&spec, field.NewPath("spec")).ToAggregate().Error(); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }
@@ -112,10 +113,10 @@ func TestDeprecatedTopologiesAreAnsweredWithTheirNewNames(t *testing.T) {
 		itv1alpha1.DeprecatedPreferAny:     "spec.cpu.preferredCPUTopology: preferAny is deprecated; use any",
 	} {
 		spec := itv1alpha1.VirtualMachinePreferenceSpec{CPU: spread(topology, "", 0)}
-		if errs := ValidatePreferenceSpec(&spec, field.NewPath("spec")); len(errs) != 0 {
+		if errs := validation.ValidatePreferenceSpec(&spec, field.NewPath("spec")); len(errs) != 0 {
 			t.Errorf("F119 %s was refused: %v", topology, errs)
 		}
-		if diff := cmp.Diff([]string{want}, PreferenceWarnings(&spec, field.NewPath("spec"))); diff != "" {
+		if diff := cmp.Diff([]string{want}, validation.PreferenceWarnings(&spec, field.NewPath("spec"))); diff != "" {
 			t.Errorf("F119 warnings of %s differ (-want +got):\n%s", topology, diff)
 		}
 	}
@@ -137,11 +138,11 @@ func TestWarnings(t *testing.T) {
 		"spec.gpus[1].deviceName: nvidia.com/A400 is no device of vSphere, and a virtual machine with it is refused; " +
 			"name a vGPU profile, for example grid_a100-10c, or vendor:device in hexadecimal, for example 10de:2231",
 	}
-	if diff := cmp.Diff(want, InstancetypeWarnings(size, field.NewPath("spec"))); diff != "" {
+	if diff := cmp.Diff(want, validation.InstancetypeWarnings(size, field.NewPath("spec"))); diff != "" {
 		t.Errorf("F115 warnings of an instance type differ (-want +got):\n%s", diff)
 	}
 	plain := validInstancetype(func(*itv1alpha1.VirtualMachineInstancetypeSpec) {})
-	if got := InstancetypeWarnings(plain, field.NewPath("spec")); len(got) != 0 {
+	if got := validation.InstancetypeWarnings(plain, field.NewPath("spec")); len(got) != 0 {
 		t.Errorf("a plain instance type was answered with warnings: %q", got)
 	}
 
@@ -155,7 +156,7 @@ func TestWarnings(t *testing.T) {
 		"spec.machine.preferredMachineType: q35 is no hardware version of vSphere, for example vmx-21; it is stored and not applied",
 		"spec.devices.preferredRng: has no meaning on vSphere; it is stored and not applied",
 	}
-	if diff := cmp.Diff(want, PreferenceWarnings(preference, field.NewPath("spec"))); diff != "" {
+	if diff := cmp.Diff(want, validation.PreferenceWarnings(preference, field.NewPath("spec"))); diff != "" {
 		t.Errorf("F115 warnings of a preference differ (-want +got):\n%s", diff)
 	}
 }

@@ -1,7 +1,7 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package validation
+package apis_test
 
 import (
 	"fmt"
@@ -14,6 +14,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/apis/cluster/validation"
 )
 
 // problems are the types and fields of errors.
@@ -104,7 +105,7 @@ func TestMachinesAndTheirTemplatesAreJudgedAlike(t *testing.T) {
 			}
 			if !test.fromTemplates {
 				m := &clusterv1alpha1.Machine{ObjectMeta: metav1.ObjectMeta{Name: "m", Namespace: "n"}, Spec: spec}
-				if diff := cmp.Diff(want, problems(ValidateMachine(m))); diff != "" {
+				if diff := cmp.Diff(want, problems(validation.ValidateMachine(m))); diff != "" {
 					t.Errorf("of a machine (-want +got):\n%s", diff)
 				}
 			}
@@ -117,7 +118,7 @@ func TestMachinesAndTheirTemplatesAreJudgedAlike(t *testing.T) {
 			s := machineSet()
 			s.Spec.Template.Spec = spec
 			s.Spec.ClusterName = "shop"
-			got := problems(ValidateMachineSet(s))
+			got := problems(validation.ValidateMachineSet(s))
 			if spec.ClusterName != "" && spec.ClusterName != "shop" {
 				want = append(want, "Invalid spec.template.spec.clusterName")
 			}
@@ -131,15 +132,15 @@ func TestMachinesAndTheirTemplatesAreJudgedAlike(t *testing.T) {
 func TestMachinesOfAControlPlaneMayHaveItsTaint(t *testing.T) {
 	m := &clusterv1alpha1.Machine{ObjectMeta: metav1.ObjectMeta{Name: "m", Namespace: "n"}, Spec: machineSpec()}
 	m.Spec.Taints[0].Key = "node-role.kubernetes.io/control-plane"
-	if diff := cmp.Diff([]string{"Invalid spec.taints[0].key"}, problems(ValidateMachine(m))); diff != "" {
+	if diff := cmp.Diff([]string{"Invalid spec.taints[0].key"}, problems(validation.ValidateMachine(m))); diff != "" {
 		t.Errorf("a worker (-want +got):\n%s", diff)
 	}
 	m.Labels = map[string]string{"cluster.x-k8s.io/control-plane": ""}
-	if errs := ValidateMachine(m); len(errs) > 0 {
+	if errs := validation.ValidateMachine(m); len(errs) > 0 {
 		t.Errorf("a machine of the control plane: %v", errs)
 	}
 	m.Spec.Bootstrap, m.Labels["cluster.x-k8s.io/pool-name"] = clusterv1alpha1.Bootstrap{}, "pool"
-	if errs := ValidateMachine(m); len(errs) > 0 {
+	if errs := validation.ValidateMachine(m); len(errs) > 0 {
 		t.Errorf("a machine of a pool, without data of its own: %v", errs)
 	}
 }
@@ -148,26 +149,26 @@ func TestAMachineStaysInItsCluster(t *testing.T) {
 	old := &clusterv1alpha1.Machine{ObjectMeta: metav1.ObjectMeta{Name: "m", Namespace: "n", ResourceVersion: "1"}, Spec: machineSpec()}
 	moved := old.DeepCopy()
 	moved.Spec.ClusterName = "other"
-	if diff := cmp.Diff([]string{"Invalid spec.clusterName"}, problems(ValidateMachineUpdate(moved, old))); diff != "" {
+	if diff := cmp.Diff([]string{"Invalid spec.clusterName"}, problems(validation.ValidateMachineUpdate(moved, old))); diff != "" {
 		t.Errorf("another cluster (-want +got):\n%s", diff)
 	}
 	// What a controller writes.
 	provided := old.DeepCopy()
 	provided.Spec.ProviderID, provided.Spec.FailureDomain = "vsphere://1", "zone-1"
-	if errs := ValidateMachineUpdate(provided, old); len(errs) > 0 {
+	if errs := validation.ValidateMachineUpdate(provided, old); len(errs) > 0 {
 		t.Errorf("a provider ID: %v", errs)
 	}
 	old.Spec.Version = "latest" // from before the rule
 	freed := old.DeepCopy()
 	freed.Finalizers, freed.Labels = nil, map[string]string{"a": "b"}
-	if errs := ValidateMachineUpdate(freed, old); len(errs) > 0 {
+	if errs := validation.ValidateMachineUpdate(freed, old); len(errs) > 0 {
 		t.Errorf("an old spec keeps its machine from being labelled and deleted: %v", errs)
 	}
 	old.Spec, old.Labels = machineSpec(), map[string]string{"cluster.x-k8s.io/control-plane": ""}
 	old.Spec.Taints[0].Key = "node-role.kubernetes.io/control-plane"
 	worker := old.DeepCopy()
 	worker.Labels = nil
-	if diff := cmp.Diff([]string{"Invalid spec.taints[0].key"}, problems(ValidateMachineUpdate(worker, old))); diff != "" {
+	if diff := cmp.Diff([]string{"Invalid spec.taints[0].key"}, problems(validation.ValidateMachineUpdate(worker, old))); diff != "" {
 		t.Errorf("a machine that leaves the control plane, with its taint (-want +got):\n%s", diff)
 	}
 }
@@ -198,7 +199,7 @@ func TestStatusOfAMachineHasWhatOthersCanRead(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			m := old.DeepCopy()
 			test.change(&m.Status)
-			if diff := cmp.Diff(test.want, problems(ValidateMachineStatusUpdate(m, old))); diff != "" {
+			if diff := cmp.Diff(test.want, problems(validation.ValidateMachineStatusUpdate(m, old))); diff != "" {
 				t.Errorf("problems (-want +got):\n%s", diff)
 			}
 		})

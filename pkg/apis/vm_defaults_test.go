@@ -1,7 +1,7 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package v1alpha1_test
+package apis_test
 
 import (
 	"testing"

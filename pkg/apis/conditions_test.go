@@ -1,7 +1,7 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package conditions
+package apis_test
 
 import (
 	"encoding/json"
@@ -13,12 +13,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/validation"
+
+	"github.com/slipway-dev/slipway/pkg/apis/conditions"
 )
 
 func TestSetConditionSurvivesTheWire(t *testing.T) {
 	var all []metav1.Condition
 	now := time.Date(2026, 1, 2, 3, 4, 5, 678, time.FixedZone("x", 3600))
-	Set(&all, now, metav1.Condition{Type: "Ready", Status: metav1.ConditionTrue, Reason: "Succeeded"})
+	conditions.Set(&all, now, metav1.Condition{Type: "Ready", Status: metav1.ConditionTrue, Reason: "Succeeded"})
 	text, err := json.Marshal(all)
 	if err != nil {
 		t.Fatal(err)
@@ -45,13 +47,13 @@ func TestTransitionTimeIsOfTheStatus(t *testing.T) {
 		{later, metav1.ConditionFalse, "Error", first},
 		{later, metav1.ConditionTrue, "Succeeded", later},
 	} {
-		Set(&all, step.at, metav1.Condition{Type: "Created", Status: step.status, Reason: step.reason})
-		got := Find(all, "Created")
+		conditions.Set(&all, step.at, metav1.Condition{Type: "Created", Status: step.status, Reason: step.reason})
+		got := conditions.Find(all, "Created")
 		if !got.LastTransitionTime.Time.Equal(step.want) || got.Reason != step.reason {
 			t.Errorf("%s/%s since %v, want since %v", got.Status, got.Reason, got.LastTransitionTime, step.want)
 		}
 	}
-	if !IsTrue(all, "Created") || IsTrue(all, "Ready") || Find(all, "Ready") != nil {
+	if !conditions.IsTrue(all, "Created") || conditions.IsTrue(all, "Ready") || conditions.Find(all, "Ready") != nil {
 		t.Errorf("conditions are %+v, want Created=True alone", all)
 	}
 }
@@ -61,16 +63,16 @@ func TestMessageIsOneBoundedLine(t *testing.T) {
 		"short":             {"no host", "no host"},
 		"joined errors":     {"no host\nno network", "no host; no network"},
 		"not UTF-8":         {"bad \xff name", "bad � name"},
-		"longest":           {strings.Repeat("a", MaxMessage), strings.Repeat("a", MaxMessage)},
-		"too long":          {strings.Repeat("a", MaxMessage+1), strings.Repeat("a", MaxMessage-3) + "…"},
-		"cut within a rune": {strings.Repeat("a", MaxMessage-4) + "ééé", strings.Repeat("a", MaxMessage-4) + "…"},
+		"longest":           {strings.Repeat("a", conditions.MaxMessage), strings.Repeat("a", conditions.MaxMessage)},
+		"too long":          {strings.Repeat("a", conditions.MaxMessage+1), strings.Repeat("a", conditions.MaxMessage-3) + "…"},
+		"cut within a rune": {strings.Repeat("a", conditions.MaxMessage-4) + "ééé", strings.Repeat("a", conditions.MaxMessage-4) + "…"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := Message(test.text)
+			got := conditions.Message(test.text)
 			if got != test.want {
 				t.Errorf("got %q, want %q", got, test.want)
 			}
-			if len(got) > MaxMessage || !utf8.ValidString(got) {
+			if len(got) > conditions.MaxMessage || !utf8.ValidString(got) {
 				t.Errorf("%d bytes, valid %t", len(got), utf8.ValidString(got))
 			}
 		})
@@ -80,7 +82,7 @@ func TestMessageIsOneBoundedLine(t *testing.T) {
 // What is left of a message that has lines may be less than an ellipsis.
 func TestALineKeepsToAnyBound(t *testing.T) {
 	for bound := range 6 {
-		if got := Line("éééé", bound); len(got) > bound || !utf8.ValidString(got) {
+		if got := conditions.Line("éééé", bound); len(got) > bound || !utf8.ValidString(got) {
 			t.Errorf("%q has more than %d bytes", got, bound)
 		}
 	}
@@ -98,8 +100,8 @@ func TestConditionThatWasTakenAwayAndSetAgainKeepsItsTime(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var now []metav1.Condition
-			Set(&now, time.Unix(2000, 0), c.now)
-			KeepTimes(was, now)
+			conditions.Set(&now, time.Unix(2000, 0), c.now)
+			conditions.KeepTimes(was, now)
 			if got := now[0].LastTransitionTime.Unix(); got != c.want {
 				t.Errorf("transition at %d, want %d", got, c.want)
 			}
@@ -110,7 +112,7 @@ func TestConditionThatWasTakenAwayAndSetAgainKeepsItsTime(t *testing.T) {
 func TestS3ListsNameTheFirstThreeAndCountTheRest(t *testing.T) {
 	all := []string{"a", "b", "c", "d", "e"}
 	for n, want := range []string{"", "a", "a; b", "a; b; c", "a; b; c; d", "a; b; c and 2 more"} {
-		if got := List(all[:n], "; "); got != want {
+		if got := conditions.List(all[:n], "; "); got != want {
 			t.Errorf("list of %d is %q, want %q", n, got, want)
 		}
 	}
@@ -118,7 +120,7 @@ func TestS3ListsNameTheFirstThreeAndCountTheRest(t *testing.T) {
 
 func TestS3NoMessageIsTooLongForAStatus(t *testing.T) {
 	var all []metav1.Condition
-	Set(&all, time.Unix(1, 0), metav1.Condition{Type: "Ready", Status: metav1.ConditionFalse, Reason: "Error", Message: strings.Repeat("é", 100_000)})
+	conditions.Set(&all, time.Unix(1, 0), metav1.Condition{Type: "Ready", Status: metav1.ConditionFalse, Reason: "Error", Message: strings.Repeat("é", 100_000)})
 	if errs := validation.ValidateConditions(all, nil); len(errs) > 0 {
 		t.Error(errs)
 	}
@@ -134,7 +136,7 @@ func TestAColumnSaysTheFirstThatIsNotWell(t *testing.T) {
 		"WhyReady":    {c("Ready", metav1.ConditionUnknown)},
 		"WhyDeleting": {c("Ready", metav1.ConditionTrue), c("Deleting", metav1.ConditionTrue)},
 	} {
-		if got := Brief(all, "Deleting", "Ready"); got != want {
+		if got := conditions.Brief(all, "Deleting", "Ready"); got != want {
 			t.Errorf("%v is shown as %q, want %q", all, got, want)
 		}
 	}

@@ -1,7 +1,7 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package validation
+package apis_test
 
 import (
 	"testing"
@@ -13,6 +13,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	itv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/apis/instancetype/validation"
 )
 
 // summaries reduces errors to type and field, in order.
@@ -89,7 +90,7 @@ func TestInstancetypeSpec(t *testing.T) {
 		{"a malformed annotation is refused", func(s *spec) { s.Annotations = map[string]string{"a b": "c"} }, []string{"FieldValueInvalid spec.annotations"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			errs := ValidateInstancetypeSpec(validInstancetype(tc.change), field.NewPath("spec"))
+			errs := validation.ValidateInstancetypeSpec(validInstancetype(tc.change), field.NewPath("spec"))
 			if diff := cmp.Diff(tc.want, summaries(errs)); diff != "" {
 				t.Errorf("errors differ (-want +got):\n%s\n%v", diff, errs)
 			}
@@ -106,12 +107,12 @@ func TestObjectsOfEveryScope(t *testing.T) {
 		got  field.ErrorList
 		want []string
 	}{
-		{"instance type with a namespace", ValidateInstancetype(&itv1alpha1.VirtualMachineInstancetype{ObjectMeta: inNamespace, Spec: size}), nil},
-		{"instance type without a namespace", ValidateInstancetype(&itv1alpha1.VirtualMachineInstancetype{ObjectMeta: inCluster, Spec: size}), []string{"FieldValueRequired metadata.namespace"}},
-		{"cluster instance type", ValidateClusterInstancetype(&itv1alpha1.VirtualMachineClusterInstancetype{ObjectMeta: inCluster, Spec: size}), nil},
-		{"cluster instance type with a namespace", ValidateClusterInstancetype(&itv1alpha1.VirtualMachineClusterInstancetype{ObjectMeta: inNamespace, Spec: size}), []string{"FieldValueForbidden metadata.namespace"}},
-		{"empty preference", ValidatePreference(&itv1alpha1.VirtualMachinePreference{ObjectMeta: inNamespace}), nil},
-		{"empty cluster preference", ValidateClusterPreference(&itv1alpha1.VirtualMachineClusterPreference{ObjectMeta: inCluster}), nil},
+		{"instance type with a namespace", validation.ValidateInstancetype(&itv1alpha1.VirtualMachineInstancetype{ObjectMeta: inNamespace, Spec: size}), nil},
+		{"instance type without a namespace", validation.ValidateInstancetype(&itv1alpha1.VirtualMachineInstancetype{ObjectMeta: inCluster, Spec: size}), []string{"FieldValueRequired metadata.namespace"}},
+		{"cluster instance type", validation.ValidateClusterInstancetype(&itv1alpha1.VirtualMachineClusterInstancetype{ObjectMeta: inCluster, Spec: size}), nil},
+		{"cluster instance type with a namespace", validation.ValidateClusterInstancetype(&itv1alpha1.VirtualMachineClusterInstancetype{ObjectMeta: inNamespace, Spec: size}), []string{"FieldValueForbidden metadata.namespace"}},
+		{"empty preference", validation.ValidatePreference(&itv1alpha1.VirtualMachinePreference{ObjectMeta: inNamespace}), nil},
+		{"empty cluster preference", validation.ValidateClusterPreference(&itv1alpha1.VirtualMachineClusterPreference{ObjectMeta: inCluster}), nil},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			if diff := cmp.Diff(tc.want, summaries(tc.got)); diff != "" {
@@ -128,13 +129,13 @@ func TestSizeMayChangeButNameMayNot(t *testing.T) {
 	}
 	bigger := old.DeepCopy()
 	bigger.Spec.CPU.Guest = 8
-	if errs := ValidateInstancetypeUpdate(bigger, old); len(errs) != 0 {
+	if errs := validation.ValidateInstancetypeUpdate(bigger, old); len(errs) != 0 {
 		t.Errorf("a change of size was refused: %v", errs)
 	}
 	renamed := old.DeepCopy()
 	renamed.Name = "large"
 	want := []string{"FieldValueInvalid metadata.name"}
-	if diff := cmp.Diff(want, summaries(ValidateInstancetypeUpdate(renamed, old))); diff != "" {
+	if diff := cmp.Diff(want, summaries(validation.ValidateInstancetypeUpdate(renamed, old))); diff != "" {
 		t.Errorf("errors of a change of name differ (-want +got):\n%s", diff)
 	}
 }

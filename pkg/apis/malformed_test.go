@@ -1,12 +1,13 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package malformed
+package apis_test
 
 import (
 	"strings"
 	"testing"
 
+	"github.com/slipway-dev/slipway/pkg/apis/malformed"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
@@ -31,7 +32,7 @@ func TestS6ValuesThatCannotBeReadAreFound(t *testing.T) {
 		`{`:                                  "",
 	} {
 		got := ""
-		if err := Find([]byte(document), &vmv1alpha1.VirtualMachine{}); err != nil {
+		if err := malformed.Find([]byte(document), &vmv1alpha1.VirtualMachine{}); err != nil {
 			got = err.Error()
 		}
 		if !strings.Contains(got, want) || want == "" && got != "" {
@@ -50,7 +51,7 @@ func TestS6ValuesOfAVCenterThatCannotBeReadAreFound(t *testing.T) {
 		`{"status":{"inventory":null}}`:                  "",
 	} {
 		got := ""
-		if err := Find([]byte(document), &vmv1alpha1.VCenter{}); err != nil {
+		if err := malformed.Find([]byte(document), &vmv1alpha1.VCenter{}); err != nil {
 			got = err.Error()
 		}
 		if !strings.Contains(got, want) || want == "" && got != "" {
@@ -68,7 +69,7 @@ func TestS4PatchesThatAreDearToMergeAreFound(t *testing.T) {
 		`{`: "",
 	} {
 		got := ""
-		if err := Bounded([]byte(patch)); err != nil {
+		if err := malformed.Bounded([]byte(patch)); err != nil {
 			got = err.Error()
 		}
 		if !strings.Contains(got, want) || want == "" && got != "" {
@@ -78,21 +79,21 @@ func TestS4PatchesThatAreDearToMergeAreFound(t *testing.T) {
 }
 
 func TestCounts_NameTheListThatHasTooManyEntries(t *testing.T) {
-	many := strings.Repeat("{},", MaxEntries) + "{}"
+	many := strings.Repeat("{},", malformed.MaxEntries) + "{}"
 	for name, tc := range map[string]struct{ document, want string }{
 		"few":                       {`{"a":[1,2,{"b":"c"}],"d":"[,{"}`, ""},
-		"as many as allowed":        {`{"a":[` + strings.Repeat("1,", MaxEntries-1) + `1]}`, ""},
+		"as many as allowed":        {`{"a":[` + strings.Repeat("1,", malformed.MaxEntries-1) + `1]}`, ""},
 		"a list in an object":       {`{"metadata":{"name":"x","ownerReferences":[` + many + `]}}`, "metadata.ownerReferences: the lists"},
 		"a list in a list":          {`{"spec":{"disks":[{"name":"a"},{"name":"b","ids":[` + many + `]}]}}`, "spec.disks[1].ids: the lists"},
 		"a key with an escape":      {`{"s\u0070ec":{"x":"\"","y":[` + many + `]}}`, "spec.y: the lists"},
-		"lists in lists":            {`{"spec":{"guestID":` + strings.Repeat("[", MaxEntries+2) + strings.Repeat("]", MaxEntries+2) + `}}`, "spec.guestID[0][0]"},
+		"lists in lists":            {`{"spec":{"guestID":` + strings.Repeat("[", malformed.MaxEntries+2) + strings.Repeat("]", malformed.MaxEntries+2) + `}}`, "spec.guestID[0][0]"},
 		"the document itself":       {`[` + many + `]`, "the lists"},
-		"many fields":               {`{"metadata":{"labels":{"a":"b"` + strings.Repeat(`,"a":"b"`, maxFields) + `}}}`, "metadata.labels: an object must have"},
-		"YAML with too many lines":  {strings.Repeat("a:\n", maxLines+1), "a document in YAML must have"},
+		"many fields":               {`{"metadata":{"labels":{"a":"b"` + strings.Repeat(`,"a":"b"`, 64<<10) + `}}}`, "metadata.labels: an object must have"},
+		"YAML with too many lines":  {strings.Repeat("a:\n", 32<<10+1), "a document in YAML must have"},
 		"a key after a closed list": {`{"a":[1],"b":{"c":[` + many + `]}}`, "b.c: the lists"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			err := Counts([]byte(tc.document))
+			err := malformed.Counts([]byte(tc.document))
 			if (err != nil) != (tc.want != "") || err != nil && (!strings.HasPrefix(err.Error(), tc.want) || len(err.Error()) > 500) {
 				t.Errorf("Counts = %v, want %q", err, tc.want)
 			}

@@ -1,7 +1,7 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package openapi
+package apis_test
 
 import (
 	"slices"
@@ -9,10 +9,12 @@ import (
 	"testing"
 
 	"k8s.io/kube-openapi/pkg/validation/spec"
+
+	"github.com/slipway-dev/slipway/pkg/generated/openapi"
 )
 
 func TestEveryKindAndFieldIsExplained(t *testing.T) {
-	definitions := GetOpenAPIDefinitions(func(name string) spec.Ref { return spec.MustCreateRef(name) })
+	definitions := openapi.GetOpenAPIDefinitions(func(name string) spec.Ref { return spec.MustCreateRef(name) })
 	explained := 0
 	for name, definition := range definitions {
 		if !strings.HasPrefix(name, "dev.slipway.") {
@@ -37,7 +39,7 @@ func TestEveryKindAndFieldIsExplained(t *testing.T) {
 }
 
 func TestMarkersDoNotLeakIntoDescriptions(t *testing.T) {
-	for name, definition := range GetOpenAPIDefinitions(func(name string) spec.Ref { return spec.MustCreateRef(name) }) {
+	for name, definition := range openapi.GetOpenAPIDefinitions(func(name string) spec.Ref { return spec.MustCreateRef(name) }) {
 		if !strings.HasPrefix(name, "dev.slipway.") {
 			continue
 		}

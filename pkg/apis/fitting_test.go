@@ -1,7 +1,7 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package fitting
+package apis_test
 
 import (
 	"fmt"
@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/slipway-dev/slipway/pkg/apis/vm/fitting"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
@@ -81,7 +82,7 @@ func TestPropertiesAreThoseOfTheImage(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got []string
-			for _, err := range Properties(image(tc.change), tc.bootstrap, tc.secret) {
+			for _, err := range fitting.Properties(image(tc.change), tc.bootstrap, tc.secret) {
 				got = append(got, err.Error())
 			}
 			if diff := cmp.Diff(tc.want, got); diff != "" {
@@ -92,7 +93,7 @@ func TestPropertiesAreThoseOfTheImage(t *testing.T) {
 			}
 		})
 	}
-	if got := Properties(nil, vApp("", "x"), nil); got != nil {
+	if got := fitting.Properties(nil, vApp("", "x"), nil); got != nil {
 		t.Errorf("without an image: %v", got)
 	}
 }
@@ -128,7 +129,7 @@ func TestHardwareFitsTheImage(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			i := image(tc.change)
-			errs := append(Disk(i, tc.disk), Firmware(i, tc.firmware)...)
+			errs := append(fitting.Disk(i, tc.disk), fitting.Firmware(i, tc.firmware)...)
 			switch got := fmt.Sprint(errs.ToAggregate()); {
 			case tc.want == "" && len(errs) > 0:
 				t.Errorf("%s, want nothing", got)
