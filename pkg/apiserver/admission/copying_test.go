@@ -1,7 +1,7 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package copying
+package admission_test
 
 import (
 	"context"
@@ -18,6 +18,7 @@ import (
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/apiserver/admission/copying"
 )
 
 func machine(kind, image string) runtime.Object {
@@ -73,7 +74,7 @@ func TestOnlyWhoMayUpdateAVirtualMachineMayHaveACopyOfIt(t *testing.T) {
 		"the body of a subresource":        {"creator", &vmv1alpha1.PowerOptions{}, nil, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			a := New(authorizer.AuthorizerFunc(func(_ context.Context, asked authorizer.Attributes) (authorizer.Decision, string, error) {
+			a := copying.New(authorizer.AuthorizerFunc(func(_ context.Context, asked authorizer.Attributes) (authorizer.Decision, string, error) {
 				if asked.GetVerb() != "update" || asked.GetNamespace() != "team-a" || asked.GetAPIGroup() != "vm.slipway.dev" ||
 					asked.GetResource() != "virtualmachines" || !asked.IsResourceRequest() {
 					t.Errorf("asked for %+v", asked)

@@ -1,7 +1,7 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package revisions
+package admission_test
 
 import (
 	"testing"
@@ -13,10 +13,11 @@ import (
 	"k8s.io/apiserver/pkg/authentication/user"
 
 	itv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/apiserver/admission/revisions"
 )
 
 func TestOnlyPrivilegedUsersWriteRevisions(t *testing.T) {
-	check := New(func(who user.Info) bool { return who.GetName() == "controllers" })
+	check := revisions.New(func(who user.Info) bool { return who.GetName() == "controllers" })
 	revision, size := &itv1alpha1.ControllerRevision{}, &itv1alpha1.VirtualMachineInstancetype{}
 	for name, tc := range map[string]struct {
 		who     string

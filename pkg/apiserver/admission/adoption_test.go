@@ -1,7 +1,7 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package adoption
+package admission_test
 
 import (
 	"strings"
@@ -16,12 +16,13 @@ import (
 	"k8s.io/apiserver/pkg/authentication/user"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/apiserver/admission/adoption"
 	"github.com/slipway-dev/slipway/pkg/instancetype/apply"
 )
 
 // Status has the managed object ID of the VM. A role that permits the write does not suffice.
 func TestStatus_IsWrittenByPrivilegedUsersOnly(t *testing.T) {
-	a := New(func(who user.Info) bool { return who.GetName() == "operator" })
+	a := adoption.New(func(who user.Info) bool { return who.GetName() == "operator" })
 	stored, updated := &vmv1alpha1.VirtualMachine{}, &vmv1alpha1.VirtualMachine{Status: vmv1alpha1.VirtualMachineStatus{UniqueID: "vm-42"}}
 	for who, want := range map[string]bool{"operator": true, "alice": false} {
 		err := a.Validate(t.Context(), admission.NewAttributesRecord(updated, stored, schema.GroupVersionKind{}, "ns", "vm",
@@ -33,7 +34,7 @@ func TestStatus_IsWrittenByPrivilegedUsersOnly(t *testing.T) {
 }
 
 func TestOnlyPrivilegedUsersNameAVMOfVSphere(t *testing.T) {
-	a := New(func(who user.Info) bool { return who.GetName() == "operator" })
+	a := adoption.New(func(who user.Info) bool { return who.GetName() == "operator" })
 	machine := func(instanceUUID, providerID string) runtime.Object {
 		return &vmv1alpha1.VirtualMachine{Spec: vmv1alpha1.VirtualMachineSpec{InstanceUUID: instanceUUID, ProviderID: providerID}}
 	}

@@ -1,7 +1,7 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package reverting
+package admission_test
 
 import (
 	"testing"
@@ -12,11 +12,12 @@ import (
 	"k8s.io/apiserver/pkg/authentication/user"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/apiserver/admission/reverting"
 )
 
 func TestPendingRevert_RefusesChangesOfTheSpec(t *testing.T) {
 	type vm = vmv1alpha1.VirtualMachine
-	a := New(func(who user.Info) bool { return who.GetName() == "controller" })
+	a := reverting.New(func(who user.Info) bool { return who.GetName() == "controller" })
 	off := func(v *vm) { v.Spec.PowerState = vmv1alpha1.PoweredOff }
 	clears := func(v *vm) { v.Spec.CurrentSnapshotName = "" }
 	labels := func(v *vm) { v.Labels = map[string]string{"a": "b"} }

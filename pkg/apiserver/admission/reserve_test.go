@@ -1,7 +1,7 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package reserve
+package admission_test
 
 import (
 	"errors"
@@ -18,6 +18,7 @@ import (
 
 	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/apiserver/admission/reserve"
 )
 
 func TestTemplates_AnnotationsAreLimited(t *testing.T) {
@@ -53,7 +54,7 @@ func TestTemplates_AnnotationsAreLimited(t *testing.T) {
 			"a request without a body": {nil, nil, ""},
 		} {
 			request := admission.NewAttributesRecord(tc.object, tc.old, schema.GroupVersionKind{}, "ns", "web", schema.GroupVersionResource{}, "", admission.Create, nil, false, &user.DefaultInfo{Name: "dev"})
-			err := NewTemplates(100).Validate(t.Context(), request, nil)
+			err := reserve.NewTemplates(100).Validate(t.Context(), request, nil)
 			if tc.refused == "" && err != nil || tc.refused != "" && (!apierrors.IsForbidden(err) || !strings.Contains(err.Error(), tc.refused)) {
 				t.Errorf("%s, %s: error %v, want %q", kind, name, err, tc.refused)
 			}
@@ -89,9 +90,9 @@ func TestS15WritesAreRefusedInTheReserve(t *testing.T) {
 		"a change, none left":                  {user: "dev", operation: admission.Update, old: &metav1.PartialObjectMetadata{}, create: full, update: full, want: "virtualmachines.vm.slipway.dev cannot be changed: full"},
 		"a finalizer of what is being deleted": {user: "dev", operation: admission.Update, old: leaving, create: full, update: full, server: full},
 		"a status of the server itself":        {user: user.APIServerUser, operation: admission.Update, subresource: "status", old: &metav1.PartialObjectMetadata{}, create: full, update: full},
-		"a status of a controller's own user":  {user: ControllerUser("machineset"), groups: []string{user.SystemPrivilegedGroup}, operation: admission.Update, subresource: "status", old: &metav1.PartialObjectMetadata{}, create: full, update: full},
-		"a VM of a controller's own user":      {user: ControllerUser("machineset"), groups: []string{user.SystemPrivilegedGroup}, operation: admission.Create, create: scarce, want: "created: nearly full"},
-		"who calls himself a controller":       {user: ControllerUser("machineset"), operation: admission.Update, old: &metav1.PartialObjectMetadata{}, update: full, want: "changed: full"},
+		"a status of a controller's own user":  {user: reserve.ControllerUser("machineset"), groups: []string{user.SystemPrivilegedGroup}, operation: admission.Update, subresource: "status", old: &metav1.PartialObjectMetadata{}, create: full, update: full},
+		"a VM of a controller's own user":      {user: reserve.ControllerUser("machineset"), groups: []string{user.SystemPrivilegedGroup}, operation: admission.Create, create: scarce, want: "created: nearly full"},
+		"who calls himself a controller":       {user: reserve.ControllerUser("machineset"), operation: admission.Update, old: &metav1.PartialObjectMetadata{}, update: full, want: "changed: full"},
 		"a status, deletions only":             {user: user.APIServerUser, operation: admission.Update, subresource: "status", old: &metav1.PartialObjectMetadata{}, server: full, want: "changed: full"},
 		"a status of what is being deleted":    {user: user.APIServerUser, operation: admission.Update, subresource: "status", old: leaving, create: full, update: full, server: full},
 	} {
@@ -100,19 +101,19 @@ func TestS15WritesAreRefusedInTheReserve(t *testing.T) {
 			if tc.resource != "" {
 				of.Resource = tc.resource
 			}
-			a := New(Room{Create: func() error { return tc.create }, Update: func() error { return tc.update }, Server: func() error { return tc.server }})
+			a := reserve.New(reserve.Room{Create: func() error { return tc.create }, Update: func() error { return tc.update }, Server: func() error { return tc.server }})
 			err := a.Validate(t.Context(), admission.NewAttributesRecord(nil, tc.old, schema.GroupVersionKind{}, "ns", "web", of,
 				tc.subresource, tc.operation, nil, tc.dryRun, &user.DefaultInfo{Name: tc.user, Groups: tc.groups}), nil)
 			if (err != nil) != (tc.want != "") {
 				t.Fatalf("error %v, want %q", err, tc.want)
 			}
-			if status := apierrors.APIStatus(nil); err != nil && (!errors.As(err, &status) || status.Status().Code != 507 || status.Status().Reason != Reason ||
+			if status := apierrors.APIStatus(nil); err != nil && (!errors.As(err, &status) || status.Status().Code != 507 || status.Status().Reason != reserve.Reason ||
 				!strings.Contains(err.Error(), tc.want)) {
 				t.Errorf("error %v, want a status 507 that says why", err)
 			}
 		})
 	}
-	if a := New(Room{}); a.Handles(admission.Delete) || a.Handles(admission.Connect) || !a.Handles(admission.Create) || !a.Handles(admission.Update) {
+	if a := reserve.New(reserve.Room{}); a.Handles(admission.Delete) || a.Handles(admission.Connect) || !a.Handles(admission.Create) || !a.Handles(admission.Update) {
 		t.Error("deletions or connections are judged, or creations or updates are not")
 	}
 }
