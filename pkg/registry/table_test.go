@@ -1,7 +1,7 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package table
+package registry_test
 
 import (
 	"testing"
@@ -11,12 +11,13 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/registry/table"
 )
 
-func convertor() *Convertor[*vmv1alpha1.VirtualMachineClass] {
-	return New(
-		Column[*vmv1alpha1.VirtualMachineClass]{Name: "Wide", Type: "string", Wide: true, Value: func(*vmv1alpha1.VirtualMachineClass) any { return "w" }},
-		Column[*vmv1alpha1.VirtualMachineClass]{Name: "Unset", Type: "string", Value: func(*vmv1alpha1.VirtualMachineClass) any { return nil }},
+func convertor() *table.Convertor[*vmv1alpha1.VirtualMachineClass] {
+	return table.New(
+		table.Column[*vmv1alpha1.VirtualMachineClass]{Name: "Wide", Type: "string", Wide: true, Value: func(*vmv1alpha1.VirtualMachineClass) any { return "w" }},
+		table.Column[*vmv1alpha1.VirtualMachineClass]{Name: "Unset", Type: "string", Value: func(*vmv1alpha1.VirtualMachineClass) any { return nil }},
 	)
 }
 

@@ -1,7 +1,7 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package virtualmachinegroup
+package registry_test
 
 import (
 	"testing"
@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/registry/vm/virtualmachinegroup"
 )
 
 func TestColumnsCountWhoIsAskedAndWhoIsReady(t *testing.T) {
@@ -20,7 +21,7 @@ func TestColumnsCountWhoIsAskedAndWhoIsReady(t *testing.T) {
 	g.Spec.BootOrder = []vmv1alpha1.VirtualMachineGroupStep{{Members: make([]vmv1alpha1.VirtualMachineGroupMember, 3)}}
 	cells := func() []any {
 		t.Helper()
-		table, err := Kind().Table.ConvertToTable(t.Context(), g, nil)
+		table, err := virtualmachinegroup.Kind().Table.ConvertToTable(t.Context(), g, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,7 +1,7 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package machine
+package registry_test
 
 import (
 	"testing"
@@ -10,13 +10,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/registry/cluster/machine"
 )
 
 func TestColumnsAreThoseOfClusterAPI(t *testing.T) {
 	m := &clusterv1alpha1.Machine{ObjectMeta: metav1.ObjectMeta{Name: "m"}}
 	cells := func() []any {
 		t.Helper()
-		table, err := Kind().Table.ConvertToTable(t.Context(), m, nil)
+		table, err := machine.Kind().Table.ConvertToTable(t.Context(), m, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,7 +1,7 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package virtualmachinesnapshot
+package registry_test
 
 import (
 	"slices"
@@ -12,12 +12,13 @@ import (
 	"github.com/slipway-dev/slipway/pkg/apis/scheme"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/registry/standard"
+	"github.com/slipway-dev/slipway/pkg/registry/vm/virtualmachinesnapshot"
 )
 
 // Who replaces a snapshot by his manifest knows nothing of its finalizer, and would leave behind what
 // vSphere has of it when he deletes it then.
 func TestASnapshotThatIsReplacedKeepsItsFinalizer(t *testing.T) {
-	s := standard.NewStrategy(scheme.Scheme, Kind())
+	s := standard.NewStrategy(scheme.Scheme, virtualmachinesnapshot.Kind())
 	stored := func(finalizers ...string) *vmv1alpha1.VirtualMachineSnapshot {
 		out := &vmv1alpha1.VirtualMachineSnapshot{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "now", Finalizers: finalizers}}
 		out.Spec.VMName = "web"

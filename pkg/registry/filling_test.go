@@ -1,7 +1,7 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package filling
+package registry_test
 
 import (
 	"slices"
@@ -11,6 +11,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/registry/cluster/filling"
 )
 
 func TestReplicasStayWithinTheBoundsOfTheAutoscaler(t *testing.T) {
@@ -35,7 +36,7 @@ func TestReplicasStayWithinTheBoundsOfTheAutoscaler(t *testing.T) {
 		"bounds beyond what there is": {annotations: bounds("2", "99999999999"), want: 1},
 	} {
 		got := tc.given
-		Replicas(&got, tc.annotations, tc.stored)
+		filling.Replicas(&got, tc.annotations, tc.stored)
 		if *got != tc.want {
 			t.Errorf("%s: %d replicas, want %d", name, *got, tc.want)
 		}
@@ -45,7 +46,7 @@ func TestReplicasStayWithinTheBoundsOfTheAutoscaler(t *testing.T) {
 func TestVersionsBeginWithAV(t *testing.T) {
 	for given, want := range map[string]string{"": "", "1.36.3": "v1.36.3", "v1.36.3": "v1.36.3"} {
 		got := given
-		if Version(&got); got != want {
+		if filling.Version(&got); got != want {
 			t.Errorf("%q becomes %q, want %q", given, got, want)
 		}
 	}
@@ -67,7 +68,7 @@ func TestOnlyWhoHasReleasedTheDependentsDropsTheirFinalizer(t *testing.T) {
 		if tc.released {
 			updated.Annotations = map[string]string{clusterv1alpha1.ReleasedAnnotation: "true"}
 		}
-		KeepOrphaning(&updated, &tc.stored)
+		filling.KeepOrphaning(&updated, &tc.stored)
 		if got := slices.Contains(updated.Finalizers, metav1.FinalizerOrphanDependents); got != tc.want || updated.Finalizers[0] != "other" {
 			t.Errorf("%s: finalizers are %v, want %s: %t", name, updated.Finalizers, metav1.FinalizerOrphanDependents, tc.want)
 		}
