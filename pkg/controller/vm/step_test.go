@@ -1,7 +1,7 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package step
+package vm_test
 
 import (
 	"testing"
@@ -13,6 +13,7 @@ import (
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/controller"
+	"github.com/slipway-dev/slipway/pkg/controller/vm/step"
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
@@ -28,12 +29,12 @@ func TestReport_MergesConditionsInTheirOrder(t *testing.T) {
 	}
 	stored := vm.DeepCopy()
 
-	var report Report
+	var report step.Report
 	report.True("Same")
 	report.False("Changed", "First", "")
 	report.Remove("Removed")
 	report.Remove("Absent")
-	var later Report
+	var later step.Report
 	later.False("Changed", "Second", "")
 	later.Remove("New")
 	later.True("New")
@@ -55,7 +56,7 @@ func TestReport_MergesConditionsInTheirOrder(t *testing.T) {
 }
 
 func TestReport_RequeuesAtTheEarliestTime(t *testing.T) {
-	var report, later Report
+	var report, later step.Report
 	report.Again(time.Minute)
 	later.Again(time.Hour)
 	report.Add(later)
@@ -83,7 +84,7 @@ func TestObserved_HasASizeOnlyIfItIsComplete(t *testing.T) {
 		"both":      {&provider.Facts{Resources: &vmv1alpha1.VirtualMachineResources{VCPUs: 1, Memory: &memory}}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			o := Observed{Result: provider.Result{Facts: tc.facts}}
+			o := step.Observed{Result: provider.Result{Facts: tc.facts}}
 			if got := o.Size(); (got != nil) != tc.want {
 				t.Errorf("size %+v, want one: %t", got, tc.want)
 			}
