@@ -1,7 +1,7 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package observe
+package vsphere_test
 
 import (
 	"strings"
@@ -10,11 +10,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/vmware/govmomi/vim25/mo"
 	"github.com/vmware/govmomi/vim25/types"
+
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 )
 
 // conditionsOf are "type=status reason" of what vm shows.
 func conditionsOf(vm *mo.VirtualMachine) (set, withdrawn []string, messages string) {
-	conditions, withdrawn := Conditions(Of(vm, nil))
+	conditions, withdrawn := observe.Conditions(observe.Of(vm, nil))
 	for _, c := range conditions {
 		set = append(set, c.Type+"="+string(c.Status)+" "+c.Reason)
 		messages += c.Message

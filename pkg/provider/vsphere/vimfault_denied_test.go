@@ -1,7 +1,7 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package vimfault
+package vsphere_test
 
 import (
 	"io"
@@ -10,6 +10,8 @@ import (
 
 	"github.com/vmware/govmomi/vim25/soap"
 	"github.com/vmware/govmomi/vim25/types"
+
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/vimfault"
 )
 
 const denial = "Permission to perform this operation was denied."
@@ -34,14 +36,14 @@ func TestARefusalNamesTheMissingPrivilegesAndTheirObjects(t *testing.T) {
 			fault := &soap.Fault{Code: "ServerFaultCode", String: denial}
 			fault.Detail.Fault = tc.fault
 			err := soap.WrapSoapFault(fault)
-			TellPrivileges(err)
+			vimfault.TellPrivileges(err)
 			if got, want := err.Error(), "ServerFaultCode: "+denial+tc.want; got != want {
 				t.Errorf("it says %q, want %q", got, want)
 			}
 		})
 	}
-	TellPrivileges(nil)
-	TellPrivileges(io.EOF)
+	vimfault.TellPrivileges(nil)
+	vimfault.TellPrivileges(io.EOF)
 }
 
 func TestATaskThatWasRefusedNamesThePrivilege(t *testing.T) {

@@ -1,7 +1,7 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package observe
+package vsphere_test
 
 import (
 	"strings"
@@ -16,6 +16,7 @@ import (
 	k8stypes "k8s.io/apimachinery/pkg/types"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 )
 
 // sample is a running VM with two adapters.
@@ -38,9 +39,9 @@ func sample() *mo.VirtualMachine {
 			Device: []types.BaseVirtualDevice{nic(4001, "00:50:56:00:00:02"), nic(4000, "00:50:56:00:00:01")},
 		},
 		ExtraConfig: []types.BaseOptionValue{
-			&types.OptionValue{Key: OwnerKey, Value: "ns/web/uid-1"},
+			&types.OptionValue{Key: observe.OwnerKey, Value: "ns/web/uid-1"},
 			&types.OptionValue{Key: vmv1alpha1.ExtraConfigPausedKey, Value: "true"},
-			&types.OptionValue{Key: LastRestartKey, Value: "2026-05-01T10:00:00.000000005Z"},
+			&types.OptionValue{Key: observe.LastRestartKey, Value: "2026-05-01T10:00:00.000000005Z"},
 		},
 	}
 	vm.GuestHeartbeatStatus = types.ManagedEntityStatusGreen
@@ -59,8 +60,8 @@ func sample() *mo.VirtualMachine {
 }
 
 func TestFactsOfARunningVM(t *testing.T) {
-	got := Of(sample(), func(ref types.ManagedObjectReference) string { return "esx-" + ref.Value })
-	want := Facts{
+	got := observe.Of(sample(), func(ref types.ManagedObjectReference) string { return "esx-" + ref.Value })
+	want := observe.Facts{
 		UniqueID: "vm-42", BiosUUID: "aa-1", InstanceUUID: "bb-2", HardwareVersion: 21,
 		PowerState: vmv1alpha1.PoweredOn, Connected: true, Readable: true, NodeName: "esx-host-1",
 		Guest: &vmv1alpha1.VirtualMachineGuestStatus{HostName: "web", ToolsRunning: true, Heartbeat: vmv1alpha1.GuestHeartbeatGreen},
@@ -74,7 +75,7 @@ func TestFactsOfARunningVM(t *testing.T) {
 		Storage: &vmv1alpha1.VirtualMachineStorageStatus{
 			Committed: resource.NewQuantity(100, resource.BinarySI), Provisioned: resource.NewQuantity(150, resource.BinarySI)},
 		Resources:   vmv1alpha1.VirtualMachineResources{VCPUs: 4, Memory: resource.NewQuantity(2<<30, resource.BinarySI)},
-		Owner:       Owner{Key: k8stypes.NamespacedName{Namespace: "ns", Name: "web"}, UID: "uid-1"},
+		Owner:       observe.Owner{Key: k8stypes.NamespacedName{Namespace: "ns", Name: "web"}, UID: "uid-1"},
 		Paused:      true,
 		LastRestart: &metav1.Time{Time: time.Date(2026, 5, 1, 10, 0, 0, 5, time.UTC)},
 		NICs:        []int32{4000, 4001},
@@ -90,7 +91,7 @@ func TestFacts_LimitAndCleanTextOfTheGuest(t *testing.T) {
 	odd := "a\x1b[31m\u202eb\r\n" + strings.Repeat("é", 40000)
 	vm.Guest.HostName, vm.Guest.GuestFullName, vm.Guest.GuestId, vm.Guest.ToolsVersion = odd, odd, odd, odd
 	vm.Guest.CustomizationInfo = &types.GuestInfoCustomizationInfo{CustomizationStatus: string(types.GuestInfoCustomizationStatusTOOLSDEPLOYPKG_FAILED), ErrorMsg: odd}
-	got := Of(vm, nil)
+	got := observe.Of(vm, nil)
 	name, text := "a[31mb"+strings.Repeat("é", 123), "a[31mb"+strings.Repeat("é", 509)
 	want := []string{name, name, text, text, text, text}
 	if diff := cmp.Diff(want, []string{got.Network.HostName, got.Guest.HostName, got.Guest.GuestFullName, got.Guest.GuestID, got.Guest.ToolsVersion, got.CustomizationError}); diff != "" {
@@ -101,7 +102,7 @@ func TestFacts_LimitAndCleanTextOfTheGuest(t *testing.T) {
 func TestAPoweredOffVMReportsNoGuestAndNoAddresses(t *testing.T) {
 	vm := sample()
 	vm.Runtime.PowerState = types.VirtualMachinePowerStatePoweredOff
-	got := Of(vm, nil)
+	got := observe.Of(vm, nil)
 	if got.Guest != nil {
 		t.Errorf("guest = %+v, want none", got.Guest)
 	}
@@ -116,7 +117,7 @@ func TestAPoweredOffVMReportsNoGuestAndNoAddresses(t *testing.T) {
 func TestAnUnreadableVMIsNotReadable(t *testing.T) {
 	vm := &mo.VirtualMachine{}
 	vm.Runtime.ConnectionState = types.VirtualMachineConnectionStateInaccessible
-	got := Of(vm, nil)
+	got := observe.Of(vm, nil)
 	if got.Readable || got.Connected || got.PowerState != "" {
 		t.Errorf("got %+v, want unreadable, unconnected, without power state", got)
 	}
@@ -125,8 +126,8 @@ func TestAnUnreadableVMIsNotReadable(t *testing.T) {
 func TestOwnerOfRefusesForeignValues(t *testing.T) {
 	for _, v := range []string{"", "x", "a/b", "/b/c", "a/b/c/d"} {
 		vm := &mo.VirtualMachine{Config: nil}
-		vm.Config = &types.VirtualMachineConfigInfo{ExtraConfig: []types.BaseOptionValue{&types.OptionValue{Key: OwnerKey, Value: v}}}
-		if o, ok := OwnerOf(vm); ok {
+		vm.Config = &types.VirtualMachineConfigInfo{ExtraConfig: []types.BaseOptionValue{&types.OptionValue{Key: observe.OwnerKey, Value: v}}}
+		if o, ok := observe.OwnerOf(vm); ok {
 			t.Errorf("OwnerOf(%q) = %v, want none", v, o)
 		}
 	}

@@ -1,7 +1,7 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package vmrecord
+package provider_test
 
 import (
 	"bytes"
@@ -20,6 +20,7 @@ import (
 
 	itv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/provider/vmrecord"
 )
 
 func machine() *vmv1alpha1.VirtualMachine {
@@ -52,15 +53,15 @@ func revision() *itv1alpha1.ControllerRevision {
 }
 
 func TestWhatIsReadIsWhatWasWrittenWithoutWhatIsTheServersOwn(t *testing.T) {
-	text, err := Of(machine(), revision()).Encode()
+	text, err := vmrecord.Of(machine(), revision()).Encode()
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := Decode(text)
+	got, err := vmrecord.Decode(text)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := &Record{
+	want := &vmrecord.Record{
 		Version: 1, Namespace: "team-a", Name: "web", UID: "1234", Generation: 7,
 		Labels: map[string]string{"app": "web"}, Annotations: map[string]string{"note": "x"},
 		Spec: machine().Spec,
@@ -77,13 +78,13 @@ func TestWhatIsReadIsWhatWasWrittenWithoutWhatIsTheServersOwn(t *testing.T) {
 func TestTheSameObjectGivesTheSameText(t *testing.T) {
 	vm := machine()
 	vm.Labels = map[string]string{"a": "1", "b": "2", "c": "3", "d": "4"}
-	first, err := Of(vm, revision()).Encode()
+	first, err := vmrecord.Of(vm, revision()).Encode()
 	if err != nil {
 		t.Fatal(err)
 	}
 	vm.Status.UniqueID, vm.ResourceVersion, vm.ManagedFields = "vm-8", "100", nil
 	for range 20 {
-		if again, err := Of(vm, revision()).Encode(); err != nil || again != first {
+		if again, err := vmrecord.Of(vm, revision()).Encode(); err != nil || again != first {
 			t.Fatalf("the text differs (error %v):\n%s\n%s", err, first, again)
 		}
 	}
@@ -91,7 +92,7 @@ func TestTheSameObjectGivesTheSameText(t *testing.T) {
 
 func TestARecordSharesNothingWithItsObject(t *testing.T) {
 	vm, rev := machine(), revision()
-	r := Of(vm, rev)
+	r := vmrecord.Of(vm, rev)
 	vm.Labels["app"], vm.Annotations["note"], vm.Spec.Instancetype.Name, rev.Labels["a"] = "db", "y", "u1.large", "c"
 	if r.Labels["app"] != "web" || r.Annotations["note"] != "x" || r.Spec.Instancetype.Name != "u1.small" || r.Revisions[0].Labels["a"] != "b" {
 		t.Errorf("the record has changed with its object: %+v", r)
@@ -111,7 +112,7 @@ func TestAnObjectThatIsTooLargeHasNoText(t *testing.T) {
 		}
 		vm.Annotations[fmt.Sprintf("n/%d", i)] = string(noise)
 	}
-	if text, err := Of(vm).Encode(); !errors.Is(err, ErrTooLarge) {
+	if text, err := vmrecord.Of(vm).Encode(); !errors.Is(err, vmrecord.ErrTooLarge) {
 		t.Errorf("%d characters and error %v, want ErrTooLarge", len(text), err)
 	}
 }
@@ -130,18 +131,18 @@ func TestWhatWasNotWrittenHereIsAnError(t *testing.T) {
 	}
 	for name, tc := range map[string]struct{ text, says string }{
 		"nothing":                {"", "not compressed"},
-		"too long":               {strings.Repeat("A", MaxEncoded+1), "at most"},
+		"too long":               {strings.Repeat("A", vmrecord.MaxEncoded+1), "at most"},
 		"no base64":              {"%%%", "not in base64"},
 		"not compressed":         {base64.StdEncoding.EncodeToString([]byte("hello")), "not compressed"},
 		"cut":                    {pack(`{"version":1}`)[:24], "record"},
-		"a bomb":                 {pack(strings.Repeat(" ", MaxDecoded+1)), "more than"},
+		"a bomb":                 {pack(strings.Repeat(" ", vmrecord.MaxDecoded+1)), "more than"},
 		"something else":         {pack(`["x"]`), "not one of a virtual machine"},
 		"of a later version":     {pack(`{"version":2}`), "format 2"},
 		"without version":        {pack(`{}`), "format 0"},
 		"a spec that is no spec": {pack(`{"version":1,"spec":7}`), "not one of a virtual machine"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if r, err := Decode(tc.text); err == nil || !strings.Contains(err.Error(), tc.says) {
+			if r, err := vmrecord.Decode(tc.text); err == nil || !strings.Contains(err.Error(), tc.says) {
 				t.Errorf("record %+v, error %v, want one that says %q", r, err, tc.says)
 			}
 		})

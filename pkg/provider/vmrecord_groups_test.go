@@ -1,7 +1,7 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package vmrecord
+package provider_test
 
 import (
 	"strings"
@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/provider/vmrecord"
 )
 
 // group is one whose members are virtual machines, or groups where the name begins with a
@@ -30,8 +31,8 @@ func group(name, above string, members ...string) *vmv1alpha1.VirtualMachineGrou
 }
 
 // namespace has groups, and virtual machines by the group that they name.
-func namespace(machines map[string]string, groups ...*vmv1alpha1.VirtualMachineGroup) Namespace {
-	return Namespace{
+func namespace(machines map[string]string, groups ...*vmv1alpha1.VirtualMachineGroup) vmrecord.Namespace {
+	return vmrecord.Namespace{
 		Group: func(name string) *vmv1alpha1.VirtualMachineGroup {
 			for _, g := range groups {
 				if g.Name == name {
@@ -108,21 +109,21 @@ func TestOneVirtualMachineKeepsAGroupTheFirstByName(t *testing.T) {
 func TestAHeadSaysWhetherGroupsHaveChangedAndNothingElseOfThem(t *testing.T) {
 	vm := machine()
 	vm.Spec.GroupName = "shop"
-	of := func(g *vmv1alpha1.VirtualMachineGroup) Groups { return namespace(nil, g).GroupsOf(vm) }
-	head := HeadOf(vm).With(of(group("shop", "", "web")), Head{})
+	of := func(g *vmv1alpha1.VirtualMachineGroup) vmrecord.Groups { return namespace(nil, g).GroupsOf(vm) }
+	head := vmrecord.HeadOf(vm).With(of(group("shop", "", "web")), vmrecord.Head{})
 	again := group("shop", "", "web")
 	again.UID, again.Generation, again.ResourceVersion = "another", 9, "7"
 	again.Annotations = map[string]string{"kubectl.kubernetes.io/last-applied-configuration": "{}"}
 	again.Status.PowerState = vmv1alpha1.PoweredOn
-	if got := HeadOf(vm).With(of(again), Head{}); got != head || got.Groups == "" {
+	if got := vmrecord.HeadOf(vm).With(of(again), vmrecord.Head{}); got != head || got.Groups == "" {
 		t.Errorf("the same group, made again, has the head %s, before it was %s", got, head)
 	}
 	changed := group("shop", "", "web")
 	changed.Spec.PowerState = vmv1alpha1.PoweredOff
-	if got := HeadOf(vm).With(of(changed), Head{}); got == head || got.Compare(head) != Same || !got.SameGeneration(head) {
+	if got := vmrecord.HeadOf(vm).With(of(changed), vmrecord.Head{}); got == head || got.Compare(head) != vmrecord.Same || !got.SameGeneration(head) {
 		t.Errorf("another power state of the group has the head %s, before it was %s", got, head)
 	}
-	if got := ParseHead(head.String()); got != head {
+	if got := vmrecord.ParseHead(head.String()); got != head {
 		t.Errorf("read as %+v, written as %+v", got, head)
 	}
 	large := group("shop", "", "web")
@@ -130,25 +131,25 @@ func TestAHeadSaysWhetherGroupsHaveChangedAndNothingElseOfThem(t *testing.T) {
 		large.Spec.BootOrder = append(large.Spec.BootOrder, vmv1alpha1.VirtualMachineGroupStep{Members: []vmv1alpha1.VirtualMachineGroupMember{{Name: strings.Repeat("x", 50)}}})
 	}
 	if got := of(large); !got.TooLarge || !got.Known || len(got.Kept) != 0 {
-		t.Errorf("of a group of more than %d bytes is kept %d, too large %v", MaxGroups, len(got.Kept), got.TooLarge)
+		t.Errorf("of a group of more than %d bytes is kept %d, too large %v", vmrecord.MaxGroups, len(got.Kept), got.TooLarge)
 	}
 }
 
 func TestOnlyGroupsThatNameTheVirtualMachineAreMadeAgain(t *testing.T) {
-	shop, site := Group{Name: "shop", Spec: group("", "site", "web").Spec}, Group{Name: "site", Spec: group("", "", "/shop").Spec}
+	shop, site := vmrecord.Group{Name: "shop", Spec: group("", "site", "web").Spec}, vmrecord.Group{Name: "site", Spec: group("", "", "/shop").Spec}
 	for name, tc := range map[string]struct {
 		in     string
-		groups []Group
-		want   []Group
+		groups []vmrecord.Group
+		want   []vmrecord.Group
 	}{
-		"as they were kept":           {"shop", []Group{shop, site}, []Group{shop, site}},
-		"it is in none":               {"", []Group{shop, site}, nil},
-		"it is in another":            {"site", []Group{shop, site}, nil},
-		"the group does not name it":  {"shop", []Group{{Name: "shop", Spec: group("", "site", "db").Spec}, site}, nil},
-		"the one above is another":    {"shop", []Group{shop, {Name: "other", Spec: site.Spec}}, []Group{shop}},
-		"the one above names another": {"shop", []Group{shop, {Name: "site", Spec: group("", "", "/x").Spec}}, []Group{shop}},
+		"as they were kept":           {"shop", []vmrecord.Group{shop, site}, []vmrecord.Group{shop, site}},
+		"it is in none":               {"", []vmrecord.Group{shop, site}, nil},
+		"it is in another":            {"site", []vmrecord.Group{shop, site}, nil},
+		"the group does not name it":  {"shop", []vmrecord.Group{{Name: "shop", Spec: group("", "site", "db").Spec}, site}, nil},
+		"the one above is another":    {"shop", []vmrecord.Group{shop, {Name: "other", Spec: site.Spec}}, []vmrecord.Group{shop}},
+		"the one above names another": {"shop", []vmrecord.Group{shop, {Name: "site", Spec: group("", "", "/x").Spec}}, []vmrecord.Group{shop}},
 	} {
-		r := &Record{Name: "web", Groups: tc.groups}
+		r := &vmrecord.Record{Name: "web", Groups: tc.groups}
 		r.Spec.GroupName = tc.in
 		if diff := cmp.Diff(tc.want, r.ParentGroups(), cmpopts.EquateEmpty()); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
