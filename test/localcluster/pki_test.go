@@ -1,7 +1,7 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package pki
+package localcluster_test
 
 import (
 	"crypto/tls"
@@ -15,18 +15,20 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/slipway-dev/slipway/test/localcluster/pki"
 )
 
-func store(t *testing.T) *Store {
+func store(t *testing.T) *pki.Store {
 	t.Helper()
-	s, err := NewStore(t.TempDir())
+	s, err := pki.NewStore(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
 	return s
 }
 
-func authority(t *testing.T, s *Store, name string) *Authority {
+func authority(t *testing.T, s *pki.Store, name string) *pki.Authority {
 	t.Helper()
 	a, err := s.Authority(time.Now(), name)
 	if err != nil {
@@ -35,7 +37,7 @@ func authority(t *testing.T, s *Store, name string) *Authority {
 	return a
 }
 
-func keyPair(t *testing.T, p Pair, err error) tls.Certificate {
+func keyPair(t *testing.T, p pki.Pair, err error) tls.Certificate {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
@@ -47,7 +49,7 @@ func keyPair(t *testing.T, p Pair, err error) tls.Certificate {
 	return c
 }
 
-func pool(a *Authority) *x509.CertPool {
+func pool(a *pki.Authority) *x509.CertPool {
 	p := x509.NewCertPool()
 	p.AppendCertsFromPEM(a.CertPEM())
 	return p
@@ -67,7 +69,7 @@ func TestIssuedCertificatesWorkForMutualTLS(t *testing.T) {
 	srv.StartTLS()
 	defer srv.Close()
 
-	get := func(t *testing.T, issuer, trusted *Authority) (string, error) {
+	get := func(t *testing.T, issuer, trusted *pki.Authority) (string, error) {
 		pair, err := issuer.Client(time.Now(), "alice", "dev", "ops")
 		client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{
 			Certificates: []tls.Certificate{keyPair(t, pair, err)}, RootCAs: pool(trusted),
@@ -112,14 +114,14 @@ func TestAuthorityIsKept(t *testing.T) {
 }
 
 func TestDamagedAuthorityIsRefused(t *testing.T) {
-	for name, damage := range map[string]func(*Store) error{
-		"certificate missing": func(s *Store) error { return os.Remove(s.CertFile("ca")) },
-		"key missing":         func(s *Store) error { return os.Remove(s.KeyFile("ca")) },
-		"certificate is not PEM": func(s *Store) error {
+	for name, damage := range map[string]func(*pki.Store) error{
+		"certificate missing": func(s *pki.Store) error { return os.Remove(s.CertFile("ca")) },
+		"key missing":         func(s *pki.Store) error { return os.Remove(s.KeyFile("ca")) },
+		"certificate is not PEM": func(s *pki.Store) error {
 			return os.WriteFile(s.CertFile("ca"), []byte("x"), 0o600)
 		},
-		"key is not PEM": func(s *Store) error { return os.WriteFile(s.KeyFile("ca"), []byte("x"), 0o600) },
-		"key of another certificate": func(s *Store) error {
+		"key is not PEM": func(s *pki.Store) error { return os.WriteFile(s.KeyFile("ca"), []byte("x"), 0o600) },
+		"key of another certificate": func(s *pki.Store) error {
 			return os.Rename(s.KeyFile("other"), s.KeyFile("ca"))
 		},
 	} {
@@ -150,7 +152,7 @@ func TestSigningKeyIsKept(t *testing.T) {
 		}
 		keys = append(keys, string(data))
 	}
-	if keys[0] != keys[1] || !strings.Contains(keys[0], blockPublicKey) {
+	if keys[0] != keys[1] || !strings.Contains(keys[0], "PUBLIC KEY") {
 		t.Errorf("public keys of two calls: %q", keys)
 	}
 }

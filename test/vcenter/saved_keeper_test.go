@@ -1,7 +1,7 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package saved
+package vcenter_test
 
 import (
 	"context"
@@ -13,6 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/vmware/govmomi/simulator"
 	"github.com/vmware/govmomi/vim25/types"
+
+	"github.com/slipway-dev/slipway/test/vcenter/saved"
 )
 
 func TestKeeperSavesAMomentAfterAChange(t *testing.T) {
@@ -32,7 +34,7 @@ func TestKeeperSavesAMomentAfterAChange(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				began := time.Now()
 				var got []time.Duration
-				k := Keep(t.Context(), simulator.NewRegistry(), func() error {
+				k := saved.Keep(t.Context(), simulator.NewRegistry(), func() error {
 					got = append(got, time.Since(began))
 					<-time.After(tc.takes)
 					return errors.New("a failure stops nothing")
@@ -63,17 +65,17 @@ func TestClosedKeeperHasEndedItsSave(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
-		saving, saved := make(chan struct{}), false
-		k := Keep(ctx, simulator.NewRegistry(), func() error {
+		saving, ended := make(chan struct{}), false
+		k := saved.Keep(ctx, simulator.NewRegistry(), func() error {
 			close(saving)
 			<-time.After(time.Hour)
-			saved = true
+			ended = true
 			return nil
 		})
 		k.RemoveObject(nil, types.ManagedObjectReference{Type: "Folder"})
 		<-saving
 		k.Close()
-		if !saved {
+		if !ended {
 			t.Error("Close returned while a save ran")
 		}
 	})

@@ -1,7 +1,7 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package fastcollector_test
+package vcenter_test
 
 import (
 	"context"
@@ -26,7 +26,7 @@ import (
 const limit = time.Minute
 
 // connect returns a client of a simulator with the fast collector.
-func connect(t *testing.T) (context.Context, *govmomi.Client, *fastcollector.Hub) {
+func fastcollectorConnect(t *testing.T) (context.Context, *govmomi.Client, *fastcollector.Hub) {
 	t.Helper()
 	model := simulator.VPX()
 	if err := model.Create(); err != nil {
@@ -119,7 +119,7 @@ func annotate(ctx context.Context, t *testing.T, c *govmomi.Client, ref types.Ma
 }
 
 func TestVersions(t *testing.T) {
-	ctx, c, _ := connect(t)
+	ctx, c, _ := fastcollectorConnect(t)
 	vm := machines(ctx, t, c)[0]
 	pc := open(ctx, t, c, named(vm))
 
@@ -153,7 +153,7 @@ func TestVersions(t *testing.T) {
 }
 
 func TestMembershipFollowsListView(t *testing.T) {
-	ctx, c, _ := connect(t)
+	ctx, c, _ := fastcollectorConnect(t)
 	refs := machines(ctx, t, c)
 	list, err := view.NewManager(c.Client).CreateListView(ctx, refs[:1])
 	if err != nil {
@@ -183,7 +183,7 @@ func TestMembershipFollowsListView(t *testing.T) {
 }
 
 func TestMembershipFollowsFolders(t *testing.T) {
-	ctx, c, _ := connect(t)
+	ctx, c, _ := fastcollectorConnect(t)
 	refs := machines(ctx, t, c)
 	parent, err := object.NewVirtualMachine(c.Client, refs[0]).ResourcePool(ctx)
 	if err != nil {
@@ -228,7 +228,7 @@ func TestMembershipFollowsFolders(t *testing.T) {
 }
 
 func TestWaitEndsWhenCancelledReplacedOrClosed(t *testing.T) {
-	ctx, c, hub := connect(t)
+	ctx, c, hub := fastcollectorConnect(t)
 	vm := machines(ctx, t, c)[0]
 	for name, end := range map[string]func(*property.Collector, string) error{
 		"cancelled": func(pc *property.Collector, _ string) error { return pc.CancelWaitForUpdates(ctx) },
