@@ -43,10 +43,10 @@ OWN = $(OWN_FLAGS) $(PROGRAMS:%=./cmd/%)
 IMAGE ?=
 PLATFORMS ?=
 RELEASE = $(GO) run -C hack/release . -version='$(VERSION)' -platforms='$(PLATFORMS)' -push='$(IMAGE)'
-# What test-fast tests.
-FAST := ./pkg/apis/... ./pkg/controller/... ./pkg/hardware/... ./pkg/instancetype/... ./pkg/networks/... ./pkg/priorityqueue/... \
-	./pkg/provider ./pkg/provider/engine/... ./pkg/provider/fleet/... ./pkg/provider/placement/... ./pkg/provider/vmrecord/... \
-	./pkg/provider/vsphere/configspec ./pkg/provider/vsphere/report ./pkg/registry/...
+# What test-fast tests: the decisions about VMs and Machines. Each package costs the link of a program, about two seconds of a core.
+FAST := ./pkg/apis/... ./pkg/controller/vm/... ./pkg/controller/group ./pkg/controller/snapshot ./pkg/controller/cluster/machine/... \
+	./pkg/hardware ./pkg/instancetype/... ./pkg/priorityqueue ./pkg/provider ./pkg/provider/engine/... ./pkg/provider/placement \
+	./pkg/provider/vsphere/configspec ./pkg/registry/...
 UNIT := ./artifacts/... ./cmd/... ./pkg/... ./test/localcluster/... ./test/vcenter/...
 
 ##@ Use
