@@ -21,7 +21,7 @@ const largest = 10
 
 // reasons say why a type is as large as it is.
 var reasons = map[string]string{
-	"pkg/provider/vsphere/inventory.Inventory": "It is the only cache of what vCenter streams, and its parts share one lock.",
+	"pkg/provider/vsphere/inventory.Inventory": "It is the only cache of what vCenter streams: the records and where they are share one lock.",
 	"pkg/provider/vsphere.Driver":              "It implements the interface of drivers, and delegates to the packages below it.",
 	"pkg/provider/engine.Engine":               "It has the operations of one vCenter, which share limits, memory and lock.",
 	"pkg/provider/engine.pass":                 "It is one reconcile of one VM in the engine: a step of the plan is a method.",
