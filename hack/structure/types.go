@@ -21,9 +21,7 @@ const largest = 10
 
 // reasons say why a type is as large as it is.
 var reasons = map[string]string{
-	"pkg/provider/vsphere/placement.Resolver":  "It resolves every name of a VM in one vCenter; to be divided by what is resolved.",
-	"pkg/provider/vsphere/inventory.Inventory": "It is the only cache of what vCenter streams, and its parts share one lock.",
-	"pkg/controller/cluster/machine.scope":     "All phases of a Machine share it; to be divided by dependency, as the steps of a VM are.",
+	"pkg/provider/vsphere/inventory.Inventory": "It is the only cache of what vCenter streams: the records and where they are share one lock.",
 	"pkg/provider/vsphere.Driver":              "It implements the interface of drivers, and delegates to the packages below it.",
 	"pkg/provider/engine.Engine":               "It has the operations of one vCenter, which share limits, memory and lock.",
 	"pkg/provider/engine.pass":                 "It is one reconcile of one VM in the engine: a step of the plan is a method.",
@@ -31,6 +29,8 @@ var reasons = map[string]string{
 	"pkg/provider/vsphere/session.Session":     "It is the connection to a vCenter, with its login, limits and services.",
 	"pkg/provider/vsphere/create.Creator":      "Its methods are the steps of a create, which can end at each of them.",
 	"pkg/controller/fleet/connections.Manager": "It answers the questions of all controllers about vCenters that are connected.",
+	"pkg/provider/vsphere/imagefiles.Files":    "It copies, verifies and removes the files of image copies on datastores.",
+	"pkg/priorityqueue.Queue":                  "It implements client-go's interface of queues over one lock and a pure core.",
 	"cmd/virtctl/cli.Factory":                  "It has what commands share; to be divided by dependency.",
 }
 

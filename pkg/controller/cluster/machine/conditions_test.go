@@ -15,6 +15,7 @@ import (
 	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/apis/conditions"
 	"github.com/slipway-dev/slipway/pkg/cluster/contract"
+	"github.com/slipway-dev/slipway/pkg/controller/cluster/machine/step"
 )
 
 // ready is a condition Ready of an object, as its provider writes it.
@@ -172,9 +173,9 @@ func TestUpToDateComparesTemplates(t *testing.T) {
 		if test.deployment != nil {
 			test.deployment(d)
 		}
-		var updating progress
+		var updating step.Progress
 		if test.updating {
-			updating = progress{reason: "InPlaceUpdating", message: "In-place update in progress"}
+			updating = step.Progress{Reason: "InPlaceUpdating", Message: "In-place update in progress"}
 		}
 		c := upToDateCondition(newMachine(test.machine...), set, d, updating, began)
 		if got := string(c.Status) + " " + c.Reason + " " + c.Message; got != test.want {

@@ -13,10 +13,15 @@ import (
 	"k8s.io/client-go/tools/events"
 
 	"github.com/slipway-dev/slipway/pkg/cluster/contract"
+	"github.com/slipway-dev/slipway/pkg/cluster/workload"
 	"github.com/slipway-dev/slipway/pkg/controller"
+	"github.com/slipway-dev/slipway/pkg/controller/cluster/machine/deletion"
 	"github.com/slipway-dev/slipway/pkg/controller/cluster/machine/detach"
 	"github.com/slipway-dev/slipway/pkg/controller/cluster/machine/drain"
+	"github.com/slipway-dev/slipway/pkg/controller/cluster/machine/external"
 	"github.com/slipway-dev/slipway/pkg/controller/cluster/machine/node"
+	"github.com/slipway-dev/slipway/pkg/controller/cluster/machine/nodesync"
+	"github.com/slipway-dev/slipway/pkg/controller/cluster/machine/step"
 	"github.com/slipway-dev/slipway/pkg/generated/clientset/versioned"
 	"github.com/slipway-dev/slipway/pkg/generated/informers/externalversions"
 )
@@ -38,7 +43,7 @@ type Deps struct {
 	// Kinds resolves those of objects that Machines refer to.
 	Kinds *contract.Resolver
 	// Workloads are the workload clusters. OnCluster and OnNode are to be told of them.
-	Workloads Workloads
+	Workloads step.Workloads
 	// Recorder writes events.k8s.io events.
 	Recorder events.EventRecorder
 	// NodeRules say what of Machines goes to Nodes besides what always does; none if zero.
@@ -73,12 +78,18 @@ func New(d Deps) (*Controller, error) {
 	c := &Controller{machines: v1.Machines().Informer()}
 	store := controller.NewStore[*machine](c.machines, false)
 	echoes := controller.NewEchoes(func(m *machine) any { return m.Status })
+	objects := &external.Reconciler{Writes: controller.NewWriteLimit()}
+	recorder := step.Events{Recorder: d.Recorder}
 	c.reconcile = &reconciler{
-		client: d.Client.ClusterV1alpha1(), machines: store, echoes: echoes, clusters: v1.Clusters().Lister(),
-		sets: v1.MachineSets().Lister(), deployments: v1.MachineDeployments().Lister(), drainRules: v1.MachineDrainRules().Lister(),
-		members: func(key types.NamespacedName) []*machine { return c.indexed(indexByCluster, key.String()) },
-		writes:  controller.NewWriteLimit(), workloads: d.Workloads, recorder: d.Recorder, now: controller.Clock(d.Now),
-		nodeRules: d.NodeRules, grace: cmp.Or(d.Grace, node.DefaultGrace), drain: drain.Drain, detach: detach.Check,
+		writer:   writer{client: d.Client.ClusterV1alpha1(), machines: store, echoes: echoes},
+		clusters: v1.Clusters().Lister(), sets: v1.MachineSets().Lister(), deployments: v1.MachineDeployments().Lister(),
+		external: objects,
+		nodes:    &nodesync.Reconciler{Workloads: d.Workloads, Rules: d.NodeRules, Grace: cmp.Or(d.Grace, node.DefaultGrace), Events: recorder},
+		deletion: &deletion.Reconciler{
+			External: objects, Members: func(key types.NamespacedName) []*machine { return c.indexed(indexByCluster, key.String()) },
+			DrainRules: v1.MachineDrainRules().Lister(), Drain: drain.Drain, Detach: detach.Check, Events: recorder,
+		},
+		now: controller.Clock(d.Now),
 	}
 	queue := controller.NewQueue(Name, d.Queue)
 	c.enqueuer = &controller.Enqueuer[*machine]{Queue: queue, Objects: store, Echoes: echoes, Priority: priority}
@@ -89,9 +100,9 @@ func New(d Deps) (*Controller, error) {
 		Priority(c.enqueuer.Again).
 		Index(c.machines, indexers).
 		Before(func(ctx context.Context) (func(), error) {
-			objects := contract.NewObjects(ctx, d.Kinds, c.externalHandler())
-			c.reconcile.objects = objects
-			return objects.Wait, nil
+			read := contract.NewObjects(ctx, d.Kinds, c.externalHandler())
+			objects.Objects = read
+			return read.Wait, nil
 		}).
 		Watches(c.machines, store.Handler(), c.enqueuer.Handler()).
 		Watches(v1.Clusters().Informer(), c.clusterHandler()).
@@ -102,4 +113,18 @@ func New(d Deps) (*Controller, error) {
 		Reconciler(c.reconcile).
 		Build()
 	return c, err
+}
+
+// Of makes Workloads of what keeps the connections.
+func Of(c *workload.Clusters) step.Workloads { return clusters{c} }
+
+type clusters struct{ *workload.Clusters }
+
+// Connection returns a connection as a Workload.
+func (c clusters) Connection(key types.NamespacedName) (step.Workload, error) {
+	connection, err := c.Clusters.Connection(key)
+	if err != nil {
+		return nil, err
+	}
+	return connection, nil
 }

@@ -16,6 +16,7 @@ import (
 	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/apis/conditions"
 	"github.com/slipway-dev/slipway/pkg/controller"
+	"github.com/slipway-dev/slipway/pkg/controller/cluster/machine/step"
 )
 
 // wake queues the Machines that an index has under value.
@@ -64,8 +65,8 @@ func (c *Controller) clusterHandler() cache.ResourceEventHandler {
 func shows(c *cluster) [5]any {
 	initialized := conditions.IsTrue(c.Status.Conditions, clusterv1alpha1.ClusterControlPlaneInitializedCondition)
 	return [5]any{
-		c.UID, c.DeletionTimestamp != nil, [2]bool{isTrue(c.Spec.Paused), initialized},
-		isTrue(c.Status.Initialization.InfrastructureProvisioned), c.Spec.ControlPlaneRef,
+		c.UID, c.DeletionTimestamp != nil, [2]bool{step.IsTrue(c.Spec.Paused), initialized},
+		step.IsTrue(c.Status.Initialization.InfrastructureProvisioned), c.Spec.ControlPlaneRef,
 	}
 }
 
@@ -104,7 +105,7 @@ func (c *Controller) externalHandler() cache.ResourceEventHandler {
 			return
 		}
 		for _, owner := range o.GetOwnerReferences() {
-			if isOurs(owner, machineKind) {
+			if step.IsOurs(owner, step.MachineKind) {
 				c.enqueuer.Generic(types.NamespacedName{Namespace: o.GetNamespace(), Name: owner.Name})
 			}
 		}

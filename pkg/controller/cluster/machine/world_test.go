@@ -32,6 +32,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/controller"
 	"github.com/slipway-dev/slipway/pkg/controller/cluster/machine/detach"
 	"github.com/slipway-dev/slipway/pkg/controller/cluster/machine/drain"
+	"github.com/slipway-dev/slipway/pkg/controller/cluster/machine/step"
 	"github.com/slipway-dev/slipway/pkg/generated/clientset/versioned/fake"
 	"github.com/slipway-dev/slipway/pkg/generated/informers/externalversions"
 )
@@ -102,12 +103,12 @@ func newWorld(t *testing.T, objects ...runtime.Object) *world {
 		t.Fatal(err)
 	}
 	t.Cleanup(c.Keys.ShutDown)
-	c.reconcile.objects = w
-	c.reconcile.drain = func(context.Context, kubernetes.Interface, drain.Input) (drain.Result, error) {
+	c.reconcile.external.Objects = w
+	c.reconcile.deletion.Drain = func(context.Context, kubernetes.Interface, drain.Input) (drain.Result, error) {
 		w.drained++
 		return w.draining, w.drainErr
 	}
-	c.reconcile.detach = func(context.Context, kubernetes.Interface, drain.Input) (detach.Result, error) {
+	c.reconcile.deletion.Detach = func(context.Context, kubernetes.Interface, drain.Input) (detach.Result, error) {
 		w.detached++
 		return w.detaching, w.detachErr
 	}
@@ -150,7 +151,7 @@ func (w *world) Get(ctx context.Context, ref contract.Reference, namespace strin
 	return o, k, err
 }
 
-func (w *world) Connection(types.NamespacedName) (Workload, error) {
+func (w *world) Connection(types.NamespacedName) (step.Workload, error) {
 	if w.down != nil {
 		return nil, w.down
 	}

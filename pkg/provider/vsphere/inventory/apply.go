@@ -27,7 +27,7 @@ func (i *Inventory) update(ctx context.Context, c *vim25.Client, updates []types
 		case "HostSystem":
 			i.updateHost(u)
 		case "Task":
-			i.tasks.update(&i.mu, u)
+			i.tasks.update(u)
 		case "EventHistoryCollector":
 			i.happened(u)
 		case "VirtualMachine":

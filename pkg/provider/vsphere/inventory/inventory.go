@@ -49,6 +49,7 @@ type host struct {
 // Inventory holds the last properties of the managed virtual machines.
 type Inventory struct {
 	opts Options
+	*tasks
 
 	mu     sync.Mutex
 	synced bool
@@ -72,7 +73,6 @@ type Inventory struct {
 	hosts    map[types.ManagedObjectReference]host
 	// watchers wait for changes of one virtual machine.
 	watchers map[types.ManagedObjectReference]map[chan struct{}]struct{}
-	tasks    tasks
 	places   places
 
 	// rebuild ends the stream of the moment, nil while there is none.
@@ -102,7 +102,7 @@ func New(o Options) *Inventory {
 		children: map[child]types.ManagedObjectReference{},
 		hosts:    map[types.ManagedObjectReference]host{},
 		watchers: map[types.ManagedObjectReference]map[chan struct{}]struct{}{},
-		tasks:    newTasks(),
+		tasks:    newTasks(o.Session),
 		places:   newPlaces(),
 	}
 }

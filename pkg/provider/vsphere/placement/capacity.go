@@ -5,10 +5,11 @@ package placement
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
-	"github.com/vmware/govmomi/property"
+	"github.com/vmware/govmomi/object"
 	"github.com/vmware/govmomi/vim25/mo"
 	"github.com/vmware/govmomi/vim25/types"
 
@@ -44,29 +45,38 @@ type Amounts struct {
 	datastores map[types.ManagedObjectReference]int64
 }
 
-// Amounts returns what the zone has, as it was a short time ago.
-func (r *Resolver) Amounts(ctx context.Context) (Amounts, error) {
-	return r.amounts.get(ctx, "", r.readAmounts)
+// capacity reads what a zone has, and chooses the resource pool and the datastore that have most.
+type capacity struct {
+	*lookup
+	compute    *compute
+	datastores *datastores
+	// amounts are used for a short time.
+	amounts cache[Amounts]
 }
 
-func (r *Resolver) readAmounts(ctx context.Context) (Amounts, error) {
+// Amounts returns what the zone has, as it was a short time ago.
+func (ca *capacity) Amounts(ctx context.Context) (Amounts, error) {
+	return ca.amounts.get(ctx, "", ca.readAmounts)
+}
+
+func (ca *capacity) readAmounts(ctx context.Context) (Amounts, error) {
 	// What is read is not older than this.
 	a := Amounts{At: time.Now(), pools: map[types.ManagedObjectReference]provider.Resources{}, datastores: map[types.ManagedObjectReference]int64{}}
-	pools, err := r.readPools(ctx)
+	pools, err := ca.compute.readPools(ctx)
 	if err != nil {
 		return a, err
 	}
-	owners, err := r.readOwners(ctx, pools)
+	owners, err := ca.compute.readOwners(ctx, pools)
 	if err != nil {
 		return a, err
 	}
 	for i := range owners {
 		a.addOwner(&owners[i], pools)
 	}
-	if err := r.readHosts(ctx, owners, &a); err != nil {
+	if err := ca.readHosts(ctx, owners, &a); err != nil {
 		return a, err
 	}
-	return a, r.readDatastores(ctx, &a)
+	return a, ca.readDatastores(ctx, &a)
 }
 
 const mebi = 1 << 20
@@ -111,39 +121,8 @@ func usageOf(p *mo.ResourcePool) (has, uses provider.Resources) {
 	return has, uses
 }
 
-func (r *Resolver) readPools(ctx context.Context) ([]mo.ResourcePool, error) {
-	refs, err := r.allPools(ctx)
-	if err != nil {
-		return nil, err
-	}
-	var pools []mo.ResourcePool
-	return pools, r.retrieve(ctx, "the resource pools", refs, []string{"owner", "runtime", "summary"}, &pools)
-}
-
-// owners are the clusters, and the hosts without one, that the pools of the zone are of.
-func (r *Resolver) owners(ctx context.Context) ([]mo.ComputeResource, error) {
-	pools, err := r.readPools(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return r.readOwners(ctx, pools)
-}
-
-func (r *Resolver) readOwners(ctx context.Context, pools []mo.ResourcePool) ([]mo.ComputeResource, error) {
-	var refs []types.ManagedObjectReference
-	seen := map[types.ManagedObjectReference]bool{}
-	for i := range pools {
-		if ref := pools[i].Owner; !seen[ref] {
-			seen[ref] = true
-			refs = append(refs, ref)
-		}
-	}
-	var owners []mo.ComputeResource
-	return owners, r.retrieve(ctx, "the clusters", refs, []string{"summary", "datastore", "network", "host", "configurationEx"}, &owners)
-}
-
 // readHosts looks for the largest host and for DRS.
-func (r *Resolver) readHosts(ctx context.Context, owners []mo.ComputeResource, a *Amounts) error {
+func (ca *capacity) readHosts(ctx context.Context, owners []mo.ComputeResource, a *Amounts) error {
 	var refs []types.ManagedObjectReference
 	for i := range owners {
 		refs = append(refs, owners[i].Host...)
@@ -155,7 +134,7 @@ func (r *Resolver) readHosts(ctx context.Context, owners []mo.ComputeResource, a
 		return nil
 	}
 	var hosts []mo.HostSystem
-	if err := r.retrieve(ctx, "the hosts", refs, []string{"summary.hardware", "runtime.connectionState", "runtime.inMaintenanceMode"}, &hosts); err != nil {
+	if err := ca.retrieve(ctx, "the hosts", refs, []string{"summary.hardware", "runtime.connectionState", "runtime.inMaintenanceMode"}, &hosts); err != nil {
 		return err
 	}
 	for i := range hosts {
@@ -169,13 +148,13 @@ func (r *Resolver) readHosts(ctx context.Context, owners []mo.ComputeResource, a
 }
 
 // readDatastores adds those that can be written to.
-func (r *Resolver) readDatastores(ctx context.Context, a *Amounts) error {
-	refs, err := r.allDatastores(ctx)
+func (ca *capacity) readDatastores(ctx context.Context, a *Amounts) error {
+	refs, err := ca.datastores.allDatastores(ctx)
 	if err != nil {
 		return err
 	}
 	var all []mo.Datastore
-	if err := r.retrieve(ctx, "the datastores", refs, []string{"summary"}, &all); err != nil {
+	if err := ca.retrieve(ctx, "the datastores", refs, []string{"summary"}, &all); err != nil {
 		return err
 	}
 	for i := range all {
@@ -191,14 +170,109 @@ func (r *Resolver) readDatastores(ctx context.Context, a *Amounts) error {
 	return nil
 }
 
-// retrieve reads properties of objects.
-func (r *Resolver) retrieve(ctx context.Context, what string, refs []types.ManagedObjectReference, paths []string, into any) error {
-	c, err := r.opts.Session.Vim(ctx)
+// Pool returns the resource pool that a new virtual machine goes to: of several the one
+// with the most free memory.
+func (ca *capacity) Pool(ctx context.Context) (types.ManagedObjectReference, error) {
+	pools, err := ca.compute.allPools(ctx)
+	if err != nil || len(pools) == 1 {
+		return first(pools), err
+	}
+	has, err := ca.Amounts(ctx)
 	if err != nil {
-		return err
+		return types.ManagedObjectReference{}, err
 	}
-	if err := property.DefaultCollector(c).Retrieve(ctx, refs, paths, into); err != nil {
-		return fmt.Errorf("reading %s of %s: %w", what, r.site.by, err)
+	return most(pools, func(ref types.ManagedObjectReference) int64 { return has.pools[ref].Memory }), nil
+}
+
+// Datastore returns the datastore that a new virtual machine goes to: of several the one
+// with the most free space.
+func (ca *capacity) Datastore(ctx context.Context) (types.ManagedObjectReference, error) {
+	all, err := ca.datastores.allDatastores(ctx)
+	if err != nil || len(all) == 1 {
+		return first(all), err
 	}
-	return nil
+	has, err := ca.Amounts(ctx)
+	if err != nil {
+		return types.ManagedObjectReference{}, err
+	}
+	return most(all, func(ref types.ManagedObjectReference) int64 { return has.datastores[ref] }), nil
+}
+
+func first(all []types.ManagedObjectReference) (ref types.ManagedObjectReference) {
+	if len(all) > 0 {
+		ref = all[0]
+	}
+	return ref
+}
+
+// most is the one that has the most.
+func most(all []types.ManagedObjectReference, has func(types.ManagedObjectReference) int64) types.ManagedObjectReference {
+	best := all[0]
+	for _, ref := range all[1:] {
+		if has(ref) > has(best) {
+			best = ref
+		}
+	}
+	return best
+}
+
+// Recommend asks DRS how well it can place a new virtual machine, from 1 to 5; 0 is no
+// answer. The error is what DRS says if it finds no place for it; one of the call counts
+// for no answer: nobody is kept from a cluster because its DRS cannot be asked.
+func (ca *capacity) Recommend(ctx context.Context, clusters []types.ManagedObjectReference, config *types.VirtualMachineConfigSpec) (rating int32, err error) {
+	datastores, err := ca.datastores.allDatastores(ctx)
+	if err != nil {
+		return 0, err
+	}
+	c, err := ca.session.Vim(ctx)
+	if err != nil {
+		return 0, err
+	}
+	pool, err := ca.Pool(ctx)
+	if err != nil {
+		return 0, err
+	}
+	var faults []error
+	answers := 0
+	for _, cluster := range clusters {
+		spec := types.PlacementSpec{
+			PlacementType: string(types.PlacementSpecPlacementTypeCreate), ConfigSpec: config, Datastores: datastores,
+		}
+		if len(clusters) == 1 {
+			spec.RelocateSpec = &types.VirtualMachineRelocateSpec{Pool: &pool}
+		}
+		res, err := object.NewClusterComputeResource(c, cluster).PlaceVm(ctx, spec)
+		if err != nil {
+			continue
+		}
+		answers++
+		for _, one := range res.Recommendations {
+			rating = max(rating, one.Rating, 1)
+		}
+		if len(res.Recommendations) == 0 {
+			faults = append(faults, errors.New(drsFault(res.DrsFault)))
+		}
+	}
+	if rating > 0 || answers < len(clusters) {
+		return rating, nil
+	}
+	return 0, errors.Join(faults...)
+}
+
+// drsFault is what DRS says if it recommends nothing.
+func drsFault(f *types.ClusterDrsFaults) string {
+	if f == nil {
+		return "DRS recommends no host"
+	}
+	for _, by := range f.FaultsByVm {
+		faults := by.GetClusterDrsFaultsFaultsByVm().Fault
+		switch {
+		case len(faults) == 0:
+		case faults[0].LocalizedMessage != "":
+			return "DRS recommends no host: " + faults[0].LocalizedMessage
+		default:
+			return fmt.Sprintf("DRS recommends no host: %T", faults[0].Fault)
+		}
+	}
+	return "DRS recommends no host: " + f.Reason
 }

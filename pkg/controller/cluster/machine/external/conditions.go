@@ -1,7 +1,7 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package machine
+package external
 
 import (
 	"cmp"
@@ -12,6 +12,7 @@ import (
 	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/apis/conditions"
 	"github.com/slipway-dev/slipway/pkg/cluster/contract"
+	"github.com/slipway-dev/slipway/pkg/controller/cluster/machine/step"
 )
 
 // mirrored is a condition that tells the Ready of an object that the Machine refers to.
@@ -25,9 +26,9 @@ type mirrored struct {
 	whileNeeded bool
 }
 
-// bootstrapCondition is BootstrapConfigReady.
-func (s *scope) bootstrapCondition() metav1.Condition {
-	m := s.machine
+// BootstrapCondition returns BootstrapConfigReady.
+func BootstrapCondition(s *step.State) metav1.Condition {
+	m := s.Machine
 	if !m.Spec.Bootstrap.ConfigRef.IsDefined() {
 		return metav1.Condition{
 			Type: clusterv1alpha1.MachineBootstrapConfigReadyCondition, Status: metav1.ConditionTrue, Reason: clusterv1alpha1.DataSecretProvidedReason,
@@ -35,28 +36,28 @@ func (s *scope) bootstrapCondition() metav1.Condition {
 	}
 	return mirrored{
 		condition: clusterv1alpha1.MachineBootstrapConfigReadyCondition, kind: m.Spec.Bootstrap.ConfigRef.Kind,
-		field: "dataSecretCreated", done: isTrue(m.Status.Initialization.BootstrapDataSecretCreated),
-	}.of(&s.bootstrap, s.isDeleting())
+		field: "dataSecretCreated", done: step.IsTrue(m.Status.Initialization.BootstrapDataSecretCreated),
+	}.of(&s.Bootstrap, s.IsDeleting())
 }
 
-// infrastructureCondition is InfrastructureReady.
-func (s *scope) infrastructureCondition() metav1.Condition {
+// InfrastructureCondition returns InfrastructureReady.
+func InfrastructureCondition(s *step.State) metav1.Condition {
 	return mirrored{
-		condition: clusterv1alpha1.InfrastructureReadyCondition, kind: s.machine.Spec.InfrastructureRef.Kind,
-		field: "provisioned", done: isProvisioned(s.machine), whileNeeded: true,
-	}.of(&s.infra, s.isDeleting())
+		condition: clusterv1alpha1.InfrastructureReadyCondition, kind: s.Machine.Spec.InfrastructureRef.Kind,
+		field: "provisioned", done: step.IsProvisioned(s.Machine), whileNeeded: true,
+	}.of(&s.Infra, s.IsDeleting())
 }
 
-func (r mirrored) of(e *external, deleting bool) metav1.Condition {
+func (r mirrored) of(e *step.External, deleting bool) metav1.Condition {
 	c := metav1.Condition{Type: r.condition, Status: metav1.ConditionFalse}
 	switch {
-	case e.refused != nil && e.foreign:
-		c.Reason, c.Message = clusterv1alpha1.ObjectControlledByAnotherReason, e.refused.Error()
-	case e.refused != nil:
-		c.Reason, c.Message = conditions.ReasonTooManyWrites, e.refused.Error()
-	case e.object != nil:
+	case e.Refused != nil && e.Foreign:
+		c.Reason, c.Message = clusterv1alpha1.ObjectControlledByAnotherReason, e.Refused.Error()
+	case e.Refused != nil:
+		c.Reason, c.Message = conditions.ReasonTooManyWrites, e.Refused.Error()
+	case e.Object != nil:
 		return r.mirror(e)
-	case !e.gone:
+	case !e.Gone:
 		c.Status, c.Reason, c.Message = metav1.ConditionUnknown, clusterv1alpha1.InternalErrorReason, "Please check controller logs for errors"
 	case r.done && deleting:
 		c.Reason, c.Message = clusterv1alpha1.ObjectDeletedReason, r.kind+" has been deleted"
@@ -71,13 +72,13 @@ func (r mirrored) of(e *external, deleting bool) metav1.Condition {
 // mirror returns a condition that is False if the provider reports a final failure of the object.
 // Otherwise it copies the condition Ready of the object, with its time, or computes one if the
 // object has none.
-func (r mirrored) mirror(e *external) metav1.Condition {
+func (r mirrored) mirror(e *step.External) metav1.Condition {
 	c := metav1.Condition{Type: r.condition}
-	ready, err := contract.Ready(e.object)
+	ready, err := contract.Ready(e.Object)
 	switch {
-	case e.failureReason != "" || e.failureMessage != "":
-		c.Status, c.Reason = metav1.ConditionFalse, cmp.Or(e.failureReason, clusterv1alpha1.NotReadyReason)
-		c.Message = fmt.Sprintf("%s reports a failure: %s", r.kind, cmp.Or(e.failureMessage, e.failureReason))
+	case e.FailureReason != "" || e.FailureMessage != "":
+		c.Status, c.Reason = metav1.ConditionFalse, cmp.Or(e.FailureReason, clusterv1alpha1.NotReadyReason)
+		c.Message = fmt.Sprintf("%s reports a failure: %s", r.kind, cmp.Or(e.FailureMessage, e.FailureReason))
 	case err != nil:
 		c.Status, c.Reason, c.Message = metav1.ConditionUnknown, clusterv1alpha1.InvalidConditionReportedReason, err.Error()
 	case ready != nil:

@@ -1,7 +1,7 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package machine
+package step
 
 import (
 	"context"
@@ -38,29 +38,10 @@ type Workloads interface {
 	Probe(cluster types.NamespacedName) (success time.Time, failures int)
 }
 
-// errNotAsked is why there is no connection to a cluster whose infrastructure is not there yet.
-var errNotAsked = errors.New("there is no connection to the workload cluster before the infrastructure of the Cluster is provisioned")
+// ErrNotRequested is returned while the infrastructure of a Cluster is not provisioned.
+var ErrNotRequested = errors.New("there is no connection to the workload cluster before the infrastructure of the Cluster is provisioned")
 
-// isNotConnected is true for what passes when there is a connection again, which is told.
-func isNotConnected(err error) bool {
-	return errors.Is(err, workload.ErrNotConnected) || errors.Is(err, errNotAsked)
-}
-
-// notConnected is what a condition says while there is no connection.
-func (s *scope) notConnected() string {
-	return "the workload cluster cannot be reached: " + s.unconnected.Error()
-}
-
-// Of makes Workloads of what keeps the connections.
-func Of(c *workload.Clusters) Workloads { return clusters{c} }
-
-type clusters struct{ *workload.Clusters }
-
-// Connection returns a connection as a Workload.
-func (c clusters) Connection(key types.NamespacedName) (Workload, error) {
-	connection, err := c.Clusters.Connection(key)
-	if err != nil {
-		return nil, err
-	}
-	return connection, nil
+// IsNotConnected reports whether err ends when there is a connection again, which is an event.
+func IsNotConnected(err error) bool {
+	return errors.Is(err, workload.ErrNotConnected) || errors.Is(err, ErrNotRequested)
 }

@@ -1,20 +1,20 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package machine
+package deletion
 
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/klog/v2"
 
+	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/cluster/contract"
 	"github.com/slipway-dev/slipway/pkg/cluster/workload"
 	"github.com/slipway-dev/slipway/pkg/controller"
+	"github.com/slipway-dev/slipway/pkg/controller/cluster/machine/step"
 )
 
 // Why nothing is done to the Node of a Machine that is deleted.
@@ -26,23 +26,23 @@ const (
 	refusedLastOfControls = "no other Machine of the control plane is left"
 )
 
-// refusal says why a Machine is deleted without its Node being drained and deleted; empty if
+// Refusal returns why a Machine is deleted without its Node being drained and deleted; empty if
 // that is done. It is done where the API of the workload cluster will outlive the Machine.
-func (s *scope) refusal(ctx context.Context) (string, error) {
-	c := s.cluster
+func (d *Reconciler) Refusal(ctx context.Context, s *step.State, report *step.Report) (string, error) {
+	c := s.Cluster
 	switch {
 	case c == nil:
 		return refusedNoCluster, nil
 	case c.DeletionTimestamp != nil:
 		return refusedClusterGoes, nil
 	}
-	if err := s.findNodeLate(ctx); err != nil {
+	if err := findNodeLate(ctx, s, report); err != nil {
 		return "", err
 	}
-	if !s.machine.Status.NodeRef.IsDefined() {
+	if !s.Machine.Status.NodeRef.IsDefined() {
 		return refusedNoNode, nil
 	}
-	plane, err := s.controlPlane(ctx)
+	plane, err := d.External.ControlPlane(ctx, c)
 	if err != nil {
 		return "", err
 	}
@@ -55,15 +55,15 @@ func (s *scope) refusal(ctx context.Context) (string, error) {
 			return "", err
 		}
 	}
-	return lastOfControlPlane(s.members(clusterKey(s.machine)), plane != nil), nil
+	return lastOfControlPlane(d.Members(s.ClusterKey()), plane != nil), nil
 }
 
 // lastOfControlPlane looks for a Machine of the control plane that stays. Where there is
 // neither such a Machine nor a control plane that makes them, the API of the cluster is
 // somewhere else, and nobody's deletion ends it.
-func lastOfControlPlane(members []*machine, modelled bool) string {
+func lastOfControlPlane(members []*clusterv1alpha1.Machine, modelled bool) string {
 	for _, m := range members {
-		if !isControlPlane(m) {
+		if !step.IsControlPlane(m) {
 			continue
 		}
 		if m.DeletionTimestamp == nil {
@@ -77,23 +77,6 @@ func lastOfControlPlane(members []*machine, modelled bool) string {
 	return ""
 }
 
-// controlPlane reads the control plane of the Cluster, nil if there is none.
-func (s *scope) controlPlane(ctx context.Context) (*unstructured.Unstructured, error) {
-	ref := s.cluster.Spec.ControlPlaneRef
-	if !ref.IsDefined() {
-		return nil, nil
-	}
-	o, _, err := s.objects.Get(ctx, referenceOf(ref), s.cluster.Namespace)
-	if contract.IsGone(err) {
-		klog.FromContext(ctx).Info("The control plane that the Cluster names is not there", "kind", ref.Kind, "name", ref.Name)
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("control plane: %w", err)
-	}
-	return o, nil
-}
-
 // errNodeRead is returned while the Node of a Machine that is deleted is being read.
 var errNodeRead = errors.New("the Node is being read")
 
@@ -102,18 +85,18 @@ const maxLateRead = time.Minute
 
 // findNodeLate looks once more for the Node of a Machine that is deleted before it knew its
 // Node, so that this is not left behind. That it cannot be found does not keep the Machine.
-func (s *scope) findNodeLate(ctx context.Context) error {
-	m := s.machine
+func findNodeLate(ctx context.Context, s *step.State, report *step.Report) error {
+	m := s.Machine
 	provider := m.Spec.ProviderID
-	if provider == "" && s.infra.object != nil {
-		provider, _ = contract.ProviderID(s.infra.object) // A fault of it is told by the phase.
+	if provider == "" && s.Infra.Object != nil {
+		provider, _ = contract.ProviderID(s.Infra.Object) // A fault of it is told by the phase.
 	}
-	if m.Status.NodeRef.IsDefined() || provider == "" || s.workload == nil {
+	if m.Status.NodeRef.IsDefined() || provider == "" || s.Workload == nil {
 		return nil
 	}
-	nodes, err := s.workload.Nodes(provider, "")
-	if errors.Is(err, workload.ErrReading) && s.now.Sub(m.DeletionTimestamp.Time) < maxLateRead {
-		s.again(controller.Conflict)
+	nodes, err := s.Workload.Nodes(provider, "")
+	if errors.Is(err, workload.ErrReading) && s.Now.Sub(m.DeletionTimestamp.Time) < maxLateRead {
+		report.Again(controller.Conflict)
 		return errNodeRead
 	}
 	if err != nil {
@@ -121,7 +104,7 @@ func (s *scope) findNodeLate(ctx context.Context) error {
 		return nil
 	}
 	if len(nodes) == 1 {
-		s.node, m.Status.NodeRef.Name = &nodes[0].Node, nodes[0].Name
+		s.Node, m.Status.NodeRef.Name = &nodes[0].Node, nodes[0].Name
 	}
 	return nil
 }

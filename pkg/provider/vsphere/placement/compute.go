@@ -5,14 +5,96 @@ package placement
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strings"
 
+	"github.com/vmware/govmomi/property"
 	"github.com/vmware/govmomi/vim25/mo"
 	"github.com/vmware/govmomi/vim25/types"
 )
+
+// compute resolves resource pools, and the clusters and hosts that these belong to.
+type compute struct {
+	*lookup
+	pools cache[[]types.ManagedObjectReference]
+	// clusters are by resource pool.
+	clusters cache[cluster]
+	// hosts, of clusters without DRS, are read for many VMs at once and not remembered.
+	hosts cache[[]mo.HostSystem]
+}
+
+// allPools are the resource pools of the zone, at least one.
+func (co *compute) allPools(ctx context.Context) ([]types.ManagedObjectReference, error) {
+	return co.pools.get(ctx, "", func(ctx context.Context) ([]types.ManagedObjectReference, error) {
+		f, _, c, err := co.finder(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if co.site.cluster != "" {
+			cluster, err := f.ComputeResource(ctx, exact(co.site.cluster))
+			if err != nil {
+				return nil, explain("cluster", co.site.cluster, err)
+			}
+			var of mo.ComputeResource
+			if err := property.DefaultCollector(c).RetrieveOne(ctx, cluster.Reference(), []string{"resourcePool"}, &of); err != nil {
+				return nil, fmt.Errorf("reading the resource pool of cluster %q: %w", co.site.cluster, err)
+			}
+			if of.ResourcePool == nil {
+				return nil, &NotUsableError{Message: fmt.Sprintf("cluster %q has no resource pool", co.site.cluster)}
+			}
+			return []types.ManagedObjectReference{*of.ResourcePool}, nil
+		}
+		names := co.site.pools
+		if len(names) == 0 {
+			names = []string{""}
+		}
+		var out []types.ManagedObjectReference
+		var errs []error
+		for _, name := range names {
+			pool, err := f.ResourcePoolOrDefault(ctx, exact(name))
+			if err != nil {
+				errs = append(errs, explain(WhatPool, name, err))
+				continue
+			}
+			out = append(out, pool.Reference())
+		}
+		return out, errors.Join(errs...)
+	})
+}
+
+func (co *compute) readPools(ctx context.Context) ([]mo.ResourcePool, error) {
+	refs, err := co.allPools(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var pools []mo.ResourcePool
+	return pools, co.retrieve(ctx, "the resource pools", refs, []string{"owner", "runtime", "summary"}, &pools)
+}
+
+// owners are the clusters, and the hosts without one, that the pools of the zone are of.
+func (co *compute) owners(ctx context.Context) ([]mo.ComputeResource, error) {
+	pools, err := co.readPools(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return co.readOwners(ctx, pools)
+}
+
+func (co *compute) readOwners(ctx context.Context, pools []mo.ResourcePool) ([]mo.ComputeResource, error) {
+	var refs []types.ManagedObjectReference
+	seen := map[types.ManagedObjectReference]bool{}
+	for i := range pools {
+		if ref := pools[i].Owner; !seen[ref] {
+			seen[ref] = true
+			refs = append(refs, ref)
+		}
+	}
+	var owners []mo.ComputeResource
+	return owners, co.retrieve(ctx, "the clusters", refs, []string{"summary", "datastore", "network", "host", "configurationEx"}, &owners)
+}
 
 // cluster is what a resource pool belongs to.
 type cluster struct {
@@ -26,14 +108,14 @@ type cluster struct {
 }
 
 // clusterOf returns what a resource pool belongs to.
-func (r *Resolver) clusterOf(ctx context.Context, pool types.ManagedObjectReference) (cluster, error) {
-	return r.clusters.get(ctx, pool.Value, func(ctx context.Context) (cluster, error) {
+func (co *compute) clusterOf(ctx context.Context, pool types.ManagedObjectReference) (cluster, error) {
+	return co.clusters.get(ctx, pool.Value, func(ctx context.Context) (cluster, error) {
 		var pools []mo.ResourcePool
-		if err := r.retrieve(ctx, "the resource pool", []types.ManagedObjectReference{pool}, []string{"owner"}, &pools); err != nil || len(pools) == 0 {
+		if err := co.retrieve(ctx, "the resource pool", []types.ManagedObjectReference{pool}, []string{"owner"}, &pools); err != nil || len(pools) == 0 {
 			return cluster{}, err
 		}
 		var owners []mo.ComputeResource
-		if err := r.retrieve(ctx, "the cluster", []types.ManagedObjectReference{pools[0].Owner}, []string{"name", "host", "configurationEx"}, &owners); err != nil || len(owners) == 0 {
+		if err := co.retrieve(ctx, "the cluster", []types.ManagedObjectReference{pools[0].Owner}, []string{"name", "host", "configurationEx"}, &owners); err != nil || len(owners) == 0 {
 			return cluster{}, err
 		}
 		o := &owners[0]
@@ -50,21 +132,21 @@ func hasDRS(owner *mo.ComputeResource) bool {
 // host names the host of a new VM in a cluster without DRS: of two of those that can have it,
 // chosen at random, the one with more free memory. Elsewhere vCenter chooses, and it is nil.
 // The hosts are read for every VM: one may have entered maintenance mode since.
-func (r *Resolver) host(ctx context.Context, rep *Report) (*types.ManagedObjectReference, error) {
-	in, err := r.clusterOf(ctx, rep.Pool)
+func (co *compute) host(ctx context.Context, rep *Report, st *datastores) (*types.ManagedObjectReference, error) {
+	in, err := co.clusterOf(ctx, rep.Pool)
 	if err != nil || !in.withoutDRS {
 		return nil, err
 	}
-	hosts, err := r.hosts.renew(ctx, in.ref.Value, func(ctx context.Context) ([]mo.HostSystem, error) {
+	hosts, err := co.hosts.renew(ctx, in.ref.Value, func(ctx context.Context) ([]mo.HostSystem, error) {
 		var hosts []mo.HostSystem
-		return hosts, r.retrieve(ctx, "the hosts", in.hosts, []string{
+		return hosts, co.retrieve(ctx, "the hosts", in.hosts, []string{
 			"name", "runtime.connectionState", "runtime.inMaintenanceMode", "summary.hardware", "summary.quickStats", "datastore", "network",
 		}, &hosts)
 	})
 	if err != nil {
 		return nil, err
 	}
-	datastores, err := r.datastoresOf(ctx, rep)
+	datastores, err := st.datastoresOf(ctx, rep)
 	if err != nil {
 		return nil, err
 	}
@@ -86,32 +168,6 @@ func (r *Resolver) host(ctx context.Context, rep *Report) (*types.ManagedObjectR
 		best = other
 	}
 	return &best.Self, nil
-}
-
-// datastoresOf returns the datastores that a host of the VM must have: that of its home, and
-// those of volumes whose policies do not allow it.
-func (r *Resolver) datastoresOf(ctx context.Context, rep *Report) ([]types.ManagedObjectReference, error) {
-	out := []types.ManagedObjectReference{rep.Datastore}
-	if len(rep.Storage.Policies) == 0 {
-		return out, nil
-	}
-	all, err := r.allStores(ctx)
-	if err != nil {
-		return nil, err
-	}
-	home, ids := "", map[string]string{}
-	for _, ds := range all {
-		ids[ds.Name] = ds.ID
-		if ds.ID == rep.Datastore.Value {
-			home = ds.Name
-		}
-	}
-	for _, p := range rep.Storage.Policies {
-		if len(p.Datastores) > 0 && !p.Holds(home) {
-			out = append(out, types.ManagedObjectReference{Type: "Datastore", Value: ids[p.Datastores[0]]})
-		}
-	}
-	return out, nil
 }
 
 // unusable returns why a host cannot have a new VM; empty if it can.
@@ -158,14 +214,14 @@ func freeMemory(h *mo.HostSystem) int64 {
 }
 
 // WithoutDRS returns the names of the zone's clusters for which DRS is not enabled.
-func (r *Resolver) WithoutDRS(ctx context.Context) ([]string, error) {
-	pools, err := r.allPools(ctx)
+func (co *compute) WithoutDRS(ctx context.Context) ([]string, error) {
+	pools, err := co.allPools(ctx)
 	if err != nil {
 		return nil, err
 	}
 	var out []string
 	for _, pool := range pools {
-		in, err := r.clusterOf(ctx, pool)
+		in, err := co.clusterOf(ctx, pool)
 		if err != nil {
 			return nil, err
 		}
