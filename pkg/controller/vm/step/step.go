@@ -57,10 +57,10 @@ type Observed struct {
 
 // Size returns the size that vSphere shows, nil while that is not known.
 func (o *Observed) Size() *vmv1alpha1.VirtualMachineResources {
-	if o.Facts == nil || o.Facts.Resources == nil || o.Facts.Resources.VCPUs == 0 || o.Facts.Resources.Memory == nil {
+	if o.Observation == nil || o.Observation.Resources == nil || o.Observation.Resources.VCPUs == 0 || o.Observation.Resources.Memory == nil {
 		return nil
 	}
-	return o.Facts.Resources
+	return o.Observation.Resources
 }
 
 // Report is what a step has found out.

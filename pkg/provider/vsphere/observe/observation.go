@@ -4,6 +4,8 @@
 package observe
 
 import (
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -15,94 +17,36 @@ import (
 
 	"github.com/slipway-dev/slipway/pkg/apis/bounds"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
-// Facts are what the API reports of a vSphere VM.
-type Facts struct {
-	// UniqueID is the managed object ID.
-	UniqueID string
-	// BiosUUID is the BIOS UUID.
-	BiosUUID string
-	// InstanceUUID is the instance UUID.
-	InstanceUUID string
-	// HardwareVersion is the number of the virtual hardware version.
-	HardwareVersion int32
-	// PowerState is the power state; empty when vSphere reports none.
-	PowerState vmv1alpha1.PowerState
-	// Connected is true when vCenter manages the VM: not orphaned, inaccessible,
-	// invalid or on a disconnected host.
-	Connected bool
-	// Readable is true when the configuration could be read.
-	Readable bool
-	// Pooled is true when the VM is in a resource pool; a template is in none.
-	Pooled bool
-	// NodeName is the name of the ESXi host.
-	NodeName string
-	// Guest is what VMware Tools reports, nil while nothing runs.
-	Guest *vmv1alpha1.VirtualMachineGuestStatus
-	// Network is the observed network, without names of interfaces.
-	Network *vmv1alpha1.VirtualMachineNetworkStatus
-	// Storage is the storage in use.
-	Storage *vmv1alpha1.VirtualMachineStorageStatus
-	// Resources is the size.
-	Resources vmv1alpha1.VirtualMachineResources
-	// Owner is the VirtualMachine that the VM belongs to.
-	Owner Owner
-	// Paused is true when an administrator paused the VM.
-	Paused bool
-	// LastRestart is the request time of the last restart on request.
-	LastRestart *metav1.Time
-	// Question is what vSphere asks and blocks the VM for; empty for nothing.
-	Question string
-	// Customization is how the guest customization goes; empty without one. It is a
-	// GuestInfoCustomizationStatus of vSphere.
-	Customization types.GuestInfoCustomizationStatus
-	// CustomizationError says why it failed.
-	CustomizationError string
-	// ConsolidationNeeded is true when a disk has files of a snapshot that is gone.
-	ConsolidationNeeded bool
-	// Snapshots that it has, a parent before its children.
-	Snapshots []Snapshot
-	// NICs are the device keys of the network adapters in order.
-	NICs []int32
-}
-
-// Of returns the facts of vm; hostName resolves the name of a host.
-func Of(vm *mo.VirtualMachine, hostName func(types.ManagedObjectReference) string) Facts {
-	f := Facts{
-		UniqueID:   vm.Self.Value,
-		PowerState: PowerStateOf(vm),
-		Connected:  Connected(vm),
-		Readable:   Readable(vm),
-		Pooled:     vm.ResourcePool != nil,
-		Guest:      guestOf(vm),
-		Storage:    storageOf(vm),
-		Paused:     Paused(vm),
+// Of returns what vm shows by itself; package report adds what depends on the spec. hostName resolves the name of a host.
+func Of(vm *mo.VirtualMachine, hostName func(types.ManagedObjectReference) string) provider.Observation {
+	o := provider.Observation{UniqueID: vm.Self.Value, Trouble: Trouble(vm), Orphaned: orphaned(vm)}
+	if !Readable(vm) || !Connected(vm) {
+		return o // The other properties are of an earlier time.
 	}
-	f.Owner, _ = OwnerOf(vm)
+	o.Readable, o.Paused, o.PowerState = true, Paused(vm), PowerStateOf(vm)
+	o.Unfinished = Pending(vm) && o.PowerState == vmv1alpha1.PoweredOff
+	o.BiosUUID, o.InstanceUUID = strings.ToLower(vm.Config.Uuid), strings.ToLower(vm.Config.InstanceUuid)
+	o.HardwareVersion = HardwareVersion(vm.Config.Version)
+	o.Resources = &vmv1alpha1.VirtualMachineResources{
+		VCPUs: vm.Config.Hardware.NumCPU, Memory: resource.NewQuantity(int64(vm.Config.Hardware.MemoryMB)<<20, resource.BinarySI),
+	}
 	if vm.Runtime.Host != nil && hostName != nil {
-		f.NodeName = hostName(*vm.Runtime.Host)
+		o.NodeName = hostName(*vm.Runtime.Host)
 	}
-	f.ConsolidationNeeded = vm.Runtime.ConsolidationNeeded
-	if q := vm.Runtime.Question; q != nil {
-		f.Question = strings.TrimSpace(q.Text)
-	}
-	if vm.Guest != nil && vm.Guest.CustomizationInfo != nil {
-		f.Customization = types.GuestInfoCustomizationStatus(vm.Guest.CustomizationInfo.CustomizationStatus)
-		f.CustomizationError = bounds.Clean(vm.Guest.CustomizationInfo.ErrorMsg)
-	}
-	if c := vm.Config; c != nil {
-		f.BiosUUID, f.InstanceUUID = strings.ToLower(c.Uuid), strings.ToLower(c.InstanceUuid)
-		f.HardwareVersion = HardwareVersion(c.Version)
-		f.Resources.VCPUs = c.Hardware.NumCPU
-		f.Resources.Memory = resource.NewQuantity(int64(c.Hardware.MemoryMB)<<20, resource.BinarySI)
-	}
-	f.NICs, f.Snapshots = nicKeys(vm), Snapshots(vm)
-	f.Network = networkOf(vm, f.NICs)
 	if t, err := time.Parse(time.RFC3339Nano, ExtraConfig(vm, LastRestartKey)); err == nil {
-		f.LastRestart = &metav1.Time{Time: t}
+		o.LastRestart = &metav1.Time{Time: t}
 	}
-	return f
+	o.Guest, o.Network, o.Bootstrap = guestOf(vm), networkOf(vm), bootstrapStatus(vm)
+	o.Storage, o.Attached, o.Depending = storageOf(vm), slices.Sorted(maps.Keys(FirstClass(vm))), len(Depending(vm))
+	o.Customizing, o.Unpromotable = customizing(vm), unpromotable(vm)
+	o.Snapshots, o.Recorded, o.Kept = Snapshots(vm), Recorded(vm), Kept(vm)
+	for _, c := range []metav1.Condition{customized(vm), answered(vm), consolidated(vm), tools(&o)} {
+		o.Set(c)
+	}
+	return o
 }
 
 // PowerStateOf translates the power state.
@@ -167,8 +111,14 @@ func storageOf(vm *mo.VirtualMachine) *vmv1alpha1.VirtualMachineStorageStatus {
 	if s == nil {
 		return nil
 	}
-	return &vmv1alpha1.VirtualMachineStorageStatus{
+	out := &vmv1alpha1.VirtualMachineStorageStatus{
 		Committed:   resource.NewQuantity(s.Committed, resource.BinarySI),
 		Provisioned: resource.NewQuantity(s.Committed+s.Uncommitted, resource.BinarySI),
 	}
+	if disk, _ := BootDisk(vm); disk != nil {
+		out.BootDisk = &vmv1alpha1.VirtualMachineBootDiskStatus{
+			Capacity: resource.NewQuantity(Capacity(disk), resource.BinarySI), DiskUUID: DiskUUID(disk), DeviceKey: disk.Key,
+		}
+	}
+	return out
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 
 	"github.com/slipway-dev/slipway/pkg/provider"
+	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/vimfault"
 )
@@ -51,7 +52,7 @@ func (r *Resolver) machine(ctx context.Context, from *provider.CloneSource) (Sou
 		return Source{}, gone
 	case !observe.Readable(vm) || !observe.Connected(vm):
 		return Source{}, &NotUsableError{Message: what + " cannot be cloned: " + observe.Trouble(vm)}
-	case observe.OwnershipOf(vm, observe.Owner{Key: from.NamespacedName, UID: string(from.UID)}) != observe.Own:
+	case observe.OwnershipOf(vm, observe.Owner{Key: from.NamespacedName, UID: string(from.UID)}) != driver.Own:
 		return Source{}, gone // It is another object's, which is nobody's business here.
 	case from.Snapshot == "" && vm.Runtime.PowerState != types.VirtualMachinePowerStatePoweredOff:
 		return Source{}, &NotUsableError{Message: fmt.Sprintf("%s is %s, and only one that is powered off, or a snapshot of it, can be cloned", what, vm.Runtime.PowerState)}

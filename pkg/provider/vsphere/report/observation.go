@@ -4,7 +4,7 @@
 package report
 
 import (
-	"maps"
+	"fmt"
 	"slices"
 
 	"github.com/vmware/govmomi/vim25/mo"
@@ -17,53 +17,39 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 )
 
-// Facts are what vm shows; w names its volumes and interfaces. hostName resolves the
-// name of a host.
-func Facts(vm *mo.VirtualMachine, w *driver.Want, hostName func(vimtypes.ManagedObjectReference) string) driver.Facts {
-	out := driver.Facts{Trouble: observe.Trouble(vm), Orphaned: observe.Orphaned(vm)}
-	out.UniqueID = vm.Self.Value
-	if !observe.Readable(vm) || !observe.Connected(vm) {
-		return out // What is shown of it is of another time.
+// Observe returns what vm shows; w names its volumes and interfaces. hostName resolves the name of a host.
+func Observe(vm *mo.VirtualMachine, w *driver.Want, hostName func(vimtypes.ManagedObjectReference) string) provider.Observation {
+	o := observe.Of(vm, hostName)
+	if !o.Readable {
+		return o
 	}
-	f := observe.Of(vm, hostName)
-	out.Readable, out.Paused, out.Recorded = true, f.Paused, observe.Recorded(vm)
-	out.Facts = provider.Facts{
-		PowerState: f.PowerState, UniqueID: f.UniqueID, BiosUUID: f.BiosUUID, InstanceUUID: f.InstanceUUID,
-		HardwareVersion: f.HardwareVersion, Resources: &f.Resources, Guest: f.Guest, Storage: f.Storage,
-		Network: nameInterfaces(vm, f, w), Volumes: volumes(vm, w), NodeName: f.NodeName, LastRestart: f.LastRestart,
-	}
-	snapshots(&out, f)
+	nameInterfaces(&o, vm, w)
+	o.Volumes = volumes(vm, w)
 	for _, name := range w.GuestInfo {
 		if value := observe.ExtraConfig(vm, guestInfoPrefix+name); value != "" {
-			if out.GuestInfo == nil {
-				out.GuestInfo = map[string]string{}
+			if o.GuestInfo == nil {
+				o.GuestInfo = map[string]string{}
 			}
-			out.GuestInfo[name] = value
+			o.GuestInfo[name] = value
 		}
 	}
-	if out.Storage != nil {
-		out.Storage.BootDisk = bootDisk(vm)
-	}
-	out.Bootstrap = observe.BootstrapStatus(vm)
-	out.Depending, out.Unpromotable = len(observe.Depending(vm)), Unpromotable(vm)
-	out.Kept, out.Customizing = observe.Kept(vm), observe.Customizing(vm)
-	out.Attached = slices.Sorted(maps.Keys(observe.FirstClass(vm)))
 	if !customizes(vm, w) {
-		f.Customization = "" // It is the result of another party.
+		o.Set(metav1.Condition{Type: vmv1alpha1.ConditionGuestCustomized}) // It is the result of another party.
 	}
-	out.Conditions, out.Withdrawn = observe.Conditions(f)
-	out.Conditions = append(out.Conditions, tools(f))
-	if c := observe.BootstrapCondition(vm, w.Identity.UID, bootstrapOf(w)); c != nil {
-		out.Conditions = append(out.Conditions, *c)
-	} else {
-		out.Withdrawn = append(out.Withdrawn, vmv1alpha1.ConditionBootstrapDataRemoved)
+	o.Set(observe.BootstrapCondition(vm, w.Identity.UID, bootstrapOf(w)))
+	o.Set(promotion(o.Depending, w.NoPromotion))
+	return o
+}
+
+// promotion returns whether a disk still depends on one elsewhere.
+func promotion(depending int, unwanted bool) metav1.Condition {
+	switch {
+	case unwanted:
+		return metav1.Condition{Type: vmv1alpha1.ConditionDiskPromotionSynced}
+	case depending > 0:
+		return no(vmv1alpha1.ConditionDiskPromotionSynced, vmv1alpha1.ReasonPromotionPending, fmt.Sprintf("%d disks depend on disks elsewhere", depending))
 	}
-	if w.NoPromotion {
-		out.Withdrawn = append(out.Withdrawn, vmv1alpha1.ConditionDiskPromotionSynced)
-	} else {
-		out.Conditions = append(out.Conditions, promotion(vm))
-	}
-	return out
+	return yes(vmv1alpha1.ConditionDiskPromotionSynced)
 }
 
 // customizes is true when the object has vSphere customize the guest, or may have.
@@ -83,43 +69,31 @@ func bootstrapOf(w *driver.Want) *vmv1alpha1.VirtualMachineBootstrap {
 const guestInfoPrefix = "guestinfo."
 
 // nameInterfaces gives the adapters the names of the interfaces that they belong to.
-func nameInterfaces(vm *mo.VirtualMachine, f observe.Facts, w *driver.Want) *vmv1alpha1.VirtualMachineNetworkStatus {
-	n := f.Network.DeepCopy()
-	if n == nil || w.Effective == nil || w.Effective.Network == nil {
-		return n
+func nameInterfaces(o *provider.Observation, vm *mo.VirtualMachine, w *driver.Want) {
+	if o.Network == nil || w.Effective == nil || w.Effective.Network == nil {
+		return
 	}
 	interfaces := w.Effective.Network.Interfaces
 	for i, card := range observe.Assign(vm, interfaces, w.Adapters).Cards {
 		if card == nil {
 			continue
 		}
-		at := slices.IndexFunc(n.Interfaces, func(s vmv1alpha1.VirtualMachineNetworkInterfaceStatus) bool {
+		at := slices.IndexFunc(o.Network.Interfaces, func(s vmv1alpha1.VirtualMachineNetworkInterfaceStatus) bool {
 			return s.DeviceKey == card.GetVirtualEthernetCard().Key
 		})
 		if at >= 0 {
-			n.Interfaces[at].Name = interfaces[i].Name
+			o.Network.Interfaces[at].Name = interfaces[i].Name
 		}
 	}
-	return n
 }
 
-func tools(f observe.Facts) metav1.Condition {
-	kind := vmv1alpha1.ConditionGuestToolsReady
-	switch {
-	case f.PowerState != vmv1alpha1.PoweredOn:
-		return no(kind, vmv1alpha1.ReasonPoweredOff, "the virtual machine does not run")
-	case f.Guest == nil:
-		return metav1.Condition{Type: kind, Status: metav1.ConditionUnknown, Reason: vmv1alpha1.ReasonUnknownState, Message: "vSphere reports no guest"}
-	case f.Guest.ToolsRunning:
-		return yes(kind)
+// Location returns a condition without status unless vm is outside of the managed folder.
+func Location(vm *mo.VirtualMachine, outside bool) metav1.Condition {
+	if !outside {
+		return metav1.Condition{Type: vmv1alpha1.ConditionLocationValid}
 	}
-	return no(kind, vmv1alpha1.ReasonWaitingForTools, "VMware Tools does not run")
-}
-
-// Misplaced is the condition of a VM outside of the managed folder.
-func Misplaced(name string) metav1.Condition {
 	return no(vmv1alpha1.ConditionLocationValid, vmv1alpha1.ReasonMoved,
-		"the vSphere VM "+name+" is not below the managed folder any more; it is managed all the same")
+		"the vSphere VM "+vm.Name+" is not below the managed folder any more; it is managed all the same")
 }
 
 func yes(kind string) metav1.Condition {
