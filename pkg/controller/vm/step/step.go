@@ -31,7 +31,7 @@ const UnreadDelay = time.Minute
 type State struct {
 	// Stored is the object as it was read. It is never changed.
 	Stored *vmv1alpha1.VirtualMachine
-	// VM is the copy that is written at the end. Its conditions are those of Stored and of the synchronizers. A step
+	// VM is the copy that is written at the end. Its conditions are those of Stored until the reports are merged. A step
 	// changes only the fields that are its own.
 	VM *vmv1alpha1.VirtualMachine
 	// Instance is the running instance as it was read, nil if there is none. It is never changed.
