@@ -32,14 +32,14 @@ import (
 
 // snapshotter answers what the test says.
 type snapshotter struct {
-	made    *provider.SnapshotFacts
+	made    *provider.ObservedSnapshot
 	err     error
 	removed error
 	asked   []*provider.Snapshot
 	removes int
 }
 
-func (s *snapshotter) Snapshot(_ context.Context, of *provider.Snapshot) (*provider.SnapshotFacts, error) {
+func (s *snapshotter) Snapshot(_ context.Context, of *provider.Snapshot) (*provider.ObservedSnapshot, error) {
 	s.asked = append(s.asked, of)
 	return s.made, s.err
 }
@@ -194,7 +194,7 @@ func TestASnapshotIsAskedForWithWhatARevertNeedsAndThenReady(t *testing.T) {
 	if r.Spec.Instancetype.ControllerRevisionRef == nil || r.Spec.Instancetype.ControllerRevisionRef.Name != "small-1" || len(r.Revisions) != 1 || r.Labels["app"] != "web" {
 		t.Errorf("the record has %+v, want the revision pinned and with it", r)
 	}
-	w.p.made, w.p.err = &provider.SnapshotFacts{VirtualMachineSnapshotNode: vmv1alpha1.VirtualMachineSnapshotNode{
+	w.p.made, w.p.err = &provider.ObservedSnapshot{VirtualMachineSnapshotNode: vmv1alpha1.VirtualMachineSnapshotNode{
 		UniqueID: "snapshot-1", PowerState: vmv1alpha1.PoweredOff, Occupied: resource.NewQuantity(7, resource.BinarySI),
 	}, Children: []string{"snapshot-2"}}, nil
 	w.pass("now")
@@ -217,7 +217,7 @@ func TestASnapshotIsAskedForWithWhatARevertNeedsAndThenReady(t *testing.T) {
 		if got := w.says("now"); got != want {
 			t.Errorf("%v: %s, want %s", err, got, want)
 		}
-		w.p.made, w.p.err = &provider.SnapshotFacts{VirtualMachineSnapshotNode: vmv1alpha1.VirtualMachineSnapshotNode{UniqueID: "snapshot-1"}}, nil
+		w.p.made, w.p.err = &provider.ObservedSnapshot{VirtualMachineSnapshotNode: vmv1alpha1.VirtualMachineSnapshotNode{UniqueID: "snapshot-1"}}, nil
 		w.pass("now")
 	}
 }

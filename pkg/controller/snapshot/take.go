@@ -168,7 +168,7 @@ func (p *pass) request(text string) *provider.Snapshot {
 }
 
 // show puts what vSphere has into the status.
-func (p *pass) show(made *provider.SnapshotFacts) {
+func (p *pass) show(made *provider.ObservedSnapshot) {
 	st := &p.snapshot.Status
 	st.UniqueID, st.CreationTime, st.PowerState, st.Quiesced = made.UniqueID, made.CreationTime, made.PowerState, made.Quiesced
 	st.Parent, st.Occupied, st.Children = made.Parent, made.Occupied, made.Children

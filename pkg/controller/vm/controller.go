@@ -98,7 +98,6 @@ func New(d Deps) (*Controller, error) {
 		vms: vms, shard: d.Shard, vcenterOf: d.VCenterOf, now: d.Now,
 		chain: synchronizer.New(synchronizer.Options{
 			Reader: reader, Revisions: revisions, Policy: d.Policy,
-			Now: func() metav1.Time { return metav1.NewTime(d.Now().Truncate(time.Second)) },
 		}),
 		writer:    writer{vms: vms, client: client, own: own, revisions: revisions, recorder: d.Recorder, firsts: newFirsts()},
 		machines:  d.Machines,

@@ -112,7 +112,7 @@ func (s *scripted) CreateOrUpdateVirtualMachineAsync(_ context.Context, req *pro
 		return provider.Result{Settled: true, Reverted: s.reverted}, nil
 	}
 	result, err := resultOf(req, s.update)
-	result.Facts.Resources = s.size
+	result.Observation.Resources = s.size
 	return result, err
 }
 
@@ -149,11 +149,10 @@ func resultOf(req *provider.Request, update func(*provider.Request) (<-chan erro
 	end, err := update(&after)
 	st := after.VM.Status
 	r := provider.Result{Ended: end, Settled: end == nil && compared(err), Compared: true, RestartRequired: st.RestartRequired}
-	r.Facts = &provider.Facts{
+	r.Observation = &provider.Observation{
 		PowerState: st.PowerState, UniqueID: st.UniqueID, BiosUUID: st.BiosUUID, InstanceUUID: st.InstanceUUID,
 		HardwareVersion: st.HardwareVersion, Guest: st.Guest, Network: st.Network, Storage: st.Storage,
 		Volumes: st.Volumes, NodeName: st.NodeName, LastRestart: st.LastRestartTime,
-		CurrentSnapshot: st.CurrentSnapshot, RootSnapshots: st.RootSnapshots,
 	}
 	for _, c := range st.Conditions {
 		if was := findCondition(req.VM, c.Type); was == nil || *was != c {

@@ -128,6 +128,7 @@ func (r *reconciler) reconcileNormal(ctx context.Context, p *pass) error {
 func (r *reconciler) synchronize(ctx context.Context, p *pass) (synced bool, _ error) {
 	result, err := r.chain.Sync(ctx, p.VM, p.Instance)
 	p.VM, p.Effective, p.captured = result.VM, result.Effective, result.Captured
+	p.Conditions = append(p.Conditions, result.Conditions...)
 	if instancetype.IsMissing(err) && refersToUnwatched(p.VM) {
 		p.Again(controller.Recheck)
 	}

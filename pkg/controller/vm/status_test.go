@@ -148,7 +148,7 @@ func TestReadinessAsksTheGuest(t *testing.T) {
 			vm.Spec.ReadinessProbe, vm.Status.Guest = test.probe, test.guest
 			state := step.State{VM: vm}
 			if test.variables != nil {
-				state.Observed.Facts = &provider.Facts{GuestInfo: test.variables}
+				state.Observed.Observation = &provider.Observation{GuestInfo: test.variables}
 			}
 			report, err := (&probe.Reconciler{Connections: test.prober}).Reconcile(t.Context(), state)
 			if err != nil {

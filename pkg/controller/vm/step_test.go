@@ -74,17 +74,17 @@ func TestReport_RequeuesAtTheEarliestTime(t *testing.T) {
 func TestObserved_HasASizeOnlyIfItIsComplete(t *testing.T) {
 	memory := resource.MustParse("1Gi")
 	for name, tc := range map[string]struct {
-		facts *provider.Facts
-		want  bool
+		observation *provider.Observation
+		want        bool
 	}{
 		"no answer": {nil, false},
-		"no size":   {&provider.Facts{}, false},
-		"no memory": {&provider.Facts{Resources: &vmv1alpha1.VirtualMachineResources{VCPUs: 1}}, false},
-		"no CPUs":   {&provider.Facts{Resources: &vmv1alpha1.VirtualMachineResources{Memory: &memory}}, false},
-		"both":      {&provider.Facts{Resources: &vmv1alpha1.VirtualMachineResources{VCPUs: 1, Memory: &memory}}, true},
+		"no size":   {&provider.Observation{}, false},
+		"no memory": {&provider.Observation{Resources: &vmv1alpha1.VirtualMachineResources{VCPUs: 1}}, false},
+		"no CPUs":   {&provider.Observation{Resources: &vmv1alpha1.VirtualMachineResources{Memory: &memory}}, false},
+		"both":      {&provider.Observation{Resources: &vmv1alpha1.VirtualMachineResources{VCPUs: 1, Memory: &memory}}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			o := step.Observed{Result: provider.Result{Facts: tc.facts}}
+			o := step.Observed{Result: provider.Result{Observation: tc.observation}}
 			if got := o.Size(); (got != nil) != tc.want {
 				t.Errorf("size %+v, want one: %t", got, tc.want)
 			}

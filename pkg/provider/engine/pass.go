@@ -181,7 +181,7 @@ func attempted(vm *vmv1alpha1.VirtualMachine) bool {
 // UUID: who may create objects in one namespace must not reach into others. It does
 // not say whose it is, for who may read one namespace may not know of the others.
 func (p *pass) refuse() error {
-	p.Facts = &provider.Facts{}
+	p.Observation = &provider.Observation{}
 	err := errors.New("the vSphere VM with instance UUID " + p.want.Identity.InstanceUUID + " belongs to another object")
 	p.False(vmv1alpha1.ConditionCreated, vmv1alpha1.ReasonInvalid, err.Error())
 	return &provider.NoRequeueError{Err: err}

@@ -30,7 +30,6 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/placement"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/publish"
-	"github.com/slipway-dev/slipway/pkg/provider/vsphere/report"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/session"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/vimfault"
 )
@@ -101,8 +100,8 @@ func (d *Driver) Run(ctx context.Context, sink driver.Sink) {
 	d.session.Close()
 }
 
-// changed is called for every change of the inventory. One that neither the configuration nor
-// a fact shows is none.
+// changed is called for every change of the inventory. One that changes neither the configuration
+// nor the observed state is ignored.
 func (d *Driver) changed(old, now *mo.VirtualMachine) {
 	owner, ok := observe.OwnerOf(now)
 	if !ok {
@@ -114,7 +113,7 @@ func (d *Driver) changed(old, now *mo.VirtualMachine) {
 	if s := compliance.Signature(now); s != "" && s != compliance.Signature(old) {
 		d.compliance.Kick()
 	}
-	if old != nil && now != nil && reflect.DeepEqual(old.Config, now.Config) && report.Unpromotable(old) == report.Unpromotable(now) &&
+	if old != nil && now != nil && reflect.DeepEqual(old.Config, now.Config) &&
 		equality.Semantic.DeepEqual(observe.Of(old, d.inventory.HostName), observe.Of(now, d.inventory.HostName)) {
 		return
 	}
@@ -211,14 +210,7 @@ func ownership(vm *mo.VirtualMachine, owner observe.Owner) driver.Ownership {
 	if !observe.Readable(vm) {
 		return driver.Own
 	}
-	switch observe.OwnershipOf(vm, owner) {
-	case observe.Own:
-		return driver.Own
-	case observe.Foreign:
-		return driver.Foreign
-	case observe.Unowned:
-	}
-	return driver.Unowned
+	return observe.OwnershipOf(vm, owner)
 }
 
 // Refused implements driver.Driver.

@@ -72,7 +72,7 @@ func (s *scene) input() plan.Input {
 	d := &Driver{session: &session.Session{}, inventory: inventory.New(inventory.Options{})}
 	w := want(s.vm, s.effective)
 	m := d.machine(s.observed)
-	in := plan.Input{VM: s.vm, Want: w, Machine: m, Facts: m.Facts(w), Now: now}
+	in := plan.Input{VM: s.vm, Want: w, Machine: m, Observation: m.Observe(w), Now: now}
 	if s.held {
 		first, _ := plan.Make(in)
 		in.Last = plan.Outcomes{{

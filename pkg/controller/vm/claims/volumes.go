@@ -322,7 +322,7 @@ func (v *Volumes) Release(ctx context.Context, s step.State) (step.Report, error
 	}
 	names := Names(s.VM)
 	return v.releaseIf(ctx, s.VM, func(claim *corev1.PersistentVolumeClaim, h Holder) bool {
-		return !slices.Contains(names, claim.Name) && !slices.Contains(s.Observed.Attached, h.VolumeID)
+		return !slices.Contains(names, claim.Name) && !slices.Contains(s.Observed.Observation.Attached, h.VolumeID)
 	})
 }
 

@@ -88,10 +88,10 @@ func (r *Reconciler) answer(s step.State) metav1.Condition {
 		return r.connect(vm)
 	case len(spec.GuestInfo) == 0:
 		return succeeded
-	case s.Observed.Facts == nil:
+	case s.Observed.Observation == nil:
 		return earlier(vm, "spec.readinessProbe.guestInfo: ")
 	}
-	return guestInfo(spec.GuestInfo, s.Observed.Facts.GuestInfo)
+	return guestInfo(spec.GuestInfo, s.Observed.Observation.GuestInfo)
 }
 
 var succeeded = metav1.Condition{Status: metav1.ConditionTrue, Reason: vmv1alpha1.ReasonSucceeded}

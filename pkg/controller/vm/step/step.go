@@ -31,7 +31,7 @@ const UnreadDelay = time.Minute
 type State struct {
 	// Stored is the object as it was read. It is never changed.
 	Stored *vmv1alpha1.VirtualMachine
-	// VM is the copy that is written at the end. Its conditions are those of Stored and of the synchronizers. A step
+	// VM is the copy that is written at the end. Its conditions are those of Stored until the reports are merged. A step
 	// changes only the fields that are its own.
 	VM *vmv1alpha1.VirtualMachine
 	// Instance is the running instance as it was read, nil if there is none. It is never changed.
@@ -57,10 +57,10 @@ type Observed struct {
 
 // Size returns the size that vSphere shows, nil while that is not known.
 func (o *Observed) Size() *vmv1alpha1.VirtualMachineResources {
-	if o.Facts == nil || o.Facts.Resources == nil || o.Facts.Resources.VCPUs == 0 || o.Facts.Resources.Memory == nil {
+	if o.Observation == nil || o.Observation.Resources == nil || o.Observation.Resources.VCPUs == 0 || o.Observation.Resources.Memory == nil {
 		return nil
 	}
-	return o.Facts.Resources
+	return o.Observation.Resources
 }
 
 // Report is what a step has found out.

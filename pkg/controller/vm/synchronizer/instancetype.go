@@ -9,7 +9,6 @@ import (
 	"fmt"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	itv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
@@ -19,8 +18,8 @@ import (
 )
 
 // Instancetype captures the instance type and the preference of a virtual
-// machine and keeps status.instancetypeRef, status.preferenceRef,
-// status.resources and their conditions.
+// machine, keeps status.instancetypeRef, status.preferenceRef and
+// status.resources, and reports their conditions.
 //
 // A reference moves to another revision only when the whole effective spec can
 // be computed with it; otherwise it stays, and the condition says why.
@@ -28,7 +27,6 @@ type Instancetype struct {
 	sources   *instancetype.Sources
 	revisions RevisionStore
 	policy    Policy
-	now       func() metav1.Time
 
 	// effective is the effective spec after Sync; nil when there is none.
 	effective *vmv1alpha1.VirtualMachineInstanceSpec
@@ -41,7 +39,7 @@ type Instancetype struct {
 // Sync implements Synchronizer.
 func (s *Instancetype) Sync(
 	ctx context.Context, vm *vmv1alpha1.VirtualMachine, _ *vmv1alpha1.VirtualMachineInstance,
-) (*vmv1alpha1.VirtualMachine, error) {
+) (*vmv1alpha1.VirtualMachine, []metav1.Condition, error) {
 	resolved, err := s.sources.Resolve()
 	if err == nil {
 		s.effective, err = instancetype.Compute(vm, resolved)
@@ -53,6 +51,7 @@ func (s *Instancetype) Sync(
 	if s.effective != nil {
 		vm.Status.Resources = instancetype.Resources(s.effective)
 	}
+	var reported []metav1.Condition
 	var failures []error
 	if s.problems != nil {
 		failures = append(failures, s.problems)
@@ -60,10 +59,10 @@ func (s *Instancetype) Sync(
 	for _, r := range references {
 		_, missing := s.sources.Find(r.role)
 		captured := s.capture(ctx, vm, r.role, err)
-		s.setCondition(vm, r, missing, captured, err)
+		reported = append(reported, s.condition(vm, r, missing, captured, err))
 		failures = append(failures, missing, captured)
 	}
-	return vm, errors.Join(failures...)
+	return vm, reported, errors.Join(failures...)
 }
 
 // reference is a role, and the condition that says whether it is usable.
@@ -79,19 +78,20 @@ var references = []reference{
 }
 
 // expand replaces the references of vm by what they say.
-func (s *Instancetype) expand(vm *vmv1alpha1.VirtualMachine, resolved *instancetype.Resolved) (*vmv1alpha1.VirtualMachine, error) {
+func (s *Instancetype) expand(vm *vmv1alpha1.VirtualMachine, resolved *instancetype.Resolved) (*vmv1alpha1.VirtualMachine, []metav1.Condition, error) {
 	expanded, err := instancetype.Expand(vm, resolved)
 	if err != nil {
-		return vm, err
+		return vm, nil, err
 	}
 	if s.effective, err = instancetype.Compute(expanded, &instancetype.Resolved{}); err != nil {
-		return vm, err
+		return vm, nil, err
 	}
+	var removed []metav1.Condition
 	for _, r := range references {
-		meta.RemoveStatusCondition(&expanded.Status.Conditions, r.condition)
+		removed = append(removed, metav1.Condition{Type: r.condition})
 	}
 	expanded.Status.Resources = instancetype.Resources(s.effective)
-	return expanded, nil
+	return expanded, removed, nil
 }
 
 // expands reports whether the policy replaces the references of vm.
@@ -179,12 +179,11 @@ func hasMatcher(vm *vmv1alpha1.VirtualMachine, role instancetype.Role) bool {
 	return vm.Spec.Instancetype != nil
 }
 
-// setCondition says whether the reference is usable: missing is why it was not found,
+// condition returns whether the reference is usable: missing is why it was not found,
 // captured why it was not captured, blocked why there is no effective spec.
-func (s *Instancetype) setCondition(vm *vmv1alpha1.VirtualMachine, r reference, missing, captured, blocked error) {
+func (s *Instancetype) condition(vm *vmv1alpha1.VirtualMachine, r reference, missing, captured, blocked error) metav1.Condition {
 	if !hasMatcher(vm, r.role) {
-		meta.RemoveStatusCondition(&vm.Status.Conditions, r.condition)
-		return
+		return metav1.Condition{Type: r.condition}
 	}
 	failure := missing
 	if failure == nil {
@@ -197,10 +196,11 @@ func (s *Instancetype) setCondition(vm *vmv1alpha1.VirtualMachine, r reference, 
 	if failure == nil {
 		failure = captured
 	}
-	setCondition(vm, r.condition, failure, s.now)
+	c := condition(r.condition, failure)
 	if failure == nil {
-		meta.FindStatusCondition(vm.Status.Conditions, r.condition).Message = s.remark(vm, r.role, blocked)
+		c.Message = s.remark(vm, r.role, blocked)
 	}
+	return c
 }
 
 // part returns those problems that belong to somebody, nil when there are none.

@@ -10,6 +10,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 )
 
@@ -20,7 +21,7 @@ func adopted(want Want, vm *mo.VirtualMachine) bool {
 		return false
 	}
 	mark := observe.ExtraConfig(vm, observe.AdoptedKey)
-	return observe.OwnershipOf(vm, want.Owner()) == observe.Unowned || mark != "" && mark == want.Owner().UID
+	return observe.OwnershipOf(vm, want.Owner()) == driver.Unowned || mark != "" && mark == want.Owner().UID
 }
 
 // listed is true for an interface that somebody has put into the spec: the one that

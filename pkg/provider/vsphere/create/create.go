@@ -14,6 +14,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 	"k8s.io/klog/v2"
 
+	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/action"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/configspec"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/descriptor"
@@ -86,7 +87,7 @@ func (c *Creator) Complete(ctx context.Context, want configspec.Want, ref types.
 	switch {
 	case err != nil:
 		return err
-	case !observe.Readable(vm) || !observe.Pending(vm) || observe.OwnershipOf(vm, want.Owner()) != observe.Own:
+	case !observe.Readable(vm) || !observe.Pending(vm) || observe.OwnershipOf(vm, want.Owner()) != driver.Own:
 		return &vimfault.ChangedError{Message: fmt.Sprintf("the VM %s is not as it was", ref.Value)}
 	}
 	return c.complete(ctx, want, vm)

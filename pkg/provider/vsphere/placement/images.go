@@ -247,7 +247,7 @@ func (im *images) machine(ctx context.Context, from *provider.CloneSource) (Sour
 		return Source{}, gone
 	case !observe.Readable(vm) || !observe.Connected(vm):
 		return Source{}, &NotUsableError{Message: what + " cannot be cloned: " + observe.Trouble(vm)}
-	case observe.OwnershipOf(vm, observe.Owner{Key: from.NamespacedName, UID: string(from.UID)}) != observe.Own:
+	case observe.OwnershipOf(vm, observe.Owner{Key: from.NamespacedName, UID: string(from.UID)}) != driver.Own:
 		return Source{}, gone // It is another object's, which is nobody's business here.
 	case from.Snapshot == "" && vm.Runtime.PowerState != types.VirtualMachinePowerStatePoweredOff:
 		return Source{}, &NotUsableError{Message: fmt.Sprintf("%s is %s, and only one that is powered off, or a snapshot of it, can be cloned", what, vm.Runtime.PowerState)}

@@ -37,7 +37,7 @@ func TestVolumesReportTheirDisks(t *testing.T) {
 		{Name: "new"},
 		{Name: "data", Attached: true, DiskUUID: "u", Capacity: new(resource.MustParse("2Gi"))},
 	}
-	if diff := cmp.Diff(want, Facts(vm, w, nil).Volumes); diff != "" {
+	if diff := cmp.Diff(want, Observe(vm, w, nil).Volumes); diff != "" {
 		t.Errorf("status.volumes (-want +got):\n%s", diff)
 	}
 }

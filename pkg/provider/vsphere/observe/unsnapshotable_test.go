@@ -1,7 +1,7 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package vsphere_test
+package observe
 
 import (
 	"strings"
@@ -9,8 +9,6 @@ import (
 
 	"github.com/vmware/govmomi/vim25/mo"
 	"github.com/vmware/govmomi/vim25/types"
-
-	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 )
 
 func TestWhatVSphereTakesNoSnapshotOfIsNamed(t *testing.T) {
@@ -64,7 +62,7 @@ func TestWhatVSphereTakesNoSnapshotOfIsNamed(t *testing.T) {
 			if tc.tools {
 				vm.Guest.ToolsRunningStatus = string(types.VirtualMachineToolsRunningStatusGuestToolsRunning)
 			}
-			got := observe.Unsnapshotable(vm, tc.memory, tc.quiesce)
+			got := Unsnapshotable(vm, tc.memory, tc.quiesce)
 			if (got == "") != (tc.says == "") || !strings.Contains(got, tc.says) {
 				t.Errorf("%q, want what says %q", got, tc.says)
 			}

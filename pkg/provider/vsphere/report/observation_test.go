@@ -30,12 +30,12 @@ func observed(change func(*mo.VirtualMachine)) *mo.VirtualMachine {
 	return vm
 }
 
-func facts(vm *mo.VirtualMachine) driver.Facts {
-	return Facts(vm, &driver.Want{}, func(vimtypes.ManagedObjectReference) string { return "esx-1" })
+func observationOf(vm *mo.VirtualMachine) provider.Observation {
+	return Observe(vm, &driver.Want{}, func(vimtypes.ManagedObjectReference) string { return "esx-1" })
 }
 
 func TestStorageInUseIsReported(t *testing.T) {
-	got := facts(observed(func(*mo.VirtualMachine) {})).Storage
+	got := observationOf(observed(func(*mo.VirtualMachine) {})).Storage
 	if got == nil || got.Committed == nil || got.Committed.Value() != 100 || got.Provisioned == nil || got.Provisioned.Value() != 150 {
 		t.Errorf("storage %+v, want 100 bytes in use and 150 provisioned", got)
 	}
@@ -55,7 +55,7 @@ func TestToolsAreACondition(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := "none"
-			if c := meta.FindStatusCondition(facts(observed(c.change)).Conditions, vmv1alpha1.ConditionGuestToolsReady); c != nil {
+			if c := meta.FindStatusCondition(observationOf(observed(c.change)).Conditions, vmv1alpha1.ConditionGuestToolsReady); c != nil {
 				got = string(c.Status) + "/" + c.Reason
 			}
 			if diff := cmp.Diff(c.want, got); diff != "" {
@@ -84,8 +84,8 @@ func TestGuestCustomized_IsOfWhatTheObjectRequests(t *testing.T) {
 				vm.Config.ExtraConfig = []vimtypes.BaseOptionValue{&vimtypes.OptionValue{Key: observe.AdoptedKey, Value: "uid"}}
 			}
 		})
-		f := Facts(vm, &driver.Want{Desired: provider.Desired{Effective: tc.effective}, Identity: driver.Identity{UID: "uid"}}, nil)
-		if got := meta.IsStatusConditionTrue(f.Conditions, vmv1alpha1.ConditionGuestCustomized); got != tc.want {
+		o := Observe(vm, &driver.Want{Desired: provider.Desired{Effective: tc.effective}, Identity: driver.Identity{UID: "uid"}}, nil)
+		if got := meta.IsStatusConditionTrue(o.Conditions, vmv1alpha1.ConditionGuestCustomized); got != tc.want {
 			t.Errorf("%s: GuestCustomized is reported: %v, want %v", name, got, tc.want)
 		}
 	}

@@ -1,7 +1,7 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package vsphere_test
+package observe
 
 import (
 	"strings"
@@ -11,17 +11,20 @@ import (
 	"github.com/vmware/govmomi/vim25/mo"
 	"github.com/vmware/govmomi/vim25/types"
 
-	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
 // conditionsOf are "type=status reason" of what vm shows.
 func conditionsOf(vm *mo.VirtualMachine) (set, withdrawn []string, messages string) {
-	conditions, withdrawn := observe.Conditions(observe.Of(vm, nil))
-	for _, c := range conditions {
+	o := Of(vm, nil)
+	for _, c := range o.Conditions {
+		if c.Type == vmv1alpha1.ConditionGuestToolsReady {
+			continue
+		}
 		set = append(set, c.Type+"="+string(c.Status)+" "+c.Reason)
 		messages += c.Message
 	}
-	return set, withdrawn, messages
+	return set, o.Withdrawn, messages
 }
 
 func TestWhatBlocksAVMIsACondition(t *testing.T) {
@@ -50,7 +53,7 @@ func TestWhatBlocksAVMIsACondition(t *testing.T) {
 		{"a customization that failed", customization("TOOLSDEPLOYPKG_FAILED", "no perl"), []string{"GuestCustomized=False Error"}, "failed: no perl"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			vm := &mo.VirtualMachine{}
+			vm := sample()
 			tc.change(vm)
 			set, withdrawn, message := conditionsOf(vm)
 			if diff := cmp.Diff(tc.want, set); diff != "" {
