@@ -1,13 +1,15 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package observe
+package vsphere_test
 
 import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/vmware/govmomi/vim25/types"
+
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 )
 
 func TestDiskFilesAreThoseOfTheDiskAndOfAllThatItIsMadeFrom(t *testing.T) {
@@ -31,7 +33,7 @@ func TestDiskFilesAreThoseOfTheDiskAndOfAllThatItIsMadeFrom(t *testing.T) {
 		"of no file":       {&types.VirtualDeviceRemoteDeviceBackingInfo{}, []string{"a disk of *types.VirtualDeviceRemoteDeviceBackingInfo"}},
 		"of nothing":       {nil, []string{"a disk of <nil>"}},
 	} {
-		if diff := cmp.Diff(test.want, DiskFiles(test.backing)); diff != "" {
+		if diff := cmp.Diff(test.want, observe.DiskFiles(test.backing)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}

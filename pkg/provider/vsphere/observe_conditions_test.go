@@ -1,7 +1,7 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package observe
+package vsphere_test
 
 import (
 	"strings"
@@ -12,11 +12,12 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 )
 
 // conditionsOf are "type=status reason" of what vm shows.
 func conditionsOf(vm *mo.VirtualMachine) (set, withdrawn []string, messages string) {
-	o := Of(vm, nil)
+	o := observe.Of(vm, nil)
 	for _, c := range o.Conditions {
 		if c.Type == vmv1alpha1.ConditionGuestToolsReady {
 			continue

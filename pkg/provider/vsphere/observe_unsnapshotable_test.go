@@ -1,7 +1,7 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package observe
+package vsphere_test
 
 import (
 	"strings"
@@ -9,6 +9,8 @@ import (
 
 	"github.com/vmware/govmomi/vim25/mo"
 	"github.com/vmware/govmomi/vim25/types"
+
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 )
 
 func TestWhatVSphereTakesNoSnapshotOfIsNamed(t *testing.T) {
@@ -62,7 +64,7 @@ func TestWhatVSphereTakesNoSnapshotOfIsNamed(t *testing.T) {
 			if tc.tools {
 				vm.Guest.ToolsRunningStatus = string(types.VirtualMachineToolsRunningStatusGuestToolsRunning)
 			}
-			got := Unsnapshotable(vm, tc.memory, tc.quiesce)
+			got := observe.Unsnapshotable(vm, tc.memory, tc.quiesce)
 			if (got == "") != (tc.says == "") || !strings.Contains(got, tc.says) {
 				t.Errorf("%q, want what says %q", got, tc.says)
 			}

@@ -1,7 +1,7 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package observe
+package vsphere_test
 
 import (
 	"testing"
@@ -11,10 +11,11 @@ import (
 	k8stypes "k8s.io/apimachinery/pkg/types"
 
 	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 )
 
 func TestOwnershipIsThatOfTheUID(t *testing.T) {
-	me := Owner{Key: k8stypes.NamespacedName{Namespace: "team-a", Name: "web"}, UID: "6b1f"}
+	me := observe.Owner{Key: k8stypes.NamespacedName{Namespace: "team-a", Name: "web"}, UID: "6b1f"}
 	for _, tc := range []struct {
 		name, instanceUUID, key string
 		want                    driver.Ownership
@@ -31,14 +32,14 @@ func TestOwnershipIsThatOfTheUID(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			vm := &mo.VirtualMachine{Config: &types.VirtualMachineConfigInfo{InstanceUuid: tc.instanceUUID}}
 			if tc.key != "" {
-				vm.Config.ExtraConfig = []types.BaseOptionValue{&types.OptionValue{Key: OwnerKey, Value: tc.key}}
+				vm.Config.ExtraConfig = []types.BaseOptionValue{&types.OptionValue{Key: observe.OwnerKey, Value: tc.key}}
 			}
-			if got := OwnershipOf(vm, me); got != tc.want {
+			if got := observe.OwnershipOf(vm, me); got != tc.want {
 				t.Errorf("OwnershipOf = %s, want %s", got, tc.want)
 			}
 		})
 	}
-	if got := OwnershipOf(&mo.VirtualMachine{}, me); got != driver.Unowned {
+	if got := observe.OwnershipOf(&mo.VirtualMachine{}, me); got != driver.Unowned {
 		t.Errorf("OwnershipOf a VM without configuration = %s, want Unowned", got)
 	}
 }

@@ -1,7 +1,7 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package observe
+package vsphere_test
 
 import (
 	"strings"
@@ -18,6 +18,7 @@ import (
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/provider"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 )
 
 // sample is a running VM with two adapters.
@@ -40,9 +41,9 @@ func sample() *mo.VirtualMachine {
 			Device: []types.BaseVirtualDevice{nic(4001, "00:50:56:00:00:02"), nic(4000, "00:50:56:00:00:01")},
 		},
 		ExtraConfig: []types.BaseOptionValue{
-			&types.OptionValue{Key: OwnerKey, Value: "ns/web/uid-1"},
+			&types.OptionValue{Key: observe.OwnerKey, Value: "ns/web/uid-1"},
 			&types.OptionValue{Key: vmv1alpha1.ExtraConfigPausedKey, Value: "true"},
-			&types.OptionValue{Key: LastRestartKey, Value: "2026-05-01T10:00:00.000000005Z"},
+			&types.OptionValue{Key: observe.LastRestartKey, Value: "2026-05-01T10:00:00.000000005Z"},
 		},
 	}
 	vm.GuestHeartbeatStatus = types.ManagedEntityStatusGreen
@@ -61,7 +62,7 @@ func sample() *mo.VirtualMachine {
 }
 
 func TestObservation_ReportsARunningVM(t *testing.T) {
-	got := Of(sample(), func(ref types.ManagedObjectReference) string { return "esx-" + ref.Value })
+	got := observe.Of(sample(), func(ref types.ManagedObjectReference) string { return "esx-" + ref.Value })
 	want := provider.Observation{
 		UniqueID: "vm-42", BiosUUID: "aa-1", InstanceUUID: "bb-2", HardwareVersion: 21,
 		PowerState: vmv1alpha1.PoweredOn, Readable: true, NodeName: "esx-host-1",
@@ -85,8 +86,8 @@ func TestObservation_ReportsARunningVM(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("observation (-want +got):\n%s", diff)
 	}
-	owner, ok := OwnerOf(sample())
-	if want := (Owner{Key: k8stypes.NamespacedName{Namespace: "ns", Name: "web"}, UID: "uid-1"}); !ok || owner != want {
+	owner, ok := observe.OwnerOf(sample())
+	if want := (observe.Owner{Key: k8stypes.NamespacedName{Namespace: "ns", Name: "web"}, UID: "uid-1"}); !ok || owner != want {
 		t.Errorf("owner %v, want %v", owner, want)
 	}
 }
@@ -97,7 +98,7 @@ func TestObservation_LimitsAndCleansTextOfTheGuest(t *testing.T) {
 	odd := "a\x1b[31m\u202eb\r\n" + strings.Repeat("é", 40000)
 	vm.Guest.HostName, vm.Guest.GuestFullName, vm.Guest.GuestId, vm.Guest.ToolsVersion = odd, odd, odd, odd
 	vm.Guest.CustomizationInfo = &types.GuestInfoCustomizationInfo{CustomizationStatus: string(types.GuestInfoCustomizationStatusTOOLSDEPLOYPKG_FAILED), ErrorMsg: odd}
-	got := Of(vm, nil)
+	got := observe.Of(vm, nil)
 	name, text := "a[31mb"+strings.Repeat("é", 123), "a[31mb"+strings.Repeat("é", 509)
 	want := []string{name, name, text, text, text, "the guest customization failed: " + text}
 	customized := meta.FindStatusCondition(got.Conditions, vmv1alpha1.ConditionGuestCustomized)
@@ -109,7 +110,7 @@ func TestObservation_LimitsAndCleansTextOfTheGuest(t *testing.T) {
 func TestAPoweredOffVMReportsNoGuestAndNoAddresses(t *testing.T) {
 	vm := sample()
 	vm.Runtime.PowerState = types.VirtualMachinePowerStatePoweredOff
-	got := Of(vm, nil)
+	got := observe.Of(vm, nil)
 	if got.Guest != nil {
 		t.Errorf("guest = %+v, want none", got.Guest)
 	}
@@ -124,7 +125,7 @@ func TestAPoweredOffVMReportsNoGuestAndNoAddresses(t *testing.T) {
 func TestAnUnreadableVMIsNotReadable(t *testing.T) {
 	vm := &mo.VirtualMachine{}
 	vm.Runtime.ConnectionState = types.VirtualMachineConnectionStateInaccessible
-	got := Of(vm, nil)
+	got := observe.Of(vm, nil)
 	if got.Readable || !strings.Contains(got.Trouble, "not connected") || got.PowerState != "" {
 		t.Errorf("got %+v, want unreadable, unconnected, without power state", got)
 	}
@@ -133,8 +134,8 @@ func TestAnUnreadableVMIsNotReadable(t *testing.T) {
 func TestOwnerOfRefusesForeignValues(t *testing.T) {
 	for _, v := range []string{"", "x", "a/b", "/b/c", "a/b/c/d"} {
 		vm := &mo.VirtualMachine{Config: nil}
-		vm.Config = &types.VirtualMachineConfigInfo{ExtraConfig: []types.BaseOptionValue{&types.OptionValue{Key: OwnerKey, Value: v}}}
-		if o, ok := OwnerOf(vm); ok {
+		vm.Config = &types.VirtualMachineConfigInfo{ExtraConfig: []types.BaseOptionValue{&types.OptionValue{Key: observe.OwnerKey, Value: v}}}
+		if o, ok := observe.OwnerOf(vm); ok {
 			t.Errorf("OwnerOf(%q) = %v, want none", v, o)
 		}
 	}

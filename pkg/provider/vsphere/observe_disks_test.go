@@ -1,7 +1,7 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package observe
+package vsphere_test
 
 import (
 	"testing"
@@ -9,6 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/vmware/govmomi/vim25/mo"
 	"github.com/vmware/govmomi/vim25/types"
+
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 )
 
 func TestVolumesAreFoundByTheirSlots(t *testing.T) {
@@ -27,23 +29,23 @@ func TestVolumesAreFoundByTheirSlots(t *testing.T) {
 	vm.Config = &types.VirtualMachineConfigInfo{
 		Hardware: types.VirtualHardware{Device: []types.BaseVirtualDevice{scsi, nvme, image, fast}},
 		ExtraConfig: []types.BaseOptionValue{
-			&types.OptionValue{Key: VolumeKey("fast"), Value: "nvme1:3"},
-			&types.OptionValue{Key: VolumeKey("gone"), Value: "scsi2:1"},
+			&types.OptionValue{Key: observe.VolumeKey("fast"), Value: "nvme1:3"},
+			&types.OptionValue{Key: observe.VolumeKey("gone"), Value: "scsi2:1"},
 			&types.OptionValue{Key: "other", Value: "scsi2:0"},
 		},
 	}
 	want := map[string]*types.VirtualDisk{"fast": fast, "gone": nil}
-	if diff := cmp.Diff(want, Volumes(vm)); diff != "" {
+	if diff := cmp.Diff(want, observe.Volumes(vm)); diff != "" {
 		t.Errorf("volumes (-want +got):\n%s", diff)
 	}
-	controllers := []Controller{
+	controllers := []observe.Controller{
 		{Kind: "nvme", Key: 31000, Bus: 1, Units: []int32{3}},
 		{Kind: "lsilogicsas", Key: 1002, Bus: 2, Units: []int32{0}},
 	}
-	if diff := cmp.Diff(controllers, Controllers(vm)); diff != "" {
+	if diff := cmp.Diff(controllers, observe.Controllers(vm)); diff != "" {
 		t.Errorf("controllers (-want +got):\n%s", diff)
 	}
-	if Capacity(fast) != 1<<30 || DiskUUID(fast) != "uuid" {
-		t.Errorf("disk = %d bytes, %q; want 1 GiB and uuid", Capacity(fast), DiskUUID(fast))
+	if observe.Capacity(fast) != 1<<30 || observe.DiskUUID(fast) != "uuid" {
+		t.Errorf("disk = %d bytes, %q; want 1 GiB and uuid", observe.Capacity(fast), observe.DiskUUID(fast))
 	}
 }

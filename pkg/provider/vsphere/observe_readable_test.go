@@ -1,7 +1,7 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package observe
+package vsphere_test
 
 import (
 	"strings"
@@ -12,6 +12,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 )
 
 // People type keys by hand, and vSphere itself writes some in two spellings.
@@ -24,23 +25,23 @@ func TestExtraConfig_IsReadInAnyLetterCase(t *testing.T) {
 		&types.OptionValue{Key: "SLIPWAY.Disk.SCSI0:1", Value: "uuid-3"},
 		&types.OptionValue{Key: "Slipway.Snapshot", Value: "uid-2/record"},
 	}
-	if !Paused(vm) {
+	if !observe.Paused(vm) {
 		t.Errorf("a VM with %s is not paused", vm.Config.ExtraConfig[0].GetOptionValue().Key)
 	}
-	if o, ok := OwnerOf(vm); !ok || o.UID != "uid-1" {
+	if o, ok := observe.OwnerOf(vm); !ok || o.UID != "uid-1" {
 		t.Errorf("owner %v, %v", o, ok)
 	}
-	if diff := cmp.Diff(map[string]string{"data": "fcd-1"}, Claims(vm)); diff != "" {
+	if diff := cmp.Diff(map[string]string{"data": "fcd-1"}, observe.Claims(vm)); diff != "" {
 		t.Errorf("claims (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff(map[string]string{"scsi0:1": "uuid-3"}, DiskRecords(vm)); diff != "" {
+	if diff := cmp.Diff(map[string]string{"scsi0:1": "uuid-3"}, observe.DiskRecords(vm)); diff != "" {
 		t.Errorf("disks (-want +got):\n%s", diff)
 	}
-	if k := Kept(vm); k == nil || k.UID != "uid-2" {
+	if k := observe.Kept(vm); k == nil || k.UID != "uid-2" {
 		t.Errorf("record of a snapshot %v", k)
 	}
-	if !Ours("SLIPWAY.record") || Ours("slip") {
-		t.Errorf("Ours = %v and %v, want true and false", Ours("SLIPWAY.record"), Ours("slip"))
+	if !observe.Ours("SLIPWAY.record") || observe.Ours("slip") {
+		t.Errorf("Ours = %v and %v, want true and false", observe.Ours("SLIPWAY.record"), observe.Ours("slip"))
 	}
 }
 
@@ -48,7 +49,7 @@ func TestExtraConfig_IsReadInAnyLetterCase(t *testing.T) {
 func TestHostName_NoneIsNotReported(t *testing.T) {
 	vm := sample()
 	vm.Guest.HostName = "None"
-	if f := Of(vm, nil); f.Guest.HostName != "" || f.Network.HostName != "" {
+	if f := observe.Of(vm, nil); f.Guest.HostName != "" || f.Network.HostName != "" {
 		t.Errorf("host name %q and %q, want none", f.Guest.HostName, f.Network.HostName)
 	}
 }
@@ -58,17 +59,17 @@ func TestFirstBootData_ThatIsBackIsNotRemoved(t *testing.T) {
 		extra          map[string]string
 		marked, wanted bool
 	}{
-		"never removed":       {map[string]string{UserDataKey: "x"}, false, false},
-		"removed":             {map[string]string{BootstrapRemovedKey: "uid-1", "guestinfo.metadata": "m"}, true, true},
-		"user data is back":   {map[string]string{BootstrapRemovedKey: "uid-1", UserDataKey: "x"}, true, false},
-		"Ignition is back":    {map[string]string{BootstrapRemovedKey: "uid-1", IgnitionKey: "x"}, true, false},
-		"of another instance": {map[string]string{BootstrapRemovedKey: "uid-1", InstanceIDKey: "second"}, false, false},
+		"never removed":       {map[string]string{observe.UserDataKey: "x"}, false, false},
+		"removed":             {map[string]string{observe.BootstrapRemovedKey: "uid-1", "guestinfo.metadata": "m"}, true, true},
+		"user data is back":   {map[string]string{observe.BootstrapRemovedKey: "uid-1", observe.UserDataKey: "x"}, true, false},
+		"Ignition is back":    {map[string]string{observe.BootstrapRemovedKey: "uid-1", observe.IgnitionKey: "x"}, true, false},
+		"of another instance": {map[string]string{observe.BootstrapRemovedKey: "uid-1", observe.InstanceIDKey: "second"}, false, false},
 	} {
 		vm := &mo.VirtualMachine{Config: &types.VirtualMachineConfigInfo{}}
 		for key, value := range tc.extra {
 			vm.Config.ExtraConfig = append(vm.Config.ExtraConfig, &types.OptionValue{Key: key, Value: value})
 		}
-		if marked, removed := BootstrapMarked(vm, "uid-1"), BootstrapRemoved(vm, "uid-1"); marked != tc.marked || removed != tc.wanted {
+		if marked, removed := observe.BootstrapMarked(vm, "uid-1"), observe.BootstrapRemoved(vm, "uid-1"); marked != tc.marked || removed != tc.wanted {
 			t.Errorf("%s: marked %v and removed %v, want %v and %v", name, marked, removed, tc.marked, tc.wanted)
 		}
 	}
