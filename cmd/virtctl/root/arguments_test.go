@@ -1,7 +1,7 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package root
+package root_test
 
 import (
 	"errors"
@@ -16,6 +16,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/slipway-dev/slipway/cmd/virtctl/cli"
+	"github.com/slipway-dev/slipway/cmd/virtctl/root"
 	"github.com/slipway-dev/slipway/test/clitest"
 )
 
@@ -31,7 +32,7 @@ func takers() map[string]*cli.Argument {
 			walk(below)
 		}
 	}
-	walk(NewCommand("virtctl", cli.NewFactory(genericclioptions.NewConfigFlags(true), genericiooptions.IOStreams{})))
+	walk(root.NewCommand("virtctl", cli.NewFactory(genericclioptions.NewConfigFlags(true), genericiooptions.IOStreams{})))
 	return all
 }
 
