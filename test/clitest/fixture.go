@@ -31,7 +31,6 @@ import (
 	"github.com/slipway-dev/slipway/pkg/apis/vm/backup"
 	"github.com/slipway-dev/slipway/pkg/apis/vm/orphans"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
-	"github.com/slipway-dev/slipway/pkg/generated/clientset/versioned"
 )
 
 // APIServer answers like slipway-apiserver for the virtual machines that it
@@ -261,16 +260,6 @@ func execute(ctx context.Context, t *testing.T, flags *genericclioptions.ConfigF
 // Machine returns a virtual machine.
 func Machine(namespace, name string) vmv1alpha1.VirtualMachine {
 	return vmv1alpha1.VirtualMachine{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
-}
-
-// FixtureClient is a client of a server.
-func FixtureClient(t *testing.T, url string) versioned.Interface {
-	t.Helper()
-	client, err := versioned.NewForConfig(&rest.Config{Host: url})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return client
 }
 
 // serveAdoption answers for vCenters and zones, and for virtual machines that are made.

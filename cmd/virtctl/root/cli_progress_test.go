@@ -43,7 +43,7 @@ func TestATerminalHasOneLineOfProgressThatFitsInIt(t *testing.T) {
 
 func TestAPipeHasALineForEachStateAndNoneForHowFarAllIs(t *testing.T) {
 	var out bytes.Buffer
-	p := cli.ProgressOn(cli.Terminal{&out})
+	p := cli.ProgressOn(cli.Terminal{Out: &out})
 	told := ""
 	for _, doing := range []string{"web: Creating", "web: Creating", "web: Starting"} {
 		told = p.State(doing, told, "1 of 2")
@@ -83,7 +83,7 @@ func TestWhatGrowsIsToldNowAndThen(t *testing.T) {
 
 func TestWhatIsAwaitedIsToldOnceForEachStateUntilItIsSoOrGone(t *testing.T) {
 	var out bytes.Buffer
-	f := cli.NewFactory(nil, genericiooptions.IOStreams{ErrOut: cli.Terminal{&out}})
+	f := cli.NewFactory(nil, genericiooptions.IOStreams{ErrOut: cli.Terminal{Out: &out}})
 	gone := apierrors.NewNotFound(schema.GroupResource{Resource: "things"}, "it")
 	for name, c := range map[string]struct {
 		end       error

@@ -131,7 +131,7 @@ func TestAnImageIsReadFromWhereverItIs(t *testing.T) {
 			for _, f := range i.Files {
 				names = append(names, f.Name)
 				content, err := io.ReadAll(f.Reader())
-				if err != nil || f.Digest != (imagefile.Digest{"SHA256", sha256Of(string(content))}) {
+				if err != nil || f.Digest != (imagefile.Digest{Algorithm: "SHA256", Hex: sha256Of(string(content))}) {
 					t.Errorf("%s has digest %v, %v; want that of its content", f.Name, f.Digest, err)
 				}
 			}

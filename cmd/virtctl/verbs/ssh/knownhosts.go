@@ -38,9 +38,9 @@ func (f command) knownHosts(vm *vmv1alpha1.VirtualMachine, given string) (*known
 	if err != nil {
 		return nil, fmt.Errorf("looking for the home directory, in which host keys are kept: %w; --known-hosts names another file", err)
 	}
-	config, err := f.Flags.ToRESTConfig()
+	config, err := f.Config()
 	if err != nil {
-		return nil, fmt.Errorf("reading the kubeconfig: %w", err)
+		return nil, err
 	}
 	k.file = filepath.Join(home, ".ssh", "slipway", FileName(config.Host), FileName(vm.Namespace), FileName(vm.Name))
 	if err := os.MkdirAll(filepath.Dir(k.file), 0o700); err != nil {
