@@ -151,7 +151,7 @@ func (s *tried) says(t *testing.T, told string, texts ...string) {
 	}
 }
 
-func TestATriedVirtualMachineIsMadeAndRemovedAndEachStepIsTimed(t *testing.T) {
+func TestCheckTry_ATriedVirtualMachineIsMadeAndRemovedAndEachStepIsTimed(t *testing.T) {
 	for name, c := range map[string]struct {
 		flags []string
 		state vmv1alpha1.PowerState
@@ -171,7 +171,7 @@ func TestATriedVirtualMachineIsMadeAndRemovedAndEachStepIsTimed(t *testing.T) {
 	}
 }
 
-func TestATriedVirtualMachineThatFailsIsRemovedAndSaysWhy(t *testing.T) {
+func TestCheckTry_ATriedVirtualMachineThatFailsIsRemovedAndSaysWhy(t *testing.T) {
 	for want, c := range map[string]struct {
 		becomes func(*vmv1alpha1.VirtualMachine, time.Duration)
 		flags   []string
@@ -194,7 +194,7 @@ func TestATriedVirtualMachineThatFailsIsRemovedAndSaysWhy(t *testing.T) {
 	}
 }
 
-func TestATriedVirtualMachineThatRefersToWhatComesLateIsMade(t *testing.T) {
+func TestCheckTry_ATriedVirtualMachineThatRefersToWhatComesLateIsMade(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &tried{becomes: func(vm *vmv1alpha1.VirtualMachine, after time.Duration) {
 			if after < 9*time.Second {
@@ -209,7 +209,7 @@ func TestATriedVirtualMachineThatRefersToWhatComesLateIsMade(t *testing.T) {
 	})
 }
 
-func TestATriedVirtualMachineIsRemovedWhenItIsInterrupted(t *testing.T) {
+func TestCheckTry_ATriedVirtualMachineIsRemovedWhenItIsInterrupted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, interrupt := context.WithCancel(t.Context())
 		time.AfterFunc(3*time.Second, interrupt)
@@ -222,7 +222,7 @@ func TestATriedVirtualMachineIsRemovedWhenItIsInterrupted(t *testing.T) {
 	})
 }
 
-func TestWhatIsNotMadeIsNotRemovedNorWhatOthersMade(t *testing.T) {
+func TestCheckTry_WhatIsNotMadeIsNotRemovedNorWhatOthersMade(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &tried{refused: true}
 		if !s.run(t.Context(), t, photon) {
@@ -236,7 +236,7 @@ func TestWhatIsNotMadeIsNotRemovedNorWhatOthersMade(t *testing.T) {
 	})
 }
 
-func TestTheSmallestImageThatIsReadyIsTried(t *testing.T) {
+func TestCheckTry_TheSmallestImageThatIsReadyIsTried(t *testing.T) {
 	image := func(name, disk string, kind vmv1alpha1.ImageType, ready metav1.ConditionStatus) vmv1alpha1.VirtualMachineImage {
 		i := vmv1alpha1.VirtualMachineImage{ObjectMeta: metav1.ObjectMeta{Name: name}}
 		i.Status.Type = kind
@@ -266,7 +266,7 @@ func TestTheSmallestImageThatIsReadyIsTried(t *testing.T) {
 	}
 }
 
-func TestCheckTriesNothingWithoutAnInstallationOrTheRights(t *testing.T) {
+func TestCheckTry_TriesNothingWithoutAnInstallationOrTheRights(t *testing.T) {
 	served := map[string]string{vmAPI: "", instancetypeAPI: "", clusterAPI: ""}
 	for want, c := range map[string]struct {
 		cluster checkedCluster

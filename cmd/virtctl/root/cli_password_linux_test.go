@@ -84,7 +84,7 @@ func passwordAsked(ctx context.Context, t *testing.T, program *os.File) (passwor
 	return passwords, errs
 }
 
-func TestAPasswordIsAskedForAtATerminalThatDoesNotShowIt(t *testing.T) {
+func TestPassword_APasswordIsAskedForAtATerminalThatDoesNotShowIt(t *testing.T) {
 	program, person := newTerminal(t)
 	if program == nil {
 		return
@@ -112,7 +112,7 @@ func TestAPasswordIsAskedForAtATerminalThatDoesNotShowIt(t *testing.T) {
 	}
 }
 
-func TestATerminalShowsAgainWhatIsTypedWhenAskingIsInterrupted(t *testing.T) {
+func TestPassword_ATerminalShowsAgainWhatIsTypedWhenAskingIsInterrupted(t *testing.T) {
 	program, _ := newTerminal(t)
 	if program == nil {
 		return

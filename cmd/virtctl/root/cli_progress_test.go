@@ -25,7 +25,7 @@ func onTerminal(out *bytes.Buffer) *cli.Progress {
 	return &cli.Progress{Out: out, Bar: out, Columns: func() int { return 20 }}
 }
 
-func TestATerminalHasOneLineOfProgressThatFitsInIt(t *testing.T) {
+func TestProgress_ATerminalHasOneLineOfProgressThatFitsInIt(t *testing.T) {
 	var out bytes.Buffer
 	p := onTerminal(&out)
 	told := p.State("web: Creating", "", "1 of 2")
@@ -41,7 +41,7 @@ func TestATerminalHasOneLineOfProgressThatFitsInIt(t *testing.T) {
 	}
 }
 
-func TestAPipeHasALineForEachStateAndNoneForHowFarAllIs(t *testing.T) {
+func TestProgress_APipeHasALineForEachStateAndNoneForHowFarAllIs(t *testing.T) {
 	var out bytes.Buffer
 	p := cli.ProgressOn(cli.Terminal{Out: &out})
 	told := ""
@@ -55,7 +55,7 @@ func TestAPipeHasALineForEachStateAndNoneForHowFarAllIs(t *testing.T) {
 	}
 }
 
-func TestWhatGrowsIsToldNowAndThen(t *testing.T) {
+func TestProgress_WhatGrowsIsToldNowAndThen(t *testing.T) {
 	began := time.Unix(1000, 0)
 	for name, c := range map[string]struct {
 		terminal bool
@@ -81,7 +81,7 @@ func TestWhatGrowsIsToldNowAndThen(t *testing.T) {
 	}
 }
 
-func TestWhatIsAwaitedIsToldOnceForEachStateUntilItIsSoOrGone(t *testing.T) {
+func TestProgress_WhatIsAwaitedIsToldOnceForEachStateUntilItIsSoOrGone(t *testing.T) {
 	var out bytes.Buffer
 	f := cli.NewFactory(nil, genericiooptions.IOStreams{ErrOut: cli.Terminal{Out: &out}})
 	gone := apierrors.NewNotFound(schema.GroupResource{Resource: "things"}, "it")

@@ -136,7 +136,7 @@ func TestCreateRefusesBadFlagsWithTheAllowedValues(t *testing.T) {
 	}
 }
 
-func TestManifestHasTheNamespaceThatWasGiven(t *testing.T) {
+func TestCreate_ManifestHasTheNamespaceThatWasGiven(t *testing.T) {
 	for args, want := range map[string]bool{
 		"-n story create vm --name a --image i --class c":                         true,
 		"create vm --name a --image i --class c":                                  false,

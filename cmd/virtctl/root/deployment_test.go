@@ -73,7 +73,7 @@ func rendered(t *testing.T, kustomization string) []*unstructured.Unstructured {
 	return all
 }
 
-func TestObjects_WithoutOptionsAreTheBase(t *testing.T) {
+func TestDeployment_ObjectsWithoutOptionsAreTheBase(t *testing.T) {
 	got, served := deploymentObjects(t, deployment.Options{})
 	if len(served) > 0 {
 		t.Errorf("%d objects of the server's kinds", len(served))
@@ -83,7 +83,7 @@ func TestObjects_WithoutOptionsAreTheBase(t *testing.T) {
 	}
 }
 
-func TestObjects_TakeImageReplicasAndArguments(t *testing.T) {
+func TestDeployment_ObjectsTakeImageReplicasAndArguments(t *testing.T) {
 	host, _ := deploymentObjects(t, deployment.Options{Replicas: 1, Image: "registry.example.com/slipway-apiserver@sha256:0123", ServerArgs: []string{"--vcenter-datastore=vsan", `--x="a": b`}})
 	set := serverOf(t, host)
 	c := set.Spec.Template.Spec.Containers[0]
@@ -96,7 +96,7 @@ func TestObjects_TakeImageReplicasAndArguments(t *testing.T) {
 	}
 }
 
-func TestObjects_WithEtcdServersAreTheComponent(t *testing.T) {
+func TestDeployment_ObjectsWithEtcdServersAreTheComponent(t *testing.T) {
 	o := deployment.Options{EtcdServers: []string{"https://a:2379", "https://b:2379"}, EtcdCA: []byte("CA"), EtcdCert: []byte("CERT"), EtcdKey: []byte("KEY")}
 	host, _ := deploymentObjects(t, o)
 	data, _, _ := unstructured.NestedStringMap(findObject(t, host, "Secret", "slipway-etcd-client").Object, "data")
@@ -109,7 +109,7 @@ func TestObjects_WithEtcdServersAreTheComponent(t *testing.T) {
 	}
 }
 
-func TestObjects_WithEtcdServersHaveArgumentsOfGivenFilesOnly(t *testing.T) {
+func TestDeployment_ObjectsWithEtcdServersHaveArgumentsOfGivenFilesOnly(t *testing.T) {
 	for want, o := range map[string]deployment.Options{
 		"":                           {},
 		"--etcd-cafile=/etcd/ca.crt": {EtcdCA: []byte("CA")},
@@ -125,14 +125,14 @@ func TestObjects_WithEtcdServersHaveArgumentsOfGivenFilesOnly(t *testing.T) {
 	}
 }
 
-func TestObjects_OfSecretNamespacesAreTheOverlay(t *testing.T) {
+func TestDeployment_ObjectsOfSecretNamespacesAreTheOverlay(t *testing.T) {
 	host, _ := deploymentObjects(t, deployment.Options{ServerArgs: []string{"--secret-namespaces=team-a"}})
 	if diff := cmp.Diff(textsOf(t, rendered(t, "resources: [../deploy/overlays/secret-namespaces]\n")), textsOf(t, host), cmpopts.SortSlices(strings.Compare)); diff != "" {
 		t.Errorf("(-overlay +installation):\n%s", diff)
 	}
 }
 
-func TestObjects_WithoutPermissionToReadNodesIfNoFlagNeedsThem(t *testing.T) {
+func TestDeployment_ObjectsWithoutPermissionToReadNodesIfNoFlagNeedsThem(t *testing.T) {
 	for args, want := range map[string]bool{
 		"":                            true,
 		"--probe-networks=10.0.0.0/8": true,
@@ -149,7 +149,7 @@ func TestObjects_WithoutPermissionToReadNodesIfNoFlagNeedsThem(t *testing.T) {
 	}
 }
 
-func TestObjects_VCenterIsServedAndItsSecretComesFirst(t *testing.T) {
+func TestDeployment_ObjectsVCenterIsServedAndItsSecretComesFirst(t *testing.T) {
 	host, served := deploymentObjects(t, deployment.Options{VCenter: &deployment.VCenter{URL: "https://vc.example.com/sdk", Username: "slipway", Password: "secret", Thumbprint: strings.Repeat("ab", 32)}})
 	if len(served) != 1 || served[0].GetKind() != "VCenter" || served[0].GetName() != "default" {
 		t.Fatalf("served: %v", served)
@@ -165,7 +165,7 @@ func TestObjects_VCenterIsServedAndItsSecretComesFirst(t *testing.T) {
 	}
 }
 
-func TestOptions_ReportInvalidValuesWithFlagAndAllowedValues(t *testing.T) {
+func TestDeployment_OptionsReportInvalidValuesWithFlagAndAllowedValues(t *testing.T) {
 	vcenter := func(change func(*deployment.VCenter)) deployment.Options {
 		v := &deployment.VCenter{URL: "https://vc.example.com/sdk", Username: "u", Password: "p"}
 		change(v)
@@ -198,7 +198,7 @@ func TestOptions_ReportInvalidValuesWithFlagAndAllowedValues(t *testing.T) {
 }
 
 // Every component and deploy/cluster-api is rendered, so that none adds an object that stays.
-func TestRemovable_AreTheObjectsOfAllDirectories(t *testing.T) {
+func TestDeployment_RemovableAreTheObjectsOfAllDirectories(t *testing.T) {
 	ofBase, added, err := deployment.Removable()
 	if err != nil {
 		t.Fatal(err)

@@ -91,7 +91,7 @@ func screen(t *testing.T, s *clitest.APIServer) string {
 	return out
 }
 
-func TestOneScreenShowsWhatAVirtualMachineIsAndWhatWaitsForARestart(t *testing.T) {
+func TestDescribe_OneScreenShowsWhatAVirtualMachineIsAndWhatWaitsForARestart(t *testing.T) {
 	want := `Name:            web
 Namespace:       dev
 Status:          RestartRequired, PoweredOn
@@ -144,7 +144,7 @@ Ready       Normal   20m    virtualmachinesnapshot/second   vSphere has it
 	})
 }
 
-func TestOneScreenShowsWhatIsNotAsItShouldBe(t *testing.T) {
+func TestDescribe_OneScreenShowsWhatIsNotAsItShouldBe(t *testing.T) {
 	vm := clitest.Machine("dev", "web")
 	vm.CreationTimestamp = clitest.Before(time.Minute)
 	vm.Spec.PowerState, vm.Spec.Instancetype = vmv1alpha1.PoweredOn, &vmv1alpha1.InstancetypeMatcher{Name: "u1.small"}
@@ -190,7 +190,7 @@ Events are not known: listing events: not allowed
 	})
 }
 
-func TestWhatOnlyRepeatsThatTheSizeFailedIsLeftOut(t *testing.T) {
+func TestDescribe_WhatOnlyRepeatsThatTheSizeFailedIsLeftOut(t *testing.T) {
 	size := clitest.Condition(vmv1alpha1.ConditionInstancetypeReady, metav1.ConditionFalse, "NotFound", "no instance type u9", time.Minute)
 	synchronized := clitest.Condition(vmv1alpha1.ConditionSynchronized, metav1.ConditionFalse, "NotFound", "no instance type u9", time.Minute)
 	waits := clitest.Condition(vmv1alpha1.ConditionInstancetypeReady, metav1.ConditionFalse, "WaitingForPrerequisites", "", time.Minute)
@@ -218,7 +218,7 @@ func TestWhatOnlyRepeatsThatTheSizeFailedIsLeftOut(t *testing.T) {
 	}
 }
 
-func TestOneScreenShowsTheNewestEventsAndNoControlCharacters(t *testing.T) {
+func TestDescribe_OneScreenShowsTheNewestEventsAndNoControlCharacters(t *testing.T) {
 	const most, evil = 10, "x\x1b]0;owned\x07\u202e\ty"
 	vm := running().VMs[0]
 	vm.Status.Network.HostName, vm.Status.PrintableStatus, vm.Status.RestartRequired[0].Desired = evil, evil, evil

@@ -83,7 +83,7 @@ func (l *untilLines) Write(p []byte) (int, error) {
 	return l.text.Write(p)
 }
 
-func TestAWatchOfEventsGoesOnAfterABreakAndPrintsNothingTwice(t *testing.T) {
+func TestEvents_AWatchOfEventsGoesOnAfterABreakAndPrintsNothingTwice(t *testing.T) {
 	event := func(uid, version, name, kind string) corev1.Event {
 		e := clitest.EventOf(kind, name, "E"+uid, "m", time.Minute)
 		e.TypeMeta, e.UID, e.ResourceVersion = metav1.TypeMeta{APIVersion: "v1", Kind: "Event"}, types.UID(uid), version

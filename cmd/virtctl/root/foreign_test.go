@@ -63,7 +63,7 @@ func foreignZone(name string, change func(*vmv1alpha1.ZoneSpec)) vmv1alpha1.Zone
 	return z
 }
 
-func TestAManifestIsTheVMAndChangesNothingOfIt(t *testing.T) {
+func TestForeign_AManifestIsTheVMAndChangesNothingOfIt(t *testing.T) {
 	m, z := byHand(), foreignZone("a", nil)
 	c := foreign.Describe(m, "legacy", "web-1", foreign.Place{Zone: &z})
 	got, err := yaml.Marshal(c.Object.Spec)
@@ -128,7 +128,7 @@ zone: a
 	}
 }
 
-func TestDisksThatAreNotTheVMsOwnStayOutOfTheManifest(t *testing.T) {
+func TestForeign_DisksThatAreNotTheVMsOwnStayOutOfTheManifest(t *testing.T) {
 	for name, tc := range map[string]struct {
 		change func(*types.VirtualDisk)
 		note   string
@@ -158,7 +158,7 @@ func TestDisksThatAreNotTheVMsOwnStayOutOfTheManifest(t *testing.T) {
 	}
 }
 
-func TestALinkedCloneStaysOneAndItsSnapshotsAreCounted(t *testing.T) {
+func TestForeign_ALinkedCloneStaysOneAndItsSnapshotsAreCounted(t *testing.T) {
 	m := byHand()
 	backing := m.VM.Config.Hardware.Device[2].(*types.VirtualDisk).Backing.(*types.VirtualDiskFlatVer2BackingInfo)
 	parent := &types.VirtualDiskFlatVer2BackingInfo{}
@@ -180,7 +180,7 @@ func TestALinkedCloneStaysOneAndItsSnapshotsAreCounted(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotTakenOverIsNamedWithTheReason(t *testing.T) {
+func TestForeign_WhatIsNotTakenOverIsNamedWithTheReason(t *testing.T) {
 	for want, change := range map[string]func(*mo.VirtualMachine){
 		"":                                 func(*mo.VirtualMachine) {},
 		"its configuration cannot be read": func(vm *mo.VirtualMachine) { vm.Config = nil },
@@ -212,7 +212,7 @@ func TestWhatIsNotTakenOverIsNamedWithTheReason(t *testing.T) {
 	}
 }
 
-func TestNamesAreValidAndTellVMsApart(t *testing.T) {
+func TestForeign_NamesAreValidAndTellVMsApart(t *testing.T) {
 	var machines []*foreign.Machine
 	for i, name := range []string{"web-1", "Web 1", "DB_3.example.org", "数据", "taken", strings.Repeat("x", 80), "-9%2f"} {
 		m := byHand()
@@ -232,7 +232,7 @@ func TestNamesAreValidAndTellVMsApart(t *testing.T) {
 	}
 }
 
-func TestTheZoneIsWhereTheVMIs(t *testing.T) {
+func TestForeign_TheZoneIsWhereTheVMIs(t *testing.T) {
 	spec := func(change func(*vmv1alpha1.ZoneSpec)) vmv1alpha1.Zone { return foreignZone("z", change) }
 	for name, tc := range map[string]struct {
 		zones []vmv1alpha1.Zone

@@ -98,7 +98,7 @@ func TestImageImportNeedsAVCenterAndAnAccount(t *testing.T) {
 	}
 }
 
-func TestAProgressBarIsOneLineUntilSomethingIsSaid(t *testing.T) {
+func TestProgress_ABarIsOneLineUntilSomethingIsSaid(t *testing.T) {
 	var out bytes.Buffer
 	p := &cli.Progress{Out: &out, Bar: &out}
 	p.At("uploading", 0, 2048)

@@ -78,7 +78,7 @@ func TestImagesThatMayNotBeListedAreWarnedOf(t *testing.T) {
 	}
 }
 
-func TestAnImageIsDescribed(t *testing.T) {
+func TestImage_AnImageIsDescribed(t *testing.T) {
 	s := imageServer()
 	code, out, errOut := run(t, s, "image", "describe", "clustervirtualmachineimage/photon")
 	want := `Name:             photon

@@ -19,9 +19,9 @@ import (
 	"github.com/slipway-dev/slipway/cmd/virtctl/imagefile"
 )
 
-// TestOpen_TakesTheDescriptorsOfGovmomi opens the OVF descriptors of govmomi's test data
+// TestImageFile_OpenTakesTheDescriptorsOfGovmomi opens the OVF descriptors of govmomi's test data
 // (Apache-2.0, in the module), each beside files of the names and sizes that it states.
-func TestOpen_TakesTheDescriptorsOfGovmomi(t *testing.T) {
+func TestImageFile_OpenTakesTheDescriptorsOfGovmomi(t *testing.T) {
 	out, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}", "github.com/vmware/govmomi").Output()
 	if err != nil {
 		t.Fatal(err)

@@ -101,7 +101,7 @@ func imageDirectory(t *testing.T, entries []imageEntry) string {
 	return dir
 }
 
-func TestAnImageIsReadFromWhereverItIs(t *testing.T) {
+func TestImageFile_AnImageIsReadFromWhereverItIs(t *testing.T) {
 	iso := make([]byte, 20*2048)
 	copy(iso[16*2048:], "\x01CD001\x01")
 	dir := imageDirectory(t, goodImage())
@@ -142,7 +142,7 @@ func TestAnImageIsReadFromWhereverItIs(t *testing.T) {
 	}
 }
 
-func TestFilesThatTheManifestDoesNotNameAreTold(t *testing.T) {
+func TestImageFile_FilesThatTheManifestDoesNotNameAreTold(t *testing.T) {
 	i, err := imagefile.Open(imageDirectory(t, imageWith("vm.mf", "SHA1(vm.ovf) = "+strings.Repeat("0", 40))))
 	if err != nil {
 		t.Fatal(err)
@@ -153,7 +153,7 @@ func TestFilesThatTheManifestDoesNotNameAreTold(t *testing.T) {
 	}
 }
 
-func TestAnImageThatIsNotRightIsRefused(t *testing.T) {
+func TestImageFile_AnImageThatIsNotRightIsRefused(t *testing.T) {
 	whole := ovaOf(t, goodImage())
 	changed := func(change func(*tar.Header)) []byte {
 		entries := goodImage()
@@ -208,7 +208,7 @@ func TestAnImageThatIsNotRightIsRefused(t *testing.T) {
 	}
 }
 
-func TestADamagedFileIsFoundByTheManifest(t *testing.T) {
+func TestImageFile_ADamagedFileIsFoundByTheManifest(t *testing.T) {
 	for name, path := range map[string]string{
 		"of a directory": imageDirectory(t, imageWith("disk1.vmdk", "Some disk")), "of an OVA": imageFile(t, "vm.ova", ovaOf(t, imageWith("disk1.vmdk", "Some disk"))),
 	} {

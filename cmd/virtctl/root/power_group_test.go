@@ -55,7 +55,7 @@ func TestPowerVerbsSetThePowerStateOfGroups(t *testing.T) {
 	}
 }
 
-func TestWaitingForAGroupTellsWhatItsConditionsSay(t *testing.T) {
+func TestPower_WaitingForAGroupTellsWhatItsConditionsSay(t *testing.T) {
 	condition := func(generation int64, kind, reason, message string) metav1.Condition {
 		c := metav1.Condition{Type: kind, Status: metav1.ConditionFalse, Reason: reason, Message: message, ObservedGeneration: generation}
 		if reason == "Succeeded" {
@@ -99,7 +99,7 @@ func TestWaitingForAGroupTellsWhatItsConditionsSay(t *testing.T) {
 	}
 }
 
-func TestGroupsAndVirtualMachinesAreWaitedForTogether(t *testing.T) {
+func TestPower_GroupsAndVirtualMachinesAreWaitedForTogether(t *testing.T) {
 	vm := *powered(1, vmv1alpha1.PoweredOn, metav1.Condition{Type: vmv1alpha1.ConditionPowerStateSynced, Status: metav1.ConditionTrue})
 	code, out, errOut := run(t, &clitest.APIServer{VMs: []vmv1alpha1.VirtualMachine{vm}, Groups: []string{"shop"}}, "start", "a", "group/shop", "--wait", "--timeout", "1ms")
 	const asked = "virtualmachinegroup dev/shop will be powered on\nvirtualmachine dev/a will be powered on\n"

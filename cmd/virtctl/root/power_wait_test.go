@@ -30,7 +30,7 @@ func powered(generation int64, state vmv1alpha1.PowerState, conditions ...metav1
 	return &vm
 }
 
-func TestWaitingEndsWhenTheServerTellsOfWhatWasWritten(t *testing.T) {
+func TestPower_WaitingEndsWhenTheServerTellsOfWhatWasWritten(t *testing.T) {
 	const on, off = vmv1alpha1.PoweredOn, vmv1alpha1.PoweredOff
 	powerIs := func(status metav1.ConditionStatus, reason, message string) metav1.Condition {
 		return metav1.Condition{Type: vmv1alpha1.ConditionPowerStateSynced, Status: status, Reason: reason, Message: message}
@@ -94,7 +94,7 @@ func TestWaitingEndsWhenTheServerTellsOfWhatWasWritten(t *testing.T) {
 	}
 }
 
-func TestWaitTellsOfEachAndFailsWithTheMessageOfTheCondition(t *testing.T) {
+func TestPower_WaitTellsOfEachAndFailsWithTheMessageOfTheCondition(t *testing.T) {
 	good := *powered(1, vmv1alpha1.PoweredOn, metav1.Condition{Type: vmv1alpha1.ConditionPowerStateSynced, Status: metav1.ConditionTrue})
 	bad := *powered(1, vmv1alpha1.PoweredOff, metav1.Condition{Type: vmv1alpha1.ConditionPowerStateSynced, Status: metav1.ConditionFalse, Reason: "Error", Message: "no licence"})
 	bad.Name = "b"
@@ -108,7 +108,7 @@ func TestWaitTellsOfEachAndFailsWithTheMessageOfTheCondition(t *testing.T) {
 	}
 }
 
-func TestWaitEndsWithItsTimeoutAndSaysWhatIsLeft(t *testing.T) {
+func TestPower_WaitEndsWithItsTimeoutAndSaysWhatIsLeft(t *testing.T) {
 	slow := *powered(1, vmv1alpha1.PoweredOff)
 	code, out, errOut := run(t, &clitest.APIServer{VMs: []vmv1alpha1.VirtualMachine{slow}}, "start", "a", "missing", "--wait", "--timeout", "1ms")
 	if code != 3 || !strings.Contains(errOut, "\nerror: virtualmachine dev/a: not done within --timeout 1ms, and the server goes on") ||
@@ -117,7 +117,7 @@ func TestWaitEndsWithItsTimeoutAndSaysWhatIsLeft(t *testing.T) {
 	}
 }
 
-func TestWaitRefusesWhatMakesNoSense(t *testing.T) {
+func TestPower_WaitRefusesWhatMakesNoSense(t *testing.T) {
 	for name, tc := range map[string]struct {
 		args []string
 		want string

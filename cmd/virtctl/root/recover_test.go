@@ -48,7 +48,7 @@ func lostVM(t *testing.T, name string, change func(*orphans.Kept, *vmv1alpha1.Vi
 	return k
 }
 
-func TestWhatCanBeRecoveredIsListed(t *testing.T) {
+func TestRecover_WhatCanBeRecoveredIsListed(t *testing.T) {
 	s := &clitest.APIServer{Orphans: orphans.Report{VCenter: "vc", Kept: []orphans.Kept{
 		lostVM(t, "web", nil), lostVM(t, "db", func(k *orphans.Kept, _ *vmv1alpha1.VirtualMachine) { k.State, k.Generation = orphans.Older, 5 }),
 	}}}
@@ -71,7 +71,7 @@ func TestWhatCanBeRecoveredIsListed(t *testing.T) {
 	}
 }
 
-func TestWhatWasLostIsMadeAgainAfterWhatItHasCaptured(t *testing.T) {
+func TestRecover_WhatWasLostIsMadeAgainAfterWhatItHasCaptured(t *testing.T) {
 	s := &clitest.APIServer{Orphans: orphans.Report{VCenter: "vc", Kept: []orphans.Kept{lostVM(t, "db", nil), lostVM(t, "web", nil)}}}
 	code, out, errOut := run(t, s, "recover", "--all", "-A", "--dry-run")
 	if want := "virtualmachine dev/db created (server dry run)\nvirtualmachine dev/web created (server dry run)\n"; code != 0 || out != want {
@@ -111,7 +111,7 @@ func lostGroups() map[string]*vmv1alpha1.VirtualMachineGroup {
 	}
 }
 
-func TestGroupsAreMadeAgainBeforeTheirVirtualMachines(t *testing.T) {
+func TestRecover_GroupsAreMadeAgainBeforeTheirVirtualMachines(t *testing.T) {
 	grouped := func(_ *orphans.Kept, vm *vmv1alpha1.VirtualMachine) { vm.Spec.GroupName = "shop" }
 	report := orphans.Report{VCenter: "vc", Kept: []orphans.Kept{lostVM(t, "db", grouped), lostVM(t, "web", grouped)}}
 	s := &clitest.APIServer{Orphans: report}
@@ -139,7 +139,7 @@ func TestGroupsAreMadeAgainBeforeTheirVirtualMachines(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotSurelyTheObjectsIsNotMadeAgain(t *testing.T) {
+func TestRecover_WhatIsNotSurelyTheObjectsIsNotMadeAgain(t *testing.T) {
 	for name, tc := range map[string]struct {
 		kept []orphans.Kept
 		says string
@@ -166,7 +166,7 @@ func TestWhatIsNotSurelyTheObjectsIsNotMadeAgain(t *testing.T) {
 	}
 }
 
-func TestWhatNoVMKeepsCannotBeRecovered(t *testing.T) {
+func TestRecover_WhatNoVMKeepsCannotBeRecovered(t *testing.T) {
 	code, _, errOut := run(t, &clitest.APIServer{Orphans: orphans.Report{VCenter: "vc"}}, "recover", "-n", "dev", "web")
 	if code == 0 || !strings.Contains(errOut, "virtualmachine dev/web: there is nothing to recover") {
 		t.Errorf("exit code %d, %q", code, errOut)

@@ -38,7 +38,7 @@ func TestRefreshPrintsGenerationsAndChangesAsATable(t *testing.T) {
 }
 
 // F160
-func TestWaitEndsWithTheCaptureOfTheSameReference(t *testing.T) {
+func TestRefresh_WaitEndsWithTheCaptureOfTheSameReference(t *testing.T) {
 	it := func(revision string) vmv1alpha1.VirtualMachineStatus {
 		return vmv1alpha1.VirtualMachineStatus{InstancetypeRef: &vmv1alpha1.InstancetypeRef{ControllerRevisionRef: &vmv1alpha1.ControllerRevisionRef{Name: revision}}}
 	}
@@ -69,7 +69,7 @@ func TestWaitEndsWithTheCaptureOfTheSameReference(t *testing.T) {
 }
 
 // F160
-func TestAWaitInVainSaysWhatIsMissing(t *testing.T) {
+func TestRefresh_AWaitInVainSaysWhatIsMissing(t *testing.T) {
 	vm := &vmv1alpha1.VirtualMachine{Status: vmv1alpha1.VirtualMachineStatus{Conditions: []metav1.Condition{
 		{Type: vmv1alpha1.ConditionSynchronized, Status: metav1.ConditionFalse, Message: "finding the preference: gone"},
 	}}}

@@ -75,7 +75,7 @@ func (s *rolloutServer) rollout(t *testing.T, args ...string) (code int, out, er
 	return runAs(t, "virtctl", "", s, append([]string{"rollout"}, append(args, "md")...)...)
 }
 
-func TestRevisionsAreThoseOfTheSets(t *testing.T) {
+func TestRollout_RevisionsAreThoseOfTheSets(t *testing.T) {
 	d := clusterv1alpha1.MachineDeployment{ObjectMeta: metav1.ObjectMeta{Name: "md", UID: "md"}}
 	set := func(revision, owner string) clusterv1alpha1.MachineSet {
 		s := clusterv1alpha1.MachineSet{ObjectMeta: metav1.ObjectMeta{Name: "set-" + revision, Annotations: map[string]string{clusterv1alpha1.RevisionAnnotation: revision}}}

@@ -34,7 +34,7 @@ func TestSnapshotSaysWhatIsWrongWithItsFlags(t *testing.T) {
 	}
 }
 
-func TestTheOldestAreSuperfluousAndOnlyThoseThatAreReadyCount(t *testing.T) {
+func TestSnapshot_TheOldestAreSuperfluousAndOnlyThoseThatAreReadyCount(t *testing.T) {
 	made := func(name string, age int, change ...func(*vmv1alpha1.VirtualMachineSnapshot)) vmv1alpha1.VirtualMachineSnapshot {
 		s := vmv1alpha1.VirtualMachineSnapshot{ObjectMeta: metav1.ObjectMeta{Name: name, CreationTimestamp: metav1.NewTime(time.Unix(int64(1000-age), 0))}}
 		s.Status.Conditions = []metav1.Condition{{Type: vmv1alpha1.ConditionReady, Status: metav1.ConditionTrue}}
@@ -80,7 +80,7 @@ func (s *snapshotServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func TestTheTreeShowsWhatFollowsWhat(t *testing.T) {
+func TestSnapshot_TheTreeShowsWhatFollowsWhat(t *testing.T) {
 	s := &clitest.APIServer{VMs: []vmv1alpha1.VirtualMachine{clitest.Machine("ns", "web")}}
 	if code, out, errOut := run(t, s, "-n", "ns", "snapshot", "list", "web"); code != 0 || out != "virtualmachine ns/web has no snapshots\n" {
 		t.Errorf("exit code %d, %q%s", code, out, errOut)

@@ -155,7 +155,7 @@ func TestSSHRefusesWhatMakesNoSense(t *testing.T) {
 	}
 }
 
-func TestFilesOfHostKeysHaveSafeNames(t *testing.T) {
+func TestSSH_FilesOfHostKeysHaveSafeNames(t *testing.T) {
 	for text, want := range map[string]string{
 		"https://10.0.0.1:6443": "10.0.0.1_6443", "https://rancher/k8s/clusters/c-1/": "rancher_k8s_clusters_c-1",
 		"../../etc": "_.._etc", "web-1.example": "web-1.example", "https://[::1]:6443": "___1__6443",

@@ -133,7 +133,7 @@ func (w *uploadWorld) saidThat(text string) bool {
 	return slices.ContainsFunc(w.said, func(s string) bool { return strings.Contains(s, text) })
 }
 
-func TestAnImageIsUploadedAndReplacedByANewVersion(t *testing.T) {
+func TestUpload_AnImageIsUploadedAndReplacedByANewVersion(t *testing.T) {
 	w := newUploadWorld(t)
 	arrived := int64(0)
 	i := uploadedImage(t, "one", "two")
@@ -176,7 +176,7 @@ func whenArrived(i *imagefile.Image, do func()) func(int64) {
 	}
 }
 
-func TestAnUploadThatBrokeOffGoesOnWhereItWas(t *testing.T) {
+func TestUpload_AnUploadThatBrokeOffGoesOnWhereItWas(t *testing.T) {
 	for name, brk := range map[string]func(*uploadWorld){
 		"the connection breaks in a file":            func(w *uploadWorld) { w.vc.Updates().CutNext(3) },
 		"the login is lost":                          func(w *uploadWorld) { w.vc.Front().DropSessions() },
@@ -203,7 +203,7 @@ func TestAnUploadThatBrokeOffGoesOnWhereItWas(t *testing.T) {
 }
 
 // A process that was killed has left its session, which the next one finds.
-func TestAnotherProcessGoesOnWithTheUpload(t *testing.T) {
+func TestUpload_AnotherProcessGoesOnWithTheUpload(t *testing.T) {
 	w := newUploadWorld(t)
 	i := uploadedImage(t, "one", "two")
 	ctx, stop := context.WithCancel(t.Context())
@@ -223,7 +223,7 @@ func TestAnotherProcessGoesOnWithTheUpload(t *testing.T) {
 	}
 }
 
-func TestAnUploadOfSomethingElseDoesNotTakeWhatHasArrived(t *testing.T) {
+func TestUpload_AnUploadOfSomethingElseDoesNotTakeWhatHasArrived(t *testing.T) {
 	w := newUploadWorld(t)
 	first := uploadedImage(t, "one", "two")
 	ctx, stop := context.WithCancel(t.Context())
@@ -236,7 +236,7 @@ func TestAnUploadOfSomethingElseDoesNotTakeWhatHasArrived(t *testing.T) {
 	}
 }
 
-func TestAnUploadThatCannotBeSaysWhy(t *testing.T) {
+func TestUpload_AnUploadThatCannotBeSaysWhy(t *testing.T) {
 	for name, tc := range map[string]struct {
 		prepare func(*uploadWorld)
 		change  func(*upload.Upload)
