@@ -105,7 +105,7 @@ image: ## Make the container image of the server for PLATFORMS in dist/, with it
 
 ifneq ($(IMAGE),)
 # What virtctl install of this release takes when it is given no image.
-release: VERSION_LDFLAGS += -X github.com/slipway-dev/slipway/cmd/virtctl/verbs/install.releasedImage=$(IMAGE)
+release: VERSION_LDFLAGS += -X github.com/slipway-dev/slipway/cmd/virtctl/verbs/install.ReleasedImage=$(IMAGE)
 endif
 
 .PHONY: release

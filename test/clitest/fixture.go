@@ -19,18 +19,18 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/client-go/rest"
 
 	"github.com/slipway-dev/slipway/cmd/virtctl/cli"
+	"github.com/slipway-dev/slipway/cmd/virtctl/root"
 	"github.com/slipway-dev/slipway/pkg/apis/scheme"
 	"github.com/slipway-dev/slipway/pkg/apis/vm/backup"
 	"github.com/slipway-dev/slipway/pkg/apis/vm/orphans"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
-	"github.com/slipway-dev/slipway/pkg/generated/clientset/versioned"
 )
 
 // APIServer answers like slipway-apiserver for the virtual machines that it
@@ -206,38 +206,60 @@ func asJSON(body []byte) string {
 	return string(out)
 }
 
-// Run runs the commands that add adds, as a program of that name with standard input and arguments,
-// against s, and returns the exit code and what it printed.
-func Run(t *testing.T, add func(*cobra.Command, *cli.Factory), program, stdin string, s http.Handler, args ...string) (code int, out, errOut string) {
+// Run runs virtctl as a program of that name, with standard input and arguments, against s. It returns
+// the exit code and what it printed.
+func Run(t *testing.T, program, stdin string, s http.Handler, args ...string) (code int, out, errOut string) {
 	t.Helper()
 	server := httptest.NewServer(s)
 	t.Cleanup(server.Close)
+	return execute(t.Context(), t, genericclioptions.NewConfigFlags(true), server.URL, program, stdin, args)
+}
+
+// RunInBubble runs virtctl like Run and calls s without a connection, so that it can be used in a bubble of
+// testing/synctest. A response is returned when s has written all of it, so that s must not serve watches.
+func RunInBubble(ctx context.Context, t *testing.T, s http.Handler, args ...string) (code int, out, errOut string) {
+	t.Helper()
+	flags := genericclioptions.NewConfigFlags(true).WithWrapConfigFn(func(config *rest.Config) *rest.Config {
+		config.Transport = inProcess{s}
+		return config
+	})
+	return execute(ctx, t, flags, "http://cluster.example.com", "virtctl", "", args)
+}
+
+// inProcess is a transport that calls a handler.
+type inProcess struct{ http.Handler }
+
+// RoundTrip implements http.RoundTripper.
+func (h inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
+	received := r.Clone(r.Context())
+	received.RequestURI = r.URL.RequestURI()
+	if received.Body == nil {
+		received.Body = http.NoBody
+	}
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, received)
+	return w.Result(), r.Context().Err()
+}
+
+// execute runs virtctl with a kubeconfig of a server.
+func execute(ctx context.Context, t *testing.T, flags *genericclioptions.ConfigFlags, url, program, stdin string, args []string) (code int, out, errOut string) {
+	t.Helper()
 	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
 	config := fmt.Sprintf(`{"apiVersion":"v1","kind":"Config","current-context":"c",
 "clusters":[{"name":"c","cluster":{"server":%q}}],"users":[{"name":"u","user":{}}],
-"contexts":[{"name":"c","context":{"cluster":"c","user":"u","namespace":"dev"}}]}`, server.URL)
+"contexts":[{"name":"c","context":{"cluster":"c","user":"u","namespace":"dev"}}]}`, url)
 	if err := os.WriteFile(kubeconfig, []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	var stdout, stderr bytes.Buffer
 	streams := genericiooptions.IOStreams{In: strings.NewReader(stdin), Out: &stdout, ErrOut: &stderr}
-	code = cli.Main(context.Background(), append([]string{program, "--kubeconfig", kubeconfig}, args...), streams, add)
+	code = cli.Main(ctx, append([]string{program, "--kubeconfig", kubeconfig}, args...), flags, streams, root.AddCommands)
 	return code, stdout.String(), stderr.String()
 }
 
 // Machine returns a virtual machine.
 func Machine(namespace, name string) vmv1alpha1.VirtualMachine {
 	return vmv1alpha1.VirtualMachine{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
-}
-
-// FixtureClient is a client of a server.
-func FixtureClient(t *testing.T, url string) versioned.Interface {
-	t.Helper()
-	client, err := versioned.NewForConfig(&rest.Config{Host: url})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return client
 }
 
 // serveAdoption answers for vCenters and zones, and for virtual machines that are made.

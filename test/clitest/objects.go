@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"net/url"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -24,6 +25,15 @@ var Noon = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 
 // Before returns the time that long before Noon.
 func Before(d time.Duration) metav1.Time { return metav1.NewTime(Noon.Add(-d)) }
+
+// AtNoon calls test in a bubble of testing/synctest that begins at Noon.
+func AtNoon(t *testing.T, test func(t *testing.T)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		<-time.After(time.Until(Noon))
+		test(t)
+	})
+}
 
 // Condition returns a condition that changed that long before Noon.
 func Condition(kind string, status metav1.ConditionStatus, reason, message string, ago time.Duration) metav1.Condition {

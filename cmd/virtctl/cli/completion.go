@@ -11,7 +11,6 @@ import (
 
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd/api"
 )
 
@@ -76,11 +75,7 @@ func (f *Factory) completeKubeconfig(names func(api.Config) []string) cobra.Comp
 }
 
 func (f *Factory) completeNamespaces(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
-	config, err := f.Flags.ToRESTConfig()
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	client, err := kubernetes.NewForConfig(config)
+	client, err := f.Host()
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}

@@ -51,6 +51,17 @@ func (f *Factory) PrintManifest(obj ManifestObject, namespaced bool) error {
 	return PrintManifests(f.Streams.Out, obj)
 }
 
+// Config returns how the cluster is reached that the flags and the kubeconfig choose.
+func (f *Factory) Config() (*rest.Config, error) {
+	config, err := f.Flags.ToRESTConfig()
+	if err != nil {
+		return nil, fmt.Errorf("reading the kubeconfig: %w", err)
+	}
+	// One verb over many virtual machines is one user's wish, not a flood.
+	config.QPS, config.Burst = 50, 100
+	return config, nil
+}
+
 // Client returns a clientset and the namespace that the flags and the
 // kubeconfig choose.
 func (f *Factory) Client() (versioned.Interface, string, error) {
@@ -58,13 +69,11 @@ func (f *Factory) Client() (versioned.Interface, string, error) {
 	if err != nil {
 		return nil, "", fmt.Errorf("reading the namespace from the kubeconfig: %w", err)
 	}
-	config, err := f.Flags.ToRESTConfig()
+	config, err := f.Config()
 	if err != nil {
-		return nil, "", fmt.Errorf("reading the kubeconfig: %w", err)
+		return nil, "", err
 	}
 	config.WarningHandler = rest.NewWarningWriter(f.Streams.ErrOut, rest.WarningWriterOptions{Deduplicate: true})
-	// One verb over many virtual machines is one user's wish, not a flood.
-	config.QPS, config.Burst = 50, 100
 	client, err := versioned.NewForConfig(config)
 	if err != nil {
 		return nil, "", fmt.Errorf("making a client: %w", err)
@@ -160,9 +169,9 @@ func Reason(err error) string {
 
 // Host returns a client of the kinds of Kubernetes.
 func (f *Factory) Host() (kubernetes.Interface, error) {
-	config, err := f.Flags.ToRESTConfig()
+	config, err := f.Config()
 	if err != nil {
-		return nil, fmt.Errorf("reading the kubeconfig: %w", err)
+		return nil, err
 	}
 	host, err := kubernetes.NewForConfig(config)
 	if err != nil {

@@ -27,10 +27,10 @@ const (
 // Progress shows how far something has come: as a bar on a terminal, else as lines.
 type Progress struct {
 	Out io.Writer
-	// Bar is the terminal itself, nil where there is none, and columns how wide that is, 0 or nil
+	// Bar is the terminal itself, nil where there is none, and Columns how wide that is, 0 or nil
 	// if it is not known.
 	Bar     io.Writer
-	columns func() int
+	Columns func() int
 
 	mu sync.Mutex
 	// doing is what is shown, at so many percent.
@@ -51,7 +51,7 @@ func ProgressOn(out io.Writer) *Progress {
 	p := &Progress{Out: out}
 	if t, ok := out.(Terminal); ok {
 		if file, ok := t.Out.(*os.File); ok && term.IsTerminal(int(file.Fd())) {
-			p.Bar, p.columns = file, func() int {
+			p.Bar, p.Columns = file, func() int {
 				columns, _, err := term.GetSize(int(file.Fd()))
 				if err != nil {
 					return 0
@@ -141,9 +141,9 @@ func (p *Progress) Grown(doing string, bytes int64, now time.Time) {
 // what something does is cut, and what changes stays.
 func (p *Progress) line(doing, changes string) {
 	line, end := []rune(Cell(doing)), []rune(Cell(changes))
-	if p.columns != nil {
+	if p.Columns != nil {
 		// The last column is left: a full line makes some terminals begin another one.
-		if room := p.columns() - 1 - len(end); room > 0 && len(line) > room {
+		if room := p.Columns() - 1 - len(end); room > 0 && len(line) > room {
 			line = append(line[:room-1], '…')
 		}
 	}

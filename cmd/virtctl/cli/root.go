@@ -20,9 +20,9 @@ var ErrReported = errors.New("some virtual machines failed")
 
 // Main runs the commands that add adds with the arguments, the program's name first, and returns
 // the exit code.
-func Main(ctx context.Context, args []string, streams genericiooptions.IOStreams, add func(root *cobra.Command, f *Factory)) int {
+func Main(ctx context.Context, args []string, flags *genericclioptions.ConfigFlags, streams genericiooptions.IOStreams, add func(root *cobra.Command, f *Factory)) int {
 	streams = showControls(streams)
-	cmd := NewRoot(ProgramName(args[0]), NewFactory(genericclioptions.NewConfigFlags(true), streams), add)
+	cmd := NewRoot(ProgramName(args[0]), NewFactory(flags, streams), add)
 	cmd.SetArgs(args[1:])
 	if err := cmd.ExecuteContext(ctx); err != nil {
 		if !errors.Is(err, ErrReported) {

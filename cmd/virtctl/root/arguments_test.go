@@ -1,7 +1,7 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package root
+package root_test
 
 import (
 	"errors"
@@ -16,6 +16,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/slipway-dev/slipway/cmd/virtctl/cli"
+	"github.com/slipway-dev/slipway/cmd/virtctl/root"
 	"github.com/slipway-dev/slipway/test/clitest"
 )
 
@@ -31,11 +32,11 @@ func takers() map[string]*cli.Argument {
 			walk(below)
 		}
 	}
-	walk(NewCommand("virtctl", cli.NewFactory(genericclioptions.NewConfigFlags(true), genericiooptions.IOStreams{})))
+	walk(root.NewCommand("virtctl", cli.NewFactory(genericclioptions.NewConfigFlags(true), genericiooptions.IOStreams{})))
 	return all
 }
 
-func TestAVirtualMachineIsNamedAsForKubectlWhereverOneIs(t *testing.T) {
+func TestArguments_AVirtualMachineIsNamedAsForKubectlWhereverOneIs(t *testing.T) {
 	// What a command takes besides.
 	more := map[string][]string{"publish": {"--library=golden"}, "snapshot revert": {"before"}, "screenshot": {"-o", "-"}}
 	found := 0
@@ -65,7 +66,7 @@ func TestAVirtualMachineIsNamedAsForKubectlWhereverOneIs(t *testing.T) {
 	}
 }
 
-func TestKindsAreTakenAwayFromNamesAndNothingElse(t *testing.T) {
+func TestArguments_KindsAreTakenAwayFromNamesAndNothingElse(t *testing.T) {
 	one := func(names []string) error {
 		if len(names) != 1 {
 			return errors.New("one is wanted")
@@ -106,7 +107,7 @@ func TestKindsAreTakenAwayFromNamesAndNothingElse(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoNameIsToldTheRightForm(t *testing.T) {
+func TestArguments_WhatIsNoNameIsToldTheRightForm(t *testing.T) {
 	for want, args := range map[string][]string{
 		`"pod/web" is no VM: want NAME, vm/NAME or vm NAME, and -n NAMESPACE`: {"describe", "pod/web"},
 		`"dev/web" is no VM`:    {"stop", "dev/web"},
@@ -124,7 +125,7 @@ func TestWhatIsNoNameIsToldTheRightForm(t *testing.T) {
 	}
 }
 
-func TestNamesAreCompletedAfterTheirKind(t *testing.T) {
+func TestArguments_NamesAreCompletedAfterTheirKind(t *testing.T) {
 	a := cli.ArgumentOf("describe VM")
 	complete := a.Completing(func(_ *cobra.Command, args []string, start string) ([]string, cobra.ShellCompDirective) {
 		return []string{strings.Join(args, "+") + start + "eb"}, cobra.ShellCompDirectiveNoFileComp

@@ -1,7 +1,7 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package root
+package root_test
 
 import (
 	"slices"
@@ -13,6 +13,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/slipway-dev/slipway/cmd/virtctl/cli"
+	"github.com/slipway-dev/slipway/cmd/virtctl/root"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/test/clitest"
 )
@@ -48,14 +49,14 @@ func TestCompletionOffersWhatMayCome(t *testing.T) {
 }
 
 func TestUnknownCommandsFailAtEveryDepth(t *testing.T) {
-	root := NewCommand("virtctl", cli.NewFactory(genericclioptions.NewConfigFlags(true), genericiooptions.NewTestIOStreamsDiscard()))
-	parents := slices.DeleteFunc(append([]*cobra.Command{root}, root.Commands()...), func(c *cobra.Command) bool { return !c.HasSubCommands() })
+	top := root.NewCommand("virtctl", cli.NewFactory(genericclioptions.NewConfigFlags(true), genericiooptions.NewTestIOStreamsDiscard()))
+	parents := slices.DeleteFunc(append([]*cobra.Command{top}, top.Commands()...), func(c *cobra.Command) bool { return !c.HasSubCommands() })
 	if len(parents) < 5 {
 		t.Errorf("%d commands have others below them, want more", len(parents))
 	}
 	for _, parent := range parents {
 		args, program := []string{"bogus"}, "virtctl"
-		if parent != root {
+		if parent != top {
 			args, program = []string{parent.Name(), "bogus"}, program+" "+parent.Name()
 		}
 		code, out, errOut := run(t, &clitest.APIServer{}, args...)

@@ -7,6 +7,7 @@ import (
 	"context"
 
 	"github.com/spf13/cobra"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/slipway-dev/slipway/cmd/virtctl/cli"
@@ -37,20 +38,19 @@ import (
 
 // Main runs virtctl with the arguments, the program's name first, and returns the exit code.
 func Main(ctx context.Context, args []string, streams genericiooptions.IOStreams) int {
-	return cli.Main(ctx, args, streams, addCommands)
+	return cli.Main(ctx, args, genericclioptions.NewConfigFlags(true), streams, AddCommands)
 }
 
 // NewCommand returns virtctl with all commands. program is how it is called in usage texts and examples.
 func NewCommand(program string, f *cli.Factory) *cobra.Command {
-	return cli.NewRoot(program, f, addCommands)
+	return cli.NewRoot(program, f, AddCommands)
 }
 
 // otherGroup is of commands that are for none of the purposes.
 const otherGroup = "Other commands:"
 
-// addCommands adds all commands, in groups by what they are for: of some thirty in one list
-// nobody finds the one that is looked for.
-func addCommands(root *cobra.Command, f *cli.Factory) {
+// AddCommands adds all commands to the root command, in groups by purpose, because there are about thirty.
+func AddCommands(root *cobra.Command, f *cli.Factory) {
 	for _, group := range []struct {
 		title    string
 		commands []*cobra.Command

@@ -1,7 +1,7 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package root
+package root_test
 
 import (
 	"os"
@@ -14,6 +14,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/slipway-dev/slipway/cmd/virtctl/cli"
+	"github.com/slipway-dev/slipway/cmd/virtctl/root"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/test/clitest"
 )
@@ -38,8 +39,8 @@ func TestTheREADMENamesEveryCommand(t *testing.T) {
 	_, row, _ := strings.Cut(string(readme), "\n| `virtctl` | ")
 	row, _, _ = strings.Cut(row, " |\n")
 	words := strings.FieldsFunc(row, func(r rune) bool { return r == ',' || r == ' ' || r == ';' || r == '.' || r == '`' })
-	root := NewCommand("virtctl", cli.NewFactory(genericclioptions.NewConfigFlags(true), genericiooptions.NewTestIOStreamsDiscard()))
-	for _, c := range root.Commands() {
+	top := root.NewCommand("virtctl", cli.NewFactory(genericclioptions.NewConfigFlags(true), genericiooptions.NewTestIOStreamsDiscard()))
+	for _, c := range top.Commands() {
 		if c.Name() != "help" && !slices.Contains(words, c.Name()) {
 			t.Errorf("the README's row of virtctl does not name %s: %s", c.Name(), row)
 		}

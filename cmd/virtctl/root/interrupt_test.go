@@ -1,7 +1,7 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package root
+package root_test
 
 import (
 	"context"
@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/slipway-dev/slipway/cmd/virtctl/root"
 )
 
 func TestAnInterruptionEndsWhatAsksASilentServer(t *testing.T) {
@@ -26,7 +28,7 @@ func TestAnInterruptionEndsWhatAsksASilentServer(t *testing.T) {
 		defer interrupt()
 		ended := make(chan int, 1)
 		go func() {
-			ended <- Main(ctx, []string{"virtctl", "--server", server.URL, command}, genericiooptions.IOStreams{Out: io.Discard, ErrOut: io.Discard})
+			ended <- root.Main(ctx, []string{"virtctl", "--server", server.URL, command}, genericiooptions.IOStreams{Out: io.Discard, ErrOut: io.Discard})
 		}()
 		select {
 		case code := <-ended:
@@ -61,7 +63,7 @@ func TestAnInterruptionEndsAnUninstallationThatAsksASilentServerForItsKinds(t *t
 	defer interrupt()
 	ended := make(chan int, 1)
 	go func() {
-		ended <- Main(ctx, []string{"virtctl", "--server", server.URL, "uninstall"}, genericiooptions.IOStreams{Out: io.Discard, ErrOut: io.Discard})
+		ended <- root.Main(ctx, []string{"virtctl", "--server", server.URL, "uninstall"}, genericiooptions.IOStreams{Out: io.Discard, ErrOut: io.Discard})
 	}()
 	select {
 	case <-asked:

@@ -1,7 +1,7 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package root
+package root_test
 
 import (
 	"net/http"
@@ -19,5 +19,5 @@ func run(t *testing.T, s *clitest.APIServer, args ...string) (code int, out, err
 // runAs is run under another name of the program, with standard input.
 func runAs(t *testing.T, program, stdin string, s http.Handler, args ...string) (code int, out, errOut string) {
 	t.Helper()
-	return clitest.Run(t, addCommands, program, stdin, s, args...)
+	return clitest.Run(t, program, stdin, s, args...)
 }

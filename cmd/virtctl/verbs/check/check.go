@@ -85,13 +85,8 @@ func (c *check) run(ctx context.Context) error {
 	if c.cluster, err = install.NewApplier(c.f, false); err != nil {
 		return err
 	}
-	config, err := c.f.Flags.ToRESTConfig()
-	if err != nil {
-		return fmt.Errorf("reading the kubeconfig: %w", err)
-	}
-	config.QPS, config.Burst = 50, 100
-	if c.host, err = kubernetes.NewForConfig(config); err != nil {
-		return fmt.Errorf("making a client: %w", err)
+	if c.host, err = c.f.Host(); err != nil {
+		return err
 	}
 	if err := c.look(ctx, described); err != nil {
 		return err

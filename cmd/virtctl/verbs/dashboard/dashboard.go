@@ -48,9 +48,9 @@ func NewCommand(factory *cli.Factory) *cobra.Command {
 }
 
 func (f command) dashboard(ctx context.Context, port int) error {
-	config, err := f.Flags.ToRESTConfig()
+	config, err := f.Config()
 	if err != nil {
-		return fmt.Errorf("reading the kubeconfig: %w", err)
+		return err
 	}
 	session, err := f.session(ctx, config)
 	if err != nil {

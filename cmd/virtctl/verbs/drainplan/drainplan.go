@@ -76,7 +76,7 @@ func (f command) drainPlan(ctx context.Context, client versioned.Interface, m *c
 	if err != nil {
 		return err
 	}
-	return printDrainPlan(f.Streams.Out, m, plan)
+	return PrintPlan(f.Streams.Out, m, plan)
 }
 
 // drainInput reads what the controller would work with.
@@ -97,7 +97,8 @@ func drainInput(ctx context.Context, client versioned.Interface, m *clusterv1alp
 	return in, nil
 }
 
-func printDrainPlan(out io.Writer, m *clusterv1alpha1.Machine, plan drain.Plan) error {
+// PrintPlan prints what becomes of the pods of a machine.
+func PrintPlan(out io.Writer, m *clusterv1alpha1.Machine, plan drain.Plan) error {
 	if len(plan) == 0 {
 		_, err := fmt.Fprintf(out, "Node %s of machine %s has no pods, or is gone.\n", cli.Printable(m.Status.NodeRef.Name), m.Name)
 		return err

@@ -34,11 +34,10 @@ type Applier struct {
 // NewApplier returns an applier; force takes over fields of others.
 func NewApplier(factory *cli.Factory, force bool) (*Applier, error) {
 	f := command{factory}
-	config, err := f.Flags.ToRESTConfig()
+	config, err := f.Config()
 	if err != nil {
-		return nil, fmt.Errorf("reading the kubeconfig: %w", err)
+		return nil, err
 	}
-	config.QPS, config.Burst = 50, 100
 	client, err := dynamic.NewForConfig(config)
 	if err != nil {
 		return nil, fmt.Errorf("making a client: %w", err)

@@ -151,7 +151,7 @@ func (f command) readFlag(flag, path string, into *[]byte) error {
 }
 
 func (i *install) print() error {
-	if i.options.Image = cmp.Or(i.options.Image, releasedImage); i.options.Image == "" {
+	if i.options.Image = cmp.Or(i.options.Image, ReleasedImage); i.options.Image == "" {
 		fmt.Fprintln(i.f.Streams.ErrOut, "warning: no --image is given: the manifests name that of artifacts/deploy, which nobody publishes")
 	}
 	if err := i.describe(); err != nil {

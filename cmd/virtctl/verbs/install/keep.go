@@ -20,9 +20,9 @@ import (
 	"github.com/slipway-dev/slipway/cmd/virtctl/deployment"
 )
 
-// releasedImage is the image of the release that this program is of: make release stamps it when
+// ReleasedImage is the image of the release that this program is of: make release stamps it when
 // it pushes one. What was built from the sources has none.
-var releasedImage string
+var ReleasedImage string
 
 var errNoImage = errors.New("--image is needed, for no image is published for this virtctl: in the sources of Slipway, " +
 	"make image IMAGE=registry.example.com/slipway-apiserver:v0.1.0 makes one and pushes it to a registry of yours; give --image the same")
@@ -39,7 +39,7 @@ func (i *install) keep(ctx context.Context) error {
 	set, err := i.cluster.Server(ctx)
 	switch {
 	case apierrors.IsNotFound(err):
-		if i.options.Image = cmp.Or(i.options.Image, releasedImage); i.options.Image == "" {
+		if i.options.Image = cmp.Or(i.options.Image, ReleasedImage); i.options.Image == "" {
 			return errNoImage
 		}
 		return nil

@@ -12,12 +12,9 @@ import (
 
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/discovery"
-	"k8s.io/client-go/dynamic"
 	"k8s.io/utils/ptr"
 
 	"github.com/slipway-dev/slipway/cmd/virtctl/cli"
@@ -60,7 +57,8 @@ func NewUninstallCommand(factory *cli.Factory) *cobra.Command {
 			if u.timeout <= 0 {
 				return fmt.Errorf("--timeout %s: must be more than 0s", u.timeout)
 			}
-			if err := u.connect(); err != nil {
+			var err error
+			if u.cluster, err = NewApplier(factory, false); err != nil {
 				return err
 			}
 			return u.run(cmd.Context())
@@ -79,23 +77,7 @@ type uninstall struct {
 	leaveObjects, deleteNamespace bool
 	timeout                       time.Duration
 	dryRun                        cli.DryRun
-	client                        dynamic.Interface
-	discovery                     discovery.DiscoveryInterfaceWithContext
-}
-
-func (u *uninstall) connect() error {
-	config, err := u.f.Flags.ToRESTConfig()
-	if err != nil {
-		return fmt.Errorf("reading the kubeconfig: %w", err)
-	}
-	config.QPS, config.Burst = 50, 100
-	if u.client, err = dynamic.NewForConfig(config); err != nil {
-		return fmt.Errorf("making a client: %w", err)
-	}
-	if u.discovery, err = discovery.NewDiscoveryClientForConfig(config); err != nil {
-		return fmt.Errorf("making a client for discovery: %w", err)
-	}
-	return nil
+	cluster                       *Applier
 }
 
 func (u *uninstall) run(ctx context.Context) error {
@@ -151,7 +133,7 @@ func (u *uninstall) judge(ctx context.Context, apis []*unstructured.Unstructured
 	}
 	var there []string
 	for _, api := range apis {
-		if _, err := u.resource(api).Get(ctx, api.GetName(), metav1.GetOptions{}); apierrors.IsNotFound(err) {
+		if _, err := u.cluster.resource(api).Get(ctx, api.GetName(), metav1.GetOptions{}); apierrors.IsNotFound(err) {
 			continue // an earlier run has removed it, after it had judged
 		} else if err != nil {
 			return nil, fmt.Errorf("reading APIService %s: %w", api.GetName(), err)
@@ -173,7 +155,7 @@ func (u *uninstall) judge(ctx context.Context, apis []*unstructured.Unstructured
 // made, which it returns.
 func (u *uninstall) objects(ctx context.Context, api *unstructured.Unstructured) (found []string, made []*unstructured.Unstructured, err error) {
 	version, group, _ := strings.Cut(api.GetName(), ".")
-	kinds, err := u.discovery.ServerResourcesForGroupVersionWithContext(ctx, schema.GroupVersion{Group: group, Version: version}.String())
+	kinds, err := u.cluster.Discovery.ServerResourcesForGroupVersionWithContext(ctx, schema.GroupVersion{Group: group, Version: version}.String())
 	if err != nil {
 		return nil, nil, err
 	}
@@ -185,7 +167,7 @@ func (u *uninstall) objects(ctx context.Context, api *unstructured.Unstructured)
 		if kind.Name == VCentersResource {
 			options.Limit = 0 // they are few, and each is looked at
 		}
-		list, err := u.client.Resource(schema.GroupVersionResource{Group: group, Version: version, Resource: kind.Name}).List(ctx, options)
+		list, err := u.cluster.Client.Resource(schema.GroupVersionResource{Group: group, Version: version, Resource: kind.Name}).List(ctx, options)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -213,15 +195,6 @@ func installed(o *unstructured.Unstructured) bool {
 	})
 }
 
-// resource is where an object of the deployment is.
-func (u *uninstall) resource(o *unstructured.Unstructured) dynamic.ResourceInterface {
-	resource, _ := meta.UnsafeGuessKindToResource(o.GroupVersionKind()) // of these kinds it is no guess
-	if o.GetNamespace() == "" {
-		return u.client.Resource(resource)
-	}
-	return u.client.Resource(resource).Namespace(o.GetNamespace())
-}
-
 // remove deletes an object. One that is not there is as it should be. Only the set is there until its
 // pods are gone: what waits for the host's garbage collector waits for all that this one has to do.
 func (u *uninstall) remove(ctx context.Context, o *unstructured.Unstructured) error {
@@ -231,7 +204,7 @@ func (u *uninstall) remove(ctx context.Context, o *unstructured.Unstructured) er
 	} else if o.GetKind() == kindSet {
 		options.PropagationPolicy = ptr.To(metav1.DeletePropagationForeground)
 	}
-	err := u.resource(o).Delete(ctx, o.GetName(), options)
+	err := u.cluster.resource(o).Delete(ctx, o.GetName(), options)
 	switch {
 	case apierrors.IsNotFound(err):
 		return nil
@@ -257,7 +230,7 @@ func (u *uninstall) await(ctx context.Context, all []*unstructured.Unstructured)
 			if o.GetKind() == kindNamespace || o.GetKind() == kindAccount || o.GetKind() == kindClaim {
 				continue
 			}
-			got, err := u.resource(o).Get(ctx, o.GetName(), metav1.GetOptions{})
+			got, err := u.cluster.resource(o).Get(ctx, o.GetName(), metav1.GetOptions{})
 			switch {
 			case apierrors.IsNotFound(err):
 				continue

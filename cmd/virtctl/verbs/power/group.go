@@ -80,13 +80,13 @@ func (f command) powerGroups(ctx context.Context, v powerVerb, names []string, m
 func awaitGroup(client vmclient.VirtualMachineGroupInterface, asked *vmv1alpha1.VirtualMachineGroup, name string, ready bool) *awaited {
 	return &awaited{what: "virtualmachinegroup " + name, look: func(ctx context.Context) (settling, error) {
 		now, err := client.Get(ctx, asked.Name, metav1.GetOptions{})
-		return func() (bool, string, error) { return settledGroup(asked, now, ready) }, err
+		return func() (bool, string, error) { return SettledGroup(asked, now, ready) }, err
 	}}
 }
 
-// settledGroup is settled of a group: its server looks after the members one after the other,
+// SettledGroup is Settled of a group: its server looks after the members one after the other,
 // and tells in a condition which of them is waited for.
-func settledGroup(asked, now *vmv1alpha1.VirtualMachineGroup, ready bool) (done bool, doing string, err error) {
+func SettledGroup(asked, now *vmv1alpha1.VirtualMachineGroup, ready bool) (done bool, doing string, err error) {
 	if err := overtaken(asked, now, asked.Spec.PowerState, now.Spec.PowerState); err != nil {
 		return false, "", err
 	}

@@ -38,11 +38,11 @@ func (f command) knownHosts(vm *vmv1alpha1.VirtualMachine, given string) (*known
 	if err != nil {
 		return nil, fmt.Errorf("looking for the home directory, in which host keys are kept: %w; --known-hosts names another file", err)
 	}
-	config, err := f.Flags.ToRESTConfig()
+	config, err := f.Config()
 	if err != nil {
-		return nil, fmt.Errorf("reading the kubeconfig: %w", err)
+		return nil, err
 	}
-	k.file = filepath.Join(home, ".ssh", "slipway", fileName(config.Host), fileName(vm.Namespace), fileName(vm.Name))
+	k.file = filepath.Join(home, ".ssh", "slipway", FileName(config.Host), FileName(vm.Namespace), FileName(vm.Name))
 	if err := os.MkdirAll(filepath.Dir(k.file), 0o700); err != nil {
 		return nil, fmt.Errorf("making the directory for host keys: %w", err)
 	}
@@ -54,8 +54,8 @@ func (f command) knownHosts(vm *vmv1alpha1.VirtualMachine, given string) (*known
 	return k, nil
 }
 
-// fileName makes a name of a file of text, without what has a meaning in paths.
-func fileName(text string) string {
+// FileName makes a name of a file of text, without what has a meaning in paths.
+func FileName(text string) string {
 	if u, err := url.Parse(text); err == nil && u.Host != "" {
 		text = u.Host + strings.TrimSuffix(u.Path, "/")
 	}
