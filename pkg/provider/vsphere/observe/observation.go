@@ -26,7 +26,11 @@ func Of(vm *mo.VirtualMachine, hostName func(types.ManagedObjectReference) strin
 	if !Readable(vm) || !Connected(vm) {
 		return o // The other properties are of an earlier time.
 	}
-	o.Readable, o.Paused, o.PowerState = true, Paused(vm), PowerStateOf(vm)
+	o.Readable, o.Paused, o.Recorded = true, Paused(vm), Recorded(vm)
+	if t, err := time.Parse(time.RFC3339Nano, ExtraConfig(vm, LastRestartKey)); err == nil {
+		o.LastRestart = &metav1.Time{Time: t}
+	}
+	o.PowerState = PowerStateOf(vm)
 	o.Unfinished = Pending(vm) && o.PowerState == vmv1alpha1.PoweredOff
 	o.BiosUUID, o.InstanceUUID = strings.ToLower(vm.Config.Uuid), strings.ToLower(vm.Config.InstanceUuid)
 	o.HardwareVersion = HardwareVersion(vm.Config.Version)
@@ -36,13 +40,10 @@ func Of(vm *mo.VirtualMachine, hostName func(types.ManagedObjectReference) strin
 	if vm.Runtime.Host != nil && hostName != nil {
 		o.NodeName = hostName(*vm.Runtime.Host)
 	}
-	if t, err := time.Parse(time.RFC3339Nano, ExtraConfig(vm, LastRestartKey)); err == nil {
-		o.LastRestart = &metav1.Time{Time: t}
-	}
 	o.Guest, o.Network, o.Bootstrap = guestOf(vm), networkOf(vm), bootstrapStatus(vm)
-	o.Storage, o.Attached, o.Depending = storageOf(vm), slices.Sorted(maps.Keys(FirstClass(vm))), len(Depending(vm))
-	o.Customizing, o.Unpromotable = customizing(vm), unpromotable(vm)
-	o.Snapshots, o.Recorded, o.Kept = Snapshots(vm), Recorded(vm), Kept(vm)
+	o.Storage, o.Attached = storageOf(vm), slices.Sorted(maps.Keys(FirstClass(vm)))
+	o.Snapshots, o.Kept = Snapshots(vm), Kept(vm)
+	o.Depending, o.Unpromotable, o.Customizing = len(Depending(vm)), unpromotable(vm), customizing(vm)
 	for _, c := range []metav1.Condition{customized(vm), answered(vm), consolidated(vm), tools(&o)} {
 		o.Set(c)
 	}
