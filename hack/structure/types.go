@@ -31,7 +31,6 @@ var reasons = map[string]string{
 	"pkg/controller/fleet/connections.Manager": "It answers the questions of all controllers about vCenters that are connected.",
 	"pkg/provider/vsphere/imagefiles.Files":    "It copies, verifies and removes the files of image copies on datastores.",
 	"pkg/priorityqueue.Queue":                  "It implements client-go's interface of queues over one lock and a pure core.",
-	"cmd/virtctl/cli.Factory":                  "It has what commands share; to be divided by dependency.",
 }
 
 // typeSize is the size of one type.
