@@ -40,8 +40,8 @@ func Comply(o *provider.Observation, vm *mo.VirtualMachine, status map[string]st
 		}
 	}
 	recorded := map[string]bool{}
-	for _, o := range objects {
-		recorded[o.Key] = true
+	for _, object := range objects {
+		recorded[object.Key] = true
 	}
 	if o.Storage != nil && recorded[vm.Self.Value] {
 		o.Storage.Compliance = say("the virtual machine itself", vm.Self.Value)
