@@ -155,7 +155,7 @@ func (col *collector) filter(ctx context.Context, objects ...types.ObjectSpec) (
 			ObjectSet: objects,
 			PropSet: []types.PropertySpec{
 				{Type: "VirtualMachine", PathSet: paths},
-				{Type: "HostSystem", PathSet: []string{"name", hostSpeed}},
+				{Type: "HostSystem", PathSet: hostPaths},
 				{Type: "Task", PathSet: []string{"info"}},
 				{Type: "Folder", PathSet: []string{"name"}},
 				{Type: "EventHistoryCollector", PathSet: []string{"latestPage"}},
