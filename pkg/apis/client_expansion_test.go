@@ -24,7 +24,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/generated/clientset/versioned"
 	"github.com/slipway-dev/slipway/pkg/generated/clientset/versioned/fake"
 	"github.com/slipway-dev/slipway/pkg/generated/clientset/versioned/scheme"
-	typedvmv1alpha1 "github.com/slipway-dev/slipway/pkg/generated/clientset/versioned/typed/vm/v1alpha1"
+	vmclient "github.com/slipway-dev/slipway/pkg/generated/clientset/versioned/typed/vm/v1alpha1"
 )
 
 // exchange is one request as the server saw it.
@@ -35,7 +35,7 @@ type exchange struct {
 
 // startServer answers every request with answer in protobuf and puts what it
 // saw into the returned exchange.
-func startServer(t *testing.T, answer runtime.Object) (typedvmv1alpha1.VirtualMachineInterface, *exchange) {
+func startServer(t *testing.T, answer runtime.Object) (vmclient.VirtualMachineInterface, *exchange) {
 	t.Helper()
 	seen := &exchange{}
 	serializer := protobuf.NewSerializer(scheme.Scheme, scheme.Scheme)
