@@ -103,6 +103,41 @@ func TestAMirroredConditionKeepsItsTime(t *testing.T) {
 	}
 }
 
+// minReadySeconds counts from the time of Ready.
+func TestSettle_ChangesTheTimeOfAConditionWithItsStatus(t *testing.T) {
+	before, reported := metav1.NewTime(began.Add(-time.Hour)), metav1.NewTime(began.Add(-time.Minute))
+	tests := map[string]struct {
+		was  []metav1.Condition
+		is   metav1.Condition
+		want metav1.Time
+	}{
+		"the same status": {
+			was: []metav1.Condition{{Type: "Ready", Status: "False", Reason: "NotReady", LastTransitionTime: before}},
+			is:  metav1.Condition{Type: "Ready", Status: "False", Reason: "Other"}, want: before,
+		},
+		"another status": {
+			was: []metav1.Condition{{Type: "Ready", Status: "False", LastTransitionTime: before}},
+			is:  metav1.Condition{Type: "Ready", Status: "True"}, want: metav1.NewTime(began),
+		},
+		"no condition before": {is: metav1.Condition{Type: "Ready", Status: "True"}, want: metav1.NewTime(began)},
+		"a time of its own": {
+			was: []metav1.Condition{{Type: "InfrastructureReady", Status: "True", LastTransitionTime: before}},
+			is:  metav1.Condition{Type: "InfrastructureReady", Status: "True", LastTransitionTime: reported}, want: reported,
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			all := []metav1.Condition{test.is}
+			settle(test.was, all, 7, began.Add(500*time.Millisecond))
+			want := test.is
+			want.ObservedGeneration, want.LastTransitionTime = 7, test.want
+			if diff := cmp.Diff([]metav1.Condition{want}, all); diff != "" {
+				t.Errorf("conditions (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
 // MB99, MC6
 func TestUpdatingFollowsTheAnnotations(t *testing.T) {
 	begun := annotated(clusterv1alpha1.UpdateInProgressAnnotation, "")

@@ -34,6 +34,7 @@ func withPausedAnnotation(o *unstructured.Unstructured) *unstructured.Unstructur
 func TestBootstrapDataIsTakenFromTheBootstrapObject(t *testing.T) {
 	ready := map[string]any{"initialization": initialized("dataSecretCreated"), "dataSecretName": "made"}
 	old := map[string]any{"ready": true, "dataSecretName": "made"}
+	halfWritten := func(m *machine) { withConfig(m); m.Spec.Bootstrap.DataSecretName = pointer("made") } // the status was not written
 	tests := map[string]struct {
 		machine  func(*machine)
 		config   *unstructured.Unstructured
@@ -49,6 +50,7 @@ func TestBootstrapDataIsTakenFromTheBootstrapObject(t *testing.T) {
 		"not there":                         {machine: withConfig, after: 30 * time.Second},
 		"not ready":                         {machine: withConfig, config: config(map[string]any{"dataSecretName": "made"})},
 		"ready":                             {machine: withConfig, config: config(ready), secret: "made", created: true},
+		"ready, the name is in the spec":    {machine: halfWritten, config: config(map[string]any{}), secret: "made", created: true},
 		"ready by v1beta1":                  {machine: withConfig, config: config(old), contract: contract.V1Beta1, secret: "made", created: true},
 		"ready and paused":                  {machine: withConfig, config: withPausedAnnotation(config(ready)), secret: "made", created: true},
 		"ready and paused by v1beta1":       {machine: withConfig, config: withPausedAnnotation(config(old)), contract: contract.V1Beta1, secret: "made", created: true},
