@@ -13,6 +13,8 @@ import (
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/provider"
+	"github.com/slipway-dev/slipway/pkg/provider/engine"
+	"github.com/slipway-dev/slipway/pkg/provider/fake"
 )
 
 // imageOperation is one that ends with what is sent to the channel, or with its context.
@@ -141,6 +143,31 @@ func TestImageOperations_AreInterruptedAtTheEnd(t *testing.T) {
 		op, _ := imageOperation(provider.ImageCopy, "a")
 		if err := s.StartImageOperation(s.t.Context(), "a", op); err != nil {
 			t.Errorf("after an interruption: %v", err)
+		}
+	})
+}
+
+// Nothing can use a copy that is not complete, so that it has no time to end by itself.
+func TestImageOperations_EndAtOnceWithTheEndOfRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := engine.New(engine.Options{Driver: fake.New()})
+		ctx, stop := context.WithCancelCause(context.Background())
+		ended := make(chan struct{})
+		go func() { e.Run(ctx); close(ended) }()
+		synctest.Wait()
+		op, _ := imageOperation(provider.ImageCopy, "a")
+		if err := e.StartImageOperation(t.Context(), "a", op); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		began, cause := time.Now(), errors.New("the Lease is lost")
+		stop(cause)
+		<-ended
+		if got := e.ImageOperations()["a"]; !got.Ended || !errors.Is(got.Err, cause) {
+			t.Errorf("the operation has ended: %t, with %v; want %v", got.Ended, got.Err, cause)
+		}
+		if after := time.Since(began); after != 0 {
+			t.Errorf("it ended after %s, want at once", after)
 		}
 	})
 }
