@@ -43,6 +43,10 @@ OWN = $(OWN_FLAGS) $(PROGRAMS:%=./cmd/%)
 IMAGE ?=
 PLATFORMS ?=
 RELEASE = $(GO) run -C hack/release . -version='$(VERSION)' -platforms='$(PLATFORMS)' -push='$(IMAGE)'
+# What test-fast tests: the decisions about VMs and Machines. Each package costs the link of a program, about two seconds of a core.
+FAST := ./pkg/apis/... ./pkg/controller/vm/... ./pkg/controller/group ./pkg/controller/snapshot ./pkg/controller/cluster/machine/... \
+	./pkg/hardware ./pkg/instancetype/... ./pkg/priorityqueue ./pkg/provider ./pkg/provider/engine/... ./pkg/provider/placement \
+	./pkg/provider/vsphere/configspec ./pkg/registry/...
 UNIT := ./artifacts/... ./cmd/... ./pkg/... ./test/localcluster/... ./test/vcenter/...
 
 ##@ Use
@@ -101,7 +105,7 @@ image: ## Make the container image of the server for PLATFORMS in dist/, with it
 
 ifneq ($(IMAGE),)
 # What virtctl install of this release takes when it is given no image.
-release: VERSION_LDFLAGS += -X github.com/slipway-dev/slipway/cmd/virtctl/app.releasedImage=$(IMAGE)
+release: VERSION_LDFLAGS += -X github.com/slipway-dev/slipway/cmd/virtctl/verbs/install.ReleasedImage=$(IMAGE)
 endif
 
 .PHONY: release
@@ -121,6 +125,10 @@ docs-site: ## Make a site of the documentation, with a search, in .cache/docs-si
 
 .PHONY: test
 test: tools build test-unit test-release test-integration test-e2e ## Run all tests.
+
+.PHONY: test-fast
+test-fast: ## Run the tests of decisions, which start no program and no simulated vCenter.
+	$(GOTEST) -parallel=8 $(FAST)
 
 .PHONY: test-unit
 test-unit: ## Run the tests that need no other program.
@@ -149,8 +157,18 @@ test-odd-short: tools build ## Run a part of test-odd.
 
 # One package at a time: each has servers of its own, and eight kube-apiservers at once starve on two cores.
 .PHONY: test-e2e
-test-e2e: tools build tools-cluster-api tools-promql python-client ## Run the tests against the whole environment, of each package until one fails: they share it; with them a part of test-odd and a minute of test-chaos.
-	$(GOTEST) -p 1 -failfast ./test/e2e/... ./test/chaos ./test/odd
+test-e2e: tools build tools-promql python-client ## Run the tests against the whole environment.
+	$(GOTEST) -p 1 ./test/e2e/...
+
+##@ Nightly
+
+.PHONY: nightly-short
+nightly-short: tools build tools-cluster-api ## Run the short forms of the nightly suites.
+	$(GOTEST) -p 1 ./test/chaos ./test/odd ./test/faults ./test/clusterapi ./test/availability
+
+.PHONY: test-cluster-api
+test-cluster-api: tools build tools-cluster-api ## Let the manager of Cluster API create and delete machines whose infrastructure are our VMs.
+	$(GO) test -timeout 1h -count=$(COUNT) -v ./test/clusterapi
 
 .PHONY: test-dashboard
 test-dashboard: build tools ## Look at virtctl dashboard with 2,000 VMs in a headless Chromium, which is installed if it is missing, and take the pictures of the documentation.
@@ -187,9 +205,9 @@ test-faults: tools build ## Let each fault meet each operation at each moment, a
 test-faults-short: tools build ## Run a minute of test-faults.
 	$(GOTEST) ./test/faults
 
-.PHONY: test-replicas
-test-replicas: build tools ## Let every fault meet three servers and three etcd members, for long, and print how long a client was not served.
-	$(GO) test -timeout 1h -count=$(COUNT) -parallel 1 -v ./test/e2e/replicas -run 'TestServers_|TestStore_' -long
+.PHONY: test-availability
+test-availability: build tools ## Let every fault meet three servers and three etcd members, for long, and print how long a client was not served.
+	$(GO) test -timeout 1h -count=$(COUNT) -parallel 1 -v ./test/availability -run 'TestServers_|TestStore_' -long
 
 # The revision that test-upgrade begins with: by default the last tag, or without one the commit
 # of a hundred before.
@@ -273,6 +291,10 @@ lint: ## Run the pinned linters: staticcheck, configured in staticcheck.conf, an
 .PHONY: verify-house
 verify-house: ## Check licence headers, sizes, comments, the import table and that every behaviour has a test.
 	$(GOTEST) ./test/house ./test/imports ./test/behaviours
+
+.PHONY: structure
+structure: ## Print the largest types, the ways of calls through the files, and the imports that go upward.
+	@$(GO) run ./hack/structure
 
 .PHONY: verify-generated
 verify-generated: ## Check that the generated code is what the generators write.

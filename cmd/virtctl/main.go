@@ -13,14 +13,14 @@ import (
 
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
-	"github.com/slipway-dev/slipway/cmd/virtctl/app"
+	"github.com/slipway-dev/slipway/cmd/virtctl/root"
 )
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	// Who interrupts it once more does not want to wait for what it cleans up.
 	context.AfterFunc(ctx, stop)
-	code := app.Main(ctx, os.Args, genericiooptions.IOStreams{In: os.Stdin, Out: os.Stdout, ErrOut: os.Stderr})
+	code := root.Main(ctx, os.Args, genericiooptions.IOStreams{In: os.Stdin, Out: os.Stdout, ErrOut: os.Stderr})
 	stop()
 	os.Exit(code)
 }

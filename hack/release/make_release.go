@@ -67,9 +67,9 @@ func (r *release) golden() error {
 		return nil
 	}
 	minor := r.version[:strings.LastIndex(r.version, ".")] + ".0"
-	dir := "pkg/apis/scheme/testdata/" + minor
+	dir := "pkg/apis/testdata/" + minor
 	if files, err := filepath.Glob(filepath.Join(r.root, dir, "*.pb")); err != nil || len(files) == 0 {
-		return fmt.Errorf("%s has no golden files of what %s stores, by which later versions are tested: go test ./pkg/apis/scheme -golden=%s writes them", dir, minor, minor)
+		return fmt.Errorf("%s has no golden files of what %s stores, by which later versions are tested: go test ./pkg/apis -golden=%s writes them", dir, minor, minor)
 	}
 	return nil
 }

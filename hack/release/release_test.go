@@ -262,7 +262,7 @@ func TestWhatIsAskedForInVainIsNamed(t *testing.T) {
 		{[]string{"-version=v1.2.3", "-platforms=linux", "all"}, `-platforms: platform "linux": want some of`},
 		{[]string{"-version=v1.2.3", "-push=x", "all"}, `-push: image "x": want host/name:tag`},
 		{[]string{"-version=v1.2.3", "-platforms=darwin/arm64", "all"}, "want one platform of it"},
-		{[]string{"-version=v1.3.1", "all"}, "pkg/apis/scheme/testdata/v1.3.0 has no golden files of what v1.3.0 stores"},
+		{[]string{"-version=v1.3.1", "all"}, "pkg/apis/testdata/v1.3.0 has no golden files of what v1.3.0 stores"},
 		{[]string{"-version=v9.9.9", "-platforms=linux/" + runtime.GOARCH, "image", "-ldflags=-X main.version=v1.2.3"}, "and not v9.9.9"},
 	} {
 		args := append([]string{"-root=testdata/tree", "-out=" + t.TempDir()}, tc.args...)

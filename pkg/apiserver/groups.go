@@ -19,32 +19,35 @@ import (
 // InstallGroups serves all API groups of Slipway from server, which was made from c.
 // Revisions and claims are read from host, which may be nil: then they are unknown. screens
 // show what virtual machines show. maxMachines is the number of Machines that a namespace can have.
-// The readers read the objects that are served.
-func InstallGroups(server *genericapiserver.GenericAPIServer, c genericapiserver.CompletedConfig, host kubernetes.Interface, screens storage.Screens, maxMachines int) (*references.Readers, error) {
+// readers is set to what reads the objects that are served.
+func InstallGroups(
+	server *genericapiserver.GenericAPIServer, c genericapiserver.CompletedConfig, host kubernetes.Interface, screens storage.Screens, maxMachines int, readers *references.Readers,
+) error {
 	owners, err := newMachineOwners(c)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	instancetypes, instancetypeStores, err := instancetyperest.NewAPIGroupInfo(c.RESTOptionsGetter)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	machines, readers, err := vmrest.NewAPIGroupInfo(c.RESTOptionsGetter, vmrest.Dependencies{
+	machines, err := vmrest.NewAPIGroupInfo(c.RESTOptionsGetter, vmrest.Dependencies{
 		Owners:        owners,
 		Instancetypes: instancetypeStores,
 		Host:          host,
 		Admission:     c.AdmissionControl,
 		Screens:       screens,
+		Readers:       readers,
 	})
 	if err != nil {
-		return nil, err
+		return err
 	}
 	clusters, err := clusterrest.NewAPIGroupInfo(c.RESTOptionsGetter, maxMachines)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if err := server.InstallAPIGroups(machines, instancetypes, clusters); err != nil {
-		return nil, fmt.Errorf("installing the API groups: %w", err)
+		return fmt.Errorf("installing the API groups: %w", err)
 	}
-	return readers, nil
+	return nil
 }

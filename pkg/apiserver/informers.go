@@ -28,44 +28,45 @@ import (
 const storeReadyPoll = 10 * time.Millisecond
 
 // ShareObjects lets the informers of virtual machines and of their instances read from
-// the stores, before anybody else asks f for them. They hold the objects that the watch
+// the stores, before anybody else asks f for them. The stores may be set later, but before the informers start. They hold the objects that the watch
 // cache holds, all but the outermost struct of each, where one that speaks to the server
 // holds a copy of its own: of what this process keeps for each virtual machine that was
 // more than a third. Like the objects of any informer they are not to be changed.
 func ShareObjects(f externalversions.SharedInformerFactory, stores *references.Readers) {
-	share := func(example runtime.Object, store *standard.REST) {
+	share := func(example runtime.Object, store func() *standard.REST) {
 		f.InformerFor(example, func(_ versioned.Interface, resync time.Duration) cache.SharedIndexInformer {
 			return cache.NewSharedIndexInformer(storeListWatch(store), example, resync, cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc})
 		})
 	}
-	share(&vmv1alpha1.VirtualMachine{}, stores.Machines)
-	share(&vmv1alpha1.VirtualMachineInstance{}, stores.Instances)
+	share(&vmv1alpha1.VirtualMachine{}, func() *standard.REST { return stores.Machines })
+	share(&vmv1alpha1.VirtualMachineInstance{}, func() *standard.REST { return stores.Instances })
 }
 
 // storeListWatch lists and watches what is in store, as the watch cache itself does what
 // is in etcd.
-func storeListWatch(store *standard.REST) cache.ListerWatcher {
+func storeListWatch(store func() *standard.REST) cache.ListerWatcher {
 	s := shared{store}
 	return cache.ToListWatcherWithWatchListSemantics(&cache.ListWatch{ListWithContextFunc: s.list, WatchFuncWithContext: s.watch}, listing{})
 }
 
 // shared reads the objects of a store that its watch cache holds.
-type shared struct{ store *standard.REST }
+type shared struct{ store func() *standard.REST }
 
 // list returns what there is. A store answers with objects that share what they hold
 // with its watch cache.
 func (s shared) list(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+	store := s.store()
 	// An informer that was refused waits for a second.
 	if err := wait.PollUntilContextCancel(ctx, storeReadyPoll, true, func(context.Context) (bool, error) {
-		return s.store.ReadinessCheck() == nil, nil
+		return store.ReadinessCheck() == nil, nil
 	}); err != nil {
-		return nil, fmt.Errorf("waiting for the watch cache of %s: %w", s.store.DefaultQualifiedResource, err)
+		return nil, fmt.Errorf("waiting for the watch cache of %s: %w", store.DefaultQualifiedResource, err)
 	}
 	of, err := internalOptions(options)
 	if err != nil {
 		return nil, err
 	}
-	return s.store.List(ctx, of)
+	return store.List(ctx, of)
 }
 
 // watch returns what changes. It lasts until the store ends it, or the caller.
@@ -75,7 +76,7 @@ func (s shared) watch(ctx context.Context, options metav1.ListOptions) (watch.In
 		return nil, err
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	w, err := s.store.Watch(ctx, of)
+	w, err := s.store().Watch(ctx, of)
 	if err != nil {
 		cancel()
 		return nil, err
@@ -119,7 +120,7 @@ func (s shared) held(ctx context.Context, e watch.Event) runtime.Object {
 	if e.Type == watch.Added || e.Type == watch.Modified {
 		if told, err := meta.Accessor(e.Object); err == nil {
 			ctx = genericapirequest.WithNamespace(ctx, told.GetNamespace())
-			obj, err := s.store.Get(ctx, told.GetName(), &metav1.GetOptions{ResourceVersion: told.GetResourceVersion()})
+			obj, err := s.store().Get(ctx, told.GetName(), &metav1.GetOptions{ResourceVersion: told.GetResourceVersion()})
 			if err == nil && isVersion(obj, told.GetResourceVersion()) {
 				return obj
 			}

@@ -123,7 +123,7 @@ func TestInformersHoldTheObjectsOfTheWatchCache(t *testing.T) {
 	same("listed", "192.0.2.3")
 
 	// What is told in the meantime is another version, which its own event brings.
-	if got := (shared{main}).held(ctx, watch.Event{Type: watch.Modified, Object: before}); got != before {
+	if got := (shared{func() *standard.REST { return main }}).held(ctx, watch.Event{Type: watch.Modified, Object: before}); got != before {
 		t.Errorf("an event of an object that has changed since came with %+v, want the object of the event", got)
 	}
 

@@ -3,7 +3,10 @@
 
 package controller
 
-import "k8s.io/client-go/tools/cache"
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/cache"
+)
 
 // Changes handles events by what an object was and is now: was is nil for one that was made,
 // now for one that is gone. Those of the initial list are told only if initial is true, and
@@ -27,4 +30,9 @@ func Changes[T Object](initial bool, f func(was, now T)) cache.ResourceEventHand
 			}
 		},
 	}
+}
+
+// Edited reports whether an update changed more of an object than its status, or the object is being deleted.
+func Edited(was, now metav1.Object) bool {
+	return was.GetUID() != now.GetUID() || was.GetGeneration() != now.GetGeneration() || now.GetDeletionTimestamp() != nil
 }

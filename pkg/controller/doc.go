@@ -4,7 +4,9 @@
 // Package controller is what every controller runs: a loop whose workers take keys from
 // a priority workqueue, reconcile them and queue them again as the result says, and
 // around it what turns events into keys (Enqueuer), reads what was written last (Store)
-// and knows the updates that our own writes make (Echoes).
+// and knows the updates that our own writes make (Echoes). A Builder assembles these parts
+// to a controller. A Shard divides objects among replicas. The delays that controllers have
+// in common are in delays.go.
 //
 // What it guarantees:
 //

@@ -31,10 +31,9 @@ type Enqueuer[T Object] struct {
 	Queue priorityqueue.Interface[types.NamespacedName]
 	// Objects are those that the keys are of.
 	Objects Store[T]
-	// Echoes are the updates that are left out. They are required.
+	// Echoes are the updates that are left out. Handler requires them.
 	Echoes *Echoes[T]
-	// Priority is the one that the state of an object asks for, or else fallback. It is
-	// required.
+	// Priority is the one that the state of an object asks for, or else fallback. Nil stands for fallback.
 	Priority func(obj T, fallback int) int
 	// Mine, if there is one, is false for an object of which another process takes care:
 	// it is not queued.
@@ -49,7 +48,14 @@ type Enqueuer[T Object] struct {
 
 // Evaluate queues obj with the priority that its state asks for.
 func (e *Enqueuer[T]) Evaluate(obj T, fallback int) {
-	e.add(obj, e.Priority(obj, fallback))
+	e.add(obj, e.priority(obj, fallback))
+}
+
+func (e *Enqueuer[T]) priority(obj T, fallback int) int {
+	if e.Priority == nil {
+		return fallback
+	}
+	return e.Priority(obj, fallback)
 }
 
 func (e *Enqueuer[T]) add(obj T, priority int) {
@@ -105,7 +111,7 @@ func (e *Enqueuer[T]) Again(key types.NamespacedName) int {
 	if !ok {
 		return PriorityDefaultGeneric
 	}
-	return e.Priority(obj, PriorityDefaultGeneric)
+	return e.priority(obj, PriorityDefaultGeneric)
 }
 
 // Handler handles the events of the objects themselves. The initial list takes its
@@ -138,6 +144,24 @@ func (e *Enqueuer[T]) Handler() cache.ResourceEventHandler {
 			if gone, ok := WithoutTombstone[T](obj); ok {
 				e.Echoes.Forget(KeyOf(gone))
 				e.Evaluate(gone, PriorityDefaultDelete)
+			}
+		},
+	}
+}
+
+// Edits handles the events of objects whose status is written only by their controller: an update of nothing else is
+// left out. deleted is called with an object that was deleted.
+func (e *Enqueuer[T]) Edits(deleted func(obj T)) cache.ResourceEventHandler {
+	return cache.ResourceEventHandlerFuncs{
+		AddFunc: func(obj any) { e.Evaluate(obj.(T), PriorityDefaultCreate) },
+		UpdateFunc: func(old, obj any) {
+			if updated := obj.(T); Edited(old.(T), updated) {
+				e.Evaluate(updated, PriorityDefaultUpdate)
+			}
+		},
+		DeleteFunc: func(obj any) {
+			if gone, ok := WithoutTombstone[T](obj); ok {
+				deleted(gone)
 			}
 		},
 	}

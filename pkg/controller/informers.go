@@ -47,6 +47,21 @@ func IndexBy[T any](values func(T) []string) cache.IndexFunc {
 	}
 }
 
+// Indexed returns the objects that an index of an informer has under value.
+func Indexed[T any](indexer cache.Indexer, index, value string) []T {
+	found, err := indexer.ByIndex(index, value)
+	if err != nil {
+		return nil // only for an index that does not exist
+	}
+	all := make([]T, 0, len(found))
+	for _, obj := range found {
+		if o, ok := obj.(T); ok {
+			all = append(all, o)
+		}
+	}
+	return all
+}
+
 // Source is an informer and what is to hear of its events.
 type Source struct {
 	Informer cache.SharedIndexInformer

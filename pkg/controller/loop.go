@@ -6,9 +6,12 @@ package controller
 import (
 	"context"
 	"fmt"
+	"slices"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/events"
 
@@ -16,54 +19,111 @@ import (
 	"github.com/slipway-dev/slipway/pkg/priorityqueue/exposition"
 )
 
-// Loop is a queue and the Controller that reconciles its keys, to be embedded by what adds
-// keys to it.
+// Loop is what a Builder builds: a queue, its workers, and all that runs with them. It is to be embedded by the type
+// that adds keys to the queue.
 type Loop[K comparable] struct {
 	// Keys is the queue.
 	Keys       *priorityqueue.Queue[K]
 	controller *Controller[K]
+	informers  []Informers
+	sources    []Source
+	synced     []cache.InformerSynced
+	before     []func(ctx context.Context) (end func(), err error)
+	parallel   []func(ctx context.Context)
 }
-
-// NewLoop makes a Loop that does nothing until Run. The queue of o is keys.
-func NewLoop[K comparable](keys *priorityqueue.Queue[K], o Options[K]) Loop[K] {
-	o.Queue = keys
-	return Loop[K]{Keys: keys, controller: New(o)}
-}
-
-// Queue returns the queue, for looking into it.
-func (l Loop[K]) Queue() priorityqueue.Snapshotter { return l.Keys }
-
-// Collectors expose what queue and loop count.
-func (l Loop[K]) Collectors() []prometheus.Collector {
-	return []prometheus.Collector{exposition.Collector(l.Keys), l.controller.Collector()}
-}
-
-// RecordTo sets the recorder of events about writes that are limited. It must be called before Run.
-func (l Loop[K]) RecordTo(recorder events.EventRecorder) { l.controller.recorder = recorder }
-
-// Look has a key looked at after a time, for something that happened elsewhere.
-func (l Loop[K]) Look(key K, after time.Duration) {
-	l.Keys.AddWithOpts(priorityqueue.AddOpts{Priority: PriorityDefaultGeneric, After: after}, key)
-}
-
-// Run reconciles as Controller does.
-func (l Loop[K]) Run(ctx context.Context) { l.controller.Run(ctx) }
 
 // Informers can be started, those that were before included.
 type Informers interface {
 	StartWithContext(ctx context.Context)
 }
 
-// Fill starts informers and returns when all handlers have seen the initial lists. Its
-// error names the controller of which they are.
-func Fill(ctx context.Context, name string, informers Informers, sources ...Source) error {
-	informers.StartWithContext(ctx)
-	synced, err := Register(sources...)
+// Queue returns the queue, for looking into it.
+func (l *Loop[K]) Queue() priorityqueue.Snapshotter { return l.Keys }
+
+// Collectors expose what queue and loop count.
+func (l *Loop[K]) Collectors() []prometheus.Collector {
+	return []prometheus.Collector{exposition.Collector(l.Keys), l.controller.Collector()}
+}
+
+// RecordTo sets the recorder of events about writes that are limited. It must be called before Run.
+func (l *Loop[K]) RecordTo(recorder events.EventRecorder) { l.controller.recorder = recorder }
+
+// Look queues a key after a time, for something that happened elsewhere.
+func (l *Loop[K]) Look(key K, after time.Duration) {
+	l.Keys.AddWithOpts(priorityqueue.AddOpts{Priority: PriorityDefaultGeneric, After: after}, key)
+}
+
+// EnqueueIndexed queues the objects that an index of a store has under value, after Settle, if wanted is nil or true
+// for them.
+func EnqueueIndexed[T Object](l *Loop[types.NamespacedName], s Store[T], index, value string, wanted func(T) bool) {
+	found, err := s.ByIndex(index, value)
+	if err != nil {
+		return // only for an index that does not exist
+	}
+	for _, o := range found {
+		if wanted == nil || wanted(o) {
+			l.Look(KeyOf(o), Settle)
+		}
+	}
+}
+
+// Run starts the informers and reconciles until ctx is done. It returns when all that it started has ended, with an
+// error if the caches could not be filled. Only the informers, which others may use too, end by themselves with ctx.
+// It must be called at most once.
+func (l *Loop[K]) Run(ctx context.Context) error {
+	running, cancel := context.WithCancel(ctx)
+	var all sync.WaitGroup
+	var ends []func()
+	defer func() {
+		cancel()
+		for _, end := range slices.Backward(ends) {
+			end()
+		}
+		all.Wait()
+	}()
+	synced, err := l.register(ctx)
 	if err != nil {
 		return err
 	}
-	if !cache.WaitForCacheSync(ctx.Done(), synced...) {
-		return fmt.Errorf("controller %s stopped before its caches were filled: %w", name, context.Cause(ctx))
+	for _, begin := range l.before {
+		end, err := begin(running)
+		if err != nil {
+			return err
+		}
+		ends = append(ends, end)
+	}
+	if err := l.await(ctx, synced); err != nil {
+		return err
+	}
+	for _, f := range l.parallel {
+		all.Go(func() { f(running) })
+	}
+	l.controller.Run(running)
+	return nil
+}
+
+// Fill starts the informers, registers the event handlers, and returns when these have seen the initial lists, as Run
+// does before it reconciles.
+func (l *Loop[K]) Fill(ctx context.Context) error {
+	synced, err := l.register(ctx)
+	if err != nil {
+		return err
+	}
+	return l.await(ctx, synced)
+}
+
+// register starts the informers and registers the event handlers.
+func (l *Loop[K]) register(ctx context.Context) ([]cache.InformerSynced, error) {
+	for _, f := range l.informers {
+		f.StartWithContext(ctx)
+	}
+	return Register(l.sources...)
+}
+
+// await returns when the caches and the handlers have the initial lists.
+func (l *Loop[K]) await(ctx context.Context, synced []cache.InformerSynced) error {
+	if !cache.WaitForCacheSync(ctx.Done(), slices.Concat(synced, l.synced)...) {
+		return fmt.Errorf("controller %s stopped before its caches were filled: %w", l.controller.options.Name, context.Cause(ctx))
 	}
 	return nil
 }

@@ -34,7 +34,11 @@ func TestWhatWasNotFilledIsAnErrorThatNamesTheController(t *testing.T) {
 	told := errors.New("told to stop")
 	cancel(told)
 	var informers started
-	err := Fill(ctx, "zone", &informers, Source{Informer: never{}})
+	l, err := For[string]("zone", &informers).Watches(never{}, nil).Reconciler(ReconcilerFunc[string](nil)).Build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = l.Run(ctx)
 	if !errors.Is(err, told) || !strings.Contains(err.Error(), "controller zone stopped before its caches were filled") {
 		t.Errorf("error %v, want the name of the controller and the cause", err)
 	}

@@ -3,22 +3,14 @@
 
 package controller
 
-import (
-	"time"
-
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-)
-
-// overtakenDelay is when an object is looked at again that somebody else wrote meanwhile:
-// by then the caches have it.
-const overtakenDelay = time.Second
+import apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 // Overtaken is how a pass ends whose write ended with err: it is made again when somebody
 // else wrote, and there is nothing more to do when the object is gone, which is then told.
 func Overtaken(err error) (Result, error) {
 	switch {
 	case apierrors.IsConflict(err):
-		return Result{RequeueAfter: overtakenDelay}, nil
+		return Result{RequeueAfter: Conflict}, nil
 	case apierrors.IsNotFound(err):
 		return Result{}, nil
 	}

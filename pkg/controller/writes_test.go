@@ -24,7 +24,6 @@ import (
 	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/apis/conditions"
 	"github.com/slipway-dev/slipway/pkg/generated/informers/externalversions"
-	"github.com/slipway-dev/slipway/pkg/priorityqueue"
 )
 
 // machines is a server that has one Machine, of which it counts the writes.
@@ -165,8 +164,8 @@ func TestController_RequeuesALimitedWriteAndReportsItOnce(t *testing.T) {
 		}
 		start, recorder := time.Now(), events.NewFakeRecorder(10)
 		var at []time.Duration
-		l := NewLoop(priorityqueue.New[types.NamespacedName]("test"), Options[types.NamespacedName]{Name: "test",
-			Reconciler: ReconcilerFunc[types.NamespacedName](func(ctx context.Context, _ types.NamespacedName) (Result, error) {
+		l, err := For[types.NamespacedName]("test").
+			Reconciler(ReconcilerFunc[types.NamespacedName](func(ctx context.Context, _ types.NamespacedName) (Result, error) {
 				at = append(at, time.Since(start))
 				next := server.stored.DeepCopy()
 				next.Labels = map[string]string{"n": next.ResourceVersion}
@@ -174,12 +173,17 @@ func TestController_RequeuesALimitedWriteAndReportsItOnce(t *testing.T) {
 					return Result{}, fmt.Errorf("writing: %w", err)
 				}
 				return Result{Requeue: len(at) < 22}, nil
-			})})
+			})).Build()
+		if err != nil {
+			t.Fatal(err)
+		}
 		l.RecordTo(recorder)
 		ctx, cancel := context.WithTimeout(klog.NewContext(t.Context(), ktesting.NewLogger(t, ktesting.NewConfig(ktesting.BufferLogs(true)))), 3*time.Minute)
 		defer cancel()
 		l.Look(KeyOf(server.stored), 0)
-		l.Run(ctx)
+		if err := l.Run(ctx); err != nil {
+			t.Fatal(err)
+		}
 		var want []time.Duration
 		for n := range time.Duration(11) {
 			want = append(want, n*writeInterval, (n+1)*writeInterval) // refused, written

@@ -36,29 +36,18 @@ type Difference struct {
 // exists: what is no longer asked for and does no harm, the controller of a disk,
 // the video card, the host. The rest needs a power cycle.
 func Diff(running, desired *Spec) []Difference {
-	running, desired = complete(running), complete(desired)
+	return diff(StateOf(running), StateOf(desired))
+}
+
+func diff(running, desired *State) []Difference {
 	var out []Difference
 	for i := range Fields {
 		f := &Fields[i]
-		before, after := f.print(running), f.print(desired)
-		if before == after || f.meaning(before) == f.meaning(after) {
-			continue
+		if f.Value(running) != f.Value(desired) {
+			out = append(out, Difference{Path: f.Path, Old: f.print(running), New: f.print(desired), Effect: f.Effect(running, desired)})
 		}
-		d := Difference{Path: f.Path, Old: before, New: after, Effect: restart}
-		if f.effect != nil {
-			d.Effect = f.effect(running, desired)
-		}
-		out = append(out, d)
 	}
 	return append(append(out, diffInterfaces(running, desired)...), diffVolumes(running, desired)...)
-}
-
-// meaning is what a printed value means: unset has a meaning too.
-func (f *Field) meaning(printed string) string {
-	if printed == "" {
-		return f.unset
-	}
-	return printed
 }
 
 // Stage divides what differs. The target is the running spec with everything
@@ -69,36 +58,33 @@ func (f *Field) meaning(printed string) string {
 func Stage(
 	running, desired *Spec, strategy vmv1alpha1.UpdateStrategy, waiting ...string,
 ) (*Spec, []vmv1alpha1.RestartRequirement) {
-	target := running.DeepCopy()
-	if target == nil {
-		target = &Spec{}
+	spec := running.DeepCopy()
+	if spec == nil {
+		spec = &Spec{}
 	}
-	withSize(target)
-	desired = complete(desired)
+	// The parts of target are those of spec; the parts that spec lacks are new.
+	target, wanted := StateOf(spec), StateOf(desired.DeepCopy())
 	var pending []vmv1alpha1.RestartRequirement
-	for _, d := range Diff(running, desired) {
+	for _, d := range diff(StateOf(running), wanted) {
 		switch {
 		case d.Effect == none:
 		case d.Effect == live && strategy != vmv1alpha1.UpdateStrategyStage && !slices.Contains(waiting, d.Path):
-			assign(target, desired, d.Path)
+			assign(target, wanted, d.Path)
 		default:
 			pending = append(pending, vmv1alpha1.RestartRequirement{Path: d.Path, Running: d.Old, Desired: d.New})
 		}
 	}
 	if len(pending) == 0 {
 		// All of the desired sources is in effect.
-		sources := desired.DeepCopy()
-		target.Instancetype, target.Preference, target.ClassName = sources.Instancetype, sources.Preference, sources.ClassName
+		target.Instancetype, target.Preference, target.ClassName = wanted.Instancetype, wanted.Preference, wanted.ClassName
 	}
-	return target, pending
+	return target.without(spec), pending
 }
 
 // assign copies the field at path, which can change live.
-func assign(target, desired *Spec, path string) {
+func assign(target, desired *State, path string) {
 	if f := fieldOf(path); f != nil {
-		if f.assign != nil {
-			f.assign(target, desired)
-		}
+		f.Copy(target, desired)
 		return
 	}
 	if name, ok := interfaceOf(path); ok {
@@ -107,15 +93,5 @@ func assign(target, desired *Spec, path string) {
 	}
 	if name, ok := volumeOf(path); ok {
 		assignVolume(target, name, volumeNamed(desired, name))
-	}
-}
-
-// withSize makes the parts that assign looks into.
-func withSize(s *Spec) {
-	if s.CPU == nil {
-		s.CPU = &vmv1alpha1.VirtualMachineCPU{}
-	}
-	if s.Memory == nil {
-		s.Memory = &vmv1alpha1.VirtualMachineMemory{}
 	}
 }

@@ -4,10 +4,14 @@
 package hardware_test
 
 import (
+	"maps"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/yaml"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
@@ -269,6 +273,61 @@ func TestPathsAreUnique(t *testing.T) {
 	}
 	if hardware.Known("cpu.vcpus") || !hardware.Known(hardware.Volume("x")) {
 		t.Error("what is not in the table is known, or a volume is not")
+	}
+}
+
+func TestFields_HaveAllParts(t *testing.T) {
+	for _, f := range hardware.Fields {
+		from, to := hardware.StateOf(nil), hardware.StateOf(nil)
+		f.Copy(to, from)
+		if got, want := f.Value(to), f.Value(from); got != want {
+			t.Errorf("%s is %q in a copy, want %q", f.Path, got, want)
+		}
+		if f.Effect(from, to) == "" {
+			t.Errorf("%s has no effect", f.Path)
+		}
+	}
+}
+
+// everything is a spec with all fields of the table.
+const everything = `cpu: {sockets: 2, cores: 3, threads: 4, maxSockets: 5, hotAddEnabled: true, dedicatedCPUPlacement: true, latencySensitivity: High,
+    exposeVNUMA: true, reservation: 6G, limit: 7G, shares: {level: Custom, shares: 8}},
+  memory: {guest: 1Gi, maxGuest: 2Gi, hotAddEnabled: true, hugePageSize: 1Gi, reservation: 3Gi, limit: 4Gi, shares: {level: Custom, shares: 9}},
+  firmware: {bootloader: EFI, secureBoot: true, uuid: 564d0c4e-0000-0000-0000-000000000001}, minHardwareVersion: 21, guestID: linux64,
+  storageClass: home, bootDisk: {size: 5Gi, storageClass: boot}, bootOrder: [{type: Disk, name: root}],
+  devices: {gpus: [{name: g, deviceName: v}], hostDevices: [{name: h, deviceName: w}], tpm: {enabled: true}, video: {type: vmvga},
+    disableHotplug: true, autoattachGraphicsDevice: true, autoattachSerialConsole: true},
+  nodeSelector: {a: b}, annotations: {c: d}, terminationGracePeriodSeconds: 10`
+
+func TestField_CopiesWhatItsPathNamesAndNothingElse(t *testing.T) {
+	fields := func(spec *vmv1alpha1.VirtualMachineInstanceSpec) map[string]any {
+		all, err := runtime.DefaultUnstructuredConverter.ToUnstructured(spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		maps.DeleteFunc(all, func(_ string, part any) bool { return cmp.Equal(part, map[string]any{}) })
+		return all
+	}
+	from := instanceSpec(t, everything)
+	for _, f := range hardware.Fields {
+		want := map[string]any{}
+		if path := strings.Split(f.Path, "."); f.Path != hardware.MemoryLocked { // which no spec has
+			value, found, err := unstructured.NestedFieldCopy(fields(from), path...)
+			if err != nil || !found {
+				t.Fatalf("%s: found %t, error %v", f.Path, found, err)
+			}
+			if err := unstructured.SetNestedField(want, value, path...); err != nil {
+				t.Fatal(err)
+			}
+		}
+		to := hardware.StateOf(nil)
+		f.Copy(to, hardware.StateOf(from))
+		if diff := cmp.Diff(want, fields(&to.Spec)); diff != "" {
+			t.Errorf("copy of %s (-want +got):\n%s", f.Path, diff)
+		}
+		if locked := f.Path == hardware.MemoryLocked; to.MemoryLocked != locked {
+			t.Errorf("copy of %s locks the memory: %t", f.Path, to.MemoryLocked)
+		}
 	}
 }
 

@@ -10,14 +10,19 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
+const interfacesPrefix = Interfaces + "["
+
+// Interface is the path of the network adapter of the interface called name.
+func Interface(name string) string { return interfacesPrefix + name + "]" }
+
 // modelSRIOV is the model of an adapter that is a part of one of the host's.
 const modelSRIOV = "sriov"
 
 // diffInterfaces compares the adapters of the interfaces, in the order of the names of
 // these. An address that nobody gives stays as it is.
-func diffInterfaces(running, desired *Spec) []Difference {
+func diffInterfaces(running, desired *State) []Difference {
 	var names []string
-	for _, s := range []*Spec{running, desired} {
+	for _, s := range []*State{running, desired} {
 		for i := range s.Network.Interfaces {
 			names = append(names, s.Network.Interfaces[i].Name)
 		}
@@ -27,7 +32,7 @@ func diffInterfaces(running, desired *Spec) []Difference {
 	for _, name := range slices.Compact(names) {
 		before, after := interfaceNamed(running, name), interfaceNamed(desired, name)
 		if a, b := adapter(before), adapter(after); a != b {
-			out = append(out, Difference{Path: Interface(name), Old: a, New: b, Effect: interfaceEffect(before, after, running, desired)})
+			out = append(out, Difference{Path: Interface(name), Old: a, New: b, Effect: InterfaceEffect(before, after, running, desired)})
 		}
 	}
 	return out
@@ -41,11 +46,11 @@ func adapter(i *vmv1alpha1.VirtualMachineNetworkInterface) string {
 	if out := Adapter(i.Model, i.Network, i.MACAddress); out != "" {
 		return out
 	}
-	return Present
+	return present
 }
 
 // interfaceNamed returns the interface called name, nil when there is none.
-func interfaceNamed(s *Spec, name string) *vmv1alpha1.VirtualMachineNetworkInterface {
+func interfaceNamed(s *State, name string) *vmv1alpha1.VirtualMachineNetworkInterface {
 	if s.Network.Disabled {
 		return nil
 	}
@@ -57,10 +62,11 @@ func interfaceNamed(s *Spec, name string) *vmv1alpha1.VirtualMachineNetworkInter
 	return nil
 }
 
-// interfaceEffect: a spec that names no interface, and does not turn the network off,
+// InterfaceEffect returns when a running virtual machine takes a change of the adapter of one interface.
+// A spec that names no interface, and does not turn the network off,
 // leaves the adapters alone. A running virtual machine takes an adapter, gives one up and
 // moves to another network; another model or address is another adapter to its guest.
-func interfaceEffect(before, after *vmv1alpha1.VirtualMachineNetworkInterface, running, desired *Spec) vmv1alpha1.RefreshEffect {
+func InterfaceEffect(before, after *vmv1alpha1.VirtualMachineNetworkInterface, running, desired *State) vmv1alpha1.RefreshEffect {
 	switch {
 	case after == nil && len(desired.Network.Interfaces) == 0 && !desired.Network.Disabled:
 		return none
@@ -80,8 +86,8 @@ func interfaceEffect(before, after *vmv1alpha1.VirtualMachineNetworkInterface, r
 
 // plugsAdapters says whether a running virtual machine takes an adapter, or gives one up.
 // With SR-IOV nothing is plugged.
-func plugsAdapters(running, desired *Spec) bool {
-	return !isTrue(running.Devices.DisableHotplug) && !isTrue(desired.Devices.DisableHotplug) && !usesSRIOV(running) && !usesSRIOV(desired)
+func plugsAdapters(running, desired *State) bool {
+	return !isTrue(running.Devices.DisableHotplug) && !isTrue(desired.Devices.DisableHotplug) && !usesSRIOV(&running.Spec) && !usesSRIOV(&desired.Spec)
 }
 
 // usesSRIOV reports whether an adapter is a part of one of the host's.
@@ -91,11 +97,8 @@ func usesSRIOV(s *Spec) bool {
 }
 
 // assignInterface makes the interface called name in target as it is in desired.
-func assignInterface(target, desired *Spec, name string) {
+func assignInterface(target, desired *State, name string) {
 	after := interfaceNamed(desired, name)
-	if target.Network == nil {
-		target.Network = &vmv1alpha1.VirtualMachineNetworkSpec{}
-	}
 	before := interfaceNamed(target, name)
 	switch {
 	case after == nil:

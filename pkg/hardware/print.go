@@ -4,6 +4,7 @@
 package hardware
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strconv"
@@ -30,19 +31,8 @@ func Bytes(n int64) string {
 	return resource.NewQuantity(n, format).String()
 }
 
-// Hertz prints an amount of CPU: 4588 MHz is 4588M, 2000 MHz 2G.
-func Hertz(n int64) string { return resource.NewQuantity(n, resource.DecimalSI).String() }
-
 // Flag prints a switch that is set.
 func Flag(on bool) string { return strconv.FormatBool(on) }
-
-// Shares prints a weight; count is that of the level Custom.
-func Shares(level vmv1alpha1.SharesLevel, count int32) string {
-	if level == vmv1alpha1.SharesCustom {
-		return Count(count)
-	}
-	return string(level)
-}
 
 // Disk prints a disk by its size in bytes and its controller.
 func Disk(size int64, controller string) string {
@@ -107,29 +97,32 @@ func memory(q *resource.Quantity) string {
 	return Bytes(q.Value())
 }
 
-// cpu rounds up to whole megahertz, as vSphere is told.
+// cpu prints an amount of CPU, rounded up to whole megahertz: 4588 MHz is 4588M, 2000 MHz 2G.
 func cpu(q *resource.Quantity) string {
 	if q == nil {
 		return ""
 	}
-	return Hertz((q.Value() + limits.Megahertz - 1) / limits.Megahertz * limits.Megahertz)
+	mhz := (q.Value() + limits.Megahertz - 1) / limits.Megahertz
+	return resource.NewQuantity(mhz*limits.Megahertz, resource.DecimalSI).String()
 }
 
-func orZero(printed string) string {
-	if printed == "" {
-		return "0"
-	}
-	return printed
-}
+// memoryOrZero prints a reservation of memory.
+func memoryOrZero(q *resource.Quantity) string { return cmp.Or(memory(q), "0") }
 
+// cpuOrZero prints a reservation of CPU.
+func cpuOrZero(q *resource.Quantity) string { return cmp.Or(cpu(q), "0") }
+
+// shares prints a weight: its level, or the number of the level Custom.
 func shares(s *vmv1alpha1.Shares) string {
 	switch {
 	case s == nil:
 		return ""
+	case s.Level != vmv1alpha1.SharesCustom:
+		return string(s.Level)
 	case s.Shares == nil:
-		return Shares(s.Level, 0)
+		return Count(0)
 	}
-	return Shares(s.Level, *s.Shares)
+	return Count(*s.Shares)
 }
 
 func deviceNames(list []vmv1alpha1.VirtualMachineDevice) string {
@@ -153,4 +146,32 @@ func seconds(n *int64) string {
 		return ""
 	}
 	return strconv.FormatInt(*n, 10)
+}
+
+// text prints words of the API.
+func text[T ~string](s T) string { return string(s) }
+
+// present is the value of a device that there is one of or none.
+const present = "present"
+
+func tpm(t *vmv1alpha1.VirtualMachineTPM) string {
+	if t == nil || t.Enabled != nil && !*t.Enabled {
+		return ""
+	}
+	return present
+}
+
+func video(v *vmv1alpha1.VirtualMachineVideo) string {
+	if v == nil {
+		return ""
+	}
+	return v.Type
+}
+
+func bootOrder(devices []vmv1alpha1.VirtualMachineBootDevice) string {
+	out := make([]string, 0, len(devices))
+	for _, d := range devices {
+		out = append(out, strings.TrimSpace(string(d.Type)+" "+d.Name))
+	}
+	return strings.Join(out, ", ")
 }

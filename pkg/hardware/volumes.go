@@ -10,10 +10,21 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
+const volumesPrefix = "volumes["
+
+// Volume is the path of the volume called name.
+func Volume(name string) string { return volumesPrefix + name + "]" }
+
+// volumeOf is the name of the volume that a path is about.
+func volumeOf(path string) (name string, ok bool) {
+	name, ok = strings.CutPrefix(path, volumesPrefix)
+	return strings.TrimSuffix(name, "]"), ok
+}
+
 // diffVolumes compares the volumes in the order of their names.
-func diffVolumes(running, desired *Spec) []Difference {
+func diffVolumes(running, desired *State) []Difference {
 	var names []string
-	for _, s := range []*Spec{running, desired} {
+	for _, s := range []*State{running, desired} {
 		for i := range s.Volumes {
 			names = append(names, s.Volumes[i].Name)
 		}
@@ -43,7 +54,7 @@ func volume(v *vmv1alpha1.VirtualMachineVolume) string {
 	case v.PersistentVolumeClaim != nil:
 		return Claim(v.PersistentVolumeClaim.ClaimName)
 	}
-	return strings.TrimSpace(Present + " " + v.Bus)
+	return strings.TrimSpace(present + " " + v.Bus)
 }
 
 // drive prints a CD-ROM drive by the name of its image.
@@ -55,7 +66,7 @@ func drive(d *vmv1alpha1.CDROMVolumeSource) string {
 }
 
 // volumeNamed returns the volume called name, nil when there is none.
-func volumeNamed(s *Spec, name string) *vmv1alpha1.VirtualMachineVolume {
+func volumeNamed(s *State, name string) *vmv1alpha1.VirtualMachineVolume {
 	for i := range s.Volumes {
 		if s.Volumes[i].Name == name {
 			return &s.Volumes[i]
@@ -68,7 +79,7 @@ func volumeNamed(s *Spec, name string) *vmv1alpha1.VirtualMachineVolume {
 // a reclaim policy says something else, and so does the controller of one that exists. A running virtual machine
 // takes a new disk where the controller can be plugged, and a larger one on everything but
 // IDE, another class, and another medium in a drive that it has.
-func volumeEffect(before, after *vmv1alpha1.VirtualMachineVolume, running, desired *Spec) vmv1alpha1.RefreshEffect {
+func volumeEffect(before, after *vmv1alpha1.VirtualMachineVolume, running, desired *State) vmv1alpha1.RefreshEffect {
 	switch {
 	case after == nil && before.CDROM != nil:
 		return restart
@@ -91,7 +102,7 @@ func volumeEffect(before, after *vmv1alpha1.VirtualMachineVolume, running, desir
 	case bytesOf(after.Disk.Capacity) < bytesOf(before.Disk.Capacity):
 		return restart
 	default:
-		return liveIf(before.Bus != "ide")
+		return liveIf(GrowsDisk(before.Bus))
 	}
 }
 
@@ -102,24 +113,30 @@ func sameSource(a, b *vmv1alpha1.VirtualMachineVolume) bool {
 	return volume(a) == volume(&moved)
 }
 
-// plugs says whether a running virtual machine takes a new disk on bus. SATA and
-// NVMe controllers have to be there already.
-func plugs(bus string, running, desired *Spec) bool {
-	if isTrue(desired.Devices.DisableHotplug) {
-		return false
-	}
+// plugs reports whether a running virtual machine takes a new disk on bus.
+func plugs(bus string, running, desired *State) bool {
+	there := slices.ContainsFunc(running.Volumes, func(v vmv1alpha1.VirtualMachineVolume) bool { return v.Bus == bus })
+	return PlugsDisk(bus, there, isTrue(desired.Devices.DisableHotplug))
+}
+
+// PlugsDisk reports whether a running virtual machine takes a disk on a controller, or gives one up. SATA and
+// NVMe controllers must be there already.
+func PlugsDisk(bus string, controllerThere, hotplugDisabled bool) bool {
 	switch bus {
 	case "ide":
 		return false
 	case "sata", "nvme":
-		return slices.ContainsFunc(running.Volumes, func(v vmv1alpha1.VirtualMachineVolume) bool { return v.Bus == bus })
+		return controllerThere && !hotplugDisabled
 	}
-	return true
+	return !hotplugDisabled
 }
+
+// GrowsDisk reports whether a disk on the bus grows while the virtual machine runs.
+func GrowsDisk(bus string) bool { return bus != "ide" }
 
 // assignVolume puts the volume into target, in the place of one of its name; nil takes
 // that one away.
-func assignVolume(target *Spec, name string, volume *vmv1alpha1.VirtualMachineVolume) {
+func assignVolume(target *State, name string, volume *vmv1alpha1.VirtualMachineVolume) {
 	if volume == nil {
 		target.Volumes = slices.DeleteFunc(target.Volumes, func(v vmv1alpha1.VirtualMachineVolume) bool { return v.Name == name })
 		return

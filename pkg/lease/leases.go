@@ -68,6 +68,8 @@ type Leases struct {
 	mu sync.Mutex
 	// all are those that were contended for and not withdrawn from.
 	all map[string]*lease
+	// fences are those of Leases that are contended for, or will be.
+	fences map[string]*fence.Fence
 	// changed is closed when one becomes held.
 	changed chan struct{}
 	// watchers are told the names of those.
@@ -94,7 +96,7 @@ type lease struct {
 // New returns Leases of which none is contended for. With nil there is no election, and all
 // that are contended for are held.
 func New(o *Options) *Leases {
-	return &Leases{opts: o, all: map[string]*lease{}, changed: make(chan struct{}), watchers: map[*func(string)]struct{}{}}
+	return &Leases{opts: o, all: map[string]*lease{}, fences: map[string]*fence.Fence{}, changed: make(chan struct{}), watchers: map[*func(string)]struct{}{}}
 }
 
 // Contend makes this process hold the Lease of a name as soon as no other one does. It does
@@ -114,7 +116,7 @@ func (l *Leases) Contend(ctx context.Context, name string, shared bool) {
 		l.hold(e)
 		return
 	}
-	e.fence = fence.New(l.opts.Times.RenewDeadline)
+	e.fence = l.fence(name)
 	// The election outlives ctx: nobody else may start while work here has not ended.
 	electing, cancel := context.WithCancel(klog.NewContext(context.WithoutCancel(ctx), klog.LoggerWithValues(klog.FromContext(ctx), "lease", name)))
 	e.withdraw = cancel
@@ -159,6 +161,7 @@ func (l *Leases) Withdraw(name string) {
 	<-e.ended
 	l.mu.Lock()
 	delete(l.all, name)
+	delete(l.fences, name)
 	l.mu.Unlock()
 }
 
@@ -210,10 +213,23 @@ func (l *Leases) get(name string) (lease, <-chan struct{}) {
 	return lease{}, l.changed
 }
 
-// Fence of a Lease that is contended for; it is nil, and so open, without election.
+// Fence returns the fence of a Lease, which is closed before the Lease is contended for. It is nil, and
+// so open, without election.
 func (l *Leases) Fence(name string) *fence.Fence {
-	e, _ := l.get(name)
-	return e.fence
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.opts == nil {
+		return nil
+	}
+	return l.fence(name)
+}
+
+// fence returns the fence of a Lease. mu is held.
+func (l *Leases) fence(name string) *fence.Fence {
+	if l.fences[name] == nil {
+		l.fences[name] = fence.New(l.opts.Times.RenewDeadline)
+	}
+	return l.fences[name]
 }
 
 // Bind returns the context for what is done under the Lease of a name, as soon as it may be

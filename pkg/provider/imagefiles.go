@@ -43,6 +43,44 @@ type ImageFiles interface {
 	LastUsed(directory string) time.Time
 }
 
+// KindImageLocation is the kind of the locations of image caches. Their names are made by the controller of the caches.
+const KindImageLocation Kind = "ImageLocation"
+
+// Kinds of operations on copies of images, in words for messages.
+const (
+	ImageCopy       = "copy an image"
+	ImageRemoval    = "remove copies of an image"
+	ImageCollection = "remove copies that no cache names"
+)
+
+// ImageOperation changes directories of copies.
+type ImageOperation struct {
+	// Kind is one of those above. Operations of the same Kind and Detail are repetitions of each other.
+	Kind, Detail string
+	// Directory that it is about.
+	Directory string
+	// Run carries it out, and calls progress with the percentage that is done.
+	Run func(ctx context.Context, progress func(percent int32)) ([]vmv1alpha1.VirtualMachineImageCacheFile, error)
+	// Progress in percent, in steps of ten. Files and Err are the outcome if it has Ended.
+	Progress int32
+	Ended    bool
+	Files    []vmv1alpha1.VirtualMachineImageCacheFile
+	Err      error
+}
+
+// ImageOperator runs operations on copies of images, one for each location at a time. Their number is limited, and
+// what has failed is tried again later and later. Hints about locations tell of their progress and of their end.
+type ImageOperator interface {
+	// ImageOperations returns the operations that run, and those that have ended until EndImageOperation, by location.
+	ImageOperations() map[string]ImageOperation
+	// StartImageOperation starts an operation. The error is ErrReconcileInProgress if the location has one,
+	// ErrTooManyOperations while others have to end first, and a RequeueError while it has to wait for another reason,
+	// joined with its last failure.
+	StartImageOperation(ctx context.Context, location string, op ImageOperation) error
+	// EndImageOperation interrupts the operation of a location if it runs, and forgets it if it has ended.
+	EndImageOperation(location string)
+}
+
 // ErrNoSpace means that a datastore has no room for a copy.
 var ErrNoSpace = errors.New("the datastore has no room for it")
 

@@ -14,26 +14,14 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vmrecord"
 )
 
-// Request is everything that one pass knows about a virtual machine.
-type Request struct {
-	// VM is the object. It is only read.
-	VM *vmv1alpha1.VirtualMachine
-	// Revisions are those that VM has captured, as far as they could be read.
-	Revisions []*itv1alpha1.ControllerRevision
-	// Groups are those that are kept with VM.
-	Groups vmrecord.Groups
+// Desired is what a virtual machine is made of, as far as it could be resolved. It reaches the driver unchanged.
+type Desired struct {
 	// Effective is the spec with class, instance type, preference and defaults
 	// resolved. It is nil when it cannot be resolved: then nothing is created or
 	// reconfigured, but status is read, and power off and suspend still happen.
 	Effective *vmv1alpha1.VirtualMachineInstanceSpec
 	// NamespaceLabels are the labels of the namespace; nil if they are not known.
 	NamespaceLabels map[string]string
-	// Zone is the one that the virtual machine goes to if its object asks for none; empty for
-	// any. It counts as long as it is in no zone.
-	Zone string
-	// Placement is where the virtual machine goes in relation to others; nil if that is all
-	// the same. It counts as long as it is in no zone.
-	Placement *Placement
 	// Image is the image to create from, nil when it does not exist.
 	Image *vmv1alpha1.VirtualMachineImage
 	// ImageCache holds the copies of the image, nil when there is none, or none is wanted.
@@ -56,6 +44,23 @@ type Request struct {
 	// Revert is the snapshot that the spec names to revert to; nil for none, or if it cannot
 	// be reverted to yet.
 	Revert *RevertTarget
+}
+
+// Request is everything that one reconcile knows about a virtual machine.
+type Request struct {
+	// VM is the object. It is only read.
+	VM *vmv1alpha1.VirtualMachine
+	// Revisions are those that VM has captured, as far as they could be read.
+	Revisions []*itv1alpha1.ControllerRevision
+	// Groups are those that are kept with VM.
+	Groups vmrecord.Groups
+	Desired
+	// Zone is the one that the virtual machine goes to if its object asks for none; empty for
+	// any. It counts as long as it is in no zone.
+	Zone string
+	// Placement is where the virtual machine goes in relation to others; nil if that is all
+	// the same. It counts as long as it is in no zone.
+	Placement *Placement
 	// PrerequisitesReady is false when the caller has set a condition that
 	// forbids creation. The provider then checks and reports its own
 	// prerequisites, but starts no create.

@@ -56,8 +56,8 @@ type SnapshotRefusedError struct {
 // Error implements error.
 func (e *SnapshotRefusedError) Error() string { return e.Message }
 
-// SnapshotFacts are what the hypervisor shows of a snapshot.
-type SnapshotFacts struct {
+// ObservedSnapshot is a snapshot as the hypervisor shows it.
+type ObservedSnapshot struct {
 	vmv1alpha1.VirtualMachineSnapshotNode
 	// UID of its object, empty for one that somebody else made.
 	UID types.UID
@@ -99,7 +99,7 @@ type Snapshotter interface {
 	// ErrTooManyOperations when others come first, which a hint follows, a
 	// SnapshotRefusedError, ErrSnapshotMissing for one that was there, or another failure,
 	// joined with a RequeueError where it is tried again.
-	Snapshot(ctx context.Context, s *Snapshot) (*SnapshotFacts, error)
+	Snapshot(ctx context.Context, s *Snapshot) (*ObservedSnapshot, error)
 	// RemoveSnapshot removes the snapshot and leaves those that follow it. It returns nil when
 	// there is none, and ErrReconcileInProgress while it is removed.
 	RemoveSnapshot(ctx context.Context, s *Snapshot) error

@@ -26,7 +26,7 @@ func TestEveryExampleIsAppliedByAnEndToEndTest(t *testing.T) {
 		names = append(names, f.Name())
 	}
 	if unread := notRead(names, tree(t)); len(unread) > 0 {
-		t.Errorf("no test below test/e2e reads the examples %v", unread)
+		t.Errorf("no end-to-end test reads the examples %v", unread)
 	}
 	test := parse(t, "test/e2e/x_test.go", "package e2e\n// of ../../"+examples+"b.yaml\nvar x = \"../../"+examples+"a.yaml\"\n")
 	product := parse(t, "cmd/x.go", "package x\nvar x = \""+examples+"c.yaml\"\n")
@@ -39,7 +39,8 @@ func TestEveryExampleIsAppliedByAnEndToEndTest(t *testing.T) {
 func notRead(names []string, all []source) []string {
 	return slices.DeleteFunc(slices.Clone(names), func(name string) bool {
 		return slices.ContainsFunc(all, func(s source) bool {
-			return strings.HasPrefix(s.path, "test/e2e/") && strings.HasSuffix(s.path, "_test.go") && strings.Contains(s.text, examples+name+`"`)
+			return (strings.HasPrefix(s.path, "test/e2e/") || strings.HasPrefix(s.path, "test/availability/") || strings.HasPrefix(s.path, "test/clusterapi/")) &&
+				strings.HasSuffix(s.path, "_test.go") && strings.Contains(s.text, examples+name+`"`)
 		})
 	})
 }

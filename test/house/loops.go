@@ -17,7 +17,7 @@ import (
 var repeating = regexp.MustCompile(`^(time\.(After|AfterFunc|NewTicker|NewTimer|Tick|Sleep)` +
 	`|wait\.(Until|Poll|Exponential|Jitter|Forever|NonSliding|Backoff|Loop)\w*` +
 	`|retry\.(OnError|RetryOnConflict)` +
-	`|workqueue\.(New|Default)\w*|priorityqueue\.New|controller\.New(Loop|Queue|RateLimiter)` +
+	`|workqueue\.(New|Default)\w*|priorityqueue\.New|controller\.(For|NewQueue|NewRateLimiter)` +
 	`|rate\.New\w*|flowcontrol\.New\w*` +
 	`|\w+\.New\w*(Informer|Reflector|LeaderElector)\w*)$`)
 

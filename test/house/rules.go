@@ -14,8 +14,8 @@ import (
 
 const (
 	// maxFileLines and maxFunctionLines are the limits of CONTRIBUTING.md.
-	maxFileLines     = 400
-	maxFunctionLines = 79
+	maxFileLines     = 600
+	maxFunctionLines = 100
 	header           = "// Copyright The Slipway Authors.\n// SPDX-License-Identifier: Apache-2.0\n"
 )
 

@@ -51,3 +51,8 @@ func climbs(p pkg) []string {
 	}
 	return found
 }
+
+// Upward returns the number of imports of a package that go upward.
+func Upward(path string, imports []string) int {
+	return len(climbs(pkg{ImportPath: path, Imports: imports}))
+}

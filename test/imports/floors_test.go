@@ -21,7 +21,7 @@ func TestClimbs_FindsImportsThatGoUpward(t *testing.T) {
 	}{
 		"the API server imports a controller": {path: "pkg/apiserver/reports", imports: "pkg/controller/vm"},
 		"a directory imports itself":          {path: "pkg/provider/engine", imports: "pkg/provider/vmrecord"},
-		"a program imports anything":          {path: "cmd/virtctl/app", imports: "pkg/apiserver"},
+		"a program imports anything":          {path: "cmd/virtctl/root", imports: "pkg/apiserver"},
 		"a provider imports a controller": {
 			path: "pkg/provider/engine", imports: "pkg/controller",
 			want: []string{module + "pkg/provider/engine imports " + module + "pkg/controller, which is above it"},

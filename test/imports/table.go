@@ -35,6 +35,16 @@ type rule struct {
 // only means: of this module nothing but the tree itself.
 var only = []string{}
 
+// vcenterReaders are packages of the server that read a vCenter, and what they need.
+var vcenterReaders = []string{
+	"pkg/provider", "pkg/provider/engine/driver", "pkg/provider/vmrecord", "pkg/provider/vsphere/configspec", "pkg/provider/vsphere/observe", "pkg/provider/vsphere/vimfault",
+}
+
+// verbs returns what a command of virtctl may reach, with more trees.
+func verbs(more ...string) []string {
+	return append([]string{"cmd/virtctl/cli", "cmd/virtctl/login", "pkg/apis", "pkg/hardware", "pkg/generated", "pkg/instancetype"}, more...)
+}
+
 // table is also in docs/contributing/imports.md, which make generate writes.
 var table = []rule{
 	{tree: "", neverDirect: []string{govmomi}, why: "govmomi is spoken by the provider and by the simulated vCenter alone"},
@@ -54,6 +64,14 @@ var table = []rule{
 	{
 		tree: "pkg/apiserver/admission", ours: []string{"pkg/apis", "pkg/hardware", "pkg/instancetype/apply"}, never: []string{govmomi},
 		why: "admission judges one object by itself, and by what the server fills in",
+	},
+	{
+		tree: "pkg/apiserver/admission/charge", ours: []string{"pkg/apis", "pkg/hardware", "pkg/instancetype", "pkg/registry/quota"}, never: []string{govmomi},
+		why: "what is charged is decided by the evaluators",
+	},
+	{
+		tree: "pkg/apiserver/reports", ours: []string{"pkg/apis", "pkg/hardware", "pkg/generated", "pkg/priorityqueue", "pkg/provider/engine", "pkg/store/maintenance", "pkg/store/snapshotfile"},
+		single: []string{"pkg/provider", "pkg/provider/vmrecord"}, never: []string{govmomi}, why: "a report reads engines, queues and the store",
 	},
 	{
 		tree: "pkg/registry/quota", ours: []string{"pkg/apis", "pkg/hardware", "pkg/instancetype"}, never: []string{govmomi},
@@ -84,6 +102,19 @@ var table = []rule{
 	{
 		tree: "pkg/controller/fleet/vcenter", ours: []string{"pkg/apis", "pkg/generated", "pkg/controller", "pkg/priorityqueue"},
 		never: []string{govmomi}, why: "it says which vCenters are used; how one is used is nothing to it",
+	},
+	{
+		tree:        "pkg/controller/fleet/connections",
+		ours:        []string{"pkg/apis", "pkg/instancetype", "pkg/hardware", "pkg/lease", "pkg/registry", "pkg/provider", "pkg/generated", "pkg/controller", "pkg/priorityqueue"},
+		neverDirect: []string{govmomi}, why: "it connects drivers to the controllers that use vCenters",
+	},
+	{
+		tree: "pkg/controller/fleet/vcenterevents", ours: []string{"pkg/apis", "pkg/hardware"}, single: []string{"pkg/provider", "pkg/provider/vmrecord"}, never: []string{govmomi},
+		why: "an event of vSphere is written as an Event, whatever reported it",
+	},
+	{
+		tree: "pkg/controller/fleet/vmmetrics", ours: []string{"pkg/apis", "pkg/hardware", "pkg/provider", "pkg/generated"}, neverDirect: []string{govmomi},
+		why: "metrics follow from objects in the cache and from statistics that a driver reads",
 	},
 	{
 		tree: "pkg/controller/fleet/zone", ours: []string{"pkg/apis", "pkg/provider", "pkg/generated", "pkg/controller", "pkg/priorityqueue"},
@@ -139,7 +170,7 @@ var table = []rule{
 		never: []string{govmomi}, why: "copies are made by the provider's interface alone",
 	},
 	{
-		tree: "pkg/controller/vm", ours: []string{"pkg/apis", "pkg/instancetype", "pkg/hardware", "pkg/provider", "pkg/generated", "pkg/controller", "pkg/priorityqueue"},
+		tree: "pkg/controller/vm", ours: []string{"pkg/apis", "pkg/instancetype", "pkg/hardware", "pkg/provider", "pkg/generated", "pkg/controller", "pkg/priorityqueue", "pkg/networks"},
 		never: []string{govmomi}, why: "a controller reaches the server like any client, and vSphere by the provider",
 	},
 	{
@@ -172,13 +203,14 @@ var table = []rule{
 	{tree: "pkg/provider/conformance", ours: []string{"pkg/apis"}, single: []string{"pkg/provider", "pkg/provider/vmrecord"}, never: []string{govmomi, clientGo}, why: "it is true of every provider"},
 	{tree: "pkg/provider/vsphere", ours: []string{"pkg/apis", "pkg/hardware", "pkg/provider/engine/driver"}, single: []string{"pkg/provider", "pkg/provider/vmrecord"}, why: "a driver translates and does not plan; it alone has govmomi"},
 	{
-		tree: "pkg/controller/vm/probe", ours: []string{"pkg/apis", "pkg/priorityqueue", "pkg/networks"}, never: []string{govmomi},
-		why: "it connects to guests; what vSphere says of them is not asked here",
+		tree: "pkg/controller/vm/probe", ours: []string{"pkg/apis", "pkg/hardware", "pkg/priorityqueue", "pkg/networks", "pkg/controller/vm/step"}, single: []string{"pkg/controller", "pkg/provider", "pkg/provider/vmrecord"}, never: []string{govmomi},
+		why: "it connects to guests; of what vSphere reports it gets only the answer of the provider",
 	},
 	{
 		tree: "pkg/cluster/workload", ours: []string{"pkg/apis", "pkg/priorityqueue", "pkg/networks"}, never: []string{govmomi},
 		why: "it connects to clusters by their Secrets; what runs on them is nothing to it",
 	},
+	{tree: "pkg/cluster/management", ours: []string{"pkg/networks"}, never: []string{govmomi}, why: "the addresses of the management cluster follow from its own objects"},
 	{tree: "pkg/networks", ours: only, never: []string{govmomi, clientGo}, neverDirect: []string{"context", "time"}, why: "an address in, an answer out"},
 	{tree: "pkg/lease/fence", ours: only, never: []string{govmomi}, why: "whether a process may act is a matter of a Lease and the time"},
 	{tree: "pkg/lease", ours: []string{"pkg/lease/fence"}, never: []string{govmomi}, why: "what a Lease is for is nothing to who holds it"},
@@ -204,6 +236,29 @@ var table = []rule{
 		},
 		neverDirect: []string{govmomi}, why: "the command line is a client, and says by the provider's own comparison what an object would change, by the drain's own plan what a deletion would, and by the server's own check what an account lacks",
 	},
+	{
+		tree: "cmd/virtctl/cli", ours: []string{"cmd/virtctl/login", "pkg/apis", "pkg/hardware", "pkg/generated", "pkg/instancetype"}, neverDirect: []string{govmomi},
+		why: "what all commands share is a client of the Kubernetes API",
+	},
+	{
+		tree: "cmd/virtctl/verbs", ours: verbs(), neverDirect: []string{govmomi},
+		why: "a command is a client of the Kubernetes API; what else it needs, the rows of single commands name",
+	},
+	{
+		tree: "cmd/virtctl/verbs/adopt", ours: verbs("cmd/virtctl/foreign"), single: append([]string{"pkg/provider/vsphere/storage"}, vcenterReaders...), neverDirect: []string{govmomi},
+		why: "the provider's own comparison says what an object would change",
+	},
+	{tree: "cmd/virtctl/verbs/backup", ours: verbs("pkg/store/snapshotfile"), neverDirect: []string{govmomi}, why: "a backup is checked as the store checks its own snapshots"},
+	{
+		tree: "cmd/virtctl/verbs/check", ours: verbs("cmd/virtctl/verbs", "cmd/virtctl/deployment", "cmd/virtctl/imagefile", "cmd/virtctl/upload", "artifacts"),
+		single:      append([]string{"pkg/provider/vsphere/storage", "pkg/provider/vsphere/access", "pkg/provider/vsphere/datastore", "pkg/provider/vsphere/placement", "pkg/provider/vsphere/session"}, vcenterReaders...),
+		neverDirect: []string{govmomi}, why: "the server's own check says what an account lacks, and --try does what other commands do",
+	},
+	{tree: "cmd/virtctl/verbs/dashboard", ours: verbs("cmd/virtctl/dashboard"), neverDirect: []string{govmomi}, why: "it serves the page"},
+	{tree: "cmd/virtctl/verbs/drainplan", ours: verbs(), single: []string{"pkg/controller/cluster/machine/drain"}, neverDirect: []string{govmomi}, why: "the drain's own plan says what a deletion would evict"},
+	{tree: "cmd/virtctl/verbs/image", ours: verbs("cmd/virtctl/imagefile", "cmd/virtctl/upload"), neverDirect: []string{govmomi}, why: "images are uploaded to vCenter with the account of the user"},
+	{tree: "cmd/virtctl/verbs/install", ours: verbs("cmd/virtctl/deployment", "artifacts"), neverDirect: []string{govmomi}, why: "what is installed follows from what is chosen"},
+	{tree: "cmd/virtctl/verbs/recovery", ours: verbs(), single: []string{"pkg/provider/vmrecord"}, neverDirect: []string{govmomi}, why: "an object is read from the text of its record"},
 	{tree: "cmd/virtctl/imagefile", ours: only, never: []string{govmomi, clientGo}, why: "what an image on the disk is does not depend on where it goes"},
 	{
 		tree: "cmd/virtctl/upload", ours: []string{"cmd/virtctl/imagefile", "cmd/virtctl/login"},

@@ -31,15 +31,20 @@ const (
 // awaitHost returns when the host cluster has told by which authorities users are
 // identified. Until then the server is alive and not ready: who restarts it because the
 // host cluster is away waits longer and longer, and is not there when it is back.
-func awaitHost(ctx context.Context, o *Options) (*identities, error) {
+func awaitHost(ctx context.Context, o *Options) (*apiserver.Authorities, error) {
 	if err := o.Recommended.SecureServing.MaybeDefaultWithSelfSignedCerts("localhost", []string{serviceName + "." + o.Controllers.LeaderElectNamespace + ".svc"}, []net.IP{net.IPv4(127, 0, 0, 1)}); err != nil {
 		return nil, fmt.Errorf("making the serving certificate: %w", err)
 	}
-	i, err := newIdentities(o.Recommended.Authentication)
+	i, err := apiserver.NewAuthorities(o.Recommended.Authentication)
 	if err != nil {
 		return nil, err
 	}
-	cause := i.ask(ctx, o.Recommended.Authentication)
+	read := func() error {
+		ctx, cancel := context.WithTimeout(ctx, hostTimeout)
+		defer cancel()
+		return i.Read(ctx, o.Recommended.Authentication)
+	}
+	cause := read()
 	if cause == nil {
 		return i, nil
 	}
@@ -48,7 +53,7 @@ func awaitHost(ctx context.Context, o *Options) (*identities, error) {
 		return nil, err
 	}
 	defer leave()
-	return i, repeat(ctx, "the host cluster", cause, func() error { return i.ask(ctx, o.Recommended.Authentication) })
+	return i, repeat(ctx, "the host cluster", cause, read)
 }
 
 // always returns a text.

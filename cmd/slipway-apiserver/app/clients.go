@@ -4,42 +4,78 @@
 package app
 
 import (
+	"errors"
 	"fmt"
 
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
+	"github.com/slipway-dev/slipway/pkg/apiserver/admission/reserve"
+	"github.com/slipway-dev/slipway/pkg/cluster/contract"
 	"github.com/slipway-dev/slipway/pkg/generated/clientset/versioned"
 	"github.com/slipway-dev/slipway/pkg/lease/fence"
 )
 
 // clients are those of the controllers: what they write waits until this process may act.
 type clients struct {
-	// own and hostConfig are the configurations of our own API and of the host cluster.
-	own, hostConfig *rest.Config
-	fence           *fence.Fence
-	client          versioned.Interface
-	host            kubernetes.Interface
-	dynamic         dynamic.Interface
+	// config and hostConfig reach this API and the management cluster.
+	config, hostConfig *rest.Config
+	fence              *fence.Fence
+	client             versioned.Interface
+	host               kubernetes.Interface
+	dynamic            dynamic.Interface
 }
 
-func newClients(d *controllerDeps) (*clients, error) {
-	c := &clients{fence: d.leases.Fence(controllersLease)} // of what no other one is for
-	c.own = protobufConfig(d.loopback)
-	c.own.Wrap(c.fence.Transport)
-	c.hostConfig = rest.CopyConfig(d.hostConfig)
-	c.hostConfig.Wrap(c.fence.Transport)
+// newClients returns clients of the API at loopback and of the management cluster.
+func newClients(o *Options, loopback, hostConfig *rest.Config, may *fence.Fence) (*clients, error) {
+	c := &clients{fence: may, config: protobufConfig(loopback), hostConfig: rest.CopyConfig(hostConfig)}
+	c.config.Wrap(may.Transport)
+	c.hostConfig.Wrap(may.Transport)
 	var err error
-	if c.client, err = versioned.NewForConfig(c.own); err != nil {
+	if c.client, err = versioned.NewForConfig(c.config); err != nil {
 		return nil, fmt.Errorf("making the client of our own API: %w", err)
 	}
 	if c.host, err = kubernetes.NewForConfig(c.hostConfig); err != nil {
 		return nil, fmt.Errorf("making the controllers' client of the host cluster: %w", err)
 	}
-	c.host = d.options.limitSecrets(c.host)
+	c.host = o.limitSecrets(c.host)
 	if c.dynamic, err = dynamic.NewForConfig(c.hostConfig); err != nil {
 		return nil, fmt.Errorf("making the client of other kinds of the host cluster: %w", err)
 	}
 	return c, nil
+}
+
+// userClients are clients of this API for the user of a controller.
+type userClients struct {
+	client versioned.Interface
+	kinds  *contract.Resolver
+}
+
+// as returns clients for a controller that creates objects for users. It has a user of its own, so that
+// admission policies can distinguish what it creates from other writes of the server.
+func (a *controllers) as(name string) userClients {
+	config := rest.CopyConfig(a.clients.config)
+	config.Impersonate = rest.ImpersonationConfig{UserName: reserve.ControllerUser(name), Groups: []string{user.SystemPrivilegedGroup}}
+	client, err := versioned.NewForConfig(config)
+	objects, dynamicErr := dynamic.NewForConfig(config)
+	if err := errors.Join(err, dynamicErr); err != nil {
+		a.errs = append(a.errs, fmt.Errorf("making the clients of controller %s: %w", name, err))
+	}
+	return userClients{client: client, kinds: a.kinds.As(objects)}
+}
+
+// protobufConfig is config for a client that speaks protobuf and is not limited: the
+// server on the other side is this process.
+func protobufConfig(config *rest.Config) *rest.Config {
+	c := rest.CopyConfig(config)
+	c.ContentType = runtime.ContentTypeProtobuf
+	c.AcceptContentTypes = runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON
+	c.QPS = -1
+	c.UserAgent = serverName + "/" + version
+	// Warnings are for the author of an object, who got them; the log is not.
+	c.WarningHandler = rest.NoWarnings{}
+	return c
 }

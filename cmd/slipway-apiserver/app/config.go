@@ -20,6 +20,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/apis/scheme"
 	"github.com/slipway-dev/slipway/pkg/apiserver"
 	"github.com/slipway-dev/slipway/pkg/apiserver/admission/adoption"
+	"github.com/slipway-dev/slipway/pkg/apiserver/admission/charge"
 	"github.com/slipway-dev/slipway/pkg/apiserver/admission/copying"
 	"github.com/slipway-dev/slipway/pkg/apiserver/admission/ownership"
 	"github.com/slipway-dev/slipway/pkg/apiserver/admission/protectedkeys"
@@ -28,9 +29,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/apiserver/admission/reverting"
 	"github.com/slipway-dev/slipway/pkg/apiserver/admission/revisions"
 	"github.com/slipway-dev/slipway/pkg/registry/quota"
-	"github.com/slipway-dev/slipway/pkg/store/embedded"
 	"github.com/slipway-dev/slipway/pkg/store/identity"
-	"github.com/slipway-dev/slipway/pkg/store/maintenance"
 )
 
 const (
@@ -43,31 +42,21 @@ const (
 	hostBurst = 400
 )
 
-// config is what the server is made from.
+// config is what the server and its controllers are created from.
 type config struct {
 	generic genericapiserver.CompletedConfig
-	options *Options
-	// embedded makes the stores over the embedded etcd; nil with --etcd-servers.
-	embedded *apiserver.Embedded
-	// hostConfig and host reach the host cluster; nil without one.
+	// hostConfig and host reach the management cluster; nil without one.
 	hostConfig *rest.Config
 	host       kubernetes.Interface
-	// health is asked by /readyz.
-	health *health
-	// storeHealth records whether etcd answers.
-	storeHealth *apiserver.StoreHealth
-	// store lets requests for objects through; nil, which is always open, without a host
-	// cluster.
-	store *identity.Gate
+	// hostInformers watch the management cluster; nil without one.
+	hostInformers informers.SharedInformerFactory
 	// charges measure what ResourceQuotas are charged for, as soon as they know the stores.
 	charges *quota.Evaluators
-	// hostInformers watch the host cluster; nil without one.
-	hostInformers informers.SharedInformerFactory
 }
 
-// newConfig turns options, whose etcd servers are known by now, into a configuration.
-// etcd is the embedded one, nil with --etcd-servers; i tells who asks.
-func newConfig(o *Options, etcd *embedded.Server, store *maintenance.Store, i *identities) (*config, error) {
+// configure turns options, whose etcd servers are known by now, into a configuration, and creates what
+// requests go through.
+func (s *Server) configure(o *Options, i *apiserver.Authorities) (*config, error) {
 	recommended := genericapiserver.NewRecommendedConfig(scheme.Codecs)
 	recommended.EffectiveVersion = newEffectiveVersion()
 	recommended.ShutdownDelayDuration = o.ShutdownDelay
@@ -76,14 +65,14 @@ func newConfig(o *Options, etcd *embedded.Server, store *maintenance.Store, i *i
 	apiserver.DescribeOpenAPI(recommended, version)
 
 	charges := quota.New()
-	o.Recommended.ExtraAdmissionInitializers = initializePlugins(charges)
+	o.Recommended.ExtraAdmissionInitializers = charge.Initializers(charges, hostQPS, hostBurst)
 	var gate atomic.Pointer[identity.Gate]
 	dialThrough(&o.Recommended.Etcd.StorageConfig.Transport, &gate)
 	if err := o.Recommended.ApplyTo(recommended); err != nil {
 		return nil, fmt.Errorf("applying the options: %w", err)
 	}
 	recommended.SecureServing.Listener = apiserver.LimitConnections(recommended.SecureServing.Listener)
-	i.prime(&recommended.Config)
+	i.Prime(&recommended.Config)
 	if audited := recommended.AuditPolicyRuleEvaluator; audited != nil {
 		recommended.AuditPolicyRuleEvaluator = apiserver.WithoutTickets(audited)
 	}
@@ -92,34 +81,41 @@ func newConfig(o *Options, etcd *embedded.Server, store *maintenance.Store, i *i
 	}
 	apiserver.RecordReviewFailures(&recommended.Config)
 	ours := append(checks(o.PrivilegedUsers, recommended.Authorization.Authorizer), references.New(recommended.Authorization.Authorizer))
-	ours = append(ours, reserve.New(reserve.Room{Create: store.Room, Update: store.RoomForUpdates, Server: store.RoomForServer}), reserve.NewTemplates(o.Workloads.MaxTemplateAnnotations))
-	recommended.AddReadyzChecks(healthz.NamedCheck("etcd-space", etcdSpace(store)))
+	ours = append(ours, reserve.New(reserve.Room{Create: s.maintenance.Room, Update: s.maintenance.RoomForUpdates, Server: s.maintenance.RoomForServer}), reserve.NewTemplates(o.Workloads.MaxTemplateAnnotations))
+	recommended.AddReadyzChecks(healthz.NamedCheck("etcd-space", func(*http.Request) error {
+		space, err := s.maintenance.Space()
+		if err != nil {
+			return err
+		}
+		return space.Err()
+	}))
 	if recommended.AdmissionControl != nil {
 		// The last of the plugins charges quotas, when nothing refuses the request any more.
 		ours = append(ours, recommended.AdmissionControl)
 	}
 	recommended.AdmissionControl = admission.NewChainHandler(ours...)
-	c := &config{options: o, host: o.Host, health: newHealth(recommended.ClientConfig != nil), storeHealth: apiserver.NewStoreHealth(), charges: charges, hostInformers: recommended.SharedInformerFactory}
+	s.storeHealth = apiserver.NewStoreHealth()
+	c := &config{host: o.Host, charges: charges, hostInformers: recommended.SharedInformerFactory}
 	if recommended.ClientConfig != nil {
 		client, err := kubernetes.NewForConfig(recommended.ClientConfig)
 		if err != nil {
 			return nil, fmt.Errorf("making the client of the host cluster: %w", err)
 		}
 		c.hostConfig, c.host = recommended.ClientConfig, client
-		if c.store, err = newStoreGate(o, client); err != nil {
+		if s.store, err = newStoreGate(o, client); err != nil {
 			return nil, err
 		}
-		gate.Store(c.store)
+		gate.Store(s.store)
 	}
 	recommended.BuildHandlerChainFunc = func(api http.Handler, generic *genericapiserver.Config) http.Handler {
-		chain := apiserver.BuildHandlerChain(c.store.Handler(withPaid(apiserver.LimitWatches(api, o.MaxWatches, scheme.Codecs)), scheme.Codecs), generic)
-		return apiserver.WithIdentities(c.storeHealth.Handler(chain, generic), i.known)
+		chain := apiserver.BuildHandlerChain(s.store.Handler(charge.Once(apiserver.LimitWatches(api, o.MaxWatches, scheme.Codecs)), scheme.Codecs), generic)
+		return apiserver.WithIdentities(s.storeHealth.Handler(chain, generic), i.Known)
 	}
-	recommended.AddReadyzChecks(append(c.health.checks(), i, healthz.NamedCheck("store-identity", func(*http.Request) error { return c.store.Err() }))...)
+	recommended.AddReadyzChecks(i, healthz.NamedCheck("store-identity", func(*http.Request) error { return s.store.Err() }))
 	// Who switches watch caches off has stores that are made of the flags.
-	if flags := o.Recommended.Etcd; etcd != nil && flags.EnableWatchCache && len(flags.WatchCacheSizes) == 0 {
-		c.embedded = apiserver.NewEmbedded(recommended.RESTOptionsGetter, etcd.Client, flags.StorageConfig.CompactionInterval)
-		recommended.RESTOptionsGetter = c.embedded
+	if flags := o.Recommended.Etcd; s.etcd != nil && flags.EnableWatchCache && len(flags.WatchCacheSizes) == 0 {
+		s.embedded = apiserver.NewEmbedded(recommended.RESTOptionsGetter, s.etcd.Client, flags.StorageConfig.CompactionInterval)
+		recommended.RESTOptionsGetter = s.embedded
 	}
 	c.generic = recommended.Complete()
 	return c, nil

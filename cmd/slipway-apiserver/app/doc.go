@@ -4,8 +4,9 @@
 // Package app puts the parts of slipway-apiserver together.
 //
 // Guarantees:
-//   - No other package knows all parts: options become a configuration, and the configuration
-//     becomes a server. makers in wiring.go lists the controllers, one line each.
+//   - No other package knows all parts. build.go creates every part in the order in which they
+//     need each other, the controllers included; nothing is started there. run.go and runner.go run
+//     and end them.
 //   - Every replica serves the API. Most controllers run in the replica that holds the Lease of
 //     the controllers. Controllers of objects that belong to a vCenter run in every replica and
 //     manage those of the vCenters whose Leases it holds; they pause when a Lease is lost.

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 	genericoptions "k8s.io/apiserver/pkg/server/options"
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
@@ -25,6 +26,8 @@ import (
 	itv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/apiserver"
+	"github.com/slipway-dev/slipway/pkg/apiserver/admission/charge"
+	"github.com/slipway-dev/slipway/pkg/controller/fleet/vmmetrics"
 	"github.com/slipway-dev/slipway/pkg/store/identity"
 	"github.com/slipway-dev/slipway/pkg/store/maintenance"
 )
@@ -94,7 +97,7 @@ func NewOptions() *Options {
 		Workloads:    newWorkloadOptions(),
 		AnyNameFirst: true,
 		MaxWatches:   defaultMaxWatches,
-		VMMetrics:    VMMetricsState,
+		VMMetrics:    vmmetrics.State,
 		Snapshots:    newSnapshotOptions(),
 
 		ShutdownDelay: defaultShutdownDelay,
@@ -102,7 +105,7 @@ func NewOptions() *Options {
 	}
 	// Without a certificate the server makes one in memory, not in the working directory.
 	o.Recommended.SecureServing.ServerCert.CertDirectory = ""
-	addQuota(o.Recommended.Admission)
+	charge.AddTo(o.Recommended.Admission)
 	return o
 }
 
@@ -207,18 +210,35 @@ func (o *Options) Validate() error {
 	errs = append(errs, o.validateRecommended()...)
 	errs = append(errs, o.validateFiles()...)
 	errs = append(errs, o.validateHost()...)
-	errs = append(errs, o.validateSecretNamespaces()...)
+	for _, name := range o.SecretNamespaces {
+		if len(apivalidation.ValidateNamespaceName(name, false)) > 0 {
+			errs = append(errs, fmt.Errorf("--secret-namespaces %q: must be the name of a namespace", name))
+		}
+	}
 	errs = append(errs, o.VCenter.validate()...)
 	errs = append(errs, o.Controllers.validate()...)
 	errs = append(errs, o.Probes.validate()...)
 	errs = append(errs, o.Workloads.validate()...)
-	if levels := []string{VMMetricsNone, VMMetricsState, VMMetricsConditions, VMMetricsUsage}; !slices.Contains(levels, o.VMMetrics) {
+	if levels := []string{vmmetrics.None, vmmetrics.State, vmmetrics.Conditions, vmmetrics.Usage}; !slices.Contains(levels, o.VMMetrics) {
 		errs = append(errs, fmt.Errorf("--vm-metrics %q: must be one of %s", o.VMMetrics, strings.Join(levels, ", ")))
 	}
 	if o.Recommended.CoreAPI == nil && o.VCenter.URL != "" {
 		errs = append(errs, errors.New("--vcenter-url needs a host cluster, which keeps revisions and the Lease"))
 	}
 	return utilerrors.NewAggregate(errs)
+}
+
+// limitSecrets returns host, which reads no Secrets but those of --secret-namespaces and of the
+// namespaces that other flags name for credentials of vCenters.
+func (o *Options) limitSecrets(host kubernetes.Interface) kubernetes.Interface {
+	if host == nil || len(o.SecretNamespaces) == 0 {
+		return host
+	}
+	allowed := append([]string{o.VCenter.SecretsNamespace}, o.SecretNamespaces...)
+	if secret, err := o.VCenter.Secret(); err == nil {
+		allowed = append(allowed, secret.Namespace)
+	}
+	return apiserver.LimitSecrets(host, allowed)
 }
 
 // validateRecommended checks all but the etcd servers, which may be our own.

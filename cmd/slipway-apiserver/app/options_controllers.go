@@ -49,7 +49,7 @@ type ControllerOptions struct {
 	// FastDeploy is how the disks of virtual machines are made from images of content
 	// libraries: off, direct or linked.
 	FastDeploy string
-	// ConcurrentImageCopies is the number of files of images that are copied at the same
+	// ConcurrentImageCopies is the number of images that are copied to datastores at the same
 	// time in each vCenter.
 	ConcurrentImageCopies int
 	// ImageCacheMaxAge is how long copies of images are kept that are not used; 0 is for ever.
@@ -126,7 +126,7 @@ func (o *ControllerOptions) addFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&o.FastDeploy, "fast-deploy", o.FastDeploy,
 		"How the disks of virtual machines are made from OVF images of content libraries: off lets vSphere deploy the item, direct copies its files from a copy on the datastore, linked makes disks that hold only what differs from that copy. "+
 			"Annotation "+vmv1alpha1.AnnotationFastDeploy+" of a virtual machine or of its class counts before.")
-	fs.IntVar(&o.ConcurrentImageCopies, "concurrent-image-copies", o.ConcurrentImageCopies, "Number of files of images copied to datastores at the same time in each vCenter.")
+	fs.IntVar(&o.ConcurrentImageCopies, "concurrent-image-copies", o.ConcurrentImageCopies, "Number of images copied to datastores at the same time in each vCenter.")
 	fs.DurationVar(&o.ImageCacheMaxAge, "image-cache-max-age", o.ImageCacheMaxAge, "How long copies of images that the server has made for virtual machines are kept on datastores after their last use. 0 keeps them for ever.")
 	fs.IntVar(&o.ImageCacheMinFree, "image-cache-min-free", o.ImageCacheMinFree, "Percentage of a datastore that is to be free. While less is, copies of images go that were not used for the longest time. 0 lets datastores fill up.")
 	fs.BoolVar(&o.BlockingOperations, "blocking-operations", o.BlockingOperations,

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 
+	"github.com/slipway-dev/slipway/pkg/controller/fleet/connections"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/session"
 )
@@ -139,13 +140,15 @@ func (o *VCenterOptions) validateTrust() []error {
 
 // config says how to reach vCenter; host is where a Secret is read.
 func (o *VCenterOptions) config(host kubernetes.Interface) (vsphere.Config, error) {
-	credentials, err := o.credentials(host)
-	if err != nil {
-		return vsphere.Config{}, err
-	}
 	c := o.places()
-	c.URL, c.CAFile, c.Thumbprint, c.Credentials = o.URL, o.CAFile, o.Thumbprint, credentials
-	return c, nil
+	c.URL, c.CAFile, c.Thumbprint = o.URL, o.CAFile, o.Thumbprint
+	if o.CredentialsFile != "" {
+		c.Credentials = connections.FileCredentials(o.CredentialsFile)
+		return c, nil
+	}
+	secret, err := o.Secret()
+	c.Credentials = connections.SecretCredentials(host, secret)
+	return c, err
 }
 
 // places says where virtual machines go in a vCenter, and how many calls are made.

@@ -28,10 +28,8 @@ func (c *Candidate) Changes(obj *vmv1alpha1.VirtualMachine) ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the size: %w", err)
 	}
-	want := configspec.Want{
-		Owner:        observe.Owner{Key: provider.KeyOf(obj).NamespacedName, UID: unborn},
-		InstanceUUID: obj.Spec.InstanceUUID, Effective: effective, Backings: c.backings(effective),
-	}
+	want := configspec.WantOf(observe.Owner{Key: provider.KeyOf(obj).NamespacedName, UID: unborn}, obj.Spec.InstanceUUID, effective)
+	want.Backings = c.backings(effective)
 	if refused := configspec.Refused(want, c.VM); len(refused) > 0 {
 		return nil, fmt.Errorf("the VM cannot have it: %q", refused)
 	}

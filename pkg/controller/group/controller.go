@@ -4,9 +4,6 @@
 package group
 
 import (
-	"context"
-	"errors"
-	"fmt"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -33,50 +30,26 @@ type Deps struct {
 	Now func() time.Time
 }
 
-type loop = controller.Loop[types.NamespacedName]
-
 // Controller keeps the status of groups.
 type Controller struct {
-	loop
-	deps             Deps
-	store            controller.Store[*group]
-	groups, machines cache.SharedIndexInformer
+	*controller.Loop[types.NamespacedName]
+	groups cache.SharedIndexInformer
 }
 
-// New makes a controller that does nothing until Run, and registers the informers and
-// indexes that it needs. It must be called before the informers are started.
+// New returns a controller that does nothing until Run. It must be called before the informers are started.
 func New(d Deps) (*Controller, error) {
-	if d.Client == nil || d.Informers == nil {
-		return nil, errors.New("group controller: client and informers are required")
-	}
-	if d.Now == nil {
-		d.Now = time.Now
+	if err := controller.CheckDeps(Name, d, "Now"); err != nil {
+		return nil, err
 	}
 	vm := d.Informers.Vm().V1alpha1()
-	c := &Controller{deps: d, groups: vm.VirtualMachineGroups().Informer(), machines: vm.VirtualMachines().Informer()}
-	if err := c.groups.AddIndexers(indexers); err != nil {
-		return nil, fmt.Errorf("indexing groups: %w", err)
-	}
-	c.store = controller.NewStore[*group](c.groups, false)
-	c.loop = controller.NewLoop(controller.NewQueue(Name, controller.QueueOptions{}), controller.Options[types.NamespacedName]{
-		Name: Name, Workers: workers,
-		Reconciler: &reconciler{client: d.Client.VmV1alpha1(), groups: c.store, vms: vm.VirtualMachines().Lister(), now: d.Now},
-	})
-	return c, nil
-}
-
-// Run starts the informers and reconciles until ctx is done. It returns when all that it
-// started has ended, with an error when the caches could not be filled. It must be
-// called at most once.
-func (c *Controller) Run(ctx context.Context) error {
-	err := controller.Fill(ctx, Name, c.deps.Informers,
-		controller.Source{Informer: c.groups, Handler: c.store.Handler()},
-		controller.Source{Informer: c.groups, Handler: c.groupHandler()},
-		controller.Source{Informer: c.machines, Handler: c.machineHandler()},
-	)
-	if err != nil {
-		return err
-	}
-	c.loop.Run(ctx)
-	return nil
+	c := &Controller{groups: vm.VirtualMachineGroups().Informer()}
+	store := controller.NewStore[*group](c.groups, false)
+	var err error
+	c.Loop, err = controller.For[types.NamespacedName](Name, d.Informers).Workers(workers).
+		Index(c.groups, indexers).
+		Watches(c.groups, store.Handler(), c.groupHandler()).
+		Watches(vm.VirtualMachines().Informer(), c.machineHandler()).
+		Reconciler(&reconciler{client: d.Client.VmV1alpha1(), groups: store, vms: vm.VirtualMachines().Lister(), now: controller.Clock(d.Now)}).
+		Build()
+	return c, err
 }

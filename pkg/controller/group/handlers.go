@@ -45,15 +45,7 @@ func memberKey(kind, namespace, name string) string { return kind + "/" + namesp
 
 // indexed are the groups that an index has under value.
 func (c *Controller) indexed(index, value string) []*group {
-	found, err := c.groups.GetIndexer().ByIndex(index, value)
-	if err != nil {
-		return nil // only for an index that does not exist
-	}
-	all := make([]*group, len(found))
-	for i, obj := range found {
-		all[i] = obj.(*group)
-	}
-	return all
+	return controller.Indexed[*group](c.groups.GetIndexer(), index, value)
 }
 
 // above queues the groups that name a member, of which there is news.

@@ -4,8 +4,6 @@
 package resourcequota
 
 import (
-	"context"
-	"errors"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -40,53 +38,27 @@ type Deps struct {
 	Now func() time.Time
 }
 
-type loop = controller.Loop[types.NamespacedName]
-
 // Controller counts what is used.
 type Controller struct {
-	loop
-	deps     Deps
-	quotas   cache.SharedIndexInformer
-	lister   corev1listers.ResourceQuotaLister
-	machines cache.SharedIndexInformer
+	*controller.Loop[types.NamespacedName]
+	quotas corev1listers.ResourceQuotaLister
 }
 
-// New makes a controller that does nothing until Run.
+// New returns a controller that does nothing until Run.
 func New(d Deps) (*Controller, error) {
-	if d.Host == nil || d.HostInformers == nil || d.Informers == nil || d.Usage == nil {
-		return nil, errors.New("ResourceQuota controller: host, both informers and usage are required")
-	}
-	if d.Now == nil {
-		d.Now = time.Now
+	if err := controller.CheckDeps(Name, d, "Now"); err != nil {
+		return nil, err
 	}
 	quotas := d.HostInformers.Core().V1().ResourceQuotas()
-	c := &Controller{
-		deps:   d,
-		quotas: quotas.Informer(), lister: quotas.Lister(),
-		machines: d.Informers.Vm().V1alpha1().VirtualMachines().Informer(),
-	}
+	c := &Controller{quotas: quotas.Lister()}
+	var err error
 	// One worker: the reconciler remembers, and a pass writes to the host cluster once.
-	c.loop = controller.NewLoop(controller.NewQueue(Name, controller.QueueOptions{}), controller.Options[types.NamespacedName]{
-		Name: Name, Workers: 1,
-		Reconciler: &reconciler{host: d.Host, quotas: c.lister, usage: d.Usage, now: d.Now, seen: map[types.NamespacedName]*seen{}},
-	})
-	return c, nil
-}
-
-// Run starts the informers and reconciles until ctx is done. It returns when all that it
-// started has ended, with an error when the caches could not be filled. It must be called
-// at most once.
-func (c *Controller) Run(ctx context.Context) error {
-	c.deps.HostInformers.StartWithContext(ctx)
-	err := controller.Fill(ctx, Name, c.deps.Informers,
-		controller.Source{Informer: c.quotas, Handler: c.quotaHandler()},
-		controller.Source{Informer: c.machines, Handler: c.machineHandler()},
-	)
-	if err != nil {
-		return err
-	}
-	c.loop.Run(ctx)
-	return nil
+	c.Loop, err = controller.For[types.NamespacedName](Name, d.HostInformers, d.Informers).
+		Watches(quotas.Informer(), c.quotaHandler()).
+		Watches(d.Informers.Vm().V1alpha1().VirtualMachines().Informer(), c.machineHandler()).
+		Reconciler(&reconciler{host: d.Host, quotas: c.quotas, usage: d.Usage, now: controller.Clock(d.Now), seen: map[types.NamespacedName]*seen{}}).
+		Build()
+	return c, err
 }
 
 // quotaHandler queues a quota that is new or has resources that were never counted at
@@ -126,7 +98,7 @@ func (c *Controller) machineHandler() cache.ResourceEventHandler {
 }
 
 func (c *Controller) addAll(namespace string, after time.Duration) {
-	all, err := c.lister.ResourceQuotas(namespace).List(labels.Everything())
+	all, err := c.quotas.ResourceQuotas(namespace).List(labels.Everything())
 	if err != nil {
 		return // only for an index that does not exist
 	}

@@ -20,9 +20,6 @@ import (
 	"github.com/slipway-dev/slipway/pkg/registry/quota"
 )
 
-// conflictDelay is when a quota is looked at again that somebody else wrote meanwhile.
-const conflictDelay = 200 * time.Millisecond
-
 // reconciler makes the passes, one at a time.
 type reconciler struct {
 	host   kubernetes.Interface
@@ -71,7 +68,7 @@ func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (c
 		_, err := r.host.CoreV1().ResourceQuotas(key.Namespace).UpdateStatus(ctx, written, metav1.UpdateOptions{})
 		switch {
 		case apierrors.IsConflict(err):
-			return controller.Result{RequeueAfter: conflictDelay}, nil
+			return controller.Result{RequeueAfter: controller.ShortConflict}, nil
 		case apierrors.IsNotFound(err):
 			return controller.Result{}, nil
 		case err != nil:

@@ -147,7 +147,7 @@ func TestAQuotaThatWasWrittenMeanwhileIsLookedAtAgain(t *testing.T) {
 		return true, nil, apierrors.NewConflict(corev1.Resource("resourcequotas"), "team", errors.New("it changed"))
 	})
 	result, err := s.Reconcile(context.Background(), types.NamespacedName{Namespace: "ns", Name: "team"})
-	if err != nil || result.RequeueAfter != conflictDelay || len(s.seen) != 0 {
+	if err != nil || result.RequeueAfter != controller.ShortConflict || len(s.seen) != 0 {
 		t.Errorf("a conflict gives %+v, %v and remembers %v", result, err, s.seen)
 	}
 }

@@ -101,7 +101,7 @@ func (c *Controller) made() cache.ResourceEventHandler {
 				c.Look(key, 0)
 				return
 			}
-			c.Look(key, lookAgainDelay)
+			c.Look(key, controller.DefaultResyncPeriod)
 		},
 	}
 }

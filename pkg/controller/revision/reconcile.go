@@ -60,7 +60,7 @@ func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (c
 	}
 	if why != "" {
 		klog.FromContext(ctx).V(2).Info("An unused revision stays", "why", why)
-		return controller.Result{RequeueAfter: lookAgainDelay}, nil
+		return controller.Result{RequeueAfter: controller.DefaultResyncPeriod}, nil
 	}
 	return changed(r.delete(ctx, marked))
 }
@@ -136,7 +136,7 @@ func changed(err error) (controller.Result, error) {
 	case apierrors.IsNotFound(err):
 		return controller.Result{}, nil
 	case apierrors.IsConflict(err):
-		return controller.Result{RequeueAfter: lookAgainDelay}, nil
+		return controller.Result{RequeueAfter: controller.DefaultResyncPeriod}, nil
 	}
 	return controller.Result{}, err
 }

@@ -116,7 +116,7 @@ func TestARevisionThatTheCacheSeesNamedCostsNoCall(t *testing.T) {
 func TestWhatTheAPIKnowsCountsAndNotTheCache(t *testing.T) {
 	w := newWorld(t, user())
 	result, err := w.reconcile()
-	if err != nil || w.left() == nil || result.RequeueAfter != lookAgainDelay {
+	if err != nil || w.left() == nil || result.RequeueAfter != controller.DefaultResyncPeriod {
 		t.Errorf("result %+v, error %v, left %v; want it kept and looked at again", result, err, w.left())
 	}
 }
@@ -129,7 +129,7 @@ func TestARevisionThatATemplatePinsStays(t *testing.T) {
 	}
 	w := newWorld(t, template)
 	result, err := w.reconcile()
-	if err != nil || w.left() == nil || result.RequeueAfter != lookAgainDelay {
+	if err != nil || w.left() == nil || result.RequeueAfter != controller.DefaultResyncPeriod {
 		t.Errorf("result %+v, error %v, left %v; want it kept and looked at again", result, err, w.left())
 	}
 }
@@ -164,7 +164,7 @@ func TestWhoeverKeepsARevisionWins(t *testing.T) {
 		t.Run(verb, func(t *testing.T) {
 			w := newWorld(t)
 			w.api.PrependReactor(verb, "controllerrevisions", func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, conflict })
-			if result, err := w.reconcile(); err != nil || w.left() == nil || result.RequeueAfter != lookAgainDelay {
+			if result, err := w.reconcile(); err != nil || w.left() == nil || result.RequeueAfter != controller.DefaultResyncPeriod {
 				t.Errorf("result %+v, error %v, left %v; want it kept and looked at again", result, err, w.left())
 			}
 		})

@@ -24,10 +24,6 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
-// lookAgain is how long a pass waits for what no event tells: a vCenter that is not in use, a
-// virtual machine that cannot be read.
-const lookAgain = 10 * time.Second
-
 // reconciler makes the passes.
 type reconciler struct {
 	client    vmclient.VmV1alpha1Interface
@@ -37,9 +33,11 @@ type reconciler struct {
 	// beside are the snapshots of a virtual machine.
 	beside   func(types.NamespacedName) []*snapshot
 	provider provider.Snapshotter
-	shares   Shares
-	recorder events.EventRecorder
-	now      func() time.Time
+	shard    controller.Shard
+	// vcenterOf names the vCenter of a virtual machine.
+	vcenterOf func(*vmv1alpha1.VirtualMachine) string
+	recorder  events.EventRecorder
+	now       func() time.Time
 }
 
 // pass is one look at a snapshot.
@@ -61,7 +59,7 @@ func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (c
 	if p.vm, err = controller.Found(r.machines.VirtualMachines(key.Namespace).Get(stored.Spec.VMName)); err != nil {
 		return controller.Result{}, fmt.Errorf("reading virtual machine %s/%s: %w", key.Namespace, stored.Spec.VMName, err)
 	}
-	bound, err := r.shares.Bind(ctx, r.shares.Of(p.machine()))
+	bound, err := r.shard.Bind(ctx, p.vcenter())
 	if err != nil {
 		return controller.Result{}, ctx.Err() // The vCenter is another process's.
 	}
@@ -90,12 +88,12 @@ func (p *pass) persist(ctx context.Context) error {
 	return p.snapshots.UpdateStatus(ctx, p.client.VirtualMachineSnapshots(p.snapshot.Namespace), p.snapshot)
 }
 
-// machine is the virtual machine, or one of the name that is nowhere.
-func (p *pass) machine() *vmv1alpha1.VirtualMachine {
-	if p.vm != nil {
-		return p.vm
+// vcenter names the vCenter of the virtual machine; it is empty without one.
+func (p *pass) vcenter() string {
+	if p.vm == nil {
+		return ""
 	}
-	return &vmv1alpha1.VirtualMachine{ObjectMeta: metav1.ObjectMeta{Namespace: p.snapshot.Namespace, Name: p.snapshot.Spec.VMName}}
+	return p.vcenterOf(p.vm)
 }
 
 // prepare gives the object its finalizer and its owner.
@@ -119,20 +117,16 @@ func (p *pass) prepare(ctx context.Context) (written bool, err error) {
 // remove lets go of a snapshot that vSphere has none of, or that is gone with its virtual
 // machine.
 func (p *pass) remove(ctx context.Context) (controller.Result, error) {
-	if !slices.Contains(p.snapshot.Finalizers, vmv1alpha1.SnapshotFinalizer) {
-		return controller.Result{}, nil
-	}
+	kept := slices.Contains(p.snapshot.Finalizers, vmv1alpha1.SnapshotFinalizer)
 	// Of one whose virtual machine vSphere never had nothing can have been begun. Owner references
 	// decide nothing here: a snapshot in vSphere has the UID of its object.
 	there := p.vm != nil && p.vm.DeletionTimestamp == nil && p.vm.Status.UniqueID != ""
-	if there && conditions.Find(p.snapshot.Status.Conditions, vmv1alpha1.ConditionCreated) != nil {
+	if kept && there && conditions.Find(p.snapshot.Status.Conditions, vmv1alpha1.ConditionCreated) != nil {
 		if err := p.provider.RemoveSnapshot(ctx, p.request("")); err != nil {
 			return p.stillThere(ctx, err)
 		}
 	}
-	p.snapshot.Finalizers = slices.DeleteFunc(p.snapshot.Finalizers, func(f string) bool { return f == vmv1alpha1.SnapshotFinalizer })
-	_, err := p.snapshots.Update(ctx, p.client.VirtualMachineSnapshots(p.snapshot.Namespace), p.snapshot)
-	return controller.Overtaken(err)
+	return controller.RemoveFinalizer(ctx, p.snapshots, p.client.VirtualMachineSnapshots(p.snapshot.Namespace), p.snapshot, vmv1alpha1.SnapshotFinalizer)
 }
 
 // stillThere says why a snapshot that is deleted does not go yet.
@@ -150,13 +144,13 @@ func (p *pass) stillThere(ctx context.Context, err error) (controller.Result, er
 // as its reason.
 func (p *pass) notYet(err error, doing, message string) error {
 	if after, ok := provider.AsRequeue(err); ok {
-		p.result.RequeueAfter = max(after, time.Second)
+		p.result.RequeueAfter = max(after, controller.Soon)
 	}
 	var refused *provider.SnapshotRefusedError
 	switch {
 	case errors.As(err, &refused):
 		p.not(refused.Reason, refused.Message)
-		p.result.RequeueAfter = max(p.result.RequeueAfter, lookAgain)
+		p.result.RequeueAfter = max(p.result.RequeueAfter, controller.Recheck)
 		return nil
 	case errors.Is(err, provider.ErrReconcileInProgress):
 		p.not(doing, message)
@@ -169,7 +163,7 @@ func (p *pass) notYet(err error, doing, message string) error {
 		return nil
 	case errors.Is(err, provider.ErrPaused), errors.Is(err, provider.ErrUnknownState), errors.Is(err, provider.ErrNotInUse):
 		p.not(vmv1alpha1.ReasonUnknownState, err.Error())
-		p.result.RequeueAfter = lookAgain
+		p.result.RequeueAfter = controller.Recheck
 		return nil
 	}
 	p.not(vmv1alpha1.ReasonError, err.Error())

@@ -32,14 +32,14 @@ import (
 
 // snapshotter answers what the test says.
 type snapshotter struct {
-	made    *provider.SnapshotFacts
+	made    *provider.ObservedSnapshot
 	err     error
 	removed error
 	asked   []*provider.Snapshot
 	removes int
 }
 
-func (s *snapshotter) Snapshot(_ context.Context, of *provider.Snapshot) (*provider.SnapshotFacts, error) {
+func (s *snapshotter) Snapshot(_ context.Context, of *provider.Snapshot) (*provider.ObservedSnapshot, error) {
 	s.asked = append(s.asked, of)
 	return s.made, s.err
 }
@@ -53,21 +53,14 @@ func (s *snapshotter) ForgetSnapshot(types.NamespacedName) {}
 
 func (s *snapshotter) Watch(ctx context.Context, _ func(provider.Hint)) { <-ctx.Done() }
 
-// mine are the shares of one process.
-type mine struct{}
-
-func (mine) Of(*vmv1alpha1.VirtualMachine) string { return "" }
-
-func (mine) Bind(ctx context.Context, _ string) (context.Context, error) { return ctx, nil }
-
-func (mine) Watch(ctx context.Context, _ func(string)) { <-ctx.Done() }
-
 // world is an API, a vSphere and a controller, whose passes the test makes.
 type world struct {
 	t   *testing.T
 	api *fake.Clientset
 	c   *Controller
 	p   *snapshotter
+
+	informers externalversions.SharedInformerFactory
 }
 
 var began = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
@@ -75,8 +68,9 @@ var began = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 func newWorld(t *testing.T, objects ...runtime.Object) *world {
 	t.Helper()
 	w := &world{t: t, api: fake.NewSimpleClientset(objects...), p: &snapshotter{err: provider.ErrReconcileInProgress}}
+	w.informers = externalversions.NewSharedInformerFactory(w.api, 0)
 	c, err := New(Deps{
-		Client: w.api, Informers: externalversions.NewSharedInformerFactory(w.api, 0), Provider: w.p, Shares: mine{},
+		Client: w.api, Informers: w.informers, Provider: w.p, Shard: controller.Undivided{}, VCenterOf: func(*vmv1alpha1.VirtualMachine) string { return "" },
 		Recorder: events.NewFakeRecorder(100), Now: func() time.Time { return began },
 	})
 	if err != nil {
@@ -98,7 +92,7 @@ func (w *world) refresh() {
 		w.t.Fatal(err)
 	}
 	fill(w, w.c.snapshots.GetIndexer(), snapshots.Items)
-	fill(w, w.c.deps.Informers.Vm().V1alpha1().VirtualMachines().Informer().GetIndexer(), machines.Items)
+	fill(w, w.informers.Vm().V1alpha1().VirtualMachines().Informer().GetIndexer(), machines.Items)
 	// The fake keeps no versions, by which the store tells what is newer.
 	w.c.reconcile.snapshots = controller.NewStore[*snapshot](w.c.snapshots, false)
 }
@@ -200,7 +194,7 @@ func TestASnapshotIsAskedForWithWhatARevertNeedsAndThenReady(t *testing.T) {
 	if r.Spec.Instancetype.ControllerRevisionRef == nil || r.Spec.Instancetype.ControllerRevisionRef.Name != "small-1" || len(r.Revisions) != 1 || r.Labels["app"] != "web" {
 		t.Errorf("the record has %+v, want the revision pinned and with it", r)
 	}
-	w.p.made, w.p.err = &provider.SnapshotFacts{VirtualMachineSnapshotNode: vmv1alpha1.VirtualMachineSnapshotNode{
+	w.p.made, w.p.err = &provider.ObservedSnapshot{VirtualMachineSnapshotNode: vmv1alpha1.VirtualMachineSnapshotNode{
 		UniqueID: "snapshot-1", PowerState: vmv1alpha1.PoweredOff, Occupied: resource.NewQuantity(7, resource.BinarySI),
 	}, Children: []string{"snapshot-2"}}, nil
 	w.pass("now")
@@ -223,7 +217,7 @@ func TestASnapshotIsAskedForWithWhatARevertNeedsAndThenReady(t *testing.T) {
 		if got := w.says("now"); got != want {
 			t.Errorf("%v: %s, want %s", err, got, want)
 		}
-		w.p.made, w.p.err = &provider.SnapshotFacts{VirtualMachineSnapshotNode: vmv1alpha1.VirtualMachineSnapshotNode{UniqueID: "snapshot-1"}}, nil
+		w.p.made, w.p.err = &provider.ObservedSnapshot{VirtualMachineSnapshotNode: vmv1alpha1.VirtualMachineSnapshotNode{UniqueID: "snapshot-1"}}, nil
 		w.pass("now")
 	}
 }

@@ -121,7 +121,7 @@ func (p *pass) record(ctx context.Context) (text string, ready bool, err error) 
 		switch {
 		case apierrors.IsNotFound(err):
 			p.not(vmv1alpha1.ReasonWaitingForPrerequisites, fmt.Sprintf("ControllerRevision %q, which the virtual machine has its size from, does not exist", name))
-			p.result.RequeueAfter = lookAgain
+			p.result.RequeueAfter = controller.Recheck
 			return "", false, nil
 		case err != nil:
 			return "", false, fmt.Errorf("reading ControllerRevision %s/%s: %w", vm.Namespace, name, err)
@@ -168,7 +168,7 @@ func (p *pass) request(text string) *provider.Snapshot {
 }
 
 // show puts what vSphere has into the status.
-func (p *pass) show(made *provider.SnapshotFacts) {
+func (p *pass) show(made *provider.ObservedSnapshot) {
 	st := &p.snapshot.Status
 	st.UniqueID, st.CreationTime, st.PowerState, st.Quiesced = made.UniqueID, made.CreationTime, made.PowerState, made.Quiesced
 	st.Parent, st.Occupied, st.Children = made.Parent, made.Occupied, made.Children

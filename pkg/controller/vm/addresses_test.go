@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/controller"
 	"github.com/slipway-dev/slipway/pkg/controller/vm/addressclaim"
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
@@ -158,7 +159,7 @@ func TestWhatAddressesWaitForIsACondition(t *testing.T) {
 			if got := addressesReady(h.vm()); got != tc.want {
 				t.Errorf("AddressesReady = %s, want %s", got, tc.want)
 			}
-			if (err != nil) != tc.retried || !tc.retried && result.RequeueAfter != lookAgainDelay {
+			if (err != nil) != tc.retried || !tc.retried && result.RequeueAfter != controller.Recheck {
 				t.Errorf("result %+v, error %v; want another look", result, err)
 			}
 			if h.provider.requests[len(h.provider.requests)-1].PrerequisitesReady {

@@ -20,7 +20,7 @@ func TestMachinesAndClustersWakeTheirVirtualMachines(t *testing.T) {
 		of := func(apiVersion, kind, cluster string) func(*vmv1alpha1.VirtualMachine) {
 			return func(vm *vmv1alpha1.VirtualMachine) {
 				vm.Labels = map[string]string{clusterv1alpha1.ClusterNameLabel: cluster}
-				vm.OwnerReferences = []metav1.OwnerReference{owner(apiVersion, kind, true)}
+				vm.OwnerReferences = []metav1.OwnerReference{ownedBy(apiVersion, kind, true)}
 			}
 		}
 		const theirs = "cluster.x-k8s.io/v1beta2"

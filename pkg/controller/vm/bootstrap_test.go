@@ -16,6 +16,8 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/controller"
+	"github.com/slipway-dev/slipway/pkg/controller/vm/bootstrap"
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
@@ -48,7 +50,7 @@ func TestBootstrapValuesAreUsedAsTheGuestTakesThem(t *testing.T) {
 		"a password of a domain":               {"domain-password", "x", provider.BootstrapData{Sysprep: provider.SysprepData{DomainPassword: "x"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := newHarness(t, fresh(bootstrap(everyProvider[tc.key])), photon())
+			h := newHarness(t, fresh(boots(everyProvider[tc.key])), photon())
 			h.secret("s", map[string][]byte{tc.key: []byte(tc.value)})
 			h.pass()
 			if diff := cmp.Diff(&tc.want, h.provider.requests[0].Bootstrap); diff != "" {
@@ -64,12 +66,12 @@ func TestABootstrapValueThatCannotBeUsedIsNamedByItsFieldAndKeyAlone(t *testing.
 		"no network configuration":           {"network-config", "hunter2: true", "cloudInit.rawNetworkConfig", "its version must be 1 or 2"},
 		"a network configuration in prose":   {"network-config", "hunter2", "cloudInit.rawNetworkConfig", "is no mapping in YAML"},
 		"a version that nobody has":          {"network-config", "version: 3\nx: hunter2", "cloudInit.rawNetworkConfig", "its version must be 1 or 2"},
-		"a long network configuration":       {"network-config", "version: 2\nx: hunter2" + strings.Repeat("x", maxNetworkConfig), "cloudInit.rawNetworkConfig", "and may have 16384"},
+		"a long network configuration":       {"network-config", "version: 2\nx: hunter2" + strings.Repeat("x", bootstrap.MaxNetworkConfig), "cloudInit.rawNetworkConfig", "and may have 16384"},
 		"Butane":                             {"ignition", "variant: hunter2", "ignition.rawConfig", "is no JSON"},
 		"JSON for somebody else":             {"ignition", `{"password":"hunter2"}`, "ignition.rawConfig", "has no ignition.version"},
 		"an empty answer file":               {"unattend", " \r\n", "sysprep.rawSysprep", "is empty"},
 		"an answer file in UTF-16":           {"unattend", "\xff\xfeh\x00u\x00n\x00t\x00e\x00r\x002\x00", "sysprep.rawSysprep", "is no UTF-8"},
-		"a long answer file":                 {"unattend", "hunter2" + strings.Repeat("x", maxAnswerFile), "sysprep.rawSysprep", "and may have 524288"},
+		"a long answer file":                 {"unattend", "hunter2" + strings.Repeat("x", bootstrap.MaxAnswerFile), "sysprep.rawSysprep", "and may have 524288"},
 		"an empty password":                  {"password", "\n", "sysprep.answers.administratorPassword", "is empty"},
 		"a password of two lines":            {"password", "hunter2\nhunter2", "sysprep.answers.administratorPassword", "has control characters"},
 		"a password that Windows cuts":       {"domain-password", strings.Repeat("hunter2", 20), "sysprep.answers.domain.password", "is longer than 127 bytes"},
@@ -78,11 +80,11 @@ func TestABootstrapValueThatCannotBeUsedIsNamedByItsFieldAndKeyAlone(t *testing.
 		"random data where text is expected": {"network-config", "\x00hunter2", "cloudInit.rawNetworkConfig", "is no mapping in YAML"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := newHarness(t, fresh(bootstrap(everyProvider[tc.key])), photon())
+			h := newHarness(t, fresh(boots(everyProvider[tc.key])), photon())
 			h.secret("s", map[string][]byte{tc.key: []byte(tc.value)})
 			result := h.pass()
 			c := findCondition(h.vm(), vmv1alpha1.ConditionBootstrapReady)
-			if c.Status != "False" || c.Reason != vmv1alpha1.ReasonInvalid || result.RequeueAfter != lookAgainDelay {
+			if c.Status != "False" || c.Reason != vmv1alpha1.ReasonInvalid || result.RequeueAfter != controller.Recheck {
 				t.Errorf("BootstrapReady is %s/%s, another look after %s; want False/Invalid, and another look", c.Status, c.Reason, result.RequeueAfter)
 			}
 			if want := `spec.bootstrap.` + tc.field + `: the value of key "` + tc.key + `" of Secret "s"`; !strings.HasPrefix(c.Message, want) ||
@@ -109,7 +111,7 @@ func random(n int) string {
 }
 
 func TestBootstrap_ReportsASecretThatTheServerMayNotRead(t *testing.T) {
-	h := newHarness(t, fresh(bootstrap(vmv1alpha1.VirtualMachineBootstrap{CloudInit: &vmv1alpha1.CloudInitBootstrap{RawCloudConfig: fromSecret}})), photon())
+	h := newHarness(t, fresh(boots(vmv1alpha1.VirtualMachineBootstrap{CloudInit: &vmv1alpha1.CloudInitBootstrap{RawCloudConfig: fromSecret}})), photon())
 	h.host.PrependReactor("get", "secrets", func(clienttesting.Action) (bool, runtime.Object, error) {
 		return true, nil, apierrors.NewForbidden(corev1.Resource("secrets"), "s", errors.New("--secret-namespaces does not name it"))
 	})
@@ -125,7 +127,7 @@ func TestBootstrap_ReportsASecretThatTheServerMayNotRead(t *testing.T) {
 
 func TestSecretsAreReadAgainOnlyForANewInstanceID(t *testing.T) {
 	instance := func(id string) func(*vmv1alpha1.VirtualMachine) {
-		return bootstrap(vmv1alpha1.VirtualMachineBootstrap{CloudInit: &vmv1alpha1.CloudInitBootstrap{InstanceID: id, RawCloudConfig: fromSecret}})
+		return boots(vmv1alpha1.VirtualMachineBootstrap{CloudInit: &vmv1alpha1.CloudInitBootstrap{InstanceID: id, RawCloudConfig: fromSecret}})
 	}
 	for name, tc := range map[string]struct {
 		spec, told string

@@ -13,7 +13,20 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/controller"
+	"github.com/slipway-dev/slipway/pkg/controller/vm/claims"
 )
+
+// boundClaim is a claim of the vSphere CSI driver with its volume.
+func boundClaim() (*corev1.PersistentVolumeClaim, *corev1.PersistentVolume) {
+	c := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "data", UID: "claim-1", ResourceVersion: "1"}}
+	c.Spec.VolumeName, c.Status.Phase = "pv-1", corev1.ClaimBound
+	c.Spec.AccessModes = []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce}
+	pv := &corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: "pv-1"}}
+	pv.Spec.CSI = &corev1.CSIPersistentVolumeSource{Driver: "csi.vsphere.vmware.com", VolumeHandle: "8f163c98-2bef-4ea3-a7f9-acefb21e7398"}
+	pv.Spec.ClaimRef = &corev1.ObjectReference{Namespace: "ns", Name: "data", UID: "claim-1"}
+	return c, pv
+}
 
 // The watch of claims may be behind by what a host cluster takes to come back. Nobody would end
 // the hold of a virtual machine that is gone, and its claim could never be deleted.
@@ -23,15 +36,14 @@ func TestAClaimThatWasJustHeldIsFreeWhenItsVirtualMachineIsGone(t *testing.T) {
 			Name: "data", PersistentVolumeClaim: &vmv1alpha1.PersistentVolumeClaimVolumeSource{ClaimName: "data"},
 		}}
 	}), photon())
-	facts := boundClaim()
-	facts.claim.ResourceVersion = "1"
-	if err := h.host.Tracker().Add(facts.claim.DeepCopy()); err != nil {
+	bound, volume := boundClaim()
+	if err := h.host.Tracker().Add(bound.DeepCopy()); err != nil {
 		t.Fatal(err)
 	}
-	if err := h.claims.indexed.Add(facts.claim); err != nil {
+	if err := h.volumes.Indexed.Add(bound); err != nil {
 		t.Fatal(err)
 	}
-	if err := h.claims.volumes.Add(facts.volume); err != nil {
+	if err := h.volumes.PersistentVolumes.Add(volume); err != nil {
 		t.Fatal(err)
 	}
 	// The fake gives no versions, by which the store tells what is newer.
@@ -53,7 +65,7 @@ func TestAClaimThatWasJustHeldIsFreeWhenItsVirtualMachineIsGone(t *testing.T) {
 	}
 
 	h.pass()
-	if claim := stored(); !heldBy(claim, "uid-vm") || len(claim.Finalizers) != 1 {
+	if claim := stored(); !claims.HeldBy(claim, "uid-vm") || len(claim.Finalizers) != 1 {
 		t.Fatalf("the claim has annotations %v and finalizers %v, want it held", claim.Annotations, claim.Finalizers)
 	}
 	h.api.markDeleted("vm")
@@ -61,7 +73,7 @@ func TestAClaimThatWasJustHeldIsFreeWhenItsVirtualMachineIsGone(t *testing.T) {
 	if h.api.vm("vm") != nil {
 		t.Error("the virtual machine is still there")
 	}
-	if claim := stored(); len(holders(claim)) != 0 || len(claim.Finalizers) != 0 {
+	if claim := stored(); len(claims.Holders(claim)) != 0 || len(claim.Finalizers) != 0 {
 		t.Errorf("the claim has annotations %v and finalizers %v, want it free", claim.Annotations, claim.Finalizers)
 	}
 }
@@ -73,14 +85,14 @@ func TestADeletionThatWaitsForTheClaimsOfTheClusterSaysSo(t *testing.T) {
 		}}
 	}))
 	h.api.markDeleted("vm")
-	h.claims.synced = []cache.InformerSynced{func() bool { return false }}
-	if result := h.pass(); result.RequeueAfter != unreadDelay {
+	h.volumes.Synced = []cache.InformerSynced{func() bool { return false }}
+	if result := h.pass(); result.RequeueAfter != controller.Soon {
 		t.Errorf("result %+v, want another look soon", result)
 	}
 	if got := h.condition(vmv1alpha1.ConditionVolumesReady); got != "Unknown/UnknownState" {
 		t.Errorf("VolumesReady is %q, want that the claims are not read", got)
 	}
-	h.claims.synced = nil
+	h.volumes.Synced = nil
 	h.pass()
 	if h.api.vm("vm") != nil {
 		t.Error("the virtual machine is still there")

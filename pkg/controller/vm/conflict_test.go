@@ -19,8 +19,8 @@ func TestConflictOfAPassThatWantsAnotherAtOnceIsNotRepeatedAtOnce(t *testing.T) 
 	h := newHarness(t, fresh(func(vm *vmv1alpha1.VirtualMachine) { vm.Finalizers = nil }), photon())
 	h.api.fail["update virtualmachines"] = apierrors.NewConflict(vmResource.GroupResource(), "vm", errors.New("changed"))
 	result, err := h.tryPass()
-	if err != nil || result != (controller.Result{RequeueAfter: conflictDelay}) {
-		t.Errorf("result %+v and error %v, want another pass after %s", result, err, conflictDelay)
+	if err != nil || result != (controller.Result{RequeueAfter: controller.ShortConflict}) {
+		t.Errorf("result %+v and error %v, want another pass after %s", result, err, controller.ShortConflict)
 	}
 }
 
@@ -34,7 +34,7 @@ func TestFailedWriteIsNotExpectedToBeHeard(t *testing.T) {
 			h.api.fail["update virtualmachines/status"] = fault
 			h.api.edit("vm", func(vm *vmv1alpha1.VirtualMachine) { vm.Spec.GuestID = "photon64Guest" })
 			_, _ = h.tryPass()
-			if h.own.Heard(h.vm(), h.api.refused.(*vmv1alpha1.VirtualMachine)) {
+			if h.writer.own.Heard(h.vm(), h.api.refused.(*vmv1alpha1.VirtualMachine)) {
 				t.Error("the write that failed is taken for an echo")
 			}
 		})

@@ -4,69 +4,66 @@
 package vm
 
 import (
+	"cmp"
 	"context"
-	"errors"
-	"fmt"
-	"sync"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/events"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/controller"
+	"github.com/slipway-dev/slipway/pkg/controller/vm/bootstrap"
+	"github.com/slipway-dev/slipway/pkg/controller/vm/claims"
+	"github.com/slipway-dev/slipway/pkg/controller/vm/group"
+	"github.com/slipway-dev/slipway/pkg/controller/vm/image"
+	"github.com/slipway-dev/slipway/pkg/controller/vm/imagecache"
+	"github.com/slipway-dev/slipway/pkg/controller/vm/instance"
+	"github.com/slipway-dev/slipway/pkg/controller/vm/owner"
+	"github.com/slipway-dev/slipway/pkg/controller/vm/probe"
+	"github.com/slipway-dev/slipway/pkg/controller/vm/revert"
 	"github.com/slipway-dev/slipway/pkg/controller/vm/synchronizer"
-	vmclient "github.com/slipway-dev/slipway/pkg/generated/clientset/versioned/typed/vm/v1alpha1"
-	vmlisters "github.com/slipway-dev/slipway/pkg/generated/listers/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/generated/clientset/versioned"
+	"github.com/slipway-dev/slipway/pkg/generated/informers/externalversions"
 	"github.com/slipway-dev/slipway/pkg/instancetype"
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
-type loop = controller.Loop[types.NamespacedName]
-
 // Controller reconciles VirtualMachines.
 type Controller struct {
-	loop
-	deps      Deps
-	enqueuer  *enqueuer
-	vmis      controller.Store[*vmv1alpha1.VirtualMachineInstance]
-	classes   *storageClasses
-	revisions cache.InformerSynced
-	claims    *claims
-	caches    controller.Store[*vmv1alpha1.VirtualMachineImageCache]
-	firsts    *firsts
+	*controller.Loop[types.NamespacedName]
+	enqueuer *enqueuer
+	firsts   *firsts
 }
 
 // reconciler makes the passes.
 type reconciler struct {
 	vms       controller.Store[*vmv1alpha1.VirtualMachine]
-	vmis      controller.Store[*vmv1alpha1.VirtualMachineInstance]
-	own       *controller.Echoes[*vmv1alpha1.VirtualMachine]
-	client    vmclient.VmV1alpha1Interface
-	secrets   secretReader
-	classes   *storageClasses
-	addresses AddressClaims
-	machines  Machines
-	claims    *claims
-	caches    controller.Store[*vmv1alpha1.VirtualMachineImageCache]
-	cachesOf  func(item string) ([]*vmv1alpha1.VirtualMachineImageCache, error)
-	groups    vmlisters.VirtualMachineGroupLister
-	revisions *revisionStore
-	snapshots vmlisters.VirtualMachineSnapshotLister
-	reader    instancetype.Reader
+	shard     controller.Shard
+	vcenterOf func(*vmv1alpha1.VirtualMachine) string
+	now       func() time.Time
 	chain     chain
+	writer    writer
+	// The steps, in their order.
+	machines   owner.Machines
+	group      group.Reconciler
+	addresses  claims.Addresses
+	volumes    *claims.Volumes
+	image      image.Reconciler
+	bootstrap  bootstrap.Reconciler
+	imageCache imagecache.Reconciler
+	revert     revert.Reconciler
+	probe      probe.Reconciler
+	instance   instance.Reconciler
+	// What the provider is called with, and how.
 	provider  provider.Provider
-	labels    func(namespace string) map[string]string
-	shares    Shares
-	prober    Prober
-	recorder  events.EventRecorder
-	firsts    *firsts
 	blocking  bool
-	// fastDeployDefault is for what says nothing else.
-	fastDeployDefault vmv1alpha1.FastDeployMode
-	now               func() time.Time
+	labels    func(namespace string) map[string]string
+	classes   *claims.StorageClasses
+	revisions *revisionStore
 }
 
 // chain is a synchronizer.Chain.
@@ -74,159 +71,176 @@ type chain interface {
 	Sync(context.Context, *vmv1alpha1.VirtualMachine, *vmv1alpha1.VirtualMachineInstance) (synchronizer.Result, error)
 }
 
-// New makes a controller that does nothing until Run, and registers the informers
-// and indexes that it needs. It must be called before the informers are started.
+// New returns a controller that does nothing until Run. It must be called before the informers are started.
 func New(d Deps) (*Controller, error) {
-	if d.Client == nil || d.Informers == nil || d.Host == nil || d.Provider == nil || d.Recorder == nil || d.Addresses == nil || d.Machines == nil {
-		return nil, errors.New("virtual machine controller: client, informers, host, provider, recorder, addresses and machines are required")
+	if err := controller.CheckDeps(Name, d, "Prober", "NamespaceLabels", "Shard", "VCenterOf", "Now"); err != nil {
+		return nil, err
 	}
 	d.setDefaults()
 	informers := d.Informers.Vm().V1alpha1()
-	vmInformer := informers.VirtualMachines().Informer()
-	if err := vmInformer.AddIndexers(indexers); err != nil {
-		return nil, fmt.Errorf("indexing virtual machines: %w", err)
-	}
-	cacheInformer := informers.VirtualMachineImageCaches().Informer()
-	if err := cacheInformer.AddIndexers(itemIndexer); err != nil {
-		return nil, fmt.Errorf("indexing image caches: %w", err)
-	}
-	caches := controller.NewStore[*vmv1alpha1.VirtualMachineImageCache](cacheInformer, true)
-	informers.Zones().Informer() // these two are started with the others
-	informers.VCenters().Informer()
-	revisions := newRevisionStore(d.Client.InstancetypeV1alpha1(), d.Informers, d.Host.AppsV1())
+	vmInformer, cacheInformer := informers.VirtualMachines().Informer(), informers.VirtualMachineImageCaches().Informer()
 	vms := controller.NewStore[*vmv1alpha1.VirtualMachine](vmInformer, false)
 	// What the VM is called in vSphere must not be lost.
 	vms.Urgent = func(stored, next *vmv1alpha1.VirtualMachine) bool {
 		return stored.Status.UniqueID == "" && next.Status.UniqueID != ""
 	}
-	vmis := controller.NewStore[*vmv1alpha1.VirtualMachineInstance](informers.VirtualMachineInstances().Informer(), true)
-	queue := controller.NewQueue(Name, d.Queue)
-	own := newEchoes()
-	claims, err := newClaims(d.Host)
+	volumes, err := claims.NewVolumes(d.Host, vms)
 	if err != nil {
 		return nil, err
 	}
+	queue, own := controller.NewQueue(Name, d.Queue), newEchoes()
 	e := newEnqueuer(queue, vms, own, d.Recorder, d.Provider.Unread)
-	e.Mine = func(vm *vmv1alpha1.VirtualMachine) bool { return d.Shares.Held(d.Shares.Of(vm)) }
-	d.Machines.Watch(e.machines())
-	firsts := newFirsts()
+	e.Mine = func(vm *vmv1alpha1.VirtualMachine) bool { return d.Shard.Held(d.VCenterOf(vm)) }
+	revisions := newRevisionStore(d.Client.InstancetypeV1alpha1(), d.Informers, d.Host.AppsV1())
 	reader := newObjectReader(d.Client.InstancetypeV1alpha1(), d.Informers, revisions, d.Host.CoreV1())
-	classes := newStorageClasses(d.Host)
+	client := d.Client.VmV1alpha1()
 	r := &reconciler{
-		classes:   classes,
-		vms:       vms,
-		vmis:      vmis,
-		own:       own,
-		client:    d.Client.VmV1alpha1(),
-		secrets:   secretsOf(d.Host),
-		addresses: d.Addresses,
-		machines:  d.Machines,
-		claims:    claims,
-		caches:    caches,
-		cachesOf:  cachesOf(cacheInformer.GetIndexer(), caches),
-		groups:    informers.VirtualMachineGroups().Lister(),
-		revisions: revisions,
-		snapshots: informers.VirtualMachineSnapshots().Lister(),
-		reader:    reader,
+		vms: vms, shard: d.Shard, vcenterOf: d.VCenterOf, now: d.Now,
 		chain: synchronizer.New(synchronizer.Options{
-			Reader:    reader,
-			Revisions: revisions,
-			Policy:    d.Policy,
-			Now:       func() metav1.Time { return metav1.NewTime(d.Now().Truncate(time.Second)) },
+			Reader: reader, Revisions: revisions, Policy: d.Policy,
 		}),
-		provider:          d.Provider,
-		labels:            d.NamespaceLabels,
-		shares:            d.Shares,
-		prober:            d.Prober,
-		recorder:          d.Recorder,
-		firsts:            firsts,
-		blocking:          d.Blocking,
-		fastDeployDefault: d.FastDeploy,
-		now:               d.Now,
+		writer:    writer{vms: vms, client: client, own: own, revisions: revisions, recorder: d.Recorder, firsts: newFirsts()},
+		machines:  d.Machines,
+		group:     group.Reconciler{Groups: informers.VirtualMachineGroups().Lister(), VMs: vms},
+		addresses: claims.Addresses{Pools: d.Addresses},
+		volumes:   volumes,
+		image:     image.Reconciler{Reader: reader, VMs: vms},
+		bootstrap: bootstrap.Reconciler{Secrets: secretsOf(d.Host)},
+		imageCache: imagecache.Reconciler{
+			Caches: controller.NewStore[*vmv1alpha1.VirtualMachineImageCache](cacheInformer, true), Client: client, Reader: reader, Default: d.FastDeploy,
+		},
+		revert:   revert.Reconciler{VMs: vms, Client: client, Snapshots: informers.VirtualMachineSnapshots().Lister(), Reader: reader, Revisions: revisions},
+		probe:    probe.Reconciler{Connections: d.Prober},
+		instance: instance.Reconciler{Instances: controller.NewStore[*vmv1alpha1.VirtualMachineInstance](informers.VirtualMachineInstances().Informer(), true), Client: client},
+		provider: d.Provider, blocking: d.Blocking, labels: d.NamespaceLabels,
+		classes: claims.NewStorageClasses(d.Host), revisions: revisions,
 	}
-	passes := controller.NewLoop(queue, controller.Options[types.NamespacedName]{
-		Name:       Name,
-		Workers:    d.Workers,
-		Reconciler: r,
-		Priority:   e.Again,
-	})
-	return &Controller{loop: passes, deps: d, enqueuer: e, vmis: vmis, classes: classes, claims: claims, firsts: firsts, caches: caches,
-		revisions: d.Informers.Instancetype().V1alpha1().ControllerRevisions().Informer().HasSynced}, nil
+	b := controller.For[types.NamespacedName](Name, d.Informers).Workers(d.Workers).Queue(queue).Priority(e.Again).Reconciler(r).
+		Index(vmInformer, indexers).
+		Index(cacheInformer, imagecache.Indexers)
+	r.watch(b, d.Informers, e)
+	r.runParallel(b, &d, e)
+	c := &Controller{enqueuer: e, firsts: r.writer.firsts}
+	if c.Loop, err = b.Build(); err == nil {
+		d.Machines.Watch(e.machines())
+	}
+	return c, err
 }
 
-// Run starts the informers and reconciles until ctx is done. It returns when all
-// that it started has ended, with an error when the caches could not be filled or
-// the handlers not be registered. Only the informers of Deps, which others may use
-// too, end by themselves with ctx. It must be called at most once.
-func (c *Controller) Run(ctx context.Context) error {
-	c.deps.Informers.StartWithContext(ctx)
-	var all sync.WaitGroup
-	defer all.Wait()
-	defer c.claims.factory.Shutdown()
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-
-	// Only virtual machines with claims wait until these are read.
-	if err := c.claims.register(c.enqueuer); err != nil {
-		return err
-	}
-	c.claims.factory.StartWithContext(ctx)
-	synced, err := c.register()
-	if err != nil {
-		return err
-	}
-	defer c.classes.factory.Shutdown()
-	if err := c.classes.start(ctx, c.enqueuer); err != nil {
-		return err
-	}
-	if !cache.WaitForCacheSync(ctx.Done(), append(synced, c.revisions)...) {
-		return fmt.Errorf("virtual machine controller stopped before its caches were filled: %w", context.Cause(ctx))
-	}
-	all.Go(func() { c.enqueuer.Resync(ctx, c.deps.ResyncPeriod) })
-	all.Go(func() {
-		shares := c.deps.Shares
-		shares.Watch(ctx, func(share string) {
-			c.enqueuer.Gained(func(vm *vmv1alpha1.VirtualMachine) bool { return shares.Of(vm) == share })
-		})
-	})
-	all.Go(func() {
-		c.deps.Provider.Watch(ctx, func(h provider.Hint) {
-			if h.Key.Kind == provider.KindVirtualMachine {
-				c.enqueuer.Generic(h.Key.NamespacedName)
-			}
-		})
-	})
-	if prober := c.deps.Prober; prober != nil {
-		all.Go(func() { prober.Run(ctx, c.enqueuer.Has, c.enqueuer.Generic) })
-	}
-	all.Go(func() { c.deps.Addresses.Run(ctx, c.enqueuer.Generic) })
-	c.loop.Run(ctx)
-	return nil
+// watch adds the event handlers.
+func (r *reconciler) watch(b *controller.Builder[types.NamespacedName], informers externalversions.SharedInformerFactory, e *enqueuer) {
+	vm, it := informers.Vm().V1alpha1(), informers.Instancetype().V1alpha1()
+	b.Watches(vm.VirtualMachines().Informer(), r.vms.Handler(), e.Handler(), e.Related(indexByOrigin, byName), e.members(&r.group)).
+		Watches(vm.VirtualMachineInstances().Informer(), r.instance.Instances.Handler(), e.instances()).
+		Watches(vm.VirtualMachineClasses().Informer(), e.Related(indexByClass, byName)).
+		Watches(vm.VirtualMachineImages().Informer(), e.Related(indexByImage, byName)).
+		Watches(vm.ClusterVirtualMachineImages().Informer(), e.Related(indexByImage, byName)).
+		Watches(vm.VirtualMachineImageCaches().Informer(), r.imageCache.Caches.Handler(), e.caches()).
+		Watches(vm.VirtualMachineGroups().Informer(), e.groups(vm.VirtualMachines().Informer().GetIndexer(), &r.group)).
+		Watches(vm.VirtualMachineSnapshots().Informer(), e.Related(indexBySnapshot, byName)).
+		Watches(vm.Zones().Informer(), e.zones()).
+		Watches(vm.VCenters().Informer(), e.zones()).
+		Watches(it.VirtualMachineInstancetypes().Informer(), e.Related(indexBySource, bySource(instancetype.KindInstancetype))).
+		Watches(it.VirtualMachineClusterInstancetypes().Informer(), e.Related(indexBySource, bySource(instancetype.KindClusterInstancetype))).
+		Watches(it.VirtualMachinePreferences().Informer(), e.Related(indexBySource, bySource(instancetype.KindPreference))).
+		Watches(it.VirtualMachineClusterPreferences().Informer(), e.Related(indexBySource, bySource(instancetype.KindClusterPreference))).
+		Reads(it.ControllerRevisions().Informer())
 }
 
-// register adds the event handlers and returns what tells that each has seen the
-// initial list.
-func (c *Controller) register() ([]cache.InformerSynced, error) {
-	e, vm, it := c.enqueuer, c.deps.Informers.Vm().V1alpha1(), c.deps.Informers.Instancetype().V1alpha1()
-	return controller.Register([]controller.Source{
-		{Informer: vm.VirtualMachines().Informer(), Handler: e.Objects.Handler()},
-		{Informer: vm.VirtualMachines().Informer(), Handler: e.Handler()},
-		{Informer: vm.VirtualMachines().Informer(), Handler: e.Related(indexByOrigin, byName)},
-		{Informer: vm.VirtualMachineInstances().Informer(), Handler: c.vmis.Handler()},
-		{Informer: vm.VirtualMachineInstances().Informer(), Handler: e.instances()},
-		{Informer: vm.VirtualMachineClasses().Informer(), Handler: e.Related(indexByClass, byName)},
-		{Informer: vm.VirtualMachineImages().Informer(), Handler: e.Related(indexByImage, byName)},
-		{Informer: vm.ClusterVirtualMachineImages().Informer(), Handler: e.Related(indexByImage, byName)},
-		{Informer: vm.VirtualMachineImageCaches().Informer(), Handler: c.caches.Handler()},
-		{Informer: vm.VirtualMachineImageCaches().Informer(), Handler: e.caches()},
-		{Informer: vm.VirtualMachineGroups().Informer(), Handler: e.groups(vm.VirtualMachines().Informer().GetIndexer(), vm.VirtualMachineGroups().Lister())},
-		{Informer: vm.VirtualMachines().Informer(), Handler: e.members(vm.VirtualMachineGroups().Lister())},
-		{Informer: vm.VirtualMachineSnapshots().Informer(), Handler: e.Related(indexBySnapshot, byName)},
-		{Informer: vm.Zones().Informer(), Handler: e.zones()},
-		{Informer: vm.VCenters().Informer(), Handler: e.zones()},
-		{Informer: it.VirtualMachineInstancetypes().Informer(), Handler: e.Related(indexBySource, bySource(instancetype.KindInstancetype))},
-		{Informer: it.VirtualMachineClusterInstancetypes().Informer(), Handler: e.Related(indexBySource, bySource(instancetype.KindClusterInstancetype))},
-		{Informer: it.VirtualMachinePreferences().Informer(), Handler: e.Related(indexBySource, bySource(instancetype.KindPreference))},
-		{Informer: it.VirtualMachineClusterPreferences().Informer(), Handler: e.Related(indexBySource, bySource(instancetype.KindClusterPreference))},
-	}...)
+// runParallel adds the functions that run in parallel with the workers.
+func (r *reconciler) runParallel(b *controller.Builder[types.NamespacedName], d *Deps, e *enqueuer) {
+	b.Before(func(ctx context.Context) (func(), error) { return r.volumes.Start(ctx, e.by(indexByClaim), e.Generic) }).
+		Before(func(ctx context.Context) (func(), error) { return r.classes.Start(ctx, e.by(indexByStorageClass)) }).
+		Shard(d.Shard, func(vcenter string) {
+			e.Gained(func(vm *vmv1alpha1.VirtualMachine) bool { return d.VCenterOf(vm) == vcenter })
+		}).
+		Runs(func(ctx context.Context) { e.Resync(ctx, d.ResyncPeriod) }).
+		Runs(func(ctx context.Context) { d.Addresses.Run(ctx, e.Generic) }).
+		Runs(func(ctx context.Context) {
+			d.Provider.Watch(ctx, func(h provider.Hint) {
+				if h.Key.Kind == provider.KindVirtualMachine {
+					e.Generic(h.Key.NamespacedName)
+				}
+			})
+		})
+	if d.Prober != nil {
+		b.Runs(func(ctx context.Context) { d.Prober.Run(ctx, e.Has, e.Generic) })
+	}
+}
+
+const (
+	// Name of the controller in logs, metrics and its queue.
+	Name = "virtualmachine"
+	// DefaultWorkers is the number of workers when Deps names none.
+	DefaultWorkers = 16
+)
+
+// Deps is what the controller needs. The zero value of a field is allowed only
+// where its comment gives a default.
+type Deps struct {
+	// Client writes virtual machines and their instances.
+	Client versioned.Interface
+	// Informers watch our kinds. New registers what it needs; Run starts them.
+	// They must have no resync of their own and be in the form that the server
+	// has returned; only controller.AsKept may be applied.
+	Informers externalversions.SharedInformerFactory
+	// Host is the cluster that has Secrets, claims, and the ControllerRevisions of
+	// versions before they were objects of our own API.
+	Host kubernetes.Interface
+	// Provider talks to the hypervisor.
+	Provider provider.Provider
+	// Recorder writes events.k8s.io events.
+	Recorder events.EventRecorder
+	// Prober runs readiness probes; nil leaves those that need a connection
+	// unanswered.
+	Prober probe.Connections
+	// Addresses claims addresses of pools.
+	Addresses claims.Pools
+	// Machines are those of Kubernetes clusters whose infrastructure virtual machines are.
+	Machines owner.Machines
+	// Policy says what happens to references to instance types;
+	// synchronizer.PolicyReference when empty.
+	Policy synchronizer.Policy
+	// NamespaceLabels are the labels of a namespace, nil if they are not known. Without it
+	// none are.
+	NamespaceLabels func(namespace string) map[string]string
+	// Shard divides virtual machines by their vCenters; controller.Undivided when nil.
+	Shard controller.Shard
+	// VCenterOf names the vCenter of a virtual machine; it is empty for all when nil.
+	VCenterOf func(vm *vmv1alpha1.VirtualMachine) string
+	// Workers is the number of passes at once; DefaultWorkers when 0.
+	Workers int
+	// ResyncPeriod is the time between two resyncs of one virtual machine;
+	// controller.DefaultResyncPeriod when 0.
+	ResyncPeriod time.Duration
+	// Blocking makes workers wait for the provider's operations.
+	Blocking bool
+	// FastDeploy is how the disks of virtual machines are made that say nothing, and whose
+	// class says nothing; vmv1alpha1.FastDeployOff when empty.
+	FastDeploy vmv1alpha1.FastDeployMode
+	// Queue says in which order virtual machines of one priority are handed out.
+	Queue controller.QueueOptions
+	// Now is the clock; time.Now when nil.
+	Now func() time.Time
+}
+
+func (d *Deps) setDefaults() {
+	d.Policy = cmp.Or(d.Policy, synchronizer.PolicyReference)
+	d.Workers = cmp.Or(d.Workers, DefaultWorkers)
+	d.ResyncPeriod = cmp.Or(d.ResyncPeriod, controller.DefaultResyncPeriod)
+	d.FastDeploy = cmp.Or(d.FastDeploy, vmv1alpha1.FastDeployOff)
+	d.Shard = cmp.Or[controller.Shard](d.Shard, controller.Undivided{})
+	if d.NamespaceLabels == nil {
+		d.NamespaceLabels = func(string) map[string]string { return nil }
+	}
+	if d.VCenterOf == nil {
+		d.VCenterOf = func(*vmv1alpha1.VirtualMachine) string { return "" }
+	}
+	d.Now = controller.Clock(d.Now)
+}
+
+func secretsOf(host kubernetes.Interface) bootstrap.Secrets {
+	return func(ctx context.Context, namespace, name string) (*corev1.Secret, error) {
+		return host.CoreV1().Secrets(namespace).Get(ctx, name, metav1.GetOptions{})
+	}
 }

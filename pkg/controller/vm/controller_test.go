@@ -69,7 +69,7 @@ func (v *vsphere) update(req *provider.Request) (<-chan error, error) {
 	if m.on {
 		s.PowerState, s.Network = vmv1alpha1.PoweredOn, &vmv1alpha1.VirtualMachineNetworkStatus{PrimaryIP4: m.ip}
 	}
-	if wanted := desiredPowerState(req.VM) == vmv1alpha1.PoweredOn; wanted != m.on {
+	if wanted := req.VM.DesiredPowerState(req.VM.Status.PowerState) == vmv1alpha1.PoweredOn; wanted != m.on {
 		return v.start(req.VM, func(m *machine) {
 			m.on, m.ip = wanted, ""
 			if wanted {

@@ -15,6 +15,7 @@ import (
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/controller"
+	"github.com/slipway-dev/slipway/pkg/controller/vm/instance"
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
@@ -36,7 +37,7 @@ func (p *probes) Result(types.NamespacedName) (bool, bool, string) { return fals
 func TestDeletionRemovesVSphereVMInstanceAndFinalizer(t *testing.T) {
 	h := newHarness(t, running(), photon())
 	prober := &probes{}
-	h.prober = prober
+	h.probe.Connections = prober
 	h.pass()
 	if h.api.vmi("vm") == nil {
 		t.Fatal("the instance was not made")
@@ -71,7 +72,7 @@ func TestDeletionRemovesAnInstanceThatTheCacheDoesNotShow(t *testing.T) {
 	h.api.markDeleted("vm")
 	h.refresh()
 	h.behind = true
-	made := newInstance(h.vm(), &vmv1alpha1.VirtualMachineInstanceSpec{})
+	made := instance.New(h.vm(), &vmv1alpha1.VirtualMachineInstanceSpec{})
 	if _, err := h.api.VmV1alpha1().VirtualMachineInstances("ns").Create(t.Context(), made, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
@@ -137,7 +138,7 @@ func TestDeletionIsHeldByAnAnnotationAndSaysSo(t *testing.T) {
 func TestDeletionWithoutOurFinalizerOnlyCleansUp(t *testing.T) {
 	h := newHarness(t, running(func(vm *vmv1alpha1.VirtualMachine) { vm.Finalizers = []string{"example.com/other"} }))
 	prober := &probes{}
-	h.prober = prober
+	h.probe.Connections = prober
 	h.api.markDeleted("vm")
 	h.pass()
 	if h.provider.deletes != 0 || h.vm().Status.Phase != vmv1alpha1.PhaseDeleting {

@@ -30,6 +30,5 @@
 //     Current only when it is as the generation of its spec wants it, Failed when
 //     somebody has to change an object, and else InProgress.
 //
-// Secrets are read by name and only until the virtual machine exists; they are
-// neither cached nor logged.
+// The steps of a reconcile are packages below this one; package step has what they share.
 package vm

@@ -28,9 +28,9 @@ type event struct {
 }
 
 // emit reports what changed between two states of one virtual machine.
-func (r *reconciler) emit(old, now *vmv1alpha1.VirtualMachine) {
+func (w *writer) emit(old, now *vmv1alpha1.VirtualMachine) {
 	for _, e := range transitions(old, now) {
-		r.recorder.Eventf(now, nil, e.kind, e.reason, e.action, "%s", conditions.Line(e.note, conditions.MaxNote))
+		w.recorder.Eventf(now, nil, e.kind, e.reason, e.action, "%s", conditions.Line(e.note, conditions.MaxNote))
 	}
 }
 

@@ -20,19 +20,19 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
-func bootstrap(b vmv1alpha1.VirtualMachineBootstrap) func(*vmv1alpha1.VirtualMachine) {
+func boots(b vmv1alpha1.VirtualMachineBootstrap) func(*vmv1alpha1.VirtualMachine) {
 	return func(vm *vmv1alpha1.VirtualMachine) { vm.Spec.Bootstrap = &b }
 }
 
 func cloudInit(secret, key string) func(*vmv1alpha1.VirtualMachine) {
-	return bootstrap(vmv1alpha1.VirtualMachineBootstrap{CloudInit: &vmv1alpha1.CloudInitBootstrap{
+	return boots(vmv1alpha1.VirtualMachineBootstrap{CloudInit: &vmv1alpha1.CloudInitBootstrap{
 		RawCloudConfig: &vmv1alpha1.SecretKeySelector{Name: secret, Key: key}}})
 }
 
 func TestAllMissingPrerequisitesShowAtOnce(t *testing.T) {
 	h := newHarness(t, fresh(cloudInit("data", "")))
 	result := h.pass()
-	if want := (controller.Result{RequeueAfter: lookAgainDelay}); result != want {
+	if want := (controller.Result{RequeueAfter: controller.Recheck}); result != want {
 		t.Errorf("result %+v, want %+v, since Secrets are not watched", result, want)
 	}
 	for conditionType, want := range map[string]string{
@@ -69,9 +69,9 @@ func TestOnlyWhatNoWatchReportsIsPolled(t *testing.T) {
 		want    controller.Result
 	}{
 		"instance type":    {vmv1alpha1.InstancetypeMatcher{Name: "gone"}, controller.Result{}},
-		"claim":            {vmv1alpha1.InstancetypeMatcher{InferFromVolume: "data"}, controller.Result{RequeueAfter: lookAgainDelay}},
-		"pinned revision":  {vmv1alpha1.InstancetypeMatcher{Name: "gone", ControllerRevisionRef: &vmv1alpha1.ControllerRevisionRef{Name: "gone"}}, controller.Result{RequeueAfter: lookAgainDelay}},
-		"by the old field": {vmv1alpha1.InstancetypeMatcher{Name: "gone", RevisionName: "gone"}, controller.Result{RequeueAfter: lookAgainDelay}},
+		"claim":            {vmv1alpha1.InstancetypeMatcher{InferFromVolume: "data"}, controller.Result{RequeueAfter: controller.Recheck}},
+		"pinned revision":  {vmv1alpha1.InstancetypeMatcher{Name: "gone", ControllerRevisionRef: &vmv1alpha1.ControllerRevisionRef{Name: "gone"}}, controller.Result{RequeueAfter: controller.Recheck}},
+		"by the old field": {vmv1alpha1.InstancetypeMatcher{Name: "gone", RevisionName: "gone"}, controller.Result{RequeueAfter: controller.Recheck}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -111,7 +111,7 @@ func TestBootstrapIsReadFromTheNamedSecrets(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			h := newHarness(t, fresh(bootstrap(test.spec)), photon())
+			h := newHarness(t, fresh(boots(test.spec)), photon())
 			h.secret("s", map[string][]byte{"mine": []byte("m"), "unattend": []byte("u"), "user-data": []byte("d")})
 			h.pass()
 			if diff := cmp.Diff(&test.want, h.provider.requests[0].Bootstrap); diff != "" {
@@ -140,7 +140,7 @@ func TestS2ValueOfASecretThatVSphereWouldChangeIsNamedByItsKeyAlone(t *testing.T
 	} {
 		t.Run(name, func(t *testing.T) {
 			properties := func(override map[string]string) func(*vmv1alpha1.VirtualMachine) {
-				return bootstrap(vmv1alpha1.VirtualMachineBootstrap{VAppConfig: &vmv1alpha1.VAppConfigBootstrap{RawProperties: "s", Properties: override}})
+				return boots(vmv1alpha1.VirtualMachineBootstrap{VAppConfig: &vmv1alpha1.VAppConfigBootstrap{RawProperties: "s", Properties: override}})
 			}
 			h := newHarness(t, fresh(properties(nil)), photon())
 			h.secret("s", map[string][]byte{"good": []byte("-----BEGIN\n\tx\n"), "password": []byte(value)})
@@ -152,7 +152,7 @@ func TestS2ValueOfASecretThatVSphereWouldChangeIsNamedByItsKeyAlone(t *testing.T
 			if !strings.Contains(got, `key "password" of Secret "s"`) || strings.Contains(got, "hunter2") {
 				t.Errorf("message %q, want one that names the key and not the value", got)
 			}
-			if result.RequeueAfter != lookAgainDelay {
+			if result.RequeueAfter != controller.Recheck {
 				t.Errorf("result %+v, want another look: Secrets are not watched", result)
 			}
 
@@ -267,7 +267,7 @@ func TestWhatDoesNotFitTheImageShowsInItsCondition(t *testing.T) {
 		Properties: []vmv1alpha1.VirtualMachineImageProperty{{Key: "password", UserConfigurable: true, Required: true}},
 		Conditions: []metav1.Condition{{Type: vmv1alpha1.ConditionReady, Status: metav1.ConditionTrue}},
 	}
-	vApp := bootstrap(vmv1alpha1.VirtualMachineBootstrap{VAppConfig: &vmv1alpha1.VAppConfigBootstrap{RawProperties: "data"}})
+	vApp := boots(vmv1alpha1.VirtualMachineBootstrap{VAppConfig: &vmv1alpha1.VAppConfigBootstrap{RawProperties: "data"}})
 	for name, tc := range map[string]struct {
 		vm        *vmv1alpha1.VirtualMachine
 		secret    map[string][]byte

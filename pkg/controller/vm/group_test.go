@@ -105,7 +105,8 @@ func TestPowerStateOfAMember(t *testing.T) {
 			h := newHarness(t, objects...)
 			h.pass()
 			vm := h.vm()
-			got := []any{vm.Status.InheritedPowerState, desiredPowerState(vm), vm.Status.Phase, vm.Spec.PowerState, desiredPowerState(h.provider.requests[0].VM)}
+			asked := h.provider.requests[0].VM
+			got := []any{vm.Status.InheritedPowerState, vm.DesiredPowerState(vm.Status.PowerState), vm.Status.Phase, vm.Spec.PowerState, asked.DesiredPowerState(asked.Status.PowerState)}
 			if diff := cmp.Diff([]any{tc.inherits, tc.wants, tc.phase, tc.own, tc.wants}, got); diff != "" {
 				t.Errorf("inherited, desired, phase, spec, and what the provider is asked for (-want +got):\n%s", diff)
 			}
@@ -197,7 +198,7 @@ func TestTheProviderIsToldWhereTheOthersOfTheGroupAre(t *testing.T) {
 			}
 			vm := fresh(inGroup(""), tc.vm)
 			h := newHarness(t, vm, placed("a", "zone-a", "all"), placed("new", "", "all"), placed("elsewhere", "zone-c", "other"), group)
-			if diff := cmp.Diff(tc.want, h.placement(vm)); diff != "" {
+			if diff := cmp.Diff(tc.want, h.group.Placement(vm)); diff != "" {
 				t.Errorf("placement (-want +got):\n%s", diff)
 			}
 		})

@@ -5,6 +5,7 @@ package vm
 
 import (
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
@@ -12,9 +13,15 @@ import (
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/controller"
+	"github.com/slipway-dev/slipway/pkg/controller/cluster/clusterapi"
+	"github.com/slipway-dev/slipway/pkg/controller/vm/claims"
+	"github.com/slipway-dev/slipway/pkg/controller/vm/group"
+	"github.com/slipway-dev/slipway/pkg/controller/vm/imagecache"
+	"github.com/slipway-dev/slipway/pkg/controller/vm/step"
 	"github.com/slipway-dev/slipway/pkg/instancetype"
 	"github.com/slipway-dev/slipway/pkg/priorityqueue"
 	"github.com/slipway-dev/slipway/pkg/provider"
+	"github.com/slipway-dev/slipway/pkg/provider/vmrecord"
 )
 
 // enqueuer turns events into keys of virtual machines.
@@ -83,11 +90,16 @@ func (e *enqueuer) instances() cache.ResourceEventHandler {
 			if !ok {
 				return
 			}
-			if vm, err := e.Objects.Get(controller.KeyOf(vmi)); err == nil && vm != nil && runs(vm) {
+			if vm, err := e.Objects.Get(controller.KeyOf(vmi)); err == nil && vm != nil && step.Runs(vm) {
 				e.Evaluate(vm, controller.PriorityDefaultGeneric)
 			}
 		},
 	}
+}
+
+// by returns handlers that queue the virtual machines that index has under a value of an object.
+func (e *enqueuer) by(index string) claims.Related {
+	return func(by func(metav1.Object) string) cache.ResourceEventHandler { return e.Related(index, by) }
 }
 
 // byName is the index value of a class or an image.
@@ -117,4 +129,98 @@ func (e *enqueuer) zones() cache.ResourceEventHandler {
 		}
 	}
 	return all
+}
+
+// groups handles the events of groups: those of their virtual machines are queued for which
+// something is another now.
+func (e *enqueuer) groups(vms cache.Indexer, groups *group.Reconciler) cache.ResourceEventHandler {
+	wake := func(key string, old, now *vmv1alpha1.VirtualMachineGroup) {
+		named, err := vms.ByIndex(indexByGroup, key)
+		if err != nil {
+			return // only for an index that does not exist
+		}
+		if now != nil && (old == nil || !vmrecord.SameGroup(old, now)) {
+			e.keepers(groups, now.Namespace, now.Name)
+		}
+		for _, obj := range named {
+			if vm := obj.(*vmv1alpha1.VirtualMachine); group.MemberOf(vm, old) != group.MemberOf(vm, now) {
+				e.Generic(controller.KeyOf(vm))
+			}
+		}
+	}
+	keyOf := func(group *vmv1alpha1.VirtualMachineGroup) string { return group.Namespace + "/" + group.Name }
+	return cache.ResourceEventHandlerDetailedFuncs{
+		AddFunc: func(obj any, isInInitialList bool) {
+			if group := obj.(*vmv1alpha1.VirtualMachineGroup); !isInInitialList {
+				wake(keyOf(group), nil, group)
+			}
+		},
+		UpdateFunc: func(old, obj any) {
+			group := obj.(*vmv1alpha1.VirtualMachineGroup)
+			wake(keyOf(group), old.(*vmv1alpha1.VirtualMachineGroup), group)
+		},
+		DeleteFunc: func(obj any) {
+			if group, ok := controller.WithoutTombstone[*vmv1alpha1.VirtualMachineGroup](obj); ok {
+				wake(keyOf(group), group, nil)
+			}
+		},
+	}
+}
+
+// keepers queues the virtual machines that keep a group and those that it is in.
+func (e *enqueuer) keepers(groups *group.Reconciler, namespace, name string) {
+	for _, keeper := range groups.Namespace(namespace).Keepers(name) {
+		e.Generic(types.NamespacedName{Namespace: namespace, Name: keeper})
+	}
+}
+
+// members handles the events of virtual machines that come into groups and leave them: another
+// one keeps the group then.
+func (e *enqueuer) members(groups *group.Reconciler) cache.ResourceEventHandler {
+	news := func(vm *vmv1alpha1.VirtualMachine) {
+		if vm.Spec.GroupName != "" {
+			e.keepers(groups, vm.Namespace, vm.Spec.GroupName)
+		}
+	}
+	return cache.ResourceEventHandlerDetailedFuncs{
+		AddFunc: func(obj any, isInInitialList bool) {
+			if !isInInitialList {
+				news(obj.(*vmv1alpha1.VirtualMachine))
+			}
+		},
+		UpdateFunc: func(oldObj, obj any) {
+			old, vm := oldObj.(*vmv1alpha1.VirtualMachine), obj.(*vmv1alpha1.VirtualMachine)
+			if old.Spec.GroupName != vm.Spec.GroupName {
+				news(old)
+				news(vm)
+			}
+		},
+		DeleteFunc: func(obj any) {
+			if vm, ok := controller.WithoutTombstone[*vmv1alpha1.VirtualMachine](obj); ok {
+				news(vm)
+			}
+		},
+	}
+}
+
+// caches handles the events of image caches: only what virtual machines wait for is news,
+// and not how far a copy has come.
+func (e *enqueuer) caches() cache.ResourceEventHandler {
+	all := e.Related(indexByCache, func(o metav1.Object) string { return o.GetName() }).(cache.ResourceEventHandlerDetailedFuncs)
+	wake := all.UpdateFunc
+	all.UpdateFunc = func(old, obj any) {
+		if !equality.Semantic.DeepEqual(imagecache.PlacesReady(old), imagecache.PlacesReady(obj)) {
+			wake(old, obj)
+		}
+	}
+	return all
+}
+
+// machines handles the events of Machines and Clusters.
+func (e *enqueuer) machines() clusterapi.Handlers {
+	return clusterapi.Handlers{
+		Machine: func(group string, key types.NamespacedName) { e.Referring(indexByMachine, machineValue(group, key)) },
+		Cluster: func(_ string, key types.NamespacedName) { e.Referring(indexByCluster, key.String()) },
+		Group:   func(group string) { e.Referring(indexByMachine, group) },
+	}
 }

@@ -12,12 +12,13 @@ import (
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/controller"
+	"github.com/slipway-dev/slipway/pkg/controller/vm/instance"
 )
 
 func TestInstanceThatSomebodyDeletesWakesItsVM(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		vm := stable()
-		a := assemble(t, vm, newInstance(vm, &vmv1alpha1.VirtualMachineInstanceSpec{}))
+		a := assemble(t, vm, instance.New(vm, &vmv1alpha1.VirtualMachineInstanceSpec{}))
 		a.watch(t)
 		a.drain()
 		if err := a.api.VmV1alpha1().VirtualMachineInstances("ns").Delete(t.Context(), "vm", metav1.DeleteOptions{}); err != nil {
@@ -34,7 +35,7 @@ func TestEndOfTheInstanceOfAVMThatDoesNotRunIsNoNews(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		vm := stable()
 		vm.Spec.PowerState, vm.Status.PowerState = vmv1alpha1.PoweredOff, vmv1alpha1.PoweredOff
-		a := assemble(t, vm, newInstance(vm, &vmv1alpha1.VirtualMachineInstanceSpec{}))
+		a := assemble(t, vm, instance.New(vm, &vmv1alpha1.VirtualMachineInstanceSpec{}))
 		a.watch(t)
 		a.drain()
 		if err := a.api.VmV1alpha1().VirtualMachineInstances("ns").Delete(t.Context(), "vm", metav1.DeleteOptions{}); err != nil {

@@ -27,6 +27,7 @@ import (
 // assembled is a whole controller over a fake server, without its workers.
 type assembled struct {
 	*Controller
+	deps   Deps
 	api    *api
 	host   *hostfake.Clientset
 	events *journal
@@ -40,7 +41,7 @@ func assemble(t *testing.T, objects ...runtime.Object) *assembled {
 func assembleWith(t *testing.T, p provider.Provider, objects ...runtime.Object) *assembled {
 	t.Helper()
 	a := &assembled{api: newAPI(t, objects...), host: hostfake.NewClientset(), events: &journal{}}
-	c, err := New(Deps{
+	a.deps = Deps{
 		Client:    a.api,
 		Informers: externalversions.NewSharedInformerFactory(a.api, 0),
 		Host:      a.host,
@@ -48,7 +49,8 @@ func assembleWith(t *testing.T, p provider.Provider, objects ...runtime.Object) 
 		Recorder:  a.events,
 		Addresses: &pools{},
 		Machines:  &fakeMachines{},
-	})
+	}
+	c, err := New(a.deps)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,18 +62,13 @@ func assembleWith(t *testing.T, p provider.Provider, objects ...runtime.Object) 
 func (a *assembled) watch(t *testing.T) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
-	a.deps.Informers.StartWithContext(ctx)
 	t.Cleanup(func() {
 		cancel()
 		a.deps.Informers.Shutdown()
 		a.Keys.ShutDown()
 	})
-	synced, err := a.register()
-	if err != nil {
+	if err := a.Fill(ctx); err != nil {
 		t.Fatal(err)
-	}
-	if !cache.WaitForCacheSync(ctx.Done(), synced...) {
-		t.Fatal("the caches were not filled")
 	}
 	synctest.Wait()
 }

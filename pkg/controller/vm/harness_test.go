@@ -21,6 +21,13 @@ import (
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/controller"
+	"github.com/slipway-dev/slipway/pkg/controller/vm/bootstrap"
+	"github.com/slipway-dev/slipway/pkg/controller/vm/claims"
+	"github.com/slipway-dev/slipway/pkg/controller/vm/group"
+	"github.com/slipway-dev/slipway/pkg/controller/vm/image"
+	"github.com/slipway-dev/slipway/pkg/controller/vm/imagecache"
+	"github.com/slipway-dev/slipway/pkg/controller/vm/instance"
+	"github.com/slipway-dev/slipway/pkg/controller/vm/revert"
 	"github.com/slipway-dev/slipway/pkg/controller/vm/synchronizer"
 	"github.com/slipway-dev/slipway/pkg/generated/informers/externalversions"
 	"github.com/slipway-dev/slipway/pkg/instancetype"
@@ -105,7 +112,7 @@ func (s *scripted) CreateOrUpdateVirtualMachineAsync(_ context.Context, req *pro
 		return provider.Result{Settled: true, Reverted: s.reverted}, nil
 	}
 	result, err := resultOf(req, s.update)
-	result.Facts.Resources = s.size
+	result.Observation.Resources = s.size
 	return result, err
 }
 
@@ -142,11 +149,10 @@ func resultOf(req *provider.Request, update func(*provider.Request) (<-chan erro
 	end, err := update(&after)
 	st := after.VM.Status
 	r := provider.Result{Ended: end, Settled: end == nil && compared(err), Compared: true, RestartRequired: st.RestartRequired}
-	r.Facts = &provider.Facts{
+	r.Observation = &provider.Observation{
 		PowerState: st.PowerState, UniqueID: st.UniqueID, BiosUUID: st.BiosUUID, InstanceUUID: st.InstanceUUID,
 		HardwareVersion: st.HardwareVersion, Guest: st.Guest, Network: st.Network, Storage: st.Storage,
 		Volumes: st.Volumes, NodeName: st.NodeName, LastRestart: st.LastRestartTime,
-		CurrentSnapshot: st.CurrentSnapshot, RootSnapshots: st.RootSnapshots,
 	}
 	for _, c := range st.Conditions {
 		if was := findCondition(req.VM, c.Type); was == nil || *was != c {
@@ -208,6 +214,7 @@ type harness struct {
 	events   *journal
 	pools    *pools
 	machines *fakeMachines
+	reader   *objectReader
 	clock    time.Time
 	// behind keeps the caches as they are instead of refreshing them before
 	// every pass.
@@ -243,41 +250,40 @@ func newHarness(t testing.TB, objects ...runtime.Object) *harness {
 		"virtualmachineimagecaches":   vms.VirtualMachineImageCaches().Informer().GetIndexer(),
 		"virtualmachinegroups":        vms.VirtualMachineGroups().Informer().GetIndexer(),
 	}
-	if err := vms.VirtualMachineImageCaches().Informer().AddIndexers(itemIndexer); err != nil {
+	if err := vms.VirtualMachineImageCaches().Informer().AddIndexers(imagecache.Indexers); err != nil {
 		t.Fatal(err)
 	}
 	copies := controller.NewStore[*vmv1alpha1.VirtualMachineImageCache](vms.VirtualMachineImageCaches().Informer(), true)
 	h.sizes = informers.Instancetype().V1alpha1().VirtualMachineInstancetypes().Informer().GetIndexer()
 	h.captured = informers.Instancetype().V1alpha1().ControllerRevisions().Informer().GetIndexer()
 	revisions := newRevisionStore(h.api.InstancetypeV1alpha1(), informers, h.host.AppsV1())
-	claims, err := newClaims(h.host)
+	stored, client := controller.NewStore[*vmv1alpha1.VirtualMachine](vms.VirtualMachines().Informer(), false), h.api.VmV1alpha1()
+	h.reader = newObjectReader(h.api.InstancetypeV1alpha1(), informers, revisions, h.host.CoreV1())
+	volumes, err := claims.NewVolumes(h.host, stored)
 	if err != nil {
 		t.Fatal(err)
 	}
-	claims.synced = nil // The caches are filled by hand.
+	volumes.Synced = nil // The caches are filled by hand.
 	h.reconciler = &reconciler{
-		claims:    claims,
-		vms:       controller.NewStore[*vmv1alpha1.VirtualMachine](vms.VirtualMachines().Informer(), false),
-		vmis:      controller.NewStore[*vmv1alpha1.VirtualMachineInstance](vms.VirtualMachineInstances().Informer(), true),
-		caches:    copies,
-		groups:    vms.VirtualMachineGroups().Lister(),
-		cachesOf:  cachesOf(vms.VirtualMachineImageCaches().Informer().GetIndexer(), copies),
-		own:       newEchoes(),
-		client:    h.api.VmV1alpha1(),
-		secrets:   secretsOf(h.host),
-		revisions: revisions,
-		snapshots: vms.VirtualMachineSnapshots().Lister(),
-		reader:    newObjectReader(h.api.InstancetypeV1alpha1(), informers, revisions, h.host.CoreV1()),
+		vms:        stored,
+		shard:      controller.Undivided{},
+		vcenterOf:  func(vm *vmv1alpha1.VirtualMachine) string { return vm.Name },
+		now:        func() time.Time { return h.clock },
+		writer:     writer{vms: stored, client: client, own: newEchoes(), revisions: revisions, recorder: h.events, firsts: newFirsts()},
+		machines:   h.machines,
+		group:      group.Reconciler{Groups: vms.VirtualMachineGroups().Lister(), VMs: stored},
+		addresses:  claims.Addresses{Pools: h.pools},
+		volumes:    volumes,
+		image:      image.Reconciler{Reader: h.reader, VMs: stored},
+		bootstrap:  bootstrap.Reconciler{Secrets: secretsOf(h.host)},
+		imageCache: imagecache.Reconciler{Caches: copies, Client: client, Reader: h.reader, Default: vmv1alpha1.FastDeployOff},
+		revert:     revert.Reconciler{VMs: stored, Client: client, Snapshots: vms.VirtualMachineSnapshots().Lister(), Reader: h.reader, Revisions: revisions},
+		instance: instance.Reconciler{
+			Instances: controller.NewStore[*vmv1alpha1.VirtualMachineInstance](vms.VirtualMachineInstances().Informer(), true), Client: client,
+		},
 		provider:  h.provider,
-		addresses: h.pools,
-		machines:  h.machines,
 		labels:    func(string) map[string]string { return nil },
-		shares:    undivided{},
-		recorder:  h.events,
-		firsts:    newFirsts(),
-		now:       func() time.Time { return h.clock },
-
-		fastDeployDefault: vmv1alpha1.FastDeployOff,
+		revisions: revisions,
 	}
 	h.syncs(func(vm *vmv1alpha1.VirtualMachine, _ *vmv1alpha1.VirtualMachineInstance) (*vmv1alpha1.VirtualMachine, error) {
 		return vm, nil

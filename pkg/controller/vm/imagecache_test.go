@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/controller/vm/imagecache"
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
@@ -62,7 +63,7 @@ func fastHarness(t *testing.T, vm *vmv1alpha1.VirtualMachine, cache *vmv1alpha1.
 	if cache != nil {
 		h = newHarness(t, vm, libraryPhoton(), cache)
 	}
-	h.fastDeployDefault = vmv1alpha1.FastDeployDirect
+	h.imageCache.Default = vmv1alpha1.FastDeployDirect
 	return h
 }
 
@@ -172,7 +173,7 @@ func TestCacheChartLocationReadyYesRemovesLabelAndAnnotationAndIsReady(t *testin
 
 func TestNormalChartFastDeployNoCallsTheProvider(t *testing.T) {
 	h := fastHarness(t, fresh(waiting(place)), photonCache(func(c *vmv1alpha1.VirtualMachineImageCache) { c.Status = vmv1alpha1.VirtualMachineImageCacheStatus{} }))
-	h.fastDeployDefault = vmv1alpha1.FastDeployOff
+	h.imageCache.Default = vmv1alpha1.FastDeployOff
 	checkChart(t, h, "provider called")
 	if got := h.provider.requests[0].FastDeploy; got != "" {
 		t.Errorf("mode %q without fast deploy", got)
@@ -299,7 +300,7 @@ func TestACacheOfAnotherItemIsNotChanged(t *testing.T) {
 func TestAfterAWhileTheProviderSaysAnewWhereTheCopiesAreNeeded(t *testing.T) {
 	h := fastHarness(t, fresh(waiting(place)), photonCache(func(c *vmv1alpha1.VirtualMachineImageCache) { c.Status.Locations = nil }))
 	checkChart(t, h, "waits, label photon, location "+place)
-	h.clock = h.clock.Add(askAnew - 2*time.Second)
+	h.clock = h.clock.Add(imagecache.MaxWait - 2*time.Second)
 	checkChart(t, h, "waits, label photon, location "+place)
 	h.clock = h.clock.Add(time.Second)
 	checkChart(t, h, "provider called")
@@ -325,7 +326,7 @@ func TestTheModeOfTheVMCountsBeforeThatOfItsClassAndOfTheServer(t *testing.T) {
 			vm := fresh(func(vm *vmv1alpha1.VirtualMachine) { vm.Annotations, vm.Spec.ClassName = tc.vm, "small" })
 			class := &vmv1alpha1.VirtualMachineClass{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "small", Annotations: tc.class}}
 			h := newHarness(t, vm, libraryPhoton(), class)
-			h.fastDeployDefault = tc.server
+			h.imageCache.Default = tc.server
 			h.pass()
 			if tc.invalid != "" {
 				c := findCondition(h.vm(), vmv1alpha1.ConditionImageCacheReady)
@@ -363,7 +364,7 @@ func TestOnlyWhatAVMWaitsForIsNewsOfACache(t *testing.T) {
 		"nothing is changed": {func(*vmv1alpha1.VirtualMachineImageCache) {}, false},
 	} {
 		now := photonCache(tc.change)
-		if got := !cmp.Equal(placesReady(was), placesReady(now)); got != tc.news {
+		if got := !cmp.Equal(imagecache.PlacesReady(was), imagecache.PlacesReady(now)); got != tc.news {
 			t.Errorf("%s: news = %v, want %v", name, got, tc.news)
 		}
 	}

@@ -4,10 +4,13 @@
 package vm
 
 import (
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/controller"
+	"github.com/slipway-dev/slipway/pkg/controller/vm/claims"
+	"github.com/slipway-dev/slipway/pkg/controller/vm/owner"
 	"github.com/slipway-dev/slipway/pkg/instancetype"
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
@@ -19,9 +22,19 @@ const (
 	// indexByOrigin has those that are to be clones, by what they are cloned from.
 	indexByOrigin = "origin"
 	indexByClaim  = "claim"
-	indexBySource = "source"
+	// indexByStorageClass has those that name a StorageClass.
+	indexByStorageClass = "storageClass"
+	indexBySource       = "source"
 	// indexBySnapshot has those that are to be reverted, by the snapshot.
 	indexBySnapshot = "snapshot"
+	// indexByCache has virtual machines by the image cache that they wait for.
+	indexByCache = "imageCache"
+	// indexByGroup has the virtual machines that name a group.
+	indexByGroup = "group"
+	// indexByMachine has those that belong to a Machine, by that and by its group.
+	indexByMachine = "machine"
+	// indexByCluster has those that belong to a Machine, by the name of the Cluster.
+	indexByCluster = "cluster"
 	// indexUnplaced has those that are in no zone, under one value.
 	indexUnplaced = "unplaced"
 )
@@ -73,7 +86,7 @@ var indexers = cache.Indexers{
 	}),
 	indexByClaim: controller.IndexBy(func(vm *vmv1alpha1.VirtualMachine) []string {
 		var keys []string
-		for _, name := range claimNames(vm) {
+		for _, name := range claims.Names(vm) {
 			keys = append(keys, vm.Namespace+"/"+name)
 		}
 		return keys
@@ -84,7 +97,12 @@ var indexers = cache.Indexers{
 		}
 		return nil
 	}),
-	indexByGroup:   controller.IndexBy(byGroup),
+	indexByGroup: controller.IndexBy(func(vm *vmv1alpha1.VirtualMachine) []string {
+		if vm.Spec.GroupName == "" {
+			return nil
+		}
+		return []string{vm.Namespace + "/" + vm.Spec.GroupName}
+	}),
 	indexByMachine: controller.IndexBy(byMachine),
 	indexByCluster: controller.IndexBy(byCluster),
 	indexUnplaced: controller.IndexBy(func(vm *vmv1alpha1.VirtualMachine) []string {
@@ -129,4 +147,29 @@ func sourceKey(kind instancetype.Kind, namespace, name string) string {
 		namespace = ""
 	}
 	return string(kind) + "/" + namespace + "/" + name
+}
+
+// byMachine are the values of indexByMachine.
+func byMachine(vm *vmv1alpha1.VirtualMachine) []string {
+	of := owner.Belongs(vm)
+	switch {
+	case of == nil || of.Group == "":
+		return nil
+	case of.Name == "":
+		return []string{of.Group}
+	}
+	return []string{of.Group, machineValue(of.Group, types.NamespacedName{Namespace: vm.Namespace, Name: of.Name})}
+}
+
+// machineValue is the value of indexByMachine for one Machine.
+func machineValue(group string, machine types.NamespacedName) string {
+	return group + "/" + machine.String()
+}
+
+// byCluster are the values of indexByCluster.
+func byCluster(vm *vmv1alpha1.VirtualMachine) []string {
+	if of := owner.Belongs(vm); of != nil && of.Cluster != "" {
+		return []string{types.NamespacedName{Namespace: vm.Namespace, Name: of.Cluster}.String()}
+	}
+	return nil
 }

@@ -11,6 +11,7 @@ import (
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/controller"
+	"github.com/slipway-dev/slipway/pkg/controller/vm/instance"
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
@@ -51,7 +52,7 @@ func TestInstanceLivesWhileTheVMRuns(t *testing.T) {
 
 func TestInstanceOfAnEarlierVMIsReplaced(t *testing.T) {
 	earlier := fresh(func(vm *vmv1alpha1.VirtualMachine) { vm.UID = "earlier" })
-	old := newInstance(earlier, &vmv1alpha1.VirtualMachineInstanceSpec{GuestID: "old"})
+	old := instance.New(earlier, &vmv1alpha1.VirtualMachineInstanceSpec{GuestID: "old"})
 	for name, behind := range map[string]bool{"seen in the cache": false, "found by the create": true} {
 		t.Run(name, func(t *testing.T) {
 			h := newHarness(t, running(), photon(), old.DeepCopy())
@@ -72,7 +73,7 @@ func TestInstanceOfAnEarlierVMIsReplaced(t *testing.T) {
 
 func TestInstanceThatTheCacheDoesNotShowIsUsed(t *testing.T) {
 	vm := running()
-	h := newHarness(t, vm, photon(), newInstance(vm, &vmv1alpha1.VirtualMachineInstanceSpec{CPU: vm.Spec.CPU}))
+	h := newHarness(t, vm, photon(), instance.New(vm, &vmv1alpha1.VirtualMachineInstanceSpec{CPU: vm.Spec.CPU}))
 	h.behind = true
 	if err := h.caches["virtualmachineinstances"].Replace(nil, ""); err != nil {
 		t.Fatal(err)
@@ -90,7 +91,7 @@ func TestInstanceThatAUserDeletedComesBack(t *testing.T) {
 	if err := h.api.Tracker().Delete(vmiResource, "ns", "vm"); err != nil {
 		t.Fatal(err)
 	}
-	h.vmis.Handler().OnDelete(vmi)
+	h.instance.Instances.Handler().OnDelete(vmi)
 	h.pass()
 	if h.api.vmi("vm") == nil {
 		t.Error("the instance did not come back")
@@ -246,7 +247,7 @@ func TestInstanceThatWentUnseenIsMadeAgain(t *testing.T) {
 		req.VM.Status.NodeName = "esx-2"
 		return nil, nil
 	}
-	if got, want := h.pass(), (controller.Result{RequeueAfter: conflictDelay}); got != want {
+	if got, want := h.pass(), (controller.Result{RequeueAfter: controller.ShortConflict}); got != want {
 		t.Errorf("result %+v, want %+v", got, want)
 	}
 	h.pass()

@@ -56,46 +56,14 @@ func ready(change ...func(*fakeMachines)) *fakeMachines {
 	return m
 }
 
-func owner(apiVersion, kind string, controls bool) metav1.OwnerReference {
+func ownedBy(apiVersion, kind string, controls bool) metav1.OwnerReference {
 	return metav1.OwnerReference{APIVersion: apiVersion, Kind: kind, Name: "m", UID: "uid-m", Controller: &controls}
 }
 
 // nodeOf gives a virtual machine a Machine of Cluster API.
 func nodeOf(vm *vmv1alpha1.VirtualMachine) {
-	vm.OwnerReferences = []metav1.OwnerReference{owner("cluster.x-k8s.io/v1beta2", "Machine", true)}
+	vm.OwnerReferences = []metav1.OwnerReference{ownedBy("cluster.x-k8s.io/v1beta2", "Machine", true)}
 	vm.Labels = map[string]string{clusterv1alpha1.ClusterNameLabel: "c"}
-}
-
-func TestAVirtualMachineBelongsToTheMachineThatControlsItOrToOneToCome(t *testing.T) {
-	own, theirs := clusterv1alpha1.SchemeGroupVersion.String(), "cluster.x-k8s.io/v1beta2"
-	for name, tc := range map[string]struct {
-		owners []metav1.OwnerReference
-		label  string
-		want   *belonging
-	}{
-		"nobody's":                       {},
-		"of a Machine of Cluster API":    {[]metav1.OwnerReference{owner(theirs, "Machine", true)}, "", &belonging{group: "cluster.x-k8s.io", name: "m", uid: "uid-m"}},
-		"of a Machine of ours":           {[]metav1.OwnerReference{owner(own, "Machine", true)}, "c", &belonging{"cluster.slipway.dev", "m", "uid-m", "c"}},
-		"behind another owner":           {[]metav1.OwnerReference{owner(theirs, "MachineSet", false), owner(theirs, "Machine", true)}, "", &belonging{group: "cluster.x-k8s.io", name: "m", uid: "uid-m"}},
-		"of a Machine of somebody else":  {[]metav1.OwnerReference{owner("example.org/v1", "Machine", true)}, "", nil},
-		"a Machine that does not own it": {[]metav1.OwnerReference{owner(theirs, "Machine", false)}, "", nil},
-		"made by a MachineSet":           {[]metav1.OwnerReference{owner(theirs, "MachineSet", false)}, "c", &belonging{group: "cluster.x-k8s.io", cluster: "c"}},
-		"made by a MachineSet of ours":   {[]metav1.OwnerReference{owner(own, "MachineSet", true)}, "c", &belonging{group: "cluster.slipway.dev", cluster: "c"}},
-		"made by a control plane":        {[]metav1.OwnerReference{owner("controlplane.cluster.x-k8s.io/v1beta2", "KubeadmControlPlane", true)}, "c", &belonging{group: "cluster.x-k8s.io", cluster: "c"}},
-		"made by a user":                 {nil, "c", &belonging{cluster: "c"}},
-		"of a set without a label":       {[]metav1.OwnerReference{owner(theirs, "MachineSet", true)}, "", nil},
-		"of a version without sense":     {[]metav1.OwnerReference{owner("a/b/c", "Machine", true)}, "", nil},
-	} {
-		t.Run(name, func(t *testing.T) {
-			vm := fresh(func(vm *vmv1alpha1.VirtualMachine) { vm.OwnerReferences = tc.owners })
-			if tc.label != "" {
-				vm.Labels = map[string]string{clusterv1alpha1.ClusterNameLabel: tc.label}
-			}
-			if diff := cmp.Diff(tc.want, belongs(vm), cmp.AllowUnexported(belonging{})); diff != "" {
-				t.Errorf("belongs (-want +got):\n%s", diff)
-			}
-		})
-	}
 }
 
 func TestAVirtualMachineOfAMachineWaitsForAllThatItNeeds(t *testing.T) {

@@ -14,6 +14,7 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/controller"
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
@@ -115,7 +116,7 @@ func TestBadDataOfAMachineAreNamedByTheSecretAndItsKey(t *testing.T) {
 			}
 			result := h.pass()
 			c := findCondition(h.vm(), vmv1alpha1.ConditionBootstrapReady)
-			if c == nil || c.Status != "False" || c.Reason != tc.reason || result.RequeueAfter != lookAgainDelay {
+			if c == nil || c.Status != "False" || c.Reason != tc.reason || result.RequeueAfter != controller.Recheck {
 				t.Fatalf("BootstrapReady is %v, another look after %s; want False/%s, and another look", c, result.RequeueAfter, tc.reason)
 			}
 			if !strings.Contains(c.Message, `Machine "m"`) || !strings.Contains(c.Message, tc.why) || strings.Contains(c.Message, "hunter2") {
@@ -170,7 +171,7 @@ func TestAVirtualMachineThatExistsKeepsTheBootstrapThatItWasMadeWith(t *testing.
 }
 
 func TestAnotherInstanceIDGetsTheDataThatTheMachineHasThen(t *testing.T) {
-	h := newHarness(t, fresh(nodeOf, bootstrap(vmv1alpha1.VirtualMachineBootstrap{CloudInit: &vmv1alpha1.CloudInitBootstrap{InstanceID: "second"}}), func(vm *vmv1alpha1.VirtualMachine) {
+	h := newHarness(t, fresh(nodeOf, boots(vmv1alpha1.VirtualMachineBootstrap{CloudInit: &vmv1alpha1.CloudInitBootstrap{InstanceID: "second"}}), func(vm *vmv1alpha1.VirtualMachine) {
 		vm.Status.UniqueID = "vm-1"
 		setTrue(vm, time.Now(), vmv1alpha1.ConditionCreated)
 		vm.Status.Machine = &vmv1alpha1.VirtualMachineOwner{APIGroup: "cluster.x-k8s.io", Name: "m", DataSecretName: "data", DataFormat: "cloud-config"}

@@ -9,6 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/controller/vm/step"
 )
 
 // firsts measures the time from the creation of an object to what its owner waits for.
@@ -26,7 +27,7 @@ func newFirsts() *firsts {
 // observe counts what a pass has seen for the first time. It is called when that is
 // written, so that no other pass sees the same.
 func (f *firsts) observe(old, now *vmv1alpha1.VirtualMachine, at time.Time) {
-	if !provisioned(old) && provisioned(now) && hasIP(now) {
+	if !provisioned(old) && provisioned(now) && step.HasIP(now) {
 		f.address.Observe(at.Sub(now.CreationTimestamp.Time).Seconds())
 	}
 }
@@ -38,5 +39,5 @@ func provisioned(vm *vmv1alpha1.VirtualMachine) bool {
 
 // Collectors expose what the controller counts, its loop and queue included.
 func (c *Controller) Collectors() []prometheus.Collector {
-	return append(c.loop.Collectors(), c.firsts.address)
+	return append(c.Loop.Collectors(), c.firsts.address)
 }

@@ -20,7 +20,7 @@ func TestTheTimeToTheFirstAddressIsMeasuredOnce(t *testing.T) {
 	})
 	measured := func() (uint64, float64) {
 		var m dto.Metric
-		if err := h.firsts.address.Write(&m); err != nil {
+		if err := h.writer.firsts.address.Write(&m); err != nil {
 			t.Fatal(err)
 		}
 		return m.GetHistogram().GetSampleCount(), m.GetHistogram().GetSampleSum()

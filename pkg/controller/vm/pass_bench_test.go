@@ -6,7 +6,6 @@ package vm
 import (
 	"context"
 	"testing"
-	"time"
 
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -31,8 +30,7 @@ func stablePass(t testing.TB, sized bool) *harness {
 	if err := h.sizes.Add(size); err != nil {
 		t.Fatal(err)
 	}
-	h.chain = synchronizer.New(synchronizer.Options{Reader: h.reader, Revisions: h.revisions, Policy: synchronizer.PolicyReference,
-		Now: func() metav1.Time { return metav1.NewTime(h.clock.Truncate(time.Second)) }})
+	h.chain = synchronizer.New(synchronizer.Options{Reader: h.reader, Revisions: h.revisions, Policy: synchronizer.PolicyReference})
 	for range 3 {
 		h.pass()
 	}

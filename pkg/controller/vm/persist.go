@@ -6,48 +6,67 @@ package vm
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/client-go/tools/events"
 	"k8s.io/klog/v2"
 
 	"github.com/slipway-dev/slipway/pkg/apis/conditions"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/controller"
+	"github.com/slipway-dev/slipway/pkg/controller/vm/revert"
 	"github.com/slipway-dev/slipway/pkg/controller/vm/synchronizer"
+	vmclient "github.com/slipway-dev/slipway/pkg/generated/clientset/versioned/typed/vm/v1alpha1"
 )
+
+// writer writes virtual machines and reports what has happened to them.
+type writer struct {
+	vms       controller.Store[*vmv1alpha1.VirtualMachine]
+	client    vmclient.VirtualMachinesGetter
+	own       *controller.Echoes[*vmv1alpha1.VirtualMachine]
+	revisions synchronizer.RevisionStore
+	recorder  events.EventRecorder
+	firsts    *firsts
+}
 
 // persist writes what the pass changed: at most one Update and one UpdateStatus,
 // none when nothing changed. What is refused of the object does not keep the status from
 // being written. Then it makes sure of the revisions that status names from now on, and
 // reports what happened as events. A virtual machine that is gone needs no writing.
-func (r *reconciler) persist(ctx context.Context, p *pass) error {
-	stored, err := r.writeMain(ctx, p.original, p.vm)
+func (w *writer) persist(ctx context.Context, p *pass) error {
+	stored, err := w.writeMain(ctx, p.Stored, p.VM)
 	var refused error
 	switch {
 	case err == nil:
 	case !refuses(err):
 		return ignoreGone(err)
 	case p.restoring:
-		stored = p.original
-		p.restoreRefused(err)
+		stored = p.Stored
+		p.takeBack()
+		p.Next = controller.Result{RequeueAfter: p.Next.RequeueAfter} // not immediately
+		p.Add(revert.Refused(err))
+		p.merge()
 	default:
-		stored, refused = p.original, err
+		stored, refused = p.Stored, err
 		p.objectRefused(err)
 	}
 	if gone(stored) {
-		r.emit(p.original, p.vm)
+		w.emit(p.Stored, p.VM)
 		return nil
 	}
-	if _, err := r.writeStatus(ctx, p.original, p.vm, stored); err != nil {
+	if _, err := w.writeStatus(ctx, p.Stored, p.VM, stored); err != nil {
 		return ignoreGone(err)
 	}
-	r.firsts.observe(p.original, p.vm, p.now)
-	r.emit(p.original, p.vm)
+	w.firsts.observe(p.Stored, p.VM, p.Now)
+	w.emit(p.Stored, p.VM)
 	for _, revision := range p.captured {
-		if err := synchronizer.Ensure(ctx, r.revisions, revision); err != nil {
-			return fmt.Errorf("making sure of what virtual machine %s has captured: %w", p.key(), err)
+		if err := synchronizer.Ensure(ctx, w.revisions, revision); err != nil {
+			return fmt.Errorf("making sure of what virtual machine %s has captured: %w", p.Key(), err)
 		}
 	}
 	return refused
@@ -60,7 +79,7 @@ func refuses(err error) bool {
 
 // takeBack takes back what a pass has made of spec, labels and annotations.
 func (p *pass) takeBack() {
-	p.vm.Spec, p.vm.Labels, p.vm.Annotations = p.original.Spec, p.original.Labels, p.original.Annotations
+	p.VM.Spec, p.VM.Labels, p.VM.Annotations = p.Stored.Spec, p.Stored.Labels, p.Stored.Annotations
 }
 
 // objectRefused takes back what a pass has made of metadata and spec and the API has refused with
@@ -68,46 +87,47 @@ func (p *pass) takeBack() {
 // lost.
 func (p *pass) objectRefused(err error) {
 	p.takeBack()
-	is, was := p.vm, p.original
+	is, was := p.VM, p.Stored
 	is.Finalizers = was.Finalizers
 	is.Status.InstancetypeRef, is.Status.PreferenceRef = was.Status.InstancetypeRef, was.Status.PreferenceRef
-	setFalse(is, p.now, vmv1alpha1.ConditionSynchronized, vmv1alpha1.ReasonError, "the object is refused as the server would have it: "+err.Error())
-	summarize(is)
+	p.False(vmv1alpha1.ConditionSynchronized, vmv1alpha1.ReasonError, "the object is refused as the server would have it: "+err.Error())
+	p.merge()
+	summarize(p.VM)
 }
 
 // writeMain updates metadata and spec when they changed and returns the stored
 // object.
-func (r *reconciler) writeMain(ctx context.Context, original, vm *vmv1alpha1.VirtualMachine) (*vmv1alpha1.VirtualMachine, error) {
+func (w *writer) writeMain(ctx context.Context, original, vm *vmv1alpha1.VirtualMachine) (*vmv1alpha1.VirtualMachine, error) {
 	if !mainChanged(original, vm) {
 		return original, nil
 	}
-	if err := r.vms.Admit(ctx, r.client.VirtualMachines(vm.Namespace), vm); err != nil {
+	if err := w.vms.Admit(ctx, w.client.VirtualMachines(vm.Namespace), vm); err != nil {
 		return nil, err
 	}
-	stored, err := r.client.VirtualMachines(vm.Namespace).Update(ctx, vm, metav1.UpdateOptions{})
+	stored, err := w.client.VirtualMachines(vm.Namespace).Update(ctx, vm, metav1.UpdateOptions{})
 	if err != nil {
 		return nil, fmt.Errorf("updating virtual machine %s/%s: %w", vm.Namespace, vm.Name, err)
 	}
-	r.vms.Wrote(stored)
+	w.vms.Wrote(stored)
 	return stored, nil
 }
 
 // writeStatus updates the status when it changed, over the object as it is stored
 // now.
-func (r *reconciler) writeStatus(ctx context.Context, original, vm, stored *vmv1alpha1.VirtualMachine) (*vmv1alpha1.VirtualMachine, error) {
-	r.vms.Mark(vm)
+func (w *writer) writeStatus(ctx context.Context, original, vm, stored *vmv1alpha1.VirtualMachine) (*vmv1alpha1.VirtualMachine, error) {
+	w.vms.Mark(vm)
 	conditions.KeepTimes(original.Status.Conditions, vm.Status.Conditions)
 	if equality.Semantic.DeepEqual(original.Status, vm.Status) {
 		return stored, nil
 	}
-	written, err := r.updateStatus(ctx, stored, vm.Status)
+	written, err := w.updateStatus(ctx, stored, vm.Status)
 	if apierrors.IsInvalid(err) || apierrors.IsRequestEntityTooLargeError(err) {
 		klog.FromContext(ctx).Error(err, "The status was refused and is written without what only informs")
 		lesser := reduced(&vm.Status)
 		if equality.Semantic.DeepEqual(original.Status, *lesser) {
 			return stored, nil
 		}
-		written, err = r.updateStatus(ctx, stored, *lesser)
+		written, err = w.updateStatus(ctx, stored, *lesser)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("updating status of virtual machine %s/%s: %w", vm.Namespace, vm.Name, err)
@@ -116,19 +136,19 @@ func (r *reconciler) writeStatus(ctx context.Context, original, vm, stored *vmv1
 }
 
 // updateStatus writes status over the object as it is stored.
-func (r *reconciler) updateStatus(ctx context.Context, stored *vmv1alpha1.VirtualMachine, status vmv1alpha1.VirtualMachineStatus) (*vmv1alpha1.VirtualMachine, error) {
+func (w *writer) updateStatus(ctx context.Context, stored *vmv1alpha1.VirtualMachine, status vmv1alpha1.VirtualMachineStatus) (*vmv1alpha1.VirtualMachine, error) {
 	next := stored.DeepCopy()
 	next.Status = status
-	if err := r.vms.Admit(ctx, r.client.VirtualMachines(next.Namespace), next); err != nil {
+	if err := w.vms.Admit(ctx, w.client.VirtualMachines(next.Namespace), next); err != nil {
 		return nil, err
 	}
-	r.own.Expect(next)
-	written, err := r.client.VirtualMachines(stored.Namespace).UpdateStatus(ctx, next, metav1.UpdateOptions{})
+	w.own.Expect(next)
+	written, err := w.client.VirtualMachines(stored.Namespace).UpdateStatus(ctx, next, metav1.UpdateOptions{})
 	if err != nil {
-		r.own.Forget(controller.KeyOf(next))
+		w.own.Forget(controller.KeyOf(next))
 		return nil, err
 	}
-	r.vms.Wrote(written)
+	w.vms.Wrote(written)
 	return written, nil
 }
 
@@ -150,4 +170,27 @@ func ignoreGone(err error) error {
 		return nil
 	}
 	return err
+}
+
+// reduced is a status without the parts that a server refuses and those that only inform
+// and may be large: which vSphere VM it is, what was captured, when it was restarted and
+// how it is stays, for a status that is dropped because of one part would leave the next
+// pass without all of them.
+func reduced(st *vmv1alpha1.VirtualMachineStatus) *vmv1alpha1.VirtualMachineStatus {
+	out := st.DeepCopy()
+	out.Network, out.Guest, out.Storage = nil, nil, nil
+	out.Snapshots, out.RootSnapshots = nil, nil
+	out.Volumes, out.Addresses, out.RestartRequired = nil, nil, nil
+	out.Conditions = nil
+	for _, c := range st.Conditions {
+		c.Message = conditions.Message(c.Message)
+		alone := metav1validation.ValidateConditions([]metav1.Condition{c}, field.NewPath("conditions"))
+		if len(alone) == 0 && conditions.Find(out.Conditions, c.Type) == nil {
+			out.Conditions = append(out.Conditions, c)
+		}
+	}
+	if !slices.Contains([]vmv1alpha1.PowerState{vmv1alpha1.PoweredOn, vmv1alpha1.PoweredOff, vmv1alpha1.Suspended}, out.PowerState) {
+		out.PowerState = ""
+	}
+	return out
 }

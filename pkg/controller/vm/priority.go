@@ -52,11 +52,11 @@ func priorityOfState(vm *vmv1alpha1.VirtualMachine, fallback int) int {
 		return PriorityDeleting
 	case !isTrue(vm, vmv1alpha1.ConditionCreated):
 		return PriorityCreating
-	case desiredPowerState(vm) != vm.Status.PowerState:
+	case vm.DesiredPowerState(vm.Status.PowerState) != vm.Status.PowerState:
 		return PriorityPowerStateChange
 	case waitsForIP(vm):
 		return PriorityWaitingForIP
-	case waitsForDiskPromotion(vm):
+	case vm.Spec.PromoteDisksMode != vmv1alpha1.PromoteDisksModeDisabled && !isTrue(vm, vmv1alpha1.ConditionDiskPromotionSynced):
 		return PriorityWaitingForDiskPromo
 	}
 	return fallback

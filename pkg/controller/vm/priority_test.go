@@ -152,3 +152,11 @@ func TestPriorityValuesAreThoseDocumented(t *testing.T) {
 		t.Errorf("got %v, want %v", got, want)
 	}
 }
+
+func setTrue(vm *vmv1alpha1.VirtualMachine, now time.Time, conditionType string) {
+	setCondition(vm, now, conditionType, metav1.ConditionTrue, vmv1alpha1.ReasonSucceeded, "")
+}
+
+func setFalse(vm *vmv1alpha1.VirtualMachine, now time.Time, conditionType, reason, message string) {
+	setCondition(vm, now, conditionType, metav1.ConditionFalse, reason, message)
+}

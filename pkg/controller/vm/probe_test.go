@@ -32,7 +32,7 @@ func (k *keeper) Result(types.NamespacedName) (ready, known bool, message string
 
 func TestEveryPassHandsTheProbeOverAndAsksIt(t *testing.T) {
 	h, prober := newHarness(t, running(probed), photon()), &keeper{}
-	h.prober = prober
+	h.probe.Connections = prober
 	h.pass()
 	if got := h.condition(vmv1alpha1.ConditionReady); got != "False/NotReady" {
 		t.Errorf("Ready is %s with a probe that fails, want False/NotReady", got)
@@ -58,10 +58,10 @@ func probed(vm *vmv1alpha1.VirtualMachine) {
 func TestTheAnswerOfBeforeARestartHoldsUntilThereIsAnother(t *testing.T) {
 	for _, ready := range []bool{true, false} {
 		h, prober := newHarness(t, running(probed), photon()), &keeper{ready: ready}
-		h.prober = prober
+		h.probe.Connections = prober
 		h.pass()
 		before := h.vm().Status
-		h.prober = &keeper{unknown: true} // a process that has just begun
+		h.probe.Connections = &keeper{unknown: true} // a process that has just begun
 		h.pass()
 		if diff := cmp.Diff(before, h.vm().Status); diff != "" {
 			t.Errorf("ready %t: a restart changes the status (-before +after):\n%s", ready, diff)
@@ -80,7 +80,7 @@ func TestWhatDoesNotRunIsNotProbedAndSaysSo(t *testing.T) {
 		vm.Spec.PowerState, vm.Status.PowerState = vmv1alpha1.PoweredOff, vmv1alpha1.PoweredOff
 	}
 	h := newHarness(t, running(off), photon())
-	h.prober = &keeper{ready: true}
+	h.probe.Connections = &keeper{ready: true}
 	h.pass()
 	if got := h.condition(vmv1alpha1.ConditionProbeSucceeded); got != "False/PoweredOff" {
 		t.Errorf("ProbeSucceeded is %s, want False/PoweredOff", got)
@@ -92,7 +92,7 @@ func TestWhatDoesNotRunIsNotProbedAndSaysSo(t *testing.T) {
 	h.api.edit("vm", func(vm *vmv1alpha1.VirtualMachine) {
 		vm.Spec.PowerState, vm.Status.PowerState = vmv1alpha1.PoweredOn, vmv1alpha1.PoweredOn
 	})
-	h.prober = &keeper{unknown: true}
+	h.probe.Connections = &keeper{unknown: true}
 	h.pass()
 	if got := h.condition(vmv1alpha1.ConditionProbeSucceeded); got != "Unknown/NotReady" {
 		t.Errorf("ProbeSucceeded of a guest that starts is %s, want Unknown/NotReady", got)
@@ -101,7 +101,7 @@ func TestWhatDoesNotRunIsNotProbedAndSaysSo(t *testing.T) {
 
 func TestTheConditionOfAProbeGoesWithIt(t *testing.T) {
 	h := newHarness(t, running(probed), photon())
-	h.prober = &keeper{ready: true}
+	h.probe.Connections = &keeper{ready: true}
 	h.pass()
 	if got := h.condition(vmv1alpha1.ConditionProbeSucceeded); got != "True/Succeeded" {
 		t.Fatalf("ProbeSucceeded is %s, want True/Succeeded", got)

@@ -14,6 +14,8 @@ import (
 	kstatus "sigs.k8s.io/cli-utils/pkg/kstatus/status"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/controller/vm/probe"
+	"github.com/slipway-dev/slipway/pkg/controller/vm/step"
 )
 
 // computed is what tools that use the kstatus library make of vm.
@@ -34,7 +36,9 @@ func TestKstatusUnderstandsTheStatus(t *testing.T) {
 	const on, off = vmv1alpha1.PoweredOn, vmv1alpha1.PoweredOff
 	type change = func(*vmv1alpha1.VirtualMachine)
 	created, configured := vmv1alpha1.ConditionCreated, vmv1alpha1.ConditionConfigurationSynced
-	paused := func(vm *vmv1alpha1.VirtualMachine) { markPaused(vm, time.Unix(0, 0), "") }
+	paused := func(vm *vmv1alpha1.VirtualMachine) {
+		setCondition(vm, time.Unix(0, 0), vmv1alpha1.ConditionPaused, metav1.ConditionTrue, vmv1alpha1.ReasonPaused, "")
+	}
 	for name, test := range map[string]struct {
 		changes []change
 		want    kstatus.Status
@@ -63,7 +67,11 @@ func TestKstatusUnderstandsTheStatus(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			vm := stable(test.changes...)
 			vm.Status.ObservedGeneration = 1
-			setReady(vm, (&reconciler{}).probe(&pass{vm: vm}), time.Unix(0, 0))
+			report, err := (&probe.Reconciler{}).Reconcile(t.Context(), step.State{VM: vm})
+			if err != nil {
+				t.Fatal(err)
+			}
+			setReady(vm, report.Answer, time.Unix(0, 0))
 			setProgress(vm, time.Unix(0, 0))
 			got := computed(t, vm)
 			if got.Status != test.want || !strings.Contains(got.Message, test.message) {
@@ -75,7 +83,7 @@ func TestKstatusUnderstandsTheStatus(t *testing.T) {
 
 func TestProgressIsShownOnlyWhileThereIsAny(t *testing.T) {
 	vm := stable(failing(vmv1alpha1.ConditionConfigurationSynced, vmv1alpha1.ReasonInvalid))
-	setReady(vm, verdict{status: metav1.ConditionTrue, reason: vmv1alpha1.ReasonSucceeded}, time.Unix(0, 0))
+	setReady(vm, metav1.Condition{Status: metav1.ConditionTrue, Reason: vmv1alpha1.ReasonSucceeded}, time.Unix(0, 0))
 	for _, step := range []struct{ status, reason, stalled, reconciling string }{
 		{"False", vmv1alpha1.ReasonInvalid, "True", ""},
 		{"False", vmv1alpha1.ReasonInProgress, "", "True"},

@@ -7,55 +7,65 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"time"
 
-	itv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/controller"
+	"github.com/slipway-dev/slipway/pkg/controller/vm/bootstrap"
+	"github.com/slipway-dev/slipway/pkg/controller/vm/image"
+	"github.com/slipway-dev/slipway/pkg/controller/vm/imagecache"
+	"github.com/slipway-dev/slipway/pkg/controller/vm/revert"
+	"github.com/slipway-dev/slipway/pkg/controller/vm/step"
 	"github.com/slipway-dev/slipway/pkg/instancetype"
 	"github.com/slipway-dev/slipway/pkg/provider"
-	"github.com/slipway-dev/slipway/pkg/provider/vmrecord"
 )
 
-const (
-	// lookAgainDelay is how long a pass waits for what no watch reports: a Secret
-	// or a claim of the host cluster.
-	lookAgainDelay = 10 * time.Second
-	// unknownDelay is for a hypervisor that cannot be read. A hint comes when it
-	// can again; this is the net below it, and wide, since it concerns all virtual
-	// machines at once.
-	unknownDelay = time.Minute
-)
+// gather runs the steps that a create depends on, all of them, so that every condition shows at once, and returns what
+// they give to the provider. A virtual machine that exists needs no image any more. nowhere is true for one whose
+// Machine has yet to say where it goes, and of which vSphere can have nothing.
+func (r *reconciler) gather(ctx context.Context, p *pass, synced bool) (req *provider.Request, nowhere bool, _ error) {
+	addresses, addressErr := r.addresses.Reconcile(ctx, p.State)
+	p.Add(addresses.Report)
+	p.Effective = addresses.Effective
+	volumes, volumeErr := r.volumes.Reconcile(ctx, p.State)
+	p.Add(volumes.Report)
+	var made image.Report
+	var imageErr error
+	if !p.Observed.Created {
+		made, imageErr = r.image.Reconcile(ctx, p.State)
+		p.Add(made.Report)
+	}
+	boot, bootErr := r.bootstrap.Reconcile(ctx, bootstrap.State{State: p.State, Owner: p.owner, Image: made.Image})
+	p.Add(boot.Report)
+	p.Effective = boot.Effective
+	ready := synced && p.Effective != nil && !p.Observed.Created && !addresses.Wait && !volumes.Wait && !boot.Wait
+	nowhere = boot.NoMachine && p.VM.Spec.InstanceUUID == "" && provider.ZoneOf(p.VM) == ""
+	return &provider.Request{
+		Desired:            provider.Desired{Image: made.Image, CloneOf: made.CloneOf, Bootstrap: boot.Data, Claims: volumes.Claims},
+		PrerequisitesReady: ready && !made.Wait, CompletionReady: ready,
+	}, nowhere, errors.Join(addressErr, volumeErr, imageErr, bootErr)
+}
 
 // callProvider hands the virtual machine to the provider. It never waits for an
 // operation, unless the controller was asked to block.
-func (r *reconciler) callProvider(ctx context.Context, p *pass, ready prerequisites) error {
-	if p.nowhere() {
-		setFalse(p.vm, p.now, vmv1alpha1.ConditionCreated, vmv1alpha1.ReasonWaitingForPrerequisites, "waiting for "+vmv1alpha1.ConditionMachineReady)
-		return nil
-	}
-	copies, err := r.awaitCopies(ctx, p, ready.image)
-	if err != nil || copies.wait {
+func (r *reconciler) callProvider(ctx context.Context, p *pass, req *provider.Request) error {
+	copies, err := r.imageCache.Reconcile(ctx, imagecache.State{State: p.State, Image: req.Image})
+	p.Add(copies.Report)
+	if err != nil || copies.Wait {
 		return err
 	}
-	req := r.request(p)
-	req.FastDeploy, req.ImageCache = copies.mode, copies.cache
-	if p.effective != nil {
-		if req.Discs, err = r.discs(ctx, p); err != nil {
+	r.complete(p, req)
+	req.FastDeploy, req.ImageCache = copies.Mode, copies.Cache
+	if p.Effective != nil {
+		if req.Discs, err = r.image.Discs(ctx, p.State); err != nil {
 			return err
 		}
-		req.StorageClasses = r.classes.named(provider.StorageClassesOf(p.effective.StorageClass, p.effective.BootDisk, p.effective.Volumes))
+		req.StorageClasses = r.classes.Named(provider.StorageClassesOf(p.Effective.StorageClass, p.Effective.BootDisk, p.Effective.Volumes))
 	}
-	req.Image = ready.image
-	req.Bootstrap = ready.bootstrap
-	req.CloneOf = ready.cloneOf
-	req.PrerequisitesReady, req.CompletionReady = ready.ready, ready.rest
-
-	var refused func()
-	if req.Revert, refused, err = r.revertTarget(p); err != nil {
+	target, err := r.revert.Target(p.VM)
+	if err != nil {
 		return err
 	}
+	req.Revert = target.To
 
 	call := r.provider.CreateOrUpdateVirtualMachineAsync
 	if r.blocking {
@@ -63,121 +73,90 @@ func (r *reconciler) callProvider(ctx context.Context, p *pass, ready prerequisi
 	}
 	// Who waits for the end of an operation is woken by the hint that follows it.
 	result, err := call(ctx, req)
-	result.Apply(&p.vm.Status, p.vm.Generation, p.now)
-	p.settled = result.Settled
-	p.attached, p.attachedKnown = result.Attached, result.AttachedKnown
-	if f := result.Facts; f != nil {
-		p.guestInfo, p.guestInfoKnown = f.GuestInfo, true
-		if f.Resources != nil && f.Resources.VCPUs > 0 && f.Resources.Memory != nil {
-			p.hasSize = f.Resources
-		}
-	}
+	p.observe(result)
 	if result.Zone != "" {
-		p.again(0) // what comes next is for when status has the zone
+		p.Again(0) // what comes next is for when status has the zone
 	}
-	if isTrue(p.original, vmv1alpha1.ConditionCreated) && !isTrue(p.vm, vmv1alpha1.ConditionCreated) {
-		p.again(0) // it is gone from vSphere; what a create needs was not gathered in this pass
+	if isTrue(p.Stored, vmv1alpha1.ConditionCreated) && !p.Observed.Created {
+		p.Again(0) // it is gone from vSphere; what a create needs was not gathered in this pass
 	}
-	if !isTrue(p.vm, vmv1alpha1.ConditionCreated) && !ready.ready && findCondition(p.vm, vmv1alpha1.ConditionCreated) == nil {
-		setFalse(p.vm, p.now, vmv1alpha1.ConditionCreated, vmv1alpha1.ReasonWaitingForPrerequisites, "")
+	if !req.PrerequisitesReady && !p.Observed.Created && findCondition(p.shown(), vmv1alpha1.ConditionCreated) == nil {
+		p.False(vmv1alpha1.ConditionCreated, vmv1alpha1.ReasonWaitingForPrerequisites, "")
 	}
-	if r.prober != nil {
-		r.prober.Add(p.vm)
-	}
-	switch {
-	case result.Reverted != nil:
-		return errors.Join(p.outcome(err, "reverting"), r.restore(ctx, p, result.Reverted))
-	case refused != nil && !mayRevert(p.vm, err):
-		refused()
-	case p.vm.Spec.CurrentSnapshotName == "" && !reverting(p.vm):
-		p.dropCharge()
+	reverted, failed := r.revert.Reconcile(ctx, revert.State{State: p.State, Target: target, Answer: err})
+	p.Add(reverted.Report)
+	p.restoring = reverted.Restored
+	if result.Reverted != nil {
+		return errors.Join(p.outcome(err, "reverting"), failed)
 	}
 	var lacks *provider.ImageCacheNotReadyError
 	if errors.As(err, &lacks) {
-		return r.waitFor(ctx, p, lacks)
+		return p.take(r.imageCache.Request(ctx, p.State, lacks))
 	}
 	return p.outcome(err, "creating or updating")
 }
 
-// request is what every call of the provider is given.
-func (r *reconciler) request(p *pass) *provider.Request {
-	priority, _ := Priority(p.vm, controller.PriorityDefaultGeneric)
-	return &provider.Request{
-		VM: p.vm, NamespaceLabels: r.labels(p.vm.Namespace), Effective: p.effective, Claims: p.claims, Priority: priority, Now: p.now,
-		Zone:      p.machine.zone(p.vm),
-		Placement: r.placement(p.vm),
-		Revisions: r.revisionsOf(p),
-		Groups:    r.namespace(p.vm.Namespace).GroupsOf(p.vm),
-	}
-}
-
-// revisionsOf are the revisions that the virtual machine has captured, as far as the cache or
-// this pass has them.
-func (r *reconciler) revisionsOf(p *pass) []*itv1alpha1.ControllerRevision {
-	var out []*itv1alpha1.ControllerRevision
-	for _, name := range vmrecord.RevisionNames(p.vm) {
-		at := slices.IndexFunc(p.captured, func(c *itv1alpha1.ControllerRevision) bool { return c.Name == name })
-		if at >= 0 {
-			out = append(out, p.captured[at])
-		} else if cached, err := r.revisions.lister.ControllerRevisions(p.vm.Namespace).Get(name); err == nil {
-			out = append(out, cached)
-		}
-	}
-	return out
+// complete adds to req what every call of the provider is given.
+func (r *reconciler) complete(p *pass, req *provider.Request) {
+	req.Priority, _ = Priority(p.VM, controller.PriorityDefaultGeneric)
+	req.VM, req.Effective, req.Now = p.shown(), p.Effective, p.Now
+	req.NamespaceLabels = r.labels(p.VM.Namespace)
+	req.Zone, req.Placement = p.owner.Zone(p.VM), r.group.Placement(p.VM)
+	req.Revisions, req.Groups = r.revisions.of(p.VM, p.captured), r.group.Namespace(p.VM.Namespace).GroupsOf(p.VM)
 }
 
 // outcome turns an error of the provider into what happens next: nothing when a
 // hint or a change will wake the virtual machine, another pass after a time, or
 // an error that is retried with growing delay. Of several errors each has its say.
 func (p *pass) outcome(err error, doing string) error {
-	if joined, ok := err.(interface{ Unwrap() []error }); ok {
-		var kept []error
-		for _, part := range joined.Unwrap() {
-			kept = append(kept, p.outcome(part, doing))
+	return each(err, func(err error) error {
+		switch {
+		case errors.Is(err, provider.ErrReconcileInProgress), errors.Is(err, provider.ErrTooManyCreates), errors.Is(err, provider.ErrTooManyOperations):
+			return nil
+		case errors.Is(err, provider.ErrPaused):
+			p.paused(err.Error())
+			return nil
+		case errors.Is(err, provider.ErrUnknownState):
+			p.Again(step.UnreadDelay)
+			return nil
 		}
-		return errors.Join(kept...)
-	}
-	switch {
-	case err == nil:
+		if after, ok := provider.AsRequeue(err); ok {
+			p.Again(after)
+			return nil
+		}
+		if err = retryable(err); err != nil {
+			return fmt.Errorf("%s the vSphere virtual machine: %w", doing, err)
+		}
 		return nil
-	case errors.Is(err, provider.ErrReconcileInProgress), errors.Is(err, provider.ErrTooManyCreates),
-		errors.Is(err, provider.ErrTooManyOperations):
-		return nil
-	case errors.Is(err, provider.ErrPaused):
-		markPaused(p.vm, p.now, err.Error())
-		return nil
-	case errors.Is(err, provider.ErrUnknownState):
-		p.again(unknownDelay)
-		return nil
-	}
-	if after, ok := provider.AsRequeue(err); ok {
-		p.again(after)
-		return nil
-	}
-	if err = retryable(err); err != nil {
-		return fmt.Errorf("%s the vSphere virtual machine: %w", doing, err)
-	}
-	return nil
+	})
 }
 
 // retryable returns err without the parts of which a retry is known not to help.
 func retryable(err error) error {
+	return each(err, func(err error) error {
+		if provider.IsNoRequeue(err) {
+			return nil
+		}
+		switch instancetype.Reason(err) {
+		case vmv1alpha1.ReasonNotFound, vmv1alpha1.ReasonInvalid, vmv1alpha1.ReasonConflict, vmv1alpha1.ReasonRequirementsNotMet:
+			return nil // somebody has to change an object first, which is then seen
+		}
+		return err
+	})
+}
+
+// each joins what f returns for the parts of err, which is nil or may be joined itself.
+func each(err error, f func(error) error) error {
 	if err == nil {
 		return nil
 	}
-	if joined, ok := err.(interface{ Unwrap() []error }); ok {
-		var kept []error
-		for _, part := range joined.Unwrap() {
-			kept = append(kept, retryable(part))
-		}
-		return errors.Join(kept...)
+	joined, ok := err.(interface{ Unwrap() []error })
+	if !ok {
+		return f(err)
 	}
-	if provider.IsNoRequeue(err) {
-		return nil
+	var kept []error
+	for _, part := range joined.Unwrap() {
+		kept = append(kept, each(part, f))
 	}
-	switch instancetype.Reason(err) {
-	case vmv1alpha1.ReasonNotFound, vmv1alpha1.ReasonInvalid, vmv1alpha1.ReasonConflict, vmv1alpha1.ReasonRequirementsNotMet:
-		return nil // somebody has to change an object first, which is then seen
-	}
-	return err
+	return errors.Join(kept...)
 }

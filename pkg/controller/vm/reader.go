@@ -5,19 +5,26 @@ package vm
 
 import (
 	"context"
+	"fmt"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	appsv1client "k8s.io/client-go/kubernetes/typed/apps/v1"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/klog/v2"
 
 	itv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/controller/vm/synchronizer"
 	itclient "github.com/slipway-dev/slipway/pkg/generated/clientset/versioned/typed/instancetype/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/generated/informers/externalversions"
+	itlisters "github.com/slipway-dev/slipway/pkg/generated/listers/instancetype/v1alpha1"
 	vmlisters "github.com/slipway-dev/slipway/pkg/generated/listers/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/instancetype"
+	"github.com/slipway-dev/slipway/pkg/provider/vmrecord"
 )
 
 // callTimeout bounds one read of a server, within the context of the pass.
@@ -118,4 +125,110 @@ func (r *objectReader) PersistentVolumeClaim(ctx context.Context, namespace, nam
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	return r.claims.PersistentVolumeClaims(namespace).Get(ctx, name, metav1.GetOptions{})
+}
+
+// revisionStore reads and writes captured instance types and preferences. What a
+// revision holds never changes, so a cached one is as good as a read one; only what the
+// cache lacks is read.
+type revisionStore struct {
+	client itclient.ControllerRevisionsGetter
+	lister itlisters.ControllerRevisionLister
+	// before has the revisions of versions that kept them in the host cluster.
+	before appsv1client.ControllerRevisionsGetter
+	// decoder remembers what passes have read.
+	decoder *instancetype.Decoder
+}
+
+var _ synchronizer.RevisionStore = (*revisionStore)(nil)
+
+func newRevisionStore(
+	client itclient.ControllerRevisionsGetter, informers externalversions.SharedInformerFactory, before appsv1client.ControllerRevisionsGetter,
+) *revisionStore {
+	revisions := informers.Instancetype().V1alpha1().ControllerRevisions()
+	revisions.Informer() // which registers it
+	return &revisionStore{client: client, lister: revisions.Lister(), before: before, decoder: instancetype.NewDecoder()}
+}
+
+// captured returns a revision, decoded: from the cache, or else from the API, or else
+// from those of before, which are taken over at this.
+func (s *revisionStore) captured(ctx context.Context, namespace, name string) (*instancetype.Captured, error) {
+	revision, err := s.lister.ControllerRevisions(namespace).Get(name)
+	if apierrors.IsNotFound(err) {
+		revision, err = s.Get(ctx, namespace, name)
+	}
+	if apierrors.IsNotFound(err) {
+		revision, err = s.takeOver(ctx, namespace, name, err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return s.decoder.Decode(revision), nil
+}
+
+// takeOver copies a revision that an earlier version, or KubeVirt, left in the host
+// cluster, under its name, since spec and status have that. The original stays, for a
+// return to that version. missing is the error when there is none, also for a server
+// that has no right any more to look: who took it away says that none are left.
+func (s *revisionStore) takeOver(ctx context.Context, namespace, name string, missing error) (*itv1alpha1.ControllerRevision, error) {
+	get, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	before, err := s.before.ControllerRevisions(namespace).Get(get, name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) || apierrors.IsForbidden(err) {
+		return nil, missing
+	}
+	if err != nil {
+		return nil, fmt.Errorf("looking for revision %s/%s of an earlier version in the host cluster: %w", namespace, name, err)
+	}
+	revision := &itv1alpha1.ControllerRevision{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, Labels: before.Labels},
+		Data:       before.Data,
+		Revision:   before.Revision,
+	}
+	if !instancetype.Decode(revision).Valid() {
+		return revision, nil // what reads it says what is wrong with it
+	}
+	taken, err := s.Create(ctx, revision)
+	if apierrors.IsAlreadyExists(err) {
+		return s.Get(ctx, namespace, name)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("taking revision %s/%s over from the host cluster: %w", namespace, name, err)
+	}
+	klog.FromContext(ctx).Info("Took a revision over from the host cluster", "revision", klog.KRef(namespace, name))
+	return taken, nil
+}
+
+// Get reads a revision from the API.
+func (s *revisionStore) Get(ctx context.Context, namespace, name string) (*itv1alpha1.ControllerRevision, error) {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	return s.client.ControllerRevisions(namespace).Get(ctx, name, metav1.GetOptions{})
+}
+
+// Create stores a revision.
+func (s *revisionStore) Create(ctx context.Context, revision *itv1alpha1.ControllerRevision) (*itv1alpha1.ControllerRevision, error) {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	return s.client.ControllerRevisions(revision.Namespace).Create(ctx, revision, metav1.CreateOptions{})
+}
+
+// Update replaces the metadata of a revision.
+func (s *revisionStore) Update(ctx context.Context, revision *itv1alpha1.ControllerRevision) (*itv1alpha1.ControllerRevision, error) {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	return s.client.ControllerRevisions(revision.Namespace).Update(ctx, revision, metav1.UpdateOptions{})
+}
+
+// of returns the revisions that vm has captured, as far as the cache or captured has them.
+func (s *revisionStore) of(vm *vmv1alpha1.VirtualMachine, captured []*itv1alpha1.ControllerRevision) []*itv1alpha1.ControllerRevision {
+	var out []*itv1alpha1.ControllerRevision
+	for _, name := range vmrecord.RevisionNames(vm) {
+		at := slices.IndexFunc(captured, func(c *itv1alpha1.ControllerRevision) bool { return c.Name == name })
+		if at >= 0 {
+			out = append(out, captured[at])
+		} else if cached, err := s.lister.ControllerRevisions(vm.Namespace).Get(name); err == nil {
+			out = append(out, cached)
+		}
+	}
+	return out
 }

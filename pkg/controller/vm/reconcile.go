@@ -7,20 +7,24 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
 
+	"github.com/slipway-dev/slipway/pkg/apis/conditions"
+	itv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/controller"
+	"github.com/slipway-dev/slipway/pkg/controller/vm/instance"
+	"github.com/slipway-dev/slipway/pkg/controller/vm/owner"
+	"github.com/slipway-dev/slipway/pkg/controller/vm/revert"
+	"github.com/slipway-dev/slipway/pkg/controller/vm/step"
 	"github.com/slipway-dev/slipway/pkg/instancetype"
+	"github.com/slipway-dev/slipway/pkg/provider"
 )
-
-// conflictDelay lets the cache catch up before an object that somebody else
-// wrote is read again.
-const conflictDelay = 100 * time.Millisecond
 
 // Reconcile reads the virtual machine of key, deletes it or brings it towards its
 // spec, and writes what changed. If both the reconcile and the write fail, the error
@@ -34,21 +38,25 @@ func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (c
 		r.forget(key)
 		return controller.Result{}, nil
 	}
-	bound, err := r.shares.Bind(ctx, r.shares.Of(original))
+	bound, err := r.shard.Bind(ctx, r.vcenterOf(original))
 	if err != nil {
 		return controller.Result{}, ctx.Err() // another process takes care of it
 	}
 	ctx = bound
 
 	p := newPass(original, r.now())
-	p.machine = r.machineFacts(p.vm)
+	p.owner = owner.Read(r.machines, p.VM)
 	var passErr error
-	if p.vm.DeletionTimestamp != nil {
+	if p.VM.DeletionTimestamp != nil {
 		passErr = r.reconcileDelete(ctx, p)
 	} else {
 		passErr = r.reconcileNormal(ctx, p)
 	}
-	return combine(ctx, p, passErr, r.persist(ctx, p))
+	if len(p.Conditions) > 0 {
+		p.merge()
+		summarize(p.VM)
+	}
+	return combine(ctx, p, passErr, r.writer.persist(ctx, p))
 }
 
 // combine makes one answer of the errors of a pass and of its write.
@@ -58,68 +66,84 @@ func combine(ctx context.Context, p *pass, passErr, persistErr error) (controlle
 	case apierrors.IsConflict(persistErr):
 		klog.FromContext(ctx).V(4).Info("The virtual machine changed during the pass, reading it again")
 		// Not at once, whatever the pass wanted: it would meet the same conflict.
-		p.result = controller.Result{RequeueAfter: conflictDelay}
+		p.Next = controller.Result{RequeueAfter: controller.ShortConflict}
 	case passErr == nil:
 		passErr = persistErr
 	default:
 		klog.FromContext(ctx).Error(persistErr, "Writing the virtual machine back failed after a failed pass")
 	}
 	if passErr != nil {
-		return controller.Result{}, fmt.Errorf("reconciling virtual machine %s: %w", p.key(), passErr)
+		return controller.Result{}, fmt.Errorf("reconciling virtual machine %s: %w", p.Key(), passErr)
 	}
-	if p.result.Requeue {
-		p.result.RequeueAfter = 0 // at once is earlier
+	if p.Next.Requeue {
+		p.Next.RequeueAfter = 0 // at once is earlier
 	}
-	return p.result, nil
+	return p.Next, nil
 }
 
 // reconcileNormal brings a virtual machine that is not being deleted towards its
 // spec.
 func (r *reconciler) reconcileNormal(ctx context.Context, p *pass) error {
-	if p.paused("reconciling") {
+	if p.pauses("reconciling") {
 		return nil
 	}
-	if !hasFinalizer(p.vm) {
-		p.vm.Finalizers = append(p.vm.Finalizers, vmv1alpha1.VirtualMachineFinalizer)
-		p.again(0)
+	if !hasFinalizer(p.VM) {
+		p.VM.Finalizers = append(p.VM.Finalizers, vmv1alpha1.VirtualMachineFinalizer)
+		p.Again(0)
 		return nil
 	}
-	markUnpaused(p.vm)
-	r.joinGroup(p)
+	p.Remove(vmv1alpha1.ConditionPaused)
 
-	vmi, err := r.vmis.Get(p.key())
+	vmi, err := r.instance.Instances.Get(p.Key())
 	if err != nil {
 		return fmt.Errorf("reading the virtual machine instance: %w", err)
 	}
-	p.vmi = controller.IfOwned(vmi, p.vm)
+	p.Instance = controller.IfOwned(vmi, p.VM)
 
 	var errs []error
-	errs = append(errs, r.synchronize(ctx, p))
-	errs = append(errs, r.claimAddresses(ctx, p))
-	errs = append(errs, r.gatherClaims(ctx, p))
-	ready, err := r.gather(ctx, p)
+	errs = append(errs, p.take(r.group.Reconcile(ctx, p.State)))
+	synced, err := r.synchronize(ctx, p)
 	errs = append(errs, err)
-	errs = append(errs, r.callProvider(ctx, p, ready))
-	if p.restoring {
-		// All that follows is for the spec of the next pass.
-		r.finish(p)
-		return errors.Join(errs...)
+	req, nowhere, err := r.gather(ctx, p, synced)
+	errs = append(errs, err)
+	if nowhere {
+		p.False(vmv1alpha1.ConditionCreated, vmv1alpha1.ReasonWaitingForPrerequisites, "waiting for "+vmv1alpha1.ConditionMachineReady)
+	} else {
+		errs = append(errs, r.callProvider(ctx, p, req))
 	}
-	errs = append(errs, r.releaseClaims(ctx, p))
-	r.finish(p)
-	errs = append(errs, r.reconcileInstance(ctx, p, vmi))
-	return errors.Join(errs...)
+	if !p.restoring { // All else is for the spec of the next pass.
+		errs = append(errs, p.take(r.volumes.Release(ctx, p.State)))
+	}
+	probed, err := r.probe.Reconcile(ctx, p.State)
+	p.Add(probed.Report)
+	finish(p, probed.Answer)
+	if !p.restoring {
+		err = errors.Join(err, p.take(r.instance.Reconcile(ctx, instance.State{State: p.State, Found: vmi})))
+	}
+	return errors.Join(append(errs, err)...)
 }
 
 // synchronize runs all synchronizers, which resolve the effective spec too. What fails
 // is shown in conditions; only what a retry can cure is returned.
-func (r *reconciler) synchronize(ctx context.Context, p *pass) error {
-	synced, err := r.chain.Sync(ctx, p.vm, p.vmi)
-	p.vm, p.effective, p.captured = synced.VM, synced.Effective, synced.Captured
-	if instancetype.IsMissing(err) && refersToUnwatched(p.vm) {
-		p.again(lookAgainDelay)
+func (r *reconciler) synchronize(ctx context.Context, p *pass) (synced bool, _ error) {
+	result, err := r.chain.Sync(ctx, p.VM, p.Instance)
+	p.VM, p.Effective, p.captured = result.VM, result.Effective, result.Captured
+	p.Conditions = append(p.Conditions, result.Conditions...)
+	if instancetype.IsMissing(err) && refersToUnwatched(p.VM) {
+		p.Again(controller.Recheck)
 	}
-	return retryable(err)
+	return err == nil, retryable(err)
+}
+
+// pauses is true while nothing is to be done, and reports why.
+func (p *pass) pauses(doing string) bool {
+	paused, by := p.owner.Paused(p.VM)
+	if by != "" {
+		p.paused(doing + " is paused " + by)
+	} else if paused {
+		summarize(p.VM)
+	}
+	return paused
 }
 
 // refersToUnwatched says whether the size or the preference of vm depends on an
@@ -139,7 +163,137 @@ func refersToUnwatched(vm *vmv1alpha1.VirtualMachine) bool {
 // forget drops what is kept of a virtual machine that is gone.
 func (r *reconciler) forget(key types.NamespacedName) {
 	r.provider.Forget(key)
-	if r.prober != nil {
-		r.prober.Remove(key)
+	r.probe.Forget(key)
+}
+
+// pass is one reconcile of one virtual machine: what is known of it, and what its steps have reported so far. It lives
+// on the stack of one worker.
+type pass struct {
+	step.State
+	step.Report
+	// owner is what is known of the Machine whose infrastructure the virtual machine is, nil
+	// for none.
+	owner *owner.Facts
+	// captured are the revisions that the status names only since this pass.
+	captured []*itv1alpha1.ControllerRevision
+	// restoring is true when the object was made what it was at a snapshot.
+	restoring bool
+}
+
+func newPass(original *vmv1alpha1.VirtualMachine, now time.Time) *pass {
+	p := &pass{State: step.State{Stored: original, VM: original.DeepCopy(), Now: now}}
+	p.observe(provider.Result{})
+	return p
+}
+
+// shown is the virtual machine with the conditions that were reported so far, as the provider gets it.
+func (p *pass) shown() *vmv1alpha1.VirtualMachine {
+	vm := *p.VM
+	vm.Status.Conditions = p.Merge(p.VM, p.Now)
+	return &vm
+}
+
+// observe takes over an answer of the provider.
+func (p *pass) observe(result provider.Result) {
+	p.AddResult(&result)
+	all := p.Merge(p.VM, p.Now)
+	p.Observed = step.Observed{
+		Result: result, Created: conditions.IsTrue(all, vmv1alpha1.ConditionCreated),
+		Configured: conditions.IsTrue(all, vmv1alpha1.ConditionConfigurationSynced), Reverting: revert.Begun(all),
 	}
+	result.Conditions, result.Withdrawn = nil, nil
+	result.Apply(&p.VM.Status, p.VM.Generation, p.Now)
+}
+
+// take takes over the report of a step.
+func (p *pass) take(report step.Report, err error) error {
+	p.Add(report)
+	return err
+}
+
+// merge writes the conditions that the steps have reported.
+func (p *pass) merge() {
+	p.VM.Status.Conditions, p.Conditions = p.Merge(p.VM, p.Now), nil
+}
+
+// reconcileDelete removes the vSphere virtual machine and the running instance, then
+// the finalizer. Of what the virtual machine refers to only the claims of its addresses are
+// looked at, so nothing else that is missing can hold the deletion up.
+func (r *reconciler) reconcileDelete(ctx context.Context, p *pass) error {
+	if p.pauses("deletion") {
+		return nil
+	}
+	if !hasFinalizer(p.VM) {
+		summarize(p.VM)
+		r.forget(p.Key())
+		return nil
+	}
+	vmi, err := r.instance.Instances.Get(p.Key())
+	if err != nil {
+		return fmt.Errorf("reading the virtual machine instance: %w", err)
+	}
+	if p.Instance = controller.IfOwned(vmi, p.VM); p.Instance != nil {
+		// What it runs with says how long its guest may take to shut down.
+		p.Effective = &p.Instance.Spec
+	}
+	p.Remove(vmv1alpha1.ConditionPaused)
+	req := &provider.Request{}
+	r.complete(p, req)
+	if held := p.VM.HeldDeletion(); held != "" {
+		result, err := r.provider.ReportVirtualMachine(ctx, req)
+		p.observe(result)
+		p.False(vmv1alpha1.ConditionReady, vmv1alpha1.ReasonHeldByCheck, "deletion is "+held)
+		return p.outcome(err, "reading")
+	}
+	p.False(vmv1alpha1.ConditionReady, vmv1alpha1.ReasonDeleting, "")
+
+	if _, skip := p.VM.Annotations[vmv1alpha1.AnnotationSkipDelete]; !skip {
+		// One that cannot be told counts as the default: what was copied says itself that it was.
+		if req.FastDeploy, err = r.imageCache.Mode(ctx, p.VM); err != nil {
+			req.FastDeploy = r.imageCache.Default
+		}
+		result, err := r.provider.DeleteVirtualMachine(ctx, req)
+		p.observe(result)
+		if err != nil {
+			p.False(vmv1alpha1.ConditionReady, vmv1alpha1.ReasonDeleting, deleteTrouble(err))
+			return p.outcome(err, "deleting")
+		}
+		// Only now, for until now the guest may have used them; and not those of a vSphere
+		// VM that is left behind.
+		if err := r.addresses.Release(ctx, p.VM); err != nil {
+			p.False(vmv1alpha1.ConditionReady, vmv1alpha1.ReasonDeleting, err.Error())
+			return fmt.Errorf("releasing addresses: %w", err)
+		}
+	}
+	released, err := r.volumes.ReleaseAll(ctx, p.State)
+	p.Add(released)
+	if err != nil || released.Wait {
+		return err
+	}
+	if err := r.instance.Remove(ctx, p.State); err != nil {
+		return err
+	}
+	p.VM.Finalizers = slices.DeleteFunc(p.VM.Finalizers, func(f string) bool {
+		return f == vmv1alpha1.VirtualMachineFinalizer
+	})
+	r.forget(p.Key())
+	return nil
+}
+
+// deleteTrouble is what a user should know about an error of a deletion; nothing
+// when it only says to wait.
+func deleteTrouble(err error) string {
+	var again *provider.RequeueError
+	switch {
+	case errors.Is(err, provider.ErrReconcileInProgress), errors.Is(err, provider.ErrTooManyOperations), errors.Is(err, provider.ErrPaused):
+		return ""
+	case errors.As(err, &again):
+		return again.Reason
+	}
+	return err.Error()
+}
+
+// hasFinalizer says whether vm carries our finalizer.
+func hasFinalizer(vm *vmv1alpha1.VirtualMachine) bool {
+	return slices.Contains(vm.Finalizers, vmv1alpha1.VirtualMachineFinalizer)
 }

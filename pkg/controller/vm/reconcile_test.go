@@ -15,6 +15,7 @@ import (
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/controller"
+	"github.com/slipway-dev/slipway/pkg/controller/vm/step"
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
@@ -155,7 +156,7 @@ func TestProviderErrorsDecideWhatComesNext(t *testing.T) {
 		"in progress waits":          {provider.ErrReconcileInProgress, controller.Result{}, false},
 		"too many creates wait":      {provider.ErrTooManyCreates, controller.Result{}, false},
 		"paused by an administrator": {provider.ErrPaused, controller.Result{}, false},
-		"unknown is looked at again": {provider.ErrUnknownState, controller.Result{RequeueAfter: unknownDelay}, false},
+		"unknown is looked at again": {provider.ErrUnknownState, controller.Result{RequeueAfter: step.UnreadDelay}, false},
 		"requeue after a time":       {&provider.RequeueError{After: 3 * time.Second}, controller.Result{RequeueAfter: 3 * time.Second}, false},
 		"requeue at once":            {&provider.RequeueError{}, controller.Result{Requeue: true}, false},
 		"no retry helps":             {&provider.NoRequeueError{Err: errTest}, controller.Result{}, false},
@@ -204,7 +205,7 @@ func TestConflictReadsAgainWithoutError(t *testing.T) {
 	h.behind = true
 	h.api.edit("vm", func(vm *vmv1alpha1.VirtualMachine) { vm.Labels = map[string]string{"by": "a user"} })
 	result, err := h.tryPass()
-	if err != nil || result != (controller.Result{RequeueAfter: conflictDelay}) {
+	if err != nil || result != (controller.Result{RequeueAfter: controller.ShortConflict}) {
 		t.Errorf("result %+v and error %v, want another pass and no error", result, err)
 	}
 	h.behind = false

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/controller"
 	"github.com/slipway-dev/slipway/pkg/provider"
 	"github.com/slipway-dev/slipway/pkg/provider/vmrecord"
 )
@@ -164,7 +165,7 @@ func TestAnObjectThatCannotBeRestoredSaysWhyAndStaysAsItIs(t *testing.T) {
 			result := h.pass()
 			vm := h.vm()
 			c := findCondition(vm, vmv1alpha1.ConditionSnapshotSynced)
-			if c == nil || c.Reason != vmv1alpha1.ReasonReverting || !strings.Contains(c.Message, tc.says) || result.RequeueAfter != refusedDelay {
+			if c == nil || c.Reason != vmv1alpha1.ReasonReverting || !strings.Contains(c.Message, tc.says) || result.RequeueAfter != controller.Poll {
 				t.Errorf("condition %+v, again after %s; want one that says %q", c, result.RequeueAfter, tc.says)
 			}
 			if vm.Spec.CPU.Sockets != 4 || vm.Spec.CurrentSnapshotName != "before" || vm.Labels["release"] != "2" {

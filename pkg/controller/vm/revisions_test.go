@@ -6,7 +6,6 @@ package vm
 import (
 	"errors"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
@@ -64,8 +63,7 @@ func capturing(t *testing.T, change ...func(*vmv1alpha1.VirtualMachine)) *harnes
 	if err := h.sizes.Add(small()); err != nil {
 		t.Fatal(err)
 	}
-	h.chain = synchronizer.New(synchronizer.Options{Reader: h.reader, Revisions: h.revisions, Policy: synchronizer.PolicyReference,
-		Now: func() metav1.Time { return metav1.NewTime(h.clock.Truncate(time.Second)) }})
+	h.chain = synchronizer.New(synchronizer.Options{Reader: h.reader, Revisions: h.revisions, Policy: synchronizer.PolicyReference})
 	return h
 }
 

@@ -4,6 +4,8 @@
 package vm
 
 import (
+	"cmp"
+	"fmt"
 	"net/netip"
 	"slices"
 	"strings"
@@ -12,26 +14,30 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/slipway-dev/slipway/pkg/apis/conditions"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/controller/vm/instance"
+	"github.com/slipway-dev/slipway/pkg/controller/vm/step"
 )
 
 // finish computes, from what synchronizers and provider reported, the parts of the
 // status that the controller owns.
-func (r *reconciler) finish(p *pass) {
-	if !runs(p.vm) {
-		p.vm.Status.RestartRequired = nil
+func finish(p *pass, probed metav1.Condition) {
+	p.merge()
+	if !step.Runs(p.VM) {
+		p.VM.Status.RestartRequired = nil
 	}
-	showSize(p)
-	derive(p.vm)
-	setReady(p.vm, setProbed(p.vm, r.probe(p), p.now), p.now)
-	setProgress(p.vm, p.now)
+	instance.ShowSize(&p.State)
+	derive(p.VM)
+	setReady(p.VM, probed, p.Now)
+	setProgress(p.VM, p.Now)
 	// Every condition carries the generation that it was evaluated for; those that
 	// this pass did not look at keep an earlier one. What is paused by an administrator
 	// has got nothing of the spec.
-	if !isTrue(p.vm, vmv1alpha1.ConditionPaused) {
-		p.vm.Status.ObservedGeneration = p.vm.Generation
+	if !isTrue(p.VM, vmv1alpha1.ConditionPaused) {
+		p.VM.Status.ObservedGeneration = p.VM.Generation
 	}
-	summarize(p.vm)
+	summarize(p.VM)
 }
 
 // derive fills what follows from other fields of the status.
@@ -79,14 +85,9 @@ func addresses(vm *vmv1alpha1.VirtualMachine) []vmv1alpha1.MachineAddress {
 	return all
 }
 
-// markPaused shows that nothing is done for vm, and why.
-func markPaused(vm *vmv1alpha1.VirtualMachine, now time.Time, message string) {
-	setCondition(vm, now, vmv1alpha1.ConditionPaused, metav1.ConditionTrue, vmv1alpha1.ReasonPaused, message)
-}
-
-// markUnpaused shows that nothing keeps the controller from working on vm.
-func markUnpaused(vm *vmv1alpha1.VirtualMachine) {
-	meta.RemoveStatusCondition(&vm.Status.Conditions, vmv1alpha1.ConditionPaused)
+// paused reports that nothing is done, and why.
+func (p *pass) paused(message string) {
+	p.Set(vmv1alpha1.ConditionPaused, metav1.ConditionTrue, vmv1alpha1.ReasonPaused, message)
 }
 
 // summarize sets phase and printableStatus, which nothing decides by.
@@ -113,7 +114,7 @@ func phaseOf(vm *vmv1alpha1.VirtualMachine) vmv1alpha1.VirtualMachinePhase {
 		}
 		return vmv1alpha1.PhaseCreating
 	}
-	desired, observed := desiredPowerState(vm), vm.Status.PowerState
+	desired, observed := vm.DesiredPowerState(vm.Status.PowerState), vm.Status.PowerState
 	if standsStill(vm) {
 		desired = observed
 	}
@@ -194,12 +195,20 @@ func printableStatus(vm *vmv1alpha1.VirtualMachine, phase vmv1alpha1.VirtualMach
 // missingPrerequisite names the first thing that a virtual machine lacks, and why;
 // it is empty when nothing is known to be lacking.
 func missingPrerequisite(vm *vmv1alpha1.VirtualMachine) string {
-	for _, conditionType := range vmv1alpha1.CreatePrerequisites {
-		if !holds(vm, conditionType) {
-			return strings.TrimSuffix(conditionType, "Ready") + findCondition(vm, conditionType).Reason
-		}
+	if c := unmet(vm); c != nil {
+		return strings.TrimSuffix(c.Type, "Ready") + c.Reason
 	}
 	return ""
+}
+
+// unmet returns the condition of the first prerequisite that is there and is not True, nil for none.
+func unmet(vm *vmv1alpha1.VirtualMachine) *metav1.Condition {
+	for _, conditionType := range vmv1alpha1.CreatePrerequisites {
+		if c := findCondition(vm, conditionType); c != nil && c.Status != metav1.ConditionTrue {
+			return c
+		}
+	}
+	return nil
 }
 
 // needsAttention are the reasons for which a virtual machine that exists does not
@@ -211,4 +220,161 @@ var needsAttention = map[string]bool{
 	vmv1alpha1.ReasonError:       true,
 	vmv1alpha1.ReasonNotAllowed:  true,
 	vmv1alpha1.ReasonRecordNewer: true,
+}
+
+// setReady sums the conditions up in Ready.
+func setReady(vm *vmv1alpha1.VirtualMachine, probed metav1.Condition, now time.Time) {
+	c := readiness(vm, probed)
+	setCondition(vm, now, vmv1alpha1.ConditionReady, c.Status, c.Reason, c.Message)
+}
+
+// readiness is True when the virtual machine is as its spec wants it. probed is
+// asked last, and only of one that runs as desired.
+func readiness(vm *vmv1alpha1.VirtualMachine, probed metav1.Condition) metav1.Condition {
+	if !isTrue(vm, vmv1alpha1.ConditionCreated) {
+		return naming(vm, because(vm, vmv1alpha1.ConditionCreated, vmv1alpha1.ReasonWaitingForPrerequisites))
+	}
+	if c := unreachable(vm); c != nil {
+		return metav1.Condition{Status: metav1.ConditionUnknown, Reason: c.Reason, Message: c.Message}
+	}
+	desired := vm.DesiredPowerState(vm.Status.PowerState)
+	if desired != vm.Status.PowerState {
+		return because(vm, vmv1alpha1.ConditionPowerStateSynced, vmv1alpha1.TransitionTo(desired))
+	}
+	if desired == vmv1alpha1.PoweredOff {
+		return metav1.Condition{Status: metav1.ConditionTrue, Reason: vmv1alpha1.ReasonPoweredOff}
+	}
+	if desired == vmv1alpha1.Suspended {
+		return metav1.Condition{Status: metav1.ConditionTrue, Reason: vmv1alpha1.ReasonSucceeded}
+	}
+	if waitsForIP(vm) {
+		return isFalse(vmv1alpha1.ReasonWaitingForIP, "the guest has no address yet")
+	}
+	if waitsForTools(vm) {
+		return isFalse(vmv1alpha1.ReasonWaitingForTools, "VMware Tools does not run in the guest yet")
+	}
+	return probed
+}
+
+// unreachable returns what says that vCenter has the virtual machine and cannot reach or
+// read it, so that what status tells is of an earlier time; nil when it can.
+func unreachable(vm *vmv1alpha1.VirtualMachine) *metav1.Condition {
+	c := findCondition(vm, vmv1alpha1.ConditionConfigurationSynced)
+	if c == nil || c.Status != metav1.ConditionUnknown || c.Reason != vmv1alpha1.ReasonUnknownState {
+		return nil
+	}
+	return c
+}
+
+// because is False with reason and message of another condition if that is False.
+func because(vm *vmv1alpha1.VirtualMachine, conditionType, reason string) metav1.Condition {
+	if c := findCondition(vm, conditionType); c != nil && c.Status != metav1.ConditionTrue {
+		return isFalse(c.Reason, c.Message)
+	}
+	return isFalse(reason, "")
+}
+
+func isFalse(reason, message string) metav1.Condition {
+	return metav1.Condition{Status: metav1.ConditionFalse, Reason: reason, Message: message}
+}
+
+// naming tells of a virtual machine that waits for prerequisites which it lacks: a Machine shows
+// no other condition of it than Ready.
+func naming(vm *vmv1alpha1.VirtualMachine, v metav1.Condition) metav1.Condition {
+	if v.Reason != vmv1alpha1.ReasonWaitingForPrerequisites {
+		return v
+	}
+	if c := unmet(vm); c != nil {
+		v.Message = fmt.Sprintf("%s is %s: %s", c.Type, c.Status, cmp.Or(c.Message, c.Reason))
+	}
+	return v
+}
+
+// waitsForTools says whether readiness depends on VMware Tools, which do not run.
+func waitsForTools(vm *vmv1alpha1.VirtualMachine) bool {
+	wanted := vm.Spec.Bootstrap != nil && vm.Spec.Bootstrap.WaitForTools
+	if p := vm.Spec.ReadinessProbe; p != nil && (p.GuestHeartbeat != nil || len(p.GuestInfo) > 0) {
+		wanted = true
+	}
+	return wanted && (vm.Status.Guest == nil || !vm.Status.Guest.ToolsRunning)
+}
+
+// setProgress tells tools that follow the kstatus convention what Ready does not: that
+// vm cannot become what its spec says, or has yet to, although it is ready. Both
+// conditions are there only while they are True, and never both.
+func setProgress(vm *vmv1alpha1.VirtualMachine, now time.Time) {
+	show := func(conditionType string, because *metav1.Condition) {
+		if because == nil {
+			meta.RemoveStatusCondition(&vm.Status.Conditions, conditionType)
+			return
+		}
+		message := because.Type + " is " + string(because.Status)
+		if because.Message != "" {
+			message += ": " + because.Message
+		}
+		setCondition(vm, now, conditionType, metav1.ConditionTrue, because.Reason, message)
+	}
+	stalled := stalls(vm)
+	var unfinished *metav1.Condition
+	if c := findCondition(vm, vmv1alpha1.ConditionConfigurationSynced); stalled == nil && isTrue(vm, vmv1alpha1.ConditionReady) &&
+		c != nil && c.Status == metav1.ConditionFalse {
+		unfinished = c
+	}
+	show(vmv1alpha1.ConditionStalled, stalled)
+	show(vmv1alpha1.ConditionReconciling, unfinished)
+}
+
+// stalls returns a condition that no retry makes true, because somebody has to change an
+// object first. What does not exist may be about to be made, and what failed is retried:
+// neither stalls.
+func stalls(vm *vmv1alpha1.VirtualMachine) *metav1.Condition {
+	for _, conditionType := range stallingConditions {
+		c := findCondition(vm, conditionType)
+		if c != nil && c.Status == metav1.ConditionFalse && slices.Contains(permanentReasons, c.Reason) {
+			return c
+		}
+	}
+	return nil
+}
+
+// stallingConditions are those without which a virtual machine is not what its spec says,
+// in the order in which they are worth telling.
+var stallingConditions = append(slices.Clone(vmv1alpha1.CreatePrerequisites),
+	vmv1alpha1.ConditionCreated, vmv1alpha1.ConditionConfigurationSynced, vmv1alpha1.ConditionPowerStateSynced,
+	vmv1alpha1.ConditionSnapshotSynced)
+
+// permanentReasons are those of a condition that stays False until somebody changes an
+// object.
+var permanentReasons = []string{
+	vmv1alpha1.ReasonInvalid, vmv1alpha1.ReasonNotAllowed, vmv1alpha1.ReasonUnsupported, vmv1alpha1.ReasonConflict, vmv1alpha1.ReasonRequirementsNotMet,
+	vmv1alpha1.ReasonRecordNewer,
+}
+
+// wantsNetwork is false when the network is disabled: no network section means the
+// default interface. Where a preference decides whether there is one, the adapters tell.
+func wantsNetwork(vm *vmv1alpha1.VirtualMachine) bool {
+	n := vm.Spec.Network
+	if vm.Spec.Preference == nil || n != nil && (n.Disabled || len(n.Interfaces) > 0) {
+		return n == nil || !n.Disabled
+	}
+	return vm.Status.Network != nil && len(vm.Status.Network.Interfaces) > 0
+}
+
+func waitsForIP(vm *vmv1alpha1.VirtualMachine) bool {
+	return vm.Status.PowerState == vmv1alpha1.PoweredOn && wantsNetwork(vm) && !step.HasIP(vm)
+}
+
+// setCondition sets a condition of vm as seen at now.
+func setCondition(vm *vmv1alpha1.VirtualMachine, now time.Time, conditionType string, status metav1.ConditionStatus, reason, message string) {
+	conditions.Set(&vm.Status.Conditions, now, metav1.Condition{
+		Type: conditionType, Status: status, Reason: reason, Message: message, ObservedGeneration: vm.Generation,
+	})
+}
+
+func findCondition(vm *vmv1alpha1.VirtualMachine, conditionType string) *metav1.Condition {
+	return conditions.Find(vm.Status.Conditions, conditionType)
+}
+
+func isTrue(vm *vmv1alpha1.VirtualMachine, conditionType string) bool {
+	return conditions.IsTrue(vm.Status.Conditions, conditionType)
 }

@@ -15,6 +15,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/controller/vm/probe"
+	"github.com/slipway-dev/slipway/pkg/controller/vm/step"
+	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
 func failing(conditionType, reason string) func(*vmv1alpha1.VirtualMachine) {
@@ -58,13 +61,15 @@ func TestSummaryFollowsFromConditionsAndPowerState(t *testing.T) {
 		"not reached": {[]change{func(vm *vmv1alpha1.VirtualMachine) {
 			setCondition(vm, time.Unix(0, 0), vmv1alpha1.ConditionConfigurationSynced, metav1.ConditionUnknown, vmv1alpha1.ReasonUnknownState, "inaccessible")
 		}}, vmv1alpha1.PhaseRunning, "Unreachable", "Unknown/UnknownState"},
-		"paused":   {[]change{func(vm *vmv1alpha1.VirtualMachine) { markPaused(vm, time.Unix(0, 0), "") }}, vmv1alpha1.PhaseRunning, "Paused", "True/Succeeded"},
+		"paused": {[]change{func(vm *vmv1alpha1.VirtualMachine) {
+			setCondition(vm, time.Unix(0, 0), vmv1alpha1.ConditionPaused, metav1.ConditionTrue, vmv1alpha1.ReasonPaused, "")
+		}}, vmv1alpha1.PhaseRunning, "Paused", "True/Succeeded"},
 		"deleting": {[]change{deleting}, vmv1alpha1.PhaseDeleting, "Deleting", "True/Succeeded"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			vm := stable(test.changes...)
-			setReady(vm, verdict{status: metav1.ConditionTrue, reason: vmv1alpha1.ReasonSucceeded}, time.Unix(0, 0))
+			setReady(vm, metav1.Condition{Status: metav1.ConditionTrue, Reason: vmv1alpha1.ReasonSucceeded}, time.Unix(0, 0))
 			summarize(vm)
 			if vm.Status.Phase != test.phase || vm.Status.PrintableStatus != test.printable {
 				t.Errorf("phase %s, printableStatus %s; want %s, %s", vm.Status.Phase, vm.Status.PrintableStatus, test.phase, test.printable)
@@ -106,7 +111,7 @@ func TestReadinessAsksTheGuest(t *testing.T) {
 		wait   bool
 		probe  *vmv1alpha1.VirtualMachineReadinessProbe
 		guest  *vmv1alpha1.VirtualMachineGuestStatus
-		prober Prober
+		prober probe.Connections
 		// variables of the guest; nil when it could not be read.
 		variables map[string]string
 		want      string
@@ -141,8 +146,15 @@ func TestReadinessAsksTheGuest(t *testing.T) {
 			vm := stable()
 			vm.Spec.Bootstrap = &vmv1alpha1.VirtualMachineBootstrap{WaitForTools: test.wait}
 			vm.Spec.ReadinessProbe, vm.Status.Guest = test.probe, test.guest
-			r := &reconciler{prober: test.prober}
-			setReady(vm, r.probe(&pass{vm: vm, guestInfo: test.variables, guestInfoKnown: test.variables != nil}), time.Unix(0, 0))
+			state := step.State{VM: vm}
+			if test.variables != nil {
+				state.Observed.Observation = &provider.Observation{GuestInfo: test.variables}
+			}
+			report, err := (&probe.Reconciler{Connections: test.prober}).Reconcile(t.Context(), state)
+			if err != nil {
+				t.Fatal(err)
+			}
+			setReady(vm, report.Answer, time.Unix(0, 0))
 			ready := findCondition(vm, vmv1alpha1.ConditionReady)
 			if got := string(ready.Status) + "/" + ready.Reason; got != test.want {
 				t.Errorf("Ready is %s, want %s", got, test.want)
@@ -170,7 +182,7 @@ func TestPowerChartWaitsForToolsAfterPowerOn(t *testing.T) {
 			vm := stable()
 			vm.Spec.Bootstrap = &vmv1alpha1.VirtualMachineBootstrap{WaitForTools: test.wait}
 			vm.Status.Guest = &vmv1alpha1.VirtualMachineGuestStatus{ToolsRunning: test.running}
-			setReady(vm, verdict{status: metav1.ConditionTrue, reason: vmv1alpha1.ReasonSucceeded}, time.Unix(0, 0))
+			setReady(vm, metav1.Condition{Status: metav1.ConditionTrue, Reason: vmv1alpha1.ReasonSucceeded}, time.Unix(0, 0))
 			summarize(vm)
 			ready := findCondition(vm, vmv1alpha1.ConditionReady)
 			if got := string(ready.Status) + "/" + ready.Reason; got != test.ready || vm.Status.PrintableStatus != test.status {

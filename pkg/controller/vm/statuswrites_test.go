@@ -149,7 +149,7 @@ func TestWhatTheNextPassNeedsIsWrittenWhileAZoneIsChosen(t *testing.T) {
 	if diff := cmp.Diff([]string{"eth0 front"}, claimed(h.vm())); diff != "" {
 		t.Errorf("stored (-want +got):\n%s", diff)
 	}
-	if got, want := h.pass(), (controller.Result{RequeueAfter: lookAgainDelay}); got != want {
+	if got, want := h.pass(), (controller.Result{RequeueAfter: controller.Recheck}); got != want {
 		t.Errorf("result %+v, want %+v: the claim is read again", got, want)
 	}
 }

@@ -32,7 +32,7 @@ func (p *pass) absent(ctx context.Context, copies []string) error {
 
 // create makes the virtual machine.
 func (p *pass) create(ctx context.Context) error {
-	p.Facts = &provider.Facts{}
+	p.Observation = &provider.Observation{}
 	p.tellChecked()
 	if p.rec.running != nil {
 		return provider.ErrReconcileInProgress

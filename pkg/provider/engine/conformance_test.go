@@ -27,14 +27,9 @@ func run(t *testing.T, e *engine.Engine) {
 }
 
 func newRequest(name string) *provider.Request {
-	return &provider.Request{
-		VM: &vmv1alpha1.VirtualMachine{
-			ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, UID: uuid.NewUUID()},
-		},
-		Effective:          &vmv1alpha1.VirtualMachineInstanceSpec{},
-		Image:              &vmv1alpha1.VirtualMachineImage{},
-		PrerequisitesReady: true,
-	}
+	return &provider.Request{Desired: provider.Desired{Effective: &vmv1alpha1.VirtualMachineInstanceSpec{}, Image: &vmv1alpha1.VirtualMachineImage{}}, VM: &vmv1alpha1.VirtualMachine{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, UID: uuid.NewUUID()},
+	}, PrerequisitesReady: true}
 }
 
 func TestConformance(t *testing.T) {

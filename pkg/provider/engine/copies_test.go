@@ -87,6 +87,42 @@ func TestRecreate_NeedsAProofThatTheVMIsDeleted(t *testing.T) {
 	}
 }
 
+func TestWhenMissingWait_MakesNothingAlthoughTheVMIsDeleted(t *testing.T) {
+	for name, tc := range map[string]struct {
+		whenMissing          vmv1alpha1.WhenMissing
+		destroyed, confirmed bool
+	}{
+		"destroyed":             {whenMissing: vmv1alpha1.WhenMissingWait, destroyed: true},
+		"confirmed":             {whenMissing: vmv1alpha1.WhenMissingWait, confirmed: true},
+		"destroyed, by default": {destroyed: true},
+		"confirmed, by default": {confirmed: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(s *scene) {
+				req := s.running("vm")
+				req.VM.Spec.WhenMissing = tc.whenMissing
+				if tc.confirmed {
+					req.VM.Annotations = map[string]string{vmv1alpha1.AnnotationConfirmedGone: req.VM.Status.UniqueID}
+				}
+				s.driver.Change(string(req.VM.UID), func(v *fake.VM) { v.Hidden, v.Destroyed = true, tc.destroyed })
+				for range 2 {
+					if err := s.pass(req); err != nil || created(req) != "Unknown Missing" {
+						t.Errorf("error %v, Created %s; want Unknown Missing", err, created(req))
+					}
+					time.Sleep(time.Hour)
+				}
+				c := meta.FindStatusCondition(req.VM.Status.Conditions, vmv1alpha1.ConditionCreated)
+				if says := "nothing is made in its place"; !strings.Contains(c.Message, says) {
+					t.Errorf("message %q, want it to say %q", c.Message, says)
+				}
+				if n := s.driver.Made(); n != 1 {
+					t.Errorf("%d VMs were made, want the first only", n)
+				}
+			})
+		})
+	}
+}
+
 // One of the copies may be the VM: whoever deletes the object has to say what becomes of it.
 func TestDeletion_WaitsWhileACopyMayBeTheVM(t *testing.T) {
 	inBubble(t, func(s *scene) {

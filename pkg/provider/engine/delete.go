@@ -52,8 +52,8 @@ func (p *pass) remove(ctx context.Context, s driver.Sighting) error {
 	}
 	if s.Ownership != driver.Own {
 		klog.FromContext(ctx).Info("The object names a vSphere VM that is not its own, which is left in place",
-			"virtualMachine", klog.KRef(p.key.Namespace, p.key.Name), "vm", s.Machine.Facts(p.want).UniqueID)
-		p.Facts = &provider.Facts{} // so that nobody says of it that it is deleted
+			"virtualMachine", klog.KRef(p.key.Namespace, p.key.Name), "vm", s.Machine.Observe(p.want).UniqueID)
+		p.Observation = &provider.Observation{} // so that nobody says of it that it is deleted
 		return nil
 	}
 	return p.removeMachine(ctx, s.Machine, how)
@@ -110,29 +110,29 @@ func (p *pass) removeLeftovers(ctx context.Context) error {
 // removeMachine powers off and destroys. A VM that has another managed object ID than before is named
 // by status first, so that another process looks for the end of the right one.
 func (p *pass) removeMachine(ctx context.Context, m driver.Machine, how powerOff) error {
-	facts := m.Facts(p.want)
-	if wasThere(p.req.VM) && facts.Readable && facts.UniqueID != p.req.VM.Status.UniqueID {
-		p.Facts = &facts.Facts
+	observed := m.Observe(p.want)
+	if wasThere(p.req.VM) && observed.Readable && observed.UniqueID != p.req.VM.Status.UniqueID {
+		p.Observation = &observed
 		return &provider.RequeueError{Reason: "status names the VM that it has become before that is destroyed"}
 	}
 	_, unregister := p.req.VM.Annotations[vmv1alpha1.AnnotationUnregister]
 	var op driver.Operation
 	switch {
-	case facts.Paused:
+	case observed.Paused:
 		return provider.ErrPaused
 	case p.engine.outage(p.req.VM):
 		return &provider.RequeueError{After: recheck, Reason: "many other virtual machines are missing, so that none is deleted until they are back, or annotation " +
 			vmv1alpha1.AnnotationConfirmedGone + "=" + p.want.Identity.UniqueID + " says that this one may go"}
-	case unregister && (facts.Orphaned || !facts.Readable):
+	case unregister && (observed.Orphaned || !observed.Readable):
 		op = p.ending(m.Unregister(p.want.Identity))
-	case facts.Trouble != "":
-		return &provider.NoRequeueError{Err: errors.New(facts.Trouble)}
-	case facts.PowerState == vmv1alpha1.PoweredOn:
+	case observed.Trouble != "":
+		return &provider.NoRequeueError{Err: errors.New(observed.Trouble)}
+	case observed.PowerState == vmv1alpha1.PoweredOn:
 		op = how.operation(m)
 	default:
 		op = p.ending(m.Destroy(p.want.Identity))
 	}
-	if facts.Depending > 0 {
+	if observed.Depending > 0 {
 		op = p.unpromoted(op, m)
 	}
 	if hold := p.rec.last.Held(op, p.req.Now); hold != nil {

@@ -41,6 +41,10 @@ type Limits struct {
 	// Snapshots that are taken, removed or reverted to write memory and disks. Defaults to 8
 	// (judgement).
 	Snapshots int
+	// ImageCopies are copies of images to datastores. Defaults to 4: vCenter does at most 8 copies on a host at the
+	// same time (VMware, "Limits on Simultaneous Migrations": a provisioning operation costs 1 of 8), and creates
+	// need some of them.
+	ImageCopies int
 }
 
 // Options configure an Engine.
@@ -87,8 +91,10 @@ type Engine struct {
 	mu      sync.Mutex
 	closed  bool
 	records map[provider.Key]*record
-	places  map[class]*places
-	brake   brake
+	// images are the operations on copies of images, by location.
+	images map[string]*provider.ImageOperation
+	places map[class]*places
+	brake  brake
 	// expiry looks for offers that nobody took, after the last one.
 	expiry *time.Timer
 }
@@ -115,7 +121,7 @@ func New(o Options) *Engine {
 	if o.MissingGrace <= 0 {
 		o.MissingGrace = time.Minute
 	}
-	e := &Engine{opts: o, started: o.Now(), driver: o.Driver, records: map[provider.Key]*record{}, places: newPlaces(o.Limits, o.OfferTimeout)}
+	e := &Engine{opts: o, started: o.Now(), driver: o.Driver, records: map[provider.Key]*record{}, images: map[string]*provider.ImageOperation{}, places: newPlaces(o.Limits, o.OfferTimeout)}
 	e.base, e.end = context.WithCancelCause(context.Background())
 	return e
 }
@@ -131,7 +137,7 @@ func (e *Engine) Run(ctx context.Context) {
 	<-ctx.Done()
 	grace, cancel := context.WithTimeout(parts, shutdownGrace)
 	defer cancel()
-	e.shutdown(grace)
+	e.shutdown(grace, context.Cause(ctx))
 	stop()
 	wg.Wait()
 }

@@ -32,9 +32,9 @@ func (p *pass) exists(ctx context.Context, s driver.Sighting) error {
 			p.engine.interrupt(p.key, p.rec.running)
 		}
 		return provider.ErrReconcileInProgress
-	case in.Facts.Unfinished:
+	case in.Observation.Unfinished:
 		return p.complete(ctx, s.Machine)
-	case in.Facts.Paused:
+	case in.Observation.Paused:
 		p.merge(plan.Report(in))
 		return provider.ErrPaused
 	}
@@ -44,7 +44,7 @@ func (p *pass) exists(ctx context.Context, s driver.Sighting) error {
 // input is what a plan is made of.
 func (p *pass) input(s driver.Sighting) plan.Input {
 	return plan.Input{
-		VM: p.req.VM, Want: p.want, Machine: s.Machine, Facts: s.Machine.Facts(p.want),
+		VM: p.req.VM, Want: p.want, Machine: s.Machine, Observation: s.Machine.Observe(p.want),
 		Owned: s.Ownership == driver.Own, Revisions: p.req.Revisions, Groups: p.req.Groups,
 		Last: p.rec.last, Recorded: p.rec.recorded, RecordPause: p.engine.opts.RecordPause, Now: p.req.Now, Progress: p.engine.progressOf(p.key),
 	}
@@ -77,7 +77,7 @@ func (p *pass) update(ctx context.Context, in plan.Input) error {
 	}
 	p.merge(next.Result)
 	if next.Operation == nil {
-		p.Attached, p.AttachedKnown = in.Facts.Attached, in.Facts.Readable && p.engine.driver.Synced()
+		p.AttachedKnown = in.Observation.Readable && p.engine.driver.Synced()
 		p.settle(next.Held)
 		if len(next.Unresolved) > 0 {
 			err = errors.Join(err, p.lookAgain())
@@ -144,7 +144,7 @@ func (p *pass) complete(ctx context.Context, m driver.Machine) error {
 
 // merge adds a result to that of the pass.
 func (p *pass) merge(r provider.Result) {
-	p.Facts, p.Compared, p.RestartRequired, p.Settled, p.Reverted = r.Facts, r.Compared, r.RestartRequired, r.Settled, r.Reverted
+	p.Observation, p.Compared, p.RestartRequired, p.Settled, p.Reverted = r.Observation, r.Compared, r.RestartRequired, r.Settled, r.Reverted
 	p.Withdrawn = append(p.Withdrawn, r.Withdrawn...)
 	for _, c := range r.Conditions {
 		p.Set(c.Type, c.Status, c.Reason, c.Message)

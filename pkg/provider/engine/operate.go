@@ -42,7 +42,7 @@ func (p *pass) start(ctx context.Context, op driver.Operation) error {
 	}
 	opCtx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(e.base, func() { cancel(context.Cause(e.base)) })
-	rec.running = &running{of: p.of, uid: p.ofUID, op: op, fingerprint: plan.Fingerprint(op), records: p.records, interrupt: func() { cancel(context.Canceled) }}
+	rec.running = &running{of: p.of, uid: p.ofUID, op: op, fingerprint: plan.Fingerprint(op), records: p.records, interrupt: cancel}
 	e.records[p.key] = rec
 	ended := make(chan error, 1)
 	key, run := p.key, rec.running
@@ -88,6 +88,9 @@ func (e *Engine) ended(key provider.Key, run *running, err error) {
 		return
 	}
 	rec.running = nil
+	if key.Kind == provider.KindImageLocation {
+		e.imageEnded(key.Name, run.op.Kind, err)
+	}
 	e.tidy(key, rec)
 	own := e.records[run.of]
 	if own == nil {
@@ -121,7 +124,7 @@ func (e *Engine) interrupt(key provider.Key, run *running) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if rec := e.records[key]; rec != nil && rec.running == run {
-		run.interrupt()
+		run.interrupt(context.Canceled)
 	}
 }
 
@@ -160,10 +163,12 @@ func (e *Engine) expire() {
 }
 
 // shutdown refuses new operations, gives those that run until ctx is done, then
-// leaves them to the hypervisor, and returns when all have ended.
-func (e *Engine) shutdown(ctx context.Context) {
+// leaves them to the hypervisor, and returns when all have ended. Those on copies of
+// images it ends with cause.
+func (e *Engine) shutdown(ctx context.Context, cause error) {
 	e.mu.Lock()
 	e.closed = true
+	e.interruptImages(cause)
 	if e.expiry != nil {
 		e.expiry.Stop()
 	}

@@ -95,24 +95,14 @@ func (p *pass) unknown(s driver.Sighting) error {
 func want(req *provider.Request) *driver.Want {
 	vm := req.VM
 	w := &driver.Want{
-		Identity:        identity(vm),
-		Name:            vm.Name,
-		ProviderID:      vm.Spec.ProviderID,
-		Adopted:         vm.Spec.InstanceUUID != "",
-		Effective:       req.Effective,
-		NamespaceLabels: req.NamespaceLabels,
-		Image:           req.Image,
-		CloneOf:         req.CloneOf,
-		FastDeploy:      req.FastDeploy,
-		ImageCache:      req.ImageCache,
-		StorageClasses:  req.StorageClasses,
-		Discs:           req.Discs,
-		Bootstrap:       req.Bootstrap,
-		Claims:          req.Claims,
-		Adapters:        adapters(vm),
-		GuestInfo:       guestInfo(vm),
-		Revert:          req.Revert,
-		NoPromotion:     vm.Spec.PromoteDisksMode == vmv1alpha1.PromoteDisksModeDisabled,
+		Desired:     req.Desired,
+		Identity:    identity(vm),
+		Name:        vm.Name,
+		ProviderID:  vm.Spec.ProviderID,
+		Adopted:     vm.Spec.InstanceUUID != "",
+		Adapters:    adapters(vm),
+		GuestInfo:   guestInfo(vm),
+		NoPromotion: vm.Spec.PromoteDisksMode == vmv1alpha1.PromoteDisksModeDisabled,
 	}
 	fast := req.FastDeploy != "" && req.FastDeploy != vmv1alpha1.FastDeployOff
 	w.Identity.Copied = fast || meta.FindStatusCondition(vm.Status.Conditions, vmv1alpha1.ConditionImageCacheReady) != nil
@@ -191,7 +181,7 @@ func attempted(vm *vmv1alpha1.VirtualMachine) bool {
 // UUID: who may create objects in one namespace must not reach into others. It does
 // not say whose it is, for who may read one namespace may not know of the others.
 func (p *pass) refuse() error {
-	p.Facts = &provider.Facts{}
+	p.Observation = &provider.Observation{}
 	err := errors.New("the vSphere VM with instance UUID " + p.want.Identity.InstanceUUID + " belongs to another object")
 	p.False(vmv1alpha1.ConditionCreated, vmv1alpha1.ReasonInvalid, err.Error())
 	return &provider.NoRequeueError{Err: err}

@@ -22,6 +22,7 @@ const (
 	publishes        class = "publishes"
 	promotions       class = "promotions"
 	snapshots        class = "snapshots"
+	imageCopies      class = "image copies"
 )
 
 // classOf is empty for what is not bounded: what only asks, or waits for a guest.
@@ -31,7 +32,7 @@ func classOf(op *driver.Operation) class {
 		return creates
 	case driver.KindReconfigure:
 		return reconfigurations
-	case driver.KindDelete:
+	case driver.KindDelete, driver.KindRemoveImage:
 		return deletes
 	case driver.KindPromote:
 		return promotions
@@ -43,7 +44,9 @@ func classOf(op *driver.Operation) class {
 		return publishes
 	case driver.KindSnapshot, driver.KindUnsnapshot, driver.KindRevert:
 		return snapshots
-	case driver.KindCheck, driver.KindSearch, driver.KindWithdraw:
+	case driver.KindCopyImage:
+		return imageCopies
+	case driver.KindCheck, driver.KindSearch, driver.KindWithdraw, driver.KindCollectImages:
 	}
 	return ""
 }
@@ -73,6 +76,7 @@ func newPlaces(l Limits, timeout time.Duration) map[class]*places {
 		{publishes, l.Publishes, 4},
 		{promotions, l.Promotions, 4},
 		{snapshots, l.Snapshots, 8},
+		{imageCopies, l.ImageCopies, 4},
 	} {
 		if c.limit <= 0 {
 			c.limit = c.byDefault

@@ -42,12 +42,12 @@ func (p *pass) publish(s driver.Sighting, pub *provider.Publication) (driver.Ope
 			Condition: vmv1alpha1.ConditionSourceValid, Reason: reason, Message: fmt.Sprintf("VirtualMachine %q %s", pub.Source.Name, what),
 		}
 	}
-	facts, err := p.usable(s, refuse)
+	observed, err := p.usable(s, refuse)
 	switch {
 	case err != nil:
 		return driver.Operation{}, err
-	case facts.PowerState != vmv1alpha1.PoweredOff:
-		return driver.Operation{}, refuse(vmv1alpha1.ReasonNotReady, fmt.Sprintf("is %s, and only one that is PoweredOff can be published", facts.PowerState))
+	case observed.PowerState != vmv1alpha1.PoweredOff:
+		return driver.Operation{}, refuse(vmv1alpha1.ReasonNotReady, fmt.Sprintf("is %s, and only one that is PoweredOff can be published", observed.PowerState))
 	}
 	kept := *pub
 	kept.VM = nil

@@ -4,6 +4,7 @@
 package engine
 
 import (
+	"context"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -50,7 +51,7 @@ type running struct {
 	// records: op writes the record.
 	records bool
 	// interrupt ends it.
-	interrupt func()
+	interrupt context.CancelCauseFunc
 	// progress is how far it has come, in percent.
 	progress int32
 }

@@ -19,20 +19,20 @@ var _ provider.Snapshotter = (*Engine)(nil)
 
 // Snapshot implements provider.Snapshotter. What it starts is the operation of the virtual
 // machine, so that nothing else changes that meanwhile.
-func (e *Engine) Snapshot(ctx context.Context, s *provider.Snapshot) (*provider.SnapshotFacts, error) {
+func (e *Engine) Snapshot(ctx context.Context, s *provider.Snapshot) (*provider.ObservedSnapshot, error) {
 	defer e.passed(s.Key())
 	p, own, err := e.passFor(s.Key(), s.UID, s.VM, s.Now)
 	if err != nil {
 		return nil, err
 	}
 	seen := e.driver.Look(p.want.Identity)
-	facts, err := p.snapshotted(seen, s)
+	observed, err := p.snapshotted(seen, s)
 	if err != nil {
 		return nil, err
 	}
-	made := madeFor(facts.Snapshots, s)
+	made := madeFor(observed.Snapshots, s)
 	switch {
-	case made != nil && (facts.Kept == nil || facts.Kept.UID != s.UID || s.UniqueID != "" || plan.Reverting(s.VM)):
+	case made != nil && (observed.Kept == nil || observed.Kept.UID != s.UID || s.UniqueID != "" || plan.Reverting(s.VM)):
 		// Whose ID is known was finished: what the virtual machine keeps is from a revert.
 		if own.last != nil {
 			e.change(s.Key(), s.UID, func(r *record) { r.last = nil })
@@ -40,10 +40,10 @@ func (e *Engine) Snapshot(ctx context.Context, s *provider.Snapshot) (*provider.
 		return made, nil
 	case made == nil && s.UniqueID != "":
 		return nil, provider.ErrSnapshotMissing
-	case facts.Kept != nil && facts.Kept.UID != s.UID:
+	case observed.Kept != nil && observed.Kept.UID != s.UID:
 		return nil, &provider.SnapshotRefusedError{Reason: vmv1alpha1.ReasonWaitingForPrerequisites, Message: "what the virtual machine was reverted to is restored first"}
 	case made == nil:
-		if err := first(facts, s.VM); err != nil {
+		if err := first(observed, s.VM); err != nil {
 			return nil, err
 		}
 	}
@@ -56,51 +56,51 @@ func (e *Engine) Snapshot(ctx context.Context, s *provider.Snapshot) (*provider.
 	return nil, p.startFor(ctx, own, op, "the snapshot is tried again")
 }
 
-// snapshotted are the facts of a virtual machine whose snapshots can be told.
-func (p *pass) snapshotted(seen driver.Sighting, s *provider.Snapshot) (driver.Facts, error) {
+// snapshotted returns the observed state of a virtual machine whose snapshots are known.
+func (p *pass) snapshotted(seen driver.Sighting, s *provider.Snapshot) (provider.Observation, error) {
 	return p.usable(seen, func(reason, what string) error {
 		return &provider.SnapshotRefusedError{Reason: reason, Message: fmt.Sprintf("VirtualMachine %q %s", s.Source.Name, what)}
 	})
 }
 
-// usable are the facts of a virtual machine with which something is done for another object.
+// usable returns the observed state of a virtual machine with which something is done for another object.
 // refuse is told why nothing can be.
-func (p *pass) usable(seen driver.Sighting, refuse func(reason, what string) error) (driver.Facts, error) {
+func (p *pass) usable(seen driver.Sighting, refuse func(reason, what string) error) (provider.Observation, error) {
 	switch {
 	case seen.State == driver.Unknown:
 		p.engine.await(p.key, p.uid())
-		return driver.Facts{}, provider.ErrUnknownState
+		return provider.Observation{}, provider.ErrUnknownState
 	case seen.State == driver.Absent || seen.Ownership != driver.Own:
-		return driver.Facts{}, refuse(vmv1alpha1.ReasonNotFound, "is not in vSphere")
+		return provider.Observation{}, refuse(vmv1alpha1.ReasonNotFound, "is not in vSphere")
 	}
-	facts := seen.Machine.Facts(p.want)
+	observed := seen.Machine.Observe(p.want)
 	switch {
-	case facts.Trouble != "" || !facts.Readable:
-		return driver.Facts{}, refuse(vmv1alpha1.ReasonNotReady, "cannot be read: "+facts.Trouble)
-	case facts.Paused:
-		return driver.Facts{}, refuse(vmv1alpha1.ReasonNotReady, "is paused by an administrator")
-	case facts.Unfinished:
-		return driver.Facts{}, refuse(vmv1alpha1.ReasonNotReady, "is not created")
+	case observed.Trouble != "" || !observed.Readable:
+		return provider.Observation{}, refuse(vmv1alpha1.ReasonNotReady, "cannot be read: "+observed.Trouble)
+	case observed.Paused:
+		return provider.Observation{}, refuse(vmv1alpha1.ReasonNotReady, "is paused by an administrator")
+	case observed.Unfinished:
+		return provider.Observation{}, refuse(vmv1alpha1.ReasonNotReady, "is not created")
 	}
-	return facts, nil
+	return observed, nil
 }
 
 // first says what comes before a snapshot: what would not be possible with one.
-func first(facts driver.Facts, vm *vmv1alpha1.VirtualMachine) error {
+func first(observed provider.Observation, vm *vmv1alpha1.VirtualMachine) error {
 	wait := func(format string, args ...any) error {
 		return &provider.SnapshotRefusedError{Reason: vmv1alpha1.ReasonWaitingForPrerequisites, Message: fmt.Sprintf(format, args...)}
 	}
 	switch {
-	case facts.Customizing:
+	case observed.Customizing:
 		return wait("the guest is being customized, or will be at its next start")
-	case facts.Depending > 0 && vm.Spec.PromoteDisksMode != vmv1alpha1.PromoteDisksModeDisabled:
-		return wait("%d disks depend on disks elsewhere and are made independent first (spec.promoteDisksMode)", facts.Depending)
+	case observed.Depending > 0 && vm.Spec.PromoteDisksMode != vmv1alpha1.PromoteDisksModeDisabled:
+		return wait("%d disks depend on disks elsewhere and are made independent first (spec.promoteDisksMode)", observed.Depending)
 	}
 	return nil
 }
 
 // madeFor is the snapshot that was made for an object, nil if there is none.
-func madeFor(all []provider.SnapshotFacts, s *provider.Snapshot) *provider.SnapshotFacts {
+func madeFor(all []provider.ObservedSnapshot, s *provider.Snapshot) *provider.ObservedSnapshot {
 	for i := range all {
 		if all[i].UID == s.UID || s.UniqueID != "" && all[i].UniqueID == s.UniqueID {
 			return &all[i]
@@ -121,11 +121,11 @@ func (e *Engine) RemoveSnapshot(ctx context.Context, s *provider.Snapshot) error
 		return err
 	}
 	seen := e.driver.Look(p.want.Identity)
-	facts, err := p.snapshotted(seen, s)
+	observed, err := p.snapshotted(seen, s)
 	switch {
 	case err != nil:
 		return err
-	case facts.Kept != nil && (facts.Kept.UID != s.UID || plan.Reverting(s.VM)):
+	case observed.Kept != nil && (observed.Kept.UID != s.UID || plan.Reverting(s.VM)):
 		return &provider.SnapshotRefusedError{Reason: vmv1alpha1.ReasonWaitingForPrerequisites, Message: "the virtual machine was reverted, and its object is restored first"}
 	}
 	kept := *s

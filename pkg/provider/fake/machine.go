@@ -23,29 +23,28 @@ type machine struct {
 	vm     VM
 }
 
-// Facts implements driver.Machine.
-func (m machine) Facts(*driver.Want) driver.Facts {
-	f := driver.Facts{Readable: m.vm.Trouble == "", Trouble: m.vm.Trouble, Paused: m.vm.Paused, Depending: m.vm.Depending, Unpromotable: m.vm.Unpromotable,
-		Recorded: m.vm.Record.Head}
-	f.Facts = provider.Facts{
+// Observe implements driver.Machine.
+func (m machine) Observe(*driver.Want) provider.Observation {
+	o := provider.Observation{
+		Readable: m.vm.Trouble == "", Trouble: m.vm.Trouble, Paused: m.vm.Paused, Depending: m.vm.Depending, Unpromotable: m.vm.Unpromotable,
+		Recorded: m.vm.Record.Head, Kept: m.vm.Kept,
 		PowerState: m.vm.PowerState, UniqueID: m.vm.UniqueID, InstanceUUID: m.id, BiosUUID: m.id, NodeName: "fake-host",
 	}
 	if t, err := time.Parse(time.RFC3339Nano, m.vm.Restarted); err == nil {
-		f.LastRestart = &metav1.Time{Time: t}
+		o.LastRestart = &metav1.Time{Time: t}
 	}
 	tools := metav1.Condition{Type: vmv1alpha1.ConditionGuestToolsReady, Status: metav1.ConditionFalse, Reason: vmv1alpha1.ReasonPoweredOff}
 	if m.vm.PowerState == vmv1alpha1.PoweredOn {
-		f.Network = &vmv1alpha1.VirtualMachineNetworkStatus{PrimaryIP4: m.vm.Address}
+		o.Network = &vmv1alpha1.VirtualMachineNetworkStatus{PrimaryIP4: m.vm.Address}
 		tools.Status, tools.Reason = metav1.ConditionTrue, vmv1alpha1.ReasonSucceeded
 	}
-	f.Conditions = append(f.Conditions, tools)
-	f.Kept = m.vm.Kept
+	o.Set(tools)
 	for _, s := range m.vm.Snapshots {
-		f.Snapshots = append(f.Snapshots, provider.SnapshotFacts{
+		o.Snapshots = append(o.Snapshots, provider.ObservedSnapshot{
 			VirtualMachineSnapshotNode: vmv1alpha1.VirtualMachineSnapshotNode{UniqueID: s.UniqueID, PowerState: s.PowerState}, UID: s.UID,
 		})
 	}
-	return f
+	return o
 }
 
 // Compare implements driver.Machine: the spec is one difference.

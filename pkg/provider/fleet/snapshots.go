@@ -13,7 +13,7 @@ import (
 )
 
 // Snapshot implements provider.Snapshotter.
-func (f *Fleet[M]) Snapshot(ctx context.Context, s *provider.Snapshot) (*provider.SnapshotFacts, error) {
+func (f *Fleet[M]) Snapshot(ctx context.Context, s *provider.Snapshot) (*provider.ObservedSnapshot, error) {
 	m, err := f.snapshotter(s)
 	if err != nil {
 		return nil, err

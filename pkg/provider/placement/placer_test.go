@@ -77,10 +77,7 @@ func (w *world) pass(vm *vmv1alpha1.VirtualMachine) (provider.Result, error) {
 	w.t.Helper()
 	memory := resource.MustParse("4Gi")
 	for {
-		r, err := w.Place(w.t.Context(), &provider.Request{
-			VM: vm, Effective: &vmv1alpha1.VirtualMachineInstanceSpec{Memory: &vmv1alpha1.VirtualMachineMemory{Guest: &memory}},
-			Image: &vmv1alpha1.VirtualMachineImage{}, PrerequisitesReady: true, Now: time.Now(), Claims: w.claims, Placement: w.placement, Zone: w.inPlace,
-		})
+		r, err := w.Place(w.t.Context(), &provider.Request{Desired: provider.Desired{Effective: &vmv1alpha1.VirtualMachineInstanceSpec{Memory: &vmv1alpha1.VirtualMachineMemory{Guest: &memory}}, Image: &vmv1alpha1.VirtualMachineImage{}, Claims: w.claims}, VM: vm, PrerequisitesReady: true, Now: time.Now(), Placement: w.placement, Zone: w.inPlace})
 		if !errors.Is(err, provider.ErrReconcileInProgress) {
 			return r, err
 		}

@@ -54,9 +54,6 @@ type Config struct {
 	// Owner tells the copies of images that this server keeps, and the items that it has
 	// published, from those of others. Without one there are none.
 	Owner string
-	// MaxImageCopies bounds the files of images that are copied at the same time. Defaults
-	// to 4.
-	MaxImageCopies int
 
 	// Happened, if set, is called with what vCenter says that happened to a virtual machine of
 	// an object, the last ten minutes before the begin included. It must not block.

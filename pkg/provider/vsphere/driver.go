@@ -30,7 +30,6 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/placement"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/publish"
-	"github.com/slipway-dev/slipway/pkg/provider/vsphere/report"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/session"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/vimfault"
 )
@@ -76,7 +75,7 @@ func New(c Config) (*Driver, error) {
 	d.publisher = &publish.Publisher{Session: s, Inventory: d.inventory, Owner: c.Owner}
 	began := time.Now()
 	d.files = imagefiles.New(imagefiles.Options{
-		Session: s, Inventory: d.inventory, Descriptors: d.descriptors, Owner: c.Owner, MaxCopies: c.MaxImageCopies,
+		Session: s, Inventory: d.inventory, Descriptors: d.descriptors, Owner: c.Owner,
 		Making: func(ctx context.Context) (string, error) { return d.creator("").Making(ctx, began) },
 	})
 	d.SetZones(map[string]*vmv1alpha1.ZoneSpec{vmv1alpha1.DefaultZone: nil})
@@ -101,8 +100,8 @@ func (d *Driver) Run(ctx context.Context, sink driver.Sink) {
 	d.session.Close()
 }
 
-// changed is called for every change of the inventory. One that neither the configuration nor
-// a fact shows is none.
+// changed is called for every change of the inventory. One that changes neither the configuration
+// nor the observed state is ignored.
 func (d *Driver) changed(old, now *mo.VirtualMachine) {
 	owner, ok := observe.OwnerOf(now)
 	if !ok {
@@ -114,7 +113,7 @@ func (d *Driver) changed(old, now *mo.VirtualMachine) {
 	if s := compliance.Signature(now); s != "" && s != compliance.Signature(old) {
 		d.compliance.Kick()
 	}
-	if old != nil && now != nil && reflect.DeepEqual(old.Config, now.Config) && report.Unpromotable(old) == report.Unpromotable(now) &&
+	if old != nil && now != nil && reflect.DeepEqual(old.Config, now.Config) &&
 		equality.Semantic.DeepEqual(observe.Of(old, d.inventory.HostName), observe.Of(now, d.inventory.HostName)) {
 		return
 	}
@@ -211,14 +210,7 @@ func ownership(vm *mo.VirtualMachine, owner observe.Owner) driver.Ownership {
 	if !observe.Readable(vm) {
 		return driver.Own
 	}
-	switch observe.OwnershipOf(vm, owner) {
-	case observe.Own:
-		return driver.Own
-	case observe.Foreign:
-		return driver.Foreign
-	case observe.Unowned:
-	}
-	return driver.Unowned
+	return observe.OwnershipOf(vm, owner)
 }
 
 // Refused implements driver.Driver.
@@ -229,7 +221,7 @@ func (d *Driver) Refused(w *driver.Want) driver.Refusals {
 // notAllowed lists the devices that the zone does not let the namespace have.
 func (d *Driver) notAllowed(w *driver.Want) []string {
 	allowed, by := d.places(w.Identity.Zone).Devices(w.NamespaceLabels)
-	return configspec.NotAllowed(configspec.Want{Effective: w.Effective}, allowed, by)
+	return configspec.NotAllowed(configspec.Want{Want: *w}, allowed, by)
 }
 
 // Check implements driver.Driver.
@@ -300,19 +292,7 @@ func (d *Driver) Classify(err error) driver.Failure {
 
 // wanted translates what is asked for.
 func (d *Driver) wanted(w *driver.Want) configspec.Want {
-	out := configspec.Want{
-		Name: w.Name, Owner: ownerOf(w.Identity), InstanceUUID: w.Identity.InstanceUUID, ProviderID: w.ProviderID,
-		Effective: w.Effective, Adapters: w.Adapters, TPMPreferred: w.TPMPreferred, LastRestart: w.Restarted,
-		Claims: w.Claims, PlacesClaims: d.placesClaims(), Record: w.Record,
-	}
-	if w.Bootstrap != nil {
-		out.Data, out.VAppProperties = w.Bootstrap, w.Bootstrap.VAppProperties
-	}
-	if w.Image != nil {
-		if disk := w.Image.Status.BootDisk(); disk != nil {
-			out.ImageBootDisk = disk.Value()
-		}
-	}
+	out := configspec.Want{Want: *w, PlacesClaims: d.placesClaims()}
 	out.Storage, out.ISOs = d.places(w.Identity.Zone).KnownStorage(w), d.places(w.Identity.Zone).KnownISOs(w)
 	out.Backings, _ = d.places(w.Identity.Zone).KnownBackings(placement.NetworkNames(w.Effective), w.NamespaceLabels)
 	return out

@@ -41,20 +41,14 @@ func templateImage() *vmv1alpha1.VirtualMachineImage {
 // newRequest is a request for a VM of 2 CPUs and 1Gi that shall run.
 func newRequest(name string, image *vmv1alpha1.VirtualMachineImage) *provider.Request {
 	network := &vmv1alpha1.VirtualMachineNetworkSpec{Interfaces: []vmv1alpha1.VirtualMachineNetworkInterface{{Name: "eth0"}}}
-	return &provider.Request{
-		VM: &vmv1alpha1.VirtualMachine{
-			ObjectMeta: metav1.ObjectMeta{Namespace: "team-a", Name: name, UID: types.UID(uuid.NewString()), Generation: 1},
-			Spec:       vmv1alpha1.VirtualMachineSpec{PowerState: vmv1alpha1.PoweredOn, PowerOffMode: vmv1alpha1.PowerOpModeHard, Network: network},
-		},
-		Effective: &vmv1alpha1.VirtualMachineInstanceSpec{
-			CPU:     &vmv1alpha1.VirtualMachineCPU{Sockets: 2},
-			Memory:  &vmv1alpha1.VirtualMachineMemory{Guest: ptr(resource.MustParse("1Gi"))},
-			Network: network,
-		},
-		Image:              image,
-		PrerequisitesReady: true,
-		Priority:           100,
-	}
+	return &provider.Request{Desired: provider.Desired{Effective: &vmv1alpha1.VirtualMachineInstanceSpec{
+		CPU:     &vmv1alpha1.VirtualMachineCPU{Sockets: 2},
+		Memory:  &vmv1alpha1.VirtualMachineMemory{Guest: ptr(resource.MustParse("1Gi"))},
+		Network: network,
+	}, Image: image}, VM: &vmv1alpha1.VirtualMachine{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "team-a", Name: name, UID: types.UID(uuid.NewString()), Generation: 1},
+		Spec:       vmv1alpha1.VirtualMachineSpec{PowerState: vmv1alpha1.PoweredOn, PowerOffMode: vmv1alpha1.PowerOpModeHard, Network: network},
+	}, PrerequisitesReady: true, Priority: 100}
 }
 
 // loop is the smallest controller: it passes over its requests when hints come.

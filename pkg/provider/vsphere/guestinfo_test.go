@@ -25,10 +25,10 @@ func TestVariablesThatTheGuestSetsAreSeenWithoutAsking(t *testing.T) {
 	l.until("the VM runs", running(req), req)
 	sees := func() map[string]string {
 		r, err := p.Engine.CreateOrUpdateVirtualMachineAsync(t.Context(), req)
-		if err != nil || r.Facts == nil {
-			t.Fatalf("facts %v, error %v", r.Facts, err)
+		if err != nil || r.Observation == nil {
+			t.Fatalf("observation %v, error %v", r.Observation, err)
 		}
-		return r.Facts.GuestInfo
+		return r.Observation.GuestInfo
 	}
 	if got := sees(); got != nil {
 		t.Errorf("variables %v of a guest that has set none", got)

@@ -10,6 +10,7 @@ import (
 	vimtypes "github.com/vmware/govmomi/vim25/types"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/provider"
 	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/configspec"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
@@ -29,17 +30,12 @@ func (d *Driver) machine(vm *mo.VirtualMachine) machine { return machine{driver:
 
 func (m machine) ref() vimtypes.ManagedObjectReference { return m.vm.Self }
 
-// Facts implements driver.Machine.
-func (m machine) Facts(w *driver.Want) driver.Facts {
-	f := report.Facts(m.vm, w, m.driver.inventory.HostName)
-	report.Comply(&f, m.vm, m.driver.compliance.Of(m.vm))
-	f.Unfinished = f.Readable && observe.Pending(m.vm) && f.PowerState == vmv1alpha1.PoweredOff
-	if m.driver.inventory.Outside(m.ref()) {
-		f.Conditions = append(f.Conditions, report.Misplaced(m.vm.Name))
-	} else {
-		f.Withdrawn = append(f.Withdrawn, vmv1alpha1.ConditionLocationValid)
-	}
-	return f
+// Observe implements driver.Machine.
+func (m machine) Observe(w *driver.Want) provider.Observation {
+	o := report.Observe(m.vm, w, m.driver.inventory.HostName)
+	report.Comply(&o, m.vm, m.driver.compliance.Of(m.vm))
+	o.Set(report.Location(m.vm, m.driver.inventory.Outside(m.ref())))
+	return o
 }
 
 // Compare implements driver.Machine.

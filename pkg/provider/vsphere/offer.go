@@ -13,9 +13,9 @@ import (
 	vimtypes "github.com/vmware/govmomi/vim25/types"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/hardware"
 	"github.com/slipway-dev/slipway/pkg/provider"
 	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
-	"github.com/slipway-dev/slipway/pkg/provider/vsphere/configspec"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/inventory"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/placement"
 )
@@ -129,7 +129,7 @@ func vcpus(e *vmv1alpha1.VirtualMachineInstanceSpec) int32 {
 	if e.CPU == nil {
 		return 1
 	}
-	n, _ := configspec.CPUs(e.CPU)
+	n, _ := hardware.CPUs(e.CPU)
 	return n
 }
 

@@ -280,7 +280,7 @@ func (m machine) still(ctx context.Context, id driver.Identity) (*mo.VirtualMach
 		return nil, &vimfault.ChangedError{Message: fmt.Sprintf("the VM %s is not shown any more", m.ref().Value)}
 	case !observe.Readable(vm):
 		return nil, errors.New(observe.Trouble(vm))
-	case observe.OwnershipOf(vm, ownerOf(id)) != observe.Own:
+	case observe.OwnershipOf(vm, ownerOf(id)) != driver.Own:
 		return nil, create.Conflict(id.InstanceUUID)
 	case observe.Paused(vm):
 		return nil, provider.ErrPaused

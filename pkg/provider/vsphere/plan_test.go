@@ -72,7 +72,7 @@ func (s *scene) input() plan.Input {
 	d := &Driver{session: &session.Session{}, inventory: inventory.New(inventory.Options{})}
 	w := want(s.vm, s.effective)
 	m := d.machine(s.observed)
-	in := plan.Input{VM: s.vm, Want: w, Machine: m, Facts: m.Facts(w), Now: now}
+	in := plan.Input{VM: s.vm, Want: w, Machine: m, Observation: m.Observe(w), Now: now}
 	if s.held {
 		first, _ := plan.Make(in)
 		in.Last = plan.Outcomes{{
@@ -85,10 +85,7 @@ func (s *scene) input() plan.Input {
 
 // want is what vm asks for.
 func want(vm *vmv1alpha1.VirtualMachine, effective *vmv1alpha1.VirtualMachineInstanceSpec) *driver.Want {
-	return &driver.Want{
-		Identity: driver.Identity{Key: k8stypes.NamespacedName{Namespace: vm.Namespace, Name: vm.Name}, UID: string(vm.UID), InstanceUUID: string(vm.UID)},
-		Name:     vm.Name, Effective: effective,
-	}
+	return &driver.Want{Desired: provider.Desired{Effective: effective}, Identity: driver.Identity{Key: k8stypes.NamespacedName{Namespace: vm.Namespace, Name: vm.Name}, UID: string(vm.UID), InstanceUUID: string(vm.UID)}, Name: vm.Name}
 }
 
 const (

@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/provider"
 	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/access"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/configspec"
@@ -133,7 +134,7 @@ func (a answers) readCassette(text []byte) error {
 }
 
 // observed reports what the product makes of recorded properties of a VM.
-func observed(ref vimtypes.ManagedObjectReference, set []vimtypes.DynamicProperty) (facts driver.Facts, err error) {
+func observed(ref vimtypes.ManagedObjectReference, set []vimtypes.DynamicProperty) (o provider.Observation, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic: %v", p)
@@ -141,18 +142,18 @@ func observed(ref vimtypes.ManagedObjectReference, set []vimtypes.DynamicPropert
 	}()
 	vm := mo.VirtualMachine{}
 	if err := mo.LoadObjectContent([]vimtypes.ObjectContent{{Obj: ref, PropSet: set}}, &vm); err != nil {
-		return facts, err
+		return o, err
 	}
 	vm.Self = ref
-	w := &driver.Want{Effective: &vmv1alpha1.VirtualMachineInstanceSpec{Volumes: []vmv1alpha1.VirtualMachineVolume{disk("data", "1Gi", "")}}}
-	facts = report.Facts(&vm, w, func(vimtypes.ManagedObjectReference) string { return "host" })
+	w := &driver.Want{Desired: provider.Desired{Effective: &vmv1alpha1.VirtualMachineInstanceSpec{Volumes: []vmv1alpha1.VirtualMachineVolume{disk("data", "1Gi", "")}}}}
+	o = report.Observe(&vm, w, func(vimtypes.ManagedObjectReference) string { return "host" })
 	if observe.Readable(&vm) {
-		want := configspec.Want{Owner: observe.Owner{UID: "uid"}, Effective: w.Effective}
+		want := configspec.Want{Want: driver.Want{Desired: provider.Desired{Effective: w.Effective}, Identity: driver.Identity{UID: "uid"}}}
 		configspec.Spec(configspec.Differences(want, &vm))
 		configspec.Refused(want, &vm)
 		configspec.NotApplied(want, &vm)
 	}
-	return facts, nil
+	return o, nil
 }
 
 func TestObservation_ReadsRecordedAnswers(t *testing.T) {
@@ -175,16 +176,16 @@ func TestObservation_ReadsRecordedAnswers(t *testing.T) {
 			if ref.Type != "VirtualMachine" {
 				continue
 			}
-			facts, err := observed(ref, set)
+			o, err := observed(ref, set)
 			if err != nil {
 				t.Errorf("%s: %s: %v", f.Name(), ref.Value, err)
 			}
 			all++
-			if facts.Readable {
+			if o.Readable {
 				readable++
 			}
-			t.Logf("%s: %s: readable %t, %s, %d conditions, Tools run: %t", f.Name(), ref.Value, facts.Readable, facts.PowerState, len(facts.Conditions),
-				meta.IsStatusConditionTrue(facts.Conditions, vmv1alpha1.ConditionGuestToolsReady))
+			t.Logf("%s: %s: readable %t, %s, %d conditions, Tools run: %t", f.Name(), ref.Value, o.Readable, o.PowerState, len(o.Conditions),
+				meta.IsStatusConditionTrue(o.Conditions, vmv1alpha1.ConditionGuestToolsReady))
 		}
 	}
 	if readable == 0 {

@@ -97,7 +97,7 @@ func TestARestartThatVSphereRefusedIsStillToBeDone(t *testing.T) {
 	if err := op.Run(t.Context()); err == nil {
 		t.Fatal("resetting a VM that is off succeeded")
 	}
-	if last := record().Facts(&driver.Want{}).LastRestart; last != nil {
+	if last := record().Observe(&driver.Want{}).LastRestart; last != nil {
 		t.Errorf("the VM remembers a restart at %s that was refused", last)
 	}
 	if n := counted.snapshot()["ResetVM_Task"]; n != 1 {

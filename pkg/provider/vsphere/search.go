@@ -15,7 +15,6 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/create"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/inventory"
-	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/vimfault"
 )
 
@@ -27,7 +26,7 @@ func (d *Driver) Search(ctx context.Context, id driver.Identity) (driver.Finding
 		return "", err
 	case seen.VM == nil:
 		return d.notShown(ctx, id, seen.Copies)
-	case seen.Whose != observe.Own:
+	case seen.Whose != driver.Own:
 		return driver.NotFound, nil // It is none of ours: what memory has is worked on.
 	}
 	vm, err := d.inventory.Refresh(ctx, *seen.VM)

@@ -34,9 +34,9 @@ func snapshotOf(of *provider.Request, name string) *provider.Snapshot {
 }
 
 // take passes over a snapshot, again whenever a hint comes, until it is there or cannot be.
-func (l *loop) take(s *provider.Snapshot) (*provider.SnapshotFacts, error) {
+func (l *loop) take(s *provider.Snapshot) (*provider.ObservedSnapshot, error) {
 	l.t.Helper()
-	return eventual(l, func(ctx context.Context) (*provider.SnapshotFacts, error) {
+	return eventual(l, func(ctx context.Context) (*provider.ObservedSnapshot, error) {
 		s.Now = time.Now()
 		return l.p.Snapshot(ctx, s)
 	})

@@ -23,7 +23,7 @@ func (d *Driver) Usage(ctx context.Context) (map[k8stypes.NamespacedName]Usage, 
 	for _, o := range d.inventory.Owned() {
 		keys[types.ManagedObjectReference{Type: "VirtualMachine", Value: o.UniqueID}] = o.Key
 	}
-	read, err := d.inventory.Usage(ctx, slices.Collect(maps.Keys(keys)))
+	read, err := inventory.ReadUsage(ctx, d.session, slices.Collect(maps.Keys(keys)))
 	out := make(map[k8stypes.NamespacedName]Usage, len(read))
 	for ref, u := range read {
 		out[keys[ref]] = u

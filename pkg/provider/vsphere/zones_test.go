@@ -9,6 +9,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/vmware/govmomi/find"
+	"github.com/vmware/govmomi/vim25/mo"
+	"github.com/vmware/govmomi/vim25/types"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/slipway-dev/slipway/pkg/apis/conditions"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/provider"
@@ -16,11 +22,6 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
 	"github.com/slipway-dev/slipway/test/simulated"
 	"github.com/slipway-dev/slipway/test/vcenter"
-	"github.com/vmware/govmomi/find"
-	"github.com/vmware/govmomi/vim25/mo"
-	"github.com/vmware/govmomi/vim25/types"
-	"k8s.io/apimachinery/pkg/api/resource"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // startZones starts a provider of two zones: a with DRS, b without and with another folder.
@@ -187,7 +188,7 @@ func TestAnOfferSaysWhatAZoneHasAndLacks(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			req := newRequest("offer", libraryImage())
-			w := &driver.Want{Name: "offer", Effective: req.Effective.DeepCopy(), Image: req.Image.DeepCopy()}
+			w := &driver.Want{Desired: provider.Desired{Effective: req.Effective.DeepCopy(), Image: req.Image.DeepCopy()}, Name: "offer"}
 			tc.change(w)
 			o := p.driver.Offer(t.Context(), w, tc.zone)
 			if o.Unknown != nil || (o.Lacks == nil) != (tc.lacks == "") || o.Lacks != nil && !strings.Contains(o.Lacks.Error(), tc.lacks) {
@@ -211,7 +212,7 @@ func TestAnOfferSaysWhatAZoneHasAndLacks(t *testing.T) {
 	full := *all["b"]
 	p.driver.SetZones(map[string]*vmv1alpha1.ZoneSpec{"b": &full, "without": &without})
 	simulated.Control(t, ready, http.MethodPut, "/datastore/free?"+url.Values{"datastore": {"DC0_C1_DS"}, "bytes": {"1048576"}}.Encode())
-	w := &driver.Want{Name: "offer", Effective: newRequest("x", nil).Effective, Image: libraryImage()}
+	w := &driver.Want{Desired: provider.Desired{Effective: newRequest("x", nil).Effective, Image: libraryImage()}, Name: "offer"}
 	if o := p.driver.Offer(t.Context(), w, "without"); o.Lacks == nil || !strings.Contains(o.Lacks.Error(), `no network "Elsewhere"`) {
 		t.Errorf("without the port group it lacks %v", o.Lacks)
 	}
@@ -241,7 +242,7 @@ func TestAZoneHasToHaveTheSpaceThatDisksTakeAtOnce(t *testing.T) {
 		"a thick disk": {disk: "20Gi", provisioning: vmv1alpha1.DiskProvisioningThickEagerZero,
 			want: "volumes[data].disk.storageClass: no datastore can be used: DC0_C1_DS: 20480 MiB are needed at once, and 8192 MiB are free"},
 	} {
-		w := &driver.Want{Name: "offer", Effective: newRequest("x", nil).Effective.DeepCopy(), Image: libraryImage()}
+		w := &driver.Want{Desired: provider.Desired{Effective: newRequest("x", nil).Effective.DeepCopy(), Image: libraryImage()}, Name: "offer"}
 		if tc.size != "" {
 			w.Effective.BootDisk = &vmv1alpha1.VirtualMachineBootDisk{Capacity: ptr(resource.MustParse(tc.size)), Provisioning: tc.provisioning}
 		}
@@ -266,7 +267,7 @@ func TestDRSRatesAZoneOfFewerDatastoresThanItsClusterHas(t *testing.T) {
 	one := all["a"].DeepCopy()
 	one.Storage.Datastores = []string{"LocalDS_1"}
 	p.driver.SetZones(map[string]*vmv1alpha1.ZoneSpec{"a": one})
-	w := &driver.Want{Name: "offer", Effective: newRequest("x", nil).Effective, Image: libraryImage()}
+	w := &driver.Want{Desired: provider.Desired{Effective: newRequest("x", nil).Effective, Image: libraryImage()}, Name: "offer"}
 	for range 20 { // The simulator takes one by chance.
 		if o := p.driver.Offer(t.Context(), w, "a"); o.Rating == 0 || o.Lacks != nil || o.Unknown != nil {
 			t.Fatalf("offer %+v", o)

@@ -24,14 +24,14 @@ import (
 const provider = `
 apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRole
-metadata: {name: example-provider, labels: {cluster.x-k8s.io/aggregate-to-manager: "true"}}
-rules: [{apiGroups: [infrastructure.example.org], resources: ["*"], verbs: [get, list, watch, patch, delete]}]
+metadata: {name: example-net-provider, labels: {cluster.x-k8s.io/aggregate-to-manager: "true"}}
+rules: [{apiGroups: [machines.example.net], resources: ["*"], verbs: [get, list, watch, patch, delete]}]
 ---
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
-metadata: {name: %[2]s.infrastructure.example.org, labels: {cluster.x-k8s.io/v1beta2: v1beta1}}
+metadata: {name: %[2]s.machines.example.net, labels: {cluster.x-k8s.io/v1beta2: v1beta1}}
 spec:
-  group: infrastructure.example.org
+  group: machines.example.net
   scope: Namespaced
   names: {kind: %[1]s, plural: %[2]s}
   versions:
@@ -49,8 +49,8 @@ spec:
 var (
 	definitions = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
 	roles       = schema.GroupVersionResource{Group: "rbac.authorization.k8s.io", Version: "v1", Resource: "clusterroles"}
-	machinesOf  = schema.GroupVersionResource{Group: "infrastructure.example.org", Version: "v1beta1", Resource: "examplemachines"}
-	configsOf   = schema.GroupVersionResource{Group: "infrastructure.example.org", Version: "v1beta1", Resource: "exampleconfigs"}
+	machinesOf  = schema.GroupVersionResource{Group: "machines.example.net", Version: "v1beta1", Resource: "examplemachines"}
+	configsOf   = schema.GroupVersionResource{Group: "machines.example.net", Version: "v1beta1", Resource: "exampleconfigs"}
 )
 
 // MB21, MB32, MB42, MT5-10, MT25: what a provider has as CustomResourceDefinitions is taken over,

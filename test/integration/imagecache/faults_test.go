@@ -102,8 +102,8 @@ func TestAnItemThatChangesWhileItIsCopiedIsCopiedAgain(t *testing.T) {
 	w.order(http.MethodPut, "/datastores/disksize", "bytes", "10485760")
 	w.order(http.MethodPut, "/datastores/rate", "bytes", "1048576")
 	w.create("photon", on("LocalDS_0"))
-	before := w.until("photon", "is being copied", func(*vmv1alpha1.VirtualMachineImageCache) bool {
-		return len(w.below("LocalDS_0")) > len(w.directories("LocalDS_0"))
+	before := w.until("photon", "is being copied", func(c *vmv1alpha1.VirtualMachineImageCache) bool {
+		return len(c.Status.Locations) > 0 && c.Status.Locations[0].Directory != "" && len(w.below("LocalDS_0")) > len(w.directories("LocalDS_0"))
 	}).Status.Locations[0]
 	if err := contentlibrary.Update(t.Context(), w.library(), contentlibrary.Item); err != nil {
 		t.Fatal(err)

@@ -71,15 +71,32 @@ type replica struct {
 }
 
 // vcenters are what a replica holds.
-type vcenters map[string]*vsphere.Driver
+type vcenters map[string]files
+
+// files are the copies in one vCenter.
+type files struct {
+	provider.ImageFiles
+	provider.ImageOperator
+}
 
 func (v vcenters) Bind(ctx context.Context, _ string) (context.Context, error) { return ctx, nil }
 
-func (v vcenters) Files(vcenter string) (provider.ImageFiles, error) {
-	if v[vcenter] == nil {
+func (v vcenters) Held(string) bool { return true }
+
+func (v vcenters) Files(vcenter string) (cache.Files, error) {
+	f, ok := v[vcenter]
+	if !ok {
 		return nil, &provider.NotUsableError{Message: "there is no VCenter " + vcenter, Missing: true}
 	}
-	return v[vcenter].ImageFiles(), nil
+	return f, nil
+}
+
+func (v vcenters) Hints(ctx context.Context, changed func(provider.Hint)) {
+	var all sync.WaitGroup
+	for _, f := range v {
+		all.Go(func() { f.ImageOperator.(*engine.Engine).Watch(ctx, changed) })
+	}
+	all.Wait()
 }
 
 func (v vcenters) Watch(ctx context.Context, gained func(string)) {
@@ -109,10 +126,12 @@ func (w *world) start(owner string) *replica {
 	w.t.Helper()
 	d := w.connect(w.ready, owner)
 	platform := engine.New(engine.Options{Driver: d, MissingGrace: time.Second})
-	platforms, all := []*engine.Engine{platform}, vcenters{vmv1alpha1.DefaultVCenter: d}
+	platforms, all := []*engine.Engine{platform}, vcenters{vmv1alpha1.DefaultVCenter: {d.ImageFiles(), platform}}
 	for name, ready := range w.more {
-		all[name] = w.connect(ready, owner)
-		platforms = append(platforms, engine.New(engine.Options{Driver: all[name], MissingGrace: time.Second}))
+		other := w.connect(ready, owner)
+		p := engine.New(engine.Options{Driver: other, MissingGrace: time.Second})
+		all[name] = files{other.ImageFiles(), p}
+		platforms = append(platforms, p)
 	}
 	client := framework.Client(w.t, w.server.Config())
 	informers := externalversions.NewSharedInformerFactoryWithOptions(client, 0, externalversions.WithTransform(controller.AsKept))

@@ -4,9 +4,8 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
-	"errors"
-	"fmt"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -68,72 +67,42 @@ type Deps struct {
 // defaultGrace is that of Cluster API.
 const defaultGrace = 5 * time.Minute
 
-type (
-	loop    = controller.Loop[types.NamespacedName]
-	cluster = clusterv1alpha1.Cluster
-)
+type cluster = clusterv1alpha1.Cluster
 
 // Controller looks after Clusters.
 type Controller struct {
-	loop
-	deps                                  Deps
-	reconcile                             *reconciler
-	clusters, deployments, sets, machines cache.SharedIndexInformer
+	*controller.Loop[types.NamespacedName]
+	reconcile *reconciler
+	clusters  cache.SharedIndexInformer
 }
 
-// New makes a controller that does nothing until Run, and registers the informers and
-// indexes that it needs. It must be called before the informers are started.
+// New returns a controller that does nothing until Run. It must be called before the informers are started.
 func New(d Deps) (*Controller, error) {
-	if d.Client == nil || d.Informers == nil || d.External == nil || d.Connections == nil || d.Recorder == nil {
-		return nil, errors.New("cluster controller: client, informers, external kinds, connections and recorder are required")
+	if err := controller.CheckDeps(Name, d, "Now"); err != nil {
+		return nil, err
 	}
-	if d.Now == nil {
-		d.Now = time.Now
-	}
-	if d.Grace == 0 {
-		d.Grace = defaultGrace
-	}
-	d.Informers.Vm().V1alpha1().SlipwayClusters().Informer() // It is started with the others.
 	kinds := d.Informers.Cluster().V1alpha1()
-	c := &Controller{
-		deps: d, clusters: kinds.Clusters().Informer(), deployments: kinds.MachineDeployments().Informer(),
-		sets: kinds.MachineSets().Informer(), machines: kinds.Machines().Informer(),
-	}
-	for _, informer := range []cache.SharedIndexInformer{c.deployments, c.sets, c.machines} {
-		if err := informer.AddIndexers(memberIndexers); err != nil {
-			return nil, fmt.Errorf("indexing what belongs to Clusters: %w", err)
-		}
-	}
+	deployments, sets, machines := kinds.MachineDeployments().Informer(), kinds.MachineSets().Informer(), kinds.Machines().Informer()
+	c := &Controller{clusters: kinds.Clusters().Informer()}
 	c.reconcile = &reconciler{
 		client: d.Client.ClusterV1alpha1(), clusters: controller.NewStore[*cluster](c.clusters, false),
-		deployments: c.deployments.GetIndexer(), sets: c.sets.GetIndexer(), machines: c.machines.GetIndexer(),
-		writes: controller.NewWriteLimit(), connections: d.Connections, recorder: d.Recorder, grace: d.Grace, now: d.Now,
+		deployments: deployments.GetIndexer(), sets: sets.GetIndexer(), machines: machines.GetIndexer(),
+		writes: controller.NewWriteLimit(), connections: d.Connections, recorder: d.Recorder, grace: cmp.Or(d.Grace, defaultGrace), now: controller.Clock(d.Now),
 	}
-	c.loop = controller.NewLoop(controller.NewQueue(Name, controller.QueueOptions{Fairness: true}), controller.Options[types.NamespacedName]{
-		Name: Name, Workers: workers, Reconciler: c.reconcile,
-	})
+	b := controller.For[types.NamespacedName](Name, d.Informers).Workers(workers).
+		Queue(controller.NewQueue(Name, controller.QueueOptions{Fairness: true})).
+		Before(func(ctx context.Context) (func(), error) {
+			c.reconcile.external = d.External(ctx, controller.Changes(false, c.externalChanged))
+			return c.reconcile.external.Wait, nil
+		}).
+		Watches(c.clusters, c.reconcile.clusters.Handler(), controller.Changes(true, c.clusterChanged)).
+		Watches(d.Informers.Vm().V1alpha1().SlipwayClusters().Informer(), c.infrastructureHandler()).
+		Reconciler(c.reconcile)
+	for _, members := range []cache.SharedIndexInformer{deployments, sets, machines} {
+		b.Index(members, memberIndexers).Watches(members, c.memberHandler())
+	}
+	var err error
+	c.Loop, err = b.Build()
 	d.Connections.OnCluster(c.connectionChanged)
-	return c, nil
-}
-
-// Run starts the informers and reconciles until ctx is done. It returns when all that it
-// started has ended, with an error when the caches could not be filled. It must be called at
-// most once.
-func (c *Controller) Run(ctx context.Context) error {
-	external := c.deps.External(ctx, controller.Changes(false, c.externalChanged))
-	defer external.Wait()
-	c.reconcile.external = external
-	err := controller.Fill(ctx, Name, c.deps.Informers,
-		controller.Source{Informer: c.clusters, Handler: c.reconcile.clusters.Handler()},
-		controller.Source{Informer: c.clusters, Handler: controller.Changes(true, c.clusterChanged)},
-		controller.Source{Informer: c.deployments, Handler: c.memberHandler()},
-		controller.Source{Informer: c.sets, Handler: c.memberHandler()},
-		controller.Source{Informer: c.machines, Handler: c.memberHandler()},
-		controller.Source{Informer: c.deps.Informers.Vm().V1alpha1().SlipwayClusters().Informer(), Handler: c.infrastructureHandler()},
-	)
-	if err != nil {
-		return err
-	}
-	c.loop.Run(ctx)
-	return nil
+	return c, err
 }

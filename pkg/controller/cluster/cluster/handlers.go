@@ -5,7 +5,6 @@ package cluster
 
 import (
 	"strings"
-	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -19,8 +18,6 @@ import (
 
 const (
 	clusterKind = "Cluster"
-	// settle is how long news of what belongs to a Cluster are gathered.
-	settle = 250 * time.Millisecond
 	// byCluster indexes what belongs to Clusters. Others index the informers too.
 	byCluster = Name + "/cluster"
 )
@@ -69,7 +66,7 @@ func (c *Controller) memberHandler() cache.ResourceEventHandler {
 		}
 		found, err := c.reconcile.clusters.Get(in)
 		if err == nil && found != nil && found.DeletionTimestamp != nil {
-			c.Look(in, settle)
+			c.Look(in, controller.Settle)
 		}
 	}
 	return cache.ResourceEventHandlerFuncs{AddFunc: wake, DeleteFunc: wake}

@@ -31,6 +31,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/apis/conditions"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/cluster/contract"
+	"github.com/slipway-dev/slipway/pkg/controller"
 	"github.com/slipway-dev/slipway/pkg/generated/clientset/versioned/fake"
 	"github.com/slipway-dev/slipway/pkg/generated/informers/externalversions"
 	"github.com/slipway-dev/slipway/test/livecontroller"
@@ -303,7 +304,7 @@ func TestInfrastructureThatComesLaterIsFound(t *testing.T) {
 				}
 				l.after(time.Second)
 			} else {
-				l.after(missingDelay)
+				l.after(controller.Poll)
 			}
 			if !ptr.Deref(l.cluster().Status.Initialization.InfrastructureProvisioned, false) {
 				t.Errorf("infrastructure that comes later: %s, and is not found", what)

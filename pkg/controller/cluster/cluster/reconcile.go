@@ -40,10 +40,6 @@ type reconciler struct {
 	now                         func() time.Time
 }
 
-// missingDelay is how long an object that is not there is waited for: of one that no Cluster has
-// labelled nobody hears, but for our own kind.
-const missingDelay = 30 * time.Second
-
 // pass is one look at a Cluster.
 type pass struct {
 	*reconciler
@@ -84,7 +80,7 @@ func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (c
 	}
 	again := controller.DefaultResyncPeriod
 	if p.facts.infrastructure.missing() || p.facts.controlPlane.missing() {
-		again = missingDelay
+		again = controller.Poll // Of an object that no Cluster has labelled nobody hears, but for our own kind.
 	}
 	if !until.IsZero() {
 		again = min(again, max(until.Sub(p.facts.now), time.Millisecond))

@@ -5,14 +5,11 @@ package healthcheck
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/events"
 
 	"github.com/slipway-dev/slipway/pkg/cluster/contract"
@@ -66,61 +63,35 @@ type Deps struct {
 	Now func() time.Time
 }
 
-type loop = controller.Loop[types.NamespacedName]
-
 // Controller looks after the health of Machines.
 type Controller struct {
-	loop
-	deps                       Deps
-	reconcile                  *reconciler
-	checks, machines, clusters cache.SharedIndexInformer
+	*controller.Loop[types.NamespacedName]
+	checks controller.Store[*check]
 }
 
-// New makes a controller that does nothing until Run, and registers the informers and
-// indexes that it needs. It must be called before the informers are started.
+// New returns a controller that does nothing until Run. It must be called before the informers are started.
 func New(d Deps) (*Controller, error) {
-	if d.Client == nil || d.Informers == nil || d.Nodes == nil || d.External == nil || d.Recorder == nil {
-		return nil, errors.New("MachineHealthCheck controller: client, informers, nodes, external kinds and recorder are required")
-	}
-	if d.Now == nil {
-		d.Now = time.Now
+	if err := controller.CheckDeps(Name, d, "Now"); err != nil {
+		return nil, err
 	}
 	kinds := d.Informers.Cluster().V1alpha1()
-	c := &Controller{
-		deps: d, checks: kinds.MachineHealthChecks().Informer(), machines: kinds.Machines().Informer(), clusters: kinds.Clusters().Informer(),
+	checks, machines := kinds.MachineHealthChecks().Informer(), kinds.Machines().Informer()
+	c := &Controller{checks: controller.NewStore[*check](checks, false)}
+	r := &reconciler{
+		client: d.Client.ClusterV1alpha1(), checks: c.checks, machines: controller.NewStore[*machine](machines, false),
+		clusters: kinds.Clusters().Lister(), nodes: d.Nodes, external: d.External, recorder: d.Recorder, now: controller.Clock(d.Now),
 	}
-	if err := c.checks.AddIndexers(checkIndexers); err != nil {
-		return nil, fmt.Errorf("indexing MachineHealthChecks: %w", err)
-	}
-	if err := c.machines.AddIndexers(machineIndexers); err != nil {
-		return nil, fmt.Errorf("indexing Machines of MachineHealthChecks: %w", err)
-	}
-	c.reconcile = &reconciler{
-		client: d.Client.ClusterV1alpha1(), checks: controller.NewStore[*check](c.checks, false), machines: controller.NewStore[*machine](c.machines, false),
-		clusters: kinds.Clusters().Lister(), nodes: d.Nodes, external: d.External, recorder: d.Recorder, now: d.Now,
-	}
-	c.loop = controller.NewLoop(controller.NewQueue(Name, controller.QueueOptions{Fairness: true}), controller.Options[types.NamespacedName]{
-		Name: Name, Workers: workers, Reconciler: c.reconcile,
-	})
+	var err error
+	c.Loop, err = controller.For[types.NamespacedName](Name, d.Informers).Workers(workers).
+		Queue(controller.NewQueue(Name, controller.QueueOptions{Fairness: true})).
+		Index(checks, checkIndexers).
+		Index(machines, machineIndexers).
+		Watches(checks, c.checks.Handler(), controller.Changes(true, c.checkChanged)).
+		Watches(machines, r.machines.Handler(), controller.Changes(false, c.machineChanged)).
+		Watches(kinds.Clusters().Informer(), controller.Changes(false, c.clusterChanged)).
+		Reconciler(r).
+		Build()
 	d.Nodes.OnCluster(c.clusterTells)
 	d.Nodes.OnNode(func(in types.NamespacedName, _ *corev1.Node) { c.clusterTells(in) })
-	return c, nil
-}
-
-// Run starts the informers and reconciles until ctx is done. It returns when all that it
-// started has ended, with an error when the caches could not be filled. It must be called at
-// most once.
-func (c *Controller) Run(ctx context.Context) error {
-	err := controller.Fill(ctx, Name, c.deps.Informers,
-		controller.Source{Informer: c.checks, Handler: c.reconcile.checks.Handler()},
-		controller.Source{Informer: c.machines, Handler: c.reconcile.machines.Handler()},
-		controller.Source{Informer: c.checks, Handler: controller.Changes(true, c.checkChanged)},
-		controller.Source{Informer: c.machines, Handler: controller.Changes(false, c.machineChanged)},
-		controller.Source{Informer: c.clusters, Handler: controller.Changes(false, c.clusterChanged)},
-	)
-	if err != nil {
-		return err
-	}
-	c.loop.Run(ctx)
-	return nil
+	return c, err
 }

@@ -4,8 +4,6 @@
 package healthcheck
 
 import (
-	"time"
-
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
@@ -13,9 +11,6 @@ import (
 	"github.com/slipway-dev/slipway/pkg/controller"
 	"github.com/slipway-dev/slipway/pkg/controller/cluster/members"
 )
-
-// settle is how long news of Machines and Nodes are gathered before a check is made.
-const settle = 100 * time.Millisecond
 
 // byCluster indexes checks and Machines by their Cluster.
 const byCluster = Name + "/cluster"
@@ -26,15 +21,7 @@ var machineIndexers = cache.Indexers{byCluster: controller.IndexBy(func(m *machi
 
 // indexed queues the checks of a Cluster, if they are wanted.
 func (c *Controller) indexed(in string, wanted func(*check) bool) {
-	found, err := c.reconcile.checks.ByIndex(byCluster, in)
-	if err != nil {
-		return // There is the index: New has made it.
-	}
-	for _, h := range found {
-		if wanted == nil || wanted(h) {
-			c.Look(controller.KeyOf(h), settle)
-		}
-	}
+	controller.EnqueueIndexed(c.Loop, c.checks, byCluster, in, wanted)
 }
 
 // checkChanged queues a check of which more changed than its status, which is written here.

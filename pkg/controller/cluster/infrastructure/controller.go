@@ -4,12 +4,8 @@
 package infrastructure
 
 import (
-	"context"
-	"errors"
-	"fmt"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
 
@@ -51,60 +47,38 @@ type Deps struct {
 	Now func() time.Time
 }
 
-type loop = controller.Loop[types.NamespacedName]
-
 // Controller keeps the status of SlipwayClusters.
 type Controller struct {
-	loop
-	deps            Deps
-	store           controller.Store[*vmv1alpha1.SlipwayCluster]
-	informer, zones cache.SharedIndexInformer
+	*controller.Loop[types.NamespacedName]
+	informer cache.SharedIndexInformer
 }
 
 // indexByCluster has those that belong to a Cluster, by that, and all that belong to any of a
 // group by the group.
 const indexByCluster = "cluster"
 
-// New makes a controller that does nothing until Run, and registers the informers and
-// indexes that it needs. It must be called before the informers are started.
+// New returns a controller that does nothing until Run. It must be called before the informers are started.
 func New(d Deps) (*Controller, error) {
-	if d.Client == nil || d.Informers == nil || d.Clusters == nil || d.Zones == nil || d.NamespaceLabels == nil {
-		return nil, errors.New("SlipwayCluster controller: client, informers, clusters, zones and labels of namespaces are required")
+	if err := controller.CheckDeps(Name, d, "Now"); err != nil {
+		return nil, err
 	}
-	if d.Now == nil {
-		d.Now = time.Now
-	}
+	d.Now = controller.Clock(d.Now)
 	vm := d.Informers.Vm().V1alpha1()
-	c := &Controller{deps: d, informer: vm.SlipwayClusters().Informer(), zones: vm.Zones().Informer()}
-	if err := c.informer.AddIndexers(cache.Indexers{indexByCluster: byCluster}); err != nil {
-		return nil, fmt.Errorf("indexing SlipwayClusters: %w", err)
-	}
-	c.store = controller.NewStore[*vmv1alpha1.SlipwayCluster](c.informer, false)
-	c.loop = controller.NewLoop(controller.NewQueue(Name, controller.QueueOptions{}), controller.Options[types.NamespacedName]{
-		Name: Name, Workers: workers, Reconciler: &reconciler{deps: d, objects: c.store},
-	})
+	c := &Controller{informer: vm.SlipwayClusters().Informer()}
+	store := controller.NewStore[*vmv1alpha1.SlipwayCluster](c.informer, false)
+	var err error
+	c.Loop, err = controller.For[types.NamespacedName](Name, d.Informers).Workers(workers).
+		Index(c.informer, cache.Indexers{indexByCluster: byCluster}).
+		Watches(c.informer, store.Handler(), controller.Changes(true, c.changed)).
+		Watches(vm.Zones().Informer(), controller.Changes(true, c.zoneChanged)).
+		Reconciler(&reconciler{deps: d, objects: store}).
+		Build()
 	d.Clusters.Watch(clusterapi.Handlers{
 		Machine: func(string, types.NamespacedName) {},
 		Cluster: func(group string, key types.NamespacedName) { c.lookAt(indexValue(group, key)) },
 		Group:   func(group string) { c.lookAt(group) },
 	})
-	return c, nil
-}
-
-// Run starts the informers and reconciles until ctx is done. It returns when all that it
-// started has ended, with an error when the caches could not be filled. It must be
-// called at most once.
-func (c *Controller) Run(ctx context.Context) error {
-	err := controller.Fill(ctx, Name, c.deps.Informers,
-		controller.Source{Informer: c.informer, Handler: c.store.Handler()},
-		controller.Source{Informer: c.informer, Handler: c.changed()},
-		controller.Source{Informer: c.zones, Handler: c.zoneChanged()},
-	)
-	if err != nil {
-		return err
-	}
-	c.loop.Run(ctx)
-	return nil
+	return c, err
 }
 
 func (c *Controller) look(obj any) {
@@ -113,44 +87,28 @@ func (c *Controller) look(obj any) {
 
 // lookAt looks at those that the index finds.
 func (c *Controller) lookAt(value string) {
-	found, err := c.informer.GetIndexer().ByIndex(indexByCluster, value)
-	if err != nil {
-		return // only for an index that does not exist
-	}
-	for _, obj := range found {
-		c.look(obj)
+	for _, s := range controller.Indexed[*vmv1alpha1.SlipwayCluster](c.informer.GetIndexer(), indexByCluster, value) {
+		c.look(s)
 	}
 }
 
 // changed handles the events of the objects. What only status says was written here.
-func (c *Controller) changed() cache.ResourceEventHandler {
-	return cache.ResourceEventHandlerFuncs{
-		AddFunc: c.look,
-		UpdateFunc: func(oldObj, obj any) {
-			old, s := oldObj.(*vmv1alpha1.SlipwayCluster), obj.(*vmv1alpha1.SlipwayCluster)
-			if old.UID != s.UID || old.Generation != s.Generation || clusterapi.PausedBy(old, nil) != clusterapi.PausedBy(s, nil) || ownerOf(old) != ownerOf(s) {
-				c.look(s)
-			}
-		},
+func (c *Controller) changed(was, now *vmv1alpha1.SlipwayCluster) {
+	if now == nil {
+		return
+	}
+	if was == nil || was.UID != now.UID || was.Generation != now.Generation || clusterapi.PausedBy(was, nil) != clusterapi.PausedBy(now, nil) || ownerOf(was) != ownerOf(now) {
+		c.look(now)
 	}
 }
 
 // zoneChanged handles the events of Zones, of which status counts for nothing.
-func (c *Controller) zoneChanged() cache.ResourceEventHandler {
-	all := func() {
-		for _, obj := range c.informer.GetStore().List() {
-			c.look(obj)
-		}
+func (c *Controller) zoneChanged(was, now *vmv1alpha1.Zone) {
+	if was != nil && now != nil && was.UID == now.UID && was.Generation == now.Generation && (was.DeletionTimestamp == nil) == (now.DeletionTimestamp == nil) {
+		return
 	}
-	return cache.ResourceEventHandlerFuncs{
-		AddFunc: func(any) { all() },
-		UpdateFunc: func(oldObj, obj any) {
-			old, z := oldObj.(metav1.Object), obj.(metav1.Object)
-			if old.GetUID() != z.GetUID() || old.GetGeneration() != z.GetGeneration() || (old.GetDeletionTimestamp() == nil) != (z.GetDeletionTimestamp() == nil) {
-				all()
-			}
-		},
-		DeleteFunc: func(any) { all() },
+	for _, obj := range c.informer.GetStore().List() {
+		c.look(obj)
 	}
 }
 

@@ -6,7 +6,6 @@ package infrastructure
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 
@@ -14,9 +13,6 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/controller"
 )
-
-// lookAgain is how soon what could not be read is read again.
-const lookAgain = 10 * time.Second
 
 // reconciler makes the passes.
 type reconciler struct {
@@ -47,7 +43,7 @@ func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (c
 		return controller.Overtaken(err)
 	}
 	if again {
-		return controller.Result{RequeueAfter: lookAgain}, nil
+		return controller.Result{RequeueAfter: controller.Recheck}, nil
 	}
 	// The labels of namespaces, which zones are for, are told by no event.
 	return controller.Result{RequeueAfter: controller.DefaultResyncPeriod}, nil

@@ -11,30 +11,31 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/controller/cluster/machine/step"
 )
 
-// reconcileCertificates takes over until when the certificates of a control plane are good, as
+// certificates takes over until when the certificates of a control plane are good, as
 // an annotation of the Machine says, else one of its bootstrap object. Nothing else is asked.
-func (s *scope) reconcileCertificates(context.Context) error {
-	m := s.machine
-	if !isControlPlane(m) {
-		return nil
+func certificates(_ context.Context, s *step.State) (report step.Report, _ error) {
+	m := s.Machine
+	if !step.IsControlPlane(m) {
+		return report, nil
 	}
 	text, ok := m.Annotations[clusterv1alpha1.MachineCertificatesExpiryDateAnnotation]
 	where := "the Machine"
-	if !ok && s.bootstrap.object != nil {
-		text, ok = s.bootstrap.object.GetAnnotations()[clusterv1alpha1.MachineCertificatesExpiryDateAnnotation]
-		where = describe(s.bootstrap.object)
+	if !ok && s.Bootstrap.Object != nil {
+		text, ok = s.Bootstrap.Object.GetAnnotations()[clusterv1alpha1.MachineCertificatesExpiryDateAnnotation]
+		where = s.Bootstrap.Describe()
 	}
 	if !ok {
 		m.Status.CertificatesExpiryDate = nil
-		return nil
+		return report, nil
 	}
 	at, err := time.Parse(time.RFC3339, text)
 	if err != nil {
-		return fmt.Errorf("annotation %s of %s is %.80q, not a time of RFC 3339", clusterv1alpha1.MachineCertificatesExpiryDateAnnotation, where, text)
+		return report, fmt.Errorf("annotation %s of %s is %.80q, not a time of RFC 3339", clusterv1alpha1.MachineCertificatesExpiryDateAnnotation, where, text)
 	}
 	expiry := metav1.NewTime(at.UTC())
 	m.Status.CertificatesExpiryDate = &expiry
-	return nil
+	return report, nil
 }

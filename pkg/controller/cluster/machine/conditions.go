@@ -16,18 +16,13 @@ import (
 
 // set sets a condition that this controller owns. One that has no time yet gets it when all
 // are known: see settle.
-func (s *scope) set(c metav1.Condition) {
+func set(m *machine, c metav1.Condition) {
 	c.Message = cut(c.Message)
-	all := &s.machine.Status.Conditions
-	if old := conditions.Find(*all, c.Type); old != nil {
+	if old := conditions.Find(m.Status.Conditions, c.Type); old != nil {
 		*old = c
 		return
 	}
-	*all = append(*all, c)
-}
-
-func (s *scope) condition(kind string) *metav1.Condition {
-	return conditions.Find(s.machine.Status.Conditions, kind)
+	m.Status.Conditions = append(m.Status.Conditions, c)
 }
 
 // cut bounds the message of a condition, which keeps its lines: owners of Machines count how

@@ -15,6 +15,7 @@ import (
 	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/apis/conditions"
 	"github.com/slipway-dev/slipway/pkg/cluster/contract"
+	"github.com/slipway-dev/slipway/pkg/controller/cluster/machine/step"
 )
 
 // ready is a condition Ready of an object, as its provider writes it.
@@ -102,6 +103,41 @@ func TestAMirroredConditionKeepsItsTime(t *testing.T) {
 	}
 }
 
+// minReadySeconds counts from the time of Ready.
+func TestSettle_ChangesTheTimeOfAConditionWithItsStatus(t *testing.T) {
+	before, reported := metav1.NewTime(began.Add(-time.Hour)), metav1.NewTime(began.Add(-time.Minute))
+	tests := map[string]struct {
+		was  []metav1.Condition
+		is   metav1.Condition
+		want metav1.Time
+	}{
+		"the same status": {
+			was: []metav1.Condition{{Type: "Ready", Status: "False", Reason: "NotReady", LastTransitionTime: before}},
+			is:  metav1.Condition{Type: "Ready", Status: "False", Reason: "Other"}, want: before,
+		},
+		"another status": {
+			was: []metav1.Condition{{Type: "Ready", Status: "False", LastTransitionTime: before}},
+			is:  metav1.Condition{Type: "Ready", Status: "True"}, want: metav1.NewTime(began),
+		},
+		"no condition before": {is: metav1.Condition{Type: "Ready", Status: "True"}, want: metav1.NewTime(began)},
+		"a time of its own": {
+			was: []metav1.Condition{{Type: "InfrastructureReady", Status: "True", LastTransitionTime: before}},
+			is:  metav1.Condition{Type: "InfrastructureReady", Status: "True", LastTransitionTime: reported}, want: reported,
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			all := []metav1.Condition{test.is}
+			settle(test.was, all, 7, began.Add(500*time.Millisecond))
+			want := test.is
+			want.ObservedGeneration, want.LastTransitionTime = 7, test.want
+			if diff := cmp.Diff([]metav1.Condition{want}, all); diff != "" {
+				t.Errorf("conditions (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
 // MB99, MC6
 func TestUpdatingFollowsTheAnnotations(t *testing.T) {
 	begun := annotated(clusterv1alpha1.UpdateInProgressAnnotation, "")
@@ -172,9 +208,9 @@ func TestUpToDateComparesTemplates(t *testing.T) {
 		if test.deployment != nil {
 			test.deployment(d)
 		}
-		var updating progress
+		var updating step.Progress
 		if test.updating {
-			updating = progress{reason: "InPlaceUpdating", message: "In-place update in progress"}
+			updating = step.Progress{Reason: "InPlaceUpdating", Message: "In-place update in progress"}
 		}
 		c := upToDateCondition(newMachine(test.machine...), set, d, updating, began)
 		if got := string(c.Status) + " " + c.Reason + " " + c.Message; got != test.want {

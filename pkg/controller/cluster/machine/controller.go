@@ -4,22 +4,24 @@
 package machine
 
 import (
+	"cmp"
 	"context"
-	"errors"
-	"fmt"
-	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/events"
 
-	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/cluster/contract"
+	"github.com/slipway-dev/slipway/pkg/cluster/workload"
 	"github.com/slipway-dev/slipway/pkg/controller"
+	"github.com/slipway-dev/slipway/pkg/controller/cluster/machine/deletion"
 	"github.com/slipway-dev/slipway/pkg/controller/cluster/machine/detach"
 	"github.com/slipway-dev/slipway/pkg/controller/cluster/machine/drain"
+	"github.com/slipway-dev/slipway/pkg/controller/cluster/machine/external"
 	"github.com/slipway-dev/slipway/pkg/controller/cluster/machine/node"
+	"github.com/slipway-dev/slipway/pkg/controller/cluster/machine/nodesync"
+	"github.com/slipway-dev/slipway/pkg/controller/cluster/machine/step"
 	"github.com/slipway-dev/slipway/pkg/generated/clientset/versioned"
 	"github.com/slipway-dev/slipway/pkg/generated/informers/externalversions"
 )
@@ -41,7 +43,7 @@ type Deps struct {
 	// Kinds resolves those of objects that Machines refer to.
 	Kinds *contract.Resolver
 	// Workloads are the workload clusters. OnCluster and OnNode are to be told of them.
-	Workloads Workloads
+	Workloads step.Workloads
 	// Recorder writes events.k8s.io events.
 	Recorder events.EventRecorder
 	// NodeRules say what of Machines goes to Nodes besides what always does; none if zero.
@@ -59,80 +61,70 @@ type Deps struct {
 	Now func() time.Time
 }
 
-type loop = controller.Loop[types.NamespacedName]
-
 // Controller brings Machines to Nodes, and to their ends.
 type Controller struct {
-	loop
-	deps      Deps
+	*controller.Loop[types.NamespacedName]
 	machines  cache.SharedIndexInformer
 	enqueuer  *controller.Enqueuer[*machine]
 	reconcile *reconciler
 }
 
-// New makes a controller that does nothing until Run, and registers the informers and indexes
-// that it needs. It must be called before the informers are started.
+// New returns a controller that does nothing until Run. It must be called before the informers are started.
 func New(d Deps) (*Controller, error) {
-	if d.Client == nil || d.Informers == nil || d.Kinds == nil || d.Workloads == nil || d.Recorder == nil {
-		return nil, errors.New("machine controller: client, informers, kinds, workload clusters and recorder are required")
-	}
-	if d.Now == nil {
-		d.Now = time.Now
-	}
-	if d.Grace == 0 {
-		d.Grace = node.DefaultGrace
-	}
-	if d.Workers == 0 {
-		d.Workers = defaultWorkers
-	}
-	if d.ResyncPeriod == 0 {
-		d.ResyncPeriod = controller.DefaultResyncPeriod
+	if err := controller.CheckDeps(Name, d, "Now"); err != nil {
+		return nil, err
 	}
 	v1 := d.Informers.Cluster().V1alpha1()
-	c := &Controller{deps: d, machines: v1.Machines().Informer()}
-	if err := c.machines.AddIndexers(indexers); err != nil {
-		return nil, fmt.Errorf("indexing Machines: %w", err)
-	}
+	c := &Controller{machines: v1.Machines().Informer()}
 	store := controller.NewStore[*machine](c.machines, false)
 	echoes := controller.NewEchoes(func(m *machine) any { return m.Status })
+	objects := &external.Reconciler{Writes: controller.NewWriteLimit()}
+	recorder := step.Events{Recorder: d.Recorder}
 	c.reconcile = &reconciler{
-		client: d.Client.ClusterV1alpha1(), machines: store, echoes: echoes, clusters: v1.Clusters().Lister(),
-		sets: v1.MachineSets().Lister(), deployments: v1.MachineDeployments().Lister(), drainRules: v1.MachineDrainRules().Lister(),
-		members: func(key types.NamespacedName) []*machine { return c.indexed(indexByCluster, key.String()) },
-		writes:  controller.NewWriteLimit(), workloads: d.Workloads, recorder: d.Recorder, now: d.Now, nodeRules: d.NodeRules, grace: d.Grace, drain: drain.Drain, detach: detach.Check,
+		writer:   writer{client: d.Client.ClusterV1alpha1(), machines: store, echoes: echoes},
+		clusters: v1.Clusters().Lister(), sets: v1.MachineSets().Lister(), deployments: v1.MachineDeployments().Lister(),
+		external: objects,
+		nodes:    &nodesync.Reconciler{Workloads: d.Workloads, Rules: d.NodeRules, Grace: cmp.Or(d.Grace, node.DefaultGrace), Events: recorder},
+		deletion: &deletion.Reconciler{
+			External: objects, Members: func(key types.NamespacedName) []*machine { return c.indexed(indexByCluster, key.String()) },
+			DrainRules: v1.MachineDrainRules().Lister(), Drain: drain.Drain, Detach: detach.Check, Events: recorder,
+		},
+		now: controller.Clock(d.Now),
 	}
 	queue := controller.NewQueue(Name, d.Queue)
 	c.enqueuer = &controller.Enqueuer[*machine]{Queue: queue, Objects: store, Echoes: echoes, Priority: priority}
-	c.loop = controller.NewLoop(queue, controller.Options[types.NamespacedName]{
-		Name: Name, Workers: d.Workers, Reconciler: c.reconcile, Priority: c.enqueuer.Again,
-	})
-	return c, nil
+	resync := cmp.Or(d.ResyncPeriod, controller.DefaultResyncPeriod)
+	var err error
+	c.Loop, err = controller.For[types.NamespacedName](Name, d.Informers).Workers(cmp.Or(d.Workers, defaultWorkers)).
+		Queue(queue).
+		Priority(c.enqueuer.Again).
+		Index(c.machines, indexers).
+		Before(func(ctx context.Context) (func(), error) {
+			read := contract.NewObjects(ctx, d.Kinds, c.externalHandler())
+			objects.Objects = read
+			return read.Wait, nil
+		}).
+		Watches(c.machines, store.Handler(), c.enqueuer.Handler()).
+		Watches(v1.Clusters().Informer(), c.clusterHandler()).
+		Watches(v1.MachineSets().Informer(), c.setHandler()).
+		Watches(v1.MachineDeployments().Informer(), c.deploymentHandler()).
+		Reads(v1.MachineDrainRules().Informer()).
+		Runs(func(ctx context.Context) { c.enqueuer.Resync(ctx, resync) }).
+		Reconciler(c.reconcile).
+		Build()
+	return c, err
 }
 
-// Run starts the informers and reconciles until ctx is done. It returns when all that it
-// started has ended, with an error when the caches could not be filled. It must be called
-// at most once.
-func (c *Controller) Run(ctx context.Context) error {
-	v1 := c.deps.Informers.Cluster().V1alpha1()
-	objects := contract.NewObjects(ctx, c.deps.Kinds, c.externalHandler())
-	defer objects.Wait()
-	c.reconcile.objects = objects
-	err := controller.Fill(ctx, Name, c.deps.Informers,
-		controller.Source{Informer: c.machines, Handler: c.reconcile.machines.Handler()},
-		controller.Source{Informer: c.machines, Handler: c.enqueuer.Handler()},
-		controller.Source{Informer: v1.Clusters().Informer(), Handler: c.clusterHandler()},
-		controller.Source{Informer: v1.MachineSets().Informer(), Handler: c.setHandler()},
-		controller.Source{Informer: v1.MachineDeployments().Informer(), Handler: c.deploymentHandler()},
-		controller.Source{Informer: v1.MachineDrainRules().Informer(), Handler: controller.Changes(false, func(_, _ *clusterv1alpha1.MachineDrainRule) {})},
-	)
+// Of makes Workloads of what keeps the connections.
+func Of(c *workload.Clusters) step.Workloads { return clusters{c} }
+
+type clusters struct{ *workload.Clusters }
+
+// Connection returns a connection as a Workload.
+func (c clusters) Connection(key types.NamespacedName) (step.Workload, error) {
+	connection, err := c.Clusters.Connection(key)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	var all sync.WaitGroup
-	defer all.Wait()
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	all.Go(func() { c.enqueuer.Resync(ctx, c.deps.ResyncPeriod) })
-	c.loop.Run(ctx)
-	return nil
+	return connection, nil
 }

@@ -4,7 +4,6 @@
 package machine
 
 import (
-	"crypto/sha256"
 	"maps"
 	"sync"
 	"time"
@@ -12,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/slipway-dev/slipway/pkg/controller/cluster/machine/step"
 	"github.com/slipway-dev/slipway/pkg/controller/cluster/members"
 )
 
@@ -41,7 +41,7 @@ func askedOf(m *machine, c *cluster) asked {
 	return asked{
 		uid: m.UID, generation: m.Generation, annotations: m.Annotations, deleting: m.DeletionTimestamp != nil,
 		clusterDeleting: c == nil || c.DeletionTimestamp != nil,
-		paused:          members.Paused(c, m, machineKind).Status == metav1.ConditionTrue,
+		paused:          members.Paused(c, m, step.MachineKind).Status == metav1.ConditionTrue,
 	}
 }
 
@@ -77,33 +77,4 @@ func (d *deferrals) forget(key types.NamespacedName) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	delete(d.all, key)
-}
-
-// sums know the state of the Node and the Machine when the Node last had what it is to have.
-type sums struct {
-	mu  sync.Mutex
-	all map[types.NamespacedName][sha256.Size]byte
-}
-
-func (s *sums) is(key types.NamespacedName, sum [sha256.Size]byte) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	known, ok := s.all[key]
-	return ok && known == sum
-}
-
-func (s *sums) put(key types.NamespacedName, sum [sha256.Size]byte) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.all == nil {
-		s.all = map[types.NamespacedName][sha256.Size]byte{}
-	}
-	s.all[key] = sum
-}
-
-// forget is called for a Machine that is gone.
-func (s *sums) forget(key types.NamespacedName) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.all, key)
 }

@@ -282,7 +282,7 @@ func TestTheFinalizerOfOthersIsLeft(t *testing.T) {
 func TestADrainKnowsMachineClusterAndNode(t *testing.T) {
 	w := newWorld(t, newMachine(running, deleted), newCluster(func(c *cluster) { c.Labels = map[string]string{"a": "b"} }), infraThere(), newNode())
 	var got drain.Input
-	w.c.reconcile.drain = func(_ context.Context, _ kubernetes.Interface, in drain.Input) (drain.Result, error) {
+	w.c.reconcile.deletion.Drain = func(_ context.Context, _ kubernetes.Interface, in drain.Input) (drain.Result, error) {
 		got = in
 		return drain.Result{Message: "no"}, nil
 	}

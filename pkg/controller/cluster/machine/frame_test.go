@@ -215,6 +215,25 @@ func TestAPassThatFailedHasNotSeenTheGeneration(t *testing.T) {
 	}
 }
 
+// A change of the spec makes a generation, which is the one that the status is of.
+func TestPersist_ObservesTheGenerationThatItWrites(t *testing.T) {
+	w := newWorld(t, newMachine(func(m *machine) { m.Generation = 7 }), newCluster(), infraThere())
+	w.api.PrependReactor("update", "machines", func(a clienttesting.Action) (bool, runtime.Object, error) {
+		if a.GetSubresource() == "" {
+			a.(clienttesting.UpdateAction).GetObject().(*machine).Generation++
+		}
+		return false, nil, nil
+	})
+	w.pass()
+	m := w.machine()
+	if m.Spec.ProviderID != providerID || m.Generation != 8 {
+		t.Fatalf("provider ID %q, generation %d: the spec was not written", m.Spec.ProviderID, m.Generation)
+	}
+	if got := m.Status.ObservedGeneration; got != 8 {
+		t.Errorf("observed generation %d, want 8", got)
+	}
+}
+
 // MB16
 func TestAWriteInBetweenIsNotOverwritten(t *testing.T) {
 	w := newWorld(t, newMachine(), newCluster(), infra())
@@ -225,7 +244,7 @@ func TestAWriteInBetweenIsNotOverwritten(t *testing.T) {
 		}
 		return false, nil, nil
 	})
-	if result := w.pass(); result.RequeueAfter != conflictDelay {
+	if result := w.pass(); result.RequeueAfter != controller.Conflict {
 		t.Errorf("result %+v", result)
 	}
 	w.edit(func(m *machine) {

@@ -10,6 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/slipway-dev/slipway/pkg/cluster/contract"
+	"github.com/slipway-dev/slipway/pkg/controller"
+	"github.com/slipway-dev/slipway/pkg/controller/cluster/machine/step"
 )
 
 // MB107-113, MD2, MT15: an API that outlives the Machine is worth a drain; the last Machine of a
@@ -30,19 +32,19 @@ func TestTheNodeIsLookedAfterWhereItsClusterStays(t *testing.T) {
 		nodeless bool
 		want     string
 	}{
-		"no Node":                              {machine: []func(*machine){provisioned}, nodeless: true, want: refusedNoNode},
+		"no Node":                              {machine: []func(*machine){provisioned}, nodeless: true, want: "the Machine has no Node"},
 		"no control plane is modelled":         {machine: []func(*machine){running}},
 		"a control plane of another Cluster":   {machine: []func(*machine){running}, others: []runtime.Object{stranger}},
 		"one of the control plane remains":     {machine: []func(*machine){running}, others: []runtime.Object{peer}},
 		"one of two of the control plane":      {machine: []func(*machine){running, ofControlPlane}, others: []runtime.Object{peer}},
-		"the last of the control plane":        {machine: []func(*machine){running, ofControlPlane}, want: refusedLastOfControls},
-		"all of the control plane are deleted": {machine: []func(*machine){running}, others: []runtime.Object{dying}, want: refusedLastOfControls},
-		"a control plane that has no Machines": {machine: []func(*machine){running}, cluster: []func(*cluster){withControlPlane}, others: []runtime.Object{plane}, want: refusedLastOfControls},
+		"the last of the control plane":        {machine: []func(*machine){running, ofControlPlane}, want: "no other Machine of the control plane is left"},
+		"all of the control plane are deleted": {machine: []func(*machine){running}, others: []runtime.Object{dying}, want: "no other Machine of the control plane is left"},
+		"a control plane that has no Machines": {machine: []func(*machine){running}, cluster: []func(*cluster){withControlPlane}, others: []runtime.Object{plane}, want: "no other Machine of the control plane is left"},
 		"a control plane elsewhere":            {machine: []func(*machine){running}, cluster: []func(*cluster){withControlPlane}, others: []runtime.Object{external}},
 		"a control plane that is not there":    {machine: []func(*machine){running}, cluster: []func(*cluster){withControlPlane}},
-		"a control plane that is deleted":      {machine: []func(*machine){running}, cluster: []func(*cluster){withControlPlane}, others: []runtime.Object{goes(plane.DeepCopy())}, want: refusedControlGoes},
-		"one elsewhere that is deleted":        {machine: []func(*machine){running}, cluster: []func(*cluster){withControlPlane}, others: []runtime.Object{goes(external.DeepCopy())}, want: refusedControlGoes},
-		"the Cluster is deleted":               {machine: []func(*machine){running}, cluster: []func(*cluster){goesToo}, want: refusedClusterGoes},
+		"a control plane that is deleted":      {machine: []func(*machine){running}, cluster: []func(*cluster){withControlPlane}, others: []runtime.Object{goes(plane.DeepCopy())}, want: "the control plane is being deleted"},
+		"one elsewhere that is deleted":        {machine: []func(*machine){running}, cluster: []func(*cluster){withControlPlane}, others: []runtime.Object{goes(external.DeepCopy())}, want: "the control plane is being deleted"},
+		"the Cluster is deleted":               {machine: []func(*machine){running}, cluster: []func(*cluster){goesToo}, want: "the Cluster is being deleted"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -60,8 +62,7 @@ func TestTheNodeIsLookedAfterWhereItsClusterStays(t *testing.T) {
 			if got := w.drained > 0; got != (test.want == "") {
 				t.Errorf("drained: %t", got)
 			}
-			s := w.scope()
-			if got, err := s.refusal(t.Context()); got != test.want || err != nil {
+			if got, err := w.c.reconcile.deletion.Refusal(t.Context(), w.state(), &step.Report{}); got != test.want || err != nil {
 				t.Errorf("refused because %q, error %v; want %q", got, err, test.want)
 			}
 			w.pass()
@@ -75,17 +76,17 @@ func TestTheNodeIsLookedAfterWhereItsClusterStays(t *testing.T) {
 	}
 }
 
-// scope is a pass that has read its facts.
-func (w *world) scope() *scope {
+// state is what a pass has read.
+func (w *world) state() *step.State {
 	w.t.Helper()
-	m := w.machine()
-	s := &scope{reconciler: w.c.reconcile, now: w.now, stored: m, machine: m.DeepCopy()}
+	m, r := w.machine(), w.c.reconcile
+	s := &step.State{Now: w.now, Stored: m, Machine: m.DeepCopy()}
 	var err error
-	if s.cluster, err = w.c.reconcile.clusterOf(m); err != nil {
+	if s.Cluster, err = controller.Found(r.clusters.Clusters(m.Namespace).Get(m.Spec.ClusterName)); err != nil {
 		w.t.Fatal(err)
 	}
-	s.infra = s.readExternal(w.t.Context(), m.Spec.InfrastructureRef)
-	s.connect()
+	s.Infra = r.external.Read(w.t.Context(), m.Namespace, m.Spec.InfrastructureRef)
+	r.nodes.Connect(s)
 	return s
 }
 

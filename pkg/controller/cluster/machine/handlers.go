@@ -4,6 +4,8 @@
 package machine
 
 import (
+	"cmp"
+
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -14,6 +16,7 @@ import (
 	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/apis/conditions"
 	"github.com/slipway-dev/slipway/pkg/controller"
+	"github.com/slipway-dev/slipway/pkg/controller/cluster/machine/step"
 )
 
 // wake queues the Machines that an index has under value.
@@ -24,17 +27,7 @@ func (c *Controller) wake(index, value string) {
 }
 
 func (c *Controller) indexed(index, value string) []*machine {
-	found, err := c.machines.GetIndexer().ByIndex(index, value)
-	if err != nil {
-		return nil // only for an index that does not exist
-	}
-	all := make([]*machine, 0, len(found))
-	for _, obj := range found {
-		if m, ok := obj.(*machine); ok {
-			all = append(all, m)
-		}
-	}
-	return all
+	return controller.Indexed[*machine](c.machines.GetIndexer(), index, value)
 }
 
 // OnCluster is told when a workload cluster was connected, is not any more, or has not
@@ -58,21 +51,12 @@ func (c *Controller) HasMachine(key types.NamespacedName, providerID string) boo
 	return len(c.indexed(indexByProvider, inCluster(key.String(), providerID))) > 0
 }
 
-// either is a, or b where there is no a.
-func either[T controller.Object](a, b T) T {
-	var none T
-	if a == none {
-		return b
-	}
-	return a
-}
-
 // clusterHandler queues the Machines of a Cluster when something of it changed that they look
 // at; that it is paused or goes on is such a thing.
 func (c *Controller) clusterHandler() cache.ResourceEventHandler {
 	return controller.Changes(false, func(old, now *cluster) {
 		if old == nil || now == nil || shows(old) != shows(now) || !equality.Semantic.DeepEqual(old.Labels, now.Labels) {
-			c.OnCluster(controller.KeyOf(either(old, now)))
+			c.OnCluster(controller.KeyOf(cmp.Or(old, now)))
 		}
 	})
 }
@@ -81,8 +65,8 @@ func (c *Controller) clusterHandler() cache.ResourceEventHandler {
 func shows(c *cluster) [5]any {
 	initialized := conditions.IsTrue(c.Status.Conditions, clusterv1alpha1.ClusterControlPlaneInitializedCondition)
 	return [5]any{
-		c.UID, c.DeletionTimestamp != nil, [2]bool{isTrue(c.Spec.Paused), initialized},
-		isTrue(c.Status.Initialization.InfrastructureProvisioned), c.Spec.ControlPlaneRef,
+		c.UID, c.DeletionTimestamp != nil, [2]bool{step.IsTrue(c.Spec.Paused), initialized},
+		step.IsTrue(c.Status.Initialization.InfrastructureProvisioned), c.Spec.ControlPlaneRef,
 	}
 }
 
@@ -93,7 +77,7 @@ func (c *Controller) setHandler() cache.ResourceEventHandler {
 		if old != nil && now != nil && old.UID == now.UID && old.Generation == now.Generation && sameRevision(old, now) {
 			return
 		}
-		c.wake(indexBySet, controller.KeyOf(either(old, now)).String())
+		c.wake(indexBySet, controller.KeyOf(cmp.Or(old, now)).String())
 	})
 }
 
@@ -103,7 +87,7 @@ func (c *Controller) deploymentHandler() cache.ResourceEventHandler {
 		if old != nil && now != nil && old.UID == now.UID && old.Generation == now.Generation && sameRevision(old, now) {
 			return
 		}
-		c.wake(indexByDeployment, controller.KeyOf(either(old, now)).String())
+		c.wake(indexByDeployment, controller.KeyOf(cmp.Or(old, now)).String())
 	})
 }
 
@@ -116,12 +100,12 @@ func sameRevision(old, now metav1.Object) bool {
 // paused tells nothing.
 func (c *Controller) externalHandler() cache.ResourceEventHandler {
 	return controller.Changes(true, func(old, now *unstructured.Unstructured) {
-		o := either(now, old)
+		o := cmp.Or(now, old)
 		if _, paused := o.GetAnnotations()[clusterv1alpha1.PausedAnnotation]; paused && old != nil && now != nil {
 			return
 		}
 		for _, owner := range o.GetOwnerReferences() {
-			if isOurs(owner, machineKind) {
+			if step.IsOurs(owner, step.MachineKind) {
 				c.enqueuer.Generic(types.NamespacedName{Namespace: o.GetNamespace(), Name: owner.Name})
 			}
 		}

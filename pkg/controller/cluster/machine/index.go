@@ -8,6 +8,7 @@ import (
 
 	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/controller"
+	"github.com/slipway-dev/slipway/pkg/controller/cluster/machine/step"
 )
 
 // Indexes of Machines by what they belong to, each value with its namespace.
@@ -22,7 +23,7 @@ const (
 
 var indexers = cache.Indexers{
 	indexByCluster: by(func(m *machine) string { return m.Spec.ClusterName }),
-	indexBySet:     by(func(m *machine) string { return ownerName(m, machineSetKind) }),
+	indexBySet:     by(func(m *machine) string { return ownerName(m, step.MachineSetKind) }),
 	indexByDeployment: by(func(m *machine) string {
 		return m.Labels[clusterv1alpha1.MachineDeploymentNameLabel]
 	}),

@@ -11,67 +11,83 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/controller"
+	"github.com/slipway-dev/slipway/pkg/controller/cluster/machine/step"
+	clusterclient "github.com/slipway-dev/slipway/pkg/generated/clientset/versioned/typed/cluster/v1alpha1"
 )
+
+// writer writes Machines.
+type writer struct {
+	client   clusterclient.MachinesGetter
+	machines controller.Store[*machine]
+	echoes   *controller.Echoes[*machine]
+}
+
+// addFinalizer gives a Machine the finalizer that it should have from its creation on.
+func (w *writer) addFinalizer(ctx context.Context, m *machine) error {
+	m.Finalizers = append(m.Finalizers, clusterv1alpha1.MachineFinalizer)
+	_, err := w.machines.Update(ctx, w.client.Machines(m.Namespace), m)
+	return err
+}
 
 // persist writes what the pass changed: at most one Update and one UpdateStatus, none when
 // nothing changed. Somebody else's write in between is a conflict and never overwritten.
-func (s *scope) persist(ctx context.Context, complete bool) error {
+func (w *writer) persist(ctx context.Context, s *step.State, complete bool) error {
 	if complete {
-		s.machine.Status.ObservedGeneration = s.stored.Generation
+		s.Machine.Status.ObservedGeneration = s.Stored.Generation
 	}
-	stored, refused := s.persistMain(ctx)
+	stored, refused := w.persistMain(ctx, s)
 	if refused != nil && (apierrors.IsConflict(refused) || apierrors.IsNotFound(refused)) {
 		return ignoreGone(refused)
 	}
 	if stored.DeletionTimestamp != nil && len(stored.Finalizers) == 0 {
-		s.machines.Deleted(stored)
-		s.deferred.forget(s.key())
+		w.machines.Deleted(stored)
 		return nil
 	}
 	if complete && refused == nil {
-		s.machine.Status.ObservedGeneration = stored.Generation
+		s.Machine.Status.ObservedGeneration = stored.Generation
 	}
 	// What is refused is told, and the status is written all the same: it may say why.
-	if err := s.persistStatus(ctx, stored); err != nil {
+	if err := w.persistStatus(ctx, s, stored); err != nil {
 		return err
 	}
 	return refused
 }
 
 // persistMain writes metadata and spec if they changed, and returns the object as it is stored.
-func (s *scope) persistMain(ctx context.Context) (*machine, error) {
-	if !mainChanged(s.stored, s.machine) {
-		return s.stored, nil
+func (w *writer) persistMain(ctx context.Context, s *step.State) (*machine, error) {
+	if !mainChanged(s.Stored, s.Machine) {
+		return s.Stored, nil
 	}
-	next := s.machine.DeepCopy()
-	next.Status = s.stored.Status
-	written, err := s.machines.Update(ctx, s.client.Machines(next.Namespace), next)
+	next := s.Machine.DeepCopy()
+	next.Status = s.Stored.Status
+	written, err := w.machines.Update(ctx, w.client.Machines(next.Namespace), next)
 	if err != nil {
-		return s.stored, err
+		return s.Stored, err
 	}
 	return written, nil
 }
 
 // persistStatus writes the status if it changed, over the object as it is stored now.
-func (s *scope) persistStatus(ctx context.Context, stored *machine) error {
-	settle(s.stored.Status.Conditions, s.machine.Status.Conditions, stored.Generation, s.now)
-	s.machines.Mark(s.machine)
-	if equality.Semantic.DeepEqual(s.stored.Status, s.machine.Status) {
+func (w *writer) persistStatus(ctx context.Context, s *step.State, stored *machine) error {
+	settle(s.Stored.Status.Conditions, s.Machine.Status.Conditions, stored.Generation, s.Now)
+	w.machines.Mark(s.Machine)
+	if equality.Semantic.DeepEqual(s.Stored.Status, s.Machine.Status) {
 		return nil
 	}
 	next := stored.DeepCopy()
-	next.Status = s.machine.Status
-	if err := s.machines.Admit(ctx, s.client.Machines(next.Namespace), next); err != nil {
+	next.Status = s.Machine.Status
+	if err := w.machines.Admit(ctx, w.client.Machines(next.Namespace), next); err != nil {
 		return err
 	}
-	s.echoes.Expect(next)
-	written, err := s.client.Machines(next.Namespace).UpdateStatus(ctx, next, metav1.UpdateOptions{})
+	w.echoes.Expect(next)
+	written, err := w.client.Machines(next.Namespace).UpdateStatus(ctx, next, metav1.UpdateOptions{})
 	if err != nil {
-		s.echoes.Forget(controller.KeyOf(next))
+		w.echoes.Forget(controller.KeyOf(next))
 		return ignoreGone(fmt.Errorf("writing the status of Machine %s: %w", controller.KeyOf(next), err))
 	}
-	s.machines.Wrote(written)
+	w.machines.Wrote(written)
 	return nil
 }
 

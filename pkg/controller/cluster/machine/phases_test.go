@@ -15,6 +15,7 @@ import (
 
 	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/cluster/contract"
+	"github.com/slipway-dev/slipway/pkg/controller/cluster/machine/step"
 )
 
 // config is bootstrap object "b".
@@ -33,6 +34,7 @@ func withPausedAnnotation(o *unstructured.Unstructured) *unstructured.Unstructur
 func TestBootstrapDataIsTakenFromTheBootstrapObject(t *testing.T) {
 	ready := map[string]any{"initialization": initialized("dataSecretCreated"), "dataSecretName": "made"}
 	old := map[string]any{"ready": true, "dataSecretName": "made"}
+	halfWritten := func(m *machine) { withConfig(m); m.Spec.Bootstrap.DataSecretName = pointer("made") } // the status was not written
 	tests := map[string]struct {
 		machine  func(*machine)
 		config   *unstructured.Unstructured
@@ -48,6 +50,7 @@ func TestBootstrapDataIsTakenFromTheBootstrapObject(t *testing.T) {
 		"not there":                         {machine: withConfig, after: 30 * time.Second},
 		"not ready":                         {machine: withConfig, config: config(map[string]any{"dataSecretName": "made"})},
 		"ready":                             {machine: withConfig, config: config(ready), secret: "made", created: true},
+		"ready, the name is in the spec":    {machine: halfWritten, config: config(map[string]any{}), secret: "made", created: true},
 		"ready by v1beta1":                  {machine: withConfig, config: config(old), contract: contract.V1Beta1, secret: "made", created: true},
 		"ready and paused":                  {machine: withConfig, config: withPausedAnnotation(config(ready)), secret: "made", created: true},
 		"ready and paused by v1beta1":       {machine: withConfig, config: withPausedAnnotation(config(old)), contract: contract.V1Beta1, secret: "made", created: true},
@@ -76,7 +79,7 @@ func TestBootstrapDataIsTakenFromTheBootstrapObject(t *testing.T) {
 			if got := m.Spec.Bootstrap.DataSecretName; (got == nil) != (test.secret == "") || got != nil && *got != test.secret {
 				t.Errorf("data Secret %v", got)
 			}
-			if got := isTrue(m.Status.Initialization.BootstrapDataSecretCreated); got != test.created {
+			if got := step.IsTrue(m.Status.Initialization.BootstrapDataSecretCreated); got != test.created {
 				t.Errorf("created: %t", got)
 			}
 		})
@@ -90,7 +93,7 @@ func TestTheNameOfTheDataSecretNeverChanges(t *testing.T) {
 	}), newCluster(), infra(), config(map[string]any{"initialization": map[string]any{"dataSecretCreated": false}, "dataSecretName": "second"}))
 	w.pass()
 	m := w.machine()
-	if *m.Spec.Bootstrap.DataSecretName != "first" || !isTrue(m.Status.Initialization.BootstrapDataSecretCreated) {
+	if *m.Spec.Bootstrap.DataSecretName != "first" || !step.IsTrue(m.Status.Initialization.BootstrapDataSecretCreated) {
 		t.Errorf("bootstrap %+v, %+v", m.Spec.Bootstrap, m.Status.Initialization)
 	}
 }
@@ -213,8 +216,8 @@ func TestInfrastructureIsTakenOver(t *testing.T) {
 				t.Errorf("comes back after %s, want %s", got, test.after)
 			}
 			m := w.machine()
-			if m.Spec.ProviderID != test.provider || isProvisioned(m) != (test.provider != "") {
-				t.Errorf("provider ID %q, provisioned %t", m.Spec.ProviderID, isProvisioned(m))
+			if m.Spec.ProviderID != test.provider || step.IsProvisioned(m) != (test.provider != "") {
+				t.Errorf("provider ID %q, provisioned %t", m.Spec.ProviderID, step.IsProvisioned(m))
 			}
 			ip := ""
 			if len(m.Status.Addresses) > 0 {
@@ -252,12 +255,12 @@ func TestWhatWasProvisionedStaysSoAndItsValuesFollow(t *testing.T) {
 	w.set("ExampleMachine", "i", "z2", "status", "failureDomain")
 	w.pass()
 	m := w.machine()
-	if !isProvisioned(m) || len(m.Status.Addresses) != 1 || m.Status.FailureDomain != "z2" {
+	if !step.IsProvisioned(m) || len(m.Status.Addresses) != 1 || m.Status.FailureDomain != "z2" {
 		t.Errorf("status %+v", m.Status)
 	}
 	w.unread["ExampleMachine"] = contract.ErrUnread
 	w.failing("could not be read")
-	if !isProvisioned(w.machine()) {
+	if !step.IsProvisioned(w.machine()) {
 		t.Error("a read error took back that the infrastructure was provisioned")
 	}
 }
@@ -266,16 +269,16 @@ func TestWhatWasProvisionedStaysSoAndItsValuesFollow(t *testing.T) {
 func TestWithoutProviderIDNothingIsTakenAndEventsAreHeldBack(t *testing.T) {
 	w := newWorld(t, newMachine(), newCluster(), infraThere())
 	w.set("ExampleMachine", "i", "", "spec", "providerID")
-	if got := w.pass(); got.RequeueAfter != 0 || isProvisioned(w.machine()) {
-		t.Errorf("result %+v, provisioned %t", got, isProvisioned(w.machine()))
+	if got := w.pass(); got.RequeueAfter != 0 || step.IsProvisioned(w.machine()) {
+		t.Errorf("result %+v, provisioned %t", got, step.IsProvisioned(w.machine()))
 	}
 	w.set("ExampleMachine", "i", providerID, "spec", "providerID")
 	w.now = w.now.Add(2 * time.Second)
-	if got := w.pass().RequeueAfter; got != 3*time.Second || isProvisioned(w.machine()) {
-		t.Errorf("an event after 2 s: comes back after %s, provisioned %t", got, isProvisioned(w.machine()))
+	if got := w.pass().RequeueAfter; got != 3*time.Second || step.IsProvisioned(w.machine()) {
+		t.Errorf("an event after 2 s: comes back after %s, provisioned %t", got, step.IsProvisioned(w.machine()))
 	}
 	w.now = w.now.Add(3 * time.Second)
-	if w.pass(); !isProvisioned(w.machine()) {
+	if w.pass(); !step.IsProvisioned(w.machine()) {
 		t.Error("not provisioned after 5 s")
 	}
 }

@@ -3,6 +3,8 @@
 
 package machine
 
+import "github.com/slipway-dev/slipway/pkg/controller/cluster/machine/step"
+
 // Priorities of a Machine by its state, higher first. A Machine of another state has the
 // priority of the event that brings it.
 const (
@@ -19,7 +21,7 @@ func priority(m *machine, fallback int) int {
 	switch {
 	case m.DeletionTimestamp != nil:
 		return PriorityDeleting
-	case !isProvisioned(m):
+	case !step.IsProvisioned(m):
 		return PriorityUnprovisioned
 	case !m.Status.NodeRef.IsDefined():
 		return PriorityWithoutNode

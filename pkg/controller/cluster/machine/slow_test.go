@@ -73,7 +73,7 @@ func TestASlowWorkloadClusterHoldsAPassNoLongerThanAVisit(t *testing.T) {
 				w := newWorld(t, newMachine(running, deleted, stage), newCluster(), infraThere(), newNode())
 				api := &slow{}
 				w.client = kubernetes.NewForConfigOrDie(&rest.Config{Host: "https://slow", Transport: api, Timeout: 10 * time.Second})
-				w.c.reconcile.drain = drain.Drain
+				w.c.reconcile.deletion.Drain = drain.Drain
 				begin := time.Now()
 				_, err := w.try()
 				if took := time.Since(begin); took > workload.VisitTimeout {
@@ -163,7 +163,7 @@ func TestMachine_WaitsWhileItsNodeIsRead(t *testing.T) {
 	}
 	w = newWorld(t, newMachine(provisioned, deleted), newCluster(), infraThere(), newNode())
 	w.reading = true
-	w.edit(func(m *machine) { m.DeletionTimestamp = pointer(metav1.NewTime(began.Add(-maxLateRead))) })
+	w.edit(func(m *machine) { m.DeletionTimestamp = pointer(metav1.NewTime(began.Add(-time.Minute))) })
 	if w.pass(); w.stage() == "" {
 		t.Error("the deletion waits for longer than a minute")
 	}

@@ -4,50 +4,89 @@
 package machine
 
 import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/apis/conditions"
+	"github.com/slipway-dev/slipway/pkg/controller/cluster/machine/external"
+	"github.com/slipway-dev/slipway/pkg/controller/cluster/machine/step"
 	"github.com/slipway-dev/slipway/pkg/controller/cluster/members"
 )
 
-// updateStatus makes conditions and phase of what the pass knows, whatever failed in it.
-func (s *scope) updateStatus() {
-	m := s.machine
-	s.set(members.Paused(s.cluster, m, machineKind))
-	s.set(s.bootstrapCondition())
-	s.set(s.infrastructureCondition())
-	for _, c := range s.nodeConditions() {
-		s.set(c)
+// updateStatus makes conditions and phase of what the steps found out, whatever failed of them, and returns after which
+// time the Machine becomes available.
+func updateStatus(s *step.State, deleting step.Progress, nodeConditions []metav1.Condition) time.Duration {
+	m := s.Machine
+	updating := updatingOf(m)
+	all := slices.Concat([]metav1.Condition{
+		members.Paused(s.Cluster, m, step.MachineKind), external.BootstrapCondition(s), external.InfrastructureCondition(s),
+	}, nodeConditions, []metav1.Condition{
+		condition(clusterv1alpha1.DeletingCondition, clusterv1alpha1.NotDeletingReason, s.IsDeleting(), deleting),
+		condition(clusterv1alpha1.MachineUpdatingCondition, clusterv1alpha1.NotUpdatingReason, updating.Reason != "", updating),
+	})
+	if s.Set != nil && s.Deployment != nil {
+		all = append(all, upToDateCondition(m, s.Set, s.Deployment, updating, s.Now))
 	}
-	s.set(s.deletingCondition())
-	s.set(s.updatingCondition())
-	if s.facts.set != nil && s.deployment != nil {
-		s.set(upToDateCondition(m, s.facts.set, s.deployment, s.updating, s.now))
+	for _, c := range all {
+		set(m, c)
 	}
-	ready := readyCondition(m, s.deleting.causes, s.now)
-	s.set(ready)
-	settle(s.stored.Status.Conditions, m.Status.Conditions, m.Generation, s.now)
-	available, left := availableCondition(m, *s.condition(clusterv1alpha1.ReadyCondition), s.now)
-	s.again(left)
-	s.set(available)
+	set(m, readyCondition(m, deleting.Causes, s.Now))
+	settle(s.Stored.Status.Conditions, m.Status.Conditions, m.Generation, s.Now)
+	available, left := availableCondition(m, *conditions.Find(m.Status.Conditions, clusterv1alpha1.ReadyCondition), s.Now)
+	set(m, available)
 	if phase := phaseOf(m); phase != m.Status.Phase {
-		m.Status.Phase, m.Status.LastUpdated = phase, s.moment()
+		m.Status.Phase, m.Status.LastUpdated = phase, s.Moment()
 	}
+	return left
 }
 
-func (s *scope) deletingCondition() metav1.Condition {
-	c := metav1.Condition{Type: clusterv1alpha1.DeletingCondition, Status: metav1.ConditionFalse, Reason: clusterv1alpha1.NotDeletingReason}
-	if s.isDeleting() {
-		c.Status, c.Reason, c.Message = metav1.ConditionTrue, s.deleting.reason, s.deleting.message
+// condition is True with what progress says while is, and False with the reason not otherwise.
+func condition(kind, not string, is bool, progress step.Progress) metav1.Condition {
+	if !is {
+		return metav1.Condition{Type: kind, Status: metav1.ConditionFalse, Reason: not}
 	}
-	return c
+	return metav1.Condition{Type: kind, Status: metav1.ConditionTrue, Reason: progress.Reason, Message: progress.Message}
 }
 
-func (s *scope) updatingCondition() metav1.Condition {
-	c := metav1.Condition{Type: clusterv1alpha1.MachineUpdatingCondition, Status: metav1.ConditionFalse, Reason: clusterv1alpha1.NotUpdatingReason}
-	if s.updating.reason != "" {
-		c.Status, c.Reason, c.Message = metav1.ConditionTrue, s.updating.reason, s.updating.message
+// updatingOf returns how far an update in place is, which is in progress until its hook has ended. Other clients set
+// the annotations: update extensions are not called. A Machine that is being deleted is not updated.
+func updatingOf(m *machine) (p step.Progress) {
+	_, begun := m.Annotations[clusterv1alpha1.UpdateInProgressAnnotation]
+	pending := strings.Split(m.Annotations[clusterv1alpha1.PendingHooksAnnotation], ",")
+	if m.DeletionTimestamp == nil && (begun || slices.Contains(pending, clusterv1alpha1.UpdateMachineHook)) {
+		p.Reason, p.Message = clusterv1alpha1.InPlaceUpdatingReason, "In-place update in progress"
+	}
+	return p
+}
+
+// upToDateCondition says whether a Machine of a MachineDeployment is as the template of that
+// says. What is compared are the templates of deployment and set: by them it is decided
+// whether the Machine is replaced, not by what somebody has changed in the Machine.
+func upToDateCondition(m *machine, set *machineSet, d *deployment, updating step.Progress, now time.Time) metav1.Condition {
+	c := metav1.Condition{Type: clusterv1alpha1.MachineUpToDateCondition, Status: metav1.ConditionFalse}
+	differs := members.Outdated(&set.Spec.Template, &d.Spec.Template)
+	if after := d.Spec.Rollout.After; after != nil && after.Time.Before(now) && set.CreationTimestamp.Time.Before(after.Time) {
+		differs = append(differs, "MachineDeployment spec.rolloutAfter expired")
+	}
+	node := ""
+	if m.Status.NodeInfo != nil {
+		node = m.Status.NodeInfo.KubeletVersion
+	}
+	switch {
+	case len(differs) > 0:
+		c.Reason, c.Message = clusterv1alpha1.NotUpToDateReason, "* "+strings.Join(differs, "\n* ")
+	case updating.Reason != "":
+		c.Reason, c.Message = clusterv1alpha1.UpdatingReason, "* "+updating.Message
+	case node != "" && m.Spec.Version != "" && node != m.Spec.Version:
+		c.Reason = clusterv1alpha1.UpdatingReason
+		c.Message = fmt.Sprintf("* Node.status.nodeInfo.kubeletVersion %s, %s required", node, m.Spec.Version)
+	default:
+		c.Status, c.Reason = metav1.ConditionTrue, clusterv1alpha1.UpToDateReason
 	}
 	return c
 }
@@ -59,12 +98,18 @@ func phaseOf(m *machine) clusterv1alpha1.MachinePhase {
 		return clusterv1alpha1.MachinePhaseDeleting
 	case conditions.IsTrue(m.Status.Conditions, clusterv1alpha1.MachineUpdatingCondition):
 		return clusterv1alpha1.MachinePhaseUpdating
-	case m.Status.NodeRef.IsDefined() && isProvisioned(m):
+	case m.Status.NodeRef.IsDefined() && step.IsProvisioned(m):
 		return clusterv1alpha1.MachinePhaseRunning
 	case m.Spec.ProviderID != "":
 		return clusterv1alpha1.MachinePhaseProvisioned
-	case hasBootstrapData(m) && !isProvisioned(m):
+	case hasBootstrapData(m) && !step.IsProvisioned(m):
 		return clusterv1alpha1.MachinePhaseProvisioning
 	}
 	return clusterv1alpha1.MachinePhasePending
+}
+
+// hasBootstrapData is true when the name of the Secret with the bootstrap data is known to be right.
+func hasBootstrapData(m *machine) bool {
+	return step.IsTrue(m.Status.Initialization.BootstrapDataSecretCreated) ||
+		!m.Spec.Bootstrap.ConfigRef.IsDefined() && m.Spec.Bootstrap.DataSecretName != nil
 }

@@ -32,6 +32,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/controller"
 	"github.com/slipway-dev/slipway/pkg/controller/cluster/machine/detach"
 	"github.com/slipway-dev/slipway/pkg/controller/cluster/machine/drain"
+	"github.com/slipway-dev/slipway/pkg/controller/cluster/machine/step"
 	"github.com/slipway-dev/slipway/pkg/generated/clientset/versioned/fake"
 	"github.com/slipway-dev/slipway/pkg/generated/informers/externalversions"
 )
@@ -53,9 +54,12 @@ var (
 // world is an API with objects of other kinds, a workload cluster, and a controller whose
 // passes the test makes.
 type world struct {
-	t        *testing.T
-	now      time.Time
-	api      *fake.Clientset
+	t   *testing.T
+	now time.Time
+	api *fake.Clientset
+
+	informers externalversions.SharedInformerFactory
+
 	others   *dynamicfake.FakeDynamicClient
 	workload *kubefake.Clientset
 	// client sends the requests to the workload cluster, if not workload itself.
@@ -90,20 +94,21 @@ func newWorld(t *testing.T, objects ...runtime.Object) *world {
 		}),
 		draining: drain.Result{Done: true}, detaching: detach.Result{Done: true}, recorder: events.NewFakeRecorder(1000),
 	}
+	w.informers = externalversions.NewSharedInformerFactory(w.api, 0)
 	c, err := New(Deps{
-		Client: w.api, Informers: externalversions.NewSharedInformerFactory(w.api, 0), Kinds: contract.New(contract.Options{}),
+		Client: w.api, Informers: w.informers, Kinds: contract.New(contract.Options{}),
 		Workloads: w, Recorder: w.recorder, Now: func() time.Time { return w.now },
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(c.Keys.ShutDown)
-	c.reconcile.objects = w
-	c.reconcile.drain = func(context.Context, kubernetes.Interface, drain.Input) (drain.Result, error) {
+	c.reconcile.external.Objects = w
+	c.reconcile.deletion.Drain = func(context.Context, kubernetes.Interface, drain.Input) (drain.Result, error) {
 		w.drained++
 		return w.draining, w.drainErr
 	}
-	c.reconcile.detach = func(context.Context, kubernetes.Interface, drain.Input) (detach.Result, error) {
+	c.reconcile.deletion.Detach = func(context.Context, kubernetes.Interface, drain.Input) (detach.Result, error) {
 		w.detached++
 		return w.detaching, w.detachErr
 	}
@@ -146,7 +151,7 @@ func (w *world) Get(ctx context.Context, ref contract.Reference, namespace strin
 	return o, k, err
 }
 
-func (w *world) Connection(types.NamespacedName) (Workload, error) {
+func (w *world) Connection(types.NamespacedName) (step.Workload, error) {
 	if w.down != nil {
 		return nil, w.down
 	}
@@ -212,7 +217,7 @@ func (w *world) refresh() {
 	if err := errors.Join(err1, err2, err3, err4); err != nil {
 		w.t.Fatal(err)
 	}
-	informers := w.c.deps.Informers.Cluster().V1alpha1()
+	informers := w.informers.Cluster().V1alpha1()
 	fill(w, w.c.machines.GetIndexer(), machines.Items)
 	fill(w, informers.Clusters().Informer().GetIndexer(), clusters.Items)
 	fill(w, informers.MachineSets().Informer().GetIndexer(), sets.Items)

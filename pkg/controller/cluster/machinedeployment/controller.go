@@ -4,9 +4,6 @@
 package machinedeployment
 
 import (
-	"context"
-	"errors"
-	"fmt"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -36,63 +33,36 @@ type Deps struct {
 	Now func() time.Time
 }
 
-type loop = controller.Loop[types.NamespacedName]
-
 // Controller rolls Machines from template to template.
 type Controller struct {
-	loop
-	deps                                  Deps
-	reconcile                             *reconciler
-	deployments, sets, machines, clusters cache.SharedIndexInformer
+	*controller.Loop[types.NamespacedName]
+	deployments controller.Store[*deployment]
+	sets        cache.SharedIndexInformer
 }
 
-// New makes a controller that does nothing until Run, and registers the informers and
-// indexes that it needs. It must be called before the informers are started.
+// New returns a controller that does nothing until Run. It must be called before the informers are started.
 func New(d Deps) (*Controller, error) {
-	if d.Client == nil || d.Informers == nil || d.Recorder == nil {
-		return nil, errors.New("MachineDeployment controller: client, informers and recorder are required")
-	}
-	if d.Now == nil {
-		d.Now = time.Now
+	if err := controller.CheckDeps(Name, d, "Now"); err != nil {
+		return nil, err
 	}
 	kinds := d.Informers.Cluster().V1alpha1()
-	c := &Controller{
-		deps: d, deployments: kinds.MachineDeployments().Informer(), sets: kinds.MachineSets().Informer(),
-		machines: kinds.Machines().Informer(), clusters: kinds.Clusters().Informer(),
+	deployments, machines := kinds.MachineDeployments().Informer(), kinds.Machines().Informer()
+	c := &Controller{deployments: controller.NewStore[*deployment](deployments, false), sets: kinds.MachineSets().Informer()}
+	r := &reconciler{
+		client: d.Client.ClusterV1alpha1(), deployments: c.deployments, sets: controller.NewStore[*set](c.sets, true),
+		machines: machines.GetIndexer(), clusters: kinds.Clusters().Lister(), recorder: d.Recorder, now: controller.Clock(d.Now),
 	}
-	for informer, indexers := range map[cache.SharedIndexInformer]cache.Indexers{
-		c.deployments: deploymentIndexers, c.sets: setIndexers, c.machines: machineIndexers,
-	} {
-		if err := informer.AddIndexers(indexers); err != nil {
-			return nil, fmt.Errorf("indexing for MachineDeployments: %w", err)
-		}
-	}
-	c.reconcile = &reconciler{
-		client:      d.Client.ClusterV1alpha1(),
-		deployments: controller.NewStore[*deployment](c.deployments, false), sets: controller.NewStore[*set](c.sets, true),
-		machines: c.machines.GetIndexer(), clusters: kinds.Clusters().Lister(), recorder: d.Recorder, now: d.Now,
-	}
-	c.loop = controller.NewLoop(controller.NewQueue(Name, controller.QueueOptions{Fairness: true}), controller.Options[types.NamespacedName]{
-		Name: Name, Workers: workers, Reconciler: c.reconcile,
-	})
-	return c, nil
-}
-
-// Run starts the informers and reconciles until ctx is done. It returns when all that it
-// started has ended, with an error when the caches could not be filled. It must be called at
-// most once.
-func (c *Controller) Run(ctx context.Context) error {
-	err := controller.Fill(ctx, Name, c.deps.Informers,
-		controller.Source{Informer: c.deployments, Handler: c.reconcile.deployments.Handler()},
-		controller.Source{Informer: c.sets, Handler: c.reconcile.sets.Handler()},
-		controller.Source{Informer: c.deployments, Handler: controller.Changes(true, c.deploymentChanged)},
-		controller.Source{Informer: c.sets, Handler: controller.Changes(false, c.setChanged)},
-		controller.Source{Informer: c.machines, Handler: controller.Changes(false, c.machineChanged)},
-		controller.Source{Informer: c.clusters, Handler: controller.Changes(false, c.clusterChanged)},
-	)
-	if err != nil {
-		return err
-	}
-	c.loop.Run(ctx)
-	return nil
+	var err error
+	c.Loop, err = controller.For[types.NamespacedName](Name, d.Informers).Workers(workers).
+		Queue(controller.NewQueue(Name, controller.QueueOptions{Fairness: true})).
+		Index(deployments, deploymentIndexers).
+		Index(c.sets, setIndexers).
+		Index(machines, machineIndexers).
+		Watches(deployments, c.deployments.Handler(), controller.Changes(true, c.deploymentChanged)).
+		Watches(c.sets, r.sets.Handler(), controller.Changes(false, c.setChanged)).
+		Watches(machines, controller.Changes(false, c.machineChanged)).
+		Watches(kinds.Clusters().Informer(), controller.Changes(false, c.clusterChanged)).
+		Reconciler(r).
+		Build()
+	return c, err
 }

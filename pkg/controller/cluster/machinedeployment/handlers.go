@@ -4,7 +4,7 @@
 package machinedeployment
 
 import (
-	"time"
+	"cmp"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -15,10 +15,6 @@ import (
 	"github.com/slipway-dev/slipway/pkg/controller"
 	"github.com/slipway-dev/slipway/pkg/controller/cluster/members"
 )
-
-// settle is how long news of sets and Machines are gathered before their deployment is looked
-// at.
-const settle = 100 * time.Millisecond
 
 // Indexes. Those of informers that others index too carry the name of this package.
 const (
@@ -65,7 +61,7 @@ func (c *Controller) setChanged(was, now *set) {
 		}
 		if ref := metav1.GetControllerOfNoCopy(s); ref != nil {
 			if ref.Kind == deploymentKind {
-				c.Look(types.NamespacedName{Namespace: s.Namespace, Name: ref.Name}, settle)
+				c.Look(types.NamespacedName{Namespace: s.Namespace, Name: ref.Name}, controller.Settle)
 			}
 			continue
 		}
@@ -75,10 +71,7 @@ func (c *Controller) setChanged(was, now *set) {
 
 // machineChanged queues the deployment whose set controls a Machine.
 func (c *Controller) machineChanged(was, now *machine) {
-	m := now
-	if m == nil {
-		m = was
-	}
+	m := cmp.Or(now, was)
 	ref := metav1.GetControllerOfNoCopy(m)
 	if ref == nil {
 		return
@@ -98,15 +91,7 @@ func (c *Controller) clusterChanged(was, now *clusterv1alpha1.Cluster) {
 
 // indexed queues the deployments that an index has under value, if they are wanted.
 func (c *Controller) indexed(name, value string, wanted func(*deployment) bool) {
-	found, err := c.reconcile.deployments.ByIndex(name, value)
-	if err != nil {
-		return // There is the index: New has made it.
-	}
-	for _, d := range found {
-		if wanted == nil || wanted(d) {
-			c.Look(controller.KeyOf(d), settle)
-		}
-	}
+	controller.EnqueueIndexed(c.Loop, c.deployments, name, value, wanted)
 }
 
 // selects is true for a set that a deployment would adopt.

@@ -5,13 +5,11 @@ package machineset
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/lru"
 
@@ -57,68 +55,42 @@ type Deps struct {
 }
 
 type (
-	loop    = controller.Loop[types.NamespacedName]
 	set     = clusterv1alpha1.MachineSet
 	machine = clusterv1alpha1.Machine
 )
 
 // Controller keeps the Machines of MachineSets.
 type Controller struct {
-	loop
-	deps                                  Deps
-	reconcile                             *reconciler
-	sets, machines, deployments, clusters cache.SharedIndexInformer
+	*controller.Loop[types.NamespacedName]
+	reconcile *reconciler
 }
 
-// New makes a controller that does nothing until Run, and registers the informers and
-// indexes that it needs. It must be called before the informers are started.
+// New returns a controller that does nothing until Run. It must be called before the informers are started.
 func New(d Deps) (*Controller, error) {
-	if d.Client == nil || d.Informers == nil || d.External == nil || d.Recorder == nil {
-		return nil, errors.New("MachineSet controller: client, informers, external kinds and recorder are required")
+	if err := controller.CheckDeps(Name, d, "Now"); err != nil {
+		return nil, err
 	}
 	if d.CreationsPerMinute < 1 {
 		return nil, fmt.Errorf("MachineSet controller: %d creations per minute, must be at least 1", d.CreationsPerMinute)
 	}
-	if d.Now == nil {
-		d.Now = time.Now
-	}
 	kinds := d.Informers.Cluster().V1alpha1()
-	c := &Controller{
-		deps: d, sets: kinds.MachineSets().Informer(), machines: kinds.Machines().Informer(),
-		deployments: kinds.MachineDeployments().Informer(), clusters: kinds.Clusters().Informer(),
+	sets, machines := kinds.MachineSets().Informer(), kinds.Machines().Informer()
+	r := &reconciler{
+		client: d.Client.ClusterV1alpha1(), sets: controller.NewStore[*set](sets, false), machines: controller.NewStore[*machine](machines, true),
+		deployments: kinds.MachineDeployments().Lister(), clusters: kinds.Clusters().Lister(), external: d.External, recorder: d.Recorder,
+		now: controller.Clock(d.Now), made: newMade(), pace: newPace(d.CreationsPerMinute), gone: lru.New(rememberedNames),
 	}
-	if err := c.sets.AddIndexers(setIndexers); err != nil {
-		return nil, fmt.Errorf("indexing MachineSets: %w", err)
-	}
-	if err := c.machines.AddIndexers(machineIndexers); err != nil {
-		return nil, fmt.Errorf("indexing Machines of MachineSets: %w", err)
-	}
-	c.reconcile = &reconciler{
-		client: d.Client.ClusterV1alpha1(), sets: controller.NewStore[*set](c.sets, false), machines: controller.NewStore[*machine](c.machines, true),
-		deployments: kinds.MachineDeployments().Lister(), clusters: kinds.Clusters().Lister(),
-		external: d.External, recorder: d.Recorder, now: d.Now, made: newMade(), pace: newPace(d.CreationsPerMinute), gone: lru.New(rememberedNames),
-	}
-	c.loop = controller.NewLoop(controller.NewQueue(Name, controller.QueueOptions{Fairness: true}), controller.Options[types.NamespacedName]{
-		Name: Name, Workers: workers, Reconciler: c.reconcile,
-	})
-	return c, nil
-}
-
-// Run starts the informers and reconciles until ctx is done. It returns when all that it
-// started has ended, with an error when the caches could not be filled. It must be called at
-// most once.
-func (c *Controller) Run(ctx context.Context) error {
-	err := controller.Fill(ctx, Name, c.deps.Informers,
-		controller.Source{Informer: c.sets, Handler: c.reconcile.sets.Handler()},
-		controller.Source{Informer: c.machines, Handler: c.reconcile.machines.Handler()},
-		controller.Source{Informer: c.sets, Handler: controller.Changes(true, c.setChanged)},
-		controller.Source{Informer: c.machines, Handler: controller.Changes(false, c.machineChanged)},
-		controller.Source{Informer: c.deployments, Handler: controller.Changes(false, c.deploymentChanged)},
-		controller.Source{Informer: c.clusters, Handler: controller.Changes(false, c.clusterChanged)},
-	)
-	if err != nil {
-		return err
-	}
-	c.loop.Run(ctx)
-	return nil
+	c := &Controller{reconcile: r}
+	var err error
+	c.Loop, err = controller.For[types.NamespacedName](Name, d.Informers).Workers(workers).
+		Queue(controller.NewQueue(Name, controller.QueueOptions{Fairness: true})).
+		Index(sets, setIndexers).
+		Index(machines, machineIndexers).
+		Watches(sets, r.sets.Handler(), controller.Changes(true, c.setChanged)).
+		Watches(machines, r.machines.Handler(), controller.Changes(false, c.machineChanged)).
+		Watches(kinds.MachineDeployments().Informer(), controller.Changes(false, c.deploymentChanged)).
+		Watches(kinds.Clusters().Informer(), controller.Changes(false, c.clusterChanged)).
+		Reconciler(r).
+		Build()
+	return c, err
 }

@@ -4,8 +4,6 @@
 package machineset
 
 import (
-	"time"
-
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -15,10 +13,6 @@ import (
 	"github.com/slipway-dev/slipway/pkg/controller"
 	"github.com/slipway-dev/slipway/pkg/controller/cluster/members"
 )
-
-// settle is how long news of Machines are gathered before their set is looked at: of each
-// there are several while it is made.
-const settle = 100 * time.Millisecond
 
 // Indexes. Those of an informer that others index too carry the name of this package.
 const (
@@ -46,15 +40,7 @@ var setIndexers = cache.Indexers{
 
 // indexed queues the sets that an index has under value, if they are wanted.
 func (c *Controller) indexed(name, value string, wanted func(*set) bool) {
-	found, err := c.reconcile.sets.ByIndex(name, value)
-	if err != nil {
-		return // There is the index: New has made it.
-	}
-	for _, s := range found {
-		if wanted == nil || wanted(s) {
-			c.Look(controller.KeyOf(s), settle)
-		}
-	}
+	controller.EnqueueIndexed(c.Loop, c.reconcile.sets, name, value, wanted)
 }
 
 // setChanged queues a set of which more changed than its status, which is written here.
@@ -80,7 +66,7 @@ func (c *Controller) machineChanged(was, now *machine) {
 		}
 		if ref := metav1.GetControllerOfNoCopy(m); ref != nil {
 			if ref.Kind == setKind {
-				c.Look(types.NamespacedName{Namespace: m.Namespace, Name: ref.Name}, settle)
+				c.Look(types.NamespacedName{Namespace: m.Namespace, Name: ref.Name}, controller.Settle)
 			}
 			continue
 		}

@@ -19,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	dynamicfake "k8s.io/client-go/dynamic/fake"
 	clienttesting "k8s.io/client-go/testing"
+	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/ptr"
 
@@ -38,6 +39,8 @@ type live struct {
 	api   *fake.Clientset
 	world *dynamicfake.FakeDynamicClient
 	stop  func()
+	// cached are the Machines in the cache of the controller that behind has made.
+	cached cache.Indexer
 
 	mu sync.Mutex
 	// calls are the writes, as verb and resource.
@@ -122,14 +125,17 @@ func serve(t *testing.T, objects ...runtime.Object) *live {
 // behind is the controller with caches that hear of nothing but these.
 func (l *live) behind(s *set, machines ...*machine) *Controller {
 	l.t.Helper()
-	c, err := New(Deps{Client: l.api, Informers: externalversions.NewSharedInformerFactory(l.api, 0), External: l, Recorder: events.NewFakeRecorder(1000), CreationsPerMinute: DefaultCreationsPerMinute})
+	informers := externalversions.NewSharedInformerFactory(l.api, 0)
+	kinds := informers.Cluster().V1alpha1()
+	c, err := New(Deps{Client: l.api, Informers: informers, External: l, Recorder: events.NewFakeRecorder(1000), CreationsPerMinute: DefaultCreationsPerMinute})
 	if err != nil {
 		l.t.Fatal(err)
 	}
 	in := &clusterv1alpha1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: "dev", Name: "c", UID: "c"}}
-	err = errors.Join(c.sets.GetIndexer().Add(s), c.clusters.GetIndexer().Add(in))
+	err = errors.Join(kinds.MachineSets().Informer().GetIndexer().Add(s), kinds.Clusters().Informer().GetIndexer().Add(in))
+	l.cached = kinds.Machines().Informer().GetIndexer()
 	for _, m := range machines {
-		err = errors.Join(err, c.machines.GetIndexer().Add(m))
+		err = errors.Join(err, l.cached.Add(m))
 	}
 	if err != nil {
 		l.t.Fatal(err)

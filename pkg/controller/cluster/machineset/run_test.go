@@ -142,7 +142,7 @@ func TestAPassSeesWhatThePassesBeforeHaveMadeAndDeleted(t *testing.T) {
 		if i == 0 { // Another one would go first now.
 			sick := all[1].DeepCopy()
 			says(clusterv1alpha1.MachineNodeHealthyCondition, metav1.ConditionFalse, "NodeNotHealthy")(sick)
-			if err := c.machines.GetIndexer().Update(sick); err != nil {
+			if err := l.cached.Update(sick); err != nil {
 				t.Fatal(err)
 			}
 		}

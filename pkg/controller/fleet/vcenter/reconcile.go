@@ -19,11 +19,8 @@ import (
 )
 
 const (
-	// lookAgain is how often a vCenter is asked how it is: no event tells.
+	// lookAgain is how often a vCenter is observed. No event reports its state, which users read in status.
 	lookAgain = 15 * time.Second
-	// lookSoon is how soon while it is not as it should be; later and later the longer that
-	// lasts.
-	lookSoon = 2 * time.Second
 	// observeTimeout bounds one look, so that a silent vCenter does not hold up what
 	// changes its object.
 	observeTimeout = 10 * time.Second
@@ -56,25 +53,22 @@ func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (c
 		return controller.Result{}, r.uses.Use(ctx, key.Name, nil)
 	case vc.DeletionTimestamp != nil:
 		return r.remove(ctx, vc)
-	case !slices.Contains(vc.Finalizers, vmv1alpha1.VCenterFinalizer):
-		next := vc.DeepCopy()
-		next.Finalizers = append(next.Finalizers, vmv1alpha1.VCenterFinalizer)
-		if vc, err = r.vcenters.Update(ctx, r.client, next); err != nil {
-			return controller.Overtaken(err)
-		}
+	}
+	if vc, err = controller.AddFinalizer(ctx, r.vcenters, r.client, vc, vmv1alpha1.VCenterFinalizer); err != nil {
+		return controller.Overtaken(err)
 	}
 	return r.observe(ctx, vc, r.uses.Use(ctx, key.Name, vc))
 }
 
 // remove lets go of a VCenter that nothing is in, or that the flags take the place of.
 func (r *reconciler) remove(ctx context.Context, vc *vmv1alpha1.VCenter) (controller.Result, error) {
-	next := vc.DeepCopy()
 	if !r.uses.Described(vc.Name) {
 		what, err := r.uses.InUse(vc.Name)
 		if err != nil || what != "" {
 			if err == nil {
 				err = fmt.Errorf("it goes when these are gone: %s", what)
 			}
+			next := vc.DeepCopy()
 			r.set(&next.Status, next.Generation, vmv1alpha1.ConditionDeleting, metav1.ConditionTrue, vmv1alpha1.ReasonInUse, err.Error())
 			return r.observe(ctx, next, r.uses.Use(ctx, vc.Name, vc))
 		}
@@ -82,9 +76,7 @@ func (r *reconciler) remove(ctx context.Context, vc *vmv1alpha1.VCenter) (contro
 	if err := r.uses.Use(ctx, vc.Name, nil); err != nil {
 		return controller.Result{}, err
 	}
-	next.Finalizers = slices.DeleteFunc(next.Finalizers, func(f string) bool { return f == vmv1alpha1.VCenterFinalizer })
-	_, err := r.vcenters.Update(ctx, r.client, next)
-	return controller.Overtaken(err)
+	return controller.RemoveFinalizer(ctx, r.vcenters, r.client, vc, vmv1alpha1.VCenterFinalizer)
 }
 
 // observe writes what is seen of a vCenter, if it is something else than before; wrong is
@@ -112,22 +104,11 @@ func (r *reconciler) observe(ctx context.Context, vc *vmv1alpha1.VCenter, wrong 
 		r.set(st, vc.Generation, vmv1alpha1.ConditionConnected, metav1.ConditionTrue, vmv1alpha1.ReasonClockSkew, o.Skew)
 	}
 	r.report(st, vc.Generation, vmv1alpha1.ConditionReady, o.Ready, notReady(o))
-	again := controller.Result{RequeueAfter: r.pause(st)}
+	again := controller.Result{RequeueAfter: controller.Pace(st.Conditions, vmv1alpha1.ConditionReady, vmv1alpha1.ConditionDeleting, r.now(), lookAgain)}
 	if err := r.vcenters.UpdateStatus(ctx, r.client, next); err != nil {
 		return controller.Overtaken(err)
 	}
 	return again, nil
-}
-
-// pause is how long until the next look.
-func (r *reconciler) pause(st *vmv1alpha1.VCenterStatus) time.Duration {
-	since := conditions.Find(st.Conditions, vmv1alpha1.ConditionReady)
-	if deleting := conditions.Find(st.Conditions, vmv1alpha1.ConditionDeleting); deleting != nil {
-		since = deleting
-	} else if since.Status == metav1.ConditionTrue {
-		return lookAgain
-	}
-	return min(max(r.now().Sub(since.LastTransitionTime.Time)/2, lookSoon), lookAgain)
 }
 
 // notReady is the reason of a VCenter that is not ready.

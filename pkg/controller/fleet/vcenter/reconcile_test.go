@@ -38,6 +38,7 @@ type world struct {
 
 // uses remembers what was to be used, and answers what the test says.
 type uses struct {
+	controller.Undivided
 	used      []string
 	wrong     error
 	holds     string
@@ -60,8 +61,6 @@ func (u *uses) Leave(_ context.Context, name string) error {
 	u.left = append(u.left, name)
 	return nil
 }
-
-func (u *uses) Watch(context.Context, func(string)) {}
 
 func (u *uses) Use(_ context.Context, name string, obj *vmv1alpha1.VCenter) error {
 	if u.wrong != nil {
@@ -185,7 +184,7 @@ func TestAVCenterIsUsedAndItsStatusSaysWhatIsSeen(t *testing.T) {
 	if got := condition(vc, "Connected"); got != "True Succeeded " {
 		t.Errorf("Connected is %s", got)
 	}
-	if got := condition(vc, "Ready"); got != "False NotReady not read yet" || result.RequeueAfter != lookSoon {
+	if got := condition(vc, "Ready"); got != "False NotReady not read yet" || result.RequeueAfter != controller.MinPace {
 		t.Errorf("Ready is %s, looked at again after %s", got, result.RequeueAfter)
 	}
 	w.clock = w.clock.Add(time.Hour)

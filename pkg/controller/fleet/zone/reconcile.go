@@ -21,13 +21,8 @@ import (
 )
 
 const (
-	// lookAgain is how often a zone is looked at: no event tells what is free.
-	lookAgain = 30 * time.Second
-	// lookSoon is how soon while it is not as it should be, or is to go; later and later the
-	// longer that lasts.
-	lookSoon = 2 * time.Second
-	// countSoon is how soon after virtual machines have come or gone: a burst is one look in so
-	// long, and people who have just made one see it counted.
+	// countSoon is the delay after which a zone is observed when virtual machines were created or deleted. Many of them
+	// cause one reconcile, and a user who has created one sees it counted.
 	countSoon = 2 * time.Second
 	// stateTimeout bounds one look.
 	stateTimeout = 20 * time.Second
@@ -50,41 +45,32 @@ func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (c
 	if z == nil {
 		return controller.Result{}, nil
 	}
-	bound, err := r.seen.Bind(ctx, z)
+	bound, err := r.seen.Bind(ctx, z.VCenterName())
 	if err != nil {
-		return controller.Result{RequeueAfter: lookAgain}, ctx.Err() // another process takes care of it
+		return controller.Result{RequeueAfter: controller.Poll}, ctx.Err() // another process takes care of it
 	}
 	ctx = bound
-	kept := slices.Contains(z.Finalizers, vmv1alpha1.ZoneFinalizer)
-	switch {
-	case z.DeletionTimestamp != nil && !kept:
-		return controller.Result{}, nil
-	case z.DeletionTimestamp != nil:
+	if z.DeletionTimestamp != nil {
 		return r.remove(ctx, z)
-	case !kept:
-		next := z.DeepCopy()
-		next.Finalizers = append(next.Finalizers, vmv1alpha1.ZoneFinalizer)
-		if z, err = r.zones.Update(ctx, r.client, next); err != nil {
-			return controller.Overtaken(err)
-		}
+	}
+	if z, err = controller.AddFinalizer(ctx, r.zones, r.client, z, vmv1alpha1.ZoneFinalizer); err != nil {
+		return controller.Overtaken(err)
 	}
 	return r.observe(ctx, z)
 }
 
 // remove lets go of a zone that nothing is in.
 func (r *reconciler) remove(ctx context.Context, z *vmv1alpha1.Zone) (controller.Result, error) {
-	next := z.DeepCopy()
 	n, err := r.seen.Machines(z.Name)
 	if err == nil && n > 0 {
 		err = fmt.Errorf("%d virtual machines are in it; it goes when they are gone", n)
 	}
-	if err != nil {
+	if err != nil && slices.Contains(z.Finalizers, vmv1alpha1.ZoneFinalizer) {
+		next := z.DeepCopy()
 		r.set(&next.Status, z.Generation, vmv1alpha1.ConditionDeleting, metav1.ConditionTrue, vmv1alpha1.ReasonInUse, err.Error())
 		return r.observe(ctx, next)
 	}
-	next.Finalizers = slices.DeleteFunc(next.Finalizers, func(f string) bool { return f == vmv1alpha1.ZoneFinalizer })
-	_, err = r.zones.Update(ctx, r.client, next)
-	return controller.Overtaken(err)
+	return controller.RemoveFinalizer(ctx, r.zones, r.client, z, vmv1alpha1.ZoneFinalizer)
 }
 
 // observe writes what is seen of a zone, if it is something else than before.
@@ -116,22 +102,11 @@ func (r *reconciler) observe(ctx context.Context, z *vmv1alpha1.Zone) (controlle
 	} else {
 		r.set(st, z.Generation, vmv1alpha1.ConditionReady, metav1.ConditionTrue, vmv1alpha1.ReasonSucceeded, "")
 	}
-	again := controller.Result{RequeueAfter: r.pause(st)}
+	again := controller.Result{RequeueAfter: controller.Pace(st.Conditions, vmv1alpha1.ConditionReady, vmv1alpha1.ConditionDeleting, r.now(), controller.Poll)}
 	if err := r.zones.UpdateStatus(ctx, r.client, next); err != nil {
 		return controller.Overtaken(err)
 	}
 	return again, nil
-}
-
-// pause is how long until the next look.
-func (r *reconciler) pause(st *vmv1alpha1.ZoneStatus) time.Duration {
-	since := conditions.Find(st.Conditions, vmv1alpha1.ConditionReady)
-	if deleting := conditions.Find(st.Conditions, vmv1alpha1.ConditionDeleting); deleting != nil {
-		since = deleting
-	} else if since.Status == metav1.ConditionTrue {
-		return lookAgain
-	}
-	return min(max(r.now().Sub(since.LastTransitionTime.Time)/2, lookSoon), lookAgain)
 }
 
 // reasonOf is the reason of a zone that is not ready.

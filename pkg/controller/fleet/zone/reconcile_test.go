@@ -27,6 +27,7 @@ import (
 
 // world is the API with a zone, and what is seen of it.
 type world struct {
+	controller.Undivided
 	*reconciler
 	t       *testing.T
 	api     *fake.Clientset
@@ -40,7 +41,7 @@ type world struct {
 	others   bool
 }
 
-func (w *world) Bind(ctx context.Context, _ *vmv1alpha1.Zone) (context.Context, error) {
+func (w *world) Bind(ctx context.Context, _ string) (context.Context, error) {
 	if w.others {
 		return nil, errors.New("another process takes care of it")
 	}
@@ -52,8 +53,6 @@ func (w *world) State(context.Context, *vmv1alpha1.Zone) (provider.ZoneState, er
 }
 
 func (w *world) Machines(string) (int, error) { return w.machines, w.unread }
-
-func (w *world) Watch(context.Context, func()) {}
 
 func newWorld(t *testing.T, change func(*vmv1alpha1.Zone)) *world {
 	t.Helper()
@@ -130,7 +129,7 @@ func TestTheStatusOfAZoneSaysWhatIsSeen(t *testing.T) {
 		st.Capacity.Memory.String() != "1000Gi" || st.Free.Storage.String() != "500Ti" || st.Free.CPU.String() != "50G" {
 		t.Errorf("the zone is %+v with status %+v", z.ObjectMeta, st)
 	}
-	if got := says(z, "Ready"); got != "True Succeeded " || result.RequeueAfter != lookAgain || st.ObservedGeneration != 2 {
+	if got := says(z, "Ready"); got != "True Succeeded " || result.RequeueAfter != controller.Poll || st.ObservedGeneration != 2 {
 		t.Errorf("Ready is %s of generation %d, looked at again after %s", got, st.ObservedGeneration, result.RequeueAfter)
 	}
 	before := w.writes()
@@ -184,7 +183,7 @@ func TestAZoneThatLacksSomethingSaysWhat(t *testing.T) {
 				w.state = provider.ZoneState{}
 			}
 			z, result := w.pass()
-			if got := says(z, "Ready"); got != tc.want || result.RequeueAfter != lookSoon {
+			if got := says(z, "Ready"); got != tc.want || result.RequeueAfter != controller.MinPace {
 				t.Errorf("Ready is %s, looked at again after %s", got, result.RequeueAfter)
 			}
 			if z.Status.Hosts != 3 || z.Status.Capacity == nil {

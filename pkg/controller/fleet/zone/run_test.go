@@ -17,6 +17,7 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/controller"
 	"github.com/slipway-dev/slipway/pkg/generated/clientset/versioned/fake"
 	"github.com/slipway-dev/slipway/pkg/generated/informers/externalversions"
 	vmlisters "github.com/slipway-dev/slipway/pkg/generated/listers/vm/v1alpha1"
@@ -25,13 +26,10 @@ import (
 
 // counting are zones whose virtual machines are counted as the server does.
 type counting struct {
+	controller.Undivided
 	machines vmlisters.VirtualMachineLister
 	mu       sync.Mutex
 	looks    int
-}
-
-func (c *counting) Bind(ctx context.Context, _ *vmv1alpha1.Zone) (context.Context, error) {
-	return ctx, nil
 }
 
 func (c *counting) State(context.Context, *vmv1alpha1.Zone) (provider.ZoneState, error) {
@@ -50,8 +48,6 @@ func (c *counting) Machines(zone string) (n int, err error) {
 	}
 	return n, err
 }
-
-func (c *counting) Watch(context.Context, func()) {}
 
 func TestVirtualMachinesThatComeAndGoAreCountedSoonAndABurstOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -4,10 +4,9 @@
 package cache
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"slices"
-	"sync"
 	"time"
 
 	"k8s.io/client-go/tools/cache"
@@ -17,7 +16,6 @@ import (
 	"github.com/slipway-dev/slipway/pkg/controller"
 	"github.com/slipway-dev/slipway/pkg/generated/clientset/versioned"
 	"github.com/slipway-dev/slipway/pkg/generated/informers/externalversions"
-	"github.com/slipway-dev/slipway/pkg/priorityqueue"
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
@@ -28,18 +26,20 @@ const Name = "virtualmachineimagecache"
 // answer for must not keep the others waiting.
 const workers = 8
 
-// VCenters are those that copies are in.
+// VCenters are those that copies are in. The shard of a vCenter that does not exist is that of no vCenter.
 type VCenters interface {
-	// Bind waits until there may be a pass over what is in the vCenter of a name, and returns
-	// the context for it. An error, if it is not that of ctx, means that it is another
-	// process's.
-	Bind(ctx context.Context, vcenter string) (context.Context, error)
+	controller.Shard
 	// Files keeps the copies in a vCenter. The error is a NotUsableError if there is no such
 	// vCenter, and any other if it cannot be used now.
-	Files(vcenter string) (provider.ImageFiles, error)
-	// Watch calls gained with the names of vCenters that become this process's, empty for
-	// what is in none, until ctx is done. gained must not block.
-	Watch(ctx context.Context, gained func(vcenter string))
+	Files(vcenter string) (Files, error)
+	// Hints calls changed for the operations of all, among others, until ctx is done.
+	Hints(ctx context.Context, changed func(provider.Hint))
+}
+
+// Files reads copies in a vCenter, and runs operations on them.
+type Files interface {
+	provider.ImageFiles
+	provider.ImageOperator
 }
 
 // Deps is what the controller needs; all but Policy and Now are required.
@@ -65,67 +65,53 @@ type part struct{ cache, vcenter string }
 // String names it in logs.
 func (p part) String() string { return p.cache + " in VCenter " + p.vcenter }
 
-type loop = controller.Loop[part]
-
 // Controller keeps the copies of VirtualMachineImageCaches.
 type Controller struct {
-	loop
-	deps      Deps
+	*controller.Loop[part]
 	reconcile *reconciler
-	caches    cache.SharedIndexInformer
-	machines  cache.SharedIndexInformer
+	caches    cache.Store
 }
 
-// New makes a controller that does nothing until Run, and registers the informers that it
-// needs. It must be called before the informers are started.
+// New returns a controller that does nothing until Run. It must be called before the informers are started.
 func New(d Deps) (*Controller, error) {
-	if d.Client == nil || d.Informers == nil || d.VCenters == nil || d.Recorder == nil {
-		return nil, errors.New("image cache controller: client, informers, vCenters and recorder are required")
-	}
-	if d.Now == nil {
-		d.Now = time.Now
+	if err := controller.CheckDeps(Name, d, "Now"); err != nil {
+		return nil, err
 	}
 	vm := d.Informers.Vm().V1alpha1()
-	c := &Controller{deps: d, caches: vm.VirtualMachineImageCaches().Informer(), machines: vm.VirtualMachines().Informer()}
+	caches := vm.VirtualMachineImageCaches().Informer()
+	c := &Controller{caches: caches.GetStore()}
 	c.reconcile = &reconciler{
-		client: d.Client.VmV1alpha1().VirtualMachineImageCaches(), vcenters: d.VCenters, recorder: d.Recorder, now: d.Now,
-		caches:     controller.NewStore[*vmv1alpha1.VirtualMachineImageCache](c.caches, false),
-		operations: newOperations(func(p part) { c.Look(p, 0) }), due: newSchedule(), sweeps: newSweeps(), policy: d.Policy,
-		names: c.caches.GetStore().ListKeys,
+		client: d.Client.VmV1alpha1().VirtualMachineImageCaches(), vcenters: d.VCenters, recorder: d.Recorder, now: controller.Clock(d.Now),
+		caches: controller.NewStore[*vmv1alpha1.VirtualMachineImageCache](caches, false),
+		due:    &due{next: map[spot]time.Time{}}, sweeps: newSweeps(), policy: d.Policy,
+		look: func(p part, after time.Duration) { c.Look(p, after) }, names: c.caches.ListKeys,
 	}
-	parts := priorityqueue.New(Name, priorityqueue.WithRateLimiter(controller.NewRateLimiter[part]()))
-	c.loop = controller.NewLoop(parts, controller.Options[part]{Name: Name, Workers: workers, Reconciler: c.reconcile})
-	return c, nil
+	var err error
+	c.Loop, err = controller.For[part](Name, d.Informers).Workers(workers).
+		Watches(caches, c.reconcile.caches.Handler(), controller.Changes(true, c.changed)).
+		Watches(vm.VirtualMachines().Informer(), c.waits()).
+		Shard(d.VCenters, c.gained).
+		Runs(func(ctx context.Context) { d.VCenters.Hints(ctx, c.hinted) }).
+		Reconciler(c.reconcile).
+		Build()
+	return c, err
 }
 
-// Run starts the informers and reconciles until ctx is done. It returns when all that it
-// started has ended, with an error when the caches could not be filled. It must be called at
-// most once.
-func (c *Controller) Run(ctx context.Context) error {
-	err := controller.Fill(ctx, Name, c.deps.Informers,
-		controller.Source{Informer: c.caches, Handler: c.reconcile.caches.Handler()},
-		controller.Source{Informer: c.caches, Handler: c.changed()},
-		controller.Source{Informer: c.machines, Handler: c.waits()},
-	)
-	if err != nil {
-		return err
+// gained queues everything that may be in a vCenter.
+func (c *Controller) gained(vcenter string) {
+	if vcenter != "" {
+		c.Look(sweepOf(vcenter), 0) // there may be directories that no cache is left of
 	}
-	ctx, end := context.WithCancel(ctx)
-	defer end()
-	var watching sync.WaitGroup
-	defer watching.Wait()
-	watching.Go(func() {
-		c.deps.VCenters.Watch(ctx, func(vcenter string) {
-			if vcenter != "" {
-				c.Look(sweepOf(vcenter), 0) // there may be directories that no cache is left of
-			}
-			for _, obj := range c.caches.GetStore().List() {
-				c.lookAll(obj.(*vmv1alpha1.VirtualMachineImageCache))
-			}
-		})
-	})
-	c.reconcile.operations.run(ctx, func() { c.loop.Run(ctx) })
-	return nil
+	for _, obj := range c.caches.List() {
+		c.lookAll(obj.(*vmv1alpha1.VirtualMachineImageCache))
+	}
+}
+
+// hinted queues the part of a location whose operation has made progress or has ended.
+func (c *Controller) hinted(h provider.Hint) {
+	if h.Key.Kind == provider.KindImageLocation {
+		c.Look(partOf(h.Key.Name), 0)
+	}
 }
 
 func (c *Controller) lookAll(obj *vmv1alpha1.VirtualMachineImageCache) {
@@ -139,20 +125,9 @@ func (c *Controller) lookAll(obj *vmv1alpha1.VirtualMachineImageCache) {
 
 // changed handles the events of caches. What only status says was written here, but for the
 // last location that goes: then the cache may.
-func (c *Controller) changed() cache.ResourceEventHandler {
-	return cache.ResourceEventHandlerFuncs{
-		AddFunc: func(obj any) { c.lookAll(obj.(*vmv1alpha1.VirtualMachineImageCache)) },
-		UpdateFunc: func(oldObj, obj any) {
-			old, now := oldObj.(*vmv1alpha1.VirtualMachineImageCache), obj.(*vmv1alpha1.VirtualMachineImageCache)
-			if old.UID != now.UID || old.Generation != now.Generation || now.DeletionTimestamp != nil {
-				c.lookAll(now)
-			}
-		},
-		DeleteFunc: func(obj any) {
-			if gone, ok := controller.WithoutTombstone[*vmv1alpha1.VirtualMachineImageCache](obj); ok {
-				c.lookAll(gone)
-			}
-		},
+func (c *Controller) changed(was, now *vmv1alpha1.VirtualMachineImageCache) {
+	if was == nil || now == nil || controller.Edited(was, now) {
+		c.lookAll(cmp.Or(now, was))
 	}
 }
 
@@ -166,14 +141,14 @@ func (c *Controller) waits() cache.ResourceEventHandler {
 		if !ok {
 			return
 		}
-		obj, there, err := c.caches.GetStore().GetByKey(vm.Labels[vmv1alpha1.LabelImageCache])
+		obj, there, err := c.caches.GetByKey(vm.Labels[vmv1alpha1.LabelImageCache])
 		if err != nil || !there {
 			return
 		}
 		one := obj.(*vmv1alpha1.VirtualMachineImageCache)
 		if p := (part{cache: one.Name, vcenter: place.VCenter}); slices.Contains(partsOf(one), p) {
-			c.reconcile.due.doubt(p)
-			c.Look(p, 0)
+			c.reconcile.due.noLaterThan(p, c.reconcile.now().Add(doubtInterval))
+			c.Look(p, doubtInterval)
 		}
 	}
 	return cache.ResourceEventHandlerFuncs{

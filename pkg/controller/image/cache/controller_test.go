@@ -16,19 +16,32 @@ import (
 
 	"github.com/slipway-dev/slipway/pkg/apis/conditions"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/controller"
 	"github.com/slipway-dev/slipway/pkg/generated/clientset/versioned/fake"
 	"github.com/slipway-dev/slipway/pkg/generated/informers/externalversions"
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
 // noVCenters are none.
-type noVCenters struct{}
+type noVCenters struct{ controller.Undivided }
 
-func (noVCenters) Bind(ctx context.Context, _ string) (context.Context, error) { return ctx, nil }
+func (noVCenters) Files(string) (Files, error) { return nil, provider.ErrNotInUse }
 
-func (noVCenters) Files(string) (provider.ImageFiles, error) { return nil, provider.ErrNotInUse }
+func (noVCenters) Hints(context.Context, func(provider.Hint)) {}
 
-func (noVCenters) Watch(context.Context, func(string)) {}
+// ended is an operation that has ended.
+type ended struct {
+	provider.ImageFiles
+	all map[string]provider.ImageOperation
+}
+
+func (e ended) ImageOperations() map[string]provider.ImageOperation { return e.all }
+
+func (e ended) StartImageOperation(context.Context, string, provider.ImageOperation) error {
+	return provider.ErrReconcileInProgress
+}
+
+func (e ended) EndImageOperation(location string) { delete(e.all, location) }
 
 // Whoever may write a virtual machine may label it, with any text and again and again.
 func TestOnlyWhatCachesHaveIsLookedAtForVirtualMachinesThatWait(t *testing.T) {
@@ -49,15 +62,15 @@ func TestOnlyWhatCachesHaveIsLookedAtForVirtualMachinesThatWait(t *testing.T) {
 		}
 		photon := &vmv1alpha1.VirtualMachineImageCache{}
 		photon.Name, photon.Spec.Locations = "photon", []vmv1alpha1.VirtualMachineImageCacheLocation{{Datastore: "/DC0/datastore/ssd"}}
-		if err := c.caches.GetStore().Add(photon); err != nil {
+		if err := c.caches.Add(photon); err != nil {
 			t.Fatal(err)
 		}
 		vm := &vmv1alpha1.VirtualMachine{}
 		vm.Labels = map[string]string{vmv1alpha1.LabelImageCache: tc.cache}
 		vm.Annotations = map[string]string{vmv1alpha1.AnnotationImageCacheLocation: tc.place}
 		c.waits().OnAdd(vm, false)
-		if got := c.Keys.Len(); got != tc.want || len(c.reconcile.due.doubted) != tc.want {
-			t.Errorf("%s: %d parts are queued and %d doubted, want %d", name, got, len(c.reconcile.due.doubted), tc.want)
+		if got := c.Keys.Snapshot().Delayed; got != tc.want {
+			t.Errorf("%s: %d parts are queued, want %d", name, got, tc.want)
 		}
 		c.Keys.ShutDown()
 	}
@@ -81,20 +94,23 @@ func TestOperation_IsHeardAgainIfTheStatusIsNotWritten(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Keys.ShutDown()
-	if err := c.caches.GetStore().Add(stored); err != nil {
+	if err := c.caches.Add(stored); err != nil {
 		t.Fatal(err)
 	}
 	r, at := c.reconcile, spotOfStatus(stored.Name, &stored.Status.Locations[0])
-	r.operations.all[at] = &operation{directory: stored.Status.Locations[0].Directory, ended: true, files: make([]vmv1alpha1.VirtualMachineImageCacheFile, 1)}
+	op := provider.ImageOperation{
+		Kind: provider.ImageCopy, Directory: stored.Status.Locations[0].Directory, Ended: true, Files: make([]vmv1alpha1.VirtualMachineImageCacheFile, 1),
+	}
+	files := ended{all: map[string]provider.ImageOperation{at.String(): op}}
 	for _, want := range []struct{ conflict, heard bool }{{true, false}, {false, true}} {
-		p := &pass{reconciler: r, part: at.part, cache: stored.DeepCopy()}
-		if !p.heard(at, r.operations.get(at), &p.cache.Status.Locations[0]) {
+		p := &pass{reconciler: r, part: at.part, cache: stored.DeepCopy(), files: files}
+		if !p.recordResult(at, op, &p.cache.Status.Locations[0]) {
 			t.Fatal("the operation is not heard")
 		}
 		if _, err := p.persist(t.Context(), stored); err != nil {
 			t.Fatal(err)
 		}
-		if got := r.operations.get(at) == nil; got != want.heard || len(recorder.Events) > 0 != want.heard {
+		if got := len(files.all) == 0; got != want.heard || len(recorder.Events) > 0 != want.heard {
 			t.Errorf("with a conflict %t the operation is forgotten: %t, with %d events; want %t", want.conflict, got, len(recorder.Events), want.heard)
 		}
 	}

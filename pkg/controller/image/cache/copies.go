@@ -16,6 +16,7 @@ import (
 
 	"github.com/slipway-dev/slipway/pkg/apis/conditions"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/controller"
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
@@ -24,8 +25,7 @@ const usedStep = time.Minute
 
 // keep makes a location have the copies.
 func (p *pass) keep(ctx context.Context, at spot, asked location, l *locationStatus) {
-	if op := p.operations.get(at); op != nil && !p.heard(at, op, l) {
-		p.next(progressInterval)
+	if op, ok := p.operation(at); ok && !p.recordResult(at, op, l) {
 		return
 	}
 	p.used(l)
@@ -41,64 +41,86 @@ func (p *pass) keep(ctx context.Context, at spot, asked location, l *locationSta
 		if ctx.Err() == nil {
 			p.unready(l, err)
 		}
-		p.next(p.due.looked(at, p.now(), true))
+		p.scheduleCheck(at, l)
 		return
 	}
 	p.found(l, place)
 	if p.twice(l) {
-		p.next(p.due.looked(at, p.now(), false))
+		p.scheduleCheck(at, l)
 		return
 	}
 	missing, err := p.check(reading, l, place)
 	switch {
 	case err != nil:
 		set(l, p.now(), vmv1alpha1.ConditionProviderReady, metav1.ConditionUnknown, vmv1alpha1.ReasonUnknownState, err.Error())
-		p.next(p.due.looked(at, p.now(), true))
+		p.scheduleCheck(at, l)
 	case missing == "":
 		set(l, p.now(), vmv1alpha1.ConditionReady, metav1.ConditionTrue, vmv1alpha1.ReasonSucceeded, "")
-		p.next(p.due.looked(at, p.now(), false))
+		p.scheduleCheck(at, l)
 	default:
-		p.copy(at, l, place, missing)
+		p.copy(ctx, at, l, place, missing)
 	}
 }
 
-// heard takes down what came of an operation. It is false while that runs.
-func (p *pass) heard(at spot, op *operation, l *locationStatus) bool {
-	if op.directory != l.Directory {
-		// It is of before the cache was made again, or was restored.
-		if p.operations.cancel(at); op.ended {
-			p.operations.forget(at)
-		}
-		return op.ended
+// scheduleCheck sets when a location is checked again. The longer it could not be read or used, the longer the delay.
+func (p *pass) scheduleCheck(at spot, l *locationStatus) {
+	pause := lookInterval
+	if conditions.Find(l.Conditions, vmv1alpha1.ConditionProviderReady) != nil {
+		pause = controller.Pace(l.Conditions, vmv1alpha1.ConditionProviderReady, vmv1alpha1.ConditionDeleting, p.now(), lookInterval)
 	}
-	if !op.ended {
-		// Steps of ten percent: a status is written seldom.
-		l.Progress = max(l.Progress, min(op.progress/10*10, 90))
+	p.due.set(at, p.now().Add(pause))
+	p.next(pause)
+}
+
+// operation returns the operation of a location.
+func (p *pass) operation(at spot) (op provider.ImageOperation, ok bool) {
+	op, ok = p.files.ImageOperations()[at.String()]
+	return op, ok
+}
+
+// recordResult writes the result of an operation into the status. It returns false if nothing else can be done with the
+// location yet.
+func (p *pass) recordResult(at spot, op provider.ImageOperation, l *locationStatus) bool {
+	if op.Directory != l.Directory {
+		if op.Kind != provider.ImageCopy || complete(l) {
+			// The cache was created again or restored since.
+			p.files.EndImageOperation(at.String())
+			return op.Ended
+		}
+		resetCopy(l, op.Directory) // writing the status failed after the operation had started
+	}
+	if !op.Ended {
+		l.Progress = max(l.Progress, min(op.Progress, 90))
 		return false
 	}
 	// If the status is not written, the next pass needs the operation again.
-	p.written = append(p.written, func() { p.operations.forget(at) })
-	if op.err == nil {
-		l.Files, l.Progress, l.ContentSize = op.files, 100, sum(op.files)
+	files := p.files
+	p.written = append(p.written, func() { files.EndImageOperation(at.String()) })
+	if op.Err == nil {
+		l.Files, l.Progress, l.ContentSize = op.Files, 100, sum(op.Files)
 		set(l, p.now(), vmv1alpha1.ConditionReady, metav1.ConditionTrue, vmv1alpha1.ReasonSucceeded, "")
-		p.written = append(p.written, func() { p.tell(corev1.EventTypeNormal, "Copied", "Copy", "The image is copied to %s", op.directory) })
-		p.due.looked(at, p.now(), false)
+		p.written = append(p.written, func() { p.tell(corev1.EventTypeNormal, "Copied", "Copy", "The image is copied to %s", op.Directory) })
 		return true
 	}
-	if !errors.Is(op.err, context.Canceled) {
+	if !errors.Is(op.Err, context.Canceled) {
 		p.written = append(p.written, func() {
-			p.tell(corev1.EventTypeWarning, "CopyFailed", "Copy", "Copying the image to %s failed: %s", op.directory, conditions.Message(op.err.Error()))
+			p.tell(corev1.EventTypeWarning, "CopyFailed", "Copy", "Copying the image to %s failed: %s", op.Directory, conditions.Message(op.Err.Error()))
 		})
 	}
 	l.Directory, l.Progress = "", 0
 	p.litter()
-	set(l, p.now(), vmv1alpha1.ConditionReady, metav1.ConditionFalse, vmv1alpha1.ReasonError, op.err.Error())
-	p.due.looked(at, p.now(), true)
-	if errors.Is(op.err, provider.ErrNoSpace) {
+	set(l, p.now(), vmv1alpha1.ConditionReady, metav1.ConditionFalse, vmv1alpha1.ReasonError, op.Err.Error())
+	if errors.Is(op.Err, provider.ErrNoSpace) {
 		p.sweeps.lacks(p.vcenter, l.DatastoreID)
-		p.due.cramped(at)
 	}
-	return true
+	// The next copy needs a status without a directory.
+	p.next(controller.Soon)
+	return false
+}
+
+// resetCopy clears the status of the previous copy, and sets the directory of a new one.
+func resetCopy(l *locationStatus, directory string) {
+	l.Directory, l.Files, l.ContentSize, l.Progress, l.LastUsed = directory, nil, nil, 0, nil
 }
 
 // sum is what files take, nil if that is not known.
@@ -167,25 +189,33 @@ func (p *pass) check(ctx context.Context, l *locationStatus, place provider.Imag
 	return strings.Join(missing, ", "), err
 }
 
-// copy lets a copy begin, in a directory of its own. The one of before is of no use, and is
-// removed by whoever finds that nobody names it.
-func (p *pass) copy(at spot, l *locationStatus, place provider.ImagePlace, why string) {
-	p.litter() // of before, or of an attempt of a process before this one
-	l.Directory, l.Files, l.ContentSize, l.Progress, l.LastUsed = place.Directory+"-"+attempt(), nil, nil, 0, nil
-	set(l, p.now(), vmv1alpha1.ConditionReady, metav1.ConditionFalse, vmv1alpha1.ReasonInProgress, "the image is being copied: "+why)
-	files, directory := p.files, l.Directory
-	p.begin = append(p.begin, func() {
-		p.operations.begin(at, directory, func(ctx context.Context, progress func(int32)) ([]vmv1alpha1.VirtualMachineImageCacheFile, error) {
+// copy starts a copy in a directory of its own. A sweep removes the previous directory, which no cache names any more.
+func (p *pass) copy(ctx context.Context, at spot, l *locationStatus, place provider.ImagePlace, why string) {
+	files, directory := p.files, place.Directory+"-"+attempt()
+	err := files.StartImageOperation(ctx, at.String(), provider.ImageOperation{
+		Kind: provider.ImageCopy, Detail: place.DatastoreID + " " + place.Directory, Directory: directory,
+		Run: func(ctx context.Context, progress func(int32)) ([]vmv1alpha1.VirtualMachineImageCacheFile, error) {
 			return files.Copy(ctx, place, directory, progress)
-		})
+		},
 	})
-	p.next(progressInterval)
+	switch wait, later := provider.AsRequeue(err); {
+	case err == nil:
+		p.litter() // of before, or of an attempt of a process before this one
+		resetCopy(l, directory)
+		set(l, p.now(), vmv1alpha1.ConditionReady, metav1.ConditionFalse, vmv1alpha1.ReasonInProgress, "the image is being copied: "+why)
+	case errors.Is(err, provider.ErrTooManyOperations):
+		set(l, p.now(), vmv1alpha1.ConditionReady, metav1.ConditionFalse, vmv1alpha1.ReasonInProgress, "waiting until other images are copied: "+why)
+	case later:
+		p.next(wait)
+	default:
+		p.next(controller.Soon)
+	}
 }
 
 // litter says that a directory is of no use any more.
 func (p *pass) litter() {
 	p.sweeps.litter(p.vcenter)
-	p.begin = append(p.begin, func() { p.operations.over(sweepOf(p.vcenter)) })
+	p.written = append(p.written, func() { p.look(sweepOf(p.vcenter), 0) })
 }
 
 // attempt is the part of the name of a directory that no other one has.
@@ -193,46 +223,43 @@ func attempt() string { return strings.ToLower(rand.Text()[:8]) }
 
 // leave removes the copies of a location that is not wanted any more, and is true when there
 // are none.
-func (p *pass) leave(at spot, l *locationStatus) bool {
-	removing := removal(l.Directory)
-	op := p.operations.get(at)
-	switch {
-	case op != nil && !op.ended:
-		if op.directory != removing {
-			p.operations.cancel(at)
-		}
-		p.next(progressInterval)
-		return false
-	case op != nil:
-		p.written = append(p.written, func() { p.operations.forget(at) })
-		if op.directory == removing && op.err == nil {
+func (p *pass) leave(ctx context.Context, at spot, l *locationStatus) bool {
+	files, id, directory := p.files, l.DatastoreID, l.Directory
+	if op, ok := p.operation(at); ok {
+		switch {
+		case !op.Ended && op.Kind == provider.ImageRemoval:
+			return false
+		case !op.Ended:
+			files.EndImageOperation(at.String())
+			return false
+		case op.Kind == provider.ImageRemoval && op.Directory == directory && op.Err == nil:
 			l.Directory = ""
-		} else if op.directory == removing {
-			p.notRemoved(at, l, op.err)
+		case op.Kind == provider.ImageRemoval && op.Directory == directory:
+			notRemoved(l, p.now(), op.Err)
+		}
+		p.written = append(p.written, func() { files.EndImageOperation(at.String()) })
+		if l.Directory != "" {
+			p.next(controller.Soon)
+			return false
 		}
 	}
 	if l.Directory == "" {
 		p.due.forget(at)
 		p.litter()
-		for _, other := range p.due.roomier(p.vcenter, p.now()) {
-			p.begin = append(p.begin, func() { p.operations.over(other) })
-		}
 		return true
 	}
-	if !tried(l) {
-		p.due.forget(at)
-		set(l, p.now(), vmv1alpha1.ConditionReady, metav1.ConditionFalse, vmv1alpha1.ReasonDeleting, "the copies are being removed")
-	} else if wait := p.due.in(at, p.now()); wait > 0 {
-		p.next(wait)
-		return false
-	}
-	files, id, directory := p.files, l.DatastoreID, l.Directory
-	p.begin = append(p.begin, func() {
-		p.operations.begin(at, removing, func(ctx context.Context, _ func(int32)) ([]vmv1alpha1.VirtualMachineImageCacheFile, error) {
+	err := files.StartImageOperation(ctx, at.String(), provider.ImageOperation{
+		Kind: provider.ImageRemoval, Detail: directory, Directory: directory,
+		Run: func(ctx context.Context, _ func(int32)) ([]vmv1alpha1.VirtualMachineImageCacheFile, error) {
 			return nil, files.Remove(ctx, id, directory)
-		})
+		},
 	})
-	p.next(progressInterval)
+	switch wait, later := provider.AsRequeue(err); {
+	case later:
+		p.next(wait)
+	case !tried(l):
+		set(l, p.now(), vmv1alpha1.ConditionReady, metav1.ConditionFalse, vmv1alpha1.ReasonDeleting, "the copies are being removed")
+	}
 	return false
 }
 
@@ -242,16 +269,12 @@ func tried(l *locationStatus) bool {
 	return c != nil && (c.Reason == vmv1alpha1.ReasonDeleting || c.Reason == vmv1alpha1.ReasonInUse || c.Reason == vmv1alpha1.ReasonNotRemoved)
 }
 
-// removal tells the removal of a directory from a copy to it.
-func removal(directory string) string { return "-" + directory }
-
 // notRemoved says why a directory is still there.
-func (p *pass) notRemoved(at spot, l *locationStatus, err error) {
+func notRemoved(l *locationStatus, now time.Time, err error) {
 	reason := vmv1alpha1.ReasonNotRemoved
 	var used *provider.ImageInUseError
 	if errors.As(err, &used) {
 		reason = vmv1alpha1.ReasonInUse
 	}
-	set(l, p.now(), vmv1alpha1.ConditionReady, metav1.ConditionFalse, reason, "the copies stay: "+err.Error())
-	p.due.looked(at, p.now(), true)
+	set(l, now, vmv1alpha1.ConditionReady, metav1.ConditionFalse, reason, "the copies stay: "+err.Error())
 }

@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/controller"
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
@@ -83,30 +84,32 @@ func TestThoseGoThatWereNotUsedForTheLongestTime(t *testing.T) {
 	}
 }
 
-func TestEachFailureIsFollowedByALongerPause(t *testing.T) {
-	s, at := newSchedule(), spot{part: part{"a", "default"}, datastore: "d"}
-	want := []time.Duration{2 * time.Second, 4 * time.Second, 8 * time.Second}
-	for _, pause := range want {
-		if got := s.looked(at, now, true); got != pause || s.in(at, now) != pause {
-			t.Errorf("pause %s, due in %s, want %s", got, s.in(at, now), pause)
+func TestLocation_IsLookedAtLaterTheLongerItCannotBeUsed(t *testing.T) {
+	for _, tc := range []struct {
+		name        string
+		status      metav1.ConditionStatus
+		since, want time.Duration
+	}{
+		{"it can be used", metav1.ConditionTrue, time.Second, lookInterval},
+		{"it cannot since a second", metav1.ConditionFalse, time.Second, controller.MinPace},
+		{"it cannot since ten seconds", metav1.ConditionFalse, 10 * time.Second, 5 * time.Second},
+		{"it is not known since a minute", metav1.ConditionUnknown, time.Minute, 30 * time.Second},
+		{"it cannot since a day", metav1.ConditionFalse, 24 * time.Hour, lookInterval},
+	} {
+		c := cacheOf("a", "a")
+		l := &c.Status.Locations[0]
+		set(l, now.Add(-tc.since), vmv1alpha1.ConditionProviderReady, tc.status, "Any", "")
+		at := spotOfStatus(c.Name, l)
+		r := &reconciler{due: &due{next: map[spot]time.Time{}}, now: func() time.Time { return now }}
+		p := &pass{reconciler: r, part: at.part, cache: c, after: lookInterval}
+		p.scheduleCheck(at, l)
+		if got := r.due.in(at, now); got != tc.want || p.after != tc.want {
+			t.Errorf("%s: it is looked at in %s, and the next pass is in %s; want %s", tc.name, got, p.after, tc.want)
 		}
-	}
-	for range 20 {
-		s.looked(at, now, true)
-	}
-	if got := s.in(at, now); got != lastPause {
-		t.Errorf("the longest pause is %s, want %s", got, lastPause)
-	}
-	s.cramped(at)
-	if parts := s.roomier("default", now); len(parts) != 1 || s.in(at, now) != 0 {
-		t.Errorf("with more room %v are looked at, in %s", parts, s.in(at, now))
-	}
-	if got := s.looked(at, now, false); got != lookInterval {
-		t.Errorf("after a success it is looked at in %s, want %s", got, lookInterval)
-	}
-	s.doubt(at.part)
-	if got := s.in(at, now); got != doubtInterval {
-		t.Errorf("in doubt it is looked at in %s, want %s", got, doubtInterval)
+		r.due.noLaterThan(at.part, now.Add(doubtInterval))
+		if got := r.due.in(at, now); got != min(tc.want, doubtInterval) {
+			t.Errorf("%s: in doubt it is looked at in %s, want %s", tc.name, got, min(tc.want, doubtInterval))
+		}
 	}
 }
 

@@ -6,6 +6,7 @@ package cache
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -19,6 +20,23 @@ type (
 	location       = vmv1alpha1.VirtualMachineImageCacheLocation
 	locationStatus = vmv1alpha1.VirtualMachineImageCacheLocationStatus
 )
+
+// spot is a location of a cache.
+type spot struct {
+	part
+	datastore, policy string
+}
+
+// String is the name of its operations.
+func (s spot) String() string {
+	return s.cache + "/" + s.vcenter + "/" + s.datastore + "\x00" + s.policy
+}
+
+// partOf is the part of the location that operations are named after.
+func partOf(operations string) part {
+	names := strings.SplitN(operations, "/", 3)
+	return part{cache: names[0], vcenter: names[1]}
+}
 
 // vcenterOf names the vCenter of a location of a spec.
 func vcenterOf(l *location) string { return cmp.Or(l.VCenter, vmv1alpha1.DefaultVCenter) }

@@ -23,24 +23,21 @@ import (
 )
 
 const (
-	// soon is when a pass is made again that could not be made now.
-	soon = time.Second
-	// progressInterval is how often the progress of a copy is looked at.
-	progressInterval = 5 * time.Second
 	// readTimeout bounds what is asked about one location.
 	readTimeout = 2 * time.Minute
 )
 
 // reconciler makes the passes.
 type reconciler struct {
-	client     vmclient.VirtualMachineImageCacheInterface
-	caches     controller.Store[*cacheObject]
-	vcenters   VCenters
-	recorder   events.EventRecorder
-	operations *operations
-	due        *schedule
-	sweeps     *sweeps
-	policy     Policy
+	client   vmclient.VirtualMachineImageCacheInterface
+	caches   controller.Store[*cacheObject]
+	vcenters VCenters
+	recorder events.EventRecorder
+	due      *due
+	sweeps   *sweeps
+	policy   Policy
+	// look queues a part after a time.
+	look func(part, time.Duration)
 	// names are those of all caches.
 	names func() []string
 	now   func() time.Time
@@ -51,9 +48,9 @@ type pass struct {
 	*reconciler
 	part
 	cache *cacheObject
-	files provider.ImageFiles
-	// written is what is noted and begin what is started when the status is written.
-	written, begin []func()
+	files Files
+	// written is what is done when the status is written.
+	written []func()
 	// after is when the next pass is due.
 	after time.Duration
 }
@@ -73,28 +70,39 @@ func (r *reconciler) Reconcile(ctx context.Context, p part) (controller.Result, 
 	case err != nil:
 		return controller.Result{}, fmt.Errorf("reading VirtualMachineImageCache %s: %w", p.cache, err)
 	case stored == nil:
-		r.operations.drop(p)
-		r.due.drop(p)
+		r.drop(p)
 		return controller.Result{}, nil
 	}
-	if stored.DeletionTimestamp == nil && !slices.Contains(stored.Finalizers, vmv1alpha1.ImageCacheFinalizer) {
-		next := stored.DeepCopy()
-		next.Finalizers = append(next.Finalizers, vmv1alpha1.ImageCacheFinalizer)
-		if stored, err = r.caches.Update(ctx, r.client, next); err != nil {
+	if stored.DeletionTimestamp == nil {
+		if stored, err = controller.AddFinalizer(ctx, r.caches, r.client, stored, vmv1alpha1.ImageCacheFinalizer); err != nil {
 			return controller.Overtaken(err)
 		}
 	}
 	one := &pass{reconciler: r, part: p, cache: stored.DeepCopy(), after: lookInterval}
 	if err := one.locations(ctx); err != nil {
 		if ctx.Err() != nil || errors.Is(err, provider.ErrNotInUse) {
-			return controller.Result{RequeueAfter: soon}, nil // it is nothing about the cache
+			return controller.Result{RequeueAfter: controller.Soon}, nil // it is nothing about the cache
 		}
 		return controller.Result{}, err
 	}
 	return one.persist(ctx, stored)
 }
 
-// persist is the one place that writes. What is to begin does so after it.
+// drop ends what is done for a part whose cache is gone.
+func (r *reconciler) drop(p part) {
+	r.due.drop(p)
+	files, err := r.vcenters.Files(p.vcenter)
+	if err != nil {
+		return
+	}
+	for location := range files.ImageOperations() {
+		if partOf(location) == p {
+			files.EndImageOperation(location)
+		}
+	}
+}
+
+// persist is the one place that writes.
 func (p *pass) persist(ctx context.Context, stored *cacheObject) (controller.Result, error) {
 	order(p.cache)
 	summarize(p.cache, p.now())
@@ -102,7 +110,7 @@ func (p *pass) persist(ctx context.Context, stored *cacheObject) (controller.Res
 	if err := p.caches.UpdateStatus(ctx, p.client, p.cache); err != nil {
 		return controller.Overtaken(err)
 	}
-	for _, f := range slices.Concat(p.written, p.begin) {
+	for _, f := range p.written {
 		f()
 	}
 	if p.spent() {
@@ -115,10 +123,7 @@ func (p *pass) persist(ctx context.Context, stored *cacheObject) (controller.Res
 	if err != nil || next == nil {
 		return controller.Result{}, err
 	}
-	next = next.DeepCopy()
-	next.Finalizers = slices.DeleteFunc(next.Finalizers, func(f string) bool { return f == vmv1alpha1.ImageCacheFinalizer })
-	_, err = p.caches.Update(ctx, p.client, next)
-	return controller.Overtaken(err)
+	return controller.RemoveFinalizer(ctx, p.caches, p.client, next, vmv1alpha1.ImageCacheFinalizer)
 }
 
 // spent is true of a cache that was made by the server, and that nothing is asked of any more.
@@ -165,7 +170,7 @@ func (p *pass) locations(ctx context.Context) error {
 		case at.vcenter != p.vcenter:
 		case wants:
 			p.keep(ctx, at, asked, &l)
-		case p.leave(at, &l):
+		case p.leave(ctx, at, &l):
 			continue
 		}
 		kept = append(kept, l)
@@ -195,7 +200,7 @@ func (p *pass) without(err error) error {
 	for i := range p.cache.Status.Locations {
 		if l := &p.cache.Status.Locations[i]; l.VCenter == p.vcenter {
 			p.unready(l, err)
-			p.next(lastPause / 20)
+			p.next(controller.Poll)
 		}
 	}
 	return nil

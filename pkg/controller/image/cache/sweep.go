@@ -96,28 +96,30 @@ func (r *reconciler) sweep(ctx context.Context, p part) (controller.Result, erro
 	case errors.As(err, &unusable):
 		return controller.Result{}, nil // a cache brings it back
 	case err != nil:
-		return controller.Result{RequeueAfter: soon}, nil
+		return controller.Result{RequeueAfter: controller.Soon}, nil
 	}
 	again := controller.Result{RequeueAfter: sweepInterval}
-	at := spot{part: p}
-	if op := r.operations.get(at); op != nil && op.ended {
-		r.operations.forget(at)
-		if op.err != nil {
-			klog.FromContext(ctx).Info("Directories of images that nobody names are still there", "vCenter", p.vcenter, "cause", op.err.Error())
+	at := spot{part: p}.String()
+	if op := files.ImageOperations()[at]; op.Ended {
+		files.EndImageOperation(at)
+		if op.Err != nil {
+			klog.FromContext(ctx).Info("Directories of images that nobody names are still there", "vCenter", p.vcenter, "cause", op.Err.Error())
 		}
-		r.due.looked(at, r.now(), op.err != nil)
-	} else if op == nil && r.sweeps.due(p.vcenter, r.now()) {
-		if wait := r.due.failing(at, r.now()); wait > 0 {
-			again.RequeueAfter = min(again.RequeueAfter, wait)
-		} else {
-			r.sweeps.searched(p.vcenter, r.now())
-			r.operations.begin(at, "collect", func(ctx context.Context, _ func(int32)) ([]vmv1alpha1.VirtualMachineImageCacheFile, error) {
+	}
+	if r.sweeps.due(p.vcenter, r.now()) {
+		err := files.StartImageOperation(ctx, at, provider.ImageOperation{
+			Kind: provider.ImageCollection,
+			Run: func(ctx context.Context, _ func(int32)) ([]vmv1alpha1.VirtualMachineImageCacheFile, error) {
+				r.sweeps.searched(p.vcenter, r.now())
 				err := r.collect(ctx, files, p.vcenter)
 				if err != nil {
 					r.sweeps.litter(p.vcenter)
 				}
 				return nil, err
-			})
+			},
+		})
+		if wait, later := provider.AsRequeue(err); later {
+			again.RequeueAfter = min(again.RequeueAfter, max(wait, controller.Soon))
 		}
 	}
 	reading, cancel := context.WithTimeout(ctx, readTimeout)
@@ -140,9 +142,11 @@ func (r *reconciler) all() []*cacheObject {
 }
 
 // named tells whether a directory is one that a cache, or an operation, is about.
-func (r *reconciler) named(vcenter, directory string) bool {
-	if r.operations.about(directory) {
-		return true
+func (r *reconciler) named(files Files, vcenter, directory string) bool {
+	for _, op := range files.ImageOperations() {
+		if op.Directory == directory {
+			return true
+		}
 	}
 	return slices.ContainsFunc(r.all(), func(c *cacheObject) bool {
 		return slices.ContainsFunc(c.Status.Locations, func(l locationStatus) bool {
@@ -153,14 +157,14 @@ func (r *reconciler) named(vcenter, directory string) bool {
 
 // collect removes the directories that nobody names. One was named before it was made, and so
 // none is found here whose name is still to be written.
-func (r *reconciler) collect(ctx context.Context, files provider.ImageFiles, vcenter string) error {
+func (r *reconciler) collect(ctx context.Context, files Files, vcenter string) error {
 	found, err := files.Directories(ctx)
 	if err != nil {
 		return err
 	}
 	var errs []error
 	for _, d := range found {
-		if r.named(vcenter, d.Directory) {
+		if r.named(files, vcenter, d.Directory) {
 			continue
 		}
 		if err := files.Remove(ctx, d.DatastoreID, d.Directory); err != nil {

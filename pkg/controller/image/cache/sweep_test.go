@@ -31,18 +31,19 @@ func TestEviction_IsNotPreventedByLabelsOfVirtualMachines(t *testing.T) {
 	old := cacheOf("old", "a")
 	vm := &vmv1alpha1.VirtualMachine{ObjectMeta: metav1.ObjectMeta{Namespace: "tenant", Name: "vm", Labels: map[string]string{vmv1alpha1.LabelImageCache: old.Name}}}
 	api := fake.NewSimpleClientset(old, vm)
+	informers := externalversions.NewSharedInformerFactory(api, 0)
 	c, err := New(Deps{
-		Client: api, Informers: externalversions.NewSharedInformerFactory(api, 0), VCenters: noVCenters{}, Recorder: events.NewFakeRecorder(1),
+		Client: api, Informers: informers, VCenters: noVCenters{}, Recorder: events.NewFakeRecorder(1),
 		Policy: Policy{MaxAge: time.Minute}, Now: func() time.Time { return now },
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer c.Keys.ShutDown()
-	if err := c.caches.GetStore().Add(old); err != nil {
+	if err := c.caches.Add(old); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.machines.GetStore().Add(vm); err != nil {
+	if err := informers.Vm().V1alpha1().VirtualMachines().Informer().GetStore().Add(vm); err != nil {
 		t.Fatal(err)
 	}
 	if err := c.reconcile.evictSome(t.Context(), t.Context(), unusedFiles{}, vmv1alpha1.DefaultVCenter); err != nil {

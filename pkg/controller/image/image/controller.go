@@ -4,9 +4,7 @@
 package image
 
 import (
-	"context"
-	"errors"
-	"fmt"
+	"cmp"
 	"time"
 
 	"k8s.io/client-go/tools/cache"
@@ -27,7 +25,7 @@ const Name = "virtualmachineimage"
 // vCenter has to fetch first must not keep the others waiting.
 const workers = 4
 
-// Deps is what the controller needs; all are required but Bind and Now.
+// Deps is what the controller needs; all are required but Shard and Now.
 type Deps struct {
 	// Client writes the status of images.
 	Client versioned.Interface
@@ -35,72 +33,43 @@ type Deps struct {
 	Informers externalversions.SharedInformerFactory
 	// Images tells what vSphere has.
 	Images provider.Images
-	// Bind, if set, waits until there may be a pass, and returns the context for it. An
-	// error, if not that of ctx, means that vSphere is another process's to ask.
-	Bind func(ctx context.Context) (context.Context, error)
+	// Shard says whether this replica reads vSphere; controller.Undivided when nil.
+	Shard controller.Shard
 	// Now is the clock; time.Now when nil.
 	Now func() time.Time
 }
 
-type loop = controller.Loop[place]
-
 // Controller writes the status of images.
 type Controller struct {
-	loop
-	deps Deps
+	*controller.Loop[place]
 	// images are the informers of both kinds.
-	images   []cache.SharedIndexInformer
-	vcenters cache.SharedIndexInformer
+	images []cache.SharedIndexInformer
 	// again forgets what libraries had.
 	again func()
 }
 
-// New makes a controller that does nothing until Run, and registers the informers and
-// indexes that it needs. It must be called before the informers are started.
+// New returns a controller that does nothing until Run. It must be called before the informers are started.
 func New(d Deps) (*Controller, error) {
-	if d.Client == nil || d.Informers == nil || d.Images == nil {
-		return nil, errors.New("image controller: client, informers and images are required")
-	}
-	if d.Now == nil {
-		d.Now = time.Now
-	}
-	if d.Bind == nil {
-		d.Bind = func(ctx context.Context) (context.Context, error) { return ctx, nil }
+	if err := controller.CheckDeps(Name, d, "Shard", "Now"); err != nil {
+		return nil, err
 	}
 	vm := d.Informers.Vm().V1alpha1()
-	c := &Controller{
-		deps: d, vcenters: vm.VCenters().Informer(),
-		images: []cache.SharedIndexInformer{vm.VirtualMachineImages().Informer(), vm.ClusterVirtualMachineImages().Informer()},
+	r := &reconciler{
+		client: d.Client.VmV1alpha1(), vsphere: d.Images, now: controller.Clock(d.Now),
+		shard: cmp.Or[controller.Shard](d.Shard, controller.Undivided{}),
 	}
-	r := &reconciler{client: d.Client.VmV1alpha1(), vsphere: d.Images, bind: d.Bind, now: d.Now}
-	for _, informer := range c.images {
-		if err := informer.AddIndexers(cache.Indexers{indexByPlace: byPlace}); err != nil {
-			return nil, fmt.Errorf("indexing images: %w", err)
-		}
-		r.images = append(r.images, informer.GetIndexer())
+	c := &Controller{again: r.lists.Clear, images: []cache.SharedIndexInformer{vm.VirtualMachineImages().Informer(), vm.ClusterVirtualMachineImages().Informer()}}
+	b := controller.For[place](Name, d.Informers).Workers(workers).
+		Watches(vm.VCenters().Informer(), c.followVCenters()).
+		Watches(vm.VirtualMachinePublishRequests().Informer(), c.published()).
+		Reconciler(r)
+	for _, images := range c.images {
+		b.Index(images, cache.Indexers{indexByPlace: byPlace}).Watches(images, c.handler())
+		r.images = append(r.images, images.GetIndexer())
 	}
-	c.again = r.lists.Clear
-	places := priorityqueue.New(Name, priorityqueue.WithRateLimiter(controller.NewRateLimiter[place]()))
-	c.loop = controller.NewLoop(places, controller.Options[place]{Name: Name, Workers: workers, Reconciler: r})
-	return c, nil
-}
-
-// Run starts the informers and reconciles until ctx is done. It returns when all that it
-// started has ended, with an error when the caches could not be filled. It must be called
-// at most once.
-func (c *Controller) Run(ctx context.Context) error {
-	var sources []controller.Source
-	for _, informer := range c.images {
-		sources = append(sources, controller.Source{Informer: informer, Handler: c.handler()})
-	}
-	sources = append(sources,
-		controller.Source{Informer: c.vcenters, Handler: c.followVCenters()},
-		controller.Source{Informer: c.deps.Informers.Vm().V1alpha1().VirtualMachinePublishRequests().Informer(), Handler: c.published()})
-	if err := controller.Fill(ctx, Name, c.deps.Informers, sources...); err != nil {
-		return err
-	}
-	c.loop.Run(ctx)
-	return nil
+	var err error
+	c.Loop, err = b.Build()
+	return c, err
 }
 
 // handler queues the place of an image that is new. Nothing else that happens to one

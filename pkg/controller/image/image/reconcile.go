@@ -27,12 +27,10 @@ import (
 const (
 	// lookInterval is when a template is looked at again although nothing has happened
 	// here, or an item that its version does not tell enough of: vCenter tells nobody.
-	lookInterval = 10 * time.Minute
-	// listInterval is the same of a library, and the least time between two lists of it:
-	// which items there are takes one call or two.
-	listInterval = 30 * time.Second
-	// notInUseDelay is when a place is looked at again while no vCenter is in use.
-	notInUseDelay = time.Second
+	lookInterval = controller.DefaultResyncPeriod
+	// listInterval is when a library is listed again although nothing has happened here, and the
+	// least time between two lists of it: which items there are takes one call or two.
+	listInterval = controller.Poll
 	// readTimeout bounds what one pass asks of vSphere for one list or one image. Each
 	// call has a shorter one of its own.
 	readTimeout = 5 * time.Minute
@@ -44,7 +42,7 @@ type reconciler struct {
 	// images have the index by place.
 	images  []cache.Indexer
 	vsphere provider.Images
-	bind    func(context.Context) (context.Context, error)
+	shard   controller.Shard
 	now     func() time.Time
 	// lists are the last ones, by place: *list. A place is passed over by one worker at
 	// a time.
@@ -70,9 +68,9 @@ type described struct {
 
 // Reconcile looks at one place and writes the status of the images that are there.
 func (r *reconciler) Reconcile(ctx context.Context, p place) (controller.Result, error) {
-	bound, err := r.bind(ctx)
+	bound, err := r.shard.Bind(ctx, "")
 	if err != nil {
-		return controller.Result{RequeueAfter: notInUseDelay}, ctx.Err()
+		return controller.Result{RequeueAfter: controller.Soon}, ctx.Err()
 	}
 	ctx = bound
 	images, err := r.at(p)
@@ -95,7 +93,7 @@ func (r *reconciler) Reconcile(ctx context.Context, p place) (controller.Result,
 			after = min(after, listInterval)
 			continue
 		case errors.Is(f.err, provider.ErrNotInUse):
-			after = min(after, notInUseDelay) // it is nothing about the image
+			after = min(after, controller.Soon) // it is nothing about the image
 			continue
 		}
 		var unusable *provider.NotUsableError
@@ -108,7 +106,7 @@ func (r *reconciler) Reconcile(ctx context.Context, p place) (controller.Result,
 		err := r.write(ctx, image, statusOf(&image.Status, f, r.now()))
 		switch {
 		case apierrors.IsConflict(err): // the cache does not have what was written last
-			after = min(after, time.Second)
+			after = min(after, controller.Conflict)
 		case err != nil && !apierrors.IsNotFound(err):
 			failed = err
 		}

@@ -120,8 +120,8 @@ func TestNothingIsSaidWhileNoVCenterIsInUse(t *testing.T) {
 	w := newWorld(t, image("a", "photon", ofItem("photon")))
 	w.vsphere.failures["list"] = provider.ErrNotInUse
 	result, err := w.pass(golden)
-	if err != nil || result.RequeueAfter != notInUseDelay {
-		t.Errorf("result %+v, %v; want another look after %s", result, err, notInUseDelay)
+	if err != nil || result.RequeueAfter != controller.Soon {
+		t.Errorf("result %+v, %v; want another look after %s", result, err, controller.Soon)
 	}
 	wantConditions(t, w.status("a", "photon"), map[string]string{})
 }

@@ -87,7 +87,7 @@ func newWorld(t *testing.T, objects ...runtime.Object) *world {
 	}
 	t.Cleanup(c.Keys.ShutDown)
 	w.c = c
-	w.r = &reconciler{client: w.api.VmV1alpha1(), vsphere: w.vsphere, bind: c.deps.Bind, now: c.deps.Now}
+	w.r = &reconciler{client: w.api.VmV1alpha1(), vsphere: w.vsphere, shard: controller.Undivided{}, now: func() time.Time { return w.now }}
 	for _, informer := range c.images {
 		w.r.images = append(w.r.images, informer.GetIndexer())
 	}

@@ -4,8 +4,7 @@
 package library
 
 import (
-	"context"
-	"errors"
+	"cmp"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -26,7 +25,7 @@ const Name = "contentlibrary"
 // others waiting.
 const workers = 4
 
-// Deps is what the controller needs; all are required but Bind and Now.
+// Deps is what the controller needs; all are required but Shard and Now.
 type Deps struct {
 	// Client writes images and ContentLibraries.
 	Client versioned.Interface
@@ -34,73 +33,40 @@ type Deps struct {
 	Informers externalversions.SharedInformerFactory
 	// Images tells what vSphere has.
 	Images provider.Images
-	// Bind, if set, waits until there may be a pass, and returns the context for it. An
-	// error, if not that of ctx, means that vSphere is another process's to ask.
-	Bind func(ctx context.Context) (context.Context, error)
+	// Shard says whether this replica reads vSphere; controller.Undivided when nil.
+	Shard controller.Shard
 	// Now is the clock of conditions; time.Now when nil.
 	Now func() time.Time
 }
 
-type loop = controller.Loop[types.NamespacedName]
-
 // Controller keeps the images of content libraries.
 type Controller struct {
-	loop
-	deps      Deps
+	*controller.Loop[types.NamespacedName]
 	reconcile *reconciler
-	libraries cache.SharedIndexInformer
-	// images are the informers of both kinds.
-	images []cache.SharedIndexInformer
 }
 
-// New makes a controller that does nothing until Run, and registers the informers that it
-// needs. It must be called before the informers are started.
+// New returns a controller that does nothing until Run. It must be called before the informers are started.
 func New(d Deps) (*Controller, error) {
-	if d.Client == nil || d.Informers == nil || d.Images == nil {
-		return nil, errors.New("content library controller: client, informers and images are required")
-	}
-	if d.Now == nil {
-		d.Now = time.Now
-	}
-	if d.Bind == nil {
-		d.Bind = func(ctx context.Context) (context.Context, error) { return ctx, nil }
+	if err := controller.CheckDeps(Name, d, "Shard", "Now"); err != nil {
+		return nil, err
 	}
 	vm := d.Informers.Vm().V1alpha1()
-	c := &Controller{
-		deps: d, libraries: vm.ContentLibraries().Informer(),
-		images: []cache.SharedIndexInformer{vm.VirtualMachineImages().Informer(), vm.ClusterVirtualMachineImages().Informer()},
-	}
-	machines := vm.VirtualMachines()
-	c.reconcile = &reconciler{
-		client: d.Client.VmV1alpha1(), vsphere: d.Images, bind: d.Bind, now: d.Now,
-		libraries: controller.NewStore[*vmv1alpha1.ContentLibrary](c.libraries, false),
+	libraries := vm.ContentLibraries().Informer()
+	c := &Controller{reconcile: &reconciler{
+		client: d.Client.VmV1alpha1(), vsphere: d.Images, shard: cmp.Or[controller.Shard](d.Shard, controller.Undivided{}), now: controller.Clock(d.Now),
+		libraries: controller.NewStore[*vmv1alpha1.ContentLibrary](libraries, false),
 		images:    vm.VirtualMachineImages().Lister(), cluster: vm.ClusterVirtualMachineImages().Lister(),
-		machines: machines.Lister(), read: machines.Informer().HasSynced,
-	}
-	c.loop = controller.NewLoop(controller.NewQueue(Name, controller.QueueOptions{}), controller.Options[types.NamespacedName]{
-		Name: Name, Workers: workers, Reconciler: c.reconcile,
-	})
-	return c, nil
-}
-
-// Run starts the informers and reconciles until ctx is done. It returns when all that it
-// started has ended, with an error when the caches could not be filled. It must be called
-// at most once.
-func (c *Controller) Run(ctx context.Context) error {
-	sources := []controller.Source{
-		{Informer: c.libraries, Handler: c.reconcile.libraries.Handler()},
-		{Informer: c.libraries, Handler: c.changed()},
-	}
-	requests := c.deps.Informers.Vm().V1alpha1().VirtualMachinePublishRequests().Informer()
-	sources = append(sources, controller.Source{Informer: requests, Handler: c.published()})
-	for _, informer := range c.images {
-		sources = append(sources, controller.Source{Informer: informer, Handler: c.made()})
-	}
-	if err := controller.Fill(ctx, Name, c.deps.Informers, sources...); err != nil {
-		return err
-	}
-	c.loop.Run(ctx)
-	return nil
+		machines: vm.VirtualMachines().Lister(), read: vm.VirtualMachines().Informer().HasSynced,
+	}}
+	var err error
+	c.Loop, err = controller.For[types.NamespacedName](Name, d.Informers).Workers(workers).
+		Watches(libraries, c.reconcile.libraries.Handler(), controller.Changes(true, c.changed)).
+		Watches(vm.VirtualMachinePublishRequests().Informer(), c.published()).
+		Watches(vm.VirtualMachineImages().Informer(), c.made()).
+		Watches(vm.ClusterVirtualMachineImages().Informer(), c.made()).
+		Reconciler(c.reconcile).
+		Build()
+	return c, err
 }
 
 func (c *Controller) look(name string, after time.Duration) {
@@ -108,24 +74,19 @@ func (c *Controller) look(name string, after time.Duration) {
 }
 
 // changed handles the events of ContentLibraries. What only status says was written here.
-func (c *Controller) changed() cache.ResourceEventHandler {
-	return cache.ResourceEventHandlerFuncs{
-		AddFunc: func(obj any) { c.look(obj.(*vmv1alpha1.ContentLibrary).Name, 0) },
-		UpdateFunc: func(oldObj, obj any) {
-			old, library := oldObj.(*vmv1alpha1.ContentLibrary), obj.(*vmv1alpha1.ContentLibrary)
-			if old.UID != library.UID || old.Generation != library.Generation || library.DeletionTimestamp != nil {
-				c.look(library.Name, 0)
-			}
-		},
+func (c *Controller) changed(was, now *vmv1alpha1.ContentLibrary) {
+	if now != nil && (was == nil || controller.Edited(was, now)) {
+		c.look(now.Name, 0)
 	}
 }
 
 // made handles the events of images: one that was deleted by hand comes back, and one that
-// was described gets its labels. Both wait, for a library has many.
+// was described gets its labels. Both wait, for a library has many, and a list takes one call
+// for each item.
 func (c *Controller) made() cache.ResourceEventHandler {
 	look := func(obj any) {
 		if image, ok := obj.(metav1.Object); ok && image.GetLabels()[vmv1alpha1.LabelContentLibrary] != "" {
-			c.look(image.GetLabels()[vmv1alpha1.LabelContentLibrary], settle)
+			c.look(image.GetLabels()[vmv1alpha1.LabelContentLibrary], controller.Poll)
 		}
 	}
 	return cache.ResourceEventHandlerFuncs{

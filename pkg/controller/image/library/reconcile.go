@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -24,19 +23,8 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
-const (
-	// lookInterval is when a library is listed again although nothing has happened here:
-	// vCenter tells nobody of new items. Which there are takes one call or two.
-	lookInterval = 30 * time.Second
-	// soon is when a pass is made again that has written, or that was overtaken by
-	// another writer: by then the caches have it.
-	soon = time.Second
-	// settle is when a pass is made after images have changed: a list takes one call for
-	// each item.
-	settle = 30 * time.Second
-	// readTimeout bounds one list, which takes one call for each item.
-	readTimeout = 5 * time.Minute
-)
+// readTimeout bounds one list, which takes one call for each item.
+const readTimeout = 5 * time.Minute
 
 // libraries lists what content libraries have.
 type libraries interface {
@@ -53,15 +41,15 @@ type reconciler struct {
 	// read is true when machines are all that there are.
 	read    cache.InformerSynced
 	vsphere libraries
-	bind    func(context.Context) (context.Context, error)
+	shard   controller.Shard
 	now     func() time.Time
 }
 
 // Reconcile makes the images of one ContentLibrary those of its items.
 func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (controller.Result, error) {
-	bound, err := r.bind(ctx)
+	bound, err := r.shard.Bind(ctx, "")
 	if err != nil {
-		return controller.Result{RequeueAfter: soon}, ctx.Err()
+		return controller.Result{RequeueAfter: controller.Soon}, ctx.Err()
 	}
 	ctx = bound
 	library, err := r.libraries.Get(key)
@@ -71,15 +59,12 @@ func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (c
 	case library == nil:
 		return controller.Result{}, nil
 	case !r.read():
-		return controller.Result{RequeueAfter: soon}, nil // which images are used is not known yet
+		return controller.Result{RequeueAfter: controller.Soon}, nil // which images are used is not known yet
 	case library.DeletionTimestamp != nil:
 		return r.remove(ctx, library)
-	case !slices.Contains(library.Finalizers, vmv1alpha1.ContentLibraryFinalizer):
-		next := library.DeepCopy()
-		next.Finalizers = append(next.Finalizers, vmv1alpha1.ContentLibraryFinalizer)
-		if library, err = r.libraries.Update(ctx, r.client.ContentLibraries(), next); err != nil {
-			return controller.Overtaken(err)
-		}
+	}
+	if library, err = controller.AddFinalizer(ctx, r.libraries, r.client.ContentLibraries(), library, vmv1alpha1.ContentLibraryFinalizer); err != nil {
+		return controller.Overtaken(err)
 	}
 	reading, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
@@ -88,7 +73,7 @@ func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (c
 	case ctx.Err() != nil:
 		return controller.Result{}, nil
 	case errors.Is(err, provider.ErrNotInUse):
-		return controller.Result{RequeueAfter: soon}, nil // it is nothing about the library
+		return controller.Result{RequeueAfter: controller.Soon}, nil // it is nothing about the library
 	case err != nil:
 		// What is not found is the namespace, and no event tells that there is one now.
 		var failed error
@@ -96,7 +81,7 @@ func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (c
 			failed = r.add(ctx, library, items)
 		}
 		if apierrors.IsConflict(failed) || apierrors.IsAlreadyExists(failed) {
-			return controller.Result{RequeueAfter: soon}, nil
+			return controller.Result{RequeueAfter: controller.Soon}, nil
 		}
 		c, next := provider.Unusable(err), library.DeepCopy()
 		r.set(next, c)
@@ -106,7 +91,7 @@ func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (c
 		if c.Status == metav1.ConditionUnknown || failed != nil {
 			return controller.Result{}, errors.Join(failed, fmt.Errorf("listing the items of ContentLibrary %s: %w", library.Name, err))
 		}
-		return controller.Result{RequeueAfter: lookInterval}, nil
+		return controller.Result{RequeueAfter: controller.Poll}, nil
 	}
 	return r.publish(ctx, library, items)
 }
@@ -134,16 +119,16 @@ func (r *reconciler) publish(ctx context.Context, library *vmv1alpha1.ContentLib
 	p.status.Conditions = next.Status.Conditions
 	next.Status = p.status
 	failed := r.carryOut(ctx, library, p)
-	again := controller.Result{RequeueAfter: lookInterval}
+	again := controller.Result{RequeueAfter: controller.Poll} // vCenter tells nobody of new items.
 	switch {
 	case failed == nil:
 		r.set(next, metav1.Condition{Type: vmv1alpha1.ConditionReady, Status: metav1.ConditionTrue, Reason: vmv1alpha1.ReasonSucceeded})
 	case apierrors.IsConflict(failed), apierrors.IsAlreadyExists(failed):
-		return controller.Result{RequeueAfter: soon}, nil
+		return controller.Result{RequeueAfter: controller.Soon}, nil
 	default:
 		reason := vmv1alpha1.ReasonError
 		if apierrors.IsNotFound(failed) { // the namespace
-			reason, again.RequeueAfter = vmv1alpha1.ReasonNotFound, 10*soon
+			reason, again.RequeueAfter = vmv1alpha1.ReasonNotFound, controller.Recheck
 		}
 		r.set(next, metav1.Condition{Type: vmv1alpha1.ConditionReady, Status: metav1.ConditionFalse, Reason: reason, Message: failed.Error()})
 	}
@@ -202,15 +187,9 @@ func (r *reconciler) remove(ctx context.Context, library *vmv1alpha1.ContentLibr
 		if err := r.carryOut(ctx, library, p); err != nil {
 			return controller.Overtaken(err)
 		}
-		return controller.Result{RequeueAfter: soon}, nil // and see that none is left
+		return controller.Result{RequeueAfter: controller.Soon}, nil // and see that none is left
 	}
-	next := library.DeepCopy()
-	next.Finalizers = slices.DeleteFunc(next.Finalizers, func(f string) bool { return f == vmv1alpha1.ContentLibraryFinalizer })
-	if len(next.Finalizers) == len(library.Finalizers) {
-		return controller.Result{}, nil
-	}
-	_, err = r.libraries.Update(ctx, r.client.ContentLibraries(), next)
-	return controller.Overtaken(err)
+	return controller.RemoveFinalizer(ctx, r.libraries, r.client.ContentLibraries(), library, vmv1alpha1.ContentLibraryFinalizer)
 }
 
 // have are the images of the kind and namespace of those of the library, by name.

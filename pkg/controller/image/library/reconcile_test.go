@@ -44,12 +44,15 @@ type world struct {
 	api     *fake.Clientset
 	c       *Controller
 	vsphere *vsphere
+
+	informers externalversions.SharedInformerFactory
 }
 
 func newWorld(t *testing.T, objects ...runtime.Object) *world {
 	t.Helper()
 	w := &world{t: t, api: fake.NewSimpleClientset(objects...), vsphere: &vsphere{items: ovfs("photon", "ubuntu")}}
-	c, err := New(Deps{Client: w.api, Informers: externalversions.NewSharedInformerFactory(w.api, 0), Images: w.vsphere})
+	w.informers = externalversions.NewSharedInformerFactory(w.api, 0)
+	c, err := New(Deps{Client: w.api, Informers: w.informers, Images: w.vsphere})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,7 +74,7 @@ func (w *world) refresh() {
 	if err := errors.Join(err1, err2, err3, err4); err != nil {
 		w.t.Fatal(err)
 	}
-	informers := w.c.deps.Informers.Vm().V1alpha1()
+	informers := w.informers.Vm().V1alpha1()
 	fill(w, informers.ContentLibraries().Informer().GetIndexer(), libraries.Items)
 	fill(w, informers.VirtualMachineImages().Informer().GetIndexer(), images.Items)
 	fill(w, informers.ClusterVirtualMachineImages().Informer().GetIndexer(), cluster.Items)
@@ -96,7 +99,7 @@ func (w *world) pass() error {
 	for range 10 {
 		result, err := w.c.reconcile.Reconcile(w.t.Context(), types.NamespacedName{Name: "golden"})
 		w.refresh()
-		if err != nil || result.RequeueAfter != soon {
+		if err != nil || result.RequeueAfter != controller.Soon {
 			return err
 		}
 	}
@@ -107,7 +110,7 @@ func (w *world) pass() error {
 // images are the names of all, those of the cluster after a slash.
 func (w *world) images() []string {
 	var names []string
-	informers := w.c.deps.Informers.Vm().V1alpha1()
+	informers := w.informers.Vm().V1alpha1()
 	names = append(names, informers.VirtualMachineImages().Informer().GetIndexer().ListKeys()...)
 	for _, name := range informers.ClusterVirtualMachineImages().Informer().GetIndexer().ListKeys() {
 		names = append(names, "/"+name)
@@ -243,7 +246,7 @@ func TestItemsOfSomeVCentersAreTriedAgainInANamespaceThatIsNotThere(t *testing.T
 func TestNothingIsSaidWhileNoVCenterIsInUse(t *testing.T) {
 	w := newWorld(t, golden(nil))
 	w.vsphere.err = provider.ErrNotInUse
-	if result, err := w.c.reconcile.Reconcile(t.Context(), types.NamespacedName{Name: "golden"}); err != nil || result.RequeueAfter != soon {
+	if result, err := w.c.reconcile.Reconcile(t.Context(), types.NamespacedName{Name: "golden"}); err != nil || result.RequeueAfter != controller.Soon {
 		t.Fatalf("%+v, %v", result, err)
 	}
 	if got := w.library().Status.Conditions; len(got) != 0 {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/slipway-dev/slipway/pkg/apis/conditions"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/controller"
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
@@ -45,7 +46,7 @@ func (p *pass) checkTarget() bool {
 	}
 	has := p.labels(p.request.Namespace)
 	if has == nil {
-		p.result.RequeueAfter = lookAgain
+		p.result.RequeueAfter = controller.Poll // No event tells of labels of namespaces.
 		return p.set(kind, metav1.ConditionUnknown, vmv1alpha1.ReasonUnknownState, fmt.Sprintf("the labels of namespace %q are not known", p.request.Namespace))
 	}
 	selects, err := provider.Selects(from, has)
@@ -53,7 +54,7 @@ func (p *pass) checkTarget() bool {
 		return p.set(kind, metav1.ConditionFalse, vmv1alpha1.ReasonInvalid, fmt.Sprintf("spec.publishFrom of ContentLibrary %q: %s", name, err))
 	}
 	if !selects {
-		p.result.RequeueAfter = lookAgain
+		p.result.RequeueAfter = controller.Poll
 		return p.set(kind, metav1.ConditionFalse, vmv1alpha1.ReasonNotAllowed, fmt.Sprintf("ContentLibrary %q does not let namespace %q publish (spec.publishFrom)", name, p.request.Namespace))
 	}
 	return p.holds(kind)

@@ -24,14 +24,6 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
-const (
-	// lookAgain is how long a pass waits for what no event tells: the labels of a
-	// namespace.
-	lookAgain = 30 * time.Second
-	// notInUse is when a request is looked at again whose vCenter is not in use.
-	notInUse = 5 * time.Second
-)
-
 // reconciler makes the passes.
 type reconciler struct {
 	client        vmclient.VmV1alpha1Interface
@@ -43,7 +35,7 @@ type reconciler struct {
 	provider      provider.Publisher
 	labels        func(namespace string) map[string]string
 	recorder      events.EventRecorder
-	bind          func(ctx context.Context, vcenter string) (context.Context, error)
+	shard         controller.Shard
 	now           func() time.Time
 }
 
@@ -70,7 +62,7 @@ func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (c
 	if p.library, err = r.libraries.Get(stored.Spec.Target.ContentLibrary); err != nil {
 		p.library = nil
 	}
-	bound, err := r.bind(ctx, p.vcenter())
+	bound, err := r.shard.Bind(ctx, p.vcenter())
 	if err != nil {
 		return controller.Result{}, ctx.Err() // The vCenter is another process's.
 	}
@@ -80,15 +72,11 @@ func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (c
 		return p.remove(ctx)
 	case stored.Status.CompletionTime != nil:
 		return p.expire(ctx)
-	case !slices.Contains(stored.Finalizers, vmv1alpha1.PublishRequestFinalizer):
-		p.request.Finalizers = append(p.request.Finalizers, vmv1alpha1.PublishRequestFinalizer)
-		written, err := r.requests.Update(ctx, r.client.VirtualMachinePublishRequests(key.Namespace), p.request)
-		if err != nil {
-			return controller.Overtaken(err)
-		}
-		p.request = written.DeepCopy()
-		stored = written
 	}
+	if stored, err = controller.AddFinalizer(ctx, r.requests, r.client.VirtualMachinePublishRequests(key.Namespace), stored, vmv1alpha1.PublishRequestFinalizer); err != nil {
+		return controller.Overtaken(err)
+	}
+	p.request = stored.DeepCopy()
 	failed := p.advance(ctx)
 	conditions.KeepTimes(stored.Status.Conditions, p.request.Status.Conditions)
 	if err := p.persist(ctx); err != nil {
@@ -164,7 +152,7 @@ func (p *pass) advance(ctx context.Context) error {
 // notYet tells why there is no item, and when the request is looked at again.
 func (p *pass) notYet(err error) error {
 	if after, ok := provider.AsRequeue(err); ok {
-		p.result.RequeueAfter = max(after, time.Second)
+		p.result.RequeueAfter = max(after, controller.Soon)
 	}
 	uploaded := func(reason, message string) error {
 		before := conditions.Find(p.request.Status.Conditions, vmv1alpha1.ConditionUploaded)
@@ -179,7 +167,7 @@ func (p *pass) notYet(err error) error {
 	case errors.As(err, &refused):
 		p.set(refused.Condition, metav1.ConditionFalse, refused.Reason, refused.Message)
 		if p.result.RequeueAfter == 0 && refused.Condition == vmv1alpha1.ConditionTargetValid {
-			p.result.RequeueAfter = lookAgain
+			p.result.RequeueAfter = controller.Poll
 		}
 		return uploaded(vmv1alpha1.ReasonWaitingForPrerequisites, "waiting for "+refused.Condition)
 	case errors.Is(err, provider.ErrReconcileInProgress):
@@ -189,7 +177,7 @@ func (p *pass) notYet(err error) error {
 	case errors.Is(err, provider.ErrTooManyOperations):
 		return uploaded(vmv1alpha1.ReasonTooManyOperations, "other virtual machines are published first")
 	case errors.Is(err, provider.ErrNotInUse), errors.Is(err, provider.ErrUnknownState):
-		p.result.RequeueAfter = max(p.result.RequeueAfter, notInUse)
+		p.result.RequeueAfter = max(p.result.RequeueAfter, controller.Recheck)
 		p.set(vmv1alpha1.ConditionUploaded, metav1.ConditionUnknown, vmv1alpha1.ReasonUnknownState, "vSphere is not read: "+err.Error())
 		p.set(vmv1alpha1.ConditionComplete, metav1.ConditionFalse, vmv1alpha1.ReasonUnknownState, "")
 		return nil
@@ -223,17 +211,13 @@ func (p *pass) expire(ctx context.Context) (controller.Result, error) {
 
 // remove lets go of a request for which nothing runs and nothing is half made.
 func (p *pass) remove(ctx context.Context) (controller.Result, error) {
-	if !slices.Contains(p.request.Finalizers, vmv1alpha1.PublishRequestFinalizer) {
-		return controller.Result{}, nil
-	}
-	if p.request.Status.Attempts > 0 && p.request.Status.ItemID == "" {
+	kept := slices.Contains(p.request.Finalizers, vmv1alpha1.PublishRequestFinalizer)
+	if kept && p.request.Status.Attempts > 0 && p.request.Status.ItemID == "" {
 		if err := p.provider.Withdraw(ctx, p.publication()); err != nil {
 			return p.stillThere(ctx, err)
 		}
 	}
-	p.request.Finalizers = slices.DeleteFunc(p.request.Finalizers, func(f string) bool { return f == vmv1alpha1.PublishRequestFinalizer })
-	_, err := p.requests.Update(ctx, p.client.VirtualMachinePublishRequests(p.request.Namespace), p.request)
-	return controller.Overtaken(err)
+	return controller.RemoveFinalizer(ctx, p.requests, p.client.VirtualMachinePublishRequests(p.request.Namespace), p.request, vmv1alpha1.PublishRequestFinalizer)
 }
 
 // stillThere says why a request that is deleted does not go yet.
@@ -243,7 +227,7 @@ func (p *pass) stillThere(ctx context.Context, err error) (controller.Result, er
 	case errors.Is(err, provider.ErrReconcileInProgress):
 		p.set(vmv1alpha1.ConditionDeleting, metav1.ConditionTrue, vmv1alpha1.ReasonPublishing, "what runs for it is ended")
 	case errors.Is(err, provider.ErrNotInUse):
-		after, again = notInUse, true
+		after, again = controller.Recheck, true
 		p.set(vmv1alpha1.ConditionDeleting, metav1.ConditionTrue, vmv1alpha1.ReasonUnknownState, err.Error())
 	default:
 		p.set(vmv1alpha1.ConditionDeleting, metav1.ConditionTrue, vmv1alpha1.ReasonError, err.Error())
@@ -255,7 +239,7 @@ func (p *pass) stillThere(ctx context.Context, err error) (controller.Result, er
 	case errors.Is(err, provider.ErrReconcileInProgress):
 		return controller.Result{}, nil
 	case again:
-		return controller.Result{RequeueAfter: max(after, time.Second)}, nil
+		return controller.Result{RequeueAfter: max(after, controller.Soon)}, nil
 	}
 	return controller.Result{}, fmt.Errorf("removing what is half published for %s: %w", controller.KeyOf(p.request), err)
 }

@@ -57,6 +57,8 @@ type world struct {
 	events *events.FakeRecorder
 	labels map[string]string
 	clock  time.Time
+
+	informers externalversions.SharedInformerFactory
 }
 
 var key = types.NamespacedName{Namespace: "team-a", Name: "now"}
@@ -67,8 +69,9 @@ func newWorld(t *testing.T, objects ...runtime.Object) *world {
 		t: t, api: fake.NewSimpleClientset(objects...), p: &publisher{err: provider.ErrReconcileInProgress}, events: events.NewFakeRecorder(100),
 		labels: map[string]string{"images": "publish"}, clock: time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC),
 	}
+	w.informers = externalversions.NewSharedInformerFactory(w.api, 0)
 	c, err := New(Deps{
-		Client: w.api, Informers: externalversions.NewSharedInformerFactory(w.api, 0), Provider: w.p, Recorder: w.events,
+		Client: w.api, Informers: w.informers, Provider: w.p, Recorder: w.events,
 		NamespaceLabels: func(string) map[string]string { return w.labels }, Now: func() time.Time { return w.clock },
 	})
 	if err != nil {
@@ -83,7 +86,7 @@ func newWorld(t *testing.T, objects ...runtime.Object) *world {
 // refresh brings the caches to what is stored.
 func (w *world) refresh() {
 	w.t.Helper()
-	ctx, vm, informers := w.t.Context(), w.api.VmV1alpha1(), w.c.deps.Informers.Vm().V1alpha1()
+	ctx, vm, informers := w.t.Context(), w.api.VmV1alpha1(), w.informers.Vm().V1alpha1()
 	requests, err1 := vm.VirtualMachinePublishRequests("").List(ctx, metav1.ListOptions{})
 	libraries, err2 := vm.ContentLibraries().List(ctx, metav1.ListOptions{})
 	machines, err3 := vm.VirtualMachines("").List(ctx, metav1.ListOptions{})
@@ -91,12 +94,12 @@ func (w *world) refresh() {
 	if err := errors.Join(err1, err2, err3, err4); err != nil {
 		w.t.Fatal(err)
 	}
-	fill(w, w.c.requests.GetIndexer(), requests.Items)
+	fill(w, informers.VirtualMachinePublishRequests().Informer().GetIndexer(), requests.Items)
 	fill(w, informers.ContentLibraries().Informer().GetIndexer(), libraries.Items)
 	fill(w, informers.VirtualMachines().Informer().GetIndexer(), machines.Items)
 	fill(w, informers.ClusterVirtualMachineImages().Informer().GetIndexer(), images.Items)
 	// The fake keeps no versions, by which the store tells what is newer.
-	w.c.reconcile.requests = controller.NewStore[*request](w.c.requests, false)
+	w.c.reconcile.requests = controller.NewStore[*request](informers.VirtualMachinePublishRequests().Informer(), false)
 }
 
 func fill[T any](w *world, indexer cache.Indexer, items []T) {
@@ -256,12 +259,12 @@ func TestWhatIsNotPublishedYetIsSaid(t *testing.T) {
 		"it runs":               {provider.ErrReconcileInProgress, vmv1alpha1.ConditionUploaded, "False/Publishing", "", 0},
 		"the machine is busy":   {provider.ErrSourceBusy, vmv1alpha1.ConditionUploaded, "False/SourceBusy", "another operation", 0},
 		"others come first":     {provider.ErrTooManyOperations, vmv1alpha1.ConditionUploaded, "False/TooManyOperations", "", 0},
-		"no vCenter":            {provider.ErrNotInUse, vmv1alpha1.ConditionUploaded, "Unknown/UnknownState", "", notInUse},
-		"nothing is read":       {provider.ErrUnknownState, vmv1alpha1.ConditionUploaded, "Unknown/UnknownState", "", notInUse},
+		"no vCenter":            {provider.ErrNotInUse, vmv1alpha1.ConditionUploaded, "Unknown/UnknownState", "", controller.Recheck},
+		"nothing is read":       {provider.ErrUnknownState, vmv1alpha1.ConditionUploaded, "Unknown/UnknownState", "", controller.Recheck},
 		"it failed":             {errors.Join(errors.New("no space"), again), vmv1alpha1.ConditionUploaded, "False/Error", "no space", 7 * time.Second},
 		"the source is refused": {&provider.PublishRefusedError{Condition: vmv1alpha1.ConditionSourceValid, Reason: "NotReady", Message: "it runs"}, vmv1alpha1.ConditionSourceValid, "False/NotReady", "it runs", 0},
 		"the name is taken":     {errors.Join(&provider.PublishRefusedError{Condition: vmv1alpha1.ConditionTargetValid, Reason: "NameTaken", Message: "taken"}, again), vmv1alpha1.ConditionTargetValid, "False/NameTaken", "taken", 7 * time.Second},
-		"an unusable target":    {&provider.PublishRefusedError{Condition: vmv1alpha1.ConditionTargetValid, Reason: "Invalid", Message: "subscribed"}, vmv1alpha1.ConditionTargetValid, "False/Invalid", "subscribed", lookAgain},
+		"an unusable target":    {&provider.PublishRefusedError{Condition: vmv1alpha1.ConditionTargetValid, Reason: "Invalid", Message: "subscribed"}, vmv1alpha1.ConditionTargetValid, "False/Invalid", "subscribed", controller.Poll},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, publish(), machine(), library())
@@ -343,7 +346,7 @@ func TestADeletedRequestGoesWhenNothingIsLeftOfIt(t *testing.T) {
 	for _, step := range []struct {
 		err   error
 		after time.Duration
-	}{{provider.ErrReconcileInProgress, 0}, {provider.ErrNotInUse, notInUse}, {errors.Join(errors.New("no"), &provider.RequeueError{After: 9 * time.Second}), 9 * time.Second}} {
+	}{{provider.ErrReconcileInProgress, 0}, {provider.ErrNotInUse, controller.Recheck}, {errors.Join(errors.New("no"), &provider.RequeueError{After: 9 * time.Second}), 9 * time.Second}} {
 		w.p.withdrawn = step.err
 		if result := w.pass(); result.RequeueAfter != step.after || finalizers(w) != 1 {
 			t.Errorf("%v: result %+v, %d finalizers; want a look after %s", step.err, result, finalizers(w), step.after)

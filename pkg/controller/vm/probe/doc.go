@@ -1,8 +1,8 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package probe finds out whether guests answer on a TCP port, for readiness probes of
-// the kind tcpSocket. The other kinds are decided by what vSphere tells, and ask nobody.
+// Package probe decides what readiness probes report. Prober connects to guests, for probes of
+// the kind tcpSocket. The other kinds are decided by what vSphere reports.
 //
 // Guarantees:
 //

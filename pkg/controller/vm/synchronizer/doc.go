@@ -10,6 +10,7 @@
 //
 //  1. A synchronizer changes a copy and returns it; persisting is the caller's.
 //     It returns the virtual machine itself when there is nothing to change.
+//     It reports conditions and does not write them.
 //  2. No client that could write a VirtualMachine is reachable from this
 //     package; a test holds that. Revisions are created through RevisionStore,
 //     because status may only name what exists. They are never deleted here.

@@ -21,6 +21,7 @@ import (
 
 	itv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/controller/vm/step"
 	"github.com/slipway-dev/slipway/pkg/controller/vm/synchronizer"
 	"github.com/slipway-dev/slipway/pkg/instancetype"
 )
@@ -149,7 +150,7 @@ var start = metav1.NewTime(time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC))
 
 func chain(w *world, policy synchronizer.Policy) synchronizer.Chain {
 	return synchronizer.New(synchronizer.Options{
-		Reader: w, Revisions: w, Policy: policy, Now: func() metav1.Time { return start },
+		Reader: w, Revisions: w, Policy: policy,
 	})
 }
 
@@ -164,7 +165,13 @@ func sync(t testing.TB, w *world, vm *vmv1alpha1.VirtualMachine) (*vmv1alpha1.Vi
 	if result.Effective == nil && err == nil {
 		t.Error("there is neither an effective spec nor an error")
 	}
-	return result.VM, err
+	return merged(result), err
+}
+
+// merged returns the virtual machine with the conditions that the synchronizers reported.
+func merged(result synchronizer.Result) *vmv1alpha1.VirtualMachine {
+	result.VM.Status.Conditions = (&step.Report{Conditions: result.Conditions}).Merge(result.VM, start.Time)
+	return result.VM
 }
 
 func mustSync(t testing.TB, w *world, vm *vmv1alpha1.VirtualMachine) *vmv1alpha1.VirtualMachine {

@@ -8,7 +8,7 @@ import (
 	"errors"
 	"fmt"
 
-	"k8s.io/apimachinery/pkg/api/meta"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	itv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
@@ -18,8 +18,8 @@ import (
 )
 
 // Instancetype captures the instance type and the preference of a virtual
-// machine and keeps status.instancetypeRef, status.preferenceRef,
-// status.resources and their conditions.
+// machine, keeps status.instancetypeRef, status.preferenceRef and
+// status.resources, and reports their conditions.
 //
 // A reference moves to another revision only when the whole effective spec can
 // be computed with it; otherwise it stays, and the condition says why.
@@ -27,7 +27,6 @@ type Instancetype struct {
 	sources   *instancetype.Sources
 	revisions RevisionStore
 	policy    Policy
-	now       func() metav1.Time
 
 	// effective is the effective spec after Sync; nil when there is none.
 	effective *vmv1alpha1.VirtualMachineInstanceSpec
@@ -40,7 +39,7 @@ type Instancetype struct {
 // Sync implements Synchronizer.
 func (s *Instancetype) Sync(
 	ctx context.Context, vm *vmv1alpha1.VirtualMachine, _ *vmv1alpha1.VirtualMachineInstance,
-) (*vmv1alpha1.VirtualMachine, error) {
+) (*vmv1alpha1.VirtualMachine, []metav1.Condition, error) {
 	resolved, err := s.sources.Resolve()
 	if err == nil {
 		s.effective, err = instancetype.Compute(vm, resolved)
@@ -52,6 +51,7 @@ func (s *Instancetype) Sync(
 	if s.effective != nil {
 		vm.Status.Resources = instancetype.Resources(s.effective)
 	}
+	var reported []metav1.Condition
 	var failures []error
 	if s.problems != nil {
 		failures = append(failures, s.problems)
@@ -59,10 +59,10 @@ func (s *Instancetype) Sync(
 	for _, r := range references {
 		_, missing := s.sources.Find(r.role)
 		captured := s.capture(ctx, vm, r.role, err)
-		s.setCondition(vm, r, missing, captured, err)
+		reported = append(reported, s.condition(vm, r, missing, captured, err))
 		failures = append(failures, missing, captured)
 	}
-	return vm, errors.Join(failures...)
+	return vm, reported, errors.Join(failures...)
 }
 
 // reference is a role, and the condition that says whether it is usable.
@@ -78,19 +78,20 @@ var references = []reference{
 }
 
 // expand replaces the references of vm by what they say.
-func (s *Instancetype) expand(vm *vmv1alpha1.VirtualMachine, resolved *instancetype.Resolved) (*vmv1alpha1.VirtualMachine, error) {
+func (s *Instancetype) expand(vm *vmv1alpha1.VirtualMachine, resolved *instancetype.Resolved) (*vmv1alpha1.VirtualMachine, []metav1.Condition, error) {
 	expanded, err := instancetype.Expand(vm, resolved)
 	if err != nil {
-		return vm, err
+		return vm, nil, err
 	}
 	if s.effective, err = instancetype.Compute(expanded, &instancetype.Resolved{}); err != nil {
-		return vm, err
+		return vm, nil, err
 	}
+	var removed []metav1.Condition
 	for _, r := range references {
-		meta.RemoveStatusCondition(&expanded.Status.Conditions, r.condition)
+		removed = append(removed, metav1.Condition{Type: r.condition})
 	}
 	expanded.Status.Resources = instancetype.Resources(s.effective)
-	return expanded, nil
+	return expanded, removed, nil
 }
 
 // expands reports whether the policy replaces the references of vm.
@@ -178,12 +179,11 @@ func hasMatcher(vm *vmv1alpha1.VirtualMachine, role instancetype.Role) bool {
 	return vm.Spec.Instancetype != nil
 }
 
-// setCondition says whether the reference is usable: missing is why it was not found,
+// condition returns whether the reference is usable: missing is why it was not found,
 // captured why it was not captured, blocked why there is no effective spec.
-func (s *Instancetype) setCondition(vm *vmv1alpha1.VirtualMachine, r reference, missing, captured, blocked error) {
+func (s *Instancetype) condition(vm *vmv1alpha1.VirtualMachine, r reference, missing, captured, blocked error) metav1.Condition {
 	if !hasMatcher(vm, r.role) {
-		meta.RemoveStatusCondition(&vm.Status.Conditions, r.condition)
-		return
+		return metav1.Condition{Type: r.condition}
 	}
 	failure := missing
 	if failure == nil {
@@ -196,10 +196,11 @@ func (s *Instancetype) setCondition(vm *vmv1alpha1.VirtualMachine, r reference, 
 	if failure == nil {
 		failure = captured
 	}
-	setCondition(vm, r.condition, failure, s.now)
+	c := condition(r.condition, failure)
 	if failure == nil {
-		meta.FindStatusCondition(vm.Status.Conditions, r.condition).Message = s.remark(vm, r.role, blocked)
+		c.Message = s.remark(vm, r.role, blocked)
 	}
+	return c
 }
 
 // part returns those problems that belong to somebody, nil when there are none.
@@ -240,3 +241,53 @@ func (s *Instancetype) remark(vm *vmv1alpha1.VirtualMachine, role instancetype.R
 // notCaptured is why a reference that is found has no revision: only the whole
 // says whether the references go together.
 const notCaptured = "the revision is captured as soon as everything else that the virtual machine refers to is found and fits"
+
+// Ensure lets revision exist, for a status that names it or is about to. One that
+// exists must hold the same, and stays if it was about to be collected.
+//
+// It is called before the status is written and again after that: who collects a
+// revision marks it first and then looks whether anything names it, so that one of the
+// two sees the other.
+func Ensure(ctx context.Context, store RevisionStore, revision *itv1alpha1.ControllerRevision) error {
+	// Most virtual machines capture what another one has captured before.
+	existing, err := store.Get(ctx, revision.Namespace, revision.Name)
+	if apierrors.IsNotFound(err) {
+		_, err = store.Create(ctx, revision)
+		if !apierrors.IsAlreadyExists(err) {
+			return created(revision.Name, err)
+		}
+		existing, err = store.Get(ctx, revision.Namespace, revision.Name)
+	}
+	if err != nil {
+		// Not wrapped: nothing that the virtual machine refers to is missing.
+		return fmt.Errorf("reading existing ControllerRevision %q: %s", revision.Name, err) //nolint:errorlint // see above
+	}
+	if existing.DeletionTimestamp != nil {
+		return fmt.Errorf("ControllerRevision %q is being deleted and will be captured again", revision.Name)
+	}
+	if err := instancetype.Same(existing, revision); err != nil {
+		return err
+	}
+	if _, marked := existing.Annotations[itv1alpha1.AnnotationCollecting]; !marked {
+		return nil
+	}
+	kept := existing.DeepCopy()
+	delete(kept.Annotations, itv1alpha1.AnnotationCollecting)
+	if _, err := store.Update(ctx, kept); err != nil {
+		return fmt.Errorf("keeping ControllerRevision %q, which was about to be collected: %s", revision.Name, err) //nolint:errorlint // as above
+	}
+	return nil
+}
+
+// created is the error of a create.
+func created(name string, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case apierrors.IsNotFound(err):
+		// The namespace is gone or not seen yet. Not wrapped: nothing that the virtual
+		// machine refers to is missing, so that it has to be tried again.
+		return fmt.Errorf("creating ControllerRevision %q: %s", name, err) //nolint:errorlint // see above
+	}
+	return fmt.Errorf("creating ControllerRevision %q: %w", name, err)
+}

@@ -40,7 +40,7 @@ func TestPolicies(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			out := result.VM
+			out := merged(result)
 			if !tc.expanded {
 				if out.Spec.Instancetype == nil || out.Spec.Instancetype.RevisionName != "" || out.Status.InstancetypeRef == nil || out.Status.PreferenceRef == nil {
 					t.Errorf("spec %+v, status %+v; want references in both", out.Spec.Instancetype, out.Status.InstancetypeRef)
@@ -56,7 +56,7 @@ func TestPolicies(t *testing.T) {
 			if e := result.Effective; e == nil || e.Instancetype != nil || e.Preference != nil || e.CPU.Sockets != 2 {
 				t.Errorf("effective spec %+v, want that of the expanded one", e)
 			}
-			if again, err := chain(w, tc.policy).Sync(t.Context(), out.DeepCopy(), nil); err != nil || !cmp.Equal(out, again.VM, quantities) {
+			if again, err := chain(w, tc.policy).Sync(t.Context(), out.DeepCopy(), nil); err != nil || !cmp.Equal(out, merged(again), quantities) {
 				t.Errorf("a second pass changed (%v):\n%s", err, cmp.Diff(out, again.VM, quantities))
 			}
 		})
@@ -83,7 +83,7 @@ func TestNetworkSynchronizer(t *testing.T) {
 			if tc.deleting {
 				vm.DeletionTimestamp = &metav1.Time{}
 			}
-			out, err := synchronizer.Network{}.Sync(t.Context(), vm, nil)
+			out, _, err := synchronizer.Network{}.Sync(t.Context(), vm, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -136,7 +136,7 @@ func TestFirmwareSynchronizer(t *testing.T) {
 		if given != "" {
 			vm.Spec.Firmware = &vmv1alpha1.VirtualMachineFirmware{UUID: given}
 		}
-		out, err := synchronizer.Firmware{}.Sync(t.Context(), vm, nil)
+		out, _, err := synchronizer.Firmware{}.Sync(t.Context(), vm, nil)
 		if out.Spec.Firmware == nil {
 			return "", err
 		}
@@ -185,7 +185,7 @@ func TestAllSynchronizersRun(t *testing.T) {
 	vm := &vmv1alpha1.VirtualMachine{Spec: *parse[vmv1alpha1.VirtualMachineSpec](t, "{instancetype: {name: gone}, className: gone}")}
 	vm.Name, vm.Namespace, vm.UID = "vm", "default", "uid"
 	result, err := chain(newWorld(), "").Sync(t.Context(), vm, nil)
-	out := result.VM
+	out := merged(result)
 	if err == nil || result.Effective != nil || out.Spec.Network == nil || out.Spec.Firmware == nil || out.Spec.Firmware.UUID == "" {
 		t.Errorf("F59 network %+v, firmware %+v, error %v", out.Spec.Network, out.Spec.Firmware, err)
 	}

@@ -6,7 +6,7 @@
 //
 // Guarantees that every driver gives:
 //
-//  1. What is said from memory (Look, Facts, Compare, Refused and the making of
+//  1. What is said from memory (Look, Observe, Compare, Refused and the making of
 //     operations) asks nothing of the hypervisor and does not block.
 //  2. Look says Absent only after a complete reading in which neither the unique
 //     ID, nor the instance UUID, nor the owner named a virtual machine. One that is

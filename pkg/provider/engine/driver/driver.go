@@ -108,6 +108,7 @@ type Sink interface {
 
 // Want is what an object asks for.
 type Want struct {
+	provider.Desired
 	// Identity of the virtual machine.
 	Identity Identity
 	// Name that it shall have.
@@ -117,40 +118,17 @@ type Want struct {
 	// Adopted is true for a virtual machine that was made by others and is named by
 	// the object: what the object does not list stays.
 	Adopted bool
-	// NamespaceLabels are the labels of the namespace; nil if they are not known.
-	NamespaceLabels map[string]string
-	// Effective spec, nil when it cannot be resolved.
-	Effective *vmv1alpha1.VirtualMachineInstanceSpec
 	// Adapters are the device keys of the interfaces' adapters by the names of these, as
 	// they were last reported.
 	Adapters map[string]int32
-	// Image to create from, nil when it does not exist.
-	Image *vmv1alpha1.VirtualMachineImage
-	// CloneOf is the virtual machine to clone, with Image for what is said of it; nil for
-	// any other image.
-	CloneOf *provider.CloneSource
-	// FastDeploy is how the disks of a new virtual machine are made of Image, and ImageCache
-	// has the copies that they may be made of; nil for none.
-	FastDeploy vmv1alpha1.FastDeployMode
-	ImageCache *vmv1alpha1.VirtualMachineImageCache
 	// Retried is true when an earlier attempt to create the virtual machine, by this
 	// process or one before, may have left something.
 	Retried bool
-	// StorageClasses are those that Effective names, by name.
-	StorageClasses map[string]provider.StorageClass
-	// Discs are the images in CD-ROM drives, by volume; nil for one that does not exist.
-	Discs map[string]*vmv1alpha1.VirtualMachineImage
-	// Bootstrap holds secret values; nil without any.
-	Bootstrap *provider.BootstrapData
-	// Claims are those of the volumes of Effective, by the name of the volume.
-	Claims map[string]provider.Claim
 	// TPMPreferred is true when a preference asks for the TPM and nobody else: a
 	// virtual machine that cannot have it goes without.
 	TPMPreferred bool
 	// GuestInfo are the names, without prefix, of the guestinfo variables to report.
 	GuestInfo []string
-	// Revert is the snapshot to revert to, nil for none.
-	Revert *provider.RevertTarget
 	// NoPromotion is true when nobody wants to hear of disks that depend on others.
 	NoPromotion bool
 	// Record is what a new machine keeps of the object; empty for nothing.

@@ -7,19 +7,16 @@ import (
 	"context"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/provider"
-	"github.com/slipway-dev/slipway/pkg/provider/vmrecord"
 )
 
 // Machine is one virtual machine as it was read.
 type Machine interface {
-	// Facts are what is reported of it. w names its parts.
-	Facts(w *Want) Facts
-	// Compare compares it with what is wanted. It must not be called if the Facts say
-	// that the machine cannot be read.
+	// Observe returns its observed state. w names its parts.
+	Observe(w *Want) provider.Observation
+	// Compare compares it with what is wanted. It must not be called if the machine is not
+	// Readable.
 	Compare(w *Want) Comparison
 
 	// Record is the text of the record that it keeps, empty for none.
@@ -64,45 +61,10 @@ type Machine interface {
 	// Revert makes the machine what it was at the snapshot. It is Kept then, until
 	// DropKept.
 	Revert(id Identity, to provider.RevertTarget) Operation
-	// DropKept removes what Facts say is Kept.
+	// DropKept removes what is Kept.
 	DropKept() Operation
 	// Unregister takes it out of the inventory and leaves its files.
 	Unregister(id Identity) Operation
-}
-
-// Facts are what is reported of a virtual machine, and what is decided by.
-type Facts struct {
-	provider.Facts
-	// Readable is false when the configuration cannot be read: of the Facts only the
-	// unique ID counts then.
-	Readable bool
-	// Orphaned is true when no host has the virtual machine any more.
-	Orphaned bool
-	// Trouble says why it cannot be changed now; empty when it can. A change of that
-	// is reported.
-	Trouble string
-	// Attached are the disks with a life of their own that the machine has, by VolumeID.
-	Attached []string
-	// Unfinished is true when its create has not ended.
-	Unfinished bool
-	// Depending is how many disks depend on disks elsewhere and can be made independent, and
-	// Unpromotable why that cannot be done now, empty if it can.
-	Depending    int
-	Unpromotable string
-	// Recorded says what record it keeps.
-	Recorded vmrecord.Head
-	// Snapshots that it has, a parent before its children.
-	Snapshots []provider.SnapshotFacts
-	// Kept is the record of a snapshot that it has itself, nil for none.
-	Kept *provider.Kept
-	// Customizing is true while its guest is being customized, or will be at its start.
-	Customizing bool
-	// Paused is true when an administrator paused it in the hypervisor.
-	Paused bool
-	// Conditions that the driver observes, without times; Withdrawn are the types of
-	// those that do not apply.
-	Conditions []metav1.Condition
-	Withdrawn  []string
 }
 
 // Difference is one field that is not as wanted.

@@ -5,6 +5,8 @@ package driver
 
 import (
 	"context"
+
+	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
 // Kind names what an operation does, in words for messages.
@@ -27,15 +29,19 @@ const (
 	KindSnapshot    Kind = "take a snapshot"
 	KindUnsnapshot  Kind = "remove a snapshot"
 	KindRevert      Kind = "revert to a snapshot"
+
+	KindCopyImage     = Kind(provider.ImageCopy)
+	KindRemoveImage   = Kind(provider.ImageRemoval)
+	KindCollectImages = Kind(provider.ImageCollection)
 )
 
 // Kinds are all of them.
 var Kinds = []Kind{
 	KindCreate, KindCheck, KindSearch, KindReconfigure, KindPowerOn, KindPowerOff, KindSuspend, KindRestart, KindPromote, KindDelete,
-	KindPublish, KindWithdraw, KindSnapshot, KindUnsnapshot, KindRevert,
+	KindPublish, KindWithdraw, KindSnapshot, KindUnsnapshot, KindRevert, KindCopyImage, KindRemoveImage, KindCollectImages,
 }
 
-// Operation is one change of one virtual machine, ready to run.
+// Operation is one change of one virtual machine, or of copies of an image, ready to run.
 type Operation struct {
 	// Kind is what it does.
 	Kind Kind

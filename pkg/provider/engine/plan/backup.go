@@ -21,8 +21,8 @@ import (
 // that has none. One that lacks nothing is not written to; what was filled in once is not
 // filled in again, for the record says so from then on.
 func reconcileSchema(in *Input, p *Plan) error {
-	if in.Facts.Readable && in.Facts.Recorded.Schema < vmrecord.Schema {
-		p.kept = in.Machine.Lacking(in.Want, in.Facts.Recorded.Schema)
+	if in.Observation.Readable && in.Observation.Recorded.Schema < vmrecord.Schema {
+		p.kept = in.Machine.Lacking(in.Want, in.Observation.Recorded.Schema)
 	}
 	return nil
 }
@@ -31,10 +31,10 @@ func reconcileSchema(in *Input, p *Plan) error {
 // newer than the object nothing is written, neither the record nor anything else: the object
 // is of a time before, and what it says was changed since.
 func reconcileBackup(in *Input, p *Plan) error {
-	if !in.Facts.Readable {
+	if !in.Observation.Readable {
 		return nil
 	}
-	have := in.Facts.Recorded
+	have := in.Observation.Recorded
 	now := vmrecord.HeadOf(in.VM).With(in.Groups, have)
 	switch age := have.Compare(now); {
 	case age == vmrecord.Same && have.Groups == now.Groups && len(p.kept) == 0:
@@ -106,7 +106,7 @@ func (in *Input) wasNewer() bool {
 // counts returns nil when the object counts although the machine keeps a newer record of it:
 // because both say the same, or because somebody has said so.
 func (in *Input) counts() error {
-	have := strconv.FormatInt(in.Facts.Recorded.Generation, 10)
+	have := strconv.FormatInt(in.Observation.Recorded.Generation, 10)
 	if in.VM.Annotations[vmv1alpha1.AnnotationOverwriteRecord] == have {
 		return nil
 	}
@@ -119,11 +119,11 @@ func (in *Input) counts() error {
 
 // keep writes what is to be kept with the machine by itself, where the configuration did not.
 func (in *Input) keep(p *Plan) error {
-	if p.Operation != nil || p.Reverted != nil || len(p.kept) == 0 || in.Facts.Trouble != "" || !in.Owned {
+	if p.Operation != nil || p.Reverted != nil || len(p.kept) == 0 || in.Observation.Trouble != "" || !in.Owned {
 		return nil
 	}
-	if in.Facts.PowerState == vmv1alpha1.Suspended {
-		p.False(vmv1alpha1.ConditionBackupUpToDate, vmv1alpha1.ReasonSuspended, "the record is written when the virtual machine is not suspended any more"+remains(in.Facts.Recorded))
+	if in.Observation.PowerState == vmv1alpha1.Suspended {
+		p.False(vmv1alpha1.ConditionBackupUpToDate, vmv1alpha1.ReasonSuspended, "the record is written when the virtual machine is not suspended any more"+remains(in.Observation.Recorded))
 		return nil
 	}
 	if wait := p.keepAfter.Sub(in.Now); wait > 0 {

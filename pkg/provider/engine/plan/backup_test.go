@@ -52,7 +52,7 @@ func kept(change func(*Input, *keeper)) Input {
 	return runningMachine(func(in *Input) {
 		in.VM.UID, in.VM.Generation, in.Owned = "u", 4, true
 		in.VM.Spec.GroupName, in.Groups = "shop", groups(1)
-		in.Facts.Recorded = vmrecord.HeadOf(in.VM).With(in.Groups, vmrecord.Head{})
+		in.Observation.Recorded = vmrecord.HeadOf(in.VM).With(in.Groups, vmrecord.Head{})
 		text, err := vmrecord.Text(in.VM, nil, in.Groups, "")
 		if err != nil {
 			panic(err)
@@ -87,7 +87,7 @@ func labelled(after time.Duration, change func(*Input, *keeper)) func(*Input, *k
 func TestChartBackupAndSchemaUpgrade(t *testing.T) {
 	live := driver.Difference{Path: "cpu.shares", Live: true}
 	lack := driver.Difference{Path: "metadata.interfaces", Live: true, Names: true}
-	newer := func(in *Input) { in.Facts.Recorded.Generation = 9; in.VM.Spec.GuestID = "changed" }
+	newer := func(in *Input) { in.Observation.Recorded.Generation = 9; in.VM.Spec.GuestID = "changed" }
 	paused := func(in *Input) {
 		in.VM.Status.Conditions = []metav1.Condition{{Type: vmv1alpha1.ConditionBackupUpToDate, Status: "False", Reason: vmv1alpha1.ReasonRecordNewer}}
 	}
@@ -97,10 +97,10 @@ func TestChartBackupAndSchemaUpgrade(t *testing.T) {
 	}{
 		"schema upgrade: nothing lacks":                   {func(*Input, *keeper) {}, " True Succeeded"},
 		"schema upgrade: of this schema nothing can lack": {func(_ *Input, k *keeper) { k.lacks = []driver.Difference{lack} }, " True Succeeded"},
-		"schema upgrade: what an older schema lacks":      {func(in *Input, k *keeper) { in.Facts.Recorded.Schema, k.lacks = 0, []driver.Difference{lack} }, "metadata.interfaces,metadata.record "},
-		"schema upgrade: an older schema lacks nothing":   {func(in *Input, _ *keeper) { in.Facts.Recorded.Schema = 0 }, " True Succeeded"},
-		"backup: there is no record":                      {func(in *Input, _ *keeper) { in.Facts.Recorded = vmrecord.Head{} }, "metadata.record "},
-		"backup: the record is another object's":          {func(in *Input, _ *keeper) { in.Facts.Recorded.UID, in.Facts.Recorded.Generation = "v", 9 }, "metadata.record "},
+		"schema upgrade: what an older schema lacks":      {func(in *Input, k *keeper) { in.Observation.Recorded.Schema, k.lacks = 0, []driver.Difference{lack} }, "metadata.interfaces,metadata.record "},
+		"schema upgrade: an older schema lacks nothing":   {func(in *Input, _ *keeper) { in.Observation.Recorded.Schema = 0 }, " True Succeeded"},
+		"backup: there is no record":                      {func(in *Input, _ *keeper) { in.Observation.Recorded = vmrecord.Head{} }, "metadata.record "},
+		"backup: the record is another object's":          {func(in *Input, _ *keeper) { in.Observation.Recorded.UID, in.Observation.Recorded.Generation = "v", 9 }, "metadata.record "},
 		"backup: the object has changed":                  {func(in *Input, _ *keeper) { in.VM.Generation = 5 }, "metadata.record "},
 		"backup: labels have changed":                     {func(in *Input, _ *keeper) { in.VM.Labels = map[string]string{"a": "b"} }, "metadata.record "},
 		"backup: the group has changed":                   {func(in *Input, _ *keeper) { in.Groups = groups(2) }, "metadata.record "},
@@ -111,11 +111,13 @@ func TestChartBackupAndSchemaUpgrade(t *testing.T) {
 		"backup: of a refused configuration":              {func(in *Input, k *keeper) { in.VM.Generation, k.refuses = 5, true }, "metadata.record  ends"},
 		"backup: without an effective spec":               {func(in *Input, _ *keeper) { in.VM.Generation, in.Want.Effective = 5, nil }, "metadata.record "},
 		"backup: not of a machine that is not ours yet":   {func(in *Input, _ *keeper) { in.VM.Generation, in.Owned = 5, false }, " "},
-		"backup: not of a machine out of reach":           {func(in *Input, _ *keeper) { in.VM.Generation, in.Facts.Trouble = 5, "disconnected" }, "  ends"},
+		"backup: not of a machine out of reach":           {func(in *Input, _ *keeper) { in.VM.Generation, in.Observation.Trouble = 5, "disconnected" }, "  ends"},
 		"backup: not of a suspended machine": {func(in *Input, _ *keeper) {
-			in.VM.Generation, in.Facts.PowerState, in.VM.Spec.PowerState = 5, vmv1alpha1.Suspended, vmv1alpha1.Suspended
+			in.VM.Generation, in.Observation.PowerState, in.VM.Spec.PowerState = 5, vmv1alpha1.Suspended, vmv1alpha1.Suspended
 		}, " False Suspended"},
-		"backup: not of what cannot be read": {func(in *Input, _ *keeper) { in.VM.Generation, in.Facts.Readable, in.Facts.Trouble = 5, false, "x" }, "  ends"},
+		"backup: not of what cannot be read": {func(in *Input, _ *keeper) {
+			in.VM.Generation, in.Observation.Readable, in.Observation.Trouble = 5, false, "x"
+		}, "  ends"},
 		"backup: a revision is missing": {func(in *Input, _ *keeper) {
 			in.VM.Status.InstancetypeRef = &vmv1alpha1.InstancetypeRef{ControllerRevisionRef: &vmv1alpha1.ControllerRevisionRef{Name: "lost"}}
 		}, " False Error"},
@@ -124,7 +126,7 @@ func TestChartBackupAndSchemaUpgrade(t *testing.T) {
 			k.differs, k.lacks, in.VM.Spec.PowerState = []driver.Difference{live}, []driver.Difference{lack}, vmv1alpha1.PoweredOff
 		}, " False RecordNewer ends"},
 		"backup: it was newer, and the object has gone on":  {func(in *Input, _ *keeper) { newer(in); paused(in); in.VM.Generation = 10 }, " False RecordNewer ends"},
-		"backup: it was newer, and says what the object is": {func(in *Input, _ *keeper) { in.Facts.Recorded.Generation = 9; paused(in) }, "metadata.record "},
+		"backup: it was newer, and says what the object is": {func(in *Input, _ *keeper) { in.Observation.Recorded.Generation = 9; paused(in) }, "metadata.record "},
 		"backup: the object counts by order": {func(in *Input, _ *keeper) {
 			newer(in)
 			in.VM.Annotations = map[string]string{vmv1alpha1.AnnotationOverwriteRecord: "9"}
@@ -180,7 +182,7 @@ func TestARecordIsNotWrittenAgainAtOnceForLabelsAlone(t *testing.T) {
 		"the group has changed soon after":               {labelled(30*time.Second, func(in *Input, _ *keeper) { in.VM.Labels, in.Groups = nil, groups(2) }), " False Pending"},
 		"soon after, and the spec has changed, too":      {labelled(time.Second, func(in *Input, _ *keeper) { in.VM.Generation = 5 }), "metadata.record "},
 		"soon after, with other changes":                 {labelled(time.Second, func(_ *Input, k *keeper) { k.differs = []driver.Difference{live} }), "cpu.shares,metadata.record "},
-		"soon after, by an older schema":                 {labelled(time.Second, func(in *Input, _ *keeper) { in.Facts.Recorded.Schema = 0 }), "metadata.record "},
+		"soon after, by an older schema":                 {labelled(time.Second, func(in *Input, _ *keeper) { in.Observation.Recorded.Schema = 0 }), "metadata.record "},
 		"soon after, and a revision was captured": {labelled(time.Second, func(in *Input, _ *keeper) {
 			in.VM.Status.InstancetypeRef = &vmv1alpha1.InstancetypeRef{ControllerRevisionRef: &vmv1alpha1.ControllerRevisionRef{Name: "r"}}
 			in.Revisions = []*itv1alpha1.ControllerRevision{{ObjectMeta: metav1.ObjectMeta{Name: "r"}}}

@@ -25,8 +25,8 @@ func reconcileConfig(in *Input, p *Plan) error {
 }
 
 func (in *Input) config(p *Plan) error {
-	if in.Facts.Trouble != "" {
-		p.Set(vmv1alpha1.ConditionConfigurationSynced, metav1.ConditionUnknown, vmv1alpha1.ReasonUnknownState, in.Facts.Trouble)
+	if in.Observation.Trouble != "" {
+		p.Set(vmv1alpha1.ConditionConfigurationSynced, metav1.ConditionUnknown, vmv1alpha1.ReasonUnknownState, in.Observation.Trouble)
 		return in.trouble()
 	}
 	if in.Want.Effective == nil {
@@ -36,7 +36,7 @@ func (in *Input) config(p *Plan) error {
 	compared := in.compare()
 	if err := compared.Refused.Err(); err != nil {
 		p.False(vmv1alpha1.ConditionConfigurationSynced, compared.Refused.Reason(), err.Error())
-		if in.Facts.PowerState != in.desired() && !in.poweringOff() {
+		if in.Observation.PowerState != in.desired() && !in.poweringOff() {
 			p.False(vmv1alpha1.ConditionPowerStateSynced, vmv1alpha1.ReasonWaitingForPrerequisites, "waiting for "+vmv1alpha1.ConditionConfigurationSynced)
 		}
 		return &provider.NoRequeueError{Err: err}
@@ -77,7 +77,7 @@ func (in *Input) configure(p *Plan, changes []driver.Difference) error {
 // compare names the differences. Powering on counts as the restart that was asked for.
 func (in *Input) compare() driver.Comparison {
 	want := *in.Want
-	off := in.Facts.PowerState == vmv1alpha1.PoweredOff
+	off := in.Observation.PowerState == vmv1alpha1.PoweredOff
 	if t, due, _ := restartDue(in); due && off && in.desired() == vmv1alpha1.PoweredOn {
 		want.Restarted = t
 	}
@@ -103,17 +103,17 @@ func join(a, b string) string {
 // trouble is why nobody can change the VM now. The driver reports when it ends, so
 // that nobody needs to retry.
 func (in *Input) trouble() error {
-	if in.Facts.Trouble == "" {
+	if in.Observation.Trouble == "" {
 		return nil
 	}
-	return &provider.NoRequeueError{Err: errors.New(in.Facts.Trouble)}
+	return &provider.NoRequeueError{Err: errors.New(in.Observation.Trouble)}
 }
 
 // split sorts the differences by when they are applied.
 func (in *Input) split(all []driver.Difference) (now, later []driver.Difference) {
 	for _, d := range all {
 		switch {
-		case in.Facts.PowerState == vmv1alpha1.PoweredOff, in.live(d):
+		case in.Observation.PowerState == vmv1alpha1.PoweredOff, in.live(d):
 			now = append(now, d)
 		case !d.FirstBoot:
 			later = append(later, d)
@@ -125,7 +125,7 @@ func (in *Input) split(all []driver.Difference) (now, later []driver.Difference)
 // live is true for a difference that a running VM takes. What only names the VM is
 // never staged: it changes nothing for the guest.
 func (in *Input) live(d driver.Difference) bool {
-	if !d.Live || in.Facts.PowerState != vmv1alpha1.PoweredOn {
+	if !d.Live || in.Observation.PowerState != vmv1alpha1.PoweredOn {
 		return false
 	}
 	return d.Names || in.VM.Spec.UpdateStrategy != vmv1alpha1.UpdateStrategyStage

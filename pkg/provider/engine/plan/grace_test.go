@@ -8,6 +8,7 @@ import (
 	"time"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/provider"
 	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
 )
 
@@ -26,7 +27,7 @@ func TestNoTimeIsAnotherGraceThanTheDefault(t *testing.T) {
 		"half a minute":  {seconds(30), 30 * time.Second},
 		"as long as any": {seconds(1<<31 - 1), (1<<31 - 1) * time.Second},
 	} {
-		if got := Grace(&driver.Want{Effective: tc.effective}); got != tc.want {
+		if got := Grace(&driver.Want{Desired: provider.Desired{Effective: tc.effective}}); got != tc.want {
 			t.Errorf("%s: grace %s, want %s", name, got, tc.want)
 		}
 	}

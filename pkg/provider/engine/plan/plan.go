@@ -28,8 +28,8 @@ type Input struct {
 	Machine driver.Machine
 	// Owned is true for a Machine that says that it is the object's.
 	Owned bool
-	// Facts of Machine.
-	Facts driver.Facts
+	// Observation of Machine.
+	Observation provider.Observation
 	// Last is how the last operations ended since there was nothing to do.
 	Last Outcomes
 	// Recorded is when the record was last written, zero when that is long ago or not known.
@@ -109,7 +109,7 @@ func Make(in Input) (Plan, error) {
 	return p, errors.Join(failures...)
 }
 
-// Report is the plan of a pass that must not plan: the status of the facts.
+// Report is the plan of a pass that must not plan: the status of what is observed.
 func Report(in Input) provider.Result {
 	var p Plan
 	_ = reconcileStatus(&in, &p)
@@ -117,9 +117,11 @@ func Report(in Input) provider.Result {
 }
 
 // desired is the power state that the virtual machine has to have.
-func (in *Input) desired() vmv1alpha1.PowerState { return in.VM.DesiredPowerState(in.Facts.PowerState) }
+func (in *Input) desired() vmv1alpha1.PowerState {
+	return in.VM.DesiredPowerState(in.Observation.PowerState)
+}
 
 // poweringOff is true when the VM runs or is suspended and shall be off.
 func (in *Input) poweringOff() bool {
-	return in.Facts.PowerState != vmv1alpha1.PoweredOff && in.desired() == vmv1alpha1.PoweredOff
+	return in.Observation.PowerState != vmv1alpha1.PoweredOff && in.desired() == vmv1alpha1.PoweredOff
 }

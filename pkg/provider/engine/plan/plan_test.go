@@ -72,7 +72,7 @@ func TestEachErrorFollowsItsRule(t *testing.T) {
 				steps = append(steps, s)
 			}
 			in := Input{VM: &vmv1alpha1.VirtualMachine{Spec: vmv1alpha1.VirtualMachineSpec{PowerState: vmv1alpha1.PoweredOn}}}
-			in.Facts.PowerState = vmv1alpha1.PoweredOn
+			in.Observation.PowerState = vmv1alpha1.PoweredOn
 			if tc.poweringOff {
 				in.VM.Spec.PowerState = vmv1alpha1.PoweredOff
 			}

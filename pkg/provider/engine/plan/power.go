@@ -21,7 +21,7 @@ func reconcilePower(in *Input, p *Plan) error {
 	if err := in.trouble(); err != nil {
 		return err
 	}
-	current, desired := in.Facts.PowerState, in.desired()
+	current, desired := in.Observation.PowerState, in.desired()
 	switch {
 	case current == desired && desired == vmv1alpha1.PoweredOn:
 		p.True(vmv1alpha1.ConditionPowerStateSynced)
@@ -91,13 +91,13 @@ func powerOn(in *Input, p *Plan) error {
 // unattached are the volumes with claims that a VM which is off has to have before its
 // guest looks for them. Who resumes finds the disks that the guest knows.
 func (in *Input) unattached() []string {
-	if in.Facts.PowerState != vmv1alpha1.PoweredOff {
+	if in.Observation.PowerState != vmv1alpha1.PoweredOff {
 		return nil
 	}
 	var out []string
 	for _, v := range in.Want.Effective.Volumes {
 		claim := in.Want.Claims[v.Name]
-		if v.PersistentVolumeClaim != nil && (claim.VolumeID == "" || !slices.Contains(in.Facts.Attached, claim.VolumeID)) {
+		if v.PersistentVolumeClaim != nil && (claim.VolumeID == "" || !slices.Contains(in.Observation.Attached, claim.VolumeID)) {
 			out = append(out, hardware.Volume(v.Name))
 		}
 	}
@@ -141,7 +141,7 @@ func Outdated(op driver.Operation, vm *vmv1alpha1.VirtualMachine) bool {
 	if !op.Asks {
 		return false // It waits for the hypervisor only.
 	}
-	in := Input{VM: vm, Facts: driver.Facts{Facts: provider.Facts{PowerState: vmv1alpha1.PoweredOn}}} // else there is nobody to ask
+	in := Input{VM: vm, Observation: provider.Observation{PowerState: vmv1alpha1.PoweredOn}} // else there is nobody to ask
 	switch op.Kind {
 	case driver.KindPowerOff:
 		return in.desired() != vmv1alpha1.PoweredOff || vm.Spec.PowerOffMode == vmv1alpha1.PowerOpModeHard
@@ -150,7 +150,8 @@ func Outdated(op driver.Operation, vm *vmv1alpha1.VirtualMachine) bool {
 	case driver.KindRestart:
 		return in.desired() != vmv1alpha1.PoweredOn || vm.Spec.RestartMode == vmv1alpha1.PowerOpModeHard
 	case driver.KindCreate, driver.KindCheck, driver.KindSearch, driver.KindReconfigure, driver.KindPowerOn, driver.KindPromote, driver.KindDelete,
-		driver.KindPublish, driver.KindWithdraw, driver.KindSnapshot, driver.KindUnsnapshot, driver.KindRevert:
+		driver.KindPublish, driver.KindWithdraw, driver.KindSnapshot, driver.KindUnsnapshot, driver.KindRevert,
+		driver.KindCopyImage, driver.KindRemoveImage, driver.KindCollectImages:
 	}
 	return false
 }

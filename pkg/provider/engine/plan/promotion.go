@@ -31,19 +31,19 @@ func promotes(mode vmv1alpha1.PromoteDisksMode) vmv1alpha1.PowerState {
 // is reported when it ends, so that nobody needs to look again.
 func reconcilePromotion(in *Input, p *Plan) error {
 	mode := promoteMode(in.VM)
-	if mode == vmv1alpha1.PromoteDisksModeDisabled || !in.Facts.Readable || in.Facts.Depending == 0 || in.Facts.Trouble != "" {
+	if mode == vmv1alpha1.PromoteDisksModeDisabled || !in.Observation.Readable || in.Observation.Depending == 0 || in.Observation.Trouble != "" {
 		return nil
 	}
 	pending := func(why string) {
 		p.False(vmv1alpha1.ConditionDiskPromotionSynced, vmv1alpha1.ReasonPromotionPending,
-			fmt.Sprintf("%d disks depend on disks elsewhere: %s", in.Facts.Depending, why))
+			fmt.Sprintf("%d disks depend on disks elsewhere: %s", in.Observation.Depending, why))
 	}
 	switch {
-	case in.Facts.PowerState != promotes(mode):
-		pending(fmt.Sprintf("spec.promoteDisksMode is %s, and the virtual machine is %s", mode, in.Facts.PowerState))
+	case in.Observation.PowerState != promotes(mode):
+		pending(fmt.Sprintf("spec.promoteDisksMode is %s, and the virtual machine is %s", mode, in.Observation.PowerState))
 		return nil
-	case in.Facts.Unpromotable != "":
-		pending(in.Facts.Unpromotable)
+	case in.Observation.Unpromotable != "":
+		pending(in.Observation.Unpromotable)
 		return nil
 	}
 	op := in.Machine.Promote(in.Progress)

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/provider"
 	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
 )
 
@@ -26,29 +27,29 @@ func TestDisksArePromotedWhenNothingKeepsThemFromIt(t *testing.T) {
 	const online, offline, disabled = vmv1alpha1.PromoteDisksModeOnline, vmv1alpha1.PromoteDisksModeOffline, vmv1alpha1.PromoteDisksModeDisabled
 	failed := Outcomes{{Kind: driver.KindPromote, Fingerprint: Fingerprint(driver.Operation{Kind: driver.KindPromote, Detail: "Online"}), Err: errors.New("no space"), Next: now.Add(time.Minute)}}
 	for name, tc := range map[string]struct {
-		mode  vmv1alpha1.PromoteDisksMode
-		facts driver.Facts
-		state vmv1alpha1.PowerState
-		last  Outcomes
-		want  string
+		mode        vmv1alpha1.PromoteDisksMode
+		observation provider.Observation
+		state       vmv1alpha1.PowerState
+		last        Outcomes
+		want        string
 	}{
-		"online by default":        {"", driver.Facts{Depending: 2}, vmv1alpha1.PoweredOn, nil, "starts Running "},
-		"online and off":           {online, driver.Facts{Depending: 2}, vmv1alpha1.PoweredOff, nil, "Pending 2 disks depend on disks elsewhere: spec.promoteDisksMode is Online, and the virtual machine is PoweredOff"},
-		"online and suspended":     {online, driver.Facts{Depending: 1}, vmv1alpha1.Suspended, nil, "Pending 1 disks depend on disks elsewhere: spec.promoteDisksMode is Online, and the virtual machine is Suspended"},
-		"offline":                  {offline, driver.Facts{Depending: 1}, vmv1alpha1.PoweredOff, nil, "starts Running "},
-		"offline and on":           {offline, driver.Facts{Depending: 1}, vmv1alpha1.PoweredOn, nil, "Pending 1 disks depend on disks elsewhere: spec.promoteDisksMode is Offline, and the virtual machine is PoweredOn"},
-		"disabled":                 {disabled, driver.Facts{Depending: 1}, vmv1alpha1.PoweredOn, nil, ""},
-		"nothing to promote":       {online, driver.Facts{}, vmv1alpha1.PoweredOn, nil, ""},
-		"an obstacle":              {online, driver.Facts{Depending: 1, Unpromotable: "it has snapshots"}, vmv1alpha1.PoweredOn, nil, "Pending 1 disks depend on disks elsewhere: it has snapshots"},
-		"a failure a moment ago":   {online, driver.Facts{Depending: 1}, vmv1alpha1.PoweredOn, failed, "again in 1m0s TaskError no space"},
-		"a host that is not there": {online, driver.Facts{Depending: 1, Trouble: "its host does not answer"}, vmv1alpha1.PoweredOn, nil, ""},
+		"online by default":        {"", provider.Observation{Depending: 2}, vmv1alpha1.PoweredOn, nil, "starts Running "},
+		"online and off":           {online, provider.Observation{Depending: 2}, vmv1alpha1.PoweredOff, nil, "Pending 2 disks depend on disks elsewhere: spec.promoteDisksMode is Online, and the virtual machine is PoweredOff"},
+		"online and suspended":     {online, provider.Observation{Depending: 1}, vmv1alpha1.Suspended, nil, "Pending 1 disks depend on disks elsewhere: spec.promoteDisksMode is Online, and the virtual machine is Suspended"},
+		"offline":                  {offline, provider.Observation{Depending: 1}, vmv1alpha1.PoweredOff, nil, "starts Running "},
+		"offline and on":           {offline, provider.Observation{Depending: 1}, vmv1alpha1.PoweredOn, nil, "Pending 1 disks depend on disks elsewhere: spec.promoteDisksMode is Offline, and the virtual machine is PoweredOn"},
+		"disabled":                 {disabled, provider.Observation{Depending: 1}, vmv1alpha1.PoweredOn, nil, ""},
+		"nothing to promote":       {online, provider.Observation{}, vmv1alpha1.PoweredOn, nil, ""},
+		"an obstacle":              {online, provider.Observation{Depending: 1, Unpromotable: "it has snapshots"}, vmv1alpha1.PoweredOn, nil, "Pending 1 disks depend on disks elsewhere: it has snapshots"},
+		"a failure a moment ago":   {online, provider.Observation{Depending: 1}, vmv1alpha1.PoweredOn, failed, "again in 1m0s TaskError no space"},
+		"a host that is not there": {online, provider.Observation{Depending: 1, Trouble: "its host does not answer"}, vmv1alpha1.PoweredOn, nil, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			vm := &vmv1alpha1.VirtualMachine{}
 			vm.Spec.PromoteDisksMode = tc.mode
-			tc.facts.PowerState, tc.facts.Readable = tc.state, true
+			tc.observation.PowerState, tc.observation.Readable = tc.state, true
 			var p Plan
-			err := reconcilePromotion(&Input{VM: vm, Want: &driver.Want{}, Machine: promotable{}, Facts: tc.facts, Last: tc.last, Now: now}, &p)
+			err := reconcilePromotion(&Input{VM: vm, Want: &driver.Want{}, Machine: promotable{}, Observation: tc.observation, Last: tc.last, Now: now}, &p)
 			got := ""
 			if c := meta.FindStatusCondition(p.Conditions, vmv1alpha1.ConditionDiskPromotionSynced); c != nil {
 				got = c.Reason + " " + c.Message

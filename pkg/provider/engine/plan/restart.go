@@ -56,7 +56,7 @@ func restartDue(in *Input) (t time.Time, due bool, err error) {
 // newerThanLastRestart compares with what the machine remembers and, where it
 // remembers nothing, with the status, which has whole seconds.
 func (in *Input) newerThanLastRestart(t time.Time) bool {
-	if last := in.Facts.LastRestart; last != nil {
+	if last := in.Observation.LastRestart; last != nil {
 		return t.After(last.Time)
 	}
 	last := in.VM.Status.LastRestartTime

@@ -21,9 +21,9 @@ import (
 // so that one which has it was reverted to it. It is removed when the object does not ask for
 // a revert any more. Whoever dies in between leaves a virtual machine from which this goes on.
 func reconcileRevert(in *Input, p *Plan) error {
-	name, to, kept := in.VM.Spec.CurrentSnapshotName, in.Want.Revert, in.Facts.Kept
+	name, to, kept := in.VM.Spec.CurrentSnapshotName, in.Want.Revert, in.Observation.Kept
 	switch {
-	case !in.Facts.Readable || in.Facts.Trouble != "":
+	case !in.Observation.Readable || in.Observation.Trouble != "":
 		return nil // The steps that follow say so.
 	case kept != nil && (to != nil && to.UID == kept.UID || to == nil && Reverting(in.VM)):
 		p.Reverted = kept
@@ -49,7 +49,7 @@ func reconcileRevert(in *Input, p *Plan) error {
 
 // revert plans the revert, unless the same failed a moment ago.
 func (in *Input) revert(p *Plan, to *provider.RevertTarget) error {
-	if n := len(in.Facts.Attached); n > 0 {
+	if n := len(in.Observation.Attached); n > 0 {
 		p.False(vmv1alpha1.ConditionSnapshotSynced, vmv1alpha1.ReasonInvalid,
 			fmt.Sprintf("spec.currentSnapshotName: %q: the virtual machine has %d disks of claims, which a revert would take from it: remove their volumes first", to.Name, n))
 		return nil

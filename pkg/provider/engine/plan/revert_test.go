@@ -86,15 +86,15 @@ func revertOf(t *testing.T, asked, target, kept, status string, last Outcomes, a
 		meta.SetStatusCondition(&vm.Status.Conditions, c)
 	}
 	in := Input{VM: vm, Want: &driver.Want{}, Machine: inert{}, Last: last, Now: now}
-	in.Facts.Readable, in.Facts.Trouble = true, trouble
+	in.Observation.Readable, in.Observation.Trouble = true, trouble
 	if target != "" {
 		in.Want.Revert = &provider.RevertTarget{Name: asked, UID: types.UID(target)}
 	}
 	if kept != "" {
-		in.Facts.Kept = &provider.Kept{UID: types.UID(kept)}
+		in.Observation.Kept = &provider.Kept{UID: types.UID(kept)}
 	}
 	if attached {
-		in.Facts.Attached = []string{"disk"}
+		in.Observation.Attached = []string{"disk"}
 	}
 	var p Plan
 	got, err := "nothing", reconcileRevert(&in, &p)
@@ -121,7 +121,7 @@ func TestNothingElseHappensToAVirtualMachineThatIsBeingReverted(t *testing.T) {
 	for name, change := range map[string]func(*Input){
 		"vSphere has yet to": func(in *Input) {},
 		"its object has yet to": func(in *Input) {
-			in.Facts.Kept = &provider.Kept{UID: "a"}
+			in.Observation.Kept = &provider.Kept{UID: "a"}
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -55,11 +55,11 @@ func (inert) Restart(driver.Restart) driver.Operation {
 func runningMachine(change ...func(*Input)) Input {
 	in := Input{
 		VM:      &vmv1alpha1.VirtualMachine{Spec: vmv1alpha1.VirtualMachineSpec{PowerState: vmv1alpha1.PoweredOn}},
-		Want:    &driver.Want{Effective: &vmv1alpha1.VirtualMachineInstanceSpec{}},
+		Want:    &driver.Want{Desired: provider.Desired{Effective: &vmv1alpha1.VirtualMachineInstanceSpec{}}},
 		Machine: inert{},
 		Now:     time.Unix(1_700_000_000, 0),
 	}
-	in.Facts.Readable, in.Facts.PowerState = true, vmv1alpha1.PoweredOn
+	in.Observation.Readable, in.Observation.PowerState = true, vmv1alpha1.PoweredOn
 	for _, f := range change {
 		f(&in)
 	}
@@ -83,7 +83,7 @@ func TestConfigurationIsSettledWhateverElseThePlanWaitsFor(t *testing.T) {
 		"a change for a power cycle": {differs(driver.Difference{Path: "cpu.cores"}), true},
 		"a change that is made live": {differs(driver.Difference{Path: "cpu.shares", Live: true}), false},
 		"no effective spec":          {func(in *Input) { in.Want.Effective = nil }, false},
-		"a machine out of reach":     {func(in *Input) { in.Facts.Trouble = "disconnected" }, false},
+		"a machine out of reach":     {func(in *Input) { in.Observation.Trouble = "disconnected" }, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, _ := Make(runningMachine(c.change))
@@ -98,7 +98,7 @@ func TestConfigurationIsSettledWhateverElseThePlanWaitsFor(t *testing.T) {
 // for itself whether anybody can change the machine.
 func TestMachineOutOfReachIsNotPoweredOff(t *testing.T) {
 	got, err := Make(runningMachine(func(in *Input) {
-		in.VM.Spec.PowerState, in.Facts.Trouble = vmv1alpha1.PoweredOff, "its host is disconnected"
+		in.VM.Spec.PowerState, in.Observation.Trouble = vmv1alpha1.PoweredOff, "its host is disconnected"
 	}))
 	if got.Operation != nil || !provider.IsNoRequeue(err) {
 		t.Errorf("planned %+v with error %v, want no operation, and to wait for the driver", got.Operation, err)
@@ -117,7 +117,7 @@ func TestPowerStateSynced_OfARefusedConfiguration(t *testing.T) {
 		"running and to be off": {vmv1alpha1.PoweredOn, vmv1alpha1.PoweredOff, "False PoweringOff"},
 	} {
 		got, _ := Make(runningMachine(func(in *Input) {
-			in.Machine, in.Facts.PowerState, in.VM.Spec.PowerState = inert{refuses: true}, tc.is, tc.desired
+			in.Machine, in.Observation.PowerState, in.VM.Spec.PowerState = inert{refuses: true}, tc.is, tc.desired
 		}))
 		reported := ""
 		if c := meta.FindStatusCondition(got.Conditions, vmv1alpha1.ConditionPowerStateSynced); c != nil {

@@ -7,18 +7,18 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// reconcileStatus reports the facts. What follows from them for others, such as the
+// reconcileStatus reports the observed state. What follows from them for others, such as the
 // addresses of Cluster API's contract, is the controller's. Of a VM that cannot be
 // read nothing is known, and what was reported before stays.
 func reconcileStatus(in *Input, p *Plan) error {
 	p.True(vmv1alpha1.ConditionCreated)
-	if !in.Facts.Readable {
+	if !in.Observation.Readable {
 		return nil
 	}
-	p.Facts = &in.Facts.Facts
-	for _, c := range in.Facts.Conditions {
+	p.Observation = &in.Observation
+	for _, c := range in.Observation.Conditions {
 		p.Set(c.Type, c.Status, c.Reason, c.Message)
 	}
-	p.Withdrawn = in.Facts.Withdrawn
+	p.Withdrawn = in.Observation.Withdrawn
 	return nil
 }

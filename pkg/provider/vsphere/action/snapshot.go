@@ -98,14 +98,19 @@ func (a *Actor) RemoveSnapshots(ctx context.Context, vm types.ManagedObjectRefer
 			}
 			return nil
 		}
-		if found.Ref == removed {
+		ref := snapshotRef(found)
+		if ref == removed {
 			return fmt.Errorf("vSphere shows snapshot %s of %s after it was removed", found.UniqueID, vm.Value)
 		}
-		removed = found.Ref
-		if err := a.removeSnapshot(ctx, found.Ref); err != nil {
+		removed = ref
+		if err := a.removeSnapshot(ctx, ref); err != nil {
 			return a.after(ctx, vm, fmt.Errorf("removing snapshot %s of %s: %w", found.UniqueID, vm.Value, err))
 		}
 	}
+}
+
+func snapshotRef(s *provider.ObservedSnapshot) types.ManagedObjectReference {
+	return types.ManagedObjectReference{Type: "VirtualMachineSnapshot", Value: s.UniqueID}
 }
 
 func (a *Actor) removeSnapshot(ctx context.Context, snapshot types.ManagedObjectReference) error {
@@ -149,7 +154,7 @@ func (a *Actor) Revert(ctx context.Context, vm *mo.VirtualMachine, to provider.R
 		return err
 	}
 	var snapshot mo.VirtualMachineSnapshot
-	if err := property.DefaultCollector(c).RetrieveOne(ctx, found.Ref, []string{"config.extraConfig"}, &snapshot); err != nil {
+	if err := property.DefaultCollector(c).RetrieveOne(ctx, snapshotRef(found), []string{"config.extraConfig"}, &snapshot); err != nil {
 		return fmt.Errorf("reading snapshot %s of %s: %w", found.UniqueID, vm.Self.Value, err)
 	}
 	kept := observe.KeptOf(snapshot.Config.ExtraConfig)
@@ -162,7 +167,7 @@ func (a *Actor) Revert(ctx context.Context, vm *mo.VirtualMachine, to provider.R
 		}
 	}
 	_, err = a.Task(ctx, func(c *vim25.Client) (types.ManagedObjectReference, error) {
-		res, err := methods.RevertToSnapshot_Task(ctx, c, &types.RevertToSnapshot_Task{This: found.Ref})
+		res, err := methods.RevertToSnapshot_Task(ctx, c, &types.RevertToSnapshot_Task{This: snapshotRef(found)})
 		if err != nil {
 			return types.ManagedObjectReference{}, err
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 )
 
@@ -20,23 +21,7 @@ func adopted(want Want, vm *mo.VirtualMachine) bool {
 		return false
 	}
 	mark := observe.ExtraConfig(vm, observe.AdoptedKey)
-	return observe.OwnershipOf(vm, want.Owner) == observe.Unowned || mark != "" && mark == want.Owner.UID
-}
-
-// leave keeps of an adopted VM's allocation what the spec does not name.
-func (c *comparison) leave(want *allocation, have allocation, named [3]bool) {
-	if !c.adopted {
-		return
-	}
-	if !named[0] {
-		want.reservation = have.reservation
-	}
-	if !named[1] {
-		want.limit = have.limit
-	}
-	if !named[2] {
-		want.shares = have.shares
-	}
+	return observe.OwnershipOf(vm, want.Owner()) == driver.Unowned || mark != "" && mark == want.Owner().UID
 }
 
 // listed is true for an interface that somebody has put into the spec: the one that
@@ -45,21 +30,18 @@ func listed(n int, i *vmv1alpha1.VirtualMachineNetworkInterface) bool {
 	return n > 0 || i.Network != "" || i.MACAddress != ""
 }
 
-// adoptedNetwork gives the adapters of an adopted VM the networks and addresses that
+// compareAdopted gives the adapters of an adopted VM the networks and addresses that
 // the spec names, and adds those that it lists and the VM does not have. The others,
 // and all models, stay.
-func (c *comparison) adoptedNetwork(spec *vmv1alpha1.VirtualMachineNetworkSpec) {
-	if spec.Disabled {
-		return
-	}
-	have := observe.Assign(c.vm, spec.Interfaces, c.want.Adapters)
-	for n := range spec.Interfaces {
-		i, card := &spec.Interfaces[n], have.Cards[n]
-		backing, known := c.want.Backings[i.Network]
+func (a *adapters) compareAdopted() []Difference {
+	var out []Difference
+	for n := range a.interfaces {
+		i, card := &a.interfaces[n], a.have.Cards[n]
+		backing, known := a.Backings[i.Network]
 		switch {
 		case card != nil:
 			if i.Network != "" && !known {
-				return // Not resolved yet.
+				return out // Not resolved yet.
 			}
 			want := like(card)
 			if i.Network != "" {
@@ -69,31 +51,32 @@ func (c *comparison) adoptedNetwork(spec *vmv1alpha1.VirtualMachineNetworkSpec) 
 				want.GetVirtualEthernetCard().AddressType = string(types.VirtualEthernetCardMacTypeManual)
 				want.GetVirtualEthernetCard().MacAddress = lower(i.MACAddress)
 			}
-			c.adapter(have, spec.Interfaces, n, want)
+			out = append(out, a.compare(n, want))
 		case listed(n, i):
 			if !known {
-				return
+				return out
 			}
-			c.adapter(have, spec.Interfaces, n, newCard(*i, backing, newAdapterKey-int32(n)))
+			out = append(out, a.compare(n, newCard(*i, backing, newAdapterKey-int32(n))))
 		}
 	}
+	return out
 }
 
-// attached are the disks of the volumes, by name; nil for one that somebody took away. A
+// attachedDisks are the disks of the volumes, by name; nil for one that somebody took away. A
 // volume of an adopted VM that names the whole of its place is the disk that is there.
-func (c *comparison) attached() map[string]*types.VirtualDisk {
-	out := observe.Volumes(c.vm)
-	if !c.adopted {
+func attachedDisks(in *input) map[string]*types.VirtualDisk {
+	out := observe.Volumes(in.vm)
+	if !in.adopted {
 		return out
 	}
 	var free map[string]*types.VirtualDisk
-	for i := range c.want.Effective.Volumes {
-		v := &c.want.Effective.Volumes[i]
+	for i := range in.Effective.Volumes {
+		v := &in.Effective.Volumes[i]
 		if _, recorded := out[v.Name]; recorded || v.Disk == nil || v.ControllerBusNumber == nil || v.UnitNumber == nil {
 			continue
 		}
 		if free == nil {
-			free = c.unrecorded(out)
+			free = unrecordedDisks(in, out)
 		}
 		at := observe.Controller{Kind: bus(v), Bus: *v.ControllerBusNumber}
 		if disk := free[at.Slot(*v.UnitNumber)]; disk != nil {
@@ -106,22 +89,18 @@ func (c *comparison) attached() map[string]*types.VirtualDisk {
 	return out
 }
 
-// unrecorded are the disks that are none of a volume, nor the boot disk, nor first class, by
+// unrecordedDisks are the disks that are none of a volume, nor the boot disk, nor first class, by
 // the places that they are at.
-func (c *comparison) unrecorded(volumes map[string]*types.VirtualDisk) map[string]*types.VirtualDisk {
-	taken := map[string]bool{extra(c, observe.BootDiskKey): true}
+func unrecordedDisks(in *input, volumes map[string]*types.VirtualDisk) map[string]*types.VirtualDisk {
+	taken := map[string]bool{in.extra(observe.BootDiskKey): true}
 	for _, disk := range volumes {
 		if disk != nil {
-			taken[observe.SlotOf(c.vm, disk)] = true
+			taken[observe.SlotOf(in.vm, disk)] = true
 		}
 	}
 	out := map[string]*types.VirtualDisk{}
-	for _, d := range c.have.Hardware.Device {
-		disk, ok := d.(*types.VirtualDisk)
-		if !ok || observe.FirstClassID(disk) != "" {
-			continue
-		}
-		if slot := observe.SlotOf(c.vm, disk); slot != "" && !taken[slot] {
+	for _, disk := range ownDisks(in.vm) {
+		if slot := observe.SlotOf(in.vm, disk); slot != "" && !taken[slot] {
 			out[slot] = disk
 		}
 	}
@@ -129,10 +108,11 @@ func (c *comparison) unrecorded(volumes map[string]*types.VirtualDisk) map[strin
 }
 
 // takeDisk records that a disk of an adopted VM is that of a volume.
-func (c *comparison) takeDisk(v *vmv1alpha1.VirtualMachineVolume, disk *types.VirtualDisk) {
-	if c.adopted && extra(c, observe.VolumeKey(v.Name)) == "" {
-		c.extraConfig("metadata.volumes", observe.VolumeKey(v.Name), observe.SlotOf(c.vm, disk), true, false)
+func takeDisk(in *input, v *vmv1alpha1.VirtualMachineVolume, disk *types.VirtualDisk) Difference {
+	if in.adopted && in.extra(observe.VolumeKey(v.Name)) == "" {
+		return compareOption(in, "metadata.volumes", observe.VolumeKey(v.Name), observe.SlotOf(in.vm, disk), true, false)
 	}
+	return Difference{}
 }
 
 // like copies an adapter with all that the API says of it.
@@ -143,24 +123,24 @@ func like(nic types.BaseVirtualEthernetCard) types.BaseVirtualEthernetCard {
 }
 
 // unappliedAdopted names what of the spec an adopted VM does not get.
-func (c *comparison) unappliedAdopted(say func(format string, args ...any)) {
-	if !c.adopted {
+func unappliedAdopted(in *input, say func(format string, args ...any)) {
+	if !in.adopted {
 		return
 	}
 	const why = "the virtual machine was taken over"
-	e := c.want.Effective
+	e := in.Effective
 	if fw := e.Firmware; fw != nil {
-		if fw.UUID != "" && lower(fw.UUID) != lower(c.have.Uuid) {
-			say("firmware.uuid %s (%s, and keeps %s)", fw.UUID, why, lower(c.have.Uuid))
+		if fw.UUID != "" && lower(fw.UUID) != lower(in.config.Uuid) {
+			say("firmware.uuid %s (%s, and keeps %s)", fw.UUID, why, lower(in.config.Uuid))
 		}
-		if fw.Bootloader != "" && lower(string(fw.Bootloader)) != lower(c.have.Firmware) {
-			say("firmware.bootloader %s (%s, and was installed for %s)", fw.Bootloader, why, c.have.Firmware)
+		if fw.Bootloader != "" && lower(string(fw.Bootloader)) != lower(in.config.Firmware) {
+			say("firmware.bootloader %s (%s, and was installed for %s)", fw.Bootloader, why, in.config.Firmware)
 		}
 	}
 	if b := e.Bootstrap; b != nil && (b.CloudInit != nil || b.LinuxPrep != nil || b.VAppConfig != nil || b.Sysprep != nil || b.Ignition != nil) {
 		say("bootstrap (%s, and has started before)", why)
 	}
-	have := observe.Assign(c.vm, interfacesOf(e), c.want.Adapters)
+	have := observe.Assign(in.vm, interfacesOf(e), in.Adapters)
 	if n := len(have.Removed) + len(have.Others); n > 0 {
 		say("network.interfaces: %d adapters that are not in the spec stay (%s)", n, why)
 	}

@@ -30,7 +30,7 @@ func muchAsked() (types.VirtualMachineConfigSpec, []Difference) {
 	w.Effective.Firmware = &vmv1alpha1.VirtualMachineFirmware{Bootloader: "EFI", SecureBoot: ptr(true), UUID: strings.Repeat("x", 1000)}
 	w.Effective.Bootstrap = &vmv1alpha1.VirtualMachineBootstrap{CloudInit: &vmv1alpha1.CloudInitBootstrap{}}
 	w.Effective.Network.Interfaces = append(w.Effective.Network.Interfaces, vmv1alpha1.VirtualMachineNetworkInterface{Name: "eth1", Network: "other"})
-	w.Data = &provider.BootstrapData{CloudConfig: []byte("secret")}
+	w.Bootstrap = &provider.BootstrapData{CloudConfig: []byte("secret")}
 	diffs := Differences(w, vm)
 	return Spec(diffs), diffs
 }
@@ -53,7 +53,7 @@ func TestTheFieldOfARefusedPropertyIsNamedWithItsValue(t *testing.T) {
 		"a device by its index":       {&types.InvalidDeviceBacking{InvalidDeviceSpec: device}, `spec.network.interfaces[eth1] "vmxnet3 on other": reconfiguring`},
 		"devices":                     {invalid("spec.deviceChange.device"), `spec.network.interfaces[eth1] "vmxnet3 on other": reconfiguring`},
 		"as the cause":                {&types.GenericVmConfigFault{VmConfigFault: types.VmConfigFault{VimFault: types.VimFault{MethodFault: types.MethodFault{FaultCause: &types.LocalizedMethodFault{Fault: invalid("configSpec.guestId")}}}}}, `spec.guestID "1": reconfiguring`},
-		"that no field sets":          {invalid("configSpec.swapPlacement"), `reconfiguring vm-1: InvalidArgument (configSpec.swapPlacement); the request set spec.cpu.sockets "4", spec.guestID "1"`},
+		"that no field sets":          {invalid("configSpec.swapPlacement"), `reconfiguring vm-1: InvalidArgument (configSpec.swapPlacement); the request set spec.cpu.sockets "4", spec.firmware.bootloader "EFI", spec.firmware.secureBoot "true"`},
 		"a device that was not asked": {invalid("deviceChange[7].device"), `reconfiguring vm-1: InvalidArgument (deviceChange[7].device); the request set spec.cpu.sockets "4"`},
 		"none":                        {invalid(""), `reconfiguring vm-1: InvalidArgument; the request set spec.cpu.sockets "4"`},
 	} {

@@ -10,43 +10,51 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 )
 
-// bootDisk compares the first disk of the image. Which one that is is recorded while a
-// new VM has no other: later nobody could tell.
-func (c *comparison) bootDisk() {
-	disk, _ := observe.BootDiskBeside(c.vm, c.attached())
+// compareBootDisk compares the size of the first disk of the image. Which disk that is, is recorded while a
+// new VM has no other: later it cannot be told apart.
+func compareBootDisk(in *input) []Difference {
+	disk, _ := observe.BootDiskBeside(in.vm, attachedDisks(in))
 	if disk == nil {
-		return
+		return nil
 	}
-	if c.want.New {
-		c.extraConfig("metadata.name", observe.BootDiskKey, observe.SlotOf(c.vm, disk), true, false)
+	var out []Difference
+	if in.New {
+		out = append(out, compareOption(in, "metadata.name", observe.BootDiskKey, observe.SlotOf(in.vm, disk), true, false))
+	}
+	if want := in.Effective.BootDisk; want != nil && want.Capacity != nil {
+		out = append(out, growDisk(in.vm, hardware.BootDiskSize, want.Capacity, disk))
+	}
+	return out
+}
+
+// compareBootDiskPolicy compares the storage policy of the first disk of the image.
+func compareBootDiskPolicy(in *input) []Difference {
+	disk, _ := observe.BootDiskBeside(in.vm, attachedDisks(in))
+	if disk == nil {
+		return nil
 	}
 	class := ""
-	if want := c.want.Effective.BootDisk; want != nil {
-		if want.Capacity != nil {
-			c.grow(hardware.BootDiskSize, want.Capacity, disk)
-		}
+	if want := in.Effective.BootDisk; want != nil {
 		class = want.StorageClass
 	}
-	if policy, known := c.policy(class); known {
-		c.repolicy(hardware.BootDiskStorageClass, policy, observe.BootDiskPolicyKey, disk)
-	}
+	return []Difference{changePolicy(in, hardware.BootDiskStorageClass, class, observe.BootDiskPolicyKey, disk)}
 }
 
 // refusedBootDisk says what of the boot disk cannot be done. Of a VM that is not there
 // yet it goes by what its image says.
-func (c *comparison) refusedBootDisk(say func(format string, args ...any)) {
-	want := c.want.Effective.BootDisk
+func refusedBootDisk(in *input, say func(format string, args ...any)) {
+	want := in.Effective.BootDisk
 	if want == nil {
 		return
 	}
-	if c.vm.Config == nil {
-		if want.Capacity != nil && bytes(want.Capacity) < c.want.ImageBootDisk {
+	if in.vm.Config == nil {
+		if want.Capacity != nil && bytes(want.Capacity) < in.imageBootDisk() {
 			say("%s: %s is less than the %s of the image's disk, and vSphere cannot shrink one",
-				hardware.BootDiskSize, want.Capacity, hardware.Bytes(c.want.ImageBootDisk))
+				hardware.BootDiskSize, want.Capacity, hardware.Bytes(in.imageBootDisk()))
 		}
 		return
 	}
-	switch disk, several := observe.BootDiskBeside(c.vm, c.attached()); {
+	switch disk, several := observe.BootDiskBeside(in.vm, attachedDisks(in)); {
 	case disk != nil:
 		refusedSize(hardware.BootDiskSize, want.Capacity, disk, say)
 	case several:
@@ -56,9 +64,9 @@ func (c *comparison) refusedBootDisk(say func(format string, args ...any)) {
 	}
 }
 
-func (c *comparison) unappliedBootDisk(say func(format string, args ...any)) {
-	if disk, _ := observe.BootDiskBeside(c.vm, c.attached()); disk != nil && c.want.Effective.BootDisk != nil {
-		unappliedProvisioning("bootDisk", c.want.Effective.BootDisk.Provisioning, disk, say)
+func unappliedBootDisk(in *input, say func(format string, args ...any)) {
+	if disk, _ := observe.BootDiskBeside(in.vm, attachedDisks(in)); disk != nil && in.Effective.BootDisk != nil {
+		unappliedProvisioning("bootDisk", in.Effective.BootDisk.Provisioning, disk, say)
 	}
 }
 
@@ -70,8 +78,7 @@ func imageDisk(want Want, first bool) (profile []types.BaseVirtualMachineProfile
 	if first && boot != nil {
 		class = boot.StorageClass
 	}
-	c := &comparison{want: want}
-	if policy, _ := c.policy(class); policy.ID != "" && !policy.Encrypted {
+	if policy, _ := policyOf(&input{Want: want}, class); policy.ID != "" && !policy.Encrypted {
 		profile = profileOf(policy)
 	}
 	if first && boot != nil && boot.Provisioning != "" {

@@ -14,37 +14,22 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 )
 
-// bootOrder compares what the firmware tries to boot from. It is told by the keys of
+// compareBootOrder compares what the firmware tries to boot from. It is told by the keys of
 // devices, which those that are still to be made do not have: then it comes with the
 // next pass. A running VM takes no notice before it is powered on again.
-func (c *comparison) bootOrder() {
-	if len(c.want.Effective.BootOrder) == 0 || c.vm.Config == nil {
-		return
+func compareBootOrder(in *input) []Difference {
+	want, missing := bootDevices(in)
+	if len(want) == 0 || missing != "" {
+		return nil
 	}
-	want, missing := c.bootDevices()
-	if missing != "" {
-		return
-	}
-	var have []types.BaseVirtualMachineBootOptionsBootableDevice
-	if c.have.BootOptions != nil {
-		have = c.have.BootOptions.BootOrder
-	}
-	c.add(Difference{Path: hardware.BootOrder, Running: bootList(have), Desired: bootList(want),
-		set: func(s *types.VirtualMachineConfigSpec) { bootOptions(s).BootOrder = want }})
-}
-
-// bootOptions are those of a change, which several fields share.
-func bootOptions(s *types.VirtualMachineConfigSpec) *types.VirtualMachineBootOptions {
-	if s.BootOptions == nil {
-		s.BootOptions = &types.VirtualMachineBootOptions{}
-	}
-	return s.BootOptions
+	return []Difference{{Path: hardware.BootOrder, Running: bootList(in.config.BootOptions.BootOrder), Desired: bootList(want),
+		set: func(s *types.VirtualMachineConfigSpec) { part(&s.BootOptions).BootOrder = want }}}
 }
 
 // bootDevices are the devices that the spec lists, and the first that is not there.
-func (c *comparison) bootDevices() (devices []types.BaseVirtualMachineBootOptionsBootableDevice, missing string) {
-	for _, d := range c.want.Effective.BootOrder {
-		device := c.bootDevice(d)
+func bootDevices(in *input) (devices []types.BaseVirtualMachineBootOptionsBootableDevice, missing string) {
+	for _, d := range in.Effective.BootOrder {
+		device := bootDevice(in, d)
 		if device == nil {
 			return nil, strings.TrimSpace(string(d.Type) + " " + d.Name)
 		}
@@ -54,21 +39,21 @@ func (c *comparison) bootDevices() (devices []types.BaseVirtualMachineBootOption
 }
 
 // bootDevice is the device that a spec means, nil while it is not there.
-func (c *comparison) bootDevice(d vmv1alpha1.VirtualMachineBootDevice) types.BaseVirtualMachineBootOptionsBootableDevice {
+func bootDevice(in *input, d vmv1alpha1.VirtualMachineBootDevice) types.BaseVirtualMachineBootOptionsBootableDevice {
 	switch d.Type {
 	case vmv1alpha1.BootDeviceCDROM:
 		return &types.VirtualMachineBootOptionsBootableCdromDevice{}
 	case vmv1alpha1.BootDeviceDisk:
-		disk, _ := observe.BootDiskBeside(c.vm, c.attached())
+		disk, _ := observe.BootDiskBeside(in.vm, attachedDisks(in))
 		if d.Name != "" {
-			disk = c.attached()[d.Name]
+			disk = attachedDisks(in)[d.Name]
 		}
 		if disk != nil {
 			return &types.VirtualMachineBootOptionsBootableDiskDevice{DeviceKey: disk.Key}
 		}
 	case vmv1alpha1.BootDeviceNetwork:
-		interfaces := interfacesOf(c.want.Effective)
-		for i, card := range observe.Assign(c.vm, interfaces, c.want.Adapters).Cards {
+		interfaces := interfacesOf(in.Effective)
+		for i, card := range observe.Assign(in.vm, interfaces, in.Adapters).Cards {
 			if card != nil && interfaces[i].Name == d.Name {
 				return &types.VirtualMachineBootOptionsBootableEthernetDevice{DeviceKey: card.GetVirtualEthernetCard().Key}
 			}
@@ -77,11 +62,11 @@ func (c *comparison) bootDevice(d vmv1alpha1.VirtualMachineBootDevice) types.Bas
 	return nil
 }
 
-func (c *comparison) unappliedBootOrder(say func(format string, args ...any)) {
-	if len(c.want.Effective.BootOrder) == 0 || c.vm.Config == nil {
+func unappliedBootOrder(in *input, say func(format string, args ...any)) {
+	if len(in.Effective.BootOrder) == 0 || in.vm.Config == nil {
 		return
 	}
-	if _, missing := c.bootDevices(); missing != "" {
+	if _, missing := bootDevices(in); missing != "" {
 		say("bootOrder (the virtual machine has no %s)", missing)
 	}
 }

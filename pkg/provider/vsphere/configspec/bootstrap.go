@@ -29,140 +29,144 @@ const (
 	removePath = "metadata.bootstrapData"
 )
 
-// bootstrap hands the guest what it configures itself by. They are values of the
+// compareBootstrap hands the guest what it configures itself by. They are values of the
 // first start: a running VM needs no restart for them. An adopted VM has had its
 // first start: other metadata would make cloud-init take it for a new one.
-func (c *comparison) bootstrap() {
-	b := c.want.Effective.Bootstrap
-	switch {
-	case b == nil || c.adopted:
-		return
-	case b.CloudInit != nil:
-		c.ovfProperties(b)
-		c.cloudInit(b.CloudInit)
-	case b.Ignition != nil && c.want.Data != nil && !c.dataMarked():
-		c.guestInfo(ignitionPath, observe.IgnitionKey, c.want.Data.Ignition, false)
+func compareBootstrap(in *input) []Difference {
+	b := in.Effective.Bootstrap
+	if b == nil || in.adopted {
+		return nil
 	}
-	c.removeData(b)
+	var out []Difference
+	switch {
+	case b.CloudInit != nil:
+		out = append(out, removeOVFProperties(in, b))
+		out = append(out, compareCloudInit(in, b.CloudInit)...)
+	case b.Ignition != nil && in.Bootstrap != nil && !dataMarked(in):
+		out = append(out, compareGuestInfo(in, ignitionPath, observe.IgnitionKey, in.Bootstrap.Ignition, false)...)
+	}
+	out = append(out, removeBootstrapData(in, b))
+	return out
 }
 
-// cloudInit sets metadata, and user and vendor data while they are known. A new instance ID
-// comes with all of them or not at all: with what is there cloud-init would do again what
-// it has done. A running VM takes it at once, for it is read when the guest boots, however
+// compareCloudInit compares the metadata, and user and vendor data while they are known. A new instance ID
+// comes with all of them or not at all: with the previous data cloud-init would do again what
+// it has done. A running VM takes it immediately, for it is read when the guest boots, however
 // that comes about.
-func (c *comparison) cloudInit(ci *vmv1alpha1.CloudInitBootstrap) {
-	renewed := c.renewed(ci)
-	if renewed && c.want.Data == nil {
-		return
+func compareCloudInit(in *input, ci *vmv1alpha1.CloudInitBootstrap) []Difference {
+	renewed := hasNewInstanceID(in, ci)
+	if renewed && in.Bootstrap == nil {
+		return nil
 	}
-	if metadata, ok := c.metadata(ci); ok {
-		c.guestInfo(cloudInitPath, metadataKey, metadata, renewed)
+	var out []Difference
+	if metadata, ok := cloudInitMetadata(in, ci); ok {
+		out = append(out, compareGuestInfo(in, cloudInitPath, metadataKey, metadata, renewed)...)
 	}
-	if c.want.Data != nil && (renewed || !c.dataMarked()) {
-		c.guestInfo(cloudInitPath, observe.UserDataKey, c.want.Data.CloudConfig, renewed)
-		c.guestInfo(cloudInitPath, observe.VendorDataKey, c.want.Data.VendorData, renewed)
+	if in.Bootstrap != nil && (renewed || !dataMarked(in)) {
+		out = append(out, compareGuestInfo(in, cloudInitPath, observe.UserDataKey, in.Bootstrap.CloudConfig, renewed)...)
+		out = append(out, compareGuestInfo(in, cloudInitPath, observe.VendorDataKey, in.Bootstrap.VendorData, renewed)...)
 	}
 	if !renewed {
-		return
+		return out
 	}
-	c.extraConfig(instanceIDPath, observe.InstanceIDKey, c.instanceID(ci), true, true)
+	out = append(out, compareOption(in, instanceIDPath, observe.InstanceIDKey, instanceID(in, ci), true, true))
 	for _, key := range observe.CloudInitRead {
 		// It was said of the boot before.
-		c.extraConfig(instanceIDPath, key, "", true, true)
+		out = append(out, compareOption(in, instanceIDPath, key, "", true, true))
 	}
+	return out
 }
 
 // instanceID is the one that cloud-init shall have, empty for the UID of the object.
-func (c *comparison) instanceID(ci *vmv1alpha1.CloudInitBootstrap) string {
-	if ci.InstanceID == c.want.Owner.UID {
+func instanceID(in *input, ci *vmv1alpha1.CloudInitBootstrap) string {
+	if ci.InstanceID == in.Owner().UID {
 		return ""
 	}
 	return ci.InstanceID
 }
 
-// renewed is true when cloud-init shall have another instance ID than it was told.
-func (c *comparison) renewed(ci *vmv1alpha1.CloudInitBootstrap) bool {
-	return c.instanceID(ci) != extra(c, observe.InstanceIDKey)
+// hasNewInstanceID is true when cloud-init shall have another instance ID than it was told.
+func hasNewInstanceID(in *input, ci *vmv1alpha1.CloudInitBootstrap) bool {
+	return instanceID(in, ci) != in.extra(observe.InstanceIDKey)
 }
 
-// guestInfo sets a variable of guestinfo; no value leaves it as it is. One that is too long
+// compareGuestInfo sets a variable of guestinfo; no value leaves it as it is. One that is too long
 // is refused before. Values appear in no status and no log.
-func (c *comparison) guestInfo(path, key string, value []byte, live bool) {
+func compareGuestInfo(in *input, path, key string, value []byte, live bool) []Difference {
 	if len(value) == 0 {
-		return
+		return nil
 	}
 	text, encoding, err := provider.EncodeGuestInfo(value)
 	if err != nil {
-		return
+		return nil
 	}
-	before := len(c.out)
-	c.extraConfig(path, key, text, live, true)
-	for n := before; n < len(c.out); n++ {
-		c.out[n].Running, c.out[n].Desired = "", "changed"
+	d := compareOption(in, path, key, text, live, true)
+	if d.Running != d.Desired {
+		d.Running, d.Desired = "", "changed"
 	}
-	c.extraConfig(path, key+encodingSuffix, encoding, live, true)
+	return []Difference{d, compareOption(in, path, key+encodingSuffix, encoding, live, true)}
 }
 
-// removeData takes the data of the first boot out of the VM when the guest has it. The
+// removeBootstrapData removes the data of the first boot from the VM when the guest has it. The
 // metadata stays: without it cloud-init would take the guest for a new one.
-func (c *comparison) removeData(b *vmv1alpha1.VirtualMachineBootstrap) {
-	if !b.RemoveAfterFirstBoot || c.vm.Config == nil || c.want.New || observe.BootstrapRemoved(c.vm, c.want.Owner.UID) || !observe.BootstrapRead(c.vm, b) {
-		return
+func removeBootstrapData(in *input, b *vmv1alpha1.VirtualMachineBootstrap) Difference {
+	if !b.RemoveAfterFirstBoot || !in.exists() || in.New || observe.BootstrapRemoved(in.vm, in.Owner().UID) || !observe.BootstrapRead(in.vm, b) {
+		return Difference{}
 	}
-	c.add(Difference{Path: removePath, Desired: "removed", Live: true, FirstBoot: true, set: func(s *types.VirtualMachineConfigSpec) {
+	return Difference{Path: removePath, Desired: "removed", Live: true, FirstBoot: true, set: func(s *types.VirtualMachineConfigSpec) {
 		for _, key := range observe.FirstBootKeys {
-			if extra(c, key) != "" {
+			if in.extra(key) != "" {
 				option(key, "")(s)
 				option(key+encodingSuffix, "")(s)
 			}
 		}
-		option(observe.BootstrapRemovedKey, observe.BootstrapInstance(c.vm, c.want.Owner.UID))(s)
-	}})
+		option(observe.BootstrapRemovedKey, observe.BootstrapInstance(in.vm, in.Owner().UID))(s)
+	}}
 }
 
 // dataMarked is true when the data of this instance was removed: it is not set again.
-func (c *comparison) dataMarked() bool {
-	return observe.BootstrapMarked(c.vm, c.want.Owner.UID)
+func dataMarked(in *input) bool {
+	return observe.BootstrapMarked(in.vm, in.Owner().UID)
 }
 
 // refusedBootstrap says what the guest cannot be handed.
-func (c *comparison) refusedBootstrap(say func(format string, args ...any)) {
-	b := c.want.Effective.Bootstrap
+func refusedBootstrap(in *input, say func(format string, args ...any)) {
+	b := in.Effective.Bootstrap
 	switch {
-	case b == nil || c.adopted:
+	case b == nil || in.adopted:
 	case b.CloudInit != nil:
-		if metadata, ok := c.metadata(b.CloudInit); ok {
+		if metadata, ok := cloudInitMetadata(in, b.CloudInit); ok {
 			if _, _, err := provider.EncodeGuestInfo(metadata); err != nil {
 				say("%s: the metadata, which has instance ID, keys and network, is too long: %v", cloudInitPath, err)
 			}
 		}
 	case b.Sysprep != nil && b.Sysprep.Answers != nil:
-		c.refusedComputerName(say)
+		refusedComputerName(in, say)
 	}
 }
 
-// ovfProperties removes those of the image from a new VM: cloud-init looks for them
+// removeOVFProperties removes those of the image from a new VM: cloud-init looks for them
 // first, and with them it never reads guestinfo (Cluster API's provider for vSphere,
 // issue 1746). From a VM that has started they are not removed, for with another
 // source cloud-init would take it for a new one.
-func (c *comparison) ovfProperties(b *vmv1alpha1.VirtualMachineBootstrap) {
-	if b.VAppConfig != nil || c.vm.Config != nil && (!c.want.New || c.have.VAppConfig == nil) {
-		return
+func removeOVFProperties(in *input, b *vmv1alpha1.VirtualMachineBootstrap) Difference {
+	if b.VAppConfig != nil || in.exists() && (!in.New || in.config.VAppConfig == nil) {
+		return Difference{}
 	}
-	c.add(Difference{Path: "bootstrap.cloudInit", Running: "the OVF properties of the image", FirstBoot: true,
-		set: func(s *types.VirtualMachineConfigSpec) { s.VAppConfigRemoved = types.NewBool(true) }})
+	return Difference{Path: "bootstrap.cloudInit", Running: "the OVF properties of the image", FirstBoot: true,
+		set: func(s *types.VirtualMachineConfigSpec) { s.VAppConfigRemoved = types.NewBool(true) }}
 }
 
-// metadata is cloud-init's metadata; YAML's subset JSON is what it reads too. It is
+// cloudInitMetadata is cloud-init's metadata; YAML's subset JSON is what it reads too. It is
 // false while the adapters that it has to name are not known, and while the network
 // configuration is that of a Secret which is not read any more.
-func (c *comparison) metadata(ci *vmv1alpha1.CloudInitBootstrap) ([]byte, bool) {
+func cloudInitMetadata(in *input, ci *vmv1alpha1.CloudInitBootstrap) ([]byte, bool) {
 	m := map[string]any{"instance-id": ci.InstanceID}
 	if ci.InstanceID == "" {
-		m["instance-id"] = c.want.Owner.UID
+		m["instance-id"] = in.Owner().UID
 	}
-	host := c.want.Owner.Key.Name
-	if n := c.want.Effective.Network; n != nil {
+	host := in.Owner().Key.Name
+	if n := in.Effective.Network; n != nil {
 		if n.HostName != "" {
 			host = n.HostName
 		}
@@ -170,7 +174,7 @@ func (c *comparison) metadata(ci *vmv1alpha1.CloudInitBootstrap) ([]byte, bool) 
 			host += "." + n.DomainName
 		}
 		if ci.RawNetworkConfig == nil && configured(n) {
-			macs, ok := c.macAddresses(n)
+			macs, ok := macAddresses(in, n)
 			if !ok {
 				return nil, false
 			}
@@ -182,10 +186,10 @@ func (c *comparison) metadata(ci *vmv1alpha1.CloudInitBootstrap) ([]byte, bool) 
 		m["public-keys"] = ci.SSHAuthorizedKeys
 	}
 	if ci.RawNetworkConfig != nil {
-		if c.want.Data == nil {
+		if in.Bootstrap == nil {
 			return nil, false
 		}
-		m["network"] = json.RawMessage(c.want.Data.NetworkConfig)
+		m["network"] = json.RawMessage(in.Bootstrap.NetworkConfig)
 	}
 	out, err := json.Marshal(m)
 	if err != nil {

@@ -77,7 +77,7 @@ func TestCloudInitIsHandedEverythingThatIsAskedFor(t *testing.T) {
 	ci.SSHAuthorizedKeys, ci.InstanceID = []string{"ssh-ed25519 AAAA me"}, "first"
 	ci.RawNetworkConfig = &vmv1alpha1.SecretKeySelector{Name: "net"}
 	w.Effective.Network.Interfaces[0].Addresses = []string{"192.0.2.5/24"}
-	w.Data = &provider.BootstrapData{CloudConfig: []byte("#cloud-config"), VendorData: []byte("vendor"), NetworkConfig: []byte(`{"version":2,"ethernets":{}}`)}
+	w.Bootstrap = &provider.BootstrapData{CloudConfig: []byte("#cloud-config"), VendorData: []byte("vendor"), NetworkConfig: []byte(`{"version":2,"ethernets":{}}`)}
 	w.New = true
 	applied(vm, Differences(w, vm))
 	if diff := cmp.Diff(map[string]string{
@@ -86,7 +86,7 @@ func TestCloudInitIsHandedEverythingThatIsAskedFor(t *testing.T) {
 	}, guestData(t, vm)); diff != "" {
 		t.Errorf("the guestinfo values of the VM (-want +got):\n%s", diff)
 	}
-	w.New, w.Data = false, nil // Later passes read no Secret.
+	w.New, w.Bootstrap = false, nil // Later passes read no Secret.
 	if got := Differences(w, vm); len(got) > 0 {
 		t.Errorf("differences afterwards = %+v, want none", got)
 	}
@@ -99,16 +99,16 @@ func TestANewInstanceIDComesWithItsDataOrNotAtAll(t *testing.T) {
 	w, vm := want(), have()
 	ci := cloudInitOf(&w)
 	with(vm, "guestinfo.local-ipv4", "192.0.2.9")
-	w.Data = &provider.BootstrapData{CloudConfig: []byte("one")}
+	w.Bootstrap = &provider.BootstrapData{CloudConfig: []byte("one")}
 	w.New = true
 	applied(vm, Differences(w, vm))
-	w.New, w.Data = false, nil
+	w.New, w.Bootstrap = false, nil
 
 	ci.InstanceID = "again"
 	if got := Differences(w, vm); len(got) > 0 {
 		t.Errorf("without the data of the Secrets: %+v, want no change", got)
 	}
-	w.Data = &provider.BootstrapData{CloudConfig: []byte("two")}
+	w.Bootstrap = &provider.BootstrapData{CloudConfig: []byte("two")}
 	diffs := Differences(w, vm)
 	for _, d := range diffs {
 		if !d.Live || !d.FirstBoot {
@@ -121,7 +121,7 @@ func TestANewInstanceIDComesWithItsDataOrNotAtAll(t *testing.T) {
 	}, guestData(t, vm)); diff != "" {
 		t.Errorf("the guestinfo values of the VM (-want +got):\n%s", diff)
 	}
-	w.Data = nil
+	w.Bootstrap = nil
 	if got := Differences(w, vm); len(got) > 0 {
 		t.Errorf("differences afterwards = %+v, want none", got)
 	}
@@ -170,7 +170,7 @@ func TestDataIsRemovedWhenTheGuestHasReadIt(t *testing.T) {
 			if (removes != nil) != tc.want {
 				t.Fatalf("removed: %t, want %t", removes != nil, tc.want)
 			}
-			if c := observe.BootstrapCondition(vm, "uid", w.Effective.Bootstrap); c != nil && c.Status != "False" {
+			if c := observe.BootstrapCondition(vm, "uid", w.Effective.Bootstrap); c.Status != "" && c.Status != "False" {
 				t.Errorf("condition before = %+v", c)
 			}
 			if removes == nil {
@@ -188,11 +188,11 @@ func TestDataIsRemovedWhenTheGuestHasReadIt(t *testing.T) {
 			if observe.ExtraConfig(vm, metadataKey) == "" {
 				t.Error("the metadata is gone, without which cloud-init takes the guest for a new one")
 			}
-			if c := observe.BootstrapCondition(vm, "uid", w.Effective.Bootstrap); c == nil || c.Status != "True" {
+			if c := observe.BootstrapCondition(vm, "uid", w.Effective.Bootstrap); c.Status != "True" {
 				t.Errorf("condition afterwards = %+v, want True", c)
 			}
 			// What reads the Secrets again, as for a VM that was missing, hands nothing over.
-			w.Data = &provider.BootstrapData{CloudConfig: []byte("secret"), Ignition: []byte("secret")}
+			w.Bootstrap = &provider.BootstrapData{CloudConfig: []byte("secret"), Ignition: []byte("secret")}
 			applied(vm, Differences(w, vm))
 			if got := guestData(t, vm); got[observe.UserDataKey]+got[observe.IgnitionKey] != "" {
 				t.Errorf("the data came back: %q", got)
@@ -204,7 +204,7 @@ func TestDataIsRemovedWhenTheGuestHasReadIt(t *testing.T) {
 func TestIgnitionIsHandedItsConfiguration(t *testing.T) {
 	w := want()
 	w.Effective.Bootstrap = &vmv1alpha1.VirtualMachineBootstrap{Ignition: &vmv1alpha1.IgnitionBootstrap{}}
-	w.Data = &provider.BootstrapData{Ignition: []byte(strings.Repeat(`{"ignition":{"version":"3.4.0"}}`, 4000))}
+	w.Bootstrap = &provider.BootstrapData{Ignition: []byte(strings.Repeat(`{"ignition":{"version":"3.4.0"}}`, 4000))}
 	vm := &mo.VirtualMachine{Config: &types.VirtualMachineConfigInfo{}}
 	applied(vm, Differences(w, &mo.VirtualMachine{}))
 	if e := observe.ExtraConfig(vm, observe.IgnitionKey+encodingSuffix); e != "gzip+base64" || observe.ExtraConfig(vm, observe.IgnitionKey) == "" {
@@ -221,7 +221,7 @@ func TestMetadataThatIsTooLongIsRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.Data = &provider.BootstrapData{NetworkConfig: config}
+	w.Bootstrap = &provider.BootstrapData{NetworkConfig: config}
 	if got := Refused(w, vm); len(got) != 1 || !strings.HasPrefix(got[0], "bootstrap.cloudInit: the metadata") {
 		t.Errorf("refused = %.200q, want the metadata", got)
 	}
@@ -246,7 +246,7 @@ func TestWindowsIsCustomizedByItsAnswersOrItsFile(t *testing.T) {
 	if got, _ := Customization(w); got != nil {
 		t.Errorf("customization without what the Secret has: %+v", got)
 	}
-	w.Data = &provider.BootstrapData{Sysprep: provider.SysprepData{
+	w.Bootstrap = &provider.BootstrapData{Sysprep: provider.SysprepData{
 		Unattend: "<unattend/>", ProductKey: "KEY", AdministratorPassword: "admin", DomainPassword: "join"}}
 	got, path := Customization(w)
 	if diff := cmp.Diff(&types.CustomizationSysprepText{Value: "<unattend/>"}, got.Identity); path != sysprepPath || diff != "" {
@@ -272,7 +272,7 @@ func TestWindowsIsCustomizedByItsAnswersOrItsFile(t *testing.T) {
 	}, got.Identity); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	w.Data, w.Effective.Bootstrap.Sysprep.Answers = &provider.BootstrapData{}, &vmv1alpha1.SysprepAnswers{FullName: "Me", Organization: "Us"}
+	w.Bootstrap, w.Effective.Bootstrap.Sysprep.Answers = &provider.BootstrapData{}, &vmv1alpha1.SysprepAnswers{FullName: "Me", Organization: "Us"}
 	got, _ = Customization(w)
 	if diff := cmp.Diff(&types.CustomizationSysprep{
 		GuiUnattended:  types.CustomizationGuiUnattended{TimeZone: 85},

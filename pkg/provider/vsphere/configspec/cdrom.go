@@ -4,6 +4,9 @@
 package configspec
 
 import (
+	"maps"
+	"slices"
+
 	"github.com/vmware/govmomi/vim25/types"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
@@ -11,41 +14,40 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 )
 
-// drive compares a CD-ROM drive. Drives are added and removed while the VM is off
+// compareDrive compares a CD-ROM drive. Drives are added and removed while the VM is off
 // (judgement: vSphere's clients add none to a running VM); media are changed at any time.
 // What the guest has ejected stays ejected: only what is connected at a start is compared.
-func (c *comparison) drive(v *vmv1alpha1.VirtualMachineVolume, places map[string]slot, n int32) {
+func compareDrive(in *input, v *vmv1alpha1.VirtualMachineVolume, places map[string]slot, n int32) Difference {
 	iso, known := "", true
 	if v.CDROM.Image != nil {
-		iso, known = c.want.ISOs[v.Name]
+		iso, known = in.ISOs[v.Name]
 	}
 	if !known {
-		return // Not resolved yet.
+		return Difference{} // Not resolved yet.
 	}
 	connected := iso != "" && (v.CDROM.Connected == nil || *v.CDROM.Connected)
 	desired := hardware.Drive(iso, connected)
-	if have := observe.Drives(c.vm)[v.Name]; have != nil {
-		c.add(Difference{Path: hardware.Volume(v.Name), Running: driveOf(have), Desired: desired, Live: true,
+	if have := observe.Drives(in.vm)[v.Name]; have != nil {
+		return Difference{Path: hardware.Volume(v.Name), Running: driveOf(have), Desired: desired, Live: true,
 			set: func(spec *types.VirtualMachineConfigSpec) {
 				drive := *have
 				insert(&drive, iso, connected)
 				spec.DeviceChange = append(spec.DeviceChange, deviceChange(types.VirtualDeviceConfigSpecOperationEdit, &drive))
-			}})
-		return
+			}}
 	}
 	s, ok := places[v.Name]
 	if !ok {
-		return // Refused says so.
+		return Difference{} // Refused says so.
 	}
-	c.add(Difference{Path: hardware.Volume(v.Name), Desired: desired,
+	return Difference{Path: hardware.Volume(v.Name), Desired: desired,
 		set: func(spec *types.VirtualMachineConfigSpec) {
-			c.addController(s, spec)
+			addController(in.vm, s, spec)
 			drive, unit := &types.VirtualCdrom{}, s.unit
 			drive.Key, drive.ControllerKey, drive.UnitNumber = newDriveKey-n, s.controller.Key, &unit
 			insert(drive, iso, connected)
 			spec.DeviceChange = append(spec.DeviceChange, deviceChange(types.VirtualDeviceConfigSpecOperationAdd, drive))
 			option(observe.DriveKey(v.Name), s.controller.Slot(unit))(spec)
-		}})
+		}}
 }
 
 // insert puts an ISO file into a drive, or empties it.
@@ -71,21 +73,23 @@ func driveOf(drive *types.VirtualCdrom) string {
 }
 
 // removedDrives removes those that the spec does not name any more: nothing is lost.
-func (c *comparison) removedDrives() {
-	drives := observe.Drives(c.vm)
-	for i := range c.want.Effective.Volumes {
-		if v := &c.want.Effective.Volumes[i]; v.CDROM != nil {
+func removedDrives(in *input) []Difference {
+	var out []Difference
+	drives := observe.Drives(in.vm)
+	for i := range in.Effective.Volumes {
+		if v := &in.Effective.Volumes[i]; v.CDROM != nil {
 			delete(drives, v.Name)
 		}
 	}
-	for _, name := range sortedKeys(drives) {
+	for _, name := range slices.Sorted(maps.Keys(drives)) {
 		drive := drives[name]
 		if drive == nil {
 			continue
 		}
-		c.add(Difference{Path: hardware.Volume(name), Running: driveOf(drive), set: func(spec *types.VirtualMachineConfigSpec) {
+		out = append(out, Difference{Path: hardware.Volume(name), Running: driveOf(drive), set: func(spec *types.VirtualMachineConfigSpec) {
 			spec.DeviceChange = append(spec.DeviceChange, deviceChange(types.VirtualDeviceConfigSpecOperationRemove, drive))
 			option(observe.DriveKey(name), "")(spec)
 		}})
 	}
+	return out
 }

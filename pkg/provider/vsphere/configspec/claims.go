@@ -4,6 +4,9 @@
 package configspec
 
 import (
+	"maps"
+	"slices"
+
 	"github.com/vmware/govmomi/vim25/types"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
@@ -41,20 +44,21 @@ type ClaimPlace struct {
 // powered off (API, VirtualDiskMode).
 const readOnlyMode = string(types.VirtualDiskModeIndependent_nonpersistent)
 
-// claims compares the disks of claims. A disk is found by its own ID, wherever it is. A
+// compareClaims compares the disks of claims. A disk is found by its own ID, wherever it is. A
 // new VM gets them after it was made, for they are attached by another service.
-func (c *comparison) claims(places map[string]slot) {
-	if c.want.New {
-		return
+func compareClaims(in *input, places map[string]slot) []Difference {
+	if in.New {
+		return nil
 	}
-	attached, recorded := observe.FirstClass(c.vm), observe.Claims(c.vm)
+	var out []Difference
+	attached, recorded := observe.FirstClass(in.vm), observe.Claims(in.vm)
 	kept := map[string]bool{}
-	for i := range c.want.Effective.Volumes {
-		v := &c.want.Effective.Volumes[i]
+	for i := range in.Effective.Volumes {
+		v := &in.Effective.Volumes[i]
 		if v.PersistentVolumeClaim == nil {
 			continue
 		}
-		claim, known := c.want.Claims[v.Name]
+		claim, known := in.Claims[v.Name]
 		if !known || claim.VolumeID == "" {
 			kept[recorded[v.Name]] = true // Nobody knows that it is another one.
 			continue
@@ -63,64 +67,67 @@ func (c *comparison) claims(places map[string]slot) {
 		other := recorded[v.Name] != "" && recorded[v.Name] != claim.VolumeID && attached[recorded[v.Name]] != nil
 		switch disk := attached[claim.VolumeID]; {
 		case disk != nil:
-			c.attachedClaim(v, claim, disk)
+			out = append(out, attachedClaim(in, v, claim, disk)...)
 		case claim.Waiting == "" && !other:
 			if s, ok := places[v.Name]; ok { // Refused says why not.
-				c.attachClaim(v, claim, s)
+				out = append(out, attachClaim(in, v, claim, s))
 				delete(recorded, v.Name) // It is recorded anew.
 			}
 		}
 	}
-	for _, name := range sortedKeys(recorded) {
+	for _, name := range slices.Sorted(maps.Keys(recorded)) {
 		if id := recorded[name]; !kept[id] {
-			c.leaveClaim(name, id, attached[id])
+			out = append(out, leaveClaim(in, name, id, attached[id]))
 		}
 	}
+	return out
 }
 
 // unplacedClaim is true for a volume whose claim has a disk that the VM has yet to get.
-func (c *comparison) unplacedClaim(v *vmv1alpha1.VirtualMachineVolume) bool {
-	if v.PersistentVolumeClaim == nil || c.want.New {
+func unplacedClaim(in *input, v *vmv1alpha1.VirtualMachineVolume) bool {
+	if v.PersistentVolumeClaim == nil || in.New {
 		return false
 	}
-	id := c.want.Claims[v.Name].VolumeID
-	return id != "" && observe.FirstClass(c.vm)[id] == nil
+	id := in.Claims[v.Name].VolumeID
+	return id != "" && observe.FirstClass(in.vm)[id] == nil
 }
 
 // attachClaim records the disk, makes room for it and attaches it.
-func (c *comparison) attachClaim(v *vmv1alpha1.VirtualMachineVolume, claim provider.Claim, s slot) {
-	c.add(Difference{
+func attachClaim(in *input, v *vmv1alpha1.VirtualMachineVolume, claim provider.Claim, s slot) Difference {
+	return Difference{
 		Path: hardware.Volume(v.Name), Desired: hardware.Claim(v.PersistentVolumeClaim.ClaimName),
-		Live: c.hotplug(s.controller.Class(), s.controller.Key < 0),
+		Live: hotplugs(in, s.controller),
 		set: func(spec *types.VirtualMachineConfigSpec) {
-			c.addController(s, spec)
+			addController(in.vm, s, spec)
 			option(observe.ClaimKey(v.Name), claim.VolumeID)(spec)
 		},
 		claim: &ClaimChange{ID: claim.VolumeID, Attach: &ClaimPlace{
 			Kind: s.controller.Kind, Bus: s.controller.Bus, Unit: s.unit, Shared: claim.Shared,
 		}},
-	})
+	}
 }
 
 // attachedClaim compares a disk that is attached: its record, mode and size.
-func (c *comparison) attachedClaim(v *vmv1alpha1.VirtualMachineVolume, claim provider.Claim, disk *types.VirtualDisk) {
+func attachedClaim(in *input, v *vmv1alpha1.VirtualMachineVolume, claim provider.Claim, disk *types.VirtualDisk) []Difference {
+	var out []Difference
 	path := hardware.Volume(v.Name)
-	if extra(c, observe.ClaimKey(v.Name)) != claim.VolumeID {
+	if in.extra(observe.ClaimKey(v.Name)) != claim.VolumeID {
 		// Attached by hand, or by a process that died: from now on it is ours to detach.
-		c.add(Difference{Path: path, Running: "a disk without record", Desired: hardware.Claim(v.PersistentVolumeClaim.ClaimName), Live: true,
+		out = append(out, Difference{Path: path, Running: "a disk without record", Desired: hardware.Claim(v.PersistentVolumeClaim.ClaimName), Live: true,
 			set: option(observe.ClaimKey(v.Name), claim.VolumeID)})
 	}
 	b, ok := disk.Backing.(*types.VirtualDiskFlatVer2BackingInfo)
 	if ok && (b.DiskMode == readOnlyMode) != claim.ReadOnly {
-		c.add(Difference{Path: path + ".persistentVolumeClaim.readOnly", Running: hardware.Flag(!claim.ReadOnly), Desired: hardware.Flag(claim.ReadOnly),
+		out = append(out, Difference{Path: path + ".persistentVolumeClaim.readOnly", Running: hardware.Flag(!claim.ReadOnly), Desired: hardware.Flag(claim.ReadOnly),
 			set: editMode(disk, b, claim)})
 	}
-	kind := controllerOf(observe.Controllers(c.vm), disk).Kind
+	kind := controllerOf(observe.Controllers(in.vm), disk).Kind
 	if have := observe.Capacity(disk); claim.Size > have {
 		mib := (claim.Size + 1<<20 - 1) >> 20
-		c.add(Difference{Path: path, Running: hardware.Disk(have, kind), Desired: hardware.Disk(mib<<20, kind), Live: kind != "ide",
+		out = append(out, Difference{Path: path, Running: hardware.Disk(have, kind), Desired: hardware.Disk(mib<<20, kind), Live: hardware.GrowsDisk(kind),
 			set: func(*types.VirtualMachineConfigSpec) {}, claim: &ClaimChange{ID: claim.VolumeID, Extend: mib}})
 	}
+	return out
 }
 
 // editMode makes writes go to the disk, or not.
@@ -141,27 +148,27 @@ func editMode(disk *types.VirtualDisk, b *types.VirtualDiskFlatVer2BackingInfo, 
 
 // leaveClaim detaches the disk of a volume that the spec does not name any more, and then
 // forgets it.
-func (c *comparison) leaveClaim(name, id string, disk *types.VirtualDisk) {
+func leaveClaim(in *input, name, id string, disk *types.VirtualDisk) Difference {
 	d := Difference{Path: hardware.Volume(name), Running: "disk " + id, Live: true, set: option(observe.ClaimKey(name), "")}
 	if disk != nil {
-		d.Live = c.hotplug(controllerOf(observe.Controllers(c.vm), disk).Class(), false)
+		d.Live = hotplugs(in, controllerOf(observe.Controllers(in.vm), disk))
 		d.set, d.claim = func(*types.VirtualMachineConfigSpec) {}, &ClaimChange{ID: id, Detach: true}
 	}
-	c.add(d)
+	return d
 }
 
 // refusedClaim says what of a volume with a claim cannot be done, and whether something
 // cannot.
-func (c *comparison) refusedClaim(v *vmv1alpha1.VirtualMachineVolume, say func(format string, args ...any)) bool {
-	path, claim := hardware.Volume(v.Name), c.want.Claims[v.Name]
+func refusedClaim(in *input, v *vmv1alpha1.VirtualMachineVolume, say func(format string, args ...any)) bool {
+	path, claim := hardware.Volume(v.Name), in.Claims[v.Name]
 	switch {
 	case bus(v) == "ide":
 		say("%s.bus: the disk of a claim cannot be attached to ide; allowed: pvscsi, lsilogic, lsilogicsas, sata, nvme", path)
-	case !c.want.PlacesClaims && bus(v) != "pvscsi":
+	case !in.PlacesClaims && bus(v) != "pvscsi":
 		say("%s.bus: this vCenter attaches the disks of claims to pvscsi controllers only, which versions before %s do", path, PlacesClaimsSince)
-	case !c.want.PlacesClaims && (v.ControllerBusNumber != nil || v.UnitNumber != nil):
+	case !in.PlacesClaims && (v.ControllerBusNumber != nil || v.UnitNumber != nil):
 		say("%s: this vCenter chooses the place of the disk of a claim, as versions before %s do: leave controllerBusNumber and unitNumber unset", path, PlacesClaimsSince)
-	case !c.want.PlacesClaims && claim.Shared:
+	case !in.PlacesClaims && claim.Shared:
 		say("%s.persistentVolumeClaim: this vCenter attaches the disk of a claim to one virtual machine at a time, as versions before %s do; the claim is ReadWriteMany", path, PlacesClaimsSince)
 	default:
 		return false

@@ -70,11 +70,7 @@ func ForgottenProperties(vm *mo.VirtualMachine) types.BaseVmConfigSpec {
 func CloneDisks(want Want, template *mo.VirtualMachine, datastore types.ManagedObjectReference) []types.VirtualMachineRelocateSpecDiskLocator {
 	var out []types.VirtualMachineRelocateSpecDiskLocator
 	said, first := false, true
-	for _, d := range template.Config.Hardware.Device {
-		disk, ok := d.(*types.VirtualDisk)
-		if !ok || observe.FirstClassID(disk) != "" {
-			continue
-		}
+	for _, disk := range ownDisks(template) {
 		locator := types.VirtualMachineRelocateSpecDiskLocator{DiskId: disk.Key, Datastore: datastore}
 		profile, backing := imageDisk(want, first)
 		if locator.Profile = profile; backing != nil {
@@ -90,8 +86,8 @@ func CloneDisks(want Want, template *mo.VirtualMachine, datastore types.ManagedO
 }
 
 // HasTPM reports whether the VM has a TPM.
-func HasTPM(vm *mo.VirtualMachine) bool { return tpmOf(vm.Config) != nil }
+func HasTPM(vm *mo.VirtualMachine) bool { return tpmOf(vm) != nil }
 
 // NewerHardware reports whether the hardware version a is newer than b; one that is no
 // vmx-NN is the oldest.
-func NewerHardware(a, b string) bool { return version(a) > version(b) }
+func NewerHardware(a, b string) bool { return observe.HardwareVersion(a) > observe.HardwareVersion(b) }

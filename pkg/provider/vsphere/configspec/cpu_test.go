@@ -12,6 +12,8 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/provider"
+	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
 )
 
 // An image may have any number of cores per socket, and from hardware version 20 on
@@ -28,7 +30,7 @@ func TestANewVMIsToldItsCoresPerSocket(t *testing.T) {
 		{"left to vSphere", vmv1alpha1.VirtualMachineCPU{Sockets: 3}, 3, 0},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			got := Spec(Differences(Want{Effective: &vmv1alpha1.VirtualMachineInstanceSpec{CPU: &tc.cpu}}, &mo.VirtualMachine{}))
+			got := Spec(Differences(Want{Want: driver.Want{Desired: provider.Desired{Effective: &vmv1alpha1.VirtualMachineInstanceSpec{CPU: &tc.cpu}}}}, &mo.VirtualMachine{}))
 			if got.NumCoresPerSocket == nil {
 				t.Fatalf("cores per socket are not sent with %d CPUs", got.NumCPUs)
 			}
@@ -50,7 +52,7 @@ func TestCoresThatVSphereHasChosenStayUntilThePowerCycle(t *testing.T) {
 		{"running, not asked for", vmv1alpha1.VirtualMachineCPU{Sockets: 4}, types.VirtualMachinePowerStatePoweredOn, false, nil},
 		{"running, the default of one", vmv1alpha1.VirtualMachineCPU{Sockets: 4, Cores: 1, Threads: 1}, types.VirtualMachinePowerStatePoweredOn, false, nil},
 		{"running, two asked for", vmv1alpha1.VirtualMachineCPU{Sockets: 2, Cores: 2}, types.VirtualMachinePowerStatePoweredOn, false,
-			[]Difference{{Path: "cpu.cores", Running: "4", Desired: "2"}, {Path: "cpu.sockets", Running: "1", Desired: "2"}}},
+			[]Difference{{Path: "cpu.sockets", Running: "1", Desired: "2"}, {Path: "cpu.cores", Running: "4", Desired: "2"}}},
 		{"running, more with hot-add", vmv1alpha1.VirtualMachineCPU{Sockets: 8, Cores: 1, HotAddEnabled: ptr(true)}, types.VirtualMachinePowerStatePoweredOn, true,
 			[]Difference{{Path: "cpu.sockets", Running: "4", Desired: "8", Live: true}}},
 		{"running, more that fill no socket", vmv1alpha1.VirtualMachineCPU{Sockets: 6, Cores: 1, HotAddEnabled: ptr(true)}, types.VirtualMachinePowerStatePoweredOn, true,

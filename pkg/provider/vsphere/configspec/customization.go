@@ -4,6 +4,7 @@
 package configspec
 
 import (
+	"cmp"
 	"net"
 	"net/netip"
 	"strings"
@@ -11,18 +12,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
-	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 )
-
-// mark records that the VM is not complete, or that it is.
-func (c *comparison) mark() {
-	switch {
-	case c.vm.Config == nil && c.want.Attempt != "":
-		c.extraConfig("bootstrap", observe.PendingKey, c.want.Attempt, false, true)
-	case c.want.Bootstrapped:
-		c.extraConfig("bootstrap", observe.PendingKey, "", false, true)
-	}
-}
 
 // Customization is the guest customization of the first start and the field that asks for
 // it, nil for none. It has an entry for each adapter in order, as vSphere demands.
@@ -43,7 +33,7 @@ func Customization(want Want) (spec *types.CustomizationSpec, path string) {
 			HostName: &types.CustomizationFixedName{Name: computerName(want)}, Domain: n.DomainName,
 			TimeZone: b.LinuxPrep.TimeZone, HwClockUTC: b.LinuxPrep.HardwareClockIsUTC,
 		}
-	case b.Sysprep != nil && want.Data != nil:
+	case b.Sysprep != nil && want.Bootstrap != nil:
 		path = sysprepPath
 		// A false value is an error since Windows Vista.
 		spec.Options = &types.CustomizationWinOptions{ChangeSID: true, Reboot: types.CustomizationSysprepRebootOptionReboot}
@@ -66,7 +56,7 @@ func computerName(want Want) string {
 		return n.HostName
 	}
 	// A host name has no dots; what follows the first is the domain.
-	host, _, _ := strings.Cut(want.Owner.Key.Name, ".")
+	host, _, _ := strings.Cut(want.Owner().Key.Name, ".")
 	return host
 }
 
@@ -99,4 +89,67 @@ func adapter(i vmv1alpha1.VirtualMachineNetworkInterface, n *vmv1alpha1.VirtualM
 		out.IpV6Spec = &six
 	}
 	return out
+}
+
+const (
+	sysprepPath = "bootstrap.sysprep"
+	// maxComputerName is the longest name of a computer with Windows; vSphere cuts longer
+	// ones, which are not unique any more then (CustomizationUserData.computerName).
+	maxComputerName = 15
+	// greenwich is the index of GMT Standard Time.
+	greenwich = 85
+	workgroup = "WORKGROUP"
+)
+
+// sysprep is the answer file, or what vSphere makes one of.
+func sysprep(want Want) types.BaseCustomizationIdentitySettings {
+	secret := want.Bootstrap.Sysprep
+	a := want.Effective.Bootstrap.Sysprep.Answers
+	if a == nil {
+		return &types.CustomizationSysprepText{Value: secret.Unattend}
+	}
+	out := &types.CustomizationSysprep{
+		GuiUnattended: types.CustomizationGuiUnattended{
+			Password: password(secret.AdministratorPassword), TimeZone: greenwich,
+			AutoLogon: a.AutoLogonCount > 0, AutoLogonCount: a.AutoLogonCount,
+		},
+		UserData: types.CustomizationUserData{
+			FullName: a.FullName, OrgName: a.Organization, ProductId: secret.ProductKey,
+			ComputerName: &types.CustomizationFixedName{Name: computerName(want)},
+		},
+	}
+	if a.TimeZone != nil {
+		out.GuiUnattended.TimeZone = *a.TimeZone
+	}
+	if d := a.Domain; d != nil {
+		out.Identification = types.CustomizationIdentification{
+			JoinDomain: d.Name, DomainAdmin: d.User, DomainAdminPassword: password(secret.DomainPassword), DomainOU: d.OrganizationalUnit,
+		}
+	} else {
+		out.Identification.JoinWorkgroup = cmp.Or(a.Workgroup, workgroup)
+	}
+	if len(a.RunOnce) > 0 {
+		out.GuiRunOnce = &types.CustomizationGuiRunOnce{CommandList: a.RunOnce}
+	}
+	return out
+}
+
+// password is one that vSphere does not decrypt; an empty one is none.
+func password(text string) *types.CustomizationPassword {
+	if text == "" {
+		return nil
+	}
+	return &types.CustomizationPassword{Value: text, PlainText: true}
+}
+
+// refusedComputerName says why Windows cannot have the name.
+func refusedComputerName(in *input, say func(format string, args ...any)) {
+	name := computerName(in.Want)
+	switch {
+	case in.vm.Config != nil && !in.New: // It has had its first start.
+	case len(name) > maxComputerName:
+		say("%s: Windows takes %d characters, and the name %q has %d: set network.hostName", sysprepPath, maxComputerName, name, len(name))
+	case strings.Trim(name, "0123456789") == "":
+		say("%s: Windows takes no name of digits alone, as %q is: set network.hostName", sysprepPath, name)
+	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/provider"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 )
 
@@ -19,7 +20,7 @@ func TestCustomizationHasEachAdapterInOrder(t *testing.T) {
 	if got, _ := Customization(w); got != nil {
 		t.Errorf("customization without linuxPrep = %+v, want none", got)
 	}
-	w.Owner.Key.Name = "web.example"
+	w.Identity.Key.Name = "web.example"
 	w.Effective.Bootstrap = &vmv1alpha1.VirtualMachineBootstrap{
 		LinuxPrep: &vmv1alpha1.LinuxPrepBootstrap{TimeZone: "Europe/Berlin", HardwareClockIsUTC: ptr(true)}}
 	w.Effective.Network = &vmv1alpha1.VirtualMachineNetworkSpec{
@@ -58,7 +59,7 @@ func TestOVFPropertiesKeepTheirNumbers(t *testing.T) {
 	vm.Config.VAppConfig = &types.VmConfigInfo{Property: []types.VAppPropertyInfo{
 		{Key: 3, Id: "user", Value: "old", Label: "User"}, {Key: 7, ClassId: "net", Id: "dns", InstanceId: "1", Value: "192.0.2.53"},
 	}}
-	w.VAppProperties = map[string]string{"user": "new", "net.dns.1": "192.0.2.53", "other": "x"}
+	w.Bootstrap = &provider.BootstrapData{VAppProperties: map[string]string{"user": "new", "net.dns.1": "192.0.2.53", "other": "x"}}
 	diffs := Differences(w, vm)
 	if len(diffs) != 1 || diffs[0].Path != "bootstrap.vAppConfig" || diffs[0].Desired != "changed" || !diffs[0].FirstBoot {
 		t.Fatalf("differences = %+v, want one that shows no value and needs no restart", diffs)

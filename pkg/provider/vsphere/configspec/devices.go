@@ -5,13 +5,16 @@ package configspec
 
 import (
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/vmware/govmomi/object"
+	"github.com/vmware/govmomi/vim25/mo"
 	"github.com/vmware/govmomi/vim25/types"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/hardware"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 )
 
 // Keys of the configuration file that have no field in vSphere's API.
@@ -21,58 +24,58 @@ const (
 	hugePageKey = "sched.mem.lpage.enable1GPage"
 )
 
-// devices compares the remaining devices of an existing VM: a new one has its
-// own only when the image was deployed.
-func (c *comparison) devices() {
-	if c.vm.Config == nil {
-		return
-	}
-	c.passthrough()
-	d := c.want.Effective.Devices
-	if d == nil {
-		return
-	}
-	c.tpm(d.TPM)
-	if d.DisableHotplug != nil {
-		c.flag(hardware.DisableHotplug, hotplugKey, !*d.DisableHotplug, func(on bool) string { return hardware.Flag(!on) })
-	}
-	if d.AutoattachGraphicsDevice != nil {
-		c.flag(hardware.GraphicsDevice, videoKey, *d.AutoattachGraphicsDevice, hardware.Flag)
-	}
-	if isTrue(d.AutoattachSerialConsole) {
-		c.serial()
-	}
-}
-
-// flag compares a switch of the configuration file that is on by default; print gives
-// the field that it stands for.
-func (c *comparison) flag(path, key string, on bool, print func(on bool) string) {
-	have := !strings.EqualFold(extra(c, key), "FALSE")
-	c.add(Difference{Path: path, Running: print(have), Desired: print(on), set: option(key, strings.ToUpper(hardware.Flag(on)))})
-}
-
-// tpm adds the TPM, and removes it only if the spec says so in words: its
-// secrets cannot be brought back.
-func (c *comparison) tpm(want *vmv1alpha1.VirtualMachineTPM) {
-	have := tpmOf(c.have)
-	switch {
-	case wantsTPM(want) && have == nil && c.efi():
-		tpm := &types.VirtualTPM{}
-		tpm.Key = newTPMKey
-		c.device(hardware.TPM, "", hardware.Present, types.VirtualDeviceConfigSpecOperationAdd, tpm)
-	case want != nil && !wantsTPM(want) && have != nil && !c.adopted:
-		c.device(hardware.TPM, hardware.Present, "", types.VirtualDeviceConfigSpecOperationRemove, have)
-	}
-}
-
-func tpmOf(config *types.VirtualMachineConfigInfo) *types.VirtualTPM {
-	if config == nil {
+// devicesOf returns the devices of one kind.
+func devicesOf[T types.BaseVirtualDevice](vm *mo.VirtualMachine) []T {
+	var out []T
+	if vm.Config == nil {
 		return nil
 	}
-	for _, d := range config.Hardware.Device {
-		if t, ok := d.(*types.VirtualTPM); ok {
-			return t
+	for _, d := range vm.Config.Hardware.Device {
+		if d, ok := d.(T); ok {
+			out = append(out, d)
 		}
+	}
+	return out
+}
+
+// ownDisks returns the disks that are not first class disks.
+func ownDisks(vm *mo.VirtualMachine) []*types.VirtualDisk {
+	return slices.DeleteFunc(devicesOf[*types.VirtualDisk](vm), func(d *types.VirtualDisk) bool { return observe.FirstClassID(d) != "" })
+}
+
+// isOn returns a switch of the configuration file that is on by default.
+func isOn(in *input, key string) bool { return !strings.EqualFold(in.extra(key), "FALSE") }
+
+func upperFlag(on bool) string { return strings.ToUpper(hardware.Flag(on)) }
+
+func readTPM(in *input) {
+	if tpmOf(in.vm) != nil {
+		in.running.Devices.TPM = &vmv1alpha1.VirtualMachineTPM{}
+	}
+}
+
+// adjustTPM adds the TPM, and removes it only if the spec disables it: its secrets cannot be
+// brought back.
+func adjustTPM(in *input) {
+	t := in.desired.Devices.TPM
+	adds, removes := wantsTPM(t) && hasEFI(in), t != nil && !wantsTPM(t) && !in.adopted
+	if !adds && !removes {
+		in.desired.Devices.TPM = in.running.Devices.TPM
+	}
+}
+
+func setTPM(in *input, s *configSpec) {
+	op, device := types.VirtualDeviceConfigSpecOperationRemove, tpmOf(in.vm)
+	if wantsTPM(in.desired.Devices.TPM) {
+		op, device = types.VirtualDeviceConfigSpecOperationAdd, &types.VirtualTPM{}
+		device.Key = newTPMKey
+	}
+	s.DeviceChange = append(s.DeviceChange, deviceChange(op, device))
+}
+
+func tpmOf(vm *mo.VirtualMachine) *types.VirtualTPM {
+	if all := devicesOf[*types.VirtualTPM](vm); len(all) > 0 {
+		return all[0]
 	}
 	return nil
 }
@@ -81,43 +84,46 @@ func wantsTPM(t *vmv1alpha1.VirtualMachineTPM) bool {
 	return t != nil && (t.Enabled == nil || *t.Enabled)
 }
 
-// efi is true when the VM has EFI, or will have it.
-func (c *comparison) efi() bool {
-	if fw := c.want.Effective.Firmware; fw != nil && fw.Bootloader != "" && !c.adopted {
+// hasEFI reports whether the VM has EFI, or will have it.
+func hasEFI(in *input) bool {
+	if fw := in.Effective.Firmware; fw != nil && fw.Bootloader != "" && !in.adopted {
 		return fw.Bootloader == vmv1alpha1.BootloaderEFI
 	}
-	return c.have.Firmware == string(types.GuestOsDescriptorFirmwareTypeEfi)
+	return in.config.Firmware == string(types.GuestOsDescriptorFirmwareTypeEfi)
 }
 
-// serial adds a serial port that writes to console.log in the VM's folder,
-// unless the VM has a serial port.
-func (c *comparison) serial() {
+func readSerialPort(in *input) {
+	in.running.Devices.AutoattachSerialConsole = types.NewBool(len(devicesOf[*types.VirtualSerialPort](in.vm)) > 0)
+}
+
+// adjustSerialPort adds a serial port if there is a folder that it can write to. It is never removed.
+func adjustSerialPort(in *input) {
+	if !isTrue(in.desired.Devices.AutoattachSerialConsole) || consoleLog(in) == "" {
+		in.desired.Devices.AutoattachSerialConsole = in.running.Devices.AutoattachSerialConsole
+	}
+}
+
+// setSerialPort adds a serial port that writes to console.log in the VM's folder.
+func setSerialPort(in *input, s *configSpec) {
 	port := &types.VirtualSerialPort{YieldOnPoll: true}
 	port.Key, port.ControllerKey = newSerialKey, 400 // the super I/O controller of every VM
-	for _, d := range c.have.Hardware.Device {
-		switch d := d.(type) {
-		case *types.VirtualSerialPort:
-			return
-		case *types.VirtualSIOController:
-			port.ControllerKey = d.Key
-		}
+	for _, sio := range devicesOf[*types.VirtualSIOController](in.vm) {
+		port.ControllerKey = sio.Key
 	}
-	var dir object.DatastorePath
-	if !dir.FromString(c.have.Files.VmPathName) {
-		return
-	}
-	dir.Path = path.Join(path.Dir(dir.Path), "console.log")
 	backing := &types.VirtualSerialPortFileBackingInfo{}
-	backing.FileName = dir.String()
+	backing.FileName = consoleLog(in)
 	port.Backing = backing
-	c.device(hardware.SerialConsole, hardware.Flag(false), hardware.Flag(true), types.VirtualDeviceConfigSpecOperationAdd, port)
+	s.DeviceChange = append(s.DeviceChange, deviceChange(types.VirtualDeviceConfigSpecOperationAdd, port))
 }
 
-// device is a change of one device that needs a powered-off VM.
-func (c *comparison) device(path, running, desired string, op types.VirtualDeviceConfigSpecOperation, d types.BaseVirtualDevice) {
-	c.add(Difference{Path: path, Running: running, Desired: desired, set: func(s *types.VirtualMachineConfigSpec) {
-		s.DeviceChange = append(s.DeviceChange, deviceChange(op, d))
-	}})
+// consoleLog returns the datastore path of console.log in the VM's folder, empty if that is not known.
+func consoleLog(in *input) string {
+	var dir object.DatastorePath
+	if !dir.FromString(in.config.Files.VmPathName) {
+		return ""
+	}
+	dir.Path = path.Join(path.Dir(dir.Path), "console.log")
+	return dir.String()
 }
 
 func deviceChange(op types.VirtualDeviceConfigSpecOperation, d types.BaseVirtualDevice) *types.VirtualDeviceConfigSpec {

@@ -17,6 +17,7 @@ import (
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/provider"
+	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 )
 
@@ -26,17 +27,11 @@ func quantity(s string) *resource.Quantity { return ptr(resource.MustParse(s)) }
 
 // want is a size of 2 sockets with 1 core and 2Gi on one vmxnet3.
 func want() Want {
-	return Want{
-		Name:         "web",
-		Owner:        observe.Owner{Key: k8stypes.NamespacedName{Namespace: "ns", Name: "web"}, UID: "uid"},
-		InstanceUUID: "AB",
-		Effective: &vmv1alpha1.VirtualMachineInstanceSpec{
-			CPU:     &vmv1alpha1.VirtualMachineCPU{Sockets: 2},
-			Memory:  &vmv1alpha1.VirtualMachineMemory{Guest: quantity("2Gi")},
-			Network: &vmv1alpha1.VirtualMachineNetworkSpec{Interfaces: []vmv1alpha1.VirtualMachineNetworkInterface{{Name: "eth0"}}},
-		},
-		Backings: map[string]types.BaseVirtualDeviceBackingInfo{"": backing("VM Network"), "other": backing("other")},
-	}
+	return Want{Want: driver.Want{Desired: provider.Desired{Effective: &vmv1alpha1.VirtualMachineInstanceSpec{
+		CPU:     &vmv1alpha1.VirtualMachineCPU{Sockets: 2},
+		Memory:  &vmv1alpha1.VirtualMachineMemory{Guest: quantity("2Gi")},
+		Network: &vmv1alpha1.VirtualMachineNetworkSpec{Interfaces: []vmv1alpha1.VirtualMachineNetworkInterface{{Name: "eth0"}}},
+	}}, Identity: driver.Identity{Key: k8stypes.NamespacedName{Namespace: "ns", Name: "web"}, UID: "uid", InstanceUUID: "AB"}, Name: "web"}, Backings: map[string]types.BaseVirtualDeviceBackingInfo{"": backing("VM Network"), "other": backing("other")}}
 }
 
 func backing(name string) *types.VirtualEthernetCardNetworkBackingInfo {
@@ -99,8 +94,8 @@ func TestDifferencesKnowWhenTheyCanBeApplied(t *testing.T) {
 		}, []Difference{{Path: "memory.reservation", Running: "512Mi", Desired: "0", Live: true}}},
 		{"firmware", func(w *Want, _ *mo.VirtualMachine) {
 			w.Effective.Firmware = &vmv1alpha1.VirtualMachineFirmware{Bootloader: "EFI", SecureBoot: ptr(true), UUID: "CD"}
-		}, []Difference{{Path: "firmware.uuid", Desired: "cd"}, {Path: "firmware.bootloader", Running: "BIOS", Desired: "EFI"},
-			{Path: "firmware.secureBoot", Running: "false", Desired: "true"}}},
+		}, []Difference{{Path: "firmware.bootloader", Running: "BIOS", Desired: "EFI"}, {Path: "firmware.secureBoot", Running: "false", Desired: "true"},
+			{Path: "firmware.uuid", Desired: "cd"}}},
 		{"renamed", func(_ *Want, vm *mo.VirtualMachine) { vm.Name = "slipway-uid" },
 			[]Difference{{Path: "metadata.name", Running: "slipway-uid", Desired: "web", Live: true}}},
 		{"made without its owner", func(w *Want, vm *mo.VirtualMachine) { w.New, vm.Config.ExtraConfig = true, nil },
@@ -113,7 +108,7 @@ func TestDifferencesKnowWhenTheyCanBeApplied(t *testing.T) {
 		{"no network", func(w *Want, _ *mo.VirtualMachine) { w.Effective.Network.Disabled = true },
 			[]Difference{{Path: "network.interfaces[eth0]", Running: "vmxnet3 on VM Network 00:50:56:01:02:03", Live: true}}},
 		{"no effective spec", func(w *Want, _ *mo.VirtualMachine) { w.Effective = nil }, nil},
-		{"last restart", func(w *Want, _ *mo.VirtualMachine) { w.LastRestart = time.Unix(5, 6) },
+		{"last restart", func(w *Want, _ *mo.VirtualMachine) { w.Restarted = time.Unix(5, 6) },
 			[]Difference{{Path: "nextRestartTime", Desired: "1970-01-01T00:00:05.000000006Z", Live: true, FirstBoot: true}}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -129,7 +124,7 @@ func TestDifferencesKnowWhenTheyCanBeApplied(t *testing.T) {
 
 func TestSpecOfACreateSetsWhatIsWanted(t *testing.T) {
 	w := want()
-	w.Data = &provider.BootstrapData{CloudConfig: []byte("#cloud-config")}
+	w.Bootstrap = &provider.BootstrapData{CloudConfig: []byte("#cloud-config")}
 	w.Effective.Bootstrap = &vmv1alpha1.VirtualMachineBootstrap{CloudInit: &vmv1alpha1.CloudInitBootstrap{}}
 	w.Effective.Network.Interfaces[0].Model = "e1000e"
 	w.Effective.Network.Interfaces[0].MACAddress = "00:50:56:AA:BB:CC"

@@ -12,11 +12,13 @@ import (
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/hardware"
+	"github.com/slipway-dev/slipway/pkg/provider"
+	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
 )
 
 // made is the VM that vSphere makes of an effective spec with its adapters and no other device.
 func made(e *vmv1alpha1.VirtualMachineInstanceSpec) *mo.VirtualMachine {
-	spec := Spec(Differences(Want{Effective: e, Backings: backings}, &mo.VirtualMachine{}))
+	spec := Spec(Differences(Want{Want: driver.Want{Desired: provider.Desired{Effective: e}}, Backings: backings}, &mo.VirtualMachine{}))
 	config := &types.VirtualMachineConfigInfo{
 		Version: "vmx-19", Firmware: "bios", GuestId: spec.GuestId, Uuid: spec.Uuid,
 		CpuAllocation: spec.CpuAllocation, MemoryAllocation: spec.MemoryAllocation, LatencySensitivity: spec.LatencySensitivity,
@@ -87,7 +89,7 @@ func TestAnnouncedEffectsAreThoseOfTheHardware(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			running, desired := effectiveOf(t, tc[0]), effectiveOf(t, tc[1])
 			seen := map[string]Difference{}
-			for _, d := range Differences(Want{Effective: desired, Backings: backings}, made(running)) {
+			for _, d := range Differences(Want{Want: driver.Want{Desired: provider.Desired{Effective: desired}}, Backings: backings}, made(running)) {
 				seen[d.Path] = d
 			}
 			announced := hardware.Diff(running, desired)

@@ -4,6 +4,8 @@
 package configspec
 
 import (
+	"net/netip"
+
 	"github.com/vmware/govmomi/vim25/mo"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
@@ -36,8 +38,7 @@ func TellsLater(want Want, vm *mo.VirtualMachine) bool {
 	if e == nil || e.Bootstrap == nil || e.Bootstrap.CloudInit == nil {
 		return false
 	}
-	c := newComparison(want, vm)
-	_, told := c.metadata(e.Bootstrap.CloudInit)
+	_, told := cloudInitMetadata(newInput(want, vm), e.Bootstrap.CloudInit)
 	return !told
 }
 
@@ -45,8 +46,8 @@ func TellsLater(want Want, vm *mo.VirtualMachine) bool {
 // finds an adapter by nothing else: its own name for it depends on the slot and on the
 // distribution. It is false while an address is not known, which vSphere chooses
 // when it makes the adapter.
-func (c *comparison) macAddresses(n *vmv1alpha1.VirtualMachineNetworkSpec) ([]string, bool) {
-	have := observe.Assign(c.vm, n.Interfaces, c.want.Adapters)
+func macAddresses(in *input, n *vmv1alpha1.VirtualMachineNetworkSpec) ([]string, bool) {
+	have := observe.Assign(in.vm, n.Interfaces, in.Adapters)
 	out := make([]string, len(n.Interfaces))
 	for at := range n.Interfaces {
 		i, card := &n.Interfaces[at], have.Cards[at]
@@ -54,7 +55,7 @@ func (c *comparison) macAddresses(n *vmv1alpha1.VirtualMachineNetworkSpec) ([]st
 		case i.MACAddress != "":
 			out[at] = lower(i.MACAddress)
 		// An adapter of another model gives way to one with another address.
-		case card == nil || card.GetVirtualEthernetCard().MacAddress == "" || !c.adopted && model(card) != model(newCard(*i, nil, 0)):
+		case card == nil || card.GetVirtualEthernetCard().MacAddress == "" || !in.adopted && model(card) != model(newCard(*i, nil, 0)):
 			return nil, false
 		default:
 			out[at] = lower(card.GetVirtualEthernetCard().MacAddress)
@@ -114,4 +115,82 @@ func settings(i *vmv1alpha1.VirtualMachineNetworkInterface) map[string]any {
 		e["mtu"] = *i.MTU
 	}
 	return e
+}
+
+// inGuest says what takes the network configuration in the guest: cloud-init, which takes
+// all of it, or a guest customization of vSphere.
+func inGuest(e *vmv1alpha1.VirtualMachineInstanceSpec) (cloudInit, customized bool) {
+	b := e.Bootstrap
+	return b != nil && b.CloudInit != nil, b != nil && (b.LinuxPrep != nil || b.Sysprep != nil)
+}
+
+// whoTells is what hands network settings to the guest.
+const whoTells = "bootstrap.cloudInit, linuxPrep or sysprep"
+
+// refusedAddresses refuses addresses that nothing would give to the guest: it
+// would come up with others.
+func refusedAddresses(e *vmv1alpha1.VirtualMachineInstanceSpec, say func(format string, args ...any)) {
+	cloudInit, customized := inGuest(e)
+	if e.Network == nil || e.Network.Disabled || cloudInit {
+		return
+	}
+	for _, i := range e.Network.Interfaces {
+		fields := map[string]bool{"addresses": len(i.Addresses) > 0, "gateway4": i.Gateway4 != "", "gateway6": i.Gateway6 != ""}
+		if len(i.AddressesFromPools) > 0 { // The others may come from there.
+			fields = map[string]bool{"addressesFromPools": true}
+		}
+		for field, asked := range fields {
+			if asked && !customized {
+				say("network.interfaces[%s].%s: needs %s, which hands it to the guest", i.Name, field, whoTells)
+			}
+		}
+		if customized && countIPv4(i.Addresses) > 1 {
+			say("network.interfaces[%s].addresses: a guest customization takes one IPv4 address", i.Name)
+		}
+	}
+}
+
+func countIPv4(addresses []string) int {
+	n := 0
+	for _, a := range addresses {
+		if p, err := netip.ParsePrefix(a); err == nil && p.Addr().Is4() {
+			n++
+		}
+	}
+	return n
+}
+
+// unappliedNetwork names what the guest would have to be told.
+func unappliedNetwork(e *vmv1alpha1.VirtualMachineInstanceSpec, say func(format string, args ...any)) {
+	cloudInit, customized := inGuest(e)
+	if e.Network == nil || e.Network.Disabled {
+		return
+	}
+	n := e.Network
+	if cloudInit {
+		if e.Bootstrap.CloudInit.RawNetworkConfig != nil && configured(n) {
+			say("network: settings for the guest (bootstrap.cloudInit.rawNetworkConfig is in their place)")
+		}
+		return
+	}
+	unapplied := func(path string, asked bool) {
+		if asked {
+			say("%s (needs bootstrap.cloudInit to reach the guest)", path)
+		}
+	}
+	if b := e.Bootstrap; customized && b.Sysprep != nil && b.Sysprep.RawSysprep != nil && n.HostName != "" {
+		say("network.hostName (the answer file of bootstrap.sysprep names the computer)")
+	}
+	if !customized {
+		unapplied("network.hostName", n.HostName != "")
+		unapplied("network.domainName", n.DomainName != "")
+		unapplied("network.nameservers", len(n.Nameservers) > 0)
+		unapplied("network.searchDomains", len(n.SearchDomains) > 0)
+	}
+	for _, i := range n.Interfaces {
+		at := "network.interfaces[" + i.Name + "]."
+		unapplied(at+"dhcp4", i.DHCP4 != nil && !*i.DHCP4 && !(customized && countIPv4(i.Addresses) > 0))
+		unapplied(at+"dhcp6", i.DHCP6 != nil && *i.DHCP6 && !customized)
+		unapplied(at+"mtu", i.MTU != nil)
+	}
 }

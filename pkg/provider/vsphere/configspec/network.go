@@ -5,6 +5,7 @@ package configspec
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -18,35 +19,43 @@ import (
 // modelSRIOV is the model of adapters that are a part of one of the host's.
 const modelSRIOV = "sriov"
 
-// network compares the adapters of the interfaces, each by itself.
-func (c *comparison) network() {
-	spec := c.want.Effective.Network
+// adapters compares the adapters of the interfaces, each by itself.
+type adapters struct {
+	*input
+	interfaces []vmv1alpha1.VirtualMachineNetworkInterface
+	// have says which adapter is that of which interface.
+	have observe.Assignment
+}
+
+func compareNetwork(in *input) []Difference {
+	spec := in.Effective.Network
 	if spec == nil || (len(spec.Interfaces) == 0 && !spec.Disabled) {
-		return
+		return nil
 	}
-	if c.adopted {
-		c.adoptedNetwork(spec)
-		return
+	interfaces := interfacesOf(in.Effective)
+	a := &adapters{in, interfaces, observe.Assign(in.vm, interfaces, in.Adapters)}
+	if in.adopted {
+		return a.compareAdopted()
 	}
-	interfaces := interfacesOf(c.want.Effective)
 	for _, i := range interfaces {
-		if _, ok := c.want.Backings[i.Network]; !ok {
-			return
+		if _, ok := in.Backings[i.Network]; !ok {
+			return nil
 		}
 	}
-	have := observe.Assign(c.vm, interfaces, c.want.Adapters)
-	for _, name := range sortedKeys(have.Removed) {
-		c.unplug(hardware.Interface(name), have.Removed[name], c.plugs(have.Removed[name]), record(have, interfaces, name, 0))
+	var out []Difference
+	for _, name := range slices.Sorted(maps.Keys(a.have.Removed)) {
+		card := a.have.Removed[name]
+		out = append(out, removeAdapter(hardware.Interface(name), card, a.live(card, nil), record(a.have, interfaces, name, 0)))
 	}
 	for n := range interfaces {
 		i := &interfaces[n]
-		want := newCard(*i, c.want.Backings[i.Network], newAdapterKey-int32(n))
-		c.adapter(have, interfaces, n, want)
+		out = append(out, a.compare(n, newCard(*i, in.Backings[i.Network], newAdapterKey-int32(n))))
 	}
-	// Whoever has added an adapter by hand sees it go at a restart, not at once.
-	for _, card := range have.Others {
-		c.unplug(hardware.Interfaces, card, false, nil)
+	// An adapter that was added by hand is removed at a restart, not immediately.
+	for _, card := range a.have.Others {
+		out = append(out, removeAdapter(hardware.Interfaces, card, false, nil))
 	}
+	return out
 }
 
 // interfacesOf are the interfaces that there shall be.
@@ -57,41 +66,49 @@ func interfacesOf(e *vmv1alpha1.VirtualMachineInstanceSpec) []vmv1alpha1.Virtual
 	return e.Network.Interfaces
 }
 
-// adapter makes the adapter of the interface at n as want.
-func (c *comparison) adapter(have observe.Assignment, interfaces []vmv1alpha1.VirtualMachineNetworkInterface, n int, want types.BaseVirtualEthernetCard) {
-	name, card := interfaces[n].Name, have.Cards[n]
+// compare makes the adapter of the interface at n as want.
+func (a *adapters) compare(n int, want types.BaseVirtualEthernetCard) Difference {
+	name, card := a.interfaces[n].Name, a.have.Cards[n]
 	d := Difference{Path: hardware.Interface(name)}
-	var changes []types.BaseVirtualDeviceConfigSpec
-	var recorded func(*types.VirtualMachineConfigSpec)
-	if card == nil {
-		d.Live = c.plugs(want)
-		changes = []types.BaseVirtualDeviceConfigSpec{change(types.VirtualDeviceConfigSpecOperationAdd, want)}
-		recorded = record(have, interfaces, name, observe.NewAdapter)
-	} else {
+	changes := []types.BaseVirtualDeviceConfigSpec{change(types.VirtualDeviceConfigSpecOperationAdd, want)}
+	added := card == nil
+	if card != nil {
 		d.Running = describe(card)
-		if changes, want = reconcileCard(card, want); len(changes) > 1 {
-			recorded = record(have, interfaces, name, observe.NewAdapter)
-		}
-		d.Live = reconnects(card, want)
+		changes, want = reconcileCard(card, want)
+		added = len(changes) > 1
 	}
-	d.Desired = describe(want)
+	d.Desired, d.Live = describe(want), a.live(card, want)
 	d.set = func(s *types.VirtualMachineConfigSpec) {
 		s.DeviceChange = append(s.DeviceChange, changes...)
-		if recorded != nil {
-			recorded(s)
+		if added {
+			record(a.have, a.interfaces, name, observe.NewAdapter)(s)
 		}
 	}
-	c.add(d)
+	return d
 }
 
-// unplug removes an adapter.
-func (c *comparison) unplug(path string, card types.BaseVirtualEthernetCard, live bool, recorded func(*types.VirtualMachineConfigSpec)) {
-	c.add(Difference{Path: path, Running: describe(card), Live: live, set: func(s *types.VirtualMachineConfigSpec) {
+// live reports whether the VM takes the change of an adapter while it runs.
+func (a *adapters) live(have, want types.BaseVirtualEthernetCard) bool {
+	return hardware.InterfaceEffect(interfaceOf(have), interfaceOf(want), a.running, a.desired) == vmv1alpha1.RefreshEffectLive
+}
+
+// interfaceOf describes an adapter as an interface on the network of its backing; nil for nil.
+func interfaceOf(nic types.BaseVirtualEthernetCard) *vmv1alpha1.VirtualMachineNetworkInterface {
+	if nic == nil {
+		return nil
+	}
+	card := nic.GetVirtualEthernetCard()
+	return &vmv1alpha1.VirtualMachineNetworkInterface{Model: model(nic), Network: backingName(card.Backing), MACAddress: card.MacAddress}
+}
+
+// removeAdapter removes an adapter.
+func removeAdapter(path string, card types.BaseVirtualEthernetCard, live bool, recorded func(*types.VirtualMachineConfigSpec)) Difference {
+	return Difference{Path: path, Running: describe(card), Live: live, set: func(s *types.VirtualMachineConfigSpec) {
 		s.DeviceChange = append(s.DeviceChange, change(types.VirtualDeviceConfigSpecOperationRemove, card))
 		if recorded != nil {
 			recorded(s)
 		}
-	}})
+	}}
 }
 
 // record notes in a reconfiguration what becomes of the adapter of one interface: 0 for
@@ -115,43 +132,12 @@ func record(have observe.Assignment, interfaces []vmv1alpha1.VirtualMachineNetwo
 	}
 }
 
-// recordAdapters brings the record up to date with other changes: it is no reason for one.
-func (c *comparison) recordAdapters() {
-	spec := c.want.Effective.Network
-	if len(c.out) == 0 || c.vm.Config == nil || spec == nil {
-		return
-	}
-	interfaces := interfacesOf(c.want.Effective)
-	c.recordThe(observe.Assign(c.vm, interfaces, c.want.Adapters), interfaces)
-}
-
-// recordThe brings the record up to date with the adapters that there are.
-func (c *comparison) recordThe(have observe.Assignment, interfaces []vmv1alpha1.VirtualMachineNetworkInterface) {
-	all := have.Record(interfaces)
-	c.add(Difference{Path: "metadata.interfaces", Running: extra(c, observe.AdaptersKey), Desired: all.String(), Live: true, FirstBoot: true,
-		set: record(have, interfaces, "", 0)})
-}
-
-// plugs is true when a running VM takes an adapter, or gives it up. With SR-IOV nothing is
-// plugged (vSphere Networking, SR-IOV Support: availability of features).
-func (c *comparison) plugs(card types.BaseVirtualEthernetCard) bool {
-	if d := c.want.Effective.Devices; d != nil && isTrue(d.DisableHotplug) || strings.EqualFold(extra(c, hotplugKey), "FALSE") {
-		return false
-	}
-	for _, other := range append(observe.EthernetCards(c.vm), card) {
-		if model(other) == modelSRIOV {
-			return false
-		}
-	}
-	return true
-}
-
-// reconnects is true when nothing but the network differs: a running VM moves to another.
-// The address and the model are those of the hardware that the guest has found at its
-// start.
-func reconnects(have, want types.BaseVirtualEthernetCard) bool {
-	return model(have) == model(want) && model(have) != modelSRIOV &&
-		lower(have.GetVirtualEthernetCard().MacAddress) == lower(want.GetVirtualEthernetCard().MacAddress)
+// recordAdapters brings the record up to date with the adapters of the VM.
+func recordAdapters(in *input) Difference {
+	interfaces := interfacesOf(in.Effective)
+	have := observe.Assign(in.vm, interfaces, in.Adapters)
+	return Difference{Path: "metadata.interfaces", Running: in.extra(observe.AdaptersKey), Desired: have.Record(interfaces).String(), Live: true, FirstBoot: true,
+		set: record(have, interfaces, "", 0)}
 }
 
 // reconcileCard returns the edits that make have as want, and the result. What nobody
@@ -188,7 +174,7 @@ func requested(want types.BaseVirtualEthernetCard, old *types.VirtualEthernetCar
 }
 
 func change(op types.VirtualDeviceConfigSpecOperation, nic types.BaseVirtualEthernetCard) types.BaseVirtualDeviceConfigSpec {
-	return &types.VirtualDeviceConfigSpec{Operation: op, Device: nic.(types.BaseVirtualDevice)}
+	return deviceChange(op, nic.(types.BaseVirtualDevice))
 }
 
 // newCard builds an adapter; virtio means vmxnet3, and so does no model.

@@ -16,28 +16,19 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
 )
 
-const (
-	gpusPath        = hardware.GPUs
-	hostDevicesPath = hardware.HostDevices
-)
-
-// passthrough compares vGPUs and Dynamic DirectPath I/O devices. A VM has
-// exactly those that are asked for, as a size with a GPU may be changed to one
+// comparePassthrough compares vGPUs and Dynamic DirectPath I/O devices. A VM has
+// exactly those of the spec, as a size with a GPU may be changed to one
 // without. Devices of a fixed host address are nobody's business here.
-func (c *comparison) passthrough() {
-	var have []*types.VirtualPCIPassthrough
-	for _, d := range c.have.Hardware.Device {
-		if p, ok := d.(*types.VirtualPCIPassthrough); ok && describeBacking(p.Backing) != "" {
-			have = append(have, p)
-		}
-	}
-	for _, path := range []string{gpusPath, hostDevicesPath} {
+func comparePassthrough(in *input) map[string][]Difference {
+	out := map[string][]Difference{}
+	have := slices.DeleteFunc(devicesOf[*types.VirtualPCIPassthrough](in.vm), func(p *types.VirtualPCIPassthrough) bool { return describeBacking(p.Backing) == "" })
+	for _, path := range []string{hardware.GPUs, hardware.HostDevices} {
 		var running, desired []string
 		var changes []types.BaseVirtualDeviceConfigSpec
-		for i, d := range listOf(c.want.Effective.Devices, path) {
+		for i, d := range listOf(in.Effective.Devices, path) {
 			backing, err := passthroughBacking(d.DeviceName, path)
 			if err != nil {
-				return // Refused says so.
+				return out // Refused says so.
 			}
 			what := describeBacking(backing)
 			desired = append(desired, what)
@@ -49,37 +40,38 @@ func (c *comparison) passthrough() {
 			}
 			device := &types.VirtualPCIPassthrough{}
 			device.Key, device.Backing = newPassthroughKey-int32(i), backing
-			if path == hostDevicesPath {
+			if path == hardware.HostDevices {
 				device.Key -= 100
 			}
 			changes = append(changes, &types.VirtualDeviceConfigSpec{Operation: types.VirtualDeviceConfigSpecOperationAdd, Device: device})
 		}
 		have = slices.DeleteFunc(have, func(p *types.VirtualPCIPassthrough) bool {
-			if ownerPath(p.Backing) != path || c.adopted {
+			if ownerPath(p.Backing) != path || in.adopted {
 				return false
 			}
 			running = append(running, describeBacking(p.Backing))
 			changes = append(changes, &types.VirtualDeviceConfigSpec{Operation: types.VirtualDeviceConfigSpecOperationRemove, Device: p})
 			return true
 		})
-		c.add(Difference{Path: path, Running: hardware.List(running), Desired: hardware.List(desired),
-			set: func(s *types.VirtualMachineConfigSpec) { s.DeviceChange = append(s.DeviceChange, changes...) }})
+		out[path] = []Difference{{Path: path, Running: hardware.List(running), Desired: hardware.List(desired),
+			set: func(s *types.VirtualMachineConfigSpec) { s.DeviceChange = append(s.DeviceChange, changes...) }}}
 	}
+	return out
 }
 
 // ownerPath is the list that a device which must go counts to.
 func ownerPath(b types.BaseVirtualDeviceBackingInfo) string {
 	if _, vgpu := b.(*types.VirtualPCIPassthroughVmiopBackingInfo); vgpu {
-		return gpusPath
+		return hardware.GPUs
 	}
-	return hostDevicesPath
+	return hardware.HostDevices
 }
 
 func listOf(d *vmv1alpha1.VirtualMachineDevices, path string) []vmv1alpha1.VirtualMachineDevice {
 	switch {
 	case d == nil:
 		return nil
-	case path == gpusPath:
+	case path == hardware.GPUs:
 		return d.GPUs
 	}
 	return d.HostDevices
@@ -98,9 +90,9 @@ func passthroughBacking(name, path string) (types.BaseVirtualDeviceBackingInfo, 
 			}, nil
 		}
 	}
-	if path == hostDevicesPath || pair || strings.Contains(name, "/") {
+	if path == hardware.HostDevices || pair || strings.Contains(name, "/") {
 		want := "vendor:device in hexadecimal, for example 8086:1572"
-		if path == gpusPath {
+		if path == hardware.GPUs {
 			want = "a vGPU profile, for example grid_a100-10c, or vendor:device in hexadecimal, for example 10de:2231"
 		}
 		return nil, fmt.Errorf("deviceName %q is not %s", name, want)
@@ -125,9 +117,9 @@ func describeBacking(b types.BaseVirtualDeviceBackingInfo) string {
 }
 
 // refusedPassthrough says which devices cannot be asked for.
-func (c *comparison) refusedPassthrough(say func(format string, args ...any)) {
-	for _, path := range []string{gpusPath, hostDevicesPath} {
-		for _, d := range listOf(c.want.Effective.Devices, path) {
+func refusedPassthrough(in *input, say func(format string, args ...any)) {
+	for _, path := range []string{hardware.GPUs, hardware.HostDevices} {
+		for _, d := range listOf(in.Effective.Devices, path) {
 			if _, err := passthroughBacking(d.DeviceName, path); err != nil {
 				say("%s[%s].%s", path, d.Name, err)
 			}
@@ -145,7 +137,7 @@ func NotAllowed(want Want, allowed []string, by string) []string {
 		known = append(known, deviceID(name))
 	}
 	var out []string
-	for _, path := range []string{gpusPath, hostDevicesPath} {
+	for _, path := range []string{hardware.GPUs, hardware.HostDevices} {
 		for _, d := range listOf(want.Effective.Devices, path) {
 			if !slices.Contains(known, deviceID(d.DeviceName)) {
 				out = append(out, driver.NotAllowedMessage(fmt.Sprintf("%s[%s].deviceName %q", path, d.Name, d.DeviceName), by, allowed))
@@ -157,27 +149,19 @@ func NotAllowed(want Want, allowed []string, by string) []string {
 
 // deviceID is a device name in one spelling; one that is no device keeps its own.
 func deviceID(name string) string {
-	backing, err := passthroughBacking(name, gpusPath)
+	backing, err := passthroughBacking(name, hardware.GPUs)
 	if err != nil {
 		return name
 	}
 	return describeBacking(backing)
 }
 
-// hasPassthrough is true when the VM has, or shall have, such a device or an adapter by
-// SR-IOV: all of its memory must be reserved then.
-func (c *comparison) hasPassthrough() (have, want bool) {
-	for _, d := range c.have.Hardware.Device {
-		switch d := d.(type) {
-		case *types.VirtualPCIPassthrough:
-			have = have || d.Backing != nil
-		case *types.VirtualSriovEthernetCard:
-			have = true
+// readPassthrough reads the devices that are passed through, whichever list they count to: with one of them all
+// memory must be reserved.
+func readPassthrough(in *input) {
+	for _, p := range devicesOf[*types.VirtualPCIPassthrough](in.vm) {
+		if p.Backing != nil {
+			in.running.Devices.GPUs = append(in.running.Devices.GPUs, vmv1alpha1.VirtualMachineDevice{DeviceName: describeBacking(p.Backing)})
 		}
 	}
-	for _, i := range interfacesOf(c.want.Effective) {
-		want = want || i.Model == modelSRIOV
-	}
-	d := c.want.Effective.Devices
-	return have, want || d != nil && len(d.GPUs)+len(d.HostDevices) > 0
 }

@@ -15,16 +15,16 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/storage"
 )
 
-// policy is the storage policy of a class, which is that of the VM when empty; false
+// policyOf is the storage policy of a class, which is that of the VM when empty; false
 // while it is not known. What names no class has the default policy of its zone when it
 // is made, and keeps what it has from then on.
-func (c *comparison) policy(class string) (storage.Policy, bool) {
+func policyOf(in *input, class string) (storage.Policy, bool) {
 	if class == "" {
-		class = c.want.Effective.StorageClass
+		class = in.Effective.StorageClass
 	}
-	p, known := c.want.Storage.Policies[class]
+	p, known := in.Storage.Policies[class]
 	if class == "" {
-		if c.vm != nil && c.vm.Config != nil && !c.want.New {
+		if in.exists() && !in.New {
 			return storage.Policy{}, true
 		}
 		return p, true
@@ -32,59 +32,57 @@ func (c *comparison) policy(class string) (storage.Policy, bool) {
 	return p, known
 }
 
-// home compares the policy of the VM's own files.
-func (c *comparison) home() {
-	if c.vm.Config == nil {
-		return
+// compareHome compares the policy of the VM's own files.
+func compareHome(in *input) []Difference {
+	policy, known := policyOf(in, "")
+	if !known || policy.ID == "" || policy.ID == in.extra(observe.HomePolicyKey) {
+		return nil
 	}
-	policy, known := c.policy("")
-	if !known || policy.ID == "" || policy.ID == extra(c, observe.HomePolicyKey) {
-		return
-	}
-	c.add(Difference{Path: hardware.StorageClass, Running: extra(c, observe.HomePolicyKey), Desired: policy.Name, Live: c.appliesLive(policy),
+	return []Difference{{Path: hardware.StorageClass, Running: in.extra(observe.HomePolicyKey), Desired: policy.Name, Live: appliesLive(in, policy),
 		set: func(spec *types.VirtualMachineConfigSpec) {
 			spec.VmProfile = profileOf(policy)
-			c.encrypt(spec, policy)
+			encryptVM(in, spec, policy)
 			option(observe.HomePolicyKey, policy.ID)(spec)
-		}})
+		}}}
 }
 
-// repolicy gives a disk another policy. vSphere does not tell by which one a disk is
-// kept, so that it is recorded with the change.
-func (c *comparison) repolicy(path string, policy storage.Policy, key string, have *types.VirtualDisk) {
-	if policy.ID == "" || policy.ID == extra(c, key) {
-		return
+// changePolicy gives a disk the policy of a class. vSphere does not report the policy of a disk,
+// so that it is recorded with the change.
+func changePolicy(in *input, path, class, key string, have *types.VirtualDisk) Difference {
+	policy, known := policyOf(in, class)
+	if !known || policy.ID == "" || policy.ID == in.extra(key) {
+		return Difference{}
 	}
-	c.add(Difference{Path: path, Running: extra(c, key), Desired: policy.Name, Live: c.appliesLive(policy),
-		set: func(spec *types.VirtualMachineConfigSpec) { c.keep(spec, editOf(spec, have), policy, key) }})
+	return Difference{Path: path, Running: in.extra(key), Desired: policy.Name, Live: appliesLive(in, policy),
+		set: func(spec *types.VirtualMachineConfigSpec) { applyPolicy(in, spec, editOf(spec, have), policy, key) }}
 }
 
-// keep puts a disk under a policy, and records that.
-func (c *comparison) keep(spec *types.VirtualMachineConfigSpec, change *types.VirtualDeviceConfigSpec, policy storage.Policy, key string) {
+// applyPolicy puts a disk under a policy, and records that.
+func applyPolicy(in *input, spec *types.VirtualMachineConfigSpec, change *types.VirtualDeviceConfigSpec, policy storage.Policy, key string) {
 	if policy.ID == "" {
 		return
 	}
 	change.Profile = profileOf(policy)
 	if policy.Encrypted && !encryptedDisk(change.Device) {
-		change.Backing = &types.VirtualDeviceConfigSpecBackingSpec{Crypto: c.cryptoSpec()}
+		change.Backing = &types.VirtualDeviceConfigSpecBackingSpec{Crypto: cryptoSpec(in)}
 	}
-	c.encrypt(spec, policy)
+	encryptVM(in, spec, policy)
 	option(key, policy.ID)(spec)
 }
 
-// encrypt encrypts the VM, without which no disk of it can be (vSphere Security, Virtual
+// encryptVM encrypts the VM, without which no disk of it can be (vSphere Security, Virtual
 // Machine Encryption).
-func (c *comparison) encrypt(spec *types.VirtualMachineConfigSpec, policy storage.Policy) {
-	if policy.Encrypted && c.have.KeyId == nil {
-		spec.Crypto = c.cryptoSpec()
+func encryptVM(in *input, spec *types.VirtualMachineConfigSpec, policy storage.Policy) {
+	if policy.Encrypted && in.config.KeyId == nil {
+		spec.Crypto = cryptoSpec(in)
 	}
 }
 
 // cryptoSpec lets vSphere make a key of the default provider: without an ID it makes one
 // (API, CryptoKeyId.keyId, for trusted and native providers; for others judgement, as
 // VM Operator does it).
-func (c *comparison) cryptoSpec() *types.CryptoSpecEncrypt {
-	return &types.CryptoSpecEncrypt{CryptoKeyId: types.CryptoKeyId{ProviderId: &types.KeyProviderId{Id: c.want.Storage.KeyProvider}}}
+func cryptoSpec(in *input) *types.CryptoSpecEncrypt {
+	return &types.CryptoSpecEncrypt{CryptoKeyId: types.CryptoKeyId{ProviderId: &types.KeyProviderId{Id: in.Storage.KeyProvider}}}
 }
 
 func encryptedDisk(device types.BaseVirtualDevice) bool {
@@ -94,15 +92,15 @@ func encryptedDisk(device types.BaseVirtualDevice) bool {
 
 // appliesLive is false for a policy that encrypts what is not encrypted: that needs the
 // VM to be off.
-func (c *comparison) appliesLive(policy storage.Policy) bool {
-	return !policy.Encrypted || c.have.KeyId != nil
+func appliesLive(in *input, policy storage.Policy) bool {
+	return !policy.Encrypted || in.config.KeyId != nil
 }
 
-// elsewhere is the datastore path of a new disk whose policy does not allow the datastore
+// otherDatastore is the datastore path of a new disk whose policy does not allow the datastore
 // that the VM is on; empty when it can be beside the VM.
-func (c *comparison) elsewhere(policy storage.Policy) string {
+func otherDatastore(in *input, policy storage.Policy) string {
 	var home object.DatastorePath
-	if !home.FromString(c.have.Files.VmPathName) || policy.Holds(home.Datastore) || len(policy.Datastores) == 0 {
+	if !home.FromString(in.config.Files.VmPathName) || policy.Holds(home.Datastore) || len(policy.Datastores) == 0 {
 		return ""
 	}
 	return (&object.DatastorePath{Datastore: policy.Datastores[0]}).String()
@@ -113,36 +111,36 @@ func profileOf(policy storage.Policy) []types.BaseVirtualMachineProfileSpec {
 }
 
 // refusedPolicies says which policies the VM cannot have.
-func (c *comparison) refusedPolicies(say func(format string, args ...any)) {
+func refusedPolicies(in *input, say func(format string, args ...any)) {
 	encrypts := func(path, class string, disk *types.VirtualDisk) {
-		p, known := c.policy(class)
+		p, known := policyOf(in, class)
 		switch {
-		case !known || !p.Encrypted || c.have.KeyId != nil && (disk == nil || encryptedDisk(disk)):
-		case c.want.Storage.KeyProvider == "":
+		case !known || !p.Encrypted || in.config.KeyId != nil && (disk == nil || encryptedDisk(disk)):
+		case in.Storage.KeyProvider == "":
 			say("%s: storage policy %q encrypts, and vCenter has no default key provider", path, p.Name)
 		case disk != nil && observe.HasParent(disk):
 			say("%s: storage policy %q encrypts, which vSphere does not do while there are snapshots", path, p.Name)
 		}
 	}
-	if c.vm.Config == nil {
+	if in.vm.Config == nil {
 		return
 	}
 	encrypts(hardware.StorageClass, "", nil)
-	attached := c.attached()
-	for i := range c.want.Effective.Volumes {
-		if v := &c.want.Effective.Volumes[i]; v.Disk != nil {
+	attached := attachedDisks(in)
+	for i := range in.Effective.Volumes {
+		if v := &in.Effective.Volumes[i]; v.Disk != nil {
 			encrypts(hardware.Volume(v.Name), v.Disk.StorageClass, attached[v.Name])
 		}
 	}
-	if disk, _ := observe.BootDiskBeside(c.vm, c.attached()); disk != nil && c.want.Effective.BootDisk != nil {
-		encrypts(hardware.BootDiskStorageClass, c.want.Effective.BootDisk.StorageClass, disk)
+	if disk, _ := observe.BootDiskBeside(in.vm, attachedDisks(in)); disk != nil && in.Effective.BootDisk != nil {
+		encrypts(hardware.BootDiskStorageClass, in.Effective.BootDisk.StorageClass, disk)
 	}
 }
 
 // unappliedClasses names the classes whose storage policies are not known.
-func (c *comparison) unappliedClasses(say func(format string, args ...any)) {
-	for _, class := range storage.Classes(c.want.Effective) {
-		if _, known := c.want.Storage.Policies[class]; !known {
+func unappliedClasses(in *input, say func(format string, args ...any)) {
+	for _, class := range storage.Classes(in.Effective) {
+		if _, known := in.Storage.Policies[class]; !known {
 			say("storageClass %s (its storage policy is not known)", class)
 		}
 	}
@@ -163,8 +161,7 @@ func HomePolicy(want Want) storage.Policy {
 	if want.Effective == nil {
 		return storage.Policy{}
 	}
-	c := &comparison{want: want}
-	policy, _ := c.policy("")
+	policy, _ := policyOf(&input{Want: want}, "")
 	return policy
 }
 

@@ -12,29 +12,29 @@ import (
 // refusedProviderID refuses to create a VM that would not be the one that is
 // named. The provider ID says which VM this is, and never takes one over: a BIOS
 // UUID is not unique in vSphere, for a copy of a VM may keep it.
-func (c *comparison) refusedProviderID(say func(format string, args ...any)) {
-	if c.vm.Config != nil || c.want.ProviderID == "" {
+func refusedProviderID(in *input, say func(format string, args ...any)) {
+	if in.vm.Config != nil || in.ProviderID == "" {
 		return
 	}
 	made := "one with a firmware.uuid that vSphere chooses"
-	if fw := c.want.Effective.Firmware; fw != nil && fw.UUID != "" {
+	if fw := in.Effective.Firmware; fw != nil && fw.UUID != "" {
 		made = vmv1alpha1.ProviderIDOf(fw.UUID)
 	}
-	if !strings.EqualFold(c.want.ProviderID, made) {
-		say("providerID: %s is not that of the VM to be created, %s; instanceUUID takes over a VM that exists", c.want.ProviderID, made)
+	if !strings.EqualFold(in.ProviderID, made) {
+		say("providerID: %s is not that of the VM to be created, %s; instanceUUID takes over a VM that exists", in.ProviderID, made)
 	}
 }
 
 // unappliedProviderID names a provider ID that the VM does not have. One that it lacks because
 // its BIOS UUID is yet to be set is no other thing than that.
-func (c *comparison) unappliedProviderID(say func(format string, args ...any)) {
-	if c.vm.Config == nil || c.want.ProviderID == "" {
+func unappliedProviderID(in *input, say func(format string, args ...any)) {
+	if in.vm.Config == nil || in.ProviderID == "" {
 		return
 	}
-	if fw := c.want.Effective.Firmware; fw != nil && !c.adopted && strings.EqualFold(c.want.ProviderID, vmv1alpha1.ProviderIDOf(fw.UUID)) {
+	if fw := in.Effective.Firmware; fw != nil && !in.adopted && strings.EqualFold(in.ProviderID, vmv1alpha1.ProviderIDOf(fw.UUID)) {
 		return
 	}
-	if have := vmv1alpha1.ProviderIDOf(c.have.Uuid); !strings.EqualFold(c.want.ProviderID, have) {
-		say("providerID %s (that of the VM is %s)", c.want.ProviderID, have)
+	if have := vmv1alpha1.ProviderIDOf(in.config.Uuid); !strings.EqualFold(in.ProviderID, have) {
+		say("providerID %s (that of the VM is %s)", in.ProviderID, have)
 	}
 }

@@ -11,6 +11,8 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/provider"
+	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
 )
 
 func TestAProviderIDMustBeThatOfTheVM(t *testing.T) {
@@ -33,7 +35,7 @@ func TestAProviderIDMustBeThatOfTheVM(t *testing.T) {
 		{"not that of the VM", "vsphere://" + other, "", made, nil, []string{"providerID vsphere://" + other + " (that of the VM is vsphere://" + mine + ")"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			w := Want{ProviderID: tc.providerID, Effective: &vmv1alpha1.VirtualMachineInstanceSpec{Firmware: &vmv1alpha1.VirtualMachineFirmware{UUID: tc.firmware}}}
+			w := Want{Want: driver.Want{Desired: provider.Desired{Effective: &vmv1alpha1.VirtualMachineInstanceSpec{Firmware: &vmv1alpha1.VirtualMachineFirmware{UUID: tc.firmware}}}, ProviderID: tc.providerID}}
 			if diff := cmp.Diff(tc.refused, Refused(w, tc.vm)); diff != "" {
 				t.Errorf("Refused (-want +got):\n%s", diff)
 			}
@@ -47,7 +49,7 @@ func TestAProviderIDMustBeThatOfTheVM(t *testing.T) {
 func TestAProviderIDThatComesWithTheBIOSUUIDIsNoDifferenceOfItsOwn(t *testing.T) {
 	const mine = "42102040-0bee-48b1-8f2d-9b5d2d6f2f7e"
 	vm := &mo.VirtualMachine{Config: &types.VirtualMachineConfigInfo{Uuid: "99102040-0bee-48b1-8f2d-9b5d2d6f2f7e"}}
-	w := Want{ProviderID: "vsphere://" + mine, New: true, Effective: &vmv1alpha1.VirtualMachineInstanceSpec{Firmware: &vmv1alpha1.VirtualMachineFirmware{UUID: mine}}}
+	w := Want{Want: driver.Want{Desired: provider.Desired{Effective: &vmv1alpha1.VirtualMachineInstanceSpec{Firmware: &vmv1alpha1.VirtualMachineFirmware{UUID: mine}}}, ProviderID: "vsphere://" + mine}, New: true}
 	if got := NotApplied(w, vm); got != nil {
 		t.Errorf("NotApplied says %q of a VM whose BIOS UUID is yet to be set", got)
 	}

@@ -5,6 +5,8 @@ package configspec
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/vmware/govmomi/vim25/types"
@@ -17,67 +19,69 @@ import (
 // recordReclaim records what becomes of a disk when the spec does not name it any more,
 // for the spec does not say so then. It names the disk that the volume has when that is said:
 // another one that somebody puts into its place is not what it is about.
-func (c *comparison) recordReclaim(v *vmv1alpha1.VirtualMachineVolume, disk *types.VirtualDisk) {
+func recordReclaim(in *input, v *vmv1alpha1.VirtualMachineVolume, disk *types.VirtualDisk) Difference {
 	want := ""
 	if v.ReclaimPolicy != "" {
-		said, uuid := c.reclaim(v.Name)
+		said, uuid := recordedReclaim(in, v.Name)
 		if said != v.ReclaimPolicy || uuid == "" {
 			uuid = observe.DiskUUID(disk)
 		}
 		want = string(v.ReclaimPolicy) + " " + uuid
 	}
-	c.extraConfig("metadata.volumes", observe.ReclaimKey(v.Name), want, true, false)
+	return compareOption(in, "metadata.volumes", observe.ReclaimKey(v.Name), want, true, false)
 }
 
-// removed takes disks and drives off that the spec does not name any more.
-func (c *comparison) removed(attached map[string]*types.VirtualDisk) {
+// removedVolumes takes disks and drives off that the spec does not name any more.
+func removedVolumes(in *input, attached map[string]*types.VirtualDisk) []Difference {
+	var out []Difference
 	gone := map[string]bool{}
 	for name := range attached {
 		gone[name] = true
 	}
-	for i := range c.want.Effective.Volumes {
-		delete(gone, c.want.Effective.Volumes[i].Name)
+	for i := range in.Effective.Volumes {
+		delete(gone, in.Effective.Volumes[i].Name)
 	}
-	controllers := observe.Controllers(c.vm)
-	for _, name := range sortedKeys(gone) {
+	controllers := observe.Controllers(in.vm)
+	for _, name := range slices.Sorted(maps.Keys(gone)) {
 		disk := attached[name]
-		if disk == nil || c.stays(name, disk) != "" {
+		if disk == nil || whyStays(in, name, disk) != "" {
 			continue
 		}
 		change := &types.VirtualDeviceConfigSpec{Operation: types.VirtualDeviceConfigSpecOperationRemove, Device: disk}
-		if policy, _ := c.reclaim(name); policy == vmv1alpha1.VolumeReclaimDelete {
+		if policy, _ := recordedReclaim(in, name); policy == vmv1alpha1.VolumeReclaimDelete {
 			change.FileOperation = types.VirtualDeviceConfigSpecFileOperationDestroy
 		}
 		have := controllerOf(controllers, disk)
-		c.add(Difference{Path: hardware.Volume(name), Running: hardware.Disk(observe.Capacity(disk), have.Kind), Live: c.hotplug(have.Class(), false),
+		out = append(out, Difference{Path: hardware.Volume(name), Running: hardware.Disk(observe.Capacity(disk), have.Kind), Live: hotplugs(in, have),
 			set: func(spec *types.VirtualMachineConfigSpec) {
 				spec.DeviceChange = append(spec.DeviceChange, change)
 				for _, key := range []string{
-					observe.VolumeKey(name), observe.ReclaimKey(name), observe.PolicyKey(name), observe.DiskKey(observe.SlotOf(c.vm, disk)),
+					observe.VolumeKey(name), observe.ReclaimKey(name), observe.PolicyKey(name), observe.DiskKey(observe.SlotOf(in.vm, disk)),
 				} {
-					if extra(c, key) != "" {
+					if in.extra(key) != "" {
 						option(key, "")(spec)
 					}
 				}
 			}})
 	}
-	c.removedDrives()
+	out = append(out, removedDrives(in)...)
+	return out
 }
 
-// reclaim is what was recorded for a volume.
-func (c *comparison) reclaim(volume string) (policy vmv1alpha1.VolumeReclaimPolicy, diskUUID string) {
-	p, uuid, _ := strings.Cut(extra(c, observe.ReclaimKey(volume)), " ")
+// recordedReclaim is what was recorded for a volume.
+func recordedReclaim(in *input, volume string) (policy vmv1alpha1.VolumeReclaimPolicy, diskUUID string) {
+	p, uuid, _ := strings.Cut(in.extra(observe.ReclaimKey(volume)), " ")
 	return vmv1alpha1.VolumeReclaimPolicy(p), uuid
 }
 
-// stays says why the disk of a volume that is no longer in the spec stays; empty when it
+// whyStays says why the disk of a volume that is no longer in the spec stays; empty when it
 // goes. What cannot be made again is deleted only if it is the disk that the policy was
 // given for, and nothing else has it.
-func (c *comparison) stays(volume string, disk *types.VirtualDisk) string {
+func whyStays(in *input, volume string, disk *types.VirtualDisk) string {
 	if disk == nil {
 		return ""
 	}
-	policy, uuid := c.reclaim(volume)
+	policy, uuid := recordedReclaim(in, volume)
 	switch {
 	case policy != vmv1alpha1.VolumeReclaimDetach && policy != vmv1alpha1.VolumeReclaimDelete:
 		return "no longer in the spec; the disk stays as long as the virtual machine"

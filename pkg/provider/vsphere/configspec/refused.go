@@ -12,6 +12,8 @@ import (
 
 	"github.com/slipway-dev/slipway/pkg/apis/conditions"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/hardware"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 )
 
 // Refused lists what the wanted configuration asks for and cannot have, each
@@ -22,19 +24,24 @@ func Refused(want Want, vm *mo.VirtualMachine) []string {
 	if want.Effective == nil {
 		return nil
 	}
-	c := newComparison(want, vm)
+	in := newInput(want, vm)
 	e := want.Effective
 	var out []string
 	say := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
-	c.refusedBootDisk(say)
-	c.refusedVolumes(say)
-	c.refusedPolicies(say)
-	c.refusedProviderID(say)
-	c.refusedBootstrap(say)
+	refusedBootDisk(in, say)
+	refusedVolumes(in, say)
+	refusedPolicies(in, say)
+	refusedProviderID(in, say)
+	refusedBootstrap(in, say)
 	refusedAddresses(e, say)
-	c.refusedPassthrough(say)
-	if c.tpmWithoutEFI() && !want.TPMPreferred {
+	refusedPassthrough(in, say)
+	if tpmWithoutEFI(in) && !want.TPMPreferred {
 		say("devices.tpm: needs EFI, and firmware.bootloader is BIOS%s", fromImage(e.Firmware))
+	}
+	for _, f := range needNewerVersion(in) {
+		if f.Path != hardware.TPM || !want.TPMPreferred {
+			say("%s: needs virtual hardware version %d: set minHardwareVersion", f.Path, f.MinVersion)
+		}
 	}
 	if cpu := e.CPU; cpu != nil && isTrue(cpu.ExposeVNUMA) && isTrue(cpu.HotAddEnabled) {
 		say("cpu.exposeVNUMA: excludes cpu.hotAddEnabled, with which vSphere shows the guest no vNUMA")
@@ -43,12 +50,26 @@ func Refused(want Want, vm *mo.VirtualMachine) []string {
 	return out
 }
 
+// needNewerVersion returns the fields that the spec sets and that need a newer virtual hardware version than an
+// existing VM has or gets. The VM keeps their values.
+func needNewerVersion(in *input) []*hardware.Field {
+	var out []*hardware.Field
+	have := observe.HardwareVersion(in.config.Version)
+	for i := range hardware.Fields {
+		f := &hardware.Fields[i]
+		if have > 0 && max(have, in.Effective.MinHardwareVersion) < f.MinVersion && f.IsSet(hardware.StateOf(in.Effective)) {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
 // tpmWithoutEFI is true when the VM shall have a TPM and has BIOS. Before it
 // exists and while the spec leaves the firmware to the image, nobody knows.
-func (c *comparison) tpmWithoutEFI() bool {
-	e := c.want.Effective
-	known := c.vm.Config != nil || e.Firmware != nil && e.Firmware.Bootloader != ""
-	return e.Devices != nil && wantsTPM(e.Devices.TPM) && known && !c.efi()
+func tpmWithoutEFI(in *input) bool {
+	e := in.Effective
+	known := in.vm.Config != nil || e.Firmware != nil && e.Firmware.Bootloader != ""
+	return e.Devices != nil && wantsTPM(e.Devices.TPM) && known && !hasEFI(in)
 }
 
 func fromImage(fw *vmv1alpha1.VirtualMachineFirmware) string {
@@ -64,13 +85,13 @@ func NotApplied(want Want, vm *mo.VirtualMachine) []string {
 	if want.Effective == nil {
 		return nil
 	}
-	c := newComparison(want, vm)
+	in := newInput(want, vm)
 	e := want.Effective
 	var out []string
 	say := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
-	c.unappliedProviderID(say)
-	c.unappliedAdopted(say)
-	c.unappliedClasses(say)
+	unappliedProviderID(in, say)
+	unappliedAdopted(in, say)
+	unappliedClasses(in, say)
 	if len(e.NodeSelector) > 0 {
 		var labels []string
 		for _, k := range slices.Sorted(maps.Keys(e.NodeSelector)) {
@@ -82,7 +103,7 @@ func NotApplied(want Want, vm *mo.VirtualMachine) []string {
 		if cpu.Model != "" {
 			say("cpu.model %s (EVC decides)", cpu.Model)
 		}
-		if fullCPU(cpu) && cpu.Reservation == nil && want.HostMHz == 0 {
+		if hardware.OwnCores(cpu) && cpu.Reservation == nil && want.HostMHz == 0 {
 			say("cpu.dedicatedCPUPlacement (the speed of the host is not known, so that no CPU is reserved)")
 		}
 	}
@@ -92,12 +113,17 @@ func NotApplied(want Want, vm *mo.VirtualMachine) []string {
 	if d := e.Devices; d != nil && d.Video != nil && d.Video.Type != "" && d.Video.Type != "svga" {
 		say("devices.video.type %s (vSphere has one video card, svga)", d.Video.Type)
 	}
-	if c.tpmWithoutEFI() && want.TPMPreferred {
+	if tpmWithoutEFI(in) && want.TPMPreferred {
 		say("devices.tpm (preferred, but it needs EFI, and the firmware is BIOS)")
 	}
+	for _, f := range needNewerVersion(in) {
+		if f.Path == hardware.TPM && want.TPMPreferred {
+			say("%s (preferred, but it needs virtual hardware version %d)", f.Path, f.MinVersion)
+		}
+	}
 	unappliedNetwork(e, say)
-	c.unappliedBootDisk(say)
-	c.unappliedVolumes(say)
-	c.unappliedBootOrder(say)
+	unappliedBootDisk(in, say)
+	unappliedVolumes(in, say)
+	unappliedBootOrder(in, say)
 	return out
 }

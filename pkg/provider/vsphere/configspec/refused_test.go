@@ -109,6 +109,36 @@ func TestATPMThatIsOnlyPreferredKeepsNobodyFromRunning(t *testing.T) {
 	}
 }
 
+func TestRefused_NamesTheHardwareVersionThatAFieldNeeds(t *testing.T) {
+	w, vm := want(), have()
+	efi(&w, vm)
+	vm.Config.Version = "vmx-13"
+	w.Effective.Devices = &devices{TPM: tpm.TPM, HostDevices: []device{{Name: "nic", DeviceName: "8086:1572"}}}
+	wantList := []string{
+		"devices.hostDevices: needs virtual hardware version 17: set minHardwareVersion",
+		"devices.tpm: needs virtual hardware version 14: set minHardwareVersion",
+	}
+	if diff := cmp.Diff(wantList, Refused(w, vm)); diff != "" {
+		t.Errorf("refused (-want +got):\n%s", diff)
+	}
+	w.TPMPreferred = true
+	if diff := cmp.Diff(wantList[:1], Refused(w, vm)); diff != "" {
+		t.Errorf("refused with a preferred TPM (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"devices.tpm (preferred, but it needs virtual hardware version 14)"}, NotApplied(w, vm)); diff != "" {
+		t.Errorf("not applied (-want +got):\n%s", diff)
+	}
+	for _, d := range Differences(w, vm) {
+		if d.Path == "devices.tpm" {
+			t.Errorf("difference %+v of hardware that the VM cannot have", d)
+		}
+	}
+	w.Effective.MinHardwareVersion = 17
+	if got := Refused(w, vm); got != nil {
+		t.Errorf("refused = %q with the version that both need, want nothing", got)
+	}
+}
+
 func TestNothingIsLeftOutSilently(t *testing.T) {
 	w, vm := want(), have()
 	withDisks(vm)

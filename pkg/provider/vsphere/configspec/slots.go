@@ -7,10 +7,12 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/vmware/govmomi/vim25/mo"
 	"github.com/vmware/govmomi/vim25/types"
 
-	apilimits "github.com/slipway-dev/slipway/pkg/apis/limits"
+	"github.com/slipway-dev/slipway/pkg/apis/limits"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/hardware"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 )
 
@@ -22,13 +24,13 @@ type slot struct {
 	added bool
 }
 
-// slots gives places to the volumes that have none yet, and says why one has none. Those
+// findSlots gives places to the volumes that have none yet, and says why one has none. Those
 // that name their place come first: others must not be in their way.
-func (c *comparison) slots(volumes []*vmv1alpha1.VirtualMachineVolume) (places map[string]slot, problems map[string]string) {
+func findSlots(vm *mo.VirtualMachine, volumes []*vmv1alpha1.VirtualMachineVolume) (places map[string]slot, problems map[string]string) {
 	if len(volumes) == 0 {
 		return nil, nil
 	}
-	controllers := observe.Controllers(c.vm)
+	controllers := observe.Controllers(vm)
 	places, problems = map[string]slot{}, map[string]string{}
 	ordered := slices.Clone(volumes)
 	slices.SortStableFunc(ordered, func(a, b *vmv1alpha1.VirtualMachineVolume) int { return named(b) - named(a) })
@@ -59,7 +61,7 @@ func named(v *vmv1alpha1.VirtualMachineVolume) int {
 // of its kind or a new one, and takes it. Without a place it says why there is none.
 func place(controllers *[]observe.Controller, v *vmv1alpha1.VirtualMachineVolume) (slot, string) {
 	kind := bus(v)
-	slots := apilimits.SlotsOf(kind)
+	slots := limits.SlotsOf(kind)
 	buses := map[int32]bool{}
 	for at := range *controllers {
 		have := &(*controllers)[at]
@@ -91,7 +93,7 @@ func place(controllers *[]observe.Controller, v *vmv1alpha1.VirtualMachineVolume
 // machine has all that it can have.
 func newSlot(controllers *[]observe.Controller, v *vmv1alpha1.VirtualMachineVolume, taken map[int32]bool) (slot, string) {
 	kind := bus(v)
-	slots := apilimits.SlotsOf(kind)
+	slots := limits.SlotsOf(kind)
 	unit := int32(0)
 	if v.UnitNumber != nil {
 		unit = *v.UnitNumber
@@ -116,7 +118,7 @@ func newSlot(controllers *[]observe.Controller, v *vmv1alpha1.VirtualMachineVolu
 
 // freeUnit is the unit that is wanted, or the first, if it is free.
 func freeUnit(c observe.Controller, wanted *int32) (int32, bool) {
-	slots := apilimits.SlotsOf(c.Kind)
+	slots := limits.SlotsOf(c.Kind)
 	if wanted != nil {
 		return *wanted, slots.Usable(*wanted) && !slices.Contains(c.Units, *wanted)
 	}
@@ -138,19 +140,18 @@ func bus(v *vmv1alpha1.VirtualMachineVolume) string {
 }
 
 // addController adds the controller of a slot if it is new.
-func (c *comparison) addController(s slot, spec *types.VirtualMachineConfigSpec) {
+func addController(vm *mo.VirtualMachine, s slot, spec *types.VirtualMachineConfigSpec) {
 	if s.added {
 		spec.DeviceChange = append(spec.DeviceChange, &types.VirtualDeviceConfigSpec{
-			Operation: types.VirtualDeviceConfigSpecOperationAdd, Device: newController(s.controller, c.pciKey())})
+			Operation: types.VirtualDeviceConfigSpecOperationAdd, Device: newController(s.controller, pciKey(vm))})
 	}
 }
 
-// hotplug is true when a running VM takes a disk on the controller.
-func (c *comparison) hotplug(class string, newController bool) bool {
-	if d := c.want.Effective.Devices; d != nil && isTrue(d.DisableHotplug) {
-		return false
-	}
-	return class == "scsi" || class != "ide" && !newController
+// hotplugs reports whether a running VM takes a disk on the controller, or gives one up. A controller
+// that does not exist yet has a negative key.
+func hotplugs(in *input, c observe.Controller) bool {
+	d := in.Effective.Devices
+	return hardware.PlugsDisk(c.Kind, c.Key >= 0, d != nil && isTrue(d.DisableHotplug))
 }
 
 // newController makes the device. Nothing asks for a bus that VMs share.
@@ -172,11 +173,9 @@ func newController(c observe.Controller, pci int32) types.BaseVirtualDevice {
 }
 
 // pciKey is the key of the PCI controller, 100 on every VM seen so far.
-func (c *comparison) pciKey() int32 {
-	for _, d := range c.have.Hardware.Device {
-		if pci, ok := d.(*types.VirtualPCIController); ok {
-			return pci.Key
-		}
+func pciKey(vm *mo.VirtualMachine) int32 {
+	if all := devicesOf[*types.VirtualPCIController](vm); len(all) > 0 {
+		return all[0].Key
 	}
 	return 100
 }

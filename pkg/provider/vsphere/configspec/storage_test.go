@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/vmware/govmomi/vim25/mo"
 	"github.com/vmware/govmomi/vim25/types"
+	"k8s.io/apimachinery/pkg/api/resource"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
@@ -123,12 +124,13 @@ func TestBootDiskGrowsAndNeverShrinks(t *testing.T) {
 
 func TestASmallerBootDiskThanThatOfTheImageIsRefusedBeforeThereIsAVM(t *testing.T) {
 	w := want()
-	w.Effective.BootDisk, w.ImageBootDisk = bootDiskOf("8Gi"), 16<<30
+	w.Effective.BootDisk, w.Image = bootDiskOf("8Gi"), &vmv1alpha1.VirtualMachineImage{}
+	w.Image.Status.Disks = []vmv1alpha1.VirtualMachineImageDisk{{Capacity: resource.NewQuantity(16<<30, resource.BinarySI)}}
 	wantList := []string{"bootDisk.size: 8Gi is less than the 16Gi of the image's disk, and vSphere cannot shrink one"}
 	if diff := cmp.Diff(wantList, Refused(w, &mo.VirtualMachine{})); diff != "" {
 		t.Errorf("refused (-want +got):\n%s", diff)
 	}
-	w.ImageBootDisk = 0
+	w.Image = nil
 	if got := Refused(w, &mo.VirtualMachine{}); got != nil {
 		t.Errorf("refused = %q where the image does not say how large its disk is", got)
 	}
@@ -303,8 +305,7 @@ func TestBootOrderIsToldByDevices(t *testing.T) {
 		{name: "of all kinds", change: order(all...), want: []Difference{{Path: "bootOrder", Desired: printed}}},
 		{name: "as it is", change: func(w *Want, vm *mo.VirtualMachine) {
 			order(all...)(w, vm)
-			c := newComparison(*w, vm)
-			devices, _ := c.bootDevices()
+			devices, _ := bootDevices(newInput(*w, vm))
 			vm.Config.BootOptions = &types.VirtualMachineBootOptions{BootOrder: devices}
 		}},
 		{name: "no order leaves the one that is there", change: func(_ *Want, vm *mo.VirtualMachine) {

@@ -4,24 +4,27 @@
 package configspec
 
 import (
+	"maps"
+	"slices"
+
 	"github.com/vmware/govmomi/vim25/types"
 )
 
 // guestInfoTransport hands OVF properties to the guest through VMware Tools.
 const guestInfoTransport = "com.vmware.guestInfo"
 
-// vApp sets OVF properties. Those of an image keep their numbers and labels, also when
+// compareVApp sets OVF properties. Those of an image keep their numbers and labels, also when
 // vSphere has not taken them over; what the image does not have is added. Values appear
 // in no status: they may come from a Secret.
-func (c *comparison) vApp() {
-	if c.vm.Config == nil || c.adopted {
-		return
+func compareVApp(in *input) []Difference {
+	if !in.exists() || in.adopted {
+		return nil
 	}
 	var have types.VmConfigInfo
-	if c.have.VAppConfig != nil {
-		have = *c.have.VAppConfig.GetVmConfigInfo()
+	if in.config.VAppConfig != nil {
+		have = *in.config.VAppConfig.GetVmConfigInfo()
 	}
-	spec := c.imageProperties(len(have.Property) > 0)
+	spec := imageProperties(in, len(have.Property) > 0)
 	changed := map[string]*types.VAppPropertyInfo{}
 	for _, p := range spec.Property {
 		changed[PropertyID(*p.Info)] = p.Info
@@ -31,9 +34,9 @@ func (c *comparison) vApp() {
 		byID[PropertyID(p)] = p
 		next = max(next, p.Key+1)
 	}
-	for _, id := range sortedKeys(c.want.VAppProperties) {
+	for _, id := range slices.Sorted(maps.Keys(in.vAppProperties())) {
 		if p := changed[id]; p != nil {
-			p.Value = c.want.VAppProperties[id]
+			p.Value = in.vAppProperties()[id]
 			continue
 		}
 		info, ok := byID[id]
@@ -43,28 +46,28 @@ func (c *comparison) vApp() {
 			info = types.VAppPropertyInfo{Key: next, Id: id, Label: id, Type: "string", UserConfigurable: types.NewBool(true)}
 			next++
 		}
-		if ok && info.Value == c.want.VAppProperties[id] {
+		if ok && info.Value == in.vAppProperties()[id] {
 			continue
 		}
-		info.Value = c.want.VAppProperties[id]
+		info.Value = in.vAppProperties()[id]
 		spec.Property = append(spec.Property, types.VAppPropertySpec{ArrayUpdateSpec: types.ArrayUpdateSpec{Operation: op}, Info: &info})
 	}
 	if len(spec.Property) == 0 {
-		return
+		return nil
 	}
 	if len(have.OvfEnvironmentTransport)+len(spec.OvfEnvironmentTransport) == 0 {
 		spec.OvfEnvironmentTransport = []string{guestInfoTransport}
 	}
-	c.add(Difference{Path: "bootstrap.vAppConfig", Desired: "changed", FirstBoot: true,
-		set: func(s *types.VirtualMachineConfigSpec) { s.VAppConfig = spec }})
+	return []Difference{{Path: "bootstrap.vAppConfig", Desired: "changed", FirstBoot: true,
+		set: func(s *types.VirtualMachineConfigSpec) { s.VAppConfig = spec }}}
 }
 
 // imageProperties adds those of the image to a new VM that has none and is to have
 // them: cloud-init does without.
-func (c *comparison) imageProperties(present bool) *types.VmConfigSpec {
-	out, b := &types.VmConfigSpec{}, c.want.Effective.Bootstrap
-	image := c.want.ImageProperties
-	if !c.want.New || present || image == nil || b != nil && b.CloudInit != nil && b.VAppConfig == nil {
+func imageProperties(in *input, present bool) *types.VmConfigSpec {
+	out, b := &types.VmConfigSpec{}, in.Effective.Bootstrap
+	image := in.ImageProperties
+	if !in.New || present || image == nil || b != nil && b.CloudInit != nil && b.VAppConfig == nil {
 		return out
 	}
 	*out = *image

@@ -12,6 +12,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
 // A deployment that brings its own configuration may or may not take over the OVF
@@ -28,7 +29,7 @@ func TestANewVMHasTheOVFPropertiesOfItsImage(t *testing.T) {
 	}{
 		{"vSphere has left them out", func(*Want, *mo.VirtualMachine) {}, []string{"add 0 hostname=", "add 1 password="}},
 		{"values are given", func(w *Want, _ *mo.VirtualMachine) {
-			w.VAppProperties = map[string]string{"password": "p", "more": "m"}
+			w.Bootstrap = &provider.BootstrapData{VAppProperties: map[string]string{"password": "p", "more": "m"}}
 		}, []string{"add 0 hostname=", "add 1 password=p", "add 2 more=m"}},
 		{"vSphere has taken them over", func(_ *Want, vm *mo.VirtualMachine) {
 			vm.Config.VAppConfig = &types.VmConfigInfo{Property: []types.VAppPropertyInfo{{Key: 7, Id: "hostname"}}}

@@ -4,8 +4,10 @@
 package configspec
 
 import (
+	"maps"
 	"slices"
 
+	"github.com/vmware/govmomi/vim25/mo"
 	"github.com/vmware/govmomi/vim25/types"
 	"k8s.io/apimachinery/pkg/api/resource"
 
@@ -26,42 +28,42 @@ const (
 	newDriveKey       = -2000
 )
 
-// volumes compares the empty disks. A disk is found by the slot that
+// compareVolumes compares the empty disks. A disk is found by the slot that
 // extraConfig holds, so that a repeated pass adds nothing.
-func (c *comparison) volumes() {
-	if c.vm.Config == nil {
-		return
-	}
-	volumes := c.want.Effective.Volumes
-	attached := c.attached()
-	c.removed(attached)
-	places, _ := c.slots(c.unplaced())
+func compareVolumes(in *input) []Difference {
+	volumes := in.Effective.Volumes
+	attached := attachedDisks(in)
+	var out []Difference
+	out = append(out, removedVolumes(in, attached)...)
+	places, _ := findSlots(in.vm, unplaced(in))
 	for i := range volumes {
 		v := &volumes[i]
 		switch disk, recorded := attached[v.Name]; {
 		case v.CDROM != nil:
-			c.drive(v, places, int32(i))
+			out = append(out, compareDrive(in, v, places, int32(i)))
 		case v.Disk == nil || v.Disk.Capacity == nil:
 		case disk != nil:
-			c.takeDisk(v, disk)
-			c.disk(v, disk)
-		case recorded: // One that somebody took away is not replaced by an empty one.
+			path := hardware.Volume(v.Name)
+			out = append(out, takeDisk(in, v, disk), growDisk(in.vm, path, v.Disk.Capacity, disk),
+				changePolicy(in, path, v.Disk.StorageClass, observe.PolicyKey(v.Name), disk), recordReclaim(in, v, disk))
+		case recorded: // A disk that was detached in vSphere is not replaced by an empty one.
 		default:
 			if s, ok := places[v.Name]; ok {
-				c.addDisk(v, s, int32(i))
+				out = append(out, addDisk(in, v, s, int32(i)))
 			}
 		}
 	}
-	c.claims(places)
+	out = append(out, compareClaims(in, places)...)
+	return out
 }
 
 // unplaced are the volumes that the virtual machine has no device of.
-func (c *comparison) unplaced() []*vmv1alpha1.VirtualMachineVolume {
+func unplaced(in *input) []*vmv1alpha1.VirtualMachineVolume {
 	var out []*vmv1alpha1.VirtualMachineVolume
-	attached, drives := c.attached(), observe.Drives(c.vm)
-	for i := range c.want.Effective.Volumes {
-		v := &c.want.Effective.Volumes[i]
-		if c.unplacedClaim(v) {
+	attached, drives := attachedDisks(in), observe.Drives(in.vm)
+	for i := range in.Effective.Volumes {
+		v := &in.Effective.Volumes[i]
+		if unplacedClaim(in, v) {
 			out = append(out, v)
 		}
 		if _, recorded := attached[v.Name]; v.Disk != nil && v.Disk.Capacity != nil && !recorded || v.CDROM != nil && drives[v.Name] == nil {
@@ -73,54 +75,44 @@ func (c *comparison) unplaced() []*vmv1alpha1.VirtualMachineVolume {
 
 // addDisk adds an empty disk, beside the virtual machine unless its policy wants it
 // elsewhere.
-func (c *comparison) addDisk(v *vmv1alpha1.VirtualMachineVolume, s slot, n int32) {
-	policy, known := c.policy(v.Disk.StorageClass)
+func addDisk(in *input, v *vmv1alpha1.VirtualMachineVolume, s slot, n int32) Difference {
+	policy, known := policyOf(in, v.Disk.StorageClass)
 	if !known {
-		return
+		return Difference{}
 	}
 	unit, size := s.unit, bytes(v.Disk.Capacity)
 	disk := &types.VirtualDisk{CapacityInBytes: size, CapacityInKB: size >> 10}
 	disk.Key, disk.ControllerKey, disk.UnitNumber = newDiskKey-n, s.controller.Key, &unit
 	backing := &types.VirtualDiskFlatVer2BackingInfo{DiskMode: string(types.VirtualDiskModePersistent)}
 	backing.ThinProvisioned, backing.EagerlyScrub = provisioned(v.Disk.Provisioning, policy.ID != "")
-	backing.FileName = c.elsewhere(policy)
+	backing.FileName = otherDatastore(in, policy)
 	disk.Backing = backing
-	live := c.hotplug(s.controller.Class(), s.controller.Key < 0) && c.appliesLive(policy)
-	c.add(Difference{Path: hardware.Volume(v.Name), Desired: hardware.Disk(size, s.controller.Kind), Live: live,
+	live := hotplugs(in, s.controller) && appliesLive(in, policy)
+	return Difference{Path: hardware.Volume(v.Name), Desired: hardware.Disk(size, s.controller.Kind), Live: live,
 		set: func(spec *types.VirtualMachineConfigSpec) {
-			c.addController(s, spec)
+			addController(in.vm, s, spec)
 			change := &types.VirtualDeviceConfigSpec{
 				Operation: types.VirtualDeviceConfigSpecOperationAdd, Device: disk,
 				FileOperation: types.VirtualDeviceConfigSpecFileOperationCreate}
 			spec.DeviceChange = append(spec.DeviceChange, change)
 			option(observe.VolumeKey(v.Name), s.controller.Slot(unit))(spec)
 			option(observe.DiskKey(s.controller.Slot(unit)), observe.DiskCreated)(spec)
-			c.keep(spec, change, policy, observe.PolicyKey(v.Name))
-		}})
+			applyPolicy(in, spec, change, policy, observe.PolicyKey(v.Name))
+		}}
 }
 
-// disk compares the disk of a volume.
-func (c *comparison) disk(v *vmv1alpha1.VirtualMachineVolume, have *types.VirtualDisk) {
-	path := hardware.Volume(v.Name)
-	c.grow(path, v.Disk.Capacity, have)
-	if policy, known := c.policy(v.Disk.StorageClass); known {
-		c.repolicy(path, policy, observe.PolicyKey(v.Name), have)
-	}
-	c.recordReclaim(v, have)
-}
-
-// grow makes a disk larger; that it cannot shrink is said by Refused.
-func (c *comparison) grow(path string, capacity *resource.Quantity, have *types.VirtualDisk) {
+// growDisk makes a disk larger; that it cannot shrink is said by Refused.
+func growDisk(vm *mo.VirtualMachine, path string, capacity *resource.Quantity, have *types.VirtualDisk) Difference {
 	want := bytes(capacity)
 	if want <= observe.Capacity(have) || observe.HasParent(have) {
-		return
+		return Difference{}
 	}
-	kind := controllerOf(observe.Controllers(c.vm), have).Kind
-	c.add(Difference{Path: path, Running: hardware.Disk(observe.Capacity(have), kind), Desired: hardware.Disk(want, kind), Live: kind != "ide",
+	kind := controllerOf(observe.Controllers(vm), have).Kind
+	return Difference{Path: path, Running: hardware.Disk(observe.Capacity(have), kind), Desired: hardware.Disk(want, kind), Live: hardware.GrowsDisk(kind),
 		set: func(spec *types.VirtualMachineConfigSpec) {
 			disk := editOf(spec, have).Device.(*types.VirtualDisk)
 			disk.CapacityInBytes, disk.CapacityInKB = want, want>>10
-		}})
+		}}
 }
 
 // editOf is the one change of a disk that is there: vSphere takes one for each device.
@@ -157,37 +149,37 @@ func provisioned(p vmv1alpha1.DiskProvisioning, byPolicy bool) (thin, scrub *boo
 func bytes(capacity *resource.Quantity) int64 { return mebibytes(capacity) << 20 }
 
 // refusedVolumes says what of the volumes cannot be done.
-func (c *comparison) refusedVolumes(say func(format string, args ...any)) {
-	if len(c.want.Effective.Volumes) == 0 {
+func refusedVolumes(in *input, say func(format string, args ...any)) {
+	if len(in.Effective.Volumes) == 0 {
 		return
 	}
-	attached := c.attached()
+	attached := attachedDisks(in)
 	var problems map[string]string
-	if c.vm.Config != nil {
-		_, problems = c.slots(c.unplaced())
+	if in.vm.Config != nil {
+		_, problems = findSlots(in.vm, unplaced(in))
 	}
-	for i := range c.want.Effective.Volumes {
-		v := &c.want.Effective.Volumes[i]
+	for i := range in.Effective.Volumes {
+		v := &in.Effective.Volumes[i]
 		path := hardware.Volume(v.Name)
 		disk, recorded := attached[v.Name]
 		switch {
-		case v.PersistentVolumeClaim != nil && c.refusedClaim(v, say):
+		case v.PersistentVolumeClaim != nil && refusedClaim(in, v, say):
 		case problems[v.Name] != "":
 			say("%s.%s", path, problems[v.Name])
 		case v.CDROM != nil, v.PersistentVolumeClaim != nil:
 		case recorded && disk == nil:
 			say("%s: its disk was removed in vSphere%s: attach it again at %s, or rename the volume for an empty one",
-				path, c.instead(v.Name), extra(c, observe.VolumeKey(v.Name)))
+				path, replacedBy(in, v.Name), in.extra(observe.VolumeKey(v.Name)))
 		case disk != nil && v.Disk != nil:
 			refusedSize(path+".disk.size", v.Disk.Capacity, disk, say)
 		}
 	}
 }
 
-// instead names the disk that is in the slot of a volume's disk.
-func (c *comparison) instead(volume string) string {
-	for _, d := range c.have.Hardware.Device {
-		if disk, ok := d.(*types.VirtualDisk); ok && observe.SlotOf(c.vm, disk) == extra(c, observe.VolumeKey(volume)) {
+// replacedBy names the disk that is in the slot of a volume's disk.
+func replacedBy(in *input, volume string) string {
+	for _, disk := range devicesOf[*types.VirtualDisk](in.vm) {
+		if observe.SlotOf(in.vm, disk) == in.extra(observe.VolumeKey(volume)) {
 			return " and replaced by " + observe.DiskFiles(disk.Backing)[0]
 		}
 	}
@@ -208,18 +200,18 @@ func refusedSize(path string, capacity *resource.Quantity, disk *types.VirtualDi
 }
 
 // unappliedVolumes says what of the volumes is not as asked, and why.
-func (c *comparison) unappliedVolumes(say func(format string, args ...any)) {
-	attached := c.attached()
-	if len(attached) == 0 && len(c.want.Effective.Volumes) == 0 {
+func unappliedVolumes(in *input, say func(format string, args ...any)) {
+	attached := attachedDisks(in)
+	if len(attached) == 0 && len(in.Effective.Volumes) == 0 {
 		return
 	}
-	controllers := observe.Controllers(c.vm)
-	for i := range c.want.Effective.Volumes {
-		v := &c.want.Effective.Volumes[i]
+	controllers := observe.Controllers(in.vm)
+	for i := range in.Effective.Volumes {
+		v := &in.Effective.Volumes[i]
 		disk := attached[v.Name]
 		delete(attached, v.Name)
 		if v.CDROM != nil && v.CDROM.Image != nil {
-			if _, known := c.want.ISOs[v.Name]; !known {
+			if _, known := in.ISOs[v.Name]; !known {
 				say("%s.cdrom.image %s (its file is not known)", hardware.Volume(v.Name), v.CDROM.Image.Name)
 			}
 		}
@@ -231,19 +223,19 @@ func (c *comparison) unappliedVolumes(say func(format string, args ...any)) {
 		if have.Kind != bus(v) {
 			say("%s.bus %s (the disk was made on %s)", path, bus(v), have.Kind)
 		}
-		c.unappliedPlace(path, v, have, disk, say)
+		unappliedPlace(in, path, v, have, disk, say)
 		if v.Disk != nil {
 			unappliedProvisioning(path+".disk", v.Disk.Provisioning, disk, say)
 		}
 	}
-	for _, name := range sortedKeys(attached) {
-		if why := c.stays(name, attached[name]); why != "" {
+	for _, name := range slices.Sorted(maps.Keys(attached)) {
+		if why := whyStays(in, name, attached[name]); why != "" {
 			say("%s (%s)", hardware.Volume(name), why)
 		}
 	}
 }
 
-func (c *comparison) unappliedPlace(path string, v *vmv1alpha1.VirtualMachineVolume, have observe.Controller, disk *types.VirtualDisk, say func(format string, args ...any)) {
+func unappliedPlace(in *input, path string, v *vmv1alpha1.VirtualMachineVolume, have observe.Controller, disk *types.VirtualDisk, say func(format string, args ...any)) {
 	if n := v.ControllerBusNumber; n != nil && *n != have.Bus {
 		say("%s.controllerBusNumber %d (the disk is at %s)", path, *n, have.Slot(*disk.UnitNumber))
 	}
@@ -268,13 +260,4 @@ func unappliedProvisioning(path string, want vmv1alpha1.DiskProvisioning, disk *
 	if have != want {
 		say("%s.provisioning %s (the disk is %s)", path, want, have)
 	}
-}
-
-func sortedKeys[V any](m map[string]V) []string {
-	out := make([]string, 0, len(m))
-	for k := range m {
-		out = append(out, k)
-	}
-	slices.Sort(out)
-	return out
 }

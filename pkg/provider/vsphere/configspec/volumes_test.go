@@ -87,9 +87,9 @@ func TestVolumesBecomeDisks(t *testing.T) {
 			changes: []string{"add *types.VirtualAHCIController -201", "add disk 1Gi at -201:0 create", "slipway.volume.a=sata0:0"}},
 		{name: "without hot plug", volumes: []vmv1alpha1.VirtualMachineVolume{volume("a", "1Gi", "")},
 			devices: &vmv1alpha1.VirtualMachineDevices{DisableHotplug: ptr(true)},
-			want: []Difference{{Path: "volumes[a]", Desired: "1Gi on pvscsi"},
-				{Path: "devices.disableHotplug", Running: "false", Desired: "true"}},
-			changes: []string{"add disk 1Gi at 1000:2 create", "slipway.volume.a=scsi0:2", "devices.hotplug=FALSE"}},
+			want: []Difference{{Path: "devices.disableHotplug", Running: "false", Desired: "true"},
+				{Path: "volumes[a]", Desired: "1Gi on pvscsi"}},
+			changes: []string{"add disk 1Gi at 1000:2 create", "devices.hotplug=FALSE", "slipway.volume.a=scsi0:2"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			w, vm := want(), have()

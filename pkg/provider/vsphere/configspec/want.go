@@ -5,7 +5,6 @@ package configspec
 
 import (
 	"strings"
-	"time"
 
 	"github.com/vmware/govmomi/vim25/types"
 
@@ -17,47 +16,23 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/storage"
 )
 
-// Want is the wanted configuration.
+// Want is the desired configuration: what the object requests, and what vCenter has for it.
 type Want struct {
-	// Name of the vSphere VM.
-	Name string
-	// Owner is the object.
-	Owner observe.Owner
-	// InstanceUUID identifies the VM.
-	InstanceUUID string
-	// ProviderID is the provider ID that the VM is said to have, empty for none.
-	ProviderID string
-	// Effective is the effective spec.
-	Effective *vmv1alpha1.VirtualMachineInstanceSpec
-	// Claims are those of the volumes, by the name of the volume.
-	Claims map[string]provider.Claim
+	driver.Want
 	// PlacesClaims is true of a vCenter that takes the place of the disk of a claim.
 	PlacesClaims bool
 	// Backings are the resolved networks by the name that the effective spec
 	// uses, the empty name for the default network. A network that is missing
 	// here is not known, and the adapters are not compared then.
 	Backings map[string]types.BaseVirtualDeviceBackingInfo
-	// Adapters are those that the interfaces had when they were last reported.
-	Adapters observe.AdapterRecord
 	// Storage is what is known of the storage policies of disks.
 	Storage storage.Known
 	// ISOs are the files of the images in CD-ROM drives, as datastore paths, by volume.
 	// A volume that is missing here is not known, and its drive is not compared.
 	ISOs map[string]string
-	// ImageBootDisk is the capacity of the first disk of the image, in bytes; 0 if that
-	// is not known.
-	ImageBootDisk int64
-	// Data is what bootstrap is about, nil while it is not read: it is of the first start,
-	// and of that with a new instance ID.
-	Data *provider.BootstrapData
-	// VAppProperties are OVF property values by key, nil for none.
-	VAppProperties map[string]string
 	// ImageProperties are the OVF properties of the image of a new VM, nil for none. A
 	// deployment that brings its own configuration may leave them out.
 	ImageProperties *types.VmConfigSpec
-	// TPMPreferred is true when a preference asks for the TPM and nobody else: a
-	// VM that cannot have it goes without.
-	TPMPreferred bool
 	// Attempt is the mark that a new VM carries until it is complete.
 	Attempt string
 	// New is true while the VM is being made, so that all of it is ours.
@@ -66,10 +41,37 @@ type Want struct {
 	Bootstrapped bool
 	// HostMHz is the clock rate of a core of the VM's host, 0 if not known.
 	HostMHz int64
-	// Record is what a new VM keeps of the object; empty for nothing.
-	Record driver.Record
-	// LastRestart, if not zero, is recorded as the time of the last restart.
-	LastRestart time.Time
+}
+
+// WantOf returns the desired configuration of an object whose other inputs are not known.
+func WantOf(owner observe.Owner, instanceUUID string, effective *vmv1alpha1.VirtualMachineInstanceSpec) Want {
+	return Want{Want: driver.Want{
+		Desired:  provider.Desired{Effective: effective},
+		Identity: driver.Identity{Key: owner.Key, UID: owner.UID, InstanceUUID: instanceUUID},
+	}}
+}
+
+// Owner is the object.
+func (w *Want) Owner() observe.Owner {
+	return observe.Owner{Key: w.Identity.Key, UID: w.Identity.UID}
+}
+
+// imageBootDisk is the capacity of the first disk of the image, in bytes; 0 if that is not known.
+func (w *Want) imageBootDisk() int64 {
+	if w.Image != nil {
+		if disk := w.Image.Status.BootDisk(); disk != nil {
+			return disk.Value()
+		}
+	}
+	return 0
+}
+
+// vAppProperties are OVF property values by key, nil for none.
+func (w *Want) vAppProperties() map[string]string {
+	if w.Bootstrap == nil {
+		return nil
+	}
+	return w.Bootstrap.VAppProperties
 }
 
 // Difference is one field that is not as wanted.
@@ -87,9 +89,6 @@ type Difference struct {
 	FirstBoot bool
 
 	set func(*types.VirtualMachineConfigSpec)
-	// upgrade is the hardware version to upgrade to, which is no part of a
-	// reconfiguration.
-	upgrade string
 	// claim is for the volume service, which is no part of a reconfiguration either.
 	claim *ClaimChange
 }
@@ -117,8 +116,8 @@ func Spec(diffs []Difference) types.VirtualMachineConfigSpec {
 // none. vSphere upgrades a powered-off VM in an operation of its own.
 func Upgrade(diffs []Difference) string {
 	for _, d := range diffs {
-		if d.upgrade != "" {
-			return d.upgrade
+		if d.Path == hardware.HardwareVersion {
+			return "vmx-" + d.Desired
 		}
 	}
 	return ""
@@ -128,16 +127,9 @@ func Upgrade(diffs []Difference) string {
 // what the volume service does are operations of their own.
 func OnlyElsewhere(diffs []Difference) bool {
 	for _, d := range diffs {
-		if d.upgrade == "" && (d.claim == nil || d.claim.Attach != nil) {
+		if d.Path != hardware.HardwareVersion && (d.claim == nil || d.claim.Attach != nil) {
 			return false
 		}
 	}
 	return true
-}
-
-// CPUs are vCPUs and cores per vSphere socket. vSphere knows no threads, so
-// that a thread counts as a core.
-func CPUs(c *vmv1alpha1.VirtualMachineCPU) (vcpus, coresPerSocket int32) {
-	cores := max(c.Cores, 1) * max(c.Threads, 1)
-	return max(c.Sockets, 1) * cores, cores
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 
 	"github.com/slipway-dev/slipway/pkg/provider"
+	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/session"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/vimfault"
@@ -120,7 +121,7 @@ func (m *Machine) shown(ctx context.Context) error {
 		return fmt.Errorf("%w: vCenter cannot reach %s, which is %s", provider.ErrUnknownState, m.Ref.Value, vm.Runtime.ConnectionState)
 	case vm.Config == nil:
 		return errors.New("the configuration of " + m.Ref.Value + " cannot be read")
-	case observe.OwnershipOf(&vm, m.Owner) != observe.Own:
+	case observe.OwnershipOf(&vm, m.Owner) != driver.Own:
 		return none
 	case vm.Runtime.PowerState != types.VirtualMachinePowerStatePoweredOn:
 		return fmt.Errorf("%w: it is %s", provider.ErrNotPoweredOn, vm.Runtime.PowerState)

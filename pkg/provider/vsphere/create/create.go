@@ -14,6 +14,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 	"k8s.io/klog/v2"
 
+	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/action"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/configspec"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/descriptor"
@@ -45,7 +46,7 @@ func (c *Creator) Create(ctx context.Context, want configspec.Want, rep *placeme
 	if err != nil || found {
 		return err
 	}
-	folder, err := c.Places.NamespaceFolder(ctx, want.Owner.Key.Namespace)
+	folder, err := c.Places.NamespaceFolder(ctx, want.Owner().Key.Namespace)
 	if err != nil {
 		return err
 	}
@@ -86,7 +87,7 @@ func (c *Creator) Complete(ctx context.Context, want configspec.Want, ref types.
 	switch {
 	case err != nil:
 		return err
-	case !observe.Readable(vm) || !observe.Pending(vm) || observe.OwnershipOf(vm, want.Owner) != observe.Own:
+	case !observe.Readable(vm) || !observe.Pending(vm) || observe.OwnershipOf(vm, want.Owner()) != driver.Own:
 		return &vimfault.ChangedError{Message: fmt.Sprintf("the VM %s is not as it was", ref.Value)}
 	}
 	return c.complete(ctx, want, vm)
@@ -144,12 +145,12 @@ func (c *Creator) cleanUp(ctx context.Context, want configspec.Want, began time.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
 	defer cancel()
 	if err := c.removeLeftover(ctx, want, began); err != nil {
-		klog.FromContext(ctx).Error(err, "Removing what a failed create left behind failed", "instanceUUID", want.InstanceUUID)
+		klog.FromContext(ctx).Error(err, "Removing what a failed create left behind failed", "instanceUUID", want.Identity.InstanceUUID)
 	}
 }
 
 func (c *Creator) removeLeftover(ctx context.Context, want configspec.Want, began time.Time) error {
-	seen, err := c.LookUp(ctx, inventory.Names{InstanceUUID: want.InstanceUUID}, want.Owner)
+	seen, err := c.LookUp(ctx, inventory.Names{InstanceUUID: want.Identity.InstanceUUID}, want.Owner())
 	if err != nil || seen.VM == nil {
 		return err
 	}
@@ -159,7 +160,7 @@ func (c *Creator) removeLeftover(ctx context.Context, want configspec.Want, bega
 	}
 	if !madeBy(vm, want.Attempt, began) {
 		klog.FromContext(ctx).Info("A vSphere VM with the identity of a create that failed is left in place: this attempt did not make it",
-			"vm", seen.VM.Value, "instanceUUID", want.InstanceUUID)
+			"vm", seen.VM.Value, "instanceUUID", want.Identity.InstanceUUID)
 		return nil
 	}
 	return c.Actor.Destroy(ctx, *seen.VM)

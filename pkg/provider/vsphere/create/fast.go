@@ -44,7 +44,7 @@ type Fast struct {
 func (c *Creator) buildFast(ctx context.Context, want configspec.Want, rep *placement.Report, folder types.ManagedObjectReference,
 	spec types.VirtualMachineConfigSpec, hw *descriptor.Hardware, fast *Fast,
 ) (types.ManagedObjectReference, error) {
-	dir, err := c.makeHome(ctx, want.Owner.UID, fast.Home, fast.HadVM)
+	dir, err := c.makeHome(ctx, want.Owner().UID, fast.Home, fast.HadVM)
 	if err != nil {
 		return types.ManagedObjectReference{}, err
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/vmware/govmomi/vim25/mo"
 	"github.com/vmware/govmomi/vim25/types"
 
+	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/configspec"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/inventory"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
@@ -37,14 +38,14 @@ func Conflict(instanceUUID string) *ConflictError {
 // find asks vSphere itself, for the inventory may be a moment behind. A VM that
 // is not ours is not published: what the inventory has is worked on.
 func (c *Creator) find(ctx context.Context, want configspec.Want) (bool, error) {
-	seen, err := c.LookUp(ctx, inventory.Names{InstanceUUID: want.InstanceUUID}, want.Owner)
+	seen, err := c.LookUp(ctx, inventory.Names{InstanceUUID: want.Identity.InstanceUUID}, want.Owner())
 	switch {
 	case err != nil || seen.VM == nil:
 		return false, err
-	case seen.Whose == observe.Foreign:
-		return false, Conflict(want.InstanceUUID)
-	case seen.Whose == observe.Unowned:
-		if err := c.adoptable(ctx, *seen.VM, want.InstanceUUID); err != nil {
+	case seen.Whose == driver.Foreign:
+		return false, Conflict(want.Identity.InstanceUUID)
+	case seen.Whose == driver.Unowned:
+		if err := c.adoptable(ctx, *seen.VM, want.Identity.InstanceUUID); err != nil {
 			return false, err
 		}
 	}
@@ -56,7 +57,7 @@ func (c *Creator) find(ctx context.Context, want configspec.Want) (bool, error) 
 type Seen struct {
 	// VM is the object's, nil for none, and Whose says so.
 	VM    *types.ManagedObjectReference
-	Whose observe.Ownership
+	Whose driver.Ownership
 	// Copies have the UUIDs or the owner key of a VM that is not shown under its managed object
 	// ID: each may be that VM or a copy of it.
 	Copies []types.ManagedObjectReference
@@ -74,11 +75,11 @@ func (c *Creator) LookUp(ctx context.Context, n inventory.Names, owner observe.O
 	vm, err := c.read(ctx, ref, "name")
 	switch {
 	case vimfault.KindOf(err) == vimfault.Denied:
-		return Seen{VM: &ref, Whose: observe.Own}, nil
+		return Seen{VM: &ref, Whose: driver.Own}, nil
 	case err != nil:
 		return Seen{}, err
-	case vm != nil && !observe.Readable(vm), vm != nil && observe.OwnershipOf(vm, owner) == observe.Own:
-		return Seen{VM: &ref, Whose: observe.Own}, nil
+	case vm != nil && !observe.Readable(vm), vm != nil && observe.OwnershipOf(vm, owner) == driver.Own:
+		return Seen{VM: &ref, Whose: driver.Own}, nil
 	}
 	copies, err := c.Copies(ctx, n, owner)
 	return Seen{Copies: copies}, err
@@ -113,7 +114,7 @@ func (c *Creator) Copies(ctx context.Context, n inventory.Names, owner observe.O
 			return nil, err
 		}
 		for _, f := range found {
-			ours := f.Whose == observe.Own || by.instance && f.Whose == observe.Unowned
+			ours := f.Whose == driver.Own || by.instance && f.Whose == driver.Unowned
 			if ours && f.VM.Value != n.UniqueID && !slices.Contains(copies, *f.VM) {
 				copies = append(copies, *f.VM)
 			}

@@ -12,6 +12,8 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/provider"
+	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/configspec"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/placement"
 )
@@ -41,7 +43,7 @@ func TestACloneHasNoAdapterAndNoTPMOfItsTemplate(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			template := &mo.VirtualMachine{}
 			template.Config = &types.VirtualMachineConfigInfo{Hardware: types.VirtualHardware{Device: tc.devices}}
-			want := configspec.Want{Effective: &vmv1alpha1.VirtualMachineInstanceSpec{Network: tc.network}}
+			want := configspec.Want{Want: driver.Want{Desired: provider.Desired{Effective: &vmv1alpha1.VirtualMachineInstanceSpec{Network: tc.network}}}}
 			got := cloneOf(template, want, &placement.Report{}, types.ManagedObjectReference{}, types.VirtualMachineConfigSpec{Name: "web", DeviceChange: tc.added})
 			var changes []string
 			for _, c := range got.Config.DeviceChange {
@@ -64,7 +66,7 @@ func TestDisksOfAnImageAreProvisionedAsTheSpecSaysOrThin(t *testing.T) {
 		"": "thin", vmv1alpha1.DiskProvisioningThin: "thin", vmv1alpha1.DiskProvisioningThick: "thick",
 		vmv1alpha1.DiskProvisioningThickEagerZero: "eagerZeroedThick",
 	} {
-		want := configspec.Want{Name: "web", Effective: &vmv1alpha1.VirtualMachineInstanceSpec{BootDisk: &vmv1alpha1.VirtualMachineBootDisk{Provisioning: provisioning}}}
+		want := configspec.Want{Want: driver.Want{Desired: provider.Desired{Effective: &vmv1alpha1.VirtualMachineInstanceSpec{BootDisk: &vmv1alpha1.VirtualMachineBootDisk{Provisioning: provisioning}}}, Name: "web"}}
 		got := deployment(want, rep, types.ManagedObjectReference{}, "doc")
 		if got.StorageProvisioning != wanted || got.DefaultDatastoreID != "datastore-1" {
 			t.Errorf("%q: provisioning %q on %q, want %s on datastore-1", provisioning, got.StorageProvisioning, got.DefaultDatastoreID, wanted)
@@ -80,7 +82,7 @@ func TestACloneIsNotWhatItsTemplateWas(t *testing.T) {
 		&types.OptionValue{Key: "slipway.volume.data", Value: "scsi0:1"}, &types.OptionValue{Key: "svga.present", Value: "FALSE"},
 	}}
 	spec := types.VirtualMachineConfigSpec{ExtraConfig: []types.BaseOptionValue{&types.OptionValue{Key: "slipway.vm", Value: "team-a/web/uid"}}}
-	want := configspec.Want{Effective: &vmv1alpha1.VirtualMachineInstanceSpec{}}
+	want := configspec.Want{Want: driver.Want{Desired: provider.Desired{Effective: &vmv1alpha1.VirtualMachineInstanceSpec{}}}}
 	got := map[string]any{}
 	for _, o := range cloneOf(template, want, &placement.Report{}, types.ManagedObjectReference{}, spec).Config.ExtraConfig {
 		got[o.GetOptionValue().Key] = o.GetOptionValue().Value

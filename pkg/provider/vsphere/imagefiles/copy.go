@@ -9,11 +9,9 @@ import (
 	"path"
 	"strings"
 	"sync"
-	"sync/atomic"
 
 	"github.com/vmware/govmomi/vim25/methods"
 	"github.com/vmware/govmomi/vim25/types"
-	"golang.org/x/sync/errgroup"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/provider"
@@ -99,7 +97,7 @@ func (f *Files) makeDirectory(ctx context.Context, at datastore.Place, directory
 	return nil
 }
 
-// copyAll copies the files side by side, as many as may be.
+// copyAll copies the files, one after the other: the number of images that are copied at the same time is limited.
 func (f *Files) copyAll(ctx context.Context, place provider.ImagePlace, at datastore.Place, directory string, sources []source, progress func(int32)) ([]vmv1alpha1.VirtualMachineImageCacheFile, error) {
 	spec, err := f.diskSpec(ctx, place.ProfileID)
 	if err != nil {
@@ -107,7 +105,6 @@ func (f *Files) copyAll(ctx context.Context, place provider.ImagePlace, at datas
 	}
 	total := newTotal(sources, progress)
 	files := make([]vmv1alpha1.VirtualMachineImageCacheFile, len(sources))
-	copying, ctx := errgroup.WithContext(ctx)
 	for i, s := range sources {
 		files[i] = vmv1alpha1.VirtualMachineImageCacheFile{ID: s.id, Type: s.kind, Path: directory + "/" + hash(s.name) + strings.ToLower(path.Ext(s.name))}
 		transfer := datastore.Transfer{
@@ -116,17 +113,11 @@ func (f *Files) copyAll(ctx context.Context, place provider.ImagePlace, at datas
 		if s.kind == vmv1alpha1.CachedFileDisk {
 			transfer.Disk, transfer.Spec = true, spec
 		}
-		copying.Go(func() error {
-			select {
-			case f.slots <- struct{}{}:
-				defer func() { <-f.slots }()
-			case <-ctx.Done():
-				return ctx.Err()
-			}
-			return f.transfer(ctx, transfer, func(percent int32) { total.set(i, percent) })
-		})
+		if err := f.transfer(ctx, transfer, func(percent int32) { total.set(i, percent) }); err != nil {
+			return nil, err
+		}
 	}
-	return files, copying.Wait()
+	return files, nil
 }
 
 // transfer copies one file.
@@ -174,7 +165,7 @@ type total struct {
 
 	mu   sync.Mutex
 	done []float64
-	last atomic.Int32
+	last int32
 }
 
 func newTotal(sources []source, tell func(int32)) *total {
@@ -195,8 +186,8 @@ func (t *total) set(i int, percent int32) {
 	for _, d := range t.done {
 		done += d
 	}
-	if now := int32(done / float64(t.sum)); now > t.last.Load() {
-		t.last.Store(now)
+	if now := int32(done / float64(t.sum)); now > t.last {
+		t.last = now
 		t.tell(now)
 	}
 }

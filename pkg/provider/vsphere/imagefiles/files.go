@@ -33,8 +33,6 @@ type Options struct {
 	// Owner tells this server from others that use the same vCenter. Without one nothing is
 	// copied.
 	Owner string
-	// MaxCopies bounds the files that are copied at the same time.
-	MaxCopies int
 	// Making names a task by which vCenter may make a virtual machine that an earlier
 	// process has asked for, empty for none. It is not in the inventory yet.
 	Making func(ctx context.Context) (string, error)
@@ -44,7 +42,6 @@ type Options struct {
 type Files struct {
 	opts  Options
 	store *datastore.Store
-	slots chan struct{}
 	// tops are the directories that all copies are in, by datastore: string.
 	tops sync.Map
 	uses uses
@@ -52,17 +49,9 @@ type Files struct {
 
 var _ provider.ImageFiles = (*Files)(nil)
 
-// defaultCopies is how many files are copied at the same time if nobody says. vCenter does
-// no more than 8 copies on a host at the same time (VMware, "Limits on Simultaneous
-// Migrations": a provisioning operation costs 1 of 8), and deployments want some.
-const defaultCopies = 4
-
 // New returns a Files that does nothing yet.
 func New(o Options) *Files {
-	if o.MaxCopies <= 0 {
-		o.MaxCopies = defaultCopies
-	}
-	return &Files{opts: o, store: &datastore.Store{Session: o.Session, Inventory: o.Inventory}, slots: make(chan struct{}, o.MaxCopies)}
+	return &Files{opts: o, store: &datastore.Store{Session: o.Session, Inventory: o.Inventory}}
 }
 
 // Locate implements provider.ImageFiles.

@@ -40,15 +40,10 @@ type Options struct {
 	MaxWait int32
 }
 
-// host is what is known of an ESXi host.
-type host struct {
-	name string
-	mhz  int64
-}
-
 // Inventory holds the last properties of the managed virtual machines.
 type Inventory struct {
 	opts Options
+	*tasks
 
 	mu     sync.Mutex
 	synced bool
@@ -72,7 +67,6 @@ type Inventory struct {
 	hosts    map[types.ManagedObjectReference]host
 	// watchers wait for changes of one virtual machine.
 	watchers map[types.ManagedObjectReference]map[chan struct{}]struct{}
-	tasks    tasks
 	places   places
 
 	// rebuild ends the stream of the moment, nil while there is none.
@@ -102,7 +96,7 @@ func New(o Options) *Inventory {
 		children: map[child]types.ManagedObjectReference{},
 		hosts:    map[types.ManagedObjectReference]host{},
 		watchers: map[types.ManagedObjectReference]map[chan struct{}]struct{}{},
-		tasks:    newTasks(),
+		tasks:    newTasks(o.Session),
 		places:   newPlaces(),
 	}
 }
@@ -132,23 +126,6 @@ func (i *Inventory) Child(folder types.ManagedObjectReference, name string) *mo.
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	return i.vms[i.children[child{folder, name}]]
-}
-
-// HostName returns the name of the host, empty if it is not known.
-func (i *Inventory) HostName(ref types.ManagedObjectReference) string {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	return i.hosts[ref].name
-}
-
-// HostMHz returns the clock rate of the cores of the host, 0 if it is not known.
-func (i *Inventory) HostMHz(ref *types.ManagedObjectReference) int64 {
-	if ref == nil {
-		return 0
-	}
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	return i.hosts[*ref].mhz
 }
 
 // Synced reports whether everything was read since the stream began.

@@ -10,25 +10,23 @@ import (
 	"github.com/vmware/govmomi/vim25/mo"
 	"github.com/vmware/govmomi/vim25/types"
 
+	"github.com/slipway-dev/slipway/pkg/hardware"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 )
 
-// paths are the properties of a record. The stream delivers each of them by its own path:
+// paths are the properties of a record: those of the hardware fields, and those that identify and describe the VM.
+// The stream delivers each of them by its own path:
 // config.changeVersion changes with reconfigurations only, not when a guest writes guestinfo,
 // nor when a snapshot gives the disks other files.
-var paths = []string{
+var paths = append(hardware.Properties(),
 	"name", "parent", "resourcePool", "rootSnapshot", "snapshot",
 	"runtime.powerState", "runtime.connectionState", "runtime.host", "runtime.bootTime",
 	"runtime.question", "runtime.consolidationNeeded",
-	"config.changeVersion", "config.instanceUuid", "config.uuid", "config.version", "config.guestId",
-	"config.firmware", "config.bootOptions", "config.hardware", "config.files", "config.cpuAllocation",
-	"config.memoryAllocation", "config.cpuHotAddEnabled", "config.memoryHotAddEnabled",
-	"config.memoryReservationLockedToMax", "config.latencySensitivity", "config.extraConfig",
-	"config.template", "config.vAppConfig", "config.managedBy", "config.annotation",
-	"config.createDate", "config.keyId",
+	"config.changeVersion", "config.instanceUuid", "config.files", "config.template", "config.vAppConfig",
+	"config.managedBy", "config.annotation", "config.createDate", "config.keyId",
 	"guest.customizationInfo", "guest.net", "guest.ipAddress", "guest.hostName", "guest.toolsRunningStatus",
 	"guest.toolsVersion", "guest.guestId", "guest.guestFullName", "guestHeartbeatStatus", "summary.storage",
-}
+)
 
 // unanswered returns the first of the missing properties that decisions need, nil for none.
 // What a guest reports of itself and what storage is in use is only shown.

@@ -26,8 +26,9 @@ func (i *Inventory) Run(ctx context.Context) {
 		err := i.stream(ctx)
 		i.mu.Lock()
 		i.synced, i.lost = false, err
-		i.tasks.view, i.places.view = nil, nil
+		i.places.view = nil
 		i.mu.Unlock()
+		i.tasks.pause()
 		if ctx.Err() != nil {
 			return
 		}
@@ -143,7 +144,7 @@ func (i *Inventory) build(ctx context.Context, col *collector) error {
 	if err := i.resumeFollowing(ctx, c, elsewhere); err != nil {
 		return err
 	}
-	return i.resumeTasks(ctx, c, list)
+	return i.tasks.resume(ctx, c, list)
 }
 
 // filter makes a filter of the collector.
@@ -154,7 +155,7 @@ func (col *collector) filter(ctx context.Context, objects ...types.ObjectSpec) (
 			ObjectSet: objects,
 			PropSet: []types.PropertySpec{
 				{Type: "VirtualMachine", PathSet: paths},
-				{Type: "HostSystem", PathSet: []string{"name", hostSpeed}},
+				{Type: "HostSystem", PathSet: hostPaths},
 				{Type: "Task", PathSet: []string{"info"}},
 				{Type: "Folder", PathSet: []string{"name"}},
 				{Type: "EventHistoryCollector", PathSet: []string{"latestPage"}},

@@ -19,6 +19,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 
 	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/session"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/vimfault"
 )
 
@@ -37,6 +38,9 @@ type waitedTask struct {
 // tasks are those that somebody waits for. The view is nil while the stream is being
 // rebuilt; client is of its session.
 type tasks struct {
+	session *session.Session
+
+	mu      sync.Mutex
 	view    *types.ManagedObjectReference
 	client  *vim25.Client
 	waiting map[types.ManagedObjectReference]*waitedTask
@@ -48,15 +52,15 @@ type tasks struct {
 	changing bool
 }
 
-func newTasks() tasks {
-	return tasks{waiting: map[types.ManagedObjectReference]*waitedTask{}}
+func newTasks(s *session.Session) *tasks {
+	return &tasks{session: s, waiting: map[types.ManagedObjectReference]*waitedTask{}}
 }
 
 // update delivers the end of a task to who waits for it. Servers report info
 // as a whole or by its fields.
-func (t *tasks) update(mu *sync.Mutex, u types.ObjectUpdate) {
-	mu.Lock()
-	defer mu.Unlock()
+func (t *tasks) update(u types.ObjectUpdate) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	w, ok := t.waiting[u.Obj]
 	if !ok {
 		return
@@ -84,20 +88,20 @@ func ended(info types.TaskInfo) bool {
 // task is a vimfault.TaskError, and a task that vCenter has forgotten a
 // vimfault.TaskLostError. When ctx ends first, the task is cancelled and
 // its end is awaited for a few seconds more, unless the cause is driver.ErrLeave.
-func (i *Inventory) WaitTask(ctx context.Context, ref types.ManagedObjectReference) (types.AnyType, error) {
-	return i.FollowTask(ctx, ref, nil)
+func (t *tasks) WaitTask(ctx context.Context, ref types.ManagedObjectReference) (types.AnyType, error) {
+	return t.FollowTask(ctx, ref, nil)
 }
 
 // FollowTask is WaitTask that tells meanwhile how far the task is, in percent. progress must
 // not block.
-func (i *Inventory) FollowTask(ctx context.Context, ref types.ManagedObjectReference, progress func(percent int32)) (types.AnyType, error) {
-	ch := i.await(ctx, ref, progress)
+func (t *tasks) FollowTask(ctx context.Context, ref types.ManagedObjectReference, progress func(percent int32)) (types.AnyType, error) {
+	ch := t.await(ctx, ref, progress)
 	defer func() {
-		i.mu.Lock()
-		defer i.mu.Unlock()
-		delete(i.tasks.waiting, ref)
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		delete(t.waiting, ref)
 	}()
-	c, err := i.opts.Session.Vim(ctx)
+	c, err := t.session.Vim(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -107,31 +111,30 @@ func (i *Inventory) FollowTask(ctx context.Context, ref types.ManagedObjectRefer
 }
 
 // await returns the channel over which the end of a task comes.
-func (i *Inventory) await(ctx context.Context, ref types.ManagedObjectReference, progress func(percent int32)) <-chan types.TaskInfo {
+func (t *tasks) await(ctx context.Context, ref types.ManagedObjectReference, progress func(percent int32)) <-chan types.TaskInfo {
 	w := &waitedTask{ch: make(chan types.TaskInfo, 1), progress: progress}
 	w.task.Self = ref
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	i.tasks.waiting[ref] = w
-	i.tasks.joining = append(i.tasks.joining, ref)
-	go i.changeView(context.WithoutCancel(ctx)) // It may go on with what others wait for.
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.waiting[ref] = w
+	t.joining = append(t.joining, ref)
+	go t.changeView(context.WithoutCancel(ctx)) // It may go on with what others wait for.
 	return w.ch
 }
 
 // changeView puts the tasks that join into the view. What joins meanwhile goes in with
 // one call more, however much it is.
-func (i *Inventory) changeView(ctx context.Context) {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	t := &i.tasks
+func (t *tasks) changeView(ctx context.Context) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	for t.view != nil && len(t.joining) > 0 && !t.changing {
 		c, change := t.client, types.ModifyListView{This: *t.view, Add: t.joining, Remove: t.ended}
 		t.joining, t.ended, t.changing = nil, nil, true
-		i.mu.Unlock()
+		t.mu.Unlock()
 		// An error means that the view went with its session: the rebuilt
 		// stream takes the tasks in.
 		_, _ = methods.ModifyListView(ctx, c, &change)
-		i.mu.Lock()
+		t.mu.Lock()
 		t.changing = false
 	}
 }
@@ -190,10 +193,10 @@ func cancelTask(ctx context.Context, c *vim25.Client, ref types.ManagedObjectRef
 }
 
 // Awaits reports whether somebody waits for a task.
-func (i *Inventory) Awaits(ref types.ManagedObjectReference) bool {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	_, ok := i.tasks.waiting[ref]
+func (t *tasks) Awaits(ref types.ManagedObjectReference) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	_, ok := t.waiting[ref]
 	return ok
 }
 
@@ -210,12 +213,19 @@ func readTask(ctx context.Context, c *vim25.Client, ref types.ManagedObjectRefer
 	return t.Info, err
 }
 
-// resumeTasks puts the awaited tasks into the view of a new stream.
-func (i *Inventory) resumeTasks(ctx context.Context, c *vim25.Client, view types.ManagedObjectReference) error {
-	i.mu.Lock()
-	i.tasks.view, i.tasks.client, i.tasks.ended, i.tasks.joining = &view, c, nil, nil
-	refs := slices.Collect(maps.Keys(i.tasks.waiting))
-	i.mu.Unlock()
+// pause is called when the stream has ended.
+func (t *tasks) pause() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.view = nil
+}
+
+// resume puts the awaited tasks into the view of a new stream.
+func (t *tasks) resume(ctx context.Context, c *vim25.Client, view types.ManagedObjectReference) error {
+	t.mu.Lock()
+	t.view, t.client, t.ended, t.joining = &view, c, nil, nil
+	refs := slices.Collect(maps.Keys(t.waiting))
+	t.mu.Unlock()
 	if len(refs) == 0 {
 		return nil
 	}

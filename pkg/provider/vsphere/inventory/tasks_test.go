@@ -94,7 +94,7 @@ func TestTasksThatBeginTogetherEnterTheViewTogether(t *testing.T) {
 		begin(6, 16) // While the view is being changed.
 		time.Sleep(3 * time.Second)
 		synctest.Wait()
-		i.tasks.update(&i.mu, types.ObjectUpdate{Obj: task(5), ChangeSet: []types.PropertyChange{
+		i.tasks.update(types.ObjectUpdate{Obj: task(5), ChangeSet: []types.PropertyChange{
 			{Name: "info", Val: types.TaskInfo{State: types.TaskInfoStateSuccess}},
 		}})
 		begin(16, 17)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/vmware/govmomi/vim25/types"
 
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/session"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/vimfault"
 )
 
@@ -23,10 +24,10 @@ var usagePaths = []string{"summary.quickStats.overallCpuUsage", "summary.quickSt
 // vSphere estimates, and the memory of its host that it takes, both in MiB.
 type Usage struct{ CPU, Active, Host int32 }
 
-// Usage reads what the virtual machines use now. What vSphere does not tell is left out,
+// ReadUsage reads what the virtual machines use now. What vSphere does not tell is left out,
 // and so is a page of which one is gone: it is read again soon.
-func (i *Inventory) Usage(ctx context.Context, refs []types.ManagedObjectReference) (map[types.ManagedObjectReference]Usage, error) {
-	c, err := i.opts.Session.Vim(ctx)
+func ReadUsage(ctx context.Context, s *session.Session, refs []types.ManagedObjectReference) (map[types.ManagedObjectReference]Usage, error) {
+	c, err := s.Vim(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -63,21 +63,22 @@ func BootstrapRemoved(vm *mo.VirtualMachine, uid string) bool {
 	return BootstrapMarked(vm, uid) && !slices.ContainsFunc(FirstBootKeys, func(key string) bool { return ExtraConfig(vm, key) != "" })
 }
 
-// BootstrapStatus is what the guest was told, nil when there is nothing to tell of it.
-func BootstrapStatus(vm *mo.VirtualMachine) *vmv1alpha1.VirtualMachineBootstrapStatus {
+// bootstrapStatus returns the instance ID that cloud-init was given, nil if that is the UID of the object.
+func bootstrapStatus(vm *mo.VirtualMachine) *vmv1alpha1.VirtualMachineBootstrapStatus {
 	if id := ExtraConfig(vm, InstanceIDKey); id != "" {
 		return &vmv1alpha1.VirtualMachineBootstrapStatus{InstanceID: id}
 	}
 	return nil
 }
 
-// BootstrapCondition tells whether the data of the first boot was removed; nil when that is
-// not wanted, and of a VM that was taken over, which was told nothing.
-func BootstrapCondition(vm *mo.VirtualMachine, uid string, b *vmv1alpha1.VirtualMachineBootstrap) *metav1.Condition {
+// BootstrapCondition returns whether the data of the first boot was removed. It has no status if that is not requested,
+// and for an adopted VM, which was given none.
+func BootstrapCondition(vm *mo.VirtualMachine, uid string, b *vmv1alpha1.VirtualMachineBootstrap) metav1.Condition {
+	c := metav1.Condition{Type: vmv1alpha1.ConditionBootstrapDataRemoved}
 	if b == nil || !b.RemoveAfterFirstBoot || ExtraConfig(vm, AdoptedKey) == uid {
-		return nil
+		return c
 	}
-	c := &metav1.Condition{Type: vmv1alpha1.ConditionBootstrapDataRemoved, Status: metav1.ConditionTrue, Reason: vmv1alpha1.ReasonSucceeded}
+	c.Status, c.Reason = metav1.ConditionTrue, vmv1alpha1.ReasonSucceeded
 	switch {
 	case BootstrapRemoved(vm, uid):
 	case b.CloudInit != nil:

@@ -4,29 +4,24 @@
 package observe
 
 import (
+	"strings"
+
+	"github.com/vmware/govmomi/vim25/mo"
 	"github.com/vmware/govmomi/vim25/types"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/slipway-dev/slipway/pkg/apis/bounds"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
-// Conditions are those that the facts alone decide, without times, and the types of
-// those that no longer hold and are to be taken away: what nothing asks for is absent.
-func Conditions(f Facts) (set []metav1.Condition, withdrawn []string) {
-	for _, c := range []*metav1.Condition{customized(f), answered(f), consolidated(f)} {
-		if c.Status == "" {
-			withdrawn = append(withdrawn, c.Type)
-			continue
-		}
-		set = append(set, *c)
+// customized returns a condition without status if no guest customization was requested.
+func customized(vm *mo.VirtualMachine) metav1.Condition {
+	c := metav1.Condition{Type: vmv1alpha1.ConditionGuestCustomized}
+	if vm.Guest == nil || vm.Guest.CustomizationInfo == nil {
+		return c
 	}
-	return set, withdrawn
-}
-
-// customized is absent for a guest that nobody customizes.
-func customized(f Facts) *metav1.Condition {
-	c := &metav1.Condition{Type: vmv1alpha1.ConditionGuestCustomized}
-	switch f.Customization {
+	switch info := vm.Guest.CustomizationInfo; types.GuestInfoCustomizationStatus(info.CustomizationStatus) {
 	case types.GuestInfoCustomizationStatusTOOLSDEPLOYPKG_PENDING:
 		c.Status, c.Reason, c.Message = metav1.ConditionFalse, vmv1alpha1.ReasonInProgress, "the guest customization begins at the next start"
 	case types.GuestInfoCustomizationStatusTOOLSDEPLOYPKG_RUNNING:
@@ -35,29 +30,57 @@ func customized(f Facts) *metav1.Condition {
 		c.Status, c.Reason = metav1.ConditionTrue, vmv1alpha1.ReasonSucceeded
 	case types.GuestInfoCustomizationStatusTOOLSDEPLOYPKG_FAILED:
 		c.Status, c.Reason, c.Message = metav1.ConditionFalse, vmv1alpha1.ReasonError, "the guest customization failed"
-		if f.CustomizationError != "" {
-			c.Message += ": " + f.CustomizationError
+		if text := bounds.Clean(info.ErrorMsg); text != "" {
+			c.Message += ": " + text
 		}
 	}
 	return c
 }
 
-// answered is absent while vSphere asks nothing.
-func answered(f Facts) *metav1.Condition {
-	c := &metav1.Condition{Type: vmv1alpha1.ConditionQuestionsAnswered}
-	if f.Question != "" {
+// customizing is true while the guest is being customized, or will be at its next start.
+func customizing(vm *mo.VirtualMachine) bool {
+	if vm.Guest == nil || vm.Guest.CustomizationInfo == nil {
+		return false
+	}
+	switch types.GuestInfoCustomizationStatus(vm.Guest.CustomizationInfo.CustomizationStatus) {
+	case types.GuestInfoCustomizationStatusTOOLSDEPLOYPKG_PENDING, types.GuestInfoCustomizationStatusTOOLSDEPLOYPKG_RUNNING:
+		return true
+	}
+	return false
+}
+
+// answered returns a condition without status while vSphere asks no question.
+func answered(vm *mo.VirtualMachine) metav1.Condition {
+	c := metav1.Condition{Type: vmv1alpha1.ConditionQuestionsAnswered}
+	if question := vm.Runtime.Question; question != nil && strings.TrimSpace(question.Text) != "" {
 		c.Status, c.Reason = metav1.ConditionFalse, vmv1alpha1.ReasonQuestionPending
-		c.Message = "vSphere waits for an answer, and does nothing with the virtual machine until it has one: " + f.Question
+		c.Message = "vSphere waits for an answer, and does nothing with the virtual machine until it has one: " + strings.TrimSpace(question.Text)
 	}
 	return c
 }
 
-// consolidated is absent for a VM whose disks are as they should be.
-func consolidated(f Facts) *metav1.Condition {
-	c := &metav1.Condition{Type: vmv1alpha1.ConditionDisksConsolidated}
-	if f.ConsolidationNeeded {
+// consolidated returns a condition without status for a VM whose disks are as they should be.
+func consolidated(vm *mo.VirtualMachine) metav1.Condition {
+	c := metav1.Condition{Type: vmv1alpha1.ConditionDisksConsolidated}
+	if vm.Runtime.ConsolidationNeeded {
 		c.Status, c.Reason = metav1.ConditionFalse, vmv1alpha1.ReasonConsolidationNeeded
 		c.Message = "disks have files of snapshots that are gone, which grow: consolidate them in vSphere"
+	}
+	return c
+}
+
+// tools returns whether VMware Tools runs in the guest.
+func tools(o *provider.Observation) metav1.Condition {
+	c := metav1.Condition{Type: vmv1alpha1.ConditionGuestToolsReady, Status: metav1.ConditionFalse}
+	switch {
+	case o.PowerState != vmv1alpha1.PoweredOn:
+		c.Reason, c.Message = vmv1alpha1.ReasonPoweredOff, "the virtual machine does not run"
+	case o.Guest == nil:
+		c.Status, c.Reason, c.Message = metav1.ConditionUnknown, vmv1alpha1.ReasonUnknownState, "vSphere reports no guest"
+	case o.Guest.ToolsRunning:
+		c.Status, c.Reason = metav1.ConditionTrue, vmv1alpha1.ReasonSucceeded
+	default:
+		c.Reason, c.Message = vmv1alpha1.ReasonWaitingForTools, "VMware Tools does not run"
 	}
 	return c
 }

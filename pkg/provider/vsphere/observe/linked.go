@@ -52,3 +52,15 @@ func Depending(vm *mo.VirtualMachine) []*types.VirtualDisk {
 	}
 	return out
 }
+
+// unpromotable returns why vSphere cannot make the disks of the VM independent now, whatever its power state; empty if
+// it can.
+func unpromotable(vm *mo.VirtualMachine) string {
+	if len(vm.RootSnapshot) > 0 {
+		return "it has snapshots, with which vSphere does not promote the disks of a virtual machine that runs"
+	}
+	if customizing(vm) {
+		return "its guest is being customized"
+	}
+	return ""
+}

@@ -32,16 +32,8 @@ func EthernetCards(vm *mo.VirtualMachine) []types.BaseVirtualEthernetCard {
 	return out
 }
 
-func nicKeys(vm *mo.VirtualMachine) []int32 {
-	var keys []int32
-	for _, nic := range EthernetCards(vm) {
-		keys = append(keys, nic.GetVirtualEthernetCard().Key)
-	}
-	return keys
-}
-
 // networkOf reports the adapters and, while the guest runs, what it says.
-func networkOf(vm *mo.VirtualMachine, keys []int32) *vmv1alpha1.VirtualMachineNetworkStatus {
+func networkOf(vm *mo.VirtualMachine) *vmv1alpha1.VirtualMachineNetworkStatus {
 	st := &vmv1alpha1.VirtualMachineNetworkStatus{}
 	for _, nic := range EthernetCards(vm) {
 		card := nic.GetVirtualEthernetCard()
@@ -52,7 +44,7 @@ func networkOf(vm *mo.VirtualMachine, keys []int32) *vmv1alpha1.VirtualMachineNe
 	if vm.Guest != nil && vm.Runtime.PowerState == types.VirtualMachinePowerStatePoweredOn {
 		st.HostName = hostNameOf(vm.Guest)
 		for _, n := range vm.Guest.Net {
-			addGuestNIC(st, keys, n)
+			addGuestNIC(st, n)
 		}
 		choosePrimary(st, vm.Guest.IpAddress)
 	}
@@ -67,8 +59,8 @@ const maxAddresses = 32
 
 // addGuestNIC leaves out interfaces that the guest has made for itself: on a node of
 // Kubernetes one comes and goes with every pod.
-func addGuestNIC(st *vmv1alpha1.VirtualMachineNetworkStatus, keys []int32, n types.GuestNicInfo) {
-	at := slices.Index(keys, n.DeviceConfigId)
+func addGuestNIC(st *vmv1alpha1.VirtualMachineNetworkStatus, n types.GuestNicInfo) {
+	at := slices.IndexFunc(st.Interfaces, func(i vmv1alpha1.VirtualMachineNetworkInterfaceStatus) bool { return i.DeviceKey == n.DeviceConfigId })
 	if at < 0 {
 		return
 	}

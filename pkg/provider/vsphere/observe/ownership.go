@@ -7,19 +7,8 @@ import (
 	"strings"
 
 	"github.com/vmware/govmomi/vim25/mo"
-)
 
-// Ownership says whose a vSphere VM is, as one object sees it.
-type Ownership string
-
-const (
-	// Unowned is a VM that no object has: one made by hand, for example. Only an
-	// object that names it may take it over, and nobody deletes it before.
-	Unowned Ownership = "Unowned"
-	// Own is a VM of the object.
-	Own Ownership = "Own"
-	// Foreign is a VM of another object.
-	Foreign Ownership = "Foreign"
+	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
 )
 
 // OwnershipOf says whose vm is, as the object of owner sees it.
@@ -28,15 +17,15 @@ const (
 // too: nothing else can have that UUID, so that it comes from a create of ours
 // whose request vSphere carried out only in part before we died. An OwnerKey
 // that cannot be read counts as that of another object.
-func OwnershipOf(vm *mo.VirtualMachine, owner Owner) Ownership {
+func OwnershipOf(vm *mo.VirtualMachine, owner Owner) driver.Ownership {
 	if ExtraConfig(vm, OwnerKey) != "" {
 		if o, ok := OwnerOf(vm); ok && o.UID == owner.UID {
-			return Own
+			return driver.Own
 		}
-		return Foreign
+		return driver.Foreign
 	}
 	if vm != nil && vm.Config != nil && owner.UID != "" && strings.EqualFold(vm.Config.InstanceUuid, owner.UID) {
-		return Own
+		return driver.Own
 	}
-	return Unowned
+	return driver.Unowned
 }

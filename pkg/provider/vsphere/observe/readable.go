@@ -51,8 +51,8 @@ func Connected(vm *mo.VirtualMachine) bool {
 	return vm.Runtime.ConnectionState == types.VirtualMachineConnectionStateConnected
 }
 
-// Orphaned is true for a VM that is in vCenter's inventory and on no host any more.
-func Orphaned(vm *mo.VirtualMachine) bool {
+// orphaned is true for a VM that is in vCenter's inventory and on no host any more.
+func orphaned(vm *mo.VirtualMachine) bool {
 	return vm.Runtime.ConnectionState == types.VirtualMachineConnectionStateOrphaned
 }
 

@@ -25,15 +25,6 @@ import (
 // configuration, and comes back with a revert.
 const SnapshotRecordKey = "slipway.snapshot"
 
-// Snapshot is one of a VM.
-type Snapshot struct {
-	provider.SnapshotFacts
-	// Ref is the managed object.
-	Ref types.ManagedObjectReference
-	// Depth is 1 for a root.
-	Depth int
-}
-
 // snapshotMark is in the description of a snapshot of ours: the name and the UID of its
 // object. Its configuration says so too, but would have to be read for each.
 var snapshotMark = regexp.MustCompile(`\[VirtualMachineSnapshot ([a-z0-9.-]+) ([A-Za-z0-9-]+)\]`)
@@ -48,33 +39,31 @@ func DescribeSnapshot(text, name string, uid ktypes.UID) string {
 }
 
 // Snapshots are those of the VM, a parent before its children.
-func Snapshots(vm *mo.VirtualMachine) []Snapshot {
+func Snapshots(vm *mo.VirtualMachine) []provider.ObservedSnapshot {
 	if vm == nil || vm.Snapshot == nil {
 		return nil
 	}
-	var out []Snapshot
-	var walk func(list []types.VirtualMachineSnapshotTree, parent *types.ManagedObjectReference, depth int)
-	walk = func(list []types.VirtualMachineSnapshotTree, parent *types.ManagedObjectReference, depth int) {
+	var out []provider.ObservedSnapshot
+	var walk func(list []types.VirtualMachineSnapshotTree, parent *types.ManagedObjectReference)
+	walk = func(list []types.VirtualMachineSnapshotTree, parent *types.ManagedObjectReference) {
 		for i := range list {
-			s := snapshotOf(vm, &list[i], parent)
-			s.Depth = depth
-			out = append(out, s)
-			walk(list[i].ChildSnapshotList, &list[i].Snapshot, depth+1)
+			out = append(out, snapshotOf(vm, &list[i], parent))
+			walk(list[i].ChildSnapshotList, &list[i].Snapshot)
 		}
 	}
-	walk(vm.Snapshot.RootSnapshotList, nil, 1)
+	walk(vm.Snapshot.RootSnapshotList, nil)
 	return out
 }
 
-func snapshotOf(vm *mo.VirtualMachine, t *types.VirtualMachineSnapshotTree, parent *types.ManagedObjectReference) Snapshot {
+func snapshotOf(vm *mo.VirtualMachine, t *types.VirtualMachineSnapshotTree, parent *types.ManagedObjectReference) provider.ObservedSnapshot {
 	current := vm.Snapshot.CurrentSnapshot != nil && *vm.Snapshot.CurrentSnapshot == t.Snapshot
-	s := Snapshot{Ref: t.Snapshot, SnapshotFacts: provider.SnapshotFacts{
+	s := provider.ObservedSnapshot{
 		VirtualMachineSnapshotNode: vmv1alpha1.VirtualMachineSnapshotNode{
 			UniqueID: t.Snapshot.Value, Name: t.Name, CreationTime: &metav1.Time{Time: t.CreateTime.UTC().Truncate(time.Second)},
 			PowerState: powerStates[t.State], Occupied: occupied(vm, t.Snapshot, parent, current),
 		},
 		Quiesced: t.Quiesced, Current: current,
-	}}
+	}
 	if parent != nil {
 		s.Parent = parent.Value
 	}
@@ -115,11 +104,11 @@ func occupied(vm *mo.VirtualMachine, ref types.ManagedObjectReference, parent *t
 
 // FindSnapshot is the snapshot of an object, by the ID that it had, or else by its mark; nil
 // if there is none.
-func FindSnapshot(vm *mo.VirtualMachine, uid ktypes.UID, id string) *Snapshot {
+func FindSnapshot(vm *mo.VirtualMachine, uid ktypes.UID, id string) *provider.ObservedSnapshot {
 	all := Snapshots(vm)
-	for _, is := range []func(*Snapshot) bool{
-		func(s *Snapshot) bool { return id != "" && s.UniqueID == id },
-		func(s *Snapshot) bool { return uid != "" && s.UID == uid },
+	for _, is := range []func(*provider.ObservedSnapshot) bool{
+		func(s *provider.ObservedSnapshot) bool { return id != "" && s.UniqueID == id },
+		func(s *provider.ObservedSnapshot) bool { return uid != "" && s.UID == uid },
 	} {
 		for i := range all {
 			if is(&all[i]) {
@@ -151,16 +140,4 @@ func Kept(vm *mo.VirtualMachine) *provider.Kept {
 		return nil
 	}
 	return KeptOf(vm.Config.ExtraConfig)
-}
-
-// Customizing is true while the guest is being customized, or will be at its next start.
-func Customizing(vm *mo.VirtualMachine) bool {
-	if vm.Guest == nil || vm.Guest.CustomizationInfo == nil {
-		return false
-	}
-	switch types.GuestInfoCustomizationStatus(vm.Guest.CustomizationInfo.CustomizationStatus) {
-	case types.GuestInfoCustomizationStatusTOOLSDEPLOYPKG_PENDING, types.GuestInfoCustomizationStatusTOOLSDEPLOYPKG_RUNNING:
-		return true
-	}
-	return false
 }

@@ -28,9 +28,11 @@ func Unsnapshotable(vm *mo.VirtualMachine, memory, quiesce bool) string {
 	if quiesce && !off && (vm.Guest == nil || vm.Guest.ToolsRunningStatus != string(types.VirtualMachineToolsRunningStatusGuestToolsRunning)) {
 		return "VMware Tools does not run, which brings the guest to rest (spec.quiesce)"
 	}
+	depths := map[string]int{}
 	for _, s := range Snapshots(vm) {
-		if s.Current && s.Depth >= maxSnapshotDepth {
-			return fmt.Sprintf("it runs on the last of %d snapshots that follow each other, which is as many as vSphere allows: remove some", s.Depth)
+		depths[s.UniqueID] = depths[s.Parent] + 1
+		if s.Current && depths[s.UniqueID] >= maxSnapshotDepth {
+			return fmt.Sprintf("it runs on the last of %d snapshots that follow each other, which is as many as vSphere allows: remove some", depths[s.UniqueID])
 		}
 	}
 	return ""

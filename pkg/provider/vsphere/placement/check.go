@@ -57,7 +57,7 @@ func (r *Resolver) Check(ctx context.Context, w *driver.Want, kinds ...string) *
 	)
 	var hostErr error
 	if errors.Join(poolErr, datastoreErr, networkErr) == nil {
-		rep.Host, hostErr = r.host(ctx, rep)
+		rep.Host, hostErr = r.host(ctx, rep, r.datastores)
 	}
 	rep.Failures = driver.Report{
 		vmv1alpha1.ConditionPlacementReady: errors.Join(folderErr, poolErr, hostErr),
@@ -66,6 +66,16 @@ func (r *Resolver) Check(ctx context.Context, w *driver.Want, kinds ...string) *
 		vmv1alpha1.ConditionImageReady:     imageErr,
 	}
 	return rep
+}
+
+// store finds out where the files of a virtual machine go and how they are kept, and where
+// the media for its drives are.
+func (r *Resolver) store(ctx context.Context, w *driver.Want, rep *Report) error {
+	var err error
+	rep.Datastore, rep.Storage, err = r.keep(ctx, w)
+	var discErr error
+	rep.ISOs, discErr = r.discs(ctx, w)
+	return errors.Join(err, discErr)
 }
 
 // checkOnly resolves what belongs to some conditions.
@@ -104,7 +114,7 @@ func (r *Resolver) Warm(ctx context.Context) {
 		},
 		func() { _, _ = r.Datastore(ctx) },
 		func() { _, _ = r.Backings(ctx, []string{""}, nil) },
-		func() { _ = r.opts.Session.LoginREST(ctx) },
+		func() { _ = r.session.LoginREST(ctx) },
 	)
 }
 

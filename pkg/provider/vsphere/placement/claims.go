@@ -14,7 +14,6 @@ import (
 	"github.com/vmware/govmomi/cns"
 	cnsmethods "github.com/vmware/govmomi/cns/methods"
 	cnstypes "github.com/vmware/govmomi/cns/types"
-	"github.com/vmware/govmomi/vim25/mo"
 
 	"github.com/slipway-dev/slipway/pkg/hardware"
 	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
@@ -59,7 +58,7 @@ func (r *Resolver) Claims(ctx context.Context, w *driver.Want) error {
 // volumes are the URLs of the datastores that volumes are on, by ID; those that the service
 // does not have are left out.
 func (r *Resolver) volumes(ctx context.Context, ids []cnstypes.CnsVolumeId) (map[string]string, error) {
-	clients, err := r.opts.Session.Volumes(ctx)
+	clients, err := r.session.Volumes(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -73,23 +72,6 @@ func (r *Resolver) volumes(ctx context.Context, ids []cnstypes.CnsVolumeId) (map
 	for i := range res.Returnval.Volumes {
 		v := &res.Returnval.Volumes[i]
 		out[strings.ToLower(v.VolumeId.Id)] = v.DatastoreUrl
-	}
-	return out, nil
-}
-
-// seenURLs are those of the datastores that hosts of the zone see.
-func (r *Resolver) seenURLs(ctx context.Context) ([]string, error) {
-	refs, err := r.seenDatastores(ctx)
-	if err != nil {
-		return nil, err
-	}
-	var all []mo.Datastore
-	if err := r.retrieve(ctx, "the datastores", refs, []string{"summary.url"}, &all); err != nil {
-		return nil, err
-	}
-	out := make([]string, 0, len(all))
-	for i := range all {
-		out = append(out, all[i].Summary.Url)
 	}
 	return out, nil
 }

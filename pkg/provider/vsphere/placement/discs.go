@@ -38,9 +38,15 @@ func volumesOf(w *driver.Want) []vmv1alpha1.VirtualMachineVolume {
 	return w.Effective.Volumes
 }
 
+// media finds the ISO files of CD-ROM drives in content libraries.
+type media struct {
+	*lookup
+	isos cache[string]
+}
+
 // discs finds the ISO files of all drives, as datastore paths by volume. All that cannot be
 // found are reported.
-func (r *Resolver) discs(ctx context.Context, w *driver.Want) (map[string]string, error) {
+func (me *media) discs(ctx context.Context, w *driver.Want) (map[string]string, error) {
 	if discsOf(w) == 0 {
 		return nil, nil
 	}
@@ -51,7 +57,7 @@ func (r *Resolver) discs(ctx context.Context, w *driver.Want) (map[string]string
 		if v.CDROM == nil || v.CDROM.Image == nil {
 			continue
 		}
-		file, err := r.disc(ctx, w.Discs[v.Name], v.CDROM.Image)
+		file, err := me.disc(ctx, w.Discs[v.Name], v.CDROM.Image)
 		if err != nil {
 			failures = append(failures, say(hardware.Volume(v.Name)+".cdrom.image", err))
 			continue
@@ -72,7 +78,7 @@ func say(field string, err error) error {
 	return fmt.Errorf("%s: %w", field, err)
 }
 
-func (r *Resolver) disc(ctx context.Context, image *vmv1alpha1.VirtualMachineImage, ref *vmv1alpha1.VirtualMachineImageRef) (string, error) {
+func (me *media) disc(ctx context.Context, image *vmv1alpha1.VirtualMachineImage, ref *vmv1alpha1.VirtualMachineImageRef) (string, error) {
 	switch {
 	case image == nil:
 		return "", &NotUsableError{Message: fmt.Sprintf("%s %q does not exist", ref.Kind, ref.Name), Missing: true}
@@ -80,7 +86,7 @@ func (r *Resolver) disc(ctx context.Context, image *vmv1alpha1.VirtualMachineIma
 		return "", &NotUsableError{Message: fmt.Sprintf("%s %q is no item of a content library, which an ISO image is", ref.Kind, ref.Name)}
 	}
 	from := *image.Spec.ContentLibrary
-	return r.isos.get(ctx, isoKey(from), func(ctx context.Context) (string, error) { return r.iso(ctx, from) })
+	return me.isos.get(ctx, isoKey(from), func(ctx context.Context) (string, error) { return me.iso(ctx, from) })
 }
 
 func isoKey(from vmv1alpha1.ContentLibraryImageSource) string {
@@ -88,13 +94,13 @@ func isoKey(from vmv1alpha1.ContentLibraryImageSource) string {
 }
 
 // KnownISOs are the files that were found before.
-func (r *Resolver) KnownISOs(w *driver.Want) map[string]string {
+func (me *media) KnownISOs(w *driver.Want) map[string]string {
 	var out map[string]string
 	for volume, image := range w.Discs {
 		if image == nil || image.Spec.ContentLibrary == nil {
 			continue
 		}
-		if file, ok := r.isos.known(isoKey(*image.Spec.ContentLibrary)); ok {
+		if file, ok := me.isos.known(isoKey(*image.Spec.ContentLibrary)); ok {
 			if out == nil {
 				out = map[string]string{}
 			}
@@ -105,17 +111,17 @@ func (r *Resolver) KnownISOs(w *driver.Want) map[string]string {
 }
 
 // iso is the datastore path of the file of an ISO item.
-func (r *Resolver) iso(ctx context.Context, from vmv1alpha1.ContentLibraryImageSource) (string, error) {
-	vim, err := r.opts.Session.Vim(ctx)
+func (me *media) iso(ctx context.Context, from vmv1alpha1.ContentLibraryImageSource) (string, error) {
+	vim, err := me.session.Vim(ctx)
 	if err != nil {
 		return "", err
 	}
-	_, dc, _, err := r.finder(ctx)
+	_, dc, _, err := me.finder(ctx)
 	if err != nil {
 		return "", err
 	}
 	var isos []library.Storage
-	err = r.opts.Session.WithREST(ctx, "rest.FindLibraryItem", func(ctx context.Context, c *rest.Client) error {
+	err = me.session.WithREST(ctx, "rest.FindLibraryItem", func(ctx context.Context, c *rest.Client) error {
 		m := library.NewManager(c)
 		item, err := FindItem(ctx, m, from)
 		if err != nil {

@@ -21,44 +21,51 @@ type folderAt struct {
 	path string
 }
 
+// folders resolves the folders of virtual machines: the managed one, and in it one for each namespace.
+type folders struct {
+	*lookup
+	managed    cache[folderAt]
+	namespaces cache[types.ManagedObjectReference]
+}
+
 // Folder returns the managed folder and its inventory path. It looks for the folder
 // each time, for it may have been deleted and made again: who asks is about to follow
 // what is in it.
-func (r *Resolver) Folder(ctx context.Context) (types.ManagedObjectReference, string, error) {
-	before, known := r.folders.known("")
-	at, err := r.folders.renew(ctx, "", r.findFolder)
-	if _, still := r.folders.known(""); known && (!still || before != at) {
-		r.namespaces.clear() // They went with the folder.
+func (f *folders) Folder(ctx context.Context) (types.ManagedObjectReference, string, error) {
+	before, known := f.managed.known("")
+	at, err := f.managed.renew(ctx, "", f.findFolder)
+	if _, still := f.managed.known(""); known && (!still || before != at) {
+		f.namespaces.clear() // They went with the folder.
 	}
 	return at.ref, at.path, err
 }
 
 // folder is Folder from memory, for what finds out by itself that it is gone.
-func (r *Resolver) folder(ctx context.Context) (types.ManagedObjectReference, string, error) {
-	at, err := r.folders.get(ctx, "", r.findFolder)
+func (f *folders) folder(ctx context.Context) (types.ManagedObjectReference, string, error) {
+	at, err := f.managed.get(ctx, "", f.findFolder)
 	return at.ref, at.path, err
 }
 
 // folderPath is the inventory path of the managed folder.
-func (r *Resolver) folderPath(dc *object.Datacenter) string {
-	p := r.site.folder
+func (f *folders) folderPath(dc *object.Datacenter) string {
+	p := f.site.folder
 	if !strings.HasPrefix(p, "/") {
 		p = path.Join(dc.InventoryPath, "vm", strings.TrimPrefix(p, "vm/"))
 	}
 	return p
 }
 
-func (r *Resolver) findFolder(ctx context.Context) (folderAt, error) {
-	_, dc, c, err := r.finder(ctx)
+func (f *folders) findFolder(ctx context.Context) (folderAt, error) {
+	_, dc, c, err := f.finder(ctx)
 	if err != nil {
 		return folderAt{}, err
 	}
-	p := r.folderPath(dc)
+	p := f.folderPath(dc)
 	ref, err := object.NewSearchIndex(c).FindByInventoryPath(ctx, p)
 	if err != nil {
 		return folderAt{}, explain("folder", p, err)
 	}
-	if ref == nil && r.site.makeFolder {
+	if ref == nil && f.site.makeFolder {
 		folders, ferr := dc.Folders(ctx)
 		if ferr != nil {
 			return folderAt{}, fmt.Errorf("finding the VM folder of datacenter %s: %w", dc.InventoryPath, ferr)
@@ -76,13 +83,13 @@ func (r *Resolver) findFolder(ctx context.Context) (folderAt, error) {
 }
 
 // NamespaceFolder returns the folder of a namespace, making it if needed.
-func (r *Resolver) NamespaceFolder(ctx context.Context, namespace string) (types.ManagedObjectReference, error) {
-	return r.namespaces.get(ctx, namespace, func(ctx context.Context) (types.ManagedObjectReference, error) {
-		parent, parentPath, err := r.folder(ctx)
+func (f *folders) NamespaceFolder(ctx context.Context, namespace string) (types.ManagedObjectReference, error) {
+	return f.namespaces.get(ctx, namespace, func(ctx context.Context) (types.ManagedObjectReference, error) {
+		parent, parentPath, err := f.folder(ctx)
 		if err != nil {
 			return types.ManagedObjectReference{}, err
 		}
-		c, err := r.opts.Session.Vim(ctx)
+		c, err := f.session.Vim(ctx)
 		if err != nil {
 			return types.ManagedObjectReference{}, err
 		}
@@ -96,8 +103,8 @@ func (r *Resolver) NamespaceFolder(ctx context.Context, namespace string) (types
 }
 
 // KnownNamespaceFolder returns the folder of a namespace if it was resolved before.
-func (r *Resolver) KnownNamespaceFolder(namespace string) (types.ManagedObjectReference, bool) {
-	return r.namespaces.known(namespace)
+func (f *folders) KnownNamespaceFolder(namespace string) (types.ManagedObjectReference, bool) {
+	return f.namespaces.known(namespace)
 }
 
 // createFolder makes a folder or returns the one that exists.

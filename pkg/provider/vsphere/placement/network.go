@@ -33,16 +33,24 @@ func NetworkNames(e *vmv1alpha1.VirtualMachineInstanceSpec) []string {
 	return out
 }
 
+// networks resolves the networks that interfaces name.
+type networks struct {
+	*lookup
+	compute *compute
+	// backings are by name in vSphere.
+	backings cache[types.BaseVirtualDeviceBackingInfo]
+}
+
 // KnownBackings returns the networks that were resolved before and that a namespace with
 // these labels may use, and whether these are all.
-func (r *Resolver) KnownBackings(names []string, of map[string]string) (backings map[string]types.BaseVirtualDeviceBackingInfo, complete bool) {
+func (ns *networks) KnownBackings(names []string, of map[string]string) (backings map[string]types.BaseVirtualDeviceBackingInfo, complete bool) {
 	out := make(map[string]types.BaseVirtualDeviceBackingInfo, len(names))
 	for _, n := range names {
-		at, ok := r.knownNetwork(n, of)
+		at, ok := ns.knownNetwork(n, of)
 		if !ok {
 			continue
 		}
-		if b, ok := r.backings.known(at); ok {
+		if b, ok := ns.backings.known(at); ok {
 			out[n] = b
 		}
 	}
@@ -51,11 +59,11 @@ func (r *Resolver) KnownBackings(names []string, of map[string]string) (backings
 
 // Backings resolves the networks of a virtual machine in a namespace with these labels.
 // All that cannot be resolved are reported.
-func (r *Resolver) Backings(ctx context.Context, names []string, of map[string]string) (map[string]types.BaseVirtualDeviceBackingInfo, error) {
+func (ns *networks) Backings(ctx context.Context, names []string, of map[string]string) (map[string]types.BaseVirtualDeviceBackingInfo, error) {
 	found := make(map[string]types.BaseVirtualDeviceBackingInfo, len(names))
 	var failures []error
 	for _, n := range names {
-		b, err := r.backing(ctx, n, of)
+		b, err := ns.backing(ctx, n, of)
 		if err != nil {
 			failures = append(failures, err)
 			continue
@@ -65,18 +73,18 @@ func (r *Resolver) Backings(ctx context.Context, names []string, of map[string]s
 	return found, errors.Join(failures...)
 }
 
-func (r *Resolver) backing(ctx context.Context, name string, of map[string]string) (types.BaseVirtualDeviceBackingInfo, error) {
-	at, err := r.network(ctx, name, of)
+func (ns *networks) backing(ctx context.Context, name string, of map[string]string) (types.BaseVirtualDeviceBackingInfo, error) {
+	at, err := ns.network(ctx, name, of)
 	if err != nil {
 		return nil, err
 	}
-	return r.backingAt(ctx, at)
+	return ns.backingAt(ctx, at)
 }
 
 // backingAt finds a network by its name in vSphere.
-func (r *Resolver) backingAt(ctx context.Context, at string) (types.BaseVirtualDeviceBackingInfo, error) {
-	return r.backings.get(ctx, at, func(ctx context.Context) (types.BaseVirtualDeviceBackingInfo, error) {
-		f, dc, c, err := r.finder(ctx)
+func (ns *networks) backingAt(ctx context.Context, at string) (types.BaseVirtualDeviceBackingInfo, error) {
+	return ns.backings.get(ctx, at, func(ctx context.Context) (types.BaseVirtualDeviceBackingInfo, error) {
+		f, dc, c, err := ns.finder(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -84,7 +92,7 @@ func (r *Resolver) backingAt(ctx context.Context, at string) (types.BaseVirtualD
 		if err != nil {
 			return nil, explain(WhatNetwork, at, err)
 		}
-		if err := r.reachable(ctx, at, net.Reference()); err != nil {
+		if err := ns.reachable(ctx, at, net.Reference()); err != nil {
 			return nil, err
 		}
 		return connect(ctx, c, dc, at, net)
@@ -93,11 +101,11 @@ func (r *Resolver) backingAt(ctx context.Context, at string) (types.BaseVirtualD
 
 // reachable is an error for a network that none of the hosts of a zone has: it may be there
 // for other clusters of the datacenter. Flags have said no more than the resource pool.
-func (r *Resolver) reachable(ctx context.Context, name string, network types.ManagedObjectReference) error {
-	if r.opts.Zone == nil {
+func (ns *networks) reachable(ctx context.Context, name string, network types.ManagedObjectReference) error {
+	if !ns.site.isZone {
 		return nil
 	}
-	owners, err := r.owners(ctx)
+	owners, err := ns.compute.owners(ctx)
 	if err != nil {
 		return err
 	}
@@ -106,29 +114,29 @@ func (r *Resolver) reachable(ctx context.Context, name string, network types.Man
 			return nil
 		}
 	}
-	return &NotUsableError{Message: fmt.Sprintf("no host of %s has the network %q", r.site.by, name), Missing: true}
+	return &NotUsableError{Message: fmt.Sprintf("no host of %s has the network %q", ns.site.by, name), Missing: true}
 }
 
 // network is what vSphere calls a network, or an error for one that a namespace with these
 // labels may not use. Names are compared and not looked up: nobody learns whether a network
 // exists that is not allowed.
-func (r *Resolver) network(ctx context.Context, name string, of map[string]string) (string, error) {
-	f, dc, _, err := r.finder(ctx)
+func (ns *networks) network(ctx context.Context, name string, of map[string]string) (string, error) {
+	f, dc, _, err := ns.finder(ctx)
 	if err != nil {
 		return "", err
 	}
-	all, err := to(r.site.networks, of)
+	all, err := to(ns.site.networks, of)
 	if err != nil {
 		return "", err
 	}
-	if at, ok := r.site.pick(all, name, dc.InventoryPath); ok {
+	if at, ok := ns.site.pick(all, name, dc.InventoryPath); ok {
 		return at, nil
 	}
 	if name == "" {
-		return "", &NotUsableError{Message: fmt.Sprintf("%s has no default network that this namespace may use: name one of its networks", r.site.by)}
+		return "", &NotUsableError{Message: fmt.Sprintf("%s has no default network that this namespace may use: name one of its networks", ns.site.by)}
 	}
 	shown := namesOf(all)
-	if r.site.onlyNetwork {
+	if ns.site.onlyNetwork {
 		if only, err := f.DefaultNetwork(ctx); err == nil {
 			path := only.GetInventoryPath()
 			if pathIn(networksOf(dc.InventoryPath), name) == path {
@@ -137,22 +145,22 @@ func (r *Resolver) network(ctx context.Context, name string, of map[string]strin
 			shown = append(shown, path)
 		}
 	}
-	return "", &NotUsableError{NotAllowed: true, Message: driver.NotAllowedMessage(fmt.Sprintf("network %q", name), r.site.networksBy, shown)}
+	return "", &NotUsableError{NotAllowed: true, Message: driver.NotAllowedMessage(fmt.Sprintf("network %q", name), ns.site.networksBy, shown)}
 }
 
 // knownNetwork is network from memory.
-func (r *Resolver) knownNetwork(name string, of map[string]string) (string, bool) {
-	dc, ok := r.datacenters.known("")
-	all, err := to(r.site.networks, of)
+func (ns *networks) knownNetwork(name string, of map[string]string) (string, bool) {
+	dc, ok := ns.datacenters.known("")
+	all, err := to(ns.site.networks, of)
 	if !ok || err != nil {
 		return "", false
 	}
-	if at, ok := r.site.pick(all, name, dc.InventoryPath); ok {
+	if at, ok := ns.site.pick(all, name, dc.InventoryPath); ok {
 		return at, true
 	}
-	if r.site.onlyNetwork { // It was found under its path if it is the one.
+	if ns.site.onlyNetwork { // It was found under its path if it is the one.
 		path := pathIn(networksOf(dc.InventoryPath), name)
-		_, ok = r.backings.known(path)
+		_, ok = ns.backings.known(path)
 		return path, ok
 	}
 	return "", false

@@ -10,15 +10,13 @@ import (
 
 	"github.com/vmware/govmomi/find"
 	"github.com/vmware/govmomi/object"
+	"github.com/vmware/govmomi/property"
 	"github.com/vmware/govmomi/vim25"
-	"github.com/vmware/govmomi/vim25/mo"
 	"github.com/vmware/govmomi/vim25/types"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
-	"github.com/slipway-dev/slipway/pkg/provider/vsphere/datastore"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/session"
-	"github.com/slipway-dev/slipway/pkg/provider/vsphere/storage"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/vimfault"
 )
 
@@ -52,41 +50,33 @@ type Options struct {
 	HostDevices []string
 }
 
-// Resolver resolves the names of one zone.
+// Resolver resolves the names of one zone. What it resolves, and remembers, is divided by kind.
 type Resolver struct {
 	opts Options
-	site site
-
-	datacenters cache[*object.Datacenter]
-	// folders hold the managed folder, pools and datastores the configured ones.
-	folders           cache[folderAt]
-	pools, datastores cache[[]types.ManagedObjectReference]
-	// namespaces are their folders, backings the networks by name, images by source.
-	namespaces cache[types.ManagedObjectReference]
-	backings   cache[types.BaseVirtualDeviceBackingInfo]
-	images     cache[Source]
-	// policies are the storage policies of classes, profiles their IDs by name, stores
-	// the datastores of the zone, keyProviders the default one, isos files of library items.
-	policies     cache[storage.Policy]
-	profiles     cache[map[string]string]
-	stores       cache[[]storage.Datastore]
-	keyProviders cache[string]
-	isos         cache[string]
-	// homes are datastores by managed object ID.
-	homes cache[datastore.Place]
-	// amounts are what the zone has, for a short time.
-	amounts cache[Amounts]
-	// clusters are by resource pool.
-	clusters cache[cluster]
-	// hosts, of clusters without DRS, are read for many VMs at once and not remembered.
-	hosts cache[[]mo.HostSystem]
+	*lookup
+	*folders
+	*compute
+	*datastores
+	*capacity
+	*classes
+	*media
+	*networks
+	*images
 }
 
 // New returns a Resolver; it asks nothing yet.
 func New(o Options) *Resolver {
-	r := &Resolver{opts: o, site: siteOf(o)}
+	l := &lookup{session: o.Session, site: siteOf(o)}
+	co := &compute{lookup: l}
+	st := &datastores{lookup: l, compute: co}
+	ca := &capacity{lookup: l, compute: co, datastores: st}
+	r := &Resolver{
+		opts: o, lookup: l, folders: &folders{lookup: l}, compute: co, datastores: st, capacity: ca,
+		classes: &classes{lookup: l, datastores: st, capacity: ca}, media: &media{lookup: l},
+		networks: &networks{lookup: l, compute: co}, images: &images{lookup: l},
+	}
 	r.amounts.age, r.stores.age = amountsAge, amountsAge
-	r.images.age = itemAge
+	r.sources.age = itemAge
 	return r
 }
 
@@ -100,20 +90,20 @@ func Unknown(s *session.Session, zone string) *Resolver {
 // Invalidate forgets everything, after something turned out to be Stale.
 func (r *Resolver) Invalidate() {
 	r.datacenters.clear()
-	r.folders.clear()
-	r.pools.clear()
-	r.datastores.clear()
+	r.managed.clear()
 	r.namespaces.clear()
-	r.backings.clear()
-	r.images.clear()
+	r.pools.clear()
+	r.clusters.clear()
+	r.configured.clear()
+	r.homes.clear()
+	r.stores.clear()
 	r.amounts.clear()
 	r.policies.clear()
 	r.profiles.clear()
-	r.stores.clear()
 	r.keyProviders.clear()
 	r.isos.clear()
-	r.homes.clear()
-	r.clusters.clear()
+	r.backings.clear()
+	r.sources.clear()
 }
 
 // Stale reports whether err, of an operation, means that an object which was found
@@ -122,18 +112,26 @@ func Stale(err error) bool {
 	return vimfault.KindOf(err) == vimfault.NotFound || vimfault.InvalidBacking(err)
 }
 
-func (r *Resolver) finder(ctx context.Context) (*find.Finder, *object.Datacenter, *vim25.Client, error) {
-	if r.site.err != nil {
-		return nil, nil, nil, r.site.err
+// lookup reads the vCenter of one zone.
+type lookup struct {
+	session *session.Session
+	site    site
+
+	datacenters cache[*object.Datacenter]
+}
+
+func (l *lookup) finder(ctx context.Context) (*find.Finder, *object.Datacenter, *vim25.Client, error) {
+	if l.site.err != nil {
+		return nil, nil, nil, l.site.err
 	}
-	c, err := r.opts.Session.Vim(ctx)
+	c, err := l.session.Vim(ctx)
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	dc, err := r.datacenters.get(ctx, "", func(ctx context.Context) (*object.Datacenter, error) {
-		dc, err := find.NewFinder(c, false).DatacenterOrDefault(ctx, exact(r.site.datacenter))
+	dc, err := l.datacenters.get(ctx, "", func(ctx context.Context) (*object.Datacenter, error) {
+		dc, err := find.NewFinder(c, false).DatacenterOrDefault(ctx, exact(l.site.datacenter))
 		if err != nil {
-			return nil, explain("datacenter", r.site.datacenter, err)
+			return nil, explain("datacenter", l.site.datacenter, err)
 		}
 		return dc, nil
 	})
@@ -141,6 +139,18 @@ func (r *Resolver) finder(ctx context.Context) (*find.Finder, *object.Datacenter
 		return nil, nil, nil, err
 	}
 	return find.NewFinder(c, false).SetDatacenter(dc), dc, c, nil
+}
+
+// retrieve reads properties of objects.
+func (l *lookup) retrieve(ctx context.Context, what string, refs []types.ManagedObjectReference, paths []string, into any) error {
+	c, err := l.session.Vim(ctx)
+	if err != nil {
+		return err
+	}
+	if err := property.DefaultCollector(c).Retrieve(ctx, refs, paths, into); err != nil {
+		return fmt.Errorf("reading %s of %s: %w", what, l.site.by, err)
+	}
+	return nil
 }
 
 // explain words the finder's errors in terms of the option.

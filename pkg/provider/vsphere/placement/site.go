@@ -18,6 +18,8 @@ import (
 type site struct {
 	// err, if set, is why there is nothing to find.
 	err error
+	// isZone is true for a Zone.
+	isZone bool
 	// by, networksBy and devicesBy are who says so, for messages.
 	by, networksBy, devicesBy string
 
@@ -79,7 +81,7 @@ func siteOf(o Options) site {
 func siteOfZone(name string, z *vmv1alpha1.ZoneSpec) site {
 	by := fmt.Sprintf("zone %q", name)
 	s := site{
-		by: by, networksBy: by, devicesBy: by,
+		isZone: true, by: by, networksBy: by, devicesBy: by,
 		datacenter: z.Datacenter, cluster: z.Cluster, pools: z.ResourcePools, folder: z.Folder,
 		policy: z.Storage.Policy, datastores: z.Storage.Datastores, classes: z.Storage.Classes, network: z.DefaultNetwork,
 	}

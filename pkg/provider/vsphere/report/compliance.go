@@ -12,18 +12,18 @@ import (
 	"github.com/slipway-dev/slipway/pkg/apis/conditions"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/hardware"
-	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
+	"github.com/slipway-dev/slipway/pkg/provider"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/compliance"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 )
 
-// Comply adds to the facts of vm what is known of its compliance: the status of its objects
+// Comply adds to the observation of vm what is known of its compliance: the status of its objects
 // by their keys, in vSphere's words.
-func Comply(f *driver.Facts, vm *mo.VirtualMachine, status map[string]string) {
+func Comply(o *provider.Observation, vm *mo.VirtualMachine, status map[string]string) {
 	kind := vmv1alpha1.ConditionStorageCompliant
 	objects := compliance.Objects(vm)
-	if !f.Readable || len(objects) == 0 {
-		f.Withdrawn = append(f.Withdrawn, kind)
+	if !o.Readable || len(objects) == 0 {
+		o.Set(metav1.Condition{Type: kind})
 		return
 	}
 	var bad, unknown []string
@@ -40,29 +40,29 @@ func Comply(f *driver.Facts, vm *mo.VirtualMachine, status map[string]string) {
 		}
 	}
 	recorded := map[string]bool{}
-	for _, o := range objects {
-		recorded[o.Key] = true
+	for _, object := range objects {
+		recorded[object.Key] = true
 	}
-	if f.Storage != nil && recorded[vm.Self.Value] {
-		f.Storage.Compliance = say("the virtual machine itself", vm.Self.Value)
+	if o.Storage != nil && recorded[vm.Self.Value] {
+		o.Storage.Compliance = say("the virtual machine itself", vm.Self.Value)
 	}
-	if disk, _ := observe.BootDisk(vm); disk != nil && recorded[compliance.DiskKey(vm, disk)] && f.Storage != nil && f.Storage.BootDisk != nil {
-		f.Storage.BootDisk.Compliance = say("bootDisk", compliance.DiskKey(vm, disk))
+	if disk, _ := observe.BootDisk(vm); disk != nil && recorded[compliance.DiskKey(vm, disk)] && o.Storage != nil && o.Storage.BootDisk != nil {
+		o.Storage.BootDisk.Compliance = say("bootDisk", compliance.DiskKey(vm, disk))
 	}
 	disks := observe.Volumes(vm)
-	for i := range f.Volumes {
-		v := &f.Volumes[i]
+	for i := range o.Volumes {
+		v := &o.Volumes[i]
 		if disk := disks[v.Name]; disk != nil && recorded[compliance.DiskKey(vm, disk)] {
 			v.Compliance = say(hardware.Volume(v.Name), compliance.DiskKey(vm, disk))
 		}
 	}
 	switch {
 	case len(bad) > 0:
-		f.Conditions = append(f.Conditions, no(kind, vmv1alpha1.ReasonNonCompliant, "by its storage policy "+conditions.List(bad, ", ")))
+		o.Set(no(kind, vmv1alpha1.ReasonNonCompliant, "by its storage policy "+conditions.List(bad, ", ")))
 	case len(unknown) > 0:
-		f.Conditions = append(f.Conditions, metav1.Condition{Type: kind, Status: metav1.ConditionUnknown, Reason: vmv1alpha1.ReasonUnknownState,
+		o.Set(metav1.Condition{Type: kind, Status: metav1.ConditionUnknown, Reason: vmv1alpha1.ReasonUnknownState,
 			Message: "vSphere has not said yet of " + strings.Join(unknown, ", ")})
 	default:
-		f.Conditions = append(f.Conditions, yes(kind))
+		o.Set(yes(kind))
 	}
 }

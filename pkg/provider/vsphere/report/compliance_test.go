@@ -26,10 +26,10 @@ func TestComplianceIsWhatVSphereSaysOfWhatHasAPolicy(t *testing.T) {
 	}
 	check := func(what, want string, status map[string]string) {
 		t.Helper()
-		f := facts(vm)
-		Comply(&f, vm, status)
+		o := observationOf(vm)
+		Comply(&o, vm, status)
 		got := "absent"
-		if c := meta.FindStatusCondition(f.Conditions, vmv1alpha1.ConditionStorageCompliant); c != nil {
+		if c := meta.FindStatusCondition(o.Conditions, vmv1alpha1.ConditionStorageCompliant); c != nil {
 			got = string(c.Status) + "/" + c.Reason + " " + c.Message
 		}
 		if got != want {

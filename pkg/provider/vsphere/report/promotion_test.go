@@ -59,8 +59,8 @@ func TestDisksArePromotedUnlessOneHasAForeignParent(t *testing.T) {
 			}}
 			test.vm.Runtime.ConnectionState = types.VirtualMachineConnectionStateConnected
 			test.vm.Config.ChangeVersion, test.vm.Config.InstanceUuid = "1", "uid"
-			f := Facts(test.vm, w, nil)
-			(&provider.Result{Conditions: f.Conditions, Withdrawn: f.Withdrawn}).Apply(st, 1, time.Time{})
+			o := Observe(test.vm, w, nil)
+			(&provider.Result{Conditions: o.Conditions, Withdrawn: o.Withdrawn}).Apply(st, 1, time.Time{})
 			got := ""
 			if c := meta.FindStatusCondition(st.Conditions, vmv1alpha1.ConditionDiskPromotionSynced); c != nil {
 				got = string(c.Status) + "/" + c.Reason

@@ -80,18 +80,6 @@ func volumeStatus(name string, disk *types.VirtualDisk) vmv1alpha1.VirtualMachin
 	return st
 }
 
-// bootDisk reports the disk that the image boots from, nil if it is not known.
-func bootDisk(vm *mo.VirtualMachine) *vmv1alpha1.VirtualMachineBootDiskStatus {
-	disk, _ := observe.BootDisk(vm)
-	if disk == nil {
-		return nil
-	}
-	return &vmv1alpha1.VirtualMachineBootDiskStatus{
-		Capacity: resource.NewQuantity(observe.Capacity(disk), resource.BinarySI),
-		DiskUUID: observe.DiskUUID(disk), DeviceKey: disk.Key,
-	}
-}
-
 // claimStatus reports the volume of a claim, whose disk is among those of the VM or not.
 func claimStatus(v *vmv1alpha1.VirtualMachineVolume, claim provider.Claim, attached map[string]*types.VirtualDisk) vmv1alpha1.VirtualMachineVolumeStatus {
 	st := volumeStatus(v.Name, attached[claim.VolumeID])

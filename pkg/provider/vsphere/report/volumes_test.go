@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/provider"
 	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 )
@@ -27,16 +28,16 @@ func TestVolumesReportTheirDisks(t *testing.T) {
 		vm.Config.ExtraConfig = append(vm.Config.ExtraConfig, &types.OptionValue{Key: observe.VolumeKey(volume), Value: slot})
 	}
 	empty := &vmv1alpha1.DiskVolumeSource{Capacity: new(resource.MustParse("2Gi"))}
-	w := &driver.Want{Effective: &vmv1alpha1.VirtualMachineInstanceSpec{Volumes: []vmv1alpha1.VirtualMachineVolume{
+	w := &driver.Want{Desired: provider.Desired{Effective: &vmv1alpha1.VirtualMachineInstanceSpec{Volumes: []vmv1alpha1.VirtualMachineVolume{
 		{Name: "taken", Disk: empty}, {Name: "claim", PersistentVolumeClaim: &vmv1alpha1.PersistentVolumeClaimVolumeSource{ClaimName: "c"}}, {Name: "new", Disk: empty},
-	}}}
+	}}}}
 	want := []vmv1alpha1.VirtualMachineVolumeStatus{
 		{Name: "taken", Error: "the disk was removed in vSphere"},
 		{Name: "claim", ClaimName: "c"},
 		{Name: "new"},
 		{Name: "data", Attached: true, DiskUUID: "u", Capacity: new(resource.MustParse("2Gi"))},
 	}
-	if diff := cmp.Diff(want, Facts(vm, w, nil).Volumes); diff != "" {
+	if diff := cmp.Diff(want, Observe(vm, w, nil).Volumes); diff != "" {
 		t.Errorf("status.volumes (-want +got):\n%s", diff)
 	}
 }

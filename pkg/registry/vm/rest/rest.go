@@ -50,13 +50,16 @@ type Dependencies struct {
 	Screens storage.Screens
 	// Admission judges what subresources make of virtual machines. It may be nil.
 	Admission admission.Interface
+	// Readers is set to what reads the objects of all storages.
+	Readers *references.Readers
 }
 
 // NewAPIGroupInfo makes the storages of the group: first the kinds that stand alone,
-// then virtual machines, which refer to them. The readers read all of them.
-func NewAPIGroupInfo(opts generic.RESTOptionsGetter, d Dependencies) (*genericapiserver.APIGroupInfo, *references.Readers, error) {
+// then virtual machines, which refer to them.
+func NewAPIGroupInfo(opts generic.RESTOptionsGetter, d Dependencies) (*genericapiserver.APIGroupInfo, error) {
 	g := standard.NewGroup(opts)
-	readers := &references.Readers{
+	readers := d.Readers
+	*readers = references.Readers{
 		Instancetypes: d.Instancetypes, Host: d.Host, Decoder: instancetype.NewDecoder(),
 		Instances:     standard.Add(g, virtualmachineinstance.Kind()),
 		Classes:       standard.Add(g, virtualmachineclass.Kind()),
@@ -73,14 +76,14 @@ func NewAPIGroupInfo(opts generic.RESTOptionsGetter, d Dependencies) (*genericap
 	standard.Add(g, virtualmachinetemplate.Kind())
 	standard.Add(g, slipwaycluster.Kind())
 	if err := g.Err(); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	cached := readers.Cached()
 	machines, err := storage.New(opts, storage.Dependencies{
 		Now: time.Now, Typer: scheme.Scheme, Owners: d.Owners, Admission: d.Admission, Screens: d.Screens, Readers: readers, Cached: cached,
 	})
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	readers.Machines, cached.Machines = machines.VirtualMachine.REST, machines.VirtualMachine.REST
 	maps.Copy(g.Storages, map[string]rest.Storage{
@@ -96,6 +99,5 @@ func NewAPIGroupInfo(opts generic.RESTOptionsGetter, d Dependencies) (*genericap
 		"virtualmachines/console":              machines.Console,
 		"virtualmachines/screenshot":           machines.Screenshot,
 	})
-	info, err := g.Info(vmv1alpha1.SchemeGroupVersion)
-	return info, readers, err
+	return g.Info(vmv1alpha1.SchemeGroupVersion)
 }

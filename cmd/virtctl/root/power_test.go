@@ -1,0 +1,101 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package root_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/test/clitest"
+)
+
+func TestPowerVerbsCallTheirSubresourceForEveryName(t *testing.T) {
+	for _, verb := range []string{"start", "stop", "restart", "suspend"} {
+		t.Run(verb, func(t *testing.T) {
+			s := &clitest.APIServer{VMs: []vmv1alpha1.VirtualMachine{clitest.Machine("dev", "a"), clitest.Machine("dev", "b")}}
+			code, out, errOut := run(t, s, verb, "a", "b")
+			if code != 0 || errOut != "" {
+				t.Fatalf("exit code %d, standard error %q", code, errOut)
+			}
+			if got := strings.Count(out, "\n"); got != 2 {
+				t.Errorf("printed %d lines, want one for each of 2 VMs:\n%s", got, out)
+			}
+			for i, name := range []string{"a", "b"} {
+				want := clitest.APIPrefix + "dev/virtualmachines/" + name + "/" + verb
+				if i >= len(s.Requests) || !strings.HasPrefix(s.Requests[i], want+" ") {
+					t.Errorf("requests %q, want number %d to be POST %s", s.Requests, i, want)
+				}
+			}
+		})
+	}
+}
+
+func TestPowerSendsModeAndDryRun(t *testing.T) {
+	s := &clitest.APIServer{VMs: []vmv1alpha1.VirtualMachine{clitest.Machine("dev", "a")}}
+	code, out, errOut := run(t, s, "stop", "a", "--mode", "Hard", "--dry-run")
+	if code != 0 {
+		t.Fatalf("exit code %d: %s", code, errOut)
+	}
+	if diff := cmp.Diff("virtualmachine dev/a will be powered off (dry run)\n", out); diff != "" {
+		t.Error(diff)
+	}
+	if len(s.Requests) != 1 || !strings.Contains(s.Requests[0], "dryRun=All") || !strings.Contains(s.Requests[0], "Hard") {
+		t.Errorf("requests %q, want dryRun=All in the query and the mode in the body", s.Requests)
+	}
+}
+
+func TestStartSaysWhatKeepsTheVMFromPoweringOn(t *testing.T) {
+	lost := clitest.Machine("dev", "a")
+	lost.Status.Conditions = []metav1.Condition{{Type: vmv1alpha1.ConditionSynchronized, Status: metav1.ConditionFalse,
+		Message: `its revision is gone; "virtctl -n dev refresh instancetype a" takes the newest generation`}}
+	for verb, want := range map[string]string{
+		"start": "warning: virtualmachine dev/a cannot be powered on as long as this lasts: " + lost.Status.Conditions[0].Message + "\n",
+		"stop":  "",
+	} {
+		if _, _, errOut := run(t, &clitest.APIServer{VMs: []vmv1alpha1.VirtualMachine{lost}}, verb, "a"); errOut != want {
+			t.Errorf("%s: standard error %q, want %q", verb, errOut, want)
+		}
+	}
+}
+
+func TestPowerTriesEveryNameAndPrintsOneLineForEachFailure(t *testing.T) {
+	s := &clitest.APIServer{VMs: []vmv1alpha1.VirtualMachine{clitest.Machine("dev", "b")}}
+	code, out, errOut := run(t, s, "start", "missing", "b")
+	if code != 1 {
+		t.Errorf("exit code %d, want 1", code)
+	}
+	if diff := cmp.Diff("error: virtualmachine dev/missing: not found\n", errOut); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff("virtualmachine dev/b will be powered on\n", out); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestSelectionIsByNamesOrBySelector(t *testing.T) {
+	vms := []vmv1alpha1.VirtualMachine{clitest.Machine("dev", "a"), clitest.Machine("prod", "b")}
+	for name, tc := range map[string]struct {
+		args      []string
+		code      int
+		out, fail string
+	}{
+		"selector in the namespace":     {[]string{"start", "-l", "app=web"}, 0, "virtualmachine dev/a will be powered on\n", ""},
+		"selector in all namespaces":    {[]string{"start", "-A", "-l", "app=web"}, 0, "virtualmachine dev/a will be powered on\nvirtualmachine prod/b will be powered on\n", ""},
+		"selector that matches nothing": {[]string{"start", "-l", "app=none"}, 0, "", "No virtual machine matches selector \"app=none\".\n"},
+		"nothing given":                 {[]string{"start"}, 1, "", "error: no virtual machine given: name one or more, or use --selector\n"},
+		"names and selector":            {[]string{"start", "a", "-l", "app=web"}, 1, "", "error: names and --selector exclude each other: got 1 name(s) and selector \"app=web\"\n"},
+		"names in all namespaces":       {[]string{"start", "a", "-A"}, 1, "", "error: --all-namespaces goes with --selector, not with names\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			code, out, errOut := run(t, &clitest.APIServer{VMs: vms}, tc.args...)
+			if diff := cmp.Diff([]any{tc.code, tc.out, tc.fail}, []any{code, out, errOut}); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,217 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package adopt
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/slipway-dev/slipway/cmd/virtctl/cli"
+	"github.com/slipway-dev/slipway/cmd/virtctl/foreign"
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/generated/clientset/versioned"
+)
+
+// adoption is what virtctl adopt is asked for.
+type adoption struct {
+	paths, folders []string
+	apply          bool
+	dryRun         cli.DryRun
+	timeout        time.Duration
+	copies         copies
+	vcenter        cli.VCenterFlags
+}
+
+// NewCommand returns the command.
+func NewCommand(factory *cli.Factory) *cobra.Command {
+	f := command{factory}
+	var o adoption
+	cmd := &cobra.Command{
+		Use:   "adopt [PATH...]",
+		Short: "Take over virtual machines that exist in vSphere",
+		Long: "Write the manifests by which virtual machines that exist in vSphere are taken over, as they are: size, firmware, disks, networks and\n" +
+			"power state. PATH is an inventory path, which may have wildcards, or a name in the only datacenter; --folder takes all that is below a\n" +
+			"folder. A comment tells of each what its manifest does not have: that stays as it is.\n\n" +
+			"The manifests are printed, for a repository or kubectl apply. --dry-run shows what would become of each VM, and lets the server check\n" +
+			"the objects; --apply creates them at once and waits until the VMs are taken over. A VM is not restarted by that, and nothing of it is\n" +
+			"changed but settings that say whose it is. From then on it is deleted with its object.\n\n" +
+			"Named and left out are VMs of Slipway, templates, system VMs of vSphere Cluster Services, VMs of other products, and those that are\n" +
+			"below the folder of no Zone.\n\n" +
+			"It reads vCenter itself, with your account and not with that of Slipway, so that it shows what you may see: by flags, or by the\n" +
+			"environment variables of govc (GOVC_URL, GOVC_USERNAME, GOVC_PASSWORD, GOVC_INSECURE, GOVC_TLS_CA_CERTS). Only privileged users of the\n" +
+			"cluster may create the objects, for vSphere knows nothing of namespaces.\n\n" +
+			"--copies takes over VMs that the server has found with the identity of a VM which vSphere does not show any more (STATUS CopyFound):\n" +
+			"it confirms that they are the VMs and no copies of them, by name or --all, as after a restore of vCenter. It does not read vCenter.\n\n" +
+			"Exit codes: 0 done, 1 something was not possible, 3 not all were taken over in time.",
+		Example: fmt.Sprintf("  export GOVC_URL=vcenter.example.com GOVC_USERNAME=me@vsphere.local GOVC_PASSWORD=...\n"+
+			"  %[1]s adopt /DC0/vm/slipway/web-1 > web-1.yaml\n"+
+			"  %[1]s adopt --folder /DC0/vm/slipway/legacy -n legacy --dry-run\n"+
+			"  %[1]s adopt --folder /DC0/vm/slipway/legacy -n legacy --apply\n"+
+			"  %[1]s adopt --copies --all -A --dry-run", f.Program),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.paths = args
+			if err := o.copies.validate(args); err != nil {
+				return err
+			}
+			if o.copies.on {
+				return f.adoptCopies(cmd.Context(), &o)
+			}
+			return f.adopt(cmd.Context(), &o)
+		},
+		ValidArgsFunction: cobra.NoFileCompletions,
+	}
+	flags := cmd.Flags()
+	flags.StringArrayVar(&o.folders, "folder", nil, "Folder whose virtual machines are meant, with all below it; may be given several times")
+	flags.BoolVar(&o.apply, "apply", false, "Create the objects, and wait until the VMs are taken over")
+	flags.BoolVar(&o.copies.on, "copies", false, "Confirm that the copies which were found of virtual machines are these; arguments are names")
+	flags.BoolVar(&o.copies.all, "all", false, "With --copies: all virtual machines of which one copy was found")
+	flags.BoolVarP(&o.copies.allNamespaces, "all-namespaces", "A", false, "With --copies --all: in all namespaces")
+	flags.DurationVar(&o.timeout, "timeout", 5*time.Minute, "How long --apply waits")
+	o.dryRun.AddFlag(cmd, "Show what would become of each virtual machine, and let the server check the objects")
+	o.vcenter.AddFlags(flags)
+	return cmd
+}
+
+func (o *adoption) validate() error {
+	switch {
+	case len(o.paths) == 0 && len(o.folders) == 0:
+		return errors.New("no virtual machine given: name one or more by inventory path, or use --folder")
+	case o.apply && o.dryRun.On():
+		return errors.New("--apply and --dry-run exclude each other")
+	}
+	return nil
+}
+
+func (f command) adopt(ctx context.Context, o *adoption) error {
+	if err := o.validate(); err != nil {
+		return err
+	}
+	server, err := o.vcenter.Server(ctx, f.Factory)
+	if err != nil {
+		return err
+	}
+	client, namespace, err := f.Client()
+	if err != nil {
+		return err
+	}
+	c, err := readContext(ctx, client, namespace)
+	if err != nil {
+		return err
+	}
+	found, err := foreign.Read(ctx, server, o.paths, o.folders)
+	if err != nil {
+		return err
+	}
+	candidates, skipped, err := c.candidates(found, namespace)
+	if err != nil {
+		return err
+	}
+	for _, s := range skipped {
+		fmt.Fprintf(f.Streams.ErrOut, "skipped %s: %s\n", s.path, s.why)
+	}
+	switch {
+	case len(candidates) == 0:
+		err = errors.New("there is no virtual machine to take over")
+	case o.dryRun.On():
+		err = f.showAdoption(ctx, client, candidates)
+	case o.apply:
+		err = f.takeOver(ctx, client, candidates, o.timeout)
+	default:
+		err = f.printAdoption(candidates)
+	}
+	if err == nil && len(o.folders) == 0 && len(skipped) > 0 {
+		return cli.ErrReported // Each was asked for by name.
+	}
+	return err
+}
+
+// adoptionContext is what the cluster knows already.
+type adoptionContext struct {
+	vcenters []vmv1alpha1.VCenter
+	zones    []vmv1alpha1.Zone
+	// taken are the names of the objects of the namespace, and whose VMs are theirs.
+	taken map[string]string
+}
+
+func readContext(ctx context.Context, client versioned.Interface, namespace string) (*adoptionContext, error) {
+	api := client.VmV1alpha1()
+	vcenters, err := api.VCenters().List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("listing VCenters: %s", cli.Reason(err))
+	}
+	zones, err := api.Zones().List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("listing Zones: %s", cli.Reason(err))
+	}
+	vms, err := api.VirtualMachines(namespace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("listing virtual machines: %s", cli.Reason(err))
+	}
+	c := &adoptionContext{vcenters: vcenters.Items, zones: zones.Items, taken: map[string]string{}}
+	for i := range vms.Items {
+		c.taken[vms.Items[i].Name] = vms.Items[i].Spec.InstanceUUID
+	}
+	return c, nil
+}
+
+// skippedMachine is a VM that is not taken over.
+type skippedMachine struct{ path, why string }
+
+// candidates describes what can be taken over, and says why the others are not.
+func (c *adoptionContext) candidates(found *foreign.Inventory, namespace string) (all []*foreign.Candidate, skipped []skippedMachine, err error) {
+	vcenter, err := foreign.VCenterOf(found.InstanceUUID, c.vcenters)
+	if err != nil {
+		return nil, nil, err
+	}
+	var machines []*foreign.Machine
+	var places []foreign.Place
+	twins := foreign.Twins(found.Machines)
+	for _, m := range found.Machines {
+		why := foreign.Skip(m)
+		if why == "" {
+			why = twins[m]
+		}
+		var place foreign.Place
+		if why == "" {
+			if place, err = foreign.PlaceOf(m, vcenter, c.zones); err != nil {
+				why = err.Error()
+			}
+		}
+		if why != "" {
+			skipped = append(skipped, skippedMachine{cli.Printable(m.Path), cli.Printable(why)})
+			continue
+		}
+		machines, places = append(machines, m), append(places, place)
+	}
+	names, notes := foreign.Names(machines, c.takenByOthers(machines))
+	for i, m := range machines {
+		candidate := foreign.Describe(m, namespace, names[i], places[i])
+		if note := notes[m]; note != "" {
+			candidate.Notes = append([]string{note}, candidate.Notes...)
+		}
+		all = append(all, candidate)
+	}
+	return all, skipped, nil
+}
+
+// takenByOthers are the names that objects have, but for objects that are to take over one of
+// the machines already: the same command again means the same objects.
+func (c *adoptionContext) takenByOthers(machines []*foreign.Machine) map[string]bool {
+	own := map[string]bool{}
+	for _, m := range machines {
+		own[lowerUUID(m.VM.Config.InstanceUuid)] = true
+	}
+	out := map[string]bool{}
+	for name, uuid := range c.taken {
+		if uuid == "" || !own[lowerUUID(uuid)] {
+			out[name] = true
+		}
+	}
+	return out
+}

@@ -1,0 +1,10 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package adopt has the command adopt of virtctl, which takes VMs of vSphere over as VirtualMachines, and confirms copies.
+package adopt
+
+import "github.com/slipway-dev/slipway/cmd/virtctl/cli"
+
+// command is one run, with the cluster and the streams of its user.
+type command struct{ *cli.Factory }

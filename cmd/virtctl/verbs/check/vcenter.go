@@ -1,0 +1,86 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package check
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/slipway-dev/slipway/cmd/virtctl/deployment"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/access"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/placement"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/session"
+)
+
+// checkCalls is how many calls to vCenter are made at the same time.
+const checkCalls = 8
+
+// checkVCenter asks vCenter what the server would, as the server's own --check-vcenter does, and
+// what else there is to choose from.
+func (c *check) checkVCenter(ctx context.Context, v *deployment.VCenter) error {
+	s, err := session.New(session.Options{
+		URL: v.URL, CAPEM: v.CA, Thumbprint: v.Thumbprint, MaxCalls: checkCalls,
+		Credentials: func(context.Context) (string, string, error) { return v.Username, v.Password, nil },
+	})
+	if err != nil {
+		return fmt.Errorf("preparing the connection to vCenter: %w", err)
+	}
+	defer s.Close()
+	report, err := access.Check(ctx, s, placement.New(placesOf(c.args, s)))
+	if err != nil {
+		c.lacks("vCenter: %v", err)
+		return nil
+	}
+	report.Print(c.f.Streams.Out)
+	seen := access.See(ctx, s)
+	seen.Print(c.f.Streams.Out)
+	c.lacking = c.lacking || !report.OK()
+	if c.record == "" {
+		return nil
+	}
+	return c.recordVCenter(ctx, s, report)
+}
+
+// recordVCenter writes the recording. An existing file is not overwritten.
+func (c *check) recordVCenter(ctx context.Context, s *session.Session, report *access.Report) error {
+	recording, err := access.Record(ctx, s, report)
+	if err != nil {
+		return fmt.Errorf("recording answers of vCenter: %w", err)
+	}
+	f, err := os.OpenFile(c.record, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return fmt.Errorf("--record: %w", err)
+	}
+	if err := errors.Join(recording.Write(f), f.Close()); err != nil {
+		return fmt.Errorf("--record: %w", err)
+	}
+	c.ok("%d objects and %d tasks are recorded in %s: review the file before you attach it to a report", len(recording.Properties), len(recording.Tasks), c.record)
+	return nil
+}
+
+// placesOf are the places that flags of the server name.
+func placesOf(args []string, s *session.Session) placement.Options {
+	places := placement.Options{Session: s}
+	for _, arg := range args {
+		name, value, _ := strings.Cut(arg, "=")
+		switch name {
+		case "--vcenter-datacenter":
+			places.Datacenter = value
+		case "--vcenter-resource-pool":
+			places.ResourcePool = value
+		case "--vcenter-folder":
+			places.Folder = value
+		case "--vcenter-datastore":
+			places.Datastore = value
+		case "--vcenter-network":
+			places.Network = value
+		case "--vcenter-networks":
+			places.Networks = append(places.Networks, strings.Split(value, ",")...)
+		}
+	}
+	return places
+}

@@ -1,0 +1,211 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package describe
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/slipway-dev/slipway/cmd/virtctl/cli"
+	"github.com/slipway-dev/slipway/cmd/virtctl/verbs/events"
+	"github.com/slipway-dev/slipway/pkg/apis/conditions"
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+)
+
+// badWhenTrue are the conditions that say that something is the matter when they are True.
+var badWhenTrue = []string{vmv1alpha1.ConditionPaused, vmv1alpha1.ConditionReconciling, vmv1alpha1.ConditionStalled, vmv1alpha1.ConditionDeleting}
+
+// unfulfilled are the conditions that are not as they should be: the causes, or, where there are none,
+// what sums them up.
+func unfulfilled(all []metav1.Condition) []metav1.Condition {
+	var causes, sums []metav1.Condition
+	for _, c := range all {
+		switch {
+		case c.Status != metav1.ConditionUnknown && (c.Status == metav1.ConditionTrue) != slices.Contains(badWhenTrue, c.Type):
+		case c.Type == vmv1alpha1.ConditionReady, c.Reason == vmv1alpha1.ReasonWaitingForPrerequisites:
+			sums = append(sums, c)
+		default:
+			causes = append(causes, c)
+		}
+	}
+	if slices.ContainsFunc(causes, ofSize) {
+		causes = slices.DeleteFunc(causes, func(c metav1.Condition) bool { return c.Type == vmv1alpha1.ConditionSynchronized })
+	}
+	if len(causes) > 0 {
+		return causes
+	}
+	return sums
+}
+
+// ofSize tells whether a condition is that of the source of the size or of the preference, which
+// Synchronized only repeats. Events leave it out, too.
+func ofSize(c metav1.Condition) bool {
+	return slices.Contains([]string{vmv1alpha1.ConditionInstancetypeReady, vmv1alpha1.ConditionPreferenceReady, vmv1alpha1.ConditionClassReady}, c.Type)
+}
+
+// Waiting says what is not as it should be, and why.
+func (l *look) Waiting(w io.Writer) bool {
+	all := unfulfilled(l.vm.Status.Conditions)
+	if l.vm.DeletionTimestamp == nil && len(all) == 0 {
+		switch {
+		case len(l.vm.Status.Conditions) == 0:
+			cli.Row(w, "The server has not looked at it yet.")
+		case len(l.vm.Status.RestartRequired) > 0:
+			cli.Row(w, fmt.Sprintf("It waits for nothing but a restart, which some changes take: %s restart %s", l.program, l.vm.Name))
+		default:
+			cli.Row(w, "It waits for nothing.")
+		}
+		return true
+	}
+	cli.Row(w, "WAITS FOR", "REASON", "FOR", "MESSAGE")
+	if t := l.vm.DeletionTimestamp; t != nil {
+		cli.Row(w, "its deletion", "", cli.Age(l.now, t), "finalizers: "+cli.Clipped(strings.Join(l.vm.Finalizers, ", "), describedMessage))
+	}
+	for _, c := range all {
+		cli.Row(w, c.Type+"="+string(c.Status), c.Reason, cli.Age(l.now, &c.LastTransitionTime), conditions.Line(c.Message, describedMessage))
+	}
+	return true
+}
+
+// deed is something that was done.
+type deed struct {
+	what string
+	when *metav1.Time
+}
+
+// done says what was done last, the newest first.
+func (l *look) done(w io.Writer) bool {
+	s := &l.vm.Status
+	all := []deed{{"restarted as asked for", s.LastRestartTime}, {"deletion asked for", l.vm.DeletionTimestamp}}
+	if s.Guest != nil {
+		all = append(all, deed{"powered on", s.Guest.BootTime})
+	}
+	for _, turned := range [][2]string{
+		{vmv1alpha1.ConditionCreated, "created in vSphere"},
+		{vmv1alpha1.ConditionConfigurationSynced, "configured as wanted"},
+		{vmv1alpha1.ConditionPowerStateSynced, "brought to the power state that is wanted"},
+		{vmv1alpha1.ConditionSnapshotSynced, "reverted to a snapshot"},
+		{vmv1alpha1.ConditionGuestCustomized, "guest customized"},
+	} {
+		if c := conditions.Find(s.Conditions, turned[0]); c != nil && c.Status == metav1.ConditionTrue {
+			all = append(all, deed{turned[1], &c.LastTransitionTime})
+		}
+	}
+	for i := range s.Snapshots {
+		if n := &s.Snapshots[i]; n.UniqueID == newestSnapshot(s.Snapshots) {
+			all = append(all, deed{"snapshot " + cli.Clipped(n.Name, events.MaxName) + " taken", n.CreationTime})
+		}
+	}
+	all = slices.DeleteFunc(all, func(d deed) bool { return d.when.IsZero() })
+	if len(all) == 0 {
+		return false
+	}
+	slices.SortStableFunc(all, func(a, b deed) int { return b.when.Compare(a.when.Time) })
+	cli.Row(w, "LAST DONE", "WHEN")
+	for _, d := range all {
+		cli.Row(w, d.what, l.since(d.when))
+	}
+	return true
+}
+
+func newestSnapshot(all []vmv1alpha1.VirtualMachineSnapshotNode) string {
+	var newest *vmv1alpha1.VirtualMachineSnapshotNode
+	for i := range all {
+		if all[i].CreationTime != nil && (newest == nil || newest.CreationTime.Before(all[i].CreationTime)) {
+			newest = &all[i]
+		}
+	}
+	if newest == nil {
+		return ""
+	}
+	return newest.UniqueID
+}
+
+// desired shows what is desired beside what runs.
+func (l *look) desired(w io.Writer) bool {
+	s := &l.vm.Status
+	wanted := cmp.Or(l.vm.Spec.PowerState, s.InheritedPowerState)
+	cli.Row(w, "FIELD", "DESIRED", "RUNNING", "STATE")
+	compared(w, "powerState", string(wanted), string(s.PowerState), false)
+	has, shall := s.Resources, cmp.Or(s.DesiredResources, s.Resources)
+	if shall != nil && has != nil {
+		if s.UniqueID == "" { // it is what it will have
+			has = &vmv1alpha1.VirtualMachineResources{}
+		}
+		compared(w, "vCPUs", counted(shall.VCPUs), counted(has.VCPUs), restarts(s.RestartRequired, "cpu"))
+		compared(w, "memory", cli.BytesOf(shall.Memory), cli.BytesOf(has.Memory), restarts(s.RestartRequired, "memory"))
+	}
+	if l.instance != nil {
+		runningRevision(w, "instancetype", refOf(s.InstancetypeRef), l.instance.Spec.Instancetype)
+		runningRevision(w, "preference", preferenceOf(s.PreferenceRef), l.instance.Spec.Preference)
+	}
+	for _, r := range s.RestartRequired {
+		cli.Row(w, r.Path, cli.Dash(cli.Clipped(r.Desired, events.MaxName)), cli.Dash(cli.Clipped(r.Running, events.MaxName)), waitsForRestart)
+	}
+	return true
+}
+
+// waitsForRestart is said of what a power cycle brings.
+const waitsForRestart = "waits for a restart"
+
+// restarts tells whether something below a path waits for a restart.
+func restarts(all []vmv1alpha1.RestartRequirement, path string) bool {
+	return slices.ContainsFunc(all, func(r vmv1alpha1.RestartRequirement) bool { return strings.HasPrefix(r.Path, path+".") })
+}
+
+// compared prints a field; what is desired and nobody has is not there yet.
+func compared(w io.Writer, field, desired, running string, restart bool) {
+	state := "same"
+	switch {
+	case desired == running || desired == "":
+	case restart:
+		state = waitsForRestart
+	default:
+		state = "not yet"
+	}
+	cli.Row(w, field, cli.Dash(desired), cli.Dash(running), state)
+}
+
+// runningRevision prints which revision is captured beside the one that runs, if they differ.
+func runningRevision(w io.Writer, field string, captured *capturedRef, runs *vmv1alpha1.AppliedRevision) {
+	if captured == nil || runs == nil || captured.revision == "" || runs.RevisionName == "" || captured.revision == runs.RevisionName {
+		return
+	}
+	cli.Row(w, field, captured.revision, runs.RevisionName, "not yet")
+}
+
+// Newest shows the newest events.
+func (l *look) Newest(w io.Writer) bool {
+	if l.unknown != nil {
+		cli.Row(w, "Events are not known: "+cli.Clipped(l.unknown.Error(), describedMessage))
+		return false
+	}
+	shown := l.events
+	if earlier := len(shown) - describedEvents; earlier > 0 {
+		shown = shown[earlier:]
+	}
+	if len(shown) == 0 {
+		cli.Row(w, "There are no events.")
+		return false
+	}
+	cli.Row(w, "EVENT", "TYPE", "SEEN", "OF", "MESSAGE")
+	for i := range shown {
+		e := &shown[i]
+		of := strings.ToLower(cli.Clipped(e.InvolvedObject.Kind, events.MaxName)) + "/" + cli.Clipped(e.InvolvedObject.Name, events.MaxName)
+		if e.InvolvedObject.Kind == "VirtualMachine" {
+			of = "-"
+		}
+		seen := metav1.NewTime(events.EventTime(e))
+		cli.Row(w, cli.Clipped(e.Reason, events.MaxName), cli.Clipped(e.Type, events.MaxName), cli.Age(l.now, &seen), of, cli.Clipped(events.EventMessage(e), describedMessage))
+	}
+	if earlier := len(l.events) - len(shown); earlier > 0 {
+		cli.Row(w, fmt.Sprintf("%d earlier: %s events %s", earlier, l.program, l.vm.Name))
+	}
+	return false
+}

@@ -1,0 +1,114 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package events
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/slipway-dev/slipway/cmd/virtctl/cli"
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/generated/clientset/versioned"
+)
+
+// Kinds that belong to a virtual machine under names of their own.
+const (
+	snapshotKind = "VirtualMachineSnapshot"
+	publishKind  = "VirtualMachinePublishRequest"
+)
+
+// object is one by kind and name.
+type object struct{ kind, name string }
+
+// belongings say what belongs to a virtual machine.
+type belongings struct {
+	client        versioned.Interface
+	namespace, vm string
+	// owners are the names of the virtual machines that objects belong to, empty for those
+	// that are gone.
+	owners map[object]string
+}
+
+// NewBelongings returns what belongs to a virtual machine.
+func NewBelongings(client versioned.Interface, namespace, vm string) *belongings {
+	return &belongings{client: client, namespace: namespace, vm: vm, owners: map[object]string{}}
+}
+
+// read looks at all that there is, so that not every event takes a request. Who may not list
+// what belongs to virtual machines sees none of it.
+func (b *belongings) read(ctx context.Context) error {
+	api := b.client.VmV1alpha1()
+	snapshots, err := api.VirtualMachineSnapshots(b.namespace).List(ctx, metav1.ListOptions{ResourceVersion: "0"})
+	switch {
+	case err == nil:
+		for i := range snapshots.Items {
+			b.owners[object{snapshotKind, snapshots.Items[i].Name}] = snapshots.Items[i].Spec.VMName
+		}
+	case !apierrors.IsForbidden(err):
+		return fmt.Errorf("listing snapshots: %s", cli.Reason(err))
+	}
+	requests, err := api.VirtualMachinePublishRequests(b.namespace).List(ctx, metav1.ListOptions{ResourceVersion: "0"})
+	switch {
+	case err == nil:
+		for i := range requests.Items {
+			b.owners[object{publishKind, requests.Items[i].Name}] = publishedBy(&requests.Items[i])
+		}
+	case !apierrors.IsForbidden(err):
+		return fmt.Errorf("listing publish requests: %s", cli.Reason(err))
+	}
+	return nil
+}
+
+// publishedBy is the name of the virtual machine that a request publishes.
+func publishedBy(r *vmv1alpha1.VirtualMachinePublishRequest) string {
+	return cmp.Or(r.Spec.Source.Name, r.Name)
+}
+
+// has tells whether an event is of the virtual machine or of what belongs to it. What came
+// since read is looked at once.
+func (b *belongings) has(ctx context.Context, e *corev1.Event) bool {
+	if b == nil {
+		return true
+	}
+	of := object{e.InvolvedObject.Kind, e.InvolvedObject.Name}
+	switch of.kind {
+	case "VirtualMachine", "VirtualMachineInstance":
+		return of.name == b.vm
+	case snapshotKind, publishKind:
+	default:
+		return false
+	}
+	owner, known := b.owners[of]
+	if !known {
+		owner, known = b.ask(ctx, of)
+	}
+	if known {
+		b.owners[of] = owner
+	}
+	return owner == b.vm
+}
+
+// ask says whose an object is, and whether that is known: an error may pass.
+func (b *belongings) ask(ctx context.Context, of object) (string, bool) {
+	api := b.client.VmV1alpha1()
+	var owner string
+	var err error
+	if of.kind == snapshotKind {
+		var s *vmv1alpha1.VirtualMachineSnapshot
+		if s, err = api.VirtualMachineSnapshots(b.namespace).Get(ctx, of.name, metav1.GetOptions{}); err == nil {
+			owner = s.Spec.VMName
+		}
+	} else {
+		var r *vmv1alpha1.VirtualMachinePublishRequest
+		if r, err = api.VirtualMachinePublishRequests(b.namespace).Get(ctx, of.name, metav1.GetOptions{}); err == nil {
+			owner = publishedBy(r)
+		}
+	}
+	return owner, err == nil || apierrors.IsNotFound(err) || apierrors.IsForbidden(err)
+}

@@ -1,0 +1,147 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package events
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/slipway-dev/slipway/cmd/virtctl/cli"
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+)
+
+// eventPage is how many events one request asks for.
+const eventPage = 500
+
+// eventFlags are those of events.
+type eventFlags struct {
+	watch, allNamespaces bool
+	kind                 string
+}
+
+// NewCommand returns the command.
+func NewCommand(factory *cli.Factory) *cobra.Command {
+	f := command{factory}
+	var flags eventFlags
+	cmd := &cobra.Command{
+		Use:   "events [VM]",
+		Short: "List events of a virtual machine and of what belongs to it, the newest last",
+		Long: "List events of a virtual machine and of what belongs to it: its instance, its snapshots, and the\n" +
+			"requests to publish it. Without a name those of all kinds of vm.slipway.dev in the namespace are listed.\n" +
+			"The cluster keeps events for an hour, unless its administrator has chosen another time. Of a virtual\n" +
+			"machine that was deleted they are there as long; of snapshots and requests that were deleted it is not\n" +
+			"known whose they were.",
+		Example: fmt.Sprintf("  %[1]s events web-1\n  %[1]s events web-1 --watch\n  %[1]s events -A --type Warning", f.Program),
+		Args:    cobra.MaximumNArgs(1), ValidArgsFunction: f.CompleteOneVM,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			switch {
+			case flags.allNamespaces && len(args) > 0:
+				return fmt.Errorf("--all-namespaces goes without a name: got %q", args[0])
+			case flags.kind != "" && flags.kind != corev1.EventTypeNormal && flags.kind != corev1.EventTypeWarning:
+				return fmt.Errorf("--type %q: must be %s or %s", flags.kind, corev1.EventTypeNormal, corev1.EventTypeWarning)
+			}
+			return f.events(cmd.Context(), append(args, "")[0], &flags)
+		},
+	}
+	cmd.Flags().BoolVarP(&flags.watch, "watch", "w", false, "Print new events as they happen, too, until interrupted")
+	cmd.Flags().BoolVarP(&flags.allNamespaces, "all-namespaces", "A", false, "In all namespaces")
+	cmd.Flags().StringVar(&flags.kind, "type", "", "Only those of the type Normal or Warning")
+	cli.CompleteFixed(cmd, "type", corev1.EventTypeNormal, corev1.EventTypeWarning)
+	return cmd
+}
+
+func (f command) events(ctx context.Context, vm string, flags *eventFlags) error {
+	client, namespace, err := f.Client()
+	if err != nil {
+		return err
+	}
+	host, err := f.Host()
+	if err != nil {
+		return err
+	}
+	if flags.allNamespaces {
+		namespace = metav1.NamespaceAll
+	}
+	source := &EventSource{Host: host, Namespace: namespace, kind: flags.kind}
+	if vm != "" {
+		source.Belongs = NewBelongings(client, namespace, vm)
+	}
+	all, version, err := source.List(ctx)
+	if err != nil {
+		return err
+	}
+	table := newEventTable(f.Streams.Out, flags.allNamespaces, all)
+	switch {
+	case len(all) > 0:
+		table.print(all...)
+	case vm != "":
+		fmt.Fprintf(f.Streams.ErrOut, "There are no events of virtualmachine %s/%s.\n", namespace, vm)
+	default:
+		fmt.Fprintln(f.Streams.ErrOut, "There are no events of virtual machines.")
+	}
+	if !flags.watch {
+		return nil
+	}
+	// Who interrupts it has seen what he wanted.
+	if err := source.follow(ctx, all, version, table); !errors.Is(err, context.Canceled) {
+		return err
+	}
+	return nil
+}
+
+// EventSource reads events about objects of our kinds.
+type EventSource struct {
+	Host      kubernetes.Interface
+	Namespace string
+	// kind is the type of those that are wanted, empty for all.
+	kind string
+	// Belongs says which events are wanted; nil wants all.
+	Belongs *belongings
+}
+
+// selector is what the API server looks for: it spares the others the way.
+func (s *EventSource) selector() string {
+	set := fields.Set{"involvedObject.apiVersion": vmv1alpha1.SchemeGroupVersion.String()}
+	if s.kind != "" {
+		set["type"] = s.kind
+	}
+	return set.String()
+}
+
+// List returns what is there, the oldest first, and the resource version to watch from.
+func (s *EventSource) List(ctx context.Context) ([]corev1.Event, string, error) {
+	if s.Belongs != nil {
+		if err := s.Belongs.read(ctx); err != nil {
+			return nil, "", err
+		}
+	}
+	var all []corev1.Event
+	options := metav1.ListOptions{FieldSelector: s.selector(), Limit: eventPage}
+	for {
+		page, err := s.Host.CoreV1().Events(s.Namespace).List(ctx, options)
+		if err != nil {
+			return nil, "", fmt.Errorf("listing events: %s", cli.Reason(err))
+		}
+		for i := range page.Items {
+			if s.Belongs.has(ctx, &page.Items[i]) {
+				all = append(all, page.Items[i])
+			}
+		}
+		if options.Continue = page.Continue; options.Continue == "" {
+			slices.SortStableFunc(all, func(a, b corev1.Event) int {
+				return cmp.Or(EventTime(&a).Compare(EventTime(&b)), cmp.Compare(a.Name, b.Name))
+			})
+			return all, page.ResourceVersion, nil
+		}
+	}
+}

@@ -1,0 +1,86 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package rollout
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/apis/conditions"
+)
+
+// changeCause says why a template was changed, as kubectl has it.
+const changeCause = "kubernetes.io/change-cause"
+
+// revision is a template that a deployment had, with the set that has kept it.
+type revision struct {
+	number int64
+	set    *clusterv1alpha1.MachineSet
+}
+
+func (r revision) cause() string { return cmp.Or(r.set.Annotations[changeCause], "<none>") }
+
+// template is that of the deployment when it had the revision.
+func (r revision) template() clusterv1alpha1.MachineTemplateSpec {
+	t := *r.set.Spec.Template.DeepCopy()
+	delete(t.Metadata.Labels, clusterv1alpha1.MachineDeploymentUniqueLabel)
+	return t
+}
+
+// revisions are those of d that sets have kept, the oldest first.
+func revisions(d *clusterv1alpha1.MachineDeployment, sets []clusterv1alpha1.MachineSet) []revision {
+	var all []revision
+	for i := range sets {
+		s := &sets[i]
+		number, err := strconv.ParseInt(s.Annotations[clusterv1alpha1.RevisionAnnotation], 10, 64)
+		if err == nil && metav1.IsControlledBy(s, d) {
+			all = append(all, revision{number, s})
+		}
+	}
+	slices.SortFunc(all, func(a, b revision) int { return cmp.Compare(a.number, b.number) })
+	return all
+}
+
+// revisionAt is the revision of that number, or for 0 the one before the last.
+func revisionAt(all []revision, number int64) (revision, error) {
+	if number == 0 {
+		if len(all) < 2 {
+			return revision{}, fmt.Errorf("there is no revision before the last one: %d kept", len(all))
+		}
+		return all[len(all)-2], nil
+	}
+	for _, r := range all {
+		if r.number == number {
+			return r, nil
+		}
+	}
+	var kept []string
+	for _, r := range all {
+		kept = append(kept, strconv.FormatInt(r.number, 10))
+	}
+	return revision{}, fmt.Errorf("there is no revision %d; kept are %s", number, conditions.List(kept, ", "))
+}
+
+// unrolled is what d still waits for, nothing if it has what it wants.
+func unrolled(d *clusterv1alpha1.MachineDeployment) string {
+	wanted, st := ptr.Deref(d.Spec.Replicas, 1), &d.Status
+	rolling := conditions.Find(st.Conditions, clusterv1alpha1.RollingOutCondition)
+	switch {
+	case st.ObservedGeneration < d.Generation:
+		return "waiting for the controller to see the change"
+	case rolling != nil && rolling.Status == metav1.ConditionTrue:
+		return rolling.Message
+	case ptr.Deref(st.Replicas, 0) != wanted:
+		return fmt.Sprintf("%d of %d machines are there", ptr.Deref(st.Replicas, 0), wanted)
+	case ptr.Deref(st.AvailableReplicas, 0) < wanted:
+		return fmt.Sprintf("%d of %d machines are available", ptr.Deref(st.AvailableReplicas, 0), wanted)
+	}
+	return ""
+}

@@ -1,0 +1,10 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package ssh has the command ssh of virtctl, which connects to a virtual machine with ssh.
+package ssh
+
+import "github.com/slipway-dev/slipway/cmd/virtctl/cli"
+
+// command is one run, with the cluster and the streams of its user.
+type command struct{ *cli.Factory }

@@ -1,0 +1,186 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package ssh
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/slipway-dev/slipway/cmd/virtctl/cli"
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+)
+
+const (
+	// sshProgram is looked for in PATH.
+	sshProgram = "ssh"
+	// sshGrace is how long ssh may take to end when it is told to.
+	sshGrace = 5 * time.Second
+)
+
+// sshFlags are those of ssh.
+type sshFlags struct {
+	user, identity, knownHosts string
+	port                       int
+	options                    []string
+}
+
+// NewCommand returns the command.
+func NewCommand(factory *cli.Factory) *cobra.Command {
+	f := command{factory}
+	var flags sshFlags
+	cmd := &cobra.Command{
+		Use:   "ssh [USER@]VM [-- COMMAND...]",
+		Short: "Open an SSH connection to a virtual machine",
+		Long: "Open an SSH connection to the primary address of a virtual machine, with the ssh program of\n" +
+			"your machine, which has to reach that address.\n\n" +
+			"Host keys are kept for each virtual machine by its UID, and not by its address: one that gets\n" +
+			"another address stays known, and one that was made again under its name is not taken for the\n" +
+			"one before. The exit code is that of ssh, and so of the command.",
+		Example: fmt.Sprintf("  %[1]s ssh admin@web\n  %[1]s ssh web -l admin -- uname -a", f.Program),
+		Args: func(_ *cobra.Command, names []string) error {
+			if len(names) == 1 {
+				return nil
+			}
+			return errors.New("one virtual machine is needed, and -- before the command, if there is one")
+		},
+		ValidArgsFunction: f.CompleteVMs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return f.ssh(cmd.Context(), args[0], args[1:], &flags)
+		},
+	}
+	cmd.Flags().StringVarP(&flags.user, "username", "l", "", "User of the guest; what ssh takes when not given")
+	cmd.Flags().IntVarP(&flags.port, "port", "p", 0, "Port of the guest; what ssh takes when not given")
+	cmd.Flags().StringVarP(&flags.identity, "identity-file", "i", "", "File with the private key")
+	cmd.Flags().StringVar(&flags.knownHosts, "known-hosts", "", "File for host keys; one for each virtual machine below ~/.ssh/slipway by default")
+	cmd.Flags().StringArrayVar(&flags.options, "ssh-option", nil, "Option of ssh, as for its -o; may be given several times")
+	return cmd
+}
+
+func (f command) ssh(ctx context.Context, name string, command []string, flags *sshFlags) error {
+	if i := strings.LastIndexByte(name, '@'); i >= 0 {
+		if flags.user != "" {
+			return fmt.Errorf("the user is given twice: %q, and --username %q", name[:i], flags.user)
+		}
+		flags.user, name = name[:i], name[i+1:]
+	}
+	if err := flags.validate(); err != nil {
+		return err
+	}
+	client, namespace, err := f.Client()
+	if err != nil {
+		return err
+	}
+	vm, err := client.VmV1alpha1().VirtualMachines(namespace).Get(ctx, name, metav1.GetOptions{})
+	if err != nil {
+		return fmt.Errorf("virtualmachine %s/%s: %s", namespace, name, cli.Reason(err))
+	}
+	address, err := addressOf(vm)
+	if err != nil {
+		return fmt.Errorf("virtualmachine %s/%s: %w", namespace, name, err)
+	}
+	known, err := f.knownHosts(vm, flags.knownHosts)
+	if err != nil {
+		return err
+	}
+	if known.another {
+		fmt.Fprintf(f.Streams.ErrOut, "virtualmachine %s/%s was made again since you connected to it: it has another host key, which ssh asks you about\n", namespace, name)
+	}
+	return f.runSSH(ctx, flags.argv(known, address, command))
+}
+
+// validate refuses what ssh would take for an option.
+func (s *sshFlags) validate() error {
+	switch {
+	case strings.HasPrefix(s.user, "-"):
+		return fmt.Errorf("--username: %q: must not begin with -", s.user)
+	case s.port < 0 || s.port > 65535:
+		return fmt.Errorf("--port: %d: must be from 1 to 65535", s.port)
+	}
+	return nil
+}
+
+// addressOf is the primary address of a VM. The guest reports it, so that it is not taken for
+// anything but an address, and not for one of this machine.
+func addressOf(vm *vmv1alpha1.VirtualMachine) (string, error) {
+	var text string
+	if n := vm.Status.Network; n != nil {
+		text = cmp.Or(n.PrimaryIP4, n.PrimaryIP6)
+	}
+	if text == "" {
+		return "", fmt.Errorf("it has no address: it is %s", cmp.Or(vm.Status.PrintableStatus, "not seen by the server yet"))
+	}
+	address, err := netip.ParseAddr(text)
+	switch {
+	case err != nil || address.Zone() != "":
+		return "", fmt.Errorf("its guest reports the address %q, which is none", text)
+	case address.IsLoopback(), address.IsUnspecified(), address.IsMulticast(), address.Unmap().IsLoopback():
+		return "", fmt.Errorf("its guest reports the address %s, at which is no virtual machine", address)
+	}
+	return address.String(), nil
+}
+
+// argv are the arguments of ssh.
+func (s *sshFlags) argv(known *knownHosts, address string, command []string) []string {
+	argv := []string{
+		"-o", "HostKeyAlias=" + known.alias, "-o", "UserKnownHostsFile=" + quoted(known.file),
+		// By the address it would be known, too, and the alias has to be found in the file.
+		"-o", "CheckHostIP=no", "-o", "HashKnownHosts=no",
+	}
+	for _, o := range s.options {
+		argv = append(argv, "-o", o)
+	}
+	if s.user != "" {
+		argv = append(argv, "-l", s.user)
+	}
+	if s.port != 0 {
+		argv = append(argv, "-p", strconv.Itoa(s.port))
+	}
+	if s.identity != "" {
+		argv = append(argv, "-i", s.identity)
+	}
+	return append(append(argv, address), command...)
+}
+
+// quoted is a file in an option of ssh: with blanks it would be several, and %h another.
+func quoted(file string) string { return `"` + strings.ReplaceAll(file, "%", "%%") + `"` }
+
+// runSSH runs ssh with the streams of this program, whose exit code becomes that of ssh.
+func (f command) runSSH(ctx context.Context, argv []string) error {
+	cmd := exec.CommandContext(ctx, sshProgram, argv...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = f.Streams.In, f.Streams.Out, f.Streams.ErrOut
+	// What the guest writes goes to the terminal as it is.
+	if t, ok := f.Streams.Out.(cli.Terminal); ok {
+		cmd.Stdout = t.Out
+	}
+	if t, ok := f.Streams.ErrOut.(cli.Terminal); ok {
+		cmd.Stderr = t.Out
+	}
+	cmd.Cancel = func() error {
+		if cmd.Process.Signal(os.Interrupt) != nil {
+			return cmd.Process.Kill() // where there are no signals
+		}
+		return nil
+	}
+	cmd.WaitDelay = sshGrace
+	err := cmd.Run()
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		return &cli.ExitError{Code: max(exit.ExitCode(), 1), Err: cli.ErrReported}
+	}
+	if err != nil {
+		return fmt.Errorf("running ssh, which has to be installed: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,102 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package apis_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/slipway-dev/slipway/pkg/apis/malformed"
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+)
+
+func TestS6ValuesThatCannotBeReadAreFound(t *testing.T) {
+	for document, want := range map[string]string{
+		`{"spec":{"memory":{"guest":"1 Gi"}}}`:                                          `spec.memory.guest: Invalid value: "1 Gi": quantities must match`,
+		"spec:\n  volumes:\n  - name: a\n  - name: b\n    disk: {size: 10GB}\n":         `spec.volumes[1].disk.size: Invalid value: "10GB": quantities must match`,
+		`{"metadata":{"creationTimestamp":"yesterday"}}`:                                `metadata.creationTimestamp: Invalid value: "yesterday": parsing time`,
+		`{"spec":{"memory":{"guest":"` + strings.Repeat("x", 5000) + `"}}}`:             `(5000 bytes): quantities must match`,
+		`{"metadata":{"creationTimestamp":"` + strings.Repeat("x", 5000) + `"}}`:        `(5000 bytes): is no time`,
+		`{"spec":{"memory":{"guest":{"a":1}}}}`:                                         `spec.memory.guest: Invalid value: "{\"a\":1}"`,
+		`{"spec":{"memory":{"guest":1073741824},"cpu":{"sockets":2}},"unknown":"1 Gi"}`: "",
+		`{"spec":{"cpu":{"sockets":"two"}}}`:                                            `spec.cpu.sockets: Invalid value: "two": must be a number`,
+		`{"spec":{"cpu":{"sockets":1.5}}}`:                                              `spec.cpu.sockets: Invalid value: "1.5": must be a whole number of 32 bits`,
+		`{"spec":{"cpu":{"sockets":2147483648}}}`:                                       `spec.cpu.sockets: Invalid value: "2147483648": must be a whole number`,
+		`{"spec":["a"]}`:                     `spec: Invalid value: "[\"a\"]": must be an object`,
+		`{"metadata":{"finalizers":[1]}}`:    `metadata.finalizers[0]: Invalid value: "1": must be a string`,
+		`{"metadata":{"finalizers":[null]}}`: `metadata.finalizers[0]: Invalid value: "null": must be a string`,
+		`{"spec":{"volumes":{}}}`:            `spec.volumes: Invalid value: "{}": must be a list`,
+		`{"metadata":null}`:                  "",
+		`{"spec":{"memory":{"guest":null}}}`: "",
+		`{`:                                  "",
+	} {
+		got := ""
+		if err := malformed.Find([]byte(document), &vmv1alpha1.VirtualMachine{}); err != nil {
+			got = err.Error()
+		}
+		if !strings.Contains(got, want) || want == "" && got != "" {
+			t.Errorf("%.80s: found %q, want %q", document, got, want)
+		}
+	}
+}
+
+func TestS6ValuesOfAVCenterThatCannotBeReadAreFound(t *testing.T) {
+	for document, want := range map[string]string{
+		`{"spec":{"caBundle":"not base64"}}`:             `spec.caBundle: Invalid value: "not base64": must be base64`,
+		`{"spec":{"caBundle":1}}`:                        `spec.caBundle: Invalid value: "1": must be a string`,
+		`{"spec":{"caBundle":"YQ=="}}`:                   "",
+		`{"spec":{"caBundle":null}}`:                     "",
+		`{"status":{"inventory":{"readDuration":null}}}`: `status.inventory.readDuration: Invalid value: "null": `,
+		`{"status":{"inventory":null}}`:                  "",
+	} {
+		got := ""
+		if err := malformed.Find([]byte(document), &vmv1alpha1.VCenter{}); err != nil {
+			got = err.Error()
+		}
+		if !strings.Contains(got, want) || want == "" && got != "" {
+			t.Errorf("%s: found %q, want %q", document, got, want)
+		}
+	}
+}
+
+func TestS4PatchesThatAreDearToMergeAreFound(t *testing.T) {
+	for patch, want := range map[string]string{
+		`{"spec":{"guestID":` + strings.Repeat("[", 100) + strings.Repeat("]", 100) + `}}`:              "spec.guestID[0][0]",
+		`{"status":{"conditions":[` + strings.Repeat("{},", 1024) + `{}]}}`:                             "status.conditions: Too many: 1025",
+		`{"spec":` + strings.Repeat(`{"a":`, 30) + `1` + strings.Repeat("}", 31):                        "",
+		`{"spec":{"volumes":[` + strings.Repeat("{},", 1023) + `{}],"guestID":"[[[[[[[[[[[[[[[[[[[["}}`: "",
+		`{`: "",
+	} {
+		got := ""
+		if err := malformed.Bounded([]byte(patch)); err != nil {
+			got = err.Error()
+		}
+		if !strings.Contains(got, want) || want == "" && got != "" {
+			t.Errorf("%.80s: found %q, want %q", patch, got, want)
+		}
+	}
+}
+
+func TestCounts_NameTheListThatHasTooManyEntries(t *testing.T) {
+	many := strings.Repeat("{},", malformed.MaxEntries) + "{}"
+	for name, tc := range map[string]struct{ document, want string }{
+		"few":                       {`{"a":[1,2,{"b":"c"}],"d":"[,{"}`, ""},
+		"as many as allowed":        {`{"a":[` + strings.Repeat("1,", malformed.MaxEntries-1) + `1]}`, ""},
+		"a list in an object":       {`{"metadata":{"name":"x","ownerReferences":[` + many + `]}}`, "metadata.ownerReferences: the lists"},
+		"a list in a list":          {`{"spec":{"disks":[{"name":"a"},{"name":"b","ids":[` + many + `]}]}}`, "spec.disks[1].ids: the lists"},
+		"a key with an escape":      {`{"s\u0070ec":{"x":"\"","y":[` + many + `]}}`, "spec.y: the lists"},
+		"lists in lists":            {`{"spec":{"guestID":` + strings.Repeat("[", malformed.MaxEntries+2) + strings.Repeat("]", malformed.MaxEntries+2) + `}}`, "spec.guestID[0][0]"},
+		"the document itself":       {`[` + many + `]`, "the lists"},
+		"many fields":               {`{"metadata":{"labels":{"a":"b"` + strings.Repeat(`,"a":"b"`, 64<<10) + `}}}`, "metadata.labels: an object must have"},
+		"YAML with too many lines":  {strings.Repeat("a:\n", 32<<10+1), "a document in YAML must have"},
+		"a key after a closed list": {`{"a":[1],"b":{"c":[` + many + `]}}`, "b.c: the lists"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			err := malformed.Counts([]byte(tc.document))
+			if (err != nil) != (tc.want != "") || err != nil && (!strings.HasPrefix(err.Error(), tc.want) || len(err.Error()) > 500) {
+				t.Errorf("Counts = %v, want %q", err, tc.want)
+			}
+		})
+	}
+}

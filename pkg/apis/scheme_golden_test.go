@@ -1,0 +1,179 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package apis_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"flag"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/api/apitesting/roundtrip"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime/serializer/protobuf"
+
+	"github.com/slipway-dev/slipway/pkg/apis/scheme"
+)
+
+// golden writes the objects of this build as those of a version, at its release:
+// go test ./pkg/apis/scheme -golden=v0.2.0.
+var golden = flag.String("golden", "", "version to write the objects of")
+
+// stored is the encoding of objects in etcd.
+func stored(version schema.GroupVersion) runtime.Codec {
+	s := protobuf.NewSerializer(scheme.Scheme, scheme.Scheme)
+	return scheme.Codecs.CodecForVersions(s, scheme.Codecs.UniversalDeserializer(), version, runtime.InternalGroupVersioner)
+}
+
+// versionOf is the group and version that the name of a golden file begins with.
+func versionOf(t *testing.T, file string) schema.GroupVersion {
+	t.Helper()
+	group, rest, ok := strings.Cut(filepath.Base(file), "_")
+	version, _, _ := strings.Cut(rest, "_")
+	if !ok || version == "" {
+		t.Fatalf("%s is not named GROUP_VERSION_KIND", file)
+	}
+	return schema.GroupVersion{Group: group, Version: version}
+}
+
+// readable is an object as people read it.
+func readable(t *testing.T, obj runtime.Object) []byte {
+	t.Helper()
+	text, err := json.MarshalIndent(obj, "", " ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return append(text, '\n')
+}
+
+// ordered is JSON with its keys in order: fields may be anywhere in an object.
+func ordered(t *testing.T, text []byte) string {
+	t.Helper()
+	var value any
+	if err := json.Unmarshal(text, &value); err != nil {
+		t.Fatal(err)
+	}
+	out, err := json.MarshalIndent(value, "", " ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(out)
+}
+
+// filled are objects of all kinds that are stored, with a value in every field.
+func filled(t *testing.T) map[schema.GroupVersionKind]runtime.Object {
+	t.Helper()
+	o := roundtrip.NewCompatibilityTestOptions(scheme.Scheme)
+	for gvk, typ := range scheme.Scheme.AllKnownTypes() {
+		_, isObject := typ.FieldByName("ObjectMeta")
+		if isObject && strings.HasSuffix(gvk.Group, ".slipway.dev") && gvk.Version != runtime.APIVersionInternal {
+			o.Kinds = append(o.Kinds, gvk)
+		}
+	}
+	return o.Complete(t).FilledObjects
+}
+
+func writeGolden(t *testing.T, version string) {
+	t.Helper()
+	dir := filepath.Join("testdata", version)
+	if err := os.MkdirAll(dir, 0o750); err != nil {
+		t.Fatal(err)
+	}
+	for gvk, obj := range filled(t) {
+		name := filepath.Join(dir, strings.Join([]string{gvk.Group, gvk.Version, gvk.Kind}, "_"))
+		data, err := runtime.Encode(stored(gvk.GroupVersion()), obj)
+		if err != nil {
+			t.Fatal(err)
+		}
+		decoded, err := runtime.Decode(stored(gvk.GroupVersion()), data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for file, content := range map[string][]byte{name + ".pb": data, name + ".json": readable(t, decoded)} {
+			if err := os.WriteFile(file, content, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+// During an update both versions write to one store, and an update may be taken back.
+func TestObjectsThatEarlierVersionsHaveStoredAreReadAsTheyWere(t *testing.T) {
+	if *golden != "" {
+		writeGolden(t, *golden)
+	}
+	files, err := fs.Glob(os.DirFS("testdata"), "v*/*.pb")
+	if err != nil || len(files) < 20 {
+		t.Fatalf("%d golden files, %v", len(files), err)
+	}
+	for _, file := range files {
+		t.Run(file, func(t *testing.T) {
+			data, err := os.ReadFile(filepath.Join("testdata", file))
+			if err != nil {
+				t.Fatal(err)
+			}
+			want, err := os.ReadFile(filepath.Join("testdata", strings.TrimSuffix(file, ".pb")+".json"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			codec := stored(versionOf(t, file))
+			obj, err := runtime.Decode(codec, data)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(ordered(t, want), ordered(t, readable(t, obj))); diff != "" {
+				t.Errorf("what was stored is not what is read (-stored +read):\n%s", diff)
+			}
+			again, err := runtime.Encode(codec, obj)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := adds(message(t, data).Raw, message(t, again).Raw); err != nil {
+				t.Errorf("it is stored otherwise than it was: %v. The version of before reads it: is all there?", err)
+			}
+		})
+	}
+}
+
+// An older version reads over what it does not know, and what it writes does not have it:
+// docs/operations.md says so.
+func TestFieldOfALaterVersionIsReadOverAndEndsWithTheNextWrite(t *testing.T) {
+	for gvk, obj := range filled(t) {
+		codec := stored(gvk.GroupVersion())
+		data, err := runtime.Encode(codec, obj)
+		if err != nil {
+			t.Fatal(err)
+		}
+		later := withField(t, data)
+		decoded, err := runtime.Decode(codec, later)
+		if err != nil {
+			t.Errorf("%s with a field of a later version: %v", gvk.Kind, err)
+			continue
+		}
+		if again, err := runtime.Encode(codec, decoded); err != nil || !bytes.Equal(again, data) {
+			t.Errorf("%s: it is written with %d bytes, want the %d without the field, %v", gvk.Kind, len(again), len(data), err)
+		}
+	}
+}
+
+// withField adds a field that no version has to the message of a stored object.
+func withField(t *testing.T, data []byte) []byte {
+	t.Helper()
+	const unknown = 9999
+	m, value := message(t, data), "of a later version"
+	m.Raw = binary.AppendUvarint(binary.AppendUvarint(m.Raw, unknown<<3|text), uint64(len(value)))
+	m.Raw = append(m.Raw, value...)
+	changed, err := m.Marshal()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return append(bytes.Clone(prefix), changed...)
+}

@@ -1,0 +1,17 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package apis_test
+
+import (
+	"testing"
+
+	"k8s.io/apimachinery/pkg/api/apitesting/roundtrip"
+
+	"github.com/slipway-dev/slipway/pkg/apis/scheme"
+	"github.com/slipway-dev/slipway/pkg/apis/vm/fuzzer"
+)
+
+func TestEveryKindComesBackEqualFromEveryEncoding(t *testing.T) {
+	roundtrip.RoundTripProtobufTestForAPIGroup(t, scheme.Install, fuzzer.Funcs)
+}

@@ -1,0 +1,204 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package charge is the admission plugin ResourceQuota, for what virtual machines are charged.
+//
+// Guarantee: a request is charged once, however often the store tries it again.
+package charge
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apiserver/pkg/admission"
+	"k8s.io/apiserver/pkg/admission/initializer"
+	"k8s.io/apiserver/pkg/admission/plugin/resourcequota"
+	"k8s.io/apiserver/pkg/admission/plugin/resourcequota/apis/resourcequota/validation"
+	genericapiserver "k8s.io/apiserver/pkg/server"
+	genericoptions "k8s.io/apiserver/pkg/server/options"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	corev1listers "k8s.io/client-go/listers/core/v1"
+	"k8s.io/client-go/tools/cache"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/registry/quota"
+)
+
+// quotaWorkers is how many namespaces are evaluated at the same time, as in kube-apiserver.
+const quotaWorkers = 5
+
+// AddTo adds the admission plugin ResourceQuota to o, as the last: what is refused
+// after it has been charged for nothing.
+func AddTo(o *genericoptions.AdmissionOptions) {
+	o.Plugins.Register(resourcequota.PluginName, newCharge)
+	o.RecommendedPluginOrder = append(o.RecommendedPluginOrder, resourcequota.PluginName)
+}
+
+// Initializers gives the admission plugins a client with the rate of this server, because the library
+// creates theirs with the default of client-go, and gives the quota plugin its evaluators.
+func Initializers(e *quota.Evaluators, qps float32, burst int) func(*genericapiserver.RecommendedConfig) ([]admission.PluginInitializer, error) {
+	return func(c *genericapiserver.RecommendedConfig) ([]admission.PluginInitializer, error) {
+		i := pluginInitializer{evaluators: e}
+		if c.ClientConfig == nil {
+			return []admission.PluginInitializer{i}, nil
+		}
+		c.ClientConfig.QPS, c.ClientConfig.Burst = qps, burst
+		client, err := kubernetes.NewForConfig(c.ClientConfig)
+		if err != nil {
+			return nil, fmt.Errorf("making the client of the admission plugins: %w", err)
+		}
+		i.host = client
+		return []admission.PluginInitializer{i}, nil
+	}
+}
+
+type pluginInitializer struct {
+	evaluators *quota.Evaluators
+	host       kubernetes.Interface
+}
+
+// Initialize implements admission.PluginInitializer.
+func (i pluginInitializer) Initialize(plugin admission.Interface) {
+	if wants, ok := plugin.(initializer.WantsExternalKubeClientSet); ok && i.host != nil {
+		wants.SetExternalKubeClientSet(i.host)
+	}
+	if wants, ok := plugin.(initializer.WantsQuotaConfiguration); ok {
+		wants.SetQuotaConfiguration(i.evaluators.Configuration())
+	}
+}
+
+// chargeRetry is after how many seconds a client may try again that could not be charged.
+const chargeRetry = 1
+
+// charge is the plugin ResourceQuota. It calls the evaluator only if a quota may apply, and distinguishes
+// failures of the management cluster from refusals.
+type charge struct {
+	*resourcequota.QuotaAdmission
+	// evaluate is the Validate of the plugin.
+	evaluate func(context.Context, admission.Attributes, admission.ObjectInterfaces) error
+	// always is true if the configuration also limits what no quota covers.
+	always bool
+	quotas corev1listers.ResourceQuotaLister
+	synced cache.InformerSynced
+}
+
+// newCharge returns the plugin with its configuration, if there is one.
+func newCharge(config io.Reader) (admission.Interface, error) {
+	configuration, err := resourcequota.LoadConfiguration(config)
+	if err != nil {
+		return nil, err
+	}
+	if errs := validation.ValidateConfiguration(configuration); len(errs) > 0 {
+		return nil, errs.ToAggregate()
+	}
+	plugin, err := resourcequota.NewResourceQuota(configuration, quotaWorkers)
+	if err != nil {
+		return nil, err
+	}
+	return &charge{QuotaAdmission: plugin, evaluate: plugin.Validate, always: len(configuration.LimitedResources) > 0}, nil
+}
+
+// SetExternalKubeInformerFactory implements initializer.WantsExternalKubeInformerFactory.
+func (c *charge) SetExternalKubeInformerFactory(f informers.SharedInformerFactory) {
+	c.QuotaAdmission.SetExternalKubeInformerFactory(f)
+	quotas := f.Core().V1().ResourceQuotas()
+	c.quotas, c.synced = quotas.Lister(), quotas.Informer().HasSynced
+}
+
+// unlimited reports whether no quota can apply in namespace.
+func (c *charge) unlimited(namespace string) bool {
+	if namespace == "" {
+		return true
+	}
+	if c.always || c.quotas == nil || !c.synced() {
+		return false
+	}
+	all, err := c.quotas.ResourceQuotas(namespace).List(labels.Everything())
+	return err == nil && len(all) == 0
+}
+
+// Validate charges the request. A failure is answered with Retry-After, because the same request may
+// succeed later.
+func (c *charge) Validate(ctx context.Context, request admission.Attributes, o admission.ObjectInterfaces) error {
+	namespace := request.GetNamespace()
+	if c.unlimited(namespace) {
+		return nil
+	}
+	change, paid := changeOf(request), paidBy(ctx)
+	if change != nil && paid != nil && equality.Semantic.DeepEqual(paid.change, change) {
+		return nil
+	}
+	err := c.evaluate(ctx, request, o)
+	switch {
+	case err == nil:
+		if paid != nil && !request.IsDryRun() {
+			paid.change = change
+		}
+		return nil
+	case apierrors.IsForbidden(err):
+		return err
+	case apierrors.IsConflict(err):
+		return apierrors.NewTooManyRequests(fmt.Sprintf(
+			"the ResourceQuotas of namespace %s are being charged by others too: try again", namespace), chargeRetry)
+	case timedOut(err):
+		return notCharged(namespace, "it timed out, because the management cluster did not answer in time: try again")
+	default:
+		return notCharged(namespace, err.Error())
+	}
+}
+
+// timedOut reports whether err is a timeout. The evaluator of the library returns its own as an internal error.
+func timedOut(err error) bool {
+	return errors.Is(err, context.DeadlineExceeded) || apierrors.IsTimeout(err) || apierrors.IsServerTimeout(err) ||
+		apierrors.IsInternalError(err) && strings.HasSuffix(err.Error(), "timed out")
+}
+
+func notCharged(namespace, reason string) error {
+	unavailable := apierrors.NewServiceUnavailable(fmt.Sprintf("cannot charge the ResourceQuotas of namespace %s: %s", namespace, reason))
+	unavailable.ErrStatus.Details = &metav1.StatusDetails{RetryAfterSeconds: chargeRetry}
+	return unavailable
+}
+
+// paid is what a request was charged for last. The store tries an update again, its admission
+// included, when another write came between, and a controller writes the status of a virtual
+// machine at any time: without this a change of size would be charged once for each try, until
+// the namespace is counted the next time.
+type paid struct{ change any }
+
+type paidKey struct{}
+
+// Once lets the requests to api know what they were charged for.
+func Once(api http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		api.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), paidKey{}, &paid{})))
+	})
+}
+
+// paidBy is what the request of ctx was charged for, nil without a request.
+func paidBy(ctx context.Context) *paid {
+	p, _ := ctx.Value(paidKey{}).(*paid)
+	return p
+}
+
+// changeOf is what the charge of an update of a virtual machine is made of, nil for other requests,
+// which nobody tries again.
+func changeOf(request admission.Attributes) any {
+	if request == nil || request.GetOperation() != admission.Update {
+		return nil
+	}
+	updated, ok := request.GetObject().(*vmv1alpha1.VirtualMachine)
+	stored, was := request.GetOldObject().(*vmv1alpha1.VirtualMachine)
+	if !ok || !was {
+		return nil
+	}
+	return quota.Change(stored, updated)
+}

@@ -1,0 +1,142 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package management
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/slipway-dev/slipway/pkg/networks"
+)
+
+// Addresses are those of the management cluster, which the server does not connect to for users.
+type Addresses struct {
+	// Networks denies them.
+	Networks *networks.Management
+	factory  informers.SharedInformerFactory
+	// synced are those of the kinds.
+	synced map[string]cache.DoneChecker
+}
+
+// New returns the addresses that host shows. They are read when Run is called, and until then all
+// addresses are denied.
+func New(host kubernetes.Interface) (*Addresses, error) {
+	factory := informers.NewSharedInformerFactoryWithOptions(host, 0, informers.WithTransform(addressesAlone))
+	a := &Addresses{Networks: networks.NewManagement(nodes, serviceCIDRs), factory: factory, synced: map[string]cache.DoneChecker{}}
+	for kind, informer := range map[string]cache.SharedIndexInformer{
+		nodes: factory.Core().V1().Nodes().Informer(), serviceCIDRs: factory.Networking().V1().ServiceCIDRs().Informer(),
+	} {
+		if err := a.read(kind, informer); err != nil {
+			return nil, fmt.Errorf("following the %s of the management cluster: %w", kind, err)
+		}
+	}
+	return a, nil
+}
+
+// Run reads them until ctx is done.
+func (a *Addresses) Run(ctx context.Context) {
+	var running sync.WaitGroup
+	for kind, synced := range a.synced {
+		running.Go(func() {
+			if cache.WaitFor(ctx, "", synced) {
+				a.Networks.SetRead(kind, nil)
+			}
+		})
+	}
+	a.factory.StartWithContext(ctx)
+	<-ctx.Done()
+	a.factory.Shutdown()
+	running.Wait()
+}
+
+// The kinds of the management cluster that show addresses.
+const (
+	nodes        = "Nodes"
+	serviceCIDRs = "ServiceCIDRs"
+)
+
+// read keeps the addresses that objects of a kind show.
+func (a *Addresses) read(kind string, informer cache.SharedIndexInformer) error {
+	management := a.Networks
+	set := func(obj any) {
+		if key, err := cache.MetaNamespaceKeyFunc(obj); err == nil {
+			management.Set(kind+"/"+key, rangesOf(obj)...)
+		}
+	}
+	added, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
+		AddFunc:    set,
+		UpdateFunc: func(_, obj any) { set(obj) },
+		DeleteFunc: func(obj any) {
+			if key, err := cache.DeletionHandlingMetaNamespaceKeyFunc(obj); err == nil {
+				management.Set(kind + "/" + key)
+			}
+		},
+	})
+	if err != nil {
+		return err
+	}
+	// Until the kind was read, an error that repeating does not resolve is reported to users. After
+	// that, the addresses that were read last remain.
+	err = informer.SetWatchErrorHandlerWithContext(func(ctx context.Context, r *cache.Reflector, err error) {
+		if !added.HasSynced() && (apierrors.IsForbidden(err) || apierrors.IsNotFound(err)) {
+			management.SetRead(kind, fmt.Errorf("%w (--probe-networks and --workload-networks name the networks that may be connected to without it)", err))
+		}
+		cache.DefaultWatchErrorHandler(ctx, r, err)
+	})
+	if err != nil {
+		return err
+	}
+	a.synced[kind] = added.HasSyncedChecker()
+	return nil
+}
+
+// addressesAlone returns what is kept of an object: its name and the addresses that it shows.
+func addressesAlone(obj any) (any, error) {
+	switch o := obj.(type) {
+	case *corev1.Node:
+		return &corev1.Node{
+			ObjectMeta: metav1.ObjectMeta{Name: o.Name, ResourceVersion: o.ResourceVersion},
+			Spec:       corev1.NodeSpec{PodCIDR: o.Spec.PodCIDR, PodCIDRs: o.Spec.PodCIDRs},
+			Status:     corev1.NodeStatus{Addresses: o.Status.Addresses},
+		}, nil
+	case *networkingv1.ServiceCIDR:
+		return &networkingv1.ServiceCIDR{ObjectMeta: metav1.ObjectMeta{Name: o.Name, ResourceVersion: o.ResourceVersion}, Spec: o.Spec}, nil
+	}
+	return obj, nil
+}
+
+// rangesOf returns the addresses that an object of the management cluster shows. Host names of
+// nodes are not resolved.
+func rangesOf(obj any) []netip.Prefix {
+	var texts []string
+	switch o := obj.(type) {
+	case *corev1.Node:
+		texts = append(texts, append(o.Spec.PodCIDRs, o.Spec.PodCIDR)...)
+		for _, a := range o.Status.Addresses {
+			texts = append(texts, a.Address)
+		}
+	case *networkingv1.ServiceCIDR:
+		texts = o.Spec.CIDRs
+	}
+	var all []netip.Prefix
+	for _, text := range texts {
+		if a, err := netip.ParseAddr(text); err == nil {
+			a = a.Unmap().WithZone("")
+			all = append(all, netip.PrefixFrom(a, a.BitLen()))
+		} else if p, err := netip.ParsePrefix(text); err == nil {
+			all = append(all, p)
+		}
+	}
+	return all
+}

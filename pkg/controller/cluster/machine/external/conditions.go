@@ -1,0 +1,99 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package external
+
+import (
+	"cmp"
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/apis/conditions"
+	"github.com/slipway-dev/slipway/pkg/cluster/contract"
+	"github.com/slipway-dev/slipway/pkg/controller/cluster/machine/step"
+)
+
+// mirrored is a condition that tells the Ready of an object that the Machine refers to.
+type mirrored struct {
+	condition string
+	// kind is that of the object, field the one by which it says that it is done, and done
+	// what is known of that.
+	kind, field string
+	done        bool
+	// whileNeeded is added to what is said of an object that is gone although it is needed.
+	whileNeeded bool
+}
+
+// BootstrapCondition returns BootstrapConfigReady.
+func BootstrapCondition(s *step.State) metav1.Condition {
+	m := s.Machine
+	if !m.Spec.Bootstrap.ConfigRef.IsDefined() {
+		return metav1.Condition{
+			Type: clusterv1alpha1.MachineBootstrapConfigReadyCondition, Status: metav1.ConditionTrue, Reason: clusterv1alpha1.DataSecretProvidedReason,
+		}
+	}
+	return mirrored{
+		condition: clusterv1alpha1.MachineBootstrapConfigReadyCondition, kind: m.Spec.Bootstrap.ConfigRef.Kind,
+		field: "dataSecretCreated", done: step.IsTrue(m.Status.Initialization.BootstrapDataSecretCreated),
+	}.of(&s.Bootstrap, s.IsDeleting())
+}
+
+// InfrastructureCondition returns InfrastructureReady.
+func InfrastructureCondition(s *step.State) metav1.Condition {
+	return mirrored{
+		condition: clusterv1alpha1.InfrastructureReadyCondition, kind: s.Machine.Spec.InfrastructureRef.Kind,
+		field: "provisioned", done: step.IsProvisioned(s.Machine), whileNeeded: true,
+	}.of(&s.Infra, s.IsDeleting())
+}
+
+func (r mirrored) of(e *step.External, deleting bool) metav1.Condition {
+	c := metav1.Condition{Type: r.condition, Status: metav1.ConditionFalse}
+	switch {
+	case e.Refused != nil && e.Foreign:
+		c.Reason, c.Message = clusterv1alpha1.ObjectControlledByAnotherReason, e.Refused.Error()
+	case e.Refused != nil:
+		c.Reason, c.Message = conditions.ReasonTooManyWrites, e.Refused.Error()
+	case e.Object != nil:
+		return r.mirror(e)
+	case !e.Gone:
+		c.Status, c.Reason, c.Message = metav1.ConditionUnknown, clusterv1alpha1.InternalErrorReason, "Please check controller logs for errors"
+	case r.done && deleting:
+		c.Reason, c.Message = clusterv1alpha1.ObjectDeletedReason, r.kind+" has been deleted"
+	case r.done && r.whileNeeded:
+		c.Reason, c.Message = clusterv1alpha1.ObjectDeletedReason, r.kind+" has been deleted while the Machine still exists"
+	default:
+		c.Reason, c.Message = clusterv1alpha1.ObjectDoesNotExistReason, r.kind+" does not exist"
+	}
+	return c
+}
+
+// mirror returns a condition that is False if the provider reports a final failure of the object.
+// Otherwise it copies the condition Ready of the object, with its time, or computes one if the
+// object has none.
+func (r mirrored) mirror(e *step.External) metav1.Condition {
+	c := metav1.Condition{Type: r.condition}
+	ready, err := contract.Ready(e.Object)
+	switch {
+	case e.FailureReason != "" || e.FailureMessage != "":
+		c.Status, c.Reason = metav1.ConditionFalse, cmp.Or(e.FailureReason, clusterv1alpha1.NotReadyReason)
+		c.Message = fmt.Sprintf("%s reports a failure: %s", r.kind, cmp.Or(e.FailureMessage, e.FailureReason))
+	case err != nil:
+		c.Status, c.Reason, c.Message = metav1.ConditionUnknown, clusterv1alpha1.InvalidConditionReportedReason, err.Error()
+	case ready != nil:
+		c.Status, c.Reason, c.Message, c.LastTransitionTime = ready.Status, ready.Reason, ready.Message, ready.LastTransitionTime
+		if c.Reason == "" {
+			c.Reason = map[metav1.ConditionStatus]string{
+				metav1.ConditionTrue: clusterv1alpha1.ReadyReason, metav1.ConditionFalse: clusterv1alpha1.NotReadyReason,
+				metav1.ConditionUnknown: clusterv1alpha1.ReadyUnknownReason,
+			}[c.Status]
+		}
+	case r.done:
+		c.Status, c.Reason = metav1.ConditionTrue, clusterv1alpha1.ReadyReason
+	default:
+		c.Status, c.Reason = metav1.ConditionFalse, clusterv1alpha1.NotReadyReason
+		c.Message = fmt.Sprintf("%s status.initialization.%s is false", r.kind, r.field)
+	}
+	return c
+}

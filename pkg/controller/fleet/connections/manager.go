@@ -1,0 +1,235 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package connections
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"sync"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/controller"
+	"github.com/slipway-dev/slipway/pkg/controller/fleet/vcenter"
+	"github.com/slipway-dev/slipway/pkg/controller/fleet/vcenterevents"
+	"github.com/slipway-dev/slipway/pkg/generated/informers/externalversions"
+	"github.com/slipway-dev/slipway/pkg/lease"
+	"github.com/slipway-dev/slipway/pkg/provider"
+	"github.com/slipway-dev/slipway/pkg/provider/engine"
+	"github.com/slipway-dev/slipway/pkg/provider/fleet"
+	placing "github.com/slipway-dev/slipway/pkg/provider/placement"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere"
+)
+
+// Options are what a Manager needs. All are required but Flags.
+type Options struct {
+	Informers externalversions.SharedInformerFactory
+	Leases    *lease.Leases
+	// Host has the Secrets that VCenter objects name, in SecretsNamespace.
+	Host             kubernetes.Interface
+	SecretsNamespace string
+	// Defaults is the configuration of every vCenter, without its address and credentials.
+	Defaults vsphere.Config
+	// Flags is the configuration of the default vCenter while no object describes it. It is nil if
+	// the flags describe none.
+	Flags *vsphere.Config
+	// Owner returns the ID of the store. It is called when the store is known.
+	Owner func() string
+	// Limits are those of the operations in each vCenter.
+	Limits engine.Limits
+	// Events writes what vCenters report of virtual machines.
+	Events *vcenterevents.Recorder
+}
+
+// Manager connects to the vCenters that VCenter objects, or the flags, describe.
+type Manager struct {
+	shard
+	opts    Options
+	fleet   *fleet.Fleet[*member]
+	zones   *zoneSet
+	readers readers
+	// took measures calls and operations.
+	took *durations
+
+	// telling is held while vCenters are told of their zones: of two who do, the one that has
+	// read older ones is not the last.
+	telling sync.Mutex
+
+	mu sync.Mutex
+	// used are the descriptions of those in use, by name.
+	used map[string]string
+}
+
+var (
+	_ vcenter.VCenters = (*Manager)(nil)
+	_ controller.Shard = (*Manager)(nil)
+)
+
+// member is a vCenter in use.
+type member struct {
+	*engine.Engine
+	driver *vsphere.Driver
+	// host is that of the URL, by which a vCenter is named to people.
+	host string
+}
+
+// New returns a Manager. It connects to nothing before Run and Use.
+func New(o Options) (*Manager, error) {
+	zones := newZoneSet(o.Informers, o.Flags != nil)
+	v := &Manager{shard: shard{leases: o.Leases}, opts: o, zones: zones, took: newDurations(), used: map[string]string{}}
+	placer := placing.New(placing.Options{
+		Zones: zones.choice, Offer: v.offer, Hint: func(key provider.Key) { v.fleet.Hint(key) },
+	})
+	v.fleet = fleet.New[*member](zones.vcenterOf, placer)
+	v.readers = readers{manager: v, byName: map[string]*reader{}}
+	return v, v.followZones()
+}
+
+// Run works until ctx is done, and returns when all connections have ended.
+func (v *Manager) Run(ctx context.Context) {
+	var running sync.WaitGroup
+	running.Go(func() { v.readers.close(ctx) })
+	v.fleet.Run(ctx)
+	running.Wait()
+}
+
+// Provider returns what creates and changes virtual machines in the vCenters of this replica.
+func (v *Manager) Provider() *fleet.Fleet[*member] { return v.fleet }
+
+// Shard returns what divides objects among replicas by their vCenters.
+func (v *Manager) Shard() controller.Shard { return v.shard }
+
+// Described implements vcenter.VCenters.
+func (v *Manager) Described(name string) bool {
+	return name == vmv1alpha1.DefaultVCenter && v.opts.Flags != nil
+}
+
+// Use implements vcenter.VCenters.
+func (v *Manager) Use(ctx context.Context, name string, obj *vmv1alpha1.VCenter) error {
+	description, err := v.describe(name, obj)
+	if err != nil {
+		return err
+	}
+	v.mu.Lock()
+	before, used := v.used[name]
+	if used && before == description {
+		v.mu.Unlock()
+		return nil
+	}
+	delete(v.used, name)
+	v.mu.Unlock()
+	v.readers.leave(name)
+	// What is in a zone that is not known would not be seen.
+	if description != "" {
+		if err := v.zones.await(ctx, name); err != nil {
+			return err
+		}
+	}
+	open := func() (*member, error) { return v.open(name, obj) }
+	if description == "" {
+		open = nil
+	}
+	if err := v.fleet.Use(ctx, name, open); err != nil {
+		return fmt.Errorf("using VCenter %s: %w", name, err)
+	}
+	v.tellZones() // a change since open has read them was told to nobody
+	v.mu.Lock()
+	v.used[name] = description
+	v.mu.Unlock()
+	return nil
+}
+
+// describe returns a text that differs for two descriptions, and is empty without one.
+func (v *Manager) describe(name string, obj *vmv1alpha1.VCenter) (string, error) {
+	switch {
+	case obj != nil:
+		spec, err := json.Marshal(obj.Spec)
+		return string(obj.UID) + string(spec), err
+	case v.Described(name):
+		return "flags", nil
+	}
+	return "", nil
+}
+
+// open makes the member of a name that obj, or the flags if it is nil, describes. The one
+// before it has ended.
+func (v *Manager) open(name string, obj *vmv1alpha1.VCenter) (*member, error) {
+	config := v.config(obj)
+	fence := v.leases.Fence(leaseOf(name))
+	config.Name, config.Permit, config.Owner = name, fence, v.opts.Owner()
+	config.Happened, config.Called = v.opts.Events.Of(fence.Check), v.took.called(hostOf(config.URL))
+	driver, err := vsphere.New(config)
+	if err != nil {
+		return nil, fmt.Errorf("preparing the connection to vCenter %s: %w", config.URL, err)
+	}
+	driver.SetZones(v.zones.in(name))
+	return &member{driver: driver, host: hostOf(config.URL), Engine: engine.New(engine.Options{
+		Driver: driver, Permit: fence.Check, Elsewhere: v.copiesBut(name), Ended: v.took.ended(hostOf(config.URL)), Limits: v.opts.Limits,
+	})}, nil
+}
+
+// config returns the configuration of the vCenter that obj, or the flags if it is nil, describes.
+func (v *Manager) config(obj *vmv1alpha1.VCenter) vsphere.Config {
+	if obj == nil {
+		return *v.opts.Flags
+	}
+	secret := types.NamespacedName{Namespace: v.opts.SecretsNamespace, Name: obj.Spec.CredentialsSecretRef.Name}
+	c := v.opts.Defaults
+	c.URL, c.CAPEM, c.Thumbprint = obj.Spec.URL, obj.Spec.CABundle, obj.Spec.Thumbprint
+	c.Credentials, c.Installation = SecretCredentials(v.opts.Host, secret), &obj.Status.InstanceUUID
+	return c
+}
+
+// Observe implements vcenter.VCenters.
+func (v *Manager) Observe(ctx context.Context, name string) vcenter.Observation {
+	members, _ := v.fleet.Members()
+	m := members[name]
+	if m == nil {
+		err := fmt.Errorf("the server is stopping") // else it would be in use
+		return vcenter.Observation{Connected: err, Ready: err, Reason: vmv1alpha1.ReasonUnreachable}
+	}
+	connected := m.driver.Connected(ctx)
+	o := vcenter.Observation{Connected: connected, Ready: connected, Reason: vsphere.Trouble(connected)}
+	info := m.driver.Info()
+	o.Status = vmv1alpha1.VCenterStatus{Version: info.Version, APIVersion: info.APIVersion, InstanceUUID: info.Installation}
+	if connected != nil {
+		return o
+	}
+	o.Ready, o.Skew = m.Healthy(ctx), m.driver.SkewWarning(ctx)
+	o.Status.Session = &vmv1alpha1.VCenterSession{UserName: info.User, LoginTime: metav1.NewTime(info.LoggedIn.Truncate(time.Second))}
+	if m.driver.Synced() {
+		o.Status.Inventory = &vmv1alpha1.VCenterInventory{
+			VirtualMachines: int32(m.driver.Managed()), ReadDuration: metav1.Duration{Duration: m.driver.ReadDuration().Round(time.Millisecond)},
+		}
+	}
+	return o
+}
+
+// Sessions returns what checks the session with each vCenter of this replica, by its host. known is
+// false while the vCenters are not known.
+func (v *Manager) Sessions() (ask map[string]func(context.Context) error, known bool) {
+	members, known := v.fleet.Members()
+	ask = map[string]func(context.Context) error{}
+	if !v.holds() {
+		return ask, true
+	}
+	for _, m := range members {
+		ask[m.host] = m.Healthy
+	}
+	return ask, known
+}
+
+func hostOf(sdk string) string {
+	u, err := url.Parse(sdk)
+	if err != nil {
+		return sdk
+	}
+	return u.Host
+}

@@ -1,0 +1,95 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package connections
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/klog/v2"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/provider"
+	"github.com/slipway-dev/slipway/pkg/provider/engine"
+	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/vimfault"
+	"github.com/slipway-dev/slipway/pkg/registry/vm/virtualmachine/storage"
+)
+
+// ticketLife is how long a ticket is good that nobody uses (WebMksTicket of VMware's
+// documentation). vCenter does not tell.
+const ticketLife = 30 * time.Minute
+
+// Screens reads the consoles of virtual machines in the vCenters of all replicas.
+type Screens struct {
+	// Manager is nil in a server without controllers, which has no consoles.
+	Manager *Manager
+}
+
+var _ storage.Screens = Screens{}
+
+// Console implements storage.Screens.
+func (s Screens) Console(ctx context.Context, vm *vmv1alpha1.VirtualMachine) (*vmv1alpha1.VirtualMachineConsoleStatus, error) {
+	d, id, err := s.of(ctx, vm)
+	if err != nil {
+		return nil, refusal(vm, err)
+	}
+	given := time.Now()
+	ticket, err := d.Console(ctx, id)
+	if err != nil {
+		return nil, refusal(vm, err)
+	}
+	return &vmv1alpha1.VirtualMachineConsoleStatus{
+		URL: ticket.URL, Host: ticket.Host, Port: ticket.Port, Ticket: ticket.Ticket,
+		SSLThumbprint: ticket.Thumbprint, SSLThumbprintSHA256: ticket.ThumbprintSHA256,
+		ExpirationTimestamp: metav1.NewTime(given.Add(ticketLife).Truncate(time.Second)), RemoteConsoleURL: ticket.RemoteConsoleURL,
+	}, nil
+}
+
+// Screenshot implements storage.Screens.
+func (s Screens) Screenshot(ctx context.Context, vm *vmv1alpha1.VirtualMachine) ([]byte, error) {
+	d, id, err := s.of(ctx, vm)
+	if err != nil {
+		return nil, refusal(vm, err)
+	}
+	data, err := d.Picture(ctx, id)
+	if err != nil {
+		return nil, refusal(vm, err)
+	}
+	return data, nil
+}
+
+// of returns what to ask, and for which VM.
+func (s Screens) of(ctx context.Context, vm *vmv1alpha1.VirtualMachine) (*vsphere.Driver, driver.Identity, error) {
+	none := driver.Identity{}
+	used := s.Manager
+	if used == nil || !used.zones.known() {
+		return nil, none, fmt.Errorf("%w yet", provider.ErrNotInUse)
+	}
+	name := used.zones.vcenterOf(vm)
+	if name == "" {
+		return nil, none, &provider.NotUsableError{Message: "it is in no zone", Missing: true}
+	}
+	// The session may outlive the request.
+	d, err := used.asking(klog.NewContext(context.Background(), klog.FromContext(ctx)), name)
+	return d, engine.Want(&provider.Request{VM: vm}).Identity, err
+}
+
+// refusal is err as the API answers it.
+func refusal(vm *vmv1alpha1.VirtualMachine, err error) error {
+	var unusable *provider.NotUsableError
+	kind := vimfault.KindOf(err)
+	switch {
+	case errors.Is(err, provider.ErrNotPoweredOn), errors.As(err, &unusable), kind == vimfault.WrongState, kind == vimfault.NotFound:
+		return apierrors.NewConflict(vmv1alpha1.Resource("virtualmachines"), vm.Name, fmt.Errorf("it has no console now: %w", err))
+	case errors.Is(err, provider.ErrNotInUse), errors.Is(err, provider.ErrUnknownState), kind == vimfault.Temporary, kind == vimfault.Cancelled:
+		return apierrors.NewServiceUnavailable(fmt.Sprintf("the console of VirtualMachine %s/%s cannot be asked for now: %v", vm.Namespace, vm.Name, err))
+	}
+	return apierrors.NewInternalError(fmt.Errorf("asking vCenter for the console of VirtualMachine %s/%s: %w", vm.Namespace, vm.Name, err))
+}

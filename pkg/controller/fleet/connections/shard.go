@@ -1,0 +1,82 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package connections
+
+import (
+	"context"
+	"strings"
+
+	"github.com/slipway-dev/slipway/pkg/controller"
+	"github.com/slipway-dev/slipway/pkg/lease"
+)
+
+const (
+	// ControllersLease is the Lease of the work that one replica does for all vCenters, and of the
+	// virtual machines of no vCenter.
+	ControllersLease = "slipway-controllers"
+	// vcenterLease is what the Leases of vCenters begin with; the name of the vCenter follows.
+	vcenterLease = "slipway-vcenter-"
+)
+
+// leaseOf is the Lease of a vCenter.
+func leaseOf(vcenter string) string { return vcenterLease + vcenter }
+
+// shard divides objects among replicas by Leases, one for each vCenter.
+type shard struct {
+	leases *lease.Leases
+	// known, if set, reports whether a vCenter exists. Objects of another one belong to no vCenter.
+	known func(vcenter string) bool
+}
+
+var _ controller.Shard = shard{}
+
+// leaseFor returns the Lease of the objects of a vCenter.
+func (s shard) leaseFor(vcenter string) string {
+	if vcenter == "" || s.known != nil && !s.known(vcenter) {
+		return ControllersLease
+	}
+	return leaseOf(vcenter)
+}
+
+// Bind implements controller.Shard.
+func (s shard) Bind(ctx context.Context, vcenter string) (context.Context, error) {
+	return s.leases.Bind(ctx, s.leaseFor(vcenter))
+}
+
+// Held implements controller.Shard.
+func (s shard) Held(vcenter string) bool { return !s.leases.Held(s.leaseFor(vcenter)).IsZero() }
+
+// Watch implements controller.Shard.
+func (s shard) Watch(ctx context.Context, gained func(vcenter string)) {
+	s.leases.Watch(ctx, func(held string) {
+		if name, ok := strings.CutPrefix(held, vcenterLease); ok {
+			gained(name)
+		} else if held == ControllersLease {
+			gained("")
+		}
+	})
+}
+
+// Bind implements vcenter.VCenters. It is the Lease that divides vCenters.
+func (v *Manager) Bind(ctx context.Context, name string) (context.Context, error) {
+	v.leases.Contend(ctx, leaseOf(name), true)
+	return v.shard.Bind(ctx, name)
+}
+
+// holds tells whether this replica takes care of any vCenter.
+func (v *Manager) holds() bool {
+	for _, name := range v.leases.Names() {
+		if strings.HasPrefix(name, vcenterLease) {
+			return true
+		}
+	}
+	return false
+}
+
+// Leave implements vcenter.VCenters.
+func (v *Manager) Leave(ctx context.Context, name string) error {
+	err := v.Use(ctx, name, nil)
+	v.leases.Withdraw(leaseOf(name))
+	return err
+}

@@ -1,0 +1,232 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package connections
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/slipway-dev/slipway/pkg/apis/conditions"
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/generated/informers/externalversions"
+	vmlisters "github.com/slipway-dev/slipway/pkg/generated/listers/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/provider"
+	"github.com/slipway-dev/slipway/pkg/provider/engine"
+)
+
+// zoneSet are the zones that there are: the objects, and the default one that the flags
+// describe while no object has its name.
+type zoneSet struct {
+	zones    vmlisters.ZoneLister
+	vcenters vmlisters.VCenterLister
+	machines vmlisters.VirtualMachineLister
+	// listed tells that the machines are read.
+	listed   cache.InformerSynced
+	informer cache.SharedIndexInformer
+	// synced tells that both are read.
+	synced []cache.InformerSynced
+	// described is true if flags describe the default vCenter.
+	described bool
+}
+
+func newZoneSet(informers externalversions.SharedInformerFactory, described bool) *zoneSet {
+	vm := informers.Vm().V1alpha1()
+	return &zoneSet{
+		zones: vm.Zones().Lister(), vcenters: vm.VCenters().Lister(), informer: vm.Zones().Informer(), described: described,
+		machines: vm.VirtualMachines().Lister(), listed: vm.VirtualMachines().Informer().HasSynced,
+		synced: []cache.InformerSynced{vm.Zones().Informer().HasSynced, vm.VCenters().Informer().HasSynced},
+	}
+}
+
+// known is true when objects are read.
+func (s *zoneSet) known() bool {
+	return !slices.ContainsFunc(s.synced, func(synced cache.InformerSynced) bool { return !synced() })
+}
+
+// objects are the Zones in the order of their names.
+func (s *zoneSet) objects() []*vmv1alpha1.Zone {
+	all, err := s.zones.List(labels.Everything())
+	if err != nil {
+		return nil // a cache does not fail
+	}
+	slices.SortFunc(all, func(a, b *vmv1alpha1.Zone) int { return strings.Compare(a.Name, b.Name) })
+	return all
+}
+
+// Choice returns the Zones to choose from; see zoneSet.choice.
+func (v *Manager) Choice() (all []*vmv1alpha1.Zone, known bool) { return v.zones.choice() }
+
+// VCenterOf returns the name of the vCenter of a virtual machine; see zoneSet.vcenterOf.
+func (v *Manager) VCenterOf(vm *vmv1alpha1.VirtualMachine) string { return v.zones.vcenterOf(vm) }
+
+// choice are the zones to choose from. The default one of the flags is among them while there
+// are no others, or when the flags describe its vCenter too.
+func (s *zoneSet) choice() (all []*vmv1alpha1.Zone, known bool) {
+	if !s.known() {
+		return nil, false
+	}
+	all = s.objects()
+	if s.flags(all) && (s.described || s.hasVCenter(vmv1alpha1.DefaultVCenter) && len(all) == 0) {
+		all = append(all, flagsZone())
+	}
+	return all, true
+}
+
+// hasVCenter is true for a vCenter that an object or the flags describe.
+func (s *zoneSet) hasVCenter(name string) bool {
+	_, err := s.vcenters.Get(name)
+	return err == nil || name == vmv1alpha1.DefaultVCenter && s.described
+}
+
+// flags is true while no object has the name of the default zone.
+func (s *zoneSet) flags(all []*vmv1alpha1.Zone) bool {
+	return !slices.ContainsFunc(all, func(z *vmv1alpha1.Zone) bool { return z.Name == vmv1alpha1.DefaultZone })
+}
+
+// flagsZone stands for what the flags describe; it has no UID.
+func flagsZone() *vmv1alpha1.Zone {
+	return &vmv1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Name: vmv1alpha1.DefaultZone}}
+}
+
+// vcenterOf names the vCenter of a virtual machine; empty for one without zone, and for one
+// whose zone is not there.
+func (s *zoneSet) vcenterOf(vm *vmv1alpha1.VirtualMachine) string {
+	zone := provider.ZoneOf(vm)
+	if zone == "" {
+		return ""
+	}
+	if z, err := s.zones.Get(zone); err == nil {
+		return z.VCenterName()
+	}
+	if zone == vmv1alpha1.DefaultZone {
+		return vmv1alpha1.DefaultVCenter
+	}
+	return ""
+}
+
+// in are the zones of a vCenter, without spec for that of the flags.
+func (s *zoneSet) in(vcenter string) map[string]*vmv1alpha1.ZoneSpec {
+	all := s.objects()
+	out := map[string]*vmv1alpha1.ZoneSpec{}
+	for _, z := range all {
+		if z.VCenterName() == vcenter {
+			out[z.Name] = &z.Spec
+		}
+	}
+	if vcenter == vmv1alpha1.DefaultVCenter && s.flags(all) && (s.described || len(all) == 0 || s.machinesIn(vmv1alpha1.DefaultZone) > 0) {
+		out[vmv1alpha1.DefaultZone] = nil
+	}
+	return out
+}
+
+// machinesIn is the number of virtual machines in a zone.
+func (s *zoneSet) machinesIn(zone string) (n int) {
+	all, err := s.machines.List(labels.Everything())
+	if err != nil {
+		return 0 // a cache does not fail
+	}
+	for _, vm := range all {
+		if provider.ZoneOf(vm) == zone {
+			n++
+		}
+	}
+	return n
+}
+
+// unread says that what is in a zone is not known; nil if it is.
+func (s *zoneSet) unread() error {
+	if !s.known() || !s.listed() {
+		return errors.New("the zones, or the virtual machines, are not read yet")
+	}
+	return nil
+}
+
+// InUse implements vcenter.VCenters.
+func (v *Manager) InUse(name string) (string, error) {
+	s := v.zones
+	if err := s.unread(); err != nil {
+		return "", err
+	}
+	var what []string
+	for _, z := range s.objects() {
+		if z.VCenterName() == name {
+			what = append(what, "zone "+z.Name)
+		}
+	}
+	all, err := s.machines.List(labels.Everything())
+	n := 0
+	for _, vm := range all {
+		if s.vcenterOf(vm) == name {
+			n++
+		}
+	}
+	if n > 0 {
+		what = append(what, fmt.Sprintf("%d virtual machines", n))
+	}
+	return conditions.List(what, ", "), err
+}
+
+// await waits until it is known which zones a vCenter has.
+func (s *zoneSet) await(ctx context.Context, vcenter string) error {
+	if !cache.WaitForCacheSync(ctx.Done(), s.synced...) {
+		return ctx.Err()
+	}
+	all := s.objects()
+	if vcenter == vmv1alpha1.DefaultVCenter && s.flags(all) && !s.described && len(all) > 0 && !cache.WaitForCacheSync(ctx.Done(), s.listed) {
+		return ctx.Err()
+	}
+	return nil
+}
+
+// followZones tells the vCenters in use of their zones when these change.
+func (v *Manager) followZones() error {
+	_, err := v.zones.informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
+		AddFunc: func(any) { v.tellZones() },
+		UpdateFunc: func(old, obj any) {
+			if old.(*vmv1alpha1.Zone).Generation != obj.(*vmv1alpha1.Zone).Generation {
+				v.tellZones()
+			}
+		},
+		DeleteFunc: func(any) { v.tellZones() },
+	})
+	if err != nil {
+		return fmt.Errorf("following zones: %w", err)
+	}
+	return nil
+}
+
+// tellZones tells the vCenters in use of their zones.
+func (v *Manager) tellZones() {
+	v.telling.Lock()
+	defer v.telling.Unlock()
+	members, _ := v.fleet.Members()
+	for name, m := range members {
+		m.driver.SetZones(v.zones.in(name))
+	}
+	v.readers.follow()
+}
+
+// offer asks a zone what it has for a virtual machine.
+func (v *Manager) offer(ctx context.Context, zone *vmv1alpha1.Zone, req *provider.Request) provider.Offer {
+	members, _ := v.fleet.Members()
+	if m := members[zone.VCenterName()]; m != nil {
+		return m.Offer(ctx, req, zone.Name)
+	}
+	driver, err := v.readers.of(ctx, zone.VCenterName())
+	var unusable *provider.NotUsableError
+	if errors.As(err, &unusable) {
+		return provider.Offer{Zone: zone.Name, Lacks: err}
+	}
+	if err != nil {
+		return provider.Offer{Zone: zone.Name, Unknown: err}
+	}
+	return driver.Offer(ctx, engine.Want(req), zone.Name)
+}

@@ -1,0 +1,31 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import "context"
+
+// Shard answers which objects this replica reconciles. Objects are divided by their vCenter; those without one
+// belong to the vCenter with the empty name.
+type Shard interface {
+	// Bind waits until objects of a vCenter may be reconciled, and returns the context to do so. An error other than
+	// that of ctx means that another replica reconciles them.
+	Bind(ctx context.Context, vcenter string) (context.Context, error)
+	// Held reports whether this replica reconciles the objects of a vCenter.
+	Held(vcenter string) bool
+	// Watch calls gained with the name of each vCenter whose objects this replica reconciles, or begins to reconcile
+	// before ctx is done. A name may come more than once. gained must not block.
+	Watch(ctx context.Context, gained func(vcenter string))
+}
+
+// Undivided is the Shard of a process that reconciles all objects.
+type Undivided struct{}
+
+// Bind implements Shard.
+func (Undivided) Bind(ctx context.Context, _ string) (context.Context, error) { return ctx, nil }
+
+// Held implements Shard.
+func (Undivided) Held(string) bool { return true }
+
+// Watch implements Shard.
+func (Undivided) Watch(context.Context, func(string)) {}

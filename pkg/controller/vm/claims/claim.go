@@ -1,0 +1,198 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package claims
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/google/uuid"
+	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/hardware"
+	"github.com/slipway-dev/slipway/pkg/provider"
+)
+
+const (
+	// csiDriver is the vSphere CSI driver, whose volume handles are the IDs of first class
+	// disks, and those of vSAN file shares with a prefix.
+	csiDriver       = "csi.vsphere.vmware.com"
+	fileShareHandle = "file:"
+)
+
+// Holder is a virtual machine that holds a claim.
+type Holder struct {
+	UID types.UID
+	// Name is in the namespace of the claim.
+	Name string
+	// VolumeID is the disk that it was given.
+	VolumeID string
+}
+
+// Holders returns the virtual machines that hold a claim, by its annotations.
+func Holders(claim metav1.Object) []Holder {
+	var out []Holder
+	annotations := claim.GetAnnotations()
+	for _, key := range slices.Sorted(maps.Keys(annotations)) {
+		if uid, ok := strings.CutPrefix(key, vmv1alpha1.AnnotationClaimHolderPrefix); ok {
+			name, id, _ := strings.Cut(annotations[key], "/")
+			out = append(out, Holder{UID: types.UID(uid), Name: name, VolumeID: id})
+		}
+	}
+	return out
+}
+
+// HeldBy reports whether the virtual machine with the UID holds a claim.
+func HeldBy(claim metav1.Object, uid types.UID) bool {
+	return slices.ContainsFunc(Holders(claim), func(h Holder) bool { return h.UID == uid })
+}
+
+// claimFacts are what is known of the claim of a volume.
+type claimFacts struct {
+	// claim and volume are nil for none.
+	claim  *corev1.PersistentVolumeClaim
+	volume *corev1.PersistentVolume
+	// nodes have or want the volume.
+	nodes []string
+	// exists is true for a virtual machine of the namespace of the claim.
+	exists func(Holder) bool
+}
+
+// claimTrouble says why a claim cannot be attached.
+type claimTrouble struct{ reason, message string }
+
+// judge says how the claim of a volume of vm is attached, and why not. What vm has
+// already is not taken away by anything that happens to the claim.
+func (f *claimFacts) judge(vm *vmv1alpha1.VirtualMachine, volume *vmv1alpha1.VirtualMachineVolume) (provider.Claim, *claimTrouble) {
+	var out provider.Claim
+	name := volume.PersistentVolumeClaim.ClaimName
+	no := func(reason, format string, args ...any) (provider.Claim, *claimTrouble) {
+		t := &claimTrouble{reason, fmt.Sprintf("%s: PersistentVolumeClaim %q ", hardware.Volume(volume.Name), name) + fmt.Sprintf(format, args...)}
+		out.Waiting = t.message
+		return out, t
+	}
+	if reason, why := f.unbound(vm); reason != "" {
+		return no(reason, "%s", why)
+	}
+	id, why := volumeID(f.volume)
+	if why != "" {
+		return no(vmv1alpha1.ReasonUnsupported, "%s", why)
+	}
+	out.VolumeID = id
+	request := f.claim.Spec.Resources.Requests[corev1.ResourceStorage]
+	out.Size = request.Value()
+	out.ReadOnly, out.Shared = accessOf(f.claim.Spec.AccessModes)
+	if volume.PersistentVolumeClaim.ReadOnly {
+		if out.Shared {
+			return no(vmv1alpha1.ReasonInvalid, "is ReadWriteMany and spec.volumes[%s].persistentVolumeClaim.readOnly is true: "+
+				"vSphere lets no virtual machine read a disk that others write without writing itself", volume.Name)
+		}
+		out.ReadOnly = true
+	}
+	if hasDisk(vm, volume.Name, id) {
+		return out, nil
+	}
+	if !out.Shared {
+		for _, h := range Holders(f.claim) {
+			switch {
+			case h.UID == vm.UID:
+			case f.exists(h):
+				return no(vmv1alpha1.ReasonInUse, "is held by VirtualMachine %q; it is free when that no longer names it and its disk is detached", h.Name)
+			default:
+				return no(vmv1alpha1.ReasonInUse, "is held by VirtualMachine %q (UID %s), which does not exist: if no vSphere VM has disk %s, remove annotation %s%s",
+					h.Name, h.UID, h.VolumeID, vmv1alpha1.AnnotationClaimHolderPrefix, h.UID)
+			}
+		}
+	}
+	if len(f.nodes) > 0 {
+		return no(vmv1alpha1.ReasonInUse, "is in use on Node %q: a VolumeAttachment of volume %q names it", f.nodes[0], f.volume.Name)
+	}
+	return out, nil
+}
+
+// unbound says why a claim has no volume that can be used.
+func (f *claimFacts) unbound(vm *vmv1alpha1.VirtualMachine) (reason, why string) {
+	c := f.claim
+	switch {
+	case c == nil:
+		return vmv1alpha1.ReasonNotFound, fmt.Sprintf("does not exist in namespace %q", vm.Namespace)
+	case c.DeletionTimestamp != nil && !HeldBy(c, vm.UID):
+		return vmv1alpha1.ReasonNotReady, "is being deleted"
+	case c.Status.Phase == corev1.ClaimLost:
+		return vmv1alpha1.ReasonNotReady, fmt.Sprintf("has lost its PersistentVolume %q", c.Spec.VolumeName)
+	case c.Status.Phase != corev1.ClaimBound || c.Spec.VolumeName == "":
+		return vmv1alpha1.ReasonNotReady, "is not bound yet; one of a StorageClass with volumeBindingMode WaitForFirstConsumer waits for a Pod"
+	case f.volume == nil:
+		return vmv1alpha1.ReasonNotFound, fmt.Sprintf("is bound to PersistentVolume %q, which does not exist", c.Spec.VolumeName)
+	case f.volume.Spec.ClaimRef == nil || f.volume.Spec.ClaimRef.UID != c.UID:
+		return vmv1alpha1.ReasonNotReady, fmt.Sprintf("names PersistentVolume %q, which belongs to another claim", c.Spec.VolumeName)
+	case f.volume.DeletionTimestamp != nil && !HeldBy(c, vm.UID):
+		return vmv1alpha1.ReasonNotReady, fmt.Sprintf("is bound to PersistentVolume %q, which is being deleted", c.Spec.VolumeName)
+	}
+	return "", ""
+}
+
+// volumeID is the ID of the first class disk of a volume, or why it has none.
+func volumeID(pv *corev1.PersistentVolume) (id, why string) {
+	csi := pv.Spec.CSI
+	switch {
+	case csi == nil:
+		return "", fmt.Sprintf("is bound to PersistentVolume %q, which is not of a CSI driver; virtual machines have volumes of %s", pv.Name, csiDriver)
+	case csi.Driver != csiDriver:
+		return "", fmt.Sprintf("is bound to PersistentVolume %q of CSI driver %.63q; virtual machines have volumes of %s", pv.Name, csi.Driver, csiDriver)
+	case strings.HasPrefix(csi.VolumeHandle, fileShareHandle):
+		return "", fmt.Sprintf("is bound to PersistentVolume %q, which is a file share and not a disk: mount it in the guest", pv.Name)
+	}
+	parsed, err := uuid.Parse(csi.VolumeHandle)
+	if err != nil || len(csi.VolumeHandle) != len(parsed.String()) {
+		return "", fmt.Sprintf("is bound to PersistentVolume %q, whose volumeHandle %.63q is not the UUID of a first class disk, as in a cluster that runs in a Supervisor", pv.Name, csi.VolumeHandle)
+	}
+	return parsed.String(), ""
+}
+
+// accessOf is how a disk is attached that a claim allows to be used in any of modes.
+func accessOf(modes []corev1.PersistentVolumeAccessMode) (readOnly, shared bool) {
+	shared = slices.Contains(modes, corev1.ReadWriteMany)
+	writes := shared || slices.Contains(modes, corev1.ReadWriteOnce) || slices.Contains(modes, corev1.ReadWriteOncePod)
+	return !writes, shared
+}
+
+// hasDisk is true when the volume of vm was last seen with the disk.
+func hasDisk(vm *vmv1alpha1.VirtualMachine, volume, id string) bool {
+	return slices.ContainsFunc(vm.Status.Volumes, func(s vmv1alpha1.VirtualMachineVolumeStatus) bool {
+		return s.Name == volume && s.Attached && s.VolumeID == id
+	})
+}
+
+// nodesOf are the Nodes that VolumeAttachments name.
+func nodesOf(attachments []*storagev1.VolumeAttachment) []string {
+	var out []string
+	for _, a := range attachments {
+		out = append(out, a.Spec.NodeName)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// usesClaims is true when vm may hold a claim.
+func usesClaims(vm *vmv1alpha1.VirtualMachine) bool {
+	return len(Names(vm)) > 0 || slices.ContainsFunc(vm.Status.Volumes, func(s vmv1alpha1.VirtualMachineVolumeStatus) bool { return s.VolumeID != "" })
+}
+
+// Names returns the claims that vm names.
+func Names(vm *vmv1alpha1.VirtualMachine) []string {
+	var out []string
+	for i := range vm.Spec.Volumes {
+		if c := vm.Spec.Volumes[i].PersistentVolumeClaim; c != nil {
+			out = append(out, c.ClaimName)
+		}
+	}
+	return out
+}

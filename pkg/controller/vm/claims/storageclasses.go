@@ -1,0 +1,114 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package claims
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	storagev1 "k8s.io/api/storage/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/klog/v2"
+
+	"github.com/slipway-dev/slipway/pkg/controller"
+	"github.com/slipway-dev/slipway/pkg/provider"
+)
+
+// vSphereProvisioner is the vSphere CSI driver. It takes these parameters of a
+// StorageClass, in capital or small letters (vsphere-csi-driver, ParseStorageClassParams).
+const (
+	vSphereProvisioner     = "csi.vsphere.vmware.com"
+	storagePolicyParameter = "storagepolicyname"
+	datastoreParameter     = "datastoreurl"
+)
+
+// classesReadTimeout bounds the wait for the first reading of the StorageClasses. Without
+// them only the virtual machines wait that name one.
+const classesReadTimeout = 10 * time.Second
+
+// StorageClasses are those of the host cluster.
+type StorageClasses struct {
+	factory  informers.SharedInformerFactory
+	informer cache.SharedIndexInformer
+}
+
+// NewStorageClasses returns the classes of the cluster of host. They are read from Start on.
+func NewStorageClasses(host kubernetes.Interface) *StorageClasses {
+	f := informers.NewSharedInformerFactoryWithOptions(host, 0, informers.WithTransform(controller.AsKept))
+	return &StorageClasses{factory: f, informer: f.Storage().V1().StorageClasses().Informer()}
+}
+
+// Start reads the classes until ctx is done, and enqueues the virtual machines that one concerns when it
+// changes. end waits until it has ended.
+func (s *StorageClasses) Start(ctx context.Context, related Related) (end func(), err error) {
+	if _, err := controller.Register(controller.Source{Informer: s.informer, Handler: related(metav1.Object.GetName)}); err != nil {
+		return nil, err
+	}
+	s.factory.StartWithContext(ctx)
+	wait, cancel := context.WithTimeout(ctx, classesReadTimeout)
+	defer cancel()
+	if !cache.WaitForCacheSync(wait.Done(), s.informer.HasSynced) && ctx.Err() == nil {
+		klog.FromContext(ctx).Info("The StorageClasses of the host cluster could not be read yet: virtual machines that name one wait")
+	}
+	return s.factory.Shutdown, nil
+}
+
+// Named returns the StorageClasses of these names, as the provider takes them.
+func (s *StorageClasses) Named(names []string) map[string]provider.StorageClass {
+	if len(names) == 0 {
+		return nil
+	}
+	out := make(map[string]provider.StorageClass, len(names))
+	for _, name := range names {
+		obj, found, err := s.informer.GetStore().GetByKey(name)
+		class, ok := obj.(*storagev1.StorageClass)
+		switch {
+		case err == nil && found && ok:
+			out[name] = storageClassOf(class)
+		case !s.informer.HasSynced():
+			out[name] = unusableClass(false, "StorageClass %q: the StorageClasses of the cluster could not be read yet", name)
+		default:
+			out[name] = unusableClass(true, "StorageClass %q does not exist", name)
+		}
+	}
+	return out
+}
+
+func unusableClass(missing bool, format string, args ...any) provider.StorageClass {
+	return provider.StorageClass{Problem: &provider.NotUsableError{Message: fmt.Sprintf(format, args...), Missing: missing}}
+}
+
+// storageClassOf reads a class as the vSphere CSI driver does.
+func storageClassOf(class *storagev1.StorageClass) provider.StorageClass {
+	if class.Provisioner != vSphereProvisioner {
+		return unusableClass(false, "StorageClass %q has provisioner %.63q, and disks of virtual machines are made by the policies of classes of %s",
+			class.Name, class.Provisioner, vSphereProvisioner)
+	}
+	var out provider.StorageClass
+	for key, value := range class.Parameters {
+		switch strings.ToLower(key) {
+		case storagePolicyParameter:
+			out.Policy = strings.TrimSpace(value)
+		case datastoreParameter:
+			out.DatastoreURL = strings.TrimSpace(value)
+		}
+	}
+	if len(out.Policy) > maxPolicyName || len(out.DatastoreURL) > maxDatastoreURL {
+		return unusableClass(false, "StorageClass %q: parameter %s is longer than %d bytes, or %s than %d",
+			class.Name, storagePolicyParameter, maxPolicyName, datastoreParameter, maxDatastoreURL)
+	}
+	return out
+}
+
+// maxPolicyName bounds the name of a storage policy, which has at most 80 characters, and
+// maxDatastoreURL an URL, in bytes.
+const (
+	maxPolicyName   = 255
+	maxDatastoreURL = 1024
+)

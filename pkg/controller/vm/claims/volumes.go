@@ -1,0 +1,364 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package claims has what virtual machines claim of the management cluster: volumes by PersistentVolumeClaims, addresses
+// by IPAddressClaims, and the StorageClasses that they name.
+package claims
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/slipway-dev/slipway/pkg/apis/conditions"
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/controller"
+	"github.com/slipway-dev/slipway/pkg/controller/vm/step"
+	"github.com/slipway-dev/slipway/pkg/provider"
+)
+
+// Indexes of claims by the virtual machines that hold them, and of VolumeAttachments by
+// their volume.
+const (
+	indexByHolder = "holder"
+	indexByVolume = "volume"
+)
+
+// callTimeout bounds one request, within the context of the reconcile.
+const callTimeout = 10 * time.Second
+
+// Volumes reads and holds PersistentVolumeClaims. A claim is held by an annotation
+// and a finalizer, written by one request that fails if another client wrote the claim in
+// between: so one virtual machine holds a claim that only one can, whatever replica or
+// process asks for it, and the claim stays as long as its disk may be attached.
+type Volumes struct {
+	VMs    controller.Store[*vmv1alpha1.VirtualMachine]
+	Client corev1client.PersistentVolumeClaimsGetter
+	Claims controller.Store[*corev1.PersistentVolumeClaim]
+	// Indexed has the claims by their holders, Attachments the VolumeAttachments by their volume.
+	Indexed           cache.Indexer
+	PersistentVolumes cache.Store
+	Attachments       cache.Indexer
+	// Synced are true when the caches are filled.
+	Synced  []cache.InformerSynced
+	factory informers.SharedInformerFactory
+}
+
+// VolumeReport is what is known of the claims of volumes.
+type VolumeReport struct {
+	step.Report
+	// Claims are by the name of the volume, as far as they were read.
+	Claims map[string]provider.Claim
+}
+
+// NewVolumes returns the volumes of virtual machines by the claims of the cluster of host. They are read from Start on.
+func NewVolumes(host kubernetes.Interface, vms controller.Store[*vmv1alpha1.VirtualMachine]) (*Volumes, error) {
+	f := informers.NewSharedInformerFactoryWithOptions(host, 0, informers.WithTransform(controller.AsKept))
+	claimInformer, volumeInformer := f.Core().V1().PersistentVolumeClaims().Informer(), f.Core().V1().PersistentVolumes().Informer()
+	attachmentInformer := f.Storage().V1().VolumeAttachments().Informer()
+	err := errors.Join(
+		claimInformer.AddIndexers(cache.Indexers{indexByHolder: func(obj any) ([]string, error) {
+			var out []string
+			if claim, ok := obj.(*corev1.PersistentVolumeClaim); ok {
+				for _, h := range Holders(claim) {
+					out = append(out, string(h.UID))
+				}
+			}
+			return out, nil
+		}}),
+		attachmentInformer.AddIndexers(cache.Indexers{indexByVolume: func(obj any) ([]string, error) {
+			if a, ok := obj.(*storagev1.VolumeAttachment); ok && a.Spec.Source.PersistentVolumeName != nil {
+				return []string{*a.Spec.Source.PersistentVolumeName}, nil
+			}
+			return nil, nil
+		}}))
+	if err != nil {
+		return nil, fmt.Errorf("indexing claims: %w", err)
+	}
+	return &Volumes{
+		VMs: vms, Client: host.CoreV1(), Claims: controller.NewStore[*corev1.PersistentVolumeClaim](claimInformer, false),
+		Indexed: claimInformer.GetIndexer(), PersistentVolumes: volumeInformer.GetStore(), Attachments: attachmentInformer.GetIndexer(),
+		Synced:  []cache.InformerSynced{claimInformer.HasSynced, volumeInformer.HasSynced, attachmentInformer.HasSynced},
+		factory: f,
+	}, nil
+}
+
+// Related returns a handler that queues the virtual machines that name what by returns of an object.
+type Related func(by func(metav1.Object) string) cache.ResourceEventHandler
+
+// Start reads until ctx is done, and wakes the virtual machines that a claim, its volume or an attachment of that
+// concerns: those that name the claim and those that hold it. end waits until it has ended. Only virtual machines with
+// claims wait until these are read.
+func (v *Volumes) Start(ctx context.Context, related Related, wake func(types.NamespacedName)) (end func(), err error) {
+	core := v.factory.Core().V1()
+	_, err = controller.Register([]controller.Source{
+		{Informer: core.PersistentVolumeClaims().Informer(), Handler: v.Claims.Handler()},
+		{Informer: core.PersistentVolumeClaims().Informer(), Handler: related(func(o metav1.Object) string { return o.GetNamespace() + "/" + o.GetName() })},
+		{Informer: core.PersistentVolumeClaims().Informer(), Handler: wakeHolders(wake)},
+		{Informer: core.PersistentVolumes().Informer(), Handler: related(byClaimRef)},
+		{Informer: v.factory.Storage().V1().VolumeAttachments().Informer(), Handler: related(func(o metav1.Object) string {
+			a, ok := o.(*storagev1.VolumeAttachment)
+			if !ok || a.Spec.Source.PersistentVolumeName == nil {
+				return ""
+			}
+			if volume, err := v.volume(*a.Spec.Source.PersistentVolumeName); err == nil && volume != nil {
+				return byClaimRef(volume)
+			}
+			return ""
+		})},
+	}...)
+	if err != nil {
+		return nil, err
+	}
+	v.factory.StartWithContext(ctx)
+	return v.factory.Shutdown, nil
+}
+
+func byClaimRef(o metav1.Object) string {
+	if pv, ok := o.(*corev1.PersistentVolume); ok && pv.Spec.ClaimRef != nil {
+		return pv.Spec.ClaimRef.Namespace + "/" + pv.Spec.ClaimRef.Name
+	}
+	return ""
+}
+
+func wakeHolders(wake func(types.NamespacedName)) cache.ResourceEventHandler {
+	all := func(obj any) {
+		if claim, ok := controller.WithoutTombstone[*corev1.PersistentVolumeClaim](obj); ok {
+			for _, h := range Holders(claim) {
+				wake(types.NamespacedName{Namespace: claim.Namespace, Name: h.Name})
+			}
+		}
+	}
+	return cache.ResourceEventHandlerFuncs{UpdateFunc: func(_, obj any) { all(obj) }, DeleteFunc: all}
+}
+
+// read is true when all caches are filled.
+func (v *Volumes) read() bool {
+	return !slices.ContainsFunc(v.Synced, func(synced cache.InformerSynced) bool { return !synced() })
+}
+
+func (v *Volumes) volume(name string) (*corev1.PersistentVolume, error) {
+	obj, ok, err := v.PersistentVolumes.GetByKey(name)
+	if err != nil || !ok {
+		return nil, err
+	}
+	pv, _ := obj.(*corev1.PersistentVolume)
+	return pv, nil
+}
+
+// facts are what the caches have of a claim.
+func (v *Volumes) facts(key types.NamespacedName) (*claimFacts, error) {
+	claim, err := v.Claims.Get(key)
+	if err != nil || claim == nil {
+		return &claimFacts{}, err
+	}
+	volume, err := v.volume(claim.Spec.VolumeName)
+	if err != nil || volume == nil {
+		return &claimFacts{claim: claim}, err
+	}
+	found, err := v.Attachments.ByIndex(indexByVolume, volume.Name)
+	if err != nil {
+		return nil, err
+	}
+	var attachments []*storagev1.VolumeAttachment
+	for _, obj := range found {
+		if a, ok := obj.(*storagev1.VolumeAttachment); ok {
+			attachments = append(attachments, a)
+		}
+	}
+	return &claimFacts{claim: claim, volume: volume, nodes: nodesOf(attachments)}, nil
+}
+
+// held are the names of the claims that vm may hold: those that the index has, which may be behind
+// by what this process wrote, and those that vm names.
+func (v *Volumes) held(vm *vmv1alpha1.VirtualMachine) ([]string, error) {
+	keys, err := v.Indexed.IndexKeys(indexByHolder, string(vm.UID))
+	if err != nil {
+		return nil, err
+	}
+	names := Names(vm)
+	for _, key := range keys {
+		if namespace, name, err := cache.SplitMetaNamespaceKey(key); err == nil && namespace == vm.Namespace {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names), nil
+}
+
+// hold lets vm hold the claim.
+func (v *Volumes) hold(ctx context.Context, claim *corev1.PersistentVolumeClaim, vm *vmv1alpha1.VirtualMachine, volumeID string) error {
+	finalizers := claim.Finalizers
+	if !slices.Contains(finalizers, vmv1alpha1.ClaimFinalizer) {
+		finalizers = append(slices.Clone(finalizers), vmv1alpha1.ClaimFinalizer)
+	}
+	return v.patch(ctx, claim, finalizers, vm.UID, vm.Name+"/"+volumeID)
+}
+
+// release ends the hold that the virtual machine with the UID has of the claim.
+func (v *Volumes) release(ctx context.Context, claim *corev1.PersistentVolumeClaim, uid types.UID) error {
+	finalizers := claim.Finalizers
+	if left := Holders(claim); len(left) == 1 && left[0].UID == uid {
+		finalizers = slices.DeleteFunc(slices.Clone(finalizers), func(f string) bool { return f == vmv1alpha1.ClaimFinalizer })
+	}
+	err := v.patch(ctx, claim, finalizers, uid, nil)
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	return err
+}
+
+// patch writes the finalizers of a claim and the annotation of one holder, if the claim is
+// still as it was read.
+func (v *Volumes) patch(ctx context.Context, claim *corev1.PersistentVolumeClaim, finalizers []string, uid types.UID, value any) error {
+	if finalizers == nil {
+		finalizers = []string{}
+	}
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
+		"uid": claim.UID, "resourceVersion": claim.ResourceVersion, "finalizers": finalizers,
+		"annotations": map[string]any{vmv1alpha1.AnnotationClaimHolderPrefix + string(uid): value},
+	}})
+	if err != nil {
+		return fmt.Errorf("writing a patch of PersistentVolumeClaim %s/%s: %w", claim.Namespace, claim.Name, err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	written, err := v.Client.PersistentVolumeClaims(claim.Namespace).Patch(ctx, claim.Name, types.MergePatchType, patch, metav1.PatchOptions{})
+	if err != nil {
+		return fmt.Errorf("updating PersistentVolumeClaim %s/%s: %w", claim.Namespace, claim.Name, err)
+	}
+	v.Claims.Wrote(written)
+	return nil
+}
+
+// await reports that the caches of the management cluster are waited for, as for ever by a server that
+// may not read them.
+func await() (report step.Report) {
+	report.Wait = true
+	report.Set(vmv1alpha1.ConditionVolumesReady, metav1.ConditionUnknown, vmv1alpha1.ReasonUnknownState, "the claims of the cluster are not read yet")
+	report.Again(controller.Soon)
+	return report
+}
+
+// Reconcile returns of every claim that the virtual machine names how it is attached, and
+// holds those that can be. It makes a request only for one that is not held yet.
+func (v *Volumes) Reconcile(ctx context.Context, s step.State) (report VolumeReport, _ error) {
+	names := Names(s.VM)
+	if len(names) == 0 {
+		report.Remove(vmv1alpha1.ConditionVolumesReady)
+		return report, nil
+	}
+	if !v.read() {
+		return VolumeReport{Report: await()}, nil
+	}
+	report.Claims = make(map[string]provider.Claim, len(names))
+	var reasons, messages []string
+	var errs []error
+	for i := range s.VM.Spec.Volumes {
+		volume := &s.VM.Spec.Volumes[i]
+		if volume.PersistentVolumeClaim == nil {
+			continue
+		}
+		claim, trouble, err := v.reconcileClaim(ctx, &report.Report, s.VM, volume)
+		errs = append(errs, err)
+		if trouble != nil {
+			reasons, messages = append(reasons, trouble.reason), append(messages, trouble.message)
+		}
+		report.Claims[volume.Name] = claim
+	}
+	if report.Wait = len(reasons) > 0; report.Wait {
+		report.False(vmv1alpha1.ConditionVolumesReady, reasons[0], conditions.List(messages, "; "))
+	} else {
+		report.True(vmv1alpha1.ConditionVolumesReady)
+	}
+	return report, errors.Join(errs...)
+}
+
+func (v *Volumes) reconcileClaim(ctx context.Context, report *step.Report, vm *vmv1alpha1.VirtualMachine, volume *vmv1alpha1.VirtualMachineVolume) (provider.Claim, *claimTrouble, error) {
+	key := types.NamespacedName{Namespace: vm.Namespace, Name: volume.PersistentVolumeClaim.ClaimName}
+	facts, err := v.facts(key)
+	if err != nil {
+		return provider.Claim{}, nil, fmt.Errorf("reading PersistentVolumeClaim %s: %w", key, err)
+	}
+	facts.exists = func(h Holder) bool {
+		other, err := v.VMs.Get(types.NamespacedName{Namespace: key.Namespace, Name: h.Name})
+		return err == nil && other != nil && other.UID == h.UID
+	}
+	claim, trouble := facts.judge(vm, volume)
+	if trouble != nil || HeldBy(facts.claim, vm.UID) {
+		return claim, trouble, nil
+	}
+	err = v.hold(ctx, facts.claim, vm, claim.VolumeID)
+	switch {
+	case err == nil:
+		return claim, nil, nil
+	case apierrors.IsConflict(err), apierrors.IsNotFound(err):
+		report.Again(controller.ShortConflict)
+		claim.Waiting = fmt.Sprintf("PersistentVolumeClaim %q has changed and is read again", key.Name)
+		return claim, &claimTrouble{vmv1alpha1.ReasonInProgress, claim.Waiting}, nil
+	}
+	claim.Waiting = err.Error()
+	return claim, &claimTrouble{vmv1alpha1.ReasonError, claim.Waiting}, err
+}
+
+// Release ends the hold of claims that the virtual machine names no more, and whose
+// disks it was seen without.
+func (v *Volumes) Release(ctx context.Context, s step.State) (step.Report, error) {
+	if !s.Observed.AttachedKnown {
+		return step.Report{}, nil
+	}
+	names := Names(s.VM)
+	return v.releaseIf(ctx, s.VM, func(claim *corev1.PersistentVolumeClaim, h Holder) bool {
+		return !slices.Contains(names, claim.Name) && !slices.Contains(s.Observed.Observation.Attached, h.VolumeID)
+	})
+}
+
+// ReleaseAll ends the hold of all claims of a virtual machine that is deleted. Its disks are detached, or the vSphere VM
+// keeps them and vSphere keeps others from them.
+func (v *Volumes) ReleaseAll(ctx context.Context, s step.State) (step.Report, error) {
+	if usesClaims(s.VM) && !v.read() {
+		return await(), nil
+	}
+	return v.releaseIf(ctx, s.VM, func(*corev1.PersistentVolumeClaim, Holder) bool { return true })
+}
+
+// releaseIf ends the hold of those claims of the virtual machine for which free is true.
+func (v *Volumes) releaseIf(ctx context.Context, vm *vmv1alpha1.VirtualMachine, free func(*corev1.PersistentVolumeClaim, Holder) bool) (report step.Report, _ error) {
+	names, err := v.held(vm)
+	if err != nil {
+		return report, fmt.Errorf("looking for the claims of virtual machine %s: %w", controller.KeyOf(vm), err)
+	}
+	var errs []error
+	for _, name := range names {
+		claim, err := v.Claims.Get(types.NamespacedName{Namespace: vm.Namespace, Name: name})
+		if err != nil || claim == nil {
+			errs = append(errs, err)
+			continue
+		}
+		for _, h := range Holders(claim) {
+			if h.UID != vm.UID || !free(claim, h) {
+				continue
+			}
+			if err := v.release(ctx, claim, h.UID); apierrors.IsConflict(err) {
+				report.Wait = true
+				report.Again(controller.ShortConflict)
+			} else {
+				errs = append(errs, err)
+			}
+		}
+	}
+	return report, errors.Join(errs...)
+}

@@ -1,0 +1,139 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package image finds what a virtual machine is made of: an image, or another virtual machine that it is a clone of.
+package image
+
+import (
+	"context"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/slipway-dev/slipway/pkg/apis/conditions"
+	"github.com/slipway-dev/slipway/pkg/apis/vm/fitting"
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/controller"
+	"github.com/slipway-dev/slipway/pkg/controller/vm/step"
+	"github.com/slipway-dev/slipway/pkg/instancetype"
+	"github.com/slipway-dev/slipway/pkg/provider"
+)
+
+// Reconciler finds images and virtual machines to clone.
+type Reconciler struct {
+	Reader instancetype.Reader
+	VMs    controller.Store[*vmv1alpha1.VirtualMachine]
+}
+
+// Report is what a virtual machine is made of.
+type Report struct {
+	step.Report
+	Image   *vmv1alpha1.VirtualMachineImage
+	CloneOf *provider.CloneSource
+}
+
+// Reconcile finds the image. A virtual machine that adopts one of vSphere by
+// providerID needs none.
+func (r *Reconciler) Reconcile(ctx context.Context, s step.State) (report Report, _ error) {
+	no := func(reason, message string) (Report, error) {
+		report.Wait = true
+		report.False(vmv1alpha1.ConditionImageReady, reason, message)
+		return report, nil
+	}
+	ref := s.VM.Spec.Image
+	switch {
+	case ref == nil && s.VM.NamesAnotherVM():
+		report.Remove(vmv1alpha1.ConditionImageReady)
+		return report, nil
+	case ref == nil:
+		return no(vmv1alpha1.ReasonInvalid, "spec.image is required to create a virtual machine")
+	case ref.Kind == vmv1alpha1.MachineImageKind:
+		reason, message := r.origin(&report, s.VM.Namespace, ref)
+		if reason != "" {
+			return no(reason, message)
+		}
+		report.True(vmv1alpha1.ConditionImageReady)
+		return report, nil
+	}
+	image, err := r.Reader.Image(ctx, s.VM.Namespace, *ref)
+	if apierrors.IsNotFound(err) {
+		return no(vmv1alpha1.ReasonNotFound, absentImage(ref, s.VM.Namespace))
+	}
+	if err != nil {
+		report, _ = no(vmv1alpha1.ReasonError, err.Error())
+		return report, fmt.Errorf("reading image %q: %w", ref.Name, err)
+	}
+	report.Image = image
+	errs := fitting.Disk(image, s.VM.Spec.BootDisk)
+	if s.Effective != nil {
+		errs = append(errs, fitting.Firmware(image, s.Effective.Firmware)...)
+	}
+	if len(errs) > 0 {
+		return no(vmv1alpha1.ReasonInvalid, errs.ToAggregate().Error())
+	}
+	report.True(vmv1alpha1.ConditionImageReady)
+	return report, nil
+}
+
+func absentImage(ref *vmv1alpha1.VirtualMachineImageRef, namespace string) string {
+	if ref.Kind == vmv1alpha1.ClusterImageKind {
+		return fmt.Sprintf("%s %q does not exist", ref.Kind, ref.Name)
+	}
+	return fmt.Sprintf("%s %q does not exist in namespace %q", vmv1alpha1.ImageKind, ref.Name, namespace)
+}
+
+// origin finds the virtual machine that this one is to be a clone of, by its object:
+// whatever that waits for wakes this one, which is not made meanwhile. While it cannot be
+// cloned, for the reason that is returned, there is no image: vSphere is not asked about it.
+func (r *Reconciler) origin(report *Report, namespace string, ref *vmv1alpha1.VirtualMachineImageRef) (reason, message string) {
+	source, err := r.VMs.Get(types.NamespacedName{Namespace: namespace, Name: ref.Name})
+	if err != nil || source == nil {
+		return vmv1alpha1.ReasonNotFound, fmt.Sprintf("VirtualMachine %q does not exist in namespace %q", ref.Name, namespace)
+	}
+	if reason, message := notCloneable(source, ref.Snapshot); reason != "" {
+		return reason, fmt.Sprintf("VirtualMachine %q %s", ref.Name, message)
+	}
+	report.Image = source.AsImage()
+	report.CloneOf = &provider.CloneSource{
+		NamespacedName: controller.KeyOf(source), UID: source.UID, InstanceUUID: source.Status.InstanceUUID, Snapshot: ref.Snapshot,
+	}
+	return "", ""
+}
+
+// notCloneable says why nothing can be cloned from source as its object shows it; reason is
+// empty if something can. Which snapshots there are only vSphere knows.
+func notCloneable(source *vmv1alpha1.VirtualMachine, snapshot string) (reason, message string) {
+	switch {
+	case source.DeletionTimestamp != nil:
+		return vmv1alpha1.ReasonNotFound, "is being deleted"
+	case !conditions.IsTrue(source.Status.Conditions, vmv1alpha1.ConditionCreated) || source.Status.InstanceUUID == "":
+		return vmv1alpha1.ReasonNotReady, "is not created"
+	case snapshot == "" && source.Status.PowerState != vmv1alpha1.PoweredOff:
+		return vmv1alpha1.ReasonNotReady, fmt.Sprintf("is %s: it has to be PoweredOff, or spec.image.snapshot has to name one of its snapshots", source.Status.PowerState)
+	case snapshot == "" && source.DesiredPowerState(source.Status.PowerState) != vmv1alpha1.PoweredOff:
+		return vmv1alpha1.ReasonNotReady, "is about to be powered on: its spec.powerState, or its group's, has to be PoweredOff, or spec.image.snapshot has to name one of its snapshots"
+	}
+	return "", ""
+}
+
+// Discs returns the images in the CD-ROM drives of a virtual machine, by volume; nil for one
+// that does not exist.
+func (r *Reconciler) Discs(ctx context.Context, s step.State) (map[string]*vmv1alpha1.VirtualMachineImage, error) {
+	var out map[string]*vmv1alpha1.VirtualMachineImage
+	for i := range s.Effective.Volumes {
+		v := &s.Effective.Volumes[i]
+		if v.CDROM == nil || v.CDROM.Image == nil {
+			continue
+		}
+		image, err := r.Reader.Image(ctx, s.VM.Namespace, *v.CDROM.Image)
+		if err != nil && !apierrors.IsNotFound(err) {
+			return nil, fmt.Errorf("reading image %q of volume %q: %w", v.CDROM.Image.Name, v.Name, err)
+		}
+		if out == nil {
+			out = map[string]*vmv1alpha1.VirtualMachineImage{}
+		}
+		out[v.Name] = image
+	}
+	return out, nil
+}

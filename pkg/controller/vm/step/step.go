@@ -1,0 +1,153 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package step has what the steps of one reconcile of a virtual machine share: State is what a step gets, and Report
+// is what it returns.
+//
+//  1. A step writes no condition. The conditions of all reports are merged into the status once, at the end of the
+//     reconcile.
+//  2. A step reads no condition that another step has reported in the same reconcile. What it needs of another step,
+//     it gets as a value.
+package step
+
+import (
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/slipway-dev/slipway/pkg/apis/conditions"
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/controller"
+	"github.com/slipway-dev/slipway/pkg/provider"
+)
+
+// UnreadDelay is for a vCenter or a Machine that cannot be read. An event comes when it can be read
+// again; this is the fallback, and long, since it concerns all virtual machines at the same time.
+const UnreadDelay = time.Minute
+
+// State is what a reconcile knows of its virtual machine.
+type State struct {
+	// Stored is the object as it was read. It is never changed.
+	Stored *vmv1alpha1.VirtualMachine
+	// VM is the copy that is written at the end. Its conditions are those of Stored until the reports are merged. A step
+	// changes only the fields that are its own.
+	VM *vmv1alpha1.VirtualMachine
+	// Instance is the running instance as it was read, nil if there is none. It is never changed.
+	Instance *vmv1alpha1.VirtualMachineInstance
+	// Effective is nil if the size or a preference could not be resolved.
+	Effective *vmv1alpha1.VirtualMachineInstanceSpec
+	// Observed is the answer of the provider.
+	Observed Observed
+	// Now is the time of the reconcile.
+	Now time.Time
+}
+
+// Key returns the name of the virtual machine.
+func (s *State) Key() types.NamespacedName { return controller.KeyOf(s.VM) }
+
+// Observed is what the provider has answered. The zero value stands for no answer.
+type Observed struct {
+	provider.Result
+	// Created, Configured and Reverting are what the conditions say with those of the answer: the VM exists, it is
+	// as its effective spec wants it, and a revert has begun whose object is not restored.
+	Created, Configured, Reverting bool
+}
+
+// Size returns the size that vSphere shows, nil while that is not known.
+func (o *Observed) Size() *vmv1alpha1.VirtualMachineResources {
+	if o.Observation == nil || o.Observation.Resources == nil || o.Observation.Resources.VCPUs == 0 || o.Observation.Resources.Memory == nil {
+		return nil
+	}
+	return o.Observation.Resources
+}
+
+// Report is what a step has found out.
+type Report struct {
+	// Conditions are set in their order. One without a status is removed. A zero LastTransitionTime stands for the
+	// time of the reconcile.
+	Conditions []metav1.Condition
+	// Wait is true if what the step provides is not there.
+	Wait bool
+	// Next is when the virtual machine is reconciled again.
+	Next controller.Result
+}
+
+// Set reports a condition.
+func (r *Report) Set(conditionType string, status metav1.ConditionStatus, reason, message string) {
+	r.Conditions = append(r.Conditions, metav1.Condition{Type: conditionType, Status: status, Reason: reason, Message: message})
+}
+
+// True reports a condition that holds.
+func (r *Report) True(conditionType string) {
+	r.Set(conditionType, metav1.ConditionTrue, vmv1alpha1.ReasonSucceeded, "")
+}
+
+// False reports a condition that does not hold.
+func (r *Report) False(conditionType, reason, message string) {
+	r.Set(conditionType, metav1.ConditionFalse, reason, message)
+}
+
+// Remove reports that a condition does not apply.
+func (r *Report) Remove(conditionType string) { r.Set(conditionType, "", "", "") }
+
+// Again requests another reconcile after a time, 0 for immediately. The earliest of several wins.
+func (r *Report) Again(after time.Duration) {
+	if after <= 0 {
+		r.Next.Requeue = true
+	} else if r.Next.RequeueAfter == 0 || after < r.Next.RequeueAfter {
+		r.Next.RequeueAfter = after
+	}
+}
+
+// Add adds the conditions of another report and when that wants the next reconcile.
+func (r *Report) Add(other Report) {
+	r.Conditions = append(r.Conditions, other.Conditions...)
+	if other.Next.Requeue {
+		r.Again(0)
+	}
+	if other.Next.RequeueAfter > 0 {
+		r.Again(other.Next.RequeueAfter)
+	}
+}
+
+// AddResult adds the conditions of an answer of the provider.
+func (r *Report) AddResult(result *provider.Result) {
+	for _, conditionType := range result.Withdrawn {
+		r.Remove(conditionType)
+	}
+	r.Conditions = append(r.Conditions, result.Conditions...)
+}
+
+// Merge returns the conditions of vm with those of the report. It changes neither.
+func (r *Report) Merge(vm *vmv1alpha1.VirtualMachine, now time.Time) []metav1.Condition {
+	if len(r.Conditions) == 0 {
+		return vm.Status.Conditions
+	}
+	all := slices.Clone(vm.Status.Conditions)
+	for _, c := range r.Conditions {
+		if c.Status == "" {
+			all = slices.DeleteFunc(all, func(is metav1.Condition) bool { return is.Type == c.Type })
+			continue
+		}
+		c.ObservedGeneration = vm.Generation
+		at := now
+		if !c.LastTransitionTime.IsZero() {
+			at = c.LastTransitionTime.Time
+		}
+		conditions.Set(&all, at, c)
+	}
+	return all
+}
+
+// Runs reports whether vSphere shows vm as powered on or suspended: that is when its instance exists.
+func Runs(vm *vmv1alpha1.VirtualMachine) bool {
+	return vm.Status.PowerState == vmv1alpha1.PoweredOn || vm.Status.PowerState == vmv1alpha1.Suspended
+}
+
+// HasIP reports whether the guest has an address.
+func HasIP(vm *vmv1alpha1.VirtualMachine) bool {
+	n := vm.Status.Network
+	return n != nil && (n.PrimaryIP4 != "" || n.PrimaryIP6 != "")
+}

@@ -1,0 +1,74 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package provider_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/slipway-dev/slipway/pkg/provider"
+	"github.com/slipway-dev/slipway/pkg/provider/fleet"
+)
+
+// library answers for one vCenter.
+type library struct {
+	provider.Images
+	items []string
+	err   error
+}
+
+func (l library) Items(context.Context, string) ([]provider.LibraryItem, error) {
+	var out []provider.LibraryItem
+	for _, name := range l.items {
+		out = append(out, provider.LibraryItem{Name: name})
+	}
+	return out, l.err
+}
+
+func TestItemsOfALibraryAreThoseOfAllVCenters(t *testing.T) {
+	away := errors.New("away")
+	missing := &provider.NotUsableError{Message: "there is no library", Missing: true}
+	twice := &provider.NotUsableError{Message: "there are 2 libraries"}
+	for name, tc := range map[string]struct {
+		sources []fleet.Source
+		items   []string
+		err     string
+		unread  []string
+		is      error
+	}{
+		"none":              {err: provider.ErrNotInUse.Error(), is: provider.ErrNotInUse},
+		"both":              {sources: []fleet.Source{{VCenter: "a", Images: library{items: []string{"x"}}}, {VCenter: "b", Images: library{items: []string{"x", "y"}}}}, items: []string{"a/x", "b/x", "b/y"}},
+		"one has it":        {sources: []fleet.Source{{VCenter: "a", Images: library{err: missing}}, {VCenter: "b", Images: library{items: []string{"x"}}}}, items: []string{"b/x"}},
+		"one has two of it": {sources: []fleet.Source{{VCenter: "a", Images: library{err: twice}}, {VCenter: "b", Images: library{items: []string{"x"}}}}, items: []string{"b/x"}},
+		"one is away":       {sources: []fleet.Source{{VCenter: "a", Images: library{err: away}}, {VCenter: "b", Images: library{items: []string{"x"}}}}, items: []string{"b/x"}, err: "vCenter a: away", unread: []string{"a"}, is: away},
+		"one is not used yet": {sources: []fleet.Source{{VCenter: "a", Err: provider.ErrNotInUse}, {VCenter: "b", Images: library{err: missing}}},
+			err: "vCenter a: no hypervisor is in use", unread: []string{"a"}, is: provider.ErrNotInUse},
+		"the only one is away": {sources: []fleet.Source{{VCenter: "a", Images: library{err: away}}}, err: "away", unread: []string{"a"}, is: away},
+		"none has it":          {sources: []fleet.Source{{VCenter: "a", Images: library{err: missing}}, {VCenter: "b", Images: library{err: missing}}}, err: "there is no library", is: missing},
+		"none has one of it":   {sources: []fleet.Source{{VCenter: "a", Images: library{err: missing}}, {VCenter: "b", Images: library{err: twice}}}, err: "vCenter b: there are 2 libraries", is: twice},
+	} {
+		items, err := fleet.Images{Sources: func(context.Context) []fleet.Source { return tc.sources }}.Items(t.Context(), "golden")
+		var got []string
+		for _, i := range items {
+			got = append(got, i.VCenter+"/"+i.Name)
+		}
+		if diff := cmp.Diff(tc.items, got); diff != "" {
+			t.Errorf("%s: items (-want +got):\n%s", name, diff)
+		}
+		var unread *provider.UnreadError
+		said, silent := "", []string(nil)
+		if err != nil {
+			said = err.Error()
+		}
+		if errors.As(err, &unread) {
+			silent = unread.VCenters
+		}
+		if said != tc.err || !errors.Is(err, tc.is) || !cmp.Equal(silent, tc.unread) {
+			t.Errorf("%s: error %q, unread %v; want %q, %v", name, said, silent, tc.err, tc.unread)
+		}
+	}
+}

@@ -1,0 +1,158 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package provider_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/provider/vmrecord"
+)
+
+// group is one whose members are virtual machines, or groups where the name begins with a
+// slash.
+func group(name, above string, members ...string) *vmv1alpha1.VirtualMachineGroup {
+	g := &vmv1alpha1.VirtualMachineGroup{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	g.Spec.GroupName = above
+	for _, m := range members {
+		member := vmv1alpha1.VirtualMachineGroupMember{Kind: vmv1alpha1.MachineMemberKind, Name: m}
+		if in, ok := strings.CutPrefix(m, "/"); ok {
+			member = vmv1alpha1.VirtualMachineGroupMember{Kind: vmv1alpha1.GroupMemberKind, Name: in}
+		}
+		g.Spec.BootOrder = append(g.Spec.BootOrder, vmv1alpha1.VirtualMachineGroupStep{Members: []vmv1alpha1.VirtualMachineGroupMember{member}})
+	}
+	return g
+}
+
+// namespace has groups, and virtual machines by the group that they name.
+func namespace(machines map[string]string, groups ...*vmv1alpha1.VirtualMachineGroup) vmrecord.Namespace {
+	return vmrecord.Namespace{
+		Group: func(name string) *vmv1alpha1.VirtualMachineGroup {
+			for _, g := range groups {
+				if g.Name == name {
+					return g
+				}
+			}
+			return nil
+		},
+		Machine: func(name string) *vmv1alpha1.VirtualMachine {
+			above, ok := machines[name]
+			if !ok {
+				return nil
+			}
+			return &vmv1alpha1.VirtualMachine{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: vmv1alpha1.VirtualMachineSpec{GroupName: above}}
+		},
+	}
+}
+
+func TestOneVirtualMachineKeepsAGroupTheFirstByName(t *testing.T) {
+	const unknown = "unknown"
+	shop, site := group("shop", "site", "web", "db", "gone"), group("site", "", "/shop", "edge", "a")
+	for name, tc := range map[string]struct {
+		machines map[string]string
+		groups   []*vmv1alpha1.VirtualMachineGroup
+		want     map[string]string
+	}{
+		"in one group, and in one above": {
+			map[string]string{"web": "shop", "db": "shop", "edge": "site"}, []*vmv1alpha1.VirtualMachineGroup{shop, site},
+			map[string]string{"db": "shop site", "web": "", "edge": ""},
+		},
+		"one that is in another group does not count": {
+			map[string]string{"web": "shop", "db": "other", "a": "other"}, []*vmv1alpha1.VirtualMachineGroup{shop, site, group("other", "", "db")},
+			map[string]string{"web": "shop site", "db": "other", "a": ""},
+		},
+		"the one above has a virtual machine before": {
+			map[string]string{"web": "shop", "a": "site"}, []*vmv1alpha1.VirtualMachineGroup{shop, site},
+			map[string]string{"web": "shop", "a": "site"},
+		},
+		"the group does not exist":     {map[string]string{"web": "shop"}, nil, map[string]string{"web": unknown}},
+		"the one above does not exist": {map[string]string{"web": "shop"}, []*vmv1alpha1.VirtualMachineGroup{shop}, map[string]string{"web": unknown}},
+		"in none":                      {map[string]string{"web": ""}, nil, map[string]string{"web": ""}},
+		"in a circle": {
+			map[string]string{"web": "x"}, []*vmv1alpha1.VirtualMachineGroup{group("x", "y", "web", "/y"), group("y", "x", "/x")},
+			map[string]string{"web": strings.TrimSpace(strings.Repeat("x y ", 4))},
+		},
+	} {
+		n, got := namespace(tc.machines, tc.groups...), map[string]string{}
+		for vm := range tc.machines {
+			groups := n.GroupsOf(n.Machine(vm))
+			var names []string
+			for _, g := range groups.Kept {
+				names = append(names, g.Name)
+				if keeper := n.Keeper(n.Group(g.Name)); keeper != vm {
+					t.Errorf("%s: %s keeps %s, and %q is said to", name, vm, g.Name, keeper)
+				}
+			}
+			if got[vm] = strings.Join(names, " "); !groups.Known {
+				got[vm] = unknown
+			}
+		}
+		if diff := cmp.Diff(tc.want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+	n := namespace(map[string]string{"web": "shop", "a": "site"}, shop, site)
+	if diff := cmp.Diff([]string{"web", "a"}, n.Keepers("shop")); diff != "" {
+		t.Errorf("keepers of shop and of what it is in (-want +got):\n%s", diff)
+	}
+	if keeper := namespace(nil, shop).Keeper(shop); keeper != "" {
+		t.Errorf("%q keeps a group of no virtual machine", keeper)
+	}
+}
+
+func TestAHeadSaysWhetherGroupsHaveChangedAndNothingElseOfThem(t *testing.T) {
+	vm := machine()
+	vm.Spec.GroupName = "shop"
+	of := func(g *vmv1alpha1.VirtualMachineGroup) vmrecord.Groups { return namespace(nil, g).GroupsOf(vm) }
+	head := vmrecord.HeadOf(vm).With(of(group("shop", "", "web")), vmrecord.Head{})
+	again := group("shop", "", "web")
+	again.UID, again.Generation, again.ResourceVersion = "another", 9, "7"
+	again.Annotations = map[string]string{"kubectl.kubernetes.io/last-applied-configuration": "{}"}
+	again.Status.PowerState = vmv1alpha1.PoweredOn
+	if got := vmrecord.HeadOf(vm).With(of(again), vmrecord.Head{}); got != head || got.Groups == "" {
+		t.Errorf("the same group, made again, has the head %s, before it was %s", got, head)
+	}
+	changed := group("shop", "", "web")
+	changed.Spec.PowerState = vmv1alpha1.PoweredOff
+	if got := vmrecord.HeadOf(vm).With(of(changed), vmrecord.Head{}); got == head || got.Compare(head) != vmrecord.Same || !got.SameGeneration(head) {
+		t.Errorf("another power state of the group has the head %s, before it was %s", got, head)
+	}
+	if got := vmrecord.ParseHead(head.String()); got != head {
+		t.Errorf("read as %+v, written as %+v", got, head)
+	}
+	large := group("shop", "", "web")
+	for range 600 {
+		large.Spec.BootOrder = append(large.Spec.BootOrder, vmv1alpha1.VirtualMachineGroupStep{Members: []vmv1alpha1.VirtualMachineGroupMember{{Name: strings.Repeat("x", 50)}}})
+	}
+	if got := of(large); !got.TooLarge || !got.Known || len(got.Kept) != 0 {
+		t.Errorf("of a group of more than %d bytes is kept %d, too large %v", vmrecord.MaxGroups, len(got.Kept), got.TooLarge)
+	}
+}
+
+func TestOnlyGroupsThatNameTheVirtualMachineAreMadeAgain(t *testing.T) {
+	shop, site := vmrecord.Group{Name: "shop", Spec: group("", "site", "web").Spec}, vmrecord.Group{Name: "site", Spec: group("", "", "/shop").Spec}
+	for name, tc := range map[string]struct {
+		in     string
+		groups []vmrecord.Group
+		want   []vmrecord.Group
+	}{
+		"as they were kept":           {"shop", []vmrecord.Group{shop, site}, []vmrecord.Group{shop, site}},
+		"it is in none":               {"", []vmrecord.Group{shop, site}, nil},
+		"it is in another":            {"site", []vmrecord.Group{shop, site}, nil},
+		"the group does not name it":  {"shop", []vmrecord.Group{{Name: "shop", Spec: group("", "site", "db").Spec}, site}, nil},
+		"the one above is another":    {"shop", []vmrecord.Group{shop, {Name: "other", Spec: site.Spec}}, []vmrecord.Group{shop}},
+		"the one above names another": {"shop", []vmrecord.Group{shop, {Name: "site", Spec: group("", "", "/x").Spec}}, []vmrecord.Group{shop}},
+	} {
+		r := &vmrecord.Record{Name: "web", Groups: tc.groups}
+		r.Spec.GroupName = tc.in
+		if diff := cmp.Diff(tc.want, r.ParentGroups(), cmpopts.EquateEmpty()); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}

@@ -1,0 +1,274 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package configspec
+
+import (
+	"strings"
+
+	"github.com/vmware/govmomi/vim25/types"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/hardware"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
+)
+
+type configSpec = types.VirtualMachineConfigSpec
+
+// row is the vSphere side of one field of hardware.Fields. It has read and set, or compare, or all of them.
+type row struct {
+	// read puts the value of the VM into a state.
+	read func(in *input)
+	// unknown reports whether the value of the VM is not known, so that it is set in any case. It is optional.
+	unknown func(in *input) bool
+	// adjust changes the desired value to the one that the VM gets. Without it, the VM keeps its value if the spec
+	// does not set the field.
+	adjust func(in *input)
+	// resets is true if the VM gets vSphere's default when the spec does not set the field. An adopted VM keeps its value.
+	resets bool
+	// set puts the desired value into a reconfiguration.
+	set func(in *input, s *configSpec)
+	// compare compares devices, or values that a state does not have.
+	compare func(in *input) []Difference
+}
+
+// rows has the fields of hardware.Fields that vSphere has, by path.
+var rows = map[string]row{
+	hardware.CPUSockets: {read: readTopology, unknown: isNew, adjust: adjustTopology, set: setSockets},
+	hardware.CPUCores:   {read: readTopology, unknown: coresUnknown, adjust: adjustTopology, set: setCores, compare: compareVCPUs},
+	hardware.CPUHotAdd: {unknown: isNew,
+		read: func(in *input) { in.running.CPU.HotAddEnabled = types.NewBool(isTrue(in.config.CpuHotAddEnabled)) },
+		adjust: func(in *input) {
+			c := in.Effective.CPU
+			asked := isTrue(c.HotAddEnabled) || c.HotAddEnabled == nil && !isTrue(c.ExposeVNUMA) && c.MaxSockets != nil && *c.MaxSockets > max(c.Sockets, 1)
+			in.desired.CPU.HotAddEnabled = &asked
+		},
+		set: func(in *input, s *configSpec) { s.CpuHotAddEnabled = in.desired.CPU.HotAddEnabled }},
+	hardware.CPULatency: {
+		read: func(in *input) {
+			in.running.CPU.LatencySensitivity = vmv1alpha1.LatencySensitivity(title(string(in.config.LatencySensitivity.Level)))
+		},
+		adjust: func(in *input) {
+			switch level := &in.desired.CPU.LatencySensitivity; {
+			case hardware.OwnCores(in.Effective.CPU):
+				*level = vmv1alpha1.LatencySensitivityHigh
+			case in.adopted:
+				*level = in.running.CPU.LatencySensitivity
+			default:
+				*level = vmv1alpha1.LatencySensitivityNormal
+			}
+		},
+		set: func(in *input, s *configSpec) {
+			s.LatencySensitivity = &types.LatencySensitivity{Level: types.LatencySensitivitySensitivityLevel(lower(string(in.desired.CPU.LatencySensitivity)))}
+		}},
+	hardware.CPUReservation: {
+		read: func(in *input) { in.running.CPU.Reservation = amount(in.config.CpuAllocation.Reservation, mhz) },
+		adjust: func(in *input) {
+			own := hardware.OwnCores(in.Effective.CPU)
+			switch c := in.desired.CPU; {
+			case c.Reservation != nil:
+			case own && in.HostMHz > 0:
+				vcpus, _ := hardware.CPUs(c)
+				c.Reservation = resource.NewQuantity(int64(vcpus)*in.HostMHz*mhz, resource.DecimalSI)
+			case in.adopted && !own:
+				c.Reservation = in.running.CPU.Reservation
+			}
+		},
+		set: func(in *input, s *configSpec) {
+			part(&s.CpuAllocation).Reservation = units(in.desired.CPU.Reservation, mhz, 0)
+		}},
+	hardware.CPULimit: {resets: true,
+		read: func(in *input) { in.running.CPU.Limit = amount(in.config.CpuAllocation.Limit, mhz) },
+		set: func(in *input, s *configSpec) {
+			part(&s.CpuAllocation).Limit = units(in.desired.CPU.Limit, mhz, unlimited)
+		}},
+	hardware.CPUShares: {resets: true,
+		read: func(in *input) { in.running.CPU.Shares = sharesOf(in.config.CpuAllocation.Shares) },
+		set:  func(in *input, s *configSpec) { part(&s.CpuAllocation).Shares = sharesInfo(in.desired.CPU.Shares) }},
+
+	hardware.MemoryGuest: {
+		read: func(in *input) {
+			mb := int64(in.config.Hardware.MemoryMB)
+			in.running.Memory.Guest = amount(&mb, mib)
+		},
+		set: func(in *input, s *configSpec) { s.MemoryMB = mebibytes(in.desired.Memory.Guest) }},
+	hardware.MemoryHotAdd: {unknown: isNew,
+		read: func(in *input) {
+			in.running.Memory.HotAddEnabled = types.NewBool(isTrue(in.config.MemoryHotAddEnabled))
+		},
+		adjust: func(in *input) {
+			m := in.Effective.Memory
+			asked := isTrue(m.HotAddEnabled) || m.HotAddEnabled == nil && m.MaxGuest != nil && m.Guest != nil && m.MaxGuest.Cmp(*m.Guest) > 0
+			in.desired.Memory.HotAddEnabled = &asked
+		},
+		set: func(in *input, s *configSpec) { s.MemoryHotAddEnabled = in.desired.Memory.HotAddEnabled }},
+	hardware.MemoryHugePages: {
+		read: func(in *input) {
+			if strings.EqualFold(in.extra(hugePageKey), "TRUE") {
+				in.running.Memory.HugePageSize = hardware.LargePages
+			}
+		},
+		adjust: func(in *input) {
+			switch {
+			case in.desired.Memory.HugePageSize == hardware.LargePages:
+			case in.adopted:
+				in.desired.Memory.HugePageSize = in.running.Memory.HugePageSize
+			default: // A VM with the key and without the reservation does not power on.
+				in.desired.Memory.HugePageSize = ""
+			}
+		},
+		set: func(in *input, s *configSpec) {
+			option(hugePageKey, map[string]string{hardware.LargePages: "TRUE"}[in.desired.Memory.HugePageSize])(s)
+		}},
+	hardware.MemoryReservation: {
+		read: func(in *input) {
+			in.running.Memory.Reservation = amount(in.config.MemoryAllocation.Reservation, mib)
+		},
+		adjust: func(in *input) {
+			switch m := in.desired.Memory; {
+			case hardware.Pinned(in.Effective) && in.Effective.Memory.Guest != nil:
+				m.Reservation = m.Guest
+			case m.Reservation == nil && in.adopted && !hardware.Pinned(in.Effective):
+				m.Reservation = in.running.Memory.Reservation
+			}
+		},
+		set: func(in *input, s *configSpec) {
+			part(&s.MemoryAllocation).Reservation = units(in.desired.Memory.Reservation, mib, 0)
+		}},
+	hardware.MemoryLocked: {
+		read: func(in *input) { in.running.MemoryLocked = isTrue(in.config.MemoryReservationLockedToMax) },
+		adjust: func(in *input) {
+			in.desired.MemoryLocked = hardware.Pinned(in.Effective) || in.adopted && in.running.MemoryLocked
+		},
+		set: func(in *input, s *configSpec) { s.MemoryReservationLockedToMax = &in.desired.MemoryLocked }},
+	hardware.MemoryLimit: {resets: true,
+		read: func(in *input) { in.running.Memory.Limit = amount(in.config.MemoryAllocation.Limit, mib) },
+		set: func(in *input, s *configSpec) {
+			part(&s.MemoryAllocation).Limit = units(in.desired.Memory.Limit, mib, unlimited)
+		}},
+	hardware.MemoryShares: {resets: true,
+		read: func(in *input) { in.running.Memory.Shares = sharesOf(in.config.MemoryAllocation.Shares) },
+		set: func(in *input, s *configSpec) {
+			part(&s.MemoryAllocation).Shares = sharesInfo(in.desired.Memory.Shares)
+		}},
+
+	hardware.Bootloader: {
+		read: func(in *input) {
+			in.running.Firmware.Bootloader = vmv1alpha1.Bootloader(strings.ToUpper(in.config.Firmware))
+		},
+		set: func(in *input, s *configSpec) { s.Firmware = lower(string(in.desired.Firmware.Bootloader)) }},
+	hardware.SecureBoot: {
+		read: func(in *input) {
+			in.running.Firmware.SecureBoot = types.NewBool(isTrue(in.config.BootOptions.EfiSecureBootEnabled))
+		},
+		set: func(in *input, s *configSpec) {
+			part(&s.BootOptions).EfiSecureBootEnabled = in.desired.Firmware.SecureBoot
+			// vSphere checks the two together.
+			s.Firmware = lower(string(in.Effective.Firmware.Bootloader))
+		}},
+	hardware.BIOSUUID: {
+		read: func(in *input) { in.running.Firmware.UUID = in.config.Uuid },
+		set:  func(in *input, s *configSpec) { s.Uuid = lower(in.desired.Firmware.UUID) }},
+	// An upgrade is an operation of its own.
+	hardware.HardwareVersion: {
+		read: func(in *input) { in.running.MinHardwareVersion = observe.HardwareVersion(in.config.Version) },
+		adjust: func(in *input) {
+			in.desired.MinHardwareVersion = max(in.desired.MinHardwareVersion, in.running.MinHardwareVersion)
+		},
+		set: func(*input, *configSpec) {}},
+	hardware.GuestID: {
+		read: func(in *input) { in.running.GuestID = in.config.GuestId },
+		set:  func(in *input, s *configSpec) { s.GuestId = in.desired.GuestID }},
+
+	hardware.StorageClass:         {compare: compareHome},
+	hardware.BootDiskSize:         {compare: compareBootDisk},
+	hardware.BootDiskStorageClass: {compare: compareBootDiskPolicy},
+	hardware.BootOrder:            {compare: compareBootOrder},
+	hardware.GPUs: {read: readPassthrough,
+		compare: func(in *input) []Difference { return comparePassthrough(in)[hardware.GPUs] }},
+	hardware.HostDevices: {compare: func(in *input) []Difference { return comparePassthrough(in)[hardware.HostDevices] }},
+	hardware.TPM:         {read: readTPM, adjust: adjustTPM, set: setTPM},
+	hardware.DisableHotplug: {
+		read: func(in *input) { in.running.Devices.DisableHotplug = types.NewBool(!isOn(in, hotplugKey)) },
+		set: func(in *input, s *configSpec) {
+			option(hotplugKey, upperFlag(!isTrue(in.desired.Devices.DisableHotplug)))(s)
+		}},
+	hardware.GraphicsDevice: {
+		read: func(in *input) { in.running.Devices.AutoattachGraphicsDevice = types.NewBool(isOn(in, videoKey)) },
+		set: func(in *input, s *configSpec) {
+			option(videoKey, upperFlag(isTrue(in.desired.Devices.AutoattachGraphicsDevice)))(s)
+		}},
+	hardware.SerialConsole: {read: readSerialPort, adjust: adjustSerialPort, set: setSerialPort},
+}
+
+// readStates reads the state of the VM, and decides which one it gets.
+func readStates(in *input) {
+	in.running, in.desired = hardware.StateOf(nil), hardware.StateOf(in.Effective.DeepCopy())
+	for _, card := range observe.EthernetCards(in.vm) {
+		in.running.Network.Interfaces = append(in.running.Network.Interfaces, *interfaceOf(card))
+	}
+	for _, q := range []**resource.Quantity{&in.desired.Memory.Guest, &in.desired.Memory.Reservation, &in.desired.Memory.Limit} {
+		*q = amount(units(*q, mib, unlimited), mib)
+	}
+	for _, r := range rows {
+		if r.read != nil {
+			r.read(in)
+		}
+	}
+	for i := range hardware.Fields {
+		f := &hardware.Fields[i]
+		switch r := rows[f.Path]; {
+		case !isCompared(in, f.Path):
+		case r.adjust != nil:
+			r.adjust(in)
+		case r.set != nil && !f.IsSet(in.desired) && (in.adopted || !r.resets):
+			f.Copy(in.desired, in.running)
+		}
+	}
+	for _, f := range needNewerVersion(in) {
+		f.Copy(in.desired, in.running)
+	}
+}
+
+// compareFields compares the fields of the table.
+func compareFields(in *input) []Difference {
+	var out []Difference
+	for i := range hardware.Fields {
+		f := &hardware.Fields[i]
+		r := rows[f.Path]
+		if !isCompared(in, f.Path) {
+			continue
+		}
+		if r.set != nil {
+			d := Difference{Path: f.Path, Running: f.Value(in.running), Desired: f.Value(in.desired), Live: f.Effect(in.running, in.desired) == vmv1alpha1.RefreshEffectLive,
+				set: func(s *configSpec) { r.set(in, s) }}
+			if r.unknown != nil && r.unknown(in) {
+				d.Running = ""
+			}
+			out = append(out, d)
+		}
+		if r.compare != nil {
+			out = append(out, r.compare(in)...)
+		}
+	}
+	return out
+}
+
+// isCompared reports whether a field is compared. A new VM gets its devices after it was created. An adopted VM
+// keeps its firmware: its guest knows itself by the UUID and was installed for the bootloader.
+func isCompared(in *input, path string) bool {
+	switch part, _, _ := strings.Cut(path, "."); part {
+	case "cpu":
+		return in.Effective.CPU != nil
+	case "memory":
+		return in.Effective.Memory != nil
+	case "firmware":
+		return !in.adopted
+	case "devices", hardware.StorageClass, "bootDisk", hardware.BootOrder:
+		return in.exists()
+	}
+	return true
+}
+
+func isNew(in *input) bool { return !in.exists() }

@@ -1,0 +1,51 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package vsphere_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/vmware/govmomi/vim25/types"
+
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
+)
+
+// On a node of Kubernetes every pod is an interface: none of them is a change of the VM.
+func TestInterfacesThatTheGuestMakesAreNobodysBusiness(t *testing.T) {
+	vm := sample()
+	before := observe.Of(vm, nil)
+	for n := range 100 {
+		vm.Guest.Net = append(vm.Guest.Net, types.GuestNicInfo{DeviceConfigId: -1, MacAddress: fmt.Sprint(n), IpAddress: []string{fmt.Sprintf("10.244.0.%d", n)}})
+	}
+	vm.Guest.IpAddress = "10.244.0.7"
+	if got := observe.Of(vm, nil); fmt.Sprint(got.Network) != fmt.Sprint(before.Network) {
+		t.Errorf("network = %v, want %v, as before the pods", got.Network, before.Network)
+	}
+}
+
+func TestTheGuestChoosesAmongTheAddressesOfItsAdapters(t *testing.T) {
+	for address, want := range map[string]string{"192.0.2.9": "192.0.2.9", "172.17.0.1": "192.0.2.8", "": "192.0.2.8"} {
+		vm := sample()
+		vm.Guest.IpAddress = address
+		if got := observe.Of(vm, nil).Network.PrimaryIP4; got != want {
+			t.Errorf("guest.ipAddress %q: primary address %s, want %s", address, got, want)
+		}
+	}
+	vm := sample()
+	vm.Guest.Net, vm.Guest.IpAddress = nil, "192.0.2.77"
+	if got := observe.Of(vm, nil).Network.PrimaryIP4; got != "192.0.2.77" {
+		t.Errorf("without addresses of adapters: primary address %q, want the guest's 192.0.2.77", got)
+	}
+}
+
+func TestAddressesOfAnAdapterAreBounded(t *testing.T) {
+	vm := sample()
+	for n := range 300 {
+		vm.Guest.Net[1].IpAddress = append(vm.Guest.Net[1].IpAddress, fmt.Sprintf("192.0.2.%d", n%250))
+	}
+	if got := len(observe.Of(vm, nil).Network.Interfaces[0].IPAddresses); got != 32 {
+		t.Errorf("%d addresses, want 32", got)
+	}
+}

@@ -1,0 +1,322 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package placement
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/vmware/govmomi/crypto"
+	"github.com/vmware/govmomi/pbm"
+	pbmtypes "github.com/vmware/govmomi/pbm/types"
+	"github.com/vmware/govmomi/vim25/types"
+
+	"github.com/slipway-dev/slipway/pkg/apis/conditions"
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/storage"
+)
+
+// classes resolves the StorageClasses of virtual machines to storage policies, and chooses a datastore by them.
+type classes struct {
+	*lookup
+	datastores *datastores
+	capacity   *capacity
+	// policies are by class; profiles are the IDs of storage policies by name.
+	policies cache[storage.Policy]
+	profiles cache[map[string]string]
+	// keyProviders has the default one.
+	keyProviders cache[string]
+}
+
+// keep resolves the classes of a virtual machine and chooses its datastore. One without
+// classes in a zone without a policy costs no more than the datastore.
+func (cl *classes) keep(ctx context.Context, w *driver.Want) (types.ManagedObjectReference, storage.Known, error) {
+	classes := cl.classesOf(w)
+	if len(classes) == 0 {
+		ref, err := cl.capacity.Datastore(ctx)
+		return ref, storage.Known{}, err
+	}
+	known := storage.Known{Policies: make(map[string]storage.Policy, len(classes))}
+	var failures []error
+	encrypted := ""
+	for _, class := range classes {
+		p, err := cl.policy(ctx, class, w)
+		if err != nil {
+			failures = append(failures, err)
+			continue
+		}
+		known.Policies[class] = p
+		if p.Encrypted {
+			encrypted = p.Name
+		}
+	}
+	if encrypted != "" {
+		var err error
+		if known.KeyProvider, err = cl.KeyProvider(ctx); err != nil {
+			failures = append(failures, err)
+		} else if known.KeyProvider == "" {
+			cl.keyProviders.clear() // It may be there by the next look.
+			failures = append(failures, &NotUsableError{Missing: true, Message: fmt.Sprintf("storage policy %q encrypts, and vCenter has no default key provider", encrypted)})
+		}
+	}
+	if err := errors.Join(failures...); err != nil {
+		return types.ManagedObjectReference{}, known, err
+	}
+	all, err := cl.datastores.allStores(ctx)
+	if err != nil {
+		return types.ManagedObjectReference{}, known, err
+	}
+	home, problems := storage.Choose(NeedsOf(w), known.Policies, all)
+	if len(problems) > 0 {
+		cl.policies.clear() // A datastore may be compatible by the next look.
+		return types.ManagedObjectReference{}, known, &NotUsableError{Message: strings.Join(problems, "; ")}
+	}
+	return types.ManagedObjectReference{Type: "Datastore", Value: home.ID}, known, nil
+}
+
+// NeedsOf is what a new virtual machine needs of datastores.
+func NeedsOf(w *driver.Want) []storage.Need {
+	image := int64(0)
+	if w.Image != nil {
+		if disk := w.Image.Status.BootDisk(); disk != nil {
+			image = disk.Value()
+		}
+	}
+	return storage.NeedsOf(w.Effective, image)
+}
+
+// classesOf are the classes that have to be resolved; the empty one is the default of the
+// zone, which counts if there is one, or if something has a class or takes space at once.
+func (cl *classes) classesOf(w *driver.Want) []string {
+	classes := storage.Classes(w.Effective)
+	counts := cl.site.policy != "" || len(classes) > 0 || slices.ContainsFunc(NeedsOf(w), func(n storage.Need) bool { return n.Bytes > 0 })
+	if counts && (w.Effective == nil || w.Effective.StorageClass == "") {
+		classes = append(classes, "")
+	}
+	return classes
+}
+
+// classHere is what a class is in the zone.
+type classHere struct {
+	policy, url string
+	datastores  []string
+}
+
+// key identifies it in what is remembered.
+func (c *classHere) key() string {
+	return strings.Join(append([]string{c.policy, c.url}, c.datastores...), "\x00")
+}
+
+// class says what a class is in the zone.
+func (cl *classes) class(name string, w *driver.Want) (classHere, error) {
+	here := classHere{policy: cl.site.policy, datastores: cl.site.datastores}
+	if name == "" {
+		return here, nil
+	}
+	of, told := w.StorageClasses[name]
+	at := slices.IndexFunc(cl.site.classes, func(c vmv1alpha1.ZoneStorageClass) bool { return c.Name == name })
+	overrides := at >= 0 && cl.site.classes[at].Policy != ""
+	switch {
+	case !told:
+		return here, fmt.Errorf("StorageClass %q: it was not read", name)
+	case of.Problem != nil && (of.Problem.Missing || !overrides):
+		return here, of.Problem
+	}
+	here.policy, here.url = of.Policy, of.DatastoreURL
+	if overrides {
+		here.policy, here.url = cl.site.classes[at].Policy, ""
+	}
+	if at >= 0 && len(cl.site.classes[at].Datastores) > 0 {
+		here.datastores = cl.site.classes[at].Datastores
+	}
+	return here, nil
+}
+
+// policy resolves a class.
+func (cl *classes) policy(ctx context.Context, class string, w *driver.Want) (storage.Policy, error) {
+	here, err := cl.class(class, w)
+	if err == nil && class == "" && here.policy == "" {
+		_, err = cl.datastores.allDatastores(ctx) // Of several that nobody names none is meant.
+	}
+	if err != nil {
+		return storage.Policy{}, err
+	}
+	return cl.policies.get(ctx, here.key(), func(ctx context.Context) (storage.Policy, error) {
+		p := storage.Policy{Name: here.policy}
+		all, err := cl.datastores.allStores(ctx)
+		if err != nil {
+			return p, err
+		}
+		if here.policy != "" {
+			if err := cl.profile(ctx, class, all, &p); err != nil {
+				return p, err
+			}
+		}
+		if here.url != "" || len(here.datastores) > 0 {
+			p.Datastores = []string{}
+			for _, d := range all {
+				if (here.url == "" || d.URL == here.url) && (len(here.datastores) == 0 || named(here.datastores, d.Name)) {
+					p.Datastores = append(p.Datastores, d.Name)
+				}
+			}
+		}
+		p.Datastores = storage.Usable(p, all)
+		return p, nil
+	})
+}
+
+// named reports whether a datastore is among names, which may be inventory paths.
+func named(names []string, datastore string) bool {
+	return slices.ContainsFunc(names, func(n string) bool { return n == datastore || strings.HasSuffix(n, "/"+datastore) })
+}
+
+// KnownStorage is what was found out before about the storage of a virtual machine.
+func (cl *classes) KnownStorage(w *driver.Want) storage.Known {
+	known := storage.Known{}
+	for _, class := range cl.classesOf(w) {
+		here, err := cl.class(class, w)
+		if err != nil {
+			continue
+		}
+		if p, ok := cl.policies.known(here.key()); ok {
+			if known.Policies == nil {
+				known.Policies = map[string]storage.Policy{}
+			}
+			known.Policies[class] = p
+		}
+	}
+	known.KeyProvider, _ = cl.keyProviders.known("")
+	return known
+}
+
+// StorageKnown reports whether all classes and media of a virtual machine that is there
+// were found before. What names no class needs none: it stays as it was made.
+func (r *Resolver) StorageKnown(w *driver.Want) bool {
+	known := r.KnownStorage(w).Policies
+	for _, class := range storage.Classes(w.Effective) {
+		if _, ok := known[class]; !ok {
+			return false
+		}
+	}
+	return len(r.KnownISOs(w)) == discsOf(w)
+}
+
+// KeyProvider is vCenter's default one, empty for none.
+func (cl *classes) KeyProvider(ctx context.Context) (string, error) {
+	return cl.keyProviders.get(ctx, "", func(ctx context.Context) (string, error) {
+		c, err := cl.session.Vim(ctx)
+		if err != nil {
+			return "", err
+		}
+		if c.ServiceContent.CryptoManager == nil {
+			return "", nil
+		}
+		// All are listed: that there is no default one is an answer of other calls that
+		// cannot be told from errors.
+		all, err := crypto.NewManagerKmip(c).ListKmipServers(ctx, nil)
+		if err != nil {
+			return "", fmt.Errorf("listing the key providers: %w", err)
+		}
+		for _, p := range all {
+			if p.UseAsDefault {
+				return p.ClusterId.Id, nil
+			}
+		}
+		return "", nil
+	})
+}
+
+// profile finds the storage policy that p is named after, and which datastores are
+// compatible with it.
+func (cl *classes) profile(ctx context.Context, class string, all []storage.Datastore, p *storage.Policy) error {
+	service, err := cl.session.Policies(ctx)
+	if err != nil {
+		return err
+	}
+	profiles, err := cl.profiles.get(ctx, "", func(ctx context.Context) (map[string]string, error) { return ReadProfiles(ctx, service) })
+	if err != nil {
+		return err
+	}
+	found := false
+	if p.ID, found = profiles[p.Name]; !found {
+		cl.profiles.clear() // It may be made by the next look.
+		return &NotUsableError{Missing: true, Message: fmt.Sprintf("%s names storage policy %q, which vCenter does not have; it has %s",
+			cl.sayClass(class), p.Name, conditions.List(quoted(slices.Sorted(maps.Keys(profiles))), ", "))}
+	}
+	if p.Encrypted, err = service.SupportsEncryption(ctx, p.ID); err != nil {
+		return fmt.Errorf("asking whether storage policy %q encrypts: %w", p.Name, err)
+	}
+	return compatible(ctx, service, all, p)
+}
+
+func (cl *classes) sayClass(class string) string {
+	if class == "" {
+		return cl.site.by
+	}
+	return fmt.Sprintf("StorageClass %q", class)
+}
+
+func quoted(names []string) []string {
+	out := make([]string, 0, len(names))
+	for _, n := range names {
+		out = append(out, fmt.Sprintf("%q", n))
+	}
+	return out
+}
+
+// ReadProfiles returns the IDs of all storage policies by their names, which are unique.
+func ReadProfiles(ctx context.Context, service *pbm.Client) (map[string]string, error) {
+	kind := pbmtypes.PbmProfileResourceType{ResourceType: string(pbmtypes.PbmProfileResourceTypeEnumSTORAGE)}
+	ids, err := service.QueryProfile(ctx, kind, string(pbmtypes.PbmProfileCategoryEnumREQUIREMENT))
+	if err != nil {
+		return nil, fmt.Errorf("listing the storage policies of vCenter: %w", err)
+	}
+	out := make(map[string]string, len(ids))
+	if len(ids) == 0 {
+		return out, nil
+	}
+	profiles, err := service.RetrieveContent(ctx, ids)
+	if err != nil {
+		return nil, fmt.Errorf("reading the storage policies of vCenter: %w", err)
+	}
+	for _, p := range profiles {
+		out[p.GetPbmProfile().Name] = p.GetPbmProfile().ProfileId.UniqueId
+	}
+	return out, nil
+}
+
+// compatible asks which datastores a policy leaves. One that is not in the answer is not
+// compatible either.
+func compatible(ctx context.Context, service *pbm.Client, all []storage.Datastore, p *storage.Policy) error {
+	hubs := make([]pbmtypes.PbmPlacementHub, 0, len(all))
+	for _, d := range all {
+		hubs = append(hubs, pbmtypes.PbmPlacementHub{HubType: "Datastore", HubId: d.ID})
+	}
+	answer, err := service.CheckRequirements(ctx, hubs, nil, []pbmtypes.BasePbmPlacementRequirement{
+		&pbmtypes.PbmPlacementCapabilityProfileRequirement{ProfileId: pbmtypes.PbmProfileId{UniqueId: p.ID}},
+	})
+	if err != nil {
+		return fmt.Errorf("asking which datastores are compatible with storage policy %q: %w", p.Name, err)
+	}
+	p.Incompatible = make(map[string]string, len(all))
+	for _, d := range all {
+		at := slices.IndexFunc(answer, func(r pbmtypes.PbmPlacementCompatibilityResult) bool { return r.Hub.HubId == d.ID })
+		switch {
+		case at < 0:
+			p.Incompatible[d.Name] = "not compatible"
+		case len(answer[at].Error) > 0:
+			why := "not compatible"
+			if m := strings.TrimSpace(answer[at].Error[0].LocalizedMessage); m != "" {
+				why += ": " + m
+			}
+			p.Incompatible[d.Name] = why
+		}
+	}
+	return nil
+}

@@ -1,0 +1,282 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package placement
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/vmware/govmomi/find"
+	"github.com/vmware/govmomi/property"
+	"github.com/vmware/govmomi/vim25/mo"
+	"github.com/vmware/govmomi/vim25/types"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/datastore"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/storage"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/vimfault"
+)
+
+// datastores resolves the datastores of a zone.
+type datastores struct {
+	*lookup
+	compute *compute
+	// configured are those that the zone names, and stores all with their space.
+	configured cache[[]types.ManagedObjectReference]
+	stores     cache[[]storage.Datastore]
+	// homes are by managed object ID.
+	homes cache[datastore.Place]
+}
+
+// allDatastores are those of the zone, at least one: those that are named, in which a
+// datastore cluster stands for its members, or those that its hosts see.
+func (st *datastores) allDatastores(ctx context.Context) ([]types.ManagedObjectReference, error) {
+	return st.configured.get(ctx, "", func(ctx context.Context) ([]types.ManagedObjectReference, error) {
+		f, _, _, err := st.finder(ctx)
+		switch {
+		case err != nil:
+			return nil, err
+		case len(st.site.datastores) > 0:
+			return st.namedDatastores(ctx, f)
+		case st.site.policy != "":
+			return st.seenDatastores(ctx)
+		}
+		ds, err := f.DatastoreOrDefault(ctx, "")
+		if err != nil {
+			return nil, explain(WhatDatastore, "", err)
+		}
+		return []types.ManagedObjectReference{ds.Reference()}, nil
+	})
+}
+
+func (st *datastores) namedDatastores(ctx context.Context, f *find.Finder) ([]types.ManagedObjectReference, error) {
+	var out []types.ManagedObjectReference
+	var errs []error
+	for _, name := range st.site.datastores {
+		ds, err := f.Datastore(ctx, exact(name))
+		if err == nil {
+			out = append(out, ds.Reference())
+			continue
+		}
+		err = explain(WhatDatastore, name, err)
+		var missing *NotUsableError
+		if errors.As(err, &missing) && missing.Missing {
+			members, perr := st.members(ctx, f, name)
+			if perr == nil {
+				out = append(out, members...)
+				continue
+			}
+			if vimfault.KindOf(perr) != vimfault.NotFound && !isMissing(perr) {
+				err = perr
+			}
+		}
+		errs = append(errs, err)
+	}
+	if len(out) == 0 && len(errs) == 0 {
+		errs = append(errs, &NotUsableError{Message: "the datastore clusters of " + st.site.by + " are empty"})
+	}
+	return out, errors.Join(errs...)
+}
+
+func isMissing(err error) bool {
+	var missing *NotUsableError
+	return errors.As(err, &missing) && missing.Missing
+}
+
+// members are the datastores of a datastore cluster.
+func (st *datastores) members(ctx context.Context, f *find.Finder, name string) ([]types.ManagedObjectReference, error) {
+	pod, err := f.DatastoreCluster(ctx, exact(name))
+	if err != nil {
+		return nil, explain("datastore cluster", name, err)
+	}
+	c, err := st.session.Vim(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var of mo.StoragePod
+	if err := property.DefaultCollector(c).RetrieveOne(ctx, pod.Reference(), []string{"childEntity"}, &of); err != nil {
+		return nil, fmt.Errorf("reading datastore cluster %q: %w", name, err)
+	}
+	return of.ChildEntity, nil
+}
+
+// seenDatastores are those that the hosts of the zone see.
+func (st *datastores) seenDatastores(ctx context.Context) ([]types.ManagedObjectReference, error) {
+	owners, err := st.compute.owners(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var out []types.ManagedObjectReference
+	seen := map[types.ManagedObjectReference]bool{}
+	for _, o := range owners {
+		for _, ds := range o.Datastore {
+			if !seen[ds] {
+				seen[ds] = true
+				out = append(out, ds)
+			}
+		}
+	}
+	if len(out) == 0 {
+		return nil, &NotUsableError{Message: "the hosts of " + st.site.by + " see no datastore"}
+	}
+	return out, nil
+}
+
+// allStores are the datastores of the zone, and without those those that its hosts see.
+func (st *datastores) allStores(ctx context.Context) ([]storage.Datastore, error) {
+	return st.stores.get(ctx, "", func(ctx context.Context) ([]storage.Datastore, error) {
+		refs, err := st.storeRefs(ctx)
+		if err != nil {
+			return nil, err
+		}
+		var all []mo.Datastore
+		if err := st.retrieve(ctx, "the datastores", refs, []string{"summary"}, &all); err != nil {
+			return nil, err
+		}
+		out := make([]storage.Datastore, 0, len(all))
+		for i := range all {
+			s := &all[i].Summary
+			d := storage.Datastore{Name: s.Name, ID: all[i].Self.Value, URL: s.Url, Free: s.FreeSpace}
+			switch {
+			case !s.Accessible:
+				d.Unusable = "it is not accessible"
+			case s.MaintenanceMode != "" && s.MaintenanceMode != string(types.DatastoreSummaryMaintenanceModeStateNormal):
+				d.Unusable = "it is in maintenance mode"
+			}
+			out = append(out, d)
+		}
+		return out, nil
+	})
+}
+
+// storeRefs are all datastores that something of the zone may be on: those that it names,
+// for itself or for a class, or those that its hosts see.
+func (st *datastores) storeRefs(ctx context.Context) ([]types.ManagedObjectReference, error) {
+	seen, err := st.seenDatastores(ctx)
+	if err != nil || len(st.site.datastores) == 0 {
+		return seen, err
+	}
+	own, err := st.allDatastores(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, ref := range seen {
+		if !slices.Contains(own, ref) && slices.ContainsFunc(st.site.classes, func(c vmv1alpha1.ZoneStorageClass) bool { return len(c.Datastores) > 0 }) {
+			own = append(own, ref)
+		}
+	}
+	return own, nil
+}
+
+// seenURLs are those of the datastores that hosts of the zone see.
+func (st *datastores) seenURLs(ctx context.Context) ([]string, error) {
+	refs, err := st.seenDatastores(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var all []mo.Datastore
+	if err := st.retrieve(ctx, "the datastores", refs, []string{"summary.url"}, &all); err != nil {
+		return nil, err
+	}
+	out := make([]string, 0, len(all))
+	for i := range all {
+		out = append(out, all[i].Summary.Url)
+	}
+	return out, nil
+}
+
+// datastoresOf returns the datastores that a host of the VM must have: that of its home, and
+// those of volumes whose policies do not allow it.
+func (st *datastores) datastoresOf(ctx context.Context, rep *Report) ([]types.ManagedObjectReference, error) {
+	out := []types.ManagedObjectReference{rep.Datastore}
+	if len(rep.Storage.Policies) == 0 {
+		return out, nil
+	}
+	all, err := st.allStores(ctx)
+	if err != nil {
+		return nil, err
+	}
+	home, ids := "", map[string]string{}
+	for _, ds := range all {
+		ids[ds.Name] = ds.ID
+		if ds.ID == rep.Datastore.Value {
+			home = ds.Name
+		}
+	}
+	for _, p := range rep.Storage.Policies {
+		if len(p.Datastores) > 0 && !p.Holds(home) {
+			out = append(out, types.ManagedObjectReference{Type: "Datastore", Value: ids[p.Datastores[0]]})
+		}
+	}
+	return out, nil
+}
+
+// Home says what is known of a datastore of the zone.
+func (st *datastores) Home(ctx context.Context, ref types.ManagedObjectReference) (datastore.Place, error) {
+	_, dc, _, err := st.finder(ctx)
+	if err != nil {
+		return datastore.Place{}, err
+	}
+	return st.homes.get(ctx, ref.Value, func(ctx context.Context) (datastore.Place, error) {
+		return datastore.Locate(ctx, st.session, dc.Reference(), ref)
+	})
+}
+
+// Homes are all datastores that virtual machines of the zone may be made on. While a name does
+// not lead to one they are all that its hosts see: nobody knows which of them it was.
+func (st *datastores) Homes(ctx context.Context) ([]datastore.Place, error) {
+	refs, err := st.storeRefs(ctx)
+	if isMissing(err) {
+		refs, err = st.seenDatastores(ctx)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return st.homesAt(ctx, refs)
+}
+
+// HomesNamed are the datastores of the name that virtual machines of the zone may be made on,
+// or else those that the account and the hosts of the zone see: the zone may have named others
+// before.
+func (st *datastores) HomesNamed(ctx context.Context, name string) ([]datastore.Place, error) {
+	homes, err := st.Homes(ctx)
+	homes = slices.DeleteFunc(homes, func(p datastore.Place) bool { return p.Name != name })
+	if err != nil || len(homes) > 0 {
+		return homes, err
+	}
+	c, err := st.session.Vim(ctx)
+	if err != nil {
+		return nil, err
+	}
+	seen, err := st.seenDatastores(ctx)
+	if err != nil {
+		return nil, err
+	}
+	all, err := datastore.All(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	var named []types.ManagedObjectReference
+	for i := range all {
+		// Another datacenter may have one of that name, too.
+		if all[i].Name == name && slices.Contains(seen, all[i].Self) {
+			named = append(named, all[i].Self)
+		}
+	}
+	return st.homesAt(ctx, named)
+}
+
+func (st *datastores) homesAt(ctx context.Context, refs []types.ManagedObjectReference) ([]datastore.Place, error) {
+	out := make([]datastore.Place, 0, len(refs))
+	for _, ref := range refs {
+		home, err := st.Home(ctx, ref)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, home)
+	}
+	return out, nil
+}

@@ -1,0 +1,311 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package placement
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"strings"
+	"time"
+
+	"github.com/vmware/govmomi/object"
+	"github.com/vmware/govmomi/property"
+	"github.com/vmware/govmomi/vapi/library"
+	"github.com/vmware/govmomi/vapi/rest"
+	"github.com/vmware/govmomi/vapi/vcenter"
+	"github.com/vmware/govmomi/vim25"
+	"github.com/vmware/govmomi/vim25/mo"
+	"github.com/vmware/govmomi/vim25/types"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/provider"
+	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/session"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/vimfault"
+)
+
+// Source is what a virtual machine is made from: a library item or a template.
+type Source struct {
+	// LibraryItem is the ID of an OVF item.
+	LibraryItem string
+	// templateItem is the ID of an item that is a template, until that is known.
+	templateItem string
+	// Template is a virtual machine to clone.
+	Template types.ManagedObjectReference
+	// Machine is true when that is no template but the virtual machine of an object, of
+	// which a clone has only what is not its own.
+	Machine bool
+	// Snapshot of it that is cloned, nil for its present state.
+	Snapshot *types.ManagedObjectReference
+}
+
+// images finds what virtual machines are made from.
+type images struct {
+	*lookup
+	sources cache[Source]
+}
+
+// SourceOf resolves what w is made from.
+func (im *images) SourceOf(ctx context.Context, w *driver.Want) (Source, error) {
+	if w.CloneOf != nil {
+		return im.machine(ctx, w.CloneOf)
+	}
+	return im.Source(ctx, w.Image)
+}
+
+// Source resolves an image.
+func (im *images) Source(ctx context.Context, image *vmv1alpha1.VirtualMachineImage) (Source, error) {
+	if image == nil {
+		return Source{}, &NotUsableError{Message: "the image does not exist", Missing: true}
+	}
+	switch {
+	case image.Spec.ContentLibrary != nil:
+		from := *image.Spec.ContentLibrary
+		key := "library\x00" + from.Library + "\x00" + from.Item
+		source, err := im.sources.get(ctx, key, func(ctx context.Context) (Source, error) { return im.libraryItem(ctx, from) })
+		if err != nil || source.templateItem == "" {
+			return source, err
+		}
+		// A new version of it is another template.
+		template, err := im.sources.renew(ctx, "item\x00"+source.templateItem, func(ctx context.Context) (Source, error) { return im.ItemTemplate(ctx, from, source.templateItem) })
+		if err != nil {
+			im.sources.forget(key)
+		}
+		return template, err
+	case image.Spec.Template != nil:
+		// To put another template in the place of one is how images are rotated: it is
+		// looked for anew, which is one call, and one for all who ask at the same time.
+		from := image.Spec.Template.InventoryPath
+		return im.sources.renew(ctx, "template\x00"+from, func(ctx context.Context) (Source, error) { return im.Template(ctx, from) })
+	default:
+		return Source{}, &NotUsableError{Message: fmt.Sprintf("image %s names no source", image.Name)}
+	}
+}
+
+// Template finds the template at an inventory path, now.
+func (im *images) Template(ctx context.Context, inventoryPath string) (Source, error) {
+	_, dc, c, err := im.finder(ctx)
+	if err != nil {
+		return Source{}, err
+	}
+	p := inventoryPath
+	if !strings.HasPrefix(p, "/") {
+		p = path.Join(dc.InventoryPath, "vm", p)
+	}
+	ref, err := object.NewSearchIndex(c).FindByInventoryPath(ctx, p)
+	if err != nil {
+		return Source{}, explain("template", p, err)
+	}
+	if ref == nil || ref.Reference().Type != "VirtualMachine" {
+		return Source{}, &NotUsableError{Message: fmt.Sprintf("vSphere has no template %q", p), Missing: true}
+	}
+	return Source{Template: ref.Reference()}, nil
+}
+
+// MinDeployAPI is the first version of vCenter's API with which a deployment brings its
+// own configuration, the identity of the virtual machine among it (vSphere Automation
+// API, Vcenter Ovf LibraryItem VmConfigSpec). Older ones would ignore it.
+const MinDeployAPI = "8.0.2.0"
+
+// itemAge is how long an item that was found by name is used without another look: somebody
+// may have given its name to another one. A look takes three calls, for all who ask.
+const itemAge = 30 * time.Second
+
+func (im *images) libraryItem(ctx context.Context, from vmv1alpha1.ContentLibraryImageSource) (Source, error) {
+	var item *library.Item
+	err := im.session.WithREST(ctx, "rest.FindLibraryItem", func(ctx context.Context, c *rest.Client) (err error) {
+		item, err = FindItem(ctx, library.NewManager(c), from)
+		return err
+	})
+	if err != nil {
+		return Source{}, err
+	}
+	if strings.EqualFold(item.Type, library.ItemTypeVMTX) {
+		return Source{templateItem: item.ID}, nil
+	}
+	if err := Deployable(from, item.Type); err != nil {
+		return Source{}, err
+	}
+	if err := im.Deploys(ctx); err != nil {
+		return Source{}, err
+	}
+	return Source{LibraryItem: item.ID}, nil
+}
+
+// ItemTemplate finds the template that an item is now. A virtual machine is a clone of it,
+// with its identity from the first moment: what vCenter deploys of such an item by itself
+// gets no configuration (vSphere Automation API, VmTemplate LibraryItems DeploySpec).
+func (im *images) ItemTemplate(ctx context.Context, from vmv1alpha1.ContentLibraryImageSource, id string) (Source, error) {
+	var info *vcenter.TemplateInfo
+	err := im.session.WithREST(ctx, "rest.GetLibraryTemplate", func(ctx context.Context, c *rest.Client) (err error) {
+		info, err = vcenter.NewManager(c).GetLibraryTemplateInfo(ctx, id)
+		return err
+	})
+	switch {
+	case vimfault.KindOf(err) == vimfault.NotFound:
+		return Source{}, &NotUsableError{Message: fmt.Sprintf("content library %q has no item %q any more", from.Library, from.Item), Missing: true}
+	case err != nil:
+		return Source{}, fmt.Errorf("reading the template of item %q of content library %q: %w", from.Item, from.Library, err)
+	case info.VmTemplate == "":
+		return Source{}, &NotUsableError{Message: fmt.Sprintf("vCenter names no template of item %q of content library %q", from.Item, from.Library)}
+	}
+	return Source{Template: types.ManagedObjectReference{Type: "VirtualMachine", Value: info.VmTemplate}}, nil
+}
+
+// FindItem returns the only item of its name in the only library of its name.
+func FindItem(ctx context.Context, m *library.Manager, from vmv1alpha1.ContentLibraryImageSource) (*library.Item, error) {
+	id, err := FindLibrary(ctx, m, from.Library)
+	if err != nil {
+		return nil, err
+	}
+	items, err := m.FindLibraryItems(ctx, library.FindItem{LibraryID: id, Name: from.Item})
+	switch {
+	case err != nil:
+	case len(items) == 0:
+		return nil, &NotUsableError{Message: fmt.Sprintf("content library %q has no item %q", from.Library, from.Item), Missing: true}
+	case len(items) > 1:
+		return nil, &NotUsableError{Message: fmt.Sprintf("content library %q has %d items %q", from.Library, len(items), from.Item)}
+	default:
+		var item *library.Item
+		if item, err = m.GetLibraryItem(ctx, items[0]); err == nil {
+			return item, nil
+		}
+	}
+	return nil, fmt.Errorf("finding item %q of content library %q: %w", from.Item, from.Library, err)
+}
+
+// Deploys returns a NotUsableError for a vCenter that cannot deploy from content libraries
+// as it is done here.
+func (im *images) Deploys(ctx context.Context) error {
+	vim, err := im.session.Vim(ctx)
+	if err != nil {
+		return err
+	}
+	if have := vim.ServiceContent.About.ApiVersion; session.Older(have, MinDeployAPI) {
+		return &NotUsableError{Message: fmt.Sprintf(
+			"deploying from a content library needs vCenter 8.0 Update 2 or newer (API %s), and this one has API %s: use an image of a template", MinDeployAPI, have)}
+	}
+	return nil
+}
+
+// FindLibrary returns the ID of the only content library of that name.
+func FindLibrary(ctx context.Context, m *library.Manager, name string) (string, error) {
+	libraries, err := m.FindLibrary(ctx, library.Find{Name: name})
+	if err != nil {
+		return "", fmt.Errorf("finding content library %q: %w", name, err)
+	}
+	switch len(libraries) {
+	case 1:
+		return libraries[0], nil
+	case 0:
+		return "", &NotUsableError{Message: fmt.Sprintf("vSphere has no content library %q", name), Missing: true}
+	}
+	return "", &NotUsableError{Message: fmt.Sprintf("vSphere has %d content libraries %q", len(libraries), name)}
+}
+
+// Deployable returns a NotUsableError for an item of a type that cannot be deployed.
+func Deployable(item vmv1alpha1.ContentLibraryImageSource, itemType string) error {
+	if strings.EqualFold(itemType, library.ItemTypeOVF) {
+		return nil
+	}
+	return &NotUsableError{Message: fmt.Sprintf("item %q of content library %q has type %q, and only those of the types %q and %q can be deployed",
+		item.Item, item.Library, itemType, library.ItemTypeOVF, library.ItemTypeVMTX)}
+}
+
+// machine finds the virtual machine of an object to clone, now. It is asked for by its
+// instance UUID, for another vCenter may have another one of the same managed object ID.
+func (im *images) machine(ctx context.Context, from *provider.CloneSource) (Source, error) {
+	c, err := im.session.Vim(ctx)
+	if err != nil {
+		return Source{}, err
+	}
+	what := fmt.Sprintf("VirtualMachine %q", from.Name)
+	instance := true
+	found, err := object.NewSearchIndex(c).FindAllByUuid(ctx, nil, from.InstanceUUID, true, &instance)
+	if err != nil {
+		return Source{}, fmt.Errorf("looking for %s: %w", what, err)
+	}
+	gone := &NotUsableError{Message: what + " is not in this vCenter, from which alone it can be cloned", Missing: true}
+	var vm *mo.VirtualMachine
+	for _, ref := range found {
+		one, err := readSource(ctx, c, ref.Reference())
+		switch {
+		case err != nil:
+			return Source{}, fmt.Errorf("reading %s: %w", what, err)
+		case one == nil:
+		case vm != nil:
+			return Source{}, &NotUsableError{Message: fmt.Sprintf("%s cannot be cloned: the vSphere VMs %s and %s have its instance UUID", what, vm.Self.Value, one.Self.Value)}
+		default:
+			vm = one
+		}
+	}
+	switch {
+	case vm == nil:
+		return Source{}, gone
+	case !observe.Readable(vm) || !observe.Connected(vm):
+		return Source{}, &NotUsableError{Message: what + " cannot be cloned: " + observe.Trouble(vm)}
+	case observe.OwnershipOf(vm, observe.Owner{Key: from.NamespacedName, UID: string(from.UID)}) != driver.Own:
+		return Source{}, gone // It is another object's, which is nobody's business here.
+	case from.Snapshot == "" && vm.Runtime.PowerState != types.VirtualMachinePowerStatePoweredOff:
+		return Source{}, &NotUsableError{Message: fmt.Sprintf("%s is %s, and only one that is powered off, or a snapshot of it, can be cloned", what, vm.Runtime.PowerState)}
+	}
+	out := Source{Template: vm.Self, Machine: true}
+	if from.Snapshot != "" {
+		if out.Snapshot, err = snapshotOf(vm, from.Snapshot); err != nil {
+			return Source{}, err
+		}
+	}
+	return out, nil
+}
+
+// readSource is nil for one that is gone.
+func readSource(ctx context.Context, c *vim25.Client, ref types.ManagedObjectReference) (*mo.VirtualMachine, error) {
+	var vm mo.VirtualMachine
+	paths := []string{
+		"name", "config.changeVersion", "config.instanceUuid", "config.extraConfig", "resourcePool",
+		"runtime.powerState", "runtime.connectionState", "snapshot",
+	}
+	err := property.DefaultCollector(c).RetrieveOne(ctx, ref, paths, &vm)
+	if vimfault.Gone(err, ref) {
+		return nil, nil
+	}
+	vm.Self = ref
+	return &vm, err
+}
+
+// snapshotOf is the only snapshot of that name, wherever it is in the tree: vSphere lets
+// several have one name.
+func snapshotOf(vm *mo.VirtualMachine, name string) (*types.ManagedObjectReference, error) {
+	var found []types.ManagedObjectReference
+	var others []string
+	var walk func(list []types.VirtualMachineSnapshotTree)
+	walk = func(list []types.VirtualMachineSnapshotTree) {
+		for i := range list {
+			if list[i].Name == name {
+				found = append(found, list[i].Snapshot)
+			} else if len(others) < maxSnapshotsTold {
+				others = append(others, fmt.Sprintf("%q", list[i].Name))
+			}
+			walk(list[i].ChildSnapshotList)
+		}
+	}
+	if vm.Snapshot != nil {
+		walk(vm.Snapshot.RootSnapshotList)
+	}
+	switch {
+	case len(found) == 1:
+		return &found[0], nil
+	case len(found) > 1:
+		return nil, &NotUsableError{Message: fmt.Sprintf("%d snapshots of the virtual machine to clone have the name %q: rename all but one in vSphere", len(found), name)}
+	case len(others) == 0:
+		return nil, &NotUsableError{Message: fmt.Sprintf("there is no snapshot %q: the virtual machine to clone has none", name), Missing: true}
+	}
+	return nil, &NotUsableError{Message: fmt.Sprintf("there is no snapshot %q of the virtual machine to clone; it has %s", name, strings.Join(others, ", ")), Missing: true}
+}
+
+// maxSnapshotsTold bounds the names in a message: vSphere advises to keep no more than three
+// in a chain, and allows 32.
+const maxSnapshotsTold = 10

@@ -1,0 +1,105 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package report
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/vmware/govmomi/vim25/mo"
+	vimtypes "github.com/vmware/govmomi/vim25/types"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/provider"
+	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
+)
+
+// Observe returns what vm shows; w names its volumes and interfaces. hostName resolves the name of a host.
+func Observe(vm *mo.VirtualMachine, w *driver.Want, hostName func(vimtypes.ManagedObjectReference) string) provider.Observation {
+	o := observe.Of(vm, hostName)
+	if !o.Readable {
+		return o
+	}
+	nameInterfaces(&o, vm, w)
+	o.Volumes = volumes(vm, w)
+	for _, name := range w.GuestInfo {
+		if value := observe.ExtraConfig(vm, guestInfoPrefix+name); value != "" {
+			if o.GuestInfo == nil {
+				o.GuestInfo = map[string]string{}
+			}
+			o.GuestInfo[name] = value
+		}
+	}
+	if !customizes(vm, w) {
+		o.Set(metav1.Condition{Type: vmv1alpha1.ConditionGuestCustomized}) // It is the result of another party.
+	}
+	o.Set(observe.BootstrapCondition(vm, w.Identity.UID, bootstrapOf(w)))
+	o.Set(promotion(o.Depending, w.NoPromotion))
+	return o
+}
+
+// promotion returns whether a disk still depends on one elsewhere.
+func promotion(depending int, unwanted bool) metav1.Condition {
+	switch {
+	case unwanted:
+		return metav1.Condition{Type: vmv1alpha1.ConditionDiskPromotionSynced}
+	case depending > 0:
+		return no(vmv1alpha1.ConditionDiskPromotionSynced, vmv1alpha1.ReasonPromotionPending, fmt.Sprintf("%d disks depend on disks elsewhere", depending))
+	}
+	return yes(vmv1alpha1.ConditionDiskPromotionSynced)
+}
+
+// customizes is true when the object has vSphere customize the guest, or may have.
+func customizes(vm *mo.VirtualMachine, w *driver.Want) bool {
+	b := bootstrapOf(w)
+	return w.Effective == nil || b != nil && (b.LinuxPrep != nil || b.Sysprep != nil) && observe.ExtraConfig(vm, observe.AdoptedKey) != w.Identity.UID
+}
+
+func bootstrapOf(w *driver.Want) *vmv1alpha1.VirtualMachineBootstrap {
+	if w.Effective == nil {
+		return nil
+	}
+	return w.Effective.Bootstrap
+}
+
+// guestInfoPrefix is that of the variables which a guest may read and write, by VMware Tools.
+const guestInfoPrefix = "guestinfo."
+
+// nameInterfaces gives the adapters the names of the interfaces that they belong to.
+func nameInterfaces(o *provider.Observation, vm *mo.VirtualMachine, w *driver.Want) {
+	if o.Network == nil || w.Effective == nil || w.Effective.Network == nil {
+		return
+	}
+	interfaces := w.Effective.Network.Interfaces
+	for i, card := range observe.Assign(vm, interfaces, w.Adapters).Cards {
+		if card == nil {
+			continue
+		}
+		at := slices.IndexFunc(o.Network.Interfaces, func(s vmv1alpha1.VirtualMachineNetworkInterfaceStatus) bool {
+			return s.DeviceKey == card.GetVirtualEthernetCard().Key
+		})
+		if at >= 0 {
+			o.Network.Interfaces[at].Name = interfaces[i].Name
+		}
+	}
+}
+
+// Location returns a condition without status unless vm is outside of the managed folder.
+func Location(vm *mo.VirtualMachine, outside bool) metav1.Condition {
+	if !outside {
+		return metav1.Condition{Type: vmv1alpha1.ConditionLocationValid}
+	}
+	return no(vmv1alpha1.ConditionLocationValid, vmv1alpha1.ReasonMoved,
+		"the vSphere VM "+vm.Name+" is not below the managed folder any more; it is managed all the same")
+}
+
+func yes(kind string) metav1.Condition {
+	return metav1.Condition{Type: kind, Status: metav1.ConditionTrue, Reason: vmv1alpha1.ReasonSucceeded}
+}
+
+func no(kind, reason, message string) metav1.Condition {
+	return metav1.Condition{Type: kind, Status: metav1.ConditionFalse, Reason: reason, Message: message}
+}

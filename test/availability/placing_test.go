@@ -1,0 +1,190 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package availability
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/slipway-dev/slipway/pkg/apis/vm/orphans"
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/generated/clientset/versioned"
+	"github.com/slipway-dev/slipway/test/localcluster"
+)
+
+// controllersLease is that of the replica that chooses zones.
+const controllersLease = "slipway-controllers"
+
+// The replica that chooses zones asks vCenters that others take care of; what it chooses is
+// made by these. When it dies another one chooses.
+func TestVirtualMachinesArePlacedInVCentersOfOtherReplicas(t *testing.T) {
+	t.Parallel()
+	s := newSceneWith(t, func(o *localcluster.Options) { o.Zones, o.VCenters = true, 3 },
+		"--etcd-servers="+members(t), "--etcd-unsafe-no-fsync=false")
+	replicas := s.three()
+	s.image()
+	vcenterOf := map[string]string{"default": "default", "second": "default", "third": "vcenter-2", "fourth": "vcenter-2", "fifth": "vcenter-3", "sixth": "vcenter-3"}
+	leases := map[string]string{}
+	for _, vcenter := range vcenterOf {
+		leases["slipway-vcenter-"+vcenter] = vcenter
+	}
+	holders, chooser := s.spread(leases, replicas), s.holds(controllersLease, replicas)
+	if !sharedWith(holders, chooser) && chooser == 0 {
+		// The first was alone for so long, as it is on a busy machine, that it took all. When it stops it
+		// gives them back, to two that run.
+		if err := s.RestartSlipway(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		holders, chooser = s.spread(leases, replicas), s.holds(controllersLease, replicas)
+	}
+	if !sharedWith(holders, chooser) {
+		t.Fatalf("the replica that chooses takes care of all vCenters: %v", holders)
+	}
+	client := s.client(replicas[chooser].direct)
+	var names []string
+	for i := range 6 {
+		names = append(names, fmt.Sprintf("anywhere-%d", i))
+		s.applyOn(client, names[i], "")
+	}
+	s.readyOn(client, names...)
+	s.in(client, vcenterOf, names...)
+	s.describedIn(client, "default", "vcenter-2", "vcenter-3")
+	s.fitsNowhere(client, vcenterOf)
+	for _, r := range replicas {
+		s.knowsOfOrphans(r, len(leases))
+		s.showsConsoles(s.client(r.direct), names...)
+	}
+
+	if err := replicas[chooser].kill(); err != nil {
+		t.Fatal(err)
+	}
+	left := slices.Delete(slices.Clone(replicas), chooser, chooser+1)
+	client = s.client(left[0].direct)
+	for i := range 3 {
+		names = append(names, fmt.Sprintf("after-%d", i))
+		s.applyOn(client, names[6+i], "")
+	}
+	s.readyOn(client, names...)
+	s.in(client, vcenterOf, names...)
+	t.Logf("replica %d chose, and %d does now", chooser, s.holds(controllersLease, left))
+}
+
+// sharedWith tells whether replicas other than one hold Leases, too.
+func sharedWith(holders map[string]int, one int) bool {
+	for _, holder := range holders {
+		if holder != one {
+			return true
+		}
+	}
+	return false
+}
+
+// showsConsoles wants consoles and pictures of virtual machines, whoever takes care of them.
+func (s *scene) showsConsoles(client versioned.Interface, names ...string) {
+	s.Helper()
+	for _, name := range names {
+		s.eventually("a console and a picture of "+name, func() error { // a replica that has just begun says 503
+			got, err := client.VmV1alpha1().VirtualMachines(namespace).Console(s.Context(), name, metav1.CreateOptions{})
+			if err != nil {
+				return err
+			}
+			if got.Status.Ticket == "" || !strings.HasSuffix(got.Status.URL, "/ticket/"+got.Status.Ticket) {
+				return fmt.Errorf("the URL of %s has no ticket", name)
+			}
+			picture, err := client.VmV1alpha1().VirtualMachines(namespace).Screenshot(s.Context(), name)
+			if err == nil && len(picture) == 0 {
+				err = fmt.Errorf("the picture of %s is empty", name)
+			}
+			return err
+		})
+	}
+}
+
+// in wants virtual machines in all vCenters, each made once in that of its zone.
+func (s *scene) in(client versioned.Interface, vcenterOf map[string]string, names ...string) {
+	s.Helper()
+	want := map[string]int{}
+	for _, name := range names {
+		vm, err := client.VmV1alpha1().VirtualMachines(namespace).Get(s.Context(), name, metav1.GetOptions{})
+		if err != nil {
+			s.Fatal(err)
+		}
+		want[vcenterOf[vm.Status.Zone]]++
+	}
+	for n, vcenter := range []string{"default", "vcenter-2", "vcenter-3"} {
+		if got := s.powerCalls(n + 1); want[vcenter] == 0 || got != fmt.Sprintf("%d on, 0 off", want[vcenter]) {
+			s.Errorf("in vCenter %s VMs were powered %s; by their zones they are %v", vcenter, got, want)
+		}
+	}
+}
+
+// describedIn waits until the image is said to be in vCenters.
+func (s *scene) describedIn(client versioned.Interface, vcenters ...string) {
+	s.Helper()
+	s.eventually("the image is described", func() error {
+		image, err := client.VmV1alpha1().VirtualMachineImages(namespace).Get(s.Context(), "photon-5", metav1.GetOptions{})
+		if err == nil && !cmp.Equal(image.Status.VCenters, vcenters) {
+			err = fmt.Errorf("it is in %v, want %v: %+v", image.Status.VCenters, vcenters, image.Status.Conditions)
+		}
+		return err
+	})
+}
+
+// fitsNowhere asks for more than any zone has, and waits until each has said so.
+func (s *scene) fitsNowhere(client versioned.Interface, zones map[string]string) {
+	s.Helper()
+	memory := resource.MustParse("1Ti")
+	_, err := client.VmV1alpha1().VirtualMachines(namespace).Create(s.Context(), &vmv1alpha1.VirtualMachine{
+		ObjectMeta: metav1.ObjectMeta{Name: "huge"},
+		Spec: vmv1alpha1.VirtualMachineSpec{
+			CPU: &vmv1alpha1.VirtualMachineCPU{Sockets: 1}, Memory: &vmv1alpha1.VirtualMachineMemory{Guest: &memory},
+			Image: &vmv1alpha1.VirtualMachineImageRef{Name: "photon-5"},
+		},
+	}, metav1.CreateOptions{})
+	if err != nil {
+		s.Fatal(err)
+	}
+	s.eventually("all zones refuse what is too large", func() error {
+		vm, err := client.VmV1alpha1().VirtualMachines(namespace).Get(s.Context(), "huge", metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		c := meta.FindStatusCondition(vm.Status.Conditions, vmv1alpha1.ConditionPlacementReady)
+		for zone := range zones {
+			if c == nil || c.Status != metav1.ConditionFalse || !strings.Contains(c.Message, "zone "+zone+": 1024 GiB of memory are asked for, and its largest host has") {
+				return fmt.Errorf("PlacementReady is %+v, and does not say so of zone %s", c, zone)
+			}
+		}
+		return nil
+	})
+}
+
+// knowsOfOrphans wants that a replica tells of each vCenter either that it knows or that it
+// does not.
+func (s *scene) knowsOfOrphans(r replica, vcenters int) {
+	s.Helper()
+	s.eventually("a report of orphans", func() error {
+		code, _, text := s.ask(r.direct, orphans.Path)
+		var report orphans.Report
+		if code == http.StatusServiceUnavailable {
+			return nil // it takes care of none
+		}
+		if err := json.Unmarshal([]byte(text), &report); err != nil {
+			return fmt.Errorf("%d %s", code, text)
+		}
+		if covered := strings.Split(report.VCenter, ", "); len(covered)+len(report.Unknown) != vcenters || len(report.Orphans) != 0 {
+			return fmt.Errorf("the %s replica reports %+v", r.name, report)
+		}
+		return nil
+	})
+}
