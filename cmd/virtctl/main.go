@@ -11,6 +11,7 @@ import (
 	"os/signal"
 	"syscall"
 
+	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/slipway-dev/slipway/cmd/virtctl/root"
@@ -20,7 +21,7 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	// Who interrupts it once more does not want to wait for what it cleans up.
 	context.AfterFunc(ctx, stop)
-	code := root.Main(ctx, os.Args, genericiooptions.IOStreams{In: os.Stdin, Out: os.Stdout, ErrOut: os.Stderr})
+	code := root.Main(ctx, os.Args, genericclioptions.NewConfigFlags(true), genericiooptions.IOStreams{In: os.Stdin, Out: os.Stdout, ErrOut: os.Stderr})
 	stop()
 	os.Exit(code)
 }

@@ -25,12 +25,12 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/client-go/rest"
 
-	"github.com/slipway-dev/slipway/cmd/virtctl/cli"
 	"github.com/slipway-dev/slipway/cmd/virtctl/root"
 	"github.com/slipway-dev/slipway/pkg/apis/scheme"
 	"github.com/slipway-dev/slipway/pkg/apis/vm/backup"
 	"github.com/slipway-dev/slipway/pkg/apis/vm/orphans"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/apiserver/inprocess"
 )
 
 // APIServer answers like slipway-apiserver for the virtual machines that it
@@ -216,29 +216,14 @@ func Run(t *testing.T, program, stdin string, s http.Handler, args ...string) (c
 }
 
 // RunInBubble runs virtctl like Run and calls s without a connection, so that it can be used in a bubble of
-// testing/synctest. A response is returned when s has written all of it, so that s must not serve watches.
+// testing/synctest.
 func RunInBubble(ctx context.Context, t *testing.T, s http.Handler, args ...string) (code int, out, errOut string) {
 	t.Helper()
 	flags := genericclioptions.NewConfigFlags(true).WithWrapConfigFn(func(config *rest.Config) *rest.Config {
-		config.Transport = inProcess{s}
+		config.Transport = inprocess.Transport(s)
 		return config
 	})
 	return execute(ctx, t, flags, "http://cluster.example.com", "virtctl", "", args)
-}
-
-// inProcess is a transport that calls a handler.
-type inProcess struct{ http.Handler }
-
-// RoundTrip implements http.RoundTripper.
-func (h inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
-	received := r.Clone(r.Context())
-	received.RequestURI = r.URL.RequestURI()
-	if received.Body == nil {
-		received.Body = http.NoBody
-	}
-	w := httptest.NewRecorder()
-	h.ServeHTTP(w, received)
-	return w.Result(), r.Context().Err()
 }
 
 // execute runs virtctl with a kubeconfig of a server.
@@ -253,7 +238,7 @@ func execute(ctx context.Context, t *testing.T, flags *genericclioptions.ConfigF
 	}
 	var stdout, stderr bytes.Buffer
 	streams := genericiooptions.IOStreams{In: strings.NewReader(stdin), Out: &stdout, ErrOut: &stderr}
-	code = cli.Main(ctx, append([]string{program, "--kubeconfig", kubeconfig}, args...), flags, streams, root.AddCommands)
+	code = root.Main(ctx, append([]string{program, "--kubeconfig", kubeconfig}, args...), flags, streams)
 	return code, stdout.String(), stderr.String()
 }
 

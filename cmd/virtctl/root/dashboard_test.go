@@ -40,7 +40,7 @@ func TestDashboardPrintsAnAddressThatSaysWhereItIs(t *testing.T) {
 	flags := genericclioptions.NewConfigFlags(true)
 	flags.APIServer, flags.Namespace, flags.KubeConfig = &server.URL, ptr.To("team-a"), ptr.To("/dev/null")
 	read, write := io.Pipe()
-	cmd := cli.NewRoot("virtctl", cli.NewFactory(flags, genericiooptions.IOStreams{Out: write, ErrOut: io.Discard}), root.AddCommands)
+	cmd := root.NewCommand("virtctl", cli.NewFactory(flags, genericiooptions.IOStreams{Out: write, ErrOut: io.Discard}))
 	cmd.SetArgs([]string{"dashboard"})
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)

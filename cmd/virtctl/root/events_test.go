@@ -17,6 +17,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/slipway-dev/slipway/cmd/virtctl/root"
@@ -107,7 +108,7 @@ func TestEvents_AWatchOfEventsGoesOnAfterABreakAndPrintsNothingTwice(t *testing.
 	out := &untilLines{left: 5, stop: cancel}
 	t.Setenv("KUBECONFIG", "/dev/null")
 	var errOut bytes.Buffer
-	code := root.Main(ctx, []string{"virtctl", "--server", server.URL, "-n", "dev", "events", "web", "--watch"}, genericiooptions.IOStreams{Out: out, ErrOut: &errOut})
+	code := root.Main(ctx, []string{"virtctl", "--server", server.URL, "-n", "dev", "events", "web", "--watch"}, genericclioptions.NewConfigFlags(true), genericiooptions.IOStreams{Out: out, ErrOut: &errOut})
 	if code != 0 || ctx.Err() == nil || errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
 		t.Fatalf("following events: exit code %d, %s, %v\n%s", code, errOut.String(), context.Cause(ctx), out.text.String())
 	}

@@ -37,20 +37,20 @@ import (
 )
 
 // Main runs virtctl with the arguments, the program's name first, and returns the exit code.
-func Main(ctx context.Context, args []string, streams genericiooptions.IOStreams) int {
-	return cli.Main(ctx, args, genericclioptions.NewConfigFlags(true), streams, AddCommands)
+func Main(ctx context.Context, args []string, flags *genericclioptions.ConfigFlags, streams genericiooptions.IOStreams) int {
+	return cli.Main(ctx, args, flags, streams, addCommands)
 }
 
 // NewCommand returns virtctl with all commands. program is how it is called in usage texts and examples.
 func NewCommand(program string, f *cli.Factory) *cobra.Command {
-	return cli.NewRoot(program, f, AddCommands)
+	return cli.NewRoot(program, f, addCommands)
 }
 
 // otherGroup is of commands that are for none of the purposes.
 const otherGroup = "Other commands:"
 
-// AddCommands adds all commands to the root command, in groups by purpose, because there are about thirty.
-func AddCommands(root *cobra.Command, f *cli.Factory) {
+// addCommands adds all commands to the root command, in groups by purpose, because there are about thirty.
+func addCommands(root *cobra.Command, f *cli.Factory) {
 	for _, group := range []struct {
 		title    string
 		commands []*cobra.Command

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/slipway-dev/slipway/cmd/virtctl/root"
@@ -28,7 +29,7 @@ func TestAnInterruptionEndsWhatAsksASilentServer(t *testing.T) {
 		defer interrupt()
 		ended := make(chan int, 1)
 		go func() {
-			ended <- root.Main(ctx, []string{"virtctl", "--server", server.URL, command}, genericiooptions.IOStreams{Out: io.Discard, ErrOut: io.Discard})
+			ended <- root.Main(ctx, []string{"virtctl", "--server", server.URL, command}, genericclioptions.NewConfigFlags(true), genericiooptions.IOStreams{Out: io.Discard, ErrOut: io.Discard})
 		}()
 		select {
 		case code := <-ended:
@@ -63,7 +64,7 @@ func TestAnInterruptionEndsAnUninstallationThatAsksASilentServerForItsKinds(t *t
 	defer interrupt()
 	ended := make(chan int, 1)
 	go func() {
-		ended <- root.Main(ctx, []string{"virtctl", "--server", server.URL, "uninstall"}, genericiooptions.IOStreams{Out: io.Discard, ErrOut: io.Discard})
+		ended <- root.Main(ctx, []string{"virtctl", "--server", server.URL, "uninstall"}, genericclioptions.NewConfigFlags(true), genericiooptions.IOStreams{Out: io.Discard, ErrOut: io.Discard})
 	}()
 	select {
 	case <-asked:

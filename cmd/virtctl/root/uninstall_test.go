@@ -114,7 +114,7 @@ func (c *removableCluster) uninstall(t *testing.T, args ...string) (code int, ou
 	return clitest.RunInBubble(t.Context(), t, c, append([]string{"uninstall", "--timeout=1m"}, args...)...)
 }
 
-// ofServer is an object of the server's that somebody has applied.
+// ofServer is an object of the server that a user has applied.
 func ofServer(kind, name, manager string) *unstructured.Unstructured {
 	o := &unstructured.Unstructured{}
 	o.SetAPIVersion("vm.slipway.dev/v1alpha1")
