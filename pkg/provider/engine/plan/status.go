@@ -7,7 +7,7 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// reconcileStatus reports the observed state. What follows from them for others, such as the
+// reconcileStatus reports the observed state. What follows from it for others, such as the
 // addresses of Cluster API's contract, is the controller's. Of a VM that cannot be
 // read nothing is known, and what was reported before stays.
 func reconcileStatus(in *Input, p *Plan) error {

@@ -122,7 +122,7 @@ func (r *run) enter(name clusterv1alpha1.MachineDeletionStage) {
 	}
 }
 
-// deletion is how far the deletion is.
+// status returns how far the deletion is.
 func (r *run) status() *clusterv1alpha1.MachineDeletionStatus {
 	if r.Machine.Status.Deletion == nil {
 		r.Machine.Status.Deletion = &clusterv1alpha1.MachineDeletionStatus{}
