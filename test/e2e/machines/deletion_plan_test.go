@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/utils/ptr"
 
@@ -38,7 +39,7 @@ func TestADrainPlanIsShownBeforehand(t *testing.T) {
 	s.Must(os.WriteFile(file, pair.Work.Kubeconfig(), 0o600))
 	var out, errOut bytes.Buffer
 	code := root.Main(t.Context(), []string{"virtctl", "--kubeconfig=" + pair.Host.AdminKubeconfig, "--namespace=" + s.Namespace, "drain-plan", "m", "--workload-kubeconfig=" + file},
-		genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &errOut})
+		genericclioptions.NewConfigFlags(true), genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &errOut})
 	var rows [][]string
 	for line := range strings.Lines(out.String()) {
 		rows = append(rows, strings.Fields(line)[1:4])
