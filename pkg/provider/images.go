@@ -77,6 +77,12 @@ type ImageDescription struct {
 	// Incomplete says what Status has left out for being too long or too many, empty for
 	// nothing.
 	Incomplete string
+	// NotApplied names what the image requests and its virtual machines do not get, empty
+	// for nothing.
+	NotApplied string
+	// Defaulted names what the image lets its users choose and Slipway does not, empty for
+	// nothing.
+	Defaulted string
 }
 
 // NotUsableError means that a name does not lead to exactly one usable object.

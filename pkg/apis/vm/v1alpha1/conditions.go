@@ -124,6 +124,9 @@ const (
 	// ConditionOVFReady is True when status describes the present content of the image,
 	// completely. It is there for an OVF item only.
 	ConditionOVFReady = "OVFReady"
+	// ConditionSettingsApplied is True when virtual machines of the image get all settings and
+	// devices that it requests. It is there for an OVF item only.
+	ConditionSettingsApplied = "SettingsApplied"
 )
 
 // Condition types of an image cache, beside ConditionReady, which is True when all copies are
@@ -184,6 +187,15 @@ const (
 	ReasonError = "Error"
 	// ReasonInvalid means that a value cannot be used.
 	ReasonInvalid = "Invalid"
+	// ReasonNotApplied means that an image requests settings or devices that its virtual
+	// machines do not get.
+	ReasonNotApplied = "NotApplied"
+	// ReasonDefaultConfiguration means that an image has several configurations, of which
+	// virtual machines get the default one.
+	ReasonDefaultConfiguration = "DefaultConfiguration"
+	// ReasonEULANotAccepted means that an image has a license agreement that the virtual
+	// machine does not accept.
+	ReasonEULANotAccepted = "EULANotAccepted"
 	// ReasonIncomplete means that status does not list all that an image has.
 	ReasonIncomplete = "Incomplete"
 	// ReasonNotAllowed means that an administrator does not let VMs have a value.

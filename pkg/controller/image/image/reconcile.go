@@ -210,6 +210,13 @@ func unchanged(status *vmv1alpha1.VirtualMachineImageStatus, size *resource.Quan
 	if c := conditions.Find(status.Conditions, vmv1alpha1.ConditionOVFReady); c != nil && c.Status != metav1.ConditionTrue {
 		d.Incomplete = c.Message
 	}
+	if c := conditions.Find(status.Conditions, vmv1alpha1.ConditionSettingsApplied); c != nil {
+		if c.Status == metav1.ConditionTrue {
+			d.Defaulted = c.Message
+		} else {
+			d.NotApplied = c.Message
+		}
+	}
 	return finding{description: d}
 }
 

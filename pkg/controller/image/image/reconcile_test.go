@@ -100,7 +100,7 @@ func TestWhatCannotBeReadIsUnknownAndKeepsItsDescription(t *testing.T) {
 			t.Errorf("%s: error %v, want %v, so that it is tried again with a growing delay", of, err, broken)
 		}
 		s := w.status("a", "photon")
-		wantConditions(t, s, map[string]string{"Ready": "Unknown UnknownState", "OVFReady": "Unknown UnknownState"})
+		wantConditions(t, s, map[string]string{"Ready": "Unknown UnknownState", "OVFReady": "Unknown UnknownState", "SettingsApplied": "Unknown UnknownState"})
 		if c := meta.FindStatusCondition(s.Conditions, "Ready"); !strings.Contains(c.Message, "connection reset") {
 			t.Errorf("%s: message %q, want the cause", of, c.Message)
 		}
@@ -155,7 +155,7 @@ func TestWhatVSphereAnswersIsSaid(t *testing.T) {
 		},
 			image("a", "i", ofItem("photon")), map[string]string{"Ready": "False Invalid"}, "cannot be parsed"},
 		"a descriptor of too much": {func(v *vsphere) { v.incomplete = "744 properties are not listed" },
-			image("a", "i", ofItem("photon")), map[string]string{"Ready": "True Succeeded", "OVFReady": "False Incomplete"}, ""},
+			image("a", "i", ofItem("photon")), map[string]string{"Ready": "True Succeeded", "OVFReady": "False Incomplete", "SettingsApplied": "True Succeeded"}, ""},
 	} {
 		w := newWorld(t, tc.image)
 		tc.change(w.vsphere)
@@ -173,9 +173,54 @@ func TestWhatVSphereAnswersIsSaid(t *testing.T) {
 	}
 }
 
+func TestImage_ReportsWhatItRequestsAndIsNotApplied(t *testing.T) {
+	for name, tc := range map[string]struct {
+		notApplied, defaulted string
+		want, message         string
+	}{
+		"a setting":              {"without sgxInfo.epcSize", "", "False NotApplied", "without sgxInfo.epcSize"},
+		"a choice":               {"", "the default configuration is used", "True DefaultConfiguration", "the default configuration is used"},
+		"a setting and a choice": {"without sgxInfo.epcSize", "the default configuration is used", "False NotApplied", "without sgxInfo.epcSize. Also, the default configuration is used"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, image("a", "photon", ofItem("photon")))
+			w.vsphere.notApplied, w.vsphere.defaulted = tc.notApplied, tc.defaulted
+			for range 3 { // from the second one by what status has
+				if _, err := w.pass(golden); err != nil {
+					t.Fatal(err)
+				}
+				s := w.status("a", "photon")
+				wantConditions(t, s, map[string]string{"Ready": "True Succeeded", "OVFReady": "True Succeeded", "SettingsApplied": tc.want})
+				if c := meta.FindStatusCondition(s.Conditions, "SettingsApplied"); c == nil || c.Message != tc.message {
+					t.Errorf("condition %+v, want message %q", c, tc.message)
+				}
+				w.now = w.now.Add(lookInterval)
+			}
+			if diff := cmp.Diff([]string{"list golden", "describe id-1@1", "list golden", "list golden"}, w.vsphere.called()); diff != "" {
+				t.Errorf("calls (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestImage_ThatAnEarlierReleaseHasDescribedIsDescribedAgain(t *testing.T) {
+	w := newWorld(t, image("a", "photon", ofItem("photon")))
+	if _, err := w.pass(golden); err != nil {
+		t.Fatal(err)
+	}
+	i := image("a", "photon", ofItem("photon"))
+	i.Status = *w.status("a", "photon").DeepCopy()
+	meta.RemoveStatusCondition(&i.Status.Conditions, "SettingsApplied")
+	w = newWorld(t, i)
+	if _, err := w.pass(golden); err != nil {
+		t.Fatal(err)
+	}
+	wantConditions(t, w.status("a", "photon"), good)
+}
+
 func TestAnItemThatGoesIsSaidToBeGone(t *testing.T) {
 	w := newWorld(t, image("a", "photon", ofItem("photon")))
-	for _, want := range []map[string]string{good, {"Ready": "False NotFound", "OVFReady": "False NotFound"}, good} {
+	for _, want := range []map[string]string{good, {"Ready": "False NotFound", "OVFReady": "False NotFound", "SettingsApplied": "False NotFound"}, good} {
 		if _, err := w.pass(golden); err != nil {
 			t.Fatal(err)
 		}

@@ -35,9 +35,11 @@ func statusOf(old *vmv1alpha1.VirtualMachineImageStatus, f finding, now time.Tim
 			next.VCenters = nil
 		}
 		conditions.Set(&next.Conditions, now, c)
-		if meta.FindStatusCondition(next.Conditions, vmv1alpha1.ConditionOVFReady) != nil {
-			c.Type = vmv1alpha1.ConditionOVFReady
-			conditions.Set(&next.Conditions, now, c)
+		for _, kind := range []string{vmv1alpha1.ConditionOVFReady, vmv1alpha1.ConditionSettingsApplied} {
+			if meta.FindStatusCondition(next.Conditions, kind) != nil {
+				c.Type = kind
+				conditions.Set(&next.Conditions, now, c)
+			}
 		}
 		return next
 	}
@@ -49,6 +51,7 @@ func statusOf(old *vmv1alpha1.VirtualMachineImageStatus, f finding, now time.Tim
 	conditions.Set(&next.Conditions, now, metav1.Condition{
 		Type: vmv1alpha1.ConditionReady, Status: metav1.ConditionTrue, Reason: vmv1alpha1.ReasonSucceeded,
 	})
+	setSettingsApplied(&next, f.description, now)
 	switch {
 	case next.Type != vmv1alpha1.ImageTypeOVF:
 		meta.RemoveStatusCondition(&next.Conditions, vmv1alpha1.ConditionOVFReady)
@@ -64,6 +67,26 @@ func statusOf(old *vmv1alpha1.VirtualMachineImageStatus, f finding, now time.Tim
 	return next
 }
 
+// setSettingsApplied reports whether virtual machines get what the image requests. A template
+// is cloned with all that it has.
+func setSettingsApplied(status *vmv1alpha1.VirtualMachineImageStatus, d *provider.ImageDescription, now time.Time) {
+	if status.Type != vmv1alpha1.ImageTypeOVF {
+		meta.RemoveStatusCondition(&status.Conditions, vmv1alpha1.ConditionSettingsApplied)
+		return
+	}
+	c := metav1.Condition{Type: vmv1alpha1.ConditionSettingsApplied, Status: metav1.ConditionTrue, Reason: vmv1alpha1.ReasonSucceeded}
+	switch {
+	case d.NotApplied != "":
+		c.Status, c.Reason, c.Message = metav1.ConditionFalse, vmv1alpha1.ReasonNotApplied, d.NotApplied
+		if d.Defaulted != "" {
+			c.Message += ". Also, " + d.Defaulted
+		}
+	case d.Defaulted != "":
+		c.Reason, c.Message = vmv1alpha1.ReasonDefaultConfiguration, d.Defaulted
+	}
+	conditions.Set(&status.Conditions, now, c)
+}
+
 // describes is true when status describes the present content of item, as far as it can
 // be described, so that nothing has to be read.
 func describes(status *vmv1alpha1.VirtualMachineImageStatus, item *provider.LibraryItem) bool {
@@ -72,6 +95,9 @@ func describes(status *vmv1alpha1.VirtualMachineImageStatus, item *provider.Libr
 	}
 	if status.Type == vmv1alpha1.ImageTypeISO {
 		return meta.IsStatusConditionTrue(status.Conditions, vmv1alpha1.ConditionReady)
+	}
+	if meta.FindStatusCondition(status.Conditions, vmv1alpha1.ConditionSettingsApplied) == nil {
+		return false // described by an earlier release
 	}
 	c := meta.FindStatusCondition(status.Conditions, vmv1alpha1.ConditionOVFReady)
 	return c != nil && (c.Status == metav1.ConditionTrue || c.Reason == vmv1alpha1.ReasonIncomplete)

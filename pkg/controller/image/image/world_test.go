@@ -27,7 +27,9 @@ type vsphere struct {
 	failures map[string]error
 	// incomplete is told of every item.
 	incomplete string
-	calls      []string
+	// notApplied and defaulted are reported of every item.
+	notApplied, defaulted string
+	calls                 []string
 }
 
 func (v *vsphere) Items(_ context.Context, library string) ([]provider.LibraryItem, error) {
@@ -46,7 +48,7 @@ func (v *vsphere) DescribeItem(_ context.Context, item provider.LibraryItem) (*p
 	if err := v.failures[item.ID]; err != nil {
 		return nil, err
 	}
-	return &provider.ImageDescription{Incomplete: v.incomplete, Status: vmv1alpha1.VirtualMachineImageStatus{
+	return &provider.ImageDescription{Incomplete: v.incomplete, NotApplied: v.notApplied, Defaulted: v.defaulted, Status: vmv1alpha1.VirtualMachineImageStatus{
 		Type: vmv1alpha1.ImageTypeOVF, GuestID: "guest-of-" + item.ID, ProviderItemID: item.ID, ContentVersion: item.ContentVersion, ContentSize: item.Size,
 	}}, nil
 }
@@ -159,7 +161,7 @@ func wantConditions(t *testing.T, s *vmv1alpha1.VirtualMachineImageStatus, want 
 var (
 	golden   = place{library: "golden"}
 	template = place{template: "templates/ubuntu"}
-	good     = map[string]string{"Ready": "True Succeeded", "OVFReady": "True Succeeded"}
+	good     = map[string]string{"Ready": "True Succeeded", "OVFReady": "True Succeeded", "SettingsApplied": "True Succeeded"}
 )
 
 func ofItem(item string) vmv1alpha1.VirtualMachineImageSpec {

@@ -41,10 +41,9 @@ func describe(envelope *ovf.Envelope, system *ovf.VirtualSystem, config *types.V
 	return d.done()
 }
 
-// ovfDisk adds the disk that an item of the hardware is, if it is one that every
-// deployment has.
+// ovfDisk adds the disk that an item of the hardware is.
 func (d *description) ovfDisk(envelope *ovf.Envelope, item *ovf.ResourceAllocationSettingData) {
-	if item.ResourceType == nil || *item.ResourceType != ovf.DiskDrive || item.Configuration != nil || envelope.Disk == nil {
+	if item.ResourceType == nil || *item.ResourceType != ovf.DiskDrive || envelope.Disk == nil {
 		return
 	}
 	var capacity int64

@@ -15,7 +15,6 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 
 	"github.com/slipway-dev/slipway/pkg/provider"
-	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 )
 
 // maxSize bounds a descriptor, in bytes; those of appliances with hundreds of
@@ -61,6 +60,7 @@ func parse(r io.Reader) (*Image, error) {
 	if vm == nil {
 		return nil, &UnusableError{Message: "the OVF descriptor does not describe exactly one virtual machine"}
 	}
+	chosen, others := keepDefaultConfiguration(envelope, vm)
 	// Devices are of no use here, and those that the library does not know are errors.
 	whole := *vm
 	vm.VirtualHardware = slices.Clone(vm.VirtualHardware)
@@ -74,6 +74,7 @@ func parse(r io.Reader) (*Image, error) {
 		return nil, &UnusableError{Message: "the OVF descriptor cannot be used: " + err.Error()}
 	}
 	image := &Image{Config: spec, Hardware: disks, Description: describe(envelope, &whole, &spec)}
+	image.Description.NotApplied, image.Description.Defaulted = notApplied(&whole), defaulted(chosen, others)
 	if v := spec.VAppConfig; v != nil && len(v.GetVmConfigSpec().Property) > 0 {
 		image.VApp = v.GetVmConfigSpec()
 		image.VApp.OvfEnvironmentTransport = transport(vm)
@@ -81,8 +82,7 @@ func parse(r io.Reader) (*Image, error) {
 	c := &image.Config
 	c.Name, c.Files, c.DeviceChange, c.VAppConfig = "", nil, nil, nil
 	c.Version = newest(c.Version)
-	// The path in it is of the descriptor, and none of a datastore.
-	c.ExtraConfig = slices.DeleteFunc(c.ExtraConfig, func(o types.BaseOptionValue) bool { return observe.Ours(o.GetOptionValue().Key) || isNVRAM(o) })
+	c.ExtraConfig = slices.DeleteFunc(c.ExtraConfig, isDropped)
 	return image, nil
 }
 

@@ -43,7 +43,7 @@ func TestADescriptorSaysAllButTheDevices(t *testing.T) {
 	want := types.VirtualMachineConfigSpec{
 		GuestId: "ubuntu64Guest", Version: "vmx-19", Firmware: "efi", MemoryHotAddEnabled: types.NewBool(true),
 		BootOptions: &types.VirtualMachineBootOptions{EfiSecureBootEnabled: types.NewBool(true)},
-		ExtraConfig: []types.BaseOptionValue{&types.OptionValue{Key: "guestinfo.vendor", Value: "acme"}, &types.OptionValue{Key: "disk.EnableUUID", Value: "FALSE"}},
+		ExtraConfig: []types.BaseOptionValue{&types.OptionValue{Key: "disk.EnableUUID", Value: "FALSE"}},
 	}
 	if diff := cmp.Diff(want, got.Config); diff != "" {
 		t.Errorf("configuration (-want +got):\n%s", diff)

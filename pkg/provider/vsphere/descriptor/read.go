@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/url"
 	"path"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -157,10 +158,27 @@ func fetch(ctx context.Context, s *session.Session, item string) (*Image, error)
 		}
 		// Without it the session ends by itself, an hour later.
 		defer func() { _ = m.DeleteLibraryItemDownloadSession(context.WithoutCancel(ctx), download) }()
-		image, err = get(ctx, c, m, download, name)
-		return err
+		if image, err = get(ctx, c, m, download, name); err != nil {
+			return err
+		}
+		return image.lacks(files)
 	})
 	return image, err
+}
+
+// lacks returns an error if the item does not have a file that the descriptor names, which an
+// import that failed can leave. A file that a subscribed library has not fetched yet is listed.
+func (i *Image) lacks(files []library.File) error {
+	for _, r := range i.Hardware.References() {
+		has := func(f library.File) bool {
+			plain, err := url.PathUnescape(r.File)
+			return path.Base(f.Name) == r.File || err == nil && path.Base(f.Name) == plain
+		}
+		if !slices.ContainsFunc(files, has) {
+			return &UnusableError{Message: fmt.Sprintf("the OVF descriptor names file %q, which the item does not have: import it again", r.File)}
+		}
+	}
+	return nil
 }
 
 // get waits until the file is prepared, and reads it.
