@@ -8,11 +8,17 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// fillFirmware chooses the bootloader where the virtual machine did not. A BIOS
-// never becomes EFI, and the settings of an EFI that the virtual machine chose
-// are its own.
+// fillFirmware chooses the bootloader if the virtual machine did not. A BIOS
+// never becomes EFI. An EFI that the virtual machine chose gets secure boot from
+// the deprecated field only, as in KubeVirt: preferredEfi comes with an EFI of its own.
 func fillFirmware(spec *vmv1alpha1.VirtualMachineInstanceSpec, pref *itv1alpha1.FirmwarePreferences) {
-	if pref == nil || (spec.Firmware != nil && spec.Firmware.Bootloader != "") {
+	if pref == nil {
+		return
+	}
+	if spec.Firmware != nil && spec.Firmware.Bootloader != "" {
+		if spec.Firmware.Bootloader == vmv1alpha1.BootloaderEFI {
+			fillBool(&spec.Firmware.SecureBoot, pref.DeprecatedPreferredUseSecureBoot)
+		}
 		return
 	}
 	bootloader, secureBoot := preferredBootloader(pref)

@@ -4,6 +4,7 @@
 package apply_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -118,6 +119,11 @@ func TestFirmwarePreferenceNeverOverrules(t *testing.T) {
 		{"F99 EFI without secure boot", "", `preferredEfi: {secureBoot: false}`, `{bootloader: EFI, secureBoot: false}`},
 		{"F99 not when the VM uses BIOS", `bootloader: BIOS`, `preferredEfi: {secureBoot: true}`, `{bootloader: BIOS}`},
 		{"F99 own EFI stays as it is", `bootloader: EFI`, `preferredEfi: {secureBoot: true}`, `{bootloader: EFI}`},
+		{"F99 own EFI gets the deprecated secure boot", `bootloader: EFI`, `{preferredUseEfi: true, preferredUseSecureBoot: true}`, `{bootloader: EFI, secureBoot: true}`},
+		{"F99 own EFI gets the deprecated secure boot without EFI", `bootloader: EFI`, `preferredUseSecureBoot: false`, `{bootloader: EFI, secureBoot: false}`},
+		{"F99 own EFI gets the deprecated secure boot next to preferredEfi", `bootloader: EFI`, `{preferredEfi: {secureBoot: false}, preferredUseSecureBoot: true}`, `{bootloader: EFI, secureBoot: true}`},
+		{"F99 own EFI with its own secure boot stays", `{bootloader: EFI, secureBoot: false}`, `preferredUseSecureBoot: true`, `{bootloader: EFI, secureBoot: false}`},
+		{"F99 own BIOS gets no secure boot", `bootloader: BIOS`, `preferredUseSecureBoot: true`, `{bootloader: BIOS}`},
 		{"F99 own secure boot stays", `secureBoot: false`, `preferredEfi: {secureBoot: true}`, `{bootloader: EFI, secureBoot: false}`},
 		{"F99 the deprecated pair", "", `{preferredUseEfi: true, preferredUseSecureBoot: true}`, `{bootloader: EFI, secureBoot: true}`},
 		{"F99 preferredEfi beats the deprecated pair", "", `{preferredEfi: {secureBoot: false}, preferredUseEfi: true, preferredUseSecureBoot: true}`, `{bootloader: EFI, secureBoot: false}`},
@@ -128,7 +134,7 @@ func TestFirmwarePreferenceNeverOverrules(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			vm := "{" + inline + "}"
 			if tc.own != "" {
-				vm = "{" + inline + ", firmware: {" + tc.own + "}}"
+				vm = "{" + inline + ", firmware: {" + strings.Trim(tc.own, "{}") + "}}"
 			}
 			pref := tc.pref
 			if pref[0] != '{' {
