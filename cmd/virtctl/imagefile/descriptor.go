@@ -4,12 +4,15 @@
 package imagefile
 
 import (
+	"bytes"
 	"encoding/xml"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"path"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 )
@@ -31,34 +34,41 @@ type envelope struct {
 }
 
 // openOVF opens a descriptor, with the files of its directory that it names.
-func (i *Image) openOVF(path string) error {
-	descriptor, err := i.add(path)
+func (i *Image) openOVF(file string) error {
+	descriptor, err := i.add(file)
 	if err != nil {
 		return err
 	}
-	return i.assemble(filepath.Dir(path), descriptor, func(name string) (*File, error) { return i.add(filepath.Join(filepath.Dir(path), name)) })
+	return i.assemble(filepath.Dir(file), descriptor, func(name string) (*File, error) { return i.addFrom(filepath.Dir(file), name) })
 }
 
-// assemble finds the files that the descriptor names, and the manifest beside it.
+// assemble finds the files that the descriptor names, and the manifest next to it. A library has
+// no folders: files in folders get names without, and the descriptor is changed to name them so.
 func (i *Image) assemble(where string, descriptor *File, find func(name string) (*File, error)) error {
+	folder := path.Dir(descriptor.Name)
+	descriptor.Name = path.Base(descriptor.Name)
+	descriptor.listed = descriptor.Name
 	i.Type, i.Files = TypeOVF, []*File{descriptor}
 	e, err := parse(descriptor)
 	if err != nil {
 		return fmt.Errorf("descriptor %s: %w", descriptor.Name, err)
 	}
-	have := map[string]bool{descriptor.Name: true}
+	// names are those of the files in the library, by the references of the descriptor.
+	names, taken := map[string]string{}, map[string]bool{descriptor.Name: true}
+	files := map[string]*File{descriptor.listed: descriptor}
 	for _, ref := range e.Files {
-		if err := plain(ref.Href); err != nil {
-			return fmt.Errorf("descriptor %s: reference to a file: %w", descriptor.Name, err)
-		}
-		if have[ref.Href] {
-			continue
-		}
-		have[ref.Href] = true
 		if ref.ChunkSize != "" {
 			return fmt.Errorf("descriptor %s: file %s is in chunks, which is not supported: join them with ovftool", descriptor.Name, ref.Href)
 		}
-		f, err := find(ref.Href)
+		name, err := local(ref.Href)
+		if err != nil {
+			return fmt.Errorf("descriptor %s: reference to a file: %w", descriptor.Name, err)
+		}
+		if f := files[name]; f != nil {
+			names[ref.Href] = f.Name
+			continue
+		}
+		f, err := find(path.Join(folder, name))
 		if errors.Is(err, os.ErrNotExist) {
 			return fmt.Errorf("descriptor %s names the file %s, which is not in %s", descriptor.Name, ref.Href, where)
 		}
@@ -66,18 +76,101 @@ func (i *Image) assemble(where string, descriptor *File, find func(name string) 
 			return fmt.Errorf("file %s of descriptor %s: %w", ref.Href, descriptor.Name, err)
 		}
 		if size, err := strconv.ParseInt(ref.Size, 10, 64); err == nil && size > f.Size {
-			return fmt.Errorf("file %s is cut short: it has %d bytes, and descriptor %s says %d", f.Name, f.Size, descriptor.Name, size)
+			return fmt.Errorf("file %s is cut short: it has %d bytes, and descriptor %s says %d", name, f.Size, descriptor.Name, size)
 		}
+		f.Name, f.listed = flatName(name, taken), name
+		names[ref.Href], files[name], taken[f.Name] = f.Name, f, true
 		i.Files = append(i.Files, f)
 	}
-	manifest, err := find(strings.TrimSuffix(descriptor.Name, filepath.Ext(descriptor.Name)) + ".mf")
+	manifest, err := find(path.Join(folder, strings.TrimSuffix(descriptor.Name, path.Ext(descriptor.Name))+".mf"))
 	if errors.Is(err, os.ErrNotExist) {
 		manifest, err = nil, nil
 	}
 	if err != nil {
 		return fmt.Errorf("manifest of descriptor %s: %w", descriptor.Name, err)
 	}
-	return i.expect(manifest)
+	if err := i.expect(manifest); err != nil {
+		return err
+	}
+	return i.flatten(descriptor, names)
+}
+
+// flatName returns a name without folders that is not taken.
+func flatName(name string, taken map[string]bool) string {
+	flat := path.Base(name)
+	if taken[flat] {
+		flat = strings.ReplaceAll(name, "/", "-")
+	}
+	for n := 2; taken[flat]; n++ {
+		flat = fmt.Sprintf("%d-%s", n, path.Base(name))
+	}
+	return flat
+}
+
+// flatten changes the descriptor where the names of files are others than its references. What the
+// manifest has is the digest of the descriptor before the change, so it is compared here.
+func (i *Image) flatten(descriptor *File, names map[string]string) error {
+	changed := false
+	for href, name := range names {
+		changed = changed || href != name
+	}
+	if !changed {
+		return nil
+	}
+	text, err := io.ReadAll(io.LimitReader(descriptor.Reader(), maxDescriptor))
+	if err != nil {
+		return fmt.Errorf("reading descriptor %s: %w", descriptor.Name, err)
+	}
+	if err := descriptor.compare(text); err != nil {
+		return err
+	}
+	if text, err = renameReferences(text, names); err != nil {
+		return fmt.Errorf("descriptor %s: %w", descriptor.Name, err)
+	}
+	descriptor.Digest, descriptor.Size, descriptor.content = Digest{}, int64(len(text)), bytes.NewReader(text)
+	return nil
+}
+
+// hrefAttribute is the attribute of a start tag that names a file.
+var hrefAttribute = regexp.MustCompile(`(\s(?:[A-Za-z_][A-Za-z0-9_.-]*:)?href\s*=\s*)("[^"]*"|'[^']*')`)
+
+// renameReferences returns the descriptor with other names of files; all else stays as it is.
+func renameReferences(text []byte, names map[string]string) ([]byte, error) {
+	var out bytes.Buffer
+	decoder, copied := xml.NewDecoder(bytes.NewReader(text)), int64(0)
+	for {
+		from := decoder.InputOffset()
+		token, err := decoder.RawToken()
+		if errors.Is(err, io.EOF) {
+			out.Write(text[copied:])
+			return out.Bytes(), nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("renaming its files: %w", err)
+		}
+		start, isStart := token.(xml.StartElement)
+		if !isStart || start.Name.Local != "File" {
+			continue
+		}
+		for _, a := range start.Attr {
+			name, renamed := names[a.Value]
+			if a.Name.Local != "href" || !renamed || name == a.Value {
+				continue
+			}
+			var value bytes.Buffer
+			if err := xml.EscapeText(&value, []byte(name)); err != nil {
+				return nil, fmt.Errorf("renaming file %s: %w", a.Value, err)
+			}
+			tag := text[from:decoder.InputOffset()]
+			at := hrefAttribute.FindSubmatchIndex(tag)
+			if at == nil {
+				return nil, fmt.Errorf("renaming file %s: its reference cannot be found", a.Value)
+			}
+			out.Write(text[copied : from+int64(at[4])])
+			out.WriteString(`"` + value.String() + `"`)
+			copied = from + int64(at[5])
+		}
+	}
 }
 
 func parse(descriptor *File) (*envelope, error) {

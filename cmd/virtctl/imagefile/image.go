@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 )
@@ -38,6 +39,8 @@ type Image struct {
 type File struct {
 	// Name without any path.
 	Name string
+	// listed is the name by which the manifest lists the file: relative to the descriptor.
+	listed string
 	// Size in bytes.
 	Size int64
 	// Digest of the content: that of the manifest, else one that Verify computes.
@@ -117,21 +120,47 @@ func onlyDescriptor(dir string) (string, error) {
 	return filepath.Join(dir, found[0]), nil
 }
 
-// add opens a file of a directory.
-func (i *Image) add(path string) (*File, error) {
-	info, err := os.Stat(path)
+// addFrom opens a file of a directory by its name relative to it. A folder may not be a link
+// that leads out of the directory.
+func (i *Image) addFrom(dir, name string) (*File, error) {
+	if path.Dir(name) == "." {
+		return i.add(filepath.Join(dir, name))
+	}
+	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, err
 	}
-	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is no regular file", path)
-	}
-	f, err := os.Open(path)
+	defer func() { _ = root.Close() }()
+	f, err := root.Open(filepath.FromSlash(name))
 	if err != nil {
 		return nil, err
 	}
 	i.open = append(i.open, f)
-	return &File{Name: filepath.Base(path), Size: info.Size(), content: f}, nil
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is no regular file", name)
+	}
+	return &File{Name: name, Size: info.Size(), content: f}, nil
+}
+
+// add opens a file of a directory.
+func (i *Image) add(file string) (*File, error) {
+	info, err := os.Stat(file)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is no regular file", file)
+	}
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	i.open = append(i.open, f)
+	return &File{Name: filepath.Base(file), Size: info.Size(), content: f}, nil
 }
 
 // openISO looks at what both file systems of such images begin with: a volume descriptor in

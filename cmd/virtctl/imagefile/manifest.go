@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"hash"
 	"io"
+	"path"
 	"regexp"
 	"strings"
 )
@@ -45,7 +46,7 @@ func (i *Image) expect(manifest *File) error {
 		}
 	}
 	for _, f := range i.Files {
-		if d, ok := digests[f.Name]; ok {
+		if d, ok := digests[f.listed]; ok {
 			f.Digest = d
 			continue
 		}
@@ -79,10 +80,11 @@ func digestsOf(manifest *File) (map[string]Digest, error) {
 		case len(d.Hex) != 2*algorithm().Size():
 			return nil, fmt.Errorf("line %d: a digest of %s has %d digits, not %d", n, d.Algorithm, 2*algorithm().Size(), len(d.Hex))
 		}
-		if other, twice := digests[found[2]]; twice && other != d {
-			return nil, fmt.Errorf("line %d: another digest of %s", n, found[2])
+		name := path.Clean(found[2])
+		if other, twice := digests[name]; twice && other != d {
+			return nil, fmt.Errorf("line %d: another digest of %s", n, name)
 		}
-		digests[found[2]] = d
+		digests[name] = d
 	}
 }
 
@@ -99,12 +101,30 @@ func (i *Image) Verify(ctx context.Context, progress func(read int64)) error {
 			return fmt.Errorf("reading %s: %w", f.Name, err)
 		}
 		got := hex.EncodeToString(sum.Sum(nil))
-		if f.Digest.Hex != "" && got != f.Digest.Hex {
-			return fmt.Errorf("%s was damaged or changed: its %s is %s, and the manifest says %s", f.Name, algorithm, got, f.Digest.Hex)
+		if err := f.differs(got); err != nil {
+			return err
 		}
 		f.Digest = Digest{Algorithm: algorithm, Hex: got}
 	}
 	return nil
+}
+
+// differs returns an error if the manifest has another digest of the file.
+func (f *File) differs(got string) error {
+	if f.Digest.Hex == "" || got == f.Digest.Hex {
+		return nil
+	}
+	return fmt.Errorf("%s was damaged or changed: its %s is %s, and the manifest says %s", f.Name, f.Digest.Algorithm, got, f.Digest.Hex)
+}
+
+// compare returns an error if the content is not that of the manifest.
+func (f *File) compare(content []byte) error {
+	if f.Digest.Hex == "" {
+		return nil
+	}
+	sum := algorithms[f.Digest.Algorithm]()
+	sum.Write(content)
+	return f.differs(hex.EncodeToString(sum.Sum(nil)))
 }
 
 // counter tells how much is written to it, until the context ends.

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 
@@ -23,32 +24,32 @@ const (
 )
 
 // openOVA indexes the archive, which stays where it is: of each file its place is known.
-func (i *Image) openOVA(path string) error {
-	archive, err := i.add(path)
+func (i *Image) openOVA(file string) error {
+	archive, err := i.add(file)
 	if err != nil {
 		return err
 	}
 	entries, err := index(archive)
 	if err != nil {
-		return fmt.Errorf("%s: %w", path, err)
+		return fmt.Errorf("%s: %w", file, err)
 	}
 	var descriptor *File
 	for _, f := range entries {
 		if strings.EqualFold(filepath.Ext(f.Name), ".ovf") {
 			if descriptor != nil {
-				return fmt.Errorf("%s has two descriptors, %s and %s, and must have one", path, descriptor.Name, f.Name)
+				return fmt.Errorf("%s has two descriptors, %s and %s, and must have one", file, descriptor.Name, f.Name)
 			}
 			descriptor = f
 		}
 	}
 	if descriptor == nil {
-		return fmt.Errorf("%s is no OVA: there is no file *.ovf in it", path)
+		return fmt.Errorf("%s is no OVA: there is no file *.ovf in it", file)
 	}
 	byName := map[string]*File{}
 	for _, f := range entries {
 		byName[f.Name] = f
 	}
-	return i.assemble(path, descriptor, func(name string) (*File, error) {
+	return i.assemble(file, descriptor, func(name string) (*File, error) {
 		if f := byName[name]; f != nil {
 			return f, nil
 		}
@@ -75,7 +76,11 @@ func index(archive *File) ([]*File, error) {
 		case len(files) == maxEntries:
 			return nil, fmt.Errorf("the archive has more than %d files", maxEntries)
 		}
-		if err := plain(h.Name); err != nil {
+		if h.Typeflag == tar.TypeDir {
+			continue
+		}
+		name, err := local(h.Name)
+		if err != nil {
 			return nil, err
 		}
 		at, err := source.Seek(0, io.SeekCurrent)
@@ -83,25 +88,27 @@ func index(archive *File) ([]*File, error) {
 			return nil, err
 		}
 		switch {
-		case seen[h.Name]:
-			return nil, fmt.Errorf("the archive has two files %q", h.Name)
+		case seen[name]:
+			return nil, fmt.Errorf("the archive has two files %q", name)
 		case h.Typeflag != tar.TypeReg || h.PAXRecords["GNU.sparse.major"] != "" || h.PAXRecords["GNU.sparse.map"] != "":
 			return nil, fmt.Errorf("entry %q of the archive is no plain file", h.Name)
 		case h.Size > archive.Size-at:
-			return nil, fmt.Errorf("the archive is cut short: of %s %d bytes are missing", h.Name, h.Size-(archive.Size-at))
+			return nil, fmt.Errorf("the archive is cut short: of %s %d bytes are missing", name, h.Size-(archive.Size-at))
 		}
-		seen[h.Name] = true
-		files = append(files, &File{Name: h.Name, Size: h.Size, content: io.NewSectionReader(archive.content, at, h.Size)})
+		seen[name] = true
+		files = append(files, &File{Name: name, Size: h.Size, content: io.NewSectionReader(archive.content, at, h.Size)})
 	}
 }
 
-// plain refuses what is no name of a file in the same directory.
-func plain(name string) error {
+// local returns the name of a file of the package, relative to the package and without "." and
+// empty parts. It refuses what leads out of the package, and URLs.
+func local(name string) (string, error) {
+	clean := path.Clean(name)
 	switch {
-	case name == "" || name == "." || name == ".." || strings.ContainsAny(name, "/\\"):
-		return fmt.Errorf("%q is no name of a file: it must have no path", name)
-	case len(name) > maxFileName:
-		return fmt.Errorf("%q is no name of a file: %s", name[:40]+"…", validation.MaxLenError(maxFileName))
+	case name == "" || clean == "." || strings.ContainsRune(name, '\\') || strings.Contains(name, "://") || !filepath.IsLocal(filepath.FromSlash(clean)):
+		return "", fmt.Errorf("%q is no name of a file in the package: it must be relative and must not lead out of it", name)
+	case len(path.Base(clean)) > maxFileName:
+		return "", fmt.Errorf("%q is no name of a file: %s", name[:40]+"…", validation.MaxLenError(maxFileName))
 	}
-	return nil
+	return clean, nil
 }

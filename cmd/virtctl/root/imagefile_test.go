@@ -94,6 +94,9 @@ func imageDirectory(t *testing.T, entries []imageEntry) string {
 	t.Helper()
 	dir := t.TempDir()
 	for _, e := range entries {
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, e.name)), 0o700); err != nil {
+			t.Fatal(err)
+		}
 		if err := os.WriteFile(filepath.Join(dir, e.name), []byte(e.content), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -139,6 +142,79 @@ func TestImageFile_AnImageIsReadFromWhereverItIs(t *testing.T) {
 				t.Errorf("files (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// folderText is a descriptor of files in folders, two of which have one name.
+const folderText = `<?xml version="1.0"?>
+<Envelope xmlns="http://schemas.dmtf.org/ovf/envelope/1" xmlns:ovf="http://schemas.dmtf.org/ovf/envelope/1"><!-- href="a/disk.vmdk" -->
+<References><File ovf:id="file1" ovf:href = 'a/disk.vmdk'/><File ovf:href="b/disk.vmdk" ovf:id="file2"/><File ovf:href="./b/disk.vmdk" ovf:id="file3"/><File ovf:href="x &amp; y.iso" ovf:id="file4"/></References>
+<VirtualSystem ovf:id="vm"/></Envelope>`
+
+// inFolders is an image with its files in folders, each with a digest in the manifest.
+func inFolders(under string) []imageEntry {
+	entries := []imageEntry{{name: "vm.ovf", content: folderText}, {name: "a/disk.vmdk", content: "one"}, {name: "b/disk.vmdk", content: "two"}, {name: "x & y.iso", content: "three"}}
+	manifest := ""
+	for i := range entries {
+		manifest += fmt.Sprintf("SHA256(%s)= %s\n", entries[i].name, sha256Of(entries[i].content))
+		entries[i].name = under + entries[i].name
+	}
+	return append(entries, imageEntry{name: under + "vm.mf", content: manifest})
+}
+
+func TestImageFile_FilesInFoldersAreReadAndNamedWithout(t *testing.T) {
+	withFolder := append([]imageEntry{{name: "./", change: func(h *tar.Header) { h.Typeflag = tar.TypeDir }}}, inFolders("./")...)
+	for name, path := range map[string]string{
+		"an OVA": imageFile(t, "vm.ova", ovaOf(t, inFolders(""))), "an OVA of the directory": imageFile(t, "vm.ova", ovaOf(t, withFolder)),
+		"an OVA in a folder": imageFile(t, "vm.ova", ovaOf(t, inFolders("vm/"))), "a directory": imageDirectory(t, inFolders("")),
+	} {
+		t.Run(name, func(t *testing.T) {
+			i, err := imagefile.Open(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer i.Close()
+			if err := i.Verify(t.Context(), func(int64) {}); err != nil {
+				t.Fatal(err)
+			}
+			got := map[string]string{}
+			for _, f := range i.Files {
+				content, err := io.ReadAll(f.Reader())
+				if err != nil || f.Digest.Hex != sha256Of(string(content)) {
+					t.Errorf("%s has digest %v, %v; want that of its content", f.Name, f.Digest, err)
+				}
+				got[f.Name] = string(content)
+			}
+			text := strings.NewReplacer(`ovf:href = 'a/disk.vmdk'`, `ovf:href = "disk.vmdk"`, `"b/disk.vmdk"`, `"b-disk.vmdk"`, `"./b/disk.vmdk"`, `"b-disk.vmdk"`).Replace(folderText)
+			if diff := cmp.Diff(map[string]string{"vm.ovf": text, "disk.vmdk": "one", "b-disk.vmdk": "two", "x & y.iso": "three"}, got); diff != "" {
+				t.Errorf("files (-want +got):\n%s", diff)
+			}
+			if len(i.Unchecked) > 0 {
+				t.Errorf("unchecked are %q", i.Unchecked)
+			}
+		})
+	}
+}
+
+func TestImageFile_ADescriptorWithFoldersIsComparedWithItsManifest(t *testing.T) {
+	entries := inFolders("")
+	entries[0].content += "\n"
+	if _, err := imagefile.Open(imageDirectory(t, entries)); err == nil || !strings.Contains(err.Error(), "vm.ovf was damaged or changed") {
+		t.Errorf("error %v, want that the descriptor differs", err)
+	}
+}
+
+func TestImageFile_AFolderDoesNotLeadOutOfTheDirectory(t *testing.T) {
+	dir := imageDirectory(t, inFolders(""))
+	if err := os.Rename(filepath.Join(dir, "a"), filepath.Join(t.TempDir(), "outside")); err != nil {
+		t.Fatal(err)
+	}
+	outside := imageDirectory(t, []imageEntry{{name: "disk.vmdk", content: "one"}})
+	if err := os.Symlink(outside, filepath.Join(dir, "a")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := imagefile.Open(dir); err == nil || !strings.Contains(err.Error(), "path escapes from parent") {
+		t.Errorf("error %v, want that the link is refused", err)
 	}
 }
 
