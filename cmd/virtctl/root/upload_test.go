@@ -249,8 +249,9 @@ func TestUpload_AnUploadThatCannotBeSaysWhy(t *testing.T) {
 		"a certificate that is not trusted": {
 			change: func(u *upload.Upload) { u.Server.Thumbprint = strings.Repeat("00:", 19) + "00" }, want: "thumbprint does not match",
 		},
-		"no privilege": {prepare: func(w *uploadWorld) { w.vc.Updates().Forbid(true) }, want: "the account lacks a privilege"},
-		"no space":     {prepare: func(w *uploadWorld) { w.vc.Updates().Space(1) }, want: "vCenter did not take vm.ovf: there is not enough space"},
+		"no privilege":              {prepare: func(w *uploadWorld) { w.vc.Updates().Forbid(true) }, want: "the account lacks a privilege"},
+		"no space":                  {prepare: func(w *uploadWorld) { w.vc.Updates().Space(1) }, want: "vCenter did not take vm.ovf: there is not enough space"},
+		"a file that is not stored": {prepare: func(w *uploadWorld) { w.vc.Updates().Lose("disk2.vmdk") }, want: "the file disk2.vmdk cannot be stored"},
 		"an item of another type": {
 			prepare: func(w *uploadWorld) { w.makeISO("mine") }, change: func(u *upload.Upload) { u.Update = true }, want: `has type "iso"`, left: true,
 		},
@@ -275,7 +276,7 @@ func TestUpload_AnUploadThatCannotBeSaysWhy(t *testing.T) {
 				t.Errorf("error %v is not for people", err)
 			}
 			if !tc.left && w.id("mine") != "" {
-				t.Error("an item without content is left")
+				t.Errorf("an item is left, with %v", w.files("mine"))
 			}
 		})
 	}

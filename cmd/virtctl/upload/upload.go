@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/vmware/govmomi/vapi/library"
@@ -189,6 +190,13 @@ func (u *Upload) result(ctx context.Context, m *library.Manager, err error) (Res
 	return Result{Item: u.item, ContentVersion: item.ContentVersion}, nil
 }
 
+// complete reports whether the item has all files of the image.
+func (u *Upload) complete(files []library.File) bool {
+	return !slices.ContainsFunc(u.Image.Files, func(f *imagefile.File) bool {
+		return !slices.ContainsFunc(files, func(has library.File) bool { return has.Name == f.Name })
+	})
+}
+
 // giveUp lets go of what others would have to wait for, or would take for an image.
 func (u *Upload) giveUp(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanUpTimeout)
@@ -203,10 +211,11 @@ func (u *Upload) giveUp(ctx context.Context) {
 	if !u.made {
 		return
 	}
-	if files, err := m.ListLibraryItemFiles(ctx, u.item); err != nil || len(files) > 0 {
+	// An item with all files is complete: somebody else has gone on with it.
+	if files, err := m.ListLibraryItemFiles(ctx, u.item); err != nil || u.complete(files) {
 		return
 	}
 	if err := m.DeleteLibraryItem(ctx, &library.Item{ID: u.item}); err != nil {
-		u.Say("the item %q is left without content: %v", u.Item, explain(err))
+		u.Say("the item %q is left without its content: %v", u.Item, explain(err))
 	}
 }

@@ -22,6 +22,7 @@ type faults struct {
 	cut    atomic.Int64 // bytes after which the next transfer breaks off; 0 for never
 	space  atomic.Int64 // bytes that all items may have; 0 for any
 	forbid atomic.Bool
+	lose   atomic.Pointer[string] // the file that the next completed session does not store
 }
 
 var errCut = errors.New("cut")
@@ -44,6 +45,10 @@ func (u *Updates) CutNext(after int64) { u.faults.cut.Store(after) }
 
 // Space is how many bytes the files of all items may have, 0 for any number.
 func (u *Updates) Space(bytes int64) { u.faults.space.Store(bytes) }
+
+// Lose lets the next session that is completed fail for one file, after all others are stored.
+// The item then has its descriptor and not that file.
+func (u *Updates) Lose(name string) { u.faults.lose.Store(&name) }
 
 // Forbid takes the privilege to add and update items away.
 func (u *Updates) Forbid(on bool) { u.faults.forbid.Store(on) }

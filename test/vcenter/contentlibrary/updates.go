@@ -255,9 +255,17 @@ func (u *Updates) complete(r *http.Request, s *update) error {
 		}
 	}
 	next.version++
+	lost := u.faults.lose.Swap(nil)
+	if lost != nil {
+		delete(next.files, *lost)
+	}
 	if err := u.store(r, s.LibraryItemID, next.files); err != nil {
 		return err
 	}
-	u.items[s.LibraryItemID], s.State = next, "DONE"
+	u.items[s.LibraryItemID] = next
+	if lost != nil {
+		return errors.New("the file " + *lost + " cannot be stored")
+	}
+	s.State = "DONE"
 	return nil
 }
