@@ -3,7 +3,8 @@
 
 // Package behaviours checks that every behaviour of instance types, preferences and
 // synchronizers that the project stands for is named by a test, that every row about Machines
-// is, or has a reason why it is not built, and that every point of docs/hardening.md is.
+// is, or has a reason why it is not built, and that every point of docs/hardening.md is. It
+// compares docs/vm-controller.md, which names files and tests of each box, with the tree.
 //
 // Guarantees: each number of a table occurs, as F, MT or MB and the number, in a text or
 // comment of at least one test of another package; and no test names a number that the

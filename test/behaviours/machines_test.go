@@ -3,12 +3,22 @@
 
 package behaviours
 
-import "testing"
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// machineLists are the lists about Machines, by the letters with which tests name their rows.
+var machineLists = map[string][]machineRow{
+	"MT": machineTransitions, "MB": machineBehaviours, "MC": machineConditions, "MD": machineDefects,
+}
 
 func TestEveryRowAboutMachinesIsNamedByATest(t *testing.T) {
-	for list, rows := range map[string][]machineRow{
-		"MT": machineTransitions, "MB": machineBehaviours, "MC": machineConditions, "MD": machineDefects,
-	} {
+	for list, rows := range machineLists {
 		found := tests(t, list)
 		for i, r := range rows {
 			if r.number != i+1 {
@@ -24,6 +34,33 @@ func TestEveryRowAboutMachinesIsNamedByATest(t *testing.T) {
 		}
 		for n, paths := range found {
 			t.Errorf("%s%d is in no list; it is named by %s", list, n, paths[0])
+		}
+	}
+}
+
+func TestRowsThatAreBuiltOtherwise_AreNamedByATestAndDocumented(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join(root, "docs/machines.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, differences, _ := strings.Cut(string(page), "## What differs from Cluster API")
+	for list, rows := range machineLists {
+		named := tests(t, list)
+		for _, r := range rows {
+			o, is := machineOtherwise[fmt.Sprintf("%s%d", list, r.number)]
+			switch {
+			case !is:
+			case r.left != "" || len(named[r.number]) == 0:
+				t.Errorf("%s%d is built otherwise, and no test names it", list, r.number)
+			case !strings.Contains(differences, o.documented):
+				t.Errorf("%s%d is built otherwise (%s), and docs/machines.md does not have %q among the differences", list, r.number, o.reason, o.documented)
+			}
+		}
+	}
+	for row := range machineOtherwise {
+		number, err := strconv.Atoi(strings.TrimLeft(row, "MTBCD"))
+		if rows := machineLists[row[:2]]; err != nil || number < 1 || number > len(rows) {
+			t.Errorf("%s is in no list", row)
 		}
 	}
 }
