@@ -120,7 +120,7 @@ const (
 // conditions describes the content of contentVersion, and stays while vSphere cannot be
 // read or does not show the image any more: the conditions tell whether it still holds.
 type VirtualMachineImageStatus struct {
-	// conditions are the observations in detail: Ready and OVFReady.
+	// conditions are the observations in detail: Ready, OVFReady and SettingsApplied.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
@@ -178,6 +178,10 @@ type VirtualMachineImageStatus struct {
 	// +optional
 	// +listType=atomic
 	VCenters []string `json:"vCenters,omitempty" protobuf:"bytes,13,rep,name=vCenters"`
+	// eula is true for an image with license agreements, which spec.acceptEULA of a virtual
+	// machine must accept.
+	// +optional
+	EULA bool `json:"eula,omitempty" protobuf:"varint,15,opt,name=eula"`
 }
 
 // VirtualMachineImageDisk is a disk of an image.

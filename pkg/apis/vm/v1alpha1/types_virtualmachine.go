@@ -244,6 +244,11 @@ type VirtualMachineSpec struct {
 	// deletion says how the VM is powered off when it is deleted.
 	// +optional
 	Deletion *VirtualMachineDeletion `json:"deletion,omitempty" protobuf:"bytes,32,opt,name=deletion"`
+	// acceptEULA accepts the license agreements of the image. A virtual machine is not created
+	// from an image with an agreement while it is false. It has no effect afterwards. Defaults
+	// to false.
+	// +optional
+	AcceptEULA bool `json:"acceptEULA,omitempty" protobuf:"varint,34,opt,name=acceptEULA"`
 }
 
 // VirtualMachineDeletion says how a virtual machine that is deleted is powered off.
