@@ -9873,7 +9873,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineImageStatus(ref common.ReferenceC
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "conditions are the observations in detail: Ready and OVFReady.",
+							Description: "conditions are the observations in detail: Ready, OVFReady and SettingsApplied.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -10023,6 +10023,13 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineImageStatus(ref common.ReferenceC
 									},
 								},
 							},
+						},
+					},
+					"eula": {
+						SchemaProps: spec.SchemaProps{
+							Description: "eula is true for an image with license agreements, which spec.acceptEULA of a virtual machine must accept.",
+							Type:        []string{"boolean"},
+							Format:      "",
 						},
 					},
 				},
@@ -11853,6 +11860,13 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineSpec(ref common.ReferenceCallback
 							Ref:         ref(vmv1alpha1.VirtualMachineDeletion{}.OpenAPIModelName()),
 						},
 					},
+					"acceptEULA": {
+						SchemaProps: spec.SchemaProps{
+							Description: "acceptEULA accepts the license agreements of the image. A virtual machine is not created from an image with an agreement while it is false. It has no effect afterwards. Defaults to false.",
+							Type:        []string{"boolean"},
+							Format:      "",
+						},
+					},
 				},
 			},
 		},
@@ -11968,6 +11982,13 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineStatus(ref common.ReferenceCallba
 					"instanceUUID": {
 						SchemaProps: spec.SchemaProps{
 							Description: "instanceUUID is the instance UUID.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"vCenterInstanceUUID": {
+						SchemaProps: spec.SchemaProps{
+							Description: "vCenterInstanceUUID is the instance UUID of the vCenter that has the VM: that of status.instanceUUID of its VCenter. It changes when the VM is found in another vCenter.",
 							Type:        []string{"string"},
 							Format:      "",
 						},

@@ -5107,6 +5107,14 @@ func (m *VirtualMachineImageStatus) MarshalToSizedBuffer(dAtA []byte) (int, erro
 	_ = i
 	var l int
 	_ = l
+	i--
+	if m.EULA {
+		dAtA[i] = 1
+	} else {
+		dAtA[i] = 0
+	}
+	i--
+	dAtA[i] = 0x78
 	i = encodeVarintGenerated(dAtA, i, uint64(m.ObservedGeneration))
 	i--
 	dAtA[i] = 0x70
@@ -6927,6 +6935,16 @@ func (m *VirtualMachineSpec) MarshalToSizedBuffer(dAtA []byte) (int, error) {
 	_ = i
 	var l int
 	_ = l
+	i--
+	if m.AcceptEULA {
+		dAtA[i] = 1
+	} else {
+		dAtA[i] = 0
+	}
+	i--
+	dAtA[i] = 0x2
+	i--
+	dAtA[i] = 0x90
 	if m.Deletion != nil {
 		{
 			size, err := m.Deletion.MarshalToSizedBuffer(dAtA[:i])
@@ -7244,6 +7262,13 @@ func (m *VirtualMachineStatus) MarshalToSizedBuffer(dAtA []byte) (int, error) {
 	_ = i
 	var l int
 	_ = l
+	i -= len(m.VCenterInstanceUUID)
+	copy(dAtA[i:], m.VCenterInstanceUUID)
+	i = encodeVarintGenerated(dAtA, i, uint64(len(m.VCenterInstanceUUID)))
+	i--
+	dAtA[i] = 0x2
+	i--
+	dAtA[i] = 0x92
 	if m.Machine != nil {
 		{
 			size, err := m.Machine.MarshalToSizedBuffer(dAtA[:i])
@@ -10381,6 +10406,7 @@ func (m *VirtualMachineImageStatus) Size() (n int) {
 		}
 	}
 	n += 1 + sovGenerated(uint64(m.ObservedGeneration))
+	n += 2
 	return n
 }
 
@@ -11102,6 +11128,7 @@ func (m *VirtualMachineSpec) Size() (n int) {
 		l = m.Deletion.Size()
 		n += 2 + l + sovGenerated(uint64(l))
 	}
+	n += 3
 	return n
 }
 
@@ -11225,6 +11252,8 @@ func (m *VirtualMachineStatus) Size() (n int) {
 		l = m.Machine.Size()
 		n += 2 + l + sovGenerated(uint64(l))
 	}
+	l = len(m.VCenterInstanceUUID)
+	n += 2 + l + sovGenerated(uint64(l))
 	return n
 }
 
@@ -12982,6 +13011,7 @@ func (this *VirtualMachineImageStatus) String() string {
 		`ProviderItemID:` + fmt.Sprintf("%v", this.ProviderItemID) + `,`,
 		`VCenters:` + fmt.Sprintf("%v", this.VCenters) + `,`,
 		`ObservedGeneration:` + fmt.Sprintf("%v", this.ObservedGeneration) + `,`,
+		`EULA:` + fmt.Sprintf("%v", this.EULA) + `,`,
 		`}`,
 	}, "")
 	return s
@@ -13477,6 +13507,7 @@ func (this *VirtualMachineSpec) String() string {
 		`BootDisk:` + strings.Replace(this.BootDisk.String(), "VirtualMachineBootDisk", "VirtualMachineBootDisk", 1) + `,`,
 		`BootOrder:` + repeatedStringForBootOrder + `,`,
 		`Deletion:` + strings.Replace(this.Deletion.String(), "VirtualMachineDeletion", "VirtualMachineDeletion", 1) + `,`,
+		`AcceptEULA:` + fmt.Sprintf("%v", this.AcceptEULA) + `,`,
 		`}`,
 	}, "")
 	return s
@@ -13548,6 +13579,7 @@ func (this *VirtualMachineStatus) String() string {
 		`Bootstrap:` + strings.Replace(this.Bootstrap.String(), "VirtualMachineBootstrapStatus", "VirtualMachineBootstrapStatus", 1) + `,`,
 		`InheritedPowerState:` + fmt.Sprintf("%v", this.InheritedPowerState) + `,`,
 		`Machine:` + strings.Replace(this.Machine.String(), "VirtualMachineOwner", "VirtualMachineOwner", 1) + `,`,
+		`VCenterInstanceUUID:` + fmt.Sprintf("%v", this.VCenterInstanceUUID) + `,`,
 		`}`,
 	}, "")
 	return s
@@ -29844,6 +29876,26 @@ func (m *VirtualMachineImageStatus) Unmarshal(dAtA []byte) error {
 					break
 				}
 			}
+		case 15:
+			if wireType != 0 {
+				return fmt.Errorf("proto: wrong wireType = %d for field EULA", wireType)
+			}
+			var v int
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowGenerated
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				v |= int(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			m.EULA = bool(v != 0)
 		default:
 			iNdEx = preIndex
 			skippy, err := skipGenerated(dAtA[iNdEx:])
@@ -36339,6 +36391,26 @@ func (m *VirtualMachineSpec) Unmarshal(dAtA []byte) error {
 				return err
 			}
 			iNdEx = postIndex
+		case 34:
+			if wireType != 0 {
+				return fmt.Errorf("proto: wrong wireType = %d for field AcceptEULA", wireType)
+			}
+			var v int
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowGenerated
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				v |= int(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			m.AcceptEULA = bool(v != 0)
 		default:
 			iNdEx = preIndex
 			skippy, err := skipGenerated(dAtA[iNdEx:])
@@ -37446,6 +37518,38 @@ func (m *VirtualMachineStatus) Unmarshal(dAtA []byte) error {
 			if err := m.Machine.Unmarshal(dAtA[iNdEx:postIndex]); err != nil {
 				return err
 			}
+			iNdEx = postIndex
+		case 34:
+			if wireType != 2 {
+				return fmt.Errorf("proto: wrong wireType = %d for field VCenterInstanceUUID", wireType)
+			}
+			var stringLen uint64
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowGenerated
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				stringLen |= uint64(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			intStringLen := int(stringLen)
+			if intStringLen < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			postIndex := iNdEx + intStringLen
+			if postIndex < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			if postIndex > l {
+				return io.ErrUnexpectedEOF
+			}
+			m.VCenterInstanceUUID = string(dAtA[iNdEx:postIndex])
 			iNdEx = postIndex
 		default:
 			iNdEx = preIndex

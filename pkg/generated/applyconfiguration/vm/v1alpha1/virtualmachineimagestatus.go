@@ -18,7 +18,7 @@ import (
 // conditions describes the content of contentVersion, and stays while vSphere cannot be
 // read or does not show the image any more: the conditions tell whether it still holds.
 type VirtualMachineImageStatusApplyConfiguration struct {
-	// conditions are the observations in detail: Ready and OVFReady.
+	// conditions are the observations in detail: Ready, OVFReady and SettingsApplied.
 	Conditions []v1.ConditionApplyConfiguration `json:"conditions,omitempty"`
 	// observedGeneration is the generation of spec that this is about.
 	ObservedGeneration *int64 `json:"observedGeneration,omitempty"`
@@ -53,6 +53,9 @@ type VirtualMachineImageStatusApplyConfiguration struct {
 	// vCenters are the names of the VCenters that have the image: virtual machines can be
 	// made of it in their zones.
 	VCenters []string `json:"vCenters,omitempty"`
+	// eula is true for an image with license agreements, which spec.acceptEULA of a virtual
+	// machine must accept.
+	EULA *bool `json:"eula,omitempty"`
 }
 
 // VirtualMachineImageStatusApplyConfiguration constructs a declarative configuration of the VirtualMachineImageStatus type for use with
@@ -189,5 +192,13 @@ func (b *VirtualMachineImageStatusApplyConfiguration) WithVCenters(values ...str
 	for i := range values {
 		b.VCenters = append(b.VCenters, values[i])
 	}
+	return b
+}
+
+// WithEULA sets the EULA field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the EULA field is set to the value of the last call.
+func (b *VirtualMachineImageStatusApplyConfiguration) WithEULA(value bool) *VirtualMachineImageStatusApplyConfiguration {
+	b.EULA = &value
 	return b
 }

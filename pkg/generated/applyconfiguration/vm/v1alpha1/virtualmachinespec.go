@@ -107,6 +107,10 @@ type VirtualMachineSpecApplyConfiguration struct {
 	BootOrder []VirtualMachineBootDeviceApplyConfiguration `json:"bootOrder,omitempty"`
 	// deletion says how the VM is powered off when it is deleted.
 	Deletion *VirtualMachineDeletionApplyConfiguration `json:"deletion,omitempty"`
+	// acceptEULA accepts the license agreements of the image. A virtual machine is not created
+	// from an image with an agreement while it is false. It has no effect afterwards. Defaults
+	// to false.
+	AcceptEULA *bool `json:"acceptEULA,omitempty"`
 }
 
 // VirtualMachineSpecApplyConfiguration constructs a declarative configuration of the VirtualMachineSpec type for use with
@@ -378,5 +382,13 @@ func (b *VirtualMachineSpecApplyConfiguration) WithBootOrder(values ...*VirtualM
 // If called multiple times, the Deletion field is set to the value of the last call.
 func (b *VirtualMachineSpecApplyConfiguration) WithDeletion(value *VirtualMachineDeletionApplyConfiguration) *VirtualMachineSpecApplyConfiguration {
 	b.Deletion = value
+	return b
+}
+
+// WithAcceptEULA sets the AcceptEULA field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the AcceptEULA field is set to the value of the last call.
+func (b *VirtualMachineSpecApplyConfiguration) WithAcceptEULA(value bool) *VirtualMachineSpecApplyConfiguration {
+	b.AcceptEULA = &value
 	return b
 }

@@ -45,6 +45,9 @@ type VirtualMachineStatusApplyConfiguration struct {
 	BiosUUID *string `json:"biosUUID,omitempty"`
 	// instanceUUID is the instance UUID.
 	InstanceUUID *string `json:"instanceUUID,omitempty"`
+	// vCenterInstanceUUID is the instance UUID of the vCenter that has the VM: that of
+	// status.instanceUUID of its VCenter. It changes when the VM is found in another vCenter.
+	VCenterInstanceUUID *string `json:"vCenterInstanceUUID,omitempty"`
 	// hardwareVersion is the virtual hardware version, for example 21 for vmx-21.
 	HardwareVersion *int32 `json:"hardwareVersion,omitempty"`
 	// guest is what VMware Tools reports.
@@ -205,6 +208,14 @@ func (b *VirtualMachineStatusApplyConfiguration) WithBiosUUID(value string) *Vir
 // If called multiple times, the InstanceUUID field is set to the value of the last call.
 func (b *VirtualMachineStatusApplyConfiguration) WithInstanceUUID(value string) *VirtualMachineStatusApplyConfiguration {
 	b.InstanceUUID = &value
+	return b
+}
+
+// WithVCenterInstanceUUID sets the VCenterInstanceUUID field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the VCenterInstanceUUID field is set to the value of the last call.
+func (b *VirtualMachineStatusApplyConfiguration) WithVCenterInstanceUUID(value string) *VirtualMachineStatusApplyConfiguration {
+	b.VCenterInstanceUUID = &value
 	return b
 }
 
