@@ -98,6 +98,28 @@ func TestPropertiesAreThoseOfTheImage(t *testing.T) {
 	}
 }
 
+func TestEULA_MustBeAcceptedIfTheImageHasOne(t *testing.T) {
+	licensed := func(s *vmv1alpha1.VirtualMachineImageStatus) { s.EULA = true }
+	for name, tc := range map[string]struct {
+		change   func(*vmv1alpha1.VirtualMachineImageStatus)
+		accepted bool
+		want     string
+	}{
+		"no agreement":              {},
+		"no agreement, accepted":    {accepted: true},
+		"an agreement":              {change: licensed, want: "spec.acceptEULA: Required value: image appliance has a license agreement"},
+		"an agreement, accepted":    {change: licensed, accepted: true},
+		"an agreement, not certain": {change: func(s *vmv1alpha1.VirtualMachineImageStatus) { s.EULA, s.Conditions = true, nil }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := fitting.EULA(image(tc.change), tc.accepted)
+			if (len(got) > 0) != (tc.want != "") || len(got) > 0 && !strings.HasPrefix(got[0].Error(), tc.want) {
+				t.Errorf("errors %v, want %q", got, tc.want)
+			}
+		})
+	}
+}
+
 func TestHardwareFitsTheImage(t *testing.T) {
 	yes, no := true, false
 	disk := func(size string) *vmv1alpha1.VirtualMachineBootDisk {

@@ -29,6 +29,8 @@ type Desired struct {
 	// CloneOf is the virtual machine to clone, with Image for what is said of it; nil for
 	// any other image.
 	CloneOf *CloneSource
+	// AcceptEULA is true if the license agreements of Image are accepted.
+	AcceptEULA bool
 	// FastDeploy is how the disks of a new virtual machine are made of Image; empty stands
 	// for FastDeployOff.
 	FastDeploy vmv1alpha1.FastDeployMode

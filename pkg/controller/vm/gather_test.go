@@ -215,6 +215,21 @@ func TestImageIsNeededUnlessAVMIsAdopted(t *testing.T) {
 	}
 }
 
+func TestImage_WithALicenseAgreementWaitsForItsAcceptance(t *testing.T) {
+	licensed := photon()
+	licensed.Status = vmv1alpha1.VirtualMachineImageStatus{Type: vmv1alpha1.ImageTypeOVF, EULA: true, Conditions: []metav1.Condition{{Type: vmv1alpha1.ConditionReady, Status: metav1.ConditionTrue}}}
+	h := newHarness(t, fresh(), licensed)
+	h.pass()
+	if got := h.condition(vmv1alpha1.ConditionImageReady); got != "False/EULANotAccepted" || h.provider.requests[0].PrerequisitesReady {
+		t.Errorf("ImageReady is %s, prerequisites ready: %t; want False/EULANotAccepted and not", got, h.provider.requests[0].PrerequisitesReady)
+	}
+	h = newHarness(t, fresh(func(vm *vmv1alpha1.VirtualMachine) { vm.Spec.AcceptEULA = true }), licensed)
+	h.pass()
+	if got, req := h.condition(vmv1alpha1.ConditionImageReady), h.provider.requests[0]; got != "True/Succeeded" || !req.AcceptEULA || !req.PrerequisitesReady {
+		t.Errorf("ImageReady is %s, the provider may accept: %t, prerequisites ready: %t; want all", got, req.AcceptEULA, req.PrerequisitesReady)
+	}
+}
+
 func TestAnImageIsFoundByItsKind(t *testing.T) {
 	ofCluster := func(vm *vmv1alpha1.VirtualMachine) { vm.Spec.Image.Kind = vmv1alpha1.ClusterImageKind }
 	everywhere := &vmv1alpha1.ClusterVirtualMachineImage{ObjectMeta: metav1.ObjectMeta{Name: "photon", UID: "cluster"}}

@@ -40,7 +40,7 @@ func (r *reconciler) gather(ctx context.Context, p *pass, synced bool) (req *pro
 	ready := synced && p.Effective != nil && !p.Observed.Created && !addresses.Wait && !volumes.Wait && !boot.Wait
 	nowhere = boot.NoMachine && p.VM.Spec.InstanceUUID == "" && provider.ZoneOf(p.VM) == ""
 	return &provider.Request{
-		Desired:            provider.Desired{Image: made.Image, CloneOf: made.CloneOf, Bootstrap: boot.Data, Claims: volumes.Claims},
+		Desired:            provider.Desired{Image: made.Image, CloneOf: made.CloneOf, AcceptEULA: p.VM.Spec.AcceptEULA, Bootstrap: boot.Data, Claims: volumes.Claims},
 		PrerequisitesReady: ready && !made.Wait, CompletionReady: ready,
 	}, nowhere, errors.Join(addressErr, volumeErr, imageErr, bootErr)
 }

@@ -49,7 +49,7 @@ func (p *pass) create(ctx context.Context) error {
 	w := p.want.Clone()
 	w.Retried, w.Record = p.retried(), plan.Record(p.req)
 	op := p.engine.driver.Create(w, p.keepChecked(0))
-	parts := []any{w.Effective, w.Image.Spec, w.CloneOf}
+	parts := []any{w.Effective, w.Image.Spec, w.CloneOf, w.AcceptEULA}
 	if w.ImageCache != nil {
 		parts = append(parts, w.ImageCache.UID, w.ImageCache.ResourceVersion)
 	}

@@ -195,6 +195,9 @@ func (d *Deployer) keepOnly(id string, files map[string][]byte) {
 
 func (d *Deployer) deploy(ctx context.Context, envelope *ovf.Envelope, deploy *vcenter.Deploy) (types.ManagedObjectReference, error) {
 	none := types.ManagedObjectReference{}
+	if vm := envelope.VirtualSystem; vm != nil && len(vm.Eula) > 0 && !deploy.AcceptAllEULA {
+		return none, errors.New("the end user license agreements of the template must be accepted")
+	}
 	over, err := decodeSpec(deploy.VmConfigSpec)
 	if err != nil {
 		return none, err

@@ -48,6 +48,16 @@ func Disk(image *vmv1alpha1.VirtualMachineImage, asked *vmv1alpha1.VirtualMachin
 		fmt.Sprintf("must be at least %s, which the disk of image %s has: vSphere cannot shrink one", has, image.Name))}
 }
 
+// EULA returns an error for a virtual machine that does not accept the license agreements of its
+// image.
+func EULA(image *vmv1alpha1.VirtualMachineImage, accepted bool) field.ErrorList {
+	if !known(image) || !image.Status.EULA || accepted {
+		return nil
+	}
+	return field.ErrorList{field.Required(spec.Child("acceptEULA"), fmt.Sprintf(
+		"image %s has a license agreement: read it in the vSphere Client, and set spec.acceptEULA to true if you accept it", image.Name))}
+}
+
 // Firmware tells of secure boot on BIOS. asked is all that has a say in it besides the
 // image, preference and class among it.
 func Firmware(image *vmv1alpha1.VirtualMachineImage, asked *vmv1alpha1.VirtualMachineFirmware) field.ErrorList {

@@ -65,6 +65,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, s step.State) (report Report
 		return report, fmt.Errorf("reading image %q: %w", ref.Name, err)
 	}
 	report.Image = image
+	if errs := fitting.EULA(image, s.VM.Spec.AcceptEULA); len(errs) > 0 {
+		return no(vmv1alpha1.ReasonEULANotAccepted, errs.ToAggregate().Error())
+	}
 	errs := fitting.Disk(image, s.VM.Spec.BootDisk)
 	if s.Effective != nil {
 		errs = append(errs, fitting.Firmware(image, s.Effective.Firmware)...)

@@ -47,6 +47,9 @@ func (c *Creator) prepare(ctx context.Context, want *configspec.Want, rep *place
 	if err != nil {
 		return spec, nil, err
 	}
+	if image.Description.Status.EULA && !want.AcceptEULA {
+		return spec, nil, &descriptor.UnusableError{Message: "the image has a license agreement: set spec.acceptEULA to true if you accept it"}
+	}
 	if configspec.NewerHardware(configspec.Upgrade(diffs), image.Config.Version) {
 		spec.Version = configspec.Upgrade(diffs)
 	}
@@ -81,7 +84,7 @@ func (c *Creator) deploy(ctx context.Context, want configspec.Want, rep *placeme
 
 // deployment has one policy for all that the image brings (vSphere Automation API, Vcenter
 // Ovf ResourcePoolDeploymentSpec.storage_profile_id); the boot disk gets its own when the
-// VM is there. It accepts the licences of the image: who offers it as one has read them.
+// VM is there.
 func deployment(want configspec.Want, rep *placement.Report, folder types.ManagedObjectReference, doc string) vcenter.Deploy {
 	target := vcenter.Target{ResourcePoolID: rep.Pool.Value, FolderID: folder.Value}
 	if rep.Host != nil {
@@ -90,7 +93,7 @@ func deployment(want configspec.Want, rep *placement.Report, folder types.Manage
 	return vcenter.Deploy{
 		DeploymentSpec: vcenter.DeploymentSpec{
 			Name:                want.Name,
-			AcceptAllEULA:       true,
+			AcceptAllEULA:       want.AcceptEULA,
 			DefaultDatastoreID:  rep.Datastore.Value,
 			StorageProfileID:    configspec.HomeProfile(want),
 			StorageProvisioning: provisioned(want.Effective.BootDisk),

@@ -52,14 +52,16 @@ func parse(r io.Reader) (*Image, error) {
 	if err != nil {
 		return nil, &UnusableError{Message: "the OVF descriptor cannot be parsed: " + err.Error()}
 	}
-	vm := envelope.VirtualSystem
+	vm, agreement := envelope.VirtualSystem, false
 	if c := envelope.VirtualSystemCollection; vm == nil && c != nil && len(c.VirtualSystem) == 1 {
 		vm = &c.VirtualSystem[0]
 		vm.Product = append(vm.Product, c.Product...)
+		agreement = len(c.Eula) > 0
 	}
 	if vm == nil {
 		return nil, &UnusableError{Message: "the OVF descriptor does not describe exactly one virtual machine"}
 	}
+	agreement = agreement || len(vm.Eula) > 0
 	chosen, others := keepDefaultConfiguration(envelope, vm)
 	// Devices are of no use here, and those that the library does not know are errors.
 	whole := *vm
@@ -75,6 +77,7 @@ func parse(r io.Reader) (*Image, error) {
 	}
 	image := &Image{Config: spec, Hardware: disks, Description: describe(envelope, &whole, &spec)}
 	image.Description.NotApplied, image.Description.Defaulted = notApplied(&whole), defaulted(chosen, others)
+	image.Description.Status.EULA = agreement
 	if v := spec.VAppConfig; v != nil && len(v.GetVmConfigSpec().Property) > 0 {
 		image.VApp = v.GetVmConfigSpec()
 		image.VApp.OvfEnvironmentTransport = transport(vm)
