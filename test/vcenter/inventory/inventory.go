@@ -199,7 +199,33 @@ func (inv *Inventory) completeClusters(ctx context.Context, client *vim25.Client
 		if config, ok := cluster.ConfigurationEx.(*types.ClusterConfigInfoEx); ok {
 			config.DrsConfig.Enabled = types.NewBool(n%2 == 0)
 		}
+		if err := inv.setHardwareVersions(cluster); err != nil {
+			return err
+		}
 	}
+	return nil
+}
+
+// OldestHardware and NewestHardware are the hardware versions that the hosts run: those of ESXi
+// 8.0 Update 2.
+const OldestHardware, NewestHardware = 4, 21
+
+// setHardwareVersions lists the versions that the cluster runs. The simulator's own list is that
+// of ESXi 6.5, whatever it creates virtual machines with.
+func (inv *Inventory) setHardwareVersions(cluster *simulator.ClusterComputeResource) error {
+	browser, ok := inv.Model.Map().Get(*cluster.EnvironmentBrowser).(*simulator.EnvironmentBrowser)
+	if !ok {
+		return fmt.Errorf("cluster %s has no environment browser", cluster.Name)
+	}
+	var all []types.VirtualMachineConfigOptionDescriptor
+	for v := OldestHardware; v <= NewestHardware; v++ {
+		key := fmt.Sprintf("vmx-%02d", v)
+		all = append(all, types.VirtualMachineConfigOptionDescriptor{
+			Key: key, Description: key, Host: cluster.Host,
+			CreateSupported: true, RunSupported: true, UpgradeSupported: true, DefaultConfigOption: v == NewestHardware,
+		})
+	}
+	browser.QueryConfigOptionDescriptorResponse.Returnval = all
 	return nil
 }
 

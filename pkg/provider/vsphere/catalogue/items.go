@@ -54,6 +54,9 @@ type Catalogue struct {
 	read map[string]map[string]read
 	// changes counts what was forgotten, so that what was read before is not remembered.
 	changes int
+	// newest is the newest hardware version that a host ran at newestAt.
+	newest   int32
+	newestAt time.Time
 }
 
 // read is what an item was like at a time.
@@ -168,6 +171,9 @@ func (c *Catalogue) DescribeItem(ctx context.Context, item provider.LibraryItem)
 	}
 	image, err := c.Descriptors.Read(ctx, c.Session, item.ID)
 	if err != nil {
+		return nil, err
+	}
+	if err := c.runs(ctx, image.Description.Status.HardwareVersion); err != nil {
 		return nil, err
 	}
 	out := image.Description

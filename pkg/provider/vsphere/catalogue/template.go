@@ -63,6 +63,9 @@ func (c *Catalogue) describe(ctx context.Context, template types.ManagedObjectRe
 		return nil, fmt.Errorf("reading template %s: vSphere shows no configuration of it", template.Value)
 	}
 	out := descriptor.OfTemplate(vm.Config, names)
+	if err := c.runs(ctx, out.Status.HardwareVersion); err != nil {
+		return nil, err
+	}
 	out.Status.ProviderItemID = template.Value
 	if s := vm.Summary.Storage; s != nil {
 		out.Status.ContentSize = descriptor.Amount(s.Committed)
