@@ -32,6 +32,8 @@ type Observation struct {
 
 	// BiosUUID and InstanceUUID, in lower case.
 	BiosUUID, InstanceUUID string
+	// VCenterInstanceUUID is that of the vCenter, empty if it is not known.
+	VCenterInstanceUUID string
 	// HardwareVersion is the number of the virtual hardware version.
 	HardwareVersion int32
 	// Resources is the size that it has.
@@ -96,8 +98,11 @@ func (o *Observation) report(st *vmv1alpha1.VirtualMachineStatus) {
 	if o.LastRestart != nil {
 		st.LastRestartTime = &metav1.Time{Time: o.LastRestart.Truncate(time.Second)}
 	}
+	if o.VCenterInstanceUUID != "" {
+		st.VCenterInstanceUUID = o.VCenterInstanceUUID
+	}
 	if o.UniqueID == "" {
-		st.RestartRequired = nil
+		st.RestartRequired, st.VCenterInstanceUUID = nil, ""
 	}
 	st.CurrentSnapshot, st.RootSnapshots, st.Snapshots = "", nil, nil
 	for i := range o.Snapshots {

@@ -33,6 +33,7 @@ func (m machine) ref() vimtypes.ManagedObjectReference { return m.vm.Self }
 // Observe implements driver.Machine.
 func (m machine) Observe(w *driver.Want) provider.Observation {
 	o := report.Observe(m.vm, w, m.driver.inventory.HostName)
+	o.VCenterInstanceUUID = m.driver.session.Info().Installation
 	report.Comply(&o, m.vm, m.driver.compliance.Of(m.vm))
 	o.Set(report.Location(m.vm, m.driver.inventory.Outside(m.ref())))
 	return o

@@ -1,0 +1,127 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package vsphere
+
+import (
+	"errors"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/vmware/govmomi/vapi/library"
+	"github.com/vmware/govmomi/vim25/soap"
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/provider"
+	"github.com/slipway-dev/slipway/test/vcenter"
+)
+
+// plainDescriptor is an OVF of one disk; sections go into its virtual system.
+func plainDescriptor(version, sections string) string {
+	return `<?xml version="1.0"?>
+<Envelope xmlns="http://schemas.dmtf.org/ovf/envelope/1" xmlns:ovf="http://schemas.dmtf.org/ovf/envelope/1"
+  xmlns:rasd="http://schemas.dmtf.org/wbem/wscim/1/cim-schema/2/CIM_ResourceAllocationSettingData"
+  xmlns:vssd="http://schemas.dmtf.org/wbem/wscim/1/cim-schema/2/CIM_VirtualSystemSettingData" xmlns:vmw="http://www.vmware.com/schema/ovf">
+<References><File ovf:href="boot.vmdk" ovf:id="file1"/></References>
+<DiskSection><Info/><Disk ovf:capacity="16" ovf:capacityAllocationUnits="byte * 2^30" ovf:diskId="disk1" ovf:fileRef="file1"/></DiskSection>
+<VirtualSystem ovf:id="one"><Info/>` + sections + `<OperatingSystemSection ovf:id="36" vmw:osType="vmwarePhoton64Guest"><Info/></OperatingSystemSection>
+<VirtualHardwareSection><Info/>
+<System><vssd:ElementName>x</vssd:ElementName><vssd:InstanceID>0</vssd:InstanceID><vssd:VirtualSystemType>` + version + `</vssd:VirtualSystemType></System>
+<Item><rasd:Address>0</rasd:Address><rasd:ElementName>SCSI controller 0</rasd:ElementName><rasd:InstanceID>3</rasd:InstanceID><rasd:ResourceSubType>VirtualSCSI</rasd:ResourceSubType><rasd:ResourceType>6</rasd:ResourceType></Item>
+<Item><rasd:AddressOnParent>0</rasd:AddressOnParent><rasd:ElementName>Hard disk 1</rasd:ElementName><rasd:HostResource>ovf:/disk/disk1</rasd:HostResource><rasd:InstanceID>4</rasd:InstanceID><rasd:Parent>3</rasd:Parent><rasd:ResourceType>17</rasd:ResourceType></Item>
+</VirtualHardwareSection></VirtualSystem></Envelope>`
+}
+
+// uploadItem adds an OVF item with these files, as name=content.
+func uploadItem(t *testing.T, ready vcenter.Ready, name string, files ...string) {
+	t.Helper()
+	addItem(t, ready, name, library.ItemTypeOVF)
+	m := libraries(t, ready)
+	found, err := m.FindLibraryItems(t.Context(), library.FindItem{Name: name})
+	if err != nil || len(found) != 1 {
+		t.Fatalf("items %v, %v; want one", found, err)
+	}
+	session, err := m.CreateLibraryItemUpdateSession(t.Context(), library.Session{LibraryItemID: found[0]})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		file, content, _ := strings.Cut(f, "=")
+		added, err := m.AddLibraryItemFile(t.Context(), session, library.UpdateFile{Name: file, SourceType: "PUSH", Size: int64(len(content))})
+		if err != nil {
+			t.Fatal(err)
+		}
+		u, err := url.Parse(added.UploadEndpoint.URI)
+		if err != nil {
+			t.Fatal(err)
+		}
+		param := soap.DefaultUpload
+		param.ContentLength = int64(len(content))
+		if err := m.Client.Upload(t.Context(), strings.NewReader(content), u, &param); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := m.CompleteLibraryItemUpdateSession(t.Context(), session); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestImages_ThatNoVirtualMachineCanBeCreatedFromAreNotUsable(t *testing.T) {
+	t.Parallel()
+	ready := startVCenter(t)
+	p, _ := startProvider(t, ready, nil)
+	uploadItem(t, ready, "newest", "newest.ovf="+plainDescriptor("vmx-21", ""), "boot.vmdk=disk")
+	uploadItem(t, ready, "future", "future.ovf="+plainDescriptor("vmx-99", ""), "boot.vmdk=disk")
+	uploadItem(t, ready, "half", "half.ovf="+plainDescriptor("vmx-19", ""))
+	items, err := p.driver.Images().Items(t.Context(), "slipway")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{
+		"newest": "",
+		"future": "the image has hardware version 99, and no host of this vCenter runs one newer than 21",
+		"half":   `the OVF descriptor names file "boot.vmdk", which the item does not have`,
+	} {
+		i := slices.IndexFunc(items, func(i provider.LibraryItem) bool { return i.Name == name })
+		_, err := p.driver.Images().DescribeItem(t.Context(), items[i])
+		var unusable *provider.NotUsableError
+		if want == "" && err != nil || want != "" && (!errors.As(err, &unusable) || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%s: error %v, want a NotUsableError with %q", name, err, want)
+		}
+	}
+}
+
+func TestImages_WithALicenseAgreementNeedItsAcceptance(t *testing.T) {
+	t.Parallel()
+	ready := startVCenter(t)
+	p, counted := startProvider(t, ready, nil)
+	uploadItem(t, ready, "licensed", "licensed.ovf="+plainDescriptor("vmx-19", `<EulaSection><Info/><License>Do not copy.</License></EulaSection>`), "boot.vmdk=disk")
+	l := newLoop(t, p)
+	req := newRequest("licensed", libraryImage())
+	req.Image.Spec.ContentLibrary.Item = "licensed"
+	refused := func() bool {
+		c := meta.FindStatusCondition(req.VM.Status.Conditions, vmv1alpha1.ConditionImageReady)
+		return c != nil && c.Status == "False" && strings.Contains(c.Message, "set spec.acceptEULA to true")
+	}
+	l.until("the create is refused", refused, req)
+	if n := counted.snapshot()["rest.DeployLibraryItem"]; n != 0 {
+		t.Errorf("%d deployments were tried without an acceptance", n)
+	}
+	req.AcceptEULA = true
+	l.until("it runs", running(req), req)
+}
+
+func TestStatus_NamesTheVCenterOfTheVM(t *testing.T) {
+	t.Parallel()
+	ready := startVCenter(t)
+	p, _ := startProvider(t, ready, nil)
+	l := newLoop(t, p)
+	req := newRequest("web", templateImage())
+	l.until("it runs", running(req), req)
+	if got, want := req.VM.Status.VCenterInstanceUUID, admin(t, ready).ServiceContent.About.InstanceUuid; got == "" || got != want {
+		t.Errorf("status.vCenterInstanceUUID is %q, want %q", got, want)
+	}
+}
