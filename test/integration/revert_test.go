@@ -11,6 +11,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/uuid"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/test/integration/framework"
@@ -51,7 +52,13 @@ func TestARevertToWhatIsNoSnapshotOfTheVMIsRefused(t *testing.T) {
 	if err := ask("", ""); err != nil {
 		t.Errorf("taking it back: %v", err)
 	}
-	made := inlineVM("recovered")
+	made := inlineVM("new")
 	made.Spec.CurrentSnapshotName = "later"
-	createVM(t, c, made)
+	if _, err := vms.Create(t.Context(), made, metav1.CreateOptions{}); !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), "spec.currentSnapshotName: Forbidden: a new VirtualMachine has no snapshots") {
+		t.Errorf("a new VirtualMachine that requests a revert: %v, want that it is refused", err)
+	}
+	lost := inlineVM("recovered")
+	lost.Spec.CurrentSnapshotName = "later"
+	lost.Annotations = map[string]string{vmv1alpha1.AnnotationRecovered: string(uuid.NewUUID())}
+	createVM(t, c, lost)
 }

@@ -13,16 +13,23 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// admitRevert refuses to ask for a revert to what is no snapshot of the VM. Other references may
-// come true later; this one would have the VM reverted at once, at a time that nobody expects, when
-// somebody takes a snapshot of the name. A VM that is created, as one that is recovered, may name
-// one that is made after it.
+// admitRevert refuses to request a revert to an object that is not a snapshot of the VM. Other
+// references may become valid later. This one would revert the VM immediately, at a time that
+// nobody expects, when a snapshot of the name is taken. A new VM has no snapshots, so that it
+// cannot request a revert. A VM that a privileged user recovers may: its snapshots are recovered
+// after it.
 func (r *REST) admitRevert(ctx context.Context, vm, old *vmv1alpha1.VirtualMachine) (field.ErrorList, error) {
 	name := vm.Spec.CurrentSnapshotName
-	if old == nil || name == "" || name == old.Spec.CurrentSnapshotName {
+	if name == "" || old != nil && name == old.Spec.CurrentSnapshotName {
 		return nil, nil
 	}
 	path := field.NewPath("spec", "currentSnapshotName")
+	if old == nil {
+		if _, recovered := vm.Annotations[vmv1alpha1.AnnotationRecovered]; recovered {
+			return nil, nil
+		}
+		return field.ErrorList{field.Forbidden(path, "a new VirtualMachine has no snapshots: create it without, and set the field when a VirtualMachineSnapshot of it is Ready")}, nil
+	}
 	s, err := r.readers.Snapshot(ctx, vm.Namespace, name)
 	switch {
 	case apierrors.IsNotFound(err):
