@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/vmware/govmomi/vim25/types"
+	apitypes "k8s.io/apimachinery/pkg/types"
 
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 )
@@ -15,6 +16,19 @@ import (
 // clusterServicesPrefix begins the names of the VMs that vSphere Cluster Services makes
 // (VMware KB 80472).
 const clusterServicesPrefix = "vCLS"
+
+// Orphaned returns why a VM is not adopted that belongs to an object which does not exist: its
+// owner key stays that of the object, which a recovery creates again with the same UID.
+func Orphaned(owner apitypes.NamespacedName) string {
+	return fmt.Sprintf("it belongs to VirtualMachine %s, which does not exist: create the object again with virtctl recover -n %s %s",
+		owner, owner.Namespace, owner.Name)
+}
+
+// OwnerOf returns the object that a VM belongs to, false for none.
+func OwnerOf(m *Machine) (apitypes.NamespacedName, bool) {
+	owner, ok := observe.OwnerOf(m.VM)
+	return owner.Key, ok
+}
 
 // Skip says why a VM is not taken over; empty if it can be.
 func Skip(m *Machine) string {

@@ -20,9 +20,10 @@ type Place struct {
 	Others []string
 }
 
-// VCenterOf is the name of the VCenter with the instance UUID. Without any the server's
-// flags describe the only one.
-func VCenterOf(instanceUUID string, all []vmv1alpha1.VCenter) (string, error) {
+// VCenterOf returns the name of the VCenter with the instance UUID. The one that the flags of the
+// server describe has no object: it is meant if there are no objects at all, or if none has
+// the instance UUID and zones are in the vCenter of the flags.
+func VCenterOf(instanceUUID string, all []vmv1alpha1.VCenter, zones []vmv1alpha1.Zone) (string, error) {
 	if len(all) == 0 {
 		return vmv1alpha1.DefaultVCenter, nil
 	}
@@ -33,7 +34,13 @@ func VCenterOf(instanceUUID string, all []vmv1alpha1.VCenter) (string, error) {
 		}
 		names = append(names, all[i].Name)
 	}
-	return "", fmt.Errorf("the vCenter with instance UUID %s is none of the VCenters of Slipway: %s", instanceUUID, strings.Join(names, ", "))
+	ofFlags := slices.ContainsFunc(zones, func(z vmv1alpha1.Zone) bool {
+		return cmp.Or(z.Spec.VCenter, vmv1alpha1.DefaultVCenter) == vmv1alpha1.DefaultVCenter
+	})
+	if ofFlags && !slices.Contains(names, vmv1alpha1.DefaultVCenter) {
+		return vmv1alpha1.DefaultVCenter, nil
+	}
+	return "", fmt.Errorf("vCenter %s is not managed by Slipway (known: %s)", instanceUUID, strings.Join(names, ", "))
 }
 
 // PlaceOf finds the zone that a VM is in, by its folder and by its cluster or resource pool.

@@ -8,11 +8,14 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/vmware/govmomi/find"
+	"github.com/vmware/govmomi/vim25/types"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/test/clitest"
 	"github.com/slipway-dev/slipway/test/vcenter"
+	"github.com/slipway-dev/slipway/test/vsphereclient"
 )
 
 func TestAdoptPrintsShowsAndTakesOver(t *testing.T) {
@@ -71,6 +74,34 @@ func TestAdoptPrintsShowsAndTakesOver(t *testing.T) {
 	}
 }
 
+func TestAdopt_OfAnOrphanNamesTheCommandThatRecoversIt(t *testing.T) {
+	vc := clitest.UseVCenter(t)
+	foreignVMs(t, vc, "one")
+	client, err := vsphereclient.Login(t.Context(), vc.Ready().URL, vc.Ready().CAFile, vcenter.DefaultUsername, vcenter.DefaultPassword)
+	if err != nil {
+		t.Fatal(err)
+	}
+	vm, err := find.NewFinder(client.Client).VirtualMachine(t.Context(), "/DC0/vm/slipway/old/one")
+	if err != nil {
+		t.Fatal(err)
+	}
+	task, err := vm.Reconfigure(t.Context(), types.VirtualMachineConfigSpec{ExtraConfig: []types.BaseOptionValue{&types.OptionValue{Key: "slipway.vm", Value: "dev/one/0b1c"}}})
+	if err == nil {
+		err = task.Wait(t.Context())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	const orphan = "it belongs to VirtualMachine dev/one, which does not exist: create the object again with virtctl recover -n dev one"
+	if code, _, errOut := run(t, &clitest.APIServer{}, "adopt", "/DC0/vm/slipway/old/one"); code != 1 || !strings.Contains(errOut, orphan) {
+		t.Errorf("exit code %d, %s; want %q", code, errOut, orphan)
+	}
+	s := &clitest.APIServer{VMs: []vmv1alpha1.VirtualMachine{{ObjectMeta: metav1.ObjectMeta{Namespace: "dev", Name: "one"}}}}
+	if _, _, errOut := run(t, s, "adopt", "/DC0/vm/slipway/old/one"); !strings.Contains(errOut, "it belongs to VirtualMachine dev/one already") {
+		t.Errorf("of an object that exists: %s", errOut)
+	}
+}
+
 func TestAdoptSaysWhatIsWrong(t *testing.T) {
 	vc := clitest.UseVCenter(t)
 	foreignVMs(t, vc, "vCLS-1")
@@ -84,7 +115,7 @@ func TestAdoptSaysWhatIsWrong(t *testing.T) {
 		"both":                {[]string{"web", "--apply", "--dry-run"}, nil, "--apply and --dry-run exclude each other"},
 		"no such VM":          {[]string{"/DC0/vm/none"}, nil, `looking for "/DC0/vm/none": there is none that the account may see`},
 		"no such folder":      {[]string{"--folder", "/DC0/vm/none"}, nil, `--folder "/DC0/vm/none": there is none that the account may see`},
-		"another vCenter":     {[]string{"/DC0/vm/slipway/old/*"}, []vmv1alpha1.VCenter{other}, "is none of the VCenters of Slipway: west"},
+		"another vCenter":     {[]string{"/DC0/vm/slipway/old/*"}, []vmv1alpha1.VCenter{other}, "is not managed by Slipway (known: west)"},
 		"nothing to take":     {[]string{"/DC0/vm/slipway/old/*"}, nil, "skipped /DC0/vm/slipway/old/vCLS-1: it is a system VM of vSphere Cluster Services"},
 		"a password is wrong": {[]string{"web", "--vcenter-username", "nobody"}, nil, "logging in to vCenter"},
 	} {

@@ -264,13 +264,27 @@ func TestForeign_TheZoneIsWhereTheVMIs(t *testing.T) {
 	}
 	vcenters := []vmv1alpha1.VCenter{{}, {}}
 	vcenters[0].Name, vcenters[1].Name, vcenters[1].Status.InstanceUUID = "east", "west", "ABC"
-	if got, err := foreign.VCenterOf("abc", vcenters); got != "west" || err != nil {
+	if got, err := foreign.VCenterOf("abc", vcenters, nil); got != "west" || err != nil {
 		t.Errorf("vCenter %q, %v; want west", got, err)
 	}
-	if got, err := foreign.VCenterOf("abc", nil); got != "default" || err != nil {
+	if got, err := foreign.VCenterOf("abc", nil, nil); got != "default" || err != nil {
 		t.Errorf("vCenter %q, %v; want the one that the flags describe", got, err)
 	}
-	if _, err := foreign.VCenterOf("xyz", vcenters); err == nil || !strings.Contains(err.Error(), "east, west") {
-		t.Errorf("error %v, want one that names what there is", err)
+	ofFlags := []vmv1alpha1.Zone{foreignZone("z", nil)}
+	if got, err := foreign.VCenterOf("xyz", vcenters, ofFlags); got != "default" || err != nil {
+		t.Errorf("vCenter %q, %v; want the one that the flags describe, next to objects", got, err)
+	}
+	for name, tc := range map[string]struct {
+		change func([]vmv1alpha1.VCenter)
+		zones  []vmv1alpha1.Zone
+		known  string
+	}{
+		"no zone of the flags":      {func([]vmv1alpha1.VCenter) {}, []vmv1alpha1.Zone{spec(func(s *vmv1alpha1.ZoneSpec) { s.VCenter = "west" })}, "(known: east, west)"},
+		"an object for the default": {func(v []vmv1alpha1.VCenter) { v[0].Name = "default" }, ofFlags, "(known: default, west)"},
+	} {
+		tc.change(vcenters)
+		if _, err := foreign.VCenterOf("xyz", vcenters, tc.zones); err == nil || !strings.Contains(err.Error(), tc.known) {
+			t.Errorf("%s: error %v, want one that names %s", name, err, tc.known)
+		}
 	}
 }

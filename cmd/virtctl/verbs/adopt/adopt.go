@@ -10,7 +10,9 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/slipway-dev/slipway/cmd/virtctl/cli"
 	"github.com/slipway-dev/slipway/cmd/virtctl/foreign"
@@ -108,6 +110,9 @@ func (f command) adopt(ctx context.Context, o *adoption) error {
 	if err != nil {
 		return err
 	}
+	if err := c.readOwners(ctx, client, found.Machines); err != nil {
+		return err
+	}
 	candidates, skipped, err := c.candidates(found, namespace)
 	if err != nil {
 		return err
@@ -137,6 +142,30 @@ type adoptionContext struct {
 	zones    []vmv1alpha1.Zone
 	// taken are the names of the objects of the namespace, and whose VMs are theirs.
 	taken map[string]string
+	// orphaned are the owners of VMs whose objects do not exist.
+	orphaned map[types.NamespacedName]bool
+}
+
+// readOwners finds the VMs whose objects do not exist. Of an object that the user cannot read that
+// is not known.
+func (c *adoptionContext) readOwners(ctx context.Context, client versioned.Interface, machines []*foreign.Machine) error {
+	known := map[types.NamespacedName]bool{}
+	c.orphaned = map[types.NamespacedName]bool{}
+	for _, m := range machines {
+		owner, owned := foreign.OwnerOf(m)
+		if !owned || known[owner] {
+			continue
+		}
+		known[owner] = true
+		_, err := client.VmV1alpha1().VirtualMachines(owner.Namespace).Get(ctx, owner.Name, metav1.GetOptions{})
+		switch {
+		case apierrors.IsNotFound(err):
+			c.orphaned[owner] = true
+		case err != nil && !apierrors.IsForbidden(err):
+			return fmt.Errorf("reading virtual machine %s: %s", owner, cli.Reason(err))
+		}
+	}
+	return nil
 }
 
 func readContext(ctx context.Context, client versioned.Interface, namespace string) (*adoptionContext, error) {
@@ -165,7 +194,7 @@ type skippedMachine struct{ path, why string }
 
 // candidates describes what can be taken over, and says why the others are not.
 func (c *adoptionContext) candidates(found *foreign.Inventory, namespace string) (all []*foreign.Candidate, skipped []skippedMachine, err error) {
-	vcenter, err := foreign.VCenterOf(found.InstanceUUID, c.vcenters)
+	vcenter, err := foreign.VCenterOf(found.InstanceUUID, c.vcenters, c.zones)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -174,6 +203,9 @@ func (c *adoptionContext) candidates(found *foreign.Inventory, namespace string)
 	twins := foreign.Twins(found.Machines)
 	for _, m := range found.Machines {
 		why := foreign.Skip(m)
+		if owner, owned := foreign.OwnerOf(m); owned && c.orphaned[owner] {
+			why = foreign.Orphaned(owner)
+		}
 		if why == "" {
 			why = twins[m]
 		}
