@@ -114,3 +114,20 @@ func TestProgress_WhatIsAwaitedIsToldOnceForEachStateUntilItIsSoOrGone(t *testin
 		})
 	}
 }
+
+// The rate limiter of the client refuses a request that would begin after the end of the wait.
+func TestAwaitState_EndsWithTheLastStateAndNotWithTheRateLimiter(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := cli.NewFactory(nil, genericiooptions.IOStreams{ErrOut: &bytes.Buffer{}})
+		state := error(nil)
+		err := f.AwaitState(context.Background(), time.Minute, "not seen so", func(context.Context) (bool, string, error) {
+			defer func() {
+				state = errors.New("client rate limiter Wait returned an error: rate: Wait(n=1) would exceed context deadline")
+			}()
+			return false, "Uploading", state
+		})
+		if want := "not seen so (--timeout 1m0s): Uploading"; err == nil || err.Error() != want {
+			t.Errorf("error %v, want %q", err, want)
+		}
+	})
+}

@@ -144,6 +144,29 @@ Ready       Normal   20m    virtualmachinesnapshot/second   vSphere has it
 	})
 }
 
+func TestDescribe_PrintsCommandsWithTheNamespaceOfTheFlag(t *testing.T) {
+	clitest.AtNoon(t, func(t *testing.T) {
+		code, out, errOut := clitest.RunInBubble(t.Context(), t, running(), "describe", "web", "-n", "dev")
+		for _, want := range []string{"virtctl -n dev restart web\n", "see virtctl -n dev refresh instancetype web --dry-run\n"} {
+			if code != 0 || !strings.Contains(out, want) {
+				t.Errorf("exit code %d, %s; want %q in\n%s", code, errOut, want, out)
+			}
+		}
+	})
+}
+
+func TestDescribe_TellsAnInstanceTypeThatWasCreatedAgain(t *testing.T) {
+	s := running()
+	ref := s.VMs[0].Status.InstancetypeRef
+	ref.LatestGeneration = ref.SourceGeneration
+	clitest.AtNoon(t, func(t *testing.T) {
+		const want = "u1.small, generation 1, OUTDATED: it was deleted and created again since, see virtctl refresh instancetype web --dry-run\n"
+		if got := screen(t, s); !strings.Contains(got, want) {
+			t.Errorf("want %q in\n%s", want, got)
+		}
+	})
+}
+
 func TestDescribe_OneScreenShowsWhatIsNotAsItShouldBe(t *testing.T) {
 	vm := clitest.Machine("dev", "web")
 	vm.CreationTimestamp = clitest.Before(time.Minute)

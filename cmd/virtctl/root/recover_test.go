@@ -63,6 +63,11 @@ func TestRecover_WhatCanBeRecoveredIsListed(t *testing.T) {
 	if _, out, _ = run(t, &clitest.APIServer{Orphans: orphans.Report{VCenter: "vc"}}, "recover", "-A"); out != "There is nothing to recover in vCenter vc.\n" {
 		t.Errorf("without any: %q", out)
 	}
+	for _, args := range [][]string{{"recover", "--all", "-A"}, {"recover", "--all", "-A", "--dry-run"}} {
+		if _, out, _ = run(t, &clitest.APIServer{Orphans: orphans.Report{VCenter: "vc"}}, args...); out != "There is nothing to recover in vCenter vc.\n" {
+			t.Errorf("%v without any: %q", args, out)
+		}
+	}
 	if code, _, errOut = run(t, s, "recover", "web", "--all"); code == 0 || !strings.Contains(errOut, "exclude each other") {
 		t.Errorf("names and --all: exit code %d, %q", code, errOut)
 	}

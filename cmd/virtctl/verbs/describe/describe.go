@@ -73,6 +73,9 @@ func NewLook(ctx context.Context, f *cli.Factory, name string) (*look, error) {
 		return nil, err
 	}
 	l := &look{program: f.Program, now: time.Now()}
+	if n := f.Flags.Namespace; n != nil && *n != "" {
+		l.program += " -n " + *n // so that the commands which are printed mean the same VM
+	}
 	if l.vm, err = client.VmV1alpha1().VirtualMachines(namespace).Get(ctx, name, metav1.GetOptions{}); err != nil {
 		return nil, fmt.Errorf("virtualmachine %s/%s: %s", namespace, name, cli.Reason(err))
 	}

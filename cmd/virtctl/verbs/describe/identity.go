@@ -126,6 +126,8 @@ func (l *look) captured(what string, r *capturedRef, wanted string) string {
 	switch {
 	case r.outdated && r.latest == 0:
 		text += ", OUTDATED: it was deleted since"
+	case r.outdated && r.latest == r.generation:
+		text += fmt.Sprintf(", OUTDATED: it was deleted and created again since, see %s refresh %s %s --dry-run", l.program, what, l.vm.Name)
 	case r.outdated:
 		text += fmt.Sprintf(", OUTDATED: it has generation %d now, see %s refresh %s %s --dry-run", r.latest, l.program, what, l.vm.Name)
 	}

@@ -93,6 +93,7 @@ func (r *recovery) run(ctx context.Context) error {
 		names = []string{""}
 	}
 	var unknown error
+	found, vcenter := false, ""
 	for _, name := range names {
 		// Those of one name come one after the other.
 		var group []orphans.Kept
@@ -106,13 +107,17 @@ func (r *recovery) run(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		unknown = cli.Uncovered(last)
+		unknown, vcenter = cli.Uncovered(last), last.VCenter
 		switch {
 		case len(group) > 0:
+			found = true
 			r.recover(ctx, group)
 		case name != "" && unknown == nil:
 			r.fail(r.namespace, name, "there is nothing to recover: no VM of vSphere says that it is it, or the object is as its record")
 		}
+	}
+	if !found && !r.failed && unknown == nil {
+		fmt.Fprintf(r.f.Streams.Out, "There is nothing to recover in vCenter %s.\n", cli.Printable(vcenter))
 	}
 	if r.failed && unknown != nil {
 		fmt.Fprintf(r.f.Streams.ErrOut, "error: %s\n", unknown)

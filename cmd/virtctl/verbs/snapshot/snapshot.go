@@ -259,6 +259,9 @@ func newSnapshotDeleteCommand(f command) *cobra.Command {
 					}
 					return false, conditions.Brief(got.Status.Conditions, vmv1alpha1.ConditionReady), nil
 				})
+				if err == nil {
+					fmt.Fprintf(f.Streams.Out, "virtualmachinesnapshot %s/%s is deleted\n", namespace, name)
+				}
 				errs = append(errs, err)
 			}
 			return errors.Join(errs...)
