@@ -167,6 +167,8 @@ func TestChart_ValuesAreInTheirFields(t *testing.T) {
 		"nodeSelector": object{"disk": "ssd"},
 		"tolerations":  []any{toleration},
 		"extraArgs":    []any{"--v=4", "--x=a: #b"},
+		"affinity":     object{"nodeAffinity": object{"x": "y"}}, "topologySpreadConstraints": []any{object{"maxSkew": 2.0}},
+		"priorityClassName": "own", "podAnnotations": object{"team": "a"}, "extraEnv": []any{object{"name": "HTTPS_PROXY", "value": "http://proxy:3128"}},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -176,6 +178,9 @@ func TestChart_ValuesAreInTheirFields(t *testing.T) {
 	container["image"], container["imagePullPolicy"] = "registry.example.com/s@"+digest, "Always"
 	container["resources"] = object{"requests": object{"cpu": "200m", "memory": "512Mi"}, "limits": object{"memory": "8Gi"}}
 	pod["imagePullSecrets"], pod["nodeSelector"], pod["tolerations"] = []any{object{"name": "login"}}, object{"disk": "ssd"}, []any{toleration}
+	pod["affinity"], pod["topologySpreadConstraints"], pod["priorityClassName"] = object{"nodeAffinity": object{"x": "y"}}, []any{object{"maxSkew": 2.0}}, "own"
+	spec["template"].(object)["metadata"].(object)["annotations"] = object{"team": "a"}
+	container["env"] = []any{object{"name": "HTTPS_PROXY", "value": "http://proxy:3128"}}
 	claim := spec["volumeClaimTemplates"].([]any)[0].(object)["spec"].(object)
 	claim["storageClassName"], claim["resources"] = "fast", object{"requests": object{"storage": "5Gi"}}
 	add(container, "args", "--vcenter-url=https://vc/sdk", "--vcenter-credentials-secret=slipway-system/other", "--v=4", "--x=a: #b")
