@@ -69,6 +69,7 @@ func TestResultsDecideWhenAKeyComesBack(t *testing.T) {
 		"error: with backoff":                {script{answer(Result{}, broken), answer(Result{}, broken), answer(Result{}, nil)}, []time.Duration{0, time.Second, 3 * time.Second}},
 		"error: the result is ignored":       {script{answer(Result{Requeue: true}, broken), answer(Result{}, nil)}, []time.Duration{0, time.Second}},
 		"success ends the backoff":           {script{answer(Result{}, broken), answer(Result{Requeue: true}, nil), answer(Result{}, broken), answer(Result{}, nil)}, []time.Duration{0, time.Second, time.Second, 2 * time.Second}},
+		"requeue after ends the backoff":     {script{answer(Result{}, broken), answer(Result{RequeueAfter: time.Second}, nil), answer(Result{}, broken), answer(Result{}, nil)}, []time.Duration{0, time.Second, 2 * time.Second, 3 * time.Second}},
 		"panic: like an error, worker lives": {script{func() (Result, error) { panic("boom") }, answer(Result{}, nil)}, []time.Duration{0, time.Second}},
 	} {
 		t.Run(name, func(t *testing.T) {

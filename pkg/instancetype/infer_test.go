@@ -96,6 +96,19 @@ func TestInferFromVolume(t *testing.T) {
 	}
 }
 
+func TestInfer_ANameCountsBeforeAVolume(t *testing.T) {
+	for _, role := range []instancetype.Role{it, pref} {
+		namespaced, cluster, spec := kinds(role)
+		w := newWorld()
+		w.add(t, cluster, "named", "c", 1, spec)
+		w.add(t, namespaced, "small", "n", 1, spec)
+		w.image("boot", labelsFor(role, true))
+		if found, err := find(inferring(t, role, "name: named, inferFromVolume: image"), role, w); err != nil || found.Object.Kind != cluster {
+			t.Errorf("%s: found %+v, %v; want the named %s", role, found, err, cluster)
+		}
+	}
+}
+
 func TestABootImageOfTheClusterIsInferredFrom(t *testing.T) {
 	for _, role := range []instancetype.Role{it, pref} {
 		namespaced, _, spec := kinds(role)

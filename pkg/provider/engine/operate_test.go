@@ -51,6 +51,31 @@ func TestAnotherModeEndsTheWaitForTheGuest(t *testing.T) {
 	})
 }
 
+func TestOperation_ThatWasInterruptedIsStartedAgainAtOnce(t *testing.T) {
+	inBubble(t, func(s *scene) {
+		req := s.running("vm")
+		release := s.driver.Hold() // A guest that does not answer.
+		req.VM.Spec.PowerState, req.VM.Spec.PowerOffMode = vmv1alpha1.PoweredOff, vmv1alpha1.PowerOpModeSoft
+		asked, err := s.once(req, s.CreateOrUpdateVirtualMachineAsync)
+		if asked.Ended == nil {
+			t.Fatalf("no power off was started: %v", err)
+		}
+		req.VM.Spec.PowerState = vmv1alpha1.PoweredOn
+		if _, err := s.once(req, s.CreateOrUpdateVirtualMachineAsync); !errors.Is(err, provider.ErrReconcileInProgress) {
+			t.Errorf("pass = %v, want ErrReconcileInProgress", err)
+		}
+		if err := <-asked.Ended; !errors.Is(err, context.Canceled) {
+			t.Fatalf("the wait for the guest ended with %v, want it cancelled", err)
+		}
+		req.VM.Spec.PowerState = vmv1alpha1.PoweredOff
+		again, err := s.once(req, s.CreateOrUpdateVirtualMachineAsync)
+		if again.Ended == nil {
+			t.Errorf("pass = %v, want that the power off is started again at once", err)
+		}
+		release()
+	})
+}
+
 func TestADeletionEndsTheWaitForAGuestThatItNeedsNot(t *testing.T) {
 	for mode, ends := range map[vmv1alpha1.PowerOpMode]bool{vmv1alpha1.PowerOpModeTrySoft: false, vmv1alpha1.PowerOpModeHard: true} {
 		t.Run(string(mode), func(t *testing.T) {

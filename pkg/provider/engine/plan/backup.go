@@ -42,7 +42,6 @@ func reconcileBackup(in *Input, p *Plan) error {
 		return nil
 	case age == vmrecord.Newer, age == vmrecord.Older && in.wasNewer():
 		if err := in.counts(); err != nil {
-			p.kept = nil
 			p.False(vmv1alpha1.ConditionBackupUpToDate, vmv1alpha1.ReasonRecordNewer, err.Error())
 			p.False(vmv1alpha1.ConditionConfigurationSynced, vmv1alpha1.ReasonRecordNewer, err.Error())
 			return &provider.NoRequeueError{Err: err}

@@ -76,11 +76,7 @@ func (r *RefreshREST) refresh(ctx context.Context, v *vmv1alpha1.VirtualMachine)
 	if err != nil && !apierrors.IsNotFound(err) {
 		return nil, statusError(v.Name, fmt.Errorf("reading what VirtualMachine %s/%s runs with: %w", v.Namespace, v.Name, err))
 	}
-	var running *vmv1alpha1.VirtualMachineInstanceSpec
-	if err == nil && metav1.IsControlledBy(instance, v) {
-		running = &instance.Spec
-	}
-	plan, err := instancetype.PlanRefresh(v, r.role, running, instancetype.GatherLatest(ctx, v, r.readers))
+	plan, err := instancetype.PlanRefresh(v, r.role, specOf(instance, v), instancetype.GatherLatest(ctx, v, r.readers))
 	if err != nil {
 		return nil, statusError(v.Name, err)
 	}
@@ -88,4 +84,13 @@ func (r *RefreshREST) refresh(ctx context.Context, v *vmv1alpha1.VirtualMachine)
 		v.Spec, v.Status = plan.VM.Spec, plan.VM.Status
 	}
 	return plan.Result, nil
+}
+
+// specOf returns what v runs with, nil if it does not run. The instance can be one of an earlier
+// VM of the name, which is about to be deleted.
+func specOf(instance *vmv1alpha1.VirtualMachineInstance, v *vmv1alpha1.VirtualMachine) *vmv1alpha1.VirtualMachineInstanceSpec {
+	if instance == nil || !metav1.IsControlledBy(instance, v) {
+		return nil
+	}
+	return &instance.Spec
 }
