@@ -103,7 +103,7 @@ func TestImages_WithALicenseAgreementNeedItsAcceptance(t *testing.T) {
 	req := newRequest("licensed", libraryImage())
 	req.Image.Spec.ContentLibrary.Item = "licensed"
 	refused := func() bool {
-		c := meta.FindStatusCondition(req.VM.Status.Conditions, vmv1alpha1.ConditionImageReady)
+		c := meta.FindStatusCondition(req.VM.Status.Conditions, vmv1alpha1.ConditionCreated)
 		return c != nil && c.Status == "False" && strings.Contains(c.Message, "set spec.acceptEULA to true")
 	}
 	l.until("the create is refused", refused, req)
