@@ -13,7 +13,7 @@ import (
 
 // maxTwins is how many Nodes of one provider ID are kept. More than one is an error of the cluster: a kubelet has
 // registered again under another name, for example.
-const maxTwins = 8
+const maxTwins = 4
 
 // ProviderKey returns a provider ID in the form in which provider IDs are compared: the UUID of a virtual machine is
 // the same in upper and lower case, and kubelets write either.
