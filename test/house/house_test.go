@@ -108,6 +108,8 @@ func TestRulesFindWhatBreaksThem(t *testing.T) {
 		"no comment in tests": {"a/a_test.go", header + "\npackage a\n\nfunc TestF() {}\n", nil},
 		"leftover":            {"a/a.go", header + "\npackage a\n\n// TO" + "DO: more.\n", []string{`a/a.go:6: "TO` + `DO" is left behind`}},
 		"sleep":               {"a/a.go", header + "\npackage a\n\nfunc f() { time.Sl" + "eep(1) }\n", []string{`a/a.go:6: "time.Sl` + `eep(" is left behind`}},
+		"reference to logs":   {"pkg/a/a.go", header + "\npackage a\n\nvar a, b, c = \"Please check controller logs for errors\", \"see the log\", \"its write-ahead log is empty\"\n", []string{`pkg/a/a.go:6: "Please check controller logs for errors" refers to a log, which users cannot read`, `pkg/a/a.go:6: "see the log" refers to a log, which users cannot read`}},
+		"logs in a test":      {"pkg/a/a_test.go", header + "\npackage a\n\nvar a = \"see the log\"\n", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if diff := cmp.Diff(tc.want, parse(t, tc.path, tc.text).findings()); diff != "" {

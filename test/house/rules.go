@@ -26,6 +26,10 @@ var bannedPackages = []string{"util", "utils", "common", "helper", "helpers", "m
 // file does not contain them.
 var leftovers = regexp.MustCompile(`\b(` + "TO" + `DO|` + "FIX" + `ME|XX` + `X)\b|\b[tbf]\.` + `Skip(f|Now)?\(|\btime\.` + `Sleep\(`)
 
+// logReferences are texts that send a user to a log. Users of the API cannot read the logs of the server: a message
+// says what is wrong.
+var logReferences = regexp.MustCompile(`(?i)\b(check|see|read|consult|inspect|look (at|in|into))\b[^.]{0,40}\blogs?\b|\b(controller|server)('s)? logs?\b`)
+
 // source is one parsed file.
 type source struct {
 	path string
@@ -62,6 +66,21 @@ func (s source) findings() []string {
 	for _, decl := range s.file.Decls {
 		found = append(found, s.declaration(decl)...)
 	}
+	return append(found, s.references()...)
+}
+
+// references finds texts of the product that refer to logs.
+func (s source) references() []string {
+	if s.isTest() || !strings.HasPrefix(s.path, "pkg/") && !strings.HasPrefix(s.path, "cmd/virtctl/") {
+		return nil
+	}
+	var found []string
+	ast.Inspect(s.file, func(n ast.Node) bool {
+		if text, ok := n.(*ast.BasicLit); ok && text.Kind == token.STRING && logReferences.MatchString(text.Value) {
+			found = append(found, fmt.Sprintf("%s: %s refers to a log, which users cannot read", s.at(text.Pos()), text.Value))
+		}
+		return true
+	})
 	return found
 }
 

@@ -120,7 +120,21 @@ func TestRolloutStatusTellsWhatIsLeft(t *testing.T) {
 			d.Status.Replicas = ptr.To[int32](3)
 			d.Status.Conditions = []metav1.Condition{{Type: clusterv1alpha1.RollingOutCondition, Status: metav1.ConditionTrue, Message: "Rolling out 2"}}
 		}, "Rolling out 2"},
-		{func() { d.Status.Conditions[0].Status = metav1.ConditionFalse }, "0 of 3 machines are available"},
+		{func() {
+			d.Status.Conditions = append(d.Status.Conditions, metav1.Condition{
+				Type: clusterv1alpha1.MachinesReadyCondition, Status: metav1.ConditionFalse,
+				Message: "Machines a, b: * InfrastructureReady: VirtualMachineImage \"none\" does not exist\n* NodeHealthy: Waiting for a Node",
+			})
+		}, "Rolling out 2: Machines a, b: InfrastructureReady: VirtualMachineImage \"none\" does not exist, NodeHealthy: Waiting for a Node"},
+		{func() {
+			d.Status.Conditions[0] = metav1.Condition{Type: clusterv1alpha1.ScalingUpCondition, Status: metav1.ConditionTrue, Message: "MachineSet s is blocked because: T t does not exist"}
+			d.Status.Conditions[1].Status = metav1.ConditionTrue
+			d.Status.Replicas = ptr.To[int32](2)
+		}, "2 of 3 machines are there: MachineSet s is blocked because: T t does not exist"},
+		{func() {
+			d.Status.Conditions[1] = metav1.Condition{Type: clusterv1alpha1.PausedCondition, Status: metav1.ConditionTrue, Message: "Cluster spec.paused is set to true"}
+		}, "it is paused: Cluster spec.paused is set to true"},
+		{func() { d.Status.Conditions, d.Status.Replicas = nil, ptr.To[int32](3) }, "0 of 3 machines are available"},
 		{func() { d.Status.AvailableReplicas = ptr.To[int32](3) }, ""},
 	} {
 		step.change()

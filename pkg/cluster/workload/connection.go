@@ -72,8 +72,8 @@ func (c *Connection) ListSlot() (done func(), err error) {
 	return done, nil
 }
 
-// Nodes returns the Nodes that have the provider ID of a Machine: none, one, or two if there are more by mistake.
-// name is that of the Node if the Machine knows it. Until they were read the error is one for which errors.Is finds
+// Nodes returns the Nodes that have the provider ID of a Machine: none, one, or several if a cluster has more by mistake.
+// name is that of the Node if the Machine knows it; without a name no Node is left out. Until they were read the error is one for which errors.Is finds
 // ErrNotConnected and ErrReading, and OnNode reports that they were read.
 func (c *Connection) Nodes(providerID, name string) ([]*Node, error) {
 	if err := c.ended(); err != nil || providerID == "" {

@@ -5,13 +5,22 @@ package workload
 
 import (
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 )
 
-// maxTwins is how many Nodes of one provider ID are kept. More than one is an error of the cluster.
-const maxTwins = 2
+// maxTwins is how many Nodes of one provider ID are kept. More than one is an error of the cluster: a kubelet has
+// registered again under another name, for example.
+const maxTwins = 4
+
+// ProviderKey returns a provider ID in the form in which provider IDs are compared: the UUID of a virtual machine is
+// the same in upper and lower case, and kubelets write either.
+func ProviderKey(providerID string) string { return strings.ToLower(providerID) }
+
+// idOf returns the key of the provider ID of a Node.
+func idOf(node *Node) string { return ProviderKey(node.Spec.ProviderID) }
 
 // wanted are the Nodes of one provider ID.
 type wanted struct {
@@ -20,6 +29,8 @@ type wanted struct {
 	nodes []*Node
 	// known is false until they were read.
 	known bool
+	// byName is true when the Node was read by its name, so that others of its provider ID are not known.
+	byName bool
 	// more is true when there are others than those that are kept.
 	more bool
 }
@@ -48,14 +59,19 @@ func (w *wanted) remove(name string) {
 	}
 }
 
-// find returns the Nodes of a provider ID. They are read if they are not known, and the error is ErrReading.
+// find returns the Nodes of a provider ID. They are read if they are not known, and the error is ErrReading. Without
+// a name all of them are to be known.
 func (n *nodes) find(providerID, name string) ([]*Node, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	w := n.byID[providerID]
+	id := ProviderKey(providerID)
+	w := n.byID[id]
 	if w == nil {
 		w = &wanted{name: name}
-		n.byID[providerID] = w
+		n.byID[id] = w
+	}
+	if name == "" && (w.byName || !w.known) {
+		w.known, w.byName, w.name = false, false, ""
 	}
 	if w.known {
 		return slices.Clone(w.nodes), nil
@@ -108,7 +124,7 @@ func (n *nodes) settle(found map[string]*wanted) {
 		if !was.known || !equality.Semantic.DeepEqual(was.nodes, next.nodes) {
 			changes = append(changes, &corev1.Node{Spec: corev1.NodeSpec{ProviderID: id}})
 		}
-		was.nodes, was.more, was.known = next.nodes, next.more, true
+		was.nodes, was.more, was.known, was.byName = next.nodes, next.more, true, next.byName
 	}
 	n.mu.Unlock()
 	for _, node := range changes {
@@ -121,7 +137,7 @@ func (n *nodes) take(node *Node, deleted bool) *corev1.Node {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	before, differs := n.ids[node.Name], false
-	if was := n.byID[before]; was != nil && (deleted || before != node.Spec.ProviderID) {
+	if was := n.byID[before]; was != nil && (deleted || before != idOf(node)) {
 		was.remove(node.Name)
 		delete(n.ids, node.Name)
 		differs = true
@@ -129,11 +145,11 @@ func (n *nodes) take(node *Node, deleted bool) *corev1.Node {
 			n.ask()
 		}
 	}
-	w := n.byID[node.Spec.ProviderID]
+	w := n.byID[idOf(node)]
 	if !deleted && w != nil && w.known && node.Spec.ProviderID != "" {
 		differs = w.add(node) || differs
 		if slices.Contains(w.nodes, node) {
-			n.ids[node.Name] = node.Spec.ProviderID
+			n.ids[node.Name] = idOf(node)
 		}
 	}
 	if !differs {

@@ -62,9 +62,10 @@ type nodes struct {
 	stale bool
 	asked chan struct{}
 
-	mu   sync.Mutex
+	mu sync.Mutex
+	// byID has the Nodes by the keys of their provider IDs.
 	byID map[string]*wanted
-	// ids are the provider IDs of the Nodes that are kept, by their names.
+	// ids are the keys of the provider IDs of the Nodes that are kept, by their names.
 	ids map[string]string
 }
 
@@ -162,10 +163,10 @@ func (n *nodes) readOne(ctx context.Context, id, name string) (bool, error) {
 		return false, fmt.Errorf("reading a Node: %w", err)
 	}
 	node, err := r.kept()
-	if err != nil || node.Spec.ProviderID != id {
+	if err != nil || idOf(node) != id {
 		return false, err
 	}
-	n.settle(map[string]*wanted{id: {nodes: []*Node{node}}})
+	n.settle(map[string]*wanted{id: {nodes: []*Node{node}, byName: true}})
 	return true, nil
 }
 
@@ -181,7 +182,7 @@ func (n *nodes) list(ctx context.Context) error {
 	found, count := n.search(), 0
 	keep := func(node *Node) {
 		count++
-		if w := found[node.Spec.ProviderID]; w != nil {
+		if w := found[idOf(node)]; w != nil {
 			w.add(node)
 		}
 	}

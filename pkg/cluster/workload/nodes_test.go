@@ -173,6 +173,8 @@ func TestNodes_AreReadByNameIfTheMachineKnowsItAndElseInPages(t *testing.T) {
 		"a name that no Node has":      {"id149", "other", "n149", []string{"/other", "100", "100"}},
 		"a name that another Node has": {"id149", "n148", "n149", []string{"/n148", "100", "100"}},
 		"two Nodes":                    {"twins", "", "twin1 twin2", []string{"100", "100"}},
+		"an ID in upper case":          {"ID149", "", "n149", []string{"100", "100"}},
+		"a name, and it in upper case": {"ID149", "n149", "n149", []string{"/n149"}},
 		"no Node":                      {"missing", "", "", []string{"100", "100"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -181,7 +183,7 @@ func TestNodes_AreReadByNameIfTheMachineKnowsItAndElseInPages(t *testing.T) {
 			if got := names(t, c, test.id, test.name); got != reading {
 				t.Errorf("at first %q, want that the Node is being read", got)
 			}
-			s.change(t, test.id)
+			s.change(t, strings.ToLower(test.id))
 			if got := names(t, c, test.id, test.name); got != test.want {
 				t.Errorf("Nodes %q, want %q", got, test.want)
 			}
@@ -216,8 +218,17 @@ func TestNodes_FollowTheWatchAndAreListedAfterAnError(t *testing.T) {
 	expect("n2")
 	s.events <- event("ADDED", "n1", "a")
 	expect("n2 n1")
-	s.events <- event("ADDED", "n3", "a")
-	s.events <- event("DELETED", "n2", "a") // n3 is not kept, so that they are read again
+	kept := "n2 n1"
+	for i := 2; i < maxTwins; i++ {
+		kept += fmt.Sprint(" more", i)
+		s.events <- event("ADDED", fmt.Sprint("more", i), "A")
+		s.change(t, "A")
+		if got := names(t, c, "a", ""); got != kept {
+			t.Errorf("Nodes %q, want %q", got, kept)
+		}
+	}
+	s.events <- event("ADDED", "last", "a")
+	s.events <- event("DELETED", "n2", "a") // the last one is not kept, so that they are read again
 	s.change(t, "a")
 	s.change(t, "a")
 	if got := names(t, c, "a", ""); got != "n1" {
@@ -234,6 +245,26 @@ func TestNodes_FollowTheWatchAndAreListedAfterAnError(t *testing.T) {
 	asked := slices.DeleteFunc(s.requests(), func(r string) bool { return r == "true" })
 	if diff := gocmp.Diff([]string{"100"}, asked); diff != "" {
 		t.Errorf("requests (-want +got):\n%s", diff)
+	}
+}
+
+// A Machine that is deleted has to know all Nodes of its VM, also those that it does not name.
+func TestNodes_AreAllReadForACallerWithoutAName(t *testing.T) {
+	s := newStore(t, nodeOf("twin1", "twins"), nodeOf("twin2", "twins"))
+	c := s.connected(t)
+	_, _ = c.Nodes("twins", "twin1")
+	s.change(t, "twins")
+	if got := names(t, c, "twins", "twin1"); got != "twin1" {
+		t.Errorf("Nodes %q, want the one that was read by its name", got)
+	}
+	if got := names(t, c, "twins", ""); got != reading {
+		t.Errorf("Nodes %q, want that they are being read", got)
+	}
+	s.change(t, "twins")
+	for _, name := range []string{"", "twin1"} {
+		if got := names(t, c, "twins", name); got != "twin1 twin2" {
+			t.Errorf("Nodes %q, want both", got)
+		}
 	}
 }
 

@@ -2619,10 +2619,10 @@ func schema_pkg_apis_cluster_v1alpha1_MachineStatus(ref common.ReferenceCallback
 					},
 					"phase": {
 						SchemaProps: spec.SchemaProps{
-							Description: "phase sums up, for people.\n\nPossible enum values:\n - `\"Deleting\"` is being deleted.\n - `\"Pending\"` waits for the bootstrap data.\n - `\"Provisioned\"` is there and no Node yet.\n - `\"Provisioning\"` waits for the infrastructure.\n - `\"Running\"` has a Node.\n - `\"Updating\"` is updated in place.",
+							Description: "phase sums up, for people.\n\nPossible enum values:\n - `\"Deleting\"` is being deleted.\n - `\"Failed\"` cannot go on: its provider reports a final failure, or its infrastructure was deleted.\n - `\"Pending\"` waits for the bootstrap data.\n - `\"Provisioned\"` is there and no Node yet.\n - `\"Provisioning\"` waits for the infrastructure.\n - `\"Running\"` has a Node.\n - `\"Updating\"` is updated in place.",
 							Type:        []string{"string"},
 							Format:      "",
-							Enum:        []interface{}{"Deleting", "Pending", "Provisioned", "Provisioning", "Running", "Updating"},
+							Enum:        []interface{}{"Deleting", "Failed", "Pending", "Provisioned", "Provisioning", "Running", "Updating"},
 						},
 					},
 					"certificatesExpiryDate": {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
@@ -68,11 +69,41 @@ func revisionAt(all []revision, number int64) (revision, error) {
 	return revision{}, fmt.Errorf("there is no revision %d; kept are %s", number, conditions.List(kept, ", "))
 }
 
-// unrolled is what d still waits for, nothing if it has what it wants.
+// unrolled returns what d still waits for, and why it lasts if that is known; empty if d has what it wants.
 func unrolled(d *clusterv1alpha1.MachineDeployment) string {
+	text := pending(d)
+	if text == "" || d.Status.ObservedGeneration < d.Generation || conditions.IsTrue(d.Status.Conditions, clusterv1alpha1.PausedCondition) {
+		return text
+	}
+	for _, kind := range []string{clusterv1alpha1.ScalingUpCondition, clusterv1alpha1.MachinesReadyCondition} {
+		c := conditions.Find(d.Status.Conditions, kind)
+		if c == nil || c.Message == "" || (c.Status == metav1.ConditionTrue) != (kind == clusterv1alpha1.ScalingUpCondition) {
+			continue
+		}
+		text += ": " + oneLine(c.Message)
+	}
+	return text
+}
+
+// oneLine returns a message of several points as one line.
+func oneLine(message string) string {
+	var parts []string
+	for line := range strings.Lines(message) {
+		if part := strings.TrimPrefix(strings.TrimSpace(line), "* "); part != "" {
+			parts = append(parts, part)
+		}
+	}
+	return strings.ReplaceAll(strings.Join(parts, ", "), ": * ", ": ")
+}
+
+// pending returns what d still waits for, empty if it has what it wants.
+func pending(d *clusterv1alpha1.MachineDeployment) string {
 	wanted, st := ptr.Deref(d.Spec.Replicas, 1), &d.Status
 	rolling := conditions.Find(st.Conditions, clusterv1alpha1.RollingOutCondition)
+	paused := conditions.Find(st.Conditions, clusterv1alpha1.PausedCondition)
 	switch {
+	case paused != nil && paused.Status == metav1.ConditionTrue:
+		return "it is paused: " + paused.Message
 	case st.ObservedGeneration < d.Generation:
 		return "waiting for the controller to see the change"
 	case rolling != nil && rolling.Status == metav1.ConditionTrue:

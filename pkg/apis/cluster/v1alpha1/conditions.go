@@ -95,6 +95,10 @@ const (
 	NoReplicasReason = "NoReplicas"
 	// InternalErrorReason could not be found out.
 	InternalErrorReason = "InternalError"
+	// WaitingForClusterReason is used while the Cluster that an object names does not exist.
+	WaitingForClusterReason = "WaitingForCluster"
+	// WaitingForTemplateReason is used while a template that an object names does not exist.
+	WaitingForTemplateReason = "WaitingForTemplate"
 	// InvalidConditionReportedReason was told in a form that is none.
 	InvalidConditionReportedReason = "InvalidConditionReported"
 	// ObjectControlledByAnotherReason is used when another object controls what the object refers to.
@@ -125,6 +129,9 @@ const (
 	NodeNotHealthyReason = "NodeNotHealthy"
 	// NodeHealthyUnknownReason is one that does not tell all.
 	NodeHealthyUnknownReason = "NodeHealthyUnknown"
+	// NodeAmbiguousReason is used when several Nodes have the provider ID of the machine, and it is not known which
+	// one is its Node.
+	NodeAmbiguousReason = "NodeAmbiguous"
 	// NodeDoesNotExistReason never had a Node.
 	NodeDoesNotExistReason = "NodeDoesNotExist"
 	// NodeDeletedReason had one.

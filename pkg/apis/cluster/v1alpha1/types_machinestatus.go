@@ -146,6 +146,8 @@ const (
 	MachinePhaseUpdating MachinePhase = "Updating"
 	// MachinePhaseDeleting is being deleted.
 	MachinePhaseDeleting MachinePhase = "Deleting"
+	// MachinePhaseFailed cannot go on: its provider reports a final failure, or its infrastructure was deleted.
+	MachinePhaseFailed MachinePhase = "Failed"
 )
 
 // MachineDeletionStage is what a deletion is at. Each stage begins when the one before it has

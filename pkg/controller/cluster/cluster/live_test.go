@@ -355,7 +355,7 @@ func TestAClusterGoesLast(t *testing.T) {
 			t.Fatal(err)
 		}
 		l.after(time.Minute)
-		l.says(clusterv1alpha1.DeletingCondition, "True InternalError Please check controller logs for errors")
+		l.says(clusterv1alpha1.DeletingCondition, "True InternalError reading InfraCluster c: could not be read: for a while")
 		l.mu.Lock()
 		l.unread = nil
 		l.mu.Unlock()
@@ -391,6 +391,7 @@ func TestAPausedClusterIsLeftAlone(t *testing.T) {
 		c.Spec.Paused, c.DeletionTimestamp = ptr.To(true), ptr.To(metav1.Now())
 		l := run(t, []runtime.Object{infra(provisioned)}, c)
 		l.says(clusterv1alpha1.PausedCondition, "True Paused Cluster spec.paused is set to true")
+		l.says(clusterv1alpha1.DeletingCondition, "True Paused The deletion is paused: Cluster spec.paused is set to true")
 		if diff := cmp.Diff([]string{"update clusters/status"}, l.writes()); diff != "" {
 			t.Errorf("writes (-want +got):\n%s", diff)
 		}

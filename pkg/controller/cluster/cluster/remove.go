@@ -26,15 +26,23 @@ type kind struct {
 	remove  func(ctx context.Context, name string, o metav1.DeleteOptions) error
 }
 
-// remove deletes what belongs to the Cluster, a step at a time, and lets go of it when nothing
-// is left.
+// remove continues the deletion of the Cluster. An error of it is shown in the condition Deleting.
 func (p *pass) remove(ctx context.Context) error {
+	err := p.removeNext(ctx)
+	if err != nil {
+		p.facts.deleting, p.facts.left = clusterv1alpha1.InternalErrorReason, err.Error()
+	}
+	return err
+}
+
+// removeNext deletes what belongs to the Cluster, a step at a time, and lets go of it when nothing
+// is left.
+func (p *pass) removeNext(ctx context.Context) error {
 	f := p.facts
 	if !slices.Contains(p.cluster.Finalizers, clusterv1alpha1.ClusterFinalizer) {
 		f.deleting, f.left = clusterv1alpha1.DeletionCompletedReason, "Deletion completed"
 		return nil
 	}
-	f.deleting, f.left = clusterv1alpha1.InternalErrorReason, "Please check controller logs for errors"
 	left, err := p.removeMembers(ctx)
 	if err != nil {
 		return err

@@ -15,6 +15,7 @@ import (
 	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/apis/conditions"
 	"github.com/slipway-dev/slipway/pkg/cluster/contract"
+	"github.com/slipway-dev/slipway/pkg/controller/cluster/members"
 )
 
 // external is what is known of an object that a Cluster refers to.
@@ -60,6 +61,9 @@ func decide(c *cluster, f *facts) (until time.Time, err error) {
 	}
 	set(f.paused)
 	if f.paused.Status == metav1.ConditionTrue {
+		if c.DeletionTimestamp != nil {
+			set(members.DeletingWhilePaused(f.paused))
+		}
 		return until, nil
 	}
 	if err = initialized(c, f); err == nil {

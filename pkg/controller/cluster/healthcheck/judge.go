@@ -150,22 +150,32 @@ func (w *watch) node(c *check, in *cluster, t target) {
 // silence is when a Node of a Cluster that does not answer is looked at again.
 const silence = time.Minute
 
-// startup gives a Machine its time to have a Node, from when the last thing that it waits for
-// was there.
+// startup gives a Machine its time to have a Node. The time starts when the infrastructure is provisioned, or when the
+// last thing that the Machine waits for after that is there: a slow copy of an image is no failure of the Machine.
 func (w *watch) startup(c *check, in *cluster, m *machine) {
 	allowed := time.Duration(ptr.Deref(c.Spec.Checks.NodeStartupTimeoutSeconds, clusterv1alpha1.DefaultNodeStartupTimeoutSeconds)) * time.Second
-	if allowed == 0 {
+	if allowed == 0 || !ptr.Deref(m.Status.Initialization.InfrastructureProvisioned, false) {
 		return
 	}
 	since := m.CreationTimestamp.Time
+	later := func(at time.Time) {
+		if at.After(since) {
+			since = at
+		}
+	}
 	for _, is := range []*metav1.Condition{
 		conditions.Find(in.Status.Conditions, clusterv1alpha1.ClusterControlPlaneInitializedCondition),
 		conditions.Find(in.Status.Conditions, clusterv1alpha1.InfrastructureReadyCondition),
 		conditions.Find(m.Status.Conditions, clusterv1alpha1.InfrastructureReadyCondition),
 	} {
-		if is != nil && is.Status == metav1.ConditionTrue && is.LastTransitionTime.After(since) {
-			since = is.LastTransitionTime.Time
+		if is != nil && is.Status == metav1.ConditionTrue {
+			later(is.LastTransitionTime.Time)
 		}
+	}
+	if infra := conditions.Find(m.Status.Conditions, clusterv1alpha1.InfrastructureReadyCondition); infra == nil || infra.Status != metav1.ConditionTrue {
+		// Provisioned infrastructure need not be Ready. The phase of a Machine without a Node has last changed when the
+		// infrastructure was provisioned, or later.
+		later(ptr.Deref(m.Status.LastUpdated, metav1.Time{}).Time)
 	}
 	if w.lasts(since, allowed) {
 		w.because(clusterv1alpha1.NodeStartupTimeoutReason, fmt.Sprintf("Node failed to report startup in %s", allowed))

@@ -64,7 +64,18 @@ func says(kind string, status metav1.ConditionStatus, minutes int) func(*machine
 	}
 }
 
-func nodeless(m *machine) { m.Status.NodeRef.Name = "" }
+// nodeless is a Machine whose infrastructure is provisioned and that has no Node.
+func nodeless(m *machine) {
+	m.Status.NodeRef.Name, m.Status.Initialization.InfrastructureProvisioned = "", ptr.To(true)
+}
+
+// unprovisioned is one whose infrastructure is not provisioned either.
+func unprovisioned(m *machine) { m.Status.NodeRef.Name = "" }
+
+// phaseSince is a Machine whose phase has changed at so many minutes after begin.
+func phaseSince(minutes int) func(*machine) {
+	return func(m *machine) { m.Status.LastUpdated = ptr.To(metav1.NewTime(at(minutes))) }
+}
 
 func node(name string, ready corev1.ConditionStatus, minutes int) *corev1.Node {
 	n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}
@@ -86,32 +97,37 @@ func TestWhichMachinesAreWell(t *testing.T) {
 		want  string
 		until int
 	}{
-		"well":                            {machine: theMachine("m"), node: ready, now: 60, want: "well"},
-		"being deleted":                   {machine: theMachine("m", func(m *machine) { m.DeletionTimestamp = &metav1.Time{} }), node: ready, now: 60},
-		"marked":                          {machine: theMachine("m", func(m *machine) { m.Annotations = map[string]string{clusterv1alpha1.RemediateMachineAnnotation: ""} }), node: ready, now: 60, want: "HasRemediateAnnotation marked for remediation via cluster.x-k8s.io/remediate-machine"},
-		"marked in a new cluster":         {cluster: func(in *cluster) { in.Status.Conditions = nil }, machine: theMachine("m", func(m *machine) { m.Annotations = map[string]string{clusterv1alpha1.RemediateMachineAnnotation: ""} }), now: 60, want: "HasRemediateAnnotation marked"},
-		"no infrastructure":               {cluster: func(in *cluster) { in.Status.Conditions[0].Status = "False"; in.Status.Conditions[1].Status = "False" }, machine: theMachine("m", nodeless), now: 600},
-		"no control plane":                {cluster: uninitialized, machine: theMachine("m", nodeless), now: 600},
-		"of the control plane":            {cluster: uninitialized, machine: theMachine("m", nodeless, func(m *machine) { m.Labels[clusterv1alpha1.MachineControlPlaneLabel] = "" }), now: 600, want: "NodeStartupTimeout Node failed to report startup in 10m0s"},
-		"Node not Ready for a while":      {machine: theMachine("m"), node: node("m", corev1.ConditionFalse, 20), now: 24, until: 25},
-		"Node not Ready":                  {machine: theMachine("m"), node: node("m", corev1.ConditionFalse, 20), now: 25, want: "UnhealthyNode Condition Ready on Node is reporting status False with reason Kubelet for more than 5m0s"},
-		"Node silent for a while":         {machine: theMachine("m"), node: node("m", corev1.ConditionUnknown, 20), now: 29, until: 30},
-		"Node silent":                     {machine: theMachine("m"), node: node("m", corev1.ConditionUnknown, 20), now: 31, want: "UnhealthyNode Condition Ready on Node is reporting status Unknown"},
-		"Node silent, and the cluster":    {machine: theMachine("m"), node: node("m", corev1.ConditionUnknown, 20), silent: true, now: 31, until: 32},
-		"Node well, of a silent cluster":  {machine: theMachine("m"), node: ready, silent: true, now: 60, want: "well"},
-		"Node gone":                       {machine: theMachine("m"), now: 25, want: "NodeDeleted Node m has been deleted"},
-		"nothing known of the Node":       {machine: theMachine("m"), unknown: true, now: 600},
-		"Machine not Ready":               {machine: theMachine("m", says("Ready", metav1.ConditionFalse, 30)), node: ready, now: 50, want: "UnhealthyMachine Condition Ready on Machine is reporting status False with reason Why for more than 20m0s"},
-		"Machine not Ready, Node unknown": {machine: theMachine("m", says("Ready", metav1.ConditionFalse, 30)), unknown: true, now: 50, want: "UnhealthyMachine Condition Ready on Machine"},
-		"both":                            {machine: theMachine("m", says("Ready", metav1.ConditionFalse, 30)), node: node("m", corev1.ConditionFalse, 20), now: 50, want: "UnhealthyMachine Condition Ready on Machine is reporting status False with reason Why for more than 20m0s; Condition Ready on Node"},
-		"the earlier one counts":          {machine: theMachine("m", says("Ready", metav1.ConditionFalse, 30)), node: node("m", corev1.ConditionFalse, 31), now: 32, until: 36},
-		"no Node yet":                     {machine: theMachine("m", nodeless), now: 12, until: 13},
-		"no Node":                         {machine: theMachine("m", nodeless), now: 13, want: "NodeStartupTimeout Node failed to report startup in 10m0s"},
-		"no Node that can be seen":        {machine: theMachine("m", nodeless), unknown: true, now: 600},
-		"no Node since it was there":      {machine: theMachine("m", nodeless, says("InfrastructureReady", metav1.ConditionTrue, 50)), now: 55, until: 60},
-		"no Node, and it was lost":        {machine: theMachine("m", nodeless, says("InfrastructureReady", metav1.ConditionFalse, 50)), now: 55, want: "NodeStartupTimeout Node failed"},
-		"no Node, in good time":           {check: func(c *check) { c.Spec.Checks.NodeStartupTimeoutSeconds = ptr.To[int32](3600) }, machine: theMachine("m", nodeless), now: 55, until: 63},
-		"no Node, for ever":               {check: func(c *check) { c.Spec.Checks.NodeStartupTimeoutSeconds = ptr.To[int32](0) }, machine: theMachine("m", nodeless), now: 6000},
+		"well":                             {machine: theMachine("m"), node: ready, now: 60, want: "well"},
+		"being deleted":                    {machine: theMachine("m", func(m *machine) { m.DeletionTimestamp = &metav1.Time{} }), node: ready, now: 60},
+		"marked":                           {machine: theMachine("m", func(m *machine) { m.Annotations = map[string]string{clusterv1alpha1.RemediateMachineAnnotation: ""} }), node: ready, now: 60, want: "HasRemediateAnnotation marked for remediation via cluster.x-k8s.io/remediate-machine"},
+		"marked in a new cluster":          {cluster: func(in *cluster) { in.Status.Conditions = nil }, machine: theMachine("m", func(m *machine) { m.Annotations = map[string]string{clusterv1alpha1.RemediateMachineAnnotation: ""} }), now: 60, want: "HasRemediateAnnotation marked"},
+		"no infrastructure":                {cluster: func(in *cluster) { in.Status.Conditions[0].Status = "False"; in.Status.Conditions[1].Status = "False" }, machine: theMachine("m", nodeless), now: 600},
+		"no control plane":                 {cluster: uninitialized, machine: theMachine("m", nodeless), now: 600},
+		"of the control plane":             {cluster: uninitialized, machine: theMachine("m", nodeless, func(m *machine) { m.Labels[clusterv1alpha1.MachineControlPlaneLabel] = "" }), now: 600, want: "NodeStartupTimeout Node failed to report startup in 10m0s"},
+		"Node not Ready for a while":       {machine: theMachine("m"), node: node("m", corev1.ConditionFalse, 20), now: 24, until: 25},
+		"Node not Ready":                   {machine: theMachine("m"), node: node("m", corev1.ConditionFalse, 20), now: 25, want: "UnhealthyNode Condition Ready on Node is reporting status False with reason Kubelet for more than 5m0s"},
+		"Node silent for a while":          {machine: theMachine("m"), node: node("m", corev1.ConditionUnknown, 20), now: 29, until: 30},
+		"Node silent":                      {machine: theMachine("m"), node: node("m", corev1.ConditionUnknown, 20), now: 31, want: "UnhealthyNode Condition Ready on Node is reporting status Unknown"},
+		"Node silent, and the cluster":     {machine: theMachine("m"), node: node("m", corev1.ConditionUnknown, 20), silent: true, now: 31, until: 32},
+		"Node well, of a silent cluster":   {machine: theMachine("m"), node: ready, silent: true, now: 60, want: "well"},
+		"Node gone":                        {machine: theMachine("m"), now: 25, want: "NodeDeleted Node m has been deleted"},
+		"nothing known of the Node":        {machine: theMachine("m"), unknown: true, now: 600},
+		"Machine not Ready":                {machine: theMachine("m", says("Ready", metav1.ConditionFalse, 30)), node: ready, now: 50, want: "UnhealthyMachine Condition Ready on Machine is reporting status False with reason Why for more than 20m0s"},
+		"Machine not Ready, Node unknown":  {machine: theMachine("m", says("Ready", metav1.ConditionFalse, 30)), unknown: true, now: 50, want: "UnhealthyMachine Condition Ready on Machine"},
+		"both":                             {machine: theMachine("m", says("Ready", metav1.ConditionFalse, 30)), node: node("m", corev1.ConditionFalse, 20), now: 50, want: "UnhealthyMachine Condition Ready on Machine is reporting status False with reason Why for more than 20m0s; Condition Ready on Node"},
+		"the earlier one counts":           {machine: theMachine("m", says("Ready", metav1.ConditionFalse, 30)), node: node("m", corev1.ConditionFalse, 31), now: 32, until: 36},
+		"no Node yet":                      {machine: theMachine("m", nodeless), now: 12, until: 13},
+		"no Node":                          {machine: theMachine("m", nodeless), now: 13, want: "NodeStartupTimeout Node failed to report startup in 10m0s"},
+		"no Node that can be seen":         {machine: theMachine("m", nodeless), unknown: true, now: 600},
+		"no Node since it was there":       {machine: theMachine("m", nodeless, says("InfrastructureReady", metav1.ConditionTrue, 50)), now: 55, until: 60},
+		"no Node, and it was lost":         {machine: theMachine("m", nodeless, says("InfrastructureReady", metav1.ConditionFalse, 50)), now: 55, want: "NodeStartupTimeout Node failed"},
+		"no infrastructure yet":            {machine: theMachine("m", unprovisioned, says("InfrastructureReady", metav1.ConditionFalse, 1)), now: 600},
+		"infrastructure Ready and no more": {machine: theMachine("m", unprovisioned, says("InfrastructureReady", metav1.ConditionTrue, 1)), now: 600},
+		"no bootstrap data yet":            {machine: theMachine("m", unprovisioned, says("BootstrapConfigReady", metav1.ConditionFalse, 1), phaseSince(1)), now: 600},
+		"no Node since it was provisioned": {machine: theMachine("m", nodeless, says("InfrastructureReady", metav1.ConditionFalse, 1), phaseSince(50)), now: 55, until: 60},
+		"no Node since then, for long":     {machine: theMachine("m", nodeless, says("InfrastructureReady", metav1.ConditionFalse, 1), phaseSince(50)), now: 60, want: "NodeStartupTimeout Node failed"},
+		"no Node, in good time":            {check: func(c *check) { c.Spec.Checks.NodeStartupTimeoutSeconds = ptr.To[int32](3600) }, machine: theMachine("m", nodeless), now: 55, until: 63},
+		"no Node, for ever":                {check: func(c *check) { c.Spec.Checks.NodeStartupTimeoutSeconds = ptr.To[int32](0) }, machine: theMachine("m", nodeless), now: 6000},
 	} {
 		t.Run(name, func(t *testing.T) {
 			in, c := theCluster(), theCheck()

@@ -48,7 +48,7 @@ func TestTheReadyOfOtherObjectsIsMirrored(t *testing.T) {
 		"bootstrap no Ready":  {changes: cs(withConfig), bootstrap: config(nil), infra: infra(), kind: secret, want: "False NotReady ExampleConfig status.initialization.dataSecretCreated is false"},
 		"bootstrap done":      {changes: cs(withConfig), bootstrap: config(map[string]any{"initialization": initialized("dataSecretCreated"), "dataSecretName": "s"}), infra: infra(), kind: secret, want: "True Ready "},
 		"bootstrap invalid":   {changes: cs(withConfig), bootstrap: with("ExampleConfig", "b", of(ready(map[string]any{"status": "Fine"}))), infra: infra(), kind: secret, want: `Unknown InvalidConditionReported status.conditions of ExampleConfig ns/b: Ready: status is "Fine", not True, False or Unknown`},
-		"bootstrap unread":    {changes: cs(withConfig), infra: infra(), unread: "ExampleConfig", kind: secret, want: "Unknown InternalError Please check controller logs for errors"},
+		"bootstrap unread":    {changes: cs(withConfig), infra: infra(), unread: "ExampleConfig", kind: secret, want: "Unknown InternalError ExampleConfig could not be read: " + contract.ErrUnread.Error()},
 		"bootstrap gone":      {changes: cs(withConfig, deleted, created, annotated(preTerminate, "")), infra: infraThere(), kind: secret, want: "False ObjectDeleted ExampleConfig has been deleted"},
 		"bootstrap never was": {changes: cs(withConfig, deleted, annotated(preTerminate, "")), infra: infraThere(), kind: secret, want: "False ObjectDoesNotExist ExampleConfig does not exist"},
 		"bootstrap missing":   {changes: cs(withConfig), infra: infra(), kind: secret, want: "False ObjectDoesNotExist ExampleConfig does not exist"},
@@ -59,7 +59,7 @@ func TestTheReadyOfOtherObjectsIsMirrored(t *testing.T) {
 		"infra no Ready":              {infra: infra(), kind: condition, want: "False NotReady ExampleMachine status.initialization.provisioned is false"},
 		"infra provisioned":           {infra: infraThere(), kind: condition, want: "True Ready "},
 		"infra invalid":               {infra: with("ExampleMachine", "i", of(ready(map[string]any{"status": int64(1)}))), kind: condition, want: "Unknown InvalidConditionReported status.conditions of ExampleMachine ns/i: Ready: status is int64, not a string"},
-		"infra unread":                {unread: "ExampleMachine", kind: condition, want: "Unknown InternalError Please check controller logs for errors"},
+		"infra unread":                {unread: "ExampleMachine", kind: condition, want: "Unknown InternalError ExampleMachine could not be read: " + contract.ErrUnread.Error()},
 		"infra gone while deleting":   {changes: cs(running, deleted, annotated(preTerminate, "")), kind: condition, want: "False ObjectDeleted ExampleMachine has been deleted"},
 		"infra never was, deleting":   {changes: cs(deleted, annotated(preTerminate, "")), kind: condition, want: "False ObjectDoesNotExist ExampleMachine does not exist"},
 		"infra gone while running":    {changes: cs(running), kind: condition, want: "False ObjectDeleted ExampleMachine has been deleted while the Machine still exists"},
@@ -302,6 +302,66 @@ func TestPhasesFollowTheLife(t *testing.T) {
 	own.pass()
 	if got := own.machine().Status.Phase; got != clusterv1alpha1.MachinePhaseProvisioning {
 		t.Errorf("with the Secret of a user the phase is %s", got)
+	}
+}
+
+// MC24: a phase is for people. A Machine that cannot go on is not shown as Running.
+func TestPhase_IsFailedIfTheMachineCannotGoOn(t *testing.T) {
+	failure := func(o *unstructured.Unstructured, field, text string) *unstructured.Unstructured {
+		if err := unstructured.SetNestedField(o.Object, text, "status", field); err != nil {
+			t.Fatal(err)
+		}
+		return o
+	}
+	tests := map[string]struct {
+		changes   []func(*machine)
+		bootstrap *unstructured.Unstructured
+		infra     *unstructured.Unstructured
+		want      string
+		// condition has the cause.
+		condition, says string
+	}{
+		"infrastructure reports a message": {
+			infra: failure(infra(), "failureMessage", "out of hosts"), want: "Failed",
+			condition: "InfrastructureReady", says: "False NotReady ExampleMachine reports a failure: out of hosts",
+		},
+		"infrastructure reports a reason": {
+			changes: cs(running), infra: failure(infraThere(), "failureReason", "NoHosts"), want: "Failed",
+			condition: "InfrastructureReady", says: "False NoHosts ExampleMachine reports a failure: NoHosts",
+		},
+		"bootstrap object reports a message": {
+			changes: cs(withConfig), bootstrap: failure(config(map[string]any{}), "failureMessage", "out of hosts"), infra: infra(), want: "Failed",
+			condition: "BootstrapConfigReady", says: "False NotReady ExampleConfig reports a failure: out of hosts",
+		},
+		"infrastructure was deleted": {
+			changes: cs(running), want: "Failed",
+			condition: "InfrastructureReady", says: "False ObjectDeleted ExampleMachine has been deleted while the Machine still exists",
+		},
+		"infrastructure does not exist yet": {
+			want: "Provisioning", condition: "InfrastructureReady", says: "False ObjectDoesNotExist ExampleMachine does not exist",
+		},
+		"the Machine is being deleted": {
+			changes: cs(running, deleted, annotated(preDrain, "")), infra: failure(infraThere(), "failureMessage", "out of hosts"), want: "Deleting",
+			condition: "InfrastructureReady", says: "False NotReady ExampleMachine reports a failure: out of hosts",
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			objects := []runtime.Object{newMachine(test.changes...), newCluster(), newNode()}
+			for _, o := range []*unstructured.Unstructured{test.bootstrap, test.infra} {
+				if o != nil {
+					objects = append(objects, o)
+				}
+			}
+			w := newWorld(t, objects...)
+			_, _ = w.try() // Infrastructure that was deleted is an error, too.
+			if got := string(w.machine().Status.Phase); got != test.want {
+				t.Errorf("phase %s, want %s", got, test.want)
+			}
+			if is, message := w.says(test.condition); is+" "+message != test.says {
+				t.Errorf("%s is %q, want %q", test.condition, is+" "+message, test.says)
+			}
+		})
 	}
 }
 

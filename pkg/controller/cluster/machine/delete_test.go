@@ -96,7 +96,7 @@ func TestWaitForVolumes_GoesOnWhileTheirStateIsUnknown(t *testing.T) {
 	if w.stage() != "VolumeDetach" || w.other("ExampleMachine", "i") == nil {
 		t.Errorf("stage %s, infrastructure there: %t", w.stage(), w.other("ExampleMachine", "i") != nil)
 	}
-	w.expect("Deleting", "True WaitingForVolumeDetach", "Error waiting for volumes to be detached from Node, please check controller logs for errors")
+	w.expect("Deleting", "True WaitingForVolumeDetach", "Error waiting for volumes to be detached from Node n: VolumeAttachments cannot be read")
 }
 
 // MB118, MD4: in Cluster API what cannot be read passes for gone, drain and
@@ -124,7 +124,7 @@ func TestInfrastructureThatCannotBeReadIsNotGone(t *testing.T) {
 	w.detaching = detach.Result{Done: true}
 	w.unread["ExampleMachine"] = errors.New("the server is down")
 	w.failing("the server is down")
-	w.expect("Deleting", "True InternalError", "Failed to delete ExampleMachine, please check controller logs for errors")
+	w.expect("Deleting", "True InternalError", "Failed to delete ExampleMachine: the server is down")
 	if w.stage() != "Infrastructure" || w.other("ExampleMachine", "i") == nil {
 		t.Errorf("stage %s", w.stage())
 	}

@@ -37,7 +37,7 @@ func TestDeletingTheNodeHasATimeOfItsOwn(t *testing.T) {
 		return broken, nil, errors.New("out of order")
 	})
 	w.failing("deleting Node n: out of order")
-	w.expect("Deleting", "True DeletingNode", "Error deleting Node, please check controller logs for errors")
+	w.expect("Deleting", "True DeletingNode", "Error deleting Node n: out of order")
 	w.now = w.now.Add(9 * time.Second)
 	w.failing("out of order")
 	w.now = w.now.Add(time.Second)

@@ -106,14 +106,17 @@ func TestPassesOverAMinimalMachineDoNotFail(t *testing.T) {
 
 // MB10
 func TestWithoutAClusterTheMachineWaitsAndSaysSo(t *testing.T) {
-	w := newWorld(t, newMachine(func(m *machine) { m.Finalizers = nil }), infra())
-	w.failing("there is no Cluster ns/c")
-	w.expect("Ready", "Unknown InternalError", "there is no Cluster ns/c")
+	w := newWorld(t, newMachine(func(m *machine) { m.Finalizers, m.Generation, m.Status.ObservedGeneration = nil, 3, -1 }), infra())
+	w.pass()
+	w.expect("Ready", "Unknown WaitingForCluster", "the Cluster ns/c does not exist")
+	if got := w.machine().Status.ObservedGeneration; got != 3 {
+		t.Errorf("observed generation %d, want 3", got)
+	}
 	if len(w.machine().Finalizers) != 0 || w.other("ExampleMachine", "i").GetOwnerReferences() != nil {
 		t.Error("the pass went on")
 	}
 	w.writes()
-	w.failing("there is no Cluster")
+	w.pass()
 	if n := w.writes(); n != 0 {
 		t.Errorf("%d writes by a pass without news", n)
 	}
@@ -146,20 +149,29 @@ func TestAPausedMachineIsLeftAlone(t *testing.T) {
 		machine []func(*machine)
 		cluster []func(*cluster)
 		message string
+		// deleting is the condition of that name, and phase the one of the Machine.
+		deleting, phase string
 	}{
-		"by the Cluster": {nil, []func(*cluster){byCluster}, "Cluster spec.paused is set to true"},
-		"by annotation":  {[]func(*machine){annotated(clusterv1alpha1.PausedAnnotation, "")}, nil, "Machine has the cluster.x-k8s.io/paused annotation"},
+		"by the Cluster": {cluster: []func(*cluster){byCluster}, message: "Cluster spec.paused is set to true"},
+		"by annotation":  {machine: []func(*machine){annotated(clusterv1alpha1.PausedAnnotation, "")}, message: "Machine has the cluster.x-k8s.io/paused annotation"},
 		"by both": {
-			[]func(*machine){annotated(clusterv1alpha1.PausedAnnotation, "false")}, []func(*cluster){byCluster},
-			"Cluster spec.paused is set to true, Machine has the cluster.x-k8s.io/paused annotation",
+			machine: []func(*machine){annotated(clusterv1alpha1.PausedAnnotation, "false")}, cluster: []func(*cluster){byCluster},
+			message: "Cluster spec.paused is set to true, Machine has the cluster.x-k8s.io/paused annotation",
 		},
-		"while it is deleted": {[]func(*machine){running, deleted}, []func(*cluster){byCluster}, "Cluster spec.paused is set to true"},
+		"while it is deleted": {
+			machine: []func(*machine){running, deleted}, cluster: []func(*cluster){byCluster}, message: "Cluster spec.paused is set to true",
+			deleting: "True Paused The deletion is paused: Cluster spec.paused is set to true", phase: "Deleting",
+		},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, newMachine(test.machine...), newCluster(test.cluster...), infraThere(), newNode())
 			w.pass()
 			w.expect("Paused", "True Paused", test.message)
+			is, message := w.says("Deleting")
+			if got := strings.TrimSpace(is + " " + message); got != test.deleting || string(w.machine().Status.Phase) != test.phase {
+				t.Errorf("Deleting is %q in phase %q, want %q in %q", got, w.machine().Status.Phase, test.deleting, test.phase)
+			}
 			if o := w.other("ExampleMachine", "i"); o == nil || o.GetOwnerReferences() != nil || w.machine().Status.Deletion != nil {
 				t.Error("the pass went on")
 			}
@@ -268,8 +280,8 @@ func TestAllPhasesRunAndTheirErrorsAreToldTogether(t *testing.T) {
 			t.Errorf("error %v lacks %q", err, part)
 		}
 	}
-	w.expect("InfrastructureReady", "Unknown InternalError", "Please check controller logs for errors")
-	w.expect("BootstrapConfigReady", "Unknown InternalError", "Please check controller logs for errors")
+	w.expect("InfrastructureReady", "Unknown InternalError", "ExampleMachine could not be read: "+contract.ErrUnread.Error())
+	w.expect("BootstrapConfigReady", "Unknown InternalError", "ExampleConfig could not be read: "+contract.ErrKindUnknown.Error())
 }
 
 func TestAPassWithoutNewsWritesNothing(t *testing.T) {

@@ -95,7 +95,7 @@ func TestAnUnreadControlPlaneHoldsTheDeletion(t *testing.T) {
 	w := newWorld(t, newMachine(running, deleted), newCluster(withControlPlane), infraThere(), newNode())
 	w.unread["ExampleControlPlane"] = contract.ErrUnread
 	w.failing("finding out whether the Node may be deleted: control plane: could not be read")
-	w.expect("Deleting", "True InternalError", "Please check controller logs for errors")
+	w.expect("Deleting", "True InternalError", "finding out whether the Node may be deleted: control plane: "+contract.ErrUnread.Error())
 	if w.stage() != "" || w.drained > 0 || w.other("ExampleMachine", "i") == nil {
 		t.Errorf("stage %s", w.stage())
 	}

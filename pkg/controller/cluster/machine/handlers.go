@@ -15,6 +15,7 @@ import (
 
 	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/apis/conditions"
+	"github.com/slipway-dev/slipway/pkg/cluster/workload"
 	"github.com/slipway-dev/slipway/pkg/controller"
 	"github.com/slipway-dev/slipway/pkg/controller/cluster/machine/step"
 )
@@ -37,7 +38,7 @@ func (c *Controller) OnCluster(key types.NamespacedName) { c.wake(indexByCluster
 // OnNode queues the Machine of a Node that was read, is created, changes or is deleted. The Machine is found by
 // the name of its Node, or by its provider ID before it has one.
 func (c *Controller) OnNode(key types.NamespacedName, node *corev1.Node) {
-	values := [][2]string{{indexByNode, inCluster(key.String(), node.Name)}, {indexByProvider, inCluster(key.String(), node.Spec.ProviderID)}}
+	values := [][2]string{{indexByNode, inCluster(key.String(), node.Name)}, {indexByProvider, inCluster(key.String(), workload.ProviderKey(node.Spec.ProviderID))}}
 	for _, v := range values {
 		if found := c.indexed(v[0], v[1]); len(found) == 1 {
 			c.enqueuer.Generic(controller.KeyOf(found[0]))
@@ -48,7 +49,7 @@ func (c *Controller) OnNode(key types.NamespacedName, node *corev1.Node) {
 
 // HasMachine reports whether a Machine of a Cluster has a provider ID.
 func (c *Controller) HasMachine(key types.NamespacedName, providerID string) bool {
-	return len(c.indexed(indexByProvider, inCluster(key.String(), providerID))) > 0
+	return len(c.indexed(indexByProvider, inCluster(key.String(), workload.ProviderKey(providerID)))) > 0
 }
 
 // clusterHandler queues the Machines of a Cluster when something of it changed that they look

@@ -7,6 +7,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/cluster/workload"
 	"github.com/slipway-dev/slipway/pkg/controller"
 	"github.com/slipway-dev/slipway/pkg/controller/cluster/machine/step"
 )
@@ -28,7 +29,7 @@ var indexers = cache.Indexers{
 		return m.Labels[clusterv1alpha1.MachineDeploymentNameLabel]
 	}),
 	indexByNode:     by(func(m *machine) string { return inCluster(m.Spec.ClusterName, m.Status.NodeRef.Name) }),
-	indexByProvider: by(func(m *machine) string { return inCluster(m.Spec.ClusterName, m.Spec.ProviderID) }),
+	indexByProvider: by(func(m *machine) string { return inCluster(m.Spec.ClusterName, workload.ProviderKey(m.Spec.ProviderID)) }),
 }
 
 // inCluster is the value of something of a Cluster, empty if there is nothing.

@@ -23,6 +23,8 @@ import (
 func TestTheNodeIsFoundByItsProviderID(t *testing.T) {
 	twin := newNode()
 	twin.Name = "twin"
+	upper := newNode()
+	upper.Spec.ProviderID = strings.ToUpper(providerID)
 	stranger := newNode()
 	stranger.Name, stranger.Spec.ProviderID = "stranger", "example://2"
 	tests := map[string]struct {
@@ -38,10 +40,30 @@ func TestTheNodeIsFoundByItsProviderID(t *testing.T) {
 			infra: infraThere(), nodes: []*corev1.Node{stranger},
 			healthy: "Unknown InspectionFailed Waiting for a Node with spec.providerID example://1 to exist",
 		},
-		"its Node": {infra: infraThere(), nodes: []*corev1.Node{stranger, newNode()}, node: "n", healthy: "True NodeHealthy "},
-		"two of them": {
-			infra: infraThere(), nodes: []*corev1.Node{newNode(), twin}, fails: "node: 2 Nodes have provider ID example://1",
-			healthy: "Unknown InternalError Please check controller logs for errors",
+		"its Node":                            {infra: infraThere(), nodes: []*corev1.Node{stranger, newNode()}, node: "n", healthy: "True NodeHealthy "},
+		"its Node, with the ID in upper case": {infra: infraThere(), nodes: []*corev1.Node{upper}, node: "n", healthy: "True NodeHealthy "},
+		"two of them, one is Ready": {
+			infra: infraThere(), nodes: []*corev1.Node{silent(newNode()), twin}, node: "twin",
+			healthy: "True NodeHealthy * 2 Nodes have provider ID example://1: n (Ready=Unknown), twin (Ready=True); twin is the Node of this Machine, delete n",
+		},
+		"two of them, the other one is Ready": {
+			machine: []func(*machine){running}, infra: infraThere(), nodes: []*corev1.Node{silent(newNode()), twin}, node: "twin",
+			healthy: "True NodeHealthy * 2 Nodes have provider ID example://1: n (Ready=Unknown), twin (Ready=True); twin is the Node of this Machine, delete n",
+		},
+		"two of them, one has the name of the guest": {
+			machine: []func(*machine){func(m *machine) {
+				m.Status.Addresses = []clusterv1alpha1.MachineAddress{{Type: clusterv1alpha1.MachineHostName, Address: "TWIN"}}
+			}},
+			infra: infraThere(), nodes: []*corev1.Node{newNode(), twin}, node: "twin",
+			healthy: "True NodeHealthy * 2 Nodes have provider ID example://1: n (Ready=True), twin (Ready=True); twin is the Node of this Machine, delete n",
+		},
+		"two of them, one is known": {
+			machine: []func(*machine){running}, infra: infraThere(), nodes: []*corev1.Node{newNode(), twin}, node: "n",
+			healthy: "True NodeHealthy * 2 Nodes have provider ID example://1: n (Ready=True), twin (Ready=True); n is the Node of this Machine, delete twin",
+		},
+		"two of them, and nothing decides": {
+			infra: infraThere(), nodes: []*corev1.Node{newNode(), twin},
+			healthy: "Unknown NodeAmbiguous 2 Nodes have provider ID example://1: n (Ready=True), twin (Ready=True); delete those that are not of this machine",
 		},
 		"its Node is gone": {
 			machine: []func(*machine){running}, infra: infraThere(), fails: "node: n, the Node of the Machine, is gone", node: "n",
@@ -70,6 +92,14 @@ func TestTheNodeIsFoundByItsProviderID(t *testing.T) {
 			}
 		})
 	}
+}
+
+// silent is a Node whose kubelet does not report any more.
+func silent(n *corev1.Node) *corev1.Node {
+	for i := range n.Status.Conditions {
+		n.Status.Conditions[i].Status = corev1.ConditionUnknown
+	}
+	return n
 }
 
 // MB66, MB73, MB85, MC25

@@ -73,6 +73,10 @@ func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (c
 	}
 	if paused := members.Paused(s.Cluster, stored, step.MachineKind); paused.Status == metav1.ConditionTrue {
 		set(s.Machine, paused)
+		if s.IsDeleting() {
+			set(s.Machine, members.DeletingWhilePaused(paused))
+			setPhase(s)
+		}
 		return finish(s, 0, r.persistStatus(ctx, s, stored))
 	}
 	if err := r.readOwners(s); err != nil {
@@ -144,15 +148,18 @@ func hasFinalizer(m *machine) bool {
 	return slices.Contains(m.Finalizers, clusterv1alpha1.MachineFinalizer)
 }
 
-// withoutCluster says that there is nothing to be done for a Machine before its Cluster is there.
+// withoutCluster reports that nothing can be done for a Machine before its Cluster is created, which is an event.
 func (r *reconciler) withoutCluster(ctx context.Context, s *step.State) (controller.Result, error) {
-	missing := fmt.Errorf("there is no Cluster %s", s.ClusterKey())
-	set(s.Machine, metav1.Condition{Type: clusterv1alpha1.ReadyCondition, Status: metav1.ConditionUnknown, Reason: clusterv1alpha1.InternalErrorReason, Message: missing.Error()})
+	set(s.Machine, metav1.Condition{
+		Type: clusterv1alpha1.ReadyCondition, Status: metav1.ConditionUnknown, Reason: clusterv1alpha1.WaitingForClusterReason,
+		Message: fmt.Sprintf("the Cluster %s does not exist", s.ClusterKey()),
+	})
 	set(s.Machine, metav1.Condition{Type: clusterv1alpha1.AvailableCondition, Status: metav1.ConditionFalse, Reason: clusterv1alpha1.NotReadyReason})
 	if s.Machine.Status.Phase == "" {
-		s.Machine.Status.Phase, s.Machine.Status.LastUpdated = phaseOf(s.Machine), s.Moment()
+		setPhase(s)
 	}
-	return finish(s, 0, r.persistStatus(ctx, s, s.Stored), missing)
+	s.Machine.Status.ObservedGeneration = s.Stored.Generation
+	return finish(s, 0, r.persistStatus(ctx, s, s.Stored))
 }
 
 // readOwners reads the MachineSet of the Machine, and the MachineDeployment of that. One that

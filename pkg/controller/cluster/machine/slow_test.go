@@ -157,6 +157,7 @@ func TestMachine_WaitsWhileItsNodeIsRead(t *testing.T) {
 	if got := w.pass().RequeueAfter; got != time.Second || w.stage() != "" {
 		t.Errorf("comes back after %s in stage %q, want 1s and none", got, w.stage())
 	}
+	w.expect("Deleting", "True Deleting", "Deletion started")
 	w.reading = false
 	if w.pass(); w.drained != 1 || w.machine().Status.NodeRef.Name != "n" {
 		t.Errorf("%d drains of Node %q, want one of n", w.drained, w.machine().Status.NodeRef.Name)

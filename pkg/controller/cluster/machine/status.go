@@ -39,9 +39,7 @@ func updateStatus(s *step.State, deleting step.Progress, nodeConditions []metav1
 	settle(s.Stored.Status.Conditions, m.Status.Conditions, m.Generation, s.Now)
 	available, left := availableCondition(m, *conditions.Find(m.Status.Conditions, clusterv1alpha1.ReadyCondition), s.Now)
 	set(m, available)
-	if phase := phaseOf(m); phase != m.Status.Phase {
-		m.Status.Phase, m.Status.LastUpdated = phase, s.Moment()
-	}
+	setPhase(s)
 	return left
 }
 
@@ -91,11 +89,21 @@ func upToDateCondition(m *machine, set *machineSet, d *deployment, updating step
 	return c
 }
 
+// setPhase sets the phase of a Machine, and its time if it is another one.
+func setPhase(s *step.State) {
+	if phase := phaseOf(s); phase != s.Machine.Status.Phase {
+		s.Machine.Status.Phase, s.Machine.Status.LastUpdated = phase, s.Moment()
+	}
+}
+
 // phaseOf sums a Machine up for people. No code decides by it.
-func phaseOf(m *machine) clusterv1alpha1.MachinePhase {
+func phaseOf(s *step.State) clusterv1alpha1.MachinePhase {
+	m := s.Machine
 	switch {
 	case m.DeletionTimestamp != nil:
 		return clusterv1alpha1.MachinePhaseDeleting
+	case s.Bootstrap.HasFailed(), s.Infra.HasFailed(), s.Infra.Gone && step.IsProvisioned(m):
+		return clusterv1alpha1.MachinePhaseFailed
 	case conditions.IsTrue(m.Status.Conditions, clusterv1alpha1.MachineUpdatingCondition):
 		return clusterv1alpha1.MachinePhaseUpdating
 	case m.Status.NodeRef.IsDefined() && step.IsProvisioned(m):

@@ -197,7 +197,7 @@ func (w *world) Nodes(id, _ string) ([]*workload.Node, error) {
 	}
 	var found []*workload.Node
 	for _, n := range list.Items {
-		if n.Spec.ProviderID == id {
+		if strings.EqualFold(n.Spec.ProviderID, id) {
 			raw := fmt.Sprint(n.Labels, n.Annotations, n.Spec.Taints)
 			n.Labels, n.Annotations, n.Spec.Taints = nil, nil, nil
 			found = append(found, &workload.Node{Node: n, Sum: sha256.Sum256([]byte(raw))})

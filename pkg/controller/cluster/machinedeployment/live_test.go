@@ -163,7 +163,7 @@ func TestADeploymentIsToldAsItGoes(t *testing.T) {
 		}
 		l.says(clusterv1alpha1.AvailableCondition, "False NotAvailable 0 available replicas, at least 2 required")
 		l.says(clusterv1alpha1.ScalingUpCondition, "True ScalingUp Scaling up from 0 to 2 replicas")
-		l.says(reconcilingCondition, "True ScalingUp Scaling up from 0 to 2 replicas")
+		l.says("Reconciling", "True ScalingUp Scaling up from 0 to 2 replicas")
 		if phase := l.deployment().Status.Phase; phase != clusterv1alpha1.MachineDeploymentPhaseScalingUp {
 			t.Errorf("phase is %s", phase)
 		}
@@ -171,7 +171,7 @@ func TestADeploymentIsToldAsItGoes(t *testing.T) {
 		l.says(clusterv1alpha1.AvailableCondition, "True Available")
 		l.says(clusterv1alpha1.ScalingUpCondition, "False NotScalingUp")
 		l.says(clusterv1alpha1.MachinesReadyCondition, "True Ready")
-		l.says(reconcilingCondition, "")
+		l.says("Reconciling", "")
 		d := l.deployment()
 		if d.Status.Phase != clusterv1alpha1.MachineDeploymentPhaseRunning || *d.Status.AvailableReplicas != 2 || d.Status.Selector != "app=md" || d.Status.ObservedGeneration != 1 {
 			t.Errorf("status is %+v", d.Status)
@@ -186,13 +186,23 @@ func TestADeploymentIsToldAsItGoes(t *testing.T) {
 		}
 		l.edit(func(d *deployment) { d.Spec.Template.Spec.Version = "v2" })
 		l.says(clusterv1alpha1.RollingOutCondition, "True RollingOut Rolling out 2 not up-to-date replicas: Version v1, v2 required")
-		l.says(reconcilingCondition, "True RollingOut Rolling out 2 not up-to-date replicas: Version v1, v2 required")
+		l.says("Reconciling", "True RollingOut Rolling out 2 not up-to-date replicas: Version v1, v2 required")
 		if n := len(l.sets()); n != 2 {
 			t.Errorf("there are %d sets, want 2", n)
 		}
 		if n := *l.deployment().Status.UpToDateReplicas; n != 0 {
 			t.Errorf("%d Machines count as up to date, which have the template of before", n)
 		}
+	})
+}
+
+func TestPausedDeployment_ShowsThatItsDeletionIsPaused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := simple(t)
+		d.Annotations = map[string]string{clusterv1alpha1.PausedAnnotation: ""}
+		d.DeletionTimestamp, d.Finalizers = ptr.To(metav1.Now()), []string{"foregroundDeletion"}
+		l := run(t, d)
+		l.says(clusterv1alpha1.DeletingCondition, "True Paused The deletion is paused: MachineDeployment has the cluster.x-k8s.io/paused annotation")
 	})
 }
 
@@ -290,7 +300,7 @@ func TestADeploymentThatIsBeingDeletedMakesNothing(t *testing.T) {
 			t.Errorf("there are %d sets", n)
 		}
 		l.says(clusterv1alpha1.DeletingCondition, "True Deleting Waiting for 0 MachineSets and 0 Machines to be deleted")
-		l.says(reconcilingCondition, "")
+		l.says("Reconciling", "")
 	})
 }
 

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
@@ -16,10 +15,6 @@ import (
 	"github.com/slipway-dev/slipway/pkg/apis/conditions"
 	"github.com/slipway-dev/slipway/pkg/controller/cluster/members"
 )
-
-// reconcilingCondition is True while a deployment is on its way, and not there otherwise: what
-// waits for objects to be as they say (kstatus) goes by it.
-const reconcilingCondition = "Reconciling"
 
 // tell fills the status of the deployment by what the pass has left; failed is why it ended
 // early.
@@ -31,6 +26,9 @@ func (p *pass) tell(paused metav1.Condition, failed error) {
 	}
 	set(paused)
 	if paused.Status == metav1.ConditionTrue {
+		if d.DeletionTimestamp != nil {
+			set(members.DeletingWhilePaused(paused))
+		}
 		return // Nobody has looked.
 	}
 	if failed == nil {
@@ -57,11 +55,11 @@ func (p *pass) tell(paused metav1.Condition, failed error) {
 	} {
 		set(c)
 	}
-	if c := onItsWay(d, n, rolling, up, down); c != nil {
-		set(*c)
-	} else {
-		meta.RemoveStatusCondition(&st.Conditions, reconcilingCondition)
+	var reconciling *metav1.Condition
+	if d.DeletionTimestamp == nil {
+		reconciling = members.Reconciling(n.Available, p.wanted(), rolling, up, down)
 	}
+	members.SetReconciling(&st.Conditions, reconciling, set)
 }
 
 func (p *pass) allMachines() []*machine {
@@ -171,23 +169,4 @@ func (p *pass) deleting(all []*machine) metav1.Condition {
 		out.Message = fmt.Sprintf("Waiting for %d MachineSets and %d Machines to be deleted", len(p.views), len(all))
 	}
 	return out
-}
-
-// onItsWay says what a deployment still has to do; nil if nothing.
-func onItsWay(d *deployment, n members.Counts, doing ...metav1.Condition) *metav1.Condition {
-	if d.DeletionTimestamp != nil {
-		return nil
-	}
-	for _, c := range doing {
-		if c.Status == metav1.ConditionTrue {
-			return &metav1.Condition{Type: reconcilingCondition, Status: metav1.ConditionTrue, Reason: c.Reason, Message: c.Message}
-		}
-	}
-	if wanted := ptr.Deref(d.Spec.Replicas, 1); n.Available < wanted {
-		return &metav1.Condition{
-			Type: reconcilingCondition, Status: metav1.ConditionTrue, Reason: clusterv1alpha1.NotAvailableReason,
-			Message: fmt.Sprintf("%d of %d replicas are available", n.Available, wanted),
-		}
-	}
-	return nil
 }

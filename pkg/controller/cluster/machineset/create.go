@@ -20,6 +20,7 @@ import (
 	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/apis/conditions"
 	"github.com/slipway-dev/slipway/pkg/cluster/contract"
+	"github.com/slipway-dev/slipway/pkg/controller/cluster/members"
 )
 
 // burst is how many Machines a pass makes or deletes; others have their turn before the next.
@@ -179,7 +180,7 @@ func (p *pass) readTemplates(ctx context.Context) error {
 		}
 		template, _, err := p.external.Get(ctx, contract.Reference{Group: ref.APIGroup, Kind: ref.Kind, Name: ref.Name}, p.set.Namespace)
 		if apierrors.IsNotFound(err) {
-			return fmt.Errorf("%s %s does not exist", ref.Kind, ref.Name)
+			return &members.WaitingError{Reason: clusterv1alpha1.WaitingForTemplateReason, Message: fmt.Sprintf("%s %s does not exist", ref.Kind, ref.Name)}
 		}
 		if err != nil {
 			return fmt.Errorf("reading %s %s: %w", ref.Kind, ref.Name, err)

@@ -20,21 +20,29 @@ import (
 func TestWhatBlocksASetIsSaid(t *testing.T) {
 	for name, test := range map[string]struct {
 		change func(*set)
+		reason string
 		want   string
+		// observed is the generation that the status is of.
+		observed int64
 	}{
-		"no template":     {func(s *set) { s.Spec.Template.Spec.InfrastructureRef.Name = "large" }, "InfraTemplate large does not exist"},
-		"no such kind":    {func(s *set) { s.Spec.Template.Spec.InfrastructureRef.Kind = "XTemplate" }, "the kind is not known"},
-		"no cluster":      {func(s *set) { s.Spec.ClusterName = "none" }, "Cluster none does not exist"},
-		"no selection":    {func(s *set) { s.Spec.Selector.MatchLabels["app"] = "other" }, "there would be no end of Machines"},
-		"no random names": {func(s *set) { s.Spec.MachineNaming.Template = "{{ .nothing }}" }, "machineNaming.template"},
+		"no template":     {func(s *set) { s.Spec.Template.Spec.InfrastructureRef.Name = "large" }, "WaitingForTemplate", "InfraTemplate large does not exist", 4},
+		"no such kind":    {func(s *set) { s.Spec.Template.Spec.InfrastructureRef.Kind = "XTemplate" }, "ScalingUp", "the kind is not known", 0},
+		"no cluster":      {func(s *set) { s.Spec.ClusterName = "none" }, "WaitingForCluster", "Cluster none does not exist", 4},
+		"no selection":    {func(s *set) { s.Spec.Selector.MatchLabels["app"] = "other" }, "ScalingUp", "there would be no end of Machines", 0},
+		"no random names": {func(s *set) { s.Spec.MachineNaming.Template = "{{ .nothing }}" }, "ScalingUp", "machineNaming.template", 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := theSet(1)
+				s.Generation = 4
 				test.change(s)
 				l := run(t, s)
 				defer func() { l.stop() }()
-				l.says(clusterv1alpha1.ScalingUpCondition, "True", "ScalingUp", test.want)
+				l.says(clusterv1alpha1.ScalingUpCondition, "True", test.reason, test.want)
+				l.says("Reconciling", "True", test.reason, test.want)
+				if got := l.set().Status.ObservedGeneration; got != test.observed {
+					t.Errorf("observed generation %d, want %d", got, test.observed)
+				}
 				if n := len(l.names()); n != 0 {
 					t.Errorf("there are %d Machines", n)
 				}

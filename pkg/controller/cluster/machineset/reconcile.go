@@ -276,7 +276,9 @@ func (p *pass) scale(ctx context.Context) error {
 	switch n := int(p.wanted()) - len(p.machines); {
 	case n > 0 && p.set.Annotations[clusterv1alpha1.DisableMachineCreateAnnotation] != "true":
 		if p.cluster == nil {
-			return fmt.Errorf("the Cluster %s does not exist", p.set.Spec.ClusterName)
+			return &members.WaitingError{
+				Reason: clusterv1alpha1.WaitingForClusterReason, Message: fmt.Sprintf("the Cluster %s does not exist", p.set.Spec.ClusterName),
+			}
 		}
 		p.more = n > burst
 		return p.create(ctx, min(n, burst))

@@ -77,6 +77,7 @@ func TestASetMakesItsMachinesWithWhatTheyReferTo(t *testing.T) {
 			t.Errorf("annotations of the infrastructure are %v", infra.GetAnnotations())
 		}
 		l.counts("made", 3, 0, 0)
+		l.says("Reconciling", "True", "NotAvailable", "0 of 3 replicas are available")
 		for _, m := range l.machines() {
 			l.status(m, well)
 		}
@@ -84,6 +85,9 @@ func TestASetMakesItsMachinesWithWhatTheyReferTo(t *testing.T) {
 		l.counts("well", 3, 3, 3)
 		l.says(clusterv1alpha1.MachinesReadyCondition, "True", "Ready", "")
 		l.says(clusterv1alpha1.ScalingUpCondition, "False", "NotScalingUp", "")
+		if c := conditions.Find(l.set().Status.Conditions, "Reconciling"); c != nil {
+			t.Errorf("Reconciling is %+v although all Machines are available", c)
+		}
 		l.writes()
 		l.after(24 * time.Hour)
 		if writes := l.writes(); len(writes) > 0 {
@@ -379,6 +383,17 @@ func TestAPausedSetDoesNothing(t *testing.T) {
 			t.Errorf("there are %d Machines, want 2", n)
 		}
 		l.says(clusterv1alpha1.PausedCondition, "False", "NotPaused", "")
+	})
+}
+
+func TestPausedSet_ShowsThatItsDeletionIsPaused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := theSet(2)
+		s.Annotations = map[string]string{clusterv1alpha1.PausedAnnotation: ""}
+		s.DeletionTimestamp, s.Finalizers = ptr.To(metav1.Now()), []string{"foregroundDeletion"}
+		l := run(t, s)
+		defer func() { l.stop() }()
+		l.says(clusterv1alpha1.DeletingCondition, "True", "Paused", "The deletion is paused: MachineSet has the cluster.x-k8s.io/paused annotation")
 	})
 }
 

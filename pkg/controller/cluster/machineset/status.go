@@ -23,9 +23,12 @@ func (p *pass) tell(paused metav1.Condition, failed error) {
 	}
 	set(paused)
 	if paused.Status == metav1.ConditionTrue {
+		if p.set.DeletionTimestamp != nil {
+			set(members.DeletingWhilePaused(paused))
+		}
 		return // Nobody has looked.
 	}
-	if failed == nil {
+	if members.Observed(failed) {
 		st.ObservedGeneration = p.set.Generation
 	}
 	if selector, err := metav1.LabelSelectorAsSelector(&p.set.Spec.Selector); err == nil {
@@ -38,6 +41,11 @@ func (p *pass) tell(paused metav1.Condition, failed error) {
 	for _, c := range []metav1.Condition{up, down, members.MachinesReady(p.machines), members.MachinesUpToDate(p.machines), members.Remediating(p.machines), p.deleting()} {
 		set(c)
 	}
+	var reconciling *metav1.Condition
+	if p.set.DeletionTimestamp == nil {
+		reconciling = members.Reconciling(n.Available, p.wanted(), up, down)
+	}
+	members.SetReconciling(&st.Conditions, reconciling, set)
 }
 
 // wanted is how many Machines there shall be.
@@ -66,6 +74,7 @@ func (p *pass) scaling(is int32, failed error) (up, down metav1.Condition) {
 	switch {
 	case failed == nil:
 	case is < wanted:
+		up.Reason = members.ReasonOf(failed, up.Reason)
 		up.Message += " is blocked because: " + failed.Error()
 	case is > wanted:
 		down.Message += " is blocked because: " + failed.Error()

@@ -33,6 +33,14 @@ func Paused(c *cluster, o metav1.Object, kind string) metav1.Condition {
 	return out
 }
 
+// DeletingWhilePaused returns the condition Deleting of an object that is paused, which is being deleted.
+func DeletingWhilePaused(paused metav1.Condition) metav1.Condition {
+	return metav1.Condition{
+		Type: clusterv1alpha1.DeletingCondition, Status: metav1.ConditionTrue, Reason: clusterv1alpha1.PausedReason,
+		Message: "The deletion is paused: " + paused.Message,
+	}
+}
+
 // Label gives o, which it changes, the label that names its Cluster, and tells whether it
 // lacked it.
 func Label(o metav1.Object, name string) bool {

@@ -13,6 +13,7 @@ import (
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/controller/vm/synchronizer"
+	"github.com/slipway-dev/slipway/pkg/instancetype/apply"
 )
 
 func TestPolicies(t *testing.T) {
@@ -182,6 +183,30 @@ func TestClassSynchronizer(t *testing.T) {
 	vm = mustSync(t, w, vm)
 	if _, ok := reasons(vm)["ClassReady"]; ok || vm.Status.Class != nil {
 		t.Errorf("class %+v, conditions %v of a VM without class", vm.Status.Class, reasons(vm))
+	}
+}
+
+// The creation strategy fills in the UUID: only objects that are older than that have none.
+func TestFirmware_GivesAUUIDToWhatHasNone(t *testing.T) {
+	const own = "11111111-2222-3333-4444-555555555555"
+	made := apply.FirmwareUUID("uid")
+	for name, test := range map[string]struct {
+		spec, bootloader, want string
+	}{
+		"no firmware":             {"{}", "", made},
+		"firmware without a UUID": {"{firmware: {bootloader: EFI}}", "EFI", made},
+		"firmware with a UUID":    {"{firmware: {bootloader: EFI, uuid: " + own + "}}", "EFI", own},
+	} {
+		vm := &vmv1alpha1.VirtualMachine{Spec: *parse[vmv1alpha1.VirtualMachineSpec](t, test.spec)}
+		vm.UID = "uid"
+		out, _, err := synchronizer.Firmware{}.Sync(t.Context(), vm, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := out.Spec.Firmware
+		if f == nil || f.UUID != test.want || string(f.Bootloader) != test.bootloader {
+			t.Errorf("%s: %+v, want UUID %s and bootloader %q", name, f, test.want, test.bootloader)
+		}
 	}
 }
 

@@ -71,9 +71,6 @@ var stages = []stage{
 	{clusterv1alpha1.MachineDeletionStageCompleted, false, (*run).complete},
 }
 
-// checkLogs is what a condition says of an error that only administrators can do something about.
-const checkLogs = "please check controller logs for errors"
-
 // Reconcile continues a deletion as far as possible.
 func (d *Reconciler) Reconcile(ctx context.Context, s *step.State) (step.Report, error) {
 	r := &run{Reconciler: d, State: s}
@@ -88,8 +85,9 @@ func (r *run) reconcile(ctx context.Context) error {
 		return nil // It is checked again.
 	}
 	if err != nil {
-		r.Deleting = step.Progress{Reason: clusterv1alpha1.InternalErrorReason, Message: "Please check controller logs for errors"}
-		return fmt.Errorf("finding out whether the Node may be deleted: %w", err)
+		err = fmt.Errorf("finding out whether the Node may be deleted: %w", err)
+		r.Deleting = step.Progress{Reason: clusterv1alpha1.InternalErrorReason, Message: err.Error()}
+		return err
 	}
 	if refused != "" {
 		klog.FromContext(ctx).V(2).Info("The Node is left as it is", "node", r.Machine.Status.NodeRef.Name, "because", refused)
@@ -206,9 +204,8 @@ func (r *run) deleteBootstrap(ctx context.Context) (bool, error) {
 // deleteExternal deletes what the Machine refers to. It has ended when the server has said
 // that there is no such object; what somebody else controls is not this Machine's and stays.
 func (r *run) deleteExternal(ctx context.Context, e *step.External, kind, waiting string) (bool, error) {
-	failed := func(err error) (bool, error) {
-		r.Deleting = step.Progress{Reason: clusterv1alpha1.InternalErrorReason, Message: fmt.Sprintf("Failed to delete %s, %s", kind, checkLogs)}
-		return false, err
+	failed := func(err error) {
+		r.Deleting = step.Progress{Reason: clusterv1alpha1.InternalErrorReason, Message: fmt.Sprintf("Failed to delete %s: %v", kind, err)}
 	}
 	switch {
 	case e.Gone:
@@ -217,7 +214,8 @@ func (r *run) deleteExternal(ctx context.Context, e *step.External, kind, waitin
 		klog.FromContext(ctx).Info("An object that the Machine refers to is somebody else's and stays", "object", e.Describe())
 		return true, nil
 	case e.Err != nil:
-		return failed(nil) // The phase that reads it has returned the error.
+		failed(e.Err)
+		return false, nil // The step that reads it has returned the error.
 	case e.Object == nil:
 		return true, nil // The Machine refers to none.
 	}
@@ -233,7 +231,9 @@ func (r *run) deleteExternal(ctx context.Context, e *step.External, kind, waitin
 	case contract.IsGone(err), apierrors.IsConflict(err): // It went, or another came, before the cache was told.
 		r.Again(controller.Conflict)
 	default:
-		return failed(fmt.Errorf("deleting %s: %w", e.Describe(), err))
+		err = fmt.Errorf("deleting %s: %w", e.Describe(), err)
+		failed(err)
+		return false, err
 	}
 	return false, nil
 }

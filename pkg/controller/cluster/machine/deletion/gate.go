@@ -14,6 +14,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/cluster/contract"
 	"github.com/slipway-dev/slipway/pkg/cluster/workload"
 	"github.com/slipway-dev/slipway/pkg/controller"
+	"github.com/slipway-dev/slipway/pkg/controller/cluster/machine/node"
 	"github.com/slipway-dev/slipway/pkg/controller/cluster/machine/step"
 )
 
@@ -36,7 +37,7 @@ func (d *Reconciler) Refusal(ctx context.Context, s *step.State, report *step.Re
 	case c.DeletionTimestamp != nil:
 		return refusedClusterGoes, nil
 	}
-	if err := findNodeLate(ctx, s, report); err != nil {
+	if err := findNodes(ctx, s, report); err != nil {
 		return "", err
 	}
 	if !s.Machine.Status.NodeRef.IsDefined() {
@@ -83,28 +84,39 @@ var errNodeRead = errors.New("the Node is being read")
 // maxLateRead is how long after its deletion a Machine waits until its Node was read.
 const maxLateRead = time.Minute
 
-// findNodeLate looks once more for the Node of a Machine that is deleted before it knew its
-// Node, so that this is not left behind. That it cannot be found does not keep the Machine.
-func findNodeLate(ctx context.Context, s *step.State, report *step.Report) error {
+// findNodes finds all Nodes with the provider ID of a Machine that is deleted: they go with its infrastructure, also one
+// that the Machine does not name, and one of a Machine that does not know its Node yet. That they cannot be found does
+// not keep the Machine.
+func findNodes(ctx context.Context, s *step.State, report *step.Report) error {
 	m := s.Machine
 	provider := m.Spec.ProviderID
 	if provider == "" && s.Infra.Object != nil {
-		provider, _ = contract.ProviderID(s.Infra.Object) // A fault of it is told by the phase.
+		provider, _ = contract.ProviderID(s.Infra.Object) // The step of the infrastructure returns its error.
 	}
-	if m.Status.NodeRef.IsDefined() || provider == "" || s.Workload == nil {
+	if provider == "" || s.Workload == nil {
 		return nil
 	}
 	nodes, err := s.Workload.Nodes(provider, "")
-	if errors.Is(err, workload.ErrReading) && s.Now.Sub(m.DeletionTimestamp.Time) < maxLateRead {
-		report.Again(controller.Conflict)
-		return errNodeRead
+	if errors.Is(err, workload.ErrReading) {
+		if s.NodesUnread = m.Status.NodeRef.IsDefined(); s.NodesUnread {
+			return nil
+		}
+		if s.Now.Sub(m.DeletionTimestamp.Time) < maxLateRead {
+			report.Again(controller.Conflict)
+			return errNodeRead
+		}
 	}
 	if err != nil {
-		klog.FromContext(ctx).Error(err, "Looking for the Node of a Machine that is deleted", "providerID", provider)
+		klog.FromContext(ctx).Error(err, "Looking for the Nodes of a Machine that is deleted", "providerID", provider)
 		return nil
 	}
-	if len(nodes) == 1 {
-		s.Node, m.Status.NodeRef.Name = &nodes[0].Node, nodes[0].Name
+	s.Nodes = nil
+	for _, n := range nodes {
+		s.Nodes = append(s.Nodes, &n.Node)
+	}
+	if len(nodes) > 0 && !m.Status.NodeRef.IsDefined() {
+		s.Node = s.Nodes[max(0, node.Choose(m, s.Nodes))]
+		m.Status.NodeRef.Name = s.Node.Name
 	}
 	return nil
 }

@@ -4,9 +4,11 @@
 package deletion
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -22,7 +24,8 @@ import (
 	"github.com/slipway-dev/slipway/pkg/controller/cluster/machine/step"
 )
 
-// drainNode empties the Node, as long as there is a machine under it and time for it.
+// drainNode empties the Node, as long as there is a machine under it and time for it. Other Nodes with the provider ID of
+// the machine are emptied, too: their pods end with it.
 func (r *run) drainNode(ctx context.Context) (bool, error) {
 	m := r.Machine
 	_, excluded := m.Annotations[clusterv1alpha1.ExcludeNodeDrainingAnnotation]
@@ -31,24 +34,30 @@ func (r *run) drainNode(ctx context.Context) (bool, error) {
 	}
 	started := r.began(&r.status().NodeDrainStartTime)
 	if r.isOver(m.Spec.Deletion.NodeDrainTimeoutSeconds, started) {
-		r.Events.Warning(r.State, "FailedDrainNode", "the time for draining Machine's node %q is over, what is left on it is left", m.Status.NodeRef.Name)
+		r.Events.Warning(r.State, "FailedDrainNode", "the time for draining Machine's node %q is over, what is left on it is left", r.names())
 		return true, nil
 	}
 	headline := fmt.Sprintf("Drain not completed yet (started at %s):", started.UTC().Format(time.RFC3339))
 	r.Deleting = step.Progress{Reason: clusterv1alpha1.DrainingNodeReason, Message: headline}
-	if r.Workload == nil {
-		r.Deleting.Message += "\n* " + r.notConnected()
+	if waiting := r.unreadable(); waiting != "" {
+		r.Deleting.Message += "\n* " + waiting
 		return false, nil
 	}
-	result, err := read(r, started, func(in drain.Input) (drain.Result, error) { return r.Drain(ctx, r.Workload.Client(), in) })
+	results, err := read(r, started, func(in drain.Input) (drain.Result, error) { return r.Drain(ctx, r.Workload.Client(), in) })
+	result := drain.Result{Done: true}
+	for _, of := range results {
+		result.Done = result.Done && of.Done
+		result.Message = joined(result.Message, of.Message)
+		result.Causes = append(result.Causes, of.Causes...)
+	}
 	switch {
 	case errors.Is(err, workload.ErrBusy):
 		r.Again(controller.Soon)
 		return false, nil
 	case err != nil:
-		r.Deleting.Message = "Error draining Node, " + checkLogs
-		r.Events.Warning(r.State, "FailedDrainNode", "error draining Machine's node %q: %v", m.Status.NodeRef.Name, err)
-		return false, fmt.Errorf("draining Node %s: %w", m.Status.NodeRef.Name, err)
+		r.Deleting.Message = fmt.Sprintf("Error draining Node %s: %v", r.names(), err)
+		r.Events.Warning(r.State, "FailedDrainNode", "error draining Machine's node %q: %v", r.names(), err)
+		return false, fmt.Errorf("draining Node %s: %w", r.names(), err)
 	case !result.Done:
 		r.NotBefore = drain.Retry
 		r.Again(drain.Retry)
@@ -58,7 +67,7 @@ func (r *run) drainNode(ctx context.Context) (bool, error) {
 		}
 		return false, nil
 	}
-	r.Events.Normal(r.State, "SuccessfulDrainNode", "success draining Machine's node %q", m.Status.NodeRef.Name)
+	r.Events.Normal(r.State, "SuccessfulDrainNode", "success draining Machine's node %q", r.names())
 	return true, nil
 }
 
@@ -72,89 +81,124 @@ func (r *run) waitForVolumes(ctx context.Context) (bool, error) {
 	}
 	started := r.began(&r.status().WaitForNodeVolumeDetachStartTime)
 	if r.isOver(m.Spec.Deletion.NodeVolumeDetachTimeoutSeconds, started) {
-		r.Events.Warning(r.State, "FailedWaitForVolumeDetach", "the time for volumes of Machine's node %q to be detached is over, what is attached is left", m.Status.NodeRef.Name)
+		r.Events.Warning(r.State, "FailedWaitForVolumeDetach", "the time for volumes of Machine's node %q to be detached is over, what is attached is left", r.names())
 		return true, nil
 	}
 	headline := fmt.Sprintf("Waiting for Node volumes to be detached (started at %s)", started.UTC().Format(time.RFC3339))
 	r.Deleting = step.Progress{Reason: clusterv1alpha1.WaitingForVolumeDetachReason, Message: headline}
-	if r.Workload == nil {
-		r.Deleting.Message += "\n* " + r.notConnected()
+	if waiting := r.unreadable(); waiting != "" {
+		r.Deleting.Message += "\n* " + waiting
 		return false, nil
 	}
-	result, err := read(r, started, func(in drain.Input) (detach.Result, error) { return r.Detach(ctx, r.Workload.Client(), in) })
+	results, err := read(r, started, func(in drain.Input) (detach.Result, error) { return r.Detach(ctx, r.Workload.Client(), in) })
+	result := detach.Result{Done: true}
+	for _, of := range results {
+		result.Done = result.Done && of.Done
+		result.Message = joined(result.Message, of.Message)
+	}
 	switch {
 	case errors.Is(err, workload.ErrBusy):
 		r.Again(controller.Soon)
 		return false, nil
 	case err != nil:
-		r.Deleting.Message = "Error waiting for volumes to be detached from Node, " + checkLogs
-		r.Events.Warning(r.State, "FailedWaitForVolumeDetach", "error waiting for node volumes detaching, Machine's node %q: %v", m.Status.NodeRef.Name, err)
-		return false, fmt.Errorf("waiting for the volumes of Node %s: %w", m.Status.NodeRef.Name, err)
+		r.Deleting.Message = fmt.Sprintf("Error waiting for volumes to be detached from Node %s: %v", r.names(), err)
+		r.Events.Warning(r.State, "FailedWaitForVolumeDetach", "error waiting for node volumes detaching, Machine's node %q: %v", r.names(), err)
+		return false, fmt.Errorf("waiting for the volumes of Node %s: %w", r.names(), err)
 	case !result.Done:
 		r.NotBefore = detach.Retry
 		r.Again(detach.Retry)
 		r.Deleting.Message = result.Message
 		return false, nil
 	}
-	r.Events.Normal(r.State, "NodeVolumesDetached", "success waiting for node volumes detaching Machine's node %q", m.Status.NodeRef.Name)
+	r.Events.Normal(r.State, "NodeVolumesDetached", "success waiting for node volumes detaching Machine's node %q", r.names())
 	return true, nil
 }
 
-// read calls f, which reads lists of the workload cluster, with what drain and detach need and within a slot.
-func read[R any](r *run, started time.Time, f func(drain.Input) (R, error)) (result R, err error) {
+// read calls f, which reads lists of the workload cluster, for each Node of the machine with what drain and detach need,
+// within a slot. An error of one Node does not keep the others from being drained.
+func read[R any](r *run, started time.Time, f func(drain.Input) (R, error)) ([]R, error) {
 	done, err := r.Workload.ListSlot()
 	if err != nil {
-		return result, err
+		return nil, err
 	}
 	defer done()
 	rules, err := r.DrainRules.MachineDrainRules(r.Machine.Namespace).List(labels.Everything())
 	if err != nil {
-		return result, fmt.Errorf("reading MachineDrainRules: %w", err)
+		return nil, fmt.Errorf("reading MachineDrainRules: %w", err)
 	}
-	return f(drain.Input{
-		Node: r.Machine.Status.NodeRef.Name, ProviderID: r.Machine.Spec.ProviderID,
-		Machine: r.Machine.Labels, Cluster: r.Cluster.Labels, Rules: rules, Started: started, Now: r.Now,
-	})
+	var results []R
+	var failed []error
+	for _, name := range r.NodeNames() {
+		result, err := f(drain.Input{
+			Node: name, ProviderID: r.Machine.Spec.ProviderID,
+			Machine: r.Machine.Labels, Cluster: r.Cluster.Labels, Rules: rules, Started: started, Now: r.Now,
+		})
+		results, failed = append(results, result), append(failed, err)
+	}
+	return results, errors.Join(failed...)
 }
 
-// deleteNode deletes the Node, now that the machine under it is gone. Its time counts from the
-// first try.
+// names returns the names of the Nodes of the machine.
+func (r *run) names() string { return strings.Join(r.NodeNames(), ", ") }
+
+// joined adds the message about one more Node.
+func joined(text, more string) string { return strings.Trim(text+"\n"+more, "\n") }
+
+// unreadable returns why nothing can be done to the Nodes now, empty if it can.
+func (r *run) unreadable() string {
+	switch {
+	case r.Workload == nil:
+		return r.notConnected()
+	case r.NodesUnread:
+		r.Again(controller.Recheck)
+		return "the Nodes of the workload cluster are being read"
+	}
+	return ""
+}
+
+// deleteNode deletes the Node, now that the machine under it is gone, and others with its provider ID. Its time counts
+// from the first try.
 func (r *run) deleteNode(ctx context.Context) (bool, error) {
 	m := r.Machine
 	started := r.began(&r.status().NodeDeletionStartTime)
-	err := r.Unconnected
-	if r.Workload != nil {
-		err = removeNode(ctx, r.Workload, m)
+	waiting := r.unreadable()
+	var err error
+	if waiting == "" {
+		if err = removeNodes(ctx, r.Workload, r.State); err == nil {
+			return true, nil
+		}
+		if step.IsNotConnected(err) {
+			waiting = err.Error()
+		}
 	}
-	if err == nil {
-		return true, nil
-	}
+	why := cmp.Or(waiting, fmt.Sprint(err))
 	if r.isOver(m.Spec.Deletion.NodeDeletionTimeoutSeconds, started) {
-		klog.FromContext(ctx).Error(err, "The time for deleting the Node is over, it is left", "node", m.Status.NodeRef.Name)
-		r.Events.Warning(r.State, "FailedDeleteNode", "Machine's node %q is left: %v", m.Status.NodeRef.Name, err)
+		klog.FromContext(ctx).Info("The time for deleting the Node is over, it is left", "node", r.names(), "because", why)
+		r.Events.Warning(r.State, "FailedDeleteNode", "Machine's node %q is left: %s", r.names(), why)
 		return true, nil
 	}
-	if step.IsNotConnected(err) {
-		r.Deleting = step.Progress{Reason: clusterv1alpha1.DeletingNodeReason, Message: "Waiting to delete Node: " + r.notConnected()}
+	if waiting != "" {
+		r.Deleting = step.Progress{Reason: clusterv1alpha1.DeletingNodeReason, Message: "Waiting to delete Node: " + waiting}
 		return false, nil
 	}
-	r.Deleting = step.Progress{Reason: clusterv1alpha1.DeletingNodeReason, Message: "Error deleting Node, " + checkLogs}
-	r.Events.Warning(r.State, "FailedDeleteNode", "error deleting Machine's node %q: %v", m.Status.NodeRef.Name, err)
-	return false, fmt.Errorf("deleting Node %s: %w", m.Status.NodeRef.Name, err)
+	r.Deleting = step.Progress{Reason: clusterv1alpha1.DeletingNodeReason, Message: fmt.Sprintf("Error deleting Node %s: %v", r.names(), err)}
+	r.Events.Warning(r.State, "FailedDeleteNode", "error deleting Machine's node %q: %v", r.names(), err)
+	return false, fmt.Errorf("deleting Node %s: %w", r.names(), err)
 }
 
-// removeNode deletes the Node of a Machine, and no other that has its name by now.
-func removeNode(ctx context.Context, w step.Workload, m *clusterv1alpha1.Machine) error {
-	client := w.Client()
-	node, err := drain.ReadNode(ctx, client, drain.Input{Node: m.Status.NodeRef.Name, ProviderID: m.Spec.ProviderID})
-	if err != nil || node == nil {
-		return err
+// removeNodes deletes the Nodes of a Machine, and no others that have their names by now.
+func removeNodes(ctx context.Context, w step.Workload, s *step.State) error {
+	var failed []error
+	for _, name := range s.NodeNames() {
+		node, err := drain.ReadNode(ctx, w.Client(), drain.Input{Node: name, ProviderID: s.Machine.Spec.ProviderID})
+		if err == nil && node != nil {
+			err = w.Client().CoreV1().Nodes().Delete(ctx, node.Name, metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(node.UID))})
+		}
+		if err != nil && !apierrors.IsNotFound(err) {
+			failed = append(failed, err)
+		}
 	}
-	err = client.CoreV1().Nodes().Delete(ctx, node.Name, metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(node.UID))})
-	if apierrors.IsNotFound(err) {
-		return nil
-	}
-	return err
+	return errors.Join(failed...)
 }
 
 // notConnected is what a condition says while there is no connection.

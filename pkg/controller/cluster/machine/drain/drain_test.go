@@ -89,6 +89,14 @@ func TestANodeThatIsGoneIsDrained(t *testing.T) {
 	}
 }
 
+// Kubelets write the UUID of a virtual machine in upper or lower case.
+func TestReadNode_ComparesProviderIDsInAnyCase(t *testing.T) {
+	client := fake.NewClientset(node(func(n *corev1.Node) { n.Spec.ProviderID = "VSPHERE://1" }))
+	if got, err := ReadNode(t.Context(), client, input()); err != nil || got == nil {
+		t.Errorf("Node %v, error %v, want the one with the provider ID in upper case", got, err)
+	}
+}
+
 func TestWhatCannotBeReadIsAnErrorAndNotDone(t *testing.T) {
 	for _, verb := range []string{"get nodes", "patch nodes", "list pods"} {
 		t.Run(verb, func(t *testing.T) {

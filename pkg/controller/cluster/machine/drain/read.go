@@ -6,6 +6,7 @@ package drain
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -44,7 +45,7 @@ func ReadNode(ctx context.Context, client kubernetes.Interface, in Input) (*core
 		return nil, nil
 	case err != nil:
 		return nil, fmt.Errorf("reading Node %s: %w", in.Node, err)
-	case node.Spec.ProviderID != "" && in.ProviderID != "" && node.Spec.ProviderID != in.ProviderID:
+	case node.Spec.ProviderID != "" && in.ProviderID != "" && !strings.EqualFold(node.Spec.ProviderID, in.ProviderID):
 		return nil, nil
 	}
 	return node, nil

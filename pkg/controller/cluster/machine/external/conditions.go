@@ -57,8 +57,10 @@ func (r mirrored) of(e *step.External, deleting bool) metav1.Condition {
 		c.Reason, c.Message = conditions.ReasonTooManyWrites, e.Refused.Error()
 	case e.Object != nil:
 		return r.mirror(e)
+	case e.Err != nil:
+		c.Status, c.Reason, c.Message = metav1.ConditionUnknown, clusterv1alpha1.InternalErrorReason, fmt.Sprintf("%s could not be read: %v", r.kind, e.Err)
 	case !e.Gone:
-		c.Status, c.Reason, c.Message = metav1.ConditionUnknown, clusterv1alpha1.InternalErrorReason, "Please check controller logs for errors"
+		c.Status, c.Reason, c.Message = metav1.ConditionUnknown, clusterv1alpha1.InternalErrorReason, "the Machine refers to no object"
 	case r.done && deleting:
 		c.Reason, c.Message = clusterv1alpha1.ObjectDeletedReason, r.kind+" has been deleted"
 	case r.done && r.whileNeeded:
@@ -76,7 +78,7 @@ func (r mirrored) mirror(e *step.External) metav1.Condition {
 	c := metav1.Condition{Type: r.condition}
 	ready, err := contract.Ready(e.Object)
 	switch {
-	case e.FailureReason != "" || e.FailureMessage != "":
+	case e.HasFailed():
 		c.Status, c.Reason = metav1.ConditionFalse, cmp.Or(e.FailureReason, clusterv1alpha1.NotReadyReason)
 		c.Message = fmt.Sprintf("%s reports a failure: %s", r.kind, cmp.Or(e.FailureMessage, e.FailureReason))
 	case err != nil:

@@ -5,6 +5,7 @@ package node
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -26,8 +27,10 @@ type Facts struct {
 	Machine *clusterv1alpha1.Machine
 	// Cluster is nil when there is none.
 	Cluster *clusterv1alpha1.Cluster
-	// Node is nil when the workload cluster has none.
+	// Node is nil when the workload cluster has none, or when it is not known which one of Nodes it is.
 	Node *corev1.Node
+	// Nodes are all that have the provider ID of the Machine.
+	Nodes []*corev1.Node
 	// Err is why it could not be looked for, and NotConnected true when that is because there
 	// is no connection.
 	Err          error
@@ -67,15 +70,22 @@ func Conditions(f Facts) (all []metav1.Condition, after time.Duration) {
 		// One more than left: at the end of the period it is not over.
 		return f.unlessKnown(lastProbe(f.Success)), left + time.Second
 	case f.Err != nil:
-		return both(metav1.ConditionUnknown, clusterv1alpha1.InternalErrorReason, "Please check controller logs for errors"), 0
+		return both(metav1.ConditionUnknown, clusterv1alpha1.InternalErrorReason, "the Node could not be looked up: "+f.Err.Error()), 0
 	}
 	if f.Failures > 0 {
 		after = left + time.Second
 	}
+	if f.Node == nil && len(f.Nodes) > 1 {
+		return both(metav1.ConditionUnknown, clusterv1alpha1.NodeAmbiguousReason, twins(f.Machine, nil, f.Nodes)), after
+	}
 	if f.Node == nil {
 		return f.withoutNode(), after
 	}
-	return []metav1.Condition{ready(f.Node), healthy(f.Node)}, after
+	all = []metav1.Condition{ready(f.Node), healthy(f.Node)}
+	if len(f.Nodes) > 1 {
+		all[1].Message = strings.TrimPrefix(all[1].Message+"\n* "+twins(f.Machine, f.Node, f.Nodes), "\n")
+	}
+	return all, after
 }
 
 // unlessKnown keeps the conditions that are there.

@@ -175,7 +175,7 @@ func TestConditionsOfTheMachineTellOfItsNode(t *testing.T) { // MB88-95, MC3
 			facts(silent(time.Minute), func(f *Facts) { f.Failures = 1 }), []metav1.Condition{ready(nodeOf("TFFF")), healthy(nodeOf("TFFF"))}, 4*time.Minute + time.Second,
 		},
 		"another error": {
-			facts(known, func(f *Facts) { f.Err = errors.New("two Nodes") }), both("Unknown", "InternalError", "Please check controller logs for errors"), 0,
+			facts(known, func(f *Facts) { f.Err = errors.New("two Nodes") }), both("Unknown", "InternalError", "the Node could not be looked up: two Nodes"), 0,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

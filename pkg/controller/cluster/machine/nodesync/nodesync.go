@@ -63,9 +63,6 @@ func (r *Reconciler) Reconcile(ctx context.Context, s *step.State) (report step.
 		return report, nil
 	}
 	nodes, err := s.Workload.Nodes(m.Spec.ProviderID, m.Status.NodeRef.Name)
-	if err == nil && len(nodes) > 1 {
-		err = fmt.Errorf("%d Nodes have provider ID %s", len(nodes), m.Spec.ProviderID)
-	}
 	switch {
 	case step.IsNotConnected(err):
 		s.NodeErr = err
@@ -80,13 +77,20 @@ func (r *Reconciler) Reconcile(ctx context.Context, s *step.State) (report step.
 	case len(nodes) == 0:
 		return report, withoutNode(s)
 	}
-	s.Node = &nodes[0].Node
-	if !m.Status.NodeRef.IsDefined() {
+	for _, n := range nodes {
+		s.Nodes = append(s.Nodes, &n.Node)
+	}
+	i := node.Choose(m, s.Nodes)
+	if i < 0 {
+		return report, nil // The conditions name the Nodes, and a change of one of them is an event.
+	}
+	s.Node = s.Nodes[i]
+	if m.Status.NodeRef.Name != s.Node.Name {
 		m.Status.NodeRef.Name = s.Node.Name
 		r.Events.Normal(s, "SuccessfulSetNodeRef", "%s", s.Node.Name)
 	}
 	m.Status.NodeInfo = nodeInfo(&s.Node.Status.NodeInfo)
-	after, err := r.synchronize(ctx, s, nodes[0].Sum)
+	after, err := r.synchronize(ctx, s, nodes[i].Sum)
 	report.Again(after)
 	return report, err
 }
@@ -175,7 +179,7 @@ func (r *Reconciler) patchNode(ctx context.Context, s *step.State, wanted node.W
 // compute them again.
 func (r *Reconciler) Conditions(s *step.State) ([]metav1.Condition, time.Duration) {
 	f := node.Facts{
-		Machine: s.Machine, Cluster: s.Cluster, Node: s.Node, Err: s.NodeErr, NotConnected: step.IsNotConnected(s.NodeErr),
+		Machine: s.Machine, Cluster: s.Cluster, Node: s.Node, Nodes: s.Nodes, Err: s.NodeErr, NotConnected: step.IsNotConnected(s.NodeErr),
 		Grace: r.Grace, Now: s.Now,
 	}
 	if s.Workload == nil {

@@ -43,9 +43,13 @@ type State struct {
 	// Workload is the connection to the workload cluster; nil without one, and then Unconnected is the reason.
 	Workload    Workload
 	Unconnected error
-	// Node is what is kept in memory of the Node of the Machine, and NodeErr why it could not be looked up.
+	// Node is what is kept in memory of the Node of the Machine, and NodeErr why it could not be looked up. Nodes are
+	// all that have the provider ID of the Machine: more than one only by mistake.
 	Node    *corev1.Node
+	Nodes   []*corev1.Node
 	NodeErr error
+	// NodesUnread is true for a Machine that is deleted while it is not known which Nodes it has besides its own.
+	NodesUnread bool
 	// Now is the time of the reconcile.
 	Now time.Time
 }
@@ -60,6 +64,17 @@ func (s *State) ClusterKey() types.NamespacedName {
 
 // IsDeleting reports whether the Machine is being deleted.
 func (s *State) IsDeleting() bool { return s.Machine.DeletionTimestamp != nil }
+
+// NodeNames returns the name of the Node of the Machine, and those of the other Nodes with its provider ID.
+func (s *State) NodeNames() []string {
+	names := []string{s.Machine.Status.NodeRef.Name}
+	for _, n := range s.Nodes {
+		if n.Name != names[0] {
+			names = append(names, n.Name)
+		}
+	}
+	return names
+}
 
 // Moment returns the time of the reconcile as a status has it.
 func (s *State) Moment() *metav1.Time {
@@ -88,6 +103,9 @@ type External struct {
 func (e *External) Stays() bool {
 	return !e.Gone && (e.Object == nil || e.Object.GetDeletionTimestamp() == nil)
 }
+
+// HasFailed reports whether the provider reports a final failure of the object.
+func (e *External) HasFailed() bool { return e.FailureReason != "" || e.FailureMessage != "" }
 
 // Describe returns kind and name of the object, which is known.
 func (e *External) Describe() string {
