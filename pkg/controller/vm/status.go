@@ -216,7 +216,8 @@ func dropCreation(vm *vmv1alpha1.VirtualMachine) {
 		return
 	}
 	for _, conditionType := range creationOnly {
-		if conditionType != vmv1alpha1.ConditionImageCacheReady && !isTrue(vm, conditionType) {
+		c := findCondition(vm, conditionType)
+		if c != nil && c.Status != metav1.ConditionTrue && conditionType != vmv1alpha1.ConditionImageCacheReady {
 			meta.RemoveStatusCondition(&vm.Status.Conditions, conditionType)
 		}
 	}
