@@ -31,13 +31,74 @@ func TestS6ValuesThatCannotBeReadAreFound(t *testing.T) {
 		`{"spec":{"memory":{"guest":null}}}`: "",
 		`{`:                                  "",
 	} {
-		got := ""
-		if err := malformed.Find([]byte(document), &vmv1alpha1.VirtualMachine{}); err != nil {
-			got = err.Error()
-		}
+		got := findAll(document, &vmv1alpha1.VirtualMachine{})
 		if !strings.Contains(got, want) || want == "" && got != "" {
 			t.Errorf("%.80s: found %q, want %q", document, got, want)
 		}
+	}
+}
+
+// findAll returns what Find returns, in one text.
+func findAll(document string, into any) string {
+	errs, _ := malformed.Find([]byte(document), into)
+	if len(errs) == 0 {
+		return ""
+	}
+	return errs.ToAggregate().Error()
+}
+
+func TestFind_ReturnsEveryWrongValueAndTheRest(t *testing.T) {
+	for name, tc := range map[string]struct {
+		document string
+		want     []string
+		rest     string
+	}{
+		"several fields": {
+			`{"spec":{"memory":"4GB","image":"photon-5","cpus":2,"cpu":{"sockets":"two","cores":1}}}`,
+			[]string{
+				`spec.image: Invalid value: "photon-5": must be an object with the fields: kind, name`,
+				`spec.cpu.sockets: Invalid value: "two": must be a number`,
+				`spec.memory: Invalid value: "4GB": must be an object with the fields: guest, `,
+			},
+			`{"spec":{"cpu":{"cores":1},"cpus":2}}`,
+		},
+		"YAML": {
+			"spec:\n  memory: {guest: 4 GB}\n  powerState: [on]\n",
+			[]string{`spec.memory.guest: Invalid value: "4 GB": quantities must match`, `spec.powerState: Invalid value: "[true]": must be a string`},
+			`{"spec":{"memory":{}}}`,
+		},
+		"in entries of a list": {
+			`{"spec":{"volumes":[{"name":1,"x":1},{"name":"b","disk":{"size":"10GB"}}]}}`,
+			[]string{`spec.volumes[0].name: Invalid value: "1": must be a string`, `spec.volumes[1].disk.size: Invalid value: "10GB": quantities`},
+			`{"spec":{"volumes":[{"x":1},{"disk":{},"name":"b"}]}}`,
+		},
+		"an entry of a list": {
+			`{"metadata":{"finalizers":["a",1,2]},"spec":{}}`,
+			[]string{`metadata.finalizers[1]: Invalid value: "1": must be a string`, `metadata.finalizers[2]: Invalid value: "2": must be a string`},
+			`{"metadata":{},"spec":{}}`,
+		},
+		"an entry of a map": {`{"metadata":{"labels":{"a":1,"b":"2"}}}`, []string{`metadata.labels[a]: Invalid value: "1": must be a string`}, `{"metadata":{"labels":{"b":"2"}}}`},
+		"the whole":         {`["a"]`, []string{`must be an object with the fields: kind, apiVersion, metadata, spec, status`}, ""},
+		"nothing":           {`{"spec":{"colour":"blue"}}`, nil, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := findAll(tc.document, &vmv1alpha1.VirtualMachine{})
+			_, rest := malformed.Find([]byte(tc.document), &vmv1alpha1.VirtualMachine{})
+			for _, want := range tc.want {
+				if !strings.Contains(got, want) {
+					t.Errorf("found %q, want %q in it", got, want)
+				}
+			}
+			if len(tc.want) == 0 && got != "" {
+				t.Errorf("found %q, want nothing", got)
+			}
+			if string(rest) != tc.rest {
+				t.Errorf("rest is %s, want %s", rest, tc.rest)
+			}
+		})
+	}
+	if errs, _ := malformed.Find([]byte(`{"metadata":{"finalizers":[`+strings.Repeat("1,", 5000)+`1]}}`), &vmv1alpha1.VirtualMachine{}); len(errs) != 16 {
+		t.Errorf("%d errors, want 16", len(errs))
 	}
 }
 
@@ -50,10 +111,7 @@ func TestS6ValuesOfAVCenterThatCannotBeReadAreFound(t *testing.T) {
 		`{"status":{"inventory":{"readDuration":null}}}`: `status.inventory.readDuration: Invalid value: "null": `,
 		`{"status":{"inventory":null}}`:                  "",
 	} {
-		got := ""
-		if err := malformed.Find([]byte(document), &vmv1alpha1.VCenter{}); err != nil {
-			got = err.Error()
-		}
+		got := findAll(document, &vmv1alpha1.VCenter{})
 		if !strings.Contains(got, want) || want == "" && got != "" {
 			t.Errorf("%s: found %q, want %q", document, got, want)
 		}

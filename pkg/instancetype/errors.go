@@ -27,6 +27,20 @@ func (e *RevisionError) Error() string {
 	return fmt.Sprintf("ControllerRevision %q cannot be used: %s", e.Name, e.Message)
 }
 
+// HintedError is the error about a name that is not found, with a suggestion.
+type HintedError struct {
+	// Err is the error.
+	Err error
+	// Hint continues its text.
+	Hint string
+}
+
+// Error implements error.
+func (e *HintedError) Error() string { return e.Err.Error() + e.Hint }
+
+// Unwrap returns the error.
+func (e *HintedError) Unwrap() error { return e.Err }
+
 // LostError means that the revision that a virtual machine uses is gone, or cannot be
 // used, and says what repairs that.
 type LostError struct {

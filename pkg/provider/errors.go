@@ -57,6 +57,22 @@ func (e *ImageCacheNotReadyError) Place() CachePlace {
 	return CachePlace{VCenter: e.Location.VCenter, DatastoreID: e.DatastoreID, ProfileID: e.ProfileID}
 }
 
+// UnreachableError means that a vCenter has not answered for some time, or refuses the connection.
+type UnreachableError struct {
+	// VCenter is its name.
+	VCenter string
+	// Err is the cause.
+	Err error
+}
+
+// Error implements error.
+func (e *UnreachableError) Error() string {
+	return fmt.Sprintf("VCenter %q is not connected: %v", e.VCenter, e.Err)
+}
+
+// Unwrap returns the cause.
+func (e *UnreachableError) Unwrap() error { return e.Err }
+
 // RequeueError asks for another pass.
 type RequeueError struct {
 	// After is how long to wait; 0 means at once.

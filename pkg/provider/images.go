@@ -34,6 +34,8 @@ type Images interface {
 type UnreadError struct {
 	// VCenters are the names of those.
 	VCenters []string
+	// Answered is true if others have what was asked for.
+	Answered bool
 	// Err is why.
 	Err error
 }

@@ -78,6 +78,14 @@ func attempted(vm *vmv1alpha1.VirtualMachine) bool {
 	return true
 }
 
+// OwnSpec returns what the spec of a virtual machine says by itself of its networks and disks: what can be checked
+// while its size or its preference is not known.
+func OwnSpec(vm *vmv1alpha1.VirtualMachine) *vmv1alpha1.VirtualMachineInstanceSpec {
+	return &vmv1alpha1.VirtualMachineInstanceSpec{
+		StorageClass: vm.Spec.StorageClass, Network: vm.Spec.Network, Volumes: vm.Spec.Volumes, BootDisk: vm.Spec.BootDisk,
+	}
+}
+
 // SizeOf is what a virtual machine takes of its zone: its memory, and the capacity of the
 // disks that its spec and its image have, the boot disk as large as it is to be grown. CPU is
 // shared, and not counted.

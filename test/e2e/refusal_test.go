@@ -30,12 +30,34 @@ func TestBadInputIsRefusedWithTheFieldNamed(t *testing.T) {
 		"bad MAC address":              {vm("a", image, size, "network: {interfaces: [{name: e, macAddress: nonsense}]}"), []string{"spec.network.interfaces[0].macAddress", "nonsense"}},
 		"matcher without name":         {vm("a", image, "instancetype: {kind: VirtualMachineInstancetype}"), []string{"spec.instancetype"}},
 		"unknown matcher kind":         {vm("a", image, "instancetype: {name: x, kind: Nonsense}"), []string{"spec.instancetype.kind", "Nonsense"}},
-		"unknown field":                {vm("a", image, size, "colour: blue"), []string{"spec.colour"}},
+		"three mistakes of shape": {vm("a", "image: photon-5", "cpus: 2", "memory: 4GB"), []string{
+			`spec.image: Invalid value: "photon-5": must be an object`, `spec.memory: Invalid value: "4GB": must be an object`, `unknown field "spec.cpus", did you mean "spec.cpu"?`,
+		}},
+		"unknown field": {vm("a", image, size, "colour: blue"), []string{"spec.colour"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			u := u
 			u.t = t
 			u.refused(tc.manifest, []string{"create", "-f", "-"}, tc.texts...)
 		})
+	}
+}
+
+// kubectl computes and applies the patch itself.
+func TestKubectlApply_DryRunOfAChangedVM(t *testing.T) {
+	t.Parallel()
+	u := admin(t)
+	vm := func(state string) string {
+		return vmWith("web", "cpu: {sockets: 1}", "memory: {guest: 1Gi}", "powerState: "+state, "network: {interfaces: [{name: eth0}]}")
+	}
+	u.apply(vm("PoweredOff"))
+	for _, where := range []string{"client", "server"} {
+		out, errOut, err := u.try(vm("PoweredOn"), "kubectl", "apply", "--dry-run="+where, "-o", "jsonpath={.spec.powerState}", "-f", "-")
+		if err != nil || out != "PoweredOn" {
+			t.Errorf("--dry-run=%s: %v, power state %q\n%s", where, err, out, errOut)
+		}
+	}
+	if got := u.get("vm/web", ".spec.powerState"); got != "PoweredOff" {
+		t.Errorf("a dry run has changed the power state to %s", got)
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	itv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
@@ -35,13 +36,62 @@ func (d namingDecoder) Decode(data []byte, defaults *schema.GroupVersionKind, in
 	if revision, ok := obj.(*itv1alpha1.ControllerRevision); ok && err == nil {
 		err = readable(revision)
 	}
-	if err == nil || runtime.IsStrictDecodingError(err) || runtime.IsNotRegisteredError(err) {
-		return obj, kind, err
-	}
-	if found := malformed.Find(data, into); found != nil {
-		err = errors.New(found.Error())
+	switch {
+	case err == nil || runtime.IsNotRegisteredError(err):
+	case runtime.IsStrictDecodingError(err):
+		err = runtime.NewStrictDecodingError(unknown(err, into))
+	default:
+		if found := malformedBy(d.Decoder, data, defaults, into); found != nil {
+			err = found
+		}
 	}
 	return obj, kind, err
+}
+
+// strict decodes JSON and YAML and reports unknown fields.
+var strict = func() runtime.Decoder {
+	info, ok := runtime.SerializerInfoForMediaType(Codecs.SupportedMediaTypes(), runtime.ContentTypeJSON)
+	if !ok {
+		panic("the scheme has no serializer for " + runtime.ContentTypeJSON) // a programming error
+	}
+	return info.StrictSerializer
+}()
+
+// Malformed returns an error that names everything in document, in JSON or YAML, that an object of the type of
+// into cannot take, with fields that the type does not have. It returns nil if it finds no wrong value.
+func Malformed(document []byte, into runtime.Object) error {
+	return malformedBy(strict, document, nil, into)
+}
+
+// malformedBy is Malformed with the decoder that decides whether unknown fields are reported.
+func malformedBy(decoder runtime.Decoder, document []byte, defaults *schema.GroupVersionKind, into runtime.Object) error {
+	found, rest := malformed.Find(document, into)
+	if len(found) == 0 {
+		return nil
+	}
+	var errs []error
+	for _, err := range found {
+		errs = append(errs, err)
+	}
+	if rest != nil {
+		// A decoder ends at the first value that it cannot read. Without these values it reads to the end.
+		if _, _, err := decoder.Decode(rest, defaults, into.DeepCopyObject()); err != nil {
+			errs = append(errs, unknown(err, into)...)
+		}
+	}
+	return utilerrors.NewAggregate(errs)
+}
+
+// unknown returns what a strict decoder has found, with suggestions; nothing if err is another error.
+func unknown(err error, into runtime.Object) (errs []error) {
+	found, ok := runtime.AsStrictDecodingError(err)
+	if !ok {
+		return nil
+	}
+	for _, err := range found.Errors() {
+		errs = append(errs, errors.New(malformed.Hinted(err, into)))
+	}
+	return errs
 }
 
 // readable refuses data that are stored as they were written and are not JSON, for example

@@ -157,6 +157,32 @@ func TestDeletionWithoutOurFinalizerOnlyCleansUp(t *testing.T) {
 	}
 }
 
+func TestDeletion_ReportsThatVCenterDoesNotAnswer(t *testing.T) {
+	h := newHarness(t, running(), photon())
+	h.api.markDeleted("vm")
+	answer := error(provider.ErrUnknownState)
+	h.provider.remove = func(*provider.Request) error { return answer }
+	const message = `the deletion continues when vCenter answers: VCenter "east" is not connected: connection refused`
+	h.provider.removed.False(vmv1alpha1.ConditionReady, vmv1alpha1.ReasonUnreachable, message)
+	h.pass()
+	if c := findCondition(h.vm(), vmv1alpha1.ConditionReady); c.Status != metav1.ConditionFalse || c.Reason != vmv1alpha1.ReasonUnreachable || c.Message != message {
+		t.Errorf("Ready is %+v, want what the provider has reported", c)
+	}
+	if got := h.vm().Status.PrintableStatus; got != "DeletionUnreachable" {
+		t.Errorf("STATUS is %s, want DeletionUnreachable", got)
+	}
+	writes := h.api.writes()
+	h.pass()
+	if n := h.api.writes() - writes; n != 0 {
+		t.Errorf("%d writes of what is known, want none", n)
+	}
+	answer, h.provider.removed = provider.ErrReconcileInProgress, provider.Result{}
+	h.pass()
+	if c := findCondition(h.vm(), vmv1alpha1.ConditionReady); c.Reason != vmv1alpha1.ReasonDeleting || c.Message != "" || h.vm().Status.PrintableStatus != "Deleting" {
+		t.Errorf("afterwards Ready is %+v, STATUS %s", c, h.vm().Status.PrintableStatus)
+	}
+}
+
 func TestDeletionIsToldOnceAlsoWhileAnotherFinalizerHoldsTheObject(t *testing.T) {
 	h := newHarness(t, running(func(vm *vmv1alpha1.VirtualMachine) {
 		vm.Finalizers = append(vm.Finalizers, "example.com/other")

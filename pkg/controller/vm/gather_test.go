@@ -251,6 +251,16 @@ func TestAnImageIsFoundByItsKind(t *testing.T) {
 	if got := h.condition(vmv1alpha1.ConditionImageReady); got != "False/NotFound" {
 		t.Errorf("ImageReady is %s, want False/NotFound: the image of the cluster is another one", got)
 	}
+	const hint = "there is a ClusterVirtualMachineImage of this name: set kind to ClusterVirtualMachineImage"
+	if c := findCondition(h.vm(), vmv1alpha1.ConditionImageReady); !strings.Contains(c.Message, hint) {
+		t.Errorf("ImageReady has message %q, want %q in it", c.Message, hint)
+	}
+	h = newHarness(t, fresh(func(vm *vmv1alpha1.VirtualMachine) { vm.Spec.Image.Name = "photn" }), photon())
+	h.pass()
+	const meant = `VirtualMachineImage "photn" does not exist in namespace "ns", did you mean "photon"?`
+	if c := findCondition(h.vm(), vmv1alpha1.ConditionImageReady); c.Message != meant {
+		t.Errorf("ImageReady has message %q, want %q", c.Message, meant)
+	}
 }
 
 func TestVMWithoutASizeIsNotCreated(t *testing.T) {
@@ -271,6 +281,20 @@ func TestCreatedVMReadsNoPrerequisites(t *testing.T) {
 	}
 	if h.condition(vmv1alpha1.ConditionImageReady) != "" || h.condition(vmv1alpha1.ConditionBootstrapReady) != "" {
 		t.Error("prerequisites of creation were evaluated after it")
+	}
+}
+
+// What a create waited for is of no use to a VM that exists, as one that was recovered.
+func TestCreatedVM_DropsWhatOnlyACreationWaitsFor(t *testing.T) {
+	h := newHarness(t, running(failing(vmv1alpha1.ConditionImageReady, vmv1alpha1.ReasonNotFound),
+		failing(vmv1alpha1.ConditionPlacementReady, vmv1alpha1.ReasonNoZone), failing(vmv1alpha1.ConditionNetworkReady, vmv1alpha1.ReasonNotFound)))
+	h.pass()
+	for kind, want := range map[string]string{
+		vmv1alpha1.ConditionImageReady: "", vmv1alpha1.ConditionPlacementReady: "", vmv1alpha1.ConditionNetworkReady: "False/NotFound",
+	} {
+		if got := h.condition(kind); got != want {
+			t.Errorf("%s is %q, want %q", kind, got, want)
+		}
 	}
 }
 

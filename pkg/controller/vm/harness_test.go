@@ -87,8 +87,10 @@ func (h *harness) syncs(f syncFunc) { h.chain = oneLink{f, h.reader} }
 // scripted is a provider that answers what the test says.
 type scripted struct {
 	provider.Provider
-	update   func(*provider.Request) (<-chan error, error)
-	remove   func(*provider.Request) error
+	update func(*provider.Request) (<-chan error, error)
+	remove func(*provider.Request) error
+	// removed is the result of a deletion.
+	removed  provider.Result
 	seen     func(*provider.Request)
 	requests []*provider.Request
 	reverted *provider.Kept
@@ -131,7 +133,7 @@ func (s *scripted) DeleteVirtualMachine(_ context.Context, req *provider.Request
 	if s.remove == nil {
 		return provider.Result{}, nil
 	}
-	return provider.Result{}, s.remove(req)
+	return s.removed, s.remove(req)
 }
 
 // ReportVirtualMachine tells what seen does to the status.

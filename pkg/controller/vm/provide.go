@@ -55,12 +55,15 @@ func (r *reconciler) callProvider(ctx context.Context, p *pass, req *provider.Re
 	}
 	r.complete(p, req)
 	req.FastDeploy, req.ImageCache = copies.Mode, copies.Cache
-	if p.Effective != nil {
-		if req.Discs, err = r.image.Discs(ctx, p.State); err != nil {
-			return err
-		}
-		req.StorageClasses = r.classes.Named(provider.StorageClassesOf(p.Effective.StorageClass, p.Effective.BootDisk, p.Effective.Volumes))
+	// Without a size or a preference, what the spec says by itself is checked: every condition shows at once.
+	checked := p.Effective
+	if checked == nil {
+		checked = provider.OwnSpec(p.VM)
 	}
+	if req.Discs, err = r.image.Discs(ctx, p.VM.Namespace, checked); err != nil {
+		return err
+	}
+	req.StorageClasses = r.classes.Named(provider.StorageClassesOf(checked.StorageClass, checked.BootDisk, checked.Volumes))
 	target, err := r.revert.Target(p.VM)
 	if err != nil {
 		return err

@@ -12,11 +12,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	appsv1client "k8s.io/client-go/kubernetes/typed/apps/v1"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/klog/v2"
 
 	itv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/apis/similar"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/controller/vm/synchronizer"
 	itclient "github.com/slipway-dev/slipway/pkg/generated/clientset/versioned/typed/instancetype/v1alpha1"
@@ -55,16 +57,32 @@ func newObjectReader(server itclient.InstancetypeV1alpha1Interface, f externalve
 	return &objectReader{
 		Getters: instancetype.Getters{
 			Instancetype: func(ctx context.Context, namespace, name string) (*itv1alpha1.VirtualMachineInstancetype, error) {
-				return readThrough(ctx, instancetypes.VirtualMachineInstancetypes(namespace).Get, server.VirtualMachineInstancetypes(namespace).Get, name)
+				it, err := readThrough(ctx, instancetypes.VirtualMachineInstancetypes(namespace).Get, server.VirtualMachineInstancetypes(namespace).Get, name)
+				if err != nil {
+					err = hinted(err, name, instancetypes.VirtualMachineInstancetypes(namespace).List, other(clusterInstancetypes.Get, instancetype.KindClusterInstancetype.TypeName()))
+				}
+				return it, err
 			},
 			ClusterInstancetype: func(ctx context.Context, name string) (*itv1alpha1.VirtualMachineClusterInstancetype, error) {
-				return readThrough(ctx, clusterInstancetypes.Get, server.VirtualMachineClusterInstancetypes().Get, name)
+				it, err := readThrough(ctx, clusterInstancetypes.Get, server.VirtualMachineClusterInstancetypes().Get, name)
+				if err != nil {
+					err = hinted(err, name, clusterInstancetypes.List, nil)
+				}
+				return it, err
 			},
 			Preference: func(ctx context.Context, namespace, name string) (*itv1alpha1.VirtualMachinePreference, error) {
-				return readThrough(ctx, preferences.VirtualMachinePreferences(namespace).Get, server.VirtualMachinePreferences(namespace).Get, name)
+				p, err := readThrough(ctx, preferences.VirtualMachinePreferences(namespace).Get, server.VirtualMachinePreferences(namespace).Get, name)
+				if err != nil {
+					err = hinted(err, name, preferences.VirtualMachinePreferences(namespace).List, other(clusterPreferences.Get, instancetype.KindClusterPreference.TypeName()))
+				}
+				return p, err
 			},
 			ClusterPreference: func(ctx context.Context, name string) (*itv1alpha1.VirtualMachineClusterPreference, error) {
-				return readThrough(ctx, clusterPreferences.Get, server.VirtualMachineClusterPreferences().Get, name)
+				p, err := readThrough(ctx, clusterPreferences.Get, server.VirtualMachineClusterPreferences().Get, name)
+				if err != nil {
+					err = hinted(err, name, clusterPreferences.List, nil)
+				}
+				return p, err
 			},
 		},
 		classes:       vm.VirtualMachineClasses().Lister(),
@@ -74,6 +92,43 @@ func newObjectReader(server itclient.InstancetypeV1alpha1Interface, f externalve
 		revisions:     revisions,
 		claims:        claims,
 	}
+}
+
+// other returns what reports that an object of the kind of the cluster has a name.
+func other[T any](get func(string) (T, error), kind string) func(name string) string {
+	return func(name string) string {
+		if _, err := get(name); err != nil {
+			return ""
+		}
+		return fmt.Sprintf("; there is a %s of this name: set kind to %s", kind, kind)
+	}
+}
+
+// hinted adds to the error about a name that is not found what was probably meant: an object of another kind that
+// has the name, which elsewhere reports unless it is nil, or the object with the most similar name.
+func hinted[T metav1.Object](err error, name string, list func(labels.Selector) ([]T, error), elsewhere func(name string) string) error {
+	if !apierrors.IsNotFound(err) {
+		return err
+	}
+	hint := ""
+	if elsewhere != nil {
+		hint = elsewhere(name)
+	}
+	if hint == "" {
+		all, listErr := list(labels.Everything())
+		if listErr != nil {
+			return err // a cache does not fail
+		}
+		names := make([]string, 0, len(all))
+		for _, o := range all {
+			names = append(names, o.GetName())
+		}
+		hint = similar.Hint(name, names)
+	}
+	if hint == "" {
+		return err
+	}
+	return &instancetype.HintedError{Err: err, Hint: hint}
 }
 
 // readThrough gets an object from the cache, or else from the server.
@@ -96,7 +151,11 @@ func (r *objectReader) Revision(ctx context.Context, namespace, name string) (*i
 
 // Class returns a class.
 func (r *objectReader) Class(_ context.Context, namespace, name string) (*vmv1alpha1.VirtualMachineClass, error) {
-	return r.classes.VirtualMachineClasses(namespace).Get(name)
+	class, err := r.classes.VirtualMachineClasses(namespace).Get(name)
+	if err != nil {
+		err = hinted(err, name, r.classes.VirtualMachineClasses(namespace).List, nil)
+	}
+	return class, err
 }
 
 // Image returns an image.
@@ -106,15 +165,19 @@ func (r *objectReader) Image(_ context.Context, namespace string, ref vmv1alpha1
 	case vmv1alpha1.MachineImageKind:
 		source, err := r.machines.VirtualMachines(namespace).Get(ref.Name)
 		if err != nil {
-			return nil, err
+			return nil, hinted(err, ref.Name, r.machines.VirtualMachines(namespace).List, nil)
 		}
 		return source.AsImage(), nil
 	default:
-		return r.images.VirtualMachineImages(namespace).Get(ref.Name)
+		image, err := r.images.VirtualMachineImages(namespace).Get(ref.Name)
+		if err != nil {
+			err = hinted(err, ref.Name, r.images.VirtualMachineImages(namespace).List, other(r.clusterImages.Get, vmv1alpha1.ClusterImageKind))
+		}
+		return image, err
 	}
 	image, err := r.clusterImages.Get(ref.Name)
 	if err != nil {
-		return nil, err
+		return nil, hinted(err, ref.Name, r.clusterImages.List, nil)
 	}
 	return image.AsImage(), nil
 }

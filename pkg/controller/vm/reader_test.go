@@ -9,6 +9,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 
 	itv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/instancetype"
@@ -44,6 +45,44 @@ func TestSourcesThatTheCacheLacksAreReadFromTheServer(t *testing.T) {
 	}
 	if _, err := h.reader.Source(t.Context(), "deployment", "ns", "small"); err == nil {
 		t.Error("F2 F13 a deployment was read as an instance type")
+	}
+}
+
+func TestReader_SuggestsTheNameThatWasMeant(t *testing.T) {
+	absent := apierrors.NewNotFound(itv1alpha1.Resource("virtualmachineinstancetypes"), "u1.smal")
+	cluster := func(name string) (*itv1alpha1.VirtualMachineClusterInstancetype, error) {
+		if name != "u1.smal" {
+			return nil, absent
+		}
+		return &itv1alpha1.VirtualMachineClusterInstancetype{}, nil
+	}
+	for name, tc := range map[string]struct {
+		err       error
+		names     []string
+		elsewhere func(string) string
+		want      string
+	}{
+		"a similar name":      {absent, []string{"u1.large", "u1.small"}, nil, absent.Error() + `, did you mean "u1.small"?`},
+		"no similar name":     {absent, []string{"windows"}, nil, absent.Error()},
+		"in the cluster":      {absent, []string{"u1.small"}, other(cluster, "VirtualMachineClusterInstancetype"), absent.Error() + "; there is a VirtualMachineClusterInstancetype of this name: set kind to VirtualMachineClusterInstancetype"},
+		"another error":       {errTest, []string{"u1.small"}, nil, errTest.Error()},
+		"not in the cluster":  {absent, nil, other(func(string) (int, error) { return 0, absent }, "X"), absent.Error()},
+		"nothing is the same": {absent, []string{"u1.smal"}, nil, absent.Error()},
+	} {
+		t.Run(name, func(t *testing.T) {
+			err := hinted(tc.err, "u1.smal", func(labels.Selector) (all []*itv1alpha1.VirtualMachineInstancetype, _ error) {
+				for _, n := range tc.names {
+					all = append(all, &itv1alpha1.VirtualMachineInstancetype{ObjectMeta: metav1.ObjectMeta{Name: n}})
+				}
+				return all, nil
+			}, tc.elsewhere)
+			if err.Error() != tc.want || apierrors.IsNotFound(err) != apierrors.IsNotFound(tc.err) {
+				t.Errorf("error %q, want %q", err, tc.want)
+			}
+		})
+	}
+	if err := hinted[*itv1alpha1.VirtualMachineInstancetype](nil, "x", nil, nil); err != nil {
+		t.Errorf("error %v of an object that is there", err)
 	}
 }
 

@@ -255,7 +255,10 @@ func (r *reconciler) reconcileDelete(ctx context.Context, p *pass) error {
 		result, err := r.provider.DeleteVirtualMachine(ctx, req)
 		p.observe(result)
 		if err != nil {
-			p.False(vmv1alpha1.ConditionReady, vmv1alpha1.ReasonDeleting, deleteTrouble(err))
+			// The provider has said why if vCenter does not answer.
+			if conditions.Find(result.Conditions, vmv1alpha1.ConditionReady) == nil {
+				p.False(vmv1alpha1.ConditionReady, vmv1alpha1.ReasonDeleting, deleteTrouble(err))
+			}
 			return p.outcome(err, "deleting")
 		}
 		// Only now, for until now the guest may have used them; and not those of a vSphere

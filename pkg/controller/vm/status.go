@@ -28,6 +28,7 @@ func finish(p *pass, probed metav1.Condition) {
 		p.VM.Status.RestartRequired = nil
 	}
 	instance.ShowSize(&p.State)
+	dropCreation(p.VM)
 	derive(p.VM)
 	setReady(p.VM, probed, p.Now)
 	setProgress(p.VM, p.Now)
@@ -147,7 +148,7 @@ func printableStatus(vm *vmv1alpha1.VirtualMachine, phase vmv1alpha1.VirtualMach
 	}
 	switch phase {
 	case vmv1alpha1.PhaseDeleting:
-		if c := findCondition(vm, vmv1alpha1.ConditionReady); c != nil && c.Reason == vmv1alpha1.ReasonHeldByCheck {
+		if c := findCondition(vm, vmv1alpha1.ConditionReady); c != nil && (c.Reason == vmv1alpha1.ReasonHeldByCheck || c.Reason == vmv1alpha1.ReasonUnreachable) {
 			return "Deletion" + c.Reason
 		}
 		return string(phase)
@@ -164,7 +165,7 @@ func printableStatus(vm *vmv1alpha1.VirtualMachine, phase vmv1alpha1.VirtualMach
 	default: // the VM is there, and its conditions say more
 	}
 	if unreachable(vm) != nil {
-		return "Unreachable"
+		return vmv1alpha1.ReasonUnreachable
 	}
 	for _, conditionType := range []string{vmv1alpha1.ConditionPowerStateSynced, vmv1alpha1.ConditionConfigurationSynced} {
 		c := findCondition(vm, conditionType)
@@ -195,15 +196,40 @@ func printableStatus(vm *vmv1alpha1.VirtualMachine, phase vmv1alpha1.VirtualMach
 // missingPrerequisite names the first thing that a virtual machine lacks, and why;
 // it is empty when nothing is known to be lacking.
 func missingPrerequisite(vm *vmv1alpha1.VirtualMachine) string {
-	if c := unmet(vm); c != nil {
+	switch c := unmet(vm); {
+	case c == nil:
+		return ""
+	case c.Reason == vmv1alpha1.ReasonUnreachable:
+		return c.Reason
+	default:
 		return strings.TrimSuffix(c.Type, "Ready") + c.Reason
 	}
-	return ""
 }
 
-// unmet returns the condition of the first prerequisite that is there and is not True, nil for none.
+// creationOnly are the types of the prerequisites that a virtual machine which exists does not need.
+var creationOnly = []string{vmv1alpha1.ConditionImageReady, vmv1alpha1.ConditionPlacementReady, vmv1alpha1.ConditionImageCacheReady}
+
+// dropCreation removes the conditions that say what a creation waits for from a virtual machine that exists. The
+// one of the image cache stays: it records that disks were copied.
+func dropCreation(vm *vmv1alpha1.VirtualMachine) {
+	if !isTrue(vm, vmv1alpha1.ConditionCreated) {
+		return
+	}
+	for _, conditionType := range creationOnly {
+		c := findCondition(vm, conditionType)
+		if c != nil && c.Status != metav1.ConditionTrue && conditionType != vmv1alpha1.ConditionImageCacheReady {
+			meta.RemoveStatusCondition(&vm.Status.Conditions, conditionType)
+		}
+	}
+}
+
+// unmet returns the condition of the first prerequisite of the next step that is there and is not True, nil for none.
 func unmet(vm *vmv1alpha1.VirtualMachine) *metav1.Condition {
+	exists := isTrue(vm, vmv1alpha1.ConditionCreated)
 	for _, conditionType := range vmv1alpha1.CreatePrerequisites {
+		if exists && slices.Contains(creationOnly, conditionType) {
+			continue
+		}
 		if c := findCondition(vm, conditionType); c != nil && c.Status != metav1.ConditionTrue {
 			return c
 		}
@@ -260,7 +286,7 @@ func readiness(vm *vmv1alpha1.VirtualMachine, probed metav1.Condition) metav1.Co
 // read it, so that what status tells is of an earlier time; nil when it can.
 func unreachable(vm *vmv1alpha1.VirtualMachine) *metav1.Condition {
 	c := findCondition(vm, vmv1alpha1.ConditionConfigurationSynced)
-	if c == nil || c.Status != metav1.ConditionUnknown || c.Reason != vmv1alpha1.ReasonUnknownState {
+	if c == nil || c.Status != metav1.ConditionUnknown || c.Reason != vmv1alpha1.ReasonUnknownState && c.Reason != vmv1alpha1.ReasonUnreachable {
 		return nil
 	}
 	return c

@@ -24,6 +24,12 @@ func failing(conditionType, reason string) func(*vmv1alpha1.VirtualMachine) {
 	return func(vm *vmv1alpha1.VirtualMachine) { setFalse(vm, time.Unix(0, 0), conditionType, reason, "why") }
 }
 
+func unknown(conditionType, reason string) func(*vmv1alpha1.VirtualMachine) {
+	return func(vm *vmv1alpha1.VirtualMachine) {
+		setCondition(vm, time.Unix(0, 0), conditionType, metav1.ConditionUnknown, reason, "why")
+	}
+}
+
 func TestSummaryFollowsFromConditionsAndPowerState(t *testing.T) {
 	const on, off, suspended = vmv1alpha1.PoweredOn, vmv1alpha1.PoweredOff, vmv1alpha1.Suspended
 	type change = func(*vmv1alpha1.VirtualMachine)
@@ -34,20 +40,27 @@ func TestSummaryFollowsFromConditionsAndPowerState(t *testing.T) {
 		printable string
 		ready     string
 	}{
-		"running":                {nil, vmv1alpha1.PhaseRunning, "Running", "True/Succeeded"},
-		"new":                    {[]change{withoutConditions}, vmv1alpha1.PhasePending, "Pending", "False/WaitingForPrerequisites"},
-		"no image":               {[]change{failing(created, vmv1alpha1.ReasonWaitingForPrerequisites), failing(vmv1alpha1.ConditionImageReady, vmv1alpha1.ReasonNotFound)}, vmv1alpha1.PhasePending, "ImageNotFound", "False/WaitingForPrerequisites"},
-		"size first":             {[]change{failing(created, vmv1alpha1.ReasonWaitingForPrerequisites), failing(vmv1alpha1.ConditionImageReady, vmv1alpha1.ReasonNotFound), failing(vmv1alpha1.ConditionInstancetypeReady, vmv1alpha1.ReasonConflict)}, vmv1alpha1.PhasePending, "InstancetypeConflict", "False/WaitingForPrerequisites"},
-		"waiting in line":        {[]change{failing(created, vmv1alpha1.ReasonTooManyCreates)}, vmv1alpha1.PhasePending, "Pending", "False/TooManyCreates"},
-		"creating":               {[]change{failing(created, vmv1alpha1.ReasonCreating)}, vmv1alpha1.PhaseCreating, "Creating", "False/Creating"},
-		"create failed":          {[]change{failing(created, vmv1alpha1.ReasonError)}, vmv1alpha1.PhaseFailed, "CreateFailed", "False/Error"},
-		"powering on":            {[]change{power(on, off)}, vmv1alpha1.PhaseStarting, "Starting", "False/PoweringOn"},
-		"resuming":               {[]change{power(on, suspended)}, vmv1alpha1.PhaseStarting, "Starting", "False/PoweringOn"},
-		"power on failed":        {[]change{power(on, off), failing(vmv1alpha1.ConditionPowerStateSynced, vmv1alpha1.ReasonError)}, vmv1alpha1.PhaseStarting, "PowerStateError", "False/Error"},
-		"power on delayed":       {[]change{power(on, off), failing(vmv1alpha1.ConditionPowerStateSynced, vmv1alpha1.ReasonDelayed)}, vmv1alpha1.PhaseStopped, "PowerStateDelayed", "False/Delayed"},
-		"suspend while off":      {[]change{power(suspended, off), failing(vmv1alpha1.ConditionPowerStateSynced, vmv1alpha1.ReasonInvalid)}, vmv1alpha1.PhaseStopped, "PowerStateInvalid", "False/Invalid"},
-		"size refused":           {[]change{failing(vmv1alpha1.ConditionConfigurationSynced, vmv1alpha1.ReasonInvalid)}, vmv1alpha1.PhaseRunning, "ConfigurationInvalid", "True/Succeeded"},
-		"runs, size is lost":     {[]change{failing(vmv1alpha1.ConditionConfigurationSynced, vmv1alpha1.ReasonWaitingForPrerequisites), failing(vmv1alpha1.ConditionInstancetypeReady, vmv1alpha1.ReasonNotFound)}, vmv1alpha1.PhaseRunning, "InstancetypeNotFound", "True/Succeeded"},
+		"running":            {nil, vmv1alpha1.PhaseRunning, "Running", "True/Succeeded"},
+		"new":                {[]change{withoutConditions}, vmv1alpha1.PhasePending, "Pending", "False/WaitingForPrerequisites"},
+		"no image":           {[]change{failing(created, vmv1alpha1.ReasonWaitingForPrerequisites), failing(vmv1alpha1.ConditionImageReady, vmv1alpha1.ReasonNotFound)}, vmv1alpha1.PhasePending, "ImageNotFound", "False/WaitingForPrerequisites"},
+		"size first":         {[]change{failing(created, vmv1alpha1.ReasonWaitingForPrerequisites), failing(vmv1alpha1.ConditionImageReady, vmv1alpha1.ReasonNotFound), failing(vmv1alpha1.ConditionInstancetypeReady, vmv1alpha1.ReasonConflict)}, vmv1alpha1.PhasePending, "InstancetypeConflict", "False/WaitingForPrerequisites"},
+		"waiting in line":    {[]change{failing(created, vmv1alpha1.ReasonTooManyCreates)}, vmv1alpha1.PhasePending, "Pending", "False/TooManyCreates"},
+		"creating":           {[]change{failing(created, vmv1alpha1.ReasonCreating)}, vmv1alpha1.PhaseCreating, "Creating", "False/Creating"},
+		"create failed":      {[]change{failing(created, vmv1alpha1.ReasonError)}, vmv1alpha1.PhaseFailed, "CreateFailed", "False/Error"},
+		"powering on":        {[]change{power(on, off)}, vmv1alpha1.PhaseStarting, "Starting", "False/PoweringOn"},
+		"resuming":           {[]change{power(on, suspended)}, vmv1alpha1.PhaseStarting, "Starting", "False/PoweringOn"},
+		"power on failed":    {[]change{power(on, off), failing(vmv1alpha1.ConditionPowerStateSynced, vmv1alpha1.ReasonError)}, vmv1alpha1.PhaseStarting, "PowerStateError", "False/Error"},
+		"power on delayed":   {[]change{power(on, off), failing(vmv1alpha1.ConditionPowerStateSynced, vmv1alpha1.ReasonDelayed)}, vmv1alpha1.PhaseStopped, "PowerStateDelayed", "False/Delayed"},
+		"suspend while off":  {[]change{power(suspended, off), failing(vmv1alpha1.ConditionPowerStateSynced, vmv1alpha1.ReasonInvalid)}, vmv1alpha1.PhaseStopped, "PowerStateInvalid", "False/Invalid"},
+		"size refused":       {[]change{failing(vmv1alpha1.ConditionConfigurationSynced, vmv1alpha1.ReasonInvalid)}, vmv1alpha1.PhaseRunning, "ConfigurationInvalid", "True/Succeeded"},
+		"runs, size is lost": {[]change{failing(vmv1alpha1.ConditionConfigurationSynced, vmv1alpha1.ReasonWaitingForPrerequisites), failing(vmv1alpha1.ConditionInstancetypeReady, vmv1alpha1.ReasonNotFound)}, vmv1alpha1.PhaseRunning, "InstancetypeNotFound", "True/Succeeded"},
+		"runs, image is gone": {[]change{
+			failing(vmv1alpha1.ConditionConfigurationSynced, vmv1alpha1.ReasonWaitingForPrerequisites), failing(vmv1alpha1.ConditionImageReady, vmv1alpha1.ReasonNotFound),
+			failing(vmv1alpha1.ConditionPlacementReady, vmv1alpha1.ReasonNoZone), failing(vmv1alpha1.ConditionStorageReady, vmv1alpha1.ReasonNotFound),
+		}, vmv1alpha1.PhaseRunning, "StorageNotFound", "True/Succeeded"},
+		"vCenter is away":        {[]change{unknown(vmv1alpha1.ConditionConfigurationSynced, vmv1alpha1.ReasonUnreachable)}, vmv1alpha1.PhaseRunning, "Unreachable", "Unknown/Unreachable"},
+		"new, vCenter is away":   {[]change{withoutConditions, unknown(created, vmv1alpha1.ReasonUnreachable)}, vmv1alpha1.PhaseUnknown, "Unreachable", "False/Unreachable"},
+		"new, zone is away":      {[]change{failing(created, vmv1alpha1.ReasonWaitingForPrerequisites), unknown(vmv1alpha1.ConditionPlacementReady, vmv1alpha1.ReasonUnreachable)}, vmv1alpha1.PhasePending, "Unreachable", "False/WaitingForPrerequisites"},
 		"size is changed":        {[]change{failing(vmv1alpha1.ConditionConfigurationSynced, vmv1alpha1.ReasonInProgress)}, vmv1alpha1.PhaseRunning, "Running", "True/Succeeded"},
 		"create failed, network": {[]change{failing(created, vmv1alpha1.ReasonError), failing(vmv1alpha1.ConditionNetworkReady, vmv1alpha1.ReasonNotFound)}, vmv1alpha1.PhaseFailed, "NetworkNotFound", "False/Error"},
 		"powering off":           {[]change{power(off, on)}, vmv1alpha1.PhaseStopping, "Stopping", "False/PoweringOff"},

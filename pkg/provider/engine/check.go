@@ -38,11 +38,12 @@ func (c *checked) pause() time.Duration {
 // check resolves what the virtual machine needs of the hypervisor, or only what
 // belongs to some conditions, unless that was done a moment ago.
 func (p *pass) check(ctx context.Context, kinds ...string) (started bool, err error) {
-	of := p.checkOf(kinds)
+	w := checkable(p.want, p.req.VM)
+	of := checkOf(w, kinds)
 	if c := p.rec.checked; c != nil && c.of == of && p.req.Now.Sub(c.at) < c.pause() {
 		return false, nil
 	}
-	w, keep := p.want.Clone(), p.keepChecked(of)
+	w, keep := w.Clone(), p.keepChecked(of)
 	err = p.start(ctx, driver.Operation{Kind: driver.KindCheck, Run: func(ctx context.Context) error {
 		report := p.engine.driver.Check(ctx, w, kinds...)
 		if w.Image == nil {
@@ -55,23 +56,29 @@ func (p *pass) check(ctx context.Context, kinds ...string) (started bool, err er
 	return err == nil, err
 }
 
-// checkOf identifies a check.
-func (p *pass) checkOf(kinds []string) uint64 {
-	var network *vmv1alpha1.VirtualMachineNetworkSpec
-	if p.want.Effective != nil {
-		network = p.want.Effective.Network
+// checkable returns w for a check: without a size or a preference, what the spec of the object says by itself.
+func checkable(w *driver.Want, vm *vmv1alpha1.VirtualMachine) *driver.Want {
+	if w.Effective != nil {
+		return w
 	}
+	own := *w
+	own.Effective = provider.OwnSpec(vm)
+	return &own
+}
+
+// checkOf identifies a check.
+func checkOf(w *driver.Want, kinds []string) uint64 {
 	var image *vmv1alpha1.VirtualMachineImageSpec
-	if p.want.Image != nil {
-		image = &p.want.Image.Spec
+	if w.Image != nil {
+		image = &w.Image.Spec
 	}
 	discs := map[string]*vmv1alpha1.VirtualMachineImageSpec{}
-	for volume, image := range p.want.Discs {
+	for volume, image := range w.Discs {
 		if image != nil {
 			discs[volume] = &image.Spec
 		}
 	}
-	return hash(network, image, p.want.CloneOf, p.want.StorageClasses, discs, kinds)
+	return hash(w.Effective.Network, image, w.CloneOf, w.StorageClasses, discs, kinds)
 }
 
 // keepChecked returns what remembers what was found out. It is called by operations, which

@@ -36,6 +36,8 @@ func (p *pass) remove(ctx context.Context, s driver.Sighting) error {
 	switch run := p.rec.running; {
 	case p.rec.gone:
 		return nil
+	case p.lost != nil:
+		return p.removalUnreachable()
 	case run != nil:
 		if interruptible(&run.op, how) {
 			p.engine.interrupt(p.key, run)

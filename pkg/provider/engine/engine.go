@@ -95,6 +95,8 @@ type Engine struct {
 	images map[string]*provider.ImageOperation
 	places map[class]*places
 	brake  brake
+	// lost is the present outage of the hypervisor.
+	lost outage
 	// expiry looks for offers that nobody took, after the last one.
 	expiry *time.Timer
 }
@@ -153,7 +155,7 @@ func (e *Engine) Forget(key types.NamespacedName) { e.forget(provider.VirtualMac
 
 // Unread implements provider.Provider.
 func (e *Engine) Unread(vm *vmv1alpha1.VirtualMachine) bool {
-	if !e.driver.Starting() || e.driver.Look(identity(vm)).State != driver.Unknown {
+	if !e.driver.Starting() || e.Unreachable() != nil || e.driver.Look(identity(vm)).State != driver.Unknown {
 		return false
 	}
 	e.await(provider.KeyOf(vm), vm.UID)
@@ -191,8 +193,14 @@ func (e *Engine) Changed(name types.NamespacedName) {
 // Blocked implements driver.Sink.
 func (e *Engine) Blocked(name types.NamespacedName) { e.hints.Send(provider.VirtualMachineKey(name)) }
 
-// Read implements driver.Sink.
+// Read implements driver.Sink. Everything was read, so that an outage has ended.
 func (e *Engine) Read() {
+	e.ObserveConnection(nil, 0)
+	e.wakeAwaiting()
+}
+
+// wakeAwaiting queues the objects that wait until the hypervisor was read.
+func (e *Engine) wakeAwaiting() {
 	e.mu.Lock()
 	var waiting []provider.Key
 	for key, rec := range e.records {

@@ -32,6 +32,8 @@ func (p *pass) exists(ctx context.Context, s driver.Sighting) error {
 			p.engine.interrupt(p.key, p.rec.running)
 		}
 		return provider.ErrReconcileInProgress
+	case in.Observation.Unfinished && p.lost != nil:
+		return p.unreachable()
 	case in.Observation.Unfinished:
 		return p.complete(ctx, s.Machine)
 	case in.Observation.Paused:
@@ -43,11 +45,15 @@ func (p *pass) exists(ctx context.Context, s driver.Sighting) error {
 
 // input is what a plan is made of.
 func (p *pass) input(s driver.Sighting) plan.Input {
-	return plan.Input{
+	in := plan.Input{
 		VM: p.req.VM, Want: p.want, Machine: s.Machine, Observation: s.Machine.Observe(p.want),
 		Owned: s.Ownership == driver.Own, Revisions: p.req.Revisions, Groups: p.req.Groups,
 		Last: p.rec.last, Recorded: p.rec.recorded, RecordPause: p.engine.opts.RecordPause, Now: p.req.Now, Progress: p.engine.progressOf(p.key),
 	}
+	if p.lost != nil {
+		in.Observation.Trouble, in.Unreachable = p.lost.Error(), true
+	}
+	return in
 }
 
 // ReportVirtualMachine implements provider.Provider.

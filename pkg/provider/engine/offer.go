@@ -10,10 +10,14 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
 )
 
-// Want is what req asks for.
-func Want(req *provider.Request) *driver.Want { return want(req) }
+// Want is what req asks of a zone.
+func Want(req *provider.Request) *driver.Want { return checkable(want(req), req.VM) }
 
-// Offer asks what a zone has for the virtual machine of req, and waits for the answer.
+// Offer asks what a zone has for the virtual machine of req, and waits for the answer, unless vCenter is known to be
+// unreachable.
 func (e *Engine) Offer(ctx context.Context, req *provider.Request, zone string) provider.Offer {
-	return e.driver.Offer(ctx, want(req), zone)
+	if lost := e.Unreachable(); lost != nil {
+		return provider.Offer{Zone: zone, Unknown: lost}
+	}
+	return e.driver.Offer(ctx, Want(req), zone)
 }

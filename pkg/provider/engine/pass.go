@@ -32,12 +32,14 @@ type pass struct {
 	records bool
 	// rec is the record as it was when the pass began.
 	rec record
+	// lost is the error of the present outage, nil if there is none.
+	lost *provider.UnreachableError
 }
 
 func (e *Engine) newPass(req *provider.Request) *pass {
 	p := &pass{engine: e, req: req, key: provider.KeyOf(req.VM), want: want(req)}
 	p.of, p.ofUID = p.key, req.VM.UID
-	p.rec = e.snapshot(p.key, req.VM.UID)
+	p.rec, p.lost = e.snapshot(p.key, req.VM.UID), e.Unreachable()
 	id := &p.want.Identity
 	id.MissingSince = p.missingSince()
 	// A status that says what is waited for now does not say how an attempt before has ended.
@@ -49,6 +51,9 @@ func (e *Engine) newPass(req *provider.Request) *pass {
 
 // reconcile brings what was seen towards the request.
 func (p *pass) reconcile(ctx context.Context, s driver.Sighting) error {
+	if p.lost != nil && s.State != driver.Exists {
+		return p.unreachable() // memory may be out of date
+	}
 	p.seen(s.State)
 	switch s.State {
 	case driver.Absent:
@@ -80,6 +85,9 @@ func (p *pass) seen(s driver.State) {
 // unknown reports that nothing can be planned. A virtual machine that could be created now
 // waits until the inventory is read: it may have been created before.
 func (p *pass) unknown(s driver.Sighting) error {
+	if p.lost != nil {
+		return p.unreachable()
+	}
 	if s.Why != "" {
 		p.Set(vmv1alpha1.ConditionCreated, "Unknown", vmv1alpha1.ReasonUnknownState, s.Why)
 		return &provider.RequeueError{After: recheck, Reason: s.Why}

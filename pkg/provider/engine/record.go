@@ -115,8 +115,8 @@ func (e *Engine) tidy(key provider.Key, rec *record) {
 // await remembers that an object wants a hint when the hypervisor was read.
 func (e *Engine) await(key provider.Key, uid types.UID) {
 	e.change(key, uid, func(r *record) { r.awaits = true })
-	if e.driver.Synced() {
-		e.Read() // It was read in between.
+	if e.driver.Synced() && e.Unreachable() == nil {
+		e.wakeAwaiting() // It was read in between.
 	}
 }
 

@@ -102,7 +102,7 @@ func ask[T any](ctx context.Context, sources []Source, what func(context.Context
 	case len(sources) == 0:
 		return nil, nil, provider.ErrNotInUse
 	case len(unread) > 0:
-		return names, answers, &provider.UnreadError{VCenters: silent, Err: errors.Join(unread...)}
+		return names, answers, &provider.UnreadError{VCenters: silent, Answered: len(answers) > 0, Err: errors.Join(unread...)}
 	case len(answers) == 0:
 		return nil, nil, refusal(sources, refusals)
 	}

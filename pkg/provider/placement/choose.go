@@ -152,7 +152,7 @@ func condition(refusals []Refusal) (status metav1.ConditionStatus, reason, messa
 			reason = one
 		}
 	}
-	if status == metav1.ConditionUnknown {
+	if status == metav1.ConditionUnknown && reason != vmv1alpha1.ReasonUnreachable {
 		reason = vmv1alpha1.ReasonUnknownState
 	}
 	return status, reason, conditions.Message(strings.Join(lines, "; "))
@@ -160,7 +160,10 @@ func condition(refusals []Refusal) (status metav1.ConditionStatus, reason, messa
 
 func reasonOf(r Refusal) string {
 	var unusable *provider.NotUsableError
+	var unreachable *provider.UnreachableError
 	switch {
+	case errors.As(r.Err, &unreachable):
+		return vmv1alpha1.ReasonUnreachable
 	case r.Unknown:
 		return vmv1alpha1.ReasonUnknownState
 	case errors.As(r.Err, &unusable) && unusable.NotAllowed:

@@ -97,12 +97,19 @@ func (p *Placer) Place(ctx context.Context, req *provider.Request) (r provider.R
 	if len(left) == 0 {
 		return refused(refusals, lastPause)
 	}
-	adopted := req.VM.Spec.InstanceUUID != ""
-	if !adopted && (!req.PrerequisitesReady || req.Effective == nil || req.Image == nil) {
-		r.False(vmv1alpha1.ConditionCreated, vmv1alpha1.ReasonWaitingForPrerequisites, "a zone is chosen when the other conditions are met")
-		return r, nil
-	}
 	return p.choose(ctx, req, left, refusals)
+}
+
+// waits is true while no zone is chosen because the request lacks something else. Zones are queried meanwhile, so
+// that everything that is missing is reported at the same time.
+func waits(req *provider.Request) bool {
+	return req.VM.Spec.InstanceUUID == "" && (!req.PrerequisitesReady || req.Effective == nil || req.Image == nil)
+}
+
+// waiting is the result meanwhile, if a zone would do.
+func waiting() (r provider.Result) {
+	r.False(vmv1alpha1.ConditionCreated, vmv1alpha1.ReasonWaitingForPrerequisites, "a zone is chosen when the other conditions are met")
+	return r
 }
 
 // placed is the result of a choice. The create begins with the next pass, when status has
@@ -135,12 +142,17 @@ func (p *Placer) choose(ctx context.Context, req *provider.Request, left []*vmv1
 	case rec.chosen != "":
 		return placed(rec.chosen), nil
 	case rec.running:
-		return asked(rec), provider.ErrReconcileInProgress
+		return asked(req, rec), provider.ErrReconcileInProgress
 	case rec.of == of && rec.offers != nil && req.Now.Sub(rec.at) < pause:
 		size := provider.SizeOf(req.Effective, req.Image)
 		zone, more := Choose(rec.offers, size, p.taken(rec.offers), p.groupOf(req.Placement))
 		if zone == "" {
 			return refused(append(refusals, more...), rec.at.Add(pause).Sub(req.Now))
+		}
+		if waits(req) {
+			r := waiting()
+			r.Withdrawn = append(r.Withdrawn, vmv1alpha1.ConditionPlacementReady)
+			return r, nil
 		}
 		if has := hasIt(rec.offers); has == "" && req.VM.Spec.InstanceUUID != "" && (!req.PrerequisitesReady || req.Image == nil) {
 			return awaited(rec.at.Add(pause).Sub(req.Now))
@@ -154,13 +166,17 @@ func (p *Placer) choose(ctx context.Context, req *provider.Request, left []*vmv1
 	}
 	rec.of, rec.running = of, true
 	go p.ask(context.WithoutCancel(ctx), key, rec, ownCopy(req), left)
-	return asked(rec), provider.ErrReconcileInProgress
+	return asked(req, rec), provider.ErrReconcileInProgress
 }
 
 // asked returns the result while zones are queried. It does not replace the reasons that an
 // earlier query has given: they stay true until the next one has ended.
-func asked(rec *record) (r provider.Result) {
-	if rec.offers == nil {
+func asked(req *provider.Request, rec *record) (r provider.Result) {
+	switch {
+	case rec.offers != nil:
+	case waits(req):
+		return waiting()
+	default:
 		r.False(vmv1alpha1.ConditionCreated, vmv1alpha1.ReasonWaitingForPrerequisites, "a zone is being chosen")
 	}
 	return r
@@ -276,6 +292,10 @@ func hash(req *provider.Request, left []*vmv1alpha1.Zone) uint64 {
 		_ = e.Encode([]any{z.Name, z.UID, z.Generation})
 	}
 	_ = e.Encode([]any{req.Effective, req.NamespaceLabels, req.VM.Spec.InstanceUUID})
+	if req.Effective == nil {
+		_ = e.Encode(provider.OwnSpec(req.VM))
+	}
+	_ = e.Encode(req.StorageClasses)
 	for _, volume := range slices.Sorted(maps.Keys(req.Claims)) {
 		_ = e.Encode(req.Claims[volume].VolumeID)
 	}

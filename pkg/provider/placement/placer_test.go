@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -325,6 +326,60 @@ func TestAChoiceThatIsNotSeenCountsForAWhile(t *testing.T) {
 		time.Sleep(unseen + time.Second)
 		if third := chosen("three"); third != "a" || len(w.records) != 1 {
 			t.Errorf("chose %s, %d choices are kept; want a, and the last one", third, len(w.records))
+		}
+	})
+}
+
+// What a zone lacks is reported next to the conditions that the virtual machine waits for, and no zone is chosen.
+func TestPlace_ReportsWhatZonesLackBeforeOtherConditionsAreMet(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, "a")
+		w.offers["a"] = offer("a", func(o *provider.Offer) {
+			o.Lacks = &provider.NotUsableError{Message: `vSphere has no network "nope"`, Missing: true}
+		})
+		vm := machine("vm")
+		vm.Spec.Network = &vmv1alpha1.VirtualMachineNetworkSpec{Interfaces: []vmv1alpha1.VirtualMachineNetworkInterface{{Name: "eth0", Network: "nope"}}}
+		place := func() provider.Result {
+			for {
+				r, err := w.Place(t.Context(), &provider.Request{VM: vm, Now: time.Now()})
+				if !errors.Is(err, provider.ErrReconcileInProgress) {
+					return r
+				}
+				if c := conditions.Find(r.Conditions, vmv1alpha1.ConditionCreated); c != nil && c.Message != "a zone is chosen when the other conditions are met" {
+					t.Errorf("Created is %+v while the zone is queried", c)
+				}
+				synctest.Wait()
+			}
+		}
+		r := place()
+		c := conditions.Find(r.Conditions, vmv1alpha1.ConditionPlacementReady)
+		if c == nil || c.Status != metav1.ConditionFalse || c.Message != `zone a: vSphere has no network "nope"` || r.Zone != "" {
+			t.Fatalf("PlacementReady is %+v, zone %q", c, r.Zone)
+		}
+		w.offers["a"] = offer("a", nil)
+		vm.Spec.Network.Interfaces[0].Network = "there"
+		r = place()
+		created := conditions.Find(r.Conditions, vmv1alpha1.ConditionCreated)
+		if r.Zone != "" || len(r.Conditions) != 1 || created.Message != "a zone is chosen when the other conditions are met" || !slices.Contains(r.Withdrawn, vmv1alpha1.ConditionPlacementReady) {
+			t.Errorf("result %+v, want no zone yet, and nothing about a network any more", r)
+		}
+		before := w.asked
+		place()
+		if w.asked != before {
+			t.Error("the zone is queried again although nothing is different")
+		}
+	})
+}
+
+func TestPlace_NamesAVCenterThatDoesNotAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, "a")
+		lost := &provider.UnreachableError{VCenter: "east", Err: errors.New("connection refused")}
+		w.offers["a"] = offer("a", func(o *provider.Offer) { o.Unknown = lost })
+		r, _ := w.pass(machine("vm"))
+		c := conditions.Find(r.Conditions, vmv1alpha1.ConditionPlacementReady)
+		if c == nil || c.Status != metav1.ConditionUnknown || c.Reason != vmv1alpha1.ReasonUnreachable || c.Message != `zone a: VCenter "east" is not connected: connection refused` {
+			t.Errorf("PlacementReady is %+v", c)
 		}
 	})
 }

@@ -16,7 +16,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apiserver/pkg/registry/rest"
 
 	"github.com/slipway-dev/slipway/pkg/apis/bounds"
@@ -92,8 +91,8 @@ func (c *checked) UpdatedObject(ctx context.Context, old runtime.Object) (runtim
 	}
 	if patch.format == types.StrategicMergePatchType {
 		// The library panics over a key that is an object.
-		if found := malformed.Find(patch.content(), c.into); found != nil {
-			return nil, misfit(found)
+		if found, _ := malformed.Find(patch.content(), c.into); len(found) > 0 {
+			return nil, misfit(found.ToAggregate())
 		}
 	}
 	obj, err := c.UpdatedObjectInfo.UpdatedObject(ctx, old)
@@ -117,7 +116,7 @@ func (c *checked) UpdatedObject(ctx context.Context, old runtime.Object) (runtim
 }
 
 // misfit is the answer to a patch that the type cannot take.
-func misfit(found *field.Error) error {
+func misfit(found error) error {
 	return apierrors.NewBadRequest("the patch does not fit the object: " + found.Error())
 }
 
@@ -129,8 +128,14 @@ func (c *checked) explain(ctx context.Context, patch patch, err error) error {
 		return err
 	}
 	if patch.content != nil && patch.format != types.JSONPatchType { // which is no part of an object
-		if found := malformed.Find(patch.content(), c.into); found != nil {
-			return misfit(found)
+		if patch.format == types.ApplyYAMLPatchType {
+			// It is an object. Unknown fields are refused, whatever fieldValidation is.
+			if found := scheme.Malformed(patch.content(), c.into); found != nil {
+				return misfit(found)
+			}
+		}
+		if found, _ := malformed.Find(patch.content(), c.into); len(found) > 0 {
+			return misfit(found.ToAggregate())
 		}
 	}
 	if hasStatus || patch.content == nil {

@@ -23,7 +23,8 @@ const (
 
 	allowedGuestMemory = "must be a multiple of 4Mi, from 4Mi to 24Ti"
 	allowedHostMemory  = "must be a whole number of mebibytes, from 0 to 24Ti"
-	allowedHertz       = "must be a whole number of limits.Megahertz, for example 2G for 2 GHz, and not negative"
+	allowedHertz       = "must be a whole number of megahertz, for example 2G for 2 GHz, and not negative"
+	allowedHertzLimit  = "must be a whole number of megahertz greater than zero, for example 2G for 2 GHz"
 )
 
 // validateCPU checks the virtual CPUs, if there are any.
@@ -44,7 +45,7 @@ func validateCPU(cpu *vmv1alpha1.VirtualMachineCPU, path *field.Path) field.Erro
 	errs = append(errs, validateEnum(cpu.LatencySensitivity, path.Child("latencySensitivity"),
 		vmv1alpha1.LatencySensitivityNormal, vmv1alpha1.LatencySensitivityHigh)...)
 	errs = append(errs, validateQuantity(cpu.Reservation, limits.Megahertz, 0, maxHertz, allowedHertz, path.Child("reservation"))...)
-	errs = append(errs, validateQuantity(cpu.Limit, limits.Megahertz, limits.Megahertz, maxHertz, allowedHertz+", and more than 0", path.Child("limit"))...)
+	errs = append(errs, validateQuantity(cpu.Limit, limits.Megahertz, limits.Megahertz, maxHertz, allowedHertzLimit, path.Child("limit"))...)
 	errs = append(errs, validateOrder(cpu.Reservation, cpu.Limit, "limit", path.Child("reservation"))...)
 	return append(errs, validateShares(cpu.Shares, path.Child("shares"))...)
 }

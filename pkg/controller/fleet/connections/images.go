@@ -44,6 +44,9 @@ func (v *Manager) sources(ctx context.Context) (all []fleet.Source) {
 func (v *Manager) asking(ctx context.Context, name string) (*vsphere.Driver, error) {
 	members, _ := v.fleet.Members()
 	if m := members[name]; m != nil {
+		if lost := m.Unreachable(); lost != nil {
+			return nil, lost // without the wait for a call that fails
+		}
 		return m.driver, nil
 	}
 	if err := v.elsewhere(name); err != nil {

@@ -200,9 +200,16 @@ func (v *Manager) Observe(ctx context.Context, name string) vcenter.Observation 
 	info := m.driver.Info()
 	o.Status = vmv1alpha1.VCenterStatus{Version: info.Version, APIVersion: info.APIVersion, InstanceUUID: info.Installation}
 	if connected != nil {
+		m.ObserveConnection(&provider.UnreachableError{VCenter: name, Err: connected}, unreachableAfter)
 		return o
 	}
 	o.Ready, o.Skew = m.Healthy(ctx), m.driver.SkewWarning(ctx)
+	switch {
+	case o.Ready == nil:
+		m.ObserveConnection(nil, 0)
+	case !m.driver.Starting():
+		m.ObserveConnection(&provider.UnreachableError{VCenter: name, Err: o.Ready}, unreadAfter)
+	}
 	o.Status.Session = &vmv1alpha1.VCenterSession{UserName: info.User, LoginTime: metav1.NewTime(info.LoggedIn.Truncate(time.Second))}
 	if m.driver.Synced() {
 		o.Status.Inventory = &vmv1alpha1.VCenterInventory{
@@ -211,6 +218,15 @@ func (v *Manager) Observe(ctx context.Context, name string) vcenter.Observation 
 	}
 	return o
 }
+
+const (
+	// unreachableAfter is how long a vCenter does not answer before its virtual machines report it. A restart of
+	// the connection is shorter; each report costs a write of every virtual machine.
+	unreachableAfter = 15 * time.Second
+	// unreadAfter is the same for a vCenter that answers and whose inventory cannot be read. A large one takes
+	// minutes to be read again after an interruption.
+	unreadAfter = 5 * time.Minute
+)
 
 // Sessions returns what checks the session with each vCenter of this replica, by its host. known is
 // false while the vCenters are not known.

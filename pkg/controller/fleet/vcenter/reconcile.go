@@ -50,7 +50,7 @@ func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (c
 	ctx = bound
 	switch {
 	case vc == nil || vc.DeletionTimestamp != nil && !slices.Contains(vc.Finalizers, vmv1alpha1.VCenterFinalizer):
-		return controller.Result{}, r.uses.Use(ctx, key.Name, nil)
+		return r.useFlags(ctx, key.Name)
 	case vc.DeletionTimestamp != nil:
 		return r.remove(ctx, vc)
 	}
@@ -58,6 +58,19 @@ func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (c
 		return controller.Overtaken(err)
 	}
 	return r.observe(ctx, vc, r.uses.Use(ctx, key.Name, vc))
+}
+
+// useFlags uses the vCenter that the flags describe, or none. The vCenter of flags is observed too, because its
+// virtual machines report an outage.
+func (r *reconciler) useFlags(ctx context.Context, name string) (controller.Result, error) {
+	err := r.uses.Use(ctx, name, nil)
+	if err != nil || !r.uses.Described(name) {
+		return controller.Result{}, err
+	}
+	looking, cancel := context.WithTimeout(ctx, observeTimeout)
+	defer cancel()
+	r.uses.Observe(looking, name)
+	return controller.Result{RequeueAfter: lookAgain}, nil
 }
 
 // remove lets go of a VCenter that nothing is in, or that the flags take the place of.

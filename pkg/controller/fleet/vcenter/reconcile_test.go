@@ -48,6 +48,7 @@ type uses struct {
 	// elsewhere is true while another process has the vCenter.
 	elsewhere bool
 	left      []string
+	observed  int
 }
 
 func (u *uses) Bind(ctx context.Context, _ string) (context.Context, error) {
@@ -76,7 +77,10 @@ func (u *uses) Use(_ context.Context, name string, obj *vmv1alpha1.VCenter) erro
 	return nil
 }
 
-func (u *uses) Observe(context.Context, string) Observation { return u.seen }
+func (u *uses) Observe(context.Context, string) Observation {
+	u.observed++
+	return u.seen
+}
 
 func (u *uses) Described(string) bool { return u.described }
 
@@ -171,6 +175,21 @@ func TestWithoutAnObjectTheFlagsAreUsed(t *testing.T) {
 	}
 	if n := w.writes(); n != 0 {
 		t.Errorf("%d writes, want none: no object is made of the flags", n)
+	}
+}
+
+// Its virtual machines report an outage, which no event announces.
+func TestVCenterOfFlags_IsObserved(t *testing.T) {
+	w := newWorld(t)
+	w.uses.described = true
+	for want := 1; want <= 2; want++ {
+		if _, result := w.pass(); result.RequeueAfter != lookAgain || w.uses.observed != want {
+			t.Errorf("observed %d times, again after %s; want %d, and %s", w.uses.observed, result.RequeueAfter, want, lookAgain)
+		}
+	}
+	w.uses.described = false
+	if _, result := w.pass(); result != (controller.Result{}) || w.uses.observed != 2 {
+		t.Errorf("without flags: observed %d times, result %+v", w.uses.observed, result)
 	}
 }
 

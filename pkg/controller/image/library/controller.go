@@ -8,13 +8,16 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
 
+	"github.com/slipway-dev/slipway/pkg/apis/conditions"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/controller"
 	"github.com/slipway-dev/slipway/pkg/generated/clientset/versioned"
 	"github.com/slipway-dev/slipway/pkg/generated/informers/externalversions"
+	vmlisters "github.com/slipway-dev/slipway/pkg/generated/listers/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
@@ -43,6 +46,7 @@ type Deps struct {
 type Controller struct {
 	*controller.Loop[types.NamespacedName]
 	reconcile *reconciler
+	lister    vmlisters.ContentLibraryLister
 }
 
 // New returns a controller that does nothing until Run. It must be called before the informers are started.
@@ -52,7 +56,7 @@ func New(d Deps) (*Controller, error) {
 	}
 	vm := d.Informers.Vm().V1alpha1()
 	libraries := vm.ContentLibraries().Informer()
-	c := &Controller{reconcile: &reconciler{
+	c := &Controller{lister: vm.ContentLibraries().Lister(), reconcile: &reconciler{
 		client: d.Client.VmV1alpha1(), vsphere: d.Images, shard: cmp.Or[controller.Shard](d.Shard, controller.Undivided{}), now: controller.Clock(d.Now),
 		libraries: controller.NewStore[*vmv1alpha1.ContentLibrary](libraries, false),
 		images:    vm.VirtualMachineImages().Lister(), cluster: vm.ClusterVirtualMachineImages().Lister(),
@@ -62,11 +66,28 @@ func New(d Deps) (*Controller, error) {
 	c.Loop, err = controller.For[types.NamespacedName](Name, d.Informers).Workers(workers).
 		Watches(libraries, c.reconcile.libraries.Handler(), controller.Changes(true, c.changed)).
 		Watches(vm.VirtualMachinePublishRequests().Informer(), c.published()).
+		Watches(vm.VCenters().Informer(), controller.Changes(false, c.vcenterChanged)).
 		Watches(vm.VirtualMachineImages().Informer(), c.made()).
 		Watches(vm.ClusterVirtualMachineImages().Informer(), c.made()).
 		Reconciler(c.reconcile).
 		Build()
 	return c, err
+}
+
+// vcenterChanged handles the events of VCenters: one that becomes reachable or unreachable, is added or deleted,
+// changes what is known of every library.
+func (c *Controller) vcenterChanged(was, now *vmv1alpha1.VCenter) {
+	if was != nil && now != nil && was.Generation == now.Generation &&
+		conditions.IsTrue(was.Status.Conditions, vmv1alpha1.ConditionReady) == conditions.IsTrue(now.Status.Conditions, vmv1alpha1.ConditionReady) {
+		return
+	}
+	all, err := c.lister.List(labels.Everything())
+	if err != nil {
+		return // a cache does not fail
+	}
+	for _, library := range all {
+		c.look(library.Name, 0)
+	}
 }
 
 func (c *Controller) look(name string, after time.Duration) {

@@ -79,6 +79,12 @@ func makePlan(s scene) plan {
 	return p
 }
 
+// keepAll keeps the images whose items were not seen.
+func (p *plan) keepAll() {
+	p.status.Images += int32(len(p.delete))
+	p.delete = nil
+}
+
 // count is the number of items, of which those of one name in several vCenters are one.
 func count(items []provider.LibraryItem) int32 {
 	first := map[string]string{} // vCenters by name

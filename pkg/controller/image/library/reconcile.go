@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -69,52 +70,41 @@ func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (c
 	reading, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
 	items, err := r.vsphere.Items(reading, library.Spec.Library)
+	var unread *provider.UnreadError
 	switch {
 	case ctx.Err() != nil:
 		return controller.Result{}, nil
 	case errors.Is(err, provider.ErrNotInUse):
 		return controller.Result{RequeueAfter: controller.Soon}, nil // it is nothing about the library
+	case errors.As(err, &unread) && unread.Answered:
+		return r.publish(ctx, library, items, unread.VCenters)
 	case err != nil:
-		// What is not found is the namespace, and no event tells that there is one now.
-		var failed error
-		if len(items) > 0 {
-			failed = r.add(ctx, library, items)
-		}
-		if apierrors.IsConflict(failed) || apierrors.IsAlreadyExists(failed) {
-			return controller.Result{RequeueAfter: controller.Soon}, nil
-		}
 		c, next := provider.Unusable(err), library.DeepCopy()
 		r.set(next, c)
 		if written := r.libraries.UpdateStatus(ctx, r.client.ContentLibraries(), next); written != nil {
 			return controller.Overtaken(written)
 		}
-		if c.Status == metav1.ConditionUnknown || failed != nil {
-			return controller.Result{}, errors.Join(failed, fmt.Errorf("listing the items of ContentLibrary %s: %w", library.Name, err))
+		if c.Status == metav1.ConditionUnknown {
+			return controller.Result{}, fmt.Errorf("listing the items of ContentLibrary %s: %w", library.Name, err)
 		}
 		return controller.Result{RequeueAfter: controller.Poll}, nil
 	}
-	return r.publish(ctx, library, items)
+	return r.publish(ctx, library, items, nil)
 }
 
-// add makes the images of items that are not all: what else there is is not known, and
-// nothing is taken away.
-func (r *reconciler) add(ctx context.Context, library *vmv1alpha1.ContentLibrary, items []provider.LibraryItem) error {
-	images, err := r.have(library)
-	if err != nil {
-		return err
-	}
-	p := makePlan(scene{library: library, items: items, images: images, used: r.users(library)})
-	p.delete = nil
-	return r.carryOut(ctx, library, p)
-}
-
-// publish carries out the plan.
-func (r *reconciler) publish(ctx context.Context, library *vmv1alpha1.ContentLibrary, items []provider.LibraryItem) (controller.Result, error) {
+// publish carries out the plan. The vCenters in unread may have more items than those given. The images of these
+// items stay.
+func (r *reconciler) publish(ctx context.Context, library *vmv1alpha1.ContentLibrary, items []provider.LibraryItem, unread []string) (controller.Result, error) {
 	images, err := r.have(library)
 	if err != nil {
 		return controller.Result{}, err
 	}
 	p := makePlan(scene{library: library, items: items, images: images, used: r.users(library)})
+	message := ""
+	if len(unread) > 0 {
+		p.keepAll()
+		message = "not read: the items of VCenter " + strings.Join(unread, ", ") + ", whose status has the reason; their images stay as they are"
+	}
 	next := library.DeepCopy()
 	p.status.Conditions = next.Status.Conditions
 	next.Status = p.status
@@ -122,7 +112,7 @@ func (r *reconciler) publish(ctx context.Context, library *vmv1alpha1.ContentLib
 	again := controller.Result{RequeueAfter: controller.Poll} // vCenter tells nobody of new items.
 	switch {
 	case failed == nil:
-		r.set(next, metav1.Condition{Type: vmv1alpha1.ConditionReady, Status: metav1.ConditionTrue, Reason: vmv1alpha1.ReasonSucceeded})
+		r.set(next, metav1.Condition{Type: vmv1alpha1.ConditionReady, Status: metav1.ConditionTrue, Reason: vmv1alpha1.ReasonSucceeded, Message: conditions.Message(message)})
 	case apierrors.IsConflict(failed), apierrors.IsAlreadyExists(failed):
 		return controller.Result{RequeueAfter: controller.Soon}, nil
 	default:

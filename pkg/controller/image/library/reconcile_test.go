@@ -218,12 +218,55 @@ func TestItemsArePublishedWhileAVCenterIsAway(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.wants("/photon", "/ubuntu")
-	w.vsphere.items, w.vsphere.err = ovfs("photon", "new"), &provider.UnreadError{VCenters: []string{"b"}, Err: errors.New("b is away")}
-	if err := w.pass(); err == nil {
-		t.Error("it is not tried again")
+	w.vsphere.items, w.vsphere.err = ovfs("photon", "new"), &provider.UnreadError{VCenters: []string{"b"}, Answered: true, Err: errors.New("b is away")}
+	result, err := w.c.reconcile.Reconcile(t.Context(), types.NamespacedName{Name: "golden"})
+	if err != nil || result.RequeueAfter != controller.Poll {
+		t.Errorf("%+v, %v; want it to be listed again like every library", result, err)
 	}
+	w.refresh()
 	w.wants("/new", "/photon", "/ubuntu")
-	w.wantsReady(metav1.ConditionUnknown, vmv1alpha1.ReasonUnknownState)
+	w.wantsReady(metav1.ConditionTrue, vmv1alpha1.ReasonSucceeded)
+	st := w.library().Status
+	const message = "not read: the items of VCenter b, whose status has the reason; their images stay as they are"
+	if c := conditions.Find(st.Conditions, vmv1alpha1.ConditionReady); st.Items != 2 || st.Images != 3 || c.Message != message {
+		t.Errorf("%d items, %d images, message %q; want 2, 3 and %q", st.Items, st.Images, c.Message, message)
+	}
+	w.vsphere.err = nil // VCenter b was deleted
+	if err := w.pass(); err != nil {
+		t.Fatal(err)
+	}
+	w.wants("/new", "/photon")
+	if c := conditions.Find(w.library().Status.Conditions, vmv1alpha1.ConditionReady); c.Message != "" {
+		t.Errorf("message %q, want that nothing is named any more", c.Message)
+	}
+}
+
+// The libraries of other vCenters name one that cannot be read, and no longer than that.
+func TestLibraries_AreListedAgainWhenAVCenterChanges(t *testing.T) {
+	vc := func(generation int64, ready metav1.ConditionStatus) *vmv1alpha1.VCenter {
+		vc := &vmv1alpha1.VCenter{ObjectMeta: metav1.ObjectMeta{Name: "b", Generation: generation}}
+		vc.Status.Conditions = []metav1.Condition{{Type: vmv1alpha1.ConditionReady, Status: ready}}
+		return vc
+	}
+	for name, tc := range map[string]struct {
+		was, now *vmv1alpha1.VCenter
+		want     bool
+	}{
+		"added":               {nil, vc(1, metav1.ConditionFalse), true},
+		"deleted":             {vc(1, metav1.ConditionFalse), nil, true},
+		"reachable again":     {vc(1, metav1.ConditionFalse), vc(1, metav1.ConditionTrue), true},
+		"another address":     {vc(1, metav1.ConditionTrue), vc(2, metav1.ConditionTrue), true},
+		"observed as before":  {vc(1, metav1.ConditionTrue), vc(1, metav1.ConditionTrue), false},
+		"still not reachable": {vc(1, metav1.ConditionFalse), vc(1, metav1.ConditionFalse), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, golden(nil))
+			w.c.vcenterChanged(tc.was, tc.now)
+			if got := w.c.Keys.Len() == 1; got != tc.want {
+				t.Errorf("the library is queued: %t, want %t", got, tc.want)
+			}
+		})
+	}
 }
 
 // No event tells that there is a namespace now.
@@ -233,11 +276,12 @@ func TestItemsOfSomeVCentersAreTriedAgainInANamespaceThatIsNotThere(t *testing.T
 	w.api.PrependReactor("create", "virtualmachineimages", func(clienttesting.Action) (bool, runtime.Object, error) {
 		return missing, nil, apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, "dev")
 	})
-	w.vsphere.items, w.vsphere.err = ovfs("photon"), &provider.UnreadError{VCenters: []string{"b"}, Err: errors.New("b is away")}
-	if err := w.pass(); err == nil {
-		t.Error("it is not tried again")
+	w.vsphere.items, w.vsphere.err = ovfs("photon"), &provider.UnreadError{VCenters: []string{"b"}, Answered: true, Err: errors.New("b is away")}
+	if result, err := w.c.reconcile.Reconcile(t.Context(), types.NamespacedName{Name: "golden"}); err != nil || result.RequeueAfter != controller.Recheck {
+		t.Errorf("%+v, %v; want it to be tried again", result, err)
 	}
-	w.wantsReady(metav1.ConditionUnknown, vmv1alpha1.ReasonUnknownState)
+	w.refresh()
+	w.wantsReady(metav1.ConditionFalse, vmv1alpha1.ReasonNotFound)
 	missing = false
 	_ = w.pass()
 	w.wants("dev/photon")

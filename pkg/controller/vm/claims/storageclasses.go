@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
 
+	"github.com/slipway-dev/slipway/pkg/apis/similar"
 	"github.com/slipway-dev/slipway/pkg/controller"
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
@@ -74,7 +75,7 @@ func (s *StorageClasses) Named(names []string) map[string]provider.StorageClass 
 		case !s.informer.HasSynced():
 			out[name] = unusableClass(false, "StorageClass %q: the StorageClasses of the cluster could not be read yet", name)
 		default:
-			out[name] = unusableClass(true, "StorageClass %q does not exist", name)
+			out[name] = unusableClass(true, "StorageClass %q does not exist%s", name, similar.Hint(name, s.informer.GetStore().ListKeys()))
 		}
 	}
 	return out

@@ -6,6 +6,7 @@ package image
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -58,7 +59,12 @@ func (r *Reconciler) Reconcile(ctx context.Context, s step.State) (report Report
 	}
 	image, err := r.Reader.Image(ctx, s.VM.Namespace, *ref)
 	if apierrors.IsNotFound(err) {
-		return no(vmv1alpha1.ReasonNotFound, absentImage(ref, s.VM.Namespace))
+		message := absentImage(ref, s.VM.Namespace)
+		var hinted *instancetype.HintedError
+		if errors.As(err, &hinted) {
+			message += hinted.Hint
+		}
+		return no(vmv1alpha1.ReasonNotFound, message)
 	}
 	if err != nil {
 		report, _ = no(vmv1alpha1.ReasonError, err.Error())
@@ -122,14 +128,14 @@ func notCloneable(source *vmv1alpha1.VirtualMachine, snapshot string) (reason, m
 
 // Discs returns the images in the CD-ROM drives of a virtual machine, by volume; nil for one
 // that does not exist.
-func (r *Reconciler) Discs(ctx context.Context, s step.State) (map[string]*vmv1alpha1.VirtualMachineImage, error) {
+func (r *Reconciler) Discs(ctx context.Context, namespace string, spec *vmv1alpha1.VirtualMachineInstanceSpec) (map[string]*vmv1alpha1.VirtualMachineImage, error) {
 	var out map[string]*vmv1alpha1.VirtualMachineImage
-	for i := range s.Effective.Volumes {
-		v := &s.Effective.Volumes[i]
+	for i := range spec.Volumes {
+		v := &spec.Volumes[i]
 		if v.CDROM == nil || v.CDROM.Image == nil {
 			continue
 		}
-		image, err := r.Reader.Image(ctx, s.VM.Namespace, *v.CDROM.Image)
+		image, err := r.Reader.Image(ctx, namespace, *v.CDROM.Image)
 		if err != nil && !apierrors.IsNotFound(err) {
 			return nil, fmt.Errorf("reading image %q of volume %q: %w", v.CDROM.Image.Name, v.Name, err)
 		}

@@ -26,7 +26,11 @@ func reconcileConfig(in *Input, p *Plan) error {
 
 func (in *Input) config(p *Plan) error {
 	if in.Observation.Trouble != "" {
-		p.Set(vmv1alpha1.ConditionConfigurationSynced, metav1.ConditionUnknown, vmv1alpha1.ReasonUnknownState, in.Observation.Trouble)
+		reason := vmv1alpha1.ReasonUnknownState
+		if in.Unreachable {
+			reason = vmv1alpha1.ReasonUnreachable
+		}
+		p.Set(vmv1alpha1.ConditionConfigurationSynced, metav1.ConditionUnknown, reason, in.Observation.Trouble)
 		return in.trouble()
 	}
 	if in.Want.Effective == nil {

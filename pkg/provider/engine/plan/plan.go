@@ -30,6 +30,8 @@ type Input struct {
 	Owned bool
 	// Observation of Machine.
 	Observation provider.Observation
+	// Unreachable is true when the trouble of Observation is that vCenter does not answer.
+	Unreachable bool
 	// Last is how the last operations ended since there was nothing to do.
 	Last Outcomes
 	// Recorded is when the record was last written, zero when that is long ago or not known.
