@@ -14,14 +14,19 @@ type Slots struct {
 	Class string
 	// Controllers of the class that a virtual machine can have.
 	Controllers int32
-	// Units of one controller. The 64 units of new paravirtual controllers are not
-	// counted on.
+	// Units of one controller, also that of the controller itself.
 	Units int32
 }
 
-// SlotsOf returns the places on a bus, which is what a volume names: of SCSI for what is
-// none of the other classes.
-func SlotsOf(bus string) Slots {
+// PVSCSIVersion is the virtual hardware version from which a paravirtual SCSI controller has
+// 64 disks (VMware's configuration maximums from vSphere 6.7 on), at the units 0 to 64 without 7.
+// VM Operator counts units in the same way (SCSIControllerSpec.MaxSlots).
+const PVSCSIVersion = 14
+
+// SlotsOf returns the places on a bus, which is what a volume names, of a virtual machine with
+// that virtual hardware version: of SCSI for what is none of the other classes. Without a bus, it
+// is a paravirtual SCSI controller, as with virtio and scsi.
+func SlotsOf(bus string, hardwareVersion int32) Slots {
 	switch bus {
 	case "sata":
 		return Slots{Class: bus, Controllers: 4, Units: 30}
@@ -29,6 +34,10 @@ func SlotsOf(bus string) Slots {
 		return Slots{Class: bus, Controllers: 4, Units: 15}
 	case "ide":
 		return Slots{Class: bus, Controllers: 2, Units: 2}
+	case "", "pvscsi", "virtio", "scsi":
+		if hardwareVersion >= PVSCSIVersion {
+			return Slots{Class: "scsi", Controllers: 4, Units: 65}
+		}
 	}
 	return Slots{Class: "scsi", Controllers: 4, Units: 16}
 }

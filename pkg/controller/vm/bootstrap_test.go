@@ -154,10 +154,10 @@ func TestSecretsAreReadAgainOnlyForANewInstanceID(t *testing.T) {
 					setTrue(vm, time.Now(), vmv1alpha1.ConditionBootstrapReady)
 				}
 			}), photon())
-			h.secret("s", map[string][]byte{"user-data": []byte("new")})
+			h.secret("s", map[string][]byte{"user-data": []byte("#!new")})
 			h.pass()
 			got := h.provider.requests[0].Bootstrap
-			if (got != nil) != tc.want || got != nil && string(got.CloudConfig) != "new" {
+			if (got != nil) != tc.want || got != nil && string(got.CloudConfig) != "#!new" {
 				t.Errorf("bootstrap data %+v, want any: %t", got, tc.want)
 			}
 			if got := h.condition(vmv1alpha1.ConditionBootstrapReady); got != "True/Succeeded" {

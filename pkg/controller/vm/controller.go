@@ -130,7 +130,7 @@ func New(d Deps) (*Controller, error) {
 // watch adds the event handlers.
 func (r *reconciler) watch(b *controller.Builder[types.NamespacedName], informers externalversions.SharedInformerFactory, e *enqueuer) {
 	vm, it := informers.Vm().V1alpha1(), informers.Instancetype().V1alpha1()
-	b.Watches(vm.VirtualMachines().Informer(), r.vms.Handler(), e.Handler(), e.Related(indexByOrigin, byName), e.members(&r.group)).
+	b.Watches(vm.VirtualMachines().Informer(), r.vms.Handler(), e.Handler(), e.Related(indexByOrigin, byName), e.members(&r.group), e.macs()).
 		Watches(vm.VirtualMachineInstances().Informer(), r.instance.Instances.Handler(), e.instances()).
 		Watches(vm.VirtualMachineClasses().Informer(), e.Related(indexByClass, byName)).
 		Watches(vm.VirtualMachineImages().Informer(), e.Related(indexByImage, byName)).

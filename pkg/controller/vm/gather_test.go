@@ -98,7 +98,7 @@ func TestBootstrapIsReadFromTheNamedSecrets(t *testing.T) {
 		},
 		"user data under its own key": {
 			vmv1alpha1.VirtualMachineBootstrap{CloudInit: &vmv1alpha1.CloudInitBootstrap{RawCloudConfig: &vmv1alpha1.SecretKeySelector{Name: "s", Key: "mine"}}},
-			provider.BootstrapData{CloudConfig: []byte("m")},
+			provider.BootstrapData{CloudConfig: []byte("#!m")},
 		},
 		"answer file under the default key": {
 			vmv1alpha1.VirtualMachineBootstrap{Sysprep: &vmv1alpha1.SysprepBootstrap{RawSysprep: &vmv1alpha1.SecretKeySelector{Name: "s"}}},
@@ -112,7 +112,7 @@ func TestBootstrapIsReadFromTheNamedSecrets(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			h := newHarness(t, fresh(boots(test.spec)), photon())
-			h.secret("s", map[string][]byte{"mine": []byte("m"), "unattend": []byte("u"), "user-data": []byte("d")})
+			h.secret("s", map[string][]byte{"mine": []byte("#!m"), "unattend": []byte("u"), "user-data": []byte("d")})
 			h.pass()
 			if diff := cmp.Diff(&test.want, h.provider.requests[0].Bootstrap); diff != "" {
 				t.Errorf("bootstrap data (-want +got):\n%s", diff)
@@ -178,9 +178,9 @@ func TestS12AVMReachesTheSecretsOfItsOwnNamespaceAlone(t *testing.T) {
 	if got := h.condition(vmv1alpha1.ConditionBootstrapReady); got != "False/NotFound" {
 		t.Errorf("BootstrapReady is %s with a Secret of another namespace, want False/NotFound", got)
 	}
-	h.secret("any", map[string][]byte{"user-data": []byte("own")})
+	h.secret("any", map[string][]byte{"user-data": []byte("#!own")})
 	h.pass()
-	if got := h.provider.requests[1].Bootstrap; got == nil || string(got.CloudConfig) != "own" {
+	if got := h.provider.requests[1].Bootstrap; got == nil || string(got.CloudConfig) != "#!own" {
 		t.Errorf("the guest gets %+v, want the Secret of its namespace", got)
 	}
 	for _, action := range h.host.Actions() {

@@ -252,6 +252,9 @@ func newHarness(t testing.TB, objects ...runtime.Object) *harness {
 		"virtualmachineimagecaches":   vms.VirtualMachineImageCaches().Informer().GetIndexer(),
 		"virtualmachinegroups":        vms.VirtualMachineGroups().Informer().GetIndexer(),
 	}
+	if err := vms.VirtualMachines().Informer().AddIndexers(indexers); err != nil {
+		t.Fatal(err)
+	}
 	if err := vms.VirtualMachineImageCaches().Informer().AddIndexers(imagecache.Indexers); err != nil {
 		t.Fatal(err)
 	}

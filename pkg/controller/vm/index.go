@@ -35,6 +35,8 @@ const (
 	indexByMachine = "machine"
 	// indexByCluster has those that belong to a Machine, by the name of the Cluster.
 	indexByCluster = "cluster"
+	// indexByMAC has virtual machines by the MAC addresses of their spec and of their adapters.
+	indexByMAC = "mac"
 	// indexUnplaced has those that are in no zone, under one value.
 	indexUnplaced = "unplaced"
 )
@@ -105,6 +107,7 @@ var indexers = cache.Indexers{
 	}),
 	indexByMachine: controller.IndexBy(byMachine),
 	indexByCluster: controller.IndexBy(byCluster),
+	indexByMAC:     controller.IndexBy(byMAC),
 	indexUnplaced: controller.IndexBy(func(vm *vmv1alpha1.VirtualMachine) []string {
 		if provider.ZoneOf(vm) != "" {
 			return nil

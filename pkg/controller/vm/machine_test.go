@@ -199,7 +199,7 @@ func TestAMachineThatDoesNotNameTheVirtualMachineIsNotRecorded(t *testing.T) {
 func TestTheZoneOfTheMachineIsAskedForInPlaceOfTheSpecs(t *testing.T) {
 	h := newHarness(t, fresh(nodeOf), photon())
 	*h.machines = *ready(func(m *fakeMachines) { m.machine.FailureDomain = "b" })
-	h.secret("data", map[string][]byte{"value": []byte("x")})
+	h.secret("data", map[string][]byte{"value": []byte("#!x")})
 	h.pass()
 	if got := h.provider.requests[0]; got.Zone != "b" || got.VM.Spec.Zone != "" || h.vm().Spec.Zone != "" {
 		t.Errorf("zone %q is asked for, spec has %q; want b, and spec as it was", got.Zone, h.vm().Spec.Zone)
@@ -243,7 +243,7 @@ func TestNothingIsDoneForAVirtualMachineThatClusterAPIHasPaused(t *testing.T) {
 func TestAPauseLastsAsLongAsTheClusterCannotBeRead(t *testing.T) {
 	h := newHarness(t, fresh(nodeOf, func(vm *vmv1alpha1.VirtualMachine) { vm.Status.Zone = "a" }), photon())
 	*h.machines = *ready(func(m *fakeMachines) { m.cluster.Paused = true })
-	h.secret("data", map[string][]byte{"value": []byte("x")})
+	h.secret("data", map[string][]byte{"value": []byte("#!x")})
 	h.pass()
 	before := h.vm().ResourceVersion
 	h.machines.clusterErr = clusterapi.ErrUnread

@@ -45,10 +45,10 @@ func TestAVirtualMachineBootsWithTheDataOfItsMachine(t *testing.T) {
 			want: &vmv1alpha1.VirtualMachineBootstrap{Ignition: &vmv1alpha1.IgnitionBootstrap{RawConfig: key}},
 		},
 		"beside what the spec says": {
-			secret: map[string][]byte{"value": []byte("x"), "format": nil},
+			secret: map[string][]byte{"value": []byte("#!x"), "format": nil},
 			spec: &vmv1alpha1.VirtualMachineBootstrap{WaitForTools: true, RemoveAfterFirstBoot: true, CloudInit: &vmv1alpha1.CloudInitBootstrap{
 				SSHAuthorizedKeys: []string{"ssh-ed25519 AAAA"}, RawVendorData: &vmv1alpha1.SecretKeySelector{Name: "data", Key: "format-of-old"}}},
-			data: provider.BootstrapData{CloudConfig: []byte("x"), VendorData: []byte("vendor")}, format: "cloud-config",
+			data: provider.BootstrapData{CloudConfig: []byte("#!x"), VendorData: []byte("#!vendor")}, format: "cloud-config",
 			want: &vmv1alpha1.VirtualMachineBootstrap{WaitForTools: true, RemoveAfterFirstBoot: true, CloudInit: &vmv1alpha1.CloudInitBootstrap{
 				SSHAuthorizedKeys: []string{"ssh-ed25519 AAAA"}, RawVendorData: &vmv1alpha1.SecretKeySelector{Name: "data", Key: "format-of-old"}, RawCloudConfig: key}},
 		},
@@ -56,7 +56,7 @@ func TestAVirtualMachineBootsWithTheDataOfItsMachine(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			h := newHarness(t, fresh(nodeOf, func(vm *vmv1alpha1.VirtualMachine) { vm.Spec.Bootstrap = tc.spec.DeepCopy() }), photon())
 			*h.machines = *ready()
-			tc.secret["format-of-old"] = []byte("vendor")
+			tc.secret["format-of-old"] = []byte("#!vendor")
 			h.secret("data", tc.secret)
 			h.pass()
 			request := h.provider.requests[0]
@@ -177,9 +177,9 @@ func TestAnotherInstanceIDGetsTheDataThatTheMachineHasThen(t *testing.T) {
 		vm.Status.Machine = &vmv1alpha1.VirtualMachineOwner{APIGroup: "cluster.x-k8s.io", Name: "m", DataSecretName: "data", DataFormat: "cloud-config"}
 	}), photon())
 	*h.machines = *ready(func(m *fakeMachines) { m.machine.DataSecret = "newer" })
-	h.secret("newer", map[string][]byte{"value": []byte("#second")})
+	h.secret("newer", map[string][]byte{"value": []byte("#!second")})
 	h.pass()
-	if got := h.provider.requests[0].Bootstrap; got == nil || string(got.CloudConfig) != "#second" {
+	if got := h.provider.requests[0].Bootstrap; got == nil || string(got.CloudConfig) != "#!second" {
 		t.Errorf("data %v, want those of the Secret that the Machine names", got)
 	}
 }

@@ -114,6 +114,7 @@ func (r *reconciler) reconcileNormal(ctx context.Context, p *pass) error {
 	if !p.restoring { // All else is for the spec of the next pass.
 		errs = append(errs, p.take(r.volumes.Release(ctx, p.State)))
 	}
+	errs = append(errs, r.checkMACs(p))
 	probed, err := r.probe.Reconcile(ctx, p.State)
 	p.Add(probed.Report)
 	finish(p, probed.Answer)

@@ -112,6 +112,9 @@ func want(req *provider.Request) *driver.Want {
 		GuestInfo:   guestInfo(vm),
 		NoPromotion: vm.Spec.PromoteDisksMode == vmv1alpha1.PromoteDisksModeDisabled,
 	}
+	if n := vm.Status.Network; n != nil {
+		w.PrimaryAddresses = []string{n.PrimaryIP4, n.PrimaryIP6}
+	}
 	fast := req.FastDeploy != "" && req.FastDeploy != vmv1alpha1.FastDeployOff
 	w.Identity.Copied = fast || meta.FindStatusCondition(vm.Status.Conditions, vmv1alpha1.ConditionImageCacheReady) != nil
 	if own := vm.Spec.Devices; vm.Spec.Preference != nil && vm.Spec.ClassName == "" {

@@ -40,6 +40,9 @@ const (
 	ConditionVolumesReady = "VolumesReady"
 	// ConditionNetworkReady is True when all networks were found.
 	ConditionNetworkReady = "NetworkReady"
+	// ConditionMACAddressesUnique is False while another VM has a MAC address of this one;
+	// absent otherwise.
+	ConditionMACAddressesUnique = "MACAddressesUnique"
 	// ConditionAddressesReady is True when every pool that an interface names has given an
 	// address; there is none without pools.
 	ConditionAddressesReady = "AddressesReady"
@@ -255,7 +258,8 @@ const (
 	ReasonUnknownState = "UnknownState"
 	// ReasonUnsupported means that this version does not do what is asked for.
 	ReasonUnsupported = "Unsupported"
-	// ReasonConflict means that spec and instance type set the same field.
+	// ReasonConflict means that spec and instance type set the same field, or that another VM
+	// has a value that must be unique.
 	ReasonConflict = "Conflict"
 	// ReasonRequirementsNotMet means that the size is below what the preference requires.
 	ReasonRequirementsNotMet = "RequirementsNotMet"

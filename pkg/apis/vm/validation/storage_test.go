@@ -43,16 +43,19 @@ func TestPlacesOfVolumes(t *testing.T) {
 	}
 	n := ptr.To[int32]
 	runSpecCases(t, []specCase{
-		{"a place", place("pvscsi", n(3), n(15)), nil},
+		{"a place", place("pvscsi", n(3), n(64)), nil},
 		{"a unit of any controller", place("sata", nil, n(29)), nil},
 		{"any unit of a controller", place("nvme", n(3), nil), nil},
 		{"a unit where a preference may say that the bus is SATA", place("", nil, n(29)), nil},
+		{"a unit of the bus without a preference", place("", nil, n(64)), nil},
 		{"the unit of a SCSI controller itself", place("lsilogic", nil, n(7)), []string{"Invalid " + at + ".unitNumber"}},
 		{"unit 7 of other buses", place("nvme", nil, n(7)), nil},
-		{"a unit that SCSI has not", place("virtio", nil, n(16)), []string{"Invalid " + at + ".unitNumber"}},
+		{"the unit of a paravirtual SCSI controller itself", place("pvscsi", nil, n(7)), []string{"Invalid " + at + ".unitNumber"}},
+		{"a unit that paravirtual SCSI has not", place("virtio", nil, n(65)), []string{"Invalid " + at + ".unitNumber"}},
+		{"a unit that only paravirtual SCSI has", place("lsilogicsas", nil, n(16)), []string{"Invalid " + at + ".unitNumber"}},
 		{"a unit that NVMe has not", place("nvme", nil, n(15)), []string{"Invalid " + at + ".unitNumber"}},
 		{"a unit that IDE has not", place("ide", nil, n(2)), []string{"Invalid " + at + ".unitNumber"}},
-		{"a unit that no bus has", place("", nil, n(30)), []string{"Invalid " + at + ".unitNumber"}},
+		{"a unit that no bus has", place("", nil, n(65)), []string{"Invalid " + at + ".unitNumber"}},
 		{"a negative unit", place("sata", nil, n(-1)), []string{"Invalid " + at + ".unitNumber"}},
 		{"a fifth controller", place("sata", n(4), nil), []string{"Invalid " + at + ".controllerBusNumber"}},
 		{"a third IDE controller", place("ide", n(2), nil), []string{"Invalid " + at + ".controllerBusNumber"}},

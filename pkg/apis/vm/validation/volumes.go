@@ -4,6 +4,7 @@
 package validation
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -79,22 +80,23 @@ func validateDisk(capacity *resource.Quantity, class string, provisioning vmv1al
 
 // validateSlot checks the place that a volume names, and adds it to those that are taken.
 // A volume without a bus may get one by a preference: then it has the place that any
-// class of controllers has.
+// class of controllers has. How many units there are can depend on the virtual hardware version,
+// which the virtual machine has later.
 func validateSlot(volume *vmv1alpha1.VirtualMachineVolume, taken sets.Set[string], path *field.Path) field.ErrorList {
 	var errs field.ErrorList
-	slots := limits.SlotsOf(volume.Bus)
+	slots := limits.SlotsOf(volume.Bus, limits.MaxHardwareVersion)
 	number, unit := volume.ControllerBusNumber, volume.UnitNumber
 	if volume.Bus == "" && volume.CDROM != nil {
-		slots = limits.SlotsOf("sata")
+		slots = limits.SlotsOf("sata", limits.MaxHardwareVersion)
 	} else if volume.Bus == "" {
-		slots = limits.Slots{Class: "any bus", Controllers: 4, Units: 30}
+		slots = limits.Slots{Class: "any bus", Controllers: 4, Units: slots.Units}
 	}
 	if number != nil && (*number < 0 || *number >= slots.Controllers) {
 		errs = append(errs, field.Invalid(path.Child("controllerBusNumber"), *number,
 			fmt.Sprintf("must be from 0 to %d on %s", slots.Controllers-1, slots.Class)))
 	}
 	if unit != nil && !slots.Usable(*unit) {
-		allowed := fmt.Sprintf("must be from 0 to %d on %s", slots.Units-1, slots.Class)
+		allowed := fmt.Sprintf("must be from 0 to %d on %s", slots.Units-1, cmp.Or(volume.Bus, slots.Class))
 		if slots.Class == "scsi" {
 			allowed += fmt.Sprintf(", and not %d, which is the controller's own", limits.SCSIControllerUnit)
 		}

@@ -220,8 +220,8 @@ func (r *reader) cloudInit(ctx context.Context, data *provider.BootstrapData, c 
 		data.CloudConfig = []byte(c.CloudConfig)
 	}
 	return errors.Join(
-		r.value(ctx, "cloudInit.rawCloudConfig", c.RawCloudConfig, defaultCloudConfigKey, &data.CloudConfig, guestInfoValue),
-		r.value(ctx, "cloudInit.rawVendorData", c.RawVendorData, defaultVendorDataKey, &data.VendorData, guestInfoValue),
+		r.value(ctx, "cloudInit.rawCloudConfig", c.RawCloudConfig, defaultCloudConfigKey, &data.CloudConfig, userData),
+		r.value(ctx, "cloudInit.rawVendorData", c.RawVendorData, defaultVendorDataKey, &data.VendorData, userData),
 		r.value(ctx, "cloudInit.rawNetworkConfig", c.RawNetworkConfig, defaultNetworkConfigKey, &data.NetworkConfig, networkConfig),
 	)
 }

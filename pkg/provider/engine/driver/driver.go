@@ -121,6 +121,8 @@ type Want struct {
 	// Adapters are the device keys of the interfaces' adapters by the names of these, as
 	// they were last reported.
 	Adapters map[string]int32
+	// PrimaryAddresses are the primary addresses that were last reported.
+	PrimaryAddresses []string
 	// Retried is true when an earlier attempt to create the virtual machine, by this
 	// process or one before, may have left something.
 	Retried bool

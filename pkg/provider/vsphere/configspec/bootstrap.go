@@ -134,15 +134,15 @@ func refusedBootstrap(in *input, say func(format string, args ...any)) {
 	b := in.Effective.Bootstrap
 	switch {
 	case b == nil || in.adopted:
+		return
 	case b.CloudInit != nil:
 		if metadata, ok := cloudInitMetadata(in, b.CloudInit); ok {
 			if _, _, err := provider.EncodeGuestInfo(metadata); err != nil {
 				say("%s: the metadata, which has instance ID, keys and network, is too long: %v", cloudInitPath, err)
 			}
 		}
-	case b.Sysprep != nil && b.Sysprep.Answers != nil:
-		refusedComputerName(in, say)
 	}
+	refusedHostName(in, say)
 }
 
 // removeOVFProperties removes those of the image from a new VM: cloud-init looks for them
@@ -165,23 +165,14 @@ func cloudInitMetadata(in *input, ci *vmv1alpha1.CloudInitBootstrap) ([]byte, bo
 	if ci.InstanceID == "" {
 		m["instance-id"] = in.Owner().UID
 	}
-	host := in.Owner().Key.Name
-	if n := in.Effective.Network; n != nil {
-		if n.HostName != "" {
-			host = n.HostName
+	m["local-hostname"] = fullName(in.Want)
+	if n := in.Effective.Network; n != nil && ci.RawNetworkConfig == nil && configured(n) {
+		macs, ok := macAddresses(in, n)
+		if !ok {
+			return nil, false
 		}
-		if n.DomainName != "" {
-			host += "." + n.DomainName
-		}
-		if ci.RawNetworkConfig == nil && configured(n) {
-			macs, ok := macAddresses(in, n)
-			if !ok {
-				return nil, false
-			}
-			m["network"] = networkConfig(n, macs)
-		}
+		m["network"] = networkConfig(n, macs)
 	}
-	m["local-hostname"] = host
 	if len(ci.SSHAuthorizedKeys) > 0 {
 		m["public-keys"] = ci.SSHAuthorizedKeys
 	}

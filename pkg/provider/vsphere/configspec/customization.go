@@ -7,7 +7,6 @@ import (
 	"cmp"
 	"net"
 	"net/netip"
-	"strings"
 
 	"github.com/vmware/govmomi/vim25/types"
 
@@ -24,20 +23,21 @@ func Customization(want Want) (spec *types.CustomizationSpec, path string) {
 	if n == nil {
 		n = &vmv1alpha1.VirtualMachineNetworkSpec{}
 	}
+	host, domain := hostName(want)
 	spec = &types.CustomizationSpec{GlobalIPSettings: types.CustomizationGlobalIPSettings{DnsServerList: n.Nameservers, DnsSuffixList: n.SearchDomains}}
 	switch {
 	case b.LinuxPrep != nil:
-		path = "bootstrap.linuxPrep"
+		path = linuxPrepPath
 		spec.Options = &types.CustomizationLinuxOptions{}
 		spec.Identity = &types.CustomizationLinuxPrep{
-			HostName: &types.CustomizationFixedName{Name: computerName(want)}, Domain: n.DomainName,
+			HostName: &types.CustomizationFixedName{Name: host}, Domain: domain,
 			TimeZone: b.LinuxPrep.TimeZone, HwClockUTC: b.LinuxPrep.HardwareClockIsUTC,
 		}
 	case b.Sysprep != nil && want.Bootstrap != nil:
 		path = sysprepPath
 		// A false value is an error since Windows Vista.
 		spec.Options = &types.CustomizationWinOptions{ChangeSID: true, Reboot: types.CustomizationSysprepRebootOptionReboot}
-		spec.Identity = sysprep(want)
+		spec.Identity = sysprep(want, host)
 	default:
 		return nil, ""
 	}
@@ -48,16 +48,6 @@ func Customization(want Want) (spec *types.CustomizationSpec, path string) {
 		spec.NicSettingMap = append(spec.NicSettingMap, types.CustomizationAdapterMapping{Adapter: adapter(i, n)})
 	}
 	return spec, path
-}
-
-// computerName is the name that the guest gives itself.
-func computerName(want Want) string {
-	if n := want.Effective.Network; n != nil && n.HostName != "" {
-		return n.HostName
-	}
-	// A host name has no dots; what follows the first is the domain.
-	host, _, _ := strings.Cut(want.Owner().Key.Name, ".")
-	return host
 }
 
 // adapter takes the first IPv4 address and all IPv6 ones; Refused says that
@@ -92,17 +82,15 @@ func adapter(i vmv1alpha1.VirtualMachineNetworkInterface, n *vmv1alpha1.VirtualM
 }
 
 const (
-	sysprepPath = "bootstrap.sysprep"
-	// maxComputerName is the longest name of a computer with Windows; vSphere cuts longer
-	// ones, which are not unique any more then (CustomizationUserData.computerName).
-	maxComputerName = 15
+	linuxPrepPath = "bootstrap.linuxPrep"
+	sysprepPath   = "bootstrap.sysprep"
 	// greenwich is the index of GMT Standard Time.
 	greenwich = 85
 	workgroup = "WORKGROUP"
 )
 
 // sysprep is the answer file, or what vSphere makes one of.
-func sysprep(want Want) types.BaseCustomizationIdentitySettings {
+func sysprep(want Want, host string) types.BaseCustomizationIdentitySettings {
 	secret := want.Bootstrap.Sysprep
 	a := want.Effective.Bootstrap.Sysprep.Answers
 	if a == nil {
@@ -115,7 +103,7 @@ func sysprep(want Want) types.BaseCustomizationIdentitySettings {
 		},
 		UserData: types.CustomizationUserData{
 			FullName: a.FullName, OrgName: a.Organization, ProductId: secret.ProductKey,
-			ComputerName: &types.CustomizationFixedName{Name: computerName(want)},
+			ComputerName: &types.CustomizationFixedName{Name: host},
 		},
 	}
 	if a.TimeZone != nil {
@@ -140,16 +128,4 @@ func password(text string) *types.CustomizationPassword {
 		return nil
 	}
 	return &types.CustomizationPassword{Value: text, PlainText: true}
-}
-
-// refusedComputerName says why Windows cannot have the name.
-func refusedComputerName(in *input, say func(format string, args ...any)) {
-	name := computerName(in.Want)
-	switch {
-	case in.vm.Config != nil && !in.New: // It has had its first start.
-	case len(name) > maxComputerName:
-		say("%s: Windows takes %d characters, and the name %q has %d: set network.hostName", sysprepPath, maxComputerName, name, len(name))
-	case strings.Trim(name, "0123456789") == "":
-		say("%s: Windows takes no name of digits alone, as %q is: set network.hostName", sysprepPath, name)
-	}
 }

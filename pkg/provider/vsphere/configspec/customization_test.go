@@ -33,7 +33,7 @@ func TestCustomizationHasEachAdapterInOrder(t *testing.T) {
 	dns, domain := []string{"192.0.2.53"}, "example.org"
 	wantSpec := &types.CustomizationSpec{
 		Options: &types.CustomizationLinuxOptions{},
-		Identity: &types.CustomizationLinuxPrep{HostName: &types.CustomizationFixedName{Name: "web"}, Domain: domain,
+		Identity: &types.CustomizationLinuxPrep{HostName: &types.CustomizationFixedName{Name: "web"}, Domain: "example.example.org",
 			TimeZone: "Europe/Berlin", HwClockUTC: ptr(true)},
 		GlobalIPSettings: types.CustomizationGlobalIPSettings{DnsServerList: dns, DnsSuffixList: []string{domain}},
 		NicSettingMap: []types.CustomizationAdapterMapping{

@@ -30,12 +30,15 @@ func findSlots(vm *mo.VirtualMachine, volumes []*vmv1alpha1.VirtualMachineVolume
 	if len(volumes) == 0 {
 		return nil, nil
 	}
-	controllers := observe.Controllers(vm)
+	controllers, version := observe.Controllers(vm), int32(0)
+	if vm.Config != nil {
+		version = observe.HardwareVersion(vm.Config.Version)
+	}
 	places, problems = map[string]slot{}, map[string]string{}
 	ordered := slices.Clone(volumes)
 	slices.SortStableFunc(ordered, func(a, b *vmv1alpha1.VirtualMachineVolume) int { return named(b) - named(a) })
 	for _, v := range ordered {
-		s, problem := place(&controllers, v)
+		s, problem := place(&controllers, v, version)
 		if problem != "" {
 			problems[v.Name] = problem
 			continue
@@ -58,10 +61,11 @@ func named(v *vmv1alpha1.VirtualMachineVolume) int {
 }
 
 // place finds the place that a volume names, or the first that is free, on a controller
-// of its kind or a new one, and takes it. Without a place it says why there is none.
-func place(controllers *[]observe.Controller, v *vmv1alpha1.VirtualMachineVolume) (slot, string) {
+// of its kind or a new one, and takes it. Without a place it says why there is none. version is
+// the virtual hardware version of the VM, 0 if it is not known.
+func place(controllers *[]observe.Controller, v *vmv1alpha1.VirtualMachineVolume, version int32) (slot, string) {
 	kind := bus(v)
-	slots := limits.SlotsOf(kind)
+	slots := limits.SlotsOf(kind, version)
 	buses := map[int32]bool{}
 	for at := range *controllers {
 		have := &(*controllers)[at]
@@ -78,28 +82,30 @@ func place(controllers *[]observe.Controller, v *vmv1alpha1.VirtualMachineVolume
 			}
 			continue
 		}
-		if unit, ok := freeUnit(*have, v.UnitNumber); ok {
+		if unit, ok := freeUnit(*have, slots, v.UnitNumber); ok {
 			have.Units = append(slices.Clone(have.Units), unit)
 			return slot{controller: *have, unit: unit}, ""
 		}
 		if v.ControllerBusNumber != nil && v.UnitNumber != nil {
+			if !slots.Usable(*v.UnitNumber) {
+				return slot{}, unusableUnit(*v.UnitNumber, kind, slots)
+			}
 			return slot{}, fmt.Sprintf("unitNumber: %s is taken by another device", have.Slot(*v.UnitNumber))
 		}
 	}
-	return newSlot(controllers, v, buses)
+	return newSlot(controllers, v, buses, slots)
 }
 
 // newSlot takes a place on a new controller. IDE controllers are not added: every virtual
 // machine has all that it can have.
-func newSlot(controllers *[]observe.Controller, v *vmv1alpha1.VirtualMachineVolume, taken map[int32]bool) (slot, string) {
+func newSlot(controllers *[]observe.Controller, v *vmv1alpha1.VirtualMachineVolume, taken map[int32]bool, slots limits.Slots) (slot, string) {
 	kind := bus(v)
-	slots := limits.SlotsOf(kind)
 	unit := int32(0)
 	if v.UnitNumber != nil {
 		unit = *v.UnitNumber
 	}
 	if !slots.Usable(unit) {
-		return slot{}, fmt.Sprintf("unitNumber: %d is no place on %s, which has %d from 0", unit, slots.Class, slots.Units)
+		return slot{}, unusableUnit(unit, kind, slots)
 	}
 	for number := range slots.Controllers {
 		if taken[number] || slots.Class == "ide" || v.ControllerBusNumber != nil && *v.ControllerBusNumber != number {
@@ -113,12 +119,25 @@ func newSlot(controllers *[]observe.Controller, v *vmv1alpha1.VirtualMachineVolu
 	if v.ControllerBusNumber != nil && (*v.ControllerBusNumber < 0 || *v.ControllerBusNumber >= slots.Controllers) {
 		return slot{}, fmt.Sprintf("controllerBusNumber: %d is no controller of %s, which has %d from 0", *v.ControllerBusNumber, slots.Class, slots.Controllers)
 	}
-	return slot{}, "bus: the virtual machine has no free slot on " + kind
+	return slot{}, "bus: the virtual machine has no free slot on " + kind + olderHardware(kind, slots)
+}
+
+// unusableUnit says that no disk can be at a unit of the bus.
+func unusableUnit(unit int32, kind string, slots limits.Slots) string {
+	return fmt.Sprintf("unitNumber: %d cannot be used on %s, whose units are 0 to %d%s", unit, kind, slots.Units-1, olderHardware(kind, slots))
+}
+
+// olderHardware says what to do if a newer virtual hardware version has more units of the bus.
+func olderHardware(kind string, slots limits.Slots) string {
+	newer := limits.SlotsOf(kind, limits.PVSCSIVersion)
+	if newer.Units <= slots.Units {
+		return ""
+	}
+	return fmt.Sprintf(" (0 to %d from virtual hardware version %d on: set minHardwareVersion)", newer.Units-1, limits.PVSCSIVersion)
 }
 
 // freeUnit is the unit that is wanted, or the first, if it is free.
-func freeUnit(c observe.Controller, wanted *int32) (int32, bool) {
-	slots := limits.SlotsOf(c.Kind)
+func freeUnit(c observe.Controller, slots limits.Slots, wanted *int32) (int32, bool) {
 	if wanted != nil {
 		return *wanted, slots.Usable(*wanted) && !slices.Contains(c.Units, *wanted)
 	}

@@ -167,7 +167,7 @@ func TestVolumesAreWhereTheyAskToBe(t *testing.T) {
 			refused: []string{"volumes[new].controllerBusNumber: 3 is no controller of ide, which has 2 from 0"}},
 		{name: "a unit that the bus of a preference has not", change: at("nvme", nil, n(20)), want: []Difference{anywhere},
 			changes: []string{"add disk 1Gi at 1000:2 create", "slipway.volume.any=scsi0:2"},
-			refused: []string{"volumes[new].unitNumber: 20 is no place on nvme, which has 15 from 0"}},
+			refused: []string{"volumes[new].unitNumber: 20 cannot be used on nvme, whose units are 0 to 14"}},
 		{name: "the place of a disk that is there", change: func(w *Want, _ *mo.VirtualMachine) {
 			w.Effective.Volumes[0].ControllerBusNumber, w.Effective.Volumes[0].UnitNumber = n(1), n(4)
 		}, unapplied: []string{"volumes[data].controllerBusNumber 1 (the disk is at scsi0:1)", "volumes[data].unitNumber 4 (the disk is at scsi0:1)"}},

@@ -107,31 +107,51 @@ func TestVolumesBecomeDisks(t *testing.T) {
 }
 
 func TestSlotsAreFreeAndBounded(t *testing.T) {
-	full := func(kind string, bus int32) observe.Controller {
+	units := func(kind string, bus, n int32) observe.Controller {
 		c := observe.Controller{Kind: kind, Bus: bus, Key: 1000 + bus}
-		for unit := range apilimits.SlotsOf(kind).Units {
+		for unit := range n {
 			c.Units = append(c.Units, unit)
 		}
 		return c
 	}
+	full := func(kind string, bus int32) observe.Controller {
+		return units(kind, bus, apilimits.SlotsOf(kind, 14).Units)
+	}
+	newer := " (0 to 64 from virtual hardware version 14 on: set minHardwareVersion)"
 	for _, tc := range []struct {
 		name        string
 		controllers []observe.Controller
 		kind        string
-		want        string // empty for none
+		version     int32
+		unit        *int32
+		want        string // or why there is none
 	}{
-		{"the first bus", nil, "nvme", "nvme0:0 new"},
+		{"the first bus", nil, "nvme", 21, nil, "nvme0:0 new"},
 		{"the unit of the controller itself is left out",
-			[]observe.Controller{{Kind: "pvscsi", Units: []int32{0, 1, 2, 3, 4, 5, 6}}}, "pvscsi", "scsi0:8"},
-		{"the bus of another kind of SCSI is taken", []observe.Controller{{Kind: "lsilogic"}}, "pvscsi", "scsi1:0 new"},
-		{"a full controller is followed by another", []observe.Controller{full("pvscsi", 0)}, "pvscsi", "scsi1:0 new"},
-		{"all are full", []observe.Controller{full("sata", 0), full("sata", 1), full("sata", 2), full("sata", 3)}, "sata", ""},
-		{"no IDE controller is added", []observe.Controller{full("ide", 0)}, "ide", ""},
+			[]observe.Controller{{Kind: "pvscsi", Units: []int32{0, 1, 2, 3, 4, 5, 6}}}, "pvscsi", 21, nil, "scsi0:8"},
+		{"the bus of another kind of SCSI is taken", []observe.Controller{{Kind: "lsilogic"}}, "pvscsi", 21, nil, "scsi1:0 new"},
+		{"a full controller is followed by another", []observe.Controller{full("pvscsi", 0)}, "pvscsi", 14, nil, "scsi1:0 new"},
+		{"a paravirtual controller has 64 disks", []observe.Controller{units("pvscsi", 0, 16)}, "pvscsi", 14, nil, "scsi0:16"},
+		{"the last of 64", []observe.Controller{units("pvscsi", 0, 64)}, "", 14, nil, "scsi0:64"},
+		{"before version 14 it has 15", []observe.Controller{units("pvscsi", 0, 16)}, "pvscsi", 13, nil, "scsi1:0 new"},
+		{"of an unknown version it has 15", []observe.Controller{units("pvscsi", 0, 16)}, "pvscsi", 0, nil, "scsi1:0 new"},
+		{"other SCSI controllers have 15", []observe.Controller{units("lsilogicsas", 0, 16)}, "lsilogicsas", 21, nil, "scsi1:0 new"},
+		{"a unit above 15", nil, "pvscsi", 14, ptr[int32](64), "scsi0:64 new"},
+		{"a unit above 15 before version 14", nil, "pvscsi", 13, ptr[int32](16), "unitNumber: 16 cannot be used on pvscsi, whose units are 0 to 15" + newer},
+		{"a unit that no version has", nil, "pvscsi", 14, ptr[int32](65), "unitNumber: 65 cannot be used on pvscsi, whose units are 0 to 64"},
+		{"all are full", []observe.Controller{full("sata", 0), full("sata", 1), full("sata", 2), full("sata", 3)}, "sata", 21, nil,
+			"bus: the virtual machine has no free slot on sata"},
+		{"256 disks", []observe.Controller{full("pvscsi", 0), full("pvscsi", 1), full("pvscsi", 2), full("pvscsi", 3)}, "pvscsi", 14, nil,
+			"bus: the virtual machine has no free slot on pvscsi"},
+		{"60 disks before version 14", []observe.Controller{units("pvscsi", 0, 16), units("pvscsi", 1, 16), units("pvscsi", 2, 16), units("pvscsi", 3, 16)}, "pvscsi", 13, nil,
+			"bus: the virtual machine has no free slot on pvscsi" + newer},
+		{"no IDE controller is added", []observe.Controller{full("ide", 0)}, "ide", 21, nil, "bus: the virtual machine has no free slot on ide"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			got := ""
 			v := volume("v", "1Gi", tc.kind)
-			if s, problem := place(&tc.controllers, &v); problem == "" {
+			v.UnitNumber = tc.unit
+			s, got := place(&tc.controllers, &v, tc.version)
+			if got == "" {
 				got = s.controller.Slot(s.unit)
 				if s.added {
 					got += " new"
@@ -141,5 +161,25 @@ func TestSlotsAreFreeAndBounded(t *testing.T) {
 				t.Errorf("slot = %q, want %q", got, tc.want)
 			}
 		})
+	}
+}
+
+// All disks are added by one change, which names each by a key of its own.
+func TestVolumes_256DisksAreAdded(t *testing.T) {
+	for version, most := range map[string]struct{ added, refused int }{"vmx-14": {256, 0}, "vmx-13": {60, 196}} {
+		w, vm := want(), have()
+		vm.Config.Version = version
+		for n := range 256 {
+			w.Effective.Volumes = append(w.Effective.Volumes, volume(fmt.Sprintf("v%d", n), "1Gi", ""))
+		}
+		keys, slots := map[int32]bool{}, map[string]bool{}
+		for _, c := range Spec(Differences(w, vm)).DeviceChange {
+			if disk, ok := c.GetVirtualDeviceConfigSpec().Device.(*types.VirtualDisk); ok {
+				keys[disk.Key], slots[fmt.Sprint(disk.ControllerKey, *disk.UnitNumber)] = true, true
+			}
+		}
+		if refused := len(Refused(w, vm)); len(keys) != most.added || len(slots) != most.added || refused != most.refused {
+			t.Errorf("%s: %d disks at %d places, %d refused; want %d and %d", version, len(keys), len(slots), refused, most.added, most.refused)
+		}
 	}
 }

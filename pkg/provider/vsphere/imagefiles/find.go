@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/vmware/govmomi/object"
 	"github.com/vmware/govmomi/property"
 	"github.com/vmware/govmomi/vim25/mo"
 	"github.com/vmware/govmomi/vim25/types"
@@ -43,9 +42,9 @@ func (f *Files) datastoreNamed(ctx context.Context, name string) (datastore.Plac
 		return datastore.Place{}, err
 	}
 	if strings.HasPrefix(name, "/") {
-		found, err := object.NewSearchIndex(c).FindByInventoryPath(ctx, name)
+		found, _, err := placement.AtPath(ctx, c, placement.WhatDatastore, placement.Spellings(name))
 		if err != nil {
-			return datastore.Place{}, fmt.Errorf("looking for datastore %s: %w", name, err)
+			return datastore.Place{}, err
 		}
 		if found == nil || found.Reference().Type != "Datastore" {
 			return datastore.Place{}, noDatastore(name)
@@ -56,20 +55,22 @@ func (f *Files) datastoreNamed(ctx context.Context, name string) (datastore.Plac
 	if err != nil {
 		return datastore.Place{}, err
 	}
-	var refs []types.ManagedObjectReference
-	for i := range all {
-		if all[i].Name == name {
-			refs = append(refs, all[i].Self)
+	for _, spelling := range placement.Spellings(name) {
+		var refs []types.ManagedObjectReference
+		for i := range all {
+			if all[i].Name == spelling {
+				refs = append(refs, all[i].Self)
+			}
+		}
+		switch len(refs) {
+		case 0:
+		case 1:
+			return f.lookUp(ctx, refs[0])
+		default:
+			return datastore.Place{}, placement.Ambiguous(ctx, c, placement.WhatDatastore, name, refs)
 		}
 	}
-	switch len(refs) {
-	case 0:
-		return datastore.Place{}, noDatastore(name)
-	case 1:
-		return f.lookUp(ctx, refs[0])
-	}
-	return datastore.Place{}, &provider.NotUsableError{
-		Message: fmt.Sprintf("vSphere has %d datastores %q: name one by its inventory path, for example /DC0/datastore/%s", len(refs), name, name)}
+	return datastore.Place{}, noDatastore(name)
 }
 
 func noDatastore(name string) error {

@@ -93,20 +93,20 @@ func prefixes(n types.GuestNicInfo) []string {
 	return out
 }
 
-// choosePrimary takes the address that the guest calls its own if an adapter has it,
-// else the first usable one of the adapters in order, for each family. Without any
-// the guest's word is all there is.
+// choosePrimary sets the primary address of each family to the guest's own choice if an adapter
+// has it, else to the first usable address of the adapters in order. An address of one host
+// (/32 or /128) is chosen only if there is no other: a virtual address, such as that of a load
+// balancer which moves between machines, has this prefix length. If the adapters have no address,
+// the guest's choice is used.
 func choosePrimary(st *vmv1alpha1.VirtualMachineNetworkStatus, preferred string) {
-	var candidates []string
-	for _, i := range st.Interfaces {
-		candidates = append(candidates, i.IPAddresses...)
-	}
-	own := slices.ContainsFunc(candidates, func(c string) bool { ip, _, _ := strings.Cut(c, "/"); return ip == preferred })
-	if own {
-		candidates = slices.Insert(candidates, 0, preferred)
+	candidates := reportedAddresses(st)
+	at := slices.IndexFunc(candidates, func(c string) bool { ip, _, _ := strings.Cut(c, "/"); return ip == preferred })
+	if at >= 0 {
+		candidates = slices.Insert(candidates, 0, candidates[at])
 	} else {
 		candidates = append(candidates, preferred)
 	}
+	slices.SortStableFunc(candidates, func(a, b string) int { return ofOneHost(a) - ofOneHost(b) })
 	for _, c := range candidates {
 		addr, ok := usable(c)
 		switch {
@@ -117,6 +117,45 @@ func choosePrimary(st *vmv1alpha1.VirtualMachineNetworkStatus, preferred string)
 			st.PrimaryIP6 = addr.String()
 		}
 	}
+}
+
+// PreferPrimary makes the first of addresses that the guest reports the primary address of its
+// family. An address may have a prefix length, which is not compared.
+func PreferPrimary(st *vmv1alpha1.VirtualMachineNetworkStatus, addresses []string) {
+	reported := map[netip.Addr]bool{}
+	for _, text := range append(reportedAddresses(st), st.PrimaryIP4, st.PrimaryIP6) {
+		if addr, ok := usable(text); ok {
+			reported[addr] = true
+		}
+	}
+	var four, six bool
+	for _, text := range addresses {
+		addr, ok := usable(text)
+		switch {
+		case !ok || !reported[addr]:
+		case addr.Is4() && !four:
+			st.PrimaryIP4, four = addr.String(), true
+		case addr.Is6() && !six:
+			st.PrimaryIP6, six = addr.String(), true
+		}
+	}
+}
+
+// reportedAddresses returns the addresses of all adapters in order.
+func reportedAddresses(st *vmv1alpha1.VirtualMachineNetworkStatus) []string {
+	var out []string
+	for _, i := range st.Interfaces {
+		out = append(out, i.IPAddresses...)
+	}
+	return out
+}
+
+// ofOneHost returns 1 for an address whose prefix length leaves room for no other, else 0.
+func ofOneHost(s string) int {
+	if p, err := netip.ParsePrefix(s); err == nil && p.IsSingleIP() {
+		return 1
+	}
+	return 0
 }
 
 // usable parses an address, with or without prefix length, that others can

@@ -26,6 +26,9 @@ type compute struct {
 	hosts cache[[]mo.HostSystem]
 }
 
+// rootPools is the pattern of the resource pools that clusters and hosts have by themselves.
+const rootPools = "*/Resources"
+
 // allPools are the resource pools of the zone, at least one.
 func (co *compute) allPools(ctx context.Context) ([]types.ManagedObjectReference, error) {
 	return co.pools.get(ctx, "", func(ctx context.Context) ([]types.ManagedObjectReference, error) {
@@ -34,9 +37,9 @@ func (co *compute) allPools(ctx context.Context) ([]types.ManagedObjectReference
 			return nil, err
 		}
 		if co.site.cluster != "" {
-			cluster, err := f.ComputeResource(ctx, exact(co.site.cluster))
+			cluster, err := one(ctx, c, "cluster", co.site.cluster, "", f.ComputeResourceList)
 			if err != nil {
-				return nil, explain("cluster", co.site.cluster, err)
+				return nil, err
 			}
 			var of mo.ComputeResource
 			if err := property.DefaultCollector(c).RetrieveOne(ctx, cluster.Reference(), []string{"resourcePool"}, &of); err != nil {
@@ -54,9 +57,9 @@ func (co *compute) allPools(ctx context.Context) ([]types.ManagedObjectReference
 		var out []types.ManagedObjectReference
 		var errs []error
 		for _, name := range names {
-			pool, err := f.ResourcePoolOrDefault(ctx, exact(name))
+			pool, err := one(ctx, c, WhatPool, name, rootPools, f.ResourcePoolList)
 			if err != nil {
-				errs = append(errs, explain(WhatPool, name, err))
+				errs = append(errs, err)
 				continue
 			}
 			out = append(out, pool.Reference())

@@ -11,6 +11,7 @@ import (
 
 	"github.com/vmware/govmomi/find"
 	"github.com/vmware/govmomi/property"
+	"github.com/vmware/govmomi/vim25"
 	"github.com/vmware/govmomi/vim25/mo"
 	"github.com/vmware/govmomi/vim25/types"
 
@@ -35,36 +36,34 @@ type datastores struct {
 // datastore cluster stands for its members, or those that its hosts see.
 func (st *datastores) allDatastores(ctx context.Context) ([]types.ManagedObjectReference, error) {
 	return st.configured.get(ctx, "", func(ctx context.Context) ([]types.ManagedObjectReference, error) {
-		f, _, _, err := st.finder(ctx)
+		f, _, c, err := st.finder(ctx)
 		switch {
 		case err != nil:
 			return nil, err
 		case len(st.site.datastores) > 0:
-			return st.namedDatastores(ctx, f)
+			return st.namedDatastores(ctx, f, c)
 		case st.site.policy != "":
 			return st.seenDatastores(ctx)
 		}
-		ds, err := f.DatastoreOrDefault(ctx, "")
+		ds, err := one(ctx, c, WhatDatastore, "", "*", f.DatastoreList)
 		if err != nil {
-			return nil, explain(WhatDatastore, "", err)
+			return nil, err
 		}
 		return []types.ManagedObjectReference{ds.Reference()}, nil
 	})
 }
 
-func (st *datastores) namedDatastores(ctx context.Context, f *find.Finder) ([]types.ManagedObjectReference, error) {
+func (st *datastores) namedDatastores(ctx context.Context, f *find.Finder, c *vim25.Client) ([]types.ManagedObjectReference, error) {
 	var out []types.ManagedObjectReference
 	var errs []error
 	for _, name := range st.site.datastores {
-		ds, err := f.Datastore(ctx, exact(name))
+		ds, err := one(ctx, c, WhatDatastore, name, "", f.DatastoreList)
 		if err == nil {
 			out = append(out, ds.Reference())
 			continue
 		}
-		err = explain(WhatDatastore, name, err)
-		var missing *NotUsableError
-		if errors.As(err, &missing) && missing.Missing {
-			members, perr := st.members(ctx, f, name)
+		if isMissing(err) {
+			members, perr := st.members(ctx, f, c, name)
 			if perr == nil {
 				out = append(out, members...)
 				continue
@@ -87,12 +86,8 @@ func isMissing(err error) bool {
 }
 
 // members are the datastores of a datastore cluster.
-func (st *datastores) members(ctx context.Context, f *find.Finder, name string) ([]types.ManagedObjectReference, error) {
-	pod, err := f.DatastoreCluster(ctx, exact(name))
-	if err != nil {
-		return nil, explain("datastore cluster", name, err)
-	}
-	c, err := st.session.Vim(ctx)
+func (st *datastores) members(ctx context.Context, f *find.Finder, c *vim25.Client, name string) ([]types.ManagedObjectReference, error) {
+	pod, err := one(ctx, c, "datastore cluster", name, "", f.DatastoreClusterList)
 	if err != nil {
 		return nil, err
 	}

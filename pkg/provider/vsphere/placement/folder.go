@@ -46,13 +46,22 @@ func (f *folders) folder(ctx context.Context) (types.ManagedObjectReference, str
 	return at.ref, at.path, err
 }
 
-// folderPath is the inventory path of the managed folder.
-func (f *folders) folderPath(dc *object.Datacenter) string {
-	p := f.site.folder
-	if !strings.HasPrefix(p, "/") {
-		p = path.Join(dc.InventoryPath, "vm", strings.TrimPrefix(p, "vm/"))
+// folderPaths returns the inventory paths that vSphere may have for the managed folder.
+func (f *folders) folderPaths(dc *object.Datacenter) []string {
+	return vmPaths(dc, strings.TrimPrefix(f.site.folder, "vm/"))
+}
+
+// vmPaths returns the inventory paths that vSphere may have for a path, which is below the VM
+// folder of the datacenter if it does not begin with a /.
+func vmPaths(dc *object.Datacenter, name string) []string {
+	var out []string
+	for _, p := range Spellings(name) {
+		if !strings.HasPrefix(p, "/") {
+			p = path.Join(dc.InventoryPath, "vm", p)
+		}
+		out = append(out, p)
 	}
-	return p
+	return out
 }
 
 func (f *folders) findFolder(ctx context.Context) (folderAt, error) {
@@ -60,10 +69,10 @@ func (f *folders) findFolder(ctx context.Context) (folderAt, error) {
 	if err != nil {
 		return folderAt{}, err
 	}
-	p := f.folderPath(dc)
-	ref, err := object.NewSearchIndex(c).FindByInventoryPath(ctx, p)
+	paths := f.folderPaths(dc)
+	ref, at, err := AtPath(ctx, c, WhatFolder, paths)
 	if err != nil {
-		return folderAt{}, explain("folder", p, err)
+		return folderAt{}, err
 	}
 	if ref == nil && f.site.makeFolder {
 		folders, ferr := dc.Folders(ctx)
@@ -74,12 +83,12 @@ func (f *folders) findFolder(ctx context.Context) (folderAt, error) {
 		if cerr != nil {
 			return folderAt{}, cerr
 		}
-		ref = object.NewFolder(c, made)
+		ref, at = object.NewFolder(c, made), paths[0]
 	}
 	if ref == nil || ref.Reference().Type != "Folder" {
-		return folderAt{}, &NotUsableError{Message: fmt.Sprintf("vSphere has no folder %q", p), Missing: true}
+		return folderAt{}, &NotUsableError{Message: fmt.Sprintf("vSphere has no folder %q", paths[0]), Missing: true}
 	}
-	return folderAt{ref: ref.Reference(), path: p}, nil
+	return folderAt{ref: ref.Reference(), path: at}, nil
 }
 
 // NamespaceFolder returns the folder of a namespace, making it if needed.

@@ -6,7 +6,6 @@ package placement
 import (
 	"context"
 	"fmt"
-	"path"
 	"strings"
 	"time"
 
@@ -91,16 +90,13 @@ func (im *images) Template(ctx context.Context, inventoryPath string) (Source, e
 	if err != nil {
 		return Source{}, err
 	}
-	p := inventoryPath
-	if !strings.HasPrefix(p, "/") {
-		p = path.Join(dc.InventoryPath, "vm", p)
-	}
-	ref, err := object.NewSearchIndex(c).FindByInventoryPath(ctx, p)
+	paths := vmPaths(dc, inventoryPath)
+	ref, _, err := AtPath(ctx, c, "template", paths)
 	if err != nil {
-		return Source{}, explain("template", p, err)
+		return Source{}, err
 	}
 	if ref == nil || ref.Reference().Type != "VirtualMachine" {
-		return Source{}, &NotUsableError{Message: fmt.Sprintf("vSphere has no template %q", p), Missing: true}
+		return Source{}, &NotUsableError{Message: fmt.Sprintf("vSphere has no template %q", paths[0]), Missing: true}
 	}
 	return Source{Template: ref.Reference()}, nil
 }

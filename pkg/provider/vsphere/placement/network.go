@@ -88,9 +88,9 @@ func (ns *networks) backingAt(ctx context.Context, at string) (types.BaseVirtual
 		if err != nil {
 			return nil, err
 		}
-		net, err := f.NetworkOrDefault(ctx, exact(at))
+		net, err := one(ctx, c, WhatNetwork, at, "*", f.NetworkList)
 		if err != nil {
-			return nil, explain(WhatNetwork, at, err)
+			return nil, err
 		}
 		if err := ns.reachable(ctx, at, net.Reference()); err != nil {
 			return nil, err
@@ -121,7 +121,7 @@ func (ns *networks) reachable(ctx context.Context, name string, network types.Ma
 // labels may not use. Names are compared and not looked up: nobody learns whether a network
 // exists that is not allowed.
 func (ns *networks) network(ctx context.Context, name string, of map[string]string) (string, error) {
-	f, dc, _, err := ns.finder(ctx)
+	f, dc, c, err := ns.finder(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -137,9 +137,9 @@ func (ns *networks) network(ctx context.Context, name string, of map[string]stri
 	}
 	shown := namesOf(all)
 	if ns.site.onlyNetwork {
-		if only, err := f.DefaultNetwork(ctx); err == nil {
+		if only, err := one(ctx, c, WhatNetwork, "", "*", f.NetworkList); err == nil {
 			path := only.GetInventoryPath()
-			if pathIn(networksOf(dc.InventoryPath), name) == path {
+			if slices.Contains(pathsIn(networksOf(dc.InventoryPath), name), path) {
 				return path, nil
 			}
 			shown = append(shown, path)
@@ -159,9 +159,11 @@ func (ns *networks) knownNetwork(name string, of map[string]string) (string, boo
 		return at, true
 	}
 	if ns.site.onlyNetwork { // It was found under its path if it is the one.
-		path := pathIn(networksOf(dc.InventoryPath), name)
-		_, ok = ns.backings.known(path)
-		return path, ok
+		for _, path := range pathsIn(networksOf(dc.InventoryPath), name) {
+			if _, ok := ns.backings.known(path); ok {
+				return path, true
+			}
+		}
 	}
 	return "", false
 }
@@ -201,4 +203,13 @@ func pathIn(folder, name string) string {
 		return name
 	}
 	return folder + name
+}
+
+// pathsIn returns the inventory paths that vSphere may have for a network, for each spelling of its name.
+func pathsIn(folder, name string) []string {
+	var out []string
+	for _, s := range Spellings(name) {
+		out = append(out, pathIn(folder, s))
+	}
+	return out
 }

@@ -129,11 +129,7 @@ func (l *lookup) finder(ctx context.Context) (*find.Finder, *object.Datacenter, 
 		return nil, nil, nil, err
 	}
 	dc, err := l.datacenters.get(ctx, "", func(ctx context.Context) (*object.Datacenter, error) {
-		dc, err := find.NewFinder(c, false).DatacenterOrDefault(ctx, exact(l.site.datacenter))
-		if err != nil {
-			return nil, explain("datacenter", l.site.datacenter, err)
-		}
-		return dc, nil
+		return one(ctx, c, "datacenter", l.site.datacenter, "*", find.NewFinder(c, false).DatacenterList)
 	})
 	if err != nil {
 		return nil, nil, nil, err
@@ -156,12 +152,8 @@ func (l *lookup) retrieve(ctx context.Context, what string, refs []types.Managed
 // explain words the finder's errors in terms of the option.
 func explain(what, name string, err error) error {
 	var missing *find.NotFoundError
-	var many *find.DefaultMultipleFoundError
-	var none *find.DefaultNotFoundError
 	switch {
-	case errors.As(err, &many):
-		return &NotUsableError{Message: fmt.Sprintf("vSphere has more than one %s: name one", what)}
-	case errors.As(err, &missing), errors.As(err, &none), vimfault.KindOf(err) == vimfault.NotFound:
+	case errors.As(err, &missing), vimfault.KindOf(err) == vimfault.NotFound:
 		if name == "" {
 			return &NotUsableError{Message: "vSphere has no " + what, Missing: true}
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/vmware/govmomi/find"
 	"github.com/vmware/govmomi/object"
+	"github.com/vmware/govmomi/vim25"
 	"github.com/vmware/govmomi/vim25/mo"
 	"github.com/vmware/govmomi/vim25/types"
 
@@ -51,50 +52,50 @@ func (r *Resolver) Survey(ctx context.Context) []Surveyed {
 	}
 	all := []Surveyed{{What: WhatFolder}, {What: WhatPool}, {What: WhatDatastore}}
 	folder, pool, datastore := &all[0], &all[1], &all[2]
-	folder.Path = r.folderPath(dc)
-	folder.Ref, folder.Err = r.surveyFolder(ctx, dc, object.NewSearchIndex(c), folder.Path)
-	if p, err := f.ResourcePoolOrDefault(ctx, r.opts.ResourcePool); err != nil {
-		pool.Err = explain(pool.What, r.opts.ResourcePool, err)
+	folder.Ref, folder.Path, folder.Err = r.surveyFolder(ctx, dc, c)
+	if p, err := one(ctx, c, pool.What, r.opts.ResourcePool, rootPools, f.ResourcePoolList); err != nil {
+		pool.Err = err
 	} else {
 		pool.Ref, pool.Path = p.Reference(), p.InventoryPath
 	}
-	if d, err := f.DatastoreOrDefault(ctx, r.opts.Datastore); err != nil {
-		datastore.Err = explain(datastore.What, r.opts.Datastore, err)
+	if d, err := one(ctx, c, datastore.What, r.opts.Datastore, "*", f.DatastoreList); err != nil {
+		datastore.Err = err
 	} else {
 		datastore.Ref, datastore.Path = d.Reference(), d.InventoryPath
 	}
-	all = append(all, surveyNetwork(ctx, f, r.opts.Network))
+	all = append(all, surveyNetwork(ctx, c, f, r.opts.Network))
 	for _, name := range r.opts.Networks {
 		if name != driver.Any {
-			all = append(all, surveyNetwork(ctx, f, name))
+			all = append(all, surveyNetwork(ctx, c, f, name))
 		}
 	}
 	return all
 }
 
-func surveyNetwork(ctx context.Context, f *find.Finder, name string) Surveyed {
-	n, err := f.NetworkOrDefault(ctx, exact(name))
+func surveyNetwork(ctx context.Context, c *vim25.Client, f *find.Finder, name string) Surveyed {
+	n, err := one(ctx, c, WhatNetwork, name, "*", f.NetworkList)
 	if err != nil {
-		return Surveyed{What: WhatNetwork, Err: explain(WhatNetwork, name, err)}
+		return Surveyed{What: WhatNetwork, Err: err}
 	}
 	return Surveyed{What: WhatNetwork, Path: n.GetInventoryPath(), Ref: n.Reference()}
 }
 
-func (r *Resolver) surveyFolder(ctx context.Context, dc *object.Datacenter, index *object.SearchIndex, path string) (types.ManagedObjectReference, error) {
-	ref, err := index.FindByInventoryPath(ctx, path)
+func (r *Resolver) surveyFolder(ctx context.Context, dc *object.Datacenter, c *vim25.Client) (types.ManagedObjectReference, string, error) {
+	paths := r.folderPaths(dc)
+	ref, path, err := AtPath(ctx, c, WhatFolder, paths)
 	switch {
 	case err != nil:
-		return types.ManagedObjectReference{}, explain(WhatFolder, path, err)
+		return types.ManagedObjectReference{}, paths[0], err
 	case ref != nil && ref.Reference().Type == "Folder":
-		return ref.Reference(), nil
+		return ref.Reference(), path, nil
 	case ref != nil || !r.site.makeFolder:
-		return types.ManagedObjectReference{}, &NotUsableError{Message: fmt.Sprintf("vSphere has no folder %q", path), Missing: true}
+		return types.ManagedObjectReference{}, paths[0], &NotUsableError{Message: fmt.Sprintf("vSphere has no folder %q", paths[0]), Missing: true}
 	}
 	folders, err := dc.Folders(ctx)
 	if err != nil {
-		return types.ManagedObjectReference{}, fmt.Errorf("finding the VM folder of datacenter %s: %w", dc.InventoryPath, err)
+		return types.ManagedObjectReference{}, paths[0], fmt.Errorf("finding the VM folder of datacenter %s: %w", dc.InventoryPath, err)
 	}
-	return folders.VmFolder.Reference(), nil
+	return folders.VmFolder.Reference(), paths[0], nil
 }
 
 // Missing is what of the configured places is not there, or cannot be used; nil for nothing.
@@ -162,7 +163,7 @@ func (r *Resolver) surveyed(ctx context.Context, what, whose string, refs []type
 // surveyNetworkOf looks for the port group of a network, which a host of the zone has to have.
 func (r *Resolver) surveyNetworkOf(ctx context.Context, n allowed) Surveyed {
 	s := Surveyed{What: WhatNetwork, Path: n.is}
-	f, _, _, err := r.finder(ctx)
+	f, _, c, err := r.finder(ctx)
 	if err == nil {
 		_, err = r.backingAt(ctx, n.is)
 	}
@@ -170,7 +171,7 @@ func (r *Resolver) surveyNetworkOf(ctx context.Context, n allowed) Surveyed {
 		s.Err = fmt.Errorf("%s: %w", n.name, err)
 		return s
 	}
-	found := surveyNetwork(ctx, f, n.is)
+	found := surveyNetwork(ctx, c, f, n.is)
 	s.Ref, s.Err = found.Ref, found.Err
 	return s
 }

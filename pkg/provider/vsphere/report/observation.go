@@ -5,6 +5,7 @@ package report
 
 import (
 	"fmt"
+	"net/netip"
 	"slices"
 
 	"github.com/vmware/govmomi/vim25/mo"
@@ -24,6 +25,9 @@ func Observe(vm *mo.VirtualMachine, w *driver.Want, hostName func(vimtypes.Manag
 		return o
 	}
 	nameInterfaces(&o, vm, w)
+	if o.Network != nil {
+		observe.PreferPrimary(o.Network, append(desiredAddresses(w), w.PrimaryAddresses...))
+	}
 	o.Volumes = volumes(vm, w)
 	for _, name := range w.GuestInfo {
 		if value := observe.ExtraConfig(vm, guestInfoPrefix+name); value != "" {
@@ -85,6 +89,34 @@ func nameInterfaces(o *provider.Observation, vm *mo.VirtualMachine, w *driver.Wa
 			o.Network.Interfaces[at].Name = interfaces[i].Name
 		}
 	}
+}
+
+// desiredAddresses returns the addresses that the spec and its claims give the interfaces, those
+// of interfaces with a gateway first. An interface without one counts only if each interface has
+// addresses: otherwise the guest is reached by an interface that is configured by DHCP.
+func desiredAddresses(w *driver.Want) []string {
+	if w.Effective == nil || w.Effective.Network == nil {
+		return nil
+	}
+	var routed, others []string
+	dhcp := false
+	for _, i := range w.Effective.Network.Interfaces {
+		dhcp = dhcp || len(i.Addresses) == 0
+		for _, text := range i.Addresses {
+			prefix, err := netip.ParsePrefix(text)
+			switch {
+			case err != nil:
+			case prefix.Addr().Is4() && i.Gateway4 != "", prefix.Addr().Is6() && i.Gateway6 != "":
+				routed = append(routed, text)
+			default:
+				others = append(others, text)
+			}
+		}
+	}
+	if dhcp {
+		return routed
+	}
+	return append(routed, others...)
 }
 
 // Location returns a condition without status unless vm is outside of the managed folder.

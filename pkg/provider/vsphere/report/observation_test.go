@@ -4,6 +4,7 @@
 package report
 
 import (
+	"net/netip"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -88,5 +89,72 @@ func TestGuestCustomized_IsOfWhatTheObjectRequests(t *testing.T) {
 		if got := meta.IsStatusConditionTrue(o.Conditions, vmv1alpha1.ConditionGuestCustomized); got != tc.want {
 			t.Errorf("%s: GuestCustomized is reported: %v, want %v", name, got, tc.want)
 		}
+	}
+}
+
+// A virtual address, such as that of a load balancer, is on one machine after another: probes and
+// ssh would reach another VM by it.
+func TestObservation_PrimaryAddressIsOfTheSpecOrThePreviousOne(t *testing.T) {
+	type nic = vmv1alpha1.VirtualMachineNetworkInterface
+	static := func(gateway string, addresses ...string) nic {
+		return nic{Name: "eth0", Addresses: addresses, Gateway4: gateway}
+	}
+	for _, tc := range []struct {
+		name       string
+		interfaces []nic
+		previous   []string
+		guest      string   // the guest's own choice
+		eth0, eth1 []string // what the guest reports
+		want       string
+	}{
+		{"the guest's choice is a virtual address in the subnet", []nic{static("", "192.0.2.5/24")}, nil,
+			"192.0.2.100", []string{"192.0.2.100/24", "192.0.2.5/24"}, nil, "192.0.2.5"},
+		{"a virtual address was the previous one", []nic{static("", "192.0.2.5/24")}, []string{"192.0.2.100"},
+			"192.0.2.100", []string{"192.0.2.100/24", "192.0.2.5/24"}, nil, "192.0.2.5"},
+		{"the address of the spec is not reported", []nic{static("", "192.0.2.5/24")}, nil,
+			"192.0.2.7", []string{"192.0.2.7/24"}, nil, "192.0.2.7"},
+		{"the address of the spec is not reported, and the previous one is", []nic{static("", "192.0.2.5/24")}, []string{"192.0.2.8"},
+			"192.0.2.7", []string{"192.0.2.7/24", "192.0.2.8/24"}, nil, "192.0.2.8"},
+		{"DHCP: the previous one is reported", []nic{{Name: "eth0"}}, []string{"192.0.2.9", ""},
+			"192.0.2.100", []string{"192.0.2.100/24", "192.0.2.9/24"}, nil, "192.0.2.9"},
+		{"DHCP: the previous one is not reported any more", []nic{{Name: "eth0"}}, []string{"192.0.2.9", ""},
+			"192.0.2.10", []string{"192.0.2.10/24"}, nil, "192.0.2.10"},
+		{"DHCP: there was none", []nic{{Name: "eth0"}}, nil,
+			"192.0.2.10", []string{"192.0.2.9/24", "192.0.2.10/24"}, nil, "192.0.2.10"},
+		{"an address of one host is the last choice", []nic{{Name: "eth0"}}, nil,
+			"192.0.2.100", []string{"192.0.2.100/32", "192.0.2.9/24"}, nil, "192.0.2.9"},
+		{"an address of one host is the only one", []nic{{Name: "eth0"}}, nil,
+			"192.0.2.100", []string{"192.0.2.100/32"}, nil, "192.0.2.100"},
+		{"a second interface has the gateway", []nic{static("", "198.51.100.5/24"), {Name: "eth1", Addresses: []string{"192.0.2.5/24"}, Gateway4: "192.0.2.1"}}, nil,
+			"198.51.100.5", []string{"198.51.100.5/24"}, []string{"192.0.2.5/24"}, "192.0.2.5"},
+		{"the other interface is configured by DHCP", []nic{static("", "198.51.100.5/24"), {Name: "eth1"}}, nil,
+			"192.0.2.9", []string{"198.51.100.5/24"}, []string{"192.0.2.9/24"}, "192.0.2.9"},
+		{"IPv6", []nic{static("", "2001:db8:0::5/64")}, nil,
+			"2001:db8::100", []string{"2001:db8::100/64", "2001:db8::5/64"}, nil, "2001:db8::5"},
+		{"IPv6: the previous one", []nic{{Name: "eth0"}}, []string{"", "2001:db8::6"},
+			"2001:db8::100", []string{"2001:db8::100/64", "2001:db8::6/64"}, nil, "2001:db8::6"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			vm := observed(func(vm *mo.VirtualMachine) {
+				vm.Guest.IpAddress = tc.guest
+				for at, texts := range [][]string{tc.eth0, tc.eth1} {
+					card := &vimtypes.VirtualVmxnet3{}
+					card.Key = int32(4000 + at)
+					vm.Config.Hardware.Device = append(vm.Config.Hardware.Device, card)
+					info := vimtypes.GuestNicInfo{DeviceConfigId: card.Key, IpConfig: &vimtypes.NetIpConfigInfo{}}
+					for _, text := range texts {
+						p := netip.MustParsePrefix(text)
+						info.IpConfig.IpAddress = append(info.IpConfig.IpAddress, vimtypes.NetIpConfigInfoIpAddress{IpAddress: p.Addr().String(), PrefixLength: int32(p.Bits())})
+					}
+					vm.Guest.Net = append(vm.Guest.Net, info)
+				}
+			})
+			w := &driver.Want{PrimaryAddresses: tc.previous, Desired: provider.Desired{Effective: &vmv1alpha1.VirtualMachineInstanceSpec{
+				Network: &vmv1alpha1.VirtualMachineNetworkSpec{Interfaces: tc.interfaces}}}}
+			n := Observe(vm, w, nil).Network
+			if got := n.PrimaryIP4 + n.PrimaryIP6; got != tc.want {
+				t.Errorf("primary address %s, want %s", got, tc.want)
+			}
+		})
 	}
 }
