@@ -40,6 +40,8 @@ type Observation struct {
 	Resources *vmv1alpha1.VirtualMachineResources
 	// PowerState is the power state; empty if the hypervisor reports none.
 	PowerState vmv1alpha1.PowerState
+	// CleanPowerOff is true if it is powered off and its last shutdown was an orderly one.
+	CleanPowerOff bool
 	// NodeName is the name of the host.
 	NodeName string
 	// LastRestart is the request time of the last restart on request.

@@ -83,6 +83,9 @@ func (r *Result) Apply(st *vmv1alpha1.VirtualMachineStatus, generation int64, no
 	}
 	if r.Observation != nil {
 		r.Observation.report(st)
+		if running := st.PowerState == vmv1alpha1.PoweredOn || st.PowerState == vmv1alpha1.Suspended; running && st.FirstStartTime == nil {
+			st.FirstStartTime = &metav1.Time{Time: now.Truncate(time.Second)}
+		}
 	}
 	if r.Compared {
 		st.RestartRequired = r.RestartRequired

@@ -35,6 +35,7 @@ func TestResult_PutsWhatIsObservedIntoTheStatus(t *testing.T) {
 	want := vmv1alpha1.VirtualMachineStatus{
 		Zone: "west", UniqueID: "vm-42", BiosUUID: "aa-1", InstanceUUID: "bb-2", VCenterInstanceUUID: "cc-3", HardwareVersion: 21, PowerState: vmv1alpha1.PoweredOn, NodeName: "esx-1",
 		Guest: guest, Bootstrap: bootstrap, Network: network, Storage: storage, Volumes: volumes, LastRestartTime: &metav1.Time{Time: at},
+		FirstStartTime:  &metav1.Time{Time: at},
 		CurrentSnapshot: "nightly", RootSnapshots: []string{"by hand"}, Snapshots: []vmv1alpha1.VirtualMachineSnapshotNode{first, second},
 	}
 	if diff := cmp.Diff(want, st); diff != "" {

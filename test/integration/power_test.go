@@ -70,6 +70,45 @@ func TestPowerEndpointsSetWhatSpecWants(t *testing.T) {
 	}
 }
 
+// A VM that went off by itself is started although its spec has PoweredOn: its powerPolicy, or a
+// pause between attempts, may keep it off.
+func TestStart_RequestsOneOfAVMThatShouldRunAndDoesNot(t *testing.T) {
+	c := framework.StartStandalone(t).Client(t)
+	vms := c.VmV1alpha1().VirtualMachines(namespace)
+	for name, tc := range map[string]struct {
+		desired, observed vmv1alpha1.PowerState
+		want              bool
+	}{
+		"off":                  {vmv1alpha1.PoweredOn, vmv1alpha1.PoweredOff, true},
+		"suspended":            {vmv1alpha1.PoweredOn, vmv1alpha1.Suspended, true},
+		"running":              {vmv1alpha1.PoweredOn, vmv1alpha1.PoweredOn, false},
+		"not created":          {vmv1alpha1.PoweredOn, "", false},
+		"off as its spec has":  {vmv1alpha1.PoweredOff, vmv1alpha1.PoweredOff, false},
+		"suspended as desired": {vmv1alpha1.Suspended, vmv1alpha1.Suspended, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			vm := inlineVM("")
+			vm.GenerateName, vm.Spec.PowerState, vm.Spec.PowerPolicy = "start-", tc.desired, vmv1alpha1.PowerPolicyManual
+			vm = createVM(t, c, vm)
+			vm.Status.PowerState = tc.observed
+			vm, err := vms.UpdateStatus(t.Context(), vm, metav1.UpdateOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			before := time.Now().Truncate(time.Second)
+			if _, err := vms.Start(t.Context(), vm.Name, &vmv1alpha1.PowerOptions{}, metav1.CreateOptions{}); err != nil {
+				t.Fatal(err)
+			}
+			got := getVM(t, c, vm.Name)
+			value, requested := got.Annotations[vmv1alpha1.AnnotationStartRequested]
+			at, err := time.Parse(time.RFC3339, value)
+			if requested != tc.want || requested && (err != nil || at.Before(before)) || got.Spec.PowerState != vmv1alpha1.PoweredOn {
+				t.Errorf("annotation %q (%t), spec.powerState %s; want a request: %t", value, requested, got.Spec.PowerState, tc.want)
+			}
+		})
+	}
+}
+
 func TestRestartAsksForOneRestartNow(t *testing.T) {
 	c := framework.StartStandalone(t).Client(t)
 	vm := createVM(t, c, inlineVM("again"))

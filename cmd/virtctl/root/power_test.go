@@ -6,9 +6,11 @@ package root_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/test/clitest"
@@ -59,6 +61,36 @@ func TestStartSaysWhatKeepsTheVMFromPoweringOn(t *testing.T) {
 	} {
 		if _, _, errOut := run(t, &clitest.APIServer{VMs: []vmv1alpha1.VirtualMachine{lost}}, verb, "a"); errOut != want {
 			t.Errorf("%s: standard error %q, want %q", verb, errOut, want)
+		}
+	}
+}
+
+func TestPower_WarnsOfAConfigurationThatIsRefused(t *testing.T) {
+	refused := func(reason string, change func(*vmv1alpha1.VirtualMachine)) vmv1alpha1.VirtualMachine {
+		vm := clitest.Machine("dev", "a")
+		vm.Status.PowerState, vm.Status.FirstStartTime = vmv1alpha1.PoweredOff, ptr.To(clitest.Before(time.Hour))
+		vm.Status.Conditions = []metav1.Condition{{Type: vmv1alpha1.ConditionConfigurationSynced, Status: metav1.ConditionFalse, Reason: reason, Message: "volumes[d]: no slot"}}
+		change(&vm)
+		return vm
+	}
+	as := func(*vmv1alpha1.VirtualMachine) {}
+	const warning = "warning: virtualmachine dev/a: a part of its configuration is refused, "
+	const runs, waits = warning + "and it runs with the configuration that it has: volumes[d]: no slot\n", warning + "and it is not powered on for the first time before that is corrected: volumes[d]: no slot\n"
+	for name, tc := range map[string]struct {
+		verb string
+		vm   vmv1alpha1.VirtualMachine
+		want string
+	}{
+		"start":              {"start", refused(vmv1alpha1.ReasonInvalid, as), runs},
+		"start, not allowed": {"start", refused(vmv1alpha1.ReasonNotAllowed, as), runs},
+		"restart":            {"restart", refused(vmv1alpha1.ReasonInvalid, as), runs},
+		"suspend":            {"suspend", refused(vmv1alpha1.ReasonInvalid, as), runs},
+		"stop":               {"stop", refused(vmv1alpha1.ReasonInvalid, as), ""},
+		"never ran":          {"start", refused(vmv1alpha1.ReasonInvalid, func(vm *vmv1alpha1.VirtualMachine) { vm.Status.FirstStartTime = nil }), waits},
+		"is being changed":   {"start", refused(vmv1alpha1.ReasonInProgress, as), ""},
+	} {
+		if _, _, errOut := run(t, &clitest.APIServer{VMs: []vmv1alpha1.VirtualMachine{tc.vm}}, tc.verb, "a"); errOut != tc.want {
+			t.Errorf("%s: standard error %q, want %q", name, errOut, tc.want)
 		}
 	}
 }

@@ -125,6 +125,7 @@ func missing(old, now *vmv1alpha1.VirtualMachine) []event {
 // about; others go away by themselves.
 var failureReasons = []string{
 	vmv1alpha1.ReasonError,
+	vmv1alpha1.ReasonBackOff,
 	vmv1alpha1.ReasonNotFound,
 	vmv1alpha1.ReasonInvalid,
 	vmv1alpha1.ReasonNotAllowed,

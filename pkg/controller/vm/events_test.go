@@ -62,6 +62,7 @@ func TestEventsAreTransitions(t *testing.T) {
 		"no zone":                   {nil, []change{failing(vmv1alpha1.ConditionPlacementReady, vmv1alpha1.ReasonNoZone)}, []string{"PlacementNotReady"}},
 		"restarted before":          {[]change{restarted}, []change{restarted}, nil},
 		"failed":                    {nil, []change{failing(vmv1alpha1.ConditionConfigurationSynced, vmv1alpha1.ReasonError)}, []string{"ConfigurationFailed"}},
+		"power on backs off":        {nil, []change{failing(vmv1alpha1.ConditionPowerStateSynced, vmv1alpha1.ReasonBackOff)}, []string{"PowerStateFailed"}},
 		"power failed":              {nil, []change{failing(vmv1alpha1.ConditionPowerStateSynced, vmv1alpha1.ReasonError)}, []string{"PowerStateFailed"}},
 		"create failed":             {nil, []change{failing(vmv1alpha1.ConditionCreated, vmv1alpha1.ReasonError)}, []string{"CreateFailed"}},
 		"missing image":             {nil, []change{message("a")}, []string{"ImageNotReady"}},

@@ -51,6 +51,8 @@ func TestKstatusUnderstandsTheStatus(t *testing.T) {
 		"no size fits":              {[]change{failing(created, vmv1alpha1.ReasonWaitingForPrerequisites), failing(vmv1alpha1.ConditionPreferenceReady, vmv1alpha1.ReasonRequirementsNotMet)}, kstatus.FailedStatus, "PreferenceReady is False: why"},
 		"cannot be created":         {[]change{failing(created, vmv1alpha1.ReasonInvalid)}, kstatus.FailedStatus, "Created is False: why"},
 		"starting":                  {[]change{power(on, off)}, kstatus.InProgressStatus, ""},
+		"guest has shut down":       {[]change{power(on, off), failing(vmv1alpha1.ConditionPowerStateSynced, vmv1alpha1.ReasonGuestShutdown)}, kstatus.FailedStatus, "PowerStateSynced is False: why"},
+		"power on backs off":        {[]change{power(on, off), failing(vmv1alpha1.ConditionPowerStateSynced, vmv1alpha1.ReasonBackOff)}, kstatus.InProgressStatus, "why"},
 		"suspend while off":         {[]change{power(vmv1alpha1.Suspended, off), failing(vmv1alpha1.ConditionPowerStateSynced, vmv1alpha1.ReasonInvalid)}, kstatus.FailedStatus, "PowerStateSynced is False: why"},
 		"waits for an address":      {[]change{ips("", "")}, kstatus.InProgressStatus, "no address"},
 		"running":                   {nil, kstatus.CurrentStatus, ""},

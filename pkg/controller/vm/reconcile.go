@@ -111,6 +111,7 @@ func (r *reconciler) reconcileNormal(ctx context.Context, p *pass) error {
 	} else {
 		errs = append(errs, r.callProvider(ctx, p, req))
 	}
+	p.started()
 	if !p.restoring { // All else is for the spec of the next pass.
 		errs = append(errs, p.take(r.volumes.Release(ctx, p.State)))
 	}
@@ -122,6 +123,14 @@ func (r *reconciler) reconcileNormal(ctx context.Context, p *pass) error {
 		err = errors.Join(err, p.take(r.instance.Reconcile(ctx, instance.State{State: p.State, Found: vmi})))
 	}
 	return errors.Join(append(errs, err)...)
+}
+
+// started removes the request of a start that is done, or that the spec has overtaken.
+func (p *pass) started() {
+	if p.restoring || p.VM.DesiredPowerState(p.VM.Status.PowerState) == vmv1alpha1.PoweredOn && p.VM.Status.PowerState != vmv1alpha1.PoweredOn {
+		return
+	}
+	delete(p.VM.Annotations, vmv1alpha1.AnnotationStartRequested)
 }
 
 // synchronize runs all synchronizers, which resolve the effective spec too. What fails

@@ -133,11 +133,12 @@ func phaseOf(vm *vmv1alpha1.VirtualMachine) vmv1alpha1.VirtualMachinePhase {
 }
 
 // standsStill says whether a change of power state is wanted that nobody works on:
-// its time has not come, an annotation holds it, or it is impossible.
+// its time has not come, an annotation or its powerPolicy holds it, or it is impossible.
 func standsStill(vm *vmv1alpha1.VirtualMachine) bool {
 	c := findCondition(vm, vmv1alpha1.ConditionPowerStateSynced)
 	return c != nil && c.Status == metav1.ConditionFalse &&
-		(c.Reason == vmv1alpha1.ReasonDelayed || c.Reason == vmv1alpha1.ReasonHeldByCheck || c.Reason == vmv1alpha1.ReasonInvalid)
+		slices.Contains([]string{vmv1alpha1.ReasonDelayed, vmv1alpha1.ReasonHeldByCheck, vmv1alpha1.ReasonInvalid,
+			vmv1alpha1.ReasonGuestShutdown, vmv1alpha1.ReasonStartRequired}, c.Reason)
 }
 
 // printableStatus is the phase, or the reason why the virtual machine does not get
@@ -240,12 +241,15 @@ func unmet(vm *vmv1alpha1.VirtualMachine) *metav1.Condition {
 // needsAttention are the reasons for which a virtual machine that exists does not
 // become what its spec says by itself and at once.
 var needsAttention = map[string]bool{
-	vmv1alpha1.ReasonDelayed:     true,
-	vmv1alpha1.ReasonHeldByCheck: true,
-	vmv1alpha1.ReasonInvalid:     true,
-	vmv1alpha1.ReasonError:       true,
-	vmv1alpha1.ReasonNotAllowed:  true,
-	vmv1alpha1.ReasonRecordNewer: true,
+	vmv1alpha1.ReasonDelayed:       true,
+	vmv1alpha1.ReasonBackOff:       true,
+	vmv1alpha1.ReasonGuestShutdown: true,
+	vmv1alpha1.ReasonStartRequired: true,
+	vmv1alpha1.ReasonHeldByCheck:   true,
+	vmv1alpha1.ReasonInvalid:       true,
+	vmv1alpha1.ReasonError:         true,
+	vmv1alpha1.ReasonNotAllowed:    true,
+	vmv1alpha1.ReasonRecordNewer:   true,
 }
 
 // setReady sums the conditions up in Ready.
@@ -373,7 +377,7 @@ var stallingConditions = append(slices.Clone(vmv1alpha1.CreatePrerequisites),
 // object.
 var permanentReasons = []string{
 	vmv1alpha1.ReasonInvalid, vmv1alpha1.ReasonNotAllowed, vmv1alpha1.ReasonUnsupported, vmv1alpha1.ReasonConflict, vmv1alpha1.ReasonRequirementsNotMet,
-	vmv1alpha1.ReasonRecordNewer,
+	vmv1alpha1.ReasonRecordNewer, vmv1alpha1.ReasonGuestShutdown, vmv1alpha1.ReasonStartRequired,
 }
 
 // wantsNetwork is false when the network is disabled: no network section means the

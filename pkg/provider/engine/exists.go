@@ -24,7 +24,7 @@ func (p *pass) exists(ctx context.Context, s driver.Sighting) error {
 	in := p.input(s)
 	switch {
 	case p.rec.running != nil:
-		p.merge(plan.Report(in))
+		p.merge(plan.Report(in, &p.rec.running.op))
 		if p.rec.running.op.Kind == driver.KindPromote {
 			p.False(vmv1alpha1.ConditionDiskPromotionSynced, vmv1alpha1.ReasonPromotionRunning, p.engine.progress(p.rec.running))
 		}
@@ -37,7 +37,7 @@ func (p *pass) exists(ctx context.Context, s driver.Sighting) error {
 	case in.Observation.Unfinished:
 		return p.complete(ctx, s.Machine)
 	case in.Observation.Paused:
-		p.merge(plan.Report(in))
+		p.merge(plan.Report(in, nil))
 		return provider.ErrPaused
 	}
 	return p.update(ctx, in)
@@ -65,7 +65,7 @@ func (e *Engine) ReportVirtualMachine(_ context.Context, req *provider.Request) 
 		return p.Result, p.unknown(s)
 	}
 	if s.State == driver.Exists && s.Ownership == driver.Own {
-		p.merge(plan.Report(p.input(s)))
+		p.merge(plan.Report(p.input(s), nil))
 	}
 	return p.Result, nil
 }
@@ -75,7 +75,7 @@ func (p *pass) update(ctx context.Context, in plan.Input) error {
 	next, err := plan.Make(in)
 	if len(next.Unresolved) > 0 {
 		if started, cerr := p.check(ctx, next.Unresolved...); started || cerr != nil {
-			p.merge(plan.Report(in))
+			p.merge(plan.Report(in, nil))
 			return cerr
 		}
 	} else if next.Compared {
@@ -84,7 +84,11 @@ func (p *pass) update(ctx context.Context, in plan.Input) error {
 	p.merge(next.Result)
 	if next.Operation == nil {
 		p.AttachedKnown = in.Observation.Readable && p.engine.driver.Synced()
-		p.settle(next.Held)
+		remaining := p.rec.last
+		if !next.Held {
+			remaining = plan.Remaining(in)
+		}
+		p.settle(remaining)
 		if len(next.Unresolved) > 0 {
 			err = errors.Join(err, p.lookAgain())
 		}
@@ -101,16 +105,16 @@ func (p *pass) update(ctx context.Context, in plan.Input) error {
 	return err
 }
 
-// settle forgets what a pass that starts nothing has no use for.
-func (p *pass) settle(held bool) {
-	last := !held && p.rec.last != nil
+// settle forgets what a pass that starts nothing has no use for, and keeps the remaining outcomes.
+func (p *pass) settle(remaining plan.Outcomes) {
+	last := len(remaining) != len(p.rec.last)
 	recorded := !p.rec.recorded.IsZero() && p.req.Now.Sub(p.rec.recorded) >= p.engine.opts.RecordPause
 	if !last && !recorded {
 		return
 	}
 	p.engine.change(p.key, p.uid(), func(r *record) {
 		if last {
-			r.last = nil
+			r.last = remaining
 		}
 		if recorded {
 			r.recorded = time.Time{}

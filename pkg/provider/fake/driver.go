@@ -26,6 +26,8 @@ type VM struct {
 	UniqueID string
 	// PowerState is the power state.
 	PowerState vmv1alpha1.PowerState
+	// Crashed is true if it went off without a shutdown.
+	Crashed bool
 	// Depending is how many of its disks depend on others, and Unpromotable why that cannot
 	// be changed.
 	Depending    int

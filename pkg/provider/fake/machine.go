@@ -28,7 +28,7 @@ func (m machine) Observe(*driver.Want) provider.Observation {
 	o := provider.Observation{
 		Readable: m.vm.Trouble == "", Trouble: m.vm.Trouble, Paused: m.vm.Paused, Depending: m.vm.Depending, Unpromotable: m.vm.Unpromotable,
 		Recorded: m.vm.Record.Head, Kept: m.vm.Kept,
-		PowerState: m.vm.PowerState, UniqueID: m.vm.UniqueID, InstanceUUID: m.id, BiosUUID: m.id, NodeName: "fake-host",
+		PowerState: m.vm.PowerState, CleanPowerOff: m.vm.PowerState == vmv1alpha1.PoweredOff && !m.vm.Crashed, UniqueID: m.vm.UniqueID, InstanceUUID: m.id, BiosUUID: m.id, NodeName: "fake-host",
 	}
 	if t, err := time.Parse(time.RFC3339Nano, m.vm.Restarted); err == nil {
 		o.LastRestart = &metav1.Time{Time: t}

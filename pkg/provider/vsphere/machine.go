@@ -10,6 +10,7 @@ import (
 	vimtypes "github.com/vmware/govmomi/vim25/types"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/hardware"
 	"github.com/slipway-dev/slipway/pkg/provider"
 	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/configspec"
@@ -48,7 +49,10 @@ func (m machine) Compare(w *driver.Want) driver.Comparison {
 		NotApplied: configspec.NotApplied(want, m.vm),
 	}
 	for _, d := range configspec.Differences(want, m.vm) {
-		c.Differences = append(c.Differences, difference(d))
+		// Which devices are allowed is not known to configspec.
+		if passed := d.Path == hardware.GPUs || d.Path == hardware.HostDevices; !passed || !c.Refused.Of(d.Path) {
+			c.Differences = append(c.Differences, difference(d))
+		}
 	}
 	if len(want.Backings) < len(placement.NetworkNames(w.Effective)) {
 		c.Unresolved = append(c.Unresolved, vmv1alpha1.ConditionNetworkReady)

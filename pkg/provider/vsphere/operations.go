@@ -162,18 +162,19 @@ func (m machine) Restart(r driver.Restart) driver.Operation {
 
 // cycle restarts by a power cycle, with changes in between. Each step leaves a VM from
 // which the plan goes on: one that is off and shall run is powered on, and that counts
-// as the restart.
+// as the restart. A VM whose changes vSphere refuses restarts with what it has.
 func (m machine) cycle(ctx context.Context, r driver.Restart, diffs []configspec.Difference) error {
 	if err := m.driver.actor.PowerOff(ctx, m.ref(), r.Mode, r.GracePeriod); err != nil {
 		return err
 	}
-	if err := m.configure(ctx, diffs, ""); err != nil {
-		return err
+	refused := m.configure(ctx, diffs, "")
+	if refused != nil && (!vimfault.Refused(refused) || m.driver.Classify(refused) != driver.Refused) {
+		return refused // It passes, or nobody knows what was changed.
 	}
 	if err := m.driver.actor.Reconfigure(ctx, m.ref(), configspec.RecordRestart(r.Requested)); err != nil {
-		return err
+		return errors.Join(refused, err)
 	}
-	return m.driver.actor.PowerOn(ctx, m.ref())
+	return errors.Join(refused, m.driver.actor.PowerOn(ctx, m.ref()))
 }
 
 // takeBackTimeout bounds the removal of the record of a restart that was refused.

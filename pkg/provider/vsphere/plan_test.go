@@ -4,7 +4,6 @@
 package vsphere
 
 import (
-	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -34,8 +33,6 @@ type scene struct {
 	vm        *vmv1alpha1.VirtualMachine
 	effective *vmv1alpha1.VirtualMachineInstanceSpec
 	observed  *mo.VirtualMachine
-	// held: the reconfiguration failed a moment ago.
-	held bool
 }
 
 func newScene() *scene {
@@ -64,23 +61,11 @@ func newScene() *scene {
 
 func (s *scene) power(state types.VirtualMachinePowerState) { s.observed.Runtime.PowerState = state }
 
-func (s *scene) holdPowerOn() {
-	s.vm.Annotations = map[string]string{vmv1alpha1.CheckPowerOnPrefix + "cmdb": "not registered"}
-}
-
 func (s *scene) input() plan.Input {
 	d := &Driver{session: &session.Session{}, inventory: inventory.New(inventory.Options{})}
 	w := want(s.vm, s.effective)
 	m := d.machine(s.observed)
-	in := plan.Input{VM: s.vm, Want: w, Machine: m, Observation: m.Observe(w), Now: now}
-	if s.held {
-		first, _ := plan.Make(in)
-		in.Last = plan.Outcomes{{
-			Kind:        driver.KindReconfigure,
-			Fingerprint: plan.Fingerprint(*first.Operation), Err: errors.New("vSphere refused"), Next: now.Add(time.Minute),
-		}}
-	}
-	return in
+	return plan.Input{VM: s.vm, Want: w, Machine: m, Observation: m.Observe(w), Now: now}
 }
 
 // want is what vm asks for.
@@ -88,10 +73,7 @@ func want(vm *vmv1alpha1.VirtualMachine, effective *vmv1alpha1.VirtualMachineIns
 	return &driver.Want{Desired: provider.Desired{Effective: effective}, Identity: driver.Identity{Key: k8stypes.NamespacedName{Namespace: vm.Namespace, Name: vm.Name}, UID: string(vm.UID), InstanceUUID: string(vm.UID)}, Name: vm.Name}
 }
 
-const (
-	poweredOff     = types.VirtualMachinePowerStatePoweredOff
-	suspendedState = types.VirtualMachinePowerStateSuspended
-)
+const poweredOff = types.VirtualMachinePowerStatePoweredOff
 
 // later is an hour from now.
 var later = now.Add(time.Hour).Format(time.RFC3339)
@@ -114,34 +96,6 @@ var plans = []struct {
 	want  planned
 }{
 	{"as desired", func(*scene) {}, planned{synced: "True Succeeded", config: "True Succeeded"}},
-	{"power on", func(s *scene) { s.power(poweredOff) },
-		planned{kind: driver.KindPowerOn, synced: "False PoweringOn", config: "True Succeeded"}},
-	{"resume", func(s *scene) { s.power(suspendedState) },
-		planned{kind: driver.KindPowerOn, synced: "False PoweringOn", config: "True Succeeded"}},
-	{"power off defaults to TrySoft", func(s *scene) { s.vm.Spec.PowerState = vmv1alpha1.PoweredOff },
-		planned{kind: driver.KindPowerOff, mode: vmv1alpha1.PowerOpModeTrySoft, synced: "False PoweringOff", config: "True Succeeded"}},
-	{"a suspended guest is not asked", func(s *scene) {
-		s.power(suspendedState)
-		s.vm.Spec.PowerState, s.vm.Spec.PowerOffMode = vmv1alpha1.PoweredOff, vmv1alpha1.PowerOpModeSoft
-	}, planned{kind: driver.KindPowerOff, mode: vmv1alpha1.PowerOpModeHard, synced: "False PoweringOff", config: "True Succeeded"}},
-	{"a refused configuration keeps no suspended guest", func(s *scene) {
-		s.power(suspendedState)
-		s.vm.Spec.PowerState = vmv1alpha1.PoweredOff
-		s.effective.CPU.ExposeVNUMA, s.effective.CPU.HotAddEnabled = ptr(true), ptr(true)
-	}, planned{kind: driver.KindPowerOff, mode: vmv1alpha1.PowerOpModeHard, synced: "False PoweringOff", config: "False Invalid", fails: true}},
-	{"suspend", func(s *scene) {
-		s.vm.Spec.PowerState, s.vm.Spec.SuspendMode = vmv1alpha1.Suspended, vmv1alpha1.PowerOpModeHard
-	}, planned{kind: driver.KindSuspend, mode: vmv1alpha1.PowerOpModeHard, synced: "False Suspending", config: "True Succeeded"}},
-	{"suspend from off", func(s *scene) { s.power(poweredOff); s.vm.Spec.PowerState = vmv1alpha1.Suspended },
-		planned{synced: "False Invalid", config: "True Succeeded", fails: true}},
-	{"delayed power on", func(s *scene) {
-		s.power(poweredOff)
-		s.vm.Annotations = map[string]string{vmv1alpha1.AnnotationDelayedPowerOn: later}
-	}, planned{synced: "False Delayed", config: "True Succeeded", requeue: time.Hour}},
-	{"delay that has passed", func(s *scene) {
-		s.power(poweredOff)
-		s.vm.Annotations = map[string]string{vmv1alpha1.AnnotationDelayedPowerOn: now.Format(time.RFC3339)}
-	}, planned{kind: driver.KindPowerOn, synced: "False PoweringOn", config: "True Succeeded"}},
 	{"delay that is no time", func(s *scene) {
 		s.power(poweredOff)
 		s.vm.Annotations = map[string]string{vmv1alpha1.AnnotationDelayedPowerOn: "soon"}
@@ -168,28 +122,12 @@ var plans = []struct {
 		planned{synced: "True Succeeded", config: "True Succeeded"}},
 	{"a group that is suspended, and it runs", func(s *scene) { s.member(vmv1alpha1.Suspended) },
 		planned{kind: driver.KindSuspend, mode: vmv1alpha1.PowerOpModeTrySoft, synced: "False Suspending", config: "True Succeeded"}},
-	{"an annotation holds power on", func(s *scene) { s.power(poweredOff); s.holdPowerOn() },
-		planned{synced: "False HeldByCheck", config: "True Succeeded"}},
-	{"an annotation holds what is resumed", func(s *scene) { s.power(suspendedState); s.holdPowerOn() },
-		planned{synced: "False HeldByCheck", config: "True Succeeded"}},
-	{"an annotation holds no configuration", func(s *scene) { s.power(poweredOff); s.holdPowerOn(); s.effective.CPU.Sockets = 4 },
-		planned{kind: driver.KindReconfigure, config: "False InProgress"}},
-	{"an annotation that holds power on holds no power off", func(s *scene) { s.holdPowerOn(); s.vm.Spec.PowerState = vmv1alpha1.PoweredOff },
-		planned{kind: driver.KindPowerOff, mode: vmv1alpha1.PowerOpModeTrySoft, synced: "False PoweringOff", config: "True Succeeded"}},
-	{"an annotation that holds power on holds a restart that takes a power cycle", func(s *scene) {
-		s.holdPowerOn()
-		s.effective.CPU.Sockets, s.vm.Spec.NextRestartTime = 4, now.Format(time.RFC3339Nano)
-	}, planned{synced: "False HeldByCheck", config: "True RestartRequired", restart: []string{"cpu.sockets"}}},
-	{"an annotation that holds power on holds no restart of the guest", func(s *scene) {
-		s.holdPowerOn()
-		s.vm.Spec.NextRestartTime = now.Format(time.RFC3339Nano)
-	}, planned{kind: driver.KindRestart, mode: vmv1alpha1.PowerOpModeTrySoft, synced: "False Restarting", config: "True Succeeded"}},
 	{"configuration comes before power on", func(s *scene) { s.power(poweredOff); s.effective.CPU.Sockets = 4 },
-		planned{kind: driver.KindReconfigure, config: "False InProgress"}},
+		planned{kind: driver.KindReconfigure, synced: "False PoweringOn", config: "False InProgress"}},
 	{"a running VM keeps its size", func(s *scene) { s.effective.CPU.Sockets = 4 },
 		planned{synced: "True Succeeded", config: "True RestartRequired", restart: []string{"cpu.sockets"}}},
 	{"shares are live", func(s *scene) { s.effective.CPU.Shares = &vmv1alpha1.Shares{Level: vmv1alpha1.SharesHigh} },
-		planned{kind: driver.KindReconfigure, config: "False InProgress"}},
+		planned{kind: driver.KindReconfigure, synced: "True Succeeded", config: "False InProgress"}},
 	{"Stage defers what is live", func(s *scene) {
 		s.effective.CPU.Shares = &vmv1alpha1.Shares{Level: vmv1alpha1.SharesHigh}
 		s.vm.Spec.UpdateStrategy = vmv1alpha1.UpdateStrategyStage
@@ -197,11 +135,7 @@ var plans = []struct {
 	{"hot add is live", func(s *scene) {
 		s.observed.Config.CpuHotAddEnabled = ptr(true)
 		s.effective.CPU.Sockets, s.effective.CPU.HotAddEnabled = 4, ptr(true)
-	}, planned{kind: driver.KindReconfigure, config: "False InProgress"}},
-	{"powering off does not wait for a live change", func(s *scene) {
-		s.effective.CPU.Shares = &vmv1alpha1.Shares{Level: vmv1alpha1.SharesHigh}
-		s.vm.Spec.PowerState = vmv1alpha1.PoweredOff
-	}, planned{kind: driver.KindPowerOff, mode: vmv1alpha1.PowerOpModeTrySoft, synced: "False PoweringOff", config: "True Succeeded"}},
+	}, planned{kind: driver.KindReconfigure, synced: "True Succeeded", config: "False InProgress"}},
 	{"what is not supported forbids power on", func(s *scene) {
 		s.power(poweredOff)
 		s.effective.CPU.ExposeVNUMA, s.effective.CPU.HotAddEnabled = ptr(true), ptr(true)
@@ -210,43 +144,20 @@ var plans = []struct {
 		s.effective.CPU.ExposeVNUMA, s.effective.CPU.HotAddEnabled = ptr(true), ptr(true)
 		s.vm.Spec.PowerState = vmv1alpha1.PoweredOff
 	}, planned{kind: driver.KindPowerOff, mode: vmv1alpha1.PowerOpModeTrySoft, synced: "False PoweringOff", config: "False Invalid", fails: true}},
-	{"no effective spec, power off", func(s *scene) { s.effective = nil; s.vm.Spec.PowerState = vmv1alpha1.PoweredOff },
-		planned{kind: driver.KindPowerOff, mode: vmv1alpha1.PowerOpModeTrySoft, synced: "False PoweringOff", config: "False WaitingForPrerequisites"}},
-	{"no effective spec, power on", func(s *scene) { s.effective = nil; s.power(poweredOff) },
-		planned{synced: "False WaitingForPrerequisites", config: "False WaitingForPrerequisites"}},
 	{"not connected", func(s *scene) {
 		s.power(poweredOff)
 		s.observed.Runtime.ConnectionState = types.VirtualMachineConnectionStateDisconnected
-	}, planned{config: "Unknown UnknownState", fails: true}},
-	{"a configuration that just failed, suspend", func(s *scene) {
-		s.effective.CPU.Shares, s.held = &vmv1alpha1.Shares{Level: vmv1alpha1.SharesHigh}, true
-		s.vm.Spec.PowerState, s.vm.Spec.SuspendMode = vmv1alpha1.Suspended, vmv1alpha1.PowerOpModeHard
-	}, planned{kind: driver.KindSuspend, mode: vmv1alpha1.PowerOpModeHard, synced: "False Suspending", config: "False Error", requeue: time.Minute}},
-	{"a configuration that just failed, restart", func(s *scene) {
-		s.effective.CPU.Shares, s.held = &vmv1alpha1.Shares{Level: vmv1alpha1.SharesHigh}, true
-		s.vm.Spec.NextRestartTime = now.Format(time.RFC3339Nano)
-	}, planned{kind: driver.KindRestart, mode: vmv1alpha1.PowerOpModeTrySoft, synced: "False Restarting", config: "False Error", requeue: time.Minute}},
-	{"a configuration that just failed, nothing else", func(s *scene) {
-		s.effective.CPU.Shares, s.held = &vmv1alpha1.Shares{Level: vmv1alpha1.SharesHigh}, true
-	}, planned{synced: "True Succeeded", config: "False Error", requeue: time.Minute}},
-	{"a configuration that just failed, power on", func(s *scene) {
-		s.power(poweredOff)
-		s.effective.CPU.Sockets, s.held = 4, true
-	}, planned{synced: "False WaitingForPrerequisites", config: "False Error", requeue: time.Minute}},
+	}, planned{synced: "Unknown UnknownState", config: "Unknown UnknownState", fails: true}},
 	{"a template", func(s *scene) {
 		s.power(poweredOff)
 		s.observed.ResourcePool = nil
-	}, planned{config: "Unknown UnknownState", fails: true}},
-	{"restart", func(s *scene) { s.vm.Spec.NextRestartTime = now.Format(time.RFC3339Nano) },
-		planned{kind: driver.KindRestart, mode: vmv1alpha1.PowerOpModeTrySoft, synced: "False Restarting", config: "True Succeeded"}},
+	}, planned{synced: "Unknown UnknownState", config: "Unknown UnknownState", fails: true}},
 	{"restart that was done", func(s *scene) {
 		s.vm.Spec.NextRestartTime = now.Format(time.RFC3339Nano)
 		s.observed.Config.ExtraConfig = append(s.observed.Config.ExtraConfig, &types.OptionValue{Key: observe.LastRestartKey, Value: now.Format(time.RFC3339Nano)})
 	}, planned{synced: "True Succeeded", config: "True Succeeded"}},
-	{"restart at a later time", func(s *scene) { s.vm.Spec.NextRestartTime = later },
-		planned{synced: "True Succeeded", config: "True Succeeded", requeue: time.Hour}},
 	{"power on counts as the restart", func(s *scene) { s.power(poweredOff); s.vm.Spec.NextRestartTime = now.Format(time.RFC3339Nano) },
-		planned{kind: driver.KindReconfigure, config: "False InProgress"}},
+		planned{kind: driver.KindReconfigure, synced: "False PoweringOn", config: "False InProgress"}},
 	{"a snapshot to revert to that is not there yet", func(s *scene) { s.vm.Spec.CurrentSnapshotName = "snap" },
 		planned{synced: "True Succeeded", config: "True Succeeded"}},
 }

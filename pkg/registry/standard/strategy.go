@@ -5,6 +5,7 @@ package standard
 
 import (
 	"context"
+	"maps"
 
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -176,20 +177,33 @@ func (StatusStrategy[T]) WarningsOnUpdate(context.Context, runtime.Object, runti
 // PartStrategy is the behaviour of a subresource that changes a part of T.
 type PartStrategy[T runtime.Object] struct {
 	Strategy[T]
-	part func(obj, stored T)
+	part        func(obj, stored T)
+	annotations []string
 }
 
 // NewPartStrategy returns the behaviour of a subresource. part makes of obj, which the
-// caller sent, what may be stored of its spec and status; metadata stays.
-func NewPartStrategy[T runtime.Object](typer runtime.ObjectTyper, kind Kind[T], part func(obj, stored T)) PartStrategy[T] {
-	return PartStrategy[T]{Strategy: NewStrategy(typer, kind), part: part}
+// caller sent, what may be stored of its spec and status; metadata stays, except the annotations
+// with the keys that are given, which can be set.
+func NewPartStrategy[T runtime.Object](typer runtime.ObjectTyper, kind Kind[T], part func(obj, stored T), annotations ...string) PartStrategy[T] {
+	return PartStrategy[T]{Strategy: NewStrategy(typer, kind), part: part, annotations: annotations}
 }
 
 // PrepareForUpdate keeps everything but the part and counts changes of spec.
 func (s PartStrategy[T]) PrepareForUpdate(_ context.Context, obj, old runtime.Object) {
 	updated, stored := obj.(T), old.(T)
+	sent := metaOf(updated).GetAnnotations()
 	s.part(updated, stored)
 	metav1.ResetObjectMetaForStatus(metaOf(updated), metaOf(stored))
+	for _, key := range s.annotations {
+		if value, set := sent[key]; set {
+			kept := maps.Clone(metaOf(updated).GetAnnotations())
+			if kept == nil {
+				kept = map[string]string{}
+			}
+			kept[key] = value
+			metaOf(updated).SetAnnotations(kept)
+		}
+	}
 	s.count(updated, stored)
 }
 

@@ -68,6 +68,24 @@ func (e *Events) IgnoreShutdown(id string, on bool) error {
 	return nil
 }
 
+// Crash powers a virtual machine off as the failure of its host does: without a shutdown.
+func (e *Events) Crash(id string) error {
+	vm, err := e.vm(id)
+	if err != nil {
+		return err
+	}
+	ctx := strict.Acting(e.registry)
+	ctx.WithLock(vm, func() {
+		for _, name := range []string{"runtime.", "summary.runtime."} {
+			ctx.Update(vm, []types.PropertyChange{{Name: name + "powerState", Val: types.VirtualMachinePowerStatePoweredOff}})
+		}
+		for _, name := range []string{"runtime.", "summary.runtime."} {
+			ctx.Update(vm, []types.PropertyChange{{Name: name + "cleanPowerOff", Val: false}})
+		}
+	})
+	return nil
+}
+
 // SetGuestInfo lets a guest set one of its variables.
 func (e *Events) SetGuestInfo(id, key, value string) error {
 	vm, err := e.vm(id)
@@ -129,6 +147,8 @@ func (e *Events) setGuest(q url.Values) (any, error) {
 	switch {
 	case q.Has("address"):
 		return nil, e.SetAddresses(id, q["address"]...)
+	case q.Has("crash"):
+		return nil, e.Crash(id)
 	case q.Has("ignores"):
 		return nil, e.IgnoreShutdown(id, q.Get("ignores") == "true")
 	case q.Has("heartbeat"):

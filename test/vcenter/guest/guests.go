@@ -196,6 +196,7 @@ func (g *Guests) UpdateObject(ctx *simulator.Context, obj mo.Reference, changes 
 		if change.Name != "runtime.powerState" {
 			continue
 		}
+		ctx.Update(vm, shutdown(vm.Runtime.PowerState == types.VirtualMachinePowerStatePoweredOff))
 		if vm.Runtime.PowerState == types.VirtualMachinePowerStatePoweredOn {
 			g.boot(vm.Self)
 			return

@@ -123,6 +123,16 @@ func stopped(vm *mo.VirtualMachine) []types.PropertyChange {
 	}))
 }
 
+// shutdown sets runtime.cleanPowerOff, which vSphere has of a virtual machine that is powered off
+// only (API, VirtualMachineRuntimeInfo.cleanPowerOff).
+func shutdown(off bool) []types.PropertyChange {
+	var clean types.AnyType
+	if off {
+		clean = true
+	}
+	return []types.PropertyChange{{Name: "runtime.cleanPowerOff", Val: clean}, {Name: "summary.runtime.cleanPowerOff", Val: clean}}
+}
+
 // quickStats says what a guest uses, in MHz and MiB.
 func quickStats(cpu, active, hosted int32) []types.PropertyChange {
 	return []types.PropertyChange{

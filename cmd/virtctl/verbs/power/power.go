@@ -10,6 +10,7 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/slipway-dev/slipway/cmd/virtctl/cli"
@@ -94,6 +95,19 @@ func newPowerCommand(f command, v powerVerb) *cobra.Command {
 	return cmd
 }
 
+// refusal is what follows from a configuration of vm that is refused, and why it is; empty if it is
+// not.
+func refusal(vm *vmv1alpha1.VirtualMachine) string {
+	c := meta.FindStatusCondition(vm.Status.Conditions, vmv1alpha1.ConditionConfigurationSynced)
+	if c == nil || c.Status != metav1.ConditionFalse || c.Reason != vmv1alpha1.ReasonInvalid && c.Reason != vmv1alpha1.ReasonNotAllowed {
+		return ""
+	}
+	if vm.Status.FirstStartTime == nil && vm.Status.PowerState == vmv1alpha1.PoweredOff {
+		return "and it is not powered on for the first time before that is corrected: " + c.Message
+	}
+	return "and it runs with the configuration that it has: " + c.Message
+}
+
 // power asks virtual machines, and returns those that could be asked.
 func (f command) power(ctx context.Context, v powerVerb, sel *cli.Selection, mode string, dry cli.DryRun, ready bool) ([]*awaited, error) {
 	client, namespace, err := f.Client()
@@ -123,6 +137,9 @@ func (f command) power(ctx context.Context, v powerVerb, sel *cli.Selection, mod
 		fmt.Fprintf(f.Streams.Out, "virtualmachine %s/%s %s%s\n", t.Namespace, t.Name, v.done, suffix)
 		if why := refresh.Unsynchronized(vm); v.needsSize && why != "" {
 			fmt.Fprintf(f.Streams.ErrOut, "warning: virtualmachine %s/%s cannot be powered on as long as this lasts%s\n", t.Namespace, t.Name, why)
+		}
+		if why := refusal(vm); v.name != "stop" && why != "" {
+			fmt.Fprintf(f.Streams.ErrOut, "warning: virtualmachine %s/%s: a part of its configuration is refused, %s\n", t.Namespace, t.Name, why)
 		}
 		asked = append(asked, awaitMachine(c, vm, t, ready))
 		return nil

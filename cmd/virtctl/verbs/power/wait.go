@@ -127,12 +127,16 @@ func Settled(asked, vm *vmv1alpha1.VirtualMachine, ready bool) (done bool, doing
 	current := func(conditionType string) *metav1.Condition {
 		return Current(vm.Status.Conditions, asked.Generation, conditionType)
 	}
+	power := current(vmv1alpha1.ConditionPowerStateSynced)
+	_, requested := vm.Annotations[vmv1alpha1.AnnotationStartRequested]
 	for _, conditionType := range []string{vmv1alpha1.ConditionStalled, vmv1alpha1.ConditionPaused} {
+		if conditionType == vmv1alpha1.ConditionStalled && (requested || goesOn(power)) {
+			continue
+		}
 		if c := current(conditionType); c != nil && c.Status == metav1.ConditionTrue {
 			return false, "", fmt.Errorf("%s: %s", conditionType, cmp.Or(c.Message, c.Reason))
 		}
 	}
-	power := current(vmv1alpha1.ConditionPowerStateSynced)
 	switch {
 	case power == nil:
 		return false, progressOf(vm), nil
@@ -149,6 +153,18 @@ func Settled(asked, vm *vmv1alpha1.VirtualMachine, ready bool) (done bool, doing
 		return false, progressOf(vm), nil
 	}
 	return true, "Ready", nil
+}
+
+// goesOn is true for a power state that is as desired or about to be, whatever else of the virtual
+// machine is refused.
+func goesOn(power *metav1.Condition) bool {
+	return power != nil && (power.Status == metav1.ConditionTrue || slices.Contains(goingOn, power.Reason))
+}
+
+// goingOn are the reasons of a power state that becomes as desired by itself.
+var goingOn = []string{
+	vmv1alpha1.ReasonPoweringOn, vmv1alpha1.ReasonPoweringOff, vmv1alpha1.ReasonSuspending, vmv1alpha1.ReasonRestarting,
+	vmv1alpha1.ReasonTooManyOperations, vmv1alpha1.ReasonBackOff, vmv1alpha1.ReasonDelayed,
 }
 
 // overtaken is why what was asked for is no more what the server works on.

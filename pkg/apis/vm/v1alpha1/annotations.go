@@ -35,6 +35,10 @@ const (
 	AnnotationReconcilePriority = "vmoperator.vmware.com.protected/reconcile-priority"
 	// AnnotationDelayedPowerOn delays power on until an RFC 3339 time.
 	AnnotationDelayedPowerOn = "vm.slipway.dev/power-on-not-before"
+	// AnnotationStartRequested requests one power on of a VM whose spec already has PoweredOn,
+	// whatever its powerPolicy is and however often it went off. The start subresource sets it, to
+	// the time, and the controller removes it when the VM runs.
+	AnnotationStartRequested = "vm.slipway.dev/start-requested"
 	// CheckPowerOnPrefix and the name of a component are the key of an annotation that keeps
 	// the VM from being powered on or resumed as long as it is there; its value says why.
 	// Whoever creates the VM may set it, and only privileged users may do so later, change or

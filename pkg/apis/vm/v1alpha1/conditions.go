@@ -236,6 +236,15 @@ const (
 	ReasonSuspending = "Suspending"
 	// ReasonRestarting means that the VM is being restarted.
 	ReasonRestarting = "Restarting"
+	// ReasonBackOff means that a power operation has succeeded and was undone several times, and
+	// the next attempt waits.
+	ReasonBackOff = "BackOff"
+	// ReasonGuestShutdown means that the VM was shut down in an orderly way, and its powerPolicy
+	// leaves it off until a start is requested.
+	ReasonGuestShutdown = "GuestShutdown"
+	// ReasonStartRequired means that the VM went off by itself, and its powerPolicy leaves it off
+	// until a start is requested.
+	ReasonStartRequired = "StartRequired"
 	// ReasonDelayed means that a power on, or a step of a group, waits for its time.
 	ReasonDelayed = "Delayed"
 	// ReasonHeldByCheck means that an annotation keeps the VM from being powered on or deleted.

@@ -166,6 +166,11 @@ type VirtualMachineStatus struct {
 	// +optional
 	InheritedPowerState PowerState `json:"inheritedPowerState,omitempty" protobuf:"bytes,31,opt,name=inheritedPowerState,casttype=PowerState"`
 
+	// firstStartTime is when the VM was first seen to be powered on. A VM that has run is
+	// powered on also while a part of its configuration is refused.
+	// +optional
+	FirstStartTime *metav1.Time `json:"firstStartTime,omitempty" protobuf:"bytes,33,opt,name=firstStartTime"`
+
 	// machine is the Machine of a Kubernetes cluster whose infrastructure the VM is.
 	// +optional
 	Machine *VirtualMachineOwner `json:"machine,omitempty" protobuf:"bytes,32,opt,name=machine"`

@@ -63,6 +63,20 @@ const (
 	PromoteDisksModeDisabled PromoteDisksMode = "Disabled"
 )
 
+// PowerPolicy says when a virtual machine that should be powered on, and went off by itself, is
+// powered on again.
+// +enum
+type PowerPolicy string
+
+const (
+	// PowerPolicyAlways powers it on again, with growing pauses.
+	PowerPolicyAlways PowerPolicy = "Always"
+	// PowerPolicyOnFailure powers it on again after a failure, and not after an orderly shutdown.
+	PowerPolicyOnFailure PowerPolicy = "OnFailure"
+	// PowerPolicyManual powers it on only when that is requested.
+	PowerPolicyManual PowerPolicy = "Manual"
+)
+
 // WhenMissing says what happens when vSphere had the VM and does not show it any
 // more.
 // +enum
@@ -244,6 +258,13 @@ type VirtualMachineSpec struct {
 	// deletion says how the VM is powered off when it is deleted.
 	// +optional
 	Deletion *VirtualMachineDeletion `json:"deletion,omitempty" protobuf:"bytes,32,opt,name=deletion"`
+	// powerPolicy says when a VM that should be powered on, and went off by itself, is powered
+	// on again. Always powers it on again, after pauses from 10 seconds to 5 minutes if that
+	// repeats. OnFailure does so unless it was shut down in an orderly way, by its guest or in
+	// vSphere. Manual powers it on only when powerState changes to PoweredOn or a start is
+	// requested. Unset means Always.
+	// +optional
+	PowerPolicy PowerPolicy `json:"powerPolicy,omitempty" protobuf:"bytes,33,opt,name=powerPolicy,casttype=PowerPolicy"`
 	// acceptEULA accepts the license agreements of the image. A virtual machine is not created
 	// from an image with an agreement while it is false. It has no effect afterwards. Defaults
 	// to false.

@@ -3331,6 +3331,10 @@ func (in *VirtualMachineStatus) DeepCopyInto(out *VirtualMachineStatus) {
 		*out = make([]ClaimedAddress, len(*in))
 		copy(*out, *in)
 	}
+	if in.FirstStartTime != nil {
+		in, out := &in.FirstStartTime, &out.FirstStartTime
+		*out = (*in).DeepCopy()
+	}
 	if in.Machine != nil {
 		in, out := &in.Machine, &out.Machine
 		*out = new(VirtualMachineOwner)

@@ -92,7 +92,7 @@ type Comparison struct {
 	Refused Refusals
 	// NotApplied lists what is wanted and the machine can do without.
 	NotApplied []string
-	// Differences to apply.
+	// Differences to apply; nothing that is refused is one of them.
 	Differences []Difference
 	// Unresolved are the conditions whose check has to come before everything can be
 	// compared; none when everything was.

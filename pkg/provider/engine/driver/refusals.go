@@ -37,6 +37,14 @@ func (r Refusals) Reason() string {
 	return vmv1alpha1.ReasonInvalid
 }
 
+// Of is true if something below path is refused.
+func (r Refusals) Of(path string) bool {
+	return slices.ContainsFunc(slices.Concat(r.Invalid, r.NotAllowed), func(refusal string) bool {
+		rest, ok := strings.CutPrefix(refusal, path)
+		return ok && strings.IndexAny(rest, ".: [") == 0
+	})
+}
+
 // Any in a list of what is allowed stands for everything.
 const Any = "*"
 

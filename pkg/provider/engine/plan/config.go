@@ -17,7 +17,8 @@ import (
 )
 
 // reconcileConfig applies at once what can be applied in the present power state and
-// lists what needs a power cycle. What is to be kept with the machine is written with it, or
+// lists what needs a power cycle. A refusal concerns its own field: of a virtual machine that
+// has run everything else is applied. What is to be kept with the machine is written with it, or
 // by itself.
 func reconcileConfig(in *Input, p *Plan) error {
 	err := in.config(p)
@@ -38,26 +39,36 @@ func (in *Input) config(p *Plan) error {
 		return nil
 	}
 	compared := in.compare()
-	if err := compared.Refused.Err(); err != nil {
-		p.False(vmv1alpha1.ConditionConfigurationSynced, compared.Refused.Reason(), err.Error())
-		if in.Observation.PowerState != in.desired() && !in.poweringOff() {
-			p.False(vmv1alpha1.ConditionPowerStateSynced, vmv1alpha1.ReasonWaitingForPrerequisites, "waiting for "+vmv1alpha1.ConditionConfigurationSynced)
-		}
-		return &provider.NoRequeueError{Err: err}
+	p.refused = compared.Refused
+	refused := compared.Refused.Err()
+	if refused != nil && !in.hasRun() {
+		p.False(vmv1alpha1.ConditionConfigurationSynced, compared.Refused.Reason(), refused.Error())
+		return &provider.NoRequeueError{Err: refused}
 	}
 	now, later := in.split(compared.Differences)
 	p.Compared, p.RestartRequired, p.Unresolved = true, requirements(later), compared.Unresolved
 	if len(now) > 0 && !in.poweringOff() {
-		return in.configure(p, now)
+		return errors.Join(in.configure(p, now), noRequeue(refused))
+	}
+	waiting, staged := "", ""
+	if len(compared.Unresolved) > 0 {
+		waiting = "waiting for " + strings.Join(compared.Unresolved, " and ") + ": what it is about is not changed until then"
+	}
+	if len(later) > 0 {
+		staged = "the next power cycle changes " + paths(later)
 	}
 	switch {
-	case len(compared.Unresolved) > 0:
-		p.False(vmv1alpha1.ConditionConfigurationSynced, vmv1alpha1.ReasonWaitingForPrerequisites,
-			"waiting for "+strings.Join(compared.Unresolved, " and ")+": what it is about is not changed until then")
+	case refused != nil:
+		p.False(vmv1alpha1.ConditionConfigurationSynced, compared.Refused.Reason(), join(refused.Error(), staged, waiting, notApplied(compared)))
+		return noRequeue(refused)
+	case waiting != "":
+		p.False(vmv1alpha1.ConditionConfigurationSynced, vmv1alpha1.ReasonWaitingForPrerequisites, waiting)
 		return nil
-	case len(later) > 0:
-		p.Set(vmv1alpha1.ConditionConfigurationSynced, metav1.ConditionTrue, vmv1alpha1.ReasonRestartRequired,
-			join("the next power cycle changes "+paths(later), notApplied(compared)))
+	case staged != "" && in.restartFailed() != nil:
+		p.Held = true
+		p.False(vmv1alpha1.ConditionConfigurationSynced, vmv1alpha1.ReasonError, join(staged, "the last restart did not: "+in.restartFailed().Error(), notApplied(compared)))
+	case staged != "":
+		p.Set(vmv1alpha1.ConditionConfigurationSynced, metav1.ConditionTrue, vmv1alpha1.ReasonRestartRequired, join(staged, notApplied(compared)))
 	default:
 		p.Set(vmv1alpha1.ConditionConfigurationSynced, metav1.ConditionTrue, vmv1alpha1.ReasonSucceeded, notApplied(compared))
 	}
@@ -65,15 +76,37 @@ func (in *Input) config(p *Plan) error {
 	return nil
 }
 
-// configure plans the changes, unless the same failed or had no effect a moment ago.
+// restartFailed is why the last restart failed, nil if it did not. One whose changes are refused
+// restarts all the same, and is not repeated.
+func (in *Input) restartFailed() error {
+	if last := in.Last.Last(driver.KindRestart); last != nil {
+		return last.Err
+	}
+	return nil
+}
+
+// noRequeue is the error of what is refused, nil for nothing.
+func noRequeue(refused error) error {
+	if refused == nil {
+		return nil
+	}
+	return &provider.NoRequeueError{Err: refused}
+}
+
+// configure plans the changes, unless the same failed or had no effect a moment ago. A failure
+// that passes by itself keeps a virtual machine from being powered on, and any failure keeps one
+// that has never run.
 func (in *Input) configure(p *Plan, changes []driver.Difference) error {
-	op := in.Machine.Configure(slices.Concat(changes, p.kept))
+	op, refused := in.Machine.Configure(slices.Concat(changes, p.kept)), ""
+	if err := p.refused.Err(); err != nil {
+		refused = "refused: " + err.Error()
+	}
 	if hold := in.Last.Held(op, in.Now); hold != nil {
-		p.Held, p.configHeld = true, hold.Failed
-		p.False(vmv1alpha1.ConditionConfigurationSynced, hold.Reason, hold.Message)
+		p.Held, p.configHeld = true, hold.Failed && (hold.Passes || !in.hasRun())
+		p.False(vmv1alpha1.ConditionConfigurationSynced, hold.Reason, join(hold.Message, refused))
 		return &provider.RequeueError{After: hold.Wait, Reason: hold.Message}
 	}
-	p.False(vmv1alpha1.ConditionConfigurationSynced, vmv1alpha1.ReasonInProgress, "changing "+paths(changes))
+	p.False(vmv1alpha1.ConditionConfigurationSynced, vmv1alpha1.ReasonInProgress, join("changing "+paths(changes), refused))
 	p.Operation = &op
 	return nil
 }
@@ -97,11 +130,9 @@ func notApplied(c driver.Comparison) string {
 	return ""
 }
 
-func join(a, b string) string {
-	if b == "" {
-		return a
-	}
-	return a + "; " + b
+// join joins the parts that are not empty.
+func join(parts ...string) string {
+	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), "; ")
 }
 
 // trouble is why nobody can change the VM now. The driver reports when it ends, so

@@ -13,8 +13,10 @@
 //     backup. The first operation ends the plan, and so does a revert whose object is not
 //     restored yet.
 //  3. A NoRequeueError ends the plan, except one of the configuration of a virtual
-//     machine that is being powered off. Other errors are collected.
-//  4. Nothing loops: an operation that has failed is tried again after a pause that
+//     machine that has run: it is powered on, suspended and restarted with what it has.
+//     Other errors are collected.
+//  4. PowerStateSynced is set by every plan and every report, whichever step ends it.
+//  5. Nothing loops: an operation that has failed is tried again after a pause that
 //     grows, and so is one that has succeeded and is planned again all the same. Both
 //     are reported.
 package plan

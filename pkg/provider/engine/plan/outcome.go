@@ -45,16 +45,22 @@ func (o Outcomes) Last(kind driver.Kind) *Outcome {
 // After is o and that an operation of a kind ended with err at a time, with failure telling
 // what kind of error it is.
 func (o Outcomes) After(kind driver.Kind, fingerprint uint64, err error, failure driver.Failure, at time.Time) Outcomes {
-	next := Outcome{Kind: kind, Fingerprint: fingerprint, Err: err}
+	next := Outcome{Kind: kind, Fingerprint: fingerprint, Err: err, Failure: failure, Ended: at}
 	others := make(Outcomes, 0, len(o))
 	for _, last := range o {
-		if last.Fingerprint != fingerprint {
+		_, power := powerStates[kind]
+		switch {
+		case last.Fingerprint == fingerprint:
+			if (last.Err == nil) == (err == nil) && !(undone(kind) && err == nil && at.Sub(last.Ended) >= backOffMemory) {
+				next.Repeats = last.Repeats + 1
+			}
+		case power && err == nil && undone(last.Kind) && last.Kind != kind:
+			// Another power state was requested: the one before was not undone by others.
+		default:
 			others = append(others, last)
-		} else if (last.Err == nil) == (err == nil) {
-			next.Repeats = last.Repeats + 1
 		}
 	}
-	next.Next = at.Add(pause(err, failure, next.Repeats))
+	next.Next = at.Add(pause(kind, err, failure, next.Repeats))
 	return slices.Concat(Outcomes{next}, others[:min(len(others), remembered-1)])
 }
 
@@ -66,6 +72,10 @@ type Outcome struct {
 	Fingerprint uint64
 	// Err is its failure; nil after success.
 	Err error
+	// Failure sorts Err.
+	Failure driver.Failure
+	// Ended is when it ended.
+	Ended time.Time
 	// Repeats is how often the same operation ended before.
 	Repeats int
 	// Next is when the same operation may start again.
@@ -96,11 +106,13 @@ const repetition = 5 * time.Second
 
 // pause is short for what passes by itself, long for what somebody must repair. What
 // has succeeded may be tried once more at once: what was read may have been older.
-func pause(err error, failure driver.Failure, repeats int) time.Duration {
+func pause(kind driver.Kind, err error, failure driver.Failure, repeats int) time.Duration {
 	first, most := 5*time.Second, 2*time.Minute
 	switch {
 	case err == nil && repeats == 0:
 		return 0
+	case err == nil && undone(kind):
+		first, most, repeats = firstBackOff, mostBackOff, repeats-1
 	case err == nil:
 		first, most, repeats = repetition, 10*time.Minute, repeats-1
 	case failure == driver.Stale:
@@ -125,6 +137,8 @@ type Hold struct {
 	Err error
 	// Failed is true after a failure, false after a success without effect.
 	Failed bool
+	// Passes is true after a failure that passes by itself.
+	Passes bool
 }
 
 func (o *Outcome) held(op driver.Operation, now time.Time) *Hold {
@@ -133,7 +147,11 @@ func (o *Outcome) held(op driver.Operation, now time.Time) *Hold {
 	}
 	wait := o.Next.Sub(now)
 	if o.Err != nil {
-		return &Hold{Wait: wait, Reason: vmv1alpha1.ReasonError, Message: o.Err.Error(), Err: o.Err, Failed: true}
+		return &Hold{Wait: wait, Reason: vmv1alpha1.ReasonError, Message: o.Err.Error(), Err: o.Err, Failed: true,
+			Passes: o.Failure == driver.Stale || o.Failure == driver.Busy}
+	}
+	if undone(op.Kind) {
+		return o.backOff(op, wait)
 	}
 	return &Hold{Wait: wait, Reason: vmv1alpha1.ReasonNotEffective, Message: ineffective(op)}
 }

@@ -5,8 +5,12 @@ package plan
 
 import (
 	"errors"
+	"fmt"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/slipway-dev/slipway/pkg/apis/conditions"
 	itv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/provider"
@@ -63,15 +67,20 @@ type Plan struct {
 	kept []driver.Difference
 	// keepAfter is when that may be written by itself.
 	keepAfter time.Time
-	// configHeld is true when that is the configuration, after a failure.
+	// configHeld is true when that is the configuration, after a failure that keeps the virtual
+	// machine from being powered on.
 	configHeld bool
+	// refused is what of the configuration is refused.
+	refused driver.Refusals
 }
 
 // step looks at in, adds to p, and may set one operation.
 type step struct {
 	name string
-	run  func(in *Input, p *Plan) error
-	// goesOn: a NoRequeueError does not end the plan of what is being powered off.
+	// condition reports the outcome of the step.
+	condition string
+	run       func(in *Input, p *Plan) error
+	// goesOn: a NoRequeueError does not end the plan of a virtual machine that has run.
 	goesOn bool
 }
 
@@ -79,13 +88,13 @@ type step struct {
 // is configuration and power state, which must not be changed by a spec that is about to be
 // replaced. Taking snapshots is asked for by objects of their own (Engine.Snapshot).
 var steps = []step{
-	{name: "schema upgrade", run: reconcileSchema},
-	{name: "status", run: reconcileStatus},
-	{name: "backup", run: reconcileBackup},
-	{name: "revert", run: reconcileRevert},
-	{name: "config", run: reconcileConfig, goesOn: true},
-	{name: "power state", run: reconcilePower},
-	{name: "disk promotion", run: reconcilePromotion},
+	{name: "schema upgrade", condition: vmv1alpha1.ConditionBackupUpToDate, run: reconcileSchema},
+	{name: "status", condition: vmv1alpha1.ConditionCreated, run: reconcileStatus},
+	{name: "backup", condition: vmv1alpha1.ConditionBackupUpToDate, run: reconcileBackup},
+	{name: "revert", condition: vmv1alpha1.ConditionSnapshotSynced, run: reconcileRevert},
+	{name: "config", condition: vmv1alpha1.ConditionConfigurationSynced, run: reconcileConfig, goesOn: true},
+	{name: "power state", condition: vmv1alpha1.ConditionPowerStateSynced, run: reconcilePower},
+	{name: "disk promotion", condition: vmv1alpha1.ConditionDiskPromotionSynced, run: reconcilePromotion},
 }
 
 // Make makes the plan. The error tells when to look again, or that it is no use.
@@ -96,11 +105,13 @@ func Make(in Input) (Plan, error) {
 		err := s.run(&in, &p)
 		if err != nil {
 			failures = append(failures, err)
-			if provider.IsNoRequeue(err) && (!s.goesOn || !in.poweringOff()) {
+			if provider.IsNoRequeue(err) && (!s.goesOn || !in.hasRun()) {
+				p.waitForStep(s, vmv1alpha1.ReasonWaitingForPrerequisites)
 				break
 			}
 		}
 		if p.Operation != nil || p.Reverted != nil {
+			p.waitForStep(s, vmv1alpha1.TransitionTo(in.desired()))
 			break
 		}
 	}
@@ -111,16 +122,37 @@ func Make(in Input) (Plan, error) {
 	return p, errors.Join(failures...)
 }
 
-// Report is the plan of a pass that must not plan: the status of what is observed.
-func Report(in Input) provider.Result {
+// Report is the plan of a pass that must not plan: the status of what is observed, while
+// running, if not nil, is carried out.
+func Report(in Input, running *driver.Operation) provider.Result {
 	var p Plan
 	_ = reconcileStatus(&in, &p)
+	if running == nil {
+		return p.Result
+	}
+	if reason, ok := transitions[running.Kind]; ok {
+		p.False(vmv1alpha1.ConditionPowerStateSynced, reason, "")
+	} else if c := conditions.Find(p.Conditions, vmv1alpha1.ConditionPowerStateSynced); c != nil && c.Status == metav1.ConditionFalse {
+		c.Message = fmt.Sprintf("waiting for the operation that runs: %s", running.Kind)
+	}
 	return p.Result
 }
 
 // desired is the power state that the virtual machine has to have.
 func (in *Input) desired() vmv1alpha1.PowerState {
 	return in.VM.DesiredPowerState(in.Observation.PowerState)
+}
+
+// hasRun is true for a virtual machine whose guest has run: it is powered on, suspended and
+// restarted with the configuration that it has. One that was adopted has had its first start.
+// False says that no start is known.
+func (in *Input) hasRun() bool {
+	st := &in.VM.Status
+	started := in.Last.Last(driver.KindPowerOn)
+	provisioned := st.Initialization != nil && st.Initialization.Provisioned != nil && *st.Initialization.Provisioned
+	return in.Observation.PowerState == vmv1alpha1.PoweredOn || in.Observation.PowerState == vmv1alpha1.Suspended ||
+		st.FirstStartTime != nil || st.LastRestartTime != nil || provisioned || in.VM.Spec.InstanceUUID != "" ||
+		started != nil && started.Err == nil
 }
 
 // poweringOff is true when the VM runs or is suspended and shall be off.

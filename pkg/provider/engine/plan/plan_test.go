@@ -51,7 +51,7 @@ func TestEachErrorFollowsItsRule(t *testing.T) {
 		{"backup ends", "backup", stop, false, all[:3]},
 		{"backup ends, also of what is powered off", "backup", stop, true, all[:3]},
 		{"config fails, the rest goes on", "config", retry, false, all},
-		{"config ends", "config", stop, false, all[:5]},
+		{"config ends nothing of what has run", "config", stop, false, all},
 		{"config ends nothing of what is powered off", "config", stop, true, all},
 		{"power fails, the rest goes on", "power state", retry, false, all},
 		{"power ends", "power state", stop, false, all[:6]},

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/slipway-dev/slipway/pkg/apis/conditions"
 	"github.com/slipway-dev/slipway/pkg/apis/limits"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
@@ -15,6 +17,42 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider"
 	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
 )
+
+// transitions are the reasons of PowerStateSynced while an operation of a kind is carried out.
+var transitions = map[driver.Kind]string{
+	driver.KindPowerOn:  vmv1alpha1.ReasonPoweringOn,
+	driver.KindPowerOff: vmv1alpha1.ReasonPoweringOff,
+	driver.KindSuspend:  vmv1alpha1.ReasonSuspending,
+	driver.KindRestart:  vmv1alpha1.ReasonRestarting,
+}
+
+// reportPower sets PowerStateSynced by what is observed, so that a plan which ends before the
+// power state never leaves the condition of an earlier one.
+func (in *Input) reportPower(p *Plan) {
+	switch desired := in.desired(); {
+	case in.Observation.Trouble != "":
+		p.Set(vmv1alpha1.ConditionPowerStateSynced, metav1.ConditionUnknown, vmv1alpha1.ReasonUnknownState, in.Observation.Trouble)
+	case in.Observation.PowerState == desired:
+		p.True(vmv1alpha1.ConditionPowerStateSynced)
+	case in.Observation.Paused:
+		p.False(vmv1alpha1.ConditionPowerStateSynced, vmv1alpha1.ReasonPaused, provider.ErrPaused.Error())
+	default:
+		p.False(vmv1alpha1.ConditionPowerStateSynced, vmv1alpha1.TransitionTo(desired), "")
+		if reason, message := in.leftOff(); reason != "" {
+			p.False(vmv1alpha1.ConditionPowerStateSynced, reason, message)
+		}
+	}
+}
+
+// waitForStep reports in PowerStateSynced that a power operation waits for a step that comes
+// before it.
+func (p *Plan) waitForStep(s step, reason string) {
+	c := conditions.Find(p.Conditions, vmv1alpha1.ConditionPowerStateSynced)
+	if s.condition == vmv1alpha1.ConditionPowerStateSynced || c == nil || c.Status != metav1.ConditionFalse || c.Message != "" {
+		return
+	}
+	c.Reason, c.Message = reason, "waiting for "+s.condition
+}
 
 // reconcilePower makes the power state as desired, and restarts on request.
 func reconcilePower(in *Input, p *Plan) error {
@@ -33,6 +71,9 @@ func reconcilePower(in *Input, p *Plan) error {
 		return powerOn(in, p)
 	case desired == vmv1alpha1.PoweredOff:
 		return in.operate(p, in.Machine.PowerOff(OffMode(in.VM, current), Grace(in.Want)), vmv1alpha1.ReasonPoweringOff)
+	case current == vmv1alpha1.PoweredOff && !in.hasRun():
+		// It was suspended before it ran: it is suspended when it runs.
+		return powerOn(in, p)
 	case current == vmv1alpha1.PoweredOn:
 		return in.operate(p, in.Machine.Suspend(mode(in.VM.Spec.SuspendMode), Grace(in.Want)), vmv1alpha1.ReasonSuspending)
 	}
@@ -43,7 +84,7 @@ func reconcilePower(in *Input, p *Plan) error {
 
 // operate plans an operation, unless the same failed or had no effect a moment ago.
 func (in *Input) operate(p *Plan, op driver.Operation, reason string) error {
-	if hold := in.Last.Held(op, in.Now); hold != nil {
+	if hold := in.Last.Held(op, in.Now); hold != nil && (hold.Reason != vmv1alpha1.ReasonBackOff || !in.startedSince(in.Last.Last(op.Kind))) {
 		p.Held = true
 		p.False(vmv1alpha1.ConditionPowerStateSynced, hold.Reason, hold.Message)
 		return &provider.RequeueError{After: hold.Wait, Reason: "the last attempt to " + string(op.Kind) + ": " + hold.Message}
@@ -53,9 +94,14 @@ func (in *Input) operate(p *Plan, op driver.Operation, reason string) error {
 	return nil
 }
 
-// powerOn is the only change of power state that waits: for the effective spec, for
-// its configuration, until no annotation holds it, and for the time of one.
+// powerOn is the only change of power state that waits: for a start that its policy needs, for
+// the effective spec, for its configuration, until no annotation holds it, and for the time of
+// one.
 func powerOn(in *Input, p *Plan) error {
+	if reason, message := in.leftOff(); reason != "" {
+		p.False(vmv1alpha1.ConditionPowerStateSynced, reason, message)
+		return nil
+	}
 	if in.Want.Effective == nil {
 		p.False(vmv1alpha1.ConditionPowerStateSynced, vmv1alpha1.ReasonWaitingForPrerequisites, "the effective spec cannot be resolved")
 		return nil
@@ -64,7 +110,7 @@ func powerOn(in *Input, p *Plan) error {
 		p.False(vmv1alpha1.ConditionPowerStateSynced, vmv1alpha1.ReasonWaitingForPrerequisites, "waiting for "+vmv1alpha1.ConditionConfigurationSynced)
 		return nil
 	}
-	if volumes := in.unattached(); len(volumes) > 0 {
+	if volumes := in.unattached(p.refused); len(volumes) > 0 {
 		p.False(vmv1alpha1.ConditionPowerStateSynced, vmv1alpha1.ReasonWaitingForPrerequisites,
 			"waiting for the claims of "+conditions.List(volumes, ", ")+" to be attached")
 		return nil
@@ -89,15 +135,17 @@ func powerOn(in *Input, p *Plan) error {
 }
 
 // unattached are the volumes with claims that a VM which is off has to have before its
-// guest looks for them. Who resumes finds the disks that the guest knows.
-func (in *Input) unattached() []string {
+// guest looks for them. A claim that is refused is not attached. Who resumes finds the disks
+// that the guest knows.
+func (in *Input) unattached(refused driver.Refusals) []string {
 	if in.Observation.PowerState != vmv1alpha1.PoweredOff {
 		return nil
 	}
 	var out []string
 	for _, v := range in.Want.Effective.Volumes {
 		claim := in.Want.Claims[v.Name]
-		if v.PersistentVolumeClaim != nil && (claim.VolumeID == "" || !slices.Contains(in.Observation.Attached, claim.VolumeID)) {
+		if v.PersistentVolumeClaim != nil && (claim.VolumeID == "" || !slices.Contains(in.Observation.Attached, claim.VolumeID)) &&
+			!refused.Of(hardware.Volume(v.Name)) {
 			out = append(out, hardware.Volume(v.Name))
 		}
 	}

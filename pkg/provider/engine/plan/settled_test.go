@@ -4,11 +4,11 @@
 package plan
 
 import (
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"k8s.io/apimachinery/pkg/api/meta"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/provider"
@@ -23,10 +23,13 @@ type inert struct {
 	refuses bool
 }
 
-func (m inert) Compare(*driver.Want) driver.Comparison {
+func (m inert) Compare(w *driver.Want) driver.Comparison {
 	c := driver.Comparison{Differences: m.differs}
+	if !w.Restarted.IsZero() {
+		c.Differences = append(slices.Clone(m.differs), driver.Difference{Path: "nextRestartTime", Live: true, FirstBoot: true})
+	}
 	if m.refuses {
-		c.Refused.Invalid = []string{"it cannot be"}
+		c.Refused.Invalid = []string{"volumes[data]: it cannot be"}
 	}
 	return c
 }
@@ -39,16 +42,22 @@ func (inert) Keep(r driver.Record) driver.Difference {
 
 func (inert) Lacking(*driver.Want, int) []driver.Difference { return nil }
 
-func (inert) Configure([]driver.Difference) driver.Operation {
-	return driver.Operation{Kind: driver.KindReconfigure}
+func (inert) Configure(changes []driver.Difference) driver.Operation {
+	return driver.Operation{Kind: driver.KindReconfigure, Changes: changes}
 }
 
-func (inert) PowerOff(vmv1alpha1.PowerOpMode, time.Duration) driver.Operation {
-	return driver.Operation{Kind: driver.KindPowerOff}
+func (inert) PowerOn() driver.Operation { return driver.Operation{Kind: driver.KindPowerOn} }
+
+func (inert) PowerOff(mode vmv1alpha1.PowerOpMode, _ time.Duration) driver.Operation {
+	return driver.Operation{Kind: driver.KindPowerOff, Detail: string(mode)}
 }
 
-func (inert) Restart(driver.Restart) driver.Operation {
-	return driver.Operation{Kind: driver.KindRestart}
+func (inert) Suspend(mode vmv1alpha1.PowerOpMode, _ time.Duration) driver.Operation {
+	return driver.Operation{Kind: driver.KindSuspend, Detail: string(mode)}
+}
+
+func (inert) Restart(r driver.Restart) driver.Operation {
+	return driver.Operation{Kind: driver.KindRestart, Detail: string(r.Mode), Changes: r.Changes}
 }
 
 // runningMachine is the input of a pass over a machine that runs and is as wanted.
@@ -102,30 +111,6 @@ func TestMachineOutOfReachIsNotPoweredOff(t *testing.T) {
 	}))
 	if got.Operation != nil || !provider.IsNoRequeue(err) {
 		t.Errorf("planned %+v with error %v, want no operation, and to wait for the driver", got.Operation, err)
-	}
-}
-
-// A refused configuration ends the plan, and the condition must not keep what it was before.
-func TestPowerStateSynced_OfARefusedConfiguration(t *testing.T) {
-	for name, tc := range map[string]struct {
-		is, desired vmv1alpha1.PowerState
-		want        string
-	}{
-		"off and to run":        {vmv1alpha1.PoweredOff, vmv1alpha1.PoweredOn, "False WaitingForPrerequisites"},
-		"suspended and to run":  {vmv1alpha1.Suspended, vmv1alpha1.PoweredOn, "False WaitingForPrerequisites"},
-		"as desired":            {vmv1alpha1.PoweredOn, vmv1alpha1.PoweredOn, ""},
-		"running and to be off": {vmv1alpha1.PoweredOn, vmv1alpha1.PoweredOff, "False PoweringOff"},
-	} {
-		got, _ := Make(runningMachine(func(in *Input) {
-			in.Machine, in.Observation.PowerState, in.VM.Spec.PowerState = inert{refuses: true}, tc.is, tc.desired
-		}))
-		reported := ""
-		if c := meta.FindStatusCondition(got.Conditions, vmv1alpha1.ConditionPowerStateSynced); c != nil {
-			reported = string(c.Status) + " " + c.Reason
-		}
-		if reported != tc.want {
-			t.Errorf("%s: PowerStateSynced = %q, want %q", name, reported, tc.want)
-		}
 	}
 }
 

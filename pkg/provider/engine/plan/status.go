@@ -12,6 +12,7 @@ import (
 // read nothing is known, and what was reported before stays.
 func reconcileStatus(in *Input, p *Plan) error {
 	p.True(vmv1alpha1.ConditionCreated)
+	in.reportPower(p)
 	if !in.Observation.Readable {
 		return nil
 	}

@@ -147,7 +147,7 @@ func TestAVolumeOfAnAdoptedVMIsTheDiskThatIsThere(t *testing.T) {
 	}{
 		{"as it is", at("data", "2Gi", 0, 1), nil, []string{"slipway.volume.data=scsi0:1", "slipway.disk.scsi0:1=disk-uuid"}, ""},
 		{"larger", at("data", "3Gi", 0, 1), nil, []string{"slipway.volume.data=scsi0:1", "slipway.disk.scsi0:1=disk-uuid", "edit 3Gi"}, ""},
-		{"smaller", at("data", "1Gi", 0, 1), nil, nil, "volumes[data].disk.size: 1Gi is less than the 2Gi of the disk, and vSphere cannot shrink one"},
+		{"larger than requested", at("data", "1Gi", 0, 1), nil, []string{"slipway.volume.data=scsi0:1", "slipway.disk.scsi0:1=disk-uuid"}, ""},
 		{"where there is none", at("data", "2Gi", 0, 5), nil, []string{"add 2Gi", "slipway.volume.data=scsi0:5", "slipway.disk.scsi0:5=created"}, ""},
 		{"without a unit", volume("data", "2Gi", "pvscsi"), nil, []string{"add 2Gi", "slipway.volume.data=scsi0:2", "slipway.disk.scsi0:2=created"}, ""},
 		{"a first class disk", at("data", "2Gi", 0, 1), func(vm *mo.VirtualMachine) {

@@ -66,6 +66,7 @@ func refusedBootDisk(in *input, say func(format string, args ...any)) {
 
 func unappliedBootDisk(in *input, say func(format string, args ...any)) {
 	if disk, _ := observe.BootDiskBeside(in.vm, attachedDisks(in)); disk != nil && in.Effective.BootDisk != nil {
+		unappliedSize(hardware.BootDiskSize, in.Effective.BootDisk.Capacity, disk, say)
 		unappliedProvisioning("bootDisk", in.Effective.BootDisk.Provisioning, disk, say)
 	}
 }

@@ -59,7 +59,11 @@ func compareCloudInit(in *input, ci *vmv1alpha1.CloudInitBootstrap) []Difference
 		return nil
 	}
 	var out []Difference
-	if metadata, ok := cloudInitMetadata(in, ci); ok {
+	metadata, ok := cloudInitMetadata(in, ci)
+	if ok && tooLong(metadata) != nil {
+		return nil // It is refused, and the rest without it would be of another instance.
+	}
+	if ok {
 		out = append(out, compareGuestInfo(in, cloudInitPath, metadataKey, metadata, renewed)...)
 	}
 	if in.Bootstrap != nil && (renewed || !dataMarked(in)) {
@@ -129,6 +133,12 @@ func dataMarked(in *input) bool {
 	return observe.BootstrapMarked(in.vm, in.Owner().UID)
 }
 
+// tooLong is why a value cannot be a variable of guestinfo.
+func tooLong(value []byte) error {
+	_, _, err := provider.EncodeGuestInfo(value)
+	return err
+}
+
 // refusedBootstrap says what the guest cannot be handed.
 func refusedBootstrap(in *input, say func(format string, args ...any)) {
 	b := in.Effective.Bootstrap
@@ -137,7 +147,7 @@ func refusedBootstrap(in *input, say func(format string, args ...any)) {
 		return
 	case b.CloudInit != nil:
 		if metadata, ok := cloudInitMetadata(in, b.CloudInit); ok {
-			if _, _, err := provider.EncodeGuestInfo(metadata); err != nil {
+			if err := tooLong(metadata); err != nil {
 				say("%s: the metadata, which has instance ID, keys and network, is too long: %v", cloudInitPath, err)
 			}
 		}

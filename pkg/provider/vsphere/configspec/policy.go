@@ -35,7 +35,7 @@ func policyOf(in *input, class string) (storage.Policy, bool) {
 // compareHome compares the policy of the VM's own files.
 func compareHome(in *input) []Difference {
 	policy, known := policyOf(in, "")
-	if !known || policy.ID == "" || policy.ID == in.extra(observe.HomePolicyKey) {
+	if !known || policy.ID == "" || policy.ID == in.extra(observe.HomePolicyKey) || cannotEncrypt(in, policy, nil) != "" {
 		return nil
 	}
 	return []Difference{{Path: hardware.StorageClass, Running: in.extra(observe.HomePolicyKey), Desired: policy.Name, Live: appliesLive(in, policy),
@@ -50,7 +50,7 @@ func compareHome(in *input) []Difference {
 // so that it is recorded with the change.
 func changePolicy(in *input, path, class, key string, have *types.VirtualDisk) Difference {
 	policy, known := policyOf(in, class)
-	if !known || policy.ID == "" || policy.ID == in.extra(key) {
+	if !known || policy.ID == "" || policy.ID == in.extra(key) || cannotEncrypt(in, policy, have) != "" {
 		return Difference{}
 	}
 	return Difference{Path: path, Running: in.extra(key), Desired: policy.Name, Live: appliesLive(in, policy),
@@ -110,16 +110,26 @@ func profileOf(policy storage.Policy) []types.BaseVirtualMachineProfileSpec {
 	return []types.BaseVirtualMachineProfileSpec{&types.VirtualMachineDefinedProfileSpec{ProfileId: policy.ID}}
 }
 
+// cannotEncrypt is why a disk, or the VM if that is nil, cannot have a policy that encrypts; empty
+// if it can.
+func cannotEncrypt(in *input, p storage.Policy, disk *types.VirtualDisk) string {
+	switch {
+	case !p.Encrypted || in.config.KeyId != nil && (disk == nil || encryptedDisk(disk)):
+	case in.Storage.KeyProvider == "":
+		return fmt.Sprintf("storage policy %q encrypts, and vCenter has no default key provider", p.Name)
+	case disk != nil && observe.HasParent(disk):
+		return fmt.Sprintf("storage policy %q encrypts, which vSphere does not do while there are snapshots", p.Name)
+	}
+	return ""
+}
+
 // refusedPolicies says which policies the VM cannot have.
 func refusedPolicies(in *input, say func(format string, args ...any)) {
 	encrypts := func(path, class string, disk *types.VirtualDisk) {
-		p, known := policyOf(in, class)
-		switch {
-		case !known || !p.Encrypted || in.config.KeyId != nil && (disk == nil || encryptedDisk(disk)):
-		case in.Storage.KeyProvider == "":
-			say("%s: storage policy %q encrypts, and vCenter has no default key provider", path, p.Name)
-		case disk != nil && observe.HasParent(disk):
-			say("%s: storage policy %q encrypts, which vSphere does not do while there are snapshots", path, p.Name)
+		if p, known := policyOf(in, class); known {
+			if why := cannotEncrypt(in, p, disk); why != "" {
+				say("%s: %s", path, why)
+			}
 		}
 	}
 	if in.vm.Config == nil {

@@ -16,10 +16,10 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 )
 
-// Refused lists what the wanted configuration asks for and cannot have, each
-// with the path of its field and the reason. A VM that asks for such is not
-// created, and not powered on, rather than run without it. An empty vm stands
-// for one that is not created yet.
+// Refused lists what the desired configuration requests and cannot have, each with the path of
+// its field and the reason; Differences has none of it. A VM that requests such is not created,
+// and one that has never run is not powered on. An empty vm stands for one that is not created
+// yet.
 func Refused(want Want, vm *mo.VirtualMachine) []string {
 	if want.Effective == nil {
 		return nil

@@ -29,8 +29,7 @@ func TestRefusedNamesEachFieldAndTheReason(t *testing.T) {
 		want   []string
 	}{
 		{"nothing", func(*spec) {}, false, nil},
-		{"a disk that would shrink", func(s *spec) { s.Volumes = []vmv1alpha1.VirtualMachineVolume{volume("data", "1Gi", "")} }, false,
-			[]string{"volumes[data].disk.size: 1Gi is less than the 2Gi of the disk, and vSphere cannot shrink one"}},
+		{"a disk that is larger", func(s *spec) { s.Volumes = []vmv1alpha1.VirtualMachineVolume{volume("data", "1Gi", "")} }, false, nil},
 		{"a disk that somebody took away", func(s *spec) { s.Volumes = []vmv1alpha1.VirtualMachineVolume{volume("gone", "1Gi", "")} }, false,
 			[]string{"volumes[gone]: its disk was removed in vSphere: attach it again at scsi0:9, or rename the volume for an empty one"}},
 		{"a bus without free slot", func(s *spec) { s.Volumes = []vmv1alpha1.VirtualMachineVolume{volume("a", "1Gi", "ide")} }, false,
@@ -142,7 +141,8 @@ func TestRefused_NamesTheHardwareVersionThatAFieldNeeds(t *testing.T) {
 func TestNothingIsLeftOutSilently(t *testing.T) {
 	w, vm := want(), have()
 	withDisks(vm)
-	moved := volume("data", "2Gi", "sata")
+	moved := volume("data", "1Gi", "sata")
+	w.Effective.BootDisk = bootDiskOf("8Gi")
 	moved.Disk.StorageClass = "gold"
 	w.Effective.StorageClass = "silver"
 	w.Effective.NodeSelector = map[string]string{"b": "2", "a": "1"}
@@ -160,7 +160,9 @@ func TestNothingIsLeftOutSilently(t *testing.T) {
 		"memory.hugePageSize 4Mi (vSphere has 2Mi, which it always uses, and 1Gi)",
 		"devices.video.type virtio (vSphere has one video card, svga)",
 		"network.hostName (needs bootstrap.cloudInit to reach the guest)",
+		"bootDisk.size 8Gi (the disk has 16Gi, and vSphere cannot shrink one)",
 		"volumes[data].bus sata (the disk was made on pvscsi)",
+		"volumes[data].disk.size 1Gi (the disk has 2Gi, and vSphere cannot shrink one)",
 	}
 	if diff := cmp.Diff(wantList, NotApplied(w, vm)); diff != "" {
 		t.Errorf("not applied (-want +got):\n%s", diff)

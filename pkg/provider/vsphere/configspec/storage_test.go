@@ -95,7 +95,7 @@ func TestBootDiskGrowsAndNeverShrinks(t *testing.T) {
 	runStorageCases(t, []storageCase{
 		{name: "as it is", change: size("16Gi")},
 		{name: "larger", change: size("20Gi"), want: grown, changes: []string{"edit disk 20Gi at 1000:0 "}},
-		{name: "smaller", change: size("8Gi"), refused: []string{"bootDisk.size: 8Gi is less than the 16Gi of the disk, and vSphere cannot shrink one"}},
+		{name: "larger than requested", change: size("8Gi"), unapplied: []string{"bootDisk.size 8Gi (the disk has 16Gi, and vSphere cannot shrink one)"}},
 		{name: "larger while there are snapshots", change: size("20Gi", func(vm *mo.VirtualMachine) { withSnapshot(diskOfVM(vm, 2000)) }),
 			refused: []string{"bootDisk.size: the disk of 16Gi cannot grow to 20Gi while it has snapshots or depends on the disk of another virtual machine"}},
 		{name: "one of several disks, none of which was recorded", change: size("20Gi", another),

@@ -77,7 +77,7 @@ func unplaced(in *input) []*vmv1alpha1.VirtualMachineVolume {
 // elsewhere.
 func addDisk(in *input, v *vmv1alpha1.VirtualMachineVolume, s slot, n int32) Difference {
 	policy, known := policyOf(in, v.Disk.StorageClass)
-	if !known {
+	if !known || cannotEncrypt(in, policy, nil) != "" {
 		return Difference{}
 	}
 	unit, size := s.unit, bytes(v.Disk.Capacity)
@@ -101,7 +101,8 @@ func addDisk(in *input, v *vmv1alpha1.VirtualMachineVolume, s slot, n int32) Dif
 		}}
 }
 
-// growDisk makes a disk larger; that it cannot shrink is said by Refused.
+// growDisk makes a disk larger. One that is larger than requested satisfies the request, as a
+// PersistentVolume does that is larger than its claim: NotApplied reports it.
 func growDisk(vm *mo.VirtualMachine, path string, capacity *resource.Quantity, have *types.VirtualDisk) Difference {
 	want := bytes(capacity)
 	if want <= observe.Capacity(have) || observe.HasParent(have) {
@@ -188,14 +189,17 @@ func replacedBy(in *input, volume string) string {
 
 // refusedSize says why a disk cannot have a capacity.
 func refusedSize(path string, capacity *resource.Quantity, disk *types.VirtualDisk, say func(format string, args ...any)) {
-	switch have := observe.Capacity(disk); {
-	case capacity == nil:
-	case bytes(capacity) < have:
-		say("%s: %s is less than the %s of the disk, and vSphere cannot shrink one", path, capacity, hardware.Bytes(have))
-	case bytes(capacity) > have && observe.HasParent(disk):
+	if have := observe.Capacity(disk); capacity != nil && bytes(capacity) > have && observe.HasParent(disk) {
 		// VMware KB 1004047: a disk with snapshots cannot be extended.
 		say("%s: the disk of %s cannot grow to %s while it has snapshots or depends on the disk of another virtual machine",
 			path, hardware.Bytes(have), capacity)
+	}
+}
+
+// unappliedSize names a disk that is larger than requested.
+func unappliedSize(path string, capacity *resource.Quantity, disk *types.VirtualDisk, say func(format string, args ...any)) {
+	if have := observe.Capacity(disk); capacity != nil && bytes(capacity) < have {
+		say("%s %s (the disk has %s, and vSphere cannot shrink one)", path, capacity, hardware.Bytes(have))
 	}
 }
 
@@ -225,6 +229,7 @@ func unappliedVolumes(in *input, say func(format string, args ...any)) {
 		}
 		unappliedPlace(in, path, v, have, disk, say)
 		if v.Disk != nil {
+			unappliedSize(path+".disk.size", v.Disk.Capacity, disk, say)
 			unappliedProvisioning(path+".disk", v.Disk.Provisioning, disk, say)
 		}
 	}

@@ -20,7 +20,7 @@ import (
 // nor when a snapshot gives the disks other files.
 var paths = append(hardware.Properties(),
 	"name", "parent", "resourcePool", "rootSnapshot", "snapshot",
-	"runtime.powerState", "runtime.connectionState", "runtime.host", "runtime.bootTime",
+	"runtime.powerState", "runtime.connectionState", "runtime.host", "runtime.bootTime", "runtime.cleanPowerOff",
 	"runtime.question", "runtime.consolidationNeeded",
 	"config.changeVersion", "config.instanceUuid", "config.files", "config.template", "config.vAppConfig",
 	"config.managedBy", "config.annotation", "config.createDate", "config.keyId",

@@ -31,6 +31,11 @@ func Of(vm *mo.VirtualMachine, hostName func(types.ManagedObjectReference) strin
 		o.LastRestart = &metav1.Time{Time: t}
 	}
 	o.PowerState = PowerStateOf(vm)
+	// The API has it of a VM that is powered off only: "indicates whether the virtual machine's last
+	// shutdown was an orderly power off or not" (VirtualMachineRuntimeInfo.cleanPowerOff). It does
+	// not tell a shutdown by the guest from a power off in vSphere: both are orderly, and a crash of
+	// the VM or its host is not.
+	o.CleanPowerOff = vm.Runtime.CleanPowerOff != nil && *vm.Runtime.CleanPowerOff
 	o.Unfinished = Pending(vm) && o.PowerState == vmv1alpha1.PoweredOff
 	o.BiosUUID, o.InstanceUUID = strings.ToLower(vm.Config.Uuid), strings.ToLower(vm.Config.InstanceUuid)
 	o.HardwareVersion = HardwareVersion(vm.Config.Version)

@@ -38,7 +38,17 @@ func statusStrategy() standard.StatusStrategy[*vmv1alpha1.VirtualMachine] {
 }
 
 func powerStrategy() standard.PartStrategy[*vmv1alpha1.VirtualMachine] {
-	return standard.NewPartStrategy(scheme.Scheme, Kind(clock), Power(clock))
+	return standard.NewPartStrategy(scheme.Scheme, Kind(clock), Power(clock), vmv1alpha1.AnnotationStartRequested)
+}
+
+func TestPowerStrategy_KeepsTheRequestOfAStart(t *testing.T) {
+	got, want := stored(), stored()
+	got.Annotations = map[string]string{vmv1alpha1.AnnotationStartRequested: "2026-01-01T00:00:00Z", "b": "1"}
+	want.Annotations[vmv1alpha1.AnnotationStartRequested] = "2026-01-01T00:00:00Z"
+	powerStrategy().PrepareForUpdate(t.Context(), got, stored())
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("to be stored (-want +got):\n%s", diff)
+	}
 }
 
 func refreshStrategy(role instancetype.Role) standard.PartStrategy[*vmv1alpha1.VirtualMachine] {

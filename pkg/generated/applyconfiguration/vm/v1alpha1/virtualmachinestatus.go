@@ -92,6 +92,9 @@ type VirtualMachineStatusApplyConfiguration struct {
 	// empty when the spec sets one, and while no group asks for any: then the VM stays as
 	// it is.
 	InheritedPowerState *vmv1alpha1.PowerState `json:"inheritedPowerState,omitempty"`
+	// firstStartTime is when the VM was first seen to be powered on. A VM that has run is
+	// powered on also while a part of its configuration is refused.
+	FirstStartTime *metav1.Time `json:"firstStartTime,omitempty"`
 	// machine is the Machine of a Kubernetes cluster whose infrastructure the VM is.
 	Machine *VirtualMachineOwnerApplyConfiguration `json:"machine,omitempty"`
 }
@@ -387,6 +390,14 @@ func (b *VirtualMachineStatusApplyConfiguration) WithClaimedAddresses(values ...
 // If called multiple times, the InheritedPowerState field is set to the value of the last call.
 func (b *VirtualMachineStatusApplyConfiguration) WithInheritedPowerState(value vmv1alpha1.PowerState) *VirtualMachineStatusApplyConfiguration {
 	b.InheritedPowerState = &value
+	return b
+}
+
+// WithFirstStartTime sets the FirstStartTime field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the FirstStartTime field is set to the value of the last call.
+func (b *VirtualMachineStatusApplyConfiguration) WithFirstStartTime(value metav1.Time) *VirtualMachineStatusApplyConfiguration {
+	b.FirstStartTime = &value
 	return b
 }
 

@@ -30,7 +30,7 @@ const (
 
 // PowerREST is one of start, stop, restart and suspend: it sets what spec wants and
 // leaves the doing to the controller. Asking for what is wanted already changes
-// nothing and succeeds, restart excepted.
+// nothing and succeeds, except a restart, and a start of what is not powered on.
 type PowerREST struct {
 	verb   powerVerb
 	now    func() time.Time
@@ -94,6 +94,7 @@ func setPower(v *vmv1alpha1.VirtualMachine, verb powerVerb, mode vmv1alpha1.Powe
 	desired := v.DesiredPowerState(v.Status.PowerState)
 	switch verb {
 	case verbStart:
+		requestStart(v, desired, now)
 		v.Spec.PowerState = vmv1alpha1.PoweredOn
 	case verbStop:
 		v.Spec.PowerState = vmv1alpha1.PoweredOff
@@ -112,6 +113,18 @@ func setPower(v *vmv1alpha1.VirtualMachine, verb powerVerb, mode vmv1alpha1.Powe
 		setMode(&v.Spec.RestartMode, mode)
 	}
 	return nil
+}
+
+// requestStart requests a power on of a virtual machine whose spec already has PoweredOn and that is
+// not powered on: its powerPolicy, or a pause between attempts, may keep it off.
+func requestStart(v *vmv1alpha1.VirtualMachine, desired vmv1alpha1.PowerState, now time.Time) {
+	if desired != vmv1alpha1.PoweredOn || v.Status.PowerState == vmv1alpha1.PoweredOn || v.Status.PowerState == "" {
+		return
+	}
+	if v.Annotations == nil {
+		v.Annotations = map[string]string{}
+	}
+	v.Annotations[vmv1alpha1.AnnotationStartRequested] = now.UTC().Format(time.RFC3339)
 }
 
 // refused is the answer about a virtual machine that shall be in a power state that does not

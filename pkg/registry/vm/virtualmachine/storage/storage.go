@@ -77,13 +77,13 @@ func New(optsGetter generic.RESTOptionsGetter, d Dependencies) (*Storage, error)
 		return nil, err
 	}
 	// part makes what changes a part of the object through subresource.
-	part := func(subresource string, part func(v, stored *vmv1alpha1.VirtualMachine)) updater {
+	part := func(subresource string, part func(v, stored *vmv1alpha1.VirtualMachine), annotations ...string) updater {
 		store := *main.Store
-		store.UpdateStrategy = standard.NewPartStrategy(d.Typer, kind, part)
+		store.UpdateStrategy = standard.NewPartStrategy(d.Typer, kind, part, annotations...)
 		return updater{store: &store, owners: d.Owners, admission: d.Admission, subresource: subresource}
 	}
 	power := func(verb powerVerb) *PowerREST {
-		return &PowerREST{verb: verb, now: d.Now, update: part(string(verb), virtualmachine.Power(d.Now))}
+		return &PowerREST{verb: verb, now: d.Now, update: part(string(verb), virtualmachine.Power(d.Now), vmv1alpha1.AnnotationStartRequested)}
 	}
 	refresh := func(role instancetype.Role) *RefreshREST {
 		return &RefreshREST{role: role, readers: d.Readers, update: part("refresh-"+string(role), virtualmachine.Refresh(role))}

@@ -1,0 +1,103 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/slipway-dev/slipway/pkg/apis/conditions"
+	"github.com/slipway-dev/slipway/pkg/apis/limits"
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
+)
+
+// leftOff is the reason and the message why spec.powerPolicy leaves a virtual machine off that
+// should be powered on; the reason is empty if it does not.
+func (in *Input) leftOff() (reason, message string) {
+	current := in.Observation.PowerState
+	_, requested := in.VM.Annotations[vmv1alpha1.AnnotationStartRequested]
+	if _, due, err := restartDue(in); err == nil && due {
+		requested = true
+	}
+	switch {
+	case in.desired() != vmv1alpha1.PoweredOn, current == vmv1alpha1.PoweredOn, requested, !in.wasOn():
+		return "", ""
+	case in.VM.Spec.PowerPolicy == vmv1alpha1.PowerPolicyManual:
+		return vmv1alpha1.ReasonStartRequired, fmt.Sprintf(
+			"the virtual machine has become %s, and spec.powerPolicy is Manual: start it, for example with virtctl start", current)
+	case in.VM.Spec.PowerPolicy == vmv1alpha1.PowerPolicyOnFailure && current == vmv1alpha1.PoweredOff && in.Observation.CleanPowerOff:
+		return vmv1alpha1.ReasonGuestShutdown,
+			"the virtual machine was shut down in an orderly way, and spec.powerPolicy is OnFailure: start it, for example with virtctl start"
+	}
+	return "", ""
+}
+
+// wasOn is true when the virtual machine has been powered on since that was last requested, and
+// has gone off since.
+func (in *Input) wasOn() bool {
+	if Reverting(in.VM) {
+		return false
+	}
+	for _, last := range in.Last {
+		if _, power := powerStates[last.Kind]; power && last.Err == nil {
+			return last.Kind == driver.KindPowerOn
+		}
+	}
+	c := conditions.Find(in.VM.Status.Conditions, vmv1alpha1.ConditionPowerStateSynced)
+	switch {
+	case c == nil:
+		return false
+	case c.Status != metav1.ConditionFalse:
+		return in.VM.Status.PowerState == vmv1alpha1.PoweredOn
+	}
+	return slices.Contains([]string{vmv1alpha1.ReasonStartRequired, vmv1alpha1.ReasonGuestShutdown, vmv1alpha1.ReasonBackOff}, c.Reason)
+}
+
+// startedSince is true when a start was requested after an operation ended.
+func (in *Input) startedSince(last *Outcome) bool {
+	t, ok := limits.Time(in.VM.Annotations[vmv1alpha1.AnnotationStartRequested])
+	return ok && !t.Before(last.Ended.Truncate(time.Second))
+}
+
+// powerStates are the power states that operations bring about, each of which undoes the others.
+var powerStates = map[driver.Kind]vmv1alpha1.PowerState{
+	driver.KindPowerOn:  vmv1alpha1.PoweredOn,
+	driver.KindPowerOff: vmv1alpha1.PoweredOff,
+	driver.KindSuspend:  vmv1alpha1.Suspended,
+	driver.KindRevert:   "", // that of the snapshot
+}
+
+// A power operation that is undone is repeated after firstBackOff, then after twice as long each
+// time, up to mostBackOff. One that lasts backOffMemory is not counted any more.
+const (
+	firstBackOff  = 10 * time.Second
+	mostBackOff   = 5 * time.Minute
+	backOffMemory = 2 * mostBackOff
+)
+
+// undone is true if an operation that succeeds and is planned again was undone: by its guest, or
+// in the hypervisor.
+func undone(kind driver.Kind) bool { return powerStates[kind] != "" }
+
+// Remaining is what is kept of the outcomes when nothing is to be done: the last successful
+// operation that brought about the desired power state, as long as it is counted.
+func Remaining(in Input) Outcomes {
+	for _, last := range in.Last {
+		if undone(last.Kind) && last.Err == nil && powerStates[last.Kind] == in.desired() && in.Now.Sub(last.Ended) < backOffMemory {
+			return Outcomes{last}
+		}
+	}
+	return nil
+}
+
+// backOff is the hold of a power operation that was undone.
+func (o *Outcome) backOff(op driver.Operation, wait time.Duration) *Hold {
+	return &Hold{Wait: wait, Reason: vmv1alpha1.ReasonBackOff, Message: fmt.Sprintf(
+		"%s has succeeded %d times in succession and was undone each time, by the guest or in vSphere; the next attempt is at %s",
+		op.Kind, o.Repeats+1, o.Next.UTC().Format(time.RFC3339))}
+}
