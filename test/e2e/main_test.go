@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/slipway-dev/slipway/test/localcluster"
+	"github.com/slipway-dev/slipway/test/reasons"
 )
 
 // What tests share; set by TestMain.
@@ -46,6 +47,15 @@ func withCluster(m *testing.M) (code int) {
 	}
 	defer func() {
 		if err := cluster.Stop(); err != nil {
+			code = max(code, report(err))
+		}
+	}()
+	followed, err := reasons.FollowServer(cluster.RestConfig())
+	if err != nil {
+		return report(err)
+	}
+	defer func() {
+		if err := followed(context.Background()); err != nil {
 			code = max(code, report(err))
 		}
 	}()

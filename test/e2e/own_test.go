@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/slipway-dev/slipway/test/localcluster"
+	"github.com/slipway-dev/slipway/test/reasons"
 )
 
 // environments are those that tests have to themselves, by the names of the tests.
@@ -56,4 +57,5 @@ func another(t *testing.T, change ...func(*localcluster.Options)) {
 			t.Error(err)
 		}
 	})
+	reasons.FollowIn(t, c.RestConfig())
 }

@@ -99,7 +99,7 @@ func TestLimits_DocumentIsGenerated(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(Document(), string(is)); diff != "" {
-		t.Errorf("%s is not what make generate (go run ./hack/limits-table %s) writes (-want +got):\n%s", limitsDocument, limitsDocument, diff)
+		t.Errorf("%s is not what make generate (go run ./hack/reference-table %s) writes (-want +got):\n%s", limitsDocument, limitsDocument, diff)
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/slipway-dev/slipway/test/localcluster"
+	"github.com/slipway-dev/slipway/test/reasons"
 )
 
 // Main runs the tests of a package beside one cluster, which it hands to set. It does not return.
@@ -73,8 +74,16 @@ func (p *Pair) start(ctx context.Context, o PairOptions) error {
 		p.Work, err = Start(ctx, Options{DataDir: filepath.Join(p.Dir, "work"), BinDir: p.BinDir})
 		return err
 	})
-	if err := g.Wait(); err != nil || o.Ready == nil {
+	if err := g.Wait(); err != nil {
 		return err
+	}
+	followed, err := reasons.FollowServer(p.Host.RestConfig())
+	if err != nil {
+		return err
+	}
+	p.AtEnd(func() error { return followed(context.Background()) })
+	if o.Ready == nil {
+		return nil
 	}
 	return o.Ready(ctx, p)
 }

@@ -26,6 +26,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/generated/clientset/versioned"
 	"github.com/slipway-dev/slipway/test/catalogue"
 	"github.com/slipway-dev/slipway/test/localcluster"
+	"github.com/slipway-dev/slipway/test/reasons"
 	"github.com/slipway-dev/slipway/test/vsphereclient"
 )
 
@@ -65,6 +66,7 @@ func start(t *testing.T) *scene {
 			t.Error(err)
 		}
 	})
+	reasons.FollowIn(t, s.RestConfig())
 	if s.api, err = versioned.NewForConfig(s.RestConfig()); err != nil {
 		t.Fatal(err)
 	}

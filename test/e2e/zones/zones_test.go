@@ -26,6 +26,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/generated/clientset/versioned"
 	vmclient "github.com/slipway-dev/slipway/pkg/generated/clientset/versioned/typed/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/test/localcluster"
+	"github.com/slipway-dev/slipway/test/reasons"
 	"github.com/slipway-dev/slipway/test/vsphereclient"
 )
 
@@ -73,6 +74,7 @@ func newScene(t *testing.T, vcenters int) *scene {
 			t.Error(err)
 		}
 	})
+	reasons.FollowIn(t, s.RestConfig())
 	client, err := versioned.NewForConfig(s.RestConfig())
 	if err != nil {
 		t.Fatal(err)

@@ -33,6 +33,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere"
 	"github.com/slipway-dev/slipway/test/integration/framework"
+	"github.com/slipway-dev/slipway/test/reasons"
 	"github.com/slipway-dev/slipway/test/simulated"
 	"github.com/slipway-dev/slipway/test/vcenter"
 )
@@ -60,6 +61,7 @@ func newWorld(t *testing.T) *world {
 	t.Helper()
 	host := hostfake.NewClientset()
 	server := framework.StartStandaloneIn(t, t.TempDir(), func(o *app.Options) { o.Host = host })
+	reasons.FollowIn(t, server.Config())
 	return &world{Interface: server.Client(t), t: t, server: server, host: host, ready: simulated.Start(t), events: &journal{}, datastore: "LocalDS_0"}
 }
 

@@ -28,6 +28,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/engine"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere"
 	"github.com/slipway-dev/slipway/test/integration/framework"
+	"github.com/slipway-dev/slipway/test/reasons"
 	"github.com/slipway-dev/slipway/test/simulated"
 	"github.com/slipway-dev/slipway/test/vcenter"
 	"github.com/slipway-dev/slipway/test/vsphereclient"
@@ -59,6 +60,7 @@ func newWorld(t *testing.T, options ...func(*world)) *world {
 	ready := simulated.Start(t)
 	host := hostfake.NewClientset()
 	server := framework.StartStandaloneIn(t, t.TempDir(), func(o *app.Options) { o.Host = host })
+	reasons.FollowIn(t, server.Config())
 	w := &world{Interface: server.Client(t), t: t, host: host, apiWrites: &counter{}, events: &journal{}, ready: ready}
 	for _, set := range options {
 		set(w)

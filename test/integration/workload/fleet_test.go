@@ -35,6 +35,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/generated/informers/externalversions"
 	"github.com/slipway-dev/slipway/pkg/networks"
 	"github.com/slipway-dev/slipway/test/integration/framework"
+	"github.com/slipway-dev/slipway/test/reasons"
 )
 
 // fleet is a server with the controller of Machines, whose host cluster is the workload cluster.
@@ -55,6 +56,7 @@ var (
 func newFleet(t *testing.T) *fleet {
 	t.Helper()
 	server := framework.StartStandalone(t)
+	reasons.FollowIn(t, server.Config())
 	f := &fleet{t: t, client: server.Client(t)}
 	f.namespace = namespace(t)
 	var err error

@@ -67,10 +67,6 @@ const (
 	NotAvailableReason = "NotAvailable"
 	// WaitingForMinReadySecondsReason has not been Ready for long enough.
 	WaitingForMinReadySecondsReason = "WaitingForMinReadySeconds"
-	// WaitingForReplicasSetReason has yet to be told how many.
-	WaitingForReplicasSetReason = "WaitingForReplicasSet"
-	// WaitingForAvailableReplicasSetReason has yet to count who is available.
-	WaitingForAvailableReplicasSetReason = "WaitingForAvailableReplicasSet"
 	// ReadyReason is well.
 	ReadyReason = "Ready"
 	// NotReadyReason is not.
@@ -89,8 +85,6 @@ const (
 	NotUpdatingReason = "NotUpdating"
 	// InPlaceUpdatingReason is updated in place.
 	InPlaceUpdatingReason = "InPlaceUpdating"
-	// InPlaceUpdateFailedReason could not be.
-	InPlaceUpdateFailedReason = "InPlaceUpdateFailed"
 	// NoReplicasReason has no machines.
 	NoReplicasReason = "NoReplicas"
 	// InternalErrorReason could not be found out.

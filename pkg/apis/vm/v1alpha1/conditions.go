@@ -289,8 +289,6 @@ const (
 	ReasonDeleting = "Deleting"
 	// ReasonPoweredOff means that the VM is powered off, as desired.
 	ReasonPoweredOff = "PoweredOff"
-	// ReasonDisabled means that the feature is off for this VM.
-	ReasonDisabled = "Disabled"
 	// ReasonRecordNewer means that the object is older than the record of it that the
 	// vSphere VM keeps, as in a store that was restored.
 	ReasonRecordNewer = "RecordNewer"

@@ -1,0 +1,148 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package reasons
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/dynamic/dynamicinformer"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/cache"
+)
+
+// timeout bounds the last lists of a server.
+const timeout = 30 * time.Second
+
+// resource returns the resource of a kind.
+func (k *Kind) resource(name string) schema.GroupVersionResource {
+	r, _ := meta.UnsafeGuessKindToResource(k.Group.WithKind(name))
+	return r
+}
+
+// Resources returns the resources of all kinds with conditions.
+func Resources() (all []schema.GroupVersionResource) {
+	for i := range Kinds {
+		for _, name := range Kinds[i].Names {
+			if r := Kinds[i].resource(name); !slices.Contains(all, r) {
+				all = append(all, r)
+			}
+		}
+	}
+	return all
+}
+
+// Check returns what the table lacks of the conditions of an object.
+func Check(o *unstructured.Unstructured) (lacks []string) {
+	of := o.GroupVersionKind()
+	for i := range Kinds {
+		k := &Kinds[i]
+		if k.Group != of.GroupVersion() || !slices.Contains(k.Names, of.Kind) {
+			continue
+		}
+		status, _, _ := unstructured.NestedMap(o.Object, "status")
+		entries := []any{status}
+		if k.List != "" {
+			entries, _, _ = unstructured.NestedSlice(status, k.List)
+		}
+		for _, entry := range entries {
+			var has struct {
+				Conditions []metav1.Condition `json:"conditions"`
+			}
+			if fields, ok := entry.(map[string]any); ok && runtime.DefaultUnstructuredConverter.FromUnstructured(fields, &has) == nil {
+				lacks = append(lacks, k.check(has.Conditions)...)
+			}
+		}
+	}
+	return lacks
+}
+
+// follower records what the table lacks of the objects of a server.
+type follower struct {
+	mu    sync.Mutex
+	lacks map[string]bool
+}
+
+func (f *follower) check(obj any) {
+	o, ok := obj.(*unstructured.Unstructured)
+	if !ok {
+		return
+	}
+	found := Check(o)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, text := range found {
+		f.lacks[text] = true
+	}
+}
+
+// Follow checks the conditions of all objects that a server has or gets. stop ends that, and returns an error if the
+// table lacks something. A server that does not answer is tried again.
+func Follow(client dynamic.Interface) (stop func(context.Context) error) {
+	f := &follower{lacks: map[string]bool{}}
+	factory := dynamicinformer.NewDynamicSharedInformerFactory(client, 0)
+	for _, r := range Resources() {
+		informer := factory.ForResource(r).Informer()
+		_ = informer.SetWatchErrorHandler(func(*cache.Reflector, error) {}) // It fails only if the informer runs.
+		_, _ = informer.AddEventHandler(cache.ResourceEventHandlerFuncs{    // And this only if it has ended.
+			AddFunc: f.check, UpdateFunc: func(_, obj any) { f.check(obj) }, DeleteFunc: f.check,
+		})
+	}
+	end := make(chan struct{})
+	factory.Start(end)
+	return func(ctx context.Context) error {
+		ctx, cancel := context.WithTimeout(ctx, timeout)
+		defer cancel()
+		for _, r := range Resources() { // The informers may be behind.
+			if list, err := client.Resource(r).List(ctx, metav1.ListOptions{}); err == nil {
+				for i := range list.Items {
+					f.check(&list.Items[i])
+				}
+			}
+		}
+		close(end)
+		factory.Shutdown()
+		if len(f.lacks) == 0 {
+			return nil
+		}
+		return errors.New(strings.Join(slices.Sorted(maps.Keys(f.lacks)), "\n"))
+	}
+}
+
+// FollowServer is Follow for a server that config reaches.
+func FollowServer(config *rest.Config) (stop func(context.Context) error, err error) {
+	config = rest.CopyConfig(config)
+	config.QPS = -1
+	client, err := dynamic.NewForConfig(config)
+	if err != nil {
+		return nil, err
+	}
+	return Follow(client), nil
+}
+
+// FollowIn follows a server until the end of a test, which fails if the table lacks something.
+func FollowIn(t testing.TB, config *rest.Config) {
+	t.Helper()
+	stop, err := FollowServer(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := stop(context.WithoutCancel(t.Context())); err != nil {
+			t.Error(err)
+		}
+	})
+}
