@@ -168,3 +168,42 @@ func TestDestroyKeepsFirstClassDisksThatAreToBeKept(t *testing.T) {
 		})
 	}
 }
+
+func TestReconfigure_RefusesUnitsThatAControllerLacks(t *testing.T) {
+	ctx := testContext(t)
+	c := connect(ctx, t, startServer(t, Options{}))
+	p := findPlaces(ctx, t, c)
+	scsi := func(busNumber int32) types.VirtualSCSIController {
+		out := types.VirtualSCSIController{SharedBus: types.VirtualSCSISharingNoSharing}
+		out.Key, out.BusNumber = -200, busNumber
+		return out
+	}
+	for _, version := range []string{"vmx-13", "vmx-14"} {
+		spec := machine("units-" + version)
+		spec.Version = version
+		vm := create(ctx, t, c, p, spec)
+		for n, test := range []struct {
+			controller types.BaseVirtualDevice
+			unit       int32
+			want       map[string]bool
+		}{
+			{&types.ParaVirtualSCSIController{VirtualSCSIController: scsi(1)}, 64, map[string]bool{"vmx-14": true}},
+			{&types.ParaVirtualSCSIController{VirtualSCSIController: scsi(1)}, 65, nil},
+			{&types.ParaVirtualSCSIController{VirtualSCSIController: scsi(1)}, 7, nil},
+			{&types.VirtualLsiLogicSASController{VirtualSCSIController: scsi(2)}, 16, nil},
+			{&types.VirtualLsiLogicSASController{VirtualSCSIController: scsi(2)}, 15, map[string]bool{"vmx-13": true, "vmx-14": true}},
+		} {
+			unit := test.unit
+			disk := &types.VirtualDisk{CapacityInKB: 1024, CapacityInBytes: 1 << 20}
+			disk.Key, disk.ControllerKey, disk.UnitNumber = -1000, -200, &unit
+			disk.Backing = &types.VirtualDiskFlatVer2BackingInfo{DiskMode: string(types.VirtualDiskModePersistent)}
+			task, err := vm.Reconfigure(ctx, types.VirtualMachineConfigSpec{DeviceChange: []types.BaseVirtualDeviceConfigSpec{
+				&types.VirtualDeviceConfigSpec{Operation: types.VirtualDeviceConfigSpecOperationAdd, Device: test.controller},
+				&types.VirtualDeviceConfigSpec{Operation: types.VirtualDeviceConfigSpecOperationAdd, FileOperation: types.VirtualDeviceConfigSpecFileOperationCreate, Device: disk},
+			}})
+			if err := faultOf(ctx, task, err); (err == nil) != test.want[version] || err != nil && !fault.Is(err, &types.InvalidDeviceSpec{}) {
+				t.Errorf("%s, case %d, %T, unit %d: %v; want it added: %v", version, n, test.controller, unit, err, test.want[version])
+			}
+		}
+	}
+}

@@ -106,6 +106,28 @@ func TestInventorySurvivesRestart(t *testing.T) {
 	goesOn(ctx, t, second, refs, before)
 }
 
+func TestRenamedNetworkKeepsItsNameAfterARestart(t *testing.T) {
+	ctx := testContext(t)
+	state := t.TempDir()
+	first, err := Start(ctx, Options{StateDir: state})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, err := find.NewFinder(connect(ctx, t, first).Client).Network(ctx, "/DC0/network/DC0_DVPG0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	task, err := n.(*object.DistributedVirtualPortgroup).Rename(ctx, "10.20.0.0%2f24")
+	wait(ctx, t, task, err)
+	if err := first.Stop(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	f := find.NewFinder(connect(ctx, t, startServer(t, Options{StateDir: state})).Client)
+	if again, err := f.Network(ctx, "/DC0/network/10.20.0.0%2f24"); err != nil || again.Reference() != n.Reference() {
+		t.Errorf("after a restart: %v, %v; want the renamed %s", again, err, n.Reference())
+	}
+}
+
 func TestEveryVCenterIsAnInstallationOfItsOwn(t *testing.T) {
 	ctx := testContext(t)
 	one := dial(ctx, t, startServer(t, Options{StateDir: t.TempDir()})).ServiceContent.About.InstanceUuid

@@ -262,24 +262,24 @@ func (inv *Inventory) addDatastore(ctx context.Context, client *vim25.Client, ho
 func (inv *Inventory) list() []string {
 	var base []string
 	for _, e := range inv.Model.Map().All("") {
-		base = append(base, e.Reference().String()+" "+name(e))
+		base = append(base, e.Reference().String()+" "+*Name(e))
 	}
 	sort.Strings(base)
 	return base
 }
 
-// name returns the name of an entity; networks and switches keep theirs in a
+// Name returns the field with the name of an entity; networks and switches keep theirs in a
 // field of their own.
-func name(e mo.Entity) string {
+func Name(e mo.Entity) *string {
 	switch x := e.(type) {
 	case *mo.Network:
-		return x.Name
+		return &x.Name
 	case *mo.OpaqueNetwork:
-		return x.Name
+		return &x.Name
 	case *simulator.DistributedVirtualPortgroup:
-		return x.Name
+		return &x.Name
 	case *simulator.DistributedVirtualSwitch:
-		return x.Name
+		return &x.Name
 	}
-	return e.Entity().Name
+	return &e.Entity().Name
 }

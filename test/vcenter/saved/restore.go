@@ -80,6 +80,11 @@ func read(archive *tar.Reader, filesDir string, inv *inventory.Inventory) error 
 			if h.Installation != "" { // else it was saved by a version before
 				*installation(inv.Model.Map()) = h.Installation
 			}
+			for text, name := range h.Renamed {
+				if e := entity(inv.Model.Map(), text); e != nil {
+					*inventory.Name(e) = name
+				}
+			}
 			if err := advance(inv.Model.Map(), h.Next); err != nil {
 				return err
 			}

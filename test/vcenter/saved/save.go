@@ -19,6 +19,7 @@ import (
 	"github.com/vmware/govmomi/simulator"
 	"github.com/vmware/govmomi/vim25"
 	"github.com/vmware/govmomi/vim25/mo"
+	"github.com/vmware/govmomi/vim25/types"
 	"github.com/vmware/govmomi/vim25/xml"
 
 	"github.com/slipway-dev/slipway/test/vcenter/inventory"
@@ -43,6 +44,8 @@ type head struct {
 	Next int64    `json:"next"` // the number of the last reference given out
 	// Installation is the instance UUID of the vCenter.
 	Installation string `json:"installation"`
+	// Renamed has the names of the fixed entities that were renamed, by reference.
+	Renamed map[string]string `json:"renamed,omitempty"`
 }
 
 // ErrDifferentInventory says that a save belongs to another fixed inventory.
@@ -80,7 +83,7 @@ func write(w io.Writer, filesDir string, inv *inventory.Inventory) error {
 	if err != nil {
 		return err
 	}
-	first, err := json.Marshal(head{Base: inv.Base, Next: counter(registry), Installation: *installation(registry)})
+	first, err := json.Marshal(head{Base: inv.Base, Next: counter(registry), Installation: *installation(registry), Renamed: renamed(registry, inv.Base)})
 	if err != nil {
 		return err
 	}
@@ -124,6 +127,33 @@ func encode(registry *simulator.Registry, base []string) ([]byte, error) {
 		}
 	}
 	return out.Bytes(), enc.Flush()
+}
+
+// renamed returns the names of the fixed entities that have another one than at first.
+func renamed(registry *simulator.Registry, base []string) map[string]string {
+	out := map[string]string{}
+	ctx := &simulator.Context{Map: registry}
+	for _, line := range base {
+		text, first, _ := strings.Cut(line, " ")
+		if e := entity(registry, text); e != nil {
+			ctx.WithLock(e, func() {
+				if now := *inventory.Name(e); now != first {
+					out[text] = now
+				}
+			})
+		}
+	}
+	return out
+}
+
+// entity returns the entity of a reference, nil if it is not found.
+func entity(registry *simulator.Registry, text string) mo.Entity {
+	var ref types.ManagedObjectReference
+	if !ref.FromString(text) {
+		return nil
+	}
+	e, _ := registry.Get(ref).(mo.Entity)
+	return e
 }
 
 func managed(obj mo.Reference) any {

@@ -4,6 +4,9 @@
 package strict
 
 import (
+	"strconv"
+	"strings"
+
 	"github.com/vmware/govmomi/object"
 	"github.com/vmware/govmomi/simulator"
 	"github.com/vmware/govmomi/vim25/types"
@@ -94,7 +97,49 @@ func checkExisting(config *types.VirtualMachineConfigInfo, changes []types.BaseV
 			return fault
 		}
 	}
+	return checkUnits(config, changes)
+}
+
+// checkUnits refuses disks at units that their SCSI controller does not have: 0 to 15 without 7, and
+// 0 to 64 on a paravirtual one from virtual hardware version 14 on (VMware's configuration maximums;
+// the fault is a judgement).
+func checkUnits(config *types.VirtualMachineConfigInfo, changes []types.BaseVirtualDeviceConfigSpec) types.BaseMethodFault {
+	controllers := object.VirtualDeviceList(config.Hardware.Device)
+	for _, c := range changes {
+		if change := c.GetVirtualDeviceConfigSpec(); change.Operation == types.VirtualDeviceConfigSpecOperationAdd {
+			controllers = append(controllers, change.Device)
+		}
+	}
+	for i, c := range changes {
+		change := c.GetVirtualDeviceConfigSpec()
+		device := change.Device.GetVirtualDevice()
+		if _, disk := change.Device.(*types.VirtualDisk); !disk || device.UnitNumber == nil || change.Operation != types.VirtualDeviceConfigSpecOperationAdd {
+			continue
+		}
+		controller, scsi := controllers.FindByKey(device.ControllerKey).(types.BaseVirtualSCSIController)
+		if !scsi {
+			continue
+		}
+		last := int32(15)
+		if _, pv := controller.(*types.ParaVirtualSCSIController); pv && hardwareVersion(config.Version) >= 14 {
+			last = 64
+		}
+		if unit := *device.UnitNumber; unit < 0 || unit > last || unit == 7 {
+			return &types.InvalidDeviceSpec{
+				InvalidVmConfig: types.InvalidVmConfig{Property: "virtualDeviceSpec.device.unitNumber"}, DeviceIndex: int32(i),
+			}
+		}
+	}
 	return nil
+}
+
+// hardwareVersion is the number of a virtual hardware version, such as vmx-21; 0 if it is none.
+func hardwareVersion(name string) int {
+	n, err := strconv.Atoi(strings.TrimPrefix(name, "vmx-"))
+	if err != nil {
+		return 0
+	}
+	return n
 }
 
 // growDisk refuses to shrink a disk, and completes the capacity of an edited
