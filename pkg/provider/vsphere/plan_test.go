@@ -143,7 +143,7 @@ var plans = []struct {
 	{"what is not supported does not forbid power off", func(s *scene) {
 		s.effective.CPU.ExposeVNUMA, s.effective.CPU.HotAddEnabled = ptr(true), ptr(true)
 		s.vm.Spec.PowerState = vmv1alpha1.PoweredOff
-	}, planned{kind: driver.KindPowerOff, mode: vmv1alpha1.PowerOpModeTrySoft, synced: "False PoweringOff", config: "False Invalid", fails: true}},
+	}, planned{kind: driver.KindPowerOff, mode: vmv1alpha1.PowerOpModeTrySoft, synced: "False PoweringOff", config: "False Invalid", fails: true, restart: []string{"cpu.hotAddEnabled"}}},
 	{"not connected", func(s *scene) {
 		s.power(poweredOff)
 		s.observed.Runtime.ConnectionState = types.VirtualMachineConnectionStateDisconnected
