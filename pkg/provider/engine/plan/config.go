@@ -51,9 +51,17 @@ func (in *Input) config(p *Plan) error {
 		p.False(vmv1alpha1.ConditionConfigurationSynced, vmv1alpha1.ReasonWaitingForPrerequisites,
 			"waiting for "+strings.Join(compared.Unresolved, " and ")+": what it is about is not changed until then")
 		return nil
+	case len(compared.Deviating) > 0:
+		p.False(vmv1alpha1.ConditionConfigurationSynced, vmv1alpha1.ReasonNotApplied,
+			join(join(conditions.List(compared.Deviating, ", "), restartChanges(later)), notApplied(compared)))
 	case len(later) > 0:
-		p.Set(vmv1alpha1.ConditionConfigurationSynced, metav1.ConditionTrue, vmv1alpha1.ReasonRestartRequired,
-			join("the next power cycle changes "+paths(later), notApplied(compared)))
+		// A volume that was removed from the spec is attached until the power cycle.
+		status := metav1.ConditionTrue
+		if slices.ContainsFunc(later, removesVolume) {
+			status = metav1.ConditionFalse
+		}
+		p.Set(vmv1alpha1.ConditionConfigurationSynced, status, vmv1alpha1.ReasonRestartRequired,
+			join(restartChanges(later), notApplied(compared)))
 	default:
 		p.Set(vmv1alpha1.ConditionConfigurationSynced, metav1.ConditionTrue, vmv1alpha1.ReasonSucceeded, notApplied(compared))
 	}
@@ -94,10 +102,23 @@ func notApplied(c driver.Comparison) string {
 }
 
 func join(a, b string) string {
-	if b == "" {
-		return a
+	if a == "" || b == "" {
+		return a + b
 	}
 	return a + "; " + b
+}
+
+// restartChanges names what the next power cycle changes.
+func restartChanges(later []driver.Difference) string {
+	if len(later) == 0 {
+		return ""
+	}
+	return "the next power cycle changes " + paths(later)
+}
+
+// removesVolume reports whether a difference detaches a volume that is no longer in the spec.
+func removesVolume(d driver.Difference) bool {
+	return strings.HasPrefix(d.Path, "volumes[") && d.Desired == ""
 }
 
 // trouble is why nobody can change the VM now. The driver reports when it ends, so

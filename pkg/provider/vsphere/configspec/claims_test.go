@@ -132,6 +132,7 @@ func TestClaimsAreAttachedByTheirDisksAndNeverRemoved(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			w, vm := want(), have()
 			withDisks(vm)
+			setByHand(observe.VolumeKey("data"), "")(vm)
 			disk := withClaim(vm)
 			if tc.have != nil {
 				tc.have(vm, disk)
