@@ -134,6 +134,7 @@ var failureReasons = []string{
 	vmv1alpha1.ReasonInUse,
 	vmv1alpha1.ReasonRequirementsNotMet,
 	vmv1alpha1.ReasonNoZone,
+	vmv1alpha1.ReasonNotApplied,
 }
 
 // deletion says what has become of the vSphere virtual machine of an object that is gone.

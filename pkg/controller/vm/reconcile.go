@@ -11,6 +11,7 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
 
@@ -209,10 +210,17 @@ func (p *pass) observe(result provider.Result) {
 	all := p.Merge(p.VM, p.Now)
 	p.Observed = step.Observed{
 		Result: result, Created: conditions.IsTrue(all, vmv1alpha1.ConditionCreated),
-		Configured: conditions.IsTrue(all, vmv1alpha1.ConditionConfigurationSynced), Reverting: revert.Begun(all),
+		Configured: configured(all), Reverting: revert.Begun(all),
 	}
 	result.Conditions, result.Withdrawn = nil, nil
 	result.Apply(&p.VM.Status, p.VM.Generation, p.Now)
+}
+
+// configured reports whether nothing of the configuration is left to apply now: what is not applied is for a restart or
+// for the user.
+func configured(all []metav1.Condition) bool {
+	c := conditions.Find(all, vmv1alpha1.ConditionConfigurationSynced)
+	return c != nil && (c.Status == metav1.ConditionTrue || c.Reason == vmv1alpha1.ReasonNotApplied || c.Reason == vmv1alpha1.ReasonRestartRequired)
 }
 
 // take takes over the report of a step.

@@ -168,7 +168,7 @@ func printableStatus(vm *vmv1alpha1.VirtualMachine, phase vmv1alpha1.VirtualMach
 	if unreachable(vm) != nil {
 		return vmv1alpha1.ReasonUnreachable
 	}
-	for _, conditionType := range []string{vmv1alpha1.ConditionPowerStateSynced, vmv1alpha1.ConditionConfigurationSynced} {
+	for _, conditionType := range []string{vmv1alpha1.ConditionPowerStateSynced, vmv1alpha1.ConditionConfigurationSynced, vmv1alpha1.ConditionGuestNetworkSynced} {
 		c := findCondition(vm, conditionType)
 		if c == nil || c.Status != metav1.ConditionFalse {
 			continue
@@ -250,6 +250,7 @@ var needsAttention = map[string]bool{
 	vmv1alpha1.ReasonError:         true,
 	vmv1alpha1.ReasonNotAllowed:    true,
 	vmv1alpha1.ReasonRecordNewer:   true,
+	vmv1alpha1.ReasonNotApplied:    true,
 }
 
 // setReady sums the conditions up in Ready.
@@ -346,9 +347,12 @@ func setProgress(vm *vmv1alpha1.VirtualMachine, now time.Time) {
 	}
 	stalled := stalls(vm)
 	var unfinished *metav1.Condition
-	if c := findCondition(vm, vmv1alpha1.ConditionConfigurationSynced); stalled == nil && isTrue(vm, vmv1alpha1.ConditionReady) &&
-		c != nil && c.Status == metav1.ConditionFalse {
-		unfinished = c
+	if stalled == nil && isTrue(vm, vmv1alpha1.ConditionReady) {
+		for _, conditionType := range []string{vmv1alpha1.ConditionConfigurationSynced, vmv1alpha1.ConditionGuestNetworkSynced} {
+			if c := findCondition(vm, conditionType); unfinished == nil && c != nil && c.Status == metav1.ConditionFalse {
+				unfinished = c
+			}
+		}
 	}
 	show(vmv1alpha1.ConditionStalled, stalled)
 	show(vmv1alpha1.ConditionReconciling, unfinished)
@@ -371,13 +375,13 @@ func stalls(vm *vmv1alpha1.VirtualMachine) *metav1.Condition {
 // in the order in which they are worth telling.
 var stallingConditions = append(slices.Clone(vmv1alpha1.CreatePrerequisites),
 	vmv1alpha1.ConditionCreated, vmv1alpha1.ConditionConfigurationSynced, vmv1alpha1.ConditionPowerStateSynced,
-	vmv1alpha1.ConditionSnapshotSynced)
+	vmv1alpha1.ConditionSnapshotSynced, vmv1alpha1.ConditionGuestNetworkSynced)
 
 // permanentReasons are those of a condition that stays False until somebody changes an
 // object.
 var permanentReasons = []string{
 	vmv1alpha1.ReasonInvalid, vmv1alpha1.ReasonNotAllowed, vmv1alpha1.ReasonUnsupported, vmv1alpha1.ReasonConflict, vmv1alpha1.ReasonRequirementsNotMet,
-	vmv1alpha1.ReasonRecordNewer, vmv1alpha1.ReasonGuestShutdown, vmv1alpha1.ReasonStartRequired,
+	vmv1alpha1.ReasonRecordNewer, vmv1alpha1.ReasonGuestShutdown, vmv1alpha1.ReasonStartRequired, vmv1alpha1.ReasonNotApplied,
 }
 
 // wantsNetwork is false when the network is disabled: no network section means the

@@ -12480,7 +12480,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineVolume(ref common.ReferenceCallba
 					},
 					"reclaimPolicy": {
 						SchemaProps: spec.SchemaProps{
-							Description: "reclaimPolicy says what becomes of a disk that is removed from this list. Unset, it stays attached until the virtual machine goes.\n\nPossible enum values:\n - `\"Delete\"` deletes the disk.\n - `\"Detach\"` detaches the disk and leaves its file.",
+							Description: "reclaimPolicy says what becomes of a disk that is removed from this list. Unset, it is detached and its file is kept.\n\nPossible enum values:\n - `\"Delete\"` deletes the disk.\n - `\"Detach\"` detaches the disk and leaves its file.",
 							Type:        []string{"string"},
 							Format:      "",
 							Enum:        []interface{}{"Delete", "Detach"},

@@ -21,7 +21,7 @@ import (
 // Schema is the version of what is kept with a virtual machine: of its record, and of what
 // else is written beside it. It is no version of the program: it grows only when there is
 // something that virtual machines of before lack.
-const Schema = 1
+const Schema = 2
 
 // MaxHead bounds a head, in characters: a UID and four numbers.
 const MaxHead = 256

@@ -196,6 +196,56 @@ func TestDataOfTheFirstStartDoesNotStayAndComesBackForANewInstance(t *testing.T)
 	}
 }
 
+func TestGuestNetworkSynced_NamesAChangedAddressUntilCloudInitRunsAgain(t *testing.T) {
+	t.Parallel()
+	ready := startVCenter(t)
+	p, _ := startProvider(t, ready, nil)
+	l := newLoop(t, p)
+	req := newRequest("ip", templateImage())
+	ci := &vmv1alpha1.CloudInitBootstrap{RawCloudConfig: &vmv1alpha1.SecretKeySelector{Name: "s"}}
+	req.Effective.Bootstrap = &vmv1alpha1.VirtualMachineBootstrap{CloudInit: ci}
+	eth0 := &req.Effective.Network.Interfaces[0]
+	eth0.Addresses = []string{"10.0.0.50/24"}
+	req.Bootstrap = &provider.BootstrapData{CloudConfig: []byte("#cloud-config\n")}
+	st := &req.VM.Status
+	synced := func() string {
+		return reason(st, vmv1alpha1.ConditionGuestNetworkSynced) + " " + message(st, vmv1alpha1.ConditionGuestNetworkSynced)
+	}
+	l.until("the guest has its address", func() bool { return running(req)() && st.Network.PrimaryIP4 == "10.0.0.50" }, req)
+	req.Bootstrap = nil
+	nothingToDo(t, p, req)
+	if got := synced(); got != "True Succeeded " {
+		t.Errorf("GuestNetworkSynced = %s, want True", got)
+	}
+
+	eth0.Addresses = []string{"10.0.0.51/24"}
+	const pending = "False NotApplied network.interfaces[eth0].addresses: the guest was given 10.0.0.50/24 at its first boot, and the spec has 10.0.0.51/24; " +
+		"to apply it, set another bootstrap.cloudInit.instanceID and restart the virtual machine"
+	l.until("the change is named", func() bool { return synced() == pending }, req)
+	nothingToDo(t, p, req)
+	restart := func(done func() bool) {
+		t.Helper()
+		for _, state := range []vmv1alpha1.PowerState{vmv1alpha1.PoweredOff, vmv1alpha1.PoweredOn} {
+			req.VM.Spec.PowerState = state
+			l.until("the VM is "+string(state), func() bool { return st.PowerState == state }, req)
+		}
+		l.until("the guest is back", func() bool { return running(req)() && done() }, req)
+	}
+	restart(func() bool { return st.Network.PrimaryIP4 == "10.0.0.50" })
+	if got := synced(); got != pending {
+		t.Errorf("after a power cycle GuestNetworkSynced = %s, want %s", got, pending)
+	}
+
+	ci.InstanceID = "two"
+	req.Bootstrap = &provider.BootstrapData{CloudConfig: []byte("#cloud-config\n")}
+	l.until("the restart is named", func() bool {
+		return synced() == "False RestartRequired bootstrap.cloudInit.instanceID: cloud-init runs with the instance ID two at the next boot: restart the virtual machine"
+	}, req)
+	req.Bootstrap = nil
+	restart(func() bool { return st.Network.PrimaryIP4 == "10.0.0.51" && synced() == "True Succeeded " })
+	nothingToDo(t, p, req)
+}
+
 func TestIgnitionIsToldAndItsDataRemoved(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)

@@ -132,10 +132,14 @@ func changeDisks(t *testing.T, l *loop, ready vcenter.Ready, req *provider.Reque
 		return reason(st, vmv1alpha1.ConditionConfigurationSynced) == "True Succeeded" && message(st, vmv1alpha1.ConditionConfigurationSynced) == want
 	}, req)
 	req.Effective.Volumes = req.Effective.Volumes[1:]
-	l.until("the rest is in order", func() bool { return reason(st, vmv1alpha1.ConditionConfigurationSynced) == "True Succeeded" }, req)
-	if got := message(st, vmv1alpha1.ConditionConfigurationSynced); got != "not applied: volumes[data] (no longer in the spec; the disk stays as long as the virtual machine)" {
-		t.Errorf("message = %q, want it to say that the disk stays", got)
+	file := filesOf(t, ready, req.VM.Name)["7Gi"]
+	l.until("the removed volume is detached", func() bool {
+		return len(st.Volumes) == 5 && reason(st, vmv1alpha1.ConditionConfigurationSynced) == "True Succeeded"
+	}, req)
+	if got := devicesOf(t, ready, req.VM.Name); got["disk 7Gi"] != 0 || !fileExists(t, ready, file) {
+		t.Errorf("devices = %v, its file %s exists: %t; want the disk detached and its file kept", got, file, fileExists(t, ready, file))
 	}
+	nothingToDo(t, l.p, req)
 }
 
 func TestDevicesOfTheSpecAreAdded(t *testing.T) {

@@ -36,6 +36,9 @@ func (m machine) Observe(w *driver.Want) provider.Observation {
 	o := report.Observe(m.vm, w, m.driver.inventory.HostName)
 	o.VCenterInstanceUUID = m.driver.session.Info().Installation
 	report.Comply(&o, m.vm, m.driver.compliance.Of(m.vm))
+	if o.Readable && w.Effective != nil {
+		o.Set(configspec.GuestNetwork(configspec.Want{Want: *w}, m.vm, o.Network, o.Recorded.Schema >= configspec.GuestSettingsSchema))
+	}
 	o.Set(report.Location(m.vm, m.driver.inventory.Outside(m.ref())))
 	return o
 }
@@ -46,7 +49,7 @@ func (m machine) Compare(w *driver.Want) driver.Comparison {
 	want.HostMHz = m.driver.inventory.HostMHz(m.vm.Runtime.Host)
 	c := driver.Comparison{
 		Refused:    driver.Refusals{Invalid: configspec.Refused(want, m.vm), NotAllowed: m.driver.notAllowed(w)},
-		NotApplied: configspec.NotApplied(want, m.vm),
+		NotApplied: configspec.NotApplied(want, m.vm), Deviating: configspec.Deviating(want, m.vm),
 	}
 	for _, d := range configspec.Differences(want, m.vm) {
 		// Which devices are allowed is not known to configspec.

@@ -9,6 +9,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"io"
+	"maps"
 	"net/netip"
 	"path"
 	"strings"
@@ -27,6 +28,26 @@ type seed struct {
 	ethernets map[string]ethernet
 	// guestInfo is true for one that was read from guestinfo.
 	guestInfo bool
+	// instanceID by which cloud-init knows whether it has configured the guest before.
+	instanceID string
+}
+
+// after returns the seed that the guest has at a boot after one with previous. cloud-init writes the network
+// configuration only for a new instance ID (its default update events are boot-new-instance alone); the module
+// update_hostname runs at every boot. An entry that was not there before is new to the guest.
+func (s *seed) after(previous *seed) *seed {
+	if s == nil || previous == nil || !s.guestInfo || s.instanceID != previous.instanceID {
+		return s
+	}
+	out := *s
+	out.ethernets = maps.Clone(s.ethernets)
+	for name, e := range previous.ethernets {
+		if now, ok := s.ethernets[name]; ok {
+			e.Match = now.Match
+			out.ethernets[name] = e
+		}
+	}
+	return &out
 }
 
 // ethernet is an entry of cloud-init's network configuration, version 2.
@@ -139,14 +160,15 @@ func decoded(text, encoding string) ([]byte, error) {
 // parse reads metadata; its network is a mapping or, with an encoding, a text.
 func parse(metadata []byte) (*seed, error) {
 	var m struct {
-		HostName string `json:"local-hostname"`
-		Network  any    `json:"network"`
-		Encoding string `json:"network.encoding"`
+		InstanceID string `json:"instance-id"`
+		HostName   string `json:"local-hostname"`
+		Network    any    `json:"network"`
+		Encoding   string `json:"network.encoding"`
 	}
 	if err := yaml.Unmarshal(metadata, &m); err != nil {
 		return nil, fmt.Errorf("metadata: %w", err)
 	}
-	s := &seed{hostName: m.HostName}
+	s := &seed{hostName: m.HostName, instanceID: m.InstanceID}
 	if m.Network == nil {
 		return s, nil
 	}

@@ -29,6 +29,8 @@ type Guests struct {
 	customized map[types.ManagedObjectReference]string
 	failure    string // of customizations that begin
 	cloudInit  bool
+	// seeds are those that guests have configured themselves by.
+	seeds map[types.ManagedObjectReference]*seed
 }
 
 // boot is a guest on its way up.
@@ -38,7 +40,7 @@ type boot struct{ timer *time.Timer }
 // delay, those that are powered on already included.
 func Install(registry *simulator.Registry, delay time.Duration) *Guests {
 	g := &Guests{registry: registry, delay: delay, boots: map[types.ManagedObjectReference]*boot{},
-		identities: map[types.ManagedObjectReference]identity{}, customized: map[types.ManagedObjectReference]string{}}
+		identities: map[types.ManagedObjectReference]identity{}, customized: map[types.ManagedObjectReference]string{}, seeds: map[types.ManagedObjectReference]*seed{}}
 	registry.AddHandler(g)
 	for _, e := range registry.All("VirtualMachine") {
 		if vm, ok := e.(*simulator.VirtualMachine); ok && vm.Runtime.PowerState == types.VirtualMachinePowerStatePoweredOn {
@@ -126,6 +128,10 @@ func (g *Guests) seedOf(vm *mo.VirtualMachine) *seed {
 	if err != nil {
 		return nil
 	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	s = s.after(g.seeds[vm.Self])
+	g.seeds[vm.Self] = s
 	return s
 }
 
@@ -171,6 +177,7 @@ func (g *Guests) RemoveObject(_ *simulator.Context, ref types.ManagedObjectRefer
 		g.mu.Lock()
 		defer g.mu.Unlock()
 		delete(g.identities, ref)
+		delete(g.seeds, ref)
 		delete(g.customized, ref)
 	}
 }

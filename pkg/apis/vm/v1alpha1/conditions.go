@@ -66,6 +66,11 @@ const (
 	// ConditionGuestCustomized is True when the guest customization that the VM was
 	// created with has succeeded; absent without one.
 	ConditionGuestCustomized = "GuestCustomized"
+	// ConditionGuestNetworkSynced is True when the guest has the settings that only the guest
+	// can apply: addresses, host name, DNS and bootstrap data. It is False when one of them was
+	// changed after the first boot; the message names both values and the action. It is absent
+	// if the spec has no such settings.
+	ConditionGuestNetworkSynced = "GuestNetworkSynced"
 	// ConditionQuestionsAnswered is False while vSphere asks a question that blocks
 	// the VM; absent otherwise.
 	ConditionQuestionsAnswered = "QuestionsAnswered"
@@ -206,6 +211,9 @@ const (
 	// ReasonNotEffective means that an operation succeeded and vSphere shows another
 	// value all the same.
 	ReasonNotEffective = "NotEffective"
+	// ReasonNotApplied means that a requested value is not applied, and is not going to be
+	// before the user acts; the message names the action.
+	ReasonNotApplied = "NotApplied"
 	// ReasonMissing means that vSphere had the VM and does not show it any more.
 	ReasonMissing = "Missing"
 	// ReasonCopyFound means that vSphere does not show the VM, but others that have its identity:

@@ -26,7 +26,7 @@ type VirtualMachineVolume struct {
 	// +optional
 	CDROM *CDROMVolumeSource `json:"cdrom,omitempty" protobuf:"bytes,5,opt,name=cdrom"`
 	// reclaimPolicy says what becomes of a disk that is removed from this list. Unset, it
-	// stays attached until the virtual machine goes.
+	// is detached and its file is kept.
 	// +optional
 	ReclaimPolicy VolumeReclaimPolicy `json:"reclaimPolicy,omitempty" protobuf:"bytes,6,opt,name=reclaimPolicy,casttype=VolumeReclaimPolicy"`
 	// controllerBusNumber is the number of the controller of the bus, from 0: up to 3 for

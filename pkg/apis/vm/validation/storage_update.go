@@ -14,7 +14,7 @@ import (
 
 // validateStorageUpdate checks what vSphere cannot change of disks that are there.
 func validateStorageUpdate(obj, old *vmv1alpha1.VirtualMachine, path *field.Path) field.ErrorList {
-	var errs field.ErrorList
+	errs := validateBootOrderUpdate(obj.Spec.BootOrder, old.Spec.BootOrder, path.Child("bootOrder"))
 	if after, before := obj.Spec.BootDisk, old.Spec.BootDisk; after != nil {
 		var has *resource.Quantity
 		if s := old.Status.Storage; s != nil && s.BootDisk != nil {
@@ -34,6 +34,14 @@ func validateStorageUpdate(obj, old *vmv1alpha1.VirtualMachine, path *field.Path
 		}
 	}
 	return errs
+}
+
+// validateBootOrderUpdate refuses an empty list in place of one with devices: the VM would keep its order.
+func validateBootOrderUpdate(after, before []vmv1alpha1.VirtualMachineBootDevice, path *field.Path) field.ErrorList {
+	if len(after) > 0 || len(before) == 0 {
+		return nil
+	}
+	return field.ErrorList{field.Required(path, "the order of a virtual machine cannot be reset; list the devices to boot from, for example [{type: Disk}]")}
 }
 
 func validateVolumeUpdate(after, before *vmv1alpha1.VirtualMachineVolume, has *resource.Quantity, path *field.Path) field.ErrorList {

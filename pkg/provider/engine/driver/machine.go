@@ -90,8 +90,12 @@ type Difference struct {
 type Comparison struct {
 	// Refused says what is wanted and the machine cannot have.
 	Refused Refusals
-	// NotApplied lists what is wanted and the machine can do without.
+	// NotApplied lists what is wanted and has no meaning to the hypervisor, or what the
+	// machine can do without.
 	NotApplied []string
+	// Deviating lists what the machine has otherwise than wanted and what no Difference
+	// changes, each with the reason or the action. NotApplied does not include it.
+	Deviating []string
 	// Differences to apply; nothing that is refused is one of them.
 	Differences []Difference
 	// Unresolved are the conditions whose check has to come before everything can be

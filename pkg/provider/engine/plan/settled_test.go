@@ -19,12 +19,13 @@ import (
 // its name.
 type inert struct {
 	driver.Machine
-	differs []driver.Difference
-	refuses bool
+	differs  []driver.Difference
+	deviates []string
+	refuses  bool
 }
 
 func (m inert) Compare(w *driver.Want) driver.Comparison {
-	c := driver.Comparison{Differences: m.differs}
+	c := driver.Comparison{Differences: m.differs, Deviating: m.deviates}
 	if !w.Restarted.IsZero() {
 		c.Differences = append(slices.Clone(m.differs), driver.Difference{Path: "nextRestartTime", Live: true, FirstBoot: true})
 	}
@@ -122,5 +123,30 @@ func TestRestartRequired_LeavesOutWhatIsForTheFirstBoot(t *testing.T) {
 	want := []vmv1alpha1.RestartRequirement{{Path: "cpu.cores", Desired: "4"}}
 	if diff := cmp.Diff(want, got.RestartRequired); diff != "" || err != nil {
 		t.Errorf("restartRequired (-want +got):\n%s, error %v", diff, err)
+	}
+}
+
+func TestConfigurationSynced_IsNotTrueWhileSomethingIsPending(t *testing.T) {
+	cores := driver.Difference{Path: "cpu.cores", Running: "2", Desired: "4"}
+	removed := driver.Difference{Path: "volumes[old]", Running: "1Gi on ide"}
+	deviates := []string{"volumes[data].bus sata (the disk is on pvscsi)"}
+	for name, tc := range map[string]struct {
+		machine inert
+		want    string
+	}{
+		"as wanted":                               {inert{}, "True Succeeded "},
+		"for a restart":                           {inert{differs: []driver.Difference{cores}}, "True RestartRequired the next power cycle changes cpu.cores"},
+		"a volume that a restart detaches":        {inert{differs: []driver.Difference{removed}}, "False RestartRequired the next power cycle changes volumes[old]"},
+		"what no change corrects":                 {inert{deviates: deviates}, "False NotApplied volumes[data].bus sata (the disk is on pvscsi)"},
+		"what no change corrects and for restart": {inert{deviates: deviates, differs: []driver.Difference{cores}}, "False NotApplied volumes[data].bus sata (the disk is on pvscsi); the next power cycle changes cpu.cores"},
+	} {
+		got, err := Make(runningMachine(func(in *Input) { in.Machine = tc.machine }))
+		c := meta.FindStatusCondition(got.Conditions, vmv1alpha1.ConditionConfigurationSynced)
+		if err != nil || c == nil {
+			t.Fatalf("%s: condition %v, error %v", name, c, err)
+		}
+		if reported := string(c.Status) + " " + c.Reason + " " + c.Message; reported != tc.want || !got.Settled {
+			t.Errorf("%s: ConfigurationSynced = %q, settled %t; want %q, settled", name, reported, got.Settled, tc.want)
+		}
 	}
 }

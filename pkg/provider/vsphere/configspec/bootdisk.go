@@ -64,10 +64,15 @@ func refusedBootDisk(in *input, say func(format string, args ...any)) {
 	}
 }
 
-func unappliedBootDisk(in *input, say func(format string, args ...any)) {
-	if disk, _ := observe.BootDiskBeside(in.vm, attachedDisks(in)); disk != nil && in.Effective.BootDisk != nil {
-		unappliedSize(hardware.BootDiskSize, in.Effective.BootDisk.Capacity, disk, say)
-		unappliedProvisioning("bootDisk", in.Effective.BootDisk.Provisioning, disk, say)
+// deviatingBootDisk names what of the boot disk is not as requested and cannot be changed.
+func deviatingBootDisk(in *input, say func(format string, args ...any)) {
+	disk, _ := observe.BootDiskBeside(in.vm, attachedDisks(in))
+	if disk == nil {
+		return
+	}
+	deviatingMode(in, "bootDisk", disk, say)
+	if in.Effective.BootDisk != nil {
+		deviatingProvisioning("bootDisk", in.Effective.BootDisk.Provisioning, disk, say)
 	}
 }
 

@@ -62,7 +62,7 @@ func bootDevice(in *input, d vmv1alpha1.VirtualMachineBootDevice) types.BaseVirt
 	return nil
 }
 
-func unappliedBootOrder(in *input, say func(format string, args ...any)) {
+func deviatingBootOrder(in *input, say func(format string, args ...any)) {
 	if len(in.Effective.BootOrder) == 0 || in.vm.Config == nil {
 		return
 	}

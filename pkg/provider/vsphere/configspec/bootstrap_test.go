@@ -90,8 +90,9 @@ func TestCloudInitIsHandedEverythingThatIsAskedFor(t *testing.T) {
 	if got := Differences(w, vm); len(got) > 0 {
 		t.Errorf("differences afterwards = %+v, want none", got)
 	}
-	if got := NotApplied(w, vm); len(got) != 1 || !strings.Contains(got[0], "rawNetworkConfig is in their place") {
-		t.Errorf("not applied = %q, want the addresses that the network configuration replaces", got)
+	const want = "network.interfaces[eth0].addresses 192.0.2.5/24: bootstrap.cloudInit.rawNetworkConfig is in its place"
+	if got := GuestNetwork(w, vm, nil, true); got.Status != "False" || got.Message != want {
+		t.Errorf("GuestNetworkSynced = %s %q, want False with the addresses that the network configuration replaces", got.Status, got.Message)
 	}
 }
 

@@ -5,6 +5,7 @@ package configspec
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -132,6 +133,9 @@ func TestClaimsAreAttachedByTheirDisksAndNeverRemoved(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			w, vm := want(), have()
 			withDisks(vm)
+			if !slices.ContainsFunc(tc.volumes, func(v vmv1alpha1.VirtualMachineVolume) bool { return v.Name == "data" }) {
+				setByHand(observe.VolumeKey("data"), "")(vm)
+			}
 			disk := withClaim(vm)
 			if tc.have != nil {
 				tc.have(vm, disk)

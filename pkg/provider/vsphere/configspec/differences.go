@@ -75,6 +75,7 @@ func Differences(want Want, vm *mo.VirtualMachine) []Difference {
 	}
 	out = append(out, compareBootstrap(in)...)
 	out = append(out, compareVApp(in)...)
+	out = append(out, recordGuestSettings(in))
 	out = append(out, compareMark(in))
 	if out = changed(out); len(out) > 0 && in.exists() && want.Effective.Network != nil {
 		// The record of the adapters is brought up to date with other changes: it is no reason for one.

@@ -140,6 +140,7 @@ func TestSpecOfACreateSetsWhatIsWanted(t *testing.T) {
 	wantExtra := map[string]any{
 		observe.OwnerKey:              "ns/web/uid",
 		observe.AdaptersKey:           "eth0=new",
+		observe.GuestSettingsKey:      `{"bootstrap.cloudInit":"set"}`,
 		"disk.enableUUID":             "TRUE",
 		"guestinfo.metadata":          "eyJpbnN0YW5jZS1pZCI6InVpZCIsImxvY2FsLWhvc3RuYW1lIjoid2ViIn0=",
 		"guestinfo.metadata.encoding": "base64",

@@ -159,38 +159,3 @@ func countIPv4(addresses []string) int {
 	}
 	return n
 }
-
-// unappliedNetwork names what the guest would have to be told.
-func unappliedNetwork(e *vmv1alpha1.VirtualMachineInstanceSpec, say func(format string, args ...any)) {
-	cloudInit, customized := inGuest(e)
-	if e.Network == nil || e.Network.Disabled {
-		return
-	}
-	n := e.Network
-	if cloudInit {
-		if e.Bootstrap.CloudInit.RawNetworkConfig != nil && configured(n) {
-			say("network: settings for the guest (bootstrap.cloudInit.rawNetworkConfig is in their place)")
-		}
-		return
-	}
-	unapplied := func(path string, asked bool) {
-		if asked {
-			say("%s (needs bootstrap.cloudInit to reach the guest)", path)
-		}
-	}
-	if b := e.Bootstrap; customized && b.Sysprep != nil && b.Sysprep.RawSysprep != nil && n.HostName != "" {
-		say("network.hostName (the answer file of bootstrap.sysprep names the computer)")
-	}
-	if !customized {
-		unapplied("network.hostName", n.HostName != "")
-		unapplied("network.domainName", n.DomainName != "")
-		unapplied("network.nameservers", len(n.Nameservers) > 0)
-		unapplied("network.searchDomains", len(n.SearchDomains) > 0)
-	}
-	for _, i := range n.Interfaces {
-		at := "network.interfaces[" + i.Name + "]."
-		unapplied(at+"dhcp4", i.DHCP4 != nil && !*i.DHCP4 && !(customized && countIPv4(i.Addresses) > 0))
-		unapplied(at+"dhcp6", i.DHCP6 != nil && *i.DHCP6 && !customized)
-		unapplied(at+"mtu", i.MTU != nil)
-	}
-}

@@ -90,13 +90,25 @@ func Keep(vm *mo.VirtualMachine, r driver.Record) Difference {
 	}
 }
 
+// GuestSettingsSchema is the schema of records that added observe.GuestSettingsKey.
+const GuestSettingsSchema = 2
+
 // Lacking returns what vm lacks of what the schemas of records after since have added, and that is filled in once.
 // Schema 1 added the record of the adapters: before it, the record was only written with another change of the VM.
+// GuestSettingsSchema added the settings that the guest was given: those of the spec, for nothing else is known of them.
 func Lacking(want Want, vm *mo.VirtualMachine, since int) []Difference {
-	if since >= 1 || want.Effective == nil || vm.Config == nil || observe.ExtraConfig(vm, observe.AdaptersKey) != "" {
+	if want.Effective == nil || vm.Config == nil {
 		return nil
 	}
-	return changed([]Difference{recordAdapters(newInput(want, vm))})
+	in := newInput(want, vm)
+	var out []Difference
+	if since < 1 && in.extra(observe.AdaptersKey) == "" {
+		out = append(out, recordAdapters(in))
+	}
+	if since < GuestSettingsSchema && in.extra(observe.GuestSettingsKey) == "" {
+		out = append(out, compareOption(in, "metadata.guest", observe.GuestSettingsKey, handedSettings(in).text(), true, true))
+	}
+	return changed(out)
 }
 
 // RecordRestart records the time that a restart was asked for.

@@ -74,10 +74,14 @@ func (a *adapters) compare(n int, want types.BaseVirtualEthernetCard) Difference
 	added := card == nil
 	if card != nil {
 		d.Running = describe(card)
+		if observe.Customizing(a.vm) {
+			// vSphere disconnects the adapters until the customization is over.
+			want.GetVirtualEthernetCard().Connectable = card.GetVirtualEthernetCard().Connectable
+		}
 		changes, want = reconcileCard(card, want)
 		added = len(changes) > 1
 	}
-	d.Desired, d.Live = describe(want), a.live(card, want)
+	d.Desired, d.Live = describe(want), a.live(card, want) || onlyConnects(card, want)
 	d.set = func(s *types.VirtualMachineConfigSpec) {
 		s.DeviceChange = append(s.DeviceChange, changes...)
 		if added {
@@ -160,6 +164,11 @@ func reconcileCard(have, want types.BaseVirtualEthernetCard) ([]types.BaseVirtua
 	edited := like(have)
 	e := edited.GetVirtualEthernetCard()
 	e.Backing, e.MacAddress, e.AddressType = w.Backing, w.MacAddress, w.AddressType
+	if startsDisconnected(have) && !startsDisconnected(want) {
+		connect := *e.Connectable
+		connect.StartConnected, connect.Connected = true, true
+		e.Connectable = &connect
+	}
 	return []types.BaseVirtualDeviceConfigSpec{change(types.VirtualDeviceConfigSpecOperationEdit, edited)}, edited
 }
 
@@ -201,10 +210,48 @@ func newCard(i vmv1alpha1.VirtualMachineNetworkInterface, backing types.BaseVirt
 	return nic
 }
 
-// describe is what decides whether two adapters are the same.
+// describe returns what decides whether two adapters are the same.
 func describe(nic types.BaseVirtualEthernetCard) string {
 	card := nic.GetVirtualEthernetCard()
-	return hardware.Adapter(model(nic), backingName(card.Backing), card.MacAddress)
+	out := hardware.Adapter(model(nic), backingName(card.Backing), card.MacAddress)
+	if startsDisconnected(nic) {
+		out += ", not connected at power on"
+	}
+	return out
+}
+
+// startsDisconnected reports whether an adapter is not connected when the VM is powered on.
+func startsDisconnected(nic types.BaseVirtualEthernetCard) bool {
+	c := nic.GetVirtualEthernetCard().Connectable
+	return c != nil && !c.StartConnected
+}
+
+// onlyConnects reports whether a change does nothing but connect an adapter, which a running VM takes. A part of an
+// adapter of the host is not connected to a running VM.
+func onlyConnects(have, want types.BaseVirtualEthernetCard) bool {
+	if have == nil || model(want) == modelSRIOV || !startsDisconnected(have) || startsDisconnected(want) {
+		return false
+	}
+	connected := like(have)
+	connected.GetVirtualEthernetCard().Connectable = nil
+	return describe(connected) == describe(want)
+}
+
+// deviatingAdapters names the adapters that are disconnected while the VM runs. They are not connected again: the
+// guest can disconnect an adapter too.
+func deviatingAdapters(in *input, say func(format string, args ...any)) {
+	if in.adopted || in.vm.Runtime.PowerState != types.VirtualMachinePowerStatePoweredOn || observe.Customizing(in.vm) {
+		return
+	}
+	interfaces := interfacesOf(in.Effective)
+	for n, card := range observe.Assign(in.vm, interfaces, in.Adapters).Cards {
+		if card == nil {
+			continue
+		}
+		if c := card.GetVirtualEthernetCard().Connectable; c != nil && c.StartConnected && !c.Connected {
+			say("%s (its adapter was disconnected: connect it in vSphere or in the guest, or restart the virtual machine)", hardware.Interface(interfaces[n].Name))
+		}
+	}
 }
 
 func model(nic types.BaseVirtualEthernetCard) string {

@@ -21,7 +21,7 @@ import (
 
 // besideTheTable are differences that no effective spec has: identity, bookkeeping, and
 // what is done once.
-var besideTheTable = []string{"metadata.name", "metadata.uid", "instanceUUID", "nextRestartTime", "bootstrap", "bootstrap.cloudInit", "bootstrap.vAppConfig"}
+var besideTheTable = []string{"metadata.guest", "metadata.name", "metadata.uid", "instanceUUID", "nextRestartTime", "bootstrap", "bootstrap.cloudInit", "bootstrap.vAppConfig"}
 
 // A path is known on both sides, or on neither.
 func TestTableAndComparisonWithVSphereHaveTheSamePaths(t *testing.T) {

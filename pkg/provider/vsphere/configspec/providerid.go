@@ -25,9 +25,9 @@ func refusedProviderID(in *input, say func(format string, args ...any)) {
 	}
 }
 
-// unappliedProviderID names a provider ID that the VM does not have. One that it lacks because
+// deviatingProviderID names a provider ID that the VM does not have. One that it lacks because
 // its BIOS UUID is yet to be set is no other thing than that.
-func unappliedProviderID(in *input, say func(format string, args ...any)) {
+func deviatingProviderID(in *input, say func(format string, args ...any)) {
 	if in.vm.Config == nil || in.ProviderID == "" {
 		return
 	}

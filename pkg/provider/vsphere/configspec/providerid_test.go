@@ -39,8 +39,8 @@ func TestAProviderIDMustBeThatOfTheVM(t *testing.T) {
 			if diff := cmp.Diff(tc.refused, Refused(w, tc.vm)); diff != "" {
 				t.Errorf("Refused (-want +got):\n%s", diff)
 			}
-			if diff := cmp.Diff(tc.unapplied, NotApplied(w, tc.vm)); diff != "" {
-				t.Errorf("NotApplied (-want +got):\n%s", diff)
+			if diff := cmp.Diff(tc.unapplied, Deviating(w, tc.vm)); diff != "" {
+				t.Errorf("Deviating (-want +got):\n%s", diff)
 			}
 		})
 	}
@@ -50,7 +50,7 @@ func TestAProviderIDThatComesWithTheBIOSUUIDIsNoDifferenceOfItsOwn(t *testing.T)
 	const mine = "42102040-0bee-48b1-8f2d-9b5d2d6f2f7e"
 	vm := &mo.VirtualMachine{Config: &types.VirtualMachineConfigInfo{Uuid: "99102040-0bee-48b1-8f2d-9b5d2d6f2f7e"}}
 	w := Want{Want: driver.Want{Desired: provider.Desired{Effective: &vmv1alpha1.VirtualMachineInstanceSpec{Firmware: &vmv1alpha1.VirtualMachineFirmware{UUID: mine}}}, ProviderID: "vsphere://" + mine}, New: true}
-	if got := NotApplied(w, vm); got != nil {
-		t.Errorf("NotApplied says %q of a VM whose BIOS UUID is yet to be set", got)
+	if got := Deviating(w, vm); got != nil {
+		t.Errorf("Deviating says %q of a VM whose BIOS UUID is yet to be set", got)
 	}
 }

@@ -31,7 +31,8 @@ func recordReclaim(in *input, v *vmv1alpha1.VirtualMachineVolume, disk *types.Vi
 	return compareOption(in, "metadata.volumes", observe.ReclaimKey(v.Name), want, true, false)
 }
 
-// removedVolumes takes disks and drives off that the spec does not name any more.
+// removedVolumes detaches the disks and removes the drives of volumes that are no longer in the spec. Only a disk with
+// reclaimPolicy Delete is deleted.
 func removedVolumes(in *input, attached map[string]*types.VirtualDisk) []Difference {
 	var out []Difference
 	gone := map[string]bool{}
@@ -74,23 +75,31 @@ func recordedReclaim(in *input, volume string) (policy vmv1alpha1.VolumeReclaimP
 	return vmv1alpha1.VolumeReclaimPolicy(p), uuid
 }
 
-// whyStays says why the disk of a volume that is no longer in the spec stays; empty when it
-// goes. What cannot be made again is deleted only if it is the disk that the policy was
-// given for, and nothing else has it.
+// whyStays returns why the disk of a volume that is no longer in the spec stays attached, and what to do; empty when it
+// is detached. It is deleted only if reclaimPolicy Delete was given for this disk and no other VM has it.
 func whyStays(in *input, volume string, disk *types.VirtualDisk) string {
 	if disk == nil {
 		return ""
 	}
 	policy, uuid := recordedReclaim(in, volume)
 	switch {
-	case policy != vmv1alpha1.VolumeReclaimDetach && policy != vmv1alpha1.VolumeReclaimDelete:
-		return "no longer in the spec; the disk stays as long as the virtual machine"
-	case uuid == "" || uuid != observe.DiskUUID(disk):
-		return fmt.Sprintf("no longer in the spec; its disk %q is not the one that reclaimPolicy was given for, and stays", observe.DiskUUID(disk))
 	case observe.HasParent(disk):
-		return fmt.Sprintf("no longer in the spec; the disk stays while there are snapshots, and then reclaimPolicy %s is carried out", policy)
+		return "no longer in the spec; the disk stays attached while there are snapshots: delete them, and it is " + reclaimed(policy)
+	case policy == "":
+		return ""
+	case uuid == "" || uuid != observe.DiskUUID(disk):
+		return fmt.Sprintf("no longer in the spec; its disk %q is not the one that reclaimPolicy was given for, and stays attached: detach it in vSphere, or add the volume again",
+			observe.DiskUUID(disk))
 	case policy == vmv1alpha1.VolumeReclaimDelete && (disk.VDiskId != nil || observe.Shared(disk.Backing)):
-		return "no longer in the spec; the disk is a first class disk or shared with others, and is not deleted"
+		return "no longer in the spec; the disk is a first class disk or shared with others, and is not deleted: add the volume again with reclaimPolicy Detach"
 	}
 	return ""
+}
+
+// reclaimed is what is done to the disk of a removed volume.
+func reclaimed(policy vmv1alpha1.VolumeReclaimPolicy) string {
+	if policy == vmv1alpha1.VolumeReclaimDelete {
+		return "deleted"
+	}
+	return "detached"
 }

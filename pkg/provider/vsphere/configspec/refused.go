@@ -79,8 +79,25 @@ func fromImage(fw *vmv1alpha1.VirtualMachineFirmware) string {
 	return ""
 }
 
-// NotApplied lists what the effective spec asks for and what a VM can do
-// without, each with the reason.
+// Deviating lists what the effective spec requests and the VM has otherwise, where no reconfiguration changes it. Each
+// entry has the reason or the action.
+func Deviating(want Want, vm *mo.VirtualMachine) []string {
+	if want.Effective == nil || vm.Config == nil {
+		return nil
+	}
+	in := newInput(want, vm)
+	var out []string
+	say := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
+	deviatingProviderID(in, say)
+	deviatingAdapters(in, say)
+	deviatingBootDisk(in, say)
+	deviatingVolumes(in, say)
+	deviatingBootOrder(in, say)
+	return out
+}
+
+// NotApplied lists what the effective spec requests and vSphere does not have or the VM can do without, each with the
+// reason.
 func NotApplied(want Want, vm *mo.VirtualMachine) []string {
 	if want.Effective == nil {
 		return nil
@@ -89,7 +106,6 @@ func NotApplied(want Want, vm *mo.VirtualMachine) []string {
 	e := want.Effective
 	var out []string
 	say := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
-	unappliedProviderID(in, say)
 	unappliedAdopted(in, say)
 	unappliedClasses(in, say)
 	if len(e.NodeSelector) > 0 {
@@ -121,9 +137,7 @@ func NotApplied(want Want, vm *mo.VirtualMachine) []string {
 			say("%s (preferred, but it needs virtual hardware version %d)", f.Path, f.MinVersion)
 		}
 	}
-	unappliedNetwork(e, say)
-	unappliedBootDisk(in, say)
-	unappliedVolumes(in, say)
-	unappliedBootOrder(in, say)
+	unappliedSizes(in, say)
+	unappliedDiscs(in, say)
 	return out
 }

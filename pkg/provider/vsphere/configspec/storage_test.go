@@ -49,6 +49,8 @@ type storageCase struct {
 	refused []string
 	// unapplied are what the VM does without.
 	unapplied []string
+	// deviates is what keeps ConfigurationSynced from being True.
+	deviates []string
 }
 
 // recordedDisk is the record of a disk.
@@ -74,6 +76,9 @@ func runStorageCases(t *testing.T, cases []storageCase) {
 			}
 			if diff := cmp.Diff(tc.unapplied, NotApplied(w, vm)); diff != "" {
 				t.Errorf("not applied (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(tc.deviates, Deviating(w, vm)); diff != "" {
+				t.Errorf("deviating (-want +got):\n%s", diff)
 			}
 		})
 	}
@@ -118,7 +123,7 @@ func TestBootDiskGrowsAndNeverShrinks(t *testing.T) {
 		}), want: []Difference{{Path: "bootDisk.size", Running: "16Gi on ide", Desired: "20Gi on ide"}}, changes: []string{"edit disk 20Gi at 200:0 "}},
 		{name: "another provisioning", change: func(w *Want, _ *mo.VirtualMachine) {
 			w.Effective.BootDisk = &vmv1alpha1.VirtualMachineBootDisk{Provisioning: vmv1alpha1.DiskProvisioningThin}
-		}, unapplied: []string{"bootDisk.provisioning Thin (the disk is Thick)"}},
+		}, deviates: []string{"bootDisk.provisioning Thin (the disk is Thick)"}},
 	})
 }
 
@@ -170,10 +175,10 @@ func TestVolumesAreWhereTheyAskToBe(t *testing.T) {
 			refused: []string{"volumes[new].unitNumber: 20 cannot be used on nvme, whose units are 0 to 14"}},
 		{name: "the place of a disk that is there", change: func(w *Want, _ *mo.VirtualMachine) {
 			w.Effective.Volumes[0].ControllerBusNumber, w.Effective.Volumes[0].UnitNumber = n(1), n(4)
-		}, unapplied: []string{"volumes[data].controllerBusNumber 1 (the disk is at scsi0:1)", "volumes[data].unitNumber 4 (the disk is at scsi0:1)"}},
+		}, deviates: []string{"volumes[data].controllerBusNumber 1 (the disk is at scsi0:1)", "volumes[data].unitNumber 4 (the disk is at scsi0:1)"}},
 		{name: "provisioning", change: func(w *Want, _ *mo.VirtualMachine) {
 			w.Effective.Volumes[0].Disk.Provisioning = vmv1alpha1.DiskProvisioningThickEagerZero
-		}, unapplied: []string{"volumes[data].disk.provisioning ThickEagerZero (the disk is Thick)"}},
+		}, deviates: []string{"volumes[data].disk.provisioning ThickEagerZero (the disk is Thick)"}},
 	})
 }
 
@@ -229,21 +234,23 @@ func TestDisksThatAreRemovedFromTheSpec(t *testing.T) {
 		}, want: []Difference{{Path: "metadata.volumes", Running: "Detach other-uuid", Desired: "Delete disk-uuid", Live: true}}, changes: []string{"slipway.reclaim.data=Delete disk-uuid"}},
 		{name: "and forgotten with it", change: func(_ *Want, vm *mo.VirtualMachine) { recordKey(vm, observe.ReclaimKey("data"), "Delete disk-uuid") },
 			want: []Difference{{Path: "metadata.volumes", Running: "Delete disk-uuid", Live: true}}, changes: []string{"slipway.reclaim.data="}},
-		{name: "nothing was said", change: removed(""), unapplied: []string{"volumes[data] (no longer in the spec; the disk stays as long as the virtual machine)"}},
+		{name: "without a policy it is detached and kept", change: removed(""), want: gone, changes: []string{"remove disk 2Gi at 1000:1 ", "slipway.volume.data="}},
 		{name: "detached", change: removed("Detach disk-uuid"), want: gone,
 			changes: []string{"remove disk 2Gi at 1000:1 ", "slipway.volume.data=", "slipway.reclaim.data="}},
 		{name: "deleted", change: removed("Delete disk-uuid"), want: gone,
 			changes: []string{"remove disk 2Gi at 1000:1 destroy", "slipway.volume.data=", "slipway.reclaim.data="}},
 		{name: "another disk is in its place", change: removed("Delete other-uuid"),
-			unapplied: []string{`volumes[data] (no longer in the spec; its disk "disk-uuid" is not the one that reclaimPolicy was given for, and stays)`}},
+			deviates: []string{`volumes[data] (no longer in the spec; its disk "disk-uuid" is not the one that reclaimPolicy was given for, and stays attached: detach it in vSphere, or add the volume again)`}},
 		{name: "a record that names no disk", change: removed("Delete"),
-			unapplied: []string{`volumes[data] (no longer in the spec; its disk "disk-uuid" is not the one that reclaimPolicy was given for, and stays)`}},
+			deviates: []string{`volumes[data] (no longer in the spec; its disk "disk-uuid" is not the one that reclaimPolicy was given for, and stays attached: detach it in vSphere, or add the volume again)`}},
 		{name: "while there are snapshots", change: removed("Delete disk-uuid", func(vm *mo.VirtualMachine) { withSnapshot(diskOfVM(vm, 2001)) }),
-			unapplied: []string{"volumes[data] (no longer in the spec; the disk stays while there are snapshots, and then reclaimPolicy Delete is carried out)"}},
+			deviates: []string{"volumes[data] (no longer in the spec; the disk stays attached while there are snapshots: delete them, and it is deleted)"}},
+		{name: "while there are snapshots, without a policy", change: removed("", func(vm *mo.VirtualMachine) { withSnapshot(diskOfVM(vm, 2001)) }),
+			deviates: []string{"volumes[data] (no longer in the spec; the disk stays attached while there are snapshots: delete them, and it is detached)"}},
 		{name: "a first class disk at its place, which is not its own", change: removed("Delete disk-uuid", func(vm *mo.VirtualMachine) { diskOfVM(vm, 2001).VDiskId = &types.ID{Id: "fcd"} })},
 		{name: "a shared disk", change: removed("Delete disk-uuid", func(vm *mo.VirtualMachine) {
 			diskOfVM(vm, 2001).Backing.(*types.VirtualDiskFlatVer2BackingInfo).Sharing = string(types.VirtualDiskSharingSharingMultiWriter)
-		}), unapplied: []string{"volumes[data] (no longer in the spec; the disk is a first class disk or shared with others, and is not deleted)"}},
+		}), deviates: []string{"volumes[data] (no longer in the spec; the disk is a first class disk or shared with others, and is not deleted: add the volume again with reclaimPolicy Detach)"}},
 	})
 }
 
@@ -315,8 +322,8 @@ func TestBootOrderIsToldByDevices(t *testing.T) {
 			w.Effective.Volumes = append(w.Effective.Volumes, volume("new", "1Gi", ""))
 			order(vmv1alpha1.VirtualMachineBootDevice{Type: "Disk", Name: "new"})(w, vm)
 		}, want: []Difference{{Path: "volumes[new]", Desired: "1Gi on pvscsi", Live: true}},
-			changes:   []string{"add disk 1Gi at 1000:2 create", "slipway.volume.new=scsi0:2"},
-			unapplied: []string{"bootOrder (the virtual machine has no Disk new)"}},
+			changes:  []string{"add disk 1Gi at 1000:2 create", "slipway.volume.new=scsi0:2"},
+			deviates: []string{"bootOrder (the virtual machine has no Disk new)"}},
 	})
 	w, vm := want(), have()
 	withDisks(vm)

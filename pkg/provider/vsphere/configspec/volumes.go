@@ -196,41 +196,65 @@ func refusedSize(path string, capacity *resource.Quantity, disk *types.VirtualDi
 	}
 }
 
-// unappliedSize names a disk that is larger than requested.
-func unappliedSize(path string, capacity *resource.Quantity, disk *types.VirtualDisk, say func(format string, args ...any)) {
-	if have := observe.Capacity(disk); capacity != nil && bytes(capacity) < have {
-		say("%s %s (the disk has %s, and vSphere cannot shrink one)", path, capacity, hardware.Bytes(have))
+// unappliedSizes names the disks that are larger than requested.
+func unappliedSizes(in *input, say func(format string, args ...any)) {
+	if in.vm.Config == nil {
+		return
+	}
+	attached := attachedDisks(in)
+	larger := func(path string, capacity *resource.Quantity, disk *types.VirtualDisk) {
+		if capacity == nil || disk == nil {
+			return
+		}
+		if have := observe.Capacity(disk); bytes(capacity) < have {
+			say("%s %s (the disk has %s, and vSphere cannot shrink one)", path, capacity, hardware.Bytes(have))
+		}
+	}
+	if in.Effective.BootDisk != nil {
+		disk, _ := observe.BootDiskBeside(in.vm, attached)
+		larger(hardware.BootDiskSize, in.Effective.BootDisk.Capacity, disk)
+	}
+	for i := range in.Effective.Volumes {
+		if v := &in.Effective.Volumes[i]; v.Disk != nil {
+			larger(hardware.Volume(v.Name)+".disk.size", v.Disk.Capacity, attached[v.Name])
+		}
 	}
 }
 
-// unappliedVolumes says what of the volumes is not as asked, and why.
-func unappliedVolumes(in *input, say func(format string, args ...any)) {
-	attached := attachedDisks(in)
-	if len(attached) == 0 && len(in.Effective.Volumes) == 0 {
-		return
+// unappliedDiscs names the images of CD-ROM drives whose files are not known.
+func unappliedDiscs(in *input, say func(format string, args ...any)) {
+	for i := range in.Effective.Volumes {
+		v := &in.Effective.Volumes[i]
+		if v.CDROM == nil || v.CDROM.Image == nil {
+			continue
+		}
+		if _, known := in.ISOs[v.Name]; !known {
+			say("%s.cdrom.image %s (its file is not known)", hardware.Volume(v.Name), v.CDROM.Image.Name)
+		}
 	}
+}
+
+// deviatingVolumes names the disks that are not as the spec has them and cannot be changed, and those that stay
+// attached although their volumes were removed.
+func deviatingVolumes(in *input, say func(format string, args ...any)) {
+	attached := attachedDisks(in)
 	controllers := observe.Controllers(in.vm)
 	for i := range in.Effective.Volumes {
 		v := &in.Effective.Volumes[i]
 		disk := attached[v.Name]
 		delete(attached, v.Name)
-		if v.CDROM != nil && v.CDROM.Image != nil {
-			if _, known := in.ISOs[v.Name]; !known {
-				say("%s.cdrom.image %s (its file is not known)", hardware.Volume(v.Name), v.CDROM.Image.Name)
-			}
-		}
 		if disk == nil {
 			continue
 		}
 		have := controllerOf(controllers, disk)
 		path := hardware.Volume(v.Name)
 		if have.Kind != bus(v) {
-			say("%s.bus %s (the disk was made on %s)", path, bus(v), have.Kind)
+			say("%s.bus %s (the disk is on %s, and its bus cannot be changed)", path, bus(v), have.Kind)
 		}
-		unappliedPlace(in, path, v, have, disk, say)
+		deviatingPlace(in, path, v, have, disk, say)
 		if v.Disk != nil {
-			unappliedSize(path+".disk.size", v.Disk.Capacity, disk, say)
-			unappliedProvisioning(path+".disk", v.Disk.Provisioning, disk, say)
+			deviatingMode(in, path, disk, say)
+			deviatingProvisioning(path+".disk", v.Disk.Provisioning, disk, say)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(attached)) {
@@ -240,7 +264,21 @@ func unappliedVolumes(in *input, say func(format string, args ...any)) {
 	}
 }
 
-func unappliedPlace(in *input, path string, v *vmv1alpha1.VirtualMachineVolume, have observe.Controller, disk *types.VirtualDisk, say func(format string, args ...any)) {
+// lossyModes are the modes of a disk whose guest loses what it has written when the VM is powered off, or when the
+// changes are discarded (vSphere API, VirtualDiskMode).
+var lossyModes = []types.VirtualDiskMode{
+	types.VirtualDiskModeNonpersistent, types.VirtualDiskModeIndependent_nonpersistent, types.VirtualDiskModeUndoable, types.VirtualDiskModeAppend,
+}
+
+// deviatingMode names a disk that does not keep what the guest writes.
+func deviatingMode(in *input, path string, disk *types.VirtualDisk, say func(format string, args ...any)) {
+	if mode := observe.DiskMode(disk.Backing); !in.adopted && slices.Contains(lossyModes, mode) {
+		say("%s (its disk has the mode %s, in which the guest loses what it writes: power the virtual machine off and set the mode persistent in vSphere)", path, mode)
+	}
+}
+
+// deviatingPlace names a place that the disk does not have.
+func deviatingPlace(in *input, path string, v *vmv1alpha1.VirtualMachineVolume, have observe.Controller, disk *types.VirtualDisk, say func(format string, args ...any)) {
 	if n := v.ControllerBusNumber; n != nil && *n != have.Bus {
 		say("%s.controllerBusNumber %d (the disk is at %s)", path, *n, have.Slot(*disk.UnitNumber))
 	}
@@ -249,8 +287,8 @@ func unappliedPlace(in *input, path string, v *vmv1alpha1.VirtualMachineVolume, 
 	}
 }
 
-// unappliedProvisioning says how a disk is provisioned if that is not as asked for.
-func unappliedProvisioning(path string, want vmv1alpha1.DiskProvisioning, disk *types.VirtualDisk, say func(format string, args ...any)) {
+// deviatingProvisioning says how a disk is provisioned if that is not as asked for.
+func deviatingProvisioning(path string, want vmv1alpha1.DiskProvisioning, disk *types.VirtualDisk, say func(format string, args ...any)) {
 	backing, ok := disk.Backing.(*types.VirtualDiskFlatVer2BackingInfo)
 	if want == "" || !ok {
 		return

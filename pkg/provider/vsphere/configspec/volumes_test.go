@@ -5,6 +5,7 @@ package configspec
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -75,7 +76,7 @@ func TestVolumesBecomeDisks(t *testing.T) {
 			want:    []Difference{{Path: "volumes[data]", Running: "2Gi on pvscsi", Desired: "3Gi on pvscsi", Live: true}},
 			changes: []string{"edit disk 3Gi at 1000:1 "}},
 		{name: "smaller is no difference", volumes: []vmv1alpha1.VirtualMachineVolume{volume("data", "1Gi", "")}},
-		{name: "removed stays", volumes: []vmv1alpha1.VirtualMachineVolume{volume("new", "1Gi", "virtio")},
+		{name: "next to a disk of no volume", volumes: []vmv1alpha1.VirtualMachineVolume{volume("new", "1Gi", "virtio")},
 			want:    []Difference{{Path: "volumes[new]", Desired: "1Gi on pvscsi", Live: true}},
 			changes: []string{"add disk 1Gi at 1000:2 create", "slipway.volume.new=scsi0:2"}},
 		{name: "a new controller of another kind takes both", volumes: []vmv1alpha1.VirtualMachineVolume{volume("a", "1Gi", "lsilogic"), volume("b", "4Gi", "lsilogic")},
@@ -94,6 +95,9 @@ func TestVolumesBecomeDisks(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			w, vm := want(), have()
 			withDisks(vm)
+			if !slices.ContainsFunc(tc.volumes, func(v vmv1alpha1.VirtualMachineVolume) bool { return v.Name == "data" }) {
+				setByHand(observe.VolumeKey("data"), "")(vm)
+			}
 			w.Effective.Volumes, w.Effective.Devices = tc.volumes, tc.devices
 			got := Differences(w, vm)
 			if diff := cmp.Diff(tc.want, got, cmpopts.IgnoreUnexported(Difference{})); diff != "" {

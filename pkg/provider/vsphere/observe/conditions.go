@@ -37,8 +37,8 @@ func customized(vm *mo.VirtualMachine) metav1.Condition {
 	return c
 }
 
-// customizing is true while the guest is being customized, or will be at its next start.
-func customizing(vm *mo.VirtualMachine) bool {
+// Customizing is true while the guest is being customized, or will be at its next start.
+func Customizing(vm *mo.VirtualMachine) bool {
 	if vm.Guest == nil || vm.Guest.CustomizationInfo == nil {
 		return false
 	}

@@ -59,7 +59,7 @@ func unpromotable(vm *mo.VirtualMachine) string {
 	if len(vm.RootSnapshot) > 0 {
 		return "it has snapshots, with which vSphere does not promote the disks of a virtual machine that runs"
 	}
-	if customizing(vm) {
+	if Customizing(vm) {
 		return "its guest is being customized"
 	}
 	return ""

@@ -48,7 +48,7 @@ func Of(vm *mo.VirtualMachine, hostName func(types.ManagedObjectReference) strin
 	o.Guest, o.Network, o.Bootstrap = guestOf(vm), networkOf(vm), bootstrapStatus(vm)
 	o.Storage, o.Attached = storageOf(vm), slices.Sorted(maps.Keys(FirstClass(vm)))
 	o.Snapshots, o.Kept = Snapshots(vm), Kept(vm)
-	o.Depending, o.Unpromotable, o.Customizing = len(Depending(vm)), unpromotable(vm), customizing(vm)
+	o.Depending, o.Unpromotable, o.Customizing = len(Depending(vm)), unpromotable(vm), Customizing(vm)
 	for _, c := range []metav1.Condition{customized(vm), answered(vm), consolidated(vm), tools(&o)} {
 		o.Set(c)
 	}

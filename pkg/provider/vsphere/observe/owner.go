@@ -64,6 +64,10 @@ const InstanceIDKey = "slipway.instanceID"
 // BootstrapRemovedKey holds the instance ID whose data for the first boot was removed.
 const BootstrapRemovedKey = "slipway.bootstrapRemoved"
 
+// GuestSettingsKey holds, in JSON, the settings that the guest was given for its first boot, by the path of their
+// field. A setting that the spec changes later is not applied.
+const GuestSettingsKey = "slipway.guestSettings"
+
 // Pending is true for a VM whose create is not finished.
 func Pending(vm *mo.VirtualMachine) bool { return ExtraConfig(vm, PendingKey) != "" }
 

@@ -45,7 +45,7 @@ func unsnapshotable(device types.BaseVirtualDevice, off, memory bool) string {
 	}
 	switch d := device.(type) {
 	case *types.VirtualDisk:
-		switch mode := diskMode(d.Backing); {
+		switch mode := DiskMode(d.Backing); {
 		case FirstClassID(d) != "":
 			return fmt.Sprintf("%s is the disk of a claim, which could not be detached as long as there is a snapshot", label)
 		case Shared(d.Backing):
@@ -73,8 +73,8 @@ func unsnapshotable(device types.BaseVirtualDevice, off, memory bool) string {
 	return ""
 }
 
-// diskMode is empty for a backing without one.
-func diskMode(b types.BaseVirtualDeviceBackingInfo) types.VirtualDiskMode {
+// DiskMode returns the mode of a disk, empty for a backing without one.
+func DiskMode(b types.BaseVirtualDeviceBackingInfo) types.VirtualDiskMode {
 	switch b := b.(type) {
 	case *types.VirtualDiskFlatVer2BackingInfo:
 		return types.VirtualDiskMode(b.DiskMode)

@@ -26,7 +26,7 @@ type VirtualMachineVolumeApplyConfiguration struct {
 	// cdrom is a CD-ROM drive.
 	CDROM *CDROMVolumeSourceApplyConfiguration `json:"cdrom,omitempty"`
 	// reclaimPolicy says what becomes of a disk that is removed from this list. Unset, it
-	// stays attached until the virtual machine goes.
+	// is detached and its file is kept.
 	ReclaimPolicy *vmv1alpha1.VolumeReclaimPolicy `json:"reclaimPolicy,omitempty"`
 	// controllerBusNumber is the number of the controller of the bus, from 0: up to 3 for
 	// pvscsi, lsilogic, lsilogicsas, sata and nvme, up to 1 for ide. Chosen when unset.

@@ -1,0 +1,289 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package configspec
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/vmware/govmomi/object"
+	"github.com/vmware/govmomi/vim25/mo"
+	"github.com/vmware/govmomi/vim25/types"
+
+	"github.com/slipway-dev/slipway/pkg/hardware"
+	"github.com/slipway-dev/slipway/pkg/provider"
+	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/storage"
+)
+
+// setByHand sets keys of extraConfig.
+func setByHand(keysAndValues ...string) func(*mo.VirtualMachine) {
+	return func(vm *mo.VirtualMachine) {
+		for n := 0; n < len(keysAndValues); n += 2 {
+			option := &types.OptionValue{Key: keysAndValues[n], Value: keysAndValues[n+1]}
+			vm.Config.ExtraConfig = object.OptionValueList{option}.Join(vm.Config.ExtraConfig...)
+		}
+	}
+}
+
+// configByHand changes the configuration.
+func configByHand(change func(*types.VirtualMachineConfigInfo)) func(*mo.VirtualMachine) {
+	return func(vm *mo.VirtualMachine) { change(vm.Config) }
+}
+
+// removeByHand removes the devices of a kind.
+func removeByHand[T any](vm *mo.VirtualMachine) {
+	vm.Config.Hardware.Device = slices.DeleteFunc(vm.Config.Hardware.Device, func(d types.BaseVirtualDevice) bool { _, is := d.(T); return is })
+}
+
+// byHandFields has a change by hand of each field of the table that vSphere has.
+var byHandFields = map[string]func(*mo.VirtualMachine){
+	hardware.CPUSockets:     configByHand(func(c *types.VirtualMachineConfigInfo) { c.Hardware.NumCPU = 8 }),
+	hardware.CPUCores:       configByHand(func(c *types.VirtualMachineConfigInfo) { c.Hardware.NumCoresPerSocket = ptr(int32(1)) }),
+	hardware.CPUHotAdd:      configByHand(func(c *types.VirtualMachineConfigInfo) { c.CpuHotAddEnabled = ptr(false) }),
+	hardware.CPULatency:     configByHand(func(c *types.VirtualMachineConfigInfo) { c.LatencySensitivity = nil }),
+	hardware.CPUReservation: configByHand(func(c *types.VirtualMachineConfigInfo) { c.CpuAllocation.Reservation = ptr(int64(1)) }),
+	hardware.CPULimit:       configByHand(func(c *types.VirtualMachineConfigInfo) { c.CpuAllocation.Limit = ptr(int64(-1)) }),
+	hardware.CPUShares: configByHand(func(c *types.VirtualMachineConfigInfo) {
+		c.CpuAllocation.Shares = &types.SharesInfo{Level: types.SharesLevelLow}
+	}),
+	hardware.MemoryGuest:       configByHand(func(c *types.VirtualMachineConfigInfo) { c.Hardware.MemoryMB = 512 }),
+	hardware.MemoryHotAdd:      configByHand(func(c *types.VirtualMachineConfigInfo) { c.MemoryHotAddEnabled = ptr(false) }),
+	hardware.MemoryHugePages:   setByHand(hugePageKey, "FALSE"),
+	hardware.MemoryReservation: configByHand(func(c *types.VirtualMachineConfigInfo) { c.MemoryAllocation.Reservation = ptr(int64(1)) }),
+	hardware.MemoryLocked:      configByHand(func(c *types.VirtualMachineConfigInfo) { c.MemoryReservationLockedToMax = ptr(false) }),
+	hardware.MemoryLimit:       configByHand(func(c *types.VirtualMachineConfigInfo) { c.MemoryAllocation.Limit = ptr(int64(-1)) }),
+	hardware.MemoryShares: configByHand(func(c *types.VirtualMachineConfigInfo) {
+		c.MemoryAllocation.Shares = &types.SharesInfo{Level: types.SharesLevelHigh}
+	}),
+	hardware.Bootloader:           configByHand(func(c *types.VirtualMachineConfigInfo) { c.Firmware = "bios" }),
+	hardware.SecureBoot:           configByHand(func(c *types.VirtualMachineConfigInfo) { c.BootOptions.EfiSecureBootEnabled = ptr(false) }),
+	hardware.BIOSUUID:             configByHand(func(c *types.VirtualMachineConfigInfo) { c.Uuid = "bb" }),
+	hardware.HardwareVersion:      configByHand(func(c *types.VirtualMachineConfigInfo) { c.Version = "vmx-18" }),
+	hardware.GuestID:              configByHand(func(c *types.VirtualMachineConfigInfo) { c.GuestId = "other" }),
+	hardware.StorageClass:         setByHand(observe.HomePolicyKey, "3"),
+	hardware.BootDiskSize:         func(vm *mo.VirtualMachine) { shrinkByHand(diskOfVM(vm, 2000)) },
+	hardware.BootDiskStorageClass: setByHand(observe.BootDiskPolicyKey, "3"),
+	hardware.BootOrder:            configByHand(func(c *types.VirtualMachineConfigInfo) { c.BootOptions.BootOrder = nil }),
+	hardware.GPUs:                 removeByHand[*types.VirtualPCIPassthrough],
+	hardware.HostDevices:          removeByHand[*types.VirtualPCIPassthrough],
+	hardware.TPM:                  removeByHand[*types.VirtualTPM],
+	hardware.DisableHotplug:       setByHand(hotplugKey, "TRUE"),
+	hardware.GraphicsDevice:       setByHand(videoKey, "TRUE"),
+	hardware.SerialConsole:        removeByHand[*types.VirtualSerialPort],
+}
+
+// byHandDevices are changes by hand of adapters, disks and drives, by the path that names them.
+var byHandDevices = map[string]struct {
+	path   string
+	change func(*mo.VirtualMachine)
+}{
+	"another network": {hardware.Interface("eth0"), func(vm *mo.VirtualMachine) { adapterOf(vm).Backing = backing("other") }},
+	"another address": {hardware.Interface("eth0"), func(vm *mo.VirtualMachine) { adapterOf(vm).MacAddress = "00:50:56:00:00:09" }},
+	"an adapter that is not connected at power on": {hardware.Interface("eth0"), func(vm *mo.VirtualMachine) {
+		adapterOf(vm).Connectable = &types.VirtualDeviceConnectInfo{AllowGuestControl: true}
+	}},
+	"an adapter that was disconnected": {hardware.Interface("eth0"), func(vm *mo.VirtualMachine) {
+		adapterOf(vm).Connectable = &types.VirtualDeviceConnectInfo{StartConnected: true}
+	}},
+	"no adapter":                 {hardware.Interface("eth0"), removeByHand[types.BaseVirtualEthernetCard]},
+	"a non-persistent disk":      {hardware.Volume("data"), modeByHand(2001, types.VirtualDiskModeIndependent_nonpersistent)},
+	"an undoable disk":           {hardware.Volume("data"), modeByHand(2001, types.VirtualDiskModeUndoable)},
+	"a non-persistent boot disk": {"bootDisk", modeByHand(2000, types.VirtualDiskModeIndependent_nonpersistent)},
+	"a disk on another bus": {hardware.Volume("data") + ".bus", func(vm *mo.VirtualMachine) {
+		sata := &types.VirtualAHCIController{}
+		sata.Key = 15000
+		vm.Config.Hardware.Device = append(vm.Config.Hardware.Device, sata)
+		diskOfVM(vm, 2001).ControllerKey = 15000
+		setByHand(observe.VolumeKey("data"), "sata0:1")(vm)
+	}},
+	"a smaller disk": {hardware.Volume("data"), func(vm *mo.VirtualMachine) { shrinkByHand(diskOfVM(vm, 2001)) }},
+	"a removed disk": {hardware.Volume("data"), func(vm *mo.VirtualMachine) {
+		vm.Config.Hardware.Device = slices.DeleteFunc(vm.Config.Hardware.Device, func(d types.BaseVirtualDevice) bool { return d.GetVirtualDevice().Key == 2001 })
+	}},
+	"a removed drive": {hardware.Volume("iso"), removeByHand[*types.VirtualCdrom]},
+	"another medium":  {hardware.Volume("iso"), func(vm *mo.VirtualMachine) { insert(devicesOf[*types.VirtualCdrom](vm)[0], "[ds] other.iso", true) }},
+}
+
+// shrinkByHand puts a disk of 1Gi in the place of another.
+func shrinkByHand(disk *types.VirtualDisk) { disk.CapacityInBytes, disk.CapacityInKB = 1<<30, 1<<20 }
+
+func adapterOf(vm *mo.VirtualMachine) *types.VirtualEthernetCard {
+	return observe.EthernetCards(vm)[0].GetVirtualEthernetCard()
+}
+
+func modeByHand(disk int32, mode types.VirtualDiskMode) func(*mo.VirtualMachine) {
+	return func(vm *mo.VirtualMachine) {
+		diskOfVM(vm, disk).Backing.(*types.VirtualDiskFlatVer2BackingInfo).DiskMode = string(mode)
+	}
+}
+
+// fullSpec sets every field of the hardware that vSphere has.
+const fullSpec = `
+cpu: {sockets: 3, cores: 2, maxSockets: 8, hotAddEnabled: true, dedicatedCPUPlacement: true, reservation: 1G, limit: 2G, shares: {level: High}},
+memory: {guest: 4Gi, maxGuest: 8Gi, hotAddEnabled: true, hugePageSize: 1Gi, limit: 4Gi, shares: {level: Low}},
+firmware: {bootloader: EFI, secureBoot: true, uuid: aa}, minHardwareVersion: 19, guestID: x,
+network: {interfaces: [{name: eth0, macAddress: "00:50:56:00:00:01"}]},
+volumes: [{name: data, disk: {size: 2Gi}}, {name: iso, cdrom: {image: {name: iso}}}],
+storageClass: gold, bootDisk: {size: 16Gi, storageClass: silver}, bootOrder: [{type: CDROM}],
+devices: {gpus: [{name: g, deviceName: grid}], hostDevices: [{name: h, deviceName: "8086:1572"}], tpm: {}, video: {type: svga},
+  disableHotplug: true, autoattachGraphicsDevice: false, autoattachSerialConsole: true}`
+
+// fullVM returns a running VM that is as fullSpec has it.
+func fullVM(t *testing.T) (Want, *mo.VirtualMachine) {
+	t.Helper()
+	w := Want{Want: driver.Want{Desired: provider.Desired{Effective: effectiveOf(t, fullSpec)},
+		Identity: driver.Identity{Key: want().Identity.Key, UID: "uid", InstanceUUID: "ab"}, Name: "web"}, Backings: backings}
+	w.Storage.Policies = map[string]storage.Policy{"gold": {ID: "1", Name: "Gold"}, "silver": {ID: "2", Name: "Silver"}, "": {}}
+	w.ISOs = map[string]string{"iso": "[ds] iso.iso"}
+	vm := made(w.Effective)
+	vm.Name, vm.Config.InstanceUuid = "web", "ab"
+	vm.Config.Files.VmPathName = "[ds] web/web.vmx"
+	vm.Config.ExtraConfig = append(vm.Config.ExtraConfig, &types.OptionValue{Key: ownerKey, Value: "ns/web/uid"})
+	withDisks(vm)
+	diskOfVM(vm, 2000).Backing = &types.VirtualDiskFlatVer2BackingInfo{Uuid: "boot-uuid", DiskMode: string(types.VirtualDiskModePersistent)}
+	for range 5 { // Devices need their controllers, and one change may wait for another.
+		for _, d := range Differences(w, vm) {
+			var spec types.VirtualMachineConfigSpec
+			d.set(&spec)
+			setByReconfiguration(vm, &spec)
+		}
+	}
+	vm.Runtime.PowerState = types.VirtualMachinePowerStatePoweredOn
+	return w, vm
+}
+
+// setByReconfiguration does what vSphere does with a reconfiguration.
+func setByReconfiguration(vm *mo.VirtualMachine, spec *types.VirtualMachineConfigSpec) {
+	for _, c := range spec.DeviceChange {
+		change := c.GetVirtualDeviceConfigSpec()
+		key := change.Device.GetVirtualDevice().Key
+		devices := vm.Config.Hardware.Device
+		if change.Operation != types.VirtualDeviceConfigSpecOperationAdd {
+			devices = slices.DeleteFunc(devices, func(d types.BaseVirtualDevice) bool { return d.GetVirtualDevice().Key == key })
+		}
+		if change.Operation != types.VirtualDeviceConfigSpecOperationRemove {
+			devices = append(devices, change.Device)
+		}
+		if key < 0 {
+			change.Device.GetVirtualDevice().Key = 20000 - key
+		}
+		vm.Config.Hardware.Device = devices
+	}
+	for _, d := range vm.Config.Hardware.Device {
+		if v := d.GetVirtualDevice(); v.ControllerKey < 0 {
+			v.ControllerKey = 20000 - v.ControllerKey
+		}
+	}
+	for _, o := range spec.ExtraConfig {
+		setByHand(o.GetOptionValue().Key, o.GetOptionValue().Value.(string))(vm)
+	}
+	setScalars(vm.Config, spec)
+}
+
+// setScalars sets what is no device and no key.
+func setScalars(config *types.VirtualMachineConfigInfo, spec *types.VirtualMachineConfigSpec) {
+	if b := spec.BootOptions; b != nil {
+		override(&part(&config.BootOptions).BootOrder, b.BootOrder)
+		override(&config.BootOptions.EfiSecureBootEnabled, b.EfiSecureBootEnabled)
+	}
+	for _, a := range []struct {
+		to   **types.ResourceAllocationInfo
+		from *types.ResourceAllocationInfo
+	}{{&config.CpuAllocation, spec.CpuAllocation}, {&config.MemoryAllocation, spec.MemoryAllocation}} {
+		if a.from != nil {
+			override(&part(a.to).Reservation, a.from.Reservation)
+			override(&part(a.to).Limit, a.from.Limit)
+			override(&part(a.to).Shares, a.from.Shares)
+		}
+	}
+	override(&config.CpuHotAddEnabled, spec.CpuHotAddEnabled)
+	override(&config.MemoryHotAddEnabled, spec.MemoryHotAddEnabled)
+	override(&config.MemoryReservationLockedToMax, spec.MemoryReservationLockedToMax)
+	override(&config.LatencySensitivity, spec.LatencySensitivity)
+	override(&config.Firmware, spec.Firmware)
+	override(&config.Uuid, spec.Uuid)
+	override(&config.GuestId, spec.GuestId)
+	override(&config.Hardware.NumCPU, spec.NumCPUs)
+	override(&config.Hardware.NumCoresPerSocket, spec.NumCoresPerSocket)
+	override(&config.Hardware.MemoryMB, int32(spec.MemoryMB))
+}
+
+// override sets a value unless it is the zero value.
+func override[T any](to *T, value T) {
+	if !reflect.ValueOf(&value).Elem().IsZero() {
+		*to = value
+	}
+}
+
+// namedPaths returns the paths that a comparison of the VM names, for a change now, at a restart, or by the user.
+func namedPaths(w Want, vm *mo.VirtualMachine) []string {
+	var out []string
+	for _, d := range Differences(w, vm) {
+		out = append(out, d.Path)
+	}
+	for _, text := range slices.Concat(Refused(w, vm), Deviating(w, vm)) {
+		path, _, _ := strings.Cut(text, " ")
+		out = append(out, strings.TrimSuffix(path, ":"))
+	}
+	return out
+}
+
+func TestHardware_ChangedByHandIsCorrectedOrNamed(t *testing.T) {
+	w, vm := fullVM(t)
+	if got := namedPaths(w, vm); len(got) > 0 {
+		t.Fatalf("the VM differs before anything is changed: %v", got)
+	}
+	check := func(path string, change func(*mo.VirtualMachine)) {
+		t.Helper()
+		w, vm := fullVM(t)
+		change(vm)
+		if got := namedPaths(w, vm); !slices.Contains(got, path) {
+			t.Errorf("%s was changed by hand, and the comparison names %v", path, got)
+		}
+	}
+	for i := range hardware.Fields {
+		f := &hardware.Fields[i]
+		switch change, ok := byHandFields[f.Path]; {
+		case f.Property == "": // vSphere does not have it.
+		case !ok:
+			t.Errorf("%s has no change by hand in byHandFields", f.Path)
+		default:
+			check(f.Path, change)
+		}
+	}
+	for name, tc := range byHandDevices {
+		t.Run(name, func(t *testing.T) { check(tc.path, tc.change) })
+	}
+}
+
+func TestHardware_ChangedByHandStaysWhereAnAdoptedVMDoesNotSetIt(t *testing.T) {
+	changes := map[string]func(*mo.VirtualMachine){}
+	for path, change := range byHandFields {
+		changes[path] = change
+	}
+	for name, tc := range byHandDevices {
+		changes[name] = tc.change
+	}
+	for name, change := range changes {
+		_, vm := fullVM(t)
+		w := wantAdopted()
+		w.Effective = effectiveOf(t, `network: {interfaces: [{name: eth0}]}`)
+		w.Identity.InstanceUUID, w.Name = "ab", "web"
+		vm.Config.ExtraConfig = slices.DeleteFunc(vm.Config.ExtraConfig, func(o types.BaseOptionValue) bool {
+			return strings.HasPrefix(o.GetOptionValue().Key, "slipway.") && o.GetOptionValue().Key != ownerKey
+		})
+		setByHand(observe.AdoptedKey, "uid", observe.AdaptersKey, "eth0=4000")(vm)
+		change(vm)
+		setByHand(observe.VolumeKey("data"), "")(vm)
+		for _, path := range namedPaths(w, vm) {
+			if !strings.HasPrefix(path, "metadata.") {
+				t.Errorf("%s: an adopted VM whose spec does not set it is compared: %s", name, path)
+			}
+		}
+	}
+}

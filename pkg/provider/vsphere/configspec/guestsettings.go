@@ -1,0 +1,358 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package configspec
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/vmware/govmomi/vim25/mo"
+	"github.com/vmware/govmomi/vim25/types"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/slipway-dev/slipway/pkg/apis/conditions"
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
+)
+
+const (
+	hostNamePath   = "network.hostName"
+	domainNamePath = "network.domainName"
+	interfacesPath = "network.interfaces["
+	publicKeysPath = "bootstrap.cloudInit.sshAuthorizedKeys"
+	// maxShownSetting is the longest setting that a message shows, in characters.
+	maxShownSetting = 64
+)
+
+// notSettings are fields of the bootstrap that the guest does not get: they take effect at any time.
+var notSettings = []string{instanceIDPath, "bootstrap.waitForTools", "bootstrap.removeAfterFirstBoot"}
+
+// confidentialSettings are fields that may hold passwords. The record has a digest of them.
+var confidentialSettings = []string{"bootstrap.cloudInit.cloudConfig", "bootstrap.vAppConfig.properties", "bootstrap.sysprep.answers.runOnce"}
+
+// guestSettings are settings that only the guest can apply, by the path of their field.
+type guestSettings map[string]string
+
+// networkSettings returns the settings of the guest's network that the spec requests.
+func networkSettings(e *vmv1alpha1.VirtualMachineInstanceSpec) guestSettings {
+	out := guestSettings{}
+	if e.Network == nil {
+		return out
+	}
+	set := func(path, value string) {
+		if value != "" {
+			out[path] = value
+		}
+	}
+	set(hostNamePath, e.Network.HostName)
+	set(domainNamePath, e.Network.DomainName)
+	interfaces := interfacesOf(e)
+	if len(interfaces) > 0 {
+		set("network.nameservers", strings.Join(e.Network.Nameservers, ", "))
+		set("network.searchDomains", strings.Join(e.Network.SearchDomains, ", "))
+	}
+	for i := range interfaces {
+		for field, value := range settings(&interfaces[i]) {
+			if list, ok := value.([]string); ok {
+				value = strings.Join(list, ", ")
+			}
+			set(interfacesPath+interfaces[i].Name+"]."+field, fmt.Sprint(value))
+		}
+	}
+	return out
+}
+
+// bootstrapSettings returns every field of the bootstrap that is set. It reads them from the JSON, so that a field
+// that is added to the API is included.
+func bootstrapSettings(b *vmv1alpha1.VirtualMachineBootstrap) guestSettings {
+	out := guestSettings{}
+	if b == nil {
+		return out
+	}
+	text, err := json.Marshal(b)
+	var fields map[string]any
+	if err == nil {
+		err = json.Unmarshal(text, &fields)
+	}
+	if err != nil {
+		// A bootstrap has strings, numbers, booleans, lists and maps alone.
+		panic(fmt.Sprintf("marshalling a bootstrap: %v", err))
+	}
+	addSettings(out, "bootstrap", fields)
+	for _, path := range notSettings {
+		delete(out, path)
+	}
+	return out
+}
+
+func addSettings(out guestSettings, path string, fields map[string]any) {
+	for name, value := range fields {
+		at := path + "." + name
+		confidential := slices.Contains(confidentialSettings, at)
+		if inner, ok := value.(map[string]any); ok && !confidential {
+			if path == "bootstrap" {
+				out[at] = "set" // It may have no other fields.
+			}
+			addSettings(out, at, inner)
+			continue
+		}
+		text, ok := value.(string)
+		if !ok {
+			all, _ := json.Marshal(value) // It was read from JSON.
+			text = string(all)
+		}
+		if confidential || len(text) > maxShownSetting || strings.ContainsAny(text, "\r\n") {
+			text = fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(text)))
+		}
+		out[at] = text
+	}
+}
+
+// notHanded returns the network settings that nothing hands over to the guest, with the reason. Addresses that nothing
+// hands over are refused instead.
+func notHanded(in *input) guestSettings {
+	const needs = "it needs bootstrap.cloudInit to reach the guest"
+	out, e := guestSettings{}, in.Effective
+	cloudInit, customized := inGuest(e)
+	interfaces := map[string]*vmv1alpha1.VirtualMachineNetworkInterface{}
+	for i, all := 0, interfacesOf(e); i < len(all); i++ {
+		interfaces[all[i].Name] = &all[i]
+	}
+	for path, value := range networkSettings(e) {
+		name, field, _ := strings.Cut(strings.TrimPrefix(path, interfacesPath), "].")
+		switch {
+		case in.adopted:
+			out[path] = "the virtual machine was adopted, and its guest had started before: change it in the guest"
+		case cloudInit:
+			if e.Bootstrap.CloudInit.RawNetworkConfig != nil && path != hostNamePath && path != domainNamePath {
+				out[path] = "bootstrap.cloudInit.rawNetworkConfig is in its place"
+			}
+		case customized && path == hostNamePath:
+			if s := e.Bootstrap.Sysprep; s != nil && s.RawSysprep != nil {
+				out[path] = "the answer file of bootstrap.sysprep names the computer"
+			}
+		case field == "mtu":
+			out[path] = needs
+		case field == "dhcp4" && value == "false":
+			if i := interfaces[name]; !customized || i == nil || countIPv4(i.Addresses) == 0 {
+				out[path] = needs
+			}
+		case customized, field == "dhcp4", field == "dhcp6" && value == "false", field == "addresses", field == "gateway4", field == "gateway6":
+		default:
+			out[path] = needs
+		}
+	}
+	return out
+}
+
+// handedSettings returns the settings that the guest gets at its first boot.
+func handedSettings(in *input) guestSettings {
+	out := bootstrapSettings(in.Effective.Bootstrap)
+	if in.adopted {
+		return nil
+	}
+	if cloudInit, customized := inGuest(in.Effective); cloudInit || customized {
+		not := notHanded(in)
+		for path, value := range networkSettings(in.Effective) {
+			if _, isNot := not[path]; !isNot {
+				out[path] = value
+			}
+		}
+	}
+	return out
+}
+
+// givenSettings returns the settings that the guest was given at its first boot, as they are recorded.
+func givenSettings(in *input) guestSettings {
+	out := guestSettings{}
+	if err := json.Unmarshal([]byte(in.extra(observe.GuestSettingsKey)), &out); err != nil {
+		return guestSettings{}
+	}
+	return out
+}
+
+// text is the value of observe.GuestSettingsKey.
+func (s guestSettings) text() string {
+	if len(s) == 0 {
+		return ""
+	}
+	out, _ := json.Marshal(s) // A map of strings always marshals.
+	return string(out)
+}
+
+// recordGuestSettings records the settings that the guest gets: all of them for a new VM and with a new instance ID,
+// and those of cloud-init's metadata until the guest has read them, for the metadata follows the spec until then.
+func recordGuestSettings(in *input) Difference {
+	b := in.Effective.Bootstrap
+	cloudInit := b != nil && b.CloudInit != nil
+	next := handedSettings(in)
+	switch {
+	case in.adopted:
+		return Difference{}
+	case !in.exists() || in.New:
+	case cloudInit && hasNewInstanceID(in, b.CloudInit):
+		if in.Bootstrap == nil {
+			return Difference{}
+		}
+		next[instanceIDPath] = instanceID(in, b.CloudInit)
+		if next[instanceIDPath] == "" {
+			next[instanceIDPath] = in.Owner().UID
+		}
+	case cloudInit && in.vm.Runtime.PowerState == types.VirtualMachinePowerStatePoweredOff && !observe.BootstrapRead(in.vm, b):
+		given := givenSettings(in)
+		if len(given) == 0 {
+			return Difference{} // An older version has created it: see Lacking.
+		}
+		for path := range given {
+			if !inMetadata(path) {
+				next[path] = given[path]
+			}
+		}
+		maps.DeleteFunc(next, func(path, _ string) bool { return !inMetadata(path) && given[path] == "" })
+	default:
+		return Difference{}
+	}
+	return compareOption(in, "metadata.guest", observe.GuestSettingsKey, next.text(), true, true)
+}
+
+// inMetadata reports whether a setting is a part of cloud-init's metadata.
+func inMetadata(path string) bool {
+	return strings.HasPrefix(path, "network.") || path == publicKeysPath
+}
+
+// GuestNetwork returns whether the guest has the settings that only the guest can apply. recorded is false while
+// the settings of the first boot are not recorded, because an older version has created the VM.
+func GuestNetwork(want Want, vm *mo.VirtualMachine, observed *vmv1alpha1.VirtualMachineNetworkStatus, recorded bool) metav1.Condition {
+	c := metav1.Condition{Type: vmv1alpha1.ConditionGuestNetworkSynced}
+	in := newInput(want, vm)
+	given := givenSettings(in)
+	requested := bootstrapSettings(want.Effective.Bootstrap)
+	if in.adopted {
+		requested = guestSettings{}
+	}
+	maps.Copy(requested, networkSettings(want.Effective))
+	if len(requested)+len(given) == 0 {
+		return c
+	}
+	c.Status, c.Reason = metav1.ConditionTrue, vmv1alpha1.ReasonSucceeded
+	if !recorded && len(given) == 0 && !in.adopted {
+		return c
+	}
+	no := func(reason, format string, args ...any) metav1.Condition {
+		c.Status, c.Reason, c.Message = metav1.ConditionFalse, reason, fmt.Sprintf(format, args...)
+		return c
+	}
+	b := want.Effective.Bootstrap
+	cloudInit := b != nil && b.CloudInit != nil && !in.adopted
+	if cloudInit && hasNewInstanceID(in, b.CloudInit) {
+		return no(vmv1alpha1.ReasonInProgress, "%s: the data of the new instance ID are yet to be handed over", instanceIDPath)
+	}
+	if problems := unappliedSettings(in, requested, given, observed, cloudInit); problems != "" {
+		return no(vmv1alpha1.ReasonNotApplied, "%s", problems)
+	}
+	if id := given[instanceIDPath]; cloudInit && id != "" && vm.Runtime.PowerState == types.VirtualMachinePowerStatePoweredOn && !observe.BootstrapRead(vm, b) {
+		return no(vmv1alpha1.ReasonRestartRequired, "%s: cloud-init runs with the instance ID %s at the next boot: restart the virtual machine", instanceIDPath, id)
+	}
+	return c
+}
+
+// unappliedSettings names the settings that the guest does not have, with the value of the spec, the value that it was
+// given, and the action. It is empty if there are none.
+func unappliedSettings(in *input, requested, given guestSettings, observed *vmv1alpha1.VirtualMachineNetworkStatus, cloudInit bool) string {
+	var out []string
+	not, handed := notHanded(in), handedSettings(in)
+	changed := false
+	all := maps.Clone(requested)
+	maps.Copy(all, given)
+	delete(all, instanceIDPath)
+	for _, path := range slices.Sorted(maps.Keys(all)) {
+		is, was := requested[path], given[path]
+		_, isHanded := handed[path]
+		switch {
+		case is == was, is == "" && !isOfSpec(in, path), isReported(path, is, observed):
+		case is != "" && not[path] != "":
+			out = append(out, fmt.Sprintf("%s %s: %s", path, is, not[path]))
+		case is != "" && !isHanded: // The guest does by itself what is requested, or the addresses are refused.
+		default:
+			changed = true
+			out = append(out, describeSetting(path, is, was))
+		}
+	}
+	switch {
+	case !changed:
+		return conditions.List(out, "; ")
+	case cloudInit:
+		return conditions.List(out, "; ") + "; to apply it, set another " + instanceIDPath + " and restart the virtual machine"
+	}
+	return conditions.List(out, "; ") + "; to apply it, recreate the virtual machine"
+}
+
+// isOfSpec is false for a setting of an interface that the spec does not have any more: its adapter is removed.
+func isOfSpec(in *input, path string) bool {
+	interfaces := interfacesOf(in.Effective)
+	name, isInterface := strings.CutPrefix(path, interfacesPath)
+	name, _, _ = strings.Cut(name, "]")
+	switch {
+	case path == hostNamePath, path == domainNamePath, !strings.HasPrefix(path, "network."):
+		return true
+	case !isInterface:
+		return len(interfaces) > 0
+	}
+	return slices.ContainsFunc(interfaces, func(i vmv1alpha1.VirtualMachineNetworkInterface) bool { return i.Name == name })
+}
+
+// describeSetting names a setting with both values, unless they are digests.
+func describeSetting(path, is, was string) string {
+	value := func(v string) string {
+		if v == "" {
+			return "nothing"
+		}
+		return v
+	}
+	if strings.HasPrefix(is, "sha256:") || strings.HasPrefix(was, "sha256:") {
+		return path + ": it was changed after the guest was given it at its first boot"
+	}
+	return fmt.Sprintf("%s: the guest was given %s at its first boot, and the spec has %s", path, value(was), value(is))
+}
+
+// isReported reports whether the guest reports that it has a setting: it may have been changed in the guest.
+func isReported(path, value string, observed *vmv1alpha1.VirtualMachineNetworkStatus) bool {
+	if observed == nil || value == "" {
+		return false
+	}
+	if path == hostNamePath {
+		name, _, _ := strings.Cut(observed.HostName, ".")
+		return strings.EqualFold(name, value) || strings.EqualFold(observed.HostName, value)
+	}
+	name, field, _ := strings.Cut(strings.TrimPrefix(path, interfacesPath), "].")
+	if field != "addresses" {
+		return false
+	}
+	at := slices.IndexFunc(observed.Interfaces, func(i vmv1alpha1.VirtualMachineNetworkInterfaceStatus) bool { return i.Name == name })
+	if at < 0 {
+		return false
+	}
+	for address := range strings.SplitSeq(value, ", ") {
+		if !slices.ContainsFunc(observed.Interfaces[at].IPAddresses, func(have string) bool { return sameAddress(have, address) }) {
+			return false
+		}
+	}
+	return true
+}
+
+// sameAddress compares two addresses with or without prefix length.
+func sameAddress(a, b string) bool {
+	parse := func(s string) netip.Addr {
+		s, _, _ = strings.Cut(s, "/")
+		addr, _ := netip.ParseAddr(s)
+		return addr.Unmap()
+	}
+	x := parse(a)
+	return x.IsValid() && x == parse(b)
+}
