@@ -195,9 +195,6 @@ const (
 	ReasonError = "Error"
 	// ReasonInvalid means that a value cannot be used.
 	ReasonInvalid = "Invalid"
-	// ReasonNotApplied means that an image requests settings or devices that its virtual
-	// machines do not get.
-	ReasonNotApplied = "NotApplied"
 	// ReasonDefaultConfiguration means that an image has several configurations, of which
 	// virtual machines get the default one.
 	ReasonDefaultConfiguration = "DefaultConfiguration"
@@ -212,7 +209,8 @@ const (
 	// value all the same.
 	ReasonNotEffective = "NotEffective"
 	// ReasonNotApplied means that a requested value is not applied, and is not going to be
-	// before the user acts; the message names the action.
+	// before the user acts; the message names the action. On SettingsApplied it means that an
+	// image requests settings or devices that its virtual machines do not get.
 	ReasonNotApplied = "NotApplied"
 	// ReasonMissing means that vSphere had the VM and does not show it any more.
 	ReasonMissing = "Missing"

@@ -6945,6 +6945,13 @@ func (m *VirtualMachineSpec) MarshalToSizedBuffer(dAtA []byte) (int, error) {
 	dAtA[i] = 0x2
 	i--
 	dAtA[i] = 0x90
+	i -= len(m.PowerPolicy)
+	copy(dAtA[i:], m.PowerPolicy)
+	i = encodeVarintGenerated(dAtA, i, uint64(len(m.PowerPolicy)))
+	i--
+	dAtA[i] = 0x2
+	i--
+	dAtA[i] = 0x8a
 	if m.Deletion != nil {
 		{
 			size, err := m.Deletion.MarshalToSizedBuffer(dAtA[:i])
@@ -7269,6 +7276,20 @@ func (m *VirtualMachineStatus) MarshalToSizedBuffer(dAtA []byte) (int, error) {
 	dAtA[i] = 0x2
 	i--
 	dAtA[i] = 0x92
+	if m.FirstStartTime != nil {
+		{
+			size, err := m.FirstStartTime.MarshalToSizedBuffer(dAtA[:i])
+			if err != nil {
+				return 0, err
+			}
+			i -= size
+			i = encodeVarintGenerated(dAtA, i, uint64(size))
+		}
+		i--
+		dAtA[i] = 0x2
+		i--
+		dAtA[i] = 0x8a
+	}
 	if m.Machine != nil {
 		{
 			size, err := m.Machine.MarshalToSizedBuffer(dAtA[:i])
@@ -11128,6 +11149,8 @@ func (m *VirtualMachineSpec) Size() (n int) {
 		l = m.Deletion.Size()
 		n += 2 + l + sovGenerated(uint64(l))
 	}
+	l = len(m.PowerPolicy)
+	n += 2 + l + sovGenerated(uint64(l))
 	n += 3
 	return n
 }
@@ -11250,6 +11273,10 @@ func (m *VirtualMachineStatus) Size() (n int) {
 	n += 2 + l + sovGenerated(uint64(l))
 	if m.Machine != nil {
 		l = m.Machine.Size()
+		n += 2 + l + sovGenerated(uint64(l))
+	}
+	if m.FirstStartTime != nil {
+		l = m.FirstStartTime.Size()
 		n += 2 + l + sovGenerated(uint64(l))
 	}
 	l = len(m.VCenterInstanceUUID)
@@ -13507,6 +13534,7 @@ func (this *VirtualMachineSpec) String() string {
 		`BootDisk:` + strings.Replace(this.BootDisk.String(), "VirtualMachineBootDisk", "VirtualMachineBootDisk", 1) + `,`,
 		`BootOrder:` + repeatedStringForBootOrder + `,`,
 		`Deletion:` + strings.Replace(this.Deletion.String(), "VirtualMachineDeletion", "VirtualMachineDeletion", 1) + `,`,
+		`PowerPolicy:` + fmt.Sprintf("%v", this.PowerPolicy) + `,`,
 		`AcceptEULA:` + fmt.Sprintf("%v", this.AcceptEULA) + `,`,
 		`}`,
 	}, "")
@@ -13579,6 +13607,7 @@ func (this *VirtualMachineStatus) String() string {
 		`Bootstrap:` + strings.Replace(this.Bootstrap.String(), "VirtualMachineBootstrapStatus", "VirtualMachineBootstrapStatus", 1) + `,`,
 		`InheritedPowerState:` + fmt.Sprintf("%v", this.InheritedPowerState) + `,`,
 		`Machine:` + strings.Replace(this.Machine.String(), "VirtualMachineOwner", "VirtualMachineOwner", 1) + `,`,
+		`FirstStartTime:` + strings.Replace(fmt.Sprintf("%v", this.FirstStartTime), "Time", "v1.Time", 1) + `,`,
 		`VCenterInstanceUUID:` + fmt.Sprintf("%v", this.VCenterInstanceUUID) + `,`,
 		`}`,
 	}, "")
@@ -36391,6 +36420,38 @@ func (m *VirtualMachineSpec) Unmarshal(dAtA []byte) error {
 				return err
 			}
 			iNdEx = postIndex
+		case 33:
+			if wireType != 2 {
+				return fmt.Errorf("proto: wrong wireType = %d for field PowerPolicy", wireType)
+			}
+			var stringLen uint64
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowGenerated
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				stringLen |= uint64(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			intStringLen := int(stringLen)
+			if intStringLen < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			postIndex := iNdEx + intStringLen
+			if postIndex < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			if postIndex > l {
+				return io.ErrUnexpectedEOF
+			}
+			m.PowerPolicy = PowerPolicy(dAtA[iNdEx:postIndex])
+			iNdEx = postIndex
 		case 34:
 			if wireType != 0 {
 				return fmt.Errorf("proto: wrong wireType = %d for field AcceptEULA", wireType)
@@ -37516,6 +37577,42 @@ func (m *VirtualMachineStatus) Unmarshal(dAtA []byte) error {
 				m.Machine = &VirtualMachineOwner{}
 			}
 			if err := m.Machine.Unmarshal(dAtA[iNdEx:postIndex]); err != nil {
+				return err
+			}
+			iNdEx = postIndex
+		case 33:
+			if wireType != 2 {
+				return fmt.Errorf("proto: wrong wireType = %d for field FirstStartTime", wireType)
+			}
+			var msglen int
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowGenerated
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				msglen |= int(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			if msglen < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			postIndex := iNdEx + msglen
+			if postIndex < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			if postIndex > l {
+				return io.ErrUnexpectedEOF
+			}
+			if m.FirstStartTime == nil {
+				m.FirstStartTime = &v1.Time{}
+			}
+			if err := m.FirstStartTime.Unmarshal(dAtA[iNdEx:postIndex]); err != nil {
 				return err
 			}
 			iNdEx = postIndex
