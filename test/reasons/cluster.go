@@ -21,7 +21,10 @@ func paused() Condition {
 
 func deleting(reasons ...Reason) Condition {
 	return Condition{Type: "Deleting", Normal: isFalse, Means: "The stage of a deletion.",
-		Reasons: append([]Reason{{isFalse, "NotDeleting", "The object is not deleted.", nothing}}, reasons...)}
+		Reasons: append([]Reason{
+			{isFalse, "NotDeleting", "The object is not deleted.", nothing},
+			{isTrue, "Paused", "The object is deleted, and paused: nothing is done for it.", "Unpause the Cluster, or remove the annotation."},
+		}, reasons...)}
 }
 
 // mirrored are the reasons of a condition that takes over Ready of another object.
@@ -43,6 +46,8 @@ var scaling = []Condition{
 		Reasons: []Reason{
 			{isFalse, "NotScalingUp", "There are enough Machines. The message has the last error, if there is one.", nothing},
 			{isTrue, "ScalingUp", "Machines are being created; the message says what blocks it.", "Nothing, unless the message names a cause to repair."},
+			{isTrue, "WaitingForCluster", "No Machine is created, because the Cluster does not exist.", "Create the Cluster, or correct `spec.clusterName`."},
+			{isTrue, "WaitingForTemplate", "No Machine is created, because a template does not exist.", "Create the template, or correct the reference that the message names."},
 		}},
 	{Type: "ScalingDown", Normal: isFalse, Means: "There are more Machines than desired while it is True.",
 		Reasons: []Reason{
@@ -74,6 +79,7 @@ var scaling = []Condition{
 
 // nodeWaits are the reasons of a Node that could not be inspected.
 var nodeWaits = []Reason{
+	{isUnknown, "NodeAmbiguous", "Several Nodes have the provider ID of the Machine; the message names them.", "Delete the Nodes that are not the Machine's."},
 	{isFalse, "NodeDeleted", "The Node of the Machine was deleted.", "Delete the Machine; a set creates another one."},
 	{isUnknown, "NodeDoesNotExist", "The Machine is deleted and has no Node.", nothing},
 	{isUnknown, "InspectionFailed", "There is no Node yet; the message says what it waits for.", "If it stays, see the conditions of the Cluster, and the log of the kubelet."},
@@ -125,7 +131,7 @@ var clusterKinds = []Kind{
 					{isTrue, "Ready", "The Machine is Ready.", nothing},
 					{isFalse, "NotReady", "A condition has the wrong status; the message lists them.", "See the conditions that the message names."},
 					{isUnknown, "ReadyUnknown", "The status of a condition is not known; the message lists them.", "See the conditions that the message names."},
-					{isUnknown, "InternalError", "The Cluster does not exist.", "Create the Cluster, or correct `spec.clusterName`."},
+					{isUnknown, "WaitingForCluster", "The Cluster does not exist.", "Create the Cluster, or correct `spec.clusterName`."},
 				}},
 			{Type: "UpToDate", Normal: isTrue, Means: "The Machine is as the template of its MachineDeployment says.", Absent: "No MachineDeployment owns the Machine.",
 				Reasons: []Reason{
@@ -192,7 +198,11 @@ var clusterKinds = []Kind{
 				Reason{isTrue, "DeletionCompleted", "Everything is deleted; other finalizers may hold the object.", "See `metadata.finalizers`."},
 				Reason{isTrue, "InternalError", "A step of the deletion failed.", internal}),
 		}},
-	{Names: []string{"MachineSet"}, Group: clusterv1alpha1.SchemeGroupVersion, Conditions: scaling},
+	{Names: []string{"MachineSet"}, Group: clusterv1alpha1.SchemeGroupVersion, Conditions: append([]Condition{
+		{Type: "Reconciling", Means: "A scaling is not finished, or replicas are not available.", Absent: "All replicas are available.",
+			Reasons: []Reason{{isTrue, "NotAvailable", "Replicas are not available yet; the message counts them.", seeMachines}},
+			Copies:  []Copy{{Of: "MachineSet ScalingUp", From: isTrue}, {Of: "MachineSet ScalingDown", From: isTrue}}},
+	}, scaling...)},
 	{Names: []string{"MachineDeployment"}, Group: clusterv1alpha1.SchemeGroupVersion, Conditions: append([]Condition{
 		{Type: "Available", Normal: isTrue, Means: "At most `maxUnavailable` replicas are not available.",
 			Reasons: []Reason{

@@ -73,6 +73,7 @@ var snapshotKinds = []Kind{
 			Reasons: []Reason{
 				{isFalse, "Deleting", "The member is being deleted.", nothing},
 				{isFalse, "UnknownState", "vCenter cannot reach or read the member.", connect},
+				{isFalse, "Unreachable", "The vCenter of the member does not answer.", connect},
 			},
 			Copies: []Copy{
 				{Of: "VirtualMachine Ready", From: isTrue}, {Of: "VirtualMachine Ready", From: isFalse}, {Of: "VirtualMachine Ready", From: isUnknown, To: isFalse},

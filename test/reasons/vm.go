@@ -40,10 +40,13 @@ var vmSummary = []Condition{
 			{isFalse, "HeldByCheck", "An annotation holds the deletion back; the message names it.", "Remove the annotation when its owner has finished."},
 			{isFalse, "Deleting", "The VM is being deleted; the message says what the deletion waits for.", "Nothing, unless the message names a cause to repair."},
 			{isUnknown, "UnknownState", "vCenter cannot reach or read the VM; the status is that of an earlier time.", connect},
+			{isUnknown, "Unreachable", "The vCenter does not answer; the status is that of an earlier time.", connect},
+			{isFalse, "Unreachable", "The vCenter does not answer, so the deletion waits.", connect},
 		},
 		Copies: []Copy{
 			{Of: "VirtualMachine Created", From: isFalse, To: isFalse}, {Of: "VirtualMachine Created", From: isUnknown, To: isFalse},
 			{Of: "VirtualMachine PowerStateSynced", From: isFalse, To: isFalse}, {Of: "VirtualMachine ProbeSucceeded"},
+			{Of: "VirtualMachine PowerStateSynced", From: isUnknown, To: isFalse},
 		}},
 	{Type: "Stalled", Means: "The VM cannot become what its spec says before an object is changed; the message names the condition that says why.",
 		Absent: "No change of an object is required.",
@@ -54,9 +57,12 @@ var vmSummary = []Condition{
 			{isTrue, "Conflict", "The spec and the instance type set the same field.", "Remove the field from the spec."},
 			{isTrue, "RequirementsNotMet", "The size is below what the preference requires.", "Choose a larger instance type, or another preference."},
 			{isTrue, "RecordNewer", "The object is older than its record in vSphere.", "See the condition ConfigurationSynced."},
+			{isTrue, "NotApplied", "A change is not applied before the user acts.", "Do what the message names."},
+			{isTrue, "GuestShutdown", "The guest was shut down, and `spec.powerPolicy` leaves it off.", "Start the VM: `virtctl start`."},
+			{isTrue, "StartRequired", "The VM went off, and `spec.powerPolicy` leaves it off.", "Start the VM: `virtctl start`."},
 		}},
 	{Type: "Reconciling", Means: "The VM is Ready, and a change of its spec is not applied yet.", Absent: "Nothing is pending, or the VM is not Ready.",
-		Copies: []Copy{{Of: "VirtualMachine ConfigurationSynced", From: isFalse, To: isTrue}}},
+		Copies: []Copy{{Of: "VirtualMachine ConfigurationSynced", From: isFalse, To: isTrue}, {Of: "VirtualMachine GuestNetworkSynced", From: isFalse, To: isTrue}}},
 	{Type: "Paused", Means: "Nothing is done for the VM.", Absent: "The VM is not paused.",
 		Reasons: []Reason{
 			{isTrue, "Paused", "The VM is paused by an annotation, by its Cluster or by an administrator in vSphere; the message says by what.",
@@ -73,6 +79,7 @@ var vmSummary = []Condition{
 			{isFalse, "Error", "The create failed.", retried},
 			{isFalse, "NotEffective", "The create succeeded, and vSphere does not show the VM.", retried},
 			{isUnknown, "UnknownState", "vCenter, or its inventory, could not be read.", connect},
+			{isUnknown, "Unreachable", "The vCenter does not answer, so the VM is not created.", connect},
 			{isUnknown, "Missing", "vSphere does not show the VM any more; `spec.whenMissing` says what happens.",
 				"Bring the VM back in vSphere, or confirm its deletion with the annotation that the message names."},
 			{isUnknown, "ManyMissing", "Many VMs are missing at the same time, so none is created or deleted.",
@@ -113,7 +120,8 @@ var vmPrerequisites = []Condition{
 	{Type: "ClassReady", Normal: isTrue, Means: "The class exists.", Absent: "`spec.className` is not set.", Reasons: reference("class", conflict)},
 	{Type: "ImageReady", Normal: isTrue, Means: "The image exists and can be deployed.", Absent: "The VM exists in vSphere and was adopted.",
 		Reasons: checked("the image, or the VM that is cloned",
-			Reason{isFalse, "NotReady", "The VM to clone is not created, is not powered off, or is about to be powered on.", "Power the source off, or name one of its snapshots in `spec.image.snapshot`."})},
+			Reason{isFalse, "NotReady", "The VM to clone is not created, is not powered off, or is about to be powered on.", "Power the source off, or name one of its snapshots in `spec.image.snapshot`."},
+			Reason{isFalse, "EULANotAccepted", "The image has a license agreement that the VM does not accept.", "Read it, and accept it in the spec as the message says."})},
 	{Type: "MachineReady", Normal: isTrue, Means: "The Machine whose infrastructure the VM is allows its creation.", Absent: "The VM belongs to no Machine.",
 		Reasons: []Reason{
 			met("The Machine has bootstrap data, and the infrastructure of its Cluster is provisioned."),
@@ -159,6 +167,7 @@ var vmPrerequisites = []Condition{
 		Reasons: checked("datacenter, folder, resource pool and host of the zone",
 			Reason{isFalse, "NoZone", "No zone can hold the VM; the message says why for each.", "Remove the obstacle in one of them, for example by a smaller size; zones are queried again by itself."},
 			Reason{isFalse, "NotAllowed", "No zone selects the namespace.", "Use another namespace, or ask the administrator to change `spec.namespaceSelector` of a Zone."},
+			Reason{isUnknown, "Unreachable", "The vCenter of a zone does not answer.", connect},
 			Reason{isUnknown, "UnknownState", "A zone could not be queried.", connect})},
 	{Type: "ImageCacheReady", Normal: isTrue, Means: "The image is cached where the VM is created.", Absent: "Fast deploy is off for the VM.",
 		Reasons: []Reason{
@@ -197,6 +206,8 @@ var vmState = []Condition{
 		Reasons: append([]Reason{
 			met("The configuration is applied; the message names what is not applied."),
 			{isTrue, "RestartRequired", "Changes wait for a power cycle.", "Restart the VM: `virtctl restart`."},
+			{isFalse, "RestartRequired", "A volume that was removed from the spec stays attached until the next power cycle.", "Restart the VM: `virtctl restart`."},
+			{isFalse, "NotApplied", "Hardware differs from the spec and is not corrected; the message names values and the action.", "Do what the message names."},
 			{isFalse, "InProgress", "The configuration is being changed.", nothing},
 			{isFalse, "WaitingForPrerequisites", "The effective spec, a network or a storage class is not resolved.", "See the conditions that the message names."},
 			{isFalse, "Invalid", "vSphere or this version cannot apply a value.", fixSpec},
@@ -204,6 +215,7 @@ var vmState = []Condition{
 			{isFalse, "RecordNewer", "The object is older than its record in vSphere, as after a restore of the store; nothing is changed.",
 				"Apply the record with `virtctl recover`, or set the annotation that the message names."},
 			{isUnknown, "UnknownState", "vCenter cannot reach or read the VM.", connect},
+			{isUnknown, "Unreachable", "The vCenter does not answer; nothing is changed.", connect},
 		}, held("The change of the configuration")...)},
 	{Type: "PowerStateSynced", Normal: isTrue, Means: "The power state is as desired.", Absent: "The VM is not created.",
 		Reasons: append([]Reason{
@@ -216,6 +228,11 @@ var vmState = []Condition{
 			{isFalse, "HeldByCheck", "An annotation holds the power on back; the message names it.", "Remove the annotation when its owner has finished."},
 			{isFalse, "Delayed", "The power on waits for the time in an annotation.", nothing},
 			{isFalse, "Invalid", "The change of the power state is not possible, or the time in an annotation is wrong.", fixSpec},
+			{isFalse, "BackOff", "The VM was changed back several times, so the next attempt waits; the message says until when.", "Find out what changes the power state, for example in the events of vSphere."},
+			{isFalse, "GuestShutdown", "The guest was shut down in an orderly way, and `spec.powerPolicy` leaves it off.", "Start the VM: `virtctl start`."},
+			{isFalse, "StartRequired", "The VM went off, and `spec.powerPolicy` leaves it off.", "Start the VM: `virtctl start`."},
+			{isFalse, "Paused", "An administrator paused the VM in vSphere.", "Remove the mark in vSphere."},
+			{isUnknown, "UnknownState", "vCenter cannot reach or read the VM.", connect},
 		}, held("The power operation")...)},
 	{Type: "SnapshotSynced", Normal: isTrue, Means: "The VM was reverted to the snapshot that the spec named.", Absent: "No revert was requested.",
 		Reasons: append([]Reason{
@@ -252,6 +269,15 @@ var vmState = []Condition{
 
 // vmReports has the conditions that report what vSphere and the guest show.
 var vmReports = []Condition{
+	{Type: "MACAddressesUnique", Means: "No other VM has a MAC address of this one.", Absent: "No other VM has a MAC address of this one.",
+		Reasons: []Reason{{isFalse, "Conflict", "Another VM has a MAC address of this VM; the message names both.", "Change `macAddress` of an interface of one of them."}}},
+	{Type: "GuestNetworkSynced", Normal: isTrue, Means: "The guest has the settings that only the guest can apply: addresses, host name, DNS and bootstrap data.",
+		Absent: "The spec has no such settings.",
+		Reasons: []Reason{
+			met("The guest was configured with the settings of the spec."),
+			{isFalse, "NotApplied", "A setting was changed after the first boot; the message names both values.", "Do what the message names, for example set a new `spec.bootstrap.cloudInit.instanceID`."},
+			{isFalse, "RestartRequired", "The setting is applied at the next power cycle.", "Restart the VM: `virtctl restart`."},
+		}},
 	{Type: "ProbeSucceeded", Normal: isTrue, Means: "The readiness probe succeeds.", Absent: "`spec.readinessProbe` is not set.",
 		Reasons: []Reason{
 			met("The guest is ready."),

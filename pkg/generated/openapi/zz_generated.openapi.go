@@ -11860,6 +11860,14 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineSpec(ref common.ReferenceCallback
 							Ref:         ref(vmv1alpha1.VirtualMachineDeletion{}.OpenAPIModelName()),
 						},
 					},
+					"powerPolicy": {
+						SchemaProps: spec.SchemaProps{
+							Description: "powerPolicy says when a VM that should be powered on, and went off by itself, is powered on again. Always powers it on again, after pauses from 10 seconds to 5 minutes if that repeats. OnFailure does so unless it was shut down in an orderly way, by its guest or in vSphere. Manual powers it on only when powerState changes to PoweredOn or a start is requested. Unset means Always.\n\nPossible enum values:\n - `\"Always\"` powers it on again, with growing pauses.\n - `\"Manual\"` powers it on only when that is requested.\n - `\"OnFailure\"` powers it on again after a failure, and not after an orderly shutdown.",
+							Type:        []string{"string"},
+							Format:      "",
+							Enum:        []interface{}{"Always", "Manual", "OnFailure"},
+						},
+					},
 					"acceptEULA": {
 						SchemaProps: spec.SchemaProps{
 							Description: "acceptEULA accepts the license agreements of the image. A virtual machine is not created from an image with an agreement while it is false. It has no effect afterwards. Defaults to false.",
@@ -12191,6 +12199,12 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineStatus(ref common.ReferenceCallba
 							Type:        []string{"string"},
 							Format:      "",
 							Enum:        []interface{}{"PoweredOff", "PoweredOn", "Suspended"},
+						},
+					},
+					"firstStartTime": {
+						SchemaProps: spec.SchemaProps{
+							Description: "firstStartTime is when the VM was first seen to be powered on. A VM that has run is powered on also while a part of its configuration is refused.",
+							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
 						},
 					},
 					"machine": {

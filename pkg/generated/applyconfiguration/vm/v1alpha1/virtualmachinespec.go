@@ -107,6 +107,12 @@ type VirtualMachineSpecApplyConfiguration struct {
 	BootOrder []VirtualMachineBootDeviceApplyConfiguration `json:"bootOrder,omitempty"`
 	// deletion says how the VM is powered off when it is deleted.
 	Deletion *VirtualMachineDeletionApplyConfiguration `json:"deletion,omitempty"`
+	// powerPolicy says when a VM that should be powered on, and went off by itself, is powered
+	// on again. Always powers it on again, after pauses from 10 seconds to 5 minutes if that
+	// repeats. OnFailure does so unless it was shut down in an orderly way, by its guest or in
+	// vSphere. Manual powers it on only when powerState changes to PoweredOn or a start is
+	// requested. Unset means Always.
+	PowerPolicy *vmv1alpha1.PowerPolicy `json:"powerPolicy,omitempty"`
 	// acceptEULA accepts the license agreements of the image. A virtual machine is not created
 	// from an image with an agreement while it is false. It has no effect afterwards. Defaults
 	// to false.
@@ -382,6 +388,14 @@ func (b *VirtualMachineSpecApplyConfiguration) WithBootOrder(values ...*VirtualM
 // If called multiple times, the Deletion field is set to the value of the last call.
 func (b *VirtualMachineSpecApplyConfiguration) WithDeletion(value *VirtualMachineDeletionApplyConfiguration) *VirtualMachineSpecApplyConfiguration {
 	b.Deletion = value
+	return b
+}
+
+// WithPowerPolicy sets the PowerPolicy field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the PowerPolicy field is set to the value of the last call.
+func (b *VirtualMachineSpecApplyConfiguration) WithPowerPolicy(value vmv1alpha1.PowerPolicy) *VirtualMachineSpecApplyConfiguration {
+	b.PowerPolicy = &value
 	return b
 }
 
