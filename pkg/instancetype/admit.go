@@ -49,7 +49,7 @@ func Admit(ctx context.Context, vm, old *vmv1alpha1.VirtualMachine, r Reader) (f
 func sameButPower(a, b *vmv1alpha1.VirtualMachineSpec) bool {
 	left, right := *a, *b
 	for _, s := range []*vmv1alpha1.VirtualMachineSpec{&left, &right} {
-		s.PowerState, s.NextRestartTime, s.PowerPolicy = "", "", ""
+		s.PowerState, s.NextRestartTime, s.PowerPolicy = "", "", nil
 		s.PowerOffMode, s.SuspendMode, s.RestartMode = "", "", ""
 	}
 	return equality.Semantic.DeepEqual(&left, &right)

@@ -13,6 +13,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/test/integration/framework"
@@ -88,7 +89,7 @@ func TestStart_RequestsOneOfAVMThatShouldRunAndDoesNot(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			vm := inlineVM("")
-			vm.GenerateName, vm.Spec.PowerState, vm.Spec.PowerPolicy = "start-", tc.desired, vmv1alpha1.PowerPolicyManual
+			vm.GenerateName, vm.Spec.PowerState, vm.Spec.PowerPolicy = "start-", tc.desired, ptr.To(vmv1alpha1.PowerPolicyManual)
 			vm = createVM(t, c, vm)
 			vm.Status.PowerState = tc.observed
 			vm, err := vms.UpdateStatus(t.Context(), vm, metav1.UpdateOptions{})

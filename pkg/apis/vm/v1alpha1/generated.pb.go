@@ -6945,13 +6945,15 @@ func (m *VirtualMachineSpec) MarshalToSizedBuffer(dAtA []byte) (int, error) {
 	dAtA[i] = 0x2
 	i--
 	dAtA[i] = 0x90
-	i -= len(m.PowerPolicy)
-	copy(dAtA[i:], m.PowerPolicy)
-	i = encodeVarintGenerated(dAtA, i, uint64(len(m.PowerPolicy)))
-	i--
-	dAtA[i] = 0x2
-	i--
-	dAtA[i] = 0x8a
+	if m.PowerPolicy != nil {
+		i -= len(*m.PowerPolicy)
+		copy(dAtA[i:], *m.PowerPolicy)
+		i = encodeVarintGenerated(dAtA, i, uint64(len(*m.PowerPolicy)))
+		i--
+		dAtA[i] = 0x2
+		i--
+		dAtA[i] = 0x8a
+	}
 	if m.Deletion != nil {
 		{
 			size, err := m.Deletion.MarshalToSizedBuffer(dAtA[:i])
@@ -11149,8 +11151,10 @@ func (m *VirtualMachineSpec) Size() (n int) {
 		l = m.Deletion.Size()
 		n += 2 + l + sovGenerated(uint64(l))
 	}
-	l = len(m.PowerPolicy)
-	n += 2 + l + sovGenerated(uint64(l))
+	if m.PowerPolicy != nil {
+		l = len(*m.PowerPolicy)
+		n += 2 + l + sovGenerated(uint64(l))
+	}
 	n += 3
 	return n
 }
@@ -13534,7 +13538,7 @@ func (this *VirtualMachineSpec) String() string {
 		`BootDisk:` + strings.Replace(this.BootDisk.String(), "VirtualMachineBootDisk", "VirtualMachineBootDisk", 1) + `,`,
 		`BootOrder:` + repeatedStringForBootOrder + `,`,
 		`Deletion:` + strings.Replace(this.Deletion.String(), "VirtualMachineDeletion", "VirtualMachineDeletion", 1) + `,`,
-		`PowerPolicy:` + fmt.Sprintf("%v", this.PowerPolicy) + `,`,
+		`PowerPolicy:` + valueToStringGenerated(this.PowerPolicy) + `,`,
 		`AcceptEULA:` + fmt.Sprintf("%v", this.AcceptEULA) + `,`,
 		`}`,
 	}, "")
@@ -36450,7 +36454,8 @@ func (m *VirtualMachineSpec) Unmarshal(dAtA []byte) error {
 			if postIndex > l {
 				return io.ErrUnexpectedEOF
 			}
-			m.PowerPolicy = PowerPolicy(dAtA[iNdEx:postIndex])
+			s := PowerPolicy(dAtA[iNdEx:postIndex])
+			m.PowerPolicy = &s
 			iNdEx = postIndex
 		case 34:
 			if wireType != 0 {

@@ -264,7 +264,7 @@ type VirtualMachineSpec struct {
 	// vSphere. Manual powers it on only when powerState changes to PoweredOn or a start is
 	// requested. Unset means Always.
 	// +optional
-	PowerPolicy PowerPolicy `json:"powerPolicy,omitempty" protobuf:"bytes,33,opt,name=powerPolicy,casttype=PowerPolicy"`
+	PowerPolicy *PowerPolicy `json:"powerPolicy,omitempty" protobuf:"bytes,33,opt,name=powerPolicy,casttype=PowerPolicy"`
 	// acceptEULA accepts the license agreements of the image. A virtual machine is not created
 	// from an image with an agreement while it is false. It has no effect afterwards. Defaults
 	// to false.

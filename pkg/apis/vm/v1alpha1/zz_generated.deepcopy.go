@@ -3220,6 +3220,11 @@ func (in *VirtualMachineSpec) DeepCopyInto(out *VirtualMachineSpec) {
 		*out = new(VirtualMachineDeletion)
 		**out = **in
 	}
+	if in.PowerPolicy != nil {
+		in, out := &in.PowerPolicy, &out.PowerPolicy
+		*out = new(PowerPolicy)
+		**out = **in
+	}
 	return
 }
 

@@ -8,6 +8,7 @@ import (
 	"math"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
@@ -105,7 +106,7 @@ func validatePower(spec *vmv1alpha1.VirtualMachineSpec, path *field.Path) field.
 		vmv1alpha1.UpdateStrategyLiveUpdate, vmv1alpha1.UpdateStrategyStage)...)
 	errs = append(errs, validateEnum(spec.PromoteDisksMode, path.Child("promoteDisksMode"),
 		vmv1alpha1.PromoteDisksModeOnline, vmv1alpha1.PromoteDisksModeOffline, vmv1alpha1.PromoteDisksModeDisabled)...)
-	errs = append(errs, validateEnum(spec.PowerPolicy, path.Child("powerPolicy"), vmv1alpha1.PowerPolicyAlways, vmv1alpha1.PowerPolicyOnFailure, vmv1alpha1.PowerPolicyManual)...)
+	errs = append(errs, validateEnum(ptr.Deref(spec.PowerPolicy, ""), path.Child("powerPolicy"), vmv1alpha1.PowerPolicyAlways, vmv1alpha1.PowerPolicyOnFailure, vmv1alpha1.PowerPolicyManual)...)
 	errs = append(errs, validateEnum(spec.WhenMissing, path.Child("whenMissing"), vmv1alpha1.WhenMissingWait, vmv1alpha1.WhenMissingRecreate)...)
 	if seconds := spec.TerminationGracePeriodSeconds; seconds != nil {
 		errs = append(errs, validateRange(*seconds, 0, math.MaxInt32, path.Child("terminationGracePeriodSeconds"))...)

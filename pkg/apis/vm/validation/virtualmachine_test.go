@@ -207,7 +207,7 @@ func TestSpecPowerAndReferences(t *testing.T) {
 			s.Deletion = &vmv1alpha1.VirtualMachineDeletion{TimeoutSeconds: -1}
 		}, []string{"Invalid spec.deletion.timeoutSeconds"}},
 		{"a negative grace period", func(s *spec) { s.TerminationGracePeriodSeconds = ptr.To[int64](-1) }, []string{"Invalid spec.terminationGracePeriodSeconds"}},
-		{"an unknown power policy", func(s *spec) { s.PowerPolicy = "Sometimes" }, []string{"NotSupported spec.powerPolicy"}},
+		{"an unknown power policy", func(s *spec) { s.PowerPolicy = ptr.To[vmv1alpha1.PowerPolicy]("Sometimes") }, []string{"NotSupported spec.powerPolicy"}},
 		{"an unknown answer to a missing VM", func(s *spec) { s.WhenMissing = "Panic" }, []string{"NotSupported spec.whenMissing"}},
 		{"an unknown promotion mode", func(s *spec) { s.PromoteDisksMode = "Never" }, []string{"NotSupported spec.promoteDisksMode"}},
 		{"restart now", func(s *spec) { s.NextRestartTime = "now" }, nil},

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	"github.com/slipway-dev/slipway/pkg/apis/conditions"
 	"github.com/slipway-dev/slipway/pkg/apis/limits"
@@ -24,13 +25,14 @@ func (in *Input) leftOff() (reason, message string) {
 	if _, due, err := restartDue(in); err == nil && due {
 		requested = true
 	}
+	policy := ptr.Deref(in.VM.Spec.PowerPolicy, vmv1alpha1.PowerPolicyAlways)
 	switch {
 	case in.desired() != vmv1alpha1.PoweredOn, current == vmv1alpha1.PoweredOn, requested, !in.wasOn():
 		return "", ""
-	case in.VM.Spec.PowerPolicy == vmv1alpha1.PowerPolicyManual:
+	case policy == vmv1alpha1.PowerPolicyManual:
 		return vmv1alpha1.ReasonStartRequired, fmt.Sprintf(
 			"the virtual machine has become %s, and spec.powerPolicy is Manual: start it, for example with virtctl start", current)
-	case in.VM.Spec.PowerPolicy == vmv1alpha1.PowerPolicyOnFailure && current == vmv1alpha1.PoweredOff && in.Observation.CleanPowerOff:
+	case policy == vmv1alpha1.PowerPolicyOnFailure && current == vmv1alpha1.PoweredOff && in.Observation.CleanPowerOff:
 		return vmv1alpha1.ReasonGuestShutdown,
 			"the virtual machine was shut down in an orderly way, and spec.powerPolicy is OnFailure: start it, for example with virtctl start"
 	}

@@ -63,7 +63,7 @@ func TestPowerPolicy_DecidesAboutWhatGoesOff(t *testing.T) {
 				"": tc.always, vmv1alpha1.PowerPolicyAlways: tc.always, vmv1alpha1.PowerPolicyOnFailure: tc.onFailure, vmv1alpha1.PowerPolicyManual: tc.manual,
 			} {
 				in := runningMachine(tc.given...)
-				in.VM.Spec.PowerPolicy = policy
+				in.VM.Spec.PowerPolicy = &policy
 				p, err := Make(in)
 				got := ""
 				if p.Operation != nil {
