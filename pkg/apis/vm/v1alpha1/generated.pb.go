@@ -7262,13 +7262,15 @@ func (m *VirtualMachineStatus) MarshalToSizedBuffer(dAtA []byte) (int, error) {
 	_ = i
 	var l int
 	_ = l
-	i -= len(m.VCenterInstanceUUID)
-	copy(dAtA[i:], m.VCenterInstanceUUID)
-	i = encodeVarintGenerated(dAtA, i, uint64(len(m.VCenterInstanceUUID)))
-	i--
-	dAtA[i] = 0x2
-	i--
-	dAtA[i] = 0x92
+	if m.VCenterInstanceUUID != nil {
+		i -= len(*m.VCenterInstanceUUID)
+		copy(dAtA[i:], *m.VCenterInstanceUUID)
+		i = encodeVarintGenerated(dAtA, i, uint64(len(*m.VCenterInstanceUUID)))
+		i--
+		dAtA[i] = 0x2
+		i--
+		dAtA[i] = 0x92
+	}
 	if m.Machine != nil {
 		{
 			size, err := m.Machine.MarshalToSizedBuffer(dAtA[:i])
@@ -11252,8 +11254,10 @@ func (m *VirtualMachineStatus) Size() (n int) {
 		l = m.Machine.Size()
 		n += 2 + l + sovGenerated(uint64(l))
 	}
-	l = len(m.VCenterInstanceUUID)
-	n += 2 + l + sovGenerated(uint64(l))
+	if m.VCenterInstanceUUID != nil {
+		l = len(*m.VCenterInstanceUUID)
+		n += 2 + l + sovGenerated(uint64(l))
+	}
 	return n
 }
 
@@ -13579,7 +13583,7 @@ func (this *VirtualMachineStatus) String() string {
 		`Bootstrap:` + strings.Replace(this.Bootstrap.String(), "VirtualMachineBootstrapStatus", "VirtualMachineBootstrapStatus", 1) + `,`,
 		`InheritedPowerState:` + fmt.Sprintf("%v", this.InheritedPowerState) + `,`,
 		`Machine:` + strings.Replace(this.Machine.String(), "VirtualMachineOwner", "VirtualMachineOwner", 1) + `,`,
-		`VCenterInstanceUUID:` + fmt.Sprintf("%v", this.VCenterInstanceUUID) + `,`,
+		`VCenterInstanceUUID:` + valueToStringGenerated(this.VCenterInstanceUUID) + `,`,
 		`}`,
 	}, "")
 	return s
@@ -37549,7 +37553,8 @@ func (m *VirtualMachineStatus) Unmarshal(dAtA []byte) error {
 			if postIndex > l {
 				return io.ErrUnexpectedEOF
 			}
-			m.VCenterInstanceUUID = string(dAtA[iNdEx:postIndex])
+			s := string(dAtA[iNdEx:postIndex])
+			m.VCenterInstanceUUID = &s
 			iNdEx = postIndex
 		default:
 			iNdEx = preIndex
