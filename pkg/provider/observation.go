@@ -100,11 +100,11 @@ func (o *Observation) report(st *vmv1alpha1.VirtualMachineStatus) {
 	if o.LastRestart != nil {
 		st.LastRestartTime = &metav1.Time{Time: o.LastRestart.Truncate(time.Second)}
 	}
-	if o.VCenterInstanceUUID != "" {
-		st.VCenterInstanceUUID = o.VCenterInstanceUUID
+	if id := o.VCenterInstanceUUID; id != "" {
+		st.VCenterInstanceUUID = &id
 	}
 	if o.UniqueID == "" {
-		st.RestartRequired, st.VCenterInstanceUUID = nil, ""
+		st.RestartRequired, st.VCenterInstanceUUID = nil, nil
 	}
 	st.CurrentSnapshot, st.RootSnapshots, st.Snapshots = "", nil, nil
 	for i := range o.Snapshots {

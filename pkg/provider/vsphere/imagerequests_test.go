@@ -121,7 +121,7 @@ func TestStatus_NamesTheVCenterOfTheVM(t *testing.T) {
 	l := newLoop(t, p)
 	req := newRequest("web", templateImage())
 	l.until("it runs", running(req), req)
-	if got, want := req.VM.Status.VCenterInstanceUUID, admin(t, ready).ServiceContent.About.InstanceUuid; got == "" || got != want {
-		t.Errorf("status.vCenterInstanceUUID is %q, want %q", got, want)
+	if got, want := req.VM.Status.VCenterInstanceUUID, admin(t, ready).ServiceContent.About.InstanceUuid; got == nil || *got != want {
+		t.Errorf("status.vCenterInstanceUUID is %v, want %q", got, want)
 	}
 }

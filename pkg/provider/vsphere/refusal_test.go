@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/vmware/govmomi/vim25/types"
-	"k8s.io/utils/ptr"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
@@ -70,7 +69,7 @@ func TestPowerPolicy_OnFailureTellsACrashFromAShutdown(t *testing.T) {
 	p, _ := startProvider(t, ready, nil)
 	l := newLoop(t, p)
 	req := newRequest("job", templateImage())
-	req.VM.Spec.PowerPolicy = ptr.To(vmv1alpha1.PowerPolicyOnFailure)
+	req.VM.Spec.PowerPolicy = ptr(vmv1alpha1.PowerPolicyOnFailure)
 	l.until("the VM runs", running(req), req)
 	st := &req.VM.Status
 	v := &victim{t: t, ready: ready, p: p, l: l, req: req, vm: objectOf(t, ready, req)}

@@ -88,7 +88,7 @@ type VirtualMachineStatus struct {
 	// vCenterInstanceUUID is the instance UUID of the vCenter that has the VM: that of
 	// status.instanceUUID of its VCenter. It changes when the VM is found in another vCenter.
 	// +optional
-	VCenterInstanceUUID string `json:"vCenterInstanceUUID,omitempty" protobuf:"bytes,34,opt,name=vCenterInstanceUUID"`
+	VCenterInstanceUUID *string `json:"vCenterInstanceUUID,omitempty" protobuf:"bytes,34,opt,name=vCenterInstanceUUID"`
 	// hardwareVersion is the virtual hardware version, for example 21 for vmx-21.
 	// +optional
 	HardwareVersion int32 `json:"hardwareVersion,omitempty" protobuf:"varint,12,opt,name=hardwareVersion"`

@@ -3273,6 +3273,11 @@ func (in *VirtualMachineStatus) DeepCopyInto(out *VirtualMachineStatus) {
 		*out = new(VirtualMachineResources)
 		(*in).DeepCopyInto(*out)
 	}
+	if in.VCenterInstanceUUID != nil {
+		in, out := &in.VCenterInstanceUUID, &out.VCenterInstanceUUID
+		*out = new(string)
+		**out = **in
+	}
 	if in.Guest != nil {
 		in, out := &in.Guest, &out.Guest
 		*out = new(VirtualMachineGuestStatus)

@@ -59,11 +59,10 @@ func compareCloudInit(in *input, ci *vmv1alpha1.CloudInitBootstrap) []Difference
 		return nil
 	}
 	var out []Difference
-	metadata, ok := cloudInitMetadata(in, ci)
-	if ok && tooLong(metadata) != nil {
+	if metadataTooLong(in, ci) != nil {
 		return nil // It is refused, and the rest without it would be of another instance.
 	}
-	if ok {
+	if metadata, ok := cloudInitMetadata(in, ci); ok {
 		out = append(out, compareGuestInfo(in, cloudInitPath, metadataKey, metadata, renewed)...)
 	}
 	if in.Bootstrap != nil && (renewed || !dataMarked(in)) {
@@ -146,10 +145,8 @@ func refusedBootstrap(in *input, say func(format string, args ...any)) {
 	case b == nil || in.adopted:
 		return
 	case b.CloudInit != nil:
-		if metadata, ok := cloudInitMetadata(in, b.CloudInit); ok {
-			if err := tooLong(metadata); err != nil {
-				say("%s: the metadata, which has instance ID, keys and network, is too long: %v", cloudInitPath, err)
-			}
+		if err := metadataTooLong(in, b.CloudInit); err != nil {
+			say("%s: the metadata, which has instance ID, keys and network, is too long: %v", cloudInitPath, err)
 		}
 	}
 	refusedHostName(in, say)
@@ -165,6 +162,15 @@ func removeOVFProperties(in *input, b *vmv1alpha1.VirtualMachineBootstrap) Diffe
 	}
 	return Difference{Path: "bootstrap.cloudInit", Running: "the OVF properties of the image", FirstBoot: true,
 		set: func(s *types.VirtualMachineConfigSpec) { s.VAppConfigRemoved = types.NewBool(true) }}
+}
+
+// metadataTooLong returns an error if the metadata is longer than vSphere takes; nil while it is not known.
+func metadataTooLong(in *input, ci *vmv1alpha1.CloudInitBootstrap) error {
+	metadata, ok := cloudInitMetadata(in, ci)
+	if !ok {
+		return nil
+	}
+	return tooLong(metadata)
 }
 
 // cloudInitMetadata is cloud-init's metadata; YAML's subset JSON is what it reads too. It is

@@ -196,6 +196,8 @@ func recordGuestSettings(in *input) Difference {
 	case in.adopted:
 		return Difference{}
 	case !in.exists() || in.New:
+	case cloudInit && metadataTooLong(in, b.CloudInit) != nil:
+		return Difference{} // It is refused, and the guest keeps its previous settings.
 	case cloudInit && hasNewInstanceID(in, b.CloudInit):
 		if in.Bootstrap == nil {
 			return Difference{}

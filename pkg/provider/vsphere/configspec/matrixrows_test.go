@@ -237,6 +237,8 @@ var matrix = []matrixRow{
 	{"terminationGracePeriodSeconds", "5", "", notHere},
 	{"promoteDisksMode", "Offline", "", notHere},
 	{"whenMissing", "Recreate", "", notHere},
+	{"powerPolicy", "Manual", "", notHere},
+	{"acceptEULA", "true", "", notHere},
 	{"deletion.powerOffMode", "Hard", "", notHere},
 	{"deletion.timeoutSeconds", "60", "", notHere},
 	{"groupName", "g", "", notHere},
