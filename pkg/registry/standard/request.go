@@ -99,6 +99,9 @@ func (c *checked) UpdatedObject(ctx context.Context, old runtime.Object) (runtim
 	if err != nil {
 		return obj, c.explain(ctx, patch, err)
 	}
+	// An update converts the stored object in place, so that it has kind and version, and the new object may lack them.
+	// With that difference the store writes an object of which only times in managedFields are new.
+	obj.GetObjectKind().SetGroupVersionKind(old.GetObjectKind().GroupVersionKind())
 	if version := metaOf(obj).GetResourceVersion(); version != "" {
 		if _, err := strconv.ParseUint(version, 10, 64); err != nil {
 			return nil, apierrors.NewBadRequest(fmt.Sprintf("metadata.resourceVersion: Invalid value: %.64q: must be that of the object as it was read", version))

@@ -7271,13 +7271,15 @@ func (m *VirtualMachineStatus) MarshalToSizedBuffer(dAtA []byte) (int, error) {
 	_ = i
 	var l int
 	_ = l
-	i -= len(m.VCenterInstanceUUID)
-	copy(dAtA[i:], m.VCenterInstanceUUID)
-	i = encodeVarintGenerated(dAtA, i, uint64(len(m.VCenterInstanceUUID)))
-	i--
-	dAtA[i] = 0x2
-	i--
-	dAtA[i] = 0x92
+	if m.VCenterInstanceUUID != nil {
+		i -= len(*m.VCenterInstanceUUID)
+		copy(dAtA[i:], *m.VCenterInstanceUUID)
+		i = encodeVarintGenerated(dAtA, i, uint64(len(*m.VCenterInstanceUUID)))
+		i--
+		dAtA[i] = 0x2
+		i--
+		dAtA[i] = 0x92
+	}
 	if m.FirstStartTime != nil {
 		{
 			size, err := m.FirstStartTime.MarshalToSizedBuffer(dAtA[:i])
@@ -11283,8 +11285,10 @@ func (m *VirtualMachineStatus) Size() (n int) {
 		l = m.FirstStartTime.Size()
 		n += 2 + l + sovGenerated(uint64(l))
 	}
-	l = len(m.VCenterInstanceUUID)
-	n += 2 + l + sovGenerated(uint64(l))
+	if m.VCenterInstanceUUID != nil {
+		l = len(*m.VCenterInstanceUUID)
+		n += 2 + l + sovGenerated(uint64(l))
+	}
 	return n
 }
 
@@ -13612,7 +13616,7 @@ func (this *VirtualMachineStatus) String() string {
 		`InheritedPowerState:` + fmt.Sprintf("%v", this.InheritedPowerState) + `,`,
 		`Machine:` + strings.Replace(this.Machine.String(), "VirtualMachineOwner", "VirtualMachineOwner", 1) + `,`,
 		`FirstStartTime:` + strings.Replace(fmt.Sprintf("%v", this.FirstStartTime), "Time", "v1.Time", 1) + `,`,
-		`VCenterInstanceUUID:` + fmt.Sprintf("%v", this.VCenterInstanceUUID) + `,`,
+		`VCenterInstanceUUID:` + valueToStringGenerated(this.VCenterInstanceUUID) + `,`,
 		`}`,
 	}, "")
 	return s
@@ -37651,7 +37655,8 @@ func (m *VirtualMachineStatus) Unmarshal(dAtA []byte) error {
 			if postIndex > l {
 				return io.ErrUnexpectedEOF
 			}
-			m.VCenterInstanceUUID = string(dAtA[iNdEx:postIndex])
+			s := string(dAtA[iNdEx:postIndex])
+			m.VCenterInstanceUUID = &s
 			iNdEx = postIndex
 		default:
 			iNdEx = preIndex
