@@ -78,7 +78,7 @@ func TestDiscsAreInsertedAndEjectedLive(t *testing.T) {
 	nothingToDo(t, p, req)
 	req.Effective.Volumes, req.Effective.BootOrder = req.Effective.Volumes[1:], nil
 	l.until("the removal waits for a restart", func() bool {
-		return reason(&req.VM.Status, vmv1alpha1.ConditionConfigurationSynced) == "True RestartRequired"
+		return reason(&req.VM.Status, vmv1alpha1.ConditionConfigurationSynced) == "False RestartRequired"
 	}, req)
 	req.VM.Spec.PowerState = vmv1alpha1.PoweredOff
 	l.until("the drive is gone", func() bool { iso, _ := driveOf(t, ready, "discs"); return iso == "none" }, req)

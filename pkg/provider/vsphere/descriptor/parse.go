@@ -26,6 +26,9 @@ type Image struct {
 	// Config is the configuration without devices: firmware, guest ID, hardware
 	// version, flags and extraConfig.
 	Config types.VirtualMachineConfigSpec
+	// Dropped are the keys of the advanced settings that Config does not have although the
+	// descriptor does.
+	Dropped []string
 	// VApp are the OVF properties, nil for none.
 	VApp *types.VmConfigSpec
 	// Version of the item's content that it is of.
@@ -85,7 +88,13 @@ func parse(r io.Reader) (*Image, error) {
 	c := &image.Config
 	c.Name, c.Files, c.DeviceChange, c.VAppConfig = "", nil, nil, nil
 	c.Version = newest(c.Version)
-	c.ExtraConfig = slices.DeleteFunc(c.ExtraConfig, isDropped)
+	c.ExtraConfig = slices.DeleteFunc(c.ExtraConfig, func(o types.BaseOptionValue) bool {
+		dropped := isDropped(o)
+		if dropped {
+			image.Dropped = append(image.Dropped, o.GetOptionValue().Key)
+		}
+		return dropped
+	})
 	return image, nil
 }
 

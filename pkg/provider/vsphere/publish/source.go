@@ -56,8 +56,7 @@ func secrets(vm *mo.VirtualMachine) map[string]string {
 
 // tells names what a descriptor tells that is the VM's own; empty when it tells nothing.
 func tells(image *descriptor.Image) string {
-	for _, o := range image.Config.ExtraConfig {
-		key := o.GetOptionValue().Key
+	for _, key := range image.Dropped {
 		if observe.Ours(key) || strings.HasPrefix(strings.ToLower(key), "guestinfo.") {
 			return "the advanced setting " + key
 		}
