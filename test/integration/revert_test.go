@@ -59,6 +59,7 @@ func TestARevertToWhatIsNoSnapshotOfTheVMIsRefused(t *testing.T) {
 	}
 	lost := inlineVM("recovered")
 	lost.Spec.CurrentSnapshotName = "later"
+	lost.Generation = 1
 	lost.Annotations = map[string]string{vmv1alpha1.AnnotationRecovered: string(uuid.NewUUID())}
 	createVM(t, c, lost)
 }
