@@ -80,7 +80,8 @@ var refusedVolumes = []storageFault{
 		vm.Spec.Volumes = append(vm.Spec.Volumes, again)
 	}, reason: refusedRequest, says: []string{"spec.volumes[1].name: Duplicate"}},
 	{name: "unit-7", vm: volume(func(v *vmv1alpha1.VirtualMachineVolume) { v.Bus, v.UnitNumber = "pvscsi", new(int32(7)) }), reason: refusedRequest, says: []string{"spec.volumes[0].unitNumber", "not 7, which is the controller's own"}},
-	{name: "unit-16", vm: volume(func(v *vmv1alpha1.VirtualMachineVolume) { v.Bus, v.UnitNumber = "pvscsi", new(int32(16)) }), reason: refusedRequest, says: []string{"spec.volumes[0].unitNumber", "must be from 0 to 15 on scsi"}},
+	{name: "unit-65", vm: volume(func(v *vmv1alpha1.VirtualMachineVolume) { v.Bus, v.UnitNumber = "pvscsi", new(int32(65)) }), reason: refusedRequest, says: []string{"spec.volumes[0].unitNumber", "must be from 0 to 64 on pvscsi"}},
+	{name: "unit-16", vm: volume(func(v *vmv1alpha1.VirtualMachineVolume) { v.Bus, v.UnitNumber = "lsilogic", new(int32(16)) }), reason: refusedRequest, says: []string{"spec.volumes[0].unitNumber", "must be from 0 to 15 on lsilogic"}},
 	{name: "controller-4", vm: volume(func(v *vmv1alpha1.VirtualMachineVolume) { v.Bus, v.ControllerBusNumber = "sata", new(int32(4)) }), reason: refusedRequest, says: []string{"spec.volumes[0].controllerBusNumber", "must be from 0 to 3 on sata"}},
 	{name: "unknown-bus", vm: volume(func(v *vmv1alpha1.VirtualMachineVolume) { v.Bus = "usb" }), reason: refusedRequest, says: []string{"spec.volumes[0].bus: Unsupported value", `"usb"`, `"pvscsi"`}},
 	{name: "reclaimed-claim", vm: volume(func(v *vmv1alpha1.VirtualMachineVolume) { v.ReclaimPolicy = vmv1alpha1.VolumeReclaimDelete }), reason: refusedRequest, says: []string{"spec.volumes[0].reclaimPolicy: Forbidden", "the disk of a claim is detached and never deleted"}},
