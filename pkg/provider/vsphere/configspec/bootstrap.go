@@ -59,10 +59,11 @@ func compareCloudInit(in *input, ci *vmv1alpha1.CloudInitBootstrap) []Difference
 		return nil
 	}
 	var out []Difference
-	if metadataTooLong(in, ci) != nil {
+	metadata, ok := cloudInitMetadata(in, ci)
+	if ok && tooLong(metadata) != nil {
 		return nil // It is refused, and the rest without it would be of another instance.
 	}
-	if metadata, ok := cloudInitMetadata(in, ci); ok {
+	if ok {
 		out = append(out, compareGuestInfo(in, cloudInitPath, metadataKey, metadata, renewed)...)
 	}
 	if in.Bootstrap != nil && (renewed || !dataMarked(in)) {

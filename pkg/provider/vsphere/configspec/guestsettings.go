@@ -4,6 +4,7 @@
 package configspec
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
@@ -18,6 +19,7 @@ import (
 
 	"github.com/slipway-dev/slipway/pkg/apis/conditions"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/hardware"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 )
 
@@ -62,7 +64,7 @@ func networkSettings(e *vmv1alpha1.VirtualMachineInstanceSpec) guestSettings {
 			if list, ok := value.([]string); ok {
 				value = strings.Join(list, ", ")
 			}
-			set(interfacesPath+interfaces[i].Name+"]."+field, fmt.Sprint(value))
+			set(hardware.Interface(interfaces[i].Name)+"."+field, fmt.Sprint(value))
 		}
 	}
 	return out
@@ -190,23 +192,21 @@ func (s guestSettings) text() string {
 // and those of cloud-init's metadata until the guest has read them, for the metadata follows the spec until then.
 func recordGuestSettings(in *input) Difference {
 	b := in.Effective.Bootstrap
-	cloudInit := b != nil && b.CloudInit != nil
-	next := handedSettings(in)
+	isNew := !in.exists() || in.New
+	cloudInit := !isNew && b != nil && b.CloudInit != nil
+	renewed := cloudInit && hasNewInstanceID(in, b.CloudInit)
+	unread := cloudInit && in.vm.Runtime.PowerState == types.VirtualMachinePowerStatePoweredOff && !observe.BootstrapRead(in.vm, b)
 	switch {
-	case in.adopted:
+	case in.adopted, !isNew && !renewed && !unread, renewed && in.Bootstrap == nil:
 		return Difference{}
-	case !in.exists() || in.New:
 	case cloudInit && metadataTooLong(in, b.CloudInit) != nil:
 		return Difference{} // It is refused, and the guest keeps its previous settings.
-	case cloudInit && hasNewInstanceID(in, b.CloudInit):
-		if in.Bootstrap == nil {
-			return Difference{}
-		}
-		next[instanceIDPath] = instanceID(in, b.CloudInit)
-		if next[instanceIDPath] == "" {
-			next[instanceIDPath] = in.Owner().UID
-		}
-	case cloudInit && in.vm.Runtime.PowerState == types.VirtualMachinePowerStatePoweredOff && !observe.BootstrapRead(in.vm, b):
+	}
+	next := handedSettings(in)
+	switch {
+	case renewed:
+		next[instanceIDPath] = cmp.Or(instanceID(in, b.CloudInit), in.Owner().UID)
+	case unread:
 		given := givenSettings(in)
 		if len(given) == 0 {
 			return Difference{} // An older version has created it: see Lacking.
@@ -217,8 +217,6 @@ func recordGuestSettings(in *input) Difference {
 			}
 		}
 		maps.DeleteFunc(next, func(path, _ string) bool { return !inMetadata(path) && given[path] == "" })
-	default:
-		return Difference{}
 	}
 	return compareOption(in, "metadata.guest", observe.GuestSettingsKey, next.text(), true, true)
 }
@@ -267,17 +265,20 @@ func GuestNetwork(want Want, vm *mo.VirtualMachine, observed *vmv1alpha1.Virtual
 // unappliedSettings names the settings that the guest does not have, with the value of the spec, the value that it was
 // given, and the action. It is empty if there are none.
 func unappliedSettings(in *input, requested, given guestSettings, observed *vmv1alpha1.VirtualMachineNetworkStatus, cloudInit bool) string {
+	all := maps.Clone(requested)
+	maps.Copy(all, given)
+	maps.DeleteFunc(all, func(path, _ string) bool { return path == instanceIDPath || requested[path] == given[path] })
+	if len(all) == 0 {
+		return ""
+	}
 	var out []string
 	not, handed := notHanded(in), handedSettings(in)
 	changed := false
-	all := maps.Clone(requested)
-	maps.Copy(all, given)
-	delete(all, instanceIDPath)
 	for _, path := range slices.Sorted(maps.Keys(all)) {
 		is, was := requested[path], given[path]
 		_, isHanded := handed[path]
 		switch {
-		case is == was, is == "" && !isOfSpec(in, path), isReported(path, is, observed):
+		case is == "" && !isOfSpec(in, path), isReported(path, is, observed):
 		case is != "" && not[path] != "":
 			out = append(out, fmt.Sprintf("%s %s: %s", path, is, not[path]))
 		case is != "" && !isHanded: // The guest does by itself what is requested, or the addresses are refused.
