@@ -146,23 +146,30 @@ type adoptionContext struct {
 	orphaned map[types.NamespacedName]bool
 }
 
-// readOwners finds the VMs whose objects do not exist. Of an object that the user cannot read that
-// is not known.
+// readOwners finds the VMs whose objects do not exist. VMs of a namespace that the user cannot read
+// are not among them.
 func (c *adoptionContext) readOwners(ctx context.Context, client versioned.Interface, machines []*foreign.Machine) error {
-	known := map[types.NamespacedName]bool{}
-	c.orphaned = map[types.NamespacedName]bool{}
+	owners := map[string][]types.NamespacedName{} // by namespace, so that each is read once
 	for _, m := range machines {
-		owner, owned := foreign.OwnerOf(m)
-		if !owned || known[owner] {
-			continue
+		if owner, owned := foreign.OwnerOf(m); owned {
+			owners[owner.Namespace] = append(owners[owner.Namespace], owner)
 		}
-		known[owner] = true
-		_, err := client.VmV1alpha1().VirtualMachines(owner.Namespace).Get(ctx, owner.Name, metav1.GetOptions{})
+	}
+	c.orphaned = map[types.NamespacedName]bool{}
+	for namespace, owners := range owners {
+		list, err := client.VmV1alpha1().VirtualMachines(namespace).List(ctx, metav1.ListOptions{})
 		switch {
-		case apierrors.IsNotFound(err):
-			c.orphaned[owner] = true
-		case err != nil && !apierrors.IsForbidden(err):
-			return fmt.Errorf("reading virtual machine %s: %s", owner, cli.Reason(err))
+		case apierrors.IsForbidden(err):
+			continue
+		case err != nil:
+			return fmt.Errorf("reading the virtual machines of namespace %s: %s", namespace, cli.Reason(err))
+		}
+		exists := map[string]bool{}
+		for i := range list.Items {
+			exists[list.Items[i].Name] = true
+		}
+		for _, owner := range owners {
+			c.orphaned[owner] = !exists[owner.Name]
 		}
 	}
 	return nil
