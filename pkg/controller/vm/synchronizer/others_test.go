@@ -150,11 +150,6 @@ func TestFirmwareSynchronizer(t *testing.T) {
 	if again, _ := uuidOf("a", ""); again != first {
 		t.Errorf("F149 a repeated pass chose %s after %s", again, first)
 	}
-	efi := &vmv1alpha1.VirtualMachine{}
-	efi.UID, efi.Spec.Firmware = "a", &vmv1alpha1.VirtualMachineFirmware{Bootloader: vmv1alpha1.BootloaderEFI}
-	if out, _, err := (synchronizer.Firmware{}).Sync(t.Context(), efi, nil); err != nil || out.Spec.Firmware.UUID != first || out.Spec.Firmware.Bootloader != vmv1alpha1.BootloaderEFI {
-		t.Errorf("F149 firmware without UUID: %+v, %v; want the UUID next to the bootloader", out.Spec.Firmware, err)
-	}
 	if kept, _ := uuidOf("a", "given"); kept != "given" {
 		t.Error("F149 an existing UUID was touched")
 	}
