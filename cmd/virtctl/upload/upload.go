@@ -211,7 +211,7 @@ func (u *Upload) giveUp(ctx context.Context) {
 	if !u.made {
 		return
 	}
-	// An item with all files is complete: somebody else has gone on with it.
+	// An item with all files is complete: another client has continued the upload.
 	if files, err := m.ListLibraryItemFiles(ctx, u.item); err != nil || u.complete(files) {
 		return
 	}

@@ -53,7 +53,7 @@ func userData(raw []byte) (value []byte, wrong string) {
 	return value, ""
 }
 
-// unpack removes base64 and gzip around user data. What is neither is returned as it is.
+// unpack removes base64 and gzip around user data. Other data is returned unchanged.
 func unpack(raw []byte) (value []byte, wrong string) {
 	value = raw
 	if decoded, ok := decodeBase64(raw); ok {

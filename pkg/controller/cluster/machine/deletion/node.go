@@ -34,7 +34,7 @@ func (r *run) drainNode(ctx context.Context) (bool, error) {
 	}
 	started := r.began(&r.status().NodeDrainStartTime)
 	if r.isOver(m.Spec.Deletion.NodeDrainTimeoutSeconds, started) {
-		r.Events.Warning(r.State, "FailedDrainNode", "the time for draining Machine's node %q is over, what is left on it is left", r.names())
+		r.Events.Warning(r.State, "FailedDrainNode", "the time for draining Machine's node %q has expired; remaining pods are not evicted", r.names())
 		return true, nil
 	}
 	headline := fmt.Sprintf("Drain not completed yet (started at %s):", started.UTC().Format(time.RFC3339))
@@ -81,7 +81,7 @@ func (r *run) waitForVolumes(ctx context.Context) (bool, error) {
 	}
 	started := r.began(&r.status().WaitForNodeVolumeDetachStartTime)
 	if r.isOver(m.Spec.Deletion.NodeVolumeDetachTimeoutSeconds, started) {
-		r.Events.Warning(r.State, "FailedWaitForVolumeDetach", "the time for volumes of Machine's node %q to be detached is over, what is attached is left", r.names())
+		r.Events.Warning(r.State, "FailedWaitForVolumeDetach", "the time for volumes of Machine's node %q to be detached has expired; the remaining volumes stay attached", r.names())
 		return true, nil
 	}
 	headline := fmt.Sprintf("Waiting for Node volumes to be detached (started at %s)", started.UTC().Format(time.RFC3339))
