@@ -276,6 +276,7 @@ var vmReports = []Condition{
 		Reasons: []Reason{
 			met("The guest was configured with the settings of the spec."),
 			{isFalse, "NotApplied", "A setting was changed after the first boot; the message names both values.", "Do what the message names, for example set a new `spec.bootstrap.cloudInit.instanceID`."},
+			{isFalse, "InProgress", "The data of a new instance ID are yet to be handed over.", nothing},
 			{isFalse, "RestartRequired", "The setting is applied at the next power cycle.", "Restart the VM: `virtctl restart`."},
 		}},
 	{Type: "ProbeSucceeded", Normal: isTrue, Means: "The readiness probe succeeds.", Absent: "`spec.readinessProbe` is not set.",
