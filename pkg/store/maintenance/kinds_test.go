@@ -120,7 +120,7 @@ func TestStore_SaveWritesAllAcknowledgedWrites(t *testing.T) {
 	})
 }
 
-func TestStore_ThatDoesNotAnswerRefusesNothing(t *testing.T) {
+func TestStore_ThatNeverAnsweredRefusesNothing(t *testing.T) {
 	s, err := Connect(clientv3.Config{Endpoints: []string{"http://127.0.0.1:1"}})
 	if err != nil {
 		t.Fatal(err)
@@ -137,4 +137,47 @@ func TestStore_ThatDoesNotAnswerRefusesNothing(t *testing.T) {
 	if err := s.Save(ctx, &bytes.Buffer{}); err == nil || !strings.Contains(err.Error(), "http://127.0.0.1:1") {
 		t.Errorf("Save = %v, want an error with the endpoint", err)
 	}
+}
+
+func TestStore_ThatDoesNotAnswerIsAsFullAsItWas(t *testing.T) {
+	answering := true
+	s, err := Connect(clientv3.Config{Endpoints: []string{"http://127.0.0.1:1"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+	s.members[0].client.Maintenance = statusOnly{status: func() (*clientv3.StatusResponse, error) {
+		if !answering {
+			return nil, context.DeadlineExceeded
+		}
+		return &clientv3.StatusResponse{DbSize: MinQuota * 106 / 100, DbSizeInUse: 1, DbSizeQuota: LimitOf(MinQuota)}, nil
+	}}
+	refused := []struct {
+		write string
+		room  func() error
+	}{{"creations", s.Room}, {"updates", s.RoomForUpdates}, {"updates of the server", s.RoomForServer}}
+	for _, answering = range []bool{true, false, true} {
+		if _, err := s.remeasure(); (err == nil) != answering {
+			t.Fatalf("answering %v: %v", answering, err)
+		}
+		for _, r := range refused {
+			if err := r.room(); err == nil || !strings.Contains(err.Error(), "etcd is full and takes deletions only") {
+				t.Errorf("answering %v: %s of a full store: %v", answering, r.write, err)
+			}
+		}
+	}
+}
+
+// statusOnly is an etcd of which only the status is known.
+type statusOnly struct {
+	clientv3.Maintenance
+	status func() (*clientv3.StatusResponse, error)
+}
+
+func (m statusOnly) Status(context.Context, string) (*clientv3.StatusResponse, error) {
+	return m.status()
+}
+
+func (statusOnly) SnapshotWithVersion(context.Context) (*clientv3.SnapshotResponse, error) {
+	return nil, context.DeadlineExceeded
 }

@@ -121,20 +121,23 @@ func (s *Store) remeasure() (Space, error) {
 	return s.space, s.err
 }
 
+// measure keeps the last space if no member answers.
 func (s *Store) measure() {
-	s.space, s.err = s.leastRoom()
-	if s.err == nil && s.space.nearQuota() {
+	defer func() { s.measuredAt = time.Now() }()
+	space, err := s.leastRoom()
+	if err == nil && space.nearQuota() {
 		// A fast client fills the reserve with writes that are not committed and have no size yet.
 		_ = s.each(func(ctx context.Context, m *member) error {
 			m.commit(ctx)
 			return nil
 		})
-		s.space, s.err = s.leastRoom()
+		space, err = s.leastRoom()
 	}
-	if s.err == nil {
-		observe(s.space)
+	if s.err = err; err != nil {
+		return
 	}
-	s.measuredAt = time.Now()
+	s.space = space
+	observe(space)
 }
 
 // each calls f for all members that answer, at the same time.
@@ -169,7 +172,8 @@ func (s *Store) recall() {
 }
 
 // leastRoom returns the space of the member with the least room. A member that does not answer does
-// not count until it is recalled: each request would wait for it.
+// not count until it is recalled: each request would wait for it. If none answers, all are asked again
+// at the next measurement: writes wait for them as well.
 func (s *Store) leastRoom() (Space, error) {
 	var mu sync.Mutex
 	var least *Space
@@ -190,6 +194,9 @@ func (s *Store) leastRoom() (Space, error) {
 		return nil
 	})
 	if least == nil {
+		for _, m := range s.members {
+			m.absence.Store(nil)
+		}
 		return Space{}, fmt.Errorf("reading the size of etcd: %w", err)
 	}
 	least.Stopped, least.DiskFree = stopped, unknown
@@ -253,9 +260,10 @@ func (s *Store) RoomForUpdates() error { return s.room(full) }
 // RoomForServer returns an error when the remaining room is reserved for deletions alone.
 func (s *Store) RoomForServer() error { return s.room(deletionsOnly) }
 
-// room returns an error from a level on. A store that cannot be measured is no reason to refuse.
+// room returns an error from a level on, which is the last known one while the store cannot be
+// measured. A store that was never measured is no reason to refuse.
 func (s *Store) room(refused level) error {
-	if space, err := s.Space(); err == nil && space.level() >= refused {
+	if space, _ := s.Space(); space.Quota > 0 && space.level() >= refused {
 		return space.Err()
 	}
 	return nil
