@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -19,12 +18,14 @@ import (
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/generated/clientset/versioned"
+
+	"github.com/slipway-dev/slipway/test/testenv"
 )
 
 // audited are the events of the server so far.
 func audited(t *testing.T) (events []auditv1.Event, text string) {
 	t.Helper()
-	data, err := os.ReadFile(auditLog(filepath.Dir(environment(t).SlipwayDataDir())))
+	data, err := os.ReadFile(testenv.AuditLog(t))
 	if err != nil {
 		t.Fatal(err)
 	}

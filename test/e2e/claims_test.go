@@ -5,22 +5,12 @@ package e2e
 
 import (
 	"fmt"
-	"net/http"
 	"os"
 	"strings"
 	"testing"
 
 	vimtypes "github.com/vmware/govmomi/vim25/types"
-
-	"github.com/slipway-dev/slipway/test/vsphereclient"
 )
-
-// volumeStatus is a field of the status of a volume.
-func volumeStatus(volume, field string) string {
-	return fmt.Sprintf(`.status.volumes[?(@.name==%q)].%s`, volume, field)
-}
-
-const volumesReady = `.status.conditions[?(@.type=="VolumesReady")].`
 
 func TestClaimIsAttachedBeforePowerOnAndDetachedBeforeTheVMGoes(t *testing.T) {
 	t.Parallel()
@@ -120,42 +110,6 @@ func TestDeletedNamespaceLeavesTheDisksOfClaims(t *testing.T) {
 	u.kubectl("delete", "namespace", u.namespace, "--timeout=110s")
 	gone(t, u.namespace)
 	c.lives()
-}
-
-// Whenever the server is killed, the disk is in one place afterwards, and the record in
-// the claim names who has it.
-func TestServerKilledWhileADiskIsAttached(t *testing.T) {
-	for name, held := range map[string]string{"before": "CnsAttachVolume", "after": "answer.CnsAttachVolume"} {
-		t.Run(name, func(t *testing.T) {
-			u := admin(t)
-			c := newClaim(u, "data")
-			hold := "/hold?method=" + held
-			orderVCenter(t, http.MethodPut, hold)
-			defer orderVCenter(t, http.MethodDelete, hold)
-			u.apply(catalogue + vmManifest("web", withClaim("data", "data")))
-			eventually(t, long, "the disk is being attached", func() error {
-				out, err := vsphereclient.Order(t.Context(), environment(t).VCenter().ControlURL, http.MethodGet, "/hold")
-				if err != nil || !strings.Contains(string(out), held) {
-					return errorf("%s %w", out, err)
-				}
-				return nil
-			})
-			if err := environment(t).KillSlipway(); err != nil {
-				t.Fatal(err)
-			}
-			if name == "after" {
-				c.lives("web")
-			}
-			orderVCenter(t, http.MethodDelete, hold)
-			u.restartSlipway()
-			u.kubectl("wait", "--for=condition=Ready", "vm/web", "--timeout=90s")
-			c.lives("web")
-			u.wants("vm/web", volumeStatus("data", "attached"), "true")
-			u.kubectl("delete", "vm/web", "--timeout=90s")
-			c.lives()
-			c.free()
-		})
-	}
 }
 
 func TestClaimOnANodeIsNotAttached(t *testing.T) {

@@ -9,9 +9,8 @@ import (
 	"testing"
 )
 
-// It makes images of all items, which tests of others would take for theirs.
 func TestAContentLibraryPublishesItsItems(t *testing.T) {
-	another(t)
+	t.Parallel()
 	u := admin(t)
 	name := "of-" + u.namespace // as such objects are of no namespace
 	u.apply(fmt.Sprintf(`

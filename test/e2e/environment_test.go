@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/slipway-dev/slipway/test/testenv"
 )
 
 // asAdmin is an administrator in the namespace default, for tests that make nothing.
@@ -63,10 +65,6 @@ func TestKubectlKnowsTheKinds(t *testing.T) {
 // The names are Slipway's, KubeVirt's and VM Operator's for the same things.
 func TestKubectlKnowsTheNamesThatPeopleTry(t *testing.T) {
 	t.Parallel()
-	r, err := readerOf(environment(t).AdminKubeconfig)
-	if err != nil {
-		t.Fatal(err)
-	}
 	var all []string
 	for resource, names := range map[string]string{
 		"virtualmachines":                    "vm vms virtualmachine virtualmachines VirtualMachine",
@@ -91,7 +89,7 @@ func TestKubectlKnowsTheNamesThatPeopleTry(t *testing.T) {
 	} {
 		for _, name := range strings.Fields(names) {
 			all = append(all, name)
-			m, err := r.mapping(name)
+			m, err := testenv.Mapping(environment(t).AdminKubeconfig, name)
 			if err != nil || m.Resource.Resource != resource || !strings.HasSuffix(m.Resource.Group, ".slipway.dev") {
 				t.Errorf("%s is %+v, %v; want %s", name, m, err, resource)
 			}

@@ -10,19 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/slipway-dev/slipway/test/localcluster"
 )
-
-// holds fails for every text that a screen lacks.
-func holds(t *testing.T, what, screen string, texts ...string) {
-	t.Helper()
-	for _, text := range texts {
-		if !strings.Contains(screen, text) {
-			t.Errorf("%s does not show %q:\n%s", what, text, screen)
-		}
-	}
-}
 
 func TestVirtctlDescribeShowsWhyNotAndWhatRuns(t *testing.T) {
 	t.Parallel()
@@ -94,19 +82,4 @@ func TestVirtctlEventsGoOnWithWhatHappens(t *testing.T) {
 	until("Ready", "virtualmachinesnapshot/later")
 	cancel()
 	_ = cmd.Wait() // it is killed
-}
-
-func TestVirtctlTopShowsWhatIsTaken(t *testing.T) {
-	another(t, func(o *localcluster.Options) { o.Zones = true })
-	u := admin(t)
-	u.apply(catalogue + inlineVM("small", "photon-5") + strings.Replace(inlineVM("large", "photon-5"), "1Gi", "2Gi", 1))
-	u.wants("vm/large", ".status.printableStatus", "Running")
-	u.wants("vm/small", ".status.printableStatus", "Running")
-	rows := strings.Split(u.virtctl("top", "vm", "--sort-by", "memory", "--sum"), "\n")
-	if len(rows) != 5 || !strings.HasPrefix(rows[1], "large") || !strings.HasPrefix(rows[3], "(2)") || !strings.Contains(rows[3], "3.0 GiB") {
-		t.Errorf("virtctl top vm shows\n%s", strings.Join(rows, "\n"))
-	}
-	zones := u.virtctl("top", "zone")
-	zone := u.get("vm/large", ".status.zone")
-	holds(t, "virtctl top zone", zones, "\n"+zone+" ", " GHz of ", "VM MEMORY")
 }

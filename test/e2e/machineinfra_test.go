@@ -196,7 +196,6 @@ func pausesAndGoes(u user) {
 	u.kubectl("annotate", "vm/coreos", "cluster.x-k8s.io/paused=")
 	u.patch("vm/coreos", `{"spec":{"powerState":"PoweredOff"}}`)
 	u.kubectl("delete", "vm/node", "--wait=false")
-	u.killSlipway() // which has to find the pause again
 	u.tells("node", "Paused", "Paused", "deletion is paused")
 	for _, vm := range []string{"node", "coreos"} {
 		if state := inventory(t, u.namespace)[vm].Runtime.PowerState; state != "poweredOn" {

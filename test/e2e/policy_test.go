@@ -18,12 +18,7 @@ import (
 	"testing"
 
 	admissionv1 "k8s.io/api/admission/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
-
-	"github.com/slipway-dev/slipway/pkg/generated/clientset/versioned"
-	"github.com/slipway-dev/slipway/test/localcluster/process"
 )
 
 // policies are for the namespace and under the name that it is formatted with.
@@ -260,58 +255,4 @@ func TestNothingIsMadeInANamespaceThatIsMissingOrBeingDeleted(t *testing.T) {
 		}
 		return nil
 	})
-}
-
-// The host cluster is silent: what a quota has to decide is refused with the reason, and
-// all that needs no decision goes on.
-func TestWithoutTheHostClusterOnlyWhatItHasToDecideIsRefused(t *testing.T) {
-	another(t)
-	u, free := admin(t), admin(t)
-	u.apply(catalogue + vmManifest("web"))
-	u.kubectl("wait", "--for=condition=Ready", "vm/web", "--timeout=90s")
-	u.apply(quotaOf("team", "vm.slipway.dev/vcpus=6"))
-	u.counted("team")
-	config, err := environment(t).DirectConfig("direct-admin", "system:masters")
-	if err != nil {
-		t.Fatal(err)
-	}
-	config.Timeout = long
-	client, err := versioned.NewForConfig(config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	vms := client.VmV1alpha1().VirtualMachines(u.namespace)
-	if _, err := client.VmV1alpha1().VirtualMachines(free.namespace).Create(t.Context(), oneVCPU("before"), metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
-
-	pid := environment(t).PID("kube-apiserver")
-	if err := process.Freeze(pid); err != nil {
-		t.Fatal(err)
-	}
-	goOn := sync.OnceFunc(func() { _ = process.Thaw(pid) })
-	t.Cleanup(goOn)
-	// The client would repeat the request as Retry-After demands.
-	err = client.VmV1alpha1().RESTClient().Post().Namespace(u.namespace).Resource("virtualmachines").Body(oneVCPU("charged")).MaxRetries(0).Do(t.Context()).Error()
-	if want := "cannot charge the ResourceQuotas of namespace " + u.namespace + ": it timed out"; !apierrors.IsServiceUnavailable(err) || !strings.Contains(err.Error(), want) {
-		t.Errorf("creating what cannot be charged: %v, want a 503 that says %q", err, want)
-	}
-	if _, again := apierrors.SuggestsClientDelay(err); !again {
-		t.Errorf("the answer %v has no Retry-After", err)
-	}
-	if _, err := client.VmV1alpha1().VirtualMachines(free.namespace).Create(t.Context(), oneVCPU("free"), metav1.CreateOptions{}); err != nil {
-		t.Errorf("creating in a namespace without quota: %v", err)
-	}
-	if _, err := vms.Patch(t.Context(), "web", types.MergePatchType, []byte(`{"metadata":{"labels":{"a":"b"}}}`), metav1.PatchOptions{}); err != nil {
-		t.Errorf("labelling a VM in a namespace with quota: %v", err)
-	}
-	if _, err := vms.Patch(t.Context(), "web", types.MergePatchType, []byte(`{"status":{"printableStatus":"Seen"}}`), metav1.PatchOptions{}, "status"); err != nil {
-		t.Errorf("writing status in a namespace with quota: %v", err)
-	}
-	goOn()
-	eventually(t, long, "a VM can be charged again", func() error {
-		_, err := vms.Create(t.Context(), oneVCPU("charged"), metav1.CreateOptions{})
-		return err
-	})
-	u.used("team", "vm.slipway.dev/vcpus", "3")
 }

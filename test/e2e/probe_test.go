@@ -42,6 +42,7 @@ func (u user) probed(vm, condition, want string, texts ...string) {
 }
 
 func TestASocketOfTheGuestDecidesReadiness(t *testing.T) {
+	t.Parallel()
 	u := admin(t)
 	// The guest is at an address of this host.
 	const address = "127.0.7.1"
@@ -64,7 +65,6 @@ func TestASocketOfTheGuestDecidesReadiness(t *testing.T) {
 	orderVCenter(t, http.MethodPut, "/vm/guest?"+q.Encode())
 	u.probed("web", "ProbeSucceeded", "True/Succeeded")
 	u.probed("web", "Ready", "True/Succeeded")
-	u.killSlipway()
 	if err := listener.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -126,36 +126,4 @@ func TestProbesThatCannotBeAreRefused(t *testing.T) {
 	// Another one's address cannot be told from none at admission.
 	u.apply(vmManifest("scanner", "readinessProbe: {tcpSocket: {port: 22, host: 127.0.0.1}}"))
 	u.probed("scanner", "ProbeSucceeded", "False/NotReady", "127.0.0.1 is not an address that the guest of this virtual machine reports")
-}
-
-func TestWhatVSphereSaysOfAVMIsAnEventOnce(t *testing.T) {
-	u := admin(t)
-	u.apply(catalogue)
-	u.apply(vmManifest("moved"))
-	u.kubectl("wait", "--for=condition=Ready", "vm/moved", "--timeout=90s")
-	q := url.Values{"vm": {u.get("vm/moved", ".status.uniqueID")}, "kind": {"DrsVmMigratedEvent"}}
-	orderVCenter(t, http.MethodPost, "/vm/event?"+q.Encode())
-	told := func() string {
-		return u.kubectl("get", "events", "--field-selector=reason=MigratedByDRS,involvedObject.name=moved", "-o", "jsonpath={.items[*].message}")
-	}
-	const want = "DRS moved the virtual machine from host esx-before to host "
-	eventually(t, long, "the move is an event", func() error {
-		if got := told(); !strings.HasPrefix(got, want) {
-			return errorf("%q", got)
-		}
-		return nil
-	})
-	u.killSlipway()
-	// What comes after the restart is told after what is told again.
-	q.Set("kind", "VmDasBeingResetEvent")
-	orderVCenter(t, http.MethodPost, "/vm/event?"+q.Encode())
-	eventually(t, long, "what happens after a restart is an event", func() error {
-		if got := u.kubectl("get", "events", "--field-selector=reason=ResetByHA,involvedObject.name=moved", "-o", "name"); got == "" {
-			return errorf("there is none")
-		}
-		return nil
-	})
-	if got := told(); strings.Count(got, want) != 1 {
-		t.Errorf("the events are %q, want the move once", got)
-	}
 }

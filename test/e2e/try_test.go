@@ -4,19 +4,11 @@
 package e2e
 
 import (
-	"bytes"
-	"context"
 	"errors"
-	"net/http"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 )
-
-// tryVM is the label of what virtctl check --try makes.
-const tryVM = "app.kubernetes.io/managed-by=virtctl-check"
 
 // tried runs virtctl check --try, which must end with success or with 1, and say all of these. It
 // must leave no virtual machine behind, and those of others alone.
@@ -45,7 +37,7 @@ func (u user) keepsOnly(name string) {
 }
 
 func TestVirtctlCheckTriesAVirtualMachineAndLeavesNothing(t *testing.T) {
-	another(t) // vCenter is told to be slow
+	t.Parallel()
 	u := admin(t)
 	// One that has the label, too, is somebody else's.
 	u.apply(catalogue + strings.Replace(inlineVM("mine", "photon-5", "powerState: PoweredOff"), "{name: mine}", "{name: mine, labels: {app.kubernetes.io/managed-by: virtctl-check}}", 1))
@@ -67,36 +59,4 @@ func TestVirtctlCheckTriesAVirtualMachineAndLeavesNothing(t *testing.T) {
 	})
 	u.tried(false, nil, "MISSING  a virtual machine in namespace "+u.namespace+" is refused: ", "exceeded quota: one")
 	u.kubectl("delete", "resourcequota/one")
-
-	u.interrupted()
-}
-
-// interrupted ends the program while vCenter is making the virtual machine.
-func (u user) interrupted() {
-	u.t.Helper()
-	orderVCenter(u.t, http.MethodPut, "/taskdelay?method=CreateVm&ms=10000")
-	u.t.Cleanup(func() { orderVCenter(u.t, http.MethodPut, "/taskdelay?method=CreateVm&ms=0") })
-	ctx, cancel := context.WithTimeout(u.t.Context(), long)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, filepath.Join(binDir, "virtctl"), "--kubeconfig", u.kubeconfig, "--namespace", u.namespace, "check", "--try", "--image=photon-5")
-	var out bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &out
-	if err := cmd.Start(); err != nil {
-		u.t.Fatal(err)
-	}
-	eventually(u.t, short, "the virtual machine is being made", func() error {
-		if got := u.kubectl("get", "vm", "-l", tryVM, "-o", `jsonpath={.items[*].status.conditions[?(@.type=="Created")].reason}`); !strings.Contains(got, "Creating") {
-			return errorf("Created has the reasons %s", got)
-		}
-		return nil
-	})
-	if err := cmd.Process.Signal(os.Interrupt); err != nil {
-		u.t.Fatal(err)
-	}
-	var exit *exec.ExitError
-	if err := cmd.Wait(); !errors.As(err, &exit) || exit.ExitCode() != 1 {
-		u.t.Errorf("it ends with %v", err)
-	}
-	holds(u.t, "virtctl check --try that is interrupted", out.String(), "is not made (interrupted): ", "is removed first", " was removed after ")
-	u.keepsOnly("mine")
 }

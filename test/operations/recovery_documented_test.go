@@ -1,0 +1,128 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package operations
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/slipway-dev/slipway/test/documented"
+	"github.com/slipway-dev/slipway/test/testenv"
+)
+
+// theVolume is the data directory of the server in its container.
+const theVolume = "/data"
+
+// documented are the commands of the section of docs/operations.md below a heading.
+func (s *storeScene) documented(heading string) []string {
+	s.Helper()
+	all, err := documented.Commands(project, heading)
+	if err != nil {
+		s.Fatal(err)
+	}
+	return all
+}
+
+// follow runs documented commands as they are typed. There are no containers here: what is
+// to be done in one is done by the same command on the directory that the volume stands for,
+// and to scale the server is to stop or to start it.
+func (s *storeScene) follow(commands []string) {
+	s.Helper()
+	for _, command := range commands {
+		s.Logf("$ %s", command)
+		words := strings.Fields(command)
+		var in, out string
+		last := words[len(words)-1]
+		switch last[0] {
+		case '<':
+			in, words = filepath.Join(s.dir, last[1:]), words[:len(words)-1]
+		case '>':
+			out, words = filepath.Join(s.dir, last[1:]), words[:len(words)-1]
+		}
+		switch {
+		case words[0] == "virtctl":
+			s.program("virtctl", "", s.here(words[1:])...)
+		case slices.Contains(words, "scale") && slices.Contains(words, "--replicas=0"):
+			if err := s.KillSlipway(); err != nil {
+				s.Fatal(err)
+			}
+		case slices.Contains(words, "scale"):
+			if err := s.RestartSlipway(s.Context()); err != nil {
+				s.Fatal(err)
+			}
+		case slices.Contains(words, "exec"):
+			i := slices.Index(words, "--")
+			said := s.program(words[i+1], in, s.here(words[i+2:])...)
+			if out != "" {
+				if err := os.WriteFile(out, said, 0o600); err != nil {
+					s.Fatal(err)
+				}
+			}
+		case slices.Contains(words, "attach"):
+			made := s.container(words[len(words)-1])
+			s.program(made[0], in, s.here(made[1:])...)
+		case slices.Contains(words, "--for=condition=Ready"):
+			// Nobody runs pods here.
+		case words[0] == "kubectl":
+			s.program("kubectl", in, words[1:]...)
+		default:
+			s.Fatalf("nobody knows how to run %q", command)
+		}
+	}
+}
+
+// here are arguments with the files of this test.
+func (s *storeScene) here(words []string) []string {
+	var out []string
+	for _, word := range words {
+		word = strings.Replace(word, "--data-dir="+theVolume, "--data-dir="+s.SlipwayDataDir(), 1)
+		if strings.HasSuffix(word, ".db") {
+			word = filepath.Join(s.dir, word)
+		}
+		out = append(out, word)
+	}
+	return out
+}
+
+// container is the command of the pod of a name, whose volume has to be that of the first replica.
+func (s *storeScene) container(pod string) []string {
+	s.Helper()
+	var got corev1.Pod
+	if err := json.Unmarshal(s.program("kubectl", "", "get", "pod", "-n", "slipway-system", pod, "-o", "json"), &got); err != nil {
+		s.Fatal(err)
+	}
+	c := got.Spec.Containers[0]
+	if v := got.Spec.Volumes[0].PersistentVolumeClaim; v == nil || v.ClaimName != "data-slipway-apiserver-0" || c.VolumeMounts[0].MountPath != theVolume || !c.Stdin {
+		s.Errorf("pod %s has the volume %+v at %s, standard input: %t", pod, v, c.VolumeMounts[0].MountPath, c.Stdin)
+	}
+	return c.Command
+}
+
+// program runs one, with a file at its standard input, and returns what it prints.
+func (s *storeScene) program(name, in string, args ...string) []byte {
+	s.Helper()
+	cmd := exec.CommandContext(s.Context(), filepath.Join(testenv.BinDir(), name), args...)
+	cmd.Dir, cmd.Env = project, append(os.Environ(), "HOME="+s.TempDir(), "KUBECONFIG="+s.AdminKubeconfig)
+	if in != "" {
+		f, err := os.Open(in)
+		if err != nil {
+			s.Fatal(err)
+		}
+		defer func() { _ = f.Close() }()
+		cmd.Stdin = f
+	}
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Run(); err != nil {
+		s.Fatalf("%s %s: %v\n%s%s", name, strings.Join(args, " "), err, stdout.String(), stderr.String())
+	}
+	return stdout.Bytes()
+}

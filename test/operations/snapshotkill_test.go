@@ -1,0 +1,50 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package operations
+
+import (
+	"testing"
+
+	"github.com/slipway-dev/slipway/test/testenv"
+)
+
+// Whenever the server is killed, its successor takes the snapshot once, ends the revert with
+// the object and the VM of then, and deletes no more than was asked for.
+func TestAServerThatIsKilledWithASnapshotGoesOnWithIt(t *testing.T) {
+	u := admin(t)
+	u.Apply(testenv.Catalogue + testenv.VM("web"))
+	u.Kubectl("label", "vm/web", "release=1")
+	u.Kubectl("wait", "--for=condition=Ready", "vm/web", "--timeout=90s")
+	names := map[string]string{"CreateSnapshotEx_Task": "first", "answer.CreateSnapshotEx_Task": "second"}
+	for _, step := range []string{"CreateSnapshotEx_Task", "answer.CreateSnapshotEx_Task"} {
+		name := names[step]
+		u.killedAt(step, func() { u.Virtctl("snapshot", "create", "web", name) })
+		u.Kubectl("wait", "--for=condition=Ready", "vmsnap/"+name, "--timeout=110s")
+	}
+	// Each once, and the second in the first.
+	u.Wants("vm/web", ".status.snapshots[*].name", "first second")
+	u.Wants("vm/web", ".status.currentSnapshot", "second")
+
+	// Without memory a snapshot is one of a VM that is off.
+	for _, step := range []string{"RevertToSnapshot_Task", "answer.RevertToSnapshot_Task"} {
+		u.Virtctl("start", "web", "--wait", "--timeout", "110s")
+		u.Kubectl("label", "--overwrite", "vm/web", "release=2")
+		u.killedAt(step, func() { u.Virtctl("snapshot", "revert", "web", "first") })
+		u.Wants("vm/web", ".spec.currentSnapshotName", "")
+		u.Wants("vm/web", ".metadata.labels.release", "1")
+		u.Wants("vm/web", ".spec.powerState", "PoweredOff")
+		u.Wants("vm/web", ".status.powerState", "PoweredOff")
+		u.Wants("vm/web", ".status.currentSnapshot", "first")
+		u.Wants("vm/web", ".status.snapshots[*].name", "first second")
+	}
+
+	for _, deletion := range []struct{ step, name, left string }{{"RemoveSnapshot_Task", "first", "second"}, {"answer.RemoveSnapshot_Task", "second", ""}} {
+		u.killedAt(deletion.step, func() { u.Kubectl("delete", "vmsnap/"+deletion.name, "--wait=false") })
+		u.Kubectl("wait", "--for=delete", "vmsnap/"+deletion.name, "--timeout=110s")
+		u.Wants("vm/web", ".status.snapshots[*].name", deletion.left)
+	}
+	u.Virtctl("start", "web", "--wait", "--ready", "--timeout", "110s")
+	u.Kubectl("delete", "vm/web", "--timeout=90s")
+	testenv.Gone(t, u.Namespace)
+}

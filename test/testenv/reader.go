@@ -1,0 +1,133 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package testenv
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/cli-runtime/pkg/printers"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/discovery/cached/memory"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/restmapper"
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+// reader reads objects as kubectl does, without a process for each: most of what tests
+// ask is whether something has come to pass meanwhile.
+type reader struct {
+	client dynamic.Interface
+	known  *restmapper.DeferredDiscoveryRESTMapper
+	// names are those kinds with their Short names.
+	names meta.RESTMapper
+}
+
+// readers are those that were made, by their kubeconfigs.
+var readers sync.Map
+
+func readerOf(kubeconfig string) (*reader, error) {
+	if r, ok := readers.Load(kubeconfig); ok {
+		return r.(*reader), nil
+	}
+	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+	if err != nil {
+		return nil, err
+	}
+	config.QPS = -1
+	client, err := dynamic.NewForConfig(config)
+	if err != nil {
+		return nil, err
+	}
+	d, err := discovery.NewDiscoveryClientForConfig(config)
+	if err != nil {
+		return nil, err
+	}
+	cached := memory.NewMemCacheClient(d)
+	known := restmapper.NewDeferredDiscoveryRESTMapper(cached)
+	r := &reader{client: client, known: known, names: restmapper.NewShortcutExpander(known, cached, nil)}
+	readers.Store(kubeconfig, r)
+	return r, nil
+}
+
+// mapping is where the objects of a kind are, by one of the names that kubectl takes.
+func (r *reader) mapping(name string) (*meta.RESTMapping, error) {
+	found := func() (*meta.RESTMapping, error) {
+		exact, group := schema.ParseResourceArg(strings.ToLower(name))
+		resource := group.WithVersion("")
+		if exact != nil {
+			if got, err := r.names.ResourceFor(*exact); err == nil {
+				resource = got
+			}
+		}
+		resource, err := r.names.ResourceFor(resource)
+		if err != nil {
+			return nil, err
+		}
+		kind, err := r.names.KindFor(resource)
+		if err != nil {
+			return nil, err
+		}
+		return r.names.RESTMapping(kind.GroupKind(), kind.Version)
+	}
+	m, err := found()
+	if meta.IsNoMatchError(err) { // kinds come, and those of a server that is away go
+		r.known.Reset()
+		m, err = found()
+	}
+	return m, err
+}
+
+// read is one field of an object, given as kind/name, or of all of a kind; "" when the
+// object is not there.
+func (r *reader) read(t *testing.T, namespace, object, path string) (string, error) {
+	kind, name, one := strings.Cut(object, "/")
+	m, err := r.mapping(kind)
+	if err != nil {
+		return "", err
+	}
+	var objects dynamic.ResourceInterface = r.client.Resource(m.Resource)
+	if m.Scope.Name() == meta.RESTScopeNameNamespace {
+		objects = r.client.Resource(m.Resource).Namespace(namespace)
+	}
+	var got runtime.Object
+	if one {
+		got, err = objects.Get(t.Context(), name, metav1.GetOptions{})
+	} else {
+		got, err = objects.List(t.Context(), metav1.ListOptions{})
+	}
+	if apierrors.IsNotFound(err) {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	p, err := printers.NewJSONPathPrinter("{" + path + "}")
+	if err != nil {
+		return "", fmt.Errorf("path %s: %w", path, err)
+	}
+	p.AllowMissingKeys(true)
+	var out bytes.Buffer
+	if err := p.PrintObj(got, &out); err != nil {
+		return "", err
+	}
+	return out.String(), nil
+}
+
+// Mapping is where the objects of a kind are, by one of the names that kubectl takes.
+func Mapping(kubeconfig, name string) (*meta.RESTMapping, error) {
+	r, err := readerOf(kubeconfig)
+	if err != nil {
+		return nil, err
+	}
+	return r.mapping(name)
+}

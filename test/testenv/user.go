@@ -1,0 +1,246 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package testenv
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/rand"
+	"k8s.io/apimachinery/pkg/util/wait"
+)
+
+// Deadlines of the stories, many times what an idle machine needs: a test that
+// waits this long has failed.
+const (
+	Short = 60 * time.Second
+	Long  = 2 * time.Minute
+)
+
+// Run executes a program of the environment and returns what it printed.
+func Run(t *testing.T, stdin, program string, args ...string) (stdout, stderr string, err error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), Long)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, filepath.Join(BinDir(), program), args...)
+	cmd.Env = append(os.Environ(),
+		"HOME="+t.TempDir(), // keeps the discovery cache of kubectl apart
+		"PATH="+BinDir()+string(os.PathListSeparator)+os.Getenv("PATH"))
+	cmd.WaitDelay = 10 * time.Second // for what a child of the program holds open
+	cmd.Stdin = strings.NewReader(stdin)
+	var out, errOut bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errOut
+	err = cmd.Run()
+	return out.String(), errOut.String(), err
+}
+
+// User runs programs with the kubeconfig of one person, in one namespace.
+type User struct {
+	T          *testing.T
+	Kubeconfig string
+	Namespace  string
+}
+
+// Admin is a user in system:masters with a namespace of its own.
+func Admin(t *testing.T) User {
+	t.Helper()
+	u := User{T: t, Kubeconfig: Of(t).AdminKubeconfig, Namespace: namespaceFor(t)}
+	u.Kubectl("create", "namespace", u.Namespace)
+	t.Cleanup(func() {
+		cleanup := exec.Command(filepath.Join(BinDir(), "kubectl"), "--kubeconfig", u.Kubeconfig,
+			"delete", "namespace", u.Namespace, "--ignore-not-found", "--wait=false")
+		if out, err := cleanup.CombinedOutput(); err != nil {
+			t.Logf("deleting namespace %s: %v\n%s", u.Namespace, err, out)
+		}
+	})
+	return u
+}
+
+// namespaceFor derives a namespace from the name of the test. Every call gives
+// another one: one of the run before may still be being deleted, and what the server
+// remembers about the rights in it must not answer for this run.
+func namespaceFor(t *testing.T) string {
+	const longest, suffix = 63, 5 // a DNS label, and what is drawn for it
+	var b strings.Builder
+	for i, r := range strings.TrimPrefix(t.Name(), "Test") {
+		if r >= 'A' && r <= 'Z' {
+			if i > 0 {
+				b.WriteByte('-')
+			}
+			r += 'a' - 'A'
+		}
+		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '-' {
+			b.WriteRune(r)
+		}
+	}
+	name := b.String()
+	if end := longest - suffix - 1; len(name) > end {
+		name = strings.Trim(name[:end], "-")
+	}
+	return name + "-" + rand.String(suffix)
+}
+
+// Try runs a program as the user in the namespace.
+func (u User) Try(stdin, program string, args ...string) (stdout, stderr string, err error) {
+	u.T.Helper()
+	return Run(u.T, stdin, program, append([]string{"--kubeconfig", u.Kubeconfig, "--namespace", u.Namespace}, args...)...)
+}
+
+// Kubectl must succeed; it returns standard output.
+func (u User) Kubectl(args ...string) string {
+	u.T.Helper()
+	out, errOut, err := u.Try("", "kubectl", args...)
+	if err != nil {
+		u.T.Fatalf("kubectl %s: %v\n%s%s", strings.Join(args, " "), err, out, errOut)
+	}
+	return out
+}
+
+// Apply applies a manifest, which must succeed.
+func (u User) Apply(manifest string, args ...string) string {
+	u.T.Helper()
+	out, errOut, err := u.Try(manifest, "kubectl", append([]string{"apply", "-f", "-"}, args...)...)
+	if err != nil {
+		u.T.Fatalf("kubectl apply: %v\n%s%s\n%s", err, out, errOut, manifest)
+	}
+	return out + errOut
+}
+
+// Virtctl must succeed; it returns standard output.
+func (u User) Virtctl(args ...string) string {
+	u.T.Helper()
+	out, errOut, err := u.Try("", "virtctl", args...)
+	if err != nil {
+		u.T.Fatalf("virtctl %s: %v\n%s%s", strings.Join(args, " "), err, out, errOut)
+	}
+	return out
+}
+
+// Refused runs kubectl, which must fail with every one of the texts.
+func (u User) Refused(stdin string, args []string, texts ...string) {
+	u.T.Helper()
+	out, errOut, err := u.Try(stdin, "kubectl", args...)
+	if err == nil {
+		u.T.Errorf("kubectl %s succeeded, want a refusal that says %q\n%s", strings.Join(args, " "), texts, out)
+		return
+	}
+	for _, text := range texts {
+		if !strings.Contains(errOut, text) {
+			u.T.Errorf("kubectl %s was refused without %q:\n%s", strings.Join(args, " "), text, errOut)
+		}
+	}
+}
+
+// Get reads one field of an object by JSONPath, "" when the object is not there.
+func (u User) Get(object, path string) string {
+	u.T.Helper()
+	r, err := readerOf(u.Kubeconfig)
+	if err != nil {
+		u.T.Fatal(err)
+	}
+	got, err := r.read(u.T, u.Namespace, object, path)
+	if err != nil {
+		u.T.Fatalf("reading %s of %s: %v", path, object, err)
+	}
+	return got
+}
+
+// Eventually waits until check returns nil.
+func Eventually(t *testing.T, deadline time.Duration, what string, check func() error) {
+	t.Helper()
+	var last error
+	err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, deadline, true, func(context.Context) (bool, error) {
+		last = check()
+		return last == nil, nil
+	})
+	if err != nil {
+		t.Fatalf("%s: not within %s: %v", what, deadline, last)
+	}
+}
+
+// Wants waits until a field of an object has a value.
+func (u User) Wants(object, path, value string) {
+	u.T.Helper()
+	Eventually(u.T, Long, fmt.Sprintf("%s of %s is %q", path, object, value), func() error {
+		if got := u.Get(object, path); got != value {
+			return fmt.Errorf("it is %q; conditions: %s", got, u.Get(object, ".status.conditions"))
+		}
+		return nil
+	})
+}
+
+// Restarted waits until the restart of a VM is recorded.
+func (u User) Restarted(vm string) {
+	u.T.Helper()
+	Eventually(u.T, Long, "the restart of "+vm+" is recorded", func() error {
+		if u.Get("vm/"+vm, ".status.lastRestartTime") == "" {
+			return fmt.Errorf("status.lastRestartTime is empty; conditions: %s", u.Get("vm/"+vm, ".status.conditions"))
+		}
+		return nil
+	})
+}
+
+// SharedLibrary makes a ContentLibrary in which all namespaces may publish, with images of one item, and returns the
+// name of both.
+func (u User) SharedLibrary() string {
+	u.T.Helper()
+	name := "pub-" + u.Namespace[len(u.Namespace)-5:] // as such objects are of no namespace
+	u.Apply(fmt.Sprintf(`
+apiVersion: vm.slipway.dev/v1alpha1
+kind: ContentLibrary
+metadata: {name: %s}
+spec:
+  library: slipway
+  include: [%[1]s]
+  publishFrom: {}
+`, name))
+	return name
+}
+
+// KillSlipway kills the server, and returns when another one serves.
+func (u User) KillSlipway() {
+	u.T.Helper()
+	if err := Of(u.T).KillSlipway(); err != nil {
+		u.T.Fatal(err)
+	}
+	u.RestartSlipway()
+}
+
+// RestartSlipway returns when the server serves.
+func (u User) RestartSlipway() {
+	u.T.Helper()
+	if err := Of(u.T).RestartSlipway(u.T.Context()); err != nil {
+		u.T.Fatal(err)
+	}
+	// The aggregator may have found the kinds gone while the server was away.
+	Eventually(u.T, Long, "the kinds are known again", func() error {
+		_, errOut, err := u.Try("", "kubectl", "get", "vm,vmgroup")
+		if err != nil {
+			return fmt.Errorf("%s", errOut)
+		}
+		return nil
+	})
+}
+
+// AsAdmin is an administrator in the namespace default, for tests that make nothing.
+func AsAdmin(t *testing.T, kubeconfig string) User {
+	return User{T: t, Kubeconfig: kubeconfig, Namespace: "default"}
+}
+
+// Holds fails for every text that a screen lacks.
+func Holds(t *testing.T, what, screen string, texts ...string) {
+	t.Helper()
+	for _, text := range texts {
+		if !strings.Contains(screen, text) {
+			t.Errorf("%s does not show %q:\n%s", what, text, screen)
+		}
+	}
+}

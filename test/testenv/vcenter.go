@@ -1,0 +1,85 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package testenv
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/vmware/govmomi"
+	"github.com/vmware/govmomi/vim25/mo"
+
+	"github.com/slipway-dev/slipway/test/vsphereclient"
+)
+
+// Inventory lists the VMs of the simulated vCenter whose folder has the name
+// of the namespace, by name. A name that is there twice fails the test.
+func Inventory(t *testing.T, namespace string) map[string]mo.VirtualMachine {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), Short)
+	defer cancel()
+	client := VCenterClient(ctx, t)
+	defer func() { _ = client.Logout(context.WithoutCancel(ctx)) }()
+
+	var vms []mo.VirtualMachine
+	if err := vsphereclient.Everything(ctx, client, "VirtualMachine", []string{"name", "parent", "runtime.powerState", "config.instanceUuid", "config.hardware",
+		"config.latencySensitivity", "config.memoryReservationLockedToMax"}, &vms); err != nil {
+		t.Fatal(err)
+	}
+	folders := map[string]string{}
+	found := map[string]mo.VirtualMachine{}
+	for _, vm := range vms {
+		if vm.Parent == nil {
+			continue
+		}
+		if _, ok := folders[vm.Parent.Value]; !ok {
+			var folder mo.Folder
+			if err := client.RetrieveOne(ctx, *vm.Parent, []string{"name"}, &folder); err != nil {
+				continue // deleted meanwhile
+			}
+			folders[vm.Parent.Value] = folder.Name
+		}
+		if folders[vm.Parent.Value] != namespace {
+			continue
+		}
+		if _, twice := found[vm.Name]; twice {
+			t.Fatalf("vCenter has two VMs named %q in folder %q", vm.Name, namespace)
+		}
+		found[vm.Name] = vm
+	}
+	return found
+}
+
+// Gone waits until the folder of the namespace holds no VM.
+func Gone(t *testing.T, namespace string) {
+	t.Helper()
+	Eventually(t, Long, "vCenter holds no VM of "+namespace, func() error {
+		if vms := Inventory(t, namespace); len(vms) > 0 {
+			return fmt.Errorf("it holds %d", len(vms))
+		}
+		return nil
+	})
+}
+
+// VCenterClient logs in.
+func VCenterClient(ctx context.Context, t *testing.T) *govmomi.Client {
+	t.Helper()
+	vcenter := Of(t).VCenter()
+	client, err := vsphereclient.Login(ctx, vcenter.URL, vcenter.CAFile, vcenter.Username, vcenter.Password)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return client
+}
+
+// Order gives an order to the simulated vCenter, also when the test has ended, and returns its answer.
+func Order(t *testing.T, method, path string) []byte {
+	t.Helper()
+	answer, err := vsphereclient.Order(context.Background(), Of(t).VCenter().ControlURL, method, path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer
+}
