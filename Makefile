@@ -158,14 +158,18 @@ test-odd-short: tools build ## Run a part of test-odd.
 
 # One package at a time: each has servers of its own, and eight kube-apiservers at once starve on two cores.
 .PHONY: test-e2e
-test-e2e: tools build tools-promql python-client ## Run the tests against the whole environment.
+test-e2e: tools build python-client ## Run the tests against the whole environment.
 	$(GOTEST) -p 1 ./test/e2e/...
 
 ##@ Nightly
 
 .PHONY: nightly-short
-nightly-short: tools build tools-cluster-api ## Run the short forms of the nightly suites.
-	$(GOTEST) -p 1 ./test/chaos ./test/odd ./test/faults ./test/clusterapi ./test/availability
+nightly-short: tools build tools-cluster-api tools-promql ## Run the short forms of the nightly suites, and all of test-operations.
+	$(GOTEST) -p 1 ./test/operations ./test/chaos ./test/odd ./test/faults ./test/clusterapi ./test/availability
+
+.PHONY: test-operations
+test-operations: tools build tools-promql ## Install, start, stop, kill, restore and remove the server, and lose its store.
+	$(GOTEST) ./test/operations
 
 .PHONY: test-cluster-api
 test-cluster-api: tools build tools-cluster-api ## Let the manager of Cluster API create and delete machines whose infrastructure are our VMs.
@@ -180,7 +184,7 @@ test-dashboard: build tools ## Look at virtctl dashboard with 2,000 VMs in a hea
 test-monitoring: build tools tools-promql ## Let a real Prometheus, which is unpacked into _bin/ if it is missing, read the environment: every query of the dashboards is answered, every alert tried.
 	@hack/install-prometheus.sh
 	$(GO) test -timeout 10m -count=$(COUNT) -v ./artifacts -run Alert
-	$(GO) test -timeout 10m -count=$(COUNT) -v ./test/e2e -run TestDashboardsAndAlerts
+	$(GO) test -timeout 10m -count=$(COUNT) -v ./test/operations -run TestDashboardsAndAlerts
 
 # CHAOS takes flags of test/chaos, for example CHAOS=-external-etcd.
 # What goes wrong, by the names of test/chaos. Nothing means all of them in the long run,

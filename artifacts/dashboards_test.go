@@ -31,7 +31,7 @@ type grafanaPanel struct {
 const gridColumns = 24
 
 // That each query parses, and that the server has each metric and label, is tested by
-// TestDashboardsAndAlerts… in test/e2e.
+// TestDashboardsAndAlerts… in test/operations.
 func TestDashboards_AreValid(t *testing.T) {
 	files, err := filepath.Glob("monitoring/dashboards/*.json")
 	if err != nil || len(files) != 4 {

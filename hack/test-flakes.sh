@@ -7,7 +7,7 @@
 # Prints pass or fail of every run and a summary. Fails if one run failed, whose output
 # is kept.
 #
-# usage: test-flakes.sh ROUNDS SUITE..., a suite being one of unit, integration, e2e
+# usage: test-flakes.sh ROUNDS SUITE..., a suite being one of unit, integration, e2e, operations
 set -euo pipefail
 
 if [[ $# -lt 2 || ! $1 =~ ^[1-9][0-9]{0,2}$ ]]; then
@@ -18,9 +18,9 @@ rounds="$1"
 shift
 for suite in "$@"; do
 	case "${suite}" in
-	unit | integration | e2e) ;;
+	unit | integration | e2e | operations) ;;
 	*)
-		echo "test-flakes.sh: suite \"${suite}\" given: unit, integration and e2e are allowed" >&2
+		echo "test-flakes.sh: suite \"${suite}\" given: unit, integration, e2e and operations are allowed" >&2
 		exit 2
 		;;
 	esac

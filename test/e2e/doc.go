@@ -8,9 +8,8 @@
 // Guarantees:
 //   - One environment serves the tests of the package; a test works in a namespace of
 //     its own, which is removed at its end. Those that disturb nobody run beside each
-//     other, after those that kill the server or let all of vCenter fail.
-//   - A test that stands in the way of others for long, or needs other options, has an
-//     environment to itself.
+//     other, after those that do.
+//   - A test that disturbs others, or needs other options, is in test/operations.
 //   - Nothing is left running, also when a test panics or times out.
 //   - Tests wait for conditions with a deadline and assert no durations.
 package e2e

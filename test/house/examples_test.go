@@ -39,7 +39,7 @@ func TestEveryExampleIsAppliedByAnEndToEndTest(t *testing.T) {
 func notRead(names []string, all []source) []string {
 	return slices.DeleteFunc(slices.Clone(names), func(name string) bool {
 		return slices.ContainsFunc(all, func(s source) bool {
-			return (strings.HasPrefix(s.path, "test/e2e/") || strings.HasPrefix(s.path, "test/availability/") || strings.HasPrefix(s.path, "test/clusterapi/")) &&
+			return (strings.HasPrefix(s.path, "test/e2e/") || strings.HasPrefix(s.path, "test/operations/") || strings.HasPrefix(s.path, "test/availability/") || strings.HasPrefix(s.path, "test/clusterapi/")) &&
 				strings.HasSuffix(s.path, "_test.go") && strings.Contains(s.text, examples+name+`"`)
 		})
 	})
