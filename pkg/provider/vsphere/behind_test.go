@@ -191,7 +191,7 @@ var behinds = []behind{
 		check: func(v *victim) {
 			v.l.until("it is added again", func() bool { return v.told() == allWell && len(adapters(v.t, v.vm)) == 1 }, v.req)
 		}},
-	{name: "an adapter is added", told: "PoweredOn, Created True Succeeded, ConfigurationSynced True RestartRequired",
+	{name: "an adapter is added", told: "PoweredOn, Created True Succeeded, ConfigurationSynced False RestartRequired",
 		event: func(v *victim) {
 			card := &types.VirtualVmxnet3{}
 			card.Key, card.Backing = -1, adapters(v.t, v.vm)[0].GetVirtualDevice().Backing
