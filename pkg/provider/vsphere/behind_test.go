@@ -296,7 +296,7 @@ func TestWhatHappensBehindOurBack(t *testing.T) {
 			if tc.check != nil {
 				tc.check(v)
 			}
-			if id := req.VM.Status.UniqueID; (id == "") != strings.Contains(tc.told, "False") {
+			if id := req.VM.Status.UniqueID; (id == "") != strings.Contains(tc.told, "Created False") {
 				t.Errorf("uniqueID %q while %s", id, v.told())
 			}
 			if tc.undo != nil {
