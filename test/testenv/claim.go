@@ -49,7 +49,7 @@ func MakeClaim(u User, name string, modes ...string) *Claim {
 		modes = []string{"ReadWriteOnce"}
 	}
 	c := MakeVolume(u, name, modes...)
-	u.Apply(c.manifest(modes))
+	u.Put(c.manifest(modes))
 	return c
 }
 
@@ -64,19 +64,17 @@ func MakeVolume(u User, name string, modes ...string) *Claim {
 			u.T.Fatalf("writing a mark on disk %s: %v", c.ID, err)
 		}
 	})
-	u.Apply(c.volumeManifest(modes))
-	u.T.Cleanup(func() {
-		_, _, _ = Run(u.T, "", "kubectl", "--kubeconfig", u.Kubeconfig, "delete", "pv/"+c.PV, "--ignore-not-found", "--wait=false")
-	})
+	u.Put(c.volumeManifest(modes))
+	u.Cleanup("pv/" + c.PV)
 	return c
 }
 
 // Bind does what the host cluster's controller of volumes does.
 func (c *Claim) Bind() {
 	c.u.T.Helper()
-	c.u.Kubectl("patch", "pv/"+c.PV, "--type=merge", "-p", fmt.Sprintf(`{"spec":{"claimRef":{"uid":%q}}}`, c.u.Get("pvc/"+c.Name, ".metadata.uid")))
-	c.u.Kubectl("patch", "pv/"+c.PV, "--subresource=status", "--type=merge", "-p", `{"status":{"phase":"Bound"}}`)
-	c.u.Kubectl("patch", "pvc/"+c.Name, "--subresource=status", "--type=merge", "-p", `{"status":{"phase":"Bound","capacity":{"storage":"10Mi"}}}`)
+	c.u.Patch("pv/"+c.PV, fmt.Sprintf(`{"spec":{"claimRef":{"uid":%q}}}`, c.u.Get("pvc/"+c.Name, ".metadata.uid")))
+	c.u.Patch("pv/"+c.PV, `{"status":{"phase":"Bound"}}`, "status")
+	c.u.Patch("pvc/"+c.Name, `{"status":{"phase":"Bound","capacity":{"storage":"10Mi"}}}`, "status")
 }
 
 // volumeManifest is as the CSI driver makes it, with Retain in case a driver is there.
@@ -242,7 +240,7 @@ func (c *Claim) Free() {
 // Resize asks for a larger claim, as its StorageClass lets.
 func (c *Claim) Resize(size string) {
 	c.u.T.Helper()
-	c.u.Kubectl("patch", "pvc/"+c.Name, "--type=merge", "-p", fmt.Sprintf(`{"spec":{"resources":{"requests":{"storage":%q}}}}`, size))
+	c.u.Patch("pvc/"+c.Name, fmt.Sprintf(`{"spec":{"resources":{"requests":{"storage":%q}}}}`, size))
 }
 
 // WithClaim is the line of a spec with one volume of a claim.

@@ -16,6 +16,10 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/rand"
 	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/slipway-dev/slipway/cmd/virtctl/root"
 )
 
 // Deadlines of the stories, many times what an idle machine needs: a test that
@@ -25,18 +29,28 @@ const (
 	Long  = 2 * time.Minute
 )
 
-// Run executes a program of the environment and returns what it printed.
+// Run executes a program of the environment and returns what it printed. virtctl runs in the process of the test.
 func Run(t *testing.T, stdin, program string, args ...string) (stdout, stderr string, err error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), Long)
 	defer cancel()
+	var out, errOut bytes.Buffer
+	if program == "virtctl" {
+		cache := filepath.Dir(Of(t).AdminKubeconfig)
+		flags := genericclioptions.NewConfigFlags(true)
+		flags.CacheDir = &cache
+		code := root.Main(ctx, append([]string{program}, args...), flags, genericiooptions.IOStreams{In: strings.NewReader(stdin), Out: &out, ErrOut: &errOut})
+		if code != 0 {
+			err = fmt.Errorf("exit status %d", code)
+		}
+		return out.String(), errOut.String(), err
+	}
 	cmd := exec.CommandContext(ctx, filepath.Join(BinDir(), program), args...)
 	cmd.Env = append(os.Environ(),
 		"HOME="+t.TempDir(), // keeps the discovery cache of kubectl apart
 		"PATH="+BinDir()+string(os.PathListSeparator)+os.Getenv("PATH"))
 	cmd.WaitDelay = 10 * time.Second // for what a child of the program holds open
 	cmd.Stdin = strings.NewReader(stdin)
-	var out, errOut bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errOut
 	err = cmd.Run()
 	return out.String(), errOut.String(), err
@@ -53,14 +67,8 @@ type User struct {
 func Admin(t *testing.T) User {
 	t.Helper()
 	u := User{T: t, Kubeconfig: Of(t).AdminKubeconfig, Namespace: namespaceFor(t)}
-	u.Kubectl("create", "namespace", u.Namespace)
-	t.Cleanup(func() {
-		cleanup := exec.Command(filepath.Join(BinDir(), "kubectl"), "--kubeconfig", u.Kubeconfig,
-			"delete", "namespace", u.Namespace, "--ignore-not-found", "--wait=false")
-		if out, err := cleanup.CombinedOutput(); err != nil {
-			t.Logf("deleting namespace %s: %v\n%s", u.Namespace, err, out)
-		}
-	})
+	u.Put("apiVersion: v1\nkind: Namespace\nmetadata: {name: " + u.Namespace + "}\n")
+	u.Cleanup("namespace/" + u.Namespace)
 	return u
 }
 
@@ -193,7 +201,7 @@ func (u User) Restarted(vm string) {
 func (u User) SharedLibrary() string {
 	u.T.Helper()
 	name := "pub-" + u.Namespace[len(u.Namespace)-5:] // as such objects are of no namespace
-	u.Apply(fmt.Sprintf(`
+	u.Put(fmt.Sprintf(`
 apiVersion: vm.slipway.dev/v1alpha1
 kind: ContentLibrary
 metadata: {name: %s}
@@ -222,11 +230,7 @@ func (u User) RestartSlipway() {
 	}
 	// The aggregator may have found the kinds gone while the server was away.
 	Eventually(u.T, Long, "the kinds are known again", func() error {
-		_, errOut, err := u.Try("", "kubectl", "get", "vm,vmgroup")
-		if err != nil {
-			return fmt.Errorf("%s", errOut)
-		}
-		return nil
+		return u.TryCreate(VM("known"))
 	})
 }
 

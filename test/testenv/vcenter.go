@@ -23,31 +23,29 @@ func Inventory(t *testing.T, namespace string) map[string]mo.VirtualMachine {
 	client := VCenterClient(ctx, t)
 	defer func() { _ = client.Logout(context.WithoutCancel(ctx)) }()
 
-	var vms []mo.VirtualMachine
-	if err := vsphereclient.Everything(ctx, client, "VirtualMachine", []string{"name", "parent", "runtime.powerState", "config.instanceUuid", "config.hardware",
-		"config.latencySensitivity", "config.memoryReservationLockedToMax"}, &vms); err != nil {
+	var folders []mo.Folder
+	if err := vsphereclient.Everything(ctx, client, "Folder", []string{"name", "childEntity"}, &folders); err != nil {
 		t.Fatal(err)
 	}
-	folders := map[string]string{}
 	found := map[string]mo.VirtualMachine{}
-	for _, vm := range vms {
-		if vm.Parent == nil {
+	for _, folder := range folders {
+		if folder.Name != namespace {
 			continue
 		}
-		if _, ok := folders[vm.Parent.Value]; !ok {
-			var folder mo.Folder
-			if err := client.RetrieveOne(ctx, *vm.Parent, []string{"name"}, &folder); err != nil {
+		for _, ref := range folder.ChildEntity {
+			if ref.Type != "VirtualMachine" {
+				continue
+			}
+			var vm mo.VirtualMachine
+			if err := client.RetrieveOne(ctx, ref, []string{"name", "runtime.powerState", "config.instanceUuid", "config.hardware",
+				"config.latencySensitivity", "config.memoryReservationLockedToMax"}, &vm); err != nil {
 				continue // deleted meanwhile
 			}
-			folders[vm.Parent.Value] = folder.Name
+			if _, twice := found[vm.Name]; twice {
+				t.Fatalf("vCenter has two VMs named %q in folder %q", vm.Name, namespace)
+			}
+			found[vm.Name] = vm
 		}
-		if folders[vm.Parent.Value] != namespace {
-			continue
-		}
-		if _, twice := found[vm.Name]; twice {
-			t.Fatalf("vCenter has two VMs named %q in folder %q", vm.Name, namespace)
-		}
-		found[vm.Name] = vm
 	}
 	return found
 }
