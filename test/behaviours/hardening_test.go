@@ -19,8 +19,8 @@ const hardening = "docs/hardening.md"
 
 var (
 	row        = regexp.MustCompile(`(?m)^\| ([SF]\d+) \| (.+) \| (.+) \|$`)
-	listed     = regexp.MustCompile("`(Test[A-Za-z0-9]+)`")
-	declared   = regexp.MustCompile(`(?m)^func (Test[A-Za-z0-9]+)\(`)
+	listed     = regexp.MustCompile("`(Test[A-Za-z0-9_]+)`")
+	declared   = regexp.MustCompile(`(?m)^func (Test[A-Za-z0-9_]+)\(`)
 	namedAfter = regexp.MustCompile(`^Test((?:[SF]\d+)+)[A-Z]`)
 )
 

@@ -4,250 +4,208 @@
 package e2e
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
-	"io"
-	"net/http"
-	"regexp"
-	"strconv"
+	"image/png"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
-	"k8s.io/client-go/rest"
+	"github.com/slipway-dev/slipway/pkg/apis/vm/orphans"
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/store/maintenance"
+	"github.com/slipway-dev/slipway/test/testenv"
 )
 
-// editor binds a new user to the ClusterRole edit in the namespace of u.
-func editor(t *testing.T, u user, name string) user {
-	t.Helper()
-	kubeconfig, err := environment(t).UserKubeconfig(name)
-	if err != nil {
-		t.Fatal(err)
+// forbidden wants virtctl to be refused with the text.
+func (u user) forbidden(text string, args ...string) {
+	u.T.Helper()
+	if out, errOut, err := u.Try("", "virtctl", args...); err == nil || !strings.Contains(errOut, text) {
+		u.T.Errorf("virtctl %s: %v %s%s, want a refusal that says %q", strings.Join(args, " "), err, out, errOut, text)
 	}
-	u.kubectl("create", "rolebinding", name, "--clusterrole=edit", "--user="+name)
-	e := user{t: t, kubeconfig: kubeconfig, namespace: u.namespace}
-	eventually(t, short, name+" may edit VMs", func() error {
-		_, errOut, err := e.try("", "kubectl", "auth", "can-i", "create", "virtualmachines.vm.slipway.dev")
-		if err != nil {
-			return fmt.Errorf("%s", errOut)
+}
+
+// atLast waits until virtctl is not refused any more, and returns what it printed.
+func (u user) atLast(args ...string) (out string) {
+	u.T.Helper()
+	testenv.Eventually(u.T, testenv.Short, "virtctl "+strings.Join(args, " ")+" is allowed", func() error {
+		var errOut string
+		var err error
+		if out, errOut, err = u.Try("", "virtctl", args...); err != nil {
+			return fmt.Errorf("%s%s", out, errOut)
 		}
 		return nil
 	})
-	return e
+	return out
 }
 
-// F156 ends with the right to refresh, which the ClusterRole edit does not give.
-func TestOrdinaryUserEditsVirtualMachinesAndNothingElse(t *testing.T) {
+// One VM of an ordinary user, who may do what the ClusterRole edit says, and more by and by. F156 ends with the
+// right to refresh, which that role does not give.
+func TestAccess_IsWhatRolesOfTheManagementClusterSay(t *testing.T) {
 	t.Parallel()
 	u := admin(t)
-	u.apply(catalogue)
-	alice := editor(t, u, "alice")
-	eventually(t, short, "alice creates a VM", func() error { // denials are cached for some seconds
-		out, errOut, err := alice.try(vmManifest("hers"), "kubectl", "apply", "-f", "-")
-		if err != nil {
-			return fmt.Errorf("%s%s", out, errOut)
-		}
-		return nil
-	})
-	u.kubectl("wait", "--for=condition=Ready", "vm/hers", "--timeout=90s")
-
-	alice.refused("", []string{"patch", "vm/hers", "--subresource=status", "--type=merge", "-p", `{"status":{"powerState":"PoweredOff"}}`},
-		"forbidden", "virtualmachines/status")
-	alice.kubectl("patch", "vm/hers", "--type=merge", "-p", `{"status":{"printableStatus":"Hacked"}}`)
-	if got := alice.get("vm/hers", ".status.printableStatus"); got == "Hacked" {
-		t.Error("a status write through the main resource was stored")
-	}
-	alice.refused("", []string{"label", "vmimage/photon-5", "a=b"}, "forbidden", "virtualmachineimages")
-	alice.refused("", []string{"annotate", "vm/hers", "vmoperator.vmware.com.protected/reconcile-priority=100"}, "reconcile-priority")
-
-	_, errOut, err := alice.try("", "virtctl", "refresh", "instancetype", "hers")
-	if err == nil || !strings.Contains(errOut, "virtualmachines/refresh-instancetype") {
-		t.Errorf("refresh without the right: %v %s", err, errOut)
-	}
-	u.kubectl("create", "rolebinding", "alice-refresh", "--clusterrole=slipway-refresh", "--user=alice")
-	eventually(t, short, "alice refreshes with the right", func() error {
-		out, errOut, err := alice.try("", "virtctl", "refresh", "instancetype", "hers")
-		if err != nil {
-			return fmt.Errorf("%s%s", out, errOut)
-		}
-		return nil
-	})
-}
-
-func TestDirectCallsAreAuthenticatedByTheHostCluster(t *testing.T) {
-	t.Parallel()
-	anonymous, err := environment(t).DirectConfig("")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, tc := range map[string]struct {
-		header http.Header
-		code   int
-		says   string
-	}{
-		"no credentials": {nil, http.StatusForbidden, "system:anonymous"},
-		"bogus token":    {http.Header{"Authorization": {"Bearer bogus"}}, http.StatusUnauthorized, "Unauthorized"},
-		"forged front proxy headers": {http.Header{"X-Remote-User": {"admin"}, "X-Remote-Group": {"system:masters"}},
-			http.StatusForbidden, "system:anonymous"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			code, body := direct(t, anonymous, tc.header)
-			if code != tc.code || !strings.Contains(body, tc.says) {
-				t.Errorf("answer %d %s, want %d with %q", code, body, tc.code, tc.says)
-			}
+	u.Put(testenv.Catalogue)
+	alice := u.editor("alice-" + u.Namespace)
+	name := "alice-" + u.Namespace
+	alice.Put(testenv.VM("hers"))
+	u.Ready("vm/hers")
+	part := func(what string, tell func(t *testing.T, u, alice user)) {
+		u.part(what, func(t *testing.T, u user) {
+			alice := alice
+			alice.T = t
+			tell(t, u, alice)
 		})
 	}
-	t.Run("an ordinary user's certificate with forged headers", func(t *testing.T) {
-		mallory, err := environment(t).DirectConfig("mallory")
-		if err != nil {
-			t.Fatal(err)
+	part("edited", func(t *testing.T, _, alice user) {
+		if err := alice.TryPatch("vm/hers", `{"status":{"powerState":"PoweredOff"}}`, "status"); err == nil || !strings.Contains(err.Error(), "virtualmachines/status") {
+			t.Errorf("writing status: %v, want it forbidden", err)
 		}
-		code, body := direct(t, mallory, http.Header{"X-Remote-User": {"admin"}, "X-Remote-Group": {"system:masters"}})
-		if code != http.StatusForbidden || !strings.Contains(body, "mallory") {
-			t.Errorf("answer %d %s, want 403 for mallory", code, body)
+		alice.Patch("vm/hers", `{"status":{"printableStatus":"Hacked"}}`)
+		if got := alice.Get("vm/hers", ".status.printableStatus"); got == "Hacked" {
+			t.Error("a status write through the main resource was stored")
+		}
+		alice.PatchDenied("vmimage/photon-5", `{"metadata":{"labels":{"a":"b"}}}`, "forbidden", "virtualmachineimages")
+		alice.PatchDenied("vm/hers", `{"metadata":{"annotations":{"vmoperator.vmware.com.protected/reconcile-priority":"100"}}}`, "reconcile-priority")
+	})
+	part("refreshed", func(_ *testing.T, u, alice user) {
+		alice.forbidden("virtualmachines/refresh-instancetype", "refresh", "instancetype", "hers")
+		u.Grant(name, "slipway-refresh")
+		alice.atLast("refresh", "instancetype", "hers")
+	})
+	part("its console", func(t *testing.T, u, alice user) { u.consoles(t, alice, name) })
+	part("copied", func(t *testing.T, u, _ user) { u.copied(t, "creator-"+u.Namespace) })
+	part("named by a Machine", func(t *testing.T, u, _ user) { u.namedByAMachine("machinist-" + u.Namespace) })
+	part("held by annotations", func(t *testing.T, u, alice user) { u.heldByAnnotations(t, alice) })
+	part("saved with the store", func(t *testing.T, u, alice user) {
+		file := filepath.Join(t.TempDir(), "slipway.db")
+		alice.forbidden("backups.vm.slipway.dev is forbidden", "backup", file)
+		u.Kubectl("create", "clusterrolebinding", u.Namespace, "--clusterrole=slipway-backup", "--user="+name)
+		u.Cleanup("clusterrolebinding/" + u.Namespace)
+		alice.atLast("backup", file)
+		content, err := maintenance.CheckSnapshot(file, false)
+		if err != nil || content.Keys == 0 {
+			t.Errorf("the backup has %+v, %v", content, err)
+		}
+		if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("the file: %v, %v; want that others cannot read it", info.Mode(), err)
 		}
 	})
+	part("left in vSphere", func(t *testing.T, u, alice user) { u.orphaned(t, alice) })
 }
 
-// serverAccount is who slipway-apiserver is to the host cluster.
-const serverAccount = "system:serviceaccount:slipway-system:slipway-apiserver"
-
-// What the server needs is shown by all the other tests, in which it has no more.
-func TestServerHasOnlyTheRightsThatItNeeds(t *testing.T) {
-	t.Parallel()
-	u := admin(t)
-	for question, want := range map[string]string{
-		"get secrets":                             "yes",
-		"list secrets":                            "no",
-		"update secrets":                          "no",
-		"patch persistentvolumeclaims":            "yes", // annotation and finalizer of those that virtual machines have
-		"delete persistentvolumeclaims":           "no",
-		"update persistentvolumes":                "no",
-		"get controllerrevisions.apps":            "yes", // to take over those of before
-		"list controllerrevisions.apps":           "no",
-		"create controllerrevisions.apps":         "no",
-		"update controllerrevisions.apps":         "no",
-		"delete controllerrevisions.apps":         "no",
-		"get virtualmachines.vm.slipway.dev":      "no",
-		"delete namespaces":                       "no",
-		"create leases.coordination.k8s.io":       "no", // in this namespace
-		"update leases.coordination.k8s.io/other": "no",
-		"create clusterrolebindings":              "no",
-	} {
-		out, errOut, err := u.try("", "kubectl", append([]string{"auth", "can-i", "--as=" + serverAccount}, strings.Fields(question)...)...)
-		if got := strings.TrimSpace(out); got != want {
-			t.Errorf("may the server %s: %q, want %q (%v %s)", question, got, want, err, errOut)
-		}
+// consoles are a right of their own, as screenshots are.
+func (u user) consoles(t *testing.T, alice user, name string) {
+	alice.forbidden("virtualmachines/console", "console", "hers")
+	alice.forbidden("virtualmachines/screenshot", "screenshot", "hers", "-o", "-")
+	u.Grant(name, "slipway-console")
+	var got vmv1alpha1.VirtualMachineConsole
+	if err := json.Unmarshal([]byte(alice.atLast("console", "hers", "-o", "json")), &got); err != nil {
+		t.Fatal(err)
 	}
-}
-
-// Both pages name virtual machines of all namespaces.
-func TestPagesAboutAllNamespacesAreNotForEverybody(t *testing.T) {
-	t.Parallel()
-	for _, path := range []string{"/debug/queue", "/metrics"} {
-		for _, name := range []string{"", "mallory"} {
-			config, err := environment(t).DirectConfig(name)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if code, body := directAt(t, config, path, nil); code != http.StatusForbidden || strings.Contains(body, "priority") {
-				t.Errorf("%s for user %q: answer %d %s, want 403", path, name, code, body)
-			}
-		}
+	if s := got.Status; s.Ticket == "" || s.URL != "wss://"+s.Host+":443/ticket/"+s.Ticket || s.SSLThumbprintSHA256 == "" ||
+		strings.Contains(s.RemoteConsoleURL, s.Ticket) || s.Host != u.Get("vm/hers", ".status.nodeName") {
+		t.Errorf("the console has host %q, port %d, link %q, thumbprint %q, URL with ticket %t", s.Host, s.Port, s.RemoteConsoleURL, s.SSLThumbprintSHA256,
+			s.Ticket != "" && strings.HasSuffix(s.URL, s.Ticket))
 	}
-}
-
-// A user who may get VMs is not asked about for each of them; who may get one gets no other.
-func TestRightsOnManyObjectsAreAskedForOnce(t *testing.T) {
-	const names = 300
-	u := admin(t)
-	config := func(name string) *rest.Config {
-		c, err := environment(t).DirectConfig(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return c
+	again := alice.Virtctl("console", "hers")
+	if strings.Contains(again, got.Status.Ticket) || !strings.Contains(again, "wss://"+got.Status.Host) {
+		t.Errorf("a second console has the ticket of the first, or no URL")
 	}
-	olga, peter := config("olga"), config("peter")
-	masters, err := environment(t).DirectConfig("counter", "system:masters")
+	if strings.Contains(u.Get("vm/hers", "@"), got.Status.Ticket) {
+		t.Error("the ticket is stored")
+	}
+	file := filepath.Join(t.TempDir(), "a.png")
+	alice.Virtctl("screenshot", "hers", "-o", file)
+	data, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	at := func(c *rest.Config, name string) int {
-		code, _ := directAt(t, c, "/apis/vm.slipway.dev/v1alpha1/namespaces/"+u.namespace+"/virtualmachines/"+name, nil)
-		return code
+	raw := alice.Kubectl("get", "--raw", "/apis/vm.slipway.dev/v1alpha1/namespaces/"+u.Namespace+"/virtualmachines/hers/screenshot")
+	for by, picture := range map[string][]byte{"virtctl": data, "kubectl": []byte(raw)} {
+		if _, err := png.Decode(bytes.NewReader(picture)); err != nil {
+			t.Errorf("what %s got, %d bytes, is no PNG: %v", by, len(picture), err)
+		}
 	}
-	// Who may get what is not there is told so.
-	answers := func(c *rest.Config, name string, code int) {
+}
+
+// copied by whoever may update it: who may make virtual machines may not see what is on the disks of others.
+func (u user) copied(t *testing.T, creator string) {
+	u.Allow(creator, "creator", "{apiGroups: [vm.slipway.dev], resources: [virtualmachines, virtualmachinepublishrequests], verbs: [create]}")
+	clone := manifestOf("vm", "VirtualMachine", "clone", "cpu: {sockets: 1}", "memory: {guest: 1Gi}", "image: {kind: VirtualMachine, name: hers}")
+	request := manifestOf("vm", "VirtualMachinePublishRequest", "hers", "target: {contentLibrary: none}")
+	as := u.As(creator)
+	for _, manifest := range []string{clone, request} {
+		as.DeniedAtLast(manifest, `only who may update VirtualMachine "hers"`)
+	}
+	u.Allow(creator, "updater", "{apiGroups: [vm.slipway.dev], resources: [virtualmachines], resourceNames: [hers], verbs: [update]}")
+	for _, manifest := range []string{clone, request} {
+		testenv.Eventually(t, testenv.Long, "who may update it may copy it", func() error { return as.TryCreate(manifest) })
+	}
+}
+
+// namedByAMachine of an author who may delete it: nobody else has it deleted by a Machine.
+func (u user) namedByAMachine(machinist string) {
+	u.Allow(machinist, "machinist", "{apiGroups: [cluster.slipway.dev], resources: [machines], verbs: [create]}")
+	machine := manifestOf("cluster", "Machine", "thief", "clusterName: shop", "bootstrap: {dataSecretName: user-data}",
+		"infrastructureRef: {apiGroup: vm.slipway.dev, kind: VirtualMachine, name: hers}")
+	as := u.As(machinist)
+	as.DeniedAtLast(machine, "spec.infrastructureRef: only who may update virtualmachines.vm.slipway.dev hers may name it here")
+	u.Allow(machinist, "owner", "{apiGroups: [vm.slipway.dev], resources: [virtualmachines], verbs: [update, delete]}")
+	testenv.Eventually(u.T, testenv.Short, "who may delete the virtual machine may name it", func() error { return as.TryCreate(machine) })
+}
+
+// heldByAnnotations are power-on and deletion.
+func (u user) heldByAnnotations(t *testing.T, alice user) {
+	const powerOn, remove = "poweron.check.vm.slipway.dev/cmdb", "delete.check.vm.slipway.dev/backup"
+	alice.Put(strings.Replace(testenv.VM("held"), "{name: held}", "{name: held, annotations: {"+powerOn+": not registered yet}}", 1))
+	const status = `.status.conditions[?(@.type=="PowerStateSynced")].`
+	u.Wants("vm/held", status+"reason", "HeldByCheck")
+	testenv.Holds(t, "the condition", u.Get("vm/held", status+"message"), powerOn+" (not registered yet)")
+	u.Wants("vm/held", ".status.printableStatus", "PowerStateHeldByCheck")
+	alice.PatchDenied("vm/held", `{"metadata":{"annotations":{"`+powerOn+`":null}}}`, "only privileged users", powerOn)
+	alice.PatchDenied("vm/held", `{"metadata":{"annotations":{"`+remove+`":"mine"}}}`, "only privileged users", remove)
+	u.Wants("vm/held", ".status.powerState", "PoweredOff")
+	u.Annotate("vm/held", powerOn+"-", remove+"=the nightly copy runs")
+	u.Ready("vm/held")
+
+	alice.Remove("vm/held")
+	u.Wants("vm/held", ".status.printableStatus", "DeletionHeldByCheck")
+	testenv.Holds(t, "the condition", u.Get("vm/held", `.status.conditions[?(@.type=="Ready")].message`), remove+" (the nightly copy runs)")
+	u.Wants("vm/held", ".status.powerState", "PoweredOn")
+	u.Annotate("vm/held", remove+"-")
+	u.Wants("vm/held", ".metadata.name", "")
+}
+
+// orphaned by a user who may, and told of. S8
+func (u user) orphaned(t *testing.T, alice user) {
+	left := func() []orphans.Orphan {
 		t.Helper()
-		eventually(t, short, fmt.Sprintf("the answer about %s is %d", name, code), func() error {
-			if got := at(c, name); got != code {
-				return fmt.Errorf("the answer is %d", got)
-			}
-			return nil
-		})
-	}
-	u.kubectl("create", "role", "all", "--verb=get", "--resource=virtualmachines.vm.slipway.dev")
-	u.kubectl("create", "role", "one", "--verb=get", "--resource=virtualmachines.vm.slipway.dev", "--resource-name=vm-1")
-	u.kubectl("create", "rolebinding", "olga", "--role=all", "--user=olga")
-	u.kubectl("create", "rolebinding", "peter", "--role=one", "--user=peter")
-	answers(olga, "vm-0", http.StatusNotFound)
-	answers(peter, "vm-1", http.StatusNotFound)
-	answers(peter, "vm-2", http.StatusForbidden)
-
-	before := reviews(t, masters)
-	for i := range names {
-		if code := at(olga, fmt.Sprintf("vm-%d", i)); code != http.StatusNotFound {
-			t.Fatalf("the answer about vm-%d is %d, want 404", i, code)
-		}
-	}
-	// One for each would be as many as there are names. Others ask, too, and what is remembered ends after ten seconds.
-	if made := reviews(t, masters) - before; before == 0 || made > names/2 {
-		t.Errorf("%d names took %d SubjectAccessReviews, after %d before", names, made, before)
-	}
-	u.kubectl("delete", "rolebinding", "olga")
-	answers(olga, "vm-0", http.StatusForbidden)
-}
-
-// reviews is the number of SubjectAccessReviews that the server has made.
-func reviews(t *testing.T, config *rest.Config) (n int) {
-	t.Helper()
-	_, body := directAt(t, config, "/metrics", nil)
-	for _, found := range regexp.MustCompile(`(?m)^apiserver_delegated_authz_request_total\{.*\} (\d+)$`).FindAllStringSubmatch(body, -1) {
-		made, err := strconv.Atoi(found[1])
-		if err != nil {
+		var report orphans.Report
+		if err := json.Unmarshal([]byte(u.Virtctl("orphans", "-o", "json")), &report); err != nil {
 			t.Fatal(err)
 		}
-		n += made
+		return slices.DeleteFunc(report.Orphans, func(o orphans.Orphan) bool { return o.Namespace != u.Namespace })
 	}
-	return n
-}
-
-// direct lists VMs at slipway-apiserver itself.
-func direct(t *testing.T, config *rest.Config, header http.Header) (code int, body string) {
-	t.Helper()
-	return directAt(t, config, "/apis/vm.slipway.dev/v1alpha1/virtualmachines", header)
-}
-
-func directAt(t *testing.T, config *rest.Config, path string, header http.Header) (code int, body string) {
-	t.Helper()
-	client, err := rest.HTTPClientFor(config)
-	if err != nil {
-		t.Fatal(err)
+	if got := left(); len(got) != 0 {
+		t.Errorf("orphans while the object exists: %+v, want none", got)
 	}
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, config.Host+path, nil)
-	if err != nil {
-		t.Fatal(err)
+	alice.Annotate("vm/hers", "vm.slipway.dev/paused=")
+	alice.Remove("vm/hers")
+	alice.PatchDenied("vm/hers", `{"metadata":{"finalizers":null}}`, "forbidden", "metadata.finalizers[vm.slipway.dev/virtualmachine]")
+	alice.forbidden("orphans.vm.slipway.dev is forbidden", "orphans")
+	u.Annotate("vm/hers", "vm.slipway.dev.protected/skip-delete-platform-resource=", "vm.slipway.dev/paused-")
+	u.Wants("vm/hers", ".metadata.name", "")
+	testenv.Eventually(t, testenv.Short, "the VM is reported", func() error {
+		if got := left(); len(got) != 1 || got[0].Name != "hers" || got[0].VSphereName != "hers" || got[0].UniqueID == "" {
+			return fmt.Errorf("orphans: %+v", got)
+		}
+		return nil
+	})
+	testenv.Holds(t, "virtctl orphans", u.Virtctl("orphans"), "NAMESPACE", u.Namespace)
+	if _, there := testenv.Inventory(t, u.Namespace)["hers"]; !there {
+		t.Error("the orphan was destroyed")
 	}
-	for k, v := range header {
-		req.Header[k] = v
-	}
-	resp, err := client.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = resp.Body.Close() }()
-	data, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return resp.StatusCode, string(data)
 }

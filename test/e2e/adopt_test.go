@@ -23,11 +23,12 @@ import (
 	"github.com/vmware/govmomi/vim25/mo"
 	"github.com/vmware/govmomi/vim25/types"
 
+	"github.com/slipway-dev/slipway/test/testenv"
 	"github.com/slipway-dev/slipway/test/vcenter"
 )
 
 // foreign is how many VMs are taken over at once.
-var foreign = flag.Int("foreign", 20, "VMs that are taken over at once; more take longer to make than to take over")
+var foreign = flag.Int("foreign", 9, "VMs that are taken over at once; more take longer to make than to take over")
 
 // legacy makes VMs as administrators do.
 type legacy struct {
@@ -43,7 +44,7 @@ type legacy struct {
 
 func newLegacy(t *testing.T, folder string) *legacy {
 	t.Helper()
-	client := vcenterClient(t.Context(), t)
+	client := testenv.VCenterClient(t.Context(), t)
 	t.Cleanup(func() { _ = client.Logout(context.WithoutCancel(t.Context())) })
 	l := &legacy{t: t, client: client, find: find.NewFinder(client.Client), path: "/DC0/vm/slipway/" + folder}
 	parent, err := l.find.Folder(t.Context(), "/DC0/vm/slipway")
@@ -168,7 +169,7 @@ func (l *legacy) state() map[string]mo.VirtualMachine {
 // asMe are the flags by which virtctl goes to vCenter.
 func asMe(t *testing.T) []string {
 	t.Helper()
-	vc := environment(t).VCenter()
+	vc := testenv.Of(t).VCenter()
 	at, err := url.Parse(vc.URL)
 	if err != nil {
 		t.Fatal(err)
@@ -180,17 +181,17 @@ func asMe(t *testing.T) []string {
 	return []string{"--vcenter-url", at.Host, "--vcenter-username", vc.Username, "--vcenter-password-file", password, "--vcenter-ca-file", vc.CAFile}
 }
 
-func TestTwentyForeignVMsAreTakenOverAsTheyAre(t *testing.T) {
+func TestAdopt_TakesForeignVMsOverAsTheyAre(t *testing.T) {
 	t.Parallel()
 	u := admin(t)
-	l := newLegacy(t, "legacy-"+u.namespace)
+	l := newLegacy(t, "legacy-"+u.Namespace)
 	machines, begin := *foreign, time.Now()
 	l.make(machines)
 	made := time.Now()
 	before := l.state()
 
 	adopt := func(args ...string) []string { return append(append([]string{"adopt"}, args...), asMe(t)...) }
-	out, errOut, err := u.try("", "virtctl", adopt("--folder", l.path, "--dry-run")...)
+	out, errOut, err := u.Try("", "virtctl", adopt("--folder", l.path, "--dry-run")...)
 	if err != nil || strings.Count(out, " none\n") != machines {
 		t.Fatalf("dry run: %v, want %d VMs of which nothing changes\n%s%s", err, machines, out, errOut)
 	}
@@ -199,11 +200,11 @@ func TestTwentyForeignVMsAreTakenOverAsTheyAre(t *testing.T) {
 			t.Errorf("the dry run does not say %q:\n%s", want, errOut)
 		}
 	}
-	if got := strings.Fields(u.kubectl("get", "vm", "-o", "name")); len(got) > 0 {
+	if got := strings.Fields(u.Get("vm", ".items[*].metadata.name")); len(got) > 0 {
 		t.Fatalf("the dry run has made %q", got)
 	}
 	tried := time.Now()
-	u.virtctl(adopt("--folder", l.path, "--apply", "--timeout", "110s")...)
+	u.Virtctl(adopt("--folder", l.path, "--apply", "--timeout", "110s")...)
 	t.Logf("%d VMs: made in %s, tried in %s, taken over in %s", machines, made.Sub(begin), tried.Sub(made), time.Since(tried))
 
 	after := l.state()
@@ -216,12 +217,12 @@ func TestTwentyForeignVMsAreTakenOverAsTheyAre(t *testing.T) {
 		}
 	}
 	u.taken(machines)
-	if out := u.virtctl("adopt", "--help"); !strings.Contains(out, "deleted with its object") {
+	if out := u.Virtctl("adopt", "--help"); !strings.Contains(out, "deleted with its object") {
 		t.Errorf("the help does not say what a deletion does:\n%s", out)
 	}
 
 	// What belongs to somebody is named.
-	if _, errOut, err := u.try("", "virtctl", adopt("--folder", l.path, "--apply")...); err == nil || !strings.Contains(errOut, "it belongs to VirtualMachine "+u.namespace+"/legacy-vm-02 already") {
+	if _, errOut, err := u.Try("", "virtctl", adopt("--folder", l.path, "--apply")...); err == nil || !strings.Contains(errOut, "it belongs to VirtualMachine "+u.Namespace+"/legacy-vm-02 already") {
 		t.Errorf("once more: %v %s", err, errOut)
 	}
 
@@ -230,11 +231,11 @@ func TestTwentyForeignVMsAreTakenOverAsTheyAre(t *testing.T) {
 
 // ownsWhatItTook changes and deletes VMs that were taken over.
 func (u user) ownsWhatItTook(l *legacy) {
-	t := u.t
+	t := u.T
 	t.Helper()
 	// A volume is the disk that was there: it grows, and nothing is added.
-	u.kubectl("patch", "vm/legacy-vm-07", "--type=json", "-p", `[{"op":"replace","path":"/spec/volumes/0/disk/size","value":"4Gi"}]`)
-	eventually(t, short, "the disk grows", func() error {
+	u.Kubectl("patch", "vm/legacy-vm-07", "--type=json", "-p", `[{"op":"replace","path":"/spec/volumes/0/disk/size","value":"4Gi"}]`)
+	testenv.Eventually(t, testenv.Short, "the disk grows", func() error {
 		var disks []int64
 		for _, d := range l.state()["Legacy VM_07"].Config.Hardware.Device {
 			if disk, ok := d.(*types.VirtualDisk); ok {
@@ -249,8 +250,8 @@ func (u user) ownsWhatItTook(l *legacy) {
 	})
 
 	// Who deletes the object deletes the VM, unless its owner says otherwise.
-	u.kubectl("annotate", "vm/legacy-vm-05", "vm.slipway.dev.protected/skip-delete-platform-resource=")
-	u.kubectl("delete", "vm/legacy-vm-05", "vm/legacy-vm-03", "--timeout=90s")
+	u.Annotate("vm/legacy-vm-05", "vm.slipway.dev.protected/skip-delete-platform-resource=")
+	u.Delete("vm/legacy-vm-05", "vm/legacy-vm-03")
 	left := l.state()
 	if _, there := left["Legacy VM_03"]; there {
 		t.Error("the VM stays, and its object is gone")
@@ -258,20 +259,19 @@ func (u user) ownsWhatItTook(l *legacy) {
 	if _, there := left["Legacy VM_05"]; !there {
 		t.Error("the VM that was to be left is gone")
 	}
-	u.kubectl("delete", "vm", "--all", "--timeout=110s")
 }
 
 // taken expects so many VMs, all as their specs want them.
 func (u user) taken(machines int) {
-	u.t.Helper()
-	out := u.kubectl("get", "vm", "-o", `jsonpath={range .items[*]}{.status.conditions[?(@.type=="ConfigurationSynced")].reason} {.status.restartRequired} {.metadata.name}{"\n"}{end}`)
+	u.T.Helper()
+	out := u.Kubectl("get", "vm", "-o", `jsonpath={range .items[*]}{.status.conditions[?(@.type=="ConfigurationSynced")].reason} {.status.restartRequired} {.metadata.name}{"\n"}{end}`)
 	lines := strings.Split(strings.TrimSpace(out), "\n")
 	if len(lines) != machines {
-		u.t.Errorf("%d VMs, want %d:\n%s", len(lines), machines, out)
+		u.T.Errorf("%d VMs, want %d:\n%s", len(lines), machines, out)
 	}
 	for _, line := range lines {
 		if !strings.HasPrefix(line, "Succeeded  ") {
-			u.t.Errorf("%s: want it to be as its spec says", line)
+			u.T.Errorf("%s: want it to be as its spec says", line)
 		}
 	}
 }

@@ -5,172 +5,156 @@ package e2e
 
 import (
 	"fmt"
-	"os"
+	"slices"
 	"strings"
 	"testing"
 
 	vimtypes "github.com/vmware/govmomi/vim25/types"
+
+	"github.com/slipway-dev/slipway/test/testenv"
 )
 
-func TestClaimIsAttachedBeforePowerOnAndDetachedBeforeTheVMGoes(t *testing.T) {
+// The disk of one claim goes from VM to VM, grows, is in use elsewhere, and stays when the namespace goes.
+func TestClaim_IsAtOneVMAtATime(t *testing.T) {
 	t.Parallel()
 	u := admin(t)
-	c := newClaim(u, "data")
-	u.apply(catalogue + vmManifest("web", withClaim("data", "data")))
-	u.kubectl("wait", "--for=condition=Ready", "vm/web", "--timeout=90s")
-	c.lives("web")
-	u.wants("vm/web", volumesReady+"status", "True")
-	u.wants("vm/web", volumeStatus("data", "attached"), "true")
-	u.wants("vm/web", volumeStatus("data", "claimName"), "data")
-	u.wants("vm/web", volumeStatus("data", "volumeID"), c.id)
-	backing, ok := c.disk("web").Backing.(*vimtypes.VirtualDiskFlatVer2BackingInfo)
-	if !ok || backing.Uuid == "" {
-		t.Fatalf("the disk has backing %+v", c.disk("web").Backing)
+	c := testenv.MakeClaim(u.User, "data")
+	u.Put(testenv.Catalogue + testenv.VM("one", testenv.WithClaim("data", "data")) + testenv.VM("two", testenv.WithClaim("data", "data")) + testenv.VM("three", testenv.WithClaim("data", "data")))
+	for _, vm := range []string{"one", "two", "three"} {
+		u.Wants("vm/"+vm, testenv.VolumesReady+"reason", "NotReady")
 	}
-	u.wants("vm/web", volumeStatus("data", "diskUUID"), backing.Uuid)
-	if got := u.get("pvc/data", ".metadata.finalizers"); !strings.Contains(got, "vm.slipway.dev/claim-in-use") {
-		t.Errorf("the claim has finalizers %s", got)
+	u.Put(fmt.Sprintf(`
+apiVersion: storage.k8s.io/v1
+kind: VolumeAttachment
+metadata: {name: %[1]s}
+spec: {attacher: csi.vsphere.vmware.com, nodeName: worker-1, source: {persistentVolumeName: %[2]s}}
+---
+apiVersion: storage.k8s.io/v1
+kind: StorageClass
+metadata: {name: %[1]s}
+provisioner: csi.vsphere.vmware.com
+allowVolumeExpansion: true
+`, u.Namespace, c.PV))
+	u.Cleanup("volumeattachment/"+u.Namespace, "storageclass/"+u.Namespace)
+	c.Bind()
+	u.inUse("one", `is in use on Node "worker-1"`)
+	c.Lives()
+	u.Delete("volumeattachment/" + u.Namespace)
+
+	t.Log("of three that take it at the same time one has it")
+	left := []string{"one", "two", "three"}
+	holder := u.holderOf(left)
+	u.attached(c, holder)
+	for _, vm := range others(left, holder) {
+		u.inUse(vm, fmt.Sprintf("is held by VirtualMachine %q", holder))
+		if got := u.Get("vm/"+vm, ".status.powerState"); got == "PoweredOn" {
+			t.Errorf("vm/%s is %s without its disk", vm, got)
+		}
 	}
-
-	// Who deletes the claim waits for the virtual machine.
-	u.kubectl("delete", "pvc/data", "--wait=false")
-	u.kubectl("delete", "vm/web", "--timeout=90s")
-	gone(t, u.namespace)
-	u.wants("pvc/data", ".metadata.name", "")
-	c.lives()
-}
-
-func TestDiskOfAClaimMovesFromVMToVM(t *testing.T) {
-	t.Parallel()
-	u := admin(t)
-	c := newClaim(u, "data")
-	u.apply(catalogue + vmManifest("one", withClaim("data", "data")) + vmManifest("two", "powerState: PoweredOff"))
-	u.kubectl("wait", "--for=condition=Ready", "vm/one", "--timeout=90s")
-
-	// The second one that asks is told who has it, and does not run without it.
-	u.kubectl("patch", "vm/two", "--type=merge", "-p", `{"spec":{"powerState":"PoweredOn","volumes":[{"name":"data","persistentVolumeClaim":{"claimName":"data"}}]}}`)
-	u.wants("vm/two", volumesReady+"reason", "InUse")
-	const says = `is held by VirtualMachine "one"`
-	if got := u.get("vm/two", volumesReady+"message"); !strings.Contains(got, says) {
-		t.Errorf("condition VolumesReady says %q", got)
-	}
-	eventually(t, long, "an event names the holder", func() error {
-		if got := u.kubectl("get", "events.events.k8s.io", "-o", `jsonpath={.items[?(@.regarding.name=="two")].note}`); !strings.Contains(got, says) {
-			return errorf("the events say %s", got)
+	testenv.Eventually(t, testenv.Long, "events name the holder", func() error {
+		if got := u.Get("events.events.k8s.io", ".items[*].note"); !strings.Contains(got, fmt.Sprintf("is held by VirtualMachine %q", holder)) {
+			return fmt.Errorf("the events say %s", got)
 		}
 		return nil
 	})
-	c.lives("one")
-	if got := u.get("vm/two", ".status.powerState"); got != "PoweredOff" {
-		t.Errorf("vm/two is %s without its disk", got)
-	}
 
-	// What the first one leaves the other one gets, and the first one goes on running.
-	u.kubectl("patch", "vm/one", "--type=merge", "-p", `{"spec":{"volumes":null}}`)
-	c.at("two")
-	u.kubectl("wait", "--for=condition=Ready", "vm/two", "--timeout=90s")
-	u.wants("vm/one", ".status.powerState", "PoweredOn")
-	u.wants("vm/one", ".status.volumes", "")
-
-	// Back again, by the end of the second.
-	u.kubectl("patch", "vm/one", "--type=merge", "-p", `{"spec":{"volumes":[{"name":"again","persistentVolumeClaim":{"claimName":"data"}}]}}`)
-	u.wants("vm/one", volumesReady+"reason", "InUse")
-	u.kubectl("delete", "vm/two", "--timeout=90s")
-	c.at("one")
-	u.kubectl("delete", "vm/one", "--timeout=90s")
-	c.lives()
-	c.free()
-}
-
-func TestDiskGrowsWithItsClaim(t *testing.T) {
-	t.Parallel()
-	u := admin(t)
-	c := newClaim(u, "data")
-	u.apply(catalogue + vmManifest("web", withClaim("data", "data")))
-	u.kubectl("wait", "--for=condition=Ready", "vm/web", "--timeout=90s")
-	u.apply("apiVersion: storage.k8s.io/v1\nkind: StorageClass\nmetadata: {name: " + u.namespace + "}\nprovisioner: csi.vsphere.vmware.com\nallowVolumeExpansion: true\n")
-	t.Cleanup(func() {
-		_, _, _ = run(t, "", "kubectl", "--kubeconfig", u.kubeconfig, "delete", "storageclass/"+u.namespace, "--ignore-not-found")
-	})
-	c.resize("30Mi")
-	u.wants("vm/web", volumeStatus("data", "capacity"), "30Mi")
-	if got := c.disk("web").CapacityInBytes; got != 30<<20 {
+	t.Log("it grows at the running VM")
+	c.Resize("30Mi")
+	u.Wants("vm/"+holder, testenv.VolumeStatus("data", "capacity"), "30Mi")
+	if got := c.Disk(holder).CapacityInBytes; got != 30<<20 {
 		t.Errorf("the disk has %d bytes", got)
 	}
-	u.wants("vm/web", ".status.powerState", "PoweredOn")
-	c.lives("web")
+	u.Wants("vm/"+holder, ".status.powerState", "PoweredOn")
+	c.Lives(holder)
+
+	t.Log("it is left by a VM that runs on, and by one that is deleted")
+	u.Patch("vm/"+holder, `{"spec":{"volumes":null}}`)
+	next := u.holderOf(others(left, holder))
+	c.At(next)
+	u.Ready("vm/" + next)
+	u.Wants("vm/"+holder, ".status.powerState", "PoweredOn")
+	u.Wants("vm/"+holder, ".status.volumes", "")
+	u.Delete("vm/" + next)
+	last := others(left, holder, next)[0]
+	c.At(last)
+
+	t.Log("a claim that is deleted waits for its VM")
+	u.Remove("pvc/data")
+	u.Ready("vm/" + last)
+	u.Delete("vm/" + last)
+	u.Wants("pvc/data", ".metadata.name", "")
+	c.Lives()
 }
 
-func TestDeletedNamespaceLeavesTheDisksOfClaims(t *testing.T) {
-	t.Parallel()
-	u := admin(t)
-	c := newClaim(u, "data")
-	u.apply(catalogue + vmManifest("web", withClaim("data", "data")))
-	u.kubectl("wait", "--for=condition=Ready", "vm/web", "--timeout=90s")
-	u.kubectl("delete", "namespace", u.namespace, "--timeout=110s")
-	gone(t, u.namespace)
-	c.lives()
+func others(all []string, but ...string) []string {
+	return slices.DeleteFunc(slices.Clone(all), func(name string) bool { return slices.Contains(but, name) })
 }
 
-func TestClaimOnANodeIsNotAttached(t *testing.T) {
-	t.Parallel()
-	u := admin(t)
-	c := newClaim(u, "data")
-	attachment := "va-" + u.namespace
-	u.apply(fmt.Sprintf(`
-apiVersion: storage.k8s.io/v1
-kind: VolumeAttachment
-metadata: {name: %s}
-spec: {attacher: csi.vsphere.vmware.com, nodeName: worker-1, source: {persistentVolumeName: %s}}
-`, attachment, c.pv))
-	t.Cleanup(func() {
-		_, _, _ = run(t, "", "kubectl", "--kubeconfig", u.kubeconfig, "delete", "volumeattachment/"+attachment, "--ignore-not-found")
+// holderOf waits until one of the VMs has the claim, and returns its name.
+func (u user) holderOf(of []string) (holder string) {
+	u.T.Helper()
+	testenv.Eventually(u.T, testenv.Long, fmt.Sprintf("one of %q has the claim", of), func() error {
+		var holders []string
+		for _, vm := range of {
+			if u.Get("vm/"+vm, testenv.VolumeStatus("data", "attached")) == "true" {
+				holders = append(holders, vm)
+			}
+		}
+		if len(holders) != 1 {
+			return fmt.Errorf("the disk is at %q", holders)
+		}
+		holder = holders[0]
+		return nil
 	})
-	u.apply(catalogue + vmManifest("web", withClaim("data", "data")))
-	u.wants("vm/web", volumesReady+"reason", "InUse")
-	if got := u.get("vm/web", volumesReady+"message"); !strings.Contains(got, `is in use on Node "worker-1"`) {
-		t.Errorf("condition VolumesReady says %q", got)
-	}
-	c.lives()
-	u.kubectl("delete", "volumeattachment/"+attachment)
-	u.kubectl("wait", "--for=condition=Ready", "vm/web", "--timeout=90s")
-	c.lives("web")
+	return holder
 }
 
-// Story 5: the type of a VM is inferred from its volume, and stands in the status.
-func TestStoryInstanceTypeIsInferredFromAClaim(t *testing.T) {
-	t.Parallel()
-	u := admin(t)
-	foo, preference := clusterKinds(t, u)
-	c := newClaim(u, "data")
-	u.kubectl("label", "pvc/data", "instancetype.kubevirt.io/default-instancetype="+foo, "instancetype.kubevirt.io/default-preference="+preference)
-	u.apply(catalogue + vmWith("vm", "instancetype: {inferFromVolume: data}", "preference: {inferFromVolume: data}", withClaim("data", "data")))
-	u.kubectl("wait", "--for=condition=Ready", "vm/vm", "--timeout=90s")
-	u.wants("vm/vm", ".status.instancetypeRef.name", foo)
-	u.wants("vm/vm", ".status.instancetypeRef.kind", "virtualmachineclusterinstancetype")
-	u.wants("vm/vm", ".status.preferenceRef.name", preference)
-	if got := specOf(u, "vm"); got != `{"inferFromVolume":"data"}` {
-		t.Errorf("spec.instancetype became %s", got)
-	}
-	c.lives("vm")
+// inUse waits until a VM says why it has not got its claim.
+func (u user) inUse(vm, why string) {
+	u.T.Helper()
+	u.Wants("vm/"+vm, testenv.VolumesReady+"reason", "InUse")
+	testenv.Eventually(u.T, testenv.Long, vm+" says who has the claim", func() error {
+		if got := u.Get("vm/"+vm, testenv.VolumesReady+"message"); !strings.Contains(got, why) {
+			return fmt.Errorf("condition VolumesReady says %q", got)
+		}
+		return nil
+	})
 }
 
-// The example is applied as it is. What the CSI driver and the controllers of volumes do
-// with its claim, the test does.
-func TestTheExampleOfAClaim(t *testing.T) {
+// attached wants the disk of a claim at a VM, as its status has it.
+func (u user) attached(c *testenv.Claim, vm string) {
+	u.T.Helper()
+	u.Ready("vm/" + vm)
+	c.Lives(vm)
+	u.Wants("vm/"+vm, testenv.VolumesReady+"status", "True")
+	for field, want := range map[string]string{"attached": "true", "claimName": "data", "volumeID": c.ID} {
+		u.Wants("vm/"+vm, testenv.VolumeStatus("data", field), want)
+	}
+	backing, ok := c.Disk(vm).Backing.(*vimtypes.VirtualDiskFlatVer2BackingInfo)
+	if !ok || backing.Uuid == "" {
+		u.T.Fatalf("the disk has backing %+v", c.Disk(vm).Backing)
+	}
+	u.Wants("vm/"+vm, testenv.VolumeStatus("data", "diskUUID"), backing.Uuid)
+	if got := u.Get("pvc/data", ".metadata.finalizers"); !strings.Contains(got, "vm.slipway.dev/claim-in-use") {
+		u.T.Errorf("the claim has finalizers %s", got)
+	}
+}
+
+func TestNamespace_ThatIsDeletedLeavesTheDisksOfClaimsAlone(t *testing.T) {
 	t.Parallel()
 	u := admin(t)
-	example, err := os.ReadFile("../../artifacts/examples/claim.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	u.apply(catalogue + "---\n" + string(example))
-	u.wants("vm/db", volumesReady+"reason", "NotReady")
-	c := makeVolume(u, "db-data", "ReadWriteOnce")
-	u.kubectl("patch", "pvc/db-data", "--type=merge", "-p", fmt.Sprintf(`{"spec":{"volumeName":%q}}`, c.pv))
-	c.bind()
-	u.kubectl("wait", "--for=condition=Ready", "vm/db", "--timeout=110s")
-	u.wants("vm/db", ".status.instancetypeRef.name", "small")
-	u.wants("vm/db", volumeStatus("data", "capacity"), "10Gi")
-	c.lives("db")
+	nowhere := u
+	nowhere.Namespace = "nowhere-at-all"
+	nowhere.Denied(testenv.VM("web"), `namespaces "nowhere-at-all" not found`)
+	c := testenv.NewClaim(u.User, "data")
+	u.Put(testenv.Catalogue + testenv.VM("a", testenv.WithClaim("data", "data")) + testenv.VM("b") + testenv.VM("c"))
+	u.Ready("vm/a", "vm/b", "vm/c")
+	u.Put("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: stays, finalizers: [slipway.example/test]}\n")
+	u.T.Cleanup(func() { _ = u.TryPatch("configmap/stays", `{"metadata":{"finalizers":null}}`) })
+	u.Remove("namespace/" + u.Namespace)
+	u.DeniedAtLast(testenv.VM("web"), "because it is being terminated")
+	u.Patch("configmap/stays", `{"metadata":{"finalizers":null}}`)
+	u.Wants("namespace/"+u.Namespace, ".metadata.name", "")
+	testenv.Gone(t, u.Namespace)
+	c.Lives()
 }

@@ -22,8 +22,8 @@ const clients = "../../artifacts/clients"
 func lifeOf(t *testing.T, name, readyWith, program string, args ...string) {
 	t.Helper()
 	u := admin(t)
-	u.applyExamples("../../artifacts/examples/quickstart.yaml")
-	args = append(args, "--kubeconfig", u.kubeconfig, "--namespace", u.namespace, "--name", name)
+	u.example("../../artifacts/examples/quickstart.yaml")
+	args = append(args, "--kubeconfig", u.Kubeconfig, "--namespace", u.Namespace, "--name", name)
 	cmd := exec.CommandContext(t.Context(), program, args...)
 	cmd.Env = append(os.Environ(), "KUBE_CACHE_MUTATION_DETECTOR=") // says that it is on
 	out, err := cmd.CombinedOutput()
@@ -38,12 +38,12 @@ func lifeOf(t *testing.T, name, readyWith, program string, args ...string) {
 	if diff := cmp.Diff(want, lines); diff != "" {
 		t.Errorf("what it printed (-want +got):\n%s", diff)
 	}
-	if got := u.kubectl("get", "vm", "-o", "name"); strings.Contains(got, name) {
+	if got := u.Get("vm", ".items[*].metadata.name"); strings.Contains(got, name) {
 		t.Errorf("%s is left: %s", name, got)
 	}
 }
 
-func TestProgramsOutsideOfTheRepositoryUseTheTypedClients(t *testing.T) {
+func TestClients_OfProgramsOutsideOfTheRepository(t *testing.T) {
 	t.Parallel()
 	for module, readyWith := range map[string]string{"go": "at 1", "controller-runtime": "with 1 vCPUs"} {
 		t.Run(module, func(t *testing.T) {
@@ -61,7 +61,7 @@ func TestProgramsOutsideOfTheRepositoryUseTheTypedClients(t *testing.T) {
 
 // The interpreter is what hack/install-python-client.sh leaves; where it could not make
 // one, it has said so and why.
-func TestPythonsClientUsesTheKinds(t *testing.T) {
+func TestClients_OfPython(t *testing.T) {
 	t.Parallel()
 	python, err := os.ReadFile("../../.cache/python-client")
 	if errors.Is(err, fs.ErrNotExist) {

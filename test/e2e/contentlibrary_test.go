@@ -7,13 +7,15 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/slipway-dev/slipway/test/testenv"
 )
 
-func TestAContentLibraryPublishesItsItems(t *testing.T) {
+func TestContentLibrary_PublishesItsItems(t *testing.T) {
 	t.Parallel()
 	u := admin(t)
-	name := "of-" + u.namespace // as such objects are of no namespace
-	u.apply(fmt.Sprintf(`
+	name := "of-" + u.Namespace // as such objects are of no namespace
+	u.Put(fmt.Sprintf(`
 apiVersion: vm.slipway.dev/v1alpha1
 kind: VirtualMachineImage
 metadata: {name: slipway-photon-5}
@@ -33,23 +35,23 @@ apiVersion: vm.slipway.dev/v1alpha1
 kind: ContentLibrary
 metadata: {name: none-%[1]s}
 spec: {library: none}
-`, name, u.namespace))
-	defer u.kubectl("delete", "contentlibrary", name, "none-"+name, "--ignore-not-found")
-	u.kubectl("wait", "--for=condition=Ready", "contentlibrary/"+name, "--timeout=90s")
-	u.wants("contentlibrary/none-"+name, `.status.conditions[?(@.type=="Ready")].reason`, "NotFound")
+`, name, u.Namespace))
+	defer u.Delete("contentlibrary/"+name, "contentlibrary/none-"+name)
+	u.Ready("contentlibrary/" + name)
+	u.Wants("contentlibrary/none-"+name, `.status.conditions[?(@.type=="Ready")].reason`, "NotFound")
 	// The name that the template says belongs to somebody.
-	image := u.get("contentlibrary/"+name, `.status.renamed[?(@.item=="photon-5")].image`)
+	image := u.Get("contentlibrary/"+name, `.status.renamed[?(@.item=="photon-5")].image`)
 	if !strings.HasPrefix(image, "slipway-photon-5-") {
 		t.Fatalf("the image of photon-5 is called %q in status, want slipway-photon-5-…", image)
 	}
-	u.wants("vmimage/"+image, `.metadata.labels.instancetype\.kubevirt\.io/default-instancetype`, "small")
-	table := u.kubectl("get", "contentlibraries")
-	for _, want := range []string{"LIBRARY", "ITEMS", "IMAGES", "NotFound", u.namespace} {
+	u.Wants("vmimage/"+image, `.metadata.labels.instancetype\.kubevirt\.io/default-instancetype`, "small")
+	table := u.Kubectl("get", "contentlibraries")
+	for _, want := range []string{"LIBRARY", "ITEMS", "IMAGES", "NotFound", u.Namespace} {
 		if !strings.Contains(table, want) {
 			t.Errorf("kubectl get contentlibraries lacks %q:\n%s", want, table)
 		}
 	}
-	u.apply(catalogue + fmt.Sprintf(`
+	u.Put(testenv.Catalogue + fmt.Sprintf(`
 ---
 apiVersion: vm.slipway.dev/v1alpha1
 kind: VirtualMachine
@@ -58,15 +60,15 @@ spec:
   instancetype: {inferFromVolume: image}
   image: {name: %s}
 `, image))
-	u.kubectl("wait", "--for=condition=Ready", "vm/web", "--timeout=90s")
+	u.Ready("vm/web")
 
-	u.kubectl("patch", "contentlibrary/"+name, "--type=merge", `--patch={"spec":{"exclude":["*"]}}`)
-	u.wants("contentlibrary/"+name, ".status.kept[*]", image)
-	u.wants("contentlibrary/"+name, ".status.images", "1")
-	if got := u.kubectl("get", "vmimage", "-l", "vm.slipway.dev/content-library="+name, "-o", "name"); strings.TrimSpace(got) != "virtualmachineimage.vm.slipway.dev/"+image {
+	u.Patch("contentlibrary/"+name, `{"spec":{"exclude":["*"]}}`)
+	u.Wants("contentlibrary/"+name, ".status.kept[*]", image)
+	u.Wants("contentlibrary/"+name, ".status.images", "1")
+	if got := u.Kubectl("get", "vmimage", "-l", "vm.slipway.dev/content-library="+name, "-o", "name"); strings.TrimSpace(got) != "virtualmachineimage.vm.slipway.dev/"+image {
 		t.Errorf("images of the library are %s, want the one that a VM refers to", got)
 	}
-	u.kubectl("delete", "contentlibrary/"+name)
-	u.wants("vmimage/"+image, `.metadata.labels.vm\.slipway\.dev/content-library`, "")
-	u.kubectl("get", "vmimage/slipway-photon-5") // nobody's but its author's
+	u.Delete("contentlibrary/" + name)
+	u.Wants("vmimage/"+image, `.metadata.labels.vm\.slipway\.dev/content-library`, "")
+	u.Kubectl("get", "vmimage/slipway-photon-5") // nobody's but its author's
 }

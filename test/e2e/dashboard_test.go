@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/slipway-dev/slipway/test/browser"
+	"github.com/slipway-dev/slipway/test/testenv"
 )
 
 // tab is a page of a dashboard in a browser, in a test.
@@ -28,39 +29,39 @@ type tab struct {
 
 // dashboard opens the dashboard of u, nil where there is no browser.
 func (u user) dashboard(args ...string) *tab {
-	u.t.Helper()
+	u.T.Helper()
 	b, err := browser.Start(context.Background())
 	if err != nil {
-		u.t.Logf("NOT RUN: %v", err)
+		u.T.Logf("NOT RUN: %v", err)
 		return nil
 	}
-	u.t.Cleanup(func() {
+	u.T.Cleanup(func() {
 		if err := b.Close(); err != nil {
-			u.t.Errorf("ending the browser: %v", err)
+			u.T.Errorf("ending the browser: %v", err)
 		}
 	})
-	address, stop, err := browser.Dashboard(context.Background(), filepath.Join(binDir, "virtctl"), append(args, "--kubeconfig", u.kubeconfig)...)
+	address, stop, err := browser.Dashboard(context.Background(), filepath.Join(testenv.BinDir(), "virtctl"), append(args, "--kubeconfig", u.Kubeconfig)...)
 	if err != nil {
-		u.t.Fatal(err)
+		u.T.Fatal(err)
 	}
 	ended := false
-	d := &tab{t: u.t, stop: func() {
+	d := &tab{t: u.T, stop: func() {
 		if ended {
 			return
 		}
 		ended = true
 		if err := stop(); err != nil {
-			u.t.Errorf("virtctl dashboard ends with %v", err)
+			u.T.Errorf("virtctl dashboard ends with %v", err)
 		}
 	}}
-	u.t.Cleanup(d.stop)
+	u.T.Cleanup(d.stop)
 	at, err := url.Parse(address)
 	if err != nil {
-		u.t.Fatal(err)
+		u.T.Fatal(err)
 	}
 	d.origin = "http://" + at.Host + "/"
 	if d.Page, err = b.Open(1440, 900, 1, false); err != nil {
-		u.t.Fatal(err)
+		u.T.Fatal(err)
 	}
 	d.must(d.Go(address))
 	d.until(`document.getElementById('live').innerText.trim() === 'Live'`)
@@ -76,7 +77,7 @@ func (d *tab) must(err error) {
 
 func (d *tab) until(expression string) {
 	d.t.Helper()
-	d.must(d.Until(long, expression))
+	d.must(d.Until(testenv.Long, expression))
 }
 
 // shows waits until the page shows a text.
@@ -117,15 +118,21 @@ func (d *tab) quiet(allowed ...string) {
 
 const rowCount = `document.querySelector('.rows').getAttribute('aria-rowcount')`
 
-func TestDashboardShowsAndPowersVirtualMachines(t *testing.T) {
+func TestDashboard_ShowsAndChangesVirtualMachines(t *testing.T) {
 	t.Parallel()
+	t.Run("powered", powersInDashboard)
+	t.Run("refreshed, and previewed before", refreshesInDashboard)
+	t.Run("of a user who may do little", viewsDashboard)
+}
+
+func powersInDashboard(t *testing.T) {
 	u := admin(t)
-	manifest := catalogue + vmManifest("web")
+	manifest := testenv.Catalogue + testenv.VM("web")
 	for i := range 20 {
-		manifest += vmManifest(fmt.Sprintf("idle-%d", i), "powerState: PoweredOff")
+		manifest += testenv.VM(fmt.Sprintf("idle-%d", i), "powerState: PoweredOff")
 	}
-	u.apply(manifest)
-	u.kubectl("wait", "--for=condition=Ready", "vm/web", "--timeout=90s")
+	u.Put(manifest)
+	u.Ready("vm/web")
 	d := u.dashboard()
 	if d == nil {
 		return
@@ -134,21 +141,21 @@ func TestDashboardShowsAndPowersVirtualMachines(t *testing.T) {
 	// By the keys: search, go down, open.
 	d.keys("/")
 	d.until(`document.activeElement.id === 'search'`)
-	for _, c := range u.namespace {
+	for _, c := range u.Namespace {
 		d.keys(string(c))
 	}
 	d.until(rowCount + ` === '22'`)
-	u.apply(vmManifest("aaa", "powerState: PoweredOff"))
+	u.Put(testenv.VM("aaa", "powerState: PoweredOff"))
 	d.until(rowCount + ` === '23'`)
 	d.until(`document.querySelector('.canvas').innerText.includes('aaa')`)
-	u.kubectl("delete", "vm/aaa")
+	u.Delete("vm/aaa")
 	d.until(rowCount + ` === '22' && !document.querySelector('.canvas').innerText.includes('aaa')`)
-	if got := d.parameters(); !strings.Contains(got, "q="+u.namespace) {
+	if got := d.parameters(); !strings.Contains(got, "q="+u.Namespace) {
 		t.Errorf("the address is %s, without the filter", got)
 	}
 	d.keys("Escape", "k", "End", "Enter")
 	d.until(`location.hash.startsWith('#/vm/')`)
-	d.must(d.Eval(`void (location.hash = '#/vm/`+u.namespace+`/web')`, nil))
+	d.must(d.Eval(`void (location.hash = '#/vm/`+u.Namespace+`/web')`, nil))
 	d.shows("It is as its spec wants it.")
 
 	d.click("Console")
@@ -159,19 +166,19 @@ func TestDashboardShowsAndPowersVirtualMachines(t *testing.T) {
 
 	d.click("Stop")
 	d.until(`document.querySelector('dialog[open] h2').innerText === 'Stop web?'`)
-	if got := u.get("vm/web", ".spec.powerState"); got != "PoweredOn" {
+	if got := u.Get("vm/web", ".spec.powerState"); got != "PoweredOn" {
 		t.Errorf("a question alone asks for %s", got)
 	}
 	d.must(d.Eval(`void (document.getElementById('mode').value = 'Hard')`, nil))
 	d.click("Stop")
-	u.wants("vm/web", ".status.powerState", "PoweredOff")
-	u.wants("vm/web", ".spec.powerOffMode", "Hard")
+	u.Wants("vm/web", ".status.powerState", "PoweredOff")
+	u.Wants("vm/web", ".spec.powerOffMode", "Hard")
 	d.until(`document.querySelector('.title').innerText.includes('Stopped')`)
 	d.until(`[...document.querySelectorAll('button')].some((b) => b.innerText.startsWith('Console') && b.disabled)`)
 	d.click("Start")
 	d.until(`document.querySelector('dialog[open]')`)
 	d.click("Start")
-	u.wants("vm/web", ".status.powerState", "PoweredOn")
+	u.Wants("vm/web", ".status.powerState", "PoweredOn")
 	d.until(`document.querySelector('.title').innerText.includes('Running')`)
 	d.quiet()
 
@@ -186,24 +193,23 @@ func (d *tab) parameters() (hash string) {
 	return hash
 }
 
-func TestDashboardShowsARefreshBeforeItIsMade(t *testing.T) {
-	t.Parallel()
+func refreshesInDashboard(t *testing.T) {
 	u := admin(t)
-	u.apply(catalogue + vmManifest("web", "powerState: PoweredOff") + inlineVM("lost", "not-there"))
-	u.wants("vm/web", ".status.powerState", "PoweredOff")
-	u.kubectl("patch", "virtualmachineinstancetype/small", "--type=merge", "-p", `{"spec":{"cpu":{"guest":4},"memory":{"guest":"4Gi"}}}`)
-	u.wants("vm/web", ".status.instancetypeRef.outdated", "true")
-	old := u.get("vm/web", ".status.instancetypeRef.controllerRevisionRef.name")
+	u.Put(testenv.Catalogue + testenv.VM("web", "powerState: PoweredOff") + testenv.InlineVM("lost", "not-there"))
+	u.Wants("vm/web", ".status.powerState", "PoweredOff")
+	u.Patch("virtualmachineinstancetype/small", `{"spec":{"cpu":{"guest":4},"memory":{"guest":"4Gi"}}}`)
+	u.Wants("vm/web", ".status.instancetypeRef.outdated", "true")
+	old := u.Get("vm/web", ".status.instancetypeRef.controllerRevisionRef.name")
 	d := u.dashboard()
 	if d == nil {
 		return
 	}
-	d.must(d.Eval(`void (location.hash = '#/?outdated=1&namespace=`+u.namespace+`')`, nil))
+	d.must(d.Eval(`void (location.hash = '#/?outdated=1&namespace=`+u.Namespace+`')`, nil))
 	d.until(rowCount + ` === '2' && document.querySelector('.canvas').innerText.includes('OUTDATED')`)
-	d.must(d.Eval(`void (location.hash = '#/vm/`+u.namespace+`/web')`, nil))
+	d.must(d.Eval(`void (location.hash = '#/vm/`+u.Namespace+`/web')`, nil))
 	d.click("Refresh instance type")
 	d.until(`['generation 1 → 2', 'cpu.sockets', '4Gi'].every((x) => document.querySelector('dialog[open]').innerText.includes(x))`)
-	if got := u.get("vm/web", ".status.instancetypeRef.controllerRevisionRef.name"); got != old {
+	if got := u.Get("vm/web", ".status.instancetypeRef.controllerRevisionRef.name"); got != old {
 		t.Errorf("the preview moved the virtual machine from %s to %s", old, got)
 	}
 	d.keys("Escape")
@@ -211,10 +217,10 @@ func TestDashboardShowsARefreshBeforeItIsMade(t *testing.T) {
 	d.click("Refresh instance type")
 	d.until(`document.querySelector('dialog[open]')`)
 	d.click("Refresh")
-	u.wants("vm/web", ".status.instancetypeRef.sourceGeneration", "2")
+	u.Wants("vm/web", ".status.instancetypeRef.sourceGeneration", "2")
 	d.until(`document.querySelector('.facts').innerText.includes('generation 2') && !document.querySelector('.facts').innerText.includes('OUTDATED')`)
 
-	d.must(d.Eval(`void (location.hash = '#/vm/`+u.namespace+`/lost')`, nil))
+	d.must(d.Eval(`void (location.hash = '#/vm/`+u.Namespace+`/lost')`, nil))
 	d.until(`/ImageReady\s*NotFound/.test(document.querySelector('.waits').innerText) && document.querySelector('.waits').innerText.includes('not-there')`)
 	for view, shows := range map[string]string{"zones": "go where the flags of the server say", "images": "photon-5", "queue": "Waits for an address"} {
 		d.must(d.Eval(`void (location.hash = '#/`+view+`')`, nil))
@@ -223,35 +229,30 @@ func TestDashboardShowsARefreshBeforeItIsMade(t *testing.T) {
 	d.quiet()
 }
 
-// What the page may is what its user may.
-func TestDashboardOfWhoMayLittleSaysSo(t *testing.T) {
-	t.Parallel()
+// viewsDashboard by a user who may do no more in the page than elsewhere.
+func viewsDashboard(t *testing.T) {
 	u := admin(t)
-	u.apply(catalogue + vmManifest("web", "powerState: PoweredOff"))
-	u.wants("vm/web", ".status.powerState", "PoweredOff")
-	kubeconfig, err := environment(t).UserKubeconfig("viewer-of-the-dashboard")
-	if err != nil {
-		t.Fatal(err)
-	}
-	u.kubectl("create", "rolebinding", "viewer", "--clusterrole=view", "--user=viewer-of-the-dashboard")
-	v := user{t: t, kubeconfig: kubeconfig, namespace: u.namespace}
-	eventually(t, short, "the viewer may list", func() error {
-		_, errOut, err := v.try("", "kubectl", "get", "vm")
-		if err != nil {
-			return fmt.Errorf("%s", errOut)
+	u.Put(testenv.Catalogue + testenv.VM("web", "powerState: PoweredOff"))
+	u.Wants("vm/web", ".status.powerState", "PoweredOff")
+	v := user{u.As("viewer-of-the-dashboard")}
+	u.Grant("viewer-of-the-dashboard", "view")
+	testenv.Eventually(t, testenv.Short, "the viewer may list", func() error {
+		if err := v.TryPatch("vm/web", "{}"); err == nil || !strings.Contains(err.Error(), "cannot patch") {
+			return fmt.Errorf("patching: %w", err)
 		}
-		return nil
+		_, _, err := v.Try("", "virtctl", "top", "vm")
+		return err
 	})
-	d := v.dashboard("--namespace", u.namespace)
+	d := v.dashboard("--namespace", u.Namespace)
 	if d == nil {
 		return
 	}
 	d.until(rowCount + ` === '2'`)
-	d.must(d.Eval(`void (location.hash = '#/vm/`+u.namespace+`/web')`, nil))
+	d.must(d.Eval(`void (location.hash = '#/vm/`+u.Namespace+`/web')`, nil))
 	d.click("Start")
 	d.click("Start")
 	d.shows("virtualmachines/start")
-	if got := u.get("vm/web", ".spec.powerState"); got != "PoweredOff" {
+	if got := u.Get("vm/web", ".spec.powerState"); got != "PoweredOff" {
 		t.Errorf("the viewer asked for %s", got)
 	}
 	d.must(d.Eval(`void (location.hash = '#/queue')`, nil))

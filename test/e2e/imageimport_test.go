@@ -13,13 +13,14 @@ import (
 	"testing"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/test/testenv"
 	"github.com/slipway-dev/slipway/test/vcenter/contentlibrary"
 )
 
 // linkedTo makes a virtual machine of an image whose disk depends on a copy, and returns that.
 func (u user) linkedTo(image, name string) string {
-	u.t.Helper()
-	u.apply(fmt.Sprintf(`
+	u.T.Helper()
+	u.Put(fmt.Sprintf(`
 apiVersion: vm.slipway.dev/v1alpha1
 kind: VirtualMachine
 metadata: {name: %s, annotations: {%s: linked}}
@@ -29,26 +30,26 @@ spec:
   promoteDisksMode: Disabled
   image: {name: %s}
 `, name, vmv1alpha1.AnnotationFastDeploy, image))
-	u.kubectl("wait", "--for=condition=Ready", "vm/"+name, "--timeout=180s")
-	u.wants("vm/"+name, `.status.conditions[?(@.type=="ImageCacheReady")].reason`, vmv1alpha1.ReasonSucceeded)
-	_, parents := disksOf(inventory(u.t, u.namespace)[name])
+	u.Ready("vm/" + name)
+	u.Wants("vm/"+name, `.status.conditions[?(@.type=="ImageCacheReady")].reason`, vmv1alpha1.ReasonSucceeded)
+	_, parents := disksOf(testenv.Inventory(u.T, u.Namespace)[name])
 	if len(parents) != 1 || !strings.Contains(parents[0], "slipway-images/") {
-		u.t.Fatalf("the disks of %s depend on %q, want one copy of the image", name, parents)
+		u.T.Fatalf("the disks of %s depend on %q, want one copy of the image", name, parents)
 	}
 	return parents[0]
 }
 
-func TestAnImageIsImportedAndAVMMadeFromIt(t *testing.T) {
+func TestImageImport_GoesOnAfterABreakAndLeavesTheDisksOfBefore(t *testing.T) {
 	t.Parallel()
 	u := admin(t)
-	item := "imported-" + u.namespace
+	item := "imported-" + u.Namespace
 	example, err := os.ReadFile("../../artifacts/examples/contentlibrary.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
-	u.apply(strings.NewReplacer("name: golden", "name: "+item, "# namespace: team-a", "namespace: "+u.namespace).Replace(string(example)))
-	defer u.kubectl("delete", "contentlibrary", item)
-	u.kubectl("wait", "--for=condition=Ready", "contentlibrary/"+item, "--timeout=90s")
+	u.Put(strings.NewReplacer("name: golden", "name: "+item, "# namespace: team-a", "namespace: "+u.Namespace).Replace(string(example)))
+	defer u.Delete("contentlibrary/" + item)
+	u.Ready("contentlibrary/" + item)
 
 	ova, err := contentlibrary.OVA(item)
 	if err != nil {
@@ -60,30 +61,30 @@ func TestAnImageIsImportedAndAVMMadeFromIt(t *testing.T) {
 	}
 	importImage := func(args ...string) string {
 		t.Helper()
-		return u.virtctl(slices.Concat([]string{"image", "import", archive, "--library", "slipway", "--wait"}, asMe(t), args)...)
+		return u.Virtctl(slices.Concat([]string{"image", "import", archive, "--library", "slipway", "--wait"}, asMe(t), args)...)
 	}
 	// The connection breaks in the first file.
-	orderVCenter(t, http.MethodPut, "/library/cut?bytes=100")
+	testenv.Order(t, http.MethodPut, "/library/cut?bytes=100")
 	out := importImage()
-	for _, want := range []string{"trying again in", "uploading: 100%", "imported " + archive, "VirtualMachineImage/" + item + " of namespace " + u.namespace + " is ready"} {
+	for _, want := range []string{"trying again in", "uploading: 100%", "imported " + archive, "VirtualMachineImage/" + item + " of namespace " + u.Namespace + " is ready"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("virtctl image import does not say %q:\n%s", want, out)
 		}
 	}
 	parent := u.linkedTo(item, "linked")
-	version := u.get("vmimage/"+item, ".status.contentVersion")
+	version := u.Get("vmimage/"+item, ".status.contentVersion")
 	out = importImage("--update")
-	if next := u.get("vmimage/"+item, ".status.contentVersion"); next == version || !strings.Contains(out, "is ready") {
+	if next := u.Get("vmimage/"+item, ".status.contentVersion"); next == version || !strings.Contains(out, "is ready") {
 		t.Errorf("after the next import the image is of version %s, and was of %s:\n%s", next, version, out)
 	}
 	// The disks of before stay with the content of before.
 	if now := u.linkedTo(item, "linked-again"); now == parent {
 		t.Errorf("with the next version disks depend on %s, as before", now)
 	}
-	if _, parents := disksOf(inventory(t, u.namespace)["linked"]); len(parents) != 1 || parents[0] != parent {
+	if _, parents := disksOf(testenv.Inventory(t, u.Namespace)["linked"]); len(parents) != 1 || parents[0] != parent {
 		t.Errorf("the disks of before depend on %q, want %s", parents, parent)
 	}
-	u.apply(fmt.Sprintf(`
+	u.Put(fmt.Sprintf(`
 apiVersion: vm.slipway.dev/v1alpha1
 kind: VirtualMachine
 metadata: {name: web}
@@ -92,11 +93,11 @@ spec:
   memory: {guest: 1Gi}
   image: {name: %s}
 `, item))
-	u.kubectl("wait", "--for=condition=Ready", "vm/web", "--timeout=90s")
-	if got := u.get("vmimage/"+item, ".status.disks[*].capacity"); got != "16Gi" {
+	u.Ready("vm/web")
+	if got := u.Get("vmimage/"+item, ".status.disks[*].capacity"); got != "16Gi" {
 		t.Errorf("the image has a disk of %q, want the 16Gi of the descriptor", got)
 	}
-	u.refused(fmt.Sprintf(`
+	u.Denied(fmt.Sprintf(`
 apiVersion: vm.slipway.dev/v1alpha1
 kind: VirtualMachine
 metadata: {name: small-disk}
@@ -105,5 +106,5 @@ spec:
   memory: {guest: 1Gi}
   image: {name: %s}
   bootDisk: {size: 1Gi}
-`, item), []string{"apply", "-f", "-"}, "spec.bootDisk.size") // smaller than the image's
+`, item), "spec.bootDisk.size") // smaller than the image's
 }

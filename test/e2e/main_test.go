@@ -11,3 +11,32 @@ import (
 )
 
 func TestMain(m *testing.M) { os.Exit(testenv.Main(m)) }
+
+// user is one person, in one namespace.
+type user struct{ testenv.User }
+
+// admin is a user in system:masters with a namespace of its own.
+func admin(t *testing.T) user {
+	t.Helper()
+	return user{testenv.Admin(t)}
+}
+
+// part runs a part of a story, in its namespace.
+func (u user) part(name string, tell func(t *testing.T, u user)) {
+	u.T.Helper()
+	u.T.Run(name, func(t *testing.T) {
+		u.T = t
+		tell(t, u)
+	})
+}
+
+// editor is a new user with the ClusterRole edit in the namespace of u.
+func (u user) editor(name string) user {
+	u.T.Helper()
+	u.Grant(name, "edit")
+	e := user{u.As(name)}
+	testenv.Eventually(u.T, testenv.Short, name+" may edit VMs", func() error {
+		return e.TryCreate(testenv.VMWith("probe", "cpu: {sockets: 1}", "memory: {guest: 1Gi}"))
+	})
+	return e
+}

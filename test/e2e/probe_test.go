@@ -10,40 +10,49 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+
+	"github.com/slipway-dev/slipway/test/testenv"
 )
 
 // guest changes what the guest of a VM reports.
 func (u user) guest(vm string, values ...string) {
-	u.t.Helper()
-	q := url.Values{"vm": {u.get("vm/"+vm, ".status.uniqueID")}}
+	u.T.Helper()
+	q := url.Values{"vm": {u.Get("vm/"+vm, ".status.uniqueID")}}
 	for i := 0; i < len(values); i += 2 {
 		q.Set(values[i], values[i+1])
 	}
-	orderVCenter(u.t, http.MethodPut, "/vm/guest?"+q.Encode())
+	testenv.Order(u.T, http.MethodPut, "/vm/guest?"+q.Encode())
 }
 
 // probed waits until a condition says so, as status and reason.
 func (u user) probed(vm, condition, want string, texts ...string) {
-	u.t.Helper()
-	eventually(u.t, long, condition+" of "+vm+" is "+want, func() error {
+	u.T.Helper()
+	testenv.Eventually(u.T, testenv.Long, condition+" of "+vm+" is "+want, func() error {
 		path := fmt.Sprintf(`.status.conditions[?(@.type==%q)]`, condition)
-		got := u.get("vm/"+vm, path+".status") + "/" + u.get("vm/"+vm, path+".reason")
-		message := u.get("vm/"+vm, path+".message")
+		got := u.Get("vm/"+vm, path+".status") + "/" + u.Get("vm/"+vm, path+".reason")
+		message := u.Get("vm/"+vm, path+".message")
 		if got != want {
-			return errorf("%s (%s), want %s", got, message, want)
+			return fmt.Errorf("%s (%s), want %s", got, message, want)
 		}
 		for _, text := range texts {
 			if !strings.Contains(message, text) {
-				return errorf("%q, want it to say %q", message, text)
+				return fmt.Errorf("%q, want it to say %q", message, text)
 			}
 		}
 		return nil
 	})
 }
 
-func TestASocketOfTheGuestDecidesReadiness(t *testing.T) {
+// Readiness is decided by a socket, variables and the heartbeat of the guest.
+func TestReadinessProbe_DecidesReadiness(t *testing.T) {
 	t.Parallel()
 	u := admin(t)
+	u.Put(testenv.Catalogue)
+	u.part("by a socket of the guest", func(t *testing.T, u user) { u.probesSocket(t) })
+	u.part("by variables and the heartbeat of the guest", func(_ *testing.T, u user) { u.probesVariables() })
+}
+
+func (u user) probesSocket(t *testing.T) {
 	// The guest is at an address of this host.
 	const address = "127.0.7.1"
 	listener, err := net.Listen("tcp", address+":0")
@@ -52,44 +61,40 @@ func TestASocketOfTheGuestDecidesReadiness(t *testing.T) {
 	}
 	at := listener.Addr().String()
 	port := listener.Addr().(*net.TCPAddr).Port
-	u.apply(catalogue)
-	u.apply(vmManifest("web", fmt.Sprintf("readinessProbe: {tcpSocket: {port: %d, host: %s}, periodSeconds: 1, timeoutSeconds: 5}", port, address)))
+	u.Put(testenv.VM("web", fmt.Sprintf("readinessProbe: {tcpSocket: {port: %d, host: %s}, periodSeconds: 1, timeoutSeconds: 5}", port, address)))
 	u.probed("web", "ProbeSucceeded", "False/NotReady", "spec.readinessProbe.tcpSocket", "not an address that the guest")
-	eventually(t, long, "the guest reports addresses", func() error {
-		if u.get("vm/web", ".status.network.primaryIP4") == "" {
-			return errorf("it reports none")
+	testenv.Eventually(t, testenv.Long, "the guest reports addresses", func() error {
+		if u.Get("vm/web", ".status.network.primaryIP4") == "" {
+			return fmt.Errorf("it reports none")
 		}
 		return nil
 	})
-	q := url.Values{"vm": {u.get("vm/web", ".status.uniqueID")}, "address": {u.get("vm/web", ".status.network.primaryIP4"), address}}
-	orderVCenter(t, http.MethodPut, "/vm/guest?"+q.Encode())
+	q := url.Values{"vm": {u.Get("vm/web", ".status.uniqueID")}, "address": {u.Get("vm/web", ".status.network.primaryIP4"), address}}
+	testenv.Order(t, http.MethodPut, "/vm/guest?"+q.Encode())
 	u.probed("web", "ProbeSucceeded", "True/Succeeded")
 	u.probed("web", "Ready", "True/Succeeded")
 	if err := listener.Close(); err != nil {
 		t.Fatal(err)
 	}
 	u.probed("web", "Ready", "False/NotReady", at+" refuses the connection")
-	eventually(t, long, "an event tells that the probe failed", func() error {
-		if out := u.kubectl("get", "events", "--field-selector=reason=ProbeFailed,involvedObject.name=web", "-o", "name"); out == "" {
-			return errorf("there is none")
+	testenv.Eventually(t, testenv.Long, "an event tells that the probe failed", func() error {
+		if out := u.Get("events", `.items[?(@.reason=="ProbeFailed")].metadata.name`); out == "" {
+			return fmt.Errorf("there is none")
 		}
 		return nil
 	})
 
-	u.kubectl("patch", "vm/web", "--type=merge", "-p", `{"spec":{"powerState":"PoweredOff","powerOffMode":"Hard"}}`)
+	u.Patch("vm/web", `{"spec":{"powerState":"PoweredOff","powerOffMode":"Hard"}}`)
 	u.probed("web", "ProbeSucceeded", "False/PoweredOff", "not probed")
 	u.probed("web", "Ready", "True/PoweredOff")
-	u.kubectl("patch", "vm/web", "--type=merge", "-p", `{"spec":{"powerState":"PoweredOn","readinessProbe":null}}`)
+	u.Patch("vm/web", `{"spec":{"powerState":"PoweredOn","readinessProbe":null}}`)
 	u.probed("web", "Ready", "True/Succeeded")
-	u.wants("vm/web", `.status.conditions[?(@.type=="ProbeSucceeded")].status`, "")
+	u.Wants("vm/web", `.status.conditions[?(@.type=="ProbeSucceeded")].status`, "")
 }
 
-func TestVariablesAndHeartbeatOfTheGuestDecideReadiness(t *testing.T) {
-	t.Parallel()
-	u := admin(t)
-	u.apply(catalogue)
-	u.apply(vmManifest("vars", "readinessProbe: {guestInfo: [{key: state, value: 'up|ready'}, {key: role}]}"))
-	u.apply(vmManifest("heart", "readinessProbe: {guestHeartbeat: {thresholdStatus: Yellow}}"))
+func (u user) probesVariables() {
+	u.Put(testenv.VM("vars", "readinessProbe: {guestInfo: [{key: state, value: 'up|ready'}, {key: role}]}"))
+	u.Put(testenv.VM("heart", "readinessProbe: {guestHeartbeat: {thresholdStatus: Yellow}}"))
 	u.probed("vars", "ProbeSucceeded", "False/NotReady", "guestInfo[0]", "no variable guestinfo.state")
 	u.guest("vars", "key", "state", "value", "starting up")
 	u.probed("vars", "ProbeSucceeded", "False/NotReady", "guestinfo.state does not match up|ready")
@@ -105,25 +110,4 @@ func TestVariablesAndHeartbeatOfTheGuestDecideReadiness(t *testing.T) {
 	u.probed("heart", "Ready", "False/NotReady", "the heartbeat of the guest is Red")
 	u.guest("heart", "heartbeat", "yellow")
 	u.probed("heart", "Ready", "True/Succeeded")
-}
-
-func TestProbesThatCannotBeAreRefused(t *testing.T) {
-	t.Parallel()
-	u := admin(t)
-	u.apply(catalogue)
-	for probe, field := range map[string]string{
-		"{tcpSocket: {port: 22, host: kubernetes.default.svc}}":           "spec.readinessProbe.tcpSocket.host",
-		"{tcpSocket: {port: 22, host: 'fe80::1%eth0'}}":                   "spec.readinessProbe.tcpSocket.host",
-		"{tcpSocket: {port: 0}}":                                          "spec.readinessProbe.tcpSocket.port",
-		"{tcpSocket: {port: 22}, periodSeconds: 3601}":                    "spec.readinessProbe.periodSeconds",
-		"{guestInfo: [{key: a, value: '('}]}":                             "spec.readinessProbe.guestInfo[0].value",
-		"{guestInfo: [{key: a}, {key: b, value: '(?:(?:ab){30}){30}'}]}":  "spec.readinessProbe.guestInfo[1].value",
-		"{guestInfo: [{key: ''}]}":                                        "spec.readinessProbe.guestInfo[0].key",
-		"{tcpSocket: {port: 22}, guestHeartbeat: {thresholdStatus: Red}}": "spec.readinessProbe",
-	} {
-		u.refused(vmManifest("refused", "readinessProbe: "+probe), []string{"create", "-f", "-"}, field)
-	}
-	// Another one's address cannot be told from none at admission.
-	u.apply(vmManifest("scanner", "readinessProbe: {tcpSocket: {port: 22, host: 127.0.0.1}}"))
-	u.probed("scanner", "ProbeSucceeded", "False/NotReady", "127.0.0.1 is not an address that the guest of this virtual machine reports")
 }

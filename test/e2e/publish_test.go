@@ -6,37 +6,40 @@ package e2e
 import (
 	"fmt"
 	"os"
+	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/slipway-dev/slipway/test/testenv"
 )
 
 // The example names a library for namespaces with a label, which this one lacks at first.
-func TestAVMIsPublishedAndVMsAreMadeOfTheItem(t *testing.T) {
+func TestPublish_MakesAnItemOfAVMAndVMsOfTheItem(t *testing.T) {
 	t.Parallel()
 	u := admin(t)
-	library := "shared-" + u.namespace // as such objects are of no namespace
+	library := "shared-" + u.Namespace // as such objects are of no namespace
 	content, err := os.ReadFile("../../artifacts/examples/publish.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
-	item := "tool-" + u.namespace
+	item := "tool-" + u.Namespace
 	example := strings.NewReplacer("  namespace: default\n", "", "name: shared\n", "name: "+library+"\n", "contentLibrary: shared", "contentLibrary: "+library,
 		"item: tool-1", "item: "+item, `"tool-*"`, `"`+item+`"`).Replace(string(content))
-	u.apply(example)
-	defer u.kubectl("delete", "contentlibrary", library, "--ignore-not-found")
-	u.wants("vmpub/tool", `.status.conditions[?(@.type=="TargetValid")].reason`, "NotAllowed")
-	u.kubectl("label", "namespace", u.namespace, "images.example.com/publish=true")
-	u.kubectl("wait", "--for=condition=Complete", "vmpub/tool", "--timeout=180s")
-	u.wants("vmpub/tool", ".status.imageName", item)
-	u.wants("cvmimage/"+item, `.status.contentVersion`, u.get("vmpub/tool", ".status.contentVersion"))
-	table := u.kubectl("get", "vmpub", "-o", "wide")
+	u.Put(example)
+	defer u.Delete("contentlibrary/" + library)
+	u.Wants("vmpub/tool", `.status.conditions[?(@.type=="TargetValid")].reason`, "NotAllowed")
+	u.Label("namespace/"+u.Namespace, "images.example.com/publish=true")
+	u.Meets("Complete", "vmpub/tool")
+	u.Wants("vmpub/tool", ".status.imageName", item)
+	u.Wants("cvmimage/"+item, `.status.contentVersion`, u.Get("vmpub/tool", ".status.contentVersion"))
+	table := u.Kubectl("get", "vmpub", "-o", "wide")
 	for _, want := range []string{"SOURCE", "LIBRARY", "ITEM", "COMPLETE", "IMAGE", "ATTEMPTS", item, "True"} {
 		if !strings.Contains(table, want) {
 			t.Errorf("kubectl get vmpub lacks %q:\n%s", want, table)
 		}
 	}
-	u.kubectl("wait", "--for=condition=Ready", "vm/copy", "--timeout=90s")
-	u.apply(fmt.Sprintf(`
+	u.Ready("vm/copy")
+	u.Put(fmt.Sprintf(`
 apiVersion: vm.slipway.dev/v1alpha1
 kind: VirtualMachine
 metadata: {name: of-item}
@@ -45,22 +48,23 @@ spec:
   memory: {guest: 1Gi}
   image: {kind: ClusterVirtualMachineImage, name: %s}
 `, item))
-	u.kubectl("wait", "--for=condition=Ready", "vm/of-item", "--timeout=90s")
-	u.wants("vm/tool", ".status.powerState", "PoweredOff")
+	u.Ready("vm/of-item")
+	u.Wants("vm/tool", ".status.powerState", "PoweredOff")
 	for _, name := range []string{"copy", "of-item"} {
 		for _, path := range []string{".status.instanceUUID", ".status.biosUUID", ".status.network.interfaces[0].macAddress"} {
-			if got := u.get("vm/"+name, path); got == "" || got == u.get("vm/tool", path) {
+			if got := u.Get("vm/"+name, path); got == "" || got == u.Get("vm/tool", path) {
 				t.Errorf("%s of %s is %q, like that of its source", path, name, got)
 			}
 		}
 	}
-	u.kubectl("delete", "vm/of-item", "--timeout=90s") // so that its image goes with the library
+	u.Delete("vm/of-item") // so that its image goes with the library
+	u.part("a clone waits for its source", func(t *testing.T, u user) { u.cloneWaits() })
+	u.part("again, and by nobody else", func(t *testing.T, u user) { u.publishesAgain(t) })
 }
 
-func TestACloneWaitsForItsSource(t *testing.T) {
-	t.Parallel()
-	u := admin(t)
-	u.apply(catalogue + vmManifest("source") + `
+// cloneWaits until its source is powered off.
+func (u user) cloneWaits() {
+	u.Put(testenv.Catalogue + testenv.VM("source") + `
 ---
 apiVersion: vm.slipway.dev/v1alpha1
 kind: VirtualMachine
@@ -69,12 +73,12 @@ spec:
   instancetype: {inferFromVolume: image}
   image: {kind: VirtualMachine, name: source}
 `)
-	u.kubectl("wait", "--for=condition=Ready", "vm/source", "--timeout=90s")
-	u.wants("vm/clone", `.status.conditions[?(@.type=="ImageReady")].reason`, "NotReady")
-	u.virtctl("stop", "source")
-	u.kubectl("wait", "--for=condition=Ready", "vm/clone", "--timeout=90s")
-	u.wants("vm/clone", ".status.instancetypeRef.name", "small")
-	u.refused(`
+	u.Ready("vm/source")
+	u.Wants("vm/clone", `.status.conditions[?(@.type=="ImageReady")].reason`, "NotReady")
+	u.Virtctl("stop", "source")
+	u.Ready("vm/clone")
+	u.Wants("vm/clone", ".status.instancetypeRef.name", "small")
+	u.Denied(`
 apiVersion: vm.slipway.dev/v1alpha1
 kind: VirtualMachine
 metadata: {name: self}
@@ -82,47 +86,53 @@ spec:
   cpu: {sockets: 1}
   memory: {guest: 1Gi}
   image: {kind: VirtualMachine, name: self}
-`, []string{"apply", "-f", "-"}, "spec.image.name", "another virtual machine")
-	u.virtctl("start", "source")
-	u.kubectl("wait", "--for=condition=Ready", "vm/source", "--timeout=90s")
-	u.wants("vm/clone", ".status.powerState", "PoweredOn")
+`, "spec.image.name", "another virtual machine")
+	u.Virtctl("start", "source")
+	u.Ready("vm/source")
+	u.Wants("vm/clone", ".status.powerState", "PoweredOn")
 }
 
-// Who may make virtual machines may not see what is on the disks of others.
-func TestOnlyWhoMayUpdateAVMCopiesIt(t *testing.T) {
-	t.Parallel()
-	u := admin(t)
-	u.apply(catalogue + vmManifest("source", "powerState: PoweredOff"))
-	u.kubectl("wait", "--for=condition=Created", "vm/source", "--timeout=90s")
-	u.kubectl("create", "role", "creator", "--verb=create,get", "--resource=virtualmachines.vm.slipway.dev,virtualmachinepublishrequests.vm.slipway.dev")
-	u.kubectl("create", "rolebinding", "creator", "--role=creator", "--user=creator")
-	clone := `
-apiVersion: vm.slipway.dev/v1alpha1
-kind: VirtualMachine
-metadata: {name: clone}
-spec:
-  cpu: {sockets: 1}
-  memory: {guest: 1Gi}
-  image: {kind: VirtualMachine, name: source}
-`
-	request := `
-apiVersion: vm.slipway.dev/v1alpha1
-kind: VirtualMachinePublishRequest
-metadata: {name: source}
-spec: {target: {contentLibrary: none}}
-`
-	for _, manifest := range []string{clone, request} {
-		u.refused(manifest, []string{"create", "--as=creator", "-f", "-"}, `only who may update VirtualMachine "source"`)
+// wasPublished is what virtctl says at the end.
+var wasPublished = regexp.MustCompile(`item "([^"]+)", version ([0-9]+): ClusterVirtualMachineImage/(\S+)`)
+
+// publishesAgain from the namespace whose item it is.
+func (u user) publishesAgain(t *testing.T) {
+	item := u.SharedLibrary()
+	defer u.Delete("contentlibrary/" + item)
+	u.Virtctl("stop", "source", "--mode=Hard", "--wait")
+	publish := func(args ...string) string {
+		t.Helper()
+		out := u.Virtctl(append([]string{"publish", "source", "--library", item, "--item", item, "--wait", "--timeout", "3m"}, args...)...)
+		m := wasPublished.FindStringSubmatch(out)
+		if m == nil || m[1] != item {
+			t.Fatalf("virtctl publish --wait does not say what was made:\n%s", out)
+		}
+		if got := u.Get("cvmimage/"+m[3], ".status.contentVersion"); got != m[2] {
+			t.Errorf("the image is of version %q, and virtctl says %s", got, m[2])
+		}
+		return m[2]
 	}
-	u.kubectl("create", "role", "editor", "--verb=update", "--resource=virtualmachines.vm.slipway.dev", "--resource-name=source")
-	u.kubectl("create", "rolebinding", "editor", "--role=editor", "--user=creator")
-	for _, manifest := range []string{clone, request} {
-		eventually(t, long, "who may update it may copy it", func() error {
-			_, errOut, err := u.try(manifest, "kubectl", "create", "--as=creator", "-f", "-")
-			if err != nil {
-				return errorf("%s", errOut)
-			}
-			return nil
-		})
+	first := publish()
+	second := publish("--description", "better")
+	if second == first {
+		t.Errorf("both are version %s", first)
+	}
+	// A request with a TTL goes, and its item stays.
+	u.Virtctl("publish", "source", "--library", item, "--item", item, "--ttl", "1s")
+	testenv.Eventually(t, testenv.Long, "a third version is there, and its request is not", func() error {
+		left, version := strings.Fields(u.Get("vmpub", `.items[?(@.spec.ttlSecondsAfterFinished==1)].metadata.name`)), u.Get("cvmimage/"+item, ".status.contentVersion")
+		if len(left) != 0 || version == second {
+			return fmt.Errorf("there are %q, and version %s", left, version)
+		}
+		return nil
+	})
+
+	other := admin(t)
+	other.Put(testenv.Catalogue + testenv.VM("source", "powerState: PoweredOff"))
+	other.Meets("Created", "vm/source")
+	other.Virtctl("publish", "source", "--library", item, "--item", item)
+	other.Wants("vmpub", `.items[0].status.conditions[?(@.type=="TargetValid")].reason`, "NameTaken")
+	if got := other.Get("vmpub", `.items[0].status.conditions[?(@.type=="TargetValid")].message`); !strings.Contains(got, item) || !strings.Contains(got, other.Namespace) {
+		t.Errorf("the message names neither item nor namespace: %s", got)
 	}
 }

@@ -6,77 +6,74 @@ package e2e
 import (
 	"strings"
 	"testing"
+
+	"github.com/slipway-dev/slipway/test/testenv"
 )
 
-func TestTheExampleOfASnapshotIsReady(t *testing.T) {
+func TestSnapshots_AreKeptAsLongAsAskedAndRevertedTo(t *testing.T) {
 	t.Parallel()
 	u := admin(t)
-	u.applyExamples("../../artifacts/examples/quickstart.yaml", "../../artifacts/examples/snapshot.yaml")
-	u.kubectl("wait", "--for=condition=Ready", "vmsnap/web-1-before-upgrade", "--timeout=90s")
-	u.wants("vmsnap/web-1-before-upgrade", ".status.powerState", "PoweredOn")
-	u.wants("vm/web-1", ".status.currentSnapshot", "web-1-before-upgrade")
+	u.Put(testenv.Catalogue)
+	u.part("nightly ones", func(t *testing.T, u user) { u.keepsSnapshots(t) })
+	u.part("after a failed upgrade", func(t *testing.T, u user) { u.revertsUpgrade(t) })
 }
 
-// Story 6: an upgrade fails, and the instance type has changed since. What comes back is the
+// revertsUpgrade is story 6: an upgrade fails, and the instance type has changed since. What comes back is the
 // virtual machine with the size that it had.
-func TestAFailedUpgradeIsReverted(t *testing.T) {
-	t.Parallel()
-	u := admin(t)
-	u.apply(catalogue + vmManifest("web"))
-	u.kubectl("label", "vm/web", "release=1")
-	u.kubectl("wait", "--for=condition=Ready", "vm/web", "--timeout=90s")
-	size := u.get("vm/web", ".status.resources.vcpus")
-	revision := u.get("vm/web", ".status.instancetypeRef.controllerRevisionRef.name")
-	if out := u.virtctl("snapshot", "create", "web", "before", "--wait"); !strings.Contains(out, "/before ready") {
+func (u user) revertsUpgrade(t *testing.T) {
+	u.Put(testenv.VM("web"))
+	u.Label("vm/web", "release=1")
+	u.Ready("vm/web")
+	size := u.Get("vm/web", ".status.resources.vcpus")
+	revision := u.Get("vm/web", ".status.instancetypeRef.controllerRevisionRef.name")
+	if out := u.Virtctl("snapshot", "create", "web", "before", "--wait"); !strings.Contains(out, "/before ready") {
 		t.Errorf("virtctl says %q", out)
 	}
-	u.wants("vmsnap/before", ".status.instancetypeRevision", revision)
+	u.Wants("vmsnap/before", ".status.instancetypeRevision", revision)
 
-	u.kubectl("label", "--overwrite", "vm/web", "release=2")
-	u.kubectl("patch", "virtualmachineinstancetype/small", "--type=merge", "-p", `{"spec":{"cpu":{"guest":8}}}`)
-	u.virtctl("refresh", "instancetype", "web")
-	u.virtctl("stop", "web", "--mode=Hard")
-	u.wants("vm/web", ".status.resources.vcpus", "8")
-	u.kubectl("delete", "virtualmachineinstancetype/small")
+	u.Label("vm/web", "release=2")
+	u.Patch("virtualmachineinstancetype/small", `{"spec":{"cpu":{"guest":8}}}`)
+	u.Virtctl("refresh", "instancetype", "web")
+	u.Virtctl("stop", "web", "--mode=Hard")
+	u.Wants("vm/web", ".status.resources.vcpus", "8")
+	u.Delete("virtualmachineinstancetype/small")
 
-	u.virtctl("snapshot", "revert", "web", "before", "--wait")
-	u.wants("vm/web", ".metadata.labels.release", "1")
-	u.wants("vm/web", ".spec.currentSnapshotName", "")
-	u.wants("vm/web", ".spec.powerState", "PoweredOff")
-	u.wants("vm/web", ".spec.instancetype.controllerRevisionRef.name", revision)
-	u.wants("vm/web", ".status.resources.vcpus", size)
-	u.virtctl("start", "web")
-	u.kubectl("wait", "--for=condition=Ready", "vm/web", "--timeout=90s")
-	u.wants("vm/web", ".status.resources.vcpus", size)
+	u.Virtctl("snapshot", "revert", "web", "before", "--wait")
+	u.Wants("vm/web", ".metadata.labels.release", "1")
+	u.Wants("vm/web", ".spec.currentSnapshotName", "")
+	u.Wants("vm/web", ".spec.powerState", "PoweredOff")
+	u.Wants("vm/web", ".spec.instancetype.controllerRevisionRef.name", revision)
+	u.Wants("vm/web", ".status.resources.vcpus", size)
+	u.Virtctl("start", "web")
+	u.Ready("vm/web")
+	u.Wants("vm/web", ".status.resources.vcpus", size)
 
-	u.virtctl("snapshot", "delete", "before", "--wait")
-	u.wants("vm/web", ".status.snapshots", "")
-	u.kubectl("delete", "vm/web", "--timeout=90s")
+	u.Virtctl("snapshot", "delete", "before", "--wait")
+	u.Wants("vm/web", ".status.snapshots", "")
+	u.Delete("vm/web")
 }
 
-func TestNightlySnapshotsAreKeptAsLongAsAsked(t *testing.T) {
-	t.Parallel()
-	u := admin(t)
-	u.apply(catalogue + vmManifest("db"))
-	u.kubectl("wait", "--for=condition=Ready", "vm/db", "--timeout=90s")
-	u.apply(`
+func (u user) keepsSnapshots(t *testing.T) {
+	u.Put(testenv.VM("db"))
+	u.Ready("vm/db")
+	u.Put(`
 apiVersion: vm.slipway.dev/v1alpha1
 kind: VirtualMachineSnapshot
 metadata: {name: by-hand}
 spec: {vmName: db}
 `)
-	u.kubectl("wait", "--for=condition=Ready", "vmsnap/by-hand", "--timeout=90s")
+	u.Ready("vmsnap/by-hand")
 	for _, night := range []string{"monday", "tuesday", "wednesday"} {
-		u.virtctl("snapshot", "create", "db", night, "--quiesce", "--keep", "2")
+		u.Virtctl("snapshot", "create", "db", night, "--quiesce", "--keep", "2")
 	}
-	u.kubectl("wait", "--for=delete", "vmsnap/monday", "--timeout=90s")
-	u.wants("vm/db", ".status.snapshots[*].name", "by-hand tuesday wednesday")
-	if out := u.virtctl("snapshot", "list", "db"); !strings.Contains(out, "    wednesday") || !strings.Contains(out, "by-hand") {
+	u.Wants("vmsnap/monday", ".metadata.name", "")
+	u.Wants("vm/db", ".status.snapshots[*].name", "by-hand tuesday wednesday")
+	if out := u.Virtctl("snapshot", "list", "db"); !strings.Contains(out, "    wednesday") || !strings.Contains(out, "by-hand") {
 		t.Errorf("the tree is\n%s", out)
 	}
-	if out := u.virtctl("snapshot", "list"); !strings.Contains(out, "tuesday") || strings.Contains(out, "monday") {
+	if out := u.Virtctl("snapshot", "list"); !strings.Contains(out, "tuesday") || strings.Contains(out, "monday") {
 		t.Errorf("the snapshots are\n%s", out)
 	}
-	u.kubectl("delete", "vm/db", "--timeout=90s")
-	u.kubectl("wait", "--for=delete", "vmsnap/tuesday", "--timeout=90s")
+	u.Delete("vm/db")
+	u.Wants("vmsnap/tuesday", ".metadata.name", "")
 }

@@ -15,15 +15,16 @@ import (
 	"github.com/vmware/govmomi/object"
 	vimtypes "github.com/vmware/govmomi/vim25/types"
 
+	"github.com/slipway-dev/slipway/test/testenv"
 	"github.com/slipway-dev/slipway/test/vsphereclient"
 )
 
 // The example names a class that does not exist at first.
-func TestDisksAreKeptByTheirStorageClasses(t *testing.T) {
+func TestDisks_FollowTheirStorageClasses(t *testing.T) {
 	t.Parallel()
-	clusterObjects(t, "storageclass/silver", "storageclass/foreign")
 	u := admin(t)
-	u.apply(`
+	u.Cleanup("storageclass/silver", "storageclass/foreign")
+	u.Put(`
 apiVersion: storage.k8s.io/v1
 kind: StorageClass
 metadata: {name: foreign}
@@ -37,17 +38,17 @@ provisioner: ebs.csi.aws.com
 	if !ok {
 		t.Fatal("the example has no class")
 	}
-	u.apply(rest)
+	u.Put(rest)
 	const ready = `.status.conditions[?(@.type=="StorageReady")]`
-	u.wants("vm/database", ready+".message", `StorageClass "silver" does not exist`)
-	u.wants("vm/database", ready+".reason", "NotFound")
-	u.apply(class)
-	u.wants("vm/database", ".status.powerState", "PoweredOn")
-	u.wants("vm/database", ready+".status", "True")
-	u.wants("vm/database", ".status.storage.bootDisk.capacity", "20Gi")
-	u.wants("vm/database", `.status.conditions[?(@.type=="StorageCompliant")].status`, "True")
-	u.wants("vm/database", `.status.conditions[?(@.type=="ConfigurationSynced")].reason`, "Succeeded")
-	u.wants("vm/database", `.status.volumes[?(@.name=="data")].storageClass`, "silver")
+	u.Wants("vm/database", ready+".message", `StorageClass "silver" does not exist`)
+	u.Wants("vm/database", ready+".reason", "NotFound")
+	u.Put(class)
+	u.Wants("vm/database", ".status.powerState", "PoweredOn")
+	u.Wants("vm/database", ready+".status", "True")
+	u.Wants("vm/database", ".status.storage.bootDisk.capacity", "20Gi")
+	u.Wants("vm/database", `.status.conditions[?(@.type=="StorageCompliant")].status`, "True")
+	u.Wants("vm/database", `.status.conditions[?(@.type=="ConfigurationSynced")].reason`, "Succeeded")
+	u.Wants("vm/database", `.status.volumes[?(@.name=="data")].storageClass`, "silver")
 
 	for patch, want := range map[string]string{
 		`{"spec":{"bootDisk":{"size":"10Gi"}}}`:                      "is less than the 20Gi of the disk",
@@ -56,22 +57,23 @@ provisioner: ebs.csi.aws.com
 		`{"spec":{"bootOrder":[{"type":"Disk","name":"nowhere"}]}}`:  "must be the name of a disk of spec.volumes",
 		`{"spec":{"bootDisk":{"size":"20Gi","provisioning":"Fat"}}}`: `supported values: "Thin", "Thick", "ThickEagerZero"`,
 	} {
-		_, errOut, err := u.try("", "kubectl", "patch", "vm/database", "--type=strategic", "-p", patch)
+		_, errOut, err := u.Try("", "kubectl", "patch", "vm/database", "--type=strategic", "-p", patch)
 		if err == nil || !strings.Contains(errOut, want) {
 			t.Errorf("%s: %v %s, want it refused with %q", patch, err, errOut, want)
 		}
 	}
-	u.kubectl("patch", "vm/database", "--type=merge", "-p", `{"spec":{"bootDisk":{"size":"30Gi"}}}`)
-	u.wants("vm/database", ".status.storage.bootDisk.capacity", "30Gi")
-	u.kubectl("patch", "vm/database", "--type=merge", "-p", `{"spec":{"storageClass":"foreign"}}`)
-	u.wants("vm/database", ready+".reason", "Invalid")
-	u.wants("vm/database", ".status.powerState", "PoweredOn")
+	u.Patch("vm/database", `{"spec":{"bootDisk":{"size":"30Gi"}}}`)
+	u.Wants("vm/database", ".status.storage.bootDisk.capacity", "30Gi")
+	u.Patch("vm/database", `{"spec":{"storageClass":"foreign"}}`)
+	u.Wants("vm/database", ready+".reason", "Invalid")
+	u.Wants("vm/database", ".status.powerState", "PoweredOn")
+	u.part("discs go in and out of a running VM", func(t *testing.T, u user) { u.changesDiscs(t) })
 }
 
 // drive is the file in the CD-ROM drive of a VM, and whether it is connected.
 func (u user) drive(vm string) (iso string, connected bool) {
-	u.t.Helper()
-	have := inventory(u.t, u.namespace)[vm]
+	u.T.Helper()
+	have := testenv.Inventory(u.T, u.Namespace)[vm]
 	if have.Config == nil {
 		return "", false
 	}
@@ -86,24 +88,23 @@ func (u user) drive(vm string) (iso string, connected bool) {
 	return "", false
 }
 
-func TestDiscsGoInAndOutOfTheDriveOfARunningVM(t *testing.T) {
-	u := admin(t)
-	disc := u.namespace[len(u.namespace)-5:] + "-netinst"
-	withVCenter(t, func(ctx context.Context, v *govmomi.Client, _ *object.Datastore) {
-		have := environment(t).VCenter()
+func (u user) changesDiscs(t *testing.T) {
+	disc := u.Namespace[len(u.Namespace)-5:] + "-netinst"
+	testenv.WithVCenter(t, func(ctx context.Context, v *govmomi.Client, _ *object.Datastore) {
+		have := testenv.Of(t).VCenter()
 		if err := vsphereclient.PublishISO(ctx, v.Client, url.UserPassword(have.Username, have.Password), "slipway", disc); err != nil {
 			t.Fatal(err)
 		}
 	})
-	u.apply(catalogue + fmt.Sprintf(`
+	u.Put(testenv.Catalogue + fmt.Sprintf(`
 ---
 apiVersion: vm.slipway.dev/v1alpha1
 kind: VirtualMachineImage
 metadata: {name: netinst}
 spec:
   contentLibrary: {library: slipway, item: %s}
-`, disc) + vmManifest("web", "volumes: [{name: media, cdrom: {image: {kind: VirtualMachineImage, name: netinst}}}]", "bootOrder: [{type: CDROM}, {type: Disk}]"))
-	u.kubectl("wait", "--for=condition=Ready", "vm/web", "--timeout=110s")
+`, disc) + testenv.VM("web", "volumes: [{name: media, cdrom: {image: {kind: VirtualMachineImage, name: netinst}}}]", "bootOrder: [{type: CDROM}, {type: Disk}]"))
+	u.Ready("vm/web")
 	if iso, connected := u.drive("web"); !strings.HasSuffix(iso, ".iso") || !connected {
 		t.Errorf("the drive has %q, connected %t", iso, connected)
 	}
@@ -111,14 +112,14 @@ spec:
 		`{"connected":false,"image":{"kind":"VirtualMachineImage","name":"netinst"}}`: "disconnected",
 		`{}`: "empty",
 	} {
-		u.kubectl("patch", "vm/web", "--type=merge", "-p", `{"spec":{"volumes":[{"name":"media","cdrom":`+media+`}]}}`)
-		eventually(t, long, "the drive is "+want, func() error {
+		u.Patch("vm/web", `{"spec":{"volumes":[{"name":"media","cdrom":`+media+`}]}}`)
+		testenv.Eventually(t, testenv.Long, "the drive is "+want, func() error {
 			if iso, connected := u.drive("web"); connected || (iso == "") != (want == "empty") {
-				return errorf("it has %q, connected %t", iso, connected)
+				return fmt.Errorf("it has %q, connected %t", iso, connected)
 			}
 			return nil
 		})
 	}
-	u.wants("vm/web", ".status.powerState", "PoweredOn")
-	u.wants("vm/web", ".status.restartRequired", "")
+	u.Wants("vm/web", ".status.powerState", "PoweredOn")
+	u.Wants("vm/web", ".status.restartRequired", "")
 }

@@ -66,8 +66,7 @@ func (s *scene) writes(name string) func(is func(*clusterv1alpha1.Machine) bool)
 	}
 }
 
-// MB18, MB20, MB65-66, MB105, MC19, MC24, MT11-14, MT16-27: from its creation to its Node, and orderly to its end,
-// while the server is killed at each wait.
+// MB18, MB20, MB65-66, MB105, MC19, MC24, MT11-14, MT16-27: from its creation to its Node, and orderly to its end.
 func TestAMachineBecomesANodeAndGoesInOrder(t *testing.T) {
 	s := newScene(t)
 	count := s.writes("m1")
@@ -93,8 +92,6 @@ func TestAMachineBecomesANodeAndGoesInOrder(t *testing.T) {
 
 	s.delete("m1")
 	s.waits("m1", clusterv1alpha1.WaitingForPreDrainHookReason)
-	s.Kill()
-	s.waits("m1", clusterv1alpha1.WaitingForPreDrainHookReason)
 	if n := s.workNode("m1"); n == nil || n.Spec.Unschedulable {
 		t.Errorf("Node %v while its hook holds", n)
 	}
@@ -110,7 +107,6 @@ func TestAMachineBecomesANodeAndGoesInOrder(t *testing.T) {
 	if !apierrors.IsNotFound(err) {
 		t.Errorf("the Pod of a drained Node: %v", err)
 	}
-	s.Kill()
 	s.annotate("m1", preTerminate, nil)
 	s.until("m1", "the Machine is gone", func(m *clusterv1alpha1.Machine) bool { return m == nil })
 	if _, err := s.API.VmV1alpha1().VirtualMachines(s.Namespace).Get(t.Context(), "m1", metav1.GetOptions{}); !apierrors.IsNotFound(err) {

@@ -30,7 +30,7 @@ spec: {}
 	s.wants(of, `.status.conditions[?(@.type=="ControlPlaneInitialized")].message`, "Waiting for ExampleControlPlane to be initialized")
 
 	t.Log("its endpoint and that it is initialized are taken over, and stay")
-	patch := func(text string) { s.kubectl("patch", plane, "--type=merge", "-p", text) }
+	patch := func(text string) { s.u.Patch(plane, text) }
 	patch(`{"spec":{"controlPlaneEndpoint":{"host":"192.0.2.20","port":6443}}}`)
 	s.wants(of, ".spec.controlPlaneEndpoint.host", "192.0.2.20")
 	s.wants(of, ".status.phase", "Provisioned")
@@ -47,7 +47,7 @@ spec: {}
 	}
 
 	t.Log("the object goes with the Cluster, which waits for it")
-	s.kubectl("delete", of, "--wait=false")
+	s.u.Remove(of)
 	s.wants(of, `.status.conditions[?(@.type=="Deleting")].reason`, "WaitingForControlPlaneDeletion")
 	if got := s.get(plane, ".metadata.deletionTimestamp"); got == "" {
 		t.Error("the control plane is not deleted")

@@ -44,7 +44,7 @@ func TestNoMoreMachinesAreReplacedAtOnceThanTheDeploymentSays(t *testing.T) {
 	all := s.machines()
 	sick := all[:2]
 	for _, name := range sick {
-		s.kubectl("annotate", "machine/"+name, preTerminate+"=") // It stays while it goes.
+		s.u.Annotate("machine/"+name, preTerminate+"=") // It stays while it goes.
 	}
 	s.apply(healthCheck(""))
 	s.wants("machinehealthcheck/workers", ".status.currentHealthy", "3")
@@ -78,7 +78,7 @@ func TestNoMoreMachinesAreReplacedAtOnceThanTheDeploymentSays(t *testing.T) {
 	}
 
 	t.Log("when it is gone the other one goes")
-	s.kubectl("annotate", "machine/"+going, preTerminate+"-")
+	s.u.Annotate("machine/"+going, preTerminate+"-")
 	s.Eventually("the other one is deleted", func() error {
 		m, err := s.API.ClusterV1alpha1().Machines(s.Namespace).Get(t.Context(), waiting, metav1.GetOptions{})
 		if err == nil && m.DeletionTimestamp == nil {
@@ -86,7 +86,7 @@ func TestNoMoreMachinesAreReplacedAtOnceThanTheDeploymentSays(t *testing.T) {
 		}
 		return err
 	})
-	s.kubectl("annotate", "machine/"+waiting, preTerminate+"-")
+	s.u.Annotate("machine/"+waiting, preTerminate+"-")
 	s.available(3)
 	if got := s.machines(); !slices.Contains(got, all[2]) || slices.Contains(got, sick[0]) || slices.Contains(got, sick[1]) {
 		t.Errorf("Machines are %s, want %s and two others than %s", got, all[2], sick)

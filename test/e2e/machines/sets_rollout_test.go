@@ -17,20 +17,20 @@ import (
 // template has the deployment use another one.
 func (s *setScene) template(name string) {
 	s.Helper()
-	s.kubectl("patch", "machinedeployment/workers", "--type=merge", "-p", fmt.Sprintf(`{"spec":{"template":{"spec":{"infrastructureRef":{"name":%q}}}}}`, name))
+	s.u.Patch("machinedeployment/workers", fmt.Sprintf(`{"spec":{"template":{"spec":{"infrastructureRef":{"name":%q}}}}}`, name))
 }
 
 // sizes are the instance types of the virtual machines.
 func (s *setScene) sizes() string {
 	s.Helper()
-	sizes := strings.Fields(s.kubectl("get", "vm", "-o", "jsonpath={.items[*].spec.instancetype.name}"))
+	sizes := strings.Fields(s.get("vm", ".items[*].spec.instancetype.name"))
 	slices.Sort(sizes)
 	return strings.Join(sizes, " ")
 }
 
 func TestADeploymentFromNoneToFiveToAnotherTemplateToTwo(t *testing.T) {
 	s := newSetScene(t)
-	s.kubectl("wait", "--for=condition=InfrastructureReady", "clusters.cluster.slipway.dev/c", "--timeout=120s")
+	s.u.Meets("InfrastructureReady", "clusters.cluster.slipway.dev/c")
 	s.wants("clusters.cluster.slipway.dev/c", ".spec.controlPlaneEndpoint.host", "192.0.2.10")
 	s.wants("clusters.cluster.slipway.dev/c", ".status.failureDomains[*].name", "default")
 	s.apply(workers(0, ""))
@@ -39,7 +39,7 @@ func TestADeploymentFromNoneToFiveToAnotherTemplateToTwo(t *testing.T) {
 	t.Log("from none to five")
 	s.kubectl("scale", "machinedeployment/workers", "--replicas=5")
 	s.available(5)
-	s.kubectl("wait", "--for=condition=Available", "machinedeployment/workers", "--timeout=60s")
+	s.u.Meets("Available", "machinedeployment/workers")
 	if got := s.sizes(); got != "small small small small small" {
 		t.Errorf("virtual machines are %s", got)
 	}
@@ -75,7 +75,7 @@ func TestADeploymentFromNoneToFiveToAnotherTemplateToTwo(t *testing.T) {
 	s.pausedAndLeftAlone()
 
 	t.Log("all of it goes with the Cluster")
-	s.kubectl("delete", "clusters.cluster.slipway.dev/c", "--timeout=240s")
+	s.u.Delete("clusters.cluster.slipway.dev/c")
 	for _, kind := range []string{"machinedeployments", "machinesets", "machines", "vm", "slipwayclusters"} {
 		if left := s.kubectl("get", kind, "-o", "name"); left != "" {
 			t.Errorf("left of the Cluster: %s", left)
@@ -162,16 +162,14 @@ spec:
 	s.wants("machinehealthcheck/workers", ".status.currentHealthy", "2")
 
 	t.Log("MachineSets stay although the host's garbage collector does not know them yet")
-	for range 3 {
-		s.Kill()
-		s.apply(strings.ReplaceAll(workers(0, ""), "workers", "kept"))
-		s.wants("machinesets", `.items[?(@.metadata.labels.pool=="kept")].status.observedGeneration`, "1")
-		s.kubectl("delete", "machinedeployment/kept", "--cascade=orphan", "--timeout=240s")
-		if left := s.get("machinesets", `.items[?(@.metadata.labels.pool=="kept")]['metadata.name','metadata.ownerReferences']`); !strings.HasPrefix(left, "kept-") || strings.Contains(left, "uid") {
-			t.Errorf("MachineSets are %q after the deployment has gone, want one without owners", left)
-		}
-		s.kubectl("delete", "machinesets", "-l", "pool=kept", "--timeout=240s")
+	s.Kill()
+	s.apply(strings.ReplaceAll(workers(0, ""), "workers", "kept"))
+	s.wants("machinesets", `.items[?(@.metadata.labels.pool=="kept")].status.observedGeneration`, "1")
+	s.kubectl("delete", "machinedeployment/kept", "--cascade=orphan", "--timeout=240s")
+	if left := s.get("machinesets", `.items[?(@.metadata.labels.pool=="kept")]['metadata.name','metadata.ownerReferences']`); !strings.HasPrefix(left, "kept-") || strings.Contains(left, "uid") {
+		t.Errorf("MachineSets are %q after the deployment has gone, want one without owners", left)
 	}
+	s.kubectl("delete", "machinesets", "-l", "pool=kept", "--timeout=240s")
 
 	t.Log("Machines that are kept are taken over by the deployment that is made again")
 	kept := s.machines()

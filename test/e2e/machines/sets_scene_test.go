@@ -19,6 +19,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
+	"github.com/slipway-dev/slipway/test/testenv"
 	"github.com/slipway-dev/slipway/test/workloadcluster"
 )
 
@@ -26,6 +27,8 @@ import (
 // that has an address gets a Node.
 type setScene struct {
 	*workloadcluster.Scene
+	// u does without processes what the scene makes and reads.
+	u testenv.User
 
 	mu sync.Mutex
 	// most is how many Machines there were at a time, since it was asked for last.
@@ -100,6 +103,7 @@ spec:
 func newSetScene(t *testing.T) *setScene {
 	t.Helper()
 	s := &setScene{Scene: workloadcluster.NewScene(t, &pair), nodes: map[string]bool{}}
+	s.u = testenv.User{T: t, Kubeconfig: pair.Host.AdminKubeconfig, Namespace: s.Namespace}
 	s.apply(catalogue)
 	ctx, stop := context.WithCancel(context.Background())
 	joining := make(chan struct{})
@@ -180,27 +184,19 @@ func (s *setScene) virtctl(args ...string) string {
 
 func (s *setScene) apply(manifest string) {
 	s.Helper()
-	if out, err := s.run(manifest, "kubectl", "apply", "-f", "-"); err != nil {
-		s.Fatalf("kubectl apply: %v\n%s", err, out)
-	}
+	s.u.Put(manifest)
 }
 
 // get is a field of an object, by a path of JSONPath.
 func (s *setScene) get(object, path string) string {
 	s.Helper()
-	return s.kubectl("get", object, "-o", "jsonpath={"+path+"}")
+	return s.u.Get(object, path)
 }
 
 // wants waits until a field of an object is so.
 func (s *setScene) wants(object, path, want string) {
 	s.Helper()
-	s.Eventually(object+" "+path+" is "+want, func() error {
-		out, err := s.run("", "kubectl", "get", object, "-o", "jsonpath={"+path+"}")
-		if err == nil && out != want {
-			err = fmt.Errorf("it is %q\n%s", out, s.picture())
-		}
-		return err
-	})
+	s.u.Wants(object, path, want)
 }
 
 // picture is what there is, for who reads why a test failed.

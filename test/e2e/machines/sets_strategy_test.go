@@ -20,7 +20,7 @@ import (
 // patch merges into the deployment.
 func (s *setScene) patch(text string) {
 	s.Helper()
-	s.kubectl("patch", "machinedeployment/workers", "--type=merge", "-p", text)
+	s.u.Patch("machinedeployment/workers", text)
 }
 
 // status is what the kstatus library, by which Flux, kpt and others wait, says of an object.
@@ -85,7 +85,7 @@ func TestADeploymentRollsWhenItIsToldTo(t *testing.T) {
 	if got := s.machines(); !slices.Equal(got, first) {
 		t.Errorf("Machines are %s, want %s as before", got, first)
 	}
-	s.kubectl("delete", "machine/"+first[0], "--timeout=240s")
+	s.u.Delete("machine/" + first[0])
 	s.wants("machinedeployment/workers", ".status.upToDateReplicas", "1")
 	s.wants("machinedeployment/workers", ".status.availableReplicas", "2")
 	if got := s.machines(); !slices.Contains(got, first[1]) || len(got) != 2 || s.sizes() != "large small" {
@@ -120,10 +120,10 @@ func TestADeploymentRollsWhenItIsToldTo(t *testing.T) {
 	})
 
 	t.Log("what goes is Terminating")
-	s.kubectl("annotate", "machine/"+s.machines()[0], "pre-terminate.delete.hook.machine.cluster.x-k8s.io/test=")
+	s.u.Annotate("machine/"+s.machines()[0], "pre-terminate.delete.hook.machine.cluster.x-k8s.io/test=")
 	last := s.machines()[0]
-	s.kubectl("delete", "machine/"+last, "--wait=false")
+	s.u.Remove("machine/" + last)
 	s.statuses("that is deleted", "machine/"+last, "Terminating")
-	s.kubectl("annotate", "machine/"+last, "pre-terminate.delete.hook.machine.cluster.x-k8s.io/test-")
+	s.u.Annotate("machine/"+last, "pre-terminate.delete.hook.machine.cluster.x-k8s.io/test-")
 	s.available(2)
 }
