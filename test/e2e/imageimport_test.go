@@ -42,7 +42,7 @@ spec:
 func TestImageImport_GoesOnAfterABreakAndLeavesTheDisksOfBefore(t *testing.T) {
 	t.Parallel()
 	u := admin(t)
-	item := "imported-" + u.Namespace
+	item := "imported-" + u.Namespace[len(u.Namespace)-5:]
 	example, err := os.ReadFile("../../artifacts/examples/contentlibrary.yaml")
 	if err != nil {
 		t.Fatal(err)

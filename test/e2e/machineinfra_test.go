@@ -31,6 +31,7 @@ func (u user) installClusterAPI() {
 	u.Put(clusterAPIKinds)
 	u.Cleanup("crd/machines.cluster.x-k8s.io", "crd/clusters.cluster.x-k8s.io")
 	u.Meets("Established", "crd/machines.cluster.x-k8s.io", "crd/clusters.cluster.x-k8s.io")
+	testenv.Eventually(u.T, testenv.Short, "the kinds are served", func() error { return u.TryCreate(theirCluster) })
 }
 
 // theirMachine is a Machine of Cluster API whose infrastructure is a VM.

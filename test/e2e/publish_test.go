@@ -17,12 +17,12 @@ import (
 func TestPublish_MakesAnItemOfAVMAndVMsOfTheItem(t *testing.T) {
 	t.Parallel()
 	u := admin(t)
-	library := "shared-" + u.Namespace // as such objects are of no namespace
+	library := "shared-" + u.Namespace[len(u.Namespace)-5:] // as such objects are of no namespace
 	content, err := os.ReadFile("../../artifacts/examples/publish.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
-	item := "tool-" + u.Namespace
+	item := "tool-" + u.Namespace[len(u.Namespace)-5:]
 	example := strings.NewReplacer("  namespace: default\n", "", "name: shared\n", "name: "+library+"\n", "contentLibrary: shared", "contentLibrary: "+library,
 		"item: tool-1", "item: "+item, `"tool-*"`, `"`+item+`"`).Replace(string(content))
 	u.Put(example)
