@@ -234,6 +234,7 @@ var vmState = []Condition{
 			{isFalse, "StartRequired", "The VM went off, and `spec.powerPolicy` leaves it off.", "Start the VM: `virtctl start`."},
 			{isFalse, "Paused", "An administrator paused the VM in vSphere.", "Remove the mark in vSphere."},
 			{isUnknown, "UnknownState", "vCenter cannot reach or read the VM.", connect},
+			{isUnknown, "Unreachable", "The vCenter does not answer.", connect},
 		}, held("The power operation")...)},
 	{Type: "SnapshotSynced", Normal: isTrue, Means: "The VM was reverted to the snapshot that the spec named.", Absent: "No revert was requested.",
 		Reasons: append([]Reason{
