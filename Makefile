@@ -44,10 +44,11 @@ OWN = $(OWN_FLAGS) $(PROGRAMS:%=./cmd/%)
 IMAGE ?=
 PLATFORMS ?=
 RELEASE = $(GO) run -C hack/release . -version='$(VERSION)' -platforms='$(PLATFORMS)' -push='$(IMAGE)'
-# What test-fast tests: the decisions about VMs and Machines. Each package costs the link of a program, about two seconds of a core.
+# What test-fast tests: the decisions about VMs and Machines. Each package costs the link of a program, two to nine seconds of a
+# core; those of pkg/registry, which link the API server, are left out.
 FAST := ./pkg/apis/... ./pkg/controller/vm/... ./pkg/controller/group ./pkg/controller/snapshot ./pkg/controller/cluster/machine/... \
 	./pkg/hardware ./pkg/instancetype/... ./pkg/priorityqueue ./pkg/provider ./pkg/provider/engine/... ./pkg/provider/placement \
-	./pkg/provider/vsphere/configspec ./pkg/registry/...
+	./pkg/provider/vsphere/configspec
 UNIT := ./artifacts/... ./cmd/... ./pkg/... ./test/localcluster/... ./test/vcenter/...
 
 ##@ Use
