@@ -27,6 +27,11 @@ var Deploy embed.FS
 //go:embed examples/quickstart.yaml
 var Quickstart []byte
 
+// ArgoCD is gitops/argocd/argocd-cm.yaml.
+//
+//go:embed gitops/argocd/argocd-cm.yaml
+var ArgoCD []byte
+
 // Objects returns the objects of deploy/base in the order in which they are applied, without
 // those of the files for which without returns true.
 func Objects(without func(file string) bool) ([]*unstructured.Unstructured, error) {

@@ -35,15 +35,24 @@ func Read(file string) (Checks, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading the configuration of Argo CD: %w", err)
 	}
+	checks, err := Parse(data)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	return checks, nil
+}
+
+// Parse returns the checks of a ConfigMap.
+func Parse(data []byte) (Checks, error) {
 	var config corev1.ConfigMap
 	if err := yaml.UnmarshalStrict(data, &config); err != nil {
-		return nil, fmt.Errorf("decoding %s: %w", file, err)
+		return nil, fmt.Errorf("decoding the ConfigMap: %w", err)
 	}
 	var customizations map[string]struct {
 		Health string `json:"health.lua"`
 	}
 	if err := yaml.UnmarshalStrict([]byte(config.Data["resource.customizations"]), &customizations); err != nil {
-		return nil, fmt.Errorf("decoding resource.customizations of %s: %w", file, err)
+		return nil, fmt.Errorf("decoding resource.customizations: %w", err)
 	}
 	checks := Checks{}
 	for pattern, c := range customizations {

@@ -70,10 +70,12 @@ func Check(o *unstructured.Unstructured) (lacks []string) {
 	return lacks
 }
 
-// follower records what the table lacks of the objects of a server.
+// follower records what the table lacks of the objects of a server, and where those that wait for them differ.
 type follower struct {
 	mu    sync.Mutex
 	lacks map[string]bool
+	// judged has the shapes of the objects that Agree has seen.
+	judged map[string]bool
 }
 
 func (f *follower) check(obj any) {
@@ -87,12 +89,18 @@ func (f *follower) check(obj any) {
 	for _, text := range found {
 		f.lacks[text] = true
 	}
+	if like := shape(o); !f.judged[like] {
+		f.judged[like] = true
+		if err := Agree(o); err != nil {
+			f.lacks[err.Error()] = true
+		}
+	}
 }
 
 // Follow checks the conditions of all objects that a server has or gets. stop ends that, and returns an error if the
-// table lacks something. A server that does not answer is tried again.
+// table lacks something or Agree found a difference. A server that does not answer is tried again.
 func Follow(client dynamic.Interface) (stop func(context.Context) error) {
-	f := &follower{lacks: map[string]bool{}}
+	f := &follower{lacks: map[string]bool{}, judged: map[string]bool{}}
 	factory := dynamicinformer.NewDynamicSharedInformerFactory(client, 0)
 	for _, r := range Resources() {
 		informer := factory.ForResource(r).Informer()

@@ -205,8 +205,7 @@ var vmState = []Condition{
 		Absent: "The VM is not created.",
 		Reasons: append([]Reason{
 			met("The configuration is applied; the message names what is not applied."),
-			{isTrue, "RestartRequired", "Changes wait for a power cycle.", "Restart the VM: `virtctl restart`."},
-			{isFalse, "RestartRequired", "A volume that was removed from the spec stays attached until the next power cycle.", "Restart the VM: `virtctl restart`."},
+			{isFalse, "RestartRequired", "Changes wait for a power cycle; `status.restartRequired` lists them.", "Restart the VM: `virtctl restart`."},
 			{isFalse, "NotApplied", "Hardware differs from the spec and is not corrected; the message names values and the action.", "Do what the message names."},
 			{isFalse, "InProgress", "The configuration is being changed.", nothing},
 			{isFalse, "WaitingForPrerequisites", "The effective spec, a network or a storage class is not resolved.", "See the conditions that the message names."},

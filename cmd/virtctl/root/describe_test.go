@@ -41,6 +41,7 @@ func running() *clitest.APIServer {
 		Conditions: []metav1.Condition{
 			clitest.Condition(vmv1alpha1.ConditionReady, metav1.ConditionTrue, "Succeeded", "", time.Hour),
 			clitest.Condition(vmv1alpha1.ConditionCreated, metav1.ConditionTrue, "Succeeded", "", 49*time.Hour),
+			clitest.Condition(vmv1alpha1.ConditionConfigurationSynced, metav1.ConditionFalse, "RestartRequired", "the next power cycle changes cpu.cores", time.Hour),
 		},
 		LastRestartTime: ptr.To(clitest.Before(2 * time.Hour)),
 		Guest:           &vmv1alpha1.VirtualMachineGuestStatus{GuestFullName: "Photon OS", ToolsRunning: true, ToolsVersion: "12416", Heartbeat: "Green", BootTime: ptr.To(clitest.Before(2 * time.Hour))},
@@ -109,7 +110,9 @@ Snapshots:       2, it runs on second
 In vSphere:      vm-42, vmx-21, instance UUID u-1
 Created:         2d2h ago, 2026-04-29T10:00:00Z
 
-It waits for nothing but a restart, which some changes take: virtctl restart web
+WAITS FOR                   REASON            FOR   MESSAGE
+ConfigurationSynced=False   RestartRequired   60m   the next power cycle changes cpu.cores
+A restart applies what waits for a power cycle: virtctl restart web
 
 LAST DONE                WHEN
 restarted as asked for   120m ago, 2026-05-01T10:00:00Z

@@ -4,6 +4,7 @@
 package root_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -282,8 +283,9 @@ func TestForeign_TheZoneIsWhereTheVMIs(t *testing.T) {
 		"no zone of the flags":      {func([]vmv1alpha1.VCenter) {}, []vmv1alpha1.Zone{spec(func(s *vmv1alpha1.ZoneSpec) { s.VCenter = "west" })}, "(known: east, west)"},
 		"an object for the default": {func(v []vmv1alpha1.VCenter) { v[0].Name = "default" }, ofFlags, "(known: default, west)"},
 	} {
-		tc.change(vcenters)
-		if _, err := foreign.VCenterOf("xyz", vcenters, tc.zones); err == nil || !strings.Contains(err.Error(), tc.known) {
+		all := slices.Clone(vcenters)
+		tc.change(all)
+		if _, err := foreign.VCenterOf("xyz", all, tc.zones); err == nil || !strings.Contains(err.Error(), tc.known) {
 			t.Errorf("%s: error %v, want one that names %s", name, err, tc.known)
 		}
 	}

@@ -191,7 +191,7 @@ var behinds = []behind{
 		check: func(v *victim) {
 			v.l.until("it is added again", func() bool { return v.told() == allWell && len(adapters(v.t, v.vm)) == 1 }, v.req)
 		}},
-	{name: "an adapter is added", told: "PoweredOn, Created True Succeeded, ConfigurationSynced True RestartRequired",
+	{name: "an adapter is added", told: "PoweredOn, Created True Succeeded, ConfigurationSynced False RestartRequired",
 		event: func(v *victim) {
 			card := &types.VirtualVmxnet3{}
 			card.Key, card.Backing = -1, adapters(v.t, v.vm)[0].GetVirtualDevice().Backing
@@ -296,7 +296,7 @@ func TestWhatHappensBehindOurBack(t *testing.T) {
 			if tc.check != nil {
 				tc.check(v)
 			}
-			if id := req.VM.Status.UniqueID; (id == "") != strings.Contains(tc.told, "False") {
+			if id := req.VM.Status.UniqueID; (id == "") != strings.Contains(tc.told, "Created False") {
 				t.Errorf("uniqueID %q while %s", id, v.told())
 			}
 			if tc.undo != nil {

@@ -139,7 +139,7 @@ func resize(t *testing.T, l *loop, req *provider.Request) {
 	req.Effective.CPU.Shares = &vmv1alpha1.Shares{Level: vmv1alpha1.SharesHigh}
 	st := &req.VM.Status
 	l.until("the shares are live and the size waits", func() bool {
-		return reason(st, vmv1alpha1.ConditionConfigurationSynced) == "True RestartRequired"
+		return reason(st, vmv1alpha1.ConditionConfigurationSynced) == "False RestartRequired"
 	}, req)
 	want := []vmv1alpha1.RestartRequirement{
 		{Path: "cpu.sockets", Running: "2", Desired: "4"},

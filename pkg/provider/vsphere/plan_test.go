@@ -125,13 +125,13 @@ var plans = []struct {
 	{"configuration comes before power on", func(s *scene) { s.power(poweredOff); s.effective.CPU.Sockets = 4 },
 		planned{kind: driver.KindReconfigure, synced: "False PoweringOn", config: "False InProgress"}},
 	{"a running VM keeps its size", func(s *scene) { s.effective.CPU.Sockets = 4 },
-		planned{synced: "True Succeeded", config: "True RestartRequired", restart: []string{"cpu.sockets"}}},
+		planned{synced: "True Succeeded", config: "False RestartRequired", restart: []string{"cpu.sockets"}}},
 	{"shares are live", func(s *scene) { s.effective.CPU.Shares = &vmv1alpha1.Shares{Level: vmv1alpha1.SharesHigh} },
 		planned{kind: driver.KindReconfigure, synced: "True Succeeded", config: "False InProgress"}},
 	{"Stage defers what is live", func(s *scene) {
 		s.effective.CPU.Shares = &vmv1alpha1.Shares{Level: vmv1alpha1.SharesHigh}
 		s.vm.Spec.UpdateStrategy = vmv1alpha1.UpdateStrategyStage
-	}, planned{synced: "True Succeeded", config: "True RestartRequired", restart: []string{"cpu.shares"}}},
+	}, planned{synced: "True Succeeded", config: "False RestartRequired", restart: []string{"cpu.shares"}}},
 	{"hot add is live", func(s *scene) {
 		s.observed.Config.CpuHotAddEnabled = ptr(true)
 		s.effective.CPU.Sockets, s.effective.CPU.HotAddEnabled = 4, ptr(true)

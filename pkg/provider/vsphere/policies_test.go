@@ -276,7 +276,7 @@ func TestEncryptedPoliciesMakeEncryptedVMs(t *testing.T) {
 		l.until("the VM runs", synced(req), req)
 		req.Effective.StorageClass = "encrypted"
 		l.until("it waits for a restart", func() bool {
-			return reason(&req.VM.Status, vmv1alpha1.ConditionConfigurationSynced) == "True RestartRequired"
+			return reason(&req.VM.Status, vmv1alpha1.ConditionConfigurationSynced) == "False RestartRequired"
 		}, req)
 		req.VM.Spec.PowerState = vmv1alpha1.PoweredOff
 		l.until("it is encrypted", func() bool {

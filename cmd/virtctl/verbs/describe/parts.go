@@ -56,8 +56,6 @@ func (l *look) Waiting(w io.Writer) bool {
 		switch {
 		case len(l.vm.Status.Conditions) == 0:
 			cli.Row(w, "The server has not looked at it yet.")
-		case len(l.vm.Status.RestartRequired) > 0:
-			cli.Row(w, fmt.Sprintf("It waits for nothing but a restart, which some changes take: %s restart %s", l.program, l.vm.Name))
 		default:
 			cli.Row(w, "It waits for nothing.")
 		}
@@ -69,6 +67,9 @@ func (l *look) Waiting(w io.Writer) bool {
 	}
 	for _, c := range all {
 		cli.Row(w, c.Type+"="+string(c.Status), c.Reason, cli.Age(l.now, &c.LastTransitionTime), conditions.Line(c.Message, describedMessage))
+	}
+	if len(l.vm.Status.RestartRequired) > 0 {
+		cli.Row(w, fmt.Sprintf("A restart applies what waits for a power cycle: %s restart %s", l.program, l.vm.Name))
 	}
 	return true
 }

@@ -117,14 +117,14 @@ func TestMake_FollowsTheArrowsOfTheCharts(t *testing.T) {
 
 		"restart":        {[]func(*Input){restartAt(0)}, planned{op: "restart TrySoft", synced: "False Restarting", config: synced, settled: true}},
 		"restart, later": {[]func(*Input){restartAt(hour)}, planned{synced: synced, config: synced, requeue: hour, settled: true}},
-		"restart with a change": {[]func(*Input){restartAt(0), differs(cold)}, planned{op: "restart TrySoft", synced: "False Restarting", config: "True RestartRequired",
+		"restart with a change": {[]func(*Input){restartAt(0), differs(cold)}, planned{op: "restart TrySoft", synced: "False Restarting", config: "False RestartRequired",
 			restart: []string{"cpu.sockets"}, changes: []string{"cpu.sockets"}, settled: true}},
 		"restart with a change, held by an annotation": {[]func(*Input){restartAt(0), differs(cold), held},
-			planned{synced: "False HeldByCheck", config: "True RestartRequired", restart: []string{"cpu.sockets"}, settled: true}},
+			planned{synced: "False HeldByCheck", config: "False RestartRequired", restart: []string{"cpu.sockets"}, settled: true}},
 
 		"a change that is live": {[]func(*Input){differs(live)}, planned{op: "reconfigure", synced: synced, config: "False InProgress", changes: []string{"cpu.shares"}}},
 		"a change that is live, staged": {[]func(*Input){differs(live), stage},
-			planned{synced: synced, config: "True RestartRequired", restart: []string{"cpu.shares"}, settled: true}},
+			planned{synced: synced, config: "False RestartRequired", restart: []string{"cpu.shares"}, settled: true}},
 		"a change that is live, while it is powered off": {[]func(*Input){state(isOn, isOff), differs(live)},
 			planned{op: "power off TrySoft", synced: "False PoweringOff", config: synced}},
 		"a change before power on": {[]func(*Input){state(isOff, isOn), differs(cold)},

@@ -71,13 +71,7 @@ func (in *Input) config(p *Plan) error {
 		p.Held = true
 		p.False(vmv1alpha1.ConditionConfigurationSynced, vmv1alpha1.ReasonError, join(staged, "the last restart did not: "+in.restartFailed().Error(), notApplied(compared)))
 	case staged != "":
-		// A volume that was removed from the spec is attached until the power cycle.
-		status := metav1.ConditionTrue
-		if slices.ContainsFunc(later, removesVolume) {
-			status = metav1.ConditionFalse
-		}
-		p.Set(vmv1alpha1.ConditionConfigurationSynced, status, vmv1alpha1.ReasonRestartRequired,
-			join(staged, notApplied(compared)))
+		p.False(vmv1alpha1.ConditionConfigurationSynced, vmv1alpha1.ReasonRestartRequired, join(staged, notApplied(compared)))
 	default:
 		p.Set(vmv1alpha1.ConditionConfigurationSynced, metav1.ConditionTrue, vmv1alpha1.ReasonSucceeded, notApplied(compared))
 	}
@@ -142,11 +136,6 @@ func notApplied(c driver.Comparison) string {
 // join joins the parts that are not empty.
 func join(parts ...string) string {
 	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), "; ")
-}
-
-// removesVolume reports whether a difference detaches a volume that is no longer in the spec.
-func removesVolume(d driver.Difference) bool {
-	return strings.HasPrefix(d.Path, "volumes[") && d.Desired == ""
 }
 
 // trouble is why nobody can change the VM now. The driver reports when it ends, so

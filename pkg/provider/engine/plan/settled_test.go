@@ -136,7 +136,7 @@ func TestConfigurationSynced_IsNotTrueWhileSomethingIsPending(t *testing.T) {
 		want    string
 	}{
 		"as wanted":                               {inert{}, "True Succeeded "},
-		"for a restart":                           {inert{differs: []driver.Difference{cores}}, "True RestartRequired the next power cycle changes cpu.cores"},
+		"for a restart":                           {inert{differs: []driver.Difference{cores}}, "False RestartRequired the next power cycle changes cpu.cores"},
 		"a volume that a restart detaches":        {inert{differs: []driver.Difference{removed}}, "False RestartRequired the next power cycle changes volumes[old]"},
 		"what no change corrects":                 {inert{deviates: deviates}, "False NotApplied volumes[data].bus sata (the disk is on pvscsi)"},
 		"what no change corrects and for restart": {inert{deviates: deviates, differs: []driver.Difference{cores}}, "False NotApplied volumes[data].bus sata (the disk is on pvscsi); the next power cycle changes cpu.cores"},

@@ -1,0 +1,87 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package reasons
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	kstatus "sigs.k8s.io/cli-utils/pkg/kstatus/status"
+
+	"github.com/slipway-dev/slipway/artifacts"
+	"github.com/slipway-dev/slipway/pkg/apis/conditions"
+	"github.com/slipway-dev/slipway/test/argocd"
+)
+
+// summaries are the conditions that sum up an object, by one of which it is waited for: the first that it has.
+var summaries = []string{"Ready", "Available", "Complete"}
+
+// underway are conditions that are True while an object is changed or cannot be.
+var underway = []string{"Reconciling", "Stalled", "RollingOut", "ScalingUp", "ScalingDown", "Paused"}
+
+// parsed are the health checks that users give to Argo CD.
+var parsed = sync.OnceValues(func() (argocd.Checks, error) { return argocd.Parse(artifacts.ArgoCD) })
+
+// Agree returns an error if those that wait for an object differ about it: kstatus, the health check of Argo CD, and
+// kubectl wait for the condition that sums it up.
+func Agree(o *unstructured.Unstructured) error {
+	checks, err := parsed()
+	if err != nil {
+		return err
+	}
+	said, err := kstatus.Compute(o)
+	if err != nil {
+		return fmt.Errorf("kstatus of %s %s: %w", o.GetKind(), o.GetName(), err)
+	}
+	if err := checks.Agree(o, said); err != nil {
+		return err
+	}
+	all := conditionsOf(o)
+	at := slices.IndexFunc(summaries, func(name string) bool { return conditions.Find(all, name) != nil })
+	if at < 0 || said.Status == kstatus.TerminatingStatus {
+		return nil
+	}
+	over := waitEnds(o, conditions.Find(all, summaries[at]))
+	quiet := !slices.ContainsFunc(underway, func(name string) bool { c := conditions.Find(all, name); return c != nil && c.Status == isTrue })
+	if quiet && over != (said.Status == kstatus.CurrentStatus) {
+		return fmt.Errorf("%s %s is %s (%s) to kstatus, and kubectl wait --for=condition=%s ends: %v", o.GetKind(), o.GetName(), said.Status, said.Message, summaries[at], over)
+	}
+	return nil
+}
+
+// waitEnds reports whether kubectl wait takes a condition as met. It does not while the condition, or the status if the
+// condition does not say, is of an earlier generation.
+func waitEnds(o *unstructured.Unstructured, c *metav1.Condition) bool {
+	observed, known := c.ObservedGeneration, c.ObservedGeneration > 0
+	if !known {
+		observed, known, _ = unstructured.NestedInt64(o.Object, "status", "observedGeneration")
+	}
+	return c.Status == isTrue && (!known || observed >= o.GetGeneration())
+}
+
+func conditionsOf(o *unstructured.Unstructured) []metav1.Condition {
+	var has struct {
+		Conditions []metav1.Condition `json:"conditions"`
+	}
+	if status, _, _ := unstructured.NestedMap(o.Object, "status"); runtime.DefaultUnstructuredConverter.FromUnstructured(status, &has) != nil {
+		return nil
+	}
+	return has.Conditions
+}
+
+// shape is the same for objects that all judge alike.
+func shape(o *unstructured.Unstructured) string {
+	var b strings.Builder
+	observed, _, _ := unstructured.NestedInt64(o.Object, "status", "observedGeneration")
+	fmt.Fprint(&b, o.GetKind(), observed-o.GetGeneration(), o.GetDeletionTimestamp() != nil)
+	for _, c := range conditionsOf(o) {
+		fmt.Fprint(&b, c.Type, c.Status, c.ObservedGeneration-o.GetGeneration())
+	}
+	return b.String()
+}
