@@ -5,6 +5,10 @@
 // kube-controller-manager, slipway-apiserver and the simulated vCenter, each a
 // process of its own, over TLS on the loopback interface.
 //
+// Each test is a story of one topic: it goes through the life of one virtual machine or namespace in parts.
+// A story that is tested at two levels keeps the lowest level that can fail. Only what kubectl itself does is done
+// by kubectl, since each of its processes costs as much as all that the servers do for the request.
+//
 // Guarantees:
 //   - One environment serves the tests of the package; a test works in a namespace of
 //     its own, which is removed at its end. Those that disturb nobody run beside each
