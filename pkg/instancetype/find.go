@@ -130,7 +130,7 @@ func sameIdentity(ref *vmv1alpha1.InstancetypeRef, role Role, want identity) boo
 }
 
 func findLive(ctx context.Context, vm *vmv1alpha1.VirtualMachine, want identity, r Reader) (*Found, error) {
-	object, err := r.Source(ctx, want.kind, sourceNamespace(want.kind, vm), want.name)
+	object, err := r.Source(ctx, want.kind, vm.Namespace, want.name)
 	if apierrors.IsNotFound(err) {
 		return nil, err // it names kind and object already
 	}

@@ -17,8 +17,7 @@ import (
 // to be absent. Results are not changed. A revision that was just created must
 // be visible: a cache is read through to the API.
 type Reader interface {
-	// Source returns a live instance type or preference. The namespace is empty
-	// for the cluster kinds.
+	// Source returns a live instance type or preference that a virtual machine of the namespace refers to.
 	Source(ctx context.Context, kind Kind, namespace, name string) (*Object, error)
 	// Revision returns a ControllerRevision, decoded.
 	Revision(ctx context.Context, namespace, name string) (*Captured, error)
@@ -86,7 +85,7 @@ func GatherLive(ctx context.Context, vm *vmv1alpha1.VirtualMachine, r Reader) *S
 			g.live = g.found.Object
 		default:
 			o := g.found.Object
-			g.live, g.liveErr = r.Source(ctx, o.Kind, sourceNamespace(o.Kind, vm), o.Meta.Name)
+			g.live, g.liveErr = r.Source(ctx, o.Kind, vm.Namespace, o.Meta.Name)
 		}
 	}
 	return s

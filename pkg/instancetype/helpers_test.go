@@ -62,6 +62,9 @@ func (w *world) Source(_ context.Context, kind instancetype.Kind, namespace, nam
 	if w.broken != nil {
 		return nil, w.broken
 	}
+	if !kind.Namespaced() {
+		namespace = ""
+	}
 	return get(w.sources, kind.Resource(), string(kind)+"/"+namespace+"/"+name)
 }
 

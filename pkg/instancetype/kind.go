@@ -147,3 +147,8 @@ func pin(m *vmv1alpha1.InstancetypeMatcher) string {
 	}
 	return m.RevisionName
 }
+
+// unpin removes the pin of a matcher.
+func unpin(m *vmv1alpha1.InstancetypeMatcher) {
+	m.ControllerRevisionRef, m.RevisionName = nil, ""
+}

@@ -10,7 +10,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	itv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
-	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
 // Object is an instance type or a preference, of the cluster or of a namespace,
@@ -93,12 +92,3 @@ type identity struct {
 }
 
 func (o *Object) identity() identity { return identity{kind: o.Kind, name: o.Meta.Name} }
-
-// sourceNamespace is the namespace in which an object of kind is looked up for
-// vm: its own, or none.
-func sourceNamespace(kind Kind, vm *vmv1alpha1.VirtualMachine) string {
-	if kind.Namespaced() {
-		return vm.Namespace
-	}
-	return ""
-}

@@ -92,19 +92,24 @@ func PlanRefresh(
 		return nil, &RefreshRefusedError{Message: fmt.Sprintf("nothing can be inferred from volume %q", m.InferFromVolume)}
 	}
 	result := describe(vm, role, latest.Object)
+	result.SpecPinCleared = pin(m) != ""
 	lost, err := s.of(role).lost()
 	if err != nil {
 		return nil, err
 	}
 	if !lost && upToDate(vm, role, latest.Object) {
 		result.NewRevision, result.NewGeneration = result.OldRevision, result.OldGeneration
-		return &Refresh{Result: result}, nil
+		plan := &Refresh{Result: result}
+		if result.SpecPinCleared {
+			plan.VM = vm.DeepCopy()
+			unpin(matcher(&plan.VM.Spec, role))
+		}
+		return plan, nil
 	}
 	if result.Fields, err = changedFields(vm, role, running, s); err != nil {
 		return nil, err
 	}
 	result.Changed = true
-	result.SpecPinCleared = pin(m) != ""
 	return &Refresh{Result: result, VM: ClearPins(vm, role)}, nil
 }
 
@@ -114,7 +119,7 @@ func PlanRefresh(
 func ClearPins(vm *vmv1alpha1.VirtualMachine, role Role) *vmv1alpha1.VirtualMachine {
 	out := vm.DeepCopy()
 	if m := matcher(&out.Spec, role); m != nil {
-		m.ControllerRevisionRef, m.RevisionName = nil, ""
+		unpin(m)
 	}
 	if ref := StatusRef(out, role); ref != nil {
 		ref.ControllerRevisionRef = nil

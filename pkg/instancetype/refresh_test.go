@@ -170,6 +170,25 @@ func TestRefreshClearsPins(t *testing.T) {
 	}
 }
 
+func TestRefreshOfThePinnedNewest_ClearsThePinAndNothingElse(t *testing.T) {
+	w := newWorld()
+	vm := vmOf(t, "{instancetype: {name: small}}")
+	revision := w.captured(t, vm, w.add(t, clusterIT, "small", "uid", 1, size(2)))
+	vm.Spec.Instancetype.ControllerRevisionRef = &vmv1alpha1.ControllerRevisionRef{Name: revision.Name}
+	plan, err := planRefresh(vm, it, nil, w)
+	if err != nil || plan.VM == nil {
+		t.Fatalf("refresh %+v, %v; want the VM without its pin", plan, err)
+	}
+	if r := plan.Result; r.Changed || !r.SpecPinCleared || r.NewRevision != revision.Name {
+		t.Errorf("result %+v, want nothing changed but the pin cleared", r)
+	}
+	want := vm.DeepCopy()
+	want.Spec.Instancetype.ControllerRevisionRef = nil
+	if diff := cmp.Diff(want, plan.VM); diff != "" {
+		t.Errorf("more than the pin changed (-want +got):\n%s", diff)
+	}
+}
+
 func TestRefreshRepairsLostRevisions(t *testing.T) {
 	for name, lost := range map[string][]instancetype.Role{"one": {it}, "both": {it, pref}} {
 		t.Run(name, func(t *testing.T) {

@@ -35,7 +35,7 @@ func FuzzQueueAgainstModel(f *testing.F) {
 		})
 	}
 	r := rand.New(rand.NewPCG(1, 2))
-	for range 200 {
+	for range 40 {
 		script := make([]byte, 60)
 		for i := range script {
 			script[i] = byte(r.IntN(1 << (1 + r.IntN(8)))) // small numbers more often

@@ -22,7 +22,7 @@ var (
 	ErrTooManyOperations = errors.New("too many operations of this kind are in progress")
 	// ErrPaused means that an administrator paused the virtual machine in the
 	// hypervisor.
-	ErrPaused = errors.New("the virtual machine is paused by an administrator")
+	ErrPaused = errors.New("the virtual machine is paused by an administrator in vSphere")
 	// ErrUnknownState means that the hypervisor could not be read, so that it is
 	// not known whether the virtual machine exists.
 	ErrUnknownState = errors.New("the state of the virtual machine is not known")

@@ -44,7 +44,7 @@ func TestVirtctlDescribeShowsWhyNotAndWhatRuns(t *testing.T) {
 		return nil
 	})
 	screen := u.virtctl("describe", "web")
-	holds(t, "virtctl describe of one that runs", screen, "small of the namespace, generation 1, OUTDATED: it has generation 2 now", "It waits for nothing.", "created in vSphere",
+	holds(t, "virtctl describe of one that runs", screen, "small of the namespace, generation 1, OUTDATED: it has generation 2 now", "It waits for nothing.", "created or found in vSphere",
 		"snapshot before taken", "powerState   PoweredOn   PoweredOn   same", "(boot disk)", u.get("vm/web", ".status.network.primaryIP4"), u.get("vm/web", ".status.uniqueID"))
 	if strings.Contains(screen, "lost") {
 		t.Errorf("it shows what is of another one:\n%s", screen)

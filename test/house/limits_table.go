@@ -138,7 +138,7 @@ var Groups = []Group{
 			"A new connection replaces the oldest one that is silent.", "apiserver/limitedListener.Accept"},
 		{"consoles and screenshots", "20 at once and then one a second for each user; 4,096 users are remembered", "", "", "", "registry/vm/virtualmachine/storage/TestEachUserHasARate",
 			"More are refused with 429.", "registry/vm/virtualmachine/storage/rates.take"},
-		{"requests of controllers without a connection", "one goroutine for each request", "", "", "slipway_controller_active_workers", "apiserver/inprocess/TestTheContextOfTheCallerEndsAStream",
+		{"requests of controllers without a connection", "one goroutine for each request", "", "", "slipway_controller_active_workers", "apiserver/TestTheContextOfTheCallerEndsAStream",
 			"The workers of the controllers limit the requests.", "apiserver/inprocess/transport.RoundTrip"},
 		{"informers of its own objects", "one for each kind; those of VirtualMachines and VirtualMachineInstances share the objects of the watch cache", "", "", "", "apiserver/TestInformersHoldTheObjectsOfTheWatchCache",
 			"The space of the store limits the objects.", "apiserver/ShareObjects apiserver/shared.list apiserver/shared.watch cmd/slipway-apiserver/app/newInformers"},

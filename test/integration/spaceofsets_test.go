@@ -43,12 +43,7 @@ const (
 )
 
 func TestStore_SetsStopAtTheReserveAndAnotherTenantCanDelete(t *testing.T) {
-	t.Run("embedded", func(t *testing.T) {
-		fillBySet(t, framework.StartStandaloneIn(t, t.TempDir(), largeTemplates, func(o *app.Options) { o.EtcdQuotaBytes = setsQuota }))
-	})
-	t.Run("etcd servers", func(t *testing.T) {
-		fillBySet(t, framework.StartStandaloneIn(t, "", largeTemplates, withServers(startEtcd(t, setsQuota))))
-	})
+	fillBySet(t, framework.StartStandaloneIn(t, t.TempDir(), largeTemplates, func(o *app.Options) { o.EtcdQuotaBytes = setsQuota }))
 }
 
 // largeTemplates lifts the limit that keeps templates small.

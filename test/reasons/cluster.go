@@ -218,7 +218,8 @@ var clusterKinds = []Kind{
 			Reasons: []Reason{
 				{isFalse, "NotRollingOut", "All Machines have the present template.", nothing},
 				{isTrue, "RollingOut", "Machines are being replaced; the message says why.", "If it stays, see MachinesReady and the Machines."},
-			}},
+			},
+			Copies: []Copy{{Of: "MachineSet ScalingUp", From: isTrue}}},
 	}, scaling...)},
 	{Names: []string{"MachineHealthCheck"}, Group: clusterv1alpha1.SchemeGroupVersion, Conditions: []Condition{
 		{Type: "RemediationAllowed", Normal: isTrue, Means: "Unhealthy Machines may be replaced.",

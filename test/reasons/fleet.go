@@ -37,6 +37,7 @@ var fleetKinds = []Kind{
 				met("VMs can be created."),
 				{isFalse, "NotFound", "An object that the spec names does not exist in vSphere, or there is no such VCenter.", fixVSphere},
 				{isFalse, "Invalid", "An object that the spec names cannot be used, or its name is ambiguous.", fixVSphere},
+				{isFalse, "Unreachable", "The VCenter of the zone is not connected.", connect},
 				{isFalse, "NotReady", "vCenter could not be queried, or no host can run VMs.", connect},
 			}},
 		inUse,

@@ -38,6 +38,7 @@ var vmSummary = []Condition{
 			{isFalse, "WaitingForTools", "VMware Tools does not run in the guest, and `spec.bootstrap.waitForTools` or the readiness probe requires it.",
 				"If it stays, install VMware Tools in the guest."},
 			{isFalse, "HeldByCheck", "An annotation holds the deletion back; the message names it.", "Remove the annotation when its owner has finished."},
+			{isFalse, "Paused", "The VM is paused, so its deletion waits; the message says by what.", "Remove the annotation, unpause the Cluster, or remove the mark in vSphere."},
 			{isFalse, "Deleting", "The VM is being deleted; the message says what the deletion waits for.", "Nothing, unless the message names a cause to repair."},
 			{isUnknown, "UnknownState", "vCenter cannot reach or read the VM; the status is that of an earlier time.", connect},
 			{isUnknown, "Unreachable", "The vCenter does not answer; the status is that of an earlier time.", connect},
@@ -232,6 +233,7 @@ var vmState = []Condition{
 			{isFalse, "StartRequired", "The VM went off, and `spec.powerPolicy` leaves it off.", "Start the VM: `virtctl start`."},
 			{isFalse, "Paused", "An administrator paused the VM in vSphere.", "Remove the mark in vSphere."},
 			{isUnknown, "UnknownState", "vCenter cannot reach or read the VM.", connect},
+			{isUnknown, "Unreachable", "The vCenter does not answer.", connect},
 		}, held("The power operation")...)},
 	{Type: "SnapshotSynced", Normal: isTrue, Means: "The VM was reverted to the snapshot that the spec named.", Absent: "No revert was requested.",
 		Reasons: append([]Reason{

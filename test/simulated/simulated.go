@@ -1,8 +1,8 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package simulated starts the simulated vCenter for a test, in a process of its own:
-// the simulator races with itself and may crash.
+// Package simulated starts simulated vCenters for tests. All of a test program are in one process
+// of their own: the simulator races with itself and may crash.
 //
 // Guarantees:
 //   - A vCenter ends with the test that started it.
@@ -12,12 +12,10 @@ package simulated
 import (
 	"context"
 	"encoding/json"
-	"fmt"
+	"io"
 	"os"
 	"os/exec"
-	"os/signal"
-	"path/filepath"
-	"syscall"
+	"sync"
 	"testing"
 	"time"
 
@@ -30,71 +28,154 @@ import (
 // Patience bounds every wait for what happens by itself.
 const Patience = 2 * time.Minute
 
-// asVCenter is the environment variable that makes the test program a simulated vCenter
-// with the options that it holds.
-const asVCenter = "SLIPWAY_TEST_VCENTER"
+// asVCenters is the environment variable that makes the test program serve simulated vCenters.
+const asVCenters = "SLIPWAY_TEST_VCENTERS"
 
-// Main runs the tests, or the simulated vCenter of one of them. It does not return.
+// order is a line that the process of the vCenters reads. It starts the vCenter that has the state
+// directory, or stops it.
+type order struct {
+	vcenter.Options
+	Stop bool
+}
+
+// answer is the line that the process writes when an order is carried out.
+type answer struct {
+	StateDir, Error string
+	Ready           vcenter.Ready
+}
+
+// Main runs the tests, or the simulated vCenters of them. It does not return.
 func Main(m *testing.M) {
-	given := os.Getenv(asVCenter)
-	if given == "" {
-		os.Exit(m.Run())
+	if os.Getenv(asVCenters) != "" {
+		serve(os.Stdin, json.NewEncoder(os.Stdout))
+		os.Exit(0)
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	var options vcenter.Options
-	err := json.Unmarshal([]byte(given), &options)
-	if err == nil {
-		err = vcenter.Run(ctx, options)
+	code := m.Run()
+	endHost()
+	os.Exit(code)
+}
+
+// serve carries out orders until their end, which is the end of the test program.
+func serve(orders io.Reader, answers *json.Encoder) {
+	vcenter.TakeLogger(context.Background())
+	var mu sync.Mutex
+	running := map[string]*vcenter.Server{}
+	carryOut := func(o order) {
+		a := answer{StateDir: o.StateDir}
+		mu.Lock()
+		s := running[o.StateDir]
+		delete(running, o.StateDir)
+		mu.Unlock()
+		var err error
+		if o.Stop {
+			err = s.Stop(context.Background())
+		} else if s, err = vcenter.Start(context.Background(), o.Options); err == nil {
+			a.Ready = s.Ready()
+		}
+		if err != nil {
+			a.Error = err.Error()
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		if !o.Stop {
+			running[o.StateDir] = s
+		}
+		_ = answers.Encode(a) // the test program has ended
 	}
+	for in := json.NewDecoder(orders); ; {
+		var o order
+		if in.Decode(&o) != nil {
+			return
+		}
+		go carryOut(o)
+	}
+}
+
+// host is the process of the vCenters of this test program.
+type host struct {
+	mu      sync.Mutex
+	orders  *json.Encoder
+	waiting map[string]chan answer
+	ended   chan struct{}
+}
+
+var (
+	theHost = sync.OnceValues(startHost)
+	endHost = func() {} // when there is none
+)
+
+func startHost() (*host, error) {
+	cmd := exec.Command(os.Args[0], "-test.run=^$")
+	cmd.Env = append(os.Environ(), asVCenters+"=true")
+	cmd.Stderr = os.Stderr
+	in, err := cmd.StdinPipe()
 	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
+		return nil, err
 	}
-	os.Exit(0)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	h := &host{orders: json.NewEncoder(in), waiting: map[string]chan answer{}, ended: make(chan struct{})}
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	go h.receive(out, cmd)
+	endHost = func() { _ = in.Close(); <-h.ended }
+	return h, nil
+}
+
+// receive passes answers on until the process has ended.
+func (h *host) receive(out io.Reader, cmd *exec.Cmd) {
+	for in := json.NewDecoder(out); ; {
+		var a answer
+		if in.Decode(&a) != nil {
+			break
+		}
+		h.mu.Lock()
+		h.waiting[a.StateDir] <- a
+		delete(h.waiting, a.StateDir)
+		h.mu.Unlock()
+	}
+	_ = cmd.Wait()
+	close(h.ended)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, waiting := range h.waiting {
+		waiting <- answer{Error: "the process of the simulated vCenters ended"}
+	}
+}
+
+func (h *host) ask(t testing.TB, o order) vcenter.Ready {
+	t.Helper()
+	reply := make(chan answer, 1)
+	h.mu.Lock()
+	h.waiting[o.StateDir] = reply
+	err := h.orders.Encode(o)
+	h.mu.Unlock()
+	if err != nil {
+		t.Fatalf("the process of the simulated vCenters: %v", err)
+	}
+	a := <-reply
+	if a.Error != "" {
+		t.Fatal(a.Error)
+	}
+	return a.Ready
 }
 
 // Start starts a simulated vCenter that stops with the test.
 func Start(t testing.TB, changes ...func(*vcenter.Options)) vcenter.Ready {
 	t.Helper()
-	dir := t.TempDir()
-	options := vcenter.Options{
-		StateDir: dir, ReadyFile: filepath.Join(dir, "ready.json"), GuestBootDelay: 50 * time.Millisecond, ControlListen: "127.0.0.1:0",
-	}
+	options := vcenter.Options{StateDir: t.TempDir(), GuestBootDelay: 50 * time.Millisecond, ControlListen: "127.0.0.1:0"}
 	for _, change := range changes {
 		change(&options)
 	}
-	given, err := json.Marshal(options)
+	h, err := theHost()
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(os.Args[0], "-test.run=^$")
-	cmd.Env = append(os.Environ(), asVCenter+"="+string(given))
-	cmd.Stderr = os.Stderr
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	ended := make(chan struct{})
-	go func() { _ = cmd.Wait(); close(ended) }()
-	t.Cleanup(func() {
-		_ = cmd.Process.Signal(syscall.SIGTERM)
-		select {
-		case <-ended:
-		case <-time.After(10 * time.Second):
-			_ = cmd.Process.Kill()
-			<-ended
-		}
-	})
-	var ready vcenter.Ready
-	Eventually(t, "the simulated vCenter is ready", func() bool {
-		select {
-		case <-ended:
-			t.Fatal("the simulated vCenter ended")
-		default:
-		}
-		content, err := os.ReadFile(options.ReadyFile)
-		return err == nil && json.Unmarshal(content, &ready) == nil
-	})
+	ready := h.ask(t, order{Options: options})
+	t.Cleanup(func() { h.ask(t, order{Options: options, Stop: true}) })
 	return ready
 }
 

@@ -17,12 +17,16 @@ import (
 	"github.com/slipway-dev/slipway/test/vcenter/inventory"
 )
 
-// Run serves a simulated vCenter until ctx is done, and saves its inventory. It
-// is meant for a process of its own: it takes over the standard logger, to which
-// the simulator writes.
-func Run(ctx context.Context, o Options) error {
+// TakeLogger makes the standard logger, to which the simulator writes, that of ctx.
+func TakeLogger(ctx context.Context) {
 	stdlog.SetFlags(0)
 	stdlog.SetOutput(logWriter{ctx})
+}
+
+// Run serves a simulated vCenter until ctx is done, and saves its inventory. It
+// is meant for a process of its own: it takes over the standard logger.
+func Run(ctx context.Context, o Options) error {
+	TakeLogger(ctx)
 	s, err := Start(ctx, o)
 	if err != nil {
 		return err

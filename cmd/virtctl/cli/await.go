@@ -7,7 +7,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -23,8 +22,8 @@ func (f *Factory) AwaitState(ctx context.Context, timeout time.Duration, unmet s
 	err := wait.PollUntilContextTimeout(ctx, WaitInterval, timeout, true, func(ctx context.Context) (bool, error) {
 		done, state, err := ask(ctx)
 		switch {
-		case err != nil && (ctx.Err() != nil || strings.Contains(err.Error(), "would exceed context deadline")):
-			return false, nil // the end of the wait, not an answer; the rate limiter foresees it
+		case err != nil && ctx.Err() != nil:
+			return false, nil // the end of the wait, not an answer
 		case apierrors.IsNotFound(err):
 			last = cmp.Or(state, "it is gone")
 			return false, err

@@ -57,8 +57,9 @@ func (f *Factory) Config() (*rest.Config, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading the kubeconfig: %w", err)
 	}
-	// One verb over many virtual machines is one user's wish, not a flood.
-	config.QPS, config.Burst = 50, 100
+	// One verb over many virtual machines is one user's wish, not a flood, and the server limits its clients itself. A
+	// rate limiter of the client would also fail requests that it foresees to end after the deadline of a wait.
+	config.QPS = -1
 	return config, nil
 }
 

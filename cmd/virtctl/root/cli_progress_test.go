@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/slipway-dev/slipway/cmd/virtctl/cli"
@@ -115,19 +116,12 @@ func TestProgress_WhatIsAwaitedIsToldOnceForEachStateUntilItIsSoOrGone(t *testin
 	}
 }
 
-// The rate limiter of the client refuses a request that would begin after the end of the wait.
-func TestAwaitState_EndsWithTheLastStateAndNotWithTheRateLimiter(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := cli.NewFactory(nil, genericiooptions.IOStreams{ErrOut: &bytes.Buffer{}})
-		state := error(nil)
-		err := f.AwaitState(context.Background(), time.Minute, "not seen so", func(context.Context) (bool, string, error) {
-			defer func() {
-				state = errors.New("client rate limiter Wait returned an error: rate: Wait(n=1) would exceed context deadline")
-			}()
-			return false, "Uploading", state
-		})
-		if want := "not seen so (--timeout 1m0s): Uploading"; err == nil || err.Error() != want {
-			t.Errorf("error %v, want %q", err, want)
-		}
-	})
+// A rate limiter would fail a request of a wait that would begin after its end, with an error that has no type.
+func TestFactory_LeavesTheLimitOfRequestsToTheServer(t *testing.T) {
+	flags := genericclioptions.NewConfigFlags(false)
+	*flags.APIServer = "https://192.0.2.1"
+	config, err := cli.NewFactory(flags, genericiooptions.IOStreams{}).Config()
+	if err != nil || config.QPS >= 0 {
+		t.Errorf("config %+v, %v; want no rate limiter", config, err)
+	}
 }

@@ -114,11 +114,11 @@ WAITS FOR                   REASON            FOR   MESSAGE
 ConfigurationSynced=False   RestartRequired   60m   the next power cycle changes cpu.cores
 A restart applies what waits for a power cycle: virtctl restart web
 
-LAST DONE                WHEN
-restarted as asked for   120m ago, 2026-05-01T10:00:00Z
-powered on               120m ago, 2026-05-01T10:00:00Z
-snapshot second taken    20h ago, 2026-04-30T16:00:00Z
-created in vSphere       2d1h ago, 2026-04-29T11:00:00Z
+LAST DONE                     WHEN
+restarted as asked for        120m ago, 2026-05-01T10:00:00Z
+powered on                    120m ago, 2026-05-01T10:00:00Z
+snapshot second taken         20h ago, 2026-04-30T16:00:00Z
+created or found in vSphere   2d1h ago, 2026-04-29T11:00:00Z
 
 FIELD        DESIRED     RUNNING     STATE
 powerState   PoweredOn   PoweredOn   same

@@ -88,6 +88,10 @@ func TestPower_WarnsOfAConfigurationThatIsRefused(t *testing.T) {
 		"stop":               {"stop", refused(vmv1alpha1.ReasonInvalid, as), ""},
 		"never ran":          {"start", refused(vmv1alpha1.ReasonInvalid, func(vm *vmv1alpha1.VirtualMachine) { vm.Status.FirstStartTime = nil }), waits},
 		"is being changed":   {"start", refused(vmv1alpha1.ReasonInProgress, as), ""},
+		"network is missing": {"restart", refused(vmv1alpha1.ReasonWaitingForPrerequisites, as), ""},
+		"network is refused": {"restart", refused(vmv1alpha1.ReasonWaitingForPrerequisites, func(vm *vmv1alpha1.VirtualMachine) {
+			vm.Status.Conditions = append(vm.Status.Conditions, metav1.Condition{Type: vmv1alpha1.ConditionStalled, Status: metav1.ConditionTrue, Reason: vmv1alpha1.ReasonNotAllowed, Message: "volumes[d]: no slot"})
+		}), runs},
 	} {
 		if _, _, errOut := run(t, &clitest.APIServer{VMs: []vmv1alpha1.VirtualMachine{tc.vm}}, tc.verb, "a"); errOut != tc.want {
 			t.Errorf("%s: standard error %q, want %q", name, errOut, tc.want)

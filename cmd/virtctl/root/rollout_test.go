@@ -134,6 +134,12 @@ func TestRolloutStatusTellsWhatIsLeft(t *testing.T) {
 		{func() {
 			d.Status.Conditions[1] = metav1.Condition{Type: clusterv1alpha1.PausedCondition, Status: metav1.ConditionTrue, Message: "Cluster spec.paused is set to true"}
 		}, "it is paused: Cluster spec.paused is set to true"},
+		{func() {
+			d.Status.Conditions = []metav1.Condition{
+				{Type: clusterv1alpha1.RollingOutCondition, Status: metav1.ConditionTrue, Reason: "WaitingForTemplate", Message: "Rolling out 2. MachineSet s: T t does not exist"},
+				{Type: clusterv1alpha1.ScalingUpCondition, Status: metav1.ConditionTrue, Reason: "WaitingForTemplate", Message: "Scaling up. MachineSet s: T t does not exist"},
+			}
+		}, "Rolling out 2. MachineSet s: T t does not exist"},
 		{func() { d.Status.Conditions, d.Status.Replicas = nil, ptr.To[int32](3) }, "0 of 3 machines are available"},
 		{func() { d.Status.AvailableReplicas = ptr.To[int32](3) }, ""},
 	} {

@@ -161,7 +161,11 @@ func (p *pass) notYet(err error, doing, message string) error {
 	case errors.Is(err, provider.ErrTooManyOperations):
 		p.not(vmv1alpha1.ReasonTooManyOperations, "other snapshots come first")
 		return nil
-	case errors.Is(err, provider.ErrPaused), errors.Is(err, provider.ErrUnknownState), errors.Is(err, provider.ErrNotInUse):
+	case errors.Is(err, provider.ErrPaused):
+		p.not(vmv1alpha1.ReasonPaused, err.Error())
+		p.result.RequeueAfter = controller.Recheck
+		return nil
+	case errors.Is(err, provider.ErrUnknownState), errors.Is(err, provider.ErrNotInUse):
 		p.not(vmv1alpha1.ReasonUnknownState, err.Error())
 		p.result.RequeueAfter = controller.Recheck
 		return nil

@@ -210,7 +210,7 @@ func TestASnapshotIsAskedForWithWhatARevertNeedsAndThenReady(t *testing.T) {
 	}
 	for err, want := range map[error]string{
 		provider.ErrUnknownState: "True/Succeeded, True/Succeeded", provider.ErrSourceBusy: "True/Succeeded, True/Succeeded",
-		provider.ErrSnapshotMissing: "True/Succeeded, False/Missing",
+		provider.ErrSnapshotMissing: "True/Succeeded, False/Missing", provider.ErrPaused: "True/Succeeded, False/Paused",
 	} {
 		w.p.made, w.p.err = nil, err
 		w.pass("now")

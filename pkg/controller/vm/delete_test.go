@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/controller"
 	"github.com/slipway-dev/slipway/pkg/controller/vm/instance"
@@ -93,6 +94,38 @@ func TestDeletionOfPausedVMDoesNothing(t *testing.T) {
 	}
 	if got := h.condition(vmv1alpha1.ConditionPaused); got != "True/Paused" {
 		t.Errorf("Paused is %s, want True/Paused", got)
+	}
+}
+
+func TestPausedDeletion_ShowsThatItWaitsAndForWhat(t *testing.T) {
+	for name, tc := range map[string]struct {
+		vm       func(*vmv1alpha1.VirtualMachine)
+		provider error
+		message  string
+	}{
+		"by the annotation":             {annotated(vmv1alpha1.AnnotationPaused), nil, "deletion is paused by annotation vm.slipway.dev/paused"},
+		"by the annotation of Machines": {annotated(clusterv1alpha1.PausedAnnotation), nil, "deletion is paused by annotation cluster.x-k8s.io/paused"},
+		"in vSphere":                    {annotated("x"), provider.ErrPaused, provider.ErrPaused.Error()},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHarness(t, running(tc.vm))
+			h.provider.remove = func(*provider.Request) error { return tc.provider }
+			h.api.markDeleted("vm")
+			h.pass()
+			ready := findCondition(h.vm(), vmv1alpha1.ConditionReady)
+			if ready == nil || ready.Status != metav1.ConditionFalse || ready.Reason != vmv1alpha1.ReasonPaused || ready.Message != tc.message {
+				t.Errorf("Ready is %+v, want False/Paused %q", ready, tc.message)
+			}
+			if got := h.vm().Status.PrintableStatus; got != "DeletionPaused" {
+				t.Errorf("printableStatus %q, want DeletionPaused", got)
+			}
+			h.provider.remove = func(*provider.Request) error { return provider.ErrReconcileInProgress }
+			h.api.edit("vm", func(vm *vmv1alpha1.VirtualMachine) { vm.Annotations = nil })
+			h.pass()
+			if ready, paused := h.condition(vmv1alpha1.ConditionReady), h.condition(vmv1alpha1.ConditionPaused); ready != "False/Deleting" || paused != "" {
+				t.Errorf("after the pause Ready is %s and Paused %q, want False/Deleting and none", ready, paused)
+			}
+		})
 	}
 }
 
@@ -239,7 +272,7 @@ func TestDeletionErrors(t *testing.T) {
 		event  string
 	}{
 		"operation in progress waits for its end": {err: provider.ErrReconcileInProgress},
-		"paused in vSphere ends without retry":    {err: provider.ErrPaused},
+		"paused in vSphere ends without retry":    {err: provider.ErrPaused, event: "Normal DeletionHeld: " + provider.ErrPaused.Error()},
 		"requeue":                                 {err: &provider.RequeueError{After: time.Second}, result: controller.Result{RequeueAfter: time.Second}},
 		"no retry helps":                          {err: &provider.NoRequeueError{Err: errTest}, event: "Warning DeleteFailed: it broke"},
 		"anything else is retried":                {err: errTest, failed: true, event: "Warning DeleteFailed: it broke"},

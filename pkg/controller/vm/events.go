@@ -218,7 +218,7 @@ func deleteFailure(old, now *vmv1alpha1.VirtualMachine) []event {
 	if was := findCondition(old, vmv1alpha1.ConditionReady); was != nil && was.Reason == ready.Reason && was.Message == ready.Message {
 		return nil
 	}
-	if ready.Reason == vmv1alpha1.ReasonHeldByCheck {
+	if ready.Reason == vmv1alpha1.ReasonHeldByCheck || ready.Reason == vmv1alpha1.ReasonPaused {
 		return []event{{corev1.EventTypeNormal, "DeletionHeld", actionDelete, ready.Message}}
 	}
 	return []event{{corev1.EventTypeWarning, "DeleteFailed", actionDelete, ready.Message}}

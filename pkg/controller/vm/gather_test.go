@@ -238,6 +238,10 @@ func TestAnImageIsFoundByItsKind(t *testing.T) {
 	if got := h.condition(vmv1alpha1.ConditionImageReady); got != "False/NotFound" {
 		t.Errorf("ImageReady is %s, want False/NotFound: the image of the namespace is another one", got)
 	}
+	const reverse = "there is a VirtualMachineImage of this name: set kind to VirtualMachineImage"
+	if c := findCondition(h.vm(), vmv1alpha1.ConditionImageReady); !strings.Contains(c.Message, reverse) {
+		t.Errorf("ImageReady has message %q, want %q in it", c.Message, reverse)
+	}
 	h = newHarness(t, fresh(ofCluster), photon(), everywhere)
 	h.pass()
 	if got := h.condition(vmv1alpha1.ConditionImageReady); got != "True/Succeeded" {

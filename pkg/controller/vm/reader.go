@@ -38,6 +38,8 @@ const callTimeout = 10 * time.Second
 // who applies it together with its virtual machines must not see it missing.
 type objectReader struct {
 	instancetype.Getters
+	// hint adds to the error about a name of a kind what was probably meant by it.
+	hint    map[instancetype.Kind]func(namespace, name string, err error) error
 	classes vmlisters.VirtualMachineClassLister
 	images  vmlisters.VirtualMachineImageLister
 	// clusterImages are those of all namespaces.
@@ -57,32 +59,30 @@ func newObjectReader(server itclient.InstancetypeV1alpha1Interface, f externalve
 	return &objectReader{
 		Getters: instancetype.Getters{
 			Instancetype: func(ctx context.Context, namespace, name string) (*itv1alpha1.VirtualMachineInstancetype, error) {
-				it, err := readThrough(ctx, instancetypes.VirtualMachineInstancetypes(namespace).Get, server.VirtualMachineInstancetypes(namespace).Get, name)
-				if err != nil {
-					err = hinted(err, name, instancetypes.VirtualMachineInstancetypes(namespace).List, other(clusterInstancetypes.Get, instancetype.KindClusterInstancetype.TypeName()))
-				}
-				return it, err
+				return readThrough(ctx, instancetypes.VirtualMachineInstancetypes(namespace).Get, server.VirtualMachineInstancetypes(namespace).Get, name)
 			},
 			ClusterInstancetype: func(ctx context.Context, name string) (*itv1alpha1.VirtualMachineClusterInstancetype, error) {
-				it, err := readThrough(ctx, clusterInstancetypes.Get, server.VirtualMachineClusterInstancetypes().Get, name)
-				if err != nil {
-					err = hinted(err, name, clusterInstancetypes.List, nil)
-				}
-				return it, err
+				return readThrough(ctx, clusterInstancetypes.Get, server.VirtualMachineClusterInstancetypes().Get, name)
 			},
 			Preference: func(ctx context.Context, namespace, name string) (*itv1alpha1.VirtualMachinePreference, error) {
-				p, err := readThrough(ctx, preferences.VirtualMachinePreferences(namespace).Get, server.VirtualMachinePreferences(namespace).Get, name)
-				if err != nil {
-					err = hinted(err, name, preferences.VirtualMachinePreferences(namespace).List, other(clusterPreferences.Get, instancetype.KindClusterPreference.TypeName()))
-				}
-				return p, err
+				return readThrough(ctx, preferences.VirtualMachinePreferences(namespace).Get, server.VirtualMachinePreferences(namespace).Get, name)
 			},
 			ClusterPreference: func(ctx context.Context, name string) (*itv1alpha1.VirtualMachineClusterPreference, error) {
-				p, err := readThrough(ctx, clusterPreferences.Get, server.VirtualMachineClusterPreferences().Get, name)
-				if err != nil {
-					err = hinted(err, name, clusterPreferences.List, nil)
-				}
-				return p, err
+				return readThrough(ctx, clusterPreferences.Get, server.VirtualMachineClusterPreferences().Get, name)
+			},
+		},
+		hint: map[instancetype.Kind]func(namespace, name string, err error) error{
+			instancetype.KindInstancetype: func(namespace, name string, err error) error {
+				return hinted(err, name, instancetypes.VirtualMachineInstancetypes(namespace).List, other(clusterInstancetypes.Get, instancetype.KindClusterInstancetype.TypeName()))
+			},
+			instancetype.KindClusterInstancetype: func(namespace, name string, err error) error {
+				return hinted(err, name, clusterInstancetypes.List, other(instancetypes.VirtualMachineInstancetypes(namespace).Get, instancetype.KindInstancetype.TypeName()))
+			},
+			instancetype.KindPreference: func(namespace, name string, err error) error {
+				return hinted(err, name, preferences.VirtualMachinePreferences(namespace).List, other(clusterPreferences.Get, instancetype.KindClusterPreference.TypeName()))
+			},
+			instancetype.KindClusterPreference: func(namespace, name string, err error) error {
+				return hinted(err, name, clusterPreferences.List, other(preferences.VirtualMachinePreferences(namespace).Get, instancetype.KindPreference.TypeName()))
 			},
 		},
 		classes:       vm.VirtualMachineClasses().Lister(),
@@ -94,7 +94,16 @@ func newObjectReader(server itclient.InstancetypeV1alpha1Interface, f externalve
 	}
 }
 
-// other returns what reports that an object of the kind of the cluster has a name.
+// Source implements instancetype.Reader.
+func (r *objectReader) Source(ctx context.Context, kind instancetype.Kind, namespace, name string) (*instancetype.Object, error) {
+	o, err := r.Getters.Source(ctx, kind, namespace, name)
+	if hint := r.hint[kind]; err != nil && hint != nil {
+		err = hint(namespace, name, err)
+	}
+	return o, err
+}
+
+// other returns what reports that an object of another kind has a name.
 func other[T any](get func(string) (T, error), kind string) func(name string) string {
 	return func(name string) string {
 		if _, err := get(name); err != nil {
@@ -177,7 +186,7 @@ func (r *objectReader) Image(_ context.Context, namespace string, ref vmv1alpha1
 	}
 	image, err := r.clusterImages.Get(ref.Name)
 	if err != nil {
-		return nil, hinted(err, ref.Name, r.clusterImages.List, nil)
+		return nil, hinted(err, ref.Name, r.clusterImages.List, other(r.images.VirtualMachineImages(namespace).Get, vmv1alpha1.ImageKind))
 	}
 	return image.AsImage(), nil
 }

@@ -5,13 +5,16 @@ package vm
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/client-go/tools/cache"
 
 	itv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/generated/informers/externalversions"
 	"github.com/slipway-dev/slipway/pkg/instancetype"
 )
 
@@ -45,6 +48,36 @@ func TestSourcesThatTheCacheLacksAreReadFromTheServer(t *testing.T) {
 	}
 	if _, err := h.reader.Source(t.Context(), "deployment", "ns", "small"); err == nil {
 		t.Error("F2 F13 a deployment was read as an instance type")
+	}
+}
+
+func TestReader_NamesTheOtherKindThatHasTheName(t *testing.T) {
+	h := newHarness(t)
+	object, cluster := metav1.ObjectMeta{Namespace: "ns", Name: "own"}, metav1.ObjectMeta{Name: "shared"}
+	informers := externalversions.NewSharedInformerFactory(h.api, 0)
+	it := informers.Instancetype().V1alpha1()
+	reader := newObjectReader(h.api.InstancetypeV1alpha1(), informers, nil, nil)
+	for indexer, o := range map[cache.Indexer]any{
+		it.VirtualMachineInstancetypes().Informer().GetIndexer():        &itv1alpha1.VirtualMachineInstancetype{ObjectMeta: object},
+		it.VirtualMachineClusterInstancetypes().Informer().GetIndexer(): &itv1alpha1.VirtualMachineClusterInstancetype{ObjectMeta: cluster},
+		it.VirtualMachinePreferences().Informer().GetIndexer():          &itv1alpha1.VirtualMachinePreference{ObjectMeta: object},
+		it.VirtualMachineClusterPreferences().Informer().GetIndexer():   &itv1alpha1.VirtualMachineClusterPreference{ObjectMeta: cluster},
+	} {
+		if err := indexer.Add(o); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, tc := range []struct {
+		kind, has instancetype.Kind
+		name      string
+	}{
+		{instancetype.KindInstancetype, instancetype.KindClusterInstancetype, "shared"}, {instancetype.KindClusterInstancetype, instancetype.KindInstancetype, "own"},
+		{instancetype.KindPreference, instancetype.KindClusterPreference, "shared"}, {instancetype.KindClusterPreference, instancetype.KindPreference, "own"},
+	} {
+		_, err := reader.Source(t.Context(), tc.kind, "ns", tc.name)
+		if want := "set kind to " + tc.has.TypeName(); err == nil || !strings.HasSuffix(err.Error(), want) {
+			t.Errorf("%s %s: %v, want %q", tc.kind, tc.name, err, want)
+		}
 	}
 }
 

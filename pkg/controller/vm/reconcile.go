@@ -238,12 +238,12 @@ func (p *pass) merge() {
 // the finalizer. Of what the virtual machine refers to only the claims of its addresses are
 // looked at, so nothing else that is missing can hold the deletion up.
 func (r *reconciler) reconcileDelete(ctx context.Context, p *pass) error {
-	if p.pauses("deletion") {
-		return nil
-	}
 	if !hasFinalizer(p.VM) {
 		summarize(p.VM)
 		r.forget(p.Key())
+		return nil
+	}
+	if p.pauses("deletion") {
 		return nil
 	}
 	vmi, err := r.instance.Instances.Get(p.Key())

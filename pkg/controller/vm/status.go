@@ -86,9 +86,13 @@ func addresses(vm *vmv1alpha1.VirtualMachine) []vmv1alpha1.MachineAddress {
 	return all
 }
 
-// paused reports that nothing is done, and why.
+// paused reports that nothing is done, and why. Ready of a virtual machine that is deleted says so too, as it does of
+// all that its deletion waits for.
 func (p *pass) paused(message string) {
 	p.Set(vmv1alpha1.ConditionPaused, metav1.ConditionTrue, vmv1alpha1.ReasonPaused, message)
+	if p.VM.DeletionTimestamp != nil {
+		p.False(vmv1alpha1.ConditionReady, vmv1alpha1.ReasonPaused, message)
+	}
 }
 
 // summarize sets phase and printableStatus, which nothing decides by.
@@ -144,12 +148,12 @@ func standsStill(vm *vmv1alpha1.VirtualMachine) bool {
 // printableStatus is the phase, or the reason why the virtual machine does not get
 // on.
 func printableStatus(vm *vmv1alpha1.VirtualMachine, phase vmv1alpha1.VirtualMachinePhase) string {
-	if isTrue(vm, vmv1alpha1.ConditionPaused) {
+	if phase != vmv1alpha1.PhaseDeleting && isTrue(vm, vmv1alpha1.ConditionPaused) {
 		return vmv1alpha1.ReasonPaused
 	}
 	switch phase {
 	case vmv1alpha1.PhaseDeleting:
-		if c := findCondition(vm, vmv1alpha1.ConditionReady); c != nil && (c.Reason == vmv1alpha1.ReasonHeldByCheck || c.Reason == vmv1alpha1.ReasonUnreachable) {
+		if c := findCondition(vm, vmv1alpha1.ConditionReady); c != nil && slices.Contains(deletionWaits, c.Reason) {
 			return "Deletion" + c.Reason
 		}
 		return string(phase)
@@ -237,6 +241,9 @@ func unmet(vm *vmv1alpha1.VirtualMachine) *metav1.Condition {
 	}
 	return nil
 }
+
+// deletionWaits are the reasons of Ready for which a deletion does not proceed by itself.
+var deletionWaits = []string{vmv1alpha1.ReasonHeldByCheck, vmv1alpha1.ReasonUnreachable, vmv1alpha1.ReasonPaused}
 
 // needsAttention are the reasons for which a virtual machine that exists does not
 // become what its spec says by itself and at once.

@@ -6911,7 +6911,7 @@ func schema_pkg_apis_vm_v1alpha1_RefreshResult(ref common.ReferenceCallback) com
 					},
 					"changed": {
 						SchemaProps: spec.SchemaProps{
-							Description: "changed is false when the virtual machine already uses the newest revision; nothing was written then.",
+							Description: "changed is false when the virtual machine already uses the newest revision; nothing was written then, except that a pin in spec was removed.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},

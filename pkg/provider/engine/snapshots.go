@@ -78,7 +78,7 @@ func (p *pass) usable(seen driver.Sighting, refuse func(reason, what string) err
 	case observed.Trouble != "" || !observed.Readable:
 		return provider.Observation{}, refuse(vmv1alpha1.ReasonNotReady, "cannot be read: "+observed.Trouble)
 	case observed.Paused:
-		return provider.Observation{}, refuse(vmv1alpha1.ReasonNotReady, "is paused by an administrator")
+		return provider.Observation{}, refuse(vmv1alpha1.ReasonPaused, "is paused by an administrator in vSphere")
 	case observed.Unfinished:
 		return provider.Observation{}, refuse(vmv1alpha1.ReasonNotReady, "is not created")
 	}

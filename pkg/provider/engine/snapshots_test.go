@@ -87,6 +87,21 @@ func TestASnapshotIsNeitherTakenNorRemovedBeforeWhatWasRevertedIsRestored(t *tes
 	})
 }
 
+func TestSnapshotOfAPausedVM_IsNeitherTakenNorRemovedAndSaysWhy(t *testing.T) {
+	inBubble(t, func(s *scene) {
+		req := s.stopped("vm")
+		snapshot := s.taken(req, "before")
+		s.driver.Change(string(req.VM.UID), func(vm *fake.VM) { vm.Paused = true })
+		var refused *provider.SnapshotRefusedError
+		if _, err := s.Snapshot(t.Context(), snapshotOf(req, "another")); !errors.As(err, &refused) || refused.Reason != vmv1alpha1.ReasonPaused {
+			t.Errorf("another snapshot = %v, want Paused", err)
+		}
+		if err := s.RemoveSnapshot(t.Context(), snapshot); !errors.As(err, &refused) || refused.Reason != vmv1alpha1.ReasonPaused || s.driver.Ran(driver.KindUnsnapshot) > 0 {
+			t.Errorf("its removal = %v, want Paused", err)
+		}
+	})
+}
+
 func TestASnapshotIsRemovedOnceAndForgotten(t *testing.T) {
 	inBubble(t, func(s *scene) {
 		snapshot := s.taken(s.stopped("vm"), "before")

@@ -66,14 +66,16 @@ func (e *Engine) wakeAll() {
 	}
 }
 
-// unreachable reports an outage in the condition of what comes next: the creation, or the configuration of a
-// virtual machine that exists. The object is queued at the end of the outage.
+// unreachable reports an outage in the conditions of what comes next: the creation, or configuration and power
+// state of a virtual machine that exists. The object is queued at the end of the outage.
 func (p *pass) unreachable() error {
-	kind := vmv1alpha1.ConditionCreated
+	kinds := []string{vmv1alpha1.ConditionCreated}
 	if wasThere(p.req.VM) {
-		kind = vmv1alpha1.ConditionConfigurationSynced
+		kinds = []string{vmv1alpha1.ConditionConfigurationSynced, vmv1alpha1.ConditionPowerStateSynced}
 	}
-	p.Set(kind, metav1.ConditionUnknown, vmv1alpha1.ReasonUnreachable, p.lost.Error())
+	for _, kind := range kinds {
+		p.Set(kind, metav1.ConditionUnknown, vmv1alpha1.ReasonUnreachable, p.lost.Error())
+	}
 	return p.awaitConnection()
 }
 

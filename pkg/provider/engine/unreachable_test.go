@@ -137,6 +137,29 @@ func TestOutage_IsInTheConditionsOfEveryVM(t *testing.T) {
 	})
 }
 
+func TestOutage_HasOneReasonInAllConditions(t *testing.T) {
+	for name, never := range map[string]bool{"read before": false, "never read": true} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(s *scene) {
+				req := s.running("known")
+				s.driver.SetReadable(!never)
+				s.lose()
+				_, _ = s.once(req, s.CreateOrUpdateVirtualMachineAsync)
+				for _, kind := range []string{vmv1alpha1.ConditionConfigurationSynced, vmv1alpha1.ConditionPowerStateSynced} {
+					if got := conditionOf(req, kind); got != away {
+						t.Errorf("%s is %s, want %s", kind, got, away)
+					}
+				}
+				for _, c := range req.VM.Status.Conditions {
+					if c.Status == metav1.ConditionUnknown && c.Reason != vmv1alpha1.ReasonUnreachable {
+						t.Errorf("%s is Unknown %s, want the reason of the others", c.Type, c.Reason)
+					}
+				}
+			})
+		})
+	}
+}
+
 // A server that starts while vCenter is away has read nothing.
 func TestOutage_IsReportedOfWhatWasNeverRead(t *testing.T) {
 	inBubble(t, func(s *scene) {

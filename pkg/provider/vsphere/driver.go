@@ -215,11 +215,12 @@ func ownership(vm *mo.VirtualMachine, owner observe.Owner) driver.Ownership {
 
 // Refused implements driver.Driver.
 func (d *Driver) Refused(w *driver.Want) driver.Refusals {
-	return driver.Refusals{Invalid: configspec.Refused(d.wanted(w), &mo.VirtualMachine{}), NotAllowed: d.notAllowed(w)}
+	notAllowed, _ := d.notAllowed(w)
+	return driver.Refusals{Invalid: configspec.Refused(d.wanted(w), &mo.VirtualMachine{}), NotAllowed: notAllowed}
 }
 
-// notAllowed lists the devices that the zone does not let the namespace have.
-func (d *Driver) notAllowed(w *driver.Want) []string {
+// notAllowed returns a message for each device that the zone does not let the namespace have, and the paths of their lists.
+func (d *Driver) notAllowed(w *driver.Want) (messages, paths []string) {
 	allowed, by := d.places(w.Identity.Zone).Devices(w.NamespaceLabels)
 	return configspec.NotAllowed(configspec.Want{Want: *w}, allowed, by)
 }

@@ -10,7 +10,6 @@ import (
 	vimtypes "github.com/vmware/govmomi/vim25/types"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
-	"github.com/slipway-dev/slipway/pkg/hardware"
 	"github.com/slipway-dev/slipway/pkg/provider"
 	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/configspec"
@@ -47,15 +46,14 @@ func (m machine) Observe(w *driver.Want) provider.Observation {
 func (m machine) Compare(w *driver.Want) driver.Comparison {
 	want := m.driver.wanted(w)
 	want.HostMHz = m.driver.inventory.HostMHz(m.vm.Runtime.Host)
+	var notAllowed []string
+	notAllowed, want.Barred = m.driver.notAllowed(w)
 	c := driver.Comparison{
-		Refused:    driver.Refusals{Invalid: configspec.Refused(want, m.vm), NotAllowed: m.driver.notAllowed(w)},
+		Refused:    driver.Refusals{Invalid: configspec.Refused(want, m.vm), NotAllowed: notAllowed},
 		NotApplied: configspec.NotApplied(want, m.vm), Deviating: configspec.Deviating(want, m.vm),
 	}
 	for _, d := range configspec.Differences(want, m.vm) {
-		// Which devices are allowed is not known to configspec.
-		if passed := d.Path == hardware.GPUs || d.Path == hardware.HostDevices; !passed || !c.Refused.Of(d.Path) {
-			c.Differences = append(c.Differences, difference(d))
-		}
+		c.Differences = append(c.Differences, difference(d))
 	}
 	if len(want.Backings) < len(placement.NetworkNames(w.Effective)) {
 		c.Unresolved = append(c.Unresolved, vmv1alpha1.ConditionNetworkReady)

@@ -44,7 +44,8 @@ func (d *Driver) Offer(ctx context.Context, w *driver.Want, zone string) provide
 		return o
 	}
 	o.Capacity, o.Free, o.At = has.Capacity, has.Free, has.At
-	o.Lacks = errors.Join(driver.Refusals{NotAllowed: d.notAllowed(&there)}.Err(), fits(&there, &has))
+	notAllowed, _ := d.notAllowed(&there)
+	o.Lacks = errors.Join(driver.Refusals{NotAllowed: notAllowed}.Err(), fits(&there, &has))
 	if o.Lacks == nil && len(has.Clusters) > 0 {
 		o.Rating, o.Lacks = places.Recommend(ctx, has.Clusters, d.sketch(&there))
 	}

@@ -88,7 +88,7 @@ func (l *look) done(w io.Writer) bool {
 		all = append(all, deed{"powered on", s.Guest.BootTime})
 	}
 	for _, turned := range [][2]string{
-		{vmv1alpha1.ConditionCreated, "created in vSphere"},
+		{vmv1alpha1.ConditionCreated, "created or found in vSphere"},
 		{vmv1alpha1.ConditionConfigurationSynced, "configured as wanted"},
 		{vmv1alpha1.ConditionPowerStateSynced, "brought to the power state that is wanted"},
 		{vmv1alpha1.ConditionSnapshotSynced, "reverted to a snapshot"},

@@ -95,11 +95,14 @@ func newPowerCommand(f command, v powerVerb) *cobra.Command {
 	return cmd
 }
 
-// refusal is what follows from a configuration of vm that is refused, and why it is; empty if it is
-// not.
+// refusal is what follows from a configuration of vm that is refused, itself or what it refers to, and why it is;
+// empty if it is not.
 func refusal(vm *vmv1alpha1.VirtualMachine) string {
 	c := meta.FindStatusCondition(vm.Status.Conditions, vmv1alpha1.ConditionConfigurationSynced)
-	if c == nil || c.Status != metav1.ConditionFalse || c.Reason != vmv1alpha1.ReasonInvalid && c.Reason != vmv1alpha1.ReasonNotAllowed {
+	if c != nil && c.Reason == vmv1alpha1.ReasonWaitingForPrerequisites {
+		c = meta.FindStatusCondition(vm.Status.Conditions, vmv1alpha1.ConditionStalled)
+	}
+	if c == nil || c.Reason != vmv1alpha1.ReasonInvalid && c.Reason != vmv1alpha1.ReasonNotAllowed {
 		return ""
 	}
 	if vm.Status.FirstStartTime == nil && vm.Status.PowerState == vmv1alpha1.PoweredOff {

@@ -80,6 +80,9 @@ func unrolled(d *clusterv1alpha1.MachineDeployment) string {
 		if c == nil || c.Message == "" || (c.Status == metav1.ConditionTrue) != (kind == clusterv1alpha1.ScalingUpCondition) {
 			continue
 		}
+		if rolling := conditions.Find(d.Status.Conditions, clusterv1alpha1.RollingOutCondition); rolling != nil && kind == clusterv1alpha1.ScalingUpCondition && rolling.Reason == c.Reason {
+			continue // pending has named that cause.
+		}
 		text += ": " + oneLine(c.Message)
 	}
 	return text

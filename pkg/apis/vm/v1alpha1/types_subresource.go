@@ -51,7 +51,7 @@ type RefreshResult struct {
 	// +optional
 	NewGeneration int64 `json:"newGeneration,omitempty" protobuf:"varint,7,opt,name=newGeneration"`
 	// changed is false when the virtual machine already uses the newest
-	// revision; nothing was written then.
+	// revision; nothing was written then, except that a pin in spec was removed.
 	// +optional
 	Changed bool `json:"changed,omitempty" protobuf:"varint,8,opt,name=changed"`
 	// specPinCleared is true when the matcher in spec pinned a revision, which

@@ -127,6 +127,7 @@ func (p *pass) rollingOut() metav1.Condition {
 	slices.Sort(why)
 	out.Status, out.Reason = metav1.ConditionTrue, clusterv1alpha1.RollingOutReason
 	out.Message = fmt.Sprintf("Rolling out %d not up-to-date replicas: %s", n, strings.Join(slices.Compact(why), "; "))
+	p.explain(&out)
 	return out
 }
 
@@ -137,9 +138,7 @@ func (p *pass) scaling(is int32, failed error) (up, down metav1.Condition) {
 	case is < wanted:
 		up.Status, up.Reason = metav1.ConditionTrue, clusterv1alpha1.ScalingUpReason
 		up.Message = fmt.Sprintf("Scaling up from %d to %d replicas", is, wanted)
-		if why := p.blocked(); why != "" {
-			up.Message += ". " + why
-		}
+		p.explain(&up)
 	case is > wanted:
 		down.Status, down.Reason = metav1.ConditionTrue, clusterv1alpha1.ScalingDownReason
 		down.Message = fmt.Sprintf("Scaling down from %d to %d replicas", is, wanted)
@@ -150,16 +149,20 @@ func (p *pass) scaling(is int32, failed error) (up, down metav1.Condition) {
 	return up, down
 }
 
-// blocked is what the current set says of why it has fewer Machines than it wants.
-func (p *pass) blocked() string {
+// explain adds to c why the current set has fewer Machines than it wants, with the reason of what it waits for.
+func (p *pass) explain(c *metav1.Condition) {
 	if p.plan == nil || p.plan.current == nil {
-		return ""
+		return
 	}
 	s := p.plan.current.set
-	if c := conditions.Find(s.Status.Conditions, clusterv1alpha1.ScalingUpCondition); c != nil && c.Status == metav1.ConditionTrue && strings.Contains(c.Message, "blocked") {
-		return "MachineSet " + s.Name + ": " + c.Message
+	up := conditions.Find(s.Status.Conditions, clusterv1alpha1.ScalingUpCondition)
+	if up == nil || up.Status != metav1.ConditionTrue || !strings.Contains(up.Message, "blocked") {
+		return
 	}
-	return ""
+	if up.Reason != clusterv1alpha1.ScalingUpReason {
+		c.Reason = up.Reason
+	}
+	c.Message += ". MachineSet " + s.Name + ": " + up.Message
 }
 
 func (p *pass) deleting(all []*machine) metav1.Condition {

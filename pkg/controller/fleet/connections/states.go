@@ -39,7 +39,7 @@ func (s zoneStates) State(ctx context.Context, z *vmv1alpha1.Zone) (provider.Zon
 		return provider.ZoneState{}, fmt.Errorf("VCenter %q is not in use yet", name)
 	}
 	if err := m.driver.Connected(ctx); err != nil {
-		return provider.ZoneState{}, fmt.Errorf("VCenter %q is not connected: %w", name, err)
+		return provider.ZoneState{}, &provider.UnreachableError{VCenter: name, Err: err}
 	}
 	return m.driver.Zone(ctx, z.Name), nil
 }

@@ -112,7 +112,10 @@ func (r *reconciler) observe(ctx context.Context, z *vmv1alpha1.Zone) (controlle
 // reasonOf is the reason of a zone that is not ready.
 func reasonOf(err error) string {
 	var unusable *provider.NotUsableError
+	var unreachable *provider.UnreachableError
 	switch {
+	case errors.As(err, &unreachable):
+		return vmv1alpha1.ReasonUnreachable
 	case errors.As(err, &unusable) && unusable.Missing:
 		return vmv1alpha1.ReasonNotFound
 	case errors.As(err, &unusable):

@@ -6,6 +6,7 @@ package zone
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 	"testing"
@@ -173,7 +174,8 @@ func TestAZoneThatLacksSomethingSaysWhat(t *testing.T) {
 	}{
 		"missing":    {trouble: &provider.NotUsableError{Message: "no network", Missing: true}, want: "False NotFound no network"},
 		"ambiguous":  {trouble: &provider.NotUsableError{Message: "two pools"}, want: "False Invalid two pools"},
-		"without it": {unseen: errors.New("not connected"), want: "False NotReady not connected"},
+		"not read":   {unseen: errors.New("not read yet"), want: "False NotReady not read yet"},
+		"without it": {unseen: fmt.Errorf("reading: %w", &provider.UnreachableError{Err: errors.New("refused")}), want: `False Unreachable reading: ` + (&provider.UnreachableError{Err: errors.New("refused")}).Error()},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, nil)

@@ -291,7 +291,7 @@ func TestPowerStateSynced_IsSetByEveryReport(t *testing.T) {
 		"running, is powered off":      {[]func(*Input){state(isOn, isOff)}, driver.KindPowerOff, "False PoweringOff: "},
 		"running, is suspended":        {[]func(*Input){state(isOn, isSuspended)}, driver.KindSuspend, "False Suspending: "},
 		"off, paused": {[]func(*Input){state(isOff, isOn), func(in *Input) { in.Observation.Paused = true }}, "",
-			"False Paused: the virtual machine is paused by an administrator"},
+			"False Paused: the virtual machine is paused by an administrator in vSphere"},
 		"out of reach": {[]func(*Input){func(in *Input) { in.Observation.Readable, in.Observation.Trouble = false, "disconnected" }}, "", "Unknown UnknownState: disconnected"},
 	} {
 		t.Run(name, func(t *testing.T) {

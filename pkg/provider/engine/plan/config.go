@@ -25,13 +25,18 @@ func reconcileConfig(in *Input, p *Plan) error {
 	return errors.Join(err, in.keep(p))
 }
 
+// unknown reports a condition of which the trouble of the observation hides the state.
+func (in *Input) unknown(p *Plan, condition string) {
+	reason := vmv1alpha1.ReasonUnknownState
+	if in.Unreachable {
+		reason = vmv1alpha1.ReasonUnreachable
+	}
+	p.Set(condition, metav1.ConditionUnknown, reason, in.Observation.Trouble)
+}
+
 func (in *Input) config(p *Plan) error {
 	if in.Observation.Trouble != "" {
-		reason := vmv1alpha1.ReasonUnknownState
-		if in.Unreachable {
-			reason = vmv1alpha1.ReasonUnreachable
-		}
-		p.Set(vmv1alpha1.ConditionConfigurationSynced, metav1.ConditionUnknown, reason, in.Observation.Trouble)
+		in.unknown(p, vmv1alpha1.ConditionConfigurationSynced)
 		return in.trouble()
 	}
 	if in.Want.Effective == nil {

@@ -31,7 +31,7 @@ var transitions = map[driver.Kind]string{
 func (in *Input) reportPower(p *Plan) {
 	switch desired := in.desired(); {
 	case in.Observation.Trouble != "":
-		p.Set(vmv1alpha1.ConditionPowerStateSynced, metav1.ConditionUnknown, vmv1alpha1.ReasonUnknownState, in.Observation.Trouble)
+		in.unknown(p, vmv1alpha1.ConditionPowerStateSynced)
 	case in.Observation.PowerState == desired:
 		p.True(vmv1alpha1.ConditionPowerStateSynced)
 	case in.Observation.Paused:

@@ -12,6 +12,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/hardware"
 )
 
 func vgpu(key int32, profile string) *types.VirtualPCIPassthrough {
@@ -54,6 +55,19 @@ func TestDevicesAreComparedOneByOne(t *testing.T) {
 			have: []types.BaseVirtualDevice{vgpu(13000, "grid"), dynamic(13001, 0x8086, 0x1572)}, change: locked,
 			want:    []Difference{{Path: "devices.gpus", Running: "grid", Desired: "10de:2231, grid, grid"}},
 			changes: []string{"add *types.VirtualPCIPassthrough -501", "add *types.VirtualPCIPassthrough -502"}},
+		{name: "a device that cannot be, without which no memory is reserved", devices: &devices{HostDevices: []device{{Name: "d", DeviceName: "network card"}}}},
+		{name: "a device that is not allowed, without which no memory is reserved", devices: &devices{HostDevices: []device{{Name: "d", DeviceName: "8086:1572"}}},
+			change: func(w *Want, _ *mo.VirtualMachine) { w.Barred = []string{hardware.HostDevices} }},
+		{name: "a device beside one that is not allowed",
+			devices: &devices{GPUs: []device{{Name: "a", DeviceName: "grid"}}, HostDevices: []device{{Name: "d", DeviceName: "8086:1572"}}},
+			change:  func(w *Want, _ *mo.VirtualMachine) { w.Barred = []string{hardware.HostDevices} },
+			want: []Difference{{Path: "memory.reservation", Running: "0", Desired: "2Gi", Live: true},
+				{Path: "memory.reservationLocked", Running: "false", Desired: "true", Live: true}, {Path: "devices.gpus", Desired: "grid"}},
+			changes: []string{"add *types.VirtualPCIPassthrough -500"}},
+		{name: "a device that stays, of a list with another that is not allowed",
+			devices: &devices{HostDevices: []device{{Name: "d", DeviceName: "8086:1572"}, {Name: "e", DeviceName: "8086:1573"}}},
+			have:    []types.BaseVirtualDevice{dynamic(13001, 0x8086, 0x1572)},
+			change:  func(w *Want, vm *mo.VirtualMachine) { locked(w, vm); w.Barred = []string{hardware.HostDevices} }},
 		{name: "a device that is not asked for any more", have: []types.BaseVirtualDevice{vgpu(13000, "grid"), dynamic(13001, 0x8086, 0x1572)},
 			want:    []Difference{{Path: "devices.gpus", Running: "grid"}, {Path: "devices.hostDevices", Running: "8086:1572"}},
 			changes: []string{"remove *types.VirtualPCIPassthrough 13000", "remove *types.VirtualPCIPassthrough 13001"}},

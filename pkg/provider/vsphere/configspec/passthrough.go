@@ -53,10 +53,31 @@ func comparePassthrough(in *input) map[string][]Difference {
 			changes = append(changes, &types.VirtualDeviceConfigSpec{Operation: types.VirtualDeviceConfigSpecOperationRemove, Device: p})
 			return true
 		})
+		if slices.Contains(in.Barred, path) {
+			continue
+		}
 		out[path] = []Difference{{Path: path, Running: hardware.List(running), Desired: hardware.List(desired),
 			set: func(s *types.VirtualMachineConfigSpec) { s.DeviceChange = append(s.DeviceChange, changes...) }}}
 	}
 	return out
+}
+
+// reservesMemory reports whether vSphere demands that all memory is reserved for what the VM gets. A device that is
+// refused is not attached; a VM keeps those that it has of a list which is not applied.
+func reservesMemory(in *input) bool {
+	if in.Effective.Devices == nil {
+		return hardware.Pinned(in.Effective)
+	}
+	applied := comparePassthrough(in)
+	e, devices := *in.Effective, *in.Effective.Devices
+	e.Devices = &devices
+	if applied[hardware.GPUs] == nil {
+		devices.GPUs = nil
+	}
+	if applied[hardware.HostDevices] == nil {
+		devices.HostDevices = nil
+	}
+	return hardware.Pinned(&e) || len(applied) < 2 && len(devicesOf[*types.VirtualPCIPassthrough](in.vm)) > 0
 }
 
 // ownerPath is the list that a device which must go counts to.
@@ -127,24 +148,24 @@ func refusedPassthrough(in *input, say func(format string, args ...any)) {
 	}
 }
 
-// NotAllowed lists the GPUs and host devices that are wanted and not allowed.
-func NotAllowed(want Want, allowed []string, by string) []string {
+// NotAllowed returns a message for each GPU and host device that is wanted and not allowed, and the paths of their lists.
+func NotAllowed(want Want, allowed []string, by string) (messages, paths []string) {
 	if want.Effective == nil || slices.Contains(allowed, driver.Any) {
-		return nil
+		return nil, nil
 	}
 	known := make([]string, 0, len(allowed))
 	for _, name := range allowed {
 		known = append(known, deviceID(name))
 	}
-	var out []string
 	for _, path := range []string{hardware.GPUs, hardware.HostDevices} {
 		for _, d := range listOf(want.Effective.Devices, path) {
 			if !slices.Contains(known, deviceID(d.DeviceName)) {
-				out = append(out, driver.NotAllowedMessage(fmt.Sprintf("%s[%s].deviceName %q", path, d.Name, d.DeviceName), by, allowed))
+				messages = append(messages, driver.NotAllowedMessage(fmt.Sprintf("%s[%s].deviceName %q", path, d.Name, d.DeviceName), by, allowed))
+				paths = append(paths, path)
 			}
 		}
 	}
-	return out
+	return messages, paths
 }
 
 // deviceID is a device name in one spelling; one that is no device keeps its own.

@@ -127,9 +127,9 @@ var rows = map[string]row{
 		},
 		adjust: func(in *input) {
 			switch m := in.desired.Memory; {
-			case hardware.Pinned(in.Effective) && in.Effective.Memory.Guest != nil:
+			case reservesMemory(in) && in.Effective.Memory.Guest != nil:
 				m.Reservation = m.Guest
-			case m.Reservation == nil && in.adopted && !hardware.Pinned(in.Effective):
+			case m.Reservation == nil && in.adopted && !reservesMemory(in):
 				m.Reservation = in.running.Memory.Reservation
 			}
 		},
@@ -139,7 +139,7 @@ var rows = map[string]row{
 	hardware.MemoryLocked: {
 		read: func(in *input) { in.running.MemoryLocked = isTrue(in.config.MemoryReservationLockedToMax) },
 		adjust: func(in *input) {
-			in.desired.MemoryLocked = hardware.Pinned(in.Effective) || in.adopted && in.running.MemoryLocked
+			in.desired.MemoryLocked = reservesMemory(in) || in.adopted && in.running.MemoryLocked
 		},
 		set: func(in *input, s *configSpec) { s.MemoryReservationLockedToMax = &in.desired.MemoryLocked }},
 	hardware.MemoryLimit: {resets: true,

@@ -39,6 +39,8 @@ type Want struct {
 	New bool
 	// Bootstrapped is true when the bootstrap of a new VM is done.
 	Bootstrapped bool
+	// Barred are the lists of devices to pass through, by path, of which one is not allowed: they are not applied.
+	Barred []string
 	// HostMHz is the clock rate of a core of the VM's host, 0 if not known.
 	HostMHz int64
 }

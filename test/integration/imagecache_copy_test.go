@@ -1,7 +1,7 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package imagecache
+package integration
 
 import (
 	"os"
@@ -18,7 +18,7 @@ func TestAnImageIsCopiedAndGoesWithItsCache(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.start("a")
-	text, err := os.ReadFile("../../../artifacts/examples/imagecache.yaml")
+	text, err := os.ReadFile("../../artifacts/examples/imagecache.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}

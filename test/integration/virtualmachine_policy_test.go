@@ -1,7 +1,7 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package virtualmachine
+package integration
 
 import (
 	"testing"
@@ -22,18 +22,18 @@ func inlineSize(vm *vmv1alpha1.VirtualMachine) (cpus int32, memory string) {
 }
 
 func expanded(vm *vmv1alpha1.VirtualMachine) bool {
-	return vm.Spec.Instancetype == nil && vm.Status.InstancetypeRef == nil && ready(vm)
+	return vm.Spec.Instancetype == nil && vm.Status.InstancetypeRef == nil && isVMReady(vm)
 }
 
 // The policies are F131 and F132.
 func TestPoliciesExpandReferencesAsTheyPromise(t *testing.T) {
-	w := newWorld(t)
+	w := newVMWorld(t)
 	w.size(2, "2Gi")
 	w.image()
 	w.create("old")
-	old := w.until("old", "is ready", ready)
+	old := w.until("old", "is ready", isVMReady)
 	if cpus, _ := inlineSize(old); cpus != 0 || old.Status.InstancetypeRef == nil {
-		t.Fatalf("policy Reference made the spec %s", asJSON(old.Spec))
+		t.Fatalf("policy Reference made the spec %s", vmAsJSON(old.Spec))
 	}
 
 	w.stop()
@@ -44,8 +44,8 @@ func TestPoliciesExpandReferencesAsTheyPromise(t *testing.T) {
 	if cpus, memory := inlineSize(vm); cpus != 2 || memory != "2Gi" {
 		t.Errorf("the expanded spec has %d CPUs and %q, want 2 and 2Gi", cpus, memory)
 	}
-	if old := w.until("old", "is ready", ready); old.Spec.Instancetype == nil || old.Status.InstancetypeRef == nil {
-		t.Errorf("policy Expand expanded a VM that has a revision: %s", asJSON(old.Spec))
+	if old := w.until("old", "is ready", isVMReady); old.Spec.Instancetype == nil || old.Status.InstancetypeRef == nil {
+		t.Errorf("policy Expand expanded a VM that has a revision: %s", vmAsJSON(old.Spec))
 	}
 
 	w.stop()

@@ -1,7 +1,7 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package virtualmachine
+package integration
 
 import (
 	"fmt"
@@ -22,7 +22,7 @@ import (
 // virtual machine with the instance type of its spec, and with that revision only.
 func TestRefreshesAndSwitchesAtOnceEndWithTheRevisionOfTheSpec(t *testing.T) {
 	const count = 4
-	w := newWorld(t)
+	w := newVMWorld(t)
 	w.image()
 	w.size(1, "1Gi")
 	large := &itv1alpha1.VirtualMachineClusterInstancetype{ObjectMeta: metav1.ObjectMeta{Name: "large"}}
@@ -37,11 +37,11 @@ func TestRefreshesAndSwitchesAtOnceEndWithTheRevisionOfTheSpec(t *testing.T) {
 		w.create(names[i])
 	}
 	for _, name := range names {
-		w.until(name, "is ready", ready)
+		w.until(name, "is ready", isVMReady)
 	}
 	w.size(1, "1028Mi")
 
-	vms := w.VmV1alpha1().VirtualMachines(namespace)
+	vms := w.VmV1alpha1().VirtualMachines(vmNamespace)
 	var all sync.WaitGroup
 	for _, name := range names {
 		all.Go(func() {
@@ -61,7 +61,7 @@ func TestRefreshesAndSwitchesAtOnceEndWithTheRevisionOfTheSpec(t *testing.T) {
 	for _, name := range names {
 		vm := w.until(name, "has the revision of large", func(vm *vmv1alpha1.VirtualMachine) bool {
 			ref := vm.Status.InstancetypeRef
-			return ready(vm) && ref != nil && ref.Name == "large" && ref.ControllerRevisionRef != nil && ref.SourceUID == string(large.UID)
+			return isVMReady(vm) && ref != nil && ref.Name == "large" && ref.ControllerRevisionRef != nil && ref.SourceUID == string(large.UID)
 		})
 		want = append(want, vm.Status.InstancetypeRef.ControllerRevisionRef.Name)
 	}

@@ -1,7 +1,7 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package virtualmachine
+package integration
 
 import (
 	"encoding/json"
@@ -19,21 +19,21 @@ import (
 	"github.com/slipway-dev/slipway/test/simulated"
 )
 
-const namespace = "team-a"
+const vmNamespace = "team-a"
 
-func (w *world) image() {
+func (w *vmWorld) image() {
 	w.t.Helper()
 	image := &vmv1alpha1.VirtualMachineImage{
 		ObjectMeta: metav1.ObjectMeta{Name: "photon"},
 		Spec:       vmv1alpha1.VirtualMachineImageSpec{ContentLibrary: &vmv1alpha1.ContentLibraryImageSource{Library: "slipway", Item: "photon-5"}},
 	}
-	if _, err := w.VmV1alpha1().VirtualMachineImages(namespace).Create(w.t.Context(), image, metav1.CreateOptions{}); err != nil {
+	if _, err := w.VmV1alpha1().VirtualMachineImages(vmNamespace).Create(w.t.Context(), image, metav1.CreateOptions{}); err != nil {
 		w.t.Fatal(err)
 	}
 }
 
 // size creates or changes the cluster-wide instance type "small".
-func (w *world) size(cpus int32, memory string) {
+func (w *vmWorld) size(cpus int32, memory string) {
 	w.t.Helper()
 	types := w.InstancetypeV1alpha1().VirtualMachineClusterInstancetypes()
 	spec := itv1alpha1.VirtualMachineInstancetypeSpec{
@@ -53,7 +53,7 @@ func (w *world) size(cpus int32, memory string) {
 	}
 }
 
-func (w *world) create(name string, change ...func(*vmv1alpha1.VirtualMachine)) {
+func (w *vmWorld) create(name string, change ...func(*vmv1alpha1.VirtualMachine)) {
 	w.t.Helper()
 	vm := &vmv1alpha1.VirtualMachine{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
@@ -67,15 +67,15 @@ func (w *world) create(name string, change ...func(*vmv1alpha1.VirtualMachine)) 
 	for _, f := range change {
 		f(vm)
 	}
-	if _, err := w.VmV1alpha1().VirtualMachines(namespace).Create(w.t.Context(), vm, metav1.CreateOptions{}); err != nil {
+	if _, err := w.VmV1alpha1().VirtualMachines(vmNamespace).Create(w.t.Context(), vm, metav1.CreateOptions{}); err != nil {
 		w.t.Fatal(err)
 	}
 }
 
 // vm returns the virtual machine, nil when it is gone.
-func (w *world) vm(name string) *vmv1alpha1.VirtualMachine {
+func (w *vmWorld) vm(name string) *vmv1alpha1.VirtualMachine {
 	w.t.Helper()
-	vm, err := w.VmV1alpha1().VirtualMachines(namespace).Get(w.t.Context(), name, metav1.GetOptions{})
+	vm, err := w.VmV1alpha1().VirtualMachines(vmNamespace).Get(w.t.Context(), name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		return nil
 	}
@@ -86,9 +86,9 @@ func (w *world) vm(name string) *vmv1alpha1.VirtualMachine {
 }
 
 // vmi returns the instance, nil when there is none.
-func (w *world) vmi(name string) *vmv1alpha1.VirtualMachineInstance {
+func (w *vmWorld) vmi(name string) *vmv1alpha1.VirtualMachineInstance {
 	w.t.Helper()
-	vmi, err := w.VmV1alpha1().VirtualMachineInstances(namespace).Get(w.t.Context(), name, metav1.GetOptions{})
+	vmi, err := w.VmV1alpha1().VirtualMachineInstances(vmNamespace).Get(w.t.Context(), name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		return nil
 	}
@@ -99,12 +99,12 @@ func (w *world) vmi(name string) *vmv1alpha1.VirtualMachineInstance {
 }
 
 // until waits until the virtual machine satisfies cond, and shows it when it does not.
-func (w *world) until(name, what string, cond func(*vmv1alpha1.VirtualMachine) bool) *vmv1alpha1.VirtualMachine {
+func (w *vmWorld) until(name, what string, cond func(*vmv1alpha1.VirtualMachine) bool) *vmv1alpha1.VirtualMachine {
 	w.t.Helper()
 	var vm *vmv1alpha1.VirtualMachine
 	defer func() {
 		if w.t.Failed() && vm != nil {
-			w.t.Logf("virtual machine: %s\ninstance: %s", asJSON(vm), asJSON(w.vmi(name)))
+			w.t.Logf("virtual machine: %s\ninstance: %s", vmAsJSON(vm), vmAsJSON(w.vmi(name)))
 		}
 	}()
 	simulated.Eventually(w.t, name+": "+what, func() bool {
@@ -114,7 +114,7 @@ func (w *world) until(name, what string, cond func(*vmv1alpha1.VirtualMachine) b
 	return vm
 }
 
-func asJSON(object any) string {
+func vmAsJSON(object any) string {
 	text, err := json.MarshalIndent(object, "", " ")
 	if err != nil {
 		return err.Error()
@@ -122,18 +122,18 @@ func asJSON(object any) string {
 	return string(text)
 }
 
-func ready(vm *vmv1alpha1.VirtualMachine) bool {
+func isVMReady(vm *vmv1alpha1.VirtualMachine) bool {
 	c := meta.FindStatusCondition(vm.Status.Conditions, vmv1alpha1.ConditionReady)
 	return c != nil && c.Status == metav1.ConditionTrue && c.ObservedGeneration == vm.Generation
 }
 
 func poweredOff(vm *vmv1alpha1.VirtualMachine) bool {
-	return ready(vm) && vm.Status.PowerState == vmv1alpha1.PoweredOff
+	return isVMReady(vm) && vm.Status.PowerState == vmv1alpha1.PoweredOff
 }
 
-func (w *world) revisions() []string {
+func (w *vmWorld) revisions() []string {
 	w.t.Helper()
-	list, err := w.InstancetypeV1alpha1().ControllerRevisions(namespace).List(w.t.Context(), metav1.ListOptions{})
+	list, err := w.InstancetypeV1alpha1().ControllerRevisions(vmNamespace).List(w.t.Context(), metav1.ListOptions{})
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -145,11 +145,11 @@ func (w *world) revisions() []string {
 }
 
 func TestVMLivesFromCreateToDelete(t *testing.T) {
-	w := newWorld(t)
+	w := newVMWorld(t)
 	w.size(2, "1Gi")
 	w.image()
 	w.create("web")
-	vm := w.until("web", "is ready", ready)
+	vm := w.until("web", "is ready", isVMReady)
 	if vm.Status.Phase != vmv1alpha1.PhaseRunning || vm.Status.Network.PrimaryIP4 == "" || vm.Status.NodeName == "" || vm.Status.UniqueID == "" {
 		t.Errorf("status %+v, want a running one with address, host and ID", vm.Status)
 	}
@@ -161,7 +161,7 @@ func TestVMLivesFromCreateToDelete(t *testing.T) {
 		t.Errorf("%d writes of the virtual machine, want 1 to 5", got)
 	}
 
-	vms := w.VmV1alpha1().VirtualMachines(namespace)
+	vms := w.VmV1alpha1().VirtualMachines(vmNamespace)
 	if _, err := vms.Stop(t.Context(), "web", &vmv1alpha1.PowerOptions{}, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
@@ -181,13 +181,13 @@ func TestVMLivesFromCreateToDelete(t *testing.T) {
 
 // refresh changes the instance type of a running VM, refreshes it, and returns the
 // revisions before and after.
-func (w *world) refresh(name string, cpus int32, memory string) (before, after string) {
+func (w *vmWorld) refresh(name string, cpus int32, memory string) (before, after string) {
 	w.t.Helper()
-	before = w.until(name, "is ready", ready).Status.InstancetypeRef.ControllerRevisionRef.Name
+	before = w.until(name, "is ready", isVMReady).Status.InstancetypeRef.ControllerRevisionRef.Name
 	simulated.Eventually(w.t, "there is an instance", func() bool { return w.vmi(name) != nil })
 	w.size(cpus, memory)
 	w.until(name, "is outdated", func(vm *vmv1alpha1.VirtualMachine) bool { return vm.Status.InstancetypeRef.Outdated })
-	_, err := w.VmV1alpha1().VirtualMachines(namespace).RefreshInstancetype(w.t.Context(), name, &vmv1alpha1.RefreshOptions{}, metav1.CreateOptions{})
+	_, err := w.VmV1alpha1().VirtualMachines(vmNamespace).RefreshInstancetype(w.t.Context(), name, &vmv1alpha1.RefreshOptions{}, metav1.CreateOptions{})
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -200,7 +200,7 @@ func (w *world) refresh(name string, cpus int32, memory string) (before, after s
 
 // runsWith waits until the instance has a size and a revision, and no other revision
 // is left.
-func (w *world) runsWith(name string, cpus int32, memory, revision string) {
+func (w *vmWorld) runsWith(name string, cpus int32, memory, revision string) {
 	w.t.Helper()
 	simulated.Eventually(w.t, name+": the instance has the new size", func() bool {
 		vmi := w.vmi(name)
@@ -212,20 +212,20 @@ func (w *world) runsWith(name string, cpus int32, memory, revision string) {
 
 // F48 F137 F142 F150: live growth, and the old revision goes.
 func TestRefreshGrowsARunningVM(t *testing.T) {
-	w := newWorld(t)
+	w := newVMWorld(t)
 	w.size(1, "1Gi")
 	w.image()
 	w.create("web")
 	_, after := w.refresh("web", 2, "2Gi")
 	w.runsWith("web", 2, "2Gi", after)
-	if vm := w.until("web", "is ready", ready); len(vm.Status.RestartRequired) != 0 {
+	if vm := w.until("web", "is ready", isVMReady); len(vm.Status.RestartRequired) != 0 {
 		t.Errorf("restartRequired %v after a live change, want none", vm.Status.RestartRequired)
 	}
 }
 
 // F138 F139 F141 F142 F159
 func TestRefreshThatCannotBeLiveTakesEffectWithTheRestart(t *testing.T) {
-	w := newWorld(t)
+	w := newVMWorld(t)
 	w.size(2, "2Gi")
 	w.image()
 	w.create("web")
@@ -236,19 +236,19 @@ func TestRefreshThatCannotBeLiveTakesEffectWithTheRestart(t *testing.T) {
 	if got := w.vmi("web").Spec.Instancetype.RevisionName; got != before {
 		t.Errorf("the instance names revision %s, want %s, which it still runs with", got, before)
 	}
-	_, err := w.VmV1alpha1().VirtualMachines(namespace).Restart(t.Context(), "web", &vmv1alpha1.PowerOptions{}, metav1.CreateOptions{})
+	_, err := w.VmV1alpha1().VirtualMachines(vmNamespace).Restart(t.Context(), "web", &vmv1alpha1.PowerOptions{}, metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	w.until("web", "has restarted", func(vm *vmv1alpha1.VirtualMachine) bool {
-		return vm.Status.LastRestartTime != nil && len(vm.Status.RestartRequired) == 0 && ready(vm)
+		return vm.Status.LastRestartTime != nil && len(vm.Status.RestartRequired) == 0 && isVMReady(vm)
 	})
 	w.runsWith("web", 1, "1Gi", after)
 }
 
 // F139: what is taken back needs no restart any more.
 func TestRestartIsNotRequiredOnceTheChangeIsTakenBack(t *testing.T) {
-	w := newWorld(t)
+	w := newVMWorld(t)
 	w.size(2, "2Gi")
 	w.image()
 	w.create("web")
@@ -258,7 +258,7 @@ func TestRestartIsNotRequiredOnceTheChangeIsTakenBack(t *testing.T) {
 	})
 	_, after := w.refresh("web", 2, "2Gi")
 	vm := w.until("web", "needs no restart", func(vm *vmv1alpha1.VirtualMachine) bool {
-		return len(vm.Status.RestartRequired) == 0 && ready(vm)
+		return len(vm.Status.RestartRequired) == 0 && isVMReady(vm)
 	})
 	if vm.Status.LastRestartTime != nil {
 		t.Errorf("it was restarted at %s", vm.Status.LastRestartTime)
@@ -268,7 +268,7 @@ func TestRestartIsNotRequiredOnceTheChangeIsTakenBack(t *testing.T) {
 
 // F56
 func TestPrerequisitesThatAppearLaterAreFoundByThemselves(t *testing.T) {
-	w := newWorld(t)
+	w := newVMWorld(t)
 	w.create("early")
 	w.until("early", "says what it lacks", func(vm *vmv1alpha1.VirtualMachine) bool {
 		for _, missing := range []string{vmv1alpha1.ConditionInstancetypeReady, vmv1alpha1.ConditionImageReady} {
@@ -281,19 +281,19 @@ func TestPrerequisitesThatAppearLaterAreFoundByThemselves(t *testing.T) {
 	})
 	w.size(1, "1Gi")
 	w.image()
-	w.until("early", "is ready", ready)
+	w.until("early", "is ready", isVMReady)
 }
 
 func TestRestartOfTheControllerInTheMiddleOfCreatesMakesNoneTwice(t *testing.T) {
 	const count = 20
-	w := newWorld(t)
+	w := newVMWorld(t)
 	w.size(1, "1Gi")
 	w.image()
 	for i := range count {
 		w.create(fmt.Sprintf("web-%02d", i))
 	}
 	simulated.Eventually(t, "the first is created", func() bool {
-		list, err := w.VmV1alpha1().VirtualMachines(namespace).List(t.Context(), metav1.ListOptions{})
+		list, err := w.VmV1alpha1().VirtualMachines(vmNamespace).List(t.Context(), metav1.ListOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -308,7 +308,7 @@ func TestRestartOfTheControllerInTheMiddleOfCreatesMakesNoneTwice(t *testing.T) 
 	w.start()
 	ids := map[string]string{}
 	for i := range count {
-		vm := w.until(fmt.Sprintf("web-%02d", i), "is ready", ready)
+		vm := w.until(fmt.Sprintf("web-%02d", i), "is ready", isVMReady)
 		if other, twice := ids[vm.Status.UniqueID]; twice {
 			t.Errorf("%s and %s are both %s", other, vm.Name, vm.Status.UniqueID)
 		}

@@ -1,7 +1,7 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package imagecache
+package integration
 
 import (
 	"errors"
@@ -25,7 +25,7 @@ import (
 // parent is the file that the only disk of a virtual machine depends on.
 func (w *world) parent(name string) string {
 	w.t.Helper()
-	vm, err := find.NewFinder(simulated.Operator(w.t, w.ready).Client).VirtualMachine(w.t.Context(), "/DC0/vm/slipway/"+namespace+"/"+name)
+	vm, err := find.NewFinder(simulated.Operator(w.t, w.ready).Client).VirtualMachine(w.t.Context(), "/DC0/vm/slipway/"+imageNamespace+"/"+name)
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -1,17 +1,19 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package authority
+package apiserver_test
 
 import (
 	"bytes"
 	"crypto/tls"
 	"crypto/x509"
+	"maps"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/slipway-dev/slipway/pkg/apiserver/certs/authority"
 	"k8s.io/client-go/kubernetes/fake"
 )
 
@@ -25,16 +27,16 @@ var begin = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
 func made(t *testing.T, at time.Time) map[string][]byte {
 	t.Helper()
-	secret, err := New(namespace, name, at)
+	secret, err := authority.New(namespace, name, at)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return secret.Data
 }
 
-func parsed(t *testing.T, data map[string][]byte) *Authority {
+func parsed(t *testing.T, data map[string][]byte) *authority.Authority {
 	t.Helper()
-	a, err := Parse(data)
+	a, err := authority.Parse(data)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,7 +44,7 @@ func parsed(t *testing.T, data map[string][]byte) *Authority {
 }
 
 // serves wants a certificate that is issued at a time to be trusted at another one.
-func serves(t *testing.T, a *Authority, trusted []byte, issued, at time.Time) error {
+func serves(t *testing.T, a *authority.Authority, trusted []byte, issued, at time.Time) error {
 	t.Helper()
 	cert, key, err := a.Leaf("server", []string{"server.example.com"}, issued, x509.ExtKeyUsageServerAuth)
 	if err != nil {
@@ -60,11 +62,11 @@ func serves(t *testing.T, a *Authority, trusted []byte, issued, at time.Time) er
 
 func TestReplicasThatStartTogetherHaveOneAuthority(t *testing.T) {
 	host := fake.NewClientset()
-	all := make([]*Authority, 5)
+	all := make([]*authority.Authority, 5)
 	var loading sync.WaitGroup
 	for i := range all {
 		loading.Go(func() {
-			a, err := Load(t.Context(), host, namespace, name)
+			a, err := authority.Load(t.Context(), host, namespace, name)
 			if err != nil {
 				t.Error(err)
 			}
@@ -84,11 +86,12 @@ func TestReplicasThatStartTogetherHaveOneAuthority(t *testing.T) {
 func TestAnAuthorityIsReplacedWhileTheOldOneIsTrusted(t *testing.T) {
 	data := made(t, begin)
 	first := parsed(t, data)
-	steps := []*Authority{first}
+	steps := []*authority.Authority{first}
 	var took []time.Duration
+	const replaceBefore = authority.Life / 3
 	var now time.Time
-	for now = begin.Add(Life - replaceBefore - 24*time.Hour); now.Before(begin.Add(Life - replaceBefore/2)); now = now.Add(24 * time.Hour) {
-		next, err := Next(name, data, now)
+	for now = begin.Add(authority.Life - replaceBefore - 24*time.Hour); now.Before(begin.Add(authority.Life - replaceBefore/2)); now = now.Add(24 * time.Hour) {
+		next, err := authority.Next(name, data, now)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -100,11 +103,11 @@ func TestAnAuthorityIsReplacedWhileTheOldOneIsTrusted(t *testing.T) {
 	if len(steps) != 3 {
 		t.Fatalf("there were %d steps, want two before the old one has ended", len(steps)-1)
 	}
-	if want := Life - replaceBefore; took[0] < want || took[0] > want+24*time.Hour {
+	if want := authority.Life - replaceBefore; took[0] < want || took[0] > want+24*time.Hour {
 		t.Errorf("the next authority is made after %s, want a third of its time before its end", took[0])
 	}
-	if d := took[1] - took[0]; d < Settle || d > Settle+24*time.Hour {
-		t.Errorf("it issues %s after it was made, want %s", d, Settle)
+	if d := took[1] - took[0]; d < authority.Settle || d > authority.Settle+24*time.Hour {
+		t.Errorf("it issues %s after it was made, want %s", d, authority.Settle)
 	}
 	if !steps[1].Same(first) || steps[2].Same(first) {
 		t.Error("the new one issues before it was trusted, or never")
@@ -116,24 +119,24 @@ func TestAnAuthorityIsReplacedWhileTheOldOneIsTrusted(t *testing.T) {
 			}
 		}
 	}
-	if len(data[NextKeyKey]) > 0 || len(data[NextCertKey]) > 0 {
+	if len(data[authority.NextKeyKey]) > 0 || len(data[authority.NextCertKey]) > 0 {
 		t.Error("there is a next authority after it issues")
 	}
 
 	// What has ended is trusted no more.
-	ended, err := Next(name, data, begin.Add(Life+24*time.Hour))
+	ended, err := authority.Next(name, data, begin.Add(authority.Life+24*time.Hour))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := bytes.TrimSpace(first.Trusted); bytes.Contains(ended[TrustedKey], want) || !bytes.Contains(data[TrustedKey], want) {
+	if want := bytes.TrimSpace(first.Trusted); bytes.Contains(ended[authority.TrustedKey], want) || !bytes.Contains(data[authority.TrustedKey], want) {
 		t.Error("the first authority is to be trusted until its end, and no longer")
 	}
 }
 
 func TestAnAuthorityThatHasEndedIsReplacedWithoutAPause(t *testing.T) {
-	data, late := made(t, begin), begin.Add(Life+time.Hour)
+	data, late := made(t, begin), begin.Add(authority.Life+time.Hour)
 	for range 2 {
-		next, err := Next(name, data, late)
+		next, err := authority.Next(name, data, late)
 		if err != nil || next == nil {
 			t.Fatalf("nothing is due (error %v)", err)
 		}
@@ -146,15 +149,15 @@ func TestAnAuthorityThatHasEndedIsReplacedWithoutAPause(t *testing.T) {
 }
 
 func TestNothingIsDueOfAYoungAuthority(t *testing.T) {
-	for _, age := range []time.Duration{0, LeafLife, Life / 2} {
-		if next, err := Next(name, made(t, begin), begin.Add(age)); err != nil || next != nil {
+	for _, age := range []time.Duration{0, authority.LeafLife, authority.Life / 2} {
+		if next, err := authority.Next(name, made(t, begin), begin.Add(age)); err != nil || next != nil {
 			t.Errorf("after %s: %d keys are changed, error %v", age, len(next), err)
 		}
 	}
 }
 
 func TestASecretThatIsNoneIsNamed(t *testing.T) {
-	good, err := New(namespace, name, time.Now())
+	good, err := authority.New(namespace, name, time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -162,15 +165,16 @@ func TestASecretThatIsNoneIsNamed(t *testing.T) {
 	for key, want := range map[string]string{"tls.key": "tls.crt and tls.key", "ca.crt": "not among those of ca.crt"} {
 		bad := good.DeepCopy()
 		bad.Data[key] = other[key]
-		if _, err := Load(t.Context(), fake.NewClientset(bad), namespace, name); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), name) {
+		if _, err := authority.Load(t.Context(), fake.NewClientset(bad), namespace, name); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s of another one: %v, want %q", key, err, want)
 		}
 	}
-	if _, err := Next(name, map[string][]byte{}, begin); err == nil || !strings.Contains(err.Error(), "tls.crt") {
+	if _, err := authority.Next(name, map[string][]byte{}, begin); err == nil || !strings.Contains(err.Error(), "tls.crt") {
 		t.Errorf("a step of an empty Secret: %v", err)
 	}
-	bad := with(good.Data, map[string][]byte{NextCertKey: other["tls.crt"], NextKeyKey: good.Data["tls.key"]})
-	if _, err := Next(name, bad, begin); err == nil || !strings.Contains(err.Error(), "next.crt and next.key") {
+	bad := maps.Clone(good.Data)
+	bad[authority.NextCertKey], bad[authority.NextKeyKey] = other["tls.crt"], good.Data["tls.key"]
+	if _, err := authority.Next(name, bad, begin); err == nil || !strings.Contains(err.Error(), "next.crt and next.key") {
 		t.Errorf("a next authority with the key of another one: %v", err)
 	}
 }

@@ -1,7 +1,7 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package detach
+package machine_test
 
 import (
 	"errors"
@@ -21,6 +21,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/controller/cluster/machine/detach"
 	"github.com/slipway-dev/slipway/pkg/controller/cluster/machine/drain"
 )
 
@@ -160,11 +161,11 @@ func TestWhatIsAttachedIsWaitedFor(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			want := Result{Done: true}
+			want := detach.Result{Done: true}
 			if tc.want != nil {
-				want = Result{Message: "Waiting for Node volumes to be detached (started at 2026-11-21T07:30:00Z)\n" + strings.Join(tc.want, "\n")}
+				want = detach.Result{Message: "Waiting for Node volumes to be detached (started at 2026-11-21T07:30:00Z)\n" + strings.Join(tc.want, "\n")}
 			}
-			got, err := Check(t.Context(), fake.NewClientset(tc.objects...), input())
+			got, err := detach.Check(t.Context(), fake.NewClientset(tc.objects...), input())
 			if diff := cmp.Diff(want, got); err != nil || diff != "" {
 				t.Errorf("Check: %v, result (-want +got):\n%s", err, diff)
 			}
@@ -178,7 +179,7 @@ func TestWhatCannotBeReadIsAnErrorAndNotDone(t *testing.T) {
 		t.Run(resource, func(t *testing.T) {
 			client := fake.NewClientset(node("True", csi("v")), pv("v", "c"))
 			client.PrependReactor("*", resource, func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, down })
-			if got, err := Check(t.Context(), client, input()); !errors.Is(err, down) || got.Done {
+			if got, err := detach.Check(t.Context(), client, input()); !errors.Is(err, down) || got.Done {
 				t.Errorf("Check = %+v, %v, want the error and not done", got, err)
 			}
 		})
@@ -190,7 +191,7 @@ func TestAMessageHasABound(t *testing.T) {
 	for i := range 30 {
 		volumes = append(volumes, fmt.Sprintf("%02d%s", i, strings.Repeat("ä", 5000)))
 	}
-	got, err := Check(t.Context(), fake.NewClientset(node("True", volumes...)), input())
+	got, err := detach.Check(t.Context(), fake.NewClientset(node("True", volumes...)), input())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -209,13 +210,13 @@ func TestAServerThatLiesHasNoMoreVolumesReadThanAVMMayHave(t *testing.T) {
 	n := 0
 	client.PrependReactor("list", "volumeattachments", func(clienttesting.Action) (bool, runtime.Object, error) {
 		list := &storagev1.VolumeAttachmentList{ListMeta: metav1.ListMeta{Continue: "more"}}
-		for range page {
+		for range 500 {
 			n++
 			list.Items = append(list.Items, *attachment("node-1", fmt.Sprint("v", n), true))
 		}
 		return true, list, nil
 	})
-	_, err := Check(t.Context(), client, input())
+	_, err := detach.Check(t.Context(), client, input())
 	if err == nil || err.Error() != "reading the VolumeAttachments of Node node-1: more than 5000 volumes are said to be attached" {
 		t.Errorf("Check: %v", err)
 	}

@@ -1,7 +1,7 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package imagecache
+package integration
 
 import (
 	"context"
@@ -37,8 +37,6 @@ import (
 	"github.com/slipway-dev/slipway/test/simulated"
 	"github.com/slipway-dev/slipway/test/vcenter"
 )
-
-func TestMain(m *testing.M) { simulated.Main(m) }
 
 // world is a server, a vCenter, and controllers between them.
 type world struct {

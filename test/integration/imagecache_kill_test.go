@@ -1,7 +1,7 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package imagecache
+package integration
 
 import (
 	"encoding/json"

@@ -1,7 +1,7 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package exposition
+package priorityqueue_test
 
 import (
 	"encoding/json"
@@ -17,6 +17,7 @@ import (
 	dto "github.com/prometheus/client_model/go"
 
 	"github.com/slipway-dev/slipway/pkg/priorityqueue"
+	"github.com/slipway-dev/slipway/pkg/priorityqueue/exposition"
 )
 
 func want(t *testing.T, what string, got, want any) {
@@ -60,7 +61,7 @@ func TestTheCollectorExposesTheWorkqueueFamily(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := priorityqueue.New[string]("vm")
 		registry := prometheus.NewRegistry()
-		registry.MustRegister(Collector(q))
+		registry.MustRegister(exposition.Collector(q))
 		q.AddWithOpts(priorityqueue.AddOpts{Priority: 100}, "a", "b")
 		q.AddWithOpts(priorityqueue.AddOpts{Priority: -1}, "c")
 		q.AddAfter("d", time.Hour)
@@ -94,13 +95,13 @@ func TestTheCollectorExposesTheWorkqueueFamily(t *testing.T) {
 // the same names and texts but no priority.
 func TestTheCollectorsShareARegistryWithClientGosMetrics(t *testing.T) {
 	registry := prometheus.NewRegistry()
-	theirs := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "workqueue_depth", Help: helpDepth}, []string{"name"})
+	theirs := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "workqueue_depth", Help: "[BETA] Current depth of workqueue"}, []string{"name"})
 	theirs.WithLabelValues("informer").Set(4)
 	registry.MustRegister(theirs)
 	for _, name := range []string{"vm", "group"} {
 		q := priorityqueue.New[string](name)
 		q.Add("a")
-		registry.MustRegister(Collector(q))
+		registry.MustRegister(exposition.Collector(q))
 	}
 	got := gather(t, registry)
 	for name, depth := range map[string]float64{
@@ -125,7 +126,7 @@ func exampleQueue() *priorityqueue.Queue[string] {
 
 func TestTheHandlerServesJSONAndHTML(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		handler := Handler(exampleQueue(), priorityqueue.New[int]("empty"))
+		handler := exposition.Handler(exampleQueue(), priorityqueue.New[int]("empty"))
 		get := func(method, accept string) *httptest.ResponseRecorder {
 			r := httptest.NewRequest(method, "/debug/queue", nil)
 			r.Header.Set("Accept", accept)

@@ -1,7 +1,7 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package virtualmachine
+package integration
 
 import (
 	"testing"
@@ -13,12 +13,12 @@ import (
 )
 
 func TestWorkersThatWaitForVSphereDoTheSame(t *testing.T) {
-	w := newWorld(t, func(w *world) { w.blocking = true })
+	w := newVMWorld(t, func(w *vmWorld) { w.blocking = true })
 	w.size(2, "1Gi")
 	w.image()
 	w.create("web")
-	w.until("web", "is ready", ready)
-	vms := w.VmV1alpha1().VirtualMachines(namespace)
+	w.until("web", "is ready", isVMReady)
+	vms := w.VmV1alpha1().VirtualMachines(vmNamespace)
 	if _, err := vms.Stop(t.Context(), "web", &vmv1alpha1.PowerOptions{}, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}

@@ -1,7 +1,7 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package imagecache
+package integration
 
 import (
 	"encoding/json"
@@ -24,7 +24,7 @@ import (
 	"github.com/slipway-dev/slipway/test/vcenter/contentlibrary"
 )
 
-const namespace = "team-a"
+const imageNamespace = "team-a"
 
 // library is an administrator's client of the content library.
 func (w *world) library() *rest.Client {
@@ -47,7 +47,7 @@ func (w *world) images(n int) (names []string) {
 		}
 		image := &vmv1alpha1.VirtualMachineImage{ObjectMeta: metav1.ObjectMeta{Name: name}}
 		image.Spec.ContentLibrary = &vmv1alpha1.ContentLibraryImageSource{Library: contentlibrary.Library, Item: name}
-		if _, err := w.VmV1alpha1().VirtualMachineImages(namespace).Create(ctx, image, metav1.CreateOptions{}); err != nil {
+		if _, err := w.VmV1alpha1().VirtualMachineImages(imageNamespace).Create(ctx, image, metav1.CreateOptions{}); err != nil {
 			w.t.Fatal(err)
 		}
 		names = append(names, name)
@@ -65,7 +65,7 @@ func (w *world) deploy(name, image string, mode vmv1alpha1.FastDeployMode) {
 	vm.Spec.Image = &vmv1alpha1.VirtualMachineImageRef{Name: image}
 	vm.Spec.PowerState, vm.Spec.PowerOffMode = vmv1alpha1.PoweredOff, vmv1alpha1.PowerOpModeHard
 	vm.Spec.PromoteDisksMode = vmv1alpha1.PromoteDisksModeDisabled
-	if _, err := w.VmV1alpha1().VirtualMachines(namespace).Create(w.t.Context(), vm, metav1.CreateOptions{}); err != nil {
+	if _, err := w.VmV1alpha1().VirtualMachines(imageNamespace).Create(w.t.Context(), vm, metav1.CreateOptions{}); err != nil {
 		w.t.Fatal(err)
 	}
 }
@@ -84,7 +84,7 @@ func (w *world) created(name string) {
 	}()
 	simulated.Eventually(w.t, name+" is created", func() bool {
 		var err error
-		vm, err = w.VmV1alpha1().VirtualMachines(namespace).Get(w.t.Context(), name, metav1.GetOptions{})
+		vm, err = w.VmV1alpha1().VirtualMachines(imageNamespace).Get(w.t.Context(), name, metav1.GetOptions{})
 		if err != nil {
 			w.t.Fatal(err)
 		}
@@ -106,7 +106,7 @@ func (w *world) broken() (names []string) {
 // destroy deletes a virtual machine, and waits until it is gone.
 func (w *world) destroy(name string) {
 	w.t.Helper()
-	client := w.VmV1alpha1().VirtualMachines(namespace)
+	client := w.VmV1alpha1().VirtualMachines(imageNamespace)
 	if err := client.Delete(w.t.Context(), name, metav1.DeleteOptions{}); err != nil {
 		w.t.Fatal(err)
 	}

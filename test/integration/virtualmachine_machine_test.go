@@ -1,7 +1,7 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package virtualmachine
+package integration
 
 import (
 	"slices"
@@ -17,10 +17,10 @@ import (
 
 // Every step is told by an event: the resync is ten minutes away.
 func TestAVirtualMachineFollowsTheMachineWhoseInfrastructureItIs(t *testing.T) {
-	w := newWorld(t)
+	w := newVMWorld(t)
 	w.image()
 	w.size(1, "1Gi")
-	if _, err := w.host.CoreV1().Secrets(namespace).Create(t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "data"},
+	if _, err := w.host.CoreV1().Secrets(vmNamespace).Create(t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: vmNamespace, Name: "data"},
 		Data: map[string][]byte{"value": []byte("#cloud-config\n")}}, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
@@ -30,7 +30,7 @@ func TestAVirtualMachineFollowsTheMachineWhoseInfrastructureItIs(t *testing.T) {
 			return c != nil && c.Reason == reason
 		}
 	}
-	vms, clusters, machines := w.VmV1alpha1().VirtualMachines(namespace), w.ClusterV1alpha1().Clusters(namespace), w.ClusterV1alpha1().Machines(namespace)
+	vms, clusters, machines := w.VmV1alpha1().VirtualMachines(vmNamespace), w.ClusterV1alpha1().Clusters(vmNamespace), w.ClusterV1alpha1().Machines(vmNamespace)
 	w.create("node", func(vm *vmv1alpha1.VirtualMachine) {
 		vm.Labels = map[string]string{clusterv1alpha1.ClusterNameLabel: "shop"}
 	})

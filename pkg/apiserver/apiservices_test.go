@@ -1,11 +1,12 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package apiservices
+package apiserver_test
 
 import (
 	"testing"
 
+	"github.com/slipway-dev/slipway/pkg/apiserver/certs/apiservices"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -14,21 +15,21 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 )
 
-const name = "v1alpha1.vm.slipway.dev"
+const apiservicesName = "v1alpha1.vm.slipway.dev"
 
 // newHost has an APIService with a condition of which the server does not know all.
 func newHost() *dynamicfake.FakeDynamicClient {
-	kinds := map[schema.GroupVersionResource]string{Resource: "APIServiceList"}
+	kinds := map[schema.GroupVersionResource]string{apiservices.Resource: "APIServiceList"}
 	return dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), kinds, &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": "apiregistration.k8s.io/v1", "kind": "APIService", "metadata": map[string]any{"name": name, "resourceVersion": "7"},
+		"apiVersion": "apiregistration.k8s.io/v1", "kind": "APIService", "metadata": map[string]any{"name": apiservicesName, "resourceVersion": "7"},
 		"spec":   map[string]any{"service": map[string]any{"namespace": "ns", "name": "server"}, "versionPriority": int64(15)},
 		"status": map[string]any{"conditions": []any{map[string]any{"type": "Available", "status": "True", "of-a-later-version": "x"}}},
 	}})
 }
 
-func read(t *testing.T, host *dynamicfake.FakeDynamicClient) *APIService {
+func read(t *testing.T, host *dynamicfake.FakeDynamicClient) *apiservices.APIService {
 	t.Helper()
-	is, err := Read(t.Context(), host, name)
+	is, err := apiservices.Read(t.Context(), host, apiservicesName)
 	if err != nil || is == nil {
 		t.Fatal(is, err)
 	}
@@ -47,8 +48,8 @@ func TestAPatchNamesTheVersionThatWasRead(t *testing.T) {
 		patch = string(a.(clienttesting.PatchAction).GetPatch())
 		return true, &unstructured.Unstructured{}, answer
 	})
-	gone := apierrors.NewNotFound(Resource.GroupResource(), name)
-	conflict := apierrors.NewConflict(Resource.GroupResource(), name, nil)
+	gone := apierrors.NewNotFound(apiservices.Resource.GroupResource(), apiservicesName)
+	conflict := apierrors.NewConflict(apiservices.Resource.GroupResource(), apiservicesName, nil)
 	for _, answer = range []error{nil, gone, conflict} {
 		err := is.Patch(t.Context(), map[string]any{"spec": map[string]any{"caBundle": "x"}})
 		if want := `{"metadata":{"resourceVersion":"7"},"spec":{"caBundle":"x"}}`; patch != want {
@@ -61,7 +62,7 @@ func TestAPatchNamesTheVersionThatWasRead(t *testing.T) {
 }
 
 func TestAnAPIServiceThatIsNotThereIsNone(t *testing.T) {
-	if is, err := Read(t.Context(), newHost(), "v1.gone"); is != nil || err != nil {
+	if is, err := apiservices.Read(t.Context(), newHost(), "v1.gone"); is != nil || err != nil {
 		t.Errorf("%+v, %v", is, err)
 	}
 }

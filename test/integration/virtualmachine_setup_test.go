@@ -1,7 +1,7 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package virtualmachine
+package integration
 
 import (
 	"context"
@@ -37,14 +37,14 @@ import (
 func TestMain(m *testing.M) { simulated.Main(m) }
 
 // world is a server, a vCenter and a controller between them.
-type world struct {
+type vmWorld struct {
 	// Interface is a user's client.
 	versioned.Interface
 	t    *testing.T
 	host *hostfake.Clientset
 	// apiWrites counts what the controller writes.
 	apiWrites *counter
-	events    *journal
+	events    *vmJournal
 	ready     vcenter.Ready
 	// policy is what the next start makes of references to instance types.
 	policy synchronizer.Policy
@@ -55,13 +55,13 @@ type world struct {
 	start func()
 }
 
-func newWorld(t *testing.T, options ...func(*world)) *world {
+func newVMWorld(t *testing.T, options ...func(*vmWorld)) *vmWorld {
 	t.Helper()
 	ready := simulated.Start(t)
 	host := hostfake.NewClientset()
 	server := framework.StartStandaloneIn(t, t.TempDir(), func(o *app.Options) { o.Host = host })
 	reasons.FollowIn(t, server.Config())
-	w := &world{Interface: server.Client(t), t: t, host: host, apiWrites: &counter{}, events: &journal{}, ready: ready}
+	w := &vmWorld{Interface: server.Client(t), t: t, host: host, apiWrites: &counter{}, events: &vmJournal{}, ready: ready}
 	for _, set := range options {
 		set(w)
 	}
@@ -71,7 +71,7 @@ func newWorld(t *testing.T, options ...func(*world)) *world {
 }
 
 // run starts a provider and a controller and returns what stops both.
-func (w *world) run(server *framework.Server) func() {
+func (w *vmWorld) run(server *framework.Server) func() {
 	w.t.Helper()
 	driver, err := vsphere.New(vsphere.Config{
 		URL: w.ready.URL, CAFile: w.ready.CAFile, Datastore: "LocalDS_0", Network: "VM Network", Folder: "/DC0/vm/slipway", MaxWait: 5,
@@ -124,7 +124,7 @@ func (w *world) run(server *framework.Server) func() {
 }
 
 // inVCenter names the virtual machines that vCenter has, templates apart.
-func (w *world) inVCenter() []string {
+func (w *vmWorld) inVCenter() []string {
 	w.t.Helper()
 	client, err := vsphereclient.Login(w.t.Context(), w.ready.URL, w.ready.CAFile, vcenter.DefaultUsername, vcenter.DefaultPassword)
 	if err != nil {
@@ -187,12 +187,12 @@ func (c *countWrites) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // journal keeps the reasons of events by object.
-type journal struct {
+type vmJournal struct {
 	mu      sync.Mutex
 	reasons map[string][]string
 }
 
-func (j *journal) Eventf(regarding, _ runtime.Object, _, reason, _, _ string, _ ...any) {
+func (j *vmJournal) Eventf(regarding, _ runtime.Object, _, reason, _, _ string, _ ...any) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.reasons == nil {
@@ -202,7 +202,7 @@ func (j *journal) Eventf(regarding, _ runtime.Object, _, reason, _, _ string, _ 
 	j.reasons[name] = append(j.reasons[name], reason)
 }
 
-func (j *journal) of(name string) []string {
+func (j *vmJournal) of(name string) []string {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return append([]string(nil), j.reasons[name]...)
