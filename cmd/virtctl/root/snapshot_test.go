@@ -92,3 +92,11 @@ func TestSnapshot_TheTreeShowsWhatFollowsWhat(t *testing.T) {
 		t.Errorf("exit code %d, %s\n%s", code, errOut, out)
 	}
 }
+
+func TestSnapshot_DeletionEndsWithItsResult(t *testing.T) {
+	s := &snapshotServer{}
+	const want = "virtualmachinesnapshot dev/old will be deleted\nvirtualmachinesnapshot dev/old is deleted\n"
+	if code, out, errOut := runAs(t, "virtctl", "", s, "snapshot", "delete", "old", "--wait"); code != 0 || out != want {
+		t.Errorf("exit code %d, %q, %s; want %q", code, out, errOut, want)
+	}
+}
