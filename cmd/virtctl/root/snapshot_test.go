@@ -100,3 +100,16 @@ func TestSnapshot_DeletionEndsWithItsResult(t *testing.T) {
 		t.Errorf("exit code %d, %q, %s; want %q", code, out, errOut, want)
 	}
 }
+
+// The controller writes the VM at the same time: a request that names a resource version would conflict.
+func TestSnapshotRevert_AsksForOneFieldOfWhateverVersion(t *testing.T) {
+	s := &clitest.APIServer{VMs: []vmv1alpha1.VirtualMachine{clitest.Machine("dev", "web")}}
+	code, out, errOut := run(t, s, "snapshot", "revert", "web", "before")
+	if code != 0 || out != "virtualmachine dev/web will be reverted to before\n" {
+		t.Errorf("exit code %d, %q, %q", code, out, errOut)
+	}
+	want := []string{clitest.APIPrefix + `dev/virtualmachines/web {"spec":{"currentSnapshotName":"before"}}`}
+	if diff := cmp.Diff(want, s.Requests); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -115,6 +115,8 @@ func (s *setScene) pausedAndLeftAlone() {
 	}
 
 	t.Log("what is done is left alone, by another process too")
+	s.wants("machinedeployment/workers", `.status.conditions[?(@.type=="ScalingUp")].status`, "False")
+	s.wants("machinedeployment/workers", `.status.conditions[?(@.type=="Available")].status`, "True")
 	versions := func() string {
 		return s.get("machinedeployment/workers", ".metadata.resourceVersion") + " " +
 			s.kubectl("get", "machinesets", "-l", "cluster.x-k8s.io/deployment-name=workers", "-o", "jsonpath={.items[*].metadata.resourceVersion}")

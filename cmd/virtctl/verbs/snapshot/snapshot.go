@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/slipway-dev/slipway/cmd/virtctl/cli"
 	"github.com/slipway-dev/slipway/pkg/apis/conditions"
@@ -183,12 +184,8 @@ func newSnapshotRevertCommand(f command) *cobra.Command {
 				return err
 			}
 			vms := client.VmV1alpha1().VirtualMachines(namespace)
-			vm, err := vms.Get(cmd.Context(), args[0], metav1.GetOptions{})
-			if err == nil {
-				vm.Spec.CurrentSnapshotName = args[1]
-				_, err = vms.Update(cmd.Context(), vm, metav1.UpdateOptions{})
-			}
-			if err != nil {
+			patch := fmt.Appendf(nil, `{"spec":{"currentSnapshotName":%q}}`, args[1])
+			if _, err := vms.Patch(cmd.Context(), args[0], types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
 				return fmt.Errorf("virtualmachine %s/%s: %s", namespace, args[0], cli.Reason(err))
 			}
 			fmt.Fprintf(f.Streams.Out, "virtualmachine %s/%s will be reverted to %s\n", namespace, args[0], args[1])
