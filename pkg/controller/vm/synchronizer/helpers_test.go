@@ -60,6 +60,9 @@ func lookUp[T any](m map[string]*T, what, key string) (*T, error) {
 }
 
 func (w *world) Source(_ context.Context, kind instancetype.Kind, namespace, name string) (*instancetype.Object, error) {
+	if !kind.Namespaced() {
+		namespace = ""
+	}
 	return lookUp(w.sources, kind.Resource(), string(kind)+"/"+namespace+"/"+name)
 }
 
