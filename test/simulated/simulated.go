@@ -96,13 +96,20 @@ type host struct {
 	mu      sync.Mutex
 	orders  *json.Encoder
 	waiting map[string]chan answer
-	ended   chan struct{}
+	// end ends the process.
+	end func()
 }
 
-var (
-	theHost = sync.OnceValues(startHost)
-	endHost = func() {} // when there is none
-)
+// endHost ends the process that theHost has started, if it has.
+var endHost = func() {}
+
+var theHost = sync.OnceValues(func() (*host, error) {
+	h, err := startHost()
+	if err == nil {
+		endHost = h.end
+	}
+	return h, err
+})
 
 func startHost() (*host, error) {
 	cmd := exec.Command(os.Args[0], "-test.run=^$")
@@ -116,12 +123,13 @@ func startHost() (*host, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &host{orders: json.NewEncoder(in), waiting: map[string]chan answer{}, ended: make(chan struct{})}
+	h := &host{orders: json.NewEncoder(in), waiting: map[string]chan answer{}}
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
-	go h.receive(out, cmd)
-	endHost = func() { _ = in.Close(); <-h.ended }
+	ended := make(chan struct{})
+	go func() { h.receive(out, cmd); close(ended) }()
+	h.end = func() { _ = in.Close(); <-ended }
 	return h, nil
 }
 
@@ -138,7 +146,6 @@ func (h *host) receive(out io.Reader, cmd *exec.Cmd) {
 		h.mu.Unlock()
 	}
 	_ = cmd.Wait()
-	close(h.ended)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, waiting := range h.waiting {
@@ -166,13 +173,30 @@ func (h *host) ask(t testing.TB, o order) vcenter.Ready {
 // Start starts a simulated vCenter that stops with the test.
 func Start(t testing.TB, changes ...func(*vcenter.Options)) vcenter.Ready {
 	t.Helper()
-	options := vcenter.Options{StateDir: t.TempDir(), GuestBootDelay: 50 * time.Millisecond, ControlListen: "127.0.0.1:0"}
-	for _, change := range changes {
-		change(&options)
-	}
 	h, err := theHost()
 	if err != nil {
 		t.Fatal(err)
+	}
+	return h.start(t, changes)
+}
+
+// StartAlone is Start for a test that orders a delay of CreateVm: the simulator has one for all
+// vCenters of a process, and each that starts clears it.
+func StartAlone(t testing.TB, changes ...func(*vcenter.Options)) vcenter.Ready {
+	t.Helper()
+	h, err := startHost()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(h.end)
+	return h.start(t, changes)
+}
+
+func (h *host) start(t testing.TB, changes []func(*vcenter.Options)) vcenter.Ready {
+	t.Helper()
+	options := vcenter.Options{StateDir: t.TempDir(), GuestBootDelay: 50 * time.Millisecond, ControlListen: "127.0.0.1:0"}
+	for _, change := range changes {
+		change(&options)
 	}
 	ready := h.ask(t, order{Options: options})
 	t.Cleanup(func() { h.ask(t, order{Options: options, Stop: true}) })

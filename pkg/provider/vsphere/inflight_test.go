@@ -17,6 +17,7 @@ import (
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/provider"
+	"github.com/slipway-dev/slipway/test/simulated"
 )
 
 // vCenter goes on with what a process has asked for that was killed: a VM that appears
@@ -25,7 +26,7 @@ func TestADeletionAwaitsWhatAnEarlierProcessHasAskedFor(t *testing.T) {
 	t.Parallel()
 	for name, image := range map[string]*vmv1alpha1.VirtualMachineImage{"deployment": libraryImage(), "clone": templateImage()} {
 		t.Run(name, func(t *testing.T) {
-			ready := startVCenter(t)
+			ready := simulated.StartAlone(t)
 			first := newProvider(t, settings{Config: Config{
 				URL: ready.URL, CAFile: ready.CAFile, Credentials: credentials,
 				Datastore: "LocalDS_0", Network: "VM Network", Folder: "/DC0/vm/slipway", MaxWait: 5,
