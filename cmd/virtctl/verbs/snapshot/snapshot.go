@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/util/retry"
 
 	"github.com/slipway-dev/slipway/cmd/virtctl/cli"
 	"github.com/slipway-dev/slipway/pkg/apis/conditions"
@@ -183,11 +184,14 @@ func newSnapshotRevertCommand(f command) *cobra.Command {
 				return err
 			}
 			vms := client.VmV1alpha1().VirtualMachines(namespace)
-			vm, err := vms.Get(cmd.Context(), args[0], metav1.GetOptions{})
-			if err == nil {
-				vm.Spec.CurrentSnapshotName = args[1]
-				_, err = vms.Update(cmd.Context(), vm, metav1.UpdateOptions{})
-			}
+			err = retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+				vm, err := vms.Get(cmd.Context(), args[0], metav1.GetOptions{})
+				if err == nil {
+					vm.Spec.CurrentSnapshotName = args[1]
+					_, err = vms.Update(cmd.Context(), vm, metav1.UpdateOptions{})
+				}
+				return err
+			})
 			if err != nil {
 				return fmt.Errorf("virtualmachine %s/%s: %s", namespace, args[0], cli.Reason(err))
 			}
