@@ -121,7 +121,6 @@ func (s *setScene) pausedAndLeftAlone() {
 		return s.get("machinedeployment/workers", ".metadata.resourceVersion") + " " +
 			s.kubectl("get", "machinesets", "-l", "cluster.x-k8s.io/deployment-name=workers", "-o", "jsonpath={.items[*].metadata.resourceVersion}")
 	}
-	s.wants("machinedeployment/workers", `.status.conditions[?(@.type=="ScalingUp")].status`, "False")
 	was := versions()
 	s.Kill()
 	s.apply(strings.ReplaceAll(workers(0, ""), "workers", "others"))
