@@ -27,8 +27,9 @@ import (
 	"github.com/slipway-dev/slipway/test/testenv"
 )
 
-// Requests that do not pass kube-apiserver. It counts reviews, and does not run in parallel: others cause reviews, too.
+// Requests that do not pass kube-apiserver.
 func TestDirectRequests_AreJudgedByTheManagementCluster(t *testing.T) {
+	t.Parallel()
 	u := admin(t)
 	u.part("authenticated", func(t *testing.T, _ user) {
 		anonymous, err := testenv.Of(t).DirectConfig("")
