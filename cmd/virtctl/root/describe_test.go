@@ -58,7 +58,7 @@ func running() *clitest.APIServer {
 			{UniqueID: "snapshot-1", Name: "first", CreationTime: ptr.To(clitest.Before(30 * time.Hour))}, {UniqueID: "snapshot-2", Name: "second", Parent: "snapshot-1", CreationTime: ptr.To(clitest.Before(20 * time.Hour))},
 		},
 		CurrentSnapshot: "second",
-		RestartRequired: []vmv1alpha1.RestartRequirement{{Path: "cpu.cores", Running: "1", Desired: "2"}},
+		RestartRequired: []vmv1alpha1.RestartRequirement{{Path: "cpu.cores", Running: "1", Desired: "2"}, {Path: "cpu.hotAddEnabled", Running: "false", Desired: "true"}},
 	}
 	instance := vmv1alpha1.VirtualMachineInstance{Spec: vmv1alpha1.VirtualMachineInstanceSpec{
 		Network: &vmv1alpha1.VirtualMachineNetworkSpec{Interfaces: []vmv1alpha1.VirtualMachineNetworkInterface{{Name: "eth0", Model: "vmxnet3"}}},
@@ -120,11 +120,11 @@ powered on                    120m ago, 2026-05-01T10:00:00Z
 snapshot second taken         20h ago, 2026-04-30T16:00:00Z
 created or found in vSphere   2d1h ago, 2026-04-29T11:00:00Z
 
-FIELD        DESIRED     RUNNING     STATE
-powerState   PoweredOn   PoweredOn   same
-vCPUs        4           2           waits for a restart
-memory       4Gi         4Gi         same
-cpu.cores    2           1           waits for a restart
+FIELD               DESIRED     RUNNING     STATE
+powerState          PoweredOn   PoweredOn   same
+vCPUs               4           2           waits for a restart
+memory              4Gi         4Gi         same
+cpu.hotAddEnabled   true        false       waits for a restart
 
 DISK          WHAT              SIZE               ATTACHED   STORAGE CLASS   COMPLIANCE   PROBLEM
 (boot disk)   of the image      16Gi               yes        -               compliant    -

@@ -135,7 +135,8 @@ func (l *look) desired(w io.Writer) bool {
 	cli.Row(w, "FIELD", "DESIRED", "RUNNING", "STATE")
 	compared(w, "powerState", string(wanted), string(s.PowerState), false)
 	has, shall := s.Resources, cmp.Or(s.DesiredResources, s.Resources)
-	if shall != nil && has != nil {
+	sized := shall != nil && has != nil
+	if sized {
 		if s.UniqueID == "" { // it is what it will have
 			has = &vmv1alpha1.VirtualMachineResources{}
 		}
@@ -147,10 +148,16 @@ func (l *look) desired(w io.Writer) bool {
 		runningRevision(w, "preference", preferenceOf(s.PreferenceRef), l.instance.Spec.Preference)
 	}
 	for _, r := range s.RestartRequired {
+		if sized && (r.Path == "memory.guest" || cpuCount[r.Path] && shall.VCPUs != has.VCPUs) {
+			continue // in a row above
+		}
 		cli.Row(w, r.Path, cli.Dash(cli.Clipped(r.Desired, events.MaxName)), cli.Dash(cli.Clipped(r.Running, events.MaxName)), waitsForRestart)
 	}
 	return true
 }
+
+// cpuCount are the paths whose product is the number of vCPUs.
+var cpuCount = map[string]bool{"cpu.sockets": true, "cpu.cores": true, "cpu.threads": true}
 
 // waitsForRestart is said of what a power cycle brings.
 const waitsForRestart = "waits for a restart"
