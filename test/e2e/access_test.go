@@ -83,7 +83,7 @@ func TestAccess_IsWhatRolesOfTheManagementClusterSay(t *testing.T) {
 		file := filepath.Join(t.TempDir(), "slipway.db")
 		alice.forbidden("backups.vm.slipway.dev is forbidden", "backup", file)
 		u.Kubectl("create", "clusterrolebinding", u.Namespace, "--clusterrole=slipway-backup", "--user="+name)
-		u.Cleanup("clusterrolebinding/" + u.Namespace)
+		u.RemoveAtEnd("clusterrolebinding/" + u.Namespace)
 		alice.atLast("backup", file)
 		content, err := maintenance.CheckSnapshot(file, false)
 		if err != nil || content.Keys == 0 {

@@ -35,7 +35,7 @@ metadata: {name: %[1]s}
 provisioner: csi.vsphere.vmware.com
 allowVolumeExpansion: true
 `, u.Namespace, c.PV))
-	u.Cleanup("volumeattachment/"+u.Namespace, "storageclass/"+u.Namespace)
+	u.RemoveAtEnd("volumeattachment/"+u.Namespace, "storageclass/"+u.Namespace)
 	c.Bind()
 	u.inUse("one", `is in use on Node "worker-1"`)
 	c.Lives()

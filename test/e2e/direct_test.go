@@ -191,7 +191,7 @@ spec:
 `
 
 func (u user) flows(t *testing.T) {
-	u.Cleanup("flowschema/" + u.Namespace)
+	u.RemoveAtEnd("flowschema/" + u.Namespace)
 	u.Put(fmt.Sprintf(flow, u.Namespace))
 	u.Grant(u.Namespace, "slipway-view")
 	wanted := map[string]string{

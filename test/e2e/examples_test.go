@@ -33,7 +33,7 @@ func TestExamples_Run(t *testing.T) {
 	t.Parallel()
 	u := admin(t)
 	u.Put(testenv.Catalogue)
-	u.Cleanup("vmicache/photon-5")
+	u.RemoveAtEnd("vmicache/photon-5")
 	for _, file := range []string{
 		"../../artifacts/examples/quickstart.yaml", "../../artifacts/examples/bootstrap.yaml", "../../artifacts/examples/fastdeploy.yaml",
 		"../../artifacts/examples/imagecache.yaml", "../../artifacts/examples/probe.yaml", "../../artifacts/examples/snapshot.yaml",

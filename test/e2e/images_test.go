@@ -76,7 +76,7 @@ spec:
   instancetype: {inferFromVolume: image}
   image: {kind: ClusterVirtualMachineImage, name: %[1]s}
 `, name))
-		u.Cleanup("cvmimage/" + name)
+		u.RemoveAtEnd("cvmimage/" + name)
 		u.Ready("cvmimage/"+name, "vm/of-the-cluster")
 		if hw := testenv.Inventory(t, u.Namespace)["of-the-cluster"].Config.Hardware; hw.NumCPU != 2 {
 			t.Errorf("the vCenter has %d vCPUs, want the 2 of the instance type that the image names", hw.NumCPU)

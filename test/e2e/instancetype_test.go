@@ -20,7 +20,7 @@ func (u user) clusterKinds() (instancetype, preference string) {
 	u.Put(manifestOf("instancetype", "VirtualMachineClusterInstancetype", instancetype, "cpu: {guest: 1}", "memory: {guest: 1Gi}") +
 		manifestOf("instancetype", "VirtualMachineClusterInstancetype", instancetype+"-new", "cpu: {guest: 2}", "memory: {guest: 2Gi}") +
 		manifestOf("instancetype", "VirtualMachineClusterPreference", preference, "{}"))
-	u.Cleanup("vmcf/"+instancetype, "vmcf/"+instancetype+"-new", "vmcp/"+preference)
+	u.RemoveAtEnd("vmcf/"+instancetype, "vmcf/"+instancetype+"-new", "vmcp/"+preference)
 	return instancetype, preference
 }
 

@@ -143,7 +143,7 @@ func TestKstatus_TellsWhatWaitsFromWhatFailed(t *testing.T) {
 		"contentlibrary/" + of:  {manifestOf("vm", "ContentLibrary", of, "library: none"), kstatus.InProgressStatus, "none"},
 		"vmsnap/none":           {manifestOf("vm", "VirtualMachineSnapshot", "none", "vmName: none"), kstatus.InProgressStatus, "does not exist"},
 	} {
-		u.Cleanup(object)
+		u.RemoveAtEnd(object)
 		u.Put(tc.manifest)
 		u.Wants(object, ".status.observedGeneration", "1")
 		u.is(object, "looked at", tc.want, tc.text)

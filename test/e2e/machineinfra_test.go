@@ -29,7 +29,7 @@ const (
 func (u user) installClusterAPI() {
 	u.T.Helper()
 	u.Put(clusterAPIKinds)
-	u.Cleanup("crd/machines.cluster.x-k8s.io", "crd/clusters.cluster.x-k8s.io")
+	u.RemoveAtEnd("crd/machines.cluster.x-k8s.io", "crd/clusters.cluster.x-k8s.io")
 	u.Meets("Established", "crd/machines.cluster.x-k8s.io", "crd/clusters.cluster.x-k8s.io")
 	testenv.Eventually(u.T, testenv.Short, "the kinds are served", func() error { return u.TryCreate(theirCluster) })
 }

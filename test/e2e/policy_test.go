@@ -39,7 +39,7 @@ func TestPolicy_OfTheManagementClusterHolds(t *testing.T) {
 func (u user) police(policy string) string {
 	u.T.Helper()
 	name := u.Namespace + "-" + rand.String(3)
-	u.Cleanup("validatingadmissionpolicybinding/"+name, "validatingadmissionpolicy/"+name)
+	u.RemoveAtEnd("validatingadmissionpolicybinding/"+name, "validatingadmissionpolicy/"+name)
 	u.Put(fmt.Sprintf(policy, name, u.Namespace))
 	return name
 }
@@ -210,7 +210,7 @@ func (u user) holdsOfTheExample() {
 	if err != nil {
 		u.T.Fatal(err)
 	}
-	u.Cleanup("validatingadmissionpolicybinding/"+u.Namespace, "validatingadmissionpolicy/"+u.Namespace)
+	u.RemoveAtEnd("validatingadmissionpolicybinding/"+u.Namespace, "validatingadmissionpolicy/"+u.Namespace)
 	u.Put(strings.NewReplacer("vm-sizes", u.Namespace, "team-a", u.Namespace).Replace(string(example)))
 	for _, manifest := range []string{
 		testenv.VMWith("big", "cpu: {sockets: 9}", "memory: {guest: 1Gi}"),

@@ -23,7 +23,7 @@ import (
 func TestDisks_FollowTheirStorageClasses(t *testing.T) {
 	t.Parallel()
 	u := admin(t)
-	u.Cleanup("storageclass/silver", "storageclass/foreign")
+	u.RemoveAtEnd("storageclass/silver", "storageclass/foreign")
 	u.Put(`
 apiVersion: storage.k8s.io/v1
 kind: StorageClass

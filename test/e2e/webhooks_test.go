@@ -88,7 +88,7 @@ webhooks:
 func TestWebhooks_HoldForVirtualMachinesAndTheirSubresources(t *testing.T) {
 	t.Parallel()
 	u := admin(t)
-	u.Cleanup("mutatingwebhookconfiguration/"+u.Namespace, "validatingwebhookconfiguration/"+u.Namespace)
+	u.RemoveAtEnd("mutatingwebhookconfiguration/"+u.Namespace, "validatingwebhookconfiguration/"+u.Namespace)
 	h := newHook(t)
 	u.Put(testenv.Catalogue + h.manifest(u.Namespace))
 	testenv.Eventually(t, testenv.Long, "the hooks are asked", func() error {

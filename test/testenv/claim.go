@@ -65,7 +65,7 @@ func MakeVolume(u User, name string, modes ...string) *Claim {
 		}
 	})
 	u.Put(c.volumeManifest(modes))
-	u.Cleanup("pv/" + c.PV)
+	u.RemoveAtEnd("pv/" + c.PV)
 	return c
 }
 

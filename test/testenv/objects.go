@@ -230,8 +230,8 @@ func (u User) Meets(condition string, objects ...string) {
 // Ready waits until objects are ready.
 func (u User) Ready(objects ...string) { u.T.Helper(); u.Meets("Ready", objects...) }
 
-// Cleanup has objects deleted when the test ends.
-func (u User) Cleanup(objects ...string) {
+// RemoveAtEnd has objects deleted when the test ends.
+func (u User) RemoveAtEnd(objects ...string) {
 	u.T.Cleanup(func() { u.Remove(objects...) })
 }
 

@@ -68,7 +68,7 @@ func Admin(t *testing.T) User {
 	t.Helper()
 	u := User{T: t, Kubeconfig: Of(t).AdminKubeconfig, Namespace: namespaceFor(t)}
 	u.Put("apiVersion: v1\nkind: Namespace\nmetadata: {name: " + u.Namespace + "}\n")
-	u.Cleanup("namespace/" + u.Namespace)
+	u.RemoveAtEnd("namespace/" + u.Namespace)
 	return u
 }
 
