@@ -134,8 +134,8 @@ func (u user) consoles(t *testing.T, alice user, name string) {
 // copied by whoever may update it: who may make virtual machines may not see what is on the disks of others.
 func (u user) copied(t *testing.T, creator string) {
 	u.Allow(creator, "creator", "{apiGroups: [vm.slipway.dev], resources: [virtualmachines, virtualmachinepublishrequests], verbs: [create]}")
-	clone := manifestOf("vm", "VirtualMachine", "clone", "cpu: {sockets: 1}", "memory: {guest: 1Gi}", "image: {kind: VirtualMachine, name: hers}")
-	request := manifestOf("vm", "VirtualMachinePublishRequest", "hers", "target: {contentLibrary: none}")
+	clone := testenv.Manifest("vm", "VirtualMachine", "clone", "cpu: {sockets: 1}", "memory: {guest: 1Gi}", "image: {kind: VirtualMachine, name: hers}")
+	request := testenv.Manifest("vm", "VirtualMachinePublishRequest", "hers", "target: {contentLibrary: none}")
 	as := u.As(creator)
 	for _, manifest := range []string{clone, request} {
 		as.DeniedAtLast(manifest, `only who may update VirtualMachine "hers"`)
@@ -149,7 +149,7 @@ func (u user) copied(t *testing.T, creator string) {
 // namedByAMachine of an author who may delete it: nobody else has it deleted by a Machine.
 func (u user) namedByAMachine(machinist string) {
 	u.Allow(machinist, "machinist", "{apiGroups: [cluster.slipway.dev], resources: [machines], verbs: [create]}")
-	machine := manifestOf("cluster", "Machine", "thief", "clusterName: shop", "bootstrap: {dataSecretName: user-data}",
+	machine := testenv.Manifest("cluster", "Machine", "thief", "clusterName: shop", "bootstrap: {dataSecretName: user-data}",
 		"infrastructureRef: {apiGroup: vm.slipway.dev, kind: VirtualMachine, name: hers}")
 	as := u.As(machinist)
 	as.DeniedAtLast(machine, "spec.infrastructureRef: only who may update virtualmachines.vm.slipway.dev hers may name it here")

@@ -17,9 +17,9 @@ import (
 func (u user) clusterKinds() (instancetype, preference string) {
 	u.T.Helper()
 	instancetype, preference = u.Namespace+".foo", u.Namespace+".pref"
-	u.Put(manifestOf("instancetype", "VirtualMachineClusterInstancetype", instancetype, "cpu: {guest: 1}", "memory: {guest: 1Gi}") +
-		manifestOf("instancetype", "VirtualMachineClusterInstancetype", instancetype+"-new", "cpu: {guest: 2}", "memory: {guest: 2Gi}") +
-		manifestOf("instancetype", "VirtualMachineClusterPreference", preference, "{}"))
+	u.Put(testenv.Manifest("instancetype", "VirtualMachineClusterInstancetype", instancetype, "cpu: {guest: 1}", "memory: {guest: 1Gi}") +
+		testenv.Manifest("instancetype", "VirtualMachineClusterInstancetype", instancetype+"-new", "cpu: {guest: 2}", "memory: {guest: 2Gi}") +
+		testenv.Manifest("instancetype", "VirtualMachineClusterPreference", preference, "{}"))
 	u.RemoveAtEnd("vmcf/"+instancetype, "vmcf/"+instancetype+"-new", "vmcp/"+preference)
 	return instancetype, preference
 }

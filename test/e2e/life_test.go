@@ -126,7 +126,7 @@ func TestKstatus_TellsWhatWaitsFromWhatFailed(t *testing.T) {
 	u.is("vm/web", "waiting for a preference", kstatus.InProgressStatus, "")
 	u.Wants("vm/web", `.status.conditions[?(@.type=="PreferenceReady")].reason`, "NotFound")
 	preference := func(vCPUs int) {
-		u.Put(manifestOf("instancetype", "VirtualMachinePreference", "large", fmt.Sprintf("requirements: {cpu: {guest: %d}}", vCPUs)))
+		u.Put(testenv.Manifest("instancetype", "VirtualMachinePreference", "large", fmt.Sprintf("requirements: {cpu: {guest: %d}}", vCPUs)))
 	}
 	preference(64)
 	u.is("vm/web", "too small for its preference", kstatus.FailedStatus, "PreferenceReady is False")
@@ -138,21 +138,16 @@ func TestKstatus_TellsWhatWaitsFromWhatFailed(t *testing.T) {
 		want     kstatus.Status
 		text     string
 	}{
-		"vmimage/none":          {manifestOf("vm", "VirtualMachineImage", "none", "contentLibrary: {library: slipway, item: none}"), kstatus.InProgressStatus, "has no item"},
-		"cvmimage/photon-" + of: {manifestOf("vm", "ClusterVirtualMachineImage", "photon-"+of, "contentLibrary: {library: slipway, item: photon-5}"), kstatus.CurrentStatus, ""},
-		"contentlibrary/" + of:  {manifestOf("vm", "ContentLibrary", of, "library: none"), kstatus.InProgressStatus, "none"},
-		"vmsnap/none":           {manifestOf("vm", "VirtualMachineSnapshot", "none", "vmName: none"), kstatus.InProgressStatus, "does not exist"},
+		"vmimage/none":          {testenv.Manifest("vm", "VirtualMachineImage", "none", "contentLibrary: {library: slipway, item: none}"), kstatus.InProgressStatus, "has no item"},
+		"cvmimage/photon-" + of: {testenv.Manifest("vm", "ClusterVirtualMachineImage", "photon-"+of, "contentLibrary: {library: slipway, item: photon-5}"), kstatus.CurrentStatus, ""},
+		"contentlibrary/" + of:  {testenv.Manifest("vm", "ContentLibrary", of, "library: none"), kstatus.InProgressStatus, "none"},
+		"vmsnap/none":           {testenv.Manifest("vm", "VirtualMachineSnapshot", "none", "vmName: none"), kstatus.InProgressStatus, "does not exist"},
 	} {
 		u.RemoveAtEnd(object)
 		u.Put(tc.manifest)
 		u.Wants(object, ".status.observedGeneration", "1")
 		u.is(object, "looked at", tc.want, tc.text)
 	}
-}
-
-// manifestOf is a manifest of a kind in one of the groups; lines are its spec.
-func manifestOf(group, kind, name string, lines ...string) string {
-	return fmt.Sprintf("---\napiVersion: %s.slipway.dev/v1alpha1\nkind: %s\nmetadata: {name: %s}\nspec:\n  %s\n", group, kind, name, strings.Join(lines, "\n  "))
 }
 
 // The names are Slipway's, KubeVirt's and VM Operator's for the same things.

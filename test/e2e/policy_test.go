@@ -172,12 +172,12 @@ func (u user) holdsForTemplates(t *testing.T) {
 	template := func(version string) string {
 		return "template: {metadata: {labels: {app: x}}, spec: {clusterName: one, version: " + version + ", " + data + ", " + infrastructure("VirtualMachineTemplate", "big") + "}}"
 	}
-	u.Put(manifestOf("cluster", "Cluster", "one", infrastructure("SlipwayCluster", "one")) + manifestOf("vm", "SlipwayCluster", "one", "controlPlaneEndpoint: {host: shop.example.com, port: 6443}") +
-		manifestOf("vm", "VirtualMachineTemplate", "big", "template: {spec: {cpu: {sockets: 2}, memory: {guest: 1Gi}, image: {name: photon-5}}}") +
-		manifestOf("cluster", "MachineSet", "set", cluster, "replicas: 1", selector, template("v1.36.0")) +
-		manifestOf("cluster", "MachineDeployment", "deployment", cluster, "replicas: 1", selector, template("v1.36.1")) +
-		testenv.VM("node", "powerState: PoweredOff") + manifestOf("cluster", "Machine", "sick", cluster, data, infrastructure("VirtualMachine", "node")) +
-		manifestOf("cluster", "MachineHealthCheck", "check", cluster, "selector: {matchLabels: {sick: 'true'}}", "checks: {nodeStartupTimeoutSeconds: 0}",
+	u.Put(testenv.Manifest("cluster", "Cluster", "one", infrastructure("SlipwayCluster", "one")) + testenv.Manifest("vm", "SlipwayCluster", "one", "controlPlaneEndpoint: {host: shop.example.com, port: 6443}") +
+		testenv.Manifest("vm", "VirtualMachineTemplate", "big", "template: {spec: {cpu: {sockets: 2}, memory: {guest: 1Gi}, image: {name: photon-5}}}") +
+		testenv.Manifest("cluster", "MachineSet", "set", cluster, "replicas: 1", selector, template("v1.36.0")) +
+		testenv.Manifest("cluster", "MachineDeployment", "deployment", cluster, "replicas: 1", selector, template("v1.36.1")) +
+		testenv.VM("node", "powerState: PoweredOff") + testenv.Manifest("cluster", "Machine", "sick", cluster, data, infrastructure("VirtualMachine", "node")) +
+		testenv.Manifest("cluster", "MachineHealthCheck", "check", cluster, "selector: {matchLabels: {sick: 'true'}}", "checks: {nodeStartupTimeoutSeconds: 0}",
 			"remediation: {templateRef: {apiVersion: vm.slipway.dev/v1alpha1, kind: VirtualMachineTemplate, name: big}}"))
 	u.Label("machine.cluster.slipway.dev/sick", "sick=true")
 	u.Annotate("machine.cluster.slipway.dev/sick", "cluster.x-k8s.io/remediate-machine=")
@@ -214,7 +214,7 @@ func (u user) holdsOfTheExample() {
 	u.Put(strings.NewReplacer("vm-sizes", u.Namespace, "team-a", u.Namespace).Replace(string(example)))
 	for _, manifest := range []string{
 		testenv.VMWith("big", "cpu: {sockets: 9}", "memory: {guest: 1Gi}"),
-		manifestOf("vm", "VirtualMachineTemplate", "big", "template: {spec: {cpu: {sockets: 9}, memory: {guest: 1Gi}, image: {name: photon-5}}}"),
+		testenv.Manifest("vm", "VirtualMachineTemplate", "big", "template: {spec: {cpu: {sockets: 9}, memory: {guest: 1Gi}, image: {name: photon-5}}}"),
 	} {
 		u.DeniedAtLast(manifest, "at most 8 sockets, not 9")
 	}

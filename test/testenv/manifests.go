@@ -80,3 +80,8 @@ spec:
   %s
 `, name, strings.Join(lines, "\n  "))
 }
+
+// Manifest is a manifest of a kind in one of the groups; lines are its spec.
+func Manifest(group, kind, name string, lines ...string) string {
+	return fmt.Sprintf("---\napiVersion: %s.slipway.dev/v1alpha1\nkind: %s\nmetadata: {name: %s}\nspec:\n  %s\n", group, kind, name, strings.Join(lines, "\n  "))
+}
