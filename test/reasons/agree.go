@@ -25,12 +25,19 @@ var summaries = []string{"Ready", "Available", "Complete"}
 // underway are conditions that are True while an object is changed or cannot be.
 var underway = []string{"Reconciling", "Stalled", "RollingOut", "ScalingUp", "ScalingDown", "Paused"}
 
+// withoutSum are kinds that have neither Ready nor Reconciling while they are not what they shall become: kstatus, which
+// knows no other condition, takes them as current.
+var withoutSum = []string{"Cluster", "MachineHealthCheck", "VirtualMachinePublishRequest"}
+
 // parsed are the health checks that users give to Argo CD.
 var parsed = sync.OnceValues(func() (argocd.Checks, error) { return argocd.Parse(artifacts.ArgoCD) })
 
 // Agree returns an error if those that wait for an object differ about it: kstatus, the health check of Argo CD, and
 // kubectl wait for the condition that sums it up.
 func Agree(o *unstructured.Unstructured) error {
+	if slices.Contains(withoutSum, o.GetKind()) {
+		return nil
+	}
 	checks, err := parsed()
 	if err != nil {
 		return err
