@@ -13,6 +13,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/cli-runtime/pkg/printers"
@@ -110,6 +111,12 @@ func (r *reader) read(t *testing.T, namespace, object, path string) (string, err
 	}
 	if err != nil {
 		return "", err
+	}
+	if o, ok := got.(*unstructured.Unstructured); ok {
+		// A new CustomResourceDefinition has null, which JSONPath cannot filter.
+		if all, found, _ := unstructured.NestedFieldNoCopy(o.Object, "status", "conditions"); found && all == nil {
+			unstructured.RemoveNestedField(o.Object, "status", "conditions")
+		}
 	}
 	p, err := printers.NewJSONPathPrinter("{" + path + "}")
 	if err != nil {
