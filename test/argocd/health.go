@@ -6,7 +6,6 @@ package argocd
 import (
 	"context"
 	"fmt"
-	"os"
 	"path"
 	"strings"
 	"time"
@@ -16,6 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	kstatus "sigs.k8s.io/cli-utils/pkg/kstatus/status"
 	"sigs.k8s.io/yaml"
+
+	"github.com/slipway-dev/slipway/artifacts"
 )
 
 // Health is what Argo CD shows of an object.
@@ -29,23 +30,10 @@ type Health struct {
 // Checks are the scripts of a ConfigMap, by the pattern of group and kind.
 type Checks map[string]string
 
-// Read reads the checks of a ConfigMap in a file.
-func Read(file string) (Checks, error) {
-	data, err := os.ReadFile(file)
-	if err != nil {
-		return nil, fmt.Errorf("reading the configuration of Argo CD: %w", err)
-	}
-	checks, err := Parse(data)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", file, err)
-	}
-	return checks, nil
-}
-
-// Parse returns the checks of a ConfigMap.
-func Parse(data []byte) (Checks, error) {
+// Shipped returns the checks of the ConfigMap that users merge into that of Argo CD.
+func Shipped() (Checks, error) {
 	var config corev1.ConfigMap
-	if err := yaml.UnmarshalStrict(data, &config); err != nil {
+	if err := yaml.UnmarshalStrict(artifacts.ArgoCD, &config); err != nil {
 		return nil, fmt.Errorf("decoding the ConfigMap: %w", err)
 	}
 	var customizations map[string]struct {

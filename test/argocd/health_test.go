@@ -14,12 +14,9 @@ import (
 	"github.com/slipway-dev/slipway/test/schema"
 )
 
-// config is what users give to Argo CD.
-const config = "../../artifacts/gitops/argocd/argocd-cm.yaml"
-
 func checks(t *testing.T) Checks {
 	t.Helper()
-	c, err := Read(config)
+	c, err := Shipped()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -98,7 +98,7 @@ func (u user) powers(t *testing.T) {
 // that holds text. What Argo CD shows of it has to agree.
 func (u user) is(object, what string, want kstatus.Status, text string) {
 	u.T.Helper()
-	checks, err := argocd.Read("../../artifacts/gitops/argocd/argocd-cm.yaml")
+	checks, err := argocd.Shipped()
 	if err != nil {
 		u.T.Fatal(err)
 	}

@@ -14,7 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	kstatus "sigs.k8s.io/cli-utils/pkg/kstatus/status"
 
-	"github.com/slipway-dev/slipway/artifacts"
 	"github.com/slipway-dev/slipway/pkg/apis/conditions"
 	"github.com/slipway-dev/slipway/test/argocd"
 )
@@ -29,8 +28,8 @@ var underway = []string{"Reconciling", "Stalled", "RollingOut", "ScalingUp", "Sc
 // knows no other condition, takes them as current.
 var withoutSum = []string{"Cluster", "MachineHealthCheck", "VirtualMachinePublishRequest"}
 
-// parsed are the health checks that users give to Argo CD.
-var parsed = sync.OnceValues(func() (argocd.Checks, error) { return argocd.Parse(artifacts.ArgoCD) })
+// shipped returns the health checks that users give to Argo CD.
+var shipped = sync.OnceValues(argocd.Shipped)
 
 // Agree returns an error if those that wait for an object differ about it: kstatus, the health check of Argo CD, and
 // kubectl wait for the condition that sums it up.
@@ -38,7 +37,7 @@ func Agree(o *unstructured.Unstructured) error {
 	if slices.Contains(withoutSum, o.GetKind()) {
 		return nil
 	}
-	checks, err := parsed()
+	checks, err := shipped()
 	if err != nil {
 		return err
 	}

@@ -30,7 +30,7 @@ func (s *setScene) status(object string) kstatus.Status {
 	s.Must(is.UnmarshalJSON([]byte(s.kubectl("get", object, "-o", "json"))))
 	got, err := kstatus.Compute(is)
 	s.Must(err)
-	checks, err := argocd.Read("../../../artifacts/gitops/argocd/argocd-cm.yaml")
+	checks, err := argocd.Shipped()
 	s.Must(err)
 	s.Must(checks.Agree(is, got))
 	return got.Status
