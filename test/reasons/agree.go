@@ -11,7 +11,6 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	kstatus "sigs.k8s.io/cli-utils/pkg/kstatus/status"
 
 	"github.com/slipway-dev/slipway/pkg/apis/conditions"
@@ -72,13 +71,8 @@ func waitEnds(o *unstructured.Unstructured, c *metav1.Condition) bool {
 }
 
 func conditionsOf(o *unstructured.Unstructured) []metav1.Condition {
-	var has struct {
-		Conditions []metav1.Condition `json:"conditions"`
-	}
-	if status, _, _ := unstructured.NestedMap(o.Object, "status"); runtime.DefaultUnstructuredConverter.FromUnstructured(status, &has) != nil {
-		return nil
-	}
-	return has.Conditions
+	status, _, _ := unstructured.NestedMap(o.Object, "status")
+	return conditionsIn(status)
 }
 
 // shape is the same for objects that all judge alike.

@@ -59,15 +59,22 @@ func Check(o *unstructured.Unstructured) (lacks []string) {
 			entries, _, _ = unstructured.NestedSlice(status, k.List)
 		}
 		for _, entry := range entries {
-			var has struct {
-				Conditions []metav1.Condition `json:"conditions"`
-			}
-			if fields, ok := entry.(map[string]any); ok && runtime.DefaultUnstructuredConverter.FromUnstructured(fields, &has) == nil {
-				lacks = append(lacks, k.check(has.Conditions)...)
-			}
+			fields, _ := entry.(map[string]any)
+			lacks = append(lacks, k.check(conditionsIn(fields))...)
 		}
 	}
 	return lacks
+}
+
+// conditionsIn returns the conditions of a status, or of an entry of a list in it; none if they cannot be decoded.
+func conditionsIn(fields map[string]any) []metav1.Condition {
+	var has struct {
+		Conditions []metav1.Condition `json:"conditions"`
+	}
+	if runtime.DefaultUnstructuredConverter.FromUnstructured(fields, &has) != nil {
+		return nil
+	}
+	return has.Conditions
 }
 
 // follower records what the table lacks of the objects of a server, and where those that wait for them differ.
