@@ -19,6 +19,8 @@ type input struct {
 	config types.VirtualMachineConfigInfo
 	// adopted is true for a VM that was adopted: what the spec does not name stays.
 	adopted bool
+	// reservesMemory is true if vSphere demands that all memory is reserved. Differences sets it.
+	reservesMemory bool
 	// running is the state of the VM, and desired is the one that it gets. Differences sets them.
 	running, desired *hardware.State
 }

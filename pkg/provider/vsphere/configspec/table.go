@@ -127,9 +127,9 @@ var rows = map[string]row{
 		},
 		adjust: func(in *input) {
 			switch m := in.desired.Memory; {
-			case reservesMemory(in) && in.Effective.Memory.Guest != nil:
+			case in.reservesMemory && in.Effective.Memory.Guest != nil:
 				m.Reservation = m.Guest
-			case m.Reservation == nil && in.adopted && !reservesMemory(in):
+			case m.Reservation == nil && in.adopted && !in.reservesMemory:
 				m.Reservation = in.running.Memory.Reservation
 			}
 		},
@@ -139,7 +139,7 @@ var rows = map[string]row{
 	hardware.MemoryLocked: {
 		read: func(in *input) { in.running.MemoryLocked = isTrue(in.config.MemoryReservationLockedToMax) },
 		adjust: func(in *input) {
-			in.desired.MemoryLocked = reservesMemory(in) || in.adopted && in.running.MemoryLocked
+			in.desired.MemoryLocked = in.reservesMemory || in.adopted && in.running.MemoryLocked
 		},
 		set: func(in *input, s *configSpec) { s.MemoryReservationLockedToMax = &in.desired.MemoryLocked }},
 	hardware.MemoryLimit: {resets: true,
@@ -216,6 +216,7 @@ func readStates(in *input) {
 			r.read(in)
 		}
 	}
+	in.reservesMemory = reservesMemory(in)
 	for i := range hardware.Fields {
 		f := &hardware.Fields[i]
 		switch r := rows[f.Path]; {
