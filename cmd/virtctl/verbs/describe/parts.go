@@ -134,29 +134,29 @@ func (l *look) desired(w io.Writer) bool {
 	wanted := cmp.Or(l.vm.Spec.PowerState, s.InheritedPowerState)
 	cli.Row(w, "FIELD", "DESIRED", "RUNNING", "STATE")
 	compared(w, "powerState", string(wanted), string(s.PowerState), false)
-	has, shall := s.Resources, cmp.Or(s.DesiredResources, s.Resources)
-	sized := shall != nil && has != nil
-	if sized {
-		if s.UniqueID == "" { // it is what it will have
-			has = &vmv1alpha1.VirtualMachineResources{}
+	running, desired := s.Resources, cmp.Or(s.DesiredResources, s.Resources)
+	sizeKnown := running != nil && desired != nil
+	if sizeKnown {
+		if s.UniqueID == "" { // resources are those that the VM gets when it is created
+			running = &vmv1alpha1.VirtualMachineResources{}
 		}
-		compared(w, "vCPUs", counted(shall.VCPUs), counted(has.VCPUs), restarts(s.RestartRequired, "cpu"))
-		compared(w, "memory", cli.BytesOf(shall.Memory), cli.BytesOf(has.Memory), restarts(s.RestartRequired, "memory"))
+		compared(w, "vCPUs", counted(desired.VCPUs), counted(running.VCPUs), restarts(s.RestartRequired, "cpu"))
+		compared(w, "memory", cli.BytesOf(desired.Memory), cli.BytesOf(running.Memory), restarts(s.RestartRequired, "memory"))
 	}
 	if l.instance != nil {
 		runningRevision(w, "instancetype", refOf(s.InstancetypeRef), l.instance.Spec.Instancetype)
 		runningRevision(w, "preference", preferenceOf(s.PreferenceRef), l.instance.Spec.Preference)
 	}
 	for _, r := range s.RestartRequired {
-		if sized && (r.Path == "memory.guest" || cpuCount[r.Path] && shall.VCPUs != has.VCPUs) {
-			continue // in a row above
+		if sizeKnown && (r.Path == "memory.guest" || cpuCount[r.Path] && running.VCPUs != desired.VCPUs) {
+			continue // The row vCPUs or memory shows it.
 		}
 		cli.Row(w, r.Path, cli.Dash(cli.Clipped(r.Desired, events.MaxName)), cli.Dash(cli.Clipped(r.Running, events.MaxName)), waitsForRestart)
 	}
 	return true
 }
 
-// cpuCount are the paths whose product is the number of vCPUs.
+// cpuCount has the paths of the fields that determine the number of vCPUs.
 var cpuCount = map[string]bool{"cpu.sockets": true, "cpu.cores": true, "cpu.threads": true}
 
 // waitsForRestart is said of what a power cycle brings.
