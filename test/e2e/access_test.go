@@ -42,8 +42,8 @@ func (u user) atLast(args ...string) (out string) {
 	return out
 }
 
-// One VM of an ordinary user, who may do what the ClusterRole edit says, and more by and by. F156 ends with the
-// right to refresh, which that role does not give.
+// The test uses one VM of a user who has the ClusterRole edit, and gets further permissions step by step. F156 is the last
+// step: the permission to refresh, which edit does not include.
 func TestAccess_IsWhatRolesOfTheManagementClusterSay(t *testing.T) {
 	t.Parallel()
 	u := admin(t)
@@ -76,8 +76,8 @@ func TestAccess_IsWhatRolesOfTheManagementClusterSay(t *testing.T) {
 		alice.atLast("refresh", "instancetype", "hers")
 	})
 	part("its console", func(t *testing.T, u, alice user) { u.consoles(t, alice, name) })
-	part("copied", func(t *testing.T, u, _ user) { u.copied(t, "creator-"+u.Namespace) })
-	part("named by a Machine", func(t *testing.T, u, _ user) { u.namedByAMachine("machinist-" + u.Namespace) })
+	part("copied", func(t *testing.T, u, _ user) { u.copyingRequiresUpdate(t, "creator-"+u.Namespace) })
+	part("named by a Machine", func(t *testing.T, u, _ user) { u.machinesRequireDelete("machinist-" + u.Namespace) })
 	part("held by annotations", func(t *testing.T, u, alice user) { u.heldByAnnotations(t, alice) })
 	part("saved with the store", func(t *testing.T, u, alice user) {
 		file := filepath.Join(t.TempDir(), "slipway.db")
@@ -93,7 +93,7 @@ func TestAccess_IsWhatRolesOfTheManagementClusterSay(t *testing.T) {
 			t.Errorf("the file: %v, %v; want that others cannot read it", info.Mode(), err)
 		}
 	})
-	part("left in vSphere", func(t *testing.T, u, alice user) { u.orphaned(t, alice) })
+	part("left in vSphere", func(t *testing.T, u, alice user) { u.orphansAreReported(t, alice) })
 }
 
 // consoles are a right of their own, as screenshots are.
@@ -131,8 +131,9 @@ func (u user) consoles(t *testing.T, alice user, name string) {
 	}
 }
 
-// copied by whoever may update it: who may make virtual machines may not see what is on the disks of others.
-func (u user) copied(t *testing.T, creator string) {
+// copyingRequiresUpdate checks that only users who can update a VM can copy it. The permission to create VMs does not
+// reveal the disks of other users' VMs.
+func (u user) copyingRequiresUpdate(t *testing.T, creator string) {
 	u.Allow(creator, "creator", "{apiGroups: [vm.slipway.dev], resources: [virtualmachines, virtualmachinepublishrequests], verbs: [create]}")
 	clone := testenv.Manifest("vm", "VirtualMachine", "clone", "cpu: {sockets: 1}", "memory: {guest: 1Gi}", "image: {kind: VirtualMachine, name: hers}")
 	request := testenv.Manifest("vm", "VirtualMachinePublishRequest", "hers", "target: {contentLibrary: none}")
@@ -146,8 +147,9 @@ func (u user) copied(t *testing.T, creator string) {
 	}
 }
 
-// namedByAMachine of an author who may delete it: nobody else has it deleted by a Machine.
-func (u user) namedByAMachine(machinist string) {
+// machinesRequireDelete checks that a Machine can refer to a VM only if its author can delete the VM, because deleting the
+// Machine deletes the VM.
+func (u user) machinesRequireDelete(machinist string) {
 	u.Allow(machinist, "machinist", "{apiGroups: [cluster.slipway.dev], resources: [machines], verbs: [create]}")
 	machine := testenv.Manifest("cluster", "Machine", "thief", "clusterName: shop", "bootstrap: {dataSecretName: user-data}",
 		"infrastructureRef: {apiGroup: vm.slipway.dev, kind: VirtualMachine, name: hers}")
@@ -179,8 +181,9 @@ func (u user) heldByAnnotations(t *testing.T, alice user) {
 	u.Wants("vm/held", ".metadata.name", "")
 }
 
-// orphaned by a user who may, and told of. S8
-func (u user) orphaned(t *testing.T, alice user) {
+// orphansAreReported checks that a user cannot remove the finalizer, and that the server reports a VM that it left in vSphere
+// without an object. S8
+func (u user) orphansAreReported(t *testing.T, alice user) {
 	left := func() []orphans.Orphan {
 		t.Helper()
 		var report orphans.Report

@@ -70,5 +70,5 @@ spec:
 	}
 	u.Delete("contentlibrary/" + name)
 	u.Wants("vmimage/"+image, `.metadata.labels.vm\.slipway\.dev/content-library`, "")
-	u.Kubectl("get", "vmimage/slipway-photon-5") // nobody's but its author's
+	u.Kubectl("get", "vmimage/slipway-photon-5") // a user created it; it belongs to no library
 }

@@ -129,7 +129,7 @@ func TestPausedDeletion_ShowsThatItWaitsAndForWhat(t *testing.T) {
 	}
 }
 
-func TestDeletionIsHeldByAnAnnotationAndSaysSo(t *testing.T) {
+func TestDeletion_IsHeldByAnAnnotationAndReported(t *testing.T) {
 	h := newHarness(t, running(func(vm *vmv1alpha1.VirtualMachine) {
 		vm.Annotations = map[string]string{vmv1alpha1.CheckDeletePrefix + "backup": "the nightly copy runs"}
 	}), photon())

@@ -12,7 +12,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/fake"
 )
 
-func TestWhatIsReportedIsNotActedOn(t *testing.T) {
+func TestReportVirtualMachine_StartsNoOperation(t *testing.T) {
 	inBubble(t, func(s *scene) {
 		req := s.running("vm")
 		report := func() error {

@@ -18,7 +18,7 @@ import (
 // behindsOfPlaces are those that concern where a VM is, what it has, and what may be
 // done with it.
 var behindsOfPlaces = []behind{
-	{name: "its host is removed and added again", told: missingVM, another: true,
+	{name: "its host is removed and added again", reported: missingVM, another: true,
 		event: func(v *victim) {
 			name := v.host().Name()
 			v.event(http.MethodPost, "/host/remove?host="+name)
@@ -28,14 +28,14 @@ var behindsOfPlaces = []behind{
 			v.event(http.MethodPost, "/host/add?host="+v.left)
 			v.confirm()
 		}},
-	{name: "its host is removed and added again, and it has its ID", told: missingVM,
+	{name: "its host is removed and added again, and it has its ID", reported: missingVM,
 		event: func(v *victim) {
 			name := v.host().Name()
 			v.event(http.MethodPost, "/host/remove?host="+name)
 			v.left = name
 		},
 		undo: func(v *victim) { v.event(http.MethodPost, "/host/add?ids=same&host="+v.left) }},
-	{name: "it is migrated to another host", told: allWell,
+	{name: "it is migrated to another host", reported: allWell,
 		event: func(v *victim) {
 			hosts, err := find.NewFinder(v.vm.Client()).HostSystemList(v.t.Context(), "/DC0/host/DC0_C0/*")
 			if err != nil {
@@ -47,9 +47,9 @@ var behindsOfPlaces = []behind{
 			v.await(v.vm.Relocate(v.t.Context(), to, types.VirtualMachineMovePriorityDefaultPriority))
 		},
 		check: func(v *victim) {
-			v.l.until("the host is told", func() bool { return v.req.VM.Status.NodeName == v.left }, v.req)
+			v.l.until("status reports the host", func() bool { return v.req.VM.Status.NodeName == v.left }, v.req)
 		}},
-	{name: "it is moved to another datastore", told: allWell,
+	{name: "it is moved to another datastore", reported: allWell,
 		event: func(v *victim) {
 			ds, err := find.NewFinder(v.vm.Client()).Datastore(v.t.Context(), "/DC0/datastore/LocalDS_1")
 			if err != nil {
@@ -58,7 +58,7 @@ var behindsOfPlaces = []behind{
 			to := types.VirtualMachineRelocateSpec{Datastore: new(ds.Reference())}
 			v.await(v.vm.Relocate(v.t.Context(), to, types.VirtualMachineMovePriorityDefaultPriority))
 		}},
-	{name: "its datastore is renamed", told: allWell,
+	{name: "its datastore is renamed", reported: allWell,
 		event: func(v *victim) { v.event(http.MethodPost, "/datastore/rename?from=LocalDS_0&to=renamed") },
 		check: func(v *victim) {
 			v.req.VM.Spec.PowerState = vmv1alpha1.PoweredOff
@@ -66,7 +66,7 @@ var behindsOfPlaces = []behind{
 			v.l.until("it is powered as wanted", running(v.req), v.req)
 		},
 		undo: func(v *victim) { v.event(http.MethodPost, "/datastore/rename?from=renamed&to=LocalDS_0") }},
-	{name: "it becomes a template", told: "PoweredOff, Created True Succeeded, ConfigurationSynced Unknown UnknownState",
+	{name: "it becomes a template", reported: "PoweredOff, Created True Succeeded, ConfigurationSynced Unknown UnknownState",
 		event: func(v *victim) {
 			v.powerOff()
 			if err := v.vm.MarkAsTemplate(v.t.Context()); err != nil {
@@ -82,7 +82,7 @@ var behindsOfPlaces = []behind{
 				v.t.Fatal(err)
 			}
 		}},
-	{name: "a disk is added", told: allWell,
+	{name: "a disk is added", reported: allWell,
 		event: func(v *victim) {
 			devices, err := v.vm.Device(v.t.Context())
 			if err != nil {
@@ -105,14 +105,14 @@ var behindsOfPlaces = []behind{
 			})
 			v.l.until("it is left where it is", running(v.req), v.req)
 		}},
-	{name: "a backup disables what powers it off", told: allWell,
+	{name: "a backup disables what powers it off", reported: allWell,
 		event: func(v *victim) { v.event(http.MethodPut, "/vm/disabled?vm=%s&methods=PowerOffVM_Task") },
 		check: refusesToPowerOff,
 		undo: func(v *victim) {
 			v.event(http.MethodPut, "/vm/disabled?vm=%s")
 			v.powersOffAndOn()
 		}},
-	{name: "the right to power it off is taken", told: allWell,
+	{name: "the right to power it off is taken", reported: allWell,
 		event: func(v *victim) {
 			v.event(http.MethodPut, "/permissions?entity=%s&without=VirtualMachine.Interact.PowerOff")
 		},
@@ -126,7 +126,7 @@ var behindsOfPlaces = []behind{
 // refusesToPowerOff asks for what vSphere refuses.
 func refusesToPowerOff(v *victim) {
 	v.req.VM.Spec.PowerState = vmv1alpha1.PoweredOff
-	v.l.until("the refusal is told", func() bool {
+	v.l.until("status reports the refusal", func() bool {
 		return reason(&v.req.VM.Status, vmv1alpha1.ConditionPowerStateSynced) == "False Error"
 	}, v.req)
 	if got := v.req.VM.Status.PowerState; got != vmv1alpha1.PoweredOn {

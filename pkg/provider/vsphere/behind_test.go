@@ -58,8 +58,8 @@ func (v *victim) await(task *object.Task, err error) {
 	}
 }
 
-// told is what status says, in short.
-func (v *victim) told() string {
+// reported returns a summary of the status.
+func (v *victim) reported() string {
 	st := &v.req.VM.Status
 	return fmt.Sprintf("%s, Created %s, ConfigurationSynced %s", st.PowerState,
 		reason(st, vmv1alpha1.ConditionCreated), reason(st, vmv1alpha1.ConditionConfigurationSynced))
@@ -77,8 +77,8 @@ const (
 type behind struct {
 	name  string
 	event func(*victim)
-	// told is what status says then; empty: nobody sees a difference for long.
-	told string
+	// reported is the status after the event. It is empty if the status differs for a short time only.
+	reported string
 	// check looks at the rest.
 	check func(*victim)
 	// undo takes it back; afterwards all is well.
@@ -88,22 +88,22 @@ type behind struct {
 }
 
 var behinds = []behind{
-	{name: "its datastore is away", told: unreadable,
+	{name: "its datastore is away", reported: unreadable,
 		event: func(v *victim) { v.event(http.MethodPost, "/vm/hide?vm=%s&state=inaccessible") },
 		undo:  func(v *victim) { v.event(http.MethodPost, "/vm/show?vm=%s") }},
-	{name: "its host is disconnected", told: unreadable,
+	{name: "its host is disconnected", reported: unreadable,
 		event: func(v *victim) { v.event(http.MethodPost, "/vm/hide?vm=%s&state=disconnected") },
 		undo:  func(v *victim) { v.event(http.MethodPost, "/vm/show?vm=%s") }},
-	{name: "it is orphaned", told: unreadable,
+	{name: "it is orphaned", reported: unreadable,
 		event: func(v *victim) { v.event(http.MethodPost, "/vm/hide?vm=%s&state=orphaned") },
 		undo:  func(v *victim) { v.event(http.MethodPost, "/vm/show?vm=%s") }},
-	{name: "it is invalid", told: unreadable,
+	{name: "it is invalid", reported: unreadable,
 		event: func(v *victim) { v.event(http.MethodPost, "/vm/hide?vm=%s&state=invalid") },
 		undo:  func(v *victim) { v.event(http.MethodPost, "/vm/show?vm=%s") }},
-	{name: "all permissions on it are taken", told: unreadable,
+	{name: "all permissions on it are taken", reported: unreadable,
 		event: func(v *victim) { v.event(http.MethodPut, "/permissions?entity=%s&only=") },
 		undo:  func(v *victim) { v.event(http.MethodDelete, "/permissions?entity=%s") }},
-	{name: "it is unregistered and registered again", told: "PoweredOff, Created Unknown Missing, ConfigurationSynced True Succeeded", another: true,
+	{name: "it is unregistered and registered again", reported: "PoweredOff, Created Unknown Missing, ConfigurationSynced True Succeeded", another: true,
 		event: func(v *victim) {
 			v.req.VM.Spec.PowerState = vmv1alpha1.PoweredOff
 			v.l.until("it is off", func() bool { return v.req.VM.Status.PowerState == vmv1alpha1.PoweredOff }, v.req)
@@ -113,20 +113,20 @@ var behinds = []behind{
 			v.req.VM.Spec.PowerState = vmv1alpha1.PoweredOn
 			v.event(http.MethodPost, "/vm/register?folder=/DC0/vm/slipway/team-a&path="+url.QueryEscape(v.left))
 		}},
-	{name: "it is renumbered by a restore of vCenter", told: copyFound, another: true,
+	{name: "it is renumbered by a restore of vCenter", reported: copyFound, another: true,
 		event: func(v *victim) { v.event(http.MethodPost, "/vm/renumber?vm=%s") },
 		undo:  (*victim).confirm},
-	{name: "it gets another instance UUID", told: allWell,
+	{name: "it gets another instance UUID", reported: allWell,
 		event: func(v *victim) { v.reconfigure(types.VirtualMachineConfigSpec{InstanceUuid: uuid.NewString()}) },
 		check: func(v *victim) {
 			if got := v.req.VM.Status.InstanceUUID; got != string(v.req.VM.UID) {
 				v.t.Errorf("instance UUID %s, want that of the object back", got)
 			}
 		}},
-	{name: "it is moved out of the managed folder", told: allWell,
+	{name: "it is moved out of the managed folder", reported: allWell,
 		event: func(v *victim) { v.event(http.MethodPost, "/vm/move?folder="+adminFolder+"&vm=%s") },
 		check: func(v *victim) {
-			v.l.until("the move is told", func() bool {
+			v.l.until("status reports the move", func() bool {
 				return reason(&v.req.VM.Status, vmv1alpha1.ConditionLocationValid) == "False Moved"
 			}, v.req)
 			v.powerOff()
@@ -134,15 +134,15 @@ var behinds = []behind{
 			v.l.until("and powered on", running(v.req), v.req)
 		},
 		undo: func(v *victim) { v.event(http.MethodPost, "/vm/move?folder=/DC0/vm/slipway/team-a&vm=%s") }},
-	{name: "it is renamed", told: allWell,
+	{name: "it is renamed", reported: allWell,
 		event: func(v *victim) { v.await(v.vm.Rename(v.t.Context(), "renamed")) },
 		check: func(v *victim) {
 			v.l.until("the name is back", func() bool { return v.p.inventory.Get(v.vm.Reference()).Name == v.req.VM.Name }, v.req)
 		}},
-	{name: "it is powered off by hand", told: allWell, event: func(v *victim) { v.powerOff() }},
-	{name: "it is suspended by hand", told: allWell, event: func(v *victim) { v.await(v.vm.Suspend(v.t.Context())) }},
-	{name: "it is reset by hand", told: allWell, event: func(v *victim) { v.await(v.vm.Reset(v.t.Context())) }},
-	{name: "its CPUs are changed while it is off", told: allWell,
+	{name: "it is powered off by hand", reported: allWell, event: func(v *victim) { v.powerOff() }},
+	{name: "it is suspended by hand", reported: allWell, event: func(v *victim) { v.await(v.vm.Suspend(v.t.Context())) }},
+	{name: "it is reset by hand", reported: allWell, event: func(v *victim) { v.await(v.vm.Reset(v.t.Context())) }},
+	{name: "its CPUs are changed while it is off", reported: allWell,
 		event: func(v *victim) {
 			v.powerOff()
 			v.reconfigure(types.VirtualMachineConfigSpec{NumCPUs: 1})
@@ -154,7 +154,7 @@ var behinds = []behind{
 				v.t.Errorf("%d CPUs, want 2 again", got)
 			}
 		}},
-	{name: "its owner key is removed", told: allWell,
+	{name: "its owner key is removed", reported: allWell,
 		event: func(v *victim) { v.setKey(observe.OwnerKey, "") },
 		check: func(v *victim) {
 			v.l.until("the key is back", func() bool {
@@ -162,12 +162,12 @@ var behinds = []behind{
 				return ok && o.UID == string(v.req.VM.UID)
 			}, v.req)
 		}},
-	{name: "its owner key is made another's", told: ", Created False Invalid, ConfigurationSynced True Succeeded",
+	{name: "its owner key is made another's", reported: ", Created False Invalid, ConfigurationSynced True Succeeded",
 		event: func(v *victim) { v.setKey(observe.OwnerKey, "team-b/other/"+uuid.NewString()) },
 		undo: func(v *victim) {
 			v.setKey(observe.OwnerKey, observe.Owner{Key: keyOf(v.req), UID: string(v.req.VM.UID)}.String())
 		}},
-	{name: "an administrator pauses it", told: allWell,
+	{name: "an administrator pauses it", reported: allWell,
 		event: func(v *victim) { v.setKey(vmv1alpha1.ExtraConfigPausedKey, "TRUE"); v.seen(observe.Paused) },
 		check: func(v *victim) {
 			v.powerOff()
@@ -182,16 +182,16 @@ var behinds = []behind{
 			v.setKey(vmv1alpha1.ExtraConfigPausedKey, "")
 			v.seen(func(vm *mo.VirtualMachine) bool { return !observe.Paused(vm) })
 		}},
-	{name: "an adapter is removed", told: allWell,
+	{name: "an adapter is removed", reported: allWell,
 		event: func(v *victim) {
 			if err := v.vm.RemoveDevice(v.t.Context(), false, adapters(v.t, v.vm)[0]); err != nil {
 				v.t.Fatal(err)
 			}
 		},
 		check: func(v *victim) {
-			v.l.until("it is added again", func() bool { return v.told() == allWell && len(adapters(v.t, v.vm)) == 1 }, v.req)
+			v.l.until("it is added again", func() bool { return v.reported() == allWell && len(adapters(v.t, v.vm)) == 1 }, v.req)
 		}},
-	{name: "an adapter is added", told: "PoweredOn, Created True Succeeded, ConfigurationSynced False RestartRequired",
+	{name: "an adapter is added", reported: "PoweredOn, Created True Succeeded, ConfigurationSynced False RestartRequired",
 		event: func(v *victim) {
 			card := &types.VirtualVmxnet3{}
 			card.Key, card.Backing = -1, adapters(v.t, v.vm)[0].GetVirtualDevice().Backing
@@ -205,9 +205,9 @@ var behinds = []behind{
 			}
 		},
 		undo: func(v *victim) { v.powerOff() }},
-	{name: "a snapshot is taken", told: allWell,
+	{name: "a snapshot is taken", reported: allWell,
 		event: func(v *victim) { v.await(v.vm.CreateSnapshot(v.t.Context(), "by-hand", "", false, false)) }},
-	{name: "it is cloned beside itself", told: allWell,
+	{name: "it is cloned beside itself", reported: allWell,
 		event: func(v *victim) {
 			folder, err := find.NewFinder(v.vm.Client()).Folder(v.t.Context(), "/DC0/vm/slipway/team-a")
 			if err != nil {
@@ -215,12 +215,12 @@ var behinds = []behind{
 			}
 			v.await(v.vm.Clone(v.t.Context(), folder, "copy-of-"+v.req.VM.Name, types.VirtualMachineCloneSpec{}))
 		}},
-	{name: "vSphere asks a question", told: allWell,
+	{name: "vSphere asks a question", reported: allWell,
 		event: func(v *victim) {
 			v.event(http.MethodPost, "/vm/ask?text=moved+or+copied&choice=moved&choice=copied&vm=%s")
 		},
 		check: func(v *victim) {
-			v.l.until("the question is told", func() bool {
+			v.l.until("status reports the question", func() bool {
 				return strings.HasPrefix(reason(&v.req.VM.Status, vmv1alpha1.ConditionQuestionsAnswered), "False")
 			}, v.req)
 		},
@@ -246,7 +246,7 @@ func (v *victim) seen(what func(*mo.VirtualMachine) bool) {
 // confirm says, as virtctl adopt --copies does, that the VM is the one of its name.
 func (v *victim) confirm() {
 	v.t.Helper()
-	v.l.until("the copy is reported", func() bool { return v.told() == copyFound }, v.req)
+	v.l.until("the copy is reported", func() bool { return v.reported() == copyFound }, v.req)
 	for _, vm := range vmsOf(v.t, v.ready) {
 		if vm.Name == v.req.VM.Name {
 			v.req.VM.Annotations = map[string]string{vmv1alpha1.AnnotationConfirmedGone: v.req.VM.Status.UniqueID + "=" + vm.ID}
@@ -292,16 +292,16 @@ func TestWhatHappensBehindOurBack(t *testing.T) {
 				vm: object.NewVirtualMachine(admin(t, ready).Client, types.ManagedObjectReference{Type: "VirtualMachine", Value: first})}
 			before := counted.snapshot()
 			tc.event(v)
-			l.until("status says "+tc.told, func() bool { return v.told() == tc.told }, req)
+			l.until("status reports "+tc.reported, func() bool { return v.reported() == tc.reported }, req)
 			if tc.check != nil {
 				tc.check(v)
 			}
-			if id := req.VM.Status.UniqueID; (id == "") != strings.Contains(tc.told, "Created False") {
-				t.Errorf("uniqueID %q while %s", id, v.told())
+			if id := req.VM.Status.UniqueID; (id == "") != strings.Contains(tc.reported, "Created False") {
+				t.Errorf("uniqueID %q while %s", id, v.reported())
 			}
 			if tc.undo != nil {
 				tc.undo(v)
-				l.until("all is well again", func() bool { return v.told() == allWell && running(req)() }, req)
+				l.until("all is well again", func() bool { return v.reported() == allWell && running(req)() }, req)
 			}
 			if id := req.VM.Status.UniqueID; (id != first) != tc.another {
 				t.Errorf("the VM is %s, and was %s", id, first)
