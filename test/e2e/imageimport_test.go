@@ -40,7 +40,7 @@ spec:
 }
 
 func TestImageImport_GoesOnAfterABreakAndLeavesTheDisksOfBefore(t *testing.T) {
-	t.Parallel()
+	// Not in parallel: the ContentLibraries of other tests would create images of the imported item as well.
 	u := admin(t)
 	item := "imported-" + u.Namespace[len(u.Namespace)-5:]
 	example, err := os.ReadFile("../../artifacts/examples/contentlibrary.yaml")
