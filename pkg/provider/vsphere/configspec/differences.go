@@ -11,17 +11,17 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 )
 
-// input is what a comparison reads: the desired configuration and the VM.
+// input is the input of a comparison: the desired configuration and the VM.
 type input struct {
 	Want
 	vm *mo.VirtualMachine
-	// config is the configuration of the VM, with empty parts instead of nil.
+	// config is the VM's configuration. Missing parts are empty, not nil.
 	config types.VirtualMachineConfigInfo
-	// adopted is true for a VM that was adopted: what the spec does not name stays.
+	// adopted is true for an adopted VM. Settings that the spec does not name stay unchanged.
 	adopted bool
-	// reservesMemory is true if vSphere demands that all memory is reserved. Differences sets it.
+	// reservesMemory is true if vSphere requires that all memory is reserved. Differences sets it.
 	reservesMemory bool
-	// running is the state of the VM, and desired is the one that it gets. Differences sets them.
+	// running is the VM's current state, desired is its desired state. Differences sets both.
 	running, desired *hardware.State
 }
 
@@ -37,7 +37,7 @@ func newInput(want Want, vm *mo.VirtualMachine) *input {
 	return in
 }
 
-// extra returns the present value of a key of extraConfig.
+// extra returns the current value of an extraConfig key.
 func (in *input) extra(key string) string { return observe.ExtraConfig(in.vm, key) }
 
 // exists reports whether the VM exists.
@@ -54,14 +54,13 @@ func changed(diffs []Difference) []Difference {
 	return out
 }
 
-// Differences compares want with vm. An empty vm gives everything that want
-// sets, which is what a create needs. A VM whose configuration could not be
-// read must not be passed.
+// Differences compares want with vm. If vm is empty, it returns everything that want sets, for use in a create. It
+// must not be called for a VM whose configuration could not be read.
 func Differences(want Want, vm *mo.VirtualMachine) []Difference {
 	in := newInput(want, vm)
 	var out []Difference
 	out = append(out, compareIdentity(in)...)
-	out = append(out, setOnce(in)...)
+	out = append(out, initialSettings(in)...)
 	if r := want.Record; r.Text != "" {
 		out = append(out, Keep(vm, r))
 	}
@@ -80,7 +79,8 @@ func Differences(want Want, vm *mo.VirtualMachine) []Difference {
 	out = append(out, recordGuestSettings(in))
 	out = append(out, compareMark(in))
 	if out = changed(out); len(out) > 0 && in.exists() && want.Effective.Network != nil {
-		// The record of the adapters is brought up to date with other changes: it is no reason for one.
+		// Other changes also update the adapter record. An outdated record alone is not a reason for a
+		// reconfiguration.
 		out = append(out, recordAdapters(in))
 	}
 	return changed(out)
