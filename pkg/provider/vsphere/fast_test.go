@@ -336,9 +336,9 @@ func TestWhereNoDiskCanDependOnAnotherItIsCopiedInstead(t *testing.T) {
 		why  string
 	}{
 		"a larger boot disk": {&vmv1alpha1.VirtualMachineBootDisk{Capacity: ptr(resource.MustParse("20Gi"))},
-			"bootDisk.size: 20Gi is more than the 16Gi of the image's disk, and vSphere extends no disk that depends on another one"},
+			"bootDisk.size: 20Gi is more than the 16Gi of the image's disk, and vSphere cannot extend a linked disk"},
 		"a thick one": {&vmv1alpha1.VirtualMachineBootDisk{Provisioning: vmv1alpha1.DiskProvisioningThick},
-			"bootDisk.provisioning: a disk that depends on another one is never Thick"},
+			"bootDisk.provisioning: a linked disk cannot be Thick"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := &loop{t: t, p: l.p, wake: l.wake}

@@ -141,7 +141,7 @@ var refusedStorage = map[string]struct {
 	"a class that nobody has read":                  {func(r *provider.Request) { r.Effective.StorageClass = "unread" }, `False Error: StorageClass "unread": it was not read`},
 	"a policy that vCenter does not have":           {func(r *provider.Request) { r.Effective.StorageClass = "unknown" }, `False NotFound: StorageClass "unknown" names storage policy "Platinum", which vCenter does not have; it has "Gold", `},
 	"a policy that no datastore is compatible with": {func(r *provider.Request) { r.Effective.StorageClass = "nowhere" }, `False Invalid: storageClass "nowhere": no datastore can be used by storage policy "Nowhere": LocalDS_0: not compatible: Datastore does not satisfy required tag(s).; LocalDS_1: not compatible`},
-	"a policy that encrypts without key provider":   {func(r *provider.Request) { r.Effective.StorageClass = "encrypted" }, `False NotFound: storage policy "VM Encryption Policy" encrypts, and vCenter has no default key provider`},
+	"a policy that encrypts without key provider":   {func(r *provider.Request) { r.Effective.StorageClass = "encrypted" }, `False NotFound: storage policy "VM Encryption Policy" requires encryption, but vCenter has no default key provider`},
 	"a boot disk of a class that does not exist": {func(r *provider.Request) {
 		r.Effective.BootDisk = &vmv1alpha1.VirtualMachineBootDisk{StorageClass: "absent"}
 	}, `False NotFound: StorageClass "absent" does not exist`},

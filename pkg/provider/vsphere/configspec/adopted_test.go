@@ -120,10 +120,10 @@ func TestAnAdapterThatIsReBackedKeepsTheRest(t *testing.T) {
 func TestWhatAnAdoptedVMDoesNotGetIsSaid(t *testing.T) {
 	got := NotApplied(wantAdopted(), byHand())
 	want := []string{
-		"firmware.uuid CD (the virtual machine was taken over, and keeps 42)",
-		"firmware.bootloader EFI (the virtual machine was taken over, and was installed for bios)",
-		"bootstrap (the virtual machine was taken over, and has started before)",
-		"network.interfaces: 2 adapters that are not in the spec stay (the virtual machine was taken over)",
+		"firmware.uuid CD (the virtual machine was adopted, and keeps 42)",
+		"firmware.bootloader EFI (the virtual machine was adopted, and its guest was installed for bios)",
+		"bootstrap (the virtual machine was adopted, and its guest has already booted)",
+		"network.interfaces: 2 adapters that are not in the spec stay (the virtual machine was adopted)",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("not applied (-want +got):\n%s", diff)
@@ -152,10 +152,10 @@ func TestAVolumeOfAnAdoptedVMIsTheDiskThatIsThere(t *testing.T) {
 		{"without a unit", volume("data", "2Gi", "pvscsi"), nil, []string{"add 2Gi", "slipway.volume.data=scsi0:2", "slipway.disk.scsi0:2=created"}, ""},
 		{"a first class disk", at("data", "2Gi", 0, 1), func(vm *mo.VirtualMachine) {
 			disksOf(vm)[1].VDiskId = &types.ID{Id: "fcd"}
-		}, nil, "volumes[data].unitNumber: scsi0:1 is taken by another device"},
+		}, nil, "volumes[data].unitNumber: scsi0:1 is in use by another device"},
 		{"that of another volume", at("data", "2Gi", 0, 1), func(vm *mo.VirtualMachine) {
 			with(vm, observe.VolumeKey("other"), "scsi0:1")
-		}, nil, "volumes[data].unitNumber: scsi0:1 is taken by another device"},
+		}, nil, "volumes[data].unitNumber: scsi0:1 is in use by another device"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			w, vm := wantAdopted(), byHand()

@@ -48,7 +48,7 @@ func TestTheFieldOfARefusedPropertyIsNamedWithItsValue(t *testing.T) {
 		"in an object":                {&types.InvalidVmConfig{Property: "configSpec.bootOptions.efiSecureBootEnabled"}, `spec.firmware.secureBoot "true": reconfiguring`},
 		"the object":                  {invalid("configSpec.bootOptions"), `spec.firmware.secureBoot "true": reconfiguring`},
 		"that two fields set":         {invalid("configSpec.firmware"), `spec.firmware.bootloader "EFI", spec.firmware.secureBoot "true": reconfiguring`},
-		"a long value":                {invalid("configSpec.uuid"), `spec.firmware.uuid "` + strings.Repeat("x", shownValue) + `…": reconfiguring`},
+		"a long value":                {invalid("configSpec.uuid"), `spec.firmware.uuid "` + strings.Repeat("x", maxValueLength) + `…": reconfiguring`},
 		"a device by its path":        {invalid("configSpec.deviceChange[0].device.backing"), `spec.network.interfaces[eth1] "vmxnet3 on other": reconfiguring`},
 		"a device by its index":       {&types.InvalidDeviceBacking{InvalidDeviceSpec: device}, `spec.network.interfaces[eth1] "vmxnet3 on other": reconfiguring`},
 		"devices":                     {invalid("spec.deviceChange.device"), `spec.network.interfaces[eth1] "vmxnet3 on other": reconfiguring`},

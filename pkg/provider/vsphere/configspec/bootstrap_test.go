@@ -90,7 +90,7 @@ func TestCloudInitIsHandedEverythingThatIsAskedFor(t *testing.T) {
 	if got := Differences(w, vm); len(got) > 0 {
 		t.Errorf("differences afterwards = %+v, want none", got)
 	}
-	const want = "network.interfaces[eth0].addresses 192.0.2.5/24: bootstrap.cloudInit.rawNetworkConfig is in its place"
+	const want = "network.interfaces[eth0].addresses 192.0.2.5/24: replaced by bootstrap.cloudInit.rawNetworkConfig"
 	if got := GuestNetwork(w, vm, nil, true); got.Status != "False" || got.Message != want {
 		t.Errorf("GuestNetworkSynced = %s %q, want False with the addresses that the network configuration replaces", got.Status, got.Message)
 	}

@@ -109,10 +109,10 @@ var claimCases = []struct {
 		have: func(vm *mo.VirtualMachine, disk *types.VirtualDisk) {
 			vm.Config.ExtraConfig = vm.Config.ExtraConfig[:len(vm.Config.ExtraConfig)-1]
 		},
-		want:    []Difference{{Path: "volumes[pvc]", Running: "a disk without record", Desired: "claim c", Live: true}},
+		want:    []Difference{{Path: "volumes[pvc]", Running: "a disk that is not recorded", Desired: "claim c", Live: true}},
 		changes: []string{observe.ClaimKey("pvc") + "=" + heldID}},
 	{name: "renamed", volumes: []vmv1alpha1.VirtualMachineVolume{claimed("new")}, claims: map[string]provider.Claim{"new": held},
-		want:    []Difference{{Path: "volumes[new]", Running: "a disk without record", Desired: "claim c", Live: true}},
+		want:    []Difference{{Path: "volumes[new]", Running: "a disk that is not recorded", Desired: "claim c", Live: true}},
 		changes: []string{observe.ClaimKey("new") + "=" + heldID}},
 	{name: "another claim of the name", volumes: []vmv1alpha1.VirtualMachineVolume{claimed("pvc")}, claims: map[string]provider.Claim{"pvc": other},
 		want: []Difference{{Path: "volumes[pvc]", Running: "disk " + heldID, Live: true}}, asked: []string{"detach " + heldID}},
@@ -190,13 +190,13 @@ func TestWhatOlderVersionsCannotDoWithClaimsIsRefused(t *testing.T) {
 		{"ide", at(func(v *vmv1alpha1.VirtualMachineVolume) { v.Bus = "ide" }), provider.Claim{}, true,
 			[]string{"volumes[data].bus: the disk of a claim cannot be attached to ide; allowed: pvscsi, lsilogic, lsilogicsas, sata, nvme"}},
 		{"another bus", at(func(v *vmv1alpha1.VirtualMachineVolume) { v.Bus = "nvme" }), provider.Claim{}, false,
-			[]string{"volumes[data].bus: this vCenter attaches the disks of claims to pvscsi controllers only, which versions before 9.1 do"}},
+			[]string{"volumes[data].bus: a vCenter older than 9.1 attaches claims' disks only to pvscsi controllers"}},
 		{"another bus of a late version", at(func(v *vmv1alpha1.VirtualMachineVolume) { v.Bus = "nvme" }), provider.Claim{}, true, nil},
 		{"a place", at(func(v *vmv1alpha1.VirtualMachineVolume) { v.UnitNumber = ptr(int32(3)) }), provider.Claim{}, false,
-			[]string{"volumes[data]: this vCenter chooses the place of the disk of a claim, as versions before 9.1 do: leave controllerBusNumber and unitNumber unset"}},
+			[]string{"volumes[data]: a vCenter older than 9.1 chooses the position of a claim's disk: leave controllerBusNumber and unitNumber unset"}},
 		{"a place of a late version", at(func(v *vmv1alpha1.VirtualMachineVolume) { v.UnitNumber = ptr(int32(3)) }), provider.Claim{}, true, nil},
 		{"several writers", claimed("data"), provider.Claim{Shared: true}, false,
-			[]string{"volumes[data].persistentVolumeClaim: this vCenter attaches the disk of a claim to one virtual machine at a time, as versions before 9.1 do; the claim is ReadWriteMany"}},
+			[]string{"volumes[data].persistentVolumeClaim: a vCenter older than 9.1 attaches a claim's disk to one virtual machine at a time, but the claim is ReadWriteMany"}},
 		{"several writers of a late version", claimed("data"), provider.Claim{Shared: true}, true, nil},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -93,23 +93,23 @@ func TestHostName_OneThatTheGuestCannotHaveIsRefused(t *testing.T) {
 	long, limit := strings.Repeat("a", 71), strings.Repeat("a", 63)
 	domain := strings.Repeat(strings.Repeat("a", 61)+".", 4) + "org"
 	tooLong := func(path string) []string {
-		return []string{"bootstrap." + path + `: a host name has at most 63 characters, and "` + long + `" has 71: set network.hostName`}
+		return []string{"bootstrap." + path + `: a host name has at most 63 characters, but "` + long + `" has 71: set network.hostName`}
 	}
 	for _, tc := range []struct {
 		name, domain string
 		want         map[string][]string
 	}{
 		{long, "", map[string][]string{"cloudInit": tooLong("cloudInit"), "linuxPrep": tooLong("linuxPrep"),
-			"sysprep": {`bootstrap.sysprep: Windows takes 15 characters, and the name "` + long + `" has 71: set network.hostName`}}},
+			"sysprep": {`bootstrap.sysprep: a Windows computer name has at most 15 characters, but "` + long + `" has 71: set network.hostName`}}},
 		{limit, "", map[string][]string{
-			"sysprep": {`bootstrap.sysprep: Windows takes 15 characters, and the name "` + limit + `" has 63: set network.hostName`}}},
+			"sysprep": {`bootstrap.sysprep: a Windows computer name has at most 15 characters, but "` + limit + `" has 63: set network.hostName`}}},
 		{"web", domain, map[string][]string{
-			"cloudInit": {`bootstrap.cloudInit: host name and domain have at most 253 characters, and "web.` + domain + `" has 255: set network.hostName or network.domainName`},
-			"linuxPrep": {`bootstrap.linuxPrep: host name and domain have at most 253 characters, and "web.` + domain + `" has 255: set network.hostName or network.domainName`}}},
+			"cloudInit": {`bootstrap.cloudInit: host name and domain together have at most 253 characters, but "web.` + domain + `" has 255: set network.hostName or network.domainName`},
+			"linuxPrep": {`bootstrap.linuxPrep: host name and domain together have at most 253 characters, but "web.` + domain + `" has 255: set network.hostName or network.domainName`}}},
 		{"10.0.0.1", "", map[string][]string{
 			"cloudInit": {`bootstrap.cloudInit: the name "10.0.0.1" is an IP address and cannot be a host name: set network.hostName`},
 			"linuxPrep": {`bootstrap.linuxPrep: the name "10.0.0.1" is an IP address and cannot be a host name: set network.hostName`},
-			"sysprep":   {`bootstrap.sysprep: Windows takes no name of digits alone, as "10" is: set network.hostName`}}},
+			"sysprep":   {`bootstrap.sysprep: a Windows computer name cannot consist of digits only: "10"; set network.hostName`}}},
 		{"web.example", "", nil},
 	} {
 		for kind, b := range bootstraps() {

@@ -26,13 +26,13 @@ func TestAProviderIDMustBeThatOfTheVM(t *testing.T) {
 		{"none", "", mine, none, nil, nil},
 		{"that of the VM to be made", "vsphere://" + mine, mine, none, nil, nil},
 		{"another", "vsphere://" + other, mine, none,
-			[]string{"providerID: vsphere://" + other + " is not that of the VM to be created, vsphere://" + mine + "; instanceUUID takes over a VM that exists"}, nil},
+			[]string{"providerID: vsphere://" + other + " does not match the VM to be created, vsphere://" + mine + "; to adopt an existing VM, set instanceUUID"}, nil},
 		{"of another kind", "aws:///i-1", mine, none,
-			[]string{"providerID: aws:///i-1 is not that of the VM to be created, vsphere://" + mine + "; instanceUUID takes over a VM that exists"}, nil},
+			[]string{"providerID: aws:///i-1 does not match the VM to be created, vsphere://" + mine + "; to adopt an existing VM, set instanceUUID"}, nil},
 		{"before it can be known", "vsphere://" + mine, "", none,
-			[]string{"providerID: vsphere://" + mine + " is not that of the VM to be created, one with a firmware.uuid that vSphere chooses; instanceUUID takes over a VM that exists"}, nil},
+			[]string{"providerID: vsphere://" + mine + " does not match the VM to be created, whose firmware.uuid vSphere chooses; to adopt an existing VM, set instanceUUID"}, nil},
 		{"that of the VM", "vsphere://" + mine, "", made, nil, nil},
-		{"not that of the VM", "vsphere://" + other, "", made, nil, []string{"providerID vsphere://" + other + " (that of the VM is vsphere://" + mine + ")"}},
+		{"not that of the VM", "vsphere://" + other, "", made, nil, []string{"providerID vsphere://" + other + " (the VM has vsphere://" + mine + ")"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			w := Want{Want: driver.Want{Desired: provider.Desired{Effective: &vmv1alpha1.VirtualMachineInstanceSpec{Firmware: &vmv1alpha1.VirtualMachineFirmware{UUID: tc.firmware}}}, ProviderID: tc.providerID}}

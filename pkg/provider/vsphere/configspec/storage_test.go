@@ -100,11 +100,11 @@ func TestBootDiskGrowsAndNeverShrinks(t *testing.T) {
 	runStorageCases(t, []storageCase{
 		{name: "as it is", change: size("16Gi")},
 		{name: "larger", change: size("20Gi"), want: grown, changes: []string{"edit disk 20Gi at 1000:0 "}},
-		{name: "larger than requested", change: size("8Gi"), unapplied: []string{"bootDisk.size 8Gi (the disk has 16Gi, and vSphere cannot shrink one)"}},
+		{name: "larger than requested", change: size("8Gi"), unapplied: []string{"bootDisk.size 8Gi (the disk has 16Gi, and vSphere cannot shrink disks)"}},
 		{name: "larger while there are snapshots", change: size("20Gi", func(vm *mo.VirtualMachine) { withSnapshot(diskOfVM(vm, 2000)) }),
-			refused: []string{"bootDisk.size: the disk of 16Gi cannot grow to 20Gi while it has snapshots or depends on the disk of another virtual machine"}},
+			refused: []string{"bootDisk.size: the disk of 16Gi cannot grow to 20Giwhile it has snapshots or is linked to another virtual machine's disk"}},
 		{name: "one of several disks, none of which was recorded", change: size("20Gi", another),
-			refused: []string{"bootDisk: the virtual machine has several disks that are no volumes, and it is not known which it boots from"}},
+			refused: []string{"bootDisk: the virtual machine has several disks that are not volumes, so the boot disk cannot be identified"}},
 		{name: "the recorded one of several disks", change: size("20Gi", another, func(vm *mo.VirtualMachine) { recordKey(vm, observe.BootDiskKey, "scsi0:0") }),
 			want: grown, changes: []string{"edit disk 20Gi at 1000:0 "}},
 		{name: "the first of several while the VM is being made", change: func(w *Want, vm *mo.VirtualMachine) {
@@ -114,7 +114,7 @@ func TestBootDiskGrowsAndNeverShrinks(t *testing.T) {
 		}, want: []Difference{{Path: "metadata.name", Desired: "scsi0:0", Live: true}, grown[0], recordedDisk, recordedDisk, recordedDisk},
 			changes: []string{"edit disk 20Gi at 1000:0 ", "slipway.bootDisk=scsi0:0"}},
 		{name: "a first class disk is none", change: size("20Gi", func(vm *mo.VirtualMachine) { diskOfVM(vm, 2000).VDiskId = &types.ID{Id: "fcd"} }),
-			refused: []string{"bootDisk: the virtual machine has no disk but its volumes"}},
+			refused: []string{"bootDisk: the virtual machine has no disks other than its volumes"}},
 		{name: "on IDE", change: size("20Gi", func(vm *mo.VirtualMachine) {
 			ide := &types.VirtualIDEController{}
 			ide.Key = 200
@@ -131,7 +131,7 @@ func TestASmallerBootDiskThanThatOfTheImageIsRefusedBeforeThereIsAVM(t *testing.
 	w := want()
 	w.Effective.BootDisk, w.Image = bootDiskOf("8Gi"), &vmv1alpha1.VirtualMachineImage{}
 	w.Image.Status.Disks = []vmv1alpha1.VirtualMachineImageDisk{{Capacity: resource.NewQuantity(16<<30, resource.BinarySI)}}
-	wantList := []string{"bootDisk.size: 8Gi is less than the 16Gi of the image's disk, and vSphere cannot shrink one"}
+	wantList := []string{"bootDisk.size: 8Gi is less than the 16Gi of the image's disk, and vSphere cannot shrink disks"}
 	if diff := cmp.Diff(wantList, Refused(w, &mo.VirtualMachine{})); diff != "" {
 		t.Errorf("refused (-want +got):\n%s", diff)
 	}
@@ -160,16 +160,16 @@ func TestVolumesAreWhereTheyAskToBe(t *testing.T) {
 				"slipway.volume.any=scsi0:2", "slipway.volume.new=scsi2:9"}},
 		{name: "the unit of another disk", change: at("pvscsi", n(0), n(1)), want: []Difference{anywhere},
 			changes: []string{"add disk 1Gi at 1000:2 create", "slipway.volume.any=scsi0:2"},
-			refused: []string{"volumes[new].unitNumber: scsi0:1 is taken by another device"}},
+			refused: []string{"volumes[new].unitNumber: scsi0:1 is in use by another device"}},
 		{name: "a controller of another kind", change: at("lsilogic", n(0), nil), want: []Difference{anywhere},
 			changes: []string{"add disk 1Gi at 1000:2 create", "slipway.volume.any=scsi0:2"},
-			refused: []string{"volumes[new].controllerBusNumber: controller 0 of the class scsi is pvscsi, and not lsilogic"}},
+			refused: []string{"volumes[new].controllerBusNumber: scsi controller 0 is pvscsi, not lsilogic"}},
 		{name: "an IDE controller that the VM has not", change: at("ide", n(1), nil), want: []Difference{anywhere},
 			changes: []string{"add disk 1Gi at 1000:2 create", "slipway.volume.any=scsi0:2"},
 			refused: []string{"volumes[new].bus: the virtual machine has no free slot on ide"}},
 		{name: "a controller that the bus of a preference has not", change: at("ide", n(3), nil), want: []Difference{anywhere},
 			changes: []string{"add disk 1Gi at 1000:2 create", "slipway.volume.any=scsi0:2"},
-			refused: []string{"volumes[new].controllerBusNumber: 3 is no controller of ide, which has 2 from 0"}},
+			refused: []string{"volumes[new].controllerBusNumber: ide has no controller 3; the controllers are 0 to 1"}},
 		{name: "a unit that the bus of a preference has not", change: at("nvme", nil, n(20)), want: []Difference{anywhere},
 			changes: []string{"add disk 1Gi at 1000:2 create", "slipway.volume.any=scsi0:2"},
 			refused: []string{"volumes[new].unitNumber: 20 cannot be used on nvme, whose units are 0 to 14"}},
@@ -240,17 +240,17 @@ func TestDisksThatAreRemovedFromTheSpec(t *testing.T) {
 		{name: "deleted", change: removed("Delete disk-uuid"), want: gone,
 			changes: []string{"remove disk 2Gi at 1000:1 destroy", "slipway.volume.data=", "slipway.reclaim.data="}},
 		{name: "another disk is in its place", change: removed("Delete other-uuid"),
-			deviates: []string{`volumes[data] (no longer in the spec; its disk "disk-uuid" is not the one that reclaimPolicy was given for, and stays attached: detach it in vSphere, or add the volume again)`}},
+			deviates: []string{`volumes[data] (no longer in the spec; reclaimPolicy was set for another disk, so disk "disk-uuid" stays attached: detach it in vSphere, or add the volume again)`}},
 		{name: "a record that names no disk", change: removed("Delete"),
-			deviates: []string{`volumes[data] (no longer in the spec; its disk "disk-uuid" is not the one that reclaimPolicy was given for, and stays attached: detach it in vSphere, or add the volume again)`}},
+			deviates: []string{`volumes[data] (no longer in the spec; reclaimPolicy was set for another disk, so disk "disk-uuid" stays attached: detach it in vSphere, or add the volume again)`}},
 		{name: "while there are snapshots", change: removed("Delete disk-uuid", func(vm *mo.VirtualMachine) { withSnapshot(diskOfVM(vm, 2001)) }),
-			deviates: []string{"volumes[data] (no longer in the spec; the disk stays attached while there are snapshots: delete them, and it is deleted)"}},
+			deviates: []string{"volumes[data] (no longer in the spec; the disk stays attached while it has snapshots: after you delete them it is deleted)"}},
 		{name: "while there are snapshots, without a policy", change: removed("", func(vm *mo.VirtualMachine) { withSnapshot(diskOfVM(vm, 2001)) }),
-			deviates: []string{"volumes[data] (no longer in the spec; the disk stays attached while there are snapshots: delete them, and it is detached)"}},
+			deviates: []string{"volumes[data] (no longer in the spec; the disk stays attached while it has snapshots: after you delete them it is detached)"}},
 		{name: "a first class disk at its place, which is not its own", change: removed("Delete disk-uuid", func(vm *mo.VirtualMachine) { diskOfVM(vm, 2001).VDiskId = &types.ID{Id: "fcd"} })},
 		{name: "a shared disk", change: removed("Delete disk-uuid", func(vm *mo.VirtualMachine) {
 			diskOfVM(vm, 2001).Backing.(*types.VirtualDiskFlatVer2BackingInfo).Sharing = string(types.VirtualDiskSharingSharingMultiWriter)
-		}), deviates: []string{"volumes[data] (no longer in the spec; the disk is a first class disk or shared with others, and is not deleted: add the volume again with reclaimPolicy Detach)"}},
+		}), deviates: []string{"volumes[data] (no longer in the spec; the disk is a first class disk or shared with other virtual machines and is not deleted: add the volume again with reclaimPolicy Detach)"}},
 	})
 }
 

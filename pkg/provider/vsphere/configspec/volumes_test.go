@@ -121,7 +121,7 @@ func TestSlotsAreFreeAndBounded(t *testing.T) {
 	full := func(kind string, bus int32) observe.Controller {
 		return units(kind, bus, apilimits.SlotsOf(kind, 14).Units)
 	}
-	newer := " (0 to 64 from virtual hardware version 14 on: set minHardwareVersion)"
+	newer := " (0 to 64 with virtual hardware version 14 or newer: set minHardwareVersion)"
 	for _, tc := range []struct {
 		name        string
 		controllers []observe.Controller

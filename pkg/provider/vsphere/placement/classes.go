@@ -62,7 +62,7 @@ func (cl *classes) keep(ctx context.Context, w *driver.Want) (types.ManagedObjec
 			failures = append(failures, err)
 		} else if known.KeyProvider == "" {
 			cl.keyProviders.clear() // It may be there by the next look.
-			failures = append(failures, &NotUsableError{Missing: true, Message: fmt.Sprintf("storage policy %q encrypts, and vCenter has no default key provider", encrypted)})
+			failures = append(failures, &NotUsableError{Missing: true, Message: fmt.Sprintf("storage policy %q requires encryption, but vCenter has no default key provider", encrypted)})
 		}
 	}
 	if err := errors.Join(failures...); err != nil {
