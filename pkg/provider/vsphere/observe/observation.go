@@ -20,21 +20,21 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
-// Of returns what vm shows by itself; package report adds what depends on the spec. hostName resolves the name of a host.
+// Of returns the observation of vm. Package report adds values that depend on the spec. hostName resolves the name
+// of a host.
 func Of(vm *mo.VirtualMachine, hostName func(types.ManagedObjectReference) string) provider.Observation {
 	o := provider.Observation{UniqueID: vm.Self.Value, Trouble: Trouble(vm), Orphaned: orphaned(vm)}
 	if !Readable(vm) || !Connected(vm) {
-		return o // The other properties are of an earlier time.
+		return o // The other properties are outdated.
 	}
 	o.Readable, o.Paused, o.Recorded = true, Paused(vm), Recorded(vm)
 	if t, err := time.Parse(time.RFC3339Nano, ExtraConfig(vm, LastRestartKey)); err == nil {
 		o.LastRestart = &metav1.Time{Time: t}
 	}
 	o.PowerState = PowerStateOf(vm)
-	// The API has it of a VM that is powered off only: "indicates whether the virtual machine's last
-	// shutdown was an orderly power off or not" (VirtualMachineRuntimeInfo.cleanPowerOff). It does
-	// not tell a shutdown by the guest from a power off in vSphere: both are orderly, and a crash of
-	// the VM or its host is not.
+	// vSphere reports it only for a VM that is powered off: "indicates whether the virtual machine's last shutdown
+	// was an orderly power off or not" (VirtualMachineRuntimeInfo.cleanPowerOff). It does not distinguish a guest
+	// shutdown from a power-off in vSphere: both are orderly. A crash of the VM or its host is not.
 	o.CleanPowerOff = vm.Runtime.CleanPowerOff != nil && *vm.Runtime.CleanPowerOff
 	o.Unfinished = Pending(vm) && o.PowerState == vmv1alpha1.PoweredOff
 	o.BiosUUID, o.InstanceUUID = strings.ToLower(vm.Config.Uuid), strings.ToLower(vm.Config.InstanceUuid)
@@ -55,7 +55,7 @@ func Of(vm *mo.VirtualMachine, hostName func(types.ManagedObjectReference) strin
 	return o
 }
 
-// PowerStateOf translates the power state.
+// PowerStateOf converts the power state.
 func PowerStateOf(vm *mo.VirtualMachine) vmv1alpha1.PowerState {
 	switch vm.Runtime.PowerState {
 	case types.VirtualMachinePowerStatePoweredOn:
@@ -68,7 +68,7 @@ func PowerStateOf(vm *mo.VirtualMachine) vmv1alpha1.PowerState {
 	return ""
 }
 
-// HardwareVersion parses vmx-NN; 0 when it is something else.
+// HardwareVersion parses vmx-NN. It returns 0 for other values.
 func HardwareVersion(s string) int32 {
 	n, err := strconv.ParseInt(strings.TrimPrefix(s, "vmx-"), 10, 32)
 	if err != nil {
@@ -95,9 +95,8 @@ func guestOf(vm *mo.VirtualMachine) *vmv1alpha1.VirtualMachineGuestStatus {
 	return g
 }
 
-// hostNameOf returns the host name that the guest reports, without characters that act on a
-// terminal. It is empty while VMware Tools have not reported one: a recorded answer of vCenter
-// has the text None then.
+// hostNameOf returns the guest's host name without control characters. It returns an empty string if VMware Tools
+// has not reported a name. vCenter then reports the text None, as in a recorded response.
 func hostNameOf(guest *types.GuestInfo) string {
 	if guest.HostName == "None" {
 		return ""
