@@ -20,7 +20,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/storage"
 )
 
-// What a survey looks for.
+// Values of Surveyed.What.
 const (
 	WhatFolder    = "folder"
 	WhatPool      = "resource pool"
@@ -29,22 +29,22 @@ const (
 	WhatPolicy    = "storage policy"
 )
 
-// Surveyed is a place, or why there is none.
+// Surveyed is a configured object, or the reason why it cannot be used.
 type Surveyed struct {
-	// Zone names it, empty if the flags do.
+	// Zone is the zone that names the object. It is empty for an object from the flags.
 	Zone string
-	// What it is for.
+	// What is the kind of object.
 	What string
-	// Path is its inventory path, or what the zone calls it.
+	// Path is the object's inventory path or its name in the zone.
 	Path string
-	// Ref of the object.
+	// Ref is the object.
 	Ref types.ManagedObjectReference
-	// Err is why it is not usable.
+	// Err is why the object cannot be used.
 	Err error
 }
 
-// Survey looks for every configured place. It makes nothing: in place of a managed
-// folder that is still to be made it returns the one that this will be in.
+// Survey finds all configured objects. It does not create anything: for a managed folder that does not exist yet,
+// it returns the parent folder.
 func (r *Resolver) Survey(ctx context.Context) []Surveyed {
 	f, dc, c, err := r.finder(ctx)
 	if err != nil {
@@ -88,7 +88,7 @@ func (r *Resolver) surveyFolder(ctx context.Context, dc *object.Datacenter, c *v
 		return types.ManagedObjectReference{}, paths[0], err
 	case ref != nil && ref.Reference().Type == "Folder":
 		return ref.Reference(), path, nil
-	case ref != nil || !r.site.makeFolder:
+	case ref != nil || !r.site.createFolder:
 		return types.ManagedObjectReference{}, paths[0], &NotUsableError{Message: fmt.Sprintf("vSphere has no folder %q", paths[0]), Missing: true}
 	}
 	folders, err := dc.Folders(ctx)
@@ -98,8 +98,8 @@ func (r *Resolver) surveyFolder(ctx context.Context, dc *object.Datacenter, c *v
 	return folders.VmFolder.Reference(), paths[0], nil
 }
 
-// Missing is what of the configured places is not there, or cannot be used; nil for nothing.
-// An error that is no NotUsableError means that it could not be asked for.
+// Missing returns an error for configured objects that do not exist or cannot be used. An error that is not a
+// NotUsableError means that the lookup failed.
 func (r *Resolver) Missing(ctx context.Context) error {
 	if _, _, _, err := r.finder(ctx); err != nil {
 		return err
@@ -112,8 +112,8 @@ func (r *Resolver) Missing(ctx context.Context) error {
 		func() { _, datastores = r.allDatastores(ctx) },
 		func() {
 			for i, n := range r.site.networks {
-				if !n.any() {
-					_, networks[i] = r.backingAt(ctx, n.is)
+				if !n.isAny() {
+					_, networks[i] = r.backingAt(ctx, n.target)
 				}
 			}
 		},
@@ -121,8 +121,8 @@ func (r *Resolver) Missing(ctx context.Context) error {
 	return errors.Join(append([]error{folder, pools, datastores}, networks...)...)
 }
 
-// SurveyZone looks for everything that the zone names: folder, resource pools, datastores,
-// networks, and storage policies with the datastores that they leave. It makes nothing.
+// SurveyZone finds all objects that the zone names: folder, resource pools, datastores, networks, and storage
+// policies with their datastores. It does not create anything.
 func (r *Resolver) SurveyZone(ctx context.Context) []Surveyed {
 	if _, _, _, err := r.finder(ctx); err != nil {
 		return []Surveyed{{Zone: r.opts.Name, What: WhatFolder, Path: r.site.folder, Err: err}}
@@ -144,7 +144,7 @@ func (r *Resolver) SurveyZone(ctx context.Context) []Surveyed {
 	return all
 }
 
-// surveyed are objects by their names, or why there are none.
+// surveyed returns the names of objects, or err.
 func (r *Resolver) surveyed(ctx context.Context, what, whose string, refs []types.ManagedObjectReference, err error) []Surveyed {
 	var found []mo.ManagedEntity
 	if err == nil {
@@ -160,24 +160,24 @@ func (r *Resolver) surveyed(ctx context.Context, what, whose string, refs []type
 	return out
 }
 
-// surveyNetworkOf looks for the port group of a network, which a host of the zone has to have.
+// surveyNetworkOf finds the port group of a network. A host of the zone must have it.
 func (r *Resolver) surveyNetworkOf(ctx context.Context, n allowed) Surveyed {
-	s := Surveyed{What: WhatNetwork, Path: n.is}
+	s := Surveyed{What: WhatNetwork, Path: n.target}
 	f, _, c, err := r.finder(ctx)
 	if err == nil {
-		_, err = r.backingAt(ctx, n.is)
+		_, err = r.backingAt(ctx, n.target)
 	}
 	if err != nil {
 		s.Err = fmt.Errorf("%s: %w", n.name, err)
 		return s
 	}
-	found := surveyNetwork(ctx, c, f, n.is)
+	found := surveyNetwork(ctx, c, f, n.target)
 	s.Ref, s.Err = found.Ref, found.Err
 	return s
 }
 
-// surveyPolicies looks for the storage policies that the zone names. What the policy of a
-// StorageClass is that it does not speak of, the host cluster says.
+// surveyPolicies finds the storage policies that the zone names. The policies of other StorageClasses are
+// configured in the management cluster.
 func (r *Resolver) surveyPolicies(ctx context.Context) (all []Surveyed) {
 	w := &driver.Want{Desired: provider.Desired{StorageClasses: map[string]provider.StorageClass{}}}
 	var classes []string
