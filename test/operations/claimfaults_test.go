@@ -154,8 +154,8 @@ var policyFaults = []storageFault{
 		size := resource.MustParse("61Ti")
 		vm.Spec.StorageClass = "faulty-silver"
 		vm.Spec.Volumes = []vmv1alpha1.VirtualMachineVolume{{Name: "big", Disk: &vmv1alpha1.DiskVolumeSource{Capacity: &size, Provisioning: vmv1alpha1.DiskProvisioningThick}}}
-	}, condition: storage, reason: "Invalid", says: []string{"volumes[big].disk.storageClass", "63963136 MiB are needed at once"}},
-	{name: "no-key-provider", vm: ofStorageClass("faulty-encrypted"), condition: storage, reason: "NotFound", says: []string{`storage policy "VM Encryption Policy" encrypts, and vCenter has no default key provider`}},
+	}, condition: storage, reason: "Invalid", says: []string{"volumes[big].disk.storageClass", "requires 63963136 MiB"}},
+	{name: "no-key-provider", vm: ofStorageClass("faulty-encrypted"), condition: storage, reason: "NotFound", says: []string{`storage policy "VM Encryption Policy" requires encryption, but vCenter has no default key provider`}},
 }
 
 // outages are faults of whole services, one after the other: each virtual machine names a

@@ -125,7 +125,7 @@ func TestAnItemThatCannotBeDeployedIsNotAnImage(t *testing.T) {
 	addItem(t, ready, "golden", library.ItemTypeVMTX)
 	eventually(t, "the inventory is read", p.inventory.Synced)
 	for item, want := range map[string]string{
-		"installer": `has type "iso", and only those of the types "ovf" and "vm-template" can be deployed`,
+		"installer": `has type "iso", but only types "ovf" and "vm-template" can be deployed`,
 		"golden":    `vCenter names no template of item "golden"`,
 	} {
 		req := newRequest("from-"+item, libraryImage())

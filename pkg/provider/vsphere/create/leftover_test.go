@@ -37,10 +37,10 @@ func TestOnlyWhatTheAttemptHasMadeIsItsLeftover(t *testing.T) {
 			}}
 			vm.Runtime.PowerState = types.VirtualMachinePowerStatePoweredOff
 			tc.change(vm)
-			if got := madeBy(vm, "attempt", began); got != tc.want {
+			if got := isCreatedBy(vm, "attempt", began); got != tc.want {
 				t.Errorf("made by the attempt = %v, want %v", got, tc.want)
 			}
-			if madeBy(vm, "", began) {
+			if isCreatedBy(vm, "", began) {
 				t.Error("an attempt without a mark has made something")
 			}
 		})
@@ -64,7 +64,7 @@ func TestTheDisksOfAnAttemptAreToldFromOthers(t *testing.T) {
 			for _, f := range tc.files {
 				files = append(files, &types.FileInfo{Path: f})
 			}
-			if got := diskOfOthers(files); got != tc.want {
+			if got := foreignDisk(files); got != tc.want {
 				t.Errorf("disk of others %q, want %q", got, tc.want)
 			}
 		})

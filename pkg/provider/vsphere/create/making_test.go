@@ -24,7 +24,7 @@ func TestATaskThatHasNotEndedMayMakeAVM(t *testing.T) {
 		"a clone that ended":          {types.TaskInfo{DescriptionId: "VirtualMachine.clone", State: types.TaskInfoStateSuccess, QueueTime: earlier}, false},
 		"a power on":                  {types.TaskInfo{DescriptionId: "VirtualMachine.powerOn", State: types.TaskInfoStateRunning, QueueTime: earlier}, false},
 	} {
-		if got := makes(&tc.info, deleted); got != tc.want {
+		if got := mayCreate(&tc.info, deleted); got != tc.want {
 			t.Errorf("%s: may make a VM = %v, want %v", name, got, tc.want)
 		}
 	}

@@ -44,7 +44,7 @@ func TestACloneHasNoAdapterAndNoTPMOfItsTemplate(t *testing.T) {
 			template := &mo.VirtualMachine{}
 			template.Config = &types.VirtualMachineConfigInfo{Hardware: types.VirtualHardware{Device: tc.devices}}
 			want := configspec.Want{Want: driver.Want{Desired: provider.Desired{Effective: &vmv1alpha1.VirtualMachineInstanceSpec{Network: tc.network}}}}
-			got := cloneOf(template, want, &placement.Report{}, types.ManagedObjectReference{}, types.VirtualMachineConfigSpec{Name: "web", DeviceChange: tc.added})
+			got := cloneSpec(template, want, &placement.Report{}, types.ManagedObjectReference{}, types.VirtualMachineConfigSpec{Name: "web", DeviceChange: tc.added})
 			var changes []string
 			for _, c := range got.Config.DeviceChange {
 				change := c.GetVirtualDeviceConfigSpec()
@@ -84,7 +84,7 @@ func TestACloneIsNotWhatItsTemplateWas(t *testing.T) {
 	spec := types.VirtualMachineConfigSpec{ExtraConfig: []types.BaseOptionValue{&types.OptionValue{Key: "slipway.vm", Value: "team-a/web/uid"}}}
 	want := configspec.Want{Want: driver.Want{Desired: provider.Desired{Effective: &vmv1alpha1.VirtualMachineInstanceSpec{}}}}
 	got := map[string]any{}
-	for _, o := range cloneOf(template, want, &placement.Report{}, types.ManagedObjectReference{}, spec).Config.ExtraConfig {
+	for _, o := range cloneSpec(template, want, &placement.Report{}, types.ManagedObjectReference{}, spec).Config.ExtraConfig {
 		got[o.GetOptionValue().Key] = o.GetOptionValue().Value
 	}
 	if diff := cmp.Diff(map[string]any{"slipway.vm": "team-a/web/uid", "slipway.paused": "", "slipway.volume.data": ""}, got); diff != "" {

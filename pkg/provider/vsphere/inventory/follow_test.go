@@ -49,7 +49,7 @@ func TestRecordThatWasReadDirectlyIsReportedOnce(t *testing.T) {
 	i := New(Options{})
 	ref := vmRef("vm-1")
 	i.direct[ref] = 0
-	if first, second := i.reported(ref), i.reported(ref); !first || second {
+	if first, second := i.markReported(ref), i.markReported(ref); !first || second {
 		t.Errorf("read directly = %v, then %v; want true and false", first, second)
 	}
 }

@@ -167,10 +167,10 @@ func TestNames_AreFoundAsVSphereShowsThem(t *testing.T) {
 			{"network", "a/review-app", "/DC0/network/a/review-app"},
 			{"network", "/DC0/network/b/review-app", "/DC0/network/b/review-app"},
 			{"network", "10.20.0.0/25", `NotFound: vSphere has no network "10.20.0.0/25"`},
-			{"network", "review-app", `Invalid: vSphere has 2 networks "review-app": name one by its inventory path: /DC0/network/a/review-app, /DC0/network/b/review-app`},
-			{"pool", "prod", `Invalid: vSphere has 2 resource pools "prod": name one by its inventory path: /DC0/host/DC0_C0/Resources/prod, /DC0/host/DC0_H0/Resources/prod`},
-			{"pool", "", `Invalid: vSphere has more than one resource pool: name one: /DC0/host/DC0_C0/Resources, /DC0/host/DC0_H0/Resources`},
-			{"datastore", "", `Invalid: vSphere has more than one datastore: name one: /DC0/datastore/LocalDS_0, /DC0/datastore/LocalDS_1`},
+			{"network", "review-app", `Invalid: vSphere has 2 networks with the name "review-app": use an inventory path: /DC0/network/a/review-app, /DC0/network/b/review-app`},
+			{"pool", "prod", `Invalid: vSphere has 2 resource pools with the name "prod": use an inventory path: /DC0/host/DC0_C0/Resources/prod, /DC0/host/DC0_H0/Resources/prod`},
+			{"pool", "", `Invalid: vSphere has more than one resource pool: specify one: /DC0/host/DC0_C0/Resources, /DC0/host/DC0_H0/Resources`},
+			{"datastore", "", `Invalid: vSphere has more than one datastore: specify one: /DC0/datastore/LocalDS_0, /DC0/datastore/LocalDS_1`},
 			{"datastore", "LocalDS_1", "/DC0/datastore/LocalDS_1"},
 			{"folder", "vms 1/2", "/DC0/vm/vms 1%2f2"},
 			{"folder", "/DC0/vm/vms 1%2f2", "/DC0/vm/vms 1%2f2"},
@@ -196,7 +196,7 @@ func TestAmbiguous_ListsIDsOfObjectsWithOnePath(t *testing.T) {
 		err = Ambiguous(ctx, c, WhatNetwork, "web", slices.Repeat([]types.ManagedObjectReference{ref}, 12))
 		var unusable *NotUsableError
 		const id = "DistributedVirtualPortgroup:"
-		want := `vSphere has 12 networks "web": name one by its managed object ID: `
+		want := `vSphere has 12 networks with the name "web": use a managed object ID: `
 		for i := range 10 {
 			if i > 0 {
 				want += ", "

@@ -82,7 +82,7 @@ func New(o Options) *Resolver {
 // Unknown returns a Resolver for a zone that does not exist. All its lookups return an error with the reason.
 func Unknown(s *session.Session, zone string) *Resolver {
 	r := New(Options{Session: s, Name: zone, Zone: &vmv1alpha1.ZoneSpec{}})
-	r.site.err = &NotUsableError{Message: fmt.Sprintf("Zone %q does not exist", zone), Missing: true}
+	r.site.err = &NotUsableError{Message: fmt.Sprintf("there is no Zone %q", zone), Missing: true}
 	return r
 }
 

@@ -52,7 +52,7 @@ func promotion(depending int, disabled bool) metav1.Condition {
 	case disabled:
 		return metav1.Condition{Type: vmv1alpha1.ConditionDiskPromotionSynced}
 	case depending > 0:
-		return no(vmv1alpha1.ConditionDiskPromotionSynced, vmv1alpha1.ReasonPromotionPending, fmt.Sprintf("%d disks are linked to disks in other directories", depending))
+		return no(vmv1alpha1.ConditionDiskPromotionSynced, vmv1alpha1.ReasonPromotionPending, fmt.Sprintf("%d disks depend on disks elsewhere", depending))
 	}
 	return yes(vmv1alpha1.ConditionDiskPromotionSynced)
 }
