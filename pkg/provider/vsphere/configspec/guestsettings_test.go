@@ -20,7 +20,7 @@ const (
 	recreate    = "; to apply it, recreate the virtual machine"
 )
 
-// booted returns a running VM that was created as want has it, and whose guest has read its data.
+// booted returns a running VM that was created from want and whose guest has read its data.
 func booted(w *Want) *mo.VirtualMachine {
 	vm := have()
 	w.New, w.Bootstrap = true, &provider.BootstrapData{CloudConfig: []byte("#cloud-config\n")}
@@ -31,14 +31,14 @@ func booted(w *Want) *mo.VirtualMachine {
 	return vm
 }
 
-// guestReports is what the guest of booted reports.
+// guestReports returns the status that the guest of booted reports.
 func guestReports() *vmv1alpha1.VirtualMachineNetworkStatus {
 	return &vmv1alpha1.VirtualMachineNetworkStatus{HostName: "ip-a.example.com", Interfaces: []vmv1alpha1.VirtualMachineNetworkInterfaceStatus{
 		{Name: "eth0", IPAddresses: []string{"10.0.0.50/24", "fe80::1/64"}},
 	}}
 }
 
-func TestGuestNetwork_NamesWhatWasChangedAfterTheFirstBoot(t *testing.T) {
+func TestGuestNetwork_ListsSettingsChangedAfterTheFirstBoot(t *testing.T) {
 	type (
 		nic       = vmv1alpha1.VirtualMachineNetworkInterface
 		bootstrap = vmv1alpha1.VirtualMachineBootstrap
@@ -83,7 +83,7 @@ func TestGuestNetwork_NamesWhatWasChangedAfterTheFirstBoot(t *testing.T) {
 		}, func(w *Want) { w.Effective.Bootstrap.CloudInit.CloudConfig = "password: two" }, nil,
 			"False NotApplied bootstrap.cloudInit.cloudConfig: changed after the guest's first boot" + newInstance},
 		"an interface is removed": {cloudInit, func(w *Want) { w.Effective.Network.Interfaces = nil }, nil, "True Succeeded "},
-		"an interface more": {cloudInit, func(w *Want) {
+		"an additional interface": {cloudInit, func(w *Want) {
 			w.Effective.Network.Interfaces = append(w.Effective.Network.Interfaces, nic{Name: "eth1", Network: "other", Addresses: []string{"10.1.0.5/24"}})
 		}, nil, "False NotApplied network.interfaces[eth1].addresses: the guest got nothing at its first boot, but the spec has 10.1.0.5/24" + newInstance},
 		"the bootstrap is removed": {cloudInit, func(w *Want) { none(w); w.Effective.Network = &vmv1alpha1.VirtualMachineNetworkSpec{} }, nil,
@@ -91,16 +91,16 @@ func TestGuestNetwork_NamesWhatWasChangedAfterTheFirstBoot(t *testing.T) {
 				"bootstrap.cloudInit.rawCloudConfig.name: the guest got s at its first boot, but the spec has nothing; " +
 				"network.domainName: the guest got example.com at its first boot, but the spec has nothing; " +
 				"network.hostName: the guest got ip-a at its first boot, but the spec has nothing" + recreate},
-		"what is not for the guest": {cloudInit, func(w *Want) {
+		"fields that are not for the guest": {cloudInit, func(w *Want) {
 			w.Effective.Bootstrap.WaitForTools, w.Effective.Bootstrap.RemoveAfterFirstBoot = true, true
 		}, nil, "True Succeeded "},
 		"the time zone of linuxPrep": {linuxPrep, func(w *Want) { w.Effective.Bootstrap.LinuxPrep.TimeZone = "Europe/Berlin" }, nil,
 			"False NotApplied bootstrap.linuxPrep.timeZone: the guest got UTC at its first boot, but the spec has Europe/Berlin" + recreate},
 		"the address of linuxPrep": {linuxPrep, func(w *Want) { w.Effective.Network.Interfaces[0].Addresses = []string{"10.0.0.51/24"} }, nil,
 			"False NotApplied network.interfaces[eth0].addresses: the guest got 10.0.0.50/24 at its first boot, but the spec has 10.0.0.51/24" + recreate},
-		"the MTU, which linuxPrep does not hand over": {linuxPrep, func(w *Want) { w.Effective.Network.Interfaces[0].MTU = ptr(int32(9000)) }, nil,
+		"the MTU, which linuxPrep does not support": {linuxPrep, func(w *Want) { w.Effective.Network.Interfaces[0].MTU = ptr(int32(9000)) }, nil,
 			"False NotApplied network.interfaces[eth0].mtu 9000: it needs bootstrap.cloudInit to reach the guest"},
-		"a host name that nothing hands over": {func(w *Want) { none(w); w.Effective.Network.Interfaces[0].Addresses = nil }, func(*Want) {}, func(s *status) { s.HostName = "image" },
+		"a host name that no bootstrap passes to the guest": {func(w *Want) { none(w); w.Effective.Network.Interfaces[0].Addresses = nil }, func(*Want) {}, func(s *status) { s.HostName = "image" },
 			"False NotApplied network.domainName example.com: it needs bootstrap.cloudInit to reach the guest; network.hostName ip-a: it needs bootstrap.cloudInit to reach the guest; " +
 				"network.nameservers 192.0.2.1: it needs bootstrap.cloudInit to reach the guest"},
 		"no settings": {func(w *Want) { none(w); w.Effective.Network = nil }, func(*Want) {}, nil, "  "},
@@ -181,7 +181,7 @@ func TestGuestNetwork_FollowsTheSpecUntilTheGuestHasReadItsData(t *testing.T) {
 	}
 }
 
-func TestGuestNetwork_OfAnOlderVersionIsRecordedOnce(t *testing.T) {
+func TestGuestNetwork_SettingsOfOlderVersionsAreRecordedOnce(t *testing.T) {
 	w := want()
 	cloudInitOf(&w)
 	w.Effective.Network.HostName = "ip-a"

@@ -16,7 +16,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 )
 
-// cardChanges has operation, key and network of each change.
+// cardChanges returns operation, key and network of each change.
 func cardChanges(spec types.VirtualMachineConfigSpec) []string {
 	var out []string
 	for _, c := range spec.DeviceChange {
@@ -27,13 +27,12 @@ func cardChanges(spec types.VirtualMachineConfigSpec) []string {
 	return out
 }
 
-// recorded makes vm a VM with that record of its adapters, without one if it is empty.
+// recorded sets or removes the adapter record of vm.
 func recorded(vm *mo.VirtualMachine, record string) {
 	vm.Config.ExtraConfig = object.OptionValueList([]types.BaseOptionValue{&types.OptionValue{Key: observe.AdaptersKey, Value: record}}).Join(vm.Config.ExtraConfig...)
 }
 
-// What the network synchronizer of a pod network does by plugging and unplugging is
-// a change of the adapters on vSphere.
+// The network synchronizer hotplugs interfaces of a pod network. On vSphere the same changes modify the adapters.
 func TestAdaptersFollowTheInterfaces(t *testing.T) {
 	type nic = vmv1alpha1.VirtualMachineNetworkInterface
 	eth0, eth1 := nic{Name: "eth0"}, nic{Name: "eth1", Network: "other"}
@@ -52,7 +51,7 @@ func TestAdaptersFollowTheInterfaces(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			w, vm := want(), have()
-			recorded(vm, "") // a VM of before
+			recorded(vm, "") // created by an older version
 			w.Effective.Network.Interfaces = tc.interfaces
 			got := cardChanges(Spec(Differences(w, vm)))
 			if diff := cmp.Diff(tc.want, got); diff != "" {
@@ -70,20 +69,18 @@ func TestAdaptersFollowTheInterfaces(t *testing.T) {
 	})
 }
 
-// An adapter stays with its interface wherever that is in the list, and whatever else is
-// done to the VM.
-func TestAnInterfaceKeepsItsAdapter(t *testing.T) {
+// An adapter stays with its interface, regardless of the position in the list and of other changes to the VM.
+func TestAdapters_InterfaceKeepsItsAdapter(t *testing.T) {
 	type nic = vmv1alpha1.VirtualMachineNetworkInterface
 	eth0, eth1, first := nic{Name: "eth0"}, nic{Name: "eth1", Network: "other"}, nic{Name: "first"}
 	for _, tc := range []struct {
 		name string
-		// has is the record, reported what the status says.
+		// has is the record. reported is the adapters in the status.
 		has      string
 		reported observe.AdapterRecord
 		cards    []string
 		want     []nic
-		// live and later are the changes that a running VM takes and those that wait,
-		// and record is what they write.
+		// live are changes of a running VM, later are changes that wait. record is the new adapter record.
 		live, later []string
 		record      string
 	}{

@@ -15,7 +15,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
 )
 
-func TestAProviderIDMustBeThatOfTheVM(t *testing.T) {
+func TestProviderID_MustMatchTheVM(t *testing.T) {
 	const mine, other = "42102040-0bee-48b1-8f2d-9b5d2d6f2f7e", "99102040-0bee-48b1-8f2d-9b5d2d6f2f7e"
 	none, made := &mo.VirtualMachine{}, &mo.VirtualMachine{Config: &types.VirtualMachineConfigInfo{Uuid: "42102040-0BEE-48B1-8F2D-9B5D2D6F2F7E"}}
 	for _, tc := range []struct {
@@ -46,11 +46,11 @@ func TestAProviderIDMustBeThatOfTheVM(t *testing.T) {
 	}
 }
 
-func TestAProviderIDThatComesWithTheBIOSUUIDIsNoDifferenceOfItsOwn(t *testing.T) {
+func TestProviderID_PendingBIOSUUIDIsNoDeviation(t *testing.T) {
 	const mine = "42102040-0bee-48b1-8f2d-9b5d2d6f2f7e"
 	vm := &mo.VirtualMachine{Config: &types.VirtualMachineConfigInfo{Uuid: "99102040-0bee-48b1-8f2d-9b5d2d6f2f7e"}}
 	w := Want{Want: driver.Want{Desired: provider.Desired{Effective: &vmv1alpha1.VirtualMachineInstanceSpec{Firmware: &vmv1alpha1.VirtualMachineFirmware{UUID: mine}}}, ProviderID: "vsphere://" + mine}, New: true}
 	if got := Deviating(w, vm); got != nil {
-		t.Errorf("Deviating says %q of a VM whose BIOS UUID is yet to be set", got)
+		t.Errorf("Deviating = %q for a VM whose BIOS UUID is not set yet", got)
 	}
 }

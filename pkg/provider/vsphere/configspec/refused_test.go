@@ -20,11 +20,11 @@ type (
 
 var tpm = &devices{TPM: &vmv1alpha1.VirtualMachineTPM{}}
 
-func TestRefusedNamesEachFieldAndTheReason(t *testing.T) {
+func TestRefused_NamesEachFieldAndTheReason(t *testing.T) {
 	for _, tc := range []struct {
 		name string
 		spec func(*spec)
-		// notYet is true for a VM that is not created.
+		// notYet is true for a VM that does not exist yet.
 		notYet bool
 		want   []string
 	}{
@@ -92,7 +92,7 @@ func TestRefusedNamesEachFieldAndTheReason(t *testing.T) {
 	}
 }
 
-func TestATPMThatIsOnlyPreferredKeepsNobodyFromRunning(t *testing.T) {
+func TestRefused_PreferredTPMIsNotRefused(t *testing.T) {
 	w, vm := want(), have()
 	w.Effective.Devices, w.TPMPreferred = tpm, true
 	if got := Refused(w, vm); got != nil {
@@ -108,7 +108,7 @@ func TestATPMThatIsOnlyPreferredKeepsNobodyFromRunning(t *testing.T) {
 	}
 }
 
-func TestRefused_NamesTheHardwareVersionThatAFieldNeeds(t *testing.T) {
+func TestRefused_NamesTheRequiredHardwareVersion(t *testing.T) {
 	w, vm := want(), have()
 	efi(&w, vm)
 	vm.Config.Version = "vmx-13"
@@ -129,16 +129,16 @@ func TestRefused_NamesTheHardwareVersionThatAFieldNeeds(t *testing.T) {
 	}
 	for _, d := range Differences(w, vm) {
 		if d.Path == "devices.tpm" {
-			t.Errorf("difference %+v of hardware that the VM cannot have", d)
+			t.Errorf("difference %+v for hardware that the VM does not support", d)
 		}
 	}
 	w.Effective.MinHardwareVersion = 17
 	if got := Refused(w, vm); got != nil {
-		t.Errorf("refused = %q with the version that both need, want nothing", got)
+		t.Errorf("refused = %q with the version that both require, want nothing", got)
 	}
 }
 
-func TestNothingIsLeftOutSilently(t *testing.T) {
+func TestNotApplied_ListsAllUnsupportedSettings(t *testing.T) {
 	w, vm := want(), have()
 	withDisks(vm)
 	moved := volume("data", "1Gi", "sata")

@@ -24,7 +24,7 @@ func adapter(key int32) *types.VirtualVmxnet3 {
 	return nic
 }
 
-func TestACloneHasNoAdapterAndNoTPMOfItsTemplate(t *testing.T) {
+func TestClone_HasNoAdapterAndNoTPMOfItsTemplate(t *testing.T) {
 	added := []types.BaseVirtualDeviceConfigSpec{&types.VirtualDeviceConfigSpec{Operation: types.VirtualDeviceConfigSpecOperationAdd, Device: adapter(-100)}}
 	for _, tc := range []struct {
 		name    string
@@ -37,7 +37,7 @@ func TestACloneHasNoAdapterAndNoTPMOfItsTemplate(t *testing.T) {
 		{name: "adapters", devices: []types.BaseVirtualDevice{adapter(4001), adapter(4000)}, network: &vmv1alpha1.VirtualMachineNetworkSpec{}, added: added,
 			changes: []string{"remove 4000", "remove 4001", "add -100"}},
 		{name: "no network", devices: []types.BaseVirtualDevice{adapter(4000)}, network: &vmv1alpha1.VirtualMachineNetworkSpec{Disabled: true}, changes: []string{"remove 4000"}},
-		{name: "a network that nobody has named", devices: []types.BaseVirtualDevice{adapter(4000)}},
+		{name: "a default network", devices: []types.BaseVirtualDevice{adapter(4000)}},
 		{name: "a TPM", devices: []types.BaseVirtualDevice{&types.VirtualTPM{}}, policy: "replace"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -60,7 +60,7 @@ func TestACloneHasNoAdapterAndNoTPMOfItsTemplate(t *testing.T) {
 	}
 }
 
-func TestDisksOfAnImageAreProvisionedAsTheSpecSaysOrThin(t *testing.T) {
+func TestDeployment_ProvisionsDisksAsInTheSpecOrThin(t *testing.T) {
 	rep := &placement.Report{Datastore: types.ManagedObjectReference{Type: "Datastore", Value: "datastore-1"}}
 	for provisioning, wanted := range map[vmv1alpha1.DiskProvisioning]string{
 		"": "thin", vmv1alpha1.DiskProvisioningThin: "thin", vmv1alpha1.DiskProvisioningThick: "thick",
@@ -74,8 +74,8 @@ func TestDisksOfAnImageAreProvisionedAsTheSpecSaysOrThin(t *testing.T) {
 	}
 }
 
-// A template may have been a VM of ours, and then says whose it was and that it is paused.
-func TestACloneIsNotWhatItsTemplateWas(t *testing.T) {
+// A template may have been a managed VM and may still have its owner and pause keys.
+func TestClone_DropsTheTemplatesSlipwayKeys(t *testing.T) {
 	template := &mo.VirtualMachine{}
 	template.Config = &types.VirtualMachineConfigInfo{ExtraConfig: []types.BaseOptionValue{
 		&types.OptionValue{Key: "slipway.vm", Value: "a/b/c"}, &types.OptionValue{Key: "slipway.paused", Value: "TRUE"},

@@ -31,7 +31,7 @@ func extra(key, value string) string {
 	return fmt.Sprintf(`<vmw:ExtraConfig ovf:required="false" vmw:key="%s" vmw:value="%s"/>`, key, value)
 }
 
-func TestImage_NamesWhatItRequestsAndIsNotApplied(t *testing.T) {
+func TestParse_ListsUnappliedSettings(t *testing.T) {
 	for name, tc := range map[string]struct {
 		items, want string
 		applied     []string
@@ -61,16 +61,16 @@ func TestImage_NamesWhatItRequestsAndIsNotApplied(t *testing.T) {
 	}
 }
 
-func TestImage_SettingsThatAreNotNamedReachTheConfiguration(t *testing.T) {
+func TestParse_UnlistedSettingsAreApplied(t *testing.T) {
 	none := described(t, "", "", "").Config
 	for _, key := range appliedConfig {
 		if diff := cmp.Diff(none, described(t, "", config(key, "1"), "").Config); diff == "" {
-			t.Errorf("%s changes nothing in the configuration of virtual machines", key)
+			t.Errorf("%s does not change the configuration of virtual machines", key)
 		}
 	}
 }
 
-func TestImage_ManySettingsAreNamedWithinBounds(t *testing.T) {
+func TestParse_LimitsTheListOfSettings(t *testing.T) {
 	var all strings.Builder
 	for i := range 1000 {
 		all.WriteString(config(fmt.Sprintf("future%03d.%s", i, strings.Repeat("x", 500)), "on"))
@@ -81,14 +81,14 @@ func TestImage_ManySettingsAreNamedWithinBounds(t *testing.T) {
 	}
 }
 
-// options has three configurations, of which medium is the default.
+// options contains three configurations. The default is medium.
 const options = `<DeploymentOptionSection><Info/><Configuration ovf:id="small"><Label>S</Label><Description>d</Description></Configuration>
 <Configuration ovf:id="medium" ovf:default="true"><Label>M</Label><Description>d</Description></Configuration>
 <Configuration ovf:id="large"><Label>L</Label><Description>d</Description></Configuration></DeploymentOptionSection>
 <References><File ovf:id="file1" ovf:href="boot.vmdk"/></References>
 <DiskSection><Info/><Disk ovf:diskId="a" ovf:fileRef="file1" ovf:capacity="1024"/><Disk ovf:diskId="b" ovf:capacity="2048"/></DiskSection>`
 
-func TestImage_IsDescribedByItsDefaultConfiguration(t *testing.T) {
+func TestParse_UsesTheDefaultConfiguration(t *testing.T) {
 	disk := func(id int, of, configuration string) string {
 		return strings.Replace(device(17, id, fmt.Sprintf("AddressOnParent=%d HostResource=ovf:/disk/%s Parent=3", id, of)), "<Item>", "<Item"+configuration+">", 1)
 	}
@@ -111,7 +111,7 @@ func TestImage_IsDescribedByItsDefaultConfiguration(t *testing.T) {
 		t.Errorf("properties (-want +got):\n%s", diff)
 	}
 	if n := len(image.Hardware.Disks); n != 3 || image.Hardware.Err != nil {
-		t.Errorf("%d disks of virtual machines, %v; want those that are described", n, image.Hardware.Err)
+		t.Errorf("%d disks of virtual machines, %v; want the described ones", n, image.Hardware.Err)
 	}
 	if want := "the default configuration of the image, medium; a choice of large, small is not supported"; !strings.Contains(image.Description.Defaulted, want) {
 		t.Errorf("defaulted: %q, want that it has %q", image.Description.Defaulted, want)
@@ -121,7 +121,7 @@ func TestImage_IsDescribedByItsDefaultConfiguration(t *testing.T) {
 	}
 }
 
-func TestImage_WithoutAFileOfItsDescriptorIsNotUsable(t *testing.T) {
+func TestLacks_ReturnsAnErrorForAMissingFile(t *testing.T) {
 	disk := device(6, 3, "ResourceSubType=VirtualSCSI") + device(17, 4, "AddressOnParent=0 HostResource=ovf:/disk/a Parent=3")
 	for name, tc := range map[string]struct {
 		href  string

@@ -15,7 +15,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-func TestTheLogTellsOfALostStreamOnceAndFromTimeToTime(t *testing.T) {
+func TestReporter_LogsALostStreamOncePerInterval(t *testing.T) {
 	var lines []string
 	logger := funcr.New(func(_, args string) { lines = append(lines, args) }, funcr.Options{})
 	var r reporter
@@ -23,7 +23,7 @@ func TestTheLogTellsOfALostStreamOnceAndFromTimeToTime(t *testing.T) {
 	refused := soap.WrapVimFault(&types.InvalidLogin{})
 	for _, step := range []struct {
 		after time.Duration
-		err   error // nil when everything was read
+		err   error // nil after a full read
 		want  string
 	}{
 		{0, nil, ""},

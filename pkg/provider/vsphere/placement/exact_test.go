@@ -19,7 +19,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
-func TestSpellings_AreThoseOfVSphere(t *testing.T) {
+func TestSpellings_ReturnsVSphereNames(t *testing.T) {
 	for name, want := range map[string][]string{
 		"web":                  {"web"},
 		"10.20.0.0/24":         {"10.20.0.0/24", "10.20.0.0%2f24"},
@@ -37,8 +37,8 @@ func TestSpellings_AreThoseOfVSphere(t *testing.T) {
 	}
 }
 
-// inventory is a vCenter in which several objects have one name, and some have a name with
-// characters that vSphere escapes. The simulator escapes the names of folders alone.
+// inventory returns a vCenter in which several objects have the same name, and some names contain characters that
+// vSphere escapes. The simulator escapes only folder names.
 func inventory(ctx context.Context, t *testing.T, c *vim25.Client) (*find.Finder, *object.Datacenter) {
 	t.Helper()
 	f := find.NewFinder(c)
@@ -105,7 +105,7 @@ func firstPool(ctx context.Context, t *testing.T, f *find.Finder) *object.Resour
 	return pool
 }
 
-// outcome is the reason of the condition with its message, or the inventory path that was found.
+// outcome returns the reason and message of the error, or the inventory path of the object.
 func outcome(path string, err error) string {
 	if err == nil {
 		return path
@@ -114,7 +114,7 @@ func outcome(path string, err error) string {
 	return c.Reason + ": " + c.Message
 }
 
-func TestNames_AreFoundAsVSphereShowsThem(t *testing.T) {
+func TestOne_FindsNamesAsShownByVSphere(t *testing.T) {
 	model := simulator.VPX()
 	model.Datastore = 2
 	simulator.Test(func(ctx context.Context, c *vim25.Client) {

@@ -14,7 +14,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 )
 
-func TestComplianceIsWhatVSphereSaysOfWhatHasAPolicy(t *testing.T) {
+func TestComply_ReportsOnlyObjectsWithAPolicy(t *testing.T) {
 	vm := observed(func(vm *mo.VirtualMachine) {
 		scsi, disk := &types.ParaVirtualSCSIController{}, &types.VirtualDisk{CapacityInBytes: 16 << 30}
 		scsi.Key, disk.Key, disk.ControllerKey, disk.UnitNumber = 1000, 2000, 1000, new(int32)

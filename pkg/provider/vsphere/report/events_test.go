@@ -14,7 +14,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
-func TestEventsOfVSphereAreToldInOurWords(t *testing.T) {
+func TestHappening_ConvertsVSphereEvents(t *testing.T) {
 	at := time.Unix(1000, 0)
 	event := types.Event{
 		CreatedTime: at, Vm: &types.VmEventArgument{Vm: types.ManagedObjectReference{Type: "VirtualMachine", Value: "vm-1"}}, UserName: "VSPHERE.LOCAL\\Administrator",
@@ -47,22 +47,22 @@ func TestEventsOfVSphereAreToldInOurWords(t *testing.T) {
 		got, vm, ok := Happening(test.event)
 		if test.want == nil {
 			if ok {
-				t.Errorf("%s: %+v is told, want nothing", test.name, got)
+				t.Errorf("%s: %+v is reported, want no event", test.name, got)
 			}
 			continue
 		}
 		test.want.At = at
 		if diff := cmp.Diff(*test.want, got); !ok || diff != "" || vm.Value != "vm-1" {
-			t.Errorf("%s: told %t (-want +got):\n%s", test.name, ok, diff)
+			t.Errorf("%s: reported %t (-want +got):\n%s", test.name, ok, diff)
 		}
 	}
 	long, _, _ := Happening(&types.VmMessageErrorEvent{VmEvent: vm, Message: strings.Repeat("x", 5000)})
 	if len(long.Note) > 1024 {
-		t.Errorf("a note has %d bytes", len(long.Note))
+		t.Errorf("the note has %d bytes", len(long.Note))
 	}
 }
 
-func TestEveryKindOfEventSaysSomething(t *testing.T) {
+func TestEventKinds_HaveReasonAndNote(t *testing.T) {
 	for id, k := range eventTexts {
 		if id == "" || k.reason == "" || k.note == "" {
 			t.Errorf("%q: %+v", id, k)
