@@ -61,7 +61,7 @@ func TestDifferences_AdoptedVMChangesOnlySpecFields(t *testing.T) {
 		want   []Difference
 	}{
 		{"nothing named", func(*Want, *mo.VirtualMachine) {}, []Difference{owner, mark, record}},
-		{"taken over before", func(_ *Want, vm *mo.VirtualMachine) {
+		{"adopted before", func(_ *Want, vm *mo.VirtualMachine) {
 			vm.Config.ExtraConfig = append(vm.Config.ExtraConfig, &types.OptionValue{Key: observe.OwnerKey, Value: "ns/web/uid"},
 				&types.OptionValue{Key: observe.AdoptedKey, Value: "uid"})
 		}, nil},
@@ -76,7 +76,7 @@ func TestDifferences_AdoptedVMChangesOnlySpecFields(t *testing.T) {
 		{"no adapter, and a network", func(w *Want, vm *mo.VirtualMachine) {
 			vm.Config.Hardware.Device, w.Effective.Network.Interfaces[0].Network = nil, "other"
 		}, []Difference{owner, mark, {Path: "network.interfaces[eth0]", Desired: "vmxnet3 on other", Live: true}}},
-		{"a copy of a VM that was taken over", func(_ *Want, vm *mo.VirtualMachine) {
+		{"a copy of an adopted VM", func(_ *Want, vm *mo.VirtualMachine) {
 			vm.Config.ExtraConfig = []types.BaseOptionValue{&types.OptionValue{Key: observe.OwnerKey, Value: "ns/web/uid"},
 				&types.OptionValue{Key: observe.AdoptedKey, Value: "another"}}
 			vm.Config.Hardware.Device = vm.Config.Hardware.Device[:1]
@@ -148,7 +148,7 @@ func TestDifferences_AdoptedVolumeUsesExistingDisk(t *testing.T) {
 		{"as it is", at("data", "2Gi", 0, 1), nil, []string{"slipway.volume.data=scsi0:1", "slipway.disk.scsi0:1=disk-uuid"}, ""},
 		{"larger", at("data", "3Gi", 0, 1), nil, []string{"slipway.volume.data=scsi0:1", "slipway.disk.scsi0:1=disk-uuid", "edit 3Gi"}, ""},
 		{"larger than requested", at("data", "1Gi", 0, 1), nil, []string{"slipway.volume.data=scsi0:1", "slipway.disk.scsi0:1=disk-uuid"}, ""},
-		{"where there is none", at("data", "2Gi", 0, 5), nil, []string{"add 2Gi", "slipway.volume.data=scsi0:5", "slipway.disk.scsi0:5=created"}, ""},
+		{"at an empty position", at("data", "2Gi", 0, 5), nil, []string{"add 2Gi", "slipway.volume.data=scsi0:5", "slipway.disk.scsi0:5=created"}, ""},
 		{"without a unit", volume("data", "2Gi", "pvscsi"), nil, []string{"add 2Gi", "slipway.volume.data=scsi0:2", "slipway.disk.scsi0:2=created"}, ""},
 		{"a first class disk", at("data", "2Gi", 0, 1), func(vm *mo.VirtualMachine) {
 			disksOf(vm)[1].VDiskId = &types.ID{Id: "fcd"}

@@ -142,15 +142,15 @@ func TestBootstrap_DataIsRemovedAfterTheGuestHasReadIt(t *testing.T) {
 		change func(*Want, *mo.VirtualMachine)
 		want   bool
 	}{
-		{"cloud-init says nothing", func(*Want, *mo.VirtualMachine) {}, false},
+		{"cloud-init has reported nothing", func(*Want, *mo.VirtualMachine) {}, false},
 		{"Tools run, by which cloud-init is still to read", func(_ *Want, vm *mo.VirtualMachine) { tools(vm) }, false},
 		{"cloud-init has an address", func(_ *Want, vm *mo.VirtualMachine) { with(vm, "guestinfo.local-ipv4", "192.0.2.9") }, true},
 		{"cloud-init has an address of IPv6", func(_ *Want, vm *mo.VirtualMachine) { with(vm, "guestinfo.local-ipv6", "fd00::9") }, true},
-		{"nobody has asked for it", func(w *Want, vm *mo.VirtualMachine) {
+		{"the removal is not requested", func(w *Want, vm *mo.VirtualMachine) {
 			w.Effective.Bootstrap.RemoveAfterFirstBoot = false
 			with(vm, "guestinfo.local-ipv4", "192.0.2.9")
 		}, false},
-		{"taken over", func(_ *Want, vm *mo.VirtualMachine) {
+		{"adopted", func(_ *Want, vm *mo.VirtualMachine) {
 			with(vm, "guestinfo.local-ipv4", "192.0.2.9", observe.AdoptedKey, "uid", observe.OwnerKey, "ns/web/uid")
 		}, false},
 		{"Ignition, off", func(w *Want, vm *mo.VirtualMachine) { ignition(w, vm) }, false},

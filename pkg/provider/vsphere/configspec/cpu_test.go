@@ -49,16 +49,16 @@ func TestCPU_CoresChosenByVSphereStayUntilThePowerCycle(t *testing.T) {
 		hotAdd bool
 		want   []Difference
 	}{
-		{"running, not asked for", vmv1alpha1.VirtualMachineCPU{Sockets: 4}, types.VirtualMachinePowerStatePoweredOn, false, nil},
+		{"running, not requested", vmv1alpha1.VirtualMachineCPU{Sockets: 4}, types.VirtualMachinePowerStatePoweredOn, false, nil},
 		{"running, the default of one", vmv1alpha1.VirtualMachineCPU{Sockets: 4, Cores: 1, Threads: 1}, types.VirtualMachinePowerStatePoweredOn, false, nil},
-		{"running, two asked for", vmv1alpha1.VirtualMachineCPU{Sockets: 2, Cores: 2}, types.VirtualMachinePowerStatePoweredOn, false,
+		{"running, two requested", vmv1alpha1.VirtualMachineCPU{Sockets: 2, Cores: 2}, types.VirtualMachinePowerStatePoweredOn, false,
 			[]Difference{{Path: "cpu.sockets", Running: "1", Desired: "2"}, {Path: "cpu.cores", Running: "4", Desired: "2"}}},
 		{"running, more with hot-add", vmv1alpha1.VirtualMachineCPU{Sockets: 8, Cores: 1, HotAddEnabled: ptr(true)}, types.VirtualMachinePowerStatePoweredOn, true,
 			[]Difference{{Path: "cpu.sockets", Running: "4", Desired: "8", Live: true}}},
 		{"running, more that fill no socket", vmv1alpha1.VirtualMachineCPU{Sockets: 6, Cores: 1, HotAddEnabled: ptr(true)}, types.VirtualMachinePowerStatePoweredOn, true,
 			[]Difference{{Path: "cpu.sockets", Running: "4", Desired: "6"}}},
-		{"off, not asked for", vmv1alpha1.VirtualMachineCPU{Sockets: 4}, types.VirtualMachinePowerStatePoweredOff, false, nil},
-		{"off, asked for", vmv1alpha1.VirtualMachineCPU{Sockets: 1, Cores: 4}, types.VirtualMachinePowerStatePoweredOff, false,
+		{"off, not requested", vmv1alpha1.VirtualMachineCPU{Sockets: 4}, types.VirtualMachinePowerStatePoweredOff, false, nil},
+		{"off, requested", vmv1alpha1.VirtualMachineCPU{Sockets: 1, Cores: 4}, types.VirtualMachinePowerStatePoweredOff, false,
 			[]Difference{{Path: "cpu.cores", Desired: "4"}}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -78,7 +78,7 @@ func TestDifferences_ReportWhenTheyCanBeApplied(t *testing.T) {
 		}, []Difference{{Path: "cpu.sockets", Running: "2", Desired: "1"}}},
 		{"more cores", func(w *Want, _ *mo.VirtualMachine) { w.Effective.CPU.Cores = 2 },
 			[]Difference{{Path: "cpu.cores", Running: "1", Desired: "2"}, {Path: "cpu.cores", Running: "2 vCPUs", Desired: "4 vCPUs"}}},
-		{"hot add asked for by a ceiling", func(w *Want, _ *mo.VirtualMachine) { w.Effective.Memory.MaxGuest = quantity("8Gi") },
+		{"hot-add requested by a maximum", func(w *Want, _ *mo.VirtualMachine) { w.Effective.Memory.MaxGuest = quantity("8Gi") },
 			[]Difference{{Path: "memory.hotAddEnabled", Running: "false", Desired: "true"}}},
 		{"more memory with hot add", func(w *Want, vm *mo.VirtualMachine) {
 			w.Effective.Memory.Guest, w.Effective.Memory.HotAddEnabled = quantity("3Gi"), ptr(true)

@@ -72,7 +72,7 @@ func TestNetworkConfig_MatchesAdaptersByMACAddress(t *testing.T) {
 			recorded(vm, "eth0=4001,eth1=4000")
 			w.Effective.Network.Nameservers = nil
 		}, `{"ethernets":{"eth0":{"addresses":["192.0.2.5/24"],"gateway4":"192.0.2.1","match":{"macaddress":"00:50:56:01:02:04"},"set-name":"eth0"},"eth1":{"dhcp4":true,"match":{"macaddress":"00:50:56:01:02:03"},"set-name":"eth1"}},"version":2}`},
-		{"nothing asked for", func(w *Want, _ *mo.VirtualMachine) {
+		{"nothing requested", func(w *Want, _ *mo.VirtualMachine) {
 			w.Effective.Network = &vmv1alpha1.VirtualMachineNetworkSpec{Interfaces: []vmv1alpha1.VirtualMachineNetworkInterface{{Name: "eth0"}, {Name: "eth1"}}}
 		}, "null"},
 	} {
@@ -108,7 +108,7 @@ func TestBootstrap_CloudInitRemovesTheImagesOVFProperties(t *testing.T) {
 		{"a new VM that has them all the same", func(w *Want, _ *mo.VirtualMachine) { w.New = true }, true},
 		{"a new VM that has none", func(w *Want, vm *mo.VirtualMachine) { w.New, vm.Config.VAppConfig = true, nil }, false},
 		{"a VM that has started with them", func(*Want, *mo.VirtualMachine) {}, false},
-		{"asked for", func(w *Want, vm *mo.VirtualMachine) {
+		{"requested", func(w *Want, vm *mo.VirtualMachine) {
 			w.Effective.Bootstrap.VAppConfig = &vmv1alpha1.VAppConfigBootstrap{}
 			*vm = mo.VirtualMachine{}
 		}, false},

@@ -44,7 +44,7 @@ func TestAdaptersFollowTheInterfaces(t *testing.T) {
 	}{
 		{"F148 nothing changes", []nic{eth0}, nil},
 		{"F148 an interface more is plugged, the first stays", []nic{eth0, eth1}, []string{"add -101 other"}},
-		{"F148 none is left: nothing is said about them", nil, nil},
+		{"F148 no interfaces: adapters are not compared", nil, nil},
 		{"F148 another network is an edit of the same adapter", []nic{eth1}, []string{"edit 4000 other"}},
 		{"F148 another model is unplugged and plugged", []nic{{Name: "eth0", Model: "e1000"}}, []string{"remove 4000 VM Network", "add -100 VM Network"}},
 		{"F148 another model and one more", []nic{{Name: "eth0", Model: "e1000"}, eth1}, []string{"remove 4000 VM Network", "add -100 VM Network", "add -101 other"}},
@@ -99,11 +99,11 @@ func TestAdapters_InterfaceKeepsItsAdapter(t *testing.T) {
 		{"one that was replaced by hand elsewhere", "eth0=4009", nil, []string{"VM Network"}, []nic{eth0}, nil, nil, ""},
 		{"one that was added by hand waits for a restart", "eth0=4000", nil, []string{"VM Network", "other"}, []nic{eth0}, nil, []string{"remove 4001 other"}, "eth0=4000"},
 		{"one that was added by hand is the one that is listed now", "eth0=4000", nil, []string{"VM Network", "other"}, []nic{eth1, eth0}, nil, nil, ""},
-		{"the address tells", "", nil, []string{"VM Network", "VM Network"}, []nic{{Name: "eth1", MACAddress: "00:50:56:01:02:04"}, eth0}, nil, nil, ""},
+		{"matched by address", "", nil, []string{"VM Network", "VM Network"}, []nic{{Name: "eth1", MACAddress: "00:50:56:01:02:04"}, eth0}, nil, nil, ""},
 		{"a VM of before, by what was reported of it", "", observe.AdapterRecord{"eth0": 4000}, []string{"VM Network"}, []nic{first, eth0}, []string{"add -100 VM Network"}, nil, "eth0=4000,first=new"},
 		{"a VM of before, by its order", "", nil, []string{"VM Network", "other"}, []nic{eth0, eth1, first}, []string{"add -102 VM Network"}, nil, "eth0=4000,eth1=4001,first=new"},
-		{"what was reported does not count beside a record", "eth0=4000,eth1=4001", observe.AdapterRecord{"eth0": 4001, "eth1": 4000}, []string{"VM Network", "other"}, []nic{eth0, eth1}, nil, nil, ""},
-		{"a record that nobody can read", "eth0=,=4,,eth0=x,eth1=-4", nil, []string{"VM Network", "other"}, []nic{eth0, eth1}, nil, nil, ""},
+		{"the record takes precedence over the status", "eth0=4000,eth1=4001", observe.AdapterRecord{"eth0": 4001, "eth1": 4000}, []string{"VM Network", "other"}, []nic{eth0, eth1}, nil, nil, ""},
+		{"an invalid record", "eth0=,=4,,eth0=x,eth1=-4", nil, []string{"VM Network", "other"}, []nic{eth0, eth1}, nil, nil, ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			w, vm := want(), have()

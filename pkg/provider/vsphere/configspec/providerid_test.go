@@ -31,8 +31,8 @@ func TestProviderID_MustMatchTheVM(t *testing.T) {
 			[]string{"providerID: aws:///i-1 does not match the VM to be created, vsphere://" + mine + "; to adopt an existing VM, set instanceUUID"}, nil},
 		{"before it can be known", "vsphere://" + mine, "", none,
 			[]string{"providerID: vsphere://" + mine + " does not match the VM to be created, whose firmware.uuid vSphere chooses; to adopt an existing VM, set instanceUUID"}, nil},
-		{"that of the VM", "vsphere://" + mine, "", made, nil, nil},
-		{"not that of the VM", "vsphere://" + other, "", made, nil, []string{"providerID vsphere://" + other + " (the VM has vsphere://" + mine + ")"}},
+		{"matching", "vsphere://" + mine, "", made, nil, nil},
+		{"not matching", "vsphere://" + other, "", made, nil, []string{"providerID vsphere://" + other + " (the VM has vsphere://" + mine + ")"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			w := Want{Want: driver.Want{Desired: provider.Desired{Effective: &vmv1alpha1.VirtualMachineInstanceSpec{Firmware: &vmv1alpha1.VirtualMachineFirmware{UUID: tc.firmware}}}, ProviderID: tc.providerID}}

@@ -30,7 +30,7 @@ func TestRefused_NamesEachFieldAndTheReason(t *testing.T) {
 	}{
 		{"nothing", func(*spec) {}, false, nil},
 		{"a disk that is larger", func(s *spec) { s.Volumes = []vmv1alpha1.VirtualMachineVolume{volume("data", "1Gi", "")} }, false, nil},
-		{"a disk that somebody took away", func(s *spec) { s.Volumes = []vmv1alpha1.VirtualMachineVolume{volume("gone", "1Gi", "")} }, false,
+		{"a disk that was removed in vSphere", func(s *spec) { s.Volumes = []vmv1alpha1.VirtualMachineVolume{volume("gone", "1Gi", "")} }, false,
 			[]string{"volumes[gone]: its disk was removed in vSphere: attach it again at scsi0:9, or rename the volume to get an empty disk"}},
 		{"a bus without free slot", func(s *spec) { s.Volumes = []vmv1alpha1.VirtualMachineVolume{volume("a", "1Gi", "ide")} }, false,
 			[]string{"volumes[a].bus: the virtual machine has no free slot on ide"}},
@@ -40,7 +40,7 @@ func TestRefused_NamesEachFieldAndTheReason(t *testing.T) {
 		{"a TPM with the BIOS of the image", func(s *spec) { s.Devices = tpm }, false,
 			[]string{"devices.tpm: requires EFI, but firmware.bootloader is BIOS (from the image)"}},
 		{"a TPM with an image that is not known yet", func(s *spec) { s.Devices = tpm }, true, nil},
-		{"a TPM that is not wanted", func(s *spec) {
+		{"a disabled TPM", func(s *spec) {
 			s.Devices = &devices{TPM: &vmv1alpha1.VirtualMachineTPM{Enabled: ptr(false)}}
 		}, false, nil},
 		{"names that are no devices", func(s *spec) {
@@ -51,7 +51,7 @@ func TestRefused_NamesEachFieldAndTheReason(t *testing.T) {
 		}},
 		{"vNUMA with hot-add", func(s *spec) { s.CPU.ExposeVNUMA, s.CPU.HotAddEnabled = ptr(true), ptr(true) }, true,
 			[]string{"cpu.exposeVNUMA: cannot be combined with cpu.hotAddEnabled, because vSphere disables vNUMA when CPU hot-add is enabled"}},
-		{"an address that nobody hands over", func(s *spec) {
+		{"an address that no bootstrap passes to the guest", func(s *spec) {
 			s.Network.Interfaces[0].Addresses, s.Network.Interfaces[0].Gateway4 = []string{"192.0.2.5/24"}, "192.0.2.1"
 		}, true, []string{
 			"network.interfaces[eth0].addresses: requires bootstrap.cloudInit, linuxPrep or sysprep to configure it in the guest",

@@ -130,7 +130,7 @@ func TestInventory_FollowsAVMThatLeavesTheManagedFolder(t *testing.T) {
 	before := f.announced.Load()
 	f.move(t, vm, "/DC0/vm")
 	simulated.Eventually(t, "it is outside", func() bool { return f.Outside(ref) })
-	simulated.Eventually(t, "that is told", func() bool { return f.announced.Load() > before })
+	simulated.Eventually(t, "the move is announced", func() bool { return f.announced.Load() > before })
 	task, err := vm.PowerOn(t.Context())
 	finish(t, task, err)
 	simulated.Eventually(t, "a change outside of the folder is seen", func() bool {
@@ -147,7 +147,7 @@ func TestInventory_FollowsAVMThatLeavesTheManagedFolder(t *testing.T) {
 	finish(t, task, err)
 	task, err = vm.Destroy(t.Context())
 	finish(t, task, err)
-	simulated.Eventually(t, "it is gone", func() bool { return f.Get(ref) == nil })
+	simulated.Eventually(t, "it is removed", func() bool { return f.Get(ref) == nil })
 }
 
 func TestInventory_FollowsAVMThatLeavesTheManagedFolderDuringAnOutage(t *testing.T) {
@@ -203,5 +203,5 @@ func TestInventory_RecoversWhenTheManagedFolderIsRecreated(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.create(t, managedFolder, "web")
-	simulated.Eventually(t, "what went with the old folder is gone", func() bool { return f.Synced() && f.Get(gone) == nil })
+	simulated.Eventually(t, "the records of the old folder are removed", func() bool { return f.Synced() && f.Get(gone) == nil })
 }

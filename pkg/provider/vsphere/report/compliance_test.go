@@ -38,7 +38,7 @@ func TestComply_ReportsOnlyObjectsWithAPolicy(t *testing.T) {
 	}
 	check("nothing has a policy", "absent", map[string]string{"vm-42": "nonCompliant"})
 	record(observe.HomePolicyKey)
-	check("nobody has asked", "Unknown/UnknownState vSphere has not yet reported the compliance of the virtual machine itself", nil)
+	check("not queried yet", "Unknown/UnknownState vSphere has not yet reported the compliance of the virtual machine itself", nil)
 	check("the home complies", "True/Succeeded ", map[string]string{"vm-42": "compliant", "vm-42:2000": "nonCompliant"})
 	record(observe.BootDiskPolicyKey)
 	check("the disk has to comply too", "False/NonCompliant storage policy compliance: bootDisk is outOfDate", map[string]string{"vm-42": "notApplicable", "vm-42:2000": "outOfDate"})

@@ -32,7 +32,7 @@ func TestHappening_ConvertsVSphereEvents(t *testing.T) {
 		{"moved by DRS", &types.DrsVmMigratedEvent{VmMigratedEvent: types.VmMigratedEvent{VmEvent: vm, SourceHost: from}}, &provider.Happening{Reason: "MigratedByDRS", Note: "DRS moved the virtual machine from host esx-1 to host esx-2"}},
 		{"its host failed", &types.VmRestartedOnAlternateHostEvent{VmPoweredOnEvent: types.VmPoweredOnEvent{VmEvent: vm}, SourceHost: from},
 			&provider.Happening{Warning: true, Reason: "RestartedByHA", Note: "the host failed, and vSphere HA restarted the virtual machine on another host from host esx-1 to host esx-2"}},
-		{"its host failed, told in the newer way", &types.EventEx{Event: event, EventTypeId: "com.vmware.vc.ha.VmRestartedByHAEvent"},
+		{"host failure as EventEx", &types.EventEx{Event: event, EventTypeId: "com.vmware.vc.ha.VmRestartedByHAEvent"},
 			&provider.Happening{Warning: true, Reason: "RestartedByHA", Note: "the host failed, and vSphere HA restarted the virtual machine on another host"}},
 		{"one that names the VM in another way", &types.EventEx{Event: types.Event{CreatedTime: at}, EventTypeId: "com.vmware.vc.ha.VmRestartedByHAEvent", ObjectType: "VirtualMachine", ObjectId: "vm-1"},
 			&provider.Happening{Warning: true, Reason: "RestartedByHA", Note: "the host failed, and vSphere HA restarted the virtual machine on another host"}},
@@ -41,7 +41,7 @@ func TestHappening_ConvertsVSphereEvents(t *testing.T) {
 		{"no space", &types.VmMessageErrorEvent{VmEvent: vm, Message: "There is no more space\nfor virtual disk web.vmdk."},
 			&provider.Happening{Warning: true, Reason: "Error", Note: "vSphere reports an error: There is no more space; for virtual disk web.vmdk."}},
 		{"what we do ourselves", &types.VmPoweredOnEvent{VmEvent: vm}, nil},
-		{"what nobody knows", &types.EventEx{Event: event, EventTypeId: "com.example.Other"}, nil},
+		{"an unknown event", &types.EventEx{Event: event, EventTypeId: "com.example.Other"}, nil},
 		{"of no virtual machine", &types.VmMigratedEvent{}, nil},
 	} {
 		got, vm, ok := Happening(test.event)
