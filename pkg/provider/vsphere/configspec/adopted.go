@@ -14,9 +14,9 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 )
 
-// adopted reports whether the object has adopted the VM or is about to adopt it. Only the fields that the spec sets
+// isAdopted reports whether the object has adopted the VM or is about to adopt it. Only the fields that the spec sets
 // are changed on such a VM.
-func adopted(want Want, vm *mo.VirtualMachine) bool {
+func isAdopted(want Want, vm *mo.VirtualMachine) bool {
 	if vm.Config == nil || want.New {
 		return false
 	}
@@ -78,7 +78,7 @@ func attachedDisks(in *input) map[string]*types.VirtualDisk {
 		if free == nil {
 			free = unrecordedDisks(in, out)
 		}
-		at := observe.Controller{Kind: bus(v), Bus: *v.ControllerBusNumber}
+		at := observe.Controller{Kind: busOf(v), Bus: *v.ControllerBusNumber}
 		if disk := free[at.Slot(*v.UnitNumber)]; disk != nil {
 			if out == nil {
 				out = map[string]*types.VirtualDisk{}
@@ -122,8 +122,8 @@ func cloneCard(nic types.BaseVirtualEthernetCard) types.BaseVirtualEthernetCard 
 	return out.Interface().(types.BaseVirtualEthernetCard)
 }
 
-// unappliedAdopted reports the settings of the spec that do not apply to an adopted VM.
-func unappliedAdopted(in *input, reportf func(format string, args ...any)) {
+// reportUnappliedAdopted reports the settings of the spec that do not apply to an adopted VM.
+func reportUnappliedAdopted(in *input, reportf func(format string, args ...any)) {
 	if !in.adopted {
 		return
 	}

@@ -40,9 +40,9 @@ func compareBootDiskPolicy(in *input) []Difference {
 	return []Difference{changePolicy(in, hardware.BootDiskStorageClass, class, observe.BootDiskPolicyKey, disk)}
 }
 
-// refusedBootDisk reports impossible settings of the boot disk. If the VM does not exist yet, it uses the image's
+// refuseBootDisk reports impossible settings of the boot disk. If the VM does not exist yet, it uses the image's
 // status.
-func refusedBootDisk(in *input, reportf func(format string, args ...any)) {
+func refuseBootDisk(in *input, reportf func(format string, args ...any)) {
 	want := in.Effective.BootDisk
 	if want == nil {
 		return
@@ -56,7 +56,7 @@ func refusedBootDisk(in *input, reportf func(format string, args ...any)) {
 	}
 	switch disk, several := observe.BootDiskBeside(in.vm, attachedDisks(in)); {
 	case disk != nil:
-		refusedSize(hardware.BootDiskSize, want.Capacity, disk, reportf)
+		refuseSize(hardware.BootDiskSize, want.Capacity, disk, reportf)
 	case several:
 		reportf("bootDisk: the virtual machine has several disks that are not volumes, so the boot disk cannot be identified")
 	default:
@@ -89,7 +89,7 @@ func imageDisk(want Want, first bool) (profile []types.BaseVirtualMachineProfile
 	}
 	if first && boot != nil && boot.Provisioning != "" {
 		backing = &types.VirtualDiskFlatVer2BackingInfo{DiskMode: string(types.VirtualDiskModePersistent)}
-		backing.ThinProvisioned, backing.EagerlyScrub = provisioned(boot.Provisioning, false)
+		backing.ThinProvisioned, backing.EagerlyScrub = provisioningFlags(boot.Provisioning, false)
 	}
 	return profile, backing
 }

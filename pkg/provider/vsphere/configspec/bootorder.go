@@ -22,7 +22,7 @@ func compareBootOrder(in *input) []Difference {
 		return nil
 	}
 	return []Difference{{Path: hardware.BootOrder, Running: bootList(in.config.BootOptions.BootOrder), Desired: bootList(want),
-		set: func(s *types.VirtualMachineConfigSpec) { part(&s.BootOptions).BootOrder = want }}}
+		set: func(s *types.VirtualMachineConfigSpec) { ensurePart(&s.BootOptions).BootOrder = want }}}
 }
 
 // bootDevices returns the devices of the boot order. missing is the first device that does not exist.

@@ -138,8 +138,8 @@ func checkGuestInfo(value []byte) error {
 	return err
 }
 
-// refusedBootstrap reports bootstrap settings that cannot be passed to the guest.
-func refusedBootstrap(in *input, reportf func(format string, args ...any)) {
+// refuseBootstrap reports bootstrap settings that cannot be passed to the guest.
+func refuseBootstrap(in *input, reportf func(format string, args ...any)) {
 	b := in.Effective.Bootstrap
 	switch {
 	case b == nil || in.adopted:
@@ -149,7 +149,7 @@ func refusedBootstrap(in *input, reportf func(format string, args ...any)) {
 			reportf("%s: the metadata (instance ID, SSH keys and network) is too long: %v", cloudInitPath, err)
 		}
 	}
-	refusedHostName(in, reportf)
+	refuseHostName(in, reportf)
 }
 
 // removeOVFProperties removes the image's OVF properties from a new VM. cloud-init looks for them first and does

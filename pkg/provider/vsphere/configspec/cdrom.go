@@ -72,8 +72,8 @@ func driveOf(drive *types.VirtualCdrom) string {
 	return hardware.Drive(iso, iso != "" && drive.Connectable != nil && drive.Connectable.StartConnected)
 }
 
-// removedDrives removes the drives that are no longer in the spec. This loses no data.
-func removedDrives(in *input) []Difference {
+// removeDrives removes the drives that are no longer in the spec. This loses no data.
+func removeDrives(in *input) []Difference {
 	var out []Difference
 	drives := observe.Drives(in.vm)
 	for i := range in.Effective.Volumes {

@@ -66,7 +66,7 @@ func compareClaims(in *input, slots map[string]slot) []Difference {
 		other := recorded[v.Name] != "" && recorded[v.Name] != claim.VolumeID && attached[recorded[v.Name]] != nil
 		switch disk := attached[claim.VolumeID]; {
 		case disk != nil:
-			out = append(out, attachedClaim(in, v, claim, disk)...)
+			out = append(out, compareClaim(in, v, claim, disk)...)
 		case claim.Waiting == "" && !other:
 			if s, ok := slots[v.Name]; ok { // Refused reports a missing slot.
 				out = append(out, attachClaim(in, v, claim, s))
@@ -82,8 +82,8 @@ func compareClaims(in *input, slots map[string]slot) []Difference {
 	return out
 }
 
-// unplacedClaim reports whether the volume's claim has a disk that is not attached yet.
-func unplacedClaim(in *input, v *vmv1alpha1.VirtualMachineVolume) bool {
+// isUnplacedClaim reports whether the volume's claim has a disk that is not attached yet.
+func isUnplacedClaim(in *input, v *vmv1alpha1.VirtualMachineVolume) bool {
 	if v.PersistentVolumeClaim == nil || in.New {
 		return false
 	}
@@ -95,7 +95,7 @@ func unplacedClaim(in *input, v *vmv1alpha1.VirtualMachineVolume) bool {
 func attachClaim(in *input, v *vmv1alpha1.VirtualMachineVolume, claim provider.Claim, s slot) Difference {
 	return Difference{
 		Path: hardware.Volume(v.Name), Desired: hardware.Claim(v.PersistentVolumeClaim.ClaimName),
-		Live: hotplugs(in, s.controller),
+		Live: canHotplug(in, s.controller),
 		set: func(spec *types.VirtualMachineConfigSpec) {
 			addController(in.vm, s, spec)
 			option(observe.ClaimKey(v.Name), claim.VolumeID)(spec)
@@ -106,8 +106,8 @@ func attachClaim(in *input, v *vmv1alpha1.VirtualMachineVolume, claim provider.C
 	}
 }
 
-// attachedClaim compares the record, mode and size of an attached disk.
-func attachedClaim(in *input, v *vmv1alpha1.VirtualMachineVolume, claim provider.Claim, disk *types.VirtualDisk) []Difference {
+// compareClaim compares the record, mode and size of an attached disk.
+func compareClaim(in *input, v *vmv1alpha1.VirtualMachineVolume, claim provider.Claim, disk *types.VirtualDisk) []Difference {
 	var out []Difference
 	path := hardware.Volume(v.Name)
 	if in.extra(observe.ClaimKey(v.Name)) != claim.VolumeID {
@@ -150,19 +150,19 @@ func editMode(disk *types.VirtualDisk, b *types.VirtualDiskFlatVer2BackingInfo, 
 func detachClaim(in *input, name, id string, disk *types.VirtualDisk) Difference {
 	d := Difference{Path: hardware.Volume(name), Running: "disk " + id, Live: true, set: option(observe.ClaimKey(name), "")}
 	if disk != nil {
-		d.Live = hotplugs(in, controllerOf(observe.Controllers(in.vm), disk))
+		d.Live = canHotplug(in, controllerOf(observe.Controllers(in.vm), disk))
 		d.set, d.claim = func(*types.VirtualMachineConfigSpec) {}, &ClaimChange{ID: id, Detach: true}
 	}
 	return d
 }
 
-// refusedClaim reports why a volume with a claim cannot be attached, and returns whether there is a reason.
-func refusedClaim(in *input, v *vmv1alpha1.VirtualMachineVolume, reportf func(format string, args ...any)) bool {
+// refuseClaim reports why a volume with a claim cannot be attached, and returns whether there is a reason.
+func refuseClaim(in *input, v *vmv1alpha1.VirtualMachineVolume, reportf func(format string, args ...any)) bool {
 	path, claim := hardware.Volume(v.Name), in.Claims[v.Name]
 	switch {
-	case bus(v) == "ide":
+	case busOf(v) == "ide":
 		reportf("%s.bus: the disk of a claim cannot be attached to ide; allowed: pvscsi, lsilogic, lsilogicsas, sata, nvme", path)
-	case !in.PlacesClaims && bus(v) != "pvscsi":
+	case !in.PlacesClaims && busOf(v) != "pvscsi":
 		reportf("%s.bus: a vCenter older than %s attaches claims' disks only to pvscsi controllers", path, PlacesClaimsSince)
 	case !in.PlacesClaims && (v.ControllerBusNumber != nil || v.UnitNumber != nil):
 		reportf("%s: a vCenter older than %s chooses the position of a claim's disk: leave controllerBusNumber and unitNumber unset", path, PlacesClaimsSince)

@@ -20,7 +20,7 @@ func CloneDevices(want Want, template *mo.VirtualMachine, added []types.BaseVirt
 	}
 	var out []types.BaseVirtualDeviceConfigSpec
 	for _, nic := range observe.EthernetCards(template) {
-		out = append(out, change(types.VirtualDeviceConfigSpecOperationRemove, nic))
+		out = append(out, adapterChange(types.VirtualDeviceConfigSpecOperationRemove, nic))
 	}
 	for _, d := range template.Config.Hardware.Device {
 		if machine && isPrivate(d) {

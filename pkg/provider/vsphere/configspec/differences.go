@@ -26,14 +26,14 @@ type input struct {
 }
 
 func newInput(want Want, vm *mo.VirtualMachine) *input {
-	in := &input{Want: want, vm: vm, adopted: adopted(want, vm)}
+	in := &input{Want: want, vm: vm, adopted: isAdopted(want, vm)}
 	if vm.Config != nil {
 		in.config = *vm.Config
 	}
-	part(&in.config.CpuAllocation)
-	part(&in.config.MemoryAllocation)
-	part(&in.config.LatencySensitivity)
-	part(&in.config.BootOptions)
+	ensurePart(&in.config.CpuAllocation)
+	ensurePart(&in.config.MemoryAllocation)
+	ensurePart(&in.config.LatencySensitivity)
+	ensurePart(&in.config.BootOptions)
 	return in
 }
 
@@ -43,8 +43,8 @@ func (in *input) extra(key string) string { return observe.ExtraConfig(in.vm, ke
 // exists reports whether the VM exists.
 func (in *input) exists() bool { return in.vm != nil && in.vm.Config != nil }
 
-// changed returns the differences whose two values are not equal.
-func changed(diffs []Difference) []Difference {
+// dropUnchanged returns the differences whose two values are not equal.
+func dropUnchanged(diffs []Difference) []Difference {
 	var out []Difference
 	for _, d := range diffs {
 		if d.Running != d.Desired {
@@ -65,7 +65,7 @@ func Differences(want Want, vm *mo.VirtualMachine) []Difference {
 		out = append(out, Keep(vm, r))
 	}
 	if want.Effective == nil {
-		return changed(out)
+		return dropUnchanged(out)
 	}
 	readStates(in)
 	out = append(out, compareFields(in)...)
@@ -78,10 +78,10 @@ func Differences(want Want, vm *mo.VirtualMachine) []Difference {
 	out = append(out, compareVApp(in)...)
 	out = append(out, recordGuestSettings(in))
 	out = append(out, compareMark(in))
-	if out = changed(out); len(out) > 0 && in.exists() && want.Effective.Network != nil {
+	if out = dropUnchanged(out); len(out) > 0 && in.exists() && want.Effective.Network != nil {
 		// Other changes also update the adapter record. An outdated record alone is not a reason for a
 		// reconfiguration.
 		out = append(out, recordAdapters(in))
 	}
-	return changed(out)
+	return dropUnchanged(out)
 }

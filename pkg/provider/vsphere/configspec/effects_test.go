@@ -89,7 +89,7 @@ func TestEffects_MatchTheHardwareComparison(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			running, desired := effectiveOf(t, tc[0]), effectiveOf(t, tc[1])
 			seen := map[string]Difference{}
-			for _, d := range Differences(Want{Want: driver.Want{Desired: provider.Desired{Effective: desired}}, Backings: backings}, made(running)) {
+			for _, d := range Differences(Want{Want: driver.Want{Desired: provider.Desired{Effective: desired}}, Backings: backings}, createdVM(running)) {
 				seen[d.Path] = d
 			}
 			announced := hardware.Diff(running, desired)

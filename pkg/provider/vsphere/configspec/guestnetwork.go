@@ -55,7 +55,7 @@ func macAddresses(in *input, n *vmv1alpha1.VirtualMachineNetworkSpec) ([]string,
 		case i.MACAddress != "":
 			out[at] = lower(i.MACAddress)
 		// An adapter of another model is replaced by an adapter with another address.
-		case card == nil || card.GetVirtualEthernetCard().MacAddress == "" || !in.adopted && model(card) != model(newCard(*i, nil, 0)):
+		case card == nil || card.GetVirtualEthernetCard().MacAddress == "" || !in.adopted && modelOf(card) != modelOf(newCard(*i, nil, 0)):
 			return nil, false
 		default:
 			out[at] = lower(card.GetVirtualEthernetCard().MacAddress)
@@ -127,9 +127,9 @@ func guestAgents(e *vmv1alpha1.VirtualMachineInstanceSpec) (cloudInit, customize
 // needsBootstrap names the bootstrap types that pass network settings to the guest.
 const needsBootstrap = "bootstrap.cloudInit, linuxPrep or sysprep"
 
-// refusedAddresses refuses addresses if no bootstrap passes them to the guest, because the guest would boot with
+// refuseAddresses refuses addresses if no bootstrap passes them to the guest, because the guest would boot with
 // other addresses.
-func refusedAddresses(e *vmv1alpha1.VirtualMachineInstanceSpec, reportf func(format string, args ...any)) {
+func refuseAddresses(e *vmv1alpha1.VirtualMachineInstanceSpec, reportf func(format string, args ...any)) {
 	cloudInit, customized := guestAgents(e)
 	if e.Network == nil || e.Network.Disabled || cloudInit {
 		return

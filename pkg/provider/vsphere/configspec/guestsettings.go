@@ -254,7 +254,7 @@ func GuestNetwork(want Want, vm *mo.VirtualMachine, observed *vmv1alpha1.Virtual
 	if cloudInit && hasNewInstanceID(in, b.CloudInit) {
 		return no(vmv1alpha1.ReasonInProgress, "%s: the data for the new instance ID has not been passed to the guest yet", instanceIDPath)
 	}
-	if problems := unappliedSettings(in, requested, given, observed, cloudInit); problems != "" {
+	if problems := describeUnappliedSettings(in, requested, given, observed, cloudInit); problems != "" {
 		return no(vmv1alpha1.ReasonNotApplied, "%s", problems)
 	}
 	if id := given[instanceIDPath]; cloudInit && id != "" && vm.Runtime.PowerState == types.VirtualMachinePowerStatePoweredOn && !observe.BootstrapRead(vm, b) {
@@ -263,9 +263,9 @@ func GuestNetwork(want Want, vm *mo.VirtualMachine, observed *vmv1alpha1.Virtual
 	return c
 }
 
-// unappliedSettings describes the settings that the guest does not have: the spec's value, the value at the first
+// describeUnappliedSettings describes the settings that the guest does not have: the spec's value, the value at the first
 // boot and the required action. It returns an empty string if there are none.
-func unappliedSettings(in *input, requested, given guestSettings, observed *vmv1alpha1.VirtualMachineNetworkStatus, cloudInit bool) string {
+func describeUnappliedSettings(in *input, requested, given guestSettings, observed *vmv1alpha1.VirtualMachineNetworkStatus, cloudInit bool) string {
 	all := maps.Clone(requested)
 	maps.Copy(all, given)
 	maps.DeleteFunc(all, func(path, _ string) bool { return path == instanceIDPath || requested[path] == given[path] })

@@ -48,9 +48,9 @@ func fullName(want Want) string {
 	return host + "." + domain
 }
 
-// refusedHostName reports why the guest cannot have the host name. It ignores a VM that has booted, because such a
+// refuseHostName reports why the guest cannot have the host name. It ignores a VM that has booted, because such a
 // VM keeps its name.
-func refusedHostName(in *input, reportf func(format string, args ...any)) {
+func refuseHostName(in *input, reportf func(format string, args ...any)) {
 	b := in.Effective.Bootstrap
 	if in.vm.Config != nil && !in.New {
 		return

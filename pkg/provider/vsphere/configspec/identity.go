@@ -108,7 +108,7 @@ func Lacking(want Want, vm *mo.VirtualMachine, since int) []Difference {
 	if since < GuestSettingsSchema && in.extra(observe.GuestSettingsKey) == "" {
 		out = append(out, compareOption(in, "metadata.guest", observe.GuestSettingsKey, passedSettings(in).text(), true, true))
 	}
-	return changed(out)
+	return dropUnchanged(out)
 }
 
 // RecordRestart returns a reconfiguration that records the time of a requested restart.

@@ -45,7 +45,7 @@ func compareNetwork(in *input) []Difference {
 	var out []Difference
 	for _, name := range slices.Sorted(maps.Keys(a.have.Removed)) {
 		card := a.have.Removed[name]
-		out = append(out, removeAdapter(hardware.Interface(name), card, a.live(card, nil), recordAdapter(a.have, interfaces, name, 0)))
+		out = append(out, removeAdapter(hardware.Interface(name), card, a.isLive(card, nil), recordAdapter(a.have, interfaces, name, 0)))
 	}
 	for n := range interfaces {
 		i := &interfaces[n]
@@ -70,7 +70,7 @@ func interfacesOf(e *vmv1alpha1.VirtualMachineInstanceSpec) []vmv1alpha1.Virtual
 func (a *adapters) compare(n int, want types.BaseVirtualEthernetCard) Difference {
 	name, card := a.interfaces[n].Name, a.have.Cards[n]
 	d := Difference{Path: hardware.Interface(name)}
-	changes := []types.BaseVirtualDeviceConfigSpec{change(types.VirtualDeviceConfigSpecOperationAdd, want)}
+	changes := []types.BaseVirtualDeviceConfigSpec{adapterChange(types.VirtualDeviceConfigSpecOperationAdd, want)}
 	added := card == nil
 	if card != nil {
 		d.Running = describe(card)
@@ -81,7 +81,7 @@ func (a *adapters) compare(n int, want types.BaseVirtualEthernetCard) Difference
 		changes, want = reconcileCard(card, want)
 		added = len(changes) > 1
 	}
-	d.Desired, d.Live = describe(want), a.live(card, want) || onlyConnects(card, want)
+	d.Desired, d.Live = describe(want), a.isLive(card, want) || onlyConnects(card, want)
 	d.set = func(s *types.VirtualMachineConfigSpec) {
 		s.DeviceChange = append(s.DeviceChange, changes...)
 		if added {
@@ -91,8 +91,8 @@ func (a *adapters) compare(n int, want types.BaseVirtualEthernetCard) Difference
 	return d
 }
 
-// live reports whether a running VM supports the change of an adapter.
-func (a *adapters) live(have, want types.BaseVirtualEthernetCard) bool {
+// isLive reports whether a running VM supports the change of an adapter.
+func (a *adapters) isLive(have, want types.BaseVirtualEthernetCard) bool {
 	return hardware.InterfaceEffect(interfaceOf(have), interfaceOf(want), a.running, a.desired) == vmv1alpha1.RefreshEffectLive
 }
 
@@ -102,12 +102,12 @@ func interfaceOf(nic types.BaseVirtualEthernetCard) *vmv1alpha1.VirtualMachineNe
 		return nil
 	}
 	card := nic.GetVirtualEthernetCard()
-	return &vmv1alpha1.VirtualMachineNetworkInterface{Model: model(nic), Network: backingName(card.Backing), MACAddress: card.MacAddress}
+	return &vmv1alpha1.VirtualMachineNetworkInterface{Model: modelOf(nic), Network: backingName(card.Backing), MACAddress: card.MacAddress}
 }
 
 func removeAdapter(path string, card types.BaseVirtualEthernetCard, live bool, recorded func(*types.VirtualMachineConfigSpec)) Difference {
 	return Difference{Path: path, Running: describe(card), Live: live, set: func(s *types.VirtualMachineConfigSpec) {
-		s.DeviceChange = append(s.DeviceChange, change(types.VirtualDeviceConfigSpecOperationRemove, card))
+		s.DeviceChange = append(s.DeviceChange, adapterChange(types.VirtualDeviceConfigSpecOperationRemove, card))
 		if recorded != nil {
 			recorded(s)
 		}
@@ -153,11 +153,11 @@ func reconcileCard(have, want types.BaseVirtualEthernetCard) ([]types.BaseVirtua
 	if describe(have) == describe(want) {
 		return nil, want
 	}
-	if model(have) != model(want) {
+	if modelOf(have) != modelOf(want) {
 		w.MacAddress, w.AddressType = requestedMAC(want, h)
 		return []types.BaseVirtualDeviceConfigSpec{
-			change(types.VirtualDeviceConfigSpecOperationRemove, have),
-			change(types.VirtualDeviceConfigSpecOperationAdd, want),
+			adapterChange(types.VirtualDeviceConfigSpecOperationRemove, have),
+			adapterChange(types.VirtualDeviceConfigSpecOperationAdd, want),
 		}, want
 	}
 	edited := cloneCard(have)
@@ -168,7 +168,7 @@ func reconcileCard(have, want types.BaseVirtualEthernetCard) ([]types.BaseVirtua
 		connect.StartConnected, connect.Connected = true, true
 		e.Connectable = &connect
 	}
-	return []types.BaseVirtualDeviceConfigSpec{change(types.VirtualDeviceConfigSpecOperationEdit, edited)}, edited
+	return []types.BaseVirtualDeviceConfigSpec{adapterChange(types.VirtualDeviceConfigSpecOperationEdit, edited)}, edited
 }
 
 // requestedMAC drops a MAC address that was copied from the old adapter, so that vSphere chooses one for the new
@@ -181,7 +181,7 @@ func requestedMAC(want types.BaseVirtualEthernetCard, old *types.VirtualEthernet
 	return "", string(types.VirtualEthernetCardMacTypeGenerated)
 }
 
-func change(op types.VirtualDeviceConfigSpecOperation, nic types.BaseVirtualEthernetCard) types.BaseVirtualDeviceConfigSpec {
+func adapterChange(op types.VirtualDeviceConfigSpecOperation, nic types.BaseVirtualEthernetCard) types.BaseVirtualDeviceConfigSpec {
 	return deviceChange(op, nic.(types.BaseVirtualDevice))
 }
 
@@ -212,7 +212,7 @@ func newCard(i vmv1alpha1.VirtualMachineNetworkInterface, backing types.BaseVirt
 // describe returns a description of an adapter. Two adapters with the same description are considered equal.
 func describe(nic types.BaseVirtualEthernetCard) string {
 	card := nic.GetVirtualEthernetCard()
-	out := hardware.Adapter(model(nic), backingName(card.Backing), card.MacAddress)
+	out := hardware.Adapter(modelOf(nic), backingName(card.Backing), card.MacAddress)
 	if startsDisconnected(nic) {
 		out += ", not connected at power on"
 	}
@@ -228,7 +228,7 @@ func startsDisconnected(nic types.BaseVirtualEthernetCard) bool {
 // onlyConnects reports whether a change only connects an adapter, which a running VM supports. An SR-IOV adapter
 // cannot be connected while the VM is running.
 func onlyConnects(have, want types.BaseVirtualEthernetCard) bool {
-	if have == nil || model(want) == modelSRIOV || !startsDisconnected(have) || startsDisconnected(want) {
+	if have == nil || modelOf(want) == modelSRIOV || !startsDisconnected(have) || startsDisconnected(want) {
 		return false
 	}
 	connected := cloneCard(have)
@@ -253,7 +253,7 @@ func deviatingAdapters(in *input, reportf func(format string, args ...any)) {
 	}
 }
 
-func model(nic types.BaseVirtualEthernetCard) string {
+func modelOf(nic types.BaseVirtualEthernetCard) string {
 	switch nic.(type) {
 	case *types.VirtualE1000:
 		return "e1000"

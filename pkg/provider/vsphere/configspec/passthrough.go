@@ -136,8 +136,8 @@ func describeBacking(b types.BaseVirtualDeviceBackingInfo) string {
 	return ""
 }
 
-// refusedPassthrough reports invalid device names.
-func refusedPassthrough(in *input, reportf func(format string, args ...any)) {
+// refusePassthrough reports invalid device names.
+func refusePassthrough(in *input, reportf func(format string, args ...any)) {
 	for _, path := range []string{hardware.GPUs, hardware.HostDevices} {
 		for _, d := range listOf(in.Effective.Devices, path) {
 			if _, err := passthroughBacking(d.DeviceName, path); err != nil {

@@ -63,7 +63,7 @@ func applyPolicy(in *input, spec *types.VirtualMachineConfigSpec, change *types.
 		return
 	}
 	change.Profile = profileOf(policy)
-	if policy.Encrypted && !encryptedDisk(change.Device) {
+	if policy.Encrypted && !isEncryptedDisk(change.Device) {
 		change.Backing = &types.VirtualDeviceConfigSpecBackingSpec{Crypto: cryptoSpec(in)}
 	}
 	encryptVM(in, spec, policy)
@@ -84,7 +84,7 @@ func cryptoSpec(in *input) *types.CryptoSpecEncrypt {
 	return &types.CryptoSpecEncrypt{CryptoKeyId: types.CryptoKeyId{ProviderId: &types.KeyProviderId{Id: in.Storage.KeyProvider}}}
 }
 
-func encryptedDisk(device types.BaseVirtualDevice) bool {
+func isEncryptedDisk(device types.BaseVirtualDevice) bool {
 	b, ok := device.GetVirtualDevice().Backing.(*types.VirtualDiskFlatVer2BackingInfo)
 	return ok && b.KeyId != nil
 }
@@ -113,7 +113,7 @@ func profileOf(policy storage.Policy) []types.BaseVirtualMachineProfileSpec {
 // checks the VM itself.
 func cannotEncrypt(in *input, p storage.Policy, disk *types.VirtualDisk) string {
 	switch {
-	case !p.Encrypted || in.config.KeyId != nil && (disk == nil || encryptedDisk(disk)):
+	case !p.Encrypted || in.config.KeyId != nil && (disk == nil || isEncryptedDisk(disk)):
 	case in.Storage.KeyProvider == "":
 		return fmt.Sprintf("storage policy %q requires encryption, but vCenter has no default key provider", p.Name)
 	case disk != nil && observe.HasParent(disk):
@@ -122,8 +122,8 @@ func cannotEncrypt(in *input, p storage.Policy, disk *types.VirtualDisk) string 
 	return ""
 }
 
-// refusedPolicies reports storage policies that cannot be applied.
-func refusedPolicies(in *input, reportf func(format string, args ...any)) {
+// refusePolicies reports storage policies that cannot be applied.
+func refusePolicies(in *input, reportf func(format string, args ...any)) {
 	encrypts := func(path, class string, disk *types.VirtualDisk) {
 		if p, known := policyOf(in, class); known {
 			if why := cannotEncrypt(in, p, disk); why != "" {
@@ -146,8 +146,8 @@ func refusedPolicies(in *input, reportf func(format string, args ...any)) {
 	}
 }
 
-// unappliedClasses reports storage classes whose storage policies are not known.
-func unappliedClasses(in *input, reportf func(format string, args ...any)) {
+// reportUnappliedClasses reports storage classes whose storage policies are not known.
+func reportUnappliedClasses(in *input, reportf func(format string, args ...any)) {
 	for _, class := range storage.Classes(in.Effective) {
 		if _, known := in.Storage.Policies[class]; !known {
 			reportf("storageClass %s (its storage policy is not known)", class)

@@ -9,9 +9,9 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// refusedProviderID refuses to create a VM whose BIOS UUID would not match spec.providerID. A provider ID does not
+// refuseProviderID refuses to create a VM whose BIOS UUID would not match spec.providerID. A provider ID does not
 // adopt a VM, because a BIOS UUID is not unique in vSphere: a copy of a VM may keep it.
-func refusedProviderID(in *input, reportf func(format string, args ...any)) {
+func refuseProviderID(in *input, reportf func(format string, args ...any)) {
 	if in.vm.Config != nil || in.ProviderID == "" {
 		return
 	}

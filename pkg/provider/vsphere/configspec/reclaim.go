@@ -22,7 +22,7 @@ import (
 func recordReclaim(in *input, v *vmv1alpha1.VirtualMachineVolume, disk *types.VirtualDisk) Difference {
 	want := ""
 	if v.ReclaimPolicy != "" {
-		recorded, uuid := recordedReclaim(in, v.Name)
+		recorded, uuid := reclaimRecord(in, v.Name)
 		if recorded != v.ReclaimPolicy || uuid == "" {
 			uuid = observe.DiskUUID(disk)
 		}
@@ -33,7 +33,7 @@ func recordReclaim(in *input, v *vmv1alpha1.VirtualMachineVolume, disk *types.Vi
 
 // removedVolumes detaches the disks and removes the drives of volumes that are no longer in the spec. It deletes a
 // disk only if the reclaim policy is Delete.
-func removedVolumes(in *input, attached map[string]*types.VirtualDisk) []Difference {
+func removeVolumes(in *input, attached map[string]*types.VirtualDisk) []Difference {
 	var out []Difference
 	removed := map[string]bool{}
 	for name := range attached {
@@ -49,11 +49,11 @@ func removedVolumes(in *input, attached map[string]*types.VirtualDisk) []Differe
 			continue
 		}
 		change := &types.VirtualDeviceConfigSpec{Operation: types.VirtualDeviceConfigSpecOperationRemove, Device: disk}
-		if policy, _ := recordedReclaim(in, name); policy == vmv1alpha1.VolumeReclaimDelete {
+		if policy, _ := reclaimRecord(in, name); policy == vmv1alpha1.VolumeReclaimDelete {
 			change.FileOperation = types.VirtualDeviceConfigSpecFileOperationDestroy
 		}
 		have := controllerOf(controllers, disk)
-		out = append(out, Difference{Path: hardware.Volume(name), Running: hardware.Disk(observe.Capacity(disk), have.Kind), Live: hotplugs(in, have),
+		out = append(out, Difference{Path: hardware.Volume(name), Running: hardware.Disk(observe.Capacity(disk), have.Kind), Live: canHotplug(in, have),
 			set: func(spec *types.VirtualMachineConfigSpec) {
 				spec.DeviceChange = append(spec.DeviceChange, change)
 				for _, key := range []string{
@@ -65,12 +65,12 @@ func removedVolumes(in *input, attached map[string]*types.VirtualDisk) []Differe
 				}
 			}})
 	}
-	out = append(out, removedDrives(in)...)
+	out = append(out, removeDrives(in)...)
 	return out
 }
 
-// recordedReclaim returns a volume's recorded reclaim policy and disk UUID.
-func recordedReclaim(in *input, volume string) (policy vmv1alpha1.VolumeReclaimPolicy, diskUUID string) {
+// reclaimRecord returns a volume's recorded reclaim policy and disk UUID.
+func reclaimRecord(in *input, volume string) (policy vmv1alpha1.VolumeReclaimPolicy, diskUUID string) {
 	p, uuid, _ := strings.Cut(in.extra(observe.ReclaimKey(volume)), " ")
 	return vmv1alpha1.VolumeReclaimPolicy(p), uuid
 }
@@ -82,7 +82,7 @@ func whyStays(in *input, volume string, disk *types.VirtualDisk) string {
 	if disk == nil {
 		return ""
 	}
-	policy, uuid := recordedReclaim(in, volume)
+	policy, uuid := reclaimRecord(in, volume)
 	switch {
 	case observe.HasParent(disk):
 		return "no longer in the spec; the disk stays attached while it has snapshots: after you delete them it is " + reclaimResult(policy)

@@ -27,13 +27,13 @@ func Refused(want Want, vm *mo.VirtualMachine) []string {
 	e := want.Effective
 	var out []string
 	reportf := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
-	refusedBootDisk(in, reportf)
-	refusedVolumes(in, reportf)
-	refusedPolicies(in, reportf)
-	refusedProviderID(in, reportf)
-	refusedBootstrap(in, reportf)
-	refusedAddresses(e, reportf)
-	refusedPassthrough(in, reportf)
+	refuseBootDisk(in, reportf)
+	refuseVolumes(in, reportf)
+	refusePolicies(in, reportf)
+	refuseProviderID(in, reportf)
+	refuseBootstrap(in, reportf)
+	refuseAddresses(e, reportf)
+	refusePassthrough(in, reportf)
 	if tpmWithoutEFI(in) && !want.TPMPreferred {
 		reportf("devices.tpm: requires EFI, but firmware.bootloader is BIOS%s", imageNote(e.Firmware))
 	}
@@ -105,8 +105,8 @@ func NotApplied(want Want, vm *mo.VirtualMachine) []string {
 	e := want.Effective
 	var out []string
 	reportf := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
-	unappliedAdopted(in, reportf)
-	unappliedClasses(in, reportf)
+	reportUnappliedAdopted(in, reportf)
+	reportUnappliedClasses(in, reportf)
 	if len(e.NodeSelector) > 0 {
 		var labels []string
 		for _, k := range slices.Sorted(maps.Keys(e.NodeSelector)) {
@@ -136,7 +136,7 @@ func NotApplied(want Want, vm *mo.VirtualMachine) []string {
 			reportf("%s (preferred, but it requires virtual hardware version %d)", f.Path, f.MinVersion)
 		}
 	}
-	unappliedSizes(in, reportf)
-	unappliedISOs(in, reportf)
+	reportUnappliedSizes(in, reportf)
+	reportUnappliedISOs(in, reportf)
 	return out
 }

@@ -66,7 +66,7 @@ func countPositionFields(v *vmv1alpha1.VirtualMachineVolume) int {
 // one. If there is no such slot, it returns the reason. version is the VM's virtual hardware version, 0 if it is
 // not known.
 func findSlot(controllers *[]observe.Controller, v *vmv1alpha1.VirtualMachineVolume, version int32) (slot, string) {
-	kind := bus(v)
+	kind := busOf(v)
 	slots := limits.SlotsOf(kind, version)
 	buses := map[int32]bool{}
 	for at := range *controllers {
@@ -101,7 +101,7 @@ func findSlot(controllers *[]observe.Controller, v *vmv1alpha1.VirtualMachineVol
 // newSlot assigns a slot on a new controller. It does not add IDE controllers, because every VM has all that are
 // possible.
 func newSlot(controllers *[]observe.Controller, v *vmv1alpha1.VirtualMachineVolume, taken map[int32]bool, slots limits.Slots) (slot, string) {
-	kind := bus(v)
+	kind := busOf(v)
 	unit := int32(0)
 	if v.UnitNumber != nil {
 		unit = *v.UnitNumber
@@ -151,8 +151,8 @@ func freeUnit(c observe.Controller, slots limits.Slots, requested *int32) (int32
 	return 0, false
 }
 
-// bus returns the controller kind. An empty bus, virtio and scsi mean pvscsi.
-func bus(v *vmv1alpha1.VirtualMachineVolume) string {
+// busOf returns the controller kind. An empty bus, virtio and scsi mean pvscsi.
+func busOf(v *vmv1alpha1.VirtualMachineVolume) string {
 	switch v.Bus {
 	case "", "virtio", "scsi":
 		return "pvscsi"
@@ -168,9 +168,9 @@ func addController(vm *mo.VirtualMachine, s slot, spec *types.VirtualMachineConf
 	}
 }
 
-// hotplugs reports whether disks can be added to and removed from the controller while the VM is running. A
+// canHotplug reports whether disks can be added to and removed from the controller while the VM is running. A
 // controller that does not exist yet has a negative key.
-func hotplugs(in *input, c observe.Controller) bool {
+func canHotplug(in *input, c observe.Controller) bool {
 	d := in.Effective.Devices
 	return hardware.PlugsDisk(c.Kind, c.Key >= 0, d != nil && isTrue(d.DisableHotplug))
 }

@@ -195,11 +195,11 @@ func TestVolumes_ProvisioningOfNewDisks(t *testing.T) {
 			}
 			return "false"
 		}
-		if thin, scrub := provisioned(want, false); print(thin) != flags[0] || print(scrub) != flags[1] {
+		if thin, scrub := provisioningFlags(want, false); print(thin) != flags[0] || print(scrub) != flags[1] {
 			t.Errorf("%q: thin %s, scrubbed %s; want %v", want, print(thin), print(scrub), flags)
 		}
 	}
-	if thin, scrub := provisioned("", true); thin != nil || scrub != nil {
+	if thin, scrub := provisioningFlags("", true); thin != nil || scrub != nil {
 		t.Error("a disk with a storage policy has a provisioning of its own")
 	}
 }

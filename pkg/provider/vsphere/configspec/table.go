@@ -63,7 +63,7 @@ var rows = map[string]row{
 			s.LatencySensitivity = &types.LatencySensitivity{Level: types.LatencySensitivitySensitivityLevel(lower(string(in.desired.CPU.LatencySensitivity)))}
 		}},
 	hardware.CPUReservation: {
-		read: func(in *input) { in.running.CPU.Reservation = amount(in.config.CpuAllocation.Reservation, mhz) },
+		read: func(in *input) { in.running.CPU.Reservation = quantityOf(in.config.CpuAllocation.Reservation, mhz) },
 		adjust: func(in *input) {
 			own := hardware.OwnCores(in.Effective.CPU)
 			switch c := in.desired.CPU; {
@@ -76,21 +76,23 @@ var rows = map[string]row{
 			}
 		},
 		set: func(in *input, s *configSpec) {
-			part(&s.CpuAllocation).Reservation = units(in.desired.CPU.Reservation, mhz, 0)
+			ensurePart(&s.CpuAllocation).Reservation = units(in.desired.CPU.Reservation, mhz, 0)
 		}},
 	hardware.CPULimit: {resets: true,
-		read: func(in *input) { in.running.CPU.Limit = amount(in.config.CpuAllocation.Limit, mhz) },
+		read: func(in *input) { in.running.CPU.Limit = quantityOf(in.config.CpuAllocation.Limit, mhz) },
 		set: func(in *input, s *configSpec) {
-			part(&s.CpuAllocation).Limit = units(in.desired.CPU.Limit, mhz, unlimited)
+			ensurePart(&s.CpuAllocation).Limit = units(in.desired.CPU.Limit, mhz, unlimited)
 		}},
 	hardware.CPUShares: {resets: true,
 		read: func(in *input) { in.running.CPU.Shares = sharesOf(in.config.CpuAllocation.Shares) },
-		set:  func(in *input, s *configSpec) { part(&s.CpuAllocation).Shares = sharesInfo(in.desired.CPU.Shares) }},
+		set: func(in *input, s *configSpec) {
+			ensurePart(&s.CpuAllocation).Shares = sharesInfo(in.desired.CPU.Shares)
+		}},
 
 	hardware.MemoryGuest: {
 		read: func(in *input) {
 			mb := int64(in.config.Hardware.MemoryMB)
-			in.running.Memory.Guest = amount(&mb, mib)
+			in.running.Memory.Guest = quantityOf(&mb, mib)
 		},
 		set: func(in *input, s *configSpec) { s.MemoryMB = mebibytes(in.desired.Memory.Guest) }},
 	hardware.MemoryHotAdd: {unknown: isNew,
@@ -123,7 +125,7 @@ var rows = map[string]row{
 		}},
 	hardware.MemoryReservation: {
 		read: func(in *input) {
-			in.running.Memory.Reservation = amount(in.config.MemoryAllocation.Reservation, mib)
+			in.running.Memory.Reservation = quantityOf(in.config.MemoryAllocation.Reservation, mib)
 		},
 		adjust: func(in *input) {
 			switch m := in.desired.Memory; {
@@ -134,7 +136,7 @@ var rows = map[string]row{
 			}
 		},
 		set: func(in *input, s *configSpec) {
-			part(&s.MemoryAllocation).Reservation = units(in.desired.Memory.Reservation, mib, 0)
+			ensurePart(&s.MemoryAllocation).Reservation = units(in.desired.Memory.Reservation, mib, 0)
 		}},
 	hardware.MemoryLocked: {
 		read: func(in *input) { in.running.MemoryLocked = isTrue(in.config.MemoryReservationLockedToMax) },
@@ -143,14 +145,14 @@ var rows = map[string]row{
 		},
 		set: func(in *input, s *configSpec) { s.MemoryReservationLockedToMax = &in.desired.MemoryLocked }},
 	hardware.MemoryLimit: {resets: true,
-		read: func(in *input) { in.running.Memory.Limit = amount(in.config.MemoryAllocation.Limit, mib) },
+		read: func(in *input) { in.running.Memory.Limit = quantityOf(in.config.MemoryAllocation.Limit, mib) },
 		set: func(in *input, s *configSpec) {
-			part(&s.MemoryAllocation).Limit = units(in.desired.Memory.Limit, mib, unlimited)
+			ensurePart(&s.MemoryAllocation).Limit = units(in.desired.Memory.Limit, mib, unlimited)
 		}},
 	hardware.MemoryShares: {resets: true,
 		read: func(in *input) { in.running.Memory.Shares = sharesOf(in.config.MemoryAllocation.Shares) },
 		set: func(in *input, s *configSpec) {
-			part(&s.MemoryAllocation).Shares = sharesInfo(in.desired.Memory.Shares)
+			ensurePart(&s.MemoryAllocation).Shares = sharesInfo(in.desired.Memory.Shares)
 		}},
 
 	hardware.Bootloader: {
@@ -163,7 +165,7 @@ var rows = map[string]row{
 			in.running.Firmware.SecureBoot = types.NewBool(isTrue(in.config.BootOptions.EfiSecureBootEnabled))
 		},
 		set: func(in *input, s *configSpec) {
-			part(&s.BootOptions).EfiSecureBootEnabled = in.desired.Firmware.SecureBoot
+			ensurePart(&s.BootOptions).EfiSecureBootEnabled = in.desired.Firmware.SecureBoot
 			// vSphere validates both values together.
 			s.Firmware = lower(string(in.Effective.Firmware.Bootloader))
 		}},
@@ -209,7 +211,7 @@ func readStates(in *input) {
 		in.running.Network.Interfaces = append(in.running.Network.Interfaces, *interfaceOf(card))
 	}
 	for _, q := range []**resource.Quantity{&in.desired.Memory.Guest, &in.desired.Memory.Reservation, &in.desired.Memory.Limit} {
-		*q = amount(units(*q, mib, unlimited), mib)
+		*q = quantityOf(units(*q, mib, unlimited), mib)
 	}
 	for _, r := range rows {
 		if r.read != nil {

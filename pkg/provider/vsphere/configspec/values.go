@@ -56,16 +56,16 @@ func units(q *resource.Quantity, unit, unset int64) *int64 {
 	return &unset
 }
 
-// amount converts a value in vSphere's unit to a quantity. It returns nil for a missing value and for no limit.
-func amount(n *int64, unit int64) *resource.Quantity {
+// quantityOf converts a value in vSphere's unit to a quantity. It returns nil for a missing value and for no limit.
+func quantityOf(n *int64, unit int64) *resource.Quantity {
 	if n == nil || *n == unlimited {
 		return nil
 	}
 	return resource.NewQuantity(*n*unit, resource.DecimalSI)
 }
 
-// part returns *p. If that is nil, part creates it.
-func part[T any](p **T) *T {
+// ensurePart returns *p. If that is nil, part creates it.
+func ensurePart[T any](p **T) *T {
 	if *p == nil {
 		*p = new(T)
 	}

@@ -33,8 +33,8 @@ func compareVolumes(in *input) []Difference {
 	volumes := in.Effective.Volumes
 	attached := attachedDisks(in)
 	var out []Difference
-	out = append(out, removedVolumes(in, attached)...)
-	slots, _ := findSlots(in.vm, unplaced(in))
+	out = append(out, removeVolumes(in, attached)...)
+	slots, _ := findSlots(in.vm, unplacedVolumes(in))
 	for i := range volumes {
 		v := &volumes[i]
 		switch disk, recorded := attached[v.Name]; {
@@ -56,13 +56,13 @@ func compareVolumes(in *input) []Difference {
 	return out
 }
 
-// unplaced returns the volumes that have no device on the VM.
-func unplaced(in *input) []*vmv1alpha1.VirtualMachineVolume {
+// unplacedVolumes returns the volumes that have no device on the VM.
+func unplacedVolumes(in *input) []*vmv1alpha1.VirtualMachineVolume {
 	var out []*vmv1alpha1.VirtualMachineVolume
 	attached, drives := attachedDisks(in), observe.Drives(in.vm)
 	for i := range in.Effective.Volumes {
 		v := &in.Effective.Volumes[i]
-		if unplacedClaim(in, v) {
+		if isUnplacedClaim(in, v) {
 			out = append(out, v)
 		}
 		if _, recorded := attached[v.Name]; v.Disk != nil && v.Disk.Capacity != nil && !recorded || v.CDROM != nil && drives[v.Name] == nil {
@@ -83,10 +83,10 @@ func addDisk(in *input, v *vmv1alpha1.VirtualMachineVolume, s slot, n int32) Dif
 	disk := &types.VirtualDisk{CapacityInBytes: size, CapacityInKB: size >> 10}
 	disk.Key, disk.ControllerKey, disk.UnitNumber = newDiskKey-n, s.controller.Key, &unit
 	backing := &types.VirtualDiskFlatVer2BackingInfo{DiskMode: string(types.VirtualDiskModePersistent)}
-	backing.ThinProvisioned, backing.EagerlyScrub = provisioned(v.Disk.Provisioning, policy.ID != "")
+	backing.ThinProvisioned, backing.EagerlyScrub = provisioningFlags(v.Disk.Provisioning, policy.ID != "")
 	backing.FileName = otherDatastore(in, policy)
 	disk.Backing = backing
-	live := hotplugs(in, s.controller) && appliesLive(in, policy)
+	live := canHotplug(in, s.controller) && appliesLive(in, policy)
 	return Difference{Path: hardware.Volume(v.Name), Desired: hardware.Disk(size, s.controller.Kind), Live: live,
 		set: func(spec *types.VirtualMachineConfigSpec) {
 			addController(in.vm, s, spec)
@@ -129,9 +129,9 @@ func editOf(spec *types.VirtualMachineConfigSpec, have *types.VirtualDisk) *type
 	return change
 }
 
-// provisioned returns the provisioning fields of a backing. The default is thin, or the storage policy's setting if
+// provisioningFlags returns the provisioning fields of a backing. The default is thin, or the storage policy's setting if
 // the disk has a policy.
-func provisioned(p vmv1alpha1.DiskProvisioning, byPolicy bool) (thin, scrub *bool) {
+func provisioningFlags(p vmv1alpha1.DiskProvisioning, byPolicy bool) (thin, scrub *bool) {
 	switch p {
 	case vmv1alpha1.DiskProvisioningThin:
 	case vmv1alpha1.DiskProvisioningThick:
@@ -149,22 +149,22 @@ func provisioned(p vmv1alpha1.DiskProvisioning, byPolicy bool) (thin, scrub *boo
 // bytes returns a capacity in bytes, rounded up to whole mebibytes.
 func bytes(capacity *resource.Quantity) int64 { return mebibytes(capacity) << 20 }
 
-// refusedVolumes reports volumes that cannot be attached or resized.
-func refusedVolumes(in *input, reportf func(format string, args ...any)) {
+// refuseVolumes reports volumes that cannot be attached or resized.
+func refuseVolumes(in *input, reportf func(format string, args ...any)) {
 	if len(in.Effective.Volumes) == 0 {
 		return
 	}
 	attached := attachedDisks(in)
 	var problems map[string]string
 	if in.vm.Config != nil {
-		_, problems = findSlots(in.vm, unplaced(in))
+		_, problems = findSlots(in.vm, unplacedVolumes(in))
 	}
 	for i := range in.Effective.Volumes {
 		v := &in.Effective.Volumes[i]
 		path := hardware.Volume(v.Name)
 		disk, recorded := attached[v.Name]
 		switch {
-		case v.PersistentVolumeClaim != nil && refusedClaim(in, v, reportf):
+		case v.PersistentVolumeClaim != nil && refuseClaim(in, v, reportf):
 		case problems[v.Name] != "":
 			reportf("%s.%s", path, problems[v.Name])
 		case v.CDROM != nil, v.PersistentVolumeClaim != nil:
@@ -172,7 +172,7 @@ func refusedVolumes(in *input, reportf func(format string, args ...any)) {
 			reportf("%s: its disk was removed in vSphere%s: attach it again at %s, or rename the volume to get an empty disk",
 				path, replacementNote(in, v.Name), in.extra(observe.VolumeKey(v.Name)))
 		case disk != nil && v.Disk != nil:
-			refusedSize(path+".disk.size", v.Disk.Capacity, disk, reportf)
+			refuseSize(path+".disk.size", v.Disk.Capacity, disk, reportf)
 		}
 	}
 }
@@ -188,8 +188,8 @@ func replacementNote(in *input, volume string) string {
 	return ""
 }
 
-// refusedSize reports why a disk cannot have a capacity.
-func refusedSize(path string, capacity *resource.Quantity, disk *types.VirtualDisk, reportf func(format string, args ...any)) {
+// refuseSize reports why a disk cannot have a capacity.
+func refuseSize(path string, capacity *resource.Quantity, disk *types.VirtualDisk, reportf func(format string, args ...any)) {
 	if have := observe.Capacity(disk); capacity != nil && bytes(capacity) > have && observe.HasParent(disk) {
 		// VMware KB 1004047: a disk with snapshots cannot be extended.
 		reportf("%s: the disk of %s cannot grow to %swhile it has snapshots or is linked to another virtual machine's disk",
@@ -197,8 +197,8 @@ func refusedSize(path string, capacity *resource.Quantity, disk *types.VirtualDi
 	}
 }
 
-// unappliedSizes reports disks that are larger than requested.
-func unappliedSizes(in *input, reportf func(format string, args ...any)) {
+// reportUnappliedSizes reports disks that are larger than requested.
+func reportUnappliedSizes(in *input, reportf func(format string, args ...any)) {
 	if in.vm.Config == nil {
 		return
 	}
@@ -222,8 +222,8 @@ func unappliedSizes(in *input, reportf func(format string, args ...any)) {
 	}
 }
 
-// unappliedISOs reports images of CD-ROM drives whose files are not known.
-func unappliedISOs(in *input, reportf func(format string, args ...any)) {
+// reportUnappliedISOs reports images of CD-ROM drives whose files are not known.
+func reportUnappliedISOs(in *input, reportf func(format string, args ...any)) {
 	for i := range in.Effective.Volumes {
 		v := &in.Effective.Volumes[i]
 		if v.CDROM == nil || v.CDROM.Image == nil {
@@ -249,8 +249,8 @@ func deviatingVolumes(in *input, reportf func(format string, args ...any)) {
 		}
 		have := controllerOf(controllers, disk)
 		path := hardware.Volume(v.Name)
-		if have.Kind != bus(v) {
-			reportf("%s.bus %s (the disk is on %s, and its bus cannot be changed)", path, bus(v), have.Kind)
+		if have.Kind != busOf(v) {
+			reportf("%s.bus %s (the disk is on %s, and its bus cannot be changed)", path, busOf(v), have.Kind)
 		}
 		deviatingPosition(in, path, v, have, disk, reportf)
 		if v.Disk != nil {

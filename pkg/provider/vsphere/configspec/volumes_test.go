@@ -152,7 +152,7 @@ func TestSlots_AreFreeAndLimited(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			v := volume("v", "1Gi", tc.kind)
 			v.UnitNumber = tc.unit
-			s, got := place(&tc.controllers, &v, tc.version)
+			s, got := findSlot(&tc.controllers, &v, tc.version)
 			if got == "" {
 				got = s.controller.Slot(s.unit)
 				if s.added {

@@ -131,7 +131,7 @@ func (c *Creator) copyAll(ctx context.Context, home datastore.Place, copies []da
 // diskSpec returns the specification for disk copies. It uses the same provisioning as a library deployment.
 func diskSpec(boot *vmv1alpha1.VirtualMachineBootDisk, profile string) types.BaseVirtualDiskSpec {
 	kind := types.VirtualDiskTypeThin
-	switch provisioned(boot) {
+	switch provisioning(boot) {
 	case "thick":
 		kind = types.VirtualDiskTypePreallocated
 	case "eagerZeroedThick":

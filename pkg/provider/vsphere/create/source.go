@@ -20,10 +20,10 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/placement"
 )
 
-// provisioned returns the provisioning of the image's disks (vSphere Automation API, Vcenter Ovf
+// provisioning returns the provisioning of the image's disks (vSphere Automation API, Vcenter Ovf
 // DiskProvisioningType). The default is thin, like that of disks that are added later. The setting of the boot disk
 // applies to all disks of the image.
-func provisioned(boot *vmv1alpha1.VirtualMachineBootDisk) string {
+func provisioning(boot *vmv1alpha1.VirtualMachineBootDisk) string {
 	if boot != nil {
 		switch boot.Provisioning {
 		case vmv1alpha1.DiskProvisioningThick:
@@ -96,7 +96,7 @@ func deployment(want configspec.Want, rep *placement.Report, folder types.Manage
 			AcceptAllEULA:       want.AcceptEULA,
 			DefaultDatastoreID:  rep.Datastore.Value,
 			StorageProfileID:    configspec.HomeProfile(want),
-			StorageProvisioning: provisioned(want.Effective.BootDisk),
+			StorageProvisioning: provisioning(want.Effective.BootDisk),
 			VmConfigSpec:        &vcenter.VmConfigSpec{Provider: "XML", XML: doc},
 		},
 		Target: target,

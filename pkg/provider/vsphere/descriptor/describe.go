@@ -38,7 +38,7 @@ func describe(envelope *ovf.Envelope, system *ovf.VirtualSystem, config *types.V
 			d.ovfDisk(envelope, &system.VirtualHardware[0].Item[i])
 		}
 	}
-	return d.done()
+	return d.result()
 }
 
 // ovfDisk adds a hardware item if it is a disk.

@@ -111,7 +111,7 @@ func (d *description) omit(kind string) {
 	d.omitted[kind]++
 }
 
-func (d *description) done() provider.ImageDescription {
+func (d *description) result() provider.ImageDescription {
 	var out []string
 	for _, what := range []string{"disks", "networks", "properties"} {
 		if n := d.omitted[what]; n > 0 {

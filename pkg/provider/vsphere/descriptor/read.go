@@ -65,7 +65,7 @@ func (r *Reader) Now(ctx context.Context, s *session.Session, item string) (*Ima
 
 // read returns the image. It requests the content version unless that was read after since.
 func (r *Reader) read(ctx context.Context, item string, since time.Time, version func(context.Context) (string, error), fetch func(context.Context) (*Image, error)) (*Image, error) {
-	if v := r.remembered(item); v.image != nil && v.at.After(since) {
+	if v := r.cached(item); v.image != nil && v.at.After(since) {
 		return v.image, nil
 	}
 	flight := r.flights.DoChan(item, func() (any, error) {
@@ -77,7 +77,7 @@ func (r *Reader) read(ctx context.Context, item string, since time.Time, version
 		if next.version, err = version(ctx); err != nil {
 			return nil, fmt.Errorf("reading library item %s: %w", item, err)
 		}
-		if last := r.remembered(item); last.version == next.version {
+		if last := r.cached(item); last.version == next.version {
 			next.image = last.image
 		}
 		if next.image == nil {
@@ -98,7 +98,7 @@ func (r *Reader) read(ctx context.Context, item string, since time.Time, version
 	}
 }
 
-func (r *Reader) remembered(item string) versioned {
+func (r *Reader) cached(item string) versioned {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.known[item]
@@ -158,14 +158,14 @@ func fetch(ctx context.Context, s *session.Session, item string) (*Image, error)
 		if image, err = get(ctx, c, m, download, name); err != nil {
 			return err
 		}
-		return image.lacks(files)
+		return image.checkFiles(files)
 	})
 	return image, err
 }
 
-// lacks returns an error if the item does not have a file that the descriptor refers to. A failed import can leave
+// checkFiles returns an error if the item does not have a file that the descriptor refers to. A failed import can leave
 // such an item. A file that a subscribed library has not downloaded yet is listed.
-func (i *Image) lacks(files []library.File) error {
+func (i *Image) checkFiles(files []library.File) error {
 	for _, r := range i.Hardware.References() {
 		has := func(f library.File) bool {
 			plain, err := url.PathUnescape(r.File)

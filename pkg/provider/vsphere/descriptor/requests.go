@@ -64,7 +64,7 @@ var restrictedKeys = regexp.MustCompile(`(?i)^(guestinfo\.|guest_rpc\.|isolation
 // hardeningKeys match settings that disable a channel. They are applied if their value is true.
 var hardeningKeys = regexp.MustCompile(`(?i)^isolation\..*\.disable$`)
 
-func restricted(key, value string) bool {
+func isRestricted(key, value string) bool {
 	return restrictedKeys.MatchString(key) && (!hardeningKeys.MatchString(key) || !strings.EqualFold(value, "true"))
 }
 
@@ -72,12 +72,12 @@ func restricted(key, value string) bool {
 // it is a path in the descriptor; the file itself is copied.
 func isDropped(o types.BaseOptionValue) bool {
 	v := o.GetOptionValue()
-	return observe.Ours(v.Key) || isNVRAM(o) || restricted(v.Key, fmt.Sprint(v.Value))
+	return observe.Ours(v.Key) || isNVRAM(o) || isRestricted(v.Key, fmt.Sprint(v.Value))
 }
 
-// notApplied lists the descriptor's settings and devices that virtual machines of the image do not get. It returns
+// describeUnapplied lists the descriptor's settings and devices that virtual machines of the image do not get. It returns
 // an empty string if there are none. The value false requests nothing.
-func notApplied(system *ovf.VirtualSystem) string {
+func describeUnapplied(system *ovf.VirtualSystem) string {
 	if len(system.VirtualHardware) == 0 {
 		return ""
 	}
@@ -91,7 +91,7 @@ func notApplied(system *ovf.VirtualSystem) string {
 	}
 	for i := range hw.ExtraConfig {
 		c := &hw.ExtraConfig[i]
-		if restricted(c.Key, c.Value) {
+		if isRestricted(c.Key, c.Value) {
 			advanced = append(advanced, c.Key)
 		}
 	}
@@ -148,7 +148,7 @@ func listNames(all []string) string {
 }
 
 // defaulted names the image's configurations that cannot be chosen. It returns an empty string if there are none.
-func defaulted(chosen string, others []string) string {
+func describeDefaulted(chosen string, others []string) string {
 	if len(others) == 0 {
 		return ""
 	}

@@ -139,7 +139,7 @@ func TestLacks_ReturnsAnErrorForAMissingFile(t *testing.T) {
 			for _, f := range tc.files {
 				files = append(files, library.File{Name: f})
 			}
-			err := image.lacks(files)
+			err := image.checkFiles(files)
 			if (err != nil) != tc.lacks || tc.lacks && !strings.Contains(err.Error(), `names file "boot.vmdk", which the item does not have`) {
 				t.Errorf("error %v, want one: %t", err, tc.lacks)
 			}

@@ -33,7 +33,7 @@ func OfTemplate(config *types.VirtualMachineConfigInfo, networks map[string]stri
 			d.network(networkOf(device, networks))
 		}
 	}
-	return d.done()
+	return d.result()
 }
 
 // networkOf returns the name of an adapter's network. The key of a distributed port group is its managed object ID.

@@ -42,7 +42,7 @@ var leftOut = []string{".ovf", ".mf", ".cert", ".iso"}
 // sources returns the item's files on datastores, in the order of the descriptor. A subscribed library downloads
 // missing files first.
 func (f *Files) sources(ctx context.Context, item string, image *descriptor.Image) ([]source, error) {
-	files, err := f.stored(ctx, item)
+	files, err := f.waitStored(ctx, item)
 	if err != nil {
 		return nil, err
 	}
@@ -69,11 +69,11 @@ func (f *Files) sources(ctx context.Context, item string, image *descriptor.Imag
 			}
 		}
 	}
-	return ordered(byName, image)
+	return orderSources(byName, image)
 }
 
-// ordered returns the descriptor's disks, each file once, and then the other files.
-func ordered(files map[string]source, image *descriptor.Image) ([]source, error) {
+// orderSources returns the descriptor's disks, each file once, and then the other files.
+func orderSources(files map[string]source, image *descriptor.Image) ([]source, error) {
 	var out []source
 	for i := range image.Hardware.Disks {
 		d := &image.Hardware.Disks[i]
@@ -110,8 +110,8 @@ func lacks(file string) error {
 	return &provider.NotUsableError{Message: fmt.Sprintf("file %q of the item's descriptor is missing in the library's storage", file), Missing: true}
 }
 
-// stored returns the locations of the item's files. It waits until all of them are on a datastore.
-func (f *Files) stored(ctx context.Context, item string) ([]library.Storage, error) {
+// waitStored returns the locations of the item's files. It waits until all of them are on a datastore.
+func (f *Files) waitStored(ctx context.Context, item string) ([]library.Storage, error) {
 	ctx, cancel := context.WithTimeout(ctx, syncTimeout)
 	defer cancel()
 	pause := wait.Backoff{Duration: 100 * time.Millisecond, Factor: 2, Steps: 20, Cap: 30 * time.Second}

@@ -69,7 +69,7 @@ func (i *Inventory) update(ctx context.Context, c *vim25.Client, updates []types
 			i.store(ref, vm)
 		}
 	}
-	_, err = i.departed(ctx, c, left)
+	_, err = i.readDeparted(ctx, c, left)
 	return err
 }
 
@@ -105,5 +105,5 @@ func (i *Inventory) merge(base *mo.VirtualMachine, u types.ObjectUpdate) (vm *mo
 		return nil, false
 	}
 	next, incomplete := apply(known, u.ChangeSet)
-	return next, incomplete || unanswered(u.MissingSet) != nil || observe.Fault(known) != ""
+	return next, incomplete || missingProperty(u.MissingSet) != nil || observe.Fault(known) != ""
 }

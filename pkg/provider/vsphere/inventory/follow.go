@@ -145,16 +145,16 @@ func (i *Inventory) applyBatch(ctx context.Context, c *vim25.Client, b batch, se
 // verifyUnseen reads virtual machines that a rebuilt stream no longer has, because they may have been moved out of
 // the managed folder. Existing ones are added to seen.
 func (i *Inventory) verifyUnseen(ctx context.Context, c *vim25.Client, seen map[types.ManagedObjectReference]struct{}) error {
-	existing, err := i.departed(ctx, c, i.unseen(seen))
+	existing, err := i.readDeparted(ctx, c, i.unseenRecords(seen))
 	for _, ref := range existing {
 		seen[ref] = struct{}{}
 	}
 	return err
 }
 
-// unseen returns the records that were not in the first update set. It leaves out virtual machines that were read
+// unseenRecords returns the records that were not in the first update set. It leaves out virtual machines that were read
 // directly since the stream began, because they may be newer than the set.
-func (i *Inventory) unseen(seen map[types.ManagedObjectReference]struct{}) []types.ManagedObjectReference {
+func (i *Inventory) unseenRecords(seen map[types.ManagedObjectReference]struct{}) []types.ManagedObjectReference {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	var out []types.ManagedObjectReference
@@ -170,7 +170,7 @@ func (i *Inventory) unseen(seen map[types.ManagedObjectReference]struct{}) []typ
 
 // finishSync removes the records that a rebuilt stream no longer has.
 func (i *Inventory) finishSync(seen map[types.ManagedObjectReference]struct{}) {
-	for _, ref := range i.unseen(seen) {
+	for _, ref := range i.unseenRecords(seen) {
 		i.store(ref, nil)
 	}
 	i.mu.Lock()

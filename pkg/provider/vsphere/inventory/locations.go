@@ -174,9 +174,9 @@ func (i *Inventory) resumeFollowing(ctx context.Context, c *vim25.Client, view t
 	return i.watch(ctx, c, view, refs)
 }
 
-// departed reads virtual machines that left the stream. One that was moved out of the managed folder is followed.
+// readDeparted reads virtual machines that left the stream. One that was moved out of the managed folder is followed.
 // The record of a deleted one is removed. It returns the existing virtual machines.
-func (i *Inventory) departed(ctx context.Context, c *vim25.Client, refs []types.ManagedObjectReference) ([]types.ManagedObjectReference, error) {
+func (i *Inventory) readDeparted(ctx context.Context, c *vim25.Client, refs []types.ManagedObjectReference) ([]types.ManagedObjectReference, error) {
 	// Virtual machines without a record were destroyed and need not be read.
 	refs = slices.DeleteFunc(refs, func(ref types.ManagedObjectReference) bool { return i.Get(ref) == nil })
 	if len(refs) == 0 {

@@ -27,9 +27,9 @@ var paths = append(hardware.Properties(),
 	"guest.toolsVersion", "guest.guestId", "guest.guestFullName", "guestHeartbeatStatus", "summary.storage",
 )
 
-// unanswered returns the first missing property that is required for decisions, or nil. Guest properties and
+// missingProperty returns the first missing property that is required for decisions, or nil. Guest properties and
 // storage usage are not required, because they are only displayed.
-func unanswered(missing []types.MissingProperty) *types.MissingProperty {
+func missingProperty(missing []types.MissingProperty) *types.MissingProperty {
 	for i := range missing {
 		root, _, _ := strings.Cut(missing[i].Path, ".")
 		if root != "guest" && root != "guestHeartbeatStatus" && root != "summary" {
@@ -77,7 +77,7 @@ func recordOf(content types.ObjectContent) *mo.VirtualMachine {
 		changes = append(changes, types.PropertyChange{Name: p.Name, Val: p.Val})
 	}
 	vm, _ = apply(vm, changes)
-	if m := unanswered(content.MissingSet); m != nil {
+	if m := missingProperty(content.MissingSet); m != nil {
 		return observe.Unanswered(vm, m)
 	}
 	return vm

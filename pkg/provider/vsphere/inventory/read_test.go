@@ -17,7 +17,7 @@ import (
 // between two answers. A direct read may have seen that object.
 func TestVerify_RepeatsADirectReadThatTheStreamDoesNotReport(t *testing.T) {
 	f := startInventory(t)
-	vm := f.make(t, managedFolder, "web")
+	vm := f.create(t, managedFolder, "web")
 	ref := vm.Reference()
 	simulated.Eventually(t, "it can be read", func() bool { return observe.Readable(f.Get(ref)) })
 	f.stop() // From now on the test delivers the stream's updates.
@@ -56,7 +56,7 @@ func TestVerify_RepeatsADirectReadThatTheStreamDoesNotReport(t *testing.T) {
 
 func TestVerify_DoesNotRepeatAnUnchangedRead(t *testing.T) {
 	f := startInventory(t)
-	vm := f.make(t, managedFolder, "web")
+	vm := f.create(t, managedFolder, "web")
 	ref := vm.Reference()
 	simulated.Eventually(t, "the record is complete", func() bool {
 		_, err := f.Refresh(t.Context(), ref)

@@ -15,8 +15,8 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
-// customized returns the guest customization condition. It has no status if no customization was requested.
-func customized(vm *mo.VirtualMachine) metav1.Condition {
+// customizationCondition returns the guest customization condition. It has no status if no customization was requested.
+func customizationCondition(vm *mo.VirtualMachine) metav1.Condition {
 	c := metav1.Condition{Type: vmv1alpha1.ConditionGuestCustomized}
 	if vm.Guest == nil || vm.Guest.CustomizationInfo == nil {
 		return c
@@ -49,8 +49,8 @@ func Customizing(vm *mo.VirtualMachine) bool {
 	return false
 }
 
-// answered returns the condition for pending questions. It has no status if there is no question.
-func answered(vm *mo.VirtualMachine) metav1.Condition {
+// questionCondition returns the condition for pending questions. It has no status if there is no question.
+func questionCondition(vm *mo.VirtualMachine) metav1.Condition {
 	c := metav1.Condition{Type: vmv1alpha1.ConditionQuestionsAnswered}
 	if question := vm.Runtime.Question; question != nil && strings.TrimSpace(question.Text) != "" {
 		c.Status, c.Reason = metav1.ConditionFalse, vmv1alpha1.ReasonQuestionPending
@@ -59,8 +59,8 @@ func answered(vm *mo.VirtualMachine) metav1.Condition {
 	return c
 }
 
-// consolidated returns the disk consolidation condition. It has no status if no consolidation is needed.
-func consolidated(vm *mo.VirtualMachine) metav1.Condition {
+// consolidationCondition returns the disk consolidation condition. It has no status if no consolidation is needed.
+func consolidationCondition(vm *mo.VirtualMachine) metav1.Condition {
 	c := metav1.Condition{Type: vmv1alpha1.ConditionDisksConsolidated}
 	if vm.Runtime.ConsolidationNeeded {
 		c.Status, c.Reason = metav1.ConditionFalse, vmv1alpha1.ReasonConsolidationNeeded
@@ -69,8 +69,8 @@ func consolidated(vm *mo.VirtualMachine) metav1.Condition {
 	return c
 }
 
-// tools returns the condition that reports whether VMware Tools is running in the guest.
-func tools(o *provider.Observation) metav1.Condition {
+// toolsCondition returns the condition that reports whether VMware Tools is running in the guest.
+func toolsCondition(o *provider.Observation) metav1.Condition {
 	c := metav1.Condition{Type: vmv1alpha1.ConditionGuestToolsReady, Status: metav1.ConditionFalse}
 	switch {
 	case o.PowerState != vmv1alpha1.PoweredOn:

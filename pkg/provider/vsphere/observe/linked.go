@@ -52,9 +52,9 @@ func Depending(vm *mo.VirtualMachine) []*types.VirtualDisk {
 	return out
 }
 
-// unpromotable returns why vSphere cannot promote the VM's disks now, regardless of its power state. It returns an
+// promotionObstacle returns why vSphere cannot promote the VM's disks now, regardless of its power state. It returns an
 // empty string if vSphere can.
-func unpromotable(vm *mo.VirtualMachine) string {
+func promotionObstacle(vm *mo.VirtualMachine) string {
 	if len(vm.RootSnapshot) > 0 {
 		return "vSphere cannot promote disks of a running virtual machine that has snapshots"
 	}

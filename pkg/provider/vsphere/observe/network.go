@@ -104,9 +104,9 @@ func choosePrimary(st *vmv1alpha1.VirtualMachineNetworkStatus, preferred string)
 	} else {
 		candidates = append(candidates, preferred)
 	}
-	slices.SortStableFunc(candidates, func(a, b string) int { return ofOneHost(a) - ofOneHost(b) })
+	slices.SortStableFunc(candidates, func(a, b string) int { return singleHostRank(a) - singleHostRank(b) })
 	for _, c := range candidates {
-		addr, ok := usable(c)
+		addr, ok := parseUsable(c)
 		switch {
 		case !ok:
 		case addr.Is4() && st.PrimaryIP4 == "":
@@ -122,13 +122,13 @@ func choosePrimary(st *vmv1alpha1.VirtualMachineNetworkStatus, preferred string)
 func PreferPrimary(st *vmv1alpha1.VirtualMachineNetworkStatus, addresses []string) {
 	reported := map[netip.Addr]bool{}
 	for _, text := range append(reportedAddresses(st), st.PrimaryIP4, st.PrimaryIP6) {
-		if addr, ok := usable(text); ok {
+		if addr, ok := parseUsable(text); ok {
 			reported[addr] = true
 		}
 	}
 	var four, six bool
 	for _, text := range addresses {
-		addr, ok := usable(text)
+		addr, ok := parseUsable(text)
 		switch {
 		case !ok || !reported[addr]:
 		case addr.Is4() && !four:
@@ -148,17 +148,17 @@ func reportedAddresses(st *vmv1alpha1.VirtualMachineNetworkStatus) []string {
 	return out
 }
 
-// ofOneHost returns 1 for an address whose prefix contains only this address, else 0.
-func ofOneHost(s string) int {
+// singleHostRank returns 1 for an address whose prefix contains only this address, else 0.
+func singleHostRank(s string) int {
 	if p, err := netip.ParsePrefix(s); err == nil && p.IsSingleIP() {
 		return 1
 	}
 	return 0
 }
 
-// usable parses an address, with or without prefix length. It returns false if other machines cannot reach the
+// parseUsable parses an address, with or without prefix length. It returns false if other machines cannot reach the
 // guest at it.
-func usable(s string) (netip.Addr, bool) {
+func parseUsable(s string) (netip.Addr, bool) {
 	addr, err := netip.ParseAddr(s)
 	if err != nil {
 		p, perr := netip.ParsePrefix(s)

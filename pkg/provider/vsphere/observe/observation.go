@@ -23,7 +23,7 @@ import (
 // Of returns the observation of vm. Package report adds values that depend on the spec. hostName resolves the name
 // of a host.
 func Of(vm *mo.VirtualMachine, hostName func(types.ManagedObjectReference) string) provider.Observation {
-	o := provider.Observation{UniqueID: vm.Self.Value, Trouble: Trouble(vm), Orphaned: orphaned(vm)}
+	o := provider.Observation{UniqueID: vm.Self.Value, Trouble: Trouble(vm), Orphaned: isOrphaned(vm)}
 	if !Readable(vm) || !Connected(vm) {
 		return o // The other properties are outdated.
 	}
@@ -48,8 +48,8 @@ func Of(vm *mo.VirtualMachine, hostName func(types.ManagedObjectReference) strin
 	o.Guest, o.Network, o.Bootstrap = guestOf(vm), networkOf(vm), bootstrapStatus(vm)
 	o.Storage, o.Attached = storageOf(vm), slices.Sorted(maps.Keys(FirstClass(vm)))
 	o.Snapshots, o.Kept = Snapshots(vm), Kept(vm)
-	o.Depending, o.Unpromotable, o.Customizing = len(Depending(vm)), unpromotable(vm), Customizing(vm)
-	for _, c := range []metav1.Condition{customized(vm), answered(vm), consolidated(vm), tools(&o)} {
+	o.Depending, o.Unpromotable, o.Customizing = len(Depending(vm)), promotionObstacle(vm), Customizing(vm)
+	for _, c := range []metav1.Condition{customizationCondition(vm), questionCondition(vm), consolidationCondition(vm), toolsCondition(&o)} {
 		o.Set(c)
 	}
 	return o

@@ -50,8 +50,8 @@ func Connected(vm *mo.VirtualMachine) bool {
 	return vm.Runtime.ConnectionState == types.VirtualMachineConnectionStateConnected
 }
 
-// orphaned reports whether a VM is in vCenter's inventory but no longer on a host.
-func orphaned(vm *mo.VirtualMachine) bool {
+// isOrphaned reports whether a VM is in vCenter's inventory but no longer on a host.
+func isOrphaned(vm *mo.VirtualMachine) bool {
 	return vm.Runtime.ConnectionState == types.VirtualMachineConnectionStateOrphaned
 }
 

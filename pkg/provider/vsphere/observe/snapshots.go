@@ -59,7 +59,7 @@ func snapshotOf(vm *mo.VirtualMachine, t *types.VirtualMachineSnapshotTree, pare
 	s := provider.ObservedSnapshot{
 		VirtualMachineSnapshotNode: vmv1alpha1.VirtualMachineSnapshotNode{
 			UniqueID: t.Snapshot.Value, Name: t.Name, CreationTime: &metav1.Time{Time: t.CreateTime.UTC().Truncate(time.Second)},
-			PowerState: powerStates[t.State], Occupied: occupied(vm, t.Snapshot, parent, current),
+			PowerState: powerStates[t.State], Occupied: snapshotSize(vm, t.Snapshot, parent, current),
 		},
 		Quiesced: t.Quiesced, Current: current,
 	}
@@ -81,9 +81,9 @@ var powerStates = map[types.VirtualMachinePowerState]vmv1alpha1.PowerState{
 	types.VirtualMachinePowerStateSuspended: vmv1alpha1.Suspended,
 }
 
-// occupied returns the size of the files that belong only to this snapshot, including a separate memory file. It
+// snapshotSize returns the size of the files that belong only to this snapshot, including a separate memory file. It
 // returns nil if the files are not known.
-func occupied(vm *mo.VirtualMachine, ref types.ManagedObjectReference, parent *types.ManagedObjectReference, current bool) *resource.Quantity {
+func snapshotSize(vm *mo.VirtualMachine, ref types.ManagedObjectReference, parent *types.ManagedObjectReference, current bool) *resource.Quantity {
 	if vm.LayoutEx == nil {
 		return nil
 	}

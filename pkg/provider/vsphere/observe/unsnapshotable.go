@@ -21,7 +21,7 @@ const maxSnapshotDepth = 32
 func Unsnapshotable(vm *mo.VirtualMachine, memory, quiesce bool) string {
 	off := vm.Runtime.PowerState == types.VirtualMachinePowerStatePoweredOff
 	for _, d := range vm.Config.Hardware.Device {
-		if why := unsnapshotable(d, off, memory); why != "" {
+		if why := deviceObstacle(d, off, memory); why != "" {
 			return why
 		}
 	}
@@ -38,7 +38,7 @@ func Unsnapshotable(vm *mo.VirtualMachine, memory, quiesce bool) string {
 	return ""
 }
 
-func unsnapshotable(device types.BaseVirtualDevice, off, memory bool) string {
+func deviceObstacle(device types.BaseVirtualDevice, off, memory bool) string {
 	label := "device " + fmt.Sprint(device.GetVirtualDevice().Key)
 	if info := device.GetVirtualDevice().DeviceInfo; info != nil {
 		label = info.GetDescription().Label
@@ -50,7 +50,7 @@ func unsnapshotable(device types.BaseVirtualDevice, off, memory bool) string {
 			return fmt.Sprintf("%s is the disk of a claim, which cannot be detached while there is a snapshot", label)
 		case Shared(d.Backing):
 			return fmt.Sprintf("%s is shared with other virtual machines", label)
-		case physical(d.Backing):
+		case isPhysicalRDM(d.Backing):
 			return fmt.Sprintf("%s is a raw device in physical compatibility mode", label)
 		case !off && (mode == types.VirtualDiskModeIndependent_persistent || mode == types.VirtualDiskModeIndependent_nonpersistent):
 			return fmt.Sprintf("%s is independent (%s): power the virtual machine off first", label, mode)
@@ -86,8 +86,8 @@ func DiskMode(b types.BaseVirtualDeviceBackingInfo) types.VirtualDiskMode {
 	return ""
 }
 
-// physical reports whether the guest accesses a raw device directly.
-func physical(b types.BaseVirtualDeviceBackingInfo) bool {
+// isPhysicalRDM reports whether the guest accesses a raw device directly.
+func isPhysicalRDM(b types.BaseVirtualDeviceBackingInfo) bool {
 	raw, ok := b.(*types.VirtualDiskRawDiskMappingVer1BackingInfo)
 	return ok && raw.CompatibilityMode == string(types.VirtualDiskCompatibilityModePhysicalMode)
 }

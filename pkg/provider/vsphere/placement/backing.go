@@ -17,10 +17,10 @@ import (
 // nsxSegment is the type of opaque networks that are NSX segments.
 const nsxSegment = "nsx.LogicalSwitch"
 
-// connect returns the backing of an adapter on a network: the name of a standard port group, the key of a
+// backingOf returns the backing of an adapter on a network: the name of a standard port group, the key of a
 // distributed port group and of its switch, or the ID and type of an opaque network. The port group itself defines
 // the VLANs and the number of ports.
-func connect(ctx context.Context, c *vim25.Client, dc *object.Datacenter, name string, network object.NetworkReference) (types.BaseVirtualDeviceBackingInfo, error) {
+func backingOf(ctx context.Context, c *vim25.Client, dc *object.Datacenter, name string, network object.NetworkReference) (types.BaseVirtualDeviceBackingInfo, error) {
 	switch n := network.(type) {
 	case *object.DistributedVirtualSwitch:
 		return nil, &NotUsableError{Message: fmt.Sprintf("network %q is a distributed switch: specify one of its port groups", name)}

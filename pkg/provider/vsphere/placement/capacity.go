@@ -180,7 +180,7 @@ func (ca *capacity) Pool(ctx context.Context) (types.ManagedObjectReference, err
 	if err != nil {
 		return types.ManagedObjectReference{}, err
 	}
-	return most(pools, func(ref types.ManagedObjectReference) int64 { return has.pools[ref].Memory }), nil
+	return maxOf(pools, func(ref types.ManagedObjectReference) int64 { return has.pools[ref].Memory }), nil
 }
 
 // Datastore returns the datastore for a new virtual machine: the one with the most free space.
@@ -193,7 +193,7 @@ func (ca *capacity) Datastore(ctx context.Context) (types.ManagedObjectReference
 	if err != nil {
 		return types.ManagedObjectReference{}, err
 	}
-	return most(all, func(ref types.ManagedObjectReference) int64 { return has.datastores[ref] }), nil
+	return maxOf(all, func(ref types.ManagedObjectReference) int64 { return has.datastores[ref] }), nil
 }
 
 func first(all []types.ManagedObjectReference) (ref types.ManagedObjectReference) {
@@ -203,8 +203,8 @@ func first(all []types.ManagedObjectReference) (ref types.ManagedObjectReference
 	return ref
 }
 
-// most returns the object with the largest value.
-func most(all []types.ManagedObjectReference, has func(types.ManagedObjectReference) int64) types.ManagedObjectReference {
+// maxOf returns the object with the largest value.
+func maxOf(all []types.ManagedObjectReference, has func(types.ManagedObjectReference) int64) types.ManagedObjectReference {
 	best := all[0]
 	for _, ref := range all[1:] {
 		if has(ref) > has(best) {

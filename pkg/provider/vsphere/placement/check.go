@@ -47,7 +47,7 @@ func (r *Resolver) Check(ctx context.Context, w *driver.Want, kinds ...string) *
 	}
 	rep := &Report{}
 	var folderErr, poolErr, datastoreErr, networkErr, imageErr error
-	together(
+	runParallel(
 		func() { rep.Folder, _, folderErr = r.folder(ctx) },
 		func() { rep.Pool, poolErr = r.Pool(ctx) },
 		func() { datastoreErr = r.resolveStorage(ctx, w, rep) },
@@ -102,7 +102,7 @@ func (r *Resolver) checkOnly(ctx context.Context, w *driver.Want, kinds []string
 // Warm resolves the objects that all virtual machines share, so that the first create does not wait for them. It
 // ignores errors, because the next use of the object repeats the lookup and reports them.
 func (r *Resolver) Warm(ctx context.Context) {
-	together(
+	runParallel(
 		func() { _, _, _ = r.folder(ctx) },
 		func() {
 			if pool, err := r.Pool(ctx); err == nil {
@@ -115,8 +115,8 @@ func (r *Resolver) Warm(ctx context.Context) {
 	)
 }
 
-// together runs functions in parallel and waits for all of them.
-func together(all ...func()) {
+// runParallel runs functions in parallel and waits for all of them.
+func runParallel(all ...func()) {
 	var wg sync.WaitGroup
 	for _, f := range all {
 		wg.Go(f)

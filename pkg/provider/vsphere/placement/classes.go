@@ -161,7 +161,7 @@ func (cl *classes) policy(ctx context.Context, class string, w *driver.Want) (st
 		if here.url != "" || len(here.datastores) > 0 {
 			p.Datastores = []string{}
 			for _, d := range all {
-				if (here.url == "" || d.URL == here.url) && (len(here.datastores) == 0 || named(here.datastores, d.Name)) {
+				if (here.url == "" || d.URL == here.url) && (len(here.datastores) == 0 || containsDatastore(here.datastores, d.Name)) {
 					p.Datastores = append(p.Datastores, d.Name)
 				}
 			}
@@ -171,8 +171,8 @@ func (cl *classes) policy(ctx context.Context, class string, w *driver.Want) (st
 	})
 }
 
-// named reports whether names contains a datastore. Names may be inventory paths.
-func named(names []string, datastore string) bool {
+// containsDatastore reports whether names contains a datastore. Names may be inventory paths.
+func containsDatastore(names []string, datastore string) bool {
 	return slices.ContainsFunc(names, func(n string) bool { return n == datastore || strings.HasSuffix(n, "/"+datastore) })
 }
 
@@ -245,7 +245,7 @@ func (cl *classes) profile(ctx context.Context, class string, all []storage.Data
 	if p.ID, found = profiles[p.Name]; !found {
 		cl.profiles.clear() // It may be created before the next lookup.
 		return &NotUsableError{Missing: true, Message: fmt.Sprintf("%s refers to storage policy %q, which does not exist in vCenter; existing policies: %s",
-			cl.describeClass(class), p.Name, conditions.List(quoted(slices.Sorted(maps.Keys(profiles))), ", "))}
+			cl.describeClass(class), p.Name, conditions.List(quoteAll(slices.Sorted(maps.Keys(profiles))), ", "))}
 	}
 	if p.Encrypted, err = service.SupportsEncryption(ctx, p.ID); err != nil {
 		return fmt.Errorf("checking whether storage policy %q requires encryption: %w", p.Name, err)
@@ -260,7 +260,7 @@ func (cl *classes) describeClass(class string) string {
 	return fmt.Sprintf("StorageClass %q", class)
 }
 
-func quoted(names []string) []string {
+func quoteAll(names []string) []string {
 	out := make([]string, 0, len(names))
 	for _, n := range names {
 		out = append(out, fmt.Sprintf("%q", n))

@@ -37,7 +37,7 @@ func (co *compute) allPools(ctx context.Context) ([]types.ManagedObjectReference
 			return nil, err
 		}
 		if co.site.cluster != "" {
-			cluster, err := one(ctx, c, "cluster", co.site.cluster, "", f.ComputeResourceList)
+			cluster, err := findOne(ctx, c, "cluster", co.site.cluster, "", f.ComputeResourceList)
 			if err != nil {
 				return nil, err
 			}
@@ -57,7 +57,7 @@ func (co *compute) allPools(ctx context.Context) ([]types.ManagedObjectReference
 		var out []types.ManagedObjectReference
 		var errs []error
 		for _, name := range names {
-			pool, err := one(ctx, c, WhatPool, name, rootPools, f.ResourcePoolList)
+			pool, err := findOne(ctx, c, WhatPool, name, rootPools, f.ResourcePoolList)
 			if err != nil {
 				errs = append(errs, err)
 				continue
@@ -156,7 +156,7 @@ func (co *compute) host(ctx context.Context, rep *Report, st *datastores) (*type
 	var usable []*mo.HostSystem
 	var problems []string
 	for i := range hosts {
-		if why := unusable(&hosts[i], datastores, rep.Backings); why != "" {
+		if why := hostObstacle(&hosts[i], datastores, rep.Backings); why != "" {
 			problems = append(problems, hosts[i].Name+" "+why)
 			continue
 		}
@@ -173,8 +173,8 @@ func (co *compute) host(ctx context.Context, rep *Report, st *datastores) (*type
 	return &best.Self, nil
 }
 
-// unusable returns why a host cannot run a new VM, or an empty string.
-func unusable(h *mo.HostSystem, datastores []types.ManagedObjectReference, backings map[string]types.BaseVirtualDeviceBackingInfo) string {
+// hostObstacle returns why a host cannot run a new VM, or an empty string.
+func hostObstacle(h *mo.HostSystem, datastores []types.ManagedObjectReference, backings map[string]types.BaseVirtualDeviceBackingInfo) string {
 	switch {
 	case h.Runtime.ConnectionState != types.HostSystemConnectionStateConnected:
 		return "is " + string(h.Runtime.ConnectionState)

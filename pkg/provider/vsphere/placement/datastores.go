@@ -45,7 +45,7 @@ func (st *datastores) allDatastores(ctx context.Context) ([]types.ManagedObjectR
 		case st.site.policy != "":
 			return st.seenDatastores(ctx)
 		}
-		ds, err := one(ctx, c, WhatDatastore, "", "*", f.DatastoreList)
+		ds, err := findOne(ctx, c, WhatDatastore, "", "*", f.DatastoreList)
 		if err != nil {
 			return nil, err
 		}
@@ -57,7 +57,7 @@ func (st *datastores) namedDatastores(ctx context.Context, f *find.Finder, c *vi
 	var out []types.ManagedObjectReference
 	var errs []error
 	for _, name := range st.site.datastores {
-		ds, err := one(ctx, c, WhatDatastore, name, "", f.DatastoreList)
+		ds, err := findOne(ctx, c, WhatDatastore, name, "", f.DatastoreList)
 		if err == nil {
 			out = append(out, ds.Reference())
 			continue
@@ -87,7 +87,7 @@ func isMissing(err error) bool {
 
 // members returns the datastores of a datastore cluster.
 func (st *datastores) members(ctx context.Context, f *find.Finder, c *vim25.Client, name string) ([]types.ManagedObjectReference, error) {
-	pod, err := one(ctx, c, "datastore cluster", name, "", f.DatastoreClusterList)
+	pod, err := findOne(ctx, c, "datastore cluster", name, "", f.DatastoreClusterList)
 	if err != nil {
 		return nil, err
 	}

@@ -52,9 +52,9 @@ func Spellings(name string) []string {
 	return slices.Compact(all)
 }
 
-// one returns the object with a unique name or inventory path. If there is no name, it returns the only object that
+// findOne returns the object with a unique name or inventory path. If there is no name, it returns the only object that
 // matches the pattern byDefault. list is a method of govmomi's finder.
-func one[T object.Reference](ctx context.Context, c *vim25.Client, what, name, byDefault string, list func(context.Context, string) ([]T, error)) (T, error) {
+func findOne[T object.Reference](ctx context.Context, c *vim25.Client, what, name, byDefault string, list func(context.Context, string) ([]T, error)) (T, error) {
 	searched := []string{byDefault}
 	if name != "" {
 		searched = nil

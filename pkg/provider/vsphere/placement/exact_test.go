@@ -128,21 +128,21 @@ func TestOne_FindsNamesAsShownByVSphere(t *testing.T) {
 		}
 		search := map[string]func(name string) string{
 			"network": func(name string) string {
-				n, err := one(ctx, c, WhatNetwork, name, "*", f.NetworkList)
+				n, err := findOne(ctx, c, WhatNetwork, name, "*", f.NetworkList)
 				if err != nil {
 					return outcome("", err)
 				}
 				return at(n)
 			},
 			"datastore": func(name string) string {
-				ds, err := one(ctx, c, WhatDatastore, name, "*", f.DatastoreList)
+				ds, err := findOne(ctx, c, WhatDatastore, name, "*", f.DatastoreList)
 				if err != nil {
 					return outcome("", err)
 				}
 				return at(ds)
 			},
 			"pool": func(name string) string {
-				pool, err := one(ctx, c, WhatPool, name, rootPools, f.ResourcePoolList)
+				pool, err := findOne(ctx, c, WhatPool, name, rootPools, f.ResourcePoolList)
 				if err != nil {
 					return outcome("", err)
 				}
@@ -207,7 +207,7 @@ func TestAmbiguous_ListsIDsOfObjectsWithOnePath(t *testing.T) {
 		if !errors.As(err, &unusable) || unusable.Missing || unusable.Message != want {
 			t.Errorf("%v, want %s", err, want)
 		}
-		if found, err := one(ctx, c, WhatNetwork, id+ref.Value, "*", f.NetworkList); err != nil || found.Reference() != ref {
+		if found, err := findOne(ctx, c, WhatNetwork, id+ref.Value, "*", f.NetworkList); err != nil || found.Reference() != ref {
 			t.Errorf("by its ID: %v, %v; want %s", found, err, ref)
 		}
 	})

@@ -87,14 +87,14 @@ func (ns *networks) backingAt(ctx context.Context, at string) (types.BaseVirtual
 		if err != nil {
 			return nil, err
 		}
-		net, err := one(ctx, c, WhatNetwork, at, "*", f.NetworkList)
+		net, err := findOne(ctx, c, WhatNetwork, at, "*", f.NetworkList)
 		if err != nil {
 			return nil, err
 		}
 		if err := ns.reachable(ctx, at, net.Reference()); err != nil {
 			return nil, err
 		}
-		return connect(ctx, c, dc, at, net)
+		return backingOf(ctx, c, dc, at, net)
 	})
 }
 
@@ -136,7 +136,7 @@ func (ns *networks) network(ctx context.Context, name string, of map[string]stri
 	}
 	shown := namesOf(all)
 	if ns.site.onlyNetwork {
-		if only, err := one(ctx, c, WhatNetwork, "", "*", f.NetworkList); err == nil {
+		if only, err := findOne(ctx, c, WhatNetwork, "", "*", f.NetworkList); err == nil {
 			path := only.GetInventoryPath()
 			if slices.Contains(pathsIn(networksOf(dc.InventoryPath), name), path) {
 				return path, nil

@@ -128,7 +128,7 @@ func (l *lookup) finder(ctx context.Context) (*find.Finder, *object.Datacenter, 
 		return nil, nil, nil, err
 	}
 	dc, err := l.datacenters.get(ctx, "", func(ctx context.Context) (*object.Datacenter, error) {
-		return one(ctx, c, "datacenter", l.site.datacenter, "*", find.NewFinder(c, false).DatacenterList)
+		return findOne(ctx, c, "datacenter", l.site.datacenter, "*", find.NewFinder(c, false).DatacenterList)
 	})
 	if err != nil {
 		return nil, nil, nil, err

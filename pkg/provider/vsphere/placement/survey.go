@@ -53,12 +53,12 @@ func (r *Resolver) Survey(ctx context.Context) []Surveyed {
 	all := []Surveyed{{What: WhatFolder}, {What: WhatPool}, {What: WhatDatastore}}
 	folder, pool, datastore := &all[0], &all[1], &all[2]
 	folder.Ref, folder.Path, folder.Err = r.surveyFolder(ctx, dc, c)
-	if p, err := one(ctx, c, pool.What, r.opts.ResourcePool, rootPools, f.ResourcePoolList); err != nil {
+	if p, err := findOne(ctx, c, pool.What, r.opts.ResourcePool, rootPools, f.ResourcePoolList); err != nil {
 		pool.Err = err
 	} else {
 		pool.Ref, pool.Path = p.Reference(), p.InventoryPath
 	}
-	if d, err := one(ctx, c, datastore.What, r.opts.Datastore, "*", f.DatastoreList); err != nil {
+	if d, err := findOne(ctx, c, datastore.What, r.opts.Datastore, "*", f.DatastoreList); err != nil {
 		datastore.Err = err
 	} else {
 		datastore.Ref, datastore.Path = d.Reference(), d.InventoryPath
@@ -73,7 +73,7 @@ func (r *Resolver) Survey(ctx context.Context) []Surveyed {
 }
 
 func surveyNetwork(ctx context.Context, c *vim25.Client, f *find.Finder, name string) Surveyed {
-	n, err := one(ctx, c, WhatNetwork, name, "*", f.NetworkList)
+	n, err := findOne(ctx, c, WhatNetwork, name, "*", f.NetworkList)
 	if err != nil {
 		return Surveyed{What: WhatNetwork, Err: err}
 	}
@@ -106,7 +106,7 @@ func (r *Resolver) Missing(ctx context.Context) error {
 	}
 	var folder, pools, datastores error
 	networks := make([]error, len(r.site.networks))
-	together(
+	runParallel(
 		func() { _, _, folder = r.folder(ctx) },
 		func() { _, pools = r.allPools(ctx) },
 		func() { _, datastores = r.allDatastores(ctx) },
@@ -131,9 +131,9 @@ func (r *Resolver) SurveyZone(ctx context.Context) []Surveyed {
 	folder.Ref, _, folder.Err = r.folder(ctx)
 	all := []Surveyed{folder}
 	pools, err := r.allPools(ctx)
-	all = append(all, r.surveyed(ctx, WhatPool, r.site.by, pools, err)...)
+	all = append(all, r.surveyObjects(ctx, WhatPool, r.site.by, pools, err)...)
 	datastores, err := r.allDatastores(ctx)
-	all = append(all, r.surveyed(ctx, WhatDatastore, r.site.by, datastores, err)...)
+	all = append(all, r.surveyObjects(ctx, WhatDatastore, r.site.by, datastores, err)...)
 	for _, n := range r.site.networks {
 		all = append(all, r.surveyNetworkOf(ctx, n))
 	}
@@ -144,8 +144,8 @@ func (r *Resolver) SurveyZone(ctx context.Context) []Surveyed {
 	return all
 }
 
-// surveyed returns the names of objects, or err.
-func (r *Resolver) surveyed(ctx context.Context, what, whose string, refs []types.ManagedObjectReference, err error) []Surveyed {
+// surveyObjects returns the names of objects, or err.
+func (r *Resolver) surveyObjects(ctx context.Context, what, whose string, refs []types.ManagedObjectReference, err error) []Surveyed {
 	var found []mo.ManagedEntity
 	if err == nil {
 		err = r.retrieve(ctx, "the names", refs, []string{"name"}, &found)

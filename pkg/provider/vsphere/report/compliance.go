@@ -58,11 +58,11 @@ func Comply(o *provider.Observation, vm *mo.VirtualMachine, status map[string]st
 	}
 	switch {
 	case len(bad) > 0:
-		o.Set(no(kind, vmv1alpha1.ReasonNonCompliant, "storage policy compliance: "+conditions.List(bad, ", ")))
+		o.Set(falseCondition(kind, vmv1alpha1.ReasonNonCompliant, "storage policy compliance: "+conditions.List(bad, ", ")))
 	case len(unknown) > 0:
 		o.Set(metav1.Condition{Type: kind, Status: metav1.ConditionUnknown, Reason: vmv1alpha1.ReasonUnknownState,
 			Message: "vSphere has not yet reported the compliance of " + strings.Join(unknown, ", ")})
 	default:
-		o.Set(yes(kind))
+		o.Set(trueCondition(kind))
 	}
 }

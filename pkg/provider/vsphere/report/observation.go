@@ -42,19 +42,19 @@ func Observe(vm *mo.VirtualMachine, w *driver.Want, hostName func(vimtypes.Manag
 		o.Set(metav1.Condition{Type: vmv1alpha1.ConditionGuestCustomized}) // The customization was requested by another client.
 	}
 	o.Set(observe.BootstrapCondition(vm, w.Identity.UID, bootstrapOf(w)))
-	o.Set(promotion(o.Depending, w.NoPromotion))
+	o.Set(promotionCondition(o.Depending, w.NoPromotion))
 	return o
 }
 
-// promotion returns the condition that reports whether disks still have a parent in another directory.
-func promotion(depending int, disabled bool) metav1.Condition {
+// promotionCondition returns the condition that reports whether disks still have a parent in another directory.
+func promotionCondition(depending int, disabled bool) metav1.Condition {
 	switch {
 	case disabled:
 		return metav1.Condition{Type: vmv1alpha1.ConditionDiskPromotionSynced}
 	case depending > 0:
-		return no(vmv1alpha1.ConditionDiskPromotionSynced, vmv1alpha1.ReasonPromotionPending, fmt.Sprintf("%d disks depend on disks elsewhere", depending))
+		return falseCondition(vmv1alpha1.ConditionDiskPromotionSynced, vmv1alpha1.ReasonPromotionPending, fmt.Sprintf("%d disks depend on disks elsewhere", depending))
 	}
-	return yes(vmv1alpha1.ConditionDiskPromotionSynced)
+	return trueCondition(vmv1alpha1.ConditionDiskPromotionSynced)
 }
 
 // customizes reports whether the object has requested a guest customization, or may have.
@@ -125,14 +125,14 @@ func Location(vm *mo.VirtualMachine, outside bool) metav1.Condition {
 	if !outside {
 		return metav1.Condition{Type: vmv1alpha1.ConditionLocationValid}
 	}
-	return no(vmv1alpha1.ConditionLocationValid, vmv1alpha1.ReasonMoved,
+	return falseCondition(vmv1alpha1.ConditionLocationValid, vmv1alpha1.ReasonMoved,
 		"the vSphere VM "+vm.Name+" is no longer below the managed folder; it is still managed")
 }
 
-func yes(kind string) metav1.Condition {
+func trueCondition(kind string) metav1.Condition {
 	return metav1.Condition{Type: kind, Status: metav1.ConditionTrue, Reason: vmv1alpha1.ReasonSucceeded}
 }
 
-func no(kind, reason, message string) metav1.Condition {
+func falseCondition(kind, reason, message string) metav1.Condition {
 	return metav1.Condition{Type: kind, Status: metav1.ConditionFalse, Reason: reason, Message: message}
 }

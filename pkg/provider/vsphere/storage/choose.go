@@ -43,7 +43,7 @@ func NeedsOf(e *vmv1alpha1.VirtualMachineInstanceSpec, image int64) []Need {
 	out := []Need{{Path: "storageClass", Class: e.StorageClass, Home: true}}
 	if b := e.BootDisk; b != nil {
 		need := Need{Path: "bootDisk.storageClass", Class: cmp.Or(b.StorageClass, e.StorageClass), Home: true}
-		if thick(b.Provisioning) {
+		if isThick(b.Provisioning) {
 			need.Bytes = image
 			if b.Capacity != nil {
 				need.Bytes = max(image, b.Capacity.Value())
@@ -57,7 +57,7 @@ func NeedsOf(e *vmv1alpha1.VirtualMachineInstanceSpec, image int64) []Need {
 			continue
 		}
 		need := Need{Path: "volumes[" + v.Name + "].disk.storageClass", Class: cmp.Or(v.Disk.StorageClass, e.StorageClass)}
-		if v.Disk.Capacity != nil && thick(v.Disk.Provisioning) {
+		if v.Disk.Capacity != nil && isThick(v.Disk.Provisioning) {
 			need.Bytes = v.Disk.Capacity.Value()
 		}
 		out = append(out, need)
@@ -65,7 +65,7 @@ func NeedsOf(e *vmv1alpha1.VirtualMachineInstanceSpec, image int64) []Need {
 	return out
 }
 
-func thick(p vmv1alpha1.DiskProvisioning) bool {
+func isThick(p vmv1alpha1.DiskProvisioning) bool {
 	return p == vmv1alpha1.DiskProvisioningThick || p == vmv1alpha1.DiskProvisioningThickEagerZero
 }
 
@@ -73,8 +73,8 @@ func thick(p vmv1alpha1.DiskProvisioning) bool {
 // all parts created with it. If there is none, problems has the reasons for each need that no datastore can meet.
 func Choose(needs []Need, policies map[string]Policy, all []Datastore) (home Datastore, problems []string) {
 	for _, n := range needs {
-		if !slices.ContainsFunc(all, func(d Datastore) bool { return unfit(n, policies[n.Class], d) == "" }) {
-			problems = append(problems, fmt.Sprintf("%s: no datastore can be used%s: %s", describe(n), by(policies[n.Class]), reasons(n, policies, all)))
+		if !slices.ContainsFunc(all, func(d Datastore) bool { return obstacle(n, policies[n.Class], d) == "" }) {
+			problems = append(problems, fmt.Sprintf("%s: no datastore can be used%s: %s", describe(n), policySuffix(policies[n.Class]), reasons(n, policies, all)))
 		}
 	}
 	if len(problems) > 0 {
@@ -105,7 +105,7 @@ func Choose(needs []Need, policies map[string]Policy, all []Datastore) (home Dat
 // allocated there immediately. Other disks are on the same datastore if their policies allow it.
 func colocate(needs []Need, policies map[string]Policy, d Datastore) (together bool, bytes int64) {
 	for _, n := range needs {
-		fits := unfit(n, policies[n.Class], d) == ""
+		fits := obstacle(n, policies[n.Class], d) == ""
 		if n.Home && !fits {
 			return false, 0
 		}
@@ -128,7 +128,7 @@ func totalBytes(needs []Need) (bytes int64) {
 func Usable(policy Policy, all []Datastore) []string {
 	var fit []Datastore
 	for _, d := range all {
-		if unfit(Need{}, policy, d) == "" {
+		if obstacle(Need{}, policy, d) == "" {
 			fit = append(fit, d)
 		}
 	}
@@ -140,8 +140,8 @@ func Usable(policy Policy, all []Datastore) []string {
 	return out
 }
 
-// unfit returns why a datastore cannot meet a need, or an empty string.
-func unfit(n Need, p Policy, d Datastore) string {
+// obstacle returns why a datastore cannot meet a need, or an empty string.
+func obstacle(n Need, p Policy, d Datastore) string {
 	switch why, incompatible := p.Incompatible[d.Name]; {
 	case d.Unusable != "":
 		return d.Unusable
@@ -161,7 +161,7 @@ const maxReasons = 5
 func reasons(n Need, policies map[string]Policy, all []Datastore) string {
 	var out []string
 	for _, d := range all[:min(len(all), maxReasons)] {
-		out = append(out, d.Name+": "+unfit(n, policies[n.Class], d))
+		out = append(out, d.Name+": "+obstacle(n, policies[n.Class], d))
 	}
 	if more := len(all) - maxReasons; more > 0 {
 		out = append(out, fmt.Sprintf("and %d more", more))
@@ -179,7 +179,7 @@ func describe(n Need) string {
 	return fmt.Sprintf("%s %q", n.Path, n.Class)
 }
 
-func by(p Policy) string {
+func policySuffix(p Policy) string {
 	if p.Name == "" {
 		return ""
 	}

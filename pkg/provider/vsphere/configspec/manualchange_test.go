@@ -188,7 +188,7 @@ func setByReconfiguration(vm *mo.VirtualMachine, spec *types.VirtualMachineConfi
 // setScalars sets fields that are not devices and not extraConfig keys.
 func setScalars(config *types.VirtualMachineConfigInfo, spec *types.VirtualMachineConfigSpec) {
 	if b := spec.BootOptions; b != nil {
-		override(&part(&config.BootOptions).BootOrder, b.BootOrder)
+		override(&ensurePart(&config.BootOptions).BootOrder, b.BootOrder)
 		override(&config.BootOptions.EfiSecureBootEnabled, b.EfiSecureBootEnabled)
 	}
 	for _, a := range []struct {
@@ -196,9 +196,9 @@ func setScalars(config *types.VirtualMachineConfigInfo, spec *types.VirtualMachi
 		from *types.ResourceAllocationInfo
 	}{{&config.CpuAllocation, spec.CpuAllocation}, {&config.MemoryAllocation, spec.MemoryAllocation}} {
 		if a.from != nil {
-			override(&part(a.to).Reservation, a.from.Reservation)
-			override(&part(a.to).Limit, a.from.Limit)
-			override(&part(a.to).Shares, a.from.Shares)
+			override(&ensurePart(a.to).Reservation, a.from.Reservation)
+			override(&ensurePart(a.to).Limit, a.from.Limit)
+			override(&ensurePart(a.to).Shares, a.from.Shares)
 		}
 	}
 	override(&config.CpuHotAddEnabled, spec.CpuHotAddEnabled)
