@@ -33,7 +33,7 @@ func recorded(vm *mo.VirtualMachine, record string) {
 }
 
 // The network synchronizer hotplugs interfaces of a pod network. On vSphere the same changes modify the adapters.
-func TestAdaptersFollowTheInterfaces(t *testing.T) {
+func TestAdapters_FollowTheInterfaces(t *testing.T) {
 	type nic = vmv1alpha1.VirtualMachineNetworkInterface
 	eth0, eth1 := nic{Name: "eth0"}, nic{Name: "eth1", Network: "other"}
 	for _, tc := range []struct {

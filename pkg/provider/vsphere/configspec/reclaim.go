@@ -31,7 +31,7 @@ func recordReclaim(in *input, v *vmv1alpha1.VirtualMachineVolume, disk *types.Vi
 	return compareOption(in, "metadata.volumes", observe.ReclaimKey(v.Name), want, true, false)
 }
 
-// removedVolumes detaches the disks and removes the drives of volumes that are no longer in the spec. It deletes a
+// removeVolumes detaches the disks and removes the drives of volumes that are no longer in the spec. It deletes a
 // disk only if the reclaim policy is Delete.
 func removeVolumes(in *input, attached map[string]*types.VirtualDisk) []Difference {
 	var out []Difference

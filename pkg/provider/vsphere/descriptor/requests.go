@@ -147,7 +147,7 @@ func listNames(all []string) string {
 	return strings.Join(all, ", ")
 }
 
-// defaulted names the image's configurations that cannot be chosen. It returns an empty string if there are none.
+// describeDefaulted names the image's configurations that cannot be chosen. It returns an empty string if there are none.
 func describeDefaulted(chosen string, others []string) string {
 	if len(others) == 0 {
 		return ""
