@@ -47,7 +47,7 @@ func (h *host) client(identity string) *fake.Clientset {
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		if h.away[identity] {
-			return true, nil, errors.New("the host cluster is away")
+			return true, nil, errors.New("the API server does not answer")
 		}
 		lease, err := h.answer(a)
 		return true, lease, err
@@ -157,7 +157,7 @@ func TestLeases_AreDividedEvenly(t *testing.T) {
 		if all := h.holders(); len(all) != 3 {
 			t.Errorf("holders %v, want three", all)
 		}
-		// Whoever has nothing is given what one that ends gives back.
+		// A process without Leases acquires those that another process releases.
 		gone := h.holders()["one"]
 		idle := h.process("idle", Patience)
 		contend(t, []string{"a", "b", "c", "d", "e", "f"}, idle)
@@ -250,7 +250,7 @@ func TestWatch_CallsForEveryLease(t *testing.T) {
 		mu.Lock()
 		defer mu.Unlock()
 		if diff := cmp.Diff([]string{"a", "b"}, told); diff != "" {
-			t.Errorf("told (-want +got):\n%s", diff)
+			t.Errorf("watched names (-want +got):\n%s", diff)
 		}
 	})
 }
@@ -304,7 +304,7 @@ func TestLease_ThatCannotBeRenewedPausesTheProcess(t *testing.T) {
 			time.Sleep(3 * SharedTimes.RenewDeadline)
 			synctest.Wait()
 			if p.Fence("a").Check() == nil || p.Held("a").IsZero() {
-				t.Fatal("it goes on while the host cluster is away, or has forgotten what it holds")
+				t.Fatal("it continues while the API server does not answer, or has lost its Leases")
 			}
 			h.cut("one", false)
 			if _, err := p.Bind(t.Context(), "a"); err != nil {

@@ -164,13 +164,13 @@ func TestLock_RenewsTheFenceOnlyAfterSuccess(t *testing.T) {
 		if err := errors.Join(l.Update(t.Context(), mine), f.Check()); err != nil || len(lost) != 0 {
 			t.Errorf("the Lease was kept, and what waits does not go on: %v, %v", err, lost)
 		}
-		mine.LeaderTransitions = 5 // Somebody had it, and gave it back.
+		mine.LeaderTransitions = 5 // another process held it and released it.
 		if l.Update(t.Context(), mine) == nil || f.Check() == nil || len(lost) != 1 {
 			t.Errorf("it goes on after another holder; lost %v", lost)
 		}
 		r.record.HolderIdentity = "other"
 		if _, _, _ = l.Get(t.Context()); len(lost) != 1 {
-			t.Errorf("told %d times of one loss", len(lost))
+			t.Errorf("superseded was called %d times for one loss", len(lost))
 		}
 	})
 	synctest.Test(t, func(t *testing.T) {
