@@ -78,6 +78,7 @@ func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (c
 	}
 	p.request = stored.DeepCopy()
 	failed := p.advance(ctx)
+	p.summarize()
 	conditions.KeepTimes(stored.Status.Conditions, p.request.Status.Conditions)
 	if err := p.persist(ctx); err != nil {
 		return controller.Overtaken(err)
@@ -147,6 +148,25 @@ func (p *pass) advance(ctx context.Context) error {
 		p.provider.ForgetPublication(controller.KeyOf(p.request))
 	}
 	return nil
+}
+
+// permanentReasons are those of a request that is not published before a user changes an object.
+var permanentReasons = []string{vmv1alpha1.ReasonInvalid, vmv1alpha1.ReasonNotAllowed, vmv1alpha1.ReasonNameTaken}
+
+// summarize sets Stalled if a user must change an object, else Reconciling unless the request is complete.
+func (p *pass) summarize() {
+	find := func(kind string) *metav1.Condition { return conditions.Find(p.request.Status.Conditions, kind) }
+	var stalled, reconciling *metav1.Condition
+	for _, kind := range []string{vmv1alpha1.ConditionTargetValid, vmv1alpha1.ConditionSourceValid} {
+		if c := find(kind); c != nil && c.Status == metav1.ConditionFalse && slices.Contains(permanentReasons, c.Reason) {
+			stalled = c
+		}
+	}
+	if c := find(vmv1alpha1.ConditionComplete); c != nil && c.Status != metav1.ConditionTrue && stalled == nil {
+		reconciling = c
+	}
+	conditions.SetBecause(&p.request.Status.Conditions, p.now(), vmv1alpha1.ConditionStalled, p.request.Generation, stalled)
+	conditions.SetBecause(&p.request.Status.Conditions, p.now(), vmv1alpha1.ConditionReconciling, p.request.Generation, reconciling)
 }
 
 // notYet tells why there is no item, and when the request is looked at again.

@@ -6,6 +6,7 @@ package publish
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -271,6 +272,15 @@ func TestWhatIsNotPublishedYetIsSaid(t *testing.T) {
 			w.p.err = tc.err
 			result := w.pass()
 			w.wants(tc.kind, tc.want, tc.says)
+			sum := vmv1alpha1.ConditionReconciling
+			if slices.Contains([]string{"False/Invalid", "False/NameTaken"}, tc.want) {
+				sum = vmv1alpha1.ConditionStalled
+			}
+			for _, kind := range []string{vmv1alpha1.ConditionReconciling, vmv1alpha1.ConditionStalled} {
+				if got := conditions.IsTrue(w.request().Status.Conditions, kind); got != (kind == sum) {
+					t.Errorf("%s is True: %v", kind, got)
+				}
+			}
 			if result.RequeueAfter != tc.after {
 				t.Errorf("looked at again after %s, want %s", result.RequeueAfter, tc.after)
 			}
@@ -307,6 +317,9 @@ func TestARequestIsCompleteWhenAnImageStandsForItsItem(t *testing.T) {
 		w.wants(vmv1alpha1.ConditionImageAvailable, step.want, "")
 	}
 	w.wants(vmv1alpha1.ConditionComplete, "True/Succeeded", "")
+	if c := conditions.Find(w.request().Status.Conditions, vmv1alpha1.ConditionReconciling); c != nil {
+		t.Errorf("a complete request has %+v", c)
+	}
 	r := w.request()
 	if s := r.Status; s.ImageName != "web-one" || s.ImageKind != "ClusterVirtualMachineImage" || s.ItemID != "item-1" || s.ContentVersion != "3" || s.CompletionTime == nil {
 		t.Errorf("status %+v", s)
