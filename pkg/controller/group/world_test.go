@@ -132,7 +132,7 @@ func (w *world) member(name, member string) *vmv1alpha1.VirtualMachineGroupMembe
 	}
 	m := w.groups[name].Member(kind, member)
 	if m == nil {
-		w.t.Fatalf("group %s says nothing of %s", name, member)
+		w.t.Fatalf("group %s has no member %s", name, member)
 	}
 	return m
 }
