@@ -13,22 +13,23 @@ import (
 	"github.com/slipway-dev/slipway/pkg/apis/conditions"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/hardware"
+	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 )
 
 // Refused lists settings of the desired configuration that are impossible, each with the path of its field and the
 // reason. Differences does not contain them. A VM with such a setting is not created, and is not powered on if it
 // has never been powered on. An empty vm represents a VM that does not exist yet.
-func Refused(want Want, vm *mo.VirtualMachine) []string {
+func Refused(want Want, vm *mo.VirtualMachine) driver.Refusals {
 	if want.Effective == nil {
-		return nil
+		return driver.Refusals{}
 	}
 	in := newInput(want, vm)
 	e := want.Effective
 	var out []string
 	reportf := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
 	refuseBootDisk(in, reportf)
-	refuseVolumes(in, reportf)
+	volumes := refuseVolumes(in, reportf)
 	refusePolicies(in, reportf)
 	refuseProviderID(in, reportf)
 	refuseBootstrap(in, reportf)
@@ -46,7 +47,7 @@ func Refused(want Want, vm *mo.VirtualMachine) []string {
 		reportf("cpu.exposeVNUMA: cannot be combined with cpu.hotAddEnabled, because vSphere disables vNUMA when CPU hot-add is enabled")
 	}
 	slices.Sort(out)
-	return out
+	return driver.Refusals{Invalid: out, Volumes: volumes}
 }
 
 // needNewerVersion returns the fields of the spec that require a newer virtual hardware version than an existing VM

@@ -149,11 +149,12 @@ func provisioningFlags(p vmv1alpha1.DiskProvisioning, byPolicy bool) (thin, scru
 // bytes returns a capacity in bytes, rounded up to whole mebibytes.
 func bytes(capacity *resource.Quantity) int64 { return mebibytes(capacity) << 20 }
 
-// refuseVolumes reports volumes that cannot be attached or resized.
-func refuseVolumes(in *input, reportf func(format string, args ...any)) {
+// refuseVolumes reports volumes that cannot be attached or resized. It returns the names of those that cannot be attached.
+func refuseVolumes(in *input, reportf func(format string, args ...any)) []string {
 	if len(in.Effective.Volumes) == 0 {
-		return
+		return nil
 	}
+	var unattachable []string
 	attached := attachedDisks(in)
 	var problems map[string]string
 	if in.vm.Config != nil {
@@ -165,8 +166,10 @@ func refuseVolumes(in *input, reportf func(format string, args ...any)) {
 		disk, recorded := attached[v.Name]
 		switch {
 		case v.PersistentVolumeClaim != nil && refuseClaim(in, v, reportf):
+			unattachable = append(unattachable, v.Name)
 		case problems[v.Name] != "":
 			reportf("%s.%s", path, problems[v.Name])
+			unattachable = append(unattachable, v.Name)
 		case v.CDROM != nil, v.PersistentVolumeClaim != nil:
 		case recorded && disk == nil:
 			reportf("%s: its disk was removed in vSphere%s: attach it again at %s, or rename the volume to get an empty disk",
@@ -175,6 +178,7 @@ func refuseVolumes(in *input, reportf func(format string, args ...any)) {
 			refuseSize(path+".disk.size", v.Disk.Capacity, disk, reportf)
 		}
 	}
+	return unattachable
 }
 
 // replacementNote returns the end of a sentence with the disk that is now in the slot of a volume's disk, or an empty

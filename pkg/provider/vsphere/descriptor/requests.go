@@ -75,13 +75,13 @@ func isDropped(o types.BaseOptionValue) bool {
 	return observe.Ours(v.Key) || isNVRAM(o) || isRestricted(v.Key, fmt.Sprint(v.Value))
 }
 
-// describeUnapplied lists the descriptor's settings and devices that virtual machines of the image do not get. It returns
-// an empty string if there are none. The value false requests nothing.
-func describeUnapplied(system *ovf.VirtualSystem) string {
-	if len(system.VirtualHardware) == 0 {
-		return ""
+// describeUnapplied lists the descriptor's settings, devices and required sections that virtual machines of the image do
+// not get. It returns an empty string if there are none. The value false requests nothing.
+func describeUnapplied(system *ovf.VirtualSystem, sections []string) string {
+	hw := &ovf.VirtualHardwareSection{}
+	if len(system.VirtualHardware) > 0 {
+		hw = &system.VirtualHardware[0]
 	}
-	hw := &system.VirtualHardware[0]
 	var settings, advanced, devices []string
 	for i := range hw.Config {
 		c := &hw.Config[i]
@@ -104,7 +104,7 @@ func describeUnapplied(system *ovf.VirtualSystem) string {
 	for _, p := range []struct {
 		of  string
 		all []string
-	}{{"settings", settings}, {"advanced settings", advanced}, {"devices", devices}} {
+	}{{"settings", settings}, {"advanced settings", advanced}, {"devices", devices}, {"sections", sections}} {
 		if len(p.all) > 0 {
 			parts = append(parts, p.of+" "+listNames(p.all))
 		}
@@ -112,7 +112,7 @@ func describeUnapplied(system *ovf.VirtualSystem) string {
 	if len(parts) == 0 {
 		return ""
 	}
-	return "virtual machines of this image are created without some of its settings: " + strings.Join(parts, "; ") + ". If they need it, set the corresponding fields of the VirtualMachine"
+	return "virtual machines of this image are created without some of its settings: " + strings.Join(parts, "; ") + ". If they need it, set the corresponding fields of the VirtualMachine. Do not use the image if there are no such fields"
 }
 
 // unappliedDevice returns the kind of a hardware item, and whether virtual machines do not get it.

@@ -47,7 +47,7 @@ func TestParse_ListsUnappliedSettings(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			image := described(t, "", tc.items, "")
 			got := image.Description.NotApplied
-			if (got == "") != (tc.want == "") || !strings.Contains(got, "without what it requests: "+tc.want+". ") && tc.want != "" {
+			if (got == "") != (tc.want == "") || !strings.Contains(got, "without some of its settings: "+tc.want+". ") && tc.want != "" {
 				t.Errorf("not applied: %q, want %q", got, tc.want)
 			}
 			var applied []string
@@ -56,6 +56,31 @@ func TestParse_ListsUnappliedSettings(t *testing.T) {
 			}
 			if diff := cmp.Diff(tc.applied, applied); diff != "" {
 				t.Errorf("advanced settings of virtual machines (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestParse_ListsRequiredSectionsWithoutEffect(t *testing.T) {
+	unknown := func(required string) string {
+		return `<vmw:StorageSection` + required + ` xmlns:vmw="http://www.vmware.com/schema/ovf"><Info/></vmw:StorageSection>`
+	}
+	for name, tc := range map[string]struct{ envelope, want string }{
+		"required":              {`<VirtualSystem ovf:id="a"><Info/>` + unknown(` ovf:required="true"`) + `</VirtualSystem>`, "sections StorageSection"},
+		"required by default":   {unknown("") + `<VirtualSystem ovf:id="a"><Info/></VirtualSystem>`, "sections StorageSection"},
+		"optional":              {unknown(` ovf:required="false"`) + `<VirtualSystem ovf:id="a"><Info/>` + unknown(` ovf:required="0"`) + `</VirtualSystem>`, ""},
+		"known":                 {options + `<VirtualSystem ovf:id="a"><Info/><Name>a</Name>` + product + `<EulaSection><Info/></EulaSection></VirtualSystem>`, ""},
+		"of a collection":       {`<VirtualSystemCollection ovf:id="c"><Info/><StartupSection><Info/></StartupSection>` + unknown("") + `<VirtualSystem ovf:id="a"><Info/><InstallSection><Info/></InstallSection></VirtualSystem></VirtualSystemCollection>`, "sections InstallSection, StorageSection"},
+		"next to another thing": {`<VirtualSystem ovf:id="a"><Info/>` + unknown("") + `<VirtualHardwareSection><Info/>` + config("sevEnabled", "true") + `</VirtualHardwareSection></VirtualSystem>`, "settings sevEnabled; sections StorageSection"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			image, err := parse(strings.NewReader(envelope(tc.envelope)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := image.Description.NotApplied
+			if (got == "") != (tc.want == "") || !strings.Contains(got, "without some of its settings: "+tc.want+". ") && tc.want != "" {
+				t.Errorf("not applied: %q, want %q", got, tc.want)
 			}
 		})
 	}
