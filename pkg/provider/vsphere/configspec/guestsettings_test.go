@@ -99,10 +99,10 @@ func TestGuestNetwork_ListsSettingsChangedAfterTheFirstBoot(t *testing.T) {
 		"the address of linuxPrep": {linuxPrep, func(w *Want) { w.Effective.Network.Interfaces[0].Addresses = []string{"10.0.0.51/24"} }, nil,
 			"False NotApplied network.interfaces[eth0].addresses: the guest got 10.0.0.50/24 at its first boot, but the spec has 10.0.0.51/24" + recreate},
 		"the MTU, which linuxPrep does not support": {linuxPrep, func(w *Want) { w.Effective.Network.Interfaces[0].MTU = ptr(int32(9000)) }, nil,
-			"False NotApplied network.interfaces[eth0].mtu 9000: it needs bootstrap.cloudInit to reach the guest"},
+			"False NotApplied network.interfaces[eth0].mtu 9000: requires bootstrap.cloudInit"},
 		"a host name that no bootstrap passes to the guest": {func(w *Want) { none(w); w.Effective.Network.Interfaces[0].Addresses = nil }, func(*Want) {}, func(s *status) { s.HostName = "image" },
-			"False NotApplied network.domainName example.com: it needs bootstrap.cloudInit to reach the guest; network.hostName ip-a: it needs bootstrap.cloudInit to reach the guest; " +
-				"network.nameservers 192.0.2.1: it needs bootstrap.cloudInit to reach the guest"},
+			"False NotApplied network.domainName example.com: requires bootstrap.cloudInit; network.hostName ip-a: requires bootstrap.cloudInit; " +
+				"network.nameservers 192.0.2.1: requires bootstrap.cloudInit"},
 		"no settings": {func(w *Want) { none(w); w.Effective.Network = nil }, func(*Want) {}, nil, "  "},
 		"a network configuration in a Secret": {func(w *Want) { cloudInit(w); w.Effective.Bootstrap.CloudInit.RawNetworkConfig = secret("net") }, func(*Want) {},
 			func(s *status) { s.Interfaces = nil },

@@ -138,7 +138,7 @@ func TestParse_UsesTheDefaultConfiguration(t *testing.T) {
 	if n := len(image.Hardware.Disks); n != 3 || image.Hardware.Err != nil {
 		t.Errorf("%d disks of virtual machines, %v; want the described ones", n, image.Hardware.Err)
 	}
-	if want := "the default configuration of the image, medium; a choice of large, small is not supported"; !strings.Contains(image.Description.Defaulted, want) {
+	if want := "the image's default configuration medium; choosing large, small is not supported"; !strings.Contains(image.Description.Defaulted, want) {
 		t.Errorf("defaulted: %q, want that it has %q", image.Description.Defaulted, want)
 	}
 	if got := described(t, "", device(6, 3, ""), "").Description.Defaulted; got != "" {
@@ -165,7 +165,7 @@ func TestLacks_ReturnsAnErrorForAMissingFile(t *testing.T) {
 				files = append(files, library.File{Name: f})
 			}
 			err := image.checkFiles(files)
-			if (err != nil) != tc.lacks || tc.lacks && !strings.Contains(err.Error(), `names file "boot.vmdk", which the item does not have`) {
+			if (err != nil) != tc.lacks || tc.lacks && !strings.Contains(err.Error(), `file "boot.vmdk" of the OVF descriptor is missing in the library item`) {
 				t.Errorf("error %v, want one: %t", err, tc.lacks)
 			}
 		})
