@@ -96,7 +96,7 @@ func TestAnISOItemWithoutFileIsNamed(t *testing.T) {
 	req.Effective.Volumes = []vmv1alpha1.VirtualMachineVolume{{Name: "iso", Bus: "sata", CDROM: &vmv1alpha1.CDROMVolumeSource{Image: &vmv1alpha1.VirtualMachineImageRef{Name: "hollow"}}}}
 	req.Discs = map[string]*vmv1alpha1.VirtualMachineImage{"iso": image}
 	l.until("it is said", func() bool { return reason(&req.VM.Status, vmv1alpha1.ConditionStorageReady) == "False NotFound" }, req)
-	const want = `volumes[iso].cdrom.image: item "hollow" of content library "slipway" has 0 ISO files on a datastore, and must have one`
+	const want = `volumes[iso].cdrom.image: item "hollow" of content library "slipway" has 0 ISO files on a datastore, but must have one`
 	if got := message(&req.VM.Status, vmv1alpha1.ConditionStorageReady); !strings.HasPrefix(got, want) {
 		t.Errorf("message %q, want it to begin with %q", got, want)
 	}

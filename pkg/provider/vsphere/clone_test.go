@@ -207,10 +207,10 @@ func TestWhatCannotBeClonedIsSaid(t *testing.T) {
 		status string
 		says   string
 	}{
-		"one-that-runs":                     {cloneRequest("x", runs, "").CloneOf, "False Invalid", "only one that is powered off"},
-		"a-snapshot-of-one-without":         {cloneRequest("x", runs, "once").CloneOf, "False NotFound", "has none"},
-		"a-snapshot-that-is-not-there":      {cloneRequest("x", source, "never").CloneOf, "False NotFound", `it has "once", "twice", "twice"`},
-		"a-snapshot-by-another-case":        {cloneRequest("x", source, "Once").CloneOf, "False NotFound", `no snapshot "Once"`},
+		"one-that-runs":                     {cloneRequest("x", runs, "").CloneOf, "False Invalid", "power it off or clone a snapshot"},
+		"a-snapshot-of-one-without":         {cloneRequest("x", runs, "once").CloneOf, "False NotFound", "has no snapshots"},
+		"a-snapshot-that-is-not-there":      {cloneRequest("x", source, "never").CloneOf, "False NotFound", `existing snapshots: "once", "twice", "twice"`},
+		"a-snapshot-by-another-case":        {cloneRequest("x", source, "Once").CloneOf, "False NotFound", `snapshot "Once" of the virtual machine to clone does not exist`},
 		"a-name-of-two-snapshots":           {cloneRequest("x", source, "twice").CloneOf, "False Invalid", "rename all but one"},
 		"one-of-another-object-of-its-name": {&provider.CloneSource{NamespacedName: keyOf(source), UID: "another", InstanceUUID: source.VM.Status.InstanceUUID}, "False NotFound", "not in this vCenter"},
 		"one-of-another-namespace":          {&provider.CloneSource{NamespacedName: keyOf(newRequest("other", nil)), UID: source.VM.UID, InstanceUUID: runs.VM.Status.InstanceUUID}, "False NotFound", "not in this vCenter"},
@@ -230,7 +230,7 @@ func TestWhatCannotBeClonedIsSaid(t *testing.T) {
 	// A zone of another vCenter is none for it.
 	elsewhere := cloneRequest("elsewhere", source, "")
 	elsewhere.CloneOf.InstanceUUID = "4c4c4544-0000-0000-0000-000000000000"
-	if o := p.Offer(t.Context(), elsewhere, vmv1alpha1.DefaultZone); o.Lacks == nil || o.Unknown != nil || !strings.Contains(o.Lacks.Error(), "from which alone it can be cloned") {
+	if o := p.Offer(t.Context(), elsewhere, vmv1alpha1.DefaultZone); o.Lacks == nil || o.Unknown != nil || !strings.Contains(o.Lacks.Error(), "clones across vCenters are not supported") {
 		t.Errorf("the offer of another vCenter lacks %v, and %v is unknown; want that the source is not there", o.Lacks, o.Unknown)
 	}
 	if o := p.Offer(t.Context(), cloneRequest("here", source, ""), vmv1alpha1.DefaultZone); o.Lacks != nil || o.Unknown != nil {

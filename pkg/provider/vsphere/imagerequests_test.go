@@ -82,7 +82,7 @@ func TestImages_ThatNoVirtualMachineCanBeCreatedFromAreNotUsable(t *testing.T) {
 	}
 	for name, want := range map[string]string{
 		"newest": "",
-		"future": "the image has hardware version 99, and no host of this vCenter runs one newer than 21",
+		"future": "the image has hardware version 99, but the hosts of this vCenter support at most 21",
 		"half":   `file "boot.vmdk" of the OVF descriptor is missing in the library item`,
 	} {
 		i := slices.IndexFunc(items, func(i provider.LibraryItem) bool { return i.Name == name })

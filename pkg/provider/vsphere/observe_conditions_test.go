@@ -43,12 +43,12 @@ func TestWhatBlocksAVMIsACondition(t *testing.T) {
 		{name: "nothing", change: func(*mo.VirtualMachine) {}},
 		{"a question", func(vm *mo.VirtualMachine) {
 			vm.Runtime.Question = &types.VirtualMachineQuestionInfo{Id: "1", Text: "Did you move it or copy it?\n"}
-		}, []string{"QuestionsAnswered=False QuestionPending"}, "until it has one: Did you move it or copy it?"},
+		}, []string{"QuestionsAnswered=False QuestionPending"}, "answered in vSphere: Did you move it or copy it?"},
 		{"consolidation", func(vm *mo.VirtualMachine) { vm.Runtime.ConsolidationNeeded = true },
-			[]string{"DisksConsolidated=False ConsolidationNeeded"}, "consolidate them"},
+			[]string{"DisksConsolidated=False ConsolidationNeeded"}, "consolidate the disks"},
 		{"no consolidation", func(vm *mo.VirtualMachine) { vm.Runtime.ConsolidationNeeded = false }, nil, ""},
 		{"no customization", customization("TOOLSDEPLOYPKG_IDLE", ""), nil, ""},
-		{"a customization to come", customization("TOOLSDEPLOYPKG_PENDING", ""), []string{"GuestCustomized=False InProgress"}, "the next start"},
+		{"a customization to come", customization("TOOLSDEPLOYPKG_PENDING", ""), []string{"GuestCustomized=False InProgress"}, "the next power-on"},
 		{"a customization that runs", customization("TOOLSDEPLOYPKG_RUNNING", ""), []string{"GuestCustomized=False InProgress"}, ""},
 		{"a customization that is done", customization("TOOLSDEPLOYPKG_SUCCEEDED", ""), []string{"GuestCustomized=True Succeeded"}, ""},
 		{"a customization that failed", customization("TOOLSDEPLOYPKG_FAILED", "no perl"), []string{"GuestCustomized=False Error"}, "failed: no perl"},

@@ -157,7 +157,7 @@ var refusedStorage = map[string]struct {
 	"a policy of the zone that vCenter does not have": {func(r *provider.Request) {
 		r.Effective.StorageClass = "wrong"
 		r.StorageClasses["wrong"] = provider.StorageClass{}
-	}, `False NotFound: StorageClass "wrong" names storage policy "Bronze", which vCenter does not have`},
+	}, `False NotFound: StorageClass "wrong" refers to storage policy "Bronze", which does not exist in vCenter`},
 	"a datastore URL that leads nowhere": {func(r *provider.Request) {
 		r.Effective.StorageClass = "url"
 		r.StorageClasses["url"] = provider.StorageClass{DatastoreURL: "ds:///vmfs/volumes/x/"}

@@ -126,7 +126,7 @@ func TestAnItemThatCannotBeDeployedIsNotAnImage(t *testing.T) {
 	eventually(t, "the inventory is read", p.inventory.Synced)
 	for item, want := range map[string]string{
 		"installer": `has type "iso", but only types "ovf" and "vm-template" can be deployed`,
-		"golden":    `vCenter names no template of item "golden"`,
+		"golden":    `vCenter returned no template for item "golden"`,
 	} {
 		req := newRequest("from-"+item, libraryImage())
 		req.Image.Spec.ContentLibrary.Item = item

@@ -45,7 +45,7 @@ func TestChooseTakesTheRoomiestThatCanHaveAllOfIt(t *testing.T) {
 			}
 		})
 	}
-	if _, problems := storage.Choose([]storage.Need{home("")}, nil, nil); len(problems) != 1 || problems[0] != "storageClass: no datastore can be used: there is none" {
+	if _, problems := storage.Choose([]storage.Need{home("")}, nil, nil); len(problems) != 1 || problems[0] != "storageClass: no datastore can be used: there are no datastores" {
 		t.Errorf("problems %q without a datastore", problems)
 	}
 }
