@@ -126,10 +126,10 @@ func TestF8RestoredStoreIsAheadOfAllThatWasSeen(t *testing.T) {
 		t.Errorf("a watch from revision %d ends with %v, want that it is compacted", seen+1, watched.Err())
 	}
 	if _, err := os.Stat(databasePath(strings.TrimSuffix(restored.Aside, memberDir))); restored.Aside == "" || err == nil {
-		t.Errorf("data of before is in %q", restored.Aside)
+		t.Errorf("the previous data is in %q", restored.Aside)
 	}
 	if _, err := os.Stat(filepath.Join(restored.Aside, "member", "snap", "db")); err != nil {
-		t.Errorf("the data of before is lost: %v", err)
+		t.Errorf("the previous data is lost: %v", err)
 	}
 }
 
