@@ -11,12 +11,12 @@ import (
 	"github.com/slipway-dev/slipway/pkg/apis/conditions"
 )
 
-// HeldPowerOn says, for people, which components keep the VM from being powered on, and
-// why; empty if none does.
+// HeldPowerOn returns a message that lists the components that block power on of the VM, with their reasons. It returns
+// "" if none does.
 func (vm *VirtualMachine) HeldPowerOn() string { return vm.held(CheckPowerOnPrefix) }
 
-// HeldDeletion says, for people, which components keep the VM from being deleted, and why;
-// empty if none does.
+// HeldDeletion returns a message that lists the components that block the deletion of the VM, with their reasons. It
+// returns "" if none does.
 func (vm *VirtualMachine) HeldDeletion() string { return vm.held(CheckDeletePrefix) }
 
 func (vm *VirtualMachine) held(prefix string) string {
