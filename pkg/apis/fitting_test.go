@@ -48,7 +48,7 @@ func TestPropertiesAreThoseOfTheImage(t *testing.T) {
 			s.Properties = append(s.Properties, vmv1alpha1.VirtualMachineImageProperty{Key: fmt.Sprintf("p%03d", n), UserConfigurable: true})
 		}
 	}
-	missing := `spec.bootstrap.vAppConfig.properties[password]: Required value: image appliance needs it, and has no default`
+	missing := `spec.bootstrap.vAppConfig.properties[password]: Required value: image appliance requires this property and has no default value`
 	for name, tc := range map[string]struct {
 		change    func(*vmv1alpha1.VirtualMachineImageStatus)
 		bootstrap *vmv1alpha1.VirtualMachineBootstrap
@@ -57,18 +57,18 @@ func TestPropertiesAreThoseOfTheImage(t *testing.T) {
 	}{
 		"all that it needs": {bootstrap: vApp("", "password", "hostname")},
 		"a key that it does not have": {bootstrap: vApp("", "password", "hostnam"),
-			want: []string{`spec.bootstrap.vAppConfig.properties: Invalid value: "hostnam": image appliance has no such property; it has hostname, password`}},
+			want: []string{`spec.bootstrap.vAppConfig.properties: Invalid value: "hostnam": image appliance does not have this property; it has hostname, password`}},
 		"a key in another case": {bootstrap: vApp("", "Password"), want: []string{
-			`spec.bootstrap.vAppConfig.properties: Invalid value: "Password": image appliance has no such property; it has hostname, password`, missing}},
+			`spec.bootstrap.vAppConfig.properties: Invalid value: "Password": image appliance does not have this property; it has hostname, password`, missing}},
 		"a value of the image's own": {bootstrap: vApp("", "password", "build"),
-			want: []string{`spec.bootstrap.vAppConfig.properties: Invalid value: "build": the value of this property of image appliance is the image's own`}},
+			want: []string{`spec.bootstrap.vAppConfig.properties: Invalid value: "build": this property of image appliance is not user-configurable`}},
 		"a required one that is missing":      {bootstrap: vApp("", "hostname"), want: []string{missing}},
 		"no values at all":                    {want: []string{missing}},
 		"cloud-init, which does without":      {bootstrap: &vmv1alpha1.VirtualMachineBootstrap{CloudInit: &vmv1alpha1.CloudInitBootstrap{}}},
 		"a Secret that may have it":           {bootstrap: vApp("secret", "hostname")},
 		"a Secret that has it":                {bootstrap: vApp("secret", "hostname"), secret: []string{"password"}},
 		"a Secret that does not have it":      {bootstrap: vApp("secret", "hostname"), secret: []string{}, want: []string{missing}},
-		"a Secret with a key of nobody":       {bootstrap: vApp("secret"), secret: []string{"password", "x"}, want: []string{`spec.bootstrap.vAppConfig.properties: Invalid value: "x": image appliance has no such property; it has hostname, password`}},
+		"a Secret with a key of nobody":       {bootstrap: vApp("secret"), secret: []string{"password", "x"}, want: []string{`spec.bootstrap.vAppConfig.properties: Invalid value: "x": image appliance does not have this property; it has hostname, password`}},
 		"an image without properties":         {change: func(s *vmv1alpha1.VirtualMachineImageStatus) { s.Properties = nil }, bootstrap: vApp("", "any")},
 		"an image that is not listed whole":   {change: func(s *vmv1alpha1.VirtualMachineImageStatus) { s.Conditions[1].Status = metav1.ConditionFalse }, bootstrap: vApp("", "any")},
 		"an image that could not be read now": {change: func(s *vmv1alpha1.VirtualMachineImageStatus) { s.Conditions[0].Status = metav1.ConditionUnknown }, bootstrap: vApp("", "any")},
@@ -77,7 +77,7 @@ func TestPropertiesAreThoseOfTheImage(t *testing.T) {
 			s.Type, s.Conditions = vmv1alpha1.ImageTypeTemplate, s.Conditions[:1]
 		}, want: []string{missing}},
 		"very many properties": {change: many, bootstrap: vApp("", "x"),
-			want: []string{`spec.bootstrap.vAppConfig.properties: Invalid value: "x": image appliance has no such property; it has p000, p001, p002, p003, p004, p005, p006, p007, ` +
+			want: []string{`spec.bootstrap.vAppConfig.properties: Invalid value: "x": image appliance does not have this property; it has p000, p001, p002, p003, p004, p005, p006, p007, ` +
 				`p008, p009, p010, p011, p012, p013, p014, p015, p016, p017, p018, p019 and 236 others`}},
 	} {
 		t.Run(name, func(t *testing.T) {

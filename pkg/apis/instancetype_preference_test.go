@@ -131,10 +131,10 @@ func TestWarnings(t *testing.T) {
 		s.GPUs = []itv1alpha1.GPU{{Name: "fits", DeviceName: "grid_a100-10c"}, {Name: "foreign", DeviceName: "nvidia.com/A400"}}
 	})
 	want := []string{
-		"spec.launchSecurity: deprecated; set preferredLaunchSecurity of a preference",
-		"spec.nodeSelector: vSphere chooses the host; it is stored and not applied",
-		"spec.cpu.model: has no meaning on vSphere; it is stored and not applied",
-		"spec.memory.hugepages.pageSize: vSphere has pages of 2Mi and 1Gi; another size is stored and not applied",
+		"spec.launchSecurity: deprecated; use preferredLaunchSecurity of a preference",
+		"spec.nodeSelector: vSphere chooses the host; the value is stored but not applied",
+		"spec.cpu.model: has no effect on vSphere; the value is stored but not applied",
+		"spec.memory.hugepages.pageSize: vSphere supports page sizes 2Mi and 1Gi; other sizes are stored but not applied",
 		"spec.gpus[1].deviceName: nvidia.com/A400 is no device of vSphere, and a virtual machine with it is refused; " +
 			"name a vGPU profile, for example grid_a100-10c, or vendor:device in hexadecimal, for example 10de:2231",
 	}
@@ -153,8 +153,8 @@ func TestWarnings(t *testing.T) {
 	}
 	want = []string{
 		"spec.firmware.preferredUseEfi: deprecated; use preferredEfi",
-		"spec.machine.preferredMachineType: q35 is no hardware version of vSphere, for example vmx-21; it is stored and not applied",
-		"spec.devices.preferredRng: has no meaning on vSphere; it is stored and not applied",
+		"spec.machine.preferredMachineType: q35 is not a vSphere hardware version such as vmx-21; the value is stored but not applied",
+		"spec.devices.preferredRng: has no effect on vSphere; the value is stored but not applied",
 	}
 	if diff := cmp.Diff(want, validation.PreferenceWarnings(preference, field.NewPath("spec"))); diff != "" {
 		t.Errorf("F115 warnings of a preference differ (-want +got):\n%s", diff)

@@ -12,11 +12,11 @@ import (
 	"github.com/slipway-dev/slipway/pkg/apis/similar"
 )
 
-// unknownField begins the error of a strict decoder about a field that the type does not have.
+// unknownField is the prefix of a strict decoder's error about an unknown field.
 const unknownField = "unknown field "
 
-// Hinted returns an error of a strict decoder about one field, for an object of the type of into, with the field
-// that was probably meant.
+// Hinted returns the text of a strict decoder's error. For an unknown field, it adds the name of the most similar field
+// of the type of into.
 func Hinted(err error, into any) string {
 	text := err.Error()
 	quoted, is := strings.CutPrefix(text, unknownField)
@@ -28,7 +28,7 @@ func Hinted(err error, into any) string {
 	names := strings.Split(path, ".")
 	for _, name := range names[:len(names)-1] {
 		if t = typeOf(t, name); t == nil {
-			return text // a key with a dot, or a type that reads itself
+			return text // a key with a dot, or a type with its own unmarshaling
 		}
 	}
 	if t = structOf(t); t == nil {
@@ -43,7 +43,8 @@ func Hinted(err error, into any) string {
 	return fmt.Sprintf("%s, did you mean %q?", text, strings.Join(names, "."))
 }
 
-// typeOf returns the type of a field, or of an entry of a field if name ends with an index; nil if there is none.
+// typeOf returns the type of a field, or of an entry of the field if name ends with an index. It returns nil if t has
+// no such field.
 func typeOf(t reflect.Type, name string) reflect.Type {
 	name, _, _ = strings.Cut(name, "[")
 	if t = structOf(t); t == nil {
@@ -63,7 +64,7 @@ func typeOf(t reflect.Type, name string) reflect.Type {
 	return nil
 }
 
-// structOf returns the struct that a type, its pointers, or its entries are; nil if they are none.
+// structOf returns the struct that t, its element or the element of its pointer is, or nil if it is not a struct.
 func structOf(t reflect.Type) reflect.Type {
 	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice || t.Kind() == reflect.Map {
 		t = t.Elem()

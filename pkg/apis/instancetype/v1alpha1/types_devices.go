@@ -13,11 +13,11 @@ type GPU struct {
 	// +optional
 	DeviceName string `json:"deviceName,omitempty" protobuf:"bytes,2,opt,name=deviceName"`
 
-	// virtualGPUOptions are settings of a shared GPU.
+	// virtualGPUOptions are settings of a shared GPU. They are stored for compatibility and have no effect on vSphere.
 	// +optional
 	VirtualGPUOptions *VGPUOptions `json:"virtualGPUOptions,omitempty" protobuf:"bytes,3,opt,name=virtualGPUOptions"`
 
-	// tag identifies the device in the guest.
+	// tag identifies the device in the guest. It is stored for compatibility and has no effect on vSphere.
 	// +optional
 	Tag string `json:"tag,omitempty" protobuf:"bytes,4,opt,name=tag"`
 
@@ -59,7 +59,7 @@ type HostDevice struct {
 	// +optional
 	DeviceName string `json:"deviceName,omitempty" protobuf:"bytes,2,opt,name=deviceName"`
 
-	// tag identifies the device in the guest.
+	// tag identifies the device in the guest. It is stored for compatibility and has no effect on vSphere.
 	// +optional
 	Tag string `json:"tag,omitempty" protobuf:"bytes,3,opt,name=tag"`
 

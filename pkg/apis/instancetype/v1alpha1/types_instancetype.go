@@ -69,7 +69,8 @@ type VirtualMachineClusterInstancetypeList struct {
 // VirtualMachineInstancetypeSpec contains the values that an instance type sets. A virtual machine that also sets one
 // of them conflicts with the instance type.
 type VirtualMachineInstancetypeSpec struct {
-	// nodeSelector restricts the hosts of the virtual machine to those that have all of these labels.
+	// nodeSelector selects hosts by label. It is stored for compatibility and has no effect because vSphere chooses the
+	// host.
 	// +optional
 	NodeSelector map[string]string `json:"nodeSelector,omitempty" protobuf:"bytes,1,rep,name=nodeSelector"`
 
@@ -104,8 +105,8 @@ type VirtualMachineInstancetypeSpec struct {
 	// +optional
 	IOThreadsPolicy *IOThreadsPolicy `json:"ioThreadsPolicy,omitempty" protobuf:"bytes,8,opt,name=ioThreadsPolicy,casttype=IOThreadsPolicy"`
 
-	// launchSecurity requests memory encryption and attestation at launch. Deprecated: use preferredLaunchSecurity of a
-	// preference.
+	// launchSecurity requests memory encryption and attestation at launch. It is stored for compatibility and has no
+	// effect on vSphere. Deprecated: use preferredLaunchSecurity of a preference.
 	// +optional
 	LaunchSecurity *LaunchSecurity `json:"launchSecurity,omitempty" protobuf:"bytes,9,opt,name=launchSecurity"`
 

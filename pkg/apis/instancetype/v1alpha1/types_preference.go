@@ -83,7 +83,7 @@ type VirtualMachinePreferenceSpec struct {
 	// +optional
 	Devices *DevicePreferences `json:"devices,omitempty" protobuf:"bytes,3,opt,name=devices"`
 
-	// features are the preferred hypervisor features.
+	// features are the preferred hypervisor features. They are stored for compatibility and have no effect on vSphere.
 	// +optional
 	Features *FeaturePreferences `json:"features,omitempty" protobuf:"bytes,4,opt,name=features"`
 
@@ -120,11 +120,13 @@ type VirtualMachinePreferenceSpec struct {
 	// +optional
 	PreferSpreadSocketToCoreRatio int32 `json:"preferSpreadSocketToCoreRatio,omitempty" protobuf:"varint,12,opt,name=preferSpreadSocketToCoreRatio"`
 
-	// preferredArchitecture is the CPU architecture of the guest, for example amd64.
+	// preferredArchitecture is the CPU architecture of the guest, for example amd64. It is stored for compatibility and
+	// has no effect on vSphere.
 	// +optional
 	PreferredArchitecture *string `json:"preferredArchitecture,omitempty" protobuf:"bytes,13,opt,name=preferredArchitecture"`
 
-	// preferredLaunchSecurity requests memory encryption and attestation at launch.
+	// preferredLaunchSecurity requests memory encryption and attestation at launch. It is stored for compatibility and
+	// has no effect on vSphere.
 	// +optional
 	PreferredLaunchSecurity *LaunchSecurity `json:"preferredLaunchSecurity,omitempty" protobuf:"bytes,14,opt,name=preferredLaunchSecurity"`
 }

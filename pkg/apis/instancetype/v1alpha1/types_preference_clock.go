@@ -27,7 +27,7 @@ type ClockOffset struct {
 
 // ClockOffsetUTC sets a clock to UTC.
 type ClockOffsetUTC struct {
-	// offsetSeconds is the offset from UTC, in seconds.
+	// offsetSeconds is the offset from UTC, in seconds. It is stored for compatibility and has no effect on vSphere.
 	// +optional
 	OffsetSeconds *int64 `json:"offsetSeconds,omitempty" protobuf:"varint,1,opt,name=offsetSeconds"`
 }

@@ -9,7 +9,8 @@ type DevicePreferences struct {
 	// +optional
 	PreferredAutoattachGraphicsDevice *bool `json:"preferredAutoattachGraphicsDevice,omitempty" protobuf:"varint,1,opt,name=preferredAutoattachGraphicsDevice"`
 
-	// preferredAutoattachMemBalloon defines whether a memory balloon driver can reclaim memory.
+	// preferredAutoattachMemBalloon defines whether a memory balloon driver can reclaim memory. It is stored for
+	// compatibility and has no effect on vSphere.
 	// +optional
 	PreferredAutoattachMemBalloon *bool `json:"preferredAutoattachMemBalloon,omitempty" protobuf:"varint,2,opt,name=preferredAutoattachMemBalloon"`
 
@@ -22,7 +23,8 @@ type DevicePreferences struct {
 	// +optional
 	PreferredAutoattachSerialConsole *bool `json:"preferredAutoattachSerialConsole,omitempty" protobuf:"varint,4,opt,name=preferredAutoattachSerialConsole"`
 
-	// preferredAutoattachInputDevice defines whether an input device is added.
+	// preferredAutoattachInputDevice defines whether an input device is added. It is stored for compatibility and has no
+	// effect on vSphere.
 	// +optional
 	PreferredAutoattachInputDevice *bool `json:"preferredAutoattachInputDevice,omitempty" protobuf:"varint,5,opt,name=preferredAutoattachInputDevice"`
 
@@ -30,11 +32,13 @@ type DevicePreferences struct {
 	// +optional
 	PreferredDisableHotplug *bool `json:"preferredDisableHotplug,omitempty" protobuf:"varint,6,opt,name=preferredDisableHotplug"`
 
-	// preferredVirtualGPUOptions are the settings of shared GPUs.
+	// preferredVirtualGPUOptions are the settings of shared GPUs. They are stored for compatibility and have no effect
+	// on vSphere.
 	// +optional
 	PreferredVirtualGPUOptions *VGPUOptions `json:"preferredVirtualGPUOptions,omitempty" protobuf:"bytes,7,opt,name=preferredVirtualGPUOptions"`
 
-	// preferredSoundModel is the model of a sound device, for example ich9.
+	// preferredSoundModel is the model of a sound device, for example ich9. It is stored for compatibility and has no
+	// effect on vSphere.
 	// +optional
 	PreferredSoundModel string `json:"preferredSoundModel,omitempty" protobuf:"bytes,8,opt,name=preferredSoundModel"`
 
@@ -43,24 +47,28 @@ type DevicePreferences struct {
 	// +optional
 	PreferredUseVirtioTransitional *bool `json:"preferredUseVirtioTransitional,omitempty" protobuf:"varint,9,opt,name=preferredUseVirtioTransitional"`
 
-	// preferredInputBus is the bus of input devices: virtio or usb.
+	// preferredInputBus is the bus of input devices: virtio or usb. It is stored for compatibility and has no effect on
+	// vSphere.
 	// +optional
 	PreferredInputBus InputBus `json:"preferredInputBus,omitempty" protobuf:"bytes,10,opt,name=preferredInputBus,casttype=InputBus"`
 
-	// preferredInputType is the type of input devices: tablet or keyboard.
+	// preferredInputType is the type of input devices: tablet or keyboard. It is stored for compatibility and has no
+	// effect on vSphere.
 	// +optional
 	PreferredInputType InputType `json:"preferredInputType,omitempty" protobuf:"bytes,11,opt,name=preferredInputType,casttype=InputType"`
 
-	// preferredDiskBus is the bus of disks that do not specify one: scsi, sata, virtio, usb or nvme. virtio means the
-	// paravirtual SCSI adapter.
+	// preferredDiskBus is the bus of disks that do not specify one: scsi, sata, virtio, usb, nvme, pvscsi, lsilogic,
+	// lsilogicsas or ide. virtio means the paravirtual SCSI adapter. usb is stored and has no effect on vSphere.
 	// +optional
 	PreferredDiskBus DiskBus `json:"preferredDiskBus,omitempty" protobuf:"bytes,12,opt,name=preferredDiskBus,casttype=DiskBus"`
 
-	// preferredLunBus is the bus of raw devices that do not specify one.
+	// preferredLunBus is the bus of raw devices that do not specify one. It is stored for compatibility and has no
+	// effect on vSphere.
 	// +optional
 	PreferredLunBus DiskBus `json:"preferredLunBus,omitempty" protobuf:"bytes,13,opt,name=preferredLunBus,casttype=DiskBus"`
 
-	// preferredCdromBus is the bus of CD-ROM drives that do not specify one.
+	// preferredCdromBus is the bus of CD-ROM drives that do not specify one: sata or ide. Other values are stored and
+	// have no effect on vSphere.
 	// +optional
 	PreferredCdromBus DiskBus `json:"preferredCdromBus,omitempty" protobuf:"bytes,14,opt,name=preferredCdromBus,casttype=DiskBus"`
 
@@ -83,20 +91,22 @@ type DevicePreferences struct {
 	// +optional
 	PreferredDiskBlockSize *BlockSize `json:"preferredDiskBlockSize,omitempty" protobuf:"bytes,18,opt,name=preferredDiskBlockSize"`
 
-	// preferredInterfaceModel is the model of network interfaces that do not specify one: vmxnet3, e1000e or e1000.
-	// virtio means vmxnet3.
+	// preferredInterfaceModel is the model of network interfaces that do not specify one: vmxnet3, e1000e, e1000, sriov,
+	// or virtio, which means vmxnet3. Other models of KubeVirt are stored and have no effect on vSphere.
 	// +optional
 	PreferredInterfaceModel string `json:"preferredInterfaceModel,omitempty" protobuf:"bytes,19,opt,name=preferredInterfaceModel"`
 
-	// preferredRng adds a source of random numbers.
+	// preferredRng adds a source of random numbers. It is stored for compatibility and has no effect on vSphere.
 	// +optional
 	PreferredRng *Rng `json:"preferredRng,omitempty" protobuf:"bytes,20,opt,name=preferredRng"`
 
-	// preferredBlockMultiQueue gives disks one queue per vCPU.
+	// preferredBlockMultiQueue gives disks one queue per vCPU. It is stored for compatibility and has no effect on
+	// vSphere.
 	// +optional
 	PreferredBlockMultiQueue *bool `json:"preferredBlockMultiQueue,omitempty" protobuf:"varint,21,opt,name=preferredBlockMultiQueue"`
 
-	// preferredNetworkInterfaceMultiQueue gives network interfaces one queue per vCPU.
+	// preferredNetworkInterfaceMultiQueue gives network interfaces one queue per vCPU. It is stored for compatibility
+	// and has no effect on vSphere.
 	// +optional
 	PreferredNetworkInterfaceMultiQueue *bool `json:"preferredNetworkInterfaceMultiQueue,omitempty" protobuf:"varint,22,opt,name=preferredNetworkInterfaceMultiQueue"`
 
@@ -114,7 +124,8 @@ type DevicePreferences struct {
 	// +optional
 	PreferredPanicDeviceModel *PanicDeviceModel `json:"preferredPanicDeviceModel,omitempty" protobuf:"bytes,25,opt,name=preferredPanicDeviceModel,casttype=PanicDeviceModel"`
 
-	// preferredVideoType is the type of the graphics device, for example vga.
+	// preferredVideoType is the type of the video card. vSphere supports only svga. Other values are stored and cause a
+	// warning.
 	// +optional
 	PreferredVideoType string `json:"preferredVideoType,omitempty" protobuf:"bytes,26,opt,name=preferredVideoType"`
 }

@@ -39,7 +39,8 @@ type EFI struct {
 	Persistent *bool `json:"persistent,omitempty" protobuf:"varint,2,opt,name=persistent"`
 }
 
-// FeaturePreferences are the preferred hypervisor features.
+// FeaturePreferences are the preferred hypervisor features. They are stored for compatibility and have no effect on
+// vSphere.
 type FeaturePreferences struct {
 	// preferredAcpi enables or disables ACPI.
 	// +optional
@@ -91,8 +92,8 @@ type FeatureKVM struct {
 	Hidden bool `json:"hidden,omitempty" protobuf:"varint,1,opt,name=hidden"`
 }
 
-// FeatureHyperv configures the Hyper-V enlightenments, each of which is merged separately. vSphere supports them only
-// together, as virtualization-based security.
+// FeatureHyperv configures the Hyper-V enlightenments, each of which is merged separately. They are stored for
+// compatibility and have no effect on vSphere.
 type FeatureHyperv struct {
 	// relaxed informs the guest that watchdog timers are not reliable.
 	// +optional

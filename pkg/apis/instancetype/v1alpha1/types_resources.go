@@ -52,7 +52,8 @@ type NUMAGuestMappingPassthrough struct{}
 
 // Realtime tunes vCPUs for predictable latency.
 type Realtime struct {
-	// mask selects the vCPUs by range and exclusion, for example "0-3,^1". If empty, all vCPUs are selected.
+	// mask selects vCPUs by range and exclusion, for example "0-3,^1". It is stored for compatibility and has no effect
+	// because vSphere applies latency sensitivity to all vCPUs.
 	// +optional
 	Mask string `json:"mask,omitempty" protobuf:"bytes,1,opt,name=mask"`
 }

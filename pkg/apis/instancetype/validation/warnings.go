@@ -15,14 +15,14 @@ import (
 	"github.com/slipway-dev/slipway/pkg/apis/limits"
 )
 
-// noMeaning is the warning for a field that is stored but never applied.
-const noMeaning = "has no meaning on vSphere; it is stored and not applied"
+// noMeaning is the warning for a field that is stored but has no effect.
+const noMeaning = "has no effect on vSphere; the value is stored but not applied"
 
-// foreignDevice is the warning for a device name that Kubernetes' device plugins use.
+// foreignDevice is the warning for a device name in the format of Kubernetes device plugins.
 const foreignDevice = "is no device of vSphere, and a virtual machine with it is refused; " +
 	"name a vGPU profile, for example grid_a100-10c, or vendor:device in hexadecimal, for example 10de:2231"
 
-// topologyNames are the names that replace the deprecated ones.
+// topologyNames maps deprecated topology names to the names that replace them.
 var topologyNames = map[itv1alpha1.PreferredCPUTopology]itv1alpha1.PreferredCPUTopology{
 	itv1alpha1.DeprecatedPreferSockets: itv1alpha1.Sockets,
 	itv1alpha1.DeprecatedPreferCores:   itv1alpha1.Cores,
@@ -31,7 +31,7 @@ var topologyNames = map[itv1alpha1.PreferredCPUTopology]itv1alpha1.PreferredCPUT
 	itv1alpha1.DeprecatedPreferAny:     itv1alpha1.Any,
 }
 
-// warnings collects warnings that begin with the path of a field.
+// warnings collects warnings, which begin with the path of a field.
 type warnings []string
 
 // add adds a warning if the field is set.
@@ -41,24 +41,23 @@ func (w *warnings) add(set bool, path *field.Path, text string) {
 	}
 }
 
-// InstancetypeWarnings returns what the author of an instance type should know:
-// fields that are deprecated or that vSphere cannot honour.
+// InstancetypeWarnings returns warnings about fields that are deprecated or that vSphere does not support.
 func InstancetypeWarnings(spec *itv1alpha1.VirtualMachineInstancetypeSpec, path *field.Path) []string {
 	var w warnings
-	w.add(spec.LaunchSecurity != nil, path.Child("launchSecurity"), "deprecated; set preferredLaunchSecurity of a preference")
+	w.add(spec.LaunchSecurity != nil, path.Child("launchSecurity"), "deprecated; use preferredLaunchSecurity of a preference")
 	w.add(spec.SchedulerName != "", path.Child("schedulerName"), noMeaning)
-	w.add(len(spec.NodeSelector) > 0, path.Child("nodeSelector"), "vSphere chooses the host; it is stored and not applied")
+	w.add(len(spec.NodeSelector) > 0, path.Child("nodeSelector"), "vSphere chooses the host; the value is stored but not applied")
 	w.add(spec.IOThreads != nil, path.Child("ioThreads"), noMeaning)
 	w.add(spec.IOThreadsPolicy != nil, path.Child("ioThreadsPolicy"), noMeaning)
 	cpu := path.Child("cpu")
 	w.add(spec.CPU.Model != nil, cpu.Child("model"), noMeaning)
 	w.add(spec.CPU.IsolateEmulatorThread != nil, cpu.Child("isolateEmulatorThread"), noMeaning)
 	if spec.CPU.Realtime != nil {
-		w.add(spec.CPU.Realtime.Mask != "", cpu.Child("realtime", "mask"), "vSphere applies latency sensitivity to all vCPUs; the mask is stored and not applied")
+		w.add(spec.CPU.Realtime.Mask != "", cpu.Child("realtime", "mask"), "vSphere applies latency sensitivity to all vCPUs; the mask is stored but not applied")
 	}
 	if pages := spec.Memory.Hugepages; pages != nil {
 		w.add(!sets.New("", "2Mi", "1Gi").Has(pages.PageSize), path.Child("memory", "hugepages", "pageSize"),
-			"vSphere has pages of 2Mi and 1Gi; another size is stored and not applied")
+			"vSphere supports page sizes 2Mi and 1Gi; other sizes are stored but not applied")
 	}
 	for i := range spec.GPUs {
 		gpu, gpuPath := &spec.GPUs[i], path.Child("gpus").Index(i)
@@ -78,7 +77,7 @@ func InstancetypeWarnings(spec *itv1alpha1.VirtualMachineInstancetypeSpec, path 
 	return w
 }
 
-// PreferenceWarnings returns what the author of a preference should know.
+// PreferenceWarnings returns warnings about fields that are deprecated or that vSphere does not support.
 func PreferenceWarnings(spec *itv1alpha1.VirtualMachinePreferenceSpec, path *field.Path) []string {
 	var w warnings
 	if spec.CPU != nil {
@@ -101,14 +100,14 @@ func PreferenceWarnings(spec *itv1alpha1.VirtualMachinePreferenceSpec, path *fie
 		w.add(spec.Firmware.DeprecatedPreferredUseSecureBoot != nil, firmware.Child("preferredUseSecureBoot"), "deprecated; use preferredEfi.secureBoot")
 		w.add(spec.Firmware.PreferredUseBiosSerial != nil, firmware.Child("preferredUseBiosSerial"), noMeaning)
 		if efi := spec.Firmware.PreferredEfi; efi != nil {
-			w.add(efi.Persistent != nil && !*efi.Persistent, firmware.Child("preferredEfi", "persistent"), "vSphere always keeps the EFI variables")
+			w.add(efi.Persistent != nil && !*efi.Persistent, firmware.Child("preferredEfi", "persistent"), "vSphere always preserves the EFI variables")
 		}
 	}
 	if spec.Machine != nil {
 		machine := spec.Machine.PreferredMachineType
 		_, known := limits.HardwareVersion(machine)
 		w.add(machine != "" && !known, path.Child("machine", "preferredMachineType"),
-			machine+" is no hardware version of vSphere, for example vmx-21; it is stored and not applied")
+			machine+" is not a vSphere hardware version such as vmx-21; the value is stored but not applied")
 	}
 	if spec.Features != nil {
 		features := path.Child("features")

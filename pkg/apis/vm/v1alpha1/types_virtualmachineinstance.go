@@ -87,7 +87,7 @@ type VirtualMachineInstanceSpec struct {
 	// guestID is the effective guest operating system identifier.
 	// +optional
 	GuestID string `json:"guestID,omitempty" protobuf:"bytes,14,opt,name=guestID"`
-	// nodeSelector restricts the hosts. It is set by the instance type.
+	// nodeSelector is copied from the instance type. It has no effect because vSphere chooses the host.
 	// +optional
 	NodeSelector map[string]string `json:"nodeSelector,omitempty" protobuf:"bytes,15,rep,name=nodeSelector"`
 	// annotations are the annotations of the instance type and the preference.

@@ -12,7 +12,7 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// ValidateVirtualMachineImageCache checks a new image cache. Its name is the value of a label.
+// ValidateVirtualMachineImageCache checks a new image cache. Its name is used as a label value.
 func ValidateVirtualMachineImageCache(obj *vmv1alpha1.VirtualMachineImageCache) field.ErrorList {
 	errs := apivalidation.ValidateObjectMeta(&obj.ObjectMeta, false, validateLabelName, field.NewPath("metadata"))
 	return append(errs, validateImageCacheSpec(&obj.Spec, field.NewPath("spec"))...)

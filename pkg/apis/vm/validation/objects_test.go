@@ -171,9 +171,9 @@ func TestVirtualMachineWarnings(t *testing.T) {
 	})
 	want := []string{
 		"spec.preference.revisionName: deprecated; use controllerRevisionRef",
-		"spec.cpu.model: has no meaning on vSphere; it is stored and not applied",
-		"spec.devices.video.type: vSphere has svga only; another type is stored and not applied",
-		"spec.devices.tpm.persistent: vSphere always keeps the state of a TPM; false is stored and not applied",
+		"spec.cpu.model: has no effect on vSphere; the value is stored but not applied",
+		"spec.devices.video.type: vSphere supports only svga; other types are stored but not applied",
+		"spec.devices.tpm.persistent: vSphere always preserves the TPM state; false is stored but not applied",
 	}
 	if diff := cmp.Diff(want, VirtualMachineWarnings(spec, path)); diff != "" {
 		t.Errorf("warnings differ (-want +got):\n%s", diff)

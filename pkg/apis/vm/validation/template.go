@@ -12,8 +12,7 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// ValidateVirtualMachineTemplate checks a new template, of which every virtual machine must be
-// valid.
+// ValidateVirtualMachineTemplate checks a new template. Virtual machines that are created from it must be valid.
 func ValidateVirtualMachineTemplate(obj *vmv1alpha1.VirtualMachineTemplate) field.ErrorList {
 	template, path := &obj.Spec.Template, field.NewPath("spec", "template")
 	errs := validateMeta(&obj.ObjectMeta)
@@ -24,9 +23,9 @@ func ValidateVirtualMachineTemplate(obj *vmv1alpha1.VirtualMachineTemplate) fiel
 	return append(errs, validateOfMany(&template.Spec, path.Child("spec"))...)
 }
 
-// validateOfMany refuses what only one virtual machine can have.
+// validateOfMany rejects values that only one virtual machine can have.
 func validateOfMany(spec *vmv1alpha1.VirtualMachineSpec, path *field.Path) field.ErrorList {
-	const why = "is of one virtual machine, and a template makes many"
+	const why = "must not be set in a template, because its value is specific to one virtual machine"
 	var errs field.ErrorList
 	refuse := func(given bool, at *field.Path) {
 		if given {
@@ -49,12 +48,12 @@ func validateOfMany(spec *vmv1alpha1.VirtualMachineSpec, path *field.Path) field
 	return errs
 }
 
-// ValidateVirtualMachineTemplateUpdate checks the change from old to obj: the spec is immutable,
-// so that machines of one template are alike.
+// ValidateVirtualMachineTemplateUpdate checks the change from old to obj. The spec is immutable, so that all machines
+// of a template are identical.
 func ValidateVirtualMachineTemplateUpdate(obj, old *vmv1alpha1.VirtualMachineTemplate) field.ErrorList {
 	errs := validateMetaUpdate(&obj.ObjectMeta, &old.ObjectMeta)
 	if !apiequality.Semantic.DeepEqual(obj.Spec, old.Spec) {
-		errs = append(errs, field.Forbidden(field.NewPath("spec"), "is immutable: make another template, and name that where this one is named"))
+		errs = append(errs, field.Forbidden(field.NewPath("spec"), "is immutable: create a new template and refer to it instead"))
 	}
 	return errs
 }
