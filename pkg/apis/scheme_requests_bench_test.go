@@ -14,10 +14,10 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// longest is the size of the bodies whose refusal is measured, in bytes.
+// longest is the size of the request bodies, in bytes.
 const longest = 2 << 20
 
-// lists returns the paths, in JSON, of lists in a struct that are in no list or map themselves.
+// lists returns the JSON paths of lists in a struct that are not nested in another list or map.
 func lists(typ reflect.Type, path []string, depth int) [][]string {
 	for typ.Kind() == reflect.Pointer {
 		typ = typ.Elem()
@@ -43,8 +43,8 @@ func lists(typ reflect.Type, path []string, depth int) [][]string {
 	return found
 }
 
-// BenchmarkRequests_RefuseLongLists measures the refusal of a body that is filled with the entries of one list.
-func BenchmarkRequests_RefuseLongLists(b *testing.B) {
+// BenchmarkRequests_RejectLongLists measures the rejection of a body that is filled with the entries of one list.
+func BenchmarkRequests_RejectLongLists(b *testing.B) {
 	for kind, typ := range scheme.Scheme.AllKnownTypes() {
 		if kind.Version == runtime.APIVersionInternal || !strings.HasSuffix(kind.Group, ".slipway.dev") || !scheme.Scheme.Recognizes(kind.GroupVersion().WithKind(kind.Kind+"List")) {
 			continue
