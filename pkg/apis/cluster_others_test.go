@@ -54,13 +54,13 @@ func TestValidateCluster(t *testing.T) {
 	if diff := cmp.Diff([]string{"Forbidden spec.infrastructureRef", "Forbidden spec.controlPlaneRef"}, problems(validation.ValidateClusterUpdate(bare, old))); diff != "" {
 		t.Errorf("errors for removed references (-want +got):\n%s", diff)
 	}
-	told := old.DeepCopy()
-	told.Status.Phase, told.Status.FailureDomains = "Failed", []clusterv1alpha1.FailureDomain{{Name: strings.Repeat("a", 257)}}
-	if diff := cmp.Diff([]string{"NotSupported status.phase", "TooLong status.failureDomains[0].name"}, problems(validation.ValidateClusterStatusUpdate(told, old))); diff != "" {
+	updated := old.DeepCopy()
+	updated.Status.Phase, updated.Status.FailureDomains = "Failed", []clusterv1alpha1.FailureDomain{{Name: strings.Repeat("a", 257)}}
+	if diff := cmp.Diff([]string{"NotSupported status.phase", "TooLong status.failureDomains[0].name"}, problems(validation.ValidateClusterStatusUpdate(updated, old))); diff != "" {
 		t.Errorf("errors of an invalid status (-want +got):\n%s", diff)
 	}
-	told.Status = clusterv1alpha1.ClusterStatus{FailureDomains: make([]clusterv1alpha1.FailureDomain, 101)}
-	if diff := cmp.Diff([]string{"TooMany status.failureDomains"}, problems(validation.ValidateClusterStatusUpdate(told, old))); diff != "" {
+	updated.Status = clusterv1alpha1.ClusterStatus{FailureDomains: make([]clusterv1alpha1.FailureDomain, 101)}
+	if diff := cmp.Diff([]string{"TooMany status.failureDomains"}, problems(validation.ValidateClusterStatusUpdate(updated, old))); diff != "" {
 		t.Errorf("errors of a long status (-want +got):\n%s", diff)
 	}
 }
@@ -163,14 +163,14 @@ func TestValidateMachineHealthCheck(t *testing.T) {
 	if diff := cmp.Diff([]string{"Invalid spec.clusterName"}, problems(validation.ValidateMachineHealthCheckUpdate(moved, old))); diff != "" {
 		t.Errorf("errors for another cluster (-want +got):\n%s", diff)
 	}
-	told := old.DeepCopy()
-	told.Status = clusterv1alpha1.MachineHealthCheckStatus{ExpectedMachines: ptr.To[int32](-1), CurrentHealthy: ptr.To[int32](-1), RemediationsAllowed: ptr.To[int32](-1), Targets: []string{"a b"}}
+	updated := old.DeepCopy()
+	updated.Status = clusterv1alpha1.MachineHealthCheckStatus{ExpectedMachines: ptr.To[int32](-1), CurrentHealthy: ptr.To[int32](-1), RemediationsAllowed: ptr.To[int32](-1), Targets: []string{"a b"}}
 	want := []string{"Invalid status.expectedMachines", "Invalid status.currentHealthy", "Invalid status.remediationsAllowed", "Invalid status.targets[0]"}
-	if diff := cmp.Diff(want, problems(validation.ValidateMachineHealthCheckStatusUpdate(told, old))); diff != "" {
+	if diff := cmp.Diff(want, problems(validation.ValidateMachineHealthCheckStatusUpdate(updated, old))); diff != "" {
 		t.Errorf("errors of an invalid status (-want +got):\n%s", diff)
 	}
-	told.Status = clusterv1alpha1.MachineHealthCheckStatus{Targets: make([]string, 10_001)}
-	if diff := cmp.Diff([]string{"TooMany status.targets"}, problems(validation.ValidateMachineHealthCheckStatusUpdate(told, old))); diff != "" {
+	updated.Status = clusterv1alpha1.MachineHealthCheckStatus{Targets: make([]string, 10_001)}
+	if diff := cmp.Diff([]string{"TooMany status.targets"}, problems(validation.ValidateMachineHealthCheckStatusUpdate(updated, old))); diff != "" {
 		t.Errorf("errors of a long status (-want +got):\n%s", diff)
 	}
 }

@@ -135,8 +135,8 @@ func TestWarnings(t *testing.T) {
 		"spec.nodeSelector: vSphere chooses the host; the value is stored but not applied",
 		"spec.cpu.model: has no effect on vSphere; the value is stored but not applied",
 		"spec.memory.hugepages.pageSize: vSphere supports page sizes 2Mi and 1Gi; other sizes are stored but not applied",
-		"spec.gpus[1].deviceName: nvidia.com/A400 is no device of vSphere, and a virtual machine with it is refused; " +
-			"name a vGPU profile, for example grid_a100-10c, or vendor:device in hexadecimal, for example 10de:2231",
+		"spec.gpus[1].deviceName: nvidia.com/A400 is not a vSphere device, and virtual machines with it are rejected; " +
+			"use a vGPU profile, for example grid_a100-10c, or vendor:device in hexadecimal, for example 10de:2231",
 	}
 	if diff := cmp.Diff(want, validation.InstancetypeWarnings(size, field.NewPath("spec"))); diff != "" {
 		t.Errorf("F115 warnings of an instance type differ (-want +got):\n%s", diff)

@@ -19,10 +19,10 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// wide returns a body with n entries in one list or map.
-type wide func(kind string, n int) string
+// bodyOf returns a body with n entries in one list or map.
+type bodyOf func(kind string, n int) string
 
-func listOf(path, entry string) wide {
+func listOf(path, entry string) bodyOf {
 	return func(kind string, n int) string {
 		text := "[" + strings.TrimSuffix(strings.Repeat(entry+",", n), ",") + "]"
 		names := strings.Split(path, ".")
@@ -67,7 +67,7 @@ func TestRequests_RejectTooManyEntriesBeforeDecoding(t *testing.T) {
 	encodings := []string{runtime.ContentTypeJSON, runtime.ContentTypeProtobuf}
 	for name, tc := range map[string]struct {
 		kind      string
-		body      wide
+		body      bodyOf
 		entries   int
 		encodings []string
 		refused   bool

@@ -26,8 +26,8 @@ import (
 // golden writes the objects of this build as golden files of a release: go test ./pkg/apis -golden=v0.2.0.
 var golden = flag.String("golden", "", "version to write the objects of")
 
-// stored returns the codec for objects in etcd.
-func stored(version schema.GroupVersion) runtime.Codec {
+// storageCodec returns the codec for objects in etcd.
+func storageCodec(version schema.GroupVersion) runtime.Codec {
 	s := protobuf.NewSerializer(scheme.Scheme, scheme.Scheme)
 	return scheme.Codecs.CodecForVersions(s, scheme.Codecs.UniversalDeserializer(), version, runtime.InternalGroupVersioner)
 }
@@ -43,8 +43,8 @@ func versionOf(t *testing.T, file string) schema.GroupVersion {
 	return schema.GroupVersion{Group: group, Version: version}
 }
 
-// readable encodes an object as indented JSON.
-func readable(t *testing.T, obj runtime.Object) []byte {
+// marshalIndented encodes an object as indented JSON.
+func marshalIndented(t *testing.T, obj runtime.Object) []byte {
 	t.Helper()
 	text, err := json.MarshalIndent(obj, "", " ")
 	if err != nil {
@@ -53,8 +53,8 @@ func readable(t *testing.T, obj runtime.Object) []byte {
 	return append(text, '\n')
 }
 
-// ordered sorts the keys of JSON, because the order of fields is not significant.
-func ordered(t *testing.T, text []byte) string {
+// sortKeys sorts the keys of JSON, because the order of fields is not significant.
+func sortKeys(t *testing.T, text []byte) string {
 	t.Helper()
 	var value any
 	if err := json.Unmarshal(text, &value); err != nil {
@@ -67,8 +67,8 @@ func ordered(t *testing.T, text []byte) string {
 	return string(out)
 }
 
-// filled returns objects of all stored kinds with a value in every field.
-func filled(t *testing.T) map[schema.GroupVersionKind]runtime.Object {
+// filledObjects returns objects of all stored kinds with a value in every field.
+func filledObjects(t *testing.T) map[schema.GroupVersionKind]runtime.Object {
 	t.Helper()
 	o := roundtrip.NewCompatibilityTestOptions(scheme.Scheme)
 	for gvk, typ := range scheme.Scheme.AllKnownTypes() {
@@ -86,17 +86,17 @@ func writeGolden(t *testing.T, version string) {
 	if err := os.MkdirAll(dir, 0o750); err != nil {
 		t.Fatal(err)
 	}
-	for gvk, obj := range filled(t) {
+	for gvk, obj := range filledObjects(t) {
 		name := filepath.Join(dir, strings.Join([]string{gvk.Group, gvk.Version, gvk.Kind}, "_"))
-		data, err := runtime.Encode(stored(gvk.GroupVersion()), obj)
+		data, err := runtime.Encode(storageCodec(gvk.GroupVersion()), obj)
 		if err != nil {
 			t.Fatal(err)
 		}
-		decoded, err := runtime.Decode(stored(gvk.GroupVersion()), data)
+		decoded, err := runtime.Decode(storageCodec(gvk.GroupVersion()), data)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for file, content := range map[string][]byte{name + ".pb": data, name + ".json": readable(t, decoded)} {
+		for file, content := range map[string][]byte{name + ".pb": data, name + ".json": marshalIndented(t, decoded)} {
 			if err := os.WriteFile(file, content, 0o600); err != nil {
 				t.Fatal(err)
 			}
@@ -123,19 +123,19 @@ func TestScheme_ReadsObjectsOfEarlierVersions(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			codec := stored(versionOf(t, file))
+			codec := storageCodec(versionOf(t, file))
 			obj, err := runtime.Decode(codec, data)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(ordered(t, want), ordered(t, readable(t, obj))); diff != "" {
+			if diff := cmp.Diff(sortKeys(t, want), sortKeys(t, marshalIndented(t, obj))); diff != "" {
 				t.Errorf("the decoded object differs (-stored +read):\n%s", diff)
 			}
 			again, err := runtime.Encode(codec, obj)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := adds(message(t, data).Raw, message(t, again).Raw); err != nil {
+			if err := checkAddedFields(message(t, data).Raw, message(t, again).Raw); err != nil {
 				t.Errorf("the encoding changed: %v. The previous version must still be able to read it", err)
 			}
 		})
@@ -144,8 +144,8 @@ func TestScheme_ReadsObjectsOfEarlierVersions(t *testing.T) {
 
 // An older version ignores unknown fields and drops them when it writes the object. docs/operations.md documents this.
 func TestScheme_DropsFieldsOfLaterVersions(t *testing.T) {
-	for gvk, obj := range filled(t) {
-		codec := stored(gvk.GroupVersion())
+	for gvk, obj := range filledObjects(t) {
+		codec := storageCodec(gvk.GroupVersion())
 		data, err := runtime.Encode(codec, obj)
 		if err != nil {
 			t.Fatal(err)

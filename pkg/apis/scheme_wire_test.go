@@ -61,9 +61,9 @@ func fieldsOf(message []byte) (fields []wireField) {
 	return fields
 }
 
-// adds returns an error unless now has all fields of was with the same values in the same order. Additional fields must
+// checkAddedFields returns an error unless now has all fields of was with the same values in the same order. Additional fields must
 // be numbers with the value 0, because fields that were added later are encoded even if they are unset.
-func adds(was, now []byte) error {
+func checkAddedFields(was, now []byte) error {
 	after := fieldsOf(now)
 	for _, old := range fieldsOf(was) {
 		for len(after) > 0 && after[0].tag != old.tag && after[0].zero() {
@@ -76,7 +76,7 @@ func adds(was, now []byte) error {
 		case old.tag&7 != text:
 			return fmt.Errorf("field %d is %x, want %x", old.tag>>3, after[0].value, old.value)
 		default:
-			if err := adds(old.value, after[0].value); err != nil {
+			if err := checkAddedFields(old.value, after[0].value); err != nil {
 				return fmt.Errorf("in field %d: %w", old.tag>>3, err)
 			}
 		}
@@ -108,7 +108,7 @@ func TestCheckAddedFields_AllowsOnlyZeroNumbers(t *testing.T) {
 		"a missing field":      {was[:2], "field 2 is missing or in another position"},
 		"malformed data":       {[]byte{1<<3 | number, 5, 2<<3 | text, 200}, "field 2 is missing or in another position"},
 	} {
-		if err := adds(was, tc.now); (err == nil) != (tc.want == "") || err != nil && !strings.Contains(err.Error(), tc.want) {
+		if err := checkAddedFields(was, tc.now); (err == nil) != (tc.want == "") || err != nil && !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%s: %v, want %q", name, err, tc.want)
 		}
 	}

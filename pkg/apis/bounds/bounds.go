@@ -35,12 +35,12 @@ func Quantities(obj any) field.ErrorList {
 func Meta(obj, before metav1.Object, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	count := func(name string, of func(metav1.Object) int) {
-		most := maxLabels
+		limit := maxLabels
 		if before != nil {
-			most = max(most, of(before))
+			limit = max(limit, of(before))
 		}
-		if n := of(obj); n > most {
-			errs = append(errs, field.TooMany(path.Child(name), n, most))
+		if n := of(obj); n > limit {
+			errs = append(errs, field.TooMany(path.Child(name), n, limit))
 		}
 	}
 	count("labels", func(o metav1.Object) int { return len(o.GetLabels()) })
@@ -81,7 +81,7 @@ func (w *walker) value(v reflect.Value, b bound, path *field.Path) {
 	case reflect.Struct:
 		if q, ok := v.Interface().(resource.Quantity); ok {
 			w.quantity(q, path)
-		} else if !leaf(v.Type()) {
+		} else if !isLeaf(v.Type()) {
 			w.fields(v, path)
 		}
 	case reflect.String:
@@ -100,8 +100,8 @@ func (w *walker) value(v reflect.Value, b bound, path *field.Path) {
 	}
 }
 
-// leaf reports whether t is a struct that is a single value in JSON.
-func leaf(t reflect.Type) bool {
+// isLeaf reports whether t is a struct that is a single value in JSON.
+func isLeaf(t reflect.Type) bool {
 	return t == reflect.TypeFor[resource.Quantity]() || t == reflect.TypeFor[metav1.Time]()
 }
 
@@ -124,13 +124,13 @@ func (w *walker) fields(v reflect.Value, path *field.Path) {
 // list checks a list and, if it is not too long, its items. A byte slice has a limit on its size.
 func (w *walker) list(v reflect.Value, b bound, path *field.Path) {
 	if v.Type().Elem().Kind() == reflect.Uint8 {
-		if most := orElse(b.text, MaxObject); v.Len() > most && !w.quantities {
-			w.add(field.TooLong(path, nil, most))
+		if limit := valueOr(b.text, MaxObject); v.Len() > limit && !w.quantities {
+			w.add(field.TooLong(path, nil, limit))
 		}
 		return
 	}
-	if most := orElse(b.items, MaxItems); v.Len() > most && !w.quantities {
-		w.add(field.TooMany(path, v.Len(), most))
+	if limit := valueOr(b.items, MaxItems); v.Len() > limit && !w.quantities {
+		w.add(field.TooMany(path, v.Len(), limit))
 		return
 	}
 	for i := range v.Len() {
@@ -140,8 +140,8 @@ func (w *walker) list(v reflect.Value, b bound, path *field.Path) {
 
 // entries checks a map of strings and, if it is not too large, its entries.
 func (w *walker) entries(v reflect.Value, b bound, path *field.Path) {
-	if most := orElse(b.items, MaxItems); v.Len() > most {
-		w.add(field.TooMany(path, v.Len(), most))
+	if limit := valueOr(b.items, MaxItems); v.Len() > limit {
+		w.add(field.TooMany(path, v.Len(), limit))
 		return
 	}
 	for each := v.MapRange(); each.Next(); {
@@ -167,8 +167,8 @@ func (w *walker) text(text string, shown any, b bound, path *field.Path) {
 	if len(w.errs) >= MaxErrors {
 		return
 	}
-	if most := orElse(b.text, MaxText); len(text) > most {
-		w.add(field.TooLong(path, nil, most))
+	if limit := valueOr(b.text, MaxText); len(text) > limit {
+		w.add(field.TooLong(path, nil, limit))
 		return
 	}
 	if wrong := Text(text, b.lines); wrong != "" {
@@ -176,7 +176,7 @@ func (w *walker) text(text string, shown any, b bound, path *field.Path) {
 	}
 }
 
-func orElse(n, otherwise int) int {
+func valueOr(n, otherwise int) int {
 	if n > 0 {
 		return n
 	}

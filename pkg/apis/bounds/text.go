@@ -14,7 +14,7 @@ import (
 // feeds. Carriage returns are invalid because XML converts them to line feeds.
 func Text(text string, lines bool) string {
 	for at, r := range text {
-		if lines && (r == '\t' || r == '\n') || printable(r) {
+		if lines && (r == '\t' || r == '\n') || isPrintable(r) {
 			continue
 		}
 		if r == utf8.RuneError && text[at] != "\ufffd"[0] {
@@ -26,27 +26,27 @@ func Text(text string, lines bool) string {
 }
 
 // Clean removes invalid characters from text and truncates it to MaxText bytes.
-func Clean(text string) string { return clean(text, MaxText) }
+func Clean(text string) string { return removeInvalid(text, MaxText) }
 
 // CleanHostName removes invalid characters from a host name and truncates it to the maximum length of a DNS name.
-func CleanHostName(text string) string { return clean(text, maxHostName) }
+func CleanHostName(text string) string { return removeInvalid(text, maxHostName) }
 
-func clean(text string, most int) string {
+func removeInvalid(text string, limit int) string {
 	text = strings.Map(func(r rune) rune {
-		if printable(r) {
+		if isPrintable(r) {
 			return r
 		}
 		return -1
 	}, text)
-	if len(text) > most {
-		text = strings.ToValidUTF8(text[:most], "")
+	if len(text) > limit {
+		text = strings.ToValidUTF8(text[:limit], "")
 	}
 	return text
 }
 
-// printable reports whether r is valid in text. Invalid are characters that XML 1.0 cannot represent (production Char),
+// isPrintable reports whether r is valid in text. Invalid are characters that XML 1.0 cannot represent (production Char),
 // the replacement character, and characters that change how a terminal or browser displays text.
-func printable(r rune) bool {
+func isPrintable(r rune) bool {
 	switch {
 	case unicode.IsControl(r), r == utf8.RuneError, r == '\ufffe', r == '\uffff':
 		return false

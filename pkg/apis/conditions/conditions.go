@@ -108,13 +108,13 @@ func Line(text string, bound int) string {
 	return text[:end] + ellipsis
 }
 
-// listed is the number of items of a list that a message contains.
-const listed = 3
+// maxListedItems is the number of items of a list that a message contains.
+const maxListedItems = 3
 
 // List joins items with separator for a message. It includes the first three items and the number of the others.
 func List(items []string, separator string) string {
-	if len(items) <= listed+1 { // One more item is as short as its count.
+	if len(items) <= maxListedItems+1 { // One more item is as short as its count.
 		return strings.Join(items, separator)
 	}
-	return fmt.Sprintf("%s and %d more", strings.Join(items[:listed], separator), len(items)-listed)
+	return fmt.Sprintf("%s and %d more", strings.Join(items[:maxListedItems], separator), len(items)-maxListedItems)
 }

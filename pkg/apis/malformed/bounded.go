@@ -28,17 +28,17 @@ func Bounded(patch []byte) *field.Error {
 	if json.Unmarshal(patch, &content) != nil {
 		return nil
 	}
-	return bounded(content, nil, 0)
+	return findExpensive(content, nil, 0)
 }
 
-func bounded(content any, path *field.Path, depth int) *field.Error {
+func findExpensive(content any, path *field.Path, depth int) *field.Error {
 	if depth > maxNesting {
 		return field.Invalid(path, field.OmitValueType{}, fmt.Sprintf("must not have more than %d levels of nested lists and objects", maxNesting))
 	}
 	switch content := content.(type) {
 	case map[string]any:
 		for _, name := range slices.Sorted(maps.Keys(content)) {
-			if err := bounded(content[name], path.Child(name), depth+1); err != nil {
+			if err := findExpensive(content[name], path.Child(name), depth+1); err != nil {
 				return err
 			}
 		}
@@ -47,7 +47,7 @@ func bounded(content any, path *field.Path, depth int) *field.Error {
 			return field.TooMany(path, len(content), maxListed)
 		}
 		for i, item := range content {
-			if err := bounded(item, path.Index(i), depth+1); err != nil {
+			if err := findExpensive(item, path.Index(i), depth+1); err != nil {
 				return err
 			}
 		}

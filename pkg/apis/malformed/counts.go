@@ -74,10 +74,10 @@ func Counts(document []byte) error {
 			fields++
 		}
 		if entries > MaxEntries {
-			return at(open, ErrEntries)
+			return withPath(open, ErrEntries)
 		}
 		if fields > maxFields {
-			return at(open, errFields)
+			return withPath(open, errFields)
 		}
 	}
 	return nil
@@ -90,8 +90,8 @@ type container struct {
 	key   []byte // in its JSON encoding
 }
 
-// at returns err with the path of the innermost list or object, truncated to maxPath elements.
-func at(open []container, err error) error {
+// withPath returns err with the path of the innermost list or object, truncated to maxPath elements.
+func withPath(open []container, err error) error {
 	var path *field.Path
 	for _, in := range open[:min(len(open)-1, maxPath)] {
 		if in.list {

@@ -60,7 +60,7 @@ func (f *finder) find(t reflect.Type, content any, path *field.Path) (wrong bool
 		t = t.Elem()
 	}
 	if reader, ok := reflect.New(t).Interface().(json.Unmarshaler); ok && !(optional && content == nil) {
-		if err := read(reader, content, path); err != nil {
+		if err := decodeWithUnmarshaler(reader, content, path); err != nil {
 			return f.add(err)
 		}
 		return false
@@ -68,13 +68,13 @@ func (f *finder) find(t reflect.Type, content any, path *field.Path) (wrong bool
 	if content == nil {
 		return false
 	}
-	if want := form(t); want != "" && want != form(reflect.TypeOf(content)) {
-		return f.add(invalid(path, content, "must be "+want+fieldsOf(t)))
+	if want := jsonForm(t); want != "" && want != jsonForm(reflect.TypeOf(content)) {
+		return f.add(invalidValue(path, content, "must be "+want+fieldsOf(t)))
 	}
 	switch t.Kind() {
 	case reflect.Int, reflect.Int32, reflect.Int64:
 		if n := content.(float64); n != math.Trunc(n) || math.Abs(n) >= math.Pow(2, float64(t.Bits()-1)) {
-			return f.add(invalid(path, content, fmt.Sprintf("must be a whole number of %d bits", t.Bits())))
+			return f.add(invalidValue(path, content, fmt.Sprintf("must be a whole number of %d bits", t.Bits())))
 		}
 	case reflect.Struct:
 		f.findInStruct(t, content.(map[string]any), path)
@@ -88,13 +88,13 @@ func (f *finder) find(t reflect.Type, content any, path *field.Path) (wrong bool
 	case reflect.Slice:
 		if text, ok := content.(string); ok {
 			if _, err := base64.StdEncoding.DecodeString(text); err != nil {
-				return f.add(invalid(path, content, "must be base64"))
+				return f.add(invalidValue(path, content, "must be base64"))
 			}
 		}
 		items, _ := content.([]any)
 		for i, item := range items {
-			if want := form(t.Elem()); item == nil && want != "" {
-				wrong = f.add(invalid(path.Index(i), nil, "must be "+want+fieldsOf(t.Elem())))
+			if want := jsonForm(t.Elem()); item == nil && want != "" {
+				wrong = f.add(invalidValue(path.Index(i), nil, "must be "+want+fieldsOf(t.Elem())))
 			} else if f.find(t.Elem(), item, path.Index(i)) {
 				wrong = true // remove the whole list, so that indexes in errors are correct
 			}
@@ -104,8 +104,8 @@ func (f *finder) find(t reflect.Type, content any, path *field.Path) (wrong bool
 	return wrong
 }
 
-// form returns a description of the JSON form of t, or "" if several forms are possible.
-func form(t reflect.Type) string {
+// jsonForm returns a description of the JSON form of t, or "" if several forms are possible.
+func jsonForm(t reflect.Type) string {
 	switch t.Kind() {
 	case reflect.Struct, reflect.Map:
 		return "an object"
@@ -133,7 +133,7 @@ func (f *finder) findInStruct(t reflect.Type, content map[string]any, path *fiel
 		case !at.IsExported() || name == "-":
 		case name == "" && at.Anonymous:
 			f.find(at.Type, content, path)
-		case has(content, name):
+		case hasKey(content, name):
 			if f.find(at.Type, content[name], path.Child(name)) {
 				delete(content, name)
 			}
@@ -176,13 +176,13 @@ func fieldNames(t reflect.Type) (names []string) {
 	return names
 }
 
-func has(content map[string]any, name string) bool {
+func hasKey(content map[string]any, name string) bool {
 	_, ok := content[name]
 	return ok
 }
 
-// read decodes content with the type's own unmarshaling.
-func read(reader json.Unmarshaler, content any, path *field.Path) *field.Error {
+// decodeWithUnmarshaler decodes content with the type's own unmarshaling.
+func decodeWithUnmarshaler(reader json.Unmarshaler, content any, path *field.Path) *field.Error {
 	text, err := json.Marshal(content)
 	if err != nil {
 		return nil // cannot happen: content was decoded
@@ -194,11 +194,11 @@ func read(reader json.Unmarshaler, content any, path *field.Path) *field.Error {
 	if len(why) > 4*maxShown {
 		why = "is not a valid " + strings.ToLower(reflect.TypeOf(reader).Elem().Name())
 	}
-	return invalid(path, content, why)
+	return invalidValue(path, content, why)
 }
 
-// invalid returns an error for content. The error contains the beginning of the value.
-func invalid(path *field.Path, content any, why string) *field.Error {
+// invalidValue returns an error for content. The error contains the beginning of the value.
+func invalidValue(path *field.Path, content any, why string) *field.Error {
 	text, _ := json.Marshal(content) // content was decoded, so it can be encoded
 	shown := string(text)
 	if value, ok := content.(string); ok {

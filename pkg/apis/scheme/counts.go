@@ -20,9 +20,9 @@ import (
 // protobufPrefix is the prefix of an object in protobuf encoding.
 var protobufPrefix = []byte{'k', '8', 's', 0}
 
-// counts returns an error if the lists and maps in data have more entries than an object can have. data can have any
+// checkCounts returns an error if the lists and maps in data have more entries than an object can have. data can have any
 // encoding. into is the type of a protobuf object that does not specify its kind.
-func counts(data []byte, into runtime.Object) error {
+func checkCounts(data []byte, into runtime.Object) error {
 	message, isProtobuf := bytes.CutPrefix(data, protobufPrefix)
 	if !isProtobuf {
 		return malformed.Counts(data)
@@ -49,7 +49,7 @@ const (
 // countMessage adds the number of list and map entries in a message to entries. It returns false as soon as there are
 // too many. It ignores malformed messages because the decoder reports them.
 func countMessage(of reflect.Type, message []byte, entries *int) bool {
-	fields := fieldsByNumber(of)
+	fields := fieldTypesByNumber(of)
 	for len(message) > 0 {
 		tag, n := binary.Uvarint(message)
 		if n <= 0 {
@@ -79,7 +79,7 @@ func countMessage(of reflect.Type, message []byte, entries *int) bool {
 			continue
 		}
 		if k := typ.Kind(); k == reflect.Map || k == reflect.Slice && typ.Elem().Kind() != reflect.Uint8 {
-			typ, repeated = indirect(typ.Elem()), true
+			typ, repeated = pointerElem(typ.Elem()), true
 		}
 		switch {
 		case repeated && tag&7 == wireBytes && typ.Kind() >= reflect.Bool && typ.Kind() <= reflect.Float64:
@@ -97,7 +97,7 @@ func countMessage(of reflect.Type, message []byte, entries *int) bool {
 // fieldTypes caches, for each type, the types of its fields by protobuf field number.
 var fieldTypes sync.Map
 
-func fieldsByNumber(of reflect.Type) map[uint64]reflect.Type {
+func fieldTypesByNumber(of reflect.Type) map[uint64]reflect.Type {
 	if known, ok := fieldTypes.Load(of); ok {
 		return known.(map[uint64]reflect.Type)
 	}
@@ -106,7 +106,7 @@ func fieldsByNumber(of reflect.Type) map[uint64]reflect.Type {
 		f := of.Field(i)
 		if parts := strings.Split(f.Tag.Get("protobuf"), ","); len(parts) > 1 {
 			if n, err := strconv.ParseUint(parts[1], 10, 32); err == nil {
-				fields[n] = indirect(f.Type)
+				fields[n] = pointerElem(f.Type)
 			}
 		}
 	}
@@ -114,7 +114,7 @@ func fieldsByNumber(of reflect.Type) map[uint64]reflect.Type {
 	return fields
 }
 
-func indirect(t reflect.Type) reflect.Type {
+func pointerElem(t reflect.Type) reflect.Type {
 	if t.Kind() == reflect.Pointer {
 		return t.Elem()
 	}

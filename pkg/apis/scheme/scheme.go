@@ -28,7 +28,7 @@ var (
 	// Codecs encodes and decodes the objects of Scheme.
 	Codecs = serializer.NewCodecFactory(Scheme)
 	// Requests is like Codecs, but its decoding errors identify the invalid field.
-	Requests runtime.NegotiatedSerializer = naming{Codecs}
+	Requests runtime.NegotiatedSerializer = fieldErrorSerializer{Codecs}
 	// ParameterCodec decodes query parameters into options. Unlike metav1.ParameterCodec, it supports the options of
 	// this API's subresources.
 	ParameterCodec = runtime.NewParameterCodec(Scheme)

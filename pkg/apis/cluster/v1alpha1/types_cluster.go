@@ -52,11 +52,11 @@ type ClusterSpec struct {
 	ControlPlaneEndpoint APIEndpoint `json:"controlPlaneEndpoint,omitempty,omitzero" protobuf:"bytes,3,opt,name=controlPlaneEndpoint"`
 	// controlPlaneRef refers to the object that manages the control plane.
 	// +optional
-	ControlPlaneRef ContractVersionedObjectReference `json:"controlPlaneRef,omitempty,omitzero" protobuf:"bytes,4,opt,name=controlPlaneRef"` //nolint:nonpointerstructs // absent when all of it is empty (omitzero), as in Cluster API
+	ControlPlaneRef ContractVersionedObjectReference `json:"controlPlaneRef,omitempty,omitzero" protobuf:"bytes,4,opt,name=controlPlaneRef"` //nolint:nonpointerstructs // omitted if empty (omitzero), as in Cluster API
 	// infrastructureRef refers to the object that manages the cluster's infrastructure other than machines, for example
 	// a SlipwayCluster.
 	// +optional
-	InfrastructureRef ContractVersionedObjectReference `json:"infrastructureRef,omitempty,omitzero" protobuf:"bytes,5,opt,name=infrastructureRef"` //nolint:nonpointerstructs // absent when all of it is empty (omitzero), as in Cluster API
+	InfrastructureRef ContractVersionedObjectReference `json:"infrastructureRef,omitempty,omitzero" protobuf:"bytes,5,opt,name=infrastructureRef"` //nolint:nonpointerstructs // omitted if empty (omitzero), as in Cluster API
 }
 
 // ClusterNetwork describes the networks of a cluster.
@@ -115,7 +115,7 @@ type ClusterStatus struct {
 	FailureDomains []FailureDomain `json:"failureDomains,omitempty" protobuf:"bytes,3,rep,name=failureDomains"`
 	// phase is a summary of the state for display.
 	// +optional
-	Phase ClusterPhase `json:"phase,omitempty" protobuf:"bytes,4,opt,name=phase,casttype=ClusterPhase"` //nolint:nophase // people know the word from Pod and Machine; conditions say all of it
+	Phase ClusterPhase `json:"phase,omitempty" protobuf:"bytes,4,opt,name=phase,casttype=ClusterPhase"` //nolint:nophase // Pod and Machine also have a phase; conditions contain the same information
 	// observedGeneration is the generation of the spec that this status reflects.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty" protobuf:"varint,5,opt,name=observedGeneration"`

@@ -83,7 +83,7 @@ type MachineSpec struct {
 type Bootstrap struct {
 	// configRef refers to the object whose controller creates the Secret.
 	// +optional
-	ConfigRef ContractVersionedObjectReference `json:"configRef,omitempty,omitzero" protobuf:"bytes,1,opt,name=configRef"` //nolint:nonpointerstructs // absent when all of it is empty (omitzero), as in Cluster API
+	ConfigRef ContractVersionedObjectReference `json:"configRef,omitempty,omitzero" protobuf:"bytes,1,opt,name=configRef"` //nolint:nonpointerstructs // omitted if empty (omitzero), as in Cluster API
 	// dataSecretName is the name of the Secret. Its key value contains the data. If configRef is set, the controller
 	// sets this field.
 	// +optional

@@ -175,7 +175,7 @@ type MachineDeploymentStatus struct {
 	ObservedGeneration int64 `json:"observedGeneration,omitempty" protobuf:"varint,8,opt,name=observedGeneration"`
 	// phase is a summary of the state for display.
 	// +optional
-	Phase MachineDeploymentPhase `json:"phase,omitempty" protobuf:"bytes,10,opt,name=phase,casttype=MachineDeploymentPhase"` //nolint:nophase // people know the word from Pod and Machine; conditions say all of it
+	Phase MachineDeploymentPhase `json:"phase,omitempty" protobuf:"bytes,10,opt,name=phase,casttype=MachineDeploymentPhase"` //nolint:nophase // Pod and Machine also have a phase; conditions contain the same information
 
 	// Protobuf field number 9 is reserved: no field may use it.
 }

@@ -45,12 +45,12 @@ type MachineDrainRuleSpec struct {
 	// rule applies to all machines. At most 32.
 	// +optional
 	// +listType=atomic
-	Machines []MachineDrainRuleMachineSelector `json:"machines,omitempty" protobuf:"bytes,2,rep,name=machines"` //nolint:arrayofstruct // as in Cluster API: one has a selector at least, which validation demands
+	Machines []MachineDrainRuleMachineSelector `json:"machines,omitempty" protobuf:"bytes,2,rep,name=machines"` //nolint:arrayofstruct // as in Cluster API: all fields are optional
 	// pods select the pods to which the rule applies. A pod must match at least one entry. If empty, the rule applies to
 	// all pods. At most 32.
 	// +optional
 	// +listType=atomic
-	Pods []MachineDrainRulePodSelector `json:"pods,omitempty" protobuf:"bytes,3,rep,name=pods"` //nolint:arrayofstruct // as in Cluster API: one has a selector at least, which validation demands
+	Pods []MachineDrainRulePodSelector `json:"pods,omitempty" protobuf:"bytes,3,rep,name=pods"` //nolint:arrayofstruct // as in Cluster API: all fields are optional
 }
 
 // MachineDrainRuleDrainBehavior defines how a drain handles pods.

@@ -95,7 +95,7 @@ type MachineHealthCheckRemediation struct {
 	// templateRef refers to a template of remediation requests for an external controller. If unset, the owner of a
 	// machine replaces it.
 	// +optional
-	TemplateRef MachineHealthCheckRemediationTemplateReference `json:"templateRef,omitempty,omitzero" protobuf:"bytes,2,opt,name=templateRef"` //nolint:nonpointerstructs // absent when all of it is empty (omitzero), as in Cluster API
+	TemplateRef MachineHealthCheckRemediationTemplateReference `json:"templateRef,omitempty,omitzero" protobuf:"bytes,2,opt,name=templateRef"` //nolint:nonpointerstructs // omitted if empty (omitzero), as in Cluster API
 }
 
 // MachineHealthCheckRemediationTriggerIf limits the number of unhealthy machines.

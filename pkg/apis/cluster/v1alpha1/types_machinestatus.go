@@ -21,7 +21,7 @@ type MachineStatus struct {
 	Initialization MachineInitializationStatus `json:"initialization,omitempty,omitzero" protobuf:"bytes,2,opt,name=initialization"`
 	// nodeRef refers to the Node.
 	// +optional
-	NodeRef MachineNodeReference `json:"nodeRef,omitempty,omitzero" protobuf:"bytes,3,opt,name=nodeRef"` //nolint:nonpointerstructs // absent when all of it is empty (omitzero), as in Cluster API
+	NodeRef MachineNodeReference `json:"nodeRef,omitempty,omitzero" protobuf:"bytes,3,opt,name=nodeRef"` //nolint:nonpointerstructs // omitted if empty (omitzero), as in Cluster API
 	// nodeInfo is the system information that the Node reports.
 	// +optional
 	NodeInfo *NodeSystemInfo `json:"nodeInfo,omitempty" protobuf:"bytes,4,opt,name=nodeInfo"`
@@ -37,7 +37,7 @@ type MachineStatus struct {
 	FailureDomain string `json:"failureDomain,omitempty" protobuf:"bytes,7,opt,name=failureDomain"`
 	// phase is a summary of the state for display.
 	// +optional
-	Phase MachinePhase `json:"phase,omitempty" protobuf:"bytes,8,opt,name=phase,casttype=MachinePhase"` //nolint:nophase // people know the word from Pod and Machine; conditions say all of it
+	Phase MachinePhase `json:"phase,omitempty" protobuf:"bytes,8,opt,name=phase,casttype=MachinePhase"` //nolint:nophase // Pod and Machine also have a phase; conditions contain the same information
 	// certificatesExpiryDate is the time when the certificates of a control plane machine expire.
 	// +optional
 	CertificatesExpiryDate *metav1.Time `json:"certificatesExpiryDate,omitempty" protobuf:"bytes,9,opt,name=certificatesExpiryDate"`

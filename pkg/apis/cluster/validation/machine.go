@@ -12,23 +12,23 @@ import (
 
 // ValidateMachine checks a new machine.
 func ValidateMachine(obj *clusterv1alpha1.Machine) field.ErrorList {
-	return append(validateMeta(&obj.ObjectMeta), validateMachineSpec(&obj.Spec, machineRules(obj.Labels), field.NewPath("spec"))...)
+	return append(validateMeta(&obj.ObjectMeta), validateMachineSpec(&obj.Spec, rulesFor(obj.Labels), field.NewPath("spec"))...)
 }
 
 // ValidateMachineUpdate checks the change from old to obj. An unchanged spec is not validated, unless the labels change
 // the rules for the spec.
 func ValidateMachineUpdate(obj, old *clusterv1alpha1.Machine) field.ErrorList {
 	errs := validateMetaUpdate(&obj.ObjectMeta, &old.ObjectMeta)
-	if apiequality.Semantic.DeepEqual(obj.Spec, old.Spec) && machineRules(obj.Labels) == machineRules(old.Labels) {
+	if apiequality.Semantic.DeepEqual(obj.Spec, old.Spec) && rulesFor(obj.Labels) == rulesFor(old.Labels) {
 		return errs
 	}
 	path := field.NewPath("spec")
 	errs = append(errs, validateImmutable(obj.Spec.ClusterName, old.Spec.ClusterName, path.Child("clusterName"))...)
-	return append(errs, validateMachineSpec(&obj.Spec, machineRules(obj.Labels), path)...)
+	return append(errs, validateMachineSpec(&obj.Spec, rulesFor(obj.Labels), path)...)
 }
 
-// rules are the properties of a machine on which the validation of its spec depends.
-type rules struct {
+// machineRules are the properties of a machine on which the validation of its spec depends.
+type machineRules struct {
 	// worker is true for machines that do not belong to a control plane.
 	worker bool
 	// templates is true if references must refer to templates.
@@ -37,9 +37,9 @@ type rules struct {
 	pooled bool
 }
 
-// machineRules returns the rules for a machine with the labels.
-func machineRules(labels map[string]string) rules {
+// rulesFor returns the rules for a machine with the labels.
+func rulesFor(labels map[string]string) machineRules {
 	_, controlPlane := labels[clusterv1alpha1.MachineControlPlaneLabel]
 	_, pooled := labels[clusterv1alpha1.MachinePoolNameLabel]
-	return rules{worker: !controlPlane, pooled: pooled}
+	return machineRules{worker: !controlPlane, pooled: pooled}
 }

@@ -16,7 +16,7 @@ import (
 )
 
 // validateMachineSpec checks the spec of a machine or of a machine template.
-func validateMachineSpec(spec *clusterv1alpha1.MachineSpec, r rules, path *field.Path) field.ErrorList {
+func validateMachineSpec(spec *clusterv1alpha1.MachineSpec, r machineRules, path *field.Path) field.ErrorList {
 	errs := validateClusterName(spec.ClusterName, path.Child("clusterName"))
 	errs = append(errs, validateBootstrap(&spec.Bootstrap, r, path.Child("bootstrap"))...)
 	infrastructure := path.Child("infrastructureRef")
@@ -36,7 +36,7 @@ func validateMachineSpec(spec *clusterv1alpha1.MachineSpec, r rules, path *field
 
 // validateBootstrap checks that a source of bootstrap data is set. As in Cluster API, an empty dataSecretName means
 // that the machine does not need bootstrap data.
-func validateBootstrap(bootstrap *clusterv1alpha1.Bootstrap, r rules, path *field.Path) field.ErrorList {
+func validateBootstrap(bootstrap *clusterv1alpha1.Bootstrap, r machineRules, path *field.Path) field.ErrorList {
 	if !bootstrap.ConfigRef.IsDefined() && bootstrap.DataSecretName == nil && !r.pooled {
 		return field.ErrorList{field.Required(path, "must have dataSecretName, the name of a Secret, or configRef, an object whose controller creates the Secret")}
 	}
@@ -76,7 +76,7 @@ func validateReadinessGates(gates []clusterv1alpha1.MachineReadinessGate, path *
 // controlPlaneTaint is the key of the taint of control plane machines.
 const controlPlaneTaint = "node-role.kubernetes.io/control-plane"
 
-func validateTaints(taints []clusterv1alpha1.MachineTaint, r rules, path *field.Path) field.ErrorList {
+func validateTaints(taints []clusterv1alpha1.MachineTaint, r machineRules, path *field.Path) field.ErrorList {
 	type identity struct {
 		key    string
 		effect clusterv1alpha1.TaintEffect
@@ -101,7 +101,7 @@ func validateTaints(taints []clusterv1alpha1.MachineTaint, r rules, path *field.
 }
 
 // validateTaintKey checks a key and rejects taints that are managed by other components.
-func validateTaintKey(key string, r rules, path *field.Path) field.ErrorList {
+func validateTaintKey(key string, r machineRules, path *field.Path) field.ErrorList {
 	switch {
 	case key == "":
 		return field.ErrorList{field.Required(path, "must be the key of a taint")}

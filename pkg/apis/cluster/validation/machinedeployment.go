@@ -60,14 +60,14 @@ func validateStrategy(strategy *clusterv1alpha1.MachineDeploymentRolloutStrategy
 	rolling, at := strategy.RollingUpdate, path.Child("rollingUpdate")
 	errs = append(errs, validateAmount(rolling.MaxUnavailable, at.Child("maxUnavailable"))...)
 	errs = append(errs, validateAmount(rolling.MaxSurge, at.Child("maxSurge"))...)
-	if isNothing(rolling.MaxUnavailable) && isNothing(rolling.MaxSurge) {
+	if isZeroAmount(rolling.MaxUnavailable) && isZeroAmount(rolling.MaxSurge) {
 		errs = append(errs, field.Invalid(at, "maxUnavailable 0, maxSurge 0", "at least one must be greater than 0, otherwise no machine can be replaced"))
 	}
 	return errs
 }
 
-// isNothing reports whether amount is set and 0.
-func isNothing(amount *intstr.IntOrString) bool {
+// isZeroAmount reports whether amount is set and 0.
+func isZeroAmount(amount *intstr.IntOrString) bool {
 	if amount == nil {
 		return false
 	}

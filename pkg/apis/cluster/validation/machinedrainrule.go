@@ -39,17 +39,17 @@ func validateDrainRuleSpec(spec *clusterv1alpha1.MachineDrainRuleSpec, path *fie
 		errs = append(errs, validateSelector(spec.Machines[i].Selector, at.Child("selector"))...)
 		errs = append(errs, validateSelector(spec.Machines[i].ClusterSelector, at.Child("clusterSelector"))...)
 	}
-	errs = append(errs, validateUnlike(spec.Machines, path.Child("machines"))...)
+	errs = append(errs, validateNoDuplicates(spec.Machines, path.Child("machines"))...)
 	for i := range spec.Pods {
 		at := path.Child("pods").Index(i)
 		errs = append(errs, validateSelector(spec.Pods[i].Selector, at.Child("selector"))...)
 		errs = append(errs, validateSelector(spec.Pods[i].NamespaceSelector, at.Child("namespaceSelector"))...)
 	}
-	return append(errs, validateUnlike(spec.Pods, path.Child("pods"))...)
+	return append(errs, validateNoDuplicates(spec.Pods, path.Child("pods"))...)
 }
 
-// validateUnlike checks that no two entries of a short list are equal.
-func validateUnlike[T any](entries []T, path *field.Path) field.ErrorList {
+// validateNoDuplicates checks that no two entries of a short list are equal.
+func validateNoDuplicates[T any](entries []T, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	for i := range entries {
 		for j := range i {

@@ -54,14 +54,14 @@ func validateHealthCheckSpec(spec *clusterv1alpha1.MachineHealthCheckSpec, path 
 		errs = append(errs, field.Invalid(checks.Child("nodeStartupTimeoutSeconds"), *seconds, "must be at least 30, or 0 for no timeout"))
 	}
 	errs = append(errs, validateUnhealthy(spec.Checks.UnhealthyNodeConditions, nil, checks.Child("unhealthyNodeConditions"))...)
-	errs = append(errs, validateUnhealthy(spec.Checks.UnhealthyMachineConditions, circular, checks.Child("unhealthyMachineConditions"))...)
+	errs = append(errs, validateUnhealthy(spec.Checks.UnhealthyMachineConditions, dependentConditions, checks.Child("unhealthyMachineConditions"))...)
 	remediation := path.Child("remediation")
 	errs = append(errs, validateTrigger(&spec.Remediation.TriggerIf, remediation.Child("triggerIf"))...)
 	return append(errs, validateRemediationTemplate(&spec.Remediation.TemplateRef, remediation.Child("templateRef"))...)
 }
 
-// circular are the Machine conditions that depend on the result of the health check.
-var circular = []string{
+// dependentConditions are the Machine conditions that depend on the result of the health check.
+var dependentConditions = []string{
 	clusterv1alpha1.ReadyCondition, clusterv1alpha1.AvailableCondition, clusterv1alpha1.MachineHealthCheckSucceededCondition,
 	clusterv1alpha1.MachineOwnerRemediatedCondition, clusterv1alpha1.MachineExternallyRemediatedCondition,
 }

@@ -34,7 +34,7 @@ func validateTemplate(template *clusterv1alpha1.MachineTemplateSpec, clusterName
 	meta, spec := path.Child("metadata"), path.Child("spec")
 	errs := metav1validation.ValidateLabels(template.Metadata.Labels, meta.Child("labels"))
 	errs = append(errs, apivalidation.ValidateAnnotations(template.Metadata.Annotations, meta.Child("annotations"))...)
-	r := machineRules(template.Metadata.Labels)
+	r := rulesFor(template.Metadata.Labels)
 	r.templates, r.pooled = true, false
 	errs = append(errs, validateMachineSpec(&template.Spec, r, spec)...)
 	if name := template.Spec.ClusterName; name != "" && name != clusterName {

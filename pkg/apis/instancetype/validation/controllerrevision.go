@@ -19,7 +19,7 @@ func ValidateControllerRevision(obj *itv1alpha1.ControllerRevision) field.ErrorL
 	path := field.NewPath("data")
 	if len(obj.Data.Raw) == 0 {
 		errs = append(errs, field.Required(path, "must contain the pinned object"))
-	} else if _, err := contentOf(obj); err != nil {
+	} else if _, err := decodeData(obj); err != nil {
 		errs = append(errs, field.Invalid(path, field.OmitValueType{}, "must be an object: "+err.Error()))
 	}
 	return append(errs, apivalidation.ValidateNonnegativeField(obj.Revision, field.NewPath("revision"))...)
@@ -28,8 +28,8 @@ func ValidateControllerRevision(obj *itv1alpha1.ControllerRevision) field.ErrorL
 // ValidateControllerRevisionUpdate rejects all changes except those of metadata.
 func ValidateControllerRevisionUpdate(obj, old *itv1alpha1.ControllerRevision) field.ErrorList {
 	errs := append(validateMetaUpdate(&obj.ObjectMeta, &old.ObjectMeta), ValidateControllerRevision(obj)...)
-	is, err := contentOf(obj)
-	was, oldErr := contentOf(old)
+	is, err := decodeData(obj)
+	was, oldErr := decodeData(old)
 	// A patch can change the order of the fields.
 	if err != nil || oldErr != nil || !equality.Semantic.DeepEqual(is, was) {
 		errs = append(errs, field.Forbidden(field.NewPath("data"), "is immutable"))
@@ -37,7 +37,7 @@ func ValidateControllerRevisionUpdate(obj, old *itv1alpha1.ControllerRevision) f
 	return append(errs, apivalidation.ValidateImmutableField(obj.Revision, old.Revision, field.NewPath("revision"))...)
 }
 
-func contentOf(obj *itv1alpha1.ControllerRevision) (map[string]any, error) {
+func decodeData(obj *itv1alpha1.ControllerRevision) (map[string]any, error) {
 	var content map[string]any
 	err := json.Unmarshal(obj.Data.Raw, &content)
 	return content, err

@@ -18,20 +18,20 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// mostNamed is the maximum number of keys in an error.
-const mostNamed = 20
+// maxListedKeys is the maximum number of keys in an error.
+const maxListedKeys = 20
 
 var spec = field.NewPath("spec")
 
-// known reports whether the status of the image is reliable.
-func known(image *vmv1alpha1.VirtualMachineImage) bool {
+// isReliable reports whether the status of the image is reliable.
+func isReliable(image *vmv1alpha1.VirtualMachineImage) bool {
 	return image != nil && image.Status.Type != "" && meta.IsStatusConditionTrue(image.Status.Conditions, vmv1alpha1.ConditionReady)
 }
 
 // Disk returns an error for an image from which a virtual machine cannot be created, and for a boot disk that is
 // smaller than that of the image.
 func Disk(image *vmv1alpha1.VirtualMachineImage, asked *vmv1alpha1.VirtualMachineBootDisk) field.ErrorList {
-	if !known(image) {
+	if !isReliable(image) {
 		return nil
 	}
 	if image.Status.Type == vmv1alpha1.ImageTypeISO {
@@ -48,7 +48,7 @@ func Disk(image *vmv1alpha1.VirtualMachineImage, asked *vmv1alpha1.VirtualMachin
 
 // EULA returns an error for a virtual machine that does not accept the license agreements of its image.
 func EULA(image *vmv1alpha1.VirtualMachineImage, accepted bool) field.ErrorList {
-	if !known(image) || !image.Status.EULA || accepted {
+	if !isReliable(image) || !image.Status.EULA || accepted {
 		return nil
 	}
 	return field.ErrorList{field.Required(spec.Child("acceptEULA"), fmt.Sprintf(
@@ -58,7 +58,7 @@ func EULA(image *vmv1alpha1.VirtualMachineImage, accepted bool) field.ErrorList 
 // Firmware returns an error for secure boot with BIOS. asked is the firmware that the spec, the preference and the
 // class request.
 func Firmware(image *vmv1alpha1.VirtualMachineImage, asked *vmv1alpha1.VirtualMachineFirmware) field.ErrorList {
-	if !known(image) || image.Status.Firmware != vmv1alpha1.BootloaderBIOS ||
+	if !isReliable(image) || image.Status.Firmware != vmv1alpha1.BootloaderBIOS ||
 		asked == nil || asked.Bootloader != "" || asked.SecureBoot == nil || !*asked.SecureBoot {
 		return nil
 	}
@@ -70,17 +70,17 @@ func Firmware(image *vmv1alpha1.VirtualMachineImage, asked *vmv1alpha1.VirtualMa
 // are required but not set. secret are the keys of the Secret in bootstrap, or nil if they are not known. An image
 // without properties is not checked.
 func Properties(image *vmv1alpha1.VirtualMachineImage, bootstrap *vmv1alpha1.VirtualMachineBootstrap, secret []string) field.ErrorList {
-	if !known(image) || len(image.Status.Properties) == 0 || !complete(image) {
+	if !isReliable(image) || len(image.Status.Properties) == 0 || !listsAllProperties(image) {
 		return nil
 	}
 	path := spec.Child("bootstrap", "vAppConfig", "properties")
 	var given []string
-	all := true // whether given contains all keys
+	allKeysKnown := true // whether given contains all keys
 	if bootstrap != nil && bootstrap.VAppConfig != nil {
 		for key := range bootstrap.VAppConfig.Properties {
 			given = append(given, key)
 		}
-		all = bootstrap.VAppConfig.RawProperties == "" || secret != nil
+		allKeysKnown = bootstrap.VAppConfig.RawProperties == "" || secret != nil
 	} else if bootstrap != nil && bootstrap.CloudInit != nil {
 		return nil // cloud-init does not need the properties
 	}
@@ -92,26 +92,26 @@ func Properties(image *vmv1alpha1.VirtualMachineImage, bootstrap *vmv1alpha1.Vir
 		i := slices.IndexFunc(image.Status.Properties, func(p vmv1alpha1.VirtualMachineImageProperty) bool { return p.Key == key })
 		switch {
 		case i < 0:
-			errs = append(errs, field.Invalid(path, key, fmt.Sprintf("image %s does not have this property; it has %s", image.Name, names(image.Status.Properties))))
+			errs = append(errs, field.Invalid(path, key, fmt.Sprintf("image %s does not have this property; it has %s", image.Name, configurableKeys(image.Status.Properties))))
 		case !image.Status.Properties[i].UserConfigurable:
 			errs = append(errs, field.Invalid(path, key, fmt.Sprintf("this property of image %s is not user-configurable", image.Name)))
 		}
 	}
 	for _, p := range image.Status.Properties {
-		if _, has := slices.BinarySearch(given, p.Key); all && p.Required && !has {
+		if _, has := slices.BinarySearch(given, p.Key); allKeysKnown && p.Required && !has {
 			errs = append(errs, field.Required(path.Key(p.Key), fmt.Sprintf("image %s requires this property and has no default value", image.Name)))
 		}
 	}
 	return errs
 }
 
-// complete reports whether status lists all properties.
-func complete(image *vmv1alpha1.VirtualMachineImage) bool {
+// listsAllProperties reports whether status lists all properties.
+func listsAllProperties(image *vmv1alpha1.VirtualMachineImage) bool {
 	return image.Status.Type != vmv1alpha1.ImageTypeOVF || meta.IsStatusConditionTrue(image.Status.Conditions, vmv1alpha1.ConditionOVFReady)
 }
 
-// names returns a list of the user-configurable properties.
-func names(properties []vmv1alpha1.VirtualMachineImageProperty) string {
+// configurableKeys returns a list of the user-configurable properties.
+func configurableKeys(properties []vmv1alpha1.VirtualMachineImageProperty) string {
 	var keys []string
 	for _, p := range properties {
 		if p.UserConfigurable {
@@ -119,8 +119,8 @@ func names(properties []vmv1alpha1.VirtualMachineImageProperty) string {
 		}
 	}
 	slices.Sort(keys)
-	if len(keys) > mostNamed {
-		return fmt.Sprintf("%s and %d more", strings.Join(keys[:mostNamed], ", "), len(keys)-mostNamed)
+	if len(keys) > maxListedKeys {
+		return fmt.Sprintf("%s and %d more", strings.Join(keys[:maxListedKeys], ", "), len(keys)-maxListedKeys)
 	}
 	if len(keys) == 0 {
 		return "none that can be set"

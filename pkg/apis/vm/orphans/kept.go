@@ -31,6 +31,6 @@ type Kept struct {
 	// InstanceUUID and BiosUUID are the UUIDs of the VM, in lower case.
 	InstanceUUID string `json:"instanceUUID,omitempty"`
 	BiosUUID     string `json:"biosUUID,omitempty"`
-	// Record is the content of the record. It is set only if the request asks for Texts.
+	// Record is the content of the record. It is set only if the request has the parameter records with the value Texts.
 	Record string `json:"record,omitempty"`
 }

@@ -13,13 +13,13 @@ import (
 
 // HeldPowerOn returns a message that lists the components that block power on of the VM, with their reasons. It returns
 // "" if none does.
-func (vm *VirtualMachine) HeldPowerOn() string { return vm.held(CheckPowerOnPrefix) }
+func (vm *VirtualMachine) HeldPowerOn() string { return vm.blockedMessage(CheckPowerOnPrefix) }
 
 // HeldDeletion returns a message that lists the components that block the deletion of the VM, with their reasons. It
 // returns "" if none does.
-func (vm *VirtualMachine) HeldDeletion() string { return vm.held(CheckDeletePrefix) }
+func (vm *VirtualMachine) HeldDeletion() string { return vm.blockedMessage(CheckDeletePrefix) }
 
-func (vm *VirtualMachine) held(prefix string) string {
+func (vm *VirtualMachine) blockedMessage(prefix string) string {
 	var all []string
 	for _, key := range slices.Sorted(maps.Keys(vm.Annotations)) {
 		component, ok := strings.CutPrefix(key, prefix)

@@ -24,11 +24,11 @@ func ProviderIDOf(biosUUID string) string {
 // BIOS UUID that vSphere reports. Before that, it is derived from spec.firmware.uuid, unless the VM adopts an existing
 // vSphere VM.
 func (vm *VirtualMachine) OwnProviderID() string {
-	var made string
+	var planned string
 	if f := vm.Spec.Firmware; f != nil && vm.Spec.InstanceUUID == "" {
-		made = f.UUID
+		planned = f.UUID
 	}
-	return ProviderIDOf(cmp.Or(vm.Status.BiosUUID, made))
+	return ProviderIDOf(cmp.Or(vm.Status.BiosUUID, planned))
 }
 
 // NamesAnotherVM reports whether spec.providerID differs from the virtual machine's own provider ID.

@@ -49,7 +49,7 @@ type VirtualMachineStatus struct {
 	ObservedGeneration int64 `json:"observedGeneration,omitempty" protobuf:"varint,1,opt,name=observedGeneration"`
 	// phase is a summary of the state for display.
 	// +optional
-	Phase VirtualMachinePhase `json:"phase,omitempty" protobuf:"bytes,2,opt,name=phase,casttype=VirtualMachinePhase"` //nolint:nophase // people know the word from Pod and Machine; conditions say all of it
+	Phase VirtualMachinePhase `json:"phase,omitempty" protobuf:"bytes,2,opt,name=phase,casttype=VirtualMachinePhase"` //nolint:nophase // Pod and Machine also have a phase; conditions contain the same information
 	// printableStatus is a short summary of the state or of the current problem, for display.
 	// +optional
 	PrintableStatus string `json:"printableStatus,omitempty" protobuf:"bytes,3,opt,name=printableStatus"`

@@ -119,5 +119,5 @@ type VCenterInventory struct {
 	VirtualMachines int32 `json:"virtualMachines" protobuf:"varint,1,opt,name=virtualMachines"`
 	// readDuration is the duration of the last full read of the inventory.
 	// +required
-	ReadDuration metav1.Duration `json:"readDuration" protobuf:"bytes,2,opt,name=readDuration"` //nolint:nodurations // it is stored
+	ReadDuration metav1.Duration `json:"readDuration" protobuf:"bytes,2,opt,name=readDuration"` //nolint:nodurations // part of the stored format
 }

@@ -129,7 +129,7 @@ type VirtualMachineInstanceStatus struct {
 	Conditions []metav1.Condition `json:"conditions,omitempty" patchStrategy:"merge" patchMergeKey:"type" protobuf:"bytes,5,rep,name=conditions"`
 	// phase is a summary of the state for display: Starting, Running, Suspended or Stopping.
 	// +optional
-	Phase VirtualMachinePhase `json:"phase,omitempty" protobuf:"bytes,1,opt,name=phase,casttype=VirtualMachinePhase"` //nolint:nophase // people know the word from Pod and Machine; conditions say all of it
+	Phase VirtualMachinePhase `json:"phase,omitempty" protobuf:"bytes,1,opt,name=phase,casttype=VirtualMachinePhase"` //nolint:nophase // Pod and Machine also have a phase; conditions contain the same information
 	// nodeName is the name of the ESXi host.
 	// +optional
 	NodeName string `json:"nodeName,omitempty" protobuf:"bytes,2,opt,name=nodeName"`

@@ -26,7 +26,7 @@ func CompileGuestInfo(expression string) (*regexp.Regexp, error) {
 	if err != nil {
 		return nil, fmt.Errorf("must be a regular expression: %w", err)
 	}
-	if steps(parsed) > maxExpression {
+	if countSteps(parsed) > maxExpression {
 		return nil, fmt.Errorf("must compile to at most %d steps: use fewer repetitions", maxExpression)
 	}
 	compiled, err := regexp.Compile(`\A(?:` + expression + `)\z`)
@@ -36,8 +36,8 @@ func CompileGuestInfo(expression string) (*regexp.Regexp, error) {
 	return compiled, nil
 }
 
-// steps estimates the number of instructions that an expression compiles to.
-func steps(re *syntax.Regexp) int {
+// countSteps estimates the number of instructions that an expression compiles to.
+func countSteps(re *syntax.Regexp) int {
 	n := 1
 	switch re.Op { //nolint:exhaustive // others count as one step plus the steps of their subexpressions
 	case syntax.OpLiteral:
@@ -46,7 +46,7 @@ func steps(re *syntax.Regexp) int {
 		n = 0
 	}
 	for _, sub := range re.Sub {
-		n = sum(n, steps(sub))
+		n = saturatingAdd(n, countSteps(sub))
 	}
 	if re.Op == syntax.OpRepeat {
 		if n > math.MaxInt32/max(re.Min, re.Max, 1) {
@@ -57,4 +57,4 @@ func steps(re *syntax.Regexp) int {
 	return n
 }
 
-func sum(a, b int) int { return min(a+b, math.MaxInt32) }
+func saturatingAdd(a, b int) int { return min(a+b, math.MaxInt32) }

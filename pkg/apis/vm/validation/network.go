@@ -114,8 +114,8 @@ func validateInterface(nic *vmv1alpha1.VirtualMachineNetworkInterface, path *fie
 	return errs
 }
 
-// poolKind matches the kind of an address pool (API ipam.cluster.x-k8s.io, poolRef.kind).
-var poolKind = regexp.MustCompile(`^[a-zA-Z]([-a-zA-Z0-9]{0,61}[a-zA-Z0-9])?$`)
+// poolKindFormat matches the kind of an address pool (API ipam.cluster.x-k8s.io, poolRef.kind).
+var poolKindFormat = regexp.MustCompile(`^[a-zA-Z]([-a-zA-Z0-9]{0,61}[a-zA-Z0-9])?$`)
 
 // validatePools checks references to address pools.
 func validatePools(pools []vmv1alpha1.IPPoolReference, path *field.Path) field.ErrorList {
@@ -125,7 +125,7 @@ func validatePools(pools []vmv1alpha1.IPPoolReference, path *field.Path) field.E
 		at := path.Index(i)
 		errs = append(errs, validateRequiredName(pool.APIGroup, at.Child("apiGroup"))...)
 		errs = append(errs, validateRequiredName(pool.Name, at.Child("name"))...)
-		if !poolKind.MatchString(pool.Kind) {
+		if !poolKindFormat.MatchString(pool.Kind) {
 			errs = append(errs, field.Invalid(at.Child("kind"), pool.Kind, "must be a kind, for example InClusterIPPool: at most 63 letters, digits and hyphens"))
 		}
 		if seen.Has(pool) {

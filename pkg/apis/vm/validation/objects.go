@@ -122,14 +122,14 @@ func ValidateVirtualMachineInstance(obj *vmv1alpha1.VirtualMachineInstance) fiel
 	errs := apivalidation.ValidateObjectMeta(&obj.ObjectMeta, true, validateVMName, field.NewPath("metadata"))
 	errs = append(errs, validateCPU(obj.Spec.CPU, path.Child("cpu"))...)
 	errs = append(errs, ValidateMemory(obj.Spec.Memory, path.Child("memory"))...)
-	errs = append(errs, validateNetwork(withoutGiven(obj.Spec.Network), path.Child("network"))...)
+	errs = append(errs, validateNetwork(withoutPoolAddresses(obj.Spec.Network), path.Child("network"))...)
 	errs = append(errs, validateVolumes(obj.Spec.Volumes, path.Child("volumes"))...)
 	return append(errs, validateFirmware(obj.Spec.Firmware, path.Child("firmware"))...)
 }
 
-// withoutGiven returns network without the addresses of interfaces that use address pools. Users do not control these
+// withoutPoolAddresses returns network without the addresses of interfaces that use address pools. Users do not control these
 // addresses, so they can be duplicates or conflict with DHCP.
-func withoutGiven(network *vmv1alpha1.VirtualMachineNetworkSpec) *vmv1alpha1.VirtualMachineNetworkSpec {
+func withoutPoolAddresses(network *vmv1alpha1.VirtualMachineNetworkSpec) *vmv1alpha1.VirtualMachineNetworkSpec {
 	out := network.DeepCopy()
 	if out == nil {
 		return nil

@@ -18,7 +18,7 @@ func TestValidateVirtualMachineSnapshot(t *testing.T) {
 	}
 	for name, tc := range map[string]struct {
 		spec vmv1alpha1.VirtualMachineSnapshotSpec
-		says string
+		want string
 	}{
 		"minimal":                          {vmv1alpha1.VirtualMachineSnapshotSpec{VMName: "web"}, ""},
 		"memory":                           {vmv1alpha1.VirtualMachineSnapshotSpec{VMName: "web", Memory: true}, ""},
@@ -34,8 +34,8 @@ func TestValidateVirtualMachineSnapshot(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := &vmv1alpha1.VirtualMachineSnapshot{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "now", ResourceVersion: "1"}, Spec: tc.spec}
 			errs := ValidateVirtualMachineSnapshot(s).ToAggregate()
-			if (errs == nil) != (tc.says == "") || errs != nil && !strings.Contains(errs.Error(), tc.says) {
-				t.Errorf("got errors %v, want %q", errs, tc.says)
+			if (errs == nil) != (tc.want == "") || errs != nil && !strings.Contains(errs.Error(), tc.want) {
+				t.Errorf("got errors %v, want %q", errs, tc.want)
 			}
 			changed := s.DeepCopy()
 			changed.Spec.Description = "another"

@@ -16,15 +16,15 @@ import (
 func validateStorageUpdate(obj, old *vmv1alpha1.VirtualMachine, path *field.Path) field.ErrorList {
 	errs := validateBootOrderUpdate(obj.Spec.BootOrder, old.Spec.BootOrder, path.Child("bootOrder"))
 	if after, before := obj.Spec.BootDisk, old.Spec.BootDisk; after != nil {
-		var has *resource.Quantity
+		var current *resource.Quantity
 		if s := old.Status.Storage; s != nil && s.BootDisk != nil {
-			has = s.BootDisk.Capacity
+			current = s.BootDisk.Capacity
 		}
 		at := path.Child("bootDisk")
 		if before == nil {
 			before = &vmv1alpha1.VirtualMachineBootDisk{}
 		}
-		errs = append(errs, validateGrowth(after.Capacity, before.Capacity, has, at.Child("size"))...)
+		errs = append(errs, validateGrowth(after.Capacity, before.Capacity, current, at.Child("size"))...)
 		errs = append(errs, validateImmutable(string(after.Provisioning), string(before.Provisioning), at.Child("provisioning"))...)
 	}
 	for i := range obj.Spec.Volumes {
@@ -44,31 +44,31 @@ func validateBootOrderUpdate(after, before []vmv1alpha1.VirtualMachineBootDevice
 	return field.ErrorList{field.Required(path, "the boot order cannot be cleared; list the devices to boot from, for example [{type: Disk}]")}
 }
 
-func validateVolumeUpdate(after, before *vmv1alpha1.VirtualMachineVolume, has *resource.Quantity, path *field.Path) field.ErrorList {
+func validateVolumeUpdate(after, before *vmv1alpha1.VirtualMachineVolume, current *resource.Quantity, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	if (after.Disk == nil) != (before.Disk == nil) || (after.CDROM == nil) != (before.CDROM == nil) ||
 		(after.PersistentVolumeClaim == nil) != (before.PersistentVolumeClaim == nil) {
 		return field.ErrorList{field.Forbidden(path, "the source of a volume cannot be changed: add a volume with another name")}
 	}
-	errs = append(errs, validateSamePlace(after.ControllerBusNumber, before.ControllerBusNumber, path.Child("controllerBusNumber"))...)
-	errs = append(errs, validateSamePlace(after.UnitNumber, before.UnitNumber, path.Child("unitNumber"))...)
+	errs = append(errs, validateSlotUnchanged(after.ControllerBusNumber, before.ControllerBusNumber, path.Child("controllerBusNumber"))...)
+	errs = append(errs, validateSlotUnchanged(after.UnitNumber, before.UnitNumber, path.Child("unitNumber"))...)
 	if after.Disk == nil {
 		return errs
 	}
-	errs = append(errs, validateGrowth(after.Disk.Capacity, before.Disk.Capacity, has, path.Child("disk", "size"))...)
+	errs = append(errs, validateGrowth(after.Disk.Capacity, before.Disk.Capacity, current, path.Child("disk", "size"))...)
 	return append(errs, validateImmutable(string(after.Disk.Provisioning), string(before.Disk.Provisioning), path.Child("disk", "provisioning"))...)
 }
 
 // validateGrowth rejects a capacity that is less than the current size of the disk, because vSphere cannot shrink a
 // disk. If the current size is not known, the previous capacity in the spec is used. An increase that has not taken
 // effect can be reverted.
-func validateGrowth(after, before, has *resource.Quantity, path *field.Path) field.ErrorList {
+func validateGrowth(after, before, current *resource.Quantity, path *field.Path) field.ErrorList {
 	if after == nil || before != nil && after.Cmp(*before) >= 0 {
 		return nil // Unchanged values are not validated again.
 	}
 	least := before
-	if has != nil {
-		least = has
+	if current != nil {
+		least = current
 	}
 	if least == nil || after.Cmp(*least) >= 0 {
 		return nil
@@ -76,8 +76,8 @@ func validateGrowth(after, before, has *resource.Quantity, path *field.Path) fie
 	return field.ErrorList{field.Invalid(path, after.String(), fmt.Sprintf("must not be less than %s, the size of the disk: vSphere cannot shrink a disk", least))}
 }
 
-// validateSamePlace checks that a controller or unit number does not change once it is set.
-func validateSamePlace(after, before *int32, path *field.Path) field.ErrorList {
+// validateSlotUnchanged checks that a controller or unit number does not change once it is set.
+func validateSlotUnchanged(after, before *int32, path *field.Path) field.ErrorList {
 	if before == nil || after != nil && *after == *before {
 		return nil
 	}

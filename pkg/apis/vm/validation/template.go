@@ -20,11 +20,11 @@ func ValidateVirtualMachineTemplate(obj *vmv1alpha1.VirtualMachineTemplate) fiel
 	errs = append(errs, metav1validation.ValidateLabels(template.Metadata.Labels, meta.Child("labels"))...)
 	errs = append(errs, apivalidation.ValidateAnnotations(template.Metadata.Annotations, meta.Child("annotations"))...)
 	errs = append(errs, ValidateVirtualMachineSpec(&template.Spec, path.Child("spec"))...)
-	return append(errs, validateOfMany(&template.Spec, path.Child("spec"))...)
+	return append(errs, validateNoUniqueValues(&template.Spec, path.Child("spec"))...)
 }
 
-// validateOfMany rejects values that only one virtual machine can have.
-func validateOfMany(spec *vmv1alpha1.VirtualMachineSpec, path *field.Path) field.ErrorList {
+// validateNoUniqueValues rejects values that only one virtual machine can have.
+func validateNoUniqueValues(spec *vmv1alpha1.VirtualMachineSpec, path *field.Path) field.ErrorList {
 	const why = "must not be set in a template, because its value is specific to one virtual machine"
 	var errs field.ErrorList
 	refuse := func(given bool, at *field.Path) {

@@ -103,14 +103,14 @@ func validateOrder(low, high *resource.Quantity, highName string, path *field.Pa
 	return field.ErrorList{field.Invalid(path, low.String(), fmt.Sprintf("must be at most %s, %s", highName, high.String()))}
 }
 
-// validateTime checks an RFC 3339 time. beside describes additional allowed values and can be empty.
-func validateTime(value, beside string, path *field.Path) field.ErrorList {
+// validateTime checks an RFC 3339 time. alsoAllowed describes additional allowed values and can be empty.
+func validateTime(value, alsoAllowed string, path *field.Path) field.ErrorList {
 	if _, ok := limits.Time(value); ok {
 		return nil
 	}
 	allowed := limits.AllowedTime
-	if beside != "" {
-		allowed += "; " + beside
+	if alsoAllowed != "" {
+		allowed += "; " + alsoAllowed
 	}
 	return field.ErrorList{field.Invalid(path, value, allowed)}
 }

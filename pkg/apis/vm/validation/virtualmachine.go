@@ -43,7 +43,7 @@ func ValidateVirtualMachineUpdate(obj, old *vmv1alpha1.VirtualMachine) field.Err
 	path := field.NewPath("spec")
 	errs = append(errs, ValidateVirtualMachineSpec(&obj.Spec, path)...)
 	errs = append(errs, validateNotItself(obj, path)...)
-	errs = append(errs, validateZoneOf(obj, old)...)
+	errs = append(errs, validateZoneUnchanged(obj, old)...)
 	if old.Spec.CurrentSnapshotName != "" && obj.Spec.CurrentSnapshotName == "" {
 		// A revert restores a spec that was valid when it was written. Disks can be smaller in that spec. Admission
 		// rejects other changes in a request that cancels a revert.

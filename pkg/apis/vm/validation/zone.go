@@ -147,8 +147,8 @@ func validateSelector(selector *metav1.LabelSelector, path *field.Path) field.Er
 	return metav1validation.ValidateLabelSelector(selector, metav1validation.LabelSelectorValidationOptions{}, path)
 }
 
-// validateZoneOf checks that a virtual machine that is in a zone stays in it.
-func validateZoneOf(obj, old *vmv1alpha1.VirtualMachine) field.ErrorList {
+// validateZoneUnchanged checks that a virtual machine that is in a zone stays in it.
+func validateZoneUnchanged(obj, old *vmv1alpha1.VirtualMachine) field.ErrorList {
 	is, was, in := obj.Spec.Zone, old.Spec.Zone, old.Status.Zone
 	if in == "" || is == was || is == in {
 		return nil

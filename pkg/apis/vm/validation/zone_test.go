@@ -94,18 +94,18 @@ func TestValidateVirtualMachineUpdate_RejectsAnotherZone(t *testing.T) {
 		asked, in, asks string
 		want            []string
 	}{
-		"not placed yet":              {asks: "a"},
-		"asks for another yet":        {asked: "a", asks: "b"},
-		"says where it is":            {in: "a", asks: "a"},
-		"requests another zone":       {in: "a", asks: "b", want: []string{"Invalid spec.zone"}},
-		"no longer requests a zone":   {asked: "a", in: "a", want: []string{"Invalid spec.zone"}},
-		"still requests another zone": {asked: "b", in: "a", asks: "b"},
+		"no zone yet":                            {asks: "a"},
+		"requests another zone before placement": {asked: "a", asks: "b"},
+		"requests its current zone":              {in: "a", asks: "a"},
+		"requests another zone":                  {in: "a", asks: "b", want: []string{"Invalid spec.zone"}},
+		"no longer requests a zone":              {asked: "a", in: "a", want: []string{"Invalid spec.zone"}},
+		"still requests another zone":            {asked: "b", in: "a", asks: "b"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			old := &vmv1alpha1.VirtualMachine{Spec: vmv1alpha1.VirtualMachineSpec{Zone: tc.asked}, Status: vmv1alpha1.VirtualMachineStatus{Zone: tc.in}}
 			obj := old.DeepCopy()
 			obj.Spec.Zone = tc.asks
-			check(t, tc.want, validateZoneOf(obj, old))
+			check(t, tc.want, validateZoneUnchanged(obj, old))
 		})
 	}
 }
