@@ -32,8 +32,8 @@ func Set(all *[]metav1.Condition, now time.Time, c metav1.Condition) {
 	meta.SetStatusCondition(all, c)
 }
 
-// SetBecause sets a condition of conditionType to True with the reason and message of because, and removes it if because
-// is nil.
+// SetBecause sets a condition to True with the reason and message of because, or removes the condition if because is
+// nil.
 func SetBecause(all *[]metav1.Condition, now time.Time, conditionType string, generation int64, because *metav1.Condition) {
 	if because == nil {
 		meta.RemoveStatusCondition(all, conditionType)

@@ -27,11 +27,11 @@ const (
 	RollingOutCondition = "RollingOut"
 	// RemediatingCondition is True while unhealthy machines are being replaced.
 	RemediatingCondition = "Remediating"
-	// ReconcilingCondition is True while a controller still changes what the object describes, and absent otherwise. Flux,
-	// kpt and other clients of the kstatus convention wait while it is True.
+	// ReconcilingCondition is True while a controller is still changing the resources that the object describes. It is
+	// absent otherwise. Flux, kpt and other clients that follow the kstatus convention wait while it is True.
 	ReconcilingCondition = "Reconciling"
-	// StalledCondition is True while the object cannot become what its spec describes before a user changes something, and
-	// absent otherwise. Clients of the kstatus convention report a failure while it is True.
+	// StalledCondition is True when the object cannot match its spec until a user changes something. It is absent
+	// otherwise. Clients that follow the kstatus convention report a failure while it is True.
 	StalledCondition = "Stalled"
 )
 

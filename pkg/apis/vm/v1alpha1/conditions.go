@@ -168,7 +168,7 @@ const (
 	ReasonNotFound = "NotFound"
 	// ReasonNoZone means that no zone can hold a VM. The message lists the reason for each zone.
 	ReasonNoZone = "NoZone"
-	// ReasonNameTaken means that the name is used by an object that Slipway does not manage for this purpose.
+	// ReasonNameTaken means that the name is already used by something that the object does not own.
 	ReasonNameTaken = "NameTaken"
 	// ReasonPublishing means that the item is being created.
 	ReasonPublishing = "Publishing"

@@ -15,8 +15,8 @@ const ContentLibraryFinalizer = "vm.slipway.dev/contentlibrary"
 // change images without it.
 const LabelContentLibrary = "vm.slipway.dev/content-library"
 
-// ContentLibrary publishes the items of a vSphere content library. The controller creates an image object for each item
-// and deletes it when the item is deleted.
+// ContentLibrary publishes the items of a vSphere content library. The controller creates an image object for each
+// item. It deletes the image when the item is deleted and no virtual machine refers to the image.
 //
 // +genclient
 // +genclient:nonNamespaced

@@ -68,8 +68,7 @@ type VirtualMachinePublishTarget struct {
 	// +required
 	ContentLibrary string `json:"contentLibrary" protobuf:"bytes,1,opt,name=contentLibrary"`
 	// item is the name of the item. If an item of this name was published from the same namespace, it gets a new
-	// version. Any other item of this name is not changed, and the request fails. Defaults to the name of the virtual
-	// machine.
+	// version. Other items of this name are not changed. Defaults to the name of the virtual machine.
 	// +optional
 	Item string `json:"item,omitempty" protobuf:"bytes,2,opt,name=item"`
 	// description is a human-readable description of the item.
