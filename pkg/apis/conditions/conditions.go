@@ -44,11 +44,11 @@ func SetBecause(all *[]metav1.Condition, now time.Time, conditionType string, ge
 	})
 }
 
-// KeepTimes restores the transition times of was in the conditions of now whose status is the same in both.
-func KeepTimes(was, now []metav1.Condition) {
-	for i := range now {
-		if before := Find(was, now[i].Type); before != nil && before.Status == now[i].Status {
-			now[i].LastTransitionTime = before.LastTransitionTime
+// KeepTimes restores the transition times of previous in the conditions of current whose status is the same in both.
+func KeepTimes(previous, current []metav1.Condition) {
+	for i := range current {
+		if before := Find(previous, current[i].Type); before != nil && before.Status == current[i].Status {
+			current[i].LastTransitionTime = before.LastTransitionTime
 		}
 	}
 }

@@ -19,9 +19,9 @@ const unknownField = "unknown field "
 // of the type of into.
 func Hinted(err error, into any) string {
 	text := err.Error()
-	quoted, is := strings.CutPrefix(text, unknownField)
+	quoted, isUnknownField := strings.CutPrefix(text, unknownField)
 	path, unquoteErr := strconv.Unquote(quoted)
-	if !is || unquoteErr != nil || into == nil {
+	if !isUnknownField || unquoteErr != nil || into == nil {
 		return text
 	}
 	t := reflect.TypeOf(into)
@@ -52,12 +52,12 @@ func typeOf(t reflect.Type, name string) reflect.Type {
 	}
 	for i := range t.NumField() {
 		f := t.Field(i)
-		is, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		if is == "" && f.Anonymous {
+		jsonName, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if jsonName == "" && f.Anonymous {
 			if found := typeOf(f.Type, name); found != nil {
 				return found
 			}
-		} else if is == name {
+		} else if jsonName == name {
 			return f.Type
 		}
 	}

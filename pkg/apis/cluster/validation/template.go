@@ -59,11 +59,11 @@ func validateTemplateSelector(selector *metav1.LabelSelector, template *clusterv
 	if err != nil {
 		return field.ErrorList{field.Invalid(at, field.OmitValueType{}, err.Error())}
 	}
-	made := template.Metadata.Labels
-	if parsed.Matches(labels.Set(made)) {
+	templateLabels := template.Metadata.Labels
+	if parsed.Matches(labels.Set(templateLabels)) {
 		return nil
 	}
-	return field.ErrorList{field.Invalid(path.Child("template", "metadata", "labels"), labels.Set(maps.Clone(made)).String(),
+	return field.ErrorList{field.Invalid(path.Child("template", "metadata", "labels"), labels.Set(maps.Clone(templateLabels)).String(),
 		fmt.Sprintf("must match spec.selector, %s", parsed))}
 }
 

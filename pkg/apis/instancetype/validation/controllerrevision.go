@@ -28,10 +28,10 @@ func ValidateControllerRevision(obj *itv1alpha1.ControllerRevision) field.ErrorL
 // ValidateControllerRevisionUpdate rejects all changes except those of metadata.
 func ValidateControllerRevisionUpdate(obj, old *itv1alpha1.ControllerRevision) field.ErrorList {
 	errs := append(validateMetaUpdate(&obj.ObjectMeta, &old.ObjectMeta), ValidateControllerRevision(obj)...)
-	is, err := decodeData(obj)
-	was, oldErr := decodeData(old)
+	content, err := decodeData(obj)
+	oldContent, oldErr := decodeData(old)
 	// A patch can change the order of the fields.
-	if err != nil || oldErr != nil || !equality.Semantic.DeepEqual(is, was) {
+	if err != nil || oldErr != nil || !equality.Semantic.DeepEqual(content, oldContent) {
 		errs = append(errs, field.Forbidden(field.NewPath("data"), "is immutable"))
 	}
 	return append(errs, apivalidation.ValidateImmutableField(obj.Revision, old.Revision, field.NewPath("revision"))...)

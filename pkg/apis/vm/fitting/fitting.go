@@ -30,7 +30,7 @@ func isReliable(image *vmv1alpha1.VirtualMachineImage) bool {
 
 // Disk returns an error for an image from which a virtual machine cannot be created, and for a boot disk that is
 // smaller than that of the image.
-func Disk(image *vmv1alpha1.VirtualMachineImage, asked *vmv1alpha1.VirtualMachineBootDisk) field.ErrorList {
+func Disk(image *vmv1alpha1.VirtualMachineImage, requested *vmv1alpha1.VirtualMachineBootDisk) field.ErrorList {
 	if !isReliable(image) {
 		return nil
 	}
@@ -38,12 +38,12 @@ func Disk(image *vmv1alpha1.VirtualMachineImage, asked *vmv1alpha1.VirtualMachin
 		return field.ErrorList{field.Invalid(spec.Child("image", "name"), image.Name,
 			"is an ISO image, from which a virtual machine cannot be created: use it in a CD-ROM drive (spec.volumes[].cdrom.image)")}
 	}
-	has := image.Status.BootDisk()
-	if asked == nil || asked.Capacity == nil || has == nil || asked.Capacity.Cmp(*has) >= 0 {
+	size := image.Status.BootDisk()
+	if requested == nil || requested.Capacity == nil || size == nil || requested.Capacity.Cmp(*size) >= 0 {
 		return nil
 	}
-	return field.ErrorList{field.Invalid(spec.Child("bootDisk", "size"), asked.Capacity.String(),
-		fmt.Sprintf("must be at least %s, the size of the boot disk of image %s: vSphere cannot shrink a disk", has, image.Name))}
+	return field.ErrorList{field.Invalid(spec.Child("bootDisk", "size"), requested.Capacity.String(),
+		fmt.Sprintf("must be at least %s, the size of the boot disk of image %s: vSphere cannot shrink a disk", size, image.Name))}
 }
 
 // EULA returns an error for a virtual machine that does not accept the license agreements of its image.
@@ -55,11 +55,11 @@ func EULA(image *vmv1alpha1.VirtualMachineImage, accepted bool) field.ErrorList 
 		"image %s has a license agreement: read it in the vSphere Client, and set spec.acceptEULA to true if you accept it", image.Name))}
 }
 
-// Firmware returns an error for secure boot with BIOS. asked is the firmware that the spec, the preference and the
+// Firmware returns an error for secure boot with BIOS. requested is the firmware that the spec, the preference and the
 // class request.
-func Firmware(image *vmv1alpha1.VirtualMachineImage, asked *vmv1alpha1.VirtualMachineFirmware) field.ErrorList {
+func Firmware(image *vmv1alpha1.VirtualMachineImage, requested *vmv1alpha1.VirtualMachineFirmware) field.ErrorList {
 	if !isReliable(image) || image.Status.Firmware != vmv1alpha1.BootloaderBIOS ||
-		asked == nil || asked.Bootloader != "" || asked.SecureBoot == nil || !*asked.SecureBoot {
+		requested == nil || requested.Bootloader != "" || requested.SecureBoot == nil || !*requested.SecureBoot {
 		return nil
 	}
 	return field.ErrorList{field.Invalid(spec.Child("firmware", "secureBoot"), true,
@@ -67,28 +67,28 @@ func Firmware(image *vmv1alpha1.VirtualMachineImage, asked *vmv1alpha1.VirtualMa
 }
 
 // Properties returns errors for OVF properties that the image does not have, that are not user-configurable, or that
-// are required but not set. secret are the keys of the Secret in bootstrap, or nil if they are not known. An image
+// are required but not set. secretKeys are the keys of the Secret in bootstrap, or nil if they are not known. An image
 // without properties is not checked.
-func Properties(image *vmv1alpha1.VirtualMachineImage, bootstrap *vmv1alpha1.VirtualMachineBootstrap, secret []string) field.ErrorList {
+func Properties(image *vmv1alpha1.VirtualMachineImage, bootstrap *vmv1alpha1.VirtualMachineBootstrap, secretKeys []string) field.ErrorList {
 	if !isReliable(image) || len(image.Status.Properties) == 0 || !listsAllProperties(image) {
 		return nil
 	}
 	path := spec.Child("bootstrap", "vAppConfig", "properties")
-	var given []string
-	allKeysKnown := true // whether given contains all keys
+	var keys []string
+	allKeysKnown := true // whether keys contains all keys
 	if bootstrap != nil && bootstrap.VAppConfig != nil {
 		for key := range bootstrap.VAppConfig.Properties {
-			given = append(given, key)
+			keys = append(keys, key)
 		}
-		allKeysKnown = bootstrap.VAppConfig.RawProperties == "" || secret != nil
+		allKeysKnown = bootstrap.VAppConfig.RawProperties == "" || secretKeys != nil
 	} else if bootstrap != nil && bootstrap.CloudInit != nil {
 		return nil // cloud-init does not need the properties
 	}
-	given = append(given, secret...)
-	slices.Sort(given)
-	given = slices.Compact(given)
+	keys = append(keys, secretKeys...)
+	slices.Sort(keys)
+	keys = slices.Compact(keys)
 	var errs field.ErrorList
-	for _, key := range given {
+	for _, key := range keys {
 		i := slices.IndexFunc(image.Status.Properties, func(p vmv1alpha1.VirtualMachineImageProperty) bool { return p.Key == key })
 		switch {
 		case i < 0:
@@ -98,7 +98,7 @@ func Properties(image *vmv1alpha1.VirtualMachineImage, bootstrap *vmv1alpha1.Vir
 		}
 	}
 	for _, p := range image.Status.Properties {
-		if _, has := slices.BinarySearch(given, p.Key); allKeysKnown && p.Required && !has {
+		if _, has := slices.BinarySearch(keys, p.Key); allKeysKnown && p.Required && !has {
 			errs = append(errs, field.Required(path.Key(p.Key), fmt.Sprintf("image %s requires this property and has no default value", image.Name)))
 		}
 	}

@@ -29,14 +29,14 @@ func ValidateContentLibraryUpdate(obj, old *vmv1alpha1.ContentLibrary) field.Err
 	}
 	path := field.NewPath("spec")
 	errs = append(errs, validateContentLibrarySpec(&obj.Spec, path)...)
-	for _, f := range []struct{ name, is, was string }{
+	for _, f := range []struct{ name, value, oldValue string }{
 		{"library", obj.Spec.Library, old.Spec.Library},
 		{"namespace", obj.Spec.Namespace, old.Spec.Namespace},
 		{"nameTemplate", obj.Spec.NameTemplate, old.Spec.NameTemplate},
 		{"vCenter", obj.Spec.VCenter, old.Spec.VCenter},
 	} {
-		if f.is != f.was {
-			errs = append(errs, field.Invalid(path.Child(f.name), f.is, fmt.Sprintf("is immutable; must stay %q", f.was)))
+		if f.value != f.oldValue {
+			errs = append(errs, field.Invalid(path.Child(f.name), f.value, fmt.Sprintf("is immutable; must stay %q", f.oldValue)))
 		}
 	}
 	return errs

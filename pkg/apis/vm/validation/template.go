@@ -25,25 +25,25 @@ func ValidateVirtualMachineTemplate(obj *vmv1alpha1.VirtualMachineTemplate) fiel
 
 // validateNoUniqueValues rejects values that only one virtual machine can have.
 func validateNoUniqueValues(spec *vmv1alpha1.VirtualMachineSpec, path *field.Path) field.ErrorList {
-	const why = "must not be set in a template, because its value is specific to one virtual machine"
+	const detail = "must not be set in a template, because its value is specific to one virtual machine"
 	var errs field.ErrorList
-	refuse := func(given bool, at *field.Path) {
-		if given {
-			errs = append(errs, field.Forbidden(at, why))
+	reject := func(isSet bool, at *field.Path) {
+		if isSet {
+			errs = append(errs, field.Forbidden(at, detail))
 		}
 	}
-	refuse(spec.InstanceUUID != "", path.Child("instanceUUID"))
-	refuse(spec.ProviderID != "", path.Child("providerID"))
-	refuse(spec.Firmware != nil && spec.Firmware.UUID != "", path.Child("firmware", "uuid"))
-	refuse(spec.CurrentSnapshotName != "", path.Child("currentSnapshotName"))
+	reject(spec.InstanceUUID != "", path.Child("instanceUUID"))
+	reject(spec.ProviderID != "", path.Child("providerID"))
+	reject(spec.Firmware != nil && spec.Firmware.UUID != "", path.Child("firmware", "uuid"))
+	reject(spec.CurrentSnapshotName != "", path.Child("currentSnapshotName"))
 	if spec.Network == nil {
 		return errs
 	}
-	refuse(spec.Network.HostName != "", path.Child("network", "hostName"))
+	reject(spec.Network.HostName != "", path.Child("network", "hostName"))
 	for i := range spec.Network.Interfaces {
 		each, at := &spec.Network.Interfaces[i], path.Child("network", "interfaces").Index(i)
-		refuse(each.MACAddress != "", at.Child("macAddress"))
-		refuse(len(each.Addresses) > 0, at.Child("addresses"))
+		reject(each.MACAddress != "", at.Child("macAddress"))
+		reject(len(each.Addresses) > 0, at.Child("addresses"))
 	}
 	return errs
 }

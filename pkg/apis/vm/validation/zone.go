@@ -34,11 +34,11 @@ func ValidateZoneUpdate(obj, old *vmv1alpha1.Zone) field.ErrorList {
 	}
 	path := field.NewPath("spec")
 	errs = append(errs, validateZoneSpec(&obj.Spec, path)...)
-	if is, was := obj.VCenterName(), old.VCenterName(); is != was {
-		errs = append(errs, field.Invalid(path.Child("vCenter"), is, fmt.Sprintf("is immutable; must stay %q", was)))
+	if vCenter, oldVCenter := obj.VCenterName(), old.VCenterName(); vCenter != oldVCenter {
+		errs = append(errs, field.Invalid(path.Child("vCenter"), vCenter, fmt.Sprintf("is immutable; must stay %q", oldVCenter)))
 	}
-	if was := old.Spec.Datacenter; was != "" {
-		errs = append(errs, validateImmutable(obj.Spec.Datacenter, was, path.Child("datacenter"))...)
+	if old.Spec.Datacenter != "" {
+		errs = append(errs, validateImmutable(obj.Spec.Datacenter, old.Spec.Datacenter, path.Child("datacenter"))...)
 	}
 	return append(errs, validateImmutable(obj.Spec.Folder, old.Spec.Folder, path.Child("folder"))...)
 }
@@ -149,9 +149,9 @@ func validateSelector(selector *metav1.LabelSelector, path *field.Path) field.Er
 
 // validateZoneUnchanged checks that a virtual machine that is in a zone stays in it.
 func validateZoneUnchanged(obj, old *vmv1alpha1.VirtualMachine) field.ErrorList {
-	is, was, in := obj.Spec.Zone, old.Spec.Zone, old.Status.Zone
-	if in == "" || is == was || is == in {
+	requested, oldRequested, current := obj.Spec.Zone, old.Spec.Zone, old.Status.Zone
+	if current == "" || requested == oldRequested || requested == current {
 		return nil
 	}
-	return field.ErrorList{field.Invalid(field.NewPath("spec", "zone"), is, fmt.Sprintf("is immutable: the virtual machine is in zone %q", in))}
+	return field.ErrorList{field.Invalid(field.NewPath("spec", "zone"), requested, fmt.Sprintf("is immutable: the virtual machine is in zone %q", current))}
 }
