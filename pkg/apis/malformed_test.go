@@ -147,7 +147,7 @@ func TestCounts_ReportsListWithTooManyEntries(t *testing.T) {
 		"lists in lists":            {`{"spec":{"guestID":` + strings.Repeat("[", malformed.MaxEntries+2) + strings.Repeat("]", malformed.MaxEntries+2) + `}}`, "spec.guestID[0][0]"},
 		"the document itself":       {`[` + many + `]`, "the lists"},
 		"many fields":               {`{"metadata":{"labels":{"a":"b"` + strings.Repeat(`,"a":"b"`, 64<<10) + `}}}`, "metadata.labels: an object must have"},
-		"YAML with too many lines":  {strings.Repeat("a:\n", 32<<10+1), "a document in YAML must have"},
+		"YAML with too many lines":  {strings.Repeat("a:\n", 32<<10+1), "a YAML document must have"},
 		"a key after a closed list": {`{"a":[1],"b":{"c":[` + many + `]}}`, "b.c: the lists"},
 	} {
 		t.Run(name, func(t *testing.T) {
