@@ -242,8 +242,8 @@ const (
 	ReasonDelayed = "Delayed"
 	// ReasonHeldByCheck means that an annotation blocks the power on or the deletion of the VM.
 	ReasonHeldByCheck = "HeldByCheck"
-	// ReasonPending means that the step of a group member has not started, or that changes of labels and annotations are
-	// not written to the record of the object yet, because such writes are delayed.
+	// ReasonPending means that the step of a group member has not started. For the record of an object, it means that a
+	// change of labels or annotations is not written yet, because such writes are delayed.
 	ReasonPending = "Pending"
 	// ReasonWaitingForMembers means that a step of a group waits for members of the previous step.
 	ReasonWaitingForMembers = "WaitingForMembers"
