@@ -117,7 +117,7 @@ spec: {cpu: {guest: 2}, memory: {guest: 2G}}
 	}
 	for _, want := range []string{
 		`VirtualMachineClusterPreference/bad: left out, the server would refuse it: spec.devices.preferredInterfaceModel: Unsupported value: "token-ring"`,
-		"VirtualMachineClusterPreference/igb: spec.devices.preferredInterfaceModel: has no meaning on vSphere",
+		"VirtualMachineClusterPreference/igb: spec.devices.preferredInterfaceModel: has no effect on vSphere",
 		"VirtualMachineClusterInstancetype/private: converted",
 		"1 of 3 objects were left out",
 	} {
