@@ -185,13 +185,14 @@ func TestValidateMachineStatusUpdate(t *testing.T) {
 			s.NodeInfo = &clusterv1alpha1.NodeSystemInfo{OSImage: "Photon OS 5"}
 			s.Deletion = &clusterv1alpha1.MachineDeletionStatus{Stage: "Drain"}
 		}, nil},
+		"failed": {func(s *clusterv1alpha1.MachineStatus) { s.Phase = "Failed" }, nil},
 		"addresses": {func(s *clusterv1alpha1.MachineStatus) {
 			s.Addresses = []clusterv1alpha1.MachineAddress{{Type: "IPv4", Address: "10.0.0.1"}, {}, {Type: "Hostname", Address: strings.Repeat("a", 257)}, {Type: "Hostname", Address: "a\x1b[31m"}}
 		}, []string{"NotSupported status.addresses[0].type", "Required status.addresses[1].type", "Required status.addresses[1].address", "TooLong status.addresses[2].address", "Invalid status.addresses[3].address"}},
 		"many addresses":  {func(s *clusterv1alpha1.MachineStatus) { s.Addresses = make([]clusterv1alpha1.MachineAddress, 257) }, []string{"TooMany status.addresses"}},
 		"many conditions": {func(s *clusterv1alpha1.MachineStatus) { s.Conditions = make([]metav1.Condition, 33) }, []string{"TooMany status.conditions"}},
 		"invalid values": {func(s *clusterv1alpha1.MachineStatus) {
-			s.Phase, s.NodeRef.Name, s.FailureDomain = "Failed", "n/1", strings.Repeat("a", 257)
+			s.Phase, s.NodeRef.Name, s.FailureDomain = "Broken", "n/1", strings.Repeat("a", 257)
 			s.NodeInfo = &clusterv1alpha1.NodeSystemInfo{OSImage: "a\x00"}
 			s.Deletion = &clusterv1alpha1.MachineDeletionStatus{Stage: "Begun"}
 		}, []string{"Invalid status.nodeRef.name", "Invalid status.nodeInfo.osImage", "TooLong status.failureDomain", "NotSupported status.phase", "NotSupported status.deletion.stage"}},

@@ -86,7 +86,7 @@ func TestPreferenceWarnings_CoverEveryFieldWithoutEffect(t *testing.T) {
 	} {
 		want = append(want, "spec.devices.preferred"+name)
 	}
-	want = append(want, "spec.volumes.preferredStorageClassName", "spec.preferredArchitecture", "spec.preferredLaunchSecurity")
+	want = append(want, "spec.preferredArchitecture", "spec.preferredLaunchSecurity")
 	if diff := cmp.Diff(want, warned(validation.PreferenceWarnings(preference, field.NewPath("spec")))); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

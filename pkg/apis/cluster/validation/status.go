@@ -33,7 +33,8 @@ func ValidateMachineStatusUpdate(obj, old *clusterv1alpha1.Machine) field.ErrorL
 	errs = append(errs, bounds.Spec(s.NodeInfo, path.Child("nodeInfo"))...)
 	errs = append(errs, validateLength(s.FailureDomain, maxName, path.Child("failureDomain"))...)
 	errs = append(errs, validateEnum(s.Phase, path.Child("phase"), clusterv1alpha1.MachinePhasePending, clusterv1alpha1.MachinePhaseProvisioning,
-		clusterv1alpha1.MachinePhaseProvisioned, clusterv1alpha1.MachinePhaseRunning, clusterv1alpha1.MachinePhaseUpdating, clusterv1alpha1.MachinePhaseDeleting)...)
+		clusterv1alpha1.MachinePhaseProvisioned, clusterv1alpha1.MachinePhaseRunning, clusterv1alpha1.MachinePhaseUpdating, clusterv1alpha1.MachinePhaseDeleting,
+		clusterv1alpha1.MachinePhaseFailed)...)
 	if d := s.Deletion; d != nil {
 		errs = append(errs, validateEnum(d.Stage, path.Child("deletion", "stage"),
 			clusterv1alpha1.MachineDeletionStagePreDrainHook, clusterv1alpha1.MachineDeletionStageDrain, clusterv1alpha1.MachineDeletionStageVolumeDetach,

@@ -121,10 +121,6 @@ func PreferenceWarnings(spec *itv1alpha1.VirtualMachinePreferenceSpec, path *fie
 	if spec.Devices != nil {
 		w.addDevices(spec.Devices, path.Child("devices"))
 	}
-	if spec.Volumes != nil {
-		w.add(spec.Volumes.PreferredStorageClassName != "", path.Child("volumes", "preferredStorageClassName"),
-			"the datastore of the server is used; it is stored and not applied")
-	}
 	if arch := spec.PreferredArchitecture; arch != nil {
 		w.add(*arch != "amd64", path.Child("preferredArchitecture"), noEffect)
 	}
