@@ -45,7 +45,8 @@ var scaling = []Condition{
 	{Type: "ScalingUp", Normal: isFalse, Means: "There are fewer Machines than desired while it is True.",
 		Reasons: []Reason{
 			{isFalse, "NotScalingUp", "There are enough Machines. The message has the last error, if there is one.", nothing},
-			{isTrue, "ScalingUp", "Machines are being created; the message says what blocks it.", "Nothing, unless the message names a cause to repair."},
+			{isTrue, "ScalingUp", "Machines are being created.", nothing},
+			{isTrue, "ScalingUpBlocked", "A Machine cannot be created; the message has the cause.", "Repair the cause."},
 			{isTrue, "WaitingForCluster", "No Machine is created, because the Cluster does not exist.", "Create the Cluster, or correct `spec.clusterName`."},
 			{isTrue, "WaitingForTemplate", "No Machine is created, because a template does not exist.", "Create the template, or correct the reference that the message names."},
 		}},
@@ -94,6 +95,8 @@ var clusterKinds = []Kind{
 				{isTrue, "Available", "The cluster can be used.", nothing},
 				{isFalse, "NotAvailable", "Other conditions are not True, or the Cluster is deleted; the message lists them.", "See the conditions that the message names."},
 			}},
+		{Type: "Reconciling", Means: "The Cluster is not available.", Absent: "The Cluster is available or is deleted.",
+			Copies: []Copy{{Of: "Cluster Available", From: isFalse, To: isTrue}}},
 		{Type: "InfrastructureReady", Normal: isTrue, Means: "Ready of the infrastructure object.",
 			Reasons: mirrored("infrastructure"), Other: "The reason comes from the condition Ready of the infrastructure object."},
 		{Type: "ControlPlaneInitialized", Normal: isTrue, Means: "The API of the cluster has answered once, or the control plane object reports it.",
@@ -227,6 +230,8 @@ var clusterKinds = []Kind{
 				{isTrue, "RemediationAllowed", "Few enough Machines are unhealthy.", nothing},
 				{isFalse, "TooManyUnhealthy", "Too many Machines are unhealthy, so none is replaced.", "Find the common cause, or change the limits of the MachineHealthCheck."},
 			}},
+		{Type: "Stalled", Means: "Machines are not replaced before a user acts.", Absent: "RemediationAllowed is True.",
+			Copies: []Copy{{Of: "MachineHealthCheck RemediationAllowed", From: isFalse, To: isTrue}}},
 		paused(),
 	}},
 }

@@ -59,7 +59,7 @@ func (p *pass) tell(paused metav1.Condition, failed error) {
 	if d.DeletionTimestamp == nil {
 		reconciling = members.Reconciling(n.Available, p.wanted(), rolling, up, down)
 	}
-	members.SetReconciling(&st.Conditions, reconciling, set)
+	conditions.SetBecause(&st.Conditions, p.now(), clusterv1alpha1.ReconcilingCondition, d.Generation, reconciling)
 }
 
 func (p *pass) allMachines() []*machine {
@@ -156,12 +156,10 @@ func (p *pass) explain(c *metav1.Condition) {
 	}
 	s := p.plan.current.set
 	up := conditions.Find(s.Status.Conditions, clusterv1alpha1.ScalingUpCondition)
-	if up == nil || up.Status != metav1.ConditionTrue || !strings.Contains(up.Message, "blocked") {
+	if up == nil || up.Status != metav1.ConditionTrue || up.Reason == clusterv1alpha1.ScalingUpReason {
 		return
 	}
-	if up.Reason != clusterv1alpha1.ScalingUpReason {
-		c.Reason = up.Reason
-	}
+	c.Reason = up.Reason
 	c.Message += ". MachineSet " + s.Name + ": " + up.Message
 }
 

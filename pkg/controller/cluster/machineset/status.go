@@ -45,7 +45,7 @@ func (p *pass) tell(paused metav1.Condition, failed error) {
 	if p.set.DeletionTimestamp == nil {
 		reconciling = members.Reconciling(n.Available, p.wanted(), up, down)
 	}
-	members.SetReconciling(&st.Conditions, reconciling, set)
+	conditions.SetBecause(&st.Conditions, p.now(), clusterv1alpha1.ReconcilingCondition, p.set.Generation, reconciling)
 }
 
 // wanted is how many Machines there shall be.
@@ -74,7 +74,7 @@ func (p *pass) scaling(is int32, failed error) (up, down metav1.Condition) {
 	switch {
 	case failed == nil:
 	case is < wanted:
-		up.Reason = members.ReasonOf(failed, up.Reason)
+		up.Reason = members.ReasonOf(failed, clusterv1alpha1.ScalingUpBlockedReason)
 		up.Message += " is blocked because: " + failed.Error()
 	case is > wanted:
 		down.Message += " is blocked because: " + failed.Error()
