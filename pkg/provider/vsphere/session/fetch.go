@@ -13,7 +13,8 @@ import (
 	"github.com/vmware/govmomi/vim25/soap"
 )
 
-// StatusError is an answer of vCenter, to what is no call of its APIs, that is no success.
+// StatusError is returned when vCenter answers a request outside its APIs with a status other than
+// 200.
 type StatusError struct {
 	// StatusCode is the HTTP status.
 	StatusCode int
@@ -24,9 +25,9 @@ func (e *StatusError) Error() string {
 	return fmt.Sprintf("vCenter answered with HTTP status %d %s", e.StatusCode, http.StatusText(e.StatusCode))
 }
 
-// Fetch gets what vCenter serves beside its APIs to who has a session over SOAP, within
-// Options.CallTimeout. More than so many bytes are an error. When the session turns out to be
-// gone, it logs in and tries once more.
+// Fetch reads a path that vCenter serves outside its APIs to clients with a SOAP session.
+// Options.CallTimeout bounds the request. Fetch returns an error if the response is larger than
+// most bytes. If the session has ended, Fetch logs in and tries once more.
 func (s *Session) Fetch(ctx context.Context, path string, query url.Values, most int64) ([]byte, error) {
 	select {
 	case s.slots <- struct{}{}:
@@ -75,7 +76,7 @@ func (s *Session) fetch(ctx context.Context, path string, query url.Values, most
 	}
 	data, err := io.ReadAll(io.LimitReader(res.Body, most+1))
 	if err == nil && int64(len(data)) > most {
-		err = fmt.Errorf("the answer of vCenter has more than %d bytes", most)
+		err = fmt.Errorf("the response of vCenter is larger than %d bytes", most)
 	}
 	return data, res.StatusCode, err
 }

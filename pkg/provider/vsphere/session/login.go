@@ -15,8 +15,8 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// once lets all that ask for the same thing wait for one do. It goes on when ctx
-// ends, for others may wait for it too, but no longer than Options.CallTimeout.
+// once runs do for all concurrent callers with the same key. do continues when ctx ends, because
+// other callers may wait for it. Options.CallTimeout bounds it.
 func (s *Session) once(ctx context.Context, key string, do func(context.Context) error) error {
 	flight := s.logins.DoChan(key, func() (any, error) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.opts.CallTimeout)
@@ -31,8 +31,8 @@ func (s *Session) once(ctx context.Context, key string, do func(context.Context)
 	}
 }
 
-// login connects and logs in over SOAP, unless somebody else did since the caller saw
-// the epoch with that number.
+// login connects and logs in over SOAP. It does nothing if another caller has logged in since the
+// caller read the login number seen.
 func (s *Session) login(ctx context.Context, seen int) error {
 	return s.once(ctx, "soap "+strconv.Itoa(seen), func(ctx context.Context) error {
 		if s.loginNumber() != seen {
@@ -42,12 +42,12 @@ func (s *Session) login(ctx context.Context, seen int) error {
 	})
 }
 
-// connect negotiates the version, which may be another one than at the last login,
-// and logs in. The library keeps the cookie.
+// connect negotiates the API version, which may differ from that of the last login, and logs in.
+// govmomi stores the session cookie.
 func (s *Session) connect(ctx context.Context) error {
 	action, err := s.negotiate(ctx)
 	if err != nil {
-		return fmt.Errorf("asking vCenter %s for its API version: %w", s.url.Host, err)
+		return fmt.Errorf("reading the API version of vCenter %s: %w", s.url.Host, err)
 	}
 	ctx = s.soap.WithHeader(ctx, header(action))
 	c, err := vim25.NewClient(ctx, s.soap)
@@ -65,8 +65,7 @@ func (s *Session) connect(ctx context.Context) error {
 		return err
 	}
 	s.mu.Lock()
-	// What ended this session, such as a restart, has ended that of REST most likely: the
-	// next call would be sent in vain.
+	// The event that ended the SOAP session, such as a restart, has probably ended the REST session too.
 	s.vim, s.action, s.rest = c, action, nil
 	s.info = infoOf(c, user)
 	close(s.epoch)
@@ -77,14 +76,14 @@ func (s *Session) connect(ctx context.Context) error {
 	return nil
 }
 
-// plain is c without our transport, which would log in again.
+// plain returns a copy of c without the session's transport, which would log in again.
 func (s *Session) plain(c *vim25.Client) *vim25.Client {
 	return &vim25.Client{Client: s.soap, ServiceContent: c.ServiceContent, RoundTripper: s.soap}
 }
 
-// loginREST logs in to the REST API, unless somebody else did since the caller saw the
-// session with that number. Each gets a client of its own: calls that still run with
-// the old one keep what they were sent with.
+// loginREST logs in to the REST API. It does nothing if another caller has logged in since the
+// caller read the login number seen. Each login creates a new client, so that running calls keep
+// theirs.
 func (s *Session) loginREST(ctx context.Context, vim *vim25.Client, seen int) error {
 	return s.once(ctx, "rest "+strconv.Itoa(seen), func(ctx context.Context) error {
 		s.mu.Lock()

@@ -12,8 +12,8 @@ import (
 	"github.com/vmware/govmomi/pbm/types"
 )
 
-// Policies returns a client of vCenter's storage policy service (SPBM), in the session of
-// the login. Its calls are bounded and counted as all are.
+// Policies returns a client of vCenter's storage policy service (SPBM). The client uses the SOAP
+// session, and its calls count towards Options.MaxCalls.
 func (s *Session) Policies(ctx context.Context) (*pbm.Client, error) {
 	vim, err := s.Vim(ctx)
 	if err != nil {

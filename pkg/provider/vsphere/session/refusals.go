@@ -14,30 +14,31 @@ import (
 )
 
 const (
-	// refusalWindow is how long a refused login counts. The default lockout policy of
-	// vCenter Single Sign-On counts for 180 seconds as well, over all of its APIs.
+	// refusalWindow is how long a refused login counts. The default lockout policy of vCenter
+	// Single Sign-On also counts for 180 seconds, over all APIs.
 	refusalWindow = 3 * time.Minute
-	// maxRefusals is how many logins may be refused in refusalWindow. The policy locks
-	// the account at five; two are left to people who use the same account.
+	// maxRefusals is the number of logins that may be refused in refusalWindow. The lockout policy
+	// locks the account at five. Two attempts remain for users of the same account.
 	maxRefusals = 3
 )
 
-// refusals keep a wrong password from locking the account: the same credentials are
-// not sent again for refusalWindow, and other ones at once as long as fewer than
-// maxRefusals logins were refused, or are still without an answer, in that time.
+// refusals prevents a wrong password from locking the account. Refused credentials are not sent
+// again during refusalWindow. Other credentials are sent if fewer than maxRefusals logins were
+// refused, or are unanswered, in that time.
 type refusals struct {
 	mu       sync.Mutex
 	attempts []*attempt
 }
 
-// attempt is a login that was refused, or that is under way while err is nil.
+// attempt is a refused login, or a login that is in progress if err is nil.
 type attempt struct {
 	credentials [sha256.Size]byte
 	at          time.Time
 	err         error
 }
 
-// begin allows a login, which must be ended, or says why it must not be sent.
+// begin registers a login, which the caller must end. It returns an error if the login must not be
+// sent.
 func (r *refusals) begin(user, password string) (*attempt, error) {
 	a := &attempt{credentials: sha256.Sum256([]byte(user + "\x00" + password))}
 	r.mu.Lock()
@@ -57,7 +58,7 @@ func (r *refusals) begin(user, password string) (*attempt, error) {
 	return a, nil
 }
 
-// exhausted says how long no credentials are sent at all. mu is held.
+// exhausted returns the error for the time in which no login is allowed. The caller holds mu.
 func (r *refusals) exhausted() error {
 	var last *attempt
 	wait := refusalWindow
@@ -67,15 +68,15 @@ func (r *refusals) exhausted() error {
 			wait = min(wait, refusalWindow-time.Since(a.at))
 		}
 	}
-	err := fmt.Errorf("not logging in to vCenter for %s, for %d refused logins in %s could lock the account", wait.Round(time.Second), maxRefusals, refusalWindow)
+	err := fmt.Errorf("not logging in to vCenter for %s, because %d refused logins in %s could lock the account", wait.Round(time.Second), maxRefusals, refusalWindow)
 	if last != nil {
 		err = fmt.Errorf("%w; the last one: %w", err, last.err)
 	}
 	return err
 }
 
-// end says how the login ended. A login that succeeded clears what was refused of the
-// same credentials; one without an answer does not count.
+// end records the result of a login. A successful login clears refusals of the same credentials. A
+// login without an answer does not count.
 func (r *refusals) end(a *attempt, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

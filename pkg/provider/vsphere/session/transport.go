@@ -19,20 +19,20 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/vimfault"
 )
 
-// readBackoff are the pauses between the tries of a read.
+// readBackoff are the delays between attempts of a read.
 var readBackoff = []time.Duration{100 * time.Millisecond, 500 * time.Millisecond}
 
-// transport is the SOAP round tripper of the session: it bounds and counts
-// calls, repeats reads, and logs in again.
+// transport is the SOAP round tripper of the session. It limits and counts calls, repeats reads,
+// and logs in again.
 type transport struct {
 	s    *Session
 	next soap.RoundTripper
-	// other is true of an API with a version of its own.
+	// other is true for an API with its own version.
 	other bool
 }
 
-// RoundTrip implements soap.RoundTripper. A call that changes something waits for its
-// permission before it takes room from others, and once more if that has ended since.
+// RoundTrip implements soap.RoundTripper. A call that changes vSphere waits for permission before
+// it takes a slot. It waits again if the permission ended before the call was sent.
 func (t *transport) RoundTrip(ctx context.Context, req, res soap.HasFault) error {
 	method := methodName(req)
 	for {
@@ -49,7 +49,7 @@ func (t *transport) RoundTrip(ctx context.Context, req, res soap.HasFault) error
 	}
 }
 
-// bounded makes a call within the bounds of the session.
+// bounded makes a call within the limits of the session: slots, timeout and attempts.
 func (t *transport) bounded(ctx context.Context, method string, req, res soap.HasFault) error {
 	if method != "WaitForUpdatesEx" {
 		select {
@@ -78,8 +78,8 @@ func (t *transport) bounded(ctx context.Context, method string, req, res soap.Ha
 	}
 }
 
-// authenticated sends the request and, when the session is gone, logs in and
-// sends it once more.
+// authenticated sends the request. If the session has ended, it logs in and sends the request once
+// more.
 func (t *transport) authenticated(ctx context.Context, method string, req, res soap.HasFault) error {
 	seen := t.s.loginNumber()
 	err := t.send(ctx, method, req, res)
@@ -117,8 +117,8 @@ func (t *transport) send(ctx context.Context, method string, req, res soap.HasFa
 	return err
 }
 
-// notAuthenticated reports whether the session is gone. A read of properties
-// succeeds then, with every property missing for that reason.
+// notAuthenticated reports whether the session has ended. A read of properties then succeeds, but
+// each property is missing with a NotAuthenticated fault.
 func notAuthenticated(err error, res soap.HasFault) bool {
 	if err != nil {
 		return fault.Is(err, &types.NotAuthenticated{})
@@ -142,12 +142,12 @@ func notAuthenticated(err error, res soap.HasFault) bool {
 	return false
 }
 
-// methodName is the name of the call: the request body's type without Body.
+// methodName returns the method name: the type name of the request body without its suffix Body.
 func methodName(req soap.HasFault) string {
 	return strings.TrimSuffix(reflect.TypeOf(req).Elem().Name(), "Body")
 }
 
-// isRead reports whether repeating the method is harmless.
+// isRead reports whether the method is a read and can be repeated.
 func isRead(method string) bool {
 	if name, ok := strings.CutPrefix(method, "Pbm"); ok {
 		return strings.HasPrefix(name, "Retrieve") || strings.HasPrefix(name, "Query") || strings.HasPrefix(name, "Fetch") || strings.HasPrefix(name, "Check")
@@ -156,5 +156,5 @@ func isRead(method string) bool {
 		strings.HasPrefix(method, "Query") || method == "CurrentTime" || method == "ListKmipServers" || method == "ContinueRetrievePropertiesEx"
 }
 
-// reset empties a response body that a failed try has filled.
+// reset clears a response body that a failed attempt has filled.
 func reset(res soap.HasFault) { reflect.ValueOf(res).Elem().SetZero() }

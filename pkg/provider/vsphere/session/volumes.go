@@ -12,18 +12,17 @@ import (
 	"github.com/vmware/govmomi/vim25/soap"
 )
 
-// Volumes are clients of vCenter's volume service (CNS), in the session of the login. Who
-// uses them for longer than one operation may find that the session has ended.
+// Volumes contains clients of vCenter's volume service (CNS). They use the current SOAP session and
+// stop working when it ends, so do not retain them for longer than one operation.
 type Volumes struct {
-	// Service takes the calls of the volume service.
+	// Service sends calls to the volume service.
 	Service soap.RoundTripper
-	// Tasks reads the tasks that the calls begin. Their results are objects of the
-	// service, which vCenter tells in the service's own namespace only, so that nobody
-	// else must wait for them (vmware/govmomi, cns.NewClient).
+	// Tasks reads the tasks that those calls create. The task results are types of the service's
+	// own namespace, which other clients cannot decode (vmware/govmomi, cns.NewClient).
 	Tasks *vim25.Client
 }
 
-// Volumes returns the clients. Their calls are bounded and counted as all are.
+// Volumes returns the clients of the volume service. Their calls count towards Options.MaxCalls.
 func (s *Session) Volumes(ctx context.Context) (*Volumes, error) {
 	vim, err := s.Vim(ctx)
 	if err != nil {
@@ -31,7 +30,7 @@ func (s *Session) Volumes(ctx context.Context) (*Volumes, error) {
 	}
 	version, err := s.volumesVersion(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("asking vCenter %s for the version of its volume service: %w", s.url.Host, err)
+		return nil, fmt.Errorf("reading the version of the volume service of vCenter %s: %w", s.url.Host, err)
 	}
 	client := func(path string) *soap.Client {
 		c := s.soap.NewServiceClient(path, cns.Namespace)
@@ -46,7 +45,7 @@ func (s *Session) Volumes(ctx context.Context) (*Volumes, error) {
 	}, nil
 }
 
-// volumesVersion asks once for each login.
+// volumesVersion returns the version of the volume service. It reads the version once per login.
 func (s *Session) volumesVersion(ctx context.Context) (string, error) {
 	s.mu.Lock()
 	version, of, number := s.volumes, s.volumesOf, s.number
