@@ -13,9 +13,9 @@ import (
 	"time"
 )
 
-// replacer replaces all text of a recording but for what vSphere defines. The same text gets
-// the same replacement, so that references and chains of files can still be followed. It is a
-// list of what stays: a property that is not known here is replaced.
+// replacer replaces all text in a recording except terms defined by vSphere. Equal texts get equal
+// replacements, so that references and disk chains can still be followed. Only the properties in
+// stays are retained; unknown properties are replaced.
 type replacer struct {
 	given map[string]string
 	count map[string]int
@@ -23,7 +23,7 @@ type replacer struct {
 
 func newReplacer() *replacer { return &replacer{given: map[string]string{}, count: map[string]int{}} }
 
-// stays are properties with words and versions of vSphere.
+// stays are the properties that contain vSphere's own terms and versions.
 var stays = words(`_typeName type slipwayRecording version build apiVersion lacks
 	alternateGuestName backingType changeVersion compatibilityIssue connectionState cpuModel descriptionId deviceType diskMode
 	drsBehavior entityType defaultVmBehavior faultCause firmware format guestFamily guestFullName guestHeartbeatStatus guestId
@@ -31,10 +31,10 @@ var stays = words(`_typeName type slipwayRecording version build apiVersion lack
 	quickStats rsvdMem sharing sharedBus standbyMode state status toolsRunningStatus toolsStatus toolsVersion toolsVersionStatus
 	toolsVersionStatus2 vendor virtualDiskFormat`)
 
-// secret are properties whose content may be a secret: of these only the length is recorded.
+// secret are the properties that may contain secrets. Only their length is recorded.
 var secret = words("annotation value defaultValue message result")
 
-// left are properties that are left out: IDs of other vCenters, and certificates.
+// left are the properties that are omitted: IDs of other vCenters, and certificates.
 var left = words("serverGuid endorsementKeyCertificate endorsementKeyCertificateSigningRequest")
 
 func words(text string) map[string]bool {
@@ -45,7 +45,7 @@ func words(text string) map[string]bool {
 	return out
 }
 
-// value returns the replacement of a decoded JSON value; property is the name that it has.
+// value returns the replacement of a decoded JSON value. property is its name.
 func (r *replacer) value(property string, v any) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -62,7 +62,7 @@ func (r *replacer) value(property string, v any) any {
 	return v
 }
 
-// object replaces the values of an object. Some types of vSphere have a rule of their own.
+// object replaces the values of an object. Some vSphere types need special treatment.
 func (r *replacer) object(property string, o map[string]any) any {
 	kind, _ := o["_typeName"].(string)
 	out := make(map[string]any, len(o))
@@ -97,7 +97,7 @@ func (r *replacer) object(property string, o map[string]any) any {
 	return out
 }
 
-// scalar returns the replacement of a property that is a text.
+// scalar returns the replacement of a string property.
 func (r *replacer) scalar(property, text string) string {
 	switch {
 	case stays[property]:
@@ -108,7 +108,7 @@ func (r *replacer) scalar(property, text string) string {
 	return r.text(text)
 }
 
-// length says how long a text is. Other values have none, and become empty.
+// length returns the length of a string as text. Other values count as empty.
 func length(v any) string {
 	if o, ok := v.(map[string]any); ok {
 		v = o["_value"]
@@ -121,11 +121,11 @@ var (
 	uuidForm = regexp.MustCompile(`^[0-9A-Fa-f]{8}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{12}$`)
 	macForm  = regexp.MustCompile(`^([0-9A-Fa-f]{2}:){5}[0-9A-Fa-f]{2}$`)
 	pathForm = regexp.MustCompile(`^\[([^\]]*)\]\s*(.*)$`)
-	// fileEnd is the end of a file's name that vSphere gives it.
+	// fileEnd matches the suffix of a file name that vSphere adds.
 	fileEnd = regexp.MustCompile(`(-[0-9]{6}|-flat|-delta|-ctk|_[0-9]+)*\.[a-z]{2,6}$`)
 )
 
-// text replaces a text by one of the same form.
+// text returns a replacement of the same form.
 func (r *replacer) text(s string) string {
 	if s == "" {
 		return ""
@@ -164,7 +164,7 @@ func (r *replacer) named(kind, s string) string {
 	return r.give(kind, s, func(n int) string { return fmt.Sprintf("%s-%d", kind, n) })
 }
 
-// give returns the replacement that s has, or a new one.
+// give returns the existing replacement of s, or creates one.
 func (r *replacer) give(kind, s string, form func(int) string) string {
 	id := kind + "\x00" + s
 	if _, ok := r.given[id]; !ok {
