@@ -222,7 +222,7 @@ func TestReadOnlyClaimsAreAttachedSoThatNothingIsWritten(t *testing.T) {
 func TestFaultsOfVolumesAreToldAndPassed(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct{ call, fault, says string }{
-		{"CnsAttachVolume", "ResourceInUse", "is attached to a vSphere VM that no claim names: detach it there"},
+		{"CnsAttachVolume", "ResourceInUse", "is attached to a vSphere VM without a claim: detach it there"},
 		{"CnsAttachVolume", "NotFound", "NotFound"},
 		{"CnsAttachVolume", "NoPermission", "NoPermission"},
 		{"CnsAttachVolume", "InvalidState", "InvalidState"},

@@ -144,7 +144,7 @@ func TestWhatHasNoConsoleSaysWhy(t *testing.T) {
 	order(http.MethodDelete, "/permissions?entity="+vm)
 
 	order(http.MethodPut, "/screen?bytes=1000")
-	if _, err := d.Picture(t.Context(), id); err == nil || !strings.Contains(err.Error(), "no PNG") {
+	if _, err := d.Picture(t.Context(), id); err == nil || !strings.Contains(err.Error(), "not a PNG") {
 		t.Errorf("an answer that is no picture: %v", err)
 	}
 	order(http.MethodPut, "/screen?bytes=33554433")

@@ -5,7 +5,7 @@ package vimfault
 
 import "github.com/vmware/govmomi/vim25/types"
 
-// InProgress returns the task that err says is in the way. Not every server names it.
+// InProgress returns the running task that caused err. Some servers do not report the task.
 func InProgress(err error) (task types.ManagedObjectReference, ok bool) {
 	for f := range faults(err) {
 		if busy, is := f.(types.BaseTaskInProgress); is {

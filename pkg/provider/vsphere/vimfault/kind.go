@@ -14,42 +14,40 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
 )
 
-// Kind is what a caller can do about an error.
+// Kind classifies an error by what a caller can do about it.
 type Kind string
 
 const (
-	// None is no error.
+	// None means that there is no error.
 	None Kind = ""
-	// Temporary passes by itself: network, overload, an operation of somebody
-	// else on the same object.
+	// Temporary errors end without a change of the request: network errors, overload, or another
+	// client's operation on the same object.
 	Temporary Kind = "Temporary"
-	// NotFound means that a managed object is gone; Gone tells which.
+	// NotFound means that a managed object does not exist. Gone reports whether it is a given
+	// object.
 	NotFound Kind = "NotFound"
-	// AlreadyExists means that a name or an identity is taken.
+	// AlreadyExists means that a name or an identity is in use.
 	AlreadyExists Kind = "AlreadyExists"
-	// WrongState means that the power state or the connection state does not
-	// allow the operation, or that the VM is no longer as it was when the operation
-	// was planned: read again and plan again.
+	// WrongState means that the power state or the connection state does not allow the operation,
+	// or that the VM has changed since the operation was planned. Read the VM and plan again.
 	WrongState Kind = "WrongState"
-	// ToolsUnavailable means that the guest cannot be asked.
+	// ToolsUnavailable means that VMware Tools in the guest cannot be reached.
 	ToolsUnavailable Kind = "ToolsUnavailable"
-	// Invalid means that vSphere refuses the request as it is: only another
-	// request can succeed.
+	// Invalid means that vSphere refuses the request. Only a different request can succeed.
 	Invalid Kind = "Invalid"
-	// Denied means that the user lacks a privilege or the login is refused.
+	// Denied means that the user lacks a privilege or that the login was refused.
 	Denied Kind = "Denied"
-	// NoResources means that a host, datastore or pool has too little left.
+	// NoResources means that a host, datastore or resource pool has too little capacity left.
 	NoResources Kind = "NoResources"
-	// Cancelled means that the operation was cancelled, or that the process ends: net/http
-	// returns the cause of the end of a context. Nothing is known of what vSphere does.
+	// Cancelled means that the operation was cancelled or that the process is stopping: net/http
+	// returns the cause of a context's end. The state in vSphere is unknown.
 	Cancelled Kind = "Cancelled"
-	// Other is every other error.
+	// Other means any other error.
 	Other Kind = "Other"
 )
 
-// kinds are the faults that are known, in the order in which they are tried. An
-// interface stands for a type of fault and all that derive from it, so that special
-// ones come before those that they derive from.
+// kinds maps faults to their Kind. The first match is used. An interface matches a fault type and
+// all types derived from it, so derived types precede their base types.
 var kinds = []struct {
 	kind  Kind
 	match func(types.BaseMethodFault) bool
@@ -63,9 +61,9 @@ var kinds = []struct {
 	{Temporary, is[types.BaseTaskInProgress]},
 	{Temporary, is[*types.VAppOperationInProgress]},
 	{Temporary, is[types.BaseHostCommunication]},
-	{Temporary, is[*types.NotAuthenticated]}, // a NoPermission
+	{Temporary, is[*types.NotAuthenticated]}, // derived from NoPermission
 	{Temporary, is[types.BaseTimedout]},
-	// Backups and imports disable methods while they work on a VM, and hold its files.
+	// Backups and imports disable methods and lock files while they access a VM.
 	{Temporary, is[*types.MethodDisabled]},
 	{Temporary, is[*types.FileLocked]},
 	{Temporary, is[*types.InaccessibleDatastore]},
@@ -93,10 +91,9 @@ func is[T any](f types.BaseMethodFault) bool {
 	return ok
 }
 
-// KindOf sorts err. Faults of tasks and of calls are treated alike. A fault that says
-// nothing by itself is sorted by what caused it, but for NotFound: what an operation
-// on one object misses is another object. Of a NotFound as well, Gone tells which
-// object it is about.
+// KindOf classifies err. Faults of tasks and of calls are treated alike. If a fault's own type has
+// no Kind, its causes are checked. NotFound in a cause is ignored, because it concerns an object
+// other than the operation's. Gone reports whether err concerns a given object.
 func KindOf(err error) Kind {
 	if err == nil {
 		return None
@@ -143,7 +140,7 @@ func kindOfFault(f types.BaseMethodFault) Kind {
 	return Other
 }
 
-// classes are the error classes of vCenter's REST API.
+// classes maps the error classes of vCenter's REST API.
 var classes = map[string]Kind{
 	"com.vmware.vapi.std.errors.already_exists":      AlreadyExists,
 	"com.vmware.vapi.std.errors.not_found":           NotFound,
@@ -154,8 +151,8 @@ var classes = map[string]Kind{
 	"com.vmware.vapi.std.errors.timed_out":           Temporary,
 }
 
-// deployment sorts the failure of a deployment from a content library, which
-// arrives as an answer, not as a fault.
+// deployment classifies the failure of a deployment from a content library, which is a REST
+// response and not a fault.
 func deployment(err error) (Kind, bool) {
 	var d *vcenter.DeploymentError
 	if !errors.As(err, &d) {
@@ -172,7 +169,7 @@ func deployment(err error) (Kind, bool) {
 	return Other, true
 }
 
-// Duplicate returns the object that has the name which a create asked for.
+// Duplicate returns the existing object that has the requested name.
 func Duplicate(err error) (types.ManagedObjectReference, bool) {
 	for f := range faults(err) {
 		if d, ok := f.(*types.DuplicateName); ok {

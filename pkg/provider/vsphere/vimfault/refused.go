@@ -5,9 +5,9 @@ package vimfault
 
 import "github.com/vmware/govmomi/vim25/types"
 
-// Refused is true when err shows that vSphere did not do what it was asked for: it
-// has answered with a fault. Without an answer, or with one that says that somebody
-// stopped waiting, it may have been done.
+// Refused reports whether vSphere certainly did not carry out the operation, because it returned a
+// fault. The operation may have been carried out if there was no response, or if the fault is a
+// timeout, a cancellation or a lost host connection.
 func Refused(err error) bool {
 	answered := false
 	for f := range faults(err) {

@@ -9,8 +9,8 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// Gone reports whether err says that ref is gone: a ManagedObjectNotFound that names
-// another object, such as the task that was waited for, says nothing about ref.
+// Gone reports whether err means that ref was not found. A ManagedObjectNotFound for another
+// object, such as the task, is not sufficient.
 func Gone(err error, ref types.ManagedObjectReference) bool {
 	for f := range faults(err) {
 		for ; f != nil; f = cause(f) {
@@ -23,8 +23,8 @@ func Gone(err error, ref types.ManagedObjectReference) bool {
 	return false
 }
 
-// InvalidBacking reports whether err says that the backing of a device, such as the
-// network of an adapter, is none: it was deleted, or made again and has another key.
+// InvalidBacking reports whether the backing of a device is invalid, such as a network that was
+// deleted or recreated with another key.
 func InvalidBacking(err error) bool {
 	for f := range faults(err) {
 		for ; f != nil; f = cause(f) {
@@ -36,7 +36,7 @@ func InvalidBacking(err error) bool {
 	return false
 }
 
-// NoSpace reports whether err says that a datastore has too little free space.
+// NoSpace reports whether err is caused by too little free space on a datastore.
 func NoSpace(err error) bool {
 	for f := range faults(err) {
 		for ; f != nil; f = cause(f) {
@@ -48,16 +48,16 @@ func NoSpace(err error) bool {
 	return false
 }
 
-// faults are those in the tree of err, without what caused them. The library's own
-// walk looks at the first of several joined errors only.
+// faults iterates over the faults in the tree of err, without their causes. govmomi's own function
+// checks only the first of several joined errors.
 func faults(err error) iter.Seq[types.BaseMethodFault] {
 	return func(yield func(types.BaseMethodFault) bool) { walk(err, yield) }
 }
 
-// walk is false when yield was.
+// walk returns false if yield has returned false.
 func walk(err error, yield func(types.BaseMethodFault) bool) bool {
 	for err != nil {
-		switch e := err.(type) { //nolint:errorlint // this is the walk: each error is looked at by itself
+		switch e := err.(type) { //nolint:errorlint // walk unwraps each error itself
 		case types.HasLocalizedMethodFault:
 			if f := e.GetLocalizedMethodFault(); f != nil && f.Fault != nil {
 				return yield(f.Fault)
@@ -84,7 +84,7 @@ func walk(err error, yield func(types.BaseMethodFault) bool) bool {
 	return true
 }
 
-// cause is the fault that caused f, nil if there is none.
+// cause returns the cause of f, or nil.
 func cause(f types.BaseMethodFault) types.BaseMethodFault {
 	if m := f.GetMethodFault(); m != nil && m.FaultCause != nil {
 		return m.FaultCause.Fault
