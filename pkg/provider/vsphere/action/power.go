@@ -27,14 +27,13 @@ const (
 	suspended = types.VirtualMachinePowerStateSuspended
 )
 
-// inState is true for a VM in the state, and for one that is gone: there is
-// nothing to wait for then.
+// inState returns a predicate that is true for a VM in the power state. It is also true for a VM
+// that does not exist, because there is nothing to wait for.
 func inState(state types.VirtualMachinePowerState) func(*mo.VirtualMachine) bool {
 	return func(vm *mo.VirtualMachine) bool { return vm == nil || vm.Runtime.PowerState == state }
 }
 
-// powerTask runs a power task, for which a VM that is already in the state is
-// success.
+// powerTask runs a power task. A VM that already has the power state is success.
 func (a *Actor) powerTask(ctx context.Context, vm types.ManagedObjectReference, what string, state types.VirtualMachinePowerState,
 	start func(*vim25.Client) (types.ManagedObjectReference, error),
 ) error {
@@ -51,7 +50,7 @@ func (a *Actor) powerTask(ctx context.Context, vm types.ManagedObjectReference, 
 	return a.settle(ctx, vm, inState(state))
 }
 
-// PowerOn powers on or resumes.
+// PowerOn powers the VM on or resumes it.
 func (a *Actor) PowerOn(ctx context.Context, vm types.ManagedObjectReference) error {
 	return a.powerTask(ctx, vm, "power on", on, func(c *vim25.Client) (types.ManagedObjectReference, error) {
 		res, err := methods.PowerOnVM_Task(ctx, c, &types.PowerOnVM_Task{This: vm})
@@ -92,8 +91,9 @@ func (a *Actor) hardReset(ctx context.Context, vm types.ManagedObjectReference) 
 	})
 }
 
-// soft asks the guest by ask, then waits for the state no longer than grace. A guest that may
-// have heard without anybody knowing has its time, too, before it is asked again.
+// soft sends a request to the guest by ask and waits for the power state, at most for grace. If it
+// is unknown whether the guest received the request, soft also waits for grace before the caller
+// can repeat the request.
 func (a *Actor) soft(ctx context.Context, vm types.ManagedObjectReference, what string, state types.VirtualMachinePowerState, grace time.Duration,
 	ask func(context.Context, *vim25.Client) error,
 ) error {
@@ -126,27 +126,28 @@ func (a *Actor) soft(ctx context.Context, vm types.ManagedObjectReference, what 
 	return &silentError{fmt.Errorf("the guest of %s did not %s within %s: %w", vm.Value, what, grace, err)}
 }
 
-// silentError means that the guest was asked and had its time.
+// silentError is returned when the guest received the request and did not comply within the grace
+// period.
 type silentError struct{ error }
 
-// Unwrap returns what the wait for the guest ended with.
+// Unwrap returns the error of the wait for the guest.
 func (e *silentError) Unwrap() error { return e.error }
 
-// unsent is true when there was no connection by which anybody could have heard.
+// unsent reports whether the request could not be sent, because there was no connection.
 func unsent(err error) bool {
 	var op *net.OpError
 	return errors.As(err, &op) && op.Op == "dial"
 }
 
-// askAgain is true when nobody has answered for the guest, or when another task is in the way,
-// which ends: its time has not begun then.
+// askAgain reports whether the request must be repeated. That is the case when the guest's response
+// is unknown, or when another task blocks the VM temporarily. The grace period has not begun then.
 func askAgain(err error) bool {
 	var silent *silentError
 	return !errors.As(err, &silent) && (!vimfault.Refused(err) || fault.Is(err, &types.TaskInProgress{}))
 }
 
-// byMode runs soft, hard, or soft and then hard. A guest that may have heard is not forced on
-// top of that.
+// byMode runs soft, hard, or soft and then hard. It does not run hard if the guest may still be
+// processing the request.
 func byMode(ctx context.Context, mode vmv1alpha1.PowerOpMode, soft, hard func() error) error {
 	if mode == vmv1alpha1.PowerOpModeHard {
 		return hard()
@@ -155,12 +156,11 @@ func byMode(ctx context.Context, mode vmv1alpha1.PowerOpMode, soft, hard func() 
 	if err == nil || mode == vmv1alpha1.PowerOpModeSoft || ctx.Err() != nil || askAgain(err) {
 		return err
 	}
-	klog.FromContext(ctx).V(2).Info("The guest did not do as asked", "cause", err.Error())
+	klog.FromContext(ctx).V(2).Info("The guest did not comply with the request", "cause", err.Error())
 	return hard()
 }
 
-// PowerOff powers off by mode. Grace bounds the wait for the guest; 0 means
-// the default.
+// PowerOff powers the VM off by mode. grace limits the wait for the guest; 0 means the default.
 func (a *Actor) PowerOff(ctx context.Context, vm types.ManagedObjectReference, mode vmv1alpha1.PowerOpMode, grace time.Duration) error {
 	return byMode(ctx, mode, func() error {
 		return a.soft(ctx, vm, "shut down", off, grace, func(ctx context.Context, c *vim25.Client) error {
@@ -170,7 +170,7 @@ func (a *Actor) PowerOff(ctx context.Context, vm types.ManagedObjectReference, m
 	}, func() error { return a.hardOff(ctx, vm) })
 }
 
-// Suspend suspends by mode.
+// Suspend suspends the VM by mode. grace limits the wait for the guest; 0 means the default.
 func (a *Actor) Suspend(ctx context.Context, vm types.ManagedObjectReference, mode vmv1alpha1.PowerOpMode, grace time.Duration) error {
 	return byMode(ctx, mode, func() error {
 		return a.soft(ctx, vm, "stand by", suspended, grace, func(ctx context.Context, c *vim25.Client) error {
@@ -180,8 +180,8 @@ func (a *Actor) Suspend(ctx context.Context, vm types.ManagedObjectReference, mo
 	}, func() error { return a.hardSuspend(ctx, vm) })
 }
 
-// Reboot reboots the guest or resets the VM, by mode. Nothing tells when a
-// guest has rebooted, so that asking it is all.
+// Reboot reboots the guest or resets the VM, by mode. It does not wait for the guest, because
+// vSphere does not report when a guest has rebooted.
 func (a *Actor) Reboot(ctx context.Context, vm types.ManagedObjectReference, mode vmv1alpha1.PowerOpMode) error {
 	return byMode(ctx, mode, func() error { return a.rebootGuest(ctx, vm) }, func() error { return a.hardReset(ctx, vm) })
 }

@@ -16,12 +16,11 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/vimfault"
 )
 
-// promotes is the description of a task that promotes disks, of vCenter's list of them.
+// promotes is the description ID of vCenter's tasks that promote disks.
 const promotes = "VirtualMachine.promoteDisks"
 
-// Promote makes the disks of the VM that depend on disks elsewhere independent of them, and
-// tells how far that has come, in percent. A promotion that an earlier process has begun is
-// waited for.
+// Promote makes the VM's disks independent of disks elsewhere, and reports the progress in percent.
+// If an earlier process has started the promotion, Promote waits for it.
 func (a *Actor) Promote(ctx context.Context, vm types.ManagedObjectReference, progress func(int32)) error {
 	disks := observe.Depending(a.Inventory.Get(vm))
 	if len(disks) == 0 {
@@ -32,7 +31,7 @@ func (a *Actor) Promote(ctx context.Context, vm types.ManagedObjectReference, pr
 		_, err = a.Inventory.FollowTask(ctx, task, progress)
 	}
 	if running, ok := vimfault.InProgress(err); ok {
-		// Tasks that refuse each other may say so only at their end.
+		// A task may fail at its end because another task was running.
 		if ours, rerr := a.promotes(ctx, running, vm); rerr == nil && ours {
 			_, err = a.Inventory.FollowTask(ctx, running, progress)
 		}
@@ -72,8 +71,8 @@ func (a *Actor) promotes(ctx context.Context, task, vm types.ManagedObjectRefere
 	return t.Info.DescriptionId == promotes && t.Info.Entity != nil && *t.Info.Entity == vm, nil
 }
 
-// StopPromotion cancels the promotion that keeps the VM busy, which err tells of; it returns
-// err if there is none.
+// StopPromotion cancels the promotion that caused err, which is the error of another operation. It
+// returns err if no promotion caused it.
 func (a *Actor) StopPromotion(ctx context.Context, vm types.ManagedObjectReference, err error) error {
 	task, ok := vimfault.InProgress(err)
 	if !ok {

@@ -21,17 +21,17 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/vimfault"
 )
 
-// Place is where a first class disk is attached.
+// Place is the disk slot of a first class disk.
 type Place struct {
-	// ControllerKey and Unit at the controller.
+	// ControllerKey is the key of the controller, Unit the unit number on the controller.
 	ControllerKey, Unit int32
-	// Shared lets several VMs write to the disk.
+	// Shared allows several VMs to write to the disk.
 	Shared bool
 }
 
-// AttachVolume attaches a first class disk, to place if that is not nil, else where vCenter
-// likes. Whether it is attached say the VM's devices: of what is attached already, one
-// version of vCenter says so and another one that it is in use, and an answer may be lost.
+// AttachVolume attaches a first class disk at place. If place is nil, vCenter chooses the slot. The
+// VM's devices determine whether the disk is attached: responses may be lost, and vCenter versions
+// differ in the fault for a disk that is already attached.
 func (a *Actor) AttachVolume(ctx context.Context, vm types.ManagedObjectReference, id string, place *Place) error {
 	attached, err := a.has(ctx, vm, id)
 	if err != nil || attached {
@@ -66,8 +66,8 @@ func (a *Actor) AttachVolume(ctx context.Context, vm types.ManagedObjectReferenc
 	return a.settle(ctx, vm, func(vm *mo.VirtualMachine) bool { return vm == nil || observe.FirstClass(vm)[id] != nil })
 }
 
-// unused is an error if another VM has the disk. Since vCenter lets several VMs have one
-// it no longer refuses that itself, and the second one cannot be powered on
+// unused returns an error if another VM has attached the disk. vCenter versions that allow several
+// VMs to attach a disk do not check this, and the second VM cannot be powered on
 // (kubernetes-sigs/vsphere-csi-driver#3783).
 func (a *Actor) unused(ctx context.Context, vm types.ManagedObjectReference, id string, shared bool) error {
 	if shared {
@@ -83,7 +83,7 @@ func (a *Actor) unused(ctx context.Context, vm types.ManagedObjectReference, id 
 		return res.Returnval, nil
 	})
 	if err != nil {
-		return fmt.Errorf("asking who has first class disk %s: %w", id, err)
+		return fmt.Errorf("querying the user of first class disk %s: %w", id, err)
 	}
 	for _, r := range results {
 		info, ok := r.(*cnstypes.CnsQueryVolumeInfoResult)
@@ -95,13 +95,13 @@ func (a *Actor) unused(ctx context.Context, vm types.ManagedObjectReference, id 
 		}
 	}
 	if found == nil || len(found.Config.ConsumerId) == 0 {
-		return nil // Of what does not exist the attachment says so.
+		return nil // If the disk does not exist, CnsAttachVolume returns an error.
 	}
 	return fmt.Errorf("attaching first class disk %s to %s: %w", id, vm.Value, &vimfault.InUseError{Disk: id, By: found.Config.ConsumerId[0].Id})
 }
 
-// DetachVolume detaches a first class disk and leaves it as it is. One that the VM does
-// not have is success.
+// DetachVolume detaches a first class disk without changing the disk. It succeeds if the disk is
+// not attached.
 func (a *Actor) DetachVolume(ctx context.Context, vm types.ManagedObjectReference, id string) error {
 	err := a.volumeTask(ctx, func(service soap.RoundTripper) (types.ManagedObjectReference, error) {
 		res, err := cnsmethods.CnsDetachVolume(ctx, service, &cnstypes.CnsDetachVolume{
@@ -120,7 +120,7 @@ func (a *Actor) DetachVolume(ctx context.Context, vm types.ManagedObjectReferenc
 	return a.settle(ctx, vm, func(vm *mo.VirtualMachine) bool { return vm == nil || observe.FirstClass(vm)[id] == nil })
 }
 
-// ExtendVolume makes a first class disk as large as that many mebibytes.
+// ExtendVolume extends a first class disk to a capacity in MiB.
 func (a *Actor) ExtendVolume(ctx context.Context, vm types.ManagedObjectReference, id string, mib int64) error {
 	err := a.volumeTask(ctx, func(service soap.RoundTripper) (types.ManagedObjectReference, error) {
 		res, err := cnsmethods.CnsExtendVolume(ctx, service, &cnstypes.CnsExtendVolume{
@@ -139,14 +139,15 @@ func (a *Actor) ExtendVolume(ctx context.Context, vm types.ManagedObjectReferenc
 	})
 }
 
-// has reads from vSphere itself whether the VM has the disk. A VM that is gone has none.
+// has reads from vSphere, not from the inventory, whether the disk is attached to the VM. It
+// returns false if the VM does not exist.
 func (a *Actor) has(ctx context.Context, ref types.ManagedObjectReference, id string) (bool, error) {
 	vm, err := a.files(ctx, ref)
 	if err != nil || vm == nil {
 		return false, err
 	}
 	if vm.Config == nil {
-		return false, errors.New("the configuration of " + ref.Value + " cannot be read, so that nobody knows which disks it has")
+		return false, errors.New("the configuration of " + ref.Value + " cannot be read, so its disks are unknown")
 	}
 	return observe.FirstClass(vm)[id] != nil, nil
 }
@@ -157,8 +158,8 @@ func (a *Actor) volumeTask(ctx context.Context, start func(soap.RoundTripper) (t
 	return err
 }
 
-// volumeResults also returns what the task tells of disks. A task that succeeds tells of
-// those that failed; the first failure is the error.
+// volumeResults is like volumeTask and also returns the result for each disk. A task can succeed
+// although disks have failed; the first failure is returned as the error.
 func (a *Actor) volumeResults(ctx context.Context, start func(soap.RoundTripper) (types.ManagedObjectReference, error)) ([]cnstypes.BaseCnsVolumeOperationResult, error) {
 	clients, err := a.Session.Volumes(ctx)
 	if err != nil {
@@ -177,7 +178,7 @@ func (a *Actor) volumeResults(ctx context.Context, start func(soap.RoundTripper)
 	}
 	batch, ok := info.Result.(cnstypes.CnsVolumeOperationBatchResult)
 	if !ok {
-		return nil, fmt.Errorf("the volume service answered with %T", info.Result)
+		return nil, fmt.Errorf("unexpected result of the volume service: %T", info.Result)
 	}
 	failed := slices.IndexFunc(batch.VolumeResults, func(r cnstypes.BaseCnsVolumeOperationResult) bool {
 		return r.GetCnsVolumeOperationResult().Fault != nil
