@@ -11,8 +11,8 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/console"
 )
 
-// Console gives a ticket for the console of a virtual machine, which has to run. Like
-// Picture it takes no memory of what vCenter has, so that who only asks can do it too.
+// Console requests a ticket for the console of a virtual machine, which must be powered on. It does
+// not use the inventory, so that replicas that do not read the inventory can call it too.
 func (d *Driver) Console(ctx context.Context, id driver.Identity) (*provider.Console, error) {
 	m, err := d.shown(ctx, id)
 	if err != nil {
@@ -21,7 +21,8 @@ func (d *Driver) Console(ctx context.Context, id driver.Identity) (*provider.Con
 	return m.Ticket(ctx)
 }
 
-// Picture gives a PNG of the console of a virtual machine, which has to run.
+// Picture returns a screenshot of the console of a virtual machine, which must be powered on. It is
+// a PNG.
 func (d *Driver) Picture(ctx context.Context, id driver.Identity) ([]byte, error) {
 	m, err := d.shown(ctx, id)
 	if err != nil {

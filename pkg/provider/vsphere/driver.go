@@ -34,7 +34,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/vimfault"
 )
 
-// Driver speaks to one vCenter.
+// Driver manages the virtual machines of one vCenter.
 type Driver struct {
 	name      string
 	session   *session.Session
@@ -42,7 +42,7 @@ type Driver struct {
 	actor     *action.Actor
 	images    *catalogue.Catalogue
 	files     *imagefiles.Files
-	// flags are the zone that the Config describes.
+	// flags are the options of the zone that the Config specifies.
 	flags       placement.Options
 	zones       zones
 	descriptors *descriptor.Reader
@@ -53,7 +53,7 @@ type Driver struct {
 
 var _ driver.Driver = (*Driver)(nil)
 
-// New returns a Driver that does nothing before Run.
+// New returns a Driver. It does not connect before its first call or Run.
 func New(c Config) (*Driver, error) {
 	s, err := session.New(c.session())
 	if err != nil {
@@ -82,10 +82,10 @@ func New(c Config) (*Driver, error) {
 	return d, nil
 }
 
-// Images tells what this vCenter has to make virtual machines from.
+// Images returns the images of this vCenter.
 func (d *Driver) Images() provider.Images { return d.images }
 
-// ImageFiles keeps copies of images in this vCenter.
+// ImageFiles manages copies of image files in this vCenter.
 func (d *Driver) ImageFiles() provider.ImageFiles { return d.files }
 
 // Run implements driver.Driver.
@@ -100,8 +100,8 @@ func (d *Driver) Run(ctx context.Context, sink driver.Sink) {
 	d.session.Close()
 }
 
-// changed is called for every change of the inventory. One that changes neither the configuration
-// nor the observed state is ignored.
+// changed handles a change of the inventory. It ignores a change that affects neither the
+// configuration nor the observed state.
 func (d *Driver) changed(old, now *mo.VirtualMachine) {
 	owner, ok := observe.OwnerOf(now)
 	if !ok {
@@ -124,7 +124,8 @@ func (d *Driver) changed(old, now *mo.VirtualMachine) {
 	d.sink.Changed(owner.Key)
 }
 
-// question identifies what vSphere asks and blocks the VM for.
+// question returns the ID of the question that blocks the VM until it is answered. It is empty if
+// there is none.
 func question(vm *mo.VirtualMachine) string {
 	if vm == nil || vm.Runtime.Question == nil {
 		return ""
@@ -140,18 +141,18 @@ func (d *Driver) Healthy(ctx context.Context) error {
 	return d.inventory.Unsynced()
 }
 
-// Info tells of the present login; it is zero before the first.
+// Info describes the current login. It is zero before the first login.
 func (d *Driver) Info() session.Info { return d.session.Info() }
 
-// Connected returns nil while vCenter answers, read or not.
+// Connected returns nil if vCenter answers, whether or not the inventory has been read.
 func (d *Driver) Connected(ctx context.Context) error { return d.session.Healthy(ctx) }
 
-// Skew is how far the clock of vCenter is ahead of that of the server, as it was measured last;
-// known is false before that.
+// Skew returns how far vCenter's clock was ahead of the server's clock at the last measurement.
+// known is false before the first measurement.
 func (d *Driver) Skew() (skew time.Duration, known bool) { return d.session.Skew() }
 
-// SkewWarning measures the skew if it never was, and describes one that operators should know of;
-// else it is empty.
+// SkewWarning returns a warning for operators about the clock difference, or an empty string. It
+// measures the difference if that has not been done yet.
 func (d *Driver) SkewWarning(ctx context.Context) string {
 	skew, known := d.session.Skew()
 	if !known {
@@ -160,10 +161,12 @@ func (d *Driver) SkewWarning(ctx context.Context) string {
 	return session.SkewWarning(skew)
 }
 
-// ReadDuration is how long it took to read the inventory the last time; 0 before its end.
+// ReadDuration returns how long the last full read of the inventory took. It is 0 before the first
+// one ends.
 func (d *Driver) ReadDuration() time.Duration { return d.inventory.ReadDuration() }
 
-// Heard is when the stream of changes answered last; zero before the first time.
+// Heard returns the time of the last response of the stream of changes. It is zero before the first
+// response.
 func (d *Driver) Heard() time.Time { return d.inventory.Heard() }
 
 // Starting implements driver.Driver.
@@ -204,8 +207,8 @@ func (d *Driver) Look(id driver.Identity) driver.Sighting {
 	return driver.Sighting{State: driver.Unknown, Why: f.Why}
 }
 
-// ownership says whose vm is. One that cannot be read was found because it was the
-// object's when it could.
+// ownership returns the ownership of vm. An unreadable VM is owned by the object, because it is in
+// the inventory only if the object owned it when it could be read.
 func ownership(vm *mo.VirtualMachine, owner observe.Owner) driver.Ownership {
 	if !observe.Readable(vm) {
 		return driver.Own
@@ -220,7 +223,8 @@ func (d *Driver) Refused(w *driver.Want) driver.Refusals {
 	return refused
 }
 
-// notAllowed returns a message for each device that the zone does not let the namespace have, and the paths of their lists.
+// notAllowed returns a message for each device that the zone does not allow for the namespace, and
+// the field paths of the lists of these devices.
 func (d *Driver) notAllowed(w *driver.Want) (messages, paths []string) {
 	allowed, by := d.places(w.Identity.Zone).Devices(w.NamespaceLabels)
 	return configspec.NotAllowed(configspec.Want{Want: *w}, allowed, by)
@@ -252,7 +256,7 @@ func (d *Driver) Create(w *driver.Want, checked func(driver.Report)) driver.Oper
 		}
 		if fast != nil && err == nil {
 			fast.HadVM = w.Identity.UniqueID != ""
-			// Nobody removes the copies meanwhile.
+			// This prevents the removal of the copies during the creation.
 			done, uerr := d.files.Use(fast.Directory)
 			if uerr != nil {
 				return errors.Join(fast.Lacks(fast.Directory), uerr)
@@ -292,7 +296,8 @@ func (d *Driver) Classify(err error) driver.Failure {
 	return driver.Refused
 }
 
-// wanted translates what is asked for.
+// wanted returns the desired state with the storage, ISO images and networks that are already
+// resolved.
 func (d *Driver) wanted(w *driver.Want) configspec.Want {
 	out := configspec.Want{Want: *w, PlacesClaims: d.placesClaims()}
 	out.Storage, out.ISOs = d.places(w.Identity.Zone).KnownStorage(w), d.places(w.Identity.Zone).KnownISOs(w)
@@ -300,12 +305,12 @@ func (d *Driver) wanted(w *driver.Want) configspec.Want {
 	return out
 }
 
-// placesClaims is true of a vCenter whose volume service takes places.
+// placesClaims reports whether vCenter's volume service accepts a disk slot.
 func (d *Driver) placesClaims() bool {
 	return !session.Older(d.session.Info().APIVersion, configspec.PlacesClaimsSince)
 }
 
-// ownerOf is the owner that the vSphere VM of an object has.
+// ownerOf returns the expected owner of the object's vSphere VM.
 func ownerOf(id driver.Identity) observe.Owner { return observe.Owner{Key: id.Key, UID: id.UID} }
 
 func namesOf(id driver.Identity) inventory.Names {

@@ -17,9 +17,9 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/placement"
 )
 
-// fast says how a VM is made of copies of its image, nil if it is not. The error is an
-// ImageCacheNotReadyError while there are none where the VM goes. A note says what is not
-// done as asked for. The copies stay until done is called.
+// fast returns how a VM is created from copies of its image, or nil if no copies are used. The
+// error is an ImageCacheNotReadyError if the VM's datastore has no copies. note reports a deviation
+// from the requested deploy mode. The copies are not removed before done is called.
 func (d *Driver) fast(ctx context.Context, w *driver.Want, want configspec.Want, rep *placement.Report) (fast *create.Fast, note error, done func(), err error) {
 	done = func() {}
 	item := rep.Source.LibraryItem
@@ -31,7 +31,7 @@ func (d *Driver) fast(ctx context.Context, w *driver.Want, want configspec.Want,
 		return nil, nil, done, err
 	}
 	if why := image.NotCopyable(); why != nil {
-		return nil, &driver.NoteError{Reason: vmv1alpha1.ReasonDeployedInstead, Message: "vSphere deploys the image, and no copies of it are used: " + why.Error()}, done, nil
+		return nil, &driver.NoteError{Reason: vmv1alpha1.ReasonDeployedInstead, Message: "vSphere deploys the image; its copies are not used: " + why.Error()}, done, nil
 	}
 	home, err := d.places(w.Identity.Zone).Home(ctx, rep.Datastore)
 	if err != nil {
@@ -43,7 +43,7 @@ func (d *Driver) fast(ctx context.Context, w *driver.Want, want configspec.Want,
 		Name: provider.ImageCacheName(*w.Image.Spec.ContentLibrary), Source: *w.Image.Spec.ContentLibrary, DatastoreID: rep.Datastore.Value,
 		ProfileID: configspec.HomeProfile(want),
 		Location:  vmv1alpha1.VirtualMachineImageCacheLocation{VCenter: d.name, Datastore: home.InventoryPath},
-		Reason:    fmt.Sprintf("the files of the image are not on datastore %s yet", home.Name),
+		Reason:    fmt.Sprintf("the image files are not on datastore %s yet", home.Name),
 	}
 	if lacks.ProfileID != "" {
 		lacks.Location.StoragePolicy = policy.Name
@@ -56,7 +56,7 @@ func (d *Driver) fast(ctx context.Context, w *driver.Want, want configspec.Want,
 	case at == nil || !meta.IsStatusConditionTrue(at.Conditions, vmv1alpha1.ConditionReady):
 		return nil, nil, done, lacks
 	case at.ItemID != "" && at.ItemID != item || at.ContentVersion != "" && at.ContentVersion != image.Version:
-		lacks.Stale, lacks.Reason = true, fmt.Sprintf("the copies on datastore %s are of version %s of the image, which has version %s now", home.Name, at.ContentVersion, image.Version)
+		lacks.Stale, lacks.Reason = true, fmt.Sprintf("the copies on datastore %s have version %s of the image; its current version is %s", home.Name, at.ContentVersion, image.Version)
 		return nil, nil, done, lacks
 	}
 	if done, err = d.files.Use(at.Directory); err != nil {
@@ -65,7 +65,7 @@ func (d *Driver) fast(ctx context.Context, w *driver.Want, want configspec.Want,
 	}
 	fast = &create.Fast{Home: home, Directory: at.Directory, Files: map[string]string{}, Lacks: func(path string) error {
 		gone := *lacks
-		gone.Stale, gone.Reason = true, "the copy "+path+" is not there any more"
+		gone.Stale, gone.Reason = true, "the copy "+path+" no longer exists"
 		return &gone
 	}}
 	for _, f := range at.Files {
@@ -80,7 +80,7 @@ func (d *Driver) fast(ctx context.Context, w *driver.Want, want configspec.Want,
 	if w.FastDeploy == vmv1alpha1.FastDeployLinked {
 		why := configspec.NotLinked(want, image.Hardware.Disks[0].Device.CapacityInBytes)
 		if fast.Linked = why == ""; !fast.Linked {
-			note = &driver.NoteError{Reason: vmv1alpha1.ReasonDirectInstead, Message: "the disks are copied and do not depend on those of the image: " + why}
+			note = &driver.NoteError{Reason: vmv1alpha1.ReasonDirectInstead, Message: "the disks are copied, not linked to the image: " + why}
 		}
 	}
 	return fast, note, done, nil

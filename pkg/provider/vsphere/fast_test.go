@@ -279,7 +279,7 @@ func TestWhatIsNotCachedIsAskedFor(t *testing.T) {
 	want := &provider.ImageCacheNotReadyError{
 		Name: provider.ImageCacheName(*libraryImage().Spec.ContentLibrary), Source: *libraryImage().Spec.ContentLibrary,
 		Location:    vmv1alpha1.VirtualMachineImageCacheLocation{VCenter: "default", Datastore: "/DC0/datastore/LocalDS_0"},
-		DatastoreID: f.ds.Reference().Value, Reason: "the files of the image are not on datastore LocalDS_0 yet",
+		DatastoreID: f.ds.Reference().Value, Reason: "the image files are not on datastore LocalDS_0 yet",
 	}
 	if diff := cmp.Diff(want, lacks); diff != "" {
 		t.Errorf("without a cache (-want +got):\n%s", diff)
@@ -298,16 +298,16 @@ func TestWhatIsNotCachedIsAskedFor(t *testing.T) {
 		}, vmv1alpha1.FastDeployLinked, "the copy [LocalDS_0] images/photon-5/gone.vmdk is not there any more", true},
 		"copies in the making": {func(c *vmv1alpha1.VirtualMachineImageCache) {
 			c.Status.Locations[0].Conditions[0].Status = metav1.ConditionFalse
-		}, vmv1alpha1.FastDeployDirect, "the files of the image are not on datastore LocalDS_0 yet", false},
+		}, vmv1alpha1.FastDeployDirect, "the image files are not on datastore LocalDS_0 yet", false},
 		"copies of another version": {func(c *vmv1alpha1.VirtualMachineImageCache) {
 			c.Status.Locations[0].ContentVersion = "7"
-		}, vmv1alpha1.FastDeployDirect, "the copies on datastore LocalDS_0 are of version 7 of the image, which has version ", true},
+		}, vmv1alpha1.FastDeployDirect, "the copies on datastore LocalDS_0 have version 7 of the image; its current version is ", true},
 		"another disk": {func(c *vmv1alpha1.VirtualMachineImageCache) {
 			c.Status.Locations[0].Files[0].ID = "file2"
 		}, vmv1alpha1.FastDeployDirect, `the image has no copy of file "photon-5-disk1.vmdk"`, true},
 		"of another policy": {func(c *vmv1alpha1.VirtualMachineImageCache) {
 			c.Status.Locations[0].ProfileID = "gold"
-		}, vmv1alpha1.FastDeployDirect, "the files of the image are not on datastore LocalDS_0 yet", false},
+		}, vmv1alpha1.FastDeployDirect, "the image files are not on datastore LocalDS_0 yet", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cache := cacheOf(f)

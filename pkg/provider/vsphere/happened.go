@@ -19,7 +19,8 @@ import (
 
 var eventKinds = report.EventKinds()
 
-// happened tells of events of the virtual machines of objects; nil for nobody to tell.
+// happened returns a handler that passes events of the virtual machines of objects to tell. It
+// returns nil if tell is nil.
 func (d *Driver) happened(tell func(provider.Happening)) func(vimtypes.BaseEvent) {
 	if tell == nil {
 		return nil
@@ -39,8 +40,8 @@ func (d *Driver) happened(tell func(provider.Happening)) func(vimtypes.BaseEvent
 	}
 }
 
-// detached returns what reports a disk that was detached before its VM is destroyed; nil if
-// nothing takes reports.
+// detached returns a function that reports to tell each disk that is detached before its VM is
+// destroyed. It returns nil if tell is nil.
 func (d *Driver) detached(tell func(provider.Happening)) func(vm *mo.VirtualMachine, file, why string) {
 	if tell == nil {
 		return nil
@@ -53,7 +54,7 @@ func (d *Driver) detached(tell func(provider.Happening)) func(vm *mo.VirtualMach
 		tell(provider.Happening{
 			Key: owner.Key, UID: types.UID(owner.UID), ID: fmt.Sprintf("%s/%s/detached %s", d.session.Info().Installation, vm.Self.Value, file),
 			At: time.Now(), Reason: "DiskDetached",
-			Note: conditions.Line(fmt.Sprintf("disk %s was detached before the vSphere VM is destroyed, and is kept: %s", file, why), conditions.MaxNote),
+			Note: conditions.Line(fmt.Sprintf("disk %s was detached and kept before the deletion of the vSphere VM: %s", file, why), conditions.MaxNote),
 		})
 	}
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/report"
 )
 
-// machine is a record of the inventory, which never changes.
+// machine is an immutable state of a VM in the inventory.
 type machine struct {
 	driver *Driver
 	vm     *mo.VirtualMachine
@@ -82,7 +82,7 @@ func (m machine) Lacking(w *driver.Want, since int) []driver.Difference {
 	return out
 }
 
-// difference tells one of our own.
+// difference converts a difference to the engine's type.
 func difference(d configspec.Difference) driver.Difference {
 	return driver.Difference{
 		Path: d.Path, Running: d.Running, Desired: d.Desired, Live: d.Live, FirstBoot: d.FirstBoot,
@@ -90,13 +90,13 @@ func difference(d configspec.Difference) driver.Difference {
 	}
 }
 
-// changes are the driver's own of differences that Compare named.
+// changes returns this driver's part of differences that Compare has returned.
 func changes(diffs []driver.Difference) []configspec.Difference {
 	out := make([]configspec.Difference, 0, len(diffs))
 	for _, d := range diffs {
 		change, ok := d.Change.(configspec.Difference)
 		if !ok {
-			panic(fmt.Sprintf("the difference of %s is not of this driver", d.Path))
+			panic(fmt.Sprintf("the difference of %s has a change of type %T", d.Path, d.Change))
 		}
 		out = append(out, change)
 	}

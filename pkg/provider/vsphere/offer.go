@@ -33,7 +33,7 @@ func (d *Driver) Offer(ctx context.Context, w *driver.Want, zone string) provide
 	places := d.places(zone)
 	report := places.Check(ctx, &there).Failures
 	if w.Image == nil {
-		delete(report, vmv1alpha1.ConditionImageReady) // Whether it exists is for others to say.
+		delete(report, vmv1alpha1.ConditionImageReady) // The caller reports a missing image.
 	}
 	if sortOffer(&o, errors.Join(report.Err(), places.Claims(ctx, &there))); o.Lacks != nil || o.Unknown != nil {
 		return o
@@ -52,7 +52,7 @@ func (d *Driver) Offer(ctx context.Context, w *driver.Want, zone string) provide
 	return o
 }
 
-// sortOffer says what an error of a check means for an offer.
+// sortOffer sets the field of an offer that an error of a check belongs to.
 func sortOffer(o *provider.Offer, err error) {
 	var unusable *placement.NotUsableError
 	switch {
@@ -64,7 +64,7 @@ func sortOffer(o *provider.Offer, err error) {
 	}
 }
 
-// has is true if the VM that the object names is in the zone.
+// has reports whether the VM with the object's instance UUID is in the zone.
 func (d *Driver) has(ctx context.Context, w *driver.Want) (bool, error) {
 	c := d.creator(w.Identity.Zone)
 	seen, err := c.LookUp(ctx, inventory.Names{InstanceUUID: w.Identity.InstanceUUID}, ownerOf(w.Identity))
@@ -75,14 +75,15 @@ func (d *Driver) has(ctx context.Context, w *driver.Want) (bool, error) {
 	return inside, err
 }
 
-// fits is why a zone is too small for what is asked for: what vSphere would refuse.
+// fits returns an error if the zone is too small for the virtual machine, so that vSphere would
+// refuse it.
 func fits(w *driver.Want, has *placement.Amounts) error {
 	var errs []error
 	lacks := func(format string, args ...any) {
 		errs = append(errs, &placement.NotUsableError{Message: fmt.Sprintf(format, args...)})
 	}
 	if has.Hosts == 0 {
-		lacks("no host can run virtual machines now")
+		lacks("no host can currently run virtual machines")
 		return errors.Join(errs...)
 	}
 	e := w.Effective
@@ -90,7 +91,7 @@ func fits(w *driver.Want, has *placement.Amounts) error {
 		return nil
 	}
 	if n := vcpus(e); has.CPUs > 0 && n > int32(has.CPUs) {
-		lacks("%d vCPUs are asked for, and its largest host has %d logical processors", n, has.CPUs)
+		lacks("%d vCPUs are requested; the largest host has %d logical processors", n, has.CPUs)
 	}
 	if e.Memory != nil && e.Memory.Guest != nil {
 		memory, reserved := e.Memory.Guest.Value(), int64(0)
@@ -98,25 +99,25 @@ func fits(w *driver.Want, has *placement.Amounts) error {
 			reserved = e.Memory.Reservation.Value()
 		}
 		if has.Memory > 0 && memory > has.Memory {
-			lacks("%s of memory are asked for, and its largest host has %s", bytes(memory, has.Memory)...)
+			lacks("%s of memory is requested; the largest host has %s", bytes(memory, has.Memory)...)
 		}
 		if reserved > has.Reservable {
-			lacks("%s of memory are to be reserved, and %s can be", bytes(reserved, has.Reservable)...)
+			lacks("a reservation of %s of memory is requested; %s can be reserved", bytes(reserved, has.Reservable)...)
 		}
-		// The swap file is made at power on, beside the boot disk.
+		// The swap file is created at power on, on the datastore of the boot disk.
 		switch swap, disk := memory-reserved, bootDisk(w); {
 		case swap+disk <= has.Space:
 		case disk > 0:
-			lacks("%s are needed for its swap file and its boot disk, and %s are free on one datastore", bytes(swap+disk, has.Space)...)
+			lacks("the swap file and the boot disk need %s on one datastore; at most %s are free", bytes(swap+disk, has.Space)...)
 		default:
-			lacks("%s are needed for its swap file, and %s are free on one datastore", bytes(swap, has.Space)...)
+			lacks("the swap file needs %s on one datastore; at most %s are free", bytes(swap, has.Space)...)
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// bootDisk is the space that it takes at once. That of other disks is counted where their
-// datastores are chosen.
+// bootDisk returns the space in bytes that the boot disk allocates immediately. The space for other
+// disks is checked when their datastores are chosen.
 func bootDisk(w *driver.Want) (n int64) {
 	for _, need := range placement.NeedsOf(w) {
 		if need.Home {
@@ -134,8 +135,8 @@ func vcpus(e *vmv1alpha1.VirtualMachineInstanceSpec) int32 {
 	return n
 }
 
-// bytes are what is needed and what there is, for people: both in GiB if one is large and they
-// differ there, else both in MiB.
+// bytes formats a needed and an available size. Both are in GiB if one of them is at least 10 GiB
+// and the results differ, else both are in MiB.
 func bytes(needed, has int64) []any {
 	gibi := func(n int64) string {
 		return strconv.FormatFloat(math.Round(float64(n)/(1<<30)*10)/10, 'f', -1, 64) + " GiB"
@@ -146,8 +147,9 @@ func bytes(needed, has int64) []any {
 	return []any{fmt.Sprintf("%d MiB", needed>>20), fmt.Sprintf("%d MiB", has>>20)}
 }
 
-// sketch is what DRS is told of a new virtual machine: what the documentation of
-// PlacementSpec.configSpec expects, but for the disks, whose datastore is chosen by the zone.
+// sketch returns the configuration of a new virtual machine for a DRS recommendation. It contains
+// what the documentation of PlacementSpec.configSpec requires, except disks: the zone chooses their
+// datastore.
 func (d *Driver) sketch(w *driver.Want) *vimtypes.VirtualMachineConfigSpec {
 	spec := &vimtypes.VirtualMachineConfigSpec{Name: w.Name, Files: &vimtypes.VirtualMachineFileInfo{}}
 	if e := w.Effective; e != nil {

@@ -44,9 +44,9 @@ func (m machine) Complete(w *driver.Want) driver.Operation {
 	}}
 }
 
-// Configure implements driver.Machine. Values can be set twice, but a device that is
-// added twice is there twice: vSphere shall refuse that when the configuration has
-// changed since it was read.
+// Configure implements driver.Machine. Setting a value twice is harmless, but adding a device twice
+// adds two devices. vSphere must therefore refuse device changes if the configuration has changed
+// since it was read.
 func (m machine) Configure(diffs []driver.Difference) driver.Operation {
 	own := changes(diffs)
 	version := ""
@@ -74,7 +74,7 @@ func (m machine) configure(ctx context.Context, diffs []configspec.Difference, v
 		}
 		err := m.driver.actor.Reconfigure(ctx, m.ref(), spec)
 		if vimfault.InvalidBacking(err) {
-			m.driver.invalidate() // A network was made again: it has another key.
+			m.driver.invalidate() // A network was recreated and has another key.
 		}
 		if err != nil {
 			return configspec.Blame(err, spec, diffs)
@@ -88,21 +88,21 @@ func (m machine) configure(ctx context.Context, diffs []configspec.Difference, v
 	return nil
 }
 
-// sameDevices reads the VM again and fails if it has other devices, or disks with other files,
-// than the record that the changes come from. A snapshot gives disks other files and does not
-// change config.changeVersion, so vSphere would accept a change that names the previous files.
+// sameDevices reads the VM again. It returns an error if the devices, or the files of the disks,
+// differ from those that the changes were computed from. A snapshot changes the files of the disks
+// and not config.changeVersion, so vSphere would accept a change that specifies the previous files.
 func (m machine) sameDevices(ctx context.Context) error {
 	now, err := m.driver.inventory.Refresh(ctx, m.ref())
 	if err != nil {
 		return err
 	}
 	if !maps.Equal(observe.Devices(now), observe.Devices(m.vm)) {
-		return &vimfault.ChangedError{Message: fmt.Sprintf("the devices of the VM %s, or files of its disks, have changed since they were read", m.ref().Value)}
+		return &vimfault.ChangedError{Message: fmt.Sprintf("the devices of VM %s, or the files of its disks, have changed since they were read", m.ref().Value)}
 	}
 	return nil
 }
 
-// changeClaim asks the volume service for a change of one disk.
+// changeClaim changes one disk by the volume service.
 func (m machine) changeClaim(ctx context.Context, c configspec.ClaimChange) error {
 	switch {
 	case c.Detach:
@@ -112,13 +112,13 @@ func (m machine) changeClaim(ctx context.Context, c configspec.ClaimChange) erro
 	case !m.driver.placesClaims():
 		return m.driver.actor.AttachVolume(ctx, m.ref(), c.ID, nil)
 	}
-	// The reconfiguration before may have made the controller.
+	// The preceding reconfiguration may have added the controller.
 	for _, controller := range observe.Controllers(m.driver.inventory.Get(m.ref())) {
 		if controller.Kind == c.Attach.Kind && controller.Bus == c.Attach.Bus {
 			return m.driver.actor.AttachVolume(ctx, m.ref(), c.ID, &action.Place{ControllerKey: controller.Key, Unit: c.Attach.Unit, Shared: c.Attach.Shared})
 		}
 	}
-	return &vimfault.ChangedError{Message: fmt.Sprintf("the VM %s has no %s controller %d any more", m.ref().Value, c.Attach.Kind, c.Attach.Bus)}
+	return &vimfault.ChangedError{Message: fmt.Sprintf("VM %s no longer has %s controller %d", m.ref().Value, c.Attach.Kind, c.Attach.Bus)}
 }
 
 // PowerOn implements driver.Machine.
@@ -160,16 +160,16 @@ func (m machine) Restart(r driver.Restart) driver.Operation {
 	return op
 }
 
-// cycle restarts by a power cycle, with changes in between. Each step leaves a VM from
-// which the plan goes on: one that is off and shall run is powered on, and that counts
-// as the restart. A VM whose changes vSphere refuses restarts with what it has.
+// cycle restarts the VM by a power cycle and changes its configuration in between. After each step
+// the next reconcile can continue: a VM that is off and must run is powered on, which completes the
+// restart. If vSphere refuses the changes, the VM restarts with its present configuration.
 func (m machine) cycle(ctx context.Context, r driver.Restart, diffs []configspec.Difference) error {
 	if err := m.driver.actor.PowerOff(ctx, m.ref(), r.Mode, r.GracePeriod); err != nil {
 		return err
 	}
 	refused := m.configure(ctx, diffs, "")
 	if refused != nil && (!vimfault.Refused(refused) || m.driver.Classify(refused) != driver.Refused) {
-		return refused // It passes, or nobody knows what was changed.
+		return refused // The failure is temporary, or the changes may have been applied.
 	}
 	if err := m.driver.actor.Reconfigure(ctx, m.ref(), configspec.RecordRestart(r.Requested)); err != nil {
 		return errors.Join(refused, err)
@@ -177,17 +177,17 @@ func (m machine) cycle(ctx context.Context, r driver.Restart, diffs []configspec
 	return errors.Join(refused, m.driver.actor.PowerOn(ctx, m.ref()))
 }
 
-// takeBackTimeout bounds the removal of the record of a restart that was refused.
+// takeBackTimeout bounds the removal of the record of a restart that vSphere refused.
 const takeBackTimeout = 30 * time.Second
 
-// reboot restarts the guest at most once for each request. vSphere cannot be asked
-// afterwards whether it did: runtime.bootTime is that of the last power on, which
-// neither a reset nor a reboot of the guest changes, and neither changes anything
-// else that lasts. So the restart is recorded in the VM first. Who dies in between
-// leaves a restart that was not done, which its user can ask for again; recorded
-// afterwards, a guest in use would be restarted twice. Only when vSphere has
-// answered that it did not restart is the record taken back, and then the restart
-// is tried again.
+// reboot restarts the guest at most once per request.
+//
+// vSphere does not report whether a guest was restarted: runtime.bootTime is the time of the last
+// power on, and neither a reset nor a reboot changes any persistent property. The restart is
+// therefore recorded in the VM before it is requested. If the process stops in between, the guest
+// is not restarted and the user can request it again. If the restart were recorded afterwards, a
+// guest in use could be restarted twice. The record is removed, and the restart retried, only if
+// vSphere has answered that it did not restart the guest.
 func (m machine) reboot(ctx context.Context, r driver.Restart) error {
 	if err := m.driver.actor.Reconfigure(ctx, m.ref(), configspec.RecordRestart(r.Requested)); err != nil {
 		return err
@@ -197,14 +197,14 @@ func (m machine) reboot(ctx context.Context, r driver.Restart) error {
 	case err == nil || ctx.Err() != nil:
 		return err
 	case !vimfault.Refused(err):
-		klog.FromContext(ctx).Error(err, "It is not known whether the guest was restarted; it is not tried again", "vm", m.ref().Value)
+		klog.FromContext(ctx).Error(err, "Cannot determine whether the guest was restarted; the restart is not retried", "vm", m.ref().Value)
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), takeBackTimeout)
 	defer cancel()
 	before := configspec.RecordRestartAs(observe.ExtraConfig(m.vm, observe.LastRestartKey))
 	if undo := m.driver.actor.Reconfigure(ctx, m.ref(), before); undo != nil {
-		return fmt.Errorf("%w; it is not tried again, for the record of it could not be removed: %w", err, undo)
+		return fmt.Errorf("%w; the restart is not retried, because its record could not be removed: %w", err, undo)
 	}
 	return err
 }
@@ -229,12 +229,12 @@ func (m machine) Destroy(id driver.Identity) driver.Operation {
 			return err
 		}
 		if vm.Runtime.PowerState == vimtypes.VirtualMachinePowerStatePoweredOn {
-			return &vimfault.ChangedError{Message: fmt.Sprintf("the VM %s was powered on meanwhile", m.ref().Value)}
+			return &vimfault.ChangedError{Message: fmt.Sprintf("VM %s was powered on before its deletion", m.ref().Value)}
 		}
 		if err := m.driver.actor.Destroy(ctx, vm.Self); err != nil || !observe.Linked(vm) {
 			return err
 		}
-		// Its disks were detached, so that what they depend on stays.
+		// Destroy has detached the disks to keep the image copies that they depend on.
 		var home object.DatastorePath
 		home.FromString(vm.Config.Files.VmPathName)
 		return m.driver.creator(id.Zone).RemoveLeftovers(ctx, id.UID, home.Datastore)
@@ -269,16 +269,16 @@ func (m machine) Unregister(driver.Identity) driver.Operation {
 	}}
 }
 
-// still reads the VM again before it is destroyed: the record may be of before an
-// outage, or of before somebody else took the VM over or paused it. It is nil when the
-// VM is gone.
+// still reads the VM again, because the inventory may be older than an outage, or another client
+// may have adopted or paused the VM. It returns an error unless the object still owns the VM and
+// the VM is not paused.
 func (m machine) still(ctx context.Context, id driver.Identity) (*mo.VirtualMachine, error) {
 	vm, err := m.driver.inventory.Refresh(ctx, m.ref())
 	switch {
 	case err != nil:
 		return nil, err
 	case vm == nil:
-		return nil, &vimfault.ChangedError{Message: fmt.Sprintf("the VM %s is not shown any more", m.ref().Value)}
+		return nil, &vimfault.ChangedError{Message: fmt.Sprintf("vSphere no longer shows VM %s", m.ref().Value)}
 	case !observe.Readable(vm):
 		return nil, errors.New(observe.Trouble(vm))
 	case observe.OwnershipOf(vm, ownerOf(id)) != driver.Own:

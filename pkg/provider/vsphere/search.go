@@ -27,11 +27,11 @@ func (d *Driver) Search(ctx context.Context, id driver.Identity) (driver.Finding
 	case seen.VM == nil:
 		return d.notShown(ctx, id, seen.Copies)
 	case seen.Whose != driver.Own:
-		return driver.NotFound, nil // It is none of ours: what memory has is worked on.
+		return driver.NotFound, nil // The object does not own it: the inventory is used.
 	}
 	vm, err := d.inventory.Refresh(ctx, *seen.VM)
 	if vimfault.KindOf(err) == vimfault.Denied {
-		// Who may not read it knows that it is there, and nothing else.
+		// The VM exists, but the account may not read it.
 		d.inventory.Unreadable(*seen.VM)
 		return driver.Found, nil
 	}
@@ -41,9 +41,9 @@ func (d *Driver) Search(ctx context.Context, id driver.Identity) (driver.Finding
 	return driver.NotFound, nil
 }
 
-// notShown decides what it means that vCenter does not show a VM under its managed object ID.
-// A copy becomes the VM if an administrator has confirmed it, or if it lies where the VM was
-// and the VM is known to be destroyed or unregistered.
+// notShown returns the result of a search if vCenter does not show a VM with the managed object ID.
+// A copy becomes the VM if an administrator has confirmed it. It also becomes the VM if it is at
+// the VM's datastore path and the VM was destroyed or unregistered.
 func (d *Driver) notShown(ctx context.Context, id driver.Identity, copies []vimtypes.ManagedObjectReference) (driver.Finding, error) {
 	if id.UniqueID == "" {
 		return driver.NotFound, d.checkMaking(ctx, id)
@@ -73,8 +73,8 @@ func (d *Driver) notShown(ctx context.Context, id driver.Identity, copies []vimt
 	return driver.NotFound, nil
 }
 
-// back is the copy in the managed folder that is at the datastore path at which the VM was
-// shown last, nil for none.
+// back returns the copy in the managed folder that is at the VM's last known datastore path, or
+// nil.
 func (d *Driver) back(ctx context.Context, id driver.Identity, copies []vimtypes.ManagedObjectReference) (*vimtypes.ManagedObjectReference, error) {
 	i := slices.IndexFunc(copies, func(ref vimtypes.ManagedObjectReference) bool { return d.inventory.SamePath(id.UniqueID, ref) })
 	if i < 0 {
@@ -87,7 +87,7 @@ func (d *Driver) back(ctx context.Context, id driver.Identity, copies []vimtypes
 	return &copies[i], nil
 }
 
-// missedAt is when the end of a VM may have come at the latest.
+// missedAt returns the latest time at which the VM can have been destroyed or unregistered.
 func missedAt(id driver.Identity) time.Time {
 	at := time.Now()
 	for _, t := range []time.Time{id.MissingSince, id.DeletedAt} {
@@ -98,25 +98,25 @@ func missedAt(id driver.Identity) time.Time {
 	return at
 }
 
-// checkMaking returns an error while vCenter may still make the VM of a deleted object, which
-// an earlier process has asked for.
+// checkMaking returns an error while vCenter may still create the VM of a deleted object because of
+// a request of an earlier process.
 func (d *Driver) checkMaking(ctx context.Context, id driver.Identity) error {
 	if !id.Attempted {
 		return nil
 	}
 	task, err := d.creator(id.Zone).Making(ctx, id.DeletedAt)
 	if err == nil && task != "" {
-		err = &vimfault.BusyError{Message: "vSphere still works on task " + task + ", which may make the VM: an earlier process began it"}
+		err = &vimfault.BusyError{Message: "task " + task + " of an earlier process is still running in vSphere and may create the VM"}
 	}
 	return err
 }
 
-// Shows is the managed object ID of a VM of this vCenter that has the identity of an object
-// whose VM is in another vCenter; empty for none. A migration between vCenters keeps the UUIDs and the
-// settings of a VM.
+// Shows returns the managed object ID of a VM of this vCenter that has the identity of an object
+// whose VM is in another vCenter, or an empty string. A migration between vCenters keeps the UUIDs
+// and the settings of a VM.
 func (d *Driver) Shows(ctx context.Context, id driver.Identity) (string, error) {
 	names := namesOf(id)
-	names.UniqueID = "" // Another VM may have it here.
+	names.UniqueID = "" // In this vCenter the ID may belong to another VM.
 	copies, err := d.creator("").Copies(ctx, names, ownerOf(id))
 	if err != nil || len(copies) == 0 {
 		return "", err
@@ -124,7 +124,7 @@ func (d *Driver) Shows(ctx context.Context, id driver.Identity) (string, error) 
 	return copies[0].Value, nil
 }
 
-// described names VMs for people.
+// described returns a description of each VM for messages.
 func described(vms []*mo.VirtualMachine) (out []string) {
 	for _, vm := range vms {
 		text := fmt.Sprintf("%s (%q", vm.Self.Value, vm.Name)
@@ -143,7 +143,8 @@ func (d *Driver) RemoveLeftovers(id driver.Identity) driver.Operation {
 	}}
 }
 
-// removeLeftovers removes what attempts to create the VM have left, unless it is there.
+// removeLeftovers removes the files that attempts to create the VM have left. It does nothing if
+// the VM exists.
 func (d *Driver) removeLeftovers(ctx context.Context, id driver.Identity) error {
 	c := d.creator(id.Zone)
 	seen, err := c.LookUp(ctx, namesOf(id), ownerOf(id))

@@ -139,7 +139,7 @@ func TestSnapshot_ThatStaysAfterItsRemovalEndsTheOperation(t *testing.T) {
 	message, _ := eventual(l, func(ctx context.Context) (string, error) {
 		one.Now = time.Now()
 		err := l.p.RemoveSnapshot(ctx, one)
-		if err != nil && strings.Contains(err.Error(), "after it was removed") {
+		if err != nil && strings.Contains(err.Error(), "after its removal") {
 			return err.Error(), nil
 		}
 		return "", err

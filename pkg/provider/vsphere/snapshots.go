@@ -14,8 +14,8 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 )
 
-// Snapshot implements driver.Machine. What is there already only has to be finished, whatever
-// vSphere would refuse now.
+// Snapshot implements driver.Machine. A snapshot that already exists is completed, even if vSphere
+// would refuse to take it now.
 func (m machine) Snapshot(id driver.Identity, s provider.Snapshot) (driver.Operation, error) {
 	if err := unsnapshotable(m.vm, &s); err != nil {
 		return driver.Operation{}, err
@@ -37,7 +37,7 @@ func unsnapshotable(vm *mo.VirtualMachine, s *provider.Snapshot) error {
 		return nil
 	}
 	if why := observe.Unsnapshotable(vm, s.Memory, s.Quiesce); why != "" {
-		return &provider.SnapshotRefusedError{Reason: vmv1alpha1.ReasonInvalid, Message: "vSphere takes no such snapshot: " + why}
+		return &provider.SnapshotRefusedError{Reason: vmv1alpha1.ReasonInvalid, Message: "vSphere cannot take the snapshot: " + why}
 	}
 	return nil
 }
@@ -65,7 +65,7 @@ func (m machine) Revert(id driver.Identity, to provider.RevertTarget) driver.Ope
 
 // DropKept implements driver.Machine.
 func (m machine) DropKept() driver.Operation {
-	return driver.Operation{Kind: driver.KindReconfigure, Detail: "drop the record of a snapshot", Run: func(ctx context.Context) error {
+	return driver.Operation{Kind: driver.KindReconfigure, Detail: "remove the snapshot record", Run: func(ctx context.Context) error {
 		return m.driver.actor.DropKept(ctx, m.ref())
 	}}
 }

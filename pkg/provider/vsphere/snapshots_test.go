@@ -330,7 +330,7 @@ func TestASnapshotWithoutRecordIsNotRevertedTo(t *testing.T) {
 	l.until("it is seen", func() bool { return len(req.VM.Status.Snapshots) == 1 }, req)
 	revertTo(req, &provider.Snapshot{NamespacedName: ktypes.NamespacedName{Name: "by-hand"}, UID: "of-nobody", UniqueID: req.VM.Status.Snapshots[0].UniqueID})
 	l.until("it is refused", func() bool {
-		return strings.Contains(message(&req.VM.Status, vmv1alpha1.ConditionSnapshotSynced), "carries no record")
+		return strings.Contains(message(&req.VM.Status, vmv1alpha1.ConditionSnapshotSynced), "does not contain an object record")
 	}, req)
 	if n := counted.snapshot()["RevertToSnapshot_Task"]; n != 0 {
 		t.Errorf("reverted %d times", n)

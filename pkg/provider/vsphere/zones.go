@@ -20,24 +20,25 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/placement"
 )
 
-// zones are those of one vCenter, by name.
+// zones are the zones of one vCenter, by name.
 type zones struct {
 	mu  sync.Mutex
 	all map[string]*zone
 }
 
-// zone is one, and what is known of it.
+// zone is a zone and its resolved objects.
 type zone struct {
-	// spec is nil for the one that the flags describe.
+	// spec is nil for the zone that the flags specify.
 	spec   *vmv1alpha1.ZoneSpec
 	places *placement.Resolver
-	// unread is why its folder was not read with the rest of the inventory, nil if it was.
+	// unread is the reason why the zone's folder was not read with the inventory. It is nil if it
+	// was read.
 	unread error
 }
 
-// SetZones says which zones the vCenter has from now on; one without spec is described by
-// the Config. What is known of those that stay as they are stays known. When there are
-// other folders to be read, everything is.
+// SetZones replaces the zones of the vCenter. A nil spec means the zone that the Config specifies.
+// Resolved objects of unchanged zones are retained. If the set of folders changes, the whole
+// inventory is read again.
 func (d *Driver) SetZones(all map[string]*vmv1alpha1.ZoneSpec) {
 	d.zones.mu.Lock()
 	before := d.zones.folders()
@@ -59,7 +60,7 @@ func (d *Driver) SetZones(all map[string]*vmv1alpha1.ZoneSpec) {
 	}
 }
 
-// folders are the names of all folders, in order; mu is held.
+// folders returns the sorted names of all folders. The caller holds mu.
 func (z *zones) folders() []string {
 	var out []string
 	for _, one := range z.all {
@@ -73,7 +74,7 @@ func (z *zones) folders() []string {
 	return slices.Compact(out)
 }
 
-// snapshot returns the zones that there are, in the order of their names.
+// snapshot returns the present zones and their sorted names.
 func (z *zones) snapshot() (names []string, all map[string]*zone) {
 	z.mu.Lock()
 	defer z.mu.Unlock()
@@ -81,7 +82,7 @@ func (z *zones) snapshot() (names []string, all map[string]*zone) {
 	return slices.Sorted(maps.Keys(all)), all
 }
 
-// places resolves the names of a zone.
+// places returns the resolver of a zone.
 func (d *Driver) places(name string) *placement.Resolver {
 	d.zones.mu.Lock()
 	defer d.zones.mu.Unlock()
@@ -91,7 +92,7 @@ func (d *Driver) places(name string) *placement.Resolver {
 	return placement.Unknown(d.session, name)
 }
 
-// unread is why a zone was not read with the rest, nil if it was.
+// unread returns the reason why a zone was not read with the inventory. It is nil if it was read.
 func (d *Driver) unread(name string) error {
 	d.zones.mu.Lock()
 	defer d.zones.mu.Unlock()
@@ -101,7 +102,7 @@ func (d *Driver) unread(name string) error {
 	return fmt.Errorf("there is no Zone %q", name)
 }
 
-// invalidate forgets what is known of the places of all zones.
+// invalidate discards the resolved objects of all zones.
 func (d *Driver) invalidate() {
 	_, all := d.zones.snapshot()
 	for _, z := range all {
@@ -109,8 +110,8 @@ func (d *Driver) invalidate() {
 	}
 }
 
-// folders are the managed folders of all zones, each once. A zone whose folder is not there
-// keeps nobody from the others; it is an error only if no zone has one.
+// folders returns the managed folders of all zones, without duplicates. A zone without its folder
+// does not affect the other zones. It is an error only if no zone has a folder.
 func (d *Driver) folders(ctx context.Context) ([]vimtypes.ManagedObjectReference, error) {
 	names, all := d.zones.snapshot()
 	var out []vimtypes.ManagedObjectReference
@@ -136,7 +137,7 @@ func (d *Driver) folders(ctx context.Context) ([]vimtypes.ManagedObjectReference
 	return out, nil
 }
 
-// warm resolves what the virtual machines of each zone have in common.
+// warm resolves the objects that the virtual machines of each zone share.
 func (d *Driver) warm(ctx context.Context) {
 	_, all := d.zones.snapshot()
 	var wg sync.WaitGroup
@@ -146,8 +147,8 @@ func (d *Driver) warm(ctx context.Context) {
 	wg.Wait()
 }
 
-// anyPlaces are those of one zone, the default one if it is there: for what is of the whole
-// vCenter.
+// anyPlaces returns the resolver of the default zone, or of another one if that does not exist. It
+// is used for objects of the whole vCenter.
 func (d *Driver) anyPlaces() *placement.Resolver {
 	names, all := d.zones.snapshot()
 	if z := all[vmv1alpha1.DefaultZone]; z != nil {
@@ -159,20 +160,20 @@ func (d *Driver) anyPlaces() *placement.Resolver {
 	return all[names[0]].places
 }
 
-// creator makes virtual machines in a zone.
+// creator returns the creator of virtual machines in a zone.
 func (d *Driver) creator(zone string) *create.Creator {
 	return &create.Creator{Actor: d.actor, Places: d.places(zone), Descriptors: d.descriptors}
 }
 
-// Keep keeps the connection until ctx is done, and logs out: for a Driver that is asked what
-// zones have, and otherwise knows and does nothing. Run does the same and more.
+// Keep maintains the connection until ctx is done, and logs out. It is an alternative to Run for a
+// Driver that only answers queries about zones.
 func (d *Driver) Keep(ctx context.Context) {
 	d.session.Run(ctx)
 	d.session.Close()
 }
 
-// Zone says what is seen of a zone now, by what was read a moment ago. A folder that was
-// not there is looked for again, and then read with the rest.
+// Zone returns the current state of a zone. It may use results that were read a moment ago. If the
+// zone's folder was missing and exists now, the inventory is read again.
 func (d *Driver) Zone(ctx context.Context, name string) provider.ZoneState {
 	places := d.places(name)
 	s := provider.ZoneState{Trouble: places.Missing(ctx)}
@@ -188,7 +189,7 @@ func (d *Driver) Zone(ctx context.Context, name string) provider.ZoneState {
 	}
 	s.Read, s.Capacity, s.Free, s.Hosts = true, has.Capacity, has.Free, has.Hosts
 	if has.Hosts == 0 {
-		s.Trouble = errors.Join(s.Trouble, errors.New("no host of it can run virtual machines now"))
+		s.Trouble = errors.Join(s.Trouble, errors.New("no host can currently run virtual machines"))
 	}
 	return s
 }

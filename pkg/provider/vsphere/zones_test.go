@@ -179,8 +179,8 @@ func TestAnOfferSaysWhatAZoneHasAndLacks(t *testing.T) {
 		"with DRS":            {zone: "a", change: func(*driver.Want) {}},
 		"without DRS":         {zone: "b", change: func(*driver.Want) {}},
 		"without the network": {zone: "a", change: func(w *driver.Want) { w.Effective.Network.Interfaces[0].Network = "secret" }, lacks: `network "secret" is not allowed by zone "a"`},
-		"too many vCPUs":      {zone: "a", change: func(w *driver.Want) { w.Effective.CPU.Sockets = 512 }, lacks: "512 vCPUs are asked for"},
-		"too much memory":     {zone: "a", change: func(w *driver.Want) { w.Effective.Memory.Guest = ptr(resource.MustParse("1Ti")) }, lacks: "1024 GiB of memory are asked for, and its largest host has"},
+		"too many vCPUs":      {zone: "a", change: func(w *driver.Want) { w.Effective.CPU.Sockets = 512 }, lacks: "512 vCPUs are requested"},
+		"too much memory":     {zone: "a", change: func(w *driver.Want) { w.Effective.Memory.Guest = ptr(resource.MustParse("1Ti")) }, lacks: "1024 GiB of memory is requested; the largest host has"},
 		"an unknown image": {zone: "b", change: func(w *driver.Want) {
 			w.Image.Spec.ContentLibrary.Item = "none"
 		}, lacks: `has no item "none"`},
@@ -217,7 +217,7 @@ func TestAnOfferSaysWhatAZoneHasAndLacks(t *testing.T) {
 		t.Errorf("without the port group it lacks %v", o.Lacks)
 	}
 	p.driver.invalidate() // what is free was read a moment ago
-	if o := p.driver.Offer(t.Context(), w, "b"); o.Lacks == nil || !strings.Contains(o.Lacks.Error(), "1024 MiB are needed for its swap file, and 1 MiB are free") {
+	if o := p.driver.Offer(t.Context(), w, "b"); o.Lacks == nil || !strings.Contains(o.Lacks.Error(), "the swap file needs 1024 MiB on one datastore; at most 1 MiB are free") {
 		t.Errorf("without space it lacks %v, %v", o.Lacks, o.Unknown)
 	}
 }
@@ -238,7 +238,7 @@ func TestAZoneHasToHaveTheSpaceThatDisksTakeAtOnce(t *testing.T) {
 			want: "the disks together need 11264 MiB at once on one datastore, and at most 8192 MiB are free"},
 		"a thick boot disk": {size: "20Gi", provisioning: vmv1alpha1.DiskProvisioningThick, want: "bootDisk.storageClass: no datastore can be used: DC0_C1_DS: 20480 MiB are needed at once, and 8192 MiB are free"},
 		"with its swap": {size: "7800Mi", provisioning: vmv1alpha1.DiskProvisioningThick,
-			want: "8824 MiB are needed for its swap file and its boot disk, and 8192 MiB are free on one datastore"},
+			want: "the swap file and the boot disk need 8824 MiB on one datastore; at most 8192 MiB are free"},
 		"a thick disk": {disk: "20Gi", provisioning: vmv1alpha1.DiskProvisioningThickEagerZero,
 			want: "volumes[data].disk.storageClass: no datastore can be used: DC0_C1_DS: 20480 MiB are needed at once, and 8192 MiB are free"},
 	} {
