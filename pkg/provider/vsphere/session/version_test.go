@@ -31,7 +31,7 @@ func TestTheOlderVersionIsSpoken(t *testing.T) {
 	}
 }
 
-// versions is a vCenter that speaks one version only.
+// versions simulates a vCenter that supports only one API version.
 type versions struct {
 	speaks atomic.Value
 
@@ -70,16 +70,16 @@ func TestTheVersionIsNegotiatedAtEveryLogin(t *testing.T) {
 	s := srv.open(t, nil)
 	c, err := s.Vim(t.Context())
 	if err != nil {
-		t.Fatalf("a vCenter older than our types: %v", err)
+		t.Fatalf("login to a vCenter with an older API: %v", err)
 	}
 	if _, ok := v.used["urn:vim25/"+vim25.Version]; ok || len(v.used) != 1 {
 		t.Errorf("SOAPActions %v, want 8.0.2.0 only", v.used)
 	}
-	for _, next := range []string{"8.0.3.0", "8.0.1.0"} { // an upgrade, and a restore of an older one
+	for _, next := range []string{"8.0.3.0", "8.0.1.0"} { // an upgrade, and a restore of an older version
 		srv.terminate(t)
 		v.speaks.Store(next)
 		if _, err := methods.GetCurrentTime(t.Context(), c); err != nil {
-			t.Errorf("a call after vCenter became %s: %v", next, err)
+			t.Errorf("a call after vCenter changed to %s: %v", next, err)
 		}
 	}
 }
