@@ -12,8 +12,7 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// says is true for a condition that is False for the reason and whose message has all
-// the words.
+// says reports whether a condition is False with the reason and has all words in its message.
 func says(st *vmv1alpha1.VirtualMachineStatus, kind, reason string, words ...string) bool {
 	c := meta.FindStatusCondition(st.Conditions, kind)
 	if c == nil || c.Status != "False" || c.Reason != reason {
@@ -35,7 +34,7 @@ func TestS10AVMReachesNoNetworkThatIsNotAllowed(t *testing.T) {
 	addNetwork(t, ready, "tenants")
 	for name, network := range map[string]string{
 		"management": "DC0_DVPG0", "by-path": "/DC0/network/DC0_DVPG0", "missing": "no-such-network",
-		"everything": "*", "pattern": "tenant?", "way-round": "/DC0/network/../network/tenants",
+		"everything": "*", "pattern": "tenant?", "dot-dot": "/DC0/network/../network/tenants",
 	} {
 		req := newRequest(name, libraryImage())
 		req.Effective.Network.Interfaces[0].Network = network
@@ -44,7 +43,7 @@ func TestS10AVMReachesNoNetworkThatIsNotAllowed(t *testing.T) {
 			return says(st, vmv1alpha1.ConditionNetworkReady, vmv1alpha1.ReasonNotAllowed, network, "--vcenter-networks", "tenants", "VM Network")
 		}, req)
 		if st.UniqueID != "" {
-			t.Errorf("%s: a VM was made", name)
+			t.Errorf("%s: a VM was created", name)
 		}
 	}
 	for name, network := range map[string]string{"default": "", "default-by-name": "VM Network", "by-path": "/DC0/network/VM Network", "listed": "tenants"} {
@@ -53,7 +52,7 @@ func TestS10AVMReachesNoNetworkThatIsNotAllowed(t *testing.T) {
 		l.until(name+" runs", running(req), req)
 	}
 
-	// What runs keeps its network and gets no other.
+	// A running VM keeps its network when a change is refused.
 	req := newRequest("changed", libraryImage())
 	l.until("the VM runs", running(req), req)
 	req.Effective.Network.Interfaces[0].Network = "DC0_DVPG0"
@@ -61,7 +60,7 @@ func TestS10AVMReachesNoNetworkThatIsNotAllowed(t *testing.T) {
 		return says(&req.VM.Status, vmv1alpha1.ConditionNetworkReady, vmv1alpha1.ReasonNotAllowed, "DC0_DVPG0")
 	}, req)
 	if st := req.VM.Status; st.PowerState != vmv1alpha1.PoweredOn || !isTrue(&st, vmv1alpha1.ConditionCreated) {
-		t.Errorf("the VM is %s, want it to run on", st.PowerState)
+		t.Errorf("the VM is %s, want it to keep running", st.PowerState)
 	}
 }
 
@@ -104,7 +103,7 @@ func TestS10NoDeviceOfAHostIsAllowedByDefault(t *testing.T) {
 			}, req)
 		})
 	}
-	t.Run("a device that a VM gets later", func(t *testing.T) {
+	t.Run("a device added to an existing VM", func(t *testing.T) {
 		p, _ := startProvider(t, ready, func(s *settings) { s.HostDevices = nil })
 		l := newLoop(t, p)
 		req := newRequest("later", libraryImage())

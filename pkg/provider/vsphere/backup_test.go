@@ -21,7 +21,7 @@ import (
 	"github.com/slipway-dev/slipway/test/vcenter"
 )
 
-// recorded is the record that vCenter has of req's VM.
+// recorded returns the record that is stored in req's VM.
 func recorded(t *testing.T, ready vcenter.Ready, req *provider.Request) *vmrecord.Record {
 	t.Helper()
 	vm := inVCenter(t, ready)["team-a/"+req.VM.Name]
@@ -30,17 +30,16 @@ func recorded(t *testing.T, ready vcenter.Ready, req *provider.Request) *vmrecor
 		t.Fatalf("the record of %s: %v", req.VM.Name, err)
 	}
 	if head := observe.Recorded(&vm); head != vmrecord.HeadOf(req.VM) {
-		t.Errorf("the record of %s is said to be %q, want %q", req.VM.Name, head, vmrecord.HeadOf(req.VM))
+		t.Errorf("the head of the record of %s is %q, want %q", req.VM.Name, head, vmrecord.HeadOf(req.VM))
 	}
 	return r
 }
 
-// backedUp waits until the record is that of the object, and returns the reconfigurations
-// that this took.
+// backedUp waits until the stored record is up to date. It returns the number of reconfigurations.
 func backedUp(l *loop, counted *calls, req *provider.Request) int {
 	l.t.Helper()
 	before := counted.snapshot()["ReconfigVM_Task"]
-	l.until("the record is that of the object", func() bool {
+	l.until("the record is up to date", func() bool {
 		ref := vimtypes.ManagedObjectReference{Type: "VirtualMachine", Value: req.VM.Status.UniqueID}
 		return observe.Recorded(l.p.inventory.Get(ref)) == vmrecord.HeadOf(req.VM) && isTrue(&req.VM.Status, vmv1alpha1.ConditionBackupUpToDate)
 	}, req)
@@ -51,7 +50,7 @@ func backedUp(l *loop, counted *calls, req *provider.Request) int {
 			return counted.snapshot()["ReconfigVM_Task"] - before
 		}
 		if !l.wait(l.t.Context(), time.Second) {
-			l.t.Fatalf("the VM does not come to rest: %v", err)
+			l.t.Fatalf("the VM is not synchronized: %v", err)
 		}
 	}
 }
@@ -68,7 +67,7 @@ func TestANewVMKeepsItsRecordWithoutAnotherReconfiguration(t *testing.T) {
 			before := counted.snapshot()["ReconfigVM_Task"]
 			l.until("the VM runs with an address", running(req), req)
 			if n := counted.snapshot()["ReconfigVM_Task"] - before; n > 1 {
-				t.Errorf("%d reconfigurations of a new VM, want at most the one that completes it", n)
+				t.Errorf("%d reconfigurations of a new VM, want at most one, which completes it", n)
 			}
 			if got := recorded(t, ready, req); got.Labels["app"] != "web" || !isTrue(&req.VM.Status, vmv1alpha1.ConditionBackupUpToDate) {
 				t.Errorf("record %+v, condition %s", got, reason(&req.VM.Status, vmv1alpha1.ConditionBackupUpToDate))
@@ -91,11 +90,11 @@ func TestARecordFollowsGenerationLabelsAndAnnotationsAndNoStatus(t *testing.T) {
 	}{
 		"a label":       {func(vm *vmv1alpha1.VirtualMachine) { vm.Labels = map[string]string{"app": "db"} }, 1},
 		"an annotation": {func(vm *vmv1alpha1.VirtualMachine) { vm.Annotations = map[string]string{"note": "x"} }, 1},
-		"the manifest that kubectl keeps": {func(vm *vmv1alpha1.VirtualMachine) {
+		"the last-applied annotation of kubectl": {func(vm *vmv1alpha1.VirtualMachine) {
 			vm.Annotations = map[string]string{"kubectl.kubernetes.io/last-applied-configuration": "{}"}
 		}, 0},
 		"status": {func(vm *vmv1alpha1.VirtualMachine) { vm.Status.NodeName = "another" }, 0},
-		"a spec that asks nothing of vSphere": {func(vm *vmv1alpha1.VirtualMachine) {
+		"a field without effect on vSphere": {func(vm *vmv1alpha1.VirtualMachine) {
 			vm.Generation, vm.Spec.RestartMode = vm.Generation+1, vmv1alpha1.PowerOpModeSoft
 		}, 1},
 	} {
@@ -122,10 +121,10 @@ func TestARecordIsWrittenWithOtherChanges(t *testing.T) {
 	req.VM.Spec.CPU = &vmv1alpha1.VirtualMachineCPU{Shares: &vmv1alpha1.Shares{Level: vmv1alpha1.SharesHigh}}
 	req.Effective.CPU.Shares = req.VM.Spec.CPU.Shares
 	if n := backedUp(l, counted, req); n != 1 {
-		t.Errorf("%d reconfigurations for shares and the record of them, want one", n)
+		t.Errorf("%d reconfigurations for shares and their record, want one", n)
 	}
 	if got := recorded(t, ready, req); got.Generation != req.VM.Generation || got.Spec.CPU == nil {
-		t.Errorf("record %+v, want the shares in it", got)
+		t.Errorf("record %+v, want the shares", got)
 	}
 }
 
@@ -145,7 +144,7 @@ func TestAnObjectThatIsTooLargeKeepsTheRecordOfBefore(t *testing.T) {
 		}
 		req.VM.Annotations[fmt.Sprintf("n/%d", i)] = string(noise)
 	}
-	l.until("the condition says so", func() bool {
+	l.until("the condition is TooLarge", func() bool {
 		return reason(&req.VM.Status, vmv1alpha1.ConditionBackupUpToDate) == "False TooLarge"
 	}, req)
 	c := meta.FindStatusCondition(req.VM.Status.Conditions, vmv1alpha1.ConditionBackupUpToDate)
@@ -155,11 +154,11 @@ func TestAnObjectThatIsTooLargeKeepsTheRecordOfBefore(t *testing.T) {
 	steady(t, p, l, counted, req)
 	req.VM.Annotations = nil
 	if n := backedUp(l, counted, req); n != 0 {
-		t.Errorf("%d reconfigurations when the object is as its record again, want none", n)
+		t.Errorf("%d reconfigurations when the object equals its record again, want none", n)
 	}
 }
 
-// A store that was put back to a time before the last changes.
+// The store was restored from a backup that is older than the last changes.
 func TestWhatARestoredStoreHasForgottenIsNotTakenBack(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
@@ -181,7 +180,7 @@ func TestWhatARestoredStoreHasForgottenIsNotTakenBack(t *testing.T) {
 		req.Now = time.Now()
 		ch, err := p.CreateOrUpdateVirtualMachineAsync(t.Context(), req)
 		if ch != nil || !provider.IsNoRequeue(err) {
-			t.Fatalf("%s: started %t, error %v; want nothing to be done", when, ch != nil, err)
+			t.Fatalf("%s: started %t, error %v; want no operation", when, ch != nil, err)
 		}
 		if diff := cmp.Diff(before, counted.snapshot()); diff != "" {
 			t.Errorf("%s: vCenter was called (-before +after):\n%s", when, diff)
@@ -193,29 +192,29 @@ func TestWhatARestoredStoreHasForgottenIsNotTakenBack(t *testing.T) {
 		}
 	}
 	held("older")
-	req.VM.Generation = 8 // Somebody has gone on with the object of before.
+	req.VM.Generation = 8 // A user has changed the restored object.
 	held("older, and changed since")
 
-	// What virtctl recover does.
+	// virtctl recover does the same.
 	req.VM.Spec, req.Effective = newest.Spec, newestEffective
 	backedUp(l, counted, req)
 	if got := recorded(t, ready, req); got.Generation != 8 {
-		t.Errorf("record of generation %d after the object was made what it said, want 8", got.Generation)
+		t.Errorf("the record has generation %d after the object was recovered from it, want 8", got.Generation)
 	}
 
-	// What an administrator says who means the object.
+	// With this annotation an administrator confirms the object.
 	req.VM.Generation, req.VM.Spec.CPU, req.Effective.CPU.Shares = 3, nil, nil
 	before = counted.snapshot()
 	held("older again")
 	req.VM.Annotations = map[string]string{vmv1alpha1.AnnotationOverwriteRecord: "8"}
 	backedUp(l, counted, req)
 	if got := recorded(t, ready, req); got.Generation != 3 || len(got.Annotations) != 0 {
-		t.Errorf("record %+v, want that of generation 3 without the annotation", got)
+		t.Errorf("record %+v, want generation 3 without the annotation", got)
 	}
 	steady(t, p, l, counted, req)
 }
 
-// VMs of versions that kept no records.
+// VMs of versions that stored no records are completed once.
 func TestAVMOfBeforeGetsOnceWhatItLacks(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
@@ -235,7 +234,7 @@ func TestAVMOfBeforeGetsOnceWhatItLacks(t *testing.T) {
 	}
 	empty(observe.RecordKey, observe.RecordHeadKey, observe.AdaptersKey)
 	if n := backedUp(l, counted, req); n != 1 {
-		t.Errorf("%d reconfigurations of a VM of before, want one", n)
+		t.Errorf("%d reconfigurations of a VM of an older version, want one", n)
 	}
 	recorded(t, ready, req)
 	adapters := func() string {
@@ -243,12 +242,12 @@ func TestAVMOfBeforeGetsOnceWhatItLacks(t *testing.T) {
 		return observe.ExtraConfig(&vm, observe.AdaptersKey)
 	}
 	if adapters() == "" {
-		t.Error("the adapters of a VM of before are not recorded")
+		t.Error("the adapters of a VM of an older version are not recorded")
 	}
 	steady(t, p, l, counted, req)
 
 	empty(observe.AdaptersKey)
 	if n := backedUp(l, counted, req); n != 0 || adapters() != "" {
-		t.Errorf("%d reconfigurations to fill in again what somebody removed since, adapters %q; want none", n, adapters())
+		t.Errorf("%d reconfigurations after another client removed a setting, adapters %q; want none", n, adapters())
 	}
 }

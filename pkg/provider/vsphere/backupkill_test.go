@@ -10,7 +10,7 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// A backup is one reconfiguration: of before, and of after with its answer lost.
+// A backup is one reconfiguration. The process stops before the request, or before it receives the response.
 func TestABackupOfAKilledProcessIsMadeByTheNextOneIfItWasNot(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
@@ -25,12 +25,12 @@ func TestABackupOfAKilledProcessIsMadeByTheNextOneIfItWasNot(t *testing.T) {
 			req.VM.Generation, req.VM.Spec.PowerOffMode = req.VM.Generation+1, vmv1alpha1.PowerOpModeHard
 			l = killed(t, ready, req, step, func(p *Provider) {
 				req.Now = time.Now()
-				_, _ = p.CreateOrUpdateVirtualMachineAsync(t.Context(), req) // It waits at the step.
+				_, _ = p.CreateOrUpdateVirtualMachineAsync(t.Context(), req) // It blocks at the step.
 			})
-			l.until("the record is that of the object", func() bool { return isTrue(&req.VM.Status, vmv1alpha1.ConditionBackupUpToDate) }, req)
+			l.until("the record is up to date", func() bool { return isTrue(&req.VM.Status, vmv1alpha1.ConditionBackupUpToDate) }, req)
 			l.quiet(req)
 			if got := recorded(t, ready, req); got.Generation != req.VM.Generation {
-				t.Errorf("the record is that of generation %d, want %d", got.Generation, req.VM.Generation)
+				t.Errorf("the record has generation %d, want %d", got.Generation, req.VM.Generation)
 			}
 			nothingToDo(t, l.p, req)
 			l.remove(req)

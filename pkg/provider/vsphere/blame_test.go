@@ -14,7 +14,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
-// saying is true when the condition has failed, and tells of the field.
+// saying reports whether the condition is False and its message contains text.
 func saying(req *provider.Request, kind, text string) func() bool {
 	return func() bool {
 		c := meta.FindStatusCondition(req.VM.Status.Conditions, kind)
@@ -44,7 +44,7 @@ func TestDatastoreWithoutRoom_IsNamedWithTheSizeOfTheCopy(t *testing.T) {
 		}
 	}
 	control(t, ready, http.MethodPut, "/datastores/free?datastore=LocalDS_0&bytes=109951162777600")
-	l.until("it runs", running(req), req)
+	l.until("the VM runs", running(req), req)
 }
 
 func TestWhatVSphereRefusesIsNamedByItsFieldAndValue(t *testing.T) {
@@ -57,14 +57,14 @@ func TestWhatVSphereRefusesIsNamedByItsFieldAndValue(t *testing.T) {
 			l := newLoop(t, p)
 			req := newRequest("changed-"+name, image)
 			req.VM.Spec.PowerState = vmv1alpha1.PoweredOff
-			l.until("the VM is there", func() bool { return isTrue(&req.VM.Status, vmv1alpha1.ConditionConfigurationSynced) }, req)
+			l.until("the VM is configured", func() bool { return isTrue(&req.VM.Status, vmv1alpha1.ConditionConfigurationSynced) }, req)
 			req.Effective.GuestID = "1"
 			l.until("the condition names the field", saying(req, vmv1alpha1.ConditionConfigurationSynced, said), req)
 			req.Effective.GuestID = "otherLinux64Guest"
-			l.until("the VM has what is right", func() bool { return isTrue(&req.VM.Status, vmv1alpha1.ConditionConfigurationSynced) }, req)
+			l.until("the VM has the corrected value", func() bool { return isTrue(&req.VM.Status, vmv1alpha1.ConditionConfigurationSynced) }, req)
 			l.remove(req)
 		})
-		t.Run("made, "+name, func(t *testing.T) {
+		t.Run("created, "+name, func(t *testing.T) {
 			p, _ := startProvider(t, ready, nil)
 			l := newLoop(t, p)
 			req := newRequest("made-"+name, image)

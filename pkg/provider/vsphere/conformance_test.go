@@ -14,14 +14,14 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/engine"
 )
 
-// gate holds calls back.
+// gate blocks calls.
 type gate struct {
 	calls
 	mu   sync.Mutex
 	held chan struct{}
 }
 
-// pass counts a call and, for the first call of a create, waits while held.
+// pass counts a call. It blocks the first call of a create while the gate is closed.
 func (g *gate) pass(method string) {
 	g.count(method)
 	if method != "FindAllByUuid" {

@@ -23,7 +23,7 @@ func disk(name, size, bus string) vmv1alpha1.VirtualMachineVolume {
 		Disk: &vmv1alpha1.DiskVolumeSource{Capacity: ptr(resource.MustParse(size))}}
 }
 
-// devicesOf counts the devices of a VM by their type, disks with their size.
+// devicesOf counts the devices of a VM by type. Disks are counted by size.
 func devicesOf(t *testing.T, ready vcenter.Ready, name string) map[string]int {
 	t.Helper()
 	vm, ok := inVCenter(t, ready)["team-a/"+name]
@@ -61,13 +61,13 @@ func message(st *vmv1alpha1.VirtualMachineStatus, kind string) string {
 	return ""
 }
 
-// nothingToDo checks that a further pass changes nothing in vCenter.
+// nothingToDo checks that a further reconcile changes nothing in vCenter.
 func nothingToDo(t *testing.T, p *Provider, req *provider.Request) {
 	t.Helper()
 	for range 5 {
 		req.Now = time.Now()
 		if ch, err := p.CreateOrUpdateVirtualMachineAsync(t.Context(), req); ch != nil || err != nil {
-			t.Fatalf("a pass over a stable VM started something or failed: %v", err)
+			t.Fatalf("the reconcile of a synchronized VM started an operation or failed: %v", err)
 		}
 	}
 }
@@ -114,7 +114,7 @@ func changeDisks(t *testing.T, l *loop, ready vcenter.Ready, req *provider.Reque
 	uuid := st.Volumes[0].DiskUUID
 	req.Effective.Volumes[0].Disk.Capacity = ptr(resource.MustParse("7Gi"))
 	req.Effective.Volumes = append(req.Effective.Volumes, disk("later", "1Gi", ""))
-	l.until("the disk has grown and another is there", func() bool {
+	l.until("one disk has grown and another was added", func() bool {
 		return len(st.Volumes) == 6 && st.Volumes[5].Attached && st.Volumes[0].Capacity.String() == "7Gi" &&
 			reason(st, vmv1alpha1.ConditionConfigurationSynced) == "True Succeeded"
 	}, req)
@@ -170,12 +170,12 @@ func TestDevicesOfTheSpecAreAdded(t *testing.T) {
 	}
 	speed := p.inventory.HostMHz(vmHost(p, req))
 	if r := *vm.Config.CpuAllocation.Reservation; speed == 0 || r != 2*speed {
-		t.Errorf("reserved %d MHz on a host of %d MHz; want that of two cores", r, speed)
+		t.Errorf("reserved %d MHz on a host of %d MHz; want the speed of two cores", r, speed)
 	}
 
 	req.Effective.Devices.GPUs = nil
 	st := &req.VM.Status
-	l.until("the GPU waits for a restart", func() bool { return len(st.RestartRequired) > 0 }, req)
+	l.until("the GPU requires a restart", func() bool { return len(st.RestartRequired) > 0 }, req)
 	if diff := cmp.Diff([]vmv1alpha1.RestartRequirement{{Path: "devices.gpus", Running: "grid_a100-10c"}}, st.RestartRequired); diff != "" {
 		t.Errorf("restartRequired (-want +got):\n%s", diff)
 	}
@@ -200,7 +200,7 @@ func TestASizeGrowsLiveWithHotAdd(t *testing.T) {
 	req.Effective.Memory.Guest = ptr(resource.MustParse("2Gi"))
 	req.Effective.Memory.Reservation = ptr(resource.MustParse("2Gi"))
 	st := &req.VM.Status
-	l.until("the size is there", func() bool {
+	l.until("the size is applied", func() bool {
 		vm := p.record(st.UniqueID, st.InstanceUUID)
 		return vm.Config.Hardware.NumCPU == 4 && reason(st, vmv1alpha1.ConditionConfigurationSynced) == "True Succeeded"
 	}, req)
@@ -210,14 +210,14 @@ func TestASizeGrowsLiveWithHotAdd(t *testing.T) {
 			vm.Config.Hardware.NumCPU, vm.Config.Hardware.MemoryMB, *vm.Config.MemoryAllocation.Reservation)
 	}
 	if len(st.RestartRequired) != 0 || !st.Guest.BootTime.Equal(boot) {
-		t.Errorf("restartRequired = %v, booted at %v; want nothing and no restart since %v", st.RestartRequired, st.Guest.BootTime, boot)
+		t.Errorf("restartRequired = %v, booted at %v; want no requirement and no restart since %v", st.RestartRequired, st.Guest.BootTime, boot)
 	}
 
 	req.Effective.CPU.Sockets = 2
 	req.Effective.Memory.Guest = ptr(resource.MustParse("4Gi"))
 	req.Effective.Memory.Reservation = ptr(resource.MustParse("4Gi"))
 	req.VM.Spec.UpdateStrategy = vmv1alpha1.UpdateStrategyStage
-	l.until("everything waits", func() bool { return len(st.RestartRequired) == 3 }, req)
+	l.until("all changes require a restart", func() bool { return len(st.RestartRequired) == 3 }, req)
 	nothingToDo(t, p, req)
 	if got := inVCenter(t, ready)["team-a/hot"].Config; *got.MemoryAllocation.Reservation != 2048 || got.Hardware.MemoryMB != 2048 {
 		t.Errorf("Stage changed the running VM: %d MB, %d MB reserved", got.Hardware.MemoryMB, *got.MemoryAllocation.Reservation)
@@ -253,7 +253,7 @@ func TestANetworkThatWasWrongForAMomentIsForgotten(t *testing.T) {
 			reason(st, vmv1alpha1.ConditionConfigurationSynced) == "False WaitingForPrerequisites"
 	}, req)
 	req.Effective.Network.Interfaces[0].Network = ""
-	l.until("all is well again", func() bool {
+	l.until("the VM is synchronized again", func() bool {
 		return isTrue(st, vmv1alpha1.ConditionNetworkReady) && reason(st, vmv1alpha1.ConditionConfigurationSynced) == "True Succeeded"
 	}, req)
 }
@@ -273,17 +273,17 @@ func TestAPreferredTPMIsAddedWhereTheFirmwareAllowsIt(t *testing.T) {
 	bios.Effective.Firmware = &vmv1alpha1.VirtualMachineFirmware{Bootloader: vmv1alpha1.BootloaderBIOS}
 	own.Effective.Firmware = bios.Effective.Firmware
 	own.VM.Spec.Devices = asked
-	l.until("both run", running(bios, efi), bios, efi)
+	l.until("both VMs run", running(bios, efi), bios, efi)
 	if got := message(&bios.VM.Status, vmv1alpha1.ConditionConfigurationSynced); got != "not applied: devices.tpm (preferred, but it needs EFI, and the firmware is BIOS)" {
-		t.Errorf("message = %q, want it to say why there is no TPM", got)
+		t.Errorf("message = %q, want the reason why no TPM was added", got)
 	}
 	if got := devicesOf(t, ready, "bios")["tpm"] + 10*devicesOf(t, ready, "efi")["tpm"]; got != 10 {
 		t.Errorf("TPMs = %d, want one with EFI and none with BIOS", got)
 	}
-	l.until("the one that asks itself is refused", func() bool {
+	l.until("the VM with an explicit TPM is refused", func() bool {
 		return reason(&own.VM.Status, vmv1alpha1.ConditionCreated) == "False Invalid"
 	}, own)
 	if got := message(&own.VM.Status, vmv1alpha1.ConditionCreated); got != "devices.tpm: needs EFI, and firmware.bootloader is BIOS" {
-		t.Errorf("message = %q, want it to name the field", got)
+		t.Errorf("message = %q, want the field", got)
 	}
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 )
 
-// A backup takes a snapshot and removes it again, which does not change config.changeVersion.
+// A backup takes and removes a snapshot. That does not change config.changeVersion.
 func TestBackup_LeavesAVMThatCanBeGrownAndStarted(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
@@ -32,7 +32,7 @@ func TestBackup_LeavesAVMThatCanBeGrownAndStarted(t *testing.T) {
 	grows := func(size string) { req.Effective.Volumes = []vmv1alpha1.VirtualMachineVolume{disk("data", size, "")} }
 	grown := func(size string) {
 		t.Helper()
-		l.until("it runs with "+size, func() bool {
+		l.until("the VM runs with "+size, func() bool {
 			return running(req)() && len(st.Volumes) == 1 && st.Volumes[0].Capacity.String() == size && reason(st, vmv1alpha1.ConditionConfigurationSynced) == "True Succeeded"
 		}, req)
 	}
@@ -40,7 +40,7 @@ func TestBackup_LeavesAVMThatCanBeGrownAndStarted(t *testing.T) {
 	snapshot(t, vm, "backup")
 	const note = "all of it is read while there is a snapshot"
 	v.reconfigure(types.VirtualMachineConfigSpec{Annotation: note})
-	l.until("the change is seen", func() bool {
+	l.until("the change is observed", func() bool {
 		return p.inventory.Get(vm.Reference()).Config.Annotation == note && len(st.Snapshots) == 1
 	}, req)
 	v.await(vm.RemoveAllSnapshot(t.Context(), nil))
@@ -48,11 +48,11 @@ func TestBackup_LeavesAVMThatCanBeGrownAndStarted(t *testing.T) {
 	grown("2Gi")
 
 	snapshot(t, vm, "backup")
-	l.until("the snapshot is seen", func() bool { return len(st.Snapshots) == 1 }, req)
+	l.until("the snapshot is observed", func() bool { return len(st.Snapshots) == 1 }, req)
 	grows("3Gi")
 	l.until("growing is refused", func() bool { return reason(st, vmv1alpha1.ConditionConfigurationSynced) == "False Invalid" }, req)
 	v.powerOff()
-	l.until("it runs again with the disk that it has", func() bool {
+	l.until("the VM runs again with its unchanged disk", func() bool {
 		return st.PowerState == vmv1alpha1.PoweredOn && reason(st, vmv1alpha1.ConditionPowerStateSynced) == "True Succeeded" &&
 			reason(st, vmv1alpha1.ConditionConfigurationSynced) == "False Invalid"
 	}, req)
@@ -62,7 +62,7 @@ func TestBackup_LeavesAVMThatCanBeGrownAndStarted(t *testing.T) {
 	l.remove(req)
 }
 
-// A revert to an older snapshot restores data that was removed from the VM since.
+// A revert restores data that was removed from the VM after the snapshot.
 func TestFirstBootData_IsRemovedAgainAfterARevertByHand(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
@@ -82,7 +82,7 @@ func TestFirstBootData_IsRemovedAgainAfterARevertByHand(t *testing.T) {
 	}
 	l.until("the data is removed", removed, req)
 	v.await(vm.RevertToSnapshot(t.Context(), "before", true))
-	eventually(t, "the data is seen to be back", func() bool {
+	eventually(t, "the inventory has the restored data", func() bool {
 		return observe.ExtraConfig(p.inventory.Get(vm.Reference()), "guestinfo.userdata") != ""
 	})
 	l.until("the data is removed again", removed, req)
@@ -91,7 +91,7 @@ func TestFirstBootData_IsRemovedAgainAfterARevertByHand(t *testing.T) {
 	}
 }
 
-// vCenter may answer without single properties, each with its fault.
+// A response of vCenter may lack single properties, each with a fault.
 func TestPartialAnswer_MakesAVMUnreadable(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
@@ -108,7 +108,7 @@ func TestPartialAnswer_MakesAVMUnreadable(t *testing.T) {
 			vm := objectOf(t, ready, req)
 			v := &victim{t: t, ready: ready, p: p, l: l, req: req, vm: vm}
 			if path == "snapshot" {
-				snapshot(t, vm, "backup") // else there is nothing to leave out
+				snapshot(t, vm, "backup") // otherwise the property is empty
 			}
 			v.setKey(vmv1alpha1.ExtraConfigPausedKey, "TRUE")
 			v.seen(observe.Paused)
@@ -118,22 +118,22 @@ func TestPartialAnswer_MakesAVMUnreadable(t *testing.T) {
 				return reason(&req.VM.Status, vmv1alpha1.ConditionConfigurationSynced) == "Unknown UnknownState" &&
 					strings.Contains(message(&req.VM.Status, vmv1alpha1.ConditionConfigurationSynced), path+": A general system error occurred")
 			}
-			l.until("the stream leaves it out, and status has the fault", unread, req)
+			l.until("the stream omits the property and the status has the fault", unread, req)
 
-			again, counted := startProvider(t, ready, nil) // reads all of it for the first time
-			eventually(t, "it has read everything", again.driver.Synced)
+			again, counted := startProvider(t, ready, nil) // reads the whole inventory
+			eventually(t, "the inventory is read", again.driver.Synced)
 			after := newLoop(t, again)
 			req.VM.Status.Conditions = nil
-			after.until("the first reading leaves it out, and status has the fault", unread, req)
+			after.until("the first read omits the property and the status has the fault", unread, req)
 			calls := counted.snapshot()
 			changes := map[string]int{"ReconfigVM_Task": calls["ReconfigVM_Task"], "PowerOffVM_Task": calls["PowerOffVM_Task"]}
 			if diff := cmp.Diff(map[string]int{"ReconfigVM_Task": 0, "PowerOffVM_Task": 0}, changes); diff != "" {
-				t.Errorf("changes of a VM that is paused (-want +got):\n%s", diff)
+				t.Errorf("changes of a paused VM (-want +got):\n%s", diff)
 			}
 			omit(req)
 			v.seen(observe.Paused)
 			if ch, err := p.CreateOrUpdateVirtualMachineAsync(t.Context(), req); ch != nil || !errors.Is(err, provider.ErrPaused) {
-				t.Errorf("pass = %v, want ErrPaused once it can be read", err)
+				t.Errorf("reconcile = %v, want ErrPaused when the VM can be read", err)
 			}
 		})
 	}
@@ -142,6 +142,6 @@ func TestPartialAnswer_MakesAVMUnreadable(t *testing.T) {
 		l.until("the VM runs", running(req), req)
 		omit(req, "guest.net", "summary.storage")
 		req.VM.Spec.PowerState = vmv1alpha1.PoweredOff
-		l.until("it is managed", func() bool { return req.VM.Status.PowerState == vmv1alpha1.PoweredOff }, req)
+		l.until("the VM is managed", func() bool { return req.VM.Status.PowerState == vmv1alpha1.PoweredOff }, req)
 	})
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
-// What a guest sets comes with the stream, and wakes the object; a probe asks nobody.
+// The stream delivers variables of the guest and causes a reconcile. A probe sends no call.
 func TestVariablesThatTheGuestSetsAreSeenWithoutAsking(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
@@ -31,7 +31,7 @@ func TestVariablesThatTheGuestSetsAreSeenWithoutAsking(t *testing.T) {
 		return r.Observation.GuestInfo
 	}
 	if got := sees(); got != nil {
-		t.Errorf("variables %v of a guest that has set none", got)
+		t.Errorf("variables %v, but the guest has set none", got)
 	}
 	woken := make(chan struct{}, 100)
 	go p.Watch(t.Context(), func(h provider.Hint) {
@@ -44,19 +44,19 @@ func TestVariablesThatTheGuestSetsAreSeenWithoutAsking(t *testing.T) {
 		control(t, ready, http.MethodPut, "/vm/guest?"+q.Encode())
 		<-woken
 	}
-	sets("other", "nobody asks for it")
+	sets("other", "not requested")
 	sets("state", "up")
-	eventually(t, "the variable is seen", func() bool { return cmp.Equal(sees(), map[string]string{"state": "up"}) })
+	eventually(t, "the variable is observed", func() bool { return cmp.Equal(sees(), map[string]string{"state": "up"}) })
 	before := counted.snapshot()
 	for range 10 {
 		sees()
 	}
 	if diff := cmp.Diff(before, counted.snapshot()); diff != "" {
-		t.Errorf("looking at variables asked vCenter (-before +after):\n%s", diff)
+		t.Errorf("reading variables called vCenter (-before +after):\n%s", diff)
 	}
 }
 
-// An address that a guest claims comes the same way, and so does its heartbeat.
+// The stream also delivers the address and the heartbeat that the guest reports.
 func TestWhatTheGuestReportsIsItsOwnersToChoose(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
@@ -67,7 +67,7 @@ func TestWhatTheGuestReportsIsItsOwnersToChoose(t *testing.T) {
 		return running(req)() && req.VM.Status.Network != nil && req.VM.Status.Network.PrimaryIP4 != ""
 	}, req)
 	control(t, ready, http.MethodPut, "/vm/guest?"+url.Values{"vm": {req.VM.Status.UniqueID}, "address": {"10.96.0.1"}}.Encode())
-	l.until("the address is another", func() bool { return req.VM.Status.Network.PrimaryIP4 == "10.96.0.1" }, req)
+	l.until("the new address is reported", func() bool { return req.VM.Status.Network.PrimaryIP4 == "10.96.0.1" }, req)
 	control(t, ready, http.MethodPut, "/vm/guest?"+url.Values{"vm": {req.VM.Status.UniqueID}, "heartbeat": {"yellow"}}.Encode())
 	l.until("the heartbeat is Yellow", func() bool { return req.VM.Status.Guest.Heartbeat == vmv1alpha1.GuestHeartbeatYellow }, req)
 }

@@ -29,7 +29,7 @@ func TestAFailedCreateLeavesWhatItHasNotMade(t *testing.T) {
 	req := newRequest("db", templateImage())
 	l.until("the VM runs", running(req), req)
 	req.VM.Spec.PowerState = vmv1alpha1.PoweredOff
-	l.until("it is off", func() bool { return req.VM.Status.PowerState == vmv1alpha1.PoweredOff }, req)
+	l.until("the VM is off", func() bool { return req.VM.Status.PowerState == vmv1alpha1.PoweredOff }, req)
 	id := req.VM.Status.UniqueID
 	path := strings.Trim(ask(t, ready, http.MethodPost, "/vm/unregister?vm="+id), "\"\n")
 	l.until("it is missing", func() bool { return reason(&req.VM.Status, vmv1alpha1.ConditionCreated) == "Unknown Missing" }, req)
@@ -66,7 +66,7 @@ func TestAVMThatWasDeletedByHandIsMadeAgainIfItsObjectSaysSo(t *testing.T) {
 	l := newLoop(t, p)
 	waits, again := newRequest("waits", templateImage()), newRequest("again", templateImage())
 	again.VM.Spec.WhenMissing = vmv1alpha1.WhenMissingRecreate
-	l.until("both run", running(waits, again), waits, again)
+	l.until("both VMs run", running(waits, again), waits, again)
 	for _, req := range []*provider.Request{waits, again} {
 		vm := object.NewVirtualMachine(admin(t, ready).Client, types.ManagedObjectReference{Type: "VirtualMachine", Value: req.VM.Status.UniqueID})
 		task, err := vm.PowerOff(t.Context())

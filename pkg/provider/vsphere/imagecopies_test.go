@@ -116,7 +116,7 @@ func TestCopiesAreFoundWhenTheirDatastoreOrPolicyIsRenamed(t *testing.T) {
 	at := &cache.Status.Locations[0]
 	l := newLoop(t, p)
 	req := fastRequest("web", vmv1alpha1.FastDeployLinked, cache)
-	l.until("it runs", running(req), req)
+	l.until("the VM runs", running(req), req)
 	control(t, ready, http.MethodPost, "/datastore/rename?from=LocalDS_0&to=renamed")
 	files := p.driver.ImageFiles()
 	for _, location := range []vmv1alpha1.VirtualMachineImageCacheLocation{ssd, {Datastore: "/DC0/datastore/LocalDS_0"}, {Datastore: "LocalDS_0", StoragePolicy: "Bronze"}} {
@@ -264,7 +264,7 @@ func TestWhatASubscribedLibraryHasNotFetchedIsFetchedBeforeItIsCopied(t *testing
 	l := newLoop(t, p)
 	req := fastRequest("web", vmv1alpha1.FastDeployLinked, cache)
 	req.Image.Spec.ContentLibrary = item.DeepCopy()
-	l.until("it runs", running(req), req)
+	l.until("the VM runs", running(req), req)
 	copiesAt(t, p, item, vmv1alpha1.VirtualMachineImageCacheLocation{Datastore: "LocalDS_1"})
 	if n := counted.snapshot()["rest.SyncLibraryItem"]; n != 2 {
 		t.Errorf("the item was fetched %d times, though it had been before", n)

@@ -128,7 +128,7 @@ func TestANetworkThatWasMadeAgainIsUsedWithItsNewKey(t *testing.T) {
 		return req
 	}
 	first, other := on("first", "late"), on("other", "")
-	l.until("both run", running(first, other), first, other)
+	l.until("both VMs run", running(first, other), first, other)
 	l.remove(first)
 	f := find.NewFinder(admin(t, ready).Client)
 	old, err := f.Network(t.Context(), "/DC0/network/late")

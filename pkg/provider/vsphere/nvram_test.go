@@ -62,7 +62,7 @@ func TestAVMOfCopiesHasTheVariablesOfTheFirmwareOfItsImage(t *testing.T) {
 			name := "web-" + string(mode)
 			req := fastRequest(name, mode, cache)
 			req.Image.Spec.ContentLibrary.Item = "efi"
-			l.until("it runs", running(req), req)
+			l.until("the VM runs", running(req), req)
 			named := ""
 			vm := inVCenter(t, ready)["team-a/"+name]
 			if named = observe.ExtraConfig(&vm, "nvram"); strings.HasPrefix(named, "ovf:") {
@@ -76,7 +76,7 @@ func TestAVMOfCopiesHasTheVariablesOfTheFirmwareOfItsImage(t *testing.T) {
 			}
 			l.remove(req)
 			if left := f.list(string(req.VM.UID)); left != nil {
-				t.Errorf("left in the directory of the VM: %q", left)
+				t.Errorf("the directory of the VM still contains %q", left)
 			}
 		})
 	}

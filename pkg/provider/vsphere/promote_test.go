@@ -68,7 +68,7 @@ func TestDisksArePromotedWhileTheVMRunsAndTheirCopiesStay(t *testing.T) {
 	l.remove(req)
 	f.intact(t)
 	if left := f.list(string(req.VM.UID)); left != nil {
-		t.Errorf("left in the directory of the VM: %q", left)
+		t.Errorf("the directory of the VM still contains %q", left)
 	}
 }
 
@@ -85,7 +85,7 @@ func TestDisksArePromotedWhenTheirModeAndTheVMAllowIt(t *testing.T) {
 	t.Run("disabled", func(t *testing.T) {
 		l := &loop{t: t, p: l.p, wake: l.wake}
 		req := linkedRequest("disabled", vmv1alpha1.PromoteDisksModeDisabled, f)
-		l.until("it runs", running(req), req)
+		l.until("the VM runs", running(req), req)
 		if got := promotion(req); got != "" || counted.snapshot()["PromoteDisks_Task"] != 0 {
 			t.Errorf("condition %q, %d promotions; want none", got, counted.snapshot()["PromoteDisks_Task"])
 		}
@@ -93,7 +93,7 @@ func TestDisksArePromotedWhenTheirModeAndTheVMAllowIt(t *testing.T) {
 	t.Run("offline", func(t *testing.T) {
 		l := &loop{t: t, p: l.p, wake: l.wake}
 		req := linkedRequest("offline", vmv1alpha1.PromoteDisksModeOffline, f)
-		l.until("it runs", running(req), req)
+		l.until("the VM runs", running(req), req)
 		if got, want := promotion(req), "False Pending 1 disks depend on disks elsewhere: spec.promoteDisksMode is Offline, and the virtual machine is PoweredOn"; got != want {
 			t.Errorf("condition %q, want %q", got, want)
 		}
@@ -103,7 +103,7 @@ func TestDisksArePromotedWhenTheirModeAndTheVMAllowIt(t *testing.T) {
 	t.Run("with a snapshot", func(t *testing.T) {
 		l := &loop{t: t, p: l.p, wake: l.wake}
 		req := linkedRequest("snapshot", vmv1alpha1.PromoteDisksModeDisabled, f)
-		l.until("it runs", running(req), req)
+		l.until("the VM runs", running(req), req)
 		task, err := vmOf(req).CreateSnapshot(t.Context(), "before", "", false, false)
 		if err == nil {
 			err = task.Wait(t.Context())
@@ -151,7 +151,7 @@ func TestAPromotionIsFoundAgainByTheNextProcess(t *testing.T) {
 			first, _ := startProvider(t, ready, nil)
 			l := newLoop(t, first)
 			req := linkedRequest("web", vmv1alpha1.PromoteDisksModeDisabled, f)
-			l.until("it runs", running(req), req)
+			l.until("the VM runs", running(req), req)
 			delay := "2000"
 			if deleted {
 				delay = "3600000"

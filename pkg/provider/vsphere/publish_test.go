@@ -151,7 +151,7 @@ func TestWhatWouldGiveSecretsAwayIsNotPublished(t *testing.T) {
 	p, counted := startProvider(t, ready, nil)
 	l := newLoop(t, p)
 	on := newRequest("on", libraryImage())
-	l.until("it runs", running(on), on)
+	l.until("the VM runs", running(on), on)
 	properties := newRequest("properties", libraryImage())
 	properties.Image.Spec.ContentLibrary.Item = "ubuntu-24.04-appliance"
 	properties.Effective.Bootstrap = &vmv1alpha1.VirtualMachineBootstrap{VAppConfig: &vmv1alpha1.VAppConfigBootstrap{RawProperties: "secret"}}

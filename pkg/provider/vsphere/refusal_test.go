@@ -57,7 +57,7 @@ func TestRefusal_KeepsNoVMOffAndNoOtherFieldBack(t *testing.T) {
 	req.VM.Spec.PowerState = vmv1alpha1.PoweredOn
 	l.until("it is resumed", func() bool { return st.PowerState == vmv1alpha1.PoweredOn && refused("True Succeeded")() }, req)
 	req.VM.Spec.PowerState, req.VM.Spec.PowerOffMode = vmv1alpha1.PoweredOff, vmv1alpha1.PowerOpModeHard
-	l.until("it is off", func() bool { return st.PowerState == vmv1alpha1.PoweredOff && refused("True Succeeded")() }, req)
+	l.until("the VM is off", func() bool { return st.PowerState == vmv1alpha1.PoweredOff && refused("True Succeeded")() }, req)
 	req.VM.Spec.PowerState = vmv1alpha1.PoweredOn
 	l.until("it is on", func() bool { return st.PowerState == vmv1alpha1.PoweredOn && refused("True Succeeded")() }, req)
 }

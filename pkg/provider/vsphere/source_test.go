@@ -154,7 +154,7 @@ func TestADescriptorIsReadOnceForAllDeploymentsOfIt(t *testing.T) {
 	p, counted := startProvider(t, ready, nil)
 	l := newLoop(t, p)
 	first, second := newRequest("first", libraryImage()), newRequest("second", libraryImage())
-	l.until("both run", running(first, second), first, second)
+	l.until("both VMs run", running(first, second), first, second)
 	third := newRequest("third", libraryImage())
 	l.until("the third runs", running(third), third)
 	if n := counted.snapshot()["rest.DownloadLibraryItem"]; n != 1 {

@@ -47,7 +47,7 @@ func TestCreate_WaitsUntilTheInventoryIsRead(t *testing.T) {
 	}
 
 	control(t, ready, http.MethodDelete, holdStream)
-	l.until("it runs", running(req), req)
+	l.until("the VM runs", running(req), req)
 	if vms := inVCenter(t, ready); len(vms) != 1 {
 		t.Errorf("vCenter has %d VMs, want 1", len(vms))
 	}

@@ -62,7 +62,7 @@ func TestAVirtualMachineIsMadeInItsZone(t *testing.T) {
 	t.Parallel()
 	p, l, ready, _ := startZones(t)
 	a, b := in("a", "in-a"), in("b", "in-b")
-	l.until("both run", func() bool { return running(a)() && running(b)() }, a, b)
+	l.until("both VMs run", func() bool { return running(a)() && running(b)() }, a, b)
 	operator := simulated.Operator(t, ready)
 	f := find.NewFinder(operator.Client)
 	for path, want := range map[string]struct{ cluster, datastore string }{
@@ -279,7 +279,7 @@ func TestAVMThatIsTakenOverIsFoundInItsZone(t *testing.T) {
 	t.Parallel()
 	p, l, ready, _ := startZones(t)
 	req := in("b", "made")
-	l.until("it runs", running(req), req)
+	l.until("the VM runs", running(req), req)
 	w := &driver.Want{Identity: driver.Identity{InstanceUUID: req.VM.Status.InstanceUUID}, Adopted: true}
 	for zone, want := range map[string]bool{"a": false, "b": true} {
 		if o := p.driver.Offer(t.Context(), w, zone); o.Has != want || o.Unknown != nil {
