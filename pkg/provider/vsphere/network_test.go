@@ -18,7 +18,7 @@ import (
 	"github.com/slipway-dev/slipway/test/vcenter"
 )
 
-// addNetwork makes a distributed port group.
+// addNetwork creates a distributed port group.
 func addNetwork(t *testing.T, ready vcenter.Ready, name string) {
 	t.Helper()
 	c := admin(t, ready)
@@ -38,8 +38,7 @@ func addNetwork(t *testing.T, ready vcenter.Ready, name string) {
 	}
 }
 
-// look passes over req at a time, again after each operation, and returns after
-// how long the provider wants to be called again.
+// look reconciles req at the time now, and again after each operation. It returns the requeue delay.
 func look(t *testing.T, p *Provider, req *provider.Request, now time.Time) time.Duration {
 	t.Helper()
 	for {
@@ -73,20 +72,20 @@ func TestAMissingNetworkOfAVMThatExistsIsLookedForAgain(t *testing.T) {
 	for range 7 {
 		after := look(t, p, req, now)
 		if reason(st, vmv1alpha1.ConditionNetworkReady) != "False NotFound" || after <= 0 {
-			t.Fatalf("NetworkReady = %s, called again after %s", reason(st, vmv1alpha1.ConditionNetworkReady), after)
+			t.Fatalf("NetworkReady = %s, requeued after %s", reason(st, vmv1alpha1.ConditionNetworkReady), after)
 		}
 		waits = append(waits, after)
 		now = now.Add(after)
 	}
 	for i, w := range waits {
 		if i > 0 && w < waits[i-1] || w > time.Minute {
-			t.Errorf("looked again after %v, want growing pauses of at most a minute", waits)
+			t.Errorf("requeued after %v, want increasing delays of at most a minute", waits)
 			break
 		}
 	}
 	addNetwork(t, ready, "late")
 	if after := look(t, p, req, now); after >= 0 || reason(st, vmv1alpha1.ConditionNetworkReady) != "True Succeeded" {
-		t.Errorf("with the network NetworkReady = %s, called again after %s; want no more looking", reason(st, vmv1alpha1.ConditionNetworkReady), after)
+		t.Errorf("with the network NetworkReady = %s, requeued after %s; want no requeue", reason(st, vmv1alpha1.ConditionNetworkReady), after)
 	}
 }
 
@@ -102,19 +101,19 @@ func TestAMissingNetworkOfAVMThatWaitsForOthersIsLookedForAgain(t *testing.T) {
 	now := time.Now()
 	after := look(t, p, req, now)
 	if after <= 0 || after > time.Minute {
-		t.Fatalf("called again after %s, want at most a minute", after)
+		t.Fatalf("requeued after %s, want at most a minute", after)
 	}
 	addNetwork(t, ready, "late")
 	look(t, p, req, now.Add(after))
 	if got := reason(&req.VM.Status, vmv1alpha1.ConditionNetworkReady); got != "True Succeeded" {
-		t.Errorf("NetworkReady = %s, want it to be found", got)
+		t.Errorf("NetworkReady = %s, want True Succeeded", got)
 	}
 	if _, err := p.CreateOrUpdateVirtualMachineAsync(t.Context(), req); errors.Is(err, provider.ErrUnknownState) {
-		t.Error("the inventory was lost")
+		t.Error("the inventory is no longer synchronized")
 	}
 }
 
-// A distributed port group that was made again has the same name and another key.
+// A recreated distributed port group has the same name and another key.
 func TestANetworkThatWasMadeAgainIsUsedWithItsNewKey(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
@@ -145,9 +144,9 @@ func TestANetworkThatWasMadeAgainIsUsedWithItsNewKey(t *testing.T) {
 	addNetwork(t, ready, "late")
 	made, err := f.Network(t.Context(), "/DC0/network/late")
 	if err != nil || made.Reference() == old.Reference() {
-		t.Fatalf("the network that was made again is %v, error %v", made, err)
+		t.Fatalf("the recreated network is %v, error %v", made, err)
 	}
-	// Of a VM that is off an adapter changes at once.
+	// An adapter of a powered-off VM is changed immediately.
 	other.VM.Spec.PowerState = vmv1alpha1.PoweredOff
 	l.until("the VM is off", func() bool { return other.VM.Status.PowerState == vmv1alpha1.PoweredOff }, other)
 	other.Effective = on("other", "late").Effective

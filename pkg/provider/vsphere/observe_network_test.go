@@ -12,7 +12,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 )
 
-// On a node of Kubernetes every pod is an interface: none of them is a change of the VM.
+// On a Kubernetes node every pod has an interface. Such interfaces must not change the VM's status.
 func TestInterfacesThatTheGuestMakesAreNobodysBusiness(t *testing.T) {
 	vm := sample()
 	before := observe.Of(vm, nil)
@@ -21,7 +21,7 @@ func TestInterfacesThatTheGuestMakesAreNobodysBusiness(t *testing.T) {
 	}
 	vm.Guest.IpAddress = "10.244.0.7"
 	if got := observe.Of(vm, nil); fmt.Sprint(got.Network) != fmt.Sprint(before.Network) {
-		t.Errorf("network = %v, want %v, as before the pods", got.Network, before.Network)
+		t.Errorf("network = %v, want %v, unchanged by the pods", got.Network, before.Network)
 	}
 }
 
@@ -36,7 +36,7 @@ func TestTheGuestChoosesAmongTheAddressesOfItsAdapters(t *testing.T) {
 	vm := sample()
 	vm.Guest.Net, vm.Guest.IpAddress = nil, "192.0.2.77"
 	if got := observe.Of(vm, nil).Network.PrimaryIP4; got != "192.0.2.77" {
-		t.Errorf("without addresses of adapters: primary address %q, want the guest's 192.0.2.77", got)
+		t.Errorf("without adapter addresses: primary address %q, want guest.ipAddress 192.0.2.77", got)
 	}
 }
 

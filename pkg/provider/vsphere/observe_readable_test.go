@@ -15,7 +15,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 )
 
-// People type keys by hand, and vSphere itself writes some in two spellings.
+// Users type keys manually, and vSphere itself writes some keys in two spellings.
 func TestExtraConfig_IsReadInAnyLetterCase(t *testing.T) {
 	vm := sample()
 	vm.Config.ExtraConfig = []types.BaseOptionValue{
@@ -45,7 +45,7 @@ func TestExtraConfig_IsReadInAnyLetterCase(t *testing.T) {
 	}
 }
 
-// A recorded answer of vCenter has the text None before VMware Tools have said a name.
+// vCenter reports the text None before VMware Tools have reported a host name.
 func TestHostName_NoneIsNotReported(t *testing.T) {
 	vm := sample()
 	vm.Guest.HostName = "None"
@@ -61,8 +61,8 @@ func TestFirstBootData_ThatIsBackIsNotRemoved(t *testing.T) {
 	}{
 		"never removed":       {map[string]string{observe.UserDataKey: "x"}, false, false},
 		"removed":             {map[string]string{observe.BootstrapRemovedKey: "uid-1", "guestinfo.metadata": "m"}, true, true},
-		"user data is back":   {map[string]string{observe.BootstrapRemovedKey: "uid-1", observe.UserDataKey: "x"}, true, false},
-		"Ignition is back":    {map[string]string{observe.BootstrapRemovedKey: "uid-1", observe.IgnitionKey: "x"}, true, false},
+		"user data again":     {map[string]string{observe.BootstrapRemovedKey: "uid-1", observe.UserDataKey: "x"}, true, false},
+		"Ignition again":      {map[string]string{observe.BootstrapRemovedKey: "uid-1", observe.IgnitionKey: "x"}, true, false},
 		"of another instance": {map[string]string{observe.BootstrapRemovedKey: "uid-1", observe.InstanceIDKey: "second"}, false, false},
 	} {
 		vm := &mo.VirtualMachine{Config: &types.VirtualMachineConfigInfo{}}

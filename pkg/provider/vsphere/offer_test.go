@@ -16,7 +16,7 @@ func TestWhatIsNeededAndWhatThereIsHaveOneUnit(t *testing.T) {
 		{8824, 8192, [2]string{"8824 MiB", "8192 MiB"}},
 	} {
 		if got := bytes(tc.needed<<20, tc.has<<20); got[0] != tc.want[0] || got[1] != tc.want[1] {
-			t.Errorf("%d and %d MiB are %v, want %q", tc.needed, tc.has, got, tc.want)
+			t.Errorf("%d MiB and %d MiB are formatted as %v, want %q", tc.needed, tc.has, got, tc.want)
 		}
 	}
 }

@@ -21,7 +21,7 @@ import (
 	"github.com/slipway-dev/slipway/test/vcenter/policies"
 )
 
-// anywhere lets virtual machines be on all datastores that the cluster sees.
+// anywhere allows virtual machines on all datastores of the cluster.
 func anywhere(p *Provider, storage vmv1alpha1.ZoneStorage) {
 	p.driver.SetZones(map[string]*vmv1alpha1.ZoneSpec{vmv1alpha1.DefaultZone: {
 		Cluster: "DC0_C0", Folder: "slipway", DefaultNetwork: "prod",
@@ -29,7 +29,7 @@ func anywhere(p *Provider, storage vmv1alpha1.ZoneStorage) {
 	}})
 }
 
-// ofClass is a request whose classes name these policies.
+// ofClass returns a request with a storage class. The classes use these policies.
 func ofClass(name string, image *vmv1alpha1.VirtualMachineImage, class string) *provider.Request {
 	req := newRequest(name, image)
 	req.Effective.StorageClass = class
@@ -42,14 +42,14 @@ func ofClass(name string, image *vmv1alpha1.VirtualMachineImage, class string) *
 	return req
 }
 
-// datastoreIn is the name of the datastore of a path.
+// datastoreIn returns the name of the datastore in a path.
 func datastoreIn(file string) string {
 	var p object.DatastorePath
 	p.FromString(file)
 	return p.Datastore
 }
 
-// placed says where the home and the disks of a VM are, these by their size.
+// placed returns the datastores of a VM's home and disks. The key of a disk is its size.
 func placed(t *testing.T, ready vcenter.Ready, name string) map[string]string {
 	t.Helper()
 	out := map[string]string{"home": datastoreIn(inVCenter(t, ready)["team-a/"+name].Config.Files.VmPathName)}
@@ -75,7 +75,7 @@ func TestDisksGoWhereTheirPoliciesWantThem(t *testing.T) {
 				t.Errorf("datastores (-want +got):\n%s", diff)
 			}
 			if got := reason(&req.VM.Status, vmv1alpha1.ConditionStorageReady); got != "True Succeeded" {
-				t.Errorf("StorageReady = %s, want it", got)
+				t.Errorf("StorageReady = %s, want True Succeeded", got)
 			}
 			if got := req.VM.Status.Volumes[0].StorageClass; got != "gold" {
 				t.Errorf("the class of the volume is %q, want gold", got)
@@ -83,7 +83,7 @@ func TestDisksGoWhereTheirPoliciesWantThem(t *testing.T) {
 			nothingToDo(t, p, req)
 		})
 	}
-	t.Run("a disk that cannot be beside its VM", func(t *testing.T) {
+	t.Run("a disk on another datastore than its VM", func(t *testing.T) {
 		control(t, ready, http.MethodPut, "/datastore/tags?datastore=LocalDS_0&tags=silver")
 		control(t, ready, http.MethodPut, "/datastore/tags?datastore=LocalDS_1&tags=gold")
 		p.driver.invalidate()
@@ -113,7 +113,7 @@ func TestAPolicyIsGivenToWhatExists(t *testing.T) {
 		t.Errorf("policies were listed %d times for a VM without one", n)
 	}
 	req.Effective.StorageClass = "silver"
-	l.until("it has the policy", func() bool { return synced(req)() && req.VM.Status.Volumes[0].StorageClass == "silver" }, req)
+	l.until("the VM has the policy", func() bool { return synced(req)() && req.VM.Status.Volumes[0].StorageClass == "silver" }, req)
 	vm := inVCenter(t, ready)["team-a/later"]
 	for _, key := range []string{observe.HomePolicyKey, observe.BootDiskPolicyKey, observe.PolicyKey("data")} {
 		if observe.ExtraConfig(&vm, key) == "" {
@@ -121,24 +121,24 @@ func TestAPolicyIsGivenToWhatExists(t *testing.T) {
 		}
 	}
 	if req.VM.Status.PowerState != vmv1alpha1.PoweredOn {
-		t.Errorf("the VM is %s, want it running all the time", req.VM.Status.PowerState)
+		t.Errorf("the VM is %s, want it running throughout", req.VM.Status.PowerState)
 	}
-	l.until("it complies", func() bool { return reason(&req.VM.Status, vmv1alpha1.ConditionStorageCompliant) == "True Succeeded" }, req)
+	l.until("the VM is compliant", func() bool { return reason(&req.VM.Status, vmv1alpha1.ConditionStorageCompliant) == "True Succeeded" }, req)
 	before := counted.snapshot()
 	nothingToDo(t, p, req)
 	if diff := cmp.Diff(before, counted.snapshot()); diff != "" {
-		t.Errorf("passes over a stable VM asked vSphere (-before +after):\n%s", diff)
+		t.Errorf("reconciles of a synchronized VM called vSphere (-before +after):\n%s", diff)
 	}
 }
 
-// refusedStorage is what cannot be had, and how the condition begins that says so.
+// refusedStorage are invalid requests, each with the prefix of the expected condition.
 var refusedStorage = map[string]struct {
 	change func(*provider.Request)
 	want   string
 }{
 	"a class that does not exist":                   {func(r *provider.Request) { r.Effective.StorageClass = "absent" }, `False NotFound: StorageClass "absent" does not exist`},
 	"a class of another provisioner":                {func(r *provider.Request) { r.Effective.StorageClass = "other" }, `False Invalid: StorageClass "other" has provisioner "ebs"`},
-	"a class that nobody has read":                  {func(r *provider.Request) { r.Effective.StorageClass = "unread" }, `False Error: StorageClass "unread": it was not read`},
+	"a class that was not read":                     {func(r *provider.Request) { r.Effective.StorageClass = "unread" }, `False Error: StorageClass "unread": it was not read`},
 	"a policy that vCenter does not have":           {func(r *provider.Request) { r.Effective.StorageClass = "unknown" }, `False NotFound: StorageClass "unknown" names storage policy "Platinum", which vCenter does not have; it has "Gold", `},
 	"a policy that no datastore is compatible with": {func(r *provider.Request) { r.Effective.StorageClass = "nowhere" }, `False Invalid: storageClass "nowhere": no datastore can be used by storage policy "Nowhere": LocalDS_0: not compatible: Datastore does not satisfy required tag(s).; LocalDS_1: not compatible`},
 	"a policy that encrypts without key provider":   {func(r *provider.Request) { r.Effective.StorageClass = "encrypted" }, `False NotFound: storage policy "VM Encryption Policy" encrypts, and vCenter has no default key provider`},
@@ -150,7 +150,7 @@ var refusedStorage = map[string]struct {
 		v.Disk.StorageClass = "absent"
 		r.Effective.Volumes = append(r.Effective.Volumes, v)
 	}, `False NotFound: StorageClass "absent" does not exist`},
-	"a class that the zone puts on no datastore": {func(r *provider.Request) {
+	"a class without a datastore in the zone": {func(r *provider.Request) {
 		r.Effective.StorageClass = "elsewhere"
 		r.StorageClasses["elsewhere"] = provider.StorageClass{Policy: policies.Gold}
 	}, `False Invalid: storageClass "elsewhere": no datastore can be used by storage policy "Gold": LocalDS_0: `},
@@ -158,15 +158,15 @@ var refusedStorage = map[string]struct {
 		r.Effective.StorageClass = "wrong"
 		r.StorageClasses["wrong"] = provider.StorageClass{}
 	}, `False NotFound: StorageClass "wrong" names storage policy "Bronze", which vCenter does not have`},
-	"a datastore URL that leads nowhere": {func(r *provider.Request) {
+	"the URL of an unknown datastore": {func(r *provider.Request) {
 		r.Effective.StorageClass = "url"
 		r.StorageClasses["url"] = provider.StorageClass{DatastoreURL: "ds:///vmfs/volumes/x/"}
 	}, `False Invalid: storageClass "url": no datastore can be used: LocalDS_0: not one of those that may be used`},
-	"two classes, both of which are wrong": {func(r *provider.Request) {
+	"two invalid classes": {func(r *provider.Request) {
 		r.Effective.StorageClass = "absent"
 		r.Effective.BootDisk = &vmv1alpha1.VirtualMachineBootDisk{StorageClass: "other"}
 	}, `False NotFound: StorageClass "absent" does not exist; StorageClass "other" has provisioner`},
-	"more than is free at once": {func(r *provider.Request) {
+	"more than the free space": {func(r *provider.Request) {
 		v := disk("big", "61Ti", "")
 		v.Disk.Provisioning = vmv1alpha1.DiskProvisioningThick
 		r.Effective.Volumes = append(r.Effective.Volumes, v)
@@ -200,19 +200,19 @@ func TestAClassThatCannotBeHadIsNamed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			req := ofClass("refused-"+strings.ReplaceAll(strings.ReplaceAll(name, " ", "-"), ",", ""), libraryImage(), "")
 			tc.change(req)
-			l.until("it is said", func() bool {
+			l.until("the condition is reported", func() bool {
 				return strings.HasPrefix(reason(&req.VM.Status, vmv1alpha1.ConditionStorageReady), "False")
 			}, req)
 			got := reason(&req.VM.Status, vmv1alpha1.ConditionStorageReady) + ": " + message(&req.VM.Status, vmv1alpha1.ConditionStorageReady)
 			if !strings.HasPrefix(got, tc.want) {
-				t.Errorf("StorageReady is\n%s\nwant it to begin with\n%s", got, tc.want)
+				t.Errorf("StorageReady is\n%s\nwant the prefix\n%s", got, tc.want)
 			}
 			if req.VM.Status.UniqueID != "" {
-				t.Error("a VM was made all the same")
+				t.Error("a VM was created")
 			}
 		})
 	}
-	t.Run("a zone says what a class of another provisioner is", func(t *testing.T) {
+	t.Run("a zone overrides a class of another provisioner", func(t *testing.T) {
 		req := ofClass("overridden", libraryImage(), "overridden")
 		req.StorageClasses["overridden"] = req.StorageClasses["other"]
 		l.until("the VM runs", synced(req), req)
@@ -221,7 +221,7 @@ func TestAClassThatCannotBeHadIsNamed(t *testing.T) {
 		}
 	})
 	if vms := inVCenter(t, ready); len(vms) != 1 {
-		t.Errorf("vCenter has %d VMs, want the one that was not refused", len(vms))
+		t.Errorf("vCenter has %d VMs, want only the one that was not refused", len(vms))
 	}
 }
 
@@ -236,12 +236,12 @@ func TestAClassThatGoesWrongLeavesWhatExists(t *testing.T) {
 	v := disk("more", "1Gi", "")
 	v.Disk.StorageClass = "absent"
 	req.Effective.Volumes = append(req.Effective.Volumes, v)
-	l.until("it is said", func() bool { return reason(&req.VM.Status, vmv1alpha1.ConditionStorageReady) == "False NotFound" }, req)
+	l.until("the condition is reported", func() bool { return reason(&req.VM.Status, vmv1alpha1.ConditionStorageReady) == "False NotFound" }, req)
 	if st := &req.VM.Status; st.PowerState != vmv1alpha1.PoweredOn || reason(st, vmv1alpha1.ConditionConfigurationSynced) != "False WaitingForPrerequisites" {
-		t.Errorf("the VM is %s with ConfigurationSynced %s, want it running, and that its configuration waits", st.PowerState, reason(st, vmv1alpha1.ConditionConfigurationSynced))
+		t.Errorf("the VM is %s with ConfigurationSynced %s, want it running, with a waiting configuration", st.PowerState, reason(st, vmv1alpha1.ConditionConfigurationSynced))
 	}
 	req.StorageClasses["absent"] = provider.StorageClass{Policy: policies.Silver}
-	l.until("the class that was made is taken", func() bool {
+	l.until("the new class is used", func() bool {
 		return synced(req)() && reason(&req.VM.Status, vmv1alpha1.ConditionStorageReady) == "True Succeeded" && req.VM.Status.Volumes[0].Attached
 	}, req)
 	nothingToDo(t, p, req)
@@ -271,15 +271,15 @@ func TestEncryptedPoliciesMakeEncryptedVMs(t *testing.T) {
 			nothingToDo(t, p, req)
 		})
 	}
-	t.Run("a VM that runs is encrypted with a restart", func(t *testing.T) {
+	t.Run("a running VM is encrypted at a restart", func(t *testing.T) {
 		req := ofClass("later", libraryImage(), "")
 		l.until("the VM runs", synced(req), req)
 		req.Effective.StorageClass = "encrypted"
-		l.until("it waits for a restart", func() bool {
+		l.until("a restart is required", func() bool {
 			return reason(&req.VM.Status, vmv1alpha1.ConditionConfigurationSynced) == "False RestartRequired"
 		}, req)
 		req.VM.Spec.PowerState = vmv1alpha1.PoweredOff
-		l.until("it is encrypted", func() bool {
+		l.until("the VM is encrypted", func() bool {
 			vm := inVCenter(t, ready)["team-a/later"]
 			return vm.Config != nil && vm.Config.KeyId != nil && reason(&req.VM.Status, vmv1alpha1.ConditionConfigurationSynced) == "True Succeeded"
 		}, req)
@@ -299,31 +299,31 @@ func TestComplianceIsToldAndSoIsItsEnd(t *testing.T) {
 			return reason(&of.VM.Status, vmv1alpha1.ConditionStorageCompliant) == want && synced(of)()
 		}
 	}
-	l.until("all of it complies", func() bool { return compliant(req, "True Succeeded")() && compliant(plain, "True Succeeded")() }, req, plain)
+	l.until("both VMs are compliant", func() bool { return compliant(req, "True Succeeded")() && compliant(plain, "True Succeeded")() }, req, plain)
 	st := &req.VM.Status
 	if st.Storage.Compliance != "compliant" || st.Storage.BootDisk.Compliance != "compliant" || st.Volumes[0].Compliance != "compliant" {
-		t.Errorf("compliance %q, boot disk %q, volume %q; want all of it compliant", st.Storage.Compliance, st.Storage.BootDisk.Compliance, st.Volumes[0].Compliance)
+		t.Errorf("compliance %q, boot disk %q, volume %q; want all compliant", st.Storage.Compliance, st.Storage.BootDisk.Compliance, st.Volumes[0].Compliance)
 	}
 	before := counted.snapshot()
 	nothingToDo(t, p, req)
 	if diff := cmp.Diff(before, counted.snapshot()); diff != "" {
-		t.Errorf("passes over a stable VM asked vSphere (-before +after):\n%s", diff)
+		t.Errorf("reconciles of a synchronized VM called vSphere (-before +after):\n%s", diff)
 	}
 	control(t, ready, http.MethodPut, "/datastore/tags?datastore=LocalDS_1&tags=silver")
 	if err := p.driver.compliance.Ask(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	l.until("it does not comply any more", compliant(req, "False NonCompliant"), req)
+	l.until("the VM is no longer compliant", compliant(req, "False NonCompliant"), req)
 	const want = "by its storage policy the virtual machine itself is nonCompliant, bootDisk is nonCompliant, volumes[data] is nonCompliant"
 	if got := message(st, vmv1alpha1.ConditionStorageCompliant); got != want {
 		t.Errorf("message %q, want %q", got, want)
 	}
 	if got := counted.snapshot()["PbmFetchComplianceResult"] - before["PbmFetchComplianceResult"]; got != 1 {
-		t.Errorf("vSphere was asked %d times about all that has a policy, want once", got)
+		t.Errorf("compliance was queried %d times for all objects with a policy, want once", got)
 	}
 }
 
-// What lacked at first is looked for again, and found.
+// A missing datastore is checked again until it is available.
 func TestADatastoreThatBecomesCompatibleIsTaken(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
@@ -339,7 +339,7 @@ func TestADatastoreThatBecomesCompatibleIsTaken(t *testing.T) {
 	}
 }
 
-// A key provider too.
+// A missing key provider is checked again until it is available.
 func TestAKeyProviderThatIsConfiguredLaterIsTaken(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
@@ -347,12 +347,12 @@ func TestAKeyProviderThatIsConfiguredLaterIsTaken(t *testing.T) {
 	anywhere(p, vmv1alpha1.ZoneStorage{Policy: policies.Silver})
 	l := newLoop(t, p)
 	req := ofClass("secret", libraryImage(), "encrypted")
-	l.until("the key provider lacks", func() bool { return reason(&req.VM.Status, vmv1alpha1.ConditionStorageReady) == "False NotFound" }, req)
+	l.until("the key provider is missing", func() bool { return reason(&req.VM.Status, vmv1alpha1.ConditionStorageReady) == "False NotFound" }, req)
 	registerKeyProvider(t, ready)
 	l.until("the VM runs", synced(req), req)
 }
 
-// registerKeyProvider makes a default key provider.
+// registerKeyProvider registers a default key provider.
 func registerKeyProvider(t *testing.T, ready vcenter.Ready) {
 	t.Helper()
 	keys := crypto.NewManagerKmip(simulated.Operator(t, ready).Client)

@@ -15,7 +15,7 @@ import (
 	"github.com/slipway-dev/slipway/test/simulated"
 )
 
-// What the simulated vCenter asks for is taken from the documentation of its API.
+// The simulated vCenter requires the privileges that VMware's API documentation lists.
 func TestTheDocumentedPrivilegesAreEnoughForTheLifeOfAVirtualMachine(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)

@@ -17,7 +17,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
-// linkedRequest is for a VM whose disks depend on a copy of its image.
+// linkedRequest returns a request for a VM whose disks depend on a copy of its image.
 func linkedRequest(name string, mode vmv1alpha1.PromoteDisksMode, f files) *provider.Request {
 	req := fastRequest(name, vmv1alpha1.FastDeployLinked, cacheOf(f))
 	req.VM.Spec.PromoteDisksMode = mode
@@ -28,12 +28,12 @@ func promotion(req *provider.Request) string {
 	return strings.TrimSpace(reason(&req.VM.Status, vmv1alpha1.ConditionDiskPromotionSynced) + " " + message(&req.VM.Status, vmv1alpha1.ConditionDiskPromotionSynced))
 }
 
-// intact checks that the copy of the image is there.
+// intact checks that the copy of the image exists.
 func (f files) intact(t *testing.T) {
 	t.Helper()
 	f.t = t
 	if got := f.list("images/photon-5"); !slices.Contains(got, "disk.vmdk") || !slices.Contains(got, "disk-flat.vmdk") {
-		t.Errorf("of the copies there are %q", got)
+		t.Errorf("the image directory contains %q", got)
 	}
 }
 
@@ -47,12 +47,12 @@ func TestDisksArePromotedWhileTheVMRunsAndTheirCopiesStay(t *testing.T) {
 	l := newLoop(t, p)
 	req := linkedRequest("web", "", f)
 	seen := map[string]bool{}
-	l.until("its disks are promoted", func() bool {
+	l.until("the VM's disks are promoted", func() bool {
 		seen[promotion(req)] = true
 		return running(req)() && promotion(req) == "True Succeeded"
 	}, req)
 	if _, parents := parentsOf(t, ready, req.VM.Status.UniqueID); len(parents) > 0 {
-		t.Errorf("its disks depend on %q", parents)
+		t.Errorf("the VM's disks depend on %q", parents)
 	}
 	percent := 0
 	for m := range seen {
@@ -61,7 +61,7 @@ func TestDisksArePromotedWhileTheVMRunsAndTheirCopiesStay(t *testing.T) {
 		}
 	}
 	if percent == 0 {
-		t.Errorf("no progress was told: %v", seen)
+		t.Errorf("no progress was reported: %v", seen)
 	}
 	f.intact(t)
 	nothingToDo(t, p, req)
@@ -98,7 +98,7 @@ func TestDisksArePromotedWhenTheirModeAndTheVMAllowIt(t *testing.T) {
 			t.Errorf("condition %q, want %q", got, want)
 		}
 		req.VM.Spec.PowerState = vmv1alpha1.PoweredOff
-		l.until("its disks are promoted", func() bool { return promotion(req) == "True Succeeded" }, req)
+		l.until("the VM's disks are promoted", func() bool { return promotion(req) == "True Succeeded" }, req)
 	})
 	t.Run("with a snapshot", func(t *testing.T) {
 		l := &loop{t: t, p: l.p, wake: l.wake}
@@ -112,14 +112,14 @@ func TestDisksArePromotedWhenTheirModeAndTheVMAllowIt(t *testing.T) {
 			t.Fatal(err)
 		}
 		req.VM.Spec.PromoteDisksMode = vmv1alpha1.PromoteDisksModeOnline
-		l.until("it waits", func() bool { return strings.Contains(promotion(req), "it has snapshots") }, req)
+		l.until("the promotion waits", func() bool { return strings.Contains(promotion(req), "it has snapshots") }, req)
 		if task, err = vmOf(req).RemoveAllSnapshot(t.Context(), nil); err == nil {
 			err = task.Wait(t.Context())
 		}
 		if err != nil {
 			t.Fatal(err)
 		}
-		l.until("its disks are promoted", func() bool { return promotion(req) == "True Succeeded" }, req)
+		l.until("the VM's disks are promoted", func() bool { return promotion(req) == "True Succeeded" }, req)
 	})
 	f.intact(t)
 }
@@ -133,14 +133,14 @@ func TestAPromotionThatFailsIsTriedAgainAndReported(t *testing.T) {
 	p, _ := startProvider(t, ready, nil)
 	l := newLoop(t, p)
 	req := linkedRequest("web", vmv1alpha1.PromoteDisksModeOnline, f)
-	l.until("it is reported", func() bool {
+	l.until("the failure is reported", func() bool {
 		return running(req)() && strings.HasPrefix(promotion(req), "False TaskError") && strings.Contains(promotion(req), "promoting the disks of "+req.VM.Status.UniqueID)
 	}, req)
 	control(t, ready, http.MethodDelete, "/permissions?entity=/DC0/vm/slipway")
-	l.until("it is tried again", func() bool { return promotion(req) == "True Succeeded" }, req)
+	l.until("the promotion is retried", func() bool { return promotion(req) == "True Succeeded" }, req)
 }
 
-// vCenter goes on with a promotion that a process has begun which was killed.
+// vCenter continues the promotion of a killed process.
 func TestAPromotionIsFoundAgainByTheNextProcess(t *testing.T) {
 	t.Parallel()
 	for name, deleted := range map[string]bool{"and waited for": false, "and cancelled by a deletion": true} {
@@ -158,7 +158,7 @@ func TestAPromotionIsFoundAgainByTheNextProcess(t *testing.T) {
 			}
 			control(t, ready, http.MethodPut, "/taskdelay?method=PromoteDisks_Task&ms="+delay)
 			vm := object.NewVirtualMachine(admin(t, ready).Client, vimtypes.ManagedObjectReference{Type: "VirtualMachine", Value: req.VM.Status.UniqueID})
-			task, err := vm.PromoteDisks(t.Context(), true, nil) // as the first one did
+			task, err := vm.PromoteDisks(t.Context(), true, nil) // like the first process
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -173,9 +173,9 @@ func TestAPromotionIsFoundAgainByTheNextProcess(t *testing.T) {
 				}
 			} else {
 				req.VM.Spec.PromoteDisksMode = vmv1alpha1.PromoteDisksModeOnline
-				l.until("its disks are promoted", func() bool { return promotion(req) == "True Succeeded" }, req)
+				l.until("the VM's disks are promoted", func() bool { return promotion(req) == "True Succeeded" }, req)
 				if n := counted.snapshot()["PromoteDisks_Task"]; n != 1 {
-					t.Errorf("%d promotions were asked for, want one that is refused", n)
+					t.Errorf("%d promotions were requested, want one that is refused", n)
 				}
 			}
 			f.intact(t)
@@ -183,7 +183,7 @@ func TestAPromotionIsFoundAgainByTheNextProcess(t *testing.T) {
 	}
 }
 
-// Who wants the VM off does not wait for an hour.
+// A power-off must not wait for the end of a promotion.
 func TestAPromotionGivesWayToWhatIsWantedMore(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
@@ -204,7 +204,7 @@ func TestAPromotionGivesWayToWhatIsWantedMore(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			l := &loop{t: t, p: l.p, wake: l.wake}
 			req := linkedRequest(strings.ReplaceAll(name, " ", "-"), vmv1alpha1.PromoteDisksModeOnline, f)
-			l.until("its disks are being promoted", func() bool { return strings.HasPrefix(promotion(req), "False Running") }, req)
+			l.until("the promotion is running", func() bool { return strings.HasPrefix(promotion(req), "False Running") }, req)
 			tc.change(req)
 			l.until(name, func() bool { return tc.done(req) }, req)
 			req.VM.DeletionTimestamp = new(metav1.Now())
@@ -212,7 +212,7 @@ func TestAPromotionGivesWayToWhatIsWantedMore(t *testing.T) {
 		})
 	}
 	req := linkedRequest("deleted", vmv1alpha1.PromoteDisksModeOnline, f)
-	l.until("its disks are being promoted", func() bool { return strings.HasPrefix(promotion(req), "False Running") }, req)
+	l.until("the promotion is running", func() bool { return strings.HasPrefix(promotion(req), "False Running") }, req)
 	req.VM.DeletionTimestamp = new(metav1.Now())
 	l.remove(req)
 	f.intact(t)

@@ -23,7 +23,7 @@ import (
 	"github.com/slipway-dev/slipway/test/vcenter"
 )
 
-// dropSessions ends all sessions but that of the test.
+// dropSessions ends all sessions except that of the test.
 func dropSessions(t *testing.T, ready vcenter.Ready) {
 	t.Helper()
 	c := admin(t, ready)
@@ -63,7 +63,7 @@ func TestASessionThatIsDroppedComesBack(t *testing.T) {
 	first.VM.Spec.PowerState = vmv1alpha1.PoweredOff
 	l.until("the first VM is off", func() bool { return first.VM.Status.PowerState == vmv1alpha1.PoweredOff }, first)
 	if n := counted.snapshot()["CreatePropertyCollector"]; n < 2 {
-		t.Errorf("the stream was built %d times, want it rebuilt after the session was dropped", n)
+		t.Errorf("the stream was created %d times, want it recreated after the session ended", n)
 	}
 	if err := p.Healthy(t.Context()); err != nil {
 		t.Errorf("Healthy = %v", err)
@@ -102,7 +102,7 @@ func TestAProcessThatDiesInTheMiddleOfCreatesMakesNothingTwice(t *testing.T) {
 		Datastore: "LocalDS_0", Network: "VM Network",
 		OnCall: func(method string) {
 			if freeze.dead(method) {
-				<-frozen // A dead process sends nothing more.
+				<-frozen // A killed process sends no further calls.
 			}
 		},
 	}})
@@ -115,9 +115,9 @@ func TestAProcessThatDiesInTheMiddleOfCreatesMakesNothingTwice(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	eventually(t, "the process has died", func() bool { return freeze.dead("") })
+	eventually(t, "the process is stopped", func() bool { return freeze.dead("") })
 
-	// The next process has the objects, with whatever status was written.
+	// The next process has the objects with their stored status.
 	for _, r := range reqs {
 		r.VM.Status = vmv1alpha1.VirtualMachineStatus{}
 	}
@@ -139,7 +139,7 @@ func TestAProcessThatDiesInTheMiddleOfCreatesMakesNothingTwice(t *testing.T) {
 	}
 }
 
-// deathAfter lets a process die after its third deployment was sent.
+// deathAfter stops a process after its third deployment was sent.
 type deathAfter struct {
 	calls
 	deploys int
@@ -158,7 +158,7 @@ func TestAForeignVMAtThePathIsLeftAlone(t *testing.T) {
 	l := newLoop(t, p)
 	first := newRequest("web", libraryImage())
 	l.until("the VM runs", running(first), first)
-	other := newRequest("web", libraryImage()) // another UID, as after a delete that left the VM
+	other := newRequest("web", libraryImage()) // another UID, as after a deletion that kept the VM
 	l.until("the conflict is reported", func() bool {
 		return reason(&other.VM.Status, vmv1alpha1.ConditionCreated) == "False Error"
 	}, other)
@@ -167,7 +167,7 @@ func TestAForeignVMAtThePathIsLeftAlone(t *testing.T) {
 	}
 }
 
-// Whoever may create a VM may write spec.instanceUUID.
+// A user who can create a VM can set spec.instanceUUID.
 func TestAVMIsNotTakenFromAnotherObjectByItsInstanceUUID(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
@@ -180,10 +180,10 @@ func TestAVMIsNotTakenFromAnotherObjectByItsInstanceUUID(t *testing.T) {
 	thief.VM.Spec.InstanceUUID, thief.VM.Spec.PowerState = string(victim.VM.UID), vmv1alpha1.PoweredOff
 	ch, err := p.CreateOrUpdateVirtualMachineAsync(t.Context(), thief)
 	if ch != nil || !provider.IsNoRequeue(err) || reason(&thief.VM.Status, vmv1alpha1.ConditionCreated) != "False Invalid" {
-		t.Errorf("pass = %v, Created %s; want a NoRequeueError, Invalid and nothing started", err, reason(&thief.VM.Status, vmv1alpha1.ConditionCreated))
+		t.Errorf("reconcile = %v, Created %s; want a NoRequeueError, Invalid and no operation", err, reason(&thief.VM.Status, vmv1alpha1.ConditionCreated))
 	}
 	if thief.VM.Status.UniqueID != "" || thief.VM.Status.Network != nil {
-		t.Errorf("status %+v tells of somebody else's VM", thief.VM.Status)
+		t.Errorf("status %+v describes another object's VM", thief.VM.Status)
 	}
 }
 
@@ -213,7 +213,7 @@ func TestAllMissingPrerequisitesAreReportedTogether(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("conditions (-want +got):\n%s", diff)
 	}
-	// The controller says anew in every pass that the object of the image exists.
+	// The controller sets the condition of the image object in every reconcile.
 	before := req.VM.Status.DeepCopy()
 	req.Now = time.Now().Add(time.Second)
 	said := provider.Result{}
@@ -221,12 +221,12 @@ func TestAllMissingPrerequisitesAreReportedTogether(t *testing.T) {
 	said.Apply(&req.VM.Status, req.VM.Generation, req.Now)
 	_, err := p.CreateOrUpdateVirtualMachineAsync(t.Context(), req)
 	if diff := cmp.Diff(before, &req.VM.Status); diff != "" {
-		t.Errorf("a pass that found nothing new changed status (-before +after):\n%s", diff)
+		t.Errorf("a reconcile without news changed the status (-before +after):\n%s", diff)
 	}
 	if err == nil {
-		t.Error("the failed create was repeated at once")
+		t.Error("the failed create was repeated immediately")
 	} else if after, ok := provider.AsRequeue(err); !ok || after <= 0 {
-		t.Errorf("the pass after a failed create = %v, want a RequeueError with a pause", err)
+		t.Errorf("the reconcile after a failed create = %v, want a RequeueError with a delay", err)
 	}
 }
 
@@ -243,7 +243,7 @@ func TestAChangeBehindTheProvidersBackComesAsAHint(t *testing.T) {
 		t.Fatal(err)
 	}
 	sawOff := false
-	l.until("the VM was seen off and runs again", func() bool {
+	l.until("the power-off is observed and the VM runs again", func() bool {
 		sawOff = sawOff || req.VM.Status.PowerState == vmv1alpha1.PoweredOff
 		return sawOff && running(req)()
 	}, req)
@@ -264,7 +264,7 @@ func TestAnAdministratorsPauseStopsChangesAndDeletion(t *testing.T) {
 	}
 	req.VM.Spec.PowerState = vmv1alpha1.PoweredOff
 	if ch, err := p.CreateOrUpdateVirtualMachineAsync(t.Context(), req); ch != nil || !errors.Is(err, provider.ErrPaused) {
-		t.Errorf("pass = %v, want ErrPaused", err)
+		t.Errorf("reconcile = %v, want ErrPaused", err)
 	}
 	if err := p.DeleteVirtualMachine(t.Context(), req); !errors.Is(err, provider.ErrPaused) {
 		t.Errorf("delete = %v, want ErrPaused", err)
@@ -287,7 +287,7 @@ func TestASoftPowerOffAsksTheGuest(t *testing.T) {
 	l.remove(req)
 }
 
-// It shuts down although nobody hears that it was asked.
+// The guest shuts down although the response to the request was lost.
 func TestAGuestThatMayHaveHeardIsNotPoweredOff(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
@@ -311,11 +311,11 @@ func TestAGuestThatMayHaveHeardIsNotPoweredOff(t *testing.T) {
 	l.until("the VM is off", func() bool { return req.VM.Status.PowerState == vmv1alpha1.PoweredOff }, req)
 	<-lost
 	if n := counted.snapshot(); n["PowerOffVM_Task"] != 0 {
-		t.Errorf("calls = %v, want no PowerOffVM_Task: the guest has its time", n)
+		t.Errorf("calls = %v, want no PowerOffVM_Task during the grace period", n)
 	}
 }
 
-// A guest that does not answer, here because it has not booted yet, is not asked for ever.
+// The deletion must not wait without limit for a guest that does not respond, here because it has not booted yet.
 func TestDeletionOfARunningVMDoesNotWaitForASilentGuest(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t, func(o *vcenter.Options) { o.GuestBootDelay = time.Hour })
@@ -330,7 +330,7 @@ func TestDeletionOfARunningVMDoesNotWaitForASilentGuest(t *testing.T) {
 	}
 }
 
-// The guest hears that it is to shut down, and goes on.
+// The guest receives the shutdown request and does not comply.
 func TestADeletionWaitsForTheGuestAsLongAsItsSpecSays(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
@@ -362,7 +362,7 @@ func TestWrongCertificatesAreRefused(t *testing.T) {
 			}
 		})
 	}
-	t.Run("the right thumbprint", func(t *testing.T) {
+	t.Run("the correct thumbprint", func(t *testing.T) {
 		p, _ := startProvider(t, ready, func(c *settings) { c.CAFile, c.Thumbprint = "", ready.Thumbprint })
 		eventually(t, "the provider is healthy", func() bool { return p.Healthy(t.Context()) == nil })
 	})

@@ -17,7 +17,7 @@ import (
 	"github.com/slipway-dev/slipway/test/vcenter"
 )
 
-// served returns how often vCenter has served a method, for whomever.
+// served returns how many calls of a method vCenter has served, for all clients.
 func served(t *testing.T, ready vcenter.Ready, method string) int {
 	t.Helper()
 	calls := map[string]int{}
@@ -27,7 +27,7 @@ func served(t *testing.T, ready vcenter.Ready, method string) int {
 	return calls[method]
 }
 
-// dying lets a process send nothing more after a call of method.
+// dying stops a process after a call of a method.
 type dying struct {
 	method string
 	frozen chan struct{}
@@ -67,13 +67,13 @@ func TestAProcessThatDiesAfterARebootDoesNotRebootTwice(t *testing.T) {
 	askForRestart(req, vmv1alpha1.PowerOpModeHard)
 	req.Now = time.Now()
 	if ch, err := first.CreateOrUpdateVirtualMachineAsync(t.Context(), req); ch == nil {
-		t.Fatalf("no restart was started: %v", err)
+		t.Fatalf("no restart operation was started: %v", err)
 	}
 	eventually(t, "vCenter resets the VM", func() bool { return served(t, ready, "ResetVM_Task") == 1 })
 
 	second, _ := startProvider(t, ready, nil)
 	l = newLoop(t, second)
-	l.until("the restart is done", func() bool {
+	l.until("the restart is completed", func() bool {
 		return req.VM.Status.LastRestartTime != nil && isTrue(&req.VM.Status, vmv1alpha1.ConditionPowerStateSynced) && running(req)()
 	}, req)
 	if n := served(t, ready, "ResetVM_Task"); n != 1 {
@@ -91,14 +91,14 @@ func TestARestartThatVSphereRefusedIsStillToBeDone(t *testing.T) {
 	st := &req.VM.Status
 	l.until("the VM is off", func() bool { return isTrue(st, vmv1alpha1.ConditionPowerStateSynced) }, req)
 
-	// The plan is of a moment ago, when the VM ran.
+	// The plan was computed while the VM was running.
 	record := func() machine { return p.driver.machine(p.record(st.UniqueID, st.InstanceUUID)) }
 	op := record().Restart(driver.Restart{Requested: time.Now(), Mode: vmv1alpha1.PowerOpModeHard})
 	if err := op.Run(t.Context()); err == nil {
-		t.Fatal("resetting a VM that is off succeeded")
+		t.Fatal("resetting a powered-off VM succeeded")
 	}
 	if last := record().Observe(&driver.Want{}).LastRestart; last != nil {
-		t.Errorf("the VM remembers a restart at %s that was refused", last)
+		t.Errorf("the VM has a record of the refused restart at %s", last)
 	}
 	if n := counted.snapshot()["ResetVM_Task"]; n != 1 {
 		t.Errorf("ResetVM_Task was called %d times, want once", n)

@@ -24,7 +24,7 @@ import (
 	"github.com/slipway-dev/slipway/test/vcenter/strict"
 )
 
-// contentOf are the files with what the disks of a VM have.
+// contentOf returns the files with the content of a VM's disks.
 func contentOf(t *testing.T, ready vcenter.Ready, req *provider.Request) []string {
 	t.Helper()
 	devices, err := objectOf(t, ready, req).Device(t.Context())
@@ -35,7 +35,7 @@ func contentOf(t *testing.T, ready vcenter.Ready, req *provider.Request) []strin
 	for _, d := range devices.SelectByType((*types.VirtualDisk)(nil)) {
 		var p object.DatastorePath
 		files := observe.DiskFiles(d.GetVirtualDevice().Backing)
-		p.FromString(files[len(files)-1]) // below the files of snapshots
+		p.FromString(files[len(files)-1]) // the base file, without snapshots
 		out = append(out, strings.Replace(p.Path, ".vmdk", "-flat.vmdk", 1))
 	}
 	return out
@@ -81,7 +81,7 @@ func TestAfterARevertTheDisksHaveWhatTheyHadAndAreTheSame(t *testing.T) {
 
 	l.revertible(map[string]int32{"first": 2})
 	revertTo(req, first)
-	l.until("it is reverted", func() bool { return req.VM.Spec.CurrentSnapshotName == "" && stands(t, ready, req) == "poweredOff 2" }, req)
+	l.until("the VM is reverted", func() bool { return req.VM.Spec.CurrentSnapshotName == "" && stands(t, ready, req) == "poweredOff 2" }, req)
 	l.quiet(req)
 	nothingToDo(t, p, req)
 	if diff := cmp.Diff(disks, contentOf(t, ready, req)); diff != "" {
@@ -107,22 +107,22 @@ func TestWhatTheRemovalOfASnapshotHasLeftIsShownAndMergedWithTheNext(t *testing.
 	merged := func() *metav1.Condition {
 		return meta.FindStatusCondition(req.VM.Status.Conditions, vmv1alpha1.ConditionDisksConsolidated)
 	}
-	lock("true") // as a backup does
+	lock("true") // like a backup
 	l.untake(one)
-	l.until("it is shown what is left", func() bool { return merged() != nil }, req)
+	l.until("the pending consolidation is reported", func() bool { return merged() != nil }, req)
 	if c := merged(); c.Status != metav1.ConditionFalse || c.Reason != vmv1alpha1.ReasonConsolidationNeeded {
 		t.Errorf("condition %+v", c)
 	}
 	l.quiet(req)
 	nothingToDo(t, p, req)
 	if n := counted.snapshot()["ConsolidateVMDisks_Task"]; n != 1 {
-		t.Errorf("tried to merge %d times, want once after a removal", n)
+		t.Errorf("consolidated %d times, want once after a removal", n)
 	}
 	lock("")
 	l.untake(two)
-	l.until("nothing is left", func() bool { return merged() == nil }, req)
+	l.until("no consolidation is pending", func() bool { return merged() == nil }, req)
 	if n := counted.snapshot()["ConsolidateVMDisks_Task"]; n != 2 {
-		t.Errorf("merged by %d calls, want one more", n)
+		t.Errorf("consolidated by %d calls, want one more", n)
 	}
 	l.remove(req)
 }
@@ -152,7 +152,7 @@ func TestSnapshot_ThatStaysAfterItsRemovalEndsTheOperation(t *testing.T) {
 	l.remove(req)
 }
 
-// setting changes an advanced setting of the VM of a request behind the provider's back.
+// setting changes an advanced setting of a VM in vCenter.
 func setting(t *testing.T, ready vcenter.Ready, req *provider.Request, key, value string) {
 	t.Helper()
 	spec := types.VirtualMachineConfigSpec{ExtraConfig: []types.BaseOptionValue{&types.OptionValue{Key: key, Value: value}}}

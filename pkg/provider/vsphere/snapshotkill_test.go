@@ -15,8 +15,8 @@ import (
 	"github.com/slipway-dev/slipway/test/vcenter"
 )
 
-// killed runs the passes of a process until it waits at a step, and kills it there: vCenter has
-// not got the call, or has carried it out and its answer is lost. The loop is the next process's.
+// killed runs a process until it blocks at a step, and kills it there: either vCenter has not received the call, or
+// its response is lost. It returns the loop of the next process.
 func killed(t *testing.T, ready vcenter.Ready, req *provider.Request, step string, pass func(*Provider)) *loop {
 	t.Helper()
 	first := newProvider(t, settings{Config: Config{
@@ -27,19 +27,19 @@ func killed(t *testing.T, ready vcenter.Ready, req *provider.Request, step strin
 	eventually(t, "the inventory is read", first.inventory.Synced)
 	req.VM.CreationTimestamp = metav1.NewTime(time.Now().Add(-time.Minute))
 	control(t, ready, http.MethodPut, "/hold?method="+step)
-	eventually(t, "the call is held", func() bool {
+	eventually(t, "the call is blocked", func() bool {
 		pass(first)
 		return held(t, ready, step) > 0
 	})
 	go stop()
-	control(t, ready, http.MethodPost, "/outage?seconds=1") // A process that is killed loses its connections.
+	control(t, ready, http.MethodPost, "/outage?seconds=1") // A killed process loses its connections.
 	control(t, ready, http.MethodDelete, "/hold?method="+step)
 	second, _ := startProvider(t, ready, nil)
 	eventually(t, "the inventory is read", second.inventory.Synced)
 	return newLoop(t, second)
 }
 
-// Between two steps of a snapshot are: the record in the VM, the snapshot, the VM without record.
+// A snapshot has the steps: store the record in the VM, take the snapshot, remove the record from the VM.
 func TestASnapshotOfAKilledProcessIsFinishedOrTakenByTheNextOne(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
@@ -53,29 +53,28 @@ func TestASnapshotOfAKilledProcessIsFinishedOrTakenByTheNextOne(t *testing.T) {
 			s := snapshotOf(req, "of-"+name)
 			l := killed(t, ready, req, step, func(p *Provider) {
 				s.Now = time.Now()
-				_, _ = p.Snapshot(t.Context(), s) // It waits at the step.
+				_, _ = p.Snapshot(t.Context(), s) // It blocks at the step.
 			})
 			made, err := l.take(s)
 			if err != nil {
 				t.Fatal(err)
 			}
-			l.until("it is reported", func() bool { return len(req.VM.Status.Snapshots) == 1 }, req)
+			l.until("the snapshot is reported", func() bool { return len(req.VM.Status.Snapshots) == 1 }, req)
 			if got := stands(t, ready, req); got != "poweredOn 2" || req.VM.Status.Snapshots[0].UniqueID != made.UniqueID {
-				t.Errorf("the VM is %s with snapshots %+v, want %s alone", got, req.VM.Status.Snapshots, made.UniqueID)
+				t.Errorf("the VM is %s with snapshots %+v, want only %s", got, req.VM.Status.Snapshots, made.UniqueID)
 			}
-			// What it carries is what a revert needs.
+			// The snapshot must contain the record that a revert needs.
 			l.revertible(map[string]int32{"of-" + name: 2})
 			s.UniqueID = made.UniqueID
 			revertTo(req, s)
-			l.until("it is reverted", func() bool { return req.VM.Spec.CurrentSnapshotName == "" && stands(t, ready, req) == "poweredOff 2" }, req)
+			l.until("the VM is reverted", func() bool { return req.VM.Spec.CurrentSnapshotName == "" && stands(t, ready, req) == "poweredOff 2" }, req)
 			l.remove(req)
 		})
 	}
 }
 
-// Between two steps of a revert are: the VM of before, the VM of then with the object of before,
-// both of then with the record in the VM, and both of then. A process that goes on from each ends
-// in the last.
+// A revert has the steps: revert the VM, restore the object, remove the record from the VM. A process that
+// continues after any step must complete the revert.
 func TestARevertOfAKilledProcessEndsWithTheVMAndItsObjectAsTheyWere(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
@@ -89,16 +88,16 @@ func TestARevertOfAKilledProcessEndsWithTheVMAndItsObjectAsTheyWere(t *testing.T
 			l.until("the VM runs", running(req), req)
 			s := l.taken(req, "then")
 			req.VM.Spec.PowerState, req.Effective.CPU.Sockets = vmv1alpha1.PoweredOff, 4
-			l.until("it has 4 CPUs", func() bool { return stands(t, ready, req) == "poweredOff 4" }, req)
+			l.until("the VM has 4 CPUs", func() bool { return stands(t, ready, req) == "poweredOff 4" }, req)
 			revertTo(req, s)
 			then := map[string]int32{"then": 2}
 			l = killed(t, ready, req, step, func(p *Provider) {
 				(&loop{t: t, p: p, wake: make(chan struct{}, 1)}).revertible(then)
 				req.Now = time.Now()
-				_, _ = p.CreateOrUpdateVirtualMachineAsync(t.Context(), req) // It waits at the step.
+				_, _ = p.CreateOrUpdateVirtualMachineAsync(t.Context(), req) // It blocks at the step.
 			})
 			l.revertible(then)
-			l.until("it is reverted", func() bool { return req.VM.Spec.CurrentSnapshotName == "" && stands(t, ready, req) == "poweredOff 2" }, req)
+			l.until("the VM is reverted", func() bool { return req.VM.Spec.CurrentSnapshotName == "" && stands(t, ready, req) == "poweredOff 2" }, req)
 			l.quiet(req)
 			nothingToDo(t, l.p, req)
 			l.remove(req)

@@ -24,8 +24,8 @@ import (
 	"github.com/slipway-dev/slipway/test/vcenter"
 )
 
-// snapshotOf is a snapshot of the VM of a request. Its record is the name of it: what is in a
-// record is nothing to a driver.
+// snapshotOf returns a snapshot of a request's VM. Its record is the snapshot's name, because a driver does not
+// read records.
 func snapshotOf(of *provider.Request, name string) *provider.Snapshot {
 	return &provider.Snapshot{
 		NamespacedName: ktypes.NamespacedName{Namespace: "team-a", Name: name}, UID: ktypes.UID(uuid.NewString()),
@@ -33,7 +33,7 @@ func snapshotOf(of *provider.Request, name string) *provider.Snapshot {
 	}
 }
 
-// take passes over a snapshot, again whenever a hint comes, until it is there or cannot be.
+// take reconciles a snapshot until it exists or is refused.
 func (l *loop) take(s *provider.Snapshot) (*provider.ObservedSnapshot, error) {
 	l.t.Helper()
 	return eventual(l, func(ctx context.Context) (*provider.ObservedSnapshot, error) {
@@ -42,7 +42,7 @@ func (l *loop) take(s *provider.Snapshot) (*provider.ObservedSnapshot, error) {
 	})
 }
 
-// untake passes over a snapshot that is deleted until there is none.
+// untake reconciles a deleted snapshot until it no longer exists.
 func (l *loop) untake(s *provider.Snapshot) {
 	l.t.Helper()
 	_, err := eventual(l, func(ctx context.Context) (struct{}, error) {
@@ -54,7 +54,7 @@ func (l *loop) untake(s *provider.Snapshot) {
 	}
 }
 
-// eventual asks again whenever a hint comes, until there is an answer.
+// eventual calls ask again after each event until it returns a final result.
 func eventual[T any](l *loop, ask func(context.Context) (T, error)) (T, error) {
 	l.t.Helper()
 	ctx, cancel := context.WithTimeout(l.t.Context(), testTimeout)
@@ -75,7 +75,7 @@ func eventual[T any](l *loop, ask func(context.Context) (T, error)) (T, error) {
 	}
 }
 
-// taken is a snapshot that is there.
+// taken takes a snapshot and waits until it exists.
 func (l *loop) taken(of *provider.Request, name string, change ...func(*provider.Snapshot)) *provider.Snapshot {
 	l.t.Helper()
 	s := snapshotOf(of, name)
@@ -90,8 +90,8 @@ func (l *loop) taken(of *provider.Request, name string, change ...func(*provider
 	return s
 }
 
-// revertible lets the loop do what the controller does of a revert: the record says how many
-// CPUs there were.
+// revertible makes the loop restore objects after a revert, like the controller. sockets are the
+// CPUs by record.
 func (l *loop) revertible(sockets map[string]int32) (restored *[]string) {
 	restored = &[]string{}
 	l.p.restore = func(req *provider.Request, kept *provider.Kept) {
@@ -100,7 +100,7 @@ func (l *loop) revertible(sockets map[string]int32) (restored *[]string) {
 		req.VM.Spec.CurrentSnapshotName, req.VM.Spec.PowerState = "", req.VM.Status.PowerState
 		req.Effective.CPU.Sockets, req.Revert = sockets[name], nil
 		meta.SetStatusCondition(&req.VM.Status.Conditions, metav1.Condition{Type: vmv1alpha1.ConditionSnapshotSynced, Status: metav1.ConditionTrue, Reason: vmv1alpha1.ReasonSucceeded})
-		l.hint(provider.Hint{}) // A controller whose write has succeeded looks again.
+		l.hint(provider.Hint{}) // A controller reconciles again after a successful write.
 	}
 	return restored
 }
@@ -110,7 +110,7 @@ func revertTo(req *provider.Request, s *provider.Snapshot) {
 	req.Revert = &provider.RevertTarget{Name: s.Name, UID: s.UID, UniqueID: s.UniqueID}
 }
 
-// quiet passes over a request until there is nothing to do.
+// quiet reconciles a request until there is nothing to do.
 func (l *loop) quiet(req *provider.Request) {
 	l.t.Helper()
 	_, err := eventual(l, func(ctx context.Context) (struct{}, error) {
@@ -126,7 +126,8 @@ func (l *loop) quiet(req *provider.Request) {
 	}
 }
 
-// stands is what vSphere has of a VM: its power state, CPUs, and the record of a snapshot.
+// stands returns the power state of a VM in vSphere, its number of CPUs, and whether it has a
+// snapshot record.
 func stands(t *testing.T, ready vcenter.Ready, req *provider.Request) string {
 	t.Helper()
 	var vm mo.VirtualMachine
@@ -176,7 +177,7 @@ func TestAVMIsRevertedToWhatItWasWithItsObject(t *testing.T) {
 			l.until("the VM runs", running(req), req)
 			s := l.taken(req, "before", func(s *provider.Snapshot) { s.Memory = tc.memory })
 			if got := stands(t, ready, req); got != "poweredOn 2" {
-				t.Errorf("after the snapshot the VM is %s, want that it has no record", got)
+				t.Errorf("after the snapshot the VM is %s, want it without a record", got)
 			}
 			l.quiet(req)
 			nothingToDo(t, p, req)
@@ -185,11 +186,11 @@ func TestAVMIsRevertedToWhatItWasWithItsObject(t *testing.T) {
 			}
 			req.VM.Spec.PowerState = vmv1alpha1.PoweredOff
 			req.Effective.CPU.Sockets = 4
-			l.until("it has 4 CPUs", func() bool { return stands(t, ready, req) == "poweredOff 4" }, req)
+			l.until("the VM has 4 CPUs", func() bool { return stands(t, ready, req) == "poweredOff 4" }, req)
 
 			restored := l.revertible(map[string]int32{"before": 2})
 			revertTo(req, s)
-			l.until("it is reverted", func() bool { return req.VM.Spec.CurrentSnapshotName == "" && stands(t, ready, req) == tc.want }, req)
+			l.until("the VM is reverted", func() bool { return req.VM.Spec.CurrentSnapshotName == "" && stands(t, ready, req) == tc.want }, req)
 			if diff := cmp.Diff([]string{"before"}, *restored); diff != "" {
 				t.Errorf("restored (-want +got):\n%s", diff)
 			}
@@ -198,7 +199,7 @@ func TestAVMIsRevertedToWhatItWasWithItsObject(t *testing.T) {
 			if got := stands(t, ready, req); got != tc.want {
 				t.Errorf("the VM is %s, want %s", got, tc.want)
 			}
-			l.until("vSphere tells again what the snapshot occupies", func() bool {
+			l.until("vSphere reports the size of the snapshot again", func() bool {
 				n := req.VM.Status.Snapshots[0]
 				return n.Occupied != nil && !n.Occupied.IsZero()
 			}, req)
@@ -245,9 +246,9 @@ func TestTheTreeOfSnapshotsIsReported(t *testing.T) {
 	l.until("the VM runs", running(req), req)
 	l.taken(req, "one", func(s *provider.Snapshot) { s.Description = "before\nthe upgrade" })
 	two := l.taken(req, "two", func(s *provider.Snapshot) { s.Memory = true })
-	snapshot(t, objectOf(t, ready, req), "by hand")
-	l.until("the tree is reported", func() bool { return len(req.VM.Status.Snapshots) == 3 && req.VM.Status.CurrentSnapshot == "by hand" }, req)
-	if diff := cmp.Diff([]string{"one", "two after one", "foreign by hand after two"}, tree(req)); diff != "" {
+	snapshot(t, objectOf(t, ready, req), "manual")
+	l.until("the tree is reported", func() bool { return len(req.VM.Status.Snapshots) == 3 && req.VM.Status.CurrentSnapshot == "manual" }, req)
+	if diff := cmp.Diff([]string{"one", "two after one", "foreign manual after two"}, tree(req)); diff != "" {
 		t.Errorf("tree (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff([]string{"one"}, req.VM.Status.RootSnapshots); diff != "" {
@@ -256,22 +257,22 @@ func TestTheTreeOfSnapshotsIsReported(t *testing.T) {
 	for i, least := range []int64{30 << 10, 1 << 30, 30 << 10} {
 		n := req.VM.Status.Snapshots[i]
 		if n.Occupied == nil || n.Occupied.Value() < least || n.CreationTime.IsZero() {
-			t.Errorf("%s occupies %v since %v, want at least %d", n.Name, n.Occupied, n.CreationTime, least)
+			t.Errorf("%s occupies %v, created %v, want at least %d", n.Name, n.Occupied, n.CreationTime, least)
 		}
 	}
 	if got := req.VM.Status.Snapshots[1].PowerState; got != vmv1alpha1.PoweredOn {
-		t.Errorf("two keeps %s, want its memory", got)
+		t.Errorf("two occupies %s, want at least its memory", got)
 	}
 	l.quiet(req)
 	nothingToDo(t, p, req)
 
 	l.untake(two)
-	l.until("it is gone", func() bool { return len(req.VM.Status.Snapshots) == 2 }, req)
-	if diff := cmp.Diff([]string{"one", "foreign by hand after one"}, tree(req)); diff != "" {
+	l.until("the snapshot is removed", func() bool { return len(req.VM.Status.Snapshots) == 2 }, req)
+	if diff := cmp.Diff([]string{"one", "foreign manual after one"}, tree(req)); diff != "" {
 		t.Errorf("tree after two was removed (-want +got):\n%s", diff)
 	}
 	if _, err := l.take(two); !errors.Is(err, provider.ErrSnapshotMissing) {
-		t.Errorf("a snapshot that was there and is gone: %v, want that it is missing", err)
+		t.Errorf("a removed snapshot: %v, want ErrSnapshotMissing", err)
 	}
 	task, err := objectOf(t, ready, req).RemoveAllSnapshot(t.Context(), nil)
 	if err == nil {
@@ -280,7 +281,7 @@ func TestTheTreeOfSnapshotsIsReported(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l.until("there is none", func() bool { return len(req.VM.Status.Snapshots) == 0 && req.VM.Status.CurrentSnapshot == "" }, req)
+	l.until("all snapshots are removed", func() bool { return len(req.VM.Status.Snapshots) == 0 && req.VM.Status.CurrentSnapshot == "" }, req)
 	l.remove(req)
 }
 
@@ -312,7 +313,7 @@ func TestASnapshotThatIsTakenInTheMeantimeIsNotTakenTwice(t *testing.T) {
 	l.until("the VM runs", running(req), req)
 	s := l.taken(req, "before")
 	p.ForgetSnapshot(s.NamespacedName)
-	s.UniqueID = "" // as an object says that was restored from a backup
+	s.UniqueID = "" // like an object that was restored from a backup
 	if _, err := l.take(s); err != nil || counted.snapshot()["CreateSnapshotEx_Task"] != 1 {
 		t.Errorf("taken again: %v, %d times", err, counted.snapshot()["CreateSnapshotEx_Task"])
 	}
@@ -326,17 +327,17 @@ func TestASnapshotWithoutRecordIsNotRevertedTo(t *testing.T) {
 	l := newLoop(t, p)
 	req := newRequest("web", templateImage())
 	l.until("the VM runs", running(req), req)
-	snapshot(t, objectOf(t, ready, req), "by hand")
-	l.until("it is seen", func() bool { return len(req.VM.Status.Snapshots) == 1 }, req)
-	revertTo(req, &provider.Snapshot{NamespacedName: ktypes.NamespacedName{Name: "by-hand"}, UID: "of-nobody", UniqueID: req.VM.Status.Snapshots[0].UniqueID})
-	l.until("it is refused", func() bool {
+	snapshot(t, objectOf(t, ready, req), "manual")
+	l.until("the snapshot is observed", func() bool { return len(req.VM.Status.Snapshots) == 1 }, req)
+	revertTo(req, &provider.Snapshot{NamespacedName: ktypes.NamespacedName{Name: "manual"}, UID: "unknown", UniqueID: req.VM.Status.Snapshots[0].UniqueID})
+	l.until("the revert is refused", func() bool {
 		return strings.Contains(message(&req.VM.Status, vmv1alpha1.ConditionSnapshotSynced), "does not contain an object record")
 	}, req)
 	if n := counted.snapshot()["RevertToSnapshot_Task"]; n != 0 {
 		t.Errorf("reverted %d times", n)
 	}
 	req.VM.Spec.CurrentSnapshotName, req.Revert = "", nil
-	l.until("nobody asks any more", func() bool { return reason(&req.VM.Status, vmv1alpha1.ConditionSnapshotSynced) == "" }, req)
+	l.until("the revert is no longer requested", func() bool { return reason(&req.VM.Status, vmv1alpha1.ConditionSnapshotSynced) == "" }, req)
 	l.remove(req)
 }
 
@@ -360,14 +361,14 @@ func TestWhatVSphereWouldRefuseIsSaidBefore(t *testing.T) {
 			}})
 		}
 	}
-	eventually(t, "the change is seen", func() bool {
+	eventually(t, "the change is observed", func() bool {
 		_, err := l.take(snapshotOf(req, "before"))
 		var refused *provider.SnapshotRefusedError
 		return errors.As(err, &refused) && refused.Reason == vmv1alpha1.ReasonInvalid && strings.Contains(refused.Message, "independent")
 	})
 	before := counted.snapshot()["CreateSnapshotEx_Task"]
 	if _, err := l.take(snapshotOf(req, "again")); err == nil || counted.snapshot()["CreateSnapshotEx_Task"] != before {
-		t.Errorf("%v, and vSphere was asked %d times", err, counted.snapshot()["CreateSnapshotEx_Task"]-before)
+		t.Errorf("error %v, %d calls of vSphere", err, counted.snapshot()["CreateSnapshotEx_Task"]-before)
 	}
 	l.remove(req)
 }

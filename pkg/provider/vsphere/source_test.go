@@ -24,8 +24,7 @@ import (
 	"github.com/slipway-dev/slipway/test/vcenter"
 )
 
-// Where the clone goes the template's network may not be, so that the clone must not
-// have it for a moment.
+// The template's network may not exist at the clone's location. The clone must never have it.
 func TestACloneHasItsOwnAdaptersFromTheStart(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
@@ -49,9 +48,9 @@ func TestACloneHasItsOwnAdaptersFromTheStart(t *testing.T) {
 		req.Effective.Network = network
 		req.VM.Spec.PowerState = vmv1alpha1.PoweredOff
 		before := counted.snapshot()["ReconfigVM_Task"]
-		l.until("the VM is there", func() bool { return isTrue(&req.VM.Status, vmv1alpha1.ConditionConfigurationSynced) }, req)
+		l.until("the VM is configured", func() bool { return isTrue(&req.VM.Status, vmv1alpha1.ConditionConfigurationSynced) }, req)
 		if n := counted.snapshot()["ReconfigVM_Task"] - before; n != 1 {
-			t.Errorf("%s: %d reconfigurations after the clone, want one, which takes the mark of the attempt away", name, n)
+			t.Errorf("%s: %d reconfigurations after the clone, want one, which removes the mark of the attempt", name, n)
 		}
 		cards := adaptersOf(t, object.NewVirtualMachine(vm.Client(), types.ManagedObjectReference{Type: "VirtualMachine", Value: req.VM.Status.UniqueID}))
 		if len(cards) != len(network.Interfaces) || len(cards) == 1 && !strings.Contains(cards[0], " on dvportgroup") {
@@ -60,7 +59,7 @@ func TestACloneHasItsOwnAdaptersFromTheStart(t *testing.T) {
 	}
 }
 
-// An image is rotated by renaming the template and putting another in its place.
+// An image is replaced by renaming the template and creating another one with its name.
 func TestATemplateThatWasReplacedIsNotClonedAnyMore(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
@@ -89,12 +88,12 @@ func TestATemplateThatWasReplacedIsNotClonedAnyMore(t *testing.T) {
 	for req, want := range map[*provider.Request]string{before: "old", after: "new"} {
 		vm := p.inventory.Get(types.ManagedObjectReference{Type: "VirtualMachine", Value: req.VM.Status.UniqueID})
 		if got := observe.ExtraConfig(vm, "release"); got != want {
-			t.Errorf("%s was made from the %s template, want the %s one", req.VM.Name, got, want)
+			t.Errorf("%s was created from the %s template, want the %s one", req.VM.Name, got, want)
 		}
 	}
 }
 
-// libraries is a second client of the content libraries.
+// libraries returns a second client of the content libraries.
 func libraries(t *testing.T, ready vcenter.Ready) *library.Manager {
 	t.Helper()
 	c := rest.NewClient(admin(t, ready).Client)
@@ -140,11 +139,11 @@ func TestAnItemThatCannotBeDeployedIsNotAnImage(t *testing.T) {
 		_, _ = p.CreateOrUpdateVirtualMachineAsync(t.Context(), req)
 		c := meta.FindStatusCondition(req.VM.Status.Conditions, vmv1alpha1.ConditionImageReady)
 		if c == nil || c.Status != "False" || !strings.Contains(c.Message, want) {
-			t.Errorf("%s: ImageReady = %+v, want that it %s", item, c, want)
+			t.Errorf("%s: ImageReady = %+v, want %s", item, c, want)
 		}
 	}
 	if n := counted.snapshot()["rest.DeployLibraryItem"]; n != 0 {
-		t.Errorf("%d deployments were tried", n)
+		t.Errorf("%d deployments were attempted", n)
 	}
 }
 
@@ -156,18 +155,17 @@ func TestADescriptorIsReadOnceForAllDeploymentsOfIt(t *testing.T) {
 	first, second := newRequest("first", libraryImage()), newRequest("second", libraryImage())
 	l.until("both VMs run", running(first, second), first, second)
 	third := newRequest("third", libraryImage())
-	l.until("the third runs", running(third), third)
+	l.until("the third VM runs", running(third), third)
 	if n := counted.snapshot()["rest.DownloadLibraryItem"]; n != 1 {
 		t.Errorf("the descriptor was downloaded %d times, want once", n)
 	}
 	vm := inVCenter(t, ready)["team-a/third"]
 	if vm.Config.Firmware != "efi" || vm.Config.GuestId != "vmwarePhoton64Guest" || vm.Config.Version != "vmx-19" {
-		t.Errorf("firmware %s, guest %s, version %s; want those of the image", vm.Config.Firmware, vm.Config.GuestId, vm.Config.Version)
+		t.Errorf("firmware %s, guest %s, version %s; want the image's values", vm.Config.Firmware, vm.Config.GuestId, vm.Config.Version)
 	}
 }
 
-// A deployment that brings its own configuration may get no more than its disks from
-// the OVF descriptor.
+// A deployment with its own configuration may use only the disks of the OVF descriptor.
 func TestADeployedVMIsLikeItsImageWhereTheSpecSaysNothing(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
@@ -182,7 +180,7 @@ func TestADeployedVMIsLikeItsImageWhereTheSpecSaysNothing(t *testing.T) {
 		appliance.Image.Spec.ContentLibrary.Item = "ubuntu-24.04-appliance"
 		appliance.Effective.Bootstrap = &vmv1alpha1.VirtualMachineBootstrap{VAppConfig: &vmv1alpha1.VAppConfigBootstrap{RawProperties: "secret"}}
 		appliance.Bootstrap = &provider.BootstrapData{VAppProperties: map[string]string{"hostname": "app"}}
-		l.until("all run", running(req, newer, appliance), req, newer, appliance)
+		l.until("all VMs run", running(req, newer, appliance), req, newer, appliance)
 		appliance.Bootstrap = nil
 		vms := inVCenter(t, ready)
 		for name, version := range map[string]string{"like-": "vmx-19", "newer-": "vmx-20", "appliance-": "vmx-19"} {
@@ -207,8 +205,8 @@ func TestADeployedVMIsLikeItsImageWhereTheSpecSaysNothing(t *testing.T) {
 	}
 }
 
-// The example of docs/virtualmachines.md, in a guest that calls its adapters as udev
-// does and whose image has OVF properties, which cloud-init prefers.
+// This is the example of docs/virtualmachines.md. The guest names its adapters like udev, and its image has OVF
+// properties, which cloud-init prefers.
 func TestAGuestOfCloudInitHasTheAddressesOfItsSpec(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
@@ -235,7 +233,7 @@ func TestAGuestOfCloudInitHasTheAddressesOfItsSpec(t *testing.T) {
 	nothingToDo(t, p, req)
 }
 
-// Before 8.0.2.0 a deployment brings no configuration, and so no identity.
+// Before API version 8.0.2.0 a deployment cannot specify a configuration, so the VM would have no identity.
 func TestAVCenterThatIsTooOldDeploysNoLibraryItem(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t, withVersion("8.0.1.0"))
@@ -243,7 +241,7 @@ func TestAVCenterThatIsTooOldDeploysNoLibraryItem(t *testing.T) {
 	l := newLoop(t, p)
 	library, clone := newRequest("library", libraryImage()), newRequest("clone", templateImage())
 	var c *metav1.Condition
-	l.until("the image is refused, and the template is cloned", func() bool {
+	l.until("the image is refused and the template is cloned", func() bool {
 		c = meta.FindStatusCondition(library.VM.Status.Conditions, vmv1alpha1.ConditionImageReady)
 		return c != nil && c.Status == metav1.ConditionFalse && running(clone)()
 	}, library, clone)
@@ -251,6 +249,6 @@ func TestAVCenterThatIsTooOldDeploysNoLibraryItem(t *testing.T) {
 		t.Errorf("ImageReady = %+v, want both versions", c)
 	}
 	if n := counted.snapshot()["rest.DeployLibraryItem"]; n != 0 {
-		t.Errorf("%d deployments were tried", n)
+		t.Errorf("%d deployments were attempted", n)
 	}
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/slipway-dev/slipway/test/vcenter"
 )
 
-// synced is true when nothing is left to configure.
+// synced reports whether the VM runs and its configuration is synchronized.
 func synced(req *provider.Request) func() bool {
 	return func() bool {
 		return reason(&req.VM.Status, vmv1alpha1.ConditionConfigurationSynced) == "True Succeeded" && running(req)()
@@ -44,7 +44,7 @@ func TestBootDiskGrowsAtCreationAndLiveLater(t *testing.T) {
 			req.Effective.Volumes = []vmv1alpha1.VirtualMachineVolume{disk("data", "2Gi", "")}
 			l.until("the VM runs", synced(req), req)
 			if got := bootDiskCapacity(req); got != "20Gi" {
-				t.Errorf("the boot disk was made with %s, want 20Gi", got)
+				t.Errorf("the boot disk was created with %s, want 20Gi", got)
 			}
 			if got := message(&req.VM.Status, vmv1alpha1.ConditionConfigurationSynced); got != "" {
 				t.Errorf("not applied: %s", got)
@@ -87,7 +87,7 @@ func TestASmallerBootDiskThanThatOfTheImageMakesNoVM(t *testing.T) {
 	}
 }
 
-// slotsOf are the places of the disks of a VM by their size.
+// slotsOf returns the slots of a VM's disks by size.
 func slotsOf(t *testing.T, ready vcenter.Ready, name string) map[string][2]int32 {
 	t.Helper()
 	vm := inVCenter(t, ready)["team-a/"+name]
@@ -122,15 +122,15 @@ func TestDisksAreWhereTheyAskToBeAndGoAsTheySay(t *testing.T) {
 	}
 	l.until("the VM runs", synced(req), req)
 	if got := slotsOf(t, ready, "places"); got["3Gi"] != [2]int32{0, 5} || got["4Gi"] != [2]int32{2, 9} {
-		t.Errorf("the disks are at %v, want 3Gi at 0:5 and 4Gi at 2:9", got)
+		t.Errorf("the disks have slots %v, want 3Gi at 0:5 and 4Gi at 2:9", got)
 	}
 	files := filesOf(t, ready, "places")
 	nothingToDo(t, p, req)
 
 	req.Effective.Volumes = req.Effective.Volumes[:0]
-	l.until("the disks are gone", func() bool { return synced(req)() && len(req.VM.Status.Volumes) == 0 }, req)
+	l.until("the disks are detached", func() bool { return synced(req)() && len(req.VM.Status.Volumes) == 0 }, req)
 	if req.VM.Status.PowerState != vmv1alpha1.PoweredOn {
-		t.Errorf("the VM is %s, want it running all the time", req.VM.Status.PowerState)
+		t.Errorf("the VM is %s, want it running throughout", req.VM.Status.PowerState)
 	}
 	nothingToDo(t, p, req)
 	want := map[string]bool{"2Gi": true, "3Gi": false, "4Gi": true}
@@ -139,11 +139,11 @@ func TestDisksAreWhereTheyAskToBeAndGoAsTheySay(t *testing.T) {
 		got[size] = fileExists(t, ready, files[size])
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("files that are left (-want +got):\n%s", diff)
+		t.Errorf("remaining files (-want +got):\n%s", diff)
 	}
 }
 
-// filesOf are the files of the disks of a VM by their size.
+// filesOf returns the files of a VM's disks by size.
 func filesOf(t *testing.T, ready vcenter.Ready, name string) map[string]string {
 	t.Helper()
 	out := map[string]string{}
@@ -155,7 +155,7 @@ func filesOf(t *testing.T, ready vcenter.Ready, name string) map[string]string {
 	return out
 }
 
-// fileExists looks for a file of a datastore.
+// fileExists reports whether a file exists on a datastore.
 func fileExists(t *testing.T, ready vcenter.Ready, file string) bool {
 	t.Helper()
 	var p object.DatastorePath

@@ -12,7 +12,7 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// The simulated guest uses 100 MHz and a quarter of its memory, and its host half of it.
+// The simulated guest uses 100 MHz and a quarter of its memory. Its host uses half of the VM's memory.
 func TestUsageOfVirtualMachinesIsReadByTheNamesOfTheirObjects(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)

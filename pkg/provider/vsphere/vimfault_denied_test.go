@@ -26,9 +26,9 @@ func TestARefusalNamesTheMissingPrivilegesAndTheirObjects(t *testing.T) {
 		want  string
 	}{
 		"one":                      {types.NoPermission{Object: &pool, PrivilegeId: "A"}, " (missing privilege A on resgroup-8)"},
-		"of no object":             {types.NoPermission{PrivilegeId: "A"}, " (missing privilege A)"},
+		"without an object":        {types.NoPermission{PrivilegeId: "A"}, " (missing privilege A)"},
 		"all of them":              {all, " (missing privilege A on resgroup-8, B on resgroup-8, C on vm-1)"},
-		"none that is named":       {types.NoPermission{}, ""},
+		"without a privilege":      {types.NoPermission{}, ""},
 		"a session that has ended": {types.NotAuthenticated{NoPermission: types.NoPermission{PrivilegeId: "System.View"}}, ""},
 		"another fault":            {types.InvalidArgument{}, ""},
 	} {
@@ -38,7 +38,7 @@ func TestARefusalNamesTheMissingPrivilegesAndTheirObjects(t *testing.T) {
 			err := soap.WrapSoapFault(fault)
 			vimfault.TellPrivileges(err)
 			if got, want := err.Error(), "ServerFaultCode: "+denial+tc.want; got != want {
-				t.Errorf("it says %q, want %q", got, want)
+				t.Errorf("message %q, want %q", got, want)
 			}
 		})
 	}
@@ -50,6 +50,6 @@ func TestATaskThatWasRefusedNamesThePrivilege(t *testing.T) {
 	vm := types.ManagedObjectReference{Type: "VirtualMachine", Value: "vm-1"}
 	err := task(causedBy(&types.CannotAccessVmComponent{}, &types.NoPermission{Object: &vm, PrivilegeId: "A"}))
 	if got, want := err.Error(), " (because of NoPermission): missing privilege A on vm-1"; !strings.HasSuffix(got, want) {
-		t.Errorf("it says %q, want it to end with %q", got, want)
+		t.Errorf("message %q, want the suffix %q", got, want)
 	}
 }

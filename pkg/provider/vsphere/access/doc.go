@@ -7,7 +7,7 @@
 // Guarantees:
 //
 //  1. It does not change vCenter and creates no objects.
-//  2. It reports all missing privileges at once, each with its object.
+//  2. It reports all missing privileges together, each with its object.
 //  3. A failed query is reported as an error, not as a missing privilege.
 //  4. Privileges of optional features are reported separately from the required ones.
 package access
