@@ -32,8 +32,8 @@ func interfaces(req *provider.Request) map[string]string {
 	return out
 }
 
-// wired returns the model and the network of each adapter in vCenter, by MAC address.
-func wired(t *testing.T, ready vcenter.Ready, req *provider.Request) map[string]string {
+// adaptersByMAC returns the model and the network of each adapter in vCenter, by MAC address.
+func adaptersByMAC(t *testing.T, ready vcenter.Ready, req *provider.Request) map[string]string {
 	t.Helper()
 	vm := inVCenter(t, ready)[req.VM.Namespace+"/"+req.VM.Name]
 	out := map[string]string{}
@@ -64,11 +64,11 @@ func nameOf(t *testing.T, ready vcenter.Ready, key string) string {
 	return group.Name
 }
 
-// settled reports whether the VM runs, is synchronized and needs no restart.
-func settled(req *provider.Request) func() bool {
+// isSettled reports whether the VM runs, is synchronized and needs no restart.
+func isSettled(req *provider.Request) func() bool {
 	return func() bool {
 		st := &req.VM.Status
-		return running(req)() && reason(st, vmv1alpha1.ConditionConfigurationSynced) == "True Succeeded" &&
+		return isRunning(req)() && reason(st, vmv1alpha1.ConditionConfigurationSynced) == "True Succeeded" &&
 			st.Network != nil && len(st.Network.Interfaces) == len(req.Effective.Network.Interfaces)
 	}
 }
@@ -89,45 +89,45 @@ func TestInterfacesOfARunningVMComeGoAndMoveByTheirNames(t *testing.T) {
 	}
 	eth0, front := nic{Name: "eth0"}, nic{Name: "front", Network: "blue"}
 	change(eth0)
-	l.until("the VM runs", settled(req), req)
+	l.until("the VM runs", isSettled(req), req)
 	own := interfaces(req)["eth0"]
 
 	reconfigures := calls.snapshot()["ReconfigVM_Task"]
 	change(front, eth0)
-	l.until("the new interface is plugged", settled(req), req)
+	l.until("the new interface is plugged", isSettled(req), req)
 	got := interfaces(req)
 	if got["eth0"] != own || got["front"] == "" {
 		t.Fatalf("addresses %v, want eth0 to keep %s and front to have an address", got, own)
 	}
-	if diff := cmp.Diff(map[string]string{own: "*types.VirtualVmxnet3 on VM Network", got["front"]: "*types.VirtualVmxnet3 on blue"}, wired(t, ready, req)); diff != "" {
+	if diff := cmp.Diff(map[string]string{own: "*types.VirtualVmxnet3 on VM Network", got["front"]: "*types.VirtualVmxnet3 on blue"}, adaptersByMAC(t, ready, req)); diff != "" {
 		t.Fatalf("adapters (-want +got):\n%s", diff)
 	}
 	if n := calls.snapshot()["ReconfigVM_Task"] - reconfigures; n != 1 {
 		t.Errorf("%d reconfigurations, want 1", n)
 	}
-	nothingToDo(t, p, req)
+	checkNoOperation(t, p, req)
 
 	front.Network = "red"
 	change(eth0, front)
 	l.until("the interface has moved", func() bool {
-		return settled(req)() && wired(t, ready, req)[got["front"]] == "*types.VirtualVmxnet3 on red"
+		return isSettled(req)() && adaptersByMAC(t, ready, req)[got["front"]] == "*types.VirtualVmxnet3 on red"
 	}, req)
 	if diff := cmp.Diff(got, interfaces(req)); diff != "" {
 		t.Errorf("addresses after a change of the network (-want +got):\n%s", diff)
 	}
 
 	change(front)
-	l.until("eth0 is removed", settled(req), req)
+	l.until("eth0 is removed", isSettled(req), req)
 	if diff := cmp.Diff(map[string]string{"front": got["front"]}, interfaces(req)); diff != "" {
 		t.Errorf("addresses after a removal (-want +got):\n%s", diff)
 	}
 	// The new adapter gets the device key of the removed one.
 	change(nic{Name: "other", Network: "blue"}, front)
-	l.until("another interface is plugged", settled(req), req)
-	if now := interfaces(req); now["front"] != got["front"] || wired(t, ready, req)[now["other"]] != "*types.VirtualVmxnet3 on blue" {
-		t.Errorf("addresses %v, adapters %v; want front unchanged and other on blue", now, wired(t, ready, req))
+	l.until("another interface is plugged", isSettled(req), req)
+	if now := interfaces(req); now["front"] != got["front"] || adaptersByMAC(t, ready, req)[now["other"]] != "*types.VirtualVmxnet3 on blue" {
+		t.Errorf("addresses %v, adapters %v; want front unchanged and other on blue", now, adaptersByMAC(t, ready, req))
 	}
-	nothingToDo(t, p, req)
+	checkNoOperation(t, p, req)
 	if got := served(t, ready, "PowerOnVM_Task"); got != 1 {
 		t.Errorf("powered on %d times, want once", got)
 	}
@@ -141,7 +141,7 @@ func TestAVMWithoutARecordKeepsItsAdapters(t *testing.T) {
 	p, calls := startProvider(t, ready, nil)
 	l := newLoop(t, p)
 	req := newRequest("web", libraryImage())
-	l.until("the VM runs", settled(req), req)
+	l.until("the VM runs", isSettled(req), req)
 	own := interfaces(req)["eth0"]
 	vm := object.NewVirtualMachine(admin(t, ready).Client, types.ManagedObjectReference{Type: "VirtualMachine", Value: req.VM.Status.UniqueID})
 	reconfigure(t, vm, types.VirtualMachineConfigSpec{ExtraConfig: []types.BaseOptionValue{&types.OptionValue{Key: observe.AdaptersKey, Value: ""}}})
@@ -149,15 +149,15 @@ func TestAVMWithoutARecordKeepsItsAdapters(t *testing.T) {
 	eventually(t, "the inventory has the change", func() bool {
 		return observe.ExtraConfig(recordOf(t, p, req), observe.AdaptersKey) == ""
 	})
-	nothingToDo(t, p, req)
+	checkNoOperation(t, p, req)
 	if n := calls.snapshot()["ReconfigVM_Task"]; n != before {
 		t.Errorf("%d reconfigurations only for a record, want none", n-before)
 	}
 	req.Effective = req.Effective.DeepCopy()
 	req.Effective.Network.Interfaces = slices.Insert(req.Effective.Network.Interfaces, 0, vmv1alpha1.VirtualMachineNetworkInterface{Name: "front", Network: "blue"})
-	l.until("the new interface is plugged", settled(req), req)
-	if got := interfaces(req); got["eth0"] != own || wired(t, ready, req)[got["front"]] != "*types.VirtualVmxnet3 on blue" {
-		t.Errorf("addresses %v, adapters %v; want eth0 to keep %s", got, wired(t, ready, req), own)
+	l.until("the new interface is plugged", isSettled(req), req)
+	if got := interfaces(req); got["eth0"] != own || adaptersByMAC(t, ready, req)[got["front"]] != "*types.VirtualVmxnet3 on blue" {
+		t.Errorf("addresses %v, adapters %v; want eth0 to keep %s", got, adaptersByMAC(t, ready, req), own)
 	}
 }
 
@@ -184,8 +184,8 @@ func TestWhatARunningVMCannotTakeOfItsAdaptersWaitsForARestart(t *testing.T) {
 			if !tc.hotplug {
 				req.Effective.Devices = &vmv1alpha1.VirtualMachineDevices{DisableHotplug: ptr(true)}
 			}
-			l.until("the VM runs", running(req), req)
-			nothingToDo(t, p, req)
+			l.until("the VM runs", isRunning(req), req)
+			checkNoOperation(t, p, req)
 			req.Effective = req.Effective.DeepCopy()
 			req.Effective.Network.Interfaces = []nic{tc.after}
 			st := &req.VM.Status
@@ -199,8 +199,8 @@ func TestWhatARunningVMCannotTakeOfItsAdaptersWaitsForARestart(t *testing.T) {
 				t.Errorf("restartRequired (-want +got):\n%s", diff)
 			}
 			askForRestart(req, vmv1alpha1.PowerOpModeHard)
-			l.until("the VM is restarted", func() bool { return len(st.RestartRequired) == 0 && settled(req)() }, req)
-			nothingToDo(t, p, req)
+			l.until("the VM is restarted", func() bool { return len(st.RestartRequired) == 0 && isSettled(req)() }, req)
+			checkNoOperation(t, p, req)
 		})
 	}
 }
@@ -222,24 +222,24 @@ func TestAnAdapterIsBackedByTheKindOfItsNetwork(t *testing.T) {
 			req := newRequest(strings.ToLower(strings.NewReplacer("/", "", " ", "-", "_", "-").Replace("on-"+network)), templateImage())
 			req.Effective = req.Effective.DeepCopy()
 			req.Effective.Network.Interfaces[0].Network = network
-			l.until("the VM runs", settled(req), req)
-			for mac, got := range wired(t, ready, req) {
+			l.until("the VM runs", isSettled(req), req)
+			for mac, got := range adaptersByMAC(t, ready, req) {
 				if got != "*types.VirtualVmxnet3 on "+want {
 					t.Errorf("adapter %s: %s, want network %s", mac, got, want)
 				}
 			}
-			nothingToDo(t, p, req)
+			checkNoOperation(t, p, req)
 		})
 	}
 	t.Run("live", func(t *testing.T) {
 		req := newRequest("moves", templateImage())
-		l.until("the VM runs", settled(req), req)
+		l.until("the VM runs", isSettled(req), req)
 		for _, network := range []string{"opaque-0", "segment-0", "DC0_DVPG0", "VM Network"} {
-			before := wired(t, ready, req)
+			before := adaptersByMAC(t, ready, req)
 			req.Effective = req.Effective.DeepCopy()
 			req.Effective.Network.Interfaces[0].Network = network
-			l.until("the VM is on "+network, func() bool { return settled(req)() && !cmp.Equal(before, wired(t, ready, req)) }, req)
-			nothingToDo(t, p, req)
+			l.until("the VM is on "+network, func() bool { return isSettled(req)() && !cmp.Equal(before, adaptersByMAC(t, ready, req)) }, req)
+			checkNoOperation(t, p, req)
 		}
 	})
 }

@@ -71,7 +71,7 @@ func TestAVMThatIsNamedIsTakenOverAndThenOurs(t *testing.T) {
 	_, id := makeVM(t, ready, "/DC0/vm/slipway", "manual")
 	req := newRequest("adopted", libraryImage())
 	req.VM.Spec.InstanceUUID = id
-	l.until("the VM is adopted and runs", running(req), req)
+	l.until("the VM is adopted and runs", isRunning(req), req)
 	vm := p.record(req.VM.Status.UniqueID, id)
 	if o, ok := observe.OwnerOf(vm); !ok || o.UID != string(req.VM.UID) || o.Key != keyOf(req) {
 		t.Errorf("owner = %+v, want the adopting object", o)
@@ -123,7 +123,7 @@ func TestAVMOutsideOfTheManagedFolderIsNotTakenOver(t *testing.T) {
 		t.Errorf("Created = %q, uniqueID %q; want the managed folder in the message, and no uniqueID", c.Message, req.VM.Status.UniqueID)
 	}
 	moveIn(t, vm)
-	l.until("the moved VM runs", running(req), req)
+	l.until("the moved VM runs", isRunning(req), req)
 }
 
 // moveIn moves the VM to the managed folder.
@@ -152,7 +152,7 @@ func TestAVMThatIsNamedIsWaitedForWithoutAnImage(t *testing.T) {
 	req := newRequest("adopted", nil)
 	req.VM.Spec.InstanceUUID, req.PrerequisitesReady = id, false
 	eventually(t, "the inventory is read", p.inventory.Synced)
-	if after := look(t, p, req, time.Now()); after <= 0 || after > time.Minute {
+	if after := reconcileAt(t, p, req, time.Now()); after <= 0 || after > time.Minute {
 		t.Errorf("requeued after %s, want at most a minute", after)
 	}
 	c := meta.FindStatusCondition(req.VM.Status.Conditions, vmv1alpha1.ConditionCreated)
@@ -161,7 +161,7 @@ func TestAVMThatIsNamedIsWaitedForWithoutAnImage(t *testing.T) {
 	}
 	moveIn(t, vm)
 	eventually(t, "the inventory has the VM", func() bool { found := p.record("", id); return found != nil })
-	l.until("the moved VM runs", running(req), req)
+	l.until("the moved VM runs", isRunning(req), req)
 }
 
 // vCenter may carry out a part of a create: the VM then has the object's UUID but no owner key.
@@ -172,7 +172,7 @@ func TestAVMOfACreateThatDiedBeforeItsKeyIsOurs(t *testing.T) {
 	l := newLoop(t, p)
 	half := func(name string) *provider.Request {
 		req := newRequest(name, libraryImage())
-		l.until(name+" runs", running(req), req)
+		l.until(name+" runs", isRunning(req), req)
 		req.VM.Spec.PowerState = vmv1alpha1.PoweredOff
 		l.until(name+" is off", func() bool { return isTrue(&req.VM.Status, vmv1alpha1.ConditionPowerStateSynced) }, req)
 		ref := types.ManagedObjectReference{Type: "VirtualMachine", Value: req.VM.Status.UniqueID}
@@ -186,7 +186,7 @@ func TestAVMOfACreateThatDiedBeforeItsKeyIsOurs(t *testing.T) {
 	}
 	again, gone := half("again"), half("gone")
 	again.VM.Spec.PowerState = vmv1alpha1.PoweredOn
-	l.until("the repeated create has completed the VM", running(again), again)
+	l.until("the repeated create has completed the VM", isRunning(again), again)
 	vm := p.record("", string(again.VM.UID))
 	if o, ok := observe.OwnerOf(vm); !ok || o.UID != string(again.VM.UID) {
 		t.Errorf("owner = %+v, want the object", o)

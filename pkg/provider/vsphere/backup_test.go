@@ -21,8 +21,8 @@ import (
 	"github.com/slipway-dev/slipway/test/vcenter"
 )
 
-// recorded returns the record that is stored in req's VM.
-func recorded(t *testing.T, ready vcenter.Ready, req *provider.Request) *vmrecord.Record {
+// storedRecord returns the record that is stored in req's VM.
+func storedRecord(t *testing.T, ready vcenter.Ready, req *provider.Request) *vmrecord.Record {
 	t.Helper()
 	vm := inVCenter(t, ready)["team-a/"+req.VM.Name]
 	r, err := vmrecord.Decode(observe.ExtraConfig(&vm, observe.RecordKey))
@@ -35,8 +35,8 @@ func recorded(t *testing.T, ready vcenter.Ready, req *provider.Request) *vmrecor
 	return r
 }
 
-// backedUp waits until the stored record is up to date. It returns the number of reconfigurations.
-func backedUp(l *loop, counted *calls, req *provider.Request) int {
+// awaitBackup waits until the stored record is up to date. It returns the number of reconfigurations.
+func awaitBackup(l *loop, counted *calls, req *provider.Request) int {
 	l.t.Helper()
 	before := counted.snapshot()["ReconfigVM_Task"]
 	l.until("the record is up to date", func() bool {
@@ -65,14 +65,14 @@ func TestANewVMKeepsItsRecordWithoutAnotherReconfiguration(t *testing.T) {
 			req := newRequest("kept-"+name, image)
 			req.VM.Labels = map[string]string{"app": "web"}
 			before := counted.snapshot()["ReconfigVM_Task"]
-			l.until("the VM runs with an address", running(req), req)
+			l.until("the VM runs with an address", isRunning(req), req)
 			if n := counted.snapshot()["ReconfigVM_Task"] - before; n > 1 {
 				t.Errorf("%d reconfigurations of a new VM, want at most one, which completes it", n)
 			}
-			if got := recorded(t, ready, req); got.Labels["app"] != "web" || !isTrue(&req.VM.Status, vmv1alpha1.ConditionBackupUpToDate) {
+			if got := storedRecord(t, ready, req); got.Labels["app"] != "web" || !isTrue(&req.VM.Status, vmv1alpha1.ConditionBackupUpToDate) {
 				t.Errorf("record %+v, condition %s", got, reason(&req.VM.Status, vmv1alpha1.ConditionBackupUpToDate))
 			}
-			steady(t, p, l, counted, req)
+			checkSteady(t, p, l, counted, req)
 		})
 	}
 }
@@ -83,7 +83,7 @@ func TestARecordFollowsGenerationLabelsAndAnnotationsAndNoStatus(t *testing.T) {
 	p, counted := startProvider(t, ready, nil)
 	l := newLoop(t, p)
 	req := newRequest("followed", libraryImage())
-	l.until("the VM runs with an address", running(req), req)
+	l.until("the VM runs with an address", isRunning(req), req)
 	for name, tc := range map[string]struct {
 		change func(*vmv1alpha1.VirtualMachine)
 		want   int
@@ -100,14 +100,14 @@ func TestARecordFollowsGenerationLabelsAndAnnotationsAndNoStatus(t *testing.T) {
 	} {
 		before := req.VM.DeepCopy()
 		tc.change(req.VM)
-		if n := backedUp(l, counted, req); n != tc.want {
+		if n := awaitBackup(l, counted, req); n != tc.want {
 			t.Errorf("%s: %d reconfigurations, want %d", name, n, tc.want)
 		}
-		recorded(t, ready, req)
+		storedRecord(t, ready, req)
 		req.VM.Labels, req.VM.Annotations = before.Labels, before.Annotations
-		backedUp(l, counted, req)
+		awaitBackup(l, counted, req)
 	}
-	steady(t, p, l, counted, req)
+	checkSteady(t, p, l, counted, req)
 }
 
 func TestARecordIsWrittenWithOtherChanges(t *testing.T) {
@@ -116,14 +116,14 @@ func TestARecordIsWrittenWithOtherChanges(t *testing.T) {
 	p, counted := startProvider(t, ready, nil)
 	l := newLoop(t, p)
 	req := newRequest("merged", libraryImage())
-	l.until("the VM runs with an address", running(req), req)
+	l.until("the VM runs with an address", isRunning(req), req)
 	req.VM.Generation++
 	req.VM.Spec.CPU = &vmv1alpha1.VirtualMachineCPU{Shares: &vmv1alpha1.Shares{Level: vmv1alpha1.SharesHigh}}
 	req.Effective.CPU.Shares = req.VM.Spec.CPU.Shares
-	if n := backedUp(l, counted, req); n != 1 {
+	if n := awaitBackup(l, counted, req); n != 1 {
 		t.Errorf("%d reconfigurations for shares and their record, want one", n)
 	}
-	if got := recorded(t, ready, req); got.Generation != req.VM.Generation || got.Spec.CPU == nil {
+	if got := storedRecord(t, ready, req); got.Generation != req.VM.Generation || got.Spec.CPU == nil {
 		t.Errorf("record %+v, want the shares", got)
 	}
 }
@@ -134,7 +134,7 @@ func TestAnObjectThatIsTooLargeKeepsTheRecordOfBefore(t *testing.T) {
 	p, counted := startProvider(t, ready, nil)
 	l := newLoop(t, p)
 	req := newRequest("large", libraryImage())
-	l.until("the VM runs with an address", running(req), req)
+	l.until("the VM runs with an address", isRunning(req), req)
 	req.VM.Annotations = map[string]string{}
 	random := rand.New(rand.NewPCG(1, 2))
 	for i := range 200 {
@@ -151,9 +151,9 @@ func TestAnObjectThatIsTooLargeKeepsTheRecordOfBefore(t *testing.T) {
 	if !strings.Contains(c.Message, "allowed are 65536; the record is that of generation 1") {
 		t.Errorf("message %q", c.Message)
 	}
-	steady(t, p, l, counted, req)
+	checkSteady(t, p, l, counted, req)
 	req.VM.Annotations = nil
-	if n := backedUp(l, counted, req); n != 0 {
+	if n := awaitBackup(l, counted, req); n != 0 {
 		t.Errorf("%d reconfigurations when the object equals its record again, want none", n)
 	}
 }
@@ -165,11 +165,11 @@ func TestWhatARestoredStoreHasForgottenIsNotTakenBack(t *testing.T) {
 	p, counted := startProvider(t, ready, nil)
 	l := newLoop(t, p)
 	req := newRequest("restored", libraryImage())
-	l.until("the VM runs with an address", running(req), req)
+	l.until("the VM runs with an address", isRunning(req), req)
 	old, oldEffective := req.VM.DeepCopy(), req.Effective.DeepCopy()
 	shares := &vmv1alpha1.Shares{Level: vmv1alpha1.SharesHigh}
 	req.VM.Generation, req.VM.Spec.CPU, req.Effective.CPU.Shares = 7, &vmv1alpha1.VirtualMachineCPU{Shares: shares}, shares
-	backedUp(l, counted, req)
+	awaitBackup(l, counted, req)
 	newest, newestEffective := req.VM.DeepCopy(), req.Effective.DeepCopy()
 
 	req.VM, req.Effective = old, oldEffective
@@ -197,8 +197,8 @@ func TestWhatARestoredStoreHasForgottenIsNotTakenBack(t *testing.T) {
 
 	// virtctl recover does the same.
 	req.VM.Spec, req.Effective = newest.Spec, newestEffective
-	backedUp(l, counted, req)
-	if got := recorded(t, ready, req); got.Generation != 8 {
+	awaitBackup(l, counted, req)
+	if got := storedRecord(t, ready, req); got.Generation != 8 {
 		t.Errorf("the record has generation %d after the object was recovered from it, want 8", got.Generation)
 	}
 
@@ -207,11 +207,11 @@ func TestWhatARestoredStoreHasForgottenIsNotTakenBack(t *testing.T) {
 	before = counted.snapshot()
 	held("older again")
 	req.VM.Annotations = map[string]string{vmv1alpha1.AnnotationOverwriteRecord: "8"}
-	backedUp(l, counted, req)
-	if got := recorded(t, ready, req); got.Generation != 3 || len(got.Annotations) != 0 {
+	awaitBackup(l, counted, req)
+	if got := storedRecord(t, ready, req); got.Generation != 3 || len(got.Annotations) != 0 {
 		t.Errorf("record %+v, want generation 3 without the annotation", got)
 	}
-	steady(t, p, l, counted, req)
+	checkSteady(t, p, l, counted, req)
 }
 
 // VMs of versions that stored no records are completed once.
@@ -221,7 +221,7 @@ func TestAVMOfBeforeGetsOnceWhatItLacks(t *testing.T) {
 	p, counted := startProvider(t, ready, nil)
 	l := newLoop(t, p)
 	req := newRequest("before", libraryImage())
-	l.until("the VM runs with an address", running(req), req)
+	l.until("the VM runs with an address", isRunning(req), req)
 	empty := func(keys ...string) {
 		t.Helper()
 		ref, spec := vimtypes.ManagedObjectReference{Type: "VirtualMachine", Value: req.VM.Status.UniqueID}, vimtypes.VirtualMachineConfigSpec{}
@@ -233,10 +233,10 @@ func TestAVMOfBeforeGetsOnceWhatItLacks(t *testing.T) {
 		}
 	}
 	empty(observe.RecordKey, observe.RecordHeadKey, observe.AdaptersKey)
-	if n := backedUp(l, counted, req); n != 1 {
+	if n := awaitBackup(l, counted, req); n != 1 {
 		t.Errorf("%d reconfigurations of a VM of an older version, want one", n)
 	}
-	recorded(t, ready, req)
+	storedRecord(t, ready, req)
 	adapters := func() string {
 		vm := inVCenter(t, ready)["team-a/before"]
 		return observe.ExtraConfig(&vm, observe.AdaptersKey)
@@ -244,10 +244,10 @@ func TestAVMOfBeforeGetsOnceWhatItLacks(t *testing.T) {
 	if adapters() == "" {
 		t.Error("the adapters of a VM of an older version are not recorded")
 	}
-	steady(t, p, l, counted, req)
+	checkSteady(t, p, l, counted, req)
 
 	empty(observe.AdaptersKey)
-	if n := backedUp(l, counted, req); n != 0 || adapters() != "" {
+	if n := awaitBackup(l, counted, req); n != 0 || adapters() != "" {
 		t.Errorf("%d reconfigurations after another client removed a setting, adapters %q; want none", n, adapters())
 	}
 }

@@ -15,8 +15,8 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// behindsOfPlaces are the changes of a VM's location, devices and permissions.
-var behindsOfPlaces = []behind{
+// externalPlaceChanges are the changes of a VM's location, devices and permissions.
+var externalPlaceChanges = []externalChange{
 	{name: "its host is removed and added again", reported: missingVM, another: true,
 		event: func(v *victim) {
 			name := v.host().Name()
@@ -62,7 +62,7 @@ var behindsOfPlaces = []behind{
 		check: func(v *victim) {
 			v.req.VM.Spec.PowerState = vmv1alpha1.PoweredOff
 			v.powersOffAndOn()
-			v.l.until("the VM has the desired power state", running(v.req), v.req)
+			v.l.until("the VM has the desired power state", isRunning(v.req), v.req)
 		},
 		undo: func(v *victim) { v.event(http.MethodPost, "/datastore/rename?from=renamed&to=LocalDS_0") }},
 	{name: "it becomes a template", reported: "PoweredOff, Created True Succeeded, ConfigurationSynced Unknown UnknownState",
@@ -98,11 +98,11 @@ var behindsOfPlaces = []behind{
 			}
 		},
 		check: func(v *victim) {
-			v.seen(func(vm *mo.VirtualMachine) bool {
+			v.awaitInventory(func(vm *mo.VirtualMachine) bool {
 				devices := object.VirtualDeviceList(vm.Config.Hardware.Device)
 				return len(devices.SelectByType((*types.VirtualDisk)(nil))) == 2
 			})
-			v.l.until("the VM is not moved", running(v.req), v.req)
+			v.l.until("the VM is not moved", isRunning(v.req), v.req)
 		}},
 	{name: "a backup disables its power-off method", reported: allWell,
 		event: func(v *victim) { v.event(http.MethodPut, "/vm/disabled?vm=%s&methods=PowerOffVM_Task") },

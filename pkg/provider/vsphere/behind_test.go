@@ -73,8 +73,8 @@ const (
 	adminFolder = "/DC0/vm/elsewhere"
 )
 
-// behind is a change of a running VM by an administrator or by vCenter.
-type behind struct {
+// externalChange is a change of a running VM by an administrator or by vCenter.
+type externalChange struct {
 	name  string
 	event func(*victim)
 	// reported is the status after the event. It is empty if the status differs for a short time only.
@@ -87,7 +87,7 @@ type behind struct {
 	another bool
 }
 
-var behinds = []behind{
+var behinds = []externalChange{
 	{name: "its datastore is inaccessible", reported: unreadable,
 		event: func(v *victim) { v.event(http.MethodPost, "/vm/hide?vm=%s&state=inaccessible") },
 		undo:  func(v *victim) { v.event(http.MethodPost, "/vm/show?vm=%s") }},
@@ -131,7 +131,7 @@ var behinds = []behind{
 			}, v.req)
 			v.powerOff()
 			v.l.until("the VM is managed in its new folder", func() bool { return v.req.VM.Status.PowerState == vmv1alpha1.PoweredOff }, v.req)
-			v.l.until("the VM is powered on", running(v.req), v.req)
+			v.l.until("the VM is powered on", isRunning(v.req), v.req)
 		},
 		undo: func(v *victim) { v.event(http.MethodPost, "/vm/move?folder=/DC0/vm/slipway/team-a&vm=%s") }},
 	{name: "it is renamed", reported: allWell,
@@ -147,7 +147,7 @@ var behinds = []behind{
 			v.powerOff()
 			v.reconfigure(types.VirtualMachineConfigSpec{NumCPUs: 1})
 			// If the VM is powered on before the change is observed, it has one CPU until the next power cycle.
-			v.seen(func(vm *mo.VirtualMachine) bool { return vm.Config.Hardware.NumCPU == 1 })
+			v.awaitInventory(func(vm *mo.VirtualMachine) bool { return vm.Config.Hardware.NumCPU == 1 })
 		},
 		check: func(v *victim) {
 			if got := v.p.inventory.Get(v.vm.Reference()).Config.Hardware.NumCPU; got != 2 {
@@ -168,10 +168,10 @@ var behinds = []behind{
 			v.setKey(observe.OwnerKey, observe.Owner{Key: keyOf(v.req), UID: string(v.req.VM.UID)}.String())
 		}},
 	{name: "an administrator pauses it", reported: allWell,
-		event: func(v *victim) { v.setKey(vmv1alpha1.ExtraConfigPausedKey, "TRUE"); v.seen(observe.Paused) },
+		event: func(v *victim) { v.setKey(vmv1alpha1.ExtraConfigPausedKey, "TRUE"); v.awaitInventory(observe.Paused) },
 		check: func(v *victim) {
 			v.powerOff()
-			v.seen(func(vm *mo.VirtualMachine) bool {
+			v.awaitInventory(func(vm *mo.VirtualMachine) bool {
 				return vm.Runtime.PowerState == types.VirtualMachinePowerStatePoweredOff
 			})
 			if ch, err := v.p.CreateOrUpdateVirtualMachineAsync(v.t.Context(), v.req); ch != nil || !errors.Is(err, provider.ErrPaused) {
@@ -180,7 +180,7 @@ var behinds = []behind{
 		},
 		undo: func(v *victim) {
 			v.setKey(vmv1alpha1.ExtraConfigPausedKey, "")
-			v.seen(func(vm *mo.VirtualMachine) bool { return !observe.Paused(vm) })
+			v.awaitInventory(func(vm *mo.VirtualMachine) bool { return !observe.Paused(vm) })
 		}},
 	{name: "an adapter is removed", reported: allWell,
 		event: func(v *victim) {
@@ -237,8 +237,8 @@ var behinds = []behind{
 		}},
 }
 
-// seen waits until the inventory has a matching state.
-func (v *victim) seen(what func(*mo.VirtualMachine) bool) {
+// awaitInventory waits until the inventory has a matching state.
+func (v *victim) awaitInventory(what func(*mo.VirtualMachine) bool) {
 	v.t.Helper()
 	eventually(v.t, "the inventory has the state", func() bool { return what(v.p.inventory.Get(v.vm.Reference())) })
 }
@@ -254,8 +254,8 @@ func (v *victim) confirm() {
 	}
 }
 
-// apart moves vm to a host other than the given one.
-func (v *victim) apart(vm *object.VirtualMachine, host *object.HostSystem) {
+// moveToOtherHost moves vm to a host other than the given one.
+func (v *victim) moveToOtherHost(vm *object.VirtualMachine, host *object.HostSystem) {
 	v.t.Helper()
 	hosts, err := find.NewFinder(vm.Client()).HostSystemList(v.t.Context(), "/DC0/host/DC0_C0/*")
 	if err != nil {
@@ -283,10 +283,10 @@ func TestWhatHappensBehindOurBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for n, tc := range append(behinds, behindsOfPlaces...) {
+	for n, tc := range append(behinds, externalPlaceChanges...) {
 		t.Run(strings.ReplaceAll(tc.name, " ", "-"), func(t *testing.T) {
 			req := newRequest(fmt.Sprintf("vm-%02d", n), templateImage())
-			l.until("the VM runs", running(req), req)
+			l.until("the VM runs", isRunning(req), req)
 			first := req.VM.Status.UniqueID
 			v := &victim{t: t, ready: ready, p: p, l: l, req: req,
 				vm: object.NewVirtualMachine(admin(t, ready).Client, types.ManagedObjectReference{Type: "VirtualMachine", Value: first})}
@@ -301,7 +301,7 @@ func TestWhatHappensBehindOurBack(t *testing.T) {
 			}
 			if tc.undo != nil {
 				tc.undo(v)
-				l.until("the VM is synchronized again", func() bool { return v.reported() == allWell && running(req)() }, req)
+				l.until("the VM is synchronized again", func() bool { return v.reported() == allWell && isRunning(req)() }, req)
 			}
 			if id := req.VM.Status.UniqueID; (id != first) != tc.another {
 				t.Errorf("the VM is %s, want %s", id, first)
@@ -338,7 +338,7 @@ func TestADeletionWaitsForWhatCannotBeReached(t *testing.T) {
 	for _, state := range []string{"inaccessible", "orphaned", "disconnected", "invalid"} {
 		t.Run(state, func(t *testing.T) {
 			req := newRequest("vm-"+state, templateImage())
-			l.until("the VM runs", running(req), req)
+			l.until("the VM runs", isRunning(req), req)
 			id := req.VM.Status.UniqueID
 			control(t, ready, http.MethodPost, "/vm/hide?state="+state+"&vm="+id)
 			l.until("the VM is unreachable", func() bool {

@@ -47,7 +47,7 @@ func TestAQuestionOfVSphereIsShownUntilItIsAnswered(t *testing.T) {
 		t.Fatal(err)
 	}
 	l.until("the VM runs without a pending question", func() bool {
-		return running(req)() && meta.FindStatusCondition(st.Conditions, vmv1alpha1.ConditionQuestionsAnswered) == nil
+		return isRunning(req)() && meta.FindStatusCondition(st.Conditions, vmv1alpha1.ConditionQuestionsAnswered) == nil
 	}, req)
 }
 
@@ -62,7 +62,7 @@ func TestAFailedGuestCustomizationIsShown(t *testing.T) {
 		var c *metav1.Condition
 		l.until(name+" has booted", func() bool {
 			c = meta.FindStatusCondition(req.VM.Status.Conditions, vmv1alpha1.ConditionGuestCustomized)
-			return running(req)() && c != nil && c.Reason != vmv1alpha1.ReasonInProgress
+			return isRunning(req)() && c != nil && c.Reason != vmv1alpha1.ReasonInProgress
 		}, req)
 		return c
 	}

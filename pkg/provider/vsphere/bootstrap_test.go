@@ -30,8 +30,8 @@ func TestLinuxPrepCustomizesTheFirstStart(t *testing.T) {
 			req.Effective.Network.HostName = "host-" + name
 			req.Effective.Network.Interfaces[0].Addresses = []string{"192.0.2.77/24"}
 			req.Effective.Network.Interfaces[0].Gateway4 = "192.0.2.1"
-			l.until("the VM runs", running(req), req)
-			nothingToDo(t, p, req)
+			l.until("the VM runs", isRunning(req), req)
+			checkNoOperation(t, p, req)
 			var got *vimtypes.GuestInfo
 			eventually(t, "the guest has booted", func() bool {
 				got = guestOf(t, ready, req)
@@ -65,9 +65,9 @@ func TestVAppPropertiesAreSetBeforePowerOn(t *testing.T) {
 	req := newRequest("vapp", templateImage())
 	req.Effective.Bootstrap = &vmv1alpha1.VirtualMachineBootstrap{VAppConfig: &vmv1alpha1.VAppConfigBootstrap{RawProperties: "secret"}}
 	req.Bootstrap = &provider.BootstrapData{VAppProperties: map[string]string{"user": "admin", "hostname": "web"}}
-	l.until("the VM runs", running(req), req)
+	l.until("the VM runs", isRunning(req), req)
 	req.Bootstrap = nil // Later reconciles do not read the Secret.
-	nothingToDo(t, p, req)
+	checkNoOperation(t, p, req)
 	config := inVCenter(t, ready)["team-a/vapp"].Config
 	if config.VAppConfig == nil {
 		t.Fatal("the VM has no vApp configuration")
@@ -125,9 +125,9 @@ func TestSysprepCustomizesTheFirstStart(t *testing.T) {
 		req.Effective.Bootstrap = &vmv1alpha1.VirtualMachineBootstrap{Sysprep: sysprep}
 		req.Effective.Network.Interfaces[0].Addresses = []string{"192.0.2.77/24"}
 		req.Bootstrap = &provider.BootstrapData{Sysprep: provider.SysprepData{Unattend: "<unattend/>"}}
-		l.until("the VM runs", running(req), req)
+		l.until("the VM runs", isRunning(req), req)
 		req.Bootstrap = nil // Later reconciles do not read the Secret.
-		nothingToDo(t, p, req)
+		checkNoOperation(t, p, req)
 		eventually(t, "the guest is customized", func() bool {
 			got := guestOf(t, ready, req)
 			return got.ToolsRunningStatus == string(vimtypes.VirtualMachineToolsRunningStatusGuestToolsRunning) && got.IpAddress == "192.0.2.77"
@@ -161,11 +161,11 @@ func TestDataOfTheFirstStartDoesNotStayAndComesBackForANewInstance(t *testing.T)
 	req.Bootstrap = &provider.BootstrapData{CloudConfig: []byte("#cloud-config\n"), VendorData: []byte("v")}
 	st := &req.VM.Status
 	removed := func() bool { return reason(st, vmv1alpha1.ConditionBootstrapDataRemoved) == "True Succeeded" }
-	l.until("the VM runs", running(req), req)
+	l.until("the VM runs", isRunning(req), req)
 	first := extraOf(t, ready, "team-a/once")["guestinfo.metadata"]
 	req.Bootstrap = nil
 	l.until("the data is removed", removed, req)
-	nothingToDo(t, p, req)
+	checkNoOperation(t, p, req)
 	extra := extraOf(t, ready, "team-a/once")
 	if extra["guestinfo.userdata"]+extra["guestinfo.vendordata"] != "" || extra["guestinfo.metadata"] != first {
 		t.Errorf("vCenter has user data %q, vendor data %q, metadata %q; want only the metadata, unchanged", extra["guestinfo.userdata"], extra["guestinfo.vendordata"], extra["guestinfo.metadata"])
@@ -177,7 +177,7 @@ func TestDataOfTheFirstStartDoesNotStayAndComesBackForANewInstance(t *testing.T)
 	l.until("the new instance ID is set", func() bool { return st.Bootstrap != nil && st.Bootstrap.InstanceID == "second" }, req)
 	req.Bootstrap = nil
 	l.until("the bootstrap waits for the running guest", func() bool { return reason(st, vmv1alpha1.ConditionBootstrapDataRemoved) == "False InProgress" }, req)
-	nothingToDo(t, p, req)
+	checkNoOperation(t, p, req)
 	if extra := extraOf(t, ready, "team-a/once"); extra["guestinfo.userdata"] == "" || extra["guestinfo.metadata"] == first || extra["guestinfo.vendordata"] != "" {
 		t.Errorf("vCenter has %q", extra)
 	}
@@ -211,9 +211,9 @@ func TestGuestNetworkSynced_NamesAChangedAddressUntilCloudInitRunsAgain(t *testi
 	synced := func() string {
 		return reason(st, vmv1alpha1.ConditionGuestNetworkSynced) + " " + message(st, vmv1alpha1.ConditionGuestNetworkSynced)
 	}
-	l.until("the guest has its address", func() bool { return running(req)() && st.Network.PrimaryIP4 == "10.0.0.50" }, req)
+	l.until("the guest has its address", func() bool { return isRunning(req)() && st.Network.PrimaryIP4 == "10.0.0.50" }, req)
 	req.Bootstrap = nil
-	nothingToDo(t, p, req)
+	checkNoOperation(t, p, req)
 	if got := synced(); got != "True Succeeded " {
 		t.Errorf("GuestNetworkSynced = %s, want True", got)
 	}
@@ -222,14 +222,14 @@ func TestGuestNetworkSynced_NamesAChangedAddressUntilCloudInitRunsAgain(t *testi
 	const pending = "False NotApplied network.interfaces[eth0].addresses: the guest was given 10.0.0.50/24 at its first boot, and the spec has 10.0.0.51/24; " +
 		"to apply it, set another bootstrap.cloudInit.instanceID and restart the virtual machine"
 	l.until("the change is reported", func() bool { return synced() == pending }, req)
-	nothingToDo(t, p, req)
+	checkNoOperation(t, p, req)
 	restart := func(done func() bool) {
 		t.Helper()
 		for _, state := range []vmv1alpha1.PowerState{vmv1alpha1.PoweredOff, vmv1alpha1.PoweredOn} {
 			req.VM.Spec.PowerState = state
 			l.until("the VM is "+string(state), func() bool { return st.PowerState == state }, req)
 		}
-		l.until("the guest runs again", func() bool { return running(req)() && done() }, req)
+		l.until("the guest runs again", func() bool { return isRunning(req)() && done() }, req)
 	}
 	restart(func() bool { return st.Network.PrimaryIP4 == "10.0.0.50" })
 	if got := synced(); got != pending {
@@ -243,7 +243,7 @@ func TestGuestNetworkSynced_NamesAChangedAddressUntilCloudInitRunsAgain(t *testi
 	}, req)
 	req.Bootstrap = nil
 	restart(func() bool { return st.Network.PrimaryIP4 == "10.0.0.51" && synced() == "True Succeeded " })
-	nothingToDo(t, p, req)
+	checkNoOperation(t, p, req)
 }
 
 func TestIgnitionIsToldAndItsDataRemoved(t *testing.T) {
@@ -255,7 +255,7 @@ func TestIgnitionIsToldAndItsDataRemoved(t *testing.T) {
 	req.Effective.Bootstrap = &vmv1alpha1.VirtualMachineBootstrap{Ignition: &vmv1alpha1.IgnitionBootstrap{}}
 	req.Bootstrap = &provider.BootstrapData{Ignition: []byte(`{"ignition":{"version":"3.4.0"}}`)}
 	st := &req.VM.Status
-	l.until("the VM runs", running(req), req)
+	l.until("the VM runs", isRunning(req), req)
 	req.Bootstrap = nil
 	l.until("Tools run", func() bool { return isTrue(st, vmv1alpha1.ConditionGuestToolsReady) }, req)
 	if extra := extraOf(t, ready, "team-a/coreos"); extra["guestinfo.ignition.config.data"] != "eyJpZ25pdGlvbiI6eyJ2ZXJzaW9uIjoiMy40LjAifX0=" || extra["guestinfo.ignition.config.data.encoding"] != "base64" {

@@ -55,7 +55,7 @@ func TestDiscsAreInsertedAndEjectedLive(t *testing.T) {
 	req.Effective.Volumes = []vmv1alpha1.VirtualMachineVolume{drive, disk("data", "1Gi", "")}
 	req.Effective.BootOrder = []vmv1alpha1.VirtualMachineBootDevice{{Type: vmv1alpha1.BootDeviceDisk, Name: "data"}, {Type: vmv1alpha1.BootDeviceCDROM}, {Type: vmv1alpha1.BootDeviceNetwork, Name: "eth0"}}
 	req.Discs = map[string]*vmv1alpha1.VirtualMachineImage{"iso": one}
-	l.until("the VM runs", synced(req), req)
+	l.until("the VM runs", isSynced(req), req)
 	iso, connected := driveOf(t, ready, "discs")
 	if !connected || !strings.HasPrefix(iso, "[LocalDS_0] contentlib-") || !strings.HasSuffix(iso, ".iso") || !fileExists(t, ready, iso) {
 		t.Errorf("the drive has %q, connected %t; want the item's file, connected", iso, connected)
@@ -63,20 +63,20 @@ func TestDiscsAreInsertedAndEjectedLive(t *testing.T) {
 	if order := inVCenter(t, ready)["team-a/discs"].Config.BootOptions.BootOrder; len(order) != 3 {
 		t.Errorf("boot order %v, want three devices", order)
 	}
-	nothingToDo(t, p, req)
+	checkNoOperation(t, p, req)
 
 	req.Effective.Volumes[0].CDROM.Image.Name, req.Discs["iso"] = "two", two
 	other := ""
-	l.until("the other image is inserted", func() bool { other, _ = driveOf(t, ready, "discs"); return other != iso && synced(req)() }, req)
+	l.until("the other image is inserted", func() bool { other, _ = driveOf(t, ready, "discs"); return other != iso && isSynced(req)() }, req)
 	req.Effective.Volumes[0].CDROM.Connected = ptr(false)
-	l.until("the image is ejected", func() bool { _, connected := driveOf(t, ready, "discs"); return !connected && synced(req)() }, req)
+	l.until("the image is ejected", func() bool { _, connected := driveOf(t, ready, "discs"); return !connected && isSynced(req)() }, req)
 	req.Effective.Volumes[0].CDROM.Image = nil
 	req.Discs = nil
-	l.until("the drive is empty", func() bool { iso, _ := driveOf(t, ready, "discs"); return iso == "" && synced(req)() }, req)
+	l.until("the drive is empty", func() bool { iso, _ := driveOf(t, ready, "discs"); return iso == "" && isSynced(req)() }, req)
 	if req.VM.Status.PowerState != vmv1alpha1.PoweredOn || !req.VM.Status.Volumes[0].Attached {
 		t.Errorf("the VM is %s with volume %+v, want the VM running with its drive", req.VM.Status.PowerState, req.VM.Status.Volumes[0])
 	}
-	nothingToDo(t, p, req)
+	checkNoOperation(t, p, req)
 	req.Effective.Volumes, req.Effective.BootOrder = req.Effective.Volumes[1:], nil
 	l.until("the removal requires a restart", func() bool {
 		return reason(&req.VM.Status, vmv1alpha1.ConditionConfigurationSynced) == "False RestartRequired"

@@ -54,9 +54,9 @@ func claimDatastore(t *testing.T, c *govmomi.Client) *object.Datastore {
 	return ds
 }
 
-// diskLives fails the test if the disk does not exist. It returns the names of the VMs that have
+// diskUsers fails the test if the disk does not exist. It returns the names of the VMs that have
 // attached it.
-func diskLives(t *testing.T, ready vcenter.Ready, id string) (at []string) {
+func diskUsers(t *testing.T, ready vcenter.Ready, id string) (at []string) {
 	t.Helper()
 	c := admin(t, ready)
 	ds := claimDatastore(t, c)
@@ -85,8 +85,8 @@ func claimDevice(devices []types.BaseVirtualDevice, id string) *types.VirtualDis
 	return nil
 }
 
-// wantClaim adds a volume with a claim to a request.
-func wantClaim(req *provider.Request, volume string, claim provider.Claim) {
+// addClaim adds a volume with a claim to a request.
+func addClaim(req *provider.Request, volume string, claim provider.Claim) {
 	req.Effective.Volumes = append(req.Effective.Volumes, vmv1alpha1.VirtualMachineVolume{
 		Name: volume, PersistentVolumeClaim: &vmv1alpha1.PersistentVolumeClaimVolumeSource{ClaimName: volume}})
 	if req.Claims == nil {
@@ -108,7 +108,7 @@ func TestDisksOfClaimsOutliveTheirVMs(t *testing.T) {
 			id := claimedDisk(t, ready)
 			claim := provider.Claim{VolumeID: id, Size: 10 << 20}
 			req, next := newRequest("web", templateImage()), newRequest("db", templateImage())
-			wantClaim(req, "data", claim)
+			addClaim(req, "data", claim)
 			control(t, ready, http.MethodPut, "/hold?method=CnsAttachVolume")
 			l.until("the VM is synchronized", func() bool {
 				return reason(&req.VM.Status, vmv1alpha1.ConditionConfigurationSynced) == "False InProgress"
@@ -118,8 +118,8 @@ func TestDisksOfClaimsOutliveTheirVMs(t *testing.T) {
 				t.Errorf("PowerOnVM_Task was called %d times before the disk was attached", n)
 			}
 			control(t, ready, http.MethodDelete, "/hold?method=CnsAttachVolume")
-			l.until("the VM runs", running(req), req)
-			nothingToDo(t, p, req)
+			l.until("the VM runs", isRunning(req), req)
+			checkNoOperation(t, p, req)
 			want := vmv1alpha1.VirtualMachineVolumeStatus{Name: "data", Attached: true, ClaimName: "data", VolumeID: id}
 			got := req.VM.Status.Volumes[0]
 			if got.DiskUUID == "" || got.DeviceKey == 0 || got.Capacity == nil || got.Capacity.Value() != 10<<20 {
@@ -129,32 +129,32 @@ func TestDisksOfClaimsOutliveTheirVMs(t *testing.T) {
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("status.volumes[0] (-want +got):\n%s", diff)
 			}
-			if got := diskLives(t, ready, id); !slices.Equal(got, []string{"web"}) {
+			if got := diskUsers(t, ready, id); !slices.Equal(got, []string{"web"}) {
 				t.Errorf("the disk is attached to %q", got)
 			}
 
 			// The volume is extended and then removed while the VM runs.
 			req.Claims["data"] = provider.Claim{VolumeID: id, Size: 20 << 20}
 			l.until("the disk has grown", func() bool { return req.VM.Status.Volumes[0].Capacity.Value() == 20<<20 }, req)
-			nothingToDo(t, p, req)
+			checkNoOperation(t, p, req)
 			dropClaims(req)
-			l.until("the disk is detached", func() bool { return len(req.VM.Status.Volumes) == 0 && running(req)() }, req)
-			nothingToDo(t, p, req)
-			if got := diskLives(t, ready, id); len(got) != 0 || req.VM.Status.PowerState != vmv1alpha1.PoweredOn {
+			l.until("the disk is detached", func() bool { return len(req.VM.Status.Volumes) == 0 && isRunning(req)() }, req)
+			checkNoOperation(t, p, req)
+			if got := diskUsers(t, ready, id); len(got) != 0 || req.VM.Status.PowerState != vmv1alpha1.PoweredOn {
 				t.Errorf("the disk is attached to %q, the VM is %s", got, req.VM.Status.PowerState)
 			}
 
 			// Another VM attaches the disk and is deleted.
-			wantClaim(next, "data", claim)
-			l.until("the other VM runs", running(next), next)
-			if got := diskLives(t, ready, id); !slices.Equal(got, []string{"db"}) {
+			addClaim(next, "data", claim)
+			l.until("the other VM runs", isRunning(next), next)
+			if got := diskUsers(t, ready, id); !slices.Equal(got, []string{"db"}) {
 				t.Errorf("the disk is attached to %q", got)
 			}
 			l.remove(next)
-			if got := diskLives(t, ready, id); len(got) != 0 || exists(t, ready, string(next.VM.UID)) {
+			if got := diskUsers(t, ready, id); len(got) != 0 || exists(t, ready, string(next.VM.UID)) {
 				t.Errorf("the disk is attached to %q", got)
 			}
-			wantClaim(req, "again", claim)
+			addClaim(req, "again", claim)
 			l.until("the disk can be attached again", func() bool {
 				return len(req.VM.Status.Volumes) == 1 && req.VM.Status.Volumes[0].Attached
 			}, req)
@@ -172,11 +172,11 @@ func TestLateVersionsAttachDisksOfClaimsAtTheirPlaces(t *testing.T) {
 	shared, own := claimedDisk(t, ready), claimedDisk(t, ready)
 	one, two := newRequest("one", templateImage()), newRequest("two", templateImage())
 	for _, req := range []*provider.Request{one, two} {
-		wantClaim(req, "shared", provider.Claim{VolumeID: shared, Shared: true})
+		addClaim(req, "shared", provider.Claim{VolumeID: shared, Shared: true})
 		req.Effective.Volumes[0].Bus = "nvme"
 	}
-	wantClaim(one, "own", provider.Claim{VolumeID: own})
-	l.until("both VMs run", running(one, two), one, two)
+	addClaim(one, "own", provider.Claim{VolumeID: own})
+	l.until("both VMs run", isRunning(one, two), one, two)
 	for _, req := range []*provider.Request{one, two} {
 		vm := inVCenter(t, ready)["team-a/"+req.VM.Name]
 		disk := claimDevice(vm.Config.Hardware.Device, shared)
@@ -189,11 +189,11 @@ func TestLateVersionsAttachDisksOfClaimsAtTheirPlaces(t *testing.T) {
 			t.Errorf("%s has the disk at unit %d of a %T", req.VM.Name, *disk.UnitNumber, controller)
 		}
 	}
-	wantClaim(two, "stolen", provider.Claim{VolumeID: own})
+	addClaim(two, "stolen", provider.Claim{VolumeID: own})
 	l.until("the attachment is refused", func() bool {
 		return strings.Contains(message(&two.VM.Status, vmv1alpha1.ConditionConfigurationSynced), "disk "+own+" is attached to a vSphere VM")
 	}, two)
-	if got := diskLives(t, ready, own); !slices.Equal(got, []string{"one"}) {
+	if got := diskUsers(t, ready, own); !slices.Equal(got, []string{"one"}) {
 		t.Errorf("the disk is attached to %q", got)
 	}
 }
@@ -205,8 +205,8 @@ func TestReadOnlyClaimsAreAttachedSoThatNothingIsWritten(t *testing.T) {
 	l := newLoop(t, p)
 	id := claimedDisk(t, ready)
 	req := newRequest("web", templateImage())
-	wantClaim(req, "data", provider.Claim{VolumeID: id, ReadOnly: true})
-	l.until("the VM runs", running(req), req)
+	addClaim(req, "data", provider.Claim{VolumeID: id, ReadOnly: true})
+	l.until("the VM runs", isRunning(req), req)
 	disk := claimDevice(inVCenter(t, ready)["team-a/web"].Config.Hardware.Device, id)
 	if mode := disk.Backing.(*types.VirtualDiskFlatVer2BackingInfo).DiskMode; mode != string(types.VirtualDiskModeIndependent_nonpersistent) {
 		t.Errorf("the VM runs with the disk in mode %q", mode)
@@ -252,7 +252,7 @@ func TestFaultsOfVolumesAreToldAndPassed(t *testing.T) {
 				return reason(st, vmv1alpha1.ConditionConfigurationSynced) == "False Error" && strings.Contains(message(st, vmv1alpha1.ConditionConfigurationSynced), tc.says) &&
 					strings.Contains(message(st, vmv1alpha1.ConditionConfigurationSynced), id)
 			}
-			wantClaim(req, "data", provider.Claim{VolumeID: id})
+			addClaim(req, "data", provider.Claim{VolumeID: id})
 			if tc.call == "CnsAttachVolume" {
 				fail()
 				l.until("the fault is reported", told, req)
@@ -260,10 +260,10 @@ func TestFaultsOfVolumesAreToldAndPassed(t *testing.T) {
 					t.Errorf("the VM is %s without its disk", req.VM.Status.PowerState)
 				}
 				control(t, ready, http.MethodDelete, order)
-				l.until("the VM runs", running(req), req)
+				l.until("the VM runs", isRunning(req), req)
 				return
 			}
-			l.until("the VM runs", running(req), req)
+			l.until("the VM runs", isRunning(req), req)
 			fail()
 			if tc.call == "CnsExtendVolume" {
 				req.Claims["data"] = provider.Claim{VolumeID: id, Size: 30 << 20}
@@ -272,8 +272,8 @@ func TestFaultsOfVolumesAreToldAndPassed(t *testing.T) {
 			}
 			l.until("the fault is reported", told, req)
 			control(t, ready, http.MethodDelete, order)
-			l.until("the VM is synchronized", running(req), req)
-			if got := diskLives(t, ready, id); (len(got) == 1) != (tc.call == "CnsExtendVolume") {
+			l.until("the VM is synchronized", isRunning(req), req)
+			if got := diskUsers(t, ready, id); (len(got) == 1) != (tc.call == "CnsExtendVolume") {
 				t.Errorf("the disk is attached to %q", got)
 			}
 		})
@@ -318,7 +318,7 @@ func TestAVMIsNotDestroyedWithTheDiskOfAClaim(t *testing.T) {
 			id := claimedDisk(t, ready)
 			req := newRequest("web", templateImage())
 			req.VM.Spec.PowerState = vmv1alpha1.PoweredOff
-			wantClaim(req, "data", provider.Claim{VolumeID: id})
+			addClaim(req, "data", provider.Claim{VolumeID: id})
 			l.until("the disk is attached", func() bool { return len(req.VM.Status.Volumes) == 1 && req.VM.Status.Volumes[0].Attached }, req)
 			vm := req.VM.Status.UniqueID
 			tc.disturb(t, ready, vm)
@@ -335,7 +335,7 @@ func TestAVMIsNotDestroyedWithTheDiskOfAClaim(t *testing.T) {
 				eventually(t, "the VM can be read", func() bool { return observe.Trouble(p.inventory.Get(ref)) == "" })
 			}
 			l.remove(req)
-			if got := diskLives(t, ready, id); len(got) != 0 || exists(t, ready, string(req.VM.UID)) {
+			if got := diskUsers(t, ready, id); len(got) != 0 || exists(t, ready, string(req.VM.UID)) {
 				t.Errorf("the disk is attached to %q", got)
 			}
 		})
@@ -370,7 +370,7 @@ func TestAVMIsNotPoweredOnBeforeItMayHaveItsClaims(t *testing.T) {
 	id := claimedDisk(t, ready)
 	req := newRequest("web", templateImage())
 	const why = `PersistentVolumeClaim "data" is held by VirtualMachine "db"`
-	wantClaim(req, "data", provider.Claim{VolumeID: id, Waiting: why})
+	addClaim(req, "data", provider.Claim{VolumeID: id, Waiting: why})
 	l.until("the power-on waits", func() bool {
 		return reason(&req.VM.Status, vmv1alpha1.ConditionPowerStateSynced) == "False WaitingForPrerequisites"
 	}, req)
@@ -380,10 +380,10 @@ func TestAVMIsNotPoweredOnBeforeItMayHaveItsClaims(t *testing.T) {
 	if got := req.VM.Status.Volumes[0]; got.Attached || got.Error != why {
 		t.Errorf("status.volumes[0] is %+v", got)
 	}
-	nothingToDo(t, p, req)
+	checkNoOperation(t, p, req)
 	if n := counted.snapshot()["PowerOnVM_Task"] + counted.snapshot()["CnsAttachVolume"]; n != 0 {
 		t.Errorf("PowerOnVM_Task and CnsAttachVolume were called %d times", n)
 	}
 	req.Claims["data"] = provider.Claim{VolumeID: id}
-	l.until("the VM runs", running(req), req)
+	l.until("the VM runs", isRunning(req), req)
 }

@@ -29,8 +29,8 @@ func cloneRequest(name string, of *provider.Request, snapshot string) *provider.
 	return req
 }
 
-// off creates a virtual machine and waits until it is powered off.
-func off(l *loop, req *provider.Request) {
+// createPoweredOff creates a virtual machine and waits until it is powered off.
+func createPoweredOff(l *loop, req *provider.Request) {
 	l.t.Helper()
 	req.VM.Spec.PowerState = vmv1alpha1.PoweredOff
 	l.until("the VM is off", func() bool {
@@ -44,8 +44,8 @@ func objectOf(t *testing.T, ready vcenter.Ready, req *provider.Request) *object.
 	return object.NewVirtualMachine(admin(t, ready).Client, types.ManagedObjectReference{Type: "VirtualMachine", Value: req.VM.Status.UniqueID})
 }
 
-// personal returns the settings and devices of a VM that a clone must not have.
-func personal(vm mo.VirtualMachine) map[string]string {
+// ownSettings returns the settings and devices of a VM that a clone must not have.
+func ownSettings(vm mo.VirtualMachine) map[string]string {
 	out := map[string]string{"instance": vm.Config.InstanceUuid, "bios": vm.Config.Uuid}
 	for _, d := range vm.Config.Hardware.Device {
 		switch d := d.(type) {
@@ -88,8 +88,8 @@ func disksOf(vm mo.VirtualMachine) int {
 	return n
 }
 
-// everythingOfItsOwn creates a VM with all settings and devices that a clone must not have.
-func everythingOfItsOwn(t *testing.T, ready vcenter.Ready, l *loop) *provider.Request {
+// newFullSource creates a VM with all settings and devices that a clone must not have.
+func newFullSource(t *testing.T, ready vcenter.Ready, l *loop) *provider.Request {
 	t.Helper()
 	req := newRequest("source", libraryImage())
 	req.Image.Spec.ContentLibrary.Item = "ubuntu-24.04-appliance"
@@ -100,8 +100,8 @@ func everythingOfItsOwn(t *testing.T, ready vcenter.Ready, l *loop) *provider.Re
 		{Name: "data", Disk: &vmv1alpha1.DiskVolumeSource{Capacity: ptr(resource.MustParse("1Gi"))}},
 		{Name: "drive", CDROM: &vmv1alpha1.CDROMVolumeSource{}},
 	}
-	wantClaim(req, "claimed", provider.Claim{VolumeID: claimedDisk(t, ready), Size: 10 << 20})
-	off(l, req)
+	addClaim(req, "claimed", provider.Claim{VolumeID: claimedDisk(t, ready), Size: 10 << 20})
+	createPoweredOff(l, req)
 	reconfigure(t, objectOf(t, ready, req), types.VirtualMachineConfigSpec{ExtraConfig: []types.BaseOptionValue{
 		&types.OptionValue{Key: "guestinfo.userdata", Value: "another secret"}, &types.OptionValue{Key: "svga.vramSize", Value: "8388608"},
 	}})
@@ -113,21 +113,21 @@ func TestACloneHasTheDisksOfItsSourceAndNothingThatIsTheSourcesOwn(t *testing.T)
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
 	l := newLoop(t, p)
-	source := everythingOfItsOwn(t, ready, l)
+	source := newFullSource(t, ready, l)
 	before := inVCenter(t, ready)["team-a/source"]
-	own := personal(before)
+	own := ownSettings(before)
 	for _, key := range []string{"claim", "drive", "serial port", "mac", "property user-data", "guestinfo.userdata", observe.OwnerKey, observe.VolumeKey("data"), observe.ClaimKey("claimed")} {
 		if own[key] == "" {
 			t.Fatalf("the source has no %s: %v", key, own)
 		}
 	}
 	clone := cloneRequest("clone", source, "")
-	l.until("the clone runs", running(clone), clone)
-	nothingToDo(t, p, clone)
+	l.until("the clone runs", isRunning(clone), clone)
+	checkNoOperation(t, p, clone)
 
 	vms := inVCenter(t, ready)
 	vm := vms["team-a/clone"]
-	for key, value := range personal(vm) {
+	for key, value := range ownSettings(vm) {
 		if own[key] == value && key != observe.BootDiskKey && key != observe.AdaptersKey { // the clone uses the same slots and numbers
 			t.Errorf("the clone has its source's %s", key)
 		}
@@ -144,13 +144,13 @@ func TestACloneHasTheDisksOfItsSourceAndNothingThatIsTheSourcesOwn(t *testing.T)
 	if got := observe.ExtraConfig(&vm, "svga.vramSize"); got != "8388608" {
 		t.Errorf("a general setting was not cloned: %q", got)
 	}
-	if diff := cmp.Diff(own, personal(vms["team-a/source"])); diff != "" || vms["team-a/source"].Config.ChangeVersion != before.Config.ChangeVersion {
+	if diff := cmp.Diff(own, ownSettings(vms["team-a/source"])); diff != "" || vms["team-a/source"].Config.ChangeVersion != before.Config.ChangeVersion {
 		t.Errorf("the source was changed (-before +after):\n%s", diff)
 	}
-	if at := diskLives(t, ready, own["claim"]); len(at) != 1 || at[0] != "source" {
+	if at := diskUsers(t, ready, own["claim"]); len(at) != 1 || at[0] != "source" {
 		t.Errorf("the disk of the claim is attached to %v, want the source only", at)
 	}
-	nothingToDo(t, p, source)
+	checkNoOperation(t, p, source)
 }
 
 func snapshot(t *testing.T, vm *object.VirtualMachine, name string) {
@@ -170,7 +170,7 @@ func TestACloneOfASnapshotIsWhatItsSourceWasThen(t *testing.T) {
 	p, _ := startProvider(t, ready, nil)
 	l := newLoop(t, p)
 	source := newRequest("source", templateImage())
-	off(l, source)
+	createPoweredOff(l, source)
 	vm := objectOf(t, ready, source)
 	mark := func(value string) {
 		reconfigure(t, vm, types.VirtualMachineConfigSpec{ExtraConfig: []types.BaseOptionValue{&types.OptionValue{Key: "release", Value: value}}})
@@ -179,15 +179,15 @@ func TestACloneOfASnapshotIsWhatItsSourceWasThen(t *testing.T) {
 	snapshot(t, vm, "before the update")
 	mark("new")
 	source.VM.Spec.PowerState = vmv1alpha1.PoweredOn
-	l.until("the source runs", running(source), source)
+	l.until("the source runs", isRunning(source), source)
 
 	clone := cloneRequest("clone", source, "before the update")
-	l.until("the clone runs", running(clone), clone)
+	l.until("the clone runs", isRunning(clone), clone)
 	got := inVCenter(t, ready)["team-a/clone"]
 	if release := observe.ExtraConfig(&got, "release"); release != "old" {
 		t.Errorf("the clone is of the %q release, want old", release)
 	}
-	nothingToDo(t, p, clone)
+	checkNoOperation(t, p, clone)
 }
 
 func TestWhatCannotBeClonedIsSaid(t *testing.T) {
@@ -196,8 +196,8 @@ func TestWhatCannotBeClonedIsSaid(t *testing.T) {
 	p, _ := startProvider(t, ready, nil)
 	l := newLoop(t, p)
 	source, runs := newRequest("source", templateImage()), newRequest("runs", templateImage())
-	off(l, source)
-	l.until("the VM \"runs\" runs", running(runs), runs)
+	createPoweredOff(l, source)
+	l.until("the VM \"runs\" runs", isRunning(runs), runs)
 	vm := objectOf(t, ready, source)
 	for _, name := range []string{"once", "twice", "twice"} {
 		snapshot(t, vm, name)
@@ -246,9 +246,9 @@ func TestACloneIsMadeOnceWhereverItsProcessDies(t *testing.T) {
 			ready := startVCenter(t)
 			maker, _ := startProvider(t, ready, nil)
 			source := newRequest("source", templateImage())
-			off(newLoop(t, maker), source)
+			createPoweredOff(newLoop(t, maker), source)
 
-			death := &dying{method: method, frozen: make(chan struct{})}
+			death := &killAfterCall{method: method, frozen: make(chan struct{})}
 			first, _ := startProvider(t, ready, func(s *settings) { s.OnCall = death.call })
 			t.Cleanup(func() { close(death.frozen) })
 			clone := cloneRequest("clone", source, "")
@@ -268,10 +268,10 @@ func TestACloneIsMadeOnceWhereverItsProcessDies(t *testing.T) {
 				eventually(t, "vSphere has completed the clone", func() bool { return inVCenter(t, ready)["team-a/clone"].Config != nil })
 				control(t, ready, http.MethodGet, "/vms")
 				source.VM.Spec.PowerState = vmv1alpha1.PoweredOn
-				l.until("the source runs", running(source), source)
+				l.until("the source runs", isRunning(source), source)
 				clone.PrerequisitesReady, clone.CompletionReady, clone.CloneOf = false, true, nil
 			}
-			l.until("the clone runs", running(clone), clone)
+			l.until("the clone runs", isRunning(clone), clone)
 			if n := served(t, ready, "CloneVM_Task"); n != 2 {
 				t.Errorf("vCenter has cloned %d times, want 2: the template and the source, once each", n)
 			}

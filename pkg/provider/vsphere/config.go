@@ -84,9 +84,9 @@ const (
 	CallUnanswered = "unanswered"
 )
 
-// called returns a function that determines the outcome of a call and passes it to Called. It
+// callHandler returns a function that determines the outcome of a call and passes it to Called. It
 // returns nil if Called is nil.
-func (c *Config) called() func(string, error, time.Duration) {
+func (c *Config) callHandler() func(string, error, time.Duration) {
 	if c.Called == nil {
 		return nil
 	}
@@ -107,7 +107,7 @@ func (c *Config) called() func(string, error, time.Duration) {
 func (c *Config) session() session.Options {
 	return session.Options{
 		URL: c.URL, CAFile: c.CAFile, CAPEM: c.CAPEM, Thumbprint: c.Thumbprint, Installation: c.Installation,
-		Credentials: c.Credentials, MaxCalls: c.MaxCalls, OnCall: c.OnCall, Called: c.called(), Permit: c.Permit,
+		Credentials: c.Credentials, MaxCalls: c.MaxCalls, OnCall: c.OnCall, Called: c.callHandler(), Permit: c.Permit,
 	}
 }
 

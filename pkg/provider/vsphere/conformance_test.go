@@ -21,8 +21,8 @@ type gate struct {
 	held chan struct{}
 }
 
-// pass counts a call. It blocks the first call of a create while the gate is closed.
-func (g *gate) pass(method string) {
+// await counts a call. It blocks the first call of a create while the gate is closed.
+func (g *gate) await(method string) {
 	g.count(method)
 	if method != "FindAllByUuid" {
 		return
@@ -55,7 +55,7 @@ func TestConformance(t *testing.T) {
 		g := &gate{}
 		p := newProvider(t, settings{Options: engine.Options{Limits: engine.Limits{Creates: createSlots}}, Config: Config{
 			URL: ready.URL, CAFile: ready.CAFile, Credentials: credentials,
-			Datastore: "LocalDS_0", Network: "VM Network", Folder: "/DC0/vm/slipway", MaxWait: 5, OnCall: g.pass,
+			Datastore: "LocalDS_0", Network: "VM Network", Folder: "/DC0/vm/slipway", MaxWait: 5, OnCall: g.await,
 		}})
 		return &conformance.Target{
 			Provider: p.Engine,

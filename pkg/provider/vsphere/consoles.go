@@ -14,7 +14,7 @@ import (
 // Console requests a ticket for the console of a virtual machine, which must be powered on. It does
 // not use the inventory, so that replicas that do not read the inventory can call it too.
 func (d *Driver) Console(ctx context.Context, id driver.Identity) (*provider.Console, error) {
-	m, err := d.shown(ctx, id)
+	m, err := d.consoleMachine(ctx, id)
 	if err != nil {
 		return nil, err
 	}
@@ -24,15 +24,15 @@ func (d *Driver) Console(ctx context.Context, id driver.Identity) (*provider.Con
 // Picture returns a screenshot of the console of a virtual machine, which must be powered on. It is
 // a PNG.
 func (d *Driver) Picture(ctx context.Context, id driver.Identity) ([]byte, error) {
-	m, err := d.shown(ctx, id)
+	m, err := d.consoleMachine(ctx, id)
 	if err != nil {
 		return nil, err
 	}
 	return m.Picture(ctx)
 }
 
-func (d *Driver) shown(ctx context.Context, id driver.Identity) (*console.Machine, error) {
-	seen, err := d.creator(id.Zone).LookUp(ctx, namesOf(id), ownerOf(id))
+func (d *Driver) consoleMachine(ctx context.Context, id driver.Identity) (*console.Machine, error) {
+	seen, err := d.newCreator(id.Zone).LookUp(ctx, namesOf(id), ownerOf(id))
 	if err != nil {
 		return nil, err
 	}

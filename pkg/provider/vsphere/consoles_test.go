@@ -24,13 +24,13 @@ import (
 	"github.com/slipway-dev/slipway/test/vcenter"
 )
 
-// asker returns a driver that does not run, like the driver of another replica.
-func asker(t *testing.T, ready vcenter.Ready, counted *calls) *Driver {
+// newIdleDriver returns a driver that does not run, like the driver of another replica.
+func newIdleDriver(t *testing.T, ready vcenter.Ready, counted *calls) *Driver {
 	t.Helper()
 	d, err := New(Config{
 		URL: ready.URL, CAFile: ready.CAFile, Credentials: credentials,
 		Datastore: "LocalDS_0", Network: "VM Network", Folder: "/DC0/vm/slipway", OnCall: counted.count,
-		Permit: refusing{},
+		Permit: denyChanges{},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -39,10 +39,10 @@ func asker(t *testing.T, ready vcenter.Ready, counted *calls) *Driver {
 	return d
 }
 
-// refusing permits no changes, as in a process without the Lease.
-type refusing struct{ session.Permit }
+// denyChanges permits no changes, as in a process without the Lease.
+type denyChanges struct{ session.Permit }
 
-func (refusing) Check() error { return errors.New("no change is permitted") }
+func (denyChanges) Check() error { return errors.New("no change is permitted") }
 
 func identityOf(req *provider.Request) driver.Identity { return engine.Want(req).Identity }
 
@@ -52,9 +52,9 @@ func TestAConsoleIsThatOfARunningVirtualMachineOfTheObject(t *testing.T) {
 	p, _ := startProvider(t, ready, nil)
 	l := newLoop(t, p)
 	req, other := newRequest("web", libraryImage()), newRequest("other", libraryImage())
-	l.until("both VMs run", func() bool { return running(req)() && running(other)() }, req, other)
+	l.until("both VMs run", func() bool { return isRunning(req)() && isRunning(other)() }, req, other)
 	counted := &calls{}
-	d := asker(t, ready, counted)
+	d := newIdleDriver(t, ready, counted)
 
 	ticket, err := d.Console(t.Context(), identityOf(req))
 	if err != nil {
@@ -114,8 +114,8 @@ func TestWhatHasNoConsoleSaysWhy(t *testing.T) {
 	p, _ := startProvider(t, ready, nil)
 	l := newLoop(t, p)
 	req := newRequest("web", libraryImage())
-	l.until("the VM runs", running(req), req)
-	d := asker(t, ready, &calls{})
+	l.until("the VM runs", isRunning(req), req)
+	d := newIdleDriver(t, ready, &calls{})
 	id, vm := identityOf(req), url.QueryEscape(req.VM.Status.UniqueID)
 	order := func(method, path string) { t.Helper(); simulated.Control(t, ready, method, path) }
 	refused := func(what string, is func(error) bool) {

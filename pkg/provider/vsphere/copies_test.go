@@ -44,8 +44,8 @@ func restoreCopy(t *testing.T, ready vcenter.Ready, req *provider.Request, folde
 	return vm
 }
 
-// shownOf returns the properties of a copy that must not change.
-func shownOf(t *testing.T, vm *object.VirtualMachine) map[string]string {
+// copyProperties returns the properties of a copy that must not change.
+func copyProperties(t *testing.T, vm *object.VirtualMachine) map[string]string {
 	t.Helper()
 	var now mo.VirtualMachine
 	err := vm.Properties(t.Context(), vm.Reference(), []string{"name", "config.instanceUuid", "config.uuid", "config.changeVersion", "runtime.powerState"}, &now)
@@ -56,8 +56,8 @@ func shownOf(t *testing.T, vm *object.VirtualMachine) map[string]string {
 		"version": now.Config.ChangeVersion, "power": string(now.Runtime.PowerState)}
 }
 
-// createdOf returns the status and the reason of the condition Created, and its message.
-func createdOf(req *provider.Request) (condition, message string) {
+// createdCondition returns the status and the reason of the condition Created, and its message.
+func createdCondition(req *provider.Request) (condition, message string) {
 	c := meta.FindStatusCondition(req.VM.Status.Conditions, vmv1alpha1.ConditionCreated)
 	if c == nil {
 		return "", ""
@@ -92,7 +92,7 @@ func TestCopyOfAVM_IsReportedAndLeftAlone(t *testing.T) {
 			p, counted := startProvider(t, ready, nil)
 			l := newLoop(t, p)
 			req := newRequest("web", templateImage())
-			l.until("the VM runs", running(req), req)
+			l.until("the VM runs", isRunning(req), req)
 			first := req.VM.Status.UniqueID
 			restored := restoreCopy(t, ready, req, tc.folder, "web-restored", tc.owned)
 			if tc.bios {
@@ -102,9 +102,9 @@ func TestCopyOfAVM_IsReportedAndLeftAlone(t *testing.T) {
 			if tc.instance {
 				reconfigure(t, restored, types.VirtualMachineConfigSpec{InstanceUuid: string(req.VM.UID)})
 			}
-			before, calls := shownOf(t, restored), counted.snapshot()
-			l.until("the copy is reported", func() bool { c, _ := createdOf(req); return c == "Unknown CopyFound" }, req)
-			if _, message := createdOf(req); !strings.Contains(message, restored.Reference().Value) || req.VM.Status.UniqueID != first {
+			before, calls := copyProperties(t, restored), counted.snapshot()
+			l.until("the copy is reported", func() bool { c, _ := createdCondition(req); return c == "Unknown CopyFound" }, req)
+			if _, message := createdCondition(req); !strings.Contains(message, restored.Reference().Value) || req.VM.Status.UniqueID != first {
 				t.Errorf("message %q, uniqueID %s; want the copy %s in the message, and uniqueID %s", message, req.VM.Status.UniqueID, restored.Reference().Value, first)
 			}
 			if owned := p.driver.Owned(); tc.owned && (len(owned) != 1 || owned[0].UniqueID != restored.Reference().Value) {
@@ -112,13 +112,13 @@ func TestCopyOfAVM_IsReportedAndLeftAlone(t *testing.T) {
 			}
 			if !tc.instance { // otherwise vCenter changes the VM's instance UUID
 				control(t, ready, http.MethodPost, "/vm/register?folder=/DC0/vm/slipway/team-a&path="+url.QueryEscape(path))
-				l.until("the VM is found again", func() bool { c, _ := createdOf(req); return c == "True Succeeded" && running(req)() }, req)
+				l.until("the VM is found again", func() bool { c, _ := createdCondition(req); return c == "True Succeeded" && isRunning(req)() }, req)
 				if id := req.VM.Status.UniqueID; id == first || id == restored.Reference().Value {
 					t.Errorf("the VM is %s; want the VM that was registered again, not %s and not the copy", id, first)
 				}
 				l.remove(req)
 			}
-			if diff := cmp.Diff(before, shownOf(t, restored)); diff != "" {
+			if diff := cmp.Diff(before, copyProperties(t, restored)); diff != "" {
 				t.Errorf("the copy was changed (-before +after):\n%s", diff)
 			}
 			if n := counted.snapshot()["CloneVM_Task"] - calls["CloneVM_Task"]; n != 0 {
@@ -135,19 +135,19 @@ func TestCopyOfAVM_IsLeftAloneWhileTheHostOfTheVMIsRemoved(t *testing.T) {
 	p, _ := startProvider(t, ready, nil)
 	l := newLoop(t, p)
 	req := newRequest("web", templateImage())
-	l.until("the VM runs", running(req), req)
+	l.until("the VM runs", isRunning(req), req)
 	first := req.VM.Status.UniqueID
 	v := &victim{t: t, vm: machineOf(t, ready, req)}
 	restored := restoreCopy(t, ready, req, "/DC0/vm/slipway", "web-restored", true)
 	reconfigure(t, restored, types.VirtualMachineConfigSpec{Uuid: req.VM.Status.BiosUUID})
 	host := v.host()
-	v.apart(restored, host)
-	before := shownOf(t, restored)
+	v.moveToOtherHost(restored, host)
+	before := copyProperties(t, restored)
 	control(t, ready, http.MethodPost, "/host/remove?host="+host.Name())
-	l.until("the copy is reported", func() bool { c, _ := createdOf(req); return c == "Unknown CopyFound" }, req)
+	l.until("the copy is reported", func() bool { c, _ := createdCondition(req); return c == "Unknown CopyFound" }, req)
 	control(t, ready, http.MethodPost, "/host/add?ids=same&host="+host.Name())
-	l.until("the VM is found again", func() bool { c, _ := createdOf(req); return c == "True Succeeded" && running(req)() }, req)
-	if diff := cmp.Diff(before, shownOf(t, restored)); diff != "" || req.VM.Status.UniqueID != first {
+	l.until("the VM is found again", func() bool { c, _ := createdCondition(req); return c == "True Succeeded" && isRunning(req)() }, req)
+	if diff := cmp.Diff(before, copyProperties(t, restored)); diff != "" || req.VM.Status.UniqueID != first {
 		t.Errorf("the VM is %s, want %s; the copy (-before +after):\n%s", req.VM.Status.UniqueID, first, diff)
 	}
 }
@@ -168,7 +168,7 @@ func TestRecreate_NeedsATaskThatDestroyedTheVMOrAConfirmation(t *testing.T) {
 				v.t.Fatal(err)
 			}
 			for _, template := range templates {
-				v.apart(template, v.host())
+				v.moveToOtherHost(template, v.host())
 			}
 			v.event(http.MethodPost, "/host/remove?host="+v.host().Name())
 		}},
@@ -191,7 +191,7 @@ func TestRecreate_NeedsATaskThatDestroyedTheVMOrAConfirmation(t *testing.T) {
 			})
 			l := newLoop(t, p)
 			req := newRequest("web", templateImage())
-			l.until("the VM runs", running(req), req)
+			l.until("the VM runs", isRunning(req), req)
 			first := req.VM.Status.UniqueID
 			v := &victim{t: t, ready: ready, p: p, l: l, req: req, vm: machineOf(t, ready, req)}
 			before := counted.snapshot()["CloneVM_Task"]
@@ -200,8 +200,8 @@ func TestRecreate_NeedsATaskThatDestroyedTheVMOrAConfirmation(t *testing.T) {
 			req.VM.Spec.WhenMissing = vmv1alpha1.WhenMissingRecreate
 			// While the VM is off, the plan may start to power it on before its deletion is observed.
 			l.until("the deletion is reported", func() bool {
-				c, message := createdOf(req)
-				return c == tc.want && (tc.made == 0 && !strings.Contains(message, "after it was missed") || running(req)() && req.VM.Status.UniqueID != first)
+				c, message := createdCondition(req)
+				return c == tc.want && (tc.made == 0 && !strings.Contains(message, "after it was missed") || isRunning(req)() && req.VM.Status.UniqueID != first)
 			}, req)
 			if n := counted.snapshot()["CloneVM_Task"] - before; n != tc.made {
 				t.Errorf("%d VMs were created, want %d", n, tc.made)
@@ -210,7 +210,7 @@ func TestRecreate_NeedsATaskThatDestroyedTheVMOrAConfirmation(t *testing.T) {
 				return
 			}
 			req.VM.Annotations = map[string]string{vmv1alpha1.AnnotationConfirmedGone: first}
-			l.until("the VM is recreated after the confirmation", func() bool { return running(req)() && req.VM.Status.UniqueID != first }, req)
+			l.until("the VM is recreated after the confirmation", func() bool { return isRunning(req)() && req.VM.Status.UniqueID != first }, req)
 			if n := counted.snapshot()["CloneVM_Task"] - before; n != 1 {
 				t.Errorf("%d VMs were created after the confirmation, want 1", n)
 			}
@@ -244,7 +244,7 @@ func TestDisksOfAVMThatIsNotShown_AreNoLeftovers(t *testing.T) {
 	p, _ := startProvider(t, ready, nil)
 	l := newLoop(t, p)
 	req := fastRequest("web", vmv1alpha1.FastDeployDirect, cacheOf(f))
-	l.until("the VM runs", running(req), req)
+	l.until("the VM runs", isRunning(req), req)
 	control(t, ready, http.MethodPost, "/vm/unregister?vm="+req.VM.Status.UniqueID)
 	dir := string(req.VM.UID)
 	task, err := object.NewFileManager(f.ds.Client()).DeleteDatastoreFile(t.Context(), "[LocalDS_0] "+dir+"/web.vmx", f.dc)
@@ -275,7 +275,7 @@ func TestDeletion_WaitsWhileTheClocksAreTooFarApart(t *testing.T) {
 		}
 		eventually(t, "the deletion reports the reason for the wait", func() bool {
 			_ = p.DeleteVirtualMachine(t.Context(), req)
-			_, message := createdOf(req)
+			_, message := createdCondition(req)
 			return strings.Contains(message, wait)
 		})
 		if warning := p.driver.SkewWarning(t.Context()); !strings.Contains(warning, wait) {

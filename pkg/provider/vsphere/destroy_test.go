@@ -28,7 +28,7 @@ func TestADeletedVMTakesNoDiskOfAnotherWithIt(t *testing.T) {
 	proxy.Effective.Volumes = []vmv1alpha1.VirtualMachineVolume{disk("data", "1Gi", "")}
 	other.VM.Spec.PowerState = vmv1alpha1.PoweredOff
 	l.until("both VMs exist", func() bool {
-		return running(proxy)() && isTrue(&other.VM.Status, vmv1alpha1.ConditionPowerStateSynced)
+		return isRunning(proxy)() && isTrue(&other.VM.Status, vmv1alpha1.ConditionPowerStateSynced)
 	}, proxy, other)
 	c := admin(t, ready)
 	ds, err := find.NewFinder(c.Client).Datastore(t.Context(), "/DC0/datastore/LocalDS_0")

@@ -61,8 +61,8 @@ func message(st *vmv1alpha1.VirtualMachineStatus, kind string) string {
 	return ""
 }
 
-// nothingToDo checks that a further reconcile changes nothing in vCenter.
-func nothingToDo(t *testing.T, p *Provider, req *provider.Request) {
+// checkNoOperation checks that a further reconcile changes nothing in vCenter.
+func checkNoOperation(t *testing.T, p *Provider, req *provider.Request) {
 	t.Helper()
 	for range 5 {
 		req.Now = time.Now()
@@ -84,8 +84,8 @@ func TestEmptyDisksAreMadeGrownAndNeverShrunk(t *testing.T) {
 				disk("data", "2Gi", ""), disk("more", "3Gi", "virtio"), disk("cold", "4Gi", "sata"),
 				disk("fast", "5Gi", "nvme"), disk("old", "6Gi", "lsilogicsas"),
 			}
-			l.until("the VM runs", running(req), req)
-			nothingToDo(t, p, req)
+			l.until("the VM runs", isRunning(req), req)
+			checkNoOperation(t, p, req)
 			before := devicesOf(t, ready, "disks-"+name)
 			for _, d := range []string{"disk 2Gi", "disk 3Gi", "disk 4Gi", "disk 5Gi", "disk 6Gi", "sata", "nvme", "lsilogicsas"} {
 				if before[d] != 1 {
@@ -121,7 +121,7 @@ func changeDisks(t *testing.T, l *loop, ready vcenter.Ready, req *provider.Reque
 	if st.PowerState != vmv1alpha1.PoweredOn || st.Volumes[0].DiskUUID != uuid || uuid == "" {
 		t.Errorf("after growing the VM is %s with disk %q, want it running with the same disk %q", st.PowerState, st.Volumes[0].DiskUUID, uuid)
 	}
-	nothingToDo(t, l.p, req)
+	checkNoOperation(t, l.p, req)
 	if got := devicesOf(t, ready, req.VM.Name); got["disk 7Gi"] != 1 || got["disk 2Gi"] != 0 || got["disk 1Gi"] != 1 {
 		t.Errorf("devices = %v, want one disk of 7Gi, one of 1Gi and none of 2Gi", got)
 	}
@@ -139,7 +139,7 @@ func changeDisks(t *testing.T, l *loop, ready vcenter.Ready, req *provider.Reque
 	if got := devicesOf(t, ready, req.VM.Name); got["disk 7Gi"] != 0 || !fileExists(t, ready, file) {
 		t.Errorf("devices = %v, its file %s exists: %t; want the disk detached and its file kept", got, file, fileExists(t, ready, file))
 	}
-	nothingToDo(t, l.p, req)
+	checkNoOperation(t, l.p, req)
 }
 
 func TestDevicesOfTheSpecAreAdded(t *testing.T) {
@@ -158,8 +158,8 @@ func TestDevicesOfTheSpecAreAdded(t *testing.T) {
 		DisableHotplug:          ptr(true),
 		AutoattachSerialConsole: ptr(true),
 	}
-	l.until("the VM runs", running(req), req)
-	nothingToDo(t, p, req)
+	l.until("the VM runs", isRunning(req), req)
+	checkNoOperation(t, p, req)
 	vm := inVCenter(t, ready)["team-a/devices"]
 	want := map[string]int{"tpm": 1, "passthrough": 2, "serial": 1, "e1000e": 1, "disk 16Gi": 1}
 	if diff := cmp.Diff(want, devicesOf(t, ready, "devices")); diff != "" {
@@ -193,7 +193,7 @@ func TestASizeGrowsLiveWithHotAdd(t *testing.T) {
 	l := newLoop(t, p)
 	req := newRequest("hot", libraryImage())
 	req.Effective.CPU.HotAddEnabled, req.Effective.Memory.HotAddEnabled = ptr(true), ptr(true)
-	l.until("the VM runs", running(req), req)
+	l.until("the VM runs", isRunning(req), req)
 	boot := req.VM.Status.Guest.BootTime
 
 	req.Effective.CPU.Sockets = 4
@@ -218,7 +218,7 @@ func TestASizeGrowsLiveWithHotAdd(t *testing.T) {
 	req.Effective.Memory.Reservation = ptr(resource.MustParse("4Gi"))
 	req.VM.Spec.UpdateStrategy = vmv1alpha1.UpdateStrategyStage
 	l.until("all changes require a restart", func() bool { return len(st.RestartRequired) == 3 }, req)
-	nothingToDo(t, p, req)
+	checkNoOperation(t, p, req)
 	if got := inVCenter(t, ready)["team-a/hot"].Config; *got.MemoryAllocation.Reservation != 2048 || got.Hardware.MemoryMB != 2048 {
 		t.Errorf("Stage changed the running VM: %d MB, %d MB reserved", got.Hardware.MemoryMB, *got.MemoryAllocation.Reservation)
 	}
@@ -231,11 +231,11 @@ func TestTheHardwareVersionIsRaisedBeforePowerOn(t *testing.T) {
 	l := newLoop(t, p)
 	req := newRequest("upgrade", libraryImage())
 	req.Effective.MinHardwareVersion = 21
-	l.until("the VM runs", running(req), req)
+	l.until("the VM runs", isRunning(req), req)
 	if st := req.VM.Status; st.HardwareVersion != 21 || len(st.RestartRequired) != 0 {
 		t.Errorf("hardware version %d, restartRequired %v; want 21 and none", st.HardwareVersion, st.RestartRequired)
 	}
-	nothingToDo(t, p, req)
+	checkNoOperation(t, p, req)
 }
 
 func TestANetworkThatWasWrongForAMomentIsForgotten(t *testing.T) {
@@ -244,7 +244,7 @@ func TestANetworkThatWasWrongForAMomentIsForgotten(t *testing.T) {
 	p, _ := startProvider(t, ready, nil)
 	l := newLoop(t, p)
 	req := newRequest("network", libraryImage())
-	l.until("the VM runs", running(req), req)
+	l.until("the VM runs", isRunning(req), req)
 	st := &req.VM.Status
 	req.Effective.Network = req.Effective.Network.DeepCopy()
 	req.Effective.Network.Interfaces[0].Network = "nope"
@@ -273,7 +273,7 @@ func TestAPreferredTPMIsAddedWhereTheFirmwareAllowsIt(t *testing.T) {
 	bios.Effective.Firmware = &vmv1alpha1.VirtualMachineFirmware{Bootloader: vmv1alpha1.BootloaderBIOS}
 	own.Effective.Firmware = bios.Effective.Firmware
 	own.VM.Spec.Devices = asked
-	l.until("both VMs run", running(bios, efi), bios, efi)
+	l.until("both VMs run", isRunning(bios, efi), bios, efi)
 	if got := message(&bios.VM.Status, vmv1alpha1.ConditionConfigurationSynced); got != "not applied: devices.tpm (preferred, but it needs EFI, and the firmware is BIOS)" {
 		t.Errorf("message = %q, want the reason why no TPM was added", got)
 	}

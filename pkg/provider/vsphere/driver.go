@@ -36,14 +36,14 @@ import (
 
 // Driver manages the virtual machines of one vCenter.
 type Driver struct {
-	name      string
-	session   *session.Session
-	inventory *inventory.Inventory
-	actor     *action.Actor
-	images    *catalogue.Catalogue
-	files     *imagefiles.Files
-	// flags are the options of the zone that the Config specifies.
-	flags       placement.Options
+	name       string
+	session    *session.Session
+	inventory  *inventory.Inventory
+	actor      *action.Actor
+	images     *catalogue.Catalogue
+	imageFiles *imagefiles.Files
+	// defaultZone are the options of the zone that the Config specifies.
+	defaultZone placement.Options
 	zones       zones
 	descriptors *descriptor.Reader
 	compliance  compliance.Checker
@@ -59,10 +59,10 @@ func New(c Config) (*Driver, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &Driver{name: cmp.Or(c.Name, vmv1alpha1.DefaultVCenter), session: s, flags: c.placement(s), descriptors: &descriptor.Reader{}}
+	d := &Driver{name: cmp.Or(c.Name, vmv1alpha1.DefaultVCenter), session: s, defaultZone: c.placement(s), descriptors: &descriptor.Reader{}}
 	d.inventory = inventory.New(inventory.Options{
-		Session: s, MaxWait: c.MaxWait, Changed: d.changed, Synced: func() { d.sink.Read() },
-		Folders: d.folders, EventKinds: eventKinds, Happened: d.happened(c.Happened),
+		Session: s, MaxWait: c.MaxWait, Changed: d.handleChange, Synced: func() { d.sink.Read() },
+		Folders: d.folders, EventKinds: eventKinds, Happened: d.eventHandler(c.Happened),
 	})
 	d.compliance.Policies, d.compliance.Machines = s.Policies, d.inventory.All
 	d.compliance.Changed = func(vm *mo.VirtualMachine) {
@@ -70,13 +70,13 @@ func New(c Config) (*Driver, error) {
 			d.sink.Changed(owner.Key)
 		}
 	}
-	d.actor = &action.Actor{Session: s, Inventory: d.inventory, GracePeriod: c.GracePeriod, Detached: d.detached(c.Happened)}
-	d.images = &catalogue.Catalogue{Session: s, Places: d.anyPlaces, Descriptors: d.descriptors}
+	d.actor = &action.Actor{Session: s, Inventory: d.inventory, GracePeriod: c.GracePeriod, Detached: d.detachHandler(c.Happened)}
+	d.images = &catalogue.Catalogue{Session: s, Places: d.anyResolver, Descriptors: d.descriptors}
 	d.publisher = &publish.Publisher{Session: s, Inventory: d.inventory, Owner: c.Owner}
 	began := time.Now()
-	d.files = imagefiles.New(imagefiles.Options{
+	d.imageFiles = imagefiles.New(imagefiles.Options{
 		Session: s, Inventory: d.inventory, Descriptors: d.descriptors, Owner: c.Owner,
-		Making: func(ctx context.Context) (string, error) { return d.creator("").Making(ctx, began) },
+		Making: func(ctx context.Context) (string, error) { return d.newCreator("").Making(ctx, began) },
 	})
 	d.SetZones(map[string]*vmv1alpha1.ZoneSpec{vmv1alpha1.DefaultZone: nil})
 	return d, nil
@@ -86,7 +86,7 @@ func New(c Config) (*Driver, error) {
 func (d *Driver) Images() provider.Images { return d.images }
 
 // ImageFiles manages copies of image files in this vCenter.
-func (d *Driver) ImageFiles() provider.ImageFiles { return d.files }
+func (d *Driver) ImageFiles() provider.ImageFiles { return d.imageFiles }
 
 // Run implements driver.Driver.
 func (d *Driver) Run(ctx context.Context, sink driver.Sink) {
@@ -94,15 +94,15 @@ func (d *Driver) Run(ctx context.Context, sink driver.Sink) {
 	var wg sync.WaitGroup
 	wg.Go(func() { d.session.Run(ctx) })
 	wg.Go(func() { d.inventory.Run(ctx) })
-	wg.Go(func() { d.warm(ctx) })
+	wg.Go(func() { d.warmResolvers(ctx) })
 	wg.Go(func() { d.compliance.Run(ctx) })
 	wg.Wait()
 	d.session.Close()
 }
 
-// changed handles a change of the inventory. It ignores a change that affects neither the
+// handleChange handles a change of the inventory. It ignores a change that affects neither the
 // configuration nor the observed state.
-func (d *Driver) changed(old, now *mo.VirtualMachine) {
+func (d *Driver) handleChange(old, now *mo.VirtualMachine) {
 	owner, ok := observe.OwnerOf(now)
 	if !ok {
 		owner, ok = observe.OwnerOf(old)
@@ -117,16 +117,16 @@ func (d *Driver) changed(old, now *mo.VirtualMachine) {
 		equality.Semantic.DeepEqual(observe.Of(old, d.inventory.HostName), observe.Of(now, d.inventory.HostName)) {
 		return
 	}
-	if question(old) != question(now) {
+	if questionID(old) != questionID(now) {
 		d.sink.Blocked(owner.Key)
 		return
 	}
 	d.sink.Changed(owner.Key)
 }
 
-// question returns the ID of the question that blocks the VM until it is answered. It is empty if
+// questionID returns the ID of the question that blocks the VM until it is answered. It is empty if
 // there is none.
-func question(vm *mo.VirtualMachine) string {
+func questionID(vm *mo.VirtualMachine) string {
 	if vm == nil || vm.Runtime.Question == nil {
 		return ""
 	}
@@ -190,26 +190,26 @@ func (d *Driver) Record(uniqueID string) string {
 // Look implements driver.Driver.
 func (d *Driver) Look(id driver.Identity) driver.Sighting {
 	names := namesOf(id)
-	if folder, ok := d.places(id.Zone).KnownNamespaceFolder(id.Key.Namespace); ok {
+	if folder, ok := d.resolver(id.Zone).KnownNamespaceFolder(id.Key.Namespace); ok {
 		names.Folder = folder
 	}
 	f := d.inventory.Find(names)
 	switch f.State {
 	case inventory.Absent:
-		if err := d.unread(id.Zone); err != nil {
+		if err := d.zoneReadError(id.Zone); err != nil {
 			return driver.Sighting{State: driver.Unknown, Why: "zone " + id.Zone + " could not be read: " + err.Error()}
 		}
-		return driver.Sighting{State: driver.Absent, Copies: described(f.Copies)}
+		return driver.Sighting{State: driver.Absent, Copies: describeVMs(f.Copies)}
 	case inventory.Exists:
-		return driver.Sighting{State: driver.Exists, Machine: d.machine(f.VM), Ownership: ownership(f.VM, ownerOf(id))}
+		return driver.Sighting{State: driver.Exists, Machine: d.machine(f.VM), Ownership: ownershipOf(f.VM, ownerOf(id))}
 	case inventory.Unknown:
 	}
 	return driver.Sighting{State: driver.Unknown, Why: f.Why}
 }
 
-// ownership returns the ownership of vm. An unreadable VM is owned by the object, because it is in
+// ownershipOf returns the ownership of vm. An unreadable VM is owned by the object, because it is in
 // the inventory only if the object owned it when it could be read.
-func ownership(vm *mo.VirtualMachine, owner observe.Owner) driver.Ownership {
+func ownershipOf(vm *mo.VirtualMachine, owner observe.Owner) driver.Ownership {
 	if !observe.Readable(vm) {
 		return driver.Own
 	}
@@ -218,34 +218,34 @@ func ownership(vm *mo.VirtualMachine, owner observe.Owner) driver.Ownership {
 
 // Refused implements driver.Driver.
 func (d *Driver) Refused(w *driver.Want) driver.Refusals {
-	refused := configspec.Refused(d.wanted(w), &mo.VirtualMachine{})
-	refused.NotAllowed, _ = d.notAllowed(w)
+	refused := configspec.Refused(d.desiredSpec(w), &mo.VirtualMachine{})
+	refused.NotAllowed, _ = d.disallowedDevices(w)
 	return refused
 }
 
-// notAllowed returns a message for each device that the zone does not allow for the namespace, and
+// disallowedDevices returns a message for each device that the zone does not allow for the namespace, and
 // the field paths of the lists of these devices.
-func (d *Driver) notAllowed(w *driver.Want) (messages, paths []string) {
-	allowed, by := d.places(w.Identity.Zone).Devices(w.NamespaceLabels)
+func (d *Driver) disallowedDevices(w *driver.Want) (messages, paths []string) {
+	allowed, by := d.resolver(w.Identity.Zone).Devices(w.NamespaceLabels)
 	return configspec.NotAllowed(configspec.Want{Want: *w}, allowed, by)
 }
 
 // Check implements driver.Driver.
 func (d *Driver) Check(ctx context.Context, w *driver.Want, kinds ...string) driver.Report {
-	return d.places(w.Identity.Zone).Check(ctx, w, kinds...).Failures
+	return d.resolver(w.Identity.Zone).Check(ctx, w, kinds...).Failures
 }
 
 // Create implements driver.Driver.
 func (d *Driver) Create(w *driver.Want, checked func(driver.Report)) driver.Operation {
-	want := d.wanted(w)
+	want := d.desiredSpec(w)
 	return driver.Operation{Kind: driver.KindCreate, Run: func(ctx context.Context) error {
-		rep := d.places(w.Identity.Zone).Check(ctx, w)
+		rep := d.resolver(w.Identity.Zone).Check(ctx, w)
 		if err := rep.Err(); err != nil {
 			checked(rep.Failures)
 			return err
 		}
-		creator := d.creator(w.Identity.Zone)
-		fast, note, done, err := d.fast(ctx, w, want, rep)
+		creator := d.newCreator(w.Identity.Zone)
+		fast, note, done, err := d.fastDeploy(ctx, w, want, rep)
 		defer done()
 		if fast != nil || note != nil {
 			rep.Failures[vmv1alpha1.ConditionImageCacheReady] = note
@@ -257,7 +257,7 @@ func (d *Driver) Create(w *driver.Want, checked func(driver.Report)) driver.Oper
 		if fast != nil && err == nil {
 			fast.HadVM = w.Identity.UniqueID != ""
 			// This prevents the removal of the copies during the creation.
-			done, uerr := d.files.Use(fast.Directory)
+			done, uerr := d.imageFiles.Use(fast.Directory)
 			if uerr != nil {
 				return errors.Join(fast.Lacks(fast.Directory), uerr)
 			}
@@ -296,17 +296,17 @@ func (d *Driver) Classify(err error) driver.Failure {
 	return driver.Refused
 }
 
-// wanted returns the desired state with the storage, ISO images and networks that are already
+// desiredSpec returns the desired state with the storage, ISO images and networks that are already
 // resolved.
-func (d *Driver) wanted(w *driver.Want) configspec.Want {
-	out := configspec.Want{Want: *w, PlacesClaims: d.placesClaims()}
-	out.Storage, out.ISOs = d.places(w.Identity.Zone).KnownStorage(w), d.places(w.Identity.Zone).KnownISOs(w)
-	out.Backings, _ = d.places(w.Identity.Zone).KnownBackings(placement.NetworkNames(w.Effective), w.NamespaceLabels)
+func (d *Driver) desiredSpec(w *driver.Want) configspec.Want {
+	out := configspec.Want{Want: *w, PlacesClaims: d.acceptsDiskSlot()}
+	out.Storage, out.ISOs = d.resolver(w.Identity.Zone).KnownStorage(w), d.resolver(w.Identity.Zone).KnownISOs(w)
+	out.Backings, _ = d.resolver(w.Identity.Zone).KnownBackings(placement.NetworkNames(w.Effective), w.NamespaceLabels)
 	return out
 }
 
-// placesClaims reports whether vCenter's volume service accepts a disk slot.
-func (d *Driver) placesClaims() bool {
+// acceptsDiskSlot reports whether vCenter's volume service accepts a disk slot.
+func (d *Driver) acceptsDiskSlot() bool {
 	return !session.Older(d.session.Info().APIVersion, configspec.PlacesClaimsSince)
 }
 

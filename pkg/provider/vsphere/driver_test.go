@@ -66,13 +66,13 @@ func newLoop(t *testing.T, p *Provider) *loop {
 	l := &loop{t: t, p: p, wake: make(chan struct{}, 1)}
 	ctx, cancel := context.WithCancel(context.Background())
 	watching := make(chan struct{})
-	go func() { close(watching); p.Watch(ctx, l.hint) }()
+	go func() { close(watching); p.Watch(ctx, l.enqueue) }()
 	<-watching
 	t.Cleanup(cancel)
 	return l
 }
 
-func (l *loop) hint(h provider.Hint) {
+func (l *loop) enqueue(h provider.Hint) {
 	l.mu.Lock()
 	l.hints = append(l.hints, h)
 	l.mu.Unlock()
@@ -127,8 +127,8 @@ func (l *loop) wait(ctx context.Context, after time.Duration) bool {
 	}
 }
 
-// running reports whether the VMs run, have an address and are synchronized.
-func running(reqs ...*provider.Request) func() bool {
+// isRunning reports whether the VMs run, have an address and are synchronized.
+func isRunning(reqs ...*provider.Request) func() bool {
 	return func() bool {
 		for _, r := range reqs {
 			st := &r.VM.Status

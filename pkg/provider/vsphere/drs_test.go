@@ -34,9 +34,9 @@ func TestHost_IsNamedInAClusterWithoutDRS(t *testing.T) {
 	finish(hosts[0].EnterMaintenanceMode(t.Context(), 0, false, nil))
 	finish(hosts[1].Disconnect(t.Context()))
 
-	deployed, cloned := in("b", "deployed"), in("b", "cloned")
+	deployed, cloned := zoneRequest("b", "deployed"), zoneRequest("b", "cloned")
 	cloned.Image = templateImage()
-	l.until("both VMs run", running(deployed, cloned), deployed, cloned)
+	l.until("both VMs run", isRunning(deployed, cloned), deployed, cloned)
 	for _, req := range []*provider.Request{deployed, cloned} {
 		if got := req.VM.Status.NodeName; got != hosts[2].Name() {
 			t.Errorf("%s is on host %q, want %q: the others are in maintenance mode or disconnected", req.VM.Name, got, hosts[2].Name())
@@ -44,7 +44,7 @@ func TestHost_IsNamedInAClusterWithoutDRS(t *testing.T) {
 	}
 
 	finish(hosts[2].EnterMaintenanceMode(t.Context(), 0, false, nil))
-	late := in("b", "late")
+	late := zoneRequest("b", "late")
 	l.until("no host is available", func() bool {
 		return strings.HasPrefix(message(&late.VM.Status, vmv1alpha1.ConditionPlacementReady), `cluster "DC0_C1" has no DRS, and none of its hosts can have the virtual machine: `)
 	}, late)
@@ -55,5 +55,5 @@ func TestHost_IsNamedInAClusterWithoutDRS(t *testing.T) {
 		}
 	}
 	finish(hosts[2].ExitMaintenanceMode(t.Context(), 0))
-	l.until("the VM runs", running(late), late)
+	l.until("the VM runs", isRunning(late), late)
 }

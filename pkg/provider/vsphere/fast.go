@@ -17,10 +17,10 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/placement"
 )
 
-// fast returns how a VM is created from copies of its image, or nil if no copies are used. The
+// fastDeploy returns how a VM is created from copies of its image, or nil if no copies are used. The
 // error is an ImageCacheNotReadyError if the VM's datastore has no copies. note reports a deviation
 // from the requested deploy mode. The copies are not removed before done is called.
-func (d *Driver) fast(ctx context.Context, w *driver.Want, want configspec.Want, rep *placement.Report) (fast *create.Fast, note error, done func(), err error) {
+func (d *Driver) fastDeploy(ctx context.Context, w *driver.Want, want configspec.Want, rep *placement.Report) (fast *create.Fast, note error, done func(), err error) {
 	done = func() {}
 	item := rep.Source.LibraryItem
 	if w.FastDeploy == "" || w.FastDeploy == vmv1alpha1.FastDeployOff || item == "" || w.Image.Spec.ContentLibrary == nil {
@@ -33,7 +33,7 @@ func (d *Driver) fast(ctx context.Context, w *driver.Want, want configspec.Want,
 	if why := image.NotCopyable(); why != nil {
 		return nil, &driver.NoteError{Reason: vmv1alpha1.ReasonDeployedInstead, Message: "vSphere deploys the image; its copies are not used: " + why.Error()}, done, nil
 	}
-	home, err := d.places(w.Identity.Zone).Home(ctx, rep.Datastore)
+	home, err := d.resolver(w.Identity.Zone).Home(ctx, rep.Datastore)
 	if err != nil {
 		return nil, nil, done, err
 	}
@@ -59,7 +59,7 @@ func (d *Driver) fast(ctx context.Context, w *driver.Want, want configspec.Want,
 		lacks.Stale, lacks.Reason = true, fmt.Sprintf("the copies on datastore %s have version %s of the image; its current version is %s", home.Name, at.ContentVersion, image.Version)
 		return nil, nil, done, lacks
 	}
-	if done, err = d.files.Use(at.Directory); err != nil {
+	if done, err = d.imageFiles.Use(at.Directory); err != nil {
 		lacks.Stale, lacks.Reason = true, err.Error()
 		return nil, nil, func() {}, lacks
 	}

@@ -27,7 +27,7 @@ import (
 // cachedDisk is the path of the copy of the image's disk.
 const cachedDisk = "[LocalDS_0] images/photon-5/disk.vmdk"
 
-// files is a datastore in an administrator's session.
+// imageFiles is a datastore in an administrator's session.
 type files struct {
 	t  *testing.T
 	ds *object.Datastore
@@ -145,7 +145,7 @@ func TestAVMIsMadeOfCopiesAndLeavesThemWhenItGoes(t *testing.T) {
 			req := fastRequest("web-"+string(mode), mode, cacheOf(f))
 			req.VM.CreationTimestamp = metav1.Now()
 			before := counted.snapshot()
-			l.until("the VM runs", running(req), req)
+			l.until("the VM runs", isRunning(req), req)
 			disks, parents := parentsOf(t, ready, req.VM.Status.UniqueID)
 			dir := string(req.VM.UID)
 			if diff := cmp.Diff([]string{"[LocalDS_0] " + dir + "/disk-0.vmdk"}, disks); diff != "" {
@@ -172,7 +172,7 @@ func TestAVMIsMadeOfCopiesAndLeavesThemWhenItGoes(t *testing.T) {
 				}
 			}
 			t.Logf("%d calls", total)
-			nothingToDo(t, p, req)
+			checkNoOperation(t, p, req)
 			l.remove(req)
 			if left := f.list(dir); left != nil {
 				t.Errorf("the directory of the VM still contains %q", left)
@@ -193,7 +193,7 @@ func TestNoVMTakesTheCopyThatItDependsOnWithIt(t *testing.T) {
 	p, _ := startProvider(t, ready, nil)
 	l := newLoop(t, p)
 	req := fastRequest("web", vmv1alpha1.FastDeployLinked, cacheOf(f))
-	l.until("the VM runs", running(req), req)
+	l.until("the VM runs", isRunning(req), req)
 	vm := object.NewVirtualMachine(admin(t, ready).Client, vimtypes.ManagedObjectReference{Type: "VirtualMachine", Value: req.VM.Status.UniqueID})
 	// An edit of the VM may remove the setting that makes vCenter keep the disk.
 	task, err := vm.Reconfigure(t.Context(), vimtypes.VirtualMachineConfigSpec{ExtraConfig: []vimtypes.BaseOptionValue{&vimtypes.OptionValue{Key: "vmprov.keepDisks", Value: ""}}})
@@ -242,7 +242,7 @@ func TestAnotherZoneKeepsNoVMFromBeingRemovedWithWhatItHas(t *testing.T) {
 			p, _ := startProvider(t, ready, nil)
 			l := newLoop(t, p)
 			req := fastRequest("web", vmv1alpha1.FastDeployLinked, cacheOf(f))
-			l.until("the VM runs", running(req), req)
+			l.until("the VM runs", isRunning(req), req)
 			p.driver.SetZones(map[string]*vmv1alpha1.ZoneSpec{vmv1alpha1.DefaultZone: {
 				Datacenter: "DC0", Cluster: "DC0_C0", Folder: "/DC0/vm/slipway", Storage: vmv1alpha1.ZoneStorage{Datastores: datastores}}})
 			req.VM.DeletionTimestamp = new(metav1.Now())
@@ -250,7 +250,7 @@ func TestAnotherZoneKeepsNoVMFromBeingRemovedWithWhatItHas(t *testing.T) {
 			// vCenter leaves files that it does not delete with the VM.
 			dir := string(req.VM.UID)
 			f.makeDisk("[LocalDS_0] " + dir + "/disk-0.vmdk")
-			if err := p.driver.creator(vmv1alpha1.DefaultZone).RemoveLeftovers(t.Context(), dir, "LocalDS_0"); err != nil {
+			if err := p.driver.newCreator(vmv1alpha1.DefaultZone).RemoveLeftovers(t.Context(), dir, "LocalDS_0"); err != nil {
 				t.Error(err)
 			}
 			if left := f.list(dir); left != nil {
@@ -345,7 +345,7 @@ func TestWhereNoDiskCanDependOnAnotherItIsCopiedInstead(t *testing.T) {
 			l := &loop{t: t, p: l.p, wake: l.wake}
 			req := fastRequest(strings.ReplaceAll(name, " ", "-"), vmv1alpha1.FastDeployLinked, cacheOf(f))
 			req.Effective.BootDisk = tc.boot
-			l.until("the VM runs", synced(req), req)
+			l.until("the VM runs", isSynced(req), req)
 			if _, parents := parentsOf(t, ready, req.VM.Status.UniqueID); len(parents) > 0 {
 				t.Errorf("the VM's disks depend on %q", parents)
 			}
@@ -376,7 +376,7 @@ func TestAVMOfCopiesGoesWhereThereAreNoTopLevelDirectories(t *testing.T) {
 		t.Run(string(mode), func(t *testing.T) {
 			l := &loop{t: t, p: l.p, wake: l.wake}
 			req := fastRequest("web-"+string(mode), mode, cacheOf(f))
-			l.until("the VM runs", running(req), req)
+			l.until("the VM runs", isRunning(req), req)
 			if disks, _ := parentsOf(t, ready, req.VM.Status.UniqueID); len(disks) != 1 || strings.Contains(disks[0], string(req.VM.UID)) {
 				t.Errorf("disks %q, want one in a directory whose name vSphere has chosen", disks)
 			}

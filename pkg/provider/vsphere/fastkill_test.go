@@ -20,8 +20,8 @@ import (
 	"github.com/slipway-dev/slipway/test/vcenter"
 )
 
-// held returns the number of blocked calls of a method.
-func held(t *testing.T, ready vcenter.Ready, method string) int {
+// blockedCalls returns the number of blocked calls of a method.
+func blockedCalls(t *testing.T, ready vcenter.Ready, method string) int {
 	t.Helper()
 	waiting := map[string]int{}
 	if err := json.Unmarshal([]byte(ask(t, ready, http.MethodGet, "/hold")), &waiting); err != nil {
@@ -53,7 +53,7 @@ func TestADeploymentOfAKilledProcessEndsAsAnyOther(t *testing.T) {
 						})
 					}
 				}
-				files{t, f.ds, f.dc}.intact(t)
+				files{t, f.ds, f.dc}.checkCopies(t)
 			})
 		}
 	}
@@ -73,7 +73,7 @@ func TestAPromotionOfAKilledProcessEndsAsAnyOther(t *testing.T) {
 			})
 		}
 	}
-	files{t, f.ds, f.dc}.intact(t)
+	files{t, f.ds, f.dc}.checkCopies(t)
 }
 
 func killAt(t *testing.T, ready vcenter.Ready, f files, req *provider.Request, step string, deleted bool) {
@@ -88,9 +88,9 @@ func killAt(t *testing.T, ready vcenter.Ready, f files, req *provider.Request, s
 	ended := make(chan struct{})
 	go func() { // The first process reconciles without events.
 		defer close(ended)
-		for held(t, ready, step) == 0 && t.Context().Err() == nil {
+		for blockedCalls(t, ready, step) == 0 && t.Context().Err() == nil {
 			req.Now = time.Now()
-			if ch, _ := first.CreateOrUpdateVirtualMachineAsync(t.Context(), req); ch != nil && held(t, ready, step) == 0 {
+			if ch, _ := first.CreateOrUpdateVirtualMachineAsync(t.Context(), req); ch != nil && blockedCalls(t, ready, step) == 0 {
 				select {
 				case <-ch:
 				case <-time.After(50 * time.Millisecond):
@@ -109,7 +109,7 @@ func killAt(t *testing.T, ready vcenter.Ready, f files, req *provider.Request, s
 	if deleted {
 		req.VM.DeletionTimestamp = new(metav1.Now())
 	} else {
-		l.until("the VM runs", running(req), req)
+		l.until("the VM runs", isRunning(req), req)
 		if req.VM.Spec.PromoteDisksMode == vmv1alpha1.PromoteDisksModeOnline {
 			l.until("the VM's disks are promoted", func() bool { return promotion(req) == "True Succeeded" }, req)
 		}

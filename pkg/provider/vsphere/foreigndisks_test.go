@@ -106,15 +106,15 @@ func (s *diskScene) relocate(disk int) {
 func TestDestroy_DeletesTheRecordedDisksAndNoOther(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
-	var events happenings
-	p, _ := startProvider(t, ready, func(s *settings) { s.Happened = events.take })
+	var events eventLog
+	p, _ := startProvider(t, ready, func(s *settings) { s.Happened = events.add })
 	for name, tc := range map[string]struct {
 		event func(*diskScene)
-		// recorded are the slots with recorded disks after the change.
+		// storedRecord are the slots with recorded disks after the change.
 		recorded []string
 		// kept are the attached disks that must be kept. "ours" is the volume's first disk.
 		kept []string
-		// detached are the disks that events report.
+		// detachHandler are the disks that events report.
 		detached []string
 	}{
 		"unchanged":                      {func(*diskScene) {}, []string{"scsi0:0", "scsi0:1"}, nil, nil},
@@ -133,7 +133,7 @@ func TestDestroy_DeletesTheRecordedDisksAndNoOther(t *testing.T) {
 			s.req.Effective.Volumes = []vmv1alpha1.VirtualMachineVolume{disk("data", "1Gi", "")}
 			s.l.until("the VM runs and its disks are recorded", func() bool {
 				s.vm = objectOf(t, ready, s.req)
-				return synced(s.req)() && len(s.records()) == 2
+				return isSynced(s.req)() && len(s.records()) == 2
 			}, s.req)
 			ours := s.disks(s.vm)[1]
 
@@ -149,7 +149,7 @@ func TestDestroy_DeletesTheRecordedDisksAndNoOther(t *testing.T) {
 				if fileExists(t, ready, file) && (file != s.theirs || slices.Contains(files, file)) {
 					kept = append(kept, called)
 				}
-				if events.has("DiskDetached", file) > 0 {
+				if events.count("DiskDetached", file) > 0 {
 					detached = append(detached, called)
 				}
 			}
@@ -178,7 +178,7 @@ func TestVolume_IsNotTheDiskThatTookItsSlot(t *testing.T) {
 	s.req.Effective.Volumes = []vmv1alpha1.VirtualMachineVolume{disk("data", "1Gi", "")}
 	s.l.until("the VM runs and its disks are recorded", func() bool {
 		s.vm = objectOf(t, ready, s.req)
-		return synced(s.req)() && len(s.records()) == 2
+		return isSynced(s.req)() && len(s.records()) == 2
 	}, s.req)
 	s.replace()
 	s.req.Effective.Volumes[0].Disk.Capacity = ptr(resource.MustParse("100Gi"))

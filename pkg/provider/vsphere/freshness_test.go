@@ -26,14 +26,14 @@ func TestBackup_LeavesAVMThatCanBeGrownAndStarted(t *testing.T) {
 	l := newLoop(t, p)
 	req := newRequest("web", templateImage())
 	req.Effective.Volumes = []vmv1alpha1.VirtualMachineVolume{disk("data", "1Gi", "")}
-	l.until("the VM runs", running(req), req)
+	l.until("the VM runs", isRunning(req), req)
 	st, vm := &req.VM.Status, objectOf(t, ready, req)
 	v := &victim{t: t, ready: ready, p: p, l: l, req: req, vm: vm}
 	grows := func(size string) { req.Effective.Volumes = []vmv1alpha1.VirtualMachineVolume{disk("data", size, "")} }
 	grown := func(size string) {
 		t.Helper()
 		l.until("the VM runs with "+size, func() bool {
-			return running(req)() && len(st.Volumes) == 1 && st.Volumes[0].Capacity.String() == size && reason(st, vmv1alpha1.ConditionConfigurationSynced) == "True Succeeded"
+			return isRunning(req)() && len(st.Volumes) == 1 && st.Volumes[0].Capacity.String() == size && reason(st, vmv1alpha1.ConditionConfigurationSynced) == "True Succeeded"
 		}, req)
 	}
 
@@ -58,7 +58,7 @@ func TestBackup_LeavesAVMThatCanBeGrownAndStarted(t *testing.T) {
 	}, req)
 	v.await(vm.RemoveAllSnapshot(t.Context(), nil))
 	grown("3Gi")
-	nothingToDo(t, p, req)
+	checkNoOperation(t, p, req)
 	l.remove(req)
 }
 
@@ -71,14 +71,14 @@ func TestFirstBootData_IsRemovedAgainAfterARevertByHand(t *testing.T) {
 	req := newRequest("once", templateImage())
 	req.Effective.Bootstrap = &vmv1alpha1.VirtualMachineBootstrap{CloudInit: &vmv1alpha1.CloudInitBootstrap{RawCloudConfig: &vmv1alpha1.SecretKeySelector{Name: "s"}}}
 	req.Bootstrap = &provider.BootstrapData{CloudConfig: []byte("#cloud-config\n")}
-	l.until("the VM runs", running(req), req)
+	l.until("the VM runs", isRunning(req), req)
 	req.Bootstrap = nil
 	vm := objectOf(t, ready, req)
 	v := &victim{t: t, ready: ready, p: p, l: l, req: req, vm: vm}
 	snapshot(t, vm, "before")
 	req.Effective.Bootstrap.RemoveAfterFirstBoot = true
 	removed := func() bool {
-		return reason(&req.VM.Status, vmv1alpha1.ConditionBootstrapDataRemoved) == "True Succeeded" && running(req)()
+		return reason(&req.VM.Status, vmv1alpha1.ConditionBootstrapDataRemoved) == "True Succeeded" && isRunning(req)()
 	}
 	l.until("the data is removed", removed, req)
 	v.await(vm.RevertToSnapshot(t.Context(), "before", true))
@@ -104,14 +104,14 @@ func TestPartialAnswer_MakesAVMUnreadable(t *testing.T) {
 		t.Run(path, func(t *testing.T) {
 			req := newRequest("web-"+strings.ToLower(strings.ReplaceAll(path, ".", "-")), templateImage())
 			req.Effective.Volumes = []vmv1alpha1.VirtualMachineVolume{disk("data", "1Gi", "")}
-			l.until("the VM runs", running(req), req)
+			l.until("the VM runs", isRunning(req), req)
 			vm := objectOf(t, ready, req)
 			v := &victim{t: t, ready: ready, p: p, l: l, req: req, vm: vm}
 			if path == "snapshot" {
 				snapshot(t, vm, "backup") // otherwise the property is empty
 			}
 			v.setKey(vmv1alpha1.ExtraConfigPausedKey, "TRUE")
-			v.seen(observe.Paused)
+			v.awaitInventory(observe.Paused)
 			omit(req, path)
 			req.VM.Spec.PowerState = vmv1alpha1.PoweredOff
 			unread := func() bool {
@@ -131,7 +131,7 @@ func TestPartialAnswer_MakesAVMUnreadable(t *testing.T) {
 				t.Errorf("changes of a paused VM (-want +got):\n%s", diff)
 			}
 			omit(req)
-			v.seen(observe.Paused)
+			v.awaitInventory(observe.Paused)
 			if ch, err := p.CreateOrUpdateVirtualMachineAsync(t.Context(), req); ch != nil || !errors.Is(err, provider.ErrPaused) {
 				t.Errorf("reconcile = %v, want ErrPaused when the VM can be read", err)
 			}
@@ -139,7 +139,7 @@ func TestPartialAnswer_MakesAVMUnreadable(t *testing.T) {
 	}
 	t.Run("guest.net", func(t *testing.T) {
 		req := newRequest("talks-not", templateImage())
-		l.until("the VM runs", running(req), req)
+		l.until("the VM runs", isRunning(req), req)
 		omit(req, "guest.net", "summary.storage")
 		req.VM.Spec.PowerState = vmv1alpha1.PoweredOff
 		l.until("the VM is managed", func() bool { return req.VM.Status.PowerState == vmv1alpha1.PoweredOff }, req)

@@ -22,7 +22,7 @@ func TestVariablesThatTheGuestSetsAreSeenWithoutAsking(t *testing.T) {
 	l := newLoop(t, p)
 	req := newRequest("talks", templateImage())
 	req.VM.Spec.ReadinessProbe = &vmv1alpha1.VirtualMachineReadinessProbe{GuestInfo: []vmv1alpha1.GuestInfoAction{{Key: "state"}, {Key: "role"}}}
-	l.until("the VM runs", running(req), req)
+	l.until("the VM runs", isRunning(req), req)
 	sees := func() map[string]string {
 		r, err := p.Engine.CreateOrUpdateVirtualMachineAsync(t.Context(), req)
 		if err != nil || r.Observation == nil {
@@ -64,7 +64,7 @@ func TestWhatTheGuestReportsIsItsOwnersToChoose(t *testing.T) {
 	l := newLoop(t, p)
 	req := newRequest("claims", templateImage())
 	l.until("the VM has an address", func() bool {
-		return running(req)() && req.VM.Status.Network != nil && req.VM.Status.Network.PrimaryIP4 != ""
+		return isRunning(req)() && req.VM.Status.Network != nil && req.VM.Status.Network.PrimaryIP4 != ""
 	}, req)
 	control(t, ready, http.MethodPut, "/vm/guest?"+url.Values{"vm": {req.VM.Status.UniqueID}, "address": {"10.96.0.1"}}.Encode())
 	l.until("the new address is reported", func() bool { return req.VM.Status.Network.PrimaryIP4 == "10.96.0.1" }, req)

@@ -14,19 +14,19 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
-// happenings collects events as "reason: note".
-type happenings struct {
+// eventLog collects events as "reason: note".
+type eventLog struct {
 	mu  sync.Mutex
 	all []provider.Happening
 }
 
-func (n *happenings) take(h provider.Happening) {
+func (n *eventLog) add(h provider.Happening) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.all = append(n.all, h)
 }
 
-func (n *happenings) has(reason, note string) int {
+func (n *eventLog) count(reason, note string) int {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return len(slices.DeleteFunc(slices.Clone(n.all), func(h provider.Happening) bool {
@@ -38,21 +38,21 @@ func (n *happenings) has(reason, note string) int {
 func TestWhatVSphereDoesToAVMIsToldOnce(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
-	var first happenings
-	p, _ := startProvider(t, ready, func(s *settings) { s.Happened = first.take })
+	var first eventLog
+	p, _ := startProvider(t, ready, func(s *settings) { s.Happened = first.add })
 	req := newRequest("eventful", templateImage())
-	newLoop(t, p).until("the VM runs", running(req), req)
+	newLoop(t, p).until("the VM runs", isRunning(req), req)
 	happens := func(kind, message string) {
 		q := url.Values{"vm": {req.VM.Status.UniqueID}, "kind": {kind}, "message": {message}}
 		control(t, ready, http.MethodPost, "/vm/event?"+q.Encode())
 	}
 	happens("DrsVmMigratedEvent", "")
-	eventually(t, "the migration is reported", func() bool { return first.has("MigratedByDRS", "from host esx-before to host ") == 1 })
+	eventually(t, "the migration is reported", func() bool { return first.count("MigratedByDRS", "from host esx-before to host ") == 1 })
 	happens("VmMessageErrorEvent", "There is no more space for virtual disk")
 	happens("com.example.NothingToTell", "")
 	happens("com.vmware.vc.ha.VmRestartedByHAEvent", "")
-	eventually(t, "the failure of the host is reported", func() bool { return first.has("RestartedByHA", "") == 1 })
-	if got := first.has("Error", "no more space for virtual disk"); got != 1 {
+	eventually(t, "the failure of the host is reported", func() bool { return first.count("RestartedByHA", "") == 1 })
+	if got := first.count("Error", "no more space for virtual disk"); got != 1 {
 		t.Errorf("the error was reported %d times, want once", got)
 	}
 	first.mu.Lock()
@@ -68,10 +68,10 @@ func TestWhatVSphereDoesToAVMIsToldOnce(t *testing.T) {
 	}
 
 	// A new process reports the same events again, with the same IDs.
-	var second happenings
-	_, _ = startProvider(t, ready, func(s *settings) { s.Happened = second.take })
+	var second eventLog
+	_, _ = startProvider(t, ready, func(s *settings) { s.Happened = second.add })
 	eventually(t, "the next process reports the events", func() bool {
-		return second.has("RestartedByHA", "") == 1 && second.has("MigratedByDRS", "") == 1 && second.has("Error", "") == 1
+		return second.count("RestartedByHA", "") == 1 && second.count("MigratedByDRS", "") == 1 && second.count("Error", "") == 1
 	})
 	second.mu.Lock()
 	defer second.mu.Unlock()

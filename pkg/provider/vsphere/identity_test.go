@@ -27,7 +27,7 @@ func TestAFailedCreateLeavesWhatItHasNotMade(t *testing.T) {
 	p, counted := startProvider(t, ready, nil)
 	l := newLoop(t, p)
 	req := newRequest("db", templateImage())
-	l.until("the VM runs", running(req), req)
+	l.until("the VM runs", isRunning(req), req)
 	req.VM.Spec.PowerState = vmv1alpha1.PoweredOff
 	l.until("the VM is off", func() bool { return req.VM.Status.PowerState == vmv1alpha1.PoweredOff }, req)
 	id := req.VM.Status.UniqueID
@@ -66,7 +66,7 @@ func TestAVMThatWasDeletedByHandIsMadeAgainIfItsObjectSaysSo(t *testing.T) {
 	l := newLoop(t, p)
 	waits, again := newRequest("waits", templateImage()), newRequest("again", templateImage())
 	again.VM.Spec.WhenMissing = vmv1alpha1.WhenMissingRecreate
-	l.until("both VMs run", running(waits, again), waits, again)
+	l.until("both VMs run", isRunning(waits, again), waits, again)
 	for _, req := range []*provider.Request{waits, again} {
 		vm := object.NewVirtualMachine(admin(t, ready).Client, types.ManagedObjectReference{Type: "VirtualMachine", Value: req.VM.Status.UniqueID})
 		task, err := vm.PowerOff(t.Context())
@@ -86,7 +86,7 @@ func TestAVMThatWasDeletedByHandIsMadeAgainIfItsObjectSaysSo(t *testing.T) {
 	first := again.VM.Status.UniqueID
 	l.until("one VM waits and the other is recreated", func() bool {
 		return reason(&waits.VM.Status, vmv1alpha1.ConditionCreated) == "Unknown Missing" &&
-			again.VM.Status.UniqueID != first && running(again)()
+			again.VM.Status.UniqueID != first && isRunning(again)()
 	}, waits, again)
 	if vms := vmsOf(t, ready); len(vms) != 1 {
 		t.Errorf("vCenter has %d VMs, want only the recreated one", len(vms))
@@ -111,7 +111,7 @@ func TestACloneWhoseTaskIsLostIsMadeOnce(t *testing.T) {
 			eventually(t, "a clone is requested", func() bool { return counted.snapshot()["CloneVM_Task"] == 1 })
 			control(t, ready, http.MethodPut, "/taskdelay?method=CloneVm&ms=0")
 			control(t, ready, http.MethodPost, "/restart?tasks="+tasks)
-			l.until("the VM runs", running(req), req)
+			l.until("the VM runs", isRunning(req), req)
 			if vms := vmsOf(t, ready); len(vms) != 1 || vms[0].InstanceUUID != string(req.VM.UID) {
 				t.Errorf("vCenter has %+v, want one VM of the object", vms)
 			}
@@ -150,7 +150,7 @@ func TestTheEndOfAProcessCancelsNoClone(t *testing.T) {
 		req.VM.Status = vmv1alpha1.VirtualMachineStatus{}
 	}
 	next, _ := startProvider(t, ready, nil)
-	newLoop(t, next).until("all VMs run", running(reqs...), reqs...)
+	newLoop(t, next).until("all VMs run", isRunning(reqs...), reqs...)
 	if vms := vmsOf(t, ready); len(vms) != 4 {
 		t.Errorf("vCenter has %d VMs, want 4", len(vms))
 	}

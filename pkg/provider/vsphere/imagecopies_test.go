@@ -73,7 +73,7 @@ func TestCopiesStayOnWhichOnlyASnapshotDepends(t *testing.T) {
 	at := &cache.Status.Locations[0]
 	l := newLoop(t, p)
 	req := fastRequest("web", vmv1alpha1.FastDeployLinked, cache)
-	off(l, req)
+	createPoweredOff(l, req)
 	vm := objectOf(t, ready, req)
 	task, err := vm.CreateSnapshot(t.Context(), "before", "", false, false)
 	do(t, task, err)
@@ -116,7 +116,7 @@ func TestCopiesAreFoundWhenTheirDatastoreOrPolicyIsRenamed(t *testing.T) {
 	at := &cache.Status.Locations[0]
 	l := newLoop(t, p)
 	req := fastRequest("web", vmv1alpha1.FastDeployLinked, cache)
-	l.until("the VM runs", running(req), req)
+	l.until("the VM runs", isRunning(req), req)
 	control(t, ready, http.MethodPost, "/datastore/rename?from=LocalDS_0&to=renamed")
 	files := p.driver.ImageFiles()
 	for _, location := range []vmv1alpha1.VirtualMachineImageCacheLocation{ssd, {Datastore: "/DC0/datastore/LocalDS_0"}, {Datastore: "LocalDS_0", StoragePolicy: "Bronze"}} {
@@ -168,7 +168,7 @@ func TestVMsOfCopiesAreUnderTheirStoragePolicies(t *testing.T) {
 	ready := startVCenter(t)
 	registerKeyProvider(t, ready)
 	p := startFiles(t, ready)
-	anywhere(p, vmv1alpha1.ZoneStorage{Policy: policies.Silver})
+	allowAllDatastores(p, vmv1alpha1.ZoneStorage{Policy: policies.Silver})
 	l := newLoop(t, p)
 	for name, tc := range map[string]struct {
 		class, image string
@@ -181,7 +181,7 @@ func TestVMsOfCopiesAreUnderTheirStoragePolicies(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := &loop{t: t, p: l.p, wake: l.wake}
-			req := ofClass("web-"+name, libraryImage(), tc.class)
+			req := classRequest("web-"+name, libraryImage(), tc.class)
 			req.FastDeploy = vmv1alpha1.FastDeployLinked
 			req.VM.Spec.PromoteDisksMode = vmv1alpha1.PromoteDisksModeDisabled
 			var lacks *provider.ImageCacheNotReadyError
@@ -197,7 +197,7 @@ func TestVMsOfCopiesAreUnderTheirStoragePolicies(t *testing.T) {
 				t.Errorf("the copies have profile %q, want the VM's profile %q", got, lacks.ProfileID)
 			}
 			l.until("the VM runs and is compliant", func() bool {
-				return synced(req)() && reason(&req.VM.Status, vmv1alpha1.ConditionStorageCompliant) == "True Succeeded"
+				return isSynced(req)() && reason(&req.VM.Status, vmv1alpha1.ConditionStorageCompliant) == "True Succeeded"
 			}, req)
 			vm := inVCenter(t, ready)["team-a/web-"+name]
 			if encrypted := vm.Config.KeyId != nil; encrypted != (tc.class == "encrypted") {
@@ -215,7 +215,7 @@ func TestVMsOfCopiesAreUnderTheirStoragePolicies(t *testing.T) {
 			if observe.Linked(&vm) != tc.linked {
 				t.Errorf("the VM is marked as linked: %t", observe.Linked(&vm))
 			}
-			nothingToDo(t, p, req)
+			checkNoOperation(t, p, req)
 			l.remove(req)
 		})
 	}
@@ -264,7 +264,7 @@ func TestWhatASubscribedLibraryHasNotFetchedIsFetchedBeforeItIsCopied(t *testing
 	l := newLoop(t, p)
 	req := fastRequest("web", vmv1alpha1.FastDeployLinked, cache)
 	req.Image.Spec.ContentLibrary = item.DeepCopy()
-	l.until("the VM runs", running(req), req)
+	l.until("the VM runs", isRunning(req), req)
 	copiesAt(t, p, item, vmv1alpha1.VirtualMachineImageCacheLocation{Datastore: "LocalDS_1"})
 	if n := counted.snapshot()["rest.SyncLibraryItem"]; n != 2 {
 		t.Errorf("the item was synchronized %d times although it was complete", n)

@@ -112,7 +112,7 @@ func TestImages_WithALicenseAgreementNeedItsAcceptance(t *testing.T) {
 		t.Errorf("%d deployments were attempted without an acceptance", n)
 	}
 	req.AcceptEULA = true
-	l.until("the VM runs", running(req), req)
+	l.until("the VM runs", isRunning(req), req)
 }
 
 func TestStatus_NamesTheVCenterOfTheVM(t *testing.T) {
@@ -121,7 +121,7 @@ func TestStatus_NamesTheVCenterOfTheVM(t *testing.T) {
 	p, _ := startProvider(t, ready, nil)
 	l := newLoop(t, p)
 	req := newRequest("web", templateImage())
-	l.until("the VM runs", running(req), req)
+	l.until("the VM runs", isRunning(req), req)
 	if got, want := req.VM.Status.VCenterInstanceUUID, admin(t, ready).ServiceContent.About.InstanceUuid; got == nil || *got != want {
 		t.Errorf("status.vCenterInstanceUUID is %v, want %q", got, want)
 	}

@@ -51,7 +51,7 @@ func TestADeletionAwaitsWhatAnEarlierProcessHasAskedFor(t *testing.T) {
 			req.VM.DeletionTimestamp = new(metav1.Now())
 			newLoop(t, second).remove(req)
 			later := newRequest("later", image)
-			newLoop(t, second).until("another VM runs", running(later), later)
+			newLoop(t, second).until("another VM runs", isRunning(later), later)
 			if vms := vmsOf(t, ready); len(vms) != 1 {
 				t.Errorf("vCenter has %d VMs, want only the later one: %+v", len(vms), vms)
 			}
@@ -87,7 +87,7 @@ func TestADeletionEndsAtOnceWhenVCenterKnowsOfTheEndOfTheVM(t *testing.T) {
 	}
 	// The list of recent tasks is short.
 	other := newRequest("other", templateImage())
-	newLoop(t, first).until("another VM exists", running(other), other)
+	newLoop(t, first).until("another VM exists", isRunning(other), other)
 	ref := vimtypes.ManagedObjectReference{Type: "VirtualMachine", Value: other.VM.Status.UniqueID}
 	for i := range 210 {
 		task, err := object.NewVirtualMachine(admin(t, ready).Client, ref).Reconfigure(t.Context(), vimtypes.VirtualMachineConfigSpec{Annotation: strconv.Itoa(i)})

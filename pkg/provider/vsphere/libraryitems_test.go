@@ -74,12 +74,12 @@ func TestATemplateOfALibraryIsDescribedAndCloned(t *testing.T) {
 	}
 
 	before := newRequest("before", image)
-	l.until("a VM of the first version runs", running(before), before)
+	l.until("a VM of the first version runs", isRunning(before), before)
 	second, _ := makeVM(t, ready, "/DC0/vm/templates", "second", &types.OptionValue{Key: "release", Value: "second"})
 	makeTemplate(t, second, "second", types.VirtualMachineConfigSpec{})
 	control(t, ready, http.MethodPost, "/library/checkin?item="+item+"&vm="+second.Reference().Value)
 	after := newRequest("after", image)
-	l.until("a VM of the second version runs", running(after), after)
+	l.until("a VM of the second version runs", isRunning(after), after)
 	for req, want := range map[*provider.Request]string{before: "first", after: "second"} {
 		vm := p.inventory.Get(types.ManagedObjectReference{Type: "VirtualMachine", Value: req.VM.Status.UniqueID})
 		if got := observe.ExtraConfig(vm, "release"); got != want {

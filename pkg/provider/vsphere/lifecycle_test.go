@@ -57,7 +57,7 @@ func TestVirtualMachineLifecycle(t *testing.T) {
 			p, counted := startProvider(t, ready, nil)
 			l := newLoop(t, p)
 			req := newRequest("web-"+name, image)
-			l.until("the VM runs with an address", running(req), req)
+			l.until("the VM runs with an address", isRunning(req), req)
 
 			st := &req.VM.Status
 			if st.InstanceUUID != string(req.VM.UID) || st.UniqueID == "" || st.BiosUUID == "" || st.NodeName == "" {
@@ -74,7 +74,7 @@ func TestVirtualMachineLifecycle(t *testing.T) {
 				t.Errorf("size = %d CPUs, %d MB; want 2, 1024", vm.Config.Hardware.NumCPU, vm.Config.Hardware.MemoryMB)
 			}
 
-			steady(t, p, l, counted, req)
+			checkSteady(t, p, l, counted, req)
 			resize(t, l, req)
 			restart(t, l, req)
 
@@ -99,8 +99,8 @@ func TestVirtualMachineLifecycle(t *testing.T) {
 	}
 }
 
-// steady checks that a reconcile of a synchronized VM does not call vCenter.
-func steady(t *testing.T, p *Provider, l *loop, counted *calls, req *provider.Request) {
+// checkSteady checks that a reconcile of a synchronized VM does not call vCenter.
+func checkSteady(t *testing.T, p *Provider, l *loop, counted *calls, req *provider.Request) {
 	t.Helper()
 	before := counted.snapshot()
 	statusBefore := req.VM.Status.DeepCopy()
@@ -157,7 +157,7 @@ func restart(t *testing.T, l *loop, req *provider.Request) {
 	req.VM.Spec.NextRestartTime = time.Now().UTC().Format(time.RFC3339Nano)
 	st := &req.VM.Status
 	l.until("the VM was restarted", func() bool {
-		return st.LastRestartTime != nil && len(st.RestartRequired) == 0 && running(req)()
+		return st.LastRestartTime != nil && len(st.RestartRequired) == 0 && isRunning(req)()
 	}, req)
 	ch, err := l.p.CreateOrUpdateVirtualMachineAsync(t.Context(), req)
 	if ch != nil || err != nil {

@@ -38,8 +38,8 @@ func addNetwork(t *testing.T, ready vcenter.Ready, name string) {
 	}
 }
 
-// look reconciles req at the time now, and again after each operation. It returns the requeue delay.
-func look(t *testing.T, p *Provider, req *provider.Request, now time.Time) time.Duration {
+// reconcileAt reconciles req at the time now, and again after each operation. It returns the requeue delay.
+func reconcileAt(t *testing.T, p *Provider, req *provider.Request, now time.Time) time.Duration {
 	t.Helper()
 	for {
 		req.Now = now
@@ -63,14 +63,14 @@ func TestAMissingNetworkOfAVMThatExistsIsLookedForAgain(t *testing.T) {
 	p, _ := startProvider(t, ready, nil)
 	l := newLoop(t, p)
 	req := newRequest("web", libraryImage())
-	l.until("the VM runs", running(req), req)
+	l.until("the VM runs", isRunning(req), req)
 	st := &req.VM.Status
 	req.Effective.Network = req.Effective.Network.DeepCopy()
 	req.Effective.Network.Interfaces[0].Network = "late"
 	now := time.Now()
 	var waits []time.Duration
 	for range 7 {
-		after := look(t, p, req, now)
+		after := reconcileAt(t, p, req, now)
 		if reason(st, vmv1alpha1.ConditionNetworkReady) != "False NotFound" || after <= 0 {
 			t.Fatalf("NetworkReady = %s, requeued after %s", reason(st, vmv1alpha1.ConditionNetworkReady), after)
 		}
@@ -84,7 +84,7 @@ func TestAMissingNetworkOfAVMThatExistsIsLookedForAgain(t *testing.T) {
 		}
 	}
 	addNetwork(t, ready, "late")
-	if after := look(t, p, req, now); after >= 0 || reason(st, vmv1alpha1.ConditionNetworkReady) != "True Succeeded" {
+	if after := reconcileAt(t, p, req, now); after >= 0 || reason(st, vmv1alpha1.ConditionNetworkReady) != "True Succeeded" {
 		t.Errorf("with the network NetworkReady = %s, requeued after %s; want no requeue", reason(st, vmv1alpha1.ConditionNetworkReady), after)
 	}
 }
@@ -99,12 +99,12 @@ func TestAMissingNetworkOfAVMThatWaitsForOthersIsLookedForAgain(t *testing.T) {
 	req.Effective.Network = req.Effective.Network.DeepCopy()
 	req.Effective.Network.Interfaces[0].Network = "late"
 	now := time.Now()
-	after := look(t, p, req, now)
+	after := reconcileAt(t, p, req, now)
 	if after <= 0 || after > time.Minute {
 		t.Fatalf("requeued after %s, want at most a minute", after)
 	}
 	addNetwork(t, ready, "late")
-	look(t, p, req, now.Add(after))
+	reconcileAt(t, p, req, now.Add(after))
 	if got := reason(&req.VM.Status, vmv1alpha1.ConditionNetworkReady); got != "True Succeeded" {
 		t.Errorf("NetworkReady = %s, want True Succeeded", got)
 	}
@@ -127,7 +127,7 @@ func TestANetworkThatWasMadeAgainIsUsedWithItsNewKey(t *testing.T) {
 		return req
 	}
 	first, other := on("first", "late"), on("other", "")
-	l.until("both VMs run", running(first, other), first, other)
+	l.until("both VMs run", isRunning(first, other), first, other)
 	l.remove(first)
 	f := find.NewFinder(admin(t, ready).Client)
 	old, err := f.Network(t.Context(), "/DC0/network/late")

@@ -62,7 +62,7 @@ func TestAVMOfCopiesHasTheVariablesOfTheFirmwareOfItsImage(t *testing.T) {
 			name := "web-" + string(mode)
 			req := fastRequest(name, mode, cache)
 			req.Image.Spec.ContentLibrary.Item = "efi"
-			l.until("the VM runs", running(req), req)
+			l.until("the VM runs", isRunning(req), req)
 			named := ""
 			vm := inVCenter(t, ready)["team-a/"+name]
 			if named = observe.ExtraConfig(&vm, "nvram"); strings.HasPrefix(named, "ovf:") {

@@ -26,16 +26,16 @@ func (d *Driver) Offer(ctx context.Context, w *driver.Want, zone string) provide
 	there := *w
 	there.Identity.Zone = zone
 	if w.Adopted {
-		if o.Has, o.Unknown = d.has(ctx, &there); o.Has || o.Unknown != nil {
+		if o.Has, o.Unknown = d.hasVM(ctx, &there); o.Has || o.Unknown != nil {
 			return o
 		}
 	}
-	places := d.places(zone)
+	places := d.resolver(zone)
 	report := places.Check(ctx, &there).Failures
 	if w.Image == nil {
 		delete(report, vmv1alpha1.ConditionImageReady) // The caller reports a missing image.
 	}
-	if sortOffer(&o, errors.Join(report.Err(), places.Claims(ctx, &there))); o.Lacks != nil || o.Unknown != nil {
+	if setOfferError(&o, errors.Join(report.Err(), places.Claims(ctx, &there))); o.Lacks != nil || o.Unknown != nil {
 		return o
 	}
 	has, err := places.Amounts(ctx)
@@ -44,16 +44,16 @@ func (d *Driver) Offer(ctx context.Context, w *driver.Want, zone string) provide
 		return o
 	}
 	o.Capacity, o.Free, o.At = has.Capacity, has.Free, has.At
-	notAllowed, _ := d.notAllowed(&there)
-	o.Lacks = errors.Join(driver.Refusals{NotAllowed: notAllowed}.Err(), fits(&there, &has))
+	notAllowed, _ := d.disallowedDevices(&there)
+	o.Lacks = errors.Join(driver.Refusals{NotAllowed: notAllowed}.Err(), checkFits(&there, &has))
 	if o.Lacks == nil && len(has.Clusters) > 0 {
-		o.Rating, o.Lacks = places.Recommend(ctx, has.Clusters, d.sketch(&there))
+		o.Rating, o.Lacks = places.Recommend(ctx, has.Clusters, d.placementSpec(&there))
 	}
 	return o
 }
 
-// sortOffer sets the field of an offer that an error of a check belongs to.
-func sortOffer(o *provider.Offer, err error) {
+// setOfferError sets the field of an offer that an error of a check belongs to.
+func setOfferError(o *provider.Offer, err error) {
 	var unusable *placement.NotUsableError
 	switch {
 	case err == nil:
@@ -64,9 +64,9 @@ func sortOffer(o *provider.Offer, err error) {
 	}
 }
 
-// has reports whether the VM with the object's instance UUID is in the zone.
-func (d *Driver) has(ctx context.Context, w *driver.Want) (bool, error) {
-	c := d.creator(w.Identity.Zone)
+// hasVM reports whether the VM with the object's instance UUID is in the zone.
+func (d *Driver) hasVM(ctx context.Context, w *driver.Want) (bool, error) {
+	c := d.newCreator(w.Identity.Zone)
 	seen, err := c.LookUp(ctx, inventory.Names{InstanceUUID: w.Identity.InstanceUUID}, ownerOf(w.Identity))
 	if err != nil || seen.VM == nil {
 		return false, err
@@ -75,9 +75,9 @@ func (d *Driver) has(ctx context.Context, w *driver.Want) (bool, error) {
 	return inside, err
 }
 
-// fits returns an error if the zone is too small for the virtual machine, so that vSphere would
+// checkFits returns an error if the zone is too small for the virtual machine, so that vSphere would
 // refuse it.
-func fits(w *driver.Want, has *placement.Amounts) error {
+func checkFits(w *driver.Want, has *placement.Amounts) error {
 	var errs []error
 	lacks := func(format string, args ...any) {
 		errs = append(errs, &placement.NotUsableError{Message: fmt.Sprintf(format, args...)})
@@ -90,7 +90,7 @@ func fits(w *driver.Want, has *placement.Amounts) error {
 	if e == nil {
 		return nil
 	}
-	if n := vcpus(e); has.CPUs > 0 && n > int32(has.CPUs) {
+	if n := cpuCount(e); has.CPUs > 0 && n > int32(has.CPUs) {
 		lacks("%d vCPUs are requested; the largest host has %d logical processors", n, has.CPUs)
 	}
 	if e.Memory != nil && e.Memory.Guest != nil {
@@ -99,18 +99,18 @@ func fits(w *driver.Want, has *placement.Amounts) error {
 			reserved = e.Memory.Reservation.Value()
 		}
 		if has.Memory > 0 && memory > has.Memory {
-			lacks("%s of memory is requested; the largest host has %s", bytes(memory, has.Memory)...)
+			lacks("%s of memory is requested; the largest host has %s", formatSizes(memory, has.Memory)...)
 		}
 		if reserved > has.Reservable {
-			lacks("a reservation of %s of memory is requested; %s can be reserved", bytes(reserved, has.Reservable)...)
+			lacks("a reservation of %s of memory is requested; %s can be reserved", formatSizes(reserved, has.Reservable)...)
 		}
 		// The swap file is created at power on, on the datastore of the boot disk.
 		switch swap, disk := memory-reserved, bootDisk(w); {
 		case swap+disk <= has.Space:
 		case disk > 0:
-			lacks("the swap file and the boot disk need %s on one datastore; at most %s are free", bytes(swap+disk, has.Space)...)
+			lacks("the swap file and the boot disk need %s on one datastore; at most %s are free", formatSizes(swap+disk, has.Space)...)
 		default:
-			lacks("the swap file needs %s on one datastore; at most %s are free", bytes(swap, has.Space)...)
+			lacks("the swap file needs %s on one datastore; at most %s are free", formatSizes(swap, has.Space)...)
 		}
 	}
 	return errors.Join(errs...)
@@ -127,7 +127,7 @@ func bootDisk(w *driver.Want) (n int64) {
 	return n
 }
 
-func vcpus(e *vmv1alpha1.VirtualMachineInstanceSpec) int32 {
+func cpuCount(e *vmv1alpha1.VirtualMachineInstanceSpec) int32 {
 	if e.CPU == nil {
 		return 1
 	}
@@ -135,9 +135,9 @@ func vcpus(e *vmv1alpha1.VirtualMachineInstanceSpec) int32 {
 	return n
 }
 
-// bytes formats a needed and an available size. Both are in GiB if one of them is at least 10 GiB
+// formatSizes formats a needed and an available size. Both are in GiB if one of them is at least 10 GiB
 // and the results differ, else both are in MiB.
-func bytes(needed, has int64) []any {
+func formatSizes(needed, has int64) []any {
 	gibi := func(n int64) string {
 		return strconv.FormatFloat(math.Round(float64(n)/(1<<30)*10)/10, 'f', -1, 64) + " GiB"
 	}
@@ -147,13 +147,13 @@ func bytes(needed, has int64) []any {
 	return []any{fmt.Sprintf("%d MiB", needed>>20), fmt.Sprintf("%d MiB", has>>20)}
 }
 
-// sketch returns the configuration of a new virtual machine for a DRS recommendation. It contains
+// placementSpec returns the configuration of a new virtual machine for a DRS recommendation. It contains
 // what the documentation of PlacementSpec.configSpec requires, except disks: the zone chooses their
 // datastore.
-func (d *Driver) sketch(w *driver.Want) *vimtypes.VirtualMachineConfigSpec {
+func (d *Driver) placementSpec(w *driver.Want) *vimtypes.VirtualMachineConfigSpec {
 	spec := &vimtypes.VirtualMachineConfigSpec{Name: w.Name, Files: &vimtypes.VirtualMachineFileInfo{}}
 	if e := w.Effective; e != nil {
-		spec.NumCPUs = vcpus(e)
+		spec.NumCPUs = cpuCount(e)
 		if e.Memory != nil && e.Memory.Guest != nil {
 			spec.MemoryMB = e.Memory.Guest.Value() >> 20
 			if r := e.Memory.Reservation; r != nil {

@@ -15,7 +15,7 @@ func TestWhatIsNeededAndWhatThereIsHaveOneUnit(t *testing.T) {
 		{16 << 10, 16<<10 - 1, [2]string{"16384 MiB", "16383 MiB"}},
 		{8824, 8192, [2]string{"8824 MiB", "8192 MiB"}},
 	} {
-		if got := bytes(tc.needed<<20, tc.has<<20); got[0] != tc.want[0] || got[1] != tc.want[1] {
+		if got := formatSizes(tc.needed<<20, tc.has<<20); got[0] != tc.want[0] || got[1] != tc.want[1] {
 			t.Errorf("%d MiB and %d MiB are formatted as %v, want %q", tc.needed, tc.has, got, tc.want)
 		}
 	}

@@ -29,14 +29,14 @@ import (
 
 // Complete implements driver.Machine.
 func (m machine) Complete(w *driver.Want) driver.Operation {
-	want := m.driver.wanted(w)
+	want := m.driver.desiredSpec(w)
 	return driver.Operation{Kind: driver.KindCreate, Run: func(ctx context.Context) error {
-		rep := m.driver.places(w.Identity.Zone).Check(ctx, w, vmv1alpha1.ConditionNetworkReady, vmv1alpha1.ConditionStorageReady)
+		rep := m.driver.resolver(w.Identity.Zone).Check(ctx, w, vmv1alpha1.ConditionNetworkReady, vmv1alpha1.ConditionStorageReady)
 		if err := rep.Err(); err != nil {
 			return err
 		}
 		want.Backings, want.Storage, want.ISOs = rep.Backings, rep.Storage, rep.ISOs
-		err := m.driver.creator(w.Identity.Zone).Complete(ctx, want, m.ref())
+		err := m.driver.newCreator(w.Identity.Zone).Complete(ctx, want, m.ref())
 		if create.Gone(err) {
 			m.driver.invalidate()
 		}
@@ -48,7 +48,7 @@ func (m machine) Complete(w *driver.Want) driver.Operation {
 // adds two devices. vSphere must therefore refuse device changes if the configuration has changed
 // since it was read.
 func (m machine) Configure(diffs []driver.Difference) driver.Operation {
-	own := changes(diffs)
+	own := ownChanges(diffs)
 	version := ""
 	if configspec.Upgrade(own) == "" && len(configspec.Spec(own).DeviceChange) > 0 {
 		version = m.vm.Config.ChangeVersion
@@ -68,7 +68,7 @@ func (m machine) configure(ctx context.Context, diffs []configspec.Difference, v
 		spec := configspec.Spec(diffs)
 		spec.ChangeVersion = version
 		if len(spec.DeviceChange) > 0 {
-			if err := m.sameDevices(ctx); err != nil {
+			if err := m.checkDevicesUnchanged(ctx); err != nil {
 				return err
 			}
 		}
@@ -88,10 +88,10 @@ func (m machine) configure(ctx context.Context, diffs []configspec.Difference, v
 	return nil
 }
 
-// sameDevices reads the VM again. It returns an error if the devices, or the files of the disks,
+// checkDevicesUnchanged reads the VM again. It returns an error if the devices, or the files of the disks,
 // differ from those that the changes were computed from. A snapshot changes the files of the disks
 // and not config.changeVersion, so vSphere would accept a change that specifies the previous files.
-func (m machine) sameDevices(ctx context.Context) error {
+func (m machine) checkDevicesUnchanged(ctx context.Context) error {
 	now, err := m.driver.inventory.Refresh(ctx, m.ref())
 	if err != nil {
 		return err
@@ -109,7 +109,7 @@ func (m machine) changeClaim(ctx context.Context, c configspec.ClaimChange) erro
 		return m.driver.actor.DetachVolume(ctx, m.ref(), c.ID)
 	case c.Attach == nil:
 		return m.driver.actor.ExtendVolume(ctx, m.ref(), c.ID, c.Extend)
-	case !m.driver.placesClaims():
+	case !m.driver.acceptsDiskSlot():
 		return m.driver.actor.AttachVolume(ctx, m.ref(), c.ID, nil)
 	}
 	// The preceding reconfiguration may have added the controller.
@@ -130,28 +130,28 @@ func (m machine) PowerOn() driver.Operation {
 
 // PowerOff implements driver.Machine.
 func (m machine) PowerOff(mode vmv1alpha1.PowerOpMode, grace time.Duration) driver.Operation {
-	return m.power(driver.KindPowerOff, mode, func(ctx context.Context) error {
+	return m.powerOperation(driver.KindPowerOff, mode, func(ctx context.Context) error {
 		return m.driver.actor.PowerOff(ctx, m.ref(), mode, grace)
 	})
 }
 
 // Suspend implements driver.Machine.
 func (m machine) Suspend(mode vmv1alpha1.PowerOpMode, grace time.Duration) driver.Operation {
-	return m.power(driver.KindSuspend, mode, func(ctx context.Context) error {
+	return m.powerOperation(driver.KindSuspend, mode, func(ctx context.Context) error {
 		return m.driver.actor.Suspend(ctx, m.ref(), mode, grace)
 	})
 }
 
-func (m machine) power(kind driver.Kind, mode vmv1alpha1.PowerOpMode, run func(context.Context) error) driver.Operation {
+func (m machine) powerOperation(kind driver.Kind, mode vmv1alpha1.PowerOpMode, run func(context.Context) error) driver.Operation {
 	return driver.Operation{Kind: kind, Detail: string(mode), Asks: mode != vmv1alpha1.PowerOpModeHard, Run: run}
 }
 
 // Restart implements driver.Machine.
 func (m machine) Restart(r driver.Restart) driver.Operation {
-	own := changes(r.Changes)
-	op := m.power(driver.KindRestart, r.Mode, func(ctx context.Context) error {
+	own := ownChanges(r.Changes)
+	op := m.powerOperation(driver.KindRestart, r.Mode, func(ctx context.Context) error {
 		if len(own) > 0 {
-			return m.cycle(ctx, r, own)
+			return m.powerCycle(ctx, r, own)
 		}
 		return m.reboot(ctx, r)
 	})
@@ -160,10 +160,10 @@ func (m machine) Restart(r driver.Restart) driver.Operation {
 	return op
 }
 
-// cycle restarts the VM by a power cycle and changes its configuration in between. After each step
+// powerCycle restarts the VM by a power cycle and changes its configuration in between. After each step
 // the next reconcile can continue: a VM that is off and must run is powered on, which completes the
 // restart. If vSphere refuses the changes, the VM restarts with its present configuration.
-func (m machine) cycle(ctx context.Context, r driver.Restart, diffs []configspec.Difference) error {
+func (m machine) powerCycle(ctx context.Context, r driver.Restart, diffs []configspec.Difference) error {
 	if err := m.driver.actor.PowerOff(ctx, m.ref(), r.Mode, r.GracePeriod); err != nil {
 		return err
 	}
@@ -177,8 +177,8 @@ func (m machine) cycle(ctx context.Context, r driver.Restart, diffs []configspec
 	return errors.Join(refused, m.driver.actor.PowerOn(ctx, m.ref()))
 }
 
-// takeBackTimeout bounds the removal of the record of a restart that vSphere refused.
-const takeBackTimeout = 30 * time.Second
+// removeRecordTimeout bounds the removal of the record of a restart that vSphere refused.
+const removeRecordTimeout = 30 * time.Second
 
 // reboot restarts the guest at most once per request.
 //
@@ -200,7 +200,7 @@ func (m machine) reboot(ctx context.Context, r driver.Restart) error {
 		klog.FromContext(ctx).Error(err, "Cannot determine whether the guest was restarted; the restart is not retried", "vm", m.ref().Value)
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), takeBackTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), removeRecordTimeout)
 	defer cancel()
 	before := configspec.RecordRestartAs(observe.ExtraConfig(m.vm, observe.LastRestartKey))
 	if undo := m.driver.actor.Reconfigure(ctx, m.ref(), before); undo != nil {
@@ -224,7 +224,7 @@ func (m machine) StopPromotion(ctx context.Context, err error) error {
 // Destroy implements driver.Machine.
 func (m machine) Destroy(id driver.Identity) driver.Operation {
 	return driver.Operation{Kind: driver.KindDelete, Run: func(ctx context.Context) error {
-		vm, err := m.still(ctx, id)
+		vm, err := m.refreshOwned(ctx, id)
 		if err != nil || vm == nil {
 			return err
 		}
@@ -237,7 +237,7 @@ func (m machine) Destroy(id driver.Identity) driver.Operation {
 		// Destroy has detached the disks to keep the image copies that they depend on.
 		var home object.DatastorePath
 		home.FromString(vm.Config.Files.VmPathName)
-		return m.driver.creator(id.Zone).RemoveLeftovers(ctx, id.UID, home.Datastore)
+		return m.driver.newCreator(id.Zone).RemoveLeftovers(ctx, id.UID, home.Datastore)
 	}}
 }
 
@@ -248,7 +248,7 @@ func (m machine) Publish(id driver.Identity, pub provider.Publication, made func
 	}
 	return driver.Operation{Kind: driver.KindPublish, Run: func(ctx context.Context) error {
 		done, err := m.driver.publisher.Publish(ctx, &pub, m.ref(), func(ctx context.Context) error {
-			vm, err := m.still(ctx, id)
+			vm, err := m.refreshOwned(ctx, id)
 			if err != nil {
 				return err
 			}
@@ -269,10 +269,10 @@ func (m machine) Unregister(driver.Identity) driver.Operation {
 	}}
 }
 
-// still reads the VM again, because the inventory may be older than an outage, or another client
+// refreshOwned reads the VM again, because the inventory may be older than an outage, or another client
 // may have adopted or paused the VM. It returns an error unless the object still owns the VM and
 // the VM is not paused.
-func (m machine) still(ctx context.Context, id driver.Identity) (*mo.VirtualMachine, error) {
+func (m machine) refreshOwned(ctx context.Context, id driver.Identity) (*mo.VirtualMachine, error) {
 	vm, err := m.driver.inventory.Refresh(ctx, m.ref())
 	switch {
 	case err != nil:

@@ -20,7 +20,7 @@ func TestS8VMsOfObjectsThatDoNotExistAreFound(t *testing.T) {
 	first, _ := startProvider(t, ready, nil)
 	l := newLoop(t, first)
 	left, kept := newRequest("left", libraryImage()), newRequest("kept", libraryImage())
-	l.until("both VMs run", func() bool { return running(left)() && running(kept)() }, left, kept)
+	l.until("both VMs run", func() bool { return isRunning(left)() && isRunning(kept)() }, left, kept)
 	makeVM(t, ready, "/DC0/vm/slipway", "by-hand")
 
 	// Another process knows only the state in vCenter.

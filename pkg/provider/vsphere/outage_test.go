@@ -46,7 +46,7 @@ func TestAnOutageOfVCenterIsUnknownAndThenMadeUpFor(t *testing.T) {
 	p, _ := startProvider(t, ready, nil)
 	l := newLoop(t, p)
 	first := newRequest("first", libraryImage())
-	l.until("the first VM runs", running(first), first)
+	l.until("the first VM runs", isRunning(first), first)
 	reqs := []*provider.Request{first}
 	for i := range 10 {
 		reqs = append(reqs, newRequest(fmt.Sprintf("vm-%d", i), templateImage()))
@@ -61,7 +61,7 @@ func TestAnOutageOfVCenterIsUnknownAndThenMadeUpFor(t *testing.T) {
 	if ch, err := p.CreateOrUpdateVirtualMachineAsync(t.Context(), unknown); ch != nil || !errors.Is(err, provider.ErrUnknownState) {
 		t.Errorf("reconcile during the outage = %v, want ErrUnknownState", err)
 	}
-	l.until("all VMs run", running(reqs...), reqs...)
+	l.until("all VMs run", isRunning(reqs...), reqs...)
 	if got := len(inVCenter(t, ready)); got != len(reqs) {
 		t.Errorf("vCenter has %d VMs, want %d", got, len(reqs))
 	}
@@ -95,7 +95,7 @@ func TestADeleteDuringALongCreateLeavesNothing(t *testing.T) {
 	p, counted := startProvider(t, ready, nil)
 	l := newLoop(t, p)
 	warm := newRequest("warm", templateImage())
-	l.until("the first VM runs", running(warm), warm)
+	l.until("the first VM runs", isRunning(warm), warm)
 	control(t, ready, http.MethodPut, "/taskdelay?method=CloneVm&ms=700")
 	req := newRequest("web", templateImage())
 	req.Now = time.Now()

@@ -211,7 +211,7 @@ func TestARestartAppliesWhatWaitsForAPowerCycle(t *testing.T) {
 	if err != nil || next.Operation == nil {
 		t.Fatalf("plan = %+v, %v; want a restart", next, err)
 	}
-	if spec := configspec.Spec(changes(next.Operation.Changes)); spec.NumCPUs != 4 {
+	if spec := configspec.Spec(ownChanges(next.Operation.Changes)); spec.NumCPUs != 4 {
 		t.Errorf("the restart sets %d CPUs, want 4", spec.NumCPUs)
 	}
 	record := configspec.RecordRestart(now).ExtraConfig[0].GetOptionValue()

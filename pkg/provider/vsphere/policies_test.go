@@ -21,16 +21,16 @@ import (
 	"github.com/slipway-dev/slipway/test/vcenter/policies"
 )
 
-// anywhere allows virtual machines on all datastores of the cluster.
-func anywhere(p *Provider, storage vmv1alpha1.ZoneStorage) {
+// allowAllDatastores allows virtual machines on all datastores of the cluster.
+func allowAllDatastores(p *Provider, storage vmv1alpha1.ZoneStorage) {
 	p.driver.SetZones(map[string]*vmv1alpha1.ZoneSpec{vmv1alpha1.DefaultZone: {
 		Cluster: "DC0_C0", Folder: "slipway", DefaultNetwork: "prod",
 		Networks: []vmv1alpha1.ZoneNetwork{{Name: "prod", Network: "VM Network"}}, Storage: storage,
 	}})
 }
 
-// ofClass returns a request with a storage class. The classes use these policies.
-func ofClass(name string, image *vmv1alpha1.VirtualMachineImage, class string) *provider.Request {
+// classRequest returns a request with a storage class. The classes use these policies.
+func classRequest(name string, image *vmv1alpha1.VirtualMachineImage, class string) *provider.Request {
 	req := newRequest(name, image)
 	req.Effective.StorageClass = class
 	req.StorageClasses = map[string]provider.StorageClass{
@@ -49,8 +49,8 @@ func datastoreIn(file string) string {
 	return p.Datastore
 }
 
-// placed returns the datastores of a VM's home and disks. The key of a disk is its size.
-func placed(t *testing.T, ready vcenter.Ready, name string) map[string]string {
+// datastoresOf returns the datastores of a VM's home and disks. The key of a disk is its size.
+func datastoresOf(t *testing.T, ready vcenter.Ready, name string) map[string]string {
 	t.Helper()
 	out := map[string]string{"home": datastoreIn(inVCenter(t, ready)["team-a/"+name].Config.Files.VmPathName)}
 	for size, file := range filesOf(t, ready, name) {
@@ -63,15 +63,15 @@ func TestDisksGoWhereTheirPoliciesWantThem(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
-	anywhere(p, vmv1alpha1.ZoneStorage{Policy: policies.Silver})
+	allowAllDatastores(p, vmv1alpha1.ZoneStorage{Policy: policies.Silver})
 	l := newLoop(t, p)
 	for name, image := range map[string]*vmv1alpha1.VirtualMachineImage{"library": libraryImage(), "clone": templateImage()} {
 		t.Run(name, func(t *testing.T) {
-			req := ofClass("gold-"+name, image, "gold")
+			req := classRequest("gold-"+name, image, "gold")
 			req.Effective.Volumes = []vmv1alpha1.VirtualMachineVolume{disk("data", "2Gi", "")}
-			l.until("the VM runs", synced(req), req)
+			l.until("the VM runs", isSynced(req), req)
 			want := map[string]string{"home": "LocalDS_1", "16Gi": "LocalDS_1", "2Gi": "LocalDS_1"}
-			if diff := cmp.Diff(want, placed(t, ready, "gold-"+name)); diff != "" {
+			if diff := cmp.Diff(want, datastoresOf(t, ready, "gold-"+name)); diff != "" {
 				t.Errorf("datastores (-want +got):\n%s", diff)
 			}
 			if got := reason(&req.VM.Status, vmv1alpha1.ConditionStorageReady); got != "True Succeeded" {
@@ -80,23 +80,23 @@ func TestDisksGoWhereTheirPoliciesWantThem(t *testing.T) {
 			if got := req.VM.Status.Volumes[0].StorageClass; got != "gold" {
 				t.Errorf("the class of the volume is %q, want gold", got)
 			}
-			nothingToDo(t, p, req)
+			checkNoOperation(t, p, req)
 		})
 	}
 	t.Run("a disk on another datastore than its VM", func(t *testing.T) {
 		control(t, ready, http.MethodPut, "/datastore/tags?datastore=LocalDS_0&tags=silver")
 		control(t, ready, http.MethodPut, "/datastore/tags?datastore=LocalDS_1&tags=gold")
 		p.driver.invalidate()
-		req := ofClass("apart", libraryImage(), "silver")
+		req := classRequest("apart", libraryImage(), "silver")
 		v := disk("fast", "3Gi", "")
 		v.Disk.StorageClass = "gold"
 		req.Effective.Volumes = []vmv1alpha1.VirtualMachineVolume{v}
-		l.until("the VM runs", synced(req), req)
+		l.until("the VM runs", isSynced(req), req)
 		want := map[string]string{"home": "LocalDS_0", "16Gi": "LocalDS_0", "3Gi": "LocalDS_1"}
-		if diff := cmp.Diff(want, placed(t, ready, "apart")); diff != "" {
+		if diff := cmp.Diff(want, datastoresOf(t, ready, "apart")); diff != "" {
 			t.Errorf("datastores (-want +got):\n%s", diff)
 		}
-		nothingToDo(t, p, req)
+		checkNoOperation(t, p, req)
 	})
 }
 
@@ -104,16 +104,16 @@ func TestAPolicyIsGivenToWhatExists(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, counted := startProvider(t, ready, nil)
-	anywhere(p, vmv1alpha1.ZoneStorage{Datastores: []string{"LocalDS_0", "LocalDS_1"}})
+	allowAllDatastores(p, vmv1alpha1.ZoneStorage{Datastores: []string{"LocalDS_0", "LocalDS_1"}})
 	l := newLoop(t, p)
-	req := ofClass("later", libraryImage(), "")
+	req := classRequest("later", libraryImage(), "")
 	req.Effective.Volumes = []vmv1alpha1.VirtualMachineVolume{disk("data", "2Gi", "")}
-	l.until("the VM runs", synced(req), req)
+	l.until("the VM runs", isSynced(req), req)
 	if n := counted.snapshot()["PbmQueryProfile"]; n != 0 {
 		t.Errorf("policies were listed %d times for a VM without one", n)
 	}
 	req.Effective.StorageClass = "silver"
-	l.until("the VM has the policy", func() bool { return synced(req)() && req.VM.Status.Volumes[0].StorageClass == "silver" }, req)
+	l.until("the VM has the policy", func() bool { return isSynced(req)() && req.VM.Status.Volumes[0].StorageClass == "silver" }, req)
 	vm := inVCenter(t, ready)["team-a/later"]
 	for _, key := range []string{observe.HomePolicyKey, observe.BootDiskPolicyKey, observe.PolicyKey("data")} {
 		if observe.ExtraConfig(&vm, key) == "" {
@@ -125,7 +125,7 @@ func TestAPolicyIsGivenToWhatExists(t *testing.T) {
 	}
 	l.until("the VM is compliant", func() bool { return reason(&req.VM.Status, vmv1alpha1.ConditionStorageCompliant) == "True Succeeded" }, req)
 	before := counted.snapshot()
-	nothingToDo(t, p, req)
+	checkNoOperation(t, p, req)
 	if diff := cmp.Diff(before, counted.snapshot()); diff != "" {
 		t.Errorf("reconciles of a synchronized VM called vSphere (-before +after):\n%s", diff)
 	}
@@ -192,13 +192,13 @@ func TestAClassThatCannotBeHadIsNamed(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
-	anywhere(p, vmv1alpha1.ZoneStorage{Policy: policies.Silver, Classes: []vmv1alpha1.ZoneStorageClass{
+	allowAllDatastores(p, vmv1alpha1.ZoneStorage{Policy: policies.Silver, Classes: []vmv1alpha1.ZoneStorageClass{
 		{Name: "overridden", Policy: policies.Gold}, {Name: "elsewhere", Datastores: []string{"DS_X"}}, {Name: "wrong", Policy: "Bronze"},
 	}})
 	l := newLoop(t, p)
 	for name, tc := range refusedStorage {
 		t.Run(name, func(t *testing.T) {
-			req := ofClass("refused-"+strings.ReplaceAll(strings.ReplaceAll(name, " ", "-"), ",", ""), libraryImage(), "")
+			req := classRequest("refused-"+strings.ReplaceAll(strings.ReplaceAll(name, " ", "-"), ",", ""), libraryImage(), "")
 			tc.change(req)
 			l.until("the condition is reported", func() bool {
 				return strings.HasPrefix(reason(&req.VM.Status, vmv1alpha1.ConditionStorageReady), "False")
@@ -213,10 +213,10 @@ func TestAClassThatCannotBeHadIsNamed(t *testing.T) {
 		})
 	}
 	t.Run("a zone overrides a class of another provisioner", func(t *testing.T) {
-		req := ofClass("overridden", libraryImage(), "overridden")
+		req := classRequest("overridden", libraryImage(), "overridden")
 		req.StorageClasses["overridden"] = req.StorageClasses["other"]
-		l.until("the VM runs", synced(req), req)
-		if got := placed(t, ready, "overridden")["home"]; got != "LocalDS_1" {
+		l.until("the VM runs", isSynced(req), req)
+		if got := datastoresOf(t, ready, "overridden")["home"]; got != "LocalDS_1" {
 			t.Errorf("the VM is on %s, want it on LocalDS_1", got)
 		}
 	})
@@ -229,10 +229,10 @@ func TestAClassThatGoesWrongLeavesWhatExists(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
-	anywhere(p, vmv1alpha1.ZoneStorage{Policy: policies.Silver})
+	allowAllDatastores(p, vmv1alpha1.ZoneStorage{Policy: policies.Silver})
 	l := newLoop(t, p)
-	req := ofClass("lasting", libraryImage(), "silver")
-	l.until("the VM runs", synced(req), req)
+	req := classRequest("lasting", libraryImage(), "silver")
+	l.until("the VM runs", isSynced(req), req)
 	v := disk("more", "1Gi", "")
 	v.Disk.StorageClass = "absent"
 	req.Effective.Volumes = append(req.Effective.Volumes, v)
@@ -242,9 +242,9 @@ func TestAClassThatGoesWrongLeavesWhatExists(t *testing.T) {
 	}
 	req.StorageClasses["absent"] = provider.StorageClass{Policy: policies.Silver}
 	l.until("the new class is used", func() bool {
-		return synced(req)() && reason(&req.VM.Status, vmv1alpha1.ConditionStorageReady) == "True Succeeded" && req.VM.Status.Volumes[0].Attached
+		return isSynced(req)() && reason(&req.VM.Status, vmv1alpha1.ConditionStorageReady) == "True Succeeded" && req.VM.Status.Volumes[0].Attached
 	}, req)
-	nothingToDo(t, p, req)
+	checkNoOperation(t, p, req)
 }
 
 func TestEncryptedPoliciesMakeEncryptedVMs(t *testing.T) {
@@ -252,13 +252,13 @@ func TestEncryptedPoliciesMakeEncryptedVMs(t *testing.T) {
 	ready := startVCenter(t)
 	registerKeyProvider(t, ready)
 	p, _ := startProvider(t, ready, nil)
-	anywhere(p, vmv1alpha1.ZoneStorage{Policy: policies.Silver})
+	allowAllDatastores(p, vmv1alpha1.ZoneStorage{Policy: policies.Silver})
 	l := newLoop(t, p)
 	for name, image := range map[string]*vmv1alpha1.VirtualMachineImage{"library": libraryImage(), "clone": templateImage()} {
 		t.Run(name, func(t *testing.T) {
-			req := ofClass("secret-"+name, image, "encrypted")
+			req := classRequest("secret-"+name, image, "encrypted")
 			req.Effective.Volumes = []vmv1alpha1.VirtualMachineVolume{disk("data", "2Gi", "")}
-			l.until("the VM runs", synced(req), req)
+			l.until("the VM runs", isSynced(req), req)
 			vm := inVCenter(t, ready)["team-a/secret-"+name]
 			if vm.Config.KeyId == nil || vm.Config.KeyId.ProviderId == nil || vm.Config.KeyId.ProviderId.Id != "provider-1" {
 				t.Errorf("the VM has key %+v, want one of provider-1", vm.Config.KeyId)
@@ -268,12 +268,12 @@ func TestEncryptedPoliciesMakeEncryptedVMs(t *testing.T) {
 					t.Errorf("disk %d is not encrypted", disk.Key)
 				}
 			}
-			nothingToDo(t, p, req)
+			checkNoOperation(t, p, req)
 		})
 	}
 	t.Run("a running VM is encrypted at a restart", func(t *testing.T) {
-		req := ofClass("later", libraryImage(), "")
-		l.until("the VM runs", synced(req), req)
+		req := classRequest("later", libraryImage(), "")
+		l.until("the VM runs", isSynced(req), req)
 		req.Effective.StorageClass = "encrypted"
 		l.until("a restart is required", func() bool {
 			return reason(&req.VM.Status, vmv1alpha1.ConditionConfigurationSynced) == "False RestartRequired"
@@ -290,13 +290,13 @@ func TestComplianceIsToldAndSoIsItsEnd(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, counted := startProvider(t, ready, nil)
-	anywhere(p, vmv1alpha1.ZoneStorage{Policy: policies.Silver})
+	allowAllDatastores(p, vmv1alpha1.ZoneStorage{Policy: policies.Silver})
 	l := newLoop(t, p)
-	plain, req := ofClass("plain", libraryImage(), ""), ofClass("complies", libraryImage(), "gold")
+	plain, req := classRequest("plain", libraryImage(), ""), classRequest("complies", libraryImage(), "gold")
 	req.Effective.Volumes = []vmv1alpha1.VirtualMachineVolume{disk("data", "1Gi", "")}
 	compliant := func(of *provider.Request, want string) func() bool {
 		return func() bool {
-			return reason(&of.VM.Status, vmv1alpha1.ConditionStorageCompliant) == want && synced(of)()
+			return reason(&of.VM.Status, vmv1alpha1.ConditionStorageCompliant) == want && isSynced(of)()
 		}
 	}
 	l.until("both VMs are compliant", func() bool { return compliant(req, "True Succeeded")() && compliant(plain, "True Succeeded")() }, req, plain)
@@ -305,7 +305,7 @@ func TestComplianceIsToldAndSoIsItsEnd(t *testing.T) {
 		t.Errorf("compliance %q, boot disk %q, volume %q; want all compliant", st.Storage.Compliance, st.Storage.BootDisk.Compliance, st.Volumes[0].Compliance)
 	}
 	before := counted.snapshot()
-	nothingToDo(t, p, req)
+	checkNoOperation(t, p, req)
 	if diff := cmp.Diff(before, counted.snapshot()); diff != "" {
 		t.Errorf("reconciles of a synchronized VM called vSphere (-before +after):\n%s", diff)
 	}
@@ -328,13 +328,13 @@ func TestADatastoreThatBecomesCompatibleIsTaken(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
-	anywhere(p, vmv1alpha1.ZoneStorage{Policy: policies.Silver})
+	allowAllDatastores(p, vmv1alpha1.ZoneStorage{Policy: policies.Silver})
 	l := newLoop(t, p)
-	req := ofClass("late", libraryImage(), "nowhere")
+	req := classRequest("late", libraryImage(), "nowhere")
 	l.until("no datastore can be used", func() bool { return reason(&req.VM.Status, vmv1alpha1.ConditionStorageReady) == "False Invalid" }, req)
 	control(t, ready, http.MethodPut, "/datastore/tags?datastore=LocalDS_1&tags=silver,nowhere")
-	l.until("the VM runs", synced(req), req)
-	if got := placed(t, ready, "late")["home"]; got != "LocalDS_1" {
+	l.until("the VM runs", isSynced(req), req)
+	if got := datastoresOf(t, ready, "late")["home"]; got != "LocalDS_1" {
 		t.Errorf("the VM is on %s, want it on LocalDS_1", got)
 	}
 }
@@ -344,12 +344,12 @@ func TestAKeyProviderThatIsConfiguredLaterIsTaken(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
-	anywhere(p, vmv1alpha1.ZoneStorage{Policy: policies.Silver})
+	allowAllDatastores(p, vmv1alpha1.ZoneStorage{Policy: policies.Silver})
 	l := newLoop(t, p)
-	req := ofClass("secret", libraryImage(), "encrypted")
+	req := classRequest("secret", libraryImage(), "encrypted")
 	l.until("the key provider is missing", func() bool { return reason(&req.VM.Status, vmv1alpha1.ConditionStorageReady) == "False NotFound" }, req)
 	registerKeyProvider(t, ready)
-	l.until("the VM runs", synced(req), req)
+	l.until("the VM runs", isSynced(req), req)
 }
 
 // registerKeyProvider registers a default key provider.

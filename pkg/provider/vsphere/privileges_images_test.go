@@ -39,15 +39,15 @@ func TestTheDocumentedPrivilegesOfImagesAreEnough(t *testing.T) {
 			for _, mode := range []vmv1alpha1.FastDeployMode{vmv1alpha1.FastDeployDirect, vmv1alpha1.FastDeployLinked} {
 				req := fastRequest("web-"+string(mode), mode, cache)
 				req.VM.Spec.PromoteDisksMode = vmv1alpha1.PromoteDisksModeOnline
-				l.until("the VM runs on promoted disks", func() bool { return running(req)() && promotion(req) == "True Succeeded" }, req)
-				off(l, req)
+				l.until("the VM runs on promoted disks", func() bool { return isRunning(req)() && promotion(req) == "True Succeeded" }, req)
+				createPoweredOff(l, req)
 				for range 2 { // a new item, and a new version
 					if _, err := l.publish(publication(req, "golden")); err != nil {
 						t.Fatal(err)
 					}
 				}
 				clone := cloneRequest("clone-"+string(mode), req, "")
-				l.until("the clone runs", running(clone), clone)
+				l.until("the clone runs", isRunning(clone), clone)
 				l.remove(clone)
 				l.remove(req)
 			}
@@ -124,7 +124,7 @@ func TestAMissingPrivilegeOfImagesIsNamed(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			ready, p, l := imagesWorld(t, true)
 			source := fastRequest("source", vmv1alpha1.FastDeployDirect, copiesAt(t, p, copied, ssd))
-			off(l, source)
+			createPoweredOff(l, source)
 			if _, err := l.publish(publication(source, "golden")); err != nil {
 				t.Fatal(err)
 			}

@@ -61,7 +61,7 @@ func storageWorld(t *testing.T) (vcenter.Ready, *Provider, *loop, *vmv1alpha1.Vi
 		grant(t, ready, path, ids)
 	}
 	p, _ := startProvider(t, ready, nil)
-	anywhere(p, vmv1alpha1.ZoneStorage{Policy: policies.Silver})
+	allowAllDatastores(p, vmv1alpha1.ZoneStorage{Policy: policies.Silver})
 	return ready, p, newLoop(t, p), disc
 }
 
@@ -78,28 +78,28 @@ func TestTheDocumentedPrivilegesOfStorageAreEnough(t *testing.T) {
 	ready, p, l, disc := storageWorld(t)
 	for name, image := range map[string]*vmv1alpha1.VirtualMachineImage{"library": libraryImage(), "clone": templateImage()} {
 		t.Run(name, func(t *testing.T) {
-			req := ofClass("kept-"+name, image, "encrypted")
+			req := classRequest("kept-"+name, image, "encrypted")
 			id := claimedDisk(t, ready)
 			req.Effective.Volumes = []vmv1alpha1.VirtualMachineVolume{disk("data", "2Gi", ""), isoVolume("media", "installer")}
 			req.Discs = map[string]*vmv1alpha1.VirtualMachineImage{"media": disc}
-			wantClaim(req, "pvc", provider.Claim{VolumeID: id, Size: 10 << 20})
+			addClaim(req, "pvc", provider.Claim{VolumeID: id, Size: 10 << 20})
 			l.until("the VM runs and is compliant", func() bool {
-				return synced(req)() && reason(&req.VM.Status, vmv1alpha1.ConditionStorageCompliant) == "True Succeeded"
+				return isSynced(req)() && reason(&req.VM.Status, vmv1alpha1.ConditionStorageCompliant) == "True Succeeded"
 			}, req)
 			req.Claims["pvc"] = provider.Claim{VolumeID: id, Size: 20 << 20}
 			req.Effective.Volumes[1], req.Discs = isoVolume("media", ""), nil
 			l.until("the disk has grown and the medium is ejected", func() bool {
-				return synced(req)() && volumeOf(req, "pvc").Capacity.Value() == 20<<20
+				return isSynced(req)() && volumeOf(req, "pvc").Capacity.Value() == 20<<20
 			}, req)
-			nothingToDo(t, p, req)
+			checkNoOperation(t, p, req)
 			l.remove(req)
-			if got := diskLives(t, ready, id); len(got) != 0 {
+			if got := diskUsers(t, ready, id); len(got) != 0 {
 				t.Errorf("the disk of the claim is attached to %q", got)
 			}
 		})
 	}
 	t.Run("encrypted later", func(t *testing.T) {
-		req := ofClass("later", libraryImage(), "")
+		req := classRequest("later", libraryImage(), "")
 		req.VM.Spec.PowerState = vmv1alpha1.PoweredOff
 		l.until("the VM is there", func() bool {
 			return reason(&req.VM.Status, vmv1alpha1.ConditionConfigurationSynced) == "True Succeeded"
@@ -128,7 +128,7 @@ func TestAMissingPrivilegeOfStorageIsNamedByACondition(t *testing.T) {
 	ready, p, l, disc := storageWorld(t)
 	const root, folder = "/", "/DC0/vm/slipway"
 	claim := func(t *testing.T, req *provider.Request) {
-		wantClaim(req, "pvc", provider.Claim{VolumeID: claimedDisk(t, ready), Size: 10 << 20})
+		addClaim(req, "pvc", provider.Claim{VolumeID: claimedDisk(t, ready), Size: 10 << 20})
 	}
 	drive := func(req *provider.Request, image string) {
 		req.Effective.Volumes = []vmv1alpha1.VirtualMachineVolume{isoVolume("media", image)}
@@ -160,7 +160,7 @@ func TestAMissingPrivilegeOfStorageIsNamedByACondition(t *testing.T) {
 		{"/DC0/datastore/LocalDS_0", "Datastore.Browse", vmv1alpha1.ConditionConfigurationSynced, func(_ *testing.T, r *provider.Request) { drive(r, "") }, func(_ *testing.T, r *provider.Request) { drive(r, "installer") }},
 	} {
 		t.Run(tc.id, func(t *testing.T) {
-			req := ofClass(strings.ToLower(strings.ReplaceAll("lacks-"+tc.id, ".", "-")), libraryImage(), "")
+			req := classRequest(strings.ToLower(strings.ReplaceAll("lacks-"+tc.id, ".", "-")), libraryImage(), "")
 			req.VM.Spec.PowerState = vmv1alpha1.PoweredOff
 			if tc.before != nil {
 				tc.before(t, req)

@@ -34,7 +34,7 @@ func TestTheDocumentedPrivilegesAreEnoughForTheLifeOfAVirtualMachine(t *testing.
 	l := newLoop(t, p)
 	for _, image := range []*vmv1alpha1.VirtualMachineImage{libraryImage(), templateImage()} {
 		req := newRequest("web", image)
-		l.until("the VM runs with an address", running(req), req)
+		l.until("the VM runs with an address", isRunning(req), req)
 		resize(t, l, req)
 		restart(t, l, req)
 		req.VM.Spec.PowerState = vmv1alpha1.Suspended

@@ -28,8 +28,8 @@ func promotion(req *provider.Request) string {
 	return strings.TrimSpace(reason(&req.VM.Status, vmv1alpha1.ConditionDiskPromotionSynced) + " " + message(&req.VM.Status, vmv1alpha1.ConditionDiskPromotionSynced))
 }
 
-// intact checks that the copy of the image exists.
-func (f files) intact(t *testing.T) {
+// checkCopies checks that the copy of the image exists.
+func (f files) checkCopies(t *testing.T) {
 	t.Helper()
 	f.t = t
 	if got := f.list("images/photon-5"); !slices.Contains(got, "disk.vmdk") || !slices.Contains(got, "disk-flat.vmdk") {
@@ -49,7 +49,7 @@ func TestDisksArePromotedWhileTheVMRunsAndTheirCopiesStay(t *testing.T) {
 	seen := map[string]bool{}
 	l.until("the VM's disks are promoted", func() bool {
 		seen[promotion(req)] = true
-		return running(req)() && promotion(req) == "True Succeeded"
+		return isRunning(req)() && promotion(req) == "True Succeeded"
 	}, req)
 	if _, parents := parentsOf(t, ready, req.VM.Status.UniqueID); len(parents) > 0 {
 		t.Errorf("the VM's disks depend on %q", parents)
@@ -63,10 +63,10 @@ func TestDisksArePromotedWhileTheVMRunsAndTheirCopiesStay(t *testing.T) {
 	if percent == 0 {
 		t.Errorf("no progress was reported: %v", seen)
 	}
-	f.intact(t)
-	nothingToDo(t, p, req)
+	f.checkCopies(t)
+	checkNoOperation(t, p, req)
 	l.remove(req)
-	f.intact(t)
+	f.checkCopies(t)
 	if left := f.list(string(req.VM.UID)); left != nil {
 		t.Errorf("the directory of the VM still contains %q", left)
 	}
@@ -85,7 +85,7 @@ func TestDisksArePromotedWhenTheirModeAndTheVMAllowIt(t *testing.T) {
 	t.Run("disabled", func(t *testing.T) {
 		l := &loop{t: t, p: l.p, wake: l.wake}
 		req := linkedRequest("disabled", vmv1alpha1.PromoteDisksModeDisabled, f)
-		l.until("the VM runs", running(req), req)
+		l.until("the VM runs", isRunning(req), req)
 		if got := promotion(req); got != "" || counted.snapshot()["PromoteDisks_Task"] != 0 {
 			t.Errorf("condition %q, %d promotions; want none", got, counted.snapshot()["PromoteDisks_Task"])
 		}
@@ -93,7 +93,7 @@ func TestDisksArePromotedWhenTheirModeAndTheVMAllowIt(t *testing.T) {
 	t.Run("offline", func(t *testing.T) {
 		l := &loop{t: t, p: l.p, wake: l.wake}
 		req := linkedRequest("offline", vmv1alpha1.PromoteDisksModeOffline, f)
-		l.until("the VM runs", running(req), req)
+		l.until("the VM runs", isRunning(req), req)
 		if got, want := promotion(req), "False Pending 1 disks depend on disks elsewhere: spec.promoteDisksMode is Offline, and the virtual machine is PoweredOn"; got != want {
 			t.Errorf("condition %q, want %q", got, want)
 		}
@@ -103,7 +103,7 @@ func TestDisksArePromotedWhenTheirModeAndTheVMAllowIt(t *testing.T) {
 	t.Run("with a snapshot", func(t *testing.T) {
 		l := &loop{t: t, p: l.p, wake: l.wake}
 		req := linkedRequest("snapshot", vmv1alpha1.PromoteDisksModeDisabled, f)
-		l.until("the VM runs", running(req), req)
+		l.until("the VM runs", isRunning(req), req)
 		task, err := vmOf(req).CreateSnapshot(t.Context(), "before", "", false, false)
 		if err == nil {
 			err = task.Wait(t.Context())
@@ -121,7 +121,7 @@ func TestDisksArePromotedWhenTheirModeAndTheVMAllowIt(t *testing.T) {
 		}
 		l.until("the VM's disks are promoted", func() bool { return promotion(req) == "True Succeeded" }, req)
 	})
-	f.intact(t)
+	f.checkCopies(t)
 }
 
 func TestAPromotionThatFailsIsTriedAgainAndReported(t *testing.T) {
@@ -134,7 +134,7 @@ func TestAPromotionThatFailsIsTriedAgainAndReported(t *testing.T) {
 	l := newLoop(t, p)
 	req := linkedRequest("web", vmv1alpha1.PromoteDisksModeOnline, f)
 	l.until("the failure is reported", func() bool {
-		return running(req)() && strings.HasPrefix(promotion(req), "False TaskError") && strings.Contains(promotion(req), "promoting the disks of "+req.VM.Status.UniqueID)
+		return isRunning(req)() && strings.HasPrefix(promotion(req), "False TaskError") && strings.Contains(promotion(req), "promoting the disks of "+req.VM.Status.UniqueID)
 	}, req)
 	control(t, ready, http.MethodDelete, "/permissions?entity=/DC0/vm/slipway")
 	l.until("the promotion is retried", func() bool { return promotion(req) == "True Succeeded" }, req)
@@ -151,7 +151,7 @@ func TestAPromotionIsFoundAgainByTheNextProcess(t *testing.T) {
 			first, _ := startProvider(t, ready, nil)
 			l := newLoop(t, first)
 			req := linkedRequest("web", vmv1alpha1.PromoteDisksModeDisabled, f)
-			l.until("the VM runs", running(req), req)
+			l.until("the VM runs", isRunning(req), req)
 			delay := "2000"
 			if deleted {
 				delay = "3600000"
@@ -178,7 +178,7 @@ func TestAPromotionIsFoundAgainByTheNextProcess(t *testing.T) {
 					t.Errorf("%d promotions were requested, want one that is refused", n)
 				}
 			}
-			f.intact(t)
+			f.checkCopies(t)
 		})
 	}
 }
@@ -215,5 +215,5 @@ func TestAPromotionGivesWayToWhatIsWantedMore(t *testing.T) {
 	l.until("the promotion is running", func() bool { return strings.HasPrefix(promotion(req), "False Running") }, req)
 	req.VM.DeletionTimestamp = new(metav1.Now())
 	l.remove(req)
-	f.intact(t)
+	f.checkCopies(t)
 }

@@ -46,7 +46,7 @@ func newProvider(t *testing.T, s settings) *Provider {
 		t.Fatal(err)
 	}
 	s.Driver = d
-	return &Provider{Engine: engine.New(s.Options), driver: d, inventory: d.inventory, places: d.places(vmv1alpha1.DefaultZone)}
+	return &Provider{Engine: engine.New(s.Options), driver: d, inventory: d.inventory, places: d.resolver(vmv1alpha1.DefaultZone)}
 }
 
 // CreateOrUpdateVirtualMachineAsync reconciles req. It returns a channel with the result of a

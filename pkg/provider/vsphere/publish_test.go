@@ -100,11 +100,11 @@ func TestAVMIsPublishedOnceAndVMsOfTheItemAreTheirOwn(t *testing.T) {
 	p, counted := startProvider(t, ready, nil)
 	l := newLoop(t, p)
 	source := newRequest("source", libraryImage())
-	off(l, source)
+	createPoweredOff(l, source)
 	reconfigure(t, objectOf(t, ready, source), types.VirtualMachineConfigSpec{ExtraConfig: []types.BaseOptionValue{
 		&types.OptionValue{Key: "guestinfo.userdata", Value: "a secret"},
 	}})
-	own := personal(inVCenter(t, ready)["team-a/source"])
+	own := ownSettings(inVCenter(t, ready)["team-a/source"])
 	pub := publication(source, "golden")
 	made, err := l.publish(pub)
 	if err != nil {
@@ -125,13 +125,13 @@ func TestAVMIsPublishedOnceAndVMsOfTheItemAreTheirOwn(t *testing.T) {
 	if len(items) != 1 || items[0].ID != made.ItemID || *items[0].Description != want {
 		t.Fatalf("items %+v, want one with description %q", items, want)
 	}
-	nothingToDo(t, p, source)
+	checkNoOperation(t, p, source)
 
 	copied := newRequest("copied", libraryImage())
 	copied.Image.Spec.ContentLibrary.Item = "golden"
-	l.until("a VM of the item runs", running(copied, copied), copied)
+	l.until("a VM of the item runs", isRunning(copied, copied), copied)
 	vm := inVCenter(t, ready)["team-a/copied"]
-	for key, value := range personal(vm) {
+	for key, value := range ownSettings(vm) {
 		if own[key] == value && !strings.HasPrefix(key, "slipway.") {
 			t.Errorf("a VM of the item has the %s of the published VM", key)
 		}
@@ -150,17 +150,17 @@ func TestWhatWouldGiveSecretsAwayIsNotPublished(t *testing.T) {
 	p, counted := startProvider(t, ready, nil)
 	l := newLoop(t, p)
 	on := newRequest("on", libraryImage())
-	l.until("the VM runs", running(on), on)
+	l.until("the VM runs", isRunning(on), on)
 	properties := newRequest("properties", libraryImage())
 	properties.Image.Spec.ContentLibrary.Item = "ubuntu-24.04-appliance"
 	properties.Effective.Bootstrap = &vmv1alpha1.VirtualMachineBootstrap{VAppConfig: &vmv1alpha1.VAppConfigBootstrap{RawProperties: "secret"}}
 	properties.Bootstrap = &provider.BootstrapData{VAppProperties: map[string]string{"user-data": "a secret"}}
-	off(l, properties)
+	createPoweredOff(l, properties)
 	claim := newRequest("claim", libraryImage())
-	wantClaim(claim, "data", provider.Claim{VolumeID: claimedDisk(t, ready), Size: 10 << 20})
-	off(l, claim)
+	addClaim(claim, "data", provider.Claim{VolumeID: claimedDisk(t, ready), Size: 10 << 20})
+	createPoweredOff(l, claim)
 	plain := newRequest("plain", libraryImage())
-	off(l, plain)
+	createPoweredOff(l, plain)
 	for name, tc := range map[string]struct {
 		of        *provider.Request
 		condition string
@@ -213,7 +213,7 @@ func TestTheVMThatIsPublishedIsNotChangedMeanwhile(t *testing.T) {
 	p, _ := startProvider(t, ready, nil)
 	l := newLoop(t, p)
 	source := newRequest("source", templateImage())
-	off(l, source)
+	createPoweredOff(l, source)
 	control(t, ready, http.MethodPut, "/captures?ms=3600000")
 	pub := publication(source, "golden")
 	pub.Now = time.Now()
@@ -237,7 +237,7 @@ func TestTheVMThatIsPublishedIsNotChangedMeanwhile(t *testing.T) {
 	if items := itemsOf(t, ready); len(items["golden"])+len(items["second"]) != 0 {
 		t.Errorf("remaining items: %+v", items)
 	}
-	l.until("the VM runs", running(source), source)
+	l.until("the VM runs", isRunning(source), source)
 }
 
 func TestAnItemGetsANewVersionOfItsNamespaceAlone(t *testing.T) {
@@ -246,7 +246,7 @@ func TestAnItemGetsANewVersionOfItsNamespaceAlone(t *testing.T) {
 	p, _ := startProvider(t, ready, nil)
 	l := newLoop(t, p)
 	source := newRequest("source", templateImage())
-	off(l, source)
+	createPoweredOff(l, source)
 	first, err := l.publish(publication(source, "golden"))
 	if err != nil {
 		t.Fatal(err)
@@ -282,7 +282,7 @@ func TestAnItemIsMadeOnceWhereverItsProcessDies(t *testing.T) {
 				second, _ := startProvider(t, ready, nil)
 				l := newLoop(t, second)
 				source := newRequest("source", templateImage())
-				off(l, source)
+				createPoweredOff(l, source)
 				captured := 1
 				if version {
 					captured++
@@ -290,7 +290,7 @@ func TestAnItemIsMadeOnceWhereverItsProcessDies(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
-				death := &dying{method: method, frozen: make(chan struct{})}
+				death := &killAfterCall{method: method, frozen: make(chan struct{})}
 				first, _ := startProvider(t, ready, func(s *settings) { s.OnCall = death.call })
 				t.Cleanup(func() { close(death.frozen) })
 				eventually(t, "the inventory is read", first.inventory.Synced)
@@ -328,7 +328,7 @@ func TestACaptureThatFailsIsTriedAgainAndLeavesNothing(t *testing.T) {
 	p, _ := startProvider(t, ready, nil)
 	l := newLoop(t, p)
 	source := newRequest("source", templateImage())
-	off(l, source)
+	createPoweredOff(l, source)
 	for _, order := range []string{"fail=no+space", "fail=no+space&remains=true"} {
 		control(t, ready, http.MethodPut, "/captures?"+order)
 		pub := publication(source, "golden")
@@ -355,7 +355,7 @@ func TestANewVersionThatFailedIsMadeLater(t *testing.T) {
 	p, _ := startProvider(t, ready, nil)
 	l := newLoop(t, p)
 	source := newRequest("source", templateImage())
-	off(l, source)
+	createPoweredOff(l, source)
 	first, err := l.publish(publication(source, "golden"))
 	if err != nil {
 		t.Fatal(err)

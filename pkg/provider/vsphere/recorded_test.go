@@ -133,8 +133,8 @@ func (a answers) readCassette(text []byte) error {
 	return nil
 }
 
-// observed returns the observation of a VM with recorded properties.
-func observed(ref vimtypes.ManagedObjectReference, set []vimtypes.DynamicProperty) (o provider.Observation, err error) {
+// observeRecorded returns the observation of a VM with recorded properties.
+func observeRecorded(ref vimtypes.ManagedObjectReference, set []vimtypes.DynamicProperty) (o provider.Observation, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic: %v", p)
@@ -176,7 +176,7 @@ func TestObservation_ReadsRecordedAnswers(t *testing.T) {
 			if ref.Type != "VirtualMachine" {
 				continue
 			}
-			o, err := observed(ref, set)
+			o, err := observeRecorded(ref, set)
 			if err != nil {
 				t.Errorf("%s: %s: %v", f.Name(), ref.Value, err)
 			}
@@ -200,7 +200,7 @@ func recordSimulator(t *testing.T) string {
 	p, _ := startProvider(t, ready, nil)
 	req := newRequest("recorded", templateImage())
 	req.Effective.Volumes = []vmv1alpha1.VirtualMachineVolume{disk("data", "1Gi", "")}
-	newLoop(t, p).until("the VM runs", running(req), req)
+	newLoop(t, p).until("the VM runs", isRunning(req), req)
 	recording, err := access.Record(t.Context(), p.driver.session, &access.Report{})
 	if err != nil {
 		t.Fatal(err)

@@ -23,7 +23,7 @@ func TestRefusal_KeepsNoVMOffAndNoOtherFieldBack(t *testing.T) {
 	l := newLoop(t, p)
 	req := newRequest("web", templateImage())
 	req.Effective.Volumes = []vmv1alpha1.VirtualMachineVolume{disk("data", "1Gi", "")}
-	l.until("the VM runs", running(req), req)
+	l.until("the VM runs", isRunning(req), req)
 	st, vm := &req.VM.Status, objectOf(t, ready, req)
 	v := &victim{t: t, ready: ready, p: p, l: l, req: req, vm: vm}
 
@@ -37,7 +37,7 @@ func TestRefusal_KeepsNoVMOffAndNoOtherFieldBack(t *testing.T) {
 	}, req)
 	v.powerOff()
 	l.until("the VM is reported as powered off", func() bool { return st.PowerState == vmv1alpha1.PoweredOff }, req)
-	l.until("the VM runs again", running(req), req)
+	l.until("the VM runs again", isRunning(req), req)
 
 	taken := disk("log", "1Gi", "")
 	taken.ControllerBusNumber, taken.UnitNumber = ptr(int32(0)), ptr(int32(0))
@@ -70,19 +70,19 @@ func TestPowerPolicy_OnFailureTellsACrashFromAShutdown(t *testing.T) {
 	l := newLoop(t, p)
 	req := newRequest("job", templateImage())
 	req.VM.Spec.PowerPolicy = ptr(vmv1alpha1.PowerPolicyOnFailure)
-	l.until("the VM runs", running(req), req)
+	l.until("the VM runs", isRunning(req), req)
 	st := &req.VM.Status
 	v := &victim{t: t, ready: ready, p: p, l: l, req: req, vm: objectOf(t, ready, req)}
 
 	control(t, ready, http.MethodPut, "/vm/guest?crash=true&vm="+st.UniqueID)
 	eventually(t, "the crash is observed", func() bool { return observe.PowerStateOf(p.inventory.Get(v.vm.Reference())) == vmv1alpha1.PoweredOff })
-	l.until("the VM runs again", running(req), req)
+	l.until("the VM runs again", isRunning(req), req)
 
 	v.powerOff()
 	l.until("the VM stays off", func() bool {
 		return st.PowerState == vmv1alpha1.PoweredOff && reason(st, vmv1alpha1.ConditionPowerStateSynced) == "False GuestShutdown"
 	}, req)
-	nothingToDo(t, p, req)
+	checkNoOperation(t, p, req)
 	req.VM.Annotations = map[string]string{vmv1alpha1.AnnotationStartRequested: time.Now().Add(time.Second).UTC().Format(time.RFC3339)}
-	l.until("the VM is powered on", running(req), req)
+	l.until("the VM is powered on", isRunning(req), req)
 }

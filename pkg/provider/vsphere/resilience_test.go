@@ -55,11 +55,11 @@ func TestASessionThatIsDroppedComesBack(t *testing.T) {
 	p, counted := startProvider(t, ready, nil)
 	l := newLoop(t, p)
 	first := newRequest("first", libraryImage())
-	l.until("the first VM runs", running(first), first)
+	l.until("the first VM runs", isRunning(first), first)
 
 	dropSessions(t, ready)
 	second := newRequest("second", libraryImage())
-	l.until("the second VM runs", running(second), second)
+	l.until("the second VM runs", isRunning(second), second)
 	first.VM.Spec.PowerState = vmv1alpha1.PoweredOff
 	l.until("the first VM is off", func() bool { return first.VM.Status.PowerState == vmv1alpha1.PoweredOff }, first)
 	if n := counted.snapshot()["CreatePropertyCollector"]; n < 2 {
@@ -76,13 +76,13 @@ func TestManyCreatesAfterADroppedSessionLogInOnce(t *testing.T) {
 	p, _ := startProvider(t, ready, nil)
 	l := newLoop(t, p)
 	warm := newRequest("warm", libraryImage())
-	l.until("the VM runs", running(warm), warm)
+	l.until("the VM runs", isRunning(warm), warm)
 	dropSessions(t, ready)
 	var reqs []*provider.Request
 	for i := range 30 {
 		reqs = append(reqs, newRequest(fmt.Sprintf("vm-%02d", i), libraryImage()))
 	}
-	l.until("all VMs run", running(reqs...), reqs...)
+	l.until("all VMs run", isRunning(reqs...), reqs...)
 	if got := len(inVCenter(t, ready)); got != 31 {
 		t.Errorf("vCenter has %d VMs, want 31", got)
 	}
@@ -96,7 +96,7 @@ func TestAProcessThatDiesInTheMiddleOfCreatesMakesNothingTwice(t *testing.T) {
 	for i := range 20 {
 		reqs = append(reqs, newRequest(fmt.Sprintf("vm-%02d", i), image[i%2 == 0]))
 	}
-	frozen, freeze := make(chan struct{}), &deathAfter{deploys: 3}
+	frozen, freeze := make(chan struct{}), &killAfterDeployments{deploys: 3}
 	first := newProvider(t, settings{Options: engine.Options{Limits: engine.Limits{Creates: 20}}, Config: Config{
 		URL: ready.URL, CAFile: ready.CAFile, Credentials: credentials,
 		Datastore: "LocalDS_0", Network: "VM Network",
@@ -123,7 +123,7 @@ func TestAProcessThatDiesInTheMiddleOfCreatesMakesNothingTwice(t *testing.T) {
 	}
 	second, _ := startProvider(t, ready, nil)
 	l := newLoop(t, second)
-	l.until("all VMs run", running(reqs...), reqs...)
+	l.until("all VMs run", isRunning(reqs...), reqs...)
 	vms := inVCenter(t, ready) // fails for two VMs at one path
 	if len(vms) != len(reqs) {
 		t.Errorf("vCenter has %d VMs, want %d", len(vms), len(reqs))
@@ -139,13 +139,13 @@ func TestAProcessThatDiesInTheMiddleOfCreatesMakesNothingTwice(t *testing.T) {
 	}
 }
 
-// deathAfter stops a process after its third deployment was sent.
-type deathAfter struct {
+// killAfterDeployments stops a process after its third deployment was sent.
+type killAfterDeployments struct {
 	calls
 	deploys int
 }
 
-func (d *deathAfter) dead(method string) bool {
+func (d *killAfterDeployments) dead(method string) bool {
 	n := d.snapshot()["rest.DeployLibraryItem"]
 	d.count(method)
 	return n >= d.deploys
@@ -157,7 +157,7 @@ func TestAForeignVMAtThePathIsLeftAlone(t *testing.T) {
 	p, _ := startProvider(t, ready, nil)
 	l := newLoop(t, p)
 	first := newRequest("web", libraryImage())
-	l.until("the VM runs", running(first), first)
+	l.until("the VM runs", isRunning(first), first)
 	other := newRequest("web", libraryImage()) // another UID, as after a deletion that kept the VM
 	l.until("the conflict is reported", func() bool {
 		return reason(&other.VM.Status, vmv1alpha1.ConditionCreated) == "False Error"
@@ -174,7 +174,7 @@ func TestAVMIsNotTakenFromAnotherObjectByItsInstanceUUID(t *testing.T) {
 	p, _ := startProvider(t, ready, nil)
 	l := newLoop(t, p)
 	victim := newRequest("web", libraryImage())
-	l.until("the VM runs", running(victim), victim)
+	l.until("the VM runs", isRunning(victim), victim)
 	thief := newRequest("thief", libraryImage())
 	thief.VM.Namespace = "team-b"
 	thief.VM.Spec.InstanceUUID, thief.VM.Spec.PowerState = string(victim.VM.UID), vmv1alpha1.PoweredOff
@@ -236,7 +236,7 @@ func TestAChangeBehindTheProvidersBackComesAsAHint(t *testing.T) {
 	p, _ := startProvider(t, ready, nil)
 	l := newLoop(t, p)
 	req := newRequest("web", libraryImage())
-	l.until("the VM runs", running(req), req)
+	l.until("the VM runs", isRunning(req), req)
 	c := admin(t, ready)
 	ref := types.ManagedObjectReference{Type: "VirtualMachine", Value: req.VM.Status.UniqueID}
 	if _, err := methods.PowerOffVM_Task(t.Context(), c.Client, &types.PowerOffVM_Task{This: ref}); err != nil {
@@ -245,7 +245,7 @@ func TestAChangeBehindTheProvidersBackComesAsAHint(t *testing.T) {
 	sawOff := false
 	l.until("the power-off is observed and the VM runs again", func() bool {
 		sawOff = sawOff || req.VM.Status.PowerState == vmv1alpha1.PoweredOff
-		return sawOff && running(req)()
+		return sawOff && isRunning(req)()
 	}, req)
 }
 
@@ -255,7 +255,7 @@ func TestAnAdministratorsPauseStopsChangesAndDeletion(t *testing.T) {
 	p, _ := startProvider(t, ready, nil)
 	l := newLoop(t, p)
 	req := newRequest("web", libraryImage())
-	l.until("the VM runs", running(req), req)
+	l.until("the VM runs", isRunning(req), req)
 	ref := types.ManagedObjectReference{Type: "VirtualMachine", Value: req.VM.Status.UniqueID}
 	if err := p.driver.actor.Reconfigure(t.Context(), ref, types.VirtualMachineConfigSpec{ExtraConfig: []types.BaseOptionValue{
 		&types.OptionValue{Key: vmv1alpha1.ExtraConfigPausedKey, Value: "TRUE"},
@@ -278,7 +278,7 @@ func TestASoftPowerOffAsksTheGuest(t *testing.T) {
 	l := newLoop(t, p)
 	req := newRequest("web", libraryImage())
 	req.VM.Spec.PowerOffMode = vmv1alpha1.PowerOpModeSoft
-	l.until("the VM runs", running(req), req)
+	l.until("the VM runs", isRunning(req), req)
 	req.VM.Spec.PowerState = vmv1alpha1.PoweredOff
 	l.until("the VM is off", func() bool { return req.VM.Status.PowerState == vmv1alpha1.PoweredOff }, req)
 	if n := counted.snapshot(); n["ShutdownGuest"] != 1 || n["PowerOffVM_Task"] != 0 {
@@ -295,13 +295,13 @@ func TestAGuestThatMayHaveHeardIsNotPoweredOff(t *testing.T) {
 	l := newLoop(t, p)
 	req := newRequest("web", libraryImage())
 	req.VM.Spec.PowerOffMode = vmv1alpha1.PowerOpModeTrySoft
-	l.until("the VM runs", running(req), req)
+	l.until("the VM runs", isRunning(req), req)
 	const answer = "answer.ShutdownGuest"
 	control(t, ready, http.MethodPut, "/hold?method="+answer)
 	lost := make(chan struct{})
 	go func() {
 		defer close(lost)
-		for held(t, ready, answer) == 0 && t.Context().Err() == nil {
+		for blockedCalls(t, ready, answer) == 0 && t.Context().Err() == nil {
 			<-time.After(20 * time.Millisecond)
 		}
 		control(t, ready, http.MethodPost, "/outage?seconds=1")
@@ -339,7 +339,7 @@ func TestADeletionWaitsForTheGuestAsLongAsItsSpecSays(t *testing.T) {
 	req := newRequest("web", libraryImage())
 	req.VM.Spec.PowerOffMode = vmv1alpha1.PowerOpModeHard
 	req.VM.Spec.Deletion = &vmv1alpha1.VirtualMachineDeletion{PowerOffMode: vmv1alpha1.PowerOpModeSoft, TimeoutSeconds: 1}
-	l.until("the VM runs", running(req), req)
+	l.until("the VM runs", isRunning(req), req)
 	simulated.Control(t, ready, http.MethodPut, "/vm/guest?ignores=true&vm="+req.VM.Status.UniqueID)
 	l.remove(req)
 	if n := counted.snapshot(); n["ShutdownGuest"] != 1 || n["PowerOffVM_Task"] != 1 || n["Destroy_Task"] != 1 {

@@ -27,8 +27,8 @@ func served(t *testing.T, ready vcenter.Ready, method string) int {
 	return calls[method]
 }
 
-// dying stops a process after a call of a method.
-type dying struct {
+// killAfterCall stops a process after a call of a method.
+type killAfterCall struct {
 	method string
 	frozen chan struct{}
 
@@ -36,7 +36,7 @@ type dying struct {
 	dead bool
 }
 
-func (d *dying) call(method string) {
+func (d *killAfterCall) call(method string) {
 	d.mu.Lock()
 	dead := d.dead
 	d.dead = dead || method == d.method
@@ -54,7 +54,7 @@ func askForRestart(req *provider.Request, mode vmv1alpha1.PowerOpMode) {
 func TestAProcessThatDiesAfterARebootDoesNotRebootTwice(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
-	death := &dying{method: "ResetVM_Task", frozen: make(chan struct{})}
+	death := &killAfterCall{method: "ResetVM_Task", frozen: make(chan struct{})}
 	first := newProvider(t, settings{Config: Config{
 		URL: ready.URL, CAFile: ready.CAFile, Credentials: credentials,
 		Datastore: "LocalDS_0", Network: "VM Network", Folder: "/DC0/vm/slipway", OnCall: death.call,
@@ -63,7 +63,7 @@ func TestAProcessThatDiesAfterARebootDoesNotRebootTwice(t *testing.T) {
 	t.Cleanup(func() { close(death.frozen); stop() })
 	l := newLoop(t, first)
 	req := newRequest("web", libraryImage())
-	l.until("the VM runs", running(req), req)
+	l.until("the VM runs", isRunning(req), req)
 	askForRestart(req, vmv1alpha1.PowerOpModeHard)
 	req.Now = time.Now()
 	if ch, err := first.CreateOrUpdateVirtualMachineAsync(t.Context(), req); ch == nil {
@@ -74,7 +74,7 @@ func TestAProcessThatDiesAfterARebootDoesNotRebootTwice(t *testing.T) {
 	second, _ := startProvider(t, ready, nil)
 	l = newLoop(t, second)
 	l.until("the restart is completed", func() bool {
-		return req.VM.Status.LastRestartTime != nil && isTrue(&req.VM.Status, vmv1alpha1.ConditionPowerStateSynced) && running(req)()
+		return req.VM.Status.LastRestartTime != nil && isTrue(&req.VM.Status, vmv1alpha1.ConditionPowerStateSynced) && isRunning(req)()
 	}, req)
 	if n := served(t, ready, "ResetVM_Task"); n != 1 {
 		t.Errorf("vCenter has reset the VM %d times, want once", n)

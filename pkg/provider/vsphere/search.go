@@ -20,12 +20,12 @@ import (
 
 // Search implements driver.Driver.
 func (d *Driver) Search(ctx context.Context, id driver.Identity) (driver.Finding, error) {
-	seen, err := d.creator(id.Zone).LookUp(ctx, namesOf(id), ownerOf(id))
+	seen, err := d.newCreator(id.Zone).LookUp(ctx, namesOf(id), ownerOf(id))
 	switch {
 	case err != nil:
 		return "", err
 	case seen.VM == nil:
-		return d.notShown(ctx, id, seen.Copies)
+		return d.searchMissing(ctx, id, seen.Copies)
 	case seen.Whose != driver.Own:
 		return driver.NotFound, nil // The object does not own it: the inventory is used.
 	}
@@ -41,12 +41,12 @@ func (d *Driver) Search(ctx context.Context, id driver.Identity) (driver.Finding
 	return driver.NotFound, nil
 }
 
-// notShown returns the result of a search if vCenter does not show a VM with the managed object ID.
+// searchMissing returns the result of a search if vCenter does not show a VM with the managed object ID.
 // A copy becomes the VM if an administrator has confirmed it. It also becomes the VM if it is at
 // the VM's datastore path and the VM was destroyed or unregistered.
-func (d *Driver) notShown(ctx context.Context, id driver.Identity, copies []vimtypes.ManagedObjectReference) (driver.Finding, error) {
+func (d *Driver) searchMissing(ctx context.Context, id driver.Identity, copies []vimtypes.ManagedObjectReference) (driver.Finding, error) {
 	if id.UniqueID == "" {
-		return driver.NotFound, d.checkMaking(ctx, id)
+		return driver.NotFound, d.checkPendingCreate(ctx, id)
 	}
 	for _, ref := range copies {
 		if _, err := d.inventory.Refresh(ctx, ref); err != nil {
@@ -56,11 +56,11 @@ func (d *Driver) notShown(ctx context.Context, id driver.Identity, copies []vimt
 	if id.Confirmed != "" && d.inventory.Find(namesOf(id)).State == inventory.Exists {
 		return driver.Found, nil
 	}
-	back, err := d.back(ctx, id, copies)
+	back, err := d.returnedCopy(ctx, id, copies)
 	if err != nil || back == nil && !id.NeedsEnd {
 		return driver.NotFound, err
 	}
-	end, err := d.creator(id.Zone).Ended(ctx, id.UniqueID, missedAt(id))
+	end, err := d.newCreator(id.Zone).Ended(ctx, id.UniqueID, latestEnd(id))
 	switch {
 	case err != nil:
 		return "", err
@@ -73,22 +73,22 @@ func (d *Driver) notShown(ctx context.Context, id driver.Identity, copies []vimt
 	return driver.NotFound, nil
 }
 
-// back returns the copy in the managed folder that is at the VM's last known datastore path, or
+// returnedCopy returns the copy in the managed folder that is at the VM's last known datastore path, or
 // nil.
-func (d *Driver) back(ctx context.Context, id driver.Identity, copies []vimtypes.ManagedObjectReference) (*vimtypes.ManagedObjectReference, error) {
+func (d *Driver) returnedCopy(ctx context.Context, id driver.Identity, copies []vimtypes.ManagedObjectReference) (*vimtypes.ManagedObjectReference, error) {
 	i := slices.IndexFunc(copies, func(ref vimtypes.ManagedObjectReference) bool { return d.inventory.SamePath(id.UniqueID, ref) })
 	if i < 0 {
 		return nil, nil
 	}
-	inside, _, err := d.creator(id.Zone).Inside(ctx, copies[i])
+	inside, _, err := d.newCreator(id.Zone).Inside(ctx, copies[i])
 	if err != nil || !inside {
 		return nil, err
 	}
 	return &copies[i], nil
 }
 
-// missedAt returns the latest time at which the VM can have been destroyed or unregistered.
-func missedAt(id driver.Identity) time.Time {
+// latestEnd returns the latest time at which the VM can have been destroyed or unregistered.
+func latestEnd(id driver.Identity) time.Time {
 	at := time.Now()
 	for _, t := range []time.Time{id.MissingSince, id.DeletedAt} {
 		if !t.IsZero() && t.Before(at) {
@@ -98,13 +98,13 @@ func missedAt(id driver.Identity) time.Time {
 	return at
 }
 
-// checkMaking returns an error while vCenter may still create the VM of a deleted object because of
+// checkPendingCreate returns an error while vCenter may still create the VM of a deleted object because of
 // a request of an earlier process.
-func (d *Driver) checkMaking(ctx context.Context, id driver.Identity) error {
+func (d *Driver) checkPendingCreate(ctx context.Context, id driver.Identity) error {
 	if !id.Attempted {
 		return nil
 	}
-	task, err := d.creator(id.Zone).Making(ctx, id.DeletedAt)
+	task, err := d.newCreator(id.Zone).Making(ctx, id.DeletedAt)
 	if err == nil && task != "" {
 		err = &vimfault.BusyError{Message: "task " + task + " of an earlier process is still running in vSphere and may create the VM"}
 	}
@@ -117,15 +117,15 @@ func (d *Driver) checkMaking(ctx context.Context, id driver.Identity) error {
 func (d *Driver) Shows(ctx context.Context, id driver.Identity) (string, error) {
 	names := namesOf(id)
 	names.UniqueID = "" // In this vCenter the ID may belong to another VM.
-	copies, err := d.creator("").Copies(ctx, names, ownerOf(id))
+	copies, err := d.newCreator("").Copies(ctx, names, ownerOf(id))
 	if err != nil || len(copies) == 0 {
 		return "", err
 	}
 	return copies[0].Value, nil
 }
 
-// described returns a description of each VM for messages.
-func described(vms []*mo.VirtualMachine) (out []string) {
+// describeVMs returns a description of each VM for messages.
+func describeVMs(vms []*mo.VirtualMachine) (out []string) {
 	for _, vm := range vms {
 		text := fmt.Sprintf("%s (%q", vm.Self.Value, vm.Name)
 		if vm.Config != nil && vm.Config.Files.VmPathName != "" {
@@ -146,7 +146,7 @@ func (d *Driver) RemoveLeftovers(id driver.Identity) driver.Operation {
 // removeLeftovers removes the files that attempts to create the VM have left. It does nothing if
 // the VM exists.
 func (d *Driver) removeLeftovers(ctx context.Context, id driver.Identity) error {
-	c := d.creator(id.Zone)
+	c := d.newCreator(id.Zone)
 	seen, err := c.LookUp(ctx, namesOf(id), ownerOf(id))
 	if err != nil || seen.VM != nil || len(seen.Copies) > 0 {
 		return err

@@ -48,7 +48,7 @@ func TestAfterARevertTheDisksHaveWhatTheyHadAndAreTheSame(t *testing.T) {
 	p, _ := startProvider(t, ready, nil)
 	l := newLoop(t, p)
 	req := newRequest("web", templateImage())
-	l.until("the VM runs", running(req), req)
+	l.until("the VM runs", isRunning(req), req)
 	disks := contentOf(t, ready, req)
 	write := func(text string) {
 		t.Helper()
@@ -74,16 +74,18 @@ func TestAfterARevertTheDisksHaveWhatTheyHadAndAreTheSame(t *testing.T) {
 		return all
 	}
 	write("version 1")
-	first := l.taken(req, "first")
+	first := l.mustTakeSnapshot(req, "first")
 	write("version 2")
-	l.taken(req, "second")
+	l.mustTakeSnapshot(req, "second")
 	write("version 3")
 
 	l.revertible(map[string]int32{"first": 2})
 	revertTo(req, first)
-	l.until("the VM is reverted", func() bool { return req.VM.Spec.CurrentSnapshotName == "" && stands(t, ready, req) == "poweredOff 2" }, req)
-	l.quiet(req)
-	nothingToDo(t, p, req)
+	l.until("the VM is reverted", func() bool {
+		return req.VM.Spec.CurrentSnapshotName == "" && vmSummary(t, ready, req) == "poweredOff 2"
+	}, req)
+	l.untilIdle(req)
+	checkNoOperation(t, p, req)
 	if diff := cmp.Diff(disks, contentOf(t, ready, req)); diff != "" {
 		t.Errorf("disks (-before +after):\n%s", diff)
 	}
@@ -101,25 +103,25 @@ func TestWhatTheRemovalOfASnapshotHasLeftIsShownAndMergedWithTheNext(t *testing.
 	p, counted := startProvider(t, ready, nil)
 	l := newLoop(t, p)
 	req := newRequest("web", templateImage())
-	l.until("the VM runs", running(req), req)
-	one, two := l.taken(req, "one"), l.taken(req, "two")
+	l.until("the VM runs", isRunning(req), req)
+	one, two := l.mustTakeSnapshot(req, "one"), l.mustTakeSnapshot(req, "two")
 	lock := func(value string) { setting(t, ready, req, strict.LockedDisks, value) }
 	merged := func() *metav1.Condition {
 		return meta.FindStatusCondition(req.VM.Status.Conditions, vmv1alpha1.ConditionDisksConsolidated)
 	}
 	lock("true") // like a backup
-	l.untake(one)
+	l.deleteSnapshot(one)
 	l.until("the pending consolidation is reported", func() bool { return merged() != nil }, req)
 	if c := merged(); c.Status != metav1.ConditionFalse || c.Reason != vmv1alpha1.ReasonConsolidationNeeded {
 		t.Errorf("condition %+v", c)
 	}
-	l.quiet(req)
-	nothingToDo(t, p, req)
+	l.untilIdle(req)
+	checkNoOperation(t, p, req)
 	if n := counted.snapshot()["ConsolidateVMDisks_Task"]; n != 1 {
 		t.Errorf("consolidated %d times, want once after a removal", n)
 	}
 	lock("")
-	l.untake(two)
+	l.deleteSnapshot(two)
 	l.until("no consolidation is pending", func() bool { return merged() == nil }, req)
 	if n := counted.snapshot()["ConsolidateVMDisks_Task"]; n != 2 {
 		t.Errorf("consolidated by %d calls, want one more", n)
@@ -133,8 +135,8 @@ func TestSnapshot_ThatStaysAfterItsRemovalEndsTheOperation(t *testing.T) {
 	p, counted := startProvider(t, ready, nil)
 	l := newLoop(t, p)
 	req := newRequest("web", templateImage())
-	l.until("the VM runs", running(req), req)
-	one := l.taken(req, "one")
+	l.until("the VM runs", isRunning(req), req)
+	one := l.mustTakeSnapshot(req, "one")
 	setting(t, ready, req, strict.StuckSnapshots, "true")
 	message, _ := eventual(l, func(ctx context.Context) (string, error) {
 		one.Now = time.Now()
@@ -148,7 +150,7 @@ func TestSnapshot_ThatStaysAfterItsRemovalEndsTheOperation(t *testing.T) {
 		t.Errorf("removed by %d calls, message %q", n, message)
 	}
 	setting(t, ready, req, strict.StuckSnapshots, "")
-	l.untake(one)
+	l.deleteSnapshot(one)
 	l.remove(req)
 }
 

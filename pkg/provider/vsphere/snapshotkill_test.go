@@ -15,9 +15,9 @@ import (
 	"github.com/slipway-dev/slipway/test/vcenter"
 )
 
-// killed runs a process until it blocks at a step, and kills it there: either vCenter has not received the call, or
+// killAtStep runs a process until it blocks at a step, and kills it there: either vCenter has not received the call, or
 // its response is lost. It returns the loop of the next process.
-func killed(t *testing.T, ready vcenter.Ready, req *provider.Request, step string, pass func(*Provider)) *loop {
+func killAtStep(t *testing.T, ready vcenter.Ready, req *provider.Request, step string, pass func(*Provider)) *loop {
 	t.Helper()
 	first := newProvider(t, settings{Config: Config{
 		URL: ready.URL, CAFile: ready.CAFile, Credentials: credentials,
@@ -29,7 +29,7 @@ func killed(t *testing.T, ready vcenter.Ready, req *provider.Request, step strin
 	control(t, ready, http.MethodPut, "/hold?method="+step)
 	eventually(t, "the call is blocked", func() bool {
 		pass(first)
-		return held(t, ready, step) > 0
+		return blockedCalls(t, ready, step) > 0
 	})
 	go stop()
 	control(t, ready, http.MethodPost, "/outage?seconds=1") // A killed process loses its connections.
@@ -49,25 +49,27 @@ func TestASnapshotOfAKilledProcessIsFinishedOrTakenByTheNextOne(t *testing.T) {
 		t.Run(step, func(t *testing.T) {
 			req := newRequest(name, templateImage())
 			p, _ := startProvider(t, ready, nil)
-			newLoop(t, p).until("the VM runs", running(req), req)
+			newLoop(t, p).until("the VM runs", isRunning(req), req)
 			s := snapshotOf(req, "of-"+name)
-			l := killed(t, ready, req, step, func(p *Provider) {
+			l := killAtStep(t, ready, req, step, func(p *Provider) {
 				s.Now = time.Now()
 				_, _ = p.Snapshot(t.Context(), s) // It blocks at the step.
 			})
-			made, err := l.take(s)
+			made, err := l.takeSnapshot(s)
 			if err != nil {
 				t.Fatal(err)
 			}
 			l.until("the snapshot is reported", func() bool { return len(req.VM.Status.Snapshots) == 1 }, req)
-			if got := stands(t, ready, req); got != "poweredOn 2" || req.VM.Status.Snapshots[0].UniqueID != made.UniqueID {
+			if got := vmSummary(t, ready, req); got != "poweredOn 2" || req.VM.Status.Snapshots[0].UniqueID != made.UniqueID {
 				t.Errorf("the VM is %s with snapshots %+v, want only %s", got, req.VM.Status.Snapshots, made.UniqueID)
 			}
 			// The snapshot must contain the record that a revert needs.
 			l.revertible(map[string]int32{"of-" + name: 2})
 			s.UniqueID = made.UniqueID
 			revertTo(req, s)
-			l.until("the VM is reverted", func() bool { return req.VM.Spec.CurrentSnapshotName == "" && stands(t, ready, req) == "poweredOff 2" }, req)
+			l.until("the VM is reverted", func() bool {
+				return req.VM.Spec.CurrentSnapshotName == "" && vmSummary(t, ready, req) == "poweredOff 2"
+			}, req)
 			l.remove(req)
 		})
 	}
@@ -85,21 +87,23 @@ func TestARevertOfAKilledProcessEndsWithTheVMAndItsObjectAsTheyWere(t *testing.T
 			req := newRequest("vm-"+name, templateImage())
 			p, _ := startProvider(t, ready, nil)
 			l := newLoop(t, p)
-			l.until("the VM runs", running(req), req)
-			s := l.taken(req, "then")
+			l.until("the VM runs", isRunning(req), req)
+			s := l.mustTakeSnapshot(req, "then")
 			req.VM.Spec.PowerState, req.Effective.CPU.Sockets = vmv1alpha1.PoweredOff, 4
-			l.until("the VM has 4 CPUs", func() bool { return stands(t, ready, req) == "poweredOff 4" }, req)
+			l.until("the VM has 4 CPUs", func() bool { return vmSummary(t, ready, req) == "poweredOff 4" }, req)
 			revertTo(req, s)
 			then := map[string]int32{"then": 2}
-			l = killed(t, ready, req, step, func(p *Provider) {
+			l = killAtStep(t, ready, req, step, func(p *Provider) {
 				(&loop{t: t, p: p, wake: make(chan struct{}, 1)}).revertible(then)
 				req.Now = time.Now()
 				_, _ = p.CreateOrUpdateVirtualMachineAsync(t.Context(), req) // It blocks at the step.
 			})
 			l.revertible(then)
-			l.until("the VM is reverted", func() bool { return req.VM.Spec.CurrentSnapshotName == "" && stands(t, ready, req) == "poweredOff 2" }, req)
-			l.quiet(req)
-			nothingToDo(t, l.p, req)
+			l.until("the VM is reverted", func() bool {
+				return req.VM.Spec.CurrentSnapshotName == "" && vmSummary(t, ready, req) == "poweredOff 2"
+			}, req)
+			l.untilIdle(req)
+			checkNoOperation(t, l.p, req)
 			l.remove(req)
 		})
 	}

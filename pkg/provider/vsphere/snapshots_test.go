@@ -33,8 +33,8 @@ func snapshotOf(of *provider.Request, name string) *provider.Snapshot {
 	}
 }
 
-// take reconciles a snapshot until it exists or is refused.
-func (l *loop) take(s *provider.Snapshot) (*provider.ObservedSnapshot, error) {
+// takeSnapshot reconciles a snapshot until it exists or is refused.
+func (l *loop) takeSnapshot(s *provider.Snapshot) (*provider.ObservedSnapshot, error) {
 	l.t.Helper()
 	return eventual(l, func(ctx context.Context) (*provider.ObservedSnapshot, error) {
 		s.Now = time.Now()
@@ -42,8 +42,8 @@ func (l *loop) take(s *provider.Snapshot) (*provider.ObservedSnapshot, error) {
 	})
 }
 
-// untake reconciles a deleted snapshot until it no longer exists.
-func (l *loop) untake(s *provider.Snapshot) {
+// deleteSnapshot reconciles a deleted snapshot until it no longer exists.
+func (l *loop) deleteSnapshot(s *provider.Snapshot) {
 	l.t.Helper()
 	_, err := eventual(l, func(ctx context.Context) (struct{}, error) {
 		s.Now = time.Now()
@@ -75,14 +75,14 @@ func eventual[T any](l *loop, ask func(context.Context) (T, error)) (T, error) {
 	}
 }
 
-// taken takes a snapshot and waits until it exists.
-func (l *loop) taken(of *provider.Request, name string, change ...func(*provider.Snapshot)) *provider.Snapshot {
+// mustTakeSnapshot takes a snapshot and waits until it exists.
+func (l *loop) mustTakeSnapshot(of *provider.Request, name string, change ...func(*provider.Snapshot)) *provider.Snapshot {
 	l.t.Helper()
 	s := snapshotOf(of, name)
 	for _, f := range change {
 		f(s)
 	}
-	made, err := l.take(s)
+	made, err := l.takeSnapshot(s)
 	if err != nil {
 		l.t.Fatalf("snapshot %s: %v", name, err)
 	}
@@ -100,7 +100,7 @@ func (l *loop) revertible(sockets map[string]int32) (restored *[]string) {
 		req.VM.Spec.CurrentSnapshotName, req.VM.Spec.PowerState = "", req.VM.Status.PowerState
 		req.Effective.CPU.Sockets, req.Revert = sockets[name], nil
 		meta.SetStatusCondition(&req.VM.Status.Conditions, metav1.Condition{Type: vmv1alpha1.ConditionSnapshotSynced, Status: metav1.ConditionTrue, Reason: vmv1alpha1.ReasonSucceeded})
-		l.hint(provider.Hint{}) // A controller reconciles again after a successful write.
+		l.enqueue(provider.Hint{}) // A controller reconciles again after a successful write.
 	}
 	return restored
 }
@@ -110,8 +110,8 @@ func revertTo(req *provider.Request, s *provider.Snapshot) {
 	req.Revert = &provider.RevertTarget{Name: s.Name, UID: s.UID, UniqueID: s.UniqueID}
 }
 
-// quiet reconciles a request until there is nothing to do.
-func (l *loop) quiet(req *provider.Request) {
+// untilIdle reconciles a request until there is nothing to do.
+func (l *loop) untilIdle(req *provider.Request) {
 	l.t.Helper()
 	_, err := eventual(l, func(ctx context.Context) (struct{}, error) {
 		req.Now = time.Now()
@@ -126,9 +126,9 @@ func (l *loop) quiet(req *provider.Request) {
 	}
 }
 
-// stands returns the power state of a VM in vSphere, its number of CPUs, and whether it has a
+// vmSummary returns the power state of a VM in vSphere, its number of CPUs, and whether it has a
 // snapshot record.
-func stands(t *testing.T, ready vcenter.Ready, req *provider.Request) string {
+func vmSummary(t *testing.T, ready vcenter.Ready, req *provider.Request) string {
 	t.Helper()
 	var vm mo.VirtualMachine
 	if err := objectOf(t, ready, req).Properties(t.Context(), objectOf(t, ready, req).Reference(), []string{"config", "runtime", "snapshot"}, &vm); err != nil {
@@ -174,29 +174,29 @@ func TestAVMIsRevertedToWhatItWasWithItsObject(t *testing.T) {
 			p, counted := startProvider(t, ready, nil)
 			l := newLoop(t, p)
 			req := newRequest("web-"+string(name[5]), templateImage())
-			l.until("the VM runs", running(req), req)
-			s := l.taken(req, "before", func(s *provider.Snapshot) { s.Memory = tc.memory })
-			if got := stands(t, ready, req); got != "poweredOn 2" {
+			l.until("the VM runs", isRunning(req), req)
+			s := l.mustTakeSnapshot(req, "before", func(s *provider.Snapshot) { s.Memory = tc.memory })
+			if got := vmSummary(t, ready, req); got != "poweredOn 2" {
 				t.Errorf("after the snapshot the VM is %s, want it without a record", got)
 			}
-			l.quiet(req)
-			nothingToDo(t, p, req)
+			l.untilIdle(req)
+			checkNoOperation(t, p, req)
 			if n := counted.snapshot()["CreateSnapshotEx_Task"]; n != 1 {
 				t.Errorf("%d snapshots taken", n)
 			}
 			req.VM.Spec.PowerState = vmv1alpha1.PoweredOff
 			req.Effective.CPU.Sockets = 4
-			l.until("the VM has 4 CPUs", func() bool { return stands(t, ready, req) == "poweredOff 4" }, req)
+			l.until("the VM has 4 CPUs", func() bool { return vmSummary(t, ready, req) == "poweredOff 4" }, req)
 
 			restored := l.revertible(map[string]int32{"before": 2})
 			revertTo(req, s)
-			l.until("the VM is reverted", func() bool { return req.VM.Spec.CurrentSnapshotName == "" && stands(t, ready, req) == tc.want }, req)
+			l.until("the VM is reverted", func() bool { return req.VM.Spec.CurrentSnapshotName == "" && vmSummary(t, ready, req) == tc.want }, req)
 			if diff := cmp.Diff([]string{"before"}, *restored); diff != "" {
 				t.Errorf("restored (-want +got):\n%s", diff)
 			}
-			l.quiet(req)
-			nothingToDo(t, p, req)
-			if got := stands(t, ready, req); got != tc.want {
+			l.untilIdle(req)
+			checkNoOperation(t, p, req)
+			if got := vmSummary(t, ready, req); got != tc.want {
 				t.Errorf("the VM is %s, want %s", got, tc.want)
 			}
 			l.until("vSphere reports the size of the snapshot again", func() bool {
@@ -217,8 +217,8 @@ func TestRevert_IsNotBegunIfTheObjectIsRefused(t *testing.T) {
 	p, counted := startProvider(t, ready, nil)
 	l := newLoop(t, p)
 	req := newRequest("web", templateImage())
-	l.until("the VM runs", running(req), req)
-	s := l.taken(req, "before")
+	l.until("the VM runs", isRunning(req), req)
+	s := l.mustTakeSnapshot(req, "before")
 	revertTo(req, s)
 	var record string
 	req.Revert.Admit = func(_ context.Context, r string) error { record = r; return errors.New("exceeded quota: team") }
@@ -232,7 +232,7 @@ func TestRevert_IsNotBegunIfTheObjectIsRefused(t *testing.T) {
 	if n := counted.snapshot()["RevertToSnapshot_Task"]; n != 0 {
 		t.Errorf("reverted %d times", n)
 	}
-	if got := stands(t, ready, req); got != "poweredOn 2" {
+	if got := vmSummary(t, ready, req); got != "poweredOn 2" {
 		t.Errorf("the VM is %s", got)
 	}
 }
@@ -243,9 +243,9 @@ func TestTheTreeOfSnapshotsIsReported(t *testing.T) {
 	p, _ := startProvider(t, ready, nil)
 	l := newLoop(t, p)
 	req := newRequest("web", templateImage())
-	l.until("the VM runs", running(req), req)
-	l.taken(req, "one", func(s *provider.Snapshot) { s.Description = "before\nthe upgrade" })
-	two := l.taken(req, "two", func(s *provider.Snapshot) { s.Memory = true })
+	l.until("the VM runs", isRunning(req), req)
+	l.mustTakeSnapshot(req, "one", func(s *provider.Snapshot) { s.Description = "before\nthe upgrade" })
+	two := l.mustTakeSnapshot(req, "two", func(s *provider.Snapshot) { s.Memory = true })
 	snapshot(t, objectOf(t, ready, req), "manual")
 	l.until("the tree is reported", func() bool { return len(req.VM.Status.Snapshots) == 3 && req.VM.Status.CurrentSnapshot == "manual" }, req)
 	if diff := cmp.Diff([]string{"one", "two after one", "foreign manual after two"}, tree(req)); diff != "" {
@@ -263,15 +263,15 @@ func TestTheTreeOfSnapshotsIsReported(t *testing.T) {
 	if got := req.VM.Status.Snapshots[1].PowerState; got != vmv1alpha1.PoweredOn {
 		t.Errorf("two occupies %s, want at least its memory", got)
 	}
-	l.quiet(req)
-	nothingToDo(t, p, req)
+	l.untilIdle(req)
+	checkNoOperation(t, p, req)
 
-	l.untake(two)
+	l.deleteSnapshot(two)
 	l.until("the snapshot is removed", func() bool { return len(req.VM.Status.Snapshots) == 2 }, req)
 	if diff := cmp.Diff([]string{"one", "foreign manual after one"}, tree(req)); diff != "" {
 		t.Errorf("tree after two was removed (-want +got):\n%s", diff)
 	}
-	if _, err := l.take(two); !errors.Is(err, provider.ErrSnapshotMissing) {
+	if _, err := l.takeSnapshot(two); !errors.Is(err, provider.ErrSnapshotMissing) {
 		t.Errorf("a removed snapshot: %v, want ErrSnapshotMissing", err)
 	}
 	task, err := objectOf(t, ready, req).RemoveAllSnapshot(t.Context(), nil)
@@ -293,14 +293,14 @@ func TestASnapshotWaitsForWhatItWouldPrevent(t *testing.T) {
 	p, _ := startProvider(t, ready, nil)
 	l := newLoop(t, p)
 	req := linkedRequest("web", vmv1alpha1.PromoteDisksModeOffline, f)
-	l.until("the VM runs", running(req), req)
-	_, err := l.take(snapshotOf(req, "early"))
+	l.until("the VM runs", isRunning(req), req)
+	_, err := l.takeSnapshot(snapshotOf(req, "early"))
 	var refused *provider.SnapshotRefusedError
 	if !errors.As(err, &refused) || refused.Reason != vmv1alpha1.ReasonWaitingForPrerequisites || !strings.Contains(refused.Message, "made independent first") {
 		t.Errorf("a snapshot before the disks are promoted: %v", err)
 	}
 	req.VM.Spec.PromoteDisksMode = vmv1alpha1.PromoteDisksModeDisabled
-	l.taken(req, "late")
+	l.mustTakeSnapshot(req, "late")
 	l.remove(req)
 }
 
@@ -310,11 +310,11 @@ func TestASnapshotThatIsTakenInTheMeantimeIsNotTakenTwice(t *testing.T) {
 	p, counted := startProvider(t, ready, nil)
 	l := newLoop(t, p)
 	req := newRequest("web", templateImage())
-	l.until("the VM runs", running(req), req)
-	s := l.taken(req, "before")
+	l.until("the VM runs", isRunning(req), req)
+	s := l.mustTakeSnapshot(req, "before")
 	p.ForgetSnapshot(s.NamespacedName)
 	s.UniqueID = "" // like an object that was restored from a backup
-	if _, err := l.take(s); err != nil || counted.snapshot()["CreateSnapshotEx_Task"] != 1 {
+	if _, err := l.takeSnapshot(s); err != nil || counted.snapshot()["CreateSnapshotEx_Task"] != 1 {
 		t.Errorf("taken again: %v, %d times", err, counted.snapshot()["CreateSnapshotEx_Task"])
 	}
 	l.remove(req)
@@ -326,7 +326,7 @@ func TestASnapshotWithoutRecordIsNotRevertedTo(t *testing.T) {
 	p, counted := startProvider(t, ready, nil)
 	l := newLoop(t, p)
 	req := newRequest("web", templateImage())
-	l.until("the VM runs", running(req), req)
+	l.until("the VM runs", isRunning(req), req)
 	snapshot(t, objectOf(t, ready, req), "manual")
 	l.until("the snapshot is observed", func() bool { return len(req.VM.Status.Snapshots) == 1 }, req)
 	revertTo(req, &provider.Snapshot{NamespacedName: ktypes.NamespacedName{Name: "manual"}, UID: "unknown", UniqueID: req.VM.Status.Snapshots[0].UniqueID})
@@ -347,7 +347,7 @@ func TestWhatVSphereWouldRefuseIsSaidBefore(t *testing.T) {
 	p, counted := startProvider(t, ready, nil)
 	l := newLoop(t, p)
 	req := newRequest("web", templateImage())
-	l.until("the VM runs", running(req), req)
+	l.until("the VM runs", isRunning(req), req)
 	vm := objectOf(t, ready, req)
 	devices, err := vm.Device(t.Context())
 	if err != nil {
@@ -362,12 +362,12 @@ func TestWhatVSphereWouldRefuseIsSaidBefore(t *testing.T) {
 		}
 	}
 	eventually(t, "the change is observed", func() bool {
-		_, err := l.take(snapshotOf(req, "before"))
+		_, err := l.takeSnapshot(snapshotOf(req, "before"))
 		var refused *provider.SnapshotRefusedError
 		return errors.As(err, &refused) && refused.Reason == vmv1alpha1.ReasonInvalid && strings.Contains(refused.Message, "independent")
 	})
 	before := counted.snapshot()["CreateSnapshotEx_Task"]
-	if _, err := l.take(snapshotOf(req, "again")); err == nil || counted.snapshot()["CreateSnapshotEx_Task"] != before {
+	if _, err := l.takeSnapshot(snapshotOf(req, "again")); err == nil || counted.snapshot()["CreateSnapshotEx_Task"] != before {
 		t.Errorf("error %v, %d calls of vSphere", err, counted.snapshot()["CreateSnapshotEx_Task"]-before)
 	}
 	l.remove(req)

@@ -71,7 +71,7 @@ func TestATemplateThatWasReplacedIsNotClonedAnyMore(t *testing.T) {
 	}
 	old, image := golden("old")
 	before := newRequest("before", image)
-	l.until("a VM of the old template runs", running(before), before)
+	l.until("a VM of the old template runs", isRunning(before), before)
 	task, err := old.Rename(t.Context(), "golden-2025")
 	if err == nil {
 		err = task.Wait(t.Context())
@@ -84,7 +84,7 @@ func TestATemplateThatWasReplacedIsNotClonedAnyMore(t *testing.T) {
 		t.Fatalf("the image is %v, %v; want the new template %v", source.Template, err, replacement.Reference())
 	}
 	after := newRequest("after", image)
-	l.until("a VM of the new template runs", running(after), after)
+	l.until("a VM of the new template runs", isRunning(after), after)
 	for req, want := range map[*provider.Request]string{before: "old", after: "new"} {
 		vm := p.inventory.Get(types.ManagedObjectReference{Type: "VirtualMachine", Value: req.VM.Status.UniqueID})
 		if got := observe.ExtraConfig(vm, "release"); got != want {
@@ -153,9 +153,9 @@ func TestADescriptorIsReadOnceForAllDeploymentsOfIt(t *testing.T) {
 	p, counted := startProvider(t, ready, nil)
 	l := newLoop(t, p)
 	first, second := newRequest("first", libraryImage()), newRequest("second", libraryImage())
-	l.until("both VMs run", running(first, second), first, second)
+	l.until("both VMs run", isRunning(first, second), first, second)
 	third := newRequest("third", libraryImage())
-	l.until("the third VM runs", running(third), third)
+	l.until("the third VM runs", isRunning(third), third)
 	if n := counted.snapshot()["rest.DownloadLibraryItem"]; n != 1 {
 		t.Errorf("the descriptor was downloaded %d times, want once", n)
 	}
@@ -180,7 +180,7 @@ func TestADeployedVMIsLikeItsImageWhereTheSpecSaysNothing(t *testing.T) {
 		appliance.Image.Spec.ContentLibrary.Item = "ubuntu-24.04-appliance"
 		appliance.Effective.Bootstrap = &vmv1alpha1.VirtualMachineBootstrap{VAppConfig: &vmv1alpha1.VAppConfigBootstrap{RawProperties: "secret"}}
 		appliance.Bootstrap = &provider.BootstrapData{VAppProperties: map[string]string{"hostname": "app"}}
-		l.until("all VMs run", running(req, newer, appliance), req, newer, appliance)
+		l.until("all VMs run", isRunning(req, newer, appliance), req, newer, appliance)
 		appliance.Bootstrap = nil
 		vms := inVCenter(t, ready)
 		for name, version := range map[string]string{"like-": "vmx-19", "newer-": "vmx-20", "appliance-": "vmx-19"} {
@@ -200,7 +200,7 @@ func TestADeployedVMIsLikeItsImageWhereTheSpecSaysNothing(t *testing.T) {
 			t.Errorf("disks only %s: OVF properties, default/value (-want +got):\n%s", disksOnly, diff)
 		}
 		for _, r := range []*provider.Request{req, newer, appliance} {
-			nothingToDo(t, p, r)
+			checkNoOperation(t, p, r)
 		}
 	}
 }
@@ -225,12 +225,12 @@ func TestAGuestOfCloudInitHasTheAddressesOfItsSpec(t *testing.T) {
 			{Name: "eth1", Network: "VM Network", Model: "e1000e", DHCP4: ptr(true)},
 		},
 	}
-	l.until("the VM runs", running(req), req)
+	l.until("the VM runs", isRunning(req), req)
 	st := req.VM.Status.Network
 	if st.HostName != "seeded" || st.PrimaryIP4 != "192.0.2.5" || len(st.Interfaces) != 2 || len(st.Interfaces[1].IPAddresses) == 0 {
 		t.Errorf("network = %+v, want host name seeded, 192.0.2.5, and an address by DHCP for eth1", st)
 	}
-	nothingToDo(t, p, req)
+	checkNoOperation(t, p, req)
 }
 
 // Before API version 8.0.2.0 a deployment cannot specify a configuration, so the VM would have no identity.
@@ -243,7 +243,7 @@ func TestAVCenterThatIsTooOldDeploysNoLibraryItem(t *testing.T) {
 	var c *metav1.Condition
 	l.until("the image is refused and the template is cloned", func() bool {
 		c = meta.FindStatusCondition(library.VM.Status.Conditions, vmv1alpha1.ConditionImageReady)
-		return c != nil && c.Status == metav1.ConditionFalse && running(clone)()
+		return c != nil && c.Status == metav1.ConditionFalse && isRunning(clone)()
 	}, library, clone)
 	if !strings.Contains(c.Message, "8.0.2.0") || !strings.Contains(c.Message, "8.0.1.0") {
 		t.Errorf("ImageReady = %+v, want both versions", c)

@@ -21,9 +21,9 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/vimfault"
 )
 
-// blindness blocks the stream of changes of a provider until the provider calls a method. Its inventory is
+// streamBlocker blocks the stream of changes of a provider until the provider calls a method. Its inventory is
 // outdated in the meantime.
-type blindness struct {
+type streamBlocker struct {
 	until string
 
 	mu    sync.Mutex
@@ -31,7 +31,7 @@ type blindness struct {
 	blind chan struct{} // not nil until the first change is blocked
 }
 
-func (b *blindness) call(method string) {
+func (b *streamBlocker) call(method string) {
 	b.mu.Lock()
 	lift := b.lift
 	if method != "WaitForUpdatesEx" {
@@ -53,7 +53,7 @@ func (b *blindness) call(method string) {
 }
 
 // begin blocks the stream and returns when the provider no longer receives changes.
-func (b *blindness) begin(t *testing.T) {
+func (b *streamBlocker) begin(t *testing.T) {
 	t.Helper()
 	blind := make(chan struct{})
 	b.mu.Lock()
@@ -67,12 +67,12 @@ func (b *blindness) begin(t *testing.T) {
 	}
 }
 
-// startBlind returns a loop, the request of a powered-off VM, and the VM in an administrator's session. The
+// startOutdated returns a loop, the request of a powered-off VM, and the VM in an administrator's session. The
 // inventory of the loop's provider is outdated until the provider calls the method until.
-func startBlind(t *testing.T, until string) (*loop, *provider.Request, *object.VirtualMachine) {
+func startOutdated(t *testing.T, until string) (*loop, *provider.Request, *object.VirtualMachine) {
 	t.Helper()
 	ready := startVCenter(t)
-	b := &blindness{until: until}
+	b := &streamBlocker{until: until}
 	p, _ := startProvider(t, ready, func(c *settings) { c.OnCall, c.MaxWait = b.call, 1 })
 	l := newLoop(t, p)
 	req := newRequest("web", libraryImage())
@@ -115,7 +115,7 @@ func adapters(t *testing.T, vm *object.VirtualMachine) object.VirtualDeviceList 
 
 func TestADeviceIsNotAddedByARecordThatHasAged(t *testing.T) {
 	t.Parallel()
-	l, req, vm := startBlind(t, "RetrieveProperties")
+	l, req, vm := startOutdated(t, "RetrieveProperties")
 	first := adapters(t, vm)[0].(*types.VirtualVmxnet3)
 	if err := vm.AddDevice(t.Context(), &types.VirtualVmxnet3{VirtualVmxnet: types.VirtualVmxnet{VirtualEthernetCard: types.VirtualEthernetCard{
 		VirtualDevice: types.VirtualDevice{Key: -1, Backing: first.Backing},
@@ -143,7 +143,7 @@ func TestADeviceIsNotAddedByARecordThatHasAged(t *testing.T) {
 // A snapshot changes the file of a disk and does not change config.changeVersion.
 func TestReconfiguration_WithTheFilesOfBeforeASnapshotIsNotSent(t *testing.T) {
 	t.Parallel()
-	l, req, vm := startBlind(t, "RetrieveProperties")
+	l, req, vm := startOutdated(t, "RetrieveProperties")
 	snapshot(t, vm, "backup")
 	req.Effective.BootDisk = &vmv1alpha1.VirtualMachineBootDisk{Capacity: ptr(resource.MustParse("40Gi"))}
 	req.Now = time.Now()
@@ -161,14 +161,14 @@ func TestADeleteDecidesByWhatVSphereSaysNow(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		key, value string
-		// held reports whether err is the result of a deletion that keeps the VM.
+		// blockedCalls reports whether err is the result of a deletion that keeps the VM.
 		held func(error) bool
 	}{
 		"an administrator paused it": {vmv1alpha1.ExtraConfigPausedKey, "TRUE", func(err error) bool { return errors.Is(err, provider.ErrPaused) }},
 		"another object has it":      {observe.OwnerKey, "team-b/db/another", func(err error) bool { return err == nil }},
 	} {
 		t.Run(strings.ReplaceAll(name, " ", "-"), func(t *testing.T) {
-			l, req, vm := startBlind(t, "RetrieveProperties")
+			l, req, vm := startOutdated(t, "RetrieveProperties")
 			reconfigure(t, vm, types.VirtualMachineConfigSpec{ExtraConfig: []types.BaseOptionValue{&types.OptionValue{Key: tc.key, Value: tc.value}}})
 			req.Now = time.Now()
 			if err := l.p.DeleteVirtualMachine(t.Context(), req); !errors.Is(err, provider.ErrReconcileInProgress) {
@@ -184,7 +184,7 @@ func TestADeleteDecidesByWhatVSphereSaysNow(t *testing.T) {
 
 func TestPowerByARecordThatHasAgedDoesNoHarm(t *testing.T) {
 	t.Parallel()
-	l, req, vm := startBlind(t, "PowerOnVM_Task")
+	l, req, vm := startOutdated(t, "PowerOnVM_Task")
 	task, err := vm.PowerOn(t.Context())
 	if err == nil {
 		err = task.Wait(t.Context())

@@ -46,7 +46,7 @@ func TestCreate_WaitsUntilTheInventoryIsRead(t *testing.T) {
 	}
 
 	control(t, ready, http.MethodDelete, holdStream)
-	l.until("the VM runs", running(req), req)
+	l.until("the VM runs", isRunning(req), req)
 	if vms := inVCenter(t, ready); len(vms) != 1 {
 		t.Errorf("vCenter has %d VMs, want 1", len(vms))
 	}
@@ -61,7 +61,7 @@ func TestManyNewVirtualMachinesAskForTheirPlacesOnce(t *testing.T) {
 	for i := range 12 {
 		reqs = append(reqs, newRequest(fmt.Sprintf("vm-%d", i), libraryImage()))
 	}
-	l.until("all VMs run", running(reqs...), reqs...)
+	l.until("all VMs run", isRunning(reqs...), reqs...)
 	for _, method := range []string{"rest.FindLibraryItem", "CreateFolder", "rest.Login"} {
 		if got := counted.snapshot()[method]; got != 1 {
 			t.Errorf("%d calls of %s for 12 concurrent creates, want 1", got, method)

@@ -19,7 +19,7 @@ func TestUsageOfVirtualMachinesIsReadByTheNamesOfTheirObjects(t *testing.T) {
 	p, _ := startProvider(t, ready, nil)
 	req := newRequest("busy", templateImage())
 	l := newLoop(t, p)
-	l.until("the VM runs", running(req), req)
+	l.until("the VM runs", isRunning(req), req)
 	key := k8stypes.NamespacedName{Namespace: req.VM.Namespace, Name: "busy"}
 	memory := int32(req.Effective.Memory.Guest.Value() >> 20)
 	wants := func(want Usage) {

@@ -38,8 +38,8 @@ func TestCloudInitIsToldTheAddressesThatVSphereHasChosen(t *testing.T) {
 					{Name: "eth1", Network: "VM Network", Model: "e1000e", DHCP4: ptr(true)},
 				},
 			}
-			l.until("the VM runs", running(req), req)
-			nothingToDo(t, p, req)
+			l.until("the VM runs", isRunning(req), req)
+			checkNoOperation(t, p, req)
 			vm := inVCenter(t, ready)["team-a/told-"+name]
 			raw, err := base64.StdEncoding.DecodeString(observe.ExtraConfig(&vm, "guestinfo.metadata"))
 			if err != nil {
@@ -87,8 +87,8 @@ func TestAdoptionLeavesNameAndAdaptersAlone(t *testing.T) {
 	before := adaptersOf(t, vm)
 	req := newRequest("adopted", nil)
 	req.VM.Spec.InstanceUUID = id
-	l.until("the VM is adopted and runs", running(req), req)
-	nothingToDo(t, p, req)
+	l.until("the VM is adopted and runs", isRunning(req), req)
+	checkNoOperation(t, p, req)
 	if after := adaptersOf(t, vm); len(before) != 3 || strings.Join(after, "\n") != strings.Join(before, "\n") {
 		t.Errorf("adapters before:\n%s\nand after the adoption:\n%s", strings.Join(before, "\n"), strings.Join(after, "\n"))
 	}
@@ -156,8 +156,8 @@ func TestCoresPerSocketOfATemplateDoNotStay(t *testing.T) {
 	for name, cpu := range map[string]vmv1alpha1.VirtualMachineCPU{"asked": {Sockets: 3, Cores: 1, Threads: 1}, "left": {Sockets: 3}} {
 		req := newRequest(name, image)
 		req.Effective.CPU = &cpu
-		l.until("the VM runs", running(req), req)
-		nothingToDo(t, p, req)
+		l.until("the VM runs", isRunning(req), req)
+		checkNoOperation(t, p, req)
 		if got := hardwareOf(t, l, req); got.NumCPU != 3 {
 			t.Errorf("%s: %d CPUs, want 3", name, got.NumCPU)
 		}
@@ -188,7 +188,7 @@ func TestWhatVSphereShowsOfANewVMSaysWhoseItIs(t *testing.T) {
 			p, _ := startProvider(t, ready, nil)
 			l := newLoop(t, p)
 			req := newRequest("whose-"+name, image)
-			l.until("the VM runs", running(req), req)
+			l.until("the VM runs", isRunning(req), req)
 			vm := inVCenter(t, ready)["team-a/whose-"+name]
 			if m := vm.Config.ManagedBy; m == nil || m.ExtensionKey != "dev.slipway" || m.Type != "VirtualMachine" {
 				t.Errorf("managed by %+v, want dev.slipway", m)

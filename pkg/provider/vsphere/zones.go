@@ -29,11 +29,11 @@ type zones struct {
 // zone is a zone and its resolved objects.
 type zone struct {
 	// spec is nil for the zone that the flags specify.
-	spec   *vmv1alpha1.ZoneSpec
-	places *placement.Resolver
-	// unread is the reason why the zone's folder was not read with the inventory. It is nil if it
+	spec     *vmv1alpha1.ZoneSpec
+	resolver *placement.Resolver
+	// zoneReadError is the reason why the zone's folder was not read with the inventory. It is nil if it
 	// was read.
-	unread error
+	readErr error
 }
 
 // SetZones replaces the zones of the vCenter. A nil spec means the zone that the Config specifies.
@@ -48,9 +48,9 @@ func (d *Driver) SetZones(all map[string]*vmv1alpha1.ZoneSpec) {
 			next[name] = was
 			continue
 		}
-		o := d.flags
+		o := d.defaultZone
 		o.Name, o.Zone = name, spec
-		next[name] = &zone{spec: spec, places: placement.New(o)}
+		next[name] = &zone{spec: spec, resolver: placement.New(o)}
 	}
 	d.zones.all = next
 	changed := !slices.Equal(before, d.zones.folders())
@@ -82,22 +82,22 @@ func (z *zones) snapshot() (names []string, all map[string]*zone) {
 	return slices.Sorted(maps.Keys(all)), all
 }
 
-// places returns the resolver of a zone.
-func (d *Driver) places(name string) *placement.Resolver {
+// resolver returns the resolver of a zone.
+func (d *Driver) resolver(name string) *placement.Resolver {
 	d.zones.mu.Lock()
 	defer d.zones.mu.Unlock()
 	if z := d.zones.all[name]; z != nil {
-		return z.places
+		return z.resolver
 	}
 	return placement.Unknown(d.session, name)
 }
 
-// unread returns the reason why a zone was not read with the inventory. It is nil if it was read.
-func (d *Driver) unread(name string) error {
+// zoneReadError returns the reason why a zone was not read with the inventory. It is nil if it was read.
+func (d *Driver) zoneReadError(name string) error {
 	d.zones.mu.Lock()
 	defer d.zones.mu.Unlock()
 	if z := d.zones.all[name]; z != nil {
-		return z.unread
+		return z.readErr
 	}
 	return fmt.Errorf("there is no Zone %q", name)
 }
@@ -106,7 +106,7 @@ func (d *Driver) unread(name string) error {
 func (d *Driver) invalidate() {
 	_, all := d.zones.snapshot()
 	for _, z := range all {
-		z.places.Invalidate()
+		z.resolver.Invalidate()
 	}
 }
 
@@ -117,13 +117,13 @@ func (d *Driver) folders(ctx context.Context) ([]vimtypes.ManagedObjectReference
 	var out []vimtypes.ManagedObjectReference
 	var errs []error
 	for _, name := range names {
-		ref, _, err := all[name].places.Folder(ctx)
+		ref, _, err := all[name].resolver.Folder(ctx)
 		var unusable *placement.NotUsableError
 		if err != nil && !errors.As(err, &unusable) {
 			return nil, err
 		}
 		d.zones.mu.Lock()
-		all[name].unread = err
+		all[name].readErr = err
 		d.zones.mu.Unlock()
 		if err != nil {
 			errs = append(errs, fmt.Errorf("zone %s: %w", name, err))
@@ -137,32 +137,32 @@ func (d *Driver) folders(ctx context.Context) ([]vimtypes.ManagedObjectReference
 	return out, nil
 }
 
-// warm resolves the objects that the virtual machines of each zone share.
-func (d *Driver) warm(ctx context.Context) {
+// warmResolvers resolves the objects that the virtual machines of each zone share.
+func (d *Driver) warmResolvers(ctx context.Context) {
 	_, all := d.zones.snapshot()
 	var wg sync.WaitGroup
 	for _, z := range all {
-		wg.Go(func() { z.places.Warm(ctx) })
+		wg.Go(func() { z.resolver.Warm(ctx) })
 	}
 	wg.Wait()
 }
 
-// anyPlaces returns the resolver of the default zone, or of another one if that does not exist. It
+// anyResolver returns the resolver of the default zone, or of another one if that does not exist. It
 // is used for objects of the whole vCenter.
-func (d *Driver) anyPlaces() *placement.Resolver {
+func (d *Driver) anyResolver() *placement.Resolver {
 	names, all := d.zones.snapshot()
 	if z := all[vmv1alpha1.DefaultZone]; z != nil {
-		return z.places
+		return z.resolver
 	}
 	if len(names) == 0 {
 		return placement.Unknown(d.session, vmv1alpha1.DefaultZone)
 	}
-	return all[names[0]].places
+	return all[names[0]].resolver
 }
 
-// creator returns the creator of virtual machines in a zone.
-func (d *Driver) creator(zone string) *create.Creator {
-	return &create.Creator{Actor: d.actor, Places: d.places(zone), Descriptors: d.descriptors}
+// newCreator returns the creator of virtual machines in a zone.
+func (d *Driver) newCreator(zone string) *create.Creator {
+	return &create.Creator{Actor: d.actor, Places: d.resolver(zone), Descriptors: d.descriptors}
 }
 
 // Keep maintains the connection until ctx is done, and logs out. It is an alternative to Run for a
@@ -175,9 +175,9 @@ func (d *Driver) Keep(ctx context.Context) {
 // Zone returns the current state of a zone. It may use results that were read a moment ago. If the
 // zone's folder was missing and exists now, the inventory is read again.
 func (d *Driver) Zone(ctx context.Context, name string) provider.ZoneState {
-	places := d.places(name)
+	places := d.resolver(name)
 	s := provider.ZoneState{Trouble: places.Missing(ctx)}
-	if d.unread(name) != nil {
+	if d.zoneReadError(name) != nil {
 		if _, _, err := places.Folder(ctx); err == nil {
 			d.inventory.Rebuild()
 		}

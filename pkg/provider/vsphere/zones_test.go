@@ -52,8 +52,8 @@ func startZones(t *testing.T) (*Provider, *loop, vcenter.Ready, map[string]*vmv1
 	return p, newLoop(t, p), ready, all
 }
 
-// in returns a request for a VM in a zone.
-func in(zone, name string) *provider.Request {
+// zoneRequest returns a request for a VM in a zone.
+func zoneRequest(zone, name string) *provider.Request {
 	req := newRequest(name, libraryImage())
 	req.VM.Status.Zone = zone
 	return req
@@ -62,8 +62,8 @@ func in(zone, name string) *provider.Request {
 func TestAVirtualMachineIsMadeInItsZone(t *testing.T) {
 	t.Parallel()
 	p, l, ready, _ := startZones(t)
-	a, b := in("a", "in-a"), in("b", "in-b")
-	l.until("both VMs run", func() bool { return running(a)() && running(b)() }, a, b)
+	a, b := zoneRequest("a", "in-a"), zoneRequest("b", "in-b")
+	l.until("both VMs run", func() bool { return isRunning(a)() && isRunning(b)() }, a, b)
 	operator := simulated.Operator(t, ready)
 	f := find.NewFinder(operator.Client)
 	for path, want := range map[string]struct{ cluster, datastore string }{
@@ -108,8 +108,8 @@ func TestAZoneThatComesIsReadAndOneThatIsNotThereKeepsNobody(t *testing.T) {
 	lost := *all["b"]
 	lost.Folder = "/DC0/vm/third"
 	p.driver.SetZones(map[string]*vmv1alpha1.ZoneSpec{"a": all["a"], "c": &lost})
-	a, c, gone := in("a", "in-a"), in("c", "in-c"), in("gone", "nowhere")
-	l.until("the VM in the zone with a folder runs", running(a), a)
+	a, c, gone := zoneRequest("a", "in-a"), zoneRequest("c", "in-c"), zoneRequest("gone", "nowhere")
+	l.until("the VM in the zone with a folder runs", isRunning(a), a)
 	l.until("the state in the zone without a folder is unknown", func() bool {
 		return p.driver.Look(driver.Identity{Zone: "c", InstanceUUID: "none"}).State == driver.Unknown
 	}, c)
@@ -137,27 +137,27 @@ func TestS10ANetworkAndADeviceOfAZoneAreForTheNamespacesThatItSays(t *testing.T)
 	t.Parallel()
 	_, l, _, _ := startZones(t)
 	with := func(name, network string, labels map[string]string) *provider.Request {
-		req := in("b", name)
+		req := zoneRequest("b", name)
 		req.NamespaceLabels = labels
 		req.Effective.Network.Interfaces[0].Network = network
 		return req
 	}
 	team := map[string]string{"team": "a"}
 	theirs := with("theirs", "secret", team)
-	l.until("the VM of the allowed namespace runs", running(theirs), theirs)
+	l.until("the VM of the allowed namespace runs", isRunning(theirs), theirs)
 	// The network is resolved by now, but still not allowed for other namespaces.
 	for name, req := range map[string]*provider.Request{
 		"others": with("others", "secret", map[string]string{"team": "b"}), "unknown": with("unknown", "secret", nil),
 		"by-path": with("by-path", "DC0_DVPG0", team), "unlisted": with("unlisted", "VM Network", team),
 	} {
 		l.until(name+" is refused", func() bool {
-			return says(&req.VM.Status, vmv1alpha1.ConditionNetworkReady, vmv1alpha1.ReasonNotAllowed, `is not allowed by zone "b"`, `"prod"`)
+			return isFalseWith(&req.VM.Status, vmv1alpha1.ConditionNetworkReady, vmv1alpha1.ReasonNotAllowed, `is not allowed by zone "b"`, `"prod"`)
 		}, req)
 	}
 	device := with("device", "prod", map[string]string{"team": "b"})
 	device.Effective.Devices = &vmv1alpha1.VirtualMachineDevices{HostDevices: []vmv1alpha1.VirtualMachineDevice{{Name: "nic", DeviceName: "8086:1572"}}}
 	l.until("the device is refused", func() bool {
-		return says(&device.VM.Status, vmv1alpha1.ConditionCreated, vmv1alpha1.ReasonNotAllowed, "8086:1572", `zone "b"`)
+		return isFalseWith(&device.VM.Status, vmv1alpha1.ConditionCreated, vmv1alpha1.ReasonNotAllowed, "8086:1572", `zone "b"`)
 	}, device)
 	// A running VM can change to another network of the zone only if its namespace may use it.
 	theirs.Effective.Network.Interfaces[0].Network = "prod"
@@ -165,7 +165,7 @@ func TestS10ANetworkAndADeviceOfAZoneAreForTheNamespacesThatItSays(t *testing.T)
 	theirs.NamespaceLabels = map[string]string{}
 	theirs.Effective.Network.Interfaces[0].Network = "secret"
 	l.until("the change is refused", func() bool {
-		return says(&theirs.VM.Status, vmv1alpha1.ConditionNetworkReady, vmv1alpha1.ReasonNotAllowed, "secret")
+		return isFalseWith(&theirs.VM.Status, vmv1alpha1.ConditionNetworkReady, vmv1alpha1.ReasonNotAllowed, "secret")
 	}, theirs)
 }
 
@@ -279,8 +279,8 @@ func TestDRSRatesAZoneOfFewerDatastoresThanItsClusterHas(t *testing.T) {
 func TestAVMThatIsTakenOverIsFoundInItsZone(t *testing.T) {
 	t.Parallel()
 	p, l, ready, _ := startZones(t)
-	req := in("b", "made")
-	l.until("the VM runs", running(req), req)
+	req := zoneRequest("b", "made")
+	l.until("the VM runs", isRunning(req), req)
 	w := &driver.Want{Identity: driver.Identity{InstanceUUID: req.VM.Status.InstanceUUID}, Adopted: true}
 	for zone, want := range map[string]bool{"a": false, "b": true} {
 		if o := p.driver.Offer(t.Context(), w, zone); o.Has != want || o.Unknown != nil {
@@ -302,8 +302,8 @@ func TestAZoneHoldsNoVirtualMachineWhoseClaimsAreElsewhere(t *testing.T) {
 	const unknown = "0c5e31a5-6b9a-4f2e-8c0f-3f6a7c1d2e4b"
 	id := claimedDisk(t, ready)
 	offer := func(zone, id string) provider.Offer {
-		req := in(zone, "web")
-		wantClaim(req, "data", provider.Claim{VolumeID: id})
+		req := zoneRequest(zone, "web")
+		addClaim(req, "data", provider.Claim{VolumeID: id})
 		return p.driver.Offer(t.Context(), engine.Want(req), zone)
 	}
 	if o := offer("a", id); o.Lacks != nil || o.Unknown != nil {

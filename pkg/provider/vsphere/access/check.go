@@ -109,13 +109,13 @@ func (r *Report) Print(w io.Writer) {
 
 // checker queries one vCenter.
 type checker struct {
-	session *slipwaysession.Session
-	places  *placement.Resolver
-	client  *vim25.Client
+	session  *slipwaysession.Session
+	resolver *placement.Resolver
+	client   *vim25.Client
 	// key is the key of the session in vCenter.
 	key string
-	// found are the objects to check.
-	found []placement.Surveyed
+	// objects are the objects to check.
+	objects []placement.Surveyed
 }
 
 // Check finds the objects of the zones and queries the privileges on each of them. Without zones it
@@ -142,18 +142,18 @@ func Check(ctx context.Context, s *slipwaysession.Session, places *placement.Res
 		Version: about.FullName, APIVersion: about.ApiVersion, Account: me.UserName, Skew: skew,
 		TooOld: slipwaysession.Older(about.ApiVersion, MinAPIVersion),
 	}
-	ask := &checker{session: s, places: places, client: c, key: me.Key}
-	ask.found = []placement.Surveyed{{What: Root, Path: "/", Ref: c.ServiceContent.RootFolder}}
+	check := &checker{session: s, resolver: places, client: c, key: me.Key}
+	check.objects = []placement.Surveyed{{What: Root, Path: "/", Ref: c.ServiceContent.RootFolder}}
 	for _, zone := range zones {
-		ask.found = append(ask.found, zone.SurveyZone(ctx)...)
+		check.objects = append(check.objects, zone.SurveyZone(ctx)...)
 	}
 	if len(zones) == 0 {
-		ask.found = append(ask.found, places.Survey(ctx)...)
+		check.objects = append(check.objects, places.Survey(ctx)...)
 	}
-	for _, at := range ask.found {
+	for _, at := range check.objects {
 		o := Object{Zone: at.Zone, Kind: at.What, Name: at.Path, Err: at.Err}
 		if o.Err == nil && len(Required[at.What]) > 0 {
-			o.Missing, o.Err = ask.lacking(ctx, at.Ref, Required[at.What])
+			o.Missing, o.Err = check.missingPrivileges(ctx, at.Ref, Required[at.What])
 		}
 		r.Objects = append(r.Objects, o)
 	}
@@ -164,7 +164,7 @@ func Check(ctx context.Context, s *slipwaysession.Session, places *placement.Res
 		r.addClusters(ctx, zone)
 	}
 	for i := range Features {
-		r.Features = append(r.Features, ask.checkFeature(ctx, &Features[i]))
+		r.Features = append(r.Features, check.checkFeature(ctx, &Features[i]))
 	}
 	return r, nil
 }
@@ -195,8 +195,8 @@ func userSession(ctx context.Context, c *vim25.Client) (*types.UserSession, erro
 	return me, nil
 }
 
-// lacking returns the privileges that the session lacks on the object.
-func (c *checker) lacking(ctx context.Context, ref types.ManagedObjectReference, ids []string) ([]string, error) {
+// missingPrivileges returns the privileges that the session lacks on the object.
+func (c *checker) missingPrivileges(ctx context.Context, ref types.ManagedObjectReference, ids []string) ([]string, error) {
 	var each []string
 	for _, id := range ids {
 		each = append(each, strings.Split(id, Or)...)
@@ -215,7 +215,7 @@ func (c *checker) lacking(ctx context.Context, ref types.ManagedObjectReference,
 	}
 	var missing []string
 	for _, id := range ids {
-		if !granted(id, has) {
+		if !isGranted(id, has) {
 			missing = append(missing, id)
 		}
 	}

@@ -29,11 +29,11 @@ type Feature struct {
 	// object. One of those joined by Or is sufficient.
 	Privileges map[string][]string
 
-	// only, if set, reports whether the privileges are needed on an object.
-	only func(context.Context, *session.Session, types.ManagedObjectReference) (bool, error)
-	// ask, if set, checks requirements other than privileges. Its text is reported after "ok". An
+	// appliesTo, if set, reports whether the privileges are needed on an object.
+	appliesTo func(context.Context, *session.Session, types.ManagedObjectReference) (bool, error)
+	// check, if set, checks requirements other than privileges. Its text is reported after "ok". An
 	// error means that the feature cannot be used.
-	ask func(context.Context, *session.Session, *placement.Resolver) (string, error)
+	check func(context.Context, *session.Session, *placement.Resolver) (string, error)
 }
 
 // Or joins alternative privileges in Feature.Privileges.
@@ -43,14 +43,14 @@ const Or = " or "
 // addition to that of Required: "Requires" of the methods of FileManager, VirtualDiskManager and
 // HostDatastoreBrowser, and the operations of the vSphere Automation API for libraries.
 var Features = []Feature{
-	{Name: "storage policies", Privileges: map[string][]string{Root: {"StorageProfile.View"}}, ask: askPolicies},
+	{Name: "storage policies", Privileges: map[string][]string{Root: {"StorageProfile.View"}}, check: checkPolicies},
 	{Name: "encryption", Privileges: map[string][]string{
 		Root:                 {"Cryptographer.ManageKeyServers" + Or + "Cryptographer.ReadKeyServersInfo"},
 		placement.WhatFolder: {"Cryptographer.AddDisk", "Cryptographer.Encrypt", "Cryptographer.EncryptNew"},
-	}, ask: askKeyProvider},
+	}, check: checkKeyProvider},
 	{Name: "claims", Privileges: map[string][]string{
 		Root: {"Cns.Searchable"}, placement.WhatDatastore: {"Datastore.FileManagement"},
-	}, ask: askVolumes},
+	}, check: checkVolumes},
 	{Name: "snapshots", Privileges: map[string][]string{
 		placement.WhatFolder: {"VirtualMachine.State.CreateSnapshot", "VirtualMachine.State.RemoveSnapshot", "VirtualMachine.State.RevertToSnapshot"},
 	}},
@@ -60,7 +60,7 @@ var Features = []Feature{
 	{Name: "fast deploy", Privileges: map[string][]string{
 		placement.WhatFolder: {"VirtualMachine.Provisioning.PromoteDisks"}, placement.WhatDatastore: {"Datastore.Browse", "Datastore.FileManagement"},
 	}},
-	{Name: "fast deploy on vSAN", Privileges: map[string][]string{placement.WhatDatastore: {"Datastore.Config"}}, only: namespaced},
+	{Name: "fast deploy on vSAN", Privileges: map[string][]string{placement.WhatDatastore: {"Datastore.Config"}}, appliesTo: needsNamespaceManager},
 	{Name: "fast deploy from subscribed libraries", Privileges: map[string][]string{Root: {"ContentLibrary.SyncLibraryItem"}}},
 	{Name: "clones", Privileges: map[string][]string{placement.WhatFolder: {"VirtualMachine.Provisioning.Clone"}}},
 	{Name: "publishing", Privileges: map[string][]string{
@@ -111,14 +111,14 @@ func (f *FeatureReport) lines() []string {
 // checks the feature's other requirements.
 func (c *checker) checkFeature(ctx context.Context, f *Feature) FeatureReport {
 	r := FeatureReport{Name: f.Name}
-	for _, at := range c.found {
+	for _, at := range c.objects {
 		ids := f.Privileges[at.What]
 		if at.Err != nil || len(ids) == 0 {
 			continue
 		}
 		o := Object{Zone: at.Zone, Kind: at.What, Name: at.Path}
-		if f.only != nil {
-			needed, err := f.only(ctx, c.session, at.Ref)
+		if f.appliesTo != nil {
+			needed, err := f.appliesTo(ctx, c.session, at.Ref)
 			if o.Err = err; err != nil {
 				r.Objects = append(r.Objects, o)
 			}
@@ -126,24 +126,24 @@ func (c *checker) checkFeature(ctx context.Context, f *Feature) FeatureReport {
 				continue
 			}
 		}
-		if o.Missing, o.Err = c.lacking(ctx, at.Ref, ids); o.Err != nil || len(o.Missing) > 0 {
+		if o.Missing, o.Err = c.missingPrivileges(ctx, at.Ref, ids); o.Err != nil || len(o.Missing) > 0 {
 			r.Objects = append(r.Objects, o)
 		}
 	}
-	if f.ask != nil && len(r.Objects) == 0 {
-		r.Says, r.Err = f.ask(ctx, c.session, c.places)
+	if f.check != nil && len(r.Objects) == 0 {
+		r.Says, r.Err = f.check(ctx, c.session, c.resolver)
 	}
 	return r
 }
 
-// namespaced reports whether only the namespace manager can create top-level directories on the
+// needsNamespaceManager reports whether only the namespace manager can create top-level directories on the
 // datastore.
-func namespaced(ctx context.Context, s *session.Session, ref types.ManagedObjectReference) (bool, error) {
+func needsNamespaceManager(ctx context.Context, s *session.Session, ref types.ManagedObjectReference) (bool, error) {
 	at, err := datastore.Locate(ctx, s, types.ManagedObjectReference{}, ref)
 	return at.Namespaced, err
 }
 
-func askPolicies(ctx context.Context, s *session.Session, _ *placement.Resolver) (string, error) {
+func checkPolicies(ctx context.Context, s *session.Session, _ *placement.Resolver) (string, error) {
 	service, err := s.Policies(ctx)
 	if err != nil {
 		return "", err
@@ -156,7 +156,7 @@ func askPolicies(ctx context.Context, s *session.Session, _ *placement.Resolver)
 	return fmt.Sprintf("vCenter has %d", len(ids)), nil
 }
 
-func askKeyProvider(ctx context.Context, _ *session.Session, places *placement.Resolver) (string, error) {
+func checkKeyProvider(ctx context.Context, _ *session.Session, places *placement.Resolver) (string, error) {
 	name, err := places.KeyProvider(ctx)
 	if err == nil && name == "" {
 		err = errors.New("vCenter has no default key provider: storage policies that encrypt cannot be used")
@@ -164,8 +164,8 @@ func askKeyProvider(ctx context.Context, _ *session.Session, places *placement.R
 	return fmt.Sprintf("the default key provider is %q", name), err
 }
 
-// askVolumes queries at most one volume, which changes nothing.
-func askVolumes(ctx context.Context, s *session.Session, _ *placement.Resolver) (string, error) {
+// checkVolumes queries at most one volume, which changes nothing.
+func checkVolumes(ctx context.Context, s *session.Session, _ *placement.Resolver) (string, error) {
 	clients, err := s.Volumes(ctx)
 	if err != nil {
 		return "", err
@@ -182,8 +182,8 @@ func askVolumes(ctx context.Context, s *session.Session, _ *placement.Resolver) 
 	return "", nil
 }
 
-// granted reports whether a privilege, or one of several joined by Or, is granted.
-func granted(ids string, has map[string]bool) bool {
+// isGranted reports whether a privilege, or one of several joined by Or, is granted.
+func isGranted(ids string, has map[string]bool) bool {
 	for _, id := range strings.Split(ids, Or) {
 		if has[id] {
 			return true

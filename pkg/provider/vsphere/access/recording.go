@@ -142,7 +142,7 @@ func (r *Recording) Write(w io.Writer) error {
 	e := json.NewEncoder(w)
 	e.SetIndent("", " ")
 	e.SetEscapeHTML(false)
-	return e.Encode(newReplacer().value("", tree))
+	return e.Encode(newReplacer().replaceValue("", tree))
 }
 
 // ReadRecording reads a recording that Write has written.

@@ -23,9 +23,9 @@ import (
 	slipwaysession "github.com/slipway-dev/slipway/pkg/provider/vsphere/session"
 )
 
-// maxSeen is the number of objects of a kind that are listed. It is also the number of content
+// maxListed is the number of objects of a kind that are listed. It is also the number of content
 // libraries that are read, because each needs two calls.
-const maxSeen = 10
+const maxListed = 10
 
 // Seen lists the datastores and content libraries that are visible to an account, whether or not
 // Slipway is configured to use them.
@@ -54,8 +54,8 @@ type Datastore struct {
 	Missing []string
 }
 
-// usable reports whether virtual machines can be placed on the datastore.
-func (d *Datastore) usable() bool { return d.Accessible && len(d.Missing) == 0 }
+// isUsable reports whether virtual machines can be placed on the datastore.
+func (d *Datastore) isUsable() bool { return d.Accessible && len(d.Missing) == 0 }
 
 // Library is a content library that is visible to the account.
 type Library struct {
@@ -70,14 +70,14 @@ type Library struct {
 // See lists the objects that are visible to the account. Errors are recorded in Seen.
 func See(ctx context.Context, s *slipwaysession.Session) Seen {
 	var seen Seen
-	seen.Datastores, seen.DatastoresErr = seeDatastores(ctx, s)
+	seen.Datastores, seen.DatastoresErr = listDatastores(ctx, s)
 	seen.LibrariesErr = s.WithREST(ctx, "rest.FindLibraries", func(ctx context.Context, c *rest.Client) error {
 		return seen.readLibraries(ctx, library.NewManager(c))
 	})
 	return seen
 }
 
-func seeDatastores(ctx context.Context, s *slipwaysession.Session) ([]Datastore, error) {
+func listDatastores(ctx context.Context, s *slipwaysession.Session) ([]Datastore, error) {
 	c, err := s.Vim(ctx)
 	if err != nil {
 		return nil, err
@@ -86,7 +86,7 @@ func seeDatastores(ctx context.Context, s *slipwaysession.Session) ([]Datastore,
 	if err != nil {
 		return nil, err
 	}
-	missing, err := lackedOn(ctx, c, found)
+	missing, err := missingOn(ctx, c, found)
 	if err != nil {
 		return nil, err
 	}
@@ -96,8 +96,8 @@ func seeDatastores(ctx context.Context, s *slipwaysession.Session) ([]Datastore,
 		all = append(all, Datastore{Name: d.Name, Free: d.Summary.FreeSpace, Capacity: d.Summary.Capacity, Accessible: d.Summary.Accessible, Missing: missing[d.Self]})
 	}
 	slices.SortFunc(all, func(a, b Datastore) int {
-		if a.usable() != b.usable() {
-			if a.usable() {
+		if a.isUsable() != b.isUsable() {
+			if a.isUsable() {
 				return -1
 			}
 			return 1
@@ -107,8 +107,8 @@ func seeDatastores(ctx context.Context, s *slipwaysession.Session) ([]Datastore,
 	return all, nil
 }
 
-// lackedOn returns the privileges that the account lacks on each datastore. It makes one call.
-func lackedOn(ctx context.Context, c *vim25.Client, found []mo.Datastore) (map[types.ManagedObjectReference][]string, error) {
+// missingOn returns the privileges that the account lacks on each datastore. It makes one call.
+func missingOn(ctx context.Context, c *vim25.Client, found []mo.Datastore) (map[types.ManagedObjectReference][]string, error) {
 	me, err := userSession(ctx, c)
 	if err != nil || len(found) == 0 {
 		return nil, err
@@ -139,7 +139,7 @@ func (s *Seen) readLibraries(ctx context.Context, m *library.Manager) error {
 		return fmt.Errorf("listing the content libraries: %w", err)
 	}
 	s.AllLibraries, s.Libraries = len(ids), nil
-	for _, id := range ids[:min(len(ids), maxSeen)] {
+	for _, id := range ids[:min(len(ids), maxListed)] {
 		l := Library{Name: id}
 		if got, err := m.GetLibraryByID(ctx, id); err != nil {
 			l.Err = fmt.Errorf("reading the library: %w", err)
@@ -160,7 +160,7 @@ func (s *Seen) Print(w io.Writer) {
 	line := func(format string, args ...any) { _, _ = fmt.Fprintf(w, format+"\n", args...) }
 	usable := 0
 	for i := range s.Datastores {
-		if s.Datastores[i].usable() {
+		if s.Datastores[i].isUsable() {
 			usable++
 		}
 	}
@@ -170,10 +170,10 @@ func (s *Seen) Print(w io.Writer) {
 	default:
 		line("datastores visible to the account: %d (%d usable for virtual machines)", len(s.Datastores), usable)
 	}
-	for i := range s.Datastores[:min(len(s.Datastores), maxSeen)] {
+	for i := range s.Datastores[:min(len(s.Datastores), maxListed)] {
 		line("  %s", s.Datastores[i].line())
 	}
-	more(line, len(s.Datastores))
+	printMore(line, len(s.Datastores))
 	if s.LibrariesErr != nil {
 		line("content libraries: %v", s.LibrariesErr)
 		return
@@ -187,13 +187,13 @@ func (s *Seen) Print(w io.Writer) {
 			line("  %s: %d items, %s", l.Name, l.Items, strings.ToLower(l.Type))
 		}
 	}
-	more(line, s.AllLibraries)
+	printMore(line, s.AllLibraries)
 }
 
-// more writes how many objects are not listed.
-func more(line func(string, ...any), all int) {
-	if all > maxSeen {
-		line("  and %d more", all-maxSeen)
+// printMore writes how many objects are not listed.
+func printMore(line func(string, ...any), all int) {
+	if all > maxListed {
+		line("  and %d more", all-maxListed)
 	}
 }
 

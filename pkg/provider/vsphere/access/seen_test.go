@@ -84,7 +84,7 @@ func TestDatastoresAreNotCalledUsableWithoutASession(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if missing, err := lackedOn(t.Context(), c, []mo.Datastore{{}}); err == nil || !strings.Contains(err.Error(), "no session") {
+	if missing, err := missingOn(t.Context(), c, []mo.Datastore{{}}); err == nil || !strings.Contains(err.Error(), "no session") {
 		t.Errorf("missing %v, error %v; want an error: no session", missing, err)
 	}
 }

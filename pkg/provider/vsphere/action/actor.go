@@ -74,9 +74,9 @@ func (a *Actor) Settle(ctx context.Context, vm types.ManagedObjectReference) (*m
 	return a.Inventory.Get(vm), err
 }
 
-// after refreshes the inventory if an action failed because the inventory was outdated. It returns
+// refreshAfter refreshes the inventory if an action failed because the inventory was outdated. It returns
 // err.
-func (a *Actor) after(ctx context.Context, vm types.ManagedObjectReference, err error) error {
+func (a *Actor) refreshAfter(ctx context.Context, vm types.ManagedObjectReference, err error) error {
 	switch vimfault.KindOf(err) {
 	case vimfault.WrongState, vimfault.NotFound:
 		if _, rerr := a.Inventory.Refresh(ctx, vm); rerr != nil {
@@ -89,7 +89,7 @@ func (a *Actor) after(ctx context.Context, vm types.ManagedObjectReference, err 
 
 // Reconfigure applies spec.
 func (a *Actor) Reconfigure(ctx context.Context, vm types.ManagedObjectReference, spec types.VirtualMachineConfigSpec) error {
-	before := version(a.Inventory.Get(vm))
+	before := changeVersion(a.Inventory.Get(vm))
 	_, err := a.Task(ctx, func(c *vim25.Client) (types.ManagedObjectReference, error) {
 		res, err := methods.ReconfigVM_Task(ctx, c, &types.ReconfigVM_Task{This: vm, Spec: spec})
 		if err != nil {
@@ -98,9 +98,9 @@ func (a *Actor) Reconfigure(ctx context.Context, vm types.ManagedObjectReference
 		return res.Returnval, nil
 	})
 	if err != nil {
-		return a.after(ctx, vm, fmt.Errorf("reconfiguring %s: %w", vm.Value, err))
+		return a.refreshAfter(ctx, vm, fmt.Errorf("reconfiguring %s: %w", vm.Value, err))
 	}
-	return a.settle(ctx, vm, func(vm *mo.VirtualMachine) bool { return vm == nil || version(vm) != before })
+	return a.settle(ctx, vm, func(vm *mo.VirtualMachine) bool { return vm == nil || changeVersion(vm) != before })
 }
 
 // Customize sets the guest customization for the next power on. A pending customization is success,
@@ -114,7 +114,7 @@ func (a *Actor) Customize(ctx context.Context, vm types.ManagedObjectReference, 
 		return res.Returnval, nil
 	})
 	if err != nil && !fault.Is(err, &types.CustomizationPending{}) {
-		return a.after(ctx, vm, fmt.Errorf("customizing the guest of %s: %w", vm.Value, err))
+		return a.refreshAfter(ctx, vm, fmt.Errorf("customizing the guest of %s: %w", vm.Value, err))
 	}
 	return nil
 }
@@ -129,13 +129,13 @@ func (a *Actor) Upgrade(ctx context.Context, vm types.ManagedObjectReference, to
 		return res.Returnval, nil
 	})
 	if err != nil {
-		return a.after(ctx, vm, fmt.Errorf("upgrading the hardware of %s to %s: %w", vm.Value, to, err))
+		return a.refreshAfter(ctx, vm, fmt.Errorf("upgrading the hardware of %s to %s: %w", vm.Value, to, err))
 	}
 	_, err = a.Inventory.Refresh(ctx, vm)
 	return err
 }
 
-func version(vm *mo.VirtualMachine) string {
+func changeVersion(vm *mo.VirtualMachine) string {
 	if vm == nil || vm.Config == nil {
 		return ""
 	}

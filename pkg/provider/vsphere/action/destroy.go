@@ -25,12 +25,12 @@ import (
 // determined or if one of them is still attached. Afterwards it reads the VM to learn the result,
 // because a task that vCenter has lost may have been carried out.
 func (a *Actor) Destroy(ctx context.Context, vm types.ManagedObjectReference) error {
-	now, err := a.withoutForeign(ctx, vm)
+	now, err := a.ensureOnlyOwnDisks(ctx, vm)
 	if err == nil && now != nil {
 		err = a.destroy(ctx, vm)
 	}
 	if err != nil {
-		return a.after(ctx, vm, fmt.Errorf("destroying %s: %w", vm.Value, err))
+		return a.refreshAfter(ctx, vm, fmt.Errorf("destroying %s: %w", vm.Value, err))
 	}
 	a.Inventory.Forget(vm)
 	return nil
@@ -47,15 +47,15 @@ func (a *Actor) destroy(ctx context.Context, vm types.ManagedObjectReference) er
 	if err == nil || vimfault.Gone(err, vm) {
 		return nil
 	}
-	if now, rerr := a.files(ctx, vm); rerr == nil && now == nil {
+	if now, rerr := a.readDisks(ctx, vm); rerr == nil && now == nil {
 		return nil
 	}
 	return err
 }
 
-// files reads from vSphere, not from the inventory, the properties that identify the VM's own
+// readDisks reads from vSphere, not from the inventory, the properties that identify the VM's own
 // disks. It returns nil if the VM does not exist.
-func (a *Actor) files(ctx context.Context, ref types.ManagedObjectReference) (*mo.VirtualMachine, error) {
+func (a *Actor) readDisks(ctx context.Context, ref types.ManagedObjectReference) (*mo.VirtualMachine, error) {
 	c, err := a.Session.Vim(ctx)
 	if err != nil {
 		return nil, err
@@ -73,11 +73,11 @@ func (a *Actor) files(ctx context.Context, ref types.ManagedObjectReference) (*m
 	return &vm, nil
 }
 
-// withoutForeign detaches the disks that are not the VM's own and reads the VM again. It returns
+// ensureOnlyOwnDisks detaches the disks that are not the VM's own and reads the VM again. It returns
 // nil if the VM does not exist. The volume service detaches first class disks, so that it records
 // them as detached. If it refuses, a reconfiguration detaches them.
-func (a *Actor) withoutForeign(ctx context.Context, ref types.ManagedObjectReference) (*mo.VirtualMachine, error) {
-	vm, err := a.files(ctx, ref)
+func (a *Actor) ensureOnlyOwnDisks(ctx context.Context, ref types.ManagedObjectReference) (*mo.VirtualMachine, error) {
+	vm, err := a.readDisks(ctx, ref)
 	if err != nil || vm == nil {
 		return nil, err
 	}
@@ -97,13 +97,13 @@ func (a *Actor) withoutForeign(ctx context.Context, ref types.ManagedObjectRefer
 				"vm", ref.Value, "disk", id, "cause", err.Error())
 		}
 	}
-	if vm, err = a.files(ctx, ref); err != nil || vm == nil {
+	if vm, err = a.readDisks(ctx, ref); err != nil || vm == nil {
 		return nil, err
 	}
 	if err := a.detachForeign(ctx, vm); err != nil {
 		return nil, err
 	}
-	if vm, err = a.files(ctx, ref); err != nil || vm == nil {
+	if vm, err = a.readDisks(ctx, ref); err != nil || vm == nil {
 		return nil, err
 	}
 	left, err := foreignDisks(vm, a.Inventory.All())
@@ -112,7 +112,7 @@ func (a *Actor) withoutForeign(ctx context.Context, ref types.ManagedObjectRefer
 	}
 	for _, d := range disks {
 		if err == nil && a.Detached != nil && !d.linked {
-			a.Detached(vm, d.name, d.why)
+			a.Detached(vm, d.name, d.reason)
 		}
 	}
 	return vm, err
@@ -128,7 +128,7 @@ func (a *Actor) detachForeign(ctx context.Context, vm *mo.VirtualMachine) error 
 	spec := types.VirtualMachineConfigSpec{ChangeVersion: vm.Config.ChangeVersion}
 	for _, d := range disks {
 		klog.FromContext(ctx).Info("Detaching a disk that is not the VM's own before destroying the VM",
-			"vm", vm.Self.Value, "disk", d.name, "reason", d.why)
+			"vm", vm.Self.Value, "disk", d.name, "reason", d.reason)
 		spec.DeviceChange = append(spec.DeviceChange, &types.VirtualDeviceConfigSpec{
 			Operation: types.VirtualDeviceConfigSpecOperationRemove, Device: d.disk})
 	}
@@ -147,7 +147,7 @@ func (a *Actor) Unregister(ctx context.Context, vm types.ManagedObjectReference)
 	}
 	_, err = methods.UnregisterVM(ctx, c, &types.UnregisterVM{This: vm})
 	if err != nil && !vimfault.Gone(err, vm) {
-		return a.after(ctx, vm, fmt.Errorf("unregistering %s: %w", vm.Value, err))
+		return a.refreshAfter(ctx, vm, fmt.Errorf("unregistering %s: %w", vm.Value, err))
 	}
 	a.Inventory.Forget(vm)
 	return nil

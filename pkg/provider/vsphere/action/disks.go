@@ -20,8 +20,8 @@ import (
 
 // foreignDisk is an attached disk that must be kept when the VM is destroyed.
 type foreignDisk struct {
-	disk      *types.VirtualDisk
-	name, why string
+	disk         *types.VirtualDisk
+	name, reason string
 	// linked is true for one of the VM's own disks that is detached to keep the disk that it
 	// depends on.
 	linked bool
@@ -52,18 +52,18 @@ func foreignDisks(vm *mo.VirtualMachine, all []*mo.VirtualMachine) ([]foreignDis
 		files := observe.DiskFiles(disk.Backing)
 		uuid := recorded[observe.SlotOf(vm, disk)]
 		own := uuid != "" && strings.EqualFold(uuid, observe.DiskUUID(disk))
-		why := foreign(disk, files[0], home, uuid)
-		if by := userOf(files[0], vm, all); why == "" && by != "" {
+		why := foreignReason(disk, files[0], home, uuid)
+		if by := otherUserOf(files[0], vm, all); why == "" && by != "" {
 			why = "it is also attached to virtual machine " + by
 		}
 		if why != "" {
-			out = append(out, foreignDisk{disk: disk, name: files[0], why: why})
+			out = append(out, foreignDisk{disk: disk, name: files[0], reason: why})
 		}
 		base := slices.ContainsFunc(files, func(f string) bool {
 			return !observe.Within(f, home) && !observe.Keeps(vm, f) && !(own && (path.Dir(f) == path.Dir(files[0]) || observe.BesideHome(vm, f)))
 		})
 		if why == "" && len(files) > 1 && len(vm.RootSnapshot) == 0 && observe.Linked(vm) {
-			out = append(out, foreignDisk{disk: disk, name: files[0], why: "it depends on " + files[1] + ", which other virtual machines use", linked: true})
+			out = append(out, foreignDisk{disk: disk, name: files[0], reason: "it depends on " + files[1] + ", which other virtual machines use", linked: true})
 		}
 		if len(vm.RootSnapshot) > 0 && (why != "" || base) {
 			return nil, fmt.Errorf("the VM has snapshots, with which vSphere would delete disk %s, which is not the VM's own: delete the snapshots first", files[len(files)-1])
@@ -72,10 +72,10 @@ func foreignDisks(vm *mo.VirtualMachine, all []*mo.VirtualMachine) ([]foreignDis
 	return out, nil
 }
 
-// foreign returns the reason why the disk with the file is not the VM's own. It returns an empty
+// foreignReason returns the reason why the disk with the file is not the VM's own. It returns an empty
 // string if the disk is the VM's own. recorded is the UUID of the slot's own disk, or empty if none
 // is recorded.
-func foreign(disk *types.VirtualDisk, file string, home object.DatastorePath, recorded string) string {
+func foreignReason(disk *types.VirtualDisk, file string, home object.DatastorePath, recorded string) string {
 	uuid := observe.DiskUUID(disk)
 	switch {
 	case disk.VDiskId != nil && disk.VDiskId.Id != "":
@@ -92,9 +92,9 @@ func foreign(disk *types.VirtualDisk, file string, home object.DatastorePath, re
 	return ""
 }
 
-// userOf returns the name of another VM that has the file attached as a disk. It returns an empty
+// otherUserOf returns the name of another VM that has the file attached as a disk. It returns an empty
 // string if there is none.
-func userOf(file string, vm *mo.VirtualMachine, all []*mo.VirtualMachine) string {
+func otherUserOf(file string, vm *mo.VirtualMachine, all []*mo.VirtualMachine) string {
 	for _, other := range all {
 		if other.Self == vm.Self || other.Config == nil {
 			continue

@@ -22,9 +22,9 @@ import (
 )
 
 const (
-	on        = types.VirtualMachinePowerStatePoweredOn
-	off       = types.VirtualMachinePowerStatePoweredOff
-	suspended = types.VirtualMachinePowerStateSuspended
+	poweredOn  = types.VirtualMachinePowerStatePoweredOn
+	poweredOff = types.VirtualMachinePowerStatePoweredOff
+	suspended  = types.VirtualMachinePowerStateSuspended
 )
 
 // inState returns a predicate that is true for a VM in the power state. It is also true for a VM
@@ -45,14 +45,14 @@ func (a *Actor) powerTask(ctx context.Context, vm types.ManagedObjectReference, 
 		}
 	}
 	if err != nil {
-		return a.after(ctx, vm, fmt.Errorf("%s of %s: %w", what, vm.Value, err))
+		return a.refreshAfter(ctx, vm, fmt.Errorf("%s of %s: %w", what, vm.Value, err))
 	}
 	return a.settle(ctx, vm, inState(state))
 }
 
 // PowerOn powers the VM on or resumes it.
 func (a *Actor) PowerOn(ctx context.Context, vm types.ManagedObjectReference) error {
-	return a.powerTask(ctx, vm, "power on", on, func(c *vim25.Client) (types.ManagedObjectReference, error) {
+	return a.powerTask(ctx, vm, "power on", poweredOn, func(c *vim25.Client) (types.ManagedObjectReference, error) {
 		res, err := methods.PowerOnVM_Task(ctx, c, &types.PowerOnVM_Task{This: vm})
 		if err != nil {
 			return types.ManagedObjectReference{}, err
@@ -62,7 +62,7 @@ func (a *Actor) PowerOn(ctx context.Context, vm types.ManagedObjectReference) er
 }
 
 func (a *Actor) hardOff(ctx context.Context, vm types.ManagedObjectReference) error {
-	return a.powerTask(ctx, vm, "power off", off, func(c *vim25.Client) (types.ManagedObjectReference, error) {
+	return a.powerTask(ctx, vm, "power off", poweredOff, func(c *vim25.Client) (types.ManagedObjectReference, error) {
 		res, err := methods.PowerOffVM_Task(ctx, c, &types.PowerOffVM_Task{This: vm})
 		if err != nil {
 			return types.ManagedObjectReference{}, err
@@ -82,7 +82,7 @@ func (a *Actor) hardSuspend(ctx context.Context, vm types.ManagedObjectReference
 }
 
 func (a *Actor) hardReset(ctx context.Context, vm types.ManagedObjectReference) error {
-	return a.powerTask(ctx, vm, "reset", on, func(c *vim25.Client) (types.ManagedObjectReference, error) {
+	return a.powerTask(ctx, vm, "reset", poweredOn, func(c *vim25.Client) (types.ManagedObjectReference, error) {
 		res, err := methods.ResetVM_Task(ctx, c, &types.ResetVM_Task{This: vm})
 		if err != nil {
 			return types.ManagedObjectReference{}, err
@@ -91,21 +91,21 @@ func (a *Actor) hardReset(ctx context.Context, vm types.ManagedObjectReference) 
 	})
 }
 
-// soft sends a request to the guest by ask and waits for the power state, at most for grace. If it
+// requestGuest sends a request to the guest by ask and waits for the power state, at most for grace. If it
 // is unknown whether the guest received the request, soft also waits for grace before the caller
 // can repeat the request.
-func (a *Actor) soft(ctx context.Context, vm types.ManagedObjectReference, what string, state types.VirtualMachinePowerState, grace time.Duration,
-	ask func(context.Context, *vim25.Client) error,
+func (a *Actor) requestGuest(ctx context.Context, vm types.ManagedObjectReference, what string, state types.VirtualMachinePowerState, grace time.Duration,
+	request func(context.Context, *vim25.Client) error,
 ) error {
 	c, err := a.Session.Vim(ctx)
 	if err != nil {
 		return err
 	}
-	asked := ask(ctx, c)
-	if asked != nil {
-		asked = a.after(ctx, vm, fmt.Errorf("asking the guest of %s to %s: %w", vm.Value, what, asked))
-		if vimfault.Refused(asked) || unsent(asked) {
-			return asked
+	requestErr := request(ctx, c)
+	if requestErr != nil {
+		requestErr = a.refreshAfter(ctx, vm, fmt.Errorf("asking the guest of %s to %s: %w", vm.Value, what, requestErr))
+		if vimfault.Refused(requestErr) || isUnsent(requestErr) {
+			return requestErr
 		}
 	}
 	if grace <= 0 {
@@ -120,40 +120,40 @@ func (a *Actor) soft(ctx context.Context, vm types.ManagedObjectReference, what 
 	switch {
 	case err == nil:
 		return nil
-	case asked != nil:
-		return asked
+	case requestErr != nil:
+		return requestErr
 	}
-	return &silentError{fmt.Errorf("the guest of %s did not %s within %s: %w", vm.Value, what, grace, err)}
+	return &guestTimeoutError{fmt.Errorf("the guest of %s did not %s within %s: %w", vm.Value, what, grace, err)}
 }
 
-// silentError is returned when the guest received the request and did not comply within the grace
+// guestTimeoutError is returned when the guest received the request and did not comply within the grace
 // period.
-type silentError struct{ error }
+type guestTimeoutError struct{ error }
 
 // Unwrap returns the error of the wait for the guest.
-func (e *silentError) Unwrap() error { return e.error }
+func (e *guestTimeoutError) Unwrap() error { return e.error }
 
-// unsent reports whether the request could not be sent, because there was no connection.
-func unsent(err error) bool {
+// isUnsent reports whether the request could not be sent, because there was no connection.
+func isUnsent(err error) bool {
 	var op *net.OpError
 	return errors.As(err, &op) && op.Op == "dial"
 }
 
-// askAgain reports whether the request must be repeated. That is the case when the guest's response
+// mustRepeatRequest reports whether the request must be repeated. That is the case when the guest's response
 // is unknown, or when another task blocks the VM temporarily. The grace period has not begun then.
-func askAgain(err error) bool {
-	var silent *silentError
+func mustRepeatRequest(err error) bool {
+	var silent *guestTimeoutError
 	return !errors.As(err, &silent) && (!vimfault.Refused(err) || fault.Is(err, &types.TaskInProgress{}))
 }
 
-// byMode runs soft, hard, or soft and then hard. It does not run hard if the guest may still be
+// runByMode runs soft, hard, or soft and then hard. It does not run hard if the guest may still be
 // processing the request.
-func byMode(ctx context.Context, mode vmv1alpha1.PowerOpMode, soft, hard func() error) error {
+func runByMode(ctx context.Context, mode vmv1alpha1.PowerOpMode, soft, hard func() error) error {
 	if mode == vmv1alpha1.PowerOpModeHard {
 		return hard()
 	}
 	err := soft()
-	if err == nil || mode == vmv1alpha1.PowerOpModeSoft || ctx.Err() != nil || askAgain(err) {
+	if err == nil || mode == vmv1alpha1.PowerOpModeSoft || ctx.Err() != nil || mustRepeatRequest(err) {
 		return err
 	}
 	klog.FromContext(ctx).V(2).Info("The guest did not comply with the request", "cause", err.Error())
@@ -162,8 +162,8 @@ func byMode(ctx context.Context, mode vmv1alpha1.PowerOpMode, soft, hard func() 
 
 // PowerOff powers the VM off by mode. grace limits the wait for the guest; 0 means the default.
 func (a *Actor) PowerOff(ctx context.Context, vm types.ManagedObjectReference, mode vmv1alpha1.PowerOpMode, grace time.Duration) error {
-	return byMode(ctx, mode, func() error {
-		return a.soft(ctx, vm, "shut down", off, grace, func(ctx context.Context, c *vim25.Client) error {
+	return runByMode(ctx, mode, func() error {
+		return a.requestGuest(ctx, vm, "shut down", poweredOff, grace, func(ctx context.Context, c *vim25.Client) error {
 			_, err := methods.ShutdownGuest(ctx, c, &types.ShutdownGuest{This: vm})
 			return err
 		})
@@ -172,8 +172,8 @@ func (a *Actor) PowerOff(ctx context.Context, vm types.ManagedObjectReference, m
 
 // Suspend suspends the VM by mode. grace limits the wait for the guest; 0 means the default.
 func (a *Actor) Suspend(ctx context.Context, vm types.ManagedObjectReference, mode vmv1alpha1.PowerOpMode, grace time.Duration) error {
-	return byMode(ctx, mode, func() error {
-		return a.soft(ctx, vm, "stand by", suspended, grace, func(ctx context.Context, c *vim25.Client) error {
+	return runByMode(ctx, mode, func() error {
+		return a.requestGuest(ctx, vm, "stand by", suspended, grace, func(ctx context.Context, c *vim25.Client) error {
 			_, err := methods.StandbyGuest(ctx, c, &types.StandbyGuest{This: vm})
 			return err
 		})
@@ -183,7 +183,7 @@ func (a *Actor) Suspend(ctx context.Context, vm types.ManagedObjectReference, mo
 // Reboot reboots the guest or resets the VM, by mode. It does not wait for the guest, because
 // vSphere does not report when a guest has rebooted.
 func (a *Actor) Reboot(ctx context.Context, vm types.ManagedObjectReference, mode vmv1alpha1.PowerOpMode) error {
-	return byMode(ctx, mode, func() error { return a.rebootGuest(ctx, vm) }, func() error { return a.hardReset(ctx, vm) })
+	return runByMode(ctx, mode, func() error { return a.rebootGuest(ctx, vm) }, func() error { return a.hardReset(ctx, vm) })
 }
 
 func (a *Actor) rebootGuest(ctx context.Context, vm types.ManagedObjectReference) error {
@@ -192,7 +192,7 @@ func (a *Actor) rebootGuest(ctx context.Context, vm types.ManagedObjectReference
 		return err
 	}
 	if _, err := methods.RebootGuest(ctx, c, &types.RebootGuest{This: vm}); err != nil {
-		return a.after(ctx, vm, fmt.Errorf("asking the guest of %s to reboot: %w", vm.Value, err))
+		return a.refreshAfter(ctx, vm, fmt.Errorf("asking the guest of %s to reboot: %w", vm.Value, err))
 	}
 	return nil
 }

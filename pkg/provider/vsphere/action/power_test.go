@@ -29,7 +29,7 @@ func TestOnlyAGuestThatCannotOrDoesNotIsForced(t *testing.T) {
 		"hard mode":                  {mode: hard, forced: true},
 		"no VMware Tools":            {mode: try, err: soap.WrapVimFault(&types.ToolsUnavailable{}), forced: true},
 		"no VMware Tools, soft mode": {mode: soft, err: soap.WrapVimFault(&types.ToolsUnavailable{})},
-		"the grace period is over":   {mode: try, err: fmt.Errorf("x: %w", &silentError{context.DeadlineExceeded}), forced: true},
+		"the grace period is over":   {mode: try, err: fmt.Errorf("x: %w", &guestTimeoutError{context.DeadlineExceeded}), forced: true},
 		"the answer was lost":        {mode: try, err: fmt.Errorf("asking the guest: %w", io.EOF)},
 		"a proxy answered":           {mode: try, err: &vimfault.UnavailableError{StatusCode: 504}},
 		"the host did not answer":    {mode: try, err: soap.WrapVimFault(&types.HostCommunication{})},
@@ -43,7 +43,7 @@ func TestOnlyAGuestThatCannotOrDoesNotIsForced(t *testing.T) {
 				cancel()
 			}
 			forced := false
-			err := byMode(ctx, tc.mode, func() error { return tc.err }, func() error { forced = true; return nil })
+			err := runByMode(ctx, tc.mode, func() error { return tc.err }, func() error { forced = true; return nil })
 			if forced != tc.forced {
 				t.Errorf("forced: %v, want %v", forced, tc.forced)
 			}

@@ -16,8 +16,8 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/vimfault"
 )
 
-// promotes is the description ID of vCenter's tasks that promote disks.
-const promotes = "VirtualMachine.promoteDisks"
+// promoteDescriptionID is the description ID of vCenter's tasks that promote disks.
+const promoteDescriptionID = "VirtualMachine.promoteDisks"
 
 // Promote makes the VM's disks independent of disks elsewhere, and reports the progress in percent.
 // If an earlier process has started the promotion, Promote waits for it.
@@ -32,12 +32,12 @@ func (a *Actor) Promote(ctx context.Context, vm types.ManagedObjectReference, pr
 	}
 	if running, ok := vimfault.InProgress(err); ok {
 		// A task may fail at its end because another task was running.
-		if ours, rerr := a.promotes(ctx, running, vm); rerr == nil && ours {
+		if ours, rerr := a.isPromotion(ctx, running, vm); rerr == nil && ours {
 			_, err = a.Inventory.FollowTask(ctx, running, progress)
 		}
 	}
 	if err != nil {
-		return a.after(ctx, vm, fmt.Errorf("promoting the disks of %s: %w", vm.Value, err))
+		return a.refreshAfter(ctx, vm, fmt.Errorf("promoting the disks of %s: %w", vm.Value, err))
 	}
 	return a.settle(ctx, vm, func(vm *mo.VirtualMachine) bool { return vm == nil || len(observe.Depending(vm)) == 0 })
 }
@@ -58,8 +58,8 @@ func (a *Actor) startPromotion(ctx context.Context, vm types.ManagedObjectRefere
 	return res.Returnval, nil
 }
 
-// promotes reports whether a task promotes the disks of the VM.
-func (a *Actor) promotes(ctx context.Context, task, vm types.ManagedObjectReference) (bool, error) {
+// isPromotion reports whether a task promotes the disks of the VM.
+func (a *Actor) isPromotion(ctx context.Context, task, vm types.ManagedObjectReference) (bool, error) {
 	c, err := a.Session.Vim(ctx)
 	if err != nil {
 		return false, err
@@ -68,7 +68,7 @@ func (a *Actor) promotes(ctx context.Context, task, vm types.ManagedObjectRefere
 	if err := property.DefaultCollector(c).RetrieveOne(ctx, task, []string{"info"}, &t); err != nil {
 		return false, fmt.Errorf("reading task %s: %w", task.Value, err)
 	}
-	return t.Info.DescriptionId == promotes && t.Info.Entity != nil && *t.Info.Entity == vm, nil
+	return t.Info.DescriptionId == promoteDescriptionID && t.Info.Entity != nil && *t.Info.Entity == vm, nil
 }
 
 // StopPromotion cancels the promotion that caused err, which is the error of another operation. It
@@ -78,7 +78,7 @@ func (a *Actor) StopPromotion(ctx context.Context, vm types.ManagedObjectReferen
 	if !ok {
 		return err
 	}
-	if ours, rerr := a.promotes(ctx, task, vm); rerr != nil || !ours {
+	if ours, rerr := a.isPromotion(ctx, task, vm); rerr != nil || !ours {
 		return err
 	}
 	c, cerr := a.Session.Vim(ctx)

@@ -28,11 +28,11 @@ const maxSnapshotName = 80
 // the VM again. It does not take a snapshot that already exists.
 func (a *Actor) Snapshot(ctx context.Context, vm *mo.VirtualMachine, s *provider.Snapshot) error {
 	if observe.FindSnapshot(vm, s.UID, s.UniqueID) == nil {
-		if err := a.keep(ctx, vm.Self, string(s.UID)+"/"+s.Record); err != nil {
+		if err := a.setSnapshotRecord(ctx, vm.Self, string(s.UID)+"/"+s.Record); err != nil {
 			return fmt.Errorf("storing the object record in the VM: %w", err)
 		}
 		if err := a.takeSnapshot(ctx, vm.Self, s); err != nil {
-			return a.after(ctx, vm.Self, fmt.Errorf("taking a snapshot of %s: %w", vm.Self.Value, err))
+			return a.refreshAfter(ctx, vm.Self, fmt.Errorf("taking a snapshot of %s: %w", vm.Self.Value, err))
 		}
 	}
 	if err := a.DropKept(ctx, vm.Self); err != nil {
@@ -62,8 +62,8 @@ func (a *Actor) takeSnapshot(ctx context.Context, vm types.ManagedObjectReferenc
 	return a.settle(ctx, vm, func(vm *mo.VirtualMachine) bool { return vm == nil || observe.FindSnapshot(vm, s.UID, "") != nil })
 }
 
-// keep sets the record that the next snapshot contains. An empty value removes it.
-func (a *Actor) keep(ctx context.Context, vm types.ManagedObjectReference, value string) error {
+// setSnapshotRecord sets the record that the next snapshot contains. An empty value removes it.
+func (a *Actor) setSnapshotRecord(ctx context.Context, vm types.ManagedObjectReference, value string) error {
 	return a.Reconfigure(ctx, vm, types.VirtualMachineConfigSpec{
 		ExtraConfig: []types.BaseOptionValue{&types.OptionValue{Key: observe.SnapshotRecordKey, Value: value}},
 	})
@@ -71,7 +71,7 @@ func (a *Actor) keep(ctx context.Context, vm types.ManagedObjectReference, value
 
 // DropKept removes the snapshot record from the VM. Existing snapshots keep theirs.
 func (a *Actor) DropKept(ctx context.Context, vm types.ManagedObjectReference) error {
-	if err := a.keep(ctx, vm, ""); err != nil {
+	if err := a.setSnapshotRecord(ctx, vm, ""); err != nil {
 		return fmt.Errorf("removing the snapshot record from the VM: %w", err)
 	}
 	return nil
@@ -103,7 +103,7 @@ func (a *Actor) RemoveSnapshots(ctx context.Context, vm types.ManagedObjectRefer
 		}
 		removed = ref
 		if err := a.removeSnapshot(ctx, ref); err != nil {
-			return a.after(ctx, vm, fmt.Errorf("removing snapshot %s of %s: %w", found.UniqueID, vm.Value, err))
+			return a.refreshAfter(ctx, vm, fmt.Errorf("removing snapshot %s of %s: %w", found.UniqueID, vm.Value, err))
 		}
 	}
 }
@@ -173,7 +173,7 @@ func (a *Actor) Revert(ctx context.Context, vm *mo.VirtualMachine, to provider.R
 		return res.Returnval, nil
 	})
 	if err != nil {
-		return a.after(ctx, vm.Self, fmt.Errorf("reverting %s to snapshot %s: %w", vm.Self.Value, found.UniqueID, err))
+		return a.refreshAfter(ctx, vm.Self, fmt.Errorf("reverting %s to snapshot %s: %w", vm.Self.Value, found.UniqueID, err))
 	}
 	// A revert changes the power state, the configuration and the current snapshot.
 	_, err = a.Inventory.Refresh(ctx, vm.Self)

@@ -33,7 +33,7 @@ type Place struct {
 // VM's devices determine whether the disk is attached: responses may be lost, and vCenter versions
 // differ in the fault for a disk that is already attached.
 func (a *Actor) AttachVolume(ctx context.Context, vm types.ManagedObjectReference, id string, place *Place) error {
-	attached, err := a.has(ctx, vm, id)
+	attached, err := a.hasVolume(ctx, vm, id)
 	if err != nil || attached {
 		return err
 	}
@@ -43,7 +43,7 @@ func (a *Actor) AttachVolume(ctx context.Context, vm types.ManagedObjectReferenc
 		if place.Shared {
 			spec.DiskMode, spec.Sharing = string(types.VirtualDiskModeIndependent_persistent), string(types.VirtualDiskSharingSharingMultiWriter)
 		}
-		if err := a.unused(ctx, vm, id, place.Shared); err != nil {
+		if err := a.checkNotAttached(ctx, vm, id, place.Shared); err != nil {
 			return err
 		}
 	}
@@ -56,20 +56,20 @@ func (a *Actor) AttachVolume(ctx context.Context, vm types.ManagedObjectReferenc
 		return res.Returnval, nil
 	})
 	if err != nil {
-		if attached, rerr := a.has(ctx, vm, id); rerr != nil || !attached {
+		if attached, rerr := a.hasVolume(ctx, vm, id); rerr != nil || !attached {
 			if vimfault.InUse(err) {
 				err = &vimfault.InUseError{Disk: id}
 			}
-			return a.after(ctx, vm, fmt.Errorf("attaching first class disk %s to %s: %w", id, vm.Value, err))
+			return a.refreshAfter(ctx, vm, fmt.Errorf("attaching first class disk %s to %s: %w", id, vm.Value, err))
 		}
 	}
 	return a.settle(ctx, vm, func(vm *mo.VirtualMachine) bool { return vm == nil || observe.FirstClass(vm)[id] != nil })
 }
 
-// unused returns an error if another VM has attached the disk. vCenter versions that allow several
+// checkNotAttached returns an error if another VM has attached the disk. vCenter versions that allow several
 // VMs to attach a disk do not check this, and the second VM cannot be powered on
 // (kubernetes-sigs/vsphere-csi-driver#3783).
-func (a *Actor) unused(ctx context.Context, vm types.ManagedObjectReference, id string, shared bool) error {
+func (a *Actor) checkNotAttached(ctx context.Context, vm types.ManagedObjectReference, id string, shared bool) error {
 	if shared {
 		return nil
 	}
@@ -113,8 +113,8 @@ func (a *Actor) DetachVolume(ctx context.Context, vm types.ManagedObjectReferenc
 		return res.Returnval, nil
 	})
 	if err != nil {
-		if attached, rerr := a.has(ctx, vm, id); rerr != nil || attached {
-			return a.after(ctx, vm, fmt.Errorf("detaching first class disk %s from %s: %w", id, vm.Value, errors.Join(err, rerr)))
+		if attached, rerr := a.hasVolume(ctx, vm, id); rerr != nil || attached {
+			return a.refreshAfter(ctx, vm, fmt.Errorf("detaching first class disk %s from %s: %w", id, vm.Value, errors.Join(err, rerr)))
 		}
 	}
 	return a.settle(ctx, vm, func(vm *mo.VirtualMachine) bool { return vm == nil || observe.FirstClass(vm)[id] == nil })
@@ -131,7 +131,7 @@ func (a *Actor) ExtendVolume(ctx context.Context, vm types.ManagedObjectReferenc
 		return res.Returnval, nil
 	})
 	if err != nil {
-		return a.after(ctx, vm, fmt.Errorf("extending first class disk %s of %s to %d MiB: %w", id, vm.Value, mib, err))
+		return a.refreshAfter(ctx, vm, fmt.Errorf("extending first class disk %s of %s to %d MiB: %w", id, vm.Value, mib, err))
 	}
 	return a.settle(ctx, vm, func(vm *mo.VirtualMachine) bool {
 		disk := observe.FirstClass(vm)[id]
@@ -139,10 +139,10 @@ func (a *Actor) ExtendVolume(ctx context.Context, vm types.ManagedObjectReferenc
 	})
 }
 
-// has reads from vSphere, not from the inventory, whether the disk is attached to the VM. It
+// hasVolume reads from vSphere, not from the inventory, whether the disk is attached to the VM. It
 // returns false if the VM does not exist.
-func (a *Actor) has(ctx context.Context, ref types.ManagedObjectReference, id string) (bool, error) {
-	vm, err := a.files(ctx, ref)
+func (a *Actor) hasVolume(ctx context.Context, ref types.ManagedObjectReference, id string) (bool, error) {
+	vm, err := a.readDisks(ctx, ref)
 	if err != nil || vm == nil {
 		return false, err
 	}

@@ -26,9 +26,9 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/vimfault"
 )
 
-// maxPicture is the maximum size of a screenshot in bytes: 3840 by 2160 pixels with four bytes
+// maxScreenshotBytes is the maximum size of a screenshot in bytes: 3840 by 2160 pixels with four bytes
 // each, uncompressed.
-const maxPicture = 32 << 20
+const maxScreenshotBytes = 32 << 20
 
 // screenPath is the path of vCenter's screenshots. The parameter id is the managed object ID.
 const screenPath = "/screen"
@@ -44,7 +44,7 @@ type Machine struct {
 
 // Ticket requests a console ticket.
 func (m *Machine) Ticket(ctx context.Context) (*provider.Console, error) {
-	if err := m.shown(ctx); err != nil {
+	if err := m.checkConsole(ctx); err != nil {
 		return nil, err
 	}
 	vim, err := m.Session.Vim(ctx)
@@ -55,12 +55,12 @@ func (m *Machine) Ticket(ctx context.Context) (*provider.Console, error) {
 	if err != nil {
 		return nil, fmt.Errorf("requesting a console ticket for %s: %w", m.Ref.Value, err)
 	}
-	return ticketOf(&res.Returnval, vim.URL().Hostname(), m.Ref.Value)
+	return convertTicket(&res.Returnval, vim.URL().Hostname(), m.Ref.Value)
 }
 
-// ticketOf converts a ticket. The URL is the one in the ticket. If it has none, the URL is built as
+// convertTicket converts a ticket. The URL is the one in the ticket. If it has none, the URL is built as
 // the API documentation specifies.
-func ticketOf(t *types.VirtualMachineTicket, vcenter, vm string) (*provider.Console, error) {
+func convertTicket(t *types.VirtualMachineTicket, vcenter, vm string) (*provider.Console, error) {
 	if t.Host == "" || t.Ticket == "" {
 		return nil, fmt.Errorf("vCenter returned a console ticket for %s without a host", vm)
 	}
@@ -85,10 +85,10 @@ func ticketOf(t *types.VirtualMachineTicket, vcenter, vm string) (*provider.Cons
 
 // Picture requests a screenshot of the console. It is a PNG.
 func (m *Machine) Picture(ctx context.Context) ([]byte, error) {
-	if err := m.shown(ctx); err != nil {
+	if err := m.checkConsole(ctx); err != nil {
 		return nil, err
 	}
-	data, err := m.Session.Fetch(ctx, screenPath, url.Values{"id": {m.Ref.Value}}, maxPicture)
+	data, err := m.Session.Fetch(ctx, screenPath, url.Values{"id": {m.Ref.Value}}, maxScreenshotBytes)
 	if err != nil {
 		return nil, fmt.Errorf("requesting a screenshot of the console of %s: %w", m.Ref.Value, err)
 	}
@@ -98,8 +98,8 @@ func (m *Machine) Picture(ctx context.Context) ([]byte, error) {
 	return data, nil
 }
 
-// shown returns an error if the VM does not belong to the owner or has no console now.
-func (m *Machine) shown(ctx context.Context) error {
+// checkConsole returns an error if the VM does not belong to the owner or has no console now.
+func (m *Machine) checkConsole(ctx context.Context) error {
 	none := &provider.NotUsableError{Message: "the virtual machine does not exist in vSphere", Missing: true}
 	if m.Ref == nil {
 		return none

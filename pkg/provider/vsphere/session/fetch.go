@@ -65,11 +65,11 @@ func (s *Session) fetch(ctx context.Context, path string, query url.Values, most
 	res, err := s.soap.DownloadRequest(ctx, &u, &param)
 	if err != nil {
 		if ctx.Err() == nil {
-			_ = s.note(err)
+			_ = s.recordOutcome(err)
 		}
 		return nil, 0, err
 	}
-	_ = s.note(nil)
+	_ = s.recordOutcome(nil)
 	defer func() { _ = res.Body.Close() }()
 	if res.StatusCode != http.StatusOK {
 		return nil, res.StatusCode, nil

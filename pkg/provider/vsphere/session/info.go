@@ -38,8 +38,8 @@ func (s *Session) Info() Info {
 	return s.info
 }
 
-// isMeant returns an error if the instance UUID is not the one that Options.Installation requires.
-func (s *Session) isMeant(c *vim25.Client) error {
+// checkInstallation returns an error if the instance UUID is not the one that Options.Installation requires.
+func (s *Session) checkInstallation(c *vim25.Client) error {
 	if s.opts.Installation == nil {
 		return nil
 	}

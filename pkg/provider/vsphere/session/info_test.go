@@ -56,7 +56,7 @@ func TestNoPasswordIsSentToAnotherInstallation(t *testing.T) {
 	s, sent := open(&other)
 	refused(s, *sent, "another instance UUID is required")
 	same := srv.about().Content.About.InstanceUuid
-	if s, _ := open(&same); s.current() == nil {
+	if s, _ := open(&same); s.vimClient() == nil {
 		if _, err := s.Vim(t.Context()); err != nil {
 			t.Errorf("the required vCenter: %v", err)
 		}

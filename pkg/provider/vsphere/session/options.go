@@ -94,7 +94,7 @@ func (o *Options) complete() (*url.URL, error) {
 		o.MaxCalls = defaultMaxCalls
 	}
 	if o.Permit == nil {
-		o.Permit = always{}
+		o.Permit = alwaysPermit{}
 	}
 	if o.KeepAlive <= 0 {
 		o.KeepAlive = defaultKeepAlive

@@ -18,21 +18,21 @@ type Permit interface {
 	Wait(ctx context.Context) error
 }
 
-// always permits all changes.
-type always struct{}
+// alwaysPermit permits all changes.
+type alwaysPermit struct{}
 
 // Check implements Permit.
-func (always) Check() error { return nil }
+func (alwaysPermit) Check() error { return nil }
 
 // Wait implements Permit.
-func (always) Wait(context.Context) error { return nil }
+func (alwaysPermit) Wait(context.Context) error { return nil }
 
 // errNotPermitted is returned when the permission ended while the call waited for a slot. The call
 // was not sent.
 var errNotPermitted = errors.New("changes are no longer permitted")
 
-// ownMethods change only state of this session: its views, filters and login.
-var ownMethods = map[string]bool{
+// sessionMethods change only state of this session: its views, filters and login.
+var sessionMethods = map[string]bool{
 	"WaitForUpdatesEx": true, "CancelWaitForUpdates": true,
 	"CreatePropertyCollector": true, "DestroyPropertyCollector": true, "CreateFilter": true, "DestroyPropertyFilter": true,
 	"CreateContainerView": true, "CreateListView": true, "ModifyListView": true, "ResetListView": true, "DestroyView": true,
@@ -40,10 +40,10 @@ var ownMethods = map[string]bool{
 	"HasPrivilegeOnEntities": true, "Login": true, "Logout": true,
 }
 
-// changes reports whether a call changes state that other clients see. Unknown methods do.
-func changes(method string) bool {
+// isChange reports whether a call changes state that other clients see. Unknown methods do.
+func isChange(method string) bool {
 	if name, ok := strings.CutPrefix(method, "rest."); ok {
 		return !strings.HasPrefix(name, "Get") && !strings.HasPrefix(name, "Find") && !strings.HasPrefix(name, "Download")
 	}
-	return !isRead(method) && !ownMethods[method]
+	return !isRead(method) && !sessionMethods[method]
 }

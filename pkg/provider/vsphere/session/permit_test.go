@@ -87,7 +87,7 @@ func TestF2WhatIsNotKnownChangesSomething(t *testing.T) {
 		"RetrievePropertiesEx": false, "WaitForUpdatesEx": false, "FindByUuid": false, "CurrentTime": false, "ModifyListView": false,
 		"CreateFilter": false, "CreateContainerView": false, "rest.GetLibraryItem": false, "rest.DownloadLibraryItem": false,
 	} {
-		if got := changes(method); got != want {
+		if got := isChange(method); got != want {
 			t.Errorf("changes(%s) = %t, want %t", method, got, want)
 		}
 	}

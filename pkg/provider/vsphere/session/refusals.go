@@ -22,16 +22,16 @@ const (
 	maxRefusals = 3
 )
 
-// refusals prevents a wrong password from locking the account. Refused credentials are not sent
+// loginLimiter prevents a wrong password from locking the account. Refused credentials are not sent
 // again during refusalWindow. Other credentials are sent if fewer than maxRefusals logins were
 // refused, or are unanswered, in that time.
-type refusals struct {
+type loginLimiter struct {
 	mu       sync.Mutex
-	attempts []*attempt
+	attempts []*loginAttempt
 }
 
-// attempt is a refused login, or a login that is in progress if err is nil.
-type attempt struct {
+// loginAttempt is a refused login, or a login that is in progress if err is nil.
+type loginAttempt struct {
 	credentials [sha256.Size]byte
 	at          time.Time
 	err         error
@@ -39,11 +39,11 @@ type attempt struct {
 
 // begin registers a login, which the caller must end. It returns an error if the login must not be
 // sent.
-func (r *refusals) begin(user, password string) (*attempt, error) {
-	a := &attempt{credentials: sha256.Sum256([]byte(user + "\x00" + password))}
+func (r *loginLimiter) begin(user, password string) (*loginAttempt, error) {
+	a := &loginAttempt{credentials: sha256.Sum256([]byte(user + "\x00" + password))}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.attempts = slices.DeleteFunc(r.attempts, func(old *attempt) bool {
+	r.attempts = slices.DeleteFunc(r.attempts, func(old *loginAttempt) bool {
 		return old.err != nil && time.Since(old.at) >= refusalWindow
 	})
 	for _, old := range r.attempts {
@@ -52,15 +52,15 @@ func (r *refusals) begin(user, password string) (*attempt, error) {
 		}
 	}
 	if len(r.attempts) >= maxRefusals {
-		return nil, r.exhausted()
+		return nil, r.limitError()
 	}
 	r.attempts = append(r.attempts, a)
 	return a, nil
 }
 
-// exhausted returns the error for the time in which no login is allowed. The caller holds mu.
-func (r *refusals) exhausted() error {
-	var last *attempt
+// limitError returns the error for the time in which no login is allowed. The caller holds mu.
+func (r *loginLimiter) limitError() error {
+	var last *loginAttempt
 	wait := refusalWindow
 	for _, a := range r.attempts {
 		if a.err != nil {
@@ -77,14 +77,14 @@ func (r *refusals) exhausted() error {
 
 // end records the result of a login. A successful login clears refusals of the same credentials. A
 // login without an answer does not count.
-func (r *refusals) end(a *attempt, err error) {
+func (r *loginLimiter) end(a *loginAttempt, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if err != nil && vimfault.KindOf(err) == vimfault.Denied {
 		a.at, a.err = time.Now(), err
 		return
 	}
-	r.attempts = slices.DeleteFunc(r.attempts, func(old *attempt) bool {
+	r.attempts = slices.DeleteFunc(r.attempts, func(old *loginAttempt) bool {
 		return old == a || err == nil && old.err != nil && old.credentials == a.credentials
 	})
 }

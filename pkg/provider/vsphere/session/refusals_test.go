@@ -77,7 +77,7 @@ func TestRefusalsStayBelowTheLockoutOfTheAccount(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				var r refusals
+				var r loginLimiter
 				var sent []time.Time
 				for i := range 1200 { // 20 minutes
 					if a, err := r.begin("user", passwords(i)); err == nil {
@@ -102,8 +102,8 @@ func TestRefusalsStayBelowTheLockoutOfTheAccount(t *testing.T) {
 }
 
 func TestLoginsWithoutAnAnswerCountUntilTheyHaveEnded(t *testing.T) {
-	var r refusals
-	var under []*attempt
+	var r loginLimiter
+	var under []*loginAttempt
 	for i := range maxRefusals {
 		a, err := r.begin("user", strconv.Itoa(i))
 		if err != nil {

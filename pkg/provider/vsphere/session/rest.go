@@ -42,7 +42,7 @@ func (s *Session) withREST(ctx context.Context, method string, do func(context.C
 		if err != nil {
 			return err
 		}
-		if changes(method) {
+		if isChange(method) {
 			if err := s.opts.Permit.Wait(ctx); err != nil {
 				return err
 			}
@@ -71,7 +71,7 @@ func (s *Session) restClient(ctx context.Context) (*rest.Client, error) {
 	}
 	for {
 		s.mu.Lock()
-		c, number := s.rest, s.restNumber
+		c, number := s.rest, s.restLoginCount
 		s.mu.Unlock()
 		if c != nil {
 			return c, nil

@@ -27,8 +27,8 @@ type Session struct {
 
 	// logins contains the logins in progress, at most one per API.
 	logins singleflight.Group
-	// refused limits refused logins, counted over both APIs.
-	refused refusals
+	// limiter limits refused logins, counted over both APIs.
+	limiter loginLimiter
 
 	mu sync.Mutex
 	// vim is nil before the first login. action is the SOAPAction of its calls.
@@ -38,19 +38,19 @@ type Session struct {
 	info Info
 	// epoch is closed and replaced at every login, because server-side objects such as property
 	// collectors end with the session. number counts the logins.
-	epoch  chan struct{}
-	number int
-	// rest is nil while no REST session exists. restNumber counts the REST logins.
-	rest       *rest.Client
-	restNumber int
-	// policies is the content of the storage policy service, read at login number policiesOf.
-	policies   *pbmtypes.PbmServiceInstanceContent
-	policiesOf int
-	// volumes is the version of the volume service, read at login number volumesOf.
-	volumes   string
-	volumesOf int
-	lastOK    time.Time
-	lastErr   error
+	epoch      chan struct{}
+	loginCount int
+	// rest is nil while no REST session exists. restLoginCount counts the REST logins.
+	rest           *rest.Client
+	restLoginCount int
+	// policyContent is the content of the storage policy service, read at login number policyLogin.
+	policyContent *pbmtypes.PbmServiceInstanceContent
+	policyLogin   int
+	// volumesAPIVersion is the version of the volume service, read at login number volumesLogin.
+	volumesAPIVersion string
+	volumesLogin      int
+	lastOK            time.Time
+	lastErr           error
 	// skew is how far vCenter's clock was ahead at the last measurement.
 	skew *time.Duration
 }
@@ -88,13 +88,13 @@ func New(o Options) (*Session, error) {
 
 // Vim returns the SOAP client. It connects and logs in first if needed.
 func (s *Session) Vim(ctx context.Context) (*vim25.Client, error) {
-	if c := s.current(); c != nil {
+	if c := s.vimClient(); c != nil {
 		return c, nil
 	}
 	if err := s.login(ctx, 0); err != nil {
 		return nil, err
 	}
-	return s.current(), nil
+	return s.vimClient(), nil
 }
 
 // Epoch returns a channel that is closed at the next login. Objects that exist in the server's
@@ -109,17 +109,17 @@ func (s *Session) Epoch() <-chan struct{} {
 func (s *Session) loginNumber() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.number
+	return s.loginCount
 }
 
-func (s *Session) current() *vim25.Client {
+func (s *Session) vimClient() *vim25.Client {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.vim
 }
 
-// note records the outcome of a call for Healthy and returns err.
-func (s *Session) note(err error) error {
+// recordOutcome records the outcome of a call for Healthy and returns err.
+func (s *Session) recordOutcome(err error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.lastErr = err
@@ -143,7 +143,7 @@ func (s *Session) Close() {
 	if rc != nil {
 		both.Go(func() { _ = rc.Logout(ctx) })
 	}
-	both.Go(func() { _ = session.NewManager(s.plain(c)).Logout(s.withAction(ctx)) })
+	both.Go(func() { _ = session.NewManager(s.plainClient(c)).Logout(s.withAction(ctx)) })
 	both.Wait()
 	s.soap.CloseIdleConnections()
 }

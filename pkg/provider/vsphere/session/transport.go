@@ -27,8 +27,8 @@ var readBackoff = []time.Duration{100 * time.Millisecond, 500 * time.Millisecond
 type transport struct {
 	s    *Session
 	next soap.RoundTripper
-	// other is true for an API with its own version.
-	other bool
+	// ownVersion is true for an API with its own version.
+	ownVersion bool
 }
 
 // RoundTrip implements soap.RoundTripper. A call that changes vSphere waits for permission before
@@ -36,21 +36,21 @@ type transport struct {
 func (t *transport) RoundTrip(ctx context.Context, req, res soap.HasFault) error {
 	method := methodName(req)
 	for {
-		if changes(method) {
+		if isChange(method) {
 			if err := t.s.opts.Permit.Wait(ctx); err != nil {
 				return err
 			}
 		}
-		err := t.bounded(ctx, method, req, res)
+		err := t.callWithLimits(ctx, method, req, res)
 		if !errors.Is(err, errNotPermitted) {
 			return err
 		}
-		reset(res)
+		resetBody(res)
 	}
 }
 
-// bounded makes a call within the limits of the session: slots, timeout and attempts.
-func (t *transport) bounded(ctx context.Context, method string, req, res soap.HasFault) error {
+// callWithLimits makes a call within the limits of the session: slots, timeout and attempts.
+func (t *transport) callWithLimits(ctx context.Context, method string, req, res soap.HasFault) error {
 	if method != "WaitForUpdatesEx" {
 		select {
 		case t.s.slots <- struct{}{}:
@@ -63,7 +63,7 @@ func (t *transport) bounded(ctx context.Context, method string, req, res soap.Ha
 		defer cancel()
 	}
 	for try := 0; ; try++ {
-		err := t.authenticated(ctx, method, req, res)
+		err := t.callAuthenticated(ctx, method, req, res)
 		if err == nil || ctx.Err() != nil || !isRead(method) || !vimfault.Unreachable(err) || try == len(readBackoff) {
 			return err
 		}
@@ -74,33 +74,33 @@ func (t *transport) bounded(ctx context.Context, method string, req, res soap.Ha
 			timer.Stop()
 			return err
 		}
-		reset(res)
+		resetBody(res)
 	}
 }
 
-// authenticated sends the request. If the session has ended, it logs in and sends the request once
+// callAuthenticated sends the request. If the session has ended, it logs in and sends the request once
 // more.
-func (t *transport) authenticated(ctx context.Context, method string, req, res soap.HasFault) error {
+func (t *transport) callAuthenticated(ctx context.Context, method string, req, res soap.HasFault) error {
 	seen := t.s.loginNumber()
 	err := t.send(ctx, method, req, res)
-	if !notAuthenticated(err, res) && !unknownVersion(err) {
+	if !isNotAuthenticated(err, res) && !isUnknownVersion(err) {
 		return err
 	}
 	if err := t.s.login(ctx, seen); err != nil {
 		return fmt.Errorf("the session with vCenter has ended: %w", err)
 	}
-	reset(res)
+	resetBody(res)
 	return t.send(ctx, method, req, res)
 }
 
 func (t *transport) send(ctx context.Context, method string, req, res soap.HasFault) error {
-	if changes(method) && t.s.opts.Permit.Check() != nil {
+	if isChange(method) && t.s.opts.Permit.Check() != nil {
 		return errNotPermitted
 	}
 	if t.s.opts.OnCall != nil {
 		t.s.opts.OnCall(method)
 	}
-	if !t.other {
+	if !t.ownVersion {
 		ctx = t.s.withAction(ctx)
 	}
 	began := time.Now()
@@ -110,16 +110,16 @@ func (t *transport) send(ctx context.Context, method string, req, res soap.HasFa
 	}
 	vimfault.TellPrivileges(err)
 	if err == nil || soap.IsSoapFault(err) {
-		_ = t.s.note(nil)
+		_ = t.s.recordOutcome(nil)
 	} else if ctx.Err() == nil {
-		_ = t.s.note(err)
+		_ = t.s.recordOutcome(err)
 	}
 	return err
 }
 
-// notAuthenticated reports whether the session has ended. A read of properties then succeeds, but
+// isNotAuthenticated reports whether the session has ended. A read of properties then succeeds, but
 // each property is missing with a NotAuthenticated fault.
-func notAuthenticated(err error, res soap.HasFault) bool {
+func isNotAuthenticated(err error, res soap.HasFault) bool {
 	if err != nil {
 		return fault.Is(err, &types.NotAuthenticated{})
 	}
@@ -156,5 +156,5 @@ func isRead(method string) bool {
 		strings.HasPrefix(method, "Query") || method == "CurrentTime" || method == "ListKmipServers" || method == "ContinueRetrievePropertiesEx"
 }
 
-// reset clears a response body that a failed attempt has filled.
-func reset(res soap.HasFault) { reflect.ValueOf(res).Elem().SetZero() }
+// resetBody clears a response body that a failed attempt has filled.
+func resetBody(res soap.HasFault) { reflect.ValueOf(res).Elem().SetZero() }

@@ -19,18 +19,18 @@ import (
 // vCenter was restored or replaced.
 const versionMismatch = "VersionMismatchFaultCode"
 
-// negotiate returns the SOAPAction of the newest version that both vCenter and govmomi's types
+// negotiateVersion returns the SOAPAction of the newest version that both vCenter and govmomi's types
 // support.
-func (s *Session) negotiate(ctx context.Context) (string, error) {
-	version, err := s.newest(ctx, "vim", vim25.Namespace)
+func (s *Session) negotiateVersion(ctx context.Context) (string, error) {
+	version, err := s.newestVersion(ctx, "vim", vim25.Namespace)
 	if err != nil {
 		return "", err
 	}
-	return "urn:" + vim25.Namespace + "/" + older(version, vim25.Version), nil
+	return "urn:" + vim25.Namespace + "/" + olderVersion(version, vim25.Version), nil
 }
 
-// newest returns the newest version of an API that vCenter supports.
-func (s *Session) newest(ctx context.Context, kind, namespace string) (string, error) {
+// newestVersion returns the newest version of an API that vCenter supports.
+func (s *Session) newestVersion(ctx context.Context, kind, namespace string) (string, error) {
 	// UseServiceVersion accepts no context, and it modifies its client.
 	client := s.soap.NewServiceClient(s.url.String(), namespace)
 	client.Transport = statusTransport{s.soap.DefaultTransport()}
@@ -43,13 +43,13 @@ func (s *Session) newest(ctx context.Context, kind, namespace string) (string, e
 	return client.Version, nil
 }
 
-// older returns the older of two versions. It returns b if a is not a version.
-func older(a, b string) string {
-	left, err := numbers(a)
+// olderVersion returns the older of two versions. It returns b if a is not a version.
+func olderVersion(a, b string) string {
+	left, err := parseVersion(a)
 	if err != nil {
 		return b
 	}
-	right, err := numbers(b)
+	right, err := parseVersion(b)
 	if err != nil || slices.Compare(left, right) < 0 {
 		return a
 	}
@@ -57,9 +57,9 @@ func older(a, b string) string {
 }
 
 // Older reports whether version a is older than b. It returns false if a is not a version.
-func Older(a, b string) bool { return a != b && older(a, b) == a }
+func Older(a, b string) bool { return a != b && olderVersion(a, b) == a }
 
-func numbers(version string) ([]int, error) {
+func parseVersion(version string) ([]int, error) {
 	var out []int
 	for part := range strings.SplitSeq(version, ".") {
 		n, err := strconv.Atoi(part)
@@ -71,16 +71,16 @@ func numbers(version string) ([]int, error) {
 	return out, nil
 }
 
-func header(action string) soap.Header { return soap.Header{Action: action} }
+func soapHeader(action string) soap.Header { return soap.Header{Action: action} }
 
 // withAction returns a context whose calls use the API version of the last login.
 func (s *Session) withAction(ctx context.Context) context.Context {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.soap.WithHeader(ctx, header(s.action))
+	return s.soap.WithHeader(ctx, soapHeader(s.action))
 }
 
-// unknownVersion reports whether vCenter rejected the API version of the last login.
-func unknownVersion(err error) bool {
+// isUnknownVersion reports whether vCenter rejected the API version of the last login.
+func isUnknownVersion(err error) bool {
 	return soap.IsSoapFault(err) && strings.HasSuffix(soap.ToSoapFault(err).Code, versionMismatch)
 }

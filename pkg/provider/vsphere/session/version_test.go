@@ -25,7 +25,7 @@ func TestTheOlderVersionIsSpoken(t *testing.T) {
 		{"", "9.1.0.0", "9.1.0.0"},
 		{"dev", "9.1.0.0", "9.1.0.0"},
 	} {
-		if got := older(tc.server, tc.ours); got != tc.want {
+		if got := olderVersion(tc.server, tc.ours); got != tc.want {
 			t.Errorf("older(%q, %q) = %q, want %q", tc.server, tc.ours, got, tc.want)
 		}
 	}

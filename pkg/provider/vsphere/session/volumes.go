@@ -28,7 +28,7 @@ func (s *Session) Volumes(ctx context.Context) (*Volumes, error) {
 	if err != nil {
 		return nil, err
 	}
-	version, err := s.volumesVersion(ctx)
+	version, err := s.readVolumesVersion(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("reading the version of the volume service of vCenter %s: %w", s.url.Host, err)
 	}
@@ -40,27 +40,27 @@ func (s *Session) Volumes(ctx context.Context) (*Volumes, error) {
 	}
 	service, tasks := client(cns.Path), client(s.url.Path)
 	return &Volumes{
-		Service: &transport{s: s, next: service, other: true},
-		Tasks:   &vim25.Client{Client: tasks, ServiceContent: vim.ServiceContent, RoundTripper: &transport{s: s, next: tasks, other: true}},
+		Service: &transport{s: s, next: service, ownVersion: true},
+		Tasks:   &vim25.Client{Client: tasks, ServiceContent: vim.ServiceContent, RoundTripper: &transport{s: s, next: tasks, ownVersion: true}},
 	}, nil
 }
 
-// volumesVersion returns the version of the volume service. It reads the version once per login.
-func (s *Session) volumesVersion(ctx context.Context) (string, error) {
+// readVolumesVersion returns the version of the volume service. It reads the version once per login.
+func (s *Session) readVolumesVersion(ctx context.Context) (string, error) {
 	s.mu.Lock()
-	version, of, number := s.volumes, s.volumesOf, s.number
+	version, of, number := s.volumesAPIVersion, s.volumesLogin, s.loginCount
 	s.mu.Unlock()
 	if version != "" && of == number {
 		return version, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.opts.CallTimeout)
 	defer cancel()
-	version, err := s.newest(ctx, cns.Namespace, cns.Namespace)
+	version, err := s.newestVersion(ctx, cns.Namespace, cns.Namespace)
 	if err != nil {
 		return "", err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.volumes, s.volumesOf = version, number
+	s.volumesAPIVersion, s.volumesLogin = version, number
 	return version, nil
 }

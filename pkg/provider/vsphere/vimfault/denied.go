@@ -19,7 +19,7 @@ func TellPrivileges(err error) {
 	if !soap.IsSoapFault(err) {
 		return
 	}
-	for f := range faults(err) {
+	for f := range faultsOf(err) {
 		if missing := missingPrivileges(f); missing != "" {
 			answer := soap.ToSoapFault(err)
 			answer.String = strings.TrimSpace(answer.String + " (" + missing + ")")
@@ -35,10 +35,10 @@ func missingPrivileges(f types.BaseMethodFault) string {
 		if f == nil {
 			break
 		}
-		if denied, ok := f.(types.BaseNoPermission); ok && !is[*types.NotAuthenticated](f) {
+		if denied, ok := f.(types.BaseNoPermission); ok && !isType[*types.NotAuthenticated](f) {
 			return privilegesOf(denied.GetNoPermission())
 		}
-		f = cause(f)
+		f = causeOf(f)
 	}
 	return ""
 }

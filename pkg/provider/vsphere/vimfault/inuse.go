@@ -28,9 +28,9 @@ func (e *InUseError) Error() string {
 
 // InUse reports whether vSphere refused the operation because an exclusive resource is in use.
 func InUse(err error) bool {
-	for f := range faults(err) {
-		for ; f != nil; f = cause(f) {
-			if is[*types.ResourceInUse](f) {
+	for f := range faultsOf(err) {
+		for ; f != nil; f = causeOf(f) {
+			if isType[*types.ResourceInUse](f) {
 				return true
 			}
 		}

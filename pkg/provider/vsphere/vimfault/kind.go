@@ -46,47 +46,47 @@ const (
 	Other Kind = "Other"
 )
 
-// kinds maps faults to their Kind. The first match is used. An interface matches a fault type and
+// faultKinds maps faults to their Kind. The first match is used. An interface matches a fault type and
 // all types derived from it, so derived types precede their base types.
-var kinds = []struct {
+var faultKinds = []struct {
 	kind  Kind
 	match func(types.BaseMethodFault) bool
 }{
-	{Cancelled, is[*types.RequestCanceled]},
-	{NotFound, is[*types.ManagedObjectNotFound]},
-	{AlreadyExists, is[*types.DuplicateName]},
-	{AlreadyExists, is[*types.AlreadyExists]},
-	{AlreadyExists, is[*types.FileAlreadyExists]},
-	{ToolsUnavailable, is[*types.ToolsUnavailable]},
-	{Temporary, is[types.BaseTaskInProgress]},
-	{Temporary, is[*types.VAppOperationInProgress]},
-	{Temporary, is[types.BaseHostCommunication]},
-	{Temporary, is[*types.NotAuthenticated]}, // derived from NoPermission
-	{Temporary, is[types.BaseTimedout]},
+	{Cancelled, isType[*types.RequestCanceled]},
+	{NotFound, isType[*types.ManagedObjectNotFound]},
+	{AlreadyExists, isType[*types.DuplicateName]},
+	{AlreadyExists, isType[*types.AlreadyExists]},
+	{AlreadyExists, isType[*types.FileAlreadyExists]},
+	{ToolsUnavailable, isType[*types.ToolsUnavailable]},
+	{Temporary, isType[types.BaseTaskInProgress]},
+	{Temporary, isType[*types.VAppOperationInProgress]},
+	{Temporary, isType[types.BaseHostCommunication]},
+	{Temporary, isType[*types.NotAuthenticated]}, // derived from NoPermission
+	{Temporary, isType[types.BaseTimedout]},
 	// Backups and imports disable methods and lock files while they access a VM.
-	{Temporary, is[*types.MethodDisabled]},
-	{Temporary, is[*types.FileLocked]},
-	{Temporary, is[*types.InaccessibleDatastore]},
-	{WrongState, is[*types.ConcurrentAccess]},
-	{WrongState, is[types.BaseInvalidState]},
-	{Denied, is[types.BaseNoPermission]},
-	{Denied, is[types.BaseInvalidLogin]},
-	{Denied, is[*types.RestrictedVersion]},
-	{Denied, is[*types.RestrictedByAdministrator]},
-	{NoResources, is[*types.NoDiskSpace]},
-	{NoResources, is[types.BaseInsufficientResourcesFault]},
-	{NoResources, is[types.BaseNoCompatibleHost]},
-	{Invalid, is[*types.CpuHotPlugNotSupported]},
-	{Invalid, is[*types.MemoryHotPlugNotSupported]},
-	{Invalid, is[types.BaseInvalidVmConfig]},
-	{Invalid, is[types.BaseInvalidArgument]},
-	{Invalid, is[types.BaseInvalidDatastore]},
-	{Invalid, is[types.BaseNotSupported]},
-	{Invalid, is[*types.InvalidName]},
-	{NotFound, is[*types.NotFound]},
+	{Temporary, isType[*types.MethodDisabled]},
+	{Temporary, isType[*types.FileLocked]},
+	{Temporary, isType[*types.InaccessibleDatastore]},
+	{WrongState, isType[*types.ConcurrentAccess]},
+	{WrongState, isType[types.BaseInvalidState]},
+	{Denied, isType[types.BaseNoPermission]},
+	{Denied, isType[types.BaseInvalidLogin]},
+	{Denied, isType[*types.RestrictedVersion]},
+	{Denied, isType[*types.RestrictedByAdministrator]},
+	{NoResources, isType[*types.NoDiskSpace]},
+	{NoResources, isType[types.BaseInsufficientResourcesFault]},
+	{NoResources, isType[types.BaseNoCompatibleHost]},
+	{Invalid, isType[*types.CpuHotPlugNotSupported]},
+	{Invalid, isType[*types.MemoryHotPlugNotSupported]},
+	{Invalid, isType[types.BaseInvalidVmConfig]},
+	{Invalid, isType[types.BaseInvalidArgument]},
+	{Invalid, isType[types.BaseInvalidDatastore]},
+	{Invalid, isType[types.BaseNotSupported]},
+	{Invalid, isType[*types.InvalidName]},
+	{NotFound, isType[*types.NotFound]},
 }
 
-func is[T any](f types.BaseMethodFault) bool {
+func isType[T any](f types.BaseMethodFault) bool {
 	_, ok := f.(T)
 	return ok
 }
@@ -98,12 +98,12 @@ func KindOf(err error) Kind {
 	if err == nil {
 		return None
 	}
-	for f := range faults(err) {
+	for f := range faultsOf(err) {
 		if k := kindOfFault(f); k != Other {
 			return k
 		}
 	}
-	if k, ok := deployment(err); ok {
+	if k, ok := deploymentKind(err); ok {
 		return k
 	}
 	var lost *TaskLostError
@@ -130,18 +130,18 @@ func KindOf(err error) Kind {
 func kindOfFault(f types.BaseMethodFault) Kind {
 	asked := true
 	for f != nil {
-		for _, k := range kinds {
+		for _, k := range faultKinds {
 			if k.match(f) && (asked || k.kind != NotFound) {
 				return k.kind
 			}
 		}
-		f, asked = cause(f), false
+		f, asked = causeOf(f), false
 	}
 	return Other
 }
 
-// classes maps the error classes of vCenter's REST API.
-var classes = map[string]Kind{
+// restClasses maps the error classes of vCenter's REST API.
+var restClasses = map[string]Kind{
 	"com.vmware.vapi.std.errors.already_exists":      AlreadyExists,
 	"com.vmware.vapi.std.errors.not_found":           NotFound,
 	"com.vmware.vapi.std.errors.invalid_argument":    Invalid,
@@ -151,9 +151,9 @@ var classes = map[string]Kind{
 	"com.vmware.vapi.std.errors.timed_out":           Temporary,
 }
 
-// deployment classifies the failure of a deployment from a content library, which is a REST
+// deploymentKind classifies the failure of a deployment from a content library, which is a REST
 // response and not a fault.
-func deployment(err error) (Kind, bool) {
+func deploymentKind(err error) (Kind, bool) {
 	var d *vcenter.DeploymentError
 	if !errors.As(err, &d) {
 		return None, false
@@ -162,7 +162,7 @@ func deployment(err error) (Kind, bool) {
 		if e.Error == nil {
 			continue
 		}
-		if k, ok := classes[e.Error.Class]; ok {
+		if k, ok := restClasses[e.Error.Class]; ok {
 			return k, true
 		}
 	}
@@ -171,7 +171,7 @@ func deployment(err error) (Kind, bool) {
 
 // Duplicate returns the existing object that has the requested name.
 func Duplicate(err error) (types.ManagedObjectReference, bool) {
-	for f := range faults(err) {
+	for f := range faultsOf(err) {
 		if d, ok := f.(*types.DuplicateName); ok {
 			return d.Object, true
 		}

@@ -14,8 +14,8 @@ import (
 // own names and prefix, for example configSpec.guestId or deviceChange[1].device.backing. It is
 // empty if vSphere reports none.
 func Property(err error) string {
-	for f := range faults(err) {
-		for ; f != nil; f = cause(f) {
+	for f := range faultsOf(err) {
+		for ; f != nil; f = causeOf(f) {
 			if p := propertyOf(f); p != "" {
 				return p
 			}

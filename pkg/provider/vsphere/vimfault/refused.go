@@ -10,8 +10,8 @@ import "github.com/vmware/govmomi/vim25/types"
 // timeout, a cancellation or a lost host connection.
 func Refused(err error) bool {
 	answered := false
-	for f := range faults(err) {
-		for _, open := range []func(types.BaseMethodFault) bool{is[*types.RequestCanceled], is[types.BaseTimedout], is[*types.NotAuthenticated], is[*types.HostCommunication], is[*types.HostNotReachable]} {
+	for f := range faultsOf(err) {
+		for _, open := range []func(types.BaseMethodFault) bool{isType[*types.RequestCanceled], isType[types.BaseTimedout], isType[*types.NotAuthenticated], isType[*types.HostCommunication], isType[*types.HostNotReachable]} {
 			if open(f) {
 				return false
 			}

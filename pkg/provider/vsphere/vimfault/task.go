@@ -31,7 +31,7 @@ func (e *TaskError) Error() string {
 		name += " (" + property + ")"
 	}
 	// A service that calls another service does not include its fault in the message.
-	if because := reasonOf(e.Fault.Fault); because != "" {
+	if because := causesOf(e.Fault.Fault); because != "" {
 		name += " (" + because + ")"
 	}
 	if full := fullDatastore(e.Fault.Fault); full != "" && !strings.Contains(e.Fault.LocalizedMessage, full) {
@@ -53,19 +53,19 @@ func fullDatastore(f types.BaseMethodFault) string {
 		if full, ok := f.(*types.NoDiskSpace); ok {
 			return full.Datastore
 		}
-		f = cause(f)
+		f = causeOf(f)
 	}
 	return ""
 }
 
-// reasonOf lists the causes of a fault, the root cause last. It is empty if there are none.
-func reasonOf(f types.BaseMethodFault) string {
+// causesOf lists the causes of a fault, the root cause last. It is empty if there are none.
+func causesOf(f types.BaseMethodFault) string {
 	var names []string
 	for range maxCauses {
 		if f == nil {
 			break
 		}
-		if f = cause(f); f != nil {
+		if f = causeOf(f); f != nil {
 			names = append(names, faultName(f))
 		}
 	}
