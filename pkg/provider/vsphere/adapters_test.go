@@ -74,7 +74,7 @@ func isSettled(req *provider.Request) func() bool {
 }
 
 // Each step changes the spec of a running VM.
-func TestInterfacesOfARunningVMComeGoAndMoveByTheirNames(t *testing.T) {
+func TestInterfaces_ChangeByNameWhileTheVMRuns(t *testing.T) {
 	t.Parallel()
 	type nic = vmv1alpha1.VirtualMachineNetworkInterface
 	ready := startVCenter(t)
@@ -134,7 +134,7 @@ func TestInterfacesOfARunningVMComeGoAndMoveByTheirNames(t *testing.T) {
 }
 
 // Without an object record, only the status assigns the adapters to interfaces.
-func TestAVMWithoutARecordKeepsItsAdapters(t *testing.T) {
+func TestInterfaces_KeepAdaptersWithoutARecord(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	addNetwork(t, ready, "blue")
@@ -161,7 +161,7 @@ func TestAVMWithoutARecordKeepsItsAdapters(t *testing.T) {
 	}
 }
 
-func TestWhatARunningVMCannotTakeOfItsAdaptersWaitsForARestart(t *testing.T) {
+func TestInterfaces_RequireARestartForChangesThatAreNotLive(t *testing.T) {
 	t.Parallel()
 	type nic = vmv1alpha1.VirtualMachineNetworkInterface
 	ready := startVCenter(t)
@@ -205,7 +205,7 @@ func TestWhatARunningVMCannotTakeOfItsAdaptersWaitsForARestart(t *testing.T) {
 	}
 }
 
-func TestAnAdapterIsBackedByTheKindOfItsNetwork(t *testing.T) {
+func TestAdapter_HasTheBackingOfItsNetworkType(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
@@ -244,7 +244,7 @@ func TestAnAdapterIsBackedByTheKindOfItsNetwork(t *testing.T) {
 	})
 }
 
-func TestWhatIsNoNetworkForAVMIsSaid(t *testing.T) {
+func TestNetwork_ReportsWhyItCannotBeUsed(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)

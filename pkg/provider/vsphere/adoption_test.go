@@ -63,7 +63,7 @@ func exists(t *testing.T, ready vcenter.Ready, id string) bool {
 	return ref != nil
 }
 
-func TestAVMThatIsNamedIsTakenOverAndThenOurs(t *testing.T) {
+func TestAdoption_MakesTheObjectTheOwner(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, counted := startProvider(t, ready, nil)
@@ -85,7 +85,7 @@ func TestAVMThatIsNamedIsTakenOverAndThenOurs(t *testing.T) {
 	}
 }
 
-func TestAVMWithoutOurKeyIsNotDeleted(t *testing.T) {
+func TestDeletion_KeepsAVMWithoutTheOwnerKey(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, counted := startProvider(t, ready, nil)
@@ -107,7 +107,7 @@ func TestAVMWithoutOurKeyIsNotDeleted(t *testing.T) {
 	}
 }
 
-func TestAVMOutsideOfTheManagedFolderIsNotTakenOver(t *testing.T) {
+func TestAdoption_RefusesAVMOutsideOfTheManagedFolder(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
@@ -143,7 +143,7 @@ func moveIn(t *testing.T, vm *object.VirtualMachine) {
 }
 
 // Adoption does not require an image.
-func TestAVMThatIsNamedIsWaitedForWithoutAnImage(t *testing.T) {
+func TestAdoption_WaitsForTheVMWithoutAnImage(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
@@ -165,7 +165,7 @@ func TestAVMThatIsNamedIsWaitedForWithoutAnImage(t *testing.T) {
 }
 
 // vCenter may carry out a part of a create: the VM then has the object's UUID but no owner key.
-func TestAVMOfACreateThatDiedBeforeItsKeyIsOurs(t *testing.T) {
+func TestCreate_CompletesAVMWithoutTheOwnerKey(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)

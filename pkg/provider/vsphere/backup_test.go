@@ -55,7 +55,7 @@ func awaitBackup(l *loop, counted *calls, req *provider.Request) int {
 	}
 }
 
-func TestANewVMKeepsItsRecordWithoutAnotherReconfiguration(t *testing.T) {
+func TestBackup_OfANewVMNeedsNoFurtherReconfiguration(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	for name, image := range map[string]*vmv1alpha1.VirtualMachineImage{"library": libraryImage(), "clone": templateImage()} {
@@ -77,7 +77,7 @@ func TestANewVMKeepsItsRecordWithoutAnotherReconfiguration(t *testing.T) {
 	}
 }
 
-func TestARecordFollowsGenerationLabelsAndAnnotationsAndNoStatus(t *testing.T) {
+func TestBackup_FollowsGenerationLabelsAndAnnotations(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, counted := startProvider(t, ready, nil)
@@ -110,7 +110,7 @@ func TestARecordFollowsGenerationLabelsAndAnnotationsAndNoStatus(t *testing.T) {
 	checkSteady(t, p, l, counted, req)
 }
 
-func TestARecordIsWrittenWithOtherChanges(t *testing.T) {
+func TestBackup_IsWrittenTogetherWithOtherChanges(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, counted := startProvider(t, ready, nil)
@@ -128,7 +128,7 @@ func TestARecordIsWrittenWithOtherChanges(t *testing.T) {
 	}
 }
 
-func TestAnObjectThatIsTooLargeKeepsTheRecordOfBefore(t *testing.T) {
+func TestBackup_KeepsThePreviousRecordOfATooLargeObject(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, counted := startProvider(t, ready, nil)
@@ -159,7 +159,7 @@ func TestAnObjectThatIsTooLargeKeepsTheRecordOfBefore(t *testing.T) {
 }
 
 // The store was restored from a backup that is older than the last changes.
-func TestWhatARestoredStoreHasForgottenIsNotTakenBack(t *testing.T) {
+func TestBackup_PreventsChangesByAnOlderObject(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, counted := startProvider(t, ready, nil)
@@ -215,7 +215,7 @@ func TestWhatARestoredStoreHasForgottenIsNotTakenBack(t *testing.T) {
 }
 
 // VMs of versions that stored no records are completed once.
-func TestAVMOfBeforeGetsOnceWhatItLacks(t *testing.T) {
+func TestBackup_CompletesAVMOfAnOlderVersionOnce(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, counted := startProvider(t, ready, nil)

@@ -271,7 +271,7 @@ func (v *victim) setKey(key, value string) {
 	v.reconfigure(types.VirtualMachineConfigSpec{ExtraConfig: []types.BaseOptionValue{&types.OptionValue{Key: key, Value: value}}})
 }
 
-func TestWhatHappensBehindOurBack(t *testing.T) {
+func TestExternalChanges_AreReportedAndCorrected(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, counted := startProvider(t, ready, nil)
@@ -330,7 +330,7 @@ func TestWhatHappensBehindOurBack(t *testing.T) {
 }
 
 // An unreachable VM is neither destroyed nor created again. Its object waits.
-func TestADeletionWaitsForWhatCannotBeReached(t *testing.T) {
+func TestDeletion_WaitsForAnUnreachableVM(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, counted := startProvider(t, ready, nil)

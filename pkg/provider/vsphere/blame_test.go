@@ -22,7 +22,7 @@ func failsWith(req *provider.Request, kind, text string) func() bool {
 	}
 }
 
-func TestDatastoreWithoutRoom_IsNamedWithTheSizeOfTheCopy(t *testing.T) {
+func TestCreate_ReportsAFullDatastoreWithTheSizeOfTheCopy(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	f := datastoreOf(t, ready)
@@ -47,7 +47,7 @@ func TestDatastoreWithoutRoom_IsNamedWithTheSizeOfTheCopy(t *testing.T) {
 	l.until("the VM runs", isRunning(req), req)
 }
 
-func TestWhatVSphereRefusesIsNamedByItsFieldAndValue(t *testing.T) {
+func TestRefusedConfiguration_IsReportedByFieldAndValue(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	const said = `spec.guestID "1": reconfiguring vm-`

@@ -18,7 +18,7 @@ import (
 )
 
 // A question blocks the power-on until it is answered.
-func TestAQuestionOfVSphereIsShownUntilItIsAnswered(t *testing.T) {
+func TestQuestion_IsReportedUntilItIsAnswered(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
@@ -51,7 +51,7 @@ func TestAQuestionOfVSphereIsShownUntilItIsAnswered(t *testing.T) {
 	}, req)
 }
 
-func TestAFailedGuestCustomizationIsShown(t *testing.T) {
+func TestGuestCustomization_ReportsAFailure(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)

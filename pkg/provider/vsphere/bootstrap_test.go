@@ -18,7 +18,7 @@ import (
 	"github.com/slipway-dev/slipway/test/vcenter"
 )
 
-func TestLinuxPrepCustomizesTheFirstStart(t *testing.T) {
+func TestLinuxPrep_CustomizesTheFirstBoot(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	for name, image := range map[string]*vmv1alpha1.VirtualMachineImage{"library": libraryImage(), "clone": templateImage()} {
@@ -57,7 +57,7 @@ func guestOf(t *testing.T, ready vcenter.Ready, req *provider.Request) *vimtypes
 	return vm.Guest
 }
 
-func TestVAppPropertiesAreSetBeforePowerOn(t *testing.T) {
+func TestVAppProperties_AreSetBeforePowerOn(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
@@ -81,7 +81,7 @@ func TestVAppPropertiesAreSetBeforePowerOn(t *testing.T) {
 	}
 }
 
-func TestAnInterruptedCreateIsFinishedAndNotMadeAnew(t *testing.T) {
+func TestCreate_CompletesAnInterruptedCreate(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
@@ -112,7 +112,7 @@ func TestAnInterruptedCreateIsFinishedAndNotMadeAnew(t *testing.T) {
 	}
 }
 
-func TestSysprepCustomizesTheFirstStart(t *testing.T) {
+func TestSysprep_CustomizesTheFirstBoot(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
@@ -150,7 +150,7 @@ func extraOf(t *testing.T, ready vcenter.Ready, vm string) map[string]string {
 	return out
 }
 
-func TestDataOfTheFirstStartDoesNotStayAndComesBackForANewInstance(t *testing.T) {
+func TestFirstBootData_IsRemovedAndSetAgainForANewInstance(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, counted := startProvider(t, ready, nil)
@@ -196,7 +196,7 @@ func TestDataOfTheFirstStartDoesNotStayAndComesBackForANewInstance(t *testing.T)
 	}
 }
 
-func TestGuestNetworkSynced_NamesAChangedAddressUntilCloudInitRunsAgain(t *testing.T) {
+func TestGuestNetworkSynced_ReportsAChangedAddressUntilCloudInitRunsAgain(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
@@ -246,7 +246,7 @@ func TestGuestNetworkSynced_NamesAChangedAddressUntilCloudInitRunsAgain(t *testi
 	checkNoOperation(t, p, req)
 }
 
-func TestIgnitionIsToldAndItsDataRemoved(t *testing.T) {
+func TestIgnition_IsSetAndRemoved(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)

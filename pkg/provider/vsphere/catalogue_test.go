@@ -21,7 +21,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
-func TestTheCatalogueListsALibraryOnce(t *testing.T) {
+func TestCatalogue_ListsALibraryOnce(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, counted := startProvider(t, ready, nil)
@@ -46,7 +46,7 @@ func TestTheCatalogueListsALibraryOnce(t *testing.T) {
 	}
 }
 
-func TestTheCatalogueDescribesItemsAndTemplates(t *testing.T) {
+func TestCatalogue_DescribesItemsAndTemplates(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, counted := startProvider(t, ready, nil)
@@ -98,7 +98,7 @@ func TestTheCatalogueDescribesItemsAndTemplates(t *testing.T) {
 	}
 }
 
-func TestTheCatalogueTellsWhatIsNotThereFromWhatItCannotRead(t *testing.T) {
+func TestCatalogue_DistinguishesMissingFromUnreadable(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
@@ -147,7 +147,7 @@ func TestTheCatalogueTellsWhatIsNotThereFromWhatItCannotRead(t *testing.T) {
 	}
 }
 
-func TestAnItemThatGoesWhileItsLibraryIsListedIsLeftOut(t *testing.T) {
+func TestCatalogue_OmitsAnItemThatIsDeletedDuringAList(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	addItem(t, ready, "installer", library.ItemTypeISO)

@@ -44,7 +44,7 @@ func driveOf(t *testing.T, ready vcenter.Ready, name string) (iso string, connec
 	return "none", false
 }
 
-func TestDiscsAreInsertedAndEjectedLive(t *testing.T) {
+func TestCDROM_IsInsertedAndEjectedLive(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
@@ -85,7 +85,7 @@ func TestDiscsAreInsertedAndEjectedLive(t *testing.T) {
 	l.until("the drive is removed", func() bool { iso, _ := driveOf(t, ready, "discs"); return iso == "none" }, req)
 }
 
-func TestAnISOItemWithoutFileIsNamed(t *testing.T) {
+func TestCDROM_ReportsAnItemWithoutAFile(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)

@@ -97,7 +97,7 @@ func addClaim(req *provider.Request, volume string, claim provider.Claim) {
 
 func dropClaims(req *provider.Request) { req.Effective.Volumes, req.Claims = nil, nil }
 
-func TestDisksOfClaimsOutliveTheirVMs(t *testing.T) {
+func TestClaim_KeepsItsDiskAfterTheDeletionOfTheVM(t *testing.T) {
 	t.Parallel()
 	for _, version := range []string{"8.0.3.0", "9.1.0.0"} {
 		t.Run(version, func(t *testing.T) {
@@ -164,7 +164,7 @@ func TestDisksOfClaimsOutliveTheirVMs(t *testing.T) {
 
 // Versions of vCenter that accept a disk slot attach disks in their slots. They would also attach a
 // disk to several VMs that do not share it.
-func TestLateVersionsAttachDisksOfClaimsAtTheirPlaces(t *testing.T) {
+func TestClaim_IsAttachedInItsSlotByNewVersions(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t, withVersion("9.1.0.0"))
 	p, _ := startProvider(t, ready, nil)
@@ -198,7 +198,7 @@ func TestLateVersionsAttachDisksOfClaimsAtTheirPlaces(t *testing.T) {
 	}
 }
 
-func TestReadOnlyClaimsAreAttachedSoThatNothingIsWritten(t *testing.T) {
+func TestClaim_ReadOnlyIsAttachedNonpersistent(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
@@ -220,7 +220,7 @@ func TestReadOnlyClaimsAreAttachedSoThatNothingIsWritten(t *testing.T) {
 
 // A condition reports the fault of a disk, and the VM is not powered on without the disk. The
 // operation is retried until it succeeds.
-func TestFaultsOfVolumesAreToldAndPassed(t *testing.T) {
+func TestClaim_ReportsFaultsAndRetries(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct{ call, fault, says string }{
 		{"CnsAttachVolume", "ResourceInUse", "is attached to a vSphere VM without a claim: detach it there"},
@@ -281,7 +281,7 @@ func TestFaultsOfVolumesAreToldAndPassed(t *testing.T) {
 }
 
 // A VM is not destroyed if its disks are unknown, or if the disk of a claim cannot be detached.
-func TestAVMIsNotDestroyedWithTheDiskOfAClaim(t *testing.T) {
+func TestClaim_PreventsTheDestructionOfTheVMWithItsDisk(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		disturb, undo func(t *testing.T, ready vcenter.Ready, vm string)
@@ -362,7 +362,7 @@ func deleteUntilRefused(t *testing.T, l *loop, req *provider.Request) {
 	}
 }
 
-func TestAVMIsNotPoweredOnBeforeItMayHaveItsClaims(t *testing.T) {
+func TestClaim_PreventsPowerOnUntilItIsAttached(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, counted := startProvider(t, ready, nil)

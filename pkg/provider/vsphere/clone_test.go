@@ -108,7 +108,7 @@ func newFullSource(t *testing.T, ready vcenter.Ready, l *loop) *provider.Request
 	return req
 }
 
-func TestACloneHasTheDisksOfItsSourceAndNothingThatIsTheSourcesOwn(t *testing.T) {
+func TestClone_HasTheDisksOfItsSourceButNotItsOwnSettings(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
@@ -164,7 +164,7 @@ func snapshot(t *testing.T, vm *object.VirtualMachine, name string) {
 	}
 }
 
-func TestACloneOfASnapshotIsWhatItsSourceWasThen(t *testing.T) {
+func TestClone_OfASnapshotHasTheStateOfTheSnapshot(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
@@ -190,7 +190,7 @@ func TestACloneOfASnapshotIsWhatItsSourceWasThen(t *testing.T) {
 	checkNoOperation(t, p, clone)
 }
 
-func TestWhatCannotBeClonedIsSaid(t *testing.T) {
+func TestClone_ReportsAnInvalidSource(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
@@ -239,7 +239,7 @@ func TestWhatCannotBeClonedIsSaid(t *testing.T) {
 }
 
 // A killed process sends no further calls. The operations that it has started continue.
-func TestACloneIsMadeOnceWhereverItsProcessDies(t *testing.T) {
+func TestClone_IsCreatedOnceWhenTheProcessIsKilled(t *testing.T) {
 	t.Parallel()
 	for _, method := range []string{"FindAllByUuid", "CloneVM_Task", "ReconfigVM_Task", "PowerOnVM_Task"} {
 		t.Run(method, func(t *testing.T) {

@@ -46,7 +46,7 @@ func (denyChanges) Check() error { return errors.New("no change is permitted") }
 
 func identityOf(req *provider.Request) driver.Identity { return engine.Want(req).Identity }
 
-func TestAConsoleIsThatOfARunningVirtualMachineOfTheObject(t *testing.T) {
+func TestConsole_BelongsToTheObjectsRunningVM(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
@@ -108,7 +108,7 @@ func TestAConsoleIsThatOfARunningVirtualMachineOfTheObject(t *testing.T) {
 	l.remove(other)
 }
 
-func TestWhatHasNoConsoleSaysWhy(t *testing.T) {
+func TestConsole_ReportsWhyItIsUnavailable(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)

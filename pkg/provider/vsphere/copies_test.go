@@ -67,7 +67,7 @@ func createdCondition(req *provider.Request) (condition, message string) {
 
 // A backup product keeps the BIOS UUID of a VM that it restores under another name. A replica may keep the
 // instance UUID, because its settings are in the copied .vmx file.
-func TestCopyOfAVM_IsReportedAndLeftAlone(t *testing.T) {
+func TestCopyOfAVM_IsReportedAndNotChanged(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		folder         string
@@ -129,7 +129,7 @@ func TestCopyOfAVM_IsReportedAndLeftAlone(t *testing.T) {
 }
 
 // The VM keeps running while its host is not in the inventory.
-func TestCopyOfAVM_IsLeftAloneWhileTheHostOfTheVMIsRemoved(t *testing.T) {
+func TestCopyOfAVM_IsNotChangedWhileTheHostOfTheVMIsRemoved(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
@@ -236,7 +236,7 @@ func anotherVCenter(t *testing.T) func(context.Context, driver.Identity) (string
 }
 
 // The directory of a VM whose .vmx file is in another directory looks like that of a failed attempt.
-func TestDisksOfAVMThatIsNotShown_AreNoLeftovers(t *testing.T) {
+func TestLeftovers_DoNotIncludeTheDisksOfAMissingVM(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	f := datastoreOf(t, ready)

@@ -19,7 +19,7 @@ import (
 )
 
 // A backup proxy has disks of other VMs attached. An administrator may also have attached such a disk.
-func TestADeletedVMTakesNoDiskOfAnotherWithIt(t *testing.T) {
+func TestDestroy_KeepsDisksOfOtherVMs(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
@@ -83,7 +83,7 @@ func TestADeletedVMTakesNoDiskOfAnotherWithIt(t *testing.T) {
 
 // A restart of vCenter discards its tasks, and a lost task may have been carried out. Only the VM shows
 // whether it was destroyed.
-func TestADestroyWhoseTaskIsLostIsDoneWhenTheVMIsGone(t *testing.T) {
+func TestDestroy_IsCompleteWhenTheVMDoesNotExist(t *testing.T) {
 	for name, tasks := range map[string]string{"not carried out": "end", "carried out": "continue"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

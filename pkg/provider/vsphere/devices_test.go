@@ -72,7 +72,7 @@ func checkNoOperation(t *testing.T, p *Provider, req *provider.Request) {
 	}
 }
 
-func TestEmptyDisksAreMadeGrownAndNeverShrunk(t *testing.T) {
+func TestEmptyDisks_AreCreatedExtendedAndNeverShrunk(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	for name, image := range map[string]*vmv1alpha1.VirtualMachineImage{"library": libraryImage(), "clone": templateImage()} {
@@ -142,7 +142,7 @@ func changeDisks(t *testing.T, l *loop, ready vcenter.Ready, req *provider.Reque
 	checkNoOperation(t, l.p, req)
 }
 
-func TestDevicesOfTheSpecAreAdded(t *testing.T) {
+func TestDevices_OfTheSpecAreAdded(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
@@ -186,7 +186,7 @@ func vmHost(p *Provider, req *provider.Request) *vimtypes.ManagedObjectReference
 	return vm.Runtime.Host
 }
 
-func TestASizeGrowsLiveWithHotAdd(t *testing.T) {
+func TestSize_GrowsLiveWithHotAdd(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
@@ -224,7 +224,7 @@ func TestASizeGrowsLiveWithHotAdd(t *testing.T) {
 	}
 }
 
-func TestTheHardwareVersionIsRaisedBeforePowerOn(t *testing.T) {
+func TestHardwareVersion_IsUpgradedBeforePowerOn(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
@@ -238,7 +238,7 @@ func TestTheHardwareVersionIsRaisedBeforePowerOn(t *testing.T) {
 	checkNoOperation(t, p, req)
 }
 
-func TestANetworkThatWasWrongForAMomentIsForgotten(t *testing.T) {
+func TestNetwork_CanBeCorrectedAfterAnInvalidChange(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
@@ -258,7 +258,7 @@ func TestANetworkThatWasWrongForAMomentIsForgotten(t *testing.T) {
 	}, req)
 }
 
-func TestAPreferredTPMIsAddedWhereTheFirmwareAllowsIt(t *testing.T) {
+func TestTPM_PreferredIsAddedIfTheFirmwareSupportsIt(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)

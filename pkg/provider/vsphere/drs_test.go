@@ -15,7 +15,7 @@ import (
 	"github.com/slipway-dev/slipway/test/simulated"
 )
 
-func TestHost_IsNamedInAClusterWithoutDRS(t *testing.T) {
+func TestHost_IsSelectedInAClusterWithoutDRS(t *testing.T) {
 	t.Parallel()
 	_, l, ready, _ := startZones(t)
 	hosts, err := find.NewFinder(simulated.Operator(t, ready).Client).HostSystemList(t.Context(), "/DC0/host/DC0_C1/*")

@@ -131,7 +131,7 @@ func parentsOf(t *testing.T, ready vcenter.Ready, id string) (disks, parents []s
 	return disks, parents
 }
 
-func TestAVMIsMadeOfCopiesAndLeavesThemWhenItGoes(t *testing.T) {
+func TestFastDeploy_UsesCopiesAndKeepsThemAtDeletion(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	f := datastoreOf(t, ready)
@@ -185,7 +185,7 @@ func TestAVMIsMadeOfCopiesAndLeavesThemWhenItGoes(t *testing.T) {
 }
 
 // vCenter deletes a disk with the last VM that uses it, regardless of which client created the disk.
-func TestNoVMTakesTheCopyThatItDependsOnWithIt(t *testing.T) {
+func TestFastDeploy_KeepsTheParentDiskAtDeletion(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	f := datastoreOf(t, ready)
@@ -213,7 +213,7 @@ func TestNoVMTakesTheCopyThatItDependsOnWithIt(t *testing.T) {
 }
 
 // A detached disk that must be kept is in the VM's directory, and another VM may have attached it.
-func TestWhatIsLeftOfAVMIsRemovedWithoutTheDisksOfOthers(t *testing.T) {
+func TestLeftovers_AreRemovedExceptDisksOfOtherVMs(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	f := datastoreOf(t, ready)
@@ -232,7 +232,7 @@ func TestWhatIsLeftOfAVMIsRemovedWithoutTheDisksOfOthers(t *testing.T) {
 }
 
 // The datastores of a zone apply to new VMs only, not to existing ones.
-func TestAnotherZoneKeepsNoVMFromBeingRemovedWithWhatItHas(t *testing.T) {
+func TestDeletion_RemovesLeftoversAfterAChangeOfTheZone(t *testing.T) {
 	t.Parallel()
 	for name, datastores := range map[string][]string{"a missing datastore": {"LocalDS_0", "gone"}, "another datastore": {"LocalDS_1"}} {
 		t.Run(name, func(t *testing.T) {
@@ -260,7 +260,7 @@ func TestAnotherZoneKeepsNoVMFromBeingRemovedWithWhatItHas(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotCachedIsAskedFor(t *testing.T) {
+func TestFastDeploy_RequestsMissingCopies(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	f := datastoreOf(t, ready)
@@ -325,7 +325,7 @@ func TestWhatIsNotCachedIsAskedFor(t *testing.T) {
 	}
 }
 
-func TestWhereNoDiskCanDependOnAnotherItIsCopiedInstead(t *testing.T) {
+func TestFastDeploy_CopiesADiskThatCannotBeLinked(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	f := datastoreOf(t, ready)
@@ -363,7 +363,7 @@ func TestWhereNoDiskCanDependOnAnotherItIsCopiedInstead(t *testing.T) {
 }
 
 // On vSAN the namespace manager creates top-level directories, and their names differ.
-func TestAVMOfCopiesGoesWhereThereAreNoTopLevelDirectories(t *testing.T) {
+func TestFastDeploy_WorksWithoutTopLevelDirectories(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	f := datastoreOf(t, ready)

@@ -32,7 +32,7 @@ func blockedCalls(t *testing.T, ready vcenter.Ready, method string) int {
 
 // A process is killed before vCenter receives a call, or before it receives the response. The next process
 // continues from the state in vCenter: the VM runs, or the object is deleted and no files remain.
-func TestADeploymentOfAKilledProcessEndsAsAnyOther(t *testing.T) {
+func TestFastDeploy_IsCompletedByTheNextProcess(t *testing.T) {
 	t.Parallel()
 	steps := map[vmv1alpha1.FastDeployMode][]string{
 		vmv1alpha1.FastDeployDirect: {"MakeDirectory", "CopyVirtualDisk_Task", "CreateVM_Task", "ReconfigVM_Task", "PowerOnVM_Task"},
@@ -59,7 +59,7 @@ func TestADeploymentOfAKilledProcessEndsAsAnyOther(t *testing.T) {
 	}
 }
 
-func TestAPromotionOfAKilledProcessEndsAsAnyOther(t *testing.T) {
+func TestPromotion_IsCompletedByTheNextProcess(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	f := datastoreOf(t, ready)

@@ -103,7 +103,7 @@ func (s *diskScene) relocate(disk int) {
 	}
 }
 
-func TestDestroy_DeletesTheRecordedDisksAndNoOther(t *testing.T) {
+func TestDestroy_DeletesOnlyTheRecordedDisks(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	var events eventLog
@@ -168,7 +168,7 @@ func TestDestroy_DeletesTheRecordedDisksAndNoOther(t *testing.T) {
 }
 
 // A foreign disk in the slot of a volume must not be resized.
-func TestVolume_IsNotTheDiskThatTookItsSlot(t *testing.T) {
+func TestVolume_RefusesAForeignDiskInItsSlot(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)

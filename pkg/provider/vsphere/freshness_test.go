@@ -19,7 +19,7 @@ import (
 )
 
 // A backup takes and removes a snapshot. That does not change config.changeVersion.
-func TestBackup_LeavesAVMThatCanBeGrownAndStarted(t *testing.T) {
+func TestSnapshotBackup_AllowsChangesAfterwards(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
@@ -63,7 +63,7 @@ func TestBackup_LeavesAVMThatCanBeGrownAndStarted(t *testing.T) {
 }
 
 // A revert restores data that was removed from the VM after the snapshot.
-func TestFirstBootData_IsRemovedAgainAfterARevertByHand(t *testing.T) {
+func TestFirstBootData_IsRemovedAgainAfterAManualRevert(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
@@ -92,7 +92,7 @@ func TestFirstBootData_IsRemovedAgainAfterARevertByHand(t *testing.T) {
 }
 
 // A response of vCenter may lack single properties, each with a fault.
-func TestPartialAnswer_MakesAVMUnreadable(t *testing.T) {
+func TestPartialResponse_MakesAVMUnreadable(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)

@@ -15,7 +15,7 @@ import (
 )
 
 // The stream delivers variables of the guest and causes a reconcile. A probe sends no call.
-func TestVariablesThatTheGuestSetsAreSeenWithoutAsking(t *testing.T) {
+func TestGuestInfo_IsObservedWithoutCalls(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, counted := startProvider(t, ready, nil)
@@ -57,7 +57,7 @@ func TestVariablesThatTheGuestSetsAreSeenWithoutAsking(t *testing.T) {
 }
 
 // The stream also delivers the address and the heartbeat that the guest reports.
-func TestWhatTheGuestReportsIsItsOwnersToChoose(t *testing.T) {
+func TestGuestReports_AreObserved(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)

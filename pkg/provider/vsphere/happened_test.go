@@ -35,7 +35,7 @@ func (n *eventLog) count(reason, note string) int {
 }
 
 // The property stream delivers vCenter's events without further calls.
-func TestWhatVSphereDoesToAVMIsToldOnce(t *testing.T) {
+func TestEvents_AreReportedOnce(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	var first eventLog

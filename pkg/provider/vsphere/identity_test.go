@@ -21,7 +21,7 @@ import (
 
 // The object has lost its status, and a create starts while the VM is unregistered. The create fails after the
 // VM is registered again with the same identity. The VM must not be deleted.
-func TestAFailedCreateLeavesWhatItHasNotMade(t *testing.T) {
+func TestCreate_KeepsAForeignVMWhenItFails(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, counted := startProvider(t, ready, nil)
@@ -59,7 +59,7 @@ func TestAFailedCreateLeavesWhatItHasNotMade(t *testing.T) {
 	}
 }
 
-func TestAVMThatWasDeletedByHandIsMadeAgainIfItsObjectSaysSo(t *testing.T) {
+func TestRecreate_RequiresTheObjectsPolicy(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
@@ -94,7 +94,7 @@ func TestAVMThatWasDeletedByHandIsMadeAgainIfItsObjectSaysSo(t *testing.T) {
 }
 
 // A restart of vCenter discards the clone task, which may have been carried out.
-func TestACloneWhoseTaskIsLostIsMadeOnce(t *testing.T) {
+func TestClone_IsCreatedOnceWhenItsTaskIsLost(t *testing.T) {
 	for name, tasks := range map[string]string{"not carried out": "end", "carried out": "continue"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -120,7 +120,7 @@ func TestACloneWhoseTaskIsLostIsMadeOnce(t *testing.T) {
 }
 
 // vCenter completes the requested clones, and the next process finds them.
-func TestTheEndOfAProcessCancelsNoClone(t *testing.T) {
+func TestShutdown_DoesNotCancelClones(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	counted := &calls{}
@@ -157,7 +157,7 @@ func TestTheEndOfAProcessCancelsNoClone(t *testing.T) {
 }
 
 // vSphere has created the VMs, but the process ended before it received the responses.
-func TestTheEndOfAProcessLeavesWhatWasMadeAndNotAnswered(t *testing.T) {
+func TestShutdown_KeepsCreatedVMsWithoutAResponse(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p := newProvider(t, settings{Config: Config{

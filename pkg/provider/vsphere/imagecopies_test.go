@@ -65,7 +65,7 @@ func usedBy(t *testing.T, p *Provider, at provider.ImagePlace, directory string)
 }
 
 // An administrator may detach a disk that a snapshot of the virtual machine still uses.
-func TestCopiesStayOnWhichOnlyASnapshotDepends(t *testing.T) {
+func TestImageCopies_AreKeptForSnapshots(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p := startFiles(t, ready)
@@ -108,7 +108,7 @@ func TestCopiesStayOnWhichOnlyASnapshotDepends(t *testing.T) {
 	}
 }
 
-func TestCopiesAreFoundWhenTheirDatastoreOrPolicyIsRenamed(t *testing.T) {
+func TestImageCopies_AreFoundAfterARename(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p := startFiles(t, ready)
@@ -163,7 +163,7 @@ func policyID(t *testing.T, p *Provider, name string) string {
 }
 
 // Each policy has its own copies. A policy that encrypts has none, because its copies could not be read.
-func TestVMsOfCopiesAreUnderTheirStoragePolicies(t *testing.T) {
+func TestFastDeploy_AppliesStoragePolicies(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	registerKeyProvider(t, ready)
@@ -241,7 +241,7 @@ func subscribe(t *testing.T, ready vcenter.Ready, name string) {
 	}
 }
 
-func TestWhatASubscribedLibraryHasNotFetchedIsFetchedBeforeItIsCopied(t *testing.T) {
+func TestImageCopies_SynchronizeASubscribedItemFirst(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	subscribe(t, ready, "mirror")

@@ -52,7 +52,7 @@ func locate(t *testing.T, p *Provider, at vmv1alpha1.VirtualMachineImageCacheLoc
 	return place
 }
 
-func TestAnImageIsCopiedToItsOwnDirectory(t *testing.T) {
+func TestImageCopies_HaveTheirOwnDirectory(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p := startFiles(t, ready)

@@ -70,7 +70,7 @@ func uploadItem(t *testing.T, ready vcenter.Ready, name string, files ...string)
 	}
 }
 
-func TestImages_ThatNoVirtualMachineCanBeCreatedFromAreNotUsable(t *testing.T) {
+func TestImages_AreNotUsableIfNoVMCanBeCreated(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
@@ -95,7 +95,7 @@ func TestImages_ThatNoVirtualMachineCanBeCreatedFromAreNotUsable(t *testing.T) {
 	}
 }
 
-func TestImages_WithALicenseAgreementNeedItsAcceptance(t *testing.T) {
+func TestImages_RequireAcceptanceOfALicenseAgreement(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, counted := startProvider(t, ready, nil)
@@ -115,7 +115,7 @@ func TestImages_WithALicenseAgreementNeedItsAcceptance(t *testing.T) {
 	l.until("the VM runs", isRunning(req), req)
 }
 
-func TestStatus_NamesTheVCenterOfTheVM(t *testing.T) {
+func TestStatus_HasTheVCenterOfTheVM(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)

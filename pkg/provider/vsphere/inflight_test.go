@@ -23,7 +23,7 @@ import (
 
 // vCenter continues the operations of a killed process. A VM that is created after the deletion of its object
 // would have no owner.
-func TestADeletionAwaitsWhatAnEarlierProcessHasAskedFor(t *testing.T) {
+func TestDeletion_WaitsForTasksOfAnEarlierProcess(t *testing.T) {
 	t.Parallel()
 	for name, image := range map[string]*vmv1alpha1.VirtualMachineImage{"deployment": libraryImage(), "clone": templateImage()} {
 		t.Run(name, func(t *testing.T) {
@@ -61,7 +61,7 @@ func TestADeletionAwaitsWhatAnEarlierProcessHasAskedFor(t *testing.T) {
 
 // A process that is killed after it has destroyed a VM does not delete the object. Many such objects must not
 // be taken for an outage.
-func TestADeletionEndsAtOnceWhenVCenterKnowsOfTheEndOfTheVM(t *testing.T) {
+func TestDeletion_EndsImmediatelyIfVCenterReportsTheDestruction(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	long := func(s *settings) { s.MissingGrace = 24 * time.Hour }

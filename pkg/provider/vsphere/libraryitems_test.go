@@ -51,7 +51,7 @@ func addTemplateItem(t *testing.T, ready vcenter.Ready, vm *object.VirtualMachin
 	return item, image
 }
 
-func TestATemplateOfALibraryIsDescribedAndCloned(t *testing.T) {
+func TestLibraryTemplate_IsDescribedAndCloned(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, counted := startProvider(t, ready, nil)
@@ -91,7 +91,7 @@ func TestATemplateOfALibraryIsDescribedAndCloned(t *testing.T) {
 	}
 }
 
-func TestATemplateOfALibraryNeedsNoNewVCenterAndGoesWithItsItem(t *testing.T) {
+func TestLibraryTemplate_WorksWithOldVersionsUntilItsItemIsDeleted(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
@@ -115,7 +115,7 @@ func TestATemplateOfALibraryNeedsNoNewVCenterAndGoesWithItsItem(t *testing.T) {
 	}
 }
 
-func TestAListReadsWhatIsNewAndWhatIsBeingUploaded(t *testing.T) {
+func TestCatalogue_ReadsNewAndIncompleteItems(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, counted := startProvider(t, ready, nil)

@@ -49,7 +49,7 @@ func inVCenter(t *testing.T, ready vcenter.Ready) map[string]mo.VirtualMachine {
 	return out
 }
 
-func TestVirtualMachineLifecycle(t *testing.T) {
+func TestVirtualMachine_Lifecycle(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	for name, image := range map[string]*vmv1alpha1.VirtualMachineImage{"library": libraryImage(), "clone": templateImage()} {

@@ -57,7 +57,7 @@ func reconcileAt(t *testing.T, p *Provider, req *provider.Request, now time.Time
 	}
 }
 
-func TestAMissingNetworkOfAVMThatExistsIsLookedForAgain(t *testing.T) {
+func TestNetwork_MissingIsCheckedAgainForAnExistingVM(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
@@ -89,7 +89,7 @@ func TestAMissingNetworkOfAVMThatExistsIsLookedForAgain(t *testing.T) {
 	}
 }
 
-func TestAMissingNetworkOfAVMThatWaitsForOthersIsLookedForAgain(t *testing.T) {
+func TestNetwork_MissingIsCheckedAgainForAWaitingVM(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
@@ -114,7 +114,7 @@ func TestAMissingNetworkOfAVMThatWaitsForOthersIsLookedForAgain(t *testing.T) {
 }
 
 // A recreated distributed port group has the same name and another key.
-func TestANetworkThatWasMadeAgainIsUsedWithItsNewKey(t *testing.T) {
+func TestNetwork_RecreatedIsUsedWithItsNewKey(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	addNetwork(t, ready, "late")
@@ -165,7 +165,7 @@ func TestANetworkThatWasMadeAgainIsUsedWithItsNewKey(t *testing.T) {
 	}, other)
 }
 
-func TestS7NetworksAreFoundByTheirNameAndNotByAPattern(t *testing.T) {
+func TestS7Networks_AreFoundByNameAndNotByPattern(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	for _, name := range []string{"prod[10]", "prod1", "pro?1", `a*`, "abc"} {

@@ -42,7 +42,7 @@ func (f files) size(dir, name string) int64 {
 }
 
 // A guest that was installed for EFI may need the boot entries that its installer has written to the NVRAM.
-func TestAVMOfCopiesHasTheVariablesOfTheFirmwareOfItsImage(t *testing.T) {
+func TestFastDeploy_CopiesTheNVRAMOfTheImage(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	client := rest.NewClient(simulated.Operator(t, ready).Client)

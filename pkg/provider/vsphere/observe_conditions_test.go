@@ -28,7 +28,7 @@ func conditionsOf(vm *mo.VirtualMachine) (set, withdrawn []string, messages stri
 	return set, o.Withdrawn, messages
 }
 
-func TestWhatBlocksAVMIsACondition(t *testing.T) {
+func TestConditions_ReportWhatBlocksAVM(t *testing.T) {
 	customization := func(status, text string) func(*mo.VirtualMachine) {
 		return func(vm *mo.VirtualMachine) {
 			vm.Guest = &types.GuestInfo{CustomizationInfo: &types.GuestInfoCustomizationInfo{CustomizationStatus: status, ErrorMsg: text}}

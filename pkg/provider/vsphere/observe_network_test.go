@@ -13,7 +13,7 @@ import (
 )
 
 // On a Kubernetes node every pod has an interface. Such interfaces must not change the VM's status.
-func TestInterfacesThatTheGuestMakesAreNobodysBusiness(t *testing.T) {
+func TestGuestInterfaces_WithoutAdapterAreIgnored(t *testing.T) {
 	vm := sample()
 	before := observe.Of(vm, nil)
 	for n := range 100 {
@@ -25,7 +25,7 @@ func TestInterfacesThatTheGuestMakesAreNobodysBusiness(t *testing.T) {
 	}
 }
 
-func TestTheGuestChoosesAmongTheAddressesOfItsAdapters(t *testing.T) {
+func TestPrimaryAddress_IsChosenByTheGuestAmongItsAdapters(t *testing.T) {
 	for address, want := range map[string]string{"192.0.2.9": "192.0.2.9", "172.17.0.1": "192.0.2.8", "": "192.0.2.8"} {
 		vm := sample()
 		vm.Guest.IpAddress = address
@@ -40,7 +40,7 @@ func TestTheGuestChoosesAmongTheAddressesOfItsAdapters(t *testing.T) {
 	}
 }
 
-func TestAddressesOfAnAdapterAreBounded(t *testing.T) {
+func TestAdapterAddresses_AreLimited(t *testing.T) {
 	vm := sample()
 	for n := range 300 {
 		vm.Guest.Net[1].IpAddress = append(vm.Guest.Net[1].IpAddress, fmt.Sprintf("192.0.2.%d", n%250))

@@ -118,7 +118,7 @@ func TestObservation_LimitsAndCleansTextOfTheGuest(t *testing.T) {
 	}
 }
 
-func TestAPoweredOffVMReportsNoGuestAndNoAddresses(t *testing.T) {
+func TestObservation_OfAPoweredOffVMHasNoGuest(t *testing.T) {
 	vm := sample()
 	vm.Runtime.PowerState = types.VirtualMachinePowerStatePoweredOff
 	got := observe.Of(vm, nil)
@@ -133,7 +133,7 @@ func TestAPoweredOffVMReportsNoGuestAndNoAddresses(t *testing.T) {
 	}
 }
 
-func TestAnUnreadableVMIsNotReadable(t *testing.T) {
+func TestObservation_OfADisconnectedVMIsNotReadable(t *testing.T) {
 	vm := &mo.VirtualMachine{}
 	vm.Runtime.ConnectionState = types.VirtualMachineConnectionStateInaccessible
 	got := observe.Of(vm, nil)
@@ -142,7 +142,7 @@ func TestAnUnreadableVMIsNotReadable(t *testing.T) {
 	}
 }
 
-func TestOwnerOfRefusesForeignValues(t *testing.T) {
+func TestOwnerOf_RejectsInvalidValues(t *testing.T) {
 	for _, v := range []string{"", "x", "a/b", "/b/c", "a/b/c/d"} {
 		vm := &mo.VirtualMachine{Config: nil}
 		vm.Config = &types.VirtualMachineConfigInfo{ExtraConfig: []types.BaseOptionValue{&types.OptionValue{Key: observe.OwnerKey, Value: v}}}

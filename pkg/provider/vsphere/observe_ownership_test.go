@@ -14,7 +14,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 )
 
-func TestOwnershipIsThatOfTheUID(t *testing.T) {
+func TestOwnership_IsDeterminedByTheUID(t *testing.T) {
 	me := observe.Owner{Key: k8stypes.NamespacedName{Namespace: "team-a", Name: "web"}, UID: "6b1f"}
 	for _, tc := range []struct {
 		name, instanceUUID, key string

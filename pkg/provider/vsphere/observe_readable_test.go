@@ -16,7 +16,7 @@ import (
 )
 
 // Users type keys manually, and vSphere itself writes some keys in two spellings.
-func TestExtraConfig_IsReadInAnyLetterCase(t *testing.T) {
+func TestExtraConfig_IgnoresLetterCase(t *testing.T) {
 	vm := sample()
 	vm.Config.ExtraConfig = []types.BaseOptionValue{
 		&types.OptionValue{Key: strings.ToUpper(vmv1alpha1.ExtraConfigPausedKey), Value: "true"},
@@ -46,7 +46,7 @@ func TestExtraConfig_IsReadInAnyLetterCase(t *testing.T) {
 }
 
 // vCenter reports the text None before VMware Tools have reported a host name.
-func TestHostName_NoneIsNotReported(t *testing.T) {
+func TestHostName_IgnoresTheTextNone(t *testing.T) {
 	vm := sample()
 	vm.Guest.HostName = "None"
 	if f := observe.Of(vm, nil); f.Guest.HostName != "" || f.Network.HostName != "" {
@@ -54,7 +54,7 @@ func TestHostName_NoneIsNotReported(t *testing.T) {
 	}
 }
 
-func TestFirstBootData_ThatIsBackIsNotRemoved(t *testing.T) {
+func TestFirstBootData_IsNotReportedAsRemovedIfItIsSetAgain(t *testing.T) {
 	for name, tc := range map[string]struct {
 		extra          map[string]string
 		marked, wanted bool

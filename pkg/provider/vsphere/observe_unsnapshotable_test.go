@@ -13,7 +13,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 )
 
-func TestWhatVSphereTakesNoSnapshotOfIsNamed(t *testing.T) {
+func TestUnsnapshotable_ReportsTheReason(t *testing.T) {
 	disk := func(b types.BaseVirtualDeviceBackingInfo) *types.VirtualDisk {
 		return &types.VirtualDisk{VirtualDevice: types.VirtualDevice{Key: 2000, Backing: b, DeviceInfo: &types.Description{Label: "Hard disk 1"}}}
 	}

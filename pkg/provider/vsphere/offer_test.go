@@ -5,7 +5,7 @@ package vsphere
 
 import "testing"
 
-func TestWhatIsNeededAndWhatThereIsHaveOneUnit(t *testing.T) {
+func TestFormatSizes_UsesOneUnit(t *testing.T) {
 	for _, tc := range []struct {
 		needed, has int64 // MiB
 		want        [2]string

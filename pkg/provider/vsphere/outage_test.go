@@ -40,7 +40,7 @@ func vmsOf(t *testing.T, ready vcenter.Ready) []events.VM {
 	return slices.DeleteFunc(all, func(vm events.VM) bool { return vm.Template })
 }
 
-func TestAnOutageOfVCenterIsUnknownAndThenMadeUpFor(t *testing.T) {
+func TestOutage_IsReportedAsUnknownAndThenRecovered(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
@@ -67,7 +67,7 @@ func TestAnOutageOfVCenterIsUnknownAndThenMadeUpFor(t *testing.T) {
 	}
 }
 
-func TestAStreamThatAnOutageEndsLeavesNothingAtVCenter(t *testing.T) {
+func TestStream_LeavesNoObjectsInVCenterAfterAnOutage(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
@@ -89,7 +89,7 @@ func TestAStreamThatAnOutageEndsLeavesNothingAtVCenter(t *testing.T) {
 	eventually(t, "the objects of the lost streams are destroyed", func() bool { return opened() == before })
 }
 
-func TestADeleteDuringALongCreateLeavesNothing(t *testing.T) {
+func TestDeletion_DuringALongCreateLeavesNoVM(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, counted := startProvider(t, ready, nil)

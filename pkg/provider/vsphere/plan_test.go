@@ -167,7 +167,7 @@ func (s *scene) member(state vmv1alpha1.PowerState) {
 	s.vm.Spec.GroupName, s.vm.Spec.PowerState, s.vm.Status.InheritedPowerState = "shop", "", state
 }
 
-func TestPlansOfRecords(t *testing.T) {
+func TestPlan_DecidesFromInventory(t *testing.T) {
 	for _, tc := range plans {
 		t.Run(tc.name, func(t *testing.T) {
 			s := newScene()
@@ -203,7 +203,7 @@ func condition(st vmv1alpha1.VirtualMachineStatus, kind string) string {
 	return string(c.Status) + " " + c.Reason
 }
 
-func TestARestartAppliesWhatWaitsForAPowerCycle(t *testing.T) {
+func TestRestart_AppliesPendingChanges(t *testing.T) {
 	s := newScene()
 	s.effective.CPU.Sockets = 4
 	s.vm.Spec.NextRestartTime = now.Format(time.RFC3339Nano)
@@ -228,7 +228,7 @@ func applied(r provider.Result, vm *vmv1alpha1.VirtualMachine) vmv1alpha1.Virtua
 }
 
 // F143: restartRequired is computed only from a successful comparison.
-func TestWhatNeedsARestartStaysWhileTheSpecIsUnknown(t *testing.T) {
+func TestRestartRequired_IsKeptWhileTheSpecIsUnresolved(t *testing.T) {
 	s := newScene()
 	s.effective.CPU.Cores = 2
 	next, err := plan.Make(s.input())

@@ -59,7 +59,7 @@ func datastoresOf(t *testing.T, ready vcenter.Ready, name string) map[string]str
 	return out
 }
 
-func TestDisksGoWhereTheirPoliciesWantThem(t *testing.T) {
+func TestStoragePolicy_SelectsTheDatastore(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
@@ -100,7 +100,7 @@ func TestDisksGoWhereTheirPoliciesWantThem(t *testing.T) {
 	})
 }
 
-func TestAPolicyIsGivenToWhatExists(t *testing.T) {
+func TestStoragePolicy_IsAppliedToAnExistingVM(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, counted := startProvider(t, ready, nil)
@@ -188,7 +188,7 @@ var refusedStorage = map[string]struct {
 	}, `False Invalid: volumes[iso].cdrom.image: VirtualMachineImage "ubuntu" is no item of a content library, which an ISO image is`},
 }
 
-func TestAClassThatCannotBeHadIsNamed(t *testing.T) {
+func TestStorageClass_ReportsWhyItCannotBeUsed(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
@@ -225,7 +225,7 @@ func TestAClassThatCannotBeHadIsNamed(t *testing.T) {
 	}
 }
 
-func TestAClassThatGoesWrongLeavesWhatExists(t *testing.T) {
+func TestStorageClass_InvalidKeepsTheVMRunning(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
@@ -247,7 +247,7 @@ func TestAClassThatGoesWrongLeavesWhatExists(t *testing.T) {
 	checkNoOperation(t, p, req)
 }
 
-func TestEncryptedPoliciesMakeEncryptedVMs(t *testing.T) {
+func TestStoragePolicy_EncryptsVMs(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	registerKeyProvider(t, ready)
@@ -286,7 +286,7 @@ func TestEncryptedPoliciesMakeEncryptedVMs(t *testing.T) {
 	})
 }
 
-func TestComplianceIsToldAndSoIsItsEnd(t *testing.T) {
+func TestCompliance_IsReported(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, counted := startProvider(t, ready, nil)
@@ -324,7 +324,7 @@ func TestComplianceIsToldAndSoIsItsEnd(t *testing.T) {
 }
 
 // A missing datastore is checked again until it is available.
-func TestADatastoreThatBecomesCompatibleIsTaken(t *testing.T) {
+func TestStoragePolicy_UsesADatastoreThatBecomesCompatible(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
@@ -340,7 +340,7 @@ func TestADatastoreThatBecomesCompatibleIsTaken(t *testing.T) {
 }
 
 // A missing key provider is checked again until it is available.
-func TestAKeyProviderThatIsConfiguredLaterIsTaken(t *testing.T) {
+func TestStoragePolicy_UsesAKeyProviderThatIsConfiguredLater(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)

@@ -30,7 +30,7 @@ func imagesWorld(t *testing.T, topLevel bool) (vcenter.Ready, *Provider, *loop) 
 	return ready, p, newLoop(t, p)
 }
 
-func TestTheDocumentedPrivilegesOfImagesAreEnough(t *testing.T) {
+func TestPrivileges_OfImagesAreSufficient(t *testing.T) {
 	t.Parallel()
 	for name, topLevel := range map[string]bool{"a datastore": true, "a datastore without top-level directories": false} {
 		t.Run(name, func(t *testing.T) {
@@ -64,7 +64,7 @@ func TestTheDocumentedPrivilegesOfImagesAreEnough(t *testing.T) {
 }
 
 // A condition or error names each revoked privilege. Errors of vCenter's REST API contain only status 403.
-func TestAMissingPrivilegeOfImagesIsNamed(t *testing.T) {
+func TestPrivileges_OfImagesAreReportedIfMissing(t *testing.T) {
 	t.Parallel()
 	const root, folder, store, forbidden = "/", "/DC0/vm/slipway", "/DC0/datastore/LocalDS_0", "403"
 	copying := func(t *testing.T, p *Provider, _ *loop, _ *provider.Request) string {

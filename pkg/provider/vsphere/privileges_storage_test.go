@@ -73,7 +73,7 @@ func isoVolume(name, image string) vmv1alpha1.VirtualMachineVolume {
 	return v
 }
 
-func TestTheDocumentedPrivilegesOfStorageAreEnough(t *testing.T) {
+func TestPrivileges_OfStorageAreSufficient(t *testing.T) {
 	t.Parallel()
 	ready, p, l, disc := storageWorld(t)
 	for name, image := range map[string]*vmv1alpha1.VirtualMachineImage{"library": libraryImage(), "clone": templateImage()} {
@@ -123,7 +123,7 @@ func volumeOf(req *provider.Request, name string) vmv1alpha1.VirtualMachineVolum
 }
 
 // A condition of the VM names each revoked privilege that it needs.
-func TestAMissingPrivilegeOfStorageIsNamedByACondition(t *testing.T) {
+func TestPrivileges_OfStorageAreReportedIfMissing(t *testing.T) {
 	t.Parallel()
 	ready, p, l, disc := storageWorld(t)
 	const root, folder = "/", "/DC0/vm/slipway"

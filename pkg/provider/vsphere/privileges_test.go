@@ -16,7 +16,7 @@ import (
 )
 
 // The simulated vCenter requires the privileges that VMware's API documentation lists.
-func TestTheDocumentedPrivilegesAreEnoughForTheLifeOfAVirtualMachine(t *testing.T) {
+func TestPrivileges_AreSufficientForTheLifecycle(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	for path, ids := range map[string][]string{

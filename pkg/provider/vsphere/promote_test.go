@@ -37,7 +37,7 @@ func (f files) checkCopies(t *testing.T) {
 	}
 }
 
-func TestDisksArePromotedWhileTheVMRunsAndTheirCopiesStay(t *testing.T) {
+func TestPromotion_RunsOnlineAndKeepsTheCopies(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	f := datastoreOf(t, ready)
@@ -72,7 +72,7 @@ func TestDisksArePromotedWhileTheVMRunsAndTheirCopiesStay(t *testing.T) {
 	}
 }
 
-func TestDisksArePromotedWhenTheirModeAndTheVMAllowIt(t *testing.T) {
+func TestPromotion_DependsOnModeAndState(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	f := datastoreOf(t, ready)
@@ -124,7 +124,7 @@ func TestDisksArePromotedWhenTheirModeAndTheVMAllowIt(t *testing.T) {
 	f.checkCopies(t)
 }
 
-func TestAPromotionThatFailsIsTriedAgainAndReported(t *testing.T) {
+func TestPromotion_ReportsAFailureAndRetries(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	f := datastoreOf(t, ready)
@@ -141,7 +141,7 @@ func TestAPromotionThatFailsIsTriedAgainAndReported(t *testing.T) {
 }
 
 // vCenter continues the promotion of a killed process.
-func TestAPromotionIsFoundAgainByTheNextProcess(t *testing.T) {
+func TestPromotion_IsFoundByTheNextProcess(t *testing.T) {
 	t.Parallel()
 	for name, deleted := range map[string]bool{"and waited for": false, "and cancelled by a deletion": true} {
 		t.Run(name, func(t *testing.T) {
@@ -184,7 +184,7 @@ func TestAPromotionIsFoundAgainByTheNextProcess(t *testing.T) {
 }
 
 // A power-off must not wait for the end of a promotion.
-func TestAPromotionGivesWayToWhatIsWantedMore(t *testing.T) {
+func TestPromotion_IsCancelledForOtherOperations(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	f := datastoreOf(t, ready)

@@ -94,7 +94,7 @@ func itemsOf(t *testing.T, ready vcenter.Ready) map[string][]library.Item {
 	return out
 }
 
-func TestAVMIsPublishedOnceAndVMsOfTheItemAreTheirOwn(t *testing.T) {
+func TestPublish_CreatesOneItemWithoutTheVMsIdentity(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, counted := startProvider(t, ready, nil)
@@ -144,7 +144,7 @@ func TestAVMIsPublishedOnceAndVMsOfTheItemAreTheirOwn(t *testing.T) {
 	}
 }
 
-func TestWhatWouldGiveSecretsAwayIsNotPublished(t *testing.T) {
+func TestPublish_RefusesToExportSecrets(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, counted := startProvider(t, ready, nil)
@@ -207,7 +207,7 @@ func TestWhatWouldGiveSecretsAwayIsNotPublished(t *testing.T) {
 	}
 }
 
-func TestTheVMThatIsPublishedIsNotChangedMeanwhile(t *testing.T) {
+func TestPublish_PreventsChangesOfTheVM(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
@@ -240,7 +240,7 @@ func TestTheVMThatIsPublishedIsNotChangedMeanwhile(t *testing.T) {
 	l.until("the VM runs", isRunning(source), source)
 }
 
-func TestAnItemGetsANewVersionOfItsNamespaceAlone(t *testing.T) {
+func TestPublish_UpdatesOnlyItemsOfTheNamespace(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
@@ -267,7 +267,7 @@ func TestAnItemGetsANewVersionOfItsNamespaceAlone(t *testing.T) {
 }
 
 // A killed process sends no further calls. The operations that it has started continue.
-func TestAnItemIsMadeOnceWhereverItsProcessDies(t *testing.T) {
+func TestPublish_CreatesOneItemWhenTheProcessIsKilled(t *testing.T) {
 	t.Parallel()
 	for _, method := range []string{"rest.FindLibrary", "CreateCollectorForTasks", "rest.FindLibraryItem", "rest.UpdateLibraryItem", "rest.CaptureLibraryItem", "rest.GetLibraryItem", "rest.DownloadLibraryItem"} {
 		for _, version := range []bool{false, true} {
@@ -322,7 +322,7 @@ func TestAnItemIsMadeOnceWhereverItsProcessDies(t *testing.T) {
 }
 
 // A failed capture leaves no item and is retried.
-func TestACaptureThatFailsIsTriedAgainAndLeavesNothing(t *testing.T) {
+func TestPublish_RetriesAFailedCapture(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
@@ -349,7 +349,7 @@ func TestACaptureThatFailsIsTriedAgainAndLeavesNothing(t *testing.T) {
 }
 
 // An item with the previous content must not be reported as the new version.
-func TestANewVersionThatFailedIsMadeLater(t *testing.T) {
+func TestPublish_RetriesAFailedNewVersion(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)

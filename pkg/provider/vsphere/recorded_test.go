@@ -156,7 +156,7 @@ func observeRecorded(ref vimtypes.ManagedObjectReference, set []vimtypes.Dynamic
 	return o, nil
 }
 
-func TestObservation_ReadsRecordedAnswers(t *testing.T) {
+func TestObservation_ReadsRecordedResponses(t *testing.T) {
 	t.Parallel()
 	dir := os.Getenv(recordingsVariable)
 	if dir == "" {

@@ -16,7 +16,7 @@ import (
 
 // An administrator extends a disk, and another volume is refused. The VM must still be powered on after a
 // shutdown, and the other changes must be applied.
-func TestRefusal_KeepsNoVMOffAndNoOtherFieldBack(t *testing.T) {
+func TestRefusal_DoesNotBlockPowerOnOrOtherFields(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
@@ -63,7 +63,7 @@ func TestRefusal_KeepsNoVMOffAndNoOtherFieldBack(t *testing.T) {
 }
 
 // vSphere reports whether the last shutdown was clean.
-func TestPowerPolicy_OnFailureTellsACrashFromAShutdown(t *testing.T) {
+func TestPowerPolicy_OnFailureDistinguishesACrashFromAShutdown(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)

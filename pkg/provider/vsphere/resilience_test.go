@@ -49,7 +49,7 @@ func dropSessions(t *testing.T, ready vcenter.Ready) {
 	}
 }
 
-func TestASessionThatIsDroppedComesBack(t *testing.T) {
+func TestSession_IsRenewedAfterItEnds(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, counted := startProvider(t, ready, nil)
@@ -70,7 +70,7 @@ func TestASessionThatIsDroppedComesBack(t *testing.T) {
 	}
 }
 
-func TestManyCreatesAfterADroppedSessionLogInOnce(t *testing.T) {
+func TestSession_IsRenewedOnceForManyCreates(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
@@ -88,7 +88,7 @@ func TestManyCreatesAfterADroppedSessionLogInOnce(t *testing.T) {
 	}
 }
 
-func TestAProcessThatDiesInTheMiddleOfCreatesMakesNothingTwice(t *testing.T) {
+func TestCreate_CreatesNoDuplicatesWhenTheProcessIsKilled(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	image := map[bool]*vmv1alpha1.VirtualMachineImage{true: libraryImage(), false: templateImage()}
@@ -151,7 +151,7 @@ func (d *killAfterDeployments) dead(method string) bool {
 	return n >= d.deploys
 }
 
-func TestAForeignVMAtThePathIsLeftAlone(t *testing.T) {
+func TestCreate_DoesNotChangeAForeignVMAtItsPath(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
@@ -168,7 +168,7 @@ func TestAForeignVMAtThePathIsLeftAlone(t *testing.T) {
 }
 
 // A user who can create a VM can set spec.instanceUUID.
-func TestAVMIsNotTakenFromAnotherObjectByItsInstanceUUID(t *testing.T) {
+func TestAdoption_RefusesAVMOfAnotherObject(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
@@ -187,7 +187,7 @@ func TestAVMIsNotTakenFromAnotherObjectByItsInstanceUUID(t *testing.T) {
 	}
 }
 
-func TestAllMissingPrerequisitesAreReportedTogether(t *testing.T) {
+func TestPrerequisites_AreReportedTogether(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, func(c *settings) { c.Datastore, c.ResourcePool = "nope", "nopool" })
@@ -230,7 +230,7 @@ func TestAllMissingPrerequisitesAreReportedTogether(t *testing.T) {
 	}
 }
 
-func TestAChangeBehindTheProvidersBackComesAsAHint(t *testing.T) {
+func TestExternalChanges_CauseEvents(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
@@ -249,7 +249,7 @@ func TestAChangeBehindTheProvidersBackComesAsAHint(t *testing.T) {
 	}, req)
 }
 
-func TestAnAdministratorsPauseStopsChangesAndDeletion(t *testing.T) {
+func TestPause_PreventsChangesAndDeletion(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
@@ -271,7 +271,7 @@ func TestAnAdministratorsPauseStopsChangesAndDeletion(t *testing.T) {
 	}
 }
 
-func TestASoftPowerOffAsksTheGuest(t *testing.T) {
+func TestPowerOff_SoftShutsDownTheGuest(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, counted := startProvider(t, ready, func(c *settings) { c.GracePeriod = 200 * time.Millisecond })
@@ -288,7 +288,7 @@ func TestASoftPowerOffAsksTheGuest(t *testing.T) {
 }
 
 // The guest shuts down although the response to the request was lost.
-func TestAGuestThatMayHaveHeardIsNotPoweredOff(t *testing.T) {
+func TestPowerOff_WaitsForAGuestThatMayHaveReceivedTheRequest(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, counted := startProvider(t, ready, nil)
@@ -316,7 +316,7 @@ func TestAGuestThatMayHaveHeardIsNotPoweredOff(t *testing.T) {
 }
 
 // The deletion must not wait without limit for a guest that does not respond, here because it has not booted yet.
-func TestDeletionOfARunningVMDoesNotWaitForASilentGuest(t *testing.T) {
+func TestDeletion_DoesNotWaitForAnUnresponsiveGuest(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t, func(o *vcenter.Options) { o.GuestBootDelay = time.Hour })
 	p, counted := startProvider(t, ready, func(c *settings) { c.GracePeriod = 200 * time.Millisecond })
@@ -331,7 +331,7 @@ func TestDeletionOfARunningVMDoesNotWaitForASilentGuest(t *testing.T) {
 }
 
 // The guest receives the shutdown request and does not comply.
-func TestADeletionWaitsForTheGuestAsLongAsItsSpecSays(t *testing.T) {
+func TestDeletion_WaitsForTheGuestForTheGracePeriod(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, counted := startProvider(t, ready, func(c *settings) { c.GracePeriod = time.Hour })
@@ -347,7 +347,7 @@ func TestADeletionWaitsForTheGuestAsLongAsItsSpecSays(t *testing.T) {
 	}
 }
 
-func TestWrongCertificatesAreRefused(t *testing.T) {
+func TestCertificate_UntrustedIsRefused(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	for name, c := range map[string]Config{

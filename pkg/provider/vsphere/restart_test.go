@@ -51,7 +51,7 @@ func askForRestart(req *provider.Request, mode vmv1alpha1.PowerOpMode) {
 	req.VM.Spec.NextRestartTime = time.Now().UTC().Format(time.RFC3339Nano)
 }
 
-func TestAProcessThatDiesAfterARebootDoesNotRebootTwice(t *testing.T) {
+func TestRestart_HappensOnceWhenTheProcessIsKilled(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	death := &killAfterCall{method: "ResetVM_Task", frozen: make(chan struct{})}
@@ -81,7 +81,7 @@ func TestAProcessThatDiesAfterARebootDoesNotRebootTwice(t *testing.T) {
 	}
 }
 
-func TestARestartThatVSphereRefusedIsStillToBeDone(t *testing.T) {
+func TestRestart_IsRetriedIfVSphereRefusesIt(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, counted := startProvider(t, ready, nil)

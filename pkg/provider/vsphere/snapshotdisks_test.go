@@ -41,7 +41,7 @@ func contentOf(t *testing.T, ready vcenter.Ready, req *provider.Request) []strin
 	return out
 }
 
-func TestAfterARevertTheDisksHaveWhatTheyHadAndAreTheSame(t *testing.T) {
+func TestRevert_RestoresTheContentOfTheDisks(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	f := datastoreOf(t, ready)
@@ -97,7 +97,7 @@ func TestAfterARevertTheDisksHaveWhatTheyHadAndAreTheSame(t *testing.T) {
 	l.remove(req)
 }
 
-func TestWhatTheRemovalOfASnapshotHasLeftIsShownAndMergedWithTheNext(t *testing.T) {
+func TestSnapshotRemoval_ConsolidatesDisks(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, counted := startProvider(t, ready, nil)
@@ -129,7 +129,7 @@ func TestWhatTheRemovalOfASnapshotHasLeftIsShownAndMergedWithTheNext(t *testing.
 	l.remove(req)
 }
 
-func TestSnapshot_ThatStaysAfterItsRemovalEndsTheOperation(t *testing.T) {
+func TestSnapshotRemoval_FailsIfTheSnapshotRemains(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, counted := startProvider(t, ready, nil)

@@ -40,7 +40,7 @@ func killAtStep(t *testing.T, ready vcenter.Ready, req *provider.Request, step s
 }
 
 // A snapshot has the steps: store the record in the VM, take the snapshot, remove the record from the VM.
-func TestASnapshotOfAKilledProcessIsFinishedOrTakenByTheNextOne(t *testing.T) {
+func TestSnapshot_IsCompletedByTheNextProcess(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	for name, step := range map[string]string{
@@ -77,7 +77,7 @@ func TestASnapshotOfAKilledProcessIsFinishedOrTakenByTheNextOne(t *testing.T) {
 
 // A revert has the steps: revert the VM, restore the object, remove the record from the VM. A process that
 // continues after any step must complete the revert.
-func TestARevertOfAKilledProcessEndsWithTheVMAndItsObjectAsTheyWere(t *testing.T) {
+func TestRevert_IsCompletedByTheNextProcess(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	for name, step := range map[string]string{

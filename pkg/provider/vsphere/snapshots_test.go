@@ -160,7 +160,7 @@ func tree(req *provider.Request) []string {
 	return out
 }
 
-func TestAVMIsRevertedToWhatItWasWithItsObject(t *testing.T) {
+func TestRevert_RestoresTheVMAndItsObject(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	for name, tc := range map[string]struct {
@@ -211,7 +211,7 @@ func TestAVMIsRevertedToWhatItWasWithItsObject(t *testing.T) {
 	}
 }
 
-func TestRevert_IsNotBegunIfTheObjectIsRefused(t *testing.T) {
+func TestRevert_IsNotStartedIfTheObjectIsRefused(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, counted := startProvider(t, ready, nil)
@@ -237,7 +237,7 @@ func TestRevert_IsNotBegunIfTheObjectIsRefused(t *testing.T) {
 	}
 }
 
-func TestTheTreeOfSnapshotsIsReported(t *testing.T) {
+func TestSnapshots_AreReportedAsATree(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
@@ -285,7 +285,7 @@ func TestTheTreeOfSnapshotsIsReported(t *testing.T) {
 	l.remove(req)
 }
 
-func TestASnapshotWaitsForWhatItWouldPrevent(t *testing.T) {
+func TestSnapshot_WaitsForThePromotion(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	f := datastoreOf(t, ready)
@@ -304,7 +304,7 @@ func TestASnapshotWaitsForWhatItWouldPrevent(t *testing.T) {
 	l.remove(req)
 }
 
-func TestASnapshotThatIsTakenInTheMeantimeIsNotTakenTwice(t *testing.T) {
+func TestSnapshot_IsTakenOnce(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, counted := startProvider(t, ready, nil)
@@ -320,7 +320,7 @@ func TestASnapshotThatIsTakenInTheMeantimeIsNotTakenTwice(t *testing.T) {
 	l.remove(req)
 }
 
-func TestASnapshotWithoutRecordIsNotRevertedTo(t *testing.T) {
+func TestRevert_RefusesASnapshotWithoutARecord(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, counted := startProvider(t, ready, nil)
@@ -341,7 +341,7 @@ func TestASnapshotWithoutRecordIsNotRevertedTo(t *testing.T) {
 	l.remove(req)
 }
 
-func TestWhatVSphereWouldRefuseIsSaidBefore(t *testing.T) {
+func TestSnapshot_IsRefusedBeforeTheCall(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, counted := startProvider(t, ready, nil)

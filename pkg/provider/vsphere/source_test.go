@@ -25,7 +25,7 @@ import (
 )
 
 // The template's network may not exist at the clone's location. The clone must never have it.
-func TestACloneHasItsOwnAdaptersFromTheStart(t *testing.T) {
+func TestClone_HasItsOwnAdaptersFromTheStart(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, counted := startProvider(t, ready, nil)
@@ -60,7 +60,7 @@ func TestACloneHasItsOwnAdaptersFromTheStart(t *testing.T) {
 }
 
 // An image is replaced by renaming the template and creating another one with its name.
-func TestATemplateThatWasReplacedIsNotClonedAnyMore(t *testing.T) {
+func TestTemplate_IsFoundAgainAfterItsReplacement(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
@@ -116,7 +116,7 @@ func addItem(t *testing.T, ready vcenter.Ready, name, itemType string) {
 	}
 }
 
-func TestAnItemThatCannotBeDeployedIsNotAnImage(t *testing.T) {
+func TestImages_ReportItemsThatCannotBeDeployed(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, counted := startProvider(t, ready, nil)
@@ -147,7 +147,7 @@ func TestAnItemThatCannotBeDeployedIsNotAnImage(t *testing.T) {
 	}
 }
 
-func TestADescriptorIsReadOnceForAllDeploymentsOfIt(t *testing.T) {
+func TestDescriptor_IsReadOnceForAllDeployments(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, counted := startProvider(t, ready, nil)
@@ -166,7 +166,7 @@ func TestADescriptorIsReadOnceForAllDeploymentsOfIt(t *testing.T) {
 }
 
 // A deployment with its own configuration may use only the disks of the OVF descriptor.
-func TestADeployedVMIsLikeItsImageWhereTheSpecSaysNothing(t *testing.T) {
+func TestDeployment_UsesTheImageForUnsetFields(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	for _, disksOnly := range []string{"true", "false"} {
@@ -207,7 +207,7 @@ func TestADeployedVMIsLikeItsImageWhereTheSpecSaysNothing(t *testing.T) {
 
 // This is the example of docs/virtualmachines.md. The guest names its adapters like udev, and its image has OVF
 // properties, which cloud-init prefers.
-func TestAGuestOfCloudInitHasTheAddressesOfItsSpec(t *testing.T) {
+func TestCloudInit_ConfiguresTheAddressesOfTheSpec(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	control(t, ready, http.MethodPut, "/guests?cloudInit=true")
@@ -234,7 +234,7 @@ func TestAGuestOfCloudInitHasTheAddressesOfItsSpec(t *testing.T) {
 }
 
 // Before API version 8.0.2.0 a deployment cannot specify a configuration, so the VM would have no identity.
-func TestAVCenterThatIsTooOldDeploysNoLibraryItem(t *testing.T) {
+func TestImages_RequireANewVCenterForLibraryItems(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t, withVersion("8.0.1.0"))
 	p, counted := startProvider(t, ready, nil)

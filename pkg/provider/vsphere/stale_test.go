@@ -113,7 +113,7 @@ func adapters(t *testing.T, vm *object.VirtualMachine) object.VirtualDeviceList 
 	return devices.SelectByType((*types.VirtualEthernetCard)(nil))
 }
 
-func TestADeviceIsNotAddedByARecordThatHasAged(t *testing.T) {
+func TestReconfiguration_FromAnOutdatedInventoryAddsNoDevice(t *testing.T) {
 	t.Parallel()
 	l, req, vm := startOutdated(t, "RetrieveProperties")
 	first := adapters(t, vm)[0].(*types.VirtualVmxnet3)
@@ -141,7 +141,7 @@ func TestADeviceIsNotAddedByARecordThatHasAged(t *testing.T) {
 }
 
 // A snapshot changes the file of a disk and does not change config.changeVersion.
-func TestReconfiguration_WithTheFilesOfBeforeASnapshotIsNotSent(t *testing.T) {
+func TestReconfiguration_WithPreviousDiskFilesIsNotSent(t *testing.T) {
 	t.Parallel()
 	l, req, vm := startOutdated(t, "RetrieveProperties")
 	snapshot(t, vm, "backup")
@@ -157,7 +157,7 @@ func TestReconfiguration_WithTheFilesOfBeforeASnapshotIsNotSent(t *testing.T) {
 	l.until("the change is refused", func() bool { return reason(&req.VM.Status, vmv1alpha1.ConditionConfigurationSynced) == "False Invalid" }, req)
 }
 
-func TestADeleteDecidesByWhatVSphereSaysNow(t *testing.T) {
+func TestDeletion_ReadsTheVMAgain(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		key, value string
@@ -182,7 +182,7 @@ func TestADeleteDecidesByWhatVSphereSaysNow(t *testing.T) {
 	}
 }
 
-func TestPowerByARecordThatHasAgedDoesNoHarm(t *testing.T) {
+func TestPowerOn_FromAnOutdatedInventoryIsHarmless(t *testing.T) {
 	t.Parallel()
 	l, req, vm := startOutdated(t, "PowerOnVM_Task")
 	task, err := vm.PowerOn(t.Context())

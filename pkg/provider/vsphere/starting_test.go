@@ -52,7 +52,7 @@ func TestCreate_WaitsUntilTheInventoryIsRead(t *testing.T) {
 	}
 }
 
-func TestManyNewVirtualMachinesAskForTheirPlacesOnce(t *testing.T) {
+func TestCreate_ResolvesObjectsOnceForManyVMs(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, counted := startProvider(t, ready, nil)
@@ -70,7 +70,7 @@ func TestManyNewVirtualMachinesAskForTheirPlacesOnce(t *testing.T) {
 }
 
 // vCenter returns the inventory in pages of 100 objects. Several pages are in transit at a time.
-func TestInventoryOfManyPartsIsComplete(t *testing.T) {
+func TestInventory_OfManyPagesIsComplete(t *testing.T) {
 	t.Parallel()
 	const machines = 210
 	ready := startVCenter(t)

@@ -11,7 +11,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/storage"
 )
 
-func TestChooseTakesTheRoomiestThatCanHaveAllOfIt(t *testing.T) {
+func TestChoose_SelectsTheDatastoreWithTheMostFreeSpace(t *testing.T) {
 	const gib = 1 << 30
 	all := []storage.Datastore{{Name: "small", Free: 10 * gib}, {Name: "large", Free: 100 * gib}, {Name: "away", Free: 1000 * gib, Unusable: "it is not accessible"}}
 	gold := storage.Policy{Name: "Gold", Incompatible: map[string]string{"large": "not compatible"}}
@@ -50,7 +50,7 @@ func TestChooseTakesTheRoomiestThatCanHaveAllOfIt(t *testing.T) {
 	}
 }
 
-func TestUsableDatastoresComeByTheirSpace(t *testing.T) {
+func TestUsable_SortsDatastoresByFreeSpace(t *testing.T) {
 	all := []storage.Datastore{{Name: "a", Free: 1}, {Name: "b", Free: 3}, {Name: "c", Free: 2}, {Name: "d", Free: 9, Unusable: "away"}, {Name: "e", Free: 8}}
 	got := storage.Usable(storage.Policy{Incompatible: map[string]string{"e": "not compatible"}}, all)
 	if diff := cmp.Diff([]string{"b", "c", "a"}, got); diff != "" {

@@ -32,7 +32,7 @@ func bootDiskCapacity(req *provider.Request) string {
 	return ""
 }
 
-func TestBootDiskGrowsAtCreationAndLiveLater(t *testing.T) {
+func TestBootDisk_GrowsAtCreationAndLive(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	for name, image := range map[string]*vmv1alpha1.VirtualMachineImage{"library": libraryImage(), "clone": templateImage()} {
@@ -66,7 +66,7 @@ func TestBootDiskGrowsAtCreationAndLiveLater(t *testing.T) {
 	}
 }
 
-func TestASmallerBootDiskThanThatOfTheImageMakesNoVM(t *testing.T) {
+func TestBootDisk_MustNotBeSmallerThanTheImage(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
@@ -106,7 +106,7 @@ func slotsOf(t *testing.T, ready vcenter.Ready, name string) map[string][2]int32
 	return out
 }
 
-func TestDisksAreWhereTheyAskToBeAndGoAsTheySay(t *testing.T) {
+func TestDisks_HaveTheirSlotsAndReclaimPolicies(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)

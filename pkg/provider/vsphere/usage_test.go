@@ -13,7 +13,7 @@ import (
 )
 
 // The simulated guest uses 100 MHz and a quarter of its memory. Its host uses half of the VM's memory.
-func TestUsageOfVirtualMachinesIsReadByTheNamesOfTheirObjects(t *testing.T) {
+func TestUsage_IsReadByObjectName(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)

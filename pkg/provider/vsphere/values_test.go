@@ -21,7 +21,7 @@ import (
 )
 
 // This is the example of docs/virtualmachines.md. cloud-init must assign the addresses to the right adapters.
-func TestCloudInitIsToldTheAddressesThatVSphereHasChosen(t *testing.T) {
+func TestCloudInit_ReceivesTheMACAddresses(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	for name, image := range map[string]*vmv1alpha1.VirtualMachineImage{"library": libraryImage(), "clone": templateImage()} {
@@ -63,7 +63,7 @@ func TestCloudInitIsToldTheAddressesThatVSphereHasChosen(t *testing.T) {
 	}
 }
 
-func TestAdoptionLeavesNameAndAdaptersAlone(t *testing.T) {
+func TestAdoption_KeepsNameAndAdapters(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
@@ -146,7 +146,7 @@ func makeTemplate(t *testing.T, vm *object.VirtualMachine, name string, spec typ
 }
 
 // Three CPUs are not possible with the template's two cores per socket.
-func TestCoresPerSocketOfATemplateDoNotStay(t *testing.T) {
+func TestCoresPerSocket_AreNotCopiedFromTheTemplate(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
@@ -180,7 +180,7 @@ func recordOf(t *testing.T, p *Provider, req *provider.Request) *mo.VirtualMachi
 	return vm
 }
 
-func TestWhatVSphereShowsOfANewVMSaysWhoseItIs(t *testing.T) {
+func TestCreate_SetsManagedByAndAnnotation(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	for name, image := range map[string]*vmv1alpha1.VirtualMachineImage{"library": libraryImage(), "clone": templateImage()} {

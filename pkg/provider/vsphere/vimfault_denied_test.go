@@ -16,7 +16,7 @@ import (
 
 const denial = "Permission to perform this operation was denied."
 
-func TestARefusalNamesTheMissingPrivilegesAndTheirObjects(t *testing.T) {
+func TestAddMissingPrivileges_NamesPrivilegesAndObjects(t *testing.T) {
 	pool := types.ManagedObjectReference{Type: "ResourcePool", Value: "resgroup-8"}
 	all := types.NoPermission{PrivilegeId: "A", MissingPrivileges: []types.NoPermissionEntityPrivileges{
 		{Entity: pool, PrivilegeIds: []string{"A", "B"}}, {Entity: types.ManagedObjectReference{Value: "vm-1"}, PrivilegeIds: []string{"C"}},
@@ -46,7 +46,7 @@ func TestARefusalNamesTheMissingPrivilegesAndTheirObjects(t *testing.T) {
 	vimfault.TellPrivileges(io.EOF)
 }
 
-func TestATaskThatWasRefusedNamesThePrivilege(t *testing.T) {
+func TestTaskError_NamesMissingPrivileges(t *testing.T) {
 	vm := types.ManagedObjectReference{Type: "VirtualMachine", Value: "vm-1"}
 	err := task(causedBy(&types.CannotAccessVmComponent{}, &types.NoPermission{Object: &vm, PrivilegeId: "A"}))
 	if got, want := err.Error(), " (because of NoPermission): missing privilege A on vm-1"; !strings.HasSuffix(got, want) {

@@ -47,7 +47,7 @@ func restStatus(t *testing.T, status int) error {
 	return fmt.Errorf("finding: %w", c.Do(t.Context(), c.Resource("/x").Request(http.MethodGet), nil))
 }
 
-func TestKindOfLooksAtTypes(t *testing.T) {
+func TestKindOf_UsesFaultTypes(t *testing.T) {
 	for _, tc := range []struct {
 		name string
 		err  error
@@ -107,7 +107,7 @@ func TestKindOfLooksAtTypes(t *testing.T) {
 	}
 }
 
-func TestGoneIsAboutTheObjectThatWasAskedFor(t *testing.T) {
+func TestGone_RequiresTheGivenObject(t *testing.T) {
 	vm := types.ManagedObjectReference{Type: "VirtualMachine", Value: "vm-1"}
 	gone := func(kind, id string) types.BaseMethodFault {
 		return &types.ManagedObjectNotFound{Obj: types.ManagedObjectReference{Type: kind, Value: id, ServerGUID: "guid"}}
@@ -136,7 +136,7 @@ func TestGoneIsAboutTheObjectThatWasAskedFor(t *testing.T) {
 	}
 }
 
-func TestOnlyAFaultIsARefusal(t *testing.T) {
+func TestRefused_RequiresAFault(t *testing.T) {
 	for _, tc := range []struct {
 		name string
 		err  error
@@ -163,7 +163,7 @@ func TestOnlyAFaultIsARefusal(t *testing.T) {
 	}
 }
 
-func TestABackingThatIsGoneIsSeenInEveryFault(t *testing.T) {
+func TestInvalidBacking_IsFoundInCauses(t *testing.T) {
 	for _, tc := range []struct {
 		name string
 		err  error

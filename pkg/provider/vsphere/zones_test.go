@@ -59,7 +59,7 @@ func zoneRequest(zone, name string) *provider.Request {
 	return req
 }
 
-func TestAVirtualMachineIsMadeInItsZone(t *testing.T) {
+func TestZone_ContainsItsVMs(t *testing.T) {
 	t.Parallel()
 	p, l, ready, _ := startZones(t)
 	a, b := zoneRequest("a", "in-a"), zoneRequest("b", "in-b")
@@ -102,7 +102,7 @@ func TestAVirtualMachineIsMadeInItsZone(t *testing.T) {
 	}
 }
 
-func TestAZoneThatComesIsReadAndOneThatIsNotThereKeepsNobody(t *testing.T) {
+func TestZone_WithoutAFolderDoesNotAffectOthers(t *testing.T) {
 	t.Parallel()
 	p, l, ready, all := startZones(t)
 	lost := *all["b"]
@@ -133,7 +133,7 @@ func TestAZoneThatComesIsReadAndOneThatIsNotThereKeepsNobody(t *testing.T) {
 	})
 }
 
-func TestS10ANetworkAndADeviceOfAZoneAreForTheNamespacesThatItSays(t *testing.T) {
+func TestS10Zone_LimitsNetworksAndDevicesToNamespaces(t *testing.T) {
 	t.Parallel()
 	_, l, _, _ := startZones(t)
 	with := func(name, network string, labels map[string]string) *provider.Request {
@@ -169,7 +169,7 @@ func TestS10ANetworkAndADeviceOfAZoneAreForTheNamespacesThatItSays(t *testing.T)
 	}, theirs)
 }
 
-func TestAnOfferSaysWhatAZoneHasAndLacks(t *testing.T) {
+func TestOffer_ReportsCapacityAndProblems(t *testing.T) {
 	t.Parallel()
 	p, _, ready, all := startZones(t)
 	for name, tc := range map[string]struct {
@@ -223,7 +223,7 @@ func TestAnOfferSaysWhatAZoneHasAndLacks(t *testing.T) {
 	}
 }
 
-func TestAZoneHasToHaveTheSpaceThatDisksTakeAtOnce(t *testing.T) {
+func TestOffer_RequiresTheSpaceOfThickDisks(t *testing.T) {
 	t.Parallel()
 	p, _, ready, all := startZones(t)
 	p.driver.SetZones(map[string]*vmv1alpha1.ZoneSpec{"b": all["b"]})
@@ -262,7 +262,7 @@ func TestAZoneHasToHaveTheSpaceThatDisksTakeAtOnce(t *testing.T) {
 	}
 }
 
-func TestDRSRatesAZoneOfFewerDatastoresThanItsClusterHas(t *testing.T) {
+func TestOffer_HasADRSRatingWithFewerDatastoresThanTheCluster(t *testing.T) {
 	t.Parallel()
 	p, _, _, all := startZones(t)
 	one := all["a"].DeepCopy()
@@ -276,7 +276,7 @@ func TestDRSRatesAZoneOfFewerDatastoresThanItsClusterHas(t *testing.T) {
 	}
 }
 
-func TestAVMThatIsTakenOverIsFoundInItsZone(t *testing.T) {
+func TestOffer_ReportsTheZoneOfAnAdoptedVM(t *testing.T) {
 	t.Parallel()
 	p, l, ready, _ := startZones(t)
 	req := zoneRequest("b", "made")
@@ -296,7 +296,7 @@ func TestAVMThatIsTakenOverIsFoundInItsZone(t *testing.T) {
 }
 
 // A virtual machine must be placed where the disks of its claims are accessible.
-func TestAZoneHoldsNoVirtualMachineWhoseClaimsAreElsewhere(t *testing.T) {
+func TestOffer_RequiresTheDisksOfClaims(t *testing.T) {
 	t.Parallel()
 	p, _, ready, _ := startZones(t)
 	const unknown = "0c5e31a5-6b9a-4f2e-8c0f-3f6a7c1d2e4b"

@@ -38,7 +38,7 @@ func newSession(t *testing.T, ready vcenter.Ready) *session.Session {
 	return s
 }
 
-func TestEveryMissingPrivilegeIsReportedWithItsObject(t *testing.T) {
+func TestCheck_ReportsMissingPrivilegesWithTheirObjects(t *testing.T) {
 	ready := simulated.Start(t)
 	s := newSession(t, ready)
 	check := func(o placement.Options) (*Report, string) {
@@ -99,7 +99,7 @@ screenshots: ok
 }
 
 // Missing privileges of optional features do not fail the check.
-func TestWhatFeaturesOfStorageLackIsReportedByTheirNames(t *testing.T) {
+func TestCheck_ReportsMissingPrivilegesOfFeatures(t *testing.T) {
 	ready := simulated.Start(t)
 	s := newSession(t, ready)
 	order := func(path string, values url.Values) {
@@ -162,7 +162,7 @@ screenshots: ok
 	}
 }
 
-func TestAVCenterThatIsTooOldIsReported(t *testing.T) {
+func TestReport_IsNotOKIfVCenterIsTooOld(t *testing.T) {
 	for version, old := range map[string]bool{"8.0.1.0": true, "7.0.3.0": true, "8.0.2.0": false, "9.1.0.0": false} {
 		r := Report{APIVersion: version, TooOld: session.Older(version, MinAPIVersion)}
 		var out strings.Builder
@@ -173,7 +173,7 @@ func TestAVCenterThatIsTooOldIsReported(t *testing.T) {
 	}
 }
 
-func TestReport_WarnsOfClocksThatAreMoreThanAMinuteApart(t *testing.T) {
+func TestReport_WarnsOfAClockDifferenceAboveAMinute(t *testing.T) {
 	for skew, want := range map[time.Duration]string{
 		time.Minute: "", 90 * time.Second: "warning: vCenter's clock is 1m30s ahead of the server's clock: ",
 		-10 * time.Minute: "warning: vCenter's clock is 10m0s behind the server's clock: ",
@@ -186,7 +186,7 @@ func TestReport_WarnsOfClocksThatAreMoreThanAMinuteApart(t *testing.T) {
 	}
 }
 
-func TestTheDocumentationNamesEveryPrivilege(t *testing.T) {
+func TestPrivileges_AreDocumented(t *testing.T) {
 	text, err := os.ReadFile("../../../../docs/operations.md")
 	if err != nil {
 		t.Fatal(err)

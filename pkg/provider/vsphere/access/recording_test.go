@@ -65,7 +65,7 @@ func privateVM(t *testing.T, ready vcenter.Ready) (id string, before mo.VirtualM
 	return vm.Reference().Value, before
 }
 
-func TestRecording_NamesNothingOfTheInstallation(t *testing.T) {
+func TestRecording_DoesNotIdentifyTheInstallation(t *testing.T) {
 	ready := simulated.Start(t, func(o *vcenter.Options) { o.Clusters = 2 })
 	id, before := privateVM(t, ready)
 	s := newSession(t, ready)

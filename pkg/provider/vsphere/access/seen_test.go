@@ -20,7 +20,7 @@ import (
 	"github.com/slipway-dev/slipway/test/simulated"
 )
 
-func TestDatastoresAndLibrariesThatTheAccountSeesAreListedWithWhatItMayUse(t *testing.T) {
+func TestSee_ListsDatastoresAndLibraries(t *testing.T) {
 	ready := simulated.Start(t)
 	q := url.Values{"entity": {"/DC0/datastore/LocalDS_0"}, "without": {"Datastore.AllocateSpace"}}
 	simulated.Control(t, ready, http.MethodPut, "/permissions?"+q.Encode())
@@ -46,7 +46,7 @@ func TestDatastoresAndLibrariesThatTheAccountSeesAreListedWithWhatItMayUse(t *te
 	}
 }
 
-func TestWhatIsSeenIsPrintedInABoundedNumberOfLines(t *testing.T) {
+func TestSeen_PrintsALimitedNumberOfLines(t *testing.T) {
 	seen := Seen{AllLibraries: 40, Libraries: []Library{{Name: "golden", Type: "SUBSCRIBED", Items: 3}, {Name: "id-2", Err: errors.New("reading the library: 403")}}}
 	for i := range 12 {
 		seen.Datastores = append(seen.Datastores, Datastore{Name: fmt.Sprintf("ds-%02d", i), Free: 1 << 29, Capacity: 1 << 30, Accessible: i < 9})
@@ -75,7 +75,7 @@ content libraries visible to the account: 40
 }
 
 // Without a session the missing privileges are unknown.
-func TestDatastoresAreNotCalledUsableWithoutASession(t *testing.T) {
+func TestMissingOn_FailsWithoutASession(t *testing.T) {
 	at, err := url.Parse(simulated.Start(t).URL)
 	if err != nil {
 		t.Fatal(err)

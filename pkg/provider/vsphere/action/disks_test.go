@@ -36,7 +36,7 @@ func multiWriter(file string) types.BaseVirtualDeviceBackingInfo {
 	return b
 }
 
-func TestForeignDisks_AreThoseThatTheVMDoesNotOwn(t *testing.T) {
+func TestForeignDisks_ReturnsDisksThatTheVMDoesNotOwn(t *testing.T) {
 	fcd := disk(1, flat("[ds] web/pvc.vmdk"))
 	fcd.VDiskId = &types.ID{Id: "fcd-1"}
 	raw := &types.VirtualDiskRawDiskMappingVer1BackingInfo{}
@@ -115,7 +115,7 @@ func TestForeignDisks_AreThoseThatTheVMDoesNotOwn(t *testing.T) {
 	}
 }
 
-func TestForeignDisks_AreUnknownWithoutAConfiguration(t *testing.T) {
+func TestForeignDisks_FailsWithoutAConfiguration(t *testing.T) {
 	if disks, err := foreignDisks(&mo.VirtualMachine{}, nil); err == nil {
 		t.Errorf("disks = %v, want an error", disks)
 	}

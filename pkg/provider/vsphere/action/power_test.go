@@ -18,7 +18,7 @@ import (
 )
 
 // A guest that may be shutting down must not be powered off.
-func TestOnlyAGuestThatCannotOrDoesNotIsForced(t *testing.T) {
+func TestRunByMode_ForcesOnlyAGuestThatDoesNotComply(t *testing.T) {
 	const soft, try, hard = vmv1alpha1.PowerOpModeSoft, vmv1alpha1.PowerOpModeTrySoft, vmv1alpha1.PowerOpModeHard
 	for name, tc := range map[string]struct {
 		mode          vmv1alpha1.PowerOpMode

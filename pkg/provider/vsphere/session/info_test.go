@@ -14,7 +14,7 @@ import (
 	"github.com/vmware/govmomi/vim25/methods"
 )
 
-func TestTheSessionTellsWhereItIsLoggedIn(t *testing.T) {
+func TestInfo_DescribesTheLogin(t *testing.T) {
 	srv := startServer(t)
 	s := srv.open(t, nil)
 	if got := s.Info(); got != (Info{}) {
@@ -35,7 +35,7 @@ func (s *server) about() *simulator.ServiceInstance {
 	return s.model.Map().Get(vim25.ServiceInstance).(*simulator.ServiceInstance)
 }
 
-func TestNoPasswordIsSentToAnotherInstallation(t *testing.T) {
+func TestInstallation_PreventsALoginToAnotherVCenter(t *testing.T) {
 	srv := startServer(t)
 	open := func(meant *string) (*Session, *[]string) {
 		var sent []string

@@ -16,7 +16,7 @@ import (
 
 // A server in place of vCenter must not be able to redirect a login to another server or to an
 // unencrypted connection.
-func TestNoRedirectIsFollowed(t *testing.T) {
+func TestRedirect_IsNotFollowed(t *testing.T) {
 	for name, elsewhere := range map[string]func(http.Handler) *httptest.Server{"another port": httptest.NewTLSServer, "no TLS": httptest.NewServer} {
 		for _, code := range []int{http.StatusFound, http.StatusTemporaryRedirect, http.StatusPermanentRedirect} {
 			t.Run(name+" "+http.StatusText(code), func(t *testing.T) {

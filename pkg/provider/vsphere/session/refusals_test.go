@@ -22,7 +22,7 @@ import (
 )
 
 // This happens when the password has been changed in vCenter but not yet in the Secret.
-func TestAWrongPasswordIsSentOnceOverBothAPIs(t *testing.T) {
+func TestRefusedLogin_IsSentOnceOverBothAPIs(t *testing.T) {
 	srv := startServer(t)
 	var wrong atomic.Bool
 	var logins atomic.Int32
@@ -68,7 +68,7 @@ func TestAWrongPasswordIsSentOnceOverBothAPIs(t *testing.T) {
 	}
 }
 
-func TestRefusalsStayBelowTheLockoutOfTheAccount(t *testing.T) {
+func TestRefusedLogins_StayBelowTheLockoutLimit(t *testing.T) {
 	denied := soap.WrapVimFault(&types.InvalidLogin{})
 	for name, passwords := range map[string]func(i int) string{
 		"one password":   func(int) string { return "wrong" },
@@ -101,7 +101,7 @@ func TestRefusalsStayBelowTheLockoutOfTheAccount(t *testing.T) {
 	}
 }
 
-func TestLoginsWithoutAnAnswerCountUntilTheyHaveEnded(t *testing.T) {
+func TestUnansweredLogins_CountUntilTheyEnd(t *testing.T) {
 	var r loginLimiter
 	var under []*loginAttempt
 	for i := range maxRefusals {

@@ -122,7 +122,7 @@ func (s *server) terminate(t *testing.T) {
 	}
 }
 
-func TestOptionsAreChecked(t *testing.T) {
+func TestOptions_AreValidated(t *testing.T) {
 	creds := func(context.Context) (string, string, error) { return "", "", nil }
 	for _, tc := range []struct {
 		name string
@@ -151,7 +151,7 @@ func TestOptionsAreChecked(t *testing.T) {
 	}
 }
 
-func TestTheCertificateIsVerified(t *testing.T) {
+func TestCertificate_IsVerified(t *testing.T) {
 	s := startServer(t)
 	for _, tc := range []struct {
 		name   string
@@ -177,7 +177,7 @@ func TestTheCertificateIsVerified(t *testing.T) {
 	}
 }
 
-func TestAWrongPasswordIsReportedAndALaterRightOneWorks(t *testing.T) {
+func TestPassword_CanBeCorrectedLater(t *testing.T) {
 	s := startServer(t)
 	password := "wrong"
 	var sent atomic.Int32
@@ -202,7 +202,7 @@ func TestAWrongPasswordIsReportedAndALaterRightOneWorks(t *testing.T) {
 	}
 }
 
-func TestManyCallsThatFindTheSessionGoneLogInOnce(t *testing.T) {
+func TestSession_IsRenewedOnceForConcurrentCalls(t *testing.T) {
 	s := startServer(t)
 	var logins atomic.Int32
 	session := s.open(t, func(o *Options) {
@@ -235,7 +235,7 @@ func TestManyCallsThatFindTheSessionGoneLogInOnce(t *testing.T) {
 	}
 }
 
-func TestTheRESTSessionComesBack(t *testing.T) {
+func TestRESTSession_IsRenewed(t *testing.T) {
 	s := startServer(t)
 	session := s.open(t, nil)
 	list := func() error {
@@ -253,7 +253,7 @@ func TestTheRESTSessionComesBack(t *testing.T) {
 	}
 }
 
-func TestReadsAreRepeatedAndChangesAreNot(t *testing.T) {
+func TestCalls_RepeatReadsButNotChanges(t *testing.T) {
 	s := startServer(t)
 	session := s.open(t, nil)
 	c, err := session.Vim(t.Context())
@@ -273,7 +273,7 @@ func TestReadsAreRepeatedAndChangesAreNot(t *testing.T) {
 	}
 }
 
-func TestCallsAreBounded(t *testing.T) {
+func TestCalls_AreLimited(t *testing.T) {
 	s := startServer(t)
 	entered, release := make(chan struct{}, 10), make(chan struct{})
 	var held atomic.Bool

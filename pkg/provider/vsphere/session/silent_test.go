@@ -33,7 +33,7 @@ func ends(t *testing.T, what string, do func() error) error {
 	}
 }
 
-func TestHealthyKeepsItsDeadlineWhileAnotherConnectsToASilentVCenter(t *testing.T) {
+func TestHealthy_KeepsItsDeadlineDuringAnotherLogin(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -73,7 +73,7 @@ func TestHealthyKeepsItsDeadlineWhileAnotherConnectsToASilentVCenter(t *testing.
 }
 
 // vCenter's REST endpoint starts minutes after the SOAP endpoint and hangs more often.
-func TestASilentRESTLoginHoldsNoSOAPCallUp(t *testing.T) {
+func TestRESTLogin_DoesNotBlockSOAPCalls(t *testing.T) {
 	srv := startServer(t)
 	s := srv.open(t, func(o *Options) { o.CallTimeout = time.Hour })
 	c, err := s.Vim(t.Context())
@@ -108,7 +108,7 @@ func TestASilentRESTLoginHoldsNoSOAPCallUp(t *testing.T) {
 	}
 }
 
-func TestALoginThatIsNotAnsweredEndsWithTheCallTimeout(t *testing.T) {
+func TestLogin_EndsWithTheCallTimeout(t *testing.T) {
 	srv := startServer(t)
 	s := srv.open(t, func(o *Options) { o.CallTimeout = 50 * time.Millisecond })
 	answer := make(chan struct{})
@@ -121,7 +121,7 @@ func TestALoginThatIsNotAnsweredEndsWithTheCallTimeout(t *testing.T) {
 }
 
 // A deployment takes minutes.
-func TestLongRESTCallsLeaveRoomForOthers(t *testing.T) {
+func TestWithLongREST_DoesNotOccupySlots(t *testing.T) {
 	srv := startServer(t)
 	s := srv.open(t, func(o *Options) { o.MaxCalls = 1 })
 	c, err := s.Vim(t.Context())

@@ -15,7 +15,7 @@ import (
 	"github.com/vmware/govmomi/vim25/methods"
 )
 
-func TestTheOlderVersionIsSpoken(t *testing.T) {
+func TestOlderVersion_ReturnsTheOlderOne(t *testing.T) {
 	for _, tc := range []struct{ server, ours, want string }{
 		{"8.0.3.0", "9.1.0.0", "8.0.3.0"},
 		{"9.2.0.0", "9.1.0.0", "9.1.0.0"},
@@ -62,7 +62,7 @@ func (v *versions) before(w http.ResponseWriter, r *http.Request) bool {
 	return true
 }
 
-func TestTheVersionIsNegotiatedAtEveryLogin(t *testing.T) {
+func TestVersion_IsNegotiatedAtEveryLogin(t *testing.T) {
 	srv := startServer(t)
 	v := &versions{used: map[string]struct{}{}}
 	v.speaks.Store("8.0.2.0")
