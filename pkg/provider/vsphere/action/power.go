@@ -91,9 +91,8 @@ func (a *Actor) hardReset(ctx context.Context, vm types.ManagedObjectReference) 
 	})
 }
 
-// requestGuest sends a request to the guest by ask and waits for the power state, at most for grace. If it
-// is unknown whether the guest received the request, soft also waits for grace before the caller
-// can repeat the request.
+// requestGuest calls request, which asks the guest, and waits for the power state, at most for grace. If
+// it is unknown whether the guest received the request, it also waits before it returns the error.
 func (a *Actor) requestGuest(ctx context.Context, vm types.ManagedObjectReference, what string, state types.VirtualMachinePowerState, grace time.Duration,
 	request func(context.Context, *vim25.Client) error,
 ) error {
