@@ -51,9 +51,9 @@ var Groups = []Group{
 		{"all calls but the wait for changes", "calls at once in each vCenter", "vcenter-max-calls", "32", calls, "provider/vsphere/session/TestCalls_AreLimited",
 			"", "provider/vsphere/session/transport.RoundTrip provider/vsphere/session/Session.Run"},
 		{"retries of a call", "reads twice, after 100 ms and 500 ms; a call whose session has ended once", "", "", calls, "provider/vsphere/session/TestCalls_RepeatReadsButNotChanges",
-			"A call and its retries use one slot of `--vcenter-max-calls`. Three refused logins in 3 min stop further ones.", "provider/vsphere/session/transport.bounded provider/vsphere/session/Session.Fetch provider/vsphere/session/Session.withREST provider/vsphere/session/Session.restClient"},
+			"A call and its retries use one slot of `--vcenter-max-calls`. Three refused logins in 3 min stop further ones.", "provider/vsphere/session/transport.callWithLimits provider/vsphere/session/Session.Fetch provider/vsphere/session/Session.withREST provider/vsphere/session/Session.restClient"},
 		{"calls of one step side by side", "five lookups of a placement, and one query for each zone or vCenter", "", "", calls, "provider/vsphere/placement/TestWhatManyAskForIsLookedUpOnce",
-			"Zones and VCenters are objects of the administrator, and `--vcenter-max-calls` limits the calls.", "provider/vsphere/placement/together provider/vsphere/Driver.warm provider/fleet/ask provider/fleet/Fleet.Run provider/vsphere/session/Session.Close"},
+			"Zones and VCenters are objects of the administrator, and `--vcenter-max-calls` limits the calls.", "provider/vsphere/placement/together provider/vsphere/Driver.warmResolvers provider/fleet/ask provider/fleet/Fleet.Run provider/vsphere/session/Session.Close"},
 	}},
 	{"List and watch vCenter", []Limit{
 		{"stream of changes", "one for each vCenter, two answers ahead; a lost one is built again after 0 to 10 s", "", "", "slipway_provider_stream_age_seconds", "provider/vsphere/inventory/TestAServerThatDoesNotEndAWaitLosesTheStream",
