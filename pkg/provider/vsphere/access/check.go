@@ -45,7 +45,7 @@ type Report struct {
 	Skew time.Duration
 	// Account is the name of the checked account.
 	Account string
-	// Objects are sorted by zone and kind.
+	// Objects are in the order of zones and kinds.
 	Objects []Object
 	// Features are the results for optional features.
 	Features []FeatureReport

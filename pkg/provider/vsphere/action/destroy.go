@@ -18,12 +18,14 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/vimfault"
 )
 
-// Destroy deletes the VM and its files. It first detaches disks that are not the VM's own, because
-// vSphere deletes all attached disks. That includes first class disks, unless keepAfterDeleteVm is
-// set (API, BaseConfigInfo), and other clients set and clear that flag
-// (kubernetes-sigs/vsphere-csi-driver#4054). Destroy does nothing if these disks cannot be
-// determined or if one of them is still attached. Afterwards it reads the VM to learn the result,
-// because a task that vCenter has lost may have been carried out.
+// Destroy deletes the VM and its files.
+//
+// It first detaches disks that are not the VM's own, because vSphere deletes all attached disks. That
+// includes first class disks, unless keepAfterDeleteVm is set (API, BaseConfigInfo), and other clients
+// set and clear that flag (kubernetes-sigs/vsphere-csi-driver#4054). Destroy does not delete the VM if
+// these disks cannot be determined or if one of them is still attached.
+//
+// If the task fails or is lost, Destroy reads the VM, because the task may have been carried out.
 func (a *Actor) Destroy(ctx context.Context, vm types.ManagedObjectReference) error {
 	now, err := a.ensureOnlyOwnDisks(ctx, vm)
 	if err == nil && now != nil {

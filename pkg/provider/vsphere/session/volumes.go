@@ -12,8 +12,8 @@ import (
 	"github.com/vmware/govmomi/vim25/soap"
 )
 
-// Volumes contains clients of vCenter's volume service (CNS). They use the current SOAP session and
-// stop working when it ends, so do not retain them for longer than one operation.
+// Volumes contains clients of vCenter's volume service (CNS). They use the current SOAP session and may
+// fail after it ends, so do not retain them for longer than one operation.
 type Volumes struct {
 	// Service sends calls to the volume service.
 	Service soap.RoundTripper

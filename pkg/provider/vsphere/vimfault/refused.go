@@ -5,9 +5,9 @@ package vimfault
 
 import "github.com/vmware/govmomi/vim25/types"
 
-// Refused reports whether vSphere certainly did not carry out the operation, because it returned a
-// fault. The operation may have been carried out if there was no response, or if the fault is a
-// timeout, a cancellation or a lost host connection.
+// Refused reports whether vSphere certainly did not carry out the operation, because it returned a fault.
+// The operation may have been carried out if there was no response. The same applies to faults that report
+// a timeout, a cancellation, an ended session or a lost connection to the host.
 func Refused(err error) bool {
 	answered := false
 	for f := range faultsOf(err) {
