@@ -122,12 +122,12 @@ func TestAdoption_RefusesAVMOutsideOfTheManagedFolder(t *testing.T) {
 	if !strings.Contains(c.Message, "/DC0/vm/slipway") || req.VM.Status.UniqueID != "" {
 		t.Errorf("Created = %q, uniqueID %q; want the managed folder in the message, and no uniqueID", c.Message, req.VM.Status.UniqueID)
 	}
-	moveIn(t, vm)
+	moveToManagedFolder(t, vm)
 	l.until("the moved VM runs", isRunning(req), req)
 }
 
-// moveIn moves the VM to the managed folder.
-func moveIn(t *testing.T, vm *object.VirtualMachine) {
+// moveToManagedFolder moves the VM to the managed folder.
+func moveToManagedFolder(t *testing.T, vm *object.VirtualMachine) {
 	t.Helper()
 	folder, err := find.NewFinder(vm.Client()).Folder(t.Context(), "/DC0/vm/slipway")
 	if err != nil {
@@ -159,7 +159,7 @@ func TestAdoption_WaitsForTheVMWithoutAnImage(t *testing.T) {
 	if c == nil || !strings.Contains(c.Message, "or for a vSphere VM with instance UUID "+id) {
 		t.Errorf("Created = %+v, want a message that it waits for the VM", c)
 	}
-	moveIn(t, vm)
+	moveToManagedFolder(t, vm)
 	eventually(t, "the inventory has the VM", func() bool { found := p.record("", id); return found != nil })
 	l.until("the moved VM runs", isRunning(req), req)
 }

@@ -247,7 +247,7 @@ func TestClaim_ReportsFaultsAndRetries(t *testing.T) {
 			req := newRequest("web", templateImage())
 			order := "/volumes/fault?method=" + tc.call
 			fail := func() { control(t, ready, http.MethodPut, order+"&fault="+tc.fault) }
-			told := func() bool {
+			reported := func() bool {
 				st := &req.VM.Status
 				return reason(st, vmv1alpha1.ConditionConfigurationSynced) == "False Error" && strings.Contains(message(st, vmv1alpha1.ConditionConfigurationSynced), tc.says) &&
 					strings.Contains(message(st, vmv1alpha1.ConditionConfigurationSynced), id)
@@ -255,7 +255,7 @@ func TestClaim_ReportsFaultsAndRetries(t *testing.T) {
 			addClaim(req, "data", provider.Claim{VolumeID: id})
 			if tc.call == "CnsAttachVolume" {
 				fail()
-				l.until("the fault is reported", told, req)
+				l.until("the fault is reported", reported, req)
 				if req.VM.Status.PowerState != vmv1alpha1.PoweredOff {
 					t.Errorf("the VM is %s without its disk", req.VM.Status.PowerState)
 				}
@@ -270,7 +270,7 @@ func TestClaim_ReportsFaultsAndRetries(t *testing.T) {
 			} else {
 				dropClaims(req)
 			}
-			l.until("the fault is reported", told, req)
+			l.until("the fault is reported", reported, req)
 			control(t, ready, http.MethodDelete, order)
 			l.until("the VM is synchronized", isRunning(req), req)
 			if got := diskUsers(t, ready, id); (len(got) == 1) != (tc.call == "CnsExtendVolume") {

@@ -72,8 +72,8 @@ func (s *diskScene) records() []string {
 	return slices.Sorted(maps.Keys(observe.DiskRecords(s.p.inventory.Get(s.vm.Reference()))))
 }
 
-// forget removes the records of disks. A VM of an older version has none.
-func (s *diskScene) forget() {
+// removeRecords removes the records of disks. A VM of an older version has none.
+func (s *diskScene) removeRecords() {
 	var spec types.VirtualMachineConfigSpec
 	for _, slot := range s.records() {
 		spec.ExtraConfig = append(spec.ExtraConfig, &types.OptionValue{Key: observe.DiskKey(slot), Value: ""})
@@ -118,9 +118,9 @@ func TestDestroy_DeletesOnlyTheRecordedDisks(t *testing.T) {
 		detached []string
 	}{
 		"unchanged":                      {func(*diskScene) {}, []string{"scsi0:0", "scsi0:1"}, nil, nil},
-		"the records are added again":    {(*diskScene).forget, []string{"scsi0:0", "scsi0:1"}, nil, nil},
+		"the records are added again":    {(*diskScene).removeRecords, []string{"scsi0:0", "scsi0:1"}, nil, nil},
 		"a foreign disk in the slot":     {(*diskScene).replace, []string{"scsi0:0", "scsi0:1"}, []string{"theirs"}, []string{"theirs"}},
-		"a foreign, unrecorded disk":     {func(s *diskScene) { s.replace(); s.forget() }, []string{"scsi0:0"}, []string{"theirs"}, []string{"theirs"}},
+		"a foreign, unrecorded disk":     {func(s *diskScene) { s.replace(); s.removeRecords() }, []string{"scsi0:0"}, []string{"theirs"}, []string{"theirs"}},
 		"Storage vMotion of the VM":      {func(s *diskScene) { s.relocate(-1) }, []string{"scsi0:0", "scsi0:1"}, nil, nil},
 		"Storage vMotion of a boot disk": {func(s *diskScene) { s.relocate(0) }, []string{"scsi0:0", "scsi0:1"}, nil, nil},
 		"Storage vMotion of a volume":    {func(s *diskScene) { s.relocate(1) }, []string{"scsi0:0", "scsi0:1"}, nil, nil},

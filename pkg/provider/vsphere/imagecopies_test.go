@@ -43,8 +43,8 @@ func copiesAt(t *testing.T, p *Provider, item vmv1alpha1.ContentLibraryImageSour
 	return c
 }
 
-// do waits for a task of an administrator.
-func do(t *testing.T, task *object.Task, err error) {
+// awaitTask waits for a task of an administrator.
+func awaitTask(t *testing.T, task *object.Task, err error) {
 	t.Helper()
 	if err == nil {
 		err = task.Wait(t.Context())
@@ -76,7 +76,7 @@ func TestImageCopies_AreKeptForSnapshots(t *testing.T) {
 	createPoweredOff(l, req)
 	vm := objectOf(t, ready, req)
 	task, err := vm.CreateSnapshot(t.Context(), "before", "", false, false)
-	do(t, task, err)
+	awaitTask(t, task, err)
 	devices, err := vm.Device(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -102,7 +102,7 @@ func TestImageCopies_AreKeptForSnapshots(t *testing.T) {
 		t.Errorf("after a rename of the datastore the copies are used by %q, want the VM whose snapshot uses them", got)
 	}
 	task, err = vm.RemoveAllSnapshot(t.Context(), nil)
-	do(t, task, err)
+	awaitTask(t, task, err)
 	if err := p.driver.ImageFiles().Remove(t.Context(), at.DatastoreID, renamed); err != nil {
 		t.Errorf("removing the copies without the snapshot: %v", err)
 	}

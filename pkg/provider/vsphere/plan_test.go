@@ -63,13 +63,13 @@ func (s *scene) power(state types.VirtualMachinePowerState) { s.observed.Runtime
 
 func (s *scene) input() plan.Input {
 	d := &Driver{session: &session.Session{}, inventory: inventory.New(inventory.Options{})}
-	w := want(s.vm, s.effective)
+	w := desiredState(s.vm, s.effective)
 	m := d.machine(s.observed)
 	return plan.Input{VM: s.vm, Want: w, Machine: m, Observation: m.Observe(w), Now: now}
 }
 
-// want returns the desired state of vm.
-func want(vm *vmv1alpha1.VirtualMachine, effective *vmv1alpha1.VirtualMachineInstanceSpec) *driver.Want {
+// desiredState returns the desired state of vm.
+func desiredState(vm *vmv1alpha1.VirtualMachine, effective *vmv1alpha1.VirtualMachineInstanceSpec) *driver.Want {
 	return &driver.Want{Desired: provider.Desired{Effective: effective}, Identity: driver.Identity{Key: k8stypes.NamespacedName{Namespace: vm.Namespace, Name: vm.Name}, UID: string(vm.UID), InstanceUUID: string(vm.UID)}, Name: vm.Name}
 }
 
@@ -100,27 +100,27 @@ var plans = []struct {
 		s.power(poweredOff)
 		s.vm.Annotations = map[string]string{vmv1alpha1.AnnotationDelayedPowerOn: "soon"}
 	}, planned{synced: "False Invalid", config: "True Succeeded", fails: true}},
-	{"power chart: in a group, power on, not delayed", func(s *scene) { s.power(poweredOff); s.member(vmv1alpha1.PoweredOn) },
+	{"power chart: in a group, power on, not delayed", func(s *scene) { s.power(poweredOff); s.joinGroup(vmv1alpha1.PoweredOn) },
 		planned{kind: driver.KindPowerOn, synced: "False PoweringOn", config: "True Succeeded"}},
 	{"power chart: in a group, power on, delayed", func(s *scene) {
 		s.power(poweredOff)
-		s.member(vmv1alpha1.PoweredOn)
+		s.joinGroup(vmv1alpha1.PoweredOn)
 		s.vm.Annotations = map[string]string{vmv1alpha1.AnnotationDelayedPowerOn: later}
 	}, planned{synced: "False Delayed", config: "True Succeeded", requeue: time.Hour}},
 	{"power chart: in a group, power on, its time has arrived", func(s *scene) {
 		s.power(poweredOff)
-		s.member(vmv1alpha1.PoweredOn)
+		s.joinGroup(vmv1alpha1.PoweredOn)
 		s.vm.Annotations = map[string]string{vmv1alpha1.AnnotationDelayedPowerOn: now.Format(time.RFC3339)}
 	}, planned{kind: driver.KindPowerOn, synced: "False PoweringOn", config: "True Succeeded"}},
 	{"power chart: in a group, not power on", func(s *scene) {
-		s.member(vmv1alpha1.PoweredOff)
+		s.joinGroup(vmv1alpha1.PoweredOff)
 		s.vm.Annotations = map[string]string{vmv1alpha1.AnnotationDelayedPowerOn: later}
 	}, planned{kind: driver.KindPowerOff, mode: vmv1alpha1.PowerOpModeTrySoft, synced: "False PoweringOff", config: "True Succeeded"}},
-	{"a group without a power state, powered on", func(s *scene) { s.member("") }, planned{synced: "True Succeeded", config: "True Succeeded"}},
-	{"a group without a power state, powered off", func(s *scene) { s.power(poweredOff); s.member("") }, planned{synced: "True Succeeded", config: "True Succeeded"}},
-	{"a suspended group, powered off", func(s *scene) { s.power(poweredOff); s.member(vmv1alpha1.Suspended) },
+	{"a group without a power state, powered on", func(s *scene) { s.joinGroup("") }, planned{synced: "True Succeeded", config: "True Succeeded"}},
+	{"a group without a power state, powered off", func(s *scene) { s.power(poweredOff); s.joinGroup("") }, planned{synced: "True Succeeded", config: "True Succeeded"}},
+	{"a suspended group, powered off", func(s *scene) { s.power(poweredOff); s.joinGroup(vmv1alpha1.Suspended) },
 		planned{synced: "True Succeeded", config: "True Succeeded"}},
-	{"a suspended group, powered on", func(s *scene) { s.member(vmv1alpha1.Suspended) },
+	{"a suspended group, powered on", func(s *scene) { s.joinGroup(vmv1alpha1.Suspended) },
 		planned{kind: driver.KindSuspend, mode: vmv1alpha1.PowerOpModeTrySoft, synced: "False Suspending", config: "True Succeeded"}},
 	{"configuration precedes power on", func(s *scene) { s.power(poweredOff); s.effective.CPU.Sockets = 4 },
 		planned{kind: driver.KindReconfigure, synced: "False PoweringOn", config: "False InProgress"}},
@@ -162,8 +162,8 @@ var plans = []struct {
 		planned{synced: "True Succeeded", config: "True Succeeded"}},
 }
 
-// member makes the VM a member of a group that requests a power state.
-func (s *scene) member(state vmv1alpha1.PowerState) {
+// joinGroup makes the VM a member of a group that requests a power state.
+func (s *scene) joinGroup(state vmv1alpha1.PowerState) {
 	s.vm.Spec.GroupName, s.vm.Spec.PowerState, s.vm.Status.InheritedPowerState = "shop", "", state
 }
 
@@ -174,7 +174,7 @@ func TestPlan_DecidesFromInventory(t *testing.T) {
 			tc.setup(s)
 			before := s.vm.DeepCopy()
 			next, err := plan.Make(s.input())
-			st, op := applied(next.Result, s.vm), next.Operation
+			st, op := applyResult(next.Result, s.vm), next.Operation
 			if diff := cmp.Diff(before, s.vm); diff != "" {
 				t.Errorf("Plan changed its input (-before +after):\n%s", diff)
 			}
@@ -220,8 +220,8 @@ func TestRestart_AppliesPendingChanges(t *testing.T) {
 	}
 }
 
-// applied returns the status of vm after a result is applied.
-func applied(r provider.Result, vm *vmv1alpha1.VirtualMachine) vmv1alpha1.VirtualMachineStatus {
+// applyResult returns the status of vm after a result is applied.
+func applyResult(r provider.Result, vm *vmv1alpha1.VirtualMachine) vmv1alpha1.VirtualMachineStatus {
 	st := *vm.Status.DeepCopy()
 	r.Apply(&st, vm.Generation, now)
 	return st
@@ -232,14 +232,14 @@ func TestRestartRequired_IsKeptWhileTheSpecIsUnresolved(t *testing.T) {
 	s := newScene()
 	s.effective.CPU.Cores = 2
 	next, err := plan.Make(s.input())
-	st := applied(next.Result, s.vm)
+	st := applyResult(next.Result, s.vm)
 	if err != nil || len(st.RestartRequired) == 0 {
 		t.Fatalf("restartRequired %v, error %v; want cpu.cores", st.RestartRequired, err)
 	}
 	s.vm.Status = st
 	s.effective = nil
 	next, err = plan.Make(s.input())
-	unknown := applied(next.Result, s.vm)
+	unknown := applyResult(next.Result, s.vm)
 	if err != nil || next.Operation != nil {
 		t.Errorf("operation %+v, error %v; want none", next.Operation, err)
 	}

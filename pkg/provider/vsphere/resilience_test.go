@@ -101,7 +101,7 @@ func TestCreate_CreatesNoDuplicatesWhenTheProcessIsKilled(t *testing.T) {
 		URL: ready.URL, CAFile: ready.CAFile, Credentials: credentials,
 		Datastore: "LocalDS_0", Network: "VM Network",
 		OnCall: func(method string) {
-			if freeze.dead(method) {
+			if freeze.isKilled(method) {
 				<-frozen // A killed process sends no further calls.
 			}
 		},
@@ -115,7 +115,7 @@ func TestCreate_CreatesNoDuplicatesWhenTheProcessIsKilled(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	eventually(t, "the process is stopped", func() bool { return freeze.dead("") })
+	eventually(t, "the process is stopped", func() bool { return freeze.isKilled("") })
 
 	// The next process has the objects with their stored status.
 	for _, r := range reqs {
@@ -145,7 +145,7 @@ type killAfterDeployments struct {
 	deploys int
 }
 
-func (d *killAfterDeployments) dead(method string) bool {
+func (d *killAfterDeployments) isKilled(method string) bool {
 	n := d.snapshot()["rest.DeployLibraryItem"]
 	d.count(method)
 	return n >= d.deploys

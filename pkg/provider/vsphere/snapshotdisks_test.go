@@ -79,7 +79,7 @@ func TestRevert_RestoresTheContentOfTheDisks(t *testing.T) {
 	l.mustTakeSnapshot(req, "second")
 	write("version 3")
 
-	l.revertible(map[string]int32{"first": 2})
+	l.restoreObjects(map[string]int32{"first": 2})
 	revertTo(req, first)
 	l.until("the VM is reverted", func() bool {
 		return req.VM.Spec.CurrentSnapshotName == "" && vmSummary(t, ready, req) == "poweredOff 2"
@@ -105,7 +105,7 @@ func TestSnapshotRemoval_ConsolidatesDisks(t *testing.T) {
 	req := newRequest("web", templateImage())
 	l.until("the VM runs", isRunning(req), req)
 	one, two := l.mustTakeSnapshot(req, "one"), l.mustTakeSnapshot(req, "two")
-	lock := func(value string) { setting(t, ready, req, strict.LockedDisks, value) }
+	lock := func(value string) { setExtraConfig(t, ready, req, strict.LockedDisks, value) }
 	merged := func() *metav1.Condition {
 		return meta.FindStatusCondition(req.VM.Status.Conditions, vmv1alpha1.ConditionDisksConsolidated)
 	}
@@ -137,7 +137,7 @@ func TestSnapshotRemoval_FailsIfTheSnapshotRemains(t *testing.T) {
 	req := newRequest("web", templateImage())
 	l.until("the VM runs", isRunning(req), req)
 	one := l.mustTakeSnapshot(req, "one")
-	setting(t, ready, req, strict.StuckSnapshots, "true")
+	setExtraConfig(t, ready, req, strict.StuckSnapshots, "true")
 	message, _ := eventual(l, func(ctx context.Context) (string, error) {
 		one.Now = time.Now()
 		err := l.p.RemoveSnapshot(ctx, one)
@@ -149,13 +149,13 @@ func TestSnapshotRemoval_FailsIfTheSnapshotRemains(t *testing.T) {
 	if n := counted.snapshot()["RemoveSnapshot_Task"]; n != 1 || !strings.Contains(message, "snapshot "+one.UniqueID+" of vm-") {
 		t.Errorf("removed by %d calls, message %q", n, message)
 	}
-	setting(t, ready, req, strict.StuckSnapshots, "")
+	setExtraConfig(t, ready, req, strict.StuckSnapshots, "")
 	l.deleteSnapshot(one)
 	l.remove(req)
 }
 
-// setting changes an advanced setting of a VM in vCenter.
-func setting(t *testing.T, ready vcenter.Ready, req *provider.Request, key, value string) {
+// setExtraConfig changes an advanced setting of a VM in vCenter.
+func setExtraConfig(t *testing.T, ready vcenter.Ready, req *provider.Request, key, value string) {
 	t.Helper()
 	spec := types.VirtualMachineConfigSpec{ExtraConfig: []types.BaseOptionValue{&types.OptionValue{Key: key, Value: value}}}
 	task, err := objectOf(t, ready, req).Reconfigure(t.Context(), spec)

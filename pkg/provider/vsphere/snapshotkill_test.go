@@ -64,7 +64,7 @@ func TestSnapshot_IsCompletedByTheNextProcess(t *testing.T) {
 				t.Errorf("the VM is %s with snapshots %+v, want only %s", got, req.VM.Status.Snapshots, made.UniqueID)
 			}
 			// The snapshot must contain the record that a revert needs.
-			l.revertible(map[string]int32{"of-" + name: 2})
+			l.restoreObjects(map[string]int32{"of-" + name: 2})
 			s.UniqueID = made.UniqueID
 			revertTo(req, s)
 			l.until("the VM is reverted", func() bool {
@@ -94,11 +94,11 @@ func TestRevert_IsCompletedByTheNextProcess(t *testing.T) {
 			revertTo(req, s)
 			then := map[string]int32{"then": 2}
 			l = killAtStep(t, ready, req, step, func(p *Provider) {
-				(&loop{t: t, p: p, wake: make(chan struct{}, 1)}).revertible(then)
+				(&loop{t: t, p: p, wake: make(chan struct{}, 1)}).restoreObjects(then)
 				req.Now = time.Now()
 				_, _ = p.CreateOrUpdateVirtualMachineAsync(t.Context(), req) // It blocks at the step.
 			})
-			l.revertible(then)
+			l.restoreObjects(then)
 			l.until("the VM is reverted", func() bool {
 				return req.VM.Spec.CurrentSnapshotName == "" && vmSummary(t, ready, req) == "poweredOff 2"
 			}, req)

@@ -90,9 +90,9 @@ func (l *loop) mustTakeSnapshot(of *provider.Request, name string, change ...fun
 	return s
 }
 
-// revertible makes the loop restore objects after a revert, like the controller. sockets are the
+// restoreObjects makes the loop restore objects after a revert, like the controller. sockets are the
 // CPUs by record.
-func (l *loop) revertible(sockets map[string]int32) (restored *[]string) {
+func (l *loop) restoreObjects(sockets map[string]int32) (restored *[]string) {
 	restored = &[]string{}
 	l.p.restore = func(req *provider.Request, kept *provider.Kept) {
 		name := strings.TrimPrefix(kept.Record, "record-of-")
@@ -188,7 +188,7 @@ func TestRevert_RestoresTheVMAndItsObject(t *testing.T) {
 			req.Effective.CPU.Sockets = 4
 			l.until("the VM has 4 CPUs", func() bool { return vmSummary(t, ready, req) == "poweredOff 4" }, req)
 
-			restored := l.revertible(map[string]int32{"before": 2})
+			restored := l.restoreObjects(map[string]int32{"before": 2})
 			revertTo(req, s)
 			l.until("the VM is reverted", func() bool { return req.VM.Spec.CurrentSnapshotName == "" && vmSummary(t, ready, req) == tc.want }, req)
 			if diff := cmp.Diff([]string{"before"}, *restored); diff != "" {

@@ -19,8 +19,8 @@ import (
 // patience is far longer than the waits in the tests take.
 const patience = 30 * time.Second
 
-// ends calls do, and fails the test if do does not return.
-func ends(t *testing.T, what string, do func() error) error {
+// mustReturn calls do, and fails the test if do does not return.
+func mustReturn(t *testing.T, what string, do func() error) error {
 	t.Helper()
 	done := make(chan error, 1)
 	go func() { done <- do() }()
@@ -63,11 +63,11 @@ func TestHealthy_KeepsItsDeadlineDuringAnotherLogin(t *testing.T) {
 	t.Cleanup(func() { _ = conn.Close() })
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
-	if err := ends(t, "Healthy", func() error { return s.Healthy(ctx) }); !errors.Is(err, context.DeadlineExceeded) {
+	if err := mustReturn(t, "Healthy", func() error { return s.Healthy(ctx) }); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("Healthy = %v, want a deadline error", err)
 	}
 	giveUp()
-	if err := ends(t, "Vim", func() error { return <-gaveUp }); !errors.Is(err, context.Canceled) {
+	if err := mustReturn(t, "Vim", func() error { return <-gaveUp }); !errors.Is(err, context.Canceled) {
 		t.Errorf("Vim = %v, want a cancellation", err)
 	}
 }
@@ -95,7 +95,7 @@ func TestRESTLogin_DoesNotBlockSOAPCalls(t *testing.T) {
 	go func() { gaveUp <- s.LoginREST(deploying) }()
 	<-asked
 	srv.terminate(t) // a new login is needed
-	err = ends(t, "a SOAP call during a hanging REST login", func() error {
+	err = mustReturn(t, "a SOAP call during a hanging REST login", func() error {
 		_, err := methods.GetCurrentTime(t.Context(), c)
 		return err
 	})
@@ -103,7 +103,7 @@ func TestRESTLogin_DoesNotBlockSOAPCalls(t *testing.T) {
 		t.Errorf("a SOAP call during a hanging REST login = %v", err)
 	}
 	giveUp()
-	if err := ends(t, "the REST login", func() error { return <-gaveUp }); !errors.Is(err, context.Canceled) {
+	if err := mustReturn(t, "the REST login", func() error { return <-gaveUp }); !errors.Is(err, context.Canceled) {
 		t.Errorf("LoginREST = %v, want a cancellation", err)
 	}
 }
@@ -114,7 +114,7 @@ func TestLogin_EndsWithTheCallTimeout(t *testing.T) {
 	answer := make(chan struct{})
 	t.Cleanup(func() { close(answer) })
 	srv.intercept(func(http.ResponseWriter, *http.Request) bool { <-answer; return true })
-	err := ends(t, "Vim", func() error { _, err := s.Vim(t.Context()); return err })
+	err := mustReturn(t, "Vim", func() error { _, err := s.Vim(t.Context()); return err })
 	if err == nil {
 		t.Error("Vim = nil although vCenter did not answer")
 	}
@@ -140,9 +140,9 @@ func TestWithLongREST_DoesNotOccupySlots(t *testing.T) {
 		}()
 	}
 	for range 2 {
-		_ = ends(t, "the start of a deployment", func() error { <-running; return nil })
+		_ = mustReturn(t, "the start of a deployment", func() error { <-running; return nil })
 	}
-	if err := ends(t, "a call during deployments", func() error { _, err := methods.GetCurrentTime(t.Context(), c); return err }); err != nil {
+	if err := mustReturn(t, "a call during deployments", func() error { _, err := methods.GetCurrentTime(t.Context(), c); return err }); err != nil {
 		t.Errorf("a call during deployments = %v", err)
 	}
 	close(finish)
