@@ -21,9 +21,9 @@ func CheckAccess(ctx context.Context, c Config, zones []vmv1alpha1.Zone) (*acces
 		return nil, err
 	}
 	defer s.Close()
-	var places []*placement.Resolver
+	var resolvers []*placement.Resolver
 	for i := range zones {
-		places = append(places, placement.New(placement.Options{Session: s, Name: zones[i].Name, Zone: &zones[i].Spec}))
+		resolvers = append(resolvers, placement.New(placement.Options{Session: s, Name: zones[i].Name, Zone: &zones[i].Spec}))
 	}
-	return access.Check(ctx, s, placement.New(c.placement(s)), places...)
+	return access.Check(ctx, s, placement.New(c.placement(s)), resolvers...)
 }

@@ -32,9 +32,9 @@ func (d *Driver) Picture(ctx context.Context, id driver.Identity) ([]byte, error
 }
 
 func (d *Driver) consoleMachine(ctx context.Context, id driver.Identity) (*console.Machine, error) {
-	seen, err := d.newCreator(id.Zone).LookUp(ctx, namesOf(id), ownerOf(id))
+	found, err := d.newCreator(id.Zone).LookUp(ctx, namesOf(id), ownerOf(id))
 	if err != nil {
 		return nil, err
 	}
-	return &console.Machine{Session: d.session, Ref: seen.VM, Owner: ownerOf(id)}, nil
+	return &console.Machine{Session: d.session, Ref: found.VM, Owner: ownerOf(id)}, nil
 }

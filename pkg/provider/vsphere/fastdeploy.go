@@ -39,42 +39,42 @@ func (d *Driver) fastDeploy(ctx context.Context, w *driver.Want, want configspec
 	}
 	want.Storage = rep.Storage
 	policy := configspec.HomePolicy(want)
-	lacks := &provider.ImageCacheNotReadyError{
+	notReady := &provider.ImageCacheNotReadyError{
 		Name: provider.ImageCacheName(*w.Image.Spec.ContentLibrary), Source: *w.Image.Spec.ContentLibrary, DatastoreID: rep.Datastore.Value,
 		ProfileID: configspec.HomeProfile(want),
 		Location:  vmv1alpha1.VirtualMachineImageCacheLocation{VCenter: d.name, Datastore: home.InventoryPath},
 		Reason:    fmt.Sprintf("the image files are not on datastore %s yet", home.Name),
 	}
-	if lacks.ProfileID != "" {
-		lacks.Location.StoragePolicy = policy.Name
+	if notReady.ProfileID != "" {
+		notReady.Location.StoragePolicy = policy.Name
 	}
 	if w.ImageCache != nil {
-		lacks.Name = w.ImageCache.Name
+		notReady.Name = w.ImageCache.Name
 	}
-	at := lacks.Place().In(w.ImageCache)
+	location := notReady.Place().In(w.ImageCache)
 	switch {
-	case at == nil || !meta.IsStatusConditionTrue(at.Conditions, vmv1alpha1.ConditionReady):
-		return nil, nil, done, lacks
-	case at.ItemID != "" && at.ItemID != item || at.ContentVersion != "" && at.ContentVersion != image.Version:
-		lacks.Stale, lacks.Reason = true, fmt.Sprintf("the copies on datastore %s have version %s of the image; its current version is %s", home.Name, at.ContentVersion, image.Version)
-		return nil, nil, done, lacks
+	case location == nil || !meta.IsStatusConditionTrue(location.Conditions, vmv1alpha1.ConditionReady):
+		return nil, nil, done, notReady
+	case location.ItemID != "" && location.ItemID != item || location.ContentVersion != "" && location.ContentVersion != image.Version:
+		notReady.Stale, notReady.Reason = true, fmt.Sprintf("the copies on datastore %s have version %s of the image; its current version is %s", home.Name, location.ContentVersion, image.Version)
+		return nil, nil, done, notReady
 	}
-	if done, err = d.imageFiles.Use(at.Directory); err != nil {
-		lacks.Stale, lacks.Reason = true, err.Error()
-		return nil, nil, func() {}, lacks
+	if done, err = d.imageFiles.Use(location.Directory); err != nil {
+		notReady.Stale, notReady.Reason = true, err.Error()
+		return nil, nil, func() {}, notReady
 	}
-	fast = &create.Fast{Home: home, Directory: at.Directory, Files: map[string]string{}, Lacks: func(path string) error {
-		gone := *lacks
+	fast = &create.Fast{Home: home, Directory: location.Directory, Files: map[string]string{}, Lacks: func(path string) error {
+		gone := *notReady
 		gone.Stale, gone.Reason = true, "the copy "+path+" no longer exists"
 		return &gone
 	}}
-	for _, f := range at.Files {
+	for _, f := range location.Files {
 		fast.Files[f.ID] = f.Path
 	}
 	for _, file := range image.Hardware.References() {
 		if _, err := file.Cached(fast.Files); err != nil {
-			lacks.Stale, lacks.Reason = true, err.Error()
-			return nil, nil, done, lacks
+			notReady.Stale, notReady.Reason = true, err.Error()
+			return nil, nil, done, notReady
 		}
 	}
 	if w.FastDeploy == vmv1alpha1.FastDeployLinked {

@@ -167,14 +167,14 @@ func (m machine) powerCycle(ctx context.Context, r driver.Restart, diffs []confi
 	if err := m.driver.actor.PowerOff(ctx, m.ref(), r.Mode, r.GracePeriod); err != nil {
 		return err
 	}
-	refused := m.configure(ctx, diffs, "")
-	if refused != nil && (!vimfault.Refused(refused) || m.driver.Classify(refused) != driver.Refused) {
-		return refused // The failure is temporary, or the changes may have been applied.
+	configErr := m.configure(ctx, diffs, "")
+	if configErr != nil && (!vimfault.Refused(configErr) || m.driver.Classify(configErr) != driver.Refused) {
+		return configErr // The failure is temporary, or the changes may have been applied.
 	}
 	if err := m.driver.actor.Reconfigure(ctx, m.ref(), configspec.RecordRestart(r.Requested)); err != nil {
-		return errors.Join(refused, err)
+		return errors.Join(configErr, err)
 	}
-	return errors.Join(refused, m.driver.actor.PowerOn(ctx, m.ref()))
+	return errors.Join(configErr, m.driver.actor.PowerOn(ctx, m.ref()))
 }
 
 // removeRecordTimeout bounds the removal of the record of a restart that vSphere refused.

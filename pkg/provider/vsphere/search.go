@@ -20,19 +20,19 @@ import (
 
 // Search implements driver.Driver.
 func (d *Driver) Search(ctx context.Context, id driver.Identity) (driver.Finding, error) {
-	seen, err := d.newCreator(id.Zone).LookUp(ctx, namesOf(id), ownerOf(id))
+	found, err := d.newCreator(id.Zone).LookUp(ctx, namesOf(id), ownerOf(id))
 	switch {
 	case err != nil:
 		return "", err
-	case seen.VM == nil:
-		return d.searchMissing(ctx, id, seen.Copies)
-	case seen.Whose != driver.Own:
+	case found.VM == nil:
+		return d.searchMissing(ctx, id, found.Copies)
+	case found.Whose != driver.Own:
 		return driver.NotFound, nil // The object does not own it: the inventory is used.
 	}
-	vm, err := d.inventory.Refresh(ctx, *seen.VM)
+	vm, err := d.inventory.Refresh(ctx, *found.VM)
 	if vimfault.KindOf(err) == vimfault.Denied {
 		// The VM exists, but the account may not read it.
-		d.inventory.Unreadable(*seen.VM)
+		d.inventory.Unreadable(*found.VM)
 		return driver.Found, nil
 	}
 	if err != nil || vm != nil {
@@ -56,16 +56,16 @@ func (d *Driver) searchMissing(ctx context.Context, id driver.Identity, copies [
 	if id.Confirmed != "" && d.inventory.Find(namesOf(id)).State == inventory.Exists {
 		return driver.Found, nil
 	}
-	back, err := d.returnedCopy(ctx, id, copies)
-	if err != nil || back == nil && !id.NeedsEnd {
+	returned, err := d.returnedCopy(ctx, id, copies)
+	if err != nil || returned == nil && !id.NeedsEnd {
 		return driver.NotFound, err
 	}
 	end, err := d.newCreator(id.Zone).Ended(ctx, id.UniqueID, latestEnd(id))
 	switch {
 	case err != nil:
 		return "", err
-	case back != nil && end != "":
-		d.inventory.Succeed(id.UniqueID, *back)
+	case returned != nil && end != "":
+		d.inventory.Succeed(id.UniqueID, *returned)
 		return driver.Found, nil
 	case end == create.Destroyed:
 		return driver.Destroyed, nil

@@ -44,8 +44,8 @@ func (d *Driver) SetZones(all map[string]*vmv1alpha1.ZoneSpec) {
 	before := d.zones.folders()
 	next := make(map[string]*zone, len(all))
 	for name, spec := range all {
-		if was := d.zones.all[name]; was != nil && equality.Semantic.DeepEqual(was.spec, spec) {
-			next[name] = was
+		if previous := d.zones.all[name]; previous != nil && equality.Semantic.DeepEqual(previous.spec, spec) {
+			next[name] = previous
 			continue
 		}
 		o := d.defaultZone
@@ -63,11 +63,11 @@ func (d *Driver) SetZones(all map[string]*vmv1alpha1.ZoneSpec) {
 // folders returns the sorted names of all folders. The caller holds mu.
 func (z *zones) folders() []string {
 	var out []string
-	for _, one := range z.all {
-		if one.spec == nil {
+	for _, zone := range z.all {
+		if zone.spec == nil {
 			out = append(out, "")
 		} else {
-			out = append(out, one.spec.Datacenter+"\x00"+one.spec.Folder)
+			out = append(out, zone.spec.Datacenter+"\x00"+zone.spec.Folder)
 		}
 	}
 	slices.Sort(out)
@@ -175,20 +175,20 @@ func (d *Driver) Keep(ctx context.Context) {
 // Zone returns the current state of a zone. It may use results that were read a moment ago. If the
 // zone's folder was missing and exists now, the inventory is read again.
 func (d *Driver) Zone(ctx context.Context, name string) provider.ZoneState {
-	places := d.resolver(name)
-	s := provider.ZoneState{Trouble: places.Missing(ctx)}
+	resolver := d.resolver(name)
+	s := provider.ZoneState{Trouble: resolver.Missing(ctx)}
 	if d.zoneReadError(name) != nil {
-		if _, _, err := places.Folder(ctx); err == nil {
+		if _, _, err := resolver.Folder(ctx); err == nil {
 			d.inventory.Rebuild()
 		}
 	}
-	has, err := places.Amounts(ctx)
+	amounts, err := resolver.Amounts(ctx)
 	if err != nil {
 		s.Trouble = errors.Join(s.Trouble, err)
 		return s
 	}
-	s.Read, s.Capacity, s.Free, s.Hosts = true, has.Capacity, has.Free, has.Hosts
-	if has.Hosts == 0 {
+	s.Read, s.Capacity, s.Free, s.Hosts = true, amounts.Capacity, amounts.Free, amounts.Hosts
+	if amounts.Hosts == 0 {
 		s.Trouble = errors.Join(s.Trouble, errors.New("no host can currently run virtual machines"))
 	}
 	return s

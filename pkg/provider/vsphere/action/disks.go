@@ -52,20 +52,20 @@ func foreignDisks(vm *mo.VirtualMachine, all []*mo.VirtualMachine) ([]foreignDis
 		files := observe.DiskFiles(disk.Backing)
 		uuid := recorded[observe.SlotOf(vm, disk)]
 		own := uuid != "" && strings.EqualFold(uuid, observe.DiskUUID(disk))
-		why := foreignReason(disk, files[0], home, uuid)
-		if by := otherUserOf(files[0], vm, all); why == "" && by != "" {
-			why = "it is also attached to virtual machine " + by
+		reason := foreignReason(disk, files[0], home, uuid)
+		if otherVM := otherUserOf(files[0], vm, all); reason == "" && otherVM != "" {
+			reason = "it is also attached to virtual machine " + otherVM
 		}
-		if why != "" {
-			out = append(out, foreignDisk{disk: disk, name: files[0], reason: why})
+		if reason != "" {
+			out = append(out, foreignDisk{disk: disk, name: files[0], reason: reason})
 		}
 		base := slices.ContainsFunc(files, func(f string) bool {
 			return !observe.Within(f, home) && !observe.Keeps(vm, f) && !(own && (path.Dir(f) == path.Dir(files[0]) || observe.BesideHome(vm, f)))
 		})
-		if why == "" && len(files) > 1 && len(vm.RootSnapshot) == 0 && observe.Linked(vm) {
+		if reason == "" && len(files) > 1 && len(vm.RootSnapshot) == 0 && observe.Linked(vm) {
 			out = append(out, foreignDisk{disk: disk, name: files[0], reason: "it depends on " + files[1] + ", which other virtual machines use", linked: true})
 		}
-		if len(vm.RootSnapshot) > 0 && (why != "" || base) {
+		if len(vm.RootSnapshot) > 0 && (reason != "" || base) {
 			return nil, fmt.Errorf("the VM has snapshots, with which vSphere would delete disk %s, which is not the VM's own: delete the snapshots first", files[len(files)-1])
 		}
 	}

@@ -29,21 +29,21 @@ type Place struct {
 	Shared bool
 }
 
-// AttachVolume attaches a first class disk at place. If place is nil, vCenter chooses the slot. The
+// AttachVolume attaches a first class disk in slot. If slot is nil, vCenter chooses one. The
 // VM's devices determine whether the disk is attached: responses may be lost, and vCenter versions
 // differ in the fault for a disk that is already attached.
-func (a *Actor) AttachVolume(ctx context.Context, vm types.ManagedObjectReference, id string, place *Place) error {
+func (a *Actor) AttachVolume(ctx context.Context, vm types.ManagedObjectReference, id string, slot *Place) error {
 	attached, err := a.hasVolume(ctx, vm, id)
 	if err != nil || attached {
 		return err
 	}
 	spec := cnstypes.CnsVolumeAttachDetachSpec{VolumeId: cnstypes.CnsVolumeId{Id: id}, Vm: vm}
-	if place != nil {
-		spec.ControllerKey, spec.UnitNumber = &place.ControllerKey, &place.Unit
-		if place.Shared {
+	if slot != nil {
+		spec.ControllerKey, spec.UnitNumber = &slot.ControllerKey, &slot.Unit
+		if slot.Shared {
 			spec.DiskMode, spec.Sharing = string(types.VirtualDiskModeIndependent_persistent), string(types.VirtualDiskSharingSharingMultiWriter)
 		}
-		if err := a.checkNotAttached(ctx, vm, id, place.Shared); err != nil {
+		if err := a.checkNotAttached(ctx, vm, id, slot.Shared); err != nil {
 			return err
 		}
 	}
@@ -73,7 +73,7 @@ func (a *Actor) checkNotAttached(ctx context.Context, vm types.ManagedObjectRefe
 	if shared {
 		return nil
 	}
-	var found *types.VStorageObject
+	var object *types.VStorageObject
 	results, err := a.volumeResults(ctx, func(service soap.RoundTripper) (types.ManagedObjectReference, error) {
 		res, err := cnsmethods.CnsQueryVolumeInfo(ctx, service, &cnstypes.CnsQueryVolumeInfo{
 			This: cns.CnsVolumeManagerInstance, VolumeIds: []cnstypes.CnsVolumeId{{Id: id}}})
@@ -91,13 +91,13 @@ func (a *Actor) checkNotAttached(ctx context.Context, vm types.ManagedObjectRefe
 			continue
 		}
 		if block, ok := info.VolumeInfo.(*cnstypes.CnsBlockVolumeInfo); ok {
-			found = &block.VStorageObject
+			object = &block.VStorageObject
 		}
 	}
-	if found == nil || len(found.Config.ConsumerId) == 0 {
+	if object == nil || len(object.Config.ConsumerId) == 0 {
 		return nil // If the disk does not exist, CnsAttachVolume returns an error.
 	}
-	return fmt.Errorf("attaching first class disk %s to %s: %w", id, vm.Value, &vimfault.InUseError{Disk: id, By: found.Config.ConsumerId[0].Id})
+	return fmt.Errorf("attaching first class disk %s to %s: %w", id, vm.Value, &vimfault.InUseError{Disk: id, By: object.Config.ConsumerId[0].Id})
 }
 
 // DetachVolume detaches a first class disk without changing the disk. It succeeds if the disk is

@@ -27,8 +27,8 @@ func (e *StatusError) Error() string {
 
 // Fetch reads a path that vCenter serves outside its APIs to clients with a SOAP session.
 // Options.CallTimeout bounds the request. Fetch returns an error if the response is larger than
-// most bytes. If the session has ended, Fetch logs in and tries once more.
-func (s *Session) Fetch(ctx context.Context, path string, query url.Values, most int64) ([]byte, error) {
+// maxBytes. If the session has ended, Fetch logs in and tries once more.
+func (s *Session) Fetch(ctx context.Context, path string, query url.Values, maxBytes int64) ([]byte, error) {
 	select {
 	case s.slots <- struct{}{}:
 		defer func() { <-s.slots }()
@@ -41,21 +41,21 @@ func (s *Session) Fetch(ctx context.Context, path string, query url.Values, most
 		if _, err := s.Vim(ctx); err != nil {
 			return nil, err
 		}
-		seen := s.loginNumber()
-		data, status, err := s.fetch(ctx, path, query, most)
+		seenLogin := s.loginNumber()
+		data, status, err := s.fetch(ctx, path, query, maxBytes)
 		if err != nil || status == http.StatusOK {
 			return data, err
 		}
 		if status != http.StatusUnauthorized || try > 0 {
 			return nil, &StatusError{StatusCode: status}
 		}
-		if err := s.login(ctx, seen); err != nil {
+		if err := s.login(ctx, seenLogin); err != nil {
 			return nil, fmt.Errorf("the session with vCenter has ended: %w", err)
 		}
 	}
 }
 
-func (s *Session) fetch(ctx context.Context, path string, query url.Values, most int64) ([]byte, int, error) {
+func (s *Session) fetch(ctx context.Context, path string, query url.Values, maxBytes int64) ([]byte, int, error) {
 	if s.opts.OnCall != nil {
 		s.opts.OnCall("Fetch " + path)
 	}
@@ -74,9 +74,9 @@ func (s *Session) fetch(ctx context.Context, path string, query url.Values, most
 	if res.StatusCode != http.StatusOK {
 		return nil, res.StatusCode, nil
 	}
-	data, err := io.ReadAll(io.LimitReader(res.Body, most+1))
-	if err == nil && int64(len(data)) > most {
-		err = fmt.Errorf("the response of vCenter is larger than %d bytes", most)
+	data, err := io.ReadAll(io.LimitReader(res.Body, maxBytes+1))
+	if err == nil && int64(len(data)) > maxBytes {
+		err = fmt.Errorf("the response of vCenter is larger than %d bytes", maxBytes)
 	}
 	return data, res.StatusCode, err
 }

@@ -32,10 +32,10 @@ func (s *Session) shareLogin(ctx context.Context, key string, do func(context.Co
 }
 
 // login connects and logs in over SOAP. It does nothing if another caller has logged in since the
-// caller read the login number seen.
-func (s *Session) login(ctx context.Context, seen int) error {
-	return s.shareLogin(ctx, "soap "+strconv.Itoa(seen), func(ctx context.Context) error {
-		if s.loginNumber() != seen {
+// caller read the login number seenLogin.
+func (s *Session) login(ctx context.Context, seenLogin int) error {
+	return s.shareLogin(ctx, "soap "+strconv.Itoa(seenLogin), func(ctx context.Context) error {
+		if s.loginNumber() != seenLogin {
 			return nil
 		}
 		return s.recordOutcome(s.connect(ctx))
@@ -82,14 +82,14 @@ func (s *Session) plainClient(c *vim25.Client) *vim25.Client {
 }
 
 // loginREST logs in to the REST API. It does nothing if another caller has logged in since the
-// caller read the login number seen. Each login creates a new client, so that running calls keep
+// caller read the login number seenLogin. Each login creates a new client, so that running calls keep
 // theirs.
-func (s *Session) loginREST(ctx context.Context, vim *vim25.Client, seen int) error {
-	return s.shareLogin(ctx, "rest "+strconv.Itoa(seen), func(ctx context.Context) error {
+func (s *Session) loginREST(ctx context.Context, vim *vim25.Client, seenLogin int) error {
+	return s.shareLogin(ctx, "rest "+strconv.Itoa(seenLogin), func(ctx context.Context) error {
 		s.mu.Lock()
 		number := s.restLoginCount
 		s.mu.Unlock()
-		if number != seen {
+		if number != seenLogin {
 			return nil
 		}
 		c := rest.NewClient(vim)

@@ -81,12 +81,12 @@ func (t *transport) callWithLimits(ctx context.Context, method string, req, res 
 // callAuthenticated sends the request. If the session has ended, it logs in and sends the request once
 // more.
 func (t *transport) callAuthenticated(ctx context.Context, method string, req, res soap.HasFault) error {
-	seen := t.s.loginNumber()
+	seenLogin := t.s.loginNumber()
 	err := t.send(ctx, method, req, res)
 	if !isNotAuthenticated(err, res) && !isUnknownVersion(err) {
 		return err
 	}
-	if err := t.s.login(ctx, seen); err != nil {
+	if err := t.s.login(ctx, seenLogin); err != nil {
 		return fmt.Errorf("the session with vCenter has ended: %w", err)
 	}
 	resetBody(res)
