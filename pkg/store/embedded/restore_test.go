@@ -68,7 +68,7 @@ func TestF9RunningMemberIsSavedAndLookedAtFromOutside(t *testing.T) {
 	if content, err := maintenance.CheckSnapshot(file, false); err != nil || content.Revision != revision || content.Keys != 1 {
 		t.Errorf("content %+v, %v; want one key of revision %d", content, err, revision)
 	}
-	if err := a.Save(t.Context(), file); err == nil || !strings.Contains(err.Error(), "is there already") {
+	if err := a.Save(t.Context(), file); err == nil || !strings.Contains(err.Error(), "exists already") {
 		t.Errorf("over a snapshot: error %v, want a refusal", err)
 	}
 	if _, err := Check(dir); err == nil || !strings.Contains(err.Error(), "is in use by another process; check a snapshot") {
