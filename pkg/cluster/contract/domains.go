@@ -13,11 +13,11 @@ import (
 	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
 )
 
-// maxDomains bounds the failure domains of a cluster.
+// maxDomains is the maximum number of failure domains of a cluster.
 const maxDomains = 100
 
-// FailureDomains are those that an infrastructure of a cluster offers, sorted by name: a list
-// by the contract of v1beta2, a map by that of v1beta1.
+// FailureDomains returns the failure domains of an infrastructure cluster, sorted by name. In v1beta2 of the contract
+// they are a list, in v1beta1 a map.
 func FailureDomains(o *object) ([]clusterv1alpha1.FailureDomain, error) {
 	path := []string{"status", "failureDomains"}
 	value, found, err := unstructured.NestedFieldNoCopy(o.Object, path...)
@@ -35,7 +35,7 @@ func FailureDomains(o *object) ([]clusterv1alpha1.FailureDomain, error) {
 		for name, entry := range byName {
 			of, ok := entry.(map[string]any)
 			if !ok {
-				return nil, fault(o, path, "entry %.80q is no object", name)
+				return nil, fault(o, path, "entry %.80q is not an object", name)
 			}
 			entries[name] = of
 		}
@@ -47,7 +47,7 @@ func FailureDomains(o *object) ([]clusterv1alpha1.FailureDomain, error) {
 		for i, of := range list {
 			name, _ := of["name"].(string)
 			if name == "" || entries[name] != nil {
-				return nil, fault(o, path, "entry %d has no name of its own", i)
+				return nil, fault(o, path, "entry %d must have a unique name", i)
 			}
 			entries[name] = of
 		}
@@ -75,6 +75,6 @@ func domain(name string, from map[string]any) (clusterv1alpha1.FailureDomain, er
 		return d, err
 	}
 	d.Attributes = attributes
-	// Our own API would refuse all of a status with one that it cannot have.
+	// The API server would reject the whole status because of one invalid failure domain.
 	return d, bounds.Spec(&d, nil).ToAggregate()
 }

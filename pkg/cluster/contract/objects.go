@@ -17,8 +17,8 @@ import (
 	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
 )
 
-// Objects reads objects of external kinds from one informer for each kind, which begins with
-// the first object of the kind that is read. It has those that carry the label of a cluster.
+// Objects reads objects of external kinds from one informer per kind. The informer starts with the first read of the
+// kind. It contains the objects that have the label of a cluster.
 type Objects struct {
 	*Resolver
 	handler cache.ResourceEventHandler
@@ -37,7 +37,7 @@ type watched struct {
 	stop     context.CancelFunc
 }
 
-// NewObjects makes Objects whose informers run until ctx is done; handler hears of every event.
+// NewObjects returns Objects whose informers run until ctx is done. handler receives every event.
 func NewObjects(ctx context.Context, r *Resolver, handler cache.ResourceEventHandler) *Objects {
 	o := &Objects{Resolver: r, handler: handler, watched: map[schema.GroupKind]*watched{}}
 	o.begin = func(informer cache.SharedIndexInformer) context.CancelFunc {
@@ -48,11 +48,11 @@ func NewObjects(ctx context.Context, r *Resolver, handler cache.ResourceEventHan
 	return o
 }
 
-// Wait returns when all informers have ended.
+// Wait returns when all informers have stopped.
 func (o *Objects) Wait() { o.running.Wait() }
 
-// Get reads an object as Resolver.Get does, from the cache of its kind if that has it. The
-// object is shared and must not be changed.
+// Get returns an object from the informer of its kind, or from the server if it is not cached. The object is shared and
+// must not be changed.
 func (o *Objects) Get(ctx context.Context, ref Reference, namespace string) (*object, Kind, error) {
 	k, err := o.namespaced(ctx, ref)
 	if err != nil {
@@ -72,8 +72,8 @@ func (o *Objects) Get(ctx context.Context, ref Reference, namespace string) (*ob
 	return found, k, err
 }
 
-// watch returns the informer of a kind, which begins if it is not there. One of another version
-// of the kind ends.
+// watch returns the informer of a kind and starts it if necessary. It stops an informer for another version of the
+// kind.
 func (o *Objects) watch(k Kind) (cache.SharedIndexInformer, error) {
 	gk := k.GVK.GroupKind()
 	o.mu.Lock()
@@ -83,7 +83,7 @@ func (o *Objects) watch(k Kind) (cache.SharedIndexInformer, error) {
 		return w.informer, nil
 	}
 	if !ok && len(o.watched) >= maxKinds {
-		return nil, fmt.Errorf("%w: %s: %d other kinds are watched already", ErrUnread, gk, maxKinds)
+		return nil, fmt.Errorf("%w: %s: already watching the maximum of %d other kinds", ErrUnread, gk, maxKinds)
 	}
 	if ok {
 		w.stop()
@@ -99,8 +99,8 @@ func (o *Objects) watch(k Kind) (cache.SharedIndexInformer, error) {
 	return informer, nil
 }
 
-// ofClusters leaves out what is of no cluster: of our virtual machines that may be most. The
-// label is on every object of a cluster: who takes one over sets it.
+// ofClusters selects objects of clusters. It excludes, for example, virtual machines that belong to no cluster. Every
+// object of a cluster has the label, because it is set when the object is adopted.
 func ofClusters(o *metav1.ListOptions) { o.LabelSelector = clusterv1alpha1.ClusterNameLabel }
 
 func withoutManagedFields(obj any) (any, error) {

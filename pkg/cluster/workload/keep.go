@@ -11,31 +11,31 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 )
 
-// maxTwins is how many Nodes of one provider ID are kept. More than one is an error of the cluster: a kubelet has
-// registered again under another name, for example.
+// maxTwins is the maximum number of Nodes that are cached per provider ID. More than one is a fault of the cluster: for
+// example, a kubelet has registered again under another name.
 const maxTwins = 4
 
-// ProviderKey returns a provider ID in the form in which provider IDs are compared: the UUID of a virtual machine is
-// the same in upper and lower case, and kubelets write either.
+// ProviderKey returns the canonical form of a provider ID. Kubelets write the UUID of a virtual machine in upper or
+// lower case.
 func ProviderKey(providerID string) string { return strings.ToLower(providerID) }
 
-// idOf returns the key of the provider ID of a Node.
+// idOf returns the canonical provider ID of a Node.
 func idOf(node *Node) string { return ProviderKey(node.Spec.ProviderID) }
 
-// wanted are the Nodes of one provider ID.
+// wanted is the cache entry of one provider ID.
 type wanted struct {
-	// name is that of the Node as the Machine knows it, empty if it does not.
+	// name is the name of the Node if the Machine knows it.
 	name  string
 	nodes []*Node
-	// known is false until they were read.
+	// known reports whether the Nodes have been read.
 	known bool
-	// byName is true when the Node was read by its name, so that others of its provider ID are not known.
+	// byName is true if the Node was read by name. Other Nodes with the provider ID may exist then.
 	byName bool
-	// more is true when there are others than those that are kept.
+	// more is true if there are Nodes beyond maxTwins.
 	more bool
 }
 
-// add keeps a Node, and reports whether it differs from what is kept of it.
+// add adds or replaces a Node and reports whether the entry has changed.
 func (w *wanted) add(node *Node) bool {
 	at := slices.IndexFunc(w.nodes, func(n *Node) bool { return n.Name == node.Name })
 	switch {
@@ -51,7 +51,7 @@ func (w *wanted) add(node *Node) bool {
 	return true
 }
 
-// remove forgets a Node. If there are more than those that are kept, they are to be read again.
+// remove removes a Node. If there were Nodes beyond maxTwins, the entry must be read again.
 func (w *wanted) remove(name string) {
 	w.nodes = slices.DeleteFunc(slices.Clone(w.nodes), func(n *Node) bool { return n.Name == name })
 	if w.more {
@@ -59,8 +59,8 @@ func (w *wanted) remove(name string) {
 	}
 }
 
-// find returns the Nodes of a provider ID. They are read if they are not known, and the error is ErrReading. Without
-// a name all of them are to be known.
+// find returns the Nodes of a provider ID. If they have not been read, it requests them and returns ErrReading. If name
+// is empty, the entry must contain all Nodes with the provider ID.
 func (n *nodes) find(providerID, name string) ([]*Node, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -80,7 +80,7 @@ func (n *nodes) find(providerID, name string) ([]*Node, error) {
 	return nil, ErrReading
 }
 
-// ask has run read what is not known.
+// ask makes run read the entries that have not been read.
 func (n *nodes) ask() {
 	select {
 	case n.asked <- struct{}{}:
@@ -88,7 +88,7 @@ func (n *nodes) ask() {
 	}
 }
 
-// search forgets the Nodes that no Machine has any more, and returns an empty entry for each provider ID.
+// search removes the Nodes without a Machine and returns an empty entry for each remaining provider ID.
 func (n *nodes) search() map[string]*wanted {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -106,7 +106,7 @@ func (n *nodes) search() map[string]*wanted {
 	return found
 }
 
-// settle keeps what was read, and reports what differs.
+// settle stores entries that were read and calls changed for those that differ.
 func (n *nodes) settle(found map[string]*wanted) {
 	var changes []*corev1.Node
 	n.mu.Lock()
@@ -132,7 +132,7 @@ func (n *nodes) settle(found map[string]*wanted) {
 	}
 }
 
-// take keeps the Node of an event, or forgets it, and returns it if a Machine has to know.
+// take applies a watch event. It returns the Node if an entry has changed.
 func (n *nodes) take(node *Node, deleted bool) *corev1.Node {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -12,7 +12,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/priorityqueue/exposition"
 )
 
-// outcomes counts what succeeded and what failed.
+// outcomes counts successes and failures.
 type outcomes struct{ good, bad atomic.Int64 }
 
 func (o *outcomes) count(err error) {
@@ -23,11 +23,11 @@ func (o *outcomes) count(err error) {
 	}
 }
 
-// counts is what the metrics show.
+// counts are the counters of the metrics.
 type counts struct{ connects, probes outcomes }
 
-// Collectors show slipway_workload_connections{state}, slipway_workload_connects_total{result},
-// slipway_workload_probes_total{result}, and the queue of clusters that are due.
+// Collectors returns the collectors of slipway_workload_connections{state}, slipway_workload_connects_total{result},
+// slipway_workload_probes_total{result} and of the cluster queue.
 func (c *Clusters) Collectors() []prometheus.Collector {
 	return []prometheus.Collector{&collector{c}, exposition.Collector(c.queue)}
 }
@@ -35,8 +35,8 @@ func (c *Clusters) Collectors() []prometheus.Collector {
 type collector struct{ clusters *Clusters }
 
 var (
-	connections = prometheus.NewDesc("slipway_workload_connections", "Workload clusters that were asked for, by the state of their connection.", []string{"state"}, nil)
-	connects    = prometheus.NewDesc("slipway_workload_connects_total", "Tries to connect to workload clusters, by result.", []string{"result"}, nil)
+	connections = prometheus.NewDesc("slipway_workload_connections", "Requested workload cluster connections, by state.", []string{"state"}, nil)
+	connects    = prometheus.NewDesc("slipway_workload_connects_total", "Connection attempts to workload clusters, by result.", []string{"result"}, nil)
 	probes      = prometheus.NewDesc("slipway_workload_probes_total", "Probes of connected workload clusters, by result.", []string{"result"}, nil)
 )
 

@@ -18,38 +18,38 @@ import (
 )
 
 const (
-	// maxNode bounds what is kept of a Node, in bytes of memory.
+	// maxNode is the maximum size of a cached Node, in bytes of memory.
 	maxNode = 4 << 10
-	// maxConditions and conditionSize are how many conditions are kept, and what one takes without its texts.
+	// maxConditions is the maximum number of cached conditions. conditionSize is the size of one without its texts.
 	maxConditions, conditionSize = 12, 112
-	// nodeSize is what a Node takes without texts and conditions.
+	// nodeSize is the size of a Node without texts and conditions.
 	nodeSize = 1 << 10
 )
 
-// Node is what is kept of a Node: its name, UID, provider ID, conditions and what it reports of its system,
-// as far as they fit into 4 KiB. It has no labels, annotations or taints.
+// Node is the cached part of a Node: its name, UID, provider ID, conditions and system info, limited to 4 KiB. It has
+// no labels, annotations or taints.
 type Node struct {
 	corev1.Node
 
-	// Sum is the sum of the labels, annotations and taints.
+	// Sum is a checksum of the labels, annotations and taints.
 	Sum [sha256.Size]byte
 }
 
-// received is an object of the API of Nodes as it is read: a Node, or the Status of an error.
+// received is a decoded object: a Node, or the Status of an error.
 type received struct {
 	Node
 
-	// code and message are those of a Status.
+	// code and message are fields of a Status.
 	code, message string
 
 	from *stream
 	sum  hash.Hash
-	// left is how many bytes texts may still have.
+	// left is how many more bytes texts may have.
 	left int
 }
 
-// readNode reads a Node, and of it what is kept. A name, UID or provider ID that no Node can have is an error,
-// because it is compared.
+// readNode decodes a Node. A name, UID or provider ID that is too long is an error and is not truncated, because these
+// fields are compared.
 func readNode(s *stream) (*received, error) {
 	r := &received{from: s, sum: sha256.New(), left: maxNode - nodeSize - maxConditions*conditionSize}
 	err := s.object(func(key string) (err error) {
@@ -58,7 +58,7 @@ func readNode(s *stream) (*received, error) {
 			return s.object(r.readMetadata)
 		case "spec":
 			return s.object(r.readSpec)
-		case "status": // a text in a Status, which is skipped
+		case "status": // a string in a Status; skipped
 			return s.object(r.readStatus)
 		case "code":
 			return s.tokens(func(t json.Token) { r.code = fmt.Sprint(t) })
@@ -126,11 +126,11 @@ func (r *received) readInfo(key string) error {
 	return err
 }
 
-// summed are the conditions that say whether a Node is well. They are kept, whatever others there are.
+// summed are the conditions that describe the health of a Node. They are always cached.
 var summed = []string{string(corev1.NodeReady), string(corev1.NodeMemoryPressure), string(corev1.NodeDiskPressure), string(corev1.NodePIDPressure)}
 
-// readCondition reads a condition and keeps it: with its message if it is one of summed, else its type and
-// status, by which a MachineHealthCheck decides, if there is room.
+// readCondition decodes a condition. Conditions in summed are cached with their message. Of others, which a
+// MachineHealthCheck may use, type and status are cached if there is room.
 func (r *received) readCondition() error {
 	fields := map[string]string{}
 	err := r.from.object(func(key string) (err error) {
@@ -164,22 +164,22 @@ func (r *received) readCondition() error {
 	return nil
 }
 
-// add adds a value to the sum.
+// add adds a value to the checksum.
 func (r *received) add(key string) error {
 	_, _ = fmt.Fprintf(r.sum, "%s:", key)
 	return r.from.tokens(func(t json.Token) { _, _ = fmt.Fprintf(r.sum, "%T%q,", t, fmt.Sprint(t)) })
 }
 
-// exact reads a text that is kept whole.
+// exact decodes a text that must not be truncated.
 func (r *received) exact(what string, most int) (string, error) {
 	text, err := r.from.text()
 	if err == nil && len(text) > most {
-		err = fmt.Errorf("%w: the %s of a Node has %d bytes, and may have %d", errNode, what, len(text), most)
+		err = fmt.Errorf("%w: the %s of a Node has %d bytes; the maximum is %d", errNode, what, len(text), most)
 	}
 	return r.cut(text, most), err
 }
 
-// cut returns a copy of the first most bytes of a text, or fewer when the Node has no room for them.
+// cut returns a copy of text, truncated to most bytes or to the space that is left.
 func (r *received) cut(text string, most int) string {
 	if most = min(most, r.left); len(text) > most {
 		text = strings.ToValidUTF8(text[:most], "")
@@ -188,7 +188,7 @@ func (r *received) cut(text string, most int) string {
 	return strings.Clone(text)
 }
 
-// kept returns what is kept of the Node.
+// kept returns the Node to cache.
 func (r *received) kept() (*Node, error) {
 	if r.Name == "" {
 		return nil, fmt.Errorf("%w: a Node has no name", errNode)

@@ -19,57 +19,58 @@ import (
 )
 
 const (
-	// nodePage is how many Nodes a page of a list has, and maxPages how many pages there are: Kubernetes is
-	// made for 5,000 Nodes.
+	// nodePage is the page size of a list, and maxPages the maximum number of pages. Kubernetes supports up to 5,000
+	// Nodes.
 	nodePage, maxPages = 100, 100
-	// listTimeout bounds a list with all its pages, during which no other of the namespace begins.
+	// listTimeout is the timeout of a list with all its pages. It blocks other lists of the namespace.
 	listTimeout = time.Minute
-	// gathering is how long Nodes are asked for until they are read.
+	// gathering is how long requests for Nodes are collected before the Nodes are read.
 	gathering = 100 * time.Millisecond
-	// watchTimeout is what a watch is requested for.
+	// watchTimeout is the requested duration of a watch.
 	watchTimeout = 10 * time.Minute
-	// maxVersion bounds what identifies a page, in bytes. The token of kube-apiserver has the name of a Node.
+	// maxVersion is the maximum length of a resource version and continue token, in bytes. The token of kube-apiserver
+	// contains the name of a Node.
 	maxVersion = 4 << 10
 )
 
-// ErrReading is what errors.Is finds while the Nodes of a Machine are being read. OnNode reports the end.
+// ErrReading is returned while the Nodes of a Machine are being read. The OnNode callbacks are called afterwards.
 var ErrReading = errors.New("its Node is being read")
 
-// Errors of answers, which end the connection.
+// Errors in answers that close the connection.
 var (
 	errCrowd = fmt.Errorf("the cluster has more than %d Nodes", maxPages*nodePage)
-	errNode  = errors.New("the answer is not one of an API server")
+	errNode  = errors.New("the answer is not from a Kubernetes API server")
 )
 
-// nodes keeps the Nodes of Machines, which ask for them by provider ID, and follows their changes.
+// nodes caches the Nodes of Machines by provider ID and watches them.
 type nodes struct {
 	cluster types.NamespacedName
-	// get reads the Node of a name, or all if it is empty, with parameters of the query.
+	// get reads the Node with the given name, or lists Nodes if name is empty. query contains the query parameters.
 	get   func(ctx context.Context, name string, query map[string]string) (io.ReadCloser, error)
 	lists *slots
-	// isWanted reports whether a Machine has a provider ID. changed is called for a Node that differs,
-	// or whose absence is known.
+	// isWanted reports whether a Machine has a provider ID. changed is called for a Node that has changed or does not
+	// exist.
 	isWanted func(providerID string) bool
 	changed  func(*corev1.Node)
-	// synced is called when Nodes can be asked for, failed with what went wrong last, and broken with an answer
-	// that no API server gives.
+	// synced is called when Nodes can be queried. failed is called with errors that are retried, and broken with
+	// invalid answers.
 	synced         func()
 	failed, broken func(error)
 
-	// version is the resource version that the watch begins after, empty if all Nodes are to be listed.
+	// version is the resource version from which the watch starts. If it is empty, Nodes must be listed first.
 	version string
-	// stale is true when it does not follow what is kept.
+	// stale is true if events may have been missed since the cached Nodes were read.
 	stale bool
 	asked chan struct{}
 
 	mu sync.Mutex
-	// byID has the Nodes by the keys of their provider IDs.
+	// byID maps canonical provider IDs to cache entries.
 	byID map[string]*wanted
-	// ids are the keys of the provider IDs of the Nodes that are kept, by their names.
+	// ids maps the names of cached Nodes to their canonical provider IDs.
 	ids map[string]string
 }
 
-// run reads and follows Nodes until ctx is done.
+// run reads and watches Nodes until ctx is done.
 func (n *nodes) run(ctx context.Context) {
 	delay := retryBase
 	for ctx.Err() == nil {
@@ -91,7 +92,7 @@ func (n *nodes) run(ctx context.Context) {
 	}
 }
 
-// report passes on an error. One of an answer that no API server gives ends the connection.
+// report passes on an error. An invalid answer closes the connection.
 func (n *nodes) report(err error) {
 	for _, wrong := range []error{errText, errObject, errDepth, errSyntax, errAnswer, errCrowd, errNode} {
 		if errors.Is(err, wrong) {
@@ -102,10 +103,10 @@ func (n *nodes) report(err error) {
 	n.failed(err)
 }
 
-// read reads what Machines ask for and is not known: Nodes whose names are known by these, others in a list.
+// read reads the missing Nodes: by name if all names are known, otherwise with a list.
 func (n *nodes) read(ctx context.Context) error {
 	if n.version == "" && !n.stale {
-		// A list of one Node is enough for the version.
+		// A list of one Node returns the resource version.
 		page, err := n.page(ctx, map[string]string{"limit": "1"}, func(*Node) {})
 		if err != nil {
 			return err
@@ -119,7 +120,7 @@ func (n *nodes) read(ctx context.Context) error {
 	}
 	for id, name := range names {
 		if missing {
-			break // The list has all of them.
+			break // The list contains all of them.
 		}
 		found, err := n.readOne(ctx, id, name)
 		if err != nil {
@@ -133,7 +134,7 @@ func (n *nodes) read(ctx context.Context) error {
 	return n.list(ctx)
 }
 
-// unknown returns the provider IDs of Nodes that are not known, with the names that Machines know.
+// unknown returns the provider IDs whose Nodes have not been read, with the Node names if known.
 func (n *nodes) unknown() map[string]string {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -146,7 +147,7 @@ func (n *nodes) unknown() map[string]string {
 	return names
 }
 
-// readOne reads the Node of a name, and reports whether that has the provider ID.
+// readOne reads a Node by name and reports whether it has the provider ID.
 func (n *nodes) readOne(ctx context.Context, id, name string) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
@@ -170,7 +171,7 @@ func (n *nodes) readOne(ctx context.Context, id, name string) (bool, error) {
 	return true, nil
 }
 
-// list reads all Nodes, page by page, and keeps those that Machines ask for.
+// list reads all Nodes in pages and stores those that Machines have requested.
 func (n *nodes) list(ctx context.Context) error {
 	done, err := n.lists.wait(ctx, n.cluster.Namespace)
 	if err != nil {
@@ -204,10 +205,10 @@ func (n *nodes) list(ctx context.Context) error {
 	return errCrowd
 }
 
-// page is a page of a list.
+// page is the metadata of a page of a list.
 type page struct{ version, next string }
 
-// page reads one, and calls keep for each Node.
+// page reads one page and calls keep for each Node.
 func (n *nodes) page(ctx context.Context, query map[string]string, keep func(*Node)) (p page, err error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
@@ -248,12 +249,12 @@ func (n *nodes) page(ctx context.Context, query map[string]string, keep func(*No
 		return s.skip()
 	})
 	if err == nil && (p.version == "" || len(p.version)+len(p.next) > maxVersion) {
-		err = fmt.Errorf("%w: a list of Nodes has no resource version, or a long one", errNode)
+		err = fmt.Errorf("%w: a list of Nodes has no resource version, or it is too long", errNode)
 	}
 	return p, err
 }
 
-// follow reads a watch until it ends, or a Machine asks for a Node that is not known.
+// follow watches Nodes until the watch ends or a Node must be read.
 func (n *nodes) follow(parent context.Context) error {
 	ctx, cancel := context.WithCancel(parent)
 	defer cancel()
@@ -283,7 +284,7 @@ func (n *nodes) follow(parent context.Context) error {
 	return err
 }
 
-// event reads an event of a watch. The error is io.EOF after the last.
+// event reads and applies a watch event. It returns io.EOF at the end of the watch.
 func (n *nodes) event(s *stream) error {
 	s.begin()
 	kind, r := "", (*received)(nil)

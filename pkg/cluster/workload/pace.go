@@ -15,24 +15,24 @@ import (
 )
 
 const (
-	// namespaceRate and namespaceBurst limit what is read of the workload clusters of a namespace, in bytes per
-	// second and in bytes: 5,000 Nodes of 15 KB are read in less than a minute. JSON of many short values takes
-	// about 0.15 s of processor time for a MiB.
+	// namespaceRate and namespaceBurst limit the data that is read from the workload clusters of a namespace, in bytes
+	// per second and bytes. They allow reading 5,000 Nodes of 15 KB in less than a minute. Decoding a MiB of JSON with
+	// many short values takes about 0.15 s of CPU time.
 	namespaceRate, namespaceBurst = 1 << 20, 32 << 20
-	// serverRate and serverBurst limit what is read of all.
+	// serverRate and serverBurst are the limits of all namespaces together.
 	serverRate, serverBurst = 2 << 20, 64 << 20
-	// mostRead bounds one read, so that readers take turns.
+	// mostRead is the maximum size of one read. It lets readers alternate.
 	mostRead = 64 << 10
-	// pacedNamespaces is the number of namespaces that are remembered.
+	// pacedNamespaces is the maximum number of namespaces with a cached limiter.
 	pacedNamespaces = 10000
 )
 
-// pace limits how fast workload clusters are read.
+// pace contains the rate limiters for reading from workload clusters.
 type pace struct {
 	server *rate.Limiter
 
 	mu sync.Mutex
-	// namespaces has the *rate.Limiter of each.
+	// namespaces maps a namespace to its *rate.Limiter.
 	namespaces *lru.Cache
 }
 
@@ -40,7 +40,7 @@ func newPace() *pace {
 	return &pace{server: rate.NewLimiter(serverRate, serverBurst), namespaces: lru.New(pacedNamespaces)}
 }
 
-// of returns the limiters for a namespace.
+// of returns the limiters that apply to a namespace.
 func (p *pace) of(namespace string) []*rate.Limiter {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -52,7 +52,7 @@ func (p *pace) of(namespace string) []*rate.Limiter {
 	return []*rate.Limiter{found.(*rate.Limiter), p.server}
 }
 
-// paced reads answers as fast as limiters allow.
+// paced is a transport that limits the rate at which answers are read.
 type paced struct {
 	next     http.RoundTripper
 	limiters []*rate.Limiter
@@ -67,7 +67,7 @@ func (t paced) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// WrappedRoundTripper lets others look behind this one.
+// WrappedRoundTripper returns the wrapped transport.
 func (t paced) WrappedRoundTripper() http.RoundTripper { return t.next }
 
 type pacedBody struct {
@@ -80,14 +80,14 @@ func newPacedBody(ctx context.Context, body io.ReadCloser, limiters []*rate.Limi
 	return &pacedBody{body, func(n int) error {
 		for _, l := range limiters {
 			if err := l.WaitN(ctx, n); err != nil {
-				return fmt.Errorf("of the clusters of a namespace at most %d bytes are read in a second: %w", namespaceRate, err)
+				return fmt.Errorf("at most %d bytes per second are read from the workload clusters of a namespace: %w", namespaceRate, err)
 			}
 		}
 		return nil
 	}}
 }
 
-// Read implements io.Reader. It waits after it has read, while the sender has to wait too.
+// Read implements io.Reader. It waits after reading, so that the sender is slowed down too.
 func (b *pacedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p[:min(len(p), mostRead)])
 	if late := b.wait(n); late != nil {

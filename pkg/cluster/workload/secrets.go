@@ -23,7 +23,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/priorityqueue"
 )
 
-// read reads the kubeconfig of a cluster.
+// read reads the kubeconfig of a cluster from its Secret.
 func (c *Clusters) read(ctx context.Context, cluster types.NamespacedName) (kubeconfig []byte, version string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
@@ -42,7 +42,7 @@ func (c *Clusters) read(ctx context.Context, cluster types.NamespacedName) (kube
 	return kubeconfig, secret.ResourceVersion, nil
 }
 
-// dial makes a connection of the kubeconfig in a Secret.
+// dial opens a connection with a kubeconfig.
 func (c *Clusters) dial(ctx context.Context, cluster types.NamespacedName, kubeconfig []byte) (*Connection, error) {
 	config, err := parseKubeconfig(kubeconfig)
 	if err != nil {
@@ -56,16 +56,15 @@ func (c *Clusters) dial(ctx context.Context, cluster types.NamespacedName, kubec
 	})
 }
 
-// secretTypes are left out of the watch: most Secrets of a cluster are of these, and no
-// kubeconfig is.
+// secretTypes are excluded from the watch. Most Secrets have one of these types, but no kubeconfig has.
 var secretTypes = []corev1.SecretType{
 	corev1.SecretTypeServiceAccountToken, corev1.SecretTypeTLS, corev1.SecretTypeDockerConfigJson,
 	corev1.SecretTypeBootstrapToken, "helm.sh/release.v1",
 }
 
-// watchSecrets follows the versions of Secrets until ctx is done: their metadata alone, and
-// nothing of it is kept. A server that may not do so, as is the default, finds changes with the
-// next try, and learns of a right that it is given at its next start.
+// watchSecrets watches the resource versions of Secrets until ctx is done. It reads only metadata and stores nothing.
+// By default the server has no permission to watch Secrets; changes are then found at the next connection attempt. A
+// permission that is granted later takes effect after a restart.
 func (c *Clusters) watchSecrets(ctx context.Context) {
 	if c.options.Metadata == nil {
 		return
@@ -87,14 +86,14 @@ func (c *Clusters) watchSecrets(ctx context.Context) {
 		},
 	}
 	if _, err := source.ListWithContext(ctx, metav1.ListOptions{Limit: 1}); apierrors.IsForbidden(err) {
-		klog.FromContext(ctx).Info("Kubeconfigs that change are found when they are tried again, because the server may not watch Secrets")
+		klog.FromContext(ctx).Info("No permission to watch Secrets; a changed kubeconfig is noticed at the next connection attempt")
 		return
 	}
 	cache.NewReflectorWithOptions(cache.ToListWatcherWithWatchListSemantics(source, c.options.Metadata), &metav1.PartialObjectMetadata{},
 		secretStore{c.secretSeen}, cache.ReflectorOptions{Name: "workload-kubeconfigs"}).RunWithContext(ctx)
 }
 
-// secretSeen has a cluster looked at whose Secret has another version than that which was read.
+// secretSeen queues a cluster if the version of its Secret is not the one that was read.
 func (c *Clusters) secretSeen(secret types.NamespacedName, version string) {
 	name, is := strings.CutSuffix(secret.Name, clusterv1alpha1.KubeconfigSecretSuffix)
 	if !is {
@@ -112,12 +111,12 @@ func (c *Clusters) secretSeen(secret types.NamespacedName, version string) {
 	c.queue.AddWithOpts(priorityqueue.AddOpts{Priority: probing}, cluster)
 }
 
-// secretStore passes on what a reflector sees, and keeps nothing.
+// secretStore passes the reflector's objects to seen and stores nothing.
 type secretStore struct {
 	seen func(types.NamespacedName, string)
 }
 
-var errNoSecret = errors.New("not the metadata of a Secret")
+var errNoSecret = errors.New("object is not the metadata of a Secret")
 
 // Add implements cache.ReflectorStore.
 func (s secretStore) Add(obj any) error {
@@ -132,8 +131,8 @@ func (s secretStore) Add(obj any) error {
 // Update implements cache.ReflectorStore.
 func (s secretStore) Update(obj any) error { return s.Add(obj) }
 
-// Delete implements cache.ReflectorStore. A cluster that is connected stays so: its Machines may
-// have to be drained after its kubeconfig has gone.
+// Delete implements cache.ReflectorStore. It does not close the connection, because Machines may have to be drained
+// after the kubeconfig was deleted.
 func (secretStore) Delete(any) error { return nil }
 
 // Replace implements cache.ReflectorStore.

@@ -8,15 +8,16 @@ import (
 	"sync"
 )
 
-// maxLists is how many lists of workload clusters are read at once. A namespace has one of them at most.
+// maxLists is the maximum number of lists that are read concurrently from all workload clusters. Each namespace has at
+// most one.
 const maxLists = 4
 
-// slots are for lists that are being read.
+// slots limits the number of concurrent lists.
 type slots struct {
 	all chan struct{}
 
 	mu sync.Mutex
-	// taken has a channel for each namespace that has a slot, which is closed when the slot is returned.
+	// taken has an entry for each namespace that has a slot. The channel is closed when the slot is returned.
 	taken map[string]chan struct{}
 }
 
@@ -24,7 +25,7 @@ func newSlots() *slots {
 	return &slots{all: make(chan struct{}, maxLists), taken: map[string]chan struct{}{}}
 }
 
-// wait waits for a slot.
+// wait waits for a free slot and reserves it.
 func (s *slots) wait(ctx context.Context, namespace string) (done func(), err error) {
 	for {
 		others := s.mark(namespace)
@@ -46,7 +47,7 @@ func (s *slots) wait(ctx context.Context, namespace string) (done func(), err er
 	}
 }
 
-// try takes a slot if one is free. Otherwise it returns nil.
+// try reserves a slot. It returns nil if none is free.
 func (s *slots) try(namespace string) (done func()) {
 	if s.mark(namespace) != nil {
 		return nil
@@ -60,7 +61,8 @@ func (s *slots) try(namespace string) (done func()) {
 	}
 }
 
-// mark notes that a namespace has a slot. If it had one, mark returns the channel that tells when it is returned.
+// mark reserves the slot of a namespace. If it is already reserved, mark returns the channel that is closed when it is
+// returned.
 func (s *slots) mark(namespace string) chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()

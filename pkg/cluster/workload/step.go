@@ -16,38 +16,37 @@ import (
 	"github.com/slipway-dev/slipway/pkg/priorityqueue"
 )
 
-// state is what is known of a cluster. Only the step of the cluster writes it, with the lock
-// of Clusters; changed alone is written by others too.
+// state is the state of a cluster. Only the cluster's step writes it, while it holds the lock of Clusters. The field
+// changed is also written by other goroutines.
 type state struct {
-	// conn is there from when the cluster has answered on, connected from when its Nodes can
-	// be asked for on.
+	// conn is set after the first successful probe. connected is true when its Nodes can be queried.
 	conn      *Connection
 	connected bool
-	// why there is no connection, and since when.
+	// why and since are the reason and the time at which the connection ended.
 	why   error
 	since time.Time
-	// success is when the cluster has answered last, and failures how often it has not since.
+	// success is the time of the last successful probe, and failures the number of failures since then.
 	success  time.Time
 	failures int
-	// version of the Secret that was read last, and the sum of its kubeconfig.
+	// version is the resource version of the Secret that was read last, and sum the checksum of its kubeconfig.
 	version string
 	sum     [sha256.Size]byte
-	// changed is true when there may be another version.
+	// changed is true if the Secret may have changed.
 	changed bool
-	// silent is true when the end of the grace period was told.
+	// silent is true if the callbacks were called for the end of the grace period.
 	silent bool
 }
 
-// Reasons that end a connection, or keep it from being one.
+// Reasons why a cluster is not connected.
 var (
-	errNotYet  = errors.New("it has not been tried yet")
+	errNotYet  = errors.New("no connection attempt has been made yet")
 	errSyncing = errors.New("its Nodes are being read")
 	errStopped = errors.New("the server is shutting down")
 	errAnother = errors.New("the kubeconfig has changed")
-	errGone    = errors.New("nobody wants it any more")
+	errGone    = errors.New("the connection is no longer needed")
 )
 
-// step looks at one cluster and says when to look again.
+// step connects or probes one cluster and queues it again.
 func (c *Clusters) step(ctx context.Context, cluster types.NamespacedName) {
 	c.mu.Lock()
 	s := c.states[cluster]
@@ -66,7 +65,7 @@ func (c *Clusters) step(ctx context.Context, cluster types.NamespacedName) {
 			c.lose(ctx, cluster, s, err)
 		}
 	}
-	// After a loss that another kubeconfig may mend the next try is at once.
+	// If another kubeconfig may resolve the failure, reconnect immediately.
 	if s.conn == nil && (err == nil || errors.Is(err, errUnauthorized) || errors.Is(err, errAnother)) {
 		c.begin(ctx, cluster, s)
 	}
@@ -82,11 +81,11 @@ func (c *Clusters) step(ctx context.Context, cluster types.NamespacedName) {
 	c.queue.AddWithOpts(next, cluster)
 }
 
-// drop forgets a cluster that nobody wants.
+// drop removes a cluster whose connection is no longer needed.
 func (c *Clusters) drop(cluster types.NamespacedName, s *state) {
 	c.mu.Lock()
 	delete(c.states, cluster)
-	c.queue.Remove(cluster) // with the lock: who asks for it again adds it after this
+	c.queue.Remove(cluster) // While locked: a new request for the cluster queues it after this.
 	c.mu.Unlock()
 	c.queue.Forget(cluster)
 	if s.conn != nil {
@@ -94,7 +93,7 @@ func (c *Clusters) drop(cluster types.NamespacedName, s *state) {
 	}
 }
 
-// begin tries to connect, and keeps why it could not.
+// begin tries to connect and stores the error if that fails.
 func (c *Clusters) begin(ctx context.Context, cluster types.NamespacedName, s *state) {
 	c.mu.Lock()
 	s.changed = false
@@ -110,7 +109,7 @@ func (c *Clusters) begin(ctx context.Context, cluster types.NamespacedName, s *s
 	s.version = version
 	if err != nil {
 		if s.why.Error() != err.Error() {
-			klog.FromContext(ctx).Info("A workload cluster could not be connected to", "cluster", cluster, "err", err)
+			klog.FromContext(ctx).Info("Could not connect to workload cluster", "cluster", cluster, "err", err)
 		}
 		s.why = err
 		s.failures++
@@ -120,7 +119,7 @@ func (c *Clusters) begin(ctx context.Context, cluster types.NamespacedName, s *s
 	s.success, s.failures = time.Now(), 0
 }
 
-// check probes a connection. An error is a reason to end it.
+// check probes a connection. An error means that it must be closed.
 func (c *Clusters) check(ctx context.Context, cluster types.NamespacedName, s *state) error {
 	fatal, watching := s.conn.state()
 	if fatal != nil {
@@ -131,7 +130,7 @@ func (c *Clusters) check(ctx context.Context, cluster types.NamespacedName, s *s
 	}
 	err := s.conn.ask(ctx)
 	if ctx.Err() != nil {
-		return nil // this process ends
+		return nil // the server is shutting down
 	}
 	c.counts.probes.count(err)
 	if err := c.judge(cluster, s, err); err != nil {
@@ -143,7 +142,7 @@ func (c *Clusters) check(ctx context.Context, cluster types.NamespacedName, s *s
 		c.mu.Lock()
 		s.connected = true
 		c.mu.Unlock()
-		klog.FromContext(ctx).Info("Connected to a workload cluster", "cluster", cluster)
+		klog.FromContext(ctx).Info("Connected to workload cluster", "cluster", cluster)
 		c.tellCluster(cluster)
 	case time.Since(s.conn.begun) > syncTimeout:
 		return shortError{fmt.Errorf("its Nodes could not be read within %s: %w", syncTimeout, watching)}
@@ -155,7 +154,7 @@ func (c *Clusters) check(ctx context.Context, cluster types.NamespacedName, s *s
 	return nil
 }
 
-// judge counts a probe. An error is a reason to end the connection.
+// judge records the result of a probe. An error means that the connection must be closed.
 func (c *Clusters) judge(cluster types.NamespacedName, s *state, err error) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -170,12 +169,12 @@ func (c *Clusters) judge(cluster types.NamespacedName, s *state, err error) erro
 		return err
 	}
 	if s.failures >= threshold {
-		return fmt.Errorf("%d probes in a row have failed, the last one with: %w", s.failures, err)
+		return fmt.Errorf("%d consecutive probes have failed; last error: %w", s.failures, err)
 	}
 	return nil
 }
 
-// reread reads the Secret when it may have changed. What cannot be read has not.
+// reread reads the Secret if it may have changed. A Secret that cannot be read counts as unchanged.
 func (c *Clusters) reread(ctx context.Context, cluster types.NamespacedName, s *state) error {
 	c.mu.Lock()
 	changed := s.changed
@@ -188,7 +187,7 @@ func (c *Clusters) reread(ctx context.Context, cluster types.NamespacedName, s *
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if err != nil {
-		s.changed = true // to be read with the next probe
+		s.changed = true // Read it again at the next probe.
 		return nil
 	}
 	s.version = version
@@ -198,26 +197,26 @@ func (c *Clusters) reread(ctx context.Context, cluster types.NamespacedName, s *
 	return nil
 }
 
-// lose ends a connection.
+// lose closes a connection.
 func (c *Clusters) lose(ctx context.Context, cluster types.NamespacedName, s *state, why error) {
 	c.mu.Lock()
 	conn, told := s.conn, s.connected
 	s.conn, s.connected, s.why, s.since = nil, false, why, time.Now()
 	c.mu.Unlock()
-	klog.FromContext(ctx).Info("The connection to a workload cluster has ended", "cluster", cluster, "reason", why.Error())
+	klog.FromContext(ctx).Info("Disconnected from workload cluster", "cluster", cluster, "reason", why.Error())
 	conn.close(&NotConnectedError{Cluster: cluster, Reason: why, Since: time.Now(), ended: true})
 	if told {
 		c.tellCluster(cluster)
 	}
 }
 
-// close ends the connection for callers, then everything that runs for it.
+// close makes callers' requests fail and stops the connection.
 func (c *Connection) close(why *NotConnectedError) {
 	c.shut.Store(why)
 	c.end()
 }
 
-// watchSilence tells once that the cluster has not answered for longer than the grace period.
+// watchSilence calls the callbacks once when the grace period of a cluster has ended.
 func (c *Clusters) watchSilence(cluster types.NamespacedName, s *state) {
 	c.mu.Lock()
 	from := s.success

@@ -20,39 +20,39 @@ import (
 )
 
 const (
-	// dialTimeout is ample between data centres, and keeps a silent address from holding
-	// a place longer than a probe.
+	// dialTimeout is sufficient between data centers, and not longer than a probe.
 	dialTimeout = 5 * time.Second
 	keepAlive   = 30 * time.Second
-	// maxAnswer bounds one answer that is not a watch, in bytes, uncompressed: a page of 100 Nodes with
-	// many images takes about 5 MB. It is read as a stream.
+	// maxAnswer is the maximum size of an answer other than a watch, in bytes, uncompressed. A page of 100 Nodes with
+	// many images has about 5 MB. It is read as a stream.
 	maxAnswer = 32 << 20
-	// maxCalled bounds one answer to a caller, in bytes, and maxDecoded in bytes of memory.
+	// maxCalled is the maximum size of an answer to a caller, in bytes. maxDecoded is its maximum decoded size in
+	// memory.
 	maxCalled, maxDecoded = 8 << 20, 32 << 20
-	// entryCost and fieldCost are what an entry of a list and a field take in memory at most: a Pod takes
-	// about a KiB, and an empty one 3 bytes of JSON.
+	// entryCost and fieldCost are the assumed memory of a list entry and of a field. A Pod takes about 1 KiB, even an
+	// empty one, which has 3 bytes of JSON.
 	entryCost, fieldCost = 1 << 10, 64
-	// maxRefusal bounds one that is no success: what it says goes into the log and into events.
+	// maxRefusal is the maximum size of an error answer. Its text is logged and shown in events.
 	maxRefusal = 64 << 10
 )
 
-// dialer returns a function that connects to the addresses that allowed permits.
+// dialer returns a dial function that only connects to allowed addresses.
 func dialer(allowed *networks.Networks) func(ctx context.Context, network, address string) (net.Conn, error) {
 	d := &net.Dialer{Timeout: dialTimeout, KeepAlive: keepAlive, Control: allowed.Control}
 	return d.DialContext
 }
 
-// direct is the proxy of every request: none.
+// direct is the proxy function of all requests. It uses no proxy.
 func direct(*http.Request) (*url.URL, error) { return nil, nil }
 
-// bounded bounds the answers of a server that is not trusted.
+// bounded is a transport that limits the size of answers from an untrusted server.
 type bounded struct {
 	next http.RoundTripper
-	// bytes is the most that an answer may have.
+	// bytes is the maximum size of an answer.
 	bytes int64
 }
 
-// RoundTrip implements http.RoundTripper. A watch bounds each event by itself.
+// RoundTrip implements http.RoundTripper. A watch is not limited here, because the stream limits each event.
 func (t bounded) RoundTrip(r *http.Request) (*http.Response, error) {
 	resp, err := t.next.RoundTrip(r)
 	switch {
@@ -66,10 +66,10 @@ func (t bounded) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// WrappedRoundTripper lets others look behind this one.
+// WrappedRoundTripper returns the wrapped transport.
 func (t bounded) WrappedRoundTripper() http.RoundTripper { return t.next }
 
-var errAnswer = errors.New("the answer is larger than any that an API server gives")
+var errAnswer = errors.New("the answer exceeds the size limit")
 
 type boundedBody struct {
 	io.ReadCloser
@@ -85,10 +85,10 @@ func (b *boundedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// gate lets requests of callers pass while the cluster answers.
+// gate is the transport of callers' requests. It rejects them while the cluster does not answer.
 type gate struct {
 	next http.RoundTripper
-	// shut says why requests do not pass, and suspect is called after one without answer.
+	// shut is the error with which requests are rejected. suspect is called after a request without an answer.
 	shut    *atomic.Pointer[NotConnectedError]
 	suspect func()
 }
@@ -114,12 +114,13 @@ func (t gate) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// decodedBody bounds what an answer in JSON takes when it is decoded.
+// decodedBody limits the estimated memory of an answer after JSON decoding.
 type decodedBody struct {
 	io.ReadCloser
-	// left is how many bytes may still be taken.
+	// left is the remaining memory budget in bytes.
 	left int
-	// inText and escaped describe where the last byte was, inList has an entry for each list and object around it.
+	// inText and escaped are the state of the scanner. inList has an entry for each enclosing list (true) and object
+	// (false).
 	inText, escaped bool
 	inList          []bool
 }
@@ -136,7 +137,7 @@ func (b *decodedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// count takes what a byte of JSON adds.
+// count subtracts the cost of a byte of JSON from the budget.
 func (b *decodedBody) count(c byte) {
 	b.left--
 	if b.inText {
@@ -159,5 +160,5 @@ func (b *decodedBody) count(c byte) {
 	}
 }
 
-// noRedirect leaves the answer of a redirect as it is: an API server has none.
+// noRedirect returns a redirect answer unchanged. API servers do not send redirects.
 func noRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
