@@ -27,29 +27,29 @@ import (
 	clusterclient "github.com/slipway-dev/slipway/pkg/generated/clientset/versioned/typed/cluster/v1alpha1"
 )
 
-// reconciler makes the passes.
+// reconciler implements the reconciliation of Clusters.
 type reconciler struct {
 	client                      clusterclient.ClusterV1alpha1Interface
 	clusters                    controller.Store[*cluster]
 	deployments, sets, machines cache.Indexer
 	external                    External
-	writes                      *controller.WriteLimit // of external objects
+	writes                      *controller.WriteLimit // Limits writes of external objects.
 	connections                 Connections
 	recorder                    events.EventRecorder
 	grace                       time.Duration
 	now                         func() time.Time
 }
 
-// pass is one look at a Cluster.
+// pass is one reconcile of a Cluster.
 type pass struct {
 	*reconciler
 	key types.NamespacedName
-	// cluster is what the pass writes, facts what it has read.
+	// cluster is the object to write. facts is the observed state.
 	cluster *cluster
 	facts   *facts
 }
 
-// Reconcile says what there is of the Cluster of key, or deletes what belongs to it.
+// Reconcile updates the status of a Cluster, or continues its deletion.
 func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (controller.Result, error) {
 	stored, err := r.clusters.Get(key)
 	if err != nil {
@@ -68,7 +68,7 @@ func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (c
 		return controller.Overtaken(failed)
 	}
 	if p.cluster == nil {
-		return controller.Result{}, failed // It is gone.
+		return controller.Result{}, failed // The Cluster was deleted.
 	}
 	until, err := decide(p.cluster, p.facts)
 	failed = errors.Join(failed, err)
@@ -80,7 +80,7 @@ func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (c
 	}
 	again := controller.DefaultResyncPeriod
 	if p.facts.infrastructure.missing() || p.facts.controlPlane.missing() {
-		again = controller.Poll // Of an object that no Cluster has labelled nobody hears, but for our own kind.
+		again = controller.Poll // An unlabelled object of an external kind triggers no event.
 	}
 	if !until.IsZero() {
 		again = min(again, max(until.Sub(p.facts.now), time.Millisecond))
@@ -88,12 +88,12 @@ func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (c
 	return controller.Result{RequeueAfter: again}, nil
 }
 
-// work gathers the facts and does what there is to do.
+// work reads the referenced objects and performs the next actions.
 func (p *pass) work(ctx context.Context) error {
 	c := p.cluster
 	p.facts.infrastructure = p.read(ctx, c.Spec.InfrastructureRef)
 	p.facts.controlPlane = p.read(ctx, c.Spec.ControlPlaneRef)
-	// What one of them cannot tell keeps nothing from the other.
+	// An error of one object does not prevent work on the other.
 	unread := errors.Join(p.facts.infrastructure.err, p.facts.controlPlane.err)
 	if c.DeletionTimestamp != nil {
 		p.probe()
@@ -114,8 +114,7 @@ func (p *pass) work(ctx context.Context) error {
 	return errors.Join(p.endpoint(ctx), unread)
 }
 
-// probe finds out whether there is a connection, and asks for one when the infrastructure is
-// there.
+// probe stores the state of the connection. It requests a connection if the infrastructure is provisioned.
 func (p *pass) probe() {
 	f := p.facts
 	provisioned := !f.infrastructure.defined() || ptr.Deref(p.cluster.Status.Initialization.InfrastructureProvisioned, false)
@@ -124,14 +123,14 @@ func (p *pass) probe() {
 		provisioned = err == nil && is
 	}
 	if !provisioned {
-		f.connected = errors.New("the infrastructure is not there yet")
+		f.connected = errors.New("the infrastructure is not provisioned yet")
 		return
 	}
 	f.connected = p.connections.Connected(p.key)
 	f.success, f.failures = p.connections.Probe(p.key)
 }
 
-// read finds an object that the Cluster refers to.
+// read reads an object that the Cluster refers to.
 func (p *pass) read(ctx context.Context, ref clusterv1alpha1.ContractVersionedObjectReference) external {
 	e := external{ref: ref}
 	if !ref.IsDefined() {
@@ -150,16 +149,16 @@ func (p *pass) read(ctx context.Context, ref clusterv1alpha1.ContractVersionedOb
 	return e
 }
 
-// controlledByAnother reports whether an object has a controller that is not this Cluster. An earlier
-// Cluster of the same name has been deleted.
+// controlledByAnother reports whether an object has a controller other than this Cluster. A deleted Cluster of the same
+// name does not count.
 func (p *pass) controlledByAnother(o metav1.Object) bool {
 	by := metav1.GetControllerOf(o)
 	return by != nil && by.UID != p.cluster.UID &&
 		(by.Kind != clusterKind || by.Name != p.key.Name || !strings.HasPrefix(by.APIVersion, clusterv1alpha1.GroupName+"/"))
 }
 
-// own makes the Cluster the controller of an object, whose events then wake the Cluster, and labels
-// the object.
+// own sets the Cluster as the controller of an object and adds the cluster label, so that the object's events queue the
+// Cluster.
 func (p *pass) own(ctx context.Context, e *external) error {
 	if e.object == nil || e.object.GetDeletionTimestamp() != nil {
 		return nil
@@ -173,16 +172,16 @@ func (p *pass) own(ctx context.Context, e *external) error {
 		e.refuse(conditions.ReasonTooManyWrites, "%v", err)
 		return err
 	}
-	// The whole object with its resource version: nobody's owner reference is lost.
+	// Update with the resource version, so that a concurrent change of owner references is not lost.
 	written, err := e.kind.Client.Resource(e.kind.GVR).Namespace(p.key.Namespace).Update(ctx, next, metav1.UpdateOptions{})
 	if err != nil {
-		return fmt.Errorf("taking over %s %s: %w", e.ref.Kind, e.ref.Name, err)
+		return fmt.Errorf("adopting %s %s: %w", e.ref.Kind, e.ref.Name, err)
 	}
 	e.object = written
 	return nil
 }
 
-// endpoint takes over where the API of the cluster is, if nobody has said it.
+// endpoint sets spec.controlPlaneEndpoint from the referenced objects if it is not set.
 func (p *pass) endpoint(ctx context.Context) error {
 	if !p.cluster.Spec.ControlPlaneEndpoint.IsZero() {
 		return nil
@@ -201,14 +200,14 @@ func (p *pass) endpoint(ctx context.Context) error {
 		p.cluster.Spec.ControlPlaneEndpoint = told
 		err = p.update(ctx)
 		if err != nil {
-			p.cluster.Spec.ControlPlaneEndpoint = clusterv1alpha1.APIEndpoint{} // status tells of what is stored
+			p.cluster.Spec.ControlPlaneEndpoint = clusterv1alpha1.APIEndpoint{} // The status must describe the stored spec.
 		}
 		return err
 	}
 	return nil
 }
 
-// update writes what is not status.
+// update writes metadata and spec.
 func (p *pass) update(ctx context.Context) error {
 	written, err := p.clusters.Update(ctx, p.client.Clusters(p.key.Namespace), p.cluster)
 	if err == nil {

@@ -19,14 +19,14 @@ import (
 	"github.com/slipway-dev/slipway/pkg/cluster/contract"
 )
 
-// kind is one of those that belong to Clusters.
+// kind is a kind of member with the Cluster's objects of that kind.
 type kind struct {
 	name    string
 	objects []metav1.Object
 	remove  func(ctx context.Context, name string, o metav1.DeleteOptions) error
 }
 
-// remove continues the deletion of the Cluster. An error of it is shown in the condition Deleting.
+// remove continues the deletion of the Cluster. The condition Deleting shows its error.
 func (p *pass) remove(ctx context.Context) error {
 	err := p.removeNext(ctx)
 	if err != nil {
@@ -35,8 +35,7 @@ func (p *pass) remove(ctx context.Context) error {
 	return err
 }
 
-// removeNext deletes what belongs to the Cluster, a step at a time, and lets go of it when nothing
-// is left.
+// removeNext performs the next step of the deletion. It removes the finalizer when nothing is left.
 func (p *pass) removeNext(ctx context.Context) error {
 	f := p.facts
 	if !slices.Contains(p.cluster.Finalizers, clusterv1alpha1.ClusterFinalizer) {
@@ -75,8 +74,8 @@ func (p *pass) removeNext(ctx context.Context) error {
 	return nil
 }
 
-// removeMembers deletes MachineDeployments, MachineSets and Machines, and says which are left.
-// Machines of the control plane are deleted by the object that makes it, if there is one.
+// removeMembers deletes MachineDeployments, MachineSets and Machines, and returns the names of those that are left. If
+// there is a control plane object, it deletes the Machines of the control plane.
 func (p *pass) removeMembers(ctx context.Context) (left string, err error) {
 	kinds := []kind{
 		{"MachineDeployments", belonging(p.deployments, p.key.String()), p.client.MachineDeployments(p.key.Namespace).Delete},
@@ -89,7 +88,7 @@ func (p *pass) removeMembers(ctx context.Context) (left string, err error) {
 		for _, o := range k.objects {
 			names = append(names, o.GetName())
 			if o.GetDeletionTimestamp() != nil || metav1.GetControllerOfNoCopy(o) != nil {
-				continue // What controls it is deleted, and takes it along.
+				continue // It is deleted together with its controller.
 			}
 			err := k.remove(ctx, o.GetName(), metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(o.GetUID()))})
 			if err != nil && !apierrors.IsNotFound(err) {
@@ -103,12 +102,12 @@ func (p *pass) removeMembers(ctx context.Context) (left string, err error) {
 	if len(all) > 0 {
 		return strings.Join(all, "; "), nil
 	}
-	// The caches may be behind: the server itself is asked before anything else goes.
+	// The cache may be stale, so the API server is queried before the next step.
 	found, err := p.client.Machines(p.key.Namespace).List(ctx, metav1.ListOptions{
 		FieldSelector: fields.OneTermEqualSelector("spec.clusterName", p.key.Name).String(),
 	})
 	if err != nil {
-		return "", fmt.Errorf("listing the Machines that are left: %w", err)
+		return "", fmt.Errorf("listing the remaining Machines: %w", err)
 	}
 	for i := range found.Items {
 		if m := &found.Items[i]; m.Spec.ClusterName == p.key.Name && !p.ofControlPlane(m) {
@@ -118,7 +117,7 @@ func (p *pass) removeMembers(ctx context.Context) (left string, err error) {
 	return "", nil
 }
 
-// ofControlPlane is true for a Machine that the control plane of the Cluster deletes.
+// ofControlPlane reports whether a Machine is deleted by the control plane object.
 func (p *pass) ofControlPlane(o metav1.Object) bool {
 	_, is := o.GetLabels()[clusterv1alpha1.MachineControlPlaneLabel]
 	return is && p.facts.controlPlane.defined()
@@ -127,7 +126,7 @@ func (p *pass) ofControlPlane(o metav1.Object) bool {
 func belonging(of cache.Indexer, in string) []metav1.Object {
 	found, err := of.ByIndex(byCluster, in)
 	if err != nil {
-		return nil // There is the index: New has made it.
+		return nil // New has added the index.
 	}
 	var all []metav1.Object
 	for _, obj := range found {
@@ -138,8 +137,8 @@ func belonging(of cache.Indexer, in string) []metav1.Object {
 	return all
 }
 
-// removeExternal deletes an object, and tells whether it is gone. One that cannot be read is
-// not.
+// removeExternal deletes an object and reports whether it no longer exists. An object that cannot be read counts as
+// existing.
 func (p *pass) removeExternal(ctx context.Context, e *external) (gone bool, err error) {
 	if !e.defined() || e.gone() {
 		return true, nil

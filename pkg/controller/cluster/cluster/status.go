@@ -18,14 +18,14 @@ import (
 	"github.com/slipway-dev/slipway/pkg/controller/cluster/members"
 )
 
-// external is what is known of an object that a Cluster refers to.
+// external is the observed state of an object that a Cluster refers to.
 type external struct {
 	ref clusterv1alpha1.ContractVersionedObjectReference
-	// object is nil if it does not exist, if err is why that is not known, or if it is refused.
+	// object is nil if the object does not exist, could not be read (err), or must not be used (reason).
 	object *unstructured.Unstructured
 	kind   contract.Kind
 	err    error
-	// reason and message are why the Cluster does not use or change the object.
+	// reason and message explain why the Cluster does not use or change the object.
 	reason, message string
 }
 
@@ -37,23 +37,23 @@ func (e *external) defined() bool { return e.ref.IsDefined() }
 func (e *external) gone() bool    { return e.object == nil && e.err == nil }
 func (e *external) missing() bool { return e.defined() && e.gone() }
 
-// facts are what the status of a Cluster is computed of.
+// facts is the state from which the status of a Cluster is computed.
 type facts struct {
 	now                          time.Time
 	paused                       metav1.Condition
 	infrastructure, controlPlane external
-	// connected says why there is no connection, nil if there is; success is when the Cluster
-	// has last answered, failures how often it has not since, grace how long it may be silent.
+	// connected is nil if the Cluster is connected, and otherwise the reason why not. success is the time of the last
+	// successful probe, failures the number of failures since then, and grace how long the Cluster may not answer.
 	connected error
 	success   time.Time
 	failures  int
 	grace     time.Duration
-	// deleting is at what step a deletion is, left what it waits for.
+	// deleting is the reason and left the message of the condition Deleting.
 	deleting, left string
 }
 
-// decide fills the status of c, and says when it may be another one although nobody changes
-// anything, zero for never. Its error is about what others wrote into their objects.
+// decide computes the status of c. until is the time at which the status may change without an event, or zero. An error
+// means that a referenced object has invalid fields.
 func decide(c *cluster, f *facts) (until time.Time, err error) {
 	set := func(is metav1.Condition) {
 		is.ObservedGeneration = c.Generation
@@ -86,8 +86,7 @@ func decide(c *cluster, f *facts) (until time.Time, err error) {
 	return until, err
 }
 
-// initialized takes over what the objects tell of themselves. What was reached once is never
-// taken back.
+// initialized copies the initialization fields of the referenced objects. It only sets fields, and never resets them.
 func initialized(c *cluster, f *facts) error {
 	reached := &c.Status.Initialization
 	switch i := &f.infrastructure; {
@@ -126,7 +125,7 @@ func initialized(c *cluster, f *facts) error {
 	return nil
 }
 
-// infrastructureReady is the Ready of the infrastructure, or what can be said without it.
+// infrastructureReady returns the condition InfrastructureReady.
 func (f *facts) infrastructureReady(c *cluster) metav1.Condition {
 	i, provisioned := &f.infrastructure, ptr.Deref(c.Status.Initialization.InfrastructureProvisioned, false)
 	is := metav1.Condition{Type: clusterv1alpha1.InfrastructureReadyCondition, Status: metav1.ConditionFalse, Reason: clusterv1alpha1.NotReadyReason}
@@ -193,17 +192,17 @@ func controlPlaneInitialized(c *cluster, f *facts) metav1.Condition {
 	return is
 }
 
-// attempts is how often a connection is tried before it is called failed.
+// attempts is the number of failed connection attempts after which the probe condition becomes False.
 const attempts = 5
 
-// probe says whether the API of the cluster answers, and when that has to be said again.
+// probe returns the condition RemoteConnectionProbe and the time at which it must be computed again.
 func (f *facts) probe(c *cluster) (is metav1.Condition, until time.Time) {
 	is = metav1.Condition{Type: clusterv1alpha1.ClusterRemoteConnectionProbeCondition, Status: metav1.ConditionFalse, Reason: clusterv1alpha1.ProbeFailedReason}
 	was := conditions.Find(c.Status.Conditions, is.Type)
 	silent := f.success.Add(f.grace)
 	switch {
 	case f.success.IsZero() && f.failures < attempts && was != nil:
-		return *was, until // This process has only just begun to ask.
+		return *was, until // This process has only just started to connect.
 	case f.success.IsZero() && f.failures < attempts:
 		is.Message = "Remote connection not established yet"
 	case f.success.IsZero():
@@ -227,7 +226,7 @@ func (f *facts) deletingCondition(c *cluster) metav1.Condition {
 	return is
 }
 
-// available sums up.
+// available returns the condition Available, which summarizes other conditions.
 func available(c *cluster) metav1.Condition {
 	is := metav1.Condition{Type: clusterv1alpha1.AvailableCondition, Status: metav1.ConditionTrue, Reason: clusterv1alpha1.AvailableReason}
 	var why []string

@@ -24,15 +24,14 @@ import (
 )
 
 const (
-	// firstRetry and lastRetry are between two questions whether the kinds are served, which grow
-	// from the one to the other.
+	// firstRetry and lastRetry are the bounds of the backoff between checks whether the kinds are served.
 	firstRetry = time.Second
 	lastRetry  = 30 * time.Second
-	// callTimeout bounds one question.
+	// callTimeout is the timeout of one check.
 	callTimeout = 10 * time.Second
 )
 
-// host has the Machines and Clusters of the host cluster, from when one is asked for.
+// host reads the Machines and Clusters of the management cluster. It starts when the first object is requested.
 type host struct {
 	client    dynamic.Interface
 	discovery discovery.DiscoveryInterface
@@ -42,7 +41,7 @@ type host struct {
 	wanted chan struct{}
 
 	mu sync.Mutex
-	// stores are nil while the objects cannot be read, for the reason err.
+	// machines and clusters are nil while the objects cannot be read; err is the reason.
 	machines, clusters cache.Store
 	err                error
 }
@@ -79,8 +78,8 @@ func stored[T any](h *host, kind string, key types.NamespacedName, of func() cac
 	return &facts, nil
 }
 
-// run watches from when objects are wanted until ctx is done. Kinds that are not served, or not
-// any more, are asked for again and again.
+// run waits until an object is requested, and then watches objects until ctx is done. While the kinds are not served,
+// it checks for them with backoff.
 func (h *host) run(ctx context.Context) {
 	select {
 	case <-ctx.Done():
@@ -108,7 +107,7 @@ func newBackoff() wait.Backoff {
 	return wait.Backoff{Duration: firstRetry, Factor: 2, Steps: 1 << 30, Cap: lastRetry, Jitter: 0.1}
 }
 
-// served asks whether the host cluster has the kinds: ErrNotServed if not.
+// served returns ErrNotServed if the management cluster does not serve the kinds.
 func (h *host) served(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
@@ -128,19 +127,19 @@ func (h *host) served(ctx context.Context) error {
 	return nil
 }
 
-// cannot says why the objects cannot be read from now on.
+// cannot stores why the objects can no longer be read.
 func (h *host) cannot(ctx context.Context, err error) {
 	h.mu.Lock()
 	news := errors.Is(err, ErrNotServed) && !errors.Is(h.err, ErrNotServed)
 	h.machines, h.clusters, h.err = nil, nil, err
 	h.mu.Unlock()
-	klog.FromContext(ctx).V(2).Info("Machines and clusters of Cluster API cannot be read", "err", err)
+	klog.FromContext(ctx).V(2).Info("Cannot read Machines and Clusters of Cluster API", "err", err)
 	if news {
-		h.reader.groupKnown(Group) // that it has none
+		h.reader.groupKnown(Group) // The group is known to have no objects.
 	}
 }
 
-// trouble says why objects that were not read yet are not.
+// trouble stores why the objects could not be read so far.
 func (h *host) trouble(err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -149,19 +148,19 @@ func (h *host) trouble(err error) {
 	}
 }
 
-// watch runs the informers until ctx is done or the kinds are gone, and returns whether they
-// have ever been read.
+// watch runs the informers until ctx is done or the kinds are no longer served. It reports whether the informers have
+// synced.
 func (h *host) watch(ctx context.Context) bool {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var all sync.WaitGroup
 	defer all.Wait()
-	defer cancel() // before the wait
+	defer cancel() // Runs before all.Wait.
 	var synced []cache.InformerSynced
 	start := func(resource string, transform cache.TransformFunc, handler cache.ResourceEventHandler) cache.Store {
 		informer := dynamicinformer.NewFilteredDynamicInformer(h.client, schema.GroupVersionResource{Group: Group, Version: version, Resource: resource},
 			metav1.NamespaceAll, 0, cache.Indexers{}, nil).Informer()
-		// These fail only for an informer that runs already.
+		// These return an error only if the informer is already running.
 		_ = informer.SetTransform(transform)
 		_ = informer.SetWatchErrorHandlerWithContext(func(ctx context.Context, r *cache.Reflector, err error) {
 			if apierrors.IsNotFound(err) {

@@ -15,7 +15,7 @@ import (
 	clusterlisters "github.com/slipway-dev/slipway/pkg/generated/listers/cluster/v1alpha1"
 )
 
-// own has the Machines and Clusters of our own API, by the informers that all controllers share.
+// own reads the Machines and Clusters of Slipway's own API from shared informers.
 type own struct {
 	machines clusterlisters.MachineLister
 	clusters clusterlisters.ClusterLister

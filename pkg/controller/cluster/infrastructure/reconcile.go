@@ -14,13 +14,13 @@ import (
 	"github.com/slipway-dev/slipway/pkg/controller"
 )
 
-// reconciler makes the passes.
+// reconciler implements the reconciliation of SlipwayClusters.
 type reconciler struct {
 	deps    Deps
 	objects controller.Store[*vmv1alpha1.SlipwayCluster]
 }
 
-// Reconcile writes the status of the object of key, if it is another one than before.
+// Reconcile updates the status of a SlipwayCluster.
 func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (controller.Result, error) {
 	s, err := r.objects.Get(key)
 	if err != nil {
@@ -45,6 +45,6 @@ func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (c
 	if again {
 		return controller.Result{RequeueAfter: controller.Recheck}, nil
 	}
-	// The labels of namespaces, which zones are for, are told by no event.
+	// Changes of namespace labels, which zones select, trigger no event.
 	return controller.Result{RequeueAfter: controller.DefaultResyncPeriod}, nil
 }
