@@ -12,15 +12,15 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// allowance says whether Machines may be replaced, and if so how many more may cease to be
-// well before none is; if not, why.
+// allowance is the decision whether Machines may be remediated. more is the number of Machines that may become
+// unhealthy before remediation is no longer allowed. message explains why it is not allowed.
 type allowance struct {
 	ok      bool
 	more    int32
 	message string
 }
 
-// allowed decides by how many of the targets are well.
+// allowed computes the allowance from the number of targets and of healthy targets.
 func allowed(c *check, targets, well int) (allowance, error) {
 	unwell := targets - well
 	trigger := &c.Spec.Remediation.TriggerIf
@@ -49,7 +49,7 @@ func allowed(c *check, targets, well int) (allowance, error) {
 		targets, unwell, limit.String())}, nil
 }
 
-// parseRange reads a range such as [3-5].
+// parseRange parses a range such as [3-5].
 func parseRange(text string) (least, most int, err error) {
 	inner, closed := strings.CutSuffix(text, "]")
 	inner, opened := strings.CutPrefix(inner, "[")
@@ -61,5 +61,5 @@ func parseRange(text string) (least, most int, err error) {
 			return int(a), int(b), nil
 		}
 	}
-	return 0, 0, fmt.Errorf("%.40q is no range such as [3-5]", text)
+	return 0, 0, fmt.Errorf("%.40q is not a range such as [3-5]", text)
 }

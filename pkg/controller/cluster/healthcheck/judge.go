@@ -22,29 +22,29 @@ type (
 	machine = clusterv1alpha1.Machine
 )
 
-// target is a Machine that is looked after.
+// target is a Machine that is checked.
 type target struct {
-	machine *machine
-	// node is nil if there is none, which is known only if known is true: not while the Cluster
+	// node is the Machine's Node, or nil if it does not exist. It is valid only if known is true. It is not known while
+	// the Cluster is not connected.
 	// is not connected.
 	node  *corev1.Node
 	known bool
-	// silent is true while the Cluster does not answer and node is as it was seen last.
+	// silent is true while the Cluster does not answer. node is then the last known state.
 	silent bool
 }
 
-// verdict is what is said of a target. It is well, not well, or neither.
+// verdict is the result of a check: healthy, unhealthy, or neither.
 type verdict struct {
 	well bool
-	// reason and message are why it is not well.
+	// reason and message explain why the Machine is unhealthy.
 	reason, message string
-	// until is when that may be another one although nobody changes anything; zero for never.
+	// until is the time at which the result may change without an event, or zero.
 	until time.Time
 }
 
 func (v *verdict) unwell() bool { return v.reason != "" }
 
-// judge says whether a target is well at now.
+// judge computes the result for a target.
 func judge(c *check, in *cluster, t target, now time.Time) verdict {
 	m := t.machine
 	if _, ok := m.Annotations[clusterv1alpha1.RemediateMachineAnnotation]; ok {
@@ -54,7 +54,7 @@ func judge(c *check, in *cluster, t target, now time.Time) verdict {
 		}
 	}
 	if !begun(in, m) {
-		return verdict{} // No Machine can be blamed for its Cluster.
+		return verdict{} // The Cluster is the cause, not the Machine.
 	}
 	w := &watch{now: now}
 	w.machine(c, m)
@@ -71,18 +71,18 @@ func judge(c *check, in *cluster, t target, now time.Time) verdict {
 	return verdict{well: t.known && t.node != nil && m.DeletionTimestamp == nil}
 }
 
-// begun is true for a Cluster in which m could have a Node.
+// begun reports whether the Cluster is ready enough for m to have a Node.
 func begun(in *cluster, m *machine) bool {
 	_, controlPlane := m.Labels[clusterv1alpha1.MachineControlPlaneLabel]
 	return in != nil && conditions.IsTrue(in.Status.Conditions, clusterv1alpha1.InfrastructureReadyCondition) && (controlPlane || initialized(in))
 }
 
-// initialized is true for a Cluster whose API has answered.
+// initialized reports whether the control plane of a Cluster is initialized.
 func initialized(in *cluster) bool {
 	return in != nil && conditions.IsTrue(in.Status.Conditions, clusterv1alpha1.ClusterControlPlaneInitializedCondition)
 }
 
-// watch gathers what is wrong with a target, and when more may be.
+// watch collects the problems of a target, and the time of its next check.
 type watch struct {
 	now      time.Time
 	problems []string
@@ -90,8 +90,7 @@ type watch struct {
 	until    time.Time
 }
 
-// lasts is true when something that has been so since then has been so for longer than
-// allowed. If not, it will be looked at again when it has.
+// lasts reports whether a state that began at since has lasted for allowed. If not, it schedules the next check.
 func (w *watch) lasts(since time.Time, allowed time.Duration) bool {
 	due := since.Add(allowed)
 	if !w.now.Before(due) {
@@ -101,7 +100,7 @@ func (w *watch) lasts(since time.Time, allowed time.Duration) bool {
 	return false
 }
 
-// again has the target looked at at due.
+// again schedules the next check at due, unless an earlier one is scheduled.
 func (w *watch) again(due time.Time) {
 	if w.until.IsZero() || due.Before(w.until) {
 		w.until = due
@@ -139,7 +138,7 @@ func (w *watch) node(c *check, in *cluster, t target) {
 			switch {
 			case is == nil || metav1.ConditionStatus(is.Status) != u.Status || !w.lasts(is.LastTransitionTime.Time, timeout(u)):
 			case t.silent:
-				w.again(w.now.Add(silence)) // Nobody knows whether it is still so.
+				w.again(w.now.Add(silence)) // The current state is unknown.
 			default:
 				w.because(clusterv1alpha1.UnhealthyNodeReason, problem("Node", u, is.Reason))
 			}
@@ -147,11 +146,11 @@ func (w *watch) node(c *check, in *cluster, t target) {
 	}
 }
 
-// silence is when a Node of a Cluster that does not answer is looked at again.
+// silence is the interval of checks while a Cluster does not answer.
 const silence = time.Minute
 
-// startup gives a Machine its time to have a Node. The time starts when the infrastructure is provisioned, or when the
-// last thing that the Machine waits for after that is there: a slow copy of an image is no failure of the Machine.
+// startup checks the Node startup timeout. The time starts when the infrastructure is provisioned, or when a later
+// prerequisite is met. A slow image copy therefore does not make a Machine unhealthy.
 func (w *watch) startup(c *check, in *cluster, m *machine) {
 	allowed := time.Duration(ptr.Deref(c.Spec.Checks.NodeStartupTimeoutSeconds, clusterv1alpha1.DefaultNodeStartupTimeoutSeconds)) * time.Second
 	if allowed == 0 || !ptr.Deref(m.Status.Initialization.InfrastructureProvisioned, false) {
@@ -173,7 +172,7 @@ func (w *watch) startup(c *check, in *cluster, m *machine) {
 		}
 	}
 	if infra := conditions.Find(m.Status.Conditions, clusterv1alpha1.InfrastructureReadyCondition); infra == nil || infra.Status != metav1.ConditionTrue {
-		// Provisioned infrastructure need not be Ready. The phase of a Machine without a Node has last changed when the
+		// Provisioned infrastructure may be not Ready. The phase of a Machine without a Node has last changed when the
 		// infrastructure was provisioned, or later.
 		later(ptr.Deref(m.Status.LastUpdated, metav1.Time{}).Time)
 	}
@@ -182,7 +181,7 @@ func (w *watch) startup(c *check, in *cluster, m *machine) {
 	}
 }
 
-// because adds a problem. The first reason stays.
+// because adds a problem. It keeps the first reason.
 func (w *watch) because(reason, text string) {
 	if w.problems = append(w.problems, text); w.reason == "" {
 		w.reason = reason

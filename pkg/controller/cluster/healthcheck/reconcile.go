@@ -27,7 +27,7 @@ import (
 	clusterlisters "github.com/slipway-dev/slipway/pkg/generated/listers/cluster/v1alpha1"
 )
 
-// reconciler makes the passes.
+// reconciler implements the reconciliation of MachineHealthChecks.
 type reconciler struct {
 	client   clusterclient.ClusterV1alpha1Interface
 	checks   controller.Store[*check]
@@ -39,17 +39,16 @@ type reconciler struct {
 	now      func() time.Time
 }
 
-// pass is one look at a check.
+// pass is one reconcile of a MachineHealthCheck.
 type pass struct {
 	*reconciler
-	// check is what the pass writes; cluster is nil when there is none.
+	// check is the object to write. cluster is nil if it does not exist.
 	check   *check
 	cluster *cluster
 	at      time.Time
 }
 
-// Reconcile says of the Machines of the check of key whether they are well, and asks for those
-// to be replaced that are not. It comes back when more may not be.
+// Reconcile checks the Machines of a MachineHealthCheck and requests the remediation of unhealthy ones.
 func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (controller.Result, error) {
 	stored, err := r.checks.Get(key)
 	if err != nil {
@@ -87,7 +86,7 @@ func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (c
 	return controller.Result{RequeueAfter: again}, nil
 }
 
-// belong gives the check the label of its Cluster, and that as an owner.
+// belong sets the cluster label and the Cluster as owner.
 func (p *pass) belong(ctx context.Context) error {
 	changed := members.Label(p.check, p.check.Spec.ClusterName)
 	if p.cluster != nil {
@@ -103,8 +102,8 @@ func (p *pass) belong(ctx context.Context) error {
 	return err
 }
 
-// look judges all Machines, then decides whether any is replaced, then writes what it says of
-// each. It returns when it may say something else.
+// look checks all Machines, writes the status of the MachineHealthCheck, and then the conditions of the Machines. It
+// returns the time at which a result may change.
 func (p *pass) look(ctx context.Context, paused metav1.Condition) (until time.Time, err error) {
 	targets, err := p.targets(ctx)
 	if err != nil {
@@ -139,7 +138,7 @@ func (p *pass) look(ctx context.Context, paused metav1.Condition) (until time.Ti
 	return until, errors.Join(failed...)
 }
 
-// checksOfCluster returns the checks of the Cluster that are not paused or being deleted, by name.
+// checksOfCluster returns the Cluster's checks that are not paused or being deleted, sorted by name.
 func (p *pass) checksOfCluster() ([]*check, error) {
 	all, err := p.checks.ByIndex(byCluster, p.check.Namespace+"/"+p.check.Spec.ClusterName)
 	if err != nil {
@@ -152,8 +151,8 @@ func (p *pass) checksOfCluster() ([]*check, error) {
 	return all, nil
 }
 
-// together returns what all checks that select a Machine say of it: that of the first one which does
-// not find it well. A Machine has one condition, and each check would write its own over it.
+// together returns the combined result of all checks that select a Machine: that of the first check that finds it
+// unhealthy. Otherwise the checks would overwrite each other's condition.
 func (p *pass) together(checks []*check, t target, mine verdict) verdict {
 	for _, c := range checks {
 		v := mine
@@ -170,7 +169,7 @@ func (p *pass) together(checks []*check, t target, mine verdict) verdict {
 	return mine
 }
 
-// targets are the Machines of the check but those that nobody shall look after.
+// targets returns the Machines to check. It excludes Machines that are paused or have the skip-remediation annotation.
 func (p *pass) targets(ctx context.Context) ([]target, error) {
 	in := types.NamespacedName{Namespace: p.check.Namespace, Name: p.check.Spec.ClusterName}
 	all, err := p.machines.ByIndex(byCluster, in.String())
@@ -189,22 +188,22 @@ func (p *pass) targets(ctx context.Context) ([]target, error) {
 	return out, nil
 }
 
-// target looks for the Node of a Machine. One that is there and that the Machine does not name yet
-// is not known: that it was seen late is nothing to blame the Machine for.
+// target returns a Machine with its Node. A registered Node that is not yet in the Machine's nodeRef counts as unknown,
+// because the delay is not a fault of the Machine.
 func (p *pass) target(ctx context.Context, in types.NamespacedName, m *machine) target {
 	t := target{machine: m, silent: p.nodes.Silent(in)}
 	if !begun(p.cluster, m) {
-		return t // Nobody connects to it yet.
+		return t // There is no connection yet.
 	}
 	var registered bool
 	var err error
 	if m.Status.NodeRef.IsDefined() {
 		t.node, err = p.nodes.Node(in, m.Spec.ProviderID, m.Status.NodeRef.Name)
 	} else if registered, err = p.nodes.Registered(in, m.Spec.ProviderID); err != nil && !initialized(p.cluster) {
-		err = nil // Nobody has ever seen a Node there: the Machine may be what keeps it so.
+		err = nil // The Cluster has never had a Node; this Machine may be the reason.
 	}
 	if err != nil {
-		klog.FromContext(ctx).V(4).Info("Nothing is known of a Node", "machine", m.Name, "err", err)
+		klog.FromContext(ctx).V(4).Info("Cannot read the Node of a Machine", "machine", m.Name, "err", err)
 	}
 	t.known = err == nil && !registered
 	return t
@@ -214,8 +213,7 @@ func (p *pass) write(ctx context.Context) error {
 	return p.checks.UpdateStatus(ctx, p.client.MachineHealthChecks(p.check.Namespace), p.check)
 }
 
-// say writes into the conditions of a Machine what is said of it, and has one replaced that
-// is not well, if that is allowed.
+// say writes the conditions of a Machine. It requests the remediation of an unhealthy Machine if replace is true.
 func (p *pass) say(ctx context.Context, m *machine, v verdict, replace bool) error {
 	next := shown(m, v, p.at)
 	failed := error(nil)

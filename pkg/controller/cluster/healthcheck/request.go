@@ -18,7 +18,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/cluster/contract"
 )
 
-// requests are where those for remediation are.
+// requests returns the client and the kind of remediation requests.
 func (p *pass) requests(ctx context.Context) (dynamic.ResourceInterface, contract.Kind, error) {
 	ref := p.check.Spec.Remediation.TemplateRef
 	kind, err := p.external.Resolve(ctx, groupOf(ref.APIVersion), clusterv1alpha1.MadeKind(ref.Kind))
@@ -30,8 +30,7 @@ func (p *pass) requests(ctx context.Context) (dynamic.ResourceInterface, contrac
 
 func groupOf(apiVersion string) string { return schema.FromAPIVersionAndKind(apiVersion, "").Group }
 
-// request asks somebody else to replace m, by an object of its name, and says so on m, which
-// it changes.
+// request creates a remediation request with the name of m, and sets the condition of m.
 func (p *pass) request(ctx context.Context, m *machine) error {
 	requests, kind, err := p.requests(ctx)
 	if err != nil {
@@ -44,7 +43,7 @@ func (p *pass) request(ctx context.Context, m *machine) error {
 		asked(m, p.at, clusterv1alpha1.WaitingForRemediationReason, "")
 		return nil
 	case err == nil:
-		message := fmt.Sprintf("%s %s exists and is no request", kind.GVK.Kind, m.Name)
+		message := fmt.Sprintf("%s %s exists and is not a remediation request", kind.GVK.Kind, m.Name)
 		asked(m, p.at, clusterv1alpha1.RemediationRequestCreationFailedReason, message)
 		return errors.New(message)
 	case !contract.IsGone(err):
@@ -73,15 +72,14 @@ func (p *pass) request(ctx context.Context, m *machine) error {
 	return nil
 }
 
-// isRequest is true for an object that was made to have m replaced: m owns it, and nobody controls
-// it. The infrastructure of m, which has its name and may be of the kind that the template makes,
-// m controls.
+// isRequest reports whether o is a remediation request for m: m owns it but does not control it. The infrastructure
+// object of m, which may have the same kind and name, is controlled by m.
 func isRequest(o metav1.Object, m *machine) bool {
 	return metav1.GetControllerOf(o) == nil &&
 		slices.ContainsFunc(o.GetOwnerReferences(), func(r metav1.OwnerReference) bool { return r.UID == m.UID })
 }
 
-// withdraw takes back what was asked for m, and says so on it.
+// withdraw deletes the remediation request of m, and removes the condition of m.
 func (p *pass) withdraw(ctx context.Context, m *machine) error {
 	if p.check.Spec.Remediation.TemplateRef.IsDefined() {
 		requests, kind, err := p.requests(ctx)

@@ -14,7 +14,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/apis/conditions"
 )
 
-// shown is m with what v says of it.
+// shown returns a copy of m with the condition for v.
 func shown(m *machine, v verdict, now time.Time) *machine {
 	next := m.DeepCopy()
 	c := metav1.Condition{Type: clusterv1alpha1.MachineHealthCheckSucceededCondition, ObservedGeneration: m.Generation}
@@ -30,8 +30,7 @@ func shown(m *machine, v verdict, now time.Time) *machine {
 	return next
 }
 
-// askOwner asks the owner of m, which it changes, to replace it, unless that has been done
-// and the owner is at it.
+// askOwner requests remediation by the owner of m, unless the owner has already been requested.
 func askOwner(m *machine, now time.Time) {
 	if is := conditions.Find(m.Status.Conditions, clusterv1alpha1.MachineOwnerRemediatedCondition); is != nil && is.Status != metav1.ConditionTrue {
 		return
@@ -43,8 +42,7 @@ func askOwner(m *machine, now time.Time) {
 	conditions.Set(&m.Status.Conditions, now, c)
 }
 
-// asked says on m, which it changes, what became of asking somebody else to replace it; with
-// an empty reason nobody is asked any more.
+// asked sets the condition ExternallyRemediated of m, or removes it if reason is empty.
 func asked(m *machine, now time.Time, reason, message string) {
 	if reason == "" {
 		meta.RemoveStatusCondition(&m.Status.Conditions, clusterv1alpha1.MachineExternallyRemediatedCondition)
@@ -55,13 +53,13 @@ func asked(m *machine, now time.Time, reason, message string) {
 	})
 }
 
-// tell fills the status of a check.
+// tell computes the status of a check.
 func tell(c *check, paused metav1.Condition, targets []target, well int, allow allowance, now time.Time) {
 	st := &c.Status
 	paused.ObservedGeneration = c.Generation
 	conditions.Set(&st.Conditions, now, paused)
 	if paused.Status == metav1.ConditionTrue {
-		return // Nobody has looked.
+		return // The Machines were not read.
 	}
 	names := []string{}
 	for _, t := range targets {
@@ -84,5 +82,5 @@ func tell(c *check, paused metav1.Condition, targets []target, well int, allow a
 	conditions.SetBecause(&st.Conditions, now, clusterv1alpha1.StalledCondition, c.Generation, stalled)
 }
 
-// maxTargets is how many names a status has, as the API has it.
+// maxTargets is the API's maximum number of targets in the status.
 const maxTargets = 10000

@@ -18,24 +18,24 @@ import (
 
 const (
 	deploymentKind = "MachineDeployment"
-	// ChangeCauseAnnotation says why a template was changed, as kubectl has it. It is kept
-	// with the set.
+	// ChangeCauseAnnotation contains the reason for a change of the template, as set by kubectl. It is copied to the
+	// MachineSet.
 	ChangeCauseAnnotation = "kubernetes.io/change-cause"
-	// maxHistory is how many earlier revisions a set remembers.
+	// maxHistory is the maximum number of earlier revisions in the annotation of a MachineSet.
 	maxHistory = 20
-	// maxSetName leaves room for what the names of Machines have more.
+	// maxSetName leaves room for the suffix in the names of Machines.
 	maxSetName = validation.DNS1123LabelMaxLength - 6
-	// maxTries bounds how often another name is looked for.
+	// maxTries is the maximum number of names that are tried.
 	maxTries = 100
 )
 
-// newSet is a set of the template of d, whose name follows from it.
+// newSet returns a MachineSet with the template of d. Its name contains a hash of the template.
 func newSet(d *deployment, taken func(string) bool) *set {
 	hash, called := "", ""
 	for try := range maxTries {
 		hash = members.Hash(&d.Spec.Template, try)
 		cut := d.Name[:min(len(d.Name), maxSetName-len(hash)-1)]
-		called = strings.TrimRight(cut, ".-") + "-" + hash // no part of a name begins with a dash
+		called = strings.TrimRight(cut, ".-") + "-" + hash // A part of a name must not end with a dash or dot.
 		if !taken(called) {
 			break
 		}
@@ -51,13 +51,12 @@ func newSet(d *deployment, taken func(string) bool) *set {
 	return s
 }
 
-// desired is the set of v as the plan wants it. What belongs to its template stays, what can
-// be changed in place is the deployment's.
+// desired returns the MachineSet of v according to the plan. It updates only the fields that can be changed in place.
 func (p *plan) desired(v *view) *set {
 	d, s := p.deployment, v.set.DeepCopy()
 	s.Spec.Replicas = ptr.To(v.replicas)
 	if v != p.current && v.spec() == 0 && v.replicas == 0 && v.count() == 0 {
-		return s // History is left as it was.
+		return s // MachineSets of the history remain unchanged.
 	}
 	labels := maps.Clone(d.Spec.Template.Metadata.Labels)
 	if hash, ok := s.Labels[clusterv1alpha1.MachineDeploymentUniqueLabel]; ok {
@@ -92,7 +91,7 @@ func (p *plan) desired(v *view) *set {
 	return s
 }
 
-// renumber gives a set a revision, and lets it remember the one that it had.
+// renumber sets the revision of a MachineSet and adds the previous one to its history.
 func renumber(s *set, revision string) {
 	was := s.Annotations[clusterv1alpha1.RevisionAnnotation]
 	if was == revision {

@@ -16,23 +16,22 @@ import (
 	"github.com/slipway-dev/slipway/pkg/controller/cluster/members"
 )
 
-// plan is what the sets of a deployment are to be.
+// plan contains the desired replicas of a MachineDeployment's MachineSets.
 type plan struct {
 	deployment *deployment
 	now        time.Time
-	// wanted, surge and unavailable are replicas, and how many more and fewer there may be.
+	// wanted is the desired number of replicas. surge and unavailable are the allowed deviations.
 	wanted, surge, unavailable int32
-	// current has the template of the deployment; nil if no set has. old are all others, the
-	// oldest first.
+	// current is the MachineSet with the template of the MachineDeployment, or nil if there is none. old are all
+	// others, the oldest first.
 	current *view
 	old     []*view
-	// until is when the plan may be another one although nobody changes anything; zero for
-	// never.
+	// until is the time at which the plan may change without an event, or zero.
 	until time.Time
 }
 
-// newPlan decides what the sets of d are to have. taken is true for names that a new set
-// cannot have. What it finds wrong with d is left to admission.
+// newPlan computes the plan of d. taken reports whether a name cannot be used for a new MachineSet. It relies on
+// admission to have validated d.
 func newPlan(d *deployment, views []*view, taken func(string) bool, now time.Time) *plan {
 	p := &plan{deployment: d, now: now, wanted: ptr.Deref(d.Spec.Replicas, 1)}
 	p.surge, p.unavailable = fenceposts(d, p.wanted)
@@ -58,8 +57,8 @@ func newPlan(d *deployment, views []*view, taken func(string) bool, now time.Tim
 	return p
 }
 
-// fenceposts are maxSurge, rounded up, and maxUnavailable, rounded down. Not both are 0: a
-// share may come to nothing, and then one Machine may be unavailable.
+// fenceposts returns maxSurge, rounded up, and maxUnavailable, rounded down. If both are 0, for example after rounding
+// a percentage, unavailable is set to 1.
 func fenceposts(d *deployment, replicas int32) (surge, unavailable int32) {
 	if !rolling(d) {
 		return 0, 0
@@ -67,7 +66,7 @@ func fenceposts(d *deployment, replicas int32) (surge, unavailable int32) {
 	from := &d.Spec.Rollout.Strategy.RollingUpdate
 	more, err := intstr.GetScaledValueFromIntOrPercent(ptr.To(ptr.Deref(from.MaxSurge, intstr.FromInt32(1))), int(replicas), true)
 	if err != nil {
-		more = 1 // Admission lets no other text pass.
+		more = 1 // Admission rejects other values.
 	}
 	fewer, err := intstr.GetScaledValueFromIntOrPercent(ptr.To(ptr.Deref(from.MaxUnavailable, intstr.FromInt32(0))), int(replicas), false)
 	if err != nil {
@@ -85,7 +84,7 @@ func rolling(d *deployment) bool {
 
 func (p *plan) rolling() bool { return rolling(p.deployment) }
 
-// all are the sets that there are or will be.
+// all returns the existing and planned MachineSets.
 func (p *plan) all() []*view {
 	if p.current == nil {
 		return p.old
@@ -93,8 +92,8 @@ func (p *plan) all() []*view {
 	return append(slices.Clone(p.old), p.current)
 }
 
-// find tells the set that has the template of the deployment from the others: of several the
-// largest, then the oldest. After rollout.after, one counts only if it was made since then.
+// find sets current and old. If several MachineSets have the template, it chooses the largest, then the oldest. After
+// rollout.after, a MachineSet must have been created since then.
 func (p *plan) find(views []*view) {
 	after := p.deployment.Spec.Rollout.After
 	if after != nil && p.now.Before(after.Time) {
@@ -119,8 +118,7 @@ func (p *plan) find(views []*view) {
 	slices.SortFunc(p.old, older)
 }
 
-// revision is that of the current set: higher than those of all others, and never lower than
-// it was.
+// revision returns the revision of the current MachineSet. It is higher than those of all others, and never decreases.
 func (p *plan) revision() string {
 	if p.current == nil {
 		return ""
@@ -132,8 +130,8 @@ func (p *plan) revision() string {
 	return strconv.FormatInt(max(highest+1, p.current.revision()), 10)
 }
 
-// superfluous are the sets that are deleted: those without Machines, beyond the history that is
-// kept, once nothing is left to roll.
+// superfluous returns the MachineSets to delete: those without Machines that exceed the history limit. It returns none
+// during a rollout.
 func (p *plan) superfluous() []*view {
 	if p.current == nil || p.current.set.UID == "" || p.current.replicas != p.wanted ||
 		sum(p.old, (*view).most)+sum(p.old, (*view).spec) > 0 {
@@ -149,6 +147,5 @@ func (p *plan) superfluous() []*view {
 	return idle[:max(len(idle)-int(ptr.Deref(p.deployment.Spec.RevisionHistoryLimit, defaultHistory)), 0)]
 }
 
-// defaultHistory is how many sets of older templates are kept where the deployment does not
-// say, as the API has it.
+// defaultHistory is the API's default of revisionHistoryLimit.
 const defaultHistory = 1

@@ -24,7 +24,7 @@ import (
 	clusterlisters "github.com/slipway-dev/slipway/pkg/generated/listers/cluster/v1alpha1"
 )
 
-// reconciler makes the passes.
+// reconciler implements the reconciliation of MachineDeployments.
 type reconciler struct {
 	client      clusterclient.ClusterV1alpha1Interface
 	deployments controller.Store[*deployment]
@@ -35,18 +35,18 @@ type reconciler struct {
 	now         func() time.Time
 }
 
-// pass is one look at a deployment.
+// pass is one reconcile of a MachineDeployment.
 type pass struct {
 	*reconciler
-	// deployment is what the pass writes; cluster is nil when there is none.
+	// deployment is the object to write. cluster is nil if it does not exist.
 	deployment *deployment
 	cluster    *clusterv1alpha1.Cluster
-	// views are the sets of the deployment, and plan what they are to be.
+	// views are the MachineSets of the MachineDeployment. plan contains their desired replicas.
 	views []*view
 	plan  *plan
 }
 
-// Reconcile brings the sets of the deployment of key closer to what it says.
+// Reconcile creates, updates and deletes MachineSets of a MachineDeployment.
 func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (controller.Result, error) {
 	stored, err := r.deployments.Get(key)
 	if err != nil {
@@ -62,7 +62,7 @@ func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (c
 	paused := members.Paused(p.cluster, p.deployment, deploymentKind)
 	failed := error(nil)
 	switch {
-	case members.Orphaning(p.deployment): // Those that pause it do not want more of it deleted.
+	case members.Orphaning(p.deployment): // Also while paused, because pausing must not delete more objects.
 		failed = p.release(ctx)
 	case paused.Status == metav1.ConditionFalse:
 		failed = p.work(ctx)
@@ -84,13 +84,13 @@ func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (c
 	return controller.Result{RequeueAfter: again}, nil
 }
 
-// release takes the deployment, whose sets are to stay, off their owners before it goes. The
-// server itself is asked for them: the cache may be behind.
+// release removes the owner references of MachineSets that are to be orphaned. It lists them from the API server,
+// because the cache may be stale.
 func (p *pass) release(ctx context.Context) error {
 	sets := p.client.MachineSets(p.deployment.Namespace)
 	found, err := sets.List(ctx, metav1.ListOptions{})
 	if err != nil {
-		return fmt.Errorf("listing the MachineSets that stay: %w", err)
+		return fmt.Errorf("listing the MachineSets to orphan: %w", err)
 	}
 	var all []*set
 	for i := range found.Items {
@@ -104,7 +104,7 @@ func (p *pass) release(ctx context.Context) error {
 	return err
 }
 
-// work does what there is to do. It ends with the first error.
+// work performs the steps of a reconcile. It returns the first error.
 func (p *pass) work(ctx context.Context) error {
 	if err := p.gather(ctx); err != nil {
 		return err
@@ -133,8 +133,8 @@ func (p *pass) work(ctx context.Context) error {
 	return nil
 }
 
-// gather finds the sets of the deployment with their Machines, and takes over those that it
-// selects and that nobody controls.
+// gather collects the MachineSets of the MachineDeployment with their Machines. It adopts selected MachineSets that
+// have no controller.
 func (p *pass) gather(ctx context.Context) error {
 	owned, err := p.sets.ByIndex(ofDeployment, string(p.deployment.UID))
 	if err != nil {
@@ -142,7 +142,7 @@ func (p *pass) gather(ctx context.Context) error {
 	}
 	var mine []*set
 	for _, s := range owned {
-		// Who writes an owner in another namespace has no part in this one.
+		// An owner reference to an object in another namespace is not valid.
 		if s.Namespace == p.deployment.Namespace && metav1.IsControlledBy(s, p.deployment) {
 			mine = append(mine, s)
 		}
@@ -173,7 +173,7 @@ func (p *pass) gather(ctx context.Context) error {
 func (p *pass) adopt(ctx context.Context) ([]*set, error) {
 	free, err := p.sets.ByIndex(orphans, p.deployment.Namespace)
 	if err != nil {
-		return nil, fmt.Errorf("finding MachineSets that nobody controls: %w", err)
+		return nil, fmt.Errorf("finding MachineSets without a controller: %w", err)
 	}
 	var adopted []*set
 	for _, s := range free {
@@ -195,13 +195,13 @@ func (p *pass) adopt(ctx context.Context) ([]*set, error) {
 	return adopted, nil
 }
 
-// taken is true for the name of a set that there is.
+// taken reports whether a MachineSet with this name exists.
 func (p *pass) taken(name string) bool {
 	s, err := p.sets.Get(types.NamespacedName{Namespace: p.deployment.Namespace, Name: name})
 	return err == nil && s != nil
 }
 
-// write makes a set as the plan wants it, if it is not.
+// write creates or updates a MachineSet according to the plan.
 func (p *pass) write(ctx context.Context, v *view) error {
 	next := p.plan.desired(v)
 	sets := p.client.MachineSets(next.Namespace)
@@ -229,14 +229,14 @@ func (p *pass) write(ctx context.Context, v *view) error {
 	return nil
 }
 
-// create makes a set, or finds the one that an earlier pass made without hearing of it.
+// create creates a MachineSet. If it already exists, it updates the cache and returns an error.
 func (p *pass) create(ctx context.Context, s *set) (*set, error) {
 	sets := p.client.MachineSets(s.Namespace)
 	created, err := sets.Create(ctx, s, metav1.CreateOptions{})
 	if apierrors.IsAlreadyExists(err) {
 		if created, err = sets.Get(ctx, s.Name, metav1.GetOptions{}); err == nil {
-			p.sets.Wrote(created) // The next pass looks for another name, or uses it.
-			err = fmt.Errorf("creating MachineSet %s: there is one already", s.Name)
+			p.sets.Wrote(created) // The next reconcile reuses it or chooses another name.
+			err = fmt.Errorf("creating MachineSet %s: it already exists", s.Name)
 		}
 	}
 	if err != nil {
@@ -247,7 +247,7 @@ func (p *pass) create(ctx context.Context, s *set) (*set, error) {
 	return created, nil
 }
 
-// belong gives the deployment the label of its Cluster, that as an owner, and its revision.
+// belong sets the cluster label, the Cluster as owner, and the revision annotation.
 func (p *pass) belong(ctx context.Context) error {
 	d := p.deployment
 	changed := members.Label(d, d.Spec.ClusterName)

@@ -11,14 +11,13 @@ import (
 	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
 )
 
-// scaled is true for a set that has Machines and was made to fit another number of replicas.
+// scaled reports whether a MachineSet has replicas that were planned for another number of total replicas.
 func (p *plan) scaled(v *view) bool {
 	then, ok := v.annotated(clusterv1alpha1.DesiredReplicasAnnotation)
 	return ok && v.spec() > 0 && then != p.wanted
 }
 
-// share brings the sets to what is wanted of all of them together, without rolling: a
-// deployment that is scaled while it rolls stays as far as it was, in proportion.
+// share scales the MachineSets to the desired total without rolling. During a rollout it preserves their proportions.
 func (p *plan) share() {
 	active := slices.DeleteFunc(p.all(), func(v *view) bool { return v.spec() == 0 })
 	switch {
@@ -38,7 +37,7 @@ func (p *plan) share() {
 	}
 }
 
-// saturated is true when the current set has all that is wanted, and available.
+// saturated reports whether the current MachineSet has all desired replicas and all are available.
 func (p *plan) saturated() bool {
 	if p.current == nil {
 		return false
@@ -47,8 +46,8 @@ func (p *plan) saturated() bool {
 	return ok && then == p.wanted && p.current.spec() == p.wanted && p.current.available(p.wanted) == p.wanted
 }
 
-// proportion shares what is to be added or taken among active sets by their size, the largest
-// first, and of equal ones the newest gets and the oldest gives first.
+// proportion distributes the replicas to add or remove among active MachineSets by size, the largest first. Among equal
+// ones the newest grows first and the oldest shrinks first.
 func (p *plan) proportion(active []*view) {
 	allowed := p.wanted + p.surge
 	if p.wanted == 0 {
@@ -76,7 +75,7 @@ func (p *plan) proportion(active []*view) {
 	active[0].replicas = max(active[0].replicas+left, 0)
 }
 
-// fraction is how many Machines a set gets more when it keeps its share of all.
+// fraction returns by how many replicas a MachineSet changes if it keeps its proportion of the total.
 func (p *plan) fraction(v *view) int32 {
 	if p.wanted == 0 {
 		return -v.spec()

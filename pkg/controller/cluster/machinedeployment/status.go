@@ -16,8 +16,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/controller/cluster/members"
 )
 
-// tell fills the status of the deployment by what the pass has left; failed is why it ended
-// early.
+// tell computes the status of the MachineDeployment. failed is the error of the reconcile.
 func (p *pass) tell(paused metav1.Condition, failed error) {
 	d, st := p.deployment, &p.deployment.Status
 	set := func(c metav1.Condition) {
@@ -29,7 +28,7 @@ func (p *pass) tell(paused metav1.Condition, failed error) {
 		if d.DeletionTimestamp != nil {
 			set(members.DeletingWhilePaused(paused))
 		}
-		return // Nobody has looked.
+		return // The MachineSets were not read.
 	}
 	if failed == nil {
 		st.ObservedGeneration = d.Generation
@@ -40,7 +39,7 @@ func (p *pass) tell(paused metav1.Condition, failed error) {
 	all := p.allMachines()
 	n := members.Count(all)
 	if p.plan != nil {
-		// Those of other templates may not have been told yet that they are not up to date.
+		// The condition UpToDate of Machines of other templates may not have been updated yet.
 		n.UpToDate = 0
 		if p.plan.current != nil {
 			n.UpToDate = members.Count(p.plan.current.machines).UpToDate
@@ -70,7 +69,7 @@ func (p *pass) allMachines() []*machine {
 	return all
 }
 
-// wanted is how many Machines there shall be.
+// wanted returns the desired number of Machines.
 func (p *pass) wanted() int32 {
 	if p.deployment.DeletionTimestamp != nil {
 		return 0
@@ -102,7 +101,7 @@ func (p *pass) available(is int32) metav1.Condition {
 	return out
 }
 
-// rollingOut counts the Machines of other templates than that of the deployment.
+// rollingOut returns the condition RollingOut, which counts the Machines of old templates.
 func (p *pass) rollingOut() metav1.Condition {
 	out := metav1.Condition{Type: clusterv1alpha1.RollingOutCondition, Status: metav1.ConditionFalse, Reason: clusterv1alpha1.NotRollingOutReason}
 	if p.plan == nil {
@@ -149,7 +148,7 @@ func (p *pass) scaling(is int32, failed error) (up, down metav1.Condition) {
 	return up, down
 }
 
-// explain adds to c why the current set has fewer Machines than it wants, with the reason of what it waits for.
+// explain adds to c why the current MachineSet has too few Machines, with its reason.
 func (p *pass) explain(c *metav1.Condition) {
 	if p.plan == nil || p.plan.current == nil {
 		return

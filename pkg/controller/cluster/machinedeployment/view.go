@@ -21,14 +21,14 @@ type (
 	machine    = clusterv1alpha1.Machine
 )
 
-// view is a set, the Machines that it counts, and how many it is to have.
+// view is a MachineSet with its Machines and its planned replicas.
 type view struct {
-	// set is as it is stored; one that is to be made has no UID.
+	// set is the stored object. A MachineSet that is to be created has no UID.
 	set      *set
 	machines []*machine
-	// replicas are those of the plan.
+	// replicas are the planned replicas.
 	replicas int32
-	// staying is, by their number, how many of the Machines that would stay are available.
+	// staying[n] is the number of available Machines among the n that would remain after scaling down to n.
 	staying []int32
 }
 
@@ -44,23 +44,23 @@ func newView(s *set, machines []*machine) *view {
 	return v
 }
 
-// waits is true while a Machine of the set is Ready and has only to stay so to be available.
+// waits reports whether a Machine is Ready and becomes available after minReadySeconds.
 func (v *view) waits() bool {
 	return slices.ContainsFunc(v.machines, func(m *machine) bool {
 		return m.DeletionTimestamp == nil && !members.Available(m) && conditions.IsTrue(m.Status.Conditions, clusterv1alpha1.ReadyCondition)
 	})
 }
 
-// spec is how many Machines the set wants now, count how many it has.
+// spec returns the current spec.replicas, count the number of Machines.
 func (v *view) spec() int32  { return ptr.Deref(v.set.Spec.Replicas, 0) }
 func (v *view) count() int32 { return int32(len(v.machines)) }
 
-// available is how many Machines are when the set has replicas of them.
+// available returns how many Machines are available after scaling to replicas.
 func (v *view) available(replicas int32) int32 {
 	return v.staying[max(min(replicas, v.count()), 0)]
 }
 
-// most is how many Machines the set has, or will have when it has done what the plan says.
+// most returns the larger of the planned replicas and the number of Machines.
 func (v *view) most() int32 { return max(v.replicas, v.count()) }
 
 func (v *view) revision() int64 {
@@ -71,13 +71,13 @@ func (v *view) revision() int64 {
 	return n
 }
 
-// annotated is a number that a plan before left at the set.
+// annotated returns the number in an annotation that a previous plan has set.
 func (v *view) annotated(key string) (int32, bool) {
 	n, err := strconv.ParseInt(v.set.Annotations[key], 10, 32)
 	return int32(n), err == nil
 }
 
-// older is the order of sets by age, the oldest first.
+// older orders MachineSets by age, the oldest first.
 func older(a, b *view) int {
 	if by := a.set.CreationTimestamp.Compare(b.set.CreationTimestamp.Time); by != 0 {
 		return by

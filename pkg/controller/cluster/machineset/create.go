@@ -23,11 +23,12 @@ import (
 	"github.com/slipway-dev/slipway/pkg/controller/cluster/members"
 )
 
-// burst is how many Machines a pass makes or deletes; others have their turn before the next.
+// burst is the maximum number of Machines that one reconcile creates or deletes. The MachineSet is then queued again,
+// so that others are not delayed.
 const burst = 20
 
-// made are the Machines, by their set, whose objects this process has made. It saves asking
-// for them until the Machine's own conditions tell of them.
+// made contains the Machines whose bootstrap and infrastructure objects were created by this process. The objects need
+// not be read until the conditions of the Machine report them.
 type made struct {
 	mu sync.Mutex
 	of map[types.NamespacedName]map[types.UID]bool
@@ -56,7 +57,7 @@ func (d *made) forget(key types.NamespacedName) {
 	delete(d.of, key)
 }
 
-// keep forgets all Machines of a set but those.
+// keep removes all Machines of a MachineSet except the given ones.
 func (d *made) keep(key types.NamespacedName, machines []*machine) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -71,9 +72,8 @@ func (d *made) keep(key types.NamespacedName, machines []*machine) {
 	}
 }
 
-// complete makes the objects that Machines of the set refer to and that are not there: those
-// of Machines that a process had made before it ended, and those that somebody deleted before
-// they had become anything.
+// complete creates missing bootstrap and infrastructure objects of Machines. They are missing if a process ended before
+// it created them, or if they were deleted before the infrastructure was provisioned.
 func (p *pass) complete(ctx context.Context) error {
 	for _, m := range p.machines {
 		if !p.lacks(m) {
@@ -86,7 +86,7 @@ func (p *pass) complete(ctx context.Context) error {
 	return nil
 }
 
-// lacks is true for a Machine that may have no bootstrap or infrastructure object.
+// lacks reports whether the bootstrap or infrastructure object of a Machine may be missing.
 func (p *pass) lacks(m *machine) bool {
 	if m.DeletionTimestamp != nil || ptr.Deref(m.Status.Initialization.InfrastructureProvisioned, false) || !p.named(m) {
 		return false
@@ -99,13 +99,13 @@ func (p *pass) lacks(m *machine) bool {
 	return infrastructure.Reason == clusterv1alpha1.ObjectDoesNotExistReason || bootstrap != nil && bootstrap.Reason == clusterv1alpha1.ObjectDoesNotExistReason
 }
 
-// named is true for a Machine whose references are those that the set gives it.
+// named reports whether the references of a Machine are those that the MachineSet sets.
 func (p *pass) named(m *machine) bool {
 	from := &p.set.Spec.Template.Spec
 	return m.Spec.InfrastructureRef == refOf(from.InfrastructureRef, m.Name) && m.Spec.Bootstrap.ConfigRef == refOf(from.Bootstrap.ConfigRef, m.Name)
 }
 
-// create makes n Machines, and for each the objects that it refers to before the next one.
+// create creates n Machines. It creates the objects of each Machine before the next Machine.
 func (p *pass) create(ctx context.Context, n int) error {
 	if err := p.readTemplates(ctx); err != nil {
 		return err
@@ -124,7 +124,7 @@ func (p *pass) create(ctx context.Context, n int) error {
 		}
 		wanted := newMachine(p.set, called)
 		if !selects(p.set, wanted) {
-			return errors.New("the selector does not select what the template makes: there would be no end of Machines")
+			return errors.New("the selector does not select the Machines of the template; no Machine is created")
 		}
 		m, err := p.createMachine(ctx, wanted)
 		if err != nil {
@@ -139,7 +139,7 @@ func (p *pass) create(ctx context.Context, n int) error {
 	return nil
 }
 
-// taken is true for the name of a Machine that is not of the set, or that is gone.
+// taken reports whether a name is used by a Machine of another owner, or was used by a deleted one.
 func (p *pass) taken(name string) bool {
 	key := types.NamespacedName{Namespace: p.set.Namespace, Name: name}
 	if _, gone := p.gone.Get(key); gone {
@@ -149,15 +149,15 @@ func (p *pass) taken(name string) bool {
 	return err == nil && m != nil && !metav1.IsControlledBy(m, p.set)
 }
 
-// createMachine makes a Machine, or finds the one that an earlier pass made without hearing of
-// it.
+// createMachine creates a Machine. If it already exists and is controlled by the MachineSet, it returns the existing
+// one.
 func (p *pass) createMachine(ctx context.Context, m *machine) (*machine, error) {
 	machines := p.client.Machines(m.Namespace)
 	created, err := machines.Create(ctx, m, metav1.CreateOptions{})
 	if apierrors.IsAlreadyExists(err) {
 		if created, err = machines.Get(ctx, m.Name, metav1.GetOptions{}); err == nil && !metav1.IsControlledBy(created, p.set) {
-			p.reconciler.machines.Wrote(created) // so that the next pass looks for another name
-			return nil, fmt.Errorf("creating Machine %s: one of that name exists that is not of MachineSet %s", m.Name, p.set.Name)
+			p.reconciler.machines.Wrote(created) // The next reconcile chooses another name.
+			return nil, fmt.Errorf("creating Machine %s: a Machine with this name exists and is not controlled by MachineSet %s", m.Name, p.set.Name)
 		}
 	}
 	if err != nil {
@@ -167,7 +167,7 @@ func (p *pass) createMachine(ctx context.Context, m *machine) (*machine, error) 
 	return created, nil
 }
 
-// readTemplates reads the templates of the set, once in a pass.
+// readTemplates reads the templates of the MachineSet, once per reconcile.
 func (p *pass) readTemplates(ctx context.Context) error {
 	if p.templates != nil {
 		return nil
@@ -191,7 +191,7 @@ func (p *pass) readTemplates(ctx context.Context) error {
 	return nil
 }
 
-// equip makes the bootstrap and the infrastructure object of m, as far as they are not there.
+// equip creates the bootstrap and the infrastructure object of m if they do not exist.
 func (p *pass) equip(ctx context.Context, m *machine) error {
 	if err := p.readTemplates(ctx); err != nil {
 		return err
@@ -202,7 +202,7 @@ func (p *pass) equip(ctx context.Context, m *machine) error {
 			Owner: metav1.NewControllerRef(m, clusterv1alpha1.SchemeGroupVersion.WithKind(machineKind)),
 		})
 		if err != nil {
-			return fmt.Errorf("making the objects of Machine %s: %w", m.Name, err)
+			return fmt.Errorf("creating the objects of Machine %s: %w", m.Name, err)
 		}
 		if err := p.createExternal(ctx, m, made); err != nil {
 			return err
@@ -224,7 +224,7 @@ func (p *pass) createExternal(ctx context.Context, m *machine, o *unstructured.U
 	if apierrors.IsAlreadyExists(err) {
 		var there *unstructured.Unstructured
 		if there, err = objects.Get(ctx, o.GetName(), metav1.GetOptions{}); err == nil && !metav1.IsControlledBy(there, m) {
-			return fmt.Errorf("creating %s: one of that name exists that is not of Machine %s", what, m.Name)
+			return fmt.Errorf("creating %s: an object with this name exists and is not controlled by Machine %s", what, m.Name)
 		}
 	}
 	if err != nil {

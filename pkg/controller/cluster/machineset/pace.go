@@ -12,25 +12,25 @@ import (
 	"k8s.io/utils/lru"
 )
 
-// DefaultCreationsPerMinute is more than vCenter usually clones for one cluster: a full copy of a
-// disk takes minutes, and few run at a time.
+// DefaultCreationsPerMinute is higher than the usual clone rate of vCenter for one cluster: a full copy of a disk takes
+// minutes, and few copies run concurrently.
 const DefaultCreationsPerMinute = 30
 
 const (
-	// quickly is the number of Machines that the sets of a namespace create without a pause.
+	// quickly is the number of Machines that the MachineSets of a namespace create without delay.
 	quickly = 100
-	// together is the number of Machines that a set waits for after that: one at a time
-	// would be a status of the set for each.
+	// together is the number of Machines that are created at a time after that. Creating them singly would cause a
+	// status update for each.
 	together = 10
-	// pacedNamespaces is the number of namespaces whose creations are remembered.
+	// pacedNamespaces is the maximum number of namespaces with a cached rate limiter.
 	pacedNamespaces = 10000
 )
 
-// pace limits how fast the sets of a namespace create Machines.
+// pace limits the rate at which the MachineSets of a namespace create Machines.
 type pace struct {
 	perMinute int
 	mu        sync.Mutex
-	// limiters has the *rate.Limiter of each namespace.
+	// limiters maps a namespace to its *rate.Limiter.
 	limiters *lru.Cache
 }
 
@@ -38,7 +38,7 @@ func newPace(perMinute int) *pace {
 	return &pace{perMinute: perMinute, limiters: lru.New(pacedNamespaces)}
 }
 
-// wait returns 0 if a Machine of the namespace can be created now, or the time until some can.
+// wait returns 0 if a Machine may be created now, and otherwise the time until more may be created.
 func (p *pace) wait(namespace string, now time.Time) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -55,7 +55,7 @@ func (p *pace) wait(namespace string, now time.Time) time.Duration {
 	return time.Duration(missing / float64(limiter.Limit()) * float64(time.Second))
 }
 
-// String says what the limit is.
+// String describes the limit.
 func (p *pace) String() string {
 	return fmt.Sprintf("after %d Machines in quick succession, the MachineSets of a namespace create %d per minute", quickly, p.perMinute)
 }

@@ -25,7 +25,7 @@ import (
 	clusterlisters "github.com/slipway-dev/slipway/pkg/generated/listers/cluster/v1alpha1"
 )
 
-// reconciler makes the passes.
+// reconciler implements the reconciliation of MachineSets.
 type reconciler struct {
 	client      clusterclient.ClusterV1alpha1Interface
 	sets        controller.Store[*set]
@@ -37,29 +37,28 @@ type reconciler struct {
 	now         func() time.Time
 	made        *made
 	pace        *pace
-	// gone has the names of Machines that were deleted lately: another Machine has another name.
+	// gone contains the names of recently deleted Machines, which are not used again.
 	gone *lru.Cache
 }
 
-// pass is one look at a set.
+// pass is one reconcile of a MachineSet.
 type pass struct {
 	*reconciler
 	key types.NamespacedName
-	// set is what the pass writes; cluster and deployment are nil when there is none.
+	// set is the object to write. cluster and deployment are nil if they do not exist.
 	set        *set
 	cluster    *clusterv1alpha1.Cluster
 	deployment *clusterv1alpha1.MachineDeployment
-	// machines are those that the set counts, as the pass has left them.
+	// machines are the Machines of the MachineSet, including the changes of this reconcile.
 	machines []*machine
-	// templates are read when they are needed.
+	// templates are read on demand.
 	templates []*unstructured.Unstructured
-	// more is true when the pass left something for the next one, after is the time until it can
-	// create more Machines.
+	// more is true if the MachineSet must be reconciled again. after is the time until more Machines may be created.
 	more  bool
 	after time.Duration
 }
 
-// Reconcile brings the Machines of the set of key closer to what the set says.
+// Reconcile creates, updates and deletes Machines of a MachineSet.
 func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (controller.Result, error) {
 	stored, err := r.sets.Get(key)
 	if err != nil {
@@ -76,12 +75,12 @@ func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (c
 	paused := members.Paused(p.cluster, p.set, setKind)
 	failed := error(nil)
 	switch {
-	case members.Orphaning(p.set): // Those that pause it do not want more of it deleted.
+	case members.Orphaning(p.set): // Also while paused, because pausing must not delete more Machines.
 		failed = p.release(ctx)
 	case paused.Status == metav1.ConditionFalse:
 		failed = p.work(ctx)
 	}
-	// The counts are told even of a pass that failed, with the reason.
+	// The status is updated even if the reconcile failed.
 	if apierrors.IsConflict(failed) {
 		return controller.Overtaken(failed)
 	}
@@ -101,13 +100,13 @@ func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (c
 	return controller.Result{RequeueAfter: controller.DefaultResyncPeriod}, nil
 }
 
-// release takes the set, whose Machines are to stay, off their owners before it goes. The
-// server itself is asked for them: the cache may be behind.
+// release removes the owner references of Machines that are to be orphaned. It lists them from the API server, because
+// the cache may be stale.
 func (p *pass) release(ctx context.Context) error {
 	machines := p.client.Machines(p.set.Namespace)
 	found, err := machines.List(ctx, metav1.ListOptions{})
 	if err != nil {
-		return fmt.Errorf("listing the Machines that stay: %w", err)
+		return fmt.Errorf("listing the Machines to orphan: %w", err)
 	}
 	var all []*machine
 	for i := range found.Items {
@@ -121,7 +120,7 @@ func (p *pass) release(ctx context.Context) error {
 	return err
 }
 
-// readOwners finds the Cluster of the set, and the MachineDeployment that controls it.
+// readOwners reads the Cluster and the MachineDeployment of the MachineSet.
 func (p *pass) readOwners() error {
 	var err error
 	if p.cluster, err = controller.Found(p.clusters.Clusters(p.set.Namespace).Get(p.set.Spec.ClusterName)); err != nil {
@@ -141,8 +140,7 @@ func (p *pass) readOwners() error {
 	return nil
 }
 
-// work does what there is to do. It ends with the first error, since what comes after it
-// counts on what comes before.
+// work performs the steps of a reconcile. It returns the first error, because later steps depend on earlier ones.
 func (p *pass) work(ctx context.Context) error {
 	if err := p.belong(ctx); err != nil {
 		return err
@@ -160,8 +158,8 @@ func (p *pass) work(ctx context.Context) error {
 	if err := p.carryOver(ctx); err != nil {
 		return err
 	}
-	// A set that is too large shrinks first: what refuses the objects of a Machine must not keep the
-	// Machine from going.
+	// A MachineSet with too many Machines is scaled down first: an error in creating objects must not prevent the
+	// deletion of a Machine.
 	then := []func(context.Context) error{p.complete, p.scale}
 	if len(p.machines) > int(p.wanted()) {
 		slices.Reverse(then)
@@ -174,7 +172,7 @@ func (p *pass) work(ctx context.Context) error {
 	return nil
 }
 
-// belong gives the set the label of its Cluster, and its owner, if it has no other.
+// belong sets the cluster label, and the Cluster as owner if the MachineSet belongs to no MachineDeployment.
 func (p *pass) belong(ctx context.Context) error {
 	changed := members.Label(p.set, p.set.Spec.ClusterName)
 	_, ofDeployment := p.set.Labels[clusterv1alpha1.MachineDeploymentNameLabel]
@@ -191,8 +189,7 @@ func (p *pass) belong(ctx context.Context) error {
 	return err
 }
 
-// gather finds the Machines of the set, and takes over those that it selects and that nobody
-// controls.
+// gather collects the Machines of the MachineSet, and adopts selected Machines that have no controller.
 func (p *pass) gather(ctx context.Context) error {
 	owned, err := p.reconciler.machines.ByIndex(byOwner, string(p.set.UID))
 	if err != nil {
@@ -208,7 +205,7 @@ func (p *pass) gather(ctx context.Context) error {
 	}
 	free, err := p.reconciler.machines.ByIndex(orphans, p.set.Namespace)
 	if err != nil {
-		return fmt.Errorf("finding Machines that nobody controls: %w", err)
+		return fmt.Errorf("finding Machines without a controller: %w", err)
 	}
 	for _, m := range free {
 		if metav1.GetControllerOf(m) != nil || m.DeletionTimestamp != nil || !selects(p.set, m) {
@@ -229,8 +226,8 @@ func (p *pass) gather(ctx context.Context) error {
 	return nil
 }
 
-// remediate replaces Machines that failed their health check. The condition is written first:
-// a Machine that is deleted already is not looked at again.
+// remediate deletes Machines that failed their health check. It writes the condition first, because a Machine that is
+// being deleted is not checked again.
 func (p *pass) remediate(ctx context.Context) error {
 	all, err := remedies(p.set, p.deployment, p.machines)
 	if err != nil {
@@ -247,12 +244,12 @@ func (p *pass) remediate(ctx context.Context) error {
 		if err := p.remove(ctx, r.machine); err != nil {
 			return err
 		}
-		p.event(corev1.EventTypeNormal, "SuccessfulRemediate", "Remediate", "Deleted Machine %s, which is not healthy", r.machine.Name)
+		p.event(corev1.EventTypeNormal, "SuccessfulRemediate", "Remediate", "Deleted Machine %s, which is unhealthy", r.machine.Name)
 	}
 	return p.refresh()
 }
 
-// carryOver brings what can be changed in place to the Machines.
+// carryOver updates the fields of Machines that can be changed in place.
 func (p *pass) carryOver(ctx context.Context) error {
 	for i, m := range p.machines {
 		next := m.DeepCopy()
@@ -271,7 +268,7 @@ func (p *pass) carryOver(ctx context.Context) error {
 	return nil
 }
 
-// scale makes or deletes Machines until there are as many as the set wants.
+// scale creates or deletes Machines until their number is the desired one.
 func (p *pass) scale(ctx context.Context) error {
 	switch n := int(p.wanted()) - len(p.machines); {
 	case n > 0 && p.set.Annotations[clusterv1alpha1.DisableMachineCreateAnnotation] != "true":
@@ -302,7 +299,7 @@ func (p *pass) scale(ctx context.Context) error {
 	return nil
 }
 
-// remove deletes a Machine and remembers what has become of it.
+// remove deletes a Machine and updates the cache.
 func (p *pass) remove(ctx context.Context, m *machine) error {
 	machines := p.client.Machines(m.Namespace)
 	err := machines.Delete(ctx, m.Name, metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(m.UID))})
@@ -321,7 +318,7 @@ func (p *pass) remove(ctx context.Context, m *machine) error {
 	return nil
 }
 
-// refresh reads the Machines of the set again, as the pass has left them.
+// refresh replaces p.machines by their cached state.
 func (p *pass) refresh() error {
 	var left []*machine
 	for _, m := range p.machines {

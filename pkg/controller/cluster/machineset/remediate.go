@@ -19,18 +19,17 @@ import (
 	"github.com/slipway-dev/slipway/pkg/controller/cluster/members"
 )
 
-// remedy is what becomes of a Machine that failed its health check, or that no longer does.
+// remedy is the action for a Machine that failed its health check, or has become healthy again.
 type remedy struct {
 	machine *machine
-	// reason and message are what OwnerRemediated says from now on; without a reason it goes.
+	// reason and message are those of the condition OwnerRemediated. If reason is empty, the condition is removed.
 	reason, message string
-	// remove deletes the Machine after that.
+	// remove is true if the Machine must be deleted after that.
 	remove bool
 }
 
-// remedies are what a pass does about the health checks of the Machines of s. Of a set that a
-// MachineDeployment is rolling away from none is replaced: they go anyway. deployment is nil
-// for a set that has none.
+// remedies returns the actions for the Machines of s. Machines of a MachineSet that is being rolled out are not deleted
+// here, because the rollout deletes them. deployment is nil if s has none.
 func remedies(s *set, deployment *clusterv1alpha1.MachineDeployment, machines []*machine) ([]remedy, error) {
 	var out []remedy
 	var sick []*machine
@@ -71,7 +70,7 @@ func remedies(s *set, deployment *clusterv1alpha1.MachineDeployment, machines []
 	return out, nil
 }
 
-// maxInFlight is how many Machines are replaced at the same time.
+// maxInFlight returns the maximum number of Machines that are remediated concurrently.
 func maxInFlight(deployment *clusterv1alpha1.MachineDeployment) (int, error) {
 	if deployment == nil || deployment.Spec.Remediation.MaxInFlight == nil {
 		return math.MaxInt, nil
@@ -83,8 +82,8 @@ func maxInFlight(deployment *clusterv1alpha1.MachineDeployment) (int, error) {
 	return most, nil
 }
 
-// firstRemediated is the order in which Machines are replaced: those first of which somebody
-// said so, then the youngest, which are the least likely to run anything.
+// firstRemediated orders Machines for remediation: first those with the remediate annotation, then the newest, which
+// are the least likely to run workloads.
 func firstRemediated(a, b *machine) int {
 	_, askedA := a.Annotations[clusterv1alpha1.RemediateMachineAnnotation]
 	_, askedB := b.Annotations[clusterv1alpha1.RemediateMachineAnnotation]
@@ -100,7 +99,7 @@ func firstRemediated(a, b *machine) int {
 	return strings.Compare(a.Name, b.Name)
 }
 
-// show returns the Machine of r as its conditions are to be.
+// show returns the Machine of r with its new conditions.
 func (p *pass) show(r remedy) *machine {
 	next := r.machine.DeepCopy()
 	if r.reason == "" {

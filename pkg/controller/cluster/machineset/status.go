@@ -14,7 +14,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/controller/cluster/members"
 )
 
-// tell fills the status of the set by what the pass has left; failed is why it ended early.
+// tell computes the status of the MachineSet. failed is the error of the reconcile.
 func (p *pass) tell(paused metav1.Condition, failed error) {
 	st := &p.set.Status
 	set := func(c metav1.Condition) {
@@ -26,7 +26,7 @@ func (p *pass) tell(paused metav1.Condition, failed error) {
 		if p.set.DeletionTimestamp != nil {
 			set(members.DeletingWhilePaused(paused))
 		}
-		return // Nobody has looked.
+		return // The Machines were not read.
 	}
 	if members.Observed(failed) {
 		st.ObservedGeneration = p.set.Generation
@@ -48,7 +48,7 @@ func (p *pass) tell(paused metav1.Condition, failed error) {
 	conditions.SetBecause(&st.Conditions, p.now(), clusterv1alpha1.ReconcilingCondition, p.set.Generation, reconciling)
 }
 
-// wanted is how many Machines there shall be.
+// wanted returns the desired number of Machines.
 func (p *pass) wanted() int32 {
 	if p.set.DeletionTimestamp != nil {
 		return 0
