@@ -164,7 +164,7 @@ func text(o *object, most int, path ...string) (string, error) {
 		return "", err
 	}
 	if len(value) > most {
-		return "", fault(o, path, "has %d characters; the maximum is %d", len(value), most)
+		return "", fault(o, path, "it has %d characters; the maximum is %d", len(value), most)
 	}
 	if wrong := bounds.Text(value, false); wrong != "" {
 		return "", fault(o, path, "it %s", wrong)
@@ -194,7 +194,7 @@ func objects(o *object, most int, path ...string) ([]map[string]any, error) {
 		return nil, fault(o, path, "it is not a list")
 	}
 	if len(list) > most {
-		return nil, fault(o, path, "has %d entries; the maximum is %d", len(list), most)
+		return nil, fault(o, path, "it has %d entries; the maximum is %d", len(list), most)
 	}
 	all := make([]map[string]any, len(list))
 	for i, entry := range list {

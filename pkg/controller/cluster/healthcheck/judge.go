@@ -24,9 +24,9 @@ type (
 
 // target is a Machine that is checked.
 type target struct {
+	machine *machine
 	// node is the Machine's Node, or nil if it does not exist. It is valid only if known is true. It is not known while
 	// the Cluster is not connected.
-	// is not connected.
 	node  *corev1.Node
 	known bool
 	// silent is true while the Cluster does not answer. node is then the last known state.

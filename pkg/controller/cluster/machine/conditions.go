@@ -14,8 +14,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/apis/conditions"
 )
 
-// set sets a condition that this controller owns. One that has no time yet gets it when all
-// are known: see settle.
+// set sets a condition that this controller owns. settle later sets a missing transition time.
 func set(m *machine, c metav1.Condition) {
 	c.Message = cut(c.Message)
 	if old := conditions.Find(m.Status.Conditions, c.Type); old != nil {
@@ -25,8 +24,8 @@ func set(m *machine, c metav1.Condition) {
 	m.Status.Conditions = append(m.Status.Conditions, c)
 }
 
-// cut bounds the message of a condition, which keeps its lines: owners of Machines count how
-// many say the same.
+// cut limits the length of a condition message and preserves its lines, because owners of Machines aggregate equal
+// messages.
 func cut(text string) string {
 	lines := strings.Split(text, "\n")
 	left := conditions.MaxMessage
@@ -41,7 +40,7 @@ func cut(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// owned are the conditions that this controller alone writes.
+// owned are the conditions that only this controller writes.
 var owned = []string{
 	clusterv1alpha1.AvailableCondition, clusterv1alpha1.ReadyCondition, clusterv1alpha1.MachineUpToDateCondition,
 	clusterv1alpha1.MachineBootstrapConfigReadyCondition, clusterv1alpha1.InfrastructureReadyCondition,
@@ -49,8 +48,8 @@ var owned = []string{
 	clusterv1alpha1.MachineUpdatingCondition, clusterv1alpha1.PausedCondition, clusterv1alpha1.DeletingCondition,
 }
 
-// settle gives the conditions their times, the generation that they are about, and their
-// order: those that sum up first, then those of others, and what is done at last.
+// settle sets transition times and observed generations of the owned conditions, and sorts all conditions: the
+// summaries first, then those of other controllers, then health and deletion.
 func settle(was []metav1.Condition, all []metav1.Condition, generation int64, now time.Time) {
 	at := metav1.NewTime(now.UTC().Truncate(time.Second))
 	for i := range all {
@@ -74,7 +73,7 @@ func settle(was []metav1.Condition, all []metav1.Condition, generation int64, no
 	})
 }
 
-// first and last are conditions in the order in which they are listed; all others stand between.
+// first and last are the conditions at the beginning and the end of the list, in their order.
 var (
 	first = []string{
 		clusterv1alpha1.AvailableCondition, clusterv1alpha1.ReadyCondition, clusterv1alpha1.MachineUpToDateCondition,

@@ -15,9 +15,9 @@ import (
 	"github.com/slipway-dev/slipway/pkg/controller/cluster/members"
 )
 
-// deferrals know which Machines are not looked at before a time, whatever happens to their
-// Nodes, Pods and objects: a drain is slow, and to look at it more often does not hasten it.
-// What somebody asks of the Machine itself ends a deferral, a hook that is removed for example.
+// deferrals contains the Machines for which events of Nodes, Pods and referenced objects are ignored for a time. A
+// drain, for example, is slow and does not profit from more reconciles. A change of the Machine itself, such as a
+// removed hook, ends the deferral.
 type deferrals struct {
 	mu  sync.Mutex
 	all map[types.NamespacedName]deferral
@@ -28,12 +28,12 @@ type deferral struct {
 	asked asked
 }
 
-// asked is what somebody asks of a Machine.
+// asked is the part of a Machine and its Cluster that users change.
 type asked struct {
 	uid         types.UID
 	generation  int64
 	annotations map[string]string
-	// deleting and paused are those of the Machine's Cluster, or of itself.
+	// deleting is of the Machine, clusterDeleting of its Cluster, and paused of either.
 	deleting, clusterDeleting, paused bool
 }
 
@@ -50,7 +50,7 @@ func (a asked) same(b asked) bool {
 		a.clusterDeleting == b.clusterDeleting && a.paused == b.paused && maps.Equal(a.annotations, b.annotations)
 }
 
-// put defers a Machine.
+// put defers a Machine until the given time.
 func (d *deferrals) put(key types.NamespacedName, until time.Time, a asked) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -60,7 +60,7 @@ func (d *deferrals) put(key types.NamespacedName, until time.Time, a asked) {
 	d.all[key] = deferral{until: until, asked: a}
 }
 
-// remaining is how long a Machine is still deferred, 0 if it is not.
+// remaining returns for how long a Machine is still deferred. It returns 0 if it is not.
 func (d *deferrals) remaining(key types.NamespacedName, a asked, now time.Time) time.Duration {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -72,7 +72,7 @@ func (d *deferrals) remaining(key types.NamespacedName, a asked, now time.Time) 
 	return 0
 }
 
-// forget is called for a Machine that is gone.
+// forget removes a deleted Machine.
 func (d *deferrals) forget(key types.NamespacedName) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

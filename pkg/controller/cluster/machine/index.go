@@ -12,12 +12,12 @@ import (
 	"github.com/slipway-dev/slipway/pkg/controller/cluster/machine/step"
 )
 
-// Indexes of Machines by what they belong to, each value with its namespace.
+// Indexes of Machines. Each value starts with the namespace.
 const (
 	indexByCluster    = "machine/cluster"
 	indexBySet        = "machine/set"
 	indexByDeployment = "machine/deployment"
-	// The Nodes are those of a Cluster.
+	// Nodes and provider IDs are indexed together with the Cluster.
 	indexByNode     = "machine/node"
 	indexByProvider = "machine/provider"
 )
@@ -32,7 +32,7 @@ var indexers = cache.Indexers{
 	indexByProvider: by(func(m *machine) string { return inCluster(m.Spec.ClusterName, workload.ProviderKey(m.Spec.ProviderID)) }),
 }
 
-// inCluster is the value of something of a Cluster, empty if there is nothing.
+// inCluster returns the index value for a value within a Cluster, or "" if value is empty.
 func inCluster(cluster, value string) string {
 	if value == "" {
 		return ""

@@ -33,7 +33,7 @@ type (
 	deployment = clusterv1alpha1.MachineDeployment
 )
 
-// reconciler reads what a Machine depends on, and runs the steps.
+// reconciler implements the reconciliation of Machines.
 type reconciler struct {
 	writer
 	clusters    clusterlisters.ClusterLister
@@ -46,7 +46,7 @@ type reconciler struct {
 	now         func() time.Time
 }
 
-// Reconcile brings a Machine closer to its Node, or to its end.
+// Reconcile updates or deletes a Machine and its objects.
 func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (controller.Result, error) {
 	stored, err := r.machines.Get(key)
 	if err != nil {
@@ -85,7 +85,7 @@ func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (c
 	return r.pass(ctx, s)
 }
 
-// pass reads what there is to know, runs the steps, and writes what came of it.
+// pass reads the referenced objects, runs the steps, and writes the results.
 func (r *reconciler) pass(ctx context.Context, s *step.State) (controller.Result, error) {
 	s.Bootstrap = r.external.Read(ctx, s.Machine.Namespace, s.Machine.Spec.Bootstrap.ConfigRef)
 	s.Infra = r.external.Read(ctx, s.Machine.Namespace, s.Machine.Spec.InfrastructureRef)
@@ -114,7 +114,7 @@ func (r *reconciler) pass(ctx context.Context, s *step.State) (controller.Result
 	return finish(s, report.After, written, failed...)
 }
 
-// run runs the steps in their order. Each is run whether or not one before it has failed.
+// run runs all steps in order, even if a previous one has failed.
 func (r *reconciler) run(ctx context.Context, s *step.State) (report step.Report, failed []error) {
 	steps := []func(context.Context, *step.State) (step.Report, error){r.external.Bootstrap, r.external.Infrastructure, r.nodes.Reconcile, certificates}
 	if s.IsDeleting() {
@@ -130,8 +130,8 @@ func (r *reconciler) run(ctx context.Context, s *step.State) (report step.Report
 	return report, failed
 }
 
-// finish is how a pass ends whose writes ended with written and whose steps failed with
-// failed. What somebody else has written meanwhile is looked at again.
+// finish returns the result of a reconcile. written is the error of its writes, and failed are the errors of its steps.
+// A conflict causes another reconcile.
 func finish(s *step.State, after time.Duration, written error, failed ...error) (controller.Result, error) {
 	report := step.Report{After: after}
 	if apierrors.IsConflict(written) {
@@ -148,7 +148,7 @@ func hasFinalizer(m *machine) bool {
 	return slices.Contains(m.Finalizers, clusterv1alpha1.MachineFinalizer)
 }
 
-// withoutCluster reports that nothing can be done for a Machine before its Cluster is created, which is an event.
+// withoutCluster reports in the conditions that the Cluster does not exist. Its creation is an event.
 func (r *reconciler) withoutCluster(ctx context.Context, s *step.State) (controller.Result, error) {
 	set(s.Machine, metav1.Condition{
 		Type: clusterv1alpha1.ReadyCondition, Status: metav1.ConditionUnknown, Reason: clusterv1alpha1.WaitingForClusterReason,
@@ -162,8 +162,8 @@ func (r *reconciler) withoutCluster(ctx context.Context, s *step.State) (control
 	return finish(s, 0, r.persistStatus(ctx, s, s.Stored))
 }
 
-// readOwners reads the MachineSet of the Machine, and the MachineDeployment of that. One that
-// is named and not there is an error, but for a Machine that is being deleted, maybe with them.
+// readOwners reads the MachineSet and the MachineDeployment of the Machine. A missing owner is an error unless the
+// Machine is being deleted.
 func (r *reconciler) readOwners(s *step.State) error {
 	name := ownerName(s.Stored, step.MachineSetKind)
 	if name == "" {
@@ -181,7 +181,7 @@ func (r *reconciler) readOwners(s *step.State) error {
 	if s.Deployment, err = r.deployments.MachineDeployments(s.Stored.Namespace).Get(name); err != nil {
 		s.Deployment = nil
 		if apierrors.IsNotFound(err) && metav1.GetControllerOf(set) == nil {
-			return nil // It was deleted, and the set kept (--cascade=orphan).
+			return nil // It was deleted with --cascade=orphan.
 		}
 		return ownerMissing(s, "MachineDeployment", name, err)
 	}
@@ -195,7 +195,7 @@ func ownerMissing(s *step.State, kind, name string, err error) error {
 	return fmt.Errorf("reading %s %s/%s, the owner of Machine %s: %w", kind, s.Stored.Namespace, name, s.Stored.Name, err)
 }
 
-// owners are what the log says of a Machine besides its key.
+// owners returns log values that describe the owners of a Machine.
 func owners(m *machine) []any {
 	values := []any{"cluster", m.Spec.ClusterName}
 	for _, o := range m.OwnerReferences {

@@ -24,8 +24,8 @@ import (
 	"github.com/slipway-dev/slipway/pkg/controller/cluster/machine/step"
 )
 
-// drainNode empties the Node, as long as there is a machine under it and time for it. Other Nodes with the provider ID of
-// the machine are emptied, too: their pods end with it.
+// drainNode drains the Node until it is empty, the infrastructure is being deleted, or the timeout has passed. It also
+// drains other Nodes with the same provider ID, because their pods run on the same machine.
 func (r *run) drainNode(ctx context.Context) (bool, error) {
 	m := r.Machine
 	_, excluded := m.Annotations[clusterv1alpha1.ExcludeNodeDrainingAnnotation]
@@ -34,7 +34,7 @@ func (r *run) drainNode(ctx context.Context) (bool, error) {
 	}
 	started := r.began(&r.status().NodeDrainStartTime)
 	if r.isOver(m.Spec.Deletion.NodeDrainTimeoutSeconds, started) {
-		r.Events.Warning(r.State, "FailedDrainNode", "the time for draining Machine's node %q has expired; remaining pods are not evicted", r.names())
+		r.Events.Warning(r.State, "FailedDrainNode", "the drain timeout of Machine's node %q has expired; remaining pods are not evicted", r.names())
 		return true, nil
 	}
 	headline := fmt.Sprintf("Drain not completed yet (started at %s):", started.UTC().Format(time.RFC3339))
@@ -71,8 +71,8 @@ func (r *run) drainNode(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// waitForVolumes waits until no volume is attached to the Node: disks that still are would be
-// deleted with the machine.
+// waitForVolumes waits until all volumes are detached from the Node. Disks that are still attached would be deleted
+// with the machine.
 func (r *run) waitForVolumes(ctx context.Context) (bool, error) {
 	m := r.Machine
 	_, excluded := m.Annotations[clusterv1alpha1.ExcludeWaitForNodeVolumeDetachAnnotation]
@@ -81,7 +81,7 @@ func (r *run) waitForVolumes(ctx context.Context) (bool, error) {
 	}
 	started := r.began(&r.status().WaitForNodeVolumeDetachStartTime)
 	if r.isOver(m.Spec.Deletion.NodeVolumeDetachTimeoutSeconds, started) {
-		r.Events.Warning(r.State, "FailedWaitForVolumeDetach", "the time for volumes of Machine's node %q to be detached has expired; the remaining volumes stay attached", r.names())
+		r.Events.Warning(r.State, "FailedWaitForVolumeDetach", "the volume detach timeout of Machine's node %q has expired; the remaining volumes stay attached", r.names())
 		return true, nil
 	}
 	headline := fmt.Sprintf("Waiting for Node volumes to be detached (started at %s)", started.UTC().Format(time.RFC3339))
@@ -114,8 +114,8 @@ func (r *run) waitForVolumes(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// read calls f, which reads lists of the workload cluster, for each Node of the machine with what drain and detach need,
-// within a slot. An error of one Node does not keep the others from being drained.
+// read calls f, which lists objects of the workload cluster, for each Node of the machine. It holds a list slot
+// meanwhile. An error for one Node does not prevent the calls for others.
 func read[R any](r *run, started time.Time, f func(drain.Input) (R, error)) ([]R, error) {
 	done, err := r.Workload.ListSlot()
 	if err != nil {
@@ -138,13 +138,13 @@ func read[R any](r *run, started time.Time, f func(drain.Input) (R, error)) ([]R
 	return results, errors.Join(failed...)
 }
 
-// names returns the names of the Nodes of the machine.
+// names returns the names of the Machine's Nodes, separated by commas.
 func (r *run) names() string { return strings.Join(r.NodeNames(), ", ") }
 
-// joined adds the message about one more Node.
+// joined appends the message for another Node.
 func joined(text, more string) string { return strings.Trim(text+"\n"+more, "\n") }
 
-// unreadable returns why nothing can be done to the Nodes now, empty if it can.
+// unreadable returns why the Nodes cannot be accessed now, or "".
 func (r *run) unreadable() string {
 	switch {
 	case r.Workload == nil:
@@ -156,8 +156,8 @@ func (r *run) unreadable() string {
 	return ""
 }
 
-// deleteNode deletes the Node, now that the machine under it is gone, and others with its provider ID. Its time counts
-// from the first try.
+// deleteNode deletes the Machine's Node and other Nodes with its provider ID after the infrastructure was deleted. Its
+// timeout starts at the first attempt.
 func (r *run) deleteNode(ctx context.Context) (bool, error) {
 	m := r.Machine
 	started := r.began(&r.status().NodeDeletionStartTime)
@@ -173,8 +173,8 @@ func (r *run) deleteNode(ctx context.Context) (bool, error) {
 	}
 	why := cmp.Or(waiting, fmt.Sprint(err))
 	if r.isOver(m.Spec.Deletion.NodeDeletionTimeoutSeconds, started) {
-		klog.FromContext(ctx).Info("The time for deleting the Node is over, it is left", "node", r.names(), "because", why)
-		r.Events.Warning(r.State, "FailedDeleteNode", "Machine's node %q is left: %s", r.names(), why)
+		klog.FromContext(ctx).Info("The timeout for deleting the Node has expired; the Node is not deleted", "node", r.names(), "reason", why)
+		r.Events.Warning(r.State, "FailedDeleteNode", "Machine's node %q is not deleted, because the timeout has expired: %s", r.names(), why)
 		return true, nil
 	}
 	if waiting != "" {
@@ -186,7 +186,7 @@ func (r *run) deleteNode(ctx context.Context) (bool, error) {
 	return false, fmt.Errorf("deleting Node %s: %w", r.names(), err)
 }
 
-// removeNodes deletes the Nodes of a Machine, and no others that have their names by now.
+// removeNodes deletes the Nodes of a Machine. It does not delete Nodes of other machines that reuse their names.
 func removeNodes(ctx context.Context, w step.Workload, s *step.State) error {
 	var failed []error
 	for _, name := range s.NodeNames() {
@@ -201,7 +201,7 @@ func removeNodes(ctx context.Context, w step.Workload, s *step.State) error {
 	return errors.Join(failed...)
 }
 
-// notConnected is what a condition says while there is no connection.
+// notConnected returns the message for a missing connection.
 func (r *run) notConnected() string {
 	return "the workload cluster cannot be reached: " + r.Unconnected.Error()
 }

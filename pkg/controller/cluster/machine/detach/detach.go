@@ -18,19 +18,18 @@ import (
 	"github.com/slipway-dev/slipway/pkg/controller/cluster/machine/drain"
 )
 
-// Retry is when volumes that are attached are looked at again, and not before.
+// Retry is the interval of checks while volumes are attached.
 const Retry = 20 * time.Second
 
-// Result is what came of one pass.
+// Result is the result of a check.
 type Result struct {
-	// Done is true when nothing is waited for.
+	// Done is true if no volume must be waited for.
 	Done bool
-	// Message is for the condition, empty when done.
+	// Message is the condition message. It is empty if Done is true.
 	Message string
 }
 
-// Check tells whether volumes are attached to the Node that are to be waited for. in is
-// that of the drain, with the start of this stage.
+// Check checks which volumes of the Node must be waited for. in.Started is the start of this stage.
 func Check(ctx context.Context, client kubernetes.Interface, in drain.Input) (Result, error) {
 	ctx, cancel := context.WithTimeout(ctx, drain.MaxReading)
 	defer cancel()
@@ -39,7 +38,7 @@ func Check(ctx context.Context, client kubernetes.Interface, in drain.Input) (Re
 		return Result{}, err
 	}
 	if node == nil || drain.Unreachable(node) {
-		klog.FromContext(ctx).V(2).Info("Node is gone or unreachable, its volumes are not waited for", "node", in.Node)
+		klog.FromContext(ctx).V(2).Info("Not waiting for volumes, because the Node is deleted or unreachable", "node", in.Node)
 		return Result{Done: true}, nil
 	}
 	all, err := attachedTo(ctx, client, node)
@@ -51,7 +50,7 @@ func Check(ctx context.Context, client kubernetes.Interface, in drain.Input) (Re
 	}
 	plan, err := drain.Look(ctx, client, node, in)
 	if err != nil {
-		return Result{}, fmt.Errorf("finding the volumes that stay: %w", err)
+		return Result{}, fmt.Errorf("finding the volumes of Pods that are not drained: %w", err)
 	}
 	w, err := match(ctx, client, all, claimsOf(plan.Skipped()))
 	if err != nil {
@@ -60,14 +59,14 @@ func Check(ctx context.Context, client kubernetes.Interface, in drain.Input) (Re
 	return Result{Done: w.done(), Message: w.message(in.Started)}, nil
 }
 
-// Bounds of what is read: how many objects at once, and how many that are attached. A VM of
-// vSphere has at most 256 disks (configuration maximums of vSphere 8).
+// Limits of lists: the page size, and the number of attached volumes. A vSphere VM has at most 256 disks (configuration
+// maximums of vSphere 8).
 const (
 	page        = 500
 	maxAttached = 5000
 )
 
-// attachedTo reads what is attached to node.
+// attachedTo reads the volumes that are attached to node.
 func attachedTo(ctx context.Context, client kubernetes.Interface, node *corev1.Node) (attached, error) {
 	all := attached{onNode: sets.Set[string]{}, volumes: sets.Set[string]{}, inline: sets.Set[string]{}}
 	for _, v := range node.Status.VolumesAttached {
@@ -82,7 +81,7 @@ func attachedTo(ctx context.Context, client kubernetes.Interface, node *corev1.N
 			all.add(&list.Items[i], node.Name)
 		}
 		if all.len() > maxAttached {
-			return "", fmt.Errorf("more than %d volumes are said to be attached", maxAttached)
+			return "", fmt.Errorf("more than %d volumes are reported as attached", maxAttached)
 		}
 		return list.Continue, nil
 	})
@@ -92,7 +91,7 @@ func attachedTo(ctx context.Context, client kubernetes.Interface, node *corev1.N
 	return all, nil
 }
 
-// match reads the PersistentVolumes of what is attached.
+// match reads the PersistentVolumes of the attached volumes.
 func match(ctx context.Context, client kubernetes.Interface, all attached, ignored sets.Set[types.NamespacedName]) (waiting, error) {
 	w := newWaiting(all)
 	err := drain.EachPage(ctx, metav1.ListOptions{Limit: page}, func(o metav1.ListOptions) (string, error) {

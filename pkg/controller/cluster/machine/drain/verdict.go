@@ -10,8 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 )
 
-// verdict tells whether something applies: yes, no (the zero value), or unknown for the
-// reason in err.
+// verdict is yes, no (the zero value), or unknown with the reason err.
 type verdict struct {
 	yes bool
 	err error
@@ -21,7 +20,7 @@ var yes = verdict{yes: true}
 
 func (v verdict) no() bool { return !v.yes && v.err == nil }
 
-// both is v and w: what is no stays no, whatever is unknown of the other.
+// both returns the conjunction: no if either is no, even if the other is unknown.
 func (v verdict) both(w verdict) verdict {
 	switch {
 	case v.no() || w.no():
@@ -33,7 +32,7 @@ func (v verdict) both(w verdict) verdict {
 	}
 }
 
-// either is v or w: what is yes stays yes, whatever is unknown of the other.
+// either returns the disjunction: yes if either is yes, even if the other is unknown.
 func (v verdict) either(w verdict) verdict {
 	if v.yes || (v.err != nil && !w.yes) {
 		return v
@@ -41,8 +40,8 @@ func (v verdict) either(w verdict) verdict {
 	return w
 }
 
-// matches tells whether selector, which is at path, selects what has labels set. None and
-// an empty one select everything.
+// matches returns whether selector selects an object with labels set. A nil or empty selector selects everything. path
+// is the field path of selector for errors.
 func matches(selector *metav1.LabelSelector, path string, set labels.Set) verdict {
 	if selector == nil {
 		return yes

@@ -15,38 +15,34 @@ import (
 	"github.com/slipway-dev/slipway/pkg/apis/conditions"
 )
 
-// DefaultGrace is how long conditions are kept that were seen before the workload cluster was
-// silent, as in Cluster API.
+// DefaultGrace is how long the last conditions are kept when the workload cluster does not answer, as in Cluster API.
 const DefaultGrace = 5 * time.Minute
 
-// enough failures in a row, without a success ever, are no slow start any more.
+// enough is the number of failures after which a cluster that has never answered counts as not connected.
 const enough = 5
 
-// Facts are what is known of the Node of a Machine.
+// Facts is the state from which the node conditions of a Machine are computed.
 type Facts struct {
 	Machine *clusterv1alpha1.Machine
-	// Cluster is nil when there is none.
+	// Cluster is nil if it does not exist.
 	Cluster *clusterv1alpha1.Cluster
-	// Node is nil when the workload cluster has none, or when it is not known which one of Nodes it is.
+	// Node is nil if it does not exist, or if it is not known which of Nodes it is.
 	Node *corev1.Node
-	// Nodes are all that have the provider ID of the Machine.
+	// Nodes are all Nodes with the provider ID of the Machine.
 	Nodes []*corev1.Node
-	// Err is why it could not be looked for, and NotConnected true when that is because there
-	// is no connection.
+	// Err is the error of the lookup. NotConnected is true if there is no connection.
 	Err          error
 	NotConnected bool
-	// Success is when the workload cluster has answered last, zero if never, and Failures how
-	// often it has not since.
+	// Success is the time of the last successful probe, or zero. Failures is the number of failures since then.
 	Success  time.Time
 	Failures int
-	// Grace is how long it may be silent.
+	// Grace is how long the workload cluster may not answer.
 	Grace time.Duration
 	Now   time.Time
 }
 
-// Conditions are NodeReady and NodeHealthy of the Machine. None are returned where those
-// that it has stay as they are; both are, or none. After is when they are to be made anew though nothing
-// happens, 0 if not.
+// Conditions returns the conditions NodeReady and NodeHealthy of the Machine. It returns none if the current ones are
+// to be kept. after is the time until they must be computed again without an event, or 0.
 func Conditions(f Facts) (all []metav1.Condition, after time.Duration) {
 	if f.Cluster == nil || f.Cluster.Status.Initialization.InfrastructureProvisioned == nil || !*f.Cluster.Status.Initialization.InfrastructureProvisioned {
 		return both(metav1.ConditionUnknown, clusterv1alpha1.InspectionFailedReason, "Waiting for Cluster status.initialization.infrastructureProvisioned to be true"), 0
@@ -67,10 +63,10 @@ func Conditions(f Facts) (all []metav1.Condition, after time.Duration) {
 	case left < 0:
 		return both(metav1.ConditionUnknown, clusterv1alpha1.ConnectionDownReason, lastProbe(f.Success)), 0
 	case f.NotConnected:
-		// One more than left: at the end of the period it is not over.
+		// One second more, because the period has not passed at exactly this time.
 		return f.unlessKnown(lastProbe(f.Success)), left + time.Second
 	case f.Err != nil:
-		return both(metav1.ConditionUnknown, clusterv1alpha1.InternalErrorReason, "the Node could not be looked up: "+f.Err.Error()), 0
+		return both(metav1.ConditionUnknown, clusterv1alpha1.InternalErrorReason, "cannot look up the Node:  "+f.Err.Error()), 0
 	}
 	if f.Failures > 0 {
 		after = left + time.Second
@@ -88,7 +84,7 @@ func Conditions(f Facts) (all []metav1.Condition, after time.Duration) {
 	return all, after
 }
 
-// unlessKnown keeps the conditions that are there.
+// unlessKnown returns no conditions if the Machine already has both.
 func (f *Facts) unlessKnown(message string) []metav1.Condition {
 	was := f.Machine.Status.Conditions
 	if conditions.Find(was, clusterv1alpha1.MachineNodeReadyCondition) != nil && conditions.Find(was, clusterv1alpha1.MachineNodeHealthyCondition) != nil {
@@ -97,7 +93,7 @@ func (f *Facts) unlessKnown(message string) []metav1.Condition {
 	return both(metav1.ConditionUnknown, clusterv1alpha1.ConnectionDownReason, message)
 }
 
-// withoutNode are the conditions of a Machine whose Node is not there.
+// withoutNode returns the conditions of a Machine whose Node does not exist.
 func (f *Facts) withoutNode() []metav1.Condition {
 	m := f.Machine
 	name := m.Status.NodeRef.Name
@@ -107,7 +103,7 @@ func (f *Facts) withoutNode() []metav1.Condition {
 	case m.DeletionTimestamp != nil:
 		return both(metav1.ConditionUnknown, clusterv1alpha1.NodeDoesNotExistReason, "Node does not exist")
 	case name != "":
-		// False, so that it weighs more than what is only not known.
+		// False outweighs an unknown state in summaries.
 		return both(metav1.ConditionFalse, clusterv1alpha1.NodeDeletedReason, fmt.Sprintf("Node %s has been deleted while the Machine still exists", name))
 	case m.Spec.ProviderID != "":
 		return both(metav1.ConditionUnknown, clusterv1alpha1.InspectionFailedReason, fmt.Sprintf("Waiting for a Node with spec.providerID %s to exist", m.Spec.ProviderID))

@@ -20,41 +20,40 @@ import (
 	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
 )
 
-// Rules say what goes from Machines to Nodes besides what always does.
+// Rules select the labels and annotations of Machines that are copied to Nodes in addition to the built-in ones.
 type Rules struct {
-	// Labels and Annotations are the keys.
+	// Labels and Annotations are regular expressions for keys.
 	Labels, Annotations []*regexp.Regexp
 }
 
-// Wanted is what a Node is made like.
+// Wanted contains the sources of a Node's desired metadata.
 type Wanted struct {
 	Machine *clusterv1alpha1.Machine
-	// Set owns the Machine and Deployment the Set; nil where there is none.
+	// Set is the owner of the Machine, and Deployment the owner of Set. They are nil if there is none.
 	Set        *clusterv1alpha1.MachineSet
 	Deployment *clusterv1alpha1.MachineDeployment
-	// Interruptible is what the infrastructure reports, nil if that is not known.
+	// Interruptible is the value that the infrastructure reports, or nil if it is not known.
 	Interruptible *bool
 }
 
-// Sum is a sum of all by which a Node is changed.
+// Sum returns a checksum of all values that the patch depends on.
 func (w *Wanted) Sum() []byte {
 	m := w.Machine
 	old, known := isOutdated(*w)
-	// No error: all of it can be encoded.
+	// All values can be encoded.
 	raw, _ := json.Marshal([]any{m.Spec.ClusterName, m.Labels, m.Annotations, m.Spec.Taints, metav1.GetControllerOfNoCopy(m), w.Interruptible, old, known})
 	sum := sha256.Sum256(raw)
 	return sum[:]
 }
 
-// common are the annotations that every Node of a Machine has, and that are not written down
-// as coming from it.
+// common are the annotations that every Node of a Machine has. They are not recorded as coming from the Machine.
 var common = []string{
 	clusterv1alpha1.ClusterNameAnnotation, clusterv1alpha1.ClusterNamespaceAnnotation, clusterv1alpha1.MachineAnnotation,
 	clusterv1alpha1.OwnerKindAnnotation, clusterv1alpha1.OwnerNameAnnotation,
 }
 
-// Patch is the strategic merge patch that makes a Node as it is wanted, nil if it is. Server-side
-// apply is not used: it fails on Nodes with two addresses of one type.
+// Patch returns the strategic merge patch for a Node, or nil if it is up to date. Server-side apply is not used,
+// because it fails for Nodes with two addresses of one type.
 func (r *Rules) Patch(w Wanted, node *corev1.Node) ([]byte, error) {
 	now := corev1.Node{ObjectMeta: metav1.ObjectMeta{Labels: node.Labels, Annotations: node.Annotations}, Spec: corev1.NodeSpec{Taints: node.Spec.Taints}}
 	after := *now.DeepCopy()
@@ -68,14 +67,14 @@ func (r *Rules) Patch(w Wanted, node *corev1.Node) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("encoding Node %s: %w", node.Name, err)
 	}
-	after.ResourceVersion = node.ResourceVersion // the server compares it
+	after.ResourceVersion = node.ResourceVersion // Checked by the server.
 	wanted, err := json.Marshal(&after)
 	if err != nil {
 		return nil, fmt.Errorf("encoding Node %s: %w", node.Name, err)
 	}
 	patch, err := strategicpatch.CreateTwoWayMergePatch(before, wanted, corev1.Node{})
 	if err != nil {
-		return nil, fmt.Errorf("comparing Node %s with what it is wanted like: %w", node.Name, err)
+		return nil, fmt.Errorf("creating the patch of Node %s: %w", node.Name, err)
 	}
 	return patch, nil
 }
@@ -86,7 +85,7 @@ func same(a, b *corev1.Node) bool {
 	})
 }
 
-// labels makes the labels of a Node, and writes down which of them came from the Machine.
+// labels sets the labels of a Node, and records which of them came from the Machine.
 func (r *Rules) labels(w Wanted, node *corev1.Node) {
 	from := map[string]string{}
 	for key, value := range w.Machine.Labels {
@@ -107,8 +106,8 @@ func (r *Rules) labels(w Wanted, node *corev1.Node) {
 	annotate(node, clusterv1alpha1.LabelsFromMachineAnnotation, strings.Join(slices.Sorted(maps.Keys(from)), ","))
 }
 
-// annotations makes the annotations of a Node, and writes down which of them came from the
-// Machine besides those that every one has.
+// annotations sets the annotations of a Node, and records which of them came from the Machine. It does not record the
+// common ones.
 func (r *Rules) annotations(w Wanted, node *corev1.Node) {
 	m := w.Machine
 	from := map[string]string{}
@@ -118,7 +117,7 @@ func (r *Rules) annotations(w Wanted, node *corev1.Node) {
 		}
 	}
 	for _, key := range tracking {
-		delete(from, key) // a regular expression may name our own
+		delete(from, key) // A regular expression may match them.
 	}
 	from[clusterv1alpha1.ClusterNameAnnotation] = m.Spec.ClusterName
 	from[clusterv1alpha1.ClusterNamespaceAnnotation] = m.Namespace
@@ -138,12 +137,12 @@ func (r *Rules) annotations(w Wanted, node *corev1.Node) {
 	annotate(node, clusterv1alpha1.AnnotationsFromMachineAnnotation, strings.Join(slices.Sorted(maps.Keys(from)), ","))
 }
 
-// tracking are the annotations in which is written down what came from a Machine.
+// tracking are the annotations that record what came from a Machine.
 var tracking = []string{
 	clusterv1alpha1.LabelsFromMachineAnnotation, clusterv1alpha1.AnnotationsFromMachineAnnotation, clusterv1alpha1.TaintsFromMachineAnnotation,
 }
 
-// replace sets what comes from the Machine, and removes what came from it before.
+// replace sets the entries that come from the Machine, and removes those that came from it before.
 func replace(all map[string]string, tracked []string, from map[string]string) map[string]string {
 	for _, key := range tracked {
 		if _, stays := from[key]; !stays {
@@ -164,18 +163,18 @@ func annotate(node *corev1.Node, key, value string) {
 	node.Annotations[key] = value
 }
 
-// list are the entries of a tracking annotation.
+// list returns the entries of a tracking annotation.
 func list(value string) []string {
 	return slices.DeleteFunc(strings.Split(value, ","), func(s string) bool { return s == "" })
 }
 
-// domain is what of a key is before the slash.
+// domain returns the part of a key before the slash.
 func domain(key string) string {
 	before, _, _ := strings.Cut(key, "/")
 	return before
 }
 
-// within is true for keys of a domain and of those below it.
+// within reports whether a key belongs to a domain or one of its subdomains.
 func within(key, of string) bool {
 	d := domain(key)
 	return d == of || strings.HasSuffix(d, "."+of)
@@ -185,8 +184,8 @@ func matches(all []*regexp.Regexp, key string) bool {
 	return slices.ContainsFunc(all, func(r *regexp.Regexp) bool { return r.MatchString(key) })
 }
 
-// revision is the one that a MachineSet or MachineDeployment has; not known if it has none, or
-// one that is no number.
+// revision returns the revision of a MachineSet or MachineDeployment. It returns false if the annotation is missing or
+// not a number.
 func revision(o metav1.Object) (int64, bool) {
 	n, err := strconv.ParseInt(o.GetAnnotations()[clusterv1alpha1.RevisionAnnotation], 10, 64)
 	return n, err == nil

@@ -18,7 +18,7 @@ var (
 	outdated      = corev1.Taint{Key: clusterv1alpha1.NodeOutdatedRevisionTaintKey, Effect: corev1.TaintEffectPreferNoSchedule}
 )
 
-// taints makes the taints of a Node, and writes down which of them came from the Machine.
+// taints sets the taints of a Node, and records which of them came from the Machine.
 func taints(w Wanted, node *corev1.Node) {
 	remove(node, uninitialized)
 	propagate(w.Machine.Spec.Taints, node)
@@ -29,8 +29,8 @@ func taints(w Wanted, node *corev1.Node) {
 	}
 }
 
-// propagate puts the taints of a Machine on its Node. Those that are put on at the beginning
-// only are put on as long as nothing is written down, and never taken off.
+// propagate copies the taints of a Machine to its Node. Taints with the propagation OnInitialization are only added
+// before anything was recorded, and never removed.
 func propagate(all []clusterv1alpha1.MachineTaint, node *corev1.Node) {
 	text, initialized := node.Annotations[clusterv1alpha1.TaintsFromMachineAnnotation]
 	owned, keep := map[string]bool{}, map[string]bool{}
@@ -55,10 +55,10 @@ func propagate(all []clusterv1alpha1.MachineTaint, node *corev1.Node) {
 	annotate(node, clusterv1alpha1.TaintsFromMachineAnnotation, strings.Join(slices.Sorted(maps.Keys(owned)), ","))
 }
 
-// id is what a taint is written down as.
+// id returns the recorded form of a taint.
 func id(t corev1.Taint) string { return t.Key + ":" + string(t.Effect) }
 
-// ensure adds a taint, or gives the one of its key and effect its value.
+// ensure adds a taint, or updates the value of the taint with the same key and effect.
 func ensure(node *corev1.Node, t corev1.Taint) {
 	for i := range node.Spec.Taints {
 		if old := &node.Spec.Taints[i]; old.MatchTaint(&t) {
@@ -75,8 +75,8 @@ func remove(node *corev1.Node, t corev1.Taint) {
 	node.Spec.Taints = slices.DeleteFunc(node.Spec.Taints, func(old corev1.Taint) bool { return old.MatchTaint(&t) })
 }
 
-// isOutdated is true for a Machine whose MachineDeployment has a newer template. It is not known
-// when one of the two has no revision.
+// isOutdated reports whether the MachineDeployment of a Machine has a newer template. It is not known if one of the
+// revisions is missing.
 func isOutdated(w Wanted) (old, known bool) {
 	if w.Set == nil || w.Deployment == nil {
 		return false, true
