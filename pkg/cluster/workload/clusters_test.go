@@ -20,7 +20,7 @@ import (
 
 var blue = types.NamespacedName{Namespace: "ns", Name: "blue"}
 
-// world is what Clusters see in a test: Secrets, and clusters that answer as the test says.
+// world is the environment of Clusters in a test: Secrets and workload clusters.
 type world struct {
 	*Clusters
 
@@ -28,12 +28,12 @@ type world struct {
 	// kubeconfig and version of every Secret.
 	kubeconfig, version string
 	noSecret            error
-	// connecting and probe are the outcome of those.
+	// connecting and probe are the results of connection attempts and probes.
 	connecting, probing error
 	unwanted, unknown   bool
 
 	begun  time.Time
-	tries  []time.Duration // since begun
+	tries  []time.Duration // Since begun.
 	told   []string
 	alive  int
 	probes int
@@ -42,7 +42,7 @@ type world struct {
 	trying int
 }
 
-// within runs body beside Clusters in a bubble.
+// within runs body together with Clusters in a synctest bubble.
 func within(t *testing.T, o Options, body func(t *testing.T, w *world)) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &world{begun: time.Now(), kubeconfig: "a", version: "1"}
@@ -67,12 +67,12 @@ func within(t *testing.T, o Options, body func(t *testing.T, w *world)) {
 		cancel()
 		<-ended
 		if w.alive != 0 {
-			t.Errorf("%d connections are left", w.alive)
+			t.Errorf("%d connections are still open", w.alive)
 		}
 	})
 }
 
-// fake makes a connection.
+// fake returns a fake connection.
 func (w *world) fake(ctx context.Context, cluster types.NamespacedName, _ []byte) (*Connection, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -112,7 +112,7 @@ func (w *world) change(f func()) {
 	f()
 }
 
-// is waits for d and compares what was told since the last time.
+// is waits for d and compares the callbacks since the last call.
 func (w *world) is(t *testing.T, d time.Duration, want ...string) {
 	t.Helper()
 	time.Sleep(d)
@@ -120,7 +120,7 @@ func (w *world) is(t *testing.T, d time.Duration, want ...string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if diff := gocmp.Diff(want, w.told); diff != "" {
-		t.Errorf("told (-want +got):\n%s", diff)
+		t.Errorf("callbacks (-want +got):\n%s", diff)
 	}
 	w.told = nil
 }
@@ -137,12 +137,12 @@ func (w *world) reason(t *testing.T) string {
 
 var errNo = errors.New("no")
 
-func TestAConnectionIsMadeForWhoAsksAndHandedOutWhenItsNodesAreKnown(t *testing.T) {
+func TestClusters_ConnectOnRequestAndReturnTheConnectionAfterNodesAreRead(t *testing.T) {
 	within(t, Options{}, func(t *testing.T, w *world) {
 		w.unknown = true
 		w.is(t, time.Minute)
 		if len(w.tries) != 0 {
-			t.Fatalf("connected %d times before anybody asked", len(w.tries))
+			t.Fatalf("connected %d times before the first request", len(w.tries))
 		}
 		if got, want := w.reason(t), errNotYet.Error(); got != want {
 			t.Errorf("reason %q, want %q", got, want)
@@ -163,7 +163,7 @@ func TestAConnectionIsMadeForWhoAsksAndHandedOutWhenItsNodesAreKnown(t *testing.
 	})
 }
 
-func TestNodesThatAreNeverKnownEndTheConnection(t *testing.T) {
+func TestClusters_DisconnectIfNodesCannotBeRead(t *testing.T) {
 	within(t, Options{}, func(t *testing.T, w *world) {
 		w.unknown = true
 		_, _ = w.Connection(blue)
@@ -171,15 +171,15 @@ func TestNodesThatAreNeverKnownEndTheConnection(t *testing.T) {
 		w.states[blue].conn.failed(errNo)
 		w.is(t, syncTimeout)
 		if got, want := w.tries[len(w.tries)-1], syncTimeout; got < want {
-			t.Errorf("the last try was after %s, want after %s", got, want)
+			t.Errorf("the last attempt was after %s, want after %s", got, want)
 		}
 		if !slices.Equal(w.tries[:1], []time.Duration{0}) || len(w.tries) != 2 {
-			t.Errorf("tries at %s, want two", w.tries)
+			t.Errorf("attempts at %s, want two", w.tries)
 		}
 	})
 }
 
-func TestTriesToConnectBackOffUntilTheSecretChanges(t *testing.T) {
+func TestClusters_BackOffUntilTheSecretChanges(t *testing.T) {
 	within(t, Options{}, func(t *testing.T, w *world) {
 		w.connecting = errNo
 		_, _ = w.Connection(blue)
@@ -189,13 +189,13 @@ func TestTriesToConnectBackOffUntilTheSecretChanges(t *testing.T) {
 			want = append(want, time.Duration(s)*time.Second)
 		}
 		if diff := gocmp.Diff(want, w.tries); diff != "" {
-			t.Errorf("tries (-want +got):\n%s", diff)
+			t.Errorf("attempts (-want +got):\n%s", diff)
 		}
-		w.secretSeen(types.NamespacedName{Namespace: "ns", Name: "blue-kubeconfig"}, "1") // read already
+		w.secretSeen(types.NamespacedName{Namespace: "ns", Name: "blue-kubeconfig"}, "1") // Already read.
 		w.secretSeen(types.NamespacedName{Namespace: "ns", Name: "blue"}, "2")
 		w.is(t, 0)
 		if len(w.tries) != len(want) {
-			t.Errorf("a try without news of the Secret")
+			t.Errorf("an attempt without a change of the Secret")
 		}
 		if got := w.reason(t); got != "no" {
 			t.Errorf("reason %q", got)
@@ -206,7 +206,7 @@ func TestTriesToConnectBackOffUntilTheSecretChanges(t *testing.T) {
 	})
 }
 
-func TestASecretThatIsMissingIsTriedWhenItComes(t *testing.T) {
+func TestClusters_ConnectWhenTheSecretIsCreated(t *testing.T) {
 	within(t, Options{}, func(t *testing.T, w *world) {
 		w.noSecret, w.version = errNo, ""
 		_, _ = w.Connection(blue)
@@ -217,7 +217,7 @@ func TestASecretThatIsMissingIsTriedWhenItComes(t *testing.T) {
 	})
 }
 
-func TestFiveFailedProbesEndAConnectionAndOneStopsCallers(t *testing.T) {
+func TestClusters_DisconnectAfterFiveFailedProbesAndRejectRequestsAfterOne(t *testing.T) {
 	within(t, Options{}, func(t *testing.T, w *world) {
 		_, _ = w.Connection(blue)
 		w.is(t, time.Second, "blue connected=true")
@@ -229,17 +229,17 @@ func TestFiveFailedProbesEndAConnectionAndOneStopsCallers(t *testing.T) {
 		w.change(func() { w.probing, w.connecting, w.probes = errNo, errNo, 0 })
 		w.is(t, 4*period)
 		if why := conn.shut.Load(); why == nil || why.ended || w.probes != 4 {
-			t.Errorf("after %d probes callers are stopped by %v", w.probes, why)
+			t.Errorf("after %d probes requests are rejected with %v", w.probes, why)
 		}
 		if _, err := w.Connection(blue); err != nil {
 			t.Errorf("after four failures: %v", err)
 		}
 		w.is(t, period, "blue connected=false")
-		if got, want := w.reason(t), "5 probes in a row have failed, the last one with: no"; got != want {
+		if got, want := w.reason(t), "5 consecutive probes have failed; last error: no"; got != want {
 			t.Errorf("reason %q, want %q", got, want)
 		}
 		if conn.ended() == nil {
-			t.Error("the old connection goes on")
+			t.Error("the old connection is still open")
 		}
 		last, failures := w.Probe(blue)
 		if failures != 5 || success.Sub(last) > time.Second {
@@ -248,12 +248,12 @@ func TestFiveFailedProbesEndAConnectionAndOneStopsCallers(t *testing.T) {
 		w.change(func() { w.probing, w.connecting = nil, nil })
 		w.is(t, 2*time.Second, "blue connected=true")
 		if _, failures := w.Probe(blue); failures != 0 {
-			t.Errorf("%d failures of a cluster that answers", failures)
+			t.Errorf("%d failures although the cluster answers", failures)
 		}
 	})
 }
 
-func TestOneSuccessForgetsFailedProbes(t *testing.T) {
+func TestClusters_ResetFailuresAfterASuccessfulProbe(t *testing.T) {
 	within(t, Options{}, func(t *testing.T, w *world) {
 		_, _ = w.Connection(blue)
 		w.is(t, time.Second, "blue connected=true")
@@ -264,19 +264,19 @@ func TestOneSuccessForgetsFailedProbes(t *testing.T) {
 			w.is(t, period)
 		}
 		if conn, err := w.Connection(blue); err != nil || conn.shut.Load() != nil {
-			t.Errorf("Connection: %v, callers stopped by %v", err, conn.shut.Load())
+			t.Errorf("Connection: %v, requests rejected with %v", err, conn.shut.Load())
 		}
 	})
 }
 
-func TestAConnectionThatIsRefusedIsMadeAnewAtOnce(t *testing.T) {
+func TestClusters_ReconnectImmediatelyAfterUnauthorized(t *testing.T) {
 	within(t, Options{}, func(t *testing.T, w *world) {
 		_, _ = w.Connection(blue)
 		w.is(t, time.Second, "blue connected=true")
 		w.change(func() { w.probing = errUnauthorized })
 		w.is(t, period, "blue connected=false")
 		if len(w.tries) != 2 {
-			t.Errorf("tries at %s, want one at the loss", w.tries)
+			t.Errorf("attempts at %s, want one at the disconnect", w.tries)
 		}
 		if got := w.reason(t); got != errUnauthorized.Error() {
 			t.Errorf("reason %q", got)
@@ -286,7 +286,7 @@ func TestAConnectionThatIsRefusedIsMadeAnewAtOnce(t *testing.T) {
 	})
 }
 
-func TestAnotherKubeconfigReplacesTheConnectionAndTheSameDoesNot(t *testing.T) {
+func TestClusters_ReconnectOnlyIfTheKubeconfigChanges(t *testing.T) {
 	within(t, Options{}, func(t *testing.T, w *world) {
 		_, _ = w.Connection(blue)
 		w.is(t, time.Second, "blue connected=true")
@@ -298,13 +298,13 @@ func TestAnotherKubeconfigReplacesTheConnectionAndTheSameDoesNot(t *testing.T) {
 		seen("2")
 		w.is(t, time.Second)
 		if after, _ := w.Connection(blue); after != before {
-			t.Error("another label of the Secret has ended the connection")
+			t.Error("a changed label of the Secret has closed the connection")
 		}
 		w.change(func() { w.kubeconfig = "b" })
 		seen("3")
 		w.is(t, 20*time.Millisecond, "blue connected=false", "blue connected=true")
 		if before.ended() == nil {
-			t.Error("the old connection goes on")
+			t.Error("the old connection is still open")
 		}
 		w.change(func() { w.noSecret = errNo })
 		seen("4")
@@ -314,7 +314,7 @@ func TestAnotherKubeconfigReplacesTheConnectionAndTheSameDoesNot(t *testing.T) {
 	})
 }
 
-func TestAClusterThatNobodyWantsIsLetGo(t *testing.T) {
+func TestClusters_DisconnectUnneededClusters(t *testing.T) {
 	within(t, Options{}, func(t *testing.T, w *world) {
 		_, _ = w.Connection(blue)
 		w.is(t, time.Second, "blue connected=true")
@@ -322,7 +322,7 @@ func TestAClusterThatNobodyWantsIsLetGo(t *testing.T) {
 		w.change(func() { w.unwanted = true })
 		w.is(t, period)
 		if w.alive != 0 || len(w.states) != 0 || conn.ended() == nil {
-			t.Errorf("%d connections and %d states are left", w.alive, len(w.states))
+			t.Errorf("%d connections and %d states remain", w.alive, len(w.states))
 		}
 		w.change(func() { w.unwanted = false })
 		_, _ = w.Connection(blue)
@@ -330,7 +330,7 @@ func TestAClusterThatNobodyWantsIsLetGo(t *testing.T) {
 	})
 }
 
-func TestSilenceBeyondTheGracePeriodIsToldOnce(t *testing.T) {
+func TestClusters_ReportTheEndOfTheGracePeriodOnce(t *testing.T) {
 	within(t, Options{}, func(t *testing.T, w *world) {
 		w.connecting = errNo
 		_, _ = w.Connection(blue)
@@ -340,7 +340,7 @@ func TestSilenceBeyondTheGracePeriodIsToldOnce(t *testing.T) {
 	})
 }
 
-func TestWhatNoRetryMendsEndsTheConnectionAtOnce(t *testing.T) {
+func TestClusters_DisconnectImmediatelyOnFatalErrors(t *testing.T) {
 	within(t, Options{}, func(t *testing.T, w *world) {
 		_, _ = w.Connection(blue)
 		w.is(t, time.Second, "blue connected=true")
@@ -355,7 +355,7 @@ func TestWhatNoRetryMendsEndsTheConnectionAtOnce(t *testing.T) {
 	})
 }
 
-func TestSilentClustersTakeNoMorePlacesThanThereAre(t *testing.T) {
+func TestClusters_LimitConcurrentConnectionAttempts(t *testing.T) {
 	within(t, Options{Places: 3}, func(t *testing.T, w *world) {
 		w.hang, w.connecting = true, errNo
 		for i := range 50 {
@@ -363,12 +363,12 @@ func TestSilentClustersTakeNoMorePlacesThanThereAre(t *testing.T) {
 		}
 		w.is(t, DefaultGrace-time.Second)
 		if w.most != 3 {
-			t.Errorf("%d at once, want 3", w.most)
+			t.Errorf("%d concurrently, want 3", w.most)
 		}
 	})
 }
 
-func TestClustersThatAnswerGoBeforeThoseThatDoNot(t *testing.T) {
+func TestClusters_ProcessConnectedClustersFirst(t *testing.T) {
 	within(t, Options{Places: 1}, func(t *testing.T, w *world) {
 		_, _ = w.Connection(blue)
 		w.is(t, time.Second, "blue connected=true")
@@ -377,7 +377,7 @@ func TestClustersThatAnswerGoBeforeThoseThatDoNot(t *testing.T) {
 			_, _ = w.Connection(types.NamespacedName{Namespace: "ns", Name: fmt.Sprint(i)})
 		}
 		w.is(t, 2*time.Minute)
-		// One try of another cluster may be before each probe.
+		// Before each probe there may be one attempt for another cluster.
 		if want := int(2 * time.Minute / (period + probeTimeout)); w.probes < want {
 			t.Errorf("%d probes in two minutes, want %d or more", w.probes, want)
 		}

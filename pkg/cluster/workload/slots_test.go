@@ -11,7 +11,7 @@ import (
 	"testing/synctest"
 )
 
-func TestSlots_AreFourAndOneForEachNamespace(t *testing.T) {
+func TestSlots_AreFourInTotalAndOnePerNamespace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSlots()
 		var returns []func()
@@ -21,12 +21,12 @@ func TestSlots_AreFourAndOneForEachNamespace(t *testing.T) {
 				t.Fatalf("no slot for namespace %d", i)
 			}
 			if s.try(fmt.Sprint(i)) != nil {
-				t.Errorf("a second slot for namespace %d", i)
+				t.Errorf("got a second slot for namespace %d", i)
 			}
 			returns = append(returns, done)
 		}
 		if s.try("other") != nil {
-			t.Error("a fifth slot")
+			t.Error("got a fifth slot")
 		}
 		short, cancel := context.WithCancel(t.Context())
 		cancel()
@@ -46,11 +46,11 @@ func TestSlots_AreFourAndOneForEachNamespace(t *testing.T) {
 			}()
 		}
 		if synctest.Wait(); len(got) > 0 {
-			t.Errorf("namespace %s has a slot while others have all", <-got)
+			t.Errorf("namespace %s has a slot although none is free", <-got)
 		}
 		returns[0]()
 		if synctest.Wait(); len(got) != 2 {
-			t.Errorf("%d namespaces have got the slot that was returned, want both after each other", len(got))
+			t.Errorf("%d namespaces got the returned slot, want both in turn", len(got))
 		}
 	})
 }

@@ -39,7 +39,7 @@ import (
 
 var infras = schema.GroupVersionResource{Group: "provider.dev", Version: "v1", Resource: "infraclusters"}
 
-// live is the whole controller over a fake server, on a clock of its own.
+// live runs the controller against a fake server with a fake clock.
 type live struct {
 	t       *testing.T
 	api     *fake.Clientset
@@ -55,14 +55,14 @@ type live struct {
 	calls     []string
 }
 
-// Connected is of Connections.
+// Connected implements Connections.
 func (l *live) Connected(types.NamespacedName) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.connected
 }
 
-// Probe is of Connections.
+// Probe implements Connections.
 func (l *live) Probe(types.NamespacedName) (time.Time, int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -72,10 +72,10 @@ func (l *live) Probe(types.NamespacedName) (time.Time, int) {
 	return l.success, l.failures
 }
 
-// OnCluster is of Connections.
+// OnCluster implements Connections.
 func (l *live) OnCluster(f func(types.NamespacedName)) { l.tell = f }
 
-// Get is of External.
+// Get implements External.
 func (l *live) Get(ctx context.Context, ref contract.Reference, namespace string) (*unstructured.Unstructured, contract.Kind, error) {
 	l.mu.Lock()
 	err := l.unread
@@ -88,7 +88,7 @@ func (l *live) Get(ctx context.Context, ref contract.Reference, namespace string
 	return o, kind, err
 }
 
-// Wait is of External.
+// Wait implements External.
 func (l *live) Wait() {}
 
 func theCluster() *cluster {
@@ -107,7 +107,7 @@ func infra(more string) *unstructured.Unstructured {
 
 const provisioned = `,"spec":{"controlPlaneEndpoint":{"host":"10.0.0.1","port":6443}},"status":{"initialization":{"provisioned":true},"failureDomains":[{"name":"b"},{"name":"a","controlPlane":true,"attributes":{"x":"y"}}]}`
 
-// run starts the controller on objects, without a connection. synctest must be on.
+// run starts the controller with objects and without a connection. It must be called in a synctest bubble.
 func run(t *testing.T, external []runtime.Object, objects ...runtime.Object) *live {
 	t.Helper()
 	l := &live{t: t, api: fake.NewSimpleClientset(objects...), connected: errors.New("connection refused")}
@@ -121,7 +121,7 @@ func run(t *testing.T, external []runtime.Object, objects ...runtime.Object) *li
 		if write, ok := action.(clienttesting.CreateAction); ok {
 			versions.Stamp(action)
 			o := write.GetObject().(metav1.Object)
-			if o.GetDeletionTimestamp() != nil && len(o.GetFinalizers()) == 0 { // As servers do.
+			if o.GetDeletionTimestamp() != nil && len(o.GetFinalizers()) == 0 { // Like a real server.
 				return true, nil, l.api.Tracker().Delete(action.GetResource(), action.GetNamespace(), o.GetName())
 			}
 		}
@@ -177,7 +177,7 @@ func (l *live) says(kind, want string) {
 	}
 }
 
-// becomes changes the infrastructure as its provider does; nil takes it away.
+// becomes updates the infrastructure; nil deletes it.
 func (l *live) becomes(o *unstructured.Unstructured) {
 	l.t.Helper()
 	was, err := l.world.Tracker().Get(infras, "dev", "c")
@@ -224,11 +224,11 @@ func (l *live) writes() []string {
 	return out
 }
 
-func TestAClusterIsReadyStepByStep(t *testing.T) {
+func TestCluster_BecomesAvailableStepByStep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := run(t, nil, theCluster())
 		l.says(clusterv1alpha1.InfrastructureReadyCondition, "False ObjectDoesNotExist InfraCluster does not exist")
-		l.says(clusterv1alpha1.ClusterControlPlaneInitializedCondition, "False NotInitialized Waiting for the API of the cluster to answer: the infrastructure is not there yet")
+		l.says(clusterv1alpha1.ClusterControlPlaneInitializedCondition, "False NotInitialized Waiting for the API of the cluster to answer: the infrastructure is not provisioned yet")
 		l.becomes(infra(""))
 		l.says(clusterv1alpha1.InfrastructureReadyCondition, "False NotReady InfraCluster status.initialization.provisioned is false")
 		o, err := l.world.Resource(infras).Namespace("dev").Get(context.Background(), "c", metav1.GetOptions{})
@@ -261,24 +261,24 @@ func TestAClusterIsReadyStepByStep(t *testing.T) {
 		l.writes()
 		l.after(24 * time.Hour)
 		if writes := l.writes(); len(writes) > 0 {
-			t.Errorf("writes in a day in which nothing happened: %v", writes)
+			t.Errorf("writes in a day without changes: %v", writes)
 		}
 		l.connect(errors.New("reset"))
 		l.says(clusterv1alpha1.ClusterRemoteConnectionProbeCondition, "True ProbeSucceeded")
 		l.after(6 * time.Minute)
 		l.says(clusterv1alpha1.ClusterControlPlaneInitializedCondition, "True Initialized")
 		if c := conditions.Find(l.cluster().Status.Conditions, clusterv1alpha1.ClusterRemoteConnectionProbeCondition); c.Status != metav1.ConditionFalse || !strings.Contains(c.Message, "probe last succeeded at 2000-01-02T") {
-			t.Errorf("the probe is %+v", c)
+			t.Errorf("RemoteConnectionProbe is %+v", c)
 		}
 		l.becomes(nil)
 		l.says(clusterv1alpha1.InfrastructureReadyCondition, "False ObjectDeleted InfraCluster has been deleted while the Cluster still exists")
 		if !*l.cluster().Status.Initialization.InfrastructureProvisioned {
-			t.Error("what was reached is taken back")
+			t.Error("initialization was reset")
 		}
 	})
 }
 
-func TestAClusterIsNotProvisionedByAnEndpointThatIsRefused(t *testing.T) {
+func TestCluster_IsNotProvisionedIfItsEndpointIsRejected(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := run(t, nil, theCluster())
 		l.api.PrependReactor("update", "clusters", func(action clienttesting.Action) (bool, runtime.Object, error) {
@@ -295,10 +295,10 @@ func TestAClusterIsNotProvisionedByAnEndpointThatIsRefused(t *testing.T) {
 	})
 }
 
-// Who watches infrastructure does not hear of what no Cluster has labelled yet.
-func TestInfrastructureThatComesLaterIsFound(t *testing.T) {
+// Watches of infrastructure do not see objects without a cluster label.
+func TestCluster_FindsInfrastructureThatIsCreatedLater(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		for what, told := range map[string]bool{"our own is told of": true, "that of others is looked for": false} {
+		for what, told := range map[string]bool{"Slipway's own kind, which is watched": true, "an external kind, which is polled": false} {
 			l := run(t, nil, theCluster())
 			if err := l.world.Tracker().Create(infras, infra(provisioned), "dev"); err != nil {
 				t.Fatal(err)
@@ -312,20 +312,20 @@ func TestInfrastructureThatComesLaterIsFound(t *testing.T) {
 				l.after(controller.Poll)
 			}
 			if !ptr.Deref(l.cluster().Status.Initialization.InfrastructureProvisioned, false) {
-				t.Errorf("infrastructure that comes later: %s, and is not found", what)
+				t.Errorf("later infrastructure of %s was not found", what)
 			}
 		}
 	})
 }
 
-func TestAClusterWithoutInfrastructureIsReady(t *testing.T) {
+func TestCluster_IsAvailableWithoutInfrastructure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := theCluster()
 		c.Spec.InfrastructureRef, c.Finalizers = clusterv1alpha1.ContractVersionedObjectReference{}, nil
 		l := run(t, nil, c)
 		l.says(clusterv1alpha1.InfrastructureReadyCondition, "True Ready")
 		if !slices.Contains(l.cluster().Finalizers, clusterv1alpha1.ClusterFinalizer) {
-			t.Error("it has no finalizer")
+			t.Error("the Cluster has no finalizer")
 		}
 		l.connect(nil)
 		l.says(clusterv1alpha1.AvailableCondition, "True Available")
@@ -340,8 +340,8 @@ func member(kind, name string, owner *metav1.OwnerReference, labels map[string]s
 	return m
 }
 
-// What belongs to a Cluster goes first, then its infrastructure; what cannot be read is there.
-func TestAClusterGoesLast(t *testing.T) {
+// Members are deleted first, then the infrastructure. An object that cannot be read counts as existing.
+func TestCluster_IsDeletedAfterItsMembers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := theCluster()
 		c.DeletionTimestamp = ptr.To(metav1.Now())
@@ -371,7 +371,7 @@ func TestAClusterGoesLast(t *testing.T) {
 		}
 		l.becomes(nil)
 		if _, err := l.api.ClusterV1alpha1().Clusters("dev").Get(context.Background(), "c", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
-			t.Errorf("the Cluster is still there: %v", err)
+			t.Errorf("the Cluster still exists: %v", err)
 		}
 		if _, err := l.api.ClusterV1alpha1().Machines("dev").Get(context.Background(), "other", metav1.GetOptions{}); err != nil {
 			t.Errorf("the Machine of another Cluster: %v", err)
@@ -390,7 +390,7 @@ func deletes(writes []string) []string {
 	return slices.Compact(out)
 }
 
-func TestAPausedClusterIsLeftAlone(t *testing.T) {
+func TestCluster_IsNotReconciledWhilePaused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := theCluster()
 		c.Spec.Paused, c.DeletionTimestamp = ptr.To(true), ptr.To(metav1.Now())

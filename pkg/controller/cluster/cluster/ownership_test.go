@@ -64,7 +64,7 @@ func TestCluster_LeavesTheInfrastructureOfAnotherWhenItIsDeleted(t *testing.T) {
 			t.Errorf("the infrastructure of the other Cluster is deleted: %v", err)
 		}
 		if all, err := l.api.ClusterV1alpha1().Clusters("dev").List(context.Background(), metav1.ListOptions{}); err != nil || len(all.Items) != 0 {
-			t.Errorf("%d Clusters are left (%v), want none", len(all.Items), err)
+			t.Errorf("%d Clusters remain (%v), want none", len(all.Items), err)
 		}
 	})
 }
@@ -73,7 +73,7 @@ func TestCluster_WritesInfrastructureThatAnotherClientChangesBackWithinTheLimit(
 	synctest.Test(t, func(t *testing.T) {
 		l := run(t, []runtime.Object{infra("")}, theCluster())
 		l.writes()
-		for range 100 { // An operator takes away owners and labels.
+		for range 100 { // Another operator removes owners and labels.
 			l.takesBack()
 		}
 		if n := count(l.writes(), "update infraclusters"); n < 20 || n > 40 {

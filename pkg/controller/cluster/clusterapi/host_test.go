@@ -36,7 +36,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/generated/informers/externalversions"
 )
 
-// long is how long a test waits for what has to come.
+// long is how long a test waits for an expected event.
 const long = 30 * time.Second
 
 var (
@@ -44,7 +44,7 @@ var (
 	clustersResource = schema.GroupVersionResource{Group: Group, Version: version, Resource: "clusters"}
 )
 
-// world is a host cluster that has Cluster API or not, and a Reader of it.
+// world is a management cluster with or without Cluster API, and a Reader for it.
 type world struct {
 	*Reader
 	t      *testing.T
@@ -108,7 +108,7 @@ func newWorld(t *testing.T, objects ...runtime.Object) *world {
 	return w
 }
 
-// hears waits until something is told, whatever is told before, and returns that.
+// hears waits for a callback and returns the callbacks before it.
 func (w *world) hears(what string) (before []string) {
 	w.t.Helper()
 	deadline := time.After(long)
@@ -120,13 +120,12 @@ func (w *world) hears(what string) (before []string) {
 			}
 			before = append(before, told)
 		case <-deadline:
-			w.t.Fatalf("after %s only %q was told, not %q", long, before, what)
+			w.t.Fatalf("after %s the callbacks are %q, without %q", long, before, what)
 		}
 	}
 }
 
-// watched waits until a fake client has watches of Machines and Clusters: of what happens between the
-// list and the watch it reports nothing.
+// watched waits until a fake client watches Machines and Clusters. It loses events between list and watch.
 func (w *world) watched(client *clienttesting.Fake) {
 	w.t.Helper()
 	if err := wait.PollUntilContextTimeout(w.t.Context(), 10*time.Millisecond, long, true, func(context.Context) (bool, error) {
@@ -140,7 +139,7 @@ func (w *world) watched(client *clienttesting.Fake) {
 	}
 }
 
-// object is one of the host cluster.
+// object returns an object of the management cluster.
 func object(t *testing.T, text string) *unstructured.Unstructured {
 	t.Helper()
 	o := &unstructured.Unstructured{}
@@ -175,18 +174,18 @@ func (w *world) make(resource schema.GroupVersionResource, text string) *unstruc
 	return o
 }
 
-func TestAHostClusterIsNotAskedBeforeSomethingOfItIs(t *testing.T) {
+func TestReader_SendsNoRequestsBeforeAnObjectIsRequested(t *testing.T) {
 	w := newWorld(t)
 	w.hears("Group cluster.slipway.dev")
 	if n := w.asked.Load(); n > 0 || len(w.host.Actions()) > 0 {
-		t.Errorf("asked %d times, requests %v; want none", n, w.host.Actions())
+		t.Errorf("%d discovery requests, requests %v; want none", n, w.host.Actions())
 	}
 }
 
-func TestClusterAPIIsFoundWhenItComesAndMissedWhenItGoes(t *testing.T) {
+func TestReader_FollowsInstallationAndRemovalOfClusterAPI(t *testing.T) {
 	w := newWorld(t)
 	if _, err := w.Machine(Group, machineKey); !errors.Is(err, ErrUnread) {
-		t.Errorf("before anybody has asked: %v, want ErrUnread", err)
+		t.Errorf("before the first request: %v, want ErrUnread", err)
 	}
 	w.hears("Group cluster.x-k8s.io")
 	if _, err := w.Machine(Group, machineKey); !errors.Is(err, ErrNotServed) || errors.Is(err, ErrUnread) {
@@ -209,7 +208,7 @@ func TestClusterAPIIsFoundWhenItComesAndMissedWhenItGoes(t *testing.T) {
 		t.Errorf("Cluster (-want +got), error %v:\n%s", err, diff)
 	}
 	if got, err := w.Machine(Group, types.NamespacedName{Namespace: "ns", Name: "other"}); got != nil || err != nil {
-		t.Errorf("one that does not exist: %v, %v", got, err)
+		t.Errorf("a Machine that does not exist: %v, %v", got, err)
 	}
 
 	w.served.Store(false)
@@ -220,16 +219,16 @@ func TestClusterAPIIsFoundWhenItComesAndMissedWhenItGoes(t *testing.T) {
 	w.mu.Unlock()
 	w.hears("Group cluster.x-k8s.io")
 	if _, err := w.Machine(Group, machineKey); !errors.Is(err, ErrNotServed) {
-		t.Errorf("after Cluster API is gone: %v, want ErrNotServed", err)
+		t.Errorf("after the removal of Cluster API: %v, want ErrNotServed", err)
 	}
 	w.served.Store(true)
 	w.hears("Group cluster.x-k8s.io")
 	if got, err := w.Machine(Group, machineKey); got == nil || err != nil {
-		t.Errorf("after it has come again: %v, %v", got, err)
+		t.Errorf("after the second installation: %v, %v", got, err)
 	}
 }
 
-func TestOnlyWhatCountsIsTold(t *testing.T) {
+func TestReader_ReportsOnlyRelevantChanges(t *testing.T) {
 	w := newWorld(t)
 	w.served.Store(true)
 	made := w.make(machinesResource, machine)
@@ -260,11 +259,11 @@ func TestOnlyWhatCountsIsTold(t *testing.T) {
 	}
 	told = append(told, w.hears("Machine cluster.x-k8s.io ns/m")...)
 	if told = slices.DeleteFunc(told, func(s string) bool { return s == "Group cluster.slipway.dev" }); len(told) > 0 {
-		t.Errorf("told %q besides, want nothing of a status that counts for nobody", told)
+		t.Errorf("further callbacks %q, want none for irrelevant fields", told)
 	}
 }
 
-func TestWhatIsOfAnotherTypeCountsAsUnset(t *testing.T) {
+func TestReader_TreatsFieldsOfWrongTypesAsUnset(t *testing.T) {
 	m := hostMachineOf(object(t, `{apiVersion: v1, kind: Machine, metadata: {name: m}, spec: {clusterName: 7, bootstrap: {dataSecretName: [a]}, failureDomain: `+strings.Repeat("x", 600)+`, infrastructureRef: vm}}`))
 	if diff := cmp.Diff(Machine{Name: "m"}, m); diff != "" {
 		t.Errorf("Machine (-want +got):\n%s", diff)
@@ -275,7 +274,7 @@ func TestWhatIsOfAnotherTypeCountsAsUnset(t *testing.T) {
 	}
 }
 
-func TestOurOwnMachinesAreReadFromTheSharedInformers(t *testing.T) {
+func TestReader_ReadsOwnKindsFromSharedInformers(t *testing.T) {
 	secret, yes := "data", true
 	w := newWorld(t,
 		&clusterv1alpha1.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "m", UID: "uid-m"}, Spec: clusterv1alpha1.MachineSpec{
@@ -301,6 +300,6 @@ func TestOurOwnMachinesAreReadFromTheSharedInformers(t *testing.T) {
 	}
 	w.hears("Machine " + group + " ns/m")
 	if m, err := w.Machine(group, machineKey); m != nil || err != nil {
-		t.Errorf("a Machine that is gone: %v, %v", m, err)
+		t.Errorf("a deleted Machine: %v, %v", m, err)
 	}
 }

@@ -35,7 +35,7 @@ import (
 
 var requests = schema.GroupVersionResource{Group: "fix.dev", Version: "v1", Resource: "fixes"}
 
-// live is the whole controller over a fake server, on a clock of its own.
+// live runs the controller against a fake server with a fake clock.
 type live struct {
 	t     *testing.T
 	api   *fake.Clientset
@@ -43,16 +43,16 @@ type live struct {
 	tell  func(types.NamespacedName)
 
 	mu sync.Mutex
-	// nodes are those of the cluster; nil while it is not connected.
+	// nodes are the Nodes of the cluster, or nil while it is not connected.
 	nodes map[string]*corev1.Node
 	calls []string
-	// asked is how often Nodes were asked for.
+	// asked is the number of Node lookups.
 	asked int
 	// before is called before the next write of a Machine.
 	before func()
 }
 
-// Node is of Nodes.
+// Node implements Nodes.
 func (l *live) Node(_ types.NamespacedName, _, name string) (*corev1.Node, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -63,22 +63,22 @@ func (l *live) Node(_ types.NamespacedName, _, name string) (*corev1.Node, error
 	return l.nodes[name], nil
 }
 
-// Registered is of Nodes. A provider ID is the name of the Node.
+// Registered implements Nodes. The provider ID is the name of the Node.
 func (l *live) Registered(_ types.NamespacedName, id string) (bool, error) {
 	n, err := l.Node(types.NamespacedName{}, id, id)
 	return n != nil, err
 }
 
-// Silent is of Nodes.
+// Silent implements Nodes.
 func (l *live) Silent(types.NamespacedName) bool { return false }
 
-// OnCluster is of Nodes.
+// OnCluster implements Nodes.
 func (l *live) OnCluster(f func(types.NamespacedName)) { l.tell = f }
 
-// OnNode is of Nodes.
+// OnNode implements Nodes.
 func (l *live) OnNode(func(types.NamespacedName, *corev1.Node)) {}
 
-// Get is of External.
+// Get implements External.
 func (l *live) Get(ctx context.Context, ref contract.Reference, namespace string) (*unstructured.Unstructured, contract.Kind, error) {
 	if ref.Name != "reboot" {
 		return nil, contract.Kind{}, apierrors.NewNotFound(schema.GroupResource{}, ref.Name)
@@ -89,12 +89,12 @@ func (l *live) Get(ctx context.Context, ref contract.Reference, namespace string
 	}}, contract.Kind{}, nil
 }
 
-// Resolve is of External.
+// Resolve implements External.
 func (l *live) Resolve(context.Context, string, string) (contract.Kind, error) {
 	return contract.Kind{GVK: requests.GroupVersion().WithKind("Fix"), GVR: requests, Client: l.fixes}, nil
 }
 
-// run starts the controller on objects. synctest must be on; its clock is set to minute 4.
+// run starts the controller with objects at minute 4. It must be called in a synctest bubble.
 func run(t *testing.T, objects ...runtime.Object) *live {
 	t.Helper()
 	time.Sleep(time.Until(at(4)))
@@ -120,7 +120,7 @@ func run(t *testing.T, objects ...runtime.Object) *live {
 			return true, nil, err
 		}
 		if is := stored.(metav1.Object).GetResourceVersion(); is != o.GetResourceVersion() {
-			return true, nil, apierrors.NewConflict(action.GetResource().GroupResource(), o.GetName(), errors.New("it is "+is))
+			return true, nil, apierrors.NewConflict(action.GetResource().GroupResource(), o.GetName(), errors.New("the version is "+is))
 		}
 		versions.Stamp(action)
 		l.calls = append(l.calls, what)
@@ -136,13 +136,13 @@ func run(t *testing.T, objects ...runtime.Object) *live {
 	return l
 }
 
-// until lets time go by until that minute.
+// until advances the clock to a minute.
 func (l *live) until(minute int) {
 	time.Sleep(time.Until(at(minute)))
 	synctest.Wait()
 }
 
-// becomes changes a Node, or without one takes it away, and tells.
+// becomes updates a Node, or deletes it if n is nil, and calls the callbacks.
 func (l *live) becomes(name string, n *corev1.Node) {
 	l.mu.Lock()
 	if l.nodes[name] = n; n == nil {
@@ -163,7 +163,7 @@ func (l *live) machine(name string) *machine {
 	return m
 }
 
-// says is status and reason of the conditions of a Machine, in that order.
+// says returns status and reason of conditions of a Machine.
 func (l *live) says(name string, kinds ...string) string {
 	l.t.Helper()
 	var all []string
@@ -179,7 +179,7 @@ func (l *live) wants(what, name, want string) {
 	l.t.Helper()
 	got := l.says(name, clusterv1alpha1.MachineHealthCheckSucceededCondition, clusterv1alpha1.MachineOwnerRemediatedCondition, clusterv1alpha1.MachineExternallyRemediatedCondition)
 	if got != want {
-		l.t.Errorf("%s: %s says %q, want %q", what, name, got, want)
+		l.t.Errorf("%s: conditions of %s are %q, want %q", what, name, got, want)
 	}
 }
 
@@ -201,20 +201,20 @@ func (l *live) writes() []string {
 }
 
 // MC15
-func TestMachinesAreMarkedWhenTheirTimeHasCome(t *testing.T) {
+func TestHealthCheck_MarksMachinesAfterTheirTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := run(t, theCluster(), theCheck(), theMachine("a"), theMachine("b"), theMachine("other", func(m *machine) { m.Labels = nil }))
-		l.wants("its Node is gone", "a", "False NodeDeleted, False WaitingForRemediation")
+		l.wants("its Node is deleted", "a", "False NodeDeleted, False WaitingForRemediation")
 		l.becomes("a", node("a", corev1.ConditionTrue, 4))
 		l.becomes("b", node("b", corev1.ConditionTrue, 4))
-		l.wants("it is back", "a", "True HealthCheckSucceeded, False WaitingForRemediation")
-		l.wants("never looked after", "other", "")
+		l.wants("its Node exists again", "a", "True HealthCheckSucceeded, False WaitingForRemediation")
+		l.wants("not selected", "other", "")
 		l.becomes("b", node("b", corev1.ConditionFalse, 6))
 		l.wants("not Ready yet", "b", "True HealthCheckSucceeded, False WaitingForRemediation")
 		l.writes()
 		l.until(10)
 		if diff := cmp.Diff([]string(nil), l.writes()); diff != "" {
-			t.Errorf("writes while nothing has lasted (-want +got):\n%s", diff)
+			t.Errorf("writes before a timeout (-want +got):\n%s", diff)
 		}
 		l.until(12)
 		l.wants("not Ready for five minutes", "b", "False UnhealthyNode, False WaitingForRemediation")
@@ -225,12 +225,12 @@ func TestMachinesAreMarkedWhenTheirTimeHasCome(t *testing.T) {
 		l.writes()
 		l.until(24 * 60)
 		if writes := l.writes(); len(writes) > 0 {
-			t.Errorf("writes in a day in which nothing happened: %v", writes)
+			t.Errorf("writes in a day without changes: %v", writes)
 		}
 	})
 }
 
-func TestASilentClusterIsNoSickMachine(t *testing.T) {
+func TestHealthCheck_DoesNotMarkMachinesOfDisconnectedClusters(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := run(t, theCluster(), theCheck(), theMachine("a", says("HealthCheckSucceeded", metav1.ConditionTrue, 4)))
 		l.becomes("a", node("a", corev1.ConditionTrue, 4))
@@ -240,14 +240,14 @@ func TestASilentClusterIsNoSickMachine(t *testing.T) {
 		l.mu.Unlock()
 		l.tell(types.NamespacedName{Namespace: "dev", Name: "c"})
 		l.until(600)
-		l.wants("the cluster is silent", "a", "True HealthCheckSucceeded, False WaitingForRemediation")
+		l.wants("the cluster does not answer", "a", "True HealthCheckSucceeded, False WaitingForRemediation")
 		if st := l.status(); *st.CurrentHealthy != 0 {
-			t.Errorf("%d Machines count as well, want none", *st.CurrentHealthy)
+			t.Errorf("%d Machines count as healthy, want none", *st.CurrentHealthy)
 		}
 	})
 }
 
-func TestTooManyAreNotReplaced(t *testing.T) {
+func TestHealthCheck_RemediatesNothingIfTooManyAreUnhealthy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := theCheck()
 		c.Spec.Remediation.TriggerIf.UnhealthyInRange = "[1-1]"
@@ -270,7 +270,7 @@ func TestTooManyAreNotReplaced(t *testing.T) {
 	})
 }
 
-func TestAnOwnerThatIsAtItIsNotAskedAgain(t *testing.T) {
+func TestHealthCheck_DoesNotRepeatRequestsToOwners(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begun := func(m *machine) {
 			conditions.Set(&m.Status.Conditions, begin, metav1.Condition{Type: "OwnerRemediated", Status: metav1.ConditionFalse, Reason: "MachineDeleting"})
@@ -285,20 +285,20 @@ func TestAnOwnerThatIsAtItIsNotAskedAgain(t *testing.T) {
 			}),
 			theMachine("paused", func(m *machine) { m.Annotations = map[string]string{clusterv1alpha1.PausedAnnotation: ""} }))
 		l.wants("the owner has begun", "begun", "False NodeDeleted, False MachineDeleting")
-		l.wants("done once, and sick again", "done", "False NodeDeleted, False WaitingForRemediation")
+		l.wants("remediated once, and unhealthy again", "done", "False NodeDeleted, False WaitingForRemediation")
 		l.wants("being deleted", "going", "False NodeDeleted")
-		l.wants("not to be looked after", "skipped", "")
+		l.wants("skipped", "skipped", "")
 		l.wants("paused", "paused", "")
 	})
 }
 
-// Somebody else writes the status between the pass's reading and its writing.
-func TestNoWriteOfOthersIsLost(t *testing.T) {
+// Another client writes the status between the read and the write of a reconcile.
+func TestHealthCheck_KeepsConcurrentStatusWrites(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := run(t, theCluster(), theCheck(), theMachine("a", nodeless))
 		l.mu.Lock()
 		l.before = func() {
-			// The fake is locked: this is what its server does.
+			// The fake clientset is locked here, so its tracker is used.
 			gvr := clusterv1alpha1.SchemeGroupVersion.WithResource("machines")
 			obj, err := l.api.Tracker().Get(gvr, "dev", "a")
 			if err != nil {
@@ -316,17 +316,17 @@ func TestNoWriteOfOthersIsLost(t *testing.T) {
 		l.until(15)
 		l.wants("no Node for ten minutes", "a", "False NodeStartupTimeout, False WaitingForRemediation")
 		if got := l.says("a", "Ready"); got != "True Ready" {
-			t.Errorf("what others wrote is %q", got)
+			t.Errorf("the status of the other client is %q", got)
 		}
 	})
 }
 
-func TestSomebodyElseIsAskedOnce(t *testing.T) {
+func TestHealthCheck_CreatesOneRemediationRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := theCheck()
 		c.Spec.Remediation.TemplateRef = clusterv1alpha1.MachineHealthCheckRemediationTemplateReference{APIVersion: "fix.dev/v1", Kind: "FixTemplate", Name: "reboot"}
 		l := run(t, theCluster(), c, theMachine("a"))
-		l.wants("asked", "a", "False NodeDeleted, False WaitingForRemediation")
+		l.wants("requested", "a", "False NodeDeleted, False WaitingForRemediation")
 		fix, err := l.fixes.Resource(requests).Namespace("dev").Get(context.Background(), "a", metav1.GetOptions{})
 		if err != nil {
 			t.Fatal(err)
@@ -336,12 +336,12 @@ func TestSomebodyElseIsAskedOnce(t *testing.T) {
 			t.Errorf("the request is %v", fix.Object)
 		}
 		if got := l.says("a", clusterv1alpha1.MachineOwnerRemediatedCondition); got != "" {
-			t.Errorf("the owner is asked too: %s", got)
+			t.Errorf("the owner was also requested: %s", got)
 		}
 		l.becomes("a", node("a", corev1.ConditionTrue, 4))
 		l.wants("well again", "a", "True HealthCheckSucceeded")
 		if _, err := l.fixes.Resource(requests).Namespace("dev").Get(context.Background(), "a", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
-			t.Errorf("the request is still there: %v", err)
+			t.Errorf("the request still exists: %v", err)
 		}
 	})
 	synctest.Test(t, func(t *testing.T) {
@@ -352,7 +352,7 @@ func TestSomebodyElseIsAskedOnce(t *testing.T) {
 	})
 }
 
-func TestAPausedCheckLooksAtNothing(t *testing.T) {
+func TestHealthCheck_ChecksNothingWhilePaused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in := theCluster()
 		in.Spec.Paused = ptr.To(true)

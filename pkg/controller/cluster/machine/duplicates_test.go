@@ -20,14 +20,14 @@ import (
 	"github.com/slipway-dev/slipway/pkg/controller/cluster/machine/drain"
 )
 
-// newTwin is a second Node of the machine of "n", whose kubelet has registered under another name.
+// newTwin returns a second Node of the machine of "n", whose kubelet has registered under another name.
 func newTwin() *corev1.Node {
 	n := newNode()
 	n.Name, n.UID = "twin", "uid-twin"
 	return n
 }
 
-// nodesLeft returns the names of the Nodes of the workload cluster.
+// nodesLeft returns the names of the Nodes in the workload cluster.
 func (w *world) nodesLeft() []string {
 	w.t.Helper()
 	list, err := w.workload.CoreV1().Nodes().List(w.t.Context(), metav1.ListOptions{})
@@ -41,16 +41,16 @@ func (w *world) nodesLeft() []string {
 	return names
 }
 
-// The pods of both end with the VM.
+// The pods of both Nodes run on the VM.
 func TestDeletion_DrainsAndDeletesAllNodesOfTheMachine(t *testing.T) {
 	for name, test := range map[string]struct {
 		machine *machine
 		dead    string
 	}{
-		"the Machine names the dead one":   {newMachine(running, deleted), "n"},
-		"the Machine names the live one":   {newMachine(running, deleted), "twin"},
-		"the Machine names none":           {newMachine(provisioned, deleted), "n"},
-		"neither is Ready, and none named": {newMachine(provisioned, deleted), "n twin"},
+		"the nodeRef is the dead Node": {newMachine(running, deleted), "n"},
+		"the nodeRef is the live Node": {newMachine(running, deleted), "twin"},
+		"there is no nodeRef":          {newMachine(provisioned, deleted), "n"},
+		"neither is Ready, no nodeRef": {newMachine(provisioned, deleted), "n twin"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			stranger := newNode()
@@ -77,7 +77,7 @@ func TestDeletion_DrainsAndDeletesAllNodesOfTheMachine(t *testing.T) {
 			}
 			w.pass()
 			if _, message := w.says("Deleting"); w.stage() != "Drain" || !strings.Contains(message, "* pods of n") || !strings.Contains(message, "* pods of twin") {
-				t.Fatalf("stage %s, Deleting has message %q, want it to name the pods of both", w.stage(), message)
+				t.Fatalf("stage %s, Deleting has message %q, want the pods of both", w.stage(), message)
 			}
 			busy["n"] = false
 			w.now = w.now.Add(drain.Retry)
@@ -89,7 +89,7 @@ func TestDeletion_DrainsAndDeletesAllNodesOfTheMachine(t *testing.T) {
 			w.pass()
 			for _, got := range [][]string{drained, detached} {
 				if slices.Sort(got); !slices.Equal(got, []string{"n", "twin"}) {
-					t.Errorf("drained %v, waited for the volumes of %v; want those of n and twin", drained, detached)
+					t.Errorf("drained %v, waited for the volumes of %v; want n and twin", drained, detached)
 				}
 			}
 			w.pass()
@@ -100,8 +100,8 @@ func TestDeletion_DrainsAndDeletesAllNodesOfTheMachine(t *testing.T) {
 	}
 }
 
-// An error of one Node is no reason to leave the pods of the other.
-func TestDeletion_DrainsANodeAlthoughAnotherFails(t *testing.T) {
+// An error of one Node does not prevent the drain of the other.
+func TestDeletion_DrainsANodeEvenIfAnotherFails(t *testing.T) {
 	w := newWorld(t, newMachine(running, deleted), newCluster(), infraThere(), newNode(), newTwin())
 	var drained []string
 	w.c.reconcile.deletion.Drain = func(_ context.Context, _ kubernetes.Interface, in drain.Input) (drain.Result, error) {
@@ -128,7 +128,7 @@ func TestDeletion_WaitsUntilAllNodesOfTheMachineAreKnown(t *testing.T) {
 	}
 	w.reading = false
 	if w.pass(); w.drained != 2 {
-		t.Errorf("%d drains, want one of each Node", w.drained)
+		t.Errorf("%d drains, want one for each Node", w.drained)
 	}
 }
 

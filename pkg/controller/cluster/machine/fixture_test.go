@@ -51,8 +51,7 @@ var (
 	kinds    = map[string]schema.GroupVersionResource{"ExampleMachine": infras, "ExampleConfig": configs, "ExampleControlPlane": controls}
 )
 
-// world is an API with objects of other kinds, a workload cluster, and a controller whose
-// passes the test makes.
+// world is an API server, a workload cluster, and a controller whose reconciles are called by the test.
 type world struct {
 	t   *testing.T
 	now time.Time
@@ -62,20 +61,20 @@ type world struct {
 
 	others   *dynamicfake.FakeDynamicClient
 	workload *kubefake.Clientset
-	// client sends the requests to the workload cluster, if not workload itself.
+	// client sends the requests to the workload cluster. If it is nil, workload is used.
 	client kubernetes.Interface
-	// contract is the version that the kinds keep.
+	// contract is the contract version of the kinds.
 	contract string
-	// unread is why objects of a kind cannot be read.
+	// unread contains errors of reads by kind.
 	unread map[string]error
-	// down is why there is no connection; probed is when the cluster has last answered.
+	// down is the reason for a missing connection. probed is the time of the last successful probe.
 	down error
-	// busy is true while others have all places of the workload cluster.
+	// busy is true if the maximum number of visits is reached.
 	busy bool
-	// listing is true while others have the slots for lists, reading while Nodes are being read.
+	// listing is true if no list slot is free. reading is true while Nodes are being read.
 	listing, reading bool
 	probed           time.Time
-	// drained and detached are how often these were asked for, and what they answer.
+	// drained and detached count the calls. draining and detaching are the results.
 	drained, detached int
 	draining          drain.Result
 	detaching         detach.Result
@@ -120,7 +119,7 @@ func newWorld(t *testing.T, objects ...runtime.Object) *world {
 	return w
 }
 
-// add stores an object where it belongs.
+// add adds an object to the API server of its kind.
 func (w *world) add(o runtime.Object) {
 	w.t.Helper()
 	var err error
@@ -137,7 +136,7 @@ func (w *world) add(o runtime.Object) {
 	}
 }
 
-// Get reads like contract.Objects.
+// Get implements external.Objects.
 func (w *world) Get(ctx context.Context, ref contract.Reference, namespace string) (*unstructured.Unstructured, contract.Kind, error) {
 	gvr, ok := kinds[ref.Kind]
 	k := contract.Kind{GVR: gvr, GVK: gvr.GroupVersion().WithKind(ref.Kind), Version: w.contract, Namespaced: true, Client: w.others}
@@ -206,7 +205,7 @@ func (w *world) Nodes(id, _ string) ([]*workload.Node, error) {
 	return found, nil
 }
 
-// refresh brings the caches to what is stored.
+// refresh updates the caches from the API server.
 func (w *world) refresh() {
 	w.t.Helper()
 	v1, ctx := w.api.ClusterV1alpha1(), w.t.Context()
@@ -222,7 +221,7 @@ func (w *world) refresh() {
 	fill(w, informers.Clusters().Informer().GetIndexer(), clusters.Items)
 	fill(w, informers.MachineSets().Informer().GetIndexer(), sets.Items)
 	fill(w, informers.MachineDeployments().Informer().GetIndexer(), deployments.Items)
-	// The fake keeps no versions, by which the store tells what is newer.
+	// The fake server does not set resource versions, which the store compares.
 	w.c.reconcile.machines = controller.NewStore[*machine](w.c.machines, false)
 	w.c.enqueuer.Objects = w.c.reconcile.machines
 }
@@ -238,7 +237,7 @@ func fill[T any](w *world, indexer cache.Indexer, items []T) {
 	}
 }
 
-// try makes a pass over Machine "m".
+// try reconciles Machine "m".
 func (w *world) try() (controller.Result, error) {
 	w.t.Helper()
 	w.refresh()
@@ -247,7 +246,7 @@ func (w *world) try() (controller.Result, error) {
 	return result, err
 }
 
-// pass makes one that does not fail.
+// pass reconciles Machine "m" and requires success.
 func (w *world) pass() controller.Result {
 	w.t.Helper()
 	result, err := w.try()
@@ -257,7 +256,7 @@ func (w *world) pass() controller.Result {
 	return result
 }
 
-// fails makes a pass whose error has a text.
+// failing reconciles Machine "m" and requires an error with a text.
 func (w *world) failing(text string) {
 	w.t.Helper()
 	if _, err := w.try(); err == nil || !strings.Contains(err.Error(), text) {
@@ -274,7 +273,7 @@ func (w *world) machine() *machine {
 	return m
 }
 
-// edit changes the Machine as somebody else would.
+// edit changes the Machine as another client.
 func (w *world) edit(change func(*machine)) {
 	w.t.Helper()
 	m := w.machine()
@@ -284,7 +283,7 @@ func (w *world) edit(change func(*machine)) {
 	}
 }
 
-// other reads an object of another kind, nil if it is not there.
+// other returns an object of another kind, or nil if it does not exist.
 func (w *world) other(kind, name string) *unstructured.Unstructured {
 	w.t.Helper()
 	o, err := w.others.Resource(kinds[kind]).Namespace(ns).Get(w.t.Context(), name, metav1.GetOptions{})
@@ -297,7 +296,7 @@ func (w *world) other(kind, name string) *unstructured.Unstructured {
 	return o
 }
 
-// set changes a field of an object of another kind.
+// set sets a field of an object of another kind.
 func (w *world) set(kind, name string, value any, path ...string) {
 	w.t.Helper()
 	o := w.tracked(kind, name)
@@ -309,7 +308,7 @@ func (w *world) set(kind, name string, value any, path ...string) {
 	}
 }
 
-// tracked reads an object past the client, which holds a lock while a reactor runs.
+// tracked reads an object from the tracker, because the client is locked while a reactor runs.
 func (w *world) tracked(kind, name string) *unstructured.Unstructured {
 	w.t.Helper()
 	o, err := w.others.Tracker().Get(kinds[kind], ns, name)
@@ -319,7 +318,7 @@ func (w *world) tracked(kind, name string) *unstructured.Unstructured {
 	return o.(*unstructured.Unstructured).DeepCopy()
 }
 
-// remove removes an object of another kind, as the last finalizer does.
+// remove removes an object of another kind, like the removal of its last finalizer.
 func (w *world) remove(kind, name string) {
 	w.t.Helper()
 	if err := w.others.Tracker().Delete(kinds[kind], ns, name); err != nil {
@@ -327,7 +326,7 @@ func (w *world) remove(kind, name string) {
 	}
 }
 
-// says is a condition of the Machine, with its message.
+// says returns a condition of the Machine with its message.
 func (w *world) says(kind string) (is, message string) {
 	w.t.Helper()
 	return saying(w.machine(), kind)
@@ -349,7 +348,7 @@ func (w *world) expect(kind, is, message string) {
 	}
 }
 
-// writes are the writes of Machines since the last call.
+// writes returns the number of writes of Machines since the last call.
 func (w *world) writes() int {
 	n := 0
 	for _, a := range w.api.Actions() {
@@ -361,7 +360,7 @@ func (w *world) writes() int {
 	return n
 }
 
-// happened are the events since the last call, by their reasons.
+// happened returns the reasons of the events since the last call.
 func (w *world) happened() []string {
 	var reasons []string
 	for {

@@ -24,7 +24,7 @@ import (
 )
 
 // MB1, MT1
-func TestAMachineThatIsNotThereNeedsNothing(t *testing.T) {
+func TestReconcile_IgnoresDeletedMachines(t *testing.T) {
 	w := newWorld(t)
 	if result := w.pass(); result != (controller.Result{}) || w.writes() != 0 {
 		t.Errorf("result %+v", result)
@@ -32,23 +32,23 @@ func TestAMachineThatIsNotThereNeedsNothing(t *testing.T) {
 }
 
 // MB2-3, MT2
-func TestTheFinalizerIsAddedAndThePassEnds(t *testing.T) {
+func TestReconcile_AddsTheFinalizerFirst(t *testing.T) {
 	w := newWorld(t, newMachine(func(m *machine) { m.Finalizers = []string{"other"} }), newCluster(), infra())
 	w.pass()
 	if diff := cmp.Diff([]string{"other", clusterv1alpha1.MachineFinalizer}, w.machine().Finalizers); diff != "" {
 		t.Errorf("finalizers (-want +got):\n%s", diff)
 	}
 	if w.writes() != 1 || w.other("ExampleMachine", "i").GetOwnerReferences() != nil {
-		t.Error("the pass went on")
+		t.Error("the reconcile continued")
 	}
 }
 
 // MB4-7, MT4
-func TestTheClusterOwnsAMachineThatNothingElseMade(t *testing.T) {
+func TestReconcile_AddsTheClusterAsOwnerOfStandaloneMachines(t *testing.T) {
 	controlled := func(m *machine) {
 		m.OwnerReferences = []metav1.OwnerReference{{APIVersion: "example.org/v1", Kind: "Other", Name: "o", UID: "o", Controller: pointer(true)}}
 	}
-	ofBefore := func(m *machine) { // as after a restore: the garbage collector deletes what only that owns
+	ofBefore := func(m *machine) { // As after a restore: the garbage collector deletes objects whose only owner does not exist.
 		m.OwnerReferences = []metav1.OwnerReference{{APIVersion: "cluster.slipway.dev/v1alpha1", Kind: "Cluster", Name: "c", UID: "before"}}
 	}
 	label := func(key string) func(*machine) { return func(m *machine) { m.Labels[key] = "x" } }
@@ -57,7 +57,7 @@ func TestTheClusterOwnsAMachineThatNothingElseMade(t *testing.T) {
 		want   bool
 	}{
 		"stands alone":           {func(*machine) {}, true},
-		"of a Cluster of before": {ofBefore, true},
+		"of a previous Cluster":  {ofBefore, true},
 		"controlled":             {controlled, false},
 		"made by a set":          {label(clusterv1alpha1.MachineSetNameLabel), false},
 		"made by a pool":         {label(clusterv1alpha1.MachinePoolNameLabel), false},
@@ -76,7 +76,7 @@ func TestTheClusterOwnsAMachineThatNothingElseMade(t *testing.T) {
 }
 
 // MB5
-func TestTheMachineSetStaysTheOwner(t *testing.T) {
+func TestReconcile_KeepsTheMachineSetAsOwner(t *testing.T) {
 	w := newWorld(t, ownedMachine(), newCluster(), infra(), newSet(), newDeployment())
 	w.pass()
 	if owners := w.machine().OwnerReferences; len(owners) != 1 || owners[0].Kind != "MachineSet" {
@@ -85,7 +85,7 @@ func TestTheMachineSetStaysTheOwner(t *testing.T) {
 }
 
 // MB8
-func TestTheLabelOfTheClusterIsAlwaysThere(t *testing.T) {
+func TestReconcile_SetsTheClusterLabel(t *testing.T) {
 	for name, labels := range map[string]map[string]string{"none": nil, "wrong": {clusterv1alpha1.ClusterNameLabel: "other"}} {
 		w := newWorld(t, newMachine(func(m *machine) { m.Labels = labels }), newCluster(), infra())
 		w.pass()
@@ -96,7 +96,7 @@ func TestTheLabelOfTheClusterIsAlwaysThere(t *testing.T) {
 }
 
 // MB9
-func TestPassesOverAMinimalMachineDoNotFail(t *testing.T) {
+func TestReconcile_AcceptsAMinimalMachine(t *testing.T) {
 	w := newWorld(t, newMachine(), newCluster(), infra())
 	w.pass()
 	w.pass()
@@ -105,7 +105,7 @@ func TestPassesOverAMinimalMachineDoNotFail(t *testing.T) {
 }
 
 // MB10
-func TestWithoutAClusterTheMachineWaitsAndSaysSo(t *testing.T) {
+func TestReconcile_WaitsForTheCluster(t *testing.T) {
 	w := newWorld(t, newMachine(func(m *machine) { m.Finalizers, m.Generation, m.Status.ObservedGeneration = nil, 3, -1 }), infra())
 	w.pass()
 	w.expect("Ready", "Unknown WaitingForCluster", "the Cluster ns/c does not exist")
@@ -113,43 +113,43 @@ func TestWithoutAClusterTheMachineWaitsAndSaysSo(t *testing.T) {
 		t.Errorf("observed generation %d, want 3", got)
 	}
 	if len(w.machine().Finalizers) != 0 || w.other("ExampleMachine", "i").GetOwnerReferences() != nil {
-		t.Error("the pass went on")
+		t.Error("the reconcile continued")
 	}
 	w.writes()
 	w.pass()
 	if n := w.writes(); n != 0 {
-		t.Errorf("%d writes by a pass without news", n)
+		t.Errorf("%d writes without changes", n)
 	}
 }
 
-// MD5: what lets a Machine go may be deleted before it.
-func TestAMissingClusterDoesNotKeepAMachine(t *testing.T) {
+// MD5: the Cluster may be deleted before the Machine.
+func TestReconcile_DeletesMachinesWithoutCluster(t *testing.T) {
 	w := newWorld(t, newMachine(running, deleted), infraThere(), newNode())
 	w.pass()
 	w.pass()
 	if len(w.machine().Finalizers) != 0 || w.other("ExampleMachine", "i") != nil {
-		t.Errorf("deletion is at %+v", w.machine().Status.Deletion)
+		t.Errorf("deletion status %+v", w.machine().Status.Deletion)
 	}
 	if _, err := w.workload.CoreV1().Nodes().Get(t.Context(), "n", metav1.GetOptions{}); err != nil {
-		t.Errorf("the Node of a Machine without Cluster was touched: %v", err)
+		t.Errorf("the Node of a Machine without Cluster was changed: %v", err)
 	}
 }
 
 // MB11, MC10
-func TestPausedIsFalseFromTheFirstPassOn(t *testing.T) {
+func TestReconcile_SetsPausedInTheFirstReconcile(t *testing.T) {
 	w := newWorld(t, newMachine(), newCluster(), infra())
 	w.pass()
 	w.expect("Paused", "False NotPaused", "")
 }
 
 // MB12, MT3
-func TestAPausedMachineIsLeftAlone(t *testing.T) {
+func TestReconcile_IgnoresPausedMachines(t *testing.T) {
 	byCluster := func(c *cluster) { c.Spec.Paused = pointer(true) }
 	tests := map[string]struct {
 		machine []func(*machine)
 		cluster []func(*cluster)
 		message string
-		// deleting is the condition of that name, and phase the one of the Machine.
+		// deleting is the condition Deleting, and phase the phase of the Machine.
 		deleting, phase string
 	}{
 		"by the Cluster": {cluster: []func(*cluster){byCluster}, message: "Cluster spec.paused is set to true"},
@@ -173,19 +173,19 @@ func TestAPausedMachineIsLeftAlone(t *testing.T) {
 				t.Errorf("Deleting is %q in phase %q, want %q in %q", got, w.machine().Status.Phase, test.deleting, test.phase)
 			}
 			if o := w.other("ExampleMachine", "i"); o == nil || o.GetOwnerReferences() != nil || w.machine().Status.Deletion != nil {
-				t.Error("the pass went on")
+				t.Error("the reconcile continued")
 			}
 			w.writes()
 			w.pass()
 			if n := w.writes(); n != 0 {
-				t.Errorf("%d writes by a pass without news", n)
+				t.Errorf("%d writes without changes", n)
 			}
 		})
 	}
 }
 
-// MB13, MC20, MD1: of Cluster API's Machines those that stand alone hear of a pause with the next resync.
-func TestPausingAndResumingAClusterQueuesItsMachinesAtOnce(t *testing.T) {
+// MB13, MC20, MD1: in Cluster API standalone Machines notice a pause only at the next resync.
+func TestClusterHandler_QueuesMachinesWhenTheClusterIsPausedOrResumed(t *testing.T) {
 	w := newWorld(t, newMachine(), newMachine(named("n2")), newMachine(named("elsewhere"), func(m *machine) { m.Spec.ClusterName = "other" }), newCluster())
 	paused := newCluster(func(c *cluster) { c.Spec.Paused = pointer(true) })
 	for _, change := range [][2]*cluster{{newCluster(), paused}, {paused, newCluster()}} {
@@ -196,11 +196,11 @@ func TestPausingAndResumingAClusterQueuesItsMachinesAtOnce(t *testing.T) {
 	}
 	updates(w.c.clusterHandler(), newCluster(), newCluster(func(c *cluster) { c.Status.Phase = clusterv1alpha1.ClusterPhaseProvisioned }))
 	if got := w.queued(); len(got) != 0 {
-		t.Errorf("queued %v for what no Machine looks at", got)
+		t.Errorf("queued %v for an irrelevant change", got)
 	}
 }
 
-// queued are the names of the keys in the queue, which is empty then.
+// queued returns the names in the queue and empties it.
 func (w *world) queued() []string {
 	var names []string
 	for w.c.Keys.Len() > 0 {
@@ -213,7 +213,7 @@ func (w *world) queued() []string {
 }
 
 // MB15
-func TestAPassThatFailedHasNotSeenTheGeneration(t *testing.T) {
+func TestReconcile_DoesNotObserveTheGenerationAfterAnError(t *testing.T) {
 	w := newWorld(t, newMachine(func(m *machine) { m.Generation = 7 }), newCluster())
 	w.unread["ExampleMachine"] = contract.ErrUnread
 	w.failing("could not be read")
@@ -227,8 +227,8 @@ func TestAPassThatFailedHasNotSeenTheGeneration(t *testing.T) {
 	}
 }
 
-// A change of the spec makes a generation, which is the one that the status is of.
-func TestPersist_ObservesTheGenerationThatItWrites(t *testing.T) {
+// A change of the spec increases the generation, and the status must refer to the new one.
+func TestPersist_ObservesTheWrittenGeneration(t *testing.T) {
 	w := newWorld(t, newMachine(func(m *machine) { m.Generation = 7 }), newCluster(), infraThere())
 	w.api.PrependReactor("update", "machines", func(a clienttesting.Action) (bool, runtime.Object, error) {
 		if a.GetSubresource() == "" {
@@ -247,7 +247,7 @@ func TestPersist_ObservesTheGenerationThatItWrites(t *testing.T) {
 }
 
 // MB16
-func TestAWriteInBetweenIsNotOverwritten(t *testing.T) {
+func TestPersist_DoesNotOverwriteConcurrentWrites(t *testing.T) {
 	w := newWorld(t, newMachine(), newCluster(), infra())
 	refuse := true
 	w.api.PrependReactor("update", "machines", func(a clienttesting.Action) (bool, runtime.Object, error) {
@@ -266,25 +266,25 @@ func TestAWriteInBetweenIsNotOverwritten(t *testing.T) {
 	w.pass()
 	w.expect("HealthCheckSucceeded", "True x", "")
 	if is, _ := w.says("Ready"); is == "" {
-		t.Error("the pass after the conflict wrote nothing")
+		t.Error("the reconcile after the conflict wrote nothing")
 	}
 }
 
 // MB17
-func TestAllPhasesRunAndTheirErrorsAreToldTogether(t *testing.T) {
+func TestReconcile_RunsAllStepsAndJoinsTheirErrors(t *testing.T) {
 	w := newWorld(t, newMachine(withConfig, ofControlPlane, annotated(clusterv1alpha1.MachineCertificatesExpiryDateAnnotation, "soon")), newCluster())
 	w.unread["ExampleMachine"], w.unread["ExampleConfig"] = contract.ErrUnread, contract.ErrKindUnknown
 	_, err := w.try()
-	for _, part := range []string{"bootstrap: the kind is not known", "infrastructure: could not be read", "is \"soon\", not a time"} {
+	for _, part := range []string{"bootstrap: unknown kind", "infrastructure: could not be read", "is \"soon\", which is not an RFC 3339 time"} {
 		if err == nil || !strings.Contains(err.Error(), part) {
 			t.Errorf("error %v lacks %q", err, part)
 		}
 	}
-	w.expect("InfrastructureReady", "Unknown InternalError", "ExampleMachine could not be read: "+contract.ErrUnread.Error())
-	w.expect("BootstrapConfigReady", "Unknown InternalError", "ExampleConfig could not be read: "+contract.ErrKindUnknown.Error())
+	w.expect("InfrastructureReady", "Unknown InternalError", "cannot read ExampleMachine:  "+contract.ErrUnread.Error())
+	w.expect("BootstrapConfigReady", "Unknown InternalError", "cannot read ExampleConfig:  "+contract.ErrKindUnknown.Error())
 }
 
-func TestAPassWithoutNewsWritesNothing(t *testing.T) {
+func TestReconcile_WritesNothingWithoutChanges(t *testing.T) {
 	w := newWorld(t, newMachine(), newCluster(), infraThere(), newNode())
 	for range 3 {
 		w.pass()
@@ -303,7 +303,7 @@ func TestAPassWithoutNewsWritesNothing(t *testing.T) {
 	}
 }
 
-func TestAMachineNeedsFiveWritesUntilItHasANode(t *testing.T) {
+func TestReconcile_WritesAMachineFiveTimesUntilItHasANode(t *testing.T) {
 	w := newWorld(t, newMachine(), newCluster(), infra())
 	w.pass()
 	w.set("ExampleMachine", "i", providerID, "spec", "providerID")
@@ -319,8 +319,8 @@ func TestAMachineNeedsFiveWritesUntilItHasANode(t *testing.T) {
 	}
 }
 
-// What the main resource refuses is told, and does not keep the status from being written.
-func TestAStatusIsWrittenThoughTheSpecIsRefused(t *testing.T) {
+// A rejected spec is an error, but the status is still written.
+func TestPersist_WritesTheStatusIfTheSpecIsRejected(t *testing.T) {
 	w := newWorld(t, newMachine(), newCluster(), infraThere())
 	w.api.PrependReactor("update", "machines", func(a clienttesting.Action) (bool, runtime.Object, error) {
 		if a.GetSubresource() == "" {
@@ -334,7 +334,7 @@ func TestAStatusIsWrittenThoughTheSpecIsRefused(t *testing.T) {
 	}
 }
 
-// The messages of the infrastructure object are mirrored when they change, and only then.
+// Messages of the infrastructure object are mirrored only when they change.
 func TestPersistStatus_WritesEachReasonOfTheInfrastructureOnce(t *testing.T) {
 	w := newWorld(t, newMachine(), newCluster(), other("ExampleMachine", "i", map[string]any{"status": map[string]any{}}))
 	w.pass()

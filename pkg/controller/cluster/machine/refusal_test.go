@@ -14,10 +14,9 @@ import (
 	"github.com/slipway-dev/slipway/pkg/controller/cluster/machine/step"
 )
 
-// MB107-113, MD2, MT15: an API that outlives the Machine is worth a drain; the last Machine of a
-// control plane, and a Machine of a Cluster that goes, take theirs with them. Of a Cluster that
-// has no Machines of a control plane at all Cluster API drains none.
-func TestTheNodeIsLookedAfterWhereItsClusterStays(t *testing.T) {
+// MB107-113, MD2, MT15: a drain is useful if the API server outlives the Machine. The last Machine of a control plane,
+// or of a deleted Cluster, takes it away. Cluster API drains no Machine of a Cluster without control plane Machines.
+func TestRefusal_DrainsOnlyIfTheClusterOutlivesTheMachine(t *testing.T) {
 	goesToo := func(c *cluster) { c.DeletionTimestamp = pointer(metav1.NewTime(began)) }
 	plane := other("ExampleControlPlane", "cp", nil)
 	external := other("ExampleControlPlane", "cp", map[string]any{"status": map[string]any{"externalManagedControlPlane": true}})
@@ -28,23 +27,23 @@ func TestTheNodeIsLookedAfterWhereItsClusterStays(t *testing.T) {
 		machine []func(*machine)
 		cluster []func(*cluster)
 		others  []runtime.Object
-		// nodeless is true where the Node has another provider ID.
+		// nodeless is true if the Node has another provider ID.
 		nodeless bool
 		want     string
 	}{
-		"no Node":                              {machine: []func(*machine){provisioned}, nodeless: true, want: "the Machine has no Node"},
-		"no control plane is modelled":         {machine: []func(*machine){running}},
-		"a control plane of another Cluster":   {machine: []func(*machine){running}, others: []runtime.Object{stranger}},
-		"one of the control plane remains":     {machine: []func(*machine){running}, others: []runtime.Object{peer}},
-		"one of two of the control plane":      {machine: []func(*machine){running, ofControlPlane}, others: []runtime.Object{peer}},
-		"the last of the control plane":        {machine: []func(*machine){running, ofControlPlane}, want: "no other Machine of the control plane is left"},
-		"all of the control plane are deleted": {machine: []func(*machine){running}, others: []runtime.Object{dying}, want: "no other Machine of the control plane is left"},
-		"a control plane that has no Machines": {machine: []func(*machine){running}, cluster: []func(*cluster){withControlPlane}, others: []runtime.Object{plane}, want: "no other Machine of the control plane is left"},
-		"a control plane elsewhere":            {machine: []func(*machine){running}, cluster: []func(*cluster){withControlPlane}, others: []runtime.Object{external}},
-		"a control plane that is not there":    {machine: []func(*machine){running}, cluster: []func(*cluster){withControlPlane}},
-		"a control plane that is deleted":      {machine: []func(*machine){running}, cluster: []func(*cluster){withControlPlane}, others: []runtime.Object{goes(plane.DeepCopy())}, want: "the control plane is being deleted"},
-		"one elsewhere that is deleted":        {machine: []func(*machine){running}, cluster: []func(*cluster){withControlPlane}, others: []runtime.Object{goes(external.DeepCopy())}, want: "the control plane is being deleted"},
-		"the Cluster is deleted":               {machine: []func(*machine){running}, cluster: []func(*cluster){goesToo}, want: "the Cluster is being deleted"},
+		"no Node":                             {machine: []func(*machine){provisioned}, nodeless: true, want: "the Machine has no Node"},
+		"no control plane object":             {machine: []func(*machine){running}},
+		"a control plane of another Cluster":  {machine: []func(*machine){running}, others: []runtime.Object{stranger}},
+		"a control plane Machine remains":     {machine: []func(*machine){running}, others: []runtime.Object{peer}},
+		"one of two control plane Machines":   {machine: []func(*machine){running, ofControlPlane}, others: []runtime.Object{peer}},
+		"the last control plane Machine":      {machine: []func(*machine){running, ofControlPlane}, want: "no other Machine of the control plane is left"},
+		"all control plane Machines deleted":  {machine: []func(*machine){running}, others: []runtime.Object{dying}, want: "no other Machine of the control plane is left"},
+		"a control plane without Machines":    {machine: []func(*machine){running}, cluster: []func(*cluster){withControlPlane}, others: []runtime.Object{plane}, want: "no other Machine of the control plane is left"},
+		"a control plane elsewhere":           {machine: []func(*machine){running}, cluster: []func(*cluster){withControlPlane}, others: []runtime.Object{external}},
+		"a control plane that does not exist": {machine: []func(*machine){running}, cluster: []func(*cluster){withControlPlane}},
+		"a deleted control plane":             {machine: []func(*machine){running}, cluster: []func(*cluster){withControlPlane}, others: []runtime.Object{goes(plane.DeepCopy())}, want: "the control plane is being deleted"},
+		"a deleted external control plane":    {machine: []func(*machine){running}, cluster: []func(*cluster){withControlPlane}, others: []runtime.Object{goes(external.DeepCopy())}, want: "the control plane is being deleted"},
+		"the Cluster is deleted":              {machine: []func(*machine){running}, cluster: []func(*cluster){goesToo}, want: "the Cluster is being deleted"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -60,23 +59,23 @@ func TestTheNodeIsLookedAfterWhereItsClusterStays(t *testing.T) {
 			w := newWorld(t, objects...)
 			w.pass()
 			if got := w.drained > 0; got != (test.want == "") {
-				t.Errorf("drained: %t", got)
+				t.Errorf("drained %t", got)
 			}
 			if got, err := w.c.reconcile.deletion.Refusal(t.Context(), w.state(), &step.Report{}); got != test.want || err != nil {
-				t.Errorf("refused because %q, error %v; want %q", got, err, test.want)
+				t.Errorf("refusal %q, error %v; want %q", got, err, test.want)
 			}
 			w.pass()
 			if gone := len(w.machine().Finalizers) == 0; !gone {
-				t.Errorf("the Machine stays at %s", w.stage())
+				t.Errorf("the Machine is still in stage %s", w.stage())
 			}
 			if test.want == "" == w.hasNode() {
-				t.Errorf("Node is there: %t", w.hasNode())
+				t.Errorf("Node exists: %t", w.hasNode())
 			}
 		})
 	}
 }
 
-// state is what a pass has read.
+// state returns the state of a reconcile.
 func (w *world) state() *step.State {
 	w.t.Helper()
 	m, r := w.machine(), w.c.reconcile
@@ -90,19 +89,19 @@ func (w *world) state() *step.State {
 	return s
 }
 
-// MT33: a control plane that cannot be read is not one that is not there.
-func TestAnUnreadControlPlaneHoldsTheDeletion(t *testing.T) {
+// MT33: a control plane that cannot be read does not count as missing.
+func TestRefusal_WaitsWhileTheControlPlaneCannotBeRead(t *testing.T) {
 	w := newWorld(t, newMachine(running, deleted), newCluster(withControlPlane), infraThere(), newNode())
 	w.unread["ExampleControlPlane"] = contract.ErrUnread
-	w.failing("finding out whether the Node may be deleted: control plane: could not be read")
-	w.expect("Deleting", "True InternalError", "finding out whether the Node may be deleted: control plane: "+contract.ErrUnread.Error())
+	w.failing("checking whether the Node may be deleted: control plane: could not be read")
+	w.expect("Deleting", "True InternalError", "checking whether the Node may be deleted: control plane: "+contract.ErrUnread.Error())
 	if w.stage() != "" || w.drained > 0 || w.other("ExampleMachine", "i") == nil {
 		t.Errorf("stage %s", w.stage())
 	}
 }
 
 // MB114, MB151
-func TestANodeIsLookedForOnceMoreByADeletion(t *testing.T) {
+func TestDeletion_FindsTheNodeAgain(t *testing.T) {
 	w := newWorld(t, newMachine(deleted), newCluster(), infraThere(), newNode())
 	w.set("ExampleMachine", "i", false, "status", "initialization", "provisioned")
 	w.pass()
@@ -111,6 +110,6 @@ func TestANodeIsLookedForOnceMoreByADeletion(t *testing.T) {
 	}
 	w.pass()
 	if w.hasNode() {
-		t.Error("the Node is left")
+		t.Error("the Node was not deleted")
 	}
 }

@@ -69,7 +69,7 @@ func upToDateCondition(m *machine, set *machineSet, d *deployment, updating step
 	c := metav1.Condition{Type: clusterv1alpha1.MachineUpToDateCondition, Status: metav1.ConditionFalse}
 	differs := members.Outdated(&set.Spec.Template, &d.Spec.Template)
 	if after := d.Spec.Rollout.After; after != nil && after.Time.Before(now) && set.CreationTimestamp.Time.Before(after.Time) {
-		differs = append(differs, "MachineDeployment spec.rolloutAfter expired")
+		differs = append(differs, "MachineDeployment spec.rollout.after expired")
 	}
 	node := ""
 	if m.Status.NodeInfo != nil {

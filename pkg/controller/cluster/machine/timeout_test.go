@@ -14,8 +14,8 @@ import (
 	"github.com/slipway-dev/slipway/pkg/controller/cluster/machine/drain"
 )
 
-// MT30-31: that something is left is told where people look for it, once.
-func TestWhatIsLeftWhenTheTimeIsOverIsAnEvent(t *testing.T) {
+// MT30-31: users learn from an event that objects remain after a timeout.
+func TestDeletion_RecordsAnEventAfterATimeout(t *testing.T) {
 	w := newWorld(t, newMachine(running, deleted, func(m *machine) {
 		m.Spec.Deletion = clusterv1alpha1.MachineDeletionSpec{NodeDrainTimeoutSeconds: pointer(int32(60)), NodeVolumeDetachTimeoutSeconds: pointer(int32(30))}
 	}), newCluster(), infraThere(), newNode())

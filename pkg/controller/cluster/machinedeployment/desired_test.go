@@ -9,8 +9,8 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// The last Machine of the template of before does not get through its drain.
-func TestATimeoutReachesMachinesOfASetThatWantsNone(t *testing.T) {
+// The last Machine of the previous template is blocked in its drain.
+func TestDeployment_UpdatesTimeoutsOfSetsWithoutReplicas(t *testing.T) {
 	w := newWorld(t, 1, count(1), count(0))
 	w.settle(nil)
 	w.slow = 100
@@ -21,7 +21,7 @@ func TestATimeoutReachesMachinesOfASetThatWantsNone(t *testing.T) {
 	}
 	old := w.set("v1")
 	if *old.Spec.Replicas != 0 || len(w.machines[old.Name]) != 1 {
-		t.Fatalf("the old set wants %d and has %d Machines, want one that goes", *old.Spec.Replicas, len(w.machines[old.Name]))
+		t.Fatalf("the old set has %d replicas and %d Machines, want one being deleted", *old.Spec.Replicas, len(w.machines[old.Name]))
 	}
 	w.d.Spec.Template.Spec.Deletion.NodeDrainTimeoutSeconds = ptr.To[int32](60)
 	w.pass()

@@ -23,23 +23,22 @@ import (
 
 var begin = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// world is a deployment with its sets and Machines, where everybody but its controller does at
-// once what he has to: a step of the world is a pass, then one of every set, then the Machines
-// that are to be are available, unless they are broken.
+// world is a deployment with its sets and Machines. In each step the deployment is reconciled once, then each set. Then
+// all created Machines become available unless they are broken.
 type world struct {
 	t        *testing.T
 	now      time.Time
 	d        *deployment
 	sets     map[string]*set
-	machines map[string][]*machine // by their set
+	machines map[string][]*machine // By set.
 	// broken is true for versions whose Machines never become available.
 	broken map[string]bool
-	// slow Machines that are deleted stay for so many steps.
+	// slow is the number of steps for which deleted Machines remain.
 	slow int
-	// boot is how many steps a Machine takes to be available.
+	// boot is the number of steps until a Machine is available.
 	boot int
 	made int
-	// going and booting count those steps.
+	// going and booting count these steps.
 	going, booting map[string]int
 }
 
@@ -65,7 +64,7 @@ func (w *world) taken(name string) bool { return w.sets[name] != nil }
 
 func (w *world) plan() *plan { return newPlan(w.d, w.views(), w.taken, w.now) }
 
-// pass does what a pass of the controller does, and tells whether anything changed.
+// pass reconciles the deployment and reports whether anything has changed.
 func (w *world) pass() bool {
 	p, changed := w.plan(), false
 	for _, v := range p.all() {
@@ -73,7 +72,7 @@ func (w *world) pass() bool {
 		if v.set.UID == "" {
 			next.UID, next.CreationTimestamp = types.UID(next.Name), metav1.NewTime(w.now)
 			if w.taken(next.Name) {
-				w.t.Fatalf("set %s is made twice", next.Name)
+				w.t.Fatalf("set %s is created twice", next.Name)
 			}
 			w.sets[next.Name], changed, v.set = next, true, next
 			continue
@@ -92,7 +91,7 @@ func (w *world) pass() bool {
 	return changed
 }
 
-// act does what the sets and the Machines do in a step.
+// act performs a step of the sets and Machines.
 func (w *world) act() bool {
 	changed := false
 	for name, s := range w.sets {
@@ -127,7 +126,7 @@ func (w *world) act() bool {
 	return changed
 }
 
-// well makes a Machine available, or not.
+// well sets whether a Machine is available.
 func (w *world) well(m *machine, ok bool) {
 	status := metav1.ConditionFalse
 	if m.Status.NodeRef.Name = ""; ok {
@@ -138,7 +137,7 @@ func (w *world) well(m *machine, ok bool) {
 	}
 }
 
-// settle makes steps until nothing changes, and calls each after every one.
+// settle performs steps until nothing changes, and calls each after every step.
 func (w *world) settle(each func()) {
 	w.t.Helper()
 	for range 1000 {
@@ -151,10 +150,10 @@ func (w *world) settle(each func()) {
 			return
 		}
 	}
-	w.t.Fatalf("it does not come to rest: %s", w)
+	w.t.Fatalf("it does not settle: %s", w)
 }
 
-// String is how many Machines of each version there are, and how many are available.
+// String returns the number of Machines and of available Machines for each version.
 func (w *world) String() string {
 	n, ok := map[string]int{}, map[string]int{}
 	for _, all := range w.machines {
@@ -172,7 +171,7 @@ func (w *world) String() string {
 	return strings.Join(out, " ")
 }
 
-// set is the set of a version.
+// set returns the set of a version.
 func (w *world) set(version string) *set {
 	w.t.Helper()
 	var found *set

@@ -27,19 +27,18 @@ import (
 	"github.com/slipway-dev/slipway/test/livecontroller"
 )
 
-// live is the whole controller over a fake server, on a clock of its own.
+// live runs the controller against a fake server with a fake clock.
 type live struct {
 	t   *testing.T
 	api *fake.Clientset
 
 	mu sync.Mutex
-	// calls are the writes, as verb and resource; lost has one answered with a timeout after it
-	// was done.
+	// calls are the writes, as verb and resource. If lost is set, this write is performed but answered with a timeout.
 	calls []string
 	lost  string
 }
 
-// run starts the controller on objects and a Cluster. synctest must be on.
+// run starts the controller with objects and a Cluster. It must be called in a synctest bubble.
 func run(t *testing.T, objects ...runtime.Object) *live {
 	t.Helper()
 	in := &clusterv1alpha1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: "dev", Name: "c", UID: "c"}}
@@ -106,7 +105,7 @@ func (l *live) sets() []set {
 	return list.Items
 }
 
-// edit changes the deployment as a user does, and lets the controller see it.
+// edit changes the deployment like a user and waits for the controller.
 func (l *live) edit(change func(*deployment)) {
 	l.t.Helper()
 	d := l.deployment()
@@ -118,7 +117,7 @@ func (l *live) edit(change func(*deployment)) {
 	l.after(time.Second)
 }
 
-// fill gives every set the Machines that it wants, available.
+// fill creates the Machines of all sets, which are available.
 func (l *live) fill() {
 	l.t.Helper()
 	for _, s := range l.sets() {
@@ -132,7 +131,7 @@ func (l *live) fill() {
 			if err != nil && !apierrors.IsAlreadyExists(err) {
 				l.t.Fatal(err)
 			}
-			synctest.Wait() // The fake's watch is narrow.
+			synctest.Wait() // The fake watch has a small buffer.
 		}
 	}
 	l.after(time.Second)
@@ -155,7 +154,7 @@ func simple(t *testing.T) *deployment {
 	return d
 }
 
-func TestADeploymentIsToldAsItGoes(t *testing.T) {
+func TestDeployment_ReportsItsProgress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := run(t, simple(t))
 		if diff := cmp.Diff([]string{"create machinesets", "update machinedeployments", "update machinedeployments/status"}, l.writes()); diff != "" {
@@ -182,7 +181,7 @@ func TestADeploymentIsToldAsItGoes(t *testing.T) {
 		l.writes()
 		l.after(24 * time.Hour)
 		if writes := l.writes(); len(writes) > 0 {
-			t.Errorf("writes in a day in which nothing happened: %v", writes)
+			t.Errorf("writes in a day without changes: %v", writes)
 		}
 		l.edit(func(d *deployment) { d.Spec.Template.Spec.Version = "v2" })
 		l.says(clusterv1alpha1.RollingOutCondition, "True RollingOut Rolling out 2 not up-to-date replicas: Version v1, v2 required")
@@ -191,12 +190,12 @@ func TestADeploymentIsToldAsItGoes(t *testing.T) {
 			t.Errorf("there are %d sets, want 2", n)
 		}
 		if n := *l.deployment().Status.UpToDateReplicas; n != 0 {
-			t.Errorf("%d Machines count as up to date, which have the template of before", n)
+			t.Errorf("%d Machines with the previous template count as up to date", n)
 		}
 	})
 }
 
-func TestDeployment_SaysWhatItsSetWaitsFor(t *testing.T) {
+func TestDeployment_ReportsWhyItsSetIsBlocked(t *testing.T) {
 	const cause = "Scaling up from 0 to 1 replicas is blocked because: InfraTemplate large does not exist"
 	synctest.Test(t, func(t *testing.T) {
 		l := run(t, simple(t))
@@ -229,7 +228,7 @@ func TestDeployment_SaysWhatItsSetWaitsFor(t *testing.T) {
 	})
 }
 
-func TestPausedDeployment_ShowsThatItsDeletionIsPaused(t *testing.T) {
+func TestPausedDeployment_ReportsThatItsDeletionIsPaused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := simple(t)
 		d.Annotations = map[string]string{clusterv1alpha1.PausedAnnotation: ""}
@@ -239,7 +238,7 @@ func TestPausedDeployment_ShowsThatItsDeletionIsPaused(t *testing.T) {
 	})
 }
 
-func TestALostAnswerMakesNoSecondSet(t *testing.T) {
+func TestDeployment_CreatesNoSecondSetAfterALostAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := simple(t)
 		d.Annotations = map[string]string{clusterv1alpha1.PausedAnnotation: ""}
@@ -257,7 +256,7 @@ func TestALostAnswerMakesNoSecondSet(t *testing.T) {
 	})
 }
 
-func TestASetThatMatchesIsTakenOver(t *testing.T) {
+func TestDeployment_AdoptsMatchingSets(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := simple(t)
 		orphan := newSet(d, func(string) bool { return false })
@@ -273,7 +272,7 @@ func TestASetThatMatchesIsTakenOver(t *testing.T) {
 }
 
 // The garbage collector would delete the set.
-func TestADeploymentThatIsGoneTakesNothingOver(t *testing.T) {
+func TestDeployment_AdoptsNothingAfterItsDeletion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := simple(t)
 		l := run(t, d)
@@ -294,15 +293,15 @@ func TestADeploymentThatIsGoneTakesNothingOver(t *testing.T) {
 	})
 }
 
-// Somebody in another namespace has written the deployment and its set as owners.
-func TestOwnersOfAnotherNamespaceDoNotCount(t *testing.T) {
+// A user in another namespace has set the deployment and its set as owners.
+func TestDeployment_IgnoresOwnersInOtherNamespaces(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := simple(t)
 		forged := newSet(d, func(string) bool { return false })
 		forged.Namespace, forged.UID, forged.Spec.Replicas = "other", "forged", ptr.To[int32](7)
 		l := run(t, d, forged)
 		if n := len(l.sets()); n != 1 {
-			t.Fatalf("there are %d sets beside that of the other namespace, want 1", n)
+			t.Fatalf("there are %d sets in addition to that of the other namespace, want 1", n)
 		}
 		l.fill()
 		s := l.sets()[0]
@@ -315,7 +314,7 @@ func TestOwnersOfAnotherNamespaceDoNotCount(t *testing.T) {
 		l.after(time.Second)
 		l.edit(func(d *deployment) { d.Annotations = with(d.Annotations, "looked-at", "now") })
 		if st := l.deployment().Status; *s.Spec.Replicas != 2 || *st.Replicas != 2 || *st.AvailableReplicas != 2 {
-			t.Errorf("the set wants %d, and %d of %d Machines are available, want 2 of 2", *s.Spec.Replicas, *st.AvailableReplicas, *st.Replicas)
+			t.Errorf("the set has %d replicas, and %d of %d Machines are available, want 2 of 2", *s.Spec.Replicas, *st.AvailableReplicas, *st.Replicas)
 		}
 		now, err := l.api.ClusterV1alpha1().MachineSets("other").Get(context.Background(), forged.Name, metav1.GetOptions{})
 		if err != nil || *now.Spec.Replicas != 7 {
@@ -324,7 +323,7 @@ func TestOwnersOfAnotherNamespaceDoNotCount(t *testing.T) {
 	})
 }
 
-func TestADeploymentThatIsBeingDeletedMakesNothing(t *testing.T) {
+func TestDeployment_CreatesNothingWhileItIsDeleted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := simple(t)
 		d.DeletionTimestamp, d.Finalizers = ptr.To(metav1.Now()), []string{"foregroundDeletion"}
@@ -337,7 +336,7 @@ func TestADeploymentThatIsBeingDeletedMakesNothing(t *testing.T) {
 	})
 }
 
-func TestADeploymentThatIsDeletedWithoutItsSetsTakesThemOffItself(t *testing.T) {
+func TestDeployment_RemovesOwnerReferencesWhenOrphaningSets(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := run(t, simple(t))
 		l.after(time.Second)

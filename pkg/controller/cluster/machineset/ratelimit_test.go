@@ -31,7 +31,7 @@ func TestPace_LimitsTheCreationsOfANamespace(t *testing.T) {
 	})
 }
 
-func TestPace_IsThatOfEachNamespace(t *testing.T) {
+func TestPace_AppliesPerNamespace(t *testing.T) {
 	p, now := newPace(60), time.Now()
 	for range quickly {
 		if wait := p.wait("a", now); wait != 0 {

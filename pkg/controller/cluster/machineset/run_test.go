@@ -38,7 +38,7 @@ func (l *live) counts(what string, replicas, ready, available int32) {
 	}
 }
 
-func TestASetMakesItsMachinesWithWhatTheyReferTo(t *testing.T) {
+func TestMachineSet_CreatesMachinesWithTheirObjects(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := run(t, theSet(3))
 		defer func() { l.stop() }()
@@ -57,11 +57,11 @@ func TestASetMakesItsMachinesWithWhatTheyReferTo(t *testing.T) {
 		}
 		want := clusterv1alpha1.ContractVersionedObjectReference{APIGroup: group, Kind: "Infra", Name: m.Name}
 		if m.Spec.InfrastructureRef != want || m.Spec.Bootstrap.ConfigRef.Kind != "Boot" || m.Spec.Version != "v1.36.0" {
-			t.Errorf("its spec is %+v", m.Spec)
+			t.Errorf("the spec of the Machine is %+v", m.Spec)
 		}
 		labels := map[string]string{"app": "ms", clusterv1alpha1.ClusterNameLabel: "c", clusterv1alpha1.MachineSetNameLabel: "ms"}
 		if diff := cmp.Diff(labels, m.Labels); diff != "" {
-			t.Errorf("its labels (-want +got):\n%s", diff)
+			t.Errorf("labels of the Machine (-want +got):\n%s", diff)
 		}
 		infra, err := l.world.Resource(resource("Infra")).Namespace("dev").Get(context.Background(), m.Name, metav1.GetOptions{})
 		if err != nil {
@@ -91,13 +91,13 @@ func TestASetMakesItsMachinesWithWhatTheyReferTo(t *testing.T) {
 		l.writes()
 		l.after(24 * time.Hour)
 		if writes := l.writes(); len(writes) > 0 {
-			t.Errorf("writes in a day in which nothing happened: %v", writes)
+			t.Errorf("writes in a day without changes: %v", writes)
 		}
 	})
 }
 
-// The server made it and the answer was lost: the informer may have it or not.
-func TestALostAnswerMakesNoTwin(t *testing.T) {
+// The server created the object but the answer was lost. The informer may have received it or not.
+func TestMachineSet_CreatesNoDuplicateAfterALostAnswer(t *testing.T) {
 	for _, what := range []string{"create machines", "create infras", "create boots"} {
 		t.Run(what, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -119,8 +119,8 @@ func TestALostAnswerMakesNoTwin(t *testing.T) {
 	}
 }
 
-// The informer has heard of nothing.
-func TestAPassSeesWhatThePassesBeforeHaveMadeAndDeleted(t *testing.T) {
+// The informer has received no events.
+func TestMachineSet_SeesItsPreviousWrites(t *testing.T) {
 	s := theSet(2)
 	s.OwnerReferences = []metav1.OwnerReference{{APIVersion: "cluster.slipway.dev/v1alpha1", Kind: "Cluster", Name: "c", UID: "c"}}
 	l := serve(t, s)
@@ -143,7 +143,7 @@ func TestAPassSeesWhatThePassesBeforeHaveMadeAndDeleted(t *testing.T) {
 		if _, err := c.reconcile.Reconcile(context.Background(), controller.KeyOf(s)); err != nil {
 			t.Fatal(err)
 		}
-		if i == 0 { // Another one would go first now.
+		if i == 0 { // Now another one would be deleted first.
 			sick := all[1].DeepCopy()
 			says(clusterv1alpha1.MachineNodeHealthyCondition, metav1.ConditionFalse, "NodeNotHealthy")(sick)
 			if err := l.cached.Update(sick); err != nil {
@@ -158,12 +158,12 @@ func TestAPassSeesWhatThePassesBeforeHaveMadeAndDeleted(t *testing.T) {
 		}
 	}
 	if going != 1 {
-		t.Errorf("%d Machines go, want 1", going)
+		t.Errorf("%d Machines are being deleted, want 1", going)
 	}
 }
 
-// The process ends between the Machine and what it refers to.
-func TestTheNextProcessMakesWhatIsMissing(t *testing.T) {
+// The process ends after creating the Machine and before creating its objects.
+func TestMachineSet_CreatesMissingObjectsAfterARestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := run(t, theSet(0))
 		defer func() { l.stop() }()
@@ -185,7 +185,7 @@ func TestTheNextProcessMakesWhatIsMissing(t *testing.T) {
 	})
 }
 
-func TestWhatIsRefusedIsTriedAgainBeforeMoreIsMade(t *testing.T) {
+func TestMachineSet_RetriesRejectedObjectsBeforeCreatingMore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := run(t, theSet(0))
 		defer func() { l.stop() }()
@@ -193,18 +193,18 @@ func TestWhatIsRefusedIsTriedAgainBeforeMoreIsMade(t *testing.T) {
 		l.edit(func(s *set) { s.Spec.Replicas = ptr.To[int32](5) })
 		l.after(time.Minute)
 		if n := len(l.names()); n != 1 {
-			t.Errorf("there are %d Machines while nothing can be made for the first, want 1", n)
+			t.Errorf("there are %d Machines while the objects of the first are rejected, want 1", n)
 		}
 		l.says(clusterv1alpha1.ScalingUpCondition, "True", "ScalingUp", "is blocked because: creating Infra")
 		l.refuse("create infras", false)
 		l.after(10 * time.Minute)
 		if n := len(l.names()); n != 5 {
-			t.Errorf("there are %d Machines in the end, want 5", n)
+			t.Errorf("there are %d Machines finally, want 5", n)
 		}
 	})
 }
 
-func TestObjectsThatAreDeletedBeforeTheyAreAnythingAreMadeAgain(t *testing.T) {
+func TestMachineSet_RecreatesDeletedObjectsBeforeProvisioning(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := run(t, theSet(1))
 		defer func() { l.stop() }()
@@ -225,12 +225,12 @@ func TestObjectsThatAreDeletedBeforeTheyAreAnythingAreMadeAgain(t *testing.T) {
 		})
 		l.after(time.Minute)
 		if got := l.objects("Infra"); len(got) > 0 {
-			t.Errorf("infrastructure %v of a Machine that had one was made again: it would be an empty twin", got)
+			t.Errorf("infrastructure %v of a provisioned Machine was recreated", got)
 		}
 	})
 }
 
-func TestScaleDownTakesThoseThatGoFirstAndNoMore(t *testing.T) {
+func TestMachineSet_ScalesDownInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := run(t, theSet(5))
 		defer func() { l.stop() }()
@@ -242,7 +242,7 @@ func TestScaleDownTakesThoseThatGoFirstAndNoMore(t *testing.T) {
 		l.after(time.Second)
 		l.edit(func(s *set) { s.Spec.Replicas = ptr.To[int32](3) })
 		l.says(clusterv1alpha1.ScalingDownCondition, "True", "ScalingDown", "Scaling down from 5 to 3 replicas")
-		// Another one ceases to be well, which would go before the second that goes already.
+		// Another Machine becomes unhealthy. It would be deleted before the second one that is already being deleted.
 		l.status(all[4], says(clusterv1alpha1.MachineNodeHealthyCondition, metav1.ConditionFalse, "NodeNotHealthy"))
 		l.after(time.Minute)
 		var going []string
@@ -252,7 +252,7 @@ func TestScaleDownTakesThoseThatGoFirstAndNoMore(t *testing.T) {
 			}
 		}
 		if diff := cmp.Diff([]string{all[0].Name, all[3].Name}, going); diff != "" {
-			t.Errorf("Machines that go (-want +got):\n%s", diff)
+			t.Errorf("deleted Machines (-want +got):\n%s", diff)
 		}
 		for _, m := range l.machines() {
 			if m.DeletionTimestamp != nil {
@@ -265,7 +265,7 @@ func TestScaleDownTakesThoseThatGoFirstAndNoMore(t *testing.T) {
 	})
 }
 
-func TestManyMachinesAreMadeInTurns(t *testing.T) {
+func TestMachineSet_CreatesManyMachinesInBursts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := run(t, theSet(3*burst))
 		defer func() { l.stop() }()
@@ -285,7 +285,7 @@ func TestManyMachinesAreMadeInTurns(t *testing.T) {
 	})
 }
 
-func TestOrphansThatMatchAreTakenOver(t *testing.T) {
+func TestMachineSet_AdoptsMatchingOrphans(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		orphan := func(name, app, in string) *machine {
 			m := &machine{ObjectMeta: metav1.ObjectMeta{Namespace: "dev", Name: name, UID: types.UID(name), Labels: map[string]string{"app": app}}}
@@ -306,7 +306,7 @@ func TestOrphansThatMatchAreTakenOver(t *testing.T) {
 	})
 }
 
-func TestChangesInPlaceReachTheMachines(t *testing.T) {
+func TestMachineSet_UpdatesMachinesInPlace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := run(t, theSet(2))
 		defer func() { l.stop() }()
@@ -325,22 +325,22 @@ func TestChangesInPlaceReachTheMachines(t *testing.T) {
 			}
 		}
 		if stays.Labels["tier"] != "web" || going.Labels["tier"] != "" {
-			t.Errorf("labels are %v and, of the one that goes, %v", stays.Labels, going.Labels)
+			t.Errorf("labels are %v and, of the deleted Machine, %v", stays.Labels, going.Labels)
 		}
 		if _, ok := stays.Annotations["note"]; ok {
-			t.Errorf("an annotation that left the template stays: %v", stays.Annotations)
+			t.Errorf("an annotation that was removed from the template remains: %v", stays.Annotations)
 		}
 	})
 }
 
 // MC16
-func TestMachinesThatFailedTheirHealthCheckAreReplaced(t *testing.T) {
+func TestMachineSet_ReplacesUnhealthyMachines(t *testing.T) {
 	for i := range 2 {
 		synctest.Test(t, func(t *testing.T) { replaced(t, i) })
 	}
 }
 
-// replaced has the i-th of two Machines replaced, by one of another name.
+// replaced checks that the i-th of two Machines is replaced by one with another name.
 func replaced(t *testing.T, i int) {
 	l := run(t, theSet(2))
 	defer func() { l.stop() }()
@@ -350,16 +350,16 @@ func replaced(t *testing.T, i int) {
 	sick := l.machines()[i]
 	l.status(sick, says(clusterv1alpha1.MachineHealthCheckSucceededCondition, metav1.ConditionFalse, "UnhealthyNode"))
 	l.after(time.Second)
-	l.says(clusterv1alpha1.RemediatingCondition, "False", "NotRemediating", "not to be replaced")
+	l.says(clusterv1alpha1.RemediatingCondition, "False", "NotRemediating", "the owner does not replace")
 	l.status(sick, says(clusterv1alpha1.MachineOwnerRemediatedCondition, metav1.ConditionFalse, "WaitingForRemediation"))
 	l.after(time.Second)
 	now := l.machines()[i]
 	c := conditions.Find(now.Status.Conditions, clusterv1alpha1.MachineOwnerRemediatedCondition)
 	if now.DeletionTimestamp == nil || c.Reason != clusterv1alpha1.RemediationMachineDeletingReason {
-		t.Errorf("the Machine is deleted: %v, and says %+v", now.DeletionTimestamp, c)
+		t.Errorf("deletion timestamp %v, condition %+v", now.DeletionTimestamp, c)
 	}
 	if n := len(l.names()); n != 2 {
-		t.Errorf("there are %d Machines while it goes, want 2", n)
+		t.Errorf("there are %d Machines during the deletion, want 2", n)
 	}
 	l.gone(now)
 	l.after(time.Second)
@@ -368,7 +368,7 @@ func replaced(t *testing.T, i int) {
 	}
 }
 
-func TestAPausedSetDoesNothing(t *testing.T) {
+func TestPausedSet_DoesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := theSet(2)
 		s.Annotations = map[string]string{clusterv1alpha1.PausedAnnotation: ""}
@@ -386,7 +386,7 @@ func TestAPausedSetDoesNothing(t *testing.T) {
 	})
 }
 
-func TestPausedSet_ShowsThatItsDeletionIsPaused(t *testing.T) {
+func TestPausedSet_ReportsThatItsDeletionIsPaused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := theSet(2)
 		s.Annotations = map[string]string{clusterv1alpha1.PausedAnnotation: ""}
@@ -397,7 +397,7 @@ func TestPausedSet_ShowsThatItsDeletionIsPaused(t *testing.T) {
 	})
 }
 
-func TestASetThatIsBeingDeletedMakesNothing(t *testing.T) {
+func TestMachineSet_CreatesNothingWhileItIsDeleted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := theSet(2)
 		s.DeletionTimestamp, s.Finalizers = ptr.To(metav1.Now()), []string{"foregroundDeletion"}
