@@ -97,7 +97,7 @@ func TestJudge_FindsUnhealthyMachines(t *testing.T) {
 		want  string
 		until int
 	}{
-		"well":                             {machine: theMachine("m"), node: ready, now: 60, want: "well"},
+		"healthy":                          {machine: theMachine("m"), node: ready, now: 60, want: "well"},
 		"being deleted":                    {machine: theMachine("m", func(m *machine) { m.DeletionTimestamp = &metav1.Time{} }), node: ready, now: 60},
 		"marked":                           {machine: theMachine("m", func(m *machine) { m.Annotations = map[string]string{clusterv1alpha1.RemediateMachineAnnotation: ""} }), node: ready, now: 60, want: "HasRemediateAnnotation marked for remediation via cluster.x-k8s.io/remediate-machine"},
 		"marked in a new cluster":          {cluster: func(in *cluster) { in.Status.Conditions = nil }, machine: theMachine("m", func(m *machine) { m.Annotations = map[string]string{clusterv1alpha1.RemediateMachineAnnotation: ""} }), now: 60, want: "HasRemediateAnnotation marked"},
@@ -109,7 +109,7 @@ func TestJudge_FindsUnhealthyMachines(t *testing.T) {
 		"Node silent for a while":          {machine: theMachine("m"), node: node("m", corev1.ConditionUnknown, 20), now: 29, until: 30},
 		"Node silent":                      {machine: theMachine("m"), node: node("m", corev1.ConditionUnknown, 20), now: 31, want: "UnhealthyNode Condition Ready on Node is reporting status Unknown"},
 		"Node silent, and the cluster":     {machine: theMachine("m"), node: node("m", corev1.ConditionUnknown, 20), silent: true, now: 31, until: 32},
-		"Node well, of a silent cluster":   {machine: theMachine("m"), node: ready, silent: true, now: 60, want: "well"},
+		"healthy Node, silent cluster":     {machine: theMachine("m"), node: ready, silent: true, now: 60, want: "well"},
 		"Node deleted":                     {machine: theMachine("m"), now: 25, want: "NodeDeleted Node m has been deleted"},
 		"Node not known":                   {machine: theMachine("m"), unknown: true, now: 600},
 		"Machine not Ready":                {machine: theMachine("m", says("Ready", metav1.ConditionFalse, 30)), node: ready, now: 50, want: "UnhealthyMachine Condition Ready on Machine is reporting status False with reason Why for more than 20m0s"},

@@ -339,7 +339,7 @@ func TestHealthCheck_CreatesOneRemediationRequest(t *testing.T) {
 			t.Errorf("the owner was also requested: %s", got)
 		}
 		l.becomes("a", node("a", corev1.ConditionTrue, 4))
-		l.wants("well again", "a", "True HealthCheckSucceeded")
+		l.wants("healthy again", "a", "True HealthCheckSucceeded")
 		if _, err := l.fixes.Resource(requests).Namespace("dev").Get(context.Background(), "a", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
 			t.Errorf("the request still exists: %v", err)
 		}

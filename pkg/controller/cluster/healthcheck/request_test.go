@@ -36,7 +36,7 @@ func TestHealthCheck_DoesNotDeleteObjectsThatAreNotRequests(t *testing.T) {
 		l.until(6)
 		l.wants("unhealthy", "a", "False NodeDeleted, False RemediationRequestCreationFailed")
 		l.becomes("a", node("a", corev1.ConditionTrue, 4))
-		l.wants("well again", "a", "True HealthCheckSucceeded")
+		l.wants("healthy again", "a", "True HealthCheckSucceeded")
 		if _, err := fixes.Get(context.Background(), "a", metav1.GetOptions{}); err != nil {
 			t.Errorf("the infrastructure: %v", err)
 		}

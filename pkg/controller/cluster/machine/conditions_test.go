@@ -225,7 +225,7 @@ func TestUpToDate_IsSetOnlyForMachinesOfDeployments(t *testing.T) {
 		objects []runtime.Object
 		has     bool
 	}{
-		"stands alone":       {[]runtime.Object{newMachine()}, false},
+		"standalone":         {[]runtime.Object{newMachine()}, false},
 		"of a set":           {[]runtime.Object{ownedMachine(), newSet(func(s *machineSet) { s.Labels = nil })}, false},
 		"of an orphaned set": {[]runtime.Object{ownedMachine(), newSet()}, false},
 		"of a deployment":    {[]runtime.Object{ownedMachine(), newSet(), newDeployment()}, true},

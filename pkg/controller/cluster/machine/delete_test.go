@@ -151,7 +151,7 @@ func TestDeletion_SkipsUselessDrainAndDetach(t *testing.T) {
 		"as usual":                     {infra: infraThere(), drain: true, volumes: true},
 		"excluded from drain":          {changes: []func(*machine){annotated(clusterv1alpha1.ExcludeNodeDrainingAnnotation, "")}, infra: infraThere(), volumes: true},
 		"excluded from detach":         {changes: []func(*machine){annotated(clusterv1alpha1.ExcludeWaitForNodeVolumeDetachAnnotation, "")}, infra: infraThere(), drain: true},
-		"infrastructure gone":          {},
+		"infrastructure deleted":       {},
 		"infrastructure being deleted": {infra: goes(infraThere())},
 		"waiting for a later hook": {changes: []func(*machine){func(m *machine) {
 			m.Status.Deletion = &clusterv1alpha1.MachineDeletionStatus{Stage: "PreTerminateHook"}

@@ -56,12 +56,12 @@ func TestReconcile_AddsTheClusterAsOwnerOfStandaloneMachines(t *testing.T) {
 		change func(*machine)
 		want   bool
 	}{
-		"stands alone":           {func(*machine) {}, true},
-		"of a previous Cluster":  {ofBefore, true},
-		"controlled":             {controlled, false},
-		"made by a set":          {label(clusterv1alpha1.MachineSetNameLabel), false},
-		"made by a pool":         {label(clusterv1alpha1.MachinePoolNameLabel), false},
-		"made by a controlplane": {label(clusterv1alpha1.MachineControlPlaneNameLabel), false},
+		"standalone":                 {func(*machine) {}, true},
+		"of a previous Cluster":      {ofBefore, true},
+		"controlled":                 {controlled, false},
+		"created by a set":           {label(clusterv1alpha1.MachineSetNameLabel), false},
+		"created by a pool":          {label(clusterv1alpha1.MachinePoolNameLabel), false},
+		"created by a control plane": {label(clusterv1alpha1.MachineControlPlaneNameLabel), false},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -296,7 +296,7 @@ func TestMachineSet_AdoptsMatchingOrphans(t *testing.T) {
 		foreign.OwnerReferences = []metav1.OwnerReference{{APIVersion: "x/v1", Kind: "X", Name: "x", UID: "x", Controller: ptr.To(true)}}
 		l := run(t, theSet(1), orphan("mine", "ms", "c"), orphan("other", "other", "c"), orphan("elsewhere", "ms", "d"), foreign)
 		defer func() { l.stop() }()
-		l.counts("taken over", 1, 0, 0)
+		l.counts("adopted", 1, 0, 0)
 		for _, m := range l.machines() {
 			ref := metav1.GetControllerOf(m)
 			if got := ref != nil && ref.UID == "ms"; got != (m.Name == "mine") {

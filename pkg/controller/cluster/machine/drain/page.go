@@ -40,5 +40,5 @@ func EachPage(ctx context.Context, options metav1.ListOptions, list func(metav1.
 		}
 		options.Continue = next
 	}
-	return fmt.Errorf("there are more than %d pages", maxPages)
+	return fmt.Errorf("the list has more than %d pages", maxPages)
 }

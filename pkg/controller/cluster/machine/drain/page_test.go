@@ -31,7 +31,7 @@ func TestEachPage_Ends(t *testing.T) {
 		t.Errorf("%v, requested %q", err, asked)
 	}
 	err := EachPage(t.Context(), metav1.ListOptions{}, func(metav1.ListOptions) (string, error) { return "more", nil })
-	if err == nil || err.Error() != "there are more than 1000 pages" {
+	if err == nil || err.Error() != "the list has more than 1000 pages" {
 		t.Errorf("pages without end: %v", err)
 	}
 	ctx, stop := context.WithCancel(t.Context())
@@ -50,7 +50,7 @@ func TestDrain_LimitsTheNumberAndSizeOfPods(t *testing.T) {
 		list.Items = append(list.Items, *pod(fmt.Sprint("p", i)))
 	}
 	client.PrependReactor("list", "pods", func(clienttesting.Action) (bool, runtime.Object, error) { return true, list, nil })
-	if _, err := Drain(t.Context(), client, input()); err == nil || err.Error() != "reading the Pods of Node node-1: there are more than the maximum of 13000" {
+	if _, err := Drain(t.Context(), client, input()); err == nil || err.Error() != "reading the Pods of Node node-1: the Node has more than 13000" {
 		t.Errorf("Drain: %v", err)
 	}
 	plain := list.DeepCopy()

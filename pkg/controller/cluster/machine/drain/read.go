@@ -89,7 +89,7 @@ func podsOf(ctx context.Context, client kubernetes.Interface, node string) ([]*c
 			return "", err
 		}
 		if len(pods)+len(list.Items) > maxPods {
-			return "", fmt.Errorf("there are more than the maximum of %d", maxPods)
+			return "", fmt.Errorf("the Node has more than %d", maxPods)
 		}
 		for i := range list.Items {
 			pod := essence(&list.Items[i])
