@@ -29,45 +29,45 @@ func Clone(template *object, n Identity) (*object, error) {
 		return nil, fmt.Errorf("%s %s/%s is not a template: its kind does not end in %s", template.GetKind(), template.GetNamespace(), template.GetName(), clusterv1alpha1.TemplateSuffix)
 	}
 	path := []string{"spec", "template"}
-	from, _, err := unstructured.NestedMap(template.Object, path...)
+	content, _, err := unstructured.NestedMap(template.Object, path...)
 	if err != nil {
-		return nil, fault(template, path, "%v", err)
+		return nil, fieldError(template, path, "%v", err)
 	}
-	if from == nil {
-		from = map[string]any{}
+	if content == nil {
+		content = map[string]any{}
 	}
-	made := &object{Object: from}
-	labels, annotations, err := given(template)
+	created := &object{Object: content}
+	labels, annotations, err := templateMetadata(template)
 	if err != nil {
 		return nil, err
 	}
-	delete(from, "metadata")
-	delete(from, "status")
-	made.SetAPIVersion(template.GetAPIVersion())
-	made.SetKind(kind)
-	made.SetNamespace(n.Namespace)
-	made.SetName(n.Name)
+	delete(content, "metadata")
+	delete(content, "status")
+	created.SetAPIVersion(template.GetAPIVersion())
+	created.SetKind(kind)
+	created.SetNamespace(n.Namespace)
+	created.SetName(n.Name)
 	maps.Copy(labels, n.Labels)
 	maps.Copy(annotations, n.Annotations)
 	annotations[clusterv1alpha1.TemplateClonedFromNameAnnotation] = template.GetName()
 	annotations[clusterv1alpha1.TemplateClonedFromGroupKindAnnotation] = template.GroupVersionKind().GroupKind().String()
 	if len(labels) > 0 {
-		made.SetLabels(labels)
+		created.SetLabels(labels)
 	}
-	made.SetAnnotations(annotations)
+	created.SetAnnotations(annotations)
 	if n.Owner != nil {
-		made.SetOwnerReferences([]metav1.OwnerReference{*n.Owner})
+		created.SetOwnerReferences([]metav1.OwnerReference{*n.Owner})
 	}
-	return made, nil
+	return created, nil
 }
 
-// given returns the labels and annotations that a template sets on its objects.
-func given(template *object) (labels, annotations map[string]string, err error) {
+// templateMetadata returns the labels and annotations that a template sets on its objects.
+func templateMetadata(template *object) (labels, annotations map[string]string, err error) {
 	for field, to := range map[string]*map[string]string{"labels": &labels, "annotations": &annotations} {
 		path := []string{"spec", "template", "metadata", field}
 		*to, _, err = unstructured.NestedStringMap(template.Object, path...)
 		if err != nil {
-			return nil, nil, fault(template, path, "%v", err)
+			return nil, nil, fieldError(template, path, "%v", err)
 		}
 		if *to == nil {
 			*to = map[string]string{}

@@ -22,7 +22,7 @@ func FailureDomains(o *object) ([]clusterv1alpha1.FailureDomain, error) {
 	path := []string{"status", "failureDomains"}
 	value, found, err := unstructured.NestedFieldNoCopy(o.Object, path...)
 	if err != nil {
-		return nil, fault(o, path, "%v", err)
+		return nil, fieldError(o, path, "%v", err)
 	}
 	if !found || value == nil {
 		return nil, nil
@@ -30,40 +30,40 @@ func FailureDomains(o *object) ([]clusterv1alpha1.FailureDomain, error) {
 	entries := map[string]map[string]any{}
 	if byName, old := value.(map[string]any); old {
 		if len(byName) > maxDomains {
-			return nil, fault(o, path, "%d entries are more than %d", len(byName), maxDomains)
+			return nil, fieldError(o, path, "%d entries are more than %d", len(byName), maxDomains)
 		}
 		for name, entry := range byName {
 			of, ok := entry.(map[string]any)
 			if !ok {
-				return nil, fault(o, path, "entry %.80q is not an object", name)
+				return nil, fieldError(o, path, "entry %.80q is not an object", name)
 			}
 			entries[name] = of
 		}
 	} else {
-		list, err := objects(o, maxDomains, path...)
+		list, err := objectList(o, maxDomains, path...)
 		if err != nil {
 			return nil, err
 		}
 		for i, of := range list {
 			name, _ := of["name"].(string)
 			if name == "" || entries[name] != nil {
-				return nil, fault(o, path, "entry %d must have a unique name", i)
+				return nil, fieldError(o, path, "entry %d must have a unique name", i)
 			}
 			entries[name] = of
 		}
 	}
 	var all []clusterv1alpha1.FailureDomain
 	for _, name := range slices.Sorted(maps.Keys(entries)) {
-		d, err := domain(name, entries[name])
+		d, err := parseFailureDomain(name, entries[name])
 		if err != nil {
-			return nil, fault(o, path, "entry %.80q: %v", name, err)
+			return nil, fieldError(o, path, "entry %.80q: %v", name, err)
 		}
 		all = append(all, d)
 	}
 	return all, nil
 }
 
-func domain(name string, from map[string]any) (clusterv1alpha1.FailureDomain, error) {
+func parseFailureDomain(name string, from map[string]any) (clusterv1alpha1.FailureDomain, error) {
 	d := clusterv1alpha1.FailureDomain{Name: name}
 	if is, found, err := unstructured.NestedBool(from, "controlPlane"); err != nil {
 		return d, err

@@ -59,8 +59,8 @@ type Kind struct {
 	Client dynamic.Interface
 }
 
-// own maps Slipway's kinds that implement the contract to their resources.
-var own = map[schema.GroupKind]string{
+// ownKinds maps Slipway's kinds that implement the contract to their resources.
+var ownKinds = map[schema.GroupKind]string{
 	{Group: vmv1alpha1.GroupName, Kind: "VirtualMachine"}:         "virtualmachines",
 	{Group: vmv1alpha1.GroupName, Kind: "VirtualMachineTemplate"}: "virtualmachinetemplates",
 	{Group: vmv1alpha1.GroupName, Kind: "SlipwayCluster"}:         "slipwayclusters",
@@ -70,7 +70,7 @@ var own = map[schema.GroupKind]string{
 const ownDomain = ".slipway.dev"
 
 func ownKind(gk schema.GroupKind, client dynamic.Interface) (Kind, bool) {
-	resource, ok := own[gk]
+	resource, ok := ownKinds[gk]
 	if !ok {
 		return Kind{}, false
 	}
@@ -80,9 +80,9 @@ func ownKind(gk schema.GroupKind, client dynamic.Interface) (Kind, bool) {
 	}, true
 }
 
-// check rejects names that are not valid in a request path. It also rejects kinds that a user must not be able to adopt
+// validateGroupKind rejects names that are not valid in a request path. It also rejects kinds that a user must not be able to adopt
 // or delete by a reference.
-func check(gk schema.GroupKind) error {
+func validateGroupKind(gk schema.GroupKind) error {
 	if problems := validation.IsDNS1123Subdomain(gk.Group); len(problems) > 0 {
 		return fmt.Errorf("%w: group %.80q: %s", ErrKindUnknown, gk.Group, strings.Join(problems, "; "))
 	}
@@ -100,7 +100,7 @@ func check(gk schema.GroupKind) error {
 
 func ownNames() []string {
 	var names []string
-	for gk := range own {
+	for gk := range ownKinds {
 		names = append(names, gk.String())
 	}
 	slices.Sort(names)

@@ -22,16 +22,16 @@ import (
 type Objects struct {
 	*Resolver
 	handler cache.ResourceEventHandler
-	// begin runs an informer until stop is called.
-	begin   func(cache.SharedIndexInformer) (stop context.CancelFunc)
-	running sync.WaitGroup
+	// startInformer runs an informer until stop is called.
+	startInformer func(cache.SharedIndexInformer) (stop context.CancelFunc)
+	running       sync.WaitGroup
 
-	mu      sync.Mutex
-	watched map[schema.GroupKind]*watched
+	mu        sync.Mutex
+	informers map[schema.GroupKind]*kindInformer
 }
 
-// watched is the informer of a kind.
-type watched struct {
+// kindInformer is the informer of a kind.
+type kindInformer struct {
 	resource schema.GroupVersionResource
 	informer cache.SharedIndexInformer
 	stop     context.CancelFunc
@@ -39,8 +39,8 @@ type watched struct {
 
 // NewObjects returns Objects whose informers run until ctx is done. handler receives every event.
 func NewObjects(ctx context.Context, r *Resolver, handler cache.ResourceEventHandler) *Objects {
-	o := &Objects{Resolver: r, handler: handler, watched: map[schema.GroupKind]*watched{}}
-	o.begin = func(informer cache.SharedIndexInformer) context.CancelFunc {
+	o := &Objects{Resolver: r, handler: handler, informers: map[schema.GroupKind]*kindInformer{}}
+	o.startInformer = func(informer cache.SharedIndexInformer) context.CancelFunc {
 		running, stop := context.WithCancel(ctx)
 		o.running.Go(func() { informer.RunWithContext(running) })
 		return stop
@@ -78,30 +78,30 @@ func (o *Objects) watch(k Kind) (cache.SharedIndexInformer, error) {
 	gk := k.GVK.GroupKind()
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	w, ok := o.watched[gk]
+	w, ok := o.informers[gk]
 	if ok && w.resource == k.GVR {
 		return w.informer, nil
 	}
-	if !ok && len(o.watched) >= maxKinds {
+	if !ok && len(o.informers) >= maxKinds {
 		return nil, fmt.Errorf("%w: %s: already watching the maximum of %d other kinds", ErrUnread, gk, maxKinds)
 	}
 	if ok {
 		w.stop()
 	}
-	informer := dynamicinformer.NewFilteredDynamicInformer(k.Client, k.GVR, "", 0, cache.Indexers{}, ofClusters).Informer()
+	informer := dynamicinformer.NewFilteredDynamicInformer(k.Client, k.GVR, "", 0, cache.Indexers{}, selectClusterObjects).Informer()
 	if err := informer.SetTransform(withoutManagedFields); err != nil {
 		return nil, fmt.Errorf("watching %s: %w", gk, err)
 	}
 	if _, err := informer.AddEventHandler(o.handler); err != nil {
 		return nil, fmt.Errorf("watching %s: %w", gk, err)
 	}
-	o.watched[gk] = &watched{resource: k.GVR, informer: informer, stop: o.begin(informer)}
+	o.informers[gk] = &kindInformer{resource: k.GVR, informer: informer, stop: o.startInformer(informer)}
 	return informer, nil
 }
 
-// ofClusters selects objects of clusters. It excludes, for example, virtual machines that belong to no cluster. Every
+// selectClusterObjects selects objects of clusters. It excludes, for example, virtual machines that belong to no cluster. Every
 // object of a cluster has the label, because it is set when the object is adopted.
-func ofClusters(o *metav1.ListOptions) { o.LabelSelector = clusterv1alpha1.ClusterNameLabel }
+func selectClusterObjects(o *metav1.ListOptions) { o.LabelSelector = clusterv1alpha1.ClusterNameLabel }
 
 func withoutManagedFields(obj any) (any, error) {
 	if accessor, err := meta.Accessor(obj); err == nil {

@@ -135,8 +135,8 @@ func TestObjects_StartAnotherInformerForAnotherVersion(t *testing.T) {
 	}
 	k.GVR.Version = "v2"
 	after, err := o.watch(k)
-	if err != nil || after == before || len(o.watched) != 1 {
-		t.Errorf("%d kinds watched, error %v", len(o.watched), err)
+	if err != nil || after == before || len(o.informers) != 1 {
+		t.Errorf("%d kinds watched, error %v", len(o.informers), err)
 	}
 	err = wait.PollUntilContextTimeout(t.Context(), 10*time.Millisecond, 30*time.Second, true, func(context.Context) (bool, error) { return before.IsStopped(), nil })
 	if err != nil {

@@ -22,7 +22,7 @@ func Ready(o *object) (*metav1.Condition, error) {
 	if _, found, err := unstructured.NestedFieldNoCopy(o.Object, path...); err != nil || !found {
 		path = []string{"status", "conditions"}
 	}
-	list, err := objects(o, maxConditions, path...)
+	list, err := objectList(o, maxConditions, path...)
 	if err != nil {
 		return nil, err
 	}
@@ -30,9 +30,9 @@ func Ready(o *object) (*metav1.Condition, error) {
 	if i < 0 {
 		return nil, nil
 	}
-	c, err := condition(list[i])
+	c, err := parseCondition(list[i])
 	if err != nil {
-		return nil, fault(o, path, "Ready: %v", err)
+		return nil, fieldError(o, path, "Ready: %v", err)
 	}
 	return c, nil
 }
@@ -43,7 +43,7 @@ func isReason(reason string) bool {
 	return reason == "" || len(reason) <= maxName && len(validation.ValidateCondition(c, field.NewPath("status"))) == 0
 }
 
-func condition(from map[string]any) (*metav1.Condition, error) {
+func parseCondition(from map[string]any) (*metav1.Condition, error) {
 	field := func(name string) (string, error) {
 		value, ok := from[name]
 		s, isText := value.(string)

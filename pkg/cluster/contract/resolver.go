@@ -18,15 +18,15 @@ import (
 )
 
 const (
-	// keep is how long a resolved kind is cached. A changed label may go unnoticed for this time.
-	keep = time.Minute
+	// cacheTTL is how long a resolved kind is cached. A changed label may go unnoticed for this time.
+	cacheTTL = time.Minute
 	// retryFirst and retryMost are the bounds of the delay between failed lookups.
 	retryFirst = time.Second
 	retryMost  = time.Minute
 	// maxKinds is the maximum number of cached kinds, and therefore of informers.
 	maxKinds = 128
-	// askTimeout is the timeout of one lookup, which consists of several requests.
-	askTimeout = 10 * time.Second
+	// lookupTimeout is the timeout of one lookup, which consists of several requests.
+	lookupTimeout = 10 * time.Second
 )
 
 // Options configures a Resolver. All fields except Now are required.
@@ -44,17 +44,17 @@ type Options struct {
 type Resolver struct {
 	options Options
 
-	mu      sync.Mutex
-	answers map[schema.GroupKind]*answer
+	mu    sync.Mutex
+	kinds map[schema.GroupKind]*kindEntry
 }
 
-// answer is the cached result of one kind. Its lock is held during a lookup, so that there is one lookup at a time.
-type answer struct {
+// entry is the cached result of one kind. Its lock is held during a lookup, so that there is one lookup at a time.
+type kindEntry struct {
 	mu sync.Mutex
 	// kind is the last kind that was found. Its GVK is empty if none was.
 	kind     Kind
 	err      error
-	until    time.Time
+	expires  time.Time
 	failures int
 }
 
@@ -63,7 +63,7 @@ func New(o Options) *Resolver {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	return &Resolver{options: o, answers: map[schema.GroupKind]*answer{}}
+	return &Resolver{options: o, kinds: map[schema.GroupKind]*kindEntry{}}
 }
 
 // As returns a Resolver for the same kinds that uses another client for Slipway's own API.
@@ -79,34 +79,34 @@ func (r *Resolver) Resolve(ctx context.Context, group, kind string) (Kind, error
 	if k, ok := ownKind(gk, r.options.Own); ok {
 		return k, nil
 	}
-	if err := check(gk); err != nil {
+	if err := validateGroupKind(gk); err != nil {
 		return Kind{}, err
 	}
-	a := r.answer(gk)
+	a := r.entry(gk)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	now := r.options.Now()
-	if now.Before(a.until) {
+	if now.Before(a.expires) {
 		return a.kind, a.err
 	}
-	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	ctx, cancel := context.WithTimeout(ctx, lookupTimeout)
 	defer cancel()
-	found, err := r.options.Kinds.find(ctx, gk)
+	found, err := r.options.Kinds.lookup(ctx, gk)
 	if err != nil && errors.Is(ctx.Err(), context.Canceled) {
 		return Kind{}, fmt.Errorf("%w: %s: %w", ErrUnread, gk, ctx.Err()) // The next caller repeats the lookup.
 	}
 	found.Client = r.options.Host
-	a.learn(found, err, now)
+	a.store(found, err, now)
 	return a.kind, a.err
 }
 
-// learn stores the result of a lookup. A kind that was found before stays valid while it cannot be looked up again.
-func (a *answer) learn(found Kind, err error, now time.Time) {
+// store stores the result of a lookup. A kind that was found before stays valid while it cannot be looked up again.
+func (a *kindEntry) store(found Kind, err error, now time.Time) {
 	if err == nil {
-		a.kind, a.err, a.failures, a.until = found, nil, 0, now.Add(keep)
+		a.kind, a.err, a.failures, a.expires = found, nil, 0, now.Add(cacheTTL)
 		return
 	}
-	a.until = now.Add(min(retryFirst<<min(a.failures, 10), retryMost))
+	a.expires = now.Add(min(retryFirst<<min(a.failures, 10), retryMost))
 	a.failures++
 	if errors.Is(err, ErrUnread) && !a.kind.GVK.Empty() {
 		a.err = nil
@@ -115,19 +115,19 @@ func (a *answer) learn(found Kind, err error, now time.Time) {
 	a.kind, a.err = Kind{}, err
 }
 
-func (r *Resolver) answer(gk schema.GroupKind) *answer {
+func (r *Resolver) entry(gk schema.GroupKind) *kindEntry {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	a, ok := r.answers[gk]
+	a, ok := r.kinds[gk]
 	if !ok {
-		if len(r.answers) >= maxKinds {
-			for other := range r.answers { // Any entry: it is looked up again when needed.
-				delete(r.answers, other)
+		if len(r.kinds) >= maxKinds {
+			for other := range r.kinds { // Any entry: it is looked up again when needed.
+				delete(r.kinds, other)
 				break
 			}
 		}
-		a = &answer{}
-		r.answers[gk] = a
+		a = &kindEntry{}
+		r.kinds[gk] = a
 	}
 	return a
 }
@@ -136,7 +136,7 @@ func (r *Resolver) answer(gk schema.GroupKind) *answer {
 func (r *Resolver) forget(gk schema.GroupKind) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	delete(r.answers, gk)
+	delete(r.kinds, gk)
 }
 
 // Get reads an object from its server. It returns the API's own NotFound if the object does not exist, and one of this

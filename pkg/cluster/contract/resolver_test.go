@@ -25,16 +25,16 @@ import (
 
 const group = "infrastructure.example.org"
 
-// hostCluster answers requests by path and counts them. Other paths are answered like unknown resources of
+// managementCluster answers requests by path and counts them. Other paths are answered like unknown resources of
 // kube-apiserver.
-type hostCluster struct {
+type managementCluster struct {
 	mu        sync.Mutex
 	documents map[string]any
 	asked     map[string]int
 	down      bool
 }
 
-func (h *hostCluster) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+func (h *managementCluster) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.asked[req.URL.Path]++
@@ -55,7 +55,7 @@ func (h *hostCluster) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	}
 }
 
-func (h *hostCluster) set(path string, document any) {
+func (h *managementCluster) set(path string, document any) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if document == nil {
@@ -65,20 +65,20 @@ func (h *hostCluster) set(path string, document any) {
 	h.documents[path] = document
 }
 
-func (h *hostCluster) setDown(down bool) {
+func (h *managementCluster) setDown(down bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.down = down
 }
 
-func (h *hostCluster) count(path string) int {
+func (h *managementCluster) count(path string) int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.asked[path]
 }
 
 // serve serves the group in versions, each with the kind ExampleMachine.
-func (h *hostCluster) serve(preferred string, names ...string) {
+func (h *managementCluster) serve(preferred string, names ...string) {
 	list := metav1.APIGroup{Name: group, PreferredVersion: metav1.GroupVersionForDiscovery{Version: preferred, GroupVersion: group + "/" + preferred}}
 	for _, v := range names {
 		list.Versions = append(list.Versions, metav1.GroupVersionForDiscovery{Version: v, GroupVersion: group + "/" + v})
@@ -91,7 +91,7 @@ func (h *hostCluster) serve(preferred string, names ...string) {
 	h.set("/apis/"+group, list)
 }
 
-func (h *hostCluster) label(path, name string, labels map[string]string) {
+func (h *managementCluster) label(path, name string, labels map[string]string) {
 	h.set(path+name, metav1.PartialObjectMetadata{
 		TypeMeta: metav1.TypeMeta{Kind: "PartialObjectMetadata", APIVersion: "meta.k8s.io/v1"}, ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels},
 	})
@@ -105,9 +105,9 @@ const (
 
 type clock struct{ now time.Time }
 
-func newResolver(t *testing.T) (*hostCluster, *Resolver, *clock) {
+func newResolver(t *testing.T) (*managementCluster, *Resolver, *clock) {
 	t.Helper()
-	h := &hostCluster{documents: map[string]any{}, asked: map[string]int{}}
+	h := &managementCluster{documents: map[string]any{}, asked: map[string]int{}}
 	server := httptest.NewServer(h)
 	t.Cleanup(server.Close)
 	config := &rest.Config{Host: server.URL, QPS: -1}
@@ -188,7 +188,7 @@ func TestResolver_KnowsOwnKindsWithoutARequest(t *testing.T) {
 func TestResolver_ReturnsWhyAKindCannotBeUsed(t *testing.T) {
 	tests := []struct {
 		name, group, kind string
-		prepare           func(*hostCluster)
+		prepare           func(*managementCluster)
 		want              error
 	}{
 		{name: "no such group", group: "other.example.org", kind: "ExampleMachine", want: ErrKindUnknown},
@@ -199,20 +199,20 @@ func TestResolver_ReturnsWhyAKindCannotBeUsed(t *testing.T) {
 		{name: "a built-in kind of a group without domain", group: "apps", kind: "Deployment", want: ErrContractUnknown},
 		{name: "another kind of Slipway", group: "vm.slipway.dev", kind: "VirtualMachineSnapshot", want: ErrContractUnknown},
 		{name: "a label without a served version", group: group, kind: "ExampleMachine", want: ErrContractUnknown,
-			prepare: func(h *hostCluster) {
+			prepare: func(h *managementCluster) {
 				h.label(definitionPath, machinesCRD, map[string]string{labelPrefix + V1Beta2: "v7"})
 			}},
 		{name: "CustomResourceDefinitions cannot be read", group: group, kind: "ExampleMachine", want: ErrUnread,
-			prepare: func(h *hostCluster) {
+			prepare: func(h *managementCluster) {
 				h.set(definitionPath+machinesCRD, metav1.Status{Status: "Failure", Code: 403, Reason: metav1.StatusReasonForbidden})
 			}},
 		{name: "APIServices cannot be read", group: group, kind: "ExampleMachine", want: ErrUnread,
-			prepare: func(h *hostCluster) {
+			prepare: func(h *managementCluster) {
 				h.set(servicePath+"v1."+group, metav1.Status{Status: "Failure", Code: 403, Reason: metav1.StatusReasonForbidden})
 			}},
 		{name: "a version is unavailable", group: group, kind: "ExampleMachine", want: ErrUnread,
-			prepare: func(h *hostCluster) { h.set("/apis/"+group+"/v1", metav1.Status{Status: "Failure", Code: 503}) }},
-		{name: "management cluster down", group: group, kind: "ExampleMachine", want: ErrUnread, prepare: func(h *hostCluster) { h.setDown(true) }},
+			prepare: func(h *managementCluster) { h.set("/apis/"+group+"/v1", metav1.Status{Status: "Failure", Code: 503}) }},
+		{name: "management cluster down", group: group, kind: "ExampleMachine", want: ErrUnread, prepare: func(h *managementCluster) { h.setDown(true) }},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -247,7 +247,7 @@ func TestResolver_CachesAKindForAMinute(t *testing.T) {
 	if h.count(path) != 1 {
 		t.Fatalf("%d requests in a minute", h.count(path))
 	}
-	c.now = c.now.Add(keep)
+	c.now = c.now.Add(cacheTTL)
 	h.setDown(true)
 	ask() // The cached kind stays valid.
 	h.setDown(false)
@@ -287,8 +287,8 @@ func TestResolver_LimitsTheNumberOfCachedKinds(t *testing.T) {
 	for i := range 2 * maxKinds {
 		_, _ = r.Resolve(t.Context(), group, "Machine"+strings.Repeat("x", i%50)+string(rune('a'+i/50)))
 	}
-	if len(r.answers) > maxKinds {
-		t.Errorf("%d kinds are cached", len(r.answers))
+	if len(r.kinds) > maxKinds {
+		t.Errorf("%d kinds are cached", len(r.kinds))
 	}
 }
 

@@ -33,12 +33,12 @@ type Addresses struct {
 // New returns Addresses that are read through host. The informers start when Run is called. Until they have synced,
 // Networks rejects all addresses.
 func New(host kubernetes.Interface) (*Addresses, error) {
-	factory := informers.NewSharedInformerFactoryWithOptions(host, 0, informers.WithTransform(addressesAlone))
+	factory := informers.NewSharedInformerFactoryWithOptions(host, 0, informers.WithTransform(stripToAddresses))
 	a := &Addresses{Networks: networks.NewManagement(nodes, serviceCIDRs), factory: factory, synced: map[string]cache.DoneChecker{}}
 	for kind, informer := range map[string]cache.SharedIndexInformer{
 		nodes: factory.Core().V1().Nodes().Informer(), serviceCIDRs: factory.Networking().V1().ServiceCIDRs().Informer(),
 	} {
-		if err := a.read(kind, informer); err != nil {
+		if err := a.watchKind(kind, informer); err != nil {
 			return nil, fmt.Errorf("following the %s of the management cluster: %w", kind, err)
 		}
 	}
@@ -67,12 +67,12 @@ const (
 	serviceCIDRs = "ServiceCIDRs"
 )
 
-// read stores the addresses of all objects of a kind.
-func (a *Addresses) read(kind string, informer cache.SharedIndexInformer) error {
+// watchKind stores the addresses of all objects of a kind.
+func (a *Addresses) watchKind(kind string, informer cache.SharedIndexInformer) error {
 	management := a.Networks
 	set := func(obj any) {
 		if key, err := cache.MetaNamespaceKeyFunc(obj); err == nil {
-			management.Set(kind+"/"+key, rangesOf(obj)...)
+			management.Set(kind+"/"+key, addressRanges(obj)...)
 		}
 	}
 	added, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
@@ -102,8 +102,8 @@ func (a *Addresses) read(kind string, informer cache.SharedIndexInformer) error 
 	return nil
 }
 
-// addressesAlone reduces an object to its name and the fields that contain addresses.
-func addressesAlone(obj any) (any, error) {
+// stripToAddresses reduces an object to its name and the fields that contain addresses.
+func stripToAddresses(obj any) (any, error) {
 	switch o := obj.(type) {
 	case *corev1.Node:
 		return &corev1.Node{
@@ -117,8 +117,8 @@ func addressesAlone(obj any) (any, error) {
 	return obj, nil
 }
 
-// rangesOf returns the address ranges of a Node or a ServiceCIDR. Host names of nodes are not resolved.
-func rangesOf(obj any) []netip.Prefix {
+// addressRanges returns the address ranges of a Node or a ServiceCIDR. Host names of nodes are not resolved.
+func addressRanges(obj any) []netip.Prefix {
 	var texts []string
 	switch o := obj.(type) {
 	case *corev1.Node:

@@ -70,19 +70,19 @@ type Clusters struct {
 	queue   *priorityqueue.Queue[types.NamespacedName]
 	// connect opens a connection with a kubeconfig.
 	connect func(ctx context.Context, cluster types.NamespacedName, kubeconfig []byte) (*Connection, error)
-	// secret reads the kubeconfig of a cluster and the resource version of its Secret.
-	secret func(ctx context.Context, cluster types.NamespacedName) (kubeconfig []byte, version string, err error)
+	// readSecret reads the kubeconfig of a cluster and the resource version of its Secret.
+	readSecret func(ctx context.Context, cluster types.NamespacedName) (kubeconfig []byte, version string, err error)
 
 	onCluster []func(types.NamespacedName)
 	onNode    []func(types.NamespacedName, *corev1.Node)
 	// hasMachine reports whether a Machine has a provider ID.
 	hasMachine func(cluster types.NamespacedName, providerID string) bool
-	// lists are the list slots of all clusters.
-	lists *slots
-	pace  *pace
+	// listSlots are the list slots of all clusters.
+	listSlots  *listSlots
+	readLimits *readLimits
 
 	mu     sync.Mutex
-	states map[types.NamespacedName]*state
+	states map[types.NamespacedName]*clusterState
 	counts counts
 }
 
@@ -96,12 +96,12 @@ func New(o Options) *Clusters {
 		o.Places = DefaultPlaces
 	}
 	c := &Clusters{
-		options: o, states: map[key]*state{}, lists: newSlots(), pace: newPace(), hasMachine: func(key, string) bool { return true },
+		options: o, states: map[key]*clusterState{}, listSlots: newListSlots(), readLimits: newReadLimits(), hasMachine: func(key, string) bool { return true },
 		queue: priorityqueue.New("workloadcluster",
 			priorityqueue.WithFairness(func(k key) string { return k.Namespace }),
 			priorityqueue.WithRateLimiter(workqueue.NewTypedItemExponentialFailureRateLimiter[key](retryBase, retryMax))),
 	}
-	c.connect, c.secret = c.dial, c.read
+	c.connect, c.readSecret = c.dial, c.readKubeconfig
 	return c
 }
 
@@ -130,12 +130,12 @@ func (c *Clusters) Connection(cluster types.NamespacedName) (*Connection, error)
 	defer c.mu.Unlock()
 	s := c.states[cluster]
 	if s == nil {
-		s = &state{since: time.Now(), why: errNotYet}
+		s = &clusterState{disconnectedAt: time.Now(), reason: errNotAttempted}
 		c.states[cluster] = s
 		c.queue.AddWithOpts(priorityqueue.AddOpts{Priority: connecting}, cluster)
 	}
 	if !s.connected {
-		return nil, &NotConnectedError{Cluster: cluster, Reason: s.why, Since: s.since}
+		return nil, &NotConnectedError{Cluster: cluster, Reason: s.reason, Since: s.disconnectedAt}
 	}
 	return s.conn, nil
 }
@@ -146,7 +146,7 @@ func (c *Clusters) Probe(cluster types.NamespacedName) (success time.Time, failu
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if s := c.states[cluster]; s != nil {
-		return s.success, s.failures
+		return s.lastSuccess, s.failures
 	}
 	return time.Time{}, 0
 }
@@ -180,7 +180,7 @@ func (c *Clusters) Run(ctx context.Context) {
 func (c *Clusters) closeAll() {
 	c.mu.Lock()
 	left := c.states
-	c.states = map[types.NamespacedName]*state{}
+	c.states = map[types.NamespacedName]*clusterState{}
 	c.mu.Unlock()
 	for cluster, s := range left {
 		if s.conn != nil {
@@ -189,13 +189,13 @@ func (c *Clusters) closeAll() {
 	}
 }
 
-func (c *Clusters) tellCluster(cluster types.NamespacedName) {
+func (c *Clusters) notifyCluster(cluster types.NamespacedName) {
 	for _, f := range c.onCluster {
 		f(cluster)
 	}
 }
 
-func (c *Clusters) tellNode(cluster types.NamespacedName, node *corev1.Node) {
+func (c *Clusters) notifyNode(cluster types.NamespacedName, node *corev1.Node) {
 	for _, f := range c.onNode {
 		f(cluster, node)
 	}

@@ -40,23 +40,23 @@ const (
 type Connection struct {
 	cluster types.NamespacedName
 	client  kubernetes.Interface
-	nodes   *nodes
+	nodes   *nodeCache
 
-	// shut is the error with which requests of callers fail immediately. It is nil while the cluster answers.
-	shut atomic.Pointer[NotConnectedError]
-	// ask probes the cluster. known reports whether Nodes can be queried. end stops the connection and waits until all
+	// rejection is the error with which requests of callers fail immediately. It is nil while the cluster answers.
+	rejection atomic.Pointer[NotConnectedError]
+	// requestRead probes the cluster. known reports whether Nodes can be queried. end stops the connection and waits until all
 	// its goroutines have returned.
-	ask   func(context.Context) error
-	known func() bool
-	end   func()
-	// begun is when the connection was opened.
-	begun time.Time
+	probe    func(context.Context) error
+	isSynced func() bool
+	stop     func()
+	// startedAt is when the connection was opened.
+	startedAt time.Time
 	// visits contains one element per active visit.
 	visits chan struct{}
 
 	mu sync.Mutex
-	// fatal is an error that closes the connection. watching is the last error of the watch.
-	fatal, watching error
+	// fatalErr is an error that closes the connection. watching is the last error of the watch.
+	fatalErr, watchErr error
 }
 
 // Client returns the client for callers' requests. It is limited to 20 requests a second of up to 10 seconds each.
@@ -67,7 +67,7 @@ func (c *Connection) Client() kubernetes.Interface { return c.client }
 // ListSlot reserves a list slot. There are four slots in total and one per namespace; done returns the slot. If no slot
 // is free, it returns an error that wraps ErrBusy.
 func (c *Connection) ListSlot() (done func(), err error) {
-	if done = c.nodes.lists.try(c.cluster.Namespace); done == nil {
+	if done = c.nodes.listSlots.tryReserve(c.cluster.Namespace); done == nil {
 		return nil, fmt.Errorf("reading lists of workload cluster %s: %w", c.cluster, ErrBusy)
 	}
 	return done, nil
@@ -78,65 +78,65 @@ func (c *Connection) ListSlot() (done func(), err error) {
 // provider ID are returned. Until they have been read, the error wraps ErrNotConnected and ErrReading; the OnNode
 // callbacks are called afterwards.
 func (c *Connection) Nodes(providerID, name string) ([]*Node, error) {
-	if err := c.ended(); err != nil || providerID == "" {
+	if err := c.endedError(); err != nil || providerID == "" {
 		return nil, err
 	}
-	found, err := c.nodes.find(providerID, name)
+	found, err := c.nodes.lookup(providerID, name)
 	if err != nil {
 		return nil, &NotConnectedError{Cluster: c.cluster, Reason: err}
 	}
 	return found, nil
 }
 
-// ended returns an error if the connection has ended. A connection whose probes fail still returns Nodes.
-func (c *Connection) ended() error {
-	if why := c.shut.Load(); why != nil && why.ended {
+// endedError returns an error if the connection has ended. A connection whose probes fail still returns Nodes.
+func (c *Connection) endedError() error {
+	if why := c.rejection.Load(); why != nil && why.ended {
 		return why
 	}
 	return nil
 }
 
-// broken stores an error that retries cannot resolve.
-func (c *Connection) broken(err error) {
+// onFatal stores an error that retries cannot resolve.
+func (c *Connection) setFatal(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.fatal == nil {
-		c.fatal = err
+	if c.fatalErr == nil {
+		c.fatalErr = err
 	}
 }
 
-// failed stores the last error of the watch.
-func (c *Connection) failed(err error) {
+// onError stores the last error of the watch.
+func (c *Connection) setWatchError(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.watching = err
+	c.watchErr = err
 }
 
-// state returns the errors that were stored by broken and failed.
-func (c *Connection) state() (fatal, watching error) {
+// clusterState returns the errors that were stored by broken and failed.
+func (c *Connection) lastErrors() (fatal, watching error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.fatal, c.watching
+	return c.fatalErr, c.watchErr
 }
 
-// dialling contains the parameters of dial.
-type dialling struct {
+// dialOptions contains the parameters of dial.
+type dialOptions struct {
 	cluster types.NamespacedName
 	config  *rest.Config
 	// wake is called when the connection must be checked: Nodes can be queried, it is broken, or a caller's request
 	// failed.
 	wake func()
-	// node is called for each change of the Node of a Machine. hasMachine reports whether a Machine has a provider ID.
-	node       func(*corev1.Node)
+	// onNode is called for each change of the Node of a Machine. hasMachine reports whether a Machine has a provider ID.
+	onNode     func(*corev1.Node)
 	hasMachine func(providerID string) bool
-	// lists are the list slots of all clusters.
-	lists *slots
+	// listSlots are the list slots of all clusters.
+	listSlots *listSlots
 }
 
 // dial opens a connection with a configuration that already contains dialer, proxy and wrappers. It probes the cluster
 // and starts to read its Nodes. ctx is the context of the whole connection.
-func dial(ctx context.Context, d dialling) (*Connection, error) {
-	c := &Connection{cluster: d.cluster, begun: time.Now(), visits: make(chan struct{}, maxVisits)}
+func dial(ctx context.Context, d dialOptions) (*Connection, error) {
+	c := &Connection{cluster: d.cluster, startedAt: time.Now(), visits: make(chan struct{}, maxVisits)}
 	transport, err := rest.TransportFor(d.config)
 	if err != nil {
 		return nil, fmt.Errorf("creating a client from the kubeconfig: %w", err)
@@ -144,7 +144,7 @@ func dial(ctx context.Context, d dialling) (*Connection, error) {
 	// The client's own CloseIdleConnections does not unwrap the transport.
 	closeIdle := func() { utilnet.CloseIdleConnectionsFor(transport) }
 	own := &http.Client{Transport: transport, Timeout: streamTimeout, CheckRedirect: noRedirect}
-	callers := &http.Client{Transport: gate{next: transport, shut: &c.shut, suspect: d.wake}, Timeout: requestTimeout, CheckRedirect: noRedirect}
+	callers := &http.Client{Transport: callerTransport{next: transport, rejection: &c.rejection, onFailure: d.wake}, Timeout: requestTimeout, CheckRedirect: noRedirect}
 	limited := rest.CopyConfig(d.config)
 	limited.QPS, limited.Burst = qps, burst
 	client, err := kubernetes.NewForConfigAndClient(limited, callers)
@@ -158,8 +158,8 @@ func dial(ctx context.Context, d dialling) (*Connection, error) {
 		return nil, fmt.Errorf("creating a client from the kubeconfig: %w", err)
 	}
 	c.client = client
-	c.ask = func(ctx context.Context) error { return probe(ctx, watcher.Discovery().RESTClient()) }
-	if err := c.ask(ctx); err != nil {
+	c.probe = func(ctx context.Context) error { return probe(ctx, watcher.Discovery().RESTClient()) }
+	if err := c.probe(ctx); err != nil {
 		closeIdle()
 		return nil, err
 	}
@@ -168,9 +168,9 @@ func dial(ctx context.Context, d dialling) (*Connection, error) {
 }
 
 // watch starts to read Nodes and sets the function that stops it.
-func (c *Connection) watch(ctx context.Context, d dialling, client rest.Interface, closeIdle func()) {
+func (c *Connection) watch(ctx context.Context, d dialOptions, client rest.Interface, closeIdle func()) {
 	known := make(chan struct{})
-	c.known = func() bool {
+	c.isSynced = func() bool {
 		select {
 		case <-known:
 			return true
@@ -178,11 +178,11 @@ func (c *Connection) watch(ctx context.Context, d dialling, client rest.Interfac
 			return false
 		}
 	}
-	c.nodes = &nodes{
-		cluster: d.cluster, lists: d.lists, isWanted: d.hasMachine, changed: d.node, failed: c.failed,
-		broken: func(err error) { c.broken(err); d.wake() },
-		synced: sync.OnceFunc(func() { close(known); d.wake() }),
-		asked:  make(chan struct{}, 1), byID: map[string]*wanted{}, ids: map[string]string{},
+	c.nodes = &nodeCache{
+		cluster: d.cluster, listSlots: d.listSlots, hasMachine: d.hasMachine, onChange: d.onNode, onError: c.setWatchError,
+		onFatal:      func(err error) { c.setFatal(err); d.wake() },
+		onSynced:     sync.OnceFunc(func() { close(known); d.wake() }),
+		readRequests: make(chan struct{}, 1), byID: map[string]*nodeEntry{}, idByName: map[string]string{},
 		get: func(ctx context.Context, name string, query map[string]string) (io.ReadCloser, error) {
 			r := client.Get().Resource("nodes").SetHeader("Accept", runtime.ContentTypeJSON)
 			if name != "" {
@@ -196,7 +196,7 @@ func (c *Connection) watch(ctx context.Context, d dialling, client rest.Interfac
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	var running sync.WaitGroup
-	c.end = func() {
+	c.stop = func() {
 		cancel()
 		running.Wait()
 		closeIdle()
@@ -231,12 +231,12 @@ func probe(ctx context.Context, client rest.Interface) error {
 func (o *Options) configure(config *rest.Config, limiters []*rate.Limiter) *rest.Config {
 	config.Timeout = requestTimeout
 	config.UserAgent = o.UserAgent
-	config.ContentType = runtime.ContentTypeJSON // decodedBody counts the entries of JSON
+	config.ContentType = runtime.ContentTypeJSON // decodeLimitedBody counts the entries of JSON
 	config.WarningHandler = rest.NoWarnings{}
 	config.Dial = dialer(&o.Networks)
 	config.Proxy = direct
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
-		return paced{bounded{next: next, bytes: maxAnswer}, limiters}
+		return rateLimitedTransport{limitedTransport{next: next, maxBytes: maxAnswer}, limiters}
 	})
 	if o.Wrap != nil {
 		config.Wrap(o.Wrap)

@@ -27,8 +27,8 @@ import (
 
 var onLoopback = networks.Networks{Allowed: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}
 
-// hostile is the server of a tenant.
-type hostile struct {
+// hostileServer is the server of a tenant.
+type hostileServer struct {
 	*httptest.Server
 	woken chan struct{}
 	// changes receives the provider IDs of Nodes that have changed.
@@ -38,14 +38,14 @@ type hostile struct {
 // unwantedID is a provider ID without a Machine.
 const unwantedID = "unwanted"
 
-func newHostile(t *testing.T, handler http.HandlerFunc) *hostile {
-	s := &hostile{Server: httptest.NewTLSServer(handler), woken: make(chan struct{}, 100), changes: make(chan string, 100)}
+func newHostile(t *testing.T, handler http.HandlerFunc) *hostileServer {
+	s := &hostileServer{Server: httptest.NewTLSServer(handler), woken: make(chan struct{}, 100), changes: make(chan string, 100)}
 	t.Cleanup(s.Close)
 	t.Cleanup(s.CloseClientConnections) // Before Close, which waits for them.
 	return s
 }
 
-func (s *hostile) kubeconfig(url string) []byte {
+func (s *hostileServer) kubeconfig(url string) []byte {
 	ca := base64.StdEncoding.EncodeToString(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw}))
 	return fmt.Appendf(nil, `apiVersion: v1
 kind: Config
@@ -57,17 +57,17 @@ current-context: x
 }
 
 // connect opens a connection like Clusters.
-func (s *hostile) connect(t *testing.T, allowed networks.Networks, url string) (*Connection, error) {
+func (s *hostileServer) connect(t *testing.T, allowed networks.Networks, url string) (*Connection, error) {
 	t.Helper()
 	config, err := parseKubeconfig(s.kubeconfig(url))
 	if err != nil {
 		t.Fatal(err)
 	}
 	o := Options{Networks: allowed}
-	c, err := dial(t.Context(), dialling{
-		cluster: blue, config: o.configure(config, newPace().of(blue.Namespace)),
-		wake: func() { s.woken <- struct{}{} }, node: func(n *corev1.Node) { s.changes <- n.Spec.ProviderID },
-		hasMachine: func(id string) bool { return id != unwantedID }, lists: newSlots(),
+	c, err := dial(t.Context(), dialOptions{
+		cluster: blue, config: o.configure(config, newReadLimits().limiters(blue.Namespace)),
+		wake: func() { s.woken <- struct{}{} }, onNode: func(n *corev1.Node) { s.changes <- n.Spec.ProviderID },
+		hasMachine: func(id string) bool { return id != unwantedID }, listSlots: newListSlots(),
 	})
 	if err == nil {
 		t.Cleanup(func() { c.close(&NotConnectedError{Cluster: blue, Reason: errStopped, ended: true}) })
@@ -76,16 +76,16 @@ func (s *hostile) connect(t *testing.T, allowed networks.Networks, url string) (
 }
 
 // breaks waits until the connection has a fatal error.
-func (s *hostile) breaks(t *testing.T, c *Connection) error {
+func (s *hostileServer) breaks(t *testing.T, c *Connection) error {
 	t.Helper()
 	for {
 		select {
 		case <-s.woken:
-			if fatal, _ := c.state(); fatal != nil {
+			if fatal, _ := c.lastErrors(); fatal != nil {
 				return fatal
 			}
 		case <-time.After(time.Minute):
-			fatal, watching := c.state()
+			fatal, watching := c.lastErrors()
 			t.Fatalf("the connection is still open: %v, %v", fatal, watching)
 		}
 	}
@@ -196,19 +196,19 @@ func TestConnection_StopsReadingEndlessAnswers(t *testing.T) {
 		t.Fatal(err)
 	}
 	o.Networks = onLoopback
-	config = o.configure(config, newPace().of(blue.Namespace))
+	config = o.configure(config, newReadLimits().limiters(blue.Namespace))
 	config.WrapTransport = nil
-	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return bounded{next: next, bytes: 1 << 20} })
-	_, err = dial(t.Context(), dialling{cluster: blue, config: config, wake: func() {}, lists: newSlots()})
-	if !errors.Is(err, errAnswer) && (err == nil || !strings.Contains(err.Error(), errAnswer.Error())) {
-		t.Errorf("%v, want %v", err, errAnswer)
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return limitedTransport{next: next, maxBytes: 1 << 20} })
+	_, err = dial(t.Context(), dialOptions{cluster: blue, config: config, wake: func() {}, listSlots: newListSlots()})
+	if !errors.Is(err, errTooLarge) && (err == nil || !strings.Contains(err.Error(), errTooLarge.Error())) {
+		t.Errorf("%v, want %v", err, errTooLarge)
 	}
 }
 
 func TestConnection_ClosesAllTCPConnections(t *testing.T) {
 	var open atomic.Int32
 	closed := make(chan struct{}, 100)
-	s := &hostile{woken: make(chan struct{}, 100), changes: make(chan string, 100), Server: httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	s := &hostileServer{woken: make(chan struct{}, 100), changes: make(chan string, 100), Server: httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Query().Get("watch") != "" {
 			hang(w, r)
 		}
@@ -250,16 +250,16 @@ func TestConnection_RejectsRequestsWhileTheClusterDoesNotAnswer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.shut.Store(&NotConnectedError{Cluster: blue, Reason: errNo})
+	c.rejection.Store(&NotConnectedError{Cluster: blue, Reason: errNo})
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	if _, err := c.Client().CoreV1().Pods("ns").List(ctx, metav1.ListOptions{}); !errors.Is(err, ErrNotConnected) || !errors.Is(err, errNo) {
 		t.Errorf("a request failed with %v, want ErrNotConnected with its reason", err)
 	}
-	if err := c.ask(ctx); err != nil {
+	if err := c.probe(ctx); err != nil {
 		t.Errorf("a probe failed with %v", err)
 	}
-	c.shut.Store(nil)
+	c.rejection.Store(nil)
 	s.CloseClientConnections()
 	if err := s.Listener.Close(); err != nil {
 		t.Fatal(err)
@@ -288,7 +288,7 @@ func TestConnection_LimitsErrorMessages(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.Client().CoreV1().Namespaces().List(t.Context(), metav1.ListOptions{}); err == nil || len(err.Error()) > 2*maxRefusal {
+	if _, err := c.Client().CoreV1().Namespaces().List(t.Context(), metav1.ListOptions{}); err == nil || len(err.Error()) > 2*maxErrorAnswer {
 		t.Errorf("the error has %d bytes", len(fmt.Sprint(err)))
 	}
 }
@@ -305,7 +305,7 @@ func TestConnection_LimitsAnswersByTheirEntries(t *testing.T) {
 		"empty containers": {"application/json", containers + strings.Repeat("{},", 100_000) + "{}]}}]}", true},
 		"null for all":     {"application/json", containers + strings.Repeat("null,", 100_000) + "null]}}]}", true},
 		"empty labels":     {"application/json", list + `{"metadata":{"labels":{` + strings.Repeat(`"":"",`, 600_000) + `"":""}}}]}`, true},
-		"a large text":     {"application/json", list + `{"metadata":{"name":"` + strings.Repeat("x", maxCalled) + `"}}]}`, true},
+		"a large text":     {"application/json", list + `{"metadata":{"name":"` + strings.Repeat("x", maxCallerAnswer) + `"}}]}`, true},
 		"another encoding": {"application/vnd.kubernetes.protobuf", "k8s\x00", true},
 		"deep nesting":     {"application/json", list + `{"metadata":` + strings.Repeat(`{"a":`, 1000), true},
 	} {
@@ -321,7 +321,7 @@ func TestConnection_LimitsAnswersByTheirEntries(t *testing.T) {
 				t.Fatal(err)
 			}
 			pods, err := c.Client().CoreV1().Pods("").List(t.Context(), metav1.ListOptions{})
-			if test.fails != (err != nil) || test.fails && !errors.Is(err, errAnswer) && !errors.Is(err, errSyntax) {
+			if test.fails != (err != nil) || test.fails && !errors.Is(err, errTooLarge) && !errors.Is(err, errSyntax) {
 				t.Errorf("%v, want an error: %t", err, test.fails)
 			}
 			if !test.fails && len(pods.Items) != 100 {

@@ -29,7 +29,7 @@ func parseKubeconfig(data []byte) (*rest.Config, error) {
 		// The error would quote the input.
 		return nil, errors.New("it is not a kubeconfig in YAML or JSON")
 	}
-	if err := refuse(k); err != nil {
+	if err := validateKubeconfig(k); err != nil {
 		return nil, err
 	}
 	current, found := k.Contexts[k.CurrentContext]
@@ -63,9 +63,9 @@ func parseKubeconfig(data []byte) (*rest.Config, error) {
 	}, nil
 }
 
-// refuse returns an error if any cluster or user uses a feature that is not allowed. Unused entries are checked too,
+// validateKubeconfig returns an error if any cluster or user uses a feature that is not allowed. Unused entries are checked too,
 // because a change of current-context would activate them.
-func refuse(k *clientcmdapi.Config) error {
+func validateKubeconfig(k *clientcmdapi.Config) error {
 	type field struct {
 		set  bool
 		what string

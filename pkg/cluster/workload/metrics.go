@@ -13,13 +13,13 @@ import (
 )
 
 // outcomes counts successes and failures.
-type outcomes struct{ good, bad atomic.Int64 }
+type outcomes struct{ succeeded, failed atomic.Int64 }
 
 func (o *outcomes) count(err error) {
 	if err == nil {
-		o.good.Add(1)
+		o.succeeded.Add(1)
 	} else {
-		o.bad.Add(1)
+		o.failed.Add(1)
 	}
 }
 
@@ -58,7 +58,7 @@ func (m *collector) Collect(to chan<- prometheus.Metric) {
 			states["silent"]++
 		case s.connected:
 			states["connected"]++
-		case s.conn != nil, errors.Is(s.why, errNotYet):
+		case s.conn != nil, errors.Is(s.reason, errNotAttempted):
 			states["connecting"]++
 		default:
 			states["disconnected"]++
@@ -69,7 +69,7 @@ func (m *collector) Collect(to chan<- prometheus.Metric) {
 		to <- prometheus.MustNewConstMetric(connections, prometheus.GaugeValue, float64(n), state)
 	}
 	for d, o := range map[*prometheus.Desc]*outcomes{connects: &c.counts.connects, probes: &c.counts.probes} {
-		to <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(o.good.Load()), "success")
-		to <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(o.bad.Load()), "error")
+		to <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(o.succeeded.Load()), "success")
+		to <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(o.failed.Load()), "error")
 	}
 }

@@ -29,7 +29,7 @@ func readFrom(t *testing.T, obj any) *Node {
 	if err != nil {
 		t.Fatal(err)
 	}
-	node, err := r.kept()
+	node, err := r.cachedNode()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +91,7 @@ func TestNode_HasAtMostFourKiB(t *testing.T) {
 		n.Status.Conditions = append(n.Status.Conditions, corev1.NodeCondition{Type: corev1.NodeConditionType(fmt.Sprintf("%060d", i)), Message: long})
 	}
 	for range 100 {
-		for _, kind := range summed {
+		for _, kind := range healthConditions {
 			n.Status.Conditions = append(n.Status.Conditions, corev1.NodeCondition{Type: corev1.NodeConditionType(kind), Message: long})
 		}
 	}
@@ -109,7 +109,7 @@ func TestNode_HasAtMostFourKiB(t *testing.T) {
 	if size > maxNode || unsafe.Sizeof(*got) > nodeSize || unsafe.Sizeof(corev1.NodeCondition{}) > conditionSize {
 		t.Errorf("a Node has %d bytes, of which %d without texts, and a condition %d", size, unsafe.Sizeof(*got), unsafe.Sizeof(corev1.NodeCondition{}))
 	}
-	for _, kind := range summed {
+	for _, kind := range healthConditions {
 		if !strings.Contains(fmt.Sprint(got.Status.Conditions), kind) {
 			t.Errorf("%s is not cached", kind)
 		}
@@ -147,7 +147,7 @@ func TestNodes_CacheOnlyNodesOfMachines(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for !c.known() {
+	for !c.isSynced() {
 		<-s.woken
 	}
 	_, _ = c.Nodes("id7", "")

@@ -26,24 +26,24 @@ func hang(w http.ResponseWriter, r *http.Request) {
 	<-r.Context().Done()
 }
 
-// store is an API server with Nodes.
-type store struct {
-	*hostile
+// nodeServer is an API server with Nodes.
+type nodeServer struct {
+	*hostileServer
 
 	mu    sync.Mutex
 	nodes map[string]*corev1.Node
-	// asked contains the requests for Nodes.
+	// readRequests contains the requests for Nodes.
 	asked []string
 	// events are sent by the next watch, which then ends.
 	events chan string
 }
 
-func newStore(t *testing.T, nodes ...*corev1.Node) *store {
-	s := &store{nodes: map[string]*corev1.Node{}, events: make(chan string, 100)}
+func newStore(t *testing.T, nodes ...*corev1.Node) *nodeServer {
+	s := &nodeServer{nodes: map[string]*corev1.Node{}, events: make(chan string, 100)}
 	for _, n := range nodes {
 		s.nodes[n.Name] = n
 	}
-	s.hostile = newHostile(t, s.answer)
+	s.hostileServer = newHostile(t, s.answer)
 	return s
 }
 
@@ -55,7 +55,7 @@ func nodeOf(name, id string) *corev1.Node {
 	}
 }
 
-func (s *store) answer(w http.ResponseWriter, r *http.Request) {
+func (s *nodeServer) answer(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	if r.URL.Path == "/" {
 		return
@@ -104,7 +104,7 @@ func (s *store) answer(w http.ResponseWriter, r *http.Request) {
 }
 
 // requests returns the requests since the last call.
-func (s *store) requests() []string {
+func (s *nodeServer) requests() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	asked := s.asked
@@ -113,7 +113,7 @@ func (s *store) requests() []string {
 }
 
 // change waits for a change of a Node with a provider ID.
-func (s *store) change(t *testing.T, id string) {
+func (s *nodeServer) change(t *testing.T, id string) {
 	t.Helper()
 	select {
 	case got := <-s.changes:
@@ -126,13 +126,13 @@ func (s *store) change(t *testing.T, id string) {
 }
 
 // connected returns a connection whose Nodes can be queried.
-func (s *store) connected(t *testing.T) *Connection {
+func (s *nodeServer) connected(t *testing.T) *Connection {
 	t.Helper()
 	c, err := s.connect(t, onLoopback, s.URL)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for !c.known() {
+	for !c.isSynced() {
 		<-s.woken
 	}
 	return c
@@ -219,7 +219,7 @@ func TestNodes_FollowTheWatchAndAreListedAfterAnError(t *testing.T) {
 	s.events <- event("ADDED", "n1", "a")
 	expect("n2 n1")
 	kept := "n2 n1"
-	for i := 2; i < maxTwins; i++ {
+	for i := 2; i < maxDuplicates; i++ {
 		kept += fmt.Sprint(" more", i)
 		s.events <- event("ADDED", fmt.Sprint("more", i), "A")
 		s.change(t, "A")
@@ -277,8 +277,8 @@ func TestNodes_AreRemovedWithTheirMachines(t *testing.T) {
 	}
 	c.nodes.mu.Lock()
 	defer c.nodes.mu.Unlock()
-	if len(c.nodes.byID) != 2 || len(c.nodes.ids) != 0 {
-		t.Errorf("%d provider IDs and %d names are cached, want 2 and none", len(c.nodes.byID), len(c.nodes.ids))
+	if len(c.nodes.byID) != 2 || len(c.nodes.idByName) != 0 {
+		t.Errorf("%d provider IDs and %d names are cached, want 2 and none", len(c.nodes.byID), len(c.nodes.idByName))
 	}
 }
 
@@ -290,8 +290,8 @@ func TestNodes_CloseTheConnectionOnInvalidAnswers(t *testing.T) {
 		list, event string
 		want        error
 	}{
-		"pages without end":            {list: `{"metadata":{"resourceVersion":"1","continue":"more"}}`, want: errCrowd},
-		"Nodes without end":            {list: list + strings.Repeat(`{"metadata":{"name":"n"}},`, 20_000) + `{"metadata":{"name":"n"}}]}`, want: errCrowd},
+		"pages without end":            {list: `{"metadata":{"resourceVersion":"1","continue":"more"}}`, want: errTooManyNodes},
+		"Nodes without end":            {list: list + strings.Repeat(`{"metadata":{"name":"n"}},`, 20_000) + `{"metadata":{"name":"n"}}]}`, want: errTooManyNodes},
 		"a text in a list":             {list: list + `{"metadata":{"name":"` + long + `"}}]}`, want: errText},
 		"a skipped text":               {list: list + `{"other":"` + long + `"}]}`, want: errText},
 		"a name of a Node":             {list: list + `{"metadata":{"name":"` + long[:300] + `"}}]}`, want: errNode},
@@ -351,7 +351,7 @@ func TestNodes_CloseTheConnectionOnEndlessLists(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.breaks(t, c); !errors.Is(err, errAnswer) {
-		t.Errorf("closed with %v, want %v", err, errAnswer)
+	if err := s.breaks(t, c); !errors.Is(err, errTooLarge) {
+		t.Errorf("closed with %v, want %v", err, errTooLarge)
 	}
 }

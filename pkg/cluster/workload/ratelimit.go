@@ -21,14 +21,14 @@ const (
 	namespaceRate, namespaceBurst = 1 << 20, 32 << 20
 	// serverRate and serverBurst are the limits of all namespaces together.
 	serverRate, serverBurst = 2 << 20, 64 << 20
-	// mostRead is the maximum size of one read. It lets readers alternate.
-	mostRead = 64 << 10
-	// pacedNamespaces is the maximum number of namespaces with a cached limiter.
-	pacedNamespaces = 10000
+	// maxRead is the maximum size of one read. It lets readers alternate.
+	maxRead = 64 << 10
+	// maxLimiters is the maximum number of namespaces with a cached limiter.
+	maxLimiters = 10000
 )
 
-// pace contains the rate limiters for reading from workload clusters.
-type pace struct {
+// readLimits contains the rate limiters for reading from workload clusters.
+type readLimits struct {
 	server *rate.Limiter
 
 	mu sync.Mutex
@@ -36,12 +36,12 @@ type pace struct {
 	namespaces *lru.Cache
 }
 
-func newPace() *pace {
-	return &pace{server: rate.NewLimiter(serverRate, serverBurst), namespaces: lru.New(pacedNamespaces)}
+func newReadLimits() *readLimits {
+	return &readLimits{server: rate.NewLimiter(serverRate, serverBurst), namespaces: lru.New(maxLimiters)}
 }
 
-// of returns the limiters that apply to a namespace.
-func (p *pace) of(namespace string) []*rate.Limiter {
+// limiters returns the limiters that apply to a namespace.
+func (p *readLimits) limiters(namespace string) []*rate.Limiter {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	found, ok := p.namespaces.Get(namespace)
@@ -52,32 +52,32 @@ func (p *pace) of(namespace string) []*rate.Limiter {
 	return []*rate.Limiter{found.(*rate.Limiter), p.server}
 }
 
-// paced is a transport that limits the rate at which answers are read.
-type paced struct {
+// rateLimitedTransport is a transport that limits the rate at which answers are read.
+type rateLimitedTransport struct {
 	next     http.RoundTripper
 	limiters []*rate.Limiter
 }
 
 // RoundTrip implements http.RoundTripper.
-func (t paced) RoundTrip(r *http.Request) (*http.Response, error) {
+func (t rateLimitedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	resp, err := t.next.RoundTrip(r)
 	if err == nil {
-		resp.Body = newPacedBody(r.Context(), resp.Body, t.limiters)
+		resp.Body = newRateLimitedBody(r.Context(), resp.Body, t.limiters)
 	}
 	return resp, err
 }
 
 // WrappedRoundTripper returns the wrapped transport.
-func (t paced) WrappedRoundTripper() http.RoundTripper { return t.next }
+func (t rateLimitedTransport) WrappedRoundTripper() http.RoundTripper { return t.next }
 
-type pacedBody struct {
+type rateLimitedBody struct {
 	io.ReadCloser
-	// wait waits until n bytes are allowed.
+	// reserve waits until n bytes are allowed.
 	wait func(n int) error
 }
 
-func newPacedBody(ctx context.Context, body io.ReadCloser, limiters []*rate.Limiter) *pacedBody {
-	return &pacedBody{body, func(n int) error {
+func newRateLimitedBody(ctx context.Context, body io.ReadCloser, limiters []*rate.Limiter) *rateLimitedBody {
+	return &rateLimitedBody{body, func(n int) error {
 		for _, l := range limiters {
 			if err := l.WaitN(ctx, n); err != nil {
 				return fmt.Errorf("at most %d bytes per second are read from the workload clusters of a namespace: %w", namespaceRate, err)
@@ -88,8 +88,8 @@ func newPacedBody(ctx context.Context, body io.ReadCloser, limiters []*rate.Limi
 }
 
 // Read implements io.Reader. It waits after reading, so that the sender is slowed down too.
-func (b *pacedBody) Read(p []byte) (int, error) {
-	n, err := b.ReadCloser.Read(p[:min(len(p), mostRead)])
+func (b *rateLimitedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p[:min(len(p), maxRead)])
 	if late := b.wait(n); late != nil {
 		return 0, late
 	}

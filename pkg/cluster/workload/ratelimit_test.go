@@ -19,8 +19,8 @@ import (
 
 const mib = 1 << 20
 
-func read(ctx context.Context, p *pace, namespace string, bytes int) error {
-	_, err := io.Copy(io.Discard, newPacedBody(ctx, io.NopCloser(strings.NewReader(strings.Repeat("x", bytes))), p.of(namespace)))
+func read(ctx context.Context, p *readLimits, namespace string, bytes int) error {
+	_, err := io.Copy(io.Discard, newRateLimitedBody(ctx, io.NopCloser(strings.NewReader(strings.Repeat("x", bytes))), p.limiters(namespace)))
 	return err
 }
 
@@ -37,7 +37,7 @@ func TestPace_LimitsNamespacesAndTheServer(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				p, start := newPace(), time.Now()
+				p, start := newReadLimits(), time.Now()
 				done := make(chan error)
 				for _, namespace := range tc.namespaces {
 					go func() { done <- read(t.Context(), p, namespace, 52*mib) }()
@@ -59,8 +59,8 @@ func TestPace_RejectsReadsThatExceedTheDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		p := newPace()
-		if err := read(ctx, p, "a", 40*mib); err == nil || !strings.Contains(err.Error(), "at most 1048576 bytes per second are read") || errors.Is(err, errAnswer) {
+		p := newReadLimits()
+		if err := read(ctx, p, "a", 40*mib); err == nil || !strings.Contains(err.Error(), "at most 1048576 bytes per second are read") || errors.Is(err, errTooLarge) {
 			t.Errorf("%v, want an error with the limit", err)
 		}
 	})

@@ -23,8 +23,8 @@ import (
 	"github.com/slipway-dev/slipway/pkg/priorityqueue"
 )
 
-// read reads the kubeconfig of a cluster from its Secret.
-func (c *Clusters) read(ctx context.Context, cluster types.NamespacedName) (kubeconfig []byte, version string, err error) {
+// readKubeconfig reads the kubeconfig of a cluster from its Secret.
+func (c *Clusters) readKubeconfig(ctx context.Context, cluster types.NamespacedName) (kubeconfig []byte, version string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	name := cluster.Name + clusterv1alpha1.KubeconfigSecretSuffix
@@ -48,10 +48,10 @@ func (c *Clusters) dial(ctx context.Context, cluster types.NamespacedName, kubec
 	if err != nil {
 		return nil, shortError{fmt.Errorf("the kubeconfig in the Secret %s/%s%s: %w", cluster.Namespace, cluster.Name, clusterv1alpha1.KubeconfigSecretSuffix, err)}
 	}
-	return dial(ctx, dialling{
-		cluster: cluster, config: c.options.configure(config, c.pace.of(cluster.Namespace)),
-		wake: func() { c.queue.AddWithOpts(priorityqueue.AddOpts{Priority: probing}, cluster) },
-		node: func(n *corev1.Node) { c.tellNode(cluster, n) }, lists: c.lists,
+	return dial(ctx, dialOptions{
+		cluster: cluster, config: c.options.configure(config, c.readLimits.limiters(cluster.Namespace)),
+		wake:   func() { c.queue.AddWithOpts(priorityqueue.AddOpts{Priority: probing}, cluster) },
+		onNode: func(n *corev1.Node) { c.notifyNode(cluster, n) }, listSlots: c.listSlots,
 		hasMachine: func(providerID string) bool { return c.hasMachine(cluster, providerID) },
 	})
 }
@@ -90,11 +90,11 @@ func (c *Clusters) watchSecrets(ctx context.Context) {
 		return
 	}
 	cache.NewReflectorWithOptions(cache.ToListWatcherWithWatchListSemantics(source, c.options.Metadata), &metav1.PartialObjectMetadata{},
-		secretStore{c.secretSeen}, cache.ReflectorOptions{Name: "workload-kubeconfigs"}).RunWithContext(ctx)
+		secretStore{c.onSecretVersion}, cache.ReflectorOptions{Name: "workload-kubeconfigs"}).RunWithContext(ctx)
 }
 
-// secretSeen queues a cluster if the version of its Secret is not the one that was read.
-func (c *Clusters) secretSeen(secret types.NamespacedName, version string) {
+// onSecretVersion queues a cluster if the version of its Secret is not the one that was read.
+func (c *Clusters) onSecretVersion(secret types.NamespacedName, version string) {
 	name, is := strings.CutSuffix(secret.Name, clusterv1alpha1.KubeconfigSecretSuffix)
 	if !is {
 		return
@@ -106,14 +106,14 @@ func (c *Clusters) secretSeen(secret types.NamespacedName, version string) {
 	if s == nil || s.version == version {
 		return
 	}
-	s.changed = true
+	s.secretChanged = true
 	c.queue.Forget(cluster)
 	c.queue.AddWithOpts(priorityqueue.AddOpts{Priority: probing}, cluster)
 }
 
 // secretStore passes the reflector's objects to seen and stores nothing.
 type secretStore struct {
-	seen func(types.NamespacedName, string)
+	onVersion func(types.NamespacedName, string)
 }
 
 var errNoSecret = errors.New("object is not the metadata of a Secret")
@@ -124,7 +124,7 @@ func (s secretStore) Add(obj any) error {
 	if !ok {
 		return errNoSecret
 	}
-	s.seen(types.NamespacedName{Namespace: m.Namespace, Name: m.Name}, m.ResourceVersion)
+	s.onVersion(types.NamespacedName{Namespace: m.Namespace, Name: m.Name}, m.ResourceVersion)
 	return nil
 }
 

@@ -45,7 +45,7 @@ func newStream(body io.Reader) *stream {
 // countedReader returns an error if a text or an object exceeds its limit.
 type countedReader struct {
 	io.Reader
-	// read is the number of bytes read. consumed returns how many of them were decoded. begun is the offset of the
+	// readKubeconfig is the number of bytes read. consumed returns how many of them were decoded. begun is the offset of the
 	// current object.
 	read, begun int64
 	consumed    func() int64
@@ -64,7 +64,7 @@ func (r *countedReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// begin marks the start of an object whose size is limited separately.
+// tryConnect marks the start of an object whose size is limited separately.
 func (s *stream) begin() { s.from.begun = s.dec.InputOffset() }
 
 // token returns the next token. A syntax error does not quote the input, because it is from the server.
@@ -102,14 +102,14 @@ func (s *stream) container(open json.Delim, next func() error) error {
 	case !opens:
 		return nil
 	case begin == open:
-		return s.within(next)
+		return s.readEntries(next)
 	default:
-		return s.within(s.entries(begin))
+		return s.readEntries(s.skipEntry(begin))
 	}
 }
 
-// within calls next for each remaining entry of the current object or array.
-func (s *stream) within(next func() error) error {
+// runClusters calls next for each remaining entry of the current object or array.
+func (s *stream) readEntries(next func() error) error {
 	if s.depth++; s.depth > maxDepth {
 		return errDepth
 	}
@@ -123,8 +123,8 @@ func (s *stream) within(next func() error) error {
 	return err
 }
 
-// entries returns a function that skips one entry of an object or array.
-func (s *stream) entries(of json.Delim) func() error {
+// skipEntry returns a function that skips one entry of an object or array.
+func (s *stream) skipEntry(of json.Delim) func() error {
 	return func() error {
 		if of == '{' {
 			if _, err := s.token(); err != nil {
@@ -145,7 +145,7 @@ func (s *stream) text() (string, error) {
 		return "", err
 	}
 	if begin, opens := t.(json.Delim); opens {
-		return "", s.within(s.entries(begin))
+		return "", s.readEntries(s.skipEntry(begin))
 	}
 	text, _ := t.(string)
 	return text, nil

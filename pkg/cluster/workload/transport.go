@@ -26,14 +26,14 @@ const (
 	// maxAnswer is the maximum size of an answer other than a watch, in bytes, uncompressed. A page of 100 Nodes with
 	// many images has about 5 MB. It is read as a stream.
 	maxAnswer = 32 << 20
-	// maxCalled is the maximum size of an answer to a caller, in bytes. maxDecoded is its maximum decoded size in
+	// maxCallerAnswer is the maximum size of an answer to a caller, in bytes. maxDecoded is its maximum decoded size in
 	// memory.
-	maxCalled, maxDecoded = 8 << 20, 32 << 20
+	maxCallerAnswer, maxDecoded = 8 << 20, 32 << 20
 	// entryCost and fieldCost are the assumed memory of a list entry and of a field. A Pod takes about 1 KiB, even an
 	// empty one, which has 3 bytes of JSON.
 	entryCost, fieldCost = 1 << 10, 64
-	// maxRefusal is the maximum size of an error answer. Its text is logged and shown in events.
-	maxRefusal = 64 << 10
+	// maxErrorAnswer is the maximum size of an error answer. Its text is logged and shown in events.
+	maxErrorAnswer = 64 << 10
 )
 
 // dialer returns a dial function that only connects to allowed addresses.
@@ -45,57 +45,57 @@ func dialer(allowed *networks.Networks) func(ctx context.Context, network, addre
 // direct is the proxy function of all requests. It uses no proxy.
 func direct(*http.Request) (*url.URL, error) { return nil, nil }
 
-// bounded is a transport that limits the size of answers from an untrusted server.
-type bounded struct {
+// limitedTransport is a transport that limits the size of answers from an untrusted server.
+type limitedTransport struct {
 	next http.RoundTripper
-	// bytes is the maximum size of an answer.
-	bytes int64
+	// maxBytes is the maximum size of an answer.
+	maxBytes int64
 }
 
 // RoundTrip implements http.RoundTripper. A watch is not limited here, because the stream limits each event.
-func (t bounded) RoundTrip(r *http.Request) (*http.Response, error) {
+func (t limitedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	resp, err := t.next.RoundTrip(r)
 	switch {
 	case err != nil:
 		return resp, err
 	case resp.StatusCode >= http.StatusMultipleChoices:
-		resp.Body = &boundedBody{ReadCloser: resp.Body, left: min(t.bytes, maxRefusal)}
+		resp.Body = &limitedBody{ReadCloser: resp.Body, left: min(t.maxBytes, maxErrorAnswer)}
 	case r.URL.Query().Get("watch") == "":
-		resp.Body = &boundedBody{ReadCloser: resp.Body, left: t.bytes}
+		resp.Body = &limitedBody{ReadCloser: resp.Body, left: t.maxBytes}
 	}
 	return resp, nil
 }
 
 // WrappedRoundTripper returns the wrapped transport.
-func (t bounded) WrappedRoundTripper() http.RoundTripper { return t.next }
+func (t limitedTransport) WrappedRoundTripper() http.RoundTripper { return t.next }
 
-var errAnswer = errors.New("the answer exceeds the size limit")
+var errTooLarge = errors.New("the answer exceeds the size limit")
 
-type boundedBody struct {
+type limitedBody struct {
 	io.ReadCloser
 	left int64
 }
 
 // Read implements io.Reader.
-func (b *boundedBody) Read(p []byte) (int, error) {
+func (b *limitedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	if b.left -= int64(n); b.left < 0 {
-		return 0, errAnswer
+		return 0, errTooLarge
 	}
 	return n, err
 }
 
-// gate is the transport of callers' requests. It rejects them while the cluster does not answer.
-type gate struct {
+// callerTransport is the transport of callers' requests. It rejects them while the cluster does not answer.
+type callerTransport struct {
 	next http.RoundTripper
-	// shut is the error with which requests are rejected. suspect is called after a request without an answer.
-	shut    *atomic.Pointer[NotConnectedError]
-	suspect func()
+	// rejection is the error with which requests are rejected. suspect is called after a request without an answer.
+	rejection *atomic.Pointer[NotConnectedError]
+	onFailure func()
 }
 
 // RoundTrip implements http.RoundTripper.
-func (t gate) RoundTrip(r *http.Request) (*http.Response, error) {
-	if why := t.shut.Load(); why != nil {
+func (t callerTransport) RoundTrip(r *http.Request) (*http.Response, error) {
+	if why := t.rejection.Load(); why != nil {
 		if r.Body != nil {
 			_ = r.Body.Close()
 		}
@@ -103,21 +103,21 @@ func (t gate) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	resp, err := t.next.RoundTrip(r)
 	if err != nil {
-		t.suspect()
+		t.onFailure()
 		return resp, err
 	}
 	if is := resp.Header.Get("Content-Type"); resp.StatusCode < http.StatusMultipleChoices && is != "" && !strings.HasPrefix(is, runtime.ContentTypeJSON) {
 		_ = resp.Body.Close()
 		return nil, errSyntax
 	}
-	resp.Body = &decodedBody{ReadCloser: &boundedBody{ReadCloser: resp.Body, left: maxCalled}, left: maxDecoded}
+	resp.Body = &decodeLimitedBody{ReadCloser: &limitedBody{ReadCloser: resp.Body, left: maxCallerAnswer}, left: maxDecoded}
 	return resp, nil
 }
 
-// decodedBody limits the estimated memory of an answer after JSON decoding.
-type decodedBody struct {
+// decodeLimitedBody limits the estimated memory of an answer after JSON decoding.
+type decodeLimitedBody struct {
 	io.ReadCloser
-	// left is the remaining memory budget in bytes.
+	// textBudget is the remaining memory budget in bytes.
 	left int
 	// inText and escaped are the state of the scanner. inList has an entry for each enclosing list (true) and object
 	// (false).
@@ -126,19 +126,19 @@ type decodedBody struct {
 }
 
 // Read implements io.Reader.
-func (b *decodedBody) Read(p []byte) (int, error) {
+func (b *decodeLimitedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	for _, c := range p[:n] {
 		b.count(c)
 	}
 	if b.left < 0 || len(b.inList) > maxDepth {
-		return 0, errAnswer
+		return 0, errTooLarge
 	}
 	return n, err
 }
 
 // count subtracts the cost of a byte of JSON from the budget.
-func (b *decodedBody) count(c byte) {
+func (b *decodeLimitedBody) count(c byte) {
 	b.left--
 	if b.inText {
 		b.inText, b.escaped = b.escaped || c != '"', !b.escaped && c == '\\'

@@ -85,7 +85,7 @@ func (c *Controller) externalChanged(was, now *unstructured.Unstructured) {
 			}
 		}
 		if now == nil || was == nil {
-			c.referring(o)
+			c.queueReferring(o)
 		}
 	}
 }
@@ -95,13 +95,13 @@ func (c *Controller) externalChanged(was, now *unstructured.Unstructured) {
 func (c *Controller) infrastructureHandler() cache.ResourceEventHandler {
 	return cache.ResourceEventHandlerDetailedFuncs{AddFunc: func(obj any, isInInitialList bool) {
 		if o, ok := obj.(metav1.Object); ok && !isInInitialList {
-			c.referring(o)
+			c.queueReferring(o)
 		}
 	}}
 }
 
-// referring queues the Clusters of the namespace that refer to an object of this name.
-func (c *Controller) referring(o metav1.Object) {
+// queueReferring queues the Clusters of the namespace that refer to an object of this name.
+func (c *Controller) queueReferring(o metav1.Object) {
 	for _, obj := range c.clusters.GetIndexer().List() {
 		in, ok := obj.(*cluster)
 		if ok && in.Namespace == o.GetNamespace() && (in.Spec.InfrastructureRef.Name == o.GetName() || in.Spec.ControlPlaneRef.Name == o.GetName()) {

@@ -18,8 +18,8 @@ import (
 	"github.com/slipway-dev/slipway/pkg/controller/cluster/members"
 )
 
-// external is the observed state of an object that a Cluster refers to.
-type external struct {
+// externalObject is the observed state of an object that a Cluster refers to.
+type externalObject struct {
 	ref clusterv1alpha1.ContractVersionedObjectReference
 	// object is nil if the object does not exist, could not be read (err), or must not be used (reason).
 	object *unstructured.Unstructured
@@ -29,32 +29,32 @@ type external struct {
 	reason, message string
 }
 
-func (e *external) refuse(reason, format string, args ...any) {
+func (e *externalObject) reject(reason, format string, args ...any) {
 	e.reason, e.message = reason, fmt.Sprintf(format, args...)
 }
 
-func (e *external) defined() bool { return e.ref.IsDefined() }
-func (e *external) gone() bool    { return e.object == nil && e.err == nil }
-func (e *external) missing() bool { return e.defined() && e.gone() }
+func (e *externalObject) isDefined() bool  { return e.ref.IsDefined() }
+func (e *externalObject) isNotFound() bool { return e.object == nil && e.err == nil }
+func (e *externalObject) isMissing() bool  { return e.isDefined() && e.isNotFound() }
 
-// facts is the state from which the status of a Cluster is computed.
-type facts struct {
+// observedState is the state from which the status of a Cluster is computed.
+type observedState struct {
 	now                          time.Time
 	paused                       metav1.Condition
-	infrastructure, controlPlane external
-	// connected is nil if the Cluster is connected, and otherwise the reason why not. success is the time of the last
+	infrastructure, controlPlane externalObject
+	// connectionErr is nil if the Cluster is connected, and otherwise the reason why not. success is the time of the last
 	// successful probe, failures the number of failures since then, and grace how long the Cluster may not answer.
-	connected error
-	success   time.Time
-	failures  int
-	grace     time.Duration
-	// deleting is the reason and left the message of the condition Deleting.
-	deleting, left string
+	connectionErr error
+	lastSuccess   time.Time
+	failures      int
+	grace         time.Duration
+	// deletingReason is the reason and left the message of the condition Deleting.
+	deletingReason, deletingMessage string
 }
 
-// decide computes the status of c. until is the time at which the status may change without an event, or zero. An error
+// computeStatus computes the status of c. until is the time at which the status may change without an event, or zero. An error
 // means that a referenced object has invalid fields.
-func decide(c *cluster, f *facts) (until time.Time, err error) {
+func computeStatus(c *cluster, f *observedState) (until time.Time, err error) {
 	set := func(is metav1.Condition) {
 		is.ObservedGeneration = c.Generation
 		conditions.Set(&c.Status.Conditions, f.now, is)
@@ -66,31 +66,31 @@ func decide(c *cluster, f *facts) (until time.Time, err error) {
 		}
 		return until, nil
 	}
-	if err = initialized(c, f); err == nil {
+	if err = updateInitialization(c, f); err == nil {
 		c.Status.ObservedGeneration = c.Generation
 	}
-	infrastructure := f.infrastructureReady(c)
+	infrastructure := f.infrastructureCondition(c)
 	set(infrastructure)
-	set(controlPlaneInitialized(c, f))
-	probe, until := f.probe(c)
+	set(controlPlaneCondition(c, f))
+	probe, until := f.probeCondition(c)
 	set(probe)
 	set(f.deletingCondition(c))
-	sum := available(c)
+	sum := availableCondition(c)
 	set(sum)
 	var reconciling *metav1.Condition
 	if sum.Status != metav1.ConditionTrue && c.DeletionTimestamp == nil {
 		reconciling = &sum
 	}
 	conditions.SetBecause(&c.Status.Conditions, f.now, clusterv1alpha1.ReconcilingCondition, c.Generation, reconciling)
-	c.Status.Phase = phase(c)
+	c.Status.Phase = phaseOf(c)
 	return until, err
 }
 
-// initialized copies the initialization fields of the referenced objects. It only sets fields, and never resets them.
-func initialized(c *cluster, f *facts) error {
+// updateInitialization copies the initialization fields of the referenced objects. It only sets fields, and never resets them.
+func updateInitialization(c *cluster, f *observedState) error {
 	reached := &c.Status.Initialization
 	switch i := &f.infrastructure; {
-	case !i.defined():
+	case !i.isDefined():
 		reached.InfrastructureProvisioned = ptr.To(true)
 	case i.object != nil:
 		provisioned, err := contract.InfraProvisioned(i.kind, i.object)
@@ -109,8 +109,8 @@ func initialized(c *cluster, f *facts) error {
 		}
 	}
 	switch p := &f.controlPlane; {
-	case !p.defined():
-		if f.connected == nil {
+	case !p.isDefined():
+		if f.connectionErr == nil {
 			reached.ControlPlaneInitialized = ptr.To(true)
 		}
 	case p.object != nil:
@@ -125,12 +125,12 @@ func initialized(c *cluster, f *facts) error {
 	return nil
 }
 
-// infrastructureReady returns the condition InfrastructureReady.
-func (f *facts) infrastructureReady(c *cluster) metav1.Condition {
+// infrastructureCondition returns the condition InfrastructureReady.
+func (f *observedState) infrastructureCondition(c *cluster) metav1.Condition {
 	i, provisioned := &f.infrastructure, ptr.Deref(c.Status.Initialization.InfrastructureProvisioned, false)
 	is := metav1.Condition{Type: clusterv1alpha1.InfrastructureReadyCondition, Status: metav1.ConditionFalse, Reason: clusterv1alpha1.NotReadyReason}
 	switch {
-	case !i.defined():
+	case !i.isDefined():
 		is.Status, is.Reason = metav1.ConditionTrue, clusterv1alpha1.ReadyReason
 	case i.reason != "":
 		is.Reason, is.Message = i.reason, i.message
@@ -144,12 +144,12 @@ func (f *facts) infrastructureReady(c *cluster) metav1.Condition {
 	case i.object == nil:
 		is.Reason, is.Message = clusterv1alpha1.ObjectDoesNotExistReason, i.ref.Kind+" does not exist"
 	default:
-		f.mirror(&is, provisioned)
+		f.mirrorReady(&is, provisioned)
 	}
 	return is
 }
 
-func (f *facts) mirror(is *metav1.Condition, provisioned bool) {
+func (f *observedState) mirrorReady(is *metav1.Condition, provisioned bool) {
 	ready, err := contract.Ready(f.infrastructure.object)
 	switch {
 	case err != nil:
@@ -168,17 +168,17 @@ func (f *facts) mirror(is *metav1.Condition, provisioned bool) {
 	}
 }
 
-func controlPlaneInitialized(c *cluster, f *facts) metav1.Condition {
+func controlPlaneCondition(c *cluster, f *observedState) metav1.Condition {
 	is := metav1.Condition{Type: clusterv1alpha1.ClusterControlPlaneInitializedCondition, Status: metav1.ConditionTrue, Reason: clusterv1alpha1.InitializedReason}
 	if ptr.Deref(c.Status.Initialization.ControlPlaneInitialized, false) {
 		return is
 	}
 	is.Status, is.Reason = metav1.ConditionFalse, clusterv1alpha1.NotInitializedReason
 	switch p := &f.controlPlane; {
-	case !p.defined():
+	case !p.isDefined():
 		is.Message = "Waiting for the API of the cluster to answer"
-		if f.connected != nil {
-			is.Message += ": " + f.connected.Error()
+		if f.connectionErr != nil {
+			is.Message += ": " + f.connectionErr.Error()
 		}
 	case p.reason != "":
 		is.Reason, is.Message = p.reason, p.message
@@ -192,42 +192,42 @@ func controlPlaneInitialized(c *cluster, f *facts) metav1.Condition {
 	return is
 }
 
-// attempts is the number of failed connection attempts after which the probe condition becomes False.
-const attempts = 5
+// maxAttempts is the number of failed connection attempts after which the probe condition becomes False.
+const maxAttempts = 5
 
-// probe returns the condition RemoteConnectionProbe and the time at which it must be computed again.
-func (f *facts) probe(c *cluster) (is metav1.Condition, until time.Time) {
+// probeCondition returns the condition RemoteConnectionProbe and the time at which it must be computed again.
+func (f *observedState) probeCondition(c *cluster) (is metav1.Condition, until time.Time) {
 	is = metav1.Condition{Type: clusterv1alpha1.ClusterRemoteConnectionProbeCondition, Status: metav1.ConditionFalse, Reason: clusterv1alpha1.ProbeFailedReason}
 	was := conditions.Find(c.Status.Conditions, is.Type)
-	silent := f.success.Add(f.grace)
+	silent := f.lastSuccess.Add(f.grace)
 	switch {
-	case f.success.IsZero() && f.failures < attempts && was != nil:
+	case f.lastSuccess.IsZero() && f.failures < maxAttempts && was != nil:
 		return *was, until // This process has only just started to connect.
-	case f.success.IsZero() && f.failures < attempts:
+	case f.lastSuccess.IsZero() && f.failures < maxAttempts:
 		is.Message = "Remote connection not established yet"
-	case f.success.IsZero():
+	case f.lastSuccess.IsZero():
 		is.Message = "Remote connection probe failed"
 	case f.now.Before(silent):
 		is.Status, is.Reason = metav1.ConditionTrue, clusterv1alpha1.ProbeSucceededReason
-		if f.connected != nil {
+		if f.connectionErr != nil {
 			until = silent
 		}
 	default:
-		is.Message = "Remote connection probe failed, probe last succeeded at " + f.success.UTC().Format(time.RFC3339)
+		is.Message = "Remote connection probe failed, probe last succeeded at " + f.lastSuccess.UTC().Format(time.RFC3339)
 	}
 	return is, until
 }
 
-func (f *facts) deletingCondition(c *cluster) metav1.Condition {
+func (f *observedState) deletingCondition(c *cluster) metav1.Condition {
 	is := metav1.Condition{Type: clusterv1alpha1.DeletingCondition, Status: metav1.ConditionFalse, Reason: clusterv1alpha1.NotDeletingReason}
 	if c.DeletionTimestamp != nil {
-		is.Status, is.Reason, is.Message = metav1.ConditionTrue, f.deleting, f.left
+		is.Status, is.Reason, is.Message = metav1.ConditionTrue, f.deletingReason, f.deletingMessage
 	}
 	return is
 }
 
-// available returns the condition Available, which summarizes other conditions.
-func available(c *cluster) metav1.Condition {
+// availableCondition returns the condition Available, which summarizes other conditions.
+func availableCondition(c *cluster) metav1.Condition {
 	is := metav1.Condition{Type: clusterv1alpha1.AvailableCondition, Status: metav1.ConditionTrue, Reason: clusterv1alpha1.AvailableReason}
 	var why []string
 	if c.DeletionTimestamp != nil {
@@ -246,7 +246,7 @@ func available(c *cluster) metav1.Condition {
 	return is
 }
 
-func phase(c *cluster) clusterv1alpha1.ClusterPhase {
+func phaseOf(c *cluster) clusterv1alpha1.ClusterPhase {
 	switch {
 	case c.DeletionTimestamp != nil:
 		return clusterv1alpha1.ClusterPhaseDeleting

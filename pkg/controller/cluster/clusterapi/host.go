@@ -31,14 +31,14 @@ const (
 	callTimeout = 10 * time.Second
 )
 
-// host reads the Machines and Clusters of the management cluster. It starts when the first object is requested.
-type host struct {
+// managementSource reads the Machines and Clusters of the management cluster. It starts when the first object is requested.
+type managementSource struct {
 	client    dynamic.Interface
 	discovery discovery.DiscoveryInterface
 	reader    *Reader
 
-	once   sync.Once
-	wanted chan struct{}
+	once      sync.Once
+	requested chan struct{}
 
 	mu sync.Mutex
 	// machines and clusters are nil while the objects cannot be read; err is the reason.
@@ -46,20 +46,20 @@ type host struct {
 	err                error
 }
 
-func newHost(client dynamic.Interface, discovery discovery.DiscoveryInterface, r *Reader) *host {
-	return &host{client: client, discovery: discovery, reader: r, wanted: make(chan struct{}), err: ErrUnread}
+func newManagementSource(client dynamic.Interface, discovery discovery.DiscoveryInterface, r *Reader) *managementSource {
+	return &managementSource{client: client, discovery: discovery, reader: r, requested: make(chan struct{}), err: ErrUnread}
 }
 
-func (h *host) machine(key types.NamespacedName) (*Machine, error) {
-	return stored[Machine](h, "Machine", key, func() cache.Store { return h.machines })
+func (h *managementSource) machine(key types.NamespacedName) (*Machine, error) {
+	return readStored[Machine](h, "Machine", key, func() cache.Store { return h.machines })
 }
 
-func (h *host) cluster(key types.NamespacedName) (*Cluster, error) {
-	return stored[Cluster](h, "Cluster", key, func() cache.Store { return h.clusters })
+func (h *managementSource) cluster(key types.NamespacedName) (*Cluster, error) {
+	return readStored[Cluster](h, "Cluster", key, func() cache.Store { return h.clusters })
 }
 
-func stored[T any](h *host, kind string, key types.NamespacedName, of func() cache.Store) (*T, error) {
-	h.once.Do(func() { close(h.wanted) })
+func readStored[T any](h *managementSource, kind string, key types.NamespacedName, of func() cache.Store) (*T, error) {
+	h.once.Do(func() { close(h.requested) })
 	h.mu.Lock()
 	store, err := of(), h.err
 	h.mu.Unlock()
@@ -70,32 +70,32 @@ func stored[T any](h *host, kind string, key types.NamespacedName, of func() cac
 	if err != nil || !ok {
 		return nil, err
 	}
-	known, ok := obj.(*kept[T])
+	known, ok := obj.(*cachedObject[T])
 	if !ok {
 		return nil, fmt.Errorf("%s %s of %s: %w", kind, key, Group, ErrUnread)
 	}
-	facts := known.facts
+	facts := known.value
 	return &facts, nil
 }
 
 // run waits until an object is requested, and then watches objects until ctx is done. While the kinds are not served,
 // it checks for them with backoff.
-func (h *host) run(ctx context.Context) {
+func (h *managementSource) run(ctx context.Context) {
 	select {
 	case <-ctx.Done():
 		return
-	case <-h.wanted:
+	case <-h.requested:
 	}
 	backoff := newBackoff()
 	for ctx.Err() == nil {
-		err := h.served(ctx)
+		err := h.checkServed(ctx)
 		if err == nil {
 			if h.watch(ctx) {
 				backoff = newBackoff()
 			}
 			err = ErrUnread
 		}
-		h.cannot(ctx, err)
+		h.setUnavailable(ctx, err)
 		select {
 		case <-ctx.Done():
 		case <-time.After(backoff.Step()):
@@ -107,8 +107,8 @@ func newBackoff() wait.Backoff {
 	return wait.Backoff{Duration: firstRetry, Factor: 2, Steps: 1 << 30, Cap: lastRetry, Jitter: 0.1}
 }
 
-// served returns ErrNotServed if the management cluster does not serve the kinds.
-func (h *host) served(ctx context.Context) error {
+// checkServed returns ErrNotServed if the management cluster does not serve the kinds.
+func (h *managementSource) checkServed(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	var resources metav1.APIResourceList
@@ -127,20 +127,20 @@ func (h *host) served(ctx context.Context) error {
 	return nil
 }
 
-// cannot stores why the objects can no longer be read.
-func (h *host) cannot(ctx context.Context, err error) {
+// setUnavailable stores why the objects can no longer be read.
+func (h *managementSource) setUnavailable(ctx context.Context, err error) {
 	h.mu.Lock()
 	news := errors.Is(err, ErrNotServed) && !errors.Is(h.err, ErrNotServed)
 	h.machines, h.clusters, h.err = nil, nil, err
 	h.mu.Unlock()
 	klog.FromContext(ctx).V(2).Info("Cannot read Machines and Clusters of Cluster API", "err", err)
 	if news {
-		h.reader.groupKnown(Group) // The group is known to have no objects.
+		h.reader.notifyGroup(Group) // The group is known to have no objects.
 	}
 }
 
-// trouble stores why the objects could not be read so far.
-func (h *host) trouble(err error) {
+// setReadError stores why the objects could not be read so far.
+func (h *managementSource) setReadError(err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.machines == nil {
@@ -150,7 +150,7 @@ func (h *host) trouble(err error) {
 
 // watch runs the informers until ctx is done or the kinds are no longer served. It reports whether the informers have
 // synced.
-func (h *host) watch(ctx context.Context) bool {
+func (h *managementSource) watch(ctx context.Context) bool {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var all sync.WaitGroup
@@ -167,7 +167,7 @@ func (h *host) watch(ctx context.Context) bool {
 				cancel()
 				return
 			}
-			h.trouble(err)
+			h.setReadError(err)
 			cache.DefaultWatchErrorHandler(ctx, r, err)
 		})
 		registration, err := informer.AddEventHandler(handler)
@@ -179,17 +179,17 @@ func (h *host) watch(ctx context.Context) bool {
 		all.Go(func() { informer.RunWithContext(ctx) })
 		return informer.GetStore()
 	}
-	machines := start("machines", keep(hostMachineOf), changes(
-		func(k *kept[Machine]) Machine { return k.facts }, func(key types.NamespacedName) { h.reader.machineChanged(Group, key) }))
-	clusters := start("clusters", keep(hostClusterOf), changes(
-		func(k *kept[Cluster]) Cluster { return k.facts }, func(key types.NamespacedName) { h.reader.clusterChanged(Group, key) }))
+	machines := start("machines", cacheTransform(hostMachineOf), changeHandler(
+		func(k *cachedObject[Machine]) Machine { return k.value }, func(key types.NamespacedName) { h.reader.notifyMachine(Group, key) }))
+	clusters := start("clusters", cacheTransform(hostClusterOf), changeHandler(
+		func(k *cachedObject[Cluster]) Cluster { return k.value }, func(key types.NamespacedName) { h.reader.notifyCluster(Group, key) }))
 	if !cache.WaitForCacheSync(ctx.Done(), synced...) {
 		return false
 	}
 	h.mu.Lock()
 	h.machines, h.clusters, h.err = machines, clusters, nil
 	h.mu.Unlock()
-	h.reader.groupKnown(Group)
+	h.reader.notifyGroup(Group)
 	<-ctx.Done()
 	return true
 }

@@ -45,8 +45,8 @@ type source interface {
 
 // Reader reads the Machines and Clusters of both groups from caches.
 type Reader struct {
-	own  *own
-	host *host
+	own  *ownSource
+	host *managementSource
 
 	mu       sync.Mutex
 	handlers []Handlers
@@ -56,9 +56,9 @@ type Reader struct {
 // management cluster before one of its objects is requested.
 func New(informers externalversions.SharedInformerFactory, client dynamic.Interface, discovery discovery.DiscoveryInterface) (*Reader, error) {
 	r := &Reader{}
-	r.host = newHost(client, discovery, r)
+	r.host = newManagementSource(client, discovery, r)
 	var err error
-	if r.own, err = newOwn(informers, r); err != nil {
+	if r.own, err = newOwnSource(informers, r); err != nil {
 		return nil, fmt.Errorf("watching Slipway's Machines and Clusters: %w", err)
 	}
 	return r, nil
@@ -73,15 +73,15 @@ func (r *Reader) Watch(h Handlers) {
 
 // Machine returns a Machine, or nil if it does not exist.
 func (r *Reader) Machine(group string, key types.NamespacedName) (*Machine, error) {
-	return r.of(group).machine(key)
+	return r.sourceOf(group).machine(key)
 }
 
 // Cluster returns a Cluster, or nil if it does not exist.
 func (r *Reader) Cluster(group string, key types.NamespacedName) (*Cluster, error) {
-	return r.of(group).cluster(key)
+	return r.sourceOf(group).cluster(key)
 }
 
-func (r *Reader) of(group string) source {
+func (r *Reader) sourceOf(group string) source {
 	if group == Group {
 		return r.host
 	}
@@ -93,40 +93,40 @@ func (r *Reader) Run(ctx context.Context) {
 	var all sync.WaitGroup
 	all.Go(func() {
 		if cache.WaitForCacheSync(ctx.Done(), r.own.synced) {
-			r.groupKnown(clusterv1alpha1.GroupName)
+			r.notifyGroup(clusterv1alpha1.GroupName)
 		}
 	})
 	r.host.run(ctx)
 	all.Wait()
 }
 
-func (r *Reader) told() []Handlers {
+func (r *Reader) registeredHandlers() []Handlers {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.handlers
 }
 
-func (r *Reader) machineChanged(group string, key types.NamespacedName) {
-	for _, h := range r.told() {
+func (r *Reader) notifyMachine(group string, key types.NamespacedName) {
+	for _, h := range r.registeredHandlers() {
 		h.Machine(group, key)
 	}
 }
 
-func (r *Reader) clusterChanged(group string, key types.NamespacedName) {
-	for _, h := range r.told() {
+func (r *Reader) notifyCluster(group string, key types.NamespacedName) {
+	for _, h := range r.registeredHandlers() {
 		h.Cluster(group, key)
 	}
 }
 
-func (r *Reader) groupKnown(group string) {
-	for _, h := range r.told() {
+func (r *Reader) notifyGroup(group string) {
+	for _, h := range r.registeredHandlers() {
 		h.Group(group)
 	}
 }
 
-// changes returns a handler that calls changed for objects that were created or deleted, and for updates that change
+// changeHandler returns a handler that calls changed for objects that were created or deleted, and for updates that change
 // the result of facts. It ignores the initial list, for which Handlers.Group is called.
-func changes[O metav1.Object, T comparable](facts func(O) T, changed func(types.NamespacedName)) cache.ResourceEventHandler {
+func changeHandler[O metav1.Object, T comparable](facts func(O) T, changed func(types.NamespacedName)) cache.ResourceEventHandler {
 	return cache.ResourceEventHandlerDetailedFuncs{
 		AddFunc: func(obj any, isInInitialList bool) {
 			if o, ok := obj.(O); ok && !isInInitialList {

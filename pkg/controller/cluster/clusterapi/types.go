@@ -150,22 +150,22 @@ func text(o *unstructured.Unstructured, path ...string) string {
 	return s
 }
 
-// kept is the cached part of an object of the management cluster.
-type kept[T any] struct {
+// cachedObject is the cached part of an object of the management cluster.
+type cachedObject[T any] struct {
 	metav1.ObjectMeta
-	facts T
+	value T
 }
 
-// keep returns an informer transform that reduces objects to their cached part.
-func keep[T any](facts func(*unstructured.Unstructured) T) func(any) (any, error) {
+// cacheTransform returns an informer transform that reduces objects to their cached part.
+func cacheTransform[T any](facts func(*unstructured.Unstructured) T) func(any) (any, error) {
 	return func(obj any) (any, error) {
 		o, ok := obj.(*unstructured.Unstructured)
 		if !ok {
 			return obj, nil // Already transformed.
 		}
-		return &kept[T]{
+		return &cachedObject[T]{
 			ObjectMeta: metav1.ObjectMeta{Namespace: o.GetNamespace(), Name: o.GetName(), UID: o.GetUID(), ResourceVersion: o.GetResourceVersion()},
-			facts:      facts(o),
+			value:      facts(o),
 		}, nil
 	}
 }

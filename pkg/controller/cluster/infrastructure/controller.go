@@ -74,20 +74,20 @@ func New(d Deps) (*Controller, error) {
 		Build()
 	d.Clusters.Watch(clusterapi.Handlers{
 		Machine: func(string, types.NamespacedName) {},
-		Cluster: func(group string, key types.NamespacedName) { c.lookAt(indexValue(group, key)) },
-		Group:   func(group string) { c.lookAt(group) },
+		Cluster: func(group string, key types.NamespacedName) { c.queueIndexed(indexValue(group, key)) },
+		Group:   func(group string) { c.queueIndexed(group) },
 	})
 	return c, err
 }
 
-func (c *Controller) look(obj any) {
+func (c *Controller) queue(obj any) {
 	c.Look(controller.KeyOf(obj.(*vmv1alpha1.SlipwayCluster)), 0)
 }
 
-// lookAt queues the objects with an index value.
-func (c *Controller) lookAt(value string) {
+// queueIndexed queues the objects with an index value.
+func (c *Controller) queueIndexed(value string) {
 	for _, s := range controller.Indexed[*vmv1alpha1.SlipwayCluster](c.informer.GetIndexer(), indexByCluster, value) {
-		c.look(s)
+		c.queue(s)
 	}
 }
 
@@ -97,7 +97,7 @@ func (c *Controller) changed(was, now *vmv1alpha1.SlipwayCluster) {
 		return
 	}
 	if was == nil || was.UID != now.UID || was.Generation != now.Generation || clusterapi.PausedBy(was, nil) != clusterapi.PausedBy(now, nil) || ownerOf(was) != ownerOf(now) {
-		c.look(now)
+		c.queue(now)
 	}
 }
 
@@ -107,7 +107,7 @@ func (c *Controller) zoneChanged(was, now *vmv1alpha1.Zone) {
 		return
 	}
 	for _, obj := range c.informer.GetStore().List() {
-		c.look(obj)
+		c.queue(obj)
 	}
 }
 

@@ -51,8 +51,8 @@ func ownerOf(s *vmv1alpha1.SlipwayCluster) (found owner) {
 	return found
 }
 
-// world is the state from which the status of an object is computed.
-type world struct {
+// inputs is the state from which the status of an object is computed.
+type inputs struct {
 	// cluster is the owner. It is nil if the owner does not exist, refers to other infrastructure, or cannot be read
 	// (clusterErr).
 	cluster    *clusterapi.Cluster
@@ -64,16 +64,16 @@ type world struct {
 	labels map[string]string
 }
 
-// owning returns c if c refers to s as its infrastructure, and nil otherwise.
-func owning(c *clusterapi.Cluster, s *vmv1alpha1.SlipwayCluster, by owner) *clusterapi.Cluster {
+// verifyOwner returns c if c refers to s as its infrastructure, and nil otherwise.
+func verifyOwner(c *clusterapi.Cluster, s *vmv1alpha1.SlipwayCluster, by owner) *clusterapi.Cluster {
 	if c == nil || c.UID != by.uid || c.Infrastructure != (clusterapi.Reference{Group: vmv1alpha1.GroupName, Kind: "SlipwayCluster", Name: s.Name}) {
 		return nil
 	}
 	return c
 }
 
-// decide returns the status of s. again is true if it must be computed again because something could not be read.
-func decide(s *vmv1alpha1.SlipwayCluster, w world, now time.Time) (st vmv1alpha1.SlipwayClusterStatus, again bool) {
+// computeStatus returns the status of s. again is true if it must be computed again because something could not be read.
+func computeStatus(s *vmv1alpha1.SlipwayCluster, w inputs, now time.Time) (st vmv1alpha1.SlipwayClusterStatus, again bool) {
 	st = *s.Status.DeepCopy()
 	set := func(kind string, status metav1.ConditionStatus, reason, message string) {
 		conditions.Set(&st.Conditions, now, metav1.Condition{Type: kind, Status: status, Reason: reason, Message: message, ObservedGeneration: s.Generation})
@@ -88,7 +88,7 @@ func decide(s *vmv1alpha1.SlipwayCluster, w world, now time.Time) (st vmv1alpha1
 	}
 	meta.RemoveStatusCondition(&st.Conditions, vmv1alpha1.ConditionPaused)
 	st.ObservedGeneration = s.Generation
-	domains, reason, message := domainsOf(s, w)
+	domains, reason, message := failureDomains(s, w)
 	if reason != vmv1alpha1.ReasonUnknownState {
 		st.FailureDomains = domains
 	}
@@ -97,7 +97,7 @@ func decide(s *vmv1alpha1.SlipwayCluster, w world, now time.Time) (st vmv1alpha1
 	case !provisioned && unread:
 		set(vmv1alpha1.ConditionReady, metav1.ConditionUnknown, vmv1alpha1.ReasonUnknownState, w.clusterErr.Error())
 		return st, true
-	case !provisioned && !endpointKnown(s, w.cluster):
+	case !provisioned && !hasEndpoint(s, w.cluster):
 		set(vmv1alpha1.ConditionReady, metav1.ConditionFalse, vmv1alpha1.ReasonWaitingForEndpoint,
 			"spec.controlPlaneEndpoint must have host and port, here or in the Cluster that owns this object")
 		return st, false
@@ -115,15 +115,15 @@ func decide(s *vmv1alpha1.SlipwayCluster, w world, now time.Time) (st vmv1alpha1
 	return st, false
 }
 
-// endpointKnown reports whether the endpoint of the cluster's API server is known.
-func endpointKnown(s *vmv1alpha1.SlipwayCluster, c *clusterapi.Cluster) bool {
+// hasEndpoint reports whether the endpoint of the cluster's API server is known.
+func hasEndpoint(s *vmv1alpha1.SlipwayCluster, c *clusterapi.Cluster) bool {
 	e := s.Spec.ControlPlaneEndpoint
 	return e.Host != "" && e.Port != 0 || c != nil && c.Host != "" && c.Port != 0
 }
 
-// domainsOf returns the zones that machines of s can run in, sorted by name. reason and message describe problems with
+// failureDomains returns the zones that machines of s can run in, sorted by name. reason and message describe problems with
 // the zones of the spec; reason is empty if there are none.
-func domainsOf(s *vmv1alpha1.SlipwayCluster, w world) (out []vmv1alpha1.FailureDomain, reason, message string) {
+func failureDomains(s *vmv1alpha1.SlipwayCluster, w inputs) (out []vmv1alpha1.FailureDomain, reason, message string) {
 	if !w.zonesKnown {
 		return nil, vmv1alpha1.ReasonUnknownState, "the zones have not been read yet"
 	}

@@ -29,15 +29,15 @@ func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (c
 	if s == nil || s.DeletionTimestamp != nil {
 		return controller.Result{}, nil
 	}
-	w := world{labels: r.deps.NamespaceLabels(key.Namespace)}
+	w := inputs{labels: r.deps.NamespaceLabels(key.Namespace)}
 	w.zones, w.zonesKnown = r.deps.Zones()
 	if by := ownerOf(s); by.name != "" {
 		var c, err = r.deps.Clusters.Cluster(by.group, types.NamespacedName{Namespace: key.Namespace, Name: by.name})
-		w.cluster, w.clusterErr = owning(c, s, by), err
+		w.cluster, w.clusterErr = verifyOwner(c, s, by), err
 	}
 	next := s.DeepCopy()
 	var again bool
-	next.Status, again = decide(s, w, r.deps.Now())
+	next.Status, again = computeStatus(s, w, r.deps.Now())
 	conditions.KeepTimes(s.Status.Conditions, next.Status.Conditions)
 	if err := r.objects.UpdateStatus(ctx, r.deps.Client.VmV1alpha1().SlipwayClusters(key.Namespace), next); err != nil {
 		return controller.Overtaken(err)

@@ -23,8 +23,8 @@ import (
 	"github.com/slipway-dev/slipway/pkg/generated/informers/externalversions"
 )
 
-// live runs the controller against a fake server with a fake clock.
-type live struct {
+// fixture runs the controller against a fake server with a fake clock.
+type fixture struct {
 	t   *testing.T
 	api *fake.Clientset
 
@@ -34,13 +34,13 @@ type live struct {
 	writes   int
 }
 
-func (l *live) Cluster(string, types.NamespacedName) (*clusterapi.Cluster, error) {
+func (l *fixture) Cluster(string, types.NamespacedName) (*clusterapi.Cluster, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.cluster, nil
 }
 
-func (l *live) Watch(h clusterapi.Handlers) { l.handlers = h }
+func (l *fixture) Watch(h clusterapi.Handlers) { l.handlers = h }
 
 // settle advances the fake clock by a second.
 func settle() {
@@ -49,7 +49,7 @@ func settle() {
 }
 
 // change changes the Cluster and calls the handlers.
-func (l *live) change(change func(*clusterapi.Cluster)) {
+func (l *fixture) change(change func(*clusterapi.Cluster)) {
 	l.mu.Lock()
 	next := *l.cluster
 	change(&next)
@@ -60,9 +60,9 @@ func (l *live) change(change func(*clusterapi.Cluster)) {
 }
 
 // run starts the controller with objects until the test ends. It must be called in a synctest bubble.
-func run(t *testing.T, objects ...runtime.Object) *live {
+func run(t *testing.T, objects ...runtime.Object) *fixture {
 	t.Helper()
-	l := &live{t: t, api: fake.NewSimpleClientset(objects...), cluster: &clusterapi.Cluster{Name: "c", UID: "uid-c",
+	l := &fixture{t: t, api: fake.NewSimpleClientset(objects...), cluster: &clusterapi.Cluster{Name: "c", UID: "uid-c",
 		Infrastructure: clusterapi.Reference{Group: "vm.slipway.dev", Kind: "SlipwayCluster", Name: "shop"}}}
 	version := 0
 	stamp := func(action clienttesting.Action) (bool, runtime.Object, error) {
@@ -102,8 +102,8 @@ func run(t *testing.T, objects ...runtime.Object) *live {
 	return l
 }
 
-// is returns the reason of Ready, whether the object is provisioned, and the number of failure domains.
-func (l *live) is() (ready string, provisioned bool, domains int) {
+// status returns the reason of Ready, whether the object is provisioned, and the number of failure domains.
+func (l *fixture) status() (ready string, provisioned bool, domains int) {
 	l.t.Helper()
 	s, err := l.api.VmV1alpha1().SlipwayClusters("ns").Get(l.t.Context(), "shop", metav1.GetOptions{})
 	if err != nil {
@@ -123,7 +123,7 @@ func TestSlipwayCluster_FollowsClusterAndZonesAndIsWrittenOnce(t *testing.T) {
 		l := run(t, object(func(s *vmv1alpha1.SlipwayCluster) { s.Spec.ControlPlaneEndpoint = vmv1alpha1.APIEndpoint{} }), zone("a", nil))
 		want := func(what, ready string, provisioned bool, domains int) {
 			t.Helper()
-			if r, p, d := l.is(); r != ready || p != provisioned || d != domains {
+			if r, p, d := l.status(); r != ready || p != provisioned || d != domains {
 				t.Errorf("%s: %s, provisioned %v, %d failure domains; want %s, %v, %d", what, r, p, d, ready, provisioned, domains)
 			}
 		}

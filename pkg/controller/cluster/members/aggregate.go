@@ -62,7 +62,7 @@ func aggregate(all []*machine, from, to, good, bad, unknown string) metav1.Condi
 	default:
 		return out
 	}
-	said := append(texts(names[metav1.ConditionFalse]), texts(names[metav1.ConditionUnknown])...)
+	said := append(groupMessages(names[metav1.ConditionFalse]), groupMessages(names[metav1.ConditionUnknown])...)
 	if len(said) > maxGroups {
 		said = append(said[:maxGroups], fmt.Sprintf("%d other messages", len(said)-maxGroups))
 	}
@@ -70,8 +70,8 @@ func aggregate(all []*machine, from, to, good, bad, unknown string) metav1.Condi
 	return out
 }
 
-// texts returns one text for each message with the names of its Machines, the most frequent message first.
-func texts(said map[string][]string) []string {
+// groupMessages returns one text for each message with the names of its Machines, the most frequent message first.
+func groupMessages(said map[string][]string) []string {
 	type group struct {
 		text  string
 		names []string

@@ -24,13 +24,13 @@ type rank int
 const (
 	// deleting Machines are already being deleted. Choosing them first avoids deleting one too many.
 	deleting rank = iota
-	// marked Machines have DeleteMachineAnnotation.
-	marked
-	// unwell Machines have no Node, an unhealthy Node, or a failed health check.
-	unwell
+	// markedForDeletion Machines have DeleteMachineAnnotation.
+	markedForDeletion
+	// unhealthy Machines have no Node, an unhealthy Node, or a failed health check.
+	unhealthy
 	// unready Machines have a Node and are not Ready.
 	unready
-	well
+	healthy
 )
 
 func rankOf(m *machine) rank {
@@ -39,13 +39,13 @@ func rankOf(m *machine) rank {
 	case m.DeletionTimestamp != nil:
 		return deleting
 	case isMarked:
-		return marked
+		return markedForDeletion
 	case !m.Status.NodeRef.IsDefined(), isFalse(m, clusterv1alpha1.MachineNodeHealthyCondition), Unhealthy(m):
-		return unwell
+		return unhealthy
 	case !conditions.IsTrue(m.Status.Conditions, clusterv1alpha1.ReadyCondition):
 		return unready
 	}
-	return well
+	return healthy
 }
 
 // First returns the n Machines to delete first: those being deleted, marked, unhealthy, not Ready, and then by order.
@@ -56,7 +56,7 @@ func First(all []*machine, n int, order Order) []*machine {
 		if by := int(rankOf(a)) - int(rankOf(b)); by != 0 {
 			return by
 		}
-		if by := byAge(a, b, order); by != 0 {
+		if by := compareAge(a, b, order); by != 0 {
 			return by
 		}
 		return strings.Compare(a.Name, b.Name)
@@ -64,7 +64,7 @@ func First(all []*machine, n int, order Order) []*machine {
 	return sorted[:max(min(n, len(sorted)), 0)]
 }
 
-func byAge(a, b *machine, order Order) int {
+func compareAge(a, b *machine, order Order) int {
 	older := a.CreationTimestamp.Compare(b.CreationTimestamp.Time)
 	switch order {
 	case clusterv1alpha1.OldestMachineSetDeletionOrder:

@@ -21,7 +21,7 @@ const hashLength = 10
 // Outdated returns the differences between the template of Machines and the template wanted, a sentence each. It
 // ignores fields that are changed in place.
 func Outdated(is, wanted *clusterv1alpha1.MachineTemplateSpec) []string {
-	a, b := rolled(is), rolled(wanted)
+	a, b := immutableFields(is), immutableFields(wanted)
 	var why []string
 	if a.Version != b.Version {
 		why = append(why, fmt.Sprintf("Version %s, %s required", a.Version, b.Version))
@@ -43,8 +43,8 @@ func Outdated(is, wanted *clusterv1alpha1.MachineTemplateSpec) []string {
 	return why
 }
 
-// rolled returns the fields of a template that cannot be changed in place.
-func rolled(t *clusterv1alpha1.MachineTemplateSpec) clusterv1alpha1.MachineSpec {
+// immutableFields returns the fields of a template that cannot be changed in place.
+func immutableFields(t *clusterv1alpha1.MachineTemplateSpec) clusterv1alpha1.MachineSpec {
 	return clusterv1alpha1.MachineSpec{
 		Bootstrap: t.Spec.Bootstrap, InfrastructureRef: t.Spec.InfrastructureRef, Version: t.Spec.Version, FailureDomain: t.Spec.FailureDomain,
 	}
@@ -52,7 +52,7 @@ func rolled(t *clusterv1alpha1.MachineTemplateSpec) clusterv1alpha1.MachineSpec 
 
 // Hash returns a hash of the fields that cannot be changed in place. A different try gives a different hash.
 func Hash(t *clusterv1alpha1.MachineTemplateSpec, try int) string {
-	text, err := json.Marshal(rolled(t))
+	text, err := json.Marshal(immutableFields(t))
 	if err != nil {
 		panic(fmt.Sprintf("cannot encode a template as JSON: %v", err)) // The template was decoded from JSON.
 	}
