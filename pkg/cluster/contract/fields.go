@@ -141,8 +141,8 @@ func isInitialized(k Kind, o *object, field, old string) (bool, error) {
 	return boolField(o, "status", "initialization", field)
 }
 
-// usesV1Beta1 reports whether an object is read by the paths of v1beta1. If no label names the version of the contract, an
-// object without v1beta2 fields is read by those of v1beta1.
+// usesV1Beta1 reports whether an object is read by the paths of v1beta1. If no label names the version of the contract,
+// an object without v1beta2 fields is read by those of v1beta1.
 func usesV1Beta1(k Kind, o *object) (bool, error) {
 	if k.Version == V1Beta1 || !k.Assumed {
 		return k.Version == V1Beta1, nil

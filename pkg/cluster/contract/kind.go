@@ -80,8 +80,8 @@ func ownKind(gk schema.GroupKind, client dynamic.Interface) (Kind, bool) {
 	}, true
 }
 
-// validateGroupKind rejects names that are not valid in a request path. It also rejects kinds that a user must not be able to adopt
-// or delete by a reference.
+// validateGroupKind rejects names that are not valid in a request path. It also rejects kinds that a user must not be
+// able to adopt or delete by a reference.
 func validateGroupKind(gk schema.GroupKind) error {
 	if problems := validation.IsDNS1123Subdomain(gk.Group); len(problems) > 0 {
 		return fmt.Errorf("%w: group %.80q: %s", ErrKindUnknown, gk.Group, strings.Join(problems, "; "))

@@ -61,8 +61,8 @@ func (k Kinds) lookup(ctx context.Context, gk schema.GroupKind) (Kind, error) {
 	return found, nil
 }
 
-// servedResources returns the resources of a kind, one for each version that has it, the preferred version first. The result is
-// not empty if err is nil.
+// servedResources returns the resources of a kind, one for each version that has it, the preferred version first. The
+// result is not empty if err is nil.
 func (k Kinds) servedResources(ctx context.Context, gk schema.GroupKind) ([]metav1.APIResource, error) {
 	var group metav1.APIGroup
 	err := k.Discovery.Get().AbsPath("/apis", gk.Group).Do(ctx).Into(&group)
@@ -112,8 +112,8 @@ func (k Kinds) labels(ctx context.Context, resource schema.GroupVersionResource,
 	return o.Labels, nil
 }
 
-// chooseByAPIService checks the labels of the APIServices. Each APIService is for one version. The version implements the
-// contract if the value of the label is empty or contains the version.
+// chooseByAPIService checks the labels of the APIServices. Each APIService is for one version. The version implements
+// the contract if the value of the label is empty or contains the version.
 func (k Kinds) chooseByAPIService(ctx context.Context, gk schema.GroupKind, served []metav1.APIResource) (versionChoice, error) {
 	var best versionChoice
 	for _, resource := range served {
@@ -133,8 +133,8 @@ func (k Kinds) chooseByAPIService(ctx context.Context, gk schema.GroupKind, serv
 	return best, nil
 }
 
-// versionChoice is a version of a kind and the version of the contract that it implements. contract is empty if it implements
-// none.
+// versionChoice is a version of a kind and the version of the contract that it implements. contract is empty if it
+// implements none.
 type versionChoice struct {
 	contract string
 	resource metav1.APIResource
@@ -148,8 +148,8 @@ func (c versionChoice) less(other versionChoice) bool {
 	return version.CompareKubeAwareVersionStrings(c.resource.Version, other.resource.Version) < 0
 }
 
-// chooseVersion returns the newest served version of the kind among those that the labels name for the newest version of the
-// contract.
+// chooseVersion returns the newest served version of the kind among those that the labels name for the newest version
+// of the contract.
 func chooseVersion(labels map[string]string, served []metav1.APIResource) (versionChoice, error) {
 	for _, contract := range versions {
 		value, ok := labels[labelPrefix+contract]

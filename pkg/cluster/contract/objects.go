@@ -99,8 +99,8 @@ func (o *Objects) watch(k Kind) (cache.SharedIndexInformer, error) {
 	return informer, nil
 }
 
-// selectClusterObjects selects objects of clusters. It excludes, for example, virtual machines that belong to no cluster. Every
-// object of a cluster has the label, because it is set when the object is adopted.
+// selectClusterObjects selects objects of clusters. It excludes, for example, virtual machines that belong to no
+// cluster. Every object of a cluster has the label, because it is set when the object is adopted.
 func selectClusterObjects(o *metav1.ListOptions) { o.LabelSelector = clusterv1alpha1.ClusterNameLabel }
 
 func withoutManagedFields(obj any) (any, error) {

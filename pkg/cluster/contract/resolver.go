@@ -48,7 +48,7 @@ type Resolver struct {
 	kinds map[schema.GroupKind]*kindEntry
 }
 
-// entry is the cached result of one kind. Its lock is held during a lookup, so that there is one lookup at a time.
+// kindEntry is the cached result of one kind. Its lock is held during a lookup, so that there is one lookup at a time.
 type kindEntry struct {
 	mu sync.Mutex
 	// kind is the last kind that was found. Its GVK is empty if none was.

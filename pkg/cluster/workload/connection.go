@@ -44,8 +44,8 @@ type Connection struct {
 
 	// rejection is the error with which requests of callers fail immediately. It is nil while the cluster answers.
 	rejection atomic.Pointer[NotConnectedError]
-	// requestRead probes the cluster. known reports whether Nodes can be queried. end stops the connection and waits until all
-	// its goroutines have returned.
+	// probe probes the cluster. isSynced reports whether Nodes can be queried. stop stops the connection and waits
+	// until all its goroutines have returned.
 	probe    func(context.Context) error
 	isSynced func() bool
 	stop     func()
@@ -55,7 +55,7 @@ type Connection struct {
 	visits chan struct{}
 
 	mu sync.Mutex
-	// fatalErr is an error that closes the connection. watching is the last error of the watch.
+	// fatalErr is an error that closes the connection. watchErr is the last error of the watch.
 	fatalErr, watchErr error
 }
 
@@ -96,7 +96,7 @@ func (c *Connection) endedError() error {
 	return nil
 }
 
-// onFatal stores an error that retries cannot resolve.
+// setFatal stores an error that retries cannot resolve.
 func (c *Connection) setFatal(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -105,14 +105,14 @@ func (c *Connection) setFatal(err error) {
 	}
 }
 
-// onError stores the last error of the watch.
+// setWatchError stores the last error of the watch.
 func (c *Connection) setWatchError(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.watchErr = err
 }
 
-// clusterState returns the errors that were stored by broken and failed.
+// lastErrors returns the errors that were stored by setFatal and setWatchError.
 func (c *Connection) lastErrors() (fatal, watching error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -126,7 +126,8 @@ type dialOptions struct {
 	// wake is called when the connection must be checked: Nodes can be queried, it is broken, or a caller's request
 	// failed.
 	wake func()
-	// onNode is called for each change of the Node of a Machine. hasMachine reports whether a Machine has a provider ID.
+	// onNode is called for each change of the Node of a Machine. hasMachine reports whether a Machine has a provider
+	// ID.
 	onNode     func(*corev1.Node)
 	hasMachine func(providerID string) bool
 	// listSlots are the list slots of all clusters.

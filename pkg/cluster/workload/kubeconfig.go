@@ -63,8 +63,8 @@ func parseKubeconfig(data []byte) (*rest.Config, error) {
 	}, nil
 }
 
-// validateKubeconfig returns an error if any cluster or user uses a feature that is not allowed. Unused entries are checked too,
-// because a change of current-context would activate them.
+// validateKubeconfig returns an error if any cluster or user uses a feature that is not allowed. Unused entries are
+// checked too, because a change of current-context would activate them.
 func validateKubeconfig(k *clientcmdapi.Config) error {
 	type field struct {
 		set  bool

@@ -129,7 +129,7 @@ func (r *nodeDecoder) readInfo(key string) error {
 // healthConditions are the conditions that describe the health of a Node. They are always cached.
 var healthConditions = []string{string(corev1.NodeReady), string(corev1.NodeMemoryPressure), string(corev1.NodeDiskPressure), string(corev1.NodePIDPressure)}
 
-// readCondition decodes a condition. Conditions in summed are cached with their message. Of others, which a
+// readCondition decodes a condition. Conditions in healthConditions are cached with their message. Of others, which a
 // MachineHealthCheck may use, type and status are cached if there is room.
 func (r *nodeDecoder) readCondition() error {
 	fields := map[string]string{}

@@ -11,8 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 )
 
-// maxDuplicates is the maximum number of Nodes that are cached per provider ID. More than one is a fault of the cluster: for
-// example, a kubelet has registered again under another name.
+// maxDuplicates is the maximum number of Nodes that are cached per provider ID. More than one is a fault of the
+// cluster: for example, a kubelet has registered again under another name.
 const maxDuplicates = 4
 
 // ProviderKey returns the canonical form of a provider ID. Kubelets write the UUID of a virtual machine in upper or
@@ -35,7 +35,7 @@ type nodeEntry struct {
 	hasMore bool
 }
 
-// addToSum adds or replaces a Node and reports whether the entry has changed.
+// add adds or replaces a Node and reports whether the entry has changed.
 func (w *nodeEntry) add(node *Node) bool {
 	at := slices.IndexFunc(w.nodes, func(n *Node) bool { return n.Name == node.Name })
 	switch {
@@ -59,8 +59,8 @@ func (w *nodeEntry) remove(name string) {
 	}
 }
 
-// lookup returns the Nodes of a provider ID. If they have not been read, it requests them and returns ErrReading. If name
-// is empty, the entry must contain all Nodes with the provider ID.
+// lookup returns the Nodes of a provider ID. If they have not been read, it requests them and returns ErrReading. If
+// name is empty, the entry must contain all Nodes with the provider ID.
 func (n *nodeCache) lookup(providerID, name string) ([]*Node, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -48,11 +48,11 @@ type nodeCache struct {
 	// get reads the Node with the given name, or lists Nodes if name is empty. query contains the query parameters.
 	get       func(ctx context.Context, name string, query map[string]string) (io.ReadCloser, error)
 	listSlots *listSlots
-	// hasMachine reports whether a Machine has a provider ID. changed is called for a Node that has changed or does not
-	// exist.
+	// hasMachine reports whether a Machine has a provider ID. onChange is called for a Node that has changed or does
+	// not exist.
 	hasMachine func(providerID string) bool
 	onChange   func(*corev1.Node)
-	// onSynced is called when Nodes can be queried. failed is called with errors that are retried, and broken with
+	// onSynced is called when Nodes can be queried. onError is called with errors that are retried, and onFatal with
 	// invalid answers.
 	onSynced         func()
 	onError, onFatal func(error)
@@ -103,7 +103,7 @@ func (n *nodeCache) handleError(err error) {
 	n.onError(err)
 }
 
-// readKubeconfig reads the missing Nodes: by name if all names are known, otherwise with a list.
+// readMissing reads the missing Nodes: by name if all names are known, otherwise with a list.
 func (n *nodeCache) readMissing(ctx context.Context) error {
 	if n.version == "" && !n.stale {
 		// A list of one Node returns the resource version.
@@ -205,7 +205,7 @@ func (n *nodeCache) list(ctx context.Context) error {
 	return errTooManyNodes
 }
 
-// readPage is the metadata of a page of a list.
+// page is the metadata of a page of a list.
 type page struct{ version, next string }
 
 // readPage reads one page and calls keep for each Node.

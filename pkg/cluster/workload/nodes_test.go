@@ -32,7 +32,7 @@ type nodeServer struct {
 
 	mu    sync.Mutex
 	nodes map[string]*corev1.Node
-	// readRequests contains the requests for Nodes.
+	// asked contains the requests for Nodes.
 	asked []string
 	// events are sent by the next watch, which then ends.
 	events chan string

@@ -72,7 +72,7 @@ func (t rateLimitedTransport) WrappedRoundTripper() http.RoundTripper { return t
 
 type rateLimitedBody struct {
 	io.ReadCloser
-	// reserve waits until n bytes are allowed.
+	// wait waits until n bytes are allowed.
 	wait func(n int) error
 }
 

@@ -111,7 +111,7 @@ func (c *Clusters) onSecretVersion(secret types.NamespacedName, version string) 
 	c.queue.AddWithOpts(priorityqueue.AddOpts{Priority: probing}, cluster)
 }
 
-// secretStore passes the reflector's objects to seen and stores nothing.
+// secretStore passes the reflector's objects to onVersion and stores nothing.
 type secretStore struct {
 	onVersion func(types.NamespacedName, string)
 }

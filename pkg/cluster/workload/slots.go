@@ -61,8 +61,8 @@ func (s *listSlots) tryReserve(namespace string) (done func()) {
 	}
 }
 
-// reserveNamespace reserves the slot of a namespace. If it is already reserved, mark returns the channel that is closed when it is
-// returned.
+// reserveNamespace reserves the slot of a namespace. If it is already reserved, mark returns the channel that is closed
+// when it is returned.
 func (s *listSlots) reserveNamespace(namespace string) chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -16,13 +16,13 @@ import (
 	"github.com/slipway-dev/slipway/pkg/priorityqueue"
 )
 
-// clusterState is the state of a cluster. Only the cluster's step writes it, while it holds the lock of Clusters. The field
-// changed is also written by other goroutines.
+// clusterState is the state of a cluster. Only the cluster's step writes it, while it holds the lock of Clusters. The
+// field secretChanged is also written by other goroutines.
 type clusterState struct {
 	// conn is set after the first successful probe. connected is true when its Nodes can be queried.
 	conn      *Connection
 	connected bool
-	// reason and since are the reason and the time at which the connection ended.
+	// reason and disconnectedAt are the reason and the time at which the connection ended.
 	reason         error
 	disconnectedAt time.Time
 	// lastSuccess is the time of the last successful probe, and failures the number of failures since then.
@@ -130,7 +130,7 @@ func (c *Clusters) checkConnection(ctx context.Context, cluster types.Namespaced
 	}
 	err := s.conn.probe(ctx)
 	if ctx.Err() != nil {
-		return nil // the server is shutting down
+		return nil // The server is shutting down.
 	}
 	c.counts.probes.count(err)
 	if err := c.recordProbe(cluster, s, err); err != nil {

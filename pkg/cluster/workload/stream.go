@@ -45,7 +45,7 @@ func newStream(body io.Reader) *stream {
 // countedReader returns an error if a text or an object exceeds its limit.
 type countedReader struct {
 	io.Reader
-	// readKubeconfig is the number of bytes read. consumed returns how many of them were decoded. begun is the offset of the
+	// read is the number of bytes read. consumed returns how many of them were decoded. begun is the offset of the
 	// current object.
 	read, begun int64
 	consumed    func() int64
@@ -64,7 +64,7 @@ func (r *countedReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// tryConnect marks the start of an object whose size is limited separately.
+// begin marks the start of an object whose size is limited separately.
 func (s *stream) begin() { s.from.begun = s.dec.InputOffset() }
 
 // token returns the next token. A syntax error does not quote the input, because it is from the server.
@@ -108,7 +108,7 @@ func (s *stream) container(open json.Delim, next func() error) error {
 	}
 }
 
-// runClusters calls next for each remaining entry of the current object or array.
+// readEntries calls next for each remaining entry of the current object or array.
 func (s *stream) readEntries(next func() error) error {
 	if s.depth++; s.depth > maxDepth {
 		return errDepth

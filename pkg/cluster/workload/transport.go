@@ -88,7 +88,7 @@ func (b *limitedBody) Read(p []byte) (int, error) {
 // callerTransport is the transport of callers' requests. It rejects them while the cluster does not answer.
 type callerTransport struct {
 	next http.RoundTripper
-	// rejection is the error with which requests are rejected. suspect is called after a request without an answer.
+	// rejection is the error with which requests are rejected. onFailure is called after a request without an answer.
 	rejection *atomic.Pointer[NotConnectedError]
 	onFailure func()
 }
@@ -117,7 +117,7 @@ func (t callerTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 // decodeLimitedBody limits the estimated memory of an answer after JSON decoding.
 type decodeLimitedBody struct {
 	io.ReadCloser
-	// textBudget is the remaining memory budget in bytes.
+	// left is the remaining memory budget in bytes.
 	left int
 	// inText and escaped are the state of the scanner. inList has an entry for each enclosing list (true) and object
 	// (false).

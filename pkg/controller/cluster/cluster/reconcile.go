@@ -44,7 +44,7 @@ type reconciler struct {
 type reconcileRun struct {
 	*reconciler
 	key types.NamespacedName
-	// cluster is the object to write. facts is the observed state.
+	// cluster is the object to write. observed is the observed state.
 	cluster  *cluster
 	observed *observedState
 }
@@ -114,7 +114,7 @@ func (p *reconcileRun) run(ctx context.Context) error {
 	return errors.Join(p.setEndpoint(ctx), unread)
 }
 
-// probeCondition stores the state of the connection. It requests a connection if the infrastructure is provisioned.
+// checkConnection stores the state of the connection. It requests a connection if the infrastructure is provisioned.
 func (p *reconcileRun) checkConnection() {
 	f := p.observed
 	provisioned := !f.infrastructure.isDefined() || ptr.Deref(p.cluster.Status.Initialization.InfrastructureProvisioned, false)
@@ -157,8 +157,8 @@ func (p *reconcileRun) controlledByAnother(o metav1.Object) bool {
 		(by.Kind != clusterKind || by.Name != p.key.Name || !strings.HasPrefix(by.APIVersion, clusterv1alpha1.GroupName+"/"))
 }
 
-// adopt sets the Cluster as the controller of an object and adds the cluster label, so that the object's events queue the
-// Cluster.
+// adopt sets the Cluster as the controller of an object and adds the cluster label, so that the object's events queue
+// the Cluster.
 func (p *reconcileRun) adopt(ctx context.Context, e *externalObject) error {
 	if e.object == nil || e.object.GetDeletionTimestamp() != nil {
 		return nil

@@ -42,8 +42,9 @@ type observedState struct {
 	now                          time.Time
 	paused                       metav1.Condition
 	infrastructure, controlPlane externalObject
-	// connectionErr is nil if the Cluster is connected, and otherwise the reason why not. success is the time of the last
-	// successful probe, failures the number of failures since then, and grace how long the Cluster may not answer.
+	// connectionErr is nil if the Cluster is connected, and otherwise the reason why not. lastSuccess is the time of
+	// the last successful probe, failures the number of failures since then, and grace how long the Cluster may not
+	// answer.
 	connectionErr error
 	lastSuccess   time.Time
 	failures      int
@@ -52,8 +53,8 @@ type observedState struct {
 	deletingReason, deletingMessage string
 }
 
-// computeStatus computes the status of c. until is the time at which the status may change without an event, or zero. An error
-// means that a referenced object has invalid fields.
+// computeStatus computes the status of c. until is the time at which the status may change without an event, or zero.
+// An error means that a referenced object has invalid fields.
 func computeStatus(c *cluster, f *observedState) (until time.Time, err error) {
 	set := func(is metav1.Condition) {
 		is.ObservedGeneration = c.Generation
@@ -86,7 +87,8 @@ func computeStatus(c *cluster, f *observedState) (until time.Time, err error) {
 	return until, err
 }
 
-// updateInitialization copies the initialization fields of the referenced objects. It only sets fields, and never resets them.
+// updateInitialization copies the initialization fields of the referenced objects. It only sets fields, and never
+// resets them.
 func updateInitialization(c *cluster, f *observedState) error {
 	reached := &c.Status.Initialization
 	switch i := &f.infrastructure; {

@@ -31,7 +31,8 @@ const (
 	callTimeout = 10 * time.Second
 )
 
-// managementSource reads the Machines and Clusters of the management cluster. It starts when the first object is requested.
+// managementSource reads the Machines and Clusters of the management cluster. It starts when the first object is
+// requested.
 type managementSource struct {
 	client    dynamic.Interface
 	discovery discovery.DiscoveryInterface

@@ -124,8 +124,8 @@ func (r *Reader) notifyGroup(group string) {
 	}
 }
 
-// changeHandler returns a handler that calls changed for objects that were created or deleted, and for updates that change
-// the result of facts. It ignores the initial list, for which Handlers.Group is called.
+// changeHandler returns a handler that calls changed for objects that were created or deleted, and for updates that
+// change the result of facts. It ignores the initial list, for which Handlers.Group is called.
 func changeHandler[O metav1.Object, T comparable](facts func(O) T, changed func(types.NamespacedName)) cache.ResourceEventHandler {
 	return cache.ResourceEventHandlerDetailedFuncs{
 		AddFunc: func(obj any, isInInitialList bool) {

@@ -72,7 +72,8 @@ func verifyOwner(c *clusterapi.Cluster, s *vmv1alpha1.SlipwayCluster, by owner) 
 	return c
 }
 
-// computeStatus returns the status of s. again is true if it must be computed again because something could not be read.
+// computeStatus returns the status of s. again is true if it must be computed again because something could not be
+// read.
 func computeStatus(s *vmv1alpha1.SlipwayCluster, w inputs, now time.Time) (st vmv1alpha1.SlipwayClusterStatus, again bool) {
 	st = *s.Status.DeepCopy()
 	set := func(kind string, status metav1.ConditionStatus, reason, message string) {
@@ -121,8 +122,8 @@ func hasEndpoint(s *vmv1alpha1.SlipwayCluster, c *clusterapi.Cluster) bool {
 	return e.Host != "" && e.Port != 0 || c != nil && c.Host != "" && c.Port != 0
 }
 
-// failureDomains returns the zones that machines of s can run in, sorted by name. reason and message describe problems with
-// the zones of the spec; reason is empty if there are none.
+// failureDomains returns the zones that machines of s can run in, sorted by name. reason and message describe problems
+// with the zones of the spec; reason is empty if there are none.
 func failureDomains(s *vmv1alpha1.SlipwayCluster, w inputs) (out []vmv1alpha1.FailureDomain, reason, message string) {
 	if !w.zonesKnown {
 		return nil, vmv1alpha1.ReasonUnknownState, "the zones have not been read yet"
