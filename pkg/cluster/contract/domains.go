@@ -33,23 +33,23 @@ func FailureDomains(o *object) ([]clusterv1alpha1.FailureDomain, error) {
 			return nil, fieldError(o, path, "%d entries are more than %d", len(byName), maxDomains)
 		}
 		for name, entry := range byName {
-			of, ok := entry.(map[string]any)
+			fields, ok := entry.(map[string]any)
 			if !ok {
 				return nil, fieldError(o, path, "entry %.80q is not an object", name)
 			}
-			entries[name] = of
+			entries[name] = fields
 		}
 	} else {
 		list, err := objectList(o, maxDomains, path...)
 		if err != nil {
 			return nil, err
 		}
-		for i, of := range list {
-			name, _ := of["name"].(string)
+		for i, fields := range list {
+			name, _ := fields["name"].(string)
 			if name == "" || entries[name] != nil {
 				return nil, fieldError(o, path, "entry %d must have a unique name", i)
 			}
-			entries[name] = of
+			entries[name] = fields
 		}
 	}
 	var all []clusterv1alpha1.FailureDomain
@@ -65,10 +65,10 @@ func FailureDomains(o *object) ([]clusterv1alpha1.FailureDomain, error) {
 
 func parseFailureDomain(name string, from map[string]any) (clusterv1alpha1.FailureDomain, error) {
 	d := clusterv1alpha1.FailureDomain{Name: name}
-	if is, found, err := unstructured.NestedBool(from, "controlPlane"); err != nil {
+	if controlPlane, found, err := unstructured.NestedBool(from, "controlPlane"); err != nil {
 		return d, err
 	} else if found {
-		d.ControlPlane = &is
+		d.ControlPlane = &controlPlane
 	}
 	attributes, _, err := unstructured.NestedStringMap(from, "attributes")
 	if err != nil {

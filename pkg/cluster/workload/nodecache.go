@@ -111,20 +111,20 @@ func (n *nodeCache) storeEntries(found map[string]*nodeEntry) {
 	var changes []*corev1.Node
 	n.mu.Lock()
 	for id, next := range found {
-		was := n.byID[id]
-		if was == nil {
+		entry := n.byID[id]
+		if entry == nil {
 			continue
 		}
-		for _, node := range was.nodes {
+		for _, node := range entry.nodes {
 			delete(n.idByName, node.Name)
 		}
 		for _, node := range next.nodes {
 			n.idByName[node.Name] = id
 		}
-		if !was.isRead || !equality.Semantic.DeepEqual(was.nodes, next.nodes) {
+		if !entry.isRead || !equality.Semantic.DeepEqual(entry.nodes, next.nodes) {
 			changes = append(changes, &corev1.Node{Spec: corev1.NodeSpec{ProviderID: id}})
 		}
-		was.nodes, was.hasMore, was.isRead, was.readByName = next.nodes, next.hasMore, true, next.readByName
+		entry.nodes, entry.hasMore, entry.isRead, entry.readByName = next.nodes, next.hasMore, true, next.readByName
 	}
 	n.mu.Unlock()
 	for _, node := range changes {
@@ -136,12 +136,12 @@ func (n *nodeCache) storeEntries(found map[string]*nodeEntry) {
 func (n *nodeCache) applyEvent(node *Node, deleted bool) *corev1.Node {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	before, differs := n.idByName[node.Name], false
-	if was := n.byID[before]; was != nil && (deleted || before != idOf(node)) {
-		was.remove(node.Name)
+	previousID, differs := n.idByName[node.Name], false
+	if previous := n.byID[previousID]; previous != nil && (deleted || previousID != idOf(node)) {
+		previous.remove(node.Name)
 		delete(n.idByName, node.Name)
 		differs = true
-		if !was.isRead {
+		if !previous.isRead {
 			n.requestRead()
 		}
 	}

@@ -90,8 +90,8 @@ func newRateLimitedBody(ctx context.Context, body io.ReadCloser, limiters []*rat
 // Read implements io.Reader. It waits after reading, so that the sender is slowed down too.
 func (b *rateLimitedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p[:min(len(p), maxRead)])
-	if late := b.wait(n); late != nil {
-		return 0, late
+	if waitErr := b.wait(n); waitErr != nil {
+		return 0, waitErr
 	}
 	return n, err
 }

@@ -95,8 +95,8 @@ func (c *Clusters) watchSecrets(ctx context.Context) {
 
 // onSecretVersion queues a cluster if the version of its Secret is not the one that was read.
 func (c *Clusters) onSecretVersion(secret types.NamespacedName, version string) {
-	name, is := strings.CutSuffix(secret.Name, clusterv1alpha1.KubeconfigSecretSuffix)
-	if !is {
+	name, isKubeconfig := strings.CutSuffix(secret.Name, clusterv1alpha1.KubeconfigSecretSuffix)
+	if !isKubeconfig {
 		return
 	}
 	cluster := types.NamespacedName{Namespace: secret.Namespace, Name: name}

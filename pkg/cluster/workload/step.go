@@ -121,7 +121,7 @@ func (c *Clusters) tryConnect(ctx context.Context, cluster types.NamespacedName,
 
 // checkConnection probes a connection. An error means that it must be closed.
 func (c *Clusters) checkConnection(ctx context.Context, cluster types.NamespacedName, s *clusterState) error {
-	fatal, watching := s.conn.lastErrors()
+	fatal, watchErr := s.conn.lastErrors()
 	if fatal != nil {
 		return fatal
 	}
@@ -145,10 +145,10 @@ func (c *Clusters) checkConnection(ctx context.Context, cluster types.Namespaced
 		klog.FromContext(ctx).Info("Connected to workload cluster", "cluster", cluster)
 		c.notifyCluster(cluster)
 	case time.Since(s.conn.startedAt) > syncTimeout:
-		return shortError{fmt.Errorf("its Nodes could not be read within %s: %w", syncTimeout, watching)}
-	case watching != nil:
+		return shortError{fmt.Errorf("its Nodes could not be read within %s: %w", syncTimeout, watchErr)}
+	case watchErr != nil:
 		c.mu.Lock()
-		s.reason = shortError{fmt.Errorf("reading its Nodes: %w", watching)}
+		s.reason = shortError{fmt.Errorf("reading its Nodes: %w", watchErr)}
 		c.mu.Unlock()
 	}
 	return nil
@@ -200,12 +200,12 @@ func (c *Clusters) checkSecret(ctx context.Context, cluster types.NamespacedName
 // disconnect closes a connection.
 func (c *Clusters) disconnect(ctx context.Context, cluster types.NamespacedName, s *clusterState, why error) {
 	c.mu.Lock()
-	conn, told := s.conn, s.connected
+	conn, wasConnected := s.conn, s.connected
 	s.conn, s.connected, s.reason, s.disconnectedAt = nil, false, why, time.Now()
 	c.mu.Unlock()
 	klog.FromContext(ctx).Info("Disconnected from workload cluster", "cluster", cluster, "reason", why.Error())
 	conn.close(&NotConnectedError{Cluster: cluster, Reason: why, Since: time.Now(), ended: true})
-	if told {
+	if wasConnected {
 		c.notifyCluster(cluster)
 	}
 }
@@ -224,10 +224,10 @@ func (c *Clusters) checkGracePeriod(cluster types.NamespacedName, s *clusterStat
 		from = s.disconnectedAt
 	}
 	silent := s.failures > 0 && time.Since(from) > c.options.Grace
-	tell := silent && !s.isSilent
+	mustNotify := silent && !s.isSilent
 	s.isSilent = silent
 	c.mu.Unlock()
-	if tell {
+	if mustNotify {
 		c.notifyCluster(cluster)
 	}
 }

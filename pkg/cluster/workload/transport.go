@@ -106,7 +106,7 @@ func (t callerTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 		t.onFailure()
 		return resp, err
 	}
-	if is := resp.Header.Get("Content-Type"); resp.StatusCode < http.StatusMultipleChoices && is != "" && !strings.HasPrefix(is, runtime.ContentTypeJSON) {
+	if contentType := resp.Header.Get("Content-Type"); resp.StatusCode < http.StatusMultipleChoices && contentType != "" && !strings.HasPrefix(contentType, runtime.ContentTypeJSON) {
 		_ = resp.Body.Close()
 		return nil, errSyntax
 	}

@@ -190,14 +190,14 @@ func (p *reconcileRun) setEndpoint(ctx context.Context) error {
 		if e.object == nil {
 			continue
 		}
-		told, err := contract.ControlPlaneEndpoint(e.object)
+		endpoint, err := contract.ControlPlaneEndpoint(e.object)
 		if err != nil {
 			return err
 		}
-		if told.Host == "" || told.Port == 0 {
+		if endpoint.Host == "" || endpoint.Port == 0 {
 			continue
 		}
-		p.cluster.Spec.ControlPlaneEndpoint = told
+		p.cluster.Spec.ControlPlaneEndpoint = endpoint
 		err = p.update(ctx)
 		if err != nil {
 			p.cluster.Spec.ControlPlaneEndpoint = clusterv1alpha1.APIEndpoint{} // The status must describe the stored spec.

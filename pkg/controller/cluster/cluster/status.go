@@ -116,11 +116,11 @@ func updateInitialization(c *cluster, f *observedState) error {
 			reached.ControlPlaneInitialized = ptr.To(true)
 		}
 	case p.object != nil:
-		is, err := contract.ControlPlaneInitialized(p.kind, p.object)
+		isInitialized, err := contract.ControlPlaneInitialized(p.kind, p.object)
 		if err != nil {
 			return err
 		}
-		if is {
+		if isInitialized {
 			reached.ControlPlaneInitialized = ptr.To(true)
 		}
 	}
@@ -130,122 +130,122 @@ func updateInitialization(c *cluster, f *observedState) error {
 // infrastructureCondition returns the condition InfrastructureReady.
 func (f *observedState) infrastructureCondition(c *cluster) metav1.Condition {
 	i, provisioned := &f.infrastructure, ptr.Deref(c.Status.Initialization.InfrastructureProvisioned, false)
-	is := metav1.Condition{Type: clusterv1alpha1.InfrastructureReadyCondition, Status: metav1.ConditionFalse, Reason: clusterv1alpha1.NotReadyReason}
+	condition := metav1.Condition{Type: clusterv1alpha1.InfrastructureReadyCondition, Status: metav1.ConditionFalse, Reason: clusterv1alpha1.NotReadyReason}
 	switch {
 	case !i.isDefined():
-		is.Status, is.Reason = metav1.ConditionTrue, clusterv1alpha1.ReadyReason
+		condition.Status, condition.Reason = metav1.ConditionTrue, clusterv1alpha1.ReadyReason
 	case i.reason != "":
-		is.Reason, is.Message = i.reason, i.message
+		condition.Reason, condition.Message = i.reason, i.message
 	case i.err != nil:
-		is.Status, is.Reason, is.Message = metav1.ConditionUnknown, clusterv1alpha1.InternalErrorReason, i.err.Error()
+		condition.Status, condition.Reason, condition.Message = metav1.ConditionUnknown, clusterv1alpha1.InternalErrorReason, i.err.Error()
 	case i.object == nil && provisioned:
-		is.Reason, is.Message = clusterv1alpha1.ObjectDeletedReason, i.ref.Kind+" has been deleted"
+		condition.Reason, condition.Message = clusterv1alpha1.ObjectDeletedReason, i.ref.Kind+" has been deleted"
 		if c.DeletionTimestamp == nil {
-			is.Message += " while the Cluster still exists"
+			condition.Message += " while the Cluster still exists"
 		}
 	case i.object == nil:
-		is.Reason, is.Message = clusterv1alpha1.ObjectDoesNotExistReason, i.ref.Kind+" does not exist"
+		condition.Reason, condition.Message = clusterv1alpha1.ObjectDoesNotExistReason, i.ref.Kind+" does not exist"
 	default:
-		f.mirrorReady(&is, provisioned)
+		f.mirrorReady(&condition, provisioned)
 	}
-	return is
+	return condition
 }
 
-func (f *observedState) mirrorReady(is *metav1.Condition, provisioned bool) {
+func (f *observedState) mirrorReady(condition *metav1.Condition, provisioned bool) {
 	ready, err := contract.Ready(f.infrastructure.object)
 	switch {
 	case err != nil:
-		is.Status, is.Reason, is.Message = metav1.ConditionUnknown, clusterv1alpha1.InvalidConditionReportedReason, err.Error()
+		condition.Status, condition.Reason, condition.Message = metav1.ConditionUnknown, clusterv1alpha1.InvalidConditionReportedReason, err.Error()
 	case ready != nil:
-		is.Status, is.Reason, is.Message = ready.Status, ready.Reason, ready.Message
-		if is.Reason == "" && is.Status == metav1.ConditionTrue {
-			is.Reason = clusterv1alpha1.ReadyReason
-		} else if is.Reason == "" {
-			is.Reason = clusterv1alpha1.NotReadyReason
+		condition.Status, condition.Reason, condition.Message = ready.Status, ready.Reason, ready.Message
+		if condition.Reason == "" && condition.Status == metav1.ConditionTrue {
+			condition.Reason = clusterv1alpha1.ReadyReason
+		} else if condition.Reason == "" {
+			condition.Reason = clusterv1alpha1.NotReadyReason
 		}
 	case provisioned:
-		is.Status, is.Reason = metav1.ConditionTrue, clusterv1alpha1.ReadyReason
+		condition.Status, condition.Reason = metav1.ConditionTrue, clusterv1alpha1.ReadyReason
 	default:
-		is.Message = f.infrastructure.ref.Kind + " status.initialization.provisioned is false"
+		condition.Message = f.infrastructure.ref.Kind + " status.initialization.provisioned is false"
 	}
 }
 
 func controlPlaneCondition(c *cluster, f *observedState) metav1.Condition {
-	is := metav1.Condition{Type: clusterv1alpha1.ClusterControlPlaneInitializedCondition, Status: metav1.ConditionTrue, Reason: clusterv1alpha1.InitializedReason}
+	condition := metav1.Condition{Type: clusterv1alpha1.ClusterControlPlaneInitializedCondition, Status: metav1.ConditionTrue, Reason: clusterv1alpha1.InitializedReason}
 	if ptr.Deref(c.Status.Initialization.ControlPlaneInitialized, false) {
-		return is
+		return condition
 	}
-	is.Status, is.Reason = metav1.ConditionFalse, clusterv1alpha1.NotInitializedReason
+	condition.Status, condition.Reason = metav1.ConditionFalse, clusterv1alpha1.NotInitializedReason
 	switch p := &f.controlPlane; {
 	case !p.isDefined():
-		is.Message = "Waiting for the API of the cluster to answer"
+		condition.Message = "Waiting for the API of the cluster to answer"
 		if f.connectionErr != nil {
-			is.Message += ": " + f.connectionErr.Error()
+			condition.Message += ": " + f.connectionErr.Error()
 		}
 	case p.reason != "":
-		is.Reason, is.Message = p.reason, p.message
+		condition.Reason, condition.Message = p.reason, p.message
 	case p.err != nil:
-		is.Status, is.Reason, is.Message = metav1.ConditionUnknown, clusterv1alpha1.InternalErrorReason, p.err.Error()
+		condition.Status, condition.Reason, condition.Message = metav1.ConditionUnknown, clusterv1alpha1.InternalErrorReason, p.err.Error()
 	case p.object == nil:
-		is.Message = p.ref.Kind + " does not exist"
+		condition.Message = p.ref.Kind + " does not exist"
 	default:
-		is.Message = "Waiting for " + p.ref.Kind + " to be initialized"
+		condition.Message = "Waiting for " + p.ref.Kind + " to be initialized"
 	}
-	return is
+	return condition
 }
 
 // maxAttempts is the number of failed connection attempts after which the probe condition becomes False.
 const maxAttempts = 5
 
 // probeCondition returns the condition RemoteConnectionProbe and the time at which it must be computed again.
-func (f *observedState) probeCondition(c *cluster) (is metav1.Condition, until time.Time) {
-	is = metav1.Condition{Type: clusterv1alpha1.ClusterRemoteConnectionProbeCondition, Status: metav1.ConditionFalse, Reason: clusterv1alpha1.ProbeFailedReason}
-	was := conditions.Find(c.Status.Conditions, is.Type)
+func (f *observedState) probeCondition(c *cluster) (condition metav1.Condition, until time.Time) {
+	condition = metav1.Condition{Type: clusterv1alpha1.ClusterRemoteConnectionProbeCondition, Status: metav1.ConditionFalse, Reason: clusterv1alpha1.ProbeFailedReason}
+	previous := conditions.Find(c.Status.Conditions, condition.Type)
 	silent := f.lastSuccess.Add(f.grace)
 	switch {
-	case f.lastSuccess.IsZero() && f.failures < maxAttempts && was != nil:
-		return *was, until // This process has only just started to connect.
+	case f.lastSuccess.IsZero() && f.failures < maxAttempts && previous != nil:
+		return *previous, until // This process has only just started to connect.
 	case f.lastSuccess.IsZero() && f.failures < maxAttempts:
-		is.Message = "Remote connection not established yet"
+		condition.Message = "Remote connection not established yet"
 	case f.lastSuccess.IsZero():
-		is.Message = "Remote connection probe failed"
+		condition.Message = "Remote connection probe failed"
 	case f.now.Before(silent):
-		is.Status, is.Reason = metav1.ConditionTrue, clusterv1alpha1.ProbeSucceededReason
+		condition.Status, condition.Reason = metav1.ConditionTrue, clusterv1alpha1.ProbeSucceededReason
 		if f.connectionErr != nil {
 			until = silent
 		}
 	default:
-		is.Message = "Remote connection probe failed, probe last succeeded at " + f.lastSuccess.UTC().Format(time.RFC3339)
+		condition.Message = "Remote connection probe failed, probe last succeeded at " + f.lastSuccess.UTC().Format(time.RFC3339)
 	}
-	return is, until
+	return condition, until
 }
 
 func (f *observedState) deletingCondition(c *cluster) metav1.Condition {
-	is := metav1.Condition{Type: clusterv1alpha1.DeletingCondition, Status: metav1.ConditionFalse, Reason: clusterv1alpha1.NotDeletingReason}
+	condition := metav1.Condition{Type: clusterv1alpha1.DeletingCondition, Status: metav1.ConditionFalse, Reason: clusterv1alpha1.NotDeletingReason}
 	if c.DeletionTimestamp != nil {
-		is.Status, is.Reason, is.Message = metav1.ConditionTrue, f.deletingReason, f.deletingMessage
+		condition.Status, condition.Reason, condition.Message = metav1.ConditionTrue, f.deletingReason, f.deletingMessage
 	}
-	return is
+	return condition
 }
 
 // availableCondition returns the condition Available, which summarizes other conditions.
 func availableCondition(c *cluster) metav1.Condition {
-	is := metav1.Condition{Type: clusterv1alpha1.AvailableCondition, Status: metav1.ConditionTrue, Reason: clusterv1alpha1.AvailableReason}
-	var why []string
+	condition := metav1.Condition{Type: clusterv1alpha1.AvailableCondition, Status: metav1.ConditionTrue, Reason: clusterv1alpha1.AvailableReason}
+	var reasons []string
 	if c.DeletionTimestamp != nil {
-		why = append(why, "Deletion in progress")
+		reasons = append(reasons, "Deletion in progress")
 	}
 	for _, kind := range []string{
 		clusterv1alpha1.InfrastructureReadyCondition, clusterv1alpha1.ClusterControlPlaneInitializedCondition, clusterv1alpha1.ClusterRemoteConnectionProbeCondition,
 	} {
 		if of := conditions.Find(c.Status.Conditions, kind); of != nil && of.Status != metav1.ConditionTrue {
-			why = append(why, strings.TrimSuffix(fmt.Sprintf("%s: %s", kind, of.Message), ": "))
+			reasons = append(reasons, strings.TrimSuffix(fmt.Sprintf("%s: %s", kind, of.Message), ": "))
 		}
 	}
-	if len(why) > 0 {
-		is.Status, is.Reason, is.Message = metav1.ConditionFalse, clusterv1alpha1.NotAvailableReason, strings.Join(why, "; ")
+	if len(reasons) > 0 {
+		condition.Status, condition.Reason, condition.Message = metav1.ConditionFalse, clusterv1alpha1.NotAvailableReason, strings.Join(reasons, "; ")
 	}
-	return is
+	return condition
 }
 
 func phaseOf(c *cluster) clusterv1alpha1.ClusterPhase {

@@ -12,16 +12,16 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// allowance is the decision whether Machines may be remediated. more is the number of Machines that may become
+// allowance is the decision whether Machines may be remediated. remaining is the number of Machines that may become
 // unhealthy before remediation is no longer allowed. message explains why it is not allowed.
 type allowance struct {
-	ok      bool
-	more    int32
-	message string
+	allowed   bool
+	remaining int32
+	message   string
 }
 
-// allowed computes the allowance from the number of targets and of healthy targets.
-func allowed(c *check, targets, well int) (allowance, error) {
+// computeAllowance computes the allowance from the number of targets and of healthy targets.
+func computeAllowance(c *check, targets, well int) (allowance, error) {
 	unwell := targets - well
 	trigger := &c.Spec.Remediation.TriggerIf
 	if trigger.UnhealthyInRange != "" {
@@ -30,7 +30,7 @@ func allowed(c *check, targets, well int) (allowance, error) {
 			return allowance{}, fmt.Errorf("spec.remediation.triggerIf.unhealthyInRange: %w", err)
 		}
 		if unwell >= least && unwell <= most {
-			return allowance{ok: true, more: int32(most - unwell)}, nil
+			return allowance{allowed: true, remaining: int32(most - unwell)}, nil
 		}
 		return allowance{message: fmt.Sprintf(
 			"Remediation is not allowed, the number of not started or unhealthy machines does not fall within the range (total: %d, unhealthy: %d, unhealthyRange: %s)",
@@ -42,7 +42,7 @@ func allowed(c *check, targets, well int) (allowance, error) {
 		return allowance{}, fmt.Errorf("spec.remediation.triggerIf.unhealthyLessThanOrEqualTo: %w", err)
 	}
 	if unwell <= most {
-		return allowance{ok: true, more: int32(most - unwell)}, nil
+		return allowance{allowed: true, remaining: int32(most - unwell)}, nil
 	}
 	return allowance{message: fmt.Sprintf(
 		"Remediation is not allowed, the number of not started or unhealthy machines exceeds maxUnhealthy (total: %d, unhealthy: %d, maxUnhealthy: %s)",

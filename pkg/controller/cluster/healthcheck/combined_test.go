@@ -34,9 +34,9 @@ func TestHealthChecks_OfOneMachineWriteTheSameResult(t *testing.T) {
 				strict.Name, strict.UID = "strict", "strict"
 				strict.Spec.Checks.UnhealthyNodeConditions = []clusterv1alpha1.UnhealthyCondition{{Type: "Ready", Status: test.unhealthy, TimeoutSeconds: ptr.To[int32](0)}}
 				l := run(t, theCluster(), theCheck(), strict, theMachine("a"))
-				l.becomes("a", node("a", test.node, 4))
+				l.updateNode("a", node("a", test.node, 4))
 				l.until(15)
-				l.wants(name, "a", test.want)
+				l.expectConditions(name, "a", test.want)
 				l.writes()
 				l.until(24 * 60)
 				if writes := l.writes(); len(writes) > 0 {
@@ -46,7 +46,7 @@ func TestHealthChecks_OfOneMachineWriteTheSameResult(t *testing.T) {
 					t.Fatal(err)
 				}
 				l.until(24*60 + 1)
-				l.wants("without the second check", "a", test.alone)
+				l.expectConditions("without the second check", "a", test.alone)
 			})
 		})
 	}

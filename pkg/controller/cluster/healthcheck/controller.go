@@ -92,7 +92,7 @@ func New(d Deps) (*Controller, error) {
 		Watches(kinds.Clusters().Informer(), controller.Changes(false, c.clusterChanged)).
 		Reconciler(r).
 		Build()
-	d.Nodes.OnCluster(c.clusterTells)
-	d.Nodes.OnNode(func(in types.NamespacedName, _ *corev1.Node) { c.clusterTells(in) })
+	d.Nodes.OnCluster(c.onClusterEvent)
+	d.Nodes.OnNode(func(in types.NamespacedName, _ *corev1.Node) { c.onClusterEvent(in) })
 	return c, err
 }

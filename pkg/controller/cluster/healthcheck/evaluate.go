@@ -27,91 +27,91 @@ type target struct {
 	machine *machine
 	// node is the Machine's Node, or nil if it does not exist. It is valid only if known is true. It is not known while
 	// the Cluster is not connected.
-	node  *corev1.Node
-	known bool
+	node    *corev1.Node
+	isKnown bool
 	// silent is true while the Cluster does not answer. node is then the last known state.
 	silent bool
 }
 
-// verdict is the result of a check: healthy, unhealthy, or neither.
-type verdict struct {
-	well bool
+// checkResult is the result of a check: healthy, unhealthy, or neither.
+type checkResult struct {
+	healthy bool
 	// reason and message explain why the Machine is unhealthy.
 	reason, message string
 	// until is the time at which the result may change without an event, or zero.
 	until time.Time
 }
 
-func (v *verdict) unwell() bool { return v.reason != "" }
+func (v *checkResult) isUnhealthy() bool { return v.reason != "" }
 
-// judge computes the result for a target.
-func judge(c *check, in *cluster, t target, now time.Time) verdict {
+// evaluate computes the result for a target.
+func evaluate(c *check, in *cluster, t target, now time.Time) checkResult {
 	m := t.machine
 	if _, ok := m.Annotations[clusterv1alpha1.RemediateMachineAnnotation]; ok {
-		return verdict{
+		return checkResult{
 			reason:  clusterv1alpha1.HasRemediateAnnotationReason,
 			message: "Health check failed: marked for remediation via " + clusterv1alpha1.RemediateMachineAnnotation + " annotation",
 		}
 	}
-	if !begun(in, m) {
-		return verdict{} // The Cluster is the cause, not the Machine.
+	if !canHaveNode(in, m) {
+		return checkResult{} // The Cluster is the cause, not the Machine.
 	}
-	w := &watch{now: now}
-	w.machine(c, m)
+	w := &evaluation{now: now}
+	w.checkMachine(c, m)
 	if len(w.problems) > 0 {
 		w.reason = clusterv1alpha1.UnhealthyMachineReason
 	}
-	w.node(c, in, t)
+	w.checkNode(c, in, t)
 	switch {
 	case len(w.problems) > 0:
-		return verdict{reason: w.reason, message: "Health check failed: " + strings.Join(w.problems, "; ")}
+		return checkResult{reason: w.reason, message: "Health check failed: " + strings.Join(w.problems, "; ")}
 	case !w.until.IsZero():
-		return verdict{until: w.until}
+		return checkResult{until: w.until}
 	}
-	return verdict{well: t.known && t.node != nil && m.DeletionTimestamp == nil}
+	return checkResult{healthy: t.isKnown && t.node != nil && m.DeletionTimestamp == nil}
 }
 
-// begun reports whether the Cluster is ready enough for m to have a Node.
-func begun(in *cluster, m *machine) bool {
+// canHaveNode reports whether the Cluster is ready enough for m to have a Node.
+func canHaveNode(in *cluster, m *machine) bool {
 	_, controlPlane := m.Labels[clusterv1alpha1.MachineControlPlaneLabel]
-	return in != nil && conditions.IsTrue(in.Status.Conditions, clusterv1alpha1.InfrastructureReadyCondition) && (controlPlane || initialized(in))
+	return in != nil && conditions.IsTrue(in.Status.Conditions, clusterv1alpha1.InfrastructureReadyCondition) && (controlPlane || isInitialized(in))
 }
 
-// initialized reports whether the control plane of a Cluster is initialized.
-func initialized(in *cluster) bool {
+// isInitialized reports whether the control plane of a Cluster is initialized.
+func isInitialized(in *cluster) bool {
 	return in != nil && conditions.IsTrue(in.Status.Conditions, clusterv1alpha1.ClusterControlPlaneInitializedCondition)
 }
 
-// watch collects the problems of a target, and the time of its next check.
-type watch struct {
+// evaluation collects the problems of a target, and the time of its next check.
+type evaluation struct {
 	now      time.Time
 	problems []string
 	reason   string
 	until    time.Time
 }
 
-// lasts reports whether a state that began at since has lasted for allowed. If not, it schedules the next check.
-func (w *watch) lasts(since time.Time, allowed time.Duration) bool {
+// hasLasted reports whether a state that began at since has lasted for allowed. If not, it schedules the next check.
+func (w *evaluation) hasLasted(since time.Time, allowed time.Duration) bool {
 	due := since.Add(allowed)
 	if !w.now.Before(due) {
 		return true
 	}
-	w.again(due)
+	w.recheckAt(due)
 	return false
 }
 
-// again schedules the next check at due, unless an earlier one is scheduled.
-func (w *watch) again(due time.Time) {
+// recheckAt schedules the next check at due, unless an earlier one is scheduled.
+func (w *evaluation) recheckAt(due time.Time) {
 	if w.until.IsZero() || due.Before(w.until) {
 		w.until = due
 	}
 }
 
-func (w *watch) machine(c *check, m *machine) {
+func (w *evaluation) checkMachine(c *check, m *machine) {
 	for _, u := range c.Spec.Checks.UnhealthyMachineConditions {
-		is := conditions.Find(m.Status.Conditions, u.Type)
-		if is != nil && is.Status == u.Status && w.lasts(is.LastTransitionTime.Time, timeout(u)) {
-			w.problems = append(w.problems, problem("Machine", u, is.Reason))
+		condition := conditions.Find(m.Status.Conditions, u.Type)
+		if condition != nil && condition.Status == u.Status && w.hasLasted(condition.LastTransitionTime.Time, timeout(u)) {
+			w.problems = append(w.problems, problem("Machine", u, condition.Reason))
 		}
 	}
 }
@@ -124,34 +124,34 @@ func problem(of string, u clusterv1alpha1.UnhealthyCondition, reason string) str
 	return fmt.Sprintf("Condition %s on %s is reporting status %s with reason %s for more than %s", u.Type, of, u.Status, reason, timeout(u))
 }
 
-func (w *watch) node(c *check, in *cluster, t target) {
+func (w *evaluation) checkNode(c *check, in *cluster, t target) {
 	name := t.machine.Status.NodeRef.Name
 	switch {
-	case !t.known:
+	case !t.isKnown:
 	case name == "":
-		w.startup(c, in, t.machine)
+		w.checkStartup(c, in, t.machine)
 	case t.node == nil:
-		w.because(clusterv1alpha1.NodeDeletedReason, fmt.Sprintf("Node %s has been deleted", name))
+		w.addProblem(clusterv1alpha1.NodeDeletedReason, fmt.Sprintf("Node %s has been deleted", name))
 	default:
 		for _, u := range c.Spec.Checks.UnhealthyNodeConditions {
-			is := nodeCondition(t.node, u.Type)
+			condition := nodeCondition(t.node, u.Type)
 			switch {
-			case is == nil || metav1.ConditionStatus(is.Status) != u.Status || !w.lasts(is.LastTransitionTime.Time, timeout(u)):
+			case condition == nil || metav1.ConditionStatus(condition.Status) != u.Status || !w.hasLasted(condition.LastTransitionTime.Time, timeout(u)):
 			case t.silent:
-				w.again(w.now.Add(silence)) // The current state is unknown.
+				w.recheckAt(w.now.Add(silentInterval)) // The current state is unknown.
 			default:
-				w.because(clusterv1alpha1.UnhealthyNodeReason, problem("Node", u, is.Reason))
+				w.addProblem(clusterv1alpha1.UnhealthyNodeReason, problem("Node", u, condition.Reason))
 			}
 		}
 	}
 }
 
-// silence is the interval of checks while a Cluster does not answer.
-const silence = time.Minute
+// silentInterval is the interval of checks while a Cluster does not answer.
+const silentInterval = time.Minute
 
-// startup checks the Node startup timeout. The time starts when the infrastructure is provisioned, or when a later
+// checkStartup checks the Node startup timeout. The time starts when the infrastructure is provisioned, or when a later
 // prerequisite is met. A slow image copy therefore does not make a Machine unhealthy.
-func (w *watch) startup(c *check, in *cluster, m *machine) {
+func (w *evaluation) checkStartup(c *check, in *cluster, m *machine) {
 	allowed := time.Duration(ptr.Deref(c.Spec.Checks.NodeStartupTimeoutSeconds, clusterv1alpha1.DefaultNodeStartupTimeoutSeconds)) * time.Second
 	if allowed == 0 || !ptr.Deref(m.Status.Initialization.InfrastructureProvisioned, false) {
 		return
@@ -162,13 +162,13 @@ func (w *watch) startup(c *check, in *cluster, m *machine) {
 			since = at
 		}
 	}
-	for _, is := range []*metav1.Condition{
+	for _, condition := range []*metav1.Condition{
 		conditions.Find(in.Status.Conditions, clusterv1alpha1.ClusterControlPlaneInitializedCondition),
 		conditions.Find(in.Status.Conditions, clusterv1alpha1.InfrastructureReadyCondition),
 		conditions.Find(m.Status.Conditions, clusterv1alpha1.InfrastructureReadyCondition),
 	} {
-		if is != nil && is.Status == metav1.ConditionTrue {
-			later(is.LastTransitionTime.Time)
+		if condition != nil && condition.Status == metav1.ConditionTrue {
+			later(condition.LastTransitionTime.Time)
 		}
 	}
 	if infra := conditions.Find(m.Status.Conditions, clusterv1alpha1.InfrastructureReadyCondition); infra == nil || infra.Status != metav1.ConditionTrue {
@@ -176,13 +176,13 @@ func (w *watch) startup(c *check, in *cluster, m *machine) {
 		// infrastructure was provisioned, or later.
 		later(ptr.Deref(m.Status.LastUpdated, metav1.Time{}).Time)
 	}
-	if w.lasts(since, allowed) {
-		w.because(clusterv1alpha1.NodeStartupTimeoutReason, fmt.Sprintf("Node failed to report startup in %s", allowed))
+	if w.hasLasted(since, allowed) {
+		w.addProblem(clusterv1alpha1.NodeStartupTimeoutReason, fmt.Sprintf("Node failed to report startup in %s", allowed))
 	}
 }
 
-// because adds a problem. It keeps the first reason.
-func (w *watch) because(reason, text string) {
+// addProblem adds a problem. It keeps the first reason.
+func (w *evaluation) addProblem(reason, text string) {
 	if w.problems = append(w.problems, text); w.reason == "" {
 		w.reason = reason
 	}

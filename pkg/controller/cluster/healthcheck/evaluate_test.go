@@ -137,13 +137,13 @@ func TestJudge_FindsUnhealthyMachines(t *testing.T) {
 			if test.check != nil {
 				test.check(c)
 			}
-			v := judge(c, in, target{machine: test.machine, node: test.node, known: !test.unknown, silent: test.silent}, at(test.now))
+			v := evaluate(c, in, target{machine: test.machine, node: test.node, isKnown: !test.unknown, silent: test.silent}, at(test.now))
 			got := v.reason
-			if v.well {
+			if v.healthy {
 				got = "well"
 			}
 			reason, text, _ := strings.Cut(test.want, " ")
-			if got != reason || !strings.Contains(v.message, text) || strings.HasPrefix(v.message, "Health check failed: ") != v.unwell() {
+			if got != reason || !strings.Contains(v.message, text) || strings.HasPrefix(v.message, "Health check failed: ") != v.isUnhealthy() {
 				t.Errorf("%q %q, want %q", got, v.message, test.want)
 			}
 			if test.until == 0 && !v.until.IsZero() || test.until > 0 && !v.until.Equal(at(test.until)) {
@@ -151,7 +151,7 @@ func TestJudge_FindsUnhealthyMachines(t *testing.T) {
 			}
 		})
 	}
-	if v := judge(theCheck(), nil, target{machine: theMachine("m", nodeless)}, at(600)); v.unwell() || v.well {
+	if v := evaluate(theCheck(), nil, target{machine: theMachine("m", nodeless)}, at(600)); v.isUnhealthy() || v.healthy {
 		t.Errorf("without a Cluster: %+v", v)
 	}
 }
@@ -188,11 +188,11 @@ func TestAllowed_LimitsRemediation(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := theCheck()
 			c.Spec.Remediation.TriggerIf = test.trigger
-			got, err := allowed(c, test.total, test.total-test.bad)
+			got, err := computeAllowance(c, test.total, test.total-test.bad)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got.ok != test.ok || got.more != test.more || !strings.Contains(got.message, test.message) || (got.message == "") != test.ok {
+			if got.allowed != test.ok || got.remaining != test.more || !strings.Contains(got.message, test.message) || (got.message == "") != test.ok {
 				t.Errorf("%+v, want %t, %d more and %q", got, test.ok, test.more, test.message)
 			}
 		})
@@ -200,7 +200,7 @@ func TestAllowed_LimitsRemediation(t *testing.T) {
 	for _, bad := range []string{"3-5", "[5-3]", "[a-b]", "[3]", "[-3-5]", "[", "[99999999999-99999999999]"} {
 		c := theCheck()
 		c.Spec.Remediation.TriggerIf.UnhealthyInRange = bad
-		if _, err := allowed(c, 1, 1); err == nil {
+		if _, err := computeAllowance(c, 1, 1); err == nil {
 			t.Errorf("%q is a range", bad)
 		}
 	}

@@ -19,15 +19,15 @@ var checkIndexers = cache.Indexers{byCluster: controller.IndexBy(func(c *check) 
 
 var machineIndexers = cache.Indexers{byCluster: controller.IndexBy(func(m *machine) []string { return []string{m.Namespace + "/" + m.Spec.ClusterName} })}
 
-// indexed queues the MachineHealthChecks of a Cluster for which wanted is nil or returns true.
-func (c *Controller) indexed(in string, wanted func(*check) bool) {
+// queueIndexed queues the MachineHealthChecks of a Cluster for which wanted is nil or returns true.
+func (c *Controller) queueIndexed(in string, wanted func(*check) bool) {
 	controller.EnqueueIndexed(c.Loop, c.checks, byCluster, in, wanted)
 }
 
 // checkChanged queues a MachineHealthCheck unless only its status has changed.
 func (c *Controller) checkChanged(was, now *check) {
 	if now == nil {
-		c.indexed(was.Namespace+"/"+was.Spec.ClusterName, nil) // The other checks may have repeated its result.
+		c.queueIndexed(was.Namespace+"/"+was.Spec.ClusterName, nil) // The other checks may have repeated its result.
 		return
 	}
 	if was == nil || was.UID != now.UID || was.Generation != now.Generation ||
@@ -40,7 +40,7 @@ func (c *Controller) checkChanged(was, now *check) {
 func (c *Controller) machineChanged(was, now *machine) {
 	for _, m := range []*machine{was, now} {
 		if m != nil {
-			c.indexed(m.Namespace+"/"+m.Spec.ClusterName, func(h *check) bool {
+			c.queueIndexed(m.Namespace+"/"+m.Spec.ClusterName, func(h *check) bool {
 				return members.Selected(&h.Spec.Selector, h.Spec.ClusterName, m)
 			})
 		}
@@ -51,8 +51,8 @@ func (c *Controller) clusterChanged(was, now *cluster) {
 	if now == nil || was != nil && was.Generation == now.Generation && equality.Semantic.DeepEqual(was.Status.Conditions, now.Status.Conditions) {
 		return
 	}
-	c.indexed(now.Namespace+"/"+now.Name, nil)
+	c.queueIndexed(now.Namespace+"/"+now.Name, nil)
 }
 
-// clusterTells queues the MachineHealthChecks of a Cluster when its connection or Nodes have changed.
-func (c *Controller) clusterTells(in types.NamespacedName) { c.indexed(in.String(), nil) }
+// onClusterEvent queues the MachineHealthChecks of a Cluster when its connection or Nodes have changed.
+func (c *Controller) onClusterEvent(in types.NamespacedName) { c.queueIndexed(in.String(), nil) }

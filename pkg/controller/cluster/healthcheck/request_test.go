@@ -34,9 +34,9 @@ func TestHealthCheck_DoesNotDeleteObjectsThatAreNotRequests(t *testing.T) {
 			t.Fatal(err)
 		}
 		l.until(6)
-		l.wants("unhealthy", "a", "False NodeDeleted, False RemediationRequestCreationFailed")
-		l.becomes("a", node("a", corev1.ConditionTrue, 4))
-		l.wants("healthy again", "a", "True HealthCheckSucceeded")
+		l.expectConditions("unhealthy", "a", "False NodeDeleted, False RemediationRequestCreationFailed")
+		l.updateNode("a", node("a", corev1.ConditionTrue, 4))
+		l.expectConditions("healthy again", "a", "True HealthCheckSucceeded")
 		if _, err := fixes.Get(context.Background(), "a", metav1.GetOptions{}); err != nil {
 			t.Errorf("the infrastructure: %v", err)
 		}

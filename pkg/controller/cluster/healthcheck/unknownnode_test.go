@@ -22,15 +22,15 @@ func TestHealthCheck_DoesNotCountUnknownNodesAsLate(t *testing.T) {
 			l.mu.Lock()
 			l.nodes = nodes
 			l.mu.Unlock()
-			l.tell(types.NamespacedName{Namespace: "dev", Name: "c"})
+			l.callback(types.NamespacedName{Namespace: "dev", Name: "c"})
 		}
 		connected(nil)
 		l.until(600)
-		l.wants("the cluster does not answer", "a", "")
+		l.expectConditions("the cluster does not answer", "a", "")
 		connected(map[string]*corev1.Node{"a": node("a", corev1.ConditionTrue, 4)})
 		l.until(602)
-		l.wants("its Node exists", "a", "")
-		l.wants("it has no Node", "late", "False NodeStartupTimeout, False WaitingForRemediation")
+		l.expectConditions("its Node exists", "a", "")
+		l.expectConditions("it has no Node", "late", "False NodeStartupTimeout, False WaitingForRemediation")
 	})
 	synctest.Test(t, func(t *testing.T) {
 		in := theCluster()
@@ -45,7 +45,7 @@ func TestHealthCheck_DoesNotCountUnknownNodesAsLate(t *testing.T) {
 			t.Error("the Nodes of a cluster with infrastructure are not looked up")
 		}
 		l.mu.Unlock()
-		l.wants("the Machine that blocks the cluster", "first", "False NodeStartupTimeout, False WaitingForRemediation")
+		l.expectConditions("the Machine that blocks the cluster", "first", "False NodeStartupTimeout, False WaitingForRemediation")
 	})
 }
 

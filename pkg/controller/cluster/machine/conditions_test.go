@@ -73,12 +73,12 @@ func TestConditions_MirrorReadyOfReferencedObjects(t *testing.T) {
 					objects = append(objects, o)
 				}
 			}
-			w := newWorld(t, objects...)
+			w := newFixture(t, objects...)
 			if test.unread != "" {
 				w.unread[test.unread] = contract.ErrUnread
 			}
-			_, _ = w.try() // The conditions are written even if the reconcile fails.
-			if is, message := w.says(test.kind); is+" "+message != test.want {
+			_, _ = w.tryReconcile() // The conditions are written even if the reconcile fails.
+			if is, message := w.condition(test.kind); is+" "+message != test.want {
 				t.Errorf("%s is %q, want %q", test.kind, is+" "+message, test.want)
 			}
 		})
@@ -93,10 +93,10 @@ func created(m *machine) {
 }
 
 func TestConditions_KeepTheTimeOfMirroredConditions(t *testing.T) {
-	w := newWorld(t, newMachine(), newCluster(), other("ExampleMachine", "i", map[string]any{"status": map[string]any{
+	w := newFixture(t, newMachine(), newCluster(), other("ExampleMachine", "i", map[string]any{"status": map[string]any{
 		"conditions": []any{ready(map[string]any{"status": "False", "reason": "Bad"})},
 	}}))
-	w.pass()
+	w.reconcile()
 	c := conditions.Find(w.machine().Status.Conditions, "InfrastructureReady")
 	if want := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC); !c.LastTransitionTime.Time.Equal(want) {
 		t.Errorf("transition time %s", c.LastTransitionTime)
@@ -128,7 +128,7 @@ func TestSettle_ChangesTheTimeOnlyWithTheStatus(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			all := []metav1.Condition{test.is}
-			settle(test.was, all, 7, began.Add(500*time.Millisecond))
+			finishConditions(test.was, all, 7, began.Add(500*time.Millisecond))
 			want := test.is
 			want.ObservedGeneration, want.LastTransitionTime = 7, test.want
 			if diff := cmp.Diff([]metav1.Condition{want}, all); diff != "" {
@@ -153,9 +153,9 @@ func TestUpdating_FollowsTheAnnotations(t *testing.T) {
 		"about to end":  {cs(pending), "True InPlaceUpdating"},
 		"it is deleted": {cs(begun, deleted, annotated(preTerminate, "")), "False NotUpdating"},
 	} {
-		w := newWorld(t, newMachine(test.changes...), newCluster(), infra())
-		w.pass()
-		if is, _ := w.says("Updating"); is != test.want {
+		w := newFixture(t, newMachine(test.changes...), newCluster(), infra())
+		w.reconcile()
+		if is, _ := w.condition("Updating"); is != test.want {
 			t.Errorf("%s: Updating is %q, want %q", name, is, test.want)
 		}
 	}
@@ -230,20 +230,20 @@ func TestUpToDate_IsSetOnlyForMachinesOfDeployments(t *testing.T) {
 		"of an orphaned set": {[]runtime.Object{ownedMachine(), newSet()}, false},
 		"of a deployment":    {[]runtime.Object{ownedMachine(), newSet(), newDeployment()}, true},
 	} {
-		w := newWorld(t, append(test.objects, newCluster(), infra())...)
-		w.pass()
-		if is, _ := w.says("UpToDate"); (is != "") != test.has {
+		w := newFixture(t, append(test.objects, newCluster(), infra())...)
+		w.reconcile()
+		if is, _ := w.condition("UpToDate"); (is != "") != test.has {
 			t.Errorf("%s: UpToDate is %q", name, is)
 		}
 	}
-	w := newWorld(t, ownedMachine(), newCluster(), infra())
-	w.failing("reading MachineSet ns/s, the owner of Machine m")
-	w = newWorld(t, ownedMachine(), newCluster(), infra(), newSet(func(s *machineSet) {
+	w := newFixture(t, ownedMachine(), newCluster(), infra())
+	w.expectError("reading MachineSet ns/s, the owner of Machine m")
+	w = newFixture(t, ownedMachine(), newCluster(), infra(), newSet(func(s *machineSet) {
 		s.OwnerReferences = []metav1.OwnerReference{{APIVersion: "cluster.slipway.dev/v1alpha1", Kind: "MachineDeployment", Name: "d", UID: "uid-d", Controller: pointer(true)}}
 	}))
-	w.failing("reading MachineDeployment ns/d, the owner of Machine m")
+	w.expectError("reading MachineDeployment ns/d, the owner of Machine m")
 	w.edit(deleted)
-	w.pass()
+	w.reconcile()
 }
 
 // MB104, MC9
@@ -267,19 +267,19 @@ func TestAvailable_WaitsForMinReadySeconds(t *testing.T) {
 			t.Errorf("%s: Available is %q, %s left", name, got, left)
 		}
 	}
-	w := newWorld(t, newMachine(running, func(m *machine) { m.Spec.MinReadySeconds = pointer[int32](60) }), newCluster(), infraThere(), newNode())
-	if got := w.pass().RequeueAfter; got != 60*time.Second {
+	w := newFixture(t, newMachine(running, func(m *machine) { m.Spec.MinReadySeconds = pointer[int32](60) }), newCluster(), infraThere(), newNode())
+	if got := w.reconcile().RequeueAfter; got != 60*time.Second {
 		t.Errorf("requeued after %s", got)
 	}
 }
 
 // MB105, MT13: each change of the phase sets lastUpdated.
 func TestPhase_FollowsTheLifecycle(t *testing.T) {
-	w := newWorld(t, newMachine(withConfig), newCluster(), infra(), config(map[string]any{}))
+	w := newFixture(t, newMachine(withConfig), newCluster(), infra(), config(map[string]any{}))
 	expect := func(want clusterv1alpha1.MachinePhase) {
 		t.Helper()
 		w.now = w.now.Add(time.Minute)
-		w.pass()
+		w.reconcile()
 		if m := w.machine(); m.Status.Phase != want || !m.Status.LastUpdated.Time.Equal(w.now) {
 			t.Errorf("phase %s since %s, want %s since %s", m.Status.Phase, m.Status.LastUpdated, want, w.now)
 		}
@@ -298,8 +298,8 @@ func TestPhase_FollowsTheLifecycle(t *testing.T) {
 	w.edit(func(m *machine) { m.Annotations = nil; deleted(m); annotated(preDrain, "")(m) })
 	expect(clusterv1alpha1.MachinePhaseDeleting)
 
-	own := newWorld(t, newMachine(), newCluster(), infra())
-	own.pass()
+	own := newFixture(t, newMachine(), newCluster(), infra())
+	own.reconcile()
 	if got := own.machine().Status.Phase; got != clusterv1alpha1.MachinePhaseProvisioning {
 		t.Errorf("phase %s with a Secret of the user", got)
 	}
@@ -318,7 +318,7 @@ func TestPhase_IsFailedAfterATerminalFailure(t *testing.T) {
 		bootstrap *unstructured.Unstructured
 		infra     *unstructured.Unstructured
 		want      string
-		// condition is the condition that contains the cause.
+		// progressCondition is the condition that contains the cause.
 		condition, says string
 	}{
 		"infrastructure reports a message": {
@@ -353,12 +353,12 @@ func TestPhase_IsFailedAfterATerminalFailure(t *testing.T) {
 					objects = append(objects, o)
 				}
 			}
-			w := newWorld(t, objects...)
-			_, _ = w.try() // Deleted infrastructure is also an error.
+			w := newFixture(t, objects...)
+			_, _ = w.tryReconcile() // Deleted infrastructure is also an error.
 			if got := string(w.machine().Status.Phase); got != test.want {
 				t.Errorf("phase %s, want %s", got, test.want)
 			}
-			if is, message := w.says(test.condition); is+" "+message != test.says {
+			if is, message := w.condition(test.condition); is+" "+message != test.says {
 				t.Errorf("%s is %q, want %q", test.condition, is+" "+message, test.says)
 			}
 		})
@@ -366,10 +366,10 @@ func TestPhase_IsFailedAfterATerminalFailure(t *testing.T) {
 }
 
 func TestConditions_AreSorted(t *testing.T) {
-	w := newWorld(t, newMachine(func(m *machine) {
+	w := newFixture(t, newMachine(func(m *machine) {
 		m.Status.Conditions = []metav1.Condition{{Type: "Zebra", Status: "True"}, {Type: "APIServerPodHealthy", Status: "True"}, {Type: "HealthCheckSucceeded", Status: "True"}}
 	}), newCluster(), infra())
-	w.pass()
+	w.reconcile()
 	var got []string
 	for _, c := range w.machine().Status.Conditions {
 		got = append(got, c.Type)

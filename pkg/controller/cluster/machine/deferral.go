@@ -24,12 +24,12 @@ type deferrals struct {
 }
 
 type deferral struct {
-	until time.Time
-	asked asked
+	until  time.Time
+	inputs inputs
 }
 
-// asked is the part of a Machine and its Cluster that users change.
-type asked struct {
+// inputs is the part of a Machine and its Cluster that users change.
+type inputs struct {
 	uid         types.UID
 	generation  int64
 	annotations map[string]string
@@ -37,35 +37,35 @@ type asked struct {
 	deleting, clusterDeleting, paused bool
 }
 
-func askedOf(m *machine, c *cluster) asked {
-	return asked{
+func inputsOf(m *machine, c *cluster) inputs {
+	return inputs{
 		uid: m.UID, generation: m.Generation, annotations: m.Annotations, deleting: m.DeletionTimestamp != nil,
 		clusterDeleting: c == nil || c.DeletionTimestamp != nil,
 		paused:          members.Paused(c, m, step.MachineKind).Status == metav1.ConditionTrue,
 	}
 }
 
-func (a asked) same(b asked) bool {
+func (a inputs) equal(b inputs) bool {
 	return a.uid == b.uid && a.generation == b.generation && a.deleting == b.deleting &&
 		a.clusterDeleting == b.clusterDeleting && a.paused == b.paused && maps.Equal(a.annotations, b.annotations)
 }
 
 // put defers a Machine until the given time.
-func (d *deferrals) put(key types.NamespacedName, until time.Time, a asked) {
+func (d *deferrals) put(key types.NamespacedName, until time.Time, a inputs) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.all == nil {
 		d.all = map[types.NamespacedName]deferral{}
 	}
-	d.all[key] = deferral{until: until, asked: a}
+	d.all[key] = deferral{until: until, inputs: a}
 }
 
 // remaining returns for how long a Machine is still deferred. It returns 0 if it is not.
-func (d *deferrals) remaining(key types.NamespacedName, a asked, now time.Time) time.Duration {
+func (d *deferrals) remaining(key types.NamespacedName, a inputs, now time.Time) time.Duration {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	known, ok := d.all[key]
-	if ok && known.asked.same(a) && now.Before(known.until) {
+	if ok && known.inputs.equal(a) && now.Before(known.until) {
 		return known.until.Sub(now)
 	}
 	delete(d.all, key)

@@ -28,7 +28,7 @@ func newTwin() *corev1.Node {
 }
 
 // nodesLeft returns the names of the Nodes in the workload cluster.
-func (w *world) nodesLeft() []string {
+func (w *fixture) nodesLeft() []string {
 	w.t.Helper()
 	list, err := w.workload.CoreV1().Nodes().List(w.t.Context(), metav1.ListOptions{})
 	if err != nil {
@@ -61,7 +61,7 @@ func TestDeletion_DrainsAndDeletesAllNodesOfTheMachine(t *testing.T) {
 					silent(n)
 				}
 			}
-			w := newWorld(t, test.machine, newCluster(), infraThere(), nodes[0], nodes[1], nodes[2])
+			w := newFixture(t, test.machine, newCluster(), infraThere(), nodes[0], nodes[1], nodes[2])
 			busy := map[string]bool{"n": true, "twin": true}
 			var drained, detached []string
 			w.c.reconcile.deletion.Drain = func(_ context.Context, _ kubernetes.Interface, in drain.Input) (drain.Result, error) {
@@ -75,24 +75,24 @@ func TestDeletion_DrainsAndDeletesAllNodesOfTheMachine(t *testing.T) {
 				detached = append(detached, in.Node)
 				return detach.Result{Done: true}, nil
 			}
-			w.pass()
-			if _, message := w.says("Deleting"); w.stage() != "Drain" || !strings.Contains(message, "* pods of n") || !strings.Contains(message, "* pods of twin") {
+			w.reconcile()
+			if _, message := w.condition("Deleting"); w.stage() != "Drain" || !strings.Contains(message, "* pods of n") || !strings.Contains(message, "* pods of twin") {
 				t.Fatalf("stage %s, Deleting has message %q, want the pods of both", w.stage(), message)
 			}
 			busy["n"] = false
 			w.now = w.now.Add(drain.Retry)
-			if w.pass(); w.stage() != "Drain" {
+			if w.reconcile(); w.stage() != "Drain" {
 				t.Fatalf("stage %s while one Node is not drained", w.stage())
 			}
 			drained, busy["twin"] = nil, false
 			w.now = w.now.Add(drain.Retry)
-			w.pass()
+			w.reconcile()
 			for _, got := range [][]string{drained, detached} {
 				if slices.Sort(got); !slices.Equal(got, []string{"n", "twin"}) {
 					t.Errorf("drained %v, waited for the volumes of %v; want n and twin", drained, detached)
 				}
 			}
-			w.pass()
+			w.reconcile()
 			if diff := cmp.Diff([]string{"stranger"}, w.nodesLeft()); diff != "" || len(w.machine().Finalizers) != 0 {
 				t.Errorf("finalizers %v, Nodes left (-want +got):\n%s", w.machine().Finalizers, diff)
 			}
@@ -102,7 +102,7 @@ func TestDeletion_DrainsAndDeletesAllNodesOfTheMachine(t *testing.T) {
 
 // An error of one Node does not prevent the drain of the other.
 func TestDeletion_DrainsANodeEvenIfAnotherFails(t *testing.T) {
-	w := newWorld(t, newMachine(running, deleted), newCluster(), infraThere(), newNode(), newTwin())
+	w := newFixture(t, newMachine(running, deleted), newCluster(), infraThere(), newNode(), newTwin())
 	var drained []string
 	w.c.reconcile.deletion.Drain = func(_ context.Context, _ kubernetes.Interface, in drain.Input) (drain.Result, error) {
 		if in.Node == "n" {
@@ -111,7 +111,7 @@ func TestDeletion_DrainsANodeEvenIfAnotherFails(t *testing.T) {
 		drained = append(drained, in.Node)
 		return drain.Result{Done: true}, nil
 	}
-	w.failing("draining Node n, twin: refused")
+	w.expectError("draining Node n, twin: refused")
 	if w.stage() != "Drain" || !slices.Equal(drained, []string{"twin"}) {
 		t.Errorf("stage %s, drained %v, want twin", w.stage(), drained)
 	}
@@ -120,21 +120,21 @@ func TestDeletion_DrainsANodeEvenIfAnotherFails(t *testing.T) {
 
 // Another Node of the machine may be among those that are being read.
 func TestDeletion_WaitsUntilAllNodesOfTheMachineAreKnown(t *testing.T) {
-	w := newWorld(t, newMachine(running, deleted), newCluster(), infraThere(), newNode(), newTwin())
+	w := newFixture(t, newMachine(running, deleted), newCluster(), infraThere(), newNode(), newTwin())
 	w.reading = true
-	w.pass()
-	if _, message := w.says("Deleting"); w.stage() != "Drain" || w.drained != 0 || !strings.HasSuffix(message, "\n* the Nodes of the workload cluster are being read") {
+	w.reconcile()
+	if _, message := w.condition("Deleting"); w.stage() != "Drain" || w.drained != 0 || !strings.HasSuffix(message, "\n* the Nodes of the workload cluster are being read") {
 		t.Fatalf("stage %s, %d drains, Deleting has message %q", w.stage(), w.drained, message)
 	}
 	w.reading = false
-	if w.pass(); w.drained != 2 {
+	if w.reconcile(); w.drained != 2 {
 		t.Errorf("%d drains, want one for each Node", w.drained)
 	}
 }
 
 // Kubelets write the UUID of a virtual machine in upper or lower case.
 func TestController_FindsMachinesByProviderIDsInAnyCase(t *testing.T) {
-	w := newWorld(t, newMachine(func(m *machine) { m.Spec.ProviderID = "vsphere://1f38-a" }), newCluster())
+	w := newFixture(t, newMachine(func(m *machine) { m.Spec.ProviderID = "vsphere://1f38-a" }), newCluster())
 	key := types.NamespacedName{Namespace: ns, Name: "c"}
 	if !w.c.HasMachine(key, "vsphere://1F38-A") || w.c.HasMachine(key, "vsphere://1F38-B") {
 		t.Error("a Machine is not found by its provider ID in upper case, or is found by another one")

@@ -51,8 +51,8 @@ var (
 	kinds    = map[string]schema.GroupVersionResource{"ExampleMachine": infras, "ExampleConfig": configs, "ExampleControlPlane": controls}
 )
 
-// world is an API server, a workload cluster, and a controller whose reconciles are called by the test.
-type world struct {
+// fixture is an API server, a workload cluster, and a controller whose reconciles are called by the test.
+type fixture struct {
 	t   *testing.T
 	now time.Time
 	api *fake.Clientset
@@ -84,9 +84,9 @@ type world struct {
 	c                 *Controller
 }
 
-func newWorld(t *testing.T, objects ...runtime.Object) *world {
+func newFixture(t *testing.T, objects ...runtime.Object) *fixture {
 	t.Helper()
-	w := &world{
+	w := &fixture{
 		t: t, now: began, contract: contract.V1Beta2, unread: map[string]error{}, api: fake.NewSimpleClientset(), workload: kubefake.NewSimpleClientset(),
 		others: dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), map[schema.GroupVersionResource]string{
 			infras: "ExampleMachineList", configs: "ExampleConfigList", controls: "ExampleControlPlaneList",
@@ -120,7 +120,7 @@ func newWorld(t *testing.T, objects ...runtime.Object) *world {
 }
 
 // add adds an object to the API server of its kind.
-func (w *world) add(o runtime.Object) {
+func (w *fixture) add(o runtime.Object) {
 	w.t.Helper()
 	var err error
 	switch x := o.(type) {
@@ -137,7 +137,7 @@ func (w *world) add(o runtime.Object) {
 }
 
 // Get implements external.Objects.
-func (w *world) Get(ctx context.Context, ref contract.Reference, namespace string) (*unstructured.Unstructured, contract.Kind, error) {
+func (w *fixture) Get(ctx context.Context, ref contract.Reference, namespace string) (*unstructured.Unstructured, contract.Kind, error) {
 	gvr, ok := kinds[ref.Kind]
 	k := contract.Kind{GVR: gvr, GVK: gvr.GroupVersion().WithKind(ref.Kind), Version: w.contract, Namespaced: true, Client: w.others}
 	if err := w.unread[ref.Kind]; err != nil {
@@ -150,28 +150,28 @@ func (w *world) Get(ctx context.Context, ref contract.Reference, namespace strin
 	return o, k, err
 }
 
-func (w *world) Connection(types.NamespacedName) (step.Workload, error) {
+func (w *fixture) Connection(types.NamespacedName) (step.Workload, error) {
 	if w.down != nil {
 		return nil, w.down
 	}
 	return w, nil
 }
 
-func (w *world) Probe(types.NamespacedName) (time.Time, int) {
+func (w *fixture) Probe(types.NamespacedName) (time.Time, int) {
 	if w.down == nil {
 		return w.now, 0
 	}
 	return w.probed, 1
 }
 
-func (w *world) Client() kubernetes.Interface {
+func (w *fixture) Client() kubernetes.Interface {
 	if w.client != nil {
 		return w.client
 	}
 	return w.workload
 }
 
-func (w *world) Visit(ctx context.Context) (context.Context, func(), error) {
+func (w *fixture) Visit(ctx context.Context) (context.Context, func(), error) {
 	if w.busy {
 		return nil, nil, workload.ErrBusy
 	}
@@ -179,14 +179,14 @@ func (w *world) Visit(ctx context.Context) (context.Context, func(), error) {
 	return visit, cancel, nil
 }
 
-func (w *world) ListSlot() (func(), error) {
+func (w *fixture) ListSlot() (func(), error) {
 	if w.listing {
 		return nil, workload.ErrBusy
 	}
 	return func() {}, nil
 }
 
-func (w *world) Nodes(id, _ string) ([]*workload.Node, error) {
+func (w *fixture) Nodes(id, _ string) ([]*workload.Node, error) {
 	if w.reading {
 		return nil, &workload.NotConnectedError{Reason: workload.ErrReading}
 	}
@@ -206,7 +206,7 @@ func (w *world) Nodes(id, _ string) ([]*workload.Node, error) {
 }
 
 // refresh updates the caches from the API server.
-func (w *world) refresh() {
+func (w *fixture) refresh() {
 	w.t.Helper()
 	v1, ctx := w.api.ClusterV1alpha1(), w.t.Context()
 	machines, err1 := v1.Machines("").List(ctx, metav1.ListOptions{})
@@ -226,7 +226,7 @@ func (w *world) refresh() {
 	w.c.enqueuer.Objects = w.c.reconcile.machines
 }
 
-func fill[T any](w *world, indexer cache.Indexer, items []T) {
+func fill[T any](w *fixture, indexer cache.Indexer, items []T) {
 	w.t.Helper()
 	var all []any
 	for i := range items {
@@ -237,8 +237,8 @@ func fill[T any](w *world, indexer cache.Indexer, items []T) {
 	}
 }
 
-// try reconciles Machine "m".
-func (w *world) try() (controller.Result, error) {
+// tryReconcile reconciles Machine "m".
+func (w *fixture) tryReconcile() (controller.Result, error) {
 	w.t.Helper()
 	w.refresh()
 	result, err := w.c.reconcile.Reconcile(w.t.Context(), types.NamespacedName{Namespace: ns, Name: "m"})
@@ -246,25 +246,25 @@ func (w *world) try() (controller.Result, error) {
 	return result, err
 }
 
-// pass reconciles Machine "m" and requires success.
-func (w *world) pass() controller.Result {
+// reconcile reconciles Machine "m" and requires success.
+func (w *fixture) reconcile() controller.Result {
 	w.t.Helper()
-	result, err := w.try()
+	result, err := w.tryReconcile()
 	if err != nil {
 		w.t.Fatal(err)
 	}
 	return result
 }
 
-// failing reconciles Machine "m" and requires an error with a text.
-func (w *world) failing(text string) {
+// expectError reconciles Machine "m" and requires an error with a text.
+func (w *fixture) expectError(text string) {
 	w.t.Helper()
-	if _, err := w.try(); err == nil || !strings.Contains(err.Error(), text) {
+	if _, err := w.tryReconcile(); err == nil || !strings.Contains(err.Error(), text) {
 		w.t.Fatalf("error %v, want %q", err, text)
 	}
 }
 
-func (w *world) machine() *machine {
+func (w *fixture) machine() *machine {
 	w.t.Helper()
 	m, err := w.api.ClusterV1alpha1().Machines(ns).Get(w.t.Context(), "m", metav1.GetOptions{})
 	if err != nil {
@@ -274,7 +274,7 @@ func (w *world) machine() *machine {
 }
 
 // edit changes the Machine as another client.
-func (w *world) edit(change func(*machine)) {
+func (w *fixture) edit(change func(*machine)) {
 	w.t.Helper()
 	m := w.machine()
 	change(m)
@@ -283,8 +283,8 @@ func (w *world) edit(change func(*machine)) {
 	}
 }
 
-// other returns an object of another kind, or nil if it does not exist.
-func (w *world) other(kind, name string) *unstructured.Unstructured {
+// object returns an object of another kind, or nil if it does not exist.
+func (w *fixture) object(kind, name string) *unstructured.Unstructured {
 	w.t.Helper()
 	o, err := w.others.Resource(kinds[kind]).Namespace(ns).Get(w.t.Context(), name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
@@ -297,7 +297,7 @@ func (w *world) other(kind, name string) *unstructured.Unstructured {
 }
 
 // set sets a field of an object of another kind.
-func (w *world) set(kind, name string, value any, path ...string) {
+func (w *fixture) set(kind, name string, value any, path ...string) {
 	w.t.Helper()
 	o := w.tracked(kind, name)
 	if err := unstructured.SetNestedField(o.Object, value, path...); err != nil {
@@ -309,7 +309,7 @@ func (w *world) set(kind, name string, value any, path ...string) {
 }
 
 // tracked reads an object from the tracker, because the client is locked while a reactor runs.
-func (w *world) tracked(kind, name string) *unstructured.Unstructured {
+func (w *fixture) tracked(kind, name string) *unstructured.Unstructured {
 	w.t.Helper()
 	o, err := w.others.Tracker().Get(kinds[kind], ns, name)
 	if err != nil {
@@ -319,20 +319,20 @@ func (w *world) tracked(kind, name string) *unstructured.Unstructured {
 }
 
 // remove removes an object of another kind, like the removal of its last finalizer.
-func (w *world) remove(kind, name string) {
+func (w *fixture) remove(kind, name string) {
 	w.t.Helper()
 	if err := w.others.Tracker().Delete(kinds[kind], ns, name); err != nil {
 		w.t.Fatal(err)
 	}
 }
 
-// says returns a condition of the Machine with its message.
-func (w *world) says(kind string) (is, message string) {
+// condition returns a condition of the Machine with its message.
+func (w *fixture) condition(kind string) (is, message string) {
 	w.t.Helper()
-	return saying(w.machine(), kind)
+	return conditionOf(w.machine(), kind)
 }
 
-func saying(m *machine, kind string) (is, message string) {
+func conditionOf(m *machine, kind string) (is, message string) {
 	c := conditions.Find(m.Status.Conditions, kind)
 	if c == nil {
 		return "", ""
@@ -341,15 +341,15 @@ func saying(m *machine, kind string) (is, message string) {
 }
 
 // expect compares a condition of the Machine.
-func (w *world) expect(kind, is, message string) {
+func (w *fixture) expect(kind, is, message string) {
 	w.t.Helper()
-	if got, text := w.says(kind); got != is || text != message {
+	if got, text := w.condition(kind); got != is || text != message {
 		w.t.Errorf("%s is %q %q, want %q %q", kind, got, text, is, message)
 	}
 }
 
 // writes returns the number of writes of Machines since the last call.
-func (w *world) writes() int {
+func (w *fixture) writes() int {
 	n := 0
 	for _, a := range w.api.Actions() {
 		if a.GetResource().Resource == "machines" && (a.GetVerb() == "update" || a.GetVerb() == "patch") {
@@ -360,8 +360,8 @@ func (w *world) writes() int {
 	return n
 }
 
-// happened returns the reasons of the events since the last call.
-func (w *world) happened() []string {
+// eventReasons returns the reasons of the events since the last call.
+func (w *fixture) eventReasons() []string {
 	var reasons []string
 	for {
 		select {

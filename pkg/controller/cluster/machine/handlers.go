@@ -20,8 +20,8 @@ import (
 	"github.com/slipway-dev/slipway/pkg/controller/cluster/machine/step"
 )
 
-// wake queues the Machines with an index value.
-func (c *Controller) wake(index, value string) {
+// queueIndexed queues the Machines with an index value.
+func (c *Controller) queueIndexed(index, value string) {
 	for _, m := range c.indexed(index, value) {
 		c.enqueuer.Generic(controller.KeyOf(m))
 	}
@@ -33,7 +33,9 @@ func (c *Controller) indexed(index, value string) []*machine {
 
 // OnCluster queues all Machines of a Cluster. It must be called when a workload cluster is connected, is disconnected,
 // or has not answered for longer than the grace period.
-func (c *Controller) OnCluster(key types.NamespacedName) { c.wake(indexByCluster, key.String()) }
+func (c *Controller) OnCluster(key types.NamespacedName) {
+	c.queueIndexed(indexByCluster, key.String())
+}
 
 // OnNode queues the Machine of a Node that was read, is created, changes or is deleted. It finds the Machine by the
 // name of its Node, or else by the provider ID.
@@ -55,14 +57,14 @@ func (c *Controller) HasMachine(key types.NamespacedName, providerID string) boo
 // clusterHandler queues the Machines of a Cluster when a field that they use has changed.
 func (c *Controller) clusterHandler() cache.ResourceEventHandler {
 	return controller.Changes(false, func(old, now *cluster) {
-		if old == nil || now == nil || shows(old) != shows(now) || !equality.Semantic.DeepEqual(old.Labels, now.Labels) {
+		if old == nil || now == nil || relevantFields(old) != relevantFields(now) || !equality.Semantic.DeepEqual(old.Labels, now.Labels) {
 			c.OnCluster(controller.KeyOf(cmp.Or(old, now)))
 		}
 	})
 }
 
-// shows returns the fields of a Cluster that Machines use.
-func shows(c *cluster) [5]any {
+// relevantFields returns the fields of a Cluster that Machines use.
+func relevantFields(c *cluster) [5]any {
 	initialized := conditions.IsTrue(c.Status.Conditions, clusterv1alpha1.ClusterControlPlaneInitializedCondition)
 	return [5]any{
 		c.UID, c.DeletionTimestamp != nil, [2]bool{step.IsTrue(c.Spec.Paused), initialized},
@@ -76,7 +78,7 @@ func (c *Controller) setHandler() cache.ResourceEventHandler {
 		if old != nil && now != nil && old.UID == now.UID && old.Generation == now.Generation && sameRevision(old, now) {
 			return
 		}
-		c.wake(indexBySet, controller.KeyOf(cmp.Or(old, now)).String())
+		c.queueIndexed(indexBySet, controller.KeyOf(cmp.Or(old, now)).String())
 	})
 }
 
@@ -87,7 +89,7 @@ func (c *Controller) deploymentHandler() cache.ResourceEventHandler {
 		if old != nil && now != nil && old.UID == now.UID && old.Generation == now.Generation && sameRevision(old, now) {
 			return
 		}
-		c.wake(indexByDeployment, controller.KeyOf(cmp.Or(old, now)).String())
+		c.queueIndexed(indexByDeployment, controller.KeyOf(cmp.Or(old, now)).String())
 	})
 }
 

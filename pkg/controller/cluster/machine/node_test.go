@@ -78,16 +78,16 @@ func TestNodeSync_FindsTheNodeByProviderID(t *testing.T) {
 			for _, n := range test.nodes {
 				objects = append(objects, n.DeepCopy())
 			}
-			w := newWorld(t, objects...)
+			w := newFixture(t, objects...)
 			if test.fails != "" {
-				w.failing(test.fails)
+				w.expectError(test.fails)
 			} else {
-				w.pass()
+				w.reconcile()
 			}
 			if got := w.machine().Status.NodeRef.Name; got != test.node {
 				t.Errorf("Node %q", got)
 			}
-			if is, message := w.says("NodeHealthy"); is+" "+message != test.healthy {
+			if is, message := w.condition("NodeHealthy"); is+" "+message != test.healthy {
 				t.Errorf("NodeHealthy is %q, want %q", is+" "+message, test.healthy)
 			}
 		})
@@ -104,9 +104,9 @@ func silent(n *corev1.Node) *corev1.Node {
 
 // MB66, MB73, MB85, MC25
 func TestNodeSync_PatchesTheNodeOnce(t *testing.T) {
-	w := newWorld(t, newMachine(func(m *machine) { m.Labels[clusterv1alpha1.ManagedNodeLabelDomain+"/rack"] = "7" }), newCluster(), infraThere(), newNode())
+	w := newFixture(t, newMachine(func(m *machine) { m.Labels[clusterv1alpha1.ManagedNodeLabelDomain+"/rack"] = "7" }), newCluster(), infraThere(), newNode())
 	w.set("ExampleMachine", "i", true, "status", "interruptible")
-	w.pass()
+	w.reconcile()
 	n, err := w.workload.CoreV1().Nodes().Get(t.Context(), "n", metav1.GetOptions{})
 	if err != nil {
 		t.Fatal(err)
@@ -115,13 +115,13 @@ func TestNodeSync_PatchesTheNodeOnce(t *testing.T) {
 	if n.Labels[clusterv1alpha1.ManagedNodeLabelDomain+"/rack"] != "7" || !interruptible || n.Annotations[clusterv1alpha1.MachineAnnotation] != "m" {
 		t.Errorf("labels %v, annotations %v", n.Labels, n.Annotations)
 	}
-	if diff := cmp.Diff([]string{"SuccessfulSetNodeRef", "SuccessfulSetInterruptibleNodeLabel"}, w.happened()); diff != "" {
+	if diff := cmp.Diff([]string{"SuccessfulSetNodeRef", "SuccessfulSetInterruptibleNodeLabel"}, w.eventReasons()); diff != "" {
 		t.Errorf("events (-want +got):\n%s", diff)
 	}
 	// The next reconcile reads that the Node is up to date, and the following ones do not read it.
 	for _, reads := range []int{1, 0, 0} {
 		w.workload.ClearActions()
-		w.pass()
+		w.reconcile()
 		for _, a := range w.workload.Actions() {
 			if a.GetVerb() == "patch" {
 				t.Error("the Node was patched without changes")
@@ -134,7 +134,7 @@ func TestNodeSync_PatchesTheNodeOnce(t *testing.T) {
 			t.Errorf("the Node was read %d times fewer than expected", reads)
 		}
 	}
-	if got := w.happened(); len(got) != 0 {
+	if got := w.eventReasons(); len(got) != 0 {
 		t.Errorf("events %v without changes", got)
 	}
 }
@@ -143,8 +143,8 @@ func TestNodeSync_PatchesTheNodeOnce(t *testing.T) {
 func TestNodeInfo_RemovesInvalidCharacters(t *testing.T) {
 	n := newNode()
 	n.Status.NodeInfo = corev1.NodeSystemInfo{OSImage: "Photon\x1b[2J OS", KernelVersion: strings.Repeat("6é", bounds.MaxText), KubeletVersion: "v1.36.3"}
-	w := newWorld(t, newMachine(), newCluster(), infraThere(), n)
-	w.pass()
+	w := newFixture(t, newMachine(), newCluster(), infraThere(), n)
+	w.reconcile()
 	is := w.machine().Status.NodeInfo
 	if errs := bounds.Spec(is, nil); len(errs) > 0 {
 		t.Errorf("the API server rejects %v", errs)
@@ -155,11 +155,11 @@ func TestNodeInfo_RemovesInvalidCharacters(t *testing.T) {
 }
 
 func TestNodeSync_SetsTheNodeRefIfThePatchFails(t *testing.T) {
-	w := newWorld(t, newMachine(), newCluster(), infraThere(), newNode())
+	w := newFixture(t, newMachine(), newCluster(), infraThere(), newNode())
 	w.workload.PrependReactor("patch", "nodes", func(clienttesting.Action) (bool, runtime.Object, error) {
 		return true, nil, errors.New("refused")
 	})
-	w.failing("synchronizing n: refused")
+	w.expectError("synchronizing n: refused")
 	if got := w.machine().Status.NodeRef.Name; got != "n" {
 		t.Errorf("Node %q", got)
 	}
@@ -167,24 +167,24 @@ func TestNodeSync_SetsTheNodeRefIfThePatchFails(t *testing.T) {
 
 // MB94: a missing connection is not an error, and the last conditions are kept for a while.
 func TestNodeSync_WaitsForTheConnection(t *testing.T) {
-	w := newWorld(t, newMachine(provisioned), newCluster(), infraThere(), newNode())
+	w := newFixture(t, newMachine(provisioned), newCluster(), infraThere(), newNode())
 	w.down = workload.ErrNotConnected
-	w.pass()
+	w.reconcile()
 	w.expect("NodeHealthy", "Unknown ConnectionDown", "Remote connection not established yet")
 	w.down = nil
-	w.pass()
+	w.reconcile()
 	w.expect("NodeHealthy", "True NodeHealthy", "")
 	w.down, w.probed = workload.ErrNotConnected, w.now
-	w.pass()
+	w.reconcile()
 	w.expect("NodeHealthy", "True NodeHealthy", "")
 	w.now = w.now.Add(301e9)
-	w.pass()
+	w.reconcile()
 	w.expect("NodeHealthy", "Unknown ConnectionDown", "Last successful probe at 2026-05-01T12:00:00Z")
 }
 
 func TestNodeSync_DoesNotConnectBeforeTheInfrastructureIsProvisioned(t *testing.T) {
-	w := newWorld(t, newMachine(provisioned), newCluster(func(c *cluster) { c.Status.Initialization.InfrastructureProvisioned = nil }), infraThere(), newNode())
-	w.pass()
+	w := newFixture(t, newMachine(provisioned), newCluster(func(c *cluster) { c.Status.Initialization.InfrastructureProvisioned = nil }), infraThere(), newNode())
+	w.reconcile()
 	w.expect("NodeHealthy", "Unknown InspectionFailed", "Waiting for Cluster status.initialization.infrastructureProvisioned to be true")
 	if len(w.workload.Actions()) != 0 {
 		t.Errorf("requests to the workload cluster: %v", w.workload.Actions())
@@ -194,8 +194,8 @@ func TestNodeSync_DoesNotConnectBeforeTheInfrastructureIsProvisioned(t *testing.
 // MD6: Cluster API watches no Nodes before the control plane of the Cluster is initialized, so it finds the first Node
 // late.
 func TestNodeSync_FindsTheNodeBeforeTheControlPlaneIsInitialized(t *testing.T) {
-	w := newWorld(t, newMachine(ofControlPlane), newCluster(func(c *cluster) { c.Status.Conditions = nil }), infraThere(), newNode())
-	w.pass()
+	w := newFixture(t, newMachine(ofControlPlane), newCluster(func(c *cluster) { c.Status.Conditions = nil }), infraThere(), newNode())
+	w.reconcile()
 	if got := w.machine().Status.NodeRef.Name; got != "n" {
 		t.Errorf("Node %q", got)
 	}

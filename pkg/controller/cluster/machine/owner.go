@@ -13,17 +13,17 @@ import (
 	"github.com/slipway-dev/slipway/pkg/controller/cluster/members"
 )
 
-// belong sets the cluster label of a Machine. It adds the Cluster as an owner of a standalone Machine.
-func belong(s *step.State) {
-	if s.Cluster != nil && standsAlone(s.Machine) {
+// setOwnership sets the cluster label of a Machine. It adds the Cluster as an owner of a standalone Machine.
+func setOwnership(s *step.State) {
+	if s.Cluster != nil && isStandalone(s.Machine) {
 		members.Own(s.Machine, s.Cluster)
 	}
 	members.Label(s.Machine, s.Machine.Spec.ClusterName)
 }
 
-// standsAlone reports whether a Machine has no controller and no label of one. A Machine with such a label is adopted
+// isStandalone reports whether a Machine has no controller and no label of one. A Machine with such a label is adopted
 // by its controller again after a restore.
-func standsAlone(m *machine) bool {
+func isStandalone(m *machine) bool {
 	if metav1.GetControllerOf(m) != nil {
 		return false
 	}

@@ -39,7 +39,7 @@ func (w *writer) persist(ctx context.Context, s *step.State, complete bool) erro
 	}
 	stored, refused := w.persistMain(ctx, s)
 	if refused != nil && (apierrors.IsConflict(refused) || apierrors.IsNotFound(refused)) {
-		return ignoreGone(refused)
+		return ignoreNotFound(refused)
 	}
 	if stored.DeletionTimestamp != nil && len(stored.Finalizers) == 0 {
 		w.machines.Deleted(stored)
@@ -71,7 +71,7 @@ func (w *writer) persistMain(ctx context.Context, s *step.State) (*machine, erro
 
 // persistStatus writes the status if it has changed.
 func (w *writer) persistStatus(ctx context.Context, s *step.State, stored *machine) error {
-	settle(s.Stored.Status.Conditions, s.Machine.Status.Conditions, stored.Generation, s.Now)
+	finishConditions(s.Stored.Status.Conditions, s.Machine.Status.Conditions, stored.Generation, s.Now)
 	w.machines.Mark(s.Machine)
 	if equality.Semantic.DeepEqual(s.Stored.Status, s.Machine.Status) {
 		return nil
@@ -85,7 +85,7 @@ func (w *writer) persistStatus(ctx context.Context, s *step.State, stored *machi
 	written, err := w.client.Machines(next.Namespace).UpdateStatus(ctx, next, metav1.UpdateOptions{})
 	if err != nil {
 		w.echoes.Forget(controller.KeyOf(next))
-		return ignoreGone(fmt.Errorf("writing the status of Machine %s: %w", controller.KeyOf(next), err))
+		return ignoreNotFound(fmt.Errorf("writing the status of Machine %s: %w", controller.KeyOf(next), err))
 	}
 	w.machines.Wrote(written)
 	return nil
@@ -97,7 +97,7 @@ func mainChanged(a, b *machine) bool {
 		!equality.Semantic.DeepEqual(a.Finalizers, b.Finalizers) || !equality.Semantic.DeepEqual(a.OwnerReferences, b.OwnerReferences)
 }
 
-func ignoreGone(err error) error {
+func ignoreNotFound(err error) error {
 	if apierrors.IsNotFound(err) {
 		return nil
 	}

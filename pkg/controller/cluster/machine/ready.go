@@ -37,7 +37,7 @@ const (
 // drain.
 func readyCondition(m *machine, causes []string, now time.Time) metav1.Condition {
 	worst := good
-	var told, informed []string
+	var problems, infos []string
 	for _, in := range readyInputs(m) {
 		c := conditions.Find(m.Status.Conditions, in.kind)
 		switch {
@@ -47,16 +47,16 @@ func readyCondition(m *machine, causes []string, now time.Time) metav1.Condition
 			c = &metav1.Condition{Type: in.kind, Status: metav1.ConditionUnknown, Message: notReported}
 		case in.kind == clusterv1alpha1.DeletingCondition && m.DeletionTimestamp != nil:
 			brief := *c
-			brief.Message = briefDeletion(m, c.Reason, causes, now)
+			brief.Message = deletionSummary(m, c.Reason, causes, now)
 			c = &brief
 		}
 		w := weigh(m, c, in.negative)
 		worst = max(worst, w)
 		switch {
 		case w != good:
-			told = append(told, line(c))
+			problems = append(problems, conditionLine(c))
 		case c.Message != "":
-			informed = append(informed, line(c))
+			infos = append(infos, conditionLine(c))
 		}
 	}
 	out := metav1.Condition{Type: clusterv1alpha1.ReadyCondition, Status: metav1.ConditionTrue, Reason: clusterv1alpha1.ReadyReason}
@@ -66,9 +66,9 @@ func readyCondition(m *machine, causes []string, now time.Time) metav1.Condition
 	case unknown:
 		out.Status, out.Reason = metav1.ConditionUnknown, clusterv1alpha1.ReadyUnknownReason
 	case good:
-		told = informed
+		problems = infos
 	}
-	out.Message = strings.Join(groupControlPlane(told), "\n")
+	out.Message = strings.Join(groupControlPlane(problems), "\n")
 	return out
 }
 
@@ -97,12 +97,12 @@ func readyInputs(m *machine) []readyInput {
 // weigh returns the effect of a condition on the summary. If the Machine is being deleted, deleted parts are good.
 func weigh(m *machine, c *metav1.Condition, negative bool) weight {
 	parts := []string{clusterv1alpha1.MachineBootstrapConfigReadyCondition, clusterv1alpha1.InfrastructureReadyCondition, clusterv1alpha1.MachineNodeHealthyCondition}
-	gone := []string{
+	missingReasons := []string{
 		clusterv1alpha1.ObjectDeletedReason, clusterv1alpha1.ObjectDoesNotExistReason,
 		clusterv1alpha1.NodeDeletedReason, clusterv1alpha1.NodeDoesNotExistReason,
 	}
 	switch {
-	case m.DeletionTimestamp != nil && slices.Contains(parts, c.Type) && slices.Contains(gone, c.Reason):
+	case m.DeletionTimestamp != nil && slices.Contains(parts, c.Type) && slices.Contains(missingReasons, c.Reason):
 		return good
 	case c.Status == metav1.ConditionUnknown:
 		return unknown
@@ -112,23 +112,23 @@ func weigh(m *machine, c *metav1.Condition, negative bool) weight {
 	return good
 }
 
-// line returns the summary's text for a condition.
-func line(c *metav1.Condition) string {
+// conditionLine returns the summary's text for a condition.
+func conditionLine(c *metav1.Condition) string {
 	text := c.Message
 	if text == "" {
 		text = c.Reason
 	}
 	lines := strings.Split(text, "\n")
-	if len(lines) == 1 && !isPoint(text) {
+	if len(lines) == 1 && !isBullet(text) {
 		return fmt.Sprintf("* %s: %s", c.Type, text)
 	}
 	// Bullet points are indented below the condition.
-	all := !slices.ContainsFunc(lines, func(l string) bool { return !isPoint(l) })
+	all := !slices.ContainsFunc(lines, func(l string) bool { return !isBullet(l) })
 	for i, l := range lines {
 		switch {
 		case all:
 			lines[i] = "  " + l
-		case isPoint(l):
+		case isBullet(l):
 			lines[i] = "    " + l
 		default:
 			lines[i] = "  * " + l
@@ -137,11 +137,11 @@ func line(c *metav1.Condition) string {
 	return fmt.Sprintf("* %s:\n%s", c.Type, strings.Join(lines, "\n"))
 }
 
-func isPoint(l string) bool { return strings.HasPrefix(strings.TrimLeft(l, " "), "* ") }
+func isBullet(l string) bool { return strings.HasPrefix(strings.TrimLeft(l, " "), "* ") }
 
-// briefDeletion returns the summary's text for a deletion. It contains no exact times, so that many Machines have the
+// deletionSummary returns the summary's text for a deletion. It contains no exact times, so that many Machines have the
 // same text.
-func briefDeletion(m *machine, reason string, causes []string, now time.Time) string {
+func deletionSummary(m *machine, reason string, causes []string, now time.Time) string {
 	if now.Sub(m.DeletionTimestamp.Time) <= longDeletion {
 		return "Machine deletion in progress, stage: " + reason
 	}

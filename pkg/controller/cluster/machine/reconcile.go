@@ -61,8 +61,8 @@ func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (c
 	if s.Cluster, err = controller.Found(r.clusters.Clusters(stored.Namespace).Get(stored.Spec.ClusterName)); err != nil {
 		return controller.Result{}, fmt.Errorf("reading Cluster %s: %w", s.ClusterKey(), err)
 	}
-	ctx = klog.NewContext(ctx, klog.FromContext(ctx).WithValues(owners(stored)...))
-	if wait := r.deferred.remaining(key, askedOf(stored, s.Cluster), s.Now); wait > 0 {
+	ctx = klog.NewContext(ctx, klog.FromContext(ctx).WithValues(ownerLogValues(stored)...))
+	if wait := r.deferred.remaining(key, inputsOf(stored, s.Cluster), s.Now); wait > 0 {
 		return controller.Result{RequeueAfter: wait}, nil
 	}
 	if s.Cluster == nil && !s.IsDeleting() {
@@ -72,9 +72,9 @@ func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (c
 		return finish(s, 0, r.addFinalizer(ctx, s.Machine))
 	}
 	if paused := members.Paused(s.Cluster, stored, step.MachineKind); paused.Status == metav1.ConditionTrue {
-		set(s.Machine, paused)
+		setCondition(s.Machine, paused)
 		if s.IsDeleting() {
-			set(s.Machine, members.DeletingWhilePaused(paused))
+			setCondition(s.Machine, members.DeletingWhilePaused(paused))
 			setPhase(s)
 		}
 		return finish(s, 0, r.persistStatus(ctx, s, stored))
@@ -82,11 +82,11 @@ func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (c
 	if err := r.readOwners(s); err != nil {
 		return controller.Result{}, err
 	}
-	return r.pass(ctx, s)
+	return r.reconcileObjects(ctx, s)
 }
 
-// pass reads the referenced objects, runs the steps, and writes the results.
-func (r *reconciler) pass(ctx context.Context, s *step.State) (controller.Result, error) {
+// reconcileObjects reads the referenced objects, runs the steps, and writes the results.
+func (r *reconciler) reconcileObjects(ctx context.Context, s *step.State) (controller.Result, error) {
 	s.Bootstrap = r.external.Read(ctx, s.Machine.Namespace, s.Machine.Spec.Bootstrap.ConfigRef)
 	s.Infra = r.external.Read(ctx, s.Machine.Namespace, s.Machine.Spec.InfrastructureRef)
 	r.nodes.Connect(s)
@@ -102,10 +102,10 @@ func (r *reconciler) pass(ctx context.Context, s *step.State) (controller.Result
 		defer done()
 		visit = bounded
 	}
-	belong(s)
-	report, failed := r.run(visit, s)
+	setOwnership(s)
+	report, failed := r.runSteps(visit, s)
 	if report.NotBefore > 0 {
-		r.deferred.put(s.Key(), s.Now.Add(report.NotBefore), askedOf(s.Stored, s.Cluster))
+		r.deferred.put(s.Key(), s.Now.Add(report.NotBefore), inputsOf(s.Stored, s.Cluster))
 	}
 	nodeConditions, after := r.nodes.Conditions(s)
 	report.Again(after)
@@ -114,8 +114,8 @@ func (r *reconciler) pass(ctx context.Context, s *step.State) (controller.Result
 	return finish(s, report.After, written, failed...)
 }
 
-// run runs all steps in order, even if a previous one has failed.
-func (r *reconciler) run(ctx context.Context, s *step.State) (report step.Report, failed []error) {
+// runSteps runs all steps in order, even if a previous one has failed.
+func (r *reconciler) runSteps(ctx context.Context, s *step.State) (report step.Report, failed []error) {
 	steps := []func(context.Context, *step.State) (step.Report, error){r.external.Bootstrap, r.external.Infrastructure, r.nodes.Reconcile, certificates}
 	if s.IsDeleting() {
 		steps = append(steps, r.deletion.Reconcile)
@@ -150,11 +150,11 @@ func hasFinalizer(m *machine) bool {
 
 // withoutCluster reports in the conditions that the Cluster does not exist. Its creation is an event.
 func (r *reconciler) withoutCluster(ctx context.Context, s *step.State) (controller.Result, error) {
-	set(s.Machine, metav1.Condition{
+	setCondition(s.Machine, metav1.Condition{
 		Type: clusterv1alpha1.ReadyCondition, Status: metav1.ConditionUnknown, Reason: clusterv1alpha1.WaitingForClusterReason,
 		Message: fmt.Sprintf("the Cluster %s does not exist", s.ClusterKey()),
 	})
-	set(s.Machine, metav1.Condition{Type: clusterv1alpha1.AvailableCondition, Status: metav1.ConditionFalse, Reason: clusterv1alpha1.NotReadyReason})
+	setCondition(s.Machine, metav1.Condition{Type: clusterv1alpha1.AvailableCondition, Status: metav1.ConditionFalse, Reason: clusterv1alpha1.NotReadyReason})
 	if s.Machine.Status.Phase == "" {
 		setPhase(s)
 	}
@@ -195,8 +195,8 @@ func ownerMissing(s *step.State, kind, name string, err error) error {
 	return fmt.Errorf("reading %s %s/%s, the owner of Machine %s: %w", kind, s.Stored.Namespace, name, s.Stored.Name, err)
 }
 
-// owners returns log values that describe the owners of a Machine.
-func owners(m *machine) []any {
+// ownerLogValues returns log values that describe the owners of a Machine.
+func ownerLogValues(m *machine) []any {
 	values := []any{"cluster", m.Spec.ClusterName}
 	for _, o := range m.OwnerReferences {
 		if step.IsTrue(o.Controller) {

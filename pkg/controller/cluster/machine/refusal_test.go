@@ -56,15 +56,15 @@ func TestRefusal_DrainsOnlyIfTheClusterOutlivesTheMachine(t *testing.T) {
 			for _, o := range test.others {
 				objects = append(objects, o.DeepCopyObject())
 			}
-			w := newWorld(t, objects...)
-			w.pass()
+			w := newFixture(t, objects...)
+			w.reconcile()
 			if got := w.drained > 0; got != (test.want == "") {
 				t.Errorf("drained %t", got)
 			}
 			if got, err := w.c.reconcile.deletion.Refusal(t.Context(), w.state(), &step.Report{}); got != test.want || err != nil {
 				t.Errorf("refusal %q, error %v; want %q", got, err, test.want)
 			}
-			w.pass()
+			w.reconcile()
 			if gone := len(w.machine().Finalizers) == 0; !gone {
 				t.Errorf("the Machine is still in stage %s", w.stage())
 			}
@@ -76,7 +76,7 @@ func TestRefusal_DrainsOnlyIfTheClusterOutlivesTheMachine(t *testing.T) {
 }
 
 // state returns the state of a reconcile.
-func (w *world) state() *step.State {
+func (w *fixture) state() *step.State {
 	w.t.Helper()
 	m, r := w.machine(), w.c.reconcile
 	s := &step.State{Now: w.now, Stored: m, Machine: m.DeepCopy()}
@@ -91,24 +91,24 @@ func (w *world) state() *step.State {
 
 // MT33: a control plane that cannot be read does not count as missing.
 func TestRefusal_WaitsWhileTheControlPlaneCannotBeRead(t *testing.T) {
-	w := newWorld(t, newMachine(running, deleted), newCluster(withControlPlane), infraThere(), newNode())
+	w := newFixture(t, newMachine(running, deleted), newCluster(withControlPlane), infraThere(), newNode())
 	w.unread["ExampleControlPlane"] = contract.ErrUnread
-	w.failing("checking whether the Node may be deleted: control plane: could not be read")
+	w.expectError("checking whether the Node may be deleted: control plane: could not be read")
 	w.expect("Deleting", "True InternalError", "checking whether the Node may be deleted: control plane: "+contract.ErrUnread.Error())
-	if w.stage() != "" || w.drained > 0 || w.other("ExampleMachine", "i") == nil {
+	if w.stage() != "" || w.drained > 0 || w.object("ExampleMachine", "i") == nil {
 		t.Errorf("stage %s", w.stage())
 	}
 }
 
 // MB114, MB151
 func TestDeletion_FindsTheNodeAgain(t *testing.T) {
-	w := newWorld(t, newMachine(deleted), newCluster(), infraThere(), newNode())
+	w := newFixture(t, newMachine(deleted), newCluster(), infraThere(), newNode())
 	w.set("ExampleMachine", "i", false, "status", "initialization", "provisioned")
-	w.pass()
+	w.reconcile()
 	if w.machine().Status.NodeRef.Name != "n" || w.drained != 1 {
 		t.Errorf("Node %q, drained %d times", w.machine().Status.NodeRef.Name, w.drained)
 	}
-	w.pass()
+	w.reconcile()
 	if w.hasNode() {
 		t.Error("the Node was not deleted")
 	}

@@ -26,25 +26,26 @@ func updateStatus(s *step.State, deleting step.Progress, nodeConditions []metav1
 	all := slices.Concat([]metav1.Condition{
 		members.Paused(s.Cluster, m, step.MachineKind), external.BootstrapCondition(s), external.InfrastructureCondition(s),
 	}, nodeConditions, []metav1.Condition{
-		condition(clusterv1alpha1.DeletingCondition, clusterv1alpha1.NotDeletingReason, s.IsDeleting(), deleting),
-		condition(clusterv1alpha1.MachineUpdatingCondition, clusterv1alpha1.NotUpdatingReason, updating.Reason != "", updating),
+		progressCondition(clusterv1alpha1.DeletingCondition, clusterv1alpha1.NotDeletingReason, s.IsDeleting(), deleting),
+		progressCondition(clusterv1alpha1.MachineUpdatingCondition, clusterv1alpha1.NotUpdatingReason, updating.Reason != "", updating),
 	})
 	if s.Set != nil && s.Deployment != nil {
 		all = append(all, upToDateCondition(m, s.Set, s.Deployment, updating, s.Now))
 	}
 	for _, c := range all {
-		set(m, c)
+		setCondition(m, c)
 	}
-	set(m, readyCondition(m, deleting.Causes, s.Now))
-	settle(s.Stored.Status.Conditions, m.Status.Conditions, m.Generation, s.Now)
+	setCondition(m, readyCondition(m, deleting.Causes, s.Now))
+	finishConditions(s.Stored.Status.Conditions, m.Status.Conditions, m.Generation, s.Now)
 	available, left := availableCondition(m, *conditions.Find(m.Status.Conditions, clusterv1alpha1.ReadyCondition), s.Now)
-	set(m, available)
+	setCondition(m, available)
 	setPhase(s)
 	return left
 }
 
-// condition returns a condition that is True with progress if is is true, and False with the reason not otherwise.
-func condition(kind, not string, is bool, progress step.Progress) metav1.Condition {
+// progressCondition returns a condition that is True with progress if is is true, and False with the reason not
+// otherwise.
+func progressCondition(kind, not string, is bool, progress step.Progress) metav1.Condition {
 	if !is {
 		return metav1.Condition{Type: kind, Status: metav1.ConditionFalse, Reason: not}
 	}

@@ -65,14 +65,14 @@ func TestBootstrap_CopiesTheDataSecretName(t *testing.T) {
 			if test.config != nil {
 				objects = append(objects, test.config)
 			}
-			w := newWorld(t, objects...)
+			w := newFixture(t, objects...)
 			if test.contract != "" {
 				w.contract = test.contract
 			}
 			w.unread["ExampleConfig"] = test.unread
 			if test.fails != "" {
-				w.failing(test.fails)
-			} else if got := w.pass().RequeueAfter; got != test.after {
+				w.expectError(test.fails)
+			} else if got := w.reconcile().RequeueAfter; got != test.after {
 				t.Errorf("requeued after %s, want %s", got, test.after)
 			}
 			m := w.machine()
@@ -88,10 +88,10 @@ func TestBootstrap_CopiesTheDataSecretName(t *testing.T) {
 
 // MB35
 func TestBootstrap_NeverChangesTheDataSecretName(t *testing.T) {
-	w := newWorld(t, newMachine(withConfig, func(m *machine) {
+	w := newFixture(t, newMachine(withConfig, func(m *machine) {
 		m.Spec.Bootstrap.DataSecretName, m.Status.Initialization.BootstrapDataSecretCreated = pointer("first"), pointer(true)
 	}), newCluster(), infra(), config(map[string]any{"initialization": map[string]any{"dataSecretCreated": false}, "dataSecretName": "second"}))
-	w.pass()
+	w.reconcile()
 	m := w.machine()
 	if *m.Spec.Bootstrap.DataSecretName != "first" || !step.IsTrue(m.Status.Initialization.BootstrapDataSecretCreated) {
 		t.Errorf("bootstrap %+v, %+v", m.Spec.Bootstrap, m.Status.Initialization)
@@ -132,19 +132,19 @@ func TestTake_MakesTheMachineTheController(t *testing.T) {
 			if test.machine != nil {
 				change = test.machine
 			}
-			w := newWorld(t, newMachine(change), newCluster(withControlPlane), o)
+			w := newFixture(t, newMachine(change), newCluster(withControlPlane), o)
 			if test.fails != "" {
-				w.failing(test.fails)
+				w.expectError(test.fails)
 				if w.machine().Spec.ProviderID != "" {
 					t.Error("fields of an object of another controller were copied")
 				}
-				if is, message := w.says(clusterv1alpha1.InfrastructureReadyCondition); is != "False ObjectControlledByAnother" || !strings.Contains(message, test.fails) {
+				if is, message := w.condition(clusterv1alpha1.InfrastructureReadyCondition); is != "False ObjectControlledByAnother" || !strings.Contains(message, test.fails) {
 					t.Errorf("InfrastructureReady is %s %q, want the name of the controller", is, message)
 				}
 			} else {
-				w.pass()
+				w.reconcile()
 			}
-			got := w.other("ExampleMachine", "i")
+			got := w.object("ExampleMachine", "i")
 			if diff := cmp.Diff(test.want, got.GetOwnerReferences()); diff != "" {
 				t.Errorf("owners (-want +got):\n%s", diff)
 			}
@@ -205,14 +205,14 @@ func TestInfrastructure_CopiesFields(t *testing.T) {
 			if test.infra != nil {
 				objects = append(objects, test.infra)
 			}
-			w := newWorld(t, objects...)
+			w := newFixture(t, objects...)
 			w.unread["ExampleMachine"] = test.unread
 			if test.contract != "" {
 				w.contract = test.contract
 			}
 			if test.fails != "" {
-				w.failing(test.fails)
-			} else if got := w.pass().RequeueAfter; got != test.after {
+				w.expectError(test.fails)
+			} else if got := w.reconcile().RequeueAfter; got != test.after {
 				t.Errorf("requeued after %s, want %s", got, test.after)
 			}
 			m := w.machine()
@@ -233,14 +233,14 @@ func TestInfrastructure_CopiesFields(t *testing.T) {
 // MB43-44
 func TestInfrastructure_CopiesTheOldFailureDomainToTheSpec(t *testing.T) {
 	o := infraThere()
-	w := newWorld(t, newMachine(func(m *machine) { m.Spec.FailureDomain = "asked" }), newCluster(), o)
+	w := newFixture(t, newMachine(func(m *machine) { m.Spec.FailureDomain = "asked" }), newCluster(), o)
 	w.set("ExampleMachine", "i", "new", "status", "failureDomain")
-	w.pass()
+	w.reconcile()
 	if m := w.machine(); m.Spec.FailureDomain != "asked" || m.Status.FailureDomain != "new" {
 		t.Errorf("spec %q, status %q", m.Spec.FailureDomain, m.Status.FailureDomain)
 	}
 	w.set("ExampleMachine", "i", "old", "spec", "failureDomain")
-	w.pass()
+	w.reconcile()
 	if m := w.machine(); m.Spec.FailureDomain != "old" || m.Status.FailureDomain != "new" {
 		t.Errorf("spec %q, status %q", m.Spec.FailureDomain, m.Status.FailureDomain)
 	}
@@ -248,18 +248,18 @@ func TestInfrastructure_CopiesTheOldFailureDomainToTheSpec(t *testing.T) {
 
 // MB46, MB49-51
 func TestInfrastructure_StaysProvisionedAndFollowsChanges(t *testing.T) {
-	w := newWorld(t, newMachine(), newCluster(), infraThere())
-	w.pass()
+	w := newFixture(t, newMachine(), newCluster(), infraThere())
+	w.reconcile()
 	w.set("ExampleMachine", "i", false, "status", "initialization", "provisioned")
 	w.set("ExampleMachine", "i", []any{map[string]any{"type": "InternalIP", "address": "10.0.0.2"}}, "status", "addresses")
 	w.set("ExampleMachine", "i", "z2", "status", "failureDomain")
-	w.pass()
+	w.reconcile()
 	m := w.machine()
 	if !step.IsProvisioned(m) || len(m.Status.Addresses) != 1 || m.Status.FailureDomain != "z2" {
 		t.Errorf("status %+v", m.Status)
 	}
 	w.unread["ExampleMachine"] = contract.ErrUnread
-	w.failing("could not be read")
+	w.expectError("could not be read")
 	if !step.IsProvisioned(w.machine()) {
 		t.Error("a read error took back that the infrastructure was provisioned")
 	}
@@ -267,26 +267,26 @@ func TestInfrastructure_StaysProvisionedAndFollowsChanges(t *testing.T) {
 
 // MB48
 func TestInfrastructure_WaitsForTheProviderID(t *testing.T) {
-	w := newWorld(t, newMachine(), newCluster(), infraThere())
+	w := newFixture(t, newMachine(), newCluster(), infraThere())
 	w.set("ExampleMachine", "i", "", "spec", "providerID")
-	if got := w.pass(); got.RequeueAfter != 0 || step.IsProvisioned(w.machine()) {
+	if got := w.reconcile(); got.RequeueAfter != 0 || step.IsProvisioned(w.machine()) {
 		t.Errorf("result %+v, provisioned %t", got, step.IsProvisioned(w.machine()))
 	}
 	w.set("ExampleMachine", "i", providerID, "spec", "providerID")
 	w.now = w.now.Add(2 * time.Second)
-	if got := w.pass().RequeueAfter; got != 3*time.Second || step.IsProvisioned(w.machine()) {
+	if got := w.reconcile().RequeueAfter; got != 3*time.Second || step.IsProvisioned(w.machine()) {
 		t.Errorf("an event after 2 s: requeued after %s, provisioned %t", got, step.IsProvisioned(w.machine()))
 	}
 	w.now = w.now.Add(3 * time.Second)
-	if w.pass(); !step.IsProvisioned(w.machine()) {
+	if w.reconcile(); !step.IsProvisioned(w.machine()) {
 		t.Error("not provisioned after 5 s")
 	}
 }
 
 // MB19, MB52, MT28
 func TestInfrastructure_DeletionIsATerminalFailure(t *testing.T) {
-	w := newWorld(t, newMachine(provisioned), newCluster())
-	w.failing("was deleted")
+	w := newFixture(t, newMachine(provisioned), newCluster())
+	w.expectError("was deleted")
 	w.expect("InfrastructureReady", "False ObjectDeleted", "ExampleMachine has been deleted while the Machine still exists")
 }
 
@@ -295,10 +295,10 @@ func TestProviderFailure_IsReportedInTheConditionOfTheObject(t *testing.T) {
 		"Broken":    {"False Broken", "ExampleMachine reports a failure: no disk"},
 		"two words": {"False NotReady", "ExampleMachine reports a failure: two words: no disk"},
 	} {
-		w := newWorld(t, newMachine(withConfig), newCluster(), infraThere(), config(map[string]any{"failureMessage": "no token"}))
+		w := newFixture(t, newMachine(withConfig), newCluster(), infraThere(), config(map[string]any{"failureMessage": "no token"}))
 		w.set("ExampleMachine", "i", reason, "status", "failureReason")
 		w.set("ExampleMachine", "i", "no disk", "status", "failureMessage")
-		w.pass()
+		w.reconcile()
 		w.expect("InfrastructureReady", want[0], want[1])
 		w.expect("BootstrapConfigReady", "False NotReady", "ExampleConfig reports a failure: no token")
 	}
@@ -329,7 +329,7 @@ func TestCertificates_ReadTheExpiryFromAnnotations(t *testing.T) {
 			if test.onOther != "" {
 				c.SetAnnotations(map[string]string{key: test.onOther})
 			}
-			w := newWorld(t, newMachine(withConfig, func(m *machine) {
+			w := newFixture(t, newMachine(withConfig, func(m *machine) {
 				if !test.worker {
 					ofControlPlane(m)
 				}
@@ -342,9 +342,9 @@ func TestCertificates_ReadTheExpiryFromAnnotations(t *testing.T) {
 				}
 			}), newCluster(), infra(), c)
 			if test.fails != "" {
-				w.failing(test.fails)
+				w.expectError(test.fails)
 			} else {
-				w.pass()
+				w.reconcile()
 			}
 			got := ""
 			if at := w.machine().Status.CertificatesExpiryDate; at != nil {

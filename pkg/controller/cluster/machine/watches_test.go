@@ -30,7 +30,7 @@ func TestController_QueuesTheMachineOfANode(t *testing.T) {
 	}
 	for name, a := range annotations {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, newMachine(running), newMachine(named("m2"), provisioned, func(m *machine) { m.Spec.ProviderID = "example://2" }),
+			w := newFixture(t, newMachine(running), newMachine(named("m2"), provisioned, func(m *machine) { m.Spec.ProviderID = "example://2" }),
 				newMachine(named("x"), running, func(m *machine) { m.Spec.ClusterName = "other" }))
 			n := newNode()
 			n.Annotations = a
@@ -53,7 +53,7 @@ func TestController_QueuesTheMachineOfANode(t *testing.T) {
 
 // MB27, MC23
 func TestController_QueuesAllMachinesOfAWorkloadCluster(t *testing.T) {
-	w := newWorld(t, newMachine(), newMachine(named("m2"), running), newMachine(named("x"), func(m *machine) { m.Spec.ClusterName = "other" }))
+	w := newFixture(t, newMachine(), newMachine(named("m2"), running), newMachine(named("x"), func(m *machine) { m.Spec.ClusterName = "other" }))
 	w.c.OnCluster(clusterC)
 	if diff := cmp.Diff([]string{"m", "m2"}, w.queued()); diff != "" {
 		t.Errorf("queued (-want +got):\n%s", diff)
@@ -62,7 +62,7 @@ func TestController_QueuesAllMachinesOfAWorkloadCluster(t *testing.T) {
 
 // MB19-20, MB26
 func TestController_QueuesTheMachineOfAReferencedObject(t *testing.T) {
-	w := newWorld(t, newMachine())
+	w := newFixture(t, newMachine())
 	version := func(v string, annotations map[string]string, owners ...metav1.OwnerReference) *unstructured.Unstructured {
 		o := infra()
 		o.SetResourceVersion(v)
@@ -103,7 +103,7 @@ func updates(h cache.ResourceEventHandler, old, now metav1.Object) {
 
 // MC21-22
 func TestController_QueuesTheMachinesOfAnOwner(t *testing.T) {
-	w := newWorld(t, ownedMachine(func(m *machine) { m.Labels[clusterv1alpha1.MachineDeploymentNameLabel] = "d" }), newMachine(named("alone")))
+	w := newFixture(t, ownedMachine(func(m *machine) { m.Labels[clusterv1alpha1.MachineDeploymentNameLabel] = "d" }), newMachine(named("alone")))
 	revision := func(s *machineSet) { s.Annotations = map[string]string{clusterv1alpha1.RevisionAnnotation: "2"} }
 	sets, deployments := w.c.setHandler(), w.c.deploymentHandler()
 	for name, step := range map[string]struct {
@@ -157,25 +157,25 @@ func TestDeferral_EndsAfterItsTimeOrWithAChange(t *testing.T) {
 	var d deferrals
 	m, c := newMachine(running, deleted), newCluster()
 	key := controller.KeyOf(m)
-	d.put(key, began.Add(20*time.Second), askedOf(m, c))
-	if got := d.remaining(key, askedOf(m, c), began.Add(5*time.Second)); got != 15*time.Second {
+	d.put(key, began.Add(20*time.Second), inputsOf(m, c))
+	if got := d.remaining(key, inputsOf(m, c), began.Add(5*time.Second)); got != 15*time.Second {
 		t.Errorf("remaining %s", got)
 	}
 	later := m.DeepCopy()
 	later.Status.Phase, later.ResourceVersion = "x", "7"
-	if got := d.remaining(key, askedOf(later, c), began.Add(5*time.Second)); got != 15*time.Second {
+	if got := d.remaining(key, inputsOf(later, c), began.Add(5*time.Second)); got != 15*time.Second {
 		t.Errorf("remaining %s after a change of the status", got)
 	}
-	for name, a := range map[string]asked{
-		"annotation":          askedOf(newMachine(running, deleted, annotated("a", "b")), c),
-		"generation":          askedOf(newMachine(running, deleted, func(m *machine) { m.Generation++ }), c),
-		"another object":      askedOf(newMachine(running, deleted, func(m *machine) { m.UID = "x" }), c),
-		"Cluster deleted":     askedOf(m, newCluster(func(c *cluster) { c.DeletionTimestamp = &metav1.Time{} })),
-		"Cluster paused":      askedOf(m, newCluster(func(c *cluster) { c.Spec.Paused = pointer(true) })),
-		"no Cluster":          askedOf(m, nil),
-		"the time has passed": askedOf(m, c),
+	for name, a := range map[string]inputs{
+		"annotation":          inputsOf(newMachine(running, deleted, annotated("a", "b")), c),
+		"generation":          inputsOf(newMachine(running, deleted, func(m *machine) { m.Generation++ }), c),
+		"another object":      inputsOf(newMachine(running, deleted, func(m *machine) { m.UID = "x" }), c),
+		"Cluster deleted":     inputsOf(m, newCluster(func(c *cluster) { c.DeletionTimestamp = &metav1.Time{} })),
+		"Cluster paused":      inputsOf(m, newCluster(func(c *cluster) { c.Spec.Paused = pointer(true) })),
+		"no Cluster":          inputsOf(m, nil),
+		"the time has passed": inputsOf(m, c),
 	} {
-		d.put(key, began.Add(20*time.Second), askedOf(m, c))
+		d.put(key, began.Add(20*time.Second), inputsOf(m, c))
 		now := began.Add(5 * time.Second)
 		if name == "the time has passed" {
 			now = began.Add(20 * time.Second)

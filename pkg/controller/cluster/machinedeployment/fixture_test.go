@@ -23,9 +23,9 @@ import (
 
 var begin = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// world is a deployment with its sets and Machines. In each step the deployment is reconciled once, then each set. Then
-// all created Machines become available unless they are broken.
-type world struct {
+// fixture is a deployment with its sets and Machines. In each step the deployment is reconciled once, then each set.
+// Then all created Machines become available unless they are broken.
+type fixture struct {
 	t        *testing.T
 	now      time.Time
 	d        *deployment
@@ -42,30 +42,30 @@ type world struct {
 	going, booting map[string]int
 }
 
-func newWorld(t *testing.T, replicas int32, surge, unavailable intstr.IntOrString) *world {
+func newFixture(t *testing.T, replicas int32, surge, unavailable intstr.IntOrString) *fixture {
 	d := &deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "dev", Name: "md", UID: "md", Generation: 1}}
 	d.Spec.ClusterName, d.Spec.Replicas = "c", &replicas
 	d.Spec.Selector.MatchLabels = map[string]string{"app": "md"}
 	d.Spec.Template.Metadata.Labels = map[string]string{"app": "md"}
 	d.Spec.Template.Spec.Version = "v1"
 	d.Spec.Rollout.Strategy.RollingUpdate = clusterv1alpha1.MachineDeploymentRolloutStrategyRollingUpdate{MaxSurge: &surge, MaxUnavailable: &unavailable}
-	return &world{t: t, now: begin, d: d, sets: map[string]*set{}, machines: map[string][]*machine{}, broken: map[string]bool{}, going: map[string]int{}, booting: map[string]int{}}
+	return &fixture{t: t, now: begin, d: d, sets: map[string]*set{}, machines: map[string][]*machine{}, broken: map[string]bool{}, going: map[string]int{}, booting: map[string]int{}}
 }
 
-func (w *world) views() []*view {
-	var all []*view
+func (w *fixture) views() []*setState {
+	var all []*setState
 	for name, s := range w.sets {
-		all = append(all, newView(s, w.machines[name]))
+		all = append(all, newSetState(s, w.machines[name]))
 	}
 	return all
 }
 
-func (w *world) taken(name string) bool { return w.sets[name] != nil }
+func (w *fixture) taken(name string) bool { return w.sets[name] != nil }
 
-func (w *world) plan() *plan { return newPlan(w.d, w.views(), w.taken, w.now) }
+func (w *fixture) plan() *plan { return newPlan(w.d, w.views(), w.taken, w.now) }
 
-// pass reconciles the deployment and reports whether anything has changed.
-func (w *world) pass() bool {
+// reconcile reconciles the deployment and reports whether anything has changed.
+func (w *fixture) reconcile() bool {
 	p, changed := w.plan(), false
 	for _, v := range p.all() {
 		next := p.desired(v)
@@ -81,18 +81,18 @@ func (w *world) pass() bool {
 			w.sets[next.Name], changed = next, true
 		}
 	}
-	for _, v := range p.superfluous() {
+	for _, v := range p.setsToDelete() {
 		delete(w.sets, v.set.Name)
 		changed = true
 	}
 	if p.current != nil && w.d.Annotations[clusterv1alpha1.RevisionAnnotation] != p.revision() {
-		w.d.Annotations = with(w.d.Annotations, clusterv1alpha1.RevisionAnnotation, p.revision())
+		w.d.Annotations = withEntry(w.d.Annotations, clusterv1alpha1.RevisionAnnotation, p.revision())
 	}
 	return changed
 }
 
-// act performs a step of the sets and Machines.
-func (w *world) act() bool {
+// step performs a step of the sets and Machines.
+func (w *fixture) step() bool {
 	changed := false
 	for name, s := range w.sets {
 		mine := w.machines[name]
@@ -115,7 +115,7 @@ func (w *world) act() bool {
 		for _, m := range mine {
 			if m.DeletionTimestamp == nil && !w.broken[m.Spec.Version] && !members.Available(m) {
 				if w.booting[m.Name]++; w.booting[m.Name] > w.boot {
-					w.well(m, true)
+					w.setAvailable(m, true)
 				}
 				changed = true
 			}
@@ -126,8 +126,8 @@ func (w *world) act() bool {
 	return changed
 }
 
-// well sets whether a Machine is available.
-func (w *world) well(m *machine, ok bool) {
+// setAvailable sets whether a Machine is available.
+func (w *fixture) setAvailable(m *machine, ok bool) {
 	status := metav1.ConditionFalse
 	if m.Status.NodeRef.Name = ""; ok {
 		status, m.Status.NodeRef.Name = metav1.ConditionTrue, m.Name
@@ -138,11 +138,11 @@ func (w *world) well(m *machine, ok bool) {
 }
 
 // settle performs steps until nothing changes, and calls each after every step.
-func (w *world) settle(each func()) {
+func (w *fixture) settle(each func()) {
 	w.t.Helper()
 	for range 1000 {
-		changed := w.pass()
-		changed = w.act() || changed
+		changed := w.reconcile()
+		changed = w.step() || changed
 		if each != nil {
 			each()
 		}
@@ -154,7 +154,7 @@ func (w *world) settle(each func()) {
 }
 
 // String returns the number of Machines and of available Machines for each version.
-func (w *world) String() string {
+func (w *fixture) String() string {
 	n, ok := map[string]int{}, map[string]int{}
 	for _, all := range w.machines {
 		for _, m := range all {
@@ -172,7 +172,7 @@ func (w *world) String() string {
 }
 
 // set returns the set of a version.
-func (w *world) set(version string) *set {
+func (w *fixture) set(version string) *set {
 	w.t.Helper()
 	var found *set
 	for _, s := range w.sets {
@@ -186,7 +186,7 @@ func (w *world) set(version string) *set {
 	return found
 }
 
-func (w *world) total() (all, available int) {
+func (w *fixture) total() (all, available int) {
 	for _, machines := range w.machines {
 		all += len(machines)
 		for _, m := range machines {
@@ -198,12 +198,12 @@ func (w *world) total() (all, available int) {
 	return all, available
 }
 
-func (w *world) wants(what, want string) {
+func (w *fixture) expectMachines(what, want string) {
 	w.t.Helper()
 	if got := w.String(); got != want {
 		w.t.Errorf("%s: Machines are %s, want %s", what, got, want)
 	}
 }
 
-func (w *world) replicas(n int32) { w.d.Spec.Replicas = ptr.To(n) }
-func (w *world) version(v string) { w.d.Spec.Template.Spec.Version = v }
+func (w *fixture) replicas(n int32) { w.d.Spec.Replicas = ptr.To(n) }
+func (w *fixture) version(v string) { w.d.Spec.Template.Spec.Version = v }

@@ -64,7 +64,7 @@ func (c *Controller) setChanged(was, now *set) {
 			}
 			continue
 		}
-		c.indexed(byNamespace, s.Namespace, func(d *deployment) bool { return selects(d, s) })
+		c.queueIndexed(byNamespace, s.Namespace, func(d *deployment) bool { return selects(d, s) })
 	}
 }
 
@@ -85,11 +85,11 @@ func (c *Controller) clusterChanged(was, now *clusterv1alpha1.Cluster) {
 	if now == nil || was != nil && was.UID == now.UID && was.Generation == now.Generation {
 		return
 	}
-	c.indexed(byCluster, now.Namespace+"/"+now.Name, nil)
+	c.queueIndexed(byCluster, now.Namespace+"/"+now.Name, nil)
 }
 
-// indexed queues the MachineDeployments with an index value for which wanted is nil or returns true.
-func (c *Controller) indexed(name, value string, wanted func(*deployment) bool) {
+// queueIndexed queues the MachineDeployments with an index value for which wanted is nil or returns true.
+func (c *Controller) queueIndexed(name, value string, wanted func(*deployment) bool) {
 	controller.EnqueueIndexed(c.Loop, c.deployments, name, value, wanted)
 }
 

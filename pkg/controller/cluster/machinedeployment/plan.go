@@ -20,37 +20,37 @@ import (
 type plan struct {
 	deployment *deployment
 	now        time.Time
-	// wanted is the desired number of replicas. surge and unavailable are the allowed deviations.
-	wanted, surge, unavailable int32
+	// total is the desired number of replicas. surge and unavailable are the allowed deviations.
+	total, surge, unavailable int32
 	// current is the MachineSet with the template of the MachineDeployment, or nil if there is none. old are all
 	// others, the oldest first.
-	current *view
-	old     []*view
+	current *setState
+	old     []*setState
 	// until is the time at which the plan may change without an event, or zero.
 	until time.Time
 }
 
 // newPlan computes the plan of d. taken reports whether a name cannot be used for a new MachineSet. It relies on
 // admission to have validated d.
-func newPlan(d *deployment, views []*view, taken func(string) bool, now time.Time) *plan {
-	p := &plan{deployment: d, now: now, wanted: ptr.Deref(d.Spec.Replicas, 1)}
-	p.surge, p.unavailable = fenceposts(d, p.wanted)
-	p.find(views)
-	scaling := p.rolling() && slices.ContainsFunc(p.all(), p.scaled)
+func newPlan(d *deployment, views []*setState, taken func(string) bool, now time.Time) *plan {
+	p := &plan{deployment: d, now: now, total: ptr.Deref(d.Spec.Replicas, 1)}
+	p.surge, p.unavailable = fenceposts(d, p.total)
+	p.chooseCurrent(views)
+	scaling := p.isRolling() && slices.ContainsFunc(p.all(), p.isScaled)
 	paused := ptr.Deref(d.Spec.Paused, false)
 	switch {
 	case paused, scaling:
-		p.share()
+		p.distribute()
 		return p
 	case p.current == nil:
-		p.current = newView(newSet(d, taken), nil)
+		p.current = newSetState(newSet(d, taken), nil)
 	}
-	if p.rolling() {
+	if p.isRolling() {
 		p.grow(p.surge)
 		p.shrink()
-		p.unlock()
+		p.unblock()
 	} else {
-		p.follow()
+		p.limitToMachines()
 		p.grow(0)
 		p.trim()
 	}
@@ -60,7 +60,7 @@ func newPlan(d *deployment, views []*view, taken func(string) bool, now time.Tim
 // fenceposts returns maxSurge, rounded up, and maxUnavailable, rounded down. If both are 0, for example after rounding
 // a percentage, unavailable is set to 1.
 func fenceposts(d *deployment, replicas int32) (surge, unavailable int32) {
-	if !rolling(d) {
+	if !isRolling(d) {
 		return 0, 0
 	}
 	from := &d.Spec.Rollout.Strategy.RollingUpdate
@@ -78,35 +78,35 @@ func fenceposts(d *deployment, replicas int32) (surge, unavailable int32) {
 	return int32(max(more, 0)), min(int32(max(fewer, 0)), replicas)
 }
 
-func rolling(d *deployment) bool {
+func isRolling(d *deployment) bool {
 	return d.Spec.Rollout.Strategy.Type != clusterv1alpha1.OnDeleteMachineDeploymentStrategyType
 }
 
-func (p *plan) rolling() bool { return rolling(p.deployment) }
+func (p *plan) isRolling() bool { return isRolling(p.deployment) }
 
 // all returns the existing and planned MachineSets.
-func (p *plan) all() []*view {
+func (p *plan) all() []*setState {
 	if p.current == nil {
 		return p.old
 	}
 	return append(slices.Clone(p.old), p.current)
 }
 
-// find sets current and old. If several MachineSets have the template, it chooses the largest, then the oldest. After
-// rollout.after, a MachineSet must have been created since then.
-func (p *plan) find(views []*view) {
+// chooseCurrent sets current and old. If several MachineSets have the template, it chooses the largest, then the
+// oldest. After rollout.after, a MachineSet must have been created since then.
+func (p *plan) chooseCurrent(views []*setState) {
 	after := p.deployment.Spec.Rollout.After
 	if after != nil && p.now.Before(after.Time) {
 		p.until, after = after.Time, nil
 	}
-	var candidates []*view
+	var candidates []*setState
 	for _, v := range views {
 		if v.set.DeletionTimestamp == nil && len(members.Outdated(&v.set.Spec.Template, &p.deployment.Spec.Template)) == 0 &&
 			(after == nil || !v.set.CreationTimestamp.Time.Before(after.Time)) {
 			candidates = append(candidates, v)
 		}
 	}
-	slices.SortFunc(candidates, func(a, b *view) int { return cmp.Or(int(b.spec()-a.spec()), older(a, b)) })
+	slices.SortFunc(candidates, func(a, b *setState) int { return cmp.Or(int(b.specReplicas()-a.specReplicas()), compareAge(a, b)) })
 	if len(candidates) > 0 {
 		p.current = candidates[0]
 	}
@@ -115,7 +115,7 @@ func (p *plan) find(views []*view) {
 			p.old = append(p.old, v)
 		}
 	}
-	slices.SortFunc(p.old, older)
+	slices.SortFunc(p.old, compareAge)
 }
 
 // revision returns the revision of the current MachineSet. It is higher than those of all others, and never decreases.
@@ -130,20 +130,20 @@ func (p *plan) revision() string {
 	return strconv.FormatInt(max(highest+1, p.current.revision()), 10)
 }
 
-// superfluous returns the MachineSets to delete: those without Machines that exceed the history limit. It returns none
+// setsToDelete returns the MachineSets to delete: those without Machines that exceed the history limit. It returns none
 // during a rollout.
-func (p *plan) superfluous() []*view {
-	if p.current == nil || p.current.set.UID == "" || p.current.replicas != p.wanted ||
-		sum(p.old, (*view).most)+sum(p.old, (*view).spec) > 0 {
+func (p *plan) setsToDelete() []*setState {
+	if p.current == nil || p.current.set.UID == "" || p.current.replicas != p.total ||
+		sum(p.old, (*setState).maxReplicas)+sum(p.old, (*setState).specReplicas) > 0 {
 		return nil
 	}
-	var idle []*view
+	var idle []*setState
 	for _, v := range p.old {
 		if v.set.DeletionTimestamp == nil {
 			idle = append(idle, v)
 		}
 	}
-	slices.SortStableFunc(idle, func(a, b *view) int { return cmp.Compare(a.revision(), b.revision()) })
+	slices.SortStableFunc(idle, func(a, b *setState) int { return cmp.Compare(a.revision(), b.revision()) })
 	return idle[:max(len(idle)-int(ptr.Deref(p.deployment.Spec.RevisionHistoryLimit, defaultHistory)), 0)]
 }
 

@@ -53,7 +53,7 @@ func TestFenceposts_AreThoseOfKubernetes(t *testing.T) {
 }
 
 // steps returns the Machines after each step until nothing changes.
-func (w *world) steps() []string {
+func (w *fixture) steps() []string {
 	var all []string
 	w.settle(func() {
 		if now := w.String(); len(all) == 0 || all[len(all)-1] != now {
@@ -77,7 +77,7 @@ func TestRollout_Steps(t *testing.T) {
 		"of none":                  {0, count(1), count(0), nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, test.replicas, test.surge, test.unavailable)
+			w := newFixture(t, test.replicas, test.surge, test.unavailable)
 			w.settle(nil)
 			before := w.String()
 			w.version("v2")
@@ -101,15 +101,15 @@ func TestRollout_StaysWithinItsLimits(t *testing.T) {
 		if surge == 0 && unavailable == 0 {
 			surge = 1
 		}
-		w := newWorld(t, replicas, count(surge), count(unavailable))
+		w := newFixture(t, replicas, count(surge), count(unavailable))
 		w.slow, w.boot = r.IntN(4), r.IntN(4)
 		w.d.Spec.Deletion.Order = []clusterv1alpha1.MachineSetDeletionOrder{"Random", "Newest", "Oldest"}[r.IntN(3)]
 		w.settle(nil)
 		for roll := range 3 {
 			w.version(fmt.Sprintf("v%d", 2+roll))
 			for range r.IntN(6) { // Not all of the rollouts complete.
-				w.pass()
-				w.act()
+				w.reconcile()
+				w.step()
 				all, available := w.total()
 				if all > int(replicas)+surge {
 					t.Fatalf("seed %d: %d Machines (%s), want at most %d and %d more", seed, all, w, replicas, surge)
@@ -126,22 +126,22 @@ func TestRollout_StaysWithinItsLimits(t *testing.T) {
 		if len(w.sets) > 2 {
 			t.Errorf("seed %d: %d sets exist, want the current and one previous", seed, len(w.sets))
 		}
-		if w.pass() {
+		if w.reconcile() {
 			t.Errorf("seed %d: a plan of a completed rollout changes it", seed)
 		}
 	}
 }
 
 func TestRollout_ReplacesFewMachinesWithABrokenTemplate(t *testing.T) {
-	w := newWorld(t, 5, count(1), count(1))
+	w := newFixture(t, 5, count(1), count(1))
 	w.settle(nil)
 	w.broken["v2"] = true
 	w.version("v2")
 	w.settle(nil)
-	w.wants("v2 never becomes available", "v1:4/4 v2:0/2")
+	w.expectMachines("v2 never becomes available", "v1:4/4 v2:0/2")
 	w.version("v1")
 	w.settle(nil)
-	w.wants("after the rollback", "v1:5/5")
+	w.expectMachines("after the rollback", "v1:5/5")
 	if got := w.set("v1").Annotations[clusterv1alpha1.RevisionAnnotation]; got != "3" {
 		t.Errorf("the revision of the first template is %s, want 3", got)
 	}
@@ -151,11 +151,11 @@ func TestRollout_ReplacesFewMachinesWithABrokenTemplate(t *testing.T) {
 }
 
 func TestRollout_DeletesUnavailableMachinesFirst(t *testing.T) {
-	w := newWorld(t, 4, count(1), count(0))
+	w := newFixture(t, 4, count(1), count(0))
 	w.settle(nil)
 	w.broken["v1"] = true
 	for _, m := range w.machines[w.set("v1").Name][:2] {
-		w.well(m, false)
+		w.setAvailable(m, false)
 	}
 	w.version("v2")
 	least := 2
@@ -166,16 +166,16 @@ func TestRollout_DeletesUnavailableMachinesFirst(t *testing.T) {
 			least = min(available, 4)
 		}
 	})
-	w.wants("finally", "v2:4/4")
+	w.expectMachines("finally", "v2:4/4")
 }
 
 // A marked Machine is deleted first, but it is available. It must wait for a Machine of the new template.
 func TestRollout_KeepsAMarkedMachineUntilItIsReplaced(t *testing.T) {
-	w := newWorld(t, 4, count(1), count(1))
+	w := newFixture(t, 4, count(1), count(1))
 	w.settle(nil)
 	old := w.machines[w.set("v1").Name]
 	w.broken["v1"], w.boot = true, 2
-	w.well(old[3], false)
+	w.setAvailable(old[3], false)
 	old[0].Annotations = map[string]string{clusterv1alpha1.DeleteMachineAnnotation: ""}
 	w.version("v2")
 	w.settle(func() {
@@ -183,117 +183,117 @@ func TestRollout_KeepsAMarkedMachineUntilItIsReplaced(t *testing.T) {
 			t.Errorf("%s: want at least 3 available", w)
 		}
 	})
-	w.wants("finally", "v2:4/4")
+	w.expectMachines("finally", "v2:4/4")
 }
 
 // An available Machine that a user has marked would be deleted before the unavailable one, which alone may be deleted.
 func TestRollout_EndsWithUnavailableMachines(t *testing.T) {
-	w := newWorld(t, 2, count(1), count(0))
+	w := newFixture(t, 2, count(1), count(0))
 	w.settle(nil)
 	old := w.machines[w.set("v1").Name]
 	w.broken["v1"] = true
-	w.well(old[1], false)
+	w.setAvailable(old[1], false)
 	old[0].Annotations = map[string]string{clusterv1alpha1.DeleteMachineAnnotation: ""}
 	w.version("v2")
 	w.settle(nil)
-	w.wants("finally", "v2:2/2")
+	w.expectMachines("finally", "v2:2/2")
 }
 
 // After a short failure of its Node, the Machine is Ready again, and available after minReadySeconds.
 func TestRollout_WaitsForMinReadySeconds(t *testing.T) {
-	w := newWorld(t, 2, count(1), count(0))
+	w := newFixture(t, 2, count(1), count(0))
 	w.settle(nil)
 	old := w.machines[w.set("v1").Name]
 	w.broken["v1"] = true
 	conditions.Set(&old[1].Status.Conditions, w.now, metav1.Condition{Type: clusterv1alpha1.AvailableCondition, Status: metav1.ConditionFalse, Reason: "WaitingForMinReadySeconds"})
 	w.version("v2")
 	w.settle(nil)
-	w.wants("while it waits", "v1:1/2 v2:1/1")
-	w.well(old[1], true)
+	w.expectMachines("while it waits", "v1:1/2 v2:1/1")
+	w.setAvailable(old[1], true)
 	least := 3
 	w.settle(func() {
 		_, available := w.total()
 		least = min(least, available)
 	})
-	w.wants("finally", "v2:2/2")
+	w.expectMachines("finally", "v2:2/2")
 	if least < 2 {
 		t.Errorf("%d Machines were available, want 2 at any time", least)
 	}
 }
 
 func TestOnDelete_ReplacesMachinesThatUsersDelete(t *testing.T) {
-	w := newWorld(t, 3, count(1), count(0))
+	w := newFixture(t, 3, count(1), count(0))
 	w.d.Spec.Rollout.Strategy = clusterv1alpha1.MachineDeploymentRolloutStrategy{Type: clusterv1alpha1.OnDeleteMachineDeploymentStrategyType}
 	w.settle(nil)
 	w.version("v2")
 	w.settle(nil)
-	w.wants("no Machine deleted", "v1:3/3")
+	w.expectMachines("no Machine deleted", "v1:3/3")
 	name := w.set("v1").Name
 	if got := w.sets[name].Annotations[clusterv1alpha1.DisableMachineCreateAnnotation]; got != "true" {
 		t.Errorf("the old set may create Machines: %q", got)
 	}
 	w.machines[name] = w.machines[name][1:]
 	w.settle(nil)
-	w.wants("one is deleted", "v1:2/2 v2:1/1")
+	w.expectMachines("one is deleted", "v1:2/2 v2:1/1")
 	w.replicas(2)
 	w.settle(nil)
-	w.wants("scaled down", "v1:1/1 v2:1/1")
+	w.expectMachines("scaled down", "v1:1/1 v2:1/1")
 	w.replicas(4)
 	w.settle(nil)
-	w.wants("scaled up", "v1:1/1 v2:3/3")
+	w.expectMachines("scaled up", "v1:1/1 v2:3/3")
 	w.d.Spec.Rollout.Strategy = clusterv1alpha1.MachineDeploymentRolloutStrategy{}
 	w.settle(nil)
-	w.wants("after the change of the strategy", "v2:4/4")
+	w.expectMachines("after the change of the strategy", "v2:4/4")
 	if got, ok := w.set("v2").Annotations[clusterv1alpha1.DisableMachineCreateAnnotation]; ok {
 		t.Errorf("the set cannot create Machines: %q", got)
 	}
 }
 
 func TestPausedDeployment_ScalesButDoesNotRoll(t *testing.T) {
-	w := newWorld(t, 3, count(1), count(0))
+	w := newFixture(t, 3, count(1), count(0))
 	w.settle(nil)
 	w.d.Spec.Paused = ptr.To(true)
 	w.version("v2")
 	w.settle(nil)
-	w.wants("paused", "v1:3/3")
+	w.expectMachines("paused", "v1:3/3")
 	if len(w.sets) != 1 {
 		t.Errorf("there are %d sets, want none of the new template", len(w.sets))
 	}
 	w.replicas(5)
 	w.settle(nil)
-	w.wants("scaled", "v1:5/5")
+	w.expectMachines("scaled", "v1:5/5")
 	w.d.Spec.Paused = nil
 	w.settle(nil)
-	w.wants("resumed", "v2:5/5")
+	w.expectMachines("resumed", "v2:5/5")
 }
 
 func TestScaling_IsDistributedDuringARollout(t *testing.T) {
-	w := newWorld(t, 10, count(2), count(2))
+	w := newFixture(t, 10, count(2), count(2))
 	w.settle(nil)
 	w.broken["v2"] = true
 	w.version("v2")
 	w.settle(nil)
-	w.wants("blocked rollout", "v1:8/8 v2:0/4")
+	w.expectMachines("blocked rollout", "v1:8/8 v2:0/4")
 	w.replicas(20)
-	w.pass()
+	w.reconcile()
 	// 22 Machines are allowed, 12 were before: 8 become 15, 4 become 7.
 	if old, now := *w.set("v1").Spec.Replicas, *w.set("v2").Spec.Replicas; old != 15 || now != 7 {
 		t.Errorf("scaled up: %d old and %d new, want 15 and 7", old, now)
 	}
-	w.act()
+	w.step()
 	w.replicas(5)
-	w.pass()
+	w.reconcile()
 	// 7 of 22 are allowed.
 	if old, now := *w.set("v1").Spec.Replicas, *w.set("v2").Spec.Replicas; old != 5 || now != 2 {
 		t.Errorf("scaled down: %d old and %d new, want 5 and 2", old, now)
 	}
 	w.replicas(0)
 	w.settle(nil)
-	w.wants("scaled to none", "")
+	w.expectMachines("scaled to none", "")
 }
 
 func TestRolloutAfter_ReplacesMachines(t *testing.T) {
-	w := newWorld(t, 2, count(1), count(0))
+	w := newFixture(t, 2, count(1), count(0))
 	w.settle(nil)
 	at := w.now.Add(time.Hour)
 	w.d.Spec.Rollout.After = &metav1.Time{Time: at}
@@ -304,7 +304,7 @@ func TestRolloutAfter_ReplacesMachines(t *testing.T) {
 	first := w.set("v1").Name
 	w.now = at
 	w.settle(nil)
-	w.wants("after the time", "v1:2/2")
+	w.expectMachines("after the time", "v1:2/2")
 	if now := w.set("v1").Name; now == first {
 		t.Error("the Machines were not replaced")
 	}
@@ -314,7 +314,7 @@ func TestRolloutAfter_ReplacesMachines(t *testing.T) {
 }
 
 func TestRollback_ReusesThePreviousSet(t *testing.T) {
-	w := newWorld(t, 2, count(1), count(0))
+	w := newFixture(t, 2, count(1), count(0))
 	w.d.Spec.RevisionHistoryLimit = ptr.To[int32](2)
 	for _, v := range []string{"v1", "v2", "v3", "v4"} {
 		w.version(v)
@@ -326,14 +326,14 @@ func TestRollback_ReusesThePreviousSet(t *testing.T) {
 	before := w.set("v3").Name
 	w.version("v3")
 	w.settle(nil)
-	w.wants("rolled back", "v3:2/2")
+	w.expectMachines("rolled back", "v3:2/2")
 	if s := w.set("v3"); s.Name != before || s.Annotations[clusterv1alpha1.RevisionAnnotation] != "5" || w.d.Annotations[clusterv1alpha1.RevisionAnnotation] != "5" {
 		t.Errorf("set %s has revision %s, the deployment %s, want %s and 5", s.Name, s.Annotations[clusterv1alpha1.RevisionAnnotation], w.d.Annotations[clusterv1alpha1.RevisionAnnotation], before)
 	}
 }
 
 func TestRevision_NeverDecreases(t *testing.T) {
-	w := newWorld(t, 1, count(1), count(0))
+	w := newFixture(t, 1, count(1), count(0))
 	w.d.Spec.RevisionHistoryLimit = ptr.To[int32](0)
 	for _, v := range []string{"v1", "v2", "v3"} {
 		w.version(v)
@@ -345,7 +345,7 @@ func TestRevision_NeverDecreases(t *testing.T) {
 }
 
 func TestDeployment_UpdatesSetsInPlace(t *testing.T) {
-	w := newWorld(t, 2, count(1), count(0))
+	w := newFixture(t, 2, count(1), count(0))
 	w.d.Spec.Template.Metadata.Labels["node-role.kubernetes.io/worker"] = ""
 	w.settle(nil)
 	name := w.set("v1").Name
@@ -353,7 +353,7 @@ func TestDeployment_UpdatesSetsInPlace(t *testing.T) {
 	w.d.Spec.Template.Spec.MinReadySeconds = ptr.To[int32](7)
 	w.d.Spec.Template.Spec.Deletion.NodeDrainTimeoutSeconds = ptr.To[int32](60)
 	w.d.Spec.Deletion.Order = clusterv1alpha1.OldestMachineSetDeletionOrder
-	w.d.Annotations = with(w.d.Annotations, ChangeCauseAnnotation, "slower drains")
+	w.d.Annotations = withEntry(w.d.Annotations, ChangeCauseAnnotation, "slower drains")
 	w.settle(nil)
 	s := w.set("v1")
 	if s.Name != name || len(w.sets) != 1 {
@@ -377,7 +377,7 @@ func TestDeployment_UpdatesSetsInPlace(t *testing.T) {
 }
 
 func TestSetNames_DependOnTheTemplate(t *testing.T) {
-	d := newWorld(t, 1, count(1), count(0)).d
+	d := newFixture(t, 1, count(1), count(0)).d
 	d.Name = strings.Repeat("long-", 20)
 	free := func(string) bool { return false }
 	first, again := newSet(d, free), newSet(d, free)

@@ -35,14 +35,14 @@ type reconciler struct {
 	now         func() time.Time
 }
 
-// pass is one reconcile of a MachineDeployment.
-type pass struct {
+// reconcileRun is one reconcile of a MachineDeployment.
+type reconcileRun struct {
 	*reconciler
 	// deployment is the object to write. cluster is nil if it does not exist.
 	deployment *deployment
 	cluster    *clusterv1alpha1.Cluster
 	// views are the MachineSets of the MachineDeployment. plan contains their desired replicas.
-	views []*view
+	views []*setState
 	plan  *plan
 }
 
@@ -55,7 +55,7 @@ func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (c
 	if stored == nil {
 		return controller.Result{}, nil
 	}
-	p := &pass{reconciler: r, deployment: stored.DeepCopy()}
+	p := &reconcileRun{reconciler: r, deployment: stored.DeepCopy()}
 	if p.cluster, err = controller.Found(r.clusters.Clusters(key.Namespace).Get(stored.Spec.ClusterName)); err != nil {
 		return controller.Result{}, fmt.Errorf("reading Cluster %s: %w", stored.Spec.ClusterName, err)
 	}
@@ -65,12 +65,12 @@ func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (c
 	case members.Orphaning(p.deployment): // Also while paused, because pausing must not delete more objects.
 		failed = p.release(ctx)
 	case paused.Status == metav1.ConditionFalse:
-		failed = p.work(ctx)
+		failed = p.run(ctx)
 	}
 	if apierrors.IsConflict(failed) {
 		return controller.Overtaken(failed)
 	}
-	p.tell(paused, failed)
+	p.updateStatus(paused, failed)
 	if err := r.deployments.UpdateStatus(ctx, r.client.MachineDeployments(key.Namespace), p.deployment); err != nil {
 		return controller.Overtaken(err)
 	}
@@ -86,7 +86,7 @@ func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (c
 
 // release removes the owner references of MachineSets that are to be orphaned. It lists them from the API server,
 // because the cache may be stale.
-func (p *pass) release(ctx context.Context) error {
+func (p *reconcileRun) release(ctx context.Context) error {
 	sets := p.client.MachineSets(p.deployment.Namespace)
 	found, err := sets.List(ctx, metav1.ListOptions{})
 	if err != nil {
@@ -104,38 +104,38 @@ func (p *pass) release(ctx context.Context) error {
 	return err
 }
 
-// work performs the steps of a reconcile. It returns the first error.
-func (p *pass) work(ctx context.Context) error {
+// run performs the steps of a reconcile. It returns the first error.
+func (p *reconcileRun) run(ctx context.Context) error {
 	if err := p.gather(ctx); err != nil {
 		return err
 	}
 	if p.deployment.DeletionTimestamp != nil {
 		return nil // The garbage collector deletes what the deployment owns.
 	}
-	p.plan = newPlan(p.deployment, p.views, p.taken, p.now())
+	p.plan = newPlan(p.deployment, p.views, p.isNameUsed, p.now())
 	for _, v := range p.plan.all() {
 		if err := p.write(ctx, v); err != nil {
 			return err
 		}
 	}
-	if err := p.belong(ctx); err != nil {
+	if err := p.setOwnership(ctx); err != nil {
 		return err
 	}
-	for _, v := range p.plan.superfluous() {
+	for _, v := range p.plan.setsToDelete() {
 		sets := p.client.MachineSets(v.set.Namespace)
 		err := sets.Delete(ctx, v.set.Name, metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(v.set.UID))})
 		if err != nil && !apierrors.IsNotFound(err) {
 			return fmt.Errorf("deleting MachineSet %s: %w", v.set.Name, err)
 		}
 		p.sets.Deleted(v.set)
-		p.event(corev1.EventTypeNormal, "SuccessfulDelete", "Delete", "Deleted MachineSet %s", v.set.Name)
+		p.recordEvent(corev1.EventTypeNormal, "SuccessfulDelete", "Delete", "Deleted MachineSet %s", v.set.Name)
 	}
 	return nil
 }
 
 // gather collects the MachineSets of the MachineDeployment with their Machines. It adopts selected MachineSets that
 // have no controller.
-func (p *pass) gather(ctx context.Context) error {
+func (p *reconcileRun) gather(ctx context.Context) error {
 	owned, err := p.sets.ByIndex(ofDeployment, string(p.deployment.UID))
 	if err != nil {
 		return fmt.Errorf("finding MachineSets: %w", err)
@@ -165,12 +165,12 @@ func (p *pass) gather(ctx context.Context) error {
 				machines = append(machines, m)
 			}
 		}
-		p.views = append(p.views, newView(s, machines))
+		p.views = append(p.views, newSetState(s, machines))
 	}
 	return nil
 }
 
-func (p *pass) adopt(ctx context.Context) ([]*set, error) {
+func (p *reconcileRun) adopt(ctx context.Context) ([]*set, error) {
 	free, err := p.sets.ByIndex(orphans, p.deployment.Namespace)
 	if err != nil {
 		return nil, fmt.Errorf("finding MachineSets without a controller: %w", err)
@@ -190,19 +190,19 @@ func (p *pass) adopt(ctx context.Context) ([]*set, error) {
 			return nil, fmt.Errorf("adopting MachineSet %s: %w", s.Name, err)
 		}
 		adopted = append(adopted, written)
-		p.event(corev1.EventTypeNormal, "SuccessfulAdopt", "Adopt", "Adopted MachineSet %s", s.Name)
+		p.recordEvent(corev1.EventTypeNormal, "SuccessfulAdopt", "Adopt", "Adopted MachineSet %s", s.Name)
 	}
 	return adopted, nil
 }
 
-// taken reports whether a MachineSet with this name exists.
-func (p *pass) taken(name string) bool {
+// isNameUsed reports whether a MachineSet with this name exists.
+func (p *reconcileRun) isNameUsed(name string) bool {
 	s, err := p.sets.Get(types.NamespacedName{Namespace: p.deployment.Namespace, Name: name})
 	return err == nil && s != nil
 }
 
 // write creates or updates a MachineSet according to the plan.
-func (p *pass) write(ctx context.Context, v *view) error {
+func (p *reconcileRun) write(ctx context.Context, v *setState) error {
 	next := p.plan.desired(v)
 	sets := p.client.MachineSets(next.Namespace)
 	if v.set.UID == "" {
@@ -222,15 +222,15 @@ func (p *pass) write(ctx context.Context, v *view) error {
 	if err != nil {
 		return err
 	}
-	if v.replicas != v.spec() {
-		p.event(corev1.EventTypeNormal, "SuccessfulScale", "Scale", "Scaled MachineSet %s: %d -> %d", next.Name, v.spec(), v.replicas)
+	if v.replicas != v.specReplicas() {
+		p.recordEvent(corev1.EventTypeNormal, "SuccessfulScale", "Scale", "Scaled MachineSet %s: %d -> %d", next.Name, v.specReplicas(), v.replicas)
 	}
 	v.set = written
 	return nil
 }
 
 // create creates a MachineSet. If it already exists, it updates the cache and returns an error.
-func (p *pass) create(ctx context.Context, s *set) (*set, error) {
+func (p *reconcileRun) create(ctx context.Context, s *set) (*set, error) {
 	sets := p.client.MachineSets(s.Namespace)
 	created, err := sets.Create(ctx, s, metav1.CreateOptions{})
 	if apierrors.IsAlreadyExists(err) {
@@ -243,19 +243,19 @@ func (p *pass) create(ctx context.Context, s *set) (*set, error) {
 		return nil, fmt.Errorf("creating MachineSet %s: %w", s.Name, err)
 	}
 	p.sets.Wrote(created)
-	p.event(corev1.EventTypeNormal, "SuccessfulCreate", "Create", "Created MachineSet %s with %d replicas", created.Name, *created.Spec.Replicas)
+	p.recordEvent(corev1.EventTypeNormal, "SuccessfulCreate", "Create", "Created MachineSet %s with %d replicas", created.Name, *created.Spec.Replicas)
 	return created, nil
 }
 
-// belong sets the cluster label, the Cluster as owner, and the revision annotation.
-func (p *pass) belong(ctx context.Context) error {
+// setOwnership sets the cluster label, the Cluster as owner, and the revision annotation.
+func (p *reconcileRun) setOwnership(ctx context.Context) error {
 	d := p.deployment
 	changed := members.Label(d, d.Spec.ClusterName)
 	if p.cluster != nil {
 		changed = members.Own(d, p.cluster) || changed
 	}
 	if revision := p.plan.revision(); revision != "" && d.Annotations[clusterv1alpha1.RevisionAnnotation] != revision {
-		d.Annotations, changed = with(d.Annotations, clusterv1alpha1.RevisionAnnotation, revision), true
+		d.Annotations, changed = withEntry(d.Annotations, clusterv1alpha1.RevisionAnnotation, revision), true
 	}
 	if !changed {
 		return nil
@@ -267,6 +267,6 @@ func (p *pass) belong(ctx context.Context) error {
 	return err
 }
 
-func (p *pass) event(kind, reason, action, note string, args ...any) {
+func (p *reconcileRun) recordEvent(kind, reason, action, note string, args ...any) {
 	p.recorder.Eventf(p.deployment, nil, kind, reason, action, "%s", conditions.Note(note, args...))
 }

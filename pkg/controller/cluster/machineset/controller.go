@@ -78,7 +78,7 @@ func New(d Deps) (*Controller, error) {
 	r := &reconciler{
 		client: d.Client.ClusterV1alpha1(), sets: controller.NewStore[*set](sets, false), machines: controller.NewStore[*machine](machines, true),
 		deployments: kinds.MachineDeployments().Lister(), clusters: kinds.Clusters().Lister(), external: d.External, recorder: d.Recorder,
-		now: controller.Clock(d.Now), made: newMade(), pace: newPace(d.CreationsPerMinute), gone: lru.New(rememberedNames),
+		now: controller.Clock(d.Now), createdObjects: newCreatedObjects(), creationLimits: newCreationLimits(d.CreationsPerMinute), deletedNames: lru.New(rememberedNames),
 	}
 	c := &Controller{reconcile: r}
 	var err error

@@ -38,8 +38,8 @@ func TestMachineSet_ReportsWhyItIsBlocked(t *testing.T) {
 				test.change(s)
 				l := run(t, s)
 				defer func() { l.stop() }()
-				l.says(clusterv1alpha1.ScalingUpCondition, "True", test.reason, test.want)
-				l.says("Reconciling", "True", test.reason, test.want)
+				l.expectCondition(clusterv1alpha1.ScalingUpCondition, "True", test.reason, test.want)
+				l.expectCondition("Reconciling", "True", test.reason, test.want)
 				if got := l.set().Status.ObservedGeneration; got != test.observed {
 					t.Errorf("observed generation %d, want %d", got, test.observed)
 				}
@@ -89,15 +89,15 @@ func TestRemedies_AreLimited(t *testing.T) {
 		"a healthy one":                   {nil, []*machine{{}}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			all, err := remedies(s, test.deployment, test.machines)
+			all, err := planRemediation(s, test.deployment, test.machines)
 			if err != nil {
 				t.Fatal(err)
 			}
 			var got []string
 			for _, r := range all {
 				got = append(got, r.machine.Name+" "+r.reason)
-				if r.remove != (r.reason == clusterv1alpha1.RemediationMachineDeletingReason) {
-					t.Errorf("remove of %s is %t", r.machine.Name, r.remove)
+				if r.mustDelete != (r.reason == clusterv1alpha1.RemediationMachineDeletingReason) {
+					t.Errorf("remove of %s is %t", r.machine.Name, r.mustDelete)
 				}
 			}
 			if diff := cmp.Diff(test.want, got); diff != "" {
@@ -110,35 +110,35 @@ func TestRemedies_AreLimited(t *testing.T) {
 func TestName_IsUniqueAndRepeatable(t *testing.T) {
 	none := func(string) bool { return false }
 	s := theSet(1)
-	first, err := name(s, nil, none)
+	first, err := newName(s, nil, none)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if again, _ := name(s, nil, none); again != first || !strings.HasPrefix(first, "ms-") || len(first) != len("ms-")+randomLength {
+	if again, _ := newName(s, nil, none); again != first || !strings.HasPrefix(first, "ms-") || len(first) != len("ms-")+randomLength {
 		t.Errorf("names are %s and %s, want the same, ms- and %d characters", first, again, randomLength)
 	}
 	for what, other := range map[string]func() (string, error){
-		"next to the first":     func() (string, error) { return name(s, []string{first}, none) },
-		"if the first is used":  func() (string, error) { return name(s, nil, func(n string) bool { return n == first }) },
-		"of another generation": func() (string, error) { s := theSet(1); s.Generation = 2; return name(s, nil, none) },
-		"of another set":        func() (string, error) { s := theSet(1); s.UID = "other"; return name(s, nil, none) },
+		"next to the first":     func() (string, error) { return newName(s, []string{first}, none) },
+		"if the first is used":  func() (string, error) { return newName(s, nil, func(n string) bool { return n == first }) },
+		"of another generation": func() (string, error) { s := theSet(1); s.Generation = 2; return newName(s, nil, none) },
+		"of another set":        func() (string, error) { s := theSet(1); s.UID = "other"; return newName(s, nil, none) },
 	} {
 		if got, err := other(); err != nil || got == first {
 			t.Errorf("%s: %s (%v), want another name", what, got, err)
 		}
 	}
 	s.Spec.MachineNaming.Template = "{{ .cluster.name }}-x-{{ .random }}-{{ .machineSet.name }}"
-	if got, err := name(s, nil, none); err != nil || !strings.HasPrefix(got, "c-x-") || !strings.HasSuffix(got, "-ms") {
+	if got, err := newName(s, nil, none); err != nil || !strings.HasPrefix(got, "c-x-") || !strings.HasSuffix(got, "-ms") {
 		t.Errorf("by a template: %s (%v)", got, err)
 	}
 	s.Spec.MachineNaming.Template, s.Name = "", strings.Repeat("long", 30)
-	if got, err := name(s, nil, none); err != nil || len(got) != 63 {
+	if got, err := newName(s, nil, none); err != nil || len(got) != 63 {
 		t.Errorf("of a long set: %s (%v), want 63 characters", got, err)
 	}
 	for _, bad := range []string{"{{ .random", "{{ .what }}", "UPPER-{{ .random }}", "fixed"} {
 		s.Spec.MachineNaming.Template = bad
 		taken := func(n string) bool { return n == "fixed" }
-		if got, err := name(s, nil, taken); err == nil {
+		if got, err := newName(s, nil, taken); err == nil {
 			t.Errorf("%q gives the name %s", bad, got)
 		}
 	}

@@ -14,20 +14,20 @@ import (
 )
 
 // drainTimeout returns the drain timeout of the only Machine in seconds, or 0 if there is none.
-func (l *live) drainTimeout() int32 {
+func (l *fixture) drainTimeout() int32 {
 	l.t.Helper()
 	return ptr.Deref(l.machines()[0].Spec.Deletion.NodeDrainTimeoutSeconds, 0)
 }
 
 // patch sets the drain timeout of the only Machine like a user.
-func (l *live) patch(seconds int32) {
+func (l *fixture) patch(seconds int32) {
 	l.t.Helper()
 	m := l.machines()[0]
 	m.Spec.Deletion.NodeDrainTimeoutSeconds = &seconds
 	if _, err := l.api.ClusterV1alpha1().Machines("dev").Update(context.Background(), m, metav1.UpdateOptions{}); err != nil {
 		l.t.Fatal(err)
 	}
-	l.after(time.Minute)
+	l.advance(time.Minute)
 }
 
 // A user sets a timeout on the Machine to end a drain that is blocked by a PodDisruptionBudget.
@@ -43,7 +43,7 @@ func TestMachineSet_KeepsTimeoutsOfMachinesThatAreDeleted(t *testing.T) {
 			t.Errorf("the timeout of a deleted Machine is %d, want that of the user, 60", l.drainTimeout())
 		}
 		l.edit(func(s *set) { s.Spec.Template.Spec.Deletion.NodeDrainTimeoutSeconds = ptr.To[int32](30) })
-		if l.after(time.Minute); l.drainTimeout() != 30 {
+		if l.advance(time.Minute); l.drainTimeout() != 30 {
 			t.Errorf("the timeout after a change of the template is %d, want 30", l.drainTimeout())
 		}
 		if l.patch(5); l.drainTimeout() != 5 {

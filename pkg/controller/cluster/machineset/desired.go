@@ -73,21 +73,21 @@ func propagate(s *set, m *machine) bool {
 	m.Spec.MinReadySeconds = from.MinReadySeconds
 	m.Spec.ReadinessGates = slices.Clone(from.ReadinessGates)
 	m.Spec.Taints = slices.Clone(from.Taints)
-	var was fromSet
+	var previous fromSet
 	// An invalid annotation was not written by this controller. No label is removed then.
-	_ = json.Unmarshal([]byte(m.Annotations[FromSetAnnotation]), &was)
-	is, deletion := was, deletionOf(s)
+	_ = json.Unmarshal([]byte(m.Annotations[FromSetAnnotation]), &previous)
+	next, deletion := previous, deletionOf(s)
 	// A user may have changed it on the Machine, for example to skip the drain.
-	if m.DeletionTimestamp == nil || !equality.Semantic.DeepEqual(was.Deletion, deletion) {
-		m.Spec.Deletion, is.Deletion = *deletion.DeepCopy(), deletion
+	if m.DeletionTimestamp == nil || !equality.Semantic.DeepEqual(previous.Deletion, deletion) {
+		m.Spec.Deletion, next.Deletion = *deletion.DeepCopy(), deletion
 	}
 	if m.DeletionTimestamp == nil {
 		labels, annotations := labelsOf(s), s.Spec.Template.Metadata.Annotations
-		m.Labels, m.Annotations = carry(m.Labels, labels, was.Labels), carry(m.Annotations, annotations, was.Annotations)
-		is.Labels, is.Annotations = slices.Sorted(maps.Keys(labels)), slices.Sorted(maps.Keys(annotations))
+		m.Labels, m.Annotations = mergeManaged(m.Labels, labels, previous.Labels), mergeManaged(m.Annotations, annotations, previous.Annotations)
+		next.Labels, next.Annotations = slices.Sorted(maps.Keys(labels)), slices.Sorted(maps.Keys(annotations))
 	}
-	if text, err := json.Marshal(is); err == nil { // Marshalling strings and numbers cannot fail.
-		m.Annotations = carry(m.Annotations, map[string]string{FromSetAnnotation: string(text)}, nil)
+	if text, err := json.Marshal(next); err == nil { // Marshalling strings and numbers cannot fail.
+		m.Annotations = mergeManaged(m.Annotations, map[string]string{FromSetAnnotation: string(text)}, nil)
 	}
 	return !equality.Semantic.DeepEqual(before, m)
 }
@@ -101,8 +101,8 @@ func deletionOf(s *set) *clusterv1alpha1.MachineDeletionSpec {
 	return out
 }
 
-// carry sets the desired entries, and removes those in was that are no longer desired.
-func carry(has, wanted map[string]string, was []string) map[string]string {
+// mergeManaged sets the desired entries, and removes those in was that are no longer desired.
+func mergeManaged(has, wanted map[string]string, was []string) map[string]string {
 	out := maps.Clone(has)
 	if out == nil {
 		out = map[string]string{}

@@ -38,15 +38,15 @@ var setIndexers = cache.Indexers{
 	byNamespace:  controller.IndexBy(func(s *set) []string { return []string{s.Namespace} }),
 }
 
-// indexed queues the MachineSets with an index value for which wanted is nil or returns true.
-func (c *Controller) indexed(name, value string, wanted func(*set) bool) {
+// queueIndexed queues the MachineSets with an index value for which wanted is nil or returns true.
+func (c *Controller) queueIndexed(name, value string, wanted func(*set) bool) {
 	controller.EnqueueIndexed(c.Loop, c.reconcile.sets, name, value, wanted)
 }
 
 // setChanged queues a MachineSet unless only its status has changed.
 func (c *Controller) setChanged(was, now *set) {
 	if now == nil {
-		c.reconcile.made.forget(controller.KeyOf(was))
+		c.reconcile.createdObjects.remove(controller.KeyOf(was))
 		return
 	}
 	if was == nil || members.Edited(was, now) {
@@ -58,7 +58,7 @@ func (c *Controller) setChanged(was, now *set) {
 // MachineSets that would adopt it.
 func (c *Controller) machineChanged(was, now *machine) {
 	if now == nil {
-		c.reconcile.gone.Add(controller.KeyOf(was), true)
+		c.reconcile.deletedNames.Add(controller.KeyOf(was), true)
 	}
 	for _, m := range []*machine{was, now} {
 		if m == nil {
@@ -70,7 +70,7 @@ func (c *Controller) machineChanged(was, now *machine) {
 			}
 			continue
 		}
-		c.indexed(byNamespace, m.Namespace, func(s *set) bool { return selects(s, m) })
+		c.queueIndexed(byNamespace, m.Namespace, func(s *set) bool { return selects(s, m) })
 	}
 }
 
@@ -78,14 +78,14 @@ func (c *Controller) deploymentChanged(was, now *clusterv1alpha1.MachineDeployme
 	if now == nil || was != nil && was.Generation == now.Generation && equality.Semantic.DeepEqual(was.Annotations, now.Annotations) {
 		return
 	}
-	c.indexed(byDeployment, string(now.UID), nil)
+	c.queueIndexed(byDeployment, string(now.UID), nil)
 }
 
 func (c *Controller) clusterChanged(was, now *clusterv1alpha1.Cluster) {
 	if now == nil || was != nil && was.UID == now.UID && was.Generation == now.Generation {
 		return
 	}
-	c.indexed(byCluster, now.Namespace+"/"+now.Name, nil)
+	c.queueIndexed(byCluster, now.Namespace+"/"+now.Name, nil)
 }
 
 // selects reports whether a MachineSet counts or would adopt a Machine.

@@ -33,8 +33,8 @@ import (
 
 const group = "provider.dev"
 
-// live runs the controller against a fake server with a fake clock.
-type live struct {
+// fixture runs the controller against a fake server with a fake clock.
+type fixture struct {
 	t     *testing.T
 	api   *fake.Clientset
 	world *dynamicfake.FakeDynamicClient
@@ -72,7 +72,7 @@ func theSet(replicas int32) *set {
 }
 
 // run starts the controller with objects, a Cluster and the templates. It must be called in a synctest bubble.
-func run(t *testing.T, objects ...runtime.Object) *live {
+func run(t *testing.T, objects ...runtime.Object) *fixture {
 	t.Helper()
 	l := serve(t, objects...)
 	l.restart()
@@ -80,10 +80,10 @@ func run(t *testing.T, objects ...runtime.Object) *live {
 }
 
 // serve returns a server with objects, a Cluster and the templates.
-func serve(t *testing.T, objects ...runtime.Object) *live {
+func serve(t *testing.T, objects ...runtime.Object) *fixture {
 	t.Helper()
 	in := &clusterv1alpha1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: "dev", Name: "c", UID: "c"}}
-	l := &live{t: t, api: fake.NewSimpleClientset(append(objects, in)...), fail: map[string]error{}, refused: map[string]bool{}}
+	l := &fixture{t: t, api: fake.NewSimpleClientset(append(objects, in)...), fail: map[string]error{}, refused: map[string]bool{}}
 	l.world = dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), map[schema.GroupVersionResource]string{
 		resource("InfraTemplate"): "InfraTemplateList", resource("BootTemplate"): "BootTemplateList", resource("Infra"): "InfraList", resource("Boot"): "BootList",
 	}, templateOf("InfraTemplate", "small"), templateOf("BootTemplate", "worker"))
@@ -122,7 +122,7 @@ func serve(t *testing.T, objects ...runtime.Object) *live {
 }
 
 // behind returns a controller whose caches only contain these objects.
-func (l *live) behind(s *set, machines ...*machine) *Controller {
+func (l *fixture) behind(s *set, machines ...*machine) *Controller {
 	l.t.Helper()
 	informers := externalversions.NewSharedInformerFactory(l.api, 0)
 	kinds := informers.Cluster().V1alpha1()
@@ -143,7 +143,7 @@ func (l *live) behind(s *set, machines ...*machine) *Controller {
 }
 
 // holdBack marks a Machine as being deleted, like a Machine with a finalizer.
-func (l *live) holdBack(tracker clienttesting.ObjectTracker, action clienttesting.DeleteAction, versions *livecontroller.Versions) (bool, runtime.Object, error) {
+func (l *fixture) holdBack(tracker clienttesting.ObjectTracker, action clienttesting.DeleteAction, versions *livecontroller.Versions) (bool, runtime.Object, error) {
 	obj, err := tracker.Get(action.GetResource(), action.GetNamespace(), action.GetName())
 	if err != nil {
 		return true, nil, err
@@ -160,7 +160,7 @@ func resource(kind string) schema.GroupVersionResource {
 }
 
 // Get implements External.
-func (l *live) Get(ctx context.Context, ref contract.Reference, namespace string) (*unstructured.Unstructured, contract.Kind, error) {
+func (l *fixture) Get(ctx context.Context, ref contract.Reference, namespace string) (*unstructured.Unstructured, contract.Kind, error) {
 	kind, err := l.Resolve(ctx, ref.Group, ref.Kind)
 	if err != nil {
 		return nil, kind, err
@@ -170,7 +170,7 @@ func (l *live) Get(ctx context.Context, ref contract.Reference, namespace string
 }
 
 // Resolve implements External.
-func (l *live) Resolve(_ context.Context, in, kind string) (contract.Kind, error) {
+func (l *fixture) Resolve(_ context.Context, in, kind string) (contract.Kind, error) {
 	if in != group || resource(kind).Resource == "" {
 		return contract.Kind{}, contract.ErrKindUnknown
 	}
@@ -179,7 +179,7 @@ func (l *live) Resolve(_ context.Context, in, kind string) (contract.Kind, error
 }
 
 // restart stops the controller and starts another one.
-func (l *live) restart() {
+func (l *fixture) restart() {
 	l.t.Helper()
 	if l.stop != nil {
 		l.stop()
@@ -192,13 +192,13 @@ func (l *live) restart() {
 	l.stop = livecontroller.Start(l.t, c.Run, informers)
 }
 
-// after advances the clock.
-func (l *live) after(d time.Duration) {
+// advance advances the clock.
+func (l *fixture) advance(d time.Duration) {
 	livecontroller.After(d)
 }
 
 // machines returns the Machines, sorted by name.
-func (l *live) machines() []*machine {
+func (l *fixture) machines() []*machine {
 	l.t.Helper()
 	list, err := l.api.ClusterV1alpha1().Machines("dev").List(context.Background(), metav1.ListOptions{})
 	if err != nil {
@@ -211,7 +211,7 @@ func (l *live) machines() []*machine {
 	return all
 }
 
-func (l *live) names() []string {
+func (l *fixture) names() []string {
 	var names []string
 	for _, m := range l.machines() {
 		names = append(names, m.Name)
@@ -221,7 +221,7 @@ func (l *live) names() []string {
 }
 
 // objects returns the names of the objects of an external kind.
-func (l *live) objects(kind string) []string {
+func (l *fixture) objects(kind string) []string {
 	l.t.Helper()
 	list, err := l.world.Resource(resource(kind)).Namespace("dev").List(context.Background(), metav1.ListOptions{})
 	if err != nil {
@@ -235,7 +235,7 @@ func (l *live) objects(kind string) []string {
 	return names
 }
 
-func (l *live) set() *set {
+func (l *fixture) set() *set {
 	l.t.Helper()
 	s, err := l.api.ClusterV1alpha1().MachineSets("dev").Get(context.Background(), "ms", metav1.GetOptions{})
 	if err != nil {
@@ -245,7 +245,7 @@ func (l *live) set() *set {
 }
 
 // edit changes the set like a user and waits for the controller.
-func (l *live) edit(change func(*set)) {
+func (l *fixture) edit(change func(*set)) {
 	l.t.Helper()
 	s := l.set()
 	change(s)
@@ -253,11 +253,11 @@ func (l *live) edit(change func(*set)) {
 	if _, err := l.api.ClusterV1alpha1().MachineSets("dev").Update(context.Background(), s, metav1.UpdateOptions{}); err != nil {
 		l.t.Fatal(err)
 	}
-	l.after(time.Second)
+	l.advance(time.Second)
 }
 
 // status changes the status of a Machine as another client.
-func (l *live) status(m *machine, change func(*machine)) {
+func (l *fixture) status(m *machine, change func(*machine)) {
 	l.t.Helper()
 	now, err := l.api.ClusterV1alpha1().Machines("dev").Get(context.Background(), m.Name, metav1.GetOptions{})
 	if err != nil {
@@ -285,8 +285,8 @@ func says(kind string, status metav1.ConditionStatus, reason string) func(*machi
 	}
 }
 
-// gone removes a Machine that is being deleted.
-func (l *live) gone(m *machine) {
+// removeMachine removes a Machine that is being deleted.
+func (l *fixture) removeMachine(m *machine) {
 	l.t.Helper()
 	gvr := clusterv1alpha1.SchemeGroupVersion.WithResource("machines")
 	if err := l.api.Tracker().Delete(gvr, "dev", m.Name); err != nil {
@@ -296,7 +296,7 @@ func (l *live) gone(m *machine) {
 }
 
 // writes returns the writes since the last call.
-func (l *live) writes() []string {
+func (l *fixture) writes() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	out := l.calls
@@ -305,14 +305,14 @@ func (l *live) writes() []string {
 }
 
 // answer sets the error of the next write of a kind. If lost is true, the write is performed.
-func (l *live) answer(what string, err error, lost bool) {
+func (l *fixture) answer(what string, err error, lost bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.fail[what], l.lost = err, lost
 }
 
 // refuse rejects all writes of a kind, or no longer rejects them.
-func (l *live) refuse(what string, all bool) {
+func (l *fixture) refuse(what string, all bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.refused[what] = all

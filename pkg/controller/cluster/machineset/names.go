@@ -21,9 +21,9 @@ const (
 	maxTries = 100
 )
 
-// name returns an unused name for a new Machine of s. names are the existing Machines. The result is the same for the
-// same arguments.
-func name(s *set, names []string, taken func(string) bool) (string, error) {
+// newName returns an unused name for a new Machine of s. names are the existing Machines. The result is the same for
+// the same arguments.
+func newName(s *set, names []string, taken func(string) bool) (string, error) {
 	template := s.Spec.MachineNaming.Template
 	sorted := slices.Sorted(slices.Values(names))
 	for try := range maxTries {

@@ -21,7 +21,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/controller"
 )
 
-func (l *live) says(kind, status, reason, message string) {
+func (l *fixture) expectCondition(kind, status, reason, message string) {
 	l.t.Helper()
 	c := conditions.Find(l.set().Status.Conditions, kind)
 	if c == nil || string(c.Status) != status || c.Reason != reason || !strings.Contains(c.Message, message) {
@@ -29,7 +29,7 @@ func (l *live) says(kind, status, reason, message string) {
 	}
 }
 
-func (l *live) counts(what string, replicas, ready, available int32) {
+func (l *fixture) counts(what string, replicas, ready, available int32) {
 	l.t.Helper()
 	st := l.set().Status
 	got := [3]int32{ptr.Deref(st.Replicas, -1), ptr.Deref(st.ReadyReplicas, -1), ptr.Deref(st.AvailableReplicas, -1)}
@@ -77,19 +77,19 @@ func TestMachineSet_CreatesMachinesWithTheirObjects(t *testing.T) {
 			t.Errorf("annotations of the infrastructure are %v", infra.GetAnnotations())
 		}
 		l.counts("made", 3, 0, 0)
-		l.says("Reconciling", "True", "NotAvailable", "0 of 3 replicas are available")
+		l.expectCondition("Reconciling", "True", "NotAvailable", "0 of 3 replicas are available")
 		for _, m := range l.machines() {
 			l.status(m, well)
 		}
-		l.after(time.Second)
+		l.advance(time.Second)
 		l.counts("well", 3, 3, 3)
-		l.says(clusterv1alpha1.MachinesReadyCondition, "True", "Ready", "")
-		l.says(clusterv1alpha1.ScalingUpCondition, "False", "NotScalingUp", "")
+		l.expectCondition(clusterv1alpha1.MachinesReadyCondition, "True", "Ready", "")
+		l.expectCondition(clusterv1alpha1.ScalingUpCondition, "False", "NotScalingUp", "")
 		if c := conditions.Find(l.set().Status.Conditions, "Reconciling"); c != nil {
 			t.Errorf("Reconciling is %+v although all Machines are available", c)
 		}
 		l.writes()
-		l.after(24 * time.Hour)
+		l.advance(24 * time.Hour)
 		if writes := l.writes(); len(writes) > 0 {
 			t.Errorf("writes in a day without changes: %v", writes)
 		}
@@ -105,7 +105,7 @@ func TestMachineSet_CreatesNoDuplicateAfterALostAnswer(t *testing.T) {
 				defer func() { l.stop() }()
 				l.answer(what, errTimeout, true)
 				l.edit(func(s *set) { s.Spec.Replicas = ptr.To[int32](2) })
-				l.after(time.Minute)
+				l.advance(time.Minute)
 				if n := len(l.names()); n != 2 {
 					t.Errorf("there are %d Machines, want 2", n)
 				}
@@ -173,7 +173,7 @@ func TestMachineSet_CreatesMissingObjectsAfterARestart(t *testing.T) {
 		stop()
 		l.stop = nil
 		l.restart()
-		l.after(time.Minute)
+		l.advance(time.Minute)
 		if n := len(l.names()); n != 2 {
 			t.Errorf("there are %d Machines, want 2", n)
 		}
@@ -191,13 +191,13 @@ func TestMachineSet_RetriesRejectedObjectsBeforeCreatingMore(t *testing.T) {
 		defer func() { l.stop() }()
 		l.refuse("create infras", true)
 		l.edit(func(s *set) { s.Spec.Replicas = ptr.To[int32](5) })
-		l.after(time.Minute)
+		l.advance(time.Minute)
 		if n := len(l.names()); n != 1 {
 			t.Errorf("there are %d Machines while the objects of the first are rejected, want 1", n)
 		}
-		l.says(clusterv1alpha1.ScalingUpCondition, "True", "ScalingUp", "is blocked because: creating Infra")
+		l.expectCondition(clusterv1alpha1.ScalingUpCondition, "True", "ScalingUp", "is blocked because: creating Infra")
 		l.refuse("create infras", false)
-		l.after(10 * time.Minute)
+		l.advance(10 * time.Minute)
 		if n := len(l.names()); n != 5 {
 			t.Errorf("there are %d Machines finally, want 5", n)
 		}
@@ -213,7 +213,7 @@ func TestMachineSet_RecreatesDeletedObjectsBeforeProvisioning(t *testing.T) {
 			t.Fatal(err)
 		}
 		l.status(m, says(clusterv1alpha1.InfrastructureReadyCondition, metav1.ConditionFalse, clusterv1alpha1.ObjectDoesNotExistReason))
-		l.after(time.Second)
+		l.advance(time.Second)
 		if diff := cmp.Diff([]string{m.Name}, l.objects("Infra")); diff != "" {
 			t.Errorf("infrastructure (-want +got):\n%s", diff)
 		}
@@ -223,7 +223,7 @@ func TestMachineSet_RecreatesDeletedObjectsBeforeProvisioning(t *testing.T) {
 		l.status(m, func(m *machine) {
 			m.Status.Initialization.InfrastructureProvisioned = ptr.To(true)
 		})
-		l.after(time.Minute)
+		l.advance(time.Minute)
 		if got := l.objects("Infra"); len(got) > 0 {
 			t.Errorf("infrastructure %v of a provisioned Machine was recreated", got)
 		}
@@ -239,12 +239,12 @@ func TestMachineSet_ScalesDownInOrder(t *testing.T) {
 			l.status(m, well)
 		}
 		l.status(all[3], says(clusterv1alpha1.ReadyCondition, metav1.ConditionFalse, "NotReady"))
-		l.after(time.Second)
+		l.advance(time.Second)
 		l.edit(func(s *set) { s.Spec.Replicas = ptr.To[int32](3) })
-		l.says(clusterv1alpha1.ScalingDownCondition, "True", "ScalingDown", "Scaling down from 5 to 3 replicas")
+		l.expectCondition(clusterv1alpha1.ScalingDownCondition, "True", "ScalingDown", "Scaling down from 5 to 3 replicas")
 		// Another Machine becomes unhealthy. It would be deleted before the second one that is already being deleted.
 		l.status(all[4], says(clusterv1alpha1.MachineNodeHealthyCondition, metav1.ConditionFalse, "NodeNotHealthy"))
-		l.after(time.Minute)
+		l.advance(time.Minute)
 		var going []string
 		for _, m := range l.machines() {
 			if m.DeletionTimestamp != nil {
@@ -256,12 +256,12 @@ func TestMachineSet_ScalesDownInOrder(t *testing.T) {
 		}
 		for _, m := range l.machines() {
 			if m.DeletionTimestamp != nil {
-				l.gone(m)
+				l.removeMachine(m)
 			}
 		}
-		l.after(time.Second)
+		l.advance(time.Second)
 		l.counts("scaled down", 3, 3, 3)
-		l.says(clusterv1alpha1.ScalingDownCondition, "False", "NotScalingDown", "")
+		l.expectCondition(clusterv1alpha1.ScalingDownCondition, "False", "NotScalingDown", "")
 	})
 }
 
@@ -269,7 +269,7 @@ func TestMachineSet_CreatesManyMachinesInBursts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := run(t, theSet(3*burst))
 		defer func() { l.stop() }()
-		l.after(time.Minute)
+		l.advance(time.Minute)
 		if n := len(l.names()); n != 3*burst {
 			t.Errorf("there are %d Machines, want %d", n, 3*burst)
 		}
@@ -317,7 +317,7 @@ func TestMachineSet_UpdatesMachinesInPlace(t *testing.T) {
 			s.Spec.Template.Spec.Deletion.NodeDrainTimeoutSeconds = ptr.To[int32](30)
 			s.Spec.Template.Spec.Version = "v1.37.0"
 		})
-		l.after(time.Minute)
+		l.advance(time.Minute)
 		going, stays := l.machines()[0], l.machines()[1]
 		for _, m := range []*machine{going, stays} {
 			if ptr.Deref(m.Spec.Deletion.NodeDrainTimeoutSeconds, 0) != 30 || m.Spec.Version != "v1.36.0" {
@@ -349,10 +349,10 @@ func replaced(t *testing.T, i int) {
 	}
 	sick := l.machines()[i]
 	l.status(sick, says(clusterv1alpha1.MachineHealthCheckSucceededCondition, metav1.ConditionFalse, "UnhealthyNode"))
-	l.after(time.Second)
-	l.says(clusterv1alpha1.RemediatingCondition, "False", "NotRemediating", "the owner does not replace")
+	l.advance(time.Second)
+	l.expectCondition(clusterv1alpha1.RemediatingCondition, "False", "NotRemediating", "the owner does not replace")
 	l.status(sick, says(clusterv1alpha1.MachineOwnerRemediatedCondition, metav1.ConditionFalse, "WaitingForRemediation"))
-	l.after(time.Second)
+	l.advance(time.Second)
 	now := l.machines()[i]
 	c := conditions.Find(now.Status.Conditions, clusterv1alpha1.MachineOwnerRemediatedCondition)
 	if now.DeletionTimestamp == nil || c.Reason != clusterv1alpha1.RemediationMachineDeletingReason {
@@ -361,8 +361,8 @@ func replaced(t *testing.T, i int) {
 	if n := len(l.names()); n != 2 {
 		t.Errorf("there are %d Machines during the deletion, want 2", n)
 	}
-	l.gone(now)
-	l.after(time.Second)
+	l.removeMachine(now)
+	l.advance(time.Second)
 	if names := l.names(); len(names) != 2 || slices.Contains(names, sick.Name) {
 		t.Errorf("Machines are %v, want two, without %s", names, sick.Name)
 	}
@@ -374,7 +374,7 @@ func TestPausedSet_DoesNothing(t *testing.T) {
 		s.Annotations = map[string]string{clusterv1alpha1.PausedAnnotation: ""}
 		l := run(t, s)
 		defer func() { l.stop() }()
-		l.says(clusterv1alpha1.PausedCondition, "True", "Paused", "annotation")
+		l.expectCondition(clusterv1alpha1.PausedCondition, "True", "Paused", "annotation")
 		if diff := cmp.Diff([]string{"update machinesets/status"}, l.writes()); diff != "" {
 			t.Errorf("writes (-want +got):\n%s", diff)
 		}
@@ -382,7 +382,7 @@ func TestPausedSet_DoesNothing(t *testing.T) {
 		if n := len(l.names()); n != 2 {
 			t.Errorf("there are %d Machines, want 2", n)
 		}
-		l.says(clusterv1alpha1.PausedCondition, "False", "NotPaused", "")
+		l.expectCondition(clusterv1alpha1.PausedCondition, "False", "NotPaused", "")
 	})
 }
 
@@ -393,7 +393,7 @@ func TestPausedSet_ReportsThatItsDeletionIsPaused(t *testing.T) {
 		s.DeletionTimestamp, s.Finalizers = ptr.To(metav1.Now()), []string{"foregroundDeletion"}
 		l := run(t, s)
 		defer func() { l.stop() }()
-		l.says(clusterv1alpha1.DeletingCondition, "True", "Paused", "The deletion is paused: MachineSet has the cluster.x-k8s.io/paused annotation")
+		l.expectCondition(clusterv1alpha1.DeletingCondition, "True", "Paused", "The deletion is paused: MachineSet has the cluster.x-k8s.io/paused annotation")
 	})
 }
 
@@ -406,6 +406,6 @@ func TestMachineSet_CreatesNothingWhileItIsDeleted(t *testing.T) {
 		if n := len(l.names()); n != 0 {
 			t.Errorf("there are %d Machines", n)
 		}
-		l.says(clusterv1alpha1.DeletingCondition, "True", "Deleting", "0 Machines")
+		l.expectCondition(clusterv1alpha1.DeletingCondition, "True", "Deleting", "0 Machines")
 	})
 }

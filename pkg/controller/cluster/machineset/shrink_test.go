@@ -20,16 +20,16 @@ func TestMachineSet_ScalesDownAlthoughCreationsAreRejected(t *testing.T) {
 		defer func() { l.stop() }()
 		l.refuse("create infras", true)
 		l.edit(func(s *set) { s.Spec.Replicas = ptr.To[int32](2) })
-		l.after(time.Minute)
+		l.advance(time.Minute)
 		refused := l.machines()[0]
 		l.edit(func(s *set) { s.Spec.Replicas = ptr.To[int32](0) })
-		l.after(10 * time.Minute)
+		l.advance(10 * time.Minute)
 		if m := l.machines()[0]; m.DeletionTimestamp == nil {
 			t.Errorf("Machine %s was not deleted, although replicas is 0", m.Name)
 		}
-		l.says(clusterv1alpha1.ScalingDownCondition, "True", "ScalingDown", "Scaling down from 1 to 0 replicas")
-		l.gone(refused)
-		l.after(time.Minute)
+		l.expectCondition(clusterv1alpha1.ScalingDownCondition, "True", "ScalingDown", "Scaling down from 1 to 0 replicas")
+		l.removeMachine(refused)
+		l.advance(time.Minute)
 		l.counts("scaled down", 0, 0, 0)
 	})
 }

@@ -42,8 +42,8 @@ type Reconciler struct {
 	Events step.Events
 }
 
-// run is one reconcile of a Machine that is being deleted.
-type run struct {
+// deletionRun is one reconcile of a Machine that is being deleted.
+type deletionRun struct {
 	*Reconciler
 	*step.State
 	step.Report
@@ -55,33 +55,33 @@ type stage struct {
 	// ofNode is true for stages that are skipped if the workload cluster does not outlive the Machine.
 	ofNode bool
 	// do performs the stage and reports whether it is complete. It is not complete if do returns an error.
-	do func(*run, context.Context) (bool, error)
+	do func(*deletionRun, context.Context) (bool, error)
 }
 
 // stages are the stages in their order. A stage begins when the previous one is complete. Persisting its name also
 // records that the previous one is complete.
 var stages = []stage{
-	{clusterv1alpha1.MachineDeletionStagePreDrainHook, true, (*run).waitForPreDrainHooks},
-	{clusterv1alpha1.MachineDeletionStageDrain, true, (*run).drainNode},
-	{clusterv1alpha1.MachineDeletionStageVolumeDetach, true, (*run).waitForVolumes},
-	{clusterv1alpha1.MachineDeletionStagePreTerminateHook, false, (*run).waitForPreTerminateHooks},
-	{clusterv1alpha1.MachineDeletionStageInfrastructure, false, (*run).deleteInfrastructure},
-	{clusterv1alpha1.MachineDeletionStageBootstrap, false, (*run).deleteBootstrap},
-	{clusterv1alpha1.MachineDeletionStageNode, true, (*run).deleteNode},
-	{clusterv1alpha1.MachineDeletionStageCompleted, false, (*run).complete},
+	{clusterv1alpha1.MachineDeletionStagePreDrainHook, true, (*deletionRun).waitForPreDrainHooks},
+	{clusterv1alpha1.MachineDeletionStageDrain, true, (*deletionRun).drainNode},
+	{clusterv1alpha1.MachineDeletionStageVolumeDetach, true, (*deletionRun).waitForVolumes},
+	{clusterv1alpha1.MachineDeletionStagePreTerminateHook, false, (*deletionRun).waitForPreTerminateHooks},
+	{clusterv1alpha1.MachineDeletionStageInfrastructure, false, (*deletionRun).deleteInfrastructure},
+	{clusterv1alpha1.MachineDeletionStageBootstrap, false, (*deletionRun).deleteBootstrap},
+	{clusterv1alpha1.MachineDeletionStageNode, true, (*deletionRun).deleteNode},
+	{clusterv1alpha1.MachineDeletionStageCompleted, false, (*deletionRun).complete},
 }
 
 // Reconcile continues the deletion of a Machine as far as possible.
 func (d *Reconciler) Reconcile(ctx context.Context, s *step.State) (step.Report, error) {
-	r := &run{Reconciler: d, State: s}
+	r := &deletionRun{Reconciler: d, State: s}
 	r.Deleting = step.Progress{Reason: clusterv1alpha1.DeletingReason, Message: "Deletion started"}
 	err := r.reconcile(ctx)
 	return r.Report, err
 }
 
-func (r *run) reconcile(ctx context.Context) error {
+func (r *deletionRun) reconcile(ctx context.Context) error {
 	refused, err := r.Refusal(ctx, r.State, &r.Report)
-	if errors.Is(err, errNodeRead) {
+	if errors.Is(err, errReadingNode) {
 		return nil // Reconciled again.
 	}
 	if err != nil {
@@ -113,7 +113,7 @@ func stageIndex(m *clusterv1alpha1.Machine) int {
 }
 
 // enter starts a stage unless it has already started.
-func (r *run) enter(name clusterv1alpha1.MachineDeletionStage) {
+func (r *deletionRun) enter(name clusterv1alpha1.MachineDeletionStage) {
 	d := r.status()
 	if d.Stage != name {
 		d.Stage, d.StageStartTime = name, r.Moment()
@@ -121,24 +121,24 @@ func (r *run) enter(name clusterv1alpha1.MachineDeletionStage) {
 }
 
 // status returns the deletion status of the Machine. It creates it if necessary.
-func (r *run) status() *clusterv1alpha1.MachineDeletionStatus {
+func (r *deletionRun) status() *clusterv1alpha1.MachineDeletionStatus {
 	if r.Machine.Status.Deletion == nil {
 		r.Machine.Status.Deletion = &clusterv1alpha1.MachineDeletionStatus{}
 	}
 	return r.Machine.Status.Deletion
 }
 
-// began returns the start time at points to. It sets it to now if it is nil.
-func (r *run) began(at **metav1.Time) time.Time {
+// startTime returns the start time at points to. It sets it to now if it is nil.
+func (r *deletionRun) startTime(at **metav1.Time) time.Time {
 	if *at == nil {
 		*at = r.Moment()
 	}
 	return (*at).Time
 }
 
-// isOver reports whether a timeout has passed since started, and otherwise requests a reconcile for that time. Without
-// a timeout (nil or 0) it returns false.
-func (r *run) isOver(seconds *int32, started time.Time) bool {
+// hasTimedOut reports whether a timeout has passed since started, and otherwise requests a reconcile for that time.
+// Without a timeout (nil or 0) it returns false.
+func (r *deletionRun) hasTimedOut(seconds *int32, started time.Time) bool {
 	if seconds == nil || *seconds <= 0 {
 		return false
 	}
@@ -149,25 +149,25 @@ func (r *run) isOver(seconds *int32, started time.Time) bool {
 
 // waitForPreDrainHooks waits until all pre-drain hooks are removed. The removal of a hook is an event, so it does not
 // poll.
-func (r *run) waitForPreDrainHooks(context.Context) (bool, error) {
+func (r *deletionRun) waitForPreDrainHooks(context.Context) (bool, error) {
 	waiting := r.waitForHooks(clusterv1alpha1.PreDrainDeleteHookAnnotationPrefix, clusterv1alpha1.WaitingForPreDrainHookReason, "pre-drain")
 	if waiting {
-		r.began(&r.status().WaitForPreDrainHookStartTime)
+		r.startTime(&r.status().WaitForPreDrainHookStartTime)
 	}
 	return !waiting, nil
 }
 
 // waitForPreTerminateHooks waits until all pre-terminate hooks are removed.
-func (r *run) waitForPreTerminateHooks(context.Context) (bool, error) {
+func (r *deletionRun) waitForPreTerminateHooks(context.Context) (bool, error) {
 	waiting := r.waitForHooks(clusterv1alpha1.PreTerminateDeleteHookAnnotationPrefix, clusterv1alpha1.WaitingForPreTerminateHookReason, "pre-terminate")
 	if waiting {
-		r.began(&r.status().WaitForPreTerminateHookStartTime)
+		r.startTime(&r.status().WaitForPreTerminateHookStartTime)
 	}
 	return !waiting, nil
 }
 
 // waitForHooks reports whether the Machine has annotations with a prefix, and sets the progress.
-func (r *run) waitForHooks(prefix, reason, name string) bool {
+func (r *deletionRun) waitForHooks(prefix, reason, name string) bool {
 	hooks := hooksOf(r.Machine, prefix)
 	if len(hooks) == 0 {
 		return false
@@ -189,12 +189,12 @@ func hooksOf(m *clusterv1alpha1.Machine, prefix string) []string {
 }
 
 // deleteInfrastructure deletes the infrastructure object and waits for its deletion.
-func (r *run) deleteInfrastructure(ctx context.Context) (bool, error) {
+func (r *deletionRun) deleteInfrastructure(ctx context.Context) (bool, error) {
 	return r.deleteExternal(ctx, &r.Infra, r.Machine.Spec.InfrastructureRef.Kind, clusterv1alpha1.WaitingForInfrastructureDeletionReason)
 }
 
 // deleteBootstrap deletes the bootstrap object and waits for its deletion.
-func (r *run) deleteBootstrap(ctx context.Context) (bool, error) {
+func (r *deletionRun) deleteBootstrap(ctx context.Context) (bool, error) {
 	if !r.Machine.Spec.Bootstrap.ConfigRef.IsDefined() {
 		return true, nil
 	}
@@ -203,7 +203,7 @@ func (r *run) deleteBootstrap(ctx context.Context) (bool, error) {
 
 // deleteExternal deletes a referenced object. It is complete when the server reports that the object does not exist. An
 // object that is controlled by another owner is not deleted.
-func (r *run) deleteExternal(ctx context.Context, e *step.External, kind, waiting string) (bool, error) {
+func (r *deletionRun) deleteExternal(ctx context.Context, e *step.External, kind, waiting string) (bool, error) {
 	failed := func(err error) {
 		r.Deleting = step.Progress{Reason: clusterv1alpha1.InternalErrorReason, Message: fmt.Sprintf("Failed to delete %s: %v", kind, err)}
 	}
@@ -239,7 +239,7 @@ func (r *run) deleteExternal(ctx context.Context, e *step.External, kind, waitin
 }
 
 // complete removes the finalizer of the Machine.
-func (r *run) complete(context.Context) (bool, error) {
+func (r *deletionRun) complete(context.Context) (bool, error) {
 	r.Deleting = step.Progress{Reason: clusterv1alpha1.DeletionCompletedReason, Message: "Deletion completed"}
 	r.Machine.Finalizers = slices.DeleteFunc(r.Machine.Finalizers, func(f string) bool { return f == clusterv1alpha1.MachineFinalizer })
 	return true, nil

@@ -20,11 +20,11 @@ import (
 
 // Reasons why the Node of a Machine is not drained and deleted.
 const (
-	refusedNoCluster      = "the Cluster does not exist"
-	refusedClusterGoes    = "the Cluster is being deleted"
-	refusedNoNode         = "the Machine has no Node"
-	refusedControlGoes    = "the control plane is being deleted"
-	refusedLastOfControls = "no other Machine of the control plane is left"
+	refusedNoCluster            = "the Cluster does not exist"
+	refusedClusterDeleting      = "the Cluster is being deleted"
+	refusedNoNode               = "the Machine has no Node"
+	refusedControlPlaneDeleting = "the control plane is being deleted"
+	refusedLastControlPlane     = "no other Machine of the control plane is left"
 )
 
 // Refusal returns why the Node of a deleted Machine is not drained and deleted, or "" if it is. This requires that the
@@ -35,7 +35,7 @@ func (d *Reconciler) Refusal(ctx context.Context, s *step.State, report *step.Re
 	case c == nil:
 		return refusedNoCluster, nil
 	case c.DeletionTimestamp != nil:
-		return refusedClusterGoes, nil
+		return refusedClusterDeleting, nil
 	}
 	if err := findNodes(ctx, s, report); err != nil {
 		return "", err
@@ -49,7 +49,7 @@ func (d *Reconciler) Refusal(ctx context.Context, s *step.State, report *step.Re
 	}
 	if plane != nil {
 		if plane.GetDeletionTimestamp() != nil {
-			return refusedControlGoes, nil
+			return refusedControlPlaneDeleting, nil
 		}
 		elsewhere, err := contract.ExternallyManaged(plane)
 		if err != nil || elsewhere {
@@ -72,16 +72,16 @@ func lastOfControlPlane(members []*clusterv1alpha1.Machine, modelled bool) strin
 		modelled = true
 	}
 	if modelled {
-		return refusedLastOfControls
+		return refusedLastControlPlane
 	}
 	return ""
 }
 
-// errNodeRead is returned while the Node of a deleted Machine is being read.
-var errNodeRead = errors.New("the Node is being read")
+// errReadingNode is returned while the Node of a deleted Machine is being read.
+var errReadingNode = errors.New("the Node is being read")
 
-// maxLateRead is how long a deleted Machine waits for its Node to be read.
-const maxLateRead = time.Minute
+// maxNodeReadDelay is how long a deleted Machine waits for its Node to be read.
+const maxNodeReadDelay = time.Minute
 
 // findNodes finds all Nodes with the provider ID of a deleted Machine, because they share its infrastructure. This
 // includes Nodes that are not in its nodeRef. An error in finding them does not block the deletion.
@@ -99,9 +99,9 @@ func findNodes(ctx context.Context, s *step.State, report *step.Report) error {
 		if s.NodesUnread = m.Status.NodeRef.IsDefined(); s.NodesUnread {
 			return nil
 		}
-		if s.Now.Sub(m.DeletionTimestamp.Time) < maxLateRead {
+		if s.Now.Sub(m.DeletionTimestamp.Time) < maxNodeReadDelay {
 			report.Again(controller.Conflict)
-			return errNodeRead
+			return errReadingNode
 		}
 	}
 	if err != nil {

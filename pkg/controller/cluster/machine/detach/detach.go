@@ -45,7 +45,7 @@ func Check(ctx context.Context, client kubernetes.Interface, in drain.Input) (Re
 	if err != nil {
 		return Result{}, err
 	}
-	if all.empty() {
+	if all.isEmpty() {
 		return Result{Done: true}, nil
 	}
 	plan, err := drain.Look(ctx, client, node, in)
@@ -56,7 +56,7 @@ func Check(ctx context.Context, client kubernetes.Interface, in drain.Input) (Re
 	if err != nil {
 		return Result{}, err
 	}
-	return Result{Done: w.done(), Message: w.message(in.Started)}, nil
+	return Result{Done: w.isEmpty(), Message: w.message(in.Started)}, nil
 }
 
 // Limits of lists: the page size, and the number of attached volumes. A vSphere VM has at most 256 disks (configuration
@@ -67,8 +67,8 @@ const (
 )
 
 // attachedTo reads the volumes that are attached to node.
-func attachedTo(ctx context.Context, client kubernetes.Interface, node *corev1.Node) (attached, error) {
-	all := attached{onNode: sets.Set[string]{}, volumes: sets.Set[string]{}, inline: sets.Set[string]{}}
+func attachedTo(ctx context.Context, client kubernetes.Interface, node *corev1.Node) (attachedVolumes, error) {
+	all := attachedVolumes{onNode: sets.Set[string]{}, volumes: sets.Set[string]{}, inline: sets.Set[string]{}}
 	for _, v := range node.Status.VolumesAttached {
 		all.onNode.Insert(string(v.Name))
 	}
@@ -86,26 +86,26 @@ func attachedTo(ctx context.Context, client kubernetes.Interface, node *corev1.N
 		return list.Continue, nil
 	})
 	if err != nil {
-		return attached{}, fmt.Errorf("reading the VolumeAttachments of Node %s: %w", node.Name, err)
+		return attachedVolumes{}, fmt.Errorf("reading the VolumeAttachments of Node %s: %w", node.Name, err)
 	}
 	return all, nil
 }
 
 // match reads the PersistentVolumes of the attached volumes.
-func match(ctx context.Context, client kubernetes.Interface, all attached, ignored sets.Set[types.NamespacedName]) (waiting, error) {
-	w := newWaiting(all)
+func match(ctx context.Context, client kubernetes.Interface, all attachedVolumes, ignored sets.Set[types.NamespacedName]) (pendingVolumes, error) {
+	w := newPendingVolumes(all)
 	err := drain.EachPage(ctx, metav1.ListOptions{Limit: page}, func(o metav1.ListOptions) (string, error) {
 		list, err := client.CoreV1().PersistentVolumes().List(ctx, o)
 		if err != nil {
 			return "", err
 		}
 		for i := range list.Items {
-			w.see(&list.Items[i], all, ignored)
+			w.addVolume(&list.Items[i], all, ignored)
 		}
 		return list.Continue, nil
 	})
 	if err != nil {
-		return waiting{}, fmt.Errorf("reading PersistentVolumes: %w", err)
+		return pendingVolumes{}, fmt.Errorf("reading PersistentVolumes: %w", err)
 	}
 	return w, nil
 }

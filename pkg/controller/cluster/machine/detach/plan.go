@@ -14,8 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 )
 
-// attached contains the volumes that are reported as attached to a Node.
-type attached struct {
+// attachedVolumes contains the volumes that are reported as attached to a Node.
+type attachedVolumes struct {
 	// onNode are the names in the Node's status.volumesAttached.
 	onNode sets.Set[string]
 	// volumes are the names of PersistentVolumes in VolumeAttachments.
@@ -25,7 +25,7 @@ type attached struct {
 }
 
 // add adds the volume of a VolumeAttachment if it is attached to node.
-func (a attached) add(va *storagev1.VolumeAttachment, node string) {
+func (a attachedVolumes) add(va *storagev1.VolumeAttachment, node string) {
 	switch {
 	case va.Spec.NodeName != node || !va.Status.Attached:
 	case va.Spec.Source.PersistentVolumeName == nil:
@@ -35,26 +35,26 @@ func (a attached) add(va *storagev1.VolumeAttachment, node string) {
 	}
 }
 
-func (a attached) len() int { return len(a.onNode) + len(a.volumes) + len(a.inline) }
+func (a attachedVolumes) len() int { return len(a.onNode) + len(a.volumes) + len(a.inline) }
 
-func (a attached) empty() bool { return a.len() == 0 }
+func (a attachedVolumes) isEmpty() bool { return a.len() == 0 }
 
-// waiting contains the attached volumes that must be waited for.
-type waiting struct {
+// pendingVolumes contains the attached volumes that must be waited for.
+type pendingVolumes struct {
 	// claims are their claims. volumes are PersistentVolumes without a claim.
 	claims, volumes sets.Set[string]
 	// unknown are volumes for which no PersistentVolume was found.
-	unknown attached
+	unknown attachedVolumes
 }
 
-func newWaiting(all attached) waiting {
-	return waiting{claims: sets.Set[string]{}, volumes: sets.Set[string]{}, unknown: attached{
+func newPendingVolumes(all attachedVolumes) pendingVolumes {
+	return pendingVolumes{claims: sets.Set[string]{}, volumes: sets.Set[string]{}, unknown: attachedVolumes{
 		onNode: all.onNode.Clone(), volumes: all.volumes.Clone(), inline: all.inline,
 	}}
 }
 
-// see processes a PersistentVolume. ignored are the claims that are not waited for.
-func (w waiting) see(pv *corev1.PersistentVolume, all attached, ignored sets.Set[types.NamespacedName]) {
+// addVolume processes a PersistentVolume. ignored are the claims that are not waited for.
+func (w pendingVolumes) addVolume(pv *corev1.PersistentVolume, all attachedVolumes, ignored sets.Set[types.NamespacedName]) {
 	name := volumeName(pv)
 	if (name == "" || !all.onNode.Has(name)) && !all.volumes.Has(pv.Name) {
 		return
@@ -96,11 +96,13 @@ func claimsOf(pods []*corev1.Pod) sets.Set[types.NamespacedName] {
 	return claims
 }
 
-func (w waiting) done() bool { return len(w.claims)+len(w.volumes) == 0 && w.unknown.empty() }
+func (w pendingVolumes) isEmpty() bool {
+	return len(w.claims)+len(w.volumes) == 0 && w.unknown.isEmpty()
+}
 
 // message returns the condition message, or "" if there is nothing to wait for.
-func (w waiting) message(started time.Time) string {
-	if w.done() {
+func (w pendingVolumes) message(started time.Time) string {
+	if w.isEmpty() {
 		return ""
 	}
 	lines := []string{fmt.Sprintf("Waiting for Node volumes to be detached (started at %s)", started.UTC().Format(time.RFC3339))}

@@ -46,7 +46,7 @@ type Decision struct {
 	Err error
 }
 
-func undecided(err error) Decision { return Decision{Behavior: BehaviorUndecided, Err: err} }
+func newUndecided(err error) Decision { return Decision{Behavior: BehaviorUndecided, Err: err} }
 
 // Facts are the inputs of decisions in addition to the Pod.
 type Facts struct {
@@ -78,7 +78,7 @@ const unreachableGrace = time.Second
 // filters are called in this order until one returns another behavior than Drain. Warnings of all called filters are
 // collected.
 var filters = []func(*corev1.Pod, Facts) Decision{
-	longDeleted, daemonSet, mirror, localStorage, unreplicated, label, byRules,
+	deletedOnUnreachable, daemonSet, mirrorPod, localStorage, unreplicated, podLabel, byRules,
 }
 
 // Decide returns the decision for pod.
@@ -96,8 +96,8 @@ func Decide(pod *corev1.Pod, facts Facts) Decision {
 	return d
 }
 
-// longDeleted skips deleted Pods on an unreachable Node after the grace period.
-func longDeleted(pod *corev1.Pod, facts Facts) Decision {
+// deletedOnUnreachable skips deleted Pods on an unreachable Node after the grace period.
+func deletedOnUnreachable(pod *corev1.Pod, facts Facts) Decision {
 	if facts.Unreachable && pod.DeletionTimestamp != nil && facts.Now.Sub(pod.DeletionTimestamp.Time) > unreachableGrace {
 		return Decision{Behavior: BehaviorSkip, By: "Node unreachable"}
 	}
@@ -113,7 +113,7 @@ func daemonSet(pod *corev1.Pod, facts Facts) Decision {
 	found := facts.DaemonSets[key]
 	switch {
 	case found.Err != nil:
-		return undecided(found.Err)
+		return newUndecided(found.Err)
 	case found.Exists:
 		return Decision{Behavior: BehaviorSkip, By: "DaemonSet " + key.Name, Warnings: []string{"ignoring DaemonSet-managed Pod"}}
 	default:
@@ -124,14 +124,14 @@ func daemonSet(pod *corev1.Pod, facts Facts) Decision {
 // daemonSetOf returns the DaemonSet that controls pod. ok is false if there is none, or if the Pod has terminated.
 func daemonSetOf(pod *corev1.Pod) (types.NamespacedName, bool) {
 	owner := metav1.GetControllerOfNoCopy(pod)
-	if owner == nil || owner.Kind != "DaemonSet" || finished(pod) {
+	if owner == nil || owner.Kind != "DaemonSet" || isFinished(pod) {
 		return types.NamespacedName{}, false
 	}
 	return types.NamespacedName{Namespace: pod.Namespace, Name: owner.Name}, true
 }
 
-// mirror skips mirror Pods, which represent static Pods of the kubelet.
-func mirror(pod *corev1.Pod, _ Facts) Decision {
+// mirrorPod skips mirror Pods, which represent static Pods of the kubelet.
+func mirrorPod(pod *corev1.Pod, _ Facts) Decision {
 	if _, ok := pod.Annotations[corev1.MirrorPodAnnotationKey]; ok {
 		return Decision{Behavior: BehaviorSkip, By: "static Pod"}
 	}
@@ -141,7 +141,7 @@ func mirror(pod *corev1.Pod, _ Facts) Decision {
 func localStorage(pod *corev1.Pod, _ Facts) Decision {
 	d := Decision{Behavior: BehaviorDrain}
 	for i := range pod.Spec.Volumes {
-		if pod.Spec.Volumes[i].EmptyDir != nil && !finished(pod) {
+		if pod.Spec.Volumes[i].EmptyDir != nil && !isFinished(pod) {
 			d.Warnings = []string{"evicting Pod with local storage"}
 			break
 		}
@@ -151,15 +151,15 @@ func localStorage(pod *corev1.Pod, _ Facts) Decision {
 
 func unreplicated(pod *corev1.Pod, _ Facts) Decision {
 	d := Decision{Behavior: BehaviorDrain}
-	if metav1.GetControllerOfNoCopy(pod) == nil && !finished(pod) {
+	if metav1.GetControllerOfNoCopy(pod) == nil && !isFinished(pod) {
 		d.Warnings = []string{"evicting Pod that has no controller"}
 	}
 	return d
 }
 
-// label applies the label of the Pod. Its value is case-insensitive, and both WaitCompleted and wait-completed are
+// podLabel applies the label of the Pod. Its value is case-insensitive, and both WaitCompleted and wait-completed are
 // accepted.
-func label(pod *corev1.Pod, _ Facts) Decision {
+func podLabel(pod *corev1.Pod, _ Facts) Decision {
 	value, ok := pod.Labels[clusterv1alpha1.PodDrainLabel]
 	by := "label " + clusterv1alpha1.PodDrainLabel
 	switch {
@@ -183,7 +183,7 @@ func byRules(pod *corev1.Pod, facts Facts) Decision {
 	})
 }
 
-// finished reports whether a Pod has succeeded or failed.
-func finished(pod *corev1.Pod) bool {
+// isFinished reports whether a Pod has succeeded or failed.
+func isFinished(pod *corev1.Pod) bool {
 	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
 }

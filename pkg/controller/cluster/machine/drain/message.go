@@ -58,7 +58,7 @@ func causesOf(plan Plan) []Cause {
 func message(plan Plan, unreachable bool, started time.Time) string {
 	lines := []string{fmt.Sprintf("Drain not completed yet (started at %s):", started.UTC().Format(time.RFC3339))}
 	line := func(step Step, text string) {
-		if entries := plan.with(step); len(entries) > 0 {
+		if entries := plan.entriesWithStep(step); len(entries) > 0 {
 			lines = append(lines, fmt.Sprintf("* %s: %s", pods(entries), text))
 		}
 	}
@@ -68,13 +68,13 @@ func message(plan Plan, unreachable bool, started time.Time) string {
 	if unreachable && slices.Contains(causesOf(plan), DisruptionBudgets) {
 		lines = append(lines, "* Node is unreachable: a PodDisruptionBudget with unhealthyPodEvictionPolicy AlwaysAllow lets its Pods be evicted, and spec.deletion.nodeDrainTimeoutSeconds of the Machine ends the wait")
 	}
-	if later := plan.with(EvictLater); len(later) > 0 {
+	if later := plan.entriesWithStep(EvictLater); len(later) > 0 {
 		lines = append(lines, "After above Pods have been removed from the Node, the following Pods will be evicted: "+names(later))
 	}
-	if later := plan.with(WaitLater); len(later) > 0 {
+	if later := plan.entriesWithStep(WaitLater); len(later) > 0 {
 		lines = append(lines, "After above Pods have been removed from the Node, waiting for the following Pods to complete without eviction: "+names(later))
 	}
-	return cut(strings.Join(lines, "\n"), conditions.MaxMessage)
+	return truncate(strings.Join(lines, "\n"), conditions.MaxMessage)
 }
 
 // failures returns a line for each of the first maxFailures failures, and one for the rest.
@@ -128,9 +128,9 @@ func names(entries []Entry) string {
 	return strings.Join(all, ", ")
 }
 
-// cut limits the length of text. Unlike conditions.Line it preserves lines. The text contains names from the untrusted
-// workload cluster.
-func cut(text string, bound int) string {
+// truncate limits the length of text. Unlike conditions.Line it preserves lines. The text contains names from the
+// untrusted workload cluster.
+func truncate(text string, bound int) string {
 	const ellipsis = "…"
 	text = strings.ToValidUTF8(text, "\uFFFD")
 	if len(text) <= bound {

@@ -41,7 +41,7 @@ var messages = map[string]struct {
 			entries(1, "pdb", Entry{Step: EvictNow, failure: budget("The disruption budget pdb needs 1 healthy pods and has 1 currently")}),
 			entries(1, "failed", Entry{Step: EvictNow, failure: &failure{text: "failed to evict Pod, some other error", cause: EvictionErrors}}),
 			entries(1, "wait", Entry{Step: WaitNow}), entries(1, "later", Entry{Step: EvictLater}), entries(1, "wait-later", Entry{Step: WaitLater}),
-			entries(1, "ignored", Entry{Step: Ignored}), entries(1, "gone", Entry{Step: gone}),
+			entries(1, "ignored", Entry{Step: Ignored}), entries(1, "gone", Entry{Step: podNotFound}),
 		), false,
 		[]string{
 			"Drain not completed yet (started at 2026-11-21T07:30:00Z):",
@@ -91,7 +91,7 @@ var messages = map[string]struct {
 		[]Cause{EvictionErrors},
 	},
 	"undecided Pods are reported like errors": {
-		entries(2, "a", Entry{Step: Blocked, Decision: undecided(errDown)}), false,
+		entries(2, "a", Entry{Step: Blocked, Decision: newUndecided(errDown)}), false,
 		[]string{
 			"Drain not completed yet (started at 2026-11-21T07:30:00Z):",
 			"* Pods default/a-1, default/a-2: cannot determine whether to evict: the server is down",

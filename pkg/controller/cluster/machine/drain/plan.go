@@ -47,8 +47,10 @@ type Entry struct {
 	failure *failure
 }
 
-// outstanding reports whether the drain must wait for the Pod.
-func (e Entry) outstanding() bool { return e.Step != Completed && e.Step != Ignored && e.Step != gone }
+// isOutstanding reports whether the drain must wait for the Pod.
+func (e Entry) isOutstanding() bool {
+	return e.Step != Completed && e.Step != Ignored && e.Step != podNotFound
+}
 
 // Note returns why the Pod is not evicted or undecided, or else the warnings.
 func (e Entry) Note() string {
@@ -74,7 +76,7 @@ func NewPlan(pods []*corev1.Pod, facts Facts) Plan {
 		switch {
 		case e.Behavior == BehaviorSkip:
 			e.Step = Ignored
-		case e.Behavior == BehaviorWaitCompleted && finished(pod):
+		case e.Behavior == BehaviorWaitCompleted && isFinished(pod):
 			e.Step = Completed
 		default:
 			// Deleted and undecided Pods also block later groups.
@@ -83,8 +85,8 @@ func NewPlan(pods []*corev1.Pod, facts Facts) Plan {
 		plan = append(plan, e)
 	}
 	for i := range plan {
-		if plan[i].outstanding() {
-			plan[i].Step = plan[i].next(lowest)
+		if plan[i].isOutstanding() {
+			plan[i].Step = plan[i].stepFor(lowest)
 		}
 	}
 	slices.SortFunc(plan, func(a, b Entry) int {
@@ -93,8 +95,8 @@ func NewPlan(pods []*corev1.Pod, facts Facts) Plan {
 	return plan
 }
 
-// next returns the step of an outstanding Pod. lowest is the lowest outstanding group.
-func (e Entry) next(lowest int32) Step {
+// stepFor returns the step of an outstanding Pod. lowest is the lowest outstanding group.
+func (e Entry) stepFor(lowest int32) Step {
 	now := e.Order == lowest
 	switch {
 	case e.Behavior == BehaviorUndecided:
@@ -114,11 +116,11 @@ func (e Entry) next(lowest int32) Step {
 
 // Done reports whether no Pod is outstanding.
 func (p Plan) Done() bool {
-	return !slices.ContainsFunc(p, Entry.outstanding)
+	return !slices.ContainsFunc(p, Entry.isOutstanding)
 }
 
-// with returns the Pods with a step.
-func (p Plan) with(step Step) []Entry {
+// entriesWithStep returns the Pods with a step.
+func (p Plan) entriesWithStep(step Step) []Entry {
 	var found []Entry
 	for _, e := range p {
 		if e.Step == step {
@@ -131,7 +133,7 @@ func (p Plan) with(step Step) []Entry {
 // Skipped returns the Pods that the drain skips.
 func (p Plan) Skipped() []*corev1.Pod {
 	var pods []*corev1.Pod
-	for _, e := range p.with(Ignored) {
+	for _, e := range p.entriesWithStep(Ignored) {
 		pods = append(pods, e.Pod)
 	}
 	return pods

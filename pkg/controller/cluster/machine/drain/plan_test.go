@@ -135,11 +135,11 @@ func TestTurns_StartWithAnotherPodInEachReconcile(t *testing.T) {
 	for since, want := range map[time.Duration][]int{
 		-time.Minute: {0, 1, 3}, 0: {0, 1, 3}, Retry - 1: {0, 1, 3}, Retry: {1, 3, 0}, 2 * Retry: {3, 0, 1}, 3 * Retry: {0, 1, 3},
 	} {
-		if diff := cmp.Diff(want, turns(plan, since)); diff != "" {
+		if diff := cmp.Diff(want, evictionOrder(plan, since)); diff != "" {
 			t.Errorf("turns after %s (-want +got):\n%s", since, diff)
 		}
 	}
-	if got := turns(nil, time.Hour); got != nil {
+	if got := evictionOrder(nil, time.Hour); got != nil {
 		t.Errorf("turns of an empty plan = %v, want none", got)
 	}
 }

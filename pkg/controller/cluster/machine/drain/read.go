@@ -92,7 +92,7 @@ func podsOf(ctx context.Context, client kubernetes.Interface, node string) ([]*c
 			return "", fmt.Errorf("the Node has more than %d", maxPods)
 		}
 		for i := range list.Items {
-			pod := essence(&list.Items[i])
+			pod := stripPod(&list.Items[i])
 			// Empty Pods, volumes and labels also take memory.
 			if size += pod.Size() + 1<<10 + 256*len(pod.Spec.Volumes) + 64*len(pod.Labels); size > maxPodBytes {
 				return "", fmt.Errorf("they exceed the limit of %d bytes", maxPodBytes)
@@ -107,8 +107,8 @@ func podsOf(ctx context.Context, client kubernetes.Interface, node string) ([]*c
 	return pods, nil
 }
 
-// essence returns the fields of a Pod that decisions are based on. The other fields may have any size.
-func essence(pod *corev1.Pod) *corev1.Pod {
+// stripPod returns the fields of a Pod that decisions are based on. The other fields may have any size.
+func stripPod(pod *corev1.Pod) *corev1.Pod {
 	out := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
 		Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID, Labels: pod.Labels,
 		DeletionTimestamp: pod.DeletionTimestamp,

@@ -29,7 +29,7 @@ type rule struct {
 func RulesFor(all []*clusterv1alpha1.MachineDrainRule, machine, cluster labels.Set) Rules {
 	var selected Rules
 	for _, r := range all {
-		if v := forMachine(r, machine, cluster); !v.no() {
+		if v := forMachine(r, machine, cluster); !v.isNo() {
 			selected = append(selected, rule{MachineDrainRule: r, machine: v})
 		}
 	}
@@ -42,8 +42,8 @@ func forMachine(r *clusterv1alpha1.MachineDrainRule, machine, cluster labels.Set
 	v := verdict{yes: len(r.Spec.Machines) == 0}
 	for i, m := range r.Spec.Machines {
 		path := fmt.Sprintf("spec.machines[%d]", i)
-		v = v.either(matches(m.Selector, path+".selector", machine).
-			both(matches(m.ClusterSelector, path+".clusterSelector", cluster)))
+		v = v.or(matches(m.Selector, path+".selector", machine).
+			and(matches(m.ClusterSelector, path+".clusterSelector", cluster)))
 	}
 	return v
 }
@@ -58,12 +58,12 @@ func (r rule) forPod(pod *corev1.Pod, namespace func() (labels.Set, error)) verd
 		if p.NamespaceSelector != nil {
 			set, err := namespace()
 			if err != nil {
-				one = one.both(verdict{err: err})
+				one = one.and(verdict{err: err})
 			} else {
-				one = one.both(matches(p.NamespaceSelector, path+".namespaceSelector", set))
+				one = one.and(matches(p.NamespaceSelector, path+".namespaceSelector", set))
 			}
 		}
-		v = v.either(one)
+		v = v.or(one)
 	}
 	return v
 }
@@ -78,12 +78,12 @@ func (rules Rules) selectNamespaces() bool {
 // decide returns the decision of the first rule that applies. If none applies, the Pod is drained with order 0.
 func (rules Rules) decide(pod *corev1.Pod, namespace func() (labels.Set, error)) Decision {
 	for _, r := range rules {
-		v := r.machine.both(r.forPod(pod, namespace))
-		if v.no() {
+		v := r.machine.and(r.forPod(pod, namespace))
+		if v.isNo() {
 			continue
 		}
 		if v.err != nil {
-			return undecided(fmt.Errorf("MachineDrainRule %s: %w", r.Name, v.err))
+			return newUndecided(fmt.Errorf("MachineDrainRule %s: %w", r.Name, v.err))
 		}
 		by := "MachineDrainRule " + r.Name
 		switch r.Spec.Drain.Behavior {
@@ -94,7 +94,7 @@ func (rules Rules) decide(pod *corev1.Pod, namespace func() (labels.Set, error))
 		case clusterv1alpha1.MachineDrainRuleDrainBehaviorWaitCompleted:
 			return Decision{Behavior: BehaviorWaitCompleted, By: by}
 		default:
-			return undecided(fmt.Errorf("MachineDrainRule %s: spec.drain.behavior %q is unknown", r.Name, r.Spec.Drain.Behavior))
+			return newUndecided(fmt.Errorf("MachineDrainRule %s: spec.drain.behavior %q is unknown", r.Name, r.Spec.Drain.Behavior))
 		}
 	}
 	return Decision{Behavior: BehaviorDrain}

@@ -18,12 +18,12 @@ type verdict struct {
 
 var yes = verdict{yes: true}
 
-func (v verdict) no() bool { return !v.yes && v.err == nil }
+func (v verdict) isNo() bool { return !v.yes && v.err == nil }
 
-// both returns the conjunction: no if either is no, even if the other is unknown.
-func (v verdict) both(w verdict) verdict {
+// and returns the conjunction: no if either is no, even if the other is unknown.
+func (v verdict) and(w verdict) verdict {
 	switch {
-	case v.no() || w.no():
+	case v.isNo() || w.isNo():
 		return verdict{}
 	case v.err != nil:
 		return v
@@ -32,8 +32,8 @@ func (v verdict) both(w verdict) verdict {
 	}
 }
 
-// either returns the disjunction: yes if either is yes, even if the other is unknown.
-func (v verdict) either(w verdict) verdict {
+// or returns the disjunction: yes if either is yes, even if the other is unknown.
+func (v verdict) or(w verdict) verdict {
 	if v.yes || (v.err != nil && !w.yes) {
 		return v
 	}

@@ -20,10 +20,10 @@ import (
 	"github.com/slipway-dev/slipway/pkg/controller/cluster/machine/step"
 )
 
-// take sets the Machine as the controller of a referenced object, and sets the cluster label. It replaces owners that
+// adopt sets the Machine as the controller of a referenced object, and sets the cluster label. It replaces owners that
 // control an object only until its Machine exists. It does not change an object with another controller. It then reads
 // the failure that the provider reports.
-func (r *Reconciler) take(ctx context.Context, s *step.State, e *step.External, report *step.Report) (ours bool, err error) {
+func (r *Reconciler) adopt(ctx context.Context, s *step.State, e *step.External, report *step.Report) (ours bool, err error) {
 	owners, err := ownersFor(s, e)
 	if err != nil {
 		e.Foreign = true
@@ -71,33 +71,33 @@ func (r *Reconciler) patch(ctx context.Context, s *step.State, e *step.External,
 // ownersFor returns the owners of an object of the Machine.
 func ownersFor(s *step.State, e *step.External) ([]metav1.OwnerReference, error) {
 	yes := true
-	want := metav1.OwnerReference{
+	desired := metav1.OwnerReference{
 		APIVersion: clusterv1alpha1.SchemeGroupVersion.String(), Kind: step.MachineKind, Name: s.Machine.Name, UID: s.Machine.UID,
 		Controller: &yes, BlockOwnerDeletion: &yes,
 	}
 	var owners []metav1.OwnerReference
-	placed := false
+	isAdded := false
 	for _, owner := range e.Object.GetOwnerReferences() {
 		switch {
-		case owner.UID == want.UID:
-			if !placed {
-				owners, placed = append(owners, want), true
+		case owner.UID == desired.UID:
+			if !isAdded {
+				owners, isAdded = append(owners, desired), true
 			}
-		case holdsUntilThereIsAMachine(s, owner):
+		case isTemporaryOwner(s, owner):
 		case step.IsTrue(owner.Controller):
 			return nil, fmt.Errorf("%s is controlled by %s %s and not by this Machine", e.Describe(), owner.Kind, owner.Name)
 		default:
 			owners = append(owners, owner)
 		}
 	}
-	if !placed {
-		owners = append(owners, want)
+	if !isAdded {
+		owners = append(owners, desired)
 	}
 	return owners, nil
 }
 
-// holdsUntilThereIsAMachine reports whether an owner controls an object only until its Machine exists.
-func holdsUntilThereIsAMachine(s *step.State, owner metav1.OwnerReference) bool {
+// isTemporaryOwner reports whether an owner controls an object only until its Machine exists.
+func isTemporaryOwner(s *step.State, owner metav1.OwnerReference) bool {
 	if step.IsOurs(owner, step.MachineSetKind) {
 		return true
 	}

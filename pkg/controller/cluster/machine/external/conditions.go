@@ -15,8 +15,8 @@ import (
 	"github.com/slipway-dev/slipway/pkg/controller/cluster/machine/step"
 )
 
-// mirrored is a condition that mirrors the condition Ready of a referenced object.
-type mirrored struct {
+// mirroredCondition is a condition that mirrors the condition Ready of a referenced object.
+type mirroredCondition struct {
 	condition string
 	// kind is the object's kind, field its field of status.initialization, and done the last known value of field.
 	kind, field string
@@ -33,21 +33,21 @@ func BootstrapCondition(s *step.State) metav1.Condition {
 			Type: clusterv1alpha1.MachineBootstrapConfigReadyCondition, Status: metav1.ConditionTrue, Reason: clusterv1alpha1.DataSecretProvidedReason,
 		}
 	}
-	return mirrored{
+	return mirroredCondition{
 		condition: clusterv1alpha1.MachineBootstrapConfigReadyCondition, kind: m.Spec.Bootstrap.ConfigRef.Kind,
 		field: "dataSecretCreated", done: step.IsTrue(m.Status.Initialization.BootstrapDataSecretCreated),
-	}.of(&s.Bootstrap, s.IsDeleting())
+	}.compute(&s.Bootstrap, s.IsDeleting())
 }
 
 // InfrastructureCondition returns the condition InfrastructureReady.
 func InfrastructureCondition(s *step.State) metav1.Condition {
-	return mirrored{
+	return mirroredCondition{
 		condition: clusterv1alpha1.InfrastructureReadyCondition, kind: s.Machine.Spec.InfrastructureRef.Kind,
 		field: "provisioned", done: step.IsProvisioned(s.Machine), whileNeeded: true,
-	}.of(&s.Infra, s.IsDeleting())
+	}.compute(&s.Infra, s.IsDeleting())
 }
 
-func (r mirrored) of(e *step.External, deleting bool) metav1.Condition {
+func (r mirroredCondition) compute(e *step.External, deleting bool) metav1.Condition {
 	c := metav1.Condition{Type: r.condition, Status: metav1.ConditionFalse}
 	switch {
 	case e.Refused != nil && e.Foreign:
@@ -72,7 +72,7 @@ func (r mirrored) of(e *step.External, deleting bool) metav1.Condition {
 
 // mirror returns False if the provider reports a terminal failure. Otherwise it copies the condition Ready of the
 // object with its time. If the object has none, it uses field.
-func (r mirrored) mirror(e *step.External) metav1.Condition {
+func (r mirroredCondition) mirror(e *step.External) metav1.Condition {
 	c := metav1.Condition{Type: r.condition}
 	ready, err := contract.Ready(e.Object)
 	switch {

@@ -88,7 +88,7 @@ func (r *Reconciler) Bootstrap(ctx context.Context, s *step.State) (report step.
 		}
 		return report, nil
 	}
-	if ours, err := r.take(ctx, s, e, &report); err != nil || !ours {
+	if ours, err := r.adopt(ctx, s, e, &report); err != nil || !ours {
 		return report, err
 	}
 	yes := true
@@ -129,7 +129,7 @@ func (r *Reconciler) Infrastructure(ctx context.Context, s *step.State) (report 
 	case e.Object == nil:
 		return report, nil // Validation requires a reference.
 	}
-	if ours, err := r.take(ctx, s, e, &report); err != nil || !ours {
+	if ours, err := r.adopt(ctx, s, e, &report); err != nil || !ours {
 		return report, err
 	}
 	provisioned, err := contract.InfraProvisioned(e.Kind, e.Object)

@@ -40,7 +40,7 @@ func Choose(m *clusterv1alpha1.Machine, nodes []*corev1.Node) int {
 }
 
 func isReady(n *corev1.Node) bool {
-	c := find(n, corev1.NodeReady)
+	c := findCondition(n, corev1.NodeReady)
 	return c != nil && c.Status == corev1.ConditionTrue
 }
 
@@ -56,13 +56,13 @@ func isNameOf(m *clusterv1alpha1.Machine, name string) bool {
 	})
 }
 
-// twins returns the message about several Nodes with one provider ID. of is the Machine's Node, or nil if it is not
-// known.
-func twins(m *clusterv1alpha1.Machine, of *corev1.Node, nodes []*corev1.Node) string {
+// duplicatesMessage returns the message about several Nodes with one provider ID. of is the Machine's Node, or nil if
+// it is not known.
+func duplicatesMessage(m *clusterv1alpha1.Machine, of *corev1.Node, nodes []*corev1.Node) string {
 	var names, others []string
 	for _, n := range nodes {
 		status := corev1.ConditionUnknown
-		if c := find(n, corev1.NodeReady); c != nil {
+		if c := findCondition(n, corev1.NodeReady); c != nil {
 			status = c.Status
 		}
 		names = append(names, fmt.Sprintf("%s (Ready=%s)", n.Name, status))

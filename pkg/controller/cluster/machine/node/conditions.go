@@ -18,8 +18,8 @@ import (
 // DefaultGrace is how long the last conditions are kept when the workload cluster does not answer, as in Cluster API.
 const DefaultGrace = 5 * time.Minute
 
-// enough is the number of failures after which a cluster that has never answered counts as not connected.
-const enough = 5
+// maxFailures is the number of failures after which a cluster that has never answered counts as not connected.
+const maxFailures = 5
 
 // Facts is the state from which the node conditions of a Machine are computed.
 type Facts struct {
@@ -45,14 +45,14 @@ type Facts struct {
 // to be kept. after is the time until they must be computed again without an event, or 0.
 func Conditions(f Facts) (all []metav1.Condition, after time.Duration) {
 	if f.Cluster == nil || f.Cluster.Status.Initialization.InfrastructureProvisioned == nil || !*f.Cluster.Status.Initialization.InfrastructureProvisioned {
-		return both(metav1.ConditionUnknown, clusterv1alpha1.InspectionFailedReason, "Waiting for Cluster status.initialization.infrastructureProvisioned to be true"), 0
+		return bothConditions(metav1.ConditionUnknown, clusterv1alpha1.InspectionFailedReason, "Waiting for Cluster status.initialization.infrastructureProvisioned to be true"), 0
 	}
 	initialized := conditions.Find(f.Cluster.Status.Conditions, clusterv1alpha1.ClusterControlPlaneInitializedCondition)
 	if initialized == nil || initialized.Status != metav1.ConditionTrue {
-		return both(metav1.ConditionUnknown, clusterv1alpha1.InspectionFailedReason, "Waiting for Cluster control plane to be initialized"), 0
+		return bothConditions(metav1.ConditionUnknown, clusterv1alpha1.InspectionFailedReason, "Waiting for Cluster control plane to be initialized"), 0
 	}
-	if f.Success.IsZero() && f.Failures < enough {
-		return f.unlessKnown("Remote connection not established yet"), 0
+	if f.Success.IsZero() && f.Failures < maxFailures {
+		return f.keepOrUnknown("Remote connection not established yet"), 0
 	}
 	from := f.Success
 	if initialized.LastTransitionTime.After(from) {
@@ -61,57 +61,57 @@ func Conditions(f Facts) (all []metav1.Condition, after time.Duration) {
 	left := from.Add(f.Grace).Sub(f.Now)
 	switch {
 	case left < 0:
-		return both(metav1.ConditionUnknown, clusterv1alpha1.ConnectionDownReason, lastProbe(f.Success)), 0
+		return bothConditions(metav1.ConditionUnknown, clusterv1alpha1.ConnectionDownReason, lastProbe(f.Success)), 0
 	case f.NotConnected:
 		// One second more, because the period has not passed at exactly this time.
-		return f.unlessKnown(lastProbe(f.Success)), left + time.Second
+		return f.keepOrUnknown(lastProbe(f.Success)), left + time.Second
 	case f.Err != nil:
-		return both(metav1.ConditionUnknown, clusterv1alpha1.InternalErrorReason, "cannot look up the Node:  "+f.Err.Error()), 0
+		return bothConditions(metav1.ConditionUnknown, clusterv1alpha1.InternalErrorReason, "cannot look up the Node:  "+f.Err.Error()), 0
 	}
 	if f.Failures > 0 {
 		after = left + time.Second
 	}
 	if f.Node == nil && len(f.Nodes) > 1 {
-		return both(metav1.ConditionUnknown, clusterv1alpha1.NodeAmbiguousReason, twins(f.Machine, nil, f.Nodes)), after
+		return bothConditions(metav1.ConditionUnknown, clusterv1alpha1.NodeAmbiguousReason, duplicatesMessage(f.Machine, nil, f.Nodes)), after
 	}
 	if f.Node == nil {
-		return f.withoutNode(), after
+		return f.missingNodeConditions(), after
 	}
-	all = []metav1.Condition{ready(f.Node), healthy(f.Node)}
+	all = []metav1.Condition{readyCondition(f.Node), healthyCondition(f.Node)}
 	if len(f.Nodes) > 1 {
-		all[1].Message = strings.TrimPrefix(all[1].Message+"\n* "+twins(f.Machine, f.Node, f.Nodes), "\n")
+		all[1].Message = strings.TrimPrefix(all[1].Message+"\n* "+duplicatesMessage(f.Machine, f.Node, f.Nodes), "\n")
 	}
 	return all, after
 }
 
-// unlessKnown returns no conditions if the Machine already has both.
-func (f *Facts) unlessKnown(message string) []metav1.Condition {
-	was := f.Machine.Status.Conditions
-	if conditions.Find(was, clusterv1alpha1.MachineNodeReadyCondition) != nil && conditions.Find(was, clusterv1alpha1.MachineNodeHealthyCondition) != nil {
+// keepOrUnknown returns no conditions if the Machine already has both.
+func (f *Facts) keepOrUnknown(message string) []metav1.Condition {
+	current := f.Machine.Status.Conditions
+	if conditions.Find(current, clusterv1alpha1.MachineNodeReadyCondition) != nil && conditions.Find(current, clusterv1alpha1.MachineNodeHealthyCondition) != nil {
 		return nil
 	}
-	return both(metav1.ConditionUnknown, clusterv1alpha1.ConnectionDownReason, message)
+	return bothConditions(metav1.ConditionUnknown, clusterv1alpha1.ConnectionDownReason, message)
 }
 
-// withoutNode returns the conditions of a Machine whose Node does not exist.
-func (f *Facts) withoutNode() []metav1.Condition {
+// missingNodeConditions returns the conditions of a Machine whose Node does not exist.
+func (f *Facts) missingNodeConditions() []metav1.Condition {
 	m := f.Machine
 	name := m.Status.NodeRef.Name
 	switch {
 	case m.DeletionTimestamp != nil && name != "":
-		return both(metav1.ConditionFalse, clusterv1alpha1.NodeDeletedReason, fmt.Sprintf("Node %s has been deleted", name))
+		return bothConditions(metav1.ConditionFalse, clusterv1alpha1.NodeDeletedReason, fmt.Sprintf("Node %s has been deleted", name))
 	case m.DeletionTimestamp != nil:
-		return both(metav1.ConditionUnknown, clusterv1alpha1.NodeDoesNotExistReason, "Node does not exist")
+		return bothConditions(metav1.ConditionUnknown, clusterv1alpha1.NodeDoesNotExistReason, "Node does not exist")
 	case name != "":
 		// False outweighs an unknown state in summaries.
-		return both(metav1.ConditionFalse, clusterv1alpha1.NodeDeletedReason, fmt.Sprintf("Node %s has been deleted while the Machine still exists", name))
+		return bothConditions(metav1.ConditionFalse, clusterv1alpha1.NodeDeletedReason, fmt.Sprintf("Node %s has been deleted while the Machine still exists", name))
 	case m.Spec.ProviderID != "":
-		return both(metav1.ConditionUnknown, clusterv1alpha1.InspectionFailedReason, fmt.Sprintf("Waiting for a Node with spec.providerID %s to exist", m.Spec.ProviderID))
+		return bothConditions(metav1.ConditionUnknown, clusterv1alpha1.InspectionFailedReason, fmt.Sprintf("Waiting for a Node with spec.providerID %s to exist", m.Spec.ProviderID))
 	}
-	return both(metav1.ConditionUnknown, clusterv1alpha1.InspectionFailedReason, fmt.Sprintf("Waiting for %s to report spec.providerID", m.Spec.InfrastructureRef.Kind))
+	return bothConditions(metav1.ConditionUnknown, clusterv1alpha1.InspectionFailedReason, fmt.Sprintf("Waiting for %s to report spec.providerID", m.Spec.InfrastructureRef.Kind))
 }
 
-func both(status metav1.ConditionStatus, reason, message string) []metav1.Condition {
+func bothConditions(status metav1.ConditionStatus, reason, message string) []metav1.Condition {
 	var all []metav1.Condition
 	for _, kind := range []string{clusterv1alpha1.MachineNodeReadyCondition, clusterv1alpha1.MachineNodeHealthyCondition} {
 		all = append(all, metav1.Condition{Type: kind, Status: status, Reason: reason, Message: message})

@@ -30,7 +30,7 @@ func nodeOf(statuses string, messages ...string) *corev1.Node {
 		if statuses[i] == '-' {
 			continue
 		}
-		c := corev1.NodeCondition{Type: summed[i].kind, Status: words[statuses[i]], LastTransitionTime: ago}
+		c := corev1.NodeCondition{Type: healthConditions[i].kind, Status: words[statuses[i]], LastTransitionTime: ago}
 		if i < len(messages) {
 			c.Message = messages[i]
 		}
@@ -81,7 +81,7 @@ func TestHealthy_SummarizesConditionsOfANode(t *testing.T) { // MB87, MC4
 				"* Node.DiskPressure: Condition not yet reported\n* Node.PIDPressure: Condition not yet reported"}, "NodeHealthyUnknown",
 		},
 	} {
-		got := healthy(test.node)
+		got := healthyCondition(test.node)
 		if (is{got.Status, got.Message}) != test.want || got.Reason != test.reason {
 			t.Errorf("%s: NodeHealthy is %s %s %q, want %s %s %q", name, got.Status, got.Reason, got.Message, test.want.status, test.reason, test.want.message)
 		}
@@ -129,15 +129,15 @@ func TestConditions_DescribeTheNode(t *testing.T) { // MB88-95, MC3
 	}{
 		"no Cluster": {
 			facts(func(f *Facts) { f.Cluster = nil }),
-			both("Unknown", "InspectionFailed", "Waiting for Cluster status.initialization.infrastructureProvisioned to be true"), 0,
+			bothConditions("Unknown", "InspectionFailed", "Waiting for Cluster status.initialization.infrastructureProvisioned to be true"), 0,
 		},
 		"infrastructure not provisioned": {
 			facts(func(f *Facts) { f.Cluster.Status.Initialization.InfrastructureProvisioned = nil }),
-			both("Unknown", "InspectionFailed", "Waiting for Cluster status.initialization.infrastructureProvisioned to be true"), 0,
+			bothConditions("Unknown", "InspectionFailed", "Waiting for Cluster status.initialization.infrastructureProvisioned to be true"), 0,
 		},
 		"control plane not initialized": {
 			facts(func(f *Facts) { f.Cluster.Status.Conditions[0].Status = "False" }),
-			both("Unknown", "InspectionFailed", "Waiting for Cluster control plane to be initialized"), 0,
+			bothConditions("Unknown", "InspectionFailed", "Waiting for Cluster control plane to be initialized"), 0,
 		},
 		"a healthy Node": {facts(), []metav1.Condition{
 			{Type: "NodeReady", Status: "True", Reason: "NodeReady", LastTransitionTime: ago},
@@ -155,27 +155,27 @@ func TestConditions_DescribeTheNode(t *testing.T) { // MB88-95, MC3
 			{Type: "NodeReady", Status: "Unknown", Reason: "NodeReadyUnknown", Message: "* Node.Ready: Condition not yet reported"},
 			{Type: "NodeHealthy", Status: "Unknown", Reason: "NodeHealthyUnknown", Message: "* Node.Ready: Condition not yet reported"},
 		}, 0},
-		"deleted with the Machine":      {facts(without, deleting, named), both("False", "NodeDeleted", "Node n1 has been deleted"), 0},
-		"never existed and deleting":    {facts(without, deleting), both("Unknown", "NodeDoesNotExist", "Node does not exist"), 0},
-		"deleted":                       {facts(without, named), both("False", "NodeDeleted", "Node n1 has been deleted while the Machine still exists"), 0},
-		"not registered yet":            {facts(without), both("Unknown", "InspectionFailed", "Waiting for a Node with spec.providerID id to exist"), 0},
-		"no provider ID yet":            {facts(without, func(f *Facts) { f.Machine.Spec.ProviderID = "" }), both("Unknown", "InspectionFailed", "Waiting for VirtualMachine to report spec.providerID"), 0},
+		"deleted with the Machine":      {facts(without, deleting, named), bothConditions("False", "NodeDeleted", "Node n1 has been deleted"), 0},
+		"never existed and deleting":    {facts(without, deleting), bothConditions("Unknown", "NodeDoesNotExist", "Node does not exist"), 0},
+		"deleted":                       {facts(without, named), bothConditions("False", "NodeDeleted", "Node n1 has been deleted while the Machine still exists"), 0},
+		"not registered yet":            {facts(without), bothConditions("Unknown", "InspectionFailed", "Waiting for a Node with spec.providerID id to exist"), 0},
+		"no provider ID yet":            {facts(without, func(f *Facts) { f.Machine.Spec.ProviderID = "" }), bothConditions("Unknown", "InspectionFailed", "Waiting for VirtualMachine to report spec.providerID"), 0},
 		"not probed yet: kept":          {facts(down, never(4), known), nil, 0},
-		"not probed yet: set":           {facts(down, never(4)), both("Unknown", "ConnectionDown", "Remote connection not established yet"), 0},
-		"never answered":                {facts(down, never(5), known), both("Unknown", "ConnectionDown", ""), 0},
+		"not probed yet: set":           {facts(down, never(4)), bothConditions("Unknown", "ConnectionDown", "Remote connection not established yet"), 0},
+		"never answered":                {facts(down, never(5), known), bothConditions("Unknown", "ConnectionDown", ""), 0},
 		"never answered, within grace":  {facts(down, never(5), known, func(f *Facts) { f.Cluster.Status.Conditions[0].LastTransitionTime = metav1.NewTime(now) }), nil, DefaultGrace + time.Second},
 		"down within grace: kept":       {facts(down, silent(time.Minute), known), nil, 4*time.Minute + time.Second},
-		"down within grace: set":        {facts(down, silent(time.Minute)), both("Unknown", "ConnectionDown", "Last successful probe at 2026-05-01T11:59:00Z"), 4*time.Minute + time.Second},
+		"down within grace: set":        {facts(down, silent(time.Minute)), bothConditions("Unknown", "ConnectionDown", "Last successful probe at 2026-05-01T11:59:00Z"), 4*time.Minute + time.Second},
 		"down at the end of grace":      {facts(down, silent(DefaultGrace), known), nil, time.Second},
-		"down after grace: overwritten": {facts(down, silent(DefaultGrace+1), known), both("Unknown", "ConnectionDown", "Last successful probe at 2026-05-01T11:54:59Z"), 0},
+		"down after grace: overwritten": {facts(down, silent(DefaultGrace+1), known), bothConditions("Unknown", "ConnectionDown", "Last successful probe at 2026-05-01T11:54:59Z"), 0},
 		"silent but connected after grace": {
-			facts(silent(6*time.Minute), known, func(f *Facts) { f.Failures = 4 }), both("Unknown", "ConnectionDown", "Last successful probe at 2026-05-01T11:54:00Z"), 0,
+			facts(silent(6*time.Minute), known, func(f *Facts) { f.Failures = 4 }), bothConditions("Unknown", "ConnectionDown", "Last successful probe at 2026-05-01T11:54:00Z"), 0,
 		},
 		"silent but connected: last known state": {
-			facts(silent(time.Minute), func(f *Facts) { f.Failures = 1 }), []metav1.Condition{ready(nodeOf("TFFF")), healthy(nodeOf("TFFF"))}, 4*time.Minute + time.Second,
+			facts(silent(time.Minute), func(f *Facts) { f.Failures = 1 }), []metav1.Condition{readyCondition(nodeOf("TFFF")), healthyCondition(nodeOf("TFFF"))}, 4*time.Minute + time.Second,
 		},
 		"another error": {
-			facts(known, func(f *Facts) { f.Err = errors.New("two Nodes") }), both("Unknown", "InternalError", "cannot look up the Node: two Nodes"), 0,
+			facts(known, func(f *Facts) { f.Err = errors.New("two Nodes") }), bothConditions("Unknown", "InternalError", "cannot look up the Node: two Nodes"), 0,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -14,8 +14,8 @@ import (
 	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
 )
 
-// summed are the conditions that describe the health of a Node, with their healthy status.
-var summed = []struct {
+// healthConditions are the conditions that describe the health of a Node, with their healthy status.
+var healthConditions = []struct {
 	kind corev1.NodeConditionType
 	good corev1.ConditionStatus
 }{
@@ -28,7 +28,7 @@ var summed = []struct {
 // notReported is the message for a condition that a Node does not have.
 const notReported = "Condition not yet reported"
 
-func find(node *corev1.Node, kind corev1.NodeConditionType) *corev1.NodeCondition {
+func findCondition(node *corev1.Node, kind corev1.NodeConditionType) *corev1.NodeCondition {
 	for i := range node.Status.Conditions {
 		if node.Status.Conditions[i].Type == kind {
 			return &node.Status.Conditions[i]
@@ -37,10 +37,10 @@ func find(node *corev1.Node, kind corev1.NodeConditionType) *corev1.NodeConditio
 	return nil
 }
 
-// ready mirrors the condition Ready of a Node, with its transition time.
-func ready(node *corev1.Node) metav1.Condition {
+// readyCondition mirrors the condition Ready of a Node, with its transition time.
+func readyCondition(node *corev1.Node) metav1.Condition {
 	c := metav1.Condition{Type: clusterv1alpha1.MachineNodeReadyCondition, Status: metav1.ConditionUnknown, Reason: clusterv1alpha1.NodeReadyUnknownReason}
-	of := find(node, corev1.NodeReady)
+	of := findCondition(node, corev1.NodeReady)
 	if of == nil {
 		c.Message = "* Node.Ready: " + notReported
 		return c
@@ -60,14 +60,14 @@ func ready(node *corev1.Node) metav1.Condition {
 	return c
 }
 
-// healthy summarizes the conditions of a Node. It is False if any is bad, else Unknown if any is unknown. If all such
-// conditions have the same message, it is listed once.
-func healthy(node *corev1.Node) metav1.Condition {
+// healthyCondition summarizes the conditions of a Node. It is False if any is bad, else Unknown if any is unknown. If
+// all such conditions have the same message, it is listed once.
+func healthyCondition(node *corev1.Node) metav1.Condition {
 	c := metav1.Condition{Type: clusterv1alpha1.MachineNodeHealthyCondition, Status: metav1.ConditionTrue, Reason: clusterv1alpha1.NodeHealthyReason}
 	var lines, said []string
 	bad, unknown, missing := false, false, false
-	for _, s := range summed {
-		of := find(node, s.kind)
+	for _, s := range healthConditions {
+		of := findCondition(node, s.kind)
 		switch {
 		case of == nil:
 			unknown, missing = true, true

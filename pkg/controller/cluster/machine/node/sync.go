@@ -46,8 +46,9 @@ func (w *Wanted) Sum() []byte {
 	return sum[:]
 }
 
-// common are the annotations that every Node of a Machine has. They are not recorded as coming from the Machine.
-var common = []string{
+// commonAnnotations are the annotations that every Node of a Machine has. They are not recorded as coming from the
+// Machine.
+var commonAnnotations = []string{
 	clusterv1alpha1.ClusterNameAnnotation, clusterv1alpha1.ClusterNamespaceAnnotation, clusterv1alpha1.MachineAnnotation,
 	clusterv1alpha1.OwnerKindAnnotation, clusterv1alpha1.OwnerNameAnnotation,
 }
@@ -57,44 +58,44 @@ var common = []string{
 func (r *Rules) Patch(w Wanted, node *corev1.Node) ([]byte, error) {
 	now := corev1.Node{ObjectMeta: metav1.ObjectMeta{Labels: node.Labels, Annotations: node.Annotations}, Spec: corev1.NodeSpec{Taints: node.Spec.Taints}}
 	after := *now.DeepCopy()
-	r.labels(w, &after)
-	r.annotations(w, &after)
-	taints(w, &after)
-	if same(&now, &after) {
+	r.setLabels(w, &after)
+	r.setAnnotations(w, &after)
+	setTaints(w, &after)
+	if equalMetadata(&now, &after) {
 		return nil, nil
 	}
-	before, err := json.Marshal(&now)
+	beforeJSON, err := json.Marshal(&now)
 	if err != nil {
 		return nil, fmt.Errorf("encoding Node %s: %w", node.Name, err)
 	}
 	after.ResourceVersion = node.ResourceVersion // Checked by the server.
-	wanted, err := json.Marshal(&after)
+	afterJSON, err := json.Marshal(&after)
 	if err != nil {
 		return nil, fmt.Errorf("encoding Node %s: %w", node.Name, err)
 	}
-	patch, err := strategicpatch.CreateTwoWayMergePatch(before, wanted, corev1.Node{})
+	patch, err := strategicpatch.CreateTwoWayMergePatch(beforeJSON, afterJSON, corev1.Node{})
 	if err != nil {
 		return nil, fmt.Errorf("creating the patch of Node %s: %w", node.Name, err)
 	}
 	return patch, nil
 }
 
-func same(a, b *corev1.Node) bool {
+func equalMetadata(a, b *corev1.Node) bool {
 	return maps.Equal(a.Labels, b.Labels) && maps.Equal(a.Annotations, b.Annotations) && slices.EqualFunc(a.Spec.Taints, b.Spec.Taints, func(x, y corev1.Taint) bool {
 		return x.Key == y.Key && x.Value == y.Value && x.Effect == y.Effect
 	})
 }
 
-// labels sets the labels of a Node, and records which of them came from the Machine.
-func (r *Rules) labels(w Wanted, node *corev1.Node) {
+// setLabels sets the labels of a Node, and records which of them came from the Machine.
+func (r *Rules) setLabels(w Wanted, node *corev1.Node) {
 	from := map[string]string{}
 	for key, value := range w.Machine.Labels {
 		if domain(key) == clusterv1alpha1.NodeRoleLabelPrefix ||
-			within(key, clusterv1alpha1.NodeRestrictionLabelDomain) || within(key, clusterv1alpha1.ManagedNodeLabelDomain) || matches(r.Labels, key) {
+			isInDomain(key, clusterv1alpha1.NodeRestrictionLabelDomain) || isInDomain(key, clusterv1alpha1.ManagedNodeLabelDomain) || matches(r.Labels, key) {
 			from[key] = value
 		}
 	}
-	tracked := list(node.Annotations[clusterv1alpha1.LabelsFromMachineAnnotation])
+	tracked := splitList(node.Annotations[clusterv1alpha1.LabelsFromMachineAnnotation])
 	interruptible := w.Interruptible != nil && *w.Interruptible
 	if w.Interruptible == nil {
 		interruptible = slices.Contains(tracked, clusterv1alpha1.InterruptibleLabel)
@@ -102,21 +103,21 @@ func (r *Rules) labels(w Wanted, node *corev1.Node) {
 	if interruptible {
 		from[clusterv1alpha1.InterruptibleLabel] = ""
 	}
-	node.Labels = replace(node.Labels, tracked, from)
+	node.Labels = replaceTracked(node.Labels, tracked, from)
 	annotate(node, clusterv1alpha1.LabelsFromMachineAnnotation, strings.Join(slices.Sorted(maps.Keys(from)), ","))
 }
 
-// annotations sets the annotations of a Node, and records which of them came from the Machine. It does not record the
-// common ones.
-func (r *Rules) annotations(w Wanted, node *corev1.Node) {
+// setAnnotations sets the annotations of a Node, and records which of them came from the Machine. It does not record
+// the common ones.
+func (r *Rules) setAnnotations(w Wanted, node *corev1.Node) {
 	m := w.Machine
 	from := map[string]string{}
 	for key, value := range m.Annotations {
-		if within(key, clusterv1alpha1.ManagedNodeAnnotationDomain) || matches(r.Annotations, key) {
+		if isInDomain(key, clusterv1alpha1.ManagedNodeAnnotationDomain) || matches(r.Annotations, key) {
 			from[key] = value
 		}
 	}
-	for _, key := range tracking {
+	for _, key := range trackingAnnotations {
 		delete(from, key) // A regular expression may match them.
 	}
 	from[clusterv1alpha1.ClusterNameAnnotation] = m.Spec.ClusterName
@@ -127,23 +128,23 @@ func (r *Rules) annotations(w Wanted, node *corev1.Node) {
 	if owner := metav1.GetControllerOfNoCopy(m); owner != nil {
 		from[clusterv1alpha1.OwnerKindAnnotation], from[clusterv1alpha1.OwnerNameAnnotation] = owner.Kind, owner.Name
 	}
-	tracked := slices.DeleteFunc(list(node.Annotations[clusterv1alpha1.AnnotationsFromMachineAnnotation]), func(key string) bool {
-		return slices.Contains(tracking, key)
+	tracked := slices.DeleteFunc(splitList(node.Annotations[clusterv1alpha1.AnnotationsFromMachineAnnotation]), func(key string) bool {
+		return slices.Contains(trackingAnnotations, key)
 	})
-	node.Annotations = replace(node.Annotations, append(tracked, common...), from)
-	for _, key := range common {
+	node.Annotations = replaceTracked(node.Annotations, append(tracked, commonAnnotations...), from)
+	for _, key := range commonAnnotations {
 		delete(from, key)
 	}
 	annotate(node, clusterv1alpha1.AnnotationsFromMachineAnnotation, strings.Join(slices.Sorted(maps.Keys(from)), ","))
 }
 
-// tracking are the annotations that record what came from a Machine.
-var tracking = []string{
+// trackingAnnotations are the annotations that record what came from a Machine.
+var trackingAnnotations = []string{
 	clusterv1alpha1.LabelsFromMachineAnnotation, clusterv1alpha1.AnnotationsFromMachineAnnotation, clusterv1alpha1.TaintsFromMachineAnnotation,
 }
 
-// replace sets the entries that come from the Machine, and removes those that came from it before.
-func replace(all map[string]string, tracked []string, from map[string]string) map[string]string {
+// replaceTracked sets the entries that come from the Machine, and removes those that came from it before.
+func replaceTracked(all map[string]string, tracked []string, from map[string]string) map[string]string {
 	for _, key := range tracked {
 		if _, stays := from[key]; !stays {
 			delete(all, key)
@@ -163,8 +164,8 @@ func annotate(node *corev1.Node, key, value string) {
 	node.Annotations[key] = value
 }
 
-// list returns the entries of a tracking annotation.
-func list(value string) []string {
+// splitList returns the entries of a tracking annotation.
+func splitList(value string) []string {
 	return slices.DeleteFunc(strings.Split(value, ","), func(s string) bool { return s == "" })
 }
 
@@ -174,8 +175,8 @@ func domain(key string) string {
 	return before
 }
 
-// within reports whether a key belongs to a domain or one of its subdomains.
-func within(key, of string) bool {
+// isInDomain reports whether a key belongs to a domain or one of its subdomains.
+func isInDomain(key, of string) bool {
 	d := domain(key)
 	return d == of || strings.HasSuffix(d, "."+of)
 }

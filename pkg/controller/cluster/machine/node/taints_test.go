@@ -76,7 +76,7 @@ func TestPatch_CopiesTaints(t *testing.T) { // MB83, MB84
 }
 
 func TestPatch_InitializesTheNode(t *testing.T) { // MB80, MB81
-	node := &corev1.Node{Spec: corev1.NodeSpec{Taints: []corev1.Taint{taint("x", "", "NoExecute"), uninitialized}}}
+	node := &corev1.Node{Spec: corev1.NodeSpec{Taints: []corev1.Taint{taint("x", "", "NoExecute"), uninitializedTaint}}}
 	got := apply(t, Rules{}, wantedOf(labelled("node.cluster.x-k8s.io/a", "1")), node)
 	if diff := cmp.Diff([]corev1.Taint{taint("x", "", "NoExecute")}, got.Spec.Taints); diff != "" {
 		t.Errorf("taints (-want +got):\n%s", diff)
@@ -94,7 +94,7 @@ func TestPatch_TaintsNodesOfOlderTemplates(t *testing.T) { // MB82
 	deployment := func(r string) *clusterv1alpha1.MachineDeployment {
 		return &clusterv1alpha1.MachineDeployment{ObjectMeta: revised(r)}
 	}
-	was := []corev1.Taint{outdated}
+	was := []corev1.Taint{outdatedTaint}
 	for name, test := range map[string]struct {
 		set        *clusterv1alpha1.MachineSet
 		deployment *clusterv1alpha1.MachineDeployment

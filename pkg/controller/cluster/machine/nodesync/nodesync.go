@@ -36,7 +36,7 @@ type Reconciler struct {
 	Grace  time.Duration
 	Events step.Events
 	// synchronized contains the checksums of Nodes that are up to date.
-	synchronized sums
+	synchronized checksums
 }
 
 // Connect requests a connection to the workload cluster if its infrastructure is provisioned.
@@ -127,10 +127,10 @@ func (r *Reconciler) synchronize(ctx context.Context, s *step.State, sum [sha256
 		wanted.Interruptible = &interruptible
 	}
 	state := sha256.Sum256(slices.Concat([]byte(s.Node.UID), sum[:], wanted.Sum()))
-	if r.synchronized.is(s.Key(), state) {
+	if r.synchronized.matches(s.Key(), state) {
 		return 0, nil
 	}
-	has, err := r.patchNode(ctx, s, wanted)
+	isUpToDate, err := r.patchNode(ctx, s, wanted)
 	switch {
 	case errors.Is(err, workload.ErrBusy):
 		return controller.Soon, nil
@@ -138,8 +138,8 @@ func (r *Reconciler) synchronize(ctx context.Context, s *step.State, sum [sha256
 		return controller.Conflict, nil // The watch will have delivered the change by then.
 	case err != nil:
 		return 0, fmt.Errorf("node: synchronizing %s: %w", s.Node.Name, err)
-	case has:
-		r.synchronized.put(s.Key(), state)
+	case isUpToDate:
+		r.synchronized.store(s.Key(), state)
 	}
 	return 0, nil
 }
@@ -168,8 +168,8 @@ func (r *Reconciler) patchNode(ctx context.Context, s *step.State, wanted node.W
 	if err != nil {
 		return false, err
 	}
-	_, was := before.Labels[clusterv1alpha1.InterruptibleLabel]
-	if _, is := after.Labels[clusterv1alpha1.InterruptibleLabel]; is && !was {
+	_, wasInterruptible := before.Labels[clusterv1alpha1.InterruptibleLabel]
+	if _, is := after.Labels[clusterv1alpha1.InterruptibleLabel]; is && !wasInterruptible {
 		r.Events.Normal(s, "SuccessfulSetInterruptibleNodeLabel", "%s", after.Name)
 	}
 	return false, nil
@@ -189,20 +189,20 @@ func (r *Reconciler) Conditions(s *step.State) ([]metav1.Condition, time.Duratio
 	return node.Conditions(f)
 }
 
-// sums maps Machines to the checksum of the last synchronized state.
-type sums struct {
+// checksums maps Machines to the checksum of the last synchronized state.
+type checksums struct {
 	mu  sync.Mutex
 	all map[types.NamespacedName][sha256.Size]byte
 }
 
-func (s *sums) is(key types.NamespacedName, sum [sha256.Size]byte) bool {
+func (s *checksums) matches(key types.NamespacedName, sum [sha256.Size]byte) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	known, ok := s.all[key]
 	return ok && known == sum
 }
 
-func (s *sums) put(key types.NamespacedName, sum [sha256.Size]byte) {
+func (s *checksums) store(key types.NamespacedName, sum [sha256.Size]byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.all == nil {
@@ -212,7 +212,7 @@ func (s *sums) put(key types.NamespacedName, sum [sha256.Size]byte) {
 }
 
 // forget removes a deleted Machine.
-func (s *sums) forget(key types.NamespacedName) {
+func (s *checksums) forget(key types.NamespacedName) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.all, key)
