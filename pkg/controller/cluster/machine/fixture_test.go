@@ -30,7 +30,6 @@ import (
 	"github.com/slipway-dev/slipway/pkg/cluster/contract"
 	"github.com/slipway-dev/slipway/pkg/cluster/workload"
 	"github.com/slipway-dev/slipway/pkg/controller"
-	"github.com/slipway-dev/slipway/pkg/controller/cluster/machine/detach"
 	"github.com/slipway-dev/slipway/pkg/controller/cluster/machine/drain"
 	"github.com/slipway-dev/slipway/pkg/controller/cluster/machine/step"
 	"github.com/slipway-dev/slipway/pkg/generated/clientset/versioned/fake"
@@ -77,7 +76,7 @@ type fixture struct {
 	// drained and detached count the calls. draining and detaching are the results.
 	drained, detached int
 	draining          drain.Result
-	detaching         detach.Result
+	detaching         drain.Result
 	drainErr          error
 	detachErr         error
 	recorder          *events.FakeRecorder
@@ -91,7 +90,7 @@ func newFixture(t *testing.T, objects ...runtime.Object) *fixture {
 		others: dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), map[schema.GroupVersionResource]string{
 			infras: "ExampleMachineList", configs: "ExampleConfigList", controls: "ExampleControlPlaneList",
 		}),
-		draining: drain.Result{Done: true}, detaching: detach.Result{Done: true}, recorder: events.NewFakeRecorder(1000),
+		draining: drain.Result{Done: true}, detaching: drain.Result{Done: true}, recorder: events.NewFakeRecorder(1000),
 	}
 	w.informers = externalversions.NewSharedInformerFactory(w.api, 0)
 	c, err := New(Deps{
@@ -107,7 +106,7 @@ func newFixture(t *testing.T, objects ...runtime.Object) *fixture {
 		w.drained++
 		return w.draining, w.drainErr
 	}
-	c.reconcile.deletion.Detach = func(context.Context, kubernetes.Interface, drain.Input) (detach.Result, error) {
+	c.reconcile.deletion.Detach = func(context.Context, kubernetes.Interface, drain.Input) (drain.Result, error) {
 		w.detached++
 		return w.detaching, w.detachErr
 	}

@@ -195,7 +195,7 @@ func TestMachineSet_RetriesRejectedObjectsBeforeCreatingMore(t *testing.T) {
 		if n := len(l.names()); n != 1 {
 			t.Errorf("there are %d Machines while the objects of the first are rejected, want 1", n)
 		}
-		l.expectCondition(clusterv1alpha1.ScalingUpCondition, "True", "ScalingUp", "is blocked because: creating Infra")
+		l.expectCondition(clusterv1alpha1.ScalingUpCondition, "True", "ScalingUpBlocked", "is blocked because: creating Infra")
 		l.refuse("create infras", false)
 		l.advance(10 * time.Minute)
 		if n := len(l.names()); n != 5 {

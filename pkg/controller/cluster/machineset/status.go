@@ -74,7 +74,7 @@ func (p *reconcileRun) scalingConditions(is int32, failed error) (up, down metav
 	switch {
 	case failed == nil:
 	case is < desired:
-		up.Reason = members.ReasonOf(failed, up.Reason)
+		up.Reason = members.ReasonOf(failed, clusterv1alpha1.ScalingUpBlockedReason)
 		up.Message += " is blocked because: " + failed.Error()
 	case is > desired:
 		down.Message += " is blocked because: " + failed.Error()

@@ -14,6 +14,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/klog/v2"
 
 	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
@@ -24,125 +25,107 @@ import (
 	"github.com/slipway-dev/slipway/pkg/controller/cluster/machine/step"
 )
 
+// nodeTask describes a stage that is performed for each Node of a machine: the drain, or the wait for volumes.
+type nodeTask struct {
+	// excluded is the annotation that disables the task for a Machine.
+	excluded string
+	started  **metav1.Time
+	timeout  *int32
+	do       func(context.Context, kubernetes.Interface, drain.Input) (drain.Result, error)
+	retry    time.Duration
+	// reason and headline are those of the condition. what is the activity in messages such as "Error draining Node n".
+	reason, headline, what string
+	// succeeded and failed are event reasons. expired is the message of the event after the timeout.
+	succeeded, failed, expired string
+}
+
 // drainNode drains the Node until it is empty, the infrastructure is being deleted, or the timeout has passed. It also
 // drains other Nodes with the same provider ID, because their pods run on the same machine.
 func (r *deletionRun) drainNode(ctx context.Context) (bool, error) {
-	m := r.Machine
-	_, excluded := m.Annotations[clusterv1alpha1.ExcludeNodeDrainingAnnotation]
-	if excluded || !r.Infra.Stays() {
+	return r.runNodeTask(ctx, &nodeTask{
+		excluded: clusterv1alpha1.ExcludeNodeDrainingAnnotation,
+		started:  &r.status().NodeDrainStartTime, timeout: r.Machine.Spec.Deletion.NodeDrainTimeoutSeconds, do: r.Drain, retry: drain.Retry,
+		reason: clusterv1alpha1.DrainingNodeReason, headline: "Drain not completed yet (started at %s):", what: "draining",
+		succeeded: "SuccessfulDrainNode", failed: "FailedDrainNode", expired: "the drain timeout of Machine's node %q has expired; remaining pods are not evicted",
+	})
+}
+
+// waitForVolumes waits until all volumes are detached from the Node. Disks that are still attached would be deleted
+// with the machine.
+func (r *deletionRun) waitForVolumes(ctx context.Context) (bool, error) {
+	return r.runNodeTask(ctx, &nodeTask{
+		excluded: clusterv1alpha1.ExcludeWaitForNodeVolumeDetachAnnotation,
+		started:  &r.status().WaitForNodeVolumeDetachStartTime, timeout: r.Machine.Spec.Deletion.NodeVolumeDetachTimeoutSeconds, do: r.Detach, retry: detach.Retry,
+		reason: clusterv1alpha1.WaitingForVolumeDetachReason, headline: "Waiting for Node volumes to be detached (started at %s)", what: "waiting for volumes to be detached from",
+		succeeded: "NodeVolumesDetached", failed: "FailedWaitForVolumeDetach", expired: "the volume detach timeout of Machine's node %q has expired; the remaining volumes stay attached",
+	})
+}
+
+// runNodeTask performs w. It returns true if w is complete or excluded, or if its timeout has passed.
+func (r *deletionRun) runNodeTask(ctx context.Context, w *nodeTask) (bool, error) {
+	if _, excluded := r.Machine.Annotations[w.excluded]; excluded || !r.Infra.Stays() {
 		return true, nil
 	}
-	started := r.startTime(&r.status().NodeDrainStartTime)
-	if r.hasTimedOut(m.Spec.Deletion.NodeDrainTimeoutSeconds, started) {
-		r.Events.Warning(r.State, "FailedDrainNode", "the drain timeout of Machine's node %q has expired; remaining pods are not evicted", r.nodeNames())
+	started := r.startTime(w.started)
+	if r.hasTimedOut(w.timeout, started) {
+		r.Events.Warning(r.State, w.failed, w.expired, r.nodeNames())
 		return true, nil
 	}
-	headline := fmt.Sprintf("Drain not completed yet (started at %s):", started.UTC().Format(time.RFC3339))
-	r.Deleting = step.Progress{Reason: clusterv1alpha1.DrainingNodeReason, Message: headline}
+	r.Deleting = step.Progress{Reason: w.reason, Message: fmt.Sprintf(w.headline, started.UTC().Format(time.RFC3339))}
 	if waiting := r.nodesUnavailable(); waiting != "" {
 		r.Deleting.Message += "\n* " + waiting
 		return false, nil
 	}
-	results, err := forEachNode(r, started, func(in drain.Input) (drain.Result, error) { return r.Drain(ctx, r.Workload.Client(), in) })
-	result := drain.Result{Done: true}
-	for _, of := range results {
-		result.Done = result.Done && of.Done
-		result.Message = joinLines(result.Message, of.Message)
-		result.Causes = append(result.Causes, of.Causes...)
-	}
+	result, err := r.forEachNode(ctx, started, w.do)
 	switch {
 	case errors.Is(err, workload.ErrBusy):
 		r.Again(controller.Soon)
 		return false, nil
 	case err != nil:
-		r.Deleting.Message = fmt.Sprintf("Error draining Node %s: %v", r.nodeNames(), err)
-		r.Events.Warning(r.State, "FailedDrainNode", "error draining Machine's node %q: %v", r.nodeNames(), err)
-		return false, fmt.Errorf("draining Node %s: %w", r.nodeNames(), err)
+		r.Deleting.Message = fmt.Sprintf("Error %s Node %s: %v", w.what, r.nodeNames(), err)
+		r.Events.Warning(r.State, w.failed, "error %s Machine's node %q: %v", w.what, r.nodeNames(), err)
+		return false, fmt.Errorf("%s Node %s: %w", w.what, r.nodeNames(), err)
 	case !result.Done:
-		r.NotBefore = drain.Retry
-		r.Again(drain.Retry)
+		r.NotBefore = w.retry
+		r.Again(w.retry)
 		r.Deleting.Message = result.Message
 		for _, cause := range result.Causes {
 			r.Deleting.Causes = append(r.Deleting.Causes, string(cause))
 		}
 		return false, nil
 	}
-	r.Events.Normal(r.State, "SuccessfulDrainNode", "success draining Machine's node %q", r.nodeNames())
+	r.Events.Normal(r.State, w.succeeded, "success %s Machine's node %q", w.what, r.nodeNames())
 	return true, nil
 }
 
-// waitForVolumes waits until all volumes are detached from the Node. Disks that are still attached would be deleted
-// with the machine.
-func (r *deletionRun) waitForVolumes(ctx context.Context) (bool, error) {
-	m := r.Machine
-	_, excluded := m.Annotations[clusterv1alpha1.ExcludeWaitForNodeVolumeDetachAnnotation]
-	if excluded || !r.Infra.Stays() {
-		return true, nil
-	}
-	started := r.startTime(&r.status().WaitForNodeVolumeDetachStartTime)
-	if r.hasTimedOut(m.Spec.Deletion.NodeVolumeDetachTimeoutSeconds, started) {
-		r.Events.Warning(r.State, "FailedWaitForVolumeDetach", "the volume detach timeout of Machine's node %q has expired; the remaining volumes stay attached", r.nodeNames())
-		return true, nil
-	}
-	headline := fmt.Sprintf("Waiting for Node volumes to be detached (started at %s)", started.UTC().Format(time.RFC3339))
-	r.Deleting = step.Progress{Reason: clusterv1alpha1.WaitingForVolumeDetachReason, Message: headline}
-	if waiting := r.nodesUnavailable(); waiting != "" {
-		r.Deleting.Message += "\n* " + waiting
-		return false, nil
-	}
-	results, err := forEachNode(r, started, func(in drain.Input) (detach.Result, error) { return r.Detach(ctx, r.Workload.Client(), in) })
-	result := detach.Result{Done: true}
-	for _, of := range results {
-		result.Done = result.Done && of.Done
-		result.Message = joinLines(result.Message, of.Message)
-	}
-	switch {
-	case errors.Is(err, workload.ErrBusy):
-		r.Again(controller.Soon)
-		return false, nil
-	case err != nil:
-		r.Deleting.Message = fmt.Sprintf("Error waiting for volumes to be detached from Node %s: %v", r.nodeNames(), err)
-		r.Events.Warning(r.State, "FailedWaitForVolumeDetach", "error waiting for node volumes detaching, Machine's node %q: %v", r.nodeNames(), err)
-		return false, fmt.Errorf("waiting for the volumes of Node %s: %w", r.nodeNames(), err)
-	case !result.Done:
-		r.NotBefore = detach.Retry
-		r.Again(detach.Retry)
-		r.Deleting.Message = result.Message
-		return false, nil
-	}
-	r.Events.Normal(r.State, "NodeVolumesDetached", "success waiting for node volumes detaching Machine's node %q", r.nodeNames())
-	return true, nil
-}
-
-// forEachNode calls f, which lists objects of the workload cluster, for each Node of the machine. It holds a list slot
-// meanwhile. An error for one Node does not prevent the calls for others.
-func forEachNode[R any](r *deletionRun, started time.Time, f func(drain.Input) (R, error)) ([]R, error) {
+// forEachNode calls do, which lists objects of the workload cluster, for each Node of the machine, and joins the
+// results. It holds a list slot during the calls. An error for one Node does not prevent the calls for others.
+func (r *deletionRun) forEachNode(ctx context.Context, started time.Time, do func(context.Context, kubernetes.Interface, drain.Input) (drain.Result, error)) (drain.Result, error) {
 	done, err := r.Workload.ListSlot()
 	if err != nil {
-		return nil, err
+		return drain.Result{}, err
 	}
 	defer done()
 	rules, err := r.DrainRules.MachineDrainRules(r.Machine.Namespace).List(labels.Everything())
 	if err != nil {
-		return nil, fmt.Errorf("reading MachineDrainRules: %w", err)
+		return drain.Result{}, fmt.Errorf("reading MachineDrainRules: %w", err)
 	}
-	var results []R
+	all := drain.Result{Done: true}
 	var failed []error
 	for _, name := range r.NodeNames() {
-		result, err := f(drain.Input{
+		result, err := do(ctx, r.Workload.Client(), drain.Input{
 			Node: name, ProviderID: r.Machine.Spec.ProviderID,
 			Machine: r.Machine.Labels, Cluster: r.Cluster.Labels, Rules: rules, Started: started, Now: r.Now,
 		})
-		results, failed = append(results, result), append(failed, err)
+		all.Done = all.Done && result.Done
+		all.Message = strings.Trim(all.Message+"\n"+result.Message, "\n")
+		all.Causes, failed = append(all.Causes, result.Causes...), append(failed, err)
 	}
-	return results, errors.Join(failed...)
+	return all, errors.Join(failed...)
 }
 
 // nodeNames returns the names of the Machine's Nodes, separated by commas.
 func (r *deletionRun) nodeNames() string { return strings.Join(r.NodeNames(), ", ") }
-
-// joinLines appends the message for another Node.
-func joinLines(text, more string) string { return strings.Trim(text+"\n"+more, "\n") }
 
 // nodesUnavailable returns why the Nodes cannot be accessed now, or "".
 func (r *deletionRun) nodesUnavailable() string {

@@ -21,42 +21,34 @@ import (
 // Retry is the interval of checks while volumes are attached.
 const Retry = 20 * time.Second
 
-// Result is the result of a check.
-type Result struct {
-	// Done is true if no volume must be waited for.
-	Done bool
-	// Message is the condition message. It is empty if Done is true.
-	Message string
-}
-
 // Check checks which volumes of the Node must be waited for. in.Started is the start of this stage.
-func Check(ctx context.Context, client kubernetes.Interface, in drain.Input) (Result, error) {
+func Check(ctx context.Context, client kubernetes.Interface, in drain.Input) (drain.Result, error) {
 	ctx, cancel := context.WithTimeout(ctx, drain.MaxReading)
 	defer cancel()
 	node, err := drain.ReadNode(ctx, client, in)
 	if err != nil {
-		return Result{}, err
+		return drain.Result{}, err
 	}
 	if node == nil || drain.Unreachable(node) {
 		klog.FromContext(ctx).V(2).Info("Not waiting for volumes, because the Node is deleted or unreachable", "node", in.Node)
-		return Result{Done: true}, nil
+		return drain.Result{Done: true}, nil
 	}
 	all, err := attachedTo(ctx, client, node)
 	if err != nil {
-		return Result{}, err
+		return drain.Result{}, err
 	}
 	if all.isEmpty() {
-		return Result{Done: true}, nil
+		return drain.Result{Done: true}, nil
 	}
 	plan, err := drain.Look(ctx, client, node, in)
 	if err != nil {
-		return Result{}, fmt.Errorf("finding the volumes of Pods that are not drained: %w", err)
+		return drain.Result{}, fmt.Errorf("finding the volumes of Pods that are not drained: %w", err)
 	}
 	w, err := match(ctx, client, all, claimsOf(plan.Skipped()))
 	if err != nil {
-		return Result{}, err
+		return drain.Result{}, err
 	}
-	return Result{Done: w.isEmpty(), Message: w.message(in.Started)}, nil
+	return drain.Result{Done: w.isEmpty(), Message: w.message(in.Started)}, nil
 }
 
 // Limits of lists: the page size, and the number of attached volumes. A vSphere VM has at most 256 disks (configuration

@@ -20,7 +20,7 @@ const Retry = 20 * time.Second
 
 // Result is the result of one reconcile of a drain.
 type Result struct {
-	// Done is true if no Pod must be evicted or waited for, or if the Node does not exist.
+	// Done is true if no Pod or volume must be waited for, or if the Node does not exist.
 	Done bool
 	// Message is the condition message. It is empty if Done is true.
 	Message string
