@@ -280,8 +280,8 @@ func TestReconcile_RunsAllStepsAndJoinsTheirErrors(t *testing.T) {
 			t.Errorf("error %v lacks %q", err, part)
 		}
 	}
-	w.expect("InfrastructureReady", "Unknown InternalError", "cannot read ExampleMachine:  "+contract.ErrUnread.Error())
-	w.expect("BootstrapConfigReady", "Unknown InternalError", "cannot read ExampleConfig:  "+contract.ErrKindUnknown.Error())
+	w.expect("InfrastructureReady", "Unknown InternalError", "cannot read ExampleMachine: "+contract.ErrUnread.Error())
+	w.expect("BootstrapConfigReady", "Unknown InternalError", "cannot read ExampleConfig: "+contract.ErrKindUnknown.Error())
 }
 
 func TestReconcile_WritesNothingWithoutChanges(t *testing.T) {

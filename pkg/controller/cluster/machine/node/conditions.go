@@ -66,7 +66,7 @@ func Conditions(f Facts) (all []metav1.Condition, after time.Duration) {
 		// One second more, because the period has not passed at exactly this time.
 		return f.keepOrUnknown(lastProbe(f.Success)), left + time.Second
 	case f.Err != nil:
-		return bothConditions(metav1.ConditionUnknown, clusterv1alpha1.InternalErrorReason, "cannot look up the Node:  "+f.Err.Error()), 0
+		return bothConditions(metav1.ConditionUnknown, clusterv1alpha1.InternalErrorReason, "cannot look up the Node: "+f.Err.Error()), 0
 	}
 	if f.Failures > 0 {
 		after = left + time.Second
