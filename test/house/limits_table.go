@@ -58,13 +58,13 @@ var Groups = []Group{
 	{"List and watch vCenter", []Limit{
 		{"stream of changes", "one for each vCenter, two answers ahead; a lost one is built again after 0 to 10 s", "", "", "slipway_provider_stream_age_seconds", "provider/vsphere/inventory/TestAServerThatDoesNotEndAWaitLosesTheStream",
 			vcenters, "provider/vsphere/inventory/Inventory.Run provider/vsphere/inventory/Inventory.stream provider/vsphere/inventory/Inventory.follow provider/vsphere/inventory/Inventory.receive provider/vsphere/inventory/Inventory.applyAll"},
-		{"reading of many VMs, and of their use", "one page at a time; the use at most every 20 s", "vm-metrics", "state", calls, "controller/fleet/vmmetrics/TestUsageIsReadWhenItIsAskedForAndNewsMayBeThere",
+		{"reading of many VMs, and of their use", "one page at a time; the use at most every 20 s", "vm-metrics", "state", calls, "controller/fleet/vmmetrics/TestUsage_IsReadAtMostOncePerInterval",
 			"", "provider/vsphere/inventory/readPaths provider/vsphere/inventory/ReadUsage controller/fleet/vmmetrics/usageCollector.latest"},
 		{"compliance with storage policies", "all VMs every 10 min, a changed one after 2 s, 200 objects in a call", "", "", calls, "provider/vsphere/TestComplianceIsToldAndSoIsItsEnd",
 			"One query runs at a time for each vCenter.", "provider/vsphere/compliance/Checker.Run provider/vsphere/compliance/Checker.ask"},
-		{"Events of what vSphere reports", "4,096 wait, more are dropped; one is written at a time, in five tries 2 s apart", "", "", "slipway_vcenter_events_total", "controller/fleet/vcenterevents/TestWhatHappensIsDroppedWhenTooMuchWaits",
+		{"Events of what vSphere reports", "4,096 wait, more are dropped; one is written at a time, in five tries 2 s apart", "", "", "slipway_vcenter_events_total", "controller/fleet/vcenterevents/TestEvents_AreDroppedIfTheQueueIsFull",
 			"What waits takes a few MiB at most.", "controller/fleet/vcenterevents/Recorder.Run controller/fleet/vcenterevents/Recorder.write"},
-		{"connections to the vCenters of other replicas", "one for each VCenter", "", "", calls, "controller/fleet/connections/TestAVCenterOfAnotherReplicaIsAskedAndNotChanged",
+		{"connections to the vCenters of other replicas", "one for each VCenter", "", "", calls, "controller/fleet/connections/TestReaders_DoNotChangeTheVCenterOfAnotherReplica",
 			vcenters, "controller/fleet/connections/readers.of"},
 	}},
 	{"Controllers", []Limit{

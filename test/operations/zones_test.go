@@ -314,7 +314,7 @@ func (s *zonesScene) removal(in []string) {
 			return nil, err
 		}
 		return v.Status.Conditions, nil
-	}, vmv1alpha1.ConditionDeleting, "True InUse it goes when these are gone: zone third")
+	}, vmv1alpha1.ConditionDeleting, "True InUse waiting for the deletion of zone third")
 	s.must(s.api.Zones().Delete(s.Context(), "third", metav1.DeleteOptions{}))
 	s.condition("zone third", s.zone("third"), vmv1alpha1.ConditionDeleting, "True InUse 4 virtual machines are in it")
 	s.create("too-late", func(vm *vmv1alpha1.VirtualMachine) { vm.Spec.Zone = "third" })
