@@ -15,36 +15,36 @@ import (
 	clusterlisters "github.com/slipway-dev/slipway/pkg/generated/listers/cluster/v1alpha1"
 )
 
-// own has the Machines and Clusters of our own API, by the informers that all controllers share.
-type own struct {
+// ownSource reads the Machines and Clusters of Slipway's own API from shared informers.
+type ownSource struct {
 	machines clusterlisters.MachineLister
 	clusters clusterlisters.ClusterLister
 	synced   func() bool
 }
 
-func newOwn(informers externalversions.SharedInformerFactory, r *Reader) (*own, error) {
+func newOwnSource(informers externalversions.SharedInformerFactory, r *Reader) (*ownSource, error) {
 	kinds := informers.Cluster().V1alpha1()
 	machines, clusters := kinds.Machines(), kinds.Clusters()
 	group := clusterv1alpha1.GroupName
 	synced, err := controller.Register(
-		controller.Source{Informer: machines.Informer(), Handler: changes(machineOf, func(key types.NamespacedName) { r.machineChanged(group, key) })},
-		controller.Source{Informer: clusters.Informer(), Handler: changes(clusterOf, func(key types.NamespacedName) { r.clusterChanged(group, key) })},
+		controller.Source{Informer: machines.Informer(), Handler: changeHandler(machineOf, func(key types.NamespacedName) { r.notifyMachine(group, key) })},
+		controller.Source{Informer: clusters.Informer(), Handler: changeHandler(clusterOf, func(key types.NamespacedName) { r.notifyCluster(group, key) })},
 	)
 	if err != nil {
 		return nil, err
 	}
-	return &own{machines: machines.Lister(), clusters: clusters.Lister(), synced: func() bool { return synced[0]() && synced[1]() }}, nil
+	return &ownSource{machines: machines.Lister(), clusters: clusters.Lister(), synced: func() bool { return synced[0]() && synced[1]() }}, nil
 }
 
-func (o *own) machine(key types.NamespacedName) (*Machine, error) {
-	return listed(o, "Machine", key, o.machines.Machines(key.Namespace).Get, machineOf)
+func (o *ownSource) machine(key types.NamespacedName) (*Machine, error) {
+	return readListed(o, "Machine", key, o.machines.Machines(key.Namespace).Get, machineOf)
 }
 
-func (o *own) cluster(key types.NamespacedName) (*Cluster, error) {
-	return listed(o, "Cluster", key, o.clusters.Clusters(key.Namespace).Get, clusterOf)
+func (o *ownSource) cluster(key types.NamespacedName) (*Cluster, error) {
+	return readListed(o, "Cluster", key, o.clusters.Clusters(key.Namespace).Get, clusterOf)
 }
 
-func listed[O, T any](o *own, kind string, key types.NamespacedName, get func(string) (O, error), facts func(O) T) (*T, error) {
+func readListed[O, T any](o *ownSource, kind string, key types.NamespacedName, get func(string) (O, error), facts func(O) T) (*T, error) {
 	if !o.synced() {
 		return nil, fmt.Errorf("%s %s of %s %w", kind, key, clusterv1alpha1.GroupName, ErrUnread)
 	}

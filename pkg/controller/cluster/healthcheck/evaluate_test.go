@@ -19,10 +19,10 @@ import (
 
 var begin = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// at is so many minutes after begin.
+// at returns a time in minutes after begin.
 func at(minutes int) time.Time { return begin.Add(time.Duration(minutes) * time.Minute) }
 
-// theCluster is one that is ready since two minutes, and initialized since three.
+// theCluster returns a Cluster that has been Ready for two minutes and initialized for three.
 func theCluster() *cluster {
 	in := &cluster{ObjectMeta: metav1.ObjectMeta{Namespace: "dev", Name: "c", UID: "c"}}
 	for kind, since := range map[string]int{clusterv1alpha1.InfrastructureReadyCondition: 2, clusterv1alpha1.ClusterControlPlaneInitializedCondition: 3} {
@@ -31,8 +31,8 @@ func theCluster() *cluster {
 	return in
 }
 
-// theCheck looks for Nodes that are not Ready for five minutes, or silent for ten, and for
-// Machines that are not Ready for twenty.
+// theCheck returns a check for Nodes that are not Ready for 5 minutes, or Unknown for 10, and for Machines that are not
+// Ready for 20.
 func theCheck() *check {
 	c := &check{ObjectMeta: metav1.ObjectMeta{Namespace: "dev", Name: "mhc", UID: "mhc", Generation: 1, Labels: map[string]string{clusterv1alpha1.ClusterNameLabel: "c"}}}
 	c.Spec.ClusterName = "c"
@@ -64,15 +64,15 @@ func says(kind string, status metav1.ConditionStatus, minutes int) func(*machine
 	}
 }
 
-// nodeless is a Machine whose infrastructure is provisioned and that has no Node.
+// nodeless makes a Machine provisioned and without a Node.
 func nodeless(m *machine) {
 	m.Status.NodeRef.Name, m.Status.Initialization.InfrastructureProvisioned = "", ptr.To(true)
 }
 
-// unprovisioned is one whose infrastructure is not provisioned either.
+// unprovisioned makes a Machine not provisioned and without a Node.
 func unprovisioned(m *machine) { m.Status.NodeRef.Name = "" }
 
-// phaseSince is a Machine whose phase has changed at so many minutes after begin.
+// phaseSince sets when the phase of a Machine has changed, in minutes after begin.
 func phaseSince(minutes int) func(*machine) {
 	return func(m *machine) { m.Status.LastUpdated = ptr.To(metav1.NewTime(at(minutes))) }
 }
@@ -83,7 +83,7 @@ func node(name string, ready corev1.ConditionStatus, minutes int) *corev1.Node {
 	return n
 }
 
-func TestWhichMachinesAreWell(t *testing.T) {
+func TestJudge_FindsUnhealthyMachines(t *testing.T) {
 	ready := node("m", corev1.ConditionTrue, 4)
 	for name, test := range map[string]struct {
 		cluster func(*cluster)
@@ -93,11 +93,11 @@ func TestWhichMachinesAreWell(t *testing.T) {
 		unknown bool
 		silent  bool
 		now     int
-		// want is "well", nothing for neither, or the reason and a part of the message.
+		// want is "well", empty for neither, or the reason and a part of the message.
 		want  string
 		until int
 	}{
-		"well":                             {machine: theMachine("m"), node: ready, now: 60, want: "well"},
+		"healthy":                          {machine: theMachine("m"), node: ready, now: 60, want: "well"},
 		"being deleted":                    {machine: theMachine("m", func(m *machine) { m.DeletionTimestamp = &metav1.Time{} }), node: ready, now: 60},
 		"marked":                           {machine: theMachine("m", func(m *machine) { m.Annotations = map[string]string{clusterv1alpha1.RemediateMachineAnnotation: ""} }), node: ready, now: 60, want: "HasRemediateAnnotation marked for remediation via cluster.x-k8s.io/remediate-machine"},
 		"marked in a new cluster":          {cluster: func(in *cluster) { in.Status.Conditions = nil }, machine: theMachine("m", func(m *machine) { m.Annotations = map[string]string{clusterv1alpha1.RemediateMachineAnnotation: ""} }), now: 60, want: "HasRemediateAnnotation marked"},
@@ -109,25 +109,25 @@ func TestWhichMachinesAreWell(t *testing.T) {
 		"Node silent for a while":          {machine: theMachine("m"), node: node("m", corev1.ConditionUnknown, 20), now: 29, until: 30},
 		"Node silent":                      {machine: theMachine("m"), node: node("m", corev1.ConditionUnknown, 20), now: 31, want: "UnhealthyNode Condition Ready on Node is reporting status Unknown"},
 		"Node silent, and the cluster":     {machine: theMachine("m"), node: node("m", corev1.ConditionUnknown, 20), silent: true, now: 31, until: 32},
-		"Node well, of a silent cluster":   {machine: theMachine("m"), node: ready, silent: true, now: 60, want: "well"},
-		"Node gone":                        {machine: theMachine("m"), now: 25, want: "NodeDeleted Node m has been deleted"},
-		"nothing known of the Node":        {machine: theMachine("m"), unknown: true, now: 600},
+		"healthy Node, silent cluster":     {machine: theMachine("m"), node: ready, silent: true, now: 60, want: "well"},
+		"Node deleted":                     {machine: theMachine("m"), now: 25, want: "NodeDeleted Node m has been deleted"},
+		"Node not known":                   {machine: theMachine("m"), unknown: true, now: 600},
 		"Machine not Ready":                {machine: theMachine("m", says("Ready", metav1.ConditionFalse, 30)), node: ready, now: 50, want: "UnhealthyMachine Condition Ready on Machine is reporting status False with reason Why for more than 20m0s"},
 		"Machine not Ready, Node unknown":  {machine: theMachine("m", says("Ready", metav1.ConditionFalse, 30)), unknown: true, now: 50, want: "UnhealthyMachine Condition Ready on Machine"},
 		"both":                             {machine: theMachine("m", says("Ready", metav1.ConditionFalse, 30)), node: node("m", corev1.ConditionFalse, 20), now: 50, want: "UnhealthyMachine Condition Ready on Machine is reporting status False with reason Why for more than 20m0s; Condition Ready on Node"},
-		"the earlier one counts":           {machine: theMachine("m", says("Ready", metav1.ConditionFalse, 30)), node: node("m", corev1.ConditionFalse, 31), now: 32, until: 36},
+		"the earlier time counts":          {machine: theMachine("m", says("Ready", metav1.ConditionFalse, 30)), node: node("m", corev1.ConditionFalse, 31), now: 32, until: 36},
 		"no Node yet":                      {machine: theMachine("m", nodeless), now: 12, until: 13},
 		"no Node":                          {machine: theMachine("m", nodeless), now: 13, want: "NodeStartupTimeout Node failed to report startup in 10m0s"},
-		"no Node that can be seen":         {machine: theMachine("m", nodeless), unknown: true, now: 600},
-		"no Node since it was there":       {machine: theMachine("m", nodeless, says("InfrastructureReady", metav1.ConditionTrue, 50)), now: 55, until: 60},
-		"no Node, and it was lost":         {machine: theMachine("m", nodeless, says("InfrastructureReady", metav1.ConditionFalse, 50)), now: 55, want: "NodeStartupTimeout Node failed"},
+		"Node lookup not possible":         {machine: theMachine("m", nodeless), unknown: true, now: 600},
+		"no Node since infrastructure":     {machine: theMachine("m", nodeless, says("InfrastructureReady", metav1.ConditionTrue, 50)), now: 55, until: 60},
+		"no Node, no infrastructure":       {machine: theMachine("m", nodeless, says("InfrastructureReady", metav1.ConditionFalse, 50)), now: 55, want: "NodeStartupTimeout Node failed"},
 		"no infrastructure yet":            {machine: theMachine("m", unprovisioned, says("InfrastructureReady", metav1.ConditionFalse, 1)), now: 600},
 		"infrastructure Ready and no more": {machine: theMachine("m", unprovisioned, says("InfrastructureReady", metav1.ConditionTrue, 1)), now: 600},
 		"no bootstrap data yet":            {machine: theMachine("m", unprovisioned, says("BootstrapConfigReady", metav1.ConditionFalse, 1), phaseSince(1)), now: 600},
-		"no Node since it was provisioned": {machine: theMachine("m", nodeless, says("InfrastructureReady", metav1.ConditionFalse, 1), phaseSince(50)), now: 55, until: 60},
-		"no Node since then, for long":     {machine: theMachine("m", nodeless, says("InfrastructureReady", metav1.ConditionFalse, 1), phaseSince(50)), now: 60, want: "NodeStartupTimeout Node failed"},
-		"no Node, in good time":            {check: func(c *check) { c.Spec.Checks.NodeStartupTimeoutSeconds = ptr.To[int32](3600) }, machine: theMachine("m", nodeless), now: 55, until: 63},
-		"no Node, for ever":                {check: func(c *check) { c.Spec.Checks.NodeStartupTimeoutSeconds = ptr.To[int32](0) }, machine: theMachine("m", nodeless), now: 6000},
+		"no Node since provisioning":       {machine: theMachine("m", nodeless, says("InfrastructureReady", metav1.ConditionFalse, 1), phaseSince(50)), now: 55, until: 60},
+		"no Node long after provisioning":  {machine: theMachine("m", nodeless, says("InfrastructureReady", metav1.ConditionFalse, 1), phaseSince(50)), now: 60, want: "NodeStartupTimeout Node failed"},
+		"no Node, with a long timeout":     {check: func(c *check) { c.Spec.Checks.NodeStartupTimeoutSeconds = ptr.To[int32](3600) }, machine: theMachine("m", nodeless), now: 55, until: 63},
+		"no Node, without a timeout":       {check: func(c *check) { c.Spec.Checks.NodeStartupTimeoutSeconds = ptr.To[int32](0) }, machine: theMachine("m", nodeless), now: 6000},
 	} {
 		t.Run(name, func(t *testing.T) {
 			in, c := theCluster(), theCheck()
@@ -137,22 +137,22 @@ func TestWhichMachinesAreWell(t *testing.T) {
 			if test.check != nil {
 				test.check(c)
 			}
-			v := judge(c, in, target{machine: test.machine, node: test.node, known: !test.unknown, silent: test.silent}, at(test.now))
+			v := evaluate(c, in, target{machine: test.machine, node: test.node, isKnown: !test.unknown, silent: test.silent}, at(test.now))
 			got := v.reason
-			if v.well {
+			if v.healthy {
 				got = "well"
 			}
 			reason, text, _ := strings.Cut(test.want, " ")
-			if got != reason || !strings.Contains(v.message, text) || strings.HasPrefix(v.message, "Health check failed: ") != v.unwell() {
+			if got != reason || !strings.Contains(v.message, text) || strings.HasPrefix(v.message, "Health check failed: ") != v.isUnhealthy() {
 				t.Errorf("%q %q, want %q", got, v.message, test.want)
 			}
 			if test.until == 0 && !v.until.IsZero() || test.until > 0 && !v.until.Equal(at(test.until)) {
-				t.Errorf("it is looked at again at %v, want minute %d", v.until, test.until)
+				t.Errorf("next check at %v, want minute %d", v.until, test.until)
 			}
 		})
 	}
-	if v := judge(theCheck(), nil, target{machine: theMachine("m", nodeless)}, at(600)); v.unwell() || v.well {
-		t.Errorf("without a Cluster it is %+v", v)
+	if v := evaluate(theCheck(), nil, target{machine: theMachine("m", nodeless)}, at(600)); v.isUnhealthy() || v.healthy {
+		t.Errorf("without a Cluster: %+v", v)
 	}
 }
 
@@ -160,7 +160,7 @@ func uninitialized(in *cluster) {
 	conditions.Set(&in.Status.Conditions, begin, metav1.Condition{Type: clusterv1alpha1.ClusterControlPlaneInitializedCondition, Status: metav1.ConditionFalse, Reason: "NotInitialized"})
 }
 
-func TestWhetherAnyIsReplaced(t *testing.T) {
+func TestAllowed_LimitsRemediation(t *testing.T) {
 	share := func(v intstr.IntOrString) clusterv1alpha1.MachineHealthCheckRemediationTriggerIf {
 		return clusterv1alpha1.MachineHealthCheckRemediationTriggerIf{UnhealthyLessThanOrEqualTo: &v}
 	}
@@ -174,25 +174,25 @@ func TestWhetherAnyIsReplaced(t *testing.T) {
 		more       int32
 		message    string
 	}{
-		"always":            {clusterv1alpha1.MachineHealthCheckRemediationTriggerIf{}, 3, 3, true, 0, ""},
-		"none at all":       {clusterv1alpha1.MachineHealthCheckRemediationTriggerIf{}, 0, 0, true, 0, ""},
-		"few enough":        {share(intstr.FromInt(2)), 10, 1, true, 1, ""},
-		"just enough":       {share(intstr.FromInt(2)), 10, 2, true, 0, ""},
-		"too many":          {share(intstr.FromInt(2)), 10, 3, false, 0, "(total: 10, unhealthy: 3, maxUnhealthy: 2)"},
-		"a share, rounded":  {share(intstr.FromString("40%")), 4, 1, true, 0, ""},
-		"more than a share": {share(intstr.FromString("40%")), 4, 2, false, 0, "exceeds maxUnhealthy"},
-		"in range":          {between("[1-3]"), 10, 2, true, 1, ""},
-		"below the range":   {between("[1-3]"), 10, 0, false, 0, "does not fall within the range (total: 10, unhealthy: 0, unhealthyRange: [1-3])"},
-		"above the range":   {between("[1-3]"), 10, 4, false, 0, "does not fall within the range"},
+		"no limit":             {clusterv1alpha1.MachineHealthCheckRemediationTriggerIf{}, 3, 3, true, 0, ""},
+		"no Machines":          {clusterv1alpha1.MachineHealthCheckRemediationTriggerIf{}, 0, 0, true, 0, ""},
+		"fewer than the limit": {share(intstr.FromInt(2)), 10, 1, true, 1, ""},
+		"exactly the limit":    {share(intstr.FromInt(2)), 10, 2, true, 0, ""},
+		"more than the limit":  {share(intstr.FromInt(2)), 10, 3, false, 0, "(total: 10, unhealthy: 3, maxUnhealthy: 2)"},
+		"a share, rounded":     {share(intstr.FromString("40%")), 4, 1, true, 0, ""},
+		"more than a share":    {share(intstr.FromString("40%")), 4, 2, false, 0, "exceeds maxUnhealthy"},
+		"in range":             {between("[1-3]"), 10, 2, true, 1, ""},
+		"below the range":      {between("[1-3]"), 10, 0, false, 0, "does not fall within the range (total: 10, unhealthy: 0, unhealthyRange: [1-3])"},
+		"above the range":      {between("[1-3]"), 10, 4, false, 0, "does not fall within the range"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := theCheck()
 			c.Spec.Remediation.TriggerIf = test.trigger
-			got, err := allowed(c, test.total, test.total-test.bad)
+			got, err := computeAllowance(c, test.total, test.total-test.bad)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got.ok != test.ok || got.more != test.more || !strings.Contains(got.message, test.message) || (got.message == "") != test.ok {
+			if got.allowed != test.ok || got.remaining != test.more || !strings.Contains(got.message, test.message) || (got.message == "") != test.ok {
 				t.Errorf("%+v, want %t, %d more and %q", got, test.ok, test.more, test.message)
 			}
 		})
@@ -200,7 +200,7 @@ func TestWhetherAnyIsReplaced(t *testing.T) {
 	for _, bad := range []string{"3-5", "[5-3]", "[a-b]", "[3]", "[-3-5]", "[", "[99999999999-99999999999]"} {
 		c := theCheck()
 		c.Spec.Remediation.TriggerIf.UnhealthyInRange = bad
-		if _, err := allowed(c, 1, 1); err == nil {
+		if _, err := computeAllowance(c, 1, 1); err == nil {
 			t.Errorf("%q is a range", bad)
 		}
 	}

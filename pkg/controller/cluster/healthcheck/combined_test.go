@@ -15,18 +15,18 @@ import (
 	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
 )
 
-func TestChecks_OfOneMachineWriteOneVerdict(t *testing.T) {
+func TestHealthChecks_OfOneMachineWriteTheSameResult(t *testing.T) {
 	for name, test := range map[string]struct {
-		// unhealthy is the status of Ready that the second check does not allow.
+		// unhealthy is the status of Ready that the second check treats as unhealthy.
 		unhealthy metav1.ConditionStatus
 		node      corev1.ConditionStatus
 		want      string
-		// alone is what the first check says without the second one.
+		// alone is the result of the first check without the second.
 		alone string
 	}{
-		"both find it unhealthy": {metav1.ConditionFalse, corev1.ConditionFalse, "False UnhealthyNode, False WaitingForRemediation", "False UnhealthyNode, False WaitingForRemediation"},
-		"one of them does":       {metav1.ConditionTrue, corev1.ConditionTrue, "False UnhealthyNode, False WaitingForRemediation", "True HealthCheckSucceeded, False WaitingForRemediation"},
-		"none of them does":      {metav1.ConditionUnknown, corev1.ConditionTrue, "True HealthCheckSucceeded, False WaitingForRemediation", "True HealthCheckSucceeded, False WaitingForRemediation"},
+		"both find it unhealthy":  {metav1.ConditionFalse, corev1.ConditionFalse, "False UnhealthyNode, False WaitingForRemediation", "False UnhealthyNode, False WaitingForRemediation"},
+		"one finds it unhealthy":  {metav1.ConditionTrue, corev1.ConditionTrue, "False UnhealthyNode, False WaitingForRemediation", "True HealthCheckSucceeded, False WaitingForRemediation"},
+		"none finds it unhealthy": {metav1.ConditionUnknown, corev1.ConditionTrue, "True HealthCheckSucceeded, False WaitingForRemediation", "True HealthCheckSucceeded, False WaitingForRemediation"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -34,19 +34,19 @@ func TestChecks_OfOneMachineWriteOneVerdict(t *testing.T) {
 				strict.Name, strict.UID = "strict", "strict"
 				strict.Spec.Checks.UnhealthyNodeConditions = []clusterv1alpha1.UnhealthyCondition{{Type: "Ready", Status: test.unhealthy, TimeoutSeconds: ptr.To[int32](0)}}
 				l := run(t, theCluster(), theCheck(), strict, theMachine("a"))
-				l.becomes("a", node("a", test.node, 4))
+				l.updateNode("a", node("a", test.node, 4))
 				l.until(15)
-				l.wants(name, "a", test.want)
+				l.expectConditions(name, "a", test.want)
 				l.writes()
 				l.until(24 * 60)
 				if writes := l.writes(); len(writes) > 0 {
-					t.Errorf("%d writes in a day in which nothing happened, the first %s", len(writes), writes[0])
+					t.Errorf("%d writes in a day without changes, the first %s", len(writes), writes[0])
 				}
 				if err := l.api.ClusterV1alpha1().MachineHealthChecks("dev").Delete(context.Background(), "strict", metav1.DeleteOptions{}); err != nil {
 					t.Fatal(err)
 				}
 				l.until(24*60 + 1)
-				l.wants("without the second check", "a", test.alone)
+				l.expectConditions("without the second check", "a", test.alone)
 			})
 		})
 	}

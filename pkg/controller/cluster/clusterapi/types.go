@@ -15,51 +15,51 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// Group is that of Cluster API's kinds, in the host cluster; that of ours is
+// Group is the API group of Cluster API, which is served by the management cluster. The group of Slipway's own kinds is
 // clusterv1alpha1.GroupName.
 const Group = "cluster.x-k8s.io"
 
-// version of Cluster API's kinds. The contract that our kinds fulfil is that of this version.
+// version is the API version of Cluster API's kinds and of the contract that Slipway's kinds implement.
 const version = "v1beta2"
 
-// Is is true for a group that has Machines and Clusters.
+// Is reports whether group has the kinds Machine and Cluster.
 func Is(group string) bool { return group == Group || group == clusterv1alpha1.GroupName }
 
-// Machine is what counts of a Machine.
+// Machine contains the fields of a Machine that are used by Slipway.
 type Machine struct {
-	// Name and UID of the object.
+	// Name and UID identify the object.
 	Name string
 	UID  types.UID
-	// Deleting is true while it is being deleted.
+	// Deleting is true while the Machine is being deleted.
 	Deleting bool
-	// Cluster is the name of its Cluster.
+	// Cluster is the name of the Machine's Cluster.
 	Cluster string
-	// DataSecret is the name of the Secret with its bootstrap data; empty as long as there is none.
+	// DataSecret is the name of the Secret with the bootstrap data. It is empty until there is one.
 	DataSecret string
-	// FailureDomain that it is to be in; empty for any.
+	// FailureDomain is the required failure domain. It is empty for any.
 	FailureDomain string
-	// Infrastructure is what it names as such.
+	// Infrastructure is the Machine's infrastructureRef.
 	Infrastructure Reference
 }
 
-// Cluster is what counts of a Cluster.
+// Cluster contains the fields of a Cluster that are used by Slipway.
 type Cluster struct {
-	// Name and UID of the object.
+	// Name and UID identify the object.
 	Name string
 	UID  types.UID
-	// Paused is true while nothing of the cluster is to change.
+	// Paused is true while reconciliation of the cluster is paused.
 	Paused bool
-	// InfrastructureProvisioned is true once machines can be made.
+	// InfrastructureProvisioned is true when machines can be created.
 	InfrastructureProvisioned bool
-	// Infrastructure is what it names as such.
+	// Infrastructure is the Cluster's infrastructureRef.
 	Infrastructure Reference
-	// Host and Port are the endpoint of its API; empty as long as it is not known.
+	// Host and Port are the endpoint of the cluster's API server. They are empty until it is known.
 	Host string
 	Port int32
 }
 
-// PausedBy says by what infrastructure is paused that belongs to a Cluster, which is nil as long
-// as it is not known; empty for nothing. Any value of an annotation counts.
+// PausedBy returns why an infrastructure object is paused, as the end of a message, or "" if it is not paused. c is its
+// Cluster, or nil if it is not known. The annotations pause with any value.
 func PausedBy(infrastructure metav1.Object, c *Cluster) string {
 	for _, annotation := range []string{vmv1alpha1.AnnotationPaused, clusterv1alpha1.PausedAnnotation} {
 		if _, ok := infrastructure.GetAnnotations()[annotation]; ok {
@@ -72,12 +72,12 @@ func PausedBy(infrastructure metav1.Object, c *Cluster) string {
 	return ""
 }
 
-// Unread is true for an error of Reader after which it is not known what there is.
+// Unread reports whether err, returned by Reader, means that it is unknown whether the object exists.
 func Unread(err error) bool { return err != nil && !errors.Is(err, ErrNotServed) }
 
-// Reference names an object of the same namespace.
+// Reference identifies an object in the same namespace.
 type Reference struct {
-	// Group, Kind and Name of the object.
+	// Group, Kind and Name identify the object.
 	Group, Kind, Name string
 }
 
@@ -109,8 +109,7 @@ func value[T any](p *T) T {
 	return *p
 }
 
-// hostMachineOf reads a Machine of the host cluster. A field of another type than Cluster API
-// gives it counts as unset.
+// hostMachineOf converts a Machine of the management cluster. A field of an unexpected type counts as unset.
 func hostMachineOf(o *unstructured.Unstructured) Machine {
 	return Machine{
 		Name: o.GetName(), UID: o.GetUID(), Deleting: o.GetDeletionTimestamp() != nil, Cluster: text(o, "spec", "clusterName"),
@@ -119,7 +118,7 @@ func hostMachineOf(o *unstructured.Unstructured) Machine {
 	}
 }
 
-// hostClusterOf reads a Cluster of the host cluster likewise.
+// hostClusterOf converts a Cluster of the management cluster. A field of an unexpected type counts as unset.
 func hostClusterOf(o *unstructured.Unstructured) Cluster {
 	flag := func(path ...string) bool {
 		set, _, err := unstructured.NestedBool(o.Object, path...)
@@ -141,8 +140,7 @@ func hostReferenceOf(o *unstructured.Unstructured) Reference {
 	return Reference{Group: ref("apiGroup"), Kind: ref("kind"), Name: ref("name")}
 }
 
-// text reads a string that somebody else has written; one that is too long to name anything
-// is left out.
+// text returns a string field of an external object, or "" if it is longer than any name.
 func text(o *unstructured.Unstructured, path ...string) string {
 	const longest = 512
 	s, _, err := unstructured.NestedString(o.Object, path...)
@@ -152,22 +150,22 @@ func text(o *unstructured.Unstructured, path ...string) string {
 	return s
 }
 
-// kept is all that a cache has of an object of the host cluster.
-type kept[T any] struct {
+// cachedObject is the cached part of an object of the management cluster.
+type cachedObject[T any] struct {
 	metav1.ObjectMeta
-	facts T
+	value T
 }
 
-// keep is a transform for informers that leaves only what counts.
-func keep[T any](facts func(*unstructured.Unstructured) T) func(any) (any, error) {
+// cacheTransform returns an informer transform that reduces objects to their cached part.
+func cacheTransform[T any](facts func(*unstructured.Unstructured) T) func(any) (any, error) {
 	return func(obj any) (any, error) {
 		o, ok := obj.(*unstructured.Unstructured)
 		if !ok {
-			return obj, nil // kept already
+			return obj, nil // Already transformed.
 		}
-		return &kept[T]{
+		return &cachedObject[T]{
 			ObjectMeta: metav1.ObjectMeta{Namespace: o.GetNamespace(), Name: o.GetName(), UID: o.GetUID(), ResourceVersion: o.GetResourceVersion()},
-			facts:      facts(o),
+			value:      facts(o),
 		}, nil
 	}
 }

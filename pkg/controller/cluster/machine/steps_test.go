@@ -18,7 +18,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/controller/cluster/machine/step"
 )
 
-// config is bootstrap object "b".
+// config returns the bootstrap object "b".
 func config(status map[string]any) *unstructured.Unstructured {
 	return other("ExampleConfig", "b", map[string]any{"status": status})
 }
@@ -31,10 +31,10 @@ func withPausedAnnotation(o *unstructured.Unstructured) *unstructured.Unstructur
 }
 
 // MB28-34, MB36, MC27, MT5-7
-func TestBootstrapDataIsTakenFromTheBootstrapObject(t *testing.T) {
+func TestBootstrap_CopiesTheDataSecretName(t *testing.T) {
 	ready := map[string]any{"initialization": initialized("dataSecretCreated"), "dataSecretName": "made"}
 	old := map[string]any{"ready": true, "dataSecretName": "made"}
-	halfWritten := func(m *machine) { withConfig(m); m.Spec.Bootstrap.DataSecretName = pointer("made") } // the status was not written
+	halfWritten := func(m *machine) { withConfig(m); m.Spec.Bootstrap.DataSecretName = pointer("made") } // The status was not written.
 	tests := map[string]struct {
 		machine  func(*machine)
 		config   *unstructured.Unstructured
@@ -45,19 +45,19 @@ func TestBootstrapDataIsTakenFromTheBootstrapObject(t *testing.T) {
 		fails    string
 		after    time.Duration
 	}{
-		"no reference":                      {machine: func(*machine) {}, secret: "data"},
-		"cannot be read":                    {machine: withConfig, unread: contract.ErrUnread, fails: "bootstrap: could not be read"},
-		"not there":                         {machine: withConfig, after: 30 * time.Second},
-		"not ready":                         {machine: withConfig, config: config(map[string]any{"dataSecretName": "made"})},
-		"ready":                             {machine: withConfig, config: config(ready), secret: "made", created: true},
-		"ready, the name is in the spec":    {machine: halfWritten, config: config(map[string]any{}), secret: "made", created: true},
-		"ready by v1beta1":                  {machine: withConfig, config: config(old), contract: contract.V1Beta1, secret: "made", created: true},
-		"ready and paused":                  {machine: withConfig, config: withPausedAnnotation(config(ready)), secret: "made", created: true},
-		"ready and paused by v1beta1":       {machine: withConfig, config: withPausedAnnotation(config(old)), contract: contract.V1Beta1, secret: "made", created: true},
-		"ready without name":                {machine: withConfig, config: config(map[string]any{"initialization": initialized("dataSecretCreated")}), fails: "status.dataSecretName of ExampleConfig ns/b is empty"},
-		"wrong type":                        {machine: withConfig, config: config(map[string]any{"initialization": map[string]any{"dataSecretCreated": "yes"}}), fails: "status.initialization.dataSecretCreated"},
-		"ready while it is deleted":         {machine: withConfig, config: goes(config(ready))},
-		"not there, the Machine is deleted": {machine: func(m *machine) { withConfig(m); deleted(m) }},
+		"no reference":                           {machine: func(*machine) {}, secret: "data"},
+		"cannot be read":                         {machine: withConfig, unread: contract.ErrUnread, fails: "bootstrap: could not be read"},
+		"not there":                              {machine: withConfig, after: 30 * time.Second},
+		"not ready":                              {machine: withConfig, config: config(map[string]any{"dataSecretName": "made"})},
+		"ready":                                  {machine: withConfig, config: config(ready), secret: "made", created: true},
+		"ready, the name is in the spec":         {machine: halfWritten, config: config(map[string]any{}), secret: "made", created: true},
+		"ready by v1beta1":                       {machine: withConfig, config: config(old), contract: contract.V1Beta1, secret: "made", created: true},
+		"ready and paused":                       {machine: withConfig, config: withPausedAnnotation(config(ready)), secret: "made", created: true},
+		"ready and paused by v1beta1":            {machine: withConfig, config: withPausedAnnotation(config(old)), contract: contract.V1Beta1, secret: "made", created: true},
+		"ready without name":                     {machine: withConfig, config: config(map[string]any{"initialization": initialized("dataSecretCreated")}), fails: "status.dataSecretName of ExampleConfig ns/b is empty"},
+		"wrong type":                             {machine: withConfig, config: config(map[string]any{"initialization": map[string]any{"dataSecretCreated": "yes"}}), fails: "status.initialization.dataSecretCreated"},
+		"ready while it is deleted":              {machine: withConfig, config: goes(config(ready))},
+		"does not exist, the Machine is deleted": {machine: func(m *machine) { withConfig(m); deleted(m) }},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -65,15 +65,15 @@ func TestBootstrapDataIsTakenFromTheBootstrapObject(t *testing.T) {
 			if test.config != nil {
 				objects = append(objects, test.config)
 			}
-			w := newWorld(t, objects...)
+			w := newFixture(t, objects...)
 			if test.contract != "" {
 				w.contract = test.contract
 			}
 			w.unread["ExampleConfig"] = test.unread
 			if test.fails != "" {
-				w.failing(test.fails)
-			} else if got := w.pass().RequeueAfter; got != test.after {
-				t.Errorf("comes back after %s, want %s", got, test.after)
+				w.expectError(test.fails)
+			} else if got := w.reconcile().RequeueAfter; got != test.after {
+				t.Errorf("requeued after %s, want %s", got, test.after)
 			}
 			m := w.machine()
 			if got := m.Spec.Bootstrap.DataSecretName; (got == nil) != (test.secret == "") || got != nil && *got != test.secret {
@@ -87,11 +87,11 @@ func TestBootstrapDataIsTakenFromTheBootstrapObject(t *testing.T) {
 }
 
 // MB35
-func TestTheNameOfTheDataSecretNeverChanges(t *testing.T) {
-	w := newWorld(t, newMachine(withConfig, func(m *machine) {
+func TestBootstrap_NeverChangesTheDataSecretName(t *testing.T) {
+	w := newFixture(t, newMachine(withConfig, func(m *machine) {
 		m.Spec.Bootstrap.DataSecretName, m.Status.Initialization.BootstrapDataSecretCreated = pointer("first"), pointer(true)
 	}), newCluster(), infra(), config(map[string]any{"initialization": map[string]any{"dataSecretCreated": false}, "dataSecretName": "second"}))
-	w.pass()
+	w.reconcile()
 	m := w.machine()
 	if *m.Spec.Bootstrap.DataSecretName != "first" || !step.IsTrue(m.Status.Initialization.BootstrapDataSecretCreated) {
 		t.Errorf("bootstrap %+v, %+v", m.Spec.Bootstrap, m.Status.Initialization)
@@ -99,7 +99,7 @@ func TestTheNameOfTheDataSecretNeverChanges(t *testing.T) {
 }
 
 // MB21, MB37-38, MT5, MT8
-func TestTheMachineBecomesTheControllerOfWhatItRefersTo(t *testing.T) {
+func TestTake_MakesTheMachineTheController(t *testing.T) {
 	ref := func(api, kind string, controller *bool) metav1.OwnerReference {
 		return metav1.OwnerReference{APIVersion: api, Kind: kind, Name: "x", UID: "x", Controller: controller}
 	}
@@ -116,13 +116,13 @@ func TestTheMachineBecomesTheControllerOfWhatItRefersTo(t *testing.T) {
 		want    []metav1.OwnerReference
 		fails   string
 	}{
-		"nobody's":                            {want: []metav1.OwnerReference{ours}},
-		"others may own it too":               {owners: []metav1.OwnerReference{viewer}, want: []metav1.OwnerReference{viewer, ours}},
-		"held by the set until then":          {owners: []metav1.OwnerReference{set, viewer}, want: []metav1.OwnerReference{viewer, ours}},
-		"held by the control plane":           {machine: ofControlPlane, owners: []metav1.OwnerReference{plane}, want: []metav1.OwnerReference{ours}},
-		"a control plane of a worker":         {owners: []metav1.OwnerReference{plane}, want: []metav1.OwnerReference{plane}, fails: "is controlled by ExampleControlPlane x"},
-		"somebody else's":                     {owners: []metav1.OwnerReference{ref("v1", "Other", pointer(true))}, want: []metav1.OwnerReference{ref("v1", "Other", pointer(true))}, fails: "is controlled by Other x"},
-		"ours of another version is replaced": {owners: []metav1.OwnerReference{earlier, viewer}, want: []metav1.OwnerReference{ours, viewer}},
+		"nobody's":                                {want: []metav1.OwnerReference{ours}},
+		"others may own it too":                   {owners: []metav1.OwnerReference{viewer}, want: []metav1.OwnerReference{viewer, ours}},
+		"controlled by the set before":            {owners: []metav1.OwnerReference{set, viewer}, want: []metav1.OwnerReference{viewer, ours}},
+		"controlled by the control plane":         {machine: ofControlPlane, owners: []metav1.OwnerReference{plane}, want: []metav1.OwnerReference{ours}},
+		"a control plane and a worker":            {owners: []metav1.OwnerReference{plane}, want: []metav1.OwnerReference{plane}, fails: "is controlled by ExampleControlPlane x"},
+		"another controller":                      {owners: []metav1.OwnerReference{ref("v1", "Other", pointer(true))}, want: []metav1.OwnerReference{ref("v1", "Other", pointer(true))}, fails: "is controlled by Other x"},
+		"an owner in another version is replaced": {owners: []metav1.OwnerReference{earlier, viewer}, want: []metav1.OwnerReference{ours, viewer}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -132,19 +132,19 @@ func TestTheMachineBecomesTheControllerOfWhatItRefersTo(t *testing.T) {
 			if test.machine != nil {
 				change = test.machine
 			}
-			w := newWorld(t, newMachine(change), newCluster(withControlPlane), o)
+			w := newFixture(t, newMachine(change), newCluster(withControlPlane), o)
 			if test.fails != "" {
-				w.failing(test.fails)
+				w.expectError(test.fails)
 				if w.machine().Spec.ProviderID != "" {
-					t.Error("something was taken from an object of somebody else")
+					t.Error("fields of an object of another controller were copied")
 				}
-				if is, message := w.says(clusterv1alpha1.InfrastructureReadyCondition); is != "False ObjectControlledByAnother" || !strings.Contains(message, test.fails) {
-					t.Errorf("InfrastructureReady is %s %q, want the present controller", is, message)
+				if is, message := w.condition(clusterv1alpha1.InfrastructureReadyCondition); is != "False ObjectControlledByAnother" || !strings.Contains(message, test.fails) {
+					t.Errorf("InfrastructureReady is %s %q, want the name of the controller", is, message)
 				}
 			} else {
-				w.pass()
+				w.reconcile()
 			}
-			got := w.other("ExampleMachine", "i")
+			got := w.object("ExampleMachine", "i")
 			if diff := cmp.Diff(test.want, got.GetOwnerReferences()); diff != "" {
 				t.Errorf("owners (-want +got):\n%s", diff)
 			}
@@ -156,7 +156,7 @@ func TestTheMachineBecomesTheControllerOfWhatItRefersTo(t *testing.T) {
 }
 
 // MB39-42, MB45-48, MB52-54, MC26, MC28, MT8-10, MT33
-func TestInfrastructureIsTakenOver(t *testing.T) {
+func TestInfrastructure_CopiesFields(t *testing.T) {
 	status := func(fields map[string]any) map[string]any {
 		all := map[string]any{"initialization": initialized("provisioned")}
 		for k, v := range fields {
@@ -179,21 +179,21 @@ func TestInfrastructureIsTakenOver(t *testing.T) {
 		after    time.Duration
 		ip, zone string
 	}{
-		"cannot be read":                       {unread: contract.ErrUnread, fails: "infrastructure: could not be read"},
-		"not there":                            {after: 30 * time.Second},
-		"not provisioned":                      {infra: other("ExampleMachine", "i", map[string]any{"spec": map[string]any{"providerID": providerID}})},
-		"provisioned":                          {infra: full(status(nil)), provider: providerID},
-		"provisioned by v1beta1":               {infra: full(map[string]any{"ready": true}), contract: contract.V1Beta1, provider: providerID},
-		"provisioned and paused":               {infra: withPausedAnnotation(full(status(nil))), provider: providerID},
-		"addresses and failure domain":         {infra: full(status(map[string]any{"addresses": addresses, "failureDomain": "z"})), provider: providerID, ip: "10.0.0.1", zone: "z"},
-		"while it is deleted":                  {infra: goes(full(status(nil)))},
-		"an address of no type that there is":  {infra: full(status(map[string]any{"addresses": []any{map[string]any{"type": "IPv4", "address": "x"}}})), fails: `entry 0 has type "IPv4"`},
-		"a failure domain of the wrong type":   {infra: full(status(map[string]any{"failureDomain": int64(7), "addresses": addresses})), fails: "status.failureDomain of ExampleMachine ns/i"},
-		"gone before, the Machine is deleted":  {machine: deleted},
-		"gone after, the Machine is deleted":   {machine: func(m *machine) { there(m); deleted(m) }, provider: providerID},
-		"gone after it was provisioned":        {machine: there, fails: "was deleted while its Machine exists", provider: providerID},
-		"cannot be read after it was there":    {machine: there, unread: contract.ErrUnread, fails: "could not be read", provider: providerID},
-		"not provisioned any more, new values": {machine: there, infra: other("ExampleMachine", "i", map[string]any{"spec": map[string]any{"providerID": "example://2"}, "status": map[string]any{"addresses": addresses}}), provider: "example://2", ip: "10.0.0.1"},
+		"cannot be read":                            {unread: contract.ErrUnread, fails: "infrastructure: could not be read"},
+		"not there":                                 {after: 30 * time.Second},
+		"not provisioned":                           {infra: other("ExampleMachine", "i", map[string]any{"spec": map[string]any{"providerID": providerID}})},
+		"provisioned":                               {infra: full(status(nil)), provider: providerID},
+		"provisioned by v1beta1":                    {infra: full(map[string]any{"ready": true}), contract: contract.V1Beta1, provider: providerID},
+		"provisioned and paused":                    {infra: withPausedAnnotation(full(status(nil))), provider: providerID},
+		"addresses and failure domain":              {infra: full(status(map[string]any{"addresses": addresses, "failureDomain": "z"})), provider: providerID, ip: "10.0.0.1", zone: "z"},
+		"while it is deleted":                       {infra: goes(full(status(nil)))},
+		"an address of an unknown type":             {infra: full(status(map[string]any{"addresses": []any{map[string]any{"type": "IPv4", "address": "x"}}})), fails: `entry 0 has type "IPv4"`},
+		"a failure domain of the wrong type":        {infra: full(status(map[string]any{"failureDomain": int64(7), "addresses": addresses})), fails: "status.failureDomain of ExampleMachine ns/i"},
+		"deleted before provisioning, with Machine": {machine: deleted},
+		"deleted after provisioning, with Machine":  {machine: func(m *machine) { there(m); deleted(m) }, provider: providerID},
+		"deleted after provisioning":                {machine: there, fails: "was deleted while its Machine exists", provider: providerID},
+		"cannot be read after provisioning":         {machine: there, unread: contract.ErrUnread, fails: "could not be read", provider: providerID},
+		"no longer provisioned, new values":         {machine: there, infra: other("ExampleMachine", "i", map[string]any{"spec": map[string]any{"providerID": "example://2"}, "status": map[string]any{"addresses": addresses}}), provider: "example://2", ip: "10.0.0.1"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -205,15 +205,15 @@ func TestInfrastructureIsTakenOver(t *testing.T) {
 			if test.infra != nil {
 				objects = append(objects, test.infra)
 			}
-			w := newWorld(t, objects...)
+			w := newFixture(t, objects...)
 			w.unread["ExampleMachine"] = test.unread
 			if test.contract != "" {
 				w.contract = test.contract
 			}
 			if test.fails != "" {
-				w.failing(test.fails)
-			} else if got := w.pass().RequeueAfter; got != test.after {
-				t.Errorf("comes back after %s, want %s", got, test.after)
+				w.expectError(test.fails)
+			} else if got := w.reconcile().RequeueAfter; got != test.after {
+				t.Errorf("requeued after %s, want %s", got, test.after)
 			}
 			m := w.machine()
 			if m.Spec.ProviderID != test.provider || step.IsProvisioned(m) != (test.provider != "") {
@@ -231,81 +231,81 @@ func TestInfrastructureIsTakenOver(t *testing.T) {
 }
 
 // MB43-44
-func TestTheOldFailureDomainDecidesWhatTheSpecSays(t *testing.T) {
+func TestInfrastructure_CopiesTheOldFailureDomainToTheSpec(t *testing.T) {
 	o := infraThere()
-	w := newWorld(t, newMachine(func(m *machine) { m.Spec.FailureDomain = "asked" }), newCluster(), o)
+	w := newFixture(t, newMachine(func(m *machine) { m.Spec.FailureDomain = "asked" }), newCluster(), o)
 	w.set("ExampleMachine", "i", "new", "status", "failureDomain")
-	w.pass()
+	w.reconcile()
 	if m := w.machine(); m.Spec.FailureDomain != "asked" || m.Status.FailureDomain != "new" {
 		t.Errorf("spec %q, status %q", m.Spec.FailureDomain, m.Status.FailureDomain)
 	}
 	w.set("ExampleMachine", "i", "old", "spec", "failureDomain")
-	w.pass()
+	w.reconcile()
 	if m := w.machine(); m.Spec.FailureDomain != "old" || m.Status.FailureDomain != "new" {
 		t.Errorf("spec %q, status %q", m.Spec.FailureDomain, m.Status.FailureDomain)
 	}
 }
 
 // MB46, MB49-51
-func TestWhatWasProvisionedStaysSoAndItsValuesFollow(t *testing.T) {
-	w := newWorld(t, newMachine(), newCluster(), infraThere())
-	w.pass()
+func TestInfrastructure_StaysProvisionedAndFollowsChanges(t *testing.T) {
+	w := newFixture(t, newMachine(), newCluster(), infraThere())
+	w.reconcile()
 	w.set("ExampleMachine", "i", false, "status", "initialization", "provisioned")
 	w.set("ExampleMachine", "i", []any{map[string]any{"type": "InternalIP", "address": "10.0.0.2"}}, "status", "addresses")
 	w.set("ExampleMachine", "i", "z2", "status", "failureDomain")
-	w.pass()
+	w.reconcile()
 	m := w.machine()
 	if !step.IsProvisioned(m) || len(m.Status.Addresses) != 1 || m.Status.FailureDomain != "z2" {
 		t.Errorf("status %+v", m.Status)
 	}
 	w.unread["ExampleMachine"] = contract.ErrUnread
-	w.failing("could not be read")
+	w.expectError("could not be read")
 	if !step.IsProvisioned(w.machine()) {
 		t.Error("a read error took back that the infrastructure was provisioned")
 	}
 }
 
 // MB48
-func TestWithoutProviderIDNothingIsTakenAndEventsAreHeldBack(t *testing.T) {
-	w := newWorld(t, newMachine(), newCluster(), infraThere())
+func TestInfrastructure_WaitsForTheProviderID(t *testing.T) {
+	w := newFixture(t, newMachine(), newCluster(), infraThere())
 	w.set("ExampleMachine", "i", "", "spec", "providerID")
-	if got := w.pass(); got.RequeueAfter != 0 || step.IsProvisioned(w.machine()) {
+	if got := w.reconcile(); got.RequeueAfter != 0 || step.IsProvisioned(w.machine()) {
 		t.Errorf("result %+v, provisioned %t", got, step.IsProvisioned(w.machine()))
 	}
 	w.set("ExampleMachine", "i", providerID, "spec", "providerID")
 	w.now = w.now.Add(2 * time.Second)
-	if got := w.pass().RequeueAfter; got != 3*time.Second || step.IsProvisioned(w.machine()) {
-		t.Errorf("an event after 2 s: comes back after %s, provisioned %t", got, step.IsProvisioned(w.machine()))
+	if got := w.reconcile().RequeueAfter; got != 3*time.Second || step.IsProvisioned(w.machine()) {
+		t.Errorf("an event after 2 s: requeued after %s, provisioned %t", got, step.IsProvisioned(w.machine()))
 	}
 	w.now = w.now.Add(3 * time.Second)
-	if w.pass(); !step.IsProvisioned(w.machine()) {
+	if w.reconcile(); !step.IsProvisioned(w.machine()) {
 		t.Error("not provisioned after 5 s")
 	}
 }
 
 // MB19, MB52, MT28
-func TestInfrastructureThatIsGoneIsAFinalFailure(t *testing.T) {
-	w := newWorld(t, newMachine(provisioned), newCluster())
-	w.failing("was deleted")
+func TestInfrastructure_DeletionIsATerminalFailure(t *testing.T) {
+	w := newFixture(t, newMachine(provisioned), newCluster())
+	w.expectError("was deleted")
 	w.expect("InfrastructureReady", "False ObjectDeleted", "ExampleMachine has been deleted while the Machine still exists")
 }
 
-func TestFailureOfAProvider_IsInTheConditionOfTheObject(t *testing.T) {
+func TestProviderFailure_IsReportedInTheConditionOfTheObject(t *testing.T) {
 	for reason, want := range map[string][2]string{
 		"Broken":    {"False Broken", "ExampleMachine reports a failure: no disk"},
 		"two words": {"False NotReady", "ExampleMachine reports a failure: two words: no disk"},
 	} {
-		w := newWorld(t, newMachine(withConfig), newCluster(), infraThere(), config(map[string]any{"failureMessage": "no token"}))
+		w := newFixture(t, newMachine(withConfig), newCluster(), infraThere(), config(map[string]any{"failureMessage": "no token"}))
 		w.set("ExampleMachine", "i", reason, "status", "failureReason")
 		w.set("ExampleMachine", "i", "no disk", "status", "failureMessage")
-		w.pass()
+		w.reconcile()
 		w.expect("InfrastructureReady", want[0], want[1])
 		w.expect("BootstrapConfigReady", "False NotReady", "ExampleConfig reports a failure: no token")
 	}
 }
 
 // MB55-62, MC29
-func TestCertificateExpiryIsReadFromAnnotations(t *testing.T) {
+func TestCertificates_ReadTheExpiryFromAnnotations(t *testing.T) {
 	const early, late = "2027-01-01T00:00:00Z", "2028-01-01T00:00:00Z"
 	key := clusterv1alpha1.MachineCertificatesExpiryDateAnnotation
 	tests := map[string]struct {
@@ -314,14 +314,14 @@ func TestCertificateExpiryIsReadFromAnnotations(t *testing.T) {
 		before             bool
 		want, fails        string
 	}{
-		"a worker":                 {worker: true, onMachine: early},
-		"nothing anywhere":         {},
-		"on the bootstrap object":  {onOther: late, want: late},
-		"on the Machine":           {onMachine: early, want: early},
-		"on both":                  {onMachine: early, onOther: late, want: early},
-		"not any more":             {before: true},
-		"no time":                  {before: true, onMachine: "never", want: late, fails: "annotation machine.cluster.x-k8s.io/certificates-expiry of the Machine"},
-		"no time on the bootstrap": {onOther: "never", fails: "of ExampleConfig ns/b"},
+		"a worker":                      {worker: true, onMachine: early},
+		"nothing anywhere":              {},
+		"on the bootstrap object":       {onOther: late, want: late},
+		"on the Machine":                {onMachine: early, want: early},
+		"on both":                       {onMachine: early, onOther: late, want: early},
+		"removed":                       {before: true},
+		"invalid time":                  {before: true, onMachine: "never", want: late, fails: "annotation machine.cluster.x-k8s.io/certificates-expiry of the Machine"},
+		"invalid time on the bootstrap": {onOther: "never", fails: "of ExampleConfig ns/b"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -329,7 +329,7 @@ func TestCertificateExpiryIsReadFromAnnotations(t *testing.T) {
 			if test.onOther != "" {
 				c.SetAnnotations(map[string]string{key: test.onOther})
 			}
-			w := newWorld(t, newMachine(withConfig, func(m *machine) {
+			w := newFixture(t, newMachine(withConfig, func(m *machine) {
 				if !test.worker {
 					ofControlPlane(m)
 				}
@@ -342,9 +342,9 @@ func TestCertificateExpiryIsReadFromAnnotations(t *testing.T) {
 				}
 			}), newCluster(), infra(), c)
 			if test.fails != "" {
-				w.failing(test.fails)
+				w.expectError(test.fails)
 			} else {
-				w.pass()
+				w.reconcile()
 			}
 			got := ""
 			if at := w.machine().Status.CertificatesExpiryDate; at != nil {

@@ -19,8 +19,8 @@ import (
 
 const mib = 1 << 20
 
-func read(ctx context.Context, p *pace, namespace string, bytes int) error {
-	_, err := io.Copy(io.Discard, newPacedBody(ctx, io.NopCloser(strings.NewReader(strings.Repeat("x", bytes))), p.of(namespace)))
+func read(ctx context.Context, p *readLimits, namespace string, bytes int) error {
+	_, err := io.Copy(io.Discard, newRateLimitedBody(ctx, io.NopCloser(strings.NewReader(strings.Repeat("x", bytes))), p.limiters(namespace)))
 	return err
 }
 
@@ -28,7 +28,7 @@ func TestPace_LimitsNamespacesAndTheServer(t *testing.T) {
 	for _, tc := range []struct {
 		name       string
 		namespaces []string
-		// want is the time until each of the namespaces has read 52 MiB.
+		// want is the time in which each namespace reads 52 MiB.
 		want time.Duration
 	}{
 		{"one", []string{"a"}, 20 * time.Second},
@@ -37,7 +37,7 @@ func TestPace_LimitsNamespacesAndTheServer(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				p, start := newPace(), time.Now()
+				p, start := newReadLimits(), time.Now()
 				done := make(chan error)
 				for _, namespace := range tc.namespaces {
 					go func() { done <- read(t.Context(), p, namespace, 52*mib) }()
@@ -55,18 +55,18 @@ func TestPace_LimitsNamespacesAndTheServer(t *testing.T) {
 	}
 }
 
-func TestPace_EndsReadsThatWouldEndTooLate(t *testing.T) {
+func TestPace_RejectsReadsThatExceedTheDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		p := newPace()
-		if err := read(ctx, p, "a", 40*mib); err == nil || !strings.Contains(err.Error(), "at most 1048576 bytes are read in a second") || errors.Is(err, errAnswer) {
-			t.Errorf("%v, want an error that says the limit", err)
+		p := newReadLimits()
+		if err := read(ctx, p, "a", 40*mib); err == nil || !strings.Contains(err.Error(), "at most 1048576 bytes per second are read") || errors.Is(err, errTooLarge) {
+			t.Errorf("%v, want an error with the limit", err)
 		}
 	})
 }
 
-func TestPace_LimitsEveryAnswerOfACluster(t *testing.T) {
+func TestPace_LimitsAllAnswersOfACluster(t *testing.T) {
 	s := newHostile(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "0123456789") })
 	config, err := parseKubeconfig(s.kubeconfig(s.URL))
 	if err != nil {
@@ -83,7 +83,7 @@ func TestPace_LimitsEveryAnswerOfACluster(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got, err := io.ReadAll(resp.Body); err == nil {
-			t.Errorf("%q was read, and 9 bytes are allowed", got)
+			t.Errorf("%q was read, want at most 9 bytes", got)
 		}
 		_ = resp.Body.Close()
 	}

@@ -21,19 +21,19 @@ func TestPace_LimitsTheCreationsOfANamespace(t *testing.T) {
 				t.Fatalf("%d Machines, want %d", got, want)
 			}
 			if want < 130 {
-				l.says(clusterv1alpha1.ScalingUpCondition, "True", clusterv1alpha1.ScalingUpReason, fmt.Sprintf("Scaling up from %d to 130 replicas: "+
+				l.expectCondition(clusterv1alpha1.ScalingUpCondition, "True", clusterv1alpha1.ScalingUpReason, fmt.Sprintf("Scaling up from %d to 130 replicas: "+
 					"after 100 Machines in quick succession, the MachineSets of a namespace create 30 per minute", want))
 			}
 			time.Sleep(20 * time.Second)
 			synctest.Wait()
 		}
-		l.says(clusterv1alpha1.ScalingUpCondition, "False", clusterv1alpha1.NotScalingUpReason, "")
+		l.expectCondition(clusterv1alpha1.ScalingUpCondition, "False", clusterv1alpha1.NotScalingUpReason, "")
 	})
 }
 
-func TestPace_IsThatOfEachNamespace(t *testing.T) {
-	p, now := newPace(60), time.Now()
-	for range quickly {
+func TestPace_AppliesPerNamespace(t *testing.T) {
+	p, now := newCreationLimits(60), time.Now()
+	for range creationBurst {
 		if wait := p.wait("a", now); wait != 0 {
 			t.Fatalf("wait %s, want none", wait)
 		}

@@ -19,15 +19,15 @@ import (
 	"github.com/slipway-dev/slipway/pkg/controller/cluster/machine/drain"
 )
 
-// newTwin is a second Node of the machine of "n", whose kubelet has registered under another name.
+// newTwin returns a second Node of the machine of "n", whose kubelet has registered under another name.
 func newTwin() *corev1.Node {
 	n := newNode()
 	n.Name, n.UID = "twin", "uid-twin"
 	return n
 }
 
-// nodesLeft returns the names of the Nodes of the workload cluster.
-func (w *world) nodesLeft() []string {
+// nodesLeft returns the names of the Nodes in the workload cluster.
+func (w *fixture) nodesLeft() []string {
 	w.t.Helper()
 	list, err := w.workload.CoreV1().Nodes().List(w.t.Context(), metav1.ListOptions{})
 	if err != nil {
@@ -40,16 +40,16 @@ func (w *world) nodesLeft() []string {
 	return names
 }
 
-// The pods of both end with the VM.
+// The pods of both Nodes run on the VM.
 func TestDeletion_DrainsAndDeletesAllNodesOfTheMachine(t *testing.T) {
 	for name, test := range map[string]struct {
 		machine *machine
 		dead    string
 	}{
-		"the Machine names the dead one":   {newMachine(running, deleted), "n"},
-		"the Machine names the live one":   {newMachine(running, deleted), "twin"},
-		"the Machine names none":           {newMachine(provisioned, deleted), "n"},
-		"neither is Ready, and none named": {newMachine(provisioned, deleted), "n twin"},
+		"the nodeRef is the dead Node": {newMachine(running, deleted), "n"},
+		"the nodeRef is the live Node": {newMachine(running, deleted), "twin"},
+		"there is no nodeRef":          {newMachine(provisioned, deleted), "n"},
+		"neither is Ready, no nodeRef": {newMachine(provisioned, deleted), "n twin"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			stranger := newNode()
@@ -60,7 +60,7 @@ func TestDeletion_DrainsAndDeletesAllNodesOfTheMachine(t *testing.T) {
 					silent(n)
 				}
 			}
-			w := newWorld(t, test.machine, newCluster(), infraThere(), nodes[0], nodes[1], nodes[2])
+			w := newFixture(t, test.machine, newCluster(), infraThere(), nodes[0], nodes[1], nodes[2])
 			busy := map[string]bool{"n": true, "twin": true}
 			var drained, detached []string
 			w.c.reconcile.deletion.Drain = func(_ context.Context, _ kubernetes.Interface, in drain.Input) (drain.Result, error) {
@@ -74,24 +74,24 @@ func TestDeletion_DrainsAndDeletesAllNodesOfTheMachine(t *testing.T) {
 				detached = append(detached, in.Node)
 				return drain.Result{Done: true}, nil
 			}
-			w.pass()
-			if _, message := w.says("Deleting"); w.stage() != "Drain" || !strings.Contains(message, "* pods of n") || !strings.Contains(message, "* pods of twin") {
-				t.Fatalf("stage %s, Deleting has message %q, want it to name the pods of both", w.stage(), message)
+			w.reconcile()
+			if _, message := w.condition("Deleting"); w.stage() != "Drain" || !strings.Contains(message, "* pods of n") || !strings.Contains(message, "* pods of twin") {
+				t.Fatalf("stage %s, Deleting has message %q, want the pods of both", w.stage(), message)
 			}
 			busy["n"] = false
 			w.now = w.now.Add(drain.Retry)
-			if w.pass(); w.stage() != "Drain" {
+			if w.reconcile(); w.stage() != "Drain" {
 				t.Fatalf("stage %s while one Node is not drained", w.stage())
 			}
 			drained, busy["twin"] = nil, false
 			w.now = w.now.Add(drain.Retry)
-			w.pass()
+			w.reconcile()
 			for _, got := range [][]string{drained, detached} {
 				if slices.Sort(got); !slices.Equal(got, []string{"n", "twin"}) {
-					t.Errorf("drained %v, waited for the volumes of %v; want those of n and twin", drained, detached)
+					t.Errorf("drained %v, waited for the volumes of %v; want n and twin", drained, detached)
 				}
 			}
-			w.pass()
+			w.reconcile()
 			if diff := cmp.Diff([]string{"stranger"}, w.nodesLeft()); diff != "" || len(w.machine().Finalizers) != 0 {
 				t.Errorf("finalizers %v, Nodes left (-want +got):\n%s", w.machine().Finalizers, diff)
 			}
@@ -99,9 +99,9 @@ func TestDeletion_DrainsAndDeletesAllNodesOfTheMachine(t *testing.T) {
 	}
 }
 
-// An error of one Node is no reason to leave the pods of the other.
-func TestDeletion_DrainsANodeAlthoughAnotherFails(t *testing.T) {
-	w := newWorld(t, newMachine(running, deleted), newCluster(), infraThere(), newNode(), newTwin())
+// An error of one Node does not prevent the drain of the other.
+func TestDeletion_DrainsANodeEvenIfAnotherFails(t *testing.T) {
+	w := newFixture(t, newMachine(running, deleted), newCluster(), infraThere(), newNode(), newTwin())
 	var drained []string
 	w.c.reconcile.deletion.Drain = func(_ context.Context, _ kubernetes.Interface, in drain.Input) (drain.Result, error) {
 		if in.Node == "n" {
@@ -110,7 +110,7 @@ func TestDeletion_DrainsANodeAlthoughAnotherFails(t *testing.T) {
 		drained = append(drained, in.Node)
 		return drain.Result{Done: true}, nil
 	}
-	w.failing("draining Node n, twin: refused")
+	w.expectError("draining Node n, twin: refused")
 	if w.stage() != "Drain" || !slices.Equal(drained, []string{"twin"}) {
 		t.Errorf("stage %s, drained %v, want twin", w.stage(), drained)
 	}
@@ -119,21 +119,21 @@ func TestDeletion_DrainsANodeAlthoughAnotherFails(t *testing.T) {
 
 // Another Node of the machine may be among those that are being read.
 func TestDeletion_WaitsUntilAllNodesOfTheMachineAreKnown(t *testing.T) {
-	w := newWorld(t, newMachine(running, deleted), newCluster(), infraThere(), newNode(), newTwin())
+	w := newFixture(t, newMachine(running, deleted), newCluster(), infraThere(), newNode(), newTwin())
 	w.reading = true
-	w.pass()
-	if _, message := w.says("Deleting"); w.stage() != "Drain" || w.drained != 0 || !strings.HasSuffix(message, "\n* the Nodes of the workload cluster are being read") {
+	w.reconcile()
+	if _, message := w.condition("Deleting"); w.stage() != "Drain" || w.drained != 0 || !strings.HasSuffix(message, "\n* the Nodes of the workload cluster are being read") {
 		t.Fatalf("stage %s, %d drains, Deleting has message %q", w.stage(), w.drained, message)
 	}
 	w.reading = false
-	if w.pass(); w.drained != 2 {
-		t.Errorf("%d drains, want one of each Node", w.drained)
+	if w.reconcile(); w.drained != 2 {
+		t.Errorf("%d drains, want one for each Node", w.drained)
 	}
 }
 
 // Kubelets write the UUID of a virtual machine in upper or lower case.
 func TestController_FindsMachinesByProviderIDsInAnyCase(t *testing.T) {
-	w := newWorld(t, newMachine(func(m *machine) { m.Spec.ProviderID = "vsphere://1f38-a" }), newCluster())
+	w := newFixture(t, newMachine(func(m *machine) { m.Spec.ProviderID = "vsphere://1f38-a" }), newCluster())
 	key := types.NamespacedName{Namespace: ns, Name: "c"}
 	if !w.c.HasMachine(key, "vsphere://1F38-A") || w.c.HasMachine(key, "vsphere://1F38-B") {
 		t.Error("a Machine is not found by its provider ID in upper case, or is found by another one")

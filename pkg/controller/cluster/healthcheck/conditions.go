@@ -14,14 +14,14 @@ import (
 	"github.com/slipway-dev/slipway/pkg/apis/conditions"
 )
 
-// shown is m with what v says of it.
-func shown(m *machine, v verdict, now time.Time) *machine {
+// withHealthCondition returns a copy of m with the condition for v.
+func withHealthCondition(m *machine, v checkResult, now time.Time) *machine {
 	next := m.DeepCopy()
 	c := metav1.Condition{Type: clusterv1alpha1.MachineHealthCheckSucceededCondition, ObservedGeneration: m.Generation}
 	switch {
-	case v.well:
+	case v.healthy:
 		c.Status, c.Reason = metav1.ConditionTrue, clusterv1alpha1.HealthCheckSucceededReason
-	case v.unwell():
+	case v.isUnhealthy():
 		c.Status, c.Reason, c.Message = metav1.ConditionFalse, v.reason, v.message
 	default:
 		return next
@@ -30,10 +30,9 @@ func shown(m *machine, v verdict, now time.Time) *machine {
 	return next
 }
 
-// askOwner asks the owner of m, which it changes, to replace it, unless that has been done
-// and the owner is at it.
-func askOwner(m *machine, now time.Time) {
-	if is := conditions.Find(m.Status.Conditions, clusterv1alpha1.MachineOwnerRemediatedCondition); is != nil && is.Status != metav1.ConditionTrue {
+// requestOwner requests remediation by the owner of m, unless the owner has already been requested.
+func requestOwner(m *machine, now time.Time) {
+	if current := conditions.Find(m.Status.Conditions, clusterv1alpha1.MachineOwnerRemediatedCondition); current != nil && current.Status != metav1.ConditionTrue {
 		return
 	}
 	c := metav1.Condition{
@@ -43,9 +42,8 @@ func askOwner(m *machine, now time.Time) {
 	conditions.Set(&m.Status.Conditions, now, c)
 }
 
-// asked says on m, which it changes, what became of asking somebody else to replace it; with
-// an empty reason nobody is asked any more.
-func asked(m *machine, now time.Time, reason, message string) {
+// setExternallyRemediated sets the condition ExternallyRemediated of m, or removes it if reason is empty.
+func setExternallyRemediated(m *machine, now time.Time, reason, message string) {
 	if reason == "" {
 		meta.RemoveStatusCondition(&m.Status.Conditions, clusterv1alpha1.MachineExternallyRemediatedCondition)
 		return
@@ -55,13 +53,13 @@ func asked(m *machine, now time.Time, reason, message string) {
 	})
 }
 
-// tell fills the status of a check.
-func tell(c *check, paused metav1.Condition, targets []target, well int, allow allowance, now time.Time) {
+// updateStatus computes the status of a check.
+func updateStatus(c *check, paused metav1.Condition, targets []target, well int, allow allowance, now time.Time) {
 	st := &c.Status
 	paused.ObservedGeneration = c.Generation
 	conditions.Set(&st.Conditions, now, paused)
 	if paused.Status == metav1.ConditionTrue {
-		return // Nobody has looked.
+		return // The Machines were not read.
 	}
 	names := []string{}
 	for _, t := range targets {
@@ -69,20 +67,20 @@ func tell(c *check, paused metav1.Condition, targets []target, well int, allow a
 	}
 	slices.Sort(names)
 	total, healthy := int32(len(targets)), int32(well)
-	st.ExpectedMachines, st.CurrentHealthy, st.RemediationsAllowed = &total, &healthy, &allow.more
+	st.ExpectedMachines, st.CurrentHealthy, st.RemediationsAllowed = &total, &healthy, &allow.remaining
 	st.Targets, st.ObservedGeneration = names[:min(len(names), maxTargets)], c.Generation
-	is := metav1.Condition{
+	condition := metav1.Condition{
 		Type: clusterv1alpha1.MachineHealthCheckRemediationAllowedCondition, Status: metav1.ConditionTrue,
 		Reason: clusterv1alpha1.RemediationAllowedReason, ObservedGeneration: c.Generation,
 	}
 	var stalled *metav1.Condition
-	if !allow.ok {
-		is.Status, is.Reason, is.Message = metav1.ConditionFalse, clusterv1alpha1.TooManyUnhealthyReason, allow.message
-		stalled = &is
+	if !allow.allowed {
+		condition.Status, condition.Reason, condition.Message = metav1.ConditionFalse, clusterv1alpha1.TooManyUnhealthyReason, allow.message
+		stalled = &condition
 	}
-	conditions.Set(&st.Conditions, now, is)
+	conditions.Set(&st.Conditions, now, condition)
 	conditions.SetBecause(&st.Conditions, now, clusterv1alpha1.StalledCondition, c.Generation, stalled)
 }
 
-// maxTargets is how many names a status has, as the API has it.
+// maxTargets is the API's maximum number of targets in the status.
 const maxTargets = 10000

@@ -12,16 +12,16 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// allowance says whether Machines may be replaced, and if so how many more may cease to be
-// well before none is; if not, why.
+// allowance is the decision whether Machines may be remediated. remaining is the number of Machines that may become
+// unhealthy before remediation is no longer allowed. message explains why it is not allowed.
 type allowance struct {
-	ok      bool
-	more    int32
-	message string
+	allowed   bool
+	remaining int32
+	message   string
 }
 
-// allowed decides by how many of the targets are well.
-func allowed(c *check, targets, well int) (allowance, error) {
+// computeAllowance computes the allowance from the number of targets and of healthy targets.
+func computeAllowance(c *check, targets, well int) (allowance, error) {
 	unwell := targets - well
 	trigger := &c.Spec.Remediation.TriggerIf
 	if trigger.UnhealthyInRange != "" {
@@ -30,7 +30,7 @@ func allowed(c *check, targets, well int) (allowance, error) {
 			return allowance{}, fmt.Errorf("spec.remediation.triggerIf.unhealthyInRange: %w", err)
 		}
 		if unwell >= least && unwell <= most {
-			return allowance{ok: true, more: int32(most - unwell)}, nil
+			return allowance{allowed: true, remaining: int32(most - unwell)}, nil
 		}
 		return allowance{message: fmt.Sprintf(
 			"Remediation is not allowed, the number of not started or unhealthy machines does not fall within the range (total: %d, unhealthy: %d, unhealthyRange: %s)",
@@ -42,14 +42,14 @@ func allowed(c *check, targets, well int) (allowance, error) {
 		return allowance{}, fmt.Errorf("spec.remediation.triggerIf.unhealthyLessThanOrEqualTo: %w", err)
 	}
 	if unwell <= most {
-		return allowance{ok: true, more: int32(most - unwell)}, nil
+		return allowance{allowed: true, remaining: int32(most - unwell)}, nil
 	}
 	return allowance{message: fmt.Sprintf(
 		"Remediation is not allowed, the number of not started or unhealthy machines exceeds maxUnhealthy (total: %d, unhealthy: %d, maxUnhealthy: %s)",
 		targets, unwell, limit.String())}, nil
 }
 
-// parseRange reads a range such as [3-5].
+// parseRange parses a range such as [3-5].
 func parseRange(text string) (least, most int, err error) {
 	inner, closed := strings.CutSuffix(text, "]")
 	inner, opened := strings.CutPrefix(inner, "[")
@@ -61,5 +61,5 @@ func parseRange(text string) (least, most int, err error) {
 			return int(a), int(b), nil
 		}
 	}
-	return 0, 0, fmt.Errorf("%.40q is no range such as [3-5]", text)
+	return 0, 0, fmt.Errorf("%.40q is not a range such as [3-5]", text)
 }

@@ -24,31 +24,31 @@ import (
 )
 
 // MB1, MT1
-func TestAMachineThatIsNotThereNeedsNothing(t *testing.T) {
-	w := newWorld(t)
-	if result := w.pass(); result != (controller.Result{}) || w.writes() != 0 {
+func TestReconcile_IgnoresDeletedMachines(t *testing.T) {
+	w := newFixture(t)
+	if result := w.reconcile(); result != (controller.Result{}) || w.writes() != 0 {
 		t.Errorf("result %+v", result)
 	}
 }
 
 // MB2-3, MT2
-func TestTheFinalizerIsAddedAndThePassEnds(t *testing.T) {
-	w := newWorld(t, newMachine(func(m *machine) { m.Finalizers = []string{"other"} }), newCluster(), infra())
-	w.pass()
+func TestReconcile_AddsTheFinalizerFirst(t *testing.T) {
+	w := newFixture(t, newMachine(func(m *machine) { m.Finalizers = []string{"other"} }), newCluster(), infra())
+	w.reconcile()
 	if diff := cmp.Diff([]string{"other", clusterv1alpha1.MachineFinalizer}, w.machine().Finalizers); diff != "" {
 		t.Errorf("finalizers (-want +got):\n%s", diff)
 	}
-	if w.writes() != 1 || w.other("ExampleMachine", "i").GetOwnerReferences() != nil {
-		t.Error("the pass went on")
+	if w.writes() != 1 || w.object("ExampleMachine", "i").GetOwnerReferences() != nil {
+		t.Error("the reconcile continued")
 	}
 }
 
 // MB4-7, MT4
-func TestTheClusterOwnsAMachineThatNothingElseMade(t *testing.T) {
+func TestReconcile_AddsTheClusterAsOwnerOfStandaloneMachines(t *testing.T) {
 	controlled := func(m *machine) {
 		m.OwnerReferences = []metav1.OwnerReference{{APIVersion: "example.org/v1", Kind: "Other", Name: "o", UID: "o", Controller: pointer(true)}}
 	}
-	ofBefore := func(m *machine) { // as after a restore: the garbage collector deletes what only that owns
+	ofBefore := func(m *machine) { // As after a restore: the garbage collector deletes objects whose only owner does not exist.
 		m.OwnerReferences = []metav1.OwnerReference{{APIVersion: "cluster.slipway.dev/v1alpha1", Kind: "Cluster", Name: "c", UID: "before"}}
 	}
 	label := func(key string) func(*machine) { return func(m *machine) { m.Labels[key] = "x" } }
@@ -56,17 +56,17 @@ func TestTheClusterOwnsAMachineThatNothingElseMade(t *testing.T) {
 		change func(*machine)
 		want   bool
 	}{
-		"stands alone":           {func(*machine) {}, true},
-		"of a Cluster of before": {ofBefore, true},
-		"controlled":             {controlled, false},
-		"made by a set":          {label(clusterv1alpha1.MachineSetNameLabel), false},
-		"made by a pool":         {label(clusterv1alpha1.MachinePoolNameLabel), false},
-		"made by a controlplane": {label(clusterv1alpha1.MachineControlPlaneNameLabel), false},
+		"standalone":                 {func(*machine) {}, true},
+		"of a previous Cluster":      {ofBefore, true},
+		"controlled":                 {controlled, false},
+		"created by a set":           {label(clusterv1alpha1.MachineSetNameLabel), false},
+		"created by a pool":          {label(clusterv1alpha1.MachinePoolNameLabel), false},
+		"created by a control plane": {label(clusterv1alpha1.MachineControlPlaneNameLabel), false},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, newMachine(test.change), newCluster(), infra())
-			w.pass()
+			w := newFixture(t, newMachine(test.change), newCluster(), infra())
+			w.reconcile()
 			want := metav1.OwnerReference{APIVersion: "cluster.slipway.dev/v1alpha1", Kind: "Cluster", Name: "c", UID: "uid-c"}
 			if got := slices.Contains(w.machine().OwnerReferences, want); got != test.want {
 				t.Errorf("owners %+v", w.machine().OwnerReferences)
@@ -76,19 +76,19 @@ func TestTheClusterOwnsAMachineThatNothingElseMade(t *testing.T) {
 }
 
 // MB5
-func TestTheMachineSetStaysTheOwner(t *testing.T) {
-	w := newWorld(t, ownedMachine(), newCluster(), infra(), newSet(), newDeployment())
-	w.pass()
+func TestReconcile_KeepsTheMachineSetAsOwner(t *testing.T) {
+	w := newFixture(t, ownedMachine(), newCluster(), infra(), newSet(), newDeployment())
+	w.reconcile()
 	if owners := w.machine().OwnerReferences; len(owners) != 1 || owners[0].Kind != "MachineSet" {
 		t.Errorf("owners %+v", owners)
 	}
 }
 
 // MB8
-func TestTheLabelOfTheClusterIsAlwaysThere(t *testing.T) {
+func TestReconcile_SetsTheClusterLabel(t *testing.T) {
 	for name, labels := range map[string]map[string]string{"none": nil, "wrong": {clusterv1alpha1.ClusterNameLabel: "other"}} {
-		w := newWorld(t, newMachine(func(m *machine) { m.Labels = labels }), newCluster(), infra())
-		w.pass()
+		w := newFixture(t, newMachine(func(m *machine) { m.Labels = labels }), newCluster(), infra())
+		w.reconcile()
 		if got := w.machine().Labels[clusterv1alpha1.ClusterNameLabel]; got != "c" {
 			t.Errorf("%s: label %q", name, got)
 		}
@@ -96,60 +96,60 @@ func TestTheLabelOfTheClusterIsAlwaysThere(t *testing.T) {
 }
 
 // MB9
-func TestPassesOverAMinimalMachineDoNotFail(t *testing.T) {
-	w := newWorld(t, newMachine(), newCluster(), infra())
-	w.pass()
-	w.pass()
+func TestReconcile_AcceptsAMinimalMachine(t *testing.T) {
+	w := newFixture(t, newMachine(), newCluster(), infra())
+	w.reconcile()
+	w.reconcile()
 	w.edit(deleted)
-	w.pass()
+	w.reconcile()
 }
 
 // MB10
-func TestWithoutAClusterTheMachineWaitsAndSaysSo(t *testing.T) {
-	w := newWorld(t, newMachine(func(m *machine) { m.Finalizers, m.Generation, m.Status.ObservedGeneration = nil, 3, -1 }), infra())
-	w.pass()
+func TestReconcile_WaitsForTheCluster(t *testing.T) {
+	w := newFixture(t, newMachine(func(m *machine) { m.Finalizers, m.Generation, m.Status.ObservedGeneration = nil, 3, -1 }), infra())
+	w.reconcile()
 	w.expect("Ready", "Unknown WaitingForCluster", "the Cluster ns/c does not exist")
 	if got := w.machine().Status.ObservedGeneration; got != 3 {
 		t.Errorf("observed generation %d, want 3", got)
 	}
-	if len(w.machine().Finalizers) != 0 || w.other("ExampleMachine", "i").GetOwnerReferences() != nil {
-		t.Error("the pass went on")
+	if len(w.machine().Finalizers) != 0 || w.object("ExampleMachine", "i").GetOwnerReferences() != nil {
+		t.Error("the reconcile continued")
 	}
 	w.writes()
-	w.pass()
+	w.reconcile()
 	if n := w.writes(); n != 0 {
-		t.Errorf("%d writes by a pass without news", n)
+		t.Errorf("%d writes without changes", n)
 	}
 }
 
-// MD5: what lets a Machine go may be deleted before it.
-func TestAMissingClusterDoesNotKeepAMachine(t *testing.T) {
-	w := newWorld(t, newMachine(running, deleted), infraThere(), newNode())
-	w.pass()
-	w.pass()
-	if len(w.machine().Finalizers) != 0 || w.other("ExampleMachine", "i") != nil {
-		t.Errorf("deletion is at %+v", w.machine().Status.Deletion)
+// MD5: the Cluster may be deleted before the Machine.
+func TestReconcile_DeletesMachinesWithoutCluster(t *testing.T) {
+	w := newFixture(t, newMachine(running, deleted), infraThere(), newNode())
+	w.reconcile()
+	w.reconcile()
+	if len(w.machine().Finalizers) != 0 || w.object("ExampleMachine", "i") != nil {
+		t.Errorf("deletion status %+v", w.machine().Status.Deletion)
 	}
 	if _, err := w.workload.CoreV1().Nodes().Get(t.Context(), "n", metav1.GetOptions{}); err != nil {
-		t.Errorf("the Node of a Machine without Cluster was touched: %v", err)
+		t.Errorf("the Node of a Machine without Cluster was changed: %v", err)
 	}
 }
 
 // MB11, MC10
-func TestPausedIsFalseFromTheFirstPassOn(t *testing.T) {
-	w := newWorld(t, newMachine(), newCluster(), infra())
-	w.pass()
+func TestReconcile_SetsPausedInTheFirstReconcile(t *testing.T) {
+	w := newFixture(t, newMachine(), newCluster(), infra())
+	w.reconcile()
 	w.expect("Paused", "False NotPaused", "")
 }
 
 // MB12, MT3
-func TestAPausedMachineIsLeftAlone(t *testing.T) {
+func TestReconcile_IgnoresPausedMachines(t *testing.T) {
 	byCluster := func(c *cluster) { c.Spec.Paused = pointer(true) }
 	tests := map[string]struct {
 		machine []func(*machine)
 		cluster []func(*cluster)
 		message string
-		// deleting is the condition of that name, and phase the one of the Machine.
+		// deleting is the condition Deleting, and phase the phase of the Machine.
 		deleting, phase string
 	}{
 		"by the Cluster": {cluster: []func(*cluster){byCluster}, message: "Cluster spec.paused is set to true"},
@@ -165,28 +165,28 @@ func TestAPausedMachineIsLeftAlone(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, newMachine(test.machine...), newCluster(test.cluster...), infraThere(), newNode())
-			w.pass()
+			w := newFixture(t, newMachine(test.machine...), newCluster(test.cluster...), infraThere(), newNode())
+			w.reconcile()
 			w.expect("Paused", "True Paused", test.message)
-			is, message := w.says("Deleting")
+			is, message := w.condition("Deleting")
 			if got := strings.TrimSpace(is + " " + message); got != test.deleting || string(w.machine().Status.Phase) != test.phase {
 				t.Errorf("Deleting is %q in phase %q, want %q in %q", got, w.machine().Status.Phase, test.deleting, test.phase)
 			}
-			if o := w.other("ExampleMachine", "i"); o == nil || o.GetOwnerReferences() != nil || w.machine().Status.Deletion != nil {
-				t.Error("the pass went on")
+			if o := w.object("ExampleMachine", "i"); o == nil || o.GetOwnerReferences() != nil || w.machine().Status.Deletion != nil {
+				t.Error("the reconcile continued")
 			}
 			w.writes()
-			w.pass()
+			w.reconcile()
 			if n := w.writes(); n != 0 {
-				t.Errorf("%d writes by a pass without news", n)
+				t.Errorf("%d writes without changes", n)
 			}
 		})
 	}
 }
 
-// MB13, MC20, MD1: of Cluster API's Machines those that stand alone hear of a pause with the next resync.
-func TestPausingAndResumingAClusterQueuesItsMachinesAtOnce(t *testing.T) {
-	w := newWorld(t, newMachine(), newMachine(named("n2")), newMachine(named("elsewhere"), func(m *machine) { m.Spec.ClusterName = "other" }), newCluster())
+// MB13, MC20, MD1: in Cluster API standalone Machines notice a pause only at the next resync.
+func TestClusterHandler_QueuesMachinesWhenTheClusterIsPausedOrResumed(t *testing.T) {
+	w := newFixture(t, newMachine(), newMachine(named("n2")), newMachine(named("elsewhere"), func(m *machine) { m.Spec.ClusterName = "other" }), newCluster())
 	paused := newCluster(func(c *cluster) { c.Spec.Paused = pointer(true) })
 	for _, change := range [][2]*cluster{{newCluster(), paused}, {paused, newCluster()}} {
 		updates(w.c.clusterHandler(), change[0], change[1])
@@ -196,12 +196,12 @@ func TestPausingAndResumingAClusterQueuesItsMachinesAtOnce(t *testing.T) {
 	}
 	updates(w.c.clusterHandler(), newCluster(), newCluster(func(c *cluster) { c.Status.Phase = clusterv1alpha1.ClusterPhaseProvisioned }))
 	if got := w.queued(); len(got) != 0 {
-		t.Errorf("queued %v for what no Machine looks at", got)
+		t.Errorf("queued %v for an irrelevant change", got)
 	}
 }
 
-// queued are the names of the keys in the queue, which is empty then.
-func (w *world) queued() []string {
+// queued returns the names in the queue and empties it.
+func (w *fixture) queued() []string {
 	var names []string
 	for w.c.Keys.Len() > 0 {
 		key, _ := w.c.Keys.Get()
@@ -213,30 +213,30 @@ func (w *world) queued() []string {
 }
 
 // MB15
-func TestAPassThatFailedHasNotSeenTheGeneration(t *testing.T) {
-	w := newWorld(t, newMachine(func(m *machine) { m.Generation = 7 }), newCluster())
+func TestReconcile_DoesNotObserveTheGenerationAfterAnError(t *testing.T) {
+	w := newFixture(t, newMachine(func(m *machine) { m.Generation = 7 }), newCluster())
 	w.unread["ExampleMachine"] = contract.ErrUnread
-	w.failing("could not be read")
+	w.expectError("could not be read")
 	if got := w.machine().Status.ObservedGeneration; got != 0 {
 		t.Errorf("observed generation %d", got)
 	}
 	delete(w.unread, "ExampleMachine")
-	w.pass()
+	w.reconcile()
 	if got := w.machine().Status.ObservedGeneration; got != 7 {
 		t.Errorf("observed generation %d", got)
 	}
 }
 
-// A change of the spec makes a generation, which is the one that the status is of.
-func TestPersist_ObservesTheGenerationThatItWrites(t *testing.T) {
-	w := newWorld(t, newMachine(func(m *machine) { m.Generation = 7 }), newCluster(), infraThere())
+// A change of the spec increases the generation, and the status must refer to the new one.
+func TestPersist_ObservesTheWrittenGeneration(t *testing.T) {
+	w := newFixture(t, newMachine(func(m *machine) { m.Generation = 7 }), newCluster(), infraThere())
 	w.api.PrependReactor("update", "machines", func(a clienttesting.Action) (bool, runtime.Object, error) {
 		if a.GetSubresource() == "" {
 			a.(clienttesting.UpdateAction).GetObject().(*machine).Generation++
 		}
 		return false, nil, nil
 	})
-	w.pass()
+	w.reconcile()
 	m := w.machine()
 	if m.Spec.ProviderID != providerID || m.Generation != 8 {
 		t.Fatalf("provider ID %q, generation %d: the spec was not written", m.Spec.ProviderID, m.Generation)
@@ -247,8 +247,8 @@ func TestPersist_ObservesTheGenerationThatItWrites(t *testing.T) {
 }
 
 // MB16
-func TestAWriteInBetweenIsNotOverwritten(t *testing.T) {
-	w := newWorld(t, newMachine(), newCluster(), infra())
+func TestPersist_DoesNotOverwriteConcurrentWrites(t *testing.T) {
+	w := newFixture(t, newMachine(), newCluster(), infra())
 	refuse := true
 	w.api.PrependReactor("update", "machines", func(a clienttesting.Action) (bool, runtime.Object, error) {
 		if refuse && a.GetSubresource() == "status" {
@@ -256,43 +256,43 @@ func TestAWriteInBetweenIsNotOverwritten(t *testing.T) {
 		}
 		return false, nil, nil
 	})
-	if result := w.pass(); result.RequeueAfter != controller.Conflict {
+	if result := w.reconcile(); result.RequeueAfter != controller.Conflict {
 		t.Errorf("result %+v", result)
 	}
 	w.edit(func(m *machine) {
 		m.Status.Conditions = append(m.Status.Conditions, metav1.Condition{Type: clusterv1alpha1.MachineHealthCheckSucceededCondition, Status: "True", Reason: "x"})
 	})
 	refuse = false
-	w.pass()
+	w.reconcile()
 	w.expect("HealthCheckSucceeded", "True x", "")
-	if is, _ := w.says("Ready"); is == "" {
-		t.Error("the pass after the conflict wrote nothing")
+	if is, _ := w.condition("Ready"); is == "" {
+		t.Error("the reconcile after the conflict wrote nothing")
 	}
 }
 
 // MB17
-func TestAllPhasesRunAndTheirErrorsAreToldTogether(t *testing.T) {
-	w := newWorld(t, newMachine(withConfig, ofControlPlane, annotated(clusterv1alpha1.MachineCertificatesExpiryDateAnnotation, "soon")), newCluster())
+func TestReconcile_RunsAllStepsAndJoinsTheirErrors(t *testing.T) {
+	w := newFixture(t, newMachine(withConfig, ofControlPlane, annotated(clusterv1alpha1.MachineCertificatesExpiryDateAnnotation, "soon")), newCluster())
 	w.unread["ExampleMachine"], w.unread["ExampleConfig"] = contract.ErrUnread, contract.ErrKindUnknown
-	_, err := w.try()
-	for _, part := range []string{"bootstrap: the kind is not known", "infrastructure: could not be read", "is \"soon\", not a time"} {
+	_, err := w.tryReconcile()
+	for _, part := range []string{"bootstrap: unknown kind", "infrastructure: could not be read", "is \"soon\", which is not an RFC 3339 time"} {
 		if err == nil || !strings.Contains(err.Error(), part) {
 			t.Errorf("error %v lacks %q", err, part)
 		}
 	}
-	w.expect("InfrastructureReady", "Unknown InternalError", "ExampleMachine could not be read: "+contract.ErrUnread.Error())
-	w.expect("BootstrapConfigReady", "Unknown InternalError", "ExampleConfig could not be read: "+contract.ErrKindUnknown.Error())
+	w.expect("InfrastructureReady", "Unknown InternalError", "cannot read ExampleMachine: "+contract.ErrUnread.Error())
+	w.expect("BootstrapConfigReady", "Unknown InternalError", "cannot read ExampleConfig: "+contract.ErrKindUnknown.Error())
 }
 
-func TestAPassWithoutNewsWritesNothing(t *testing.T) {
-	w := newWorld(t, newMachine(), newCluster(), infraThere(), newNode())
+func TestReconcile_WritesNothingWithoutChanges(t *testing.T) {
+	w := newFixture(t, newMachine(), newCluster(), infraThere(), newNode())
 	for range 3 {
-		w.pass()
+		w.reconcile()
 	}
 	w.writes()
 	w.now = w.now.Add(600e9)
 	w.others.ClearActions()
-	w.pass()
+	w.reconcile()
 	if n := w.writes(); n != 0 {
 		t.Errorf("%d writes of the Machine", n)
 	}
@@ -303,14 +303,14 @@ func TestAPassWithoutNewsWritesNothing(t *testing.T) {
 	}
 }
 
-func TestAMachineNeedsFiveWritesUntilItHasANode(t *testing.T) {
-	w := newWorld(t, newMachine(), newCluster(), infra())
-	w.pass()
+func TestReconcile_WritesAMachineFiveTimesUntilItHasANode(t *testing.T) {
+	w := newFixture(t, newMachine(), newCluster(), infra())
+	w.reconcile()
 	w.set("ExampleMachine", "i", providerID, "spec", "providerID")
 	w.set("ExampleMachine", "i", true, "status", "initialization", "provisioned")
-	w.pass()
+	w.reconcile()
 	w.add(newNode())
-	w.pass()
+	w.reconcile()
 	if m := w.machine(); m.Status.NodeRef.Name != "n" || m.Status.Phase != clusterv1alpha1.MachinePhaseRunning {
 		t.Fatalf("status %+v", m.Status)
 	}
@@ -319,31 +319,31 @@ func TestAMachineNeedsFiveWritesUntilItHasANode(t *testing.T) {
 	}
 }
 
-// What the main resource refuses is told, and does not keep the status from being written.
-func TestAStatusIsWrittenThoughTheSpecIsRefused(t *testing.T) {
-	w := newWorld(t, newMachine(), newCluster(), infraThere())
+// A rejected spec is an error, but the status is still written.
+func TestPersist_WritesTheStatusIfTheSpecIsRejected(t *testing.T) {
+	w := newFixture(t, newMachine(), newCluster(), infraThere())
 	w.api.PrependReactor("update", "machines", func(a clienttesting.Action) (bool, runtime.Object, error) {
 		if a.GetSubresource() == "" {
 			return true, nil, apierrors.NewInvalid(schema.GroupKind{Kind: "Machine"}, "m", nil)
 		}
 		return false, nil, nil
 	})
-	w.failing("invalid")
+	w.expectError("invalid")
 	if conditions.Find(w.machine().Status.Conditions, "InfrastructureReady") == nil {
 		t.Error("no status was written")
 	}
 }
 
-// The messages of the infrastructure object are mirrored when they change, and only then.
+// Messages of the infrastructure object are mirrored only when they change.
 func TestPersistStatus_WritesEachReasonOfTheInfrastructureOnce(t *testing.T) {
-	w := newWorld(t, newMachine(), newCluster(), other("ExampleMachine", "i", map[string]any{"status": map[string]any{}}))
-	w.pass()
+	w := newFixture(t, newMachine(), newCluster(), other("ExampleMachine", "i", map[string]any{"status": map[string]any{}}))
+	w.reconcile()
 	w.writes()
 	for _, reason := range []string{"First", "Second"} {
 		w.set("ExampleMachine", "i", []any{map[string]any{"type": "Ready", "status": "False", "reason": reason}}, "status", "conditions")
 		for range 3 {
 			w.now = w.now.Add(time.Second)
-			w.pass()
+			w.reconcile()
 		}
 		w.expect("InfrastructureReady", "False "+reason, "")
 		if n := w.writes(); n != 1 {

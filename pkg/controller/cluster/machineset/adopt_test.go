@@ -14,10 +14,10 @@ import (
 )
 
 // The garbage collector would delete the Machine.
-func TestASetThatIsGoneTakesNothingOver(t *testing.T) {
+func TestMachineSet_AdoptsNothingAfterItsDeletion(t *testing.T) {
 	for name, change := range map[string]func(*set){
-		"gone":          func(s *set) { s.Name = "other" },
-		"another one":   func(s *set) { s.UID = "another" },
+		"deleted":       func(s *set) { s.Name = "other" },
+		"recreated":     func(s *set) { s.UID = "another" },
 		"being deleted": func(s *set) { s.DeletionTimestamp, s.Finalizers = ptr.To(metav1.Now()), []string{"x/y"} },
 	} {
 		known := theSet(1)

@@ -23,57 +23,56 @@ import (
 
 var begin = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// world is a deployment with its sets and Machines, where everybody but its controller does at
-// once what he has to: a step of the world is a pass, then one of every set, then the Machines
-// that are to be are available, unless they are broken.
-type world struct {
+// fixture is a deployment with its sets and Machines. In each step the deployment is reconciled once, then each set.
+// Then all created Machines become available unless they are broken.
+type fixture struct {
 	t        *testing.T
 	now      time.Time
 	d        *deployment
 	sets     map[string]*set
-	machines map[string][]*machine // by their set
+	machines map[string][]*machine // By set.
 	// broken is true for versions whose Machines never become available.
 	broken map[string]bool
-	// slow Machines that are deleted stay for so many steps.
+	// slow is the number of steps for which deleted Machines remain.
 	slow int
-	// boot is how many steps a Machine takes to be available.
+	// boot is the number of steps until a Machine is available.
 	boot int
 	made int
-	// going and booting count those steps.
+	// going and booting count these steps.
 	going, booting map[string]int
 }
 
-func newWorld(t *testing.T, replicas int32, surge, unavailable intstr.IntOrString) *world {
+func newFixture(t *testing.T, replicas int32, surge, unavailable intstr.IntOrString) *fixture {
 	d := &deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "dev", Name: "md", UID: "md", Generation: 1}}
 	d.Spec.ClusterName, d.Spec.Replicas = "c", &replicas
 	d.Spec.Selector.MatchLabels = map[string]string{"app": "md"}
 	d.Spec.Template.Metadata.Labels = map[string]string{"app": "md"}
 	d.Spec.Template.Spec.Version = "v1"
 	d.Spec.Rollout.Strategy.RollingUpdate = clusterv1alpha1.MachineDeploymentRolloutStrategyRollingUpdate{MaxSurge: &surge, MaxUnavailable: &unavailable}
-	return &world{t: t, now: begin, d: d, sets: map[string]*set{}, machines: map[string][]*machine{}, broken: map[string]bool{}, going: map[string]int{}, booting: map[string]int{}}
+	return &fixture{t: t, now: begin, d: d, sets: map[string]*set{}, machines: map[string][]*machine{}, broken: map[string]bool{}, going: map[string]int{}, booting: map[string]int{}}
 }
 
-func (w *world) views() []*view {
-	var all []*view
+func (w *fixture) views() []*setState {
+	var all []*setState
 	for name, s := range w.sets {
-		all = append(all, newView(s, w.machines[name]))
+		all = append(all, newSetState(s, w.machines[name]))
 	}
 	return all
 }
 
-func (w *world) taken(name string) bool { return w.sets[name] != nil }
+func (w *fixture) taken(name string) bool { return w.sets[name] != nil }
 
-func (w *world) plan() *plan { return newPlan(w.d, w.views(), w.taken, w.now) }
+func (w *fixture) plan() *plan { return newPlan(w.d, w.views(), w.taken, w.now) }
 
-// pass does what a pass of the controller does, and tells whether anything changed.
-func (w *world) pass() bool {
+// reconcile reconciles the deployment and reports whether anything has changed.
+func (w *fixture) reconcile() bool {
 	p, changed := w.plan(), false
 	for _, v := range p.all() {
 		next := p.desired(v)
 		if v.set.UID == "" {
 			next.UID, next.CreationTimestamp = types.UID(next.Name), metav1.NewTime(w.now)
 			if w.taken(next.Name) {
-				w.t.Fatalf("set %s is made twice", next.Name)
+				w.t.Fatalf("set %s is created twice", next.Name)
 			}
 			w.sets[next.Name], changed, v.set = next, true, next
 			continue
@@ -82,18 +81,18 @@ func (w *world) pass() bool {
 			w.sets[next.Name], changed = next, true
 		}
 	}
-	for _, v := range p.superfluous() {
+	for _, v := range p.setsToDelete() {
 		delete(w.sets, v.set.Name)
 		changed = true
 	}
 	if p.current != nil && w.d.Annotations[clusterv1alpha1.RevisionAnnotation] != p.revision() {
-		w.d.Annotations = with(w.d.Annotations, clusterv1alpha1.RevisionAnnotation, p.revision())
+		w.d.Annotations = withEntry(w.d.Annotations, clusterv1alpha1.RevisionAnnotation, p.revision())
 	}
 	return changed
 }
 
-// act does what the sets and the Machines do in a step.
-func (w *world) act() bool {
+// step performs a step of the sets and Machines.
+func (w *fixture) step() bool {
 	changed := false
 	for name, s := range w.sets {
 		mine := w.machines[name]
@@ -116,7 +115,7 @@ func (w *world) act() bool {
 		for _, m := range mine {
 			if m.DeletionTimestamp == nil && !w.broken[m.Spec.Version] && !members.Available(m) {
 				if w.booting[m.Name]++; w.booting[m.Name] > w.boot {
-					w.well(m, true)
+					w.setAvailable(m, true)
 				}
 				changed = true
 			}
@@ -127,8 +126,8 @@ func (w *world) act() bool {
 	return changed
 }
 
-// well makes a Machine available, or not.
-func (w *world) well(m *machine, ok bool) {
+// setAvailable sets whether a Machine is available.
+func (w *fixture) setAvailable(m *machine, ok bool) {
 	status := metav1.ConditionFalse
 	if m.Status.NodeRef.Name = ""; ok {
 		status, m.Status.NodeRef.Name = metav1.ConditionTrue, m.Name
@@ -138,12 +137,12 @@ func (w *world) well(m *machine, ok bool) {
 	}
 }
 
-// settle makes steps until nothing changes, and calls each after every one.
-func (w *world) settle(each func()) {
+// settle performs steps until nothing changes, and calls each after every step.
+func (w *fixture) settle(each func()) {
 	w.t.Helper()
 	for range 1000 {
-		changed := w.pass()
-		changed = w.act() || changed
+		changed := w.reconcile()
+		changed = w.step() || changed
 		if each != nil {
 			each()
 		}
@@ -151,11 +150,11 @@ func (w *world) settle(each func()) {
 			return
 		}
 	}
-	w.t.Fatalf("it does not come to rest: %s", w)
+	w.t.Fatalf("it does not settle: %s", w)
 }
 
-// String is how many Machines of each version there are, and how many are available.
-func (w *world) String() string {
+// String returns the number of Machines and of available Machines for each version.
+func (w *fixture) String() string {
 	n, ok := map[string]int{}, map[string]int{}
 	for _, all := range w.machines {
 		for _, m := range all {
@@ -172,8 +171,8 @@ func (w *world) String() string {
 	return strings.Join(out, " ")
 }
 
-// set is the set of a version.
-func (w *world) set(version string) *set {
+// set returns the set of a version.
+func (w *fixture) set(version string) *set {
 	w.t.Helper()
 	var found *set
 	for _, s := range w.sets {
@@ -187,7 +186,7 @@ func (w *world) set(version string) *set {
 	return found
 }
 
-func (w *world) total() (all, available int) {
+func (w *fixture) total() (all, available int) {
 	for _, machines := range w.machines {
 		all += len(machines)
 		for _, m := range machines {
@@ -199,12 +198,12 @@ func (w *world) total() (all, available int) {
 	return all, available
 }
 
-func (w *world) wants(what, want string) {
+func (w *fixture) expectMachines(what, want string) {
 	w.t.Helper()
 	if got := w.String(); got != want {
 		w.t.Errorf("%s: Machines are %s, want %s", what, got, want)
 	}
 }
 
-func (w *world) replicas(n int32) { w.d.Spec.Replicas = ptr.To(n) }
-func (w *world) version(v string) { w.d.Spec.Template.Spec.Version = v }
+func (w *fixture) replicas(n int32) { w.d.Spec.Replicas = ptr.To(n) }
+func (w *fixture) version(v string) { w.d.Spec.Template.Spec.Version = v }

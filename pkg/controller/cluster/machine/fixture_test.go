@@ -50,9 +50,8 @@ var (
 	kinds    = map[string]schema.GroupVersionResource{"ExampleMachine": infras, "ExampleConfig": configs, "ExampleControlPlane": controls}
 )
 
-// world is an API with objects of other kinds, a workload cluster, and a controller whose
-// passes the test makes.
-type world struct {
+// fixture is an API server, a workload cluster, and a controller whose reconciles are called by the test.
+type fixture struct {
 	t   *testing.T
 	now time.Time
 	api *fake.Clientset
@@ -61,20 +60,20 @@ type world struct {
 
 	others   *dynamicfake.FakeDynamicClient
 	workload *kubefake.Clientset
-	// client sends the requests to the workload cluster, if not workload itself.
+	// client sends the requests to the workload cluster. If it is nil, workload is used.
 	client kubernetes.Interface
-	// contract is the version that the kinds keep.
+	// contract is the contract version of the kinds.
 	contract string
-	// unread is why objects of a kind cannot be read.
+	// unread contains errors of reads by kind.
 	unread map[string]error
-	// down is why there is no connection; probed is when the cluster has last answered.
+	// down is the reason for a missing connection. probed is the time of the last successful probe.
 	down error
-	// busy is true while others have all places of the workload cluster.
+	// busy is true if the maximum number of visits is reached.
 	busy bool
-	// listing is true while others have the slots for lists, reading while Nodes are being read.
+	// listing is true if no list slot is free. reading is true while Nodes are being read.
 	listing, reading bool
 	probed           time.Time
-	// drained and detached are how often these were asked for, and what they answer.
+	// drained and detached count the calls. draining and detaching are the results.
 	drained, detached int
 	draining          drain.Result
 	detaching         drain.Result
@@ -84,9 +83,9 @@ type world struct {
 	c                 *Controller
 }
 
-func newWorld(t *testing.T, objects ...runtime.Object) *world {
+func newFixture(t *testing.T, objects ...runtime.Object) *fixture {
 	t.Helper()
-	w := &world{
+	w := &fixture{
 		t: t, now: began, contract: contract.V1Beta2, unread: map[string]error{}, api: fake.NewSimpleClientset(), workload: kubefake.NewSimpleClientset(),
 		others: dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), map[schema.GroupVersionResource]string{
 			infras: "ExampleMachineList", configs: "ExampleConfigList", controls: "ExampleControlPlaneList",
@@ -119,8 +118,8 @@ func newWorld(t *testing.T, objects ...runtime.Object) *world {
 	return w
 }
 
-// add stores an object where it belongs.
-func (w *world) add(o runtime.Object) {
+// add adds an object to the API server of its kind.
+func (w *fixture) add(o runtime.Object) {
 	w.t.Helper()
 	var err error
 	switch x := o.(type) {
@@ -136,8 +135,8 @@ func (w *world) add(o runtime.Object) {
 	}
 }
 
-// Get reads like contract.Objects.
-func (w *world) Get(ctx context.Context, ref contract.Reference, namespace string) (*unstructured.Unstructured, contract.Kind, error) {
+// Get implements external.Objects.
+func (w *fixture) Get(ctx context.Context, ref contract.Reference, namespace string) (*unstructured.Unstructured, contract.Kind, error) {
 	gvr, ok := kinds[ref.Kind]
 	k := contract.Kind{GVR: gvr, GVK: gvr.GroupVersion().WithKind(ref.Kind), Version: w.contract, Namespaced: true, Client: w.others}
 	if err := w.unread[ref.Kind]; err != nil {
@@ -150,28 +149,28 @@ func (w *world) Get(ctx context.Context, ref contract.Reference, namespace strin
 	return o, k, err
 }
 
-func (w *world) Connection(types.NamespacedName) (step.Workload, error) {
+func (w *fixture) Connection(types.NamespacedName) (step.Workload, error) {
 	if w.down != nil {
 		return nil, w.down
 	}
 	return w, nil
 }
 
-func (w *world) Probe(types.NamespacedName) (time.Time, int) {
+func (w *fixture) Probe(types.NamespacedName) (time.Time, int) {
 	if w.down == nil {
 		return w.now, 0
 	}
 	return w.probed, 1
 }
 
-func (w *world) Client() kubernetes.Interface {
+func (w *fixture) Client() kubernetes.Interface {
 	if w.client != nil {
 		return w.client
 	}
 	return w.workload
 }
 
-func (w *world) Visit(ctx context.Context) (context.Context, func(), error) {
+func (w *fixture) Visit(ctx context.Context) (context.Context, func(), error) {
 	if w.busy {
 		return nil, nil, workload.ErrBusy
 	}
@@ -179,14 +178,14 @@ func (w *world) Visit(ctx context.Context) (context.Context, func(), error) {
 	return visit, cancel, nil
 }
 
-func (w *world) ListSlot() (func(), error) {
+func (w *fixture) ListSlot() (func(), error) {
 	if w.listing {
 		return nil, workload.ErrBusy
 	}
 	return func() {}, nil
 }
 
-func (w *world) Nodes(id, _ string) ([]*workload.Node, error) {
+func (w *fixture) Nodes(id, _ string) ([]*workload.Node, error) {
 	if w.reading {
 		return nil, &workload.NotConnectedError{Reason: workload.ErrReading}
 	}
@@ -205,8 +204,8 @@ func (w *world) Nodes(id, _ string) ([]*workload.Node, error) {
 	return found, nil
 }
 
-// refresh brings the caches to what is stored.
-func (w *world) refresh() {
+// refresh updates the caches from the API server.
+func (w *fixture) refresh() {
 	w.t.Helper()
 	v1, ctx := w.api.ClusterV1alpha1(), w.t.Context()
 	machines, err1 := v1.Machines("").List(ctx, metav1.ListOptions{})
@@ -221,12 +220,12 @@ func (w *world) refresh() {
 	fill(w, informers.Clusters().Informer().GetIndexer(), clusters.Items)
 	fill(w, informers.MachineSets().Informer().GetIndexer(), sets.Items)
 	fill(w, informers.MachineDeployments().Informer().GetIndexer(), deployments.Items)
-	// The fake keeps no versions, by which the store tells what is newer.
+	// The fake server does not set resource versions, which the store compares.
 	w.c.reconcile.machines = controller.NewStore[*machine](w.c.machines, false)
 	w.c.enqueuer.Objects = w.c.reconcile.machines
 }
 
-func fill[T any](w *world, indexer cache.Indexer, items []T) {
+func fill[T any](w *fixture, indexer cache.Indexer, items []T) {
 	w.t.Helper()
 	var all []any
 	for i := range items {
@@ -237,8 +236,8 @@ func fill[T any](w *world, indexer cache.Indexer, items []T) {
 	}
 }
 
-// try makes a pass over Machine "m".
-func (w *world) try() (controller.Result, error) {
+// tryReconcile reconciles Machine "m".
+func (w *fixture) tryReconcile() (controller.Result, error) {
 	w.t.Helper()
 	w.refresh()
 	result, err := w.c.reconcile.Reconcile(w.t.Context(), types.NamespacedName{Namespace: ns, Name: "m"})
@@ -246,25 +245,25 @@ func (w *world) try() (controller.Result, error) {
 	return result, err
 }
 
-// pass makes one that does not fail.
-func (w *world) pass() controller.Result {
+// reconcile reconciles Machine "m" and requires success.
+func (w *fixture) reconcile() controller.Result {
 	w.t.Helper()
-	result, err := w.try()
+	result, err := w.tryReconcile()
 	if err != nil {
 		w.t.Fatal(err)
 	}
 	return result
 }
 
-// fails makes a pass whose error has a text.
-func (w *world) failing(text string) {
+// expectError reconciles Machine "m" and requires an error with a text.
+func (w *fixture) expectError(text string) {
 	w.t.Helper()
-	if _, err := w.try(); err == nil || !strings.Contains(err.Error(), text) {
+	if _, err := w.tryReconcile(); err == nil || !strings.Contains(err.Error(), text) {
 		w.t.Fatalf("error %v, want %q", err, text)
 	}
 }
 
-func (w *world) machine() *machine {
+func (w *fixture) machine() *machine {
 	w.t.Helper()
 	m, err := w.api.ClusterV1alpha1().Machines(ns).Get(w.t.Context(), "m", metav1.GetOptions{})
 	if err != nil {
@@ -273,8 +272,8 @@ func (w *world) machine() *machine {
 	return m
 }
 
-// edit changes the Machine as somebody else would.
-func (w *world) edit(change func(*machine)) {
+// edit changes the Machine as another client.
+func (w *fixture) edit(change func(*machine)) {
 	w.t.Helper()
 	m := w.machine()
 	change(m)
@@ -283,8 +282,8 @@ func (w *world) edit(change func(*machine)) {
 	}
 }
 
-// other reads an object of another kind, nil if it is not there.
-func (w *world) other(kind, name string) *unstructured.Unstructured {
+// object returns an object of another kind, or nil if it does not exist.
+func (w *fixture) object(kind, name string) *unstructured.Unstructured {
 	w.t.Helper()
 	o, err := w.others.Resource(kinds[kind]).Namespace(ns).Get(w.t.Context(), name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
@@ -296,8 +295,8 @@ func (w *world) other(kind, name string) *unstructured.Unstructured {
 	return o
 }
 
-// set changes a field of an object of another kind.
-func (w *world) set(kind, name string, value any, path ...string) {
+// set sets a field of an object of another kind.
+func (w *fixture) set(kind, name string, value any, path ...string) {
 	w.t.Helper()
 	o := w.tracked(kind, name)
 	if err := unstructured.SetNestedField(o.Object, value, path...); err != nil {
@@ -308,8 +307,8 @@ func (w *world) set(kind, name string, value any, path ...string) {
 	}
 }
 
-// tracked reads an object past the client, which holds a lock while a reactor runs.
-func (w *world) tracked(kind, name string) *unstructured.Unstructured {
+// tracked reads an object from the tracker, because the client is locked while a reactor runs.
+func (w *fixture) tracked(kind, name string) *unstructured.Unstructured {
 	w.t.Helper()
 	o, err := w.others.Tracker().Get(kinds[kind], ns, name)
 	if err != nil {
@@ -318,21 +317,21 @@ func (w *world) tracked(kind, name string) *unstructured.Unstructured {
 	return o.(*unstructured.Unstructured).DeepCopy()
 }
 
-// remove removes an object of another kind, as the last finalizer does.
-func (w *world) remove(kind, name string) {
+// remove removes an object of another kind, like the removal of its last finalizer.
+func (w *fixture) remove(kind, name string) {
 	w.t.Helper()
 	if err := w.others.Tracker().Delete(kinds[kind], ns, name); err != nil {
 		w.t.Fatal(err)
 	}
 }
 
-// says is a condition of the Machine, with its message.
-func (w *world) says(kind string) (is, message string) {
+// condition returns a condition of the Machine with its message.
+func (w *fixture) condition(kind string) (is, message string) {
 	w.t.Helper()
-	return saying(w.machine(), kind)
+	return conditionOf(w.machine(), kind)
 }
 
-func saying(m *machine, kind string) (is, message string) {
+func conditionOf(m *machine, kind string) (is, message string) {
 	c := conditions.Find(m.Status.Conditions, kind)
 	if c == nil {
 		return "", ""
@@ -341,15 +340,15 @@ func saying(m *machine, kind string) (is, message string) {
 }
 
 // expect compares a condition of the Machine.
-func (w *world) expect(kind, is, message string) {
+func (w *fixture) expect(kind, is, message string) {
 	w.t.Helper()
-	if got, text := w.says(kind); got != is || text != message {
+	if got, text := w.condition(kind); got != is || text != message {
 		w.t.Errorf("%s is %q %q, want %q %q", kind, got, text, is, message)
 	}
 }
 
-// writes are the writes of Machines since the last call.
-func (w *world) writes() int {
+// writes returns the number of writes of Machines since the last call.
+func (w *fixture) writes() int {
 	n := 0
 	for _, a := range w.api.Actions() {
 		if a.GetResource().Resource == "machines" && (a.GetVerb() == "update" || a.GetVerb() == "patch") {
@@ -360,8 +359,8 @@ func (w *world) writes() int {
 	return n
 }
 
-// happened are the events since the last call, by their reasons.
-func (w *world) happened() []string {
+// eventReasons returns the reasons of the events since the last call.
+func (w *fixture) eventReasons() []string {
 	var reasons []string
 	for {
 		select {

@@ -39,11 +39,11 @@ func TestCluster_UsesInfrastructureOnlyIfItControlsIt(t *testing.T) {
 				o := infra("")
 				o.SetOwnerReferences(test.owner)
 				l := run(t, []runtime.Object{o}, theCluster())
-				l.after(time.Hour)
+				l.advance(time.Hour)
 				if n := count(l.writes(), "update infraclusters"); n != test.writes {
 					t.Errorf("the infrastructure was written %d times, want %d", n, test.writes)
 				}
-				l.says(clusterv1alpha1.InfrastructureReadyCondition, test.says)
+				l.expectCondition(clusterv1alpha1.InfrastructureReadyCondition, test.says)
 			})
 		})
 	}
@@ -59,12 +59,12 @@ func TestCluster_LeavesTheInfrastructureOfAnotherWhenItIsDeleted(t *testing.T) {
 		o.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: "cluster.slipway.dev/v1alpha1", Kind: "Cluster", Name: "other", UID: "other", Controller: ptr.To(true)}})
 		c.DeletionTimestamp = ptr.To(metav1.Now())
 		l := run(t, []runtime.Object{o}, c)
-		l.after(time.Minute)
+		l.advance(time.Minute)
 		if got, err := l.world.Resource(infras).Namespace("dev").Get(context.Background(), "c", metav1.GetOptions{}); err != nil || got.GetDeletionTimestamp() != nil {
 			t.Errorf("the infrastructure of the other Cluster is deleted: %v", err)
 		}
 		if all, err := l.api.ClusterV1alpha1().Clusters("dev").List(context.Background(), metav1.ListOptions{}); err != nil || len(all.Items) != 0 {
-			t.Errorf("%d Clusters are left (%v), want none", len(all.Items), err)
+			t.Errorf("%d Clusters remain (%v), want none", len(all.Items), err)
 		}
 	})
 }
@@ -73,18 +73,18 @@ func TestCluster_WritesInfrastructureThatAnotherClientChangesBackWithinTheLimit(
 	synctest.Test(t, func(t *testing.T) {
 		l := run(t, []runtime.Object{infra("")}, theCluster())
 		l.writes()
-		for range 100 { // An operator takes away owners and labels.
-			l.takesBack()
+		for range 100 { // Another operator removes owners and labels.
+			l.removeOwners()
 		}
 		if n := count(l.writes(), "update infraclusters"); n < 20 || n > 40 {
 			t.Errorf("the infrastructure was written %d times in 100 s, want 20 to 40", n)
 		}
-		l.says(clusterv1alpha1.InfrastructureReadyCondition, "False TooManyWrites InfraCluster c was written 20 times in quick succession and is now written at most every 6s: another client or controller may change it back")
+		l.expectCondition(clusterv1alpha1.InfrastructureReadyCondition, "False TooManyWrites InfraCluster c was written 20 times in quick succession and is now written at most every 6s: another client or controller may change it back")
 	})
 }
 
-// takesBack removes owners and labels of the infrastructure.
-func (l *live) takesBack() {
+// removeOwners removes owners and labels of the infrastructure.
+func (l *fixture) removeOwners() {
 	l.t.Helper()
 	was, err := l.world.Tracker().Get(infras, "dev", "c")
 	if err != nil {
@@ -96,5 +96,5 @@ func (l *live) takesBack() {
 	}
 	o.SetResourceVersion("new")
 	l.handler.OnUpdate(was, o)
-	l.after(time.Second)
+	l.advance(time.Second)
 }

@@ -16,8 +16,8 @@ import (
 
 type cluster = clusterv1alpha1.Cluster
 
-// Paused is the condition that says whether the controllers keep from o, its deletion included.
-// o is of c, which is nil if there is none. Any value of the annotation counts.
+// Paused returns the condition Paused of o. A paused object is neither reconciled nor deleted. c is the Cluster of o,
+// or nil if it does not exist. The annotation pauses with any value.
 func Paused(c *cluster, o metav1.Object, kind string) metav1.Condition {
 	var why []string
 	if c != nil && ptr.Deref(c.Spec.Paused, false) {
@@ -33,7 +33,7 @@ func Paused(c *cluster, o metav1.Object, kind string) metav1.Condition {
 	return out
 }
 
-// DeletingWhilePaused returns the condition Deleting of an object that is paused, which is being deleted.
+// DeletingWhilePaused returns the condition Deleting of a paused object that is being deleted.
 func DeletingWhilePaused(paused metav1.Condition) metav1.Condition {
 	return metav1.Condition{
 		Type: clusterv1alpha1.DeletingCondition, Status: metav1.ConditionTrue, Reason: clusterv1alpha1.PausedReason,
@@ -41,8 +41,7 @@ func DeletingWhilePaused(paused metav1.Condition) metav1.Condition {
 	}
 }
 
-// Label gives o, which it changes, the label that names its Cluster, and tells whether it
-// lacked it.
+// Label sets the label of o that names its Cluster, and reports whether o was changed.
 func Label(o metav1.Object, name string) bool {
 	if o.GetLabels()[clusterv1alpha1.ClusterNameLabel] == name {
 		return false
@@ -56,21 +55,20 @@ func Label(o metav1.Object, name string) bool {
 	return true
 }
 
-// Own makes c an owner of o, which it changes, and tells whether it was none. It is not the
-// controller of o, and whoever is stays so.
+// Own adds c to the owners of o, and reports whether o was changed. It does not change the controller of o.
 func Own(o metav1.Object, c *cluster) bool {
 	return ensureOwner(o, metav1.OwnerReference{
 		APIVersion: clusterv1alpha1.SchemeGroupVersion.String(), Kind: "Cluster", Name: c.Name, UID: c.UID,
 	})
 }
 
-// Control makes owner, an object of this group and of kind, the controller of o, which it
-// changes and which must have no other one. It reports whether o was changed.
+// Control sets owner as the controller of o, and reports whether o was changed. o must have no other controller. kind
+// is the kind of owner, in this API group.
 func Control(o, owner metav1.Object, kind string) bool {
 	return ensureOwner(o, *metav1.NewControllerRef(owner, clusterv1alpha1.SchemeGroupVersion.WithKind(kind)))
 }
 
-// ensureOwner replaces what o says of the owner of that name, which may be an earlier object.
+// ensureOwner adds an owner reference. It replaces a reference to an earlier object of the same name.
 func ensureOwner(o metav1.Object, ref metav1.OwnerReference) bool {
 	refs := slices.Clone(o.GetOwnerReferences())
 	i := slices.IndexFunc(refs, func(r metav1.OwnerReference) bool {
@@ -88,7 +86,7 @@ func ensureOwner(o metav1.Object, ref metav1.OwnerReference) bool {
 	return true
 }
 
-// Owned is true for an object that an object of this group and of one of kinds owns.
+// Owned reports whether o has an owner of this API group and one of kinds.
 func Owned(o metav1.Object, kinds ...string) bool {
 	return slices.ContainsFunc(o.GetOwnerReferences(), func(r metav1.OwnerReference) bool {
 		return strings.HasPrefix(r.APIVersion, clusterv1alpha1.GroupName+"/") && slices.Contains(kinds, r.Kind)

@@ -20,15 +20,15 @@ import (
 	"github.com/slipway-dev/slipway/pkg/controller/cluster/machine/step"
 )
 
-// take makes the Machine the controller of an object that it refers to, in place of those
-// that held it until there was a Machine, and labels it with the Cluster. An object with another controller is not
-// changed. Of one that is the Machine's it reads the failure that the provider reports.
-func (r *Reconciler) take(ctx context.Context, s *step.State, e *step.External, report *step.Report) (ours bool, err error) {
+// adopt sets the Machine as the controller of a referenced object, and sets the cluster label. It replaces owners that
+// control an object only until its Machine exists. It does not change an object with another controller. It then reads
+// the failure that the provider reports.
+func (r *Reconciler) adopt(ctx context.Context, s *step.State, e *step.External, report *step.Report) (ours bool, err error) {
 	owners, err := ownersFor(s, e)
 	if err != nil {
 		e.Foreign = true
 		if s.IsDeleting() {
-			return false, nil // It is not this Machine's to delete, and keeps nobody.
+			return false, nil // The object is not deleted, and does not block the deletion.
 		}
 		e.Refused = err
 		return false, err
@@ -42,7 +42,7 @@ func (r *Reconciler) take(ctx context.Context, s *step.State, e *step.External, 
 	return err == nil, err
 }
 
-// patch writes owners and the label of the Cluster.
+// patch writes owners and the cluster label.
 func (r *Reconciler) patch(ctx context.Context, s *step.State, e *step.External, owners []metav1.OwnerReference, report *step.Report) error {
 	if err := r.Writes.Admit(e.Object); err != nil {
 		e.Refused = err
@@ -53,51 +53,51 @@ func (r *Reconciler) patch(ctx context.Context, s *step.State, e *step.External,
 		"ownerReferences": owners, "labels": map[string]string{clusterv1alpha1.ClusterNameLabel: s.Machine.Spec.ClusterName},
 	}})
 	if err != nil {
-		return fmt.Errorf("taking over %s: %w", e.Describe(), err)
+		return fmt.Errorf("adopting %s: %w", e.Describe(), err)
 	}
 	written, err := e.Kind.Client.Resource(e.Kind.GVR).Namespace(e.Object.GetNamespace()).
 		Patch(ctx, e.Object.GetName(), types.MergePatchType, patch, metav1.PatchOptions{})
 	switch {
 	case apierrors.IsConflict(err):
-		report.Again(controller.Conflict) // It has changed meanwhile; by then the cache has it.
+		report.Again(controller.Conflict) // The cache will contain the change by then.
 		return nil
 	case err != nil:
-		return fmt.Errorf("taking over %s: %w", e.Describe(), err)
+		return fmt.Errorf("adopting %s: %w", e.Describe(), err)
 	}
 	e.Object = written
 	return nil
 }
 
-// ownersFor are the owners that an object of the Machine is to have.
+// ownersFor returns the owners of an object of the Machine.
 func ownersFor(s *step.State, e *step.External) ([]metav1.OwnerReference, error) {
 	yes := true
-	want := metav1.OwnerReference{
+	desired := metav1.OwnerReference{
 		APIVersion: clusterv1alpha1.SchemeGroupVersion.String(), Kind: step.MachineKind, Name: s.Machine.Name, UID: s.Machine.UID,
 		Controller: &yes, BlockOwnerDeletion: &yes,
 	}
 	var owners []metav1.OwnerReference
-	placed := false
+	isAdded := false
 	for _, owner := range e.Object.GetOwnerReferences() {
 		switch {
-		case owner.UID == want.UID:
-			if !placed {
-				owners, placed = append(owners, want), true
+		case owner.UID == desired.UID:
+			if !isAdded {
+				owners, isAdded = append(owners, desired), true
 			}
-		case holdsUntilThereIsAMachine(s, owner):
+		case isTemporaryOwner(s, owner):
 		case step.IsTrue(owner.Controller):
 			return nil, fmt.Errorf("%s is controlled by %s %s and not by this Machine", e.Describe(), owner.Kind, owner.Name)
 		default:
 			owners = append(owners, owner)
 		}
 	}
-	if !placed {
-		owners = append(owners, want)
+	if !isAdded {
+		owners = append(owners, desired)
 	}
 	return owners, nil
 }
 
-// holdsUntilThereIsAMachine is true for owners that an object gets before there is its Machine.
-func holdsUntilThereIsAMachine(s *step.State, owner metav1.OwnerReference) bool {
+// isTemporaryOwner reports whether an owner controls an object only until its Machine exists.
+func isTemporaryOwner(s *step.State, owner metav1.OwnerReference) bool {
 	if step.IsOurs(owner, step.MachineSetKind) {
 		return true
 	}
@@ -108,7 +108,7 @@ func holdsUntilThereIsAMachine(s *step.State, owner metav1.OwnerReference) bool 
 	return err == nil && gv.WithKind(owner.Kind).GroupKind() == s.Cluster.Spec.ControlPlaneRef.GroupKind()
 }
 
-// sameOwner compares all but whether the deletion of the owner waits for the object.
+// sameOwner compares all fields except blockOwnerDeletion.
 func sameOwner(a, b metav1.OwnerReference) bool {
 	return a.APIVersion == b.APIVersion && a.Kind == b.Kind && a.Name == b.Name && a.UID == b.UID && step.IsTrue(a.Controller) == step.IsTrue(b.Controller)
 }

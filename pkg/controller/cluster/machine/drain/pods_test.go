@@ -16,7 +16,7 @@ import (
 
 var now = time.Date(2026, 11, 21, 7, 30, 0, 0, time.UTC)
 
-// pod makes a running Pod of a ReplicaSet in namespace default.
+// pod returns a running Pod of a ReplicaSet in namespace default.
 func pod(name string, change ...func(*corev1.Pod)) *corev1.Pod {
 	p := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
@@ -60,7 +60,7 @@ func emptyDir(p *corev1.Pod) {
 	p.Spec.Volumes = []corev1.Volume{{Name: "a"}, {Name: "b", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}}}
 }
 
-// ruleNamed makes a rule for all Machines and Pods.
+// ruleNamed returns a rule for all Machines and Pods.
 func ruleNamed(name string, behavior clusterv1alpha1.MachineDrainRuleDrainBehavior, order *int32) *clusterv1alpha1.MachineDrainRule {
 	return &clusterv1alpha1.MachineDrainRule{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name},
@@ -84,5 +84,5 @@ func has(key, value string) *metav1.LabelSelector {
 	return &metav1.LabelSelector{MatchLabels: map[string]string{key: value}}
 }
 
-// invalid is a selector that admission does not let in.
+// invalid is a selector that admission rejects.
 var invalid = &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "a", Operator: "Like"}}}

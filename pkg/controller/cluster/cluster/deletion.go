@@ -19,55 +19,54 @@ import (
 	"github.com/slipway-dev/slipway/pkg/cluster/contract"
 )
 
-// kind is one of those that belong to Clusters.
-type kind struct {
+// memberKind is a kind of member with the Cluster's objects of that kind.
+type memberKind struct {
 	name    string
 	objects []metav1.Object
 	remove  func(ctx context.Context, name string, o metav1.DeleteOptions) error
 }
 
-// remove continues the deletion of the Cluster. An error of it is shown in the condition Deleting.
-func (p *pass) remove(ctx context.Context) error {
-	err := p.removeNext(ctx)
+// continueDeletion continues the deletion of the Cluster. The condition Deleting shows its error.
+func (p *reconcileRun) continueDeletion(ctx context.Context) error {
+	err := p.deleteNext(ctx)
 	if err != nil {
-		p.facts.deleting, p.facts.left = clusterv1alpha1.InternalErrorReason, err.Error()
+		p.observed.deletingReason, p.observed.deletingMessage = clusterv1alpha1.InternalErrorReason, err.Error()
 	}
 	return err
 }
 
-// removeNext deletes what belongs to the Cluster, a step at a time, and lets go of it when nothing
-// is left.
-func (p *pass) removeNext(ctx context.Context) error {
-	f := p.facts
+// deleteNext performs the next step of the deletion. It removes the finalizer when nothing is left.
+func (p *reconcileRun) deleteNext(ctx context.Context) error {
+	f := p.observed
 	if !slices.Contains(p.cluster.Finalizers, clusterv1alpha1.ClusterFinalizer) {
-		f.deleting, f.left = clusterv1alpha1.DeletionCompletedReason, "Deletion completed"
+		f.deletingReason, f.deletingMessage = clusterv1alpha1.DeletionCompletedReason, "Deletion completed"
 		return nil
 	}
-	left, err := p.removeMembers(ctx)
+	left, err := p.deleteMembers(ctx)
 	if err != nil {
 		return err
 	}
 	if left != "" {
-		f.deleting, f.left = clusterv1alpha1.WaitingForWorkersDeletionReason, left
+		f.deletingReason, f.deletingMessage = clusterv1alpha1.WaitingForWorkersDeletionReason, left
 		return nil
 	}
 	for _, step := range []struct {
-		of     *external
+		of     *externalObject
 		reason string
 	}{
 		{&f.controlPlane, clusterv1alpha1.WaitingForControlPlaneDeletionReason},
 		{&f.infrastructure, clusterv1alpha1.WaitingForInfrastructureDeletionReason},
 	} {
-		switch gone, err := p.removeExternal(ctx, step.of); {
+		switch gone, err := p.deleteExternal(ctx, step.of); {
 		case err != nil:
 			return err
 		case !gone:
-			f.deleting, f.left = step.reason, fmt.Sprintf("Waiting for %s to be deleted", step.of.ref.Kind)
+			f.deletingReason, f.deletingMessage = step.reason, fmt.Sprintf("Waiting for %s to be deleted", step.of.ref.Kind)
 			return nil
 		}
 	}
 	p.cluster.Finalizers = slices.DeleteFunc(p.cluster.Finalizers, func(name string) bool { return name == clusterv1alpha1.ClusterFinalizer })
-	p.event("Deleted", "Delete", "Cluster "+p.key.Name+" has been deleted")
+	p.recordEvent("Deleted", "Delete", "Cluster "+p.key.Name+" has been deleted")
 	if _, err := p.clusters.Update(ctx, p.client.Clusters(p.key.Namespace), p.cluster); err != nil && !apierrors.IsNotFound(err) {
 		return err
 	}
@@ -75,13 +74,13 @@ func (p *pass) removeNext(ctx context.Context) error {
 	return nil
 }
 
-// removeMembers deletes MachineDeployments, MachineSets and Machines, and says which are left.
-// Machines of the control plane are deleted by the object that makes it, if there is one.
-func (p *pass) removeMembers(ctx context.Context) (left string, err error) {
-	kinds := []kind{
-		{"MachineDeployments", belonging(p.deployments, p.key.String()), p.client.MachineDeployments(p.key.Namespace).Delete},
-		{"MachineSets", belonging(p.sets, p.key.String()), p.client.MachineSets(p.key.Namespace).Delete},
-		{"Machines", slices.DeleteFunc(belonging(p.machines, p.key.String()), p.ofControlPlane), p.client.Machines(p.key.Namespace).Delete},
+// deleteMembers deletes MachineDeployments, MachineSets and Machines, and returns the names of those that are left. If
+// there is a control plane object, it deletes the Machines of the control plane.
+func (p *reconcileRun) deleteMembers(ctx context.Context) (left string, err error) {
+	kinds := []memberKind{
+		{"MachineDeployments", membersOf(p.deployments, p.key.String()), p.client.MachineDeployments(p.key.Namespace).Delete},
+		{"MachineSets", membersOf(p.sets, p.key.String()), p.client.MachineSets(p.key.Namespace).Delete},
+		{"Machines", slices.DeleteFunc(membersOf(p.machines, p.key.String()), p.isControlPlaneMachine), p.client.Machines(p.key.Namespace).Delete},
 	}
 	var all []string
 	for _, k := range kinds {
@@ -89,7 +88,7 @@ func (p *pass) removeMembers(ctx context.Context) (left string, err error) {
 		for _, o := range k.objects {
 			names = append(names, o.GetName())
 			if o.GetDeletionTimestamp() != nil || metav1.GetControllerOfNoCopy(o) != nil {
-				continue // What controls it is deleted, and takes it along.
+				continue // It is deleted together with its controller.
 			}
 			err := k.remove(ctx, o.GetName(), metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(o.GetUID()))})
 			if err != nil && !apierrors.IsNotFound(err) {
@@ -103,31 +102,31 @@ func (p *pass) removeMembers(ctx context.Context) (left string, err error) {
 	if len(all) > 0 {
 		return strings.Join(all, "; "), nil
 	}
-	// The caches may be behind: the server itself is asked before anything else goes.
+	// The cache may be stale, so the API server is queried before the next step.
 	found, err := p.client.Machines(p.key.Namespace).List(ctx, metav1.ListOptions{
 		FieldSelector: fields.OneTermEqualSelector("spec.clusterName", p.key.Name).String(),
 	})
 	if err != nil {
-		return "", fmt.Errorf("listing the Machines that are left: %w", err)
+		return "", fmt.Errorf("listing the remaining Machines: %w", err)
 	}
 	for i := range found.Items {
-		if m := &found.Items[i]; m.Spec.ClusterName == p.key.Name && !p.ofControlPlane(m) {
+		if m := &found.Items[i]; m.Spec.ClusterName == p.key.Name && !p.isControlPlaneMachine(m) {
 			return "Machines: " + m.Name, nil
 		}
 	}
 	return "", nil
 }
 
-// ofControlPlane is true for a Machine that the control plane of the Cluster deletes.
-func (p *pass) ofControlPlane(o metav1.Object) bool {
+// isControlPlaneMachine reports whether a Machine is deleted by the control plane object.
+func (p *reconcileRun) isControlPlaneMachine(o metav1.Object) bool {
 	_, is := o.GetLabels()[clusterv1alpha1.MachineControlPlaneLabel]
-	return is && p.facts.controlPlane.defined()
+	return is && p.observed.controlPlane.isDefined()
 }
 
-func belonging(of cache.Indexer, in string) []metav1.Object {
+func membersOf(of cache.Indexer, in string) []metav1.Object {
 	found, err := of.ByIndex(byCluster, in)
 	if err != nil {
-		return nil // There is the index: New has made it.
+		return nil // New has added the index.
 	}
 	var all []metav1.Object
 	for _, obj := range found {
@@ -138,10 +137,10 @@ func belonging(of cache.Indexer, in string) []metav1.Object {
 	return all
 }
 
-// removeExternal deletes an object, and tells whether it is gone. One that cannot be read is
-// not.
-func (p *pass) removeExternal(ctx context.Context, e *external) (gone bool, err error) {
-	if !e.defined() || e.gone() {
+// deleteExternal deletes an object and reports whether it no longer exists. An object that cannot be read counts as
+// existing.
+func (p *reconcileRun) deleteExternal(ctx context.Context, e *externalObject) (gone bool, err error) {
+	if !e.isDefined() || e.isNotFound() {
 		return true, nil
 	}
 	if e.err != nil {

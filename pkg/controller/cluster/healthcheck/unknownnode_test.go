@@ -13,24 +13,24 @@ import (
 	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
 )
 
-// A Machine is made while the cluster does not answer; its Node is seen when it does again, and only
-// then named by the Machine.
-func TestANodeThatCannotBeSeenIsNotLate(t *testing.T) {
+// A Machine is created while the cluster does not answer. Its Node is found when the cluster answers again, and only
+// then added to the nodeRef.
+func TestHealthCheck_DoesNotCountUnknownNodesAsLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := run(t, theCluster(), theCheck(), theMachine("a", nodeless, func(m *machine) { m.Spec.ProviderID = "a" }), theMachine("late", nodeless))
 		connected := func(nodes map[string]*corev1.Node) {
 			l.mu.Lock()
 			l.nodes = nodes
 			l.mu.Unlock()
-			l.tell(types.NamespacedName{Namespace: "dev", Name: "c"})
+			l.callback(types.NamespacedName{Namespace: "dev", Name: "c"})
 		}
 		connected(nil)
 		l.until(600)
-		l.wants("the cluster is silent", "a", "")
+		l.expectConditions("the cluster does not answer", "a", "")
 		connected(map[string]*corev1.Node{"a": node("a", corev1.ConditionTrue, 4)})
 		l.until(602)
-		l.wants("its Node is there", "a", "")
-		l.wants("it has none", "late", "False NodeStartupTimeout, False WaitingForRemediation")
+		l.expectConditions("its Node exists", "a", "")
+		l.expectConditions("it has no Node", "late", "False NodeStartupTimeout, False WaitingForRemediation")
 	})
 	synctest.Test(t, func(t *testing.T) {
 		in := theCluster()
@@ -42,14 +42,14 @@ func TestANodeThatCannotBeSeenIsNotLate(t *testing.T) {
 		l.until(30)
 		l.mu.Lock()
 		if l.asked == 0 {
-			t.Error("the Nodes of a cluster with infrastructure are not asked for")
+			t.Error("the Nodes of a cluster with infrastructure are not looked up")
 		}
 		l.mu.Unlock()
-		l.wants("what keeps the cluster from answering", "first", "False NodeStartupTimeout, False WaitingForRemediation")
+		l.expectConditions("the Machine that blocks the cluster", "first", "False NodeStartupTimeout, False WaitingForRemediation")
 	})
 }
 
-func TestNobodyConnectsToAClusterWithoutInfrastructure(t *testing.T) {
+func TestHealthCheck_DoesNotConnectToClustersWithoutInfrastructure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in := theCluster()
 		in.Status.Conditions = nil
@@ -58,7 +58,7 @@ func TestNobodyConnectsToAClusterWithoutInfrastructure(t *testing.T) {
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		if l.asked > 0 {
-			t.Errorf("its Nodes were asked for %d times", l.asked)
+			t.Errorf("%d lookups of its Nodes", l.asked)
 		}
 	})
 }

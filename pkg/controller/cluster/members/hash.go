@@ -5,11 +5,11 @@ package members
 
 import "crypto/sha256"
 
-// alphabet is that of Kubernetes' generated names: without vowels, so that no words come out,
-// and without what looks alike.
+// alphabet is the one of Kubernetes' generated names. It has no vowels, so that no words appear, and no characters that
+// look alike.
 const alphabet = "bcdfghjklmnpqrstvwxz2456789"
 
-// Letters are n, at most 32, that follow from text and tell it from others, for names.
+// Letters returns a hash of text with n characters, at most 32, for use in names.
 func Letters(text []byte, n int) string {
 	sum := sha256.Sum256(text)
 	out := make([]byte, n)

@@ -18,24 +18,24 @@ import (
 	"github.com/slipway-dev/slipway/pkg/controller/cluster/machine/step"
 )
 
-// Why nothing is done to the Node of a Machine that is deleted.
+// Reasons why the Node of a Machine is not drained and deleted.
 const (
-	refusedNoCluster      = "there is no Cluster"
-	refusedClusterGoes    = "the Cluster is being deleted"
-	refusedNoNode         = "the Machine has no Node"
-	refusedControlGoes    = "the control plane is being deleted"
-	refusedLastOfControls = "no other Machine of the control plane is left"
+	refusedNoCluster            = "the Cluster does not exist"
+	refusedClusterDeleting      = "the Cluster is being deleted"
+	refusedNoNode               = "the Machine has no Node"
+	refusedControlPlaneDeleting = "the control plane is being deleted"
+	refusedLastControlPlane     = "no other Machine of the control plane is left"
 )
 
-// Refusal returns why a Machine is deleted without its Node being drained and deleted; empty if
-// that is done. It is done where the API of the workload cluster will outlive the Machine.
+// Refusal returns why the Node of a deleted Machine is not drained and deleted, or "" if it is. This requires that the
+// API server of the workload cluster outlives the Machine.
 func (d *Reconciler) Refusal(ctx context.Context, s *step.State, report *step.Report) (string, error) {
 	c := s.Cluster
 	switch {
 	case c == nil:
 		return refusedNoCluster, nil
 	case c.DeletionTimestamp != nil:
-		return refusedClusterGoes, nil
+		return refusedClusterDeleting, nil
 	}
 	if err := findNodes(ctx, s, report); err != nil {
 		return "", err
@@ -49,7 +49,7 @@ func (d *Reconciler) Refusal(ctx context.Context, s *step.State, report *step.Re
 	}
 	if plane != nil {
 		if plane.GetDeletionTimestamp() != nil {
-			return refusedControlGoes, nil
+			return refusedControlPlaneDeleting, nil
 		}
 		elsewhere, err := contract.ExternallyManaged(plane)
 		if err != nil || elsewhere {
@@ -59,9 +59,8 @@ func (d *Reconciler) Refusal(ctx context.Context, s *step.State, report *step.Re
 	return lastOfControlPlane(d.Members(s.ClusterKey()), plane != nil), nil
 }
 
-// lastOfControlPlane looks for a Machine of the control plane that stays. Where there is
-// neither such a Machine nor a control plane that makes them, the API of the cluster is
-// somewhere else, and nobody's deletion ends it.
+// lastOfControlPlane returns a reason if no Machine of the control plane remains. If there are no control plane
+// Machines and no control plane object, the API server runs elsewhere and outlives the Machine.
 func lastOfControlPlane(members []*clusterv1alpha1.Machine, modelled bool) string {
 	for _, m := range members {
 		if !step.IsControlPlane(m) {
@@ -73,25 +72,24 @@ func lastOfControlPlane(members []*clusterv1alpha1.Machine, modelled bool) strin
 		modelled = true
 	}
 	if modelled {
-		return refusedLastOfControls
+		return refusedLastControlPlane
 	}
 	return ""
 }
 
-// errNodeRead is returned while the Node of a Machine that is deleted is being read.
-var errNodeRead = errors.New("the Node is being read")
+// errReadingNode is returned while the Node of a deleted Machine is being read.
+var errReadingNode = errors.New("the Node is being read")
 
-// maxLateRead is how long after its deletion a Machine waits until its Node was read.
-const maxLateRead = time.Minute
+// maxNodeReadDelay is how long a deleted Machine waits for its Node to be read.
+const maxNodeReadDelay = time.Minute
 
-// findNodes finds all Nodes with the provider ID of a Machine that is deleted: they go with its infrastructure, also one
-// that the Machine does not name, and one of a Machine that does not know its Node yet. That they cannot be found does
-// not keep the Machine.
+// findNodes finds all Nodes with the provider ID of a deleted Machine, because they share its infrastructure. This
+// includes Nodes that are not in its nodeRef. An error in finding them does not block the deletion.
 func findNodes(ctx context.Context, s *step.State, report *step.Report) error {
 	m := s.Machine
 	provider := m.Spec.ProviderID
 	if provider == "" && s.Infra.Object != nil {
-		provider, _ = contract.ProviderID(s.Infra.Object) // The step of the infrastructure returns its error.
+		provider, _ = contract.ProviderID(s.Infra.Object) // The infrastructure step returns the error.
 	}
 	if provider == "" || s.Workload == nil {
 		return nil
@@ -101,13 +99,13 @@ func findNodes(ctx context.Context, s *step.State, report *step.Report) error {
 		if s.NodesUnread = m.Status.NodeRef.IsDefined(); s.NodesUnread {
 			return nil
 		}
-		if s.Now.Sub(m.DeletionTimestamp.Time) < maxLateRead {
+		if s.Now.Sub(m.DeletionTimestamp.Time) < maxNodeReadDelay {
 			report.Again(controller.Conflict)
-			return errNodeRead
+			return errReadingNode
 		}
 	}
 	if err != nil {
-		klog.FromContext(ctx).Error(err, "Looking for the Nodes of a Machine that is deleted", "providerID", provider)
+		klog.FromContext(ctx).Error(err, "Cannot find the Nodes of a Machine that is being deleted", "providerID", provider)
 		return nil
 	}
 	s.Nodes = nil
