@@ -20,7 +20,7 @@ func template(t *testing.T, text string) *unstructured.Unstructured {
 	return o
 }
 
-func TestAnObjectIsMadeOfATemplate(t *testing.T) {
+func TestClone_CreatesAnObjectFromATemplate(t *testing.T) {
 	from := template(t, `
 spec:
   template:
@@ -61,7 +61,7 @@ spec: {size: {cpus: 2}}
 	}
 }
 
-// marshal makes numbers of one type of what tests and Go write.
+// marshal encodes an object as JSON, so that numbers of different Go types compare equal.
 func marshal(t *testing.T, o *unstructured.Unstructured) string {
 	t.Helper()
 	text, err := yaml.Marshal(o.Object)
@@ -71,15 +71,15 @@ func marshal(t *testing.T, o *unstructured.Unstructured) string {
 	return string(text)
 }
 
-func TestATemplateWithoutTemplateMakesAnEmptyObject(t *testing.T) {
+func TestClone_CreatesAnEmptyObjectWithoutSpecTemplate(t *testing.T) {
 	got, err := Clone(template(t, "spec: {}"), Identity{Namespace: "ns", Name: "m"})
 	if err != nil || got.GetKind() != "ExampleMachine" || got.GetName() != "m" || got.GetLabels() != nil {
 		t.Errorf("got %v, error %v", got, err)
 	}
 }
 
-func TestWhatIsNoTemplateIsRefused(t *testing.T) {
-	if _, err := Clone(parse(t, ""), Identity{}); err == nil || !strings.Contains(err.Error(), "is no template") {
+func TestClone_RejectsInvalidTemplates(t *testing.T) {
+	if _, err := Clone(parse(t, ""), Identity{}); err == nil || !strings.Contains(err.Error(), "is not a template") {
 		t.Errorf("error %v", err)
 	}
 	for path, text := range map[string]string{

@@ -1,28 +1,36 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package contract finds and reads objects of kinds that this project does not know:
-// what provides the bootstrap data, the infrastructure and the control plane of a cluster.
-// What is known of them is Cluster API's contract: which version of a kind keeps it, and
-// the paths of its fields.
+// Package contract finds and reads objects of provider kinds that this project does not define: bootstrap providers,
+// infrastructure providers and control planes. It uses only Cluster API's contract: the version of a kind that
+// implements it, and the paths of its fields.
 //
-// What it guarantees:
+// # Kinds
 //
-//  1. Own kinds that keep the contract are known without a question, and are reached within
-//     the process. Of the host cluster's, the version is that which the labels of the
-//     CustomResourceDefinition name, else those of the APIService, else the preferred one,
-//     which is then read by the paths of v1beta2, or by those of v1beta1 where an object has
-//     nothing of v1beta2. Other kinds of our own groups, and kinds of Kubernetes itself, are
-//     no one's infrastructure: they are refused whoever names them.
-//  2. Errors are told apart: ErrKindUnknown, ErrContractUnknown, ErrUnread, and the API's own
-//     NotFound for an object that is not there. A server that does not know the kind any more
-//     also answers 404: that is ErrUnread and never NotFound.
-//  3. An answer is kept for a minute, and for as long as the question cannot be answered
-//     again. What is unknown or could not be read is asked again with growing delay, by
-//     however many objects it is named. The number of answers kept is bounded.
-//  4. Objects are read from one informer for each kind, which begins with the first one
-//     read, holds those with the label of a cluster, and which nobody waits for. That an object is not there is never said by a cache:
-//     the server itself is asked.
-//  5. A field of the wrong type is an error that names its path, not an empty field. Lists
-//     are bounded before they are walked.
+// Slipway's own kinds that implement the contract are resolved without a request and are reached within the process.
+// For kinds of the management cluster, the version is taken from the labels of the CustomResourceDefinition. If it has
+// none, the labels of the APIServices are used. If these have none, the preferred version is used; its objects are read
+// by the paths of v1beta2, or by those of v1beta1 if an object has no v1beta2 field. Other kinds of Slipway's groups
+// and kinds of Kubernetes itself are rejected.
+//
+// # Errors
+//
+// Callers can distinguish ErrKindUnknown, ErrContractUnknown, ErrUnread, and the API's own NotFound for an object that
+// does not exist. A server that no longer serves the kind also answers 404; this is reported as ErrUnread and never as
+// NotFound.
+//
+// # Caching
+//
+// A resolved kind is cached for a minute, and longer while it cannot be resolved again. Failed lookups are repeated
+// with exponential backoff, independent of the number of objects that refer to the kind. The number of cached kinds is
+// limited.
+//
+// Objects are read from one informer per kind. It starts with the first read, contains the objects that have the label
+// of a cluster, and no caller waits for it to sync. An object that is missing from the cache is always read from the
+// server before it is reported as not found.
+//
+// # Fields
+//
+// A field of the wrong type is an error that contains its path; it is not treated as empty. The length of a list is
+// checked before its entries are read.
 package contract

@@ -13,16 +13,16 @@ import (
 	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
 )
 
-// maxDomains bounds the failure domains of a cluster.
+// maxDomains is the maximum number of failure domains of a cluster.
 const maxDomains = 100
 
-// FailureDomains are those that an infrastructure of a cluster offers, sorted by name: a list
-// by the contract of v1beta2, a map by that of v1beta1.
+// FailureDomains returns the failure domains of an infrastructure cluster, sorted by name. In v1beta2 of the contract
+// they are a list, in v1beta1 a map.
 func FailureDomains(o *object) ([]clusterv1alpha1.FailureDomain, error) {
 	path := []string{"status", "failureDomains"}
 	value, found, err := unstructured.NestedFieldNoCopy(o.Object, path...)
 	if err != nil {
-		return nil, fault(o, path, "%v", err)
+		return nil, fieldError(o, path, "%v", err)
 	}
 	if !found || value == nil {
 		return nil, nil
@@ -30,51 +30,51 @@ func FailureDomains(o *object) ([]clusterv1alpha1.FailureDomain, error) {
 	entries := map[string]map[string]any{}
 	if byName, old := value.(map[string]any); old {
 		if len(byName) > maxDomains {
-			return nil, fault(o, path, "%d entries are more than %d", len(byName), maxDomains)
+			return nil, fieldError(o, path, "%d entries are more than %d", len(byName), maxDomains)
 		}
 		for name, entry := range byName {
-			of, ok := entry.(map[string]any)
+			fields, ok := entry.(map[string]any)
 			if !ok {
-				return nil, fault(o, path, "entry %.80q is no object", name)
+				return nil, fieldError(o, path, "entry %.80q is not an object", name)
 			}
-			entries[name] = of
+			entries[name] = fields
 		}
 	} else {
-		list, err := objects(o, maxDomains, path...)
+		list, err := objectList(o, maxDomains, path...)
 		if err != nil {
 			return nil, err
 		}
-		for i, of := range list {
-			name, _ := of["name"].(string)
+		for i, fields := range list {
+			name, _ := fields["name"].(string)
 			if name == "" || entries[name] != nil {
-				return nil, fault(o, path, "entry %d has no name of its own", i)
+				return nil, fieldError(o, path, "entry %d must have a unique name", i)
 			}
-			entries[name] = of
+			entries[name] = fields
 		}
 	}
 	var all []clusterv1alpha1.FailureDomain
 	for _, name := range slices.Sorted(maps.Keys(entries)) {
-		d, err := domain(name, entries[name])
+		d, err := parseFailureDomain(name, entries[name])
 		if err != nil {
-			return nil, fault(o, path, "entry %.80q: %v", name, err)
+			return nil, fieldError(o, path, "entry %.80q: %v", name, err)
 		}
 		all = append(all, d)
 	}
 	return all, nil
 }
 
-func domain(name string, from map[string]any) (clusterv1alpha1.FailureDomain, error) {
+func parseFailureDomain(name string, from map[string]any) (clusterv1alpha1.FailureDomain, error) {
 	d := clusterv1alpha1.FailureDomain{Name: name}
-	if is, found, err := unstructured.NestedBool(from, "controlPlane"); err != nil {
+	if controlPlane, found, err := unstructured.NestedBool(from, "controlPlane"); err != nil {
 		return d, err
 	} else if found {
-		d.ControlPlane = &is
+		d.ControlPlane = &controlPlane
 	}
 	attributes, _, err := unstructured.NestedStringMap(from, "attributes")
 	if err != nil {
 		return d, err
 	}
 	d.Attributes = attributes
-	// Our own API would refuse all of a status with one that it cannot have.
+	// The API server would reject the whole status because of one invalid failure domain.
 	return d, bounds.Spec(&d, nil).ToAggregate()
 }

@@ -14,7 +14,7 @@ import (
 	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
 )
 
-func TestFailureDomainsOfBothContracts(t *testing.T) {
+func TestFailureDomains_ReadsBothContracts(t *testing.T) {
 	want := []clusterv1alpha1.FailureDomain{{Name: "a", ControlPlane: ptr.To(true), Attributes: map[string]string{"x": "y"}}, {Name: "b"}}
 	for name, status := range map[string]any{
 		"v1beta2": []any{map[string]any{"name": "b"}, map[string]any{"name": "a", "controlPlane": true, "attributes": map[string]any{"x": "y"}}},
@@ -40,15 +40,15 @@ func TestFailureDomainsOfBothContracts(t *testing.T) {
 		attributes[strings.Repeat("x", i+1)] = "y"
 	}
 	for name, bad := range map[string]any{
-		"a text": "a", "a list of texts": []any{"a"}, "a map of texts": map[string]any{"a": "b"}, "no name": []any{map[string]any{}},
+		"a string": "a", "a list of strings": []any{"a"}, "a map of strings": map[string]any{"a": "b"}, "no name": []any{map[string]any{}},
 		"twice": []any{map[string]any{"name": "a"}, map[string]any{"name": "a"}}, "too many": many,
 		"wrong type": []any{map[string]any{"name": "a", "controlPlane": "yes"}}, "wrong attributes": []any{map[string]any{"name": "a", "attributes": []any{}}},
-		"long name": []any{map[string]any{"name": strings.Repeat("x", maxName+1)}}, "no text": []any{map[string]any{"name": "a\x00"}},
+		"long name": []any{map[string]any{"name": strings.Repeat("x", maxName+1)}}, "invalid characters": []any{map[string]any{"name": "a\x00"}},
 		"long attribute":  []any{map[string]any{"name": "a", "attributes": map[string]any{"x": strings.Repeat("y", bounds.MaxText+1)}}},
 		"many attributes": []any{map[string]any{"name": "a", "attributes": attributes}},
 	} {
 		if got, err := FailureDomains(&object{Object: map[string]any{"status": map[string]any{"failureDomains": bad}}}); err == nil || !strings.Contains(err.Error(), "status.failureDomains") {
-			t.Errorf("%s: %v, %v, want an error that names the path", name, got, err)
+			t.Errorf("%s: %v, %v, want an error with the path", name, got, err)
 		}
 	}
 }

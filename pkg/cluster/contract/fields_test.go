@@ -30,7 +30,7 @@ func parse(t *testing.T, text string) *unstructured.Unstructured {
 	return o
 }
 
-func TestPathsAreThoseOfTheContract(t *testing.T) {
+func TestFields_UseThePathsOfTheContract(t *testing.T) {
 	newer, older, assumed := Kind{Version: V1Beta2}, Kind{Version: V1Beta1}, Kind{Version: V1Beta2, Assumed: true}
 	tests := []struct {
 		name, text string
@@ -38,9 +38,9 @@ func TestPathsAreThoseOfTheContract(t *testing.T) {
 		want       bool
 	}{
 		{"v1beta2", "status: {initialization: {provisioned: true, dataSecretCreated: true, controlPlaneInitialized: true}}", newer, true},
-		{"v1beta2 does not look at what v1beta1 has", "status: {ready: true, initialized: true}", newer, false},
+		{"v1beta2 ignores fields of v1beta1", "status: {ready: true, initialized: true}", newer, false},
 		{"v1beta1", "status: {ready: true, initialized: true}", older, true},
-		{"v1beta1 does not look at what v1beta2 has", "status: {initialization: {provisioned: true, dataSecretCreated: true, controlPlaneInitialized: true}}", older, false},
+		{"v1beta1 ignores fields of v1beta2", "status: {initialization: {provisioned: true, dataSecretCreated: true, controlPlaneInitialized: true}}", older, false},
 		{"no label, fields of v1beta2", "status: {ready: true, initialized: true, initialization: {provisioned: false}}", assumed, false},
 		{"no label, fields of v1beta1", "status: {ready: true, initialized: true}", assumed, true},
 		{"no label, no fields", "spec: {}", assumed, false},
@@ -59,7 +59,7 @@ func TestPathsAreThoseOfTheContract(t *testing.T) {
 	}
 }
 
-func TestFieldsAreRead(t *testing.T) {
+func TestFields_ReturnValues(t *testing.T) {
 	o := parse(t, `
 spec: {providerID: "vsphere://1", failureDomain: old, controlPlaneEndpoint: {host: h, port: 6443}}
 status:
@@ -101,7 +101,7 @@ status:
 	}
 }
 
-func TestFieldsThatAreNotThereAreEmpty(t *testing.T) {
+func TestFields_AreEmptyIfMissing(t *testing.T) {
 	o := parse(t, "")
 	provider, err1 := ProviderID(o)
 	addresses, err2 := Addresses(o)
@@ -112,8 +112,8 @@ func TestFieldsThatAreNotThereAreEmpty(t *testing.T) {
 	}
 }
 
-// MB54: a wrong type is not taken for an empty field.
-func TestAWrongTypeIsAnErrorThatNamesThePath(t *testing.T) {
+// MB54: a field of the wrong type is an error and not treated as empty.
+func TestFields_ReportInvalidValuesWithTheirPath(t *testing.T) {
 	bool2 := func(f func(Kind, *object) (bool, error), k Kind) func(*object) error {
 		return func(o *object) error { _, err := f(k, o); return err }
 	}
@@ -165,8 +165,8 @@ func TestAWrongTypeIsAnErrorThatNamesThePath(t *testing.T) {
 	}
 }
 
-// One that our own conditions could not have would keep a whole status from being written.
-func TestAReasonThatIsNoWordIsSaidInTheMessage(t *testing.T) {
+// The API server would reject the whole status because of one invalid reason.
+func TestReady_MovesInvalidReasonsIntoTheMessage(t *testing.T) {
 	for reason, want := range map[string][2]string{
 		"Fine":                         {"Fine", "m"},
 		"not at all":                   {"", "not at all: m"},
@@ -184,13 +184,13 @@ func TestAReasonThatIsNoWordIsSaidInTheMessage(t *testing.T) {
 	}
 }
 
-func TestReadyIsReadInAllShapes(t *testing.T) {
+func TestReady_ReadsAllShapes(t *testing.T) {
 	at := metav1.NewTime(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))
 	want := &metav1.Condition{Type: "Ready", Status: metav1.ConditionFalse, Reason: "R", Message: "m", LastTransitionTime: at}
 	const ready = "{type: Ready, status: 'False', reason: R, message: m, severity: Info, lastTransitionTime: '2026-01-02T03:04:05Z'}"
 	for name, text := range map[string]string{
-		"conditions":                             "status: {conditions: [{type: Other, status: Bad}, " + ready + "]}",
-		"those of v1beta2 before those that are": "status: {conditions: [{type: Ready, status: 'True'}], v1beta2: {conditions: [" + ready + "]}}",
+		"conditions":                          "status: {conditions: [{type: Other, status: Bad}, " + ready + "]}",
+		"conditions of v1beta2 before others": "status: {conditions: [{type: Ready, status: 'True'}], v1beta2: {conditions: [" + ready + "]}}",
 	} {
 		got, err := Ready(parse(t, text))
 		if diff := cmp.Diff(want, got); diff != "" || err != nil {

@@ -16,62 +16,61 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// Versions of the contract, the newest first. A label of this key on a
-// CustomResourceDefinition or an APIService names the versions of the kind that keep it.
+// Versions of the contract, newest first. The label labelPrefix+version on a CustomResourceDefinition or APIService
+// names the versions of the kind that implement it.
 const (
 	V1Beta2 = "v1beta2"
 	V1Beta1 = "v1beta1"
 )
 
-// labelPrefix with a version of the contract is the key of its label.
+// labelPrefix is followed by a version of the contract in the key of a label.
 const labelPrefix = "cluster.x-k8s.io/"
 
 var versions = []string{V1Beta2, V1Beta1}
 
 var (
-	// ErrKindUnknown says that no server serves the kind.
-	ErrKindUnknown = errors.New("the kind is not known")
-	// ErrContractUnknown says that the kind exists and keeps no version of the contract
-	// that this project knows.
-	ErrContractUnknown = errors.New("the kind keeps no known version of the contract")
-	// ErrUnread says that kind or object could not be read, so that nothing is known of it.
+	// ErrKindUnknown is returned when no server serves the kind.
+	ErrKindUnknown = errors.New("unknown kind")
+	// ErrContractUnknown is returned when the kind exists but implements no supported version of the contract.
+	ErrContractUnknown = errors.New("the kind implements no supported version of the contract")
+	// ErrUnread is returned when the kind or the object could not be read, so that its state is unknown.
 	ErrUnread = errors.New("could not be read")
 )
 
-// Reference names an object of a kind; its namespace is that of the object that refers.
+// Reference identifies an object in the namespace of the object that refers to it.
 type Reference struct {
 	Group, Kind, Name string
 }
 
-// String is how messages name the object.
+// String returns the form that is used in messages.
 func (r Reference) String() string { return fmt.Sprintf("%s.%s %q", r.Kind, r.Group, r.Name) }
 
-// Kind is what is known of a kind.
+// Kind describes how the objects of a resolved kind are read.
 type Kind struct {
 	GVK schema.GroupVersionKind
 	GVR schema.GroupVersionResource
-	// Version is that of the contract: V1Beta2 or V1Beta1.
+	// Version is the version of the contract: V1Beta2 or V1Beta1.
 	Version string
-	// Assumed is true where no label names the version of the contract.
+	// Assumed is true if no label names the version of the contract.
 	Assumed bool
-	// Namespaced is false for kinds of the cluster.
+	// Namespaced is false for cluster-scoped kinds.
 	Namespaced bool
-	// Client reaches the server of the kind.
+	// Client is a client of the server that serves the kind.
 	Client dynamic.Interface
 }
 
-// own are the kinds of this project that keep the contract, by their resources.
-var own = map[schema.GroupKind]string{
+// ownKinds maps Slipway's kinds that implement the contract to their resources.
+var ownKinds = map[schema.GroupKind]string{
 	{Group: vmv1alpha1.GroupName, Kind: "VirtualMachine"}:         "virtualmachines",
 	{Group: vmv1alpha1.GroupName, Kind: "VirtualMachineTemplate"}: "virtualmachinetemplates",
 	{Group: vmv1alpha1.GroupName, Kind: "SlipwayCluster"}:         "slipwayclusters",
 }
 
-// ownDomain is the end of the names of all our groups.
+// ownDomain is the suffix of the names of all Slipway API groups.
 const ownDomain = ".slipway.dev"
 
 func ownKind(gk schema.GroupKind, client dynamic.Interface) (Kind, bool) {
-	resource, ok := own[gk]
+	resource, ok := ownKinds[gk]
 	if !ok {
 		return Kind{}, false
 	}
@@ -81,9 +80,9 @@ func ownKind(gk schema.GroupKind, client dynamic.Interface) (Kind, bool) {
 	}, true
 }
 
-// check refuses what cannot be the name of a kind, before it becomes a part of a path, and
-// kinds that no user may have taken over or deleted by naming them in a reference.
-func check(gk schema.GroupKind) error {
+// validateGroupKind rejects names that are not valid in a request path. It also rejects kinds that a user must not be
+// able to adopt or delete by a reference.
+func validateGroupKind(gk schema.GroupKind) error {
 	if problems := validation.IsDNS1123Subdomain(gk.Group); len(problems) > 0 {
 		return fmt.Errorf("%w: group %.80q: %s", ErrKindUnknown, gk.Group, strings.Join(problems, "; "))
 	}
@@ -92,7 +91,7 @@ func check(gk schema.GroupKind) error {
 	}
 	switch {
 	case !strings.Contains(gk.Group, "."), strings.HasSuffix(gk.Group, ".k8s.io"):
-		return fmt.Errorf("%w: %s is a kind of Kubernetes itself", ErrContractUnknown, gk)
+		return fmt.Errorf("%w: %s is a built-in kind of Kubernetes", ErrContractUnknown, gk)
 	case strings.HasSuffix(gk.Group, ownDomain):
 		return fmt.Errorf("%w: %s is not one of %s", ErrContractUnknown, gk, strings.Join(ownNames(), ", "))
 	}
@@ -101,7 +100,7 @@ func check(gk schema.GroupKind) error {
 
 func ownNames() []string {
 	var names []string
-	for gk := range own {
+	for gk := range ownKinds {
 		names = append(names, gk.String())
 	}
 	slices.Sort(names)

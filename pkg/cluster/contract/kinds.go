@@ -17,39 +17,38 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// maxVersions bounds the versions of a group that are looked at.
+// maxVersions is the maximum number of versions of a group that are checked.
 const maxVersions = 16
 
 var (
-	definitions = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
-	services    = schema.GroupVersionResource{Group: "apiregistration.k8s.io", Version: "v1", Resource: "apiservices"}
+	crdResource        = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
+	apiServiceResource = schema.GroupVersionResource{Group: "apiregistration.k8s.io", Version: "v1", Resource: "apiservices"}
 )
 
-// Kinds asks the host cluster for a kind.
+// Kinds looks up kinds in the management cluster.
 type Kinds struct {
-	// Discovery reads the discovery documents; any REST client of the cluster will do.
+	// Discovery reads the discovery documents. Any REST client of the cluster can be used.
 	Discovery rest.Interface
 	// Metadata reads the labels of CustomResourceDefinitions and APIServices.
 	Metadata metadata.Interface
 }
 
-// find asks for a kind: which versions of its group have it, and which of these keep the
-// contract.
-func (k Kinds) find(ctx context.Context, gk schema.GroupKind) (Kind, error) {
-	served, err := k.served(ctx, gk)
+// lookup looks up the versions of a kind and chooses one that implements the contract.
+func (k Kinds) lookup(ctx context.Context, gk schema.GroupKind) (Kind, error) {
+	served, err := k.servedResources(ctx, gk)
 	if err != nil {
 		return Kind{}, err
 	}
-	labels, err := k.labels(ctx, definitions, served[0].Name+"."+gk.Group)
+	labels, err := k.labels(ctx, crdResource, served[0].Name+"."+gk.Group)
 	if err != nil {
 		return Kind{}, err
 	}
-	chosen, err := choose(labels, served)
+	chosen, err := chooseVersion(labels, served)
 	if err != nil {
 		return Kind{}, fmt.Errorf("%w: CustomResourceDefinition %s.%s: %w", ErrContractUnknown, served[0].Name, gk.Group, err)
 	}
 	if chosen.contract == "" {
-		if chosen, err = k.byService(ctx, gk, served); err != nil {
+		if chosen, err = k.chooseByAPIService(ctx, gk, served); err != nil {
 			return Kind{}, err
 		}
 	}
@@ -62,13 +61,13 @@ func (k Kinds) find(ctx context.Context, gk schema.GroupKind) (Kind, error) {
 	return found, nil
 }
 
-// served are the resources of a kind, one for each version that has it, the preferred one
-// first. There is at least one.
-func (k Kinds) served(ctx context.Context, gk schema.GroupKind) ([]metav1.APIResource, error) {
+// servedResources returns the resources of a kind, one for each version that has it, the preferred version first. The
+// result is not empty if err is nil.
+func (k Kinds) servedResources(ctx context.Context, gk schema.GroupKind) ([]metav1.APIResource, error) {
 	var group metav1.APIGroup
 	err := k.Discovery.Get().AbsPath("/apis", gk.Group).Do(ctx).Into(&group)
 	if apierrors.IsNotFound(err) {
-		return nil, fmt.Errorf("%w: the host cluster serves no group %s", ErrKindUnknown, gk.Group)
+		return nil, fmt.Errorf("%w: the management cluster does not serve group %s", ErrKindUnknown, gk.Group)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%w: group %s: %w", ErrUnread, gk.Group, err)
@@ -96,12 +95,12 @@ func (k Kinds) served(ctx context.Context, gk schema.GroupKind) ([]metav1.APIRes
 		}
 	}
 	if len(found) == 0 {
-		return nil, fmt.Errorf("%w: group %s of the host cluster has no kind %s", ErrKindUnknown, gk.Group, gk.Kind)
+		return nil, fmt.Errorf("%w: group %s of the management cluster has no kind %s", ErrKindUnknown, gk.Group, gk.Kind)
 	}
 	return found, nil
 }
 
-// labels are those of an object of the host cluster, none if there is no such object.
+// labels returns the labels of an object of the management cluster, or nil if the object does not exist.
 func (k Kinds) labels(ctx context.Context, resource schema.GroupVersionResource, name string) (map[string]string, error) {
 	o, err := k.Metadata.Resource(resource).Get(ctx, name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
@@ -113,19 +112,19 @@ func (k Kinds) labels(ctx context.Context, resource schema.GroupVersionResource,
 	return o.Labels, nil
 }
 
-// byService looks at the labels of the APIServices. Each is of one version: that version keeps
-// the contract if the value of the label is empty or names it.
-func (k Kinds) byService(ctx context.Context, gk schema.GroupKind, served []metav1.APIResource) (choice, error) {
-	var best choice
+// chooseByAPIService checks the labels of the APIServices. Each APIService is for one version. The version implements
+// the contract if the value of the label is empty or contains the version.
+func (k Kinds) chooseByAPIService(ctx context.Context, gk schema.GroupKind, served []metav1.APIResource) (versionChoice, error) {
+	var best versionChoice
 	for _, resource := range served {
-		labels, err := k.labels(ctx, services, resource.Version+"."+gk.Group)
+		labels, err := k.labels(ctx, apiServiceResource, resource.Version+"."+gk.Group)
 		if err != nil {
-			return choice{}, err
+			return versionChoice{}, err
 		}
 		for _, contract := range versions {
 			value, ok := labels[labelPrefix+contract]
 			if ok && (value == "" || slices.Contains(strings.Split(value, "_"), resource.Version)) {
-				if next := (choice{contract, resource}); best.less(next) {
+				if next := (versionChoice{contract, resource}); best.less(next) {
 					best = next
 				}
 			}
@@ -134,39 +133,40 @@ func (k Kinds) byService(ctx context.Context, gk schema.GroupKind, served []meta
 	return best, nil
 }
 
-// choice is a version of a kind and the version of the contract that it keeps, empty for none.
-type choice struct {
+// versionChoice is a version of a kind and the version of the contract that it implements. contract is empty if it
+// implements none.
+type versionChoice struct {
 	contract string
 	resource metav1.APIResource
 }
 
-// less prefers the newer contract, then the newer version of the kind.
-func (c choice) less(other choice) bool {
+// less orders by the version of the contract, then by the version of the kind.
+func (c versionChoice) less(other versionChoice) bool {
 	if c.contract != other.contract {
 		return version.CompareKubeAwareVersionStrings(c.contract, other.contract) < 0
 	}
 	return version.CompareKubeAwareVersionStrings(c.resource.Version, other.resource.Version) < 0
 }
 
-// choose takes the newest version of the contract that is named by a label, and of the
-// versions of the kind that the label names the newest one that is served.
-func choose(labels map[string]string, served []metav1.APIResource) (choice, error) {
+// chooseVersion returns the newest served version of the kind among those that the labels name for the newest version
+// of the contract.
+func chooseVersion(labels map[string]string, served []metav1.APIResource) (versionChoice, error) {
 	for _, contract := range versions {
 		value, ok := labels[labelPrefix+contract]
 		if !ok {
 			continue
 		}
-		var best choice
+		var best versionChoice
 		names := strings.Split(value, "_")
 		for _, resource := range served {
-			if next := (choice{contract, resource}); slices.Contains(names, resource.Version) && best.less(next) {
+			if next := (versionChoice{contract, resource}); slices.Contains(names, resource.Version) && best.less(next) {
 				best = next
 			}
 		}
 		if best.contract == "" {
-			return choice{}, fmt.Errorf("its label %s%s=%s names no version that is served", labelPrefix, contract, value)
+			return versionChoice{}, fmt.Errorf("label %s%s=%s names no served version", labelPrefix, contract, value)
 		}
 		return best, nil
 	}
-	return choice{}, nil
+	return versionChoice{}, nil
 }

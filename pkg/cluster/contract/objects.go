@@ -17,30 +17,30 @@ import (
 	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
 )
 
-// Objects reads objects of external kinds from one informer for each kind, which begins with
-// the first object of the kind that is read. It has those that carry the label of a cluster.
+// Objects reads objects of external kinds from one informer per kind. The informer starts with the first read of the
+// kind. It contains the objects that have the label of a cluster.
 type Objects struct {
 	*Resolver
 	handler cache.ResourceEventHandler
-	// begin runs an informer until stop is called.
-	begin   func(cache.SharedIndexInformer) (stop context.CancelFunc)
-	running sync.WaitGroup
+	// startInformer runs an informer until stop is called.
+	startInformer func(cache.SharedIndexInformer) (stop context.CancelFunc)
+	running       sync.WaitGroup
 
-	mu      sync.Mutex
-	watched map[schema.GroupKind]*watched
+	mu        sync.Mutex
+	informers map[schema.GroupKind]*kindInformer
 }
 
-// watched is the informer of a kind.
-type watched struct {
+// kindInformer is the informer of a kind.
+type kindInformer struct {
 	resource schema.GroupVersionResource
 	informer cache.SharedIndexInformer
 	stop     context.CancelFunc
 }
 
-// NewObjects makes Objects whose informers run until ctx is done; handler hears of every event.
+// NewObjects returns Objects whose informers run until ctx is done. handler receives every event.
 func NewObjects(ctx context.Context, r *Resolver, handler cache.ResourceEventHandler) *Objects {
-	o := &Objects{Resolver: r, handler: handler, watched: map[schema.GroupKind]*watched{}}
-	o.begin = func(informer cache.SharedIndexInformer) context.CancelFunc {
+	o := &Objects{Resolver: r, handler: handler, informers: map[schema.GroupKind]*kindInformer{}}
+	o.startInformer = func(informer cache.SharedIndexInformer) context.CancelFunc {
 		running, stop := context.WithCancel(ctx)
 		o.running.Go(func() { informer.RunWithContext(running) })
 		return stop
@@ -48,11 +48,11 @@ func NewObjects(ctx context.Context, r *Resolver, handler cache.ResourceEventHan
 	return o
 }
 
-// Wait returns when all informers have ended.
+// Wait returns when all informers have stopped.
 func (o *Objects) Wait() { o.running.Wait() }
 
-// Get reads an object as Resolver.Get does, from the cache of its kind if that has it. The
-// object is shared and must not be changed.
+// Get returns an object from the informer of its kind, or from the server if it is not cached. The object is shared and
+// must not be changed.
 func (o *Objects) Get(ctx context.Context, ref Reference, namespace string) (*object, Kind, error) {
 	k, err := o.namespaced(ctx, ref)
 	if err != nil {
@@ -72,36 +72,36 @@ func (o *Objects) Get(ctx context.Context, ref Reference, namespace string) (*ob
 	return found, k, err
 }
 
-// watch returns the informer of a kind, which begins if it is not there. One of another version
-// of the kind ends.
+// watch returns the informer of a kind and starts it if necessary. It stops an informer for another version of the
+// kind.
 func (o *Objects) watch(k Kind) (cache.SharedIndexInformer, error) {
 	gk := k.GVK.GroupKind()
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	w, ok := o.watched[gk]
+	w, ok := o.informers[gk]
 	if ok && w.resource == k.GVR {
 		return w.informer, nil
 	}
-	if !ok && len(o.watched) >= maxKinds {
-		return nil, fmt.Errorf("%w: %s: %d other kinds are watched already", ErrUnread, gk, maxKinds)
+	if !ok && len(o.informers) >= maxKinds {
+		return nil, fmt.Errorf("%w: %s: already watching the maximum of %d other kinds", ErrUnread, gk, maxKinds)
 	}
 	if ok {
 		w.stop()
 	}
-	informer := dynamicinformer.NewFilteredDynamicInformer(k.Client, k.GVR, "", 0, cache.Indexers{}, ofClusters).Informer()
+	informer := dynamicinformer.NewFilteredDynamicInformer(k.Client, k.GVR, "", 0, cache.Indexers{}, selectClusterObjects).Informer()
 	if err := informer.SetTransform(withoutManagedFields); err != nil {
 		return nil, fmt.Errorf("watching %s: %w", gk, err)
 	}
 	if _, err := informer.AddEventHandler(o.handler); err != nil {
 		return nil, fmt.Errorf("watching %s: %w", gk, err)
 	}
-	o.watched[gk] = &watched{resource: k.GVR, informer: informer, stop: o.begin(informer)}
+	o.informers[gk] = &kindInformer{resource: k.GVR, informer: informer, stop: o.startInformer(informer)}
 	return informer, nil
 }
 
-// ofClusters leaves out what is of no cluster: of our virtual machines that may be most. The
-// label is on every object of a cluster: who takes one over sets it.
-func ofClusters(o *metav1.ListOptions) { o.LabelSelector = clusterv1alpha1.ClusterNameLabel }
+// selectClusterObjects selects objects of clusters. It excludes, for example, virtual machines that belong to no
+// cluster. Every object of a cluster has the label, because it is set when the object is adopted.
+func selectClusterObjects(o *metav1.ListOptions) { o.LabelSelector = clusterv1alpha1.ClusterNameLabel }
 
 func withoutManagedFields(obj any) (any, error) {
 	if accessor, err := meta.Accessor(obj); err == nil {

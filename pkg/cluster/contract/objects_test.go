@@ -34,7 +34,7 @@ func vm(name string) *unstructured.Unstructured {
 	return o
 }
 
-// count is how many requests of a verb the client has got.
+// count returns the number of requests with a verb.
 func count(client *fake.FakeDynamicClient, verb string) int {
 	n := 0
 	for _, a := range client.Actions() {
@@ -65,14 +65,14 @@ func expect(t *testing.T, heard chan string, want string) {
 	select {
 	case got := <-heard:
 		if got != want {
-			t.Fatalf("heard %q, want %q", got, want)
+			t.Fatalf("got event %q, want %q", got, want)
 		}
 	case <-time.After(30 * time.Second):
-		t.Fatalf("%q was not heard", want)
+		t.Fatalf("no event %q", want)
 	}
 }
 
-func TestOneInformerServesAllObjectsOfAKind(t *testing.T) {
+func TestObjects_UseOneInformerPerKind(t *testing.T) {
 	client, o, heard := newObjects(t, vm("a"))
 	ref := func(name string) Reference {
 		return Reference{Group: vms.Group, Kind: "VirtualMachine", Name: name}
@@ -81,29 +81,29 @@ func TestOneInformerServesAllObjectsOfAKind(t *testing.T) {
 		t.Fatalf("got %v of %v, error %v", got, k.GVR, err)
 	}
 	expect(t, heard, "add a")
-	// What happens between list and watch would not be heard: the client is a fake.
+	// The fake client loses events between list and watch.
 	synced := func(context.Context) (bool, error) {
 		asked := count(client, "get")
 		_, _, err := o.Get(t.Context(), ref("a"), "ns")
 		return count(client, "get") == asked && count(client, "watch") == 1, err
 	}
 	if err := wait.PollUntilContextTimeout(t.Context(), 10*time.Millisecond, 30*time.Second, true, synced); err != nil {
-		t.Fatalf("the cache never answers: %v", err)
+		t.Fatalf("the cache does not sync: %v", err)
 	}
 	if n := count(client, "list"); n != 1 {
 		t.Errorf("listed %d times", n)
 	}
 
-	// What the cache lacks is asked of the server: it may be too new for the cache.
+	// An object that is not cached is read from the server, because it may be newer than the cache.
 	before := count(client, "get")
 	if _, _, err := o.Get(t.Context(), ref("b"), "ns"); !apierrors.IsNotFound(err) || count(client, "get") != before+1 {
-		t.Errorf("error %v after %d questions", err, count(client, "get")-before)
+		t.Errorf("error %v after %d requests", err, count(client, "get")-before)
 	}
 	client.PrependReactor("get", "*", func(clienttesting.Action) (bool, runtime.Object, error) {
 		return true, nil, apierrors.NewServiceUnavailable("down")
 	})
 	if _, _, err := o.Get(t.Context(), ref("b"), "ns"); apierrors.IsNotFound(err) || !errors.Is(err, ErrUnread) {
-		t.Errorf("error %v of a server that is down", err)
+		t.Errorf("error %v while the server is down", err)
 	}
 	if err := client.Resource(vms).Namespace("ns").Delete(t.Context(), "a", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
@@ -111,7 +111,7 @@ func TestOneInformerServesAllObjectsOfAKind(t *testing.T) {
 	expect(t, heard, "delete a")
 }
 
-func TestAnObjectOfAnotherNamespaceIsNotFound(t *testing.T) {
+func TestObjects_DoNotReturnObjectsOfOtherNamespaces(t *testing.T) {
 	_, o, heard := newObjects(t, vm("a"))
 	ref := Reference{Group: vms.Group, Kind: "VirtualMachine", Name: "a"}
 	for range 2 {
@@ -122,7 +122,7 @@ func TestAnObjectOfAnotherNamespaceIsNotFound(t *testing.T) {
 	expect(t, heard, "add a")
 }
 
-func TestAnotherVersionOfAKindGetsAnotherInformer(t *testing.T) {
+func TestObjects_StartAnotherInformerForAnotherVersion(t *testing.T) {
 	_, o, _ := newObjects(t)
 	k := Kind{GVK: vms.GroupVersion().WithKind("VirtualMachine"), GVR: vms, Client: o.options.Own}
 	before, err := o.watch(k)
@@ -135,11 +135,11 @@ func TestAnotherVersionOfAKindGetsAnotherInformer(t *testing.T) {
 	}
 	k.GVR.Version = "v2"
 	after, err := o.watch(k)
-	if err != nil || after == before || len(o.watched) != 1 {
-		t.Errorf("%d kinds are watched, error %v", len(o.watched), err)
+	if err != nil || after == before || len(o.informers) != 1 {
+		t.Errorf("%d kinds watched, error %v", len(o.informers), err)
 	}
 	err = wait.PollUntilContextTimeout(t.Context(), 10*time.Millisecond, 30*time.Second, true, func(context.Context) (bool, error) { return before.IsStopped(), nil })
 	if err != nil {
-		t.Error("the informer of the version before runs on")
+		t.Error("the informer of the previous version is still running")
 	}
 }

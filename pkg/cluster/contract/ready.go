@@ -14,15 +14,15 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Ready is the condition Ready of an object, nil if it has none. Conditions of Cluster API's
-// v1beta2 come first where an object has both; reason and message may be empty in those of
-// the older shape. A reason that conditions of our own cannot have is said in the message.
+// Ready returns the condition Ready of an object, or nil if it has none. If an object has both, Cluster API's v1beta2
+// conditions are used. Reason and message may be empty in v1beta1 conditions. A reason that is not valid in a
+// metav1.Condition is moved into the message.
 func Ready(o *object) (*metav1.Condition, error) {
 	path := []string{"status", "v1beta2", "conditions"}
 	if _, found, err := unstructured.NestedFieldNoCopy(o.Object, path...); err != nil || !found {
 		path = []string{"status", "conditions"}
 	}
-	list, err := objects(o, maxConditions, path...)
+	list, err := objectList(o, maxConditions, path...)
 	if err != nil {
 		return nil, err
 	}
@@ -30,25 +30,25 @@ func Ready(o *object) (*metav1.Condition, error) {
 	if i < 0 {
 		return nil, nil
 	}
-	c, err := condition(list[i])
+	c, err := parseCondition(list[i])
 	if err != nil {
-		return nil, fault(o, path, "Ready: %v", err)
+		return nil, fieldError(o, path, "Ready: %v", err)
 	}
 	return c, nil
 }
 
-// isReason is true for a reason that our own API takes, and for none.
+// isReason reports whether reason is valid in a condition or empty.
 func isReason(reason string) bool {
 	c := metav1.Condition{Type: "Ready", Status: metav1.ConditionFalse, Reason: reason, LastTransitionTime: metav1.Now()}
 	return reason == "" || len(reason) <= maxName && len(validation.ValidateCondition(c, field.NewPath("status"))) == 0
 }
 
-func condition(from map[string]any) (*metav1.Condition, error) {
+func parseCondition(from map[string]any) (*metav1.Condition, error) {
 	field := func(name string) (string, error) {
 		value, ok := from[name]
 		s, isText := value.(string)
 		if ok && !isText {
-			return "", fmt.Errorf("%s is %T, not a string", name, value)
+			return "", fmt.Errorf("%s must be a string, not %T", name, value)
 		}
 		return s, nil
 	}
@@ -62,7 +62,7 @@ func condition(from map[string]any) (*metav1.Condition, error) {
 	}
 	c.Status = metav1.ConditionStatus(status)
 	if !slices.Contains([]metav1.ConditionStatus{metav1.ConditionTrue, metav1.ConditionFalse, metav1.ConditionUnknown}, c.Status) {
-		return nil, fmt.Errorf("status is %.40q, not True, False or Unknown", status)
+		return nil, fmt.Errorf("status must be True, False or Unknown, not %.40q", status)
 	}
 	if !isReason(c.Reason) {
 		c.Reason, c.Message = "", c.Reason+": "+c.Message

@@ -18,98 +18,95 @@ import (
 )
 
 const (
-	// keep is how long an answer holds: as long as a changed label may go unnoticed.
-	keep = time.Minute
-	// retryFirst and retryMost bound the growing delay of a question that was not answered.
+	// cacheTTL is how long a resolved kind is cached. A changed label may go unnoticed for this time.
+	cacheTTL = time.Minute
+	// retryFirst and retryMost are the bounds of the delay between failed lookups.
 	retryFirst = time.Second
 	retryMost  = time.Minute
-	// maxKinds bounds the answers that are kept, and with them the informers.
+	// maxKinds is the maximum number of cached kinds, and therefore of informers.
 	maxKinds = 128
-	// askTimeout bounds what one question takes: some requests to the host cluster.
-	askTimeout = 10 * time.Second
+	// lookupTimeout is the timeout of one lookup, which consists of several requests.
+	lookupTimeout = 10 * time.Second
 )
 
-// Options is what a Resolver needs; all are required but Now.
+// Options configures a Resolver. All fields except Now are required.
 type Options struct {
-	// Own reaches our own API.
+	// Own is a client of Slipway's own API.
 	Own dynamic.Interface
-	// Host reaches the host cluster, and asks it for its kinds.
+	// Host is a client of the management cluster.
 	Host  dynamic.Interface
 	Kinds Kinds
-	// Now is the clock; time.Now when nil.
+	// Now returns the current time. The default is time.Now.
 	Now func() time.Time
 }
 
-// Resolver knows the kinds that objects refer to.
+// Resolver resolves the kinds of references and reads their objects.
 type Resolver struct {
 	options Options
 
-	mu      sync.Mutex
-	answers map[schema.GroupKind]*answer
+	mu    sync.Mutex
+	kinds map[schema.GroupKind]*kindEntry
 }
 
-// answer is what is known of one kind. Its lock is held while it is asked for, so that it is
-// asked for once.
-type answer struct {
+// kindEntry is the cached result of one kind. Its lock is held during a lookup, so that there is one lookup at a time.
+type kindEntry struct {
 	mu sync.Mutex
-	// kind is the last one that was found, with a GVK if one was.
+	// kind is the last kind that was found. Its GVK is empty if none was.
 	kind     Kind
 	err      error
-	until    time.Time
+	expires  time.Time
 	failures int
 }
 
-// New makes a Resolver that knows our own kinds.
+// New returns a Resolver.
 func New(o Options) *Resolver {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	return &Resolver{options: o, answers: map[schema.GroupKind]*answer{}}
+	return &Resolver{options: o, kinds: map[schema.GroupKind]*kindEntry{}}
 }
 
-// As returns a Resolver of the same kinds that reaches our own API by another client.
+// As returns a Resolver for the same kinds that uses another client for Slipway's own API.
 func (r *Resolver) As(own dynamic.Interface) *Resolver {
 	o := r.options
 	o.Own = own
 	return New(o)
 }
 
-// Resolve tells what is known of a kind. Its error is one of ErrKindUnknown,
-// ErrContractUnknown and ErrUnread.
+// Resolve returns the Kind of a group and kind. Errors are ErrKindUnknown, ErrContractUnknown or ErrUnread.
 func (r *Resolver) Resolve(ctx context.Context, group, kind string) (Kind, error) {
 	gk := schema.GroupKind{Group: group, Kind: kind}
 	if k, ok := ownKind(gk, r.options.Own); ok {
 		return k, nil
 	}
-	if err := check(gk); err != nil {
+	if err := validateGroupKind(gk); err != nil {
 		return Kind{}, err
 	}
-	a := r.answer(gk)
+	a := r.entry(gk)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	now := r.options.Now()
-	if now.Before(a.until) {
+	if now.Before(a.expires) {
 		return a.kind, a.err
 	}
-	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	ctx, cancel := context.WithTimeout(ctx, lookupTimeout)
 	defer cancel()
-	found, err := r.options.Kinds.find(ctx, gk)
+	found, err := r.options.Kinds.lookup(ctx, gk)
 	if err != nil && errors.Is(ctx.Err(), context.Canceled) {
-		return Kind{}, fmt.Errorf("%w: %s: %w", ErrUnread, gk, ctx.Err()) // Who asks next asks again.
+		return Kind{}, fmt.Errorf("%w: %s: %w", ErrUnread, gk, ctx.Err()) // The next caller repeats the lookup.
 	}
 	found.Client = r.options.Host
-	a.learn(found, err, now)
+	a.store(found, err, now)
 	return a.kind, a.err
 }
 
-// learn keeps an answer. What was found before holds on while the question cannot be
-// answered again.
-func (a *answer) learn(found Kind, err error, now time.Time) {
+// store stores the result of a lookup. A kind that was found before stays valid while it cannot be looked up again.
+func (a *kindEntry) store(found Kind, err error, now time.Time) {
 	if err == nil {
-		a.kind, a.err, a.failures, a.until = found, nil, 0, now.Add(keep)
+		a.kind, a.err, a.failures, a.expires = found, nil, 0, now.Add(cacheTTL)
 		return
 	}
-	a.until = now.Add(min(retryFirst<<min(a.failures, 10), retryMost))
+	a.expires = now.Add(min(retryFirst<<min(a.failures, 10), retryMost))
 	a.failures++
 	if errors.Is(err, ErrUnread) && !a.kind.GVK.Empty() {
 		a.err = nil
@@ -118,32 +115,32 @@ func (a *answer) learn(found Kind, err error, now time.Time) {
 	a.kind, a.err = Kind{}, err
 }
 
-func (r *Resolver) answer(gk schema.GroupKind) *answer {
+func (r *Resolver) entry(gk schema.GroupKind) *kindEntry {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	a, ok := r.answers[gk]
+	a, ok := r.kinds[gk]
 	if !ok {
-		if len(r.answers) >= maxKinds {
-			for other := range r.answers { // any one: it is only asked for again
-				delete(r.answers, other)
+		if len(r.kinds) >= maxKinds {
+			for other := range r.kinds { // Any entry: it is looked up again when needed.
+				delete(r.kinds, other)
 				break
 			}
 		}
-		a = &answer{}
-		r.answers[gk] = a
+		a = &kindEntry{}
+		r.kinds[gk] = a
 	}
 	return a
 }
 
-// forget has a kind asked for again: its server does not know it any more.
+// forget removes a kind that its server no longer serves from the cache.
 func (r *Resolver) forget(gk schema.GroupKind) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	delete(r.answers, gk)
+	delete(r.kinds, gk)
 }
 
-// Get reads an object from its server. An object that is not there is the API's own NotFound;
-// all that can be said when kind or object cannot be read is one of the errors of this package.
+// Get reads an object from its server. It returns the API's own NotFound if the object does not exist, and one of this
+// package's errors if the kind or the object cannot be read.
 func (r *Resolver) Get(ctx context.Context, ref Reference, namespace string) (*unstructured.Unstructured, Kind, error) {
 	k, err := r.namespaced(ctx, ref)
 	if err != nil {
@@ -173,15 +170,14 @@ func (r *Resolver) read(ctx context.Context, k Kind, ref Reference, namespace st
 		return nil, fmt.Errorf("reading %s of namespace %s: %w", ref, namespace, err)
 	case apierrors.IsNotFound(err):
 		r.forget(k.GVK.GroupKind())
-		// Not wrapped: it must not be taken for the object's being gone.
+		// Not wrapped: callers must not take it for a deleted object.
 		return nil, fmt.Errorf("%w: %s of namespace %s: %v", ErrUnread, ref, namespace, err)
 	}
 	return nil, fmt.Errorf("%w: %s of namespace %s: %w", ErrUnread, ref, namespace, err)
 }
 
-// IsGone is true for the answer of a server that knows the kind and has no object of the
-// name. A server that does not know the kind (any more) answers 404 too, and has said nothing
-// of the object.
+// IsGone reports whether err means that the server has no object of this name. A server that does not serve the kind
+// also answers 404, which does not mean that the object was deleted.
 func IsGone(err error) bool {
 	return apierrors.IsNotFound(err) && !apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
 }

@@ -25,16 +25,16 @@ import (
 
 const group = "infrastructure.example.org"
 
-// hostCluster answers with documents by path, and counts what it is asked. A path without one
-// is answered as kube-apiserver answers for what it does not serve.
-type hostCluster struct {
+// managementCluster answers requests by path and counts them. Other paths are answered like unknown resources of
+// kube-apiserver.
+type managementCluster struct {
 	mu        sync.Mutex
 	documents map[string]any
 	asked     map[string]int
 	down      bool
 }
 
-func (h *hostCluster) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+func (h *managementCluster) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.asked[req.URL.Path]++
@@ -55,7 +55,7 @@ func (h *hostCluster) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	}
 }
 
-func (h *hostCluster) set(path string, document any) {
+func (h *managementCluster) set(path string, document any) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if document == nil {
@@ -65,20 +65,20 @@ func (h *hostCluster) set(path string, document any) {
 	h.documents[path] = document
 }
 
-func (h *hostCluster) setDown(down bool) {
+func (h *managementCluster) setDown(down bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.down = down
 }
 
-func (h *hostCluster) count(path string) int {
+func (h *managementCluster) count(path string) int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.asked[path]
 }
 
-// serve has the group served in versions, each with the kind ExampleMachine.
-func (h *hostCluster) serve(preferred string, names ...string) {
+// serve serves the group in versions, each with the kind ExampleMachine.
+func (h *managementCluster) serve(preferred string, names ...string) {
 	list := metav1.APIGroup{Name: group, PreferredVersion: metav1.GroupVersionForDiscovery{Version: preferred, GroupVersion: group + "/" + preferred}}
 	for _, v := range names {
 		list.Versions = append(list.Versions, metav1.GroupVersionForDiscovery{Version: v, GroupVersion: group + "/" + v})
@@ -91,7 +91,7 @@ func (h *hostCluster) serve(preferred string, names ...string) {
 	h.set("/apis/"+group, list)
 }
 
-func (h *hostCluster) label(path, name string, labels map[string]string) {
+func (h *managementCluster) label(path, name string, labels map[string]string) {
 	h.set(path+name, metav1.PartialObjectMetadata{
 		TypeMeta: metav1.TypeMeta{Kind: "PartialObjectMetadata", APIVersion: "meta.k8s.io/v1"}, ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels},
 	})
@@ -105,9 +105,9 @@ const (
 
 type clock struct{ now time.Time }
 
-func newResolver(t *testing.T) (*hostCluster, *Resolver, *clock) {
+func newResolver(t *testing.T) (*managementCluster, *Resolver, *clock) {
 	t.Helper()
-	h := &hostCluster{documents: map[string]any{}, asked: map[string]int{}}
+	h := &managementCluster{documents: map[string]any{}, asked: map[string]int{}}
 	server := httptest.NewServer(h)
 	t.Cleanup(server.Close)
 	config := &rest.Config{Host: server.URL, QPS: -1}
@@ -119,7 +119,7 @@ func newResolver(t *testing.T) (*hostCluster, *Resolver, *clock) {
 	}), c
 }
 
-// found is what a test compares of a kind.
+// found contains the compared fields of a Kind.
 type found struct {
 	Resource, Version string
 	Assumed           bool
@@ -129,22 +129,22 @@ func of(k Kind) found {
 	return found{k.GVR.Version + "/" + k.GVR.Resource, k.Version, k.Assumed}
 }
 
-func TestTheVersionOfAKindIsTheOneThatItsLabelsName(t *testing.T) {
+func TestResolver_ChoosesTheVersionByLabels(t *testing.T) {
 	tests := []struct {
 		name     string
-		crd, svc map[string]string // labels of the definition, and of the APIService of v1
+		crd, svc map[string]string // Labels of the CustomResourceDefinition and of the APIService of v1.
 		want     found
 	}{
-		{name: "the newest contract, and of its versions the newest that is served",
+		{name: "the newest contract, and the newest served version",
 			crd:  map[string]string{labelPrefix + V1Beta2: "v1_v1beta7_v9", labelPrefix + V1Beta1: "v1beta7"},
 			want: found{"v1/examplemachines", V1Beta2, false}},
-		{name: "the older contract", crd: map[string]string{labelPrefix + V1Beta1: "v1beta7"}, want: found{"v1beta7/examplemachines", V1Beta1, false}},
-		{name: "the labels of the APIService where there is no definition",
+		{name: "only the older contract", crd: map[string]string{labelPrefix + V1Beta1: "v1beta7"}, want: found{"v1beta7/examplemachines", V1Beta1, false}},
+		{name: "the APIService's labels without a CustomResourceDefinition",
 			svc: map[string]string{labelPrefix + V1Beta1: ""}, want: found{"v1/examplemachines", V1Beta1, false}},
-		{name: "the labels of the APIService where the definition has none",
+		{name: "the APIService's labels if the CustomResourceDefinition has none",
 			crd: map[string]string{"a": "b"}, svc: map[string]string{labelPrefix + V1Beta2: "v1"}, want: found{"v1/examplemachines", V1Beta2, false}},
-		{name: "the preferred version where no label says anything", want: found{"v1beta7/examplemachines", V1Beta2, true}},
-		{name: "the label of an APIService that names another version says nothing",
+		{name: "the preferred version without labels", want: found{"v1beta7/examplemachines", V1Beta2, true}},
+		{name: "an APIService's label with another version is ignored",
 			svc: map[string]string{labelPrefix + V1Beta2: "v3"}, want: found{"v1beta7/examplemachines", V1Beta2, true}},
 	}
 	for _, test := range tests {
@@ -171,7 +171,7 @@ func TestTheVersionOfAKindIsTheOneThatItsLabelsName(t *testing.T) {
 	}
 }
 
-func TestOwnKindsAreKnownWithoutAQuestion(t *testing.T) {
+func TestResolver_KnowsOwnKindsWithoutARequest(t *testing.T) {
 	h, r, _ := newResolver(t)
 	k, err := r.Resolve(t.Context(), "vm.slipway.dev", "VirtualMachine")
 	if err != nil {
@@ -185,34 +185,34 @@ func TestOwnKindsAreKnownWithoutAQuestion(t *testing.T) {
 	}
 }
 
-func TestWhyAKindIsNotUsedIsTold(t *testing.T) {
+func TestResolver_ReturnsWhyAKindCannotBeUsed(t *testing.T) {
 	tests := []struct {
 		name, group, kind string
-		prepare           func(*hostCluster)
+		prepare           func(*managementCluster)
 		want              error
 	}{
 		{name: "no such group", group: "other.example.org", kind: "ExampleMachine", want: ErrKindUnknown},
 		{name: "no such kind", group: group, kind: "OtherMachine", want: ErrKindUnknown},
-		{name: "no name of a group", group: "a/../b.c", kind: "ExampleMachine", want: ErrKindUnknown},
-		{name: "no name of a kind", group: group, kind: "a/b", want: ErrKindUnknown},
-		{name: "a kind of Kubernetes", group: "rbac.authorization.k8s.io", kind: "Role", want: ErrContractUnknown},
-		{name: "a kind of Kubernetes of an old group", group: "apps", kind: "Deployment", want: ErrContractUnknown},
-		{name: "another kind of ours", group: "vm.slipway.dev", kind: "VirtualMachineSnapshot", want: ErrContractUnknown},
-		{name: "a label that names no version that is served", group: group, kind: "ExampleMachine", want: ErrContractUnknown,
-			prepare: func(h *hostCluster) {
+		{name: "invalid group", group: "a/../b.c", kind: "ExampleMachine", want: ErrKindUnknown},
+		{name: "invalid kind", group: group, kind: "a/b", want: ErrKindUnknown},
+		{name: "a built-in kind", group: "rbac.authorization.k8s.io", kind: "Role", want: ErrContractUnknown},
+		{name: "a built-in kind of a group without domain", group: "apps", kind: "Deployment", want: ErrContractUnknown},
+		{name: "another kind of Slipway", group: "vm.slipway.dev", kind: "VirtualMachineSnapshot", want: ErrContractUnknown},
+		{name: "a label without a served version", group: group, kind: "ExampleMachine", want: ErrContractUnknown,
+			prepare: func(h *managementCluster) {
 				h.label(definitionPath, machinesCRD, map[string]string{labelPrefix + V1Beta2: "v7"})
 			}},
-		{name: "definitions may not be read", group: group, kind: "ExampleMachine", want: ErrUnread,
-			prepare: func(h *hostCluster) {
+		{name: "CustomResourceDefinitions cannot be read", group: group, kind: "ExampleMachine", want: ErrUnread,
+			prepare: func(h *managementCluster) {
 				h.set(definitionPath+machinesCRD, metav1.Status{Status: "Failure", Code: 403, Reason: metav1.StatusReasonForbidden})
 			}},
-		{name: "APIServices may not be read", group: group, kind: "ExampleMachine", want: ErrUnread,
-			prepare: func(h *hostCluster) {
+		{name: "APIServices cannot be read", group: group, kind: "ExampleMachine", want: ErrUnread,
+			prepare: func(h *managementCluster) {
 				h.set(servicePath+"v1."+group, metav1.Status{Status: "Failure", Code: 403, Reason: metav1.StatusReasonForbidden})
 			}},
-		{name: "a version is not served at the moment", group: group, kind: "ExampleMachine", want: ErrUnread,
-			prepare: func(h *hostCluster) { h.set("/apis/"+group+"/v1", metav1.Status{Status: "Failure", Code: 503}) }},
-		{name: "host cluster down", group: group, kind: "ExampleMachine", want: ErrUnread, prepare: func(h *hostCluster) { h.setDown(true) }},
+		{name: "a version is unavailable", group: group, kind: "ExampleMachine", want: ErrUnread,
+			prepare: func(h *managementCluster) { h.set("/apis/"+group+"/v1", metav1.Status{Status: "Failure", Code: 503}) }},
+		{name: "management cluster down", group: group, kind: "ExampleMachine", want: ErrUnread, prepare: func(h *managementCluster) { h.setDown(true) }},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -231,7 +231,7 @@ func TestWhyAKindIsNotUsedIsTold(t *testing.T) {
 	}
 }
 
-func TestAnAnswerIsKeptForAMinute(t *testing.T) {
+func TestResolver_CachesAKindForAMinute(t *testing.T) {
 	h, r, c := newResolver(t)
 	h.serve("v1", "v1")
 	path := "/apis/" + group
@@ -245,20 +245,20 @@ func TestAnAnswerIsKeptForAMinute(t *testing.T) {
 		ask()
 	}
 	if h.count(path) != 1 {
-		t.Fatalf("asked %d times in a minute", h.count(path))
+		t.Fatalf("%d requests in a minute", h.count(path))
 	}
-	c.now = c.now.Add(keep)
+	c.now = c.now.Add(cacheTTL)
 	h.setDown(true)
-	ask() // what was found holds on
+	ask() // The cached kind stays valid.
 	h.setDown(false)
 	h.set("/apis/"+group, nil)
 	c.now = c.now.Add(retryMost)
 	if _, err := r.Resolve(t.Context(), group, "ExampleMachine"); !errors.Is(err, ErrKindUnknown) {
-		t.Errorf("error %v of a kind that is gone", err)
+		t.Errorf("error %v for a removed kind", err)
 	}
 }
 
-func TestUnknownKindsAreAskedForWithGrowingDelay(t *testing.T) {
+func TestResolver_RetriesUnknownKindsWithBackoff(t *testing.T) {
 	h, r, c := newResolver(t)
 	path := "/apis/" + group
 	asked := 0
@@ -267,32 +267,32 @@ func TestUnknownKindsAreAskedForWithGrowingDelay(t *testing.T) {
 			t.Fatalf("error %v", err)
 		}
 		if want := []int{0, 1, 3, 7, 15}; h.count(path) > asked && seconds != want[asked] {
-			t.Errorf("question %d after %d s, want %d s", asked+1, seconds, want[asked])
+			t.Errorf("lookup %d after %d s, want %d s", asked+1, seconds, want[asked])
 		}
 		asked = h.count(path)
 		c.now = c.now.Add(time.Second)
 	}
 	if asked != 5 {
-		t.Errorf("asked %d times in 20 s", asked)
+		t.Errorf("%d lookups in 20 s", asked)
 	}
 	h.serve("v1", "v1")
 	c.now = c.now.Add(retryMost)
 	if _, err := r.Resolve(t.Context(), group, "ExampleMachine"); err != nil {
-		t.Errorf("error %v of a kind that has appeared", err)
+		t.Errorf("error %v for a new kind", err)
 	}
 }
 
-func TestTheNumberOfAnswersIsBounded(t *testing.T) {
+func TestResolver_LimitsTheNumberOfCachedKinds(t *testing.T) {
 	_, r, _ := newResolver(t)
 	for i := range 2 * maxKinds {
 		_, _ = r.Resolve(t.Context(), group, "Machine"+strings.Repeat("x", i%50)+string(rune('a'+i/50)))
 	}
-	if len(r.answers) > maxKinds {
-		t.Errorf("%d answers are kept", len(r.answers))
+	if len(r.kinds) > maxKinds {
+		t.Errorf("%d kinds are cached", len(r.kinds))
 	}
 }
 
-func TestWhoStopsAskingLeavesNoAnswer(t *testing.T) {
+func TestResolver_CachesNothingForACanceledContext(t *testing.T) {
 	h, r, _ := newResolver(t)
 	h.serve("v1", "v1")
 	ctx, cancel := context.WithCancel(t.Context())
@@ -301,11 +301,11 @@ func TestWhoStopsAskingLeavesNoAnswer(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 	if _, err := r.Resolve(t.Context(), group, "ExampleMachine"); err != nil {
-		t.Errorf("error %v for the next who asks", err)
+		t.Errorf("error %v for the next caller", err)
 	}
 }
 
-func TestAnUnknownKindIsNoMissingObject(t *testing.T) {
+func TestResolver_DistinguishesUnknownKindsFromMissingObjects(t *testing.T) {
 	h, r, _ := newResolver(t)
 	h.serve("v1", "v1")
 	ref := Reference{Group: group, Kind: "ExampleMachine", Name: "a"}
@@ -313,15 +313,15 @@ func TestAnUnknownKindIsNoMissingObject(t *testing.T) {
 
 	h.set(path, metav1.Status{Status: "Failure", Code: 404, Reason: metav1.StatusReasonNotFound, Details: &metav1.StatusDetails{Name: "a"}})
 	if _, _, err := r.Get(t.Context(), ref, "ns"); !apierrors.IsNotFound(err) || !IsGone(err) || errors.Is(err, ErrUnread) {
-		t.Errorf("error %v of an object that is not there", err)
+		t.Errorf("error %v for a missing object", err)
 	}
-	h.set(path, nil) // as after the removal of the CustomResourceDefinition
+	h.set(path, nil) // As after the removal of the CustomResourceDefinition.
 	if _, _, err := r.Get(t.Context(), ref, "ns"); apierrors.IsNotFound(err) || !errors.Is(err, ErrUnread) {
-		t.Errorf("error %v of a kind that the server does not know any more", err)
+		t.Errorf("error %v for a kind that is no longer served", err)
 	}
 	h.set(path, metav1.Status{Status: "Failure", Code: 503})
 	if _, _, err := r.Get(t.Context(), ref, "ns"); !errors.Is(err, ErrUnread) {
-		t.Errorf("error %v of a server that is down", err)
+		t.Errorf("error %v while the server is down", err)
 	}
 	h.set(path, map[string]any{"apiVersion": group + "/v1", "kind": "ExampleMachine", "metadata": map[string]any{"name": "a", "namespace": "ns"}})
 	o, k, err := r.Get(t.Context(), ref, "ns")
@@ -330,7 +330,7 @@ func TestAnUnknownKindIsNoMissingObject(t *testing.T) {
 	}
 }
 
-func TestObjectsOfTheClusterAreRefused(t *testing.T) {
+func TestResolver_RejectsClusterScopedKinds(t *testing.T) {
 	h, r, _ := newResolver(t)
 	h.serve("v1", "v1")
 	_, _, err := r.Get(t.Context(), Reference{Group: group, Kind: "ExampleIdentity", Name: "a"}, "ns")

@@ -20,31 +20,32 @@ import (
 	"github.com/slipway-dev/slipway/pkg/networks"
 )
 
-// Addresses are those of the management cluster, which the server does not connect to for users.
+// Addresses collects the network addresses of the management cluster. The server does not connect to these addresses on
+// behalf of users.
 type Addresses struct {
-	// Networks denies them.
+	// Networks rejects connections to the collected addresses.
 	Networks *networks.Management
 	factory  informers.SharedInformerFactory
-	// synced are those of the kinds.
+	// synced has an entry for each watched kind.
 	synced map[string]cache.DoneChecker
 }
 
-// New returns the addresses that host shows. They are read when Run is called, and until then all
-// addresses are denied.
+// New returns Addresses that are read through host. The informers start when Run is called. Until they have synced,
+// Networks rejects all addresses.
 func New(host kubernetes.Interface) (*Addresses, error) {
-	factory := informers.NewSharedInformerFactoryWithOptions(host, 0, informers.WithTransform(addressesAlone))
+	factory := informers.NewSharedInformerFactoryWithOptions(host, 0, informers.WithTransform(stripToAddresses))
 	a := &Addresses{Networks: networks.NewManagement(nodes, serviceCIDRs), factory: factory, synced: map[string]cache.DoneChecker{}}
 	for kind, informer := range map[string]cache.SharedIndexInformer{
 		nodes: factory.Core().V1().Nodes().Informer(), serviceCIDRs: factory.Networking().V1().ServiceCIDRs().Informer(),
 	} {
-		if err := a.read(kind, informer); err != nil {
+		if err := a.watchKind(kind, informer); err != nil {
 			return nil, fmt.Errorf("following the %s of the management cluster: %w", kind, err)
 		}
 	}
 	return a, nil
 }
 
-// Run reads them until ctx is done.
+// Run watches the addresses until ctx is done.
 func (a *Addresses) Run(ctx context.Context) {
 	var running sync.WaitGroup
 	for kind, synced := range a.synced {
@@ -60,18 +61,18 @@ func (a *Addresses) Run(ctx context.Context) {
 	running.Wait()
 }
 
-// The kinds of the management cluster that show addresses.
+// Kinds of the management cluster whose objects contain addresses.
 const (
 	nodes        = "Nodes"
 	serviceCIDRs = "ServiceCIDRs"
 )
 
-// read keeps the addresses that objects of a kind show.
-func (a *Addresses) read(kind string, informer cache.SharedIndexInformer) error {
+// watchKind stores the addresses of all objects of a kind.
+func (a *Addresses) watchKind(kind string, informer cache.SharedIndexInformer) error {
 	management := a.Networks
 	set := func(obj any) {
 		if key, err := cache.MetaNamespaceKeyFunc(obj); err == nil {
-			management.Set(kind+"/"+key, rangesOf(obj)...)
+			management.Set(kind+"/"+key, addressRanges(obj)...)
 		}
 	}
 	added, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
@@ -86,11 +87,11 @@ func (a *Addresses) read(kind string, informer cache.SharedIndexInformer) error 
 	if err != nil {
 		return err
 	}
-	// Until the kind was read, an error that repeating does not resolve is reported to users. After
-	// that, the addresses that were read last remain.
+	// Before the kind has been read once, a permanent error is reported to users. After that, the addresses that were
+	// read last stay in effect.
 	err = informer.SetWatchErrorHandlerWithContext(func(ctx context.Context, r *cache.Reflector, err error) {
 		if !added.HasSynced() && (apierrors.IsForbidden(err) || apierrors.IsNotFound(err)) {
-			management.SetRead(kind, fmt.Errorf("%w (--probe-networks and --workload-networks name the networks that may be connected to without it)", err))
+			management.SetRead(kind, fmt.Errorf("%w (--probe-networks and --workload-networks name networks that may be connected to without this check)", err))
 		}
 		cache.DefaultWatchErrorHandler(ctx, r, err)
 	})
@@ -101,8 +102,8 @@ func (a *Addresses) read(kind string, informer cache.SharedIndexInformer) error 
 	return nil
 }
 
-// addressesAlone returns what is kept of an object: its name and the addresses that it shows.
-func addressesAlone(obj any) (any, error) {
+// stripToAddresses reduces an object to its name and the fields that contain addresses.
+func stripToAddresses(obj any) (any, error) {
 	switch o := obj.(type) {
 	case *corev1.Node:
 		return &corev1.Node{
@@ -116,9 +117,8 @@ func addressesAlone(obj any) (any, error) {
 	return obj, nil
 }
 
-// rangesOf returns the addresses that an object of the management cluster shows. Host names of
-// nodes are not resolved.
-func rangesOf(obj any) []netip.Prefix {
+// addressRanges returns the address ranges of a Node or a ServiceCIDR. Host names of nodes are not resolved.
+func addressRanges(obj any) []netip.Prefix {
 	var texts []string
 	switch o := obj.(type) {
 	case *corev1.Node:

@@ -33,7 +33,7 @@ func nodeAt(name string, podCIDRs []string, addresses ...string) *corev1.Node {
 	return n
 }
 
-// follow reads the addresses of host until the test ends.
+// follow watches the addresses of host until the test ends.
 func follow(t *testing.T, host kubernetes.Interface) *networks.Management {
 	t.Helper()
 	a, err := New(host)
@@ -47,7 +47,7 @@ func follow(t *testing.T, host kubernetes.Interface) *networks.Management {
 	return a.Networks
 }
 
-// checkAll compares the addresses that may be connected to.
+// checkAll checks which addresses may be connected to.
 func checkAll(t *testing.T, n *networks.Networks, allowed, denied string) {
 	t.Helper()
 	synctest.Wait()
@@ -72,7 +72,7 @@ func TestAddresses_DenyAddressesOfTheManagementCluster(t *testing.T) {
 			nodeAt("b", nil, "192.0.2.11", "2001:db8::11"))
 		addresses := follow(t, host)
 		probes := networks.Networks{Management: addresses}
-		// Workload clusters are reached where the flag names them: one of them is the management cluster.
+		// The flag allows the address of a workload cluster that is the management cluster itself.
 		workloads := networks.Networks{Management: addresses, Allowed: []netip.Prefix{netip.MustParsePrefix("192.0.2.10/32")}}
 		checkAll(t, &probes, "192.0.2.12 10.244.1.1 2001:db8::1 10.95.0.1",
 			"10.96.0.1 fd00:96::1 192.0.2.10 192.0.2.11 2001:db8::11 10.244.0.7 fd00:244::7 169.254.169.254")
@@ -90,7 +90,7 @@ func TestAddresses_DenyAddressesOfTheManagementCluster(t *testing.T) {
 }
 
 func TestAddresses_AreDeniedWhileTheManagementClusterCannotBeRead(t *testing.T) {
-	// In real time: the library spaces the errors that it logs by the time of the last one in the process.
+	// In real time, because the library limits the rate of error logs for the whole process.
 	host := fake.NewClientset()
 	host.PrependReactor("list", "nodes", func(clienttesting.Action) (bool, runtime.Object, error) {
 		return true, nil, apierrors.NewForbidden(corev1.Resource("nodes"), "", nil)
@@ -102,6 +102,6 @@ func TestAddresses_AreDeniedWhileTheManagementClusterCannotBeRead(t *testing.T) 
 		return apierrors.IsForbidden(last) && strings.Contains(last.Error(), "--probe-networks"), nil
 	})
 	if err != nil {
-		t.Errorf("%v, want an error that wraps the cause and names the flags", last)
+		t.Errorf("%v, want an error with the cause and the flags", last)
 	}
 }

@@ -1,5 +1,5 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package management follows what the server needs to know of the management cluster itself.
+// Package management watches the management cluster for its own network addresses.
 package management

@@ -20,73 +20,73 @@ import (
 )
 
 const (
-	// DefaultGrace is Options.Grace when that is 0, as in Cluster API.
+	// DefaultGrace is the default of Options.Grace, the same as in Cluster API.
 	DefaultGrace = 5 * time.Minute
-	// DefaultPlaces is Options.Places when that is 0: of clusters that are silent each takes one for five
-	// seconds out of thirty, so that it is enough for a thousand of them.
+	// DefaultPlaces is the default of Options.Places. A silent cluster occupies a worker for 5 of every 30 seconds, so
+	// 256 workers suffice for 1,000 silent clusters.
 	DefaultPlaces = 256
 	// period is the time between two probes.
 	period = 10 * time.Second
-	// threshold is the number of failed probes that end a connection.
+	// threshold is the number of consecutive failed probes after which a connection is closed.
 	threshold = 5
-	// retryBase and retryMax bound the growing delay between tries to connect.
+	// retryBase and retryMax are the bounds of the backoff between connection attempts.
 	retryBase, retryMax = time.Second, 30 * time.Second
-	// syncTimeout bounds the first read of Nodes.
+	// syncTimeout is the timeout of the first read of Nodes.
 	syncTimeout = 5 * time.Minute
 )
 
-// Priorities of clusters that are due.
+// Queue priorities of clusters.
 const (
 	connecting = iota
 	probing
 )
 
-// Options configure Clusters.
+// Options configures Clusters.
 type Options struct {
-	// Host is the cluster that has the Secrets.
+	// Host is a client of the cluster that stores the kubeconfig Secrets.
 	Host kubernetes.Interface
-	// Metadata watches there which Secrets change. Without it, or the right to it, that is
-	// noticed with the next try.
+	// Metadata watches the kubeconfig Secrets. If it is nil or lacks the permission, a change is noticed at the next
+	// connection attempt.
 	Metadata metadata.Interface
-	// Wanted is false for a cluster that nobody needs any more. It is asked before each step
-	// and may not block.
+	// Wanted reports whether the connection to a cluster is still needed. It is called before each step and must not
+	// block.
 	Wanted func(cluster types.NamespacedName) bool
-	// Networks are those that may be connected to.
+	// Networks are the networks that may be connected to.
 	Networks networks.Networks
-	// Wrap is around every request to workload clusters, for example to let nobody write who
-	// has lost a Lease. It may be nil.
+	// Wrap wraps the transport of all requests to workload clusters, for example to reject writes after the Lease was
+	// lost. It may be nil.
 	Wrap func(http.RoundTripper) http.RoundTripper
-	// UserAgent names this process to the clusters.
+	// UserAgent is the user agent of all requests to workload clusters.
 	UserAgent string
-	// Grace is how long a cluster may be silent before OnCluster is told.
+	// Grace is how long a cluster may not answer before the OnCluster callbacks are called.
 	Grace time.Duration
-	// Places bounds how many clusters are connected to or probed at once.
+	// Places is the maximum number of clusters that are connected or probed concurrently.
 	Places int
 }
 
-// Clusters are the workload clusters that somebody has asked for.
+// Clusters manages the connections to workload clusters that were requested.
 type Clusters struct {
 	options Options
 	queue   *priorityqueue.Queue[types.NamespacedName]
-	// connect makes a connection of what a Secret says.
+	// connect opens a connection with a kubeconfig.
 	connect func(ctx context.Context, cluster types.NamespacedName, kubeconfig []byte) (*Connection, error)
-	// secret reads it, with its resource version.
-	secret func(ctx context.Context, cluster types.NamespacedName) (kubeconfig []byte, version string, err error)
+	// readSecret reads the kubeconfig of a cluster and the resource version of its Secret.
+	readSecret func(ctx context.Context, cluster types.NamespacedName) (kubeconfig []byte, version string, err error)
 
 	onCluster []func(types.NamespacedName)
 	onNode    []func(types.NamespacedName, *corev1.Node)
 	// hasMachine reports whether a Machine has a provider ID.
 	hasMachine func(cluster types.NamespacedName, providerID string) bool
-	// lists are the slots of the server.
-	lists *slots
-	pace  *pace
+	// listSlots are the list slots of all clusters.
+	listSlots  *listSlots
+	readLimits *readLimits
 
 	mu     sync.Mutex
-	states map[types.NamespacedName]*state
+	states map[types.NamespacedName]*clusterState
 	counts counts
 }
 
-// New returns Clusters that connect to nothing before Run.
+// New returns Clusters. Run starts to connect.
 func New(o Options) *Clusters {
 	type key = types.NamespacedName
 	if o.Grace == 0 {
@@ -96,63 +96,63 @@ func New(o Options) *Clusters {
 		o.Places = DefaultPlaces
 	}
 	c := &Clusters{
-		options: o, states: map[key]*state{}, lists: newSlots(), pace: newPace(), hasMachine: func(key, string) bool { return true },
+		options: o, states: map[key]*clusterState{}, listSlots: newListSlots(), readLimits: newReadLimits(), hasMachine: func(key, string) bool { return true },
 		queue: priorityqueue.New("workloadcluster",
 			priorityqueue.WithFairness(func(k key) string { return k.Namespace }),
 			priorityqueue.WithRateLimiter(workqueue.NewTypedItemExponentialFailureRateLimiter[key](retryBase, retryMax))),
 	}
-	c.connect, c.secret = c.dial, c.read
+	c.connect, c.readSecret = c.dial, c.readKubeconfig
 	return c
 }
 
-// OnCluster has f called when a cluster was connected, its connection has ended, or it has been
-// silent for longer than the grace period. f may not block. It is called before Run.
+// OnCluster adds a callback that is called when a cluster is connected, its connection ends, or it has not answered for
+// longer than the grace period. f must not block. Call OnCluster before Run.
 func (c *Clusters) OnCluster(f func(cluster types.NamespacedName)) {
 	c.onCluster = append(c.onCluster, f)
 }
 
-// OnNode has f called when the Node of a Machine was read, is created, changes or is deleted. Of a Node that was
-// read, or is not there, f gets the provider ID alone. f may not block. It is called before Run.
+// OnNode adds a callback that is called when the Node of a Machine was read, is created, changes or is deleted. If the
+// Node was read or does not exist, the passed Node has only a provider ID. f must not block. Call OnNode before Run.
 func (c *Clusters) OnNode(f func(cluster types.NamespacedName, node *corev1.Node)) {
 	c.onNode = append(c.onNode, f)
 }
 
-// KeepNodes has Nodes forgotten of whose provider IDs f returns false: no Machine has them any more. f may not block.
-// It is called before Run.
+// KeepNodes sets the function that reports whether a Machine has a provider ID. Nodes for which it returns false are
+// removed from the cache. f must not block. Call KeepNodes before Run.
 func (c *Clusters) KeepNodes(f func(cluster types.NamespacedName, providerID string) bool) {
 	c.hasMachine = f
 }
 
-// Connection returns the connection to the cluster of a Cluster. It never waits: without one
-// it returns a NotConnectedError, and asks for one.
+// Connection returns the connection to the workload cluster of a Cluster. It does not wait: if the cluster is not
+// connected, it returns a NotConnectedError and requests a connection.
 func (c *Clusters) Connection(cluster types.NamespacedName) (*Connection, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s := c.states[cluster]
 	if s == nil {
-		s = &state{since: time.Now(), why: errNotYet}
+		s = &clusterState{disconnectedAt: time.Now(), reason: errNotAttempted}
 		c.states[cluster] = s
 		c.queue.AddWithOpts(priorityqueue.AddOpts{Priority: connecting}, cluster)
 	}
 	if !s.connected {
-		return nil, &NotConnectedError{Cluster: cluster, Reason: s.why, Since: s.since}
+		return nil, &NotConnectedError{Cluster: cluster, Reason: s.reason, Since: s.disconnectedAt}
 	}
 	return s.conn, nil
 }
 
-// Probe tells when the cluster has last answered, zero if never, and how often in a row it
-// could not be connected to or did not answer since.
+// Probe returns the time of the last successful probe and the number of consecutive failures since then. The time is
+// zero if the cluster has never answered.
 func (c *Clusters) Probe(cluster types.NamespacedName) (success time.Time, failures int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if s := c.states[cluster]; s != nil {
-		return s.success, s.failures
+		return s.lastSuccess, s.failures
 	}
 	return time.Time{}, 0
 }
 
-// Run keeps the connections until ctx is done, and returns when all have ended. It is called
-// at most once.
+// Run connects to the clusters and probes them until ctx is done. It returns when all connections are closed. It must
+// be called at most once.
 func (c *Clusters) Run(ctx context.Context) {
 	defer context.AfterFunc(ctx, c.queue.ShutDown)()
 	var running sync.WaitGroup
@@ -161,7 +161,7 @@ func (c *Clusters) Run(ctx context.Context) {
 	running.Go(func() { c.watchSecrets(ctx) })
 	places := make(chan struct{}, c.options.Places)
 	for {
-		// The place comes first: who goes is decided when one can.
+		// A worker is reserved first, so that the queue chooses the cluster when it can be processed.
 		places <- struct{}{}
 		cluster, shutdown := c.queue.Get()
 		if shutdown {
@@ -175,11 +175,12 @@ func (c *Clusters) Run(ctx context.Context) {
 	}
 }
 
-// closeAll ends what is left. Nothing waits with the lock: what ends may be calling us.
+// closeAll closes the remaining connections. It does not hold the lock meanwhile, because a closing connection may call
+// methods of c.
 func (c *Clusters) closeAll() {
 	c.mu.Lock()
 	left := c.states
-	c.states = map[types.NamespacedName]*state{}
+	c.states = map[types.NamespacedName]*clusterState{}
 	c.mu.Unlock()
 	for cluster, s := range left {
 		if s.conn != nil {
@@ -188,13 +189,13 @@ func (c *Clusters) closeAll() {
 	}
 }
 
-func (c *Clusters) tellCluster(cluster types.NamespacedName) {
+func (c *Clusters) notifyCluster(cluster types.NamespacedName) {
 	for _, f := range c.onCluster {
 		f(cluster)
 	}
 }
 
-func (c *Clusters) tellNode(cluster types.NamespacedName, node *corev1.Node) {
+func (c *Clusters) notifyNode(cluster types.NamespacedName, node *corev1.Node) {
 	for _, f := range c.onNode {
 		f(cluster, node)
 	}

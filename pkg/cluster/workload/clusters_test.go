@@ -20,20 +20,20 @@ import (
 
 var blue = types.NamespacedName{Namespace: "ns", Name: "blue"}
 
-// world is what Clusters see in a test: Secrets, and clusters that answer as the test says.
-type world struct {
+// fixture is the environment of Clusters in a test: Secrets and workload clusters.
+type fixture struct {
 	*Clusters
 
 	mu sync.Mutex
 	// kubeconfig and version of every Secret.
 	kubeconfig, version string
 	noSecret            error
-	// connecting and probe are the outcome of those.
+	// connecting and probe are the results of connection attempts and probes.
 	connecting, probing error
 	unwanted, unknown   bool
 
 	begun  time.Time
-	tries  []time.Duration // since begun
+	tries  []time.Duration // Since begun.
 	told   []string
 	alive  int
 	probes int
@@ -42,13 +42,13 @@ type world struct {
 	trying int
 }
 
-// within runs body beside Clusters in a bubble.
-func within(t *testing.T, o Options, body func(t *testing.T, w *world)) {
+// runClusters runs body together with Clusters in a synctest bubble.
+func runClusters(t *testing.T, o Options, body func(t *testing.T, w *fixture)) {
 	synctest.Test(t, func(t *testing.T) {
-		w := &world{begun: time.Now(), kubeconfig: "a", version: "1"}
+		w := &fixture{begun: time.Now(), kubeconfig: "a", version: "1"}
 		o.Wanted = func(types.NamespacedName) bool { w.mu.Lock(); defer w.mu.Unlock(); return !w.unwanted }
 		w.Clusters = New(o)
-		w.secret = func(context.Context, types.NamespacedName) ([]byte, string, error) {
+		w.readSecret = func(context.Context, types.NamespacedName) ([]byte, string, error) {
 			w.mu.Lock()
 			defer w.mu.Unlock()
 			return []byte(w.kubeconfig), w.version, w.noSecret
@@ -67,13 +67,13 @@ func within(t *testing.T, o Options, body func(t *testing.T, w *world)) {
 		cancel()
 		<-ended
 		if w.alive != 0 {
-			t.Errorf("%d connections are left", w.alive)
+			t.Errorf("%d connections are still open", w.alive)
 		}
 	})
 }
 
-// fake makes a connection.
-func (w *world) fake(ctx context.Context, cluster types.NamespacedName, _ []byte) (*Connection, error) {
+// fake returns a fake connection.
+func (w *fixture) fake(ctx context.Context, cluster types.NamespacedName, _ []byte) (*Connection, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.tries = append(w.tries, time.Since(w.begun))
@@ -94,38 +94,38 @@ func (w *world) fake(ctx context.Context, cluster types.NamespacedName, _ []byte
 	w.alive++
 	time.AfterFunc(time.Millisecond, func() { w.queue.Add(cluster) })
 	return &Connection{
-		cluster: cluster, begun: time.Now(),
-		ask: func(context.Context) error {
+		cluster: cluster, startedAt: time.Now(),
+		probe: func(context.Context) error {
 			w.mu.Lock()
 			defer w.mu.Unlock()
 			w.probes++
 			return w.probing
 		},
-		known: func() bool { w.mu.Lock(); defer w.mu.Unlock(); return !w.unknown },
-		end:   func() { w.mu.Lock(); defer w.mu.Unlock(); w.alive-- },
+		isSynced: func() bool { w.mu.Lock(); defer w.mu.Unlock(); return !w.unknown },
+		stop:     func() { w.mu.Lock(); defer w.mu.Unlock(); w.alive-- },
 	}, nil
 }
 
-func (w *world) change(f func()) {
+func (w *fixture) change(f func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	f()
 }
 
-// is waits for d and compares what was told since the last time.
-func (w *world) is(t *testing.T, d time.Duration, want ...string) {
+// expectCallbacks waits for d and compares the callbacks since the last call.
+func (w *fixture) expectCallbacks(t *testing.T, d time.Duration, want ...string) {
 	t.Helper()
 	time.Sleep(d)
 	synctest.Wait()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if diff := gocmp.Diff(want, w.told); diff != "" {
-		t.Errorf("told (-want +got):\n%s", diff)
+		t.Errorf("callbacks (-want +got):\n%s", diff)
 	}
 	w.told = nil
 }
 
-func (w *world) reason(t *testing.T) string {
+func (w *fixture) reason(t *testing.T) string {
 	t.Helper()
 	_, err := w.Connection(blue)
 	var not *NotConnectedError
@@ -137,23 +137,23 @@ func (w *world) reason(t *testing.T) string {
 
 var errNo = errors.New("no")
 
-func TestAConnectionIsMadeForWhoAsksAndHandedOutWhenItsNodesAreKnown(t *testing.T) {
-	within(t, Options{}, func(t *testing.T, w *world) {
+func TestClusters_ConnectOnRequestAndReturnTheConnectionAfterNodesAreRead(t *testing.T) {
+	runClusters(t, Options{}, func(t *testing.T, w *fixture) {
 		w.unknown = true
-		w.is(t, time.Minute)
+		w.expectCallbacks(t, time.Minute)
 		if len(w.tries) != 0 {
-			t.Fatalf("connected %d times before anybody asked", len(w.tries))
+			t.Fatalf("connected %d times before the first request", len(w.tries))
 		}
-		if got, want := w.reason(t), errNotYet.Error(); got != want {
+		if got, want := w.reason(t), errNotAttempted.Error(); got != want {
 			t.Errorf("reason %q, want %q", got, want)
 		}
-		w.is(t, time.Second)
+		w.expectCallbacks(t, time.Second)
 		if got, want := w.reason(t), errSyncing.Error(); got != want {
 			t.Errorf("reason %q, want %q", got, want)
 		}
 		w.change(func() { w.unknown = false })
 		w.queue.Add(blue)
-		w.is(t, time.Second, "blue connected=true")
+		w.expectCallbacks(t, time.Second, "blue connected=true")
 		if _, err := w.Connection(blue); err != nil {
 			t.Errorf("Connection: %v", err)
 		}
@@ -163,221 +163,221 @@ func TestAConnectionIsMadeForWhoAsksAndHandedOutWhenItsNodesAreKnown(t *testing.
 	})
 }
 
-func TestNodesThatAreNeverKnownEndTheConnection(t *testing.T) {
-	within(t, Options{}, func(t *testing.T, w *world) {
+func TestClusters_DisconnectIfNodesCannotBeRead(t *testing.T) {
+	runClusters(t, Options{}, func(t *testing.T, w *fixture) {
 		w.unknown = true
 		_, _ = w.Connection(blue)
-		w.is(t, time.Minute)
-		w.states[blue].conn.failed(errNo)
-		w.is(t, syncTimeout)
+		w.expectCallbacks(t, time.Minute)
+		w.states[blue].conn.setWatchError(errNo)
+		w.expectCallbacks(t, syncTimeout)
 		if got, want := w.tries[len(w.tries)-1], syncTimeout; got < want {
-			t.Errorf("the last try was after %s, want after %s", got, want)
+			t.Errorf("the last attempt was after %s, want after %s", got, want)
 		}
 		if !slices.Equal(w.tries[:1], []time.Duration{0}) || len(w.tries) != 2 {
-			t.Errorf("tries at %s, want two", w.tries)
+			t.Errorf("attempts at %s, want two", w.tries)
 		}
 	})
 }
 
-func TestTriesToConnectBackOffUntilTheSecretChanges(t *testing.T) {
-	within(t, Options{}, func(t *testing.T, w *world) {
+func TestClusters_BackOffUntilTheSecretChanges(t *testing.T) {
+	runClusters(t, Options{}, func(t *testing.T, w *fixture) {
 		w.connecting = errNo
 		_, _ = w.Connection(blue)
-		w.is(t, 2*time.Minute)
+		w.expectCallbacks(t, 2*time.Minute)
 		var want []time.Duration
 		for _, s := range []int{0, 1, 3, 7, 15, 31, 61, 91} {
 			want = append(want, time.Duration(s)*time.Second)
 		}
 		if diff := gocmp.Diff(want, w.tries); diff != "" {
-			t.Errorf("tries (-want +got):\n%s", diff)
+			t.Errorf("attempts (-want +got):\n%s", diff)
 		}
-		w.secretSeen(types.NamespacedName{Namespace: "ns", Name: "blue-kubeconfig"}, "1") // read already
-		w.secretSeen(types.NamespacedName{Namespace: "ns", Name: "blue"}, "2")
-		w.is(t, 0)
+		w.onSecretVersion(types.NamespacedName{Namespace: "ns", Name: "blue-kubeconfig"}, "1") // Already read.
+		w.onSecretVersion(types.NamespacedName{Namespace: "ns", Name: "blue"}, "2")
+		w.expectCallbacks(t, 0)
 		if len(w.tries) != len(want) {
-			t.Errorf("a try without news of the Secret")
+			t.Errorf("an attempt without a change of the Secret")
 		}
 		if got := w.reason(t); got != "no" {
 			t.Errorf("reason %q", got)
 		}
 		w.change(func() { w.version, w.connecting = "2", nil })
-		w.secretSeen(types.NamespacedName{Namespace: "ns", Name: "blue-kubeconfig"}, "2")
-		w.is(t, time.Millisecond, "blue connected=true")
+		w.onSecretVersion(types.NamespacedName{Namespace: "ns", Name: "blue-kubeconfig"}, "2")
+		w.expectCallbacks(t, time.Millisecond, "blue connected=true")
 	})
 }
 
-func TestASecretThatIsMissingIsTriedWhenItComes(t *testing.T) {
-	within(t, Options{}, func(t *testing.T, w *world) {
+func TestClusters_ConnectWhenTheSecretIsCreated(t *testing.T) {
+	runClusters(t, Options{}, func(t *testing.T, w *fixture) {
 		w.noSecret, w.version = errNo, ""
 		_, _ = w.Connection(blue)
-		w.is(t, 50*time.Second)
+		w.expectCallbacks(t, 50*time.Second)
 		w.change(func() { w.noSecret, w.version = nil, "7" })
-		w.secretSeen(types.NamespacedName{Namespace: "ns", Name: "blue-kubeconfig"}, "7")
-		w.is(t, time.Millisecond, "blue connected=true")
+		w.onSecretVersion(types.NamespacedName{Namespace: "ns", Name: "blue-kubeconfig"}, "7")
+		w.expectCallbacks(t, time.Millisecond, "blue connected=true")
 	})
 }
 
-func TestFiveFailedProbesEndAConnectionAndOneStopsCallers(t *testing.T) {
-	within(t, Options{}, func(t *testing.T, w *world) {
+func TestClusters_DisconnectAfterFiveFailedProbesAndRejectRequestsAfterOne(t *testing.T) {
+	runClusters(t, Options{}, func(t *testing.T, w *fixture) {
 		_, _ = w.Connection(blue)
-		w.is(t, time.Second, "blue connected=true")
+		w.expectCallbacks(t, time.Second, "blue connected=true")
 		conn, err := w.Connection(blue)
 		if err != nil {
 			t.Fatal(err)
 		}
 		success := time.Now()
 		w.change(func() { w.probing, w.connecting, w.probes = errNo, errNo, 0 })
-		w.is(t, 4*period)
-		if why := conn.shut.Load(); why == nil || why.ended || w.probes != 4 {
-			t.Errorf("after %d probes callers are stopped by %v", w.probes, why)
+		w.expectCallbacks(t, 4*period)
+		if why := conn.rejection.Load(); why == nil || why.ended || w.probes != 4 {
+			t.Errorf("after %d probes requests are rejected with %v", w.probes, why)
 		}
 		if _, err := w.Connection(blue); err != nil {
 			t.Errorf("after four failures: %v", err)
 		}
-		w.is(t, period, "blue connected=false")
-		if got, want := w.reason(t), "5 probes in a row have failed, the last one with: no"; got != want {
+		w.expectCallbacks(t, period, "blue connected=false")
+		if got, want := w.reason(t), "5 consecutive probes have failed; last error: no"; got != want {
 			t.Errorf("reason %q, want %q", got, want)
 		}
-		if conn.ended() == nil {
-			t.Error("the old connection goes on")
+		if conn.endedError() == nil {
+			t.Error("the old connection is still open")
 		}
 		last, failures := w.Probe(blue)
 		if failures != 5 || success.Sub(last) > time.Second {
 			t.Errorf("%d failures since %s, want 5 since %s", failures, last, success)
 		}
 		w.change(func() { w.probing, w.connecting = nil, nil })
-		w.is(t, 2*time.Second, "blue connected=true")
+		w.expectCallbacks(t, 2*time.Second, "blue connected=true")
 		if _, failures := w.Probe(blue); failures != 0 {
-			t.Errorf("%d failures of a cluster that answers", failures)
+			t.Errorf("%d failures although the cluster answers", failures)
 		}
 	})
 }
 
-func TestOneSuccessForgetsFailedProbes(t *testing.T) {
-	within(t, Options{}, func(t *testing.T, w *world) {
+func TestClusters_ResetFailuresAfterASuccessfulProbe(t *testing.T) {
+	runClusters(t, Options{}, func(t *testing.T, w *fixture) {
 		_, _ = w.Connection(blue)
-		w.is(t, time.Second, "blue connected=true")
+		w.expectCallbacks(t, time.Second, "blue connected=true")
 		for range 5 {
 			w.change(func() { w.probing = errNo })
-			w.is(t, 4*period)
+			w.expectCallbacks(t, 4*period)
 			w.change(func() { w.probing = nil })
-			w.is(t, period)
+			w.expectCallbacks(t, period)
 		}
-		if conn, err := w.Connection(blue); err != nil || conn.shut.Load() != nil {
-			t.Errorf("Connection: %v, callers stopped by %v", err, conn.shut.Load())
+		if conn, err := w.Connection(blue); err != nil || conn.rejection.Load() != nil {
+			t.Errorf("Connection: %v, requests rejected with %v", err, conn.rejection.Load())
 		}
 	})
 }
 
-func TestAConnectionThatIsRefusedIsMadeAnewAtOnce(t *testing.T) {
-	within(t, Options{}, func(t *testing.T, w *world) {
+func TestClusters_ReconnectImmediatelyAfterUnauthorized(t *testing.T) {
+	runClusters(t, Options{}, func(t *testing.T, w *fixture) {
 		_, _ = w.Connection(blue)
-		w.is(t, time.Second, "blue connected=true")
+		w.expectCallbacks(t, time.Second, "blue connected=true")
 		w.change(func() { w.probing = errUnauthorized })
-		w.is(t, period, "blue connected=false")
+		w.expectCallbacks(t, period, "blue connected=false")
 		if len(w.tries) != 2 {
-			t.Errorf("tries at %s, want one at the loss", w.tries)
+			t.Errorf("attempts at %s, want one at the disconnect", w.tries)
 		}
 		if got := w.reason(t); got != errUnauthorized.Error() {
 			t.Errorf("reason %q", got)
 		}
 		w.change(func() { w.probing = nil })
-		w.is(t, time.Second, "blue connected=true")
+		w.expectCallbacks(t, time.Second, "blue connected=true")
 	})
 }
 
-func TestAnotherKubeconfigReplacesTheConnectionAndTheSameDoesNot(t *testing.T) {
-	within(t, Options{}, func(t *testing.T, w *world) {
+func TestClusters_ReconnectOnlyIfTheKubeconfigChanges(t *testing.T) {
+	runClusters(t, Options{}, func(t *testing.T, w *fixture) {
 		_, _ = w.Connection(blue)
-		w.is(t, time.Second, "blue connected=true")
+		w.expectCallbacks(t, time.Second, "blue connected=true")
 		before, _ := w.Connection(blue)
 		seen := func(version string) {
 			w.change(func() { w.version = version })
-			w.secretSeen(types.NamespacedName{Namespace: "ns", Name: "blue-kubeconfig"}, version)
+			w.onSecretVersion(types.NamespacedName{Namespace: "ns", Name: "blue-kubeconfig"}, version)
 		}
 		seen("2")
-		w.is(t, time.Second)
+		w.expectCallbacks(t, time.Second)
 		if after, _ := w.Connection(blue); after != before {
-			t.Error("another label of the Secret has ended the connection")
+			t.Error("a changed label of the Secret has closed the connection")
 		}
 		w.change(func() { w.kubeconfig = "b" })
 		seen("3")
-		w.is(t, 20*time.Millisecond, "blue connected=false", "blue connected=true")
-		if before.ended() == nil {
-			t.Error("the old connection goes on")
+		w.expectCallbacks(t, 20*time.Millisecond, "blue connected=false", "blue connected=true")
+		if before.endedError() == nil {
+			t.Error("the old connection is still open")
 		}
 		w.change(func() { w.noSecret = errNo })
 		seen("4")
-		w.is(t, time.Minute)
+		w.expectCallbacks(t, time.Minute)
 		w.change(func() { w.noSecret, w.kubeconfig = nil, "c" })
-		w.is(t, period+time.Second, "blue connected=false", "blue connected=true")
+		w.expectCallbacks(t, period+time.Second, "blue connected=false", "blue connected=true")
 	})
 }
 
-func TestAClusterThatNobodyWantsIsLetGo(t *testing.T) {
-	within(t, Options{}, func(t *testing.T, w *world) {
+func TestClusters_DisconnectUnneededClusters(t *testing.T) {
+	runClusters(t, Options{}, func(t *testing.T, w *fixture) {
 		_, _ = w.Connection(blue)
-		w.is(t, time.Second, "blue connected=true")
+		w.expectCallbacks(t, time.Second, "blue connected=true")
 		conn, _ := w.Connection(blue)
 		w.change(func() { w.unwanted = true })
-		w.is(t, period)
-		if w.alive != 0 || len(w.states) != 0 || conn.ended() == nil {
-			t.Errorf("%d connections and %d states are left", w.alive, len(w.states))
+		w.expectCallbacks(t, period)
+		if w.alive != 0 || len(w.states) != 0 || conn.endedError() == nil {
+			t.Errorf("%d connections and %d states remain", w.alive, len(w.states))
 		}
 		w.change(func() { w.unwanted = false })
 		_, _ = w.Connection(blue)
-		w.is(t, time.Second, "blue connected=true")
+		w.expectCallbacks(t, time.Second, "blue connected=true")
 	})
 }
 
-func TestSilenceBeyondTheGracePeriodIsToldOnce(t *testing.T) {
-	within(t, Options{}, func(t *testing.T, w *world) {
+func TestClusters_ReportTheEndOfTheGracePeriodOnce(t *testing.T) {
+	runClusters(t, Options{}, func(t *testing.T, w *fixture) {
 		w.connecting = errNo
 		_, _ = w.Connection(blue)
-		w.is(t, DefaultGrace)
-		w.is(t, retryMax, "blue connected=false")
-		w.is(t, time.Hour)
+		w.expectCallbacks(t, DefaultGrace)
+		w.expectCallbacks(t, retryMax, "blue connected=false")
+		w.expectCallbacks(t, time.Hour)
 	})
 }
 
-func TestWhatNoRetryMendsEndsTheConnectionAtOnce(t *testing.T) {
-	within(t, Options{}, func(t *testing.T, w *world) {
+func TestClusters_DisconnectImmediatelyOnFatalErrors(t *testing.T) {
+	runClusters(t, Options{}, func(t *testing.T, w *fixture) {
 		_, _ = w.Connection(blue)
-		w.is(t, time.Second, "blue connected=true")
+		w.expectCallbacks(t, time.Second, "blue connected=true")
 		conn, _ := w.Connection(blue)
 		w.change(func() { w.connecting = errNo })
-		conn.broken(errAnswer)
+		conn.setFatal(errTooLarge)
 		w.queue.Add(blue)
-		w.is(t, 0, "blue connected=false")
-		if got := w.reason(t); got != errAnswer.Error() {
+		w.expectCallbacks(t, 0, "blue connected=false")
+		if got := w.reason(t); got != errTooLarge.Error() {
 			t.Errorf("reason %q", got)
 		}
 	})
 }
 
-func TestSilentClustersTakeNoMorePlacesThanThereAre(t *testing.T) {
-	within(t, Options{Places: 3}, func(t *testing.T, w *world) {
+func TestClusters_LimitConcurrentConnectionAttempts(t *testing.T) {
+	runClusters(t, Options{Places: 3}, func(t *testing.T, w *fixture) {
 		w.hang, w.connecting = true, errNo
 		for i := range 50 {
 			_, _ = w.Connection(types.NamespacedName{Namespace: "ns", Name: fmt.Sprint(i)})
 		}
-		w.is(t, DefaultGrace-time.Second)
+		w.expectCallbacks(t, DefaultGrace-time.Second)
 		if w.most != 3 {
-			t.Errorf("%d at once, want 3", w.most)
+			t.Errorf("%d concurrently, want 3", w.most)
 		}
 	})
 }
 
-func TestClustersThatAnswerGoBeforeThoseThatDoNot(t *testing.T) {
-	within(t, Options{Places: 1}, func(t *testing.T, w *world) {
+func TestClusters_ProcessConnectedClustersFirst(t *testing.T) {
+	runClusters(t, Options{Places: 1}, func(t *testing.T, w *fixture) {
 		_, _ = w.Connection(blue)
-		w.is(t, time.Second, "blue connected=true")
+		w.expectCallbacks(t, time.Second, "blue connected=true")
 		w.change(func() { w.hang, w.connecting, w.probes = true, errNo, 0 })
 		for i := range 50 {
 			_, _ = w.Connection(types.NamespacedName{Namespace: "ns", Name: fmt.Sprint(i)})
 		}
-		w.is(t, 2*time.Minute)
-		// One try of another cluster may be before each probe.
+		w.expectCallbacks(t, 2*time.Minute)
+		// Before each probe there may be one attempt for another cluster.
 		if want := int(2 * time.Minute / (period + probeTimeout)); w.probes < want {
 			t.Errorf("%d probes in two minutes, want %d or more", w.probes, want)
 		}

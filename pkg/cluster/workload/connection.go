@@ -23,142 +23,144 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// Limits of clients, those of Cluster API.
+// Client-side rate limits, the same as in Cluster API.
 const (
 	qps, burst = 20, 30
-	// requestTimeout bounds a request of a caller, and one for the kubeconfig.
+	// requestTimeout is the timeout of requests of callers and of reading the kubeconfig.
 	requestTimeout = 10 * time.Second
-	// streamTimeout bounds a watch, which is requested for ten minutes.
+	// streamTimeout is the timeout of a watch, which is requested for 10 minutes.
 	streamTimeout = 11 * time.Minute
-	// probeTimeout bounds a probe.
+	// probeTimeout is the timeout of a probe.
 	probeTimeout = 5 * time.Second
 )
 
-// Connection is one to a workload cluster. It is used as long as Clusters hands it out and
-// asked for again in the next pass; after it has ended its requests fail with ErrNotConnected.
-// The Nodes that it returns are shared and must not be changed.
+// Connection is a connection to a workload cluster. Callers use it within one reconcile and get it from Clusters again
+// in the next. After it has ended its requests fail with ErrNotConnected. The Nodes that it returns are shared and must
+// not be changed.
 type Connection struct {
 	cluster types.NamespacedName
 	client  kubernetes.Interface
-	nodes   *nodes
+	nodes   *nodeCache
 
-	// shut says why callers' requests fail at once.
-	shut atomic.Pointer[NotConnectedError]
-	// ask is a probe, known reports whether Nodes can be asked for, end ends everything and returns when
-	// it has.
-	ask   func(context.Context) error
-	known func() bool
-	end   func()
-	// begun is when it was made.
-	begun time.Time
-	// visits has an element for each that lasts.
+	// rejection is the error with which requests of callers fail immediately. It is nil while the cluster answers.
+	rejection atomic.Pointer[NotConnectedError]
+	// probe probes the cluster. isSynced reports whether Nodes can be queried. stop stops the connection and waits
+	// until all its goroutines have returned.
+	probe    func(context.Context) error
+	isSynced func() bool
+	stop     func()
+	// startedAt is when the connection was opened.
+	startedAt time.Time
+	// visits contains one element per active visit.
 	visits chan struct{}
 
 	mu sync.Mutex
-	// fatal is what no retry mends, and watching what went wrong with the watch last.
-	fatal, watching error
+	// fatalErr is an error that closes the connection. watchErr is the last error of the watch.
+	fatalErr, watchErr error
 }
 
-// Client sends requests of callers: 20 a second, each of ten seconds at most. Lists are not
-// cached. A caller that sends more than one does so within a Visit, and holds a slot while it reads lists.
+// Client returns the client for callers' requests. It is limited to 20 requests a second of up to 10 seconds each.
+// Lists are not cached. A caller that sends more than one request must use a Visit, and must hold a list slot while it
+// reads lists.
 func (c *Connection) Client() kubernetes.Interface { return c.client }
 
-// ListSlot returns a slot for lists, of which the server has four and each namespace one; done returns the slot.
-// While others have the slots it returns an error for which errors.Is finds ErrBusy.
+// ListSlot reserves a list slot. There are four slots in total and one per namespace; done returns the slot. If no slot
+// is free, it returns an error that wraps ErrBusy.
 func (c *Connection) ListSlot() (done func(), err error) {
-	if done = c.nodes.lists.try(c.cluster.Namespace); done == nil {
+	if done = c.nodes.listSlots.tryReserve(c.cluster.Namespace); done == nil {
 		return nil, fmt.Errorf("reading lists of workload cluster %s: %w", c.cluster, ErrBusy)
 	}
 	return done, nil
 }
 
-// Nodes returns the Nodes that have the provider ID of a Machine: none, one, or several if a cluster has more by mistake.
-// name is that of the Node if the Machine knows it; without a name no Node is left out. Until they were read the error is one for which errors.Is finds
-// ErrNotConnected and ErrReading, and OnNode reports that they were read.
+// Nodes returns the Nodes that have the provider ID of a Machine. There is more than one if several Nodes have the same
+// provider ID by mistake. name is the name of the Node if the Machine knows it. If it is empty, all Nodes with the
+// provider ID are returned. Until they have been read, the error wraps ErrNotConnected and ErrReading; the OnNode
+// callbacks are called afterwards.
 func (c *Connection) Nodes(providerID, name string) ([]*Node, error) {
-	if err := c.ended(); err != nil || providerID == "" {
+	if err := c.endedError(); err != nil || providerID == "" {
 		return nil, err
 	}
-	found, err := c.nodes.find(providerID, name)
+	found, err := c.nodes.lookup(providerID, name)
 	if err != nil {
 		return nil, &NotConnectedError{Cluster: c.cluster, Reason: err}
 	}
 	return found, nil
 }
 
-// ended is an error when the connection has ended. One that fails still knows Nodes.
-func (c *Connection) ended() error {
-	if why := c.shut.Load(); why != nil && why.ended {
+// endedError returns an error if the connection has ended. A connection whose probes fail still returns Nodes.
+func (c *Connection) endedError() error {
+	if why := c.rejection.Load(); why != nil && why.ended {
 		return why
 	}
 	return nil
 }
 
-// broken keeps what no retry mends.
-func (c *Connection) broken(err error) {
+// setFatal stores an error that retries cannot resolve.
+func (c *Connection) setFatal(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.fatal == nil {
-		c.fatal = err
+	if c.fatalErr == nil {
+		c.fatalErr = err
 	}
 }
 
-// failed keeps what went wrong with the watch last.
-func (c *Connection) failed(err error) {
+// setWatchError stores the last error of the watch.
+func (c *Connection) setWatchError(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.watching = err
+	c.watchErr = err
 }
 
-// state returns what broken and failed keep.
-func (c *Connection) state() (fatal, watching error) {
+// lastErrors returns the errors that were stored by setFatal and setWatchError.
+func (c *Connection) lastErrors() (fatal, watching error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.fatal, c.watching
+	return c.fatalErr, c.watchErr
 }
 
-// dialling is what a connection is made with.
-type dialling struct {
+// dialOptions contains the parameters of dial.
+type dialOptions struct {
 	cluster types.NamespacedName
 	config  *rest.Config
-	// wake is called when the connection is to be checked: Nodes can be asked for, it is broken, or
-	// a caller got no answer.
+	// wake is called when the connection must be checked: Nodes can be queried, it is broken, or a caller's request
+	// failed.
 	wake func()
-	// node is called for every change of the Node of a Machine, and hasMachine reports whether a Machine has
-	// a provider ID.
-	node       func(*corev1.Node)
+	// onNode is called for each change of the Node of a Machine. hasMachine reports whether a Machine has a provider
+	// ID.
+	onNode     func(*corev1.Node)
 	hasMachine func(providerID string) bool
-	// lists are the slots of the server.
-	lists *slots
+	// listSlots are the list slots of all clusters.
+	listSlots *listSlots
 }
 
-// dial makes a connection of a configuration that has dialer, proxy and wrappers, probes it,
-// and starts to read its Nodes. ctx bounds the connection, not only its start.
-func dial(ctx context.Context, d dialling) (*Connection, error) {
-	c := &Connection{cluster: d.cluster, begun: time.Now(), visits: make(chan struct{}, maxVisits)}
+// dial opens a connection with a configuration that already contains dialer, proxy and wrappers. It probes the cluster
+// and starts to read its Nodes. ctx is the context of the whole connection.
+func dial(ctx context.Context, d dialOptions) (*Connection, error) {
+	c := &Connection{cluster: d.cluster, startedAt: time.Now(), visits: make(chan struct{}, maxVisits)}
 	transport, err := rest.TransportFor(d.config)
 	if err != nil {
-		return nil, fmt.Errorf("making a client of the kubeconfig: %w", err)
+		return nil, fmt.Errorf("creating a client from the kubeconfig: %w", err)
 	}
-	// Not that of the client: it does not look behind what is around the transport.
+	// The client's own CloseIdleConnections does not unwrap the transport.
 	closeIdle := func() { utilnet.CloseIdleConnectionsFor(transport) }
 	own := &http.Client{Transport: transport, Timeout: streamTimeout, CheckRedirect: noRedirect}
-	callers := &http.Client{Transport: gate{next: transport, shut: &c.shut, suspect: d.wake}, Timeout: requestTimeout, CheckRedirect: noRedirect}
+	callers := &http.Client{Transport: callerTransport{next: transport, rejection: &c.rejection, onFailure: d.wake}, Timeout: requestTimeout, CheckRedirect: noRedirect}
 	limited := rest.CopyConfig(d.config)
 	limited.QPS, limited.Burst = qps, burst
 	client, err := kubernetes.NewForConfigAndClient(limited, callers)
 	if err != nil {
-		return nil, fmt.Errorf("making a client of the kubeconfig: %w", err)
+		return nil, fmt.Errorf("creating a client from the kubeconfig: %w", err)
 	}
 	free := rest.CopyConfig(d.config)
 	free.QPS = -1
 	watcher, err := kubernetes.NewForConfigAndClient(free, own)
 	if err != nil {
-		return nil, fmt.Errorf("making a client of the kubeconfig: %w", err)
+		return nil, fmt.Errorf("creating a client from the kubeconfig: %w", err)
 	}
 	c.client = client
-	c.ask = func(ctx context.Context) error { return probe(ctx, watcher.Discovery().RESTClient()) }
-	if err := c.ask(ctx); err != nil {
+	c.probe = func(ctx context.Context) error { return probe(ctx, watcher.Discovery().RESTClient()) }
+	if err := c.probe(ctx); err != nil {
 		closeIdle()
 		return nil, err
 	}
@@ -166,10 +168,10 @@ func dial(ctx context.Context, d dialling) (*Connection, error) {
 	return c, nil
 }
 
-// watch starts to read Nodes and makes what ends it.
-func (c *Connection) watch(ctx context.Context, d dialling, client rest.Interface, closeIdle func()) {
+// watch starts to read Nodes and sets the function that stops it.
+func (c *Connection) watch(ctx context.Context, d dialOptions, client rest.Interface, closeIdle func()) {
 	known := make(chan struct{})
-	c.known = func() bool {
+	c.isSynced = func() bool {
 		select {
 		case <-known:
 			return true
@@ -177,11 +179,11 @@ func (c *Connection) watch(ctx context.Context, d dialling, client rest.Interfac
 			return false
 		}
 	}
-	c.nodes = &nodes{
-		cluster: d.cluster, lists: d.lists, isWanted: d.hasMachine, changed: d.node, failed: c.failed,
-		broken: func(err error) { c.broken(err); d.wake() },
-		synced: sync.OnceFunc(func() { close(known); d.wake() }),
-		asked:  make(chan struct{}, 1), byID: map[string]*wanted{}, ids: map[string]string{},
+	c.nodes = &nodeCache{
+		cluster: d.cluster, listSlots: d.listSlots, hasMachine: d.hasMachine, onChange: d.onNode, onError: c.setWatchError,
+		onFatal:      func(err error) { c.setFatal(err); d.wake() },
+		onSynced:     sync.OnceFunc(func() { close(known); d.wake() }),
+		readRequests: make(chan struct{}, 1), byID: map[string]*nodeEntry{}, idByName: map[string]string{},
 		get: func(ctx context.Context, name string, query map[string]string) (io.ReadCloser, error) {
 			r := client.Get().Resource("nodes").SetHeader("Accept", runtime.ContentTypeJSON)
 			if name != "" {
@@ -195,7 +197,7 @@ func (c *Connection) watch(ctx context.Context, d dialling, client rest.Interfac
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	var running sync.WaitGroup
-	c.end = func() {
+	c.stop = func() {
 		cancel()
 		running.Wait()
 		closeIdle()
@@ -203,11 +205,11 @@ func (c *Connection) watch(ctx context.Context, d dialling, client rest.Interfac
 	running.Go(func() { c.nodes.run(ctx) })
 }
 
-// errUnauthorized is what another kubeconfig mends, and waiting does not.
-var errUnauthorized = errors.New("the cluster refuses the credentials of the kubeconfig (401)")
+// errUnauthorized closes the connection, because only another kubeconfig can resolve it.
+var errUnauthorized = errors.New("the cluster rejects the credentials of the kubeconfig (401)")
 
-// probe asks the server whether it is there. An answer that only says that the user may not
-// see the page tells that it is; of what else it says nothing is shown but the code.
+// probe sends a request to the server. A 403 answer counts as success. Of other error answers only the status code is
+// shown.
 func probe(ctx context.Context, client rest.Interface) error {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
@@ -219,23 +221,23 @@ func probe(ctx context.Context, client rest.Interface) error {
 	case apierrors.IsUnauthorized(err):
 		return errUnauthorized
 	case errors.As(err, &status) && status.Status().Code != 0:
-		return fmt.Errorf("GET / is answered with %d", status.Status().Code)
+		return fmt.Errorf("GET / returned status %d", status.Status().Code)
 	case errors.Is(err, context.DeadlineExceeded):
-		return fmt.Errorf("GET / is not answered within %s", probeTimeout)
+		return fmt.Errorf("GET / was not answered within %s", probeTimeout)
 	}
 	return shortError{err}
 }
 
-// configure makes config what dial takes, for a cluster that is read with limiters.
+// configure completes config for dial. limiters are the rate limiters of the cluster.
 func (o *Options) configure(config *rest.Config, limiters []*rate.Limiter) *rest.Config {
 	config.Timeout = requestTimeout
 	config.UserAgent = o.UserAgent
-	config.ContentType = runtime.ContentTypeJSON // whose entries are counted as they are read
+	config.ContentType = runtime.ContentTypeJSON // decodeLimitedBody counts the entries of JSON
 	config.WarningHandler = rest.NoWarnings{}
 	config.Dial = dialer(&o.Networks)
 	config.Proxy = direct
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
-		return paced{bounded{next: next, bytes: maxAnswer}, limiters}
+		return rateLimitedTransport{limitedTransport{next: next, maxBytes: maxAnswer}, limiters}
 	})
 	if o.Wrap != nil {
 		config.Wrap(o.Wrap)

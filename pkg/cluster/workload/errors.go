@@ -12,34 +12,33 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// ErrNotConnected is what errors.Is finds in the errors of a workload cluster that is not
-// connected, or does not answer.
+// ErrNotConnected is returned when a workload cluster is not connected or does not answer.
 var ErrNotConnected = errors.New("the workload cluster is not connected")
 
-// NotConnectedError says why a workload cluster is not connected, and since when.
+// NotConnectedError contains why a workload cluster is not connected, and since when.
 type NotConnectedError struct {
-	// Cluster is the Cluster.
+	// Cluster is the namespace and name of the Cluster.
 	Cluster types.NamespacedName
-	// Reason is what was wrong the last time.
+	// Reason is the error of the last attempt.
 	Reason error
-	// Since is when the last connection ended; without any, when it was asked for first.
+	// Since is when the last connection ended, or when the first connection was requested.
 	Since time.Time
 
-	ended bool // of a connection: not only that it fails
+	ended bool // The connection was closed; it is not merely failing.
 }
 
-// Error implements error. It has no time in it, so that it can be compared.
+// Error implements error. It does not contain Since, so that messages can be compared.
 func (e *NotConnectedError) Error() string {
 	return fmt.Sprintf("workload cluster %s is not connected: %v", e.Cluster, e.Reason)
 }
 
-// Unwrap lets errors.Is find ErrNotConnected and the reason.
+// Unwrap returns ErrNotConnected and the reason.
 func (e *NotConnectedError) Unwrap() []error { return []error{ErrNotConnected, e.Reason} }
 
-// maxReason bounds the text that another server chose, in bytes.
+// maxReason is the maximum length of a text from another server, in bytes.
 const maxReason = 512
 
-// shortError is an error whose text is bounded.
+// shortError limits the length of an error's text.
 type shortError struct{ error }
 
 // Error implements error.

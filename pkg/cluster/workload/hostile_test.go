@@ -27,25 +27,25 @@ import (
 
 var onLoopback = networks.Networks{Allowed: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}
 
-// hostile is a server of a tenant.
-type hostile struct {
+// hostileServer is the server of a tenant.
+type hostileServer struct {
 	*httptest.Server
 	woken chan struct{}
-	// changes are the provider IDs of Nodes that have changed.
+	// changes receives the provider IDs of Nodes that have changed.
 	changes chan string
 }
 
-// unwantedID is a provider ID that no Machine has.
+// unwantedID is a provider ID without a Machine.
 const unwantedID = "unwanted"
 
-func newHostile(t *testing.T, handler http.HandlerFunc) *hostile {
-	s := &hostile{Server: httptest.NewTLSServer(handler), woken: make(chan struct{}, 100), changes: make(chan string, 100)}
+func newHostile(t *testing.T, handler http.HandlerFunc) *hostileServer {
+	s := &hostileServer{Server: httptest.NewTLSServer(handler), woken: make(chan struct{}, 100), changes: make(chan string, 100)}
 	t.Cleanup(s.Close)
-	t.Cleanup(s.CloseClientConnections) // before Close, which waits for them
+	t.Cleanup(s.CloseClientConnections) // Before Close, which waits for them.
 	return s
 }
 
-func (s *hostile) kubeconfig(url string) []byte {
+func (s *hostileServer) kubeconfig(url string) []byte {
 	ca := base64.StdEncoding.EncodeToString(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw}))
 	return fmt.Appendf(nil, `apiVersion: v1
 kind: Config
@@ -56,18 +56,18 @@ current-context: x
 `, url, ca)
 }
 
-// connect makes a connection as Clusters do.
-func (s *hostile) connect(t *testing.T, allowed networks.Networks, url string) (*Connection, error) {
+// connect opens a connection like Clusters.
+func (s *hostileServer) connect(t *testing.T, allowed networks.Networks, url string) (*Connection, error) {
 	t.Helper()
 	config, err := parseKubeconfig(s.kubeconfig(url))
 	if err != nil {
 		t.Fatal(err)
 	}
 	o := Options{Networks: allowed}
-	c, err := dial(t.Context(), dialling{
-		cluster: blue, config: o.configure(config, newPace().of(blue.Namespace)),
-		wake: func() { s.woken <- struct{}{} }, node: func(n *corev1.Node) { s.changes <- n.Spec.ProviderID },
-		hasMachine: func(id string) bool { return id != unwantedID }, lists: newSlots(),
+	c, err := dial(t.Context(), dialOptions{
+		cluster: blue, config: o.configure(config, newReadLimits().limiters(blue.Namespace)),
+		wake: func() { s.woken <- struct{}{} }, onNode: func(n *corev1.Node) { s.changes <- n.Spec.ProviderID },
+		hasMachine: func(id string) bool { return id != unwantedID }, listSlots: newListSlots(),
 	})
 	if err == nil {
 		t.Cleanup(func() { c.close(&NotConnectedError{Cluster: blue, Reason: errStopped, ended: true}) })
@@ -75,18 +75,18 @@ func (s *hostile) connect(t *testing.T, allowed networks.Networks, url string) (
 	return c, err
 }
 
-// breaks waits until the connection has an error that no retry mends.
-func (s *hostile) breaks(t *testing.T, c *Connection) error {
+// breaks waits until the connection has a fatal error.
+func (s *hostileServer) breaks(t *testing.T, c *Connection) error {
 	t.Helper()
 	for {
 		select {
 		case <-s.woken:
-			if fatal, _ := c.state(); fatal != nil {
+			if fatal, _ := c.lastErrors(); fatal != nil {
 				return fatal
 			}
 		case <-time.After(time.Minute):
-			fatal, watching := c.state()
-			t.Fatalf("the connection goes on: %v, %v", fatal, watching)
+			fatal, watching := c.lastErrors()
+			t.Fatalf("the connection is still open: %v, %v", fatal, watching)
 		}
 	}
 }
@@ -96,7 +96,7 @@ func write(w http.ResponseWriter, obj any) {
 	_ = json.NewEncoder(w).Encode(obj)
 }
 
-func TestOnlyAddressesThatAreAllowedAreConnectedTo(t *testing.T) {
+func TestConnection_ConnectsOnlyToAllowedAddresses(t *testing.T) {
 	var asked atomic.Int32
 	s := newHostile(t, func(w http.ResponseWriter, _ *http.Request) { asked.Add(1) })
 	_, port, _ := strings.Cut(strings.TrimPrefix(s.URL, "https://"), ":")
@@ -105,7 +105,7 @@ func TestOnlyAddressesThatAreAllowedAreConnectedTo(t *testing.T) {
 	management.Set("Node a", netip.MustParsePrefix("192.0.2.10/32"), netip.MustParsePrefix("10.244.1.0/24"))
 	for url, want := range map[string]string{
 		s.URL:                                      "127.0.0.1 is not an address that the server may connect to",
-		"https://localhost:" + port:                "is not an address that the server may connect to", // a name
+		"https://localhost:" + port:                "is not an address that the server may connect to", // A host name.
 		"https://[::ffff:127.0.0.1]:" + port:       "127.0.0.1 is not an address",
 		"https://0.0.0.0:" + port:                  "0.0.0.0 is not an address",
 		"https://169.254.169.254/latest/meta-data": "169.254.169.254 is not an address",
@@ -119,53 +119,53 @@ func TestOnlyAddressesThatAreAllowedAreConnectedTo(t *testing.T) {
 		}
 	}
 	if n := asked.Load(); n != 0 {
-		t.Errorf("the server was asked %d times", n)
+		t.Errorf("the server received %d requests", n)
 	}
-	// A management cluster that manages itself: the flag names one of its own addresses.
+	// If the management cluster manages itself, the flag contains one of its own addresses.
 	management.Set("Node b", netip.MustParsePrefix("127.0.0.1/32"))
 	itself := networks.Networks{Allowed: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}, Management: management}
 	if _, err := s.connect(t, itself, s.URL); asked.Load() == 0 {
-		t.Errorf("an address that the flag names was not connected to: %v", err)
+		t.Errorf("cannot connect to an address that the flag allows: %v", err)
 	}
 }
 
-func TestARedirectIsNotFollowed(t *testing.T) {
+func TestConnection_DoesNotFollowRedirects(t *testing.T) {
 	var asked atomic.Int32
 	other := newHostile(t, func(http.ResponseWriter, *http.Request) { asked.Add(1) })
 	s := newHostile(t, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, other.URL, http.StatusFound) })
 	if _, err := s.connect(t, onLoopback, s.URL); err == nil || !strings.Contains(err.Error(), "302") {
-		t.Errorf("%v, want that the answer is 302", err)
+		t.Errorf("%v, want status 302", err)
 	}
 	if asked.Load() != 0 {
-		t.Error("the other server was asked")
+		t.Error("the other server received a request")
 	}
 }
 
-func TestAServerWithAnotherAuthorityIsNotSpokenTo(t *testing.T) {
+func TestConnection_RejectsServersOfOtherAuthorities(t *testing.T) {
 	var asked atomic.Int32
 	other := httptest.NewTLSServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked.Add(1) }))
 	t.Cleanup(other.Close)
 	s := newHostile(t, func(http.ResponseWriter, *http.Request) {})
-	s.Certificate().Raw[len(s.Certificate().Raw)-1] ^= 1 // of the kubeconfig alone
+	s.Certificate().Raw[len(s.Certificate().Raw)-1] ^= 1 // Only in the kubeconfig.
 	if _, err := s.connect(t, onLoopback, other.URL); err == nil {
 		t.Error("connected")
 	}
 	if asked.Load() != 0 {
-		t.Error("the server was asked")
+		t.Error("the server received a request")
 	}
 }
 
-func TestProbesTellWhetherTheServerIsThere(t *testing.T) {
+func TestProbe_ReturnsErrorsOfTheServer(t *testing.T) {
 	for code, want := range map[int]string{
 		http.StatusOK: "", http.StatusForbidden: "",
 		http.StatusUnauthorized:        errUnauthorized.Error(),
-		http.StatusInternalServerError: "GET / is answered with 500",
-		http.StatusNotFound:            "GET / is answered with 404",
+		http.StatusInternalServerError: "GET / returned status 500",
+		http.StatusNotFound:            "GET / returned status 404",
 	} {
 		s := newHostile(t, func(w http.ResponseWriter, r *http.Request) {
 			if r.URL.Path == "/" {
 				w.WriteHeader(code)
-				_, _ = w.Write([]byte("secret of somebody else"))
+				_, _ = w.Write([]byte("secret of another user"))
 			}
 		})
 		_, err := s.connect(t, onLoopback, s.URL)
@@ -178,7 +178,7 @@ func TestProbesTellWhetherTheServerIsThere(t *testing.T) {
 	}
 }
 
-func TestAnAnswerWithoutEndIsNotReadToItsEnd(t *testing.T) {
+func TestConnection_StopsReadingEndlessAnswers(t *testing.T) {
 	s := newHostile(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/" {
 			<-r.Context().Done()
@@ -196,19 +196,19 @@ func TestAnAnswerWithoutEndIsNotReadToItsEnd(t *testing.T) {
 		t.Fatal(err)
 	}
 	o.Networks = onLoopback
-	config = o.configure(config, newPace().of(blue.Namespace))
+	config = o.configure(config, newReadLimits().limiters(blue.Namespace))
 	config.WrapTransport = nil
-	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return bounded{next: next, bytes: 1 << 20} })
-	_, err = dial(t.Context(), dialling{cluster: blue, config: config, wake: func() {}, lists: newSlots()})
-	if !errors.Is(err, errAnswer) && (err == nil || !strings.Contains(err.Error(), errAnswer.Error())) {
-		t.Errorf("%v, want %v", err, errAnswer)
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return limitedTransport{next: next, maxBytes: 1 << 20} })
+	_, err = dial(t.Context(), dialOptions{cluster: blue, config: config, wake: func() {}, listSlots: newListSlots()})
+	if !errors.Is(err, errTooLarge) && (err == nil || !strings.Contains(err.Error(), errTooLarge.Error())) {
+		t.Errorf("%v, want %v", err, errTooLarge)
 	}
 }
 
-func TestNothingOfAConnectionIsLeftOpen(t *testing.T) {
+func TestConnection_ClosesAllTCPConnections(t *testing.T) {
 	var open atomic.Int32
 	closed := make(chan struct{}, 100)
-	s := &hostile{woken: make(chan struct{}, 100), changes: make(chan string, 100), Server: httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	s := &hostileServer{woken: make(chan struct{}, 100), changes: make(chan string, 100), Server: httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Query().Get("watch") != "" {
 			hang(w, r)
 		}
@@ -224,7 +224,7 @@ func TestNothingOfAConnectionIsLeftOpen(t *testing.T) {
 	}
 	s.StartTLS()
 	t.Cleanup(s.Close)
-	t.Cleanup(s.CloseClientConnections) // before Close, which waits for them
+	t.Cleanup(s.CloseClientConnections) // Before Close, which waits for them.
 	c, err := s.connect(t, onLoopback, s.URL)
 	if err != nil || open.Load() == 0 {
 		t.Fatalf("%v, with %d connections", err, open.Load())
@@ -235,12 +235,12 @@ func TestNothingOfAConnectionIsLeftOpen(t *testing.T) {
 		select {
 		case <-closed:
 		case <-soon:
-			t.Fatalf("%d connections are left", open.Load())
+			t.Fatalf("%d connections are still open", open.Load())
 		}
 	}
 }
 
-func TestRequestsOfCallersFailAtOnceWhileTheClusterIsSilent(t *testing.T) {
+func TestConnection_RejectsRequestsWhileTheClusterDoesNotAnswer(t *testing.T) {
 	s := newHostile(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Query().Get("watch") != "" {
 			<-r.Context().Done()
@@ -250,31 +250,31 @@ func TestRequestsOfCallersFailAtOnceWhileTheClusterIsSilent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.shut.Store(&NotConnectedError{Cluster: blue, Reason: errNo})
+	c.rejection.Store(&NotConnectedError{Cluster: blue, Reason: errNo})
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	if _, err := c.Client().CoreV1().Pods("ns").List(ctx, metav1.ListOptions{}); !errors.Is(err, ErrNotConnected) || !errors.Is(err, errNo) {
 		t.Errorf("a request failed with %v, want ErrNotConnected with its reason", err)
 	}
-	if err := c.ask(ctx); err != nil {
+	if err := c.probe(ctx); err != nil {
 		t.Errorf("a probe failed with %v", err)
 	}
-	c.shut.Store(nil)
+	c.rejection.Store(nil)
 	s.CloseClientConnections()
 	if err := s.Listener.Close(); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := c.Client().CoreV1().Pods("ns").List(ctx, metav1.ListOptions{}); err == nil {
-		t.Error("the server is not gone")
+		t.Error("the server still answers")
 	}
 	select {
 	case <-s.woken:
 	case <-time.After(time.Minute):
-		t.Error("a request without answer has not had the cluster probed")
+		t.Error("a request without an answer did not trigger a probe")
 	}
 }
 
-func TestWhatAServerRefusesWithIsBounded(t *testing.T) {
+func TestConnection_LimitsErrorMessages(t *testing.T) {
 	long := metav1.Status{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Status: metav1.StatusFailure, Message: strings.Repeat("x", 1<<20)}
 	s := newHostile(t, func(w http.ResponseWriter, r *http.Request) {
 		if !strings.HasSuffix(r.URL.Path, "/namespaces") {
@@ -288,26 +288,26 @@ func TestWhatAServerRefusesWithIsBounded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.Client().CoreV1().Namespaces().List(t.Context(), metav1.ListOptions{}); err == nil || len(err.Error()) > 2*maxRefusal {
+	if _, err := c.Client().CoreV1().Namespaces().List(t.Context(), metav1.ListOptions{}); err == nil || len(err.Error()) > 2*maxErrorAnswer {
 		t.Errorf("the error has %d bytes", len(fmt.Sprint(err)))
 	}
 }
 
-// An answer is bounded by what it takes in memory. The first one is as large as lists of Pods are.
-func TestAnswersToCallersAreBoundedByTheirEntries(t *testing.T) {
+// Answers are limited by their decoded size. The first one is as large as a usual list of Pods.
+func TestConnection_LimitsAnswersByTheirEntries(t *testing.T) {
 	pod := `{"metadata":{"name":"p","labels":{"a":"[[[[{{{{,,,,\\\",,,"}},"spec":{"containers":[{"env":[` + strings.Repeat(`{"name":"A","value":"b"},`, 30) + `{}]}]}}`
 	const list, containers = `{"kind":"PodList","apiVersion":"v1","items":[`, `{"kind":"PodList","apiVersion":"v1","items":[{"spec":{"containers":[`
 	for name, test := range map[string]struct {
 		kind, answer string
 		fails        bool
 	}{
-		"100 Pods":          {"application/json", list + strings.Repeat(pod+",", 99) + pod + "]}", false},
-		"empty containers":  {"application/json", containers + strings.Repeat("{},", 100_000) + "{}]}}]}", true},
-		"null for all":      {"application/json", containers + strings.Repeat("null,", 100_000) + "null]}}]}", true},
-		"empty labels":      {"application/json", list + `{"metadata":{"labels":{` + strings.Repeat(`"":"",`, 600_000) + `"":""}}}]}`, true},
-		"a large text":      {"application/json", list + `{"metadata":{"name":"` + strings.Repeat("x", maxCalled) + `"}}]}`, true},
-		"another encoding":  {"application/vnd.kubernetes.protobuf", "k8s\x00", true},
-		"a depth of a text": {"application/json", list + `{"metadata":` + strings.Repeat(`{"a":`, 1000), true},
+		"100 Pods":         {"application/json", list + strings.Repeat(pod+",", 99) + pod + "]}", false},
+		"empty containers": {"application/json", containers + strings.Repeat("{},", 100_000) + "{}]}}]}", true},
+		"null for all":     {"application/json", containers + strings.Repeat("null,", 100_000) + "null]}}]}", true},
+		"empty labels":     {"application/json", list + `{"metadata":{"labels":{` + strings.Repeat(`"":"",`, 600_000) + `"":""}}}]}`, true},
+		"a large text":     {"application/json", list + `{"metadata":{"name":"` + strings.Repeat("x", maxCallerAnswer) + `"}}]}`, true},
+		"another encoding": {"application/vnd.kubernetes.protobuf", "k8s\x00", true},
+		"deep nesting":     {"application/json", list + `{"metadata":` + strings.Repeat(`{"a":`, 1000), true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newHostile(t, func(w http.ResponseWriter, r *http.Request) {
@@ -321,7 +321,7 @@ func TestAnswersToCallersAreBoundedByTheirEntries(t *testing.T) {
 				t.Fatal(err)
 			}
 			pods, err := c.Client().CoreV1().Pods("").List(t.Context(), metav1.ListOptions{})
-			if test.fails != (err != nil) || test.fails && !errors.Is(err, errAnswer) && !errors.Is(err, errSyntax) {
+			if test.fails != (err != nil) || test.fails && !errors.Is(err, errTooLarge) && !errors.Is(err, errSyntax) {
 				t.Errorf("%v, want an error: %t", err, test.fails)
 			}
 			if !test.fails && len(pods.Items) != 100 {

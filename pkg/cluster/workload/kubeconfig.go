@@ -15,36 +15,34 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// maxKubeconfig bounds what is parsed, in bytes. The kubeconfigs of Cluster API have about six
-// thousand.
+// maxKubeconfig is the maximum size of a kubeconfig, in bytes. Kubeconfigs of Cluster API have about 6,000 bytes.
 const maxKubeconfig = 64 << 10
 
-// parseKubeconfig returns how the current context of a kubeconfig reaches its cluster. What it
-// takes is listed here one by one: everything that a later version of the format may
-// bring stays out until somebody has thought about it.
+// parseKubeconfig returns the client configuration of the current context. It copies a fixed list of fields, so that
+// fields of later versions of the format are not used without a review.
 func parseKubeconfig(data []byte) (*rest.Config, error) {
 	if len(data) > maxKubeconfig {
-		return nil, fmt.Errorf("it has %d bytes, and may have %d", len(data), maxKubeconfig)
+		return nil, fmt.Errorf("it has %d bytes; the maximum is %d", len(data), maxKubeconfig)
 	}
 	k, err := clientcmd.Load(data)
 	if err != nil {
-		// The error quotes what it could not read.
+		// The error would quote the input.
 		return nil, errors.New("it is not a kubeconfig in YAML or JSON")
 	}
-	if err := refuse(k); err != nil {
+	if err := validateKubeconfig(k); err != nil {
 		return nil, err
 	}
 	current, found := k.Contexts[k.CurrentContext]
 	if !found {
-		return nil, fmt.Errorf("there is no context of the name of current-context, %q", k.CurrentContext)
+		return nil, fmt.Errorf("current-context is %q, but no context has this name", k.CurrentContext)
 	}
 	cluster, found := k.Clusters[current.Cluster]
 	if !found {
-		return nil, fmt.Errorf("context %q names the cluster %q, which is not there", k.CurrentContext, current.Cluster)
+		return nil, fmt.Errorf("context %q refers to cluster %q, which does not exist", k.CurrentContext, current.Cluster)
 	}
 	user, found := k.AuthInfos[current.AuthInfo]
 	if !found {
-		return nil, fmt.Errorf("context %q names the user %q, which is not there", k.CurrentContext, current.AuthInfo)
+		return nil, fmt.Errorf("context %q refers to user %q, which does not exist", k.CurrentContext, current.AuthInfo)
 	}
 	if err := checkServer(cluster.Server); err != nil {
 		return nil, err
@@ -65,9 +63,9 @@ func parseKubeconfig(data []byte) (*rest.Config, error) {
 	}, nil
 }
 
-// refuse is an error for what nobody may have this process do, in any cluster or user: one
-// that is not used today is one change of current-context away.
-func refuse(k *clientcmdapi.Config) error {
+// validateKubeconfig returns an error if any cluster or user uses a feature that is not allowed. Unused entries are
+// checked too, because a change of current-context would activate them.
+func validateKubeconfig(k *clientcmdapi.Config) error {
 	type field struct {
 		set  bool
 		what string
@@ -80,13 +78,13 @@ func refuse(k *clientcmdapi.Config) error {
 		}
 		return nil
 	}
-	// In one order: the error goes into conditions.
+	// The order is fixed, because the error is shown in conditions.
 	for _, name := range slices.Sorted(maps.Keys(k.Clusters)) {
 		c := k.Clusters[name]
 		if err := first("cluster", name,
-			field{c.CertificateAuthority != "", "certificate-authority, which is a file; give certificate-authority-data"},
-			field{c.InsecureSkipTLSVerify, "insecure-skip-tls-verify; give certificate-authority-data"},
-			field{c.ProxyURL != "", "proxy-url; clusters are connected to directly"},
+			field{c.CertificateAuthority != "", "certificate-authority, which is a file; use certificate-authority-data"},
+			field{c.InsecureSkipTLSVerify, "insecure-skip-tls-verify; use certificate-authority-data"},
+			field{c.ProxyURL != "", "proxy-url; proxies are not supported"},
 		); err != nil {
 			return err
 		}
@@ -94,11 +92,11 @@ func refuse(k *clientcmdapi.Config) error {
 	for _, name := range slices.Sorted(maps.Keys(k.AuthInfos)) {
 		u := k.AuthInfos[name]
 		if err := first("user", name,
-			field{u.Exec != nil, "exec, which is a program; give a token or a certificate"},
-			field{u.AuthProvider != nil, "auth-provider, which is a plugin; give a token or a certificate"},
-			field{u.ClientCertificate != "", "client-certificate, which is a file; give client-certificate-data"},
-			field{u.ClientKey != "", "client-key, which is a file; give client-key-data"},
-			field{u.TokenFile != "", "tokenFile, which is a file; give token"},
+			field{u.Exec != nil, "exec, which is a program; use a token or a certificate"},
+			field{u.AuthProvider != nil, "auth-provider, which is a plugin; use a token or a certificate"},
+			field{u.ClientCertificate != "", "client-certificate, which is a file; use client-certificate-data"},
+			field{u.ClientKey != "", "client-key, which is a file; use client-key-data"},
+			field{u.TokenFile != "", "tokenFile, which is a file; use token"},
 		); err != nil {
 			return err
 		}
@@ -110,11 +108,11 @@ func checkServer(server string) error {
 	u, err := url.Parse(server)
 	switch {
 	case err != nil || u.Host == "":
-		return fmt.Errorf("server %q is not a URL like https://192.0.2.10:6443", server)
+		return fmt.Errorf("server %q must be a URL such as https://192.0.2.10:6443", server)
 	case u.Scheme != "https":
-		return fmt.Errorf("server %q: only https is spoken to workload clusters", server)
+		return fmt.Errorf("server %q: the scheme must be https", server)
 	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
-		return errors.New("server has more than host, port and path")
+		return errors.New("server must contain only scheme, host, port and path")
 	}
 	return nil
 }

@@ -25,7 +25,7 @@ contexts:
 current-context: x
 `
 
-func TestAKubeconfigSaysHowToReachTheCluster(t *testing.T) {
+func TestParseKubeconfig_ReturnsTheClientConfiguration(t *testing.T) {
 	got, err := parseKubeconfig([]byte(good))
 	if err != nil {
 		t.Fatal(err)
@@ -44,31 +44,31 @@ func TestAKubeconfigSaysHowToReachTheCluster(t *testing.T) {
 	}
 }
 
-func TestAKubeconfigMakesTheServerRunAndReadNothing(t *testing.T) {
+func TestParseKubeconfig_RejectsProgramsAndFiles(t *testing.T) {
 	replaced := func(old, by string) string { return strings.Replace(good, old, by, 1) }
 	user := func(fields string) string { return replaced("token: t,", fields+",") }
-	// One that no context names.
+	// A user that no context refers to.
 	spare := strings.Replace(good, "contexts:", "- name: spare\n  user: {exec: {apiVersion: client.authentication.k8s.io/v1, command: /bin/sh}}\ncontexts:", 1)
 	for name, test := range map[string]struct{ kubeconfig, want string }{
-		"a program":                            {user("exec: {apiVersion: client.authentication.k8s.io/v1, command: /bin/sh}"), `user "u" has exec`},
-		"a program of a user that is not used": {spare, `user "spare" has exec`},
-		"a plugin":                             {user("auth-provider: {name: oidc}"), `user "u" has auth-provider`},
-		"a file with a token":                  {user("tokenFile: /var/run/secrets/kubernetes.io/serviceaccount/token"), `user "u" has tokenFile`},
-		"a file with a certificate":            {replaced("client-certificate-data: Q0VSVA==", "client-certificate: /etc/passwd"), `user "u" has client-certificate`},
-		"a file with a key":                    {replaced("client-key-data: S0VZ", "client-key: /etc/shadow"), `user "u" has client-key`},
-		"a file with an authority":             {replaced("certificate-authority-data: Q0E=", "certificate-authority: ca.pem"), `cluster "c" has certificate-authority`},
-		"a proxy":                              {replaced("tls-server-name: api", "proxy-url: 'socks5://169.254.169.254'"), `cluster "c" has proxy-url`},
-		"no verification":                      {replaced("certificate-authority-data: Q0E=", "insecure-skip-tls-verify: true"), `cluster "c" has insecure-skip-tls-verify`},
-		"no encryption":                        {replaced("https://", "http://"), "only https"},
-		"another scheme":                       {replaced("https://", "file:///"), "is not a URL"},
-		"no server":                            {replaced("https://192.0.2.10:6443/k8s", ""), "is not a URL"},
-		"a user in the server":                 {replaced("https://", "https://a:b@"), "more than host, port and path"},
-		"no context":                           {replaced("current-context: x", "current-context: other"), `current-context, "other"`},
-		"a context without cluster":            {replaced("cluster: c,", "cluster: d,"), `the cluster "d"`},
-		"a context without user":               {replaced("user: u}", "user: v}"), `the user "v"`},
-		"nothing":                              {"", `current-context, ""`},
-		"something else":                       {"password: [hunter2", "it is not a kubeconfig in YAML or JSON"},
-		"too much":                             {good + "#" + strings.Repeat("x", maxKubeconfig), "bytes, and may have 65536"},
+		"a program":                   {user("exec: {apiVersion: client.authentication.k8s.io/v1, command: /bin/sh}"), `user "u" has exec`},
+		"a program of an unused user": {spare, `user "spare" has exec`},
+		"a plugin":                    {user("auth-provider: {name: oidc}"), `user "u" has auth-provider`},
+		"a file with a token":         {user("tokenFile: /var/run/secrets/kubernetes.io/serviceaccount/token"), `user "u" has tokenFile`},
+		"a file with a certificate":   {replaced("client-certificate-data: Q0VSVA==", "client-certificate: /etc/passwd"), `user "u" has client-certificate`},
+		"a file with a key":           {replaced("client-key-data: S0VZ", "client-key: /etc/shadow"), `user "u" has client-key`},
+		"a file with an authority":    {replaced("certificate-authority-data: Q0E=", "certificate-authority: ca.pem"), `cluster "c" has certificate-authority`},
+		"a proxy":                     {replaced("tls-server-name: api", "proxy-url: 'socks5://169.254.169.254'"), `cluster "c" has proxy-url`},
+		"no verification":             {replaced("certificate-authority-data: Q0E=", "insecure-skip-tls-verify: true"), `cluster "c" has insecure-skip-tls-verify`},
+		"no encryption":               {replaced("https://", "http://"), "the scheme must be https"},
+		"another scheme":              {replaced("https://", "file:///"), "must be a URL"},
+		"no server":                   {replaced("https://192.0.2.10:6443/k8s", ""), "must be a URL"},
+		"a user in the server":        {replaced("https://", "https://a:b@"), "only scheme, host, port and path"},
+		"no context":                  {replaced("current-context: x", "current-context: other"), `current-context is "other"`},
+		"a context without cluster":   {replaced("cluster: c,", "cluster: d,"), `cluster "d", which does not exist`},
+		"a context without user":      {replaced("user: u}", "user: v}"), `user "v", which does not exist`},
+		"nothing":                     {"", `current-context is ""`},
+		"something else":              {"password: [hunter2", "it is not a kubeconfig in YAML or JSON"},
+		"too much":                    {good + "#" + strings.Repeat("x", maxKubeconfig), "bytes; the maximum is 65536"},
 	} {
 		config, err := parseKubeconfig([]byte(test.kubeconfig))
 		if config != nil || err == nil || !strings.Contains(err.Error(), test.want) {

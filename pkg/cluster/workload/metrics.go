@@ -12,22 +12,22 @@ import (
 	"github.com/slipway-dev/slipway/pkg/priorityqueue/exposition"
 )
 
-// outcomes counts what succeeded and what failed.
-type outcomes struct{ good, bad atomic.Int64 }
+// outcomes counts successes and failures.
+type outcomes struct{ succeeded, failed atomic.Int64 }
 
 func (o *outcomes) count(err error) {
 	if err == nil {
-		o.good.Add(1)
+		o.succeeded.Add(1)
 	} else {
-		o.bad.Add(1)
+		o.failed.Add(1)
 	}
 }
 
-// counts is what the metrics show.
+// counts are the counters of the metrics.
 type counts struct{ connects, probes outcomes }
 
-// Collectors show slipway_workload_connections{state}, slipway_workload_connects_total{result},
-// slipway_workload_probes_total{result}, and the queue of clusters that are due.
+// Collectors returns the collectors of slipway_workload_connections{state}, slipway_workload_connects_total{result},
+// slipway_workload_probes_total{result} and of the cluster queue.
 func (c *Clusters) Collectors() []prometheus.Collector {
 	return []prometheus.Collector{&collector{c}, exposition.Collector(c.queue)}
 }
@@ -35,8 +35,8 @@ func (c *Clusters) Collectors() []prometheus.Collector {
 type collector struct{ clusters *Clusters }
 
 var (
-	connections = prometheus.NewDesc("slipway_workload_connections", "Workload clusters that were asked for, by the state of their connection.", []string{"state"}, nil)
-	connects    = prometheus.NewDesc("slipway_workload_connects_total", "Tries to connect to workload clusters, by result.", []string{"result"}, nil)
+	connections = prometheus.NewDesc("slipway_workload_connections", "Requested workload cluster connections, by state.", []string{"state"}, nil)
+	connects    = prometheus.NewDesc("slipway_workload_connects_total", "Connection attempts to workload clusters, by result.", []string{"result"}, nil)
 	probes      = prometheus.NewDesc("slipway_workload_probes_total", "Probes of connected workload clusters, by result.", []string{"result"}, nil)
 )
 
@@ -58,7 +58,7 @@ func (m *collector) Collect(to chan<- prometheus.Metric) {
 			states["silent"]++
 		case s.connected:
 			states["connected"]++
-		case s.conn != nil, errors.Is(s.why, errNotYet):
+		case s.conn != nil, errors.Is(s.reason, errNotAttempted):
 			states["connecting"]++
 		default:
 			states["disconnected"]++
@@ -69,7 +69,7 @@ func (m *collector) Collect(to chan<- prometheus.Metric) {
 		to <- prometheus.MustNewConstMetric(connections, prometheus.GaugeValue, float64(n), state)
 	}
 	for d, o := range map[*prometheus.Desc]*outcomes{connects: &c.counts.connects, probes: &c.counts.probes} {
-		to <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(o.good.Load()), "success")
-		to <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(o.bad.Load()), "error")
+		to <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(o.succeeded.Load()), "success")
+		to <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(o.failed.Load()), "error")
 	}
 }

@@ -18,47 +18,47 @@ import (
 )
 
 const (
-	// maxNode bounds what is kept of a Node, in bytes of memory.
+	// maxNode is the maximum size of a cached Node, in bytes of memory.
 	maxNode = 4 << 10
-	// maxConditions and conditionSize are how many conditions are kept, and what one takes without its texts.
+	// maxConditions is the maximum number of cached conditions. conditionSize is the size of one without its texts.
 	maxConditions, conditionSize = 12, 112
-	// nodeSize is what a Node takes without texts and conditions.
+	// nodeSize is the size of a Node without texts and conditions.
 	nodeSize = 1 << 10
 )
 
-// Node is what is kept of a Node: its name, UID, provider ID, conditions and what it reports of its system,
-// as far as they fit into 4 KiB. It has no labels, annotations or taints.
+// Node is the cached part of a Node: its name, UID, provider ID, conditions and system info, limited to 4 KiB. It has
+// no labels, annotations or taints.
 type Node struct {
 	corev1.Node
 
-	// Sum is the sum of the labels, annotations and taints.
+	// Sum is a checksum of the labels, annotations and taints.
 	Sum [sha256.Size]byte
 }
 
-// received is an object of the API of Nodes as it is read: a Node, or the Status of an error.
-type received struct {
+// nodeDecoder is a decoded object: a Node, or the Status of an error.
+type nodeDecoder struct {
 	Node
 
-	// code and message are those of a Status.
+	// code and message are fields of a Status.
 	code, message string
 
-	from *stream
-	sum  hash.Hash
-	// left is how many bytes texts may still have.
-	left int
+	stream *stream
+	sum    hash.Hash
+	// textBudget is how many more bytes texts may have.
+	textBudget int
 }
 
-// readNode reads a Node, and of it what is kept. A name, UID or provider ID that no Node can have is an error,
-// because it is compared.
-func readNode(s *stream) (*received, error) {
-	r := &received{from: s, sum: sha256.New(), left: maxNode - nodeSize - maxConditions*conditionSize}
+// readNode decodes a Node. A name, UID or provider ID that is too long is an error and is not truncated, because these
+// fields are compared.
+func readNode(s *stream) (*nodeDecoder, error) {
+	r := &nodeDecoder{stream: s, sum: sha256.New(), textBudget: maxNode - nodeSize - maxConditions*conditionSize}
 	err := s.object(func(key string) (err error) {
 		switch key {
 		case "metadata":
 			return s.object(r.readMetadata)
 		case "spec":
 			return s.object(r.readSpec)
-		case "status": // a text in a Status, which is skipped
+		case "status": // a string in a Status; skipped
 			return s.object(r.readStatus)
 		case "code":
 			return s.tokens(func(t json.Token) { r.code = fmt.Sprint(t) })
@@ -72,48 +72,48 @@ func readNode(s *stream) (*received, error) {
 	return r, err
 }
 
-func (r *received) readMetadata(key string) (err error) {
+func (r *nodeDecoder) readMetadata(key string) (err error) {
 	switch key {
 	case "name":
-		r.Name, err = r.exact("name", 253)
+		r.Name, err = r.exactText("name", 253)
 	case "uid":
 		var uid string
-		uid, err = r.exact("UID", 64)
+		uid, err = r.exactText("UID", 64)
 		r.UID = types.UID(uid)
 	case "resourceVersion":
-		r.ResourceVersion, err = r.exact("resource version", 64)
+		r.ResourceVersion, err = r.exactText("resource version", 64)
 	case "labels", "annotations":
-		err = r.add(key)
+		err = r.addToSum(key)
 	default:
-		err = r.from.skip()
+		err = r.stream.skip()
 	}
 	return err
 }
 
-func (r *received) readSpec(key string) (err error) {
+func (r *nodeDecoder) readSpec(key string) (err error) {
 	switch key {
 	case "providerID":
-		r.Spec.ProviderID, err = r.exact("provider ID", 512)
+		r.Spec.ProviderID, err = r.exactText("provider ID", 512)
 	case "taints":
-		err = r.add(key)
+		err = r.addToSum(key)
 	default:
-		err = r.from.skip()
+		err = r.stream.skip()
 	}
 	return err
 }
 
-func (r *received) readStatus(key string) error {
+func (r *nodeDecoder) readStatus(key string) error {
 	switch key {
 	case "conditions":
-		return r.from.array(r.readCondition)
+		return r.stream.array(r.readCondition)
 	case "nodeInfo":
-		return r.from.object(r.readInfo)
+		return r.stream.object(r.readInfo)
 	}
-	return r.from.skip()
+	return r.stream.skip()
 }
 
-func (r *received) readInfo(key string) error {
-	text, err := r.from.text()
+func (r *nodeDecoder) readInfo(key string) error {
+	text, err := r.stream.text()
 	to, isKept := map[string]*string{
 		"machineID": &r.Status.NodeInfo.MachineID, "systemUUID": &r.Status.NodeInfo.SystemUUID, "bootID": &r.Status.NodeInfo.BootID,
 		"kernelVersion": &r.Status.NodeInfo.KernelVersion, "osImage": &r.Status.NodeInfo.OSImage, "kubeletVersion": &r.Status.NodeInfo.KubeletVersion,
@@ -121,25 +121,25 @@ func (r *received) readInfo(key string) error {
 		"operatingSystem":         &r.Status.NodeInfo.OperatingSystem, "architecture": &r.Status.NodeInfo.Architecture,
 	}[key]
 	if isKept {
-		*to = r.cut(text, 128)
+		*to = r.truncate(text, 128)
 	}
 	return err
 }
 
-// summed are the conditions that say whether a Node is well. They are kept, whatever others there are.
-var summed = []string{string(corev1.NodeReady), string(corev1.NodeMemoryPressure), string(corev1.NodeDiskPressure), string(corev1.NodePIDPressure)}
+// healthConditions are the conditions that describe the health of a Node. They are always cached.
+var healthConditions = []string{string(corev1.NodeReady), string(corev1.NodeMemoryPressure), string(corev1.NodeDiskPressure), string(corev1.NodePIDPressure)}
 
-// readCondition reads a condition and keeps it: with its message if it is one of summed, else its type and
-// status, by which a MachineHealthCheck decides, if there is room.
-func (r *received) readCondition() error {
+// readCondition decodes a condition. Conditions in healthConditions are cached with their message. Of others, which a
+// MachineHealthCheck may use, type and status are cached if there is room.
+func (r *nodeDecoder) readCondition() error {
 	fields := map[string]string{}
-	err := r.from.object(func(key string) (err error) {
+	err := r.stream.object(func(key string) (err error) {
 		switch key {
 		case "type", "status", "message", "lastTransitionTime":
-			fields[key], err = r.from.text()
+			fields[key], err = r.stream.text()
 			return err
 		}
-		return r.from.skip()
+		return r.stream.skip()
 	})
 	since, _ := time.Parse(time.RFC3339, fields["lastTransitionTime"])
 	c := corev1.NodeCondition{Status: corev1.ConditionUnknown, LastTransitionTime: metav1.NewTime(since)}
@@ -149,14 +149,14 @@ func (r *received) readCondition() error {
 		}
 	}
 	kind, all := fields["type"], r.Status.Conditions
-	at := slices.Index(summed, kind)
+	at := slices.Index(healthConditions, kind)
 	switch {
 	case err != nil || slices.ContainsFunc(all, func(c corev1.NodeCondition) bool { return string(c.Type) == kind }):
 		return err
 	case at >= 0:
-		c.Type, c.Message = corev1.NodeConditionType(summed[at]), r.cut(fields["message"], 128)
-	case len(kind) <= min(64, r.left) && len(all) < maxConditions-len(summed):
-		c.Type = corev1.NodeConditionType(r.cut(kind, 64))
+		c.Type, c.Message = corev1.NodeConditionType(healthConditions[at]), r.truncate(fields["message"], 128)
+	case len(kind) <= min(64, r.textBudget) && len(all) < maxConditions-len(healthConditions):
+		c.Type = corev1.NodeConditionType(r.truncate(kind, 64))
 	default:
 		return nil
 	}
@@ -164,32 +164,32 @@ func (r *received) readCondition() error {
 	return nil
 }
 
-// add adds a value to the sum.
-func (r *received) add(key string) error {
+// addToSum adds a value to the checksum.
+func (r *nodeDecoder) addToSum(key string) error {
 	_, _ = fmt.Fprintf(r.sum, "%s:", key)
-	return r.from.tokens(func(t json.Token) { _, _ = fmt.Fprintf(r.sum, "%T%q,", t, fmt.Sprint(t)) })
+	return r.stream.tokens(func(t json.Token) { _, _ = fmt.Fprintf(r.sum, "%T%q,", t, fmt.Sprint(t)) })
 }
 
-// exact reads a text that is kept whole.
-func (r *received) exact(what string, most int) (string, error) {
-	text, err := r.from.text()
+// exactText decodes a text that must not be truncated.
+func (r *nodeDecoder) exactText(what string, most int) (string, error) {
+	text, err := r.stream.text()
 	if err == nil && len(text) > most {
-		err = fmt.Errorf("%w: the %s of a Node has %d bytes, and may have %d", errNode, what, len(text), most)
+		err = fmt.Errorf("%w: the %s of a Node has %d bytes; the maximum is %d", errNode, what, len(text), most)
 	}
-	return r.cut(text, most), err
+	return r.truncate(text, most), err
 }
 
-// cut returns a copy of the first most bytes of a text, or fewer when the Node has no room for them.
-func (r *received) cut(text string, most int) string {
-	if most = min(most, r.left); len(text) > most {
+// truncate returns a copy of text, truncated to most bytes or to the space that is left.
+func (r *nodeDecoder) truncate(text string, most int) string {
+	if most = min(most, r.textBudget); len(text) > most {
 		text = strings.ToValidUTF8(text[:most], "")
 	}
-	r.left -= len(text)
+	r.textBudget -= len(text)
 	return strings.Clone(text)
 }
 
-// kept returns what is kept of the Node.
-func (r *received) kept() (*Node, error) {
+// cachedNode returns the Node to cache.
+func (r *nodeDecoder) cachedNode() (*Node, error) {
 	if r.Name == "" {
 		return nil, fmt.Errorf("%w: a Node has no name", errNode)
 	}

@@ -18,7 +18,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// readFrom reads a Node of an object.
+// readFrom decodes a Node from an object.
 func readFrom(t *testing.T, obj any) *Node {
 	t.Helper()
 	raw, err := json.Marshal(obj)
@@ -29,14 +29,14 @@ func readFrom(t *testing.T, obj any) *Node {
 	if err != nil {
 		t.Fatal(err)
 	}
-	node, err := r.kept()
+	node, err := r.cachedNode()
 	if err != nil {
 		t.Fatal(err)
 	}
 	return node
 }
 
-func TestNode_KeepsWhatMachinesAndHealthChecksDecideBy(t *testing.T) {
+func TestNode_ContainsTheFieldsOfMachinesAndHealthChecks(t *testing.T) {
 	since := metav1.NewTime(time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC))
 	info := corev1.NodeSystemInfo{
 		MachineID: "m", SystemUUID: "s", BootID: "b", KernelVersion: "6.1", OSImage: "Photon \"5\"", ContainerRuntimeVersion: "c",
@@ -64,7 +64,7 @@ func TestNode_KeepsWhatMachinesAndHealthChecksDecideBy(t *testing.T) {
 	}
 }
 
-func TestNode_HasAnotherSumWhenWhatMachinesSynchronizeDiffers(t *testing.T) {
+func TestNode_ChangesItsSumWithSynchronizedFields(t *testing.T) {
 	first := readFrom(t, nodeOf("n", "1")).Sum
 	for name, test := range map[string]struct {
 		change  func(*corev1.Node)
@@ -84,14 +84,14 @@ func TestNode_HasAnotherSumWhenWhatMachinesSynchronizeDiffers(t *testing.T) {
 	}
 }
 
-func TestNode_TakesAtMostFourKiB(t *testing.T) {
+func TestNode_HasAtMostFourKiB(t *testing.T) {
 	long := strings.Repeat("é", 5_000)
 	n := nodeOf(strings.Repeat("n", 253), strings.Repeat("p", 512))
 	for i := range 100 {
 		n.Status.Conditions = append(n.Status.Conditions, corev1.NodeCondition{Type: corev1.NodeConditionType(fmt.Sprintf("%060d", i)), Message: long})
 	}
 	for range 100 {
-		for _, kind := range summed {
+		for _, kind := range healthConditions {
 			n.Status.Conditions = append(n.Status.Conditions, corev1.NodeCondition{Type: corev1.NodeConditionType(kind), Message: long})
 		}
 	}
@@ -107,16 +107,16 @@ func TestNode_TakesAtMostFourKiB(t *testing.T) {
 	i = &got.Status.NodeInfo
 	size += len(i.MachineID + i.SystemUUID + i.BootID + i.KernelVersion + i.OSImage + i.ContainerRuntimeVersion + i.KubeletVersion + i.OperatingSystem + i.Architecture)
 	if size > maxNode || unsafe.Sizeof(*got) > nodeSize || unsafe.Sizeof(corev1.NodeCondition{}) > conditionSize {
-		t.Errorf("a Node takes %d bytes, of which %d without texts, and a condition %d", size, unsafe.Sizeof(*got), unsafe.Sizeof(corev1.NodeCondition{}))
+		t.Errorf("a Node has %d bytes, of which %d without texts, and a condition %d", size, unsafe.Sizeof(*got), unsafe.Sizeof(corev1.NodeCondition{}))
 	}
-	for _, kind := range summed {
+	for _, kind := range healthConditions {
 		if !strings.Contains(fmt.Sprint(got.Status.Conditions), kind) {
-			t.Errorf("%s is not kept", kind)
+			t.Errorf("%s is not cached", kind)
 		}
 	}
 }
 
-// heap returns the bytes that are in use.
+// heap returns the size of the heap in bytes.
 func heap() int64 {
 	runtime.GC()
 	runtime.GC()
@@ -125,9 +125,8 @@ func heap() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// A Node of a tenant's server can have any number of empty entries, which take 3 bytes on the wire and 16
-// in memory.
-func TestNodes_KeepNothingOfNodesThatNoMachineHas(t *testing.T) {
+// A Node of a tenant's server may have any number of empty entries, which take 3 bytes of JSON and 16 bytes of memory.
+func TestNodes_CacheOnlyNodesOfMachines(t *testing.T) {
 	empty := strings.Repeat(`"",`, 15_500) + `""`
 	s := newHostile(t, func(w http.ResponseWriter, r *http.Request) {
 		switch {
@@ -148,7 +147,7 @@ func TestNodes_KeepNothingOfNodesThatNoMachineHas(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for !c.known() {
+	for !c.isSynced() {
 		<-s.woken
 	}
 	_, _ = c.Nodes("id7", "")
@@ -156,6 +155,6 @@ func TestNodes_KeepNothingOfNodesThatNoMachineHas(t *testing.T) {
 		t.Fatalf("the Node of %s was read, want that of id7", got)
 	}
 	if kept := heap() - before; kept > 4<<20 {
-		t.Errorf("%d MiB are kept of 399 Nodes that no Machine has", kept>>20)
+		t.Errorf("%d MiB are used for 399 Nodes without Machines", kept>>20)
 	}
 }

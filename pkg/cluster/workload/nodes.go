@@ -19,69 +19,70 @@ import (
 )
 
 const (
-	// nodePage is how many Nodes a page of a list has, and maxPages how many pages there are: Kubernetes is
-	// made for 5,000 Nodes.
+	// nodePage is the page size of a list, and maxPages the maximum number of pages. Kubernetes supports up to 5,000
+	// Nodes.
 	nodePage, maxPages = 100, 100
-	// listTimeout bounds a list with all its pages, during which no other of the namespace begins.
+	// listTimeout is the timeout of a list with all its pages. It blocks other lists of the namespace.
 	listTimeout = time.Minute
-	// gathering is how long Nodes are asked for until they are read.
+	// gathering is how long requests for Nodes are collected before the Nodes are read.
 	gathering = 100 * time.Millisecond
-	// watchTimeout is what a watch is requested for.
+	// watchTimeout is the requested duration of a watch.
 	watchTimeout = 10 * time.Minute
-	// maxVersion bounds what identifies a page, in bytes. The token of kube-apiserver has the name of a Node.
+	// maxVersion is the maximum length of a resource version and continue token, in bytes. The token of kube-apiserver
+	// contains the name of a Node.
 	maxVersion = 4 << 10
 )
 
-// ErrReading is what errors.Is finds while the Nodes of a Machine are being read. OnNode reports the end.
+// ErrReading is returned while the Nodes of a Machine are being read. The OnNode callbacks are called afterwards.
 var ErrReading = errors.New("its Node is being read")
 
-// Errors of answers, which end the connection.
+// Errors in answers that close the connection.
 var (
-	errCrowd = fmt.Errorf("the cluster has more than %d Nodes", maxPages*nodePage)
-	errNode  = errors.New("the answer is not one of an API server")
+	errTooManyNodes = fmt.Errorf("the cluster has more than %d Nodes", maxPages*nodePage)
+	errNode         = errors.New("the answer is not from a Kubernetes API server")
 )
 
-// nodes keeps the Nodes of Machines, which ask for them by provider ID, and follows their changes.
-type nodes struct {
+// nodeCache caches the Nodes of Machines by provider ID and watches them.
+type nodeCache struct {
 	cluster types.NamespacedName
-	// get reads the Node of a name, or all if it is empty, with parameters of the query.
-	get   func(ctx context.Context, name string, query map[string]string) (io.ReadCloser, error)
-	lists *slots
-	// isWanted reports whether a Machine has a provider ID. changed is called for a Node that differs,
-	// or whose absence is known.
-	isWanted func(providerID string) bool
-	changed  func(*corev1.Node)
-	// synced is called when Nodes can be asked for, failed with what went wrong last, and broken with an answer
-	// that no API server gives.
-	synced         func()
-	failed, broken func(error)
+	// get reads the Node with the given name, or lists Nodes if name is empty. query contains the query parameters.
+	get       func(ctx context.Context, name string, query map[string]string) (io.ReadCloser, error)
+	listSlots *listSlots
+	// hasMachine reports whether a Machine has a provider ID. onChange is called for a Node that has changed or does
+	// not exist.
+	hasMachine func(providerID string) bool
+	onChange   func(*corev1.Node)
+	// onSynced is called when Nodes can be queried. onError is called with errors that are retried, and onFatal with
+	// invalid answers.
+	onSynced         func()
+	onError, onFatal func(error)
 
-	// version is the resource version that the watch begins after, empty if all Nodes are to be listed.
+	// version is the resource version from which the watch starts. If it is empty, Nodes must be listed first.
 	version string
-	// stale is true when it does not follow what is kept.
-	stale bool
-	asked chan struct{}
+	// stale is true if events may have been missed since the cached Nodes were read.
+	stale        bool
+	readRequests chan struct{}
 
 	mu sync.Mutex
-	// byID has the Nodes by the keys of their provider IDs.
-	byID map[string]*wanted
-	// ids are the keys of the provider IDs of the Nodes that are kept, by their names.
-	ids map[string]string
+	// byID maps canonical provider IDs to cache entries.
+	byID map[string]*nodeEntry
+	// idByName maps the names of cached Nodes to their canonical provider IDs.
+	idByName map[string]string
 }
 
-// run reads and follows Nodes until ctx is done.
-func (n *nodes) run(ctx context.Context) {
+// run reads and watches Nodes until ctx is done.
+func (n *nodeCache) run(ctx context.Context) {
 	delay := retryBase
 	for ctx.Err() == nil {
 		wait := gathering
-		err := n.read(ctx)
+		err := n.readMissing(ctx)
 		if err == nil {
-			n.synced()
+			n.onSynced()
 			delay = retryBase
-			err = n.follow(ctx)
+			err = n.watch(ctx)
 		}
 		if err != nil && ctx.Err() == nil {
-			n.report(err)
+			n.handleError(err)
 			wait, delay = delay, min(2*delay, retryMax)
 		}
 		select {
@@ -91,35 +92,35 @@ func (n *nodes) run(ctx context.Context) {
 	}
 }
 
-// report passes on an error. One of an answer that no API server gives ends the connection.
-func (n *nodes) report(err error) {
-	for _, wrong := range []error{errText, errObject, errDepth, errSyntax, errAnswer, errCrowd, errNode} {
+// handleError passes on an error. An invalid answer closes the connection.
+func (n *nodeCache) handleError(err error) {
+	for _, wrong := range []error{errText, errObject, errDepth, errSyntax, errTooLarge, errTooManyNodes, errNode} {
 		if errors.Is(err, wrong) {
-			n.broken(shortError{err})
+			n.onFatal(shortError{err})
 			return
 		}
 	}
-	n.failed(err)
+	n.onError(err)
 }
 
-// read reads what Machines ask for and is not known: Nodes whose names are known by these, others in a list.
-func (n *nodes) read(ctx context.Context) error {
+// readMissing reads the missing Nodes: by name if all names are known, otherwise with a list.
+func (n *nodeCache) readMissing(ctx context.Context) error {
 	if n.version == "" && !n.stale {
-		// A list of one Node is enough for the version.
-		page, err := n.page(ctx, map[string]string{"limit": "1"}, func(*Node) {})
+		// A list of one Node returns the resource version.
+		page, err := n.readPage(ctx, map[string]string{"limit": "1"}, func(*Node) {})
 		if err != nil {
 			return err
 		}
 		n.version = page.version
 	}
 	missing := n.stale
-	names := n.unknown()
+	names := n.missingNames()
 	for _, name := range names {
 		missing = missing || name == ""
 	}
 	for id, name := range names {
 		if missing {
-			break // The list has all of them.
+			break // The list contains all of them.
 		}
 		found, err := n.readOne(ctx, id, name)
 		if err != nil {
@@ -133,21 +134,21 @@ func (n *nodes) read(ctx context.Context) error {
 	return n.list(ctx)
 }
 
-// unknown returns the provider IDs of Nodes that are not known, with the names that Machines know.
-func (n *nodes) unknown() map[string]string {
+// missingNames returns the provider IDs whose Nodes have not been read, with the Node names if known.
+func (n *nodeCache) missingNames() map[string]string {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	names := map[string]string{}
 	for id, w := range n.byID {
-		if !w.known {
+		if !w.isRead {
 			names[id] = w.name
 		}
 	}
 	return names
 }
 
-// readOne reads the Node of a name, and reports whether that has the provider ID.
-func (n *nodes) readOne(ctx context.Context, id, name string) (bool, error) {
+// readOne reads a Node by name and reports whether it has the provider ID.
+func (n *nodeCache) readOne(ctx context.Context, id, name string) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	body, err := n.get(ctx, name, nil)
@@ -162,24 +163,24 @@ func (n *nodes) readOne(ctx context.Context, id, name string) (bool, error) {
 	if err != nil {
 		return false, fmt.Errorf("reading a Node: %w", err)
 	}
-	node, err := r.kept()
+	node, err := r.cachedNode()
 	if err != nil || idOf(node) != id {
 		return false, err
 	}
-	n.settle(map[string]*wanted{id: {nodes: []*Node{node}, byName: true}})
+	n.storeEntries(map[string]*nodeEntry{id: {nodes: []*Node{node}, readByName: true}})
 	return true, nil
 }
 
-// list reads all Nodes, page by page, and keeps those that Machines ask for.
-func (n *nodes) list(ctx context.Context) error {
-	done, err := n.lists.wait(ctx, n.cluster.Namespace)
+// list reads all Nodes in pages and stores those that Machines have requested.
+func (n *nodeCache) list(ctx context.Context) error {
+	done, err := n.listSlots.reserve(ctx, n.cluster.Namespace)
 	if err != nil {
 		return err
 	}
 	defer done()
 	ctx, cancel := context.WithTimeout(ctx, listTimeout)
 	defer cancel()
-	found, count := n.search(), 0
+	found, count := n.newEntries(), 0
 	keep := func(node *Node) {
 		count++
 		if w := found[idOf(node)]; w != nil {
@@ -188,27 +189,27 @@ func (n *nodes) list(ctx context.Context) error {
 	}
 	query := map[string]string{"limit": strconv.Itoa(nodePage)}
 	for range maxPages {
-		page, err := n.page(ctx, query, keep)
+		page, err := n.readPage(ctx, query, keep)
 		switch {
 		case err != nil:
 			return err
 		case count > maxPages*nodePage:
-			return errCrowd
+			return errTooManyNodes
 		case page.next == "":
 			n.version, n.stale = page.version, false
-			n.settle(found)
+			n.storeEntries(found)
 			return nil
 		}
 		query["continue"] = page.next
 	}
-	return errCrowd
+	return errTooManyNodes
 }
 
-// page is a page of a list.
+// page is the metadata of a page of a list.
 type page struct{ version, next string }
 
-// page reads one, and calls keep for each Node.
-func (n *nodes) page(ctx context.Context, query map[string]string, keep func(*Node)) (p page, err error) {
+// readPage reads one page and calls keep for each Node.
+func (n *nodeCache) readPage(ctx context.Context, query map[string]string, keep func(*Node)) (p page, err error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	body, err := n.get(ctx, "", query)
@@ -238,7 +239,7 @@ func (n *nodes) page(ctx context.Context, query map[string]string, keep func(*No
 				if err != nil {
 					return err
 				}
-				node, err := r.kept()
+				node, err := r.cachedNode()
 				if err == nil {
 					keep(node)
 				}
@@ -248,13 +249,13 @@ func (n *nodes) page(ctx context.Context, query map[string]string, keep func(*No
 		return s.skip()
 	})
 	if err == nil && (p.version == "" || len(p.version)+len(p.next) > maxVersion) {
-		err = fmt.Errorf("%w: a list of Nodes has no resource version, or a long one", errNode)
+		err = fmt.Errorf("%w: a list of Nodes has no resource version, or it is too long", errNode)
 	}
 	return p, err
 }
 
-// follow reads a watch until it ends, or a Machine asks for a Node that is not known.
-func (n *nodes) follow(parent context.Context) error {
+// watch watches Nodes until the watch ends or a Node must be read.
+func (n *nodeCache) watch(parent context.Context) error {
 	ctx, cancel := context.WithCancel(parent)
 	defer cancel()
 	var waiting sync.WaitGroup
@@ -262,7 +263,7 @@ func (n *nodes) follow(parent context.Context) error {
 	defer cancel()
 	waiting.Go(func() {
 		select {
-		case <-n.asked:
+		case <-n.readRequests:
 			cancel()
 		case <-ctx.Done():
 		}
@@ -273,7 +274,7 @@ func (n *nodes) follow(parent context.Context) error {
 	if err == nil {
 		defer func() { _ = body.Close() }()
 		for s := newStream(body); err == nil; {
-			err = n.event(s)
+			err = n.readEvent(s)
 		}
 	}
 	if ctx.Err() != nil || errors.Is(err, io.EOF) {
@@ -283,10 +284,10 @@ func (n *nodes) follow(parent context.Context) error {
 	return err
 }
 
-// event reads an event of a watch. The error is io.EOF after the last.
-func (n *nodes) event(s *stream) error {
+// readEvent reads and applies a watch event. It returns io.EOF at the end of the watch.
+func (n *nodeCache) readEvent(s *stream) error {
 	s.begin()
-	kind, r := "", (*received)(nil)
+	kind, r := "", (*nodeDecoder)(nil)
 	err := s.object(func(key string) (err error) {
 		switch key {
 		case "type":
@@ -310,12 +311,12 @@ func (n *nodes) event(s *stream) error {
 	if kind == string(watch.Bookmark) {
 		return nil
 	}
-	node, err := r.kept()
+	node, err := r.cachedNode()
 	if err != nil {
 		return err
 	}
-	if changed := n.take(node, kind == string(watch.Deleted)); changed != nil {
-		n.changed(changed)
+	if changed := n.applyEvent(node, kind == string(watch.Deleted)); changed != nil {
+		n.onChange(changed)
 	}
 	return nil
 }

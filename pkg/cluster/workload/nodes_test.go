@@ -26,28 +26,28 @@ func hang(w http.ResponseWriter, r *http.Request) {
 	<-r.Context().Done()
 }
 
-// store is an API server with Nodes, which are read as the test says.
-type store struct {
-	*hostile
+// nodeServer is an API server with Nodes.
+type nodeServer struct {
+	*hostileServer
 
 	mu    sync.Mutex
 	nodes map[string]*corev1.Node
-	// asked are the requests for Nodes.
+	// asked contains the requests for Nodes.
 	asked []string
-	// events are those of the next watch, after which it ends if there are any.
+	// events are sent by the next watch, which then ends.
 	events chan string
 }
 
-func newStore(t *testing.T, nodes ...*corev1.Node) *store {
-	s := &store{nodes: map[string]*corev1.Node{}, events: make(chan string, 100)}
+func newStore(t *testing.T, nodes ...*corev1.Node) *nodeServer {
+	s := &nodeServer{nodes: map[string]*corev1.Node{}, events: make(chan string, 100)}
 	for _, n := range nodes {
 		s.nodes[n.Name] = n
 	}
-	s.hostile = newHostile(t, s.answer)
+	s.hostileServer = newHostile(t, s.answer)
 	return s
 }
 
-// nodeOf is a Node with a provider ID.
+// nodeOf returns a Node with a provider ID.
 func nodeOf(name, id string) *corev1.Node {
 	return &corev1.Node{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Node"},
@@ -55,7 +55,7 @@ func nodeOf(name, id string) *corev1.Node {
 	}
 }
 
-func (s *store) answer(w http.ResponseWriter, r *http.Request) {
+func (s *nodeServer) answer(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	if r.URL.Path == "/" {
 		return
@@ -103,8 +103,8 @@ func (s *store) answer(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// requests returns what was asked for since the last time.
-func (s *store) requests() []string {
+// requests returns the requests since the last call.
+func (s *nodeServer) requests() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	asked := s.asked
@@ -113,7 +113,7 @@ func (s *store) requests() []string {
 }
 
 // change waits for a change of a Node with a provider ID.
-func (s *store) change(t *testing.T, id string) {
+func (s *nodeServer) change(t *testing.T, id string) {
 	t.Helper()
 	select {
 	case got := <-s.changes:
@@ -125,20 +125,20 @@ func (s *store) change(t *testing.T, id string) {
 	}
 }
 
-// connected returns a connection of which Nodes can be asked for.
-func (s *store) connected(t *testing.T) *Connection {
+// connected returns a connection whose Nodes can be queried.
+func (s *nodeServer) connected(t *testing.T) *Connection {
 	t.Helper()
 	c, err := s.connect(t, onLoopback, s.URL)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for !c.known() {
+	for !c.isSynced() {
 		<-s.woken
 	}
 	return c
 }
 
-// names returns those of the Nodes of a provider ID.
+// names returns the names of the Nodes with a provider ID.
 func names(t *testing.T, c *Connection, id, name string) string {
 	t.Helper()
 	found, err := c.Nodes(id, name)
@@ -158,7 +158,7 @@ func event(kind, name, id string) string {
 	return fmt.Sprintf(`{"type":%q,"object":{"kind":"Node","metadata":{"name":%q,"resourceVersion":"7"},"spec":{"providerID":%q}}}`, kind, name, id)
 }
 
-func TestNodes_AreReadByNameIfTheMachineKnowsItAndElseInPages(t *testing.T) {
+func TestNodes_AreReadByNameOrInPages(t *testing.T) {
 	many := []*corev1.Node{nodeOf("twin1", "twins"), nodeOf("twin2", "twins")}
 	for i := range 150 {
 		many = append(many, nodeOf(fmt.Sprintf("n%03d", i), fmt.Sprint("id", i)))
@@ -181,7 +181,7 @@ func TestNodes_AreReadByNameIfTheMachineKnowsItAndElseInPages(t *testing.T) {
 			s := newStore(t, many...)
 			c := s.connected(t)
 			if got := names(t, c, test.id, test.name); got != reading {
-				t.Errorf("at first %q, want that the Node is being read", got)
+				t.Errorf("first result %q, want that the Node is being read", got)
 			}
 			s.change(t, strings.ToLower(test.id))
 			if got := names(t, c, test.id, test.name); got != test.want {
@@ -213,13 +213,13 @@ func TestNodes_FollowTheWatchAndAreListedAfterAnError(t *testing.T) {
 	s.events <- event("ADDED", "stranger", "b")
 	s.events <- event("MODIFIED", "n2", "a")
 	expect("n1 n2")
-	s.events <- event("MODIFIED", "n2", "a") // which is nothing new
+	s.events <- event("MODIFIED", "n2", "a") // Already known.
 	s.events <- event("DELETED", "n1", "a")
 	expect("n2")
 	s.events <- event("ADDED", "n1", "a")
 	expect("n2 n1")
 	kept := "n2 n1"
-	for i := 2; i < maxTwins; i++ {
+	for i := 2; i < maxDuplicates; i++ {
 		kept += fmt.Sprint(" more", i)
 		s.events <- event("ADDED", fmt.Sprint("more", i), "A")
 		s.change(t, "A")
@@ -228,11 +228,11 @@ func TestNodes_FollowTheWatchAndAreListedAfterAnError(t *testing.T) {
 		}
 	}
 	s.events <- event("ADDED", "last", "a")
-	s.events <- event("DELETED", "n2", "a") // the last one is not kept, so that they are read again
+	s.events <- event("DELETED", "n2", "a") // The last Node was not cached, so the Nodes are read again.
 	s.change(t, "a")
 	s.change(t, "a")
 	if got := names(t, c, "a", ""); got != "n1" {
-		t.Errorf("Nodes %q, want that of the server", got)
+		t.Errorf("Nodes %q, want the one of the server", got)
 	}
 	s.events <- `{"type":"BOOKMARK","object":{"metadata":{"resourceVersion":"9"}}}`
 	s.events <- ""
@@ -248,17 +248,17 @@ func TestNodes_FollowTheWatchAndAreListedAfterAnError(t *testing.T) {
 	}
 }
 
-// A Machine that is deleted has to know all Nodes of its VM, also those that it does not name.
-func TestNodes_AreAllReadForACallerWithoutAName(t *testing.T) {
+// A deleted Machine must find all Nodes of its VM, including those that are not in its nodeRef.
+func TestNodes_AreAllReadWithoutAName(t *testing.T) {
 	s := newStore(t, nodeOf("twin1", "twins"), nodeOf("twin2", "twins"))
 	c := s.connected(t)
 	_, _ = c.Nodes("twins", "twin1")
 	s.change(t, "twins")
 	if got := names(t, c, "twins", "twin1"); got != "twin1" {
-		t.Errorf("Nodes %q, want the one that was read by its name", got)
+		t.Errorf("Nodes %q, want the one that was read by name", got)
 	}
 	if got := names(t, c, "twins", ""); got != reading {
-		t.Errorf("Nodes %q, want that they are being read", got)
+		t.Errorf("Nodes %q, want that the Nodes are being read", got)
 	}
 	s.change(t, "twins")
 	for _, name := range []string{"", "twin1"} {
@@ -268,7 +268,7 @@ func TestNodes_AreAllReadForACallerWithoutAName(t *testing.T) {
 	}
 }
 
-func TestNodes_AreForgottenWithTheirMachines(t *testing.T) {
+func TestNodes_AreRemovedWithTheirMachines(t *testing.T) {
 	s := newStore(t, nodeOf("n", unwantedID))
 	c := s.connected(t)
 	for _, id := range []string{unwantedID, "a", "b"} {
@@ -277,36 +277,36 @@ func TestNodes_AreForgottenWithTheirMachines(t *testing.T) {
 	}
 	c.nodes.mu.Lock()
 	defer c.nodes.mu.Unlock()
-	if len(c.nodes.byID) != 2 || len(c.nodes.ids) != 0 {
-		t.Errorf("%d provider IDs and %d names are kept, want 2 and none", len(c.nodes.byID), len(c.nodes.ids))
+	if len(c.nodes.byID) != 2 || len(c.nodes.idByName) != 0 {
+		t.Errorf("%d provider IDs and %d names are cached, want 2 and none", len(c.nodes.byID), len(c.nodes.idByName))
 	}
 }
 
-// Each answer is one that no API server gives.
-func TestNodes_EndTheConnectionOverAnswersOfNoAPIServer(t *testing.T) {
+// No API server sends these answers.
+func TestNodes_CloseTheConnectionOnInvalidAnswers(t *testing.T) {
 	long := strings.Repeat("x", 2*maxText)
 	const list = `{"metadata":{"resourceVersion":"1"},"items":[`
 	for name, test := range map[string]struct {
 		list, event string
 		want        error
 	}{
-		"pages without end":         {list: `{"metadata":{"resourceVersion":"1","continue":"more"}}`, want: errCrowd},
-		"Nodes without end":         {list: list + strings.Repeat(`{"metadata":{"name":"n"}},`, 20_000) + `{"metadata":{"name":"n"}}]}`, want: errCrowd},
-		"a text in a list":          {list: list + `{"metadata":{"name":"` + long + `"}}]}`, want: errText},
-		"a text that is not kept":   {list: list + `{"other":"` + long + `"}]}`, want: errText},
-		"a name of a Node":          {list: list + `{"metadata":{"name":"` + long[:300] + `"}}]}`, want: errNode},
-		"a Node without a name":     {list: list + `{}]}`, want: errNode},
-		"depth":                     {list: list + strings.Repeat(`[`, 10_000), want: errDepth},
-		"another encoding":          {list: "k8s\x00", want: errSyntax},
-		"no resource version":       {list: `{}`, want: errNode},
-		"a large event":             {event: `{"type":"ADDED","object":{"a":[` + strings.Repeat(`"",`, maxObject/2) + `""]}}`, want: errObject},
-		"a text in an event":        {event: `{"type":"ADDED","object":{"metadata":{"name":"` + long + `"}}}`, want: errText},
-		"a value that is no event":  {event: `1`, want: errSyntax},
-		"an event without a Node":   {event: `{"type":"ADDED"}`, want: errSyntax},
-		"labels of any depth":       {event: `{"type":"ADDED","object":{"metadata":{"labels":` + strings.Repeat(`{"a":`, 1000), want: errDepth},
-		"a message of a Status":     {event: `{"type":"ERROR","object":{"status":"Failure","message":"` + long + `"}}`, want: errText},
-		"a resource version":        {event: `{"type":"BOOKMARK","object":{"metadata":{"resourceVersion":"` + long[:100] + `"}}}`, want: errNode},
-		"an event without encoding": {event: `}`, want: errSyntax},
+		"pages without end":            {list: `{"metadata":{"resourceVersion":"1","continue":"more"}}`, want: errTooManyNodes},
+		"Nodes without end":            {list: list + strings.Repeat(`{"metadata":{"name":"n"}},`, 20_000) + `{"metadata":{"name":"n"}}]}`, want: errTooManyNodes},
+		"a text in a list":             {list: list + `{"metadata":{"name":"` + long + `"}}]}`, want: errText},
+		"a skipped text":               {list: list + `{"other":"` + long + `"}]}`, want: errText},
+		"a name of a Node":             {list: list + `{"metadata":{"name":"` + long[:300] + `"}}]}`, want: errNode},
+		"a Node without a name":        {list: list + `{}]}`, want: errNode},
+		"depth":                        {list: list + strings.Repeat(`[`, 10_000), want: errDepth},
+		"another encoding":             {list: "k8s\x00", want: errSyntax},
+		"no resource version":          {list: `{}`, want: errNode},
+		"a large event":                {event: `{"type":"ADDED","object":{"a":[` + strings.Repeat(`"",`, maxObject/2) + `""]}}`, want: errObject},
+		"a text in an event":           {event: `{"type":"ADDED","object":{"metadata":{"name":"` + long + `"}}}`, want: errText},
+		"a value that is not an event": {event: `1`, want: errSyntax},
+		"an event without a Node":      {event: `{"type":"ADDED"}`, want: errSyntax},
+		"labels of any depth":          {event: `{"type":"ADDED","object":{"metadata":{"labels":` + strings.Repeat(`{"a":`, 1000), want: errDepth},
+		"a message of a Status":        {event: `{"type":"ERROR","object":{"status":"Failure","message":"` + long + `"}}`, want: errText},
+		"a resource version":           {event: `{"type":"BOOKMARK","object":{"metadata":{"resourceVersion":"` + long[:100] + `"}}}`, want: errNode},
+		"an event without encoding":    {event: `}`, want: errSyntax},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newHostile(t, func(w http.ResponseWriter, r *http.Request) {
@@ -328,13 +328,13 @@ func TestNodes_EndTheConnectionOverAnswersOfNoAPIServer(t *testing.T) {
 			}
 			_, _ = c.Nodes("a", "")
 			if err := s.breaks(t, c); !errors.Is(err, test.want) {
-				t.Errorf("it ends with %v, want %v", err, test.want)
+				t.Errorf("closed with %v, want %v", err, test.want)
 			}
 		})
 	}
 }
 
-func TestNodes_EndTheConnectionOverListsWithoutEnd(t *testing.T) {
+func TestNodes_CloseTheConnectionOnEndlessLists(t *testing.T) {
 	s := newHostile(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/" {
 			return
@@ -351,7 +351,7 @@ func TestNodes_EndTheConnectionOverListsWithoutEnd(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.breaks(t, c); !errors.Is(err, errAnswer) {
-		t.Errorf("it ends with %v, want %v", err, errAnswer)
+	if err := s.breaks(t, c); !errors.Is(err, errTooLarge) {
+		t.Errorf("closed with %v, want %v", err, errTooLarge)
 	}
 }

@@ -23,8 +23,8 @@ import (
 	"github.com/slipway-dev/slipway/pkg/priorityqueue"
 )
 
-// read reads the kubeconfig of a cluster.
-func (c *Clusters) read(ctx context.Context, cluster types.NamespacedName) (kubeconfig []byte, version string, err error) {
+// readKubeconfig reads the kubeconfig of a cluster from its Secret.
+func (c *Clusters) readKubeconfig(ctx context.Context, cluster types.NamespacedName) (kubeconfig []byte, version string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	name := cluster.Name + clusterv1alpha1.KubeconfigSecretSuffix
@@ -42,30 +42,29 @@ func (c *Clusters) read(ctx context.Context, cluster types.NamespacedName) (kube
 	return kubeconfig, secret.ResourceVersion, nil
 }
 
-// dial makes a connection of the kubeconfig in a Secret.
+// dial opens a connection with a kubeconfig.
 func (c *Clusters) dial(ctx context.Context, cluster types.NamespacedName, kubeconfig []byte) (*Connection, error) {
 	config, err := parseKubeconfig(kubeconfig)
 	if err != nil {
 		return nil, shortError{fmt.Errorf("the kubeconfig in the Secret %s/%s%s: %w", cluster.Namespace, cluster.Name, clusterv1alpha1.KubeconfigSecretSuffix, err)}
 	}
-	return dial(ctx, dialling{
-		cluster: cluster, config: c.options.configure(config, c.pace.of(cluster.Namespace)),
-		wake: func() { c.queue.AddWithOpts(priorityqueue.AddOpts{Priority: probing}, cluster) },
-		node: func(n *corev1.Node) { c.tellNode(cluster, n) }, lists: c.lists,
+	return dial(ctx, dialOptions{
+		cluster: cluster, config: c.options.configure(config, c.readLimits.limiters(cluster.Namespace)),
+		wake:   func() { c.queue.AddWithOpts(priorityqueue.AddOpts{Priority: probing}, cluster) },
+		onNode: func(n *corev1.Node) { c.notifyNode(cluster, n) }, listSlots: c.listSlots,
 		hasMachine: func(providerID string) bool { return c.hasMachine(cluster, providerID) },
 	})
 }
 
-// secretTypes are left out of the watch: most Secrets of a cluster are of these, and no
-// kubeconfig is.
+// secretTypes are excluded from the watch. Most Secrets have one of these types, but no kubeconfig has.
 var secretTypes = []corev1.SecretType{
 	corev1.SecretTypeServiceAccountToken, corev1.SecretTypeTLS, corev1.SecretTypeDockerConfigJson,
 	corev1.SecretTypeBootstrapToken, "helm.sh/release.v1",
 }
 
-// watchSecrets follows the versions of Secrets until ctx is done: their metadata alone, and
-// nothing of it is kept. A server that may not do so, as is the default, finds changes with the
-// next try, and learns of a right that it is given at its next start.
+// watchSecrets watches the resource versions of Secrets until ctx is done. It reads only metadata and stores nothing.
+// By default the server has no permission to watch Secrets; changes are then found at the next connection attempt. A
+// permission that is granted later takes effect after a restart.
 func (c *Clusters) watchSecrets(ctx context.Context) {
 	if c.options.Metadata == nil {
 		return
@@ -87,17 +86,17 @@ func (c *Clusters) watchSecrets(ctx context.Context) {
 		},
 	}
 	if _, err := source.ListWithContext(ctx, metav1.ListOptions{Limit: 1}); apierrors.IsForbidden(err) {
-		klog.FromContext(ctx).Info("Kubeconfigs that change are found when they are tried again, because the server may not watch Secrets")
+		klog.FromContext(ctx).Info("No permission to watch Secrets; a changed kubeconfig is noticed at the next connection attempt")
 		return
 	}
 	cache.NewReflectorWithOptions(cache.ToListWatcherWithWatchListSemantics(source, c.options.Metadata), &metav1.PartialObjectMetadata{},
-		secretStore{c.secretSeen}, cache.ReflectorOptions{Name: "workload-kubeconfigs"}).RunWithContext(ctx)
+		secretStore{c.onSecretVersion}, cache.ReflectorOptions{Name: "workload-kubeconfigs"}).RunWithContext(ctx)
 }
 
-// secretSeen has a cluster looked at whose Secret has another version than that which was read.
-func (c *Clusters) secretSeen(secret types.NamespacedName, version string) {
-	name, is := strings.CutSuffix(secret.Name, clusterv1alpha1.KubeconfigSecretSuffix)
-	if !is {
+// onSecretVersion queues a cluster if the version of its Secret is not the one that was read.
+func (c *Clusters) onSecretVersion(secret types.NamespacedName, version string) {
+	name, isKubeconfig := strings.CutSuffix(secret.Name, clusterv1alpha1.KubeconfigSecretSuffix)
+	if !isKubeconfig {
 		return
 	}
 	cluster := types.NamespacedName{Namespace: secret.Namespace, Name: name}
@@ -107,17 +106,17 @@ func (c *Clusters) secretSeen(secret types.NamespacedName, version string) {
 	if s == nil || s.version == version {
 		return
 	}
-	s.changed = true
+	s.secretChanged = true
 	c.queue.Forget(cluster)
 	c.queue.AddWithOpts(priorityqueue.AddOpts{Priority: probing}, cluster)
 }
 
-// secretStore passes on what a reflector sees, and keeps nothing.
+// secretStore passes the reflector's objects to onVersion and stores nothing.
 type secretStore struct {
-	seen func(types.NamespacedName, string)
+	onVersion func(types.NamespacedName, string)
 }
 
-var errNoSecret = errors.New("not the metadata of a Secret")
+var errNoSecret = errors.New("object is not the metadata of a Secret")
 
 // Add implements cache.ReflectorStore.
 func (s secretStore) Add(obj any) error {
@@ -125,15 +124,15 @@ func (s secretStore) Add(obj any) error {
 	if !ok {
 		return errNoSecret
 	}
-	s.seen(types.NamespacedName{Namespace: m.Namespace, Name: m.Name}, m.ResourceVersion)
+	s.onVersion(types.NamespacedName{Namespace: m.Namespace, Name: m.Name}, m.ResourceVersion)
 	return nil
 }
 
 // Update implements cache.ReflectorStore.
 func (s secretStore) Update(obj any) error { return s.Add(obj) }
 
-// Delete implements cache.ReflectorStore. A cluster that is connected stays so: its Machines may
-// have to be drained after its kubeconfig has gone.
+// Delete implements cache.ReflectorStore. It does not close the connection, because Machines may have to be drained
+// after the kubeconfig was deleted.
 func (secretStore) Delete(any) error { return nil }
 
 // Replace implements cache.ReflectorStore.

@@ -17,7 +17,7 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 )
 
-func TestAServerThatMayNotWatchSecretsAsksOnce(t *testing.T) {
+func TestClusters_TryToWatchSecretsOnceWithoutPermission(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		scheme := fake.NewTestScheme()
 		if err := metav1.AddMetaToScheme(scheme); err != nil {

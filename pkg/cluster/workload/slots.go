@@ -8,26 +8,27 @@ import (
 	"sync"
 )
 
-// maxLists is how many lists of workload clusters are read at once. A namespace has one of them at most.
+// maxLists is the maximum number of lists that are read concurrently from all workload clusters. Each namespace has at
+// most one.
 const maxLists = 4
 
-// slots are for lists that are being read.
-type slots struct {
+// listSlots limits the number of concurrent lists.
+type listSlots struct {
 	all chan struct{}
 
 	mu sync.Mutex
-	// taken has a channel for each namespace that has a slot, which is closed when the slot is returned.
-	taken map[string]chan struct{}
+	// byNamespace has an entry for each namespace that has a slot. The channel is closed when the slot is returned.
+	byNamespace map[string]chan struct{}
 }
 
-func newSlots() *slots {
-	return &slots{all: make(chan struct{}, maxLists), taken: map[string]chan struct{}{}}
+func newListSlots() *listSlots {
+	return &listSlots{all: make(chan struct{}, maxLists), byNamespace: map[string]chan struct{}{}}
 }
 
-// wait waits for a slot.
-func (s *slots) wait(ctx context.Context, namespace string) (done func(), err error) {
+// reserve waits for a free slot and reserves it.
+func (s *listSlots) reserve(ctx context.Context, namespace string) (done func(), err error) {
 	for {
-		others := s.mark(namespace)
+		others := s.reserveNamespace(namespace)
 		if others == nil {
 			break
 		}
@@ -39,41 +40,42 @@ func (s *slots) wait(ctx context.Context, namespace string) (done func(), err er
 	}
 	select {
 	case s.all <- struct{}{}:
-		return func() { <-s.all; s.unmark(namespace) }, nil
+		return func() { <-s.all; s.releaseNamespace(namespace) }, nil
 	case <-ctx.Done():
-		s.unmark(namespace)
+		s.releaseNamespace(namespace)
 		return nil, ctx.Err()
 	}
 }
 
-// try takes a slot if one is free. Otherwise it returns nil.
-func (s *slots) try(namespace string) (done func()) {
-	if s.mark(namespace) != nil {
+// tryReserve reserves a slot. It returns nil if none is free.
+func (s *listSlots) tryReserve(namespace string) (done func()) {
+	if s.reserveNamespace(namespace) != nil {
 		return nil
 	}
 	select {
 	case s.all <- struct{}{}:
-		return func() { <-s.all; s.unmark(namespace) }
+		return func() { <-s.all; s.releaseNamespace(namespace) }
 	default:
-		s.unmark(namespace)
+		s.releaseNamespace(namespace)
 		return nil
 	}
 }
 
-// mark notes that a namespace has a slot. If it had one, mark returns the channel that tells when it is returned.
-func (s *slots) mark(namespace string) chan struct{} {
+// reserveNamespace reserves the slot of a namespace. If it is already reserved, mark returns the channel that is closed
+// when it is returned.
+func (s *listSlots) reserveNamespace(namespace string) chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if others := s.taken[namespace]; others != nil {
+	if others := s.byNamespace[namespace]; others != nil {
 		return others
 	}
-	s.taken[namespace] = make(chan struct{})
+	s.byNamespace[namespace] = make(chan struct{})
 	return nil
 }
 
-func (s *slots) unmark(namespace string) {
+func (s *listSlots) releaseNamespace(namespace string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	close(s.taken[namespace])
-	delete(s.taken, namespace)
+	close(s.byNamespace[namespace])
+	delete(s.byNamespace, namespace)
 }

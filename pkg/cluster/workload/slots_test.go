@@ -11,34 +11,34 @@ import (
 	"testing/synctest"
 )
 
-func TestSlots_AreFourAndOneForEachNamespace(t *testing.T) {
+func TestSlots_AreFourInTotalAndOnePerNamespace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newSlots()
+		s := newListSlots()
 		var returns []func()
 		for i := range maxLists {
-			done := s.try(fmt.Sprint(i))
+			done := s.tryReserve(fmt.Sprint(i))
 			if done == nil {
 				t.Fatalf("no slot for namespace %d", i)
 			}
-			if s.try(fmt.Sprint(i)) != nil {
-				t.Errorf("a second slot for namespace %d", i)
+			if s.tryReserve(fmt.Sprint(i)) != nil {
+				t.Errorf("got a second slot for namespace %d", i)
 			}
 			returns = append(returns, done)
 		}
-		if s.try("other") != nil {
-			t.Error("a fifth slot")
+		if s.tryReserve("other") != nil {
+			t.Error("got a fifth slot")
 		}
 		short, cancel := context.WithCancel(t.Context())
 		cancel()
 		for _, namespace := range []string{"0", "other"} {
-			if _, err := s.wait(short, namespace); !errors.Is(err, context.Canceled) {
+			if _, err := s.reserve(short, namespace); !errors.Is(err, context.Canceled) {
 				t.Errorf("waiting for a slot of namespace %s ends with %v", namespace, err)
 			}
 		}
 		got := make(chan string, 2)
 		for _, namespace := range []string{"0", "other"} {
 			go func() {
-				done, err := s.wait(t.Context(), namespace)
+				done, err := s.reserve(t.Context(), namespace)
 				if err == nil {
 					got <- namespace
 					done()
@@ -46,11 +46,11 @@ func TestSlots_AreFourAndOneForEachNamespace(t *testing.T) {
 			}()
 		}
 		if synctest.Wait(); len(got) > 0 {
-			t.Errorf("namespace %s has a slot while others have all", <-got)
+			t.Errorf("namespace %s has a slot although none is free", <-got)
 		}
 		returns[0]()
 		if synctest.Wait(); len(got) != 2 {
-			t.Errorf("%d namespaces have got the slot that was returned, want both after each other", len(got))
+			t.Errorf("%d namespaces got the returned slot, want both in turn", len(got))
 		}
 	})
 }

@@ -16,38 +16,37 @@ import (
 	"github.com/slipway-dev/slipway/pkg/priorityqueue"
 )
 
-// state is what is known of a cluster. Only the step of the cluster writes it, with the lock
-// of Clusters; changed alone is written by others too.
-type state struct {
-	// conn is there from when the cluster has answered on, connected from when its Nodes can
-	// be asked for on.
+// clusterState is the state of a cluster. Only the cluster's step writes it, while it holds the lock of Clusters. The
+// field secretChanged is also written by other goroutines.
+type clusterState struct {
+	// conn is set after the first successful probe. connected is true when its Nodes can be queried.
 	conn      *Connection
 	connected bool
-	// why there is no connection, and since when.
-	why   error
-	since time.Time
-	// success is when the cluster has answered last, and failures how often it has not since.
-	success  time.Time
-	failures int
-	// version of the Secret that was read last, and the sum of its kubeconfig.
+	// reason and disconnectedAt are the reason and the time at which the connection ended.
+	reason         error
+	disconnectedAt time.Time
+	// lastSuccess is the time of the last successful probe, and failures the number of failures since then.
+	lastSuccess time.Time
+	failures    int
+	// version is the resource version of the Secret that was read last, and sum the checksum of its kubeconfig.
 	version string
 	sum     [sha256.Size]byte
-	// changed is true when there may be another version.
-	changed bool
-	// silent is true when the end of the grace period was told.
-	silent bool
+	// secretChanged is true if the Secret may have changed.
+	secretChanged bool
+	// isSilent is true if the callbacks were called for the end of the grace period.
+	isSilent bool
 }
 
-// Reasons that end a connection, or keep it from being one.
+// Reasons why a cluster is not connected.
 var (
-	errNotYet  = errors.New("it has not been tried yet")
-	errSyncing = errors.New("its Nodes are being read")
-	errStopped = errors.New("the server is shutting down")
-	errAnother = errors.New("the kubeconfig has changed")
-	errGone    = errors.New("nobody wants it any more")
+	errNotAttempted      = errors.New("no connection attempt has been made yet")
+	errSyncing           = errors.New("its Nodes are being read")
+	errStopped           = errors.New("the server is shutting down")
+	errKubeconfigChanged = errors.New("the kubeconfig has changed")
+	errNotNeeded         = errors.New("the connection is no longer needed")
 )
 
-// step looks at one cluster and says when to look again.
+// step connects or probes one cluster and queues it again.
 func (c *Clusters) step(ctx context.Context, cluster types.NamespacedName) {
 	c.mu.Lock()
 	s := c.states[cluster]
@@ -56,19 +55,19 @@ func (c *Clusters) step(ctx context.Context, cluster types.NamespacedName) {
 		return
 	}
 	if !c.options.Wanted(cluster) {
-		c.drop(cluster, s)
+		c.remove(cluster, s)
 		return
 	}
 	next := priorityqueue.AddOpts{Priority: probing, After: period}
 	var err error
 	if s.conn != nil {
-		if err = c.check(ctx, cluster, s); err != nil {
-			c.lose(ctx, cluster, s, err)
+		if err = c.checkConnection(ctx, cluster, s); err != nil {
+			c.disconnect(ctx, cluster, s, err)
 		}
 	}
-	// After a loss that another kubeconfig may mend the next try is at once.
-	if s.conn == nil && (err == nil || errors.Is(err, errUnauthorized) || errors.Is(err, errAnother)) {
-		c.begin(ctx, cluster, s)
+	// If another kubeconfig may resolve the failure, reconnect immediately.
+	if s.conn == nil && (err == nil || errors.Is(err, errUnauthorized) || errors.Is(err, errKubeconfigChanged)) {
+		c.tryConnect(ctx, cluster, s)
 	}
 	if ctx.Err() != nil {
 		return
@@ -78,28 +77,28 @@ func (c *Clusters) step(ctx context.Context, cluster types.NamespacedName) {
 	} else {
 		c.queue.Forget(cluster)
 	}
-	c.watchSilence(cluster, s)
+	c.checkGracePeriod(cluster, s)
 	c.queue.AddWithOpts(next, cluster)
 }
 
-// drop forgets a cluster that nobody wants.
-func (c *Clusters) drop(cluster types.NamespacedName, s *state) {
+// remove removes a cluster whose connection is no longer needed.
+func (c *Clusters) remove(cluster types.NamespacedName, s *clusterState) {
 	c.mu.Lock()
 	delete(c.states, cluster)
-	c.queue.Remove(cluster) // with the lock: who asks for it again adds it after this
+	c.queue.Remove(cluster) // While locked: a new request for the cluster queues it after this.
 	c.mu.Unlock()
 	c.queue.Forget(cluster)
 	if s.conn != nil {
-		s.conn.close(&NotConnectedError{Cluster: cluster, Reason: errGone, Since: time.Now(), ended: true})
+		s.conn.close(&NotConnectedError{Cluster: cluster, Reason: errNotNeeded, Since: time.Now(), ended: true})
 	}
 }
 
-// begin tries to connect, and keeps why it could not.
-func (c *Clusters) begin(ctx context.Context, cluster types.NamespacedName, s *state) {
+// tryConnect tries to connect and stores the error if that fails.
+func (c *Clusters) tryConnect(ctx context.Context, cluster types.NamespacedName, s *clusterState) {
 	c.mu.Lock()
-	s.changed = false
+	s.secretChanged = false
 	c.mu.Unlock()
-	kubeconfig, version, err := c.secret(ctx, cluster)
+	kubeconfig, version, err := c.readSecret(ctx, cluster)
 	var conn *Connection
 	if err == nil {
 		conn, err = c.connect(ctx, cluster, kubeconfig)
@@ -109,126 +108,126 @@ func (c *Clusters) begin(ctx context.Context, cluster types.NamespacedName, s *s
 	defer c.mu.Unlock()
 	s.version = version
 	if err != nil {
-		if s.why.Error() != err.Error() {
-			klog.FromContext(ctx).Info("A workload cluster could not be connected to", "cluster", cluster, "err", err)
+		if s.reason.Error() != err.Error() {
+			klog.FromContext(ctx).Info("Could not connect to workload cluster", "cluster", cluster, "err", err)
 		}
-		s.why = err
+		s.reason = err
 		s.failures++
 		return
 	}
-	s.conn, s.why, s.sum = conn, errSyncing, sha256.Sum256(kubeconfig)
-	s.success, s.failures = time.Now(), 0
+	s.conn, s.reason, s.sum = conn, errSyncing, sha256.Sum256(kubeconfig)
+	s.lastSuccess, s.failures = time.Now(), 0
 }
 
-// check probes a connection. An error is a reason to end it.
-func (c *Clusters) check(ctx context.Context, cluster types.NamespacedName, s *state) error {
-	fatal, watching := s.conn.state()
+// checkConnection probes a connection. An error means that it must be closed.
+func (c *Clusters) checkConnection(ctx context.Context, cluster types.NamespacedName, s *clusterState) error {
+	fatal, watchErr := s.conn.lastErrors()
 	if fatal != nil {
 		return fatal
 	}
-	if err := c.reread(ctx, cluster, s); err != nil {
+	if err := c.checkSecret(ctx, cluster, s); err != nil {
 		return err
 	}
-	err := s.conn.ask(ctx)
+	err := s.conn.probe(ctx)
 	if ctx.Err() != nil {
-		return nil // this process ends
+		return nil // The server is shutting down.
 	}
 	c.counts.probes.count(err)
-	if err := c.judge(cluster, s, err); err != nil {
+	if err := c.recordProbe(cluster, s, err); err != nil {
 		return err
 	}
 	switch {
 	case s.connected:
-	case s.conn.known():
+	case s.conn.isSynced():
 		c.mu.Lock()
 		s.connected = true
 		c.mu.Unlock()
-		klog.FromContext(ctx).Info("Connected to a workload cluster", "cluster", cluster)
-		c.tellCluster(cluster)
-	case time.Since(s.conn.begun) > syncTimeout:
-		return shortError{fmt.Errorf("its Nodes could not be read within %s: %w", syncTimeout, watching)}
-	case watching != nil:
+		klog.FromContext(ctx).Info("Connected to workload cluster", "cluster", cluster)
+		c.notifyCluster(cluster)
+	case time.Since(s.conn.startedAt) > syncTimeout:
+		return shortError{fmt.Errorf("its Nodes could not be read within %s: %w", syncTimeout, watchErr)}
+	case watchErr != nil:
 		c.mu.Lock()
-		s.why = shortError{fmt.Errorf("reading its Nodes: %w", watching)}
+		s.reason = shortError{fmt.Errorf("reading its Nodes: %w", watchErr)}
 		c.mu.Unlock()
 	}
 	return nil
 }
 
-// judge counts a probe. An error is a reason to end the connection.
-func (c *Clusters) judge(cluster types.NamespacedName, s *state, err error) error {
+// recordProbe records the result of a probe. An error means that the connection must be closed.
+func (c *Clusters) recordProbe(cluster types.NamespacedName, s *clusterState, err error) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if err == nil {
-		s.success, s.failures = time.Now(), 0
-		s.conn.shut.Store(nil)
+		s.lastSuccess, s.failures = time.Now(), 0
+		s.conn.rejection.Store(nil)
 		return nil
 	}
 	s.failures++
-	s.conn.shut.Store(&NotConnectedError{Cluster: cluster, Reason: err, Since: s.success})
+	s.conn.rejection.Store(&NotConnectedError{Cluster: cluster, Reason: err, Since: s.lastSuccess})
 	if errors.Is(err, errUnauthorized) {
 		return err
 	}
 	if s.failures >= threshold {
-		return fmt.Errorf("%d probes in a row have failed, the last one with: %w", s.failures, err)
+		return fmt.Errorf("%d consecutive probes have failed; last error: %w", s.failures, err)
 	}
 	return nil
 }
 
-// reread reads the Secret when it may have changed. What cannot be read has not.
-func (c *Clusters) reread(ctx context.Context, cluster types.NamespacedName, s *state) error {
+// checkSecret reads the Secret if it may have changed. A Secret that cannot be read counts as unchanged.
+func (c *Clusters) checkSecret(ctx context.Context, cluster types.NamespacedName, s *clusterState) error {
 	c.mu.Lock()
-	changed := s.changed
-	s.changed = false
+	changed := s.secretChanged
+	s.secretChanged = false
 	c.mu.Unlock()
 	if !changed {
 		return nil
 	}
-	kubeconfig, version, err := c.secret(ctx, cluster)
+	kubeconfig, version, err := c.readSecret(ctx, cluster)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if err != nil {
-		s.changed = true // to be read with the next probe
+		s.secretChanged = true // Read it again at the next probe.
 		return nil
 	}
 	s.version = version
 	if sha256.Sum256(kubeconfig) != s.sum {
-		return errAnother
+		return errKubeconfigChanged
 	}
 	return nil
 }
 
-// lose ends a connection.
-func (c *Clusters) lose(ctx context.Context, cluster types.NamespacedName, s *state, why error) {
+// disconnect closes a connection.
+func (c *Clusters) disconnect(ctx context.Context, cluster types.NamespacedName, s *clusterState, why error) {
 	c.mu.Lock()
-	conn, told := s.conn, s.connected
-	s.conn, s.connected, s.why, s.since = nil, false, why, time.Now()
+	conn, wasConnected := s.conn, s.connected
+	s.conn, s.connected, s.reason, s.disconnectedAt = nil, false, why, time.Now()
 	c.mu.Unlock()
-	klog.FromContext(ctx).Info("The connection to a workload cluster has ended", "cluster", cluster, "reason", why.Error())
+	klog.FromContext(ctx).Info("Disconnected from workload cluster", "cluster", cluster, "reason", why.Error())
 	conn.close(&NotConnectedError{Cluster: cluster, Reason: why, Since: time.Now(), ended: true})
-	if told {
-		c.tellCluster(cluster)
+	if wasConnected {
+		c.notifyCluster(cluster)
 	}
 }
 
-// close ends the connection for callers, then everything that runs for it.
+// close makes callers' requests fail and stops the connection.
 func (c *Connection) close(why *NotConnectedError) {
-	c.shut.Store(why)
-	c.end()
+	c.rejection.Store(why)
+	c.stop()
 }
 
-// watchSilence tells once that the cluster has not answered for longer than the grace period.
-func (c *Clusters) watchSilence(cluster types.NamespacedName, s *state) {
+// checkGracePeriod calls the callbacks once when the grace period of a cluster has ended.
+func (c *Clusters) checkGracePeriod(cluster types.NamespacedName, s *clusterState) {
 	c.mu.Lock()
-	from := s.success
+	from := s.lastSuccess
 	if from.IsZero() {
-		from = s.since
+		from = s.disconnectedAt
 	}
 	silent := s.failures > 0 && time.Since(from) > c.options.Grace
-	tell := silent && !s.silent
-	s.silent = silent
+	mustNotify := silent && !s.isSilent
+	s.isSilent = silent
 	c.mu.Unlock()
-	if tell {
-		c.tellCluster(cluster)
+	if mustNotify {
+		c.notifyCluster(cluster)
 	}
 }

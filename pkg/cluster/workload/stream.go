@@ -11,15 +11,15 @@ import (
 )
 
 const (
-	// maxText bounds one text of an answer, maxObject one event of a watch, both in bytes of JSON. etcd
-	// stores objects of at most 1.5 MiB, in protobuf.
+	// maxText is the maximum size of one text of an answer, and maxObject of one watch event, in bytes of JSON. etcd
+	// stores objects of up to 1.5 MiB, in protobuf.
 	maxText   = 256 << 10
 	maxObject = 8 << 20
-	// maxDepth bounds how deep values are nested. Those of a Node are nested ten times.
+	// maxDepth is the maximum nesting depth. Values of a Node have a depth of up to 10.
 	maxDepth = 64
 )
 
-// Errors of answers that no API server gives. They end the connection.
+// Errors for answers that no API server sends. They close the connection.
 var (
 	errText   = fmt.Errorf("a text has more than %d bytes", maxText)
 	errObject = fmt.Errorf("an object has more than %d bytes", maxObject)
@@ -27,8 +27,7 @@ var (
 	errSyntax = errors.New("the answer is not JSON")
 )
 
-// stream reads JSON of a server that is not trusted. It keeps one text at a time in memory, and nothing of
-// values that are skipped.
+// stream decodes JSON from an untrusted server. It holds one text at a time in memory and discards skipped values.
 type stream struct {
 	dec   *json.Decoder
 	from  *countedReader
@@ -43,11 +42,11 @@ func newStream(body io.Reader) *stream {
 	return s
 }
 
-// countedReader returns an error instead of more than a text, or an object, has.
+// countedReader returns an error if a text or an object exceeds its limit.
 type countedReader struct {
 	io.Reader
-	// read is how many bytes were read, consumed returns how many of them were decoded, and begun is where
-	// the present object begins.
+	// read is the number of bytes read. consumed returns how many of them were decoded. begun is the offset of the
+	// current object.
 	read, begun int64
 	consumed    func() int64
 }
@@ -65,10 +64,10 @@ func (r *countedReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// begin is called before each object that has a size of its own.
+// begin marks the start of an object whose size is limited separately.
 func (s *stream) begin() { s.from.begun = s.dec.InputOffset() }
 
-// token returns the next token. A text that the decoder cannot read is not shown: it is the server's.
+// token returns the next token. A syntax error does not quote the input, because it is from the server.
 func (s *stream) token() (json.Token, error) {
 	t, err := s.dec.Token()
 	var syntax *json.SyntaxError
@@ -78,7 +77,7 @@ func (s *stream) token() (json.Token, error) {
 	return t, err
 }
 
-// object calls field for each key of an object, which reads its value. Another value is skipped.
+// object calls field for each key of an object; field must read the value. Values of other types are skipped.
 func (s *stream) object(field func(key string) error) error {
 	return s.container('{', func() error {
 		t, err := s.token()
@@ -90,10 +89,10 @@ func (s *stream) object(field func(key string) error) error {
 	})
 }
 
-// array calls item for each item of an array, which reads it. Another value is skipped.
+// array calls item for each item of an array; item must read it. Values of other types are skipped.
 func (s *stream) array(item func() error) error { return s.container('[', item) }
 
-// container calls next until an object or array that begins with open has no more.
+// container calls next for each entry of an object or array that begins with open.
 func (s *stream) container(open json.Delim, next func() error) error {
 	t, err := s.token()
 	if err != nil {
@@ -103,14 +102,14 @@ func (s *stream) container(open json.Delim, next func() error) error {
 	case !opens:
 		return nil
 	case begin == open:
-		return s.within(next)
+		return s.readEntries(next)
 	default:
-		return s.within(s.entries(begin))
+		return s.readEntries(s.skipEntry(begin))
 	}
 }
 
-// within calls next until the present object or array has no more.
-func (s *stream) within(next func() error) error {
+// readEntries calls next for each remaining entry of the current object or array.
+func (s *stream) readEntries(next func() error) error {
 	if s.depth++; s.depth > maxDepth {
 		return errDepth
 	}
@@ -124,8 +123,8 @@ func (s *stream) within(next func() error) error {
 	return err
 }
 
-// entries returns a function that skips one entry of an object or array.
-func (s *stream) entries(of json.Delim) func() error {
+// skipEntry returns a function that skips one entry of an object or array.
+func (s *stream) skipEntry(of json.Delim) func() error {
 	return func() error {
 		if of == '{' {
 			if _, err := s.token(); err != nil {
@@ -136,17 +135,17 @@ func (s *stream) entries(of json.Delim) func() error {
 	}
 }
 
-// skip reads a value and keeps nothing of it.
+// skip reads and discards a value.
 func (s *stream) skip() error { return s.array(s.skip) }
 
-// text returns a text. Another value is skipped, and is empty.
+// text returns a string. Values of other types are skipped and returned as "".
 func (s *stream) text() (string, error) {
 	t, err := s.token()
 	if err != nil {
 		return "", err
 	}
 	if begin, opens := t.(json.Delim); opens {
-		return "", s.within(s.entries(begin))
+		return "", s.readEntries(s.skipEntry(begin))
 	}
 	text, _ := t.(string)
 	return text, nil

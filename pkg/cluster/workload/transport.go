@@ -20,82 +20,82 @@ import (
 )
 
 const (
-	// dialTimeout is ample between data centres, and keeps a silent address from holding
-	// a place longer than a probe.
+	// dialTimeout is sufficient between data centers, and not longer than a probe.
 	dialTimeout = 5 * time.Second
 	keepAlive   = 30 * time.Second
-	// maxAnswer bounds one answer that is not a watch, in bytes, uncompressed: a page of 100 Nodes with
-	// many images takes about 5 MB. It is read as a stream.
+	// maxAnswer is the maximum size of an answer other than a watch, in bytes, uncompressed. A page of 100 Nodes with
+	// many images has about 5 MB. It is read as a stream.
 	maxAnswer = 32 << 20
-	// maxCalled bounds one answer to a caller, in bytes, and maxDecoded in bytes of memory.
-	maxCalled, maxDecoded = 8 << 20, 32 << 20
-	// entryCost and fieldCost are what an entry of a list and a field take in memory at most: a Pod takes
-	// about a KiB, and an empty one 3 bytes of JSON.
+	// maxCallerAnswer is the maximum size of an answer to a caller, in bytes. maxDecoded is its maximum decoded size in
+	// memory.
+	maxCallerAnswer, maxDecoded = 8 << 20, 32 << 20
+	// entryCost and fieldCost are the assumed memory of a list entry and of a field. A Pod takes about 1 KiB, even an
+	// empty one, which has 3 bytes of JSON.
 	entryCost, fieldCost = 1 << 10, 64
-	// maxRefusal bounds one that is no success: what it says goes into the log and into events.
-	maxRefusal = 64 << 10
+	// maxErrorAnswer is the maximum size of an error answer. Its text is logged and shown in events.
+	maxErrorAnswer = 64 << 10
 )
 
-// dialer returns a function that connects to the addresses that allowed permits.
+// dialer returns a dial function that only connects to allowed addresses.
 func dialer(allowed *networks.Networks) func(ctx context.Context, network, address string) (net.Conn, error) {
 	d := &net.Dialer{Timeout: dialTimeout, KeepAlive: keepAlive, Control: allowed.Control}
 	return d.DialContext
 }
 
-// direct is the proxy of every request: none.
+// direct is the proxy function of all requests. It uses no proxy.
 func direct(*http.Request) (*url.URL, error) { return nil, nil }
 
-// bounded bounds the answers of a server that is not trusted.
-type bounded struct {
+// limitedTransport is a transport that limits the size of answers from an untrusted server.
+type limitedTransport struct {
 	next http.RoundTripper
-	// bytes is the most that an answer may have.
-	bytes int64
+	// maxBytes is the maximum size of an answer.
+	maxBytes int64
 }
 
-// RoundTrip implements http.RoundTripper. A watch bounds each event by itself.
-func (t bounded) RoundTrip(r *http.Request) (*http.Response, error) {
+// RoundTrip implements http.RoundTripper. A watch is not limited here, because the stream limits each event.
+func (t limitedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	resp, err := t.next.RoundTrip(r)
 	switch {
 	case err != nil:
 		return resp, err
 	case resp.StatusCode >= http.StatusMultipleChoices:
-		resp.Body = &boundedBody{ReadCloser: resp.Body, left: min(t.bytes, maxRefusal)}
+		resp.Body = &limitedBody{ReadCloser: resp.Body, left: min(t.maxBytes, maxErrorAnswer)}
 	case r.URL.Query().Get("watch") == "":
-		resp.Body = &boundedBody{ReadCloser: resp.Body, left: t.bytes}
+		resp.Body = &limitedBody{ReadCloser: resp.Body, left: t.maxBytes}
 	}
 	return resp, nil
 }
 
-// WrappedRoundTripper lets others look behind this one.
-func (t bounded) WrappedRoundTripper() http.RoundTripper { return t.next }
+// WrappedRoundTripper returns the wrapped transport.
+func (t limitedTransport) WrappedRoundTripper() http.RoundTripper { return t.next }
 
-var errAnswer = errors.New("the answer is larger than any that an API server gives")
+var errTooLarge = errors.New("the answer exceeds the size limit")
 
-type boundedBody struct {
+type limitedBody struct {
 	io.ReadCloser
 	left int64
 }
 
 // Read implements io.Reader.
-func (b *boundedBody) Read(p []byte) (int, error) {
+func (b *limitedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	if b.left -= int64(n); b.left < 0 {
-		return 0, errAnswer
+		return 0, errTooLarge
 	}
 	return n, err
 }
 
-// gate lets requests of callers pass while the cluster answers.
-type gate struct {
+// callerTransport is the transport of callers' requests. It rejects them while the cluster does not answer.
+type callerTransport struct {
 	next http.RoundTripper
-	// shut says why requests do not pass, and suspect is called after one without answer.
-	shut    *atomic.Pointer[NotConnectedError]
-	suspect func()
+	// rejection is the error with which requests are rejected. onFailure is called after a request without an answer.
+	rejection *atomic.Pointer[NotConnectedError]
+	onFailure func()
 }
 
 // RoundTrip implements http.RoundTripper.
-func (t gate) RoundTrip(r *http.Request) (*http.Response, error) {
-	if why := t.shut.Load(); why != nil {
+func (t callerTransport) RoundTrip(r *http.Request) (*http.Response, error) {
+	if why := t.rejection.Load(); why != nil {
 		if r.Body != nil {
 			_ = r.Body.Close()
 		}
@@ -103,41 +103,42 @@ func (t gate) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	resp, err := t.next.RoundTrip(r)
 	if err != nil {
-		t.suspect()
+		t.onFailure()
 		return resp, err
 	}
-	if is := resp.Header.Get("Content-Type"); resp.StatusCode < http.StatusMultipleChoices && is != "" && !strings.HasPrefix(is, runtime.ContentTypeJSON) {
+	if contentType := resp.Header.Get("Content-Type"); resp.StatusCode < http.StatusMultipleChoices && contentType != "" && !strings.HasPrefix(contentType, runtime.ContentTypeJSON) {
 		_ = resp.Body.Close()
 		return nil, errSyntax
 	}
-	resp.Body = &decodedBody{ReadCloser: &boundedBody{ReadCloser: resp.Body, left: maxCalled}, left: maxDecoded}
+	resp.Body = &decodeLimitedBody{ReadCloser: &limitedBody{ReadCloser: resp.Body, left: maxCallerAnswer}, left: maxDecoded}
 	return resp, nil
 }
 
-// decodedBody bounds what an answer in JSON takes when it is decoded.
-type decodedBody struct {
+// decodeLimitedBody limits the estimated memory of an answer after JSON decoding.
+type decodeLimitedBody struct {
 	io.ReadCloser
-	// left is how many bytes may still be taken.
+	// left is the remaining memory budget in bytes.
 	left int
-	// inText and escaped describe where the last byte was, inList has an entry for each list and object around it.
+	// inText and escaped are the state of the scanner. inList has an entry for each enclosing list (true) and object
+	// (false).
 	inText, escaped bool
 	inList          []bool
 }
 
 // Read implements io.Reader.
-func (b *decodedBody) Read(p []byte) (int, error) {
+func (b *decodeLimitedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	for _, c := range p[:n] {
 		b.count(c)
 	}
 	if b.left < 0 || len(b.inList) > maxDepth {
-		return 0, errAnswer
+		return 0, errTooLarge
 	}
 	return n, err
 }
 
-// count takes what a byte of JSON adds.
-func (b *decodedBody) count(c byte) {
+// count subtracts the cost of a byte of JSON from the budget.
+func (b *decodeLimitedBody) count(c byte) {
 	b.left--
 	if b.inText {
 		b.inText, b.escaped = b.escaped || c != '"', !b.escaped && c == '\\'
@@ -159,5 +160,5 @@ func (b *decodedBody) count(c byte) {
 	}
 }
 
-// noRedirect leaves the answer of a redirect as it is: an API server has none.
+// noRedirect returns a redirect answer unchanged. API servers do not send redirects.
 func noRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }

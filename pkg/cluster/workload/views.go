@@ -8,8 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Node returns the Node of a Cluster that has a provider ID and a name, nil if there is none. An error means
-// that it cannot be known now.
+// Node returns the Node of a Cluster with the given provider ID and name, or nil if it does not exist. An error means
+// that this is currently unknown.
 func (c *Clusters) Node(of types.NamespacedName, providerID, name string) (*corev1.Node, error) {
 	nodes, err := c.nodesOf(of, providerID, name)
 	for _, node := range nodes {
@@ -20,7 +20,7 @@ func (c *Clusters) Node(of types.NamespacedName, providerID, name string) (*core
 	return nil, err
 }
 
-// Registered reports whether a Cluster has a Node of a provider ID. An error means that it cannot be known now.
+// Registered reports whether a Cluster has a Node with a provider ID. An error means that this is currently unknown.
 func (c *Clusters) Registered(of types.NamespacedName, providerID string) (bool, error) {
 	nodes, err := c.nodesOf(of, providerID, "")
 	return len(nodes) > 0, err
@@ -34,13 +34,13 @@ func (c *Clusters) nodesOf(of types.NamespacedName, providerID, name string) ([]
 	return connection.Nodes(providerID, name)
 }
 
-// Silent reports whether a Cluster does not answer and its Nodes are as they were seen last.
+// Silent reports whether the last probe of a Cluster failed. Its Nodes are then the last known ones.
 func (c *Clusters) Silent(of types.NamespacedName) bool {
 	_, failures := c.Probe(of)
 	return failures > 0
 }
 
-// Connected returns why a Cluster is not connected to, nil if it is.
+// Connected returns nil if a Cluster is connected, and otherwise the reason why it is not.
 func (c *Clusters) Connected(of types.NamespacedName) error {
 	_, err := c.Connection(of)
 	return err

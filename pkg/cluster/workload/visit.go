@@ -10,20 +10,20 @@ import (
 	"time"
 )
 
-// VisitTimeout bounds a visit, all its requests together. The longest has ten seconds of reading and ten of
-// evictions.
+// VisitTimeout is the timeout of all requests of a visit together. The longest visit reads for 10 seconds and evicts
+// for 10 seconds.
 const VisitTimeout = 20 * time.Second
 
-// maxVisits is how many visits of one cluster there are at once: one that answers slowly keeps so
-// many workers and leaves the others to other clusters.
+// maxVisits is the maximum number of concurrent visits of a cluster. It keeps a slow cluster from occupying all
+// workers.
 const maxVisits = 4
 
-// ErrBusy is what errors.Is finds when a cluster has as many visits as it may have.
-var ErrBusy = errors.New("there are as many visits as there may be")
+// ErrBusy is returned when a cluster has reached its maximum number of visits, or all list slots are in use.
+var ErrBusy = errors.New("the maximum number of concurrent operations is reached; the operation is retried")
 
-// Visit begins what a caller does in a cluster by many requests. They get the context that it
-// returns, which ends after VisitTimeout; done is called in any case. It never waits: while
-// others have all places it returns an error for which errors.Is finds ErrBusy.
+// Visit starts a series of requests of a caller. The requests must use the returned context, which ends after
+// VisitTimeout. The caller must call done. Visit does not wait: if the maximum number of visits is reached, it returns
+// an error that wraps ErrBusy.
 func (c *Connection) Visit(ctx context.Context) (visit context.Context, done func(), err error) {
 	select {
 	case c.visits <- struct{}{}:

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-func TestAClusterHasFourVisitsAtOnceEachOfTwentySeconds(t *testing.T) {
+func TestVisit_AllowsFourConcurrentVisitsOfTwentySeconds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &Connection{cluster: blue, visits: make(chan struct{}, maxVisits)}
 		begin := time.Now()
@@ -32,12 +32,12 @@ func TestAClusterHasFourVisitsAtOnceEachOfTwentySeconds(t *testing.T) {
 			}
 		}
 		if _, _, err := c.Visit(t.Context()); !errors.Is(err, ErrBusy) || errors.Is(err, ErrNotConnected) {
-			t.Errorf("the fifth visit: %v, want that the cluster is busy", err)
+			t.Errorf("the fifth visit: %v, want ErrBusy", err)
 		}
 		last()
 		_, done, err := c.Visit(t.Context())
 		if err != nil {
-			t.Fatalf("after one has ended: %v", err)
+			t.Fatalf("after a visit has ended: %v", err)
 		}
 		done()
 	})

@@ -90,7 +90,7 @@ func TestAVirtualMachineOfAMachineWaitsForAllThatItNeeds(t *testing.T) {
 		"Machines are not known": {machines: ready(func(m *fakeMachines) { m.machineErr = unread }), want: "Unknown/UnknownState", message: "could not be read yet"},
 		"Clusters are not known": {machines: ready(func(m *fakeMachines) { m.clusterErr = unread }), want: "Unknown/UnknownState", message: "could not be read yet"},
 		"there is no Cluster API": {machines: ready(func(m *fakeMachines) { m.machineErr = clusterapi.ErrNotServed }), want: "False/WaitingForMachine",
-			message: "the cluster does not serve cluster.x-k8s.io/v1beta2"},
+			message: "the management cluster does not serve cluster.x-k8s.io/v1beta2"},
 		"its Cluster is not there": {machines: ready(func(m *fakeMachines) { m.cluster = nil }), want: "False/WaitingForClusterInfrastructureReady",
 			message: `Cluster "c" of cluster.x-k8s.io does not exist`},
 		"its Cluster is not provisioned": {machines: ready(func(m *fakeMachines) { m.cluster.InfrastructureProvisioned = false }), want: "False/WaitingForClusterInfrastructureReady",

@@ -130,7 +130,7 @@ func TestAKindThatNobodyKnowsIsTold(t *testing.T) {
 		c := conditions.Find(m.Status.Conditions, clusterv1alpha1.InfrastructureReadyCondition)
 		return c != nil && c.Status == metav1.ConditionUnknown && c.Reason == clusterv1alpha1.InternalErrorReason
 	}
-	s.until("u1", "the kind is not known", unknown)
+	s.until("u1", "unknown kind", unknown)
 	s.delete("u1")
 	m := s.waits("u1", clusterv1alpha1.InternalErrorReason)
 	if m.Status.Deletion.Stage != clusterv1alpha1.MachineDeletionStageInfrastructure {

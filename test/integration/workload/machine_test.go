@@ -189,7 +189,7 @@ func TestTwoNodesOfOneProviderIDAreNobodysAndOneIsTheMachines(t *testing.T) {
 	f.node("n2", "a")
 	f.provisioned("a")
 	f.says("a", nodeHealthy, "Unknown NodeAmbiguous", "2 Nodes have provider ID example://"+f.name("a")+": "+f.name("n1")+" (Ready=True), "+f.name("n2")+
-		" (Ready=True); delete those that are not of this machine")
+		" (Ready=True); delete the Nodes that do not belong to this Machine")
 	if ref := f.read("a").Status.NodeRef.Name; ref != "" {
 		t.Errorf("nodeRef is %s", ref)
 	}

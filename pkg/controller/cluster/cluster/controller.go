@@ -20,63 +20,62 @@ import (
 	"github.com/slipway-dev/slipway/pkg/generated/informers/externalversions"
 )
 
-// Name of the controller in logs, metrics and its queue.
+// Name is the name of the controller in logs, metrics and its queue.
 const Name = "cluster"
 
-// workers is how many Clusters are looked at at the same time.
+// workers is the number of Clusters that are reconciled concurrently.
 const workers = 4
 
-// External reads what Clusters refer to.
+// External reads the objects that Clusters refer to.
 type External interface {
-	// Get reads an object, which must not be changed.
+	// Get returns an object, which must not be changed.
 	Get(ctx context.Context, ref contract.Reference, namespace string) (*unstructured.Unstructured, contract.Kind, error)
-	// Wait returns when all that was begun has ended.
+	// Wait waits until all watches have stopped.
 	Wait()
 }
 
-// Connections are those to workload clusters.
+// Connections manages the connections to workload clusters.
 type Connections interface {
-	// Connected says why there is no connection to a Cluster, and asks for one; nil if there is.
+	// Connected returns nil if a Cluster is connected. Otherwise it requests a connection and returns the reason.
 	Connected(cluster types.NamespacedName) error
-	// Probe tells when a Cluster has last answered, zero if never, and how often it has not
-	// since.
+	// Probe returns the time of the last successful probe and the number of failures since then. The time is zero if
+	// the Cluster has never answered.
 	Probe(cluster types.NamespacedName) (success time.Time, failures int)
-	// OnCluster has f called when either changes. f may not block. It is called before Run.
+	// OnCluster adds a callback for changes of either. f must not block. It must be called before Run.
 	OnCluster(f func(cluster types.NamespacedName))
 }
 
-// Deps is what the controller needs; all but Grace and Now are required.
+// Deps are the dependencies of the controller. All except Grace and Now are required.
 type Deps struct {
-	// Client writes Clusters, and deletes what belongs to them.
+	// Client writes Clusters and deletes their members.
 	Client versioned.Interface
-	// Informers watch our kinds. New registers what it needs; Run starts them.
+	// Informers watch Slipway's kinds. New registers the informers it needs; Run starts them.
 	Informers externalversions.SharedInformerFactory
-	// External makes what reads external kinds until ctx is done; handler hears of their
-	// events.
+	// External returns a reader of external kinds that runs until ctx is done. handler receives its events.
 	External func(ctx context.Context, handler cache.ResourceEventHandler) External
-	// Connections are those to workload clusters.
+	// Connections manages the connections to workload clusters.
 	Connections Connections
 	// Recorder writes events.k8s.io events.
 	Recorder events.EventRecorder
-	// Grace is how long a Cluster may be silent before that is told; five minutes when 0.
+	// Grace is how long a Cluster may not answer before the probe condition becomes False. The default is 5 minutes.
 	Grace time.Duration
-	// Now is the clock; time.Now when nil.
+	// Now returns the current time. The default is time.Now.
 	Now func() time.Time
 }
 
-// defaultGrace is that of Cluster API.
+// defaultGrace is the same as in Cluster API.
 const defaultGrace = 5 * time.Minute
 
 type cluster = clusterv1alpha1.Cluster
 
-// Controller looks after Clusters.
+// Controller reconciles Clusters.
 type Controller struct {
 	*controller.Loop[types.NamespacedName]
 	reconcile *reconciler
 	clusters  cache.SharedIndexInformer
 }
 
-// New returns a controller that does nothing until Run. It must be called before the informers are started.
+// New returns a controller. Run starts it. New must be called before the informers are started.
 func New(d Deps) (*Controller, error) {
 	if err := controller.CheckDeps(Name, d, "Now"); err != nil {
 		return nil, err

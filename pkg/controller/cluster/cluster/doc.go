@@ -1,18 +1,20 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package cluster says of Clusters what their Machines wait for: whether the infrastructure is
-// there and the API answers; and it deletes what belongs to a Cluster before it is gone.
+// Package cluster contains the controller of Clusters. It reports in the status what Machines wait for: whether the
+// infrastructure is provisioned and the control plane can be reached. It also deletes the objects of a Cluster before
+// the Cluster itself.
 //
-// Guarantees:
+// The status is computed from a state that is read once per reconcile. An object that could not be read does not count
+// as missing, and does not reset any status field. Once infrastructure or control plane are reported as initialized,
+// they remain so.
 //
-//  1. The status is computed of facts that were read once in the pass. What could not be read
-//     is not taken for what is not there, and takes nothing back.
-//  2. What was reached once (infrastructure, control plane) stays reached.
-//  3. Of the spec, controlPlaneEndpoint is written, if it is not set, as the contract has it.
-//  4. A Cluster is deleted in steps: MachineDeployments, MachineSets and Machines, then the
-//     control plane, then the infrastructure. None begins before the one before it has ended,
-//     and the finalizer goes when the server itself says that nothing is left.
-//  5. Nothing is polled: changes of what the Cluster refers to, of what belongs to it and of
-//     the connection to it bring a pass. Status is written when it says something else only.
+// The only spec field that the controller writes is controlPlaneEndpoint, if it is not set, as the contract requires.
+//
+// A Cluster is deleted in steps: MachineDeployments, MachineSets and Machines first, then the control plane, then the
+// infrastructure. A step begins when the previous one is complete. The finalizer is removed when the API server, not
+// only the cache, returns no remaining objects.
+//
+// Changes of referenced objects, members and the connection trigger a reconcile. Only missing referenced objects are
+// polled. The status is written only if it has changed.
 package cluster

@@ -18,7 +18,8 @@ import (
 
 const (
 	clusterKind = "Cluster"
-	// byCluster indexes what belongs to Clusters. Others index the informers too.
+	// byCluster is the index of members by Cluster. Its name contains the controller's name, because other controllers
+	// add indexes to the same informers.
 	byCluster = Name + "/cluster"
 )
 
@@ -29,7 +30,7 @@ var memberIndexers = cache.Indexers{byCluster: func(obj any) ([]string, error) {
 	return nil, nil
 }}
 
-// clusterOf is the Cluster that an object belongs to.
+// clusterOf returns the Cluster that a member belongs to.
 func clusterOf(obj any) (types.NamespacedName, bool) {
 	switch o := obj.(type) {
 	case *clusterv1alpha1.MachineDeployment:
@@ -42,8 +43,7 @@ func clusterOf(obj any) (types.NamespacedName, bool) {
 	return types.NamespacedName{}, false
 }
 
-// clusterChanged queues a Cluster of which more changed than its status, which is written
-// here.
+// clusterChanged queues a Cluster unless only its status has changed.
 func (c *Controller) clusterChanged(was, now *cluster) {
 	if now == nil {
 		return
@@ -54,7 +54,7 @@ func (c *Controller) clusterChanged(was, now *cluster) {
 	}
 }
 
-// memberHandler queues a Cluster that is being deleted when something of it comes or goes.
+// memberHandler queues a Cluster that is being deleted when a member is created or deleted.
 func (c *Controller) memberHandler() cache.ResourceEventHandler {
 	wake := func(obj any) {
 		if gone, ok := obj.(cache.DeletedFinalStateUnknown); ok {
@@ -72,8 +72,8 @@ func (c *Controller) memberHandler() cache.ResourceEventHandler {
 	return cache.ResourceEventHandlerFuncs{AddFunc: wake, DeleteFunc: wake}
 }
 
-// externalChanged queues the Clusters that own an object, and when it comes or goes those that
-// refer to it.
+// externalChanged queues the Clusters that own an object. If the object was created or deleted, it also queues those
+// that refer to it.
 func (c *Controller) externalChanged(was, now *unstructured.Unstructured) {
 	for _, o := range []*unstructured.Unstructured{was, now} {
 		if o == nil {
@@ -85,23 +85,23 @@ func (c *Controller) externalChanged(was, now *unstructured.Unstructured) {
 			}
 		}
 		if now == nil || was == nil {
-			c.referring(o)
+			c.queueReferring(o)
 		}
 	}
 }
 
-// infrastructureHandler queues the Clusters that refer to infrastructure of our own kind which
-// comes. No Cluster has labelled it yet, so that who watches other kinds does not hear of it.
+// infrastructureHandler queues the Clusters that refer to a new infrastructure object of Slipway's own kind. The watch
+// of external kinds does not see it, because it has no cluster label yet.
 func (c *Controller) infrastructureHandler() cache.ResourceEventHandler {
 	return cache.ResourceEventHandlerDetailedFuncs{AddFunc: func(obj any, isInInitialList bool) {
 		if o, ok := obj.(metav1.Object); ok && !isInInitialList {
-			c.referring(o)
+			c.queueReferring(o)
 		}
 	}}
 }
 
-// referring queues the Clusters of the namespace that refer to an object of that name.
-func (c *Controller) referring(o metav1.Object) {
+// queueReferring queues the Clusters of the namespace that refer to an object of this name.
+func (c *Controller) queueReferring(o metav1.Object) {
 	for _, obj := range c.clusters.GetIndexer().List() {
 		in, ok := obj.(*cluster)
 		if ok && in.Namespace == o.GetNamespace() && (in.Spec.InfrastructureRef.Name == o.GetName() || in.Spec.ControlPlaneRef.Name == o.GetName()) {

@@ -39,13 +39,13 @@ import (
 
 var infras = schema.GroupVersionResource{Group: "provider.dev", Version: "v1", Resource: "infraclusters"}
 
-// live is the whole controller over a fake server, on a clock of its own.
-type live struct {
-	t       *testing.T
-	api     *fake.Clientset
-	world   *dynamicfake.FakeDynamicClient
-	handler cache.ResourceEventHandler
-	tell    func(types.NamespacedName)
+// fixture runs the controller against a fake server with a fake clock.
+type fixture struct {
+	t        *testing.T
+	api      *fake.Clientset
+	world    *dynamicfake.FakeDynamicClient
+	handler  cache.ResourceEventHandler
+	callback func(types.NamespacedName)
 
 	mu        sync.Mutex
 	connected error
@@ -55,15 +55,15 @@ type live struct {
 	calls     []string
 }
 
-// Connected is of Connections.
-func (l *live) Connected(types.NamespacedName) error {
+// Connected implements Connections.
+func (l *fixture) Connected(types.NamespacedName) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.connected
 }
 
-// Probe is of Connections.
-func (l *live) Probe(types.NamespacedName) (time.Time, int) {
+// Probe implements Connections.
+func (l *fixture) Probe(types.NamespacedName) (time.Time, int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.connected == nil {
@@ -72,11 +72,11 @@ func (l *live) Probe(types.NamespacedName) (time.Time, int) {
 	return l.success, l.failures
 }
 
-// OnCluster is of Connections.
-func (l *live) OnCluster(f func(types.NamespacedName)) { l.tell = f }
+// OnCluster implements Connections.
+func (l *fixture) OnCluster(f func(types.NamespacedName)) { l.callback = f }
 
-// Get is of External.
-func (l *live) Get(ctx context.Context, ref contract.Reference, namespace string) (*unstructured.Unstructured, contract.Kind, error) {
+// Get implements External.
+func (l *fixture) Get(ctx context.Context, ref contract.Reference, namespace string) (*unstructured.Unstructured, contract.Kind, error) {
 	l.mu.Lock()
 	err := l.unread
 	l.mu.Unlock()
@@ -88,8 +88,8 @@ func (l *live) Get(ctx context.Context, ref contract.Reference, namespace string
 	return o, kind, err
 }
 
-// Wait is of External.
-func (l *live) Wait() {}
+// Wait implements External.
+func (l *fixture) Wait() {}
 
 func theCluster() *cluster {
 	c := &cluster{ObjectMeta: metav1.ObjectMeta{Namespace: "dev", Name: "c", UID: "c", Generation: 1, Finalizers: []string{clusterv1alpha1.ClusterFinalizer}}}
@@ -107,10 +107,10 @@ func infra(more string) *unstructured.Unstructured {
 
 const provisioned = `,"spec":{"controlPlaneEndpoint":{"host":"10.0.0.1","port":6443}},"status":{"initialization":{"provisioned":true},"failureDomains":[{"name":"b"},{"name":"a","controlPlane":true,"attributes":{"x":"y"}}]}`
 
-// run starts the controller on objects, without a connection. synctest must be on.
-func run(t *testing.T, external []runtime.Object, objects ...runtime.Object) *live {
+// run starts the controller with objects and without a connection. It must be called in a synctest bubble.
+func run(t *testing.T, external []runtime.Object, objects ...runtime.Object) *fixture {
 	t.Helper()
-	l := &live{t: t, api: fake.NewSimpleClientset(objects...), connected: errors.New("connection refused")}
+	l := &fixture{t: t, api: fake.NewSimpleClientset(objects...), connected: errors.New("connection refused")}
 	l.world = dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), map[schema.GroupVersionResource]string{infras: "InfraClusterList"}, external...)
 	versions := livecontroller.Versions{}
 	answer := func(action clienttesting.Action) (bool, runtime.Object, error) {
@@ -121,7 +121,7 @@ func run(t *testing.T, external []runtime.Object, objects ...runtime.Object) *li
 		if write, ok := action.(clienttesting.CreateAction); ok {
 			versions.Stamp(action)
 			o := write.GetObject().(metav1.Object)
-			if o.GetDeletionTimestamp() != nil && len(o.GetFinalizers()) == 0 { // As servers do.
+			if o.GetDeletionTimestamp() != nil && len(o.GetFinalizers()) == 0 { // Like a real server.
 				return true, nil, l.api.Tracker().Delete(action.GetResource(), action.GetNamespace(), o.GetName())
 			}
 		}
@@ -153,11 +153,11 @@ func run(t *testing.T, external []runtime.Object, objects ...runtime.Object) *li
 	return l
 }
 
-func (l *live) after(d time.Duration) {
+func (l *fixture) advance(d time.Duration) {
 	livecontroller.After(d)
 }
 
-func (l *live) cluster() *cluster {
+func (l *fixture) cluster() *cluster {
 	l.t.Helper()
 	c, err := l.api.ClusterV1alpha1().Clusters("dev").Get(context.Background(), "c", metav1.GetOptions{})
 	if err != nil {
@@ -166,7 +166,7 @@ func (l *live) cluster() *cluster {
 	return c
 }
 
-func (l *live) says(kind, want string) {
+func (l *fixture) expectCondition(kind, want string) {
 	l.t.Helper()
 	got := ""
 	if c := conditions.Find(l.cluster().Status.Conditions, kind); c != nil {
@@ -177,8 +177,8 @@ func (l *live) says(kind, want string) {
 	}
 }
 
-// becomes changes the infrastructure as its provider does; nil takes it away.
-func (l *live) becomes(o *unstructured.Unstructured) {
+// updateInfrastructure updates the infrastructure; nil deletes it.
+func (l *fixture) updateInfrastructure(o *unstructured.Unstructured) {
 	l.t.Helper()
 	was, err := l.world.Tracker().Get(infras, "dev", "c")
 	switch {
@@ -203,20 +203,20 @@ func (l *live) becomes(o *unstructured.Unstructured) {
 		o.SetResourceVersion("new")
 		l.handler.OnUpdate(was, o)
 	}
-	l.after(time.Second)
+	l.advance(time.Second)
 }
 
-func (l *live) connect(err error) {
+func (l *fixture) connect(err error) {
 	l.mu.Lock()
 	if l.connected = err; err != nil {
 		l.success, l.failures = time.Now(), 5
 	}
 	l.mu.Unlock()
-	l.tell(types.NamespacedName{Namespace: "dev", Name: "c"})
-	l.after(time.Second)
+	l.callback(types.NamespacedName{Namespace: "dev", Name: "c"})
+	l.advance(time.Second)
 }
 
-func (l *live) writes() []string {
+func (l *fixture) writes() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	out := l.calls
@@ -224,13 +224,13 @@ func (l *live) writes() []string {
 	return out
 }
 
-func TestAClusterIsReadyStepByStep(t *testing.T) {
+func TestCluster_BecomesAvailableStepByStep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := run(t, nil, theCluster())
-		l.says(clusterv1alpha1.InfrastructureReadyCondition, "False ObjectDoesNotExist InfraCluster does not exist")
-		l.says(clusterv1alpha1.ClusterControlPlaneInitializedCondition, "False NotInitialized Waiting for the API of the cluster to answer: the infrastructure is not there yet")
-		l.becomes(infra(""))
-		l.says(clusterv1alpha1.InfrastructureReadyCondition, "False NotReady InfraCluster status.initialization.provisioned is false")
+		l.expectCondition(clusterv1alpha1.InfrastructureReadyCondition, "False ObjectDoesNotExist InfraCluster does not exist")
+		l.expectCondition(clusterv1alpha1.ClusterControlPlaneInitializedCondition, "False NotInitialized Waiting for the API of the cluster to answer: the infrastructure is not provisioned yet")
+		l.updateInfrastructure(infra(""))
+		l.expectCondition(clusterv1alpha1.InfrastructureReadyCondition, "False NotReady InfraCluster status.initialization.provisioned is false")
 		o, err := l.world.Resource(infras).Namespace("dev").Get(context.Background(), "c", metav1.GetOptions{})
 		if err != nil {
 			t.Fatal(err)
@@ -238,12 +238,12 @@ func TestAClusterIsReadyStepByStep(t *testing.T) {
 		if refs := o.GetOwnerReferences(); len(refs) != 1 || refs[0].UID != "c" || !ptr.Deref(refs[0].Controller, false) || o.GetLabels()[clusterv1alpha1.ClusterNameLabel] != "c" {
 			t.Errorf("the infrastructure is owned by %+v, labelled %v", refs, o.GetLabels())
 		}
-		l.becomes(infra(provisioned))
-		l.says(clusterv1alpha1.InfrastructureReadyCondition, "True Ready")
-		l.says(clusterv1alpha1.ClusterControlPlaneInitializedCondition, "False NotInitialized Waiting for the API of the cluster to answer: connection refused")
-		l.says(clusterv1alpha1.ClusterRemoteConnectionProbeCondition, "False ProbeFailed Remote connection not established yet")
+		l.updateInfrastructure(infra(provisioned))
+		l.expectCondition(clusterv1alpha1.InfrastructureReadyCondition, "True Ready")
+		l.expectCondition(clusterv1alpha1.ClusterControlPlaneInitializedCondition, "False NotInitialized Waiting for the API of the cluster to answer: connection refused")
+		l.expectCondition(clusterv1alpha1.ClusterRemoteConnectionProbeCondition, "False ProbeFailed Remote connection not established yet")
 		sum := conditions.Find(l.cluster().Status.Conditions, clusterv1alpha1.AvailableCondition)
-		l.says(clusterv1alpha1.ReconcilingCondition, "True NotAvailable "+sum.Message)
+		l.expectCondition(clusterv1alpha1.ReconcilingCondition, "True NotAvailable "+sum.Message)
 		c := l.cluster()
 		want := []clusterv1alpha1.FailureDomain{{Name: "a", ControlPlane: ptr.To(true), Attributes: map[string]string{"x": "y"}}, {Name: "b"}}
 		if diff := cmp.Diff(want, c.Status.FailureDomains); diff != "" {
@@ -253,32 +253,32 @@ func TestAClusterIsReadyStepByStep(t *testing.T) {
 			t.Errorf("endpoint %+v, phase %s", c.Spec.ControlPlaneEndpoint, c.Status.Phase)
 		}
 		l.connect(nil)
-		l.says(clusterv1alpha1.ClusterControlPlaneInitializedCondition, "True Initialized")
-		l.says(clusterv1alpha1.AvailableCondition, "True Available")
+		l.expectCondition(clusterv1alpha1.ClusterControlPlaneInitializedCondition, "True Initialized")
+		l.expectCondition(clusterv1alpha1.AvailableCondition, "True Available")
 		if c := conditions.Find(l.cluster().Status.Conditions, clusterv1alpha1.ReconcilingCondition); c != nil {
 			t.Errorf("an available Cluster has %+v", c)
 		}
 		l.writes()
-		l.after(24 * time.Hour)
+		l.advance(24 * time.Hour)
 		if writes := l.writes(); len(writes) > 0 {
-			t.Errorf("writes in a day in which nothing happened: %v", writes)
+			t.Errorf("writes in a day without changes: %v", writes)
 		}
 		l.connect(errors.New("reset"))
-		l.says(clusterv1alpha1.ClusterRemoteConnectionProbeCondition, "True ProbeSucceeded")
-		l.after(6 * time.Minute)
-		l.says(clusterv1alpha1.ClusterControlPlaneInitializedCondition, "True Initialized")
+		l.expectCondition(clusterv1alpha1.ClusterRemoteConnectionProbeCondition, "True ProbeSucceeded")
+		l.advance(6 * time.Minute)
+		l.expectCondition(clusterv1alpha1.ClusterControlPlaneInitializedCondition, "True Initialized")
 		if c := conditions.Find(l.cluster().Status.Conditions, clusterv1alpha1.ClusterRemoteConnectionProbeCondition); c.Status != metav1.ConditionFalse || !strings.Contains(c.Message, "probe last succeeded at 2000-01-02T") {
-			t.Errorf("the probe is %+v", c)
+			t.Errorf("RemoteConnectionProbe is %+v", c)
 		}
-		l.becomes(nil)
-		l.says(clusterv1alpha1.InfrastructureReadyCondition, "False ObjectDeleted InfraCluster has been deleted while the Cluster still exists")
+		l.updateInfrastructure(nil)
+		l.expectCondition(clusterv1alpha1.InfrastructureReadyCondition, "False ObjectDeleted InfraCluster has been deleted while the Cluster still exists")
 		if !*l.cluster().Status.Initialization.InfrastructureProvisioned {
-			t.Error("what was reached is taken back")
+			t.Error("initialization was reset")
 		}
 	})
 }
 
-func TestAClusterIsNotProvisionedByAnEndpointThatIsRefused(t *testing.T) {
+func TestCluster_IsNotProvisionedIfItsEndpointIsRejected(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := run(t, nil, theCluster())
 		l.api.PrependReactor("update", "clusters", func(action clienttesting.Action) (bool, runtime.Object, error) {
@@ -287,18 +287,18 @@ func TestAClusterIsNotProvisionedByAnEndpointThatIsRefused(t *testing.T) {
 			}
 			return true, nil, apierrors.NewInvalid(clusterv1alpha1.Kind("Cluster"), "c", nil)
 		})
-		l.becomes(infra(`,"spec":{"controlPlaneEndpoint":{"host":"https://a","port":6443}},"status":{"initialization":{"provisioned":true}}`))
+		l.updateInfrastructure(infra(`,"spec":{"controlPlaneEndpoint":{"host":"https://a","port":6443}},"status":{"initialization":{"provisioned":true}}`))
 		if got := l.cluster().Status.Phase; got != clusterv1alpha1.ClusterPhaseProvisioning {
 			t.Errorf("phase %s, want Provisioning: there is no endpoint", got)
 		}
-		l.says(clusterv1alpha1.InfrastructureReadyCondition, "True Ready")
+		l.expectCondition(clusterv1alpha1.InfrastructureReadyCondition, "True Ready")
 	})
 }
 
-// Who watches infrastructure does not hear of what no Cluster has labelled yet.
-func TestInfrastructureThatComesLaterIsFound(t *testing.T) {
+// Watches of infrastructure do not see objects without a cluster label.
+func TestCluster_FindsInfrastructureThatIsCreatedLater(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		for what, told := range map[string]bool{"our own is told of": true, "that of others is looked for": false} {
+		for what, told := range map[string]bool{"Slipway's own kind, which is watched": true, "an external kind, which is polled": false} {
 			l := run(t, nil, theCluster())
 			if err := l.world.Tracker().Create(infras, infra(provisioned), "dev"); err != nil {
 				t.Fatal(err)
@@ -307,28 +307,28 @@ func TestInfrastructureThatComesLaterIsFound(t *testing.T) {
 				if _, err := l.api.VmV1alpha1().SlipwayClusters("dev").Create(t.Context(), &vmv1alpha1.SlipwayCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "dev", Name: "c"}}, metav1.CreateOptions{}); err != nil {
 					t.Fatal(err)
 				}
-				l.after(time.Second)
+				l.advance(time.Second)
 			} else {
-				l.after(controller.Poll)
+				l.advance(controller.Poll)
 			}
 			if !ptr.Deref(l.cluster().Status.Initialization.InfrastructureProvisioned, false) {
-				t.Errorf("infrastructure that comes later: %s, and is not found", what)
+				t.Errorf("later infrastructure of %s was not found", what)
 			}
 		}
 	})
 }
 
-func TestAClusterWithoutInfrastructureIsReady(t *testing.T) {
+func TestCluster_IsAvailableWithoutInfrastructure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := theCluster()
 		c.Spec.InfrastructureRef, c.Finalizers = clusterv1alpha1.ContractVersionedObjectReference{}, nil
 		l := run(t, nil, c)
-		l.says(clusterv1alpha1.InfrastructureReadyCondition, "True Ready")
+		l.expectCondition(clusterv1alpha1.InfrastructureReadyCondition, "True Ready")
 		if !slices.Contains(l.cluster().Finalizers, clusterv1alpha1.ClusterFinalizer) {
-			t.Error("it has no finalizer")
+			t.Error("the Cluster has no finalizer")
 		}
 		l.connect(nil)
-		l.says(clusterv1alpha1.AvailableCondition, "True Available")
+		l.expectCondition(clusterv1alpha1.AvailableCondition, "True Available")
 	})
 }
 
@@ -340,8 +340,8 @@ func member(kind, name string, owner *metav1.OwnerReference, labels map[string]s
 	return m
 }
 
-// What belongs to a Cluster goes first, then its infrastructure; what cannot be read is there.
-func TestAClusterGoesLast(t *testing.T) {
+// Members are deleted first, then the infrastructure. An object that cannot be read counts as existing.
+func TestCluster_IsDeletedAfterItsMembers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := theCluster()
 		c.DeletionTimestamp = ptr.To(metav1.Now())
@@ -352,26 +352,26 @@ func TestAClusterGoesLast(t *testing.T) {
 		other := &clusterv1alpha1.Machine{ObjectMeta: member("m", "other", nil, nil)}
 		md.Spec.ClusterName, ms.Spec.ClusterName, lone.Spec.ClusterName, other.Spec.ClusterName = "c", "c", "c", "d"
 		l := run(t, []runtime.Object{infra(provisioned)}, c, md, ms, lone, other)
-		l.says(clusterv1alpha1.DeletingCondition, "True WaitingForWorkersDeletion MachineSets: ms")
+		l.expectCondition(clusterv1alpha1.DeletingCondition, "True WaitingForWorkersDeletion MachineSets: ms")
 		l.mu.Lock()
 		l.unread = fmt.Errorf("%w: for a while", contract.ErrUnread)
 		l.mu.Unlock()
 		if err := l.api.Tracker().Delete(clusterv1alpha1.SchemeGroupVersion.WithResource("machinesets"), "dev", "ms"); err != nil {
 			t.Fatal(err)
 		}
-		l.after(time.Minute)
-		l.says(clusterv1alpha1.DeletingCondition, "True InternalError reading InfraCluster c: could not be read: for a while")
+		l.advance(time.Minute)
+		l.expectCondition(clusterv1alpha1.DeletingCondition, "True InternalError reading InfraCluster c: could not be read: for a while")
 		l.mu.Lock()
 		l.unread = nil
 		l.mu.Unlock()
-		l.after(10 * time.Minute)
-		l.says(clusterv1alpha1.DeletingCondition, "True WaitingForInfrastructureDeletion Waiting for InfraCluster to be deleted")
+		l.advance(10 * time.Minute)
+		l.expectCondition(clusterv1alpha1.DeletingCondition, "True WaitingForInfrastructureDeletion Waiting for InfraCluster to be deleted")
 		if diff := cmp.Diff([]string{"delete infraclusters", "delete machinedeployments", "delete machines"}, deletes(l.writes())); diff != "" {
 			t.Errorf("deletes (-want +got):\n%s", diff)
 		}
-		l.becomes(nil)
+		l.updateInfrastructure(nil)
 		if _, err := l.api.ClusterV1alpha1().Clusters("dev").Get(context.Background(), "c", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
-			t.Errorf("the Cluster is still there: %v", err)
+			t.Errorf("the Cluster still exists: %v", err)
 		}
 		if _, err := l.api.ClusterV1alpha1().Machines("dev").Get(context.Background(), "other", metav1.GetOptions{}); err != nil {
 			t.Errorf("the Machine of another Cluster: %v", err)
@@ -390,13 +390,13 @@ func deletes(writes []string) []string {
 	return slices.Compact(out)
 }
 
-func TestAPausedClusterIsLeftAlone(t *testing.T) {
+func TestCluster_IsNotReconciledWhilePaused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := theCluster()
 		c.Spec.Paused, c.DeletionTimestamp = ptr.To(true), ptr.To(metav1.Now())
 		l := run(t, []runtime.Object{infra(provisioned)}, c)
-		l.says(clusterv1alpha1.PausedCondition, "True Paused Cluster spec.paused is set to true")
-		l.says(clusterv1alpha1.DeletingCondition, "True Paused The deletion is paused: Cluster spec.paused is set to true")
+		l.expectCondition(clusterv1alpha1.PausedCondition, "True Paused Cluster spec.paused is set to true")
+		l.expectCondition(clusterv1alpha1.DeletingCondition, "True Paused The deletion is paused: Cluster spec.paused is set to true")
 		if diff := cmp.Diff([]string{"update clusters/status"}, l.writes()); diff != "" {
 			t.Errorf("writes (-want +got):\n%s", diff)
 		}

@@ -27,29 +27,29 @@ import (
 	clusterclient "github.com/slipway-dev/slipway/pkg/generated/clientset/versioned/typed/cluster/v1alpha1"
 )
 
-// reconciler makes the passes.
+// reconciler implements the reconciliation of Clusters.
 type reconciler struct {
 	client                      clusterclient.ClusterV1alpha1Interface
 	clusters                    controller.Store[*cluster]
 	deployments, sets, machines cache.Indexer
 	external                    External
-	writes                      *controller.WriteLimit // of external objects
+	writes                      *controller.WriteLimit // Limits writes of external objects.
 	connections                 Connections
 	recorder                    events.EventRecorder
 	grace                       time.Duration
 	now                         func() time.Time
 }
 
-// pass is one look at a Cluster.
-type pass struct {
+// reconcileRun is one reconcile of a Cluster.
+type reconcileRun struct {
 	*reconciler
 	key types.NamespacedName
-	// cluster is what the pass writes, facts what it has read.
-	cluster *cluster
-	facts   *facts
+	// cluster is the object to write. observed is the observed state.
+	cluster  *cluster
+	observed *observedState
 }
 
-// Reconcile says what there is of the Cluster of key, or deletes what belongs to it.
+// Reconcile updates the status of a Cluster, or continues its deletion.
 func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (controller.Result, error) {
 	stored, err := r.clusters.Get(key)
 	if err != nil {
@@ -58,19 +58,19 @@ func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (c
 	if stored == nil {
 		return controller.Result{}, nil
 	}
-	p := &pass{reconciler: r, key: key, cluster: stored.DeepCopy()}
-	p.facts = &facts{now: r.now(), grace: r.grace, paused: members.Paused(stored, stored, clusterKind)}
+	p := &reconcileRun{reconciler: r, key: key, cluster: stored.DeepCopy()}
+	p.observed = &observedState{now: r.now(), grace: r.grace, paused: members.Paused(stored, stored, clusterKind)}
 	failed := error(nil)
-	if p.facts.paused.Status == metav1.ConditionFalse {
-		failed = p.work(ctx)
+	if p.observed.paused.Status == metav1.ConditionFalse {
+		failed = p.run(ctx)
 	}
 	if apierrors.IsConflict(failed) {
 		return controller.Overtaken(failed)
 	}
 	if p.cluster == nil {
-		return controller.Result{}, failed // It is gone.
+		return controller.Result{}, failed // The Cluster was deleted.
 	}
-	until, err := decide(p.cluster, p.facts)
+	until, err := computeStatus(p.cluster, p.observed)
 	failed = errors.Join(failed, err)
 	if err := r.clusters.UpdateStatus(ctx, r.client.Clusters(key.Namespace), p.cluster); err != nil {
 		return controller.Overtaken(err)
@@ -79,25 +79,25 @@ func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (c
 		return controller.Result{}, fmt.Errorf("cluster %s: %w", key, failed)
 	}
 	again := controller.DefaultResyncPeriod
-	if p.facts.infrastructure.missing() || p.facts.controlPlane.missing() {
-		again = controller.Poll // Of an object that no Cluster has labelled nobody hears, but for our own kind.
+	if p.observed.infrastructure.isMissing() || p.observed.controlPlane.isMissing() {
+		again = controller.Poll // An unlabelled object of an external kind triggers no event.
 	}
 	if !until.IsZero() {
-		again = min(again, max(until.Sub(p.facts.now), time.Millisecond))
+		again = min(again, max(until.Sub(p.observed.now), time.Millisecond))
 	}
 	return controller.Result{RequeueAfter: again}, nil
 }
 
-// work gathers the facts and does what there is to do.
-func (p *pass) work(ctx context.Context) error {
+// run reads the referenced objects and performs the next actions.
+func (p *reconcileRun) run(ctx context.Context) error {
 	c := p.cluster
-	p.facts.infrastructure = p.read(ctx, c.Spec.InfrastructureRef)
-	p.facts.controlPlane = p.read(ctx, c.Spec.ControlPlaneRef)
-	// What one of them cannot tell keeps nothing from the other.
-	unread := errors.Join(p.facts.infrastructure.err, p.facts.controlPlane.err)
+	p.observed.infrastructure = p.read(ctx, c.Spec.InfrastructureRef)
+	p.observed.controlPlane = p.read(ctx, c.Spec.ControlPlaneRef)
+	// An error of one object does not prevent work on the other.
+	unread := errors.Join(p.observed.infrastructure.err, p.observed.controlPlane.err)
 	if c.DeletionTimestamp != nil {
-		p.probe()
-		return errors.Join(p.remove(ctx), unread)
+		p.checkConnection()
+		return errors.Join(p.continueDeletion(ctx), unread)
 	}
 	if !slices.Contains(c.Finalizers, clusterv1alpha1.ClusterFinalizer) {
 		c.Finalizers = append(c.Finalizers, clusterv1alpha1.ClusterFinalizer)
@@ -105,42 +105,41 @@ func (p *pass) work(ctx context.Context) error {
 			return err
 		}
 	}
-	for _, e := range []*external{&p.facts.infrastructure, &p.facts.controlPlane} {
-		if err := p.own(ctx, e); err != nil {
+	for _, e := range []*externalObject{&p.observed.infrastructure, &p.observed.controlPlane} {
+		if err := p.adopt(ctx, e); err != nil {
 			return err
 		}
 	}
-	p.probe()
-	return errors.Join(p.endpoint(ctx), unread)
+	p.checkConnection()
+	return errors.Join(p.setEndpoint(ctx), unread)
 }
 
-// probe finds out whether there is a connection, and asks for one when the infrastructure is
-// there.
-func (p *pass) probe() {
-	f := p.facts
-	provisioned := !f.infrastructure.defined() || ptr.Deref(p.cluster.Status.Initialization.InfrastructureProvisioned, false)
+// checkConnection stores the state of the connection. It requests a connection if the infrastructure is provisioned.
+func (p *reconcileRun) checkConnection() {
+	f := p.observed
+	provisioned := !f.infrastructure.isDefined() || ptr.Deref(p.cluster.Status.Initialization.InfrastructureProvisioned, false)
 	if f.infrastructure.object != nil && !provisioned {
 		is, err := contract.InfraProvisioned(f.infrastructure.kind, f.infrastructure.object)
 		provisioned = err == nil && is
 	}
 	if !provisioned {
-		f.connected = errors.New("the infrastructure is not there yet")
+		f.connectionErr = errors.New("the infrastructure is not provisioned yet")
 		return
 	}
-	f.connected = p.connections.Connected(p.key)
-	f.success, f.failures = p.connections.Probe(p.key)
+	f.connectionErr = p.connections.Connected(p.key)
+	f.lastSuccess, f.failures = p.connections.Probe(p.key)
 }
 
-// read finds an object that the Cluster refers to.
-func (p *pass) read(ctx context.Context, ref clusterv1alpha1.ContractVersionedObjectReference) external {
-	e := external{ref: ref}
+// read reads an object that the Cluster refers to.
+func (p *reconcileRun) read(ctx context.Context, ref clusterv1alpha1.ContractVersionedObjectReference) externalObject {
+	e := externalObject{ref: ref}
 	if !ref.IsDefined() {
 		return e
 	}
 	o, kind, err := p.external.Get(ctx, contract.Reference{Group: ref.APIGroup, Kind: ref.Kind, Name: ref.Name}, p.key.Namespace)
 	switch {
 	case err == nil && o.GetDeletionTimestamp() == nil && p.controlledByAnother(o):
-		e.refuse(clusterv1alpha1.ObjectControlledByAnotherReason, "%s %s is controlled by %s %s and not by this Cluster",
+		e.reject(clusterv1alpha1.ObjectControlledByAnotherReason, "%s %s is controlled by %s %s and not by this Cluster",
 			ref.Kind, ref.Name, metav1.GetControllerOf(o).Kind, metav1.GetControllerOf(o).Name)
 	case err == nil:
 		e.object, e.kind = o, kind
@@ -150,17 +149,17 @@ func (p *pass) read(ctx context.Context, ref clusterv1alpha1.ContractVersionedOb
 	return e
 }
 
-// controlledByAnother reports whether an object has a controller that is not this Cluster. An earlier
-// Cluster of the same name has been deleted.
-func (p *pass) controlledByAnother(o metav1.Object) bool {
+// controlledByAnother reports whether an object has a controller other than this Cluster. A deleted Cluster of the same
+// name does not count.
+func (p *reconcileRun) controlledByAnother(o metav1.Object) bool {
 	by := metav1.GetControllerOf(o)
 	return by != nil && by.UID != p.cluster.UID &&
 		(by.Kind != clusterKind || by.Name != p.key.Name || !strings.HasPrefix(by.APIVersion, clusterv1alpha1.GroupName+"/"))
 }
 
-// own makes the Cluster the controller of an object, whose events then wake the Cluster, and labels
-// the object.
-func (p *pass) own(ctx context.Context, e *external) error {
+// adopt sets the Cluster as the controller of an object and adds the cluster label, so that the object's events queue
+// the Cluster.
+func (p *reconcileRun) adopt(ctx context.Context, e *externalObject) error {
 	if e.object == nil || e.object.GetDeletionTimestamp() != nil {
 		return nil
 	}
@@ -170,46 +169,46 @@ func (p *pass) own(ctx context.Context, e *external) error {
 		return nil
 	}
 	if err := p.writes.Admit(next); err != nil {
-		e.refuse(conditions.ReasonTooManyWrites, "%v", err)
+		e.reject(conditions.ReasonTooManyWrites, "%v", err)
 		return err
 	}
-	// The whole object with its resource version: nobody's owner reference is lost.
+	// Update with the resource version, so that a concurrent change of owner references is not lost.
 	written, err := e.kind.Client.Resource(e.kind.GVR).Namespace(p.key.Namespace).Update(ctx, next, metav1.UpdateOptions{})
 	if err != nil {
-		return fmt.Errorf("taking over %s %s: %w", e.ref.Kind, e.ref.Name, err)
+		return fmt.Errorf("adopting %s %s: %w", e.ref.Kind, e.ref.Name, err)
 	}
 	e.object = written
 	return nil
 }
 
-// endpoint takes over where the API of the cluster is, if nobody has said it.
-func (p *pass) endpoint(ctx context.Context) error {
+// setEndpoint sets spec.controlPlaneEndpoint from the referenced objects if it is not set.
+func (p *reconcileRun) setEndpoint(ctx context.Context) error {
 	if !p.cluster.Spec.ControlPlaneEndpoint.IsZero() {
 		return nil
 	}
-	for _, e := range []*external{&p.facts.infrastructure, &p.facts.controlPlane} {
+	for _, e := range []*externalObject{&p.observed.infrastructure, &p.observed.controlPlane} {
 		if e.object == nil {
 			continue
 		}
-		told, err := contract.ControlPlaneEndpoint(e.object)
+		endpoint, err := contract.ControlPlaneEndpoint(e.object)
 		if err != nil {
 			return err
 		}
-		if told.Host == "" || told.Port == 0 {
+		if endpoint.Host == "" || endpoint.Port == 0 {
 			continue
 		}
-		p.cluster.Spec.ControlPlaneEndpoint = told
+		p.cluster.Spec.ControlPlaneEndpoint = endpoint
 		err = p.update(ctx)
 		if err != nil {
-			p.cluster.Spec.ControlPlaneEndpoint = clusterv1alpha1.APIEndpoint{} // status tells of what is stored
+			p.cluster.Spec.ControlPlaneEndpoint = clusterv1alpha1.APIEndpoint{} // The status must describe the stored spec.
 		}
 		return err
 	}
 	return nil
 }
 
-// update writes what is not status.
-func (p *pass) update(ctx context.Context) error {
+// update writes metadata and spec.
+func (p *reconcileRun) update(ctx context.Context) error {
 	written, err := p.clusters.Update(ctx, p.client.Clusters(p.key.Namespace), p.cluster)
 	if err == nil {
 		p.cluster = written.DeepCopy()
@@ -217,6 +216,6 @@ func (p *pass) update(ctx context.Context) error {
 	return err
 }
 
-func (p *pass) event(reason, action, note string) {
+func (p *reconcileRun) recordEvent(reason, action, note string) {
 	p.recorder.Eventf(p.cluster, nil, corev1.EventTypeNormal, reason, action, "%s", note)
 }

@@ -1,15 +1,13 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package clusterapi reads the Machines and Clusters that objects of ours are the
-// infrastructure of: those of our own API, and those of Cluster API in the host cluster.
+// Package clusterapi reads the Machines and Clusters that own Slipway's infrastructure objects: those of Slipway's own
+// API, and those of Cluster API in the management cluster.
 //
-// Guarantees:
+// The management cluster is only asked for Cluster API's kinds when an object belongs to them. If it does not serve
+// them, the request is repeated with backoff and no error is logged. Cluster API may be installed or removed while the
+// server runs.
 //
-//  1. A host cluster without Cluster API is asked for it only when an object of ours belongs to
-//     it, in growing intervals, and without an error in the log. It may come and go while the
-//     server runs.
-//  2. What could not be read is ErrUnread, and never absent.
-//  3. Of each object only what counts here is kept, and only a change of that is told.
-//  4. Nothing is written.
+// An object that could not be read is reported as ErrUnread and never as not found. Only the fields in Machine and
+// Cluster are cached, and handlers are called only when one of them changes. The package writes nothing.
 package clusterapi

@@ -24,43 +24,43 @@ import (
 )
 
 const (
-	// firstRetry and lastRetry are between two questions whether the kinds are served, which grow
-	// from the one to the other.
+	// firstRetry and lastRetry are the bounds of the backoff between checks whether the kinds are served.
 	firstRetry = time.Second
 	lastRetry  = 30 * time.Second
-	// callTimeout bounds one question.
+	// callTimeout is the timeout of one check.
 	callTimeout = 10 * time.Second
 )
 
-// host has the Machines and Clusters of the host cluster, from when one is asked for.
-type host struct {
+// managementSource reads the Machines and Clusters of the management cluster. It starts when the first object is
+// requested.
+type managementSource struct {
 	client    dynamic.Interface
 	discovery discovery.DiscoveryInterface
 	reader    *Reader
 
-	once   sync.Once
-	wanted chan struct{}
+	once      sync.Once
+	requested chan struct{}
 
 	mu sync.Mutex
-	// stores are nil while the objects cannot be read, for the reason err.
+	// machines and clusters are nil while the objects cannot be read; err is the reason.
 	machines, clusters cache.Store
 	err                error
 }
 
-func newHost(client dynamic.Interface, discovery discovery.DiscoveryInterface, r *Reader) *host {
-	return &host{client: client, discovery: discovery, reader: r, wanted: make(chan struct{}), err: ErrUnread}
+func newManagementSource(client dynamic.Interface, discovery discovery.DiscoveryInterface, r *Reader) *managementSource {
+	return &managementSource{client: client, discovery: discovery, reader: r, requested: make(chan struct{}), err: ErrUnread}
 }
 
-func (h *host) machine(key types.NamespacedName) (*Machine, error) {
-	return stored[Machine](h, "Machine", key, func() cache.Store { return h.machines })
+func (h *managementSource) machine(key types.NamespacedName) (*Machine, error) {
+	return readStored[Machine](h, "Machine", key, func() cache.Store { return h.machines })
 }
 
-func (h *host) cluster(key types.NamespacedName) (*Cluster, error) {
-	return stored[Cluster](h, "Cluster", key, func() cache.Store { return h.clusters })
+func (h *managementSource) cluster(key types.NamespacedName) (*Cluster, error) {
+	return readStored[Cluster](h, "Cluster", key, func() cache.Store { return h.clusters })
 }
 
-func stored[T any](h *host, kind string, key types.NamespacedName, of func() cache.Store) (*T, error) {
-	h.once.Do(func() { close(h.wanted) })
+func readStored[T any](h *managementSource, kind string, key types.NamespacedName, of func() cache.Store) (*T, error) {
+	h.once.Do(func() { close(h.requested) })
 	h.mu.Lock()
 	store, err := of(), h.err
 	h.mu.Unlock()
@@ -71,32 +71,32 @@ func stored[T any](h *host, kind string, key types.NamespacedName, of func() cac
 	if err != nil || !ok {
 		return nil, err
 	}
-	known, ok := obj.(*kept[T])
+	known, ok := obj.(*cachedObject[T])
 	if !ok {
 		return nil, fmt.Errorf("%s %s of %s: %w", kind, key, Group, ErrUnread)
 	}
-	facts := known.facts
+	facts := known.value
 	return &facts, nil
 }
 
-// run watches from when objects are wanted until ctx is done. Kinds that are not served, or not
-// any more, are asked for again and again.
-func (h *host) run(ctx context.Context) {
+// run waits until an object is requested, and then watches objects until ctx is done. While the kinds are not served,
+// it checks for them with backoff.
+func (h *managementSource) run(ctx context.Context) {
 	select {
 	case <-ctx.Done():
 		return
-	case <-h.wanted:
+	case <-h.requested:
 	}
 	backoff := newBackoff()
 	for ctx.Err() == nil {
-		err := h.served(ctx)
+		err := h.checkServed(ctx)
 		if err == nil {
 			if h.watch(ctx) {
 				backoff = newBackoff()
 			}
 			err = ErrUnread
 		}
-		h.cannot(ctx, err)
+		h.setUnavailable(ctx, err)
 		select {
 		case <-ctx.Done():
 		case <-time.After(backoff.Step()):
@@ -108,8 +108,8 @@ func newBackoff() wait.Backoff {
 	return wait.Backoff{Duration: firstRetry, Factor: 2, Steps: 1 << 30, Cap: lastRetry, Jitter: 0.1}
 }
 
-// served asks whether the host cluster has the kinds: ErrNotServed if not.
-func (h *host) served(ctx context.Context) error {
+// checkServed returns ErrNotServed if the management cluster does not serve the kinds.
+func (h *managementSource) checkServed(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	var resources metav1.APIResourceList
@@ -128,20 +128,20 @@ func (h *host) served(ctx context.Context) error {
 	return nil
 }
 
-// cannot says why the objects cannot be read from now on.
-func (h *host) cannot(ctx context.Context, err error) {
+// setUnavailable stores why the objects can no longer be read.
+func (h *managementSource) setUnavailable(ctx context.Context, err error) {
 	h.mu.Lock()
 	news := errors.Is(err, ErrNotServed) && !errors.Is(h.err, ErrNotServed)
 	h.machines, h.clusters, h.err = nil, nil, err
 	h.mu.Unlock()
-	klog.FromContext(ctx).V(2).Info("Machines and clusters of Cluster API cannot be read", "err", err)
+	klog.FromContext(ctx).V(2).Info("Cannot read Machines and Clusters of Cluster API", "err", err)
 	if news {
-		h.reader.groupKnown(Group) // that it has none
+		h.reader.notifyGroup(Group) // The group is known to have no objects.
 	}
 }
 
-// trouble says why objects that were not read yet are not.
-func (h *host) trouble(err error) {
+// setReadError stores why the objects could not be read so far.
+func (h *managementSource) setReadError(err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.machines == nil {
@@ -149,26 +149,26 @@ func (h *host) trouble(err error) {
 	}
 }
 
-// watch runs the informers until ctx is done or the kinds are gone, and returns whether they
-// have ever been read.
-func (h *host) watch(ctx context.Context) bool {
+// watch runs the informers until ctx is done or the kinds are no longer served. It reports whether the informers have
+// synced.
+func (h *managementSource) watch(ctx context.Context) bool {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var all sync.WaitGroup
 	defer all.Wait()
-	defer cancel() // before the wait
+	defer cancel() // Runs before all.Wait.
 	var synced []cache.InformerSynced
 	start := func(resource string, transform cache.TransformFunc, handler cache.ResourceEventHandler) cache.Store {
 		informer := dynamicinformer.NewFilteredDynamicInformer(h.client, schema.GroupVersionResource{Group: Group, Version: version, Resource: resource},
 			metav1.NamespaceAll, 0, cache.Indexers{}, nil).Informer()
-		// These fail only for an informer that runs already.
+		// These return an error only if the informer is already running.
 		_ = informer.SetTransform(transform)
 		_ = informer.SetWatchErrorHandlerWithContext(func(ctx context.Context, r *cache.Reflector, err error) {
 			if apierrors.IsNotFound(err) {
 				cancel()
 				return
 			}
-			h.trouble(err)
+			h.setReadError(err)
 			cache.DefaultWatchErrorHandler(ctx, r, err)
 		})
 		registration, err := informer.AddEventHandler(handler)
@@ -180,17 +180,17 @@ func (h *host) watch(ctx context.Context) bool {
 		all.Go(func() { informer.RunWithContext(ctx) })
 		return informer.GetStore()
 	}
-	machines := start("machines", keep(hostMachineOf), changes(
-		func(k *kept[Machine]) Machine { return k.facts }, func(key types.NamespacedName) { h.reader.machineChanged(Group, key) }))
-	clusters := start("clusters", keep(hostClusterOf), changes(
-		func(k *kept[Cluster]) Cluster { return k.facts }, func(key types.NamespacedName) { h.reader.clusterChanged(Group, key) }))
+	machines := start("machines", cacheTransform(hostMachineOf), changeHandler(
+		func(k *cachedObject[Machine]) Machine { return k.value }, func(key types.NamespacedName) { h.reader.notifyMachine(Group, key) }))
+	clusters := start("clusters", cacheTransform(hostClusterOf), changeHandler(
+		func(k *cachedObject[Cluster]) Cluster { return k.value }, func(key types.NamespacedName) { h.reader.notifyCluster(Group, key) }))
 	if !cache.WaitForCacheSync(ctx.Done(), synced...) {
 		return false
 	}
 	h.mu.Lock()
 	h.machines, h.clusters, h.err = machines, clusters, nil
 	h.mu.Unlock()
-	h.reader.groupKnown(Group)
+	h.reader.notifyGroup(Group)
 	<-ctx.Done()
 	return true
 }

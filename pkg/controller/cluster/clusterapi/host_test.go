@@ -36,7 +36,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/generated/informers/externalversions"
 )
 
-// long is how long a test waits for what has to come.
+// long is how long a test waits for an expected event.
 const long = 30 * time.Second
 
 var (
@@ -44,8 +44,8 @@ var (
 	clustersResource = schema.GroupVersionResource{Group: Group, Version: version, Resource: "clusters"}
 )
 
-// world is a host cluster that has Cluster API or not, and a Reader of it.
-type world struct {
+// fixture is a management cluster with or without Cluster API, and a Reader for it.
+type fixture struct {
 	*Reader
 	t      *testing.T
 	served atomic.Bool
@@ -59,9 +59,9 @@ type world struct {
 	watches []watch.Interface
 }
 
-func newWorld(t *testing.T, objects ...runtime.Object) *world {
+func newFixture(t *testing.T, objects ...runtime.Object) *fixture {
 	t.Helper()
-	w := &world{t: t, told: make(chan string, 100), own: versionedfake.NewSimpleClientset(objects...)}
+	w := &fixture{t: t, told: make(chan string, 100), own: versionedfake.NewSimpleClientset(objects...)}
 	server := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		w.asked.Add(1)
 		rw.Header().Set("Content-Type", "application/json")
@@ -108,8 +108,8 @@ func newWorld(t *testing.T, objects ...runtime.Object) *world {
 	return w
 }
 
-// hears waits until something is told, whatever is told before, and returns that.
-func (w *world) hears(what string) (before []string) {
+// awaitCallback waits for a callback and returns the callbacks before it.
+func (w *fixture) awaitCallback(what string) (before []string) {
 	w.t.Helper()
 	deadline := time.After(long)
 	for {
@@ -120,14 +120,13 @@ func (w *world) hears(what string) (before []string) {
 			}
 			before = append(before, told)
 		case <-deadline:
-			w.t.Fatalf("after %s only %q was told, not %q", long, before, what)
+			w.t.Fatalf("after %s the callbacks are %q, without %q", long, before, what)
 		}
 	}
 }
 
-// watched waits until a fake client has watches of Machines and Clusters: of what happens between the
-// list and the watch it reports nothing.
-func (w *world) watched(client *clienttesting.Fake) {
+// awaitWatches waits until a fake client watches Machines and Clusters. It loses events between list and watch.
+func (w *fixture) awaitWatches(client *clienttesting.Fake) {
 	w.t.Helper()
 	if err := wait.PollUntilContextTimeout(w.t.Context(), 10*time.Millisecond, long, true, func(context.Context) (bool, error) {
 		open := map[string]bool{}
@@ -140,7 +139,7 @@ func (w *world) watched(client *clienttesting.Fake) {
 	}
 }
 
-// object is one of the host cluster.
+// object returns an object of the management cluster.
 func object(t *testing.T, text string) *unstructured.Unstructured {
 	t.Helper()
 	o := &unstructured.Unstructured{}
@@ -166,7 +165,7 @@ var (
 	clusterKey = types.NamespacedName{Namespace: "ns", Name: "c"}
 )
 
-func (w *world) make(resource schema.GroupVersionResource, text string) *unstructured.Unstructured {
+func (w *fixture) make(resource schema.GroupVersionResource, text string) *unstructured.Unstructured {
 	w.t.Helper()
 	o, err := w.host.Resource(resource).Namespace("ns").Create(w.t.Context(), object(w.t, text), metav1.CreateOptions{})
 	if err != nil {
@@ -175,20 +174,20 @@ func (w *world) make(resource schema.GroupVersionResource, text string) *unstruc
 	return o
 }
 
-func TestAHostClusterIsNotAskedBeforeSomethingOfItIs(t *testing.T) {
-	w := newWorld(t)
-	w.hears("Group cluster.slipway.dev")
+func TestReader_SendsNoRequestsBeforeAnObjectIsRequested(t *testing.T) {
+	w := newFixture(t)
+	w.awaitCallback("Group cluster.slipway.dev")
 	if n := w.asked.Load(); n > 0 || len(w.host.Actions()) > 0 {
-		t.Errorf("asked %d times, requests %v; want none", n, w.host.Actions())
+		t.Errorf("%d discovery requests, requests %v; want none", n, w.host.Actions())
 	}
 }
 
-func TestClusterAPIIsFoundWhenItComesAndMissedWhenItGoes(t *testing.T) {
-	w := newWorld(t)
+func TestReader_FollowsInstallationAndRemovalOfClusterAPI(t *testing.T) {
+	w := newFixture(t)
 	if _, err := w.Machine(Group, machineKey); !errors.Is(err, ErrUnread) {
-		t.Errorf("before anybody has asked: %v, want ErrUnread", err)
+		t.Errorf("before the first request: %v, want ErrUnread", err)
 	}
-	w.hears("Group cluster.x-k8s.io")
+	w.awaitCallback("Group cluster.x-k8s.io")
 	if _, err := w.Machine(Group, machineKey); !errors.Is(err, ErrNotServed) || errors.Is(err, ErrUnread) {
 		t.Errorf("without Cluster API: %v, want ErrNotServed", err)
 	}
@@ -196,8 +195,8 @@ func TestClusterAPIIsFoundWhenItComesAndMissedWhenItGoes(t *testing.T) {
 	w.make(machinesResource, machine)
 	w.make(clustersResource, cluster)
 	w.served.Store(true)
-	w.hears("Group cluster.x-k8s.io")
-	w.watched(&w.host.Fake)
+	w.awaitCallback("Group cluster.x-k8s.io")
+	w.awaitWatches(&w.host.Fake)
 	got, err := w.Machine(Group, machineKey)
 	if diff := cmp.Diff(&Machine{Name: "m", UID: "uid-m", Cluster: "c", DataSecret: "data", FailureDomain: "a",
 		Infrastructure: Reference{"vm.slipway.dev", "VirtualMachine", "vm"}}, got); diff != "" || err != nil {
@@ -209,7 +208,7 @@ func TestClusterAPIIsFoundWhenItComesAndMissedWhenItGoes(t *testing.T) {
 		t.Errorf("Cluster (-want +got), error %v:\n%s", err, diff)
 	}
 	if got, err := w.Machine(Group, types.NamespacedName{Namespace: "ns", Name: "other"}); got != nil || err != nil {
-		t.Errorf("one that does not exist: %v, %v", got, err)
+		t.Errorf("a Machine that does not exist: %v, %v", got, err)
 	}
 
 	w.served.Store(false)
@@ -218,24 +217,24 @@ func TestClusterAPIIsFoundWhenItComesAndMissedWhenItGoes(t *testing.T) {
 		opened.Stop()
 	}
 	w.mu.Unlock()
-	w.hears("Group cluster.x-k8s.io")
+	w.awaitCallback("Group cluster.x-k8s.io")
 	if _, err := w.Machine(Group, machineKey); !errors.Is(err, ErrNotServed) {
-		t.Errorf("after Cluster API is gone: %v, want ErrNotServed", err)
+		t.Errorf("after the removal of Cluster API: %v, want ErrNotServed", err)
 	}
 	w.served.Store(true)
-	w.hears("Group cluster.x-k8s.io")
+	w.awaitCallback("Group cluster.x-k8s.io")
 	if got, err := w.Machine(Group, machineKey); got == nil || err != nil {
-		t.Errorf("after it has come again: %v, %v", got, err)
+		t.Errorf("after the second installation: %v, %v", got, err)
 	}
 }
 
-func TestOnlyWhatCountsIsTold(t *testing.T) {
-	w := newWorld(t)
+func TestReader_ReportsOnlyRelevantChanges(t *testing.T) {
+	w := newFixture(t)
 	w.served.Store(true)
 	made := w.make(machinesResource, machine)
 	_, _ = w.Machine(Group, machineKey)
-	w.hears("Group cluster.x-k8s.io")
-	w.watched(&w.host.Fake)
+	w.awaitCallback("Group cluster.x-k8s.io")
+	w.awaitWatches(&w.host.Fake)
 	machines := w.host.Resource(machinesResource).Namespace("ns")
 	for _, phase := range []string{"Pending", "Provisioning"} {
 		if err := unstructured.SetNestedField(made.Object, phase, "status", "phase"); err != nil {
@@ -247,24 +246,24 @@ func TestOnlyWhatCountsIsTold(t *testing.T) {
 	}
 	w.make(clustersResource, cluster)
 	var told []string
-	told = append(told, w.hears("Cluster cluster.x-k8s.io ns/c")...)
+	told = append(told, w.awaitCallback("Cluster cluster.x-k8s.io ns/c")...)
 	if err := unstructured.SetNestedField(made.Object, "newer", "spec", "bootstrap", "dataSecretName"); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := machines.Update(t.Context(), made, metav1.UpdateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	told = append(told, w.hears("Machine cluster.x-k8s.io ns/m")...)
+	told = append(told, w.awaitCallback("Machine cluster.x-k8s.io ns/m")...)
 	if err := machines.Delete(t.Context(), "m", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	told = append(told, w.hears("Machine cluster.x-k8s.io ns/m")...)
+	told = append(told, w.awaitCallback("Machine cluster.x-k8s.io ns/m")...)
 	if told = slices.DeleteFunc(told, func(s string) bool { return s == "Group cluster.slipway.dev" }); len(told) > 0 {
-		t.Errorf("told %q besides, want nothing of a status that counts for nobody", told)
+		t.Errorf("further callbacks %q, want none for irrelevant fields", told)
 	}
 }
 
-func TestWhatIsOfAnotherTypeCountsAsUnset(t *testing.T) {
+func TestReader_TreatsFieldsOfWrongTypesAsUnset(t *testing.T) {
 	m := hostMachineOf(object(t, `{apiVersion: v1, kind: Machine, metadata: {name: m}, spec: {clusterName: 7, bootstrap: {dataSecretName: [a]}, failureDomain: `+strings.Repeat("x", 600)+`, infrastructureRef: vm}}`))
 	if diff := cmp.Diff(Machine{Name: "m"}, m); diff != "" {
 		t.Errorf("Machine (-want +got):\n%s", diff)
@@ -275,9 +274,9 @@ func TestWhatIsOfAnotherTypeCountsAsUnset(t *testing.T) {
 	}
 }
 
-func TestOurOwnMachinesAreReadFromTheSharedInformers(t *testing.T) {
+func TestReader_ReadsOwnKindsFromSharedInformers(t *testing.T) {
 	secret, yes := "data", true
-	w := newWorld(t,
+	w := newFixture(t,
 		&clusterv1alpha1.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "m", UID: "uid-m"}, Spec: clusterv1alpha1.MachineSpec{
 			ClusterName: "c", FailureDomain: "a", Bootstrap: clusterv1alpha1.Bootstrap{DataSecretName: &secret},
 			InfrastructureRef: clusterv1alpha1.ContractVersionedObjectReference{APIGroup: "vm.slipway.dev", Kind: "VirtualMachine", Name: "vm"}}},
@@ -285,8 +284,8 @@ func TestOurOwnMachinesAreReadFromTheSharedInformers(t *testing.T) {
 			ControlPlaneEndpoint: clusterv1alpha1.APIEndpoint{Host: "h", Port: 6443}},
 			Status: clusterv1alpha1.ClusterStatus{Initialization: clusterv1alpha1.ClusterInitializationStatus{InfrastructureProvisioned: &yes}}})
 	group := clusterv1alpha1.GroupName
-	w.hears("Group " + group)
-	w.watched(&w.own.Fake)
+	w.awaitCallback("Group " + group)
+	w.awaitWatches(&w.own.Fake)
 	m, err := w.Machine(group, machineKey)
 	if diff := cmp.Diff(&Machine{Name: "m", UID: "uid-m", Cluster: "c", DataSecret: "data", FailureDomain: "a",
 		Infrastructure: Reference{"vm.slipway.dev", "VirtualMachine", "vm"}}, m); diff != "" || err != nil {
@@ -299,8 +298,8 @@ func TestOurOwnMachinesAreReadFromTheSharedInformers(t *testing.T) {
 	if err := w.own.ClusterV1alpha1().Machines("ns").Delete(t.Context(), "m", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	w.hears("Machine " + group + " ns/m")
+	w.awaitCallback("Machine " + group + " ns/m")
 	if m, err := w.Machine(group, machineKey); m != nil || err != nil {
-		t.Errorf("a Machine that is gone: %v, %v", m, err)
+		t.Errorf("a deleted Machine: %v, %v", m, err)
 	}
 }

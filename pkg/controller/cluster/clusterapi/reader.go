@@ -21,46 +21,45 @@ import (
 )
 
 var (
-	// ErrUnread says that an object could not be read yet.
+	// ErrUnread is returned when an object could not be read yet.
 	ErrUnread = errors.New("could not be read yet")
-	// ErrNotServed says that the cluster does not have the kinds, and so none of their objects.
-	ErrNotServed = errors.New("the cluster does not serve " + Group + "/" + version)
+	// ErrNotServed is returned when the management cluster does not serve the kinds, so that the object does not exist.
+	ErrNotServed = errors.New("the management cluster does not serve " + Group + "/" + version)
 )
 
-// Handlers hear of changes. They must not block.
+// Handlers are called for changes. They must not block.
 type Handlers struct {
-	// Machine hears of a Machine that was made, changed or deleted.
+	// Machine is called when a Machine was created, changed or deleted.
 	Machine func(group string, key types.NamespacedName)
-	// Cluster hears of a Cluster likewise.
+	// Cluster is called when a Cluster was created, changed or deleted.
 	Cluster func(group string, key types.NamespacedName)
-	// Group hears that it is known from now on which objects a group has.
+	// Group is called when the objects of a group have been read, or the group is known to have none.
 	Group func(group string)
 }
 
-// source has the objects of one group. An object that does not exist is nil.
+// source reads the objects of one group. It returns nil for an object that does not exist.
 type source interface {
 	machine(key types.NamespacedName) (*Machine, error)
 	cluster(key types.NamespacedName) (*Cluster, error)
 }
 
-// Reader reads Machines and Clusters of both groups from caches.
+// Reader reads the Machines and Clusters of both groups from caches.
 type Reader struct {
-	own  *own
-	host *host
+	own  *ownSource
+	host *managementSource
 
 	mu       sync.Mutex
 	handlers []Handlers
 }
 
-// New makes a Reader over informers of our own API, which somebody else starts, and the host
-// cluster. It asks nothing before Run, and of the host cluster nothing before an object of it is
-// asked for.
+// New returns a Reader. The caller starts the informers. The Reader sends no request before Run, and none to the
+// management cluster before one of its objects is requested.
 func New(informers externalversions.SharedInformerFactory, client dynamic.Interface, discovery discovery.DiscoveryInterface) (*Reader, error) {
 	r := &Reader{}
-	r.host = newHost(client, discovery, r)
+	r.host = newManagementSource(client, discovery, r)
 	var err error
-	if r.own, err = newOwn(informers, r); err != nil {
-		return nil, fmt.Errorf("watching our own machines and clusters: %w", err)
+	if r.own, err = newOwnSource(informers, r); err != nil {
+		return nil, fmt.Errorf("watching Slipway's Machines and Clusters: %w", err)
 	}
 	return r, nil
 }
@@ -72,62 +71,62 @@ func (r *Reader) Watch(h Handlers) {
 	r.handlers = append(r.handlers, h)
 }
 
-// Machine returns what counts of a Machine, nil for one that does not exist.
+// Machine returns a Machine, or nil if it does not exist.
 func (r *Reader) Machine(group string, key types.NamespacedName) (*Machine, error) {
-	return r.of(group).machine(key)
+	return r.sourceOf(group).machine(key)
 }
 
-// Cluster returns what counts of a Cluster, nil for one that does not exist.
+// Cluster returns a Cluster, or nil if it does not exist.
 func (r *Reader) Cluster(group string, key types.NamespacedName) (*Cluster, error) {
-	return r.of(group).cluster(key)
+	return r.sourceOf(group).cluster(key)
 }
 
-func (r *Reader) of(group string) source {
+func (r *Reader) sourceOf(group string) source {
 	if group == Group {
 		return r.host
 	}
 	return r.own
 }
 
-// Run watches the host cluster, once there is something to watch, until ctx is done.
+// Run watches the objects until ctx is done.
 func (r *Reader) Run(ctx context.Context) {
 	var all sync.WaitGroup
 	all.Go(func() {
 		if cache.WaitForCacheSync(ctx.Done(), r.own.synced) {
-			r.groupKnown(clusterv1alpha1.GroupName)
+			r.notifyGroup(clusterv1alpha1.GroupName)
 		}
 	})
 	r.host.run(ctx)
 	all.Wait()
 }
 
-func (r *Reader) told() []Handlers {
+func (r *Reader) registeredHandlers() []Handlers {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.handlers
 }
 
-func (r *Reader) machineChanged(group string, key types.NamespacedName) {
-	for _, h := range r.told() {
+func (r *Reader) notifyMachine(group string, key types.NamespacedName) {
+	for _, h := range r.registeredHandlers() {
 		h.Machine(group, key)
 	}
 }
 
-func (r *Reader) clusterChanged(group string, key types.NamespacedName) {
-	for _, h := range r.told() {
+func (r *Reader) notifyCluster(group string, key types.NamespacedName) {
+	for _, h := range r.registeredHandlers() {
 		h.Cluster(group, key)
 	}
 }
 
-func (r *Reader) groupKnown(group string) {
-	for _, h := range r.told() {
+func (r *Reader) notifyGroup(group string) {
+	for _, h := range r.registeredHandlers() {
 		h.Group(group)
 	}
 }
 
-// changes tells of objects that were made or deleted, and of those of which something else counts
-// than before. What there is from the beginning is told as a group.
-func changes[O metav1.Object, T comparable](facts func(O) T, changed func(types.NamespacedName)) cache.ResourceEventHandler {
+// changeHandler returns a handler that calls changed for objects that were created or deleted, and for updates that
+// change the result of facts. It ignores the initial list, for which Handlers.Group is called.
+func changeHandler[O metav1.Object, T comparable](facts func(O) T, changed func(types.NamespacedName)) cache.ResourceEventHandler {
 	return cache.ResourceEventHandlerDetailedFuncs{
 		AddFunc: func(obj any, isInInitialList bool) {
 			if o, ok := obj.(O); ok && !isInInitialList {

@@ -18,58 +18,59 @@ import (
 	"github.com/slipway-dev/slipway/pkg/generated/informers/externalversions"
 )
 
-// Name of the controller in logs, metrics and its queue.
+// Name is the name of the controller in logs, metrics and its queue.
 const Name = "machinehealthcheck"
 
-// workers is how many checks are looked at at the same time.
+// workers is the number of MachineHealthChecks that are reconciled concurrently.
 const workers = 4
 
-// Nodes are those of workload clusters.
+// Nodes reads the Nodes of workload clusters.
 type Nodes interface {
-	// Node returns the Node of a Cluster that has a provider ID and a name, nil if there is none. It has no
-	// labels, annotations and taints. An error means that it cannot be known now.
+	// Node returns the Node of a Cluster with a provider ID and a name, or nil if it does not exist. It has no labels,
+	// annotations and taints. An error means that this is currently unknown.
 	Node(cluster types.NamespacedName, providerID, name string) (*corev1.Node, error)
-	// Registered is true if a Cluster has a Node of a provider ID. An error means as much.
+	// Registered reports whether a Cluster has a Node with a provider ID. An error means that this is currently
+	// unknown.
 	Registered(cluster types.NamespacedName, providerID string) (bool, error)
-	// Silent is true while a Cluster does not answer and its Nodes are as they were seen last.
+	// Silent reports whether a Cluster does not answer. Its Nodes are then the last known ones.
 	Silent(cluster types.NamespacedName) bool
-	// OnCluster has f called when it can be known again or not any more, OnNode when a Node
-	// has changed. f may not block. They are called before Run.
+	// OnCluster adds a callback for changes of the connection to a Cluster, OnNode for changes of a Node. f must not
+	// block. Both must be called before Run.
 	OnCluster(f func(cluster types.NamespacedName))
 	OnNode(f func(cluster types.NamespacedName, node *corev1.Node))
 }
 
-// External reads templates of remediation requests and knows their kinds.
+// External reads templates of remediation requests and resolves their kinds.
 type External interface {
-	// Get reads an object.
+	// Get returns an object.
 	Get(ctx context.Context, ref contract.Reference, namespace string) (*unstructured.Unstructured, contract.Kind, error)
-	// Resolve tells what is known of a kind.
+	// Resolve returns the Kind of a group and kind.
 	Resolve(ctx context.Context, group, kind string) (contract.Kind, error)
 }
 
-// Deps is what the controller needs; all but Now are required.
+// Deps are the dependencies of the controller. All except Now are required.
 type Deps struct {
-	// Client writes MachineHealthChecks, and conditions of Machines.
+	// Client writes MachineHealthChecks and conditions of Machines.
 	Client versioned.Interface
-	// Informers watch our kinds. New registers what it needs; Run starts them.
+	// Informers watch Slipway's kinds. New registers the informers it needs; Run starts them.
 	Informers externalversions.SharedInformerFactory
-	// Nodes are those of workload clusters.
+	// Nodes reads the Nodes of workload clusters.
 	Nodes Nodes
-	// External are the kinds of remediation requests.
+	// External reads templates of remediation requests.
 	External External
 	// Recorder writes events.k8s.io events.
 	Recorder events.EventRecorder
-	// Now is the clock; time.Now when nil.
+	// Now returns the current time. The default is time.Now.
 	Now func() time.Time
 }
 
-// Controller looks after the health of Machines.
+// Controller reconciles MachineHealthChecks.
 type Controller struct {
 	*controller.Loop[types.NamespacedName]
 	checks controller.Store[*check]
 }
 
-// New returns a controller that does nothing until Run. It must be called before the informers are started.
+// New returns a controller. Run starts it. New must be called before the informers are started.
 func New(d Deps) (*Controller, error) {
 	if err := controller.CheckDeps(Name, d, "Now"); err != nil {
 		return nil, err
@@ -91,7 +92,7 @@ func New(d Deps) (*Controller, error) {
 		Watches(kinds.Clusters().Informer(), controller.Changes(false, c.clusterChanged)).
 		Reconciler(r).
 		Build()
-	d.Nodes.OnCluster(c.clusterTells)
-	d.Nodes.OnNode(func(in types.NamespacedName, _ *corev1.Node) { c.clusterTells(in) })
+	d.Nodes.OnCluster(c.onClusterEvent)
+	d.Nodes.OnNode(func(in types.NamespacedName, _ *corev1.Node) { c.onClusterEvent(in) })
 	return c, err
 }

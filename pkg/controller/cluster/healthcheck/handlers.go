@@ -12,22 +12,22 @@ import (
 	"github.com/slipway-dev/slipway/pkg/controller/cluster/members"
 )
 
-// byCluster indexes checks and Machines by their Cluster.
+// byCluster is the index of MachineHealthChecks and Machines by Cluster.
 const byCluster = Name + "/cluster"
 
 var checkIndexers = cache.Indexers{byCluster: controller.IndexBy(func(c *check) []string { return []string{c.Namespace + "/" + c.Spec.ClusterName} })}
 
 var machineIndexers = cache.Indexers{byCluster: controller.IndexBy(func(m *machine) []string { return []string{m.Namespace + "/" + m.Spec.ClusterName} })}
 
-// indexed queues the checks of a Cluster, if they are wanted.
-func (c *Controller) indexed(in string, wanted func(*check) bool) {
+// queueIndexed queues the MachineHealthChecks of a Cluster for which wanted is nil or returns true.
+func (c *Controller) queueIndexed(in string, wanted func(*check) bool) {
 	controller.EnqueueIndexed(c.Loop, c.checks, byCluster, in, wanted)
 }
 
-// checkChanged queues a check of which more changed than its status, which is written here.
+// checkChanged queues a MachineHealthCheck unless only its status has changed.
 func (c *Controller) checkChanged(was, now *check) {
 	if now == nil {
-		c.indexed(was.Namespace+"/"+was.Spec.ClusterName, nil) // They no longer repeat what it found.
+		c.queueIndexed(was.Namespace+"/"+was.Spec.ClusterName, nil) // The other checks may have repeated its result.
 		return
 	}
 	if was == nil || was.UID != now.UID || was.Generation != now.Generation ||
@@ -36,11 +36,11 @@ func (c *Controller) checkChanged(was, now *check) {
 	}
 }
 
-// machineChanged queues the checks that look after a Machine, or did.
+// machineChanged queues the MachineHealthChecks that select a Machine or selected it before.
 func (c *Controller) machineChanged(was, now *machine) {
 	for _, m := range []*machine{was, now} {
 		if m != nil {
-			c.indexed(m.Namespace+"/"+m.Spec.ClusterName, func(h *check) bool {
+			c.queueIndexed(m.Namespace+"/"+m.Spec.ClusterName, func(h *check) bool {
 				return members.Selected(&h.Spec.Selector, h.Spec.ClusterName, m)
 			})
 		}
@@ -51,8 +51,8 @@ func (c *Controller) clusterChanged(was, now *cluster) {
 	if now == nil || was != nil && was.Generation == now.Generation && equality.Semantic.DeepEqual(was.Status.Conditions, now.Status.Conditions) {
 		return
 	}
-	c.indexed(now.Namespace+"/"+now.Name, nil)
+	c.queueIndexed(now.Namespace+"/"+now.Name, nil)
 }
 
-// clusterTells queues the checks of a Cluster whose Nodes have changed.
-func (c *Controller) clusterTells(in types.NamespacedName) { c.indexed(in.String(), nil) }
+// onClusterEvent queues the MachineHealthChecks of a Cluster when its connection or Nodes have changed.
+func (c *Controller) onClusterEvent(in types.NamespacedName) { c.queueIndexed(in.String(), nil) }

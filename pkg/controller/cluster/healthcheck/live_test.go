@@ -35,25 +35,25 @@ import (
 
 var requests = schema.GroupVersionResource{Group: "fix.dev", Version: "v1", Resource: "fixes"}
 
-// live is the whole controller over a fake server, on a clock of its own.
-type live struct {
-	t     *testing.T
-	api   *fake.Clientset
-	fixes *dynamicfake.FakeDynamicClient
-	tell  func(types.NamespacedName)
+// fixture runs the controller against a fake server with a fake clock.
+type fixture struct {
+	t        *testing.T
+	api      *fake.Clientset
+	fixes    *dynamicfake.FakeDynamicClient
+	callback func(types.NamespacedName)
 
 	mu sync.Mutex
-	// nodes are those of the cluster; nil while it is not connected.
+	// nodes are the Nodes of the cluster, or nil while it is not connected.
 	nodes map[string]*corev1.Node
 	calls []string
-	// asked is how often Nodes were asked for.
+	// asked is the number of Node lookups.
 	asked int
 	// before is called before the next write of a Machine.
 	before func()
 }
 
-// Node is of Nodes.
-func (l *live) Node(_ types.NamespacedName, _, name string) (*corev1.Node, error) {
+// Node implements Nodes.
+func (l *fixture) Node(_ types.NamespacedName, _, name string) (*corev1.Node, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.asked++
@@ -63,23 +63,23 @@ func (l *live) Node(_ types.NamespacedName, _, name string) (*corev1.Node, error
 	return l.nodes[name], nil
 }
 
-// Registered is of Nodes. A provider ID is the name of the Node.
-func (l *live) Registered(_ types.NamespacedName, id string) (bool, error) {
+// Registered implements Nodes. The provider ID is the name of the Node.
+func (l *fixture) Registered(_ types.NamespacedName, id string) (bool, error) {
 	n, err := l.Node(types.NamespacedName{}, id, id)
 	return n != nil, err
 }
 
-// Silent is of Nodes.
-func (l *live) Silent(types.NamespacedName) bool { return false }
+// Silent implements Nodes.
+func (l *fixture) Silent(types.NamespacedName) bool { return false }
 
-// OnCluster is of Nodes.
-func (l *live) OnCluster(f func(types.NamespacedName)) { l.tell = f }
+// OnCluster implements Nodes.
+func (l *fixture) OnCluster(f func(types.NamespacedName)) { l.callback = f }
 
-// OnNode is of Nodes.
-func (l *live) OnNode(func(types.NamespacedName, *corev1.Node)) {}
+// OnNode implements Nodes.
+func (l *fixture) OnNode(func(types.NamespacedName, *corev1.Node)) {}
 
-// Get is of External.
-func (l *live) Get(ctx context.Context, ref contract.Reference, namespace string) (*unstructured.Unstructured, contract.Kind, error) {
+// Get implements External.
+func (l *fixture) Get(ctx context.Context, ref contract.Reference, namespace string) (*unstructured.Unstructured, contract.Kind, error) {
 	if ref.Name != "reboot" {
 		return nil, contract.Kind{}, apierrors.NewNotFound(schema.GroupResource{}, ref.Name)
 	}
@@ -89,16 +89,16 @@ func (l *live) Get(ctx context.Context, ref contract.Reference, namespace string
 	}}, contract.Kind{}, nil
 }
 
-// Resolve is of External.
-func (l *live) Resolve(context.Context, string, string) (contract.Kind, error) {
+// Resolve implements External.
+func (l *fixture) Resolve(context.Context, string, string) (contract.Kind, error) {
 	return contract.Kind{GVK: requests.GroupVersion().WithKind("Fix"), GVR: requests, Client: l.fixes}, nil
 }
 
-// run starts the controller on objects. synctest must be on; its clock is set to minute 4.
-func run(t *testing.T, objects ...runtime.Object) *live {
+// run starts the controller with objects at minute 4. It must be called in a synctest bubble.
+func run(t *testing.T, objects ...runtime.Object) *fixture {
 	t.Helper()
 	time.Sleep(time.Until(at(4)))
-	l := &live{t: t, api: fake.NewSimpleClientset(objects...), nodes: map[string]*corev1.Node{}}
+	l := &fixture{t: t, api: fake.NewSimpleClientset(objects...), nodes: map[string]*corev1.Node{}}
 	l.fixes = dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), map[schema.GroupVersionResource]string{requests: "FixList"})
 	versions := livecontroller.Versions{Last: 2000}
 	l.api.PrependReactor("update", "*", func(action clienttesting.Action) (bool, runtime.Object, error) {
@@ -120,7 +120,7 @@ func run(t *testing.T, objects ...runtime.Object) *live {
 			return true, nil, err
 		}
 		if is := stored.(metav1.Object).GetResourceVersion(); is != o.GetResourceVersion() {
-			return true, nil, apierrors.NewConflict(action.GetResource().GroupResource(), o.GetName(), errors.New("it is "+is))
+			return true, nil, apierrors.NewConflict(action.GetResource().GroupResource(), o.GetName(), errors.New("the version is "+is))
 		}
 		versions.Stamp(action)
 		l.calls = append(l.calls, what)
@@ -136,25 +136,25 @@ func run(t *testing.T, objects ...runtime.Object) *live {
 	return l
 }
 
-// until lets time go by until that minute.
-func (l *live) until(minute int) {
+// until advances the clock to a minute.
+func (l *fixture) until(minute int) {
 	time.Sleep(time.Until(at(minute)))
 	synctest.Wait()
 }
 
-// becomes changes a Node, or without one takes it away, and tells.
-func (l *live) becomes(name string, n *corev1.Node) {
+// updateNode updates a Node, or deletes it if n is nil, and calls the callbacks.
+func (l *fixture) updateNode(name string, n *corev1.Node) {
 	l.mu.Lock()
 	if l.nodes[name] = n; n == nil {
 		delete(l.nodes, name)
 	}
 	l.mu.Unlock()
-	l.tell(types.NamespacedName{Namespace: "dev", Name: "c"})
+	l.callback(types.NamespacedName{Namespace: "dev", Name: "c"})
 	time.Sleep(time.Second)
 	synctest.Wait()
 }
 
-func (l *live) machine(name string) *machine {
+func (l *fixture) machine(name string) *machine {
 	l.t.Helper()
 	m, err := l.api.ClusterV1alpha1().Machines("dev").Get(context.Background(), name, metav1.GetOptions{})
 	if err != nil {
@@ -163,8 +163,8 @@ func (l *live) machine(name string) *machine {
 	return m
 }
 
-// says is status and reason of the conditions of a Machine, in that order.
-func (l *live) says(name string, kinds ...string) string {
+// conditions returns status and reason of conditions of a Machine.
+func (l *fixture) conditions(name string, kinds ...string) string {
 	l.t.Helper()
 	var all []string
 	for _, kind := range kinds {
@@ -175,15 +175,15 @@ func (l *live) says(name string, kinds ...string) string {
 	return strings.Join(all, ", ")
 }
 
-func (l *live) wants(what, name, want string) {
+func (l *fixture) expectConditions(what, name, want string) {
 	l.t.Helper()
-	got := l.says(name, clusterv1alpha1.MachineHealthCheckSucceededCondition, clusterv1alpha1.MachineOwnerRemediatedCondition, clusterv1alpha1.MachineExternallyRemediatedCondition)
+	got := l.conditions(name, clusterv1alpha1.MachineHealthCheckSucceededCondition, clusterv1alpha1.MachineOwnerRemediatedCondition, clusterv1alpha1.MachineExternallyRemediatedCondition)
 	if got != want {
-		l.t.Errorf("%s: %s says %q, want %q", what, name, got, want)
+		l.t.Errorf("%s: conditions of %s are %q, want %q", what, name, got, want)
 	}
 }
 
-func (l *live) status() clusterv1alpha1.MachineHealthCheckStatus {
+func (l *fixture) status() clusterv1alpha1.MachineHealthCheckStatus {
 	l.t.Helper()
 	c, err := l.api.ClusterV1alpha1().MachineHealthChecks("dev").Get(context.Background(), "mhc", metav1.GetOptions{})
 	if err != nil {
@@ -192,7 +192,7 @@ func (l *live) status() clusterv1alpha1.MachineHealthCheckStatus {
 	return c.Status
 }
 
-func (l *live) writes() []string {
+func (l *fixture) writes() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	out := l.calls
@@ -201,23 +201,23 @@ func (l *live) writes() []string {
 }
 
 // MC15
-func TestMachinesAreMarkedWhenTheirTimeHasCome(t *testing.T) {
+func TestHealthCheck_MarksMachinesAfterTheirTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := run(t, theCluster(), theCheck(), theMachine("a"), theMachine("b"), theMachine("other", func(m *machine) { m.Labels = nil }))
-		l.wants("its Node is gone", "a", "False NodeDeleted, False WaitingForRemediation")
-		l.becomes("a", node("a", corev1.ConditionTrue, 4))
-		l.becomes("b", node("b", corev1.ConditionTrue, 4))
-		l.wants("it is back", "a", "True HealthCheckSucceeded, False WaitingForRemediation")
-		l.wants("never looked after", "other", "")
-		l.becomes("b", node("b", corev1.ConditionFalse, 6))
-		l.wants("not Ready yet", "b", "True HealthCheckSucceeded, False WaitingForRemediation")
+		l.expectConditions("its Node is deleted", "a", "False NodeDeleted, False WaitingForRemediation")
+		l.updateNode("a", node("a", corev1.ConditionTrue, 4))
+		l.updateNode("b", node("b", corev1.ConditionTrue, 4))
+		l.expectConditions("its Node exists again", "a", "True HealthCheckSucceeded, False WaitingForRemediation")
+		l.expectConditions("not selected", "other", "")
+		l.updateNode("b", node("b", corev1.ConditionFalse, 6))
+		l.expectConditions("not Ready yet", "b", "True HealthCheckSucceeded, False WaitingForRemediation")
 		l.writes()
 		l.until(10)
 		if diff := cmp.Diff([]string(nil), l.writes()); diff != "" {
-			t.Errorf("writes while nothing has lasted (-want +got):\n%s", diff)
+			t.Errorf("writes before a timeout (-want +got):\n%s", diff)
 		}
 		l.until(12)
-		l.wants("not Ready for five minutes", "b", "False UnhealthyNode, False WaitingForRemediation")
+		l.expectConditions("not Ready for five minutes", "b", "False UnhealthyNode, False WaitingForRemediation")
 		st := l.status()
 		if *st.ExpectedMachines != 2 || *st.CurrentHealthy != 1 || *st.RemediationsAllowed != 1 || cmp.Diff([]string{"a", "b"}, st.Targets) != "" {
 			t.Errorf("status is %+v", st)
@@ -225,35 +225,35 @@ func TestMachinesAreMarkedWhenTheirTimeHasCome(t *testing.T) {
 		l.writes()
 		l.until(24 * 60)
 		if writes := l.writes(); len(writes) > 0 {
-			t.Errorf("writes in a day in which nothing happened: %v", writes)
+			t.Errorf("writes in a day without changes: %v", writes)
 		}
 	})
 }
 
-func TestASilentClusterIsNoSickMachine(t *testing.T) {
+func TestHealthCheck_DoesNotMarkMachinesOfDisconnectedClusters(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := run(t, theCluster(), theCheck(), theMachine("a", says("HealthCheckSucceeded", metav1.ConditionTrue, 4)))
-		l.becomes("a", node("a", corev1.ConditionTrue, 4))
-		l.wants("well", "a", "True HealthCheckSucceeded, False WaitingForRemediation")
+		l.updateNode("a", node("a", corev1.ConditionTrue, 4))
+		l.expectConditions("well", "a", "True HealthCheckSucceeded, False WaitingForRemediation")
 		l.mu.Lock()
 		l.nodes = nil
 		l.mu.Unlock()
-		l.tell(types.NamespacedName{Namespace: "dev", Name: "c"})
+		l.callback(types.NamespacedName{Namespace: "dev", Name: "c"})
 		l.until(600)
-		l.wants("the cluster is silent", "a", "True HealthCheckSucceeded, False WaitingForRemediation")
+		l.expectConditions("the cluster does not answer", "a", "True HealthCheckSucceeded, False WaitingForRemediation")
 		if st := l.status(); *st.CurrentHealthy != 0 {
-			t.Errorf("%d Machines count as well, want none", *st.CurrentHealthy)
+			t.Errorf("%d Machines count as healthy, want none", *st.CurrentHealthy)
 		}
 	})
 }
 
-func TestTooManyAreNotReplaced(t *testing.T) {
+func TestHealthCheck_RemediatesNothingIfTooManyAreUnhealthy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := theCheck()
 		c.Spec.Remediation.TriggerIf.UnhealthyInRange = "[1-1]"
 		l := run(t, theCluster(), c, theMachine("a"), theMachine("b"))
-		l.wants("two", "a", "False NodeDeleted")
-		l.wants("two", "b", "False NodeDeleted")
+		l.expectConditions("two", "a", "False NodeDeleted")
+		l.expectConditions("two", "b", "False NodeDeleted")
 		is := conditions.Find(l.status().Conditions, clusterv1alpha1.MachineHealthCheckRemediationAllowedCondition)
 		if is.Status != metav1.ConditionFalse || is.Reason != clusterv1alpha1.TooManyUnhealthyReason {
 			t.Errorf("RemediationAllowed is %+v", is)
@@ -261,16 +261,16 @@ func TestTooManyAreNotReplaced(t *testing.T) {
 		if c := conditions.Find(l.status().Conditions, clusterv1alpha1.StalledCondition); c == nil || c.Status != metav1.ConditionTrue || c.Message != is.Message {
 			t.Errorf("Stalled is %+v, want True with the message of RemediationAllowed", c)
 		}
-		l.becomes("a", node("a", corev1.ConditionTrue, 4))
+		l.updateNode("a", node("a", corev1.ConditionTrue, 4))
 		if c := conditions.Find(l.status().Conditions, clusterv1alpha1.StalledCondition); c != nil {
 			t.Errorf("Stalled is %+v although remediation is allowed", c)
 		}
-		l.wants("one", "a", "True HealthCheckSucceeded")
-		l.wants("one", "b", "False NodeDeleted, False WaitingForRemediation")
+		l.expectConditions("one", "a", "True HealthCheckSucceeded")
+		l.expectConditions("one", "b", "False NodeDeleted, False WaitingForRemediation")
 	})
 }
 
-func TestAnOwnerThatIsAtItIsNotAskedAgain(t *testing.T) {
+func TestHealthCheck_DoesNotRepeatRequestsToOwners(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begun := func(m *machine) {
 			conditions.Set(&m.Status.Conditions, begin, metav1.Condition{Type: "OwnerRemediated", Status: metav1.ConditionFalse, Reason: "MachineDeleting"})
@@ -284,21 +284,21 @@ func TestAnOwnerThatIsAtItIsNotAskedAgain(t *testing.T) {
 				m.Annotations = map[string]string{clusterv1alpha1.MachineSkipRemediationAnnotation: ""}
 			}),
 			theMachine("paused", func(m *machine) { m.Annotations = map[string]string{clusterv1alpha1.PausedAnnotation: ""} }))
-		l.wants("the owner has begun", "begun", "False NodeDeleted, False MachineDeleting")
-		l.wants("done once, and sick again", "done", "False NodeDeleted, False WaitingForRemediation")
-		l.wants("being deleted", "going", "False NodeDeleted")
-		l.wants("not to be looked after", "skipped", "")
-		l.wants("paused", "paused", "")
+		l.expectConditions("the owner has begun", "begun", "False NodeDeleted, False MachineDeleting")
+		l.expectConditions("remediated once, and unhealthy again", "done", "False NodeDeleted, False WaitingForRemediation")
+		l.expectConditions("being deleted", "going", "False NodeDeleted")
+		l.expectConditions("skipped", "skipped", "")
+		l.expectConditions("paused", "paused", "")
 	})
 }
 
-// Somebody else writes the status between the pass's reading and its writing.
-func TestNoWriteOfOthersIsLost(t *testing.T) {
+// Another client writes the status between the read and the write of a reconcile.
+func TestHealthCheck_KeepsConcurrentStatusWrites(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := run(t, theCluster(), theCheck(), theMachine("a", nodeless))
 		l.mu.Lock()
 		l.before = func() {
-			// The fake is locked: this is what its server does.
+			// The fake clientset is locked here, so its tracker is used.
 			gvr := clusterv1alpha1.SchemeGroupVersion.WithResource("machines")
 			obj, err := l.api.Tracker().Get(gvr, "dev", "a")
 			if err != nil {
@@ -314,19 +314,19 @@ func TestNoWriteOfOthersIsLost(t *testing.T) {
 		}
 		l.mu.Unlock()
 		l.until(15)
-		l.wants("no Node for ten minutes", "a", "False NodeStartupTimeout, False WaitingForRemediation")
-		if got := l.says("a", "Ready"); got != "True Ready" {
-			t.Errorf("what others wrote is %q", got)
+		l.expectConditions("no Node for ten minutes", "a", "False NodeStartupTimeout, False WaitingForRemediation")
+		if got := l.conditions("a", "Ready"); got != "True Ready" {
+			t.Errorf("the status of the other client is %q", got)
 		}
 	})
 }
 
-func TestSomebodyElseIsAskedOnce(t *testing.T) {
+func TestHealthCheck_CreatesOneRemediationRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := theCheck()
 		c.Spec.Remediation.TemplateRef = clusterv1alpha1.MachineHealthCheckRemediationTemplateReference{APIVersion: "fix.dev/v1", Kind: "FixTemplate", Name: "reboot"}
 		l := run(t, theCluster(), c, theMachine("a"))
-		l.wants("asked", "a", "False NodeDeleted, False WaitingForRemediation")
+		l.expectConditions("requested", "a", "False NodeDeleted, False WaitingForRemediation")
 		fix, err := l.fixes.Resource(requests).Namespace("dev").Get(context.Background(), "a", metav1.GetOptions{})
 		if err != nil {
 			t.Fatal(err)
@@ -335,29 +335,29 @@ func TestSomebodyElseIsAskedOnce(t *testing.T) {
 		if owners := fix.GetOwnerReferences(); how != "hard" || len(owners) != 1 || owners[0].Kind != "Machine" || fix.GetLabels()[clusterv1alpha1.ClusterNameLabel] != "c" {
 			t.Errorf("the request is %v", fix.Object)
 		}
-		if got := l.says("a", clusterv1alpha1.MachineOwnerRemediatedCondition); got != "" {
-			t.Errorf("the owner is asked too: %s", got)
+		if got := l.conditions("a", clusterv1alpha1.MachineOwnerRemediatedCondition); got != "" {
+			t.Errorf("the owner was also requested: %s", got)
 		}
-		l.becomes("a", node("a", corev1.ConditionTrue, 4))
-		l.wants("well again", "a", "True HealthCheckSucceeded")
+		l.updateNode("a", node("a", corev1.ConditionTrue, 4))
+		l.expectConditions("healthy again", "a", "True HealthCheckSucceeded")
 		if _, err := l.fixes.Resource(requests).Namespace("dev").Get(context.Background(), "a", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
-			t.Errorf("the request is still there: %v", err)
+			t.Errorf("the request still exists: %v", err)
 		}
 	})
 	synctest.Test(t, func(t *testing.T) {
 		c := theCheck()
 		c.Spec.Remediation.TemplateRef = clusterv1alpha1.MachineHealthCheckRemediationTemplateReference{APIVersion: "fix.dev/v1", Kind: "FixTemplate", Name: "none"}
 		l := run(t, theCluster(), c, theMachine("a"))
-		l.wants("no template", "a", "False NodeDeleted, False RemediationTemplateNotFound")
+		l.expectConditions("no template", "a", "False NodeDeleted, False RemediationTemplateNotFound")
 	})
 }
 
-func TestAPausedCheckLooksAtNothing(t *testing.T) {
+func TestHealthCheck_ChecksNothingWhilePaused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in := theCluster()
 		in.Spec.Paused = ptr.To(true)
 		l := run(t, in, theCheck(), theMachine("a"))
-		l.wants("paused", "a", "")
+		l.expectConditions("paused", "a", "")
 		if is := conditions.Find(l.status().Conditions, clusterv1alpha1.PausedCondition); is.Status != metav1.ConditionTrue {
 			t.Errorf("Paused is %+v", is)
 		}

@@ -27,7 +27,7 @@ import (
 	clusterlisters "github.com/slipway-dev/slipway/pkg/generated/listers/cluster/v1alpha1"
 )
 
-// reconciler makes the passes.
+// reconciler implements the reconciliation of MachineHealthChecks.
 type reconciler struct {
 	client   clusterclient.ClusterV1alpha1Interface
 	checks   controller.Store[*check]
@@ -39,17 +39,16 @@ type reconciler struct {
 	now      func() time.Time
 }
 
-// pass is one look at a check.
-type pass struct {
+// reconcileRun is one reconcile of a MachineHealthCheck.
+type reconcileRun struct {
 	*reconciler
-	// check is what the pass writes; cluster is nil when there is none.
+	// check is the object to write. cluster is nil if it does not exist.
 	check   *check
 	cluster *cluster
 	at      time.Time
 }
 
-// Reconcile says of the Machines of the check of key whether they are well, and asks for those
-// to be replaced that are not. It comes back when more may not be.
+// Reconcile checks the Machines of a MachineHealthCheck and requests the remediation of unhealthy ones.
 func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (controller.Result, error) {
 	stored, err := r.checks.Get(key)
 	if err != nil {
@@ -58,22 +57,22 @@ func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (c
 	if stored == nil || stored.DeletionTimestamp != nil {
 		return controller.Result{}, nil
 	}
-	p := &pass{reconciler: r, check: stored.DeepCopy(), at: r.now()}
+	p := &reconcileRun{reconciler: r, check: stored.DeepCopy(), at: r.now()}
 	if p.cluster, err = controller.Found(r.clusters.Clusters(key.Namespace).Get(stored.Spec.ClusterName)); err != nil {
 		return controller.Result{}, fmt.Errorf("reading Cluster %s: %w", stored.Spec.ClusterName, err)
 	}
 	paused := members.Paused(p.cluster, p.check, "MachineHealthCheck")
 	if paused.Status == metav1.ConditionTrue {
-		tell(p.check, paused, nil, 0, allowance{}, p.at)
-		if err := p.write(ctx); err != nil {
+		updateStatus(p.check, paused, nil, 0, allowance{}, p.at)
+		if err := p.writeStatus(ctx); err != nil {
 			return controller.Overtaken(err)
 		}
 		return controller.Result{}, nil
 	}
-	if err := p.belong(ctx); err != nil {
+	if err := p.setOwnership(ctx); err != nil {
 		return controller.Overtaken(err)
 	}
-	until, err := p.look(ctx, paused)
+	until, err := p.checkMachines(ctx, paused)
 	if apierrors.IsConflict(err) {
 		return controller.Overtaken(err)
 	}
@@ -87,8 +86,8 @@ func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (c
 	return controller.Result{RequeueAfter: again}, nil
 }
 
-// belong gives the check the label of its Cluster, and that as an owner.
-func (p *pass) belong(ctx context.Context) error {
+// setOwnership sets the cluster label and the Cluster as owner.
+func (p *reconcileRun) setOwnership(ctx context.Context) error {
 	changed := members.Label(p.check, p.check.Spec.ClusterName)
 	if p.cluster != nil {
 		changed = members.Own(p.check, p.cluster) || changed
@@ -103,29 +102,29 @@ func (p *pass) belong(ctx context.Context) error {
 	return err
 }
 
-// look judges all Machines, then decides whether any is replaced, then writes what it says of
-// each. It returns when it may say something else.
-func (p *pass) look(ctx context.Context, paused metav1.Condition) (until time.Time, err error) {
+// checkMachines checks all Machines, writes the status of the MachineHealthCheck, and then the conditions of the
+// Machines. It returns the time at which a result may change.
+func (p *reconcileRun) checkMachines(ctx context.Context, paused metav1.Condition) (until time.Time, err error) {
 	targets, err := p.targets(ctx)
 	if err != nil {
 		return until, err
 	}
-	verdicts, well := make([]verdict, len(targets)), 0
+	verdicts, well := make([]checkResult, len(targets)), 0
 	for i, t := range targets {
-		v := judge(p.check, p.cluster, t, p.at)
-		if verdicts[i] = v; v.well {
+		v := evaluate(p.check, p.cluster, t, p.at)
+		if verdicts[i] = v; v.healthy {
 			well++
 		}
 		if !v.until.IsZero() && (until.IsZero() || v.until.Before(until)) {
 			until = v.until
 		}
 	}
-	allow, err := allowed(p.check, len(targets), well)
+	allow, err := computeAllowance(p.check, len(targets), well)
 	if err != nil {
 		return until, err
 	}
-	tell(p.check, paused, targets, well, allow, p.at)
-	if err := p.write(ctx); err != nil {
+	updateStatus(p.check, paused, targets, well, allow, p.at)
+	if err := p.writeStatus(ctx); err != nil {
 		return until, err
 	}
 	checks, err := p.checksOfCluster()
@@ -134,13 +133,13 @@ func (p *pass) look(ctx context.Context, paused metav1.Condition) (until time.Ti
 	}
 	var failed []error
 	for i, t := range targets {
-		failed = append(failed, p.say(ctx, t.machine, p.together(checks, t, verdicts[i]), allow.ok && verdicts[i].unwell()))
+		failed = append(failed, p.updateMachine(ctx, t.machine, p.combine(checks, t, verdicts[i]), allow.allowed && verdicts[i].isUnhealthy()))
 	}
 	return until, errors.Join(failed...)
 }
 
-// checksOfCluster returns the checks of the Cluster that are not paused or being deleted, by name.
-func (p *pass) checksOfCluster() ([]*check, error) {
+// checksOfCluster returns the Cluster's checks that are not paused or being deleted, sorted by name.
+func (p *reconcileRun) checksOfCluster() ([]*check, error) {
 	all, err := p.checks.ByIndex(byCluster, p.check.Namespace+"/"+p.check.Spec.ClusterName)
 	if err != nil {
 		return nil, fmt.Errorf("finding MachineHealthChecks: %w", err)
@@ -152,26 +151,26 @@ func (p *pass) checksOfCluster() ([]*check, error) {
 	return all, nil
 }
 
-// together returns what all checks that select a Machine say of it: that of the first one which does
-// not find it well. A Machine has one condition, and each check would write its own over it.
-func (p *pass) together(checks []*check, t target, mine verdict) verdict {
+// combine returns the combined result of all checks that select a Machine: that of the first check that finds it
+// unhealthy. Otherwise the checks would overwrite each other's condition.
+func (p *reconcileRun) combine(checks []*check, t target, mine checkResult) checkResult {
 	for _, c := range checks {
 		v := mine
 		if c.Name != p.check.Name {
 			if !members.Selected(&c.Spec.Selector, c.Spec.ClusterName, t.machine) {
 				continue
 			}
-			v = judge(c, p.cluster, t, p.at)
+			v = evaluate(c, p.cluster, t, p.at)
 		}
-		if v.unwell() {
+		if v.isUnhealthy() {
 			return v
 		}
 	}
 	return mine
 }
 
-// targets are the Machines of the check but those that nobody shall look after.
-func (p *pass) targets(ctx context.Context) ([]target, error) {
+// targets returns the Machines to check. It excludes Machines that are paused or have the skip-remediation annotation.
+func (p *reconcileRun) targets(ctx context.Context) ([]target, error) {
 	in := types.NamespacedName{Namespace: p.check.Namespace, Name: p.check.Spec.ClusterName}
 	all, err := p.machines.ByIndex(byCluster, in.String())
 	if err != nil {
@@ -189,49 +188,49 @@ func (p *pass) targets(ctx context.Context) ([]target, error) {
 	return out, nil
 }
 
-// target looks for the Node of a Machine. One that is there and that the Machine does not name yet
-// is not known: that it was seen late is nothing to blame the Machine for.
-func (p *pass) target(ctx context.Context, in types.NamespacedName, m *machine) target {
+// target returns a Machine with its Node. A registered Node that is not yet in the Machine's nodeRef counts as unknown,
+// because the delay is not a fault of the Machine.
+func (p *reconcileRun) target(ctx context.Context, in types.NamespacedName, m *machine) target {
 	t := target{machine: m, silent: p.nodes.Silent(in)}
-	if !begun(p.cluster, m) {
-		return t // Nobody connects to it yet.
+	if !canHaveNode(p.cluster, m) {
+		return t // There is no connection yet.
 	}
 	var registered bool
 	var err error
 	if m.Status.NodeRef.IsDefined() {
 		t.node, err = p.nodes.Node(in, m.Spec.ProviderID, m.Status.NodeRef.Name)
-	} else if registered, err = p.nodes.Registered(in, m.Spec.ProviderID); err != nil && !initialized(p.cluster) {
-		err = nil // Nobody has ever seen a Node there: the Machine may be what keeps it so.
+	} else if registered, err = p.nodes.Registered(in, m.Spec.ProviderID); err != nil && !isInitialized(p.cluster) {
+		err = nil // The Cluster has never had a Node; this Machine may be the reason.
 	}
 	if err != nil {
-		klog.FromContext(ctx).V(4).Info("Nothing is known of a Node", "machine", m.Name, "err", err)
+		klog.FromContext(ctx).V(4).Info("Cannot read the Node of a Machine", "machine", m.Name, "err", err)
 	}
-	t.known = err == nil && !registered
+	t.isKnown = err == nil && !registered
 	return t
 }
 
-func (p *pass) write(ctx context.Context) error {
+func (p *reconcileRun) writeStatus(ctx context.Context) error {
 	return p.checks.UpdateStatus(ctx, p.client.MachineHealthChecks(p.check.Namespace), p.check)
 }
 
-// say writes into the conditions of a Machine what is said of it, and has one replaced that
-// is not well, if that is allowed.
-func (p *pass) say(ctx context.Context, m *machine, v verdict, replace bool) error {
-	next := shown(m, v, p.at)
+// updateMachine writes the conditions of a Machine. It requests the remediation of an unhealthy Machine if replace is
+// true.
+func (p *reconcileRun) updateMachine(ctx context.Context, m *machine, v checkResult, replace bool) error {
+	next := withHealthCondition(m, v, p.at)
 	failed := error(nil)
 	switch {
-	case v.unwell() && replace && p.check.Spec.Remediation.TemplateRef.IsDefined():
-		failed = p.request(ctx, next)
-	case v.unwell() && replace && m.DeletionTimestamp == nil:
-		askOwner(next, p.at)
-	case v.well && conditions.Find(m.Status.Conditions, clusterv1alpha1.MachineExternallyRemediatedCondition) != nil:
-		failed = p.withdraw(ctx, next)
+	case v.isUnhealthy() && replace && p.check.Spec.Remediation.TemplateRef.IsDefined():
+		failed = p.createRequest(ctx, next)
+	case v.isUnhealthy() && replace && m.DeletionTimestamp == nil:
+		requestOwner(next, p.at)
+	case v.healthy && conditions.Find(m.Status.Conditions, clusterv1alpha1.MachineExternallyRemediatedCondition) != nil:
+		failed = p.deleteRequest(ctx, next)
 	}
 	if !equality.Semantic.DeepEqual(m, next) {
 		if err := p.machines.UpdateStatus(ctx, p.client.Machines(m.Namespace), next); err != nil && !apierrors.IsNotFound(err) {
 			return err
 		}
-		if was := conditions.Find(m.Status.Conditions, clusterv1alpha1.MachineHealthCheckSucceededCondition); v.unwell() && (was == nil || was.Status != metav1.ConditionFalse) {
+		if previous := conditions.Find(m.Status.Conditions, clusterv1alpha1.MachineHealthCheckSucceededCondition); v.isUnhealthy() && (previous == nil || previous.Status != metav1.ConditionFalse) {
 			p.recorder.Eventf(next, nil, corev1.EventTypeNormal, "MachineMarkedUnhealthy", "HealthCheck", "%s",
 				conditions.Note("Machine %s has been marked as unhealthy by %s: %s", m.Name, p.check.Name, v.message))
 		}

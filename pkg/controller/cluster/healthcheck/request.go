@@ -18,8 +18,8 @@ import (
 	"github.com/slipway-dev/slipway/pkg/cluster/contract"
 )
 
-// requests are where those for remediation are.
-func (p *pass) requests(ctx context.Context) (dynamic.ResourceInterface, contract.Kind, error) {
+// requestClient returns the client and the kind of remediation requests.
+func (p *reconcileRun) requestClient(ctx context.Context) (dynamic.ResourceInterface, contract.Kind, error) {
 	ref := p.check.Spec.Remediation.TemplateRef
 	kind, err := p.external.Resolve(ctx, groupOf(ref.APIVersion), clusterv1alpha1.MadeKind(ref.Kind))
 	if err != nil {
@@ -30,22 +30,21 @@ func (p *pass) requests(ctx context.Context) (dynamic.ResourceInterface, contrac
 
 func groupOf(apiVersion string) string { return schema.FromAPIVersionAndKind(apiVersion, "").Group }
 
-// request asks somebody else to replace m, by an object of its name, and says so on m, which
-// it changes.
-func (p *pass) request(ctx context.Context, m *machine) error {
-	requests, kind, err := p.requests(ctx)
+// createRequest creates a remediation request with the name of m, and sets the condition of m.
+func (p *reconcileRun) createRequest(ctx context.Context, m *machine) error {
+	requests, kind, err := p.requestClient(ctx)
 	if err != nil {
-		asked(m, p.at, clusterv1alpha1.RemediationRequestCreationFailedReason, err.Error())
+		setExternallyRemediated(m, p.at, clusterv1alpha1.RemediationRequestCreationFailedReason, err.Error())
 		return err
 	}
-	there, err := requests.Get(ctx, m.Name, metav1.GetOptions{})
+	existing, err := requests.Get(ctx, m.Name, metav1.GetOptions{})
 	switch {
-	case err == nil && isRequest(there, m):
-		asked(m, p.at, clusterv1alpha1.WaitingForRemediationReason, "")
+	case err == nil && isRequest(existing, m):
+		setExternallyRemediated(m, p.at, clusterv1alpha1.WaitingForRemediationReason, "")
 		return nil
 	case err == nil:
-		message := fmt.Sprintf("%s %s exists and is no request", kind.GVK.Kind, m.Name)
-		asked(m, p.at, clusterv1alpha1.RemediationRequestCreationFailedReason, message)
+		message := fmt.Sprintf("%s %s exists and is not a remediation request", kind.GVK.Kind, m.Name)
+		setExternallyRemediated(m, p.at, clusterv1alpha1.RemediationRequestCreationFailedReason, message)
 		return errors.New(message)
 	case !contract.IsGone(err):
 		return fmt.Errorf("reading %s %s: %w", kind.GVK.Kind, m.Name, err)
@@ -54,51 +53,50 @@ func (p *pass) request(ctx context.Context, m *machine) error {
 	template, _, err := p.external.Get(ctx, contract.Reference{Group: groupOf(ref.APIVersion), Kind: ref.Kind, Name: ref.Name}, p.check.Namespace)
 	if err != nil {
 		message := fmt.Sprintf("Error retrieving remediation template %s %s", ref.Kind, ref.Name)
-		asked(m, p.at, clusterv1alpha1.RemediationTemplateNotFoundReason, message)
+		setExternallyRemediated(m, p.at, clusterv1alpha1.RemediationTemplateNotFoundReason, message)
 		return fmt.Errorf("%s: %w", message, err)
 	}
-	made, err := contract.Clone(template, contract.Identity{
+	created, err := contract.Clone(template, contract.Identity{
 		Namespace: m.Namespace, Name: m.Name, Labels: map[string]string{clusterv1alpha1.ClusterNameLabel: m.Spec.ClusterName},
 		Owner: &metav1.OwnerReference{APIVersion: clusterv1alpha1.SchemeGroupVersion.String(), Kind: "Machine", Name: m.Name, UID: m.UID},
 	})
 	if err == nil {
-		made.SetGroupVersionKind(kind.GVK)
-		_, err = requests.Create(ctx, made, metav1.CreateOptions{})
+		created.SetGroupVersionKind(kind.GVK)
+		_, err = requests.Create(ctx, created, metav1.CreateOptions{})
 	}
 	if err != nil && !apierrors.IsAlreadyExists(err) {
-		asked(m, p.at, clusterv1alpha1.RemediationRequestCreationFailedReason, "Creating "+kind.GVK.Kind+" "+m.Name+" failed")
+		setExternallyRemediated(m, p.at, clusterv1alpha1.RemediationRequestCreationFailedReason, "Creating "+kind.GVK.Kind+" "+m.Name+" failed")
 		return fmt.Errorf("creating %s %s: %w", kind.GVK.Kind, m.Name, err)
 	}
-	asked(m, p.at, clusterv1alpha1.WaitingForRemediationReason, "")
+	setExternallyRemediated(m, p.at, clusterv1alpha1.WaitingForRemediationReason, "")
 	return nil
 }
 
-// isRequest is true for an object that was made to have m replaced: m owns it, and nobody controls
-// it. The infrastructure of m, which has its name and may be of the kind that the template makes,
-// m controls.
+// isRequest reports whether o is a remediation request for m: m owns it but does not control it. The infrastructure
+// object of m, which may have the same kind and name, is controlled by m.
 func isRequest(o metav1.Object, m *machine) bool {
 	return metav1.GetControllerOf(o) == nil &&
 		slices.ContainsFunc(o.GetOwnerReferences(), func(r metav1.OwnerReference) bool { return r.UID == m.UID })
 }
 
-// withdraw takes back what was asked for m, and says so on it.
-func (p *pass) withdraw(ctx context.Context, m *machine) error {
+// deleteRequest deletes the remediation request of m, and removes the condition of m.
+func (p *reconcileRun) deleteRequest(ctx context.Context, m *machine) error {
 	if p.check.Spec.Remediation.TemplateRef.IsDefined() {
-		requests, kind, err := p.requests(ctx)
+		requests, kind, err := p.requestClient(ctx)
 		if err != nil {
 			return err
 		}
-		there, err := requests.Get(ctx, m.Name, metav1.GetOptions{})
+		existing, err := requests.Get(ctx, m.Name, metav1.GetOptions{})
 		if err != nil && !contract.IsGone(err) {
 			return fmt.Errorf("reading %s %s: %w", kind.GVK.Kind, m.Name, err)
 		}
-		if err == nil && isRequest(there, m) {
-			err = requests.Delete(ctx, m.Name, metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(there.GetUID()))})
+		if err == nil && isRequest(existing, m) {
+			err = requests.Delete(ctx, m.Name, metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(existing.GetUID()))})
 			if err != nil && !contract.IsGone(err) {
 				return fmt.Errorf("deleting %s %s: %w", kind.GVK.Kind, m.Name, err)
 			}
 		}
 	}
-	asked(m, p.at, "", "")
+	setExternallyRemediated(m, p.at, "", "")
 	return nil
 }

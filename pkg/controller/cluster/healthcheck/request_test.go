@@ -15,8 +15,8 @@ import (
 	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
 )
 
-// The template makes objects of the kind of the Machine's infrastructure, which has its name.
-func TestWhatWasNotMadeForACheckIsNoRequestAndStays(t *testing.T) {
+// The template creates objects of the same kind as the Machine's infrastructure, and with its name.
+func TestHealthCheck_DoesNotDeleteObjectsThatAreNotRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := theCheck()
 		c.Spec.Remediation.TemplateRef = clusterv1alpha1.MachineHealthCheckRemediationTemplateReference{APIVersion: "fix.dev/v1", Kind: "FixTemplate", Name: "reboot"}
@@ -34,9 +34,9 @@ func TestWhatWasNotMadeForACheckIsNoRequestAndStays(t *testing.T) {
 			t.Fatal(err)
 		}
 		l.until(6)
-		l.wants("not well", "a", "False NodeDeleted, False RemediationRequestCreationFailed")
-		l.becomes("a", node("a", corev1.ConditionTrue, 4))
-		l.wants("well again", "a", "True HealthCheckSucceeded")
+		l.expectConditions("unhealthy", "a", "False NodeDeleted, False RemediationRequestCreationFailed")
+		l.updateNode("a", node("a", corev1.ConditionTrue, 4))
+		l.expectConditions("healthy again", "a", "True HealthCheckSucceeded")
 		if _, err := fixes.Get(context.Background(), "a", metav1.GetOptions{}); err != nil {
 			t.Errorf("the infrastructure: %v", err)
 		}

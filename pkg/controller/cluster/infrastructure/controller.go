@@ -16,48 +16,47 @@ import (
 	"github.com/slipway-dev/slipway/pkg/generated/informers/externalversions"
 )
 
-// Name of the controller in logs, metrics and its queue.
+// Name is the name of the controller in logs, metrics and its queue.
 const Name = "slipwaycluster"
 
-// workers is how many objects are looked at at the same time.
+// workers is the number of objects that are reconciled concurrently.
 const workers = 4
 
-// Clusters reads Clusters; clusterapi.Reader does.
+// Clusters reads Clusters. It is implemented by clusterapi.Reader.
 type Clusters interface {
-	// Cluster returns what counts of a Cluster, nil for one that does not exist.
+	// Cluster returns a Cluster, or nil if it does not exist.
 	Cluster(group string, key types.NamespacedName) (*clusterapi.Cluster, error)
-	// Watch tells of changes from when they are read on.
+	// Watch adds handlers for changes.
 	Watch(clusterapi.Handlers)
 }
 
-// Deps is what the controller needs; all but Now are required.
+// Deps are the dependencies of the controller. All except Now are required.
 type Deps struct {
 	// Client writes the status.
 	Client versioned.Interface
-	// Informers watch our kinds. New registers what it needs; Run starts them.
+	// Informers watch Slipway's kinds. New registers the informers it needs; Run starts them.
 	Informers externalversions.SharedInformerFactory
-	// Clusters are those whose infrastructure the objects are.
+	// Clusters reads the owners of SlipwayClusters.
 	Clusters Clusters
-	// Zones are all that there are, the default one among them if virtual machines may be made
-	// in it; known is false until they are read.
+	// Zones returns all zones, including the default zone if virtual machines may be created in it. known is false
+	// until they have been read.
 	Zones func() (all []*vmv1alpha1.Zone, known bool)
-	// NamespaceLabels are the labels of a namespace, nil if they are not known.
+	// NamespaceLabels returns the labels of a namespace, or nil if they are not known.
 	NamespaceLabels func(namespace string) map[string]string
-	// Now is the clock; time.Now when nil.
+	// Now returns the current time. The default is time.Now.
 	Now func() time.Time
 }
 
-// Controller keeps the status of SlipwayClusters.
+// Controller reconciles SlipwayClusters.
 type Controller struct {
 	*controller.Loop[types.NamespacedName]
 	informer cache.SharedIndexInformer
 }
 
-// indexByCluster has those that belong to a Cluster, by that, and all that belong to any of a
-// group by the group.
+// indexByCluster is the index of SlipwayClusters by owning Cluster, and by the group of that Cluster.
 const indexByCluster = "cluster"
 
-// New returns a controller that does nothing until Run. It must be called before the informers are started.
+// New returns a controller. Run starts it. New must be called before the informers are started.
 func New(d Deps) (*Controller, error) {
 	if err := controller.CheckDeps(Name, d, "Now"); err != nil {
 		return nil, err
@@ -75,40 +74,40 @@ func New(d Deps) (*Controller, error) {
 		Build()
 	d.Clusters.Watch(clusterapi.Handlers{
 		Machine: func(string, types.NamespacedName) {},
-		Cluster: func(group string, key types.NamespacedName) { c.lookAt(indexValue(group, key)) },
-		Group:   func(group string) { c.lookAt(group) },
+		Cluster: func(group string, key types.NamespacedName) { c.queueIndexed(indexValue(group, key)) },
+		Group:   func(group string) { c.queueIndexed(group) },
 	})
 	return c, err
 }
 
-func (c *Controller) look(obj any) {
+func (c *Controller) queue(obj any) {
 	c.Look(controller.KeyOf(obj.(*vmv1alpha1.SlipwayCluster)), 0)
 }
 
-// lookAt looks at those that the index finds.
-func (c *Controller) lookAt(value string) {
+// queueIndexed queues the objects with an index value.
+func (c *Controller) queueIndexed(value string) {
 	for _, s := range controller.Indexed[*vmv1alpha1.SlipwayCluster](c.informer.GetIndexer(), indexByCluster, value) {
-		c.look(s)
+		c.queue(s)
 	}
 }
 
-// changed handles the events of the objects. What only status says was written here.
+// changed queues an object unless only its status has changed.
 func (c *Controller) changed(was, now *vmv1alpha1.SlipwayCluster) {
 	if now == nil {
 		return
 	}
 	if was == nil || was.UID != now.UID || was.Generation != now.Generation || clusterapi.PausedBy(was, nil) != clusterapi.PausedBy(now, nil) || ownerOf(was) != ownerOf(now) {
-		c.look(now)
+		c.queue(now)
 	}
 }
 
-// zoneChanged handles the events of Zones, of which status counts for nothing.
+// zoneChanged queues all objects unless only the status of the Zone has changed.
 func (c *Controller) zoneChanged(was, now *vmv1alpha1.Zone) {
 	if was != nil && now != nil && was.UID == now.UID && was.Generation == now.Generation && (was.DeletionTimestamp == nil) == (now.DeletionTimestamp == nil) {
 		return
 	}
 	for _, obj := range c.informer.GetStore().List() {
-		c.look(obj)
+		c.queue(obj)
 	}
 }
 

@@ -21,19 +21,19 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
-// maxDomains is the most failure domains that Clusters of Cluster API take.
+// maxDomains is the maximum number of failure domains in a Cluster of Cluster API.
 const maxDomains = 100
 
-// vCenterAttribute of a failure domain names its vCenter.
+// vCenterAttribute is the attribute of a failure domain that contains its vCenter.
 const vCenterAttribute = "vCenter"
 
-// owner is the Cluster that an object says it belongs to; its name is empty for none.
+// owner is the Cluster in an object's owner references. name is empty if there is none.
 type owner struct {
 	group, name string
 	uid         types.UID
 }
 
-// ownerOf returns the Cluster that controls s, or else the first one that owns it.
+// ownerOf returns the Cluster that controls s, or else the first Cluster that owns it.
 func ownerOf(s *vmv1alpha1.SlipwayCluster) (found owner) {
 	for i := range s.OwnerReferences {
 		o := &s.OwnerReferences[i]
@@ -51,30 +51,30 @@ func ownerOf(s *vmv1alpha1.SlipwayCluster) (found owner) {
 	return found
 }
 
-// world is what is known of all that an object depends on.
-type world struct {
-	// cluster is the owner, nil if it does not exist, names something else as its
-	// infrastructure, or cannot be read for the reason.
+// inputs is the state from which the status of an object is computed.
+type inputs struct {
+	// cluster is the owner. It is nil if the owner does not exist, refers to other infrastructure, or cannot be read
+	// (clusterErr).
 	cluster    *clusterapi.Cluster
 	clusterErr error
-	// zones are all that there are, if zonesKnown.
+	// zones are all zones. They are valid if zonesKnown is true.
 	zones      []*vmv1alpha1.Zone
 	zonesKnown bool
-	// labels of the namespace, nil if they are not known.
+	// labels are the labels of the namespace, or nil if they are not known.
 	labels map[string]string
 }
 
-// owning returns c if it is the one that owns s, and says so itself.
-func owning(c *clusterapi.Cluster, s *vmv1alpha1.SlipwayCluster, by owner) *clusterapi.Cluster {
+// verifyOwner returns c if c refers to s as its infrastructure, and nil otherwise.
+func verifyOwner(c *clusterapi.Cluster, s *vmv1alpha1.SlipwayCluster, by owner) *clusterapi.Cluster {
 	if c == nil || c.UID != by.uid || c.Infrastructure != (clusterapi.Reference{Group: vmv1alpha1.GroupName, Kind: "SlipwayCluster", Name: s.Name}) {
 		return nil
 	}
 	return c
 }
 
-// decide returns the status that s has by now, and whether it has to be looked at again because
-// something could not be read.
-func decide(s *vmv1alpha1.SlipwayCluster, w world, now time.Time) (st vmv1alpha1.SlipwayClusterStatus, again bool) {
+// computeStatus returns the status of s. again is true if it must be computed again because something could not be
+// read.
+func computeStatus(s *vmv1alpha1.SlipwayCluster, w inputs, now time.Time) (st vmv1alpha1.SlipwayClusterStatus, again bool) {
 	st = *s.Status.DeepCopy()
 	set := func(kind string, status metav1.ConditionStatus, reason, message string) {
 		conditions.Set(&st.Conditions, now, metav1.Condition{Type: kind, Status: status, Reason: reason, Message: message, ObservedGeneration: s.Generation})
@@ -85,11 +85,11 @@ func decide(s *vmv1alpha1.SlipwayCluster, w world, now time.Time) (st vmv1alpha1
 		return st, false
 	}
 	if unread && conditions.IsTrue(st.Conditions, vmv1alpha1.ConditionPaused) {
-		return st, true // it may still be
+		return st, true // It may still be paused.
 	}
 	meta.RemoveStatusCondition(&st.Conditions, vmv1alpha1.ConditionPaused)
 	st.ObservedGeneration = s.Generation
-	domains, reason, message := domainsOf(s, w)
+	domains, reason, message := failureDomains(s, w)
 	if reason != vmv1alpha1.ReasonUnknownState {
 		st.FailureDomains = domains
 	}
@@ -98,9 +98,9 @@ func decide(s *vmv1alpha1.SlipwayCluster, w world, now time.Time) (st vmv1alpha1
 	case !provisioned && unread:
 		set(vmv1alpha1.ConditionReady, metav1.ConditionUnknown, vmv1alpha1.ReasonUnknownState, w.clusterErr.Error())
 		return st, true
-	case !provisioned && !endpointKnown(s, w.cluster):
+	case !provisioned && !hasEndpoint(s, w.cluster):
 		set(vmv1alpha1.ConditionReady, metav1.ConditionFalse, vmv1alpha1.ReasonWaitingForEndpoint,
-			"spec.controlPlaneEndpoint needs host and port, here or in the Cluster that it is the infrastructure of")
+			"spec.controlPlaneEndpoint must have host and port, here or in the Cluster that owns this object")
 		return st, false
 	case reason == vmv1alpha1.ReasonUnknownState:
 		set(vmv1alpha1.ConditionReady, metav1.ConditionUnknown, reason, message)
@@ -116,17 +116,17 @@ func decide(s *vmv1alpha1.SlipwayCluster, w world, now time.Time) (st vmv1alpha1
 	return st, false
 }
 
-// endpointKnown is true when it is known where the API of the cluster is.
-func endpointKnown(s *vmv1alpha1.SlipwayCluster, c *clusterapi.Cluster) bool {
+// hasEndpoint reports whether the endpoint of the cluster's API server is known.
+func hasEndpoint(s *vmv1alpha1.SlipwayCluster, c *clusterapi.Cluster) bool {
 	e := s.Spec.ControlPlaneEndpoint
 	return e.Host != "" && e.Port != 0 || c != nil && c.Host != "" && c.Port != 0
 }
 
-// domainsOf are the zones that machines of s can be in, in the order of their names, and what is
-// wrong with those that it names; the reason is empty for nothing.
-func domainsOf(s *vmv1alpha1.SlipwayCluster, w world) (out []vmv1alpha1.FailureDomain, reason, message string) {
+// failureDomains returns the zones that machines of s can run in, sorted by name. reason and message describe problems
+// with the zones of the spec; reason is empty if there are none.
+func failureDomains(s *vmv1alpha1.SlipwayCluster, w inputs) (out []vmv1alpha1.FailureDomain, reason, message string) {
 	if !w.zonesKnown {
-		return nil, vmv1alpha1.ReasonUnknownState, "the zones are not read yet"
+		return nil, vmv1alpha1.ReasonUnknownState, "the zones have not been read yet"
 	}
 	var messages []string
 	say := func(why, format string, args ...any) {
@@ -140,7 +140,7 @@ func domainsOf(s *vmv1alpha1.SlipwayCluster, w world) (out []vmv1alpha1.FailureD
 	named := s.Spec.Zones
 	for _, name := range named {
 		if !slices.ContainsFunc(w.zones, func(z *vmv1alpha1.Zone) bool { return z.Name == name }) {
-			say(vmv1alpha1.ReasonNotFound, "there is no Zone %q", name)
+			say(vmv1alpha1.ReasonNotFound, "Zone %q does not exist", name)
 		}
 	}
 	for _, z := range w.zones {
@@ -155,7 +155,7 @@ func domainsOf(s *vmv1alpha1.SlipwayCluster, w world) (out []vmv1alpha1.FailureD
 		case !selects && w.labels == nil:
 			say(vmv1alpha1.ReasonUnknownState, "the labels of the namespace are not known")
 		case !selects && asked:
-			say(vmv1alpha1.ReasonNotAllowed, "Zone %q is not for the namespace %s", z.Name, s.Namespace)
+			say(vmv1alpha1.ReasonNotAllowed, "Zone %q does not select namespace %s", z.Name, s.Namespace)
 		case selects:
 			yes := true
 			out = append(out, vmv1alpha1.FailureDomain{Name: z.Name, ControlPlane: &yes, Attributes: map[string]string{vCenterAttribute: z.VCenterName()}})
@@ -163,7 +163,7 @@ func domainsOf(s *vmv1alpha1.SlipwayCluster, w world) (out []vmv1alpha1.FailureD
 	}
 	slices.SortFunc(out, func(a, b vmv1alpha1.FailureDomain) int { return cmp.Compare(a.Name, b.Name) })
 	if len(out) == 0 && reason == "" {
-		say(vmv1alpha1.ReasonNoZone, "there is no Zone that virtual machines of the namespace can be in")
+		say(vmv1alpha1.ReasonNoZone, "no Zone is available to the namespace")
 	}
 	return out[:min(len(out), maxDomains)], reason, conditions.List(messages, "; ")
 }

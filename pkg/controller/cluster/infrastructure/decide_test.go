@@ -44,20 +44,20 @@ func zone(name string, selects map[string]string) *vmv1alpha1.Zone {
 	return z
 }
 
-// known is a world with three zones, of which one is for others, and one goes.
-func known(change ...func(*world)) world {
+// known returns a state with three zones, of which one is for other namespaces and one is being deleted.
+func known(change ...func(*inputs)) inputs {
 	leaving := zone("leaving", nil)
 	leaving.DeletionTimestamp = &metav1.Time{Time: now}
 	b := zone("b", nil)
 	b.Spec.VCenter = "west"
-	w := world{zones: []*vmv1alpha1.Zone{b, zone("a", nil), zone("theirs", map[string]string{"team": "theirs"}), leaving}, zonesKnown: true, labels: map[string]string{"team": "ours"}}
+	w := inputs{zones: []*vmv1alpha1.Zone{b, zone("a", nil), zone("theirs", map[string]string{"team": "theirs"}), leaving}, zonesKnown: true, labels: map[string]string{"team": "ours"}}
 	for _, f := range change {
 		f(&w)
 	}
 	return w
 }
 
-func TestASlipwayClusterIsProvisionedWhenEndpointAndZonesAreKnown(t *testing.T) {
+func TestSlipwayCluster_IsProvisionedWithEndpointAndZones(t *testing.T) {
 	none := func(s *vmv1alpha1.SlipwayCluster) { s.Spec.ControlPlaneEndpoint = vmv1alpha1.APIEndpoint{} }
 	done := func(s *vmv1alpha1.SlipwayCluster) {
 		yes := true
@@ -70,32 +70,32 @@ func TestASlipwayClusterIsProvisionedWhenEndpointAndZonesAreKnown(t *testing.T) 
 	const waits = "False/WaitingForControlPlaneEndpoint"
 	for name, tc := range map[string]struct {
 		s           *vmv1alpha1.SlipwayCluster
-		w           world
+		w           inputs
 		ready       string
 		message     string
 		domains     string
 		provisioned bool
 		again       bool
 	}{
-		"endpoint in the spec":              {s: object(), w: known(), ready: "True/Succeeded", domains: "a b", provisioned: true},
-		"endpoint in the Cluster":           {s: object(none), w: known(func(w *world) { w.cluster = &clusterapi.Cluster{Name: "c", Host: "h", Port: 1} }), ready: "True/Succeeded", domains: "a b", provisioned: true},
-		"no endpoint":                       {s: object(none), w: known(func(w *world) { w.cluster = &clusterapi.Cluster{Name: "c"} }), ready: waits, message: "spec.controlPlaneEndpoint needs host and port", domains: "a b"},
-		"half an endpoint":                  {s: object(func(s *vmv1alpha1.SlipwayCluster) { s.Spec.ControlPlaneEndpoint.Port = 0 }), w: known(), ready: waits, domains: "a b"},
-		"a Cluster that cannot be read":     {s: object(), w: known(func(w *world) { w.clusterErr = errRead }), ready: "Unknown/UnknownState", message: "could not be read yet", domains: "a b", again: true},
-		"the same, once provisioned":        {s: object(done), w: known(func(w *world) { w.clusterErr = errRead }), ready: "True/Succeeded", domains: "a b", provisioned: true},
-		"Clusters that are not served":      {s: object(), w: known(func(w *world) { w.clusterErr = clusterapi.ErrNotServed }), ready: "True/Succeeded", domains: "a b", provisioned: true},
-		"zones that are not read":           {s: object(), w: known(func(w *world) { w.zones, w.zonesKnown = nil, false }), ready: "Unknown/UnknownState", message: "the zones are not read yet", again: true},
-		"the same, once provisioned and so": {s: object(done), w: known(func(w *world) { w.zones, w.zonesKnown = nil, false }), ready: "Unknown/UnknownState", domains: "before", provisioned: true, again: true},
-		"labels that are not known": {s: object(done), w: known(func(w *world) { w.labels = nil }), ready: "Unknown/UnknownState", message: "the labels of the namespace are not known",
+		"endpoint in the spec":           {s: object(), w: known(), ready: "True/Succeeded", domains: "a b", provisioned: true},
+		"endpoint in the Cluster":        {s: object(none), w: known(func(w *inputs) { w.cluster = &clusterapi.Cluster{Name: "c", Host: "h", Port: 1} }), ready: "True/Succeeded", domains: "a b", provisioned: true},
+		"no endpoint":                    {s: object(none), w: known(func(w *inputs) { w.cluster = &clusterapi.Cluster{Name: "c"} }), ready: waits, message: "spec.controlPlaneEndpoint must have host and port", domains: "a b"},
+		"half an endpoint":               {s: object(func(s *vmv1alpha1.SlipwayCluster) { s.Spec.ControlPlaneEndpoint.Port = 0 }), w: known(), ready: waits, domains: "a b"},
+		"a Cluster that cannot be read":  {s: object(), w: known(func(w *inputs) { w.clusterErr = errRead }), ready: "Unknown/UnknownState", message: "could not be read yet", domains: "a b", again: true},
+		"the same, once provisioned":     {s: object(done), w: known(func(w *inputs) { w.clusterErr = errRead }), ready: "True/Succeeded", domains: "a b", provisioned: true},
+		"Clusters are not served":        {s: object(), w: known(func(w *inputs) { w.clusterErr = clusterapi.ErrNotServed }), ready: "True/Succeeded", domains: "a b", provisioned: true},
+		"zones that are unknown":         {s: object(), w: known(func(w *inputs) { w.zones, w.zonesKnown = nil, false }), ready: "Unknown/UnknownState", message: "the zones have not been read yet", again: true},
+		"unknown zones once provisioned": {s: object(done), w: known(func(w *inputs) { w.zones, w.zonesKnown = nil, false }), ready: "Unknown/UnknownState", domains: "before", provisioned: true, again: true},
+		"labels that are not known": {s: object(done), w: known(func(w *inputs) { w.labels = nil }), ready: "Unknown/UnknownState", message: "the labels of the namespace are not known",
 			domains: "before", provisioned: true, again: true},
-		"an endpoint that is gone": {s: object(done, none), w: known(), ready: "True/Succeeded", domains: "a b", provisioned: true},
-		"zones by name":            {s: object(names("b")), w: known(), ready: "True/Succeeded", domains: "b", provisioned: true},
-		"zones that cannot be": {s: object(names("nowhere", "theirs", "a")), w: known(), ready: "False/NotFound", message: `there is no Zone "nowhere"; Zone "theirs" is not for the namespace ns`,
+		"a removed endpoint": {s: object(done, none), w: known(), ready: "True/Succeeded", domains: "a b", provisioned: true},
+		"zones by name":      {s: object(names("b")), w: known(), ready: "True/Succeeded", domains: "b", provisioned: true},
+		"zones that cannot be used": {s: object(names("nowhere", "theirs", "a")), w: known(), ready: "False/NotFound", message: `Zone "nowhere" does not exist; Zone "theirs" does not select namespace ns`,
 			domains: "a", provisioned: true},
-		"no zone at all": {s: object(), w: known(func(w *world) { w.zones = nil }), ready: "False/NoZone", message: "there is no Zone that", provisioned: true},
+		"no zone at all": {s: object(), w: known(func(w *inputs) { w.zones = nil }), ready: "False/NoZone", message: "no Zone is available", provisioned: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			st, again := decide(tc.s, tc.w, now)
+			st, again := computeStatus(tc.s, tc.w, now)
 			c := conditions.Find(st.Conditions, vmv1alpha1.ConditionReady)
 			if got := string(c.Status) + "/" + c.Reason; got != tc.ready || !strings.Contains(c.Message, tc.message) || c.ObservedGeneration != 3 {
 				t.Errorf("Ready is %s %q of generation %d, want %s %q of 3", got, c.Message, c.ObservedGeneration, tc.ready, tc.message)
@@ -109,14 +109,14 @@ func TestASlipwayClusterIsProvisionedWhenEndpointAndZonesAreKnown(t *testing.T) 
 			}
 			provisioned := st.Initialization != nil && *st.Initialization.Provisioned
 			if provisioned != tc.provisioned || again != tc.again || st.ObservedGeneration != 3 {
-				t.Errorf("provisioned %v, to be looked at again %v, generation %d; want %v, %v, 3", provisioned, again, st.ObservedGeneration, tc.provisioned, tc.again)
+				t.Errorf("provisioned %v, again %v, generation %d; want %v, %v, 3", provisioned, again, st.ObservedGeneration, tc.provisioned, tc.again)
 			}
 		})
 	}
 }
 
-func TestAFailureDomainTellsItsVCenterAndTakesControlPlanes(t *testing.T) {
-	st, _ := decide(object(), known(), now)
+func TestFailureDomain_HasVCenterAndAllowsControlPlanes(t *testing.T) {
+	st, _ := computeStatus(object(), known(), now)
 	yes := true
 	want := []vmv1alpha1.FailureDomain{
 		{Name: "a", ControlPlane: &yes, Attributes: map[string]string{"vCenter": "default"}},
@@ -127,49 +127,49 @@ func TestAFailureDomainTellsItsVCenterAndTakesControlPlanes(t *testing.T) {
 	}
 }
 
-func TestNoMoreFailureDomainsAreListedThanAClusterTakes(t *testing.T) {
+func TestFailureDomains_AreLimitedToTheMaximumOfAClusterObject(t *testing.T) {
 	var zones []*vmv1alpha1.Zone
 	for n := range 150 {
 		zones = append(zones, zone(fmt.Sprintf("z%03d", n), nil))
 	}
-	st, _ := decide(object(), known(func(w *world) { w.zones = zones }), now)
+	st, _ := computeStatus(object(), known(func(w *inputs) { w.zones = zones }), now)
 	if n := len(st.FailureDomains); n != 100 || st.FailureDomains[99].Name != "z099" {
-		t.Errorf("%d failure domains, the last %s; want the first hundred", n, st.FailureDomains[n-1].Name)
+		t.Errorf("%d failure domains, the last %s; want the first 100", n, st.FailureDomains[n-1].Name)
 	}
 }
 
-func TestNothingElseIsWrittenWhileItIsPaused(t *testing.T) {
+func TestSlipwayCluster_OnlyReportsPausedWhilePaused(t *testing.T) {
 	annotated := func(s *vmv1alpha1.SlipwayCluster) {
 		s.Annotations = map[string]string{clusterv1alpha1.PausedAnnotation: ""}
 	}
-	by := known(func(w *world) { w.cluster = &clusterapi.Cluster{Name: "c", Paused: true} })
+	by := known(func(w *inputs) { w.cluster = &clusterapi.Cluster{Name: "c", Paused: true} })
 	for name, tc := range map[string]struct {
 		s       *vmv1alpha1.SlipwayCluster
-		w       world
+		w       inputs
 		message string
 	}{
 		"by an annotation": {object(annotated), known(), "by annotation cluster.x-k8s.io/paused"},
 		"by its Cluster":   {object(), by, `by spec.paused of Cluster "c"`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			st, _ := decide(tc.s, tc.w, now)
+			st, _ := computeStatus(tc.s, tc.w, now)
 			if len(st.Conditions) != 1 || st.Conditions[0].Type != "Paused" || !strings.HasSuffix(st.Conditions[0].Message, tc.message) || st.Initialization != nil || st.FailureDomains != nil || st.ObservedGeneration != 0 {
-				t.Errorf("status %+v, want Paused %q alone", st, tc.message)
+				t.Errorf("status %+v, want only Paused %q", st, tc.message)
 			}
 		})
 	}
 	paused := object()
-	paused.Status, _ = decide(paused, by, now)
-	if st, again := decide(paused, known(func(w *world) { w.clusterErr = errRead }), now); !again || !conditions.IsTrue(st.Conditions, "Paused") || st.Initialization != nil {
-		t.Errorf("while the Cluster cannot be read: status %+v; want it to stay paused", st)
+	paused.Status, _ = computeStatus(paused, by, now)
+	if st, again := computeStatus(paused, known(func(w *inputs) { w.clusterErr = errRead }), now); !again || !conditions.IsTrue(st.Conditions, "Paused") || st.Initialization != nil {
+		t.Errorf("while the Cluster cannot be read: status %+v; want it still paused", st)
 	}
-	if st, _ := decide(paused, known(), now); conditions.Find(st.Conditions, "Paused") != nil || st.Initialization == nil {
-		t.Errorf("after the pause: status %+v; want it to go on", st)
+	if st, _ := computeStatus(paused, known(), now); conditions.Find(st.Conditions, "Paused") != nil || st.Initialization == nil {
+		t.Errorf("after the pause: status %+v; want it reconciled", st)
 	}
 }
 
-// Who may write the object may write its owner references.
-func TestOnlyAClusterThatNamesTheObjectCountsForIt(t *testing.T) {
+// A user who can write the object can also write its owner references.
+func TestSlipwayCluster_IgnoresClustersThatDoNotReferToIt(t *testing.T) {
 	s := object()
 	by := ownerOf(s)
 	fits := clusterapi.Cluster{Name: "c", UID: "uid-c", Infrastructure: clusterapi.Reference{Group: "vm.slipway.dev", Kind: "SlipwayCluster", Name: "shop"}}
@@ -178,9 +178,9 @@ func TestOnlyAClusterThatNamesTheObjectCountsForIt(t *testing.T) {
 	for name, tc := range map[string]struct {
 		c    *clusterapi.Cluster
 		want bool
-	}{"that names it": {&fits, true}, "of the same name": {&other, false}, "that names another": {&named, false}, "that is not there": {nil, false}} {
-		if got := owning(tc.c, s, by) != nil; got != tc.want {
-			t.Errorf("a Cluster %s counts: %v, want %v", name, got, tc.want)
+	}{"that refers to it": {&fits, true}, "of the same name": {&other, false}, "that refers to another": {&named, false}, "that does not exist": {nil, false}} {
+		if got := verifyOwner(tc.c, s, by) != nil; got != tc.want {
+			t.Errorf("a Cluster %s is used: %v, want %v", name, got, tc.want)
 		}
 	}
 	s.OwnerReferences[0].APIVersion = "example.org/v1"

@@ -1,16 +1,15 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package infrastructure says of SlipwayClusters, which are the infrastructure of Clusters, that
-// machines can be made, and in which zones.
+// Package infrastructure contains the controller of SlipwayClusters, the infrastructure of Clusters. It reports whether
+// machines can be created, and in which zones.
 //
-// Guarantees:
+// A SlipwayCluster is provisioned when the zones have been read and the endpoint of its cluster is known. The endpoint
+// is in its own spec, or in the Cluster that owns it and refers to it. It remains provisioned.
 //
-//  1. One is provisioned once the endpoint of its cluster is known, by its own spec or by the
-//     Cluster that owns it and names it as its infrastructure, and the zones are read. That is
-//     never taken back.
-//  2. Failure domains are the zones that machines of the namespace can be in. As long as that is
-//     not known of one of them they stay as they were.
-//  3. While it or its Cluster is paused only that is written.
-//  4. Nothing is made for it elsewhere, so that nothing keeps it from being deleted.
+// Its failure domains are the zones that are available to the namespace. They do not change while this is unknown for
+// one of the zones.
+//
+// While the SlipwayCluster or its Cluster is paused, only the condition Paused is written. The controller creates no
+// other objects, so SlipwayClusters have no finalizer.
 package infrastructure

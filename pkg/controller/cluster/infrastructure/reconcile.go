@@ -14,13 +14,13 @@ import (
 	"github.com/slipway-dev/slipway/pkg/controller"
 )
 
-// reconciler makes the passes.
+// reconciler implements the reconciliation of SlipwayClusters.
 type reconciler struct {
 	deps    Deps
 	objects controller.Store[*vmv1alpha1.SlipwayCluster]
 }
 
-// Reconcile writes the status of the object of key, if it is another one than before.
+// Reconcile updates the status of a SlipwayCluster.
 func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (controller.Result, error) {
 	s, err := r.objects.Get(key)
 	if err != nil {
@@ -29,15 +29,15 @@ func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (c
 	if s == nil || s.DeletionTimestamp != nil {
 		return controller.Result{}, nil
 	}
-	w := world{labels: r.deps.NamespaceLabels(key.Namespace)}
+	w := inputs{labels: r.deps.NamespaceLabels(key.Namespace)}
 	w.zones, w.zonesKnown = r.deps.Zones()
 	if by := ownerOf(s); by.name != "" {
 		var c, err = r.deps.Clusters.Cluster(by.group, types.NamespacedName{Namespace: key.Namespace, Name: by.name})
-		w.cluster, w.clusterErr = owning(c, s, by), err
+		w.cluster, w.clusterErr = verifyOwner(c, s, by), err
 	}
 	next := s.DeepCopy()
 	var again bool
-	next.Status, again = decide(s, w, r.deps.Now())
+	next.Status, again = computeStatus(s, w, r.deps.Now())
 	conditions.KeepTimes(s.Status.Conditions, next.Status.Conditions)
 	if err := r.objects.UpdateStatus(ctx, r.deps.Client.VmV1alpha1().SlipwayClusters(key.Namespace), next); err != nil {
 		return controller.Overtaken(err)
@@ -45,6 +45,6 @@ func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (c
 	if again {
 		return controller.Result{RequeueAfter: controller.Recheck}, nil
 	}
-	// The labels of namespaces, which zones are for, are told by no event.
+	// Changes of namespace labels, which zones select, trigger no event.
 	return controller.Result{RequeueAfter: controller.DefaultResyncPeriod}, nil
 }

@@ -23,8 +23,8 @@ import (
 	"github.com/slipway-dev/slipway/pkg/generated/informers/externalversions"
 )
 
-// live is the whole controller over a fake server, on a clock of its own.
-type live struct {
+// fixture runs the controller against a fake server with a fake clock.
+type fixture struct {
 	t   *testing.T
 	api *fake.Clientset
 
@@ -34,22 +34,22 @@ type live struct {
 	writes   int
 }
 
-func (l *live) Cluster(string, types.NamespacedName) (*clusterapi.Cluster, error) {
+func (l *fixture) Cluster(string, types.NamespacedName) (*clusterapi.Cluster, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.cluster, nil
 }
 
-func (l *live) Watch(h clusterapi.Handlers) { l.handlers = h }
+func (l *fixture) Watch(h clusterapi.Handlers) { l.handlers = h }
 
-// settle lets a second go by on the test's own clock.
+// settle advances the fake clock by a second.
 func settle() {
 	time.Sleep(time.Second)
 	synctest.Wait()
 }
 
-// change makes the Cluster another one, and tells.
-func (l *live) change(change func(*clusterapi.Cluster)) {
+// change changes the Cluster and calls the handlers.
+func (l *fixture) change(change func(*clusterapi.Cluster)) {
 	l.mu.Lock()
 	next := *l.cluster
 	change(&next)
@@ -59,16 +59,16 @@ func (l *live) change(change func(*clusterapi.Cluster)) {
 	settle()
 }
 
-// run starts the controller on objects until the test ends. synctest must be on.
-func run(t *testing.T, objects ...runtime.Object) *live {
+// run starts the controller with objects until the test ends. It must be called in a synctest bubble.
+func run(t *testing.T, objects ...runtime.Object) *fixture {
 	t.Helper()
-	l := &live{t: t, api: fake.NewSimpleClientset(objects...), cluster: &clusterapi.Cluster{Name: "c", UID: "uid-c",
+	l := &fixture{t: t, api: fake.NewSimpleClientset(objects...), cluster: &clusterapi.Cluster{Name: "c", UID: "uid-c",
 		Infrastructure: clusterapi.Reference{Group: "vm.slipway.dev", Kind: "SlipwayCluster", Name: "shop"}}}
 	version := 0
 	stamp := func(action clienttesting.Action) (bool, runtime.Object, error) {
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		version++ // The fake keeps none, by which caches tell what is newer.
+		version++ // The fake server does not set resource versions, which caches compare.
 		action.(clienttesting.CreateAction).GetObject().(metav1.Object).SetResourceVersion(strconv.Itoa(version))
 		if action.GetSubresource() == "status" {
 			l.writes++
@@ -102,8 +102,8 @@ func run(t *testing.T, objects ...runtime.Object) *live {
 	return l
 }
 
-// is returns reason of Ready, whether the cluster is provisioned, and its failure domains.
-func (l *live) is() (ready string, provisioned bool, domains int) {
+// status returns the reason of Ready, whether the object is provisioned, and the number of failure domains.
+func (l *fixture) status() (ready string, provisioned bool, domains int) {
 	l.t.Helper()
 	s, err := l.api.VmV1alpha1().SlipwayClusters("ns").Get(l.t.Context(), "shop", metav1.GetOptions{})
 	if err != nil {
@@ -118,12 +118,12 @@ func (l *live) is() (ready string, provisioned bool, domains int) {
 	return ready, s.Status.Initialization != nil, len(s.Status.FailureDomains)
 }
 
-func TestClusterAndZonesBringASlipwayClusterOnAndThatIsWrittenOnce(t *testing.T) {
+func TestSlipwayCluster_FollowsClusterAndZonesAndIsWrittenOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := run(t, object(func(s *vmv1alpha1.SlipwayCluster) { s.Spec.ControlPlaneEndpoint = vmv1alpha1.APIEndpoint{} }), zone("a", nil))
 		want := func(what, ready string, provisioned bool, domains int) {
 			t.Helper()
-			if r, p, d := l.is(); r != ready || p != provisioned || d != domains {
+			if r, p, d := l.status(); r != ready || p != provisioned || d != domains {
 				t.Errorf("%s: %s, provisioned %v, %d failure domains; want %s, %v, %d", what, r, p, d, ready, provisioned, domains)
 			}
 		}
@@ -148,7 +148,7 @@ func TestClusterAndZonesBringASlipwayClusterOnAndThatIsWrittenOnce(t *testing.T)
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		if writes != 4 || l.writes != writes {
-			t.Errorf("%d writes, and %d in an hour in which nothing happened; want 4 and none", writes, l.writes-writes)
+			t.Errorf("%d writes, and %d in an hour without changes; want 4 and none", writes, l.writes-writes)
 		}
 	})
 }

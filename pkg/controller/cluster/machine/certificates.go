@@ -14,8 +14,8 @@ import (
 	"github.com/slipway-dev/slipway/pkg/controller/cluster/machine/step"
 )
 
-// certificates takes over until when the certificates of a control plane are good, as
-// an annotation of the Machine says, else one of its bootstrap object. Nothing else is asked.
+// certificates copies the expiry date of a control plane's certificates from the annotation of the Machine, or else of
+// its bootstrap object.
 func certificates(_ context.Context, s *step.State) (report step.Report, _ error) {
 	m := s.Machine
 	if !step.IsControlPlane(m) {
@@ -33,7 +33,7 @@ func certificates(_ context.Context, s *step.State) (report step.Report, _ error
 	}
 	at, err := time.Parse(time.RFC3339, text)
 	if err != nil {
-		return report, fmt.Errorf("annotation %s of %s is %.80q, not a time of RFC 3339", clusterv1alpha1.MachineCertificatesExpiryDateAnnotation, where, text)
+		return report, fmt.Errorf("annotation %s of %s is %.80q, which is not an RFC 3339 time", clusterv1alpha1.MachineCertificatesExpiryDateAnnotation, where, text)
 	}
 	expiry := metav1.NewTime(at.UTC())
 	m.Status.CertificatesExpiryDate = &expiry

@@ -14,10 +14,9 @@ import (
 	"github.com/slipway-dev/slipway/pkg/apis/conditions"
 )
 
-// set sets a condition that this controller owns. One that has no time yet gets it when all
-// are known: see settle.
-func set(m *machine, c metav1.Condition) {
-	c.Message = cut(c.Message)
+// setCondition sets a condition that this controller owns. settle later sets a missing transition time.
+func setCondition(m *machine, c metav1.Condition) {
+	c.Message = limitMessage(c.Message)
 	if old := conditions.Find(m.Status.Conditions, c.Type); old != nil {
 		*old = c
 		return
@@ -25,9 +24,9 @@ func set(m *machine, c metav1.Condition) {
 	m.Status.Conditions = append(m.Status.Conditions, c)
 }
 
-// cut bounds the message of a condition, which keeps its lines: owners of Machines count how
-// many say the same.
-func cut(text string) string {
+// limitMessage limits the length of a condition message and preserves its lines, because owners of Machines aggregate
+// equal messages.
+func limitMessage(text string) string {
 	lines := strings.Split(text, "\n")
 	left := conditions.MaxMessage
 	for i, line := range lines {
@@ -41,21 +40,21 @@ func cut(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// owned are the conditions that this controller alone writes.
-var owned = []string{
+// ownedConditions are the conditions that only this controller writes.
+var ownedConditions = []string{
 	clusterv1alpha1.AvailableCondition, clusterv1alpha1.ReadyCondition, clusterv1alpha1.MachineUpToDateCondition,
 	clusterv1alpha1.MachineBootstrapConfigReadyCondition, clusterv1alpha1.InfrastructureReadyCondition,
 	clusterv1alpha1.MachineNodeReadyCondition, clusterv1alpha1.MachineNodeHealthyCondition,
 	clusterv1alpha1.MachineUpdatingCondition, clusterv1alpha1.PausedCondition, clusterv1alpha1.DeletingCondition,
 }
 
-// settle gives the conditions their times, the generation that they are about, and their
-// order: those that sum up first, then those of others, and what is done at last.
-func settle(was []metav1.Condition, all []metav1.Condition, generation int64, now time.Time) {
+// finishConditions sets transition times and observed generations of the owned conditions, and sorts all conditions:
+// the summaries first, then those of other controllers, then health and deletion.
+func finishConditions(was []metav1.Condition, all []metav1.Condition, generation int64, now time.Time) {
 	at := metav1.NewTime(now.UTC().Truncate(time.Second))
 	for i := range all {
 		c := &all[i]
-		if !slices.Contains(owned, c.Type) {
+		if !slices.Contains(ownedConditions, c.Type) {
 			continue
 		}
 		c.ObservedGeneration = generation
@@ -74,22 +73,22 @@ func settle(was []metav1.Condition, all []metav1.Condition, generation int64, no
 	})
 }
 
-// first and last are conditions in the order in which they are listed; all others stand between.
+// firstConditions and lastConditions are the conditions at the beginning and the end of the list, in their order.
 var (
-	first = []string{
+	firstConditions = []string{
 		clusterv1alpha1.AvailableCondition, clusterv1alpha1.ReadyCondition, clusterv1alpha1.MachineUpToDateCondition,
 		clusterv1alpha1.MachineBootstrapConfigReadyCondition, clusterv1alpha1.InfrastructureReadyCondition,
 		clusterv1alpha1.MachineNodeHealthyCondition, clusterv1alpha1.MachineNodeReadyCondition,
 	}
-	last = []string{
+	lastConditions = []string{
 		clusterv1alpha1.MachineHealthCheckSucceededCondition, clusterv1alpha1.MachineOwnerRemediatedCondition,
 		clusterv1alpha1.MachineUpdatingCondition, clusterv1alpha1.PausedCondition, clusterv1alpha1.DeletingCondition,
 	}
 )
 
 func rank(kind string) int {
-	if i := slices.Index(first, kind); i >= 0 {
+	if i := slices.Index(firstConditions, kind); i >= 0 {
 		return i
 	}
-	return len(first) + 1 + slices.Index(last, kind)
+	return len(firstConditions) + 1 + slices.Index(lastConditions, kind)
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/controller/cluster/machine/step"
 )
 
-// ready is a condition Ready of an object, as its provider writes it.
+// ready returns the condition Ready of a referenced object.
 func ready(fields map[string]any) map[string]any {
 	c := map[string]any{"type": "Ready", "lastTransitionTime": "2026-01-01T00:00:00Z"}
 	for k, v := range fields {
@@ -28,7 +28,7 @@ func ready(fields map[string]any) map[string]any {
 }
 
 // MB96-97, MC1-2, MT5-6, MT8-9
-func TestTheReadyOfOtherObjectsIsMirrored(t *testing.T) {
+func TestConditions_MirrorReadyOfReferencedObjects(t *testing.T) {
 	const condition, secret = "InfrastructureReady", "BootstrapConfigReady"
 	with := func(kind, name string, status map[string]any) *unstructured.Unstructured {
 		return other(kind, name, map[string]any{"status": status})
@@ -42,28 +42,28 @@ func TestTheReadyOfOtherObjectsIsMirrored(t *testing.T) {
 		kind      string
 		want      string
 	}{
-		"Secret of the user":  {kind: secret, infra: infra(), want: "True DataSecretProvided "},
-		"bootstrap True":      {changes: cs(withConfig), bootstrap: with("ExampleConfig", "b", of(ready(map[string]any{"status": "True", "reason": "Fine"}))), infra: infra(), kind: secret, want: "True Fine "},
-		"bootstrap False":     {changes: cs(withConfig), bootstrap: with("ExampleConfig", "b", of(ready(map[string]any{"status": "False", "reason": "Bad", "message": "no"}))), infra: infra(), kind: secret, want: "False Bad no"},
-		"bootstrap no Ready":  {changes: cs(withConfig), bootstrap: config(nil), infra: infra(), kind: secret, want: "False NotReady ExampleConfig status.initialization.dataSecretCreated is false"},
-		"bootstrap done":      {changes: cs(withConfig), bootstrap: config(map[string]any{"initialization": initialized("dataSecretCreated"), "dataSecretName": "s"}), infra: infra(), kind: secret, want: "True Ready "},
-		"bootstrap invalid":   {changes: cs(withConfig), bootstrap: with("ExampleConfig", "b", of(ready(map[string]any{"status": "Fine"}))), infra: infra(), kind: secret, want: `Unknown InvalidConditionReported status.conditions of ExampleConfig ns/b: Ready: status is "Fine", not True, False or Unknown`},
-		"bootstrap unread":    {changes: cs(withConfig), infra: infra(), unread: "ExampleConfig", kind: secret, want: "Unknown InternalError ExampleConfig could not be read: " + contract.ErrUnread.Error()},
-		"bootstrap gone":      {changes: cs(withConfig, deleted, created, annotated(preTerminate, "")), infra: infraThere(), kind: secret, want: "False ObjectDeleted ExampleConfig has been deleted"},
-		"bootstrap never was": {changes: cs(withConfig, deleted, annotated(preTerminate, "")), infra: infraThere(), kind: secret, want: "False ObjectDoesNotExist ExampleConfig does not exist"},
-		"bootstrap missing":   {changes: cs(withConfig), infra: infra(), kind: secret, want: "False ObjectDoesNotExist ExampleConfig does not exist"},
+		"Secret of the user":      {kind: secret, infra: infra(), want: "True DataSecretProvided "},
+		"bootstrap True":          {changes: cs(withConfig), bootstrap: with("ExampleConfig", "b", of(ready(map[string]any{"status": "True", "reason": "Fine"}))), infra: infra(), kind: secret, want: "True Fine "},
+		"bootstrap False":         {changes: cs(withConfig), bootstrap: with("ExampleConfig", "b", of(ready(map[string]any{"status": "False", "reason": "Bad", "message": "no"}))), infra: infra(), kind: secret, want: "False Bad no"},
+		"bootstrap no Ready":      {changes: cs(withConfig), bootstrap: config(nil), infra: infra(), kind: secret, want: "False NotReady ExampleConfig status.initialization.dataSecretCreated is false"},
+		"bootstrap done":          {changes: cs(withConfig), bootstrap: config(map[string]any{"initialization": initialized("dataSecretCreated"), "dataSecretName": "s"}), infra: infra(), kind: secret, want: "True Ready "},
+		"bootstrap invalid":       {changes: cs(withConfig), bootstrap: with("ExampleConfig", "b", of(ready(map[string]any{"status": "Fine"}))), infra: infra(), kind: secret, want: `Unknown InvalidConditionReported status.conditions of ExampleConfig ns/b: Ready: status must be True, False or Unknown, not "Fine"`},
+		"bootstrap unread":        {changes: cs(withConfig), infra: infra(), unread: "ExampleConfig", kind: secret, want: "Unknown InternalError cannot read ExampleConfig: " + contract.ErrUnread.Error()},
+		"bootstrap deleted":       {changes: cs(withConfig, deleted, created, annotated(preTerminate, "")), infra: infraThere(), kind: secret, want: "False ObjectDeleted ExampleConfig has been deleted"},
+		"bootstrap never existed": {changes: cs(withConfig, deleted, annotated(preTerminate, "")), infra: infraThere(), kind: secret, want: "False ObjectDoesNotExist ExampleConfig does not exist"},
+		"bootstrap missing":       {changes: cs(withConfig), infra: infra(), kind: secret, want: "False ObjectDoesNotExist ExampleConfig does not exist"},
 
-		"infra True":                  {infra: with("ExampleMachine", "i", of(ready(map[string]any{"status": "True", "reason": "Fine", "message": "m"}))), kind: condition, want: "True Fine m"},
-		"infra True without reason":   {infra: with("ExampleMachine", "i", of(ready(map[string]any{"status": "True"}))), kind: condition, want: "True Ready "},
-		"infra False":                 {infra: with("ExampleMachine", "i", of(ready(map[string]any{"status": "False", "reason": "Bad", "message": "no"}))), kind: condition, want: "False Bad no"},
-		"infra no Ready":              {infra: infra(), kind: condition, want: "False NotReady ExampleMachine status.initialization.provisioned is false"},
-		"infra provisioned":           {infra: infraThere(), kind: condition, want: "True Ready "},
-		"infra invalid":               {infra: with("ExampleMachine", "i", of(ready(map[string]any{"status": int64(1)}))), kind: condition, want: "Unknown InvalidConditionReported status.conditions of ExampleMachine ns/i: Ready: status is int64, not a string"},
-		"infra unread":                {unread: "ExampleMachine", kind: condition, want: "Unknown InternalError ExampleMachine could not be read: " + contract.ErrUnread.Error()},
-		"infra gone while deleting":   {changes: cs(running, deleted, annotated(preTerminate, "")), kind: condition, want: "False ObjectDeleted ExampleMachine has been deleted"},
-		"infra never was, deleting":   {changes: cs(deleted, annotated(preTerminate, "")), kind: condition, want: "False ObjectDoesNotExist ExampleMachine does not exist"},
-		"infra gone while running":    {changes: cs(running), kind: condition, want: "False ObjectDeleted ExampleMachine has been deleted while the Machine still exists"},
-		"infra not there, not before": {kind: condition, want: "False ObjectDoesNotExist ExampleMachine does not exist"},
+		"infra True":                    {infra: with("ExampleMachine", "i", of(ready(map[string]any{"status": "True", "reason": "Fine", "message": "m"}))), kind: condition, want: "True Fine m"},
+		"infra True without reason":     {infra: with("ExampleMachine", "i", of(ready(map[string]any{"status": "True"}))), kind: condition, want: "True Ready "},
+		"infra False":                   {infra: with("ExampleMachine", "i", of(ready(map[string]any{"status": "False", "reason": "Bad", "message": "no"}))), kind: condition, want: "False Bad no"},
+		"infra no Ready":                {infra: infra(), kind: condition, want: "False NotReady ExampleMachine status.initialization.provisioned is false"},
+		"infra provisioned":             {infra: infraThere(), kind: condition, want: "True Ready "},
+		"infra invalid":                 {infra: with("ExampleMachine", "i", of(ready(map[string]any{"status": int64(1)}))), kind: condition, want: "Unknown InvalidConditionReported status.conditions of ExampleMachine ns/i: Ready: status must be a string, not int64"},
+		"infra unread":                  {unread: "ExampleMachine", kind: condition, want: "Unknown InternalError cannot read ExampleMachine: " + contract.ErrUnread.Error()},
+		"infra deleted with Machine":    {changes: cs(running, deleted, annotated(preTerminate, "")), kind: condition, want: "False ObjectDeleted ExampleMachine has been deleted"},
+		"infra never existed, deleting": {changes: cs(deleted, annotated(preTerminate, "")), kind: condition, want: "False ObjectDoesNotExist ExampleMachine does not exist"},
+		"infra deleted while running":   {changes: cs(running), kind: condition, want: "False ObjectDeleted ExampleMachine has been deleted while the Machine still exists"},
+		"infra not created yet":         {kind: condition, want: "False ObjectDoesNotExist ExampleMachine does not exist"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -73,12 +73,12 @@ func TestTheReadyOfOtherObjectsIsMirrored(t *testing.T) {
 					objects = append(objects, o)
 				}
 			}
-			w := newWorld(t, objects...)
+			w := newFixture(t, objects...)
 			if test.unread != "" {
 				w.unread[test.unread] = contract.ErrUnread
 			}
-			_, _ = w.try() // Conditions are written whatever failed.
-			if is, message := w.says(test.kind); is+" "+message != test.want {
+			_, _ = w.tryReconcile() // The conditions are written even if the reconcile fails.
+			if is, message := w.condition(test.kind); is+" "+message != test.want {
 				t.Errorf("%s is %q, want %q", test.kind, is+" "+message, test.want)
 			}
 		})
@@ -87,24 +87,24 @@ func TestTheReadyOfOtherObjectsIsMirrored(t *testing.T) {
 
 func cs(changes ...func(*machine)) []func(*machine) { return changes }
 
-// created has the bootstrap data.
+// created sets that the bootstrap data exists.
 func created(m *machine) {
 	m.Spec.Bootstrap.DataSecretName, m.Status.Initialization.BootstrapDataSecretCreated = pointer("s"), pointer(true)
 }
 
-func TestAMirroredConditionKeepsItsTime(t *testing.T) {
-	w := newWorld(t, newMachine(), newCluster(), other("ExampleMachine", "i", map[string]any{"status": map[string]any{
+func TestConditions_KeepTheTimeOfMirroredConditions(t *testing.T) {
+	w := newFixture(t, newMachine(), newCluster(), other("ExampleMachine", "i", map[string]any{"status": map[string]any{
 		"conditions": []any{ready(map[string]any{"status": "False", "reason": "Bad"})},
 	}}))
-	w.pass()
+	w.reconcile()
 	c := conditions.Find(w.machine().Status.Conditions, "InfrastructureReady")
 	if want := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC); !c.LastTransitionTime.Time.Equal(want) {
-		t.Errorf("since %s", c.LastTransitionTime)
+		t.Errorf("transition time %s", c.LastTransitionTime)
 	}
 }
 
-// minReadySeconds counts from the time of Ready.
-func TestSettle_ChangesTheTimeOfAConditionWithItsStatus(t *testing.T) {
+// minReadySeconds counts from the transition time of Ready.
+func TestSettle_ChangesTheTimeOnlyWithTheStatus(t *testing.T) {
 	before, reported := metav1.NewTime(began.Add(-time.Hour)), metav1.NewTime(began.Add(-time.Minute))
 	tests := map[string]struct {
 		was  []metav1.Condition
@@ -128,7 +128,7 @@ func TestSettle_ChangesTheTimeOfAConditionWithItsStatus(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			all := []metav1.Condition{test.is}
-			settle(test.was, all, 7, began.Add(500*time.Millisecond))
+			finishConditions(test.was, all, 7, began.Add(500*time.Millisecond))
 			want := test.is
 			want.ObservedGeneration, want.LastTransitionTime = 7, test.want
 			if diff := cmp.Diff([]metav1.Condition{want}, all); diff != "" {
@@ -139,7 +139,7 @@ func TestSettle_ChangesTheTimeOfAConditionWithItsStatus(t *testing.T) {
 }
 
 // MB99, MC6
-func TestUpdatingFollowsTheAnnotations(t *testing.T) {
+func TestUpdating_FollowsTheAnnotations(t *testing.T) {
 	begun := annotated(clusterv1alpha1.UpdateInProgressAnnotation, "")
 	pending := annotated(clusterv1alpha1.PendingHooksAnnotation, "Other,UpdateMachine")
 	for name, test := range map[string]struct {
@@ -153,16 +153,16 @@ func TestUpdatingFollowsTheAnnotations(t *testing.T) {
 		"about to end":  {cs(pending), "True InPlaceUpdating"},
 		"it is deleted": {cs(begun, deleted, annotated(preTerminate, "")), "False NotUpdating"},
 	} {
-		w := newWorld(t, newMachine(test.changes...), newCluster(), infra())
-		w.pass()
-		if is, _ := w.says("Updating"); is != test.want {
+		w := newFixture(t, newMachine(test.changes...), newCluster(), infra())
+		w.reconcile()
+		if is, _ := w.condition("Updating"); is != test.want {
 			t.Errorf("%s: Updating is %q, want %q", name, is, test.want)
 		}
 	}
 }
 
 // MB100, MC7
-func TestUpToDateComparesTemplates(t *testing.T) {
+func TestUpToDate_ComparesTemplates(t *testing.T) {
 	spec := func(change func(*clusterv1alpha1.MachineSpec)) func(*deployment) {
 		return func(d *deployment) { change(&d.Spec.Template.Spec) }
 	}
@@ -182,18 +182,18 @@ func TestUpToDateComparesTemplates(t *testing.T) {
 		updating   bool
 		want       string
 	}{
-		"as the template says":   {want: "True UpToDate "},
-		"another version":        {deployment: spec(func(s *clusterv1alpha1.MachineSpec) { s.Version = "v2" }), want: "False NotUpToDate * Version , v2 required"},
-		"another infrastructure": {deployment: spec(func(s *clusterv1alpha1.MachineSpec) { s.InfrastructureRef.Name = "y" }), want: "False NotUpToDate *  is not up-to-date"},
-		"another bootstrap":      {set: older, want: "False NotUpToDate * ExampleConfig is not up-to-date"},
-		"another Secret":         {deployment: spec(secret("b")), want: "False NotUpToDate * spec.bootstrap.dataSecretName nil, b required"},
-		"another domain":         {deployment: spec(func(s *clusterv1alpha1.MachineSpec) { s.FailureDomain = "z" }), want: "False NotUpToDate * Failure domain , z required"},
-		"what changes in place":  {deployment: spec(func(s *clusterv1alpha1.MachineSpec) { s.MinReadySeconds = pointer[int32](7) }), want: "True UpToDate "},
-		"rolloutAfter to come":   {deployment: at(began.Add(time.Hour)), want: "True UpToDate "},
-		"rolloutAfter has come":  {deployment: at(began.Add(-time.Minute)), want: "False NotUpToDate * MachineDeployment spec.rolloutAfter expired"},
-		"rolloutAfter of before": {deployment: at(began.Add(-2 * time.Hour)), want: "True UpToDate "},
-		"both":                   {deployment: func(d *deployment) { at(began.Add(-time.Minute))(d); d.Spec.Template.Spec.Version = "v2" }, want: "False NotUpToDate * Version , v2 required\n* MachineDeployment spec.rolloutAfter expired"},
-		"updated in place":       {updating: true, want: "False Updating * In-place update in progress"},
+		"the same template":                {want: "True UpToDate "},
+		"another version":                  {deployment: spec(func(s *clusterv1alpha1.MachineSpec) { s.Version = "v2" }), want: "False NotUpToDate * Version , v2 required"},
+		"another infrastructure":           {deployment: spec(func(s *clusterv1alpha1.MachineSpec) { s.InfrastructureRef.Name = "y" }), want: "False NotUpToDate *  is not up-to-date"},
+		"another bootstrap":                {set: older, want: "False NotUpToDate * ExampleConfig is not up-to-date"},
+		"another Secret":                   {deployment: spec(secret("b")), want: "False NotUpToDate * spec.bootstrap.dataSecretName nil, b required"},
+		"another domain":                   {deployment: spec(func(s *clusterv1alpha1.MachineSpec) { s.FailureDomain = "z" }), want: "False NotUpToDate * Failure domain , z required"},
+		"a field that is changed in place": {deployment: spec(func(s *clusterv1alpha1.MachineSpec) { s.MinReadySeconds = pointer[int32](7) }), want: "True UpToDate "},
+		"rollout.after in the future":      {deployment: at(began.Add(time.Hour)), want: "True UpToDate "},
+		"rollout.after has passed":         {deployment: at(began.Add(-time.Minute)), want: "False NotUpToDate * MachineDeployment spec.rollout.after expired"},
+		"rollout.after before the set":     {deployment: at(began.Add(-2 * time.Hour)), want: "True UpToDate "},
+		"both":                             {deployment: func(d *deployment) { at(began.Add(-time.Minute))(d); d.Spec.Template.Spec.Version = "v2" }, want: "False NotUpToDate * Version , v2 required\n* MachineDeployment spec.rollout.after expired"},
+		"updated in place":                 {updating: true, want: "False Updating * In-place update in progress"},
 		"another kubelet": {
 			machine: cs(func(m *machine) {
 				m.Spec.Version, m.Status.NodeInfo = "v2", &clusterv1alpha1.NodeSystemInfo{KubeletVersion: "v1"}
@@ -219,35 +219,35 @@ func TestUpToDateComparesTemplates(t *testing.T) {
 	}
 }
 
-// MB81, MB100: who stands alone, or in a set that does, has no template to be compared with.
-func TestUpToDateIsOfMachinesOfDeploymentsAlone(t *testing.T) {
+// MB81, MB100: a standalone Machine, or one in a standalone MachineSet, has no template to compare with.
+func TestUpToDate_IsSetOnlyForMachinesOfDeployments(t *testing.T) {
 	for name, test := range map[string]struct {
 		objects []runtime.Object
 		has     bool
 	}{
-		"stands alone": {[]runtime.Object{newMachine()}, false},
-		"of a set":     {[]runtime.Object{ownedMachine(), newSet(func(s *machineSet) { s.Labels = nil })}, false},
-		"of a set that was kept when its deployment was deleted": {[]runtime.Object{ownedMachine(), newSet()}, false},
-		"of a deployment": {[]runtime.Object{ownedMachine(), newSet(), newDeployment()}, true},
+		"standalone":         {[]runtime.Object{newMachine()}, false},
+		"of a set":           {[]runtime.Object{ownedMachine(), newSet(func(s *machineSet) { s.Labels = nil })}, false},
+		"of an orphaned set": {[]runtime.Object{ownedMachine(), newSet()}, false},
+		"of a deployment":    {[]runtime.Object{ownedMachine(), newSet(), newDeployment()}, true},
 	} {
-		w := newWorld(t, append(test.objects, newCluster(), infra())...)
-		w.pass()
-		if is, _ := w.says("UpToDate"); (is != "") != test.has {
+		w := newFixture(t, append(test.objects, newCluster(), infra())...)
+		w.reconcile()
+		if is, _ := w.condition("UpToDate"); (is != "") != test.has {
 			t.Errorf("%s: UpToDate is %q", name, is)
 		}
 	}
-	w := newWorld(t, ownedMachine(), newCluster(), infra())
-	w.failing("reading MachineSet ns/s, the owner of Machine m")
-	w = newWorld(t, ownedMachine(), newCluster(), infra(), newSet(func(s *machineSet) {
+	w := newFixture(t, ownedMachine(), newCluster(), infra())
+	w.expectError("reading MachineSet ns/s, the owner of Machine m")
+	w = newFixture(t, ownedMachine(), newCluster(), infra(), newSet(func(s *machineSet) {
 		s.OwnerReferences = []metav1.OwnerReference{{APIVersion: "cluster.slipway.dev/v1alpha1", Kind: "MachineDeployment", Name: "d", UID: "uid-d", Controller: pointer(true)}}
 	}))
-	w.failing("reading MachineDeployment ns/d, the owner of Machine m")
+	w.expectError("reading MachineDeployment ns/d, the owner of Machine m")
 	w.edit(deleted)
-	w.pass()
+	w.reconcile()
 }
 
 // MB104, MC9
-func TestAvailableWaitsForMinReadySeconds(t *testing.T) {
+func TestAvailable_WaitsForMinReadySeconds(t *testing.T) {
 	m := newMachine(func(m *machine) { m.Spec.MinReadySeconds = pointer[int32](60) })
 	is := func(status metav1.ConditionStatus, since time.Duration) metav1.Condition {
 		return metav1.Condition{Type: "Ready", Status: status, LastTransitionTime: metav1.NewTime(began.Add(-since))}
@@ -257,29 +257,29 @@ func TestAvailableWaitsForMinReadySeconds(t *testing.T) {
 		want  string
 		left  time.Duration
 	}{
-		"not Ready":    {is("False", time.Hour), "False NotReady", 0},
-		"unknown":      {is("Unknown", time.Hour), "False NotReady", 0},
-		"Ready of now": {is("True", 20*time.Second), "False WaitingForMinReadySeconds", 40 * time.Second},
-		"Ready since":  {is("True", 60*time.Second), "True Available", 0},
+		"not Ready":              {is("False", time.Hour), "False NotReady", 0},
+		"unknown":                {is("Unknown", time.Hour), "False NotReady", 0},
+		"Ready for a short time": {is("True", 20*time.Second), "False WaitingForMinReadySeconds", 40 * time.Second},
+		"Ready for long enough":  {is("True", 60*time.Second), "True Available", 0},
 	} {
 		c, left := availableCondition(m, test.ready, began)
 		if got := string(c.Status) + " " + c.Reason; got != test.want || left != test.left {
 			t.Errorf("%s: Available is %q, %s left", name, got, left)
 		}
 	}
-	w := newWorld(t, newMachine(running, func(m *machine) { m.Spec.MinReadySeconds = pointer[int32](60) }), newCluster(), infraThere(), newNode())
-	if got := w.pass().RequeueAfter; got != 60*time.Second {
-		t.Errorf("comes back after %s", got)
+	w := newFixture(t, newMachine(running, func(m *machine) { m.Spec.MinReadySeconds = pointer[int32](60) }), newCluster(), infraThere(), newNode())
+	if got := w.reconcile().RequeueAfter; got != 60*time.Second {
+		t.Errorf("requeued after %s", got)
 	}
 }
 
-// MB105, MT13: each phase moves lastUpdated.
-func TestPhasesFollowTheLife(t *testing.T) {
-	w := newWorld(t, newMachine(withConfig), newCluster(), infra(), config(map[string]any{}))
+// MB105, MT13: each change of the phase sets lastUpdated.
+func TestPhase_FollowsTheLifecycle(t *testing.T) {
+	w := newFixture(t, newMachine(withConfig), newCluster(), infra(), config(map[string]any{}))
 	expect := func(want clusterv1alpha1.MachinePhase) {
 		t.Helper()
 		w.now = w.now.Add(time.Minute)
-		w.pass()
+		w.reconcile()
 		if m := w.machine(); m.Status.Phase != want || !m.Status.LastUpdated.Time.Equal(w.now) {
 			t.Errorf("phase %s since %s, want %s since %s", m.Status.Phase, m.Status.LastUpdated, want, w.now)
 		}
@@ -298,15 +298,15 @@ func TestPhasesFollowTheLife(t *testing.T) {
 	w.edit(func(m *machine) { m.Annotations = nil; deleted(m); annotated(preDrain, "")(m) })
 	expect(clusterv1alpha1.MachinePhaseDeleting)
 
-	own := newWorld(t, newMachine(), newCluster(), infra())
-	own.pass()
+	own := newFixture(t, newMachine(), newCluster(), infra())
+	own.reconcile()
 	if got := own.machine().Status.Phase; got != clusterv1alpha1.MachinePhaseProvisioning {
-		t.Errorf("with the Secret of a user the phase is %s", got)
+		t.Errorf("phase %s with a Secret of the user", got)
 	}
 }
 
-// MC24: a phase is for people. A Machine that cannot go on is not shown as Running.
-func TestPhase_IsFailedIfTheMachineCannotGoOn(t *testing.T) {
+// MC24: a Machine with a terminal failure is not shown as Running.
+func TestPhase_IsFailedAfterATerminalFailure(t *testing.T) {
 	failure := func(o *unstructured.Unstructured, field, text string) *unstructured.Unstructured {
 		if err := unstructured.SetNestedField(o.Object, text, "status", field); err != nil {
 			t.Fatal(err)
@@ -318,7 +318,7 @@ func TestPhase_IsFailedIfTheMachineCannotGoOn(t *testing.T) {
 		bootstrap *unstructured.Unstructured
 		infra     *unstructured.Unstructured
 		want      string
-		// condition has the cause.
+		// progressCondition is the condition that contains the cause.
 		condition, says string
 	}{
 		"infrastructure reports a message": {
@@ -353,23 +353,23 @@ func TestPhase_IsFailedIfTheMachineCannotGoOn(t *testing.T) {
 					objects = append(objects, o)
 				}
 			}
-			w := newWorld(t, objects...)
-			_, _ = w.try() // Infrastructure that was deleted is an error, too.
+			w := newFixture(t, objects...)
+			_, _ = w.tryReconcile() // Deleted infrastructure is also an error.
 			if got := string(w.machine().Status.Phase); got != test.want {
 				t.Errorf("phase %s, want %s", got, test.want)
 			}
-			if is, message := w.says(test.condition); is+" "+message != test.says {
+			if is, message := w.condition(test.condition); is+" "+message != test.says {
 				t.Errorf("%s is %q, want %q", test.condition, is+" "+message, test.says)
 			}
 		})
 	}
 }
 
-func TestConditionsHaveAnOrder(t *testing.T) {
-	w := newWorld(t, newMachine(func(m *machine) {
+func TestConditions_AreSorted(t *testing.T) {
+	w := newFixture(t, newMachine(func(m *machine) {
 		m.Status.Conditions = []metav1.Condition{{Type: "Zebra", Status: "True"}, {Type: "APIServerPodHealthy", Status: "True"}, {Type: "HealthCheckSucceeded", Status: "True"}}
 	}), newCluster(), infra())
-	w.pass()
+	w.reconcile()
 	var got []string
 	for _, c := range w.machine().Status.Conditions {
 		got = append(got, c.Type)

@@ -26,42 +26,42 @@ import (
 	"github.com/slipway-dev/slipway/pkg/generated/informers/externalversions"
 )
 
-// Name of the controller in logs, metrics and its queue.
+// Name is the name of the controller in logs, metrics and its queue.
 const Name = "machine"
 
-// defaultWorkers is how many Machines are looked at at the same time. A pass waits for nothing
-// but the API of a workload cluster, as long as a visit lasts (workload.VisitTimeout). Visits of one
-// cluster keep a quarter of them at most.
+// defaultWorkers is the number of Machines that are reconciled concurrently. A reconcile blocks only on the API of a
+// workload cluster, for at most workload.VisitTimeout. One cluster occupies at most a quarter of the workers.
 const defaultWorkers = 16
 
-// Deps is what the controller needs; all are required but those that say otherwise.
+// Deps are the dependencies of the controller. Fields without a default are required.
 type Deps struct {
 	// Client writes Machines.
 	Client versioned.Interface
-	// Informers watch our kinds. New registers what it needs; Run starts them.
+	// Informers watch Slipway's kinds. New registers the informers it needs; Run starts them.
 	Informers externalversions.SharedInformerFactory
-	// Kinds resolves those of objects that Machines refer to.
+	// Kinds resolves the kinds of the objects that Machines refer to.
 	Kinds *contract.Resolver
-	// Workloads are the workload clusters. OnCluster and OnNode are to be told of them.
+	// Workloads are the workload clusters. The caller must register OnCluster and OnNode as their callbacks.
 	Workloads step.Workloads
 	// Recorder writes events.k8s.io events.
 	Recorder events.EventRecorder
-	// NodeRules say what of Machines goes to Nodes besides what always does; none if zero.
+	// NodeRules select additional labels and annotations that are copied from Machines to Nodes. By default there are
+	// none.
 	NodeRules node.Rules
-	// Grace is how long a workload cluster may be silent before what its Nodes have said is
-	// not believed any more; five minutes if 0.
+	// Grace is how long a workload cluster may not answer before the conditions of its Nodes become Unknown. The
+	// default is 5 minutes.
 	Grace time.Duration
-	// Queue says in which order Machines of one priority are handed out.
+	// Queue determines the order of Machines with the same priority.
 	Queue controller.QueueOptions
-	// Workers is how many Machines are looked at at the same time, 16 if 0.
+	// Workers is the number of Machines that are reconciled concurrently. The default is 16.
 	Workers int
-	// ResyncPeriod is how often every Machine is looked at without an event, ten minutes if 0.
+	// ResyncPeriod is how often a Machine is reconciled without an event. The default is 10 minutes.
 	ResyncPeriod time.Duration
-	// Now is the clock; time.Now when nil.
+	// Now returns the current time. The default is time.Now.
 	Now func() time.Time
 }
 
-// Controller brings Machines to Nodes, and to their ends.
+// Controller reconciles Machines.
 type Controller struct {
 	*controller.Loop[types.NamespacedName]
 	machines  cache.SharedIndexInformer
@@ -69,7 +69,7 @@ type Controller struct {
 	reconcile *reconciler
 }
 
-// New returns a controller that does nothing until Run. It must be called before the informers are started.
+// New returns a controller. Run starts it. New must be called before the informers are started.
 func New(d Deps) (*Controller, error) {
 	if err := controller.CheckDeps(Name, d, "Now"); err != nil {
 		return nil, err
@@ -115,12 +115,12 @@ func New(d Deps) (*Controller, error) {
 	return c, err
 }
 
-// Of makes Workloads of what keeps the connections.
+// Of returns the Workloads of c.
 func Of(c *workload.Clusters) step.Workloads { return clusters{c} }
 
 type clusters struct{ *workload.Clusters }
 
-// Connection returns a connection as a Workload.
+// Connection implements step.Workloads.
 func (c clusters) Connection(key types.NamespacedName) (step.Workload, error) {
 	connection, err := c.Clusters.Connection(key)
 	if err != nil {

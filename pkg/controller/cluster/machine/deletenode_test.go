@@ -19,7 +19,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/cluster/workload"
 )
 
-// atNode is a Machine of which only its Node is left.
+// atNode returns a Machine of which only the Node remains.
 func atNode(seconds *int32) *machine {
 	return newMachine(running, deleted, func(m *machine) {
 		m.Spec.Deletion.NodeDeletionTimeoutSeconds = seconds
@@ -28,64 +28,64 @@ func atNode(seconds *int32) *machine {
 	})
 }
 
-// MB146-150, MD3, MT32: the time counts from the first try. Cluster API counts it from the deletion of
-// the Machine, so that it is over before the Node's turn comes.
-func TestDeletingTheNodeHasATimeOfItsOwn(t *testing.T) {
-	w := newWorld(t, atNode(pointer[int32](10)), newCluster(), newNode())
+// MB146-150, MD3, MT32: the timeout starts at the first attempt. In Cluster API it starts with the deletion of the
+// Machine, so that it may expire before this stage.
+func TestDeleteNode_HasItsOwnTimeout(t *testing.T) {
+	w := newFixture(t, atNode(pointer[int32](10)), newCluster(), newNode())
 	broken := true
 	w.workload.PrependReactor("delete", "nodes", func(clienttesting.Action) (bool, runtime.Object, error) {
 		return broken, nil, errors.New("out of order")
 	})
-	w.failing("deleting Node n: out of order")
+	w.expectError("deleting Node n: out of order")
 	w.expect("Deleting", "True DeletingNode", "Error deleting Node n: out of order")
 	w.now = w.now.Add(9 * time.Second)
-	w.failing("out of order")
+	w.expectError("out of order")
 	w.now = w.now.Add(time.Second)
-	w.pass()
+	w.reconcile()
 	if len(w.machine().Finalizers) != 0 || !w.hasNode() {
 		t.Errorf("after the timeout: finalizers %v", w.machine().Finalizers)
 	}
 
 	for _, seconds := range []*int32{nil, pointer[int32](0)} {
-		w := newWorld(t, atNode(seconds), newCluster(), newNode())
+		w := newFixture(t, atNode(seconds), newCluster(), newNode())
 		w.workload.PrependReactor("delete", "nodes", func(clienttesting.Action) (bool, runtime.Object, error) {
 			return true, nil, errors.New("out of order")
 		})
-		w.failing("out of order")
+		w.expectError("out of order")
 		w.now = w.now.Add(24 * time.Hour)
-		w.failing("out of order")
+		w.expectError("out of order")
 	}
 }
 
-func TestANodeThatAnotherMachineHasTakenStays(t *testing.T) {
+func TestDeleteNode_KeepsNodesOfOtherMachines(t *testing.T) {
 	n := newNode()
 	n.Spec.ProviderID = "example://2"
-	w := newWorld(t, atNode(nil), newCluster(), n)
-	w.pass()
+	w := newFixture(t, atNode(nil), newCluster(), n)
+	w.reconcile()
 	if !w.hasNode() || len(w.machine().Finalizers) != 0 {
-		t.Errorf("Node is there: %t, finalizers %v", w.hasNode(), w.machine().Finalizers)
+		t.Errorf("Node exists: %t, finalizers %v", w.hasNode(), w.machine().Finalizers)
 	}
 }
 
-// Another Node can have the name by the time the API server deletes it.
+// Another Node may have the name when the API server deletes it.
 func TestDeleteNode_DeletesOnlyTheNodeThatWasRead(t *testing.T) {
-	w := newWorld(t, atNode(nil), newCluster(), newNode())
+	w := newFixture(t, atNode(nil), newCluster(), newNode())
 	w.workload.PrependReactor("delete", "nodes", func(a clienttesting.Action) (bool, runtime.Object, error) {
 		p := a.(clienttesting.DeleteActionImpl).DeleteOptions.Preconditions
 		if p == nil || p.UID == nil {
-			return false, nil, nil // It is deleted, whichever it is.
+			return false, nil, nil // Without a precondition, any Node of the name is deleted.
 		}
-		return true, nil, apierrors.NewConflict(schema.GroupResource{Resource: "nodes"}, "n", fmt.Errorf("the UID in the precondition is %s, and that of the object another", *p.UID))
+		return true, nil, apierrors.NewConflict(schema.GroupResource{Resource: "nodes"}, "n", fmt.Errorf("the UID in the precondition is %s, but the object has another", *p.UID))
 	})
-	w.failing("the UID in the precondition is uid-n")
+	w.expectError("the UID in the precondition is uid-n")
 	if !w.hasNode() {
 		t.Error("another Node of the name was deleted")
 	}
 }
 
-// Without a connection nothing of the Node is known: each stage waits until its time is over.
-func TestAnUnreachableClusterHoldsStagesForTheirTime(t *testing.T) {
-	w := newWorld(t, newMachine(running, deleted, func(m *machine) {
+// Without a connection the state of the Node is unknown: each stage waits for its timeout.
+func TestDeletion_WaitsForAnUnreachableClusterUntilTheTimeout(t *testing.T) {
+	w := newFixture(t, newMachine(running, deleted, func(m *machine) {
 		m.Spec.Deletion = clusterv1alpha1.MachineDeletionSpec{
 			NodeDrainTimeoutSeconds: pointer[int32](60), NodeVolumeDetachTimeoutSeconds: pointer[int32](30), NodeDeletionTimeoutSeconds: pointer[int32](10),
 		}
@@ -95,17 +95,17 @@ func TestAnUnreachableClusterHoldsStagesForTheirTime(t *testing.T) {
 		stage string
 		after time.Duration
 	}{{"Drain", 60 * time.Second}, {"VolumeDetach", 30 * time.Second}} {
-		if got := w.pass().RequeueAfter; got != step.after || w.stage() != step.stage {
-			t.Fatalf("comes back after %s, stage %s; want %s, %s", got, w.stage(), step.after, step.stage)
+		if got := w.reconcile().RequeueAfter; got != step.after || w.stage() != step.stage {
+			t.Fatalf("requeued after %s, stage %s; want %s, %s", got, w.stage(), step.after, step.stage)
 		}
 		w.now = w.now.Add(step.after)
 	}
-	w.pass()
-	if got := w.pass().RequeueAfter; got != 10*time.Second || w.stage() != "Node" {
-		t.Fatalf("comes back after %s, stage %s", got, w.stage())
+	w.reconcile()
+	if got := w.reconcile().RequeueAfter; got != 10*time.Second || w.stage() != "Node" {
+		t.Fatalf("requeued after %s, stage %s", got, w.stage())
 	}
 	w.now = w.now.Add(10 * time.Second)
-	w.pass()
+	w.reconcile()
 	if len(w.machine().Finalizers) != 0 || w.drained > 0 {
 		t.Errorf("finalizers %v, drained %d times", w.machine().Finalizers, w.drained)
 	}

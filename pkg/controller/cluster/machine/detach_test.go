@@ -27,7 +27,7 @@ import (
 
 var now = time.Date(2026, 11, 21, 7, 30, 0, 0, time.UTC)
 
-// node has volumes in its status.
+// node returns a Node with attached volumes.
 func node(ready corev1.ConditionStatus, volumes ...string) *corev1.Node {
 	n := &corev1.Node{
 		ObjectMeta: metav1.ObjectMeta{Name: "node-1"},
@@ -39,7 +39,7 @@ func node(ready corev1.ConditionStatus, volumes ...string) *corev1.Node {
 	return n
 }
 
-// attachment is a VolumeAttachment of the PersistentVolume pv, none if that is empty.
+// attachment returns a VolumeAttachment of a PersistentVolume, or an inline one if pv is empty.
 func attachment(node, pv string, attached bool) *storagev1.VolumeAttachment {
 	va := &storagev1.VolumeAttachment{
 		ObjectMeta: metav1.ObjectMeta{Name: "va-" + node + "-" + pv},
@@ -52,7 +52,7 @@ func attachment(node, pv string, attached bool) *storagev1.VolumeAttachment {
 	return va
 }
 
-// pv has the CSI handle of its name, and a claim unless claim is empty.
+// pv returns a PersistentVolume with a CSI handle and, unless claim is empty, a claim.
 func pv(name, claim string) *corev1.PersistentVolume {
 	v := &corev1.PersistentVolume{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
@@ -66,10 +66,10 @@ func pv(name, claim string) *corev1.PersistentVolume {
 	return v
 }
 
-// csi is how the Node names the volume of pv.
+// csi returns the name of a volume in the status of a Node.
 func csi(name string) string { return "kubernetes.io/csi/csi.vsphere.vmware.com^" + name }
 
-// pod has one volume; owner is the kind that controls it.
+// pod returns a Pod with one volume; owner is the kind of its controller.
 func pod(name, owner string, source corev1.VolumeSource, change ...func(*corev1.Pod)) *corev1.Pod {
 	p := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
@@ -99,8 +99,8 @@ func input() drain.Input {
 	}
 }
 
-// TestWhatIsAttachedIsWaitedFor is MB142-145.
-func TestWhatIsAttachedIsWaitedFor(t *testing.T) {
+// MB142-145.
+func TestDetach_WaitsForAttachedVolumes(t *testing.T) {
 	daemonSet := &appsv1.DaemonSet{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "agent"}}
 	const (
 		claims  = "* PersistentVolumeClaims: "
@@ -120,7 +120,7 @@ func TestWhatIsAttachedIsWaitedFor(t *testing.T) {
 		"nothing attached":                 {[]runtime.Object{node("True"), pv("v", "c"), pod("a", "ReplicaSet", claim("c"))}, nil},
 		"unreachable, nothing attached":    {[]runtime.Object{node("Unknown")}, nil},
 		"unreachable, something attached":  {[]runtime.Object{node("Unknown", csi("v")), pv("v", "c"), attachment("node-1", "v", true)}, nil},
-		"not ready, and it may be yet":     {[]runtime.Object{node("False", csi("v")), pv("v", "c")}, []string{claims + "default/c"}},
+		"not ready, with a volume":         {[]runtime.Object{node("False", csi("v")), pv("v", "c")}, []string{claims + "default/c"}},
 		"on the node, with claim":          {[]runtime.Object{node("True", csi("v")), pv("v", "c")}, []string{claims + "default/c"}},
 		"on the node, without claim":       {[]runtime.Object{node("True", csi("v")), pv("v", "")}, []string{volumes + "v"}},
 		"on the node, no volume":           {[]runtime.Object{node("True", "kubernetes.io/csi/x^1")}, []string{onNode + "kubernetes.io/csi/x^1"}},
@@ -131,12 +131,12 @@ func TestWhatIsAttachedIsWaitedFor(t *testing.T) {
 		"attachment that is not attached":  {[]runtime.Object{node("True"), pv("v", "c"), attachment("node-1", "v", false)}, nil},
 		"attachment to another node":       {[]runtime.Object{node("True"), pv("v", "c"), attachment("node-2", "v", true)}, nil},
 		"claim reference without kind":     {[]runtime.Object{node("True", csi("v")), kindless}, []string{claims + "default/c"}},
-		"both tell the same":               {[]runtime.Object{node("True", csi("v")), pv("v", "c"), attachment("node-1", "v", true)}, []string{claims + "default/c"}},
+		"node and attachment":              {[]runtime.Object{node("True", csi("v")), pv("v", "c"), attachment("node-1", "v", true)}, []string{claims + "default/c"}},
 		"of a Pod of a DaemonSet, on node": {[]runtime.Object{node("True", csi("v")), pv("v", "c"), daemonSet, pod("a", "DaemonSet", claim("c"))}, nil},
 		"of a Pod of a DaemonSet": {
 			[]runtime.Object{node("True"), attachment("node-1", "v", true), pv("v", "c"), daemonSet, pod("a", "DaemonSet", claim("c"))}, nil,
 		},
-		"of a Pod of a DaemonSet that is gone": {
+		"of a Pod of a deleted DaemonSet": {
 			[]runtime.Object{node("True", csi("v")), pv("v", "c"), pod("a", "DaemonSet", claim("c"))}, []string{claims + "default/c"},
 		},
 		"ephemeral, of a Pod of a DaemonSet": {
@@ -145,11 +145,11 @@ func TestWhatIsAttachedIsWaitedFor(t *testing.T) {
 				pod("a", "DaemonSet", corev1.VolumeSource{Ephemeral: &corev1.EphemeralVolumeSource{}}),
 			}, nil,
 		},
-		"of a Pod that is skipped":            {[]runtime.Object{node("True", csi("v")), pv("v", "c"), pod("a", "ReplicaSet", claim("c"), labeled("skip"))}, nil},
-		"of a Pod that is waited for":         {[]runtime.Object{node("True", csi("v")), pv("v", "c"), pod("a", "ReplicaSet", claim("c"), labeled("wait-completed"))}, []string{claims + "default/c"}},
-		"of a Pod that is deleted":            {[]runtime.Object{node("True", csi("v")), pv("v", "c"), deleted}, []string{claims + "default/c"}},
-		"a claim of another Pod that is kept": {[]runtime.Object{node("True", csi("v")), pv("v", "c"), daemonSet, pod("a", "DaemonSet", claim("other"))}, []string{claims + "default/c"}},
-		"a name that is empty names no volume": {
+		"of a Pod that is skipped":                 {[]runtime.Object{node("True", csi("v")), pv("v", "c"), pod("a", "ReplicaSet", claim("c"), labeled("skip"))}, nil},
+		"of a Pod that must complete":              {[]runtime.Object{node("True", csi("v")), pv("v", "c"), pod("a", "ReplicaSet", claim("c"), labeled("wait-completed"))}, []string{claims + "default/c"}},
+		"of a Pod that is deleted":                 {[]runtime.Object{node("True", csi("v")), pv("v", "c"), deleted}, []string{claims + "default/c"}},
+		"another claim than that of a skipped Pod": {[]runtime.Object{node("True", csi("v")), pv("v", "c"), daemonSet, pod("a", "DaemonSet", claim("other"))}, []string{claims + "default/c"}},
+		"an empty volume name": {
 			[]runtime.Object{node("True", ""), &corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: "nfs"}}}, []string{onNode},
 		},
 		"all kinds": {
@@ -173,7 +173,7 @@ func TestWhatIsAttachedIsWaitedFor(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeReadIsAnErrorAndNotDone(t *testing.T) {
+func TestDetach_ReturnsReadErrors(t *testing.T) {
 	down := errors.New("the server is down")
 	for _, resource := range []string{"nodes", "pods", "persistentvolumes", "volumeattachments"} {
 		t.Run(resource, func(t *testing.T) {
@@ -186,7 +186,7 @@ func TestWhatCannotBeReadIsAnErrorAndNotDone(t *testing.T) {
 	}
 }
 
-func TestAMessageHasABound(t *testing.T) {
+func TestDetach_LimitsMessages(t *testing.T) {
 	volumes := make([]string, 0, 30)
 	for i := range 30 {
 		volumes = append(volumes, fmt.Sprintf("%02d%s", i, strings.Repeat("ä", 5000)))
@@ -203,9 +203,8 @@ func TestAMessageHasABound(t *testing.T) {
 	}
 }
 
-// TestAServerThatLiesHasNoMoreVolumesReadThanAVMMayHave keeps what a tenant's server says from
-// filling the memory.
-func TestAServerThatLiesHasNoMoreVolumesReadThanAVMMayHave(t *testing.T) {
+// It limits the memory that a tenant's server can occupy.
+func TestDetach_LimitsTheNumberOfVolumes(t *testing.T) {
 	client := fake.NewClientset(node("True"))
 	n := 0
 	client.PrependReactor("list", "volumeattachments", func(clienttesting.Action) (bool, runtime.Object, error) {
@@ -217,7 +216,7 @@ func TestAServerThatLiesHasNoMoreVolumesReadThanAVMMayHave(t *testing.T) {
 		return true, list, nil
 	})
 	_, err := detach.Check(t.Context(), client, input())
-	if err == nil || err.Error() != "reading the VolumeAttachments of Node node-1: more than 5000 volumes are said to be attached" {
+	if err == nil || err.Error() != "reading the VolumeAttachments of Node node-1: more than 5000 volumes are reported as attached" {
 		t.Errorf("Check: %v", err)
 	}
 }

@@ -1,27 +1,29 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package machine is the controller of Machines: it takes over bootstrap data and
-// infrastructure, finds the Node, and deletes all of it in order. docs/machines.md describes
-// it for users, with what differs from Cluster API.
+// Package machine contains the controller of Machines. It copies bootstrap data and infrastructure state to Machines,
+// finds their Nodes, and deletes these objects in order. docs/machines.md describes it for users, with the differences
+// from Cluster API.
 //
-// What it guarantees:
+// # Reconciliation
 //
-//  1. A pass reads its facts once, runs every phase whatever another one failed with, makes
-//     conditions of what it knows, the phase last, and writes metadata and status at most
-//     once each, and nothing when nothing changed. What somebody else has written in between
-//     is never overwritten: the pass is made again.
-//  2. A deletion is a table of stages. How far it is, and since when, is persisted, and no
-//     stage is gone back to. A stage ends by what is known of it: what could not be read is
-//     never taken for gone, and the deletion stays where it is.
-//  3. Only what is the Machine's own is deleted: an object that somebody else controls stays,
-//     and so does a Node that another machine has taken the name of.
-//  4. Of another kind of object only its contract is looked at (pkg/cluster/contract). It is taken over
-//     before anything of it is believed.
-//  5. No worker waits for a workload cluster that does not answer: without a connection the
-//     Machine waits for the event of its coming. While a Node is drained, or its volumes are
-//     waited for, events do not bring the Machine back for twenty seconds; what somebody asks
-//     of the Machine itself or of its Cluster does.
-//  6. Hooks are waited for without being looked at.
-//  7. A Cluster that is paused, goes on, or is deleted has its Machines looked at at once.
+// A reconcile reads its inputs once and runs every step, even if another step has failed. It then computes the
+// conditions and the phase, and writes metadata and status at most once each, and only if they have changed. A
+// concurrent change by another client is a conflict, which is resolved by another reconcile.
+//
+// Of referenced objects only the contract is used (pkg/cluster/contract). The Machine becomes the controller of an
+// object before its state is used.
+//
+// No worker waits for a workload cluster that does not answer. Without a connection, the Machine waits for the
+// connection event. During a drain or a volume detach, events are ignored for 20 seconds, except changes of the Machine
+// or its Cluster. Hooks are not polled. When a Cluster is paused, unpaused or deleted, its Machines are reconciled
+// immediately.
+//
+// # Deletion
+//
+// A deletion is a sequence of stages. The current stage and its start are persisted, and no stage is repeated. An
+// object that could not be read does not count as deleted.
+//
+// Only objects of the Machine are deleted. An object that another owner controls is not deleted. Neither is a Node if
+// another machine has registered under its name.
 package machine

@@ -20,8 +20,8 @@ import (
 	"github.com/slipway-dev/slipway/pkg/controller/cluster/machine/step"
 )
 
-// wake queues the Machines that an index has under value.
-func (c *Controller) wake(index, value string) {
+// queueIndexed queues the Machines with an index value.
+func (c *Controller) queueIndexed(index, value string) {
 	for _, m := range c.indexed(index, value) {
 		c.enqueuer.Generic(controller.KeyOf(m))
 	}
@@ -31,12 +31,14 @@ func (c *Controller) indexed(index, value string) []*machine {
 	return controller.Indexed[*machine](c.machines.GetIndexer(), index, value)
 }
 
-// OnCluster is told when a workload cluster was connected, is not any more, or has not
-// answered for long: all Machines of the Cluster are queued.
-func (c *Controller) OnCluster(key types.NamespacedName) { c.wake(indexByCluster, key.String()) }
+// OnCluster queues all Machines of a Cluster. It must be called when a workload cluster is connected, is disconnected,
+// or has not answered for longer than the grace period.
+func (c *Controller) OnCluster(key types.NamespacedName) {
+	c.queueIndexed(indexByCluster, key.String())
+}
 
-// OnNode queues the Machine of a Node that was read, is created, changes or is deleted. The Machine is found by
-// the name of its Node, or by its provider ID before it has one.
+// OnNode queues the Machine of a Node that was read, is created, changes or is deleted. It finds the Machine by the
+// name of its Node, or else by the provider ID.
 func (c *Controller) OnNode(key types.NamespacedName, node *corev1.Node) {
 	values := [][2]string{{indexByNode, inCluster(key.String(), node.Name)}, {indexByProvider, inCluster(key.String(), workload.ProviderKey(node.Spec.ProviderID))}}
 	for _, v := range values {
@@ -52,18 +54,17 @@ func (c *Controller) HasMachine(key types.NamespacedName, providerID string) boo
 	return len(c.indexed(indexByProvider, inCluster(key.String(), workload.ProviderKey(providerID)))) > 0
 }
 
-// clusterHandler queues the Machines of a Cluster when something of it changed that they look
-// at; that it is paused or goes on is such a thing.
+// clusterHandler queues the Machines of a Cluster when a field that they use has changed.
 func (c *Controller) clusterHandler() cache.ResourceEventHandler {
 	return controller.Changes(false, func(old, now *cluster) {
-		if old == nil || now == nil || shows(old) != shows(now) || !equality.Semantic.DeepEqual(old.Labels, now.Labels) {
+		if old == nil || now == nil || relevantFields(old) != relevantFields(now) || !equality.Semantic.DeepEqual(old.Labels, now.Labels) {
 			c.OnCluster(controller.KeyOf(cmp.Or(old, now)))
 		}
 	})
 }
 
-// shows is what a Cluster is to its Machines.
-func shows(c *cluster) [5]any {
+// relevantFields returns the fields of a Cluster that Machines use.
+func relevantFields(c *cluster) [5]any {
 	initialized := conditions.IsTrue(c.Status.Conditions, clusterv1alpha1.ClusterControlPlaneInitializedCondition)
 	return [5]any{
 		c.UID, c.DeletionTimestamp != nil, [2]bool{step.IsTrue(c.Spec.Paused), initialized},
@@ -71,24 +72,24 @@ func shows(c *cluster) [5]any {
 	}
 }
 
-// setHandler queues the Machines of a MachineSet when its template, its place among those of
-// its MachineDeployment, or it itself came, changed or went.
+// setHandler queues the Machines of a MachineSet when it is created or deleted, or when its spec or revision changes.
 func (c *Controller) setHandler() cache.ResourceEventHandler {
 	return controller.Changes(false, func(old, now *machineSet) {
 		if old != nil && now != nil && old.UID == now.UID && old.Generation == now.Generation && sameRevision(old, now) {
 			return
 		}
-		c.wake(indexBySet, controller.KeyOf(cmp.Or(old, now)).String())
+		c.queueIndexed(indexBySet, controller.KeyOf(cmp.Or(old, now)).String())
 	})
 }
 
-// deploymentHandler does so for a MachineDeployment.
+// deploymentHandler queues the Machines of a MachineDeployment when it is created or deleted, or when its spec or
+// revision changes.
 func (c *Controller) deploymentHandler() cache.ResourceEventHandler {
 	return controller.Changes(false, func(old, now *deployment) {
 		if old != nil && now != nil && old.UID == now.UID && old.Generation == now.Generation && sameRevision(old, now) {
 			return
 		}
-		c.wake(indexByDeployment, controller.KeyOf(cmp.Or(old, now)).String())
+		c.queueIndexed(indexByDeployment, controller.KeyOf(cmp.Or(old, now)).String())
 	})
 }
 
@@ -97,8 +98,7 @@ func sameRevision(old, now metav1.Object) bool {
 		old.GetLabels()[clusterv1alpha1.MachineDeploymentNameLabel] == now.GetLabels()[clusterv1alpha1.MachineDeploymentNameLabel]
 }
 
-// externalHandler queues the Machines that own an object of a kind that is not ours. One that is
-// paused tells nothing.
+// externalHandler queues the Machines that own an external object. Changes of a paused object are ignored.
 func (c *Controller) externalHandler() cache.ResourceEventHandler {
 	return controller.Changes(true, func(old, now *unstructured.Unstructured) {
 		o := cmp.Or(now, old)

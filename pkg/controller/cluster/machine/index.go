@@ -12,27 +12,27 @@ import (
 	"github.com/slipway-dev/slipway/pkg/controller/cluster/machine/step"
 )
 
-// Indexes of Machines by what they belong to, each value with its namespace.
+// Indexes of Machines. Each value starts with the namespace.
 const (
 	indexByCluster    = "machine/cluster"
 	indexBySet        = "machine/set"
 	indexByDeployment = "machine/deployment"
-	// The Nodes are those of a Cluster.
+	// Nodes and provider IDs are indexed together with the Cluster.
 	indexByNode     = "machine/node"
 	indexByProvider = "machine/provider"
 )
 
 var indexers = cache.Indexers{
-	indexByCluster: by(func(m *machine) string { return m.Spec.ClusterName }),
-	indexBySet:     by(func(m *machine) string { return ownerName(m, step.MachineSetKind) }),
-	indexByDeployment: by(func(m *machine) string {
+	indexByCluster: indexFunc(func(m *machine) string { return m.Spec.ClusterName }),
+	indexBySet:     indexFunc(func(m *machine) string { return ownerName(m, step.MachineSetKind) }),
+	indexByDeployment: indexFunc(func(m *machine) string {
 		return m.Labels[clusterv1alpha1.MachineDeploymentNameLabel]
 	}),
-	indexByNode:     by(func(m *machine) string { return inCluster(m.Spec.ClusterName, m.Status.NodeRef.Name) }),
-	indexByProvider: by(func(m *machine) string { return inCluster(m.Spec.ClusterName, workload.ProviderKey(m.Spec.ProviderID)) }),
+	indexByNode:     indexFunc(func(m *machine) string { return inCluster(m.Spec.ClusterName, m.Status.NodeRef.Name) }),
+	indexByProvider: indexFunc(func(m *machine) string { return inCluster(m.Spec.ClusterName, workload.ProviderKey(m.Spec.ProviderID)) }),
 }
 
-// inCluster is the value of something of a Cluster, empty if there is nothing.
+// inCluster returns the index value for a value within a Cluster, or "" if value is empty.
 func inCluster(cluster, value string) string {
 	if value == "" {
 		return ""
@@ -40,7 +40,7 @@ func inCluster(cluster, value string) string {
 	return cluster + "/" + value
 }
 
-func by(value func(*machine) string) cache.IndexFunc {
+func indexFunc(value func(*machine) string) cache.IndexFunc {
 	return controller.IndexBy(func(m *machine) []string {
 		if value(m) == "" {
 			return nil

@@ -20,7 +20,7 @@ import (
 )
 
 // MB63-64, MB67-69, MT11-12, MT29
-func TestTheNodeIsFoundByItsProviderID(t *testing.T) {
+func TestNodeSync_FindsTheNodeByProviderID(t *testing.T) {
 	twin := newNode()
 	twin.Name = "twin"
 	upper := newNode()
@@ -63,14 +63,14 @@ func TestTheNodeIsFoundByItsProviderID(t *testing.T) {
 		},
 		"two of them, and nothing decides": {
 			infra: infraThere(), nodes: []*corev1.Node{newNode(), twin},
-			healthy: "Unknown NodeAmbiguous 2 Nodes have provider ID example://1: n (Ready=True), twin (Ready=True); delete those that are not of this machine",
+			healthy: "Unknown NodeAmbiguous 2 Nodes have provider ID example://1: n (Ready=True), twin (Ready=True); delete the Nodes that do not belong to this Machine",
 		},
-		"its Node is gone": {
-			machine: []func(*machine){running}, infra: infraThere(), fails: "node: n, the Node of the Machine, is gone", node: "n",
+		"its Node is deleted": {
+			machine: []func(*machine){running}, infra: infraThere(), fails: "node: Node n of the Machine was deleted", node: "n",
 			healthy: "False NodeDeleted Node n has been deleted while the Machine still exists",
 		},
-		"its Node is gone, the Machine is deleted": {machine: []func(*machine){running, deleted, annotated(preTerminate, "")}, infra: infraThere(), node: "n", healthy: "False NodeDeleted Node n has been deleted"},
-		"its infrastructure is deleted":            {machine: []func(*machine){running}, infra: goes(infraThere()), nodes: []*corev1.Node{newNode()}, node: "n", healthy: "True NodeHealthy "},
+		"its Node and the Machine are deleted": {machine: []func(*machine){running, deleted, annotated(preTerminate, "")}, infra: infraThere(), node: "n", healthy: "False NodeDeleted Node n has been deleted"},
+		"its infrastructure is deleted":        {machine: []func(*machine){running}, infra: goes(infraThere()), nodes: []*corev1.Node{newNode()}, node: "n", healthy: "True NodeHealthy "},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -78,23 +78,23 @@ func TestTheNodeIsFoundByItsProviderID(t *testing.T) {
 			for _, n := range test.nodes {
 				objects = append(objects, n.DeepCopy())
 			}
-			w := newWorld(t, objects...)
+			w := newFixture(t, objects...)
 			if test.fails != "" {
-				w.failing(test.fails)
+				w.expectError(test.fails)
 			} else {
-				w.pass()
+				w.reconcile()
 			}
 			if got := w.machine().Status.NodeRef.Name; got != test.node {
 				t.Errorf("Node %q", got)
 			}
-			if is, message := w.says("NodeHealthy"); is+" "+message != test.healthy {
+			if is, message := w.condition("NodeHealthy"); is+" "+message != test.healthy {
 				t.Errorf("NodeHealthy is %q, want %q", is+" "+message, test.healthy)
 			}
 		})
 	}
 }
 
-// silent is a Node whose kubelet does not report any more.
+// silent returns a Node whose kubelet no longer reports.
 func silent(n *corev1.Node) *corev1.Node {
 	for i := range n.Status.Conditions {
 		n.Status.Conditions[i].Status = corev1.ConditionUnknown
@@ -103,10 +103,10 @@ func silent(n *corev1.Node) *corev1.Node {
 }
 
 // MB66, MB73, MB85, MC25
-func TestTheNodeGetsWhatItIsToHaveOnce(t *testing.T) {
-	w := newWorld(t, newMachine(func(m *machine) { m.Labels[clusterv1alpha1.ManagedNodeLabelDomain+"/rack"] = "7" }), newCluster(), infraThere(), newNode())
+func TestNodeSync_PatchesTheNodeOnce(t *testing.T) {
+	w := newFixture(t, newMachine(func(m *machine) { m.Labels[clusterv1alpha1.ManagedNodeLabelDomain+"/rack"] = "7" }), newCluster(), infraThere(), newNode())
 	w.set("ExampleMachine", "i", true, "status", "interruptible")
-	w.pass()
+	w.reconcile()
 	n, err := w.workload.CoreV1().Nodes().Get(t.Context(), "n", metav1.GetOptions{})
 	if err != nil {
 		t.Fatal(err)
@@ -115,88 +115,87 @@ func TestTheNodeGetsWhatItIsToHaveOnce(t *testing.T) {
 	if n.Labels[clusterv1alpha1.ManagedNodeLabelDomain+"/rack"] != "7" || !interruptible || n.Annotations[clusterv1alpha1.MachineAnnotation] != "m" {
 		t.Errorf("labels %v, annotations %v", n.Labels, n.Annotations)
 	}
-	if diff := cmp.Diff([]string{"SuccessfulSetNodeRef", "SuccessfulSetInterruptibleNodeLabel"}, w.happened()); diff != "" {
+	if diff := cmp.Diff([]string{"SuccessfulSetNodeRef", "SuccessfulSetInterruptibleNodeLabel"}, w.eventReasons()); diff != "" {
 		t.Errorf("events (-want +got):\n%s", diff)
 	}
-	// The next pass reads that the Node has what it is to have, and those that follow read nothing.
+	// The next reconcile reads that the Node is up to date, and the following ones do not read it.
 	for _, reads := range []int{1, 0, 0} {
 		w.workload.ClearActions()
-		w.pass()
+		w.reconcile()
 		for _, a := range w.workload.Actions() {
 			if a.GetVerb() == "patch" {
-				t.Error("the Node was patched though nothing changed")
+				t.Error("the Node was patched without changes")
 			}
 			if a.GetVerb() == "get" {
 				reads--
 			}
 		}
 		if reads != 0 {
-			t.Errorf("the Node was read %d times less than expected", reads)
+			t.Errorf("the Node was read %d times fewer than expected", reads)
 		}
 	}
-	if got := w.happened(); len(got) != 0 {
-		t.Errorf("events %v though nothing changed", got)
+	if got := w.eventReasons(); len(got) != 0 {
+		t.Errorf("events %v without changes", got)
 	}
 }
 
-// The server refuses a status with such a text, and with it all else that the Machine has to say.
-func TestWhatANodeSaysOfItselfIsTakenAsFarAsAStatusCanHaveIt(t *testing.T) {
+// The API server would reject the whole status because of one invalid string.
+func TestNodeInfo_RemovesInvalidCharacters(t *testing.T) {
 	n := newNode()
 	n.Status.NodeInfo = corev1.NodeSystemInfo{OSImage: "Photon\x1b[2J OS", KernelVersion: strings.Repeat("6é", bounds.MaxText), KubeletVersion: "v1.36.3"}
-	w := newWorld(t, newMachine(), newCluster(), infraThere(), n)
-	w.pass()
+	w := newFixture(t, newMachine(), newCluster(), infraThere(), n)
+	w.reconcile()
 	is := w.machine().Status.NodeInfo
 	if errs := bounds.Spec(is, nil); len(errs) > 0 {
-		t.Errorf("the server refuses %v", errs)
+		t.Errorf("the API server rejects %v", errs)
 	}
 	if is.OSImage != "Photon[2J OS" || is.KubeletVersion != "v1.36.3" || !strings.HasPrefix(is.KernelVersion, "6é6é") {
-		t.Errorf("the Machine has %+v", is)
+		t.Errorf("nodeInfo is %+v", is)
 	}
 }
 
-func TestAFailedPatchOfTheNodeIsAnErrorAndTheNodeIsKnownAllTheSame(t *testing.T) {
-	w := newWorld(t, newMachine(), newCluster(), infraThere(), newNode())
+func TestNodeSync_SetsTheNodeRefIfThePatchFails(t *testing.T) {
+	w := newFixture(t, newMachine(), newCluster(), infraThere(), newNode())
 	w.workload.PrependReactor("patch", "nodes", func(clienttesting.Action) (bool, runtime.Object, error) {
 		return true, nil, errors.New("refused")
 	})
-	w.failing("synchronizing n: refused")
+	w.expectError("synchronizing n: refused")
 	if got := w.machine().Status.NodeRef.Name; got != "n" {
 		t.Errorf("Node %q", got)
 	}
 }
 
-// MB94: without a connection nothing fails, and what was seen is kept for a while.
-func TestWithoutAConnectionTheMachineWaitsForOne(t *testing.T) {
-	w := newWorld(t, newMachine(provisioned), newCluster(), infraThere(), newNode())
+// MB94: a missing connection is not an error, and the last conditions are kept for a while.
+func TestNodeSync_WaitsForTheConnection(t *testing.T) {
+	w := newFixture(t, newMachine(provisioned), newCluster(), infraThere(), newNode())
 	w.down = workload.ErrNotConnected
-	w.pass()
+	w.reconcile()
 	w.expect("NodeHealthy", "Unknown ConnectionDown", "Remote connection not established yet")
 	w.down = nil
-	w.pass()
+	w.reconcile()
 	w.expect("NodeHealthy", "True NodeHealthy", "")
 	w.down, w.probed = workload.ErrNotConnected, w.now
-	w.pass()
+	w.reconcile()
 	w.expect("NodeHealthy", "True NodeHealthy", "")
 	w.now = w.now.Add(301e9)
-	w.pass()
+	w.reconcile()
 	w.expect("NodeHealthy", "Unknown ConnectionDown", "Last successful probe at 2026-05-01T12:00:00Z")
 }
 
-func TestNoConnectionIsAskedForBeforeTheClusterIsThere(t *testing.T) {
-	w := newWorld(t, newMachine(provisioned), newCluster(func(c *cluster) { c.Status.Initialization.InfrastructureProvisioned = nil }), infraThere(), newNode())
-	w.pass()
+func TestNodeSync_DoesNotConnectBeforeTheInfrastructureIsProvisioned(t *testing.T) {
+	w := newFixture(t, newMachine(provisioned), newCluster(func(c *cluster) { c.Status.Initialization.InfrastructureProvisioned = nil }), infraThere(), newNode())
+	w.reconcile()
 	w.expect("NodeHealthy", "Unknown InspectionFailed", "Waiting for Cluster status.initialization.infrastructureProvisioned to be true")
 	if len(w.workload.Actions()) != 0 {
-		t.Errorf("asked the workload cluster: %v", w.workload.Actions())
+		t.Errorf("requests to the workload cluster: %v", w.workload.Actions())
 	}
 }
 
-// Cluster API watches no Nodes before its Cluster says that the control plane is initialized, so
-// that the first one is found late.
-// MD6
-func TestTheNodeIsFoundBeforeTheClusterIsCalledInitialized(t *testing.T) {
-	w := newWorld(t, newMachine(ofControlPlane), newCluster(func(c *cluster) { c.Status.Conditions = nil }), infraThere(), newNode())
-	w.pass()
+// MD6: Cluster API watches no Nodes before the control plane of the Cluster is initialized, so it finds the first Node
+// late.
+func TestNodeSync_FindsTheNodeBeforeTheControlPlaneIsInitialized(t *testing.T) {
+	w := newFixture(t, newMachine(ofControlPlane), newCluster(func(c *cluster) { c.Status.Conditions = nil }), infraThere(), newNode())
+	w.reconcile()
 	if got := w.machine().Status.NodeRef.Name; got != "n" {
 		t.Errorf("Node %q", got)
 	}

@@ -16,7 +16,7 @@ import (
 
 func pointer[T any](v T) *T { return &v }
 
-// newMachine is Machine "m" of Cluster "c" with a data Secret and infrastructure "i".
+// newMachine returns Machine "m" of Cluster "c" with a data Secret and infrastructure "i".
 func newMachine(changes ...func(*machine)) *machine {
 	m := &machine{
 		ObjectMeta: metav1.ObjectMeta{
@@ -36,25 +36,25 @@ func newMachine(changes ...func(*machine)) *machine {
 	return m
 }
 
-// withConfig has the bootstrap data come from object "b".
+// withConfig uses the bootstrap object "b" instead of the Secret.
 func withConfig(m *machine) {
 	m.Spec.Bootstrap = clusterv1alpha1.Bootstrap{
 		ConfigRef: clusterv1alpha1.ContractVersionedObjectReference{APIGroup: exampleAPI, Kind: "ExampleConfig", Name: "b"},
 	}
 }
 
-// provisioned is a Machine whose infrastructure is there.
+// provisioned makes the infrastructure provisioned.
 func provisioned(m *machine) {
 	m.Spec.ProviderID, m.Status.Initialization.InfrastructureProvisioned = providerID, pointer(true)
 }
 
-// running is one with a Node.
+// running makes a Machine running with a Node.
 func running(m *machine) {
 	provisioned(m)
 	m.Status.NodeRef.Name = "n"
 }
 
-// deleted is one that somebody has deleted.
+// deleted makes a Machine deleted.
 func deleted(m *machine) { m.DeletionTimestamp = pointer(metav1.NewTime(began.Add(-time.Minute))) }
 
 func ofControlPlane(m *machine) { m.Labels[clusterv1alpha1.MachineControlPlaneLabel] = "" }
@@ -72,7 +72,7 @@ func named(name string) func(*machine) {
 	return func(m *machine) { m.Name, m.UID = name, types.UID("uid-"+name) }
 }
 
-// newCluster is Cluster "c", whose API answers.
+// newCluster returns Cluster "c", whose API server answers.
 func newCluster(changes ...func(*cluster)) *cluster {
 	c := &cluster{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "c", UID: "uid-c"}}
 	c.Status.Initialization.InfrastructureProvisioned = pointer(true)
@@ -89,7 +89,7 @@ func withControlPlane(c *cluster) {
 	c.Spec.ControlPlaneRef = clusterv1alpha1.ContractVersionedObjectReference{APIGroup: exampleAPI, Kind: "ExampleControlPlane", Name: "cp"}
 }
 
-// other makes an object of another kind from its fields.
+// other returns an object of another kind with the given fields.
 func other(kind, name string, fields map[string]any) *unstructured.Unstructured {
 	o := &unstructured.Unstructured{Object: map[string]any{}}
 	for k, v := range fields {
@@ -103,10 +103,10 @@ func other(kind, name string, fields map[string]any) *unstructured.Unstructured 
 	return o
 }
 
-// infra is infrastructure "i" that is not there yet.
+// infra returns infrastructure "i", which is not provisioned.
 func infra() *unstructured.Unstructured { return other("ExampleMachine", "i", nil) }
 
-// infraThere is one that is.
+// infraThere returns infrastructure "i", which is provisioned.
 func infraThere() *unstructured.Unstructured {
 	return other("ExampleMachine", "i", map[string]any{
 		"spec":   map[string]any{"providerID": providerID},
@@ -114,13 +114,13 @@ func infraThere() *unstructured.Unstructured {
 	})
 }
 
-// goes is o while it is being deleted.
+// goes marks o as being deleted.
 func goes(o *unstructured.Unstructured) *unstructured.Unstructured {
 	o.SetDeletionTimestamp(pointer(metav1.NewTime(began)))
 	return o
 }
 
-// node is Node "n" with the provider ID of the Machine, and well.
+// newNode returns Node "n" with the provider ID of the Machine, which is healthy.
 func newNode() *corev1.Node {
 	n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n", UID: "uid-n"}, Spec: corev1.NodeSpec{ProviderID: providerID}}
 	for kind, status := range map[corev1.NodeConditionType]corev1.ConditionStatus{
@@ -151,7 +151,7 @@ func newDeployment(changes ...func(*deployment)) *deployment {
 	return d
 }
 
-// ownedMachine is one of MachineSet "s".
+// ownedMachine returns a Machine of MachineSet "s".
 func ownedMachine(changes ...func(*machine)) *machine {
 	return newMachine(append([]func(*machine){func(m *machine) {
 		m.Labels[clusterv1alpha1.MachineSetNameLabel] = "s"

@@ -13,18 +13,17 @@ import (
 	"github.com/slipway-dev/slipway/pkg/controller/cluster/members"
 )
 
-// belong makes the Cluster an owner of a Machine that nobody made for it, and gives
-// every Machine the label of its Cluster.
-func belong(s *step.State) {
-	if s.Cluster != nil && standsAlone(s.Machine) {
+// setOwnership sets the cluster label of a Machine. It adds the Cluster as an owner of a standalone Machine.
+func setOwnership(s *step.State) {
+	if s.Cluster != nil && isStandalone(s.Machine) {
 		members.Own(s.Machine, s.Cluster)
 	}
 	members.Label(s.Machine, s.Machine.Spec.ClusterName)
 }
 
-// standsAlone is true for a Machine that nothing controls, and that nothing has made: what
-// carries the label of its maker is left to that, which takes it back after a restore.
-func standsAlone(m *machine) bool {
+// isStandalone reports whether a Machine has no controller and no label of one. A Machine with such a label is adopted
+// by its controller again after a restore.
+func isStandalone(m *machine) bool {
 	if metav1.GetControllerOf(m) != nil {
 		return false
 	}
@@ -36,7 +35,7 @@ func standsAlone(m *machine) bool {
 	return true
 }
 
-// ownerName is the name of an owner of a kind, whether it controls the object or not.
+// ownerName returns the name of an owner of a kind, or "" if there is none. It need not be the controller.
 func ownerName(o metav1.Object, kind string) string {
 	owners := o.GetOwnerReferences()
 	i := slices.IndexFunc(owners, func(o metav1.OwnerReference) bool { return step.IsOurs(o, kind) })

@@ -24,22 +24,22 @@ type writer struct {
 	echoes   *controller.Echoes[*machine]
 }
 
-// addFinalizer gives a Machine the finalizer that it should have from its creation on.
+// addFinalizer adds the finalizer to a new Machine.
 func (w *writer) addFinalizer(ctx context.Context, m *machine) error {
 	m.Finalizers = append(m.Finalizers, clusterv1alpha1.MachineFinalizer)
 	_, err := w.machines.Update(ctx, w.client.Machines(m.Namespace), m)
 	return err
 }
 
-// persist writes what the pass changed: at most one Update and one UpdateStatus, none when
-// nothing changed. Somebody else's write in between is a conflict and never overwritten.
+// persist writes the changes of a reconcile: at most one Update and one UpdateStatus. A concurrent write by another
+// client is a conflict.
 func (w *writer) persist(ctx context.Context, s *step.State, complete bool) error {
 	if complete {
 		s.Machine.Status.ObservedGeneration = s.Stored.Generation
 	}
 	stored, refused := w.persistMain(ctx, s)
 	if refused != nil && (apierrors.IsConflict(refused) || apierrors.IsNotFound(refused)) {
-		return ignoreGone(refused)
+		return ignoreNotFound(refused)
 	}
 	if stored.DeletionTimestamp != nil && len(stored.Finalizers) == 0 {
 		w.machines.Deleted(stored)
@@ -48,14 +48,14 @@ func (w *writer) persist(ctx context.Context, s *step.State, complete bool) erro
 	if complete && refused == nil {
 		s.Machine.Status.ObservedGeneration = stored.Generation
 	}
-	// What is refused is told, and the status is written all the same: it may say why.
+	// The status is written even if the update was rejected, because it may contain the reason.
 	if err := w.persistStatus(ctx, s, stored); err != nil {
 		return err
 	}
 	return refused
 }
 
-// persistMain writes metadata and spec if they changed, and returns the object as it is stored.
+// persistMain writes metadata and spec if they have changed, and returns the stored object.
 func (w *writer) persistMain(ctx context.Context, s *step.State) (*machine, error) {
 	if !mainChanged(s.Stored, s.Machine) {
 		return s.Stored, nil
@@ -69,9 +69,9 @@ func (w *writer) persistMain(ctx context.Context, s *step.State) (*machine, erro
 	return written, nil
 }
 
-// persistStatus writes the status if it changed, over the object as it is stored now.
+// persistStatus writes the status if it has changed.
 func (w *writer) persistStatus(ctx context.Context, s *step.State, stored *machine) error {
-	settle(s.Stored.Status.Conditions, s.Machine.Status.Conditions, stored.Generation, s.Now)
+	finishConditions(s.Stored.Status.Conditions, s.Machine.Status.Conditions, stored.Generation, s.Now)
 	w.machines.Mark(s.Machine)
 	if equality.Semantic.DeepEqual(s.Stored.Status, s.Machine.Status) {
 		return nil
@@ -85,19 +85,19 @@ func (w *writer) persistStatus(ctx context.Context, s *step.State, stored *machi
 	written, err := w.client.Machines(next.Namespace).UpdateStatus(ctx, next, metav1.UpdateOptions{})
 	if err != nil {
 		w.echoes.Forget(controller.KeyOf(next))
-		return ignoreGone(fmt.Errorf("writing the status of Machine %s: %w", controller.KeyOf(next), err))
+		return ignoreNotFound(fmt.Errorf("writing the status of Machine %s: %w", controller.KeyOf(next), err))
 	}
 	w.machines.Wrote(written)
 	return nil
 }
 
-// mainChanged compares what the controller writes through the main resource.
+// mainChanged reports whether fields differ that the controller writes with Update.
 func mainChanged(a, b *machine) bool {
 	return !equality.Semantic.DeepEqual(a.Spec, b.Spec) || !equality.Semantic.DeepEqual(a.Labels, b.Labels) ||
 		!equality.Semantic.DeepEqual(a.Finalizers, b.Finalizers) || !equality.Semantic.DeepEqual(a.OwnerReferences, b.OwnerReferences)
 }
 
-func ignoreGone(err error) error {
+func ignoreNotFound(err error) error {
 	if apierrors.IsNotFound(err) {
 		return nil
 	}

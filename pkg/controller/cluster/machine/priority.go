@@ -5,18 +5,17 @@ package machine
 
 import "github.com/slipway-dev/slipway/pkg/controller/cluster/machine/step"
 
-// Priorities of a Machine by its state, higher first. A Machine of another state has the
-// priority of the event that brings it.
+// Queue priorities of Machines by state, higher first. In other states the priority of the event is used.
 const (
-	// PriorityUnprovisioned is for one that has no infrastructure yet.
+	// PriorityUnprovisioned is the priority of Machines without infrastructure.
 	PriorityUnprovisioned = 100
-	// PriorityWithoutNode is for one that has no Node yet.
+	// PriorityWithoutNode is the priority of Machines without a Node.
 	PriorityWithoutNode = 99
-	// PriorityDeleting is for one that is being deleted.
+	// PriorityDeleting is the priority of Machines that are being deleted.
 	PriorityDeleting = 98
 )
 
-// priority is that of a Machine, or fallback where nothing about it asks for another.
+// priority returns the priority of a Machine, or fallback if its state has none.
 func priority(m *machine, fallback int) int {
 	switch {
 	case m.DeletionTimestamp != nil:

@@ -16,15 +16,15 @@ import (
 )
 
 const (
-	// longDeletion is from when on the summary says that a deletion takes long, and longDrain
-	// from when on it says what a drain waits for.
+	// longDeletion is the time after which the summary reports a long deletion. longDrain is the time after which it
+	// reports the causes of a slow drain.
 	longDeletion = 15 * time.Minute
 	longDrain    = 5 * time.Minute
-	// notReported is what is said of a condition that is not there.
+	// notReported is the message for a missing condition.
 	notReported = "Condition not yet reported"
 )
 
-// weight is what a condition is to the summary.
+// weight is the effect of a condition on the summary.
 type weight int
 
 const (
@@ -33,11 +33,11 @@ const (
 	bad
 )
 
-// readyCondition sums up the conditions of a Machine, and those that its readiness gates name.
-// causes are why a drain lasts.
+// readyCondition summarizes the conditions of a Machine, including its readiness gates. causes are the causes of a slow
+// drain.
 func readyCondition(m *machine, causes []string, now time.Time) metav1.Condition {
 	worst := good
-	var told, informed []string
+	var problems, infos []string
 	for _, in := range readyInputs(m) {
 		c := conditions.Find(m.Status.Conditions, in.kind)
 		switch {
@@ -47,16 +47,16 @@ func readyCondition(m *machine, causes []string, now time.Time) metav1.Condition
 			c = &metav1.Condition{Type: in.kind, Status: metav1.ConditionUnknown, Message: notReported}
 		case in.kind == clusterv1alpha1.DeletingCondition && m.DeletionTimestamp != nil:
 			brief := *c
-			brief.Message = briefDeletion(m, c.Reason, causes, now)
+			brief.Message = deletionSummary(m, c.Reason, causes, now)
 			c = &brief
 		}
 		w := weigh(m, c, in.negative)
 		worst = max(worst, w)
 		switch {
 		case w != good:
-			told = append(told, line(c))
+			problems = append(problems, conditionLine(c))
 		case c.Message != "":
-			informed = append(informed, line(c))
+			infos = append(infos, conditionLine(c))
 		}
 	}
 	out := metav1.Condition{Type: clusterv1alpha1.ReadyCondition, Status: metav1.ConditionTrue, Reason: clusterv1alpha1.ReadyReason}
@@ -66,16 +66,16 @@ func readyCondition(m *machine, causes []string, now time.Time) metav1.Condition
 	case unknown:
 		out.Status, out.Reason = metav1.ConditionUnknown, clusterv1alpha1.ReadyUnknownReason
 	case good:
-		told = informed
+		problems = infos
 	}
-	out.Message = strings.Join(groupControlPlane(told), "\n")
+	out.Message = strings.Join(groupControlPlane(problems), "\n")
 	return out
 }
 
-// readyInput is a condition that the summary looks at.
+// readyInput is a condition that is included in the summary.
 type readyInput struct {
 	kind string
-	// negative is true where True is bad; optional where one that is not there is nothing.
+	// negative is true if the status True is bad. optional is true if a missing condition is ignored.
 	negative, optional bool
 }
 
@@ -94,16 +94,15 @@ func readyInputs(m *machine) []readyInput {
 	return all
 }
 
-// weigh is what a condition is to the summary. Of a Machine that is deleted it is well that its
-// parts are gone.
+// weigh returns the effect of a condition on the summary. If the Machine is being deleted, deleted parts are good.
 func weigh(m *machine, c *metav1.Condition, negative bool) weight {
 	parts := []string{clusterv1alpha1.MachineBootstrapConfigReadyCondition, clusterv1alpha1.InfrastructureReadyCondition, clusterv1alpha1.MachineNodeHealthyCondition}
-	gone := []string{
+	missingReasons := []string{
 		clusterv1alpha1.ObjectDeletedReason, clusterv1alpha1.ObjectDoesNotExistReason,
 		clusterv1alpha1.NodeDeletedReason, clusterv1alpha1.NodeDoesNotExistReason,
 	}
 	switch {
-	case m.DeletionTimestamp != nil && slices.Contains(parts, c.Type) && slices.Contains(gone, c.Reason):
+	case m.DeletionTimestamp != nil && slices.Contains(parts, c.Type) && slices.Contains(missingReasons, c.Reason):
 		return good
 	case c.Status == metav1.ConditionUnknown:
 		return unknown
@@ -113,23 +112,23 @@ func weigh(m *machine, c *metav1.Condition, negative bool) weight {
 	return good
 }
 
-// line is what the summary says of a condition.
-func line(c *metav1.Condition) string {
+// conditionLine returns the summary's text for a condition.
+func conditionLine(c *metav1.Condition) string {
 	text := c.Message
 	if text == "" {
 		text = c.Reason
 	}
 	lines := strings.Split(text, "\n")
-	if len(lines) == 1 && !isPoint(text) {
+	if len(lines) == 1 && !isBullet(text) {
 		return fmt.Sprintf("* %s: %s", c.Type, text)
 	}
-	// Lines that are points stay so, below the first ones.
-	all := !slices.ContainsFunc(lines, func(l string) bool { return !isPoint(l) })
+	// Bullet points are indented below the condition.
+	all := !slices.ContainsFunc(lines, func(l string) bool { return !isBullet(l) })
 	for i, l := range lines {
 		switch {
 		case all:
 			lines[i] = "  " + l
-		case isPoint(l):
+		case isBullet(l):
 			lines[i] = "    " + l
 		default:
 			lines[i] = "  * " + l
@@ -138,15 +137,15 @@ func line(c *metav1.Condition) string {
 	return fmt.Sprintf("* %s:\n%s", c.Type, strings.Join(lines, "\n"))
 }
 
-func isPoint(l string) bool { return strings.HasPrefix(strings.TrimLeft(l, " "), "* ") }
+func isBullet(l string) bool { return strings.HasPrefix(strings.TrimLeft(l, " "), "* ") }
 
-// briefDeletion is what the summary says of a deletion. It is short, and without exact times,
-// so that many Machines say the same.
-func briefDeletion(m *machine, reason string, causes []string, now time.Time) string {
+// deletionSummary returns the summary's text for a deletion. It contains no exact times, so that many Machines have the
+// same text.
+func deletionSummary(m *machine, reason string, causes []string, now time.Time) string {
 	if now.Sub(m.DeletionTimestamp.Time) <= longDeletion {
 		return "Machine deletion in progress, stage: " + reason
 	}
-	text := "Machine deletion in progress since more than 15m, stage: " + reason
+	text := "Machine deletion in progress for more than 15m, stage: " + reason
 	d := m.Status.Deletion
 	if reason == clusterv1alpha1.DrainingNodeReason && d != nil && d.NodeDrainStartTime != nil &&
 		now.Sub(d.NodeDrainStartTime.Time) > longDrain && len(causes) > 0 {
@@ -155,11 +154,10 @@ func briefDeletion(m *machine, reason string, causes []string, now time.Time) st
 	return text
 }
 
-// controlPlaneParts begin the names of conditions of the parts of a control plane.
+// controlPlaneParts are prefixes of lines about components of a control plane.
 var controlPlaneParts = []string{"* APIServer", "* ControllerManager", "* Scheduler", "* EtcdPodHealthy:"}
 
-// groupControlPlane makes one line of those of the parts of a control plane, if there is more
-// than one and all say the same.
+// groupControlPlane merges the lines of control plane components if there are several and all have the same text.
 func groupControlPlane(lines []string) []string {
 	var out []string
 	var said string
@@ -184,8 +182,8 @@ func groupControlPlane(lines []string) []string {
 	return out
 }
 
-// availableCondition is True for a Machine that has been Ready for long enough; else it
-// returns for how long it has yet to be.
+// availableCondition returns True if a Machine has been Ready for minReadySeconds. Otherwise it also returns the
+// remaining time.
 func availableCondition(m *machine, ready metav1.Condition, now time.Time) (metav1.Condition, time.Duration) {
 	c := metav1.Condition{Type: clusterv1alpha1.AvailableCondition, Status: metav1.ConditionFalse, Reason: clusterv1alpha1.NotReadyReason}
 	if ready.Status != metav1.ConditionTrue {

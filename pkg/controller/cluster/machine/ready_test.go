@@ -13,8 +13,8 @@ import (
 	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
 )
 
-// saying says conditions of a Machine, each as "Type Status Reason message".
-func sayingAll(lines ...string) func(*machine) {
+// withConditions sets conditions, each as "Type Status Reason message".
+func withConditions(lines ...string) func(*machine) {
 	return func(m *machine) {
 		for _, l := range lines {
 			p := strings.SplitN(l, " ", 4)
@@ -27,12 +27,12 @@ func sayingAll(lines ...string) func(*machine) {
 	}
 }
 
-// well are the conditions of a Machine that is well.
-var well = []string{"Deleting False NotDeleting", "Updating False NotUpdating", "BootstrapConfigReady True R", "InfrastructureReady True R", "NodeHealthy True R"}
+// goodConditions are the conditions of a healthy Machine.
+var goodConditions = []string{"Deleting False NotDeleting", "Updating False NotUpdating", "BootstrapConfigReady True R", "InfrastructureReady True R", "NodeHealthy True R"}
 
-func but(lines ...string) func(*machine) {
+func goodExcept(lines ...string) func(*machine) {
 	all := append([]string{}, lines...)
-	for _, l := range well {
+	for _, l := range goodConditions {
 		replaced := false
 		for _, other := range lines {
 			replaced = replaced || strings.Fields(other)[0] == strings.Fields(l)[0]
@@ -41,7 +41,7 @@ func but(lines ...string) func(*machine) {
 			all = append(all, l)
 		}
 	}
-	return sayingAll(all...)
+	return withConditions(all...)
 }
 
 func gates(kinds ...string) func(*machine) {
@@ -58,38 +58,38 @@ func gates(kinds ...string) func(*machine) {
 }
 
 // MB98, MB101-102, MC8
-func TestReadySumsUpConditionsAndGates(t *testing.T) {
+func TestReady_SummarizesConditionsAndGates(t *testing.T) {
 	tests := map[string]struct {
 		changes []func(*machine)
 		want    string
 	}{
-		"all well":               {cs(but()), "True Ready "},
-		"what is well may tell":  {cs(but("InfrastructureReady True R fine")), "True Ready * InfrastructureReady: fine"},
-		"one bad":                {cs(but("InfrastructureReady False Creating")), "False NotReady * InfrastructureReady: Creating"},
-		"one unknown":            {cs(but("NodeHealthy Unknown X who knows")), "Unknown ReadyUnknown * NodeHealthy: who knows"},
-		"bad before unknown":     {cs(but("NodeHealthy Unknown X who knows", "BootstrapConfigReady False Y")), "False NotReady * BootstrapConfigReady: Y\n* NodeHealthy: who knows"},
-		"many lines":             {cs(but("NodeHealthy False X * Node.Ready: no\n* Node.DiskPressure: yes")), "False NotReady * NodeHealthy:\n  * Node.Ready: no\n  * Node.DiskPressure: yes"},
-		"lines with a headline":  {cs(but("NodeHealthy False X headline:\n* one")), "False NotReady * NodeHealthy:\n  * headline:\n    * one"},
-		"updating":               {cs(but("Updating True InPlaceUpdating in progress")), "False NotReady * Updating: in progress"},
-		"health check bad":       {cs(but("HealthCheckSucceeded False UnhealthyNode bad")), "False NotReady * HealthCheckSucceeded: bad"},
-		"health check good":      {cs(but("HealthCheckSucceeded True R")), "True Ready "},
-		"gate good":              {cs(but("G True R"), gates("G")), "True Ready "},
-		"gate bad":               {cs(but("G False R no"), gates("G")), "False NotReady * G: no"},
-		"gate that is not there": {cs(but(), gates("G")), "Unknown ReadyUnknown * G: Condition not yet reported"},
-		"negative gate bad":      {cs(but("G True R no"), gates("!G")), "False NotReady * G: no"},
-		"negative gate good":     {cs(but("G False R"), gates("!G")), "True Ready "},
-		"parts of a control plane that say the same": {
-			cs(but("APIServerPodHealthy False R down", "SchedulerPodHealthy False R down", "EtcdPodHealthy False R down", "EtcdMemberHealthy False R down"),
+		"all good":                    {cs(goodExcept()), "True Ready "},
+		"messages of good conditions": {cs(goodExcept("InfrastructureReady True R fine")), "True Ready * InfrastructureReady: fine"},
+		"one bad":                     {cs(goodExcept("InfrastructureReady False Creating")), "False NotReady * InfrastructureReady: Creating"},
+		"one unknown":                 {cs(goodExcept("NodeHealthy Unknown X who knows")), "Unknown ReadyUnknown * NodeHealthy: who knows"},
+		"bad before unknown":          {cs(goodExcept("NodeHealthy Unknown X who knows", "BootstrapConfigReady False Y")), "False NotReady * BootstrapConfigReady: Y\n* NodeHealthy: who knows"},
+		"many lines":                  {cs(goodExcept("NodeHealthy False X * Node.Ready: no\n* Node.DiskPressure: yes")), "False NotReady * NodeHealthy:\n  * Node.Ready: no\n  * Node.DiskPressure: yes"},
+		"lines with a headline":       {cs(goodExcept("NodeHealthy False X headline:\n* one")), "False NotReady * NodeHealthy:\n  * headline:\n    * one"},
+		"updating":                    {cs(goodExcept("Updating True InPlaceUpdating in progress")), "False NotReady * Updating: in progress"},
+		"health check bad":            {cs(goodExcept("HealthCheckSucceeded False UnhealthyNode bad")), "False NotReady * HealthCheckSucceeded: bad"},
+		"health check good":           {cs(goodExcept("HealthCheckSucceeded True R")), "True Ready "},
+		"gate good":                   {cs(goodExcept("G True R"), gates("G")), "True Ready "},
+		"gate bad":                    {cs(goodExcept("G False R no"), gates("G")), "False NotReady * G: no"},
+		"missing gate":                {cs(goodExcept(), gates("G")), "Unknown ReadyUnknown * G: Condition not yet reported"},
+		"negative gate bad":           {cs(goodExcept("G True R no"), gates("!G")), "False NotReady * G: no"},
+		"negative gate good":          {cs(goodExcept("G False R"), gates("!G")), "True Ready "},
+		"control plane components with the same message": {
+			cs(goodExcept("APIServerPodHealthy False R down", "SchedulerPodHealthy False R down", "EtcdPodHealthy False R down", "EtcdMemberHealthy False R down"),
 				gates("APIServerPodHealthy", "SchedulerPodHealthy", "EtcdPodHealthy", "EtcdMemberHealthy")),
 			"False NotReady * Control plane components: down\n* EtcdMemberHealthy: down",
 		},
-		"parts that do not": {
-			cs(but("APIServerPodHealthy False R down", "SchedulerPodHealthy False R up"), gates("APIServerPodHealthy", "SchedulerPodHealthy")),
+		"components with different messages": {
+			cs(goodExcept("APIServerPodHealthy False R down", "SchedulerPodHealthy False R up"), gates("APIServerPodHealthy", "SchedulerPodHealthy")),
 			"False NotReady * APIServerPodHealthy: down\n* SchedulerPodHealthy: up",
 		},
-		"a single part": {cs(but("APIServerPodHealthy False R down"), gates("APIServerPodHealthy")), "False NotReady * APIServerPodHealthy: down"},
-		"parts are gone while deleting": {
-			cs(deleted, but("Deleting True DeletingNode long text", "BootstrapConfigReady False ObjectDeleted gone", "InfrastructureReady False ObjectDoesNotExist gone", "NodeHealthy Unknown NodeDoesNotExist gone")),
+		"a single component": {cs(goodExcept("APIServerPodHealthy False R down"), gates("APIServerPodHealthy")), "False NotReady * APIServerPodHealthy: down"},
+		"objects deleted with the Machine": {
+			cs(deleted, goodExcept("Deleting True DeletingNode long text", "BootstrapConfigReady False ObjectDeleted gone", "InfrastructureReady False ObjectDoesNotExist gone", "NodeHealthy Unknown NodeDoesNotExist gone")),
 			"False NotReady * Deleting: Machine deletion in progress, stage: DeletingNode",
 		},
 	}
@@ -102,7 +102,7 @@ func TestReadySumsUpConditionsAndGates(t *testing.T) {
 }
 
 // MB103
-func TestALongDeletionSaysWhatItWaitsFor(t *testing.T) {
+func TestReady_ReportsTheCausesOfALongDeletion(t *testing.T) {
 	at := func(deleting, draining time.Duration) *machine {
 		m := newMachine(deleted)
 		m.DeletionTimestamp = pointer(metav1.NewTime(began.Add(-deleting)))
@@ -116,23 +116,23 @@ func TestALongDeletionSaysWhatItWaitsFor(t *testing.T) {
 		want   string
 	}{
 		"short":       {at(15*time.Minute, 15*time.Minute), "DrainingNode", "Machine deletion in progress, stage: DrainingNode"},
-		"long drain":  {at(16*time.Minute, 6*time.Minute), "DrainingNode", "Machine deletion in progress since more than 15m, stage: DrainingNode, delay likely due to " + strings.Join(causes, ", ")},
-		"young drain": {at(16*time.Minute, 5*time.Minute), "DrainingNode", "Machine deletion in progress since more than 15m, stage: DrainingNode"},
-		"long detach": {at(16*time.Minute, 6*time.Minute), "WaitingForVolumeDetach", "Machine deletion in progress since more than 15m, stage: WaitingForVolumeDetach"},
-		"long hook":   {at(16*time.Minute, 6*time.Minute), "WaitingForPreTerminateHook", "Machine deletion in progress since more than 15m, stage: WaitingForPreTerminateHook"},
+		"long drain":  {at(16*time.Minute, 6*time.Minute), "DrainingNode", "Machine deletion in progress for more than 15m, stage: DrainingNode, delay likely due to " + strings.Join(causes, ", ")},
+		"young drain": {at(16*time.Minute, 5*time.Minute), "DrainingNode", "Machine deletion in progress for more than 15m, stage: DrainingNode"},
+		"long detach": {at(16*time.Minute, 6*time.Minute), "WaitingForVolumeDetach", "Machine deletion in progress for more than 15m, stage: WaitingForVolumeDetach"},
+		"long hook":   {at(16*time.Minute, 6*time.Minute), "WaitingForPreTerminateHook", "Machine deletion in progress for more than 15m, stage: WaitingForPreTerminateHook"},
 	} {
-		if got := briefDeletion(test.m, test.reason, causes, began); got != test.want {
+		if got := deletionSummary(test.m, test.reason, causes, began); got != test.want {
 			t.Errorf("%s: %q, want %q", name, got, test.want)
 		}
 	}
 }
 
-func TestMessagesAreBounded(t *testing.T) {
-	got := cut("first\n" + strings.Repeat("x", 5000) + "\nlast")
+func TestCut_LimitsMessages(t *testing.T) {
+	got := limitMessage("first\n" + strings.Repeat("x", 5000) + "\nlast")
 	if len(got) > 4100 || !strings.HasPrefix(got, "first\nxxx") || strings.Contains(got, "last") {
 		t.Errorf("%d bytes: %.20q…", len(got), got)
 	}
-	if got := cut("a\n* b"); got != "a\n* b" {
+	if got := limitMessage("a\n* b"); got != "a\n* b" {
 		t.Errorf("got %q", got)
 	}
 }

@@ -33,7 +33,7 @@ type (
 	deployment = clusterv1alpha1.MachineDeployment
 )
 
-// reconciler reads what a Machine depends on, and runs the steps.
+// reconciler implements the reconciliation of Machines.
 type reconciler struct {
 	writer
 	clusters    clusterlisters.ClusterLister
@@ -46,7 +46,7 @@ type reconciler struct {
 	now         func() time.Time
 }
 
-// Reconcile brings a Machine closer to its Node, or to its end.
+// Reconcile updates or deletes a Machine and its objects.
 func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (controller.Result, error) {
 	stored, err := r.machines.Get(key)
 	if err != nil {
@@ -61,8 +61,8 @@ func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (c
 	if s.Cluster, err = controller.Found(r.clusters.Clusters(stored.Namespace).Get(stored.Spec.ClusterName)); err != nil {
 		return controller.Result{}, fmt.Errorf("reading Cluster %s: %w", s.ClusterKey(), err)
 	}
-	ctx = klog.NewContext(ctx, klog.FromContext(ctx).WithValues(owners(stored)...))
-	if wait := r.deferred.remaining(key, askedOf(stored, s.Cluster), s.Now); wait > 0 {
+	ctx = klog.NewContext(ctx, klog.FromContext(ctx).WithValues(ownerLogValues(stored)...))
+	if wait := r.deferred.remaining(key, inputsOf(stored, s.Cluster), s.Now); wait > 0 {
 		return controller.Result{RequeueAfter: wait}, nil
 	}
 	if s.Cluster == nil && !s.IsDeleting() {
@@ -72,9 +72,9 @@ func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (c
 		return finish(s, 0, r.addFinalizer(ctx, s.Machine))
 	}
 	if paused := members.Paused(s.Cluster, stored, step.MachineKind); paused.Status == metav1.ConditionTrue {
-		set(s.Machine, paused)
+		setCondition(s.Machine, paused)
 		if s.IsDeleting() {
-			set(s.Machine, members.DeletingWhilePaused(paused))
+			setCondition(s.Machine, members.DeletingWhilePaused(paused))
 			setPhase(s)
 		}
 		return finish(s, 0, r.persistStatus(ctx, s, stored))
@@ -82,11 +82,11 @@ func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (c
 	if err := r.readOwners(s); err != nil {
 		return controller.Result{}, err
 	}
-	return r.pass(ctx, s)
+	return r.reconcileObjects(ctx, s)
 }
 
-// pass reads what there is to know, runs the steps, and writes what came of it.
-func (r *reconciler) pass(ctx context.Context, s *step.State) (controller.Result, error) {
+// reconcileObjects reads the referenced objects, runs the steps, and writes the results.
+func (r *reconciler) reconcileObjects(ctx context.Context, s *step.State) (controller.Result, error) {
 	s.Bootstrap = r.external.Read(ctx, s.Machine.Namespace, s.Machine.Spec.Bootstrap.ConfigRef)
 	s.Infra = r.external.Read(ctx, s.Machine.Namespace, s.Machine.Spec.InfrastructureRef)
 	r.nodes.Connect(s)
@@ -102,10 +102,10 @@ func (r *reconciler) pass(ctx context.Context, s *step.State) (controller.Result
 		defer done()
 		visit = bounded
 	}
-	belong(s)
-	report, failed := r.run(visit, s)
+	setOwnership(s)
+	report, failed := r.runSteps(visit, s)
 	if report.NotBefore > 0 {
-		r.deferred.put(s.Key(), s.Now.Add(report.NotBefore), askedOf(s.Stored, s.Cluster))
+		r.deferred.put(s.Key(), s.Now.Add(report.NotBefore), inputsOf(s.Stored, s.Cluster))
 	}
 	nodeConditions, after := r.nodes.Conditions(s)
 	report.Again(after)
@@ -114,8 +114,8 @@ func (r *reconciler) pass(ctx context.Context, s *step.State) (controller.Result
 	return finish(s, report.After, written, failed...)
 }
 
-// run runs the steps in their order. Each is run whether or not one before it has failed.
-func (r *reconciler) run(ctx context.Context, s *step.State) (report step.Report, failed []error) {
+// runSteps runs all steps in order, even if a previous one has failed.
+func (r *reconciler) runSteps(ctx context.Context, s *step.State) (report step.Report, failed []error) {
 	steps := []func(context.Context, *step.State) (step.Report, error){r.external.Bootstrap, r.external.Infrastructure, r.nodes.Reconcile, certificates}
 	if s.IsDeleting() {
 		steps = append(steps, r.deletion.Reconcile)
@@ -130,8 +130,8 @@ func (r *reconciler) run(ctx context.Context, s *step.State) (report step.Report
 	return report, failed
 }
 
-// finish is how a pass ends whose writes ended with written and whose steps failed with
-// failed. What somebody else has written meanwhile is looked at again.
+// finish returns the result of a reconcile. written is the error of its writes, and failed are the errors of its steps.
+// A conflict causes another reconcile.
 func finish(s *step.State, after time.Duration, written error, failed ...error) (controller.Result, error) {
 	report := step.Report{After: after}
 	if apierrors.IsConflict(written) {
@@ -148,13 +148,13 @@ func hasFinalizer(m *machine) bool {
 	return slices.Contains(m.Finalizers, clusterv1alpha1.MachineFinalizer)
 }
 
-// withoutCluster reports that nothing can be done for a Machine before its Cluster is created, which is an event.
+// withoutCluster reports in the conditions that the Cluster does not exist. Its creation is an event.
 func (r *reconciler) withoutCluster(ctx context.Context, s *step.State) (controller.Result, error) {
-	set(s.Machine, metav1.Condition{
+	setCondition(s.Machine, metav1.Condition{
 		Type: clusterv1alpha1.ReadyCondition, Status: metav1.ConditionUnknown, Reason: clusterv1alpha1.WaitingForClusterReason,
 		Message: fmt.Sprintf("the Cluster %s does not exist", s.ClusterKey()),
 	})
-	set(s.Machine, metav1.Condition{Type: clusterv1alpha1.AvailableCondition, Status: metav1.ConditionFalse, Reason: clusterv1alpha1.NotReadyReason})
+	setCondition(s.Machine, metav1.Condition{Type: clusterv1alpha1.AvailableCondition, Status: metav1.ConditionFalse, Reason: clusterv1alpha1.NotReadyReason})
 	if s.Machine.Status.Phase == "" {
 		setPhase(s)
 	}
@@ -162,8 +162,8 @@ func (r *reconciler) withoutCluster(ctx context.Context, s *step.State) (control
 	return finish(s, 0, r.persistStatus(ctx, s, s.Stored))
 }
 
-// readOwners reads the MachineSet of the Machine, and the MachineDeployment of that. One that
-// is named and not there is an error, but for a Machine that is being deleted, maybe with them.
+// readOwners reads the MachineSet and the MachineDeployment of the Machine. A missing owner is an error unless the
+// Machine is being deleted.
 func (r *reconciler) readOwners(s *step.State) error {
 	name := ownerName(s.Stored, step.MachineSetKind)
 	if name == "" {
@@ -181,7 +181,7 @@ func (r *reconciler) readOwners(s *step.State) error {
 	if s.Deployment, err = r.deployments.MachineDeployments(s.Stored.Namespace).Get(name); err != nil {
 		s.Deployment = nil
 		if apierrors.IsNotFound(err) && metav1.GetControllerOf(set) == nil {
-			return nil // It was deleted, and the set kept (--cascade=orphan).
+			return nil // It was deleted with --cascade=orphan.
 		}
 		return ownerMissing(s, "MachineDeployment", name, err)
 	}
@@ -195,8 +195,8 @@ func ownerMissing(s *step.State, kind, name string, err error) error {
 	return fmt.Errorf("reading %s %s/%s, the owner of Machine %s: %w", kind, s.Stored.Namespace, name, s.Stored.Name, err)
 }
 
-// owners are what the log says of a Machine besides its key.
-func owners(m *machine) []any {
+// ownerLogValues returns log values that describe the owners of a Machine.
+func ownerLogValues(m *machine) []any {
 	values := []any{"cluster", m.Spec.ClusterName}
 	for _, o := range m.OwnerReferences {
 		if step.IsTrue(o.Controller) {

@@ -27,8 +27,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/controller/cluster/machine/drain"
 )
 
-// slow is the API server of somebody who answers every request, a moment before a client would
-// have given up.
+// slow is an API server that answers each request just before the client's timeout.
 type slow struct{ asked int }
 
 // RoundTrip implements http.RoundTripper.
@@ -61,7 +60,7 @@ func (s *slow) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: code, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(bytes.NewReader(raw))}, err
 }
 
-func TestASlowWorkloadClusterHoldsAPassNoLongerThanAVisit(t *testing.T) {
+func TestReconcile_IsLimitedToAVisitOfASlowWorkloadCluster(t *testing.T) {
 	for name, stage := range map[string]func(*machine){
 		"a drain": func(*machine) {},
 		"synchronizing, and a drain": func(m *machine) {
@@ -70,16 +69,16 @@ func TestASlowWorkloadClusterHoldsAPassNoLongerThanAVisit(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(t, newMachine(running, deleted, stage), newCluster(), infraThere(), newNode())
+				w := newFixture(t, newMachine(running, deleted, stage), newCluster(), infraThere(), newNode())
 				api := &slow{}
 				w.client = kubernetes.NewForConfigOrDie(&rest.Config{Host: "https://slow", Transport: api, Timeout: 10 * time.Second})
 				w.c.reconcile.deletion.Drain = drain.Drain
 				begin := time.Now()
-				_, err := w.try()
+				_, err := w.tryReconcile()
 				if took := time.Since(begin); took > workload.VisitTimeout {
-					t.Errorf("the pass took %s and %d requests, %v", took, api.asked, err)
+					t.Errorf("the reconcile took %s and %d requests, %v", took, api.asked, err)
 				}
-				if is, text := w.says("Deleting"); is != "True DrainingNode" || api.asked < 2 {
+				if is, text := w.condition("Deleting"); is != "True DrainingNode" || api.asked < 2 {
 					t.Errorf("after %d requests Deleting is %s %q", api.asked, is, text)
 				}
 			})
@@ -87,10 +86,10 @@ func TestASlowWorkloadClusterHoldsAPassNoLongerThanAVisit(t *testing.T) {
 	}
 }
 
-func TestWhatAWorkloadClusterSaysFitsIntoAnEvent(t *testing.T) {
-	w := newWorld(t, newMachine(running, deleted), newCluster(), infraThere(), newNode())
+func TestEvents_LimitAnswersOfWorkloadClusters(t *testing.T) {
+	w := newFixture(t, newMachine(running, deleted), newCluster(), infraThere(), newNode())
 	w.drainErr = errors.New(strings.Repeat("x", 2*conditions.MaxNote))
-	_, _ = w.try()
+	_, _ = w.tryReconcile()
 	told := false
 	for len(w.recorder.Events) > 0 {
 		const before = "Warning FailedDrainNode "
@@ -101,77 +100,77 @@ func TestWhatAWorkloadClusterSaysFitsIntoAnEvent(t *testing.T) {
 		}
 	}
 	if !told {
-		t.Error("no event tells of it")
+		t.Error("no event was recorded")
 	}
 }
 
-func TestAMachineWhoseClusterIsBusyWaitsAndLetsOthersBeLookedAt(t *testing.T) {
-	w := newWorld(t, newMachine(running, deleted), newCluster(), infraThere(), newNode())
+func TestReconcile_RequeuesIfTheClusterIsBusy(t *testing.T) {
+	w := newFixture(t, newMachine(running, deleted), newCluster(), infraThere(), newNode())
 	w.busy = true
-	if got := w.pass(); got.RequeueAfter != time.Second || w.drained != 0 || w.writes() != 0 {
-		t.Errorf("comes back after %s, with %d drains; want 1s and nothing done", got.RequeueAfter, w.drained)
+	if got := w.reconcile(); got.RequeueAfter != time.Second || w.drained != 0 || w.writes() != 0 {
+		t.Errorf("requeued after %s, with %d drains; want 1s and none", got.RequeueAfter, w.drained)
 	}
 	w.busy = false
-	if w.pass(); w.drained != 1 {
-		t.Errorf("%d drains when there was a place, want 1", w.drained)
+	if w.reconcile(); w.drained != 1 {
+		t.Errorf("%d drains when a visit was possible, want 1", w.drained)
 	}
-	// Of one that is not deleted the Node is known all the same, and synchronized later.
-	w = newWorld(t, newMachine(running), newCluster(), infraThere(), newNode())
+	// The Node of a Machine that is not deleted is found anyway, and synchronized later.
+	w = newFixture(t, newMachine(running), newCluster(), infraThere(), newNode())
 	w.busy = true
-	if got := w.pass(); got.RequeueAfter != time.Second || w.synchronized() {
-		t.Errorf("comes back after %s, the Node is synchronized: %t; want 1s and not yet", got.RequeueAfter, w.synchronized())
+	if got := w.reconcile(); got.RequeueAfter != time.Second || w.synchronized() {
+		t.Errorf("requeued after %s, the Node is synchronized: %t; want 1s and not yet", got.RequeueAfter, w.synchronized())
 	}
 	w.expect("NodeHealthy", "True NodeHealthy", "")
 	w.busy = false
-	if w.pass(); !w.synchronized() {
-		t.Error("the Node is not synchronized when there was a place")
+	if w.reconcile(); !w.synchronized() {
+		t.Error("the Node was not synchronized when a visit was possible")
 	}
 }
 
-func TestDrain_WaitsForASlotForLists(t *testing.T) {
-	w := newWorld(t, newMachine(running, deleted), newCluster(), infraThere(), newNode())
+func TestDrain_WaitsForAListSlot(t *testing.T) {
+	w := newFixture(t, newMachine(running, deleted), newCluster(), infraThere(), newNode())
 	w.listing = true
-	if got := w.pass(); got.RequeueAfter != time.Second || w.drained != 0 {
-		t.Errorf("comes back after %s, with %d drains; want 1s and none", got.RequeueAfter, w.drained)
+	if got := w.reconcile(); got.RequeueAfter != time.Second || w.drained != 0 {
+		t.Errorf("requeued after %s, with %d drains; want 1s and none", got.RequeueAfter, w.drained)
 	}
 	w.expect("Deleting", "True DrainingNode", "Drain not completed yet (started at 2026-05-01T12:00:00Z):")
 	w.listing = false
-	if w.pass(); w.drained != 1 {
-		t.Errorf("%d drains when there was a slot, want 1", w.drained)
+	if w.reconcile(); w.drained != 1 {
+		t.Errorf("%d drains when a slot was free, want 1", w.drained)
 	}
 }
 
-func TestMachine_WaitsWhileItsNodeIsRead(t *testing.T) {
-	w := newWorld(t, newMachine(running), newCluster(), infraThere(), newNode())
-	w.pass()
+func TestReconcile_WaitsWhileTheNodeIsRead(t *testing.T) {
+	w := newFixture(t, newMachine(running), newCluster(), infraThere(), newNode())
+	w.reconcile()
 	w.reading = true
-	if got := w.pass().RequeueAfter; got != 10*time.Second {
-		t.Errorf("comes back after %s, want 10s", got)
+	if got := w.reconcile().RequeueAfter; got != 10*time.Second {
+		t.Errorf("requeued after %s, want 10s", got)
 	}
 	w.expect("NodeHealthy", "True NodeHealthy", "")
 
-	// One that is deleted before it knew its Node does not leave it behind.
-	w = newWorld(t, newMachine(provisioned, deleted), newCluster(), infraThere(), newNode())
+	// A Machine that is deleted before its Node was found still deletes the Node.
+	w = newFixture(t, newMachine(provisioned, deleted), newCluster(), infraThere(), newNode())
 	w.reading = true
 	w.edit(func(m *machine) { m.DeletionTimestamp = pointer(metav1.NewTime(began)) })
-	if got := w.pass().RequeueAfter; got != time.Second || w.stage() != "" {
-		t.Errorf("comes back after %s in stage %q, want 1s and none", got, w.stage())
+	if got := w.reconcile().RequeueAfter; got != time.Second || w.stage() != "" {
+		t.Errorf("requeued after %s in stage %q, want 1s and no stage", got, w.stage())
 	}
 	w.expect("Deleting", "True Deleting", "Deletion started")
 	w.reading = false
-	if w.pass(); w.drained != 1 || w.machine().Status.NodeRef.Name != "n" {
+	if w.reconcile(); w.drained != 1 || w.machine().Status.NodeRef.Name != "n" {
 		t.Errorf("%d drains of Node %q, want one of n", w.drained, w.machine().Status.NodeRef.Name)
 	}
-	w = newWorld(t, newMachine(provisioned, deleted), newCluster(), infraThere(), newNode())
+	w = newFixture(t, newMachine(provisioned, deleted), newCluster(), infraThere(), newNode())
 	w.reading = true
 	w.edit(func(m *machine) { m.DeletionTimestamp = pointer(metav1.NewTime(began.Add(-time.Minute))) })
-	if w.pass(); w.stage() == "" {
-		t.Error("the deletion waits for longer than a minute")
+	if w.reconcile(); w.stage() == "" {
+		t.Error("the deletion still waits after a minute")
 	}
 }
 
-// synchronized tells whether Node "n" says of which Machine it is.
-func (w *world) synchronized() bool {
+// synchronized reports whether Node "n" is annotated with its Machine.
+func (w *fixture) synchronized() bool {
 	w.t.Helper()
 	n, err := w.workload.CoreV1().Nodes().Get(w.t.Context(), "n", metav1.GetOptions{})
 	if err != nil {

@@ -18,41 +18,42 @@ import (
 	"github.com/slipway-dev/slipway/pkg/controller/cluster/members"
 )
 
-// updateStatus makes conditions and phase of what the steps found out, whatever failed of them, and returns after which
-// time the Machine becomes available.
+// updateStatus computes conditions and phase from the results of the steps, even if steps have failed. It returns the
+// time until the Machine becomes available.
 func updateStatus(s *step.State, deleting step.Progress, nodeConditions []metav1.Condition) time.Duration {
 	m := s.Machine
 	updating := updatingOf(m)
 	all := slices.Concat([]metav1.Condition{
 		members.Paused(s.Cluster, m, step.MachineKind), external.BootstrapCondition(s), external.InfrastructureCondition(s),
 	}, nodeConditions, []metav1.Condition{
-		condition(clusterv1alpha1.DeletingCondition, clusterv1alpha1.NotDeletingReason, s.IsDeleting(), deleting),
-		condition(clusterv1alpha1.MachineUpdatingCondition, clusterv1alpha1.NotUpdatingReason, updating.Reason != "", updating),
+		progressCondition(clusterv1alpha1.DeletingCondition, clusterv1alpha1.NotDeletingReason, s.IsDeleting(), deleting),
+		progressCondition(clusterv1alpha1.MachineUpdatingCondition, clusterv1alpha1.NotUpdatingReason, updating.Reason != "", updating),
 	})
 	if s.Set != nil && s.Deployment != nil {
 		all = append(all, upToDateCondition(m, s.Set, s.Deployment, updating, s.Now))
 	}
 	for _, c := range all {
-		set(m, c)
+		setCondition(m, c)
 	}
-	set(m, readyCondition(m, deleting.Causes, s.Now))
-	settle(s.Stored.Status.Conditions, m.Status.Conditions, m.Generation, s.Now)
+	setCondition(m, readyCondition(m, deleting.Causes, s.Now))
+	finishConditions(s.Stored.Status.Conditions, m.Status.Conditions, m.Generation, s.Now)
 	available, left := availableCondition(m, *conditions.Find(m.Status.Conditions, clusterv1alpha1.ReadyCondition), s.Now)
-	set(m, available)
+	setCondition(m, available)
 	setPhase(s)
 	return left
 }
 
-// condition is True with what progress says while is, and False with the reason not otherwise.
-func condition(kind, not string, is bool, progress step.Progress) metav1.Condition {
+// progressCondition returns a condition that is True with progress if is is true, and False with the reason not
+// otherwise.
+func progressCondition(kind, not string, is bool, progress step.Progress) metav1.Condition {
 	if !is {
 		return metav1.Condition{Type: kind, Status: metav1.ConditionFalse, Reason: not}
 	}
 	return metav1.Condition{Type: kind, Status: metav1.ConditionTrue, Reason: progress.Reason, Message: progress.Message}
 }
 
-// updatingOf returns how far an update in place is, which is in progress until its hook has ended. Other clients set
-// the annotations: update extensions are not called. A Machine that is being deleted is not updated.
+// updatingOf returns the progress of an in-place update. Other clients set its annotations; update extensions are not
+// called. A Machine that is being deleted is not updated.
 func updatingOf(m *machine) (p step.Progress) {
 	_, begun := m.Annotations[clusterv1alpha1.UpdateInProgressAnnotation]
 	pending := strings.Split(m.Annotations[clusterv1alpha1.PendingHooksAnnotation], ",")
@@ -62,14 +63,14 @@ func updatingOf(m *machine) (p step.Progress) {
 	return p
 }
 
-// upToDateCondition says whether a Machine of a MachineDeployment is as the template of that
-// says. What is compared are the templates of deployment and set: by them it is decided
-// whether the Machine is replaced, not by what somebody has changed in the Machine.
+// upToDateCondition returns the condition UpToDate of a Machine of a MachineDeployment. It compares the templates of
+// MachineDeployment and MachineSet, because they determine whether the Machine is replaced. Changes of the Machine
+// itself are ignored.
 func upToDateCondition(m *machine, set *machineSet, d *deployment, updating step.Progress, now time.Time) metav1.Condition {
 	c := metav1.Condition{Type: clusterv1alpha1.MachineUpToDateCondition, Status: metav1.ConditionFalse}
 	differs := members.Outdated(&set.Spec.Template, &d.Spec.Template)
 	if after := d.Spec.Rollout.After; after != nil && after.Time.Before(now) && set.CreationTimestamp.Time.Before(after.Time) {
-		differs = append(differs, "MachineDeployment spec.rolloutAfter expired")
+		differs = append(differs, "MachineDeployment spec.rollout.after expired")
 	}
 	node := ""
 	if m.Status.NodeInfo != nil {
@@ -89,14 +90,14 @@ func upToDateCondition(m *machine, set *machineSet, d *deployment, updating step
 	return c
 }
 
-// setPhase sets the phase of a Machine, and its time if it is another one.
+// setPhase sets the phase of a Machine, and its time if the phase has changed.
 func setPhase(s *step.State) {
 	if phase := phaseOf(s); phase != s.Machine.Status.Phase {
 		s.Machine.Status.Phase, s.Machine.Status.LastUpdated = phase, s.Moment()
 	}
 }
 
-// phaseOf sums a Machine up for people. No code decides by it.
+// phaseOf returns the phase of a Machine. It is for users only; no controller reads it.
 func phaseOf(s *step.State) clusterv1alpha1.MachinePhase {
 	m := s.Machine
 	switch {
@@ -116,7 +117,7 @@ func phaseOf(s *step.State) clusterv1alpha1.MachinePhase {
 	return clusterv1alpha1.MachinePhasePending
 }
 
-// hasBootstrapData is true when the name of the Secret with the bootstrap data is known to be right.
+// hasBootstrapData reports whether the Secret with the bootstrap data exists.
 func hasBootstrapData(m *machine) bool {
 	return step.IsTrue(m.Status.Initialization.BootstrapDataSecretCreated) ||
 		!m.Spec.Bootstrap.ConfigRef.IsDefined() && m.Spec.Bootstrap.DataSecretName != nil

@@ -20,8 +20,8 @@ import (
 
 var clusterC = types.NamespacedName{Namespace: ns, Name: "c"}
 
-// MB22-25: the Cluster is known of a Node that is watched, whatever its annotations say.
-func TestEventsOfNodesBringTheirMachine(t *testing.T) {
+// MB22-25: the Cluster of a watched Node is known independently of its annotations.
+func TestController_QueuesTheMachineOfANode(t *testing.T) {
 	annotations := map[string]map[string]string{
 		"none":      nil,
 		"name":      {clusterv1alpha1.ClusterNameAnnotation: "c"},
@@ -30,7 +30,7 @@ func TestEventsOfNodesBringTheirMachine(t *testing.T) {
 	}
 	for name, a := range annotations {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, newMachine(running), newMachine(named("m2"), provisioned, func(m *machine) { m.Spec.ProviderID = "example://2" }),
+			w := newFixture(t, newMachine(running), newMachine(named("m2"), provisioned, func(m *machine) { m.Spec.ProviderID = "example://2" }),
 				newMachine(named("x"), running, func(m *machine) { m.Spec.ClusterName = "other" }))
 			n := newNode()
 			n.Annotations = a
@@ -45,15 +45,15 @@ func TestEventsOfNodesBringTheirMachine(t *testing.T) {
 			}
 			w.c.OnNode(clusterC, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "stranger"}})
 			if got := w.queued(); len(got) != 0 {
-				t.Errorf("queued %v for a Node of nobody", got)
+				t.Errorf("queued %v for a Node without a Machine", got)
 			}
 		})
 	}
 }
 
 // MB27, MC23
-func TestNewsOfAWorkloadClusterBringAllItsMachines(t *testing.T) {
-	w := newWorld(t, newMachine(), newMachine(named("m2"), running), newMachine(named("x"), func(m *machine) { m.Spec.ClusterName = "other" }))
+func TestController_QueuesAllMachinesOfAWorkloadCluster(t *testing.T) {
+	w := newFixture(t, newMachine(), newMachine(named("m2"), running), newMachine(named("x"), func(m *machine) { m.Spec.ClusterName = "other" }))
 	w.c.OnCluster(clusterC)
 	if diff := cmp.Diff([]string{"m", "m2"}, w.queued()); diff != "" {
 		t.Errorf("queued (-want +got):\n%s", diff)
@@ -61,8 +61,8 @@ func TestNewsOfAWorkloadClusterBringAllItsMachines(t *testing.T) {
 }
 
 // MB19-20, MB26
-func TestEventsOfOtherKindsBringTheirMachine(t *testing.T) {
-	w := newWorld(t, newMachine())
+func TestController_QueuesTheMachineOfAReferencedObject(t *testing.T) {
+	w := newFixture(t, newMachine())
 	version := func(v string, annotations map[string]string, owners ...metav1.OwnerReference) *unstructured.Unstructured {
 		o := infra()
 		o.SetResourceVersion(v)
@@ -78,13 +78,13 @@ func TestEventsOfOtherKindsBringTheirMachine(t *testing.T) {
 		happen func()
 		want   []string
 	}{
-		"a change":                      {func() { h.OnUpdate(version("1", nil, ours), version("2", nil, ours)) }, []string{"m"}},
-		"no change":                     {func() { h.OnUpdate(version("1", nil, ours), version("1", nil, ours)) }, nil},
-		"a change of what is paused":    {func() { h.OnUpdate(version("1", nil, ours), version("2", paused, ours)) }, nil},
-		"a change of somebody else's":   {func() { h.OnUpdate(version("1", nil, theirs), version("2", nil, theirs)) }, nil},
-		"it went":                       {func() { h.OnDelete(version("1", nil, ours)) }, []string{"m"}},
-		"it went and nobody was told":   {func() { h.OnDelete(cache.DeletedFinalStateUnknown{Obj: version("1", nil, ours)}) }, []string{"m"}},
-		"it is found by a list or came": {func() { h.OnAdd(version("1", nil, ours), true) }, []string{"m"}},
+		"a change":                    {func() { h.OnUpdate(version("1", nil, ours), version("2", nil, ours)) }, []string{"m"}},
+		"no change":                   {func() { h.OnUpdate(version("1", nil, ours), version("1", nil, ours)) }, nil},
+		"a change of a paused object": {func() { h.OnUpdate(version("1", nil, ours), version("2", paused, ours)) }, nil},
+		"a change of another controller's object": {func() { h.OnUpdate(version("1", nil, theirs), version("2", nil, theirs)) }, nil},
+		"a deletion":                    {func() { h.OnDelete(version("1", nil, ours)) }, []string{"m"}},
+		"a deletion that was missed":    {func() { h.OnDelete(cache.DeletedFinalStateUnknown{Obj: version("1", nil, ours)}) }, []string{"m"}},
+		"an object of the initial list": {func() { h.OnAdd(version("1", nil, ours), true) }, []string{"m"}},
 	}
 	for name, step := range steps {
 		step.happen()
@@ -94,7 +94,7 @@ func TestEventsOfOtherKindsBringTheirMachine(t *testing.T) {
 	}
 }
 
-// updates tells h of an update, by which an object has another version.
+// updates calls h for an update with a new resource version.
 func updates(h cache.ResourceEventHandler, old, now metav1.Object) {
 	old.SetResourceVersion("1")
 	now.SetResourceVersion("2")
@@ -102,8 +102,8 @@ func updates(h cache.ResourceEventHandler, old, now metav1.Object) {
 }
 
 // MC21-22
-func TestChangesOfOwnersBringTheirMachines(t *testing.T) {
-	w := newWorld(t, ownedMachine(func(m *machine) { m.Labels[clusterv1alpha1.MachineDeploymentNameLabel] = "d" }), newMachine(named("alone")))
+func TestController_QueuesTheMachinesOfAnOwner(t *testing.T) {
+	w := newFixture(t, ownedMachine(func(m *machine) { m.Labels[clusterv1alpha1.MachineDeploymentNameLabel] = "d" }), newMachine(named("alone")))
 	revision := func(s *machineSet) { s.Annotations = map[string]string{clusterv1alpha1.RevisionAnnotation: "2"} }
 	sets, deployments := w.c.setHandler(), w.c.deploymentHandler()
 	for name, step := range map[string]struct {
@@ -115,18 +115,18 @@ func TestChangesOfOwnersBringTheirMachines(t *testing.T) {
 		"a revision of a set":        {func() { updates(sets, newSet(), newSet(revision)) }, []string{"m"}},
 		"a set that appears":         {func() { sets.OnAdd(newSet(), false) }, []string{"m"}},
 		"a set of the initial list":  {func() { sets.OnAdd(newSet(), true) }, nil},
-		"a set that goes":            {func() { sets.OnDelete(newSet()) }, []string{"m"}},
+		"a deleted set":              {func() { sets.OnDelete(newSet()) }, []string{"m"}},
 		"a template of a deployment": {func() { updates(deployments, newDeployment(), newDeployment(func(d *deployment) { d.Generation = 9 })) }, []string{"m"}},
-		"a deployment that goes":     {func() { deployments.OnDelete(newDeployment()) }, []string{"m"}},
+		"a deleted deployment":       {func() { deployments.OnDelete(newDeployment()) }, []string{"m"}},
 		"a status of a deployment": {func() {
 			updates(deployments, newDeployment(), newDeployment(func(d *deployment) { d.Status.ObservedGeneration = 9 }))
 		}, nil},
 		"a Cluster that appears": {func() { w.c.clusterHandler().OnAdd(newCluster(), false) }, []string{"alone", "m"}},
-		"a Cluster that goes":    {func() { w.c.clusterHandler().OnDelete(newCluster()) }, []string{"alone", "m"}},
-		"a Cluster that is deleted": {func() {
+		"a removed Cluster":      {func() { w.c.clusterHandler().OnDelete(newCluster()) }, []string{"alone", "m"}},
+		"a Cluster that is being deleted": {func() {
 			updates(w.c.clusterHandler(), newCluster(), newCluster(func(c *cluster) { c.DeletionTimestamp = &metav1.Time{} }))
 		}, []string{"alone", "m"}},
-		"a control plane that answers": {func() {
+		"an initialized control plane": {func() {
 			updates(w.c.clusterHandler(), newCluster(func(c *cluster) { c.Status.Conditions = nil }), newCluster())
 		}, []string{"alone", "m"}},
 	} {
@@ -137,7 +137,7 @@ func TestChangesOfOwnersBringTheirMachines(t *testing.T) {
 	}
 }
 
-func TestDeletingAndUnprovisionedMachinesGoFirst(t *testing.T) {
+func TestPriority_PrefersUnprovisionedAndDeletingMachines(t *testing.T) {
 	for name, c := range map[string]struct {
 		m    *machine
 		want int
@@ -153,38 +153,38 @@ func TestDeletingAndUnprovisionedMachinesGoFirst(t *testing.T) {
 	}
 }
 
-func TestADeferralEndsWithItsTimeOrWithWhatIsAsked(t *testing.T) {
+func TestDeferral_EndsAfterItsTimeOrWithAChange(t *testing.T) {
 	var d deferrals
 	m, c := newMachine(running, deleted), newCluster()
 	key := controller.KeyOf(m)
-	d.put(key, began.Add(20*time.Second), askedOf(m, c))
-	if got := d.remaining(key, askedOf(m, c), began.Add(5*time.Second)); got != 15*time.Second {
-		t.Errorf("%s remain", got)
+	d.put(key, began.Add(20*time.Second), inputsOf(m, c))
+	if got := d.remaining(key, inputsOf(m, c), began.Add(5*time.Second)); got != 15*time.Second {
+		t.Errorf("remaining %s", got)
 	}
 	later := m.DeepCopy()
 	later.Status.Phase, later.ResourceVersion = "x", "7"
-	if got := d.remaining(key, askedOf(later, c), began.Add(5*time.Second)); got != 15*time.Second {
-		t.Errorf("%s remain after a change of the status", got)
+	if got := d.remaining(key, inputsOf(later, c), began.Add(5*time.Second)); got != 15*time.Second {
+		t.Errorf("remaining %s after a change of the status", got)
 	}
-	for name, a := range map[string]asked{
-		"annotation":       askedOf(newMachine(running, deleted, annotated("a", "b")), c),
-		"generation":       askedOf(newMachine(running, deleted, func(m *machine) { m.Generation++ }), c),
-		"another object":   askedOf(newMachine(running, deleted, func(m *machine) { m.UID = "x" }), c),
-		"Cluster deleted":  askedOf(m, newCluster(func(c *cluster) { c.DeletionTimestamp = &metav1.Time{} })),
-		"Cluster paused":   askedOf(m, newCluster(func(c *cluster) { c.Spec.Paused = pointer(true) })),
-		"Cluster is gone":  askedOf(m, nil),
-		"its time is over": askedOf(m, c),
+	for name, a := range map[string]inputs{
+		"annotation":          inputsOf(newMachine(running, deleted, annotated("a", "b")), c),
+		"generation":          inputsOf(newMachine(running, deleted, func(m *machine) { m.Generation++ }), c),
+		"another object":      inputsOf(newMachine(running, deleted, func(m *machine) { m.UID = "x" }), c),
+		"Cluster deleted":     inputsOf(m, newCluster(func(c *cluster) { c.DeletionTimestamp = &metav1.Time{} })),
+		"Cluster paused":      inputsOf(m, newCluster(func(c *cluster) { c.Spec.Paused = pointer(true) })),
+		"no Cluster":          inputsOf(m, nil),
+		"the time has passed": inputsOf(m, c),
 	} {
-		d.put(key, began.Add(20*time.Second), askedOf(m, c))
+		d.put(key, began.Add(20*time.Second), inputsOf(m, c))
 		now := began.Add(5 * time.Second)
-		if name == "its time is over" {
+		if name == "the time has passed" {
 			now = began.Add(20 * time.Second)
 		}
 		if got := d.remaining(key, a, now); got != 0 {
-			t.Errorf("%s: %s remain", name, got)
+			t.Errorf("%s: remaining %s", name, got)
 		}
 		if len(d.all) != 0 {
-			t.Errorf("%s: the deferral is kept", name)
+			t.Errorf("%s: the deferral was not removed", name)
 		}
 	}
 }

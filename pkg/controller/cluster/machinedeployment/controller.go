@@ -15,32 +15,32 @@ import (
 	"github.com/slipway-dev/slipway/pkg/generated/informers/externalversions"
 )
 
-// Name of the controller in logs, metrics and its queue.
+// Name is the name of the controller in logs, metrics and its queue.
 const Name = "machinedeployment"
 
-// workers is how many deployments are looked at at the same time.
+// workers is the number of MachineDeployments that are reconciled concurrently.
 const workers = 4
 
-// Deps is what the controller needs; all but Now are required.
+// Deps are the dependencies of the controller. All except Now are required.
 type Deps struct {
 	// Client writes MachineDeployments and MachineSets.
 	Client versioned.Interface
-	// Informers watch our kinds. New registers what it needs; Run starts them.
+	// Informers watch Slipway's kinds. New registers the informers it needs; Run starts them.
 	Informers externalversions.SharedInformerFactory
 	// Recorder writes events.k8s.io events.
 	Recorder events.EventRecorder
-	// Now is the clock; time.Now when nil.
+	// Now returns the current time. The default is time.Now.
 	Now func() time.Time
 }
 
-// Controller rolls Machines from template to template.
+// Controller reconciles MachineDeployments.
 type Controller struct {
 	*controller.Loop[types.NamespacedName]
 	deployments controller.Store[*deployment]
 	sets        cache.SharedIndexInformer
 }
 
-// New returns a controller that does nothing until Run. It must be called before the informers are started.
+// New returns a controller. Run starts it. New must be called before the informers are started.
 func New(d Deps) (*Controller, error) {
 	if err := controller.CheckDeps(Name, d, "Now"); err != nil {
 		return nil, err

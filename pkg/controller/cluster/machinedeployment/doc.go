@@ -1,20 +1,22 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package machinedeployment rolls Machines from one template to the next: it makes a
-// MachineSet of each template and says how many Machines every set has.
+// Package machinedeployment contains the controller of MachineDeployments. It creates a MachineSet for each template,
+// and rolls Machines from one MachineSet to the next by changing their replicas.
 //
-// Guarantees:
+// The plan is computed from the MachineDeployment, its MachineSets, their Machines and the current time only. It has no
+// other state, so another process can continue a rollout.
 //
-//  1. What the sets are to have is computed of the deployment, its sets, their Machines and
-//     the time alone. It remembers nothing: a process that takes over goes on.
-//  2. There are never more Machines than replicas and maxSurge allow, and never fewer
-//     available ones by its doing than replicas and maxUnavailable allow: which Machines a
-//     smaller set loses is asked of the same function that its controller asks.
-//  3. The name of a set follows from its template. A create that is repeated makes no twin.
-//  4. A set of a template that was there before is used again, under the next revision. Sets
-//     without Machines are kept as revisionHistoryLimit says.
-//  5. Scaling while there are Machines of several templates is shared among them by their
-//     size; nothing is rolled to a new template while the deployment is paused.
-//  6. Sets and status are written when they say something else only.
+// There are never more Machines than replicas and maxSurge allow. A rollout never reduces the available Machines below
+// the number that replicas and maxUnavailable allow. For this, the plan predicts with the MachineSet controller's own
+// function which Machines are deleted.
+//
+// The name of a MachineSet contains a hash of its template, so a repeated create request creates no duplicate. If a
+// template is used again, its MachineSet is reused with the next revision. MachineSets without Machines are deleted
+// according to revisionHistoryLimit.
+//
+// If the MachineDeployment is scaled while there are Machines of several templates, the difference is distributed in
+// proportion to the size of the MachineSets. While it is paused, no Machine is rolled to a new template.
+//
+// MachineSets and status are written only if they have changed.
 package machinedeployment

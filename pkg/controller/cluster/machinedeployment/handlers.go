@@ -16,15 +16,15 @@ import (
 	"github.com/slipway-dev/slipway/pkg/controller/cluster/members"
 )
 
-// Indexes. Those of informers that others index too carry the name of this package.
+// Names of indexes. Those of shared informers start with the controller's name.
 const (
-	// ofSet has the Machines that a set controls, by its UID, ofDeployment the sets of a
-	// deployment.
+	// ofSet is the index of Machines by the UID of their MachineSet. ofDeployment is the index of MachineSets by the
+	// UID of their MachineDeployment.
 	ofSet        = Name + "/set"
 	ofDeployment = Name + "/deployment"
-	// orphans has the sets of a namespace that nobody controls.
+	// orphans is the index of MachineSets without a controller by namespace.
 	orphans = Name + "/orphans"
-	// byCluster has the deployments of a Cluster, byNamespace those of a namespace.
+	// byCluster and byNamespace are indexes of MachineDeployments by Cluster and by namespace.
 	byCluster   = Name + "/cluster"
 	byNamespace = Name + "/namespace"
 )
@@ -41,8 +41,7 @@ var deploymentIndexers = cache.Indexers{
 	byNamespace: controller.IndexBy(func(d *deployment) []string { return []string{d.Namespace} }),
 }
 
-// deploymentChanged queues a deployment of which more changed than its status, which is
-// written here.
+// deploymentChanged queues a MachineDeployment unless only its status has changed.
 func (c *Controller) deploymentChanged(was, now *deployment) {
 	if now == nil {
 		return
@@ -52,8 +51,8 @@ func (c *Controller) deploymentChanged(was, now *deployment) {
 	}
 }
 
-// setChanged queues the deployment of a set, and those that would adopt one that nobody
-// controls.
+// setChanged queues the MachineDeployment of a MachineSet. If it has no controller, it queues the MachineDeployments
+// that would adopt it.
 func (c *Controller) setChanged(was, now *set) {
 	for _, s := range []*set{was, now} {
 		if s == nil {
@@ -65,11 +64,11 @@ func (c *Controller) setChanged(was, now *set) {
 			}
 			continue
 		}
-		c.indexed(byNamespace, s.Namespace, func(d *deployment) bool { return selects(d, s) })
+		c.queueIndexed(byNamespace, s.Namespace, func(d *deployment) bool { return selects(d, s) })
 	}
 }
 
-// machineChanged queues the deployment whose set controls a Machine.
+// machineChanged queues the MachineDeployment of the MachineSet that controls a Machine.
 func (c *Controller) machineChanged(was, now *machine) {
 	m := cmp.Or(now, was)
 	ref := metav1.GetControllerOfNoCopy(m)
@@ -86,15 +85,15 @@ func (c *Controller) clusterChanged(was, now *clusterv1alpha1.Cluster) {
 	if now == nil || was != nil && was.UID == now.UID && was.Generation == now.Generation {
 		return
 	}
-	c.indexed(byCluster, now.Namespace+"/"+now.Name, nil)
+	c.queueIndexed(byCluster, now.Namespace+"/"+now.Name, nil)
 }
 
-// indexed queues the deployments that an index has under value, if they are wanted.
-func (c *Controller) indexed(name, value string, wanted func(*deployment) bool) {
+// queueIndexed queues the MachineDeployments with an index value for which wanted is nil or returns true.
+func (c *Controller) queueIndexed(name, value string, wanted func(*deployment) bool) {
 	controller.EnqueueIndexed(c.Loop, c.deployments, name, value, wanted)
 }
 
-// selects is true for a set that a deployment would adopt.
+// selects reports whether a MachineDeployment would adopt a MachineSet.
 func selects(d *deployment, s *set) bool {
 	selector, err := metav1.LabelSelectorAsSelector(&d.Spec.Selector)
 	return err == nil && !selector.Empty() && s.Spec.ClusterName == d.Spec.ClusterName && selector.Matches(labels.Set(s.Labels))

@@ -27,23 +27,22 @@ import (
 	"github.com/slipway-dev/slipway/test/livecontroller"
 )
 
-// live is the whole controller over a fake server, on a clock of its own.
-type live struct {
+// controllerFixture runs the controller against a fake server with a fake clock.
+type controllerFixture struct {
 	t   *testing.T
 	api *fake.Clientset
 
 	mu sync.Mutex
-	// calls are the writes, as verb and resource; lost has one answered with a timeout after it
-	// was done.
+	// calls are the writes, as verb and resource. If lost is set, this write is performed but answered with a timeout.
 	calls []string
 	lost  string
 }
 
-// run starts the controller on objects and a Cluster. synctest must be on.
-func run(t *testing.T, objects ...runtime.Object) *live {
+// run starts the controller with objects and a Cluster. It must be called in a synctest bubble.
+func run(t *testing.T, objects ...runtime.Object) *controllerFixture {
 	t.Helper()
 	in := &clusterv1alpha1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: "dev", Name: "c", UID: "c"}}
-	l := &live{t: t, api: fake.NewSimpleClientset(append(objects, in)...)}
+	l := &controllerFixture{t: t, api: fake.NewSimpleClientset(append(objects, in)...)}
 	versions := livecontroller.Versions{}
 	answer := func(action clienttesting.Action) (bool, runtime.Object, error) {
 		l.mu.Lock()
@@ -76,11 +75,11 @@ func run(t *testing.T, objects ...runtime.Object) *live {
 	return l
 }
 
-func (l *live) after(d time.Duration) {
+func (l *controllerFixture) advance(d time.Duration) {
 	livecontroller.After(d)
 }
 
-func (l *live) writes() []string {
+func (l *controllerFixture) writes() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	out := l.calls
@@ -88,7 +87,7 @@ func (l *live) writes() []string {
 	return out
 }
 
-func (l *live) deployment() *deployment {
+func (l *controllerFixture) deployment() *deployment {
 	l.t.Helper()
 	d, err := l.api.ClusterV1alpha1().MachineDeployments("dev").Get(context.Background(), "md", metav1.GetOptions{})
 	if err != nil {
@@ -97,7 +96,7 @@ func (l *live) deployment() *deployment {
 	return d
 }
 
-func (l *live) sets() []set {
+func (l *controllerFixture) sets() []set {
 	l.t.Helper()
 	list, err := l.api.ClusterV1alpha1().MachineSets("dev").List(context.Background(), metav1.ListOptions{})
 	if err != nil {
@@ -106,8 +105,8 @@ func (l *live) sets() []set {
 	return list.Items
 }
 
-// edit changes the deployment as a user does, and lets the controller see it.
-func (l *live) edit(change func(*deployment)) {
+// edit changes the deployment like a user and waits for the controller.
+func (l *controllerFixture) edit(change func(*deployment)) {
 	l.t.Helper()
 	d := l.deployment()
 	change(d)
@@ -115,30 +114,30 @@ func (l *live) edit(change func(*deployment)) {
 	if _, err := l.api.ClusterV1alpha1().MachineDeployments("dev").Update(context.Background(), d, metav1.UpdateOptions{}); err != nil {
 		l.t.Fatal(err)
 	}
-	l.after(time.Second)
+	l.advance(time.Second)
 }
 
-// fill gives every set the Machines that it wants, available.
-func (l *live) fill() {
+// fill creates the Machines of all sets, which are available.
+func (l *controllerFixture) fill() {
 	l.t.Helper()
 	for _, s := range l.sets() {
 		for i := range *s.Spec.Replicas {
 			m := &machine{ObjectMeta: metav1.ObjectMeta{Namespace: "dev", Name: fmt.Sprintf("%s-%d", s.Name, i), Labels: s.Spec.Template.Metadata.Labels}}
 			m.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(&s, clusterv1alpha1.SchemeGroupVersion.WithKind("MachineSet"))}
 			m.Spec.ClusterName = "c"
-			(&world{}).well(m, true)
+			(&fixture{}).setAvailable(m, true)
 			conditions.Set(&m.Status.Conditions, time.Now(), metav1.Condition{Type: clusterv1alpha1.MachineUpToDateCondition, Status: metav1.ConditionTrue, Reason: "UpToDate"})
 			_, err := l.api.ClusterV1alpha1().Machines("dev").Create(context.Background(), m, metav1.CreateOptions{})
 			if err != nil && !apierrors.IsAlreadyExists(err) {
 				l.t.Fatal(err)
 			}
-			synctest.Wait() // The fake's watch is narrow.
+			synctest.Wait() // The fake watch has a small buffer.
 		}
 	}
-	l.after(time.Second)
+	l.advance(time.Second)
 }
 
-func (l *live) says(kind, want string) {
+func (l *controllerFixture) expectCondition(kind, want string) {
 	l.t.Helper()
 	got := ""
 	if c := conditions.Find(l.deployment().Status.Conditions, kind); c != nil {
@@ -150,28 +149,28 @@ func (l *live) says(kind, want string) {
 }
 
 func simple(t *testing.T) *deployment {
-	d := newWorld(t, 2, count(1), count(0)).d
+	d := newFixture(t, 2, count(1), count(0)).d
 	d.Labels = map[string]string{clusterv1alpha1.ClusterNameLabel: "c"}
 	return d
 }
 
-func TestADeploymentIsToldAsItGoes(t *testing.T) {
+func TestDeployment_ReportsItsProgress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := run(t, simple(t))
 		if diff := cmp.Diff([]string{"create machinesets", "update machinedeployments", "update machinedeployments/status"}, l.writes()); diff != "" {
 			t.Errorf("writes of a new deployment (-want +got):\n%s", diff)
 		}
-		l.says(clusterv1alpha1.AvailableCondition, "False NotAvailable 0 available replicas, at least 2 required")
-		l.says(clusterv1alpha1.ScalingUpCondition, "True ScalingUp Scaling up from 0 to 2 replicas")
-		l.says("Reconciling", "True ScalingUp Scaling up from 0 to 2 replicas")
+		l.expectCondition(clusterv1alpha1.AvailableCondition, "False NotAvailable 0 available replicas, at least 2 required")
+		l.expectCondition(clusterv1alpha1.ScalingUpCondition, "True ScalingUp Scaling up from 0 to 2 replicas")
+		l.expectCondition("Reconciling", "True ScalingUp Scaling up from 0 to 2 replicas")
 		if phase := l.deployment().Status.Phase; phase != clusterv1alpha1.MachineDeploymentPhaseScalingUp {
 			t.Errorf("phase is %s", phase)
 		}
 		l.fill()
-		l.says(clusterv1alpha1.AvailableCondition, "True Available")
-		l.says(clusterv1alpha1.ScalingUpCondition, "False NotScalingUp")
-		l.says(clusterv1alpha1.MachinesReadyCondition, "True Ready")
-		l.says("Reconciling", "")
+		l.expectCondition(clusterv1alpha1.AvailableCondition, "True Available")
+		l.expectCondition(clusterv1alpha1.ScalingUpCondition, "False NotScalingUp")
+		l.expectCondition(clusterv1alpha1.MachinesReadyCondition, "True Ready")
+		l.expectCondition("Reconciling", "")
 		d := l.deployment()
 		if d.Status.Phase != clusterv1alpha1.MachineDeploymentPhaseRunning || *d.Status.AvailableReplicas != 2 || d.Status.Selector != "app=md" || d.Status.ObservedGeneration != 1 {
 			t.Errorf("status is %+v", d.Status)
@@ -180,23 +179,23 @@ func TestADeploymentIsToldAsItGoes(t *testing.T) {
 			t.Errorf("metadata is %+v", d.ObjectMeta)
 		}
 		l.writes()
-		l.after(24 * time.Hour)
+		l.advance(24 * time.Hour)
 		if writes := l.writes(); len(writes) > 0 {
-			t.Errorf("writes in a day in which nothing happened: %v", writes)
+			t.Errorf("writes in a day without changes: %v", writes)
 		}
 		l.edit(func(d *deployment) { d.Spec.Template.Spec.Version = "v2" })
-		l.says(clusterv1alpha1.RollingOutCondition, "True RollingOut Rolling out 2 not up-to-date replicas: Version v1, v2 required")
-		l.says("Reconciling", "True RollingOut Rolling out 2 not up-to-date replicas: Version v1, v2 required")
+		l.expectCondition(clusterv1alpha1.RollingOutCondition, "True RollingOut Rolling out 2 not up-to-date replicas: Version v1, v2 required")
+		l.expectCondition("Reconciling", "True RollingOut Rolling out 2 not up-to-date replicas: Version v1, v2 required")
 		if n := len(l.sets()); n != 2 {
 			t.Errorf("there are %d sets, want 2", n)
 		}
 		if n := *l.deployment().Status.UpToDateReplicas; n != 0 {
-			t.Errorf("%d Machines count as up to date, which have the template of before", n)
+			t.Errorf("%d Machines with the previous template count as up to date", n)
 		}
 	})
 }
 
-func TestDeployment_ShowsWhyItsSetIsBlocked(t *testing.T) {
+func TestDeployment_ReportsWhyItsSetIsBlocked(t *testing.T) {
 	for reason, tc := range map[string]struct {
 		message string
 		blocked bool
@@ -208,7 +207,8 @@ func TestDeployment_ShowsWhyItsSetIsBlocked(t *testing.T) {
 		t.Run(reason, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				l := run(t, simple(t))
-				// shown is the reason and the end of the message of the deployment after its set of a version got the condition.
+				// shown sets the condition of the set of a version. It returns the expected reason and end of the
+				// deployment's message.
 				shown := func(version, otherwise string) (string, string) {
 					t.Helper()
 					for _, s := range l.sets() {
@@ -220,7 +220,7 @@ func TestDeployment_ShowsWhyItsSetIsBlocked(t *testing.T) {
 						if _, err := l.api.ClusterV1alpha1().MachineSets("dev").UpdateStatus(t.Context(), &s, metav1.UpdateOptions{}); err != nil {
 							t.Fatal(err)
 						}
-						l.after(time.Second)
+						l.advance(time.Second)
 						if tc.blocked {
 							return reason, ". MachineSet " + s.Name + ": " + tc.message
 						}
@@ -230,55 +230,55 @@ func TestDeployment_ShowsWhyItsSetIsBlocked(t *testing.T) {
 					return "", ""
 				}
 				why, end := shown("v1", clusterv1alpha1.ScalingUpReason)
-				l.says(clusterv1alpha1.ScalingUpCondition, "True "+why+" Scaling up from 0 to 2 replicas"+end)
-				l.says("Reconciling", "True "+why+" Scaling up from 0 to 2 replicas"+end)
+				l.expectCondition(clusterv1alpha1.ScalingUpCondition, "True "+why+" Scaling up from 0 to 2 replicas"+end)
+				l.expectCondition("Reconciling", "True "+why+" Scaling up from 0 to 2 replicas"+end)
 				l.fill()
 				l.edit(func(d *deployment) { d.Spec.Template.Spec.Version = "v2" })
 				why, end = shown("v2", clusterv1alpha1.RollingOutReason)
 				want := "True " + why + " Rolling out 2 not up-to-date replicas: Version v1, v2 required" + end
-				l.says(clusterv1alpha1.RollingOutCondition, want)
-				l.says("Reconciling", want)
+				l.expectCondition(clusterv1alpha1.RollingOutCondition, want)
+				l.expectCondition("Reconciling", want)
 			})
 		})
 	}
 }
 
-func TestPausedDeployment_ShowsThatItsDeletionIsPaused(t *testing.T) {
+func TestPausedDeployment_ReportsThatItsDeletionIsPaused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := simple(t)
 		d.Annotations = map[string]string{clusterv1alpha1.PausedAnnotation: ""}
 		d.DeletionTimestamp, d.Finalizers = ptr.To(metav1.Now()), []string{"foregroundDeletion"}
 		l := run(t, d)
-		l.says(clusterv1alpha1.DeletingCondition, "True Paused The deletion is paused: MachineDeployment has the cluster.x-k8s.io/paused annotation")
+		l.expectCondition(clusterv1alpha1.DeletingCondition, "True Paused The deletion is paused: MachineDeployment has the cluster.x-k8s.io/paused annotation")
 	})
 }
 
-func TestALostAnswerMakesNoSecondSet(t *testing.T) {
+func TestDeployment_CreatesNoSecondSetAfterALostAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := simple(t)
 		d.Annotations = map[string]string{clusterv1alpha1.PausedAnnotation: ""}
 		l := run(t, d)
-		l.says(clusterv1alpha1.PausedCondition, "True Paused MachineDeployment has the cluster.x-k8s.io/paused annotation")
+		l.expectCondition(clusterv1alpha1.PausedCondition, "True Paused MachineDeployment has the cluster.x-k8s.io/paused annotation")
 		l.mu.Lock()
 		l.lost = "create machinesets"
 		l.mu.Unlock()
 		l.edit(func(d *deployment) { d.Annotations = nil })
-		l.after(time.Minute)
+		l.advance(time.Minute)
 		if n := len(l.sets()); n != 1 {
 			t.Errorf("there are %d sets, want 1", n)
 		}
-		l.says(clusterv1alpha1.PausedCondition, "False NotPaused")
+		l.expectCondition(clusterv1alpha1.PausedCondition, "False NotPaused")
 	})
 }
 
-func TestASetThatMatchesIsTakenOver(t *testing.T) {
+func TestDeployment_AdoptsMatchingSets(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := simple(t)
 		orphan := newSet(d, func(string) bool { return false })
 		orphan.UID, orphan.OwnerReferences, orphan.Labels = "orphan", nil, map[string]string{"app": "md"}
 		orphan.Spec.Replicas = ptr.To[int32](7)
 		l := run(t, d, orphan)
-		l.after(time.Second)
+		l.advance(time.Second)
 		sets := l.sets()
 		if len(sets) != 1 || *sets[0].Spec.Replicas != 2 || metav1.GetControllerOf(&sets[0]) == nil {
 			t.Errorf("sets are %+v, want the orphan with 2 replicas", sets)
@@ -287,7 +287,7 @@ func TestASetThatMatchesIsTakenOver(t *testing.T) {
 }
 
 // The garbage collector would delete the set.
-func TestADeploymentThatIsGoneTakesNothingOver(t *testing.T) {
+func TestDeployment_AdoptsNothingAfterItsDeletion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := simple(t)
 		l := run(t, d)
@@ -300,7 +300,7 @@ func TestADeploymentThatIsGoneTakesNothingOver(t *testing.T) {
 		if _, err := sets.Create(context.Background(), orphan, metav1.CreateOptions{}); err != nil {
 			t.Fatal(err)
 		}
-		l.after(time.Minute)
+		l.advance(time.Minute)
 		now, err := sets.Get(context.Background(), "orphan", metav1.GetOptions{})
 		if err != nil || len(now.OwnerReferences) > 0 {
 			t.Errorf("owners of the set are %v, %v", now.OwnerReferences, err)
@@ -308,15 +308,15 @@ func TestADeploymentThatIsGoneTakesNothingOver(t *testing.T) {
 	})
 }
 
-// Somebody in another namespace has written the deployment and its set as owners.
-func TestOwnersOfAnotherNamespaceDoNotCount(t *testing.T) {
+// A user in another namespace has set the deployment and its set as owners.
+func TestDeployment_IgnoresOwnersInOtherNamespaces(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := simple(t)
 		forged := newSet(d, func(string) bool { return false })
 		forged.Namespace, forged.UID, forged.Spec.Replicas = "other", "forged", ptr.To[int32](7)
 		l := run(t, d, forged)
 		if n := len(l.sets()); n != 1 {
-			t.Fatalf("there are %d sets beside that of the other namespace, want 1", n)
+			t.Fatalf("there are %d sets in addition to that of the other namespace, want 1", n)
 		}
 		l.fill()
 		s := l.sets()[0]
@@ -326,10 +326,10 @@ func TestOwnersOfAnotherNamespaceDoNotCount(t *testing.T) {
 		if _, err := l.api.ClusterV1alpha1().Machines("other").Create(context.Background(), m, metav1.CreateOptions{}); err != nil {
 			t.Fatal(err)
 		}
-		l.after(time.Second)
-		l.edit(func(d *deployment) { d.Annotations = with(d.Annotations, "looked-at", "now") })
+		l.advance(time.Second)
+		l.edit(func(d *deployment) { d.Annotations = withEntry(d.Annotations, "looked-at", "now") })
 		if st := l.deployment().Status; *s.Spec.Replicas != 2 || *st.Replicas != 2 || *st.AvailableReplicas != 2 {
-			t.Errorf("the set wants %d, and %d of %d Machines are available, want 2 of 2", *s.Spec.Replicas, *st.AvailableReplicas, *st.Replicas)
+			t.Errorf("the set has %d replicas, and %d of %d Machines are available, want 2 of 2", *s.Spec.Replicas, *st.AvailableReplicas, *st.Replicas)
 		}
 		now, err := l.api.ClusterV1alpha1().MachineSets("other").Get(context.Background(), forged.Name, metav1.GetOptions{})
 		if err != nil || *now.Spec.Replicas != 7 {
@@ -338,7 +338,7 @@ func TestOwnersOfAnotherNamespaceDoNotCount(t *testing.T) {
 	})
 }
 
-func TestADeploymentThatIsBeingDeletedMakesNothing(t *testing.T) {
+func TestDeployment_CreatesNothingWhileItIsDeleted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := simple(t)
 		d.DeletionTimestamp, d.Finalizers = ptr.To(metav1.Now()), []string{"foregroundDeletion"}
@@ -346,15 +346,15 @@ func TestADeploymentThatIsBeingDeletedMakesNothing(t *testing.T) {
 		if n := len(l.sets()); n != 0 {
 			t.Errorf("there are %d sets", n)
 		}
-		l.says(clusterv1alpha1.DeletingCondition, "True Deleting Waiting for 0 MachineSets and 0 Machines to be deleted")
-		l.says("Reconciling", "")
+		l.expectCondition(clusterv1alpha1.DeletingCondition, "True Deleting Waiting for 0 MachineSets and 0 Machines to be deleted")
+		l.expectCondition("Reconciling", "")
 	})
 }
 
-func TestADeploymentThatIsDeletedWithoutItsSetsTakesThemOffItself(t *testing.T) {
+func TestDeployment_RemovesOwnerReferencesWhenOrphaningSets(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := run(t, simple(t))
-		l.after(time.Second)
+		l.advance(time.Second)
 		l.writes()
 		l.edit(func(d *deployment) {
 			d.DeletionTimestamp, d.Finalizers = ptr.To(metav1.Now()), []string{"elsewhere", metav1.FinalizerOrphanDependents}

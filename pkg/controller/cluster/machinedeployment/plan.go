@@ -16,58 +16,57 @@ import (
 	"github.com/slipway-dev/slipway/pkg/controller/cluster/members"
 )
 
-// plan is what the sets of a deployment are to be.
+// plan contains the desired replicas of a MachineDeployment's MachineSets.
 type plan struct {
 	deployment *deployment
 	now        time.Time
-	// wanted, surge and unavailable are replicas, and how many more and fewer there may be.
-	wanted, surge, unavailable int32
-	// current has the template of the deployment; nil if no set has. old are all others, the
-	// oldest first.
-	current *view
-	old     []*view
-	// until is when the plan may be another one although nobody changes anything; zero for
-	// never.
+	// total is the desired number of replicas. surge and unavailable are the allowed deviations.
+	total, surge, unavailable int32
+	// current is the MachineSet with the template of the MachineDeployment, or nil if there is none. old are all
+	// others, the oldest first.
+	current *setState
+	old     []*setState
+	// until is the time at which the plan may change without an event, or zero.
 	until time.Time
 }
 
-// newPlan decides what the sets of d are to have. taken is true for names that a new set
-// cannot have. What it finds wrong with d is left to admission.
-func newPlan(d *deployment, views []*view, taken func(string) bool, now time.Time) *plan {
-	p := &plan{deployment: d, now: now, wanted: ptr.Deref(d.Spec.Replicas, 1)}
-	p.surge, p.unavailable = fenceposts(d, p.wanted)
-	p.find(views)
-	scaling := p.rolling() && slices.ContainsFunc(p.all(), p.scaled)
+// newPlan computes the plan of d. taken reports whether a name cannot be used for a new MachineSet. It relies on
+// admission to have validated d.
+func newPlan(d *deployment, views []*setState, taken func(string) bool, now time.Time) *plan {
+	p := &plan{deployment: d, now: now, total: ptr.Deref(d.Spec.Replicas, 1)}
+	p.surge, p.unavailable = fenceposts(d, p.total)
+	p.chooseCurrent(views)
+	scaling := p.isRolling() && slices.ContainsFunc(p.all(), p.isScaled)
 	paused := ptr.Deref(d.Spec.Paused, false)
 	switch {
 	case paused, scaling:
-		p.share()
+		p.distribute()
 		return p
 	case p.current == nil:
-		p.current = newView(newSet(d, taken), nil)
+		p.current = newSetState(newSet(d, taken), nil)
 	}
-	if p.rolling() {
+	if p.isRolling() {
 		p.grow(p.surge)
 		p.shrink()
-		p.unlock()
+		p.unblock()
 	} else {
-		p.follow()
+		p.limitToMachines()
 		p.grow(0)
 		p.trim()
 	}
 	return p
 }
 
-// fenceposts are maxSurge, rounded up, and maxUnavailable, rounded down. Not both are 0: a
-// share may come to nothing, and then one Machine may be unavailable.
+// fenceposts returns maxSurge, rounded up, and maxUnavailable, rounded down. If both are 0, for example after rounding
+// a percentage, unavailable is set to 1.
 func fenceposts(d *deployment, replicas int32) (surge, unavailable int32) {
-	if !rolling(d) {
+	if !isRolling(d) {
 		return 0, 0
 	}
 	from := &d.Spec.Rollout.Strategy.RollingUpdate
 	more, err := intstr.GetScaledValueFromIntOrPercent(ptr.To(ptr.Deref(from.MaxSurge, intstr.FromInt32(1))), int(replicas), true)
 	if err != nil {
-		more = 1 // Admission lets no other text pass.
+		more = 1 // Admission rejects other values.
 	}
 	fewer, err := intstr.GetScaledValueFromIntOrPercent(ptr.To(ptr.Deref(from.MaxUnavailable, intstr.FromInt32(0))), int(replicas), false)
 	if err != nil {
@@ -79,35 +78,35 @@ func fenceposts(d *deployment, replicas int32) (surge, unavailable int32) {
 	return int32(max(more, 0)), min(int32(max(fewer, 0)), replicas)
 }
 
-func rolling(d *deployment) bool {
+func isRolling(d *deployment) bool {
 	return d.Spec.Rollout.Strategy.Type != clusterv1alpha1.OnDeleteMachineDeploymentStrategyType
 }
 
-func (p *plan) rolling() bool { return rolling(p.deployment) }
+func (p *plan) isRolling() bool { return isRolling(p.deployment) }
 
-// all are the sets that there are or will be.
-func (p *plan) all() []*view {
+// all returns the existing and planned MachineSets.
+func (p *plan) all() []*setState {
 	if p.current == nil {
 		return p.old
 	}
 	return append(slices.Clone(p.old), p.current)
 }
 
-// find tells the set that has the template of the deployment from the others: of several the
-// largest, then the oldest. After rollout.after, one counts only if it was made since then.
-func (p *plan) find(views []*view) {
+// chooseCurrent sets current and old. If several MachineSets have the template, it chooses the largest, then the
+// oldest. After rollout.after, a MachineSet must have been created since then.
+func (p *plan) chooseCurrent(views []*setState) {
 	after := p.deployment.Spec.Rollout.After
 	if after != nil && p.now.Before(after.Time) {
 		p.until, after = after.Time, nil
 	}
-	var candidates []*view
+	var candidates []*setState
 	for _, v := range views {
 		if v.set.DeletionTimestamp == nil && len(members.Outdated(&v.set.Spec.Template, &p.deployment.Spec.Template)) == 0 &&
 			(after == nil || !v.set.CreationTimestamp.Time.Before(after.Time)) {
 			candidates = append(candidates, v)
 		}
 	}
-	slices.SortFunc(candidates, func(a, b *view) int { return cmp.Or(int(b.spec()-a.spec()), older(a, b)) })
+	slices.SortFunc(candidates, func(a, b *setState) int { return cmp.Or(int(b.specReplicas()-a.specReplicas()), compareAge(a, b)) })
 	if len(candidates) > 0 {
 		p.current = candidates[0]
 	}
@@ -116,11 +115,10 @@ func (p *plan) find(views []*view) {
 			p.old = append(p.old, v)
 		}
 	}
-	slices.SortFunc(p.old, older)
+	slices.SortFunc(p.old, compareAge)
 }
 
-// revision is that of the current set: higher than those of all others, and never lower than
-// it was.
+// revision returns the revision of the current MachineSet. It is higher than those of all others, and never decreases.
 func (p *plan) revision() string {
 	if p.current == nil {
 		return ""
@@ -132,23 +130,22 @@ func (p *plan) revision() string {
 	return strconv.FormatInt(max(highest+1, p.current.revision()), 10)
 }
 
-// superfluous are the sets that are deleted: those without Machines, beyond the history that is
-// kept, once nothing is left to roll.
-func (p *plan) superfluous() []*view {
-	if p.current == nil || p.current.set.UID == "" || p.current.replicas != p.wanted ||
-		sum(p.old, (*view).most)+sum(p.old, (*view).spec) > 0 {
+// setsToDelete returns the MachineSets to delete: those without Machines that exceed the history limit. It returns none
+// during a rollout.
+func (p *plan) setsToDelete() []*setState {
+	if p.current == nil || p.current.set.UID == "" || p.current.replicas != p.total ||
+		sum(p.old, (*setState).maxReplicas)+sum(p.old, (*setState).specReplicas) > 0 {
 		return nil
 	}
-	var idle []*view
+	var idle []*setState
 	for _, v := range p.old {
 		if v.set.DeletionTimestamp == nil {
 			idle = append(idle, v)
 		}
 	}
-	slices.SortStableFunc(idle, func(a, b *view) int { return cmp.Compare(a.revision(), b.revision()) })
+	slices.SortStableFunc(idle, func(a, b *setState) int { return cmp.Compare(a.revision(), b.revision()) })
 	return idle[:max(len(idle)-int(ptr.Deref(p.deployment.Spec.RevisionHistoryLimit, defaultHistory)), 0)]
 }
 
-// defaultHistory is how many sets of older templates are kept where the deployment does not
-// say, as the API has it.
+// defaultHistory is the API's default of revisionHistoryLimit.
 const defaultHistory = 1

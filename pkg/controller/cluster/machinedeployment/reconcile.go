@@ -24,7 +24,7 @@ import (
 	clusterlisters "github.com/slipway-dev/slipway/pkg/generated/listers/cluster/v1alpha1"
 )
 
-// reconciler makes the passes.
+// reconciler implements the reconciliation of MachineDeployments.
 type reconciler struct {
 	client      clusterclient.ClusterV1alpha1Interface
 	deployments controller.Store[*deployment]
@@ -35,18 +35,18 @@ type reconciler struct {
 	now         func() time.Time
 }
 
-// pass is one look at a deployment.
-type pass struct {
+// reconcileRun is one reconcile of a MachineDeployment.
+type reconcileRun struct {
 	*reconciler
-	// deployment is what the pass writes; cluster is nil when there is none.
+	// deployment is the object to write. cluster is nil if it does not exist.
 	deployment *deployment
 	cluster    *clusterv1alpha1.Cluster
-	// views are the sets of the deployment, and plan what they are to be.
-	views []*view
+	// views are the MachineSets of the MachineDeployment. plan contains their desired replicas.
+	views []*setState
 	plan  *plan
 }
 
-// Reconcile brings the sets of the deployment of key closer to what it says.
+// Reconcile creates, updates and deletes MachineSets of a MachineDeployment.
 func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (controller.Result, error) {
 	stored, err := r.deployments.Get(key)
 	if err != nil {
@@ -55,22 +55,22 @@ func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (c
 	if stored == nil {
 		return controller.Result{}, nil
 	}
-	p := &pass{reconciler: r, deployment: stored.DeepCopy()}
+	p := &reconcileRun{reconciler: r, deployment: stored.DeepCopy()}
 	if p.cluster, err = controller.Found(r.clusters.Clusters(key.Namespace).Get(stored.Spec.ClusterName)); err != nil {
 		return controller.Result{}, fmt.Errorf("reading Cluster %s: %w", stored.Spec.ClusterName, err)
 	}
 	paused := members.Paused(p.cluster, p.deployment, deploymentKind)
 	failed := error(nil)
 	switch {
-	case members.Orphaning(p.deployment): // Those that pause it do not want more of it deleted.
+	case members.Orphaning(p.deployment): // Also while paused, because pausing must not delete more objects.
 		failed = p.release(ctx)
 	case paused.Status == metav1.ConditionFalse:
-		failed = p.work(ctx)
+		failed = p.run(ctx)
 	}
 	if apierrors.IsConflict(failed) {
 		return controller.Overtaken(failed)
 	}
-	p.tell(paused, failed)
+	p.updateStatus(paused, failed)
 	if err := r.deployments.UpdateStatus(ctx, r.client.MachineDeployments(key.Namespace), p.deployment); err != nil {
 		return controller.Overtaken(err)
 	}
@@ -84,13 +84,13 @@ func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (c
 	return controller.Result{RequeueAfter: again}, nil
 }
 
-// release takes the deployment, whose sets are to stay, off their owners before it goes. The
-// server itself is asked for them: the cache may be behind.
-func (p *pass) release(ctx context.Context) error {
+// release removes the owner references of MachineSets that are to be orphaned. It lists them from the API server,
+// because the cache may be stale.
+func (p *reconcileRun) release(ctx context.Context) error {
 	sets := p.client.MachineSets(p.deployment.Namespace)
 	found, err := sets.List(ctx, metav1.ListOptions{})
 	if err != nil {
-		return fmt.Errorf("listing the MachineSets that stay: %w", err)
+		return fmt.Errorf("listing the MachineSets to orphan: %w", err)
 	}
 	var all []*set
 	for i := range found.Items {
@@ -104,45 +104,45 @@ func (p *pass) release(ctx context.Context) error {
 	return err
 }
 
-// work does what there is to do. It ends with the first error.
-func (p *pass) work(ctx context.Context) error {
+// run performs the steps of a reconcile. It returns the first error.
+func (p *reconcileRun) run(ctx context.Context) error {
 	if err := p.gather(ctx); err != nil {
 		return err
 	}
 	if p.deployment.DeletionTimestamp != nil {
 		return nil // The garbage collector deletes what the deployment owns.
 	}
-	p.plan = newPlan(p.deployment, p.views, p.taken, p.now())
+	p.plan = newPlan(p.deployment, p.views, p.isNameUsed, p.now())
 	for _, v := range p.plan.all() {
 		if err := p.write(ctx, v); err != nil {
 			return err
 		}
 	}
-	if err := p.belong(ctx); err != nil {
+	if err := p.setOwnership(ctx); err != nil {
 		return err
 	}
-	for _, v := range p.plan.superfluous() {
+	for _, v := range p.plan.setsToDelete() {
 		sets := p.client.MachineSets(v.set.Namespace)
 		err := sets.Delete(ctx, v.set.Name, metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(v.set.UID))})
 		if err != nil && !apierrors.IsNotFound(err) {
 			return fmt.Errorf("deleting MachineSet %s: %w", v.set.Name, err)
 		}
 		p.sets.Deleted(v.set)
-		p.event(corev1.EventTypeNormal, "SuccessfulDelete", "Delete", "Deleted MachineSet %s", v.set.Name)
+		p.recordEvent(corev1.EventTypeNormal, "SuccessfulDelete", "Delete", "Deleted MachineSet %s", v.set.Name)
 	}
 	return nil
 }
 
-// gather finds the sets of the deployment with their Machines, and takes over those that it
-// selects and that nobody controls.
-func (p *pass) gather(ctx context.Context) error {
+// gather collects the MachineSets of the MachineDeployment with their Machines. It adopts selected MachineSets that
+// have no controller.
+func (p *reconcileRun) gather(ctx context.Context) error {
 	owned, err := p.sets.ByIndex(ofDeployment, string(p.deployment.UID))
 	if err != nil {
 		return fmt.Errorf("finding MachineSets: %w", err)
 	}
 	var mine []*set
 	for _, s := range owned {
-		// Who writes an owner in another namespace has no part in this one.
+		// An owner reference to an object in another namespace is not valid.
 		if s.Namespace == p.deployment.Namespace && metav1.IsControlledBy(s, p.deployment) {
 			mine = append(mine, s)
 		}
@@ -165,15 +165,15 @@ func (p *pass) gather(ctx context.Context) error {
 				machines = append(machines, m)
 			}
 		}
-		p.views = append(p.views, newView(s, machines))
+		p.views = append(p.views, newSetState(s, machines))
 	}
 	return nil
 }
 
-func (p *pass) adopt(ctx context.Context) ([]*set, error) {
+func (p *reconcileRun) adopt(ctx context.Context) ([]*set, error) {
 	free, err := p.sets.ByIndex(orphans, p.deployment.Namespace)
 	if err != nil {
-		return nil, fmt.Errorf("finding MachineSets that nobody controls: %w", err)
+		return nil, fmt.Errorf("finding MachineSets without a controller: %w", err)
 	}
 	var adopted []*set
 	for _, s := range free {
@@ -190,19 +190,19 @@ func (p *pass) adopt(ctx context.Context) ([]*set, error) {
 			return nil, fmt.Errorf("adopting MachineSet %s: %w", s.Name, err)
 		}
 		adopted = append(adopted, written)
-		p.event(corev1.EventTypeNormal, "SuccessfulAdopt", "Adopt", "Adopted MachineSet %s", s.Name)
+		p.recordEvent(corev1.EventTypeNormal, "SuccessfulAdopt", "Adopt", "Adopted MachineSet %s", s.Name)
 	}
 	return adopted, nil
 }
 
-// taken is true for the name of a set that there is.
-func (p *pass) taken(name string) bool {
+// isNameUsed reports whether a MachineSet with this name exists.
+func (p *reconcileRun) isNameUsed(name string) bool {
 	s, err := p.sets.Get(types.NamespacedName{Namespace: p.deployment.Namespace, Name: name})
 	return err == nil && s != nil
 }
 
-// write makes a set as the plan wants it, if it is not.
-func (p *pass) write(ctx context.Context, v *view) error {
+// write creates or updates a MachineSet according to the plan.
+func (p *reconcileRun) write(ctx context.Context, v *setState) error {
 	next := p.plan.desired(v)
 	sets := p.client.MachineSets(next.Namespace)
 	if v.set.UID == "" {
@@ -222,40 +222,40 @@ func (p *pass) write(ctx context.Context, v *view) error {
 	if err != nil {
 		return err
 	}
-	if v.replicas != v.spec() {
-		p.event(corev1.EventTypeNormal, "SuccessfulScale", "Scale", "Scaled MachineSet %s: %d -> %d", next.Name, v.spec(), v.replicas)
+	if v.replicas != v.specReplicas() {
+		p.recordEvent(corev1.EventTypeNormal, "SuccessfulScale", "Scale", "Scaled MachineSet %s: %d -> %d", next.Name, v.specReplicas(), v.replicas)
 	}
 	v.set = written
 	return nil
 }
 
-// create makes a set, or finds the one that an earlier pass made without hearing of it.
-func (p *pass) create(ctx context.Context, s *set) (*set, error) {
+// create creates a MachineSet. If it already exists, it updates the cache and returns an error.
+func (p *reconcileRun) create(ctx context.Context, s *set) (*set, error) {
 	sets := p.client.MachineSets(s.Namespace)
 	created, err := sets.Create(ctx, s, metav1.CreateOptions{})
 	if apierrors.IsAlreadyExists(err) {
 		if created, err = sets.Get(ctx, s.Name, metav1.GetOptions{}); err == nil {
-			p.sets.Wrote(created) // The next pass looks for another name, or uses it.
-			err = fmt.Errorf("creating MachineSet %s: there is one already", s.Name)
+			p.sets.Wrote(created) // The next reconcile reuses it or chooses another name.
+			err = fmt.Errorf("creating MachineSet %s: it already exists", s.Name)
 		}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("creating MachineSet %s: %w", s.Name, err)
 	}
 	p.sets.Wrote(created)
-	p.event(corev1.EventTypeNormal, "SuccessfulCreate", "Create", "Created MachineSet %s with %d replicas", created.Name, *created.Spec.Replicas)
+	p.recordEvent(corev1.EventTypeNormal, "SuccessfulCreate", "Create", "Created MachineSet %s with %d replicas", created.Name, *created.Spec.Replicas)
 	return created, nil
 }
 
-// belong gives the deployment the label of its Cluster, that as an owner, and its revision.
-func (p *pass) belong(ctx context.Context) error {
+// setOwnership sets the cluster label, the Cluster as owner, and the revision annotation.
+func (p *reconcileRun) setOwnership(ctx context.Context) error {
 	d := p.deployment
 	changed := members.Label(d, d.Spec.ClusterName)
 	if p.cluster != nil {
 		changed = members.Own(d, p.cluster) || changed
 	}
 	if revision := p.plan.revision(); revision != "" && d.Annotations[clusterv1alpha1.RevisionAnnotation] != revision {
-		d.Annotations, changed = with(d.Annotations, clusterv1alpha1.RevisionAnnotation, revision), true
+		d.Annotations, changed = withEntry(d.Annotations, clusterv1alpha1.RevisionAnnotation, revision), true
 	}
 	if !changed {
 		return nil
@@ -267,6 +267,6 @@ func (p *pass) belong(ctx context.Context) error {
 	return err
 }
 
-func (p *pass) event(kind, reason, action, note string, args ...any) {
+func (p *reconcileRun) recordEvent(kind, reason, action, note string, args ...any) {
 	p.recorder.Eventf(p.deployment, nil, kind, reason, action, "%s", conditions.Note(note, args...))
 }

@@ -3,25 +3,25 @@
 
 package machinedeployment
 
-// grow lets the current set have as many Machines as are wanted, or as surge leaves room for.
+// grow increases the current MachineSet to the desired replicas, as far as surge allows.
 func (p *plan) grow(surge int32) {
 	c := p.current
-	if c.replicas >= p.wanted {
-		c.replicas = p.wanted
+	if c.replicas >= p.total {
+		c.replicas = p.total
 		return
 	}
-	room := p.wanted + surge - sum(p.all(), (*view).most)
-	c.replicas += max(min(room, p.wanted-c.replicas), 0)
+	room := p.total + surge - sum(p.all(), (*setState).maxReplicas)
+	c.replicas += max(min(room, p.total-c.replicas), 0)
 }
 
-// shrink takes Machines from the old sets, the oldest first, as many as may be unavailable, and
-// with them those that are not available anyway. As many Machines as are not available yet in
-// the current set stay in the old ones, so that a template that is no good replaces few.
+// shrink decreases the old MachineSets, the oldest first. It removes Machines that are not available and as many
+// available ones as maxUnavailable allows. As many Machines remain as are not yet available in the current MachineSet,
+// so that a faulty template replaces few Machines.
 func (p *plan) shrink() {
-	least := p.wanted - p.unavailable
+	least := p.total - p.unavailable
 	pending := max(p.current.replicas-p.current.available(p.current.replicas), 0)
-	room := sum(p.all(), func(v *view) int32 { return v.replicas }) - least - pending
-	budget := max(sum(p.all(), func(v *view) int32 { return v.available(v.replicas) })-least, 0)
+	room := sum(p.all(), func(v *setState) int32 { return v.replicas }) - least - pending
+	budget := max(sum(p.all(), func(v *setState) int32 { return v.available(v.replicas) })-least, 0)
 	for _, v := range p.old {
 		for n := min(v.replicas, room); n > 0; n-- {
 			if loss := v.available(v.replicas) - v.available(v.replicas-n); loss <= budget {
@@ -34,13 +34,13 @@ func (p *plan) shrink() {
 	}
 }
 
-// unlock takes one Machine from an old set where nothing else can be done: nothing is under
-// way, all of the current set are available, and old ones are not, but others would go before
-// them. A formal violation of maxUnavailable ends what would stay for ever; what only takes
-// minReadySeconds is waited for.
-func (p *plan) unlock() {
+// unblock decreases an old MachineSet by one if the rollout is otherwise blocked. This is so if no change is in
+// progress, all Machines of the current MachineSet are available, and an old MachineSet has unavailable Machines that
+// would be deleted after available ones. It may violate maxUnavailable by one Machine, because the rollout would never
+// end otherwise. It does nothing while a Machine only waits for minReadySeconds.
+func (p *plan) unblock() {
 	for _, v := range p.all() {
-		if v.replicas != v.spec() || v.count() != v.spec() || v.waits() {
+		if v.replicas != v.specReplicas() || v.machineCount() != v.specReplicas() || v.isWaiting() {
 			return
 		}
 	}
@@ -55,17 +55,17 @@ func (p *plan) unlock() {
 	}
 }
 
-// follow lets the old sets have what is left of them: of a deployment with strategy OnDelete
-// only users take from them.
-func (p *plan) follow() {
+// limitToMachines limits the replicas of the old MachineSets to their Machines. With the strategy OnDelete only users
+// delete Machines.
+func (p *plan) limitToMachines() {
 	for _, v := range p.old {
-		v.replicas = min(v.replicas, v.count())
+		v.replicas = min(v.replicas, v.machineCount())
 	}
 }
 
-// trim takes from the old sets, the oldest first, what there is beyond what is wanted.
+// trim decreases the old MachineSets, the oldest first, by the replicas that exceed the desired number.
 func (p *plan) trim() {
-	excess := sum(p.all(), func(v *view) int32 { return v.replicas }) - p.wanted
+	excess := sum(p.all(), func(v *setState) int32 { return v.replicas }) - p.total
 	for _, v := range p.old {
 		n := max(min(v.replicas, excess), 0)
 		v.replicas -= n

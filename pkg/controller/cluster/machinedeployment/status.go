@@ -16,9 +16,8 @@ import (
 	"github.com/slipway-dev/slipway/pkg/controller/cluster/members"
 )
 
-// tell fills the status of the deployment by what the pass has left; failed is why it ended
-// early.
-func (p *pass) tell(paused metav1.Condition, failed error) {
+// updateStatus computes the status of the MachineDeployment. failed is the error of the reconcile.
+func (p *reconcileRun) updateStatus(paused metav1.Condition, failed error) {
 	d, st := p.deployment, &p.deployment.Status
 	set := func(c metav1.Condition) {
 		c.ObservedGeneration = d.Generation
@@ -29,7 +28,7 @@ func (p *pass) tell(paused metav1.Condition, failed error) {
 		if d.DeletionTimestamp != nil {
 			set(members.DeletingWhilePaused(paused))
 		}
-		return // Nobody has looked.
+		return // The MachineSets were not read.
 	}
 	if failed == nil {
 		st.ObservedGeneration = d.Generation
@@ -40,7 +39,7 @@ func (p *pass) tell(paused metav1.Condition, failed error) {
 	all := p.allMachines()
 	n := members.Count(all)
 	if p.plan != nil {
-		// Those of other templates may not have been told yet that they are not up to date.
+		// The condition UpToDate of Machines of other templates may not have been updated yet.
 		n.UpToDate = 0
 		if p.plan.current != nil {
 			n.UpToDate = members.Count(p.plan.current.machines).UpToDate
@@ -48,21 +47,21 @@ func (p *pass) tell(paused metav1.Condition, failed error) {
 	}
 	st.Replicas, st.ReadyReplicas, st.AvailableReplicas, st.UpToDateReplicas = &n.Replicas, &n.Ready, &n.Available, &n.UpToDate
 	st.Versions, st.Phase = n.Versions, p.phase(n.Replicas)
-	rolling, available := p.rollingOut(), p.available(n.Available)
-	up, down := p.scaling(n.Replicas, failed)
+	rolling, available := p.rollingOutCondition(), p.availableCondition(n.Available)
+	up, down := p.scalingConditions(n.Replicas, failed)
 	for _, c := range []metav1.Condition{
-		available, rolling, up, down, members.MachinesReady(all), members.MachinesUpToDate(all), members.Remediating(all), p.deleting(all),
+		available, rolling, up, down, members.MachinesReady(all), members.MachinesUpToDate(all), members.Remediating(all), p.deletingCondition(all),
 	} {
 		set(c)
 	}
 	var reconciling *metav1.Condition
 	if d.DeletionTimestamp == nil {
-		reconciling = members.Reconciling(n.Available, p.wanted(), rolling, up, down)
+		reconciling = members.Reconciling(n.Available, p.desiredReplicas(), rolling, up, down)
 	}
 	conditions.SetBecause(&st.Conditions, p.now(), clusterv1alpha1.ReconcilingCondition, d.Generation, reconciling)
 }
 
-func (p *pass) allMachines() []*machine {
+func (p *reconcileRun) allMachines() []*machine {
 	var all []*machine
 	for _, v := range p.views {
 		all = append(all, v.machines...)
@@ -70,40 +69,40 @@ func (p *pass) allMachines() []*machine {
 	return all
 }
 
-// wanted is how many Machines there shall be.
-func (p *pass) wanted() int32 {
+// desiredReplicas returns the desired number of Machines.
+func (p *reconcileRun) desiredReplicas() int32 {
 	if p.deployment.DeletionTimestamp != nil {
 		return 0
 	}
 	return ptr.Deref(p.deployment.Spec.Replicas, 1)
 }
 
-func (p *pass) phase(is int32) clusterv1alpha1.MachineDeploymentPhase {
-	switch wanted := p.wanted(); {
-	case p.deployment.DeletionTimestamp != nil, is > wanted:
+func (p *reconcileRun) phase(is int32) clusterv1alpha1.MachineDeploymentPhase {
+	switch desired := p.desiredReplicas(); {
+	case p.deployment.DeletionTimestamp != nil, is > desired:
 		return clusterv1alpha1.MachineDeploymentPhaseScalingDown
-	case is < wanted:
+	case is < desired:
 		return clusterv1alpha1.MachineDeploymentPhaseScalingUp
 	}
 	return clusterv1alpha1.MachineDeploymentPhaseRunning
 }
 
-func (p *pass) available(is int32) metav1.Condition {
+func (p *reconcileRun) availableCondition(is int32) metav1.Condition {
 	out := metav1.Condition{Type: clusterv1alpha1.AvailableCondition, Status: metav1.ConditionTrue, Reason: clusterv1alpha1.AvailableReason}
-	wanted := p.wanted()
-	_, unavailable := fenceposts(p.deployment, wanted)
+	desired := p.desiredReplicas()
+	_, unavailable := fenceposts(p.deployment, desired)
 	switch {
 	case p.deployment.DeletionTimestamp != nil:
 		out.Status, out.Reason, out.Message = metav1.ConditionFalse, clusterv1alpha1.NotAvailableReason, "Deletion in progress"
-	case is < wanted-unavailable:
+	case is < desired-unavailable:
 		out.Status, out.Reason = metav1.ConditionFalse, clusterv1alpha1.NotAvailableReason
-		out.Message = fmt.Sprintf("%d available replicas, at least %d required", is, wanted-unavailable)
+		out.Message = fmt.Sprintf("%d available replicas, at least %d required", is, desired-unavailable)
 	}
 	return out
 }
 
-// rollingOut counts the Machines of other templates than that of the deployment.
-func (p *pass) rollingOut() metav1.Condition {
+// rollingOutCondition returns the condition RollingOut, which counts the Machines of old templates.
+func (p *reconcileRun) rollingOutCondition() metav1.Condition {
 	out := metav1.Condition{Type: clusterv1alpha1.RollingOutCondition, Status: metav1.ConditionFalse, Reason: clusterv1alpha1.NotRollingOutReason}
 	if p.plan == nil {
 		return out
@@ -111,10 +110,10 @@ func (p *pass) rollingOut() metav1.Condition {
 	var why []string
 	n := int32(0)
 	for _, v := range p.plan.old {
-		if v.count() == 0 {
+		if v.machineCount() == 0 {
 			continue
 		}
-		n += v.count()
+		n += v.machineCount()
 		reasons := members.Outdated(&v.set.Spec.Template, &p.deployment.Spec.Template)
 		if len(reasons) == 0 {
 			reasons = []string{"MachineDeployment spec.rollout.after expired"}
@@ -131,17 +130,17 @@ func (p *pass) rollingOut() metav1.Condition {
 	return out
 }
 
-func (p *pass) scaling(is int32, failed error) (up, down metav1.Condition) {
+func (p *reconcileRun) scalingConditions(is int32, failed error) (up, down metav1.Condition) {
 	up = metav1.Condition{Type: clusterv1alpha1.ScalingUpCondition, Status: metav1.ConditionFalse, Reason: clusterv1alpha1.NotScalingUpReason}
 	down = metav1.Condition{Type: clusterv1alpha1.ScalingDownCondition, Status: metav1.ConditionFalse, Reason: clusterv1alpha1.NotScalingDownReason}
-	switch wanted := p.wanted(); {
-	case is < wanted:
+	switch desired := p.desiredReplicas(); {
+	case is < desired:
 		up.Status, up.Reason = metav1.ConditionTrue, clusterv1alpha1.ScalingUpReason
-		up.Message = fmt.Sprintf("Scaling up from %d to %d replicas", is, wanted)
+		up.Message = fmt.Sprintf("Scaling up from %d to %d replicas", is, desired)
 		p.explain(&up)
-	case is > wanted:
+	case is > desired:
 		down.Status, down.Reason = metav1.ConditionTrue, clusterv1alpha1.ScalingDownReason
-		down.Message = fmt.Sprintf("Scaling down from %d to %d replicas", is, wanted)
+		down.Message = fmt.Sprintf("Scaling down from %d to %d replicas", is, desired)
 	}
 	if failed != nil {
 		up.Message = strings.TrimPrefix(up.Message+"; "+failed.Error(), "; ")
@@ -149,8 +148,8 @@ func (p *pass) scaling(is int32, failed error) (up, down metav1.Condition) {
 	return up, down
 }
 
-// explain adds to c why the current set has fewer Machines than it wants, with the reason of what it waits for.
-func (p *pass) explain(c *metav1.Condition) {
+// explain adds to c why the current MachineSet has too few Machines, with its reason.
+func (p *reconcileRun) explain(c *metav1.Condition) {
 	if p.plan == nil || p.plan.current == nil {
 		return
 	}
@@ -163,7 +162,7 @@ func (p *pass) explain(c *metav1.Condition) {
 	c.Message += ". MachineSet " + s.Name + ": " + up.Message
 }
 
-func (p *pass) deleting(all []*machine) metav1.Condition {
+func (p *reconcileRun) deletingCondition(all []*machine) metav1.Condition {
 	out := metav1.Condition{Type: clusterv1alpha1.DeletingCondition, Status: metav1.ConditionFalse, Reason: clusterv1alpha1.NotDeletingReason}
 	if p.deployment.DeletionTimestamp != nil {
 		out.Status, out.Reason = metav1.ConditionTrue, clusterv1alpha1.DeletingReason

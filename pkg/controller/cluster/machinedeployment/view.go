@@ -21,49 +21,49 @@ type (
 	machine    = clusterv1alpha1.Machine
 )
 
-// view is a set, the Machines that it counts, and how many it is to have.
-type view struct {
-	// set is as it is stored; one that is to be made has no UID.
+// setState is a MachineSet with its Machines and its planned replicas.
+type setState struct {
+	// set is the stored object. A MachineSet that is to be created has no UID.
 	set      *set
 	machines []*machine
-	// replicas are those of the plan.
+	// replicas are the planned replicas.
 	replicas int32
-	// staying is, by their number, how many of the Machines that would stay are available.
-	staying []int32
+	// availableAt[n] is the number of available Machines among the n that would remain after scaling down to n.
+	availableAt []int32
 }
 
-func newView(s *set, machines []*machine) *view {
-	v := &view{set: s, machines: machines, replicas: ptr.Deref(s.Spec.Replicas, 0), staying: make([]int32, len(machines)+1)}
-	gone := members.First(machines, len(machines), s.Spec.Deletion.Order)
-	for n := 1; n <= len(gone); n++ {
-		v.staying[n] = v.staying[n-1]
-		if members.Available(gone[len(gone)-n]) {
-			v.staying[n]++
+func newSetState(s *set, machines []*machine) *setState {
+	v := &setState{set: s, machines: machines, replicas: ptr.Deref(s.Spec.Replicas, 0), availableAt: make([]int32, len(machines)+1)}
+	ordered := members.First(machines, len(machines), s.Spec.Deletion.Order)
+	for n := 1; n <= len(ordered); n++ {
+		v.availableAt[n] = v.availableAt[n-1]
+		if members.Available(ordered[len(ordered)-n]) {
+			v.availableAt[n]++
 		}
 	}
 	return v
 }
 
-// waits is true while a Machine of the set is Ready and has only to stay so to be available.
-func (v *view) waits() bool {
+// isWaiting reports whether a Machine is Ready and becomes available after minReadySeconds.
+func (v *setState) isWaiting() bool {
 	return slices.ContainsFunc(v.machines, func(m *machine) bool {
 		return m.DeletionTimestamp == nil && !members.Available(m) && conditions.IsTrue(m.Status.Conditions, clusterv1alpha1.ReadyCondition)
 	})
 }
 
-// spec is how many Machines the set wants now, count how many it has.
-func (v *view) spec() int32  { return ptr.Deref(v.set.Spec.Replicas, 0) }
-func (v *view) count() int32 { return int32(len(v.machines)) }
+// specReplicas returns the current spec.replicas, count the number of Machines.
+func (v *setState) specReplicas() int32 { return ptr.Deref(v.set.Spec.Replicas, 0) }
+func (v *setState) machineCount() int32 { return int32(len(v.machines)) }
 
-// available is how many Machines are when the set has replicas of them.
-func (v *view) available(replicas int32) int32 {
-	return v.staying[max(min(replicas, v.count()), 0)]
+// available returns how many Machines are available after scaling to replicas.
+func (v *setState) available(replicas int32) int32 {
+	return v.availableAt[max(min(replicas, v.machineCount()), 0)]
 }
 
-// most is how many Machines the set has, or will have when it has done what the plan says.
-func (v *view) most() int32 { return max(v.replicas, v.count()) }
+// maxReplicas returns the larger of the planned replicas and the number of Machines.
+func (v *setState) maxReplicas() int32 { return max(v.replicas, v.machineCount()) }
 
-func (v *view) revision() int64 {
+func (v *setState) revision() int64 {
 	n, err := strconv.ParseInt(v.set.Annotations[clusterv1alpha1.RevisionAnnotation], 10, 64)
 	if err != nil {
 		return 0
@@ -71,21 +71,21 @@ func (v *view) revision() int64 {
 	return n
 }
 
-// annotated is a number that a plan before left at the set.
-func (v *view) annotated(key string) (int32, bool) {
+// annotation returns the number in an annotation that a previous plan has set.
+func (v *setState) annotation(key string) (int32, bool) {
 	n, err := strconv.ParseInt(v.set.Annotations[key], 10, 32)
 	return int32(n), err == nil
 }
 
-// older is the order of sets by age, the oldest first.
-func older(a, b *view) int {
+// compareAge orders MachineSets by age, the oldest first.
+func compareAge(a, b *setState) int {
 	if by := a.set.CreationTimestamp.Compare(b.set.CreationTimestamp.Time); by != 0 {
 		return by
 	}
 	return strings.Compare(a.set.Name, b.set.Name)
 }
 
-func sum(views []*view, of func(*view) int32) int32 {
+func sum(views []*setState, of func(*setState) int32) int32 {
 	var n int32
 	for _, v := range views {
 		n += of(v)

@@ -20,37 +20,37 @@ import (
 	"github.com/slipway-dev/slipway/pkg/generated/informers/externalversions"
 )
 
-// Name of the controller in logs, metrics and its queue.
+// Name is the name of the controller in logs, metrics and its queue.
 const Name = "machineset"
 
-// workers is how many sets are looked at at the same time.
+// workers is the number of MachineSets that are reconciled concurrently.
 const workers = 8
 
-// rememberedNames is how many names of Machines that are gone are not used again.
+// rememberedNames is the number of names of deleted Machines that are cached and not used again.
 const rememberedNames = 10000
 
-// External reads templates and knows the kinds of what is made from them.
+// External reads templates and resolves the kinds of the objects that are created from them.
 type External interface {
-	// Get reads an object.
+	// Get returns an object.
 	Get(ctx context.Context, ref contract.Reference, namespace string) (*unstructured.Unstructured, contract.Kind, error)
-	// Resolve tells what is known of a kind.
+	// Resolve returns the Kind of a group and kind.
 	Resolve(ctx context.Context, group, kind string) (contract.Kind, error)
 }
 
-// Deps is what the controller needs; all but Now are required.
+// Deps are the dependencies of the controller. All except Now are required.
 type Deps struct {
 	// Client writes MachineSets and Machines.
 	Client versioned.Interface
-	// Informers watch our kinds. New registers what it needs; Run starts them.
+	// Informers watch Slipway's kinds. New registers the informers it needs; Run starts them.
 	Informers externalversions.SharedInformerFactory
-	// External are the kinds of bootstrap and infrastructure.
+	// External reads bootstrap and infrastructure templates.
 	External External
 	// Recorder writes events.k8s.io events.
 	Recorder events.EventRecorder
-	// CreationsPerMinute is the number of Machines that the sets of a namespace create in a minute,
-	// after the first ones.
+	// CreationsPerMinute is the number of Machines that the MachineSets of a namespace create per minute after an
+	// initial burst. It must be at least 1.
 	CreationsPerMinute int
-	// Now is the clock; time.Now when nil.
+	// Now returns the current time. The default is time.Now.
 	Now func() time.Time
 }
 
@@ -59,13 +59,13 @@ type (
 	machine = clusterv1alpha1.Machine
 )
 
-// Controller keeps the Machines of MachineSets.
+// Controller reconciles MachineSets.
 type Controller struct {
 	*controller.Loop[types.NamespacedName]
 	reconcile *reconciler
 }
 
-// New returns a controller that does nothing until Run. It must be called before the informers are started.
+// New returns a controller. Run starts it. New must be called before the informers are started.
 func New(d Deps) (*Controller, error) {
 	if err := controller.CheckDeps(Name, d, "Now"); err != nil {
 		return nil, err
@@ -78,7 +78,7 @@ func New(d Deps) (*Controller, error) {
 	r := &reconciler{
 		client: d.Client.ClusterV1alpha1(), sets: controller.NewStore[*set](sets, false), machines: controller.NewStore[*machine](machines, true),
 		deployments: kinds.MachineDeployments().Lister(), clusters: kinds.Clusters().Lister(), external: d.External, recorder: d.Recorder,
-		now: controller.Clock(d.Now), made: newMade(), pace: newPace(d.CreationsPerMinute), gone: lru.New(rememberedNames),
+		now: controller.Clock(d.Now), createdObjects: newCreatedObjects(), creationLimits: newCreationLimits(d.CreationsPerMinute), deletedNames: lru.New(rememberedNames),
 	}
 	c := &Controller{reconcile: r}
 	var err error

@@ -23,141 +23,143 @@ import (
 	"github.com/slipway-dev/slipway/pkg/controller/cluster/members"
 )
 
-// burst is how many Machines a pass makes or deletes; others have their turn before the next.
+// burst is the maximum number of Machines that one reconcile creates or deletes. The MachineSet is then queued again,
+// so that others are not delayed.
 const burst = 20
 
-// made are the Machines, by their set, whose objects this process has made. It saves asking
-// for them until the Machine's own conditions tell of them.
-type made struct {
-	mu sync.Mutex
-	of map[types.NamespacedName]map[types.UID]bool
+// createdObjects contains the Machines whose bootstrap and infrastructure objects were created by this process. The
+// objects need not be read until the conditions of the Machine report them.
+type createdObjects struct {
+	mu    sync.Mutex
+	bySet map[types.NamespacedName]map[types.UID]bool
 }
 
-func newMade() *made { return &made{of: map[types.NamespacedName]map[types.UID]bool{}} }
-
-func (d *made) has(key types.NamespacedName, uid types.UID) bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.of[key][uid]
+func newCreatedObjects() *createdObjects {
+	return &createdObjects{bySet: map[types.NamespacedName]map[types.UID]bool{}}
 }
 
-func (d *made) add(key types.NamespacedName, uid types.UID) {
+func (d *createdObjects) has(key types.NamespacedName, uid types.UID) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.of[key] == nil {
-		d.of[key] = map[types.UID]bool{}
+	return d.bySet[key][uid]
+}
+
+func (d *createdObjects) add(key types.NamespacedName, uid types.UID) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.bySet[key] == nil {
+		d.bySet[key] = map[types.UID]bool{}
 	}
-	d.of[key][uid] = true
+	d.bySet[key][uid] = true
 }
 
-func (d *made) forget(key types.NamespacedName) {
+func (d *createdObjects) remove(key types.NamespacedName) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	delete(d.of, key)
+	delete(d.bySet, key)
 }
 
-// keep forgets all Machines of a set but those.
-func (d *made) keep(key types.NamespacedName, machines []*machine) {
+// retain removes all Machines of a MachineSet except the given ones.
+func (d *createdObjects) retain(key types.NamespacedName, machines []*machine) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	there := map[types.UID]bool{}
+	existing := map[types.UID]bool{}
 	for _, m := range machines {
-		if d.of[key][m.UID] {
-			there[m.UID] = true
+		if d.bySet[key][m.UID] {
+			existing[m.UID] = true
 		}
 	}
-	if d.of[key] = there; len(there) == 0 {
-		delete(d.of, key)
+	if d.bySet[key] = existing; len(existing) == 0 {
+		delete(d.bySet, key)
 	}
 }
 
-// complete makes the objects that Machines of the set refer to and that are not there: those
-// of Machines that a process had made before it ended, and those that somebody deleted before
-// they had become anything.
-func (p *pass) complete(ctx context.Context) error {
+// createMissingObjects creates missing bootstrap and infrastructure objects of Machines. They are missing if a process
+// ended before it created them, or if they were deleted before the infrastructure was provisioned.
+func (p *reconcileRun) createMissingObjects(ctx context.Context) error {
 	for _, m := range p.machines {
-		if !p.lacks(m) {
+		if !p.mayLackObjects(m) {
 			continue
 		}
-		if err := p.equip(ctx, m); err != nil {
+		if err := p.createObjects(ctx, m); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// lacks is true for a Machine that may have no bootstrap or infrastructure object.
-func (p *pass) lacks(m *machine) bool {
-	if m.DeletionTimestamp != nil || ptr.Deref(m.Status.Initialization.InfrastructureProvisioned, false) || !p.named(m) {
+// mayLackObjects reports whether the bootstrap or infrastructure object of a Machine may be missing.
+func (p *reconcileRun) mayLackObjects(m *machine) bool {
+	if m.DeletionTimestamp != nil || ptr.Deref(m.Status.Initialization.InfrastructureProvisioned, false) || !p.hasOwnReferences(m) {
 		return false
 	}
 	infrastructure := conditions.Find(m.Status.Conditions, clusterv1alpha1.InfrastructureReadyCondition)
 	if infrastructure == nil {
-		return !p.made.has(p.key, m.UID)
+		return !p.createdObjects.has(p.key, m.UID)
 	}
 	bootstrap := conditions.Find(m.Status.Conditions, clusterv1alpha1.MachineBootstrapConfigReadyCondition)
 	return infrastructure.Reason == clusterv1alpha1.ObjectDoesNotExistReason || bootstrap != nil && bootstrap.Reason == clusterv1alpha1.ObjectDoesNotExistReason
 }
 
-// named is true for a Machine whose references are those that the set gives it.
-func (p *pass) named(m *machine) bool {
+// hasOwnReferences reports whether the references of a Machine are those that the MachineSet sets.
+func (p *reconcileRun) hasOwnReferences(m *machine) bool {
 	from := &p.set.Spec.Template.Spec
 	return m.Spec.InfrastructureRef == refOf(from.InfrastructureRef, m.Name) && m.Spec.Bootstrap.ConfigRef == refOf(from.Bootstrap.ConfigRef, m.Name)
 }
 
-// create makes n Machines, and for each the objects that it refers to before the next one.
-func (p *pass) create(ctx context.Context, n int) error {
+// create creates n Machines. It creates the objects of each Machine before the next Machine.
+func (p *reconcileRun) create(ctx context.Context, n int) error {
 	if err := p.readTemplates(ctx); err != nil {
 		return err
 	}
 	for range n {
-		if p.after = p.pace.wait(p.set.Namespace, p.now()); p.after > 0 {
+		if p.delay = p.creationLimits.wait(p.set.Namespace, p.now()); p.delay > 0 {
 			return nil
 		}
 		names := make([]string, len(p.machines))
 		for i, m := range p.machines {
 			names[i] = m.Name
 		}
-		called, err := name(p.set, names, p.taken)
+		machineName, err := newName(p.set, names, p.isNameUsed)
 		if err != nil {
 			return err
 		}
-		wanted := newMachine(p.set, called)
-		if !selects(p.set, wanted) {
-			return errors.New("the selector does not select what the template makes: there would be no end of Machines")
+		desired := newMachine(p.set, machineName)
+		if !selects(p.set, desired) {
+			return errors.New("the selector does not select the Machines of the template; no Machine is created")
 		}
-		m, err := p.createMachine(ctx, wanted)
+		m, err := p.createMachine(ctx, desired)
 		if err != nil {
 			return err
 		}
 		p.machines = append(p.machines, m)
-		if err := p.equip(ctx, m); err != nil {
+		if err := p.createObjects(ctx, m); err != nil {
 			return err
 		}
-		p.event(corev1.EventTypeNormal, "SuccessfulCreate", "Create", "Created Machine %s", m.Name)
+		p.recordEvent(corev1.EventTypeNormal, "SuccessfulCreate", "Create", "Created Machine %s", m.Name)
 	}
 	return nil
 }
 
-// taken is true for the name of a Machine that is not of the set, or that is gone.
-func (p *pass) taken(name string) bool {
+// isNameUsed reports whether a name is used by a Machine of another owner, or was used by a deleted one.
+func (p *reconcileRun) isNameUsed(name string) bool {
 	key := types.NamespacedName{Namespace: p.set.Namespace, Name: name}
-	if _, gone := p.gone.Get(key); gone {
+	if _, isDeleted := p.deletedNames.Get(key); isDeleted {
 		return true
 	}
 	m, err := p.reconciler.machines.Get(key)
 	return err == nil && m != nil && !metav1.IsControlledBy(m, p.set)
 }
 
-// createMachine makes a Machine, or finds the one that an earlier pass made without hearing of
-// it.
-func (p *pass) createMachine(ctx context.Context, m *machine) (*machine, error) {
+// createMachine creates a Machine. If it already exists and is controlled by the MachineSet, it returns the existing
+// one.
+func (p *reconcileRun) createMachine(ctx context.Context, m *machine) (*machine, error) {
 	machines := p.client.Machines(m.Namespace)
 	created, err := machines.Create(ctx, m, metav1.CreateOptions{})
 	if apierrors.IsAlreadyExists(err) {
 		if created, err = machines.Get(ctx, m.Name, metav1.GetOptions{}); err == nil && !metav1.IsControlledBy(created, p.set) {
-			p.reconciler.machines.Wrote(created) // so that the next pass looks for another name
-			return nil, fmt.Errorf("creating Machine %s: one of that name exists that is not of MachineSet %s", m.Name, p.set.Name)
+			p.reconciler.machines.Wrote(created) // The next reconcile chooses another name.
+			return nil, fmt.Errorf("creating Machine %s: a Machine with this name exists and is not controlled by MachineSet %s", m.Name, p.set.Name)
 		}
 	}
 	if err != nil {
@@ -167,8 +169,8 @@ func (p *pass) createMachine(ctx context.Context, m *machine) (*machine, error) 
 	return created, nil
 }
 
-// readTemplates reads the templates of the set, once in a pass.
-func (p *pass) readTemplates(ctx context.Context) error {
+// readTemplates reads the templates of the MachineSet, once per reconcile.
+func (p *reconcileRun) readTemplates(ctx context.Context) error {
 	if p.templates != nil {
 		return nil
 	}
@@ -191,44 +193,44 @@ func (p *pass) readTemplates(ctx context.Context) error {
 	return nil
 }
 
-// equip makes the bootstrap and the infrastructure object of m, as far as they are not there.
-func (p *pass) equip(ctx context.Context, m *machine) error {
+// createObjects creates the bootstrap and the infrastructure object of m if they do not exist.
+func (p *reconcileRun) createObjects(ctx context.Context, m *machine) error {
 	if err := p.readTemplates(ctx); err != nil {
 		return err
 	}
 	for _, template := range p.templates {
-		made, err := contract.Clone(template, contract.Identity{
+		object, err := contract.Clone(template, contract.Identity{
 			Namespace: m.Namespace, Name: m.Name, Labels: labelsOf(p.set), Annotations: p.set.Spec.Template.Metadata.Annotations,
 			Owner: metav1.NewControllerRef(m, clusterv1alpha1.SchemeGroupVersion.WithKind(machineKind)),
 		})
 		if err != nil {
-			return fmt.Errorf("making the objects of Machine %s: %w", m.Name, err)
+			return fmt.Errorf("creating the objects of Machine %s: %w", m.Name, err)
 		}
-		if err := p.createExternal(ctx, m, made); err != nil {
+		if err := p.createExternal(ctx, m, object); err != nil {
 			return err
 		}
 	}
-	p.made.add(p.key, m.UID)
+	p.createdObjects.add(p.key, m.UID)
 	return nil
 }
 
-func (p *pass) createExternal(ctx context.Context, m *machine, o *unstructured.Unstructured) error {
-	what := o.GetKind() + " " + o.GetName()
+func (p *reconcileRun) createExternal(ctx context.Context, m *machine, o *unstructured.Unstructured) error {
+	description := o.GetKind() + " " + o.GetName()
 	kind, err := p.external.Resolve(ctx, strings.Split(o.GetAPIVersion(), "/")[0], o.GetKind())
 	if err != nil {
-		return fmt.Errorf("creating %s: %w", what, err)
+		return fmt.Errorf("creating %s: %w", description, err)
 	}
 	o.SetGroupVersionKind(kind.GVK)
 	objects := kind.Client.Resource(kind.GVR).Namespace(m.Namespace)
 	_, err = objects.Create(ctx, o, metav1.CreateOptions{})
 	if apierrors.IsAlreadyExists(err) {
-		var there *unstructured.Unstructured
-		if there, err = objects.Get(ctx, o.GetName(), metav1.GetOptions{}); err == nil && !metav1.IsControlledBy(there, m) {
-			return fmt.Errorf("creating %s: one of that name exists that is not of Machine %s", what, m.Name)
+		var existing *unstructured.Unstructured
+		if existing, err = objects.Get(ctx, o.GetName(), metav1.GetOptions{}); err == nil && !metav1.IsControlledBy(existing, m) {
+			return fmt.Errorf("creating %s: an object with this name exists and is not controlled by Machine %s", description, m.Name)
 		}
 	}
 	if err != nil {
-		return fmt.Errorf("creating %s: %w", what, err)
+		return fmt.Errorf("creating %s: %w", description, err)
 	}
 	return nil
 }

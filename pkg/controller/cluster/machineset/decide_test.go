@@ -17,18 +17,18 @@ import (
 	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
 )
 
-func TestWhatBlocksASetIsSaid(t *testing.T) {
+func TestMachineSet_ReportsWhyItIsBlocked(t *testing.T) {
 	for name, test := range map[string]struct {
 		change func(*set)
 		reason string
 		want   string
-		// observed is the generation that the status is of.
+		// observed is the expected observed generation.
 		observed int64
 	}{
 		"no template":     {func(s *set) { s.Spec.Template.Spec.InfrastructureRef.Name = "large" }, "WaitingForTemplate", "InfraTemplate large does not exist", 4},
-		"no such kind":    {func(s *set) { s.Spec.Template.Spec.InfrastructureRef.Kind = "XTemplate" }, "ScalingUpBlocked", "the kind is not known", 0},
+		"no such kind":    {func(s *set) { s.Spec.Template.Spec.InfrastructureRef.Kind = "XTemplate" }, "ScalingUpBlocked", "unknown kind", 0},
 		"no cluster":      {func(s *set) { s.Spec.ClusterName = "none" }, "WaitingForCluster", "Cluster none does not exist", 4},
-		"no selection":    {func(s *set) { s.Spec.Selector.MatchLabels["app"] = "other" }, "ScalingUpBlocked", "there would be no end of Machines", 0},
+		"no selection":    {func(s *set) { s.Spec.Selector.MatchLabels["app"] = "other" }, "ScalingUpBlocked", "does not select the Machines of the template", 0},
 		"no random names": {func(s *set) { s.Spec.MachineNaming.Template = "{{ .nothing }}" }, "ScalingUpBlocked", "machineNaming.template", 0},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -38,8 +38,8 @@ func TestWhatBlocksASetIsSaid(t *testing.T) {
 				test.change(s)
 				l := run(t, s)
 				defer func() { l.stop() }()
-				l.says(clusterv1alpha1.ScalingUpCondition, "True", test.reason, test.want)
-				l.says("Reconciling", "True", test.reason, test.want)
+				l.expectCondition(clusterv1alpha1.ScalingUpCondition, "True", test.reason, test.want)
+				l.expectCondition("Reconciling", "True", test.reason, test.want)
 				if got := l.set().Status.ObservedGeneration; got != test.observed {
 					t.Errorf("observed generation %d, want %d", got, test.observed)
 				}
@@ -51,7 +51,7 @@ func TestWhatBlocksASetIsSaid(t *testing.T) {
 	}
 }
 
-func TestRemediesAreBounded(t *testing.T) {
+func TestRemedies_AreLimited(t *testing.T) {
 	sick := func(name string, minutes int, as ...func(*machine)) *machine {
 		m := &machine{ObjectMeta: metav1.ObjectMeta{Name: name, CreationTimestamp: metav1.NewTime(time.Unix(0, 0).Add(time.Duration(minutes) * time.Minute))}}
 		says(clusterv1alpha1.MachineHealthCheckSucceededCondition, metav1.ConditionFalse, "UnhealthyNode")(m)
@@ -79,25 +79,25 @@ func TestRemediesAreBounded(t *testing.T) {
 		machines   []*machine
 		want       []string
 	}{
-		"a set alone replaces all":         {nil, []*machine{sick("a", 1), sick("b", 2)}, []string{"b MachineDeleting", "a MachineDeleting"}},
-		"the youngest first":               {of("2", ptr.To(intstr.FromInt(1))), []*machine{sick("a", 1), sick("b", 2)}, []string{"b MachineDeleting", "a RemediationDeferred"}},
-		"those that were asked for first":  {of("2", ptr.To(intstr.FromString("10%"))), []*machine{sick("a", 1, asked), sick("b", 2)}, []string{"a MachineDeleting", "b RemediationDeferred"}},
-		"one goes already":                 {of("2", ptr.To(intstr.FromInt(1))), []*machine{sick("a", 1, going), sick("b", 2)}, []string{"b RemediationDeferred"}},
-		"no bound":                         {of("2", nil), []*machine{sick("a", 1)}, []string{"a MachineDeleting"}},
-		"of an older revision":             {of("3", nil), []*machine{sick("a", 1)}, []string{"a CannotBeRemediated"}},
-		"one that is well again is let be": {nil, []*machine{healed}, []string{"healed "}},
-		"one that is well":                 {nil, []*machine{{}}, nil},
+		"a set alone replaces all":        {nil, []*machine{sick("a", 1), sick("b", 2)}, []string{"b MachineDeleting", "a MachineDeleting"}},
+		"the youngest first":              {of("2", ptr.To(intstr.FromInt(1))), []*machine{sick("a", 1), sick("b", 2)}, []string{"b MachineDeleting", "a RemediationDeferred"}},
+		"those with the annotation first": {of("2", ptr.To(intstr.FromString("10%"))), []*machine{sick("a", 1, asked), sick("b", 2)}, []string{"a MachineDeleting", "b RemediationDeferred"}},
+		"one is already being deleted":    {of("2", ptr.To(intstr.FromInt(1))), []*machine{sick("a", 1, going), sick("b", 2)}, []string{"b RemediationDeferred"}},
+		"no limit":                        {of("2", nil), []*machine{sick("a", 1)}, []string{"a MachineDeleting"}},
+		"of an older revision":            {of("3", nil), []*machine{sick("a", 1)}, []string{"a CannotBeRemediated"}},
+		"one that is healthy again":       {nil, []*machine{healed}, []string{"healed "}},
+		"a healthy one":                   {nil, []*machine{{}}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			all, err := remedies(s, test.deployment, test.machines)
+			all, err := planRemediation(s, test.deployment, test.machines)
 			if err != nil {
 				t.Fatal(err)
 			}
 			var got []string
 			for _, r := range all {
 				got = append(got, r.machine.Name+" "+r.reason)
-				if r.remove != (r.reason == clusterv1alpha1.RemediationMachineDeletingReason) {
-					t.Errorf("%s is removed: %t", r.machine.Name, r.remove)
+				if r.mustDelete != (r.reason == clusterv1alpha1.RemediationMachineDeletingReason) {
+					t.Errorf("remove of %s is %t", r.machine.Name, r.mustDelete)
 				}
 			}
 			if diff := cmp.Diff(test.want, got); diff != "" {
@@ -107,62 +107,62 @@ func TestRemediesAreBounded(t *testing.T) {
 	}
 }
 
-func TestNamesOfMachines(t *testing.T) {
+func TestName_IsUniqueAndRepeatable(t *testing.T) {
 	none := func(string) bool { return false }
 	s := theSet(1)
-	first, err := name(s, nil, none)
+	first, err := newName(s, nil, none)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if again, _ := name(s, nil, none); again != first || !strings.HasPrefix(first, "ms-") || len(first) != len("ms-")+randomLength {
-		t.Errorf("names are %s and %s, want the same, ms- and %d letters", first, again, randomLength)
+	if again, _ := newName(s, nil, none); again != first || !strings.HasPrefix(first, "ms-") || len(first) != len("ms-")+randomLength {
+		t.Errorf("names are %s and %s, want the same, ms- and %d characters", first, again, randomLength)
 	}
 	for what, other := range map[string]func() (string, error){
-		"beside the first":      func() (string, error) { return name(s, []string{first}, none) },
-		"where it is taken":     func() (string, error) { return name(s, nil, func(n string) bool { return n == first }) },
-		"of another generation": func() (string, error) { s := theSet(1); s.Generation = 2; return name(s, nil, none) },
-		"of another set":        func() (string, error) { s := theSet(1); s.UID = "other"; return name(s, nil, none) },
+		"next to the first":     func() (string, error) { return newName(s, []string{first}, none) },
+		"if the first is used":  func() (string, error) { return newName(s, nil, func(n string) bool { return n == first }) },
+		"of another generation": func() (string, error) { s := theSet(1); s.Generation = 2; return newName(s, nil, none) },
+		"of another set":        func() (string, error) { s := theSet(1); s.UID = "other"; return newName(s, nil, none) },
 	} {
 		if got, err := other(); err != nil || got == first {
 			t.Errorf("%s: %s (%v), want another name", what, got, err)
 		}
 	}
 	s.Spec.MachineNaming.Template = "{{ .cluster.name }}-x-{{ .random }}-{{ .machineSet.name }}"
-	if got, err := name(s, nil, none); err != nil || !strings.HasPrefix(got, "c-x-") || !strings.HasSuffix(got, "-ms") {
+	if got, err := newName(s, nil, none); err != nil || !strings.HasPrefix(got, "c-x-") || !strings.HasSuffix(got, "-ms") {
 		t.Errorf("by a template: %s (%v)", got, err)
 	}
 	s.Spec.MachineNaming.Template, s.Name = "", strings.Repeat("long", 30)
-	if got, err := name(s, nil, none); err != nil || len(got) != 63 {
-		t.Errorf("of a long set: %s (%v), want 63 letters", got, err)
+	if got, err := newName(s, nil, none); err != nil || len(got) != 63 {
+		t.Errorf("of a long set: %s (%v), want 63 characters", got, err)
 	}
 	for _, bad := range []string{"{{ .random", "{{ .what }}", "UPPER-{{ .random }}", "fixed"} {
 		s.Spec.MachineNaming.Template = bad
 		taken := func(n string) bool { return n == "fixed" }
-		if got, err := name(s, nil, taken); err == nil {
+		if got, err := newName(s, nil, taken); err == nil {
 			t.Errorf("%q gives the name %s", bad, got)
 		}
 	}
 }
 
-func TestWhatOthersSetOnAMachineStays(t *testing.T) {
+func TestPropagate_KeepsMetadataOfOthers(t *testing.T) {
 	s := theSet(1)
 	m := newMachine(s, "m")
 	m.Labels["mine"], m.Annotations["mine"] = "x", "x"
 	s.Spec.Template.Metadata.Annotations = nil
 	if !propagate(s, m) {
-		t.Error("nothing was changed")
+		t.Error("no change was reported")
 	}
 	if m.Labels["mine"] != "x" || m.Annotations["mine"] != "x" {
-		t.Errorf("what others have set is gone: %v, %v", m.Labels, m.Annotations)
+		t.Errorf("metadata of others was removed: %v, %v", m.Labels, m.Annotations)
 	}
 	if _, ok := m.Annotations["note"]; ok {
-		t.Error("what left the template stays")
+		t.Error("metadata that was removed from the template remains")
 	}
 	if propagate(s, m) {
-		t.Error("it is changed again")
+		t.Error("a second call reported a change")
 	}
 	m.Annotations[FromSetAnnotation] = "{nonsense"
 	if !propagate(s, m) || m.Labels["mine"] != "x" {
-		t.Errorf("after its list was spoiled: %v", m.Labels)
+		t.Errorf("after its annotation was invalidated: %v", m.Labels)
 	}
 }

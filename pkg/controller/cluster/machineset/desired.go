@@ -18,20 +18,20 @@ import (
 const (
 	setKind     = "MachineSet"
 	machineKind = "Machine"
-	// FromSetAnnotation of a Machine lists the labels and annotations that came from its set,
-	// so that what leaves the template leaves the Machine, and nothing else does.
+	// FromSetAnnotation lists the labels and annotations of a Machine that were set by its MachineSet. They are removed
+	// from the Machine when they are removed from the template.
 	FromSetAnnotation = "cluster.slipway.dev/from-machine-set"
 )
 
-// fromSet is the value of FromSetAnnotation.
+// fromSet is the JSON value of FromSetAnnotation.
 type fromSet struct {
 	Labels      []string `json:"labels,omitempty"`
 	Annotations []string `json:"annotations,omitempty"`
-	// Deletion is what came of the template last.
+	// Deletion is the value that was last copied from the template.
 	Deletion *clusterv1alpha1.MachineDeletionSpec `json:"deletion,omitempty"`
 }
 
-// labelsOf are those that the Machines of s have, and what is made for them.
+// labelsOf returns the labels of the Machines of s and of their objects.
 func labelsOf(s *set) map[string]string {
 	out := maps.Clone(s.Spec.Template.Metadata.Labels)
 	if out == nil {
@@ -45,7 +45,7 @@ func labelsOf(s *set) map[string]string {
 	return out
 }
 
-// newMachine is a Machine of s, whose bootstrap and infrastructure objects have its name.
+// newMachine returns a Machine of s. Its bootstrap and infrastructure objects have the same name.
 func newMachine(s *set, name string) *machine {
 	m := &machine{ObjectMeta: metav1.ObjectMeta{Namespace: s.Namespace, Name: name}, Spec: *s.Spec.Template.Spec.DeepCopy()}
 	m.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(s, clusterv1alpha1.SchemeGroupVersion.WithKind(setKind))}
@@ -56,7 +56,7 @@ func newMachine(s *set, name string) *machine {
 	return m
 }
 
-// refOf names the object of a template that a Machine of that name has.
+// refOf returns the reference of a Machine to the object that is created from a template.
 func refOf(template clusterv1alpha1.ContractVersionedObjectReference, name string) clusterv1alpha1.ContractVersionedObjectReference {
 	if !template.IsDefined() {
 		return template
@@ -65,45 +65,44 @@ func refOf(template clusterv1alpha1.ContractVersionedObjectReference, name strin
 	return template
 }
 
-// propagate brings m, which it changes, to what s says of its Machines and can be changed in
-// place, and tells whether it was not so. Of one that is being deleted, only what tells how
-// that goes, and that only when the template changes.
+// propagate copies the fields of s that can be changed in place to m, and reports whether m was changed. For a Machine
+// that is being deleted it copies only spec.deletion, and only if the template has changed.
 func propagate(s *set, m *machine) bool {
 	before := m.DeepCopy()
 	from := &s.Spec.Template.Spec
 	m.Spec.MinReadySeconds = from.MinReadySeconds
 	m.Spec.ReadinessGates = slices.Clone(from.ReadinessGates)
 	m.Spec.Taints = slices.Clone(from.Taints)
-	var was fromSet
-	// One that cannot be read was not written here: nothing is taken away.
-	_ = json.Unmarshal([]byte(m.Annotations[FromSetAnnotation]), &was)
-	is, deletion := was, deletionOf(s)
-	// Somebody who changes it of a Machine that goes ends its drain, for example.
-	if m.DeletionTimestamp == nil || !equality.Semantic.DeepEqual(was.Deletion, deletion) {
-		m.Spec.Deletion, is.Deletion = *deletion.DeepCopy(), deletion
+	var previous fromSet
+	// An invalid annotation was not written by this controller. No label is removed then.
+	_ = json.Unmarshal([]byte(m.Annotations[FromSetAnnotation]), &previous)
+	next, deletion := previous, deletionOf(s)
+	// A user may have changed it on the Machine, for example to skip the drain.
+	if m.DeletionTimestamp == nil || !equality.Semantic.DeepEqual(previous.Deletion, deletion) {
+		m.Spec.Deletion, next.Deletion = *deletion.DeepCopy(), deletion
 	}
 	if m.DeletionTimestamp == nil {
 		labels, annotations := labelsOf(s), s.Spec.Template.Metadata.Annotations
-		m.Labels, m.Annotations = carry(m.Labels, labels, was.Labels), carry(m.Annotations, annotations, was.Annotations)
-		is.Labels, is.Annotations = slices.Sorted(maps.Keys(labels)), slices.Sorted(maps.Keys(annotations))
+		m.Labels, m.Annotations = mergeManaged(m.Labels, labels, previous.Labels), mergeManaged(m.Annotations, annotations, previous.Annotations)
+		next.Labels, next.Annotations = slices.Sorted(maps.Keys(labels)), slices.Sorted(maps.Keys(annotations))
 	}
-	if text, err := json.Marshal(is); err == nil { // Strings and numbers can be written.
-		m.Annotations = carry(m.Annotations, map[string]string{FromSetAnnotation: string(text)}, nil)
+	if text, err := json.Marshal(next); err == nil { // Marshalling strings and numbers cannot fail.
+		m.Annotations = mergeManaged(m.Annotations, map[string]string{FromSetAnnotation: string(text)}, nil)
 	}
 	return !equality.Semantic.DeepEqual(before, m)
 }
 
-// deletionOf is how Machines of s are deleted.
+// deletionOf returns the deletion settings of the Machines of s.
 func deletionOf(s *set) *clusterv1alpha1.MachineDeletionSpec {
 	out := s.Spec.Template.Spec.Deletion.DeepCopy()
 	if out.NodeDeletionTimeoutSeconds == nil {
-		out.NodeDeletionTimeoutSeconds = ptr.To(clusterv1alpha1.DefaultNodeDeletionTimeoutSeconds) // as the API has it
+		out.NodeDeletionTimeoutSeconds = ptr.To(clusterv1alpha1.DefaultNodeDeletionTimeoutSeconds) // The default of the API.
 	}
 	return out
 }
 
-// carry sets what is wanted, and takes away what was and is not any more.
-func carry(has, wanted map[string]string, was []string) map[string]string {
+// mergeManaged sets the desired entries, and removes those in was that are no longer desired.
+func mergeManaged(has, wanted map[string]string, was []string) map[string]string {
 	out := maps.Clone(has)
 	if out == nil {
 		out = map[string]string{}

@@ -14,14 +14,14 @@ import (
 	"github.com/slipway-dev/slipway/pkg/controller/cluster/members"
 )
 
-// Indexes. Those of an informer that others index too carry the name of this package.
+// Names of indexes. Those of shared informers start with the controller's name.
 const (
-	// byOwner has the Machines that a set controls, by its UID.
+	// byOwner is the index of Machines by the UID of the MachineSet that controls them.
 	byOwner = Name + "/owner"
-	// orphans has the Machines of a namespace that nobody controls.
+	// orphans is the index of Machines without a controller by namespace.
 	orphans = Name + "/orphans"
-	// byCluster has the sets of a Cluster, byDeployment those of a MachineDeployment, by its
-	// UID, and byNamespace those of a namespace.
+	// byCluster, byDeployment and byNamespace are indexes of MachineSets by Cluster, by the UID of the
+	// MachineDeployment, and by namespace.
 	byCluster    = Name + "/cluster"
 	byDeployment = Name + "/deployment"
 	byNamespace  = Name + "/namespace"
@@ -38,15 +38,15 @@ var setIndexers = cache.Indexers{
 	byNamespace:  controller.IndexBy(func(s *set) []string { return []string{s.Namespace} }),
 }
 
-// indexed queues the sets that an index has under value, if they are wanted.
-func (c *Controller) indexed(name, value string, wanted func(*set) bool) {
+// queueIndexed queues the MachineSets with an index value for which wanted is nil or returns true.
+func (c *Controller) queueIndexed(name, value string, wanted func(*set) bool) {
 	controller.EnqueueIndexed(c.Loop, c.reconcile.sets, name, value, wanted)
 }
 
-// setChanged queues a set of which more changed than its status, which is written here.
+// setChanged queues a MachineSet unless only its status has changed.
 func (c *Controller) setChanged(was, now *set) {
 	if now == nil {
-		c.reconcile.made.forget(controller.KeyOf(was))
+		c.reconcile.createdObjects.remove(controller.KeyOf(was))
 		return
 	}
 	if was == nil || members.Edited(was, now) {
@@ -54,11 +54,11 @@ func (c *Controller) setChanged(was, now *set) {
 	}
 }
 
-// machineChanged queues the set that controls a Machine, or that did, and those that would
-// adopt one that nobody controls.
+// machineChanged queues the current and the previous controller of a Machine. If it has no controller, it queues the
+// MachineSets that would adopt it.
 func (c *Controller) machineChanged(was, now *machine) {
 	if now == nil {
-		c.reconcile.gone.Add(controller.KeyOf(was), true)
+		c.reconcile.deletedNames.Add(controller.KeyOf(was), true)
 	}
 	for _, m := range []*machine{was, now} {
 		if m == nil {
@@ -70,7 +70,7 @@ func (c *Controller) machineChanged(was, now *machine) {
 			}
 			continue
 		}
-		c.indexed(byNamespace, m.Namespace, func(s *set) bool { return selects(s, m) })
+		c.queueIndexed(byNamespace, m.Namespace, func(s *set) bool { return selects(s, m) })
 	}
 }
 
@@ -78,17 +78,17 @@ func (c *Controller) deploymentChanged(was, now *clusterv1alpha1.MachineDeployme
 	if now == nil || was != nil && was.Generation == now.Generation && equality.Semantic.DeepEqual(was.Annotations, now.Annotations) {
 		return
 	}
-	c.indexed(byDeployment, string(now.UID), nil)
+	c.queueIndexed(byDeployment, string(now.UID), nil)
 }
 
 func (c *Controller) clusterChanged(was, now *clusterv1alpha1.Cluster) {
 	if now == nil || was != nil && was.UID == now.UID && was.Generation == now.Generation {
 		return
 	}
-	c.indexed(byCluster, now.Namespace+"/"+now.Name, nil)
+	c.queueIndexed(byCluster, now.Namespace+"/"+now.Name, nil)
 }
 
-// selects is true for a Machine that a set counts or would adopt.
+// selects reports whether a MachineSet counts or would adopt a Machine.
 func selects(s *set, m *machine) bool {
 	return m.Namespace == s.Namespace && members.Selected(&s.Spec.Selector, s.Spec.ClusterName, m)
 }

@@ -33,23 +33,22 @@ import (
 
 const group = "provider.dev"
 
-// live is the whole controller over a fake server, on a clock of its own.
-type live struct {
+// fixture runs the controller against a fake server with a fake clock.
+type fixture struct {
 	t     *testing.T
 	api   *fake.Clientset
 	world *dynamicfake.FakeDynamicClient
 	stop  func()
-	// cached are the Machines in the cache of the controller that behind has made.
+	// cached are the Machines in the cache of the controller that behind has created.
 	cached cache.Indexer
 
 	mu sync.Mutex
 	// calls are the writes, as verb and resource.
 	calls []string
-	// fail has answers for the next writes of a kind, in place of the server's or, where lost
-	// is true, after it has done what was asked.
+	// fail contains the answers to the next writes of a kind. If lost is true, the write is performed.
 	fail map[string]error
 	lost bool
-	// refused are those that always fail.
+	// refused contains the writes that always fail.
 	refused map[string]bool
 }
 
@@ -60,7 +59,7 @@ func templateOf(kind, name string) *unstructured.Unstructured {
 	}}
 }
 
-// theSet is one that wants so many Machines.
+// theSet returns a set with the given replicas.
 func theSet(replicas int32) *set {
 	s := &set{ObjectMeta: metav1.ObjectMeta{Namespace: "dev", Name: "ms", UID: "ms", Generation: 1, Labels: map[string]string{clusterv1alpha1.ClusterNameLabel: "c"}}}
 	s.Spec.ClusterName, s.Spec.Replicas = "c", &replicas
@@ -72,19 +71,19 @@ func theSet(replicas int32) *set {
 	return s
 }
 
-// run starts the controller on objects, with a Cluster and the templates. synctest must be on.
-func run(t *testing.T, objects ...runtime.Object) *live {
+// run starts the controller with objects, a Cluster and the templates. It must be called in a synctest bubble.
+func run(t *testing.T, objects ...runtime.Object) *fixture {
 	t.Helper()
 	l := serve(t, objects...)
 	l.restart()
 	return l
 }
 
-// serve makes a server that has objects, a Cluster and the templates.
-func serve(t *testing.T, objects ...runtime.Object) *live {
+// serve returns a server with objects, a Cluster and the templates.
+func serve(t *testing.T, objects ...runtime.Object) *fixture {
 	t.Helper()
 	in := &clusterv1alpha1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: "dev", Name: "c", UID: "c"}}
-	l := &live{t: t, api: fake.NewSimpleClientset(append(objects, in)...), fail: map[string]error{}, refused: map[string]bool{}}
+	l := &fixture{t: t, api: fake.NewSimpleClientset(append(objects, in)...), fail: map[string]error{}, refused: map[string]bool{}}
 	l.world = dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), map[schema.GroupVersionResource]string{
 		resource("InfraTemplate"): "InfraTemplateList", resource("BootTemplate"): "BootTemplateList", resource("Infra"): "InfraList", resource("Boot"): "BootList",
 	}, templateOf("InfraTemplate", "small"), templateOf("BootTemplate", "worker"))
@@ -122,8 +121,8 @@ func serve(t *testing.T, objects ...runtime.Object) *live {
 	return l
 }
 
-// behind is the controller with caches that hear of nothing but these.
-func (l *live) behind(s *set, machines ...*machine) *Controller {
+// behind returns a controller whose caches only contain these objects.
+func (l *fixture) behind(s *set, machines ...*machine) *Controller {
 	l.t.Helper()
 	informers := externalversions.NewSharedInformerFactory(l.api, 0)
 	kinds := informers.Cluster().V1alpha1()
@@ -143,8 +142,8 @@ func (l *live) behind(s *set, machines ...*machine) *Controller {
 	return c
 }
 
-// holdBack marks a Machine as being deleted, as its finalizer has it.
-func (l *live) holdBack(tracker clienttesting.ObjectTracker, action clienttesting.DeleteAction, versions *livecontroller.Versions) (bool, runtime.Object, error) {
+// holdBack marks a Machine as being deleted, like a Machine with a finalizer.
+func (l *fixture) holdBack(tracker clienttesting.ObjectTracker, action clienttesting.DeleteAction, versions *livecontroller.Versions) (bool, runtime.Object, error) {
 	obj, err := tracker.Get(action.GetResource(), action.GetNamespace(), action.GetName())
 	if err != nil {
 		return true, nil, err
@@ -160,8 +159,8 @@ func resource(kind string) schema.GroupVersionResource {
 	}[kind]}
 }
 
-// Get is of External.
-func (l *live) Get(ctx context.Context, ref contract.Reference, namespace string) (*unstructured.Unstructured, contract.Kind, error) {
+// Get implements External.
+func (l *fixture) Get(ctx context.Context, ref contract.Reference, namespace string) (*unstructured.Unstructured, contract.Kind, error) {
 	kind, err := l.Resolve(ctx, ref.Group, ref.Kind)
 	if err != nil {
 		return nil, kind, err
@@ -170,8 +169,8 @@ func (l *live) Get(ctx context.Context, ref contract.Reference, namespace string
 	return o, kind, err
 }
 
-// Resolve is of External.
-func (l *live) Resolve(_ context.Context, in, kind string) (contract.Kind, error) {
+// Resolve implements External.
+func (l *fixture) Resolve(_ context.Context, in, kind string) (contract.Kind, error) {
 	if in != group || resource(kind).Resource == "" {
 		return contract.Kind{}, contract.ErrKindUnknown
 	}
@@ -179,8 +178,8 @@ func (l *live) Resolve(_ context.Context, in, kind string) (contract.Kind, error
 	return contract.Kind{GVK: gvr.GroupVersion().WithKind(kind), GVR: gvr, Client: l.world, Namespaced: true}, nil
 }
 
-// restart ends the controller, if it runs, and starts another one over what is stored.
-func (l *live) restart() {
+// restart stops the controller and starts another one.
+func (l *fixture) restart() {
 	l.t.Helper()
 	if l.stop != nil {
 		l.stop()
@@ -193,13 +192,13 @@ func (l *live) restart() {
 	l.stop = livecontroller.Start(l.t, c.Run, informers)
 }
 
-// after lets time go by.
-func (l *live) after(d time.Duration) {
+// advance advances the clock.
+func (l *fixture) advance(d time.Duration) {
 	livecontroller.After(d)
 }
 
-// machines are those that there are, by name.
-func (l *live) machines() []*machine {
+// machines returns the Machines, sorted by name.
+func (l *fixture) machines() []*machine {
 	l.t.Helper()
 	list, err := l.api.ClusterV1alpha1().Machines("dev").List(context.Background(), metav1.ListOptions{})
 	if err != nil {
@@ -212,7 +211,7 @@ func (l *live) machines() []*machine {
 	return all
 }
 
-func (l *live) names() []string {
+func (l *fixture) names() []string {
 	var names []string
 	for _, m := range l.machines() {
 		names = append(names, m.Name)
@@ -221,8 +220,8 @@ func (l *live) names() []string {
 	return names
 }
 
-// objects are the names of those of an external kind.
-func (l *live) objects(kind string) []string {
+// objects returns the names of the objects of an external kind.
+func (l *fixture) objects(kind string) []string {
 	l.t.Helper()
 	list, err := l.world.Resource(resource(kind)).Namespace("dev").List(context.Background(), metav1.ListOptions{})
 	if err != nil {
@@ -236,7 +235,7 @@ func (l *live) objects(kind string) []string {
 	return names
 }
 
-func (l *live) set() *set {
+func (l *fixture) set() *set {
 	l.t.Helper()
 	s, err := l.api.ClusterV1alpha1().MachineSets("dev").Get(context.Background(), "ms", metav1.GetOptions{})
 	if err != nil {
@@ -245,8 +244,8 @@ func (l *live) set() *set {
 	return s
 }
 
-// edit changes the set as a user does, and lets the controller see it.
-func (l *live) edit(change func(*set)) {
+// edit changes the set like a user and waits for the controller.
+func (l *fixture) edit(change func(*set)) {
 	l.t.Helper()
 	s := l.set()
 	change(s)
@@ -254,11 +253,11 @@ func (l *live) edit(change func(*set)) {
 	if _, err := l.api.ClusterV1alpha1().MachineSets("dev").Update(context.Background(), s, metav1.UpdateOptions{}); err != nil {
 		l.t.Fatal(err)
 	}
-	l.after(time.Second)
+	l.advance(time.Second)
 }
 
-// status changes the status of a Machine as others do.
-func (l *live) status(m *machine, change func(*machine)) {
+// status changes the status of a Machine as another client.
+func (l *fixture) status(m *machine, change func(*machine)) {
 	l.t.Helper()
 	now, err := l.api.ClusterV1alpha1().Machines("dev").Get(context.Background(), m.Name, metav1.GetOptions{})
 	if err != nil {
@@ -268,10 +267,10 @@ func (l *live) status(m *machine, change func(*machine)) {
 	if _, err := l.api.ClusterV1alpha1().Machines("dev").UpdateStatus(context.Background(), now, metav1.UpdateOptions{}); err != nil {
 		l.t.Fatal(err)
 	}
-	synctest.Wait() // The fake's watch is narrow.
+	synctest.Wait() // The fake watch has a small buffer.
 }
 
-// well is what the Machine controller says of a Machine that runs.
+// well sets the conditions of a running Machine.
 func well(m *machine) {
 	m.Status.NodeRef.Name = m.Name
 	m.Status.Initialization.InfrastructureProvisioned = ptr.To(true)
@@ -286,8 +285,8 @@ func says(kind string, status metav1.ConditionStatus, reason string) func(*machi
 	}
 }
 
-// gone removes a Machine that is being deleted.
-func (l *live) gone(m *machine) {
+// removeMachine removes a Machine that is being deleted.
+func (l *fixture) removeMachine(m *machine) {
 	l.t.Helper()
 	gvr := clusterv1alpha1.SchemeGroupVersion.WithResource("machines")
 	if err := l.api.Tracker().Delete(gvr, "dev", m.Name); err != nil {
@@ -296,8 +295,8 @@ func (l *live) gone(m *machine) {
 	synctest.Wait()
 }
 
-// writes returns those since the last time.
-func (l *live) writes() []string {
+// writes returns the writes since the last call.
+func (l *fixture) writes() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	out := l.calls
@@ -305,15 +304,15 @@ func (l *live) writes() []string {
 	return out
 }
 
-// answer has the next write of a kind fail; if lost is true it is done all the same.
-func (l *live) answer(what string, err error, lost bool) {
+// answer sets the error of the next write of a kind. If lost is true, the write is performed.
+func (l *fixture) answer(what string, err error, lost bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.fail[what], l.lost = err, lost
 }
 
-// refuse has all writes of a kind fail, or no longer.
-func (l *live) refuse(what string, all bool) {
+// refuse rejects all writes of a kind, or no longer rejects them.
+func (l *fixture) refuse(what string, all bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.refused[what] = all

@@ -15,15 +15,15 @@ import (
 )
 
 const (
-	// randomLength is how many letters tell Machines of a set apart.
+	// randomLength is the length of the suffix of a Machine's name.
 	randomLength = 5
-	// maxTries bounds how often another name is looked for.
+	// maxTries is the maximum number of names that are tried.
 	maxTries = 100
 )
 
-// name is that of a new Machine of s beside the names that there are, none of which it takes.
-// It is the same when the set and the names are.
-func name(s *set, names []string, taken func(string) bool) (string, error) {
+// newName returns an unused name for a new Machine of s. names are the existing Machines. The result is the same for
+// the same arguments.
+func newName(s *set, names []string, taken func(string) bool) (string, error) {
 	template := s.Spec.MachineNaming.Template
 	sorted := slices.Sorted(slices.Values(names))
 	for try := range maxTries {
@@ -33,11 +33,11 @@ func name(s *set, names []string, taken func(string) bool) (string, error) {
 			return "", fmt.Errorf("machineNaming.template %q: %w", template, err)
 		}
 		if problems := validation.IsDNS1123Subdomain(found); len(problems) > 0 {
-			return "", fmt.Errorf("machineNaming.template %q gives the name %q: %s", template, found, strings.Join(problems, "; "))
+			return "", fmt.Errorf("machineNaming.template %q results in the invalid name %q: %s", template, found, strings.Join(problems, "; "))
 		}
 		if !slices.Contains(names, found) && !taken(found) {
 			return found, nil
 		}
 	}
-	return "", fmt.Errorf("machineNaming.template %q gives no name that is free after %d tries", template, maxTries)
+	return "", fmt.Errorf("machineNaming.template %q resulted in no unused name after %d attempts", template, maxTries)
 }

@@ -25,89 +25,89 @@ import (
 	clusterlisters "github.com/slipway-dev/slipway/pkg/generated/listers/cluster/v1alpha1"
 )
 
-// reconciler makes the passes.
+// reconciler implements the reconciliation of MachineSets.
 type reconciler struct {
-	client      clusterclient.ClusterV1alpha1Interface
-	sets        controller.Store[*set]
-	machines    controller.Store[*machine]
-	deployments clusterlisters.MachineDeploymentLister
-	clusters    clusterlisters.ClusterLister
-	external    External
-	recorder    events.EventRecorder
-	now         func() time.Time
-	made        *made
-	pace        *pace
-	// gone has the names of Machines that were deleted lately: another Machine has another name.
-	gone *lru.Cache
+	client         clusterclient.ClusterV1alpha1Interface
+	sets           controller.Store[*set]
+	machines       controller.Store[*machine]
+	deployments    clusterlisters.MachineDeploymentLister
+	clusters       clusterlisters.ClusterLister
+	external       External
+	recorder       events.EventRecorder
+	now            func() time.Time
+	createdObjects *createdObjects
+	creationLimits *creationLimits
+	// deletedNames contains the names of recently deleted Machines, which are not used again.
+	deletedNames *lru.Cache
 }
 
-// pass is one look at a set.
-type pass struct {
+// reconcileRun is one reconcile of a MachineSet.
+type reconcileRun struct {
 	*reconciler
 	key types.NamespacedName
-	// set is what the pass writes; cluster and deployment are nil when there is none.
+	// set is the object to write. cluster and deployment are nil if they do not exist.
 	set        *set
 	cluster    *clusterv1alpha1.Cluster
 	deployment *clusterv1alpha1.MachineDeployment
-	// machines are those that the set counts, as the pass has left them.
+	// machines are the Machines of the MachineSet, including the changes of this reconcile.
 	machines []*machine
-	// templates are read when they are needed.
+	// templates are read on demand.
 	templates []*unstructured.Unstructured
-	// more is true when the pass left something for the next one, after is the time until it can
-	// create more Machines.
-	more  bool
-	after time.Duration
+	// isIncomplete is true if the MachineSet must be reconciled again. delay is the time until more Machines may be
+	// created.
+	isIncomplete bool
+	delay        time.Duration
 }
 
-// Reconcile brings the Machines of the set of key closer to what the set says.
+// Reconcile creates, updates and deletes Machines of a MachineSet.
 func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (controller.Result, error) {
 	stored, err := r.sets.Get(key)
 	if err != nil {
 		return controller.Result{}, fmt.Errorf("reading MachineSet %s: %w", key, err)
 	}
 	if stored == nil {
-		r.made.forget(key)
+		r.createdObjects.remove(key)
 		return controller.Result{}, nil
 	}
-	p := &pass{reconciler: r, key: key, set: stored.DeepCopy()}
+	p := &reconcileRun{reconciler: r, key: key, set: stored.DeepCopy()}
 	if err := p.readOwners(); err != nil {
 		return controller.Result{}, err
 	}
 	paused := members.Paused(p.cluster, p.set, setKind)
 	failed := error(nil)
 	switch {
-	case members.Orphaning(p.set): // Those that pause it do not want more of it deleted.
+	case members.Orphaning(p.set): // Also while paused, because pausing must not delete more Machines.
 		failed = p.release(ctx)
 	case paused.Status == metav1.ConditionFalse:
-		failed = p.work(ctx)
+		failed = p.run(ctx)
 	}
-	// The counts are told even of a pass that failed, with the reason.
+	// The status is updated even if the reconcile failed.
 	if apierrors.IsConflict(failed) {
 		return controller.Overtaken(failed)
 	}
-	p.tell(paused, failed)
+	p.updateStatus(paused, failed)
 	if err := r.sets.UpdateStatus(ctx, r.client.MachineSets(key.Namespace), p.set); err != nil {
 		return controller.Overtaken(err)
 	}
 	if failed != nil {
 		return controller.Result{}, fmt.Errorf("MachineSet %s: %w", key, failed)
 	}
-	if p.after > 0 {
-		return controller.Result{RequeueAfter: p.after}, nil
+	if p.delay > 0 {
+		return controller.Result{RequeueAfter: p.delay}, nil
 	}
-	if p.more {
+	if p.isIncomplete {
 		return controller.Result{Requeue: true}, nil
 	}
 	return controller.Result{RequeueAfter: controller.DefaultResyncPeriod}, nil
 }
 
-// release takes the set, whose Machines are to stay, off their owners before it goes. The
-// server itself is asked for them: the cache may be behind.
-func (p *pass) release(ctx context.Context) error {
+// release removes the owner references of Machines that are to be orphaned. It lists them from the API server, because
+// the cache may be stale.
+func (p *reconcileRun) release(ctx context.Context) error {
 	machines := p.client.Machines(p.set.Namespace)
 	found, err := machines.List(ctx, metav1.ListOptions{})
 	if err != nil {
-		return fmt.Errorf("listing the Machines that stay: %w", err)
+		return fmt.Errorf("listing the Machines to orphan: %w", err)
 	}
 	var all []*machine
 	for i := range found.Items {
@@ -121,8 +121,8 @@ func (p *pass) release(ctx context.Context) error {
 	return err
 }
 
-// readOwners finds the Cluster of the set, and the MachineDeployment that controls it.
-func (p *pass) readOwners() error {
+// readOwners reads the Cluster and the MachineDeployment of the MachineSet.
+func (p *reconcileRun) readOwners() error {
 	var err error
 	if p.cluster, err = controller.Found(p.clusters.Clusters(p.set.Namespace).Get(p.set.Spec.ClusterName)); err != nil {
 		return fmt.Errorf("reading Cluster %s: %w", p.set.Spec.ClusterName, err)
@@ -141,32 +141,31 @@ func (p *pass) readOwners() error {
 	return nil
 }
 
-// work does what there is to do. It ends with the first error, since what comes after it
-// counts on what comes before.
-func (p *pass) work(ctx context.Context) error {
-	if err := p.belong(ctx); err != nil {
+// run performs the steps of a reconcile. It returns the first error, because later steps depend on earlier ones.
+func (p *reconcileRun) run(ctx context.Context) error {
+	if err := p.setOwnership(ctx); err != nil {
 		return err
 	}
 	if err := p.gather(ctx); err != nil {
 		return err
 	}
-	p.made.keep(p.key, p.machines)
+	p.createdObjects.retain(p.key, p.machines)
 	if p.set.DeletionTimestamp != nil {
 		return nil // The garbage collector deletes what the set owns.
 	}
 	if err := p.remediate(ctx); err != nil {
 		return err
 	}
-	if err := p.carryOver(ctx); err != nil {
+	if err := p.updateInPlace(ctx); err != nil {
 		return err
 	}
-	// A set that is too large shrinks first: what refuses the objects of a Machine must not keep the
-	// Machine from going.
-	then := []func(context.Context) error{p.complete, p.scale}
-	if len(p.machines) > int(p.wanted()) {
-		slices.Reverse(then)
+	// A MachineSet with too many Machines is scaled down first: an error in creating objects must not prevent the
+	// deletion of a Machine.
+	steps := []func(context.Context) error{p.createMissingObjects, p.scale}
+	if len(p.machines) > int(p.desiredReplicas()) {
+		slices.Reverse(steps)
 	}
-	for _, do := range then {
+	for _, do := range steps {
 		if err := do(ctx); err != nil {
 			return err
 		}
@@ -174,8 +173,8 @@ func (p *pass) work(ctx context.Context) error {
 	return nil
 }
 
-// belong gives the set the label of its Cluster, and its owner, if it has no other.
-func (p *pass) belong(ctx context.Context) error {
+// setOwnership sets the cluster label, and the Cluster as owner if the MachineSet belongs to no MachineDeployment.
+func (p *reconcileRun) setOwnership(ctx context.Context) error {
 	changed := members.Label(p.set, p.set.Spec.ClusterName)
 	_, ofDeployment := p.set.Labels[clusterv1alpha1.MachineDeploymentNameLabel]
 	if p.cluster != nil && !ofDeployment && !members.Owned(p.set, "MachineDeployment") {
@@ -191,9 +190,8 @@ func (p *pass) belong(ctx context.Context) error {
 	return err
 }
 
-// gather finds the Machines of the set, and takes over those that it selects and that nobody
-// controls.
-func (p *pass) gather(ctx context.Context) error {
+// gather collects the Machines of the MachineSet, and adopts selected Machines that have no controller.
+func (p *reconcileRun) gather(ctx context.Context) error {
 	owned, err := p.reconciler.machines.ByIndex(byOwner, string(p.set.UID))
 	if err != nil {
 		return fmt.Errorf("finding Machines: %w", err)
@@ -208,7 +206,7 @@ func (p *pass) gather(ctx context.Context) error {
 	}
 	free, err := p.reconciler.machines.ByIndex(orphans, p.set.Namespace)
 	if err != nil {
-		return fmt.Errorf("finding Machines that nobody controls: %w", err)
+		return fmt.Errorf("finding Machines without a controller: %w", err)
 	}
 	for _, m := range free {
 		if metav1.GetControllerOf(m) != nil || m.DeletionTimestamp != nil || !selects(p.set, m) {
@@ -224,36 +222,36 @@ func (p *pass) gather(ctx context.Context) error {
 			return fmt.Errorf("adopting Machine %s: %w", m.Name, err)
 		}
 		p.machines = append(p.machines, adopted)
-		p.event(corev1.EventTypeNormal, "SuccessfulAdopt", "Adopt", "Adopted Machine %s", m.Name)
+		p.recordEvent(corev1.EventTypeNormal, "SuccessfulAdopt", "Adopt", "Adopted Machine %s", m.Name)
 	}
 	return nil
 }
 
-// remediate replaces Machines that failed their health check. The condition is written first:
-// a Machine that is deleted already is not looked at again.
-func (p *pass) remediate(ctx context.Context) error {
-	all, err := remedies(p.set, p.deployment, p.machines)
+// remediate deletes Machines that failed their health check. It writes the condition first, because a Machine that is
+// being deleted is not checked again.
+func (p *reconcileRun) remediate(ctx context.Context) error {
+	all, err := planRemediation(p.set, p.deployment, p.machines)
 	if err != nil {
 		return err
 	}
 	for _, r := range all {
-		next := p.show(r)
+		next := p.withCondition(r)
 		if err := p.reconciler.machines.UpdateStatus(ctx, p.client.Machines(next.Namespace), next); err != nil {
 			return err
 		}
-		if !r.remove {
+		if !r.mustDelete {
 			continue
 		}
-		if err := p.remove(ctx, r.machine); err != nil {
+		if err := p.deleteMachine(ctx, r.machine); err != nil {
 			return err
 		}
-		p.event(corev1.EventTypeNormal, "SuccessfulRemediate", "Remediate", "Deleted Machine %s, which is not healthy", r.machine.Name)
+		p.recordEvent(corev1.EventTypeNormal, "SuccessfulRemediate", "Remediate", "Deleted Machine %s, which is unhealthy", r.machine.Name)
 	}
 	return p.refresh()
 }
 
-// carryOver brings what can be changed in place to the Machines.
-func (p *pass) carryOver(ctx context.Context) error {
+// updateInPlace updates the fields of Machines that can be changed in place.
+func (p *reconcileRun) updateInPlace(ctx context.Context) error {
 	for i, m := range p.machines {
 		next := m.DeepCopy()
 		if !propagate(p.set, next) {
@@ -271,16 +269,16 @@ func (p *pass) carryOver(ctx context.Context) error {
 	return nil
 }
 
-// scale makes or deletes Machines until there are as many as the set wants.
-func (p *pass) scale(ctx context.Context) error {
-	switch n := int(p.wanted()) - len(p.machines); {
+// scale creates or deletes Machines until their number is the desired one.
+func (p *reconcileRun) scale(ctx context.Context) error {
+	switch n := int(p.desiredReplicas()) - len(p.machines); {
 	case n > 0 && p.set.Annotations[clusterv1alpha1.DisableMachineCreateAnnotation] != "true":
 		if p.cluster == nil {
 			return &members.WaitingError{
 				Reason: clusterv1alpha1.WaitingForClusterReason, Message: fmt.Sprintf("the Cluster %s does not exist", p.set.Spec.ClusterName),
 			}
 		}
-		p.more = n > burst
+		p.isIncomplete = n > burst
 		return p.create(ctx, min(n, burst))
 	case n < 0:
 		deleted := 0
@@ -289,30 +287,30 @@ func (p *pass) scale(ctx context.Context) error {
 				continue
 			}
 			if deleted++; deleted > burst {
-				p.more = true
+				p.isIncomplete = true
 				break
 			}
-			if err := p.remove(ctx, m); err != nil {
+			if err := p.deleteMachine(ctx, m); err != nil {
 				return err
 			}
-			p.event(corev1.EventTypeNormal, "SuccessfulDelete", "Delete", "Deleted Machine %s", m.Name)
+			p.recordEvent(corev1.EventTypeNormal, "SuccessfulDelete", "Delete", "Deleted Machine %s", m.Name)
 		}
 		return p.refresh()
 	}
 	return nil
 }
 
-// remove deletes a Machine and remembers what has become of it.
-func (p *pass) remove(ctx context.Context, m *machine) error {
+// deleteMachine deletes a Machine and updates the cache.
+func (p *reconcileRun) deleteMachine(ctx context.Context, m *machine) error {
 	machines := p.client.Machines(m.Namespace)
 	err := machines.Delete(ctx, m.Name, metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(m.UID))})
 	if err != nil && !apierrors.IsNotFound(err) {
 		return fmt.Errorf("deleting Machine %s: %w", m.Name, err)
 	}
-	left, err := machines.Get(ctx, m.Name, metav1.GetOptions{})
+	current, err := machines.Get(ctx, m.Name, metav1.GetOptions{})
 	switch {
 	case err == nil:
-		p.reconciler.machines.Wrote(left)
+		p.reconciler.machines.Wrote(current)
 	case apierrors.IsNotFound(err):
 		p.reconciler.machines.Deleted(m)
 	default:
@@ -321,22 +319,22 @@ func (p *pass) remove(ctx context.Context, m *machine) error {
 	return nil
 }
 
-// refresh reads the Machines of the set again, as the pass has left them.
-func (p *pass) refresh() error {
-	var left []*machine
+// refresh replaces p.machines by their cached state.
+func (p *reconcileRun) refresh() error {
+	var remaining []*machine
 	for _, m := range p.machines {
 		now, err := p.reconciler.machines.Get(controller.KeyOf(m))
 		if err != nil {
 			return fmt.Errorf("reading Machine %s: %w", m.Name, err)
 		}
 		if now != nil && now.UID == m.UID {
-			left = append(left, now)
+			remaining = append(remaining, now)
 		}
 	}
-	p.machines = left
+	p.machines = remaining
 	return nil
 }
 
-func (p *pass) event(kind, reason, action, note string, args ...any) {
+func (p *reconcileRun) recordEvent(kind, reason, action, note string, args ...any) {
 	p.recorder.Eventf(p.set, nil, kind, reason, action, "%s", conditions.Note(note, args...))
 }

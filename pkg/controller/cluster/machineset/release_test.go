@@ -14,7 +14,7 @@ import (
 	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
 )
 
-func TestASetThatIsDeletedWithoutItsMachinesTakesThemOffItself(t *testing.T) {
+func TestMachineSet_RemovesOwnerReferencesWhenOrphaningMachines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := run(t, theSet(2))
 		defer func() { l.stop() }()

@@ -19,38 +19,37 @@ import (
 	"github.com/slipway-dev/slipway/pkg/controller/cluster/members"
 )
 
-// remedy is what becomes of a Machine that failed its health check, or that no longer does.
-type remedy struct {
+// remediation is the action for a Machine that failed its health check, or has become healthy again.
+type remediation struct {
 	machine *machine
-	// reason and message are what OwnerRemediated says from now on; without a reason it goes.
+	// reason and message are those of the condition OwnerRemediated. If reason is empty, the condition is removed.
 	reason, message string
-	// remove deletes the Machine after that.
-	remove bool
+	// mustDelete is true if the Machine must be deleted after that.
+	mustDelete bool
 }
 
-// remedies are what a pass does about the health checks of the Machines of s. Of a set that a
-// MachineDeployment is rolling away from none is replaced: they go anyway. deployment is nil
-// for a set that has none.
-func remedies(s *set, deployment *clusterv1alpha1.MachineDeployment, machines []*machine) ([]remedy, error) {
-	var out []remedy
-	var sick []*machine
+// planRemediation returns the actions for the Machines of s. Machines of a MachineSet that is being rolled out are not
+// deleted here, because the rollout deletes them. deployment is nil if s has none.
+func planRemediation(s *set, deployment *clusterv1alpha1.MachineDeployment, machines []*machine) ([]remediation, error) {
+	var out []remediation
+	var unhealthy []*machine
 	running := 0
 	for _, m := range machines {
-		switch said := conditions.Find(m.Status.Conditions, clusterv1alpha1.MachineOwnerRemediatedCondition); {
+		switch current := conditions.Find(m.Status.Conditions, clusterv1alpha1.MachineOwnerRemediatedCondition); {
 		case m.DeletionTimestamp != nil:
-			if said != nil && said.Status == metav1.ConditionFalse && said.Reason == clusterv1alpha1.RemediationMachineDeletingReason {
+			if current != nil && current.Status == metav1.ConditionFalse && current.Reason == clusterv1alpha1.RemediationMachineDeletingReason {
 				running++
 			}
 		case members.ToRemediate(m):
-			sick = append(sick, m)
-		case said != nil && said.Status == metav1.ConditionFalse && conditions.IsTrue(m.Status.Conditions, clusterv1alpha1.MachineHealthCheckSucceededCondition):
-			out = append(out, remedy{machine: m})
+			unhealthy = append(unhealthy, m)
+		case current != nil && current.Status == metav1.ConditionFalse && conditions.IsTrue(m.Status.Conditions, clusterv1alpha1.MachineHealthCheckSucceededCondition):
+			out = append(out, remediation{machine: m})
 		}
 	}
-	slices.SortFunc(sick, firstRemediated)
+	slices.SortFunc(unhealthy, compareRemediation)
 	if deployment != nil && deployment.Annotations[clusterv1alpha1.RevisionAnnotation] != s.Annotations[clusterv1alpha1.RevisionAnnotation] {
-		for _, m := range sick {
-			out = append(out, remedy{machine: m, reason: clusterv1alpha1.CannotBeRemediatedReason, message: "Machine won't be remediated because it is pending removal due to rollout"})
+		for _, m := range unhealthy {
+			out = append(out, remediation{machine: m, reason: clusterv1alpha1.CannotBeRemediatedReason, message: "Machine won't be remediated because it is pending removal due to rollout"})
 		}
 		return out, nil
 	}
@@ -58,12 +57,12 @@ func remedies(s *set, deployment *clusterv1alpha1.MachineDeployment, machines []
 	if err != nil {
 		return out, err
 	}
-	for i, m := range sick {
+	for i, m := range unhealthy {
 		if i < most-running {
-			out = append(out, remedy{machine: m, reason: clusterv1alpha1.RemediationMachineDeletingReason, message: "Machine is deleting", remove: true})
+			out = append(out, remediation{machine: m, reason: clusterv1alpha1.RemediationMachineDeletingReason, message: "Machine is deleting", mustDelete: true})
 			continue
 		}
-		out = append(out, remedy{
+		out = append(out, remediation{
 			machine: m, reason: clusterv1alpha1.RemediationDeferredReason,
 			message: fmt.Sprintf("Waiting because there are already too many remediations in progress (spec.remediation.maxInFlight is %s)", deployment.Spec.Remediation.MaxInFlight),
 		})
@@ -71,7 +70,7 @@ func remedies(s *set, deployment *clusterv1alpha1.MachineDeployment, machines []
 	return out, nil
 }
 
-// maxInFlight is how many Machines are replaced at the same time.
+// maxInFlight returns the maximum number of Machines that are remediated concurrently.
 func maxInFlight(deployment *clusterv1alpha1.MachineDeployment) (int, error) {
 	if deployment == nil || deployment.Spec.Remediation.MaxInFlight == nil {
 		return math.MaxInt, nil
@@ -83,9 +82,9 @@ func maxInFlight(deployment *clusterv1alpha1.MachineDeployment) (int, error) {
 	return most, nil
 }
 
-// firstRemediated is the order in which Machines are replaced: those first of which somebody
-// said so, then the youngest, which are the least likely to run anything.
-func firstRemediated(a, b *machine) int {
+// compareRemediation orders Machines for remediation: first those with the remediate annotation, then the newest, which
+// are the least likely to run workloads.
+func compareRemediation(a, b *machine) int {
 	_, askedA := a.Annotations[clusterv1alpha1.RemediateMachineAnnotation]
 	_, askedB := b.Annotations[clusterv1alpha1.RemediateMachineAnnotation]
 	switch {
@@ -100,8 +99,8 @@ func firstRemediated(a, b *machine) int {
 	return strings.Compare(a.Name, b.Name)
 }
 
-// show returns the Machine of r as its conditions are to be.
-func (p *pass) show(r remedy) *machine {
+// withCondition returns the Machine of r with its new conditions.
+func (p *reconcileRun) withCondition(r remediation) *machine {
 	next := r.machine.DeepCopy()
 	if r.reason == "" {
 		meta.RemoveStatusCondition(&next.Status.Conditions, clusterv1alpha1.MachineOwnerRemediatedCondition)

@@ -21,7 +21,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/controller"
 )
 
-func (l *live) says(kind, status, reason, message string) {
+func (l *fixture) expectCondition(kind, status, reason, message string) {
 	l.t.Helper()
 	c := conditions.Find(l.set().Status.Conditions, kind)
 	if c == nil || string(c.Status) != status || c.Reason != reason || !strings.Contains(c.Message, message) {
@@ -29,7 +29,7 @@ func (l *live) says(kind, status, reason, message string) {
 	}
 }
 
-func (l *live) counts(what string, replicas, ready, available int32) {
+func (l *fixture) counts(what string, replicas, ready, available int32) {
 	l.t.Helper()
 	st := l.set().Status
 	got := [3]int32{ptr.Deref(st.Replicas, -1), ptr.Deref(st.ReadyReplicas, -1), ptr.Deref(st.AvailableReplicas, -1)}
@@ -38,7 +38,7 @@ func (l *live) counts(what string, replicas, ready, available int32) {
 	}
 }
 
-func TestASetMakesItsMachinesWithWhatTheyReferTo(t *testing.T) {
+func TestMachineSet_CreatesMachinesWithTheirObjects(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := run(t, theSet(3))
 		defer func() { l.stop() }()
@@ -57,11 +57,11 @@ func TestASetMakesItsMachinesWithWhatTheyReferTo(t *testing.T) {
 		}
 		want := clusterv1alpha1.ContractVersionedObjectReference{APIGroup: group, Kind: "Infra", Name: m.Name}
 		if m.Spec.InfrastructureRef != want || m.Spec.Bootstrap.ConfigRef.Kind != "Boot" || m.Spec.Version != "v1.36.0" {
-			t.Errorf("its spec is %+v", m.Spec)
+			t.Errorf("the spec of the Machine is %+v", m.Spec)
 		}
 		labels := map[string]string{"app": "ms", clusterv1alpha1.ClusterNameLabel: "c", clusterv1alpha1.MachineSetNameLabel: "ms"}
 		if diff := cmp.Diff(labels, m.Labels); diff != "" {
-			t.Errorf("its labels (-want +got):\n%s", diff)
+			t.Errorf("labels of the Machine (-want +got):\n%s", diff)
 		}
 		infra, err := l.world.Resource(resource("Infra")).Namespace("dev").Get(context.Background(), m.Name, metav1.GetOptions{})
 		if err != nil {
@@ -77,27 +77,27 @@ func TestASetMakesItsMachinesWithWhatTheyReferTo(t *testing.T) {
 			t.Errorf("annotations of the infrastructure are %v", infra.GetAnnotations())
 		}
 		l.counts("made", 3, 0, 0)
-		l.says("Reconciling", "True", "NotAvailable", "0 of 3 replicas are available")
+		l.expectCondition("Reconciling", "True", "NotAvailable", "0 of 3 replicas are available")
 		for _, m := range l.machines() {
 			l.status(m, well)
 		}
-		l.after(time.Second)
+		l.advance(time.Second)
 		l.counts("well", 3, 3, 3)
-		l.says(clusterv1alpha1.MachinesReadyCondition, "True", "Ready", "")
-		l.says(clusterv1alpha1.ScalingUpCondition, "False", "NotScalingUp", "")
+		l.expectCondition(clusterv1alpha1.MachinesReadyCondition, "True", "Ready", "")
+		l.expectCondition(clusterv1alpha1.ScalingUpCondition, "False", "NotScalingUp", "")
 		if c := conditions.Find(l.set().Status.Conditions, "Reconciling"); c != nil {
 			t.Errorf("Reconciling is %+v although all Machines are available", c)
 		}
 		l.writes()
-		l.after(24 * time.Hour)
+		l.advance(24 * time.Hour)
 		if writes := l.writes(); len(writes) > 0 {
-			t.Errorf("writes in a day in which nothing happened: %v", writes)
+			t.Errorf("writes in a day without changes: %v", writes)
 		}
 	})
 }
 
-// The server made it and the answer was lost: the informer may have it or not.
-func TestALostAnswerMakesNoTwin(t *testing.T) {
+// The server created the object but the answer was lost. The informer may have received it or not.
+func TestMachineSet_CreatesNoDuplicateAfterALostAnswer(t *testing.T) {
 	for _, what := range []string{"create machines", "create infras", "create boots"} {
 		t.Run(what, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -105,7 +105,7 @@ func TestALostAnswerMakesNoTwin(t *testing.T) {
 				defer func() { l.stop() }()
 				l.answer(what, errTimeout, true)
 				l.edit(func(s *set) { s.Spec.Replicas = ptr.To[int32](2) })
-				l.after(time.Minute)
+				l.advance(time.Minute)
 				if n := len(l.names()); n != 2 {
 					t.Errorf("there are %d Machines, want 2", n)
 				}
@@ -119,8 +119,8 @@ func TestALostAnswerMakesNoTwin(t *testing.T) {
 	}
 }
 
-// The informer has heard of nothing.
-func TestAPassSeesWhatThePassesBeforeHaveMadeAndDeleted(t *testing.T) {
+// The informer has received no events.
+func TestMachineSet_SeesItsPreviousWrites(t *testing.T) {
 	s := theSet(2)
 	s.OwnerReferences = []metav1.OwnerReference{{APIVersion: "cluster.slipway.dev/v1alpha1", Kind: "Cluster", Name: "c", UID: "c"}}
 	l := serve(t, s)
@@ -143,7 +143,7 @@ func TestAPassSeesWhatThePassesBeforeHaveMadeAndDeleted(t *testing.T) {
 		if _, err := c.reconcile.Reconcile(context.Background(), controller.KeyOf(s)); err != nil {
 			t.Fatal(err)
 		}
-		if i == 0 { // Another one would go first now.
+		if i == 0 { // Now another one would be deleted first.
 			sick := all[1].DeepCopy()
 			says(clusterv1alpha1.MachineNodeHealthyCondition, metav1.ConditionFalse, "NodeNotHealthy")(sick)
 			if err := l.cached.Update(sick); err != nil {
@@ -158,12 +158,12 @@ func TestAPassSeesWhatThePassesBeforeHaveMadeAndDeleted(t *testing.T) {
 		}
 	}
 	if going != 1 {
-		t.Errorf("%d Machines go, want 1", going)
+		t.Errorf("%d Machines are being deleted, want 1", going)
 	}
 }
 
-// The process ends between the Machine and what it refers to.
-func TestTheNextProcessMakesWhatIsMissing(t *testing.T) {
+// The process ends after creating the Machine and before creating its objects.
+func TestMachineSet_CreatesMissingObjectsAfterARestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := run(t, theSet(0))
 		defer func() { l.stop() }()
@@ -173,7 +173,7 @@ func TestTheNextProcessMakesWhatIsMissing(t *testing.T) {
 		stop()
 		l.stop = nil
 		l.restart()
-		l.after(time.Minute)
+		l.advance(time.Minute)
 		if n := len(l.names()); n != 2 {
 			t.Errorf("there are %d Machines, want 2", n)
 		}
@@ -185,26 +185,26 @@ func TestTheNextProcessMakesWhatIsMissing(t *testing.T) {
 	})
 }
 
-func TestWhatIsRefusedIsTriedAgainBeforeMoreIsMade(t *testing.T) {
+func TestMachineSet_RetriesRejectedObjectsBeforeCreatingMore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := run(t, theSet(0))
 		defer func() { l.stop() }()
 		l.refuse("create infras", true)
 		l.edit(func(s *set) { s.Spec.Replicas = ptr.To[int32](5) })
-		l.after(time.Minute)
+		l.advance(time.Minute)
 		if n := len(l.names()); n != 1 {
-			t.Errorf("there are %d Machines while nothing can be made for the first, want 1", n)
+			t.Errorf("there are %d Machines while the objects of the first are rejected, want 1", n)
 		}
-		l.says(clusterv1alpha1.ScalingUpCondition, "True", "ScalingUpBlocked", "is blocked because: creating Infra")
+		l.expectCondition(clusterv1alpha1.ScalingUpCondition, "True", "ScalingUpBlocked", "is blocked because: creating Infra")
 		l.refuse("create infras", false)
-		l.after(10 * time.Minute)
+		l.advance(10 * time.Minute)
 		if n := len(l.names()); n != 5 {
-			t.Errorf("there are %d Machines in the end, want 5", n)
+			t.Errorf("there are %d Machines finally, want 5", n)
 		}
 	})
 }
 
-func TestObjectsThatAreDeletedBeforeTheyAreAnythingAreMadeAgain(t *testing.T) {
+func TestMachineSet_RecreatesDeletedObjectsBeforeProvisioning(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := run(t, theSet(1))
 		defer func() { l.stop() }()
@@ -213,7 +213,7 @@ func TestObjectsThatAreDeletedBeforeTheyAreAnythingAreMadeAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 		l.status(m, says(clusterv1alpha1.InfrastructureReadyCondition, metav1.ConditionFalse, clusterv1alpha1.ObjectDoesNotExistReason))
-		l.after(time.Second)
+		l.advance(time.Second)
 		if diff := cmp.Diff([]string{m.Name}, l.objects("Infra")); diff != "" {
 			t.Errorf("infrastructure (-want +got):\n%s", diff)
 		}
@@ -223,14 +223,14 @@ func TestObjectsThatAreDeletedBeforeTheyAreAnythingAreMadeAgain(t *testing.T) {
 		l.status(m, func(m *machine) {
 			m.Status.Initialization.InfrastructureProvisioned = ptr.To(true)
 		})
-		l.after(time.Minute)
+		l.advance(time.Minute)
 		if got := l.objects("Infra"); len(got) > 0 {
-			t.Errorf("infrastructure %v of a Machine that had one was made again: it would be an empty twin", got)
+			t.Errorf("infrastructure %v of a provisioned Machine was recreated", got)
 		}
 	})
 }
 
-func TestScaleDownTakesThoseThatGoFirstAndNoMore(t *testing.T) {
+func TestMachineSet_ScalesDownInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := run(t, theSet(5))
 		defer func() { l.stop() }()
@@ -239,12 +239,12 @@ func TestScaleDownTakesThoseThatGoFirstAndNoMore(t *testing.T) {
 			l.status(m, well)
 		}
 		l.status(all[3], says(clusterv1alpha1.ReadyCondition, metav1.ConditionFalse, "NotReady"))
-		l.after(time.Second)
+		l.advance(time.Second)
 		l.edit(func(s *set) { s.Spec.Replicas = ptr.To[int32](3) })
-		l.says(clusterv1alpha1.ScalingDownCondition, "True", "ScalingDown", "Scaling down from 5 to 3 replicas")
-		// Another one ceases to be well, which would go before the second that goes already.
+		l.expectCondition(clusterv1alpha1.ScalingDownCondition, "True", "ScalingDown", "Scaling down from 5 to 3 replicas")
+		// Another Machine becomes unhealthy. It would be deleted before the second one that is already being deleted.
 		l.status(all[4], says(clusterv1alpha1.MachineNodeHealthyCondition, metav1.ConditionFalse, "NodeNotHealthy"))
-		l.after(time.Minute)
+		l.advance(time.Minute)
 		var going []string
 		for _, m := range l.machines() {
 			if m.DeletionTimestamp != nil {
@@ -252,24 +252,24 @@ func TestScaleDownTakesThoseThatGoFirstAndNoMore(t *testing.T) {
 			}
 		}
 		if diff := cmp.Diff([]string{all[0].Name, all[3].Name}, going); diff != "" {
-			t.Errorf("Machines that go (-want +got):\n%s", diff)
+			t.Errorf("deleted Machines (-want +got):\n%s", diff)
 		}
 		for _, m := range l.machines() {
 			if m.DeletionTimestamp != nil {
-				l.gone(m)
+				l.removeMachine(m)
 			}
 		}
-		l.after(time.Second)
+		l.advance(time.Second)
 		l.counts("scaled down", 3, 3, 3)
-		l.says(clusterv1alpha1.ScalingDownCondition, "False", "NotScalingDown", "")
+		l.expectCondition(clusterv1alpha1.ScalingDownCondition, "False", "NotScalingDown", "")
 	})
 }
 
-func TestManyMachinesAreMadeInTurns(t *testing.T) {
+func TestMachineSet_CreatesManyMachinesInBursts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := run(t, theSet(3*burst))
 		defer func() { l.stop() }()
-		l.after(time.Minute)
+		l.advance(time.Minute)
 		if n := len(l.names()); n != 3*burst {
 			t.Errorf("there are %d Machines, want %d", n, 3*burst)
 		}
@@ -285,7 +285,7 @@ func TestManyMachinesAreMadeInTurns(t *testing.T) {
 	})
 }
 
-func TestOrphansThatMatchAreTakenOver(t *testing.T) {
+func TestMachineSet_AdoptsMatchingOrphans(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		orphan := func(name, app, in string) *machine {
 			m := &machine{ObjectMeta: metav1.ObjectMeta{Namespace: "dev", Name: name, UID: types.UID(name), Labels: map[string]string{"app": app}}}
@@ -296,7 +296,7 @@ func TestOrphansThatMatchAreTakenOver(t *testing.T) {
 		foreign.OwnerReferences = []metav1.OwnerReference{{APIVersion: "x/v1", Kind: "X", Name: "x", UID: "x", Controller: ptr.To(true)}}
 		l := run(t, theSet(1), orphan("mine", "ms", "c"), orphan("other", "other", "c"), orphan("elsewhere", "ms", "d"), foreign)
 		defer func() { l.stop() }()
-		l.counts("taken over", 1, 0, 0)
+		l.counts("adopted", 1, 0, 0)
 		for _, m := range l.machines() {
 			ref := metav1.GetControllerOf(m)
 			if got := ref != nil && ref.UID == "ms"; got != (m.Name == "mine") {
@@ -306,7 +306,7 @@ func TestOrphansThatMatchAreTakenOver(t *testing.T) {
 	})
 }
 
-func TestChangesInPlaceReachTheMachines(t *testing.T) {
+func TestMachineSet_UpdatesMachinesInPlace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := run(t, theSet(2))
 		defer func() { l.stop() }()
@@ -317,7 +317,7 @@ func TestChangesInPlaceReachTheMachines(t *testing.T) {
 			s.Spec.Template.Spec.Deletion.NodeDrainTimeoutSeconds = ptr.To[int32](30)
 			s.Spec.Template.Spec.Version = "v1.37.0"
 		})
-		l.after(time.Minute)
+		l.advance(time.Minute)
 		going, stays := l.machines()[0], l.machines()[1]
 		for _, m := range []*machine{going, stays} {
 			if ptr.Deref(m.Spec.Deletion.NodeDrainTimeoutSeconds, 0) != 30 || m.Spec.Version != "v1.36.0" {
@@ -325,22 +325,22 @@ func TestChangesInPlaceReachTheMachines(t *testing.T) {
 			}
 		}
 		if stays.Labels["tier"] != "web" || going.Labels["tier"] != "" {
-			t.Errorf("labels are %v and, of the one that goes, %v", stays.Labels, going.Labels)
+			t.Errorf("labels are %v and, of the deleted Machine, %v", stays.Labels, going.Labels)
 		}
 		if _, ok := stays.Annotations["note"]; ok {
-			t.Errorf("an annotation that left the template stays: %v", stays.Annotations)
+			t.Errorf("an annotation that was removed from the template remains: %v", stays.Annotations)
 		}
 	})
 }
 
 // MC16
-func TestMachinesThatFailedTheirHealthCheckAreReplaced(t *testing.T) {
+func TestMachineSet_ReplacesUnhealthyMachines(t *testing.T) {
 	for i := range 2 {
 		synctest.Test(t, func(t *testing.T) { replaced(t, i) })
 	}
 }
 
-// replaced has the i-th of two Machines replaced, by one of another name.
+// replaced checks that the i-th of two Machines is replaced by one with another name.
 func replaced(t *testing.T, i int) {
 	l := run(t, theSet(2))
 	defer func() { l.stop() }()
@@ -349,32 +349,32 @@ func replaced(t *testing.T, i int) {
 	}
 	sick := l.machines()[i]
 	l.status(sick, says(clusterv1alpha1.MachineHealthCheckSucceededCondition, metav1.ConditionFalse, "UnhealthyNode"))
-	l.after(time.Second)
-	l.says(clusterv1alpha1.RemediatingCondition, "False", "NotRemediating", "not to be replaced")
+	l.advance(time.Second)
+	l.expectCondition(clusterv1alpha1.RemediatingCondition, "False", "NotRemediating", "the owner does not replace")
 	l.status(sick, says(clusterv1alpha1.MachineOwnerRemediatedCondition, metav1.ConditionFalse, "WaitingForRemediation"))
-	l.after(time.Second)
+	l.advance(time.Second)
 	now := l.machines()[i]
 	c := conditions.Find(now.Status.Conditions, clusterv1alpha1.MachineOwnerRemediatedCondition)
 	if now.DeletionTimestamp == nil || c.Reason != clusterv1alpha1.RemediationMachineDeletingReason {
-		t.Errorf("the Machine is deleted: %v, and says %+v", now.DeletionTimestamp, c)
+		t.Errorf("deletion timestamp %v, condition %+v", now.DeletionTimestamp, c)
 	}
 	if n := len(l.names()); n != 2 {
-		t.Errorf("there are %d Machines while it goes, want 2", n)
+		t.Errorf("there are %d Machines during the deletion, want 2", n)
 	}
-	l.gone(now)
-	l.after(time.Second)
+	l.removeMachine(now)
+	l.advance(time.Second)
 	if names := l.names(); len(names) != 2 || slices.Contains(names, sick.Name) {
 		t.Errorf("Machines are %v, want two, without %s", names, sick.Name)
 	}
 }
 
-func TestAPausedSetDoesNothing(t *testing.T) {
+func TestPausedSet_DoesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := theSet(2)
 		s.Annotations = map[string]string{clusterv1alpha1.PausedAnnotation: ""}
 		l := run(t, s)
 		defer func() { l.stop() }()
-		l.says(clusterv1alpha1.PausedCondition, "True", "Paused", "annotation")
+		l.expectCondition(clusterv1alpha1.PausedCondition, "True", "Paused", "annotation")
 		if diff := cmp.Diff([]string{"update machinesets/status"}, l.writes()); diff != "" {
 			t.Errorf("writes (-want +got):\n%s", diff)
 		}
@@ -382,22 +382,22 @@ func TestAPausedSetDoesNothing(t *testing.T) {
 		if n := len(l.names()); n != 2 {
 			t.Errorf("there are %d Machines, want 2", n)
 		}
-		l.says(clusterv1alpha1.PausedCondition, "False", "NotPaused", "")
+		l.expectCondition(clusterv1alpha1.PausedCondition, "False", "NotPaused", "")
 	})
 }
 
-func TestPausedSet_ShowsThatItsDeletionIsPaused(t *testing.T) {
+func TestPausedSet_ReportsThatItsDeletionIsPaused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := theSet(2)
 		s.Annotations = map[string]string{clusterv1alpha1.PausedAnnotation: ""}
 		s.DeletionTimestamp, s.Finalizers = ptr.To(metav1.Now()), []string{"foregroundDeletion"}
 		l := run(t, s)
 		defer func() { l.stop() }()
-		l.says(clusterv1alpha1.DeletingCondition, "True", "Paused", "The deletion is paused: MachineSet has the cluster.x-k8s.io/paused annotation")
+		l.expectCondition(clusterv1alpha1.DeletingCondition, "True", "Paused", "The deletion is paused: MachineSet has the cluster.x-k8s.io/paused annotation")
 	})
 }
 
-func TestASetThatIsBeingDeletedMakesNothing(t *testing.T) {
+func TestMachineSet_CreatesNothingWhileItIsDeleted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := theSet(2)
 		s.DeletionTimestamp, s.Finalizers = ptr.To(metav1.Now()), []string{"foregroundDeletion"}
@@ -406,6 +406,6 @@ func TestASetThatIsBeingDeletedMakesNothing(t *testing.T) {
 		if n := len(l.names()); n != 0 {
 			t.Errorf("there are %d Machines", n)
 		}
-		l.says(clusterv1alpha1.DeletingCondition, "True", "Deleting", "0 Machines")
+		l.expectCondition(clusterv1alpha1.DeletingCondition, "True", "Deleting", "0 Machines")
 	})
 }

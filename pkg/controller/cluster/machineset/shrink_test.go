@@ -13,23 +13,23 @@ import (
 	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
 )
 
-// The user has made room, and what was refused is refused for ever.
-func TestWhatIsRefusedDoesNotKeepASetFromShrinking(t *testing.T) {
+// The user scales down because creations are rejected permanently.
+func TestMachineSet_ScalesDownAlthoughCreationsAreRejected(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := run(t, theSet(0))
 		defer func() { l.stop() }()
 		l.refuse("create infras", true)
 		l.edit(func(s *set) { s.Spec.Replicas = ptr.To[int32](2) })
-		l.after(time.Minute)
+		l.advance(time.Minute)
 		refused := l.machines()[0]
 		l.edit(func(s *set) { s.Spec.Replicas = ptr.To[int32](0) })
-		l.after(10 * time.Minute)
+		l.advance(10 * time.Minute)
 		if m := l.machines()[0]; m.DeletionTimestamp == nil {
-			t.Errorf("Machine %s stays, although none is wanted", m.Name)
+			t.Errorf("Machine %s was not deleted, although replicas is 0", m.Name)
 		}
-		l.says(clusterv1alpha1.ScalingDownCondition, "True", "ScalingDown", "Scaling down from 1 to 0 replicas")
-		l.gone(refused)
-		l.after(time.Minute)
+		l.expectCondition(clusterv1alpha1.ScalingDownCondition, "True", "ScalingDown", "Scaling down from 1 to 0 replicas")
+		l.removeMachine(refused)
+		l.advance(time.Minute)
 		l.counts("scaled down", 0, 0, 0)
 	})
 }

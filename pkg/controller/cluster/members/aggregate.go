@@ -14,17 +14,17 @@ import (
 	"github.com/slipway-dev/slipway/pkg/apis/conditions"
 )
 
-// maxGroups is how many different texts of Machines a message repeats.
+// maxGroups is the maximum number of different Machine messages in an aggregated message.
 const maxGroups = 5
 
-// MachinesReady sums up the Ready of Machines.
+// MachinesReady returns a condition that aggregates the condition Ready of Machines.
 func MachinesReady(all []*machine) metav1.Condition {
 	return aggregate(all, clusterv1alpha1.ReadyCondition, clusterv1alpha1.MachinesReadyCondition,
 		clusterv1alpha1.ReadyReason, clusterv1alpha1.NotReadyReason, clusterv1alpha1.ReadyUnknownReason)
 }
 
-// MachinesUpToDate sums up the UpToDate of those Machines that have it: a Machine that was
-// just made, or that no MachineDeployment made, does not.
+// MachinesUpToDate returns a condition that aggregates the condition UpToDate of Machines. It ignores Machines without
+// this condition: new ones, and those that belong to no MachineDeployment.
 func MachinesUpToDate(all []*machine) metav1.Condition {
 	all = slices.DeleteFunc(slices.Clone(all), func(m *machine) bool {
 		return conditions.Find(m.Status.Conditions, clusterv1alpha1.MachineUpToDateCondition) == nil
@@ -33,8 +33,8 @@ func MachinesUpToDate(all []*machine) metav1.Condition {
 		clusterv1alpha1.UpToDateReason, clusterv1alpha1.NotUpToDateReason, clusterv1alpha1.UpToDateUnknownReason)
 }
 
-// aggregate is False if the condition from of any Machine is, else Unknown if that of any is
-// unknown, else True, and says which Machines say what.
+// aggregate returns a condition that is False if from is False for any Machine, else Unknown if it is Unknown for any,
+// else True. The message names the Machines.
 func aggregate(all []*machine, from, to, good, bad, unknown string) metav1.Condition {
 	out := metav1.Condition{Type: to, Status: metav1.ConditionTrue, Reason: good}
 	if len(all) == 0 {
@@ -62,16 +62,16 @@ func aggregate(all []*machine, from, to, good, bad, unknown string) metav1.Condi
 	default:
 		return out
 	}
-	said := append(texts(names[metav1.ConditionFalse]), texts(names[metav1.ConditionUnknown])...)
+	said := append(groupMessages(names[metav1.ConditionFalse]), groupMessages(names[metav1.ConditionUnknown])...)
 	if len(said) > maxGroups {
-		said = append(said[:maxGroups], fmt.Sprintf("%d other texts", len(said)-maxGroups))
+		said = append(said[:maxGroups], fmt.Sprintf("%d other messages", len(said)-maxGroups))
 	}
 	out.Message = strings.Join(said, "; ")
 	return out
 }
 
-// texts are what Machines say, that which most say first.
-func texts(said map[string][]string) []string {
+// groupMessages returns one text for each message with the names of its Machines, the most frequent message first.
+func groupMessages(said map[string][]string) []string {
 	type group struct {
 		text  string
 		names []string
@@ -94,7 +94,7 @@ func texts(said map[string][]string) []string {
 	return out
 }
 
-// Names names Machines in a text.
+// Names formats the names of Machines for a message.
 func Names(names []string) string {
 	if len(names) == 1 {
 		return "Machine " + names[0]
@@ -102,7 +102,8 @@ func Names(names []string) string {
 	return "Machines " + conditions.List(names, ", ")
 }
 
-// Remediating says which Machines are being replaced because they failed their health check.
+// Remediating returns a condition that names the Machines that are being replaced because they failed their health
+// check.
 func Remediating(all []*machine) metav1.Condition {
 	var now, not []string
 	for _, m := range all {
@@ -121,7 +122,7 @@ func Remediating(all []*machine) metav1.Condition {
 	case len(now) > 0:
 		out.Status, out.Reason, out.Message = metav1.ConditionTrue, clusterv1alpha1.RemediatingReason, Names(now)
 	case len(not) > 0:
-		out.Message = Names(not) + " not healthy, and not to be replaced by the owner"
+		out.Message = Names(not) + " unhealthy; the owner does not replace them"
 	}
 	return out
 }

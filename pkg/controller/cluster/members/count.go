@@ -11,18 +11,17 @@ import (
 	"github.com/slipway-dev/slipway/pkg/apis/conditions"
 )
 
-// maxVersions bounds the versions that are counted.
+// maxVersions is the maximum number of versions in Counts.
 const maxVersions = 100
 
-// Counts is how many Machines there are, and how many of them are well. Those that are being
-// deleted are among them, as long as they are there.
+// Counts contains the number of Machines, in total and by condition. It includes Machines that are being deleted.
 type Counts struct {
 	Replicas, Ready, Available, UpToDate int32
-	// Versions are sorted.
+	// Versions are sorted by version.
 	Versions []clusterv1alpha1.StatusVersion
 }
 
-// Count counts all.
+// Count counts Machines.
 func Count(all []*machine) Counts {
 	c := Counts{Replicas: int32(len(all))}
 	versions := map[string]int32{}
@@ -47,7 +46,7 @@ func Count(all []*machine) Counts {
 	return c
 }
 
-// Available is true for a Machine that is and that nobody deletes.
+// Available reports whether a Machine is available and not being deleted.
 func Available(m *machine) bool {
 	return m.DeletionTimestamp == nil && conditions.IsTrue(m.Status.Conditions, clusterv1alpha1.AvailableCondition)
 }

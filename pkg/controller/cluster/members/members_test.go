@@ -22,7 +22,7 @@ var begin = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 // like changes a Machine.
 type like func(*machine)
 
-// a is a Machine with a Node that is Ready and Available, made so many minutes after begin.
+// a returns a Machine with a Node that is Ready and available, created the given minutes after begin.
 func a(name string, minutes int, as ...like) *machine {
 	m := &machine{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"app": "x"}, CreationTimestamp: metav1.NewTime(begin.Add(time.Duration(minutes) * time.Minute))}}
 	m.Spec.ClusterName = "c"
@@ -63,7 +63,7 @@ func namesOf(all []*machine) []string {
 	return names
 }
 
-func TestWhichMachinesGoFirst(t *testing.T) {
+func TestFirst_ReturnsTheMachinesToDeleteFirst(t *testing.T) {
 	all := []*machine{
 		a("well-1", 1), a("well-2", 2), a("well-3", 3),
 		a("unready", 4, is("Ready", metav1.ConditionFalse)),
@@ -79,13 +79,13 @@ func TestWhichMachinesGoFirst(t *testing.T) {
 		n     int
 		want  []string
 	}{
-		"random takes them by name": {"Random", 10, []string{"going", "marked", "nodeless", "sick-node", "unhealthy", "silent", "unready", "well-1", "well-2", "well-3"}},
-		"random is the default":     {"", 4, []string{"going", "marked", "nodeless", "sick-node"}},
-		"oldest":                    {"Oldest", 8, []string{"going", "marked", "sick-node", "unhealthy", "nodeless", "unready", "silent", "well-1"}},
-		"newest":                    {"Newest", 8, []string{"going", "marked", "nodeless", "unhealthy", "sick-node", "silent", "unready", "well-3"}},
-		"none":                      {"Random", 0, []string{}},
-		"fewer than none":           {"Random", -3, []string{}},
-		"more than there are":       {"Oldest", 99, []string{"going", "marked", "sick-node", "unhealthy", "nodeless", "unready", "silent", "well-1", "well-2", "well-3"}},
+		"random sorts by name":  {"Random", 10, []string{"going", "marked", "nodeless", "sick-node", "unhealthy", "silent", "unready", "well-1", "well-2", "well-3"}},
+		"random is the default": {"", 4, []string{"going", "marked", "nodeless", "sick-node"}},
+		"oldest":                {"Oldest", 8, []string{"going", "marked", "sick-node", "unhealthy", "nodeless", "unready", "silent", "well-1"}},
+		"newest":                {"Newest", 8, []string{"going", "marked", "nodeless", "unhealthy", "sick-node", "silent", "unready", "well-3"}},
+		"none":                  {"Random", 0, []string{}},
+		"a negative number":     {"Random", -3, []string{}},
+		"more than exist":       {"Oldest", 99, []string{"going", "marked", "sick-node", "unhealthy", "nodeless", "unready", "silent", "well-1", "well-2", "well-3"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, given := range [][]*machine{all, reversed(all)} {
@@ -107,7 +107,7 @@ func reversed(all []*machine) []*machine {
 	return out
 }
 
-func TestMachinesAreCounted(t *testing.T) {
+func TestCount_CountsMachines(t *testing.T) {
 	version := func(v string) like { return func(m *machine) { m.Spec.Version = v } }
 	got := Count([]*machine{
 		a("x", 0, version("v2"), is("UpToDate", metav1.ConditionTrue)), a("y", 0, version("v1"), is("Available", metav1.ConditionFalse)),
@@ -118,11 +118,11 @@ func TestMachinesAreCounted(t *testing.T) {
 		t.Errorf("counts (-want +got):\n%s", diff)
 	}
 	if !Available(a("x", 0)) || Available(a("x", 0, going)) || Available(a("x", 0, is("Available", metav1.ConditionFalse))) {
-		t.Error("Available is what is and stays so")
+		t.Error("Available is wrong")
 	}
 }
 
-func TestConditionsOfManyMachinesAreOne(t *testing.T) {
+func TestMachinesReady_AggregatesConditions(t *testing.T) {
 	many := []*machine{a("ok", 0)}
 	for _, name := range []string{"e", "d", "c", "b", "a"} {
 		many = append(many, a(name, 0, says("Ready", metav1.ConditionFalse, "NotReady", "no address")))
@@ -132,9 +132,9 @@ func TestConditionsOfManyMachinesAreOne(t *testing.T) {
 		of   []*machine
 		want metav1.Condition
 	}{
-		"none":     {nil, metav1.Condition{Type: "MachinesReady", Status: "True", Reason: "NoReplicas"}},
-		"all well": {[]*machine{a("x", 0), a("y", 0)}, metav1.Condition{Type: "MachinesReady", Status: "True", Reason: "Ready"}},
-		"one silent": {[]*machine{a("x", 0), a("y", 0, says("Ready", metav1.ConditionUnknown, "ReadyUnknown", "who knows"))},
+		"none":      {nil, metav1.Condition{Type: "MachinesReady", Status: "True", Reason: "NoReplicas"}},
+		"all Ready": {[]*machine{a("x", 0), a("y", 0)}, metav1.Condition{Type: "MachinesReady", Status: "True", Reason: "Ready"}},
+		"one Unknown": {[]*machine{a("x", 0), a("y", 0, says("Ready", metav1.ConditionUnknown, "ReadyUnknown", "who knows"))},
 			metav1.Condition{Type: "MachinesReady", Status: "Unknown", Reason: "ReadyUnknown", Message: "Machine y: who knows"}},
 		"many": {many, metav1.Condition{
 			Type: "MachinesReady", Status: "False", Reason: "NotReady",
@@ -151,21 +151,21 @@ func TestConditionsOfManyMachinesAreOne(t *testing.T) {
 	}
 	upToDate := MachinesUpToDate([]*machine{a("new", 0), a("old", 0, says("UpToDate", metav1.ConditionFalse, "NotUpToDate", "* Version"))})
 	if diff := cmp.Diff(metav1.Condition{Type: "MachinesUpToDate", Status: "False", Reason: "NotUpToDate", Message: "Machine old: * Version"}, upToDate); diff != "" {
-		t.Errorf("MachinesUpToDate is about those that tell (-want +got):\n%s", diff)
+		t.Errorf("MachinesUpToDate ignores Machines without the condition (-want +got):\n%s", diff)
 	}
 }
 
-func TestRemediatingNamesThoseThatAreReplaced(t *testing.T) {
+func TestRemediating_NamesMachines(t *testing.T) {
 	sick := is("HealthCheckSucceeded", metav1.ConditionFalse)
 	asked := says("OwnerRemediated", metav1.ConditionFalse, "RemediationDeferred", "")
 	for name, test := range map[string]struct {
 		of                      []*machine
 		status, reason, message string
 	}{
-		"all well":          {[]*machine{a("x", 0)}, "False", "NotRemediating", ""},
-		"sick, not asked":   {[]*machine{a("x", 0, sick)}, "False", "NotRemediating", "Machine x not healthy, and not to be replaced by the owner"},
-		"asked, well again": {[]*machine{a("x", 0, asked)}, "False", "NotRemediating", ""},
-		"sick and asked":    {[]*machine{a("y", 0, sick, asked), a("x", 0, sick)}, "True", "Remediating", "Machine y (RemediationDeferred)"},
+		"all healthy":              {[]*machine{a("x", 0)}, "False", "NotRemediating", ""},
+		"unhealthy, not requested": {[]*machine{a("x", 0, sick)}, "False", "NotRemediating", "Machine x unhealthy; the owner does not replace them"},
+		"requested, healthy again": {[]*machine{a("x", 0, asked)}, "False", "NotRemediating", ""},
+		"unhealthy and requested":  {[]*machine{a("y", 0, sick, asked), a("x", 0, sick)}, "True", "Remediating", "Machine y (RemediationDeferred)"},
 	} {
 		got := Remediating(test.of)
 		if string(got.Status) != test.status || got.Reason != test.reason || got.Message != test.message {
@@ -174,7 +174,7 @@ func TestRemediatingNamesThoseThatAreReplaced(t *testing.T) {
 	}
 }
 
-func TestWhatIsPausedSaysWhy(t *testing.T) {
+func TestPaused_ReportsTheReason(t *testing.T) {
 	paused, free := &cluster{Spec: clusterv1alpha1.ClusterSpec{Paused: ptr.To(true)}}, &cluster{}
 	for name, test := range map[string]struct {
 		in   *cluster
@@ -194,21 +194,21 @@ func TestWhatIsPausedSaysWhy(t *testing.T) {
 	}
 }
 
-func TestOwnersAreAddedOnce(t *testing.T) {
+func TestOwn_AddsOwnersOnce(t *testing.T) {
 	in := &cluster{ObjectMeta: metav1.ObjectMeta{Name: "c", UID: "new"}}
 	other := metav1.OwnerReference{APIVersion: "v1", Kind: "Cluster", Name: "c", UID: "other"}
 	m := a("x", 0, func(m *machine) {
 		m.OwnerReferences = []metav1.OwnerReference{other, {APIVersion: "cluster.slipway.dev/v1alpha1", Kind: "Cluster", Name: "c", UID: "old"}}
 	})
 	if !Own(m, in) {
-		t.Error("the reference to the Cluster of before was left")
+		t.Error("the reference to the previous Cluster was not replaced")
 	}
 	want := []metav1.OwnerReference{other, {APIVersion: "cluster.slipway.dev/v1alpha1", Kind: "Cluster", Name: "c", UID: "new"}}
 	if diff := cmp.Diff(want, m.OwnerReferences); diff != "" {
 		t.Errorf("owners (-want +got):\n%s", diff)
 	}
 	if Own(m, in) || !Owned(m, "Cluster") || Owned(m, "MachineSet") {
-		t.Error("it is owned by the Cluster, and by nothing else")
+		t.Error("it must be owned only by the Cluster")
 	}
 	Control(m, &clusterv1alpha1.MachineSet{ObjectMeta: metav1.ObjectMeta{Name: "s", UID: "s"}}, "MachineSet")
 	if diff := cmp.Diff([]string{"s"}, ControllerUID(m)); diff != "" {
@@ -219,7 +219,7 @@ func TestOwnersAreAddedOnce(t *testing.T) {
 	}
 }
 
-func TestSelectorsSelectMachinesOfTheirCluster(t *testing.T) {
+func TestSelected_MatchesMachinesOfTheCluster(t *testing.T) {
 	app := metav1.LabelSelector{MatchLabels: map[string]string{"app": "x"}}
 	for name, test := range map[string]struct {
 		selector metav1.LabelSelector
@@ -230,7 +230,7 @@ func TestSelectorsSelectMachinesOfTheirCluster(t *testing.T) {
 		"other cluster":   {app, "d", false},
 		"other labels":    {metav1.LabelSelector{MatchLabels: map[string]string{"app": "y"}}, "c", false},
 		"empty":           {metav1.LabelSelector{}, "c", false},
-		"cannot be read":  {metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "a", Operator: "?"}}}, "c", false},
+		"invalid":         {metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "a", Operator: "?"}}}, "c", false},
 		"by expression":   {metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "app", Operator: metav1.LabelSelectorOpExists}}}, "c", true},
 		"no such by expr": {metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "app", Operator: metav1.LabelSelectorOpDoesNotExist}}}, "c", false},
 	} {
@@ -251,7 +251,7 @@ func template(change func(*clusterv1alpha1.MachineTemplateSpec)) *clusterv1alpha
 	return t
 }
 
-func TestTemplatesAreOutdatedByWhatCannotBeChangedInPlace(t *testing.T) {
+func TestOutdated_IgnoresFieldsChangedInPlace(t *testing.T) {
 	for name, test := range map[string]struct {
 		change func(*clusterv1alpha1.MachineTemplateSpec)
 		want   []string
@@ -287,7 +287,7 @@ func TestTemplatesAreOutdatedByWhatCannotBeChangedInPlace(t *testing.T) {
 	}
 	for try := range 1000 {
 		if hash := Hash(template(nil), try); strings.Trim(hash, alphabet) != "" || len(hash) != hashLength {
-			t.Fatalf("%q is no name", hash)
+			t.Fatalf("%q is not a valid name", hash)
 		}
 	}
 	if Hash(template(nil), 0) == Hash(template(nil), 1) {

@@ -15,22 +15,22 @@ import (
 
 type machine = clusterv1alpha1.Machine
 
-// Order says which of Machines that are equally well goes first.
+// Order determines which of several equally healthy Machines is deleted first.
 type Order = clusterv1alpha1.MachineSetDeletionOrder
 
-// rank is how early a Machine goes, the lowest first.
+// rank is the deletion priority of a Machine. The lowest is deleted first.
 type rank int
 
 const (
-	// deleting goes already: another one in its place would be one too many.
+	// deleting Machines are already being deleted. Choosing them first avoids deleting one too many.
 	deleting rank = iota
-	// marked is by DeleteMachineAnnotation.
-	marked
-	// unwell has no Node, or one with a bad condition, or failed its health check.
-	unwell
-	// unready has a Node and is not Ready.
+	// markedForDeletion Machines have DeleteMachineAnnotation.
+	markedForDeletion
+	// unhealthy Machines have no Node, an unhealthy Node, or a failed health check.
+	unhealthy
+	// unready Machines have a Node and are not Ready.
 	unready
-	well
+	healthy
 )
 
 func rankOf(m *machine) rank {
@@ -39,25 +39,24 @@ func rankOf(m *machine) rank {
 	case m.DeletionTimestamp != nil:
 		return deleting
 	case isMarked:
-		return marked
+		return markedForDeletion
 	case !m.Status.NodeRef.IsDefined(), isFalse(m, clusterv1alpha1.MachineNodeHealthyCondition), Unhealthy(m):
-		return unwell
+		return unhealthy
 	case !conditions.IsTrue(m.Status.Conditions, clusterv1alpha1.ReadyCondition):
 		return unready
 	}
-	return well
+	return healthy
 }
 
-// First returns the n of all that go first, in that order: those that go already, those that
-// are marked to go, those that are not well, those that are not Ready, and then by order.
-// Random takes them by name, so that it is the same choice when it is made again.
+// First returns the n Machines to delete first: those being deleted, marked, unhealthy, not Ready, and then by order.
+// With order Random they are sorted by name, so that repeated calls return the same Machines.
 func First(all []*machine, n int, order Order) []*machine {
 	sorted := slices.Clone(all)
 	slices.SortFunc(sorted, func(a, b *machine) int {
 		if by := int(rankOf(a)) - int(rankOf(b)); by != 0 {
 			return by
 		}
-		if by := byAge(a, b, order); by != 0 {
+		if by := compareAge(a, b, order); by != 0 {
 			return by
 		}
 		return strings.Compare(a.Name, b.Name)
@@ -65,7 +64,7 @@ func First(all []*machine, n int, order Order) []*machine {
 	return sorted[:max(min(n, len(sorted)), 0)]
 }
 
-func byAge(a, b *machine, order Order) int {
+func compareAge(a, b *machine, order Order) int {
 	older := a.CreationTimestamp.Compare(b.CreationTimestamp.Time)
 	switch order {
 	case clusterv1alpha1.OldestMachineSetDeletionOrder:
@@ -77,12 +76,12 @@ func byAge(a, b *machine, order Order) int {
 	return 0
 }
 
-// Unhealthy is true for a Machine that failed its health check.
+// Unhealthy reports whether a Machine failed its health check.
 func Unhealthy(m *machine) bool {
 	return isFalse(m, clusterv1alpha1.MachineHealthCheckSucceededCondition)
 }
 
-// ToRemediate is true for one whose owner shall replace it for that.
+// ToRemediate reports whether a Machine failed its health check and its owner must replace it.
 func ToRemediate(m *machine) bool {
 	return Unhealthy(m) && isFalse(m, clusterv1alpha1.MachineOwnerRemediatedCondition)
 }

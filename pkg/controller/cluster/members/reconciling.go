@@ -12,8 +12,8 @@ import (
 	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
 )
 
-// Reconciling returns what an object that is not being deleted still has to do: the first of the conditions doing that
-// is True, or replicas that are not available; nil if nothing.
+// Reconciling returns the condition Reconciling of an object that is not being deleted. It reports the first True
+// condition of doing, or replicas that are not available. It returns nil if there are neither.
 func Reconciling(available, wanted int32, doing ...metav1.Condition) *metav1.Condition {
 	for _, c := range doing {
 		if c.Status == metav1.ConditionTrue {
@@ -29,16 +29,16 @@ func Reconciling(available, wanted int32, doing ...metav1.Condition) *metav1.Con
 	}
 }
 
-// WaitingError is returned while an object that is to be created by a user does not exist.
+// WaitingError is returned while an object that a user must create does not exist.
 type WaitingError struct {
-	// Reason is that of a condition, and Message says what is waited for.
+	// Reason is a condition reason. Message describes the missing object.
 	Reason, Message string
 }
 
-// Error returns the message.
+// Error implements error.
 func (e *WaitingError) Error() string { return e.Message }
 
-// ReasonOf returns the reason of an error that is a WaitingError, else fallback.
+// ReasonOf returns the reason of a WaitingError, or fallback for other errors.
 func ReasonOf(err error, fallback string) string {
 	if waiting := (*WaitingError)(nil); errors.As(err, &waiting) {
 		return waiting.Reason
@@ -46,5 +46,6 @@ func ReasonOf(err error, fallback string) string {
 	return fallback
 }
 
-// Observed reports whether a reconcile that ended with err has done what the spec says, as far as it can be done now.
+// Observed reports whether a reconcile that returned err has processed the spec. An error for a missing user object
+// counts as processed.
 func Observed(err error) bool { return err == nil || ReasonOf(err, "") != "" }

@@ -12,12 +12,13 @@ import (
 	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
 )
 
-// Orphaning is true for an object that is being deleted and whose dependents are to stay.
+// Orphaning reports whether an object is being deleted with its dependents orphaned.
 func Orphaning(o metav1.Object) bool {
 	return o.GetDeletionTimestamp() != nil && slices.Contains(o.GetFinalizers(), metav1.FinalizerOrphanDependents)
 }
 
-// Release lets an object go, which it changes, after its dependents were taken off it.
+// Release removes the orphan finalizer of o and marks o as released. Call it after the owner references of the
+// dependents were removed.
 func Release(o metav1.Object) {
 	o.SetFinalizers(slices.DeleteFunc(slices.Clone(o.GetFinalizers()), func(name string) bool {
 		return name == metav1.FinalizerOrphanDependents

@@ -15,13 +15,13 @@ import (
 	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
 )
 
-// hashLength is how many letters the hash of a template has.
+// hashLength is the length of a template hash in characters.
 const hashLength = 10
 
-// Outdated says, a sentence each, why Machines of the template is are not as the template
-// wanted says; nothing if they are. What is changed in place is no reason.
+// Outdated returns the differences between the template of Machines and the template wanted, a sentence each. It
+// ignores fields that are changed in place.
 func Outdated(is, wanted *clusterv1alpha1.MachineTemplateSpec) []string {
-	a, b := rolled(is), rolled(wanted)
+	a, b := immutableFields(is), immutableFields(wanted)
 	var why []string
 	if a.Version != b.Version {
 		why = append(why, fmt.Sprintf("Version %s, %s required", a.Version, b.Version))
@@ -43,31 +43,29 @@ func Outdated(is, wanted *clusterv1alpha1.MachineTemplateSpec) []string {
 	return why
 }
 
-// rolled is what of a template cannot be changed in place.
-func rolled(t *clusterv1alpha1.MachineTemplateSpec) clusterv1alpha1.MachineSpec {
+// immutableFields returns the fields of a template that cannot be changed in place.
+func immutableFields(t *clusterv1alpha1.MachineTemplateSpec) clusterv1alpha1.MachineSpec {
 	return clusterv1alpha1.MachineSpec{
 		Bootstrap: t.Spec.Bootstrap, InfrastructureRef: t.Spec.InfrastructureRef, Version: t.Spec.Version, FailureDomain: t.Spec.FailureDomain,
 	}
 }
 
-// Hash tells templates apart that are not changed in place into each other. With another try
-// it is another one.
+// Hash returns a hash of the fields that cannot be changed in place. A different try gives a different hash.
 func Hash(t *clusterv1alpha1.MachineTemplateSpec, try int) string {
-	text, err := json.Marshal(rolled(t))
+	text, err := json.Marshal(immutableFields(t))
 	if err != nil {
-		panic(fmt.Sprintf("a template cannot be written as JSON: %v", err)) // It came as such.
+		panic(fmt.Sprintf("cannot encode a template as JSON: %v", err)) // The template was decoded from JSON.
 	}
 	return Letters(fmt.Appendf(text, "/%d", try), hashLength)
 }
 
-// Selected is true for a Machine of a Cluster that a selector selects. One that says nothing
-// selects nothing.
+// Selected reports whether selector selects a Machine of the Cluster. An empty or invalid selector selects none.
 func Selected(selector *metav1.LabelSelector, clusterName string, m *machine) bool {
 	s, err := metav1.LabelSelectorAsSelector(selector)
 	return err == nil && !s.Empty() && m.Spec.ClusterName == clusterName && s.Matches(labels.Set(m.Labels))
 }
 
-// ControllerUID is the UID of what controls o, in a list; the list is empty if nobody does.
+// ControllerUID is an index function. It returns the UID of the controller of o, or nil if o has none.
 func ControllerUID(o metav1.Object) []string {
 	if ref := metav1.GetControllerOfNoCopy(o); ref != nil {
 		return []string{string(ref.UID)}
@@ -75,7 +73,7 @@ func ControllerUID(o metav1.Object) []string {
 	return nil
 }
 
-// UncontrolledIn is the namespace of o, in a list; the list is empty if somebody controls it.
+// UncontrolledIn is an index function. It returns the namespace of o if o has no controller, and nil otherwise.
 func UncontrolledIn(o metav1.Object) []string {
 	if metav1.GetControllerOfNoCopy(o) != nil {
 		return nil
@@ -83,8 +81,7 @@ func UncontrolledIn(o metav1.Object) []string {
 	return []string{o.GetNamespace()}
 }
 
-// Edited is true for an object of which more changed than its status, which its controller
-// writes.
+// Edited reports whether more than the status of an object has changed.
 func Edited(was, now metav1.Object) bool {
 	return was.GetUID() != now.GetUID() || was.GetGeneration() != now.GetGeneration() ||
 		was.GetDeletionTimestamp() == nil && now.GetDeletionTimestamp() != nil ||

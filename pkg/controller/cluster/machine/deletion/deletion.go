@@ -1,9 +1,9 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package deletion deletes what belongs to a Machine in order. A deletion is a table of stages: how far it is, and
-// since when, is persisted, and no stage is repeated after it has ended. What could not be read is not taken for
-// deleted. Drain and detach have packages of their own.
+// Package deletion deletes a Machine and its objects in order. A deletion consists of stages. The current stage and its
+// start are persisted, and a completed stage is not repeated. An object that could not be read does not count as
+// deleted. The stages drain and detach are in packages of their own.
 package deletion
 
 import (
@@ -29,67 +29,67 @@ import (
 	clusterlisters "github.com/slipway-dev/slipway/pkg/generated/listers/cluster/v1alpha1"
 )
 
-// Reconciler deletes Machines.
+// Reconciler continues the deletion of Machines.
 type Reconciler struct {
 	External *external.Reconciler
 	// Members returns the Machines of a Cluster.
 	Members    func(cluster types.NamespacedName) []*clusterv1alpha1.Machine
 	DrainRules clusterlisters.MachineDrainRuleLister
-	// Drain and Detach are the functions of the packages.
+	// Drain and Detach are drain.Drain and detach.Check.
 	Drain  func(context.Context, kubernetes.Interface, drain.Input) (drain.Result, error)
 	Detach func(context.Context, kubernetes.Interface, drain.Input) (drain.Result, error)
 	Events step.Events
 }
 
-// run is one reconcile of a Machine that is being deleted.
-type run struct {
+// deletionRun is one reconcile of a Machine that is being deleted.
+type deletionRun struct {
 	*Reconciler
 	*step.State
 	step.Report
 }
 
-// stage is a step of a deletion.
+// stage is a stage of a deletion.
 type stage struct {
 	name clusterv1alpha1.MachineDeletionStage
-	// ofNode is true for what is only done where the workload cluster outlives the Machine.
+	// ofNode is true for stages that are skipped if the workload cluster does not outlive the Machine.
 	ofNode bool
-	// do tells whether the stage has ended. With an error it has not.
-	do func(*run, context.Context) (bool, error)
+	// do performs the stage and reports whether it is complete. It is not complete if do returns an error.
+	do func(*deletionRun, context.Context) (bool, error)
 }
 
-// stages follow one another. Each begins when the one before it has ended, and none is gone
-// back to: that it ended was persisted with the name of the next.
+// stages are the stages in their order. A stage begins when the previous one is complete. Persisting its name also
+// records that the previous one is complete.
 var stages = []stage{
-	{clusterv1alpha1.MachineDeletionStagePreDrainHook, true, (*run).waitForPreDrainHooks},
-	{clusterv1alpha1.MachineDeletionStageDrain, true, (*run).drainNode},
-	{clusterv1alpha1.MachineDeletionStageVolumeDetach, true, (*run).waitForVolumes},
-	{clusterv1alpha1.MachineDeletionStagePreTerminateHook, false, (*run).waitForPreTerminateHooks},
-	{clusterv1alpha1.MachineDeletionStageInfrastructure, false, (*run).deleteInfrastructure},
-	{clusterv1alpha1.MachineDeletionStageBootstrap, false, (*run).deleteBootstrap},
-	{clusterv1alpha1.MachineDeletionStageNode, true, (*run).deleteNode},
-	{clusterv1alpha1.MachineDeletionStageCompleted, false, (*run).complete},
+	{clusterv1alpha1.MachineDeletionStagePreDrainHook, true, (*deletionRun).waitForPreDrainHooks},
+	{clusterv1alpha1.MachineDeletionStageDrain, true, (*deletionRun).drainNode},
+	{clusterv1alpha1.MachineDeletionStageVolumeDetach, true, (*deletionRun).waitForVolumes},
+	{clusterv1alpha1.MachineDeletionStagePreTerminateHook, false, (*deletionRun).waitForPreTerminateHooks},
+	{clusterv1alpha1.MachineDeletionStageInfrastructure, false, (*deletionRun).deleteInfrastructure},
+	{clusterv1alpha1.MachineDeletionStageBootstrap, false, (*deletionRun).deleteBootstrap},
+	{clusterv1alpha1.MachineDeletionStageNode, true, (*deletionRun).deleteNode},
+	{clusterv1alpha1.MachineDeletionStageCompleted, false, (*deletionRun).complete},
 }
 
-// Reconcile continues a deletion as far as possible.
+// Reconcile continues the deletion of a Machine as far as possible.
 func (d *Reconciler) Reconcile(ctx context.Context, s *step.State) (step.Report, error) {
-	r := &run{Reconciler: d, State: s}
+	r := &deletionRun{Reconciler: d, State: s}
 	r.Deleting = step.Progress{Reason: clusterv1alpha1.DeletingReason, Message: "Deletion started"}
 	err := r.reconcile(ctx)
 	return r.Report, err
 }
 
-func (r *run) reconcile(ctx context.Context) error {
+func (r *deletionRun) reconcile(ctx context.Context) error {
 	refused, err := r.Refusal(ctx, r.State, &r.Report)
-	if errors.Is(err, errNodeRead) {
-		return nil // It is checked again.
+	if errors.Is(err, errReadingNode) {
+		return nil // Reconciled again.
 	}
 	if err != nil {
-		err = fmt.Errorf("finding out whether the Node may be deleted: %w", err)
+		err = fmt.Errorf("checking whether the Node may be deleted: %w", err)
 		r.Deleting = step.Progress{Reason: clusterv1alpha1.InternalErrorReason, Message: err.Error()}
 		return err
 	}
 	if refused != "" {
-		klog.FromContext(ctx).V(2).Info("The Node is left as it is", "node", r.Machine.Status.NodeRef.Name, "because", refused)
+		klog.FromContext(ctx).V(2).Info("Not draining and deleting the Node", "node", r.Machine.Status.NodeRef.Name, "reason", refused)
 	}
 	for _, st := range stages[stageIndex(r.Machine):] {
 		if st.ofNode && refused != "" {
@@ -103,7 +103,7 @@ func (r *run) reconcile(ctx context.Context) error {
 	return nil
 }
 
-// stageIndex is the stage that a deletion is at.
+// stageIndex returns the index of the current stage.
 func stageIndex(m *clusterv1alpha1.Machine) int {
 	if m.Status.Deletion == nil {
 		return 0
@@ -111,33 +111,33 @@ func stageIndex(m *clusterv1alpha1.Machine) int {
 	return max(0, slices.IndexFunc(stages, func(st stage) bool { return st.name == m.Status.Deletion.Stage }))
 }
 
-// enter begins a stage, unless it has begun.
-func (r *run) enter(name clusterv1alpha1.MachineDeletionStage) {
+// enter starts a stage unless it has already started.
+func (r *deletionRun) enter(name clusterv1alpha1.MachineDeletionStage) {
 	d := r.status()
 	if d.Stage != name {
 		d.Stage, d.StageStartTime = name, r.Moment()
 	}
 }
 
-// status returns how far the deletion is.
-func (r *run) status() *clusterv1alpha1.MachineDeletionStatus {
+// status returns the deletion status of the Machine. It creates it if necessary.
+func (r *deletionRun) status() *clusterv1alpha1.MachineDeletionStatus {
 	if r.Machine.Status.Deletion == nil {
 		r.Machine.Status.Deletion = &clusterv1alpha1.MachineDeletionStatus{}
 	}
 	return r.Machine.Status.Deletion
 }
 
-// began keeps when something began, or sets it to now.
-func (r *run) began(at **metav1.Time) time.Time {
+// startTime returns the start time at points to. It sets it to now if it is nil.
+func (r *deletionRun) startTime(at **metav1.Time) time.Time {
 	if *at == nil {
 		*at = r.Moment()
 	}
 	return (*at).Time
 }
 
-// isOver tells whether a time of seconds has passed since started; nil and 0 never pass. It
-// has the Machine looked at when it will have.
-func (r *run) isOver(seconds *int32, started time.Time) bool {
+// hasTimedOut reports whether a timeout has passed since started, and otherwise requests a reconcile for that time.
+// Without a timeout (nil or 0) it returns false.
+func (r *deletionRun) hasTimedOut(seconds *int32, started time.Time) bool {
 	if seconds == nil || *seconds <= 0 {
 		return false
 	}
@@ -146,27 +146,27 @@ func (r *run) isOver(seconds *int32, started time.Time) bool {
 	return left <= 0
 }
 
-// waitForPreDrainHooks waits until nobody keeps the Node from being drained. Nothing is looked
-// at meanwhile: that a hook is removed is an event.
-func (r *run) waitForPreDrainHooks(context.Context) (bool, error) {
+// waitForPreDrainHooks waits until all pre-drain hooks are removed. The removal of a hook is an event, so it does not
+// poll.
+func (r *deletionRun) waitForPreDrainHooks(context.Context) (bool, error) {
 	waiting := r.waitForHooks(clusterv1alpha1.PreDrainDeleteHookAnnotationPrefix, clusterv1alpha1.WaitingForPreDrainHookReason, "pre-drain")
 	if waiting {
-		r.began(&r.status().WaitForPreDrainHookStartTime)
+		r.startTime(&r.status().WaitForPreDrainHookStartTime)
 	}
 	return !waiting, nil
 }
 
-// waitForPreTerminateHooks waits until nobody keeps the infrastructure from being deleted.
-func (r *run) waitForPreTerminateHooks(context.Context) (bool, error) {
+// waitForPreTerminateHooks waits until all pre-terminate hooks are removed.
+func (r *deletionRun) waitForPreTerminateHooks(context.Context) (bool, error) {
 	waiting := r.waitForHooks(clusterv1alpha1.PreTerminateDeleteHookAnnotationPrefix, clusterv1alpha1.WaitingForPreTerminateHookReason, "pre-terminate")
 	if waiting {
-		r.began(&r.status().WaitForPreTerminateHookStartTime)
+		r.startTime(&r.status().WaitForPreTerminateHookStartTime)
 	}
 	return !waiting, nil
 }
 
-// waitForHooks is true while the Machine has annotations that begin with prefix.
-func (r *run) waitForHooks(prefix, reason, name string) bool {
+// waitForHooks reports whether the Machine has annotations with a prefix, and sets the progress.
+func (r *deletionRun) waitForHooks(prefix, reason, name string) bool {
 	hooks := hooksOf(r.Machine, prefix)
 	if len(hooks) == 0 {
 		return false
@@ -175,7 +175,7 @@ func (r *run) waitForHooks(prefix, reason, name string) bool {
 	return true
 }
 
-// hooksOf are the keys of annotations that begin with prefix, whatever their values.
+// hooksOf returns the keys of the annotations with a prefix, sorted. Their values are ignored.
 func hooksOf(m *clusterv1alpha1.Machine, prefix string) []string {
 	var hooks []string
 	for key := range m.Annotations {
@@ -187,22 +187,22 @@ func hooksOf(m *clusterv1alpha1.Machine, prefix string) []string {
 	return hooks
 }
 
-// deleteInfrastructure deletes the infrastructure, and waits until it is gone.
-func (r *run) deleteInfrastructure(ctx context.Context) (bool, error) {
+// deleteInfrastructure deletes the infrastructure object and waits for its deletion.
+func (r *deletionRun) deleteInfrastructure(ctx context.Context) (bool, error) {
 	return r.deleteExternal(ctx, &r.Infra, r.Machine.Spec.InfrastructureRef.Kind, clusterv1alpha1.WaitingForInfrastructureDeletionReason)
 }
 
-// deleteBootstrap deletes the bootstrap object, and waits until it is gone.
-func (r *run) deleteBootstrap(ctx context.Context) (bool, error) {
+// deleteBootstrap deletes the bootstrap object and waits for its deletion.
+func (r *deletionRun) deleteBootstrap(ctx context.Context) (bool, error) {
 	if !r.Machine.Spec.Bootstrap.ConfigRef.IsDefined() {
 		return true, nil
 	}
 	return r.deleteExternal(ctx, &r.Bootstrap, r.Machine.Spec.Bootstrap.ConfigRef.Kind, clusterv1alpha1.WaitingForBootstrapDeletionReason)
 }
 
-// deleteExternal deletes what the Machine refers to. It has ended when the server has said
-// that there is no such object; what somebody else controls is not this Machine's and stays.
-func (r *run) deleteExternal(ctx context.Context, e *step.External, kind, waiting string) (bool, error) {
+// deleteExternal deletes a referenced object. It is complete when the server reports that the object does not exist. An
+// object that is controlled by another owner is not deleted.
+func (r *deletionRun) deleteExternal(ctx context.Context, e *step.External, kind, waiting string) (bool, error) {
 	failed := func(err error) {
 		r.Deleting = step.Progress{Reason: clusterv1alpha1.InternalErrorReason, Message: fmt.Sprintf("Failed to delete %s: %v", kind, err)}
 	}
@@ -210,13 +210,13 @@ func (r *run) deleteExternal(ctx context.Context, e *step.External, kind, waitin
 	case e.Gone:
 		return true, nil
 	case e.Foreign:
-		klog.FromContext(ctx).Info("An object that the Machine refers to is somebody else's and stays", "object", e.Describe())
+		klog.FromContext(ctx).Info("Not deleting an object that is controlled by another owner", "object", e.Describe())
 		return true, nil
 	case e.Err != nil:
 		failed(e.Err)
-		return false, nil // The step that reads it has returned the error.
+		return false, nil // The step that reads the object has returned the error.
 	case e.Object == nil:
-		return true, nil // The Machine refers to none.
+		return true, nil // The Machine has no reference.
 	}
 	r.Deleting = step.Progress{Reason: waiting, Message: fmt.Sprintf("Waiting for %s to be deleted", kind)}
 	if e.Object.GetDeletionTimestamp() != nil {
@@ -227,7 +227,7 @@ func (r *run) deleteExternal(ctx context.Context, e *step.External, kind, waitin
 		Delete(ctx, e.Object.GetName(), metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}})
 	switch {
 	case err == nil:
-	case contract.IsGone(err), apierrors.IsConflict(err): // It went, or another came, before the cache was told.
+	case contract.IsGone(err), apierrors.IsConflict(err): // The object was deleted or recreated, and the cache is stale.
 		r.Again(controller.Conflict)
 	default:
 		err = fmt.Errorf("deleting %s: %w", e.Describe(), err)
@@ -237,8 +237,8 @@ func (r *run) deleteExternal(ctx context.Context, e *step.External, kind, waitin
 	return false, nil
 }
 
-// complete lets go of the Machine.
-func (r *run) complete(context.Context) (bool, error) {
+// complete removes the finalizer of the Machine.
+func (r *deletionRun) complete(context.Context) (bool, error) {
 	r.Deleting = step.Progress{Reason: clusterv1alpha1.DeletionCompletedReason, Message: "Deletion completed"}
 	r.Machine.Finalizers = slices.DeleteFunc(r.Machine.Finalizers, func(f string) bool { return f == clusterv1alpha1.MachineFinalizer })
 	return true, nil

@@ -25,66 +25,66 @@ import (
 	"github.com/slipway-dev/slipway/pkg/controller/cluster/machine/step"
 )
 
-// nodeWork empties the Nodes of a machine in some way before the machine is deleted.
-type nodeWork struct {
-	// excluded is the annotation of a Machine without this work.
+// nodeTask describes a stage that is performed for each Node of a machine: the drain, or the wait for volumes.
+type nodeTask struct {
+	// excluded is the annotation that disables the task for a Machine.
 	excluded string
 	started  **metav1.Time
 	timeout  *int32
 	do       func(context.Context, kubernetes.Interface, drain.Input) (drain.Result, error)
 	retry    time.Duration
-	// reason and headline are of the condition. what completes the sentence "Error ... Node n".
+	// reason and headline are those of the condition. what is the activity in messages such as "Error draining Node n".
 	reason, headline, what string
-	// succeeded and failed are reasons of Events, expired is the message about the end of its time.
+	// succeeded and failed are event reasons. expired is the message of the event after the timeout.
 	succeeded, failed, expired string
 }
 
-// drainNode empties the Node, as long as there is a machine under it and time for it. Other Nodes with the provider ID of
-// the machine are emptied, too: their pods end with it.
-func (r *run) drainNode(ctx context.Context) (bool, error) {
-	return r.emptyNodes(ctx, &nodeWork{
+// drainNode drains the Node until it is empty, the infrastructure is being deleted, or the timeout has passed. It also
+// drains other Nodes with the same provider ID, because their pods run on the same machine.
+func (r *deletionRun) drainNode(ctx context.Context) (bool, error) {
+	return r.runNodeTask(ctx, &nodeTask{
 		excluded: clusterv1alpha1.ExcludeNodeDrainingAnnotation,
 		started:  &r.status().NodeDrainStartTime, timeout: r.Machine.Spec.Deletion.NodeDrainTimeoutSeconds, do: r.Drain, retry: drain.Retry,
 		reason: clusterv1alpha1.DrainingNodeReason, headline: "Drain not completed yet (started at %s):", what: "draining",
-		succeeded: "SuccessfulDrainNode", failed: "FailedDrainNode", expired: "the time for draining Machine's node %q has expired; remaining pods are not evicted",
+		succeeded: "SuccessfulDrainNode", failed: "FailedDrainNode", expired: "the drain timeout of Machine's node %q has expired; remaining pods are not evicted",
 	})
 }
 
-// waitForVolumes waits until no volume is attached to the Node: disks that still are would be
-// deleted with the machine.
-func (r *run) waitForVolumes(ctx context.Context) (bool, error) {
-	return r.emptyNodes(ctx, &nodeWork{
+// waitForVolumes waits until all volumes are detached from the Node. Disks that are still attached would be deleted
+// with the machine.
+func (r *deletionRun) waitForVolumes(ctx context.Context) (bool, error) {
+	return r.runNodeTask(ctx, &nodeTask{
 		excluded: clusterv1alpha1.ExcludeWaitForNodeVolumeDetachAnnotation,
 		started:  &r.status().WaitForNodeVolumeDetachStartTime, timeout: r.Machine.Spec.Deletion.NodeVolumeDetachTimeoutSeconds, do: r.Detach, retry: detach.Retry,
 		reason: clusterv1alpha1.WaitingForVolumeDetachReason, headline: "Waiting for Node volumes to be detached (started at %s)", what: "waiting for volumes to be detached from",
-		succeeded: "NodeVolumesDetached", failed: "FailedWaitForVolumeDetach", expired: "the time for volumes of Machine's node %q to be detached has expired; the remaining volumes stay attached",
+		succeeded: "NodeVolumesDetached", failed: "FailedWaitForVolumeDetach", expired: "the volume detach timeout of Machine's node %q has expired; the remaining volumes stay attached",
 	})
 }
 
-// emptyNodes does w, and returns true when that is complete, excluded or its time has expired.
-func (r *run) emptyNodes(ctx context.Context, w *nodeWork) (bool, error) {
+// runNodeTask performs w. It returns true if w is complete or excluded, or if its timeout has passed.
+func (r *deletionRun) runNodeTask(ctx context.Context, w *nodeTask) (bool, error) {
 	if _, excluded := r.Machine.Annotations[w.excluded]; excluded || !r.Infra.Stays() {
 		return true, nil
 	}
-	started := r.began(w.started)
-	if r.isOver(w.timeout, started) {
-		r.Events.Warning(r.State, w.failed, w.expired, r.names())
+	started := r.startTime(w.started)
+	if r.hasTimedOut(w.timeout, started) {
+		r.Events.Warning(r.State, w.failed, w.expired, r.nodeNames())
 		return true, nil
 	}
 	r.Deleting = step.Progress{Reason: w.reason, Message: fmt.Sprintf(w.headline, started.UTC().Format(time.RFC3339))}
-	if waiting := r.unreadable(); waiting != "" {
+	if waiting := r.nodesUnavailable(); waiting != "" {
 		r.Deleting.Message += "\n* " + waiting
 		return false, nil
 	}
-	result, err := r.eachNode(ctx, started, w.do)
+	result, err := r.forEachNode(ctx, started, w.do)
 	switch {
 	case errors.Is(err, workload.ErrBusy):
 		r.Again(controller.Soon)
 		return false, nil
 	case err != nil:
-		r.Deleting.Message = fmt.Sprintf("Error %s Node %s: %v", w.what, r.names(), err)
-		r.Events.Warning(r.State, w.failed, "error %s Machine's node %q: %v", w.what, r.names(), err)
-		return false, fmt.Errorf("%s Node %s: %w", w.what, r.names(), err)
+		r.Deleting.Message = fmt.Sprintf("Error %s Node %s: %v", w.what, r.nodeNames(), err)
+		r.Events.Warning(r.State, w.failed, "error %s Machine's node %q: %v", w.what, r.nodeNames(), err)
+		return false, fmt.Errorf("%s Node %s: %w", w.what, r.nodeNames(), err)
 	case !result.Done:
 		r.NotBefore = w.retry
 		r.Again(w.retry)
@@ -94,13 +94,13 @@ func (r *run) emptyNodes(ctx context.Context, w *nodeWork) (bool, error) {
 		}
 		return false, nil
 	}
-	r.Events.Normal(r.State, w.succeeded, "success %s Machine's node %q", w.what, r.names())
+	r.Events.Normal(r.State, w.succeeded, "success %s Machine's node %q", w.what, r.nodeNames())
 	return true, nil
 }
 
-// eachNode calls do, which reads lists of the workload cluster, for each Node of the machine within a slot, and joins the
-// results. An error of one Node does not keep the others from being drained.
-func (r *run) eachNode(ctx context.Context, started time.Time, do func(context.Context, kubernetes.Interface, drain.Input) (drain.Result, error)) (drain.Result, error) {
+// forEachNode calls do, which lists objects of the workload cluster, for each Node of the machine, and joins the
+// results. It holds a list slot during the calls. An error for one Node does not prevent the calls for others.
+func (r *deletionRun) forEachNode(ctx context.Context, started time.Time, do func(context.Context, kubernetes.Interface, drain.Input) (drain.Result, error)) (drain.Result, error) {
 	done, err := r.Workload.ListSlot()
 	if err != nil {
 		return drain.Result{}, err
@@ -124,14 +124,14 @@ func (r *run) eachNode(ctx context.Context, started time.Time, do func(context.C
 	return all, errors.Join(failed...)
 }
 
-// names returns the names of the Nodes of the machine.
-func (r *run) names() string { return strings.Join(r.NodeNames(), ", ") }
+// nodeNames returns the names of the Machine's Nodes, separated by commas.
+func (r *deletionRun) nodeNames() string { return strings.Join(r.NodeNames(), ", ") }
 
-// unreadable returns why nothing can be done to the Nodes now, empty if it can.
-func (r *run) unreadable() string {
+// nodesUnavailable returns why the Nodes cannot be accessed now, or "".
+func (r *deletionRun) nodesUnavailable() string {
 	switch {
 	case r.Workload == nil:
-		return r.notConnected()
+		return r.notConnectedMessage()
 	case r.NodesUnread:
 		r.Again(controller.Recheck)
 		return "the Nodes of the workload cluster are being read"
@@ -139,12 +139,12 @@ func (r *run) unreadable() string {
 	return ""
 }
 
-// deleteNode deletes the Node, now that the machine under it is gone, and others with its provider ID. Its time counts
-// from the first try.
-func (r *run) deleteNode(ctx context.Context) (bool, error) {
+// deleteNode deletes the Machine's Node and other Nodes with its provider ID after the infrastructure was deleted. Its
+// timeout starts at the first attempt.
+func (r *deletionRun) deleteNode(ctx context.Context) (bool, error) {
 	m := r.Machine
-	started := r.began(&r.status().NodeDeletionStartTime)
-	waiting := r.unreadable()
+	started := r.startTime(&r.status().NodeDeletionStartTime)
+	waiting := r.nodesUnavailable()
 	var err error
 	if waiting == "" {
 		if err = removeNodes(ctx, r.Workload, r.State); err == nil {
@@ -155,21 +155,21 @@ func (r *run) deleteNode(ctx context.Context) (bool, error) {
 		}
 	}
 	why := cmp.Or(waiting, fmt.Sprint(err))
-	if r.isOver(m.Spec.Deletion.NodeDeletionTimeoutSeconds, started) {
-		klog.FromContext(ctx).Info("The time for deleting the Node is over, it is left", "node", r.names(), "because", why)
-		r.Events.Warning(r.State, "FailedDeleteNode", "Machine's node %q is left: %s", r.names(), why)
+	if r.hasTimedOut(m.Spec.Deletion.NodeDeletionTimeoutSeconds, started) {
+		klog.FromContext(ctx).Info("The timeout for deleting the Node has expired; the Node is not deleted", "node", r.nodeNames(), "reason", why)
+		r.Events.Warning(r.State, "FailedDeleteNode", "Machine's node %q is not deleted, because the timeout has expired: %s", r.nodeNames(), why)
 		return true, nil
 	}
 	if waiting != "" {
 		r.Deleting = step.Progress{Reason: clusterv1alpha1.DeletingNodeReason, Message: "Waiting to delete Node: " + waiting}
 		return false, nil
 	}
-	r.Deleting = step.Progress{Reason: clusterv1alpha1.DeletingNodeReason, Message: fmt.Sprintf("Error deleting Node %s: %v", r.names(), err)}
-	r.Events.Warning(r.State, "FailedDeleteNode", "error deleting Machine's node %q: %v", r.names(), err)
-	return false, fmt.Errorf("deleting Node %s: %w", r.names(), err)
+	r.Deleting = step.Progress{Reason: clusterv1alpha1.DeletingNodeReason, Message: fmt.Sprintf("Error deleting Node %s: %v", r.nodeNames(), err)}
+	r.Events.Warning(r.State, "FailedDeleteNode", "error deleting Machine's node %q: %v", r.nodeNames(), err)
+	return false, fmt.Errorf("deleting Node %s: %w", r.nodeNames(), err)
 }
 
-// removeNodes deletes the Nodes of a Machine, and no others that have their names by now.
+// removeNodes deletes the Nodes of a Machine. It does not delete Nodes of other machines that reuse their names.
 func removeNodes(ctx context.Context, w step.Workload, s *step.State) error {
 	var failed []error
 	for _, name := range s.NodeNames() {
@@ -184,7 +184,7 @@ func removeNodes(ctx context.Context, w step.Workload, s *step.State) error {
 	return errors.Join(failed...)
 }
 
-// notConnected is what a condition says while there is no connection.
-func (r *run) notConnected() string {
+// notConnectedMessage returns the message for a missing connection.
+func (r *deletionRun) notConnectedMessage() string {
 	return "the workload cluster cannot be reached: " + r.Unconnected.Error()
 }

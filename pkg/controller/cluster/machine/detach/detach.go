@@ -18,11 +18,10 @@ import (
 	"github.com/slipway-dev/slipway/pkg/controller/cluster/machine/drain"
 )
 
-// Retry is when volumes that are attached are looked at again, and not before.
+// Retry is the interval of checks while volumes are attached.
 const Retry = 20 * time.Second
 
-// Check tells whether volumes are attached to the Node that are to be waited for. in is
-// that of the drain, with the start of this stage.
+// Check checks which volumes of the Node must be waited for. in.Started is the start of this stage.
 func Check(ctx context.Context, client kubernetes.Interface, in drain.Input) (drain.Result, error) {
 	ctx, cancel := context.WithTimeout(ctx, drain.MaxReading)
 	defer cancel()
@@ -31,37 +30,37 @@ func Check(ctx context.Context, client kubernetes.Interface, in drain.Input) (dr
 		return drain.Result{}, err
 	}
 	if node == nil || drain.Unreachable(node) {
-		klog.FromContext(ctx).V(2).Info("Node is gone or unreachable, its volumes are not waited for", "node", in.Node)
+		klog.FromContext(ctx).V(2).Info("Not waiting for volumes, because the Node is deleted or unreachable", "node", in.Node)
 		return drain.Result{Done: true}, nil
 	}
 	all, err := attachedTo(ctx, client, node)
 	if err != nil {
 		return drain.Result{}, err
 	}
-	if all.empty() {
+	if all.isEmpty() {
 		return drain.Result{Done: true}, nil
 	}
 	plan, err := drain.Look(ctx, client, node, in)
 	if err != nil {
-		return drain.Result{}, fmt.Errorf("finding the volumes that stay: %w", err)
+		return drain.Result{}, fmt.Errorf("finding the volumes of Pods that are not drained: %w", err)
 	}
 	w, err := match(ctx, client, all, claimsOf(plan.Skipped()))
 	if err != nil {
 		return drain.Result{}, err
 	}
-	return drain.Result{Done: w.done(), Message: w.message(in.Started)}, nil
+	return drain.Result{Done: w.isEmpty(), Message: w.message(in.Started)}, nil
 }
 
-// Bounds of what is read: how many objects at once, and how many that are attached. A VM of
-// vSphere has at most 256 disks (configuration maximums of vSphere 8).
+// Limits of lists: the page size, and the number of attached volumes. A vSphere VM has at most 256 disks (configuration
+// maximums of vSphere 8).
 const (
 	page        = 500
 	maxAttached = 5000
 )
 
-// attachedTo reads what is attached to node.
-func attachedTo(ctx context.Context, client kubernetes.Interface, node *corev1.Node) (attached, error) {
-	all := attached{onNode: sets.Set[string]{}, volumes: sets.Set[string]{}, inline: sets.Set[string]{}}
+// attachedTo reads the volumes that are attached to node.
+func attachedTo(ctx context.Context, client kubernetes.Interface, node *corev1.Node) (attachedVolumes, error) {
+	all := attachedVolumes{onNode: sets.Set[string]{}, volumes: sets.Set[string]{}, inline: sets.Set[string]{}}
 	for _, v := range node.Status.VolumesAttached {
 		all.onNode.Insert(string(v.Name))
 	}
@@ -74,31 +73,31 @@ func attachedTo(ctx context.Context, client kubernetes.Interface, node *corev1.N
 			all.add(&list.Items[i], node.Name)
 		}
 		if all.len() > maxAttached {
-			return "", fmt.Errorf("more than %d volumes are said to be attached", maxAttached)
+			return "", fmt.Errorf("more than %d volumes are reported as attached", maxAttached)
 		}
 		return list.Continue, nil
 	})
 	if err != nil {
-		return attached{}, fmt.Errorf("reading the VolumeAttachments of Node %s: %w", node.Name, err)
+		return attachedVolumes{}, fmt.Errorf("reading the VolumeAttachments of Node %s: %w", node.Name, err)
 	}
 	return all, nil
 }
 
-// match reads the PersistentVolumes of what is attached.
-func match(ctx context.Context, client kubernetes.Interface, all attached, ignored sets.Set[types.NamespacedName]) (waiting, error) {
-	w := newWaiting(all)
+// match reads the PersistentVolumes of the attached volumes.
+func match(ctx context.Context, client kubernetes.Interface, all attachedVolumes, ignored sets.Set[types.NamespacedName]) (pendingVolumes, error) {
+	w := newPendingVolumes(all)
 	err := drain.EachPage(ctx, metav1.ListOptions{Limit: page}, func(o metav1.ListOptions) (string, error) {
 		list, err := client.CoreV1().PersistentVolumes().List(ctx, o)
 		if err != nil {
 			return "", err
 		}
 		for i := range list.Items {
-			w.see(&list.Items[i], all, ignored)
+			w.addVolume(&list.Items[i], all, ignored)
 		}
 		return list.Continue, nil
 	})
 	if err != nil {
-		return waiting{}, fmt.Errorf("reading PersistentVolumes: %w", err)
+		return pendingVolumes{}, fmt.Errorf("reading PersistentVolumes: %w", err)
 	}
 	return w, nil
 }

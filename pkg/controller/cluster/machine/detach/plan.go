@@ -14,18 +14,18 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 )
 
-// attached is what is told to be attached to a Node.
-type attached struct {
-	// onNode are the names in status.volumesAttached of the Node.
+// attachedVolumes contains the volumes that are reported as attached to a Node.
+type attachedVolumes struct {
+	// onNode are the names in the Node's status.volumesAttached.
 	onNode sets.Set[string]
-	// volumes are the names of the PersistentVolumes of VolumeAttachments.
+	// volumes are the names of PersistentVolumes in VolumeAttachments.
 	volumes sets.Set[string]
-	// inline are the VolumeAttachments that name no PersistentVolume.
+	// inline are the VolumeAttachments without a PersistentVolume.
 	inline sets.Set[string]
 }
 
-// add takes in one VolumeAttachment, if it is of node and attached.
-func (a attached) add(va *storagev1.VolumeAttachment, node string) {
+// add adds the volume of a VolumeAttachment if it is attached to node.
+func (a attachedVolumes) add(va *storagev1.VolumeAttachment, node string) {
 	switch {
 	case va.Spec.NodeName != node || !va.Status.Attached:
 	case va.Spec.Source.PersistentVolumeName == nil:
@@ -35,26 +35,26 @@ func (a attached) add(va *storagev1.VolumeAttachment, node string) {
 	}
 }
 
-func (a attached) len() int { return len(a.onNode) + len(a.volumes) + len(a.inline) }
+func (a attachedVolumes) len() int { return len(a.onNode) + len(a.volumes) + len(a.inline) }
 
-func (a attached) empty() bool { return a.len() == 0 }
+func (a attachedVolumes) isEmpty() bool { return a.len() == 0 }
 
-// waiting is what is attached, by what is known of it.
-type waiting struct {
-	// claims are claims, volumes PersistentVolumes without one.
+// pendingVolumes contains the attached volumes that must be waited for.
+type pendingVolumes struct {
+	// claims are their claims. volumes are PersistentVolumes without a claim.
 	claims, volumes sets.Set[string]
-	// unknown is what is attached and belongs to no PersistentVolume that was seen.
-	unknown attached
+	// unknown are volumes for which no PersistentVolume was found.
+	unknown attachedVolumes
 }
 
-func newWaiting(all attached) waiting {
-	return waiting{claims: sets.Set[string]{}, volumes: sets.Set[string]{}, unknown: attached{
+func newPendingVolumes(all attachedVolumes) pendingVolumes {
+	return pendingVolumes{claims: sets.Set[string]{}, volumes: sets.Set[string]{}, unknown: attachedVolumes{
 		onNode: all.onNode.Clone(), volumes: all.volumes.Clone(), inline: all.inline,
 	}}
 }
 
-// see takes in one PersistentVolume. ignored are the claims that are not waited for.
-func (w waiting) see(pv *corev1.PersistentVolume, all attached, ignored sets.Set[types.NamespacedName]) {
+// addVolume processes a PersistentVolume. ignored are the claims that are not waited for.
+func (w pendingVolumes) addVolume(pv *corev1.PersistentVolume, all attachedVolumes, ignored sets.Set[types.NamespacedName]) {
 	name := volumeName(pv)
 	if (name == "" || !all.onNode.Has(name)) && !all.volumes.Has(pv.Name) {
 		return
@@ -62,7 +62,7 @@ func (w waiting) see(pv *corev1.PersistentVolume, all attached, ignored sets.Set
 	w.unknown.onNode.Delete(name)
 	w.unknown.volumes.Delete(pv.Name)
 	claim := pv.Spec.ClaimRef
-	// Only an unbound volume has none, and such a one should not be attached.
+	// Only an unbound volume has no claim, and it should not be attached.
 	if claim == nil || claim.Kind != "" && claim.Kind != "PersistentVolumeClaim" {
 		w.volumes.Insert(pv.Name)
 		return
@@ -72,8 +72,7 @@ func (w waiting) see(pv *corev1.PersistentVolume, all attached, ignored sets.Set
 	}
 }
 
-// volumeName is how the Node names a volume of a CSI driver in status.volumesAttached,
-// empty for other volumes.
+// volumeName returns the name of a CSI volume in the Node's status.volumesAttached, or "" for other volumes.
 func volumeName(pv *corev1.PersistentVolume) string {
 	if pv.Spec.CSI == nil {
 		return ""
@@ -81,7 +80,7 @@ func volumeName(pv *corev1.PersistentVolume) string {
 	return fmt.Sprintf("kubernetes.io/csi/%s^%s", pv.Spec.CSI.Driver, pv.Spec.CSI.VolumeHandle)
 }
 
-// claimsOf are the claims of pods.
+// claimsOf returns the claims of pods.
 func claimsOf(pods []*corev1.Pod) sets.Set[types.NamespacedName] {
 	claims := sets.Set[types.NamespacedName]{}
 	for _, pod := range pods {
@@ -97,11 +96,13 @@ func claimsOf(pods []*corev1.Pod) sets.Set[types.NamespacedName] {
 	return claims
 }
 
-func (w waiting) done() bool { return len(w.claims)+len(w.volumes) == 0 && w.unknown.empty() }
+func (w pendingVolumes) isEmpty() bool {
+	return len(w.claims)+len(w.volumes) == 0 && w.unknown.isEmpty()
+}
 
-// message tells what is waited for, empty when nothing is.
-func (w waiting) message(started time.Time) string {
-	if w.done() {
+// message returns the condition message, or "" if there is nothing to wait for.
+func (w pendingVolumes) message(started time.Time) string {
+	if w.isEmpty() {
 		return ""
 	}
 	lines := []string{fmt.Sprintf("Waiting for Node volumes to be detached (started at %s)", started.UTC().Format(time.RFC3339))}
@@ -122,8 +123,8 @@ func (w waiting) message(started time.Time) string {
 	return strings.Join(lines, "\n")
 }
 
-// Bounds of a message: how many objects a line names, and how much of a name, in bytes. A
-// volume handle, unlike the names of objects, may be of any length.
+// Limits of a message: the number of objects in a line, and the length of a name in bytes. Volume handles may have any
+// length.
 const (
 	maxNames = 5
 	maxName  = 512

@@ -16,72 +16,72 @@ import (
 	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
 )
 
-// Behavior is what a drain does with a Pod.
+// Behavior is the treatment of a Pod by a drain.
 type Behavior string
 
-// Behaviors. The first three are also those of MachineDrainRules.
+// Behaviors. The first three are also behaviors of MachineDrainRules.
 const (
-	// BehaviorDrain evicts the Pod and waits until it is gone.
+	// BehaviorDrain evicts the Pod and waits for its deletion.
 	BehaviorDrain Behavior = "Drain"
-	// BehaviorSkip leaves the Pod alone and does not wait for it.
+	// BehaviorSkip neither evicts the Pod nor waits for it.
 	BehaviorSkip Behavior = "Skip"
-	// BehaviorWaitCompleted leaves the Pod alone and waits until it has succeeded or failed.
+	// BehaviorWaitCompleted waits until the Pod has succeeded or failed, and does not evict it.
 	BehaviorWaitCompleted Behavior = "WaitCompleted"
-	// BehaviorUndecided leaves the Pod alone and waits until it can be told what to do with it.
+	// BehaviorUndecided does not evict the Pod and waits until its behavior can be determined.
 	BehaviorUndecided Behavior = "Undecided"
 )
 
-// Decision is what a drain does with one Pod, and why.
+// Decision is the behavior for one Pod, with its source.
 type Decision struct {
-	// Behavior is what is done.
+	// Behavior is the behavior.
 	Behavior Behavior
-	// Order is the group of the Pod. Groups go one after another, the lowest first. Only
-	// Drain has another one than 0.
+	// Order is the group of the Pod. Groups are drained one after another, in ascending order. It is 0 unless Behavior
+	// is Drain.
 	Order int32
-	// By is who decided, empty for the default.
+	// By is the source of the decision. It is empty for the default.
 	By string
-	// Warnings are what somebody may want to know of a Pod that is evicted or skipped.
+	// Warnings are remarks about a Pod that is evicted or skipped.
 	Warnings []string
-	// Err is why nothing was decided.
+	// Err is the reason for BehaviorUndecided.
 	Err error
 }
 
-func undecided(err error) Decision { return Decision{Behavior: BehaviorUndecided, Err: err} }
+func newUndecided(err error) Decision { return Decision{Behavior: BehaviorUndecided, Err: err} }
 
-// Facts are what decisions are made from, beside the Pod.
+// Facts are the inputs of decisions in addition to the Pod.
 type Facts struct {
-	// Now is the time of the pass.
+	// Now is the time of the reconcile.
 	Now time.Time
-	// Unreachable is true for a Node whose kubelet no longer reports: its Pods do not go
-	// when they are deleted.
+	// Unreachable is true if the kubelet of the Node no longer reports. Pods on the Node are not removed after their
+	// deletion then.
 	Unreachable bool
-	// DaemonSets are those that control Pods of the Node, and whether they exist.
+	// DaemonSets are the controllers of Pods of the Node.
 	DaemonSets map[types.NamespacedName]Existence
-	// Namespaces has the labels of Namespaces by their names.
+	// Namespaces maps names of Namespaces to their labels.
 	Namespaces map[string]labels.Set
-	// Rules are those of the Machine.
+	// Rules are the rules that apply to the Machine.
 	Rules Rules
 }
 
-// Existence is whether something exists, or why that could not be read.
+// Existence reports whether an object exists, or why it could not be read.
 type Existence struct {
-	// Exists is meaningful without Err.
+	// Exists is valid only if Err is nil.
 	Exists bool
-	// Err is why it could not be read.
+	// Err is the error of the read.
 	Err error
 }
 
-// unreachableGrace is the grace period of Pods on a Node that is unreachable, and how long
-// after it they are still waited for: whoever does not report will not end them.
+// unreachableGrace is the grace period of Pods on an unreachable Node. It is also how long their deletion is waited for
+// after it.
 const unreachableGrace = time.Second
 
-// filters are asked in this order. The first that skips a Pod, waits for it or cannot tell
-// decides; warnings of those before are kept.
+// filters are called in this order until one returns another behavior than Drain. Warnings of all called filters are
+// collected.
 var filters = []func(*corev1.Pod, Facts) Decision{
-	longDeleted, daemonSet, mirror, localStorage, unreplicated, label, byRules,
+	deletedOnUnreachable, daemonSet, mirrorPod, localStorage, unreplicated, podLabel, byRules,
 }
 
-// Decide tells what a drain does with pod.
+// Decide returns the decision for pod.
 func Decide(pod *corev1.Pod, facts Facts) Decision {
 	var d Decision
 	var warnings []string
@@ -96,15 +96,15 @@ func Decide(pod *corev1.Pod, facts Facts) Decision {
 	return d
 }
 
-// longDeleted skips what should be gone from a Node that does not report.
-func longDeleted(pod *corev1.Pod, facts Facts) Decision {
+// deletedOnUnreachable skips deleted Pods on an unreachable Node after the grace period.
+func deletedOnUnreachable(pod *corev1.Pod, facts Facts) Decision {
 	if facts.Unreachable && pod.DeletionTimestamp != nil && facts.Now.Sub(pod.DeletionTimestamp.Time) > unreachableGrace {
 		return Decision{Behavior: BehaviorSkip, By: "Node unreachable"}
 	}
 	return Decision{Behavior: BehaviorDrain}
 }
 
-// daemonSet skips what a DaemonSet would make again at once, cordoned or not.
+// daemonSet skips Pods of a DaemonSet, which would immediately recreate them on a cordoned Node.
 func daemonSet(pod *corev1.Pod, facts Facts) Decision {
 	key, ok := daemonSetOf(pod)
 	if !ok {
@@ -113,7 +113,7 @@ func daemonSet(pod *corev1.Pod, facts Facts) Decision {
 	found := facts.DaemonSets[key]
 	switch {
 	case found.Err != nil:
-		return undecided(found.Err)
+		return newUndecided(found.Err)
 	case found.Exists:
 		return Decision{Behavior: BehaviorSkip, By: "DaemonSet " + key.Name, Warnings: []string{"ignoring DaemonSet-managed Pod"}}
 	default:
@@ -121,17 +121,17 @@ func daemonSet(pod *corev1.Pod, facts Facts) Decision {
 	}
 }
 
-// daemonSetOf is the DaemonSet that controls pod, if it is one and the Pod has not ended.
+// daemonSetOf returns the DaemonSet that controls pod. ok is false if there is none, or if the Pod has terminated.
 func daemonSetOf(pod *corev1.Pod) (types.NamespacedName, bool) {
 	owner := metav1.GetControllerOfNoCopy(pod)
-	if owner == nil || owner.Kind != "DaemonSet" || finished(pod) {
+	if owner == nil || owner.Kind != "DaemonSet" || isFinished(pod) {
 		return types.NamespacedName{}, false
 	}
 	return types.NamespacedName{Namespace: pod.Namespace, Name: owner.Name}, true
 }
 
-// mirror skips Pods that only show what the kubelet runs by itself.
-func mirror(pod *corev1.Pod, _ Facts) Decision {
+// mirrorPod skips mirror Pods, which represent static Pods of the kubelet.
+func mirrorPod(pod *corev1.Pod, _ Facts) Decision {
 	if _, ok := pod.Annotations[corev1.MirrorPodAnnotationKey]; ok {
 		return Decision{Behavior: BehaviorSkip, By: "static Pod"}
 	}
@@ -141,7 +141,7 @@ func mirror(pod *corev1.Pod, _ Facts) Decision {
 func localStorage(pod *corev1.Pod, _ Facts) Decision {
 	d := Decision{Behavior: BehaviorDrain}
 	for i := range pod.Spec.Volumes {
-		if pod.Spec.Volumes[i].EmptyDir != nil && !finished(pod) {
+		if pod.Spec.Volumes[i].EmptyDir != nil && !isFinished(pod) {
 			d.Warnings = []string{"evicting Pod with local storage"}
 			break
 		}
@@ -151,15 +151,15 @@ func localStorage(pod *corev1.Pod, _ Facts) Decision {
 
 func unreplicated(pod *corev1.Pod, _ Facts) Decision {
 	d := Decision{Behavior: BehaviorDrain}
-	if metav1.GetControllerOfNoCopy(pod) == nil && !finished(pod) {
+	if metav1.GetControllerOfNoCopy(pod) == nil && !isFinished(pod) {
 		d.Warnings = []string{"evicting Pod that has no controller"}
 	}
 	return d
 }
 
-// label obeys the label of the Pod, in any case of its letters, and with or without the
-// hyphen of wait-completed.
-func label(pod *corev1.Pod, _ Facts) Decision {
+// podLabel applies the label of the Pod. Its value is case-insensitive, and both WaitCompleted and wait-completed are
+// accepted.
+func podLabel(pod *corev1.Pod, _ Facts) Decision {
 	value, ok := pod.Labels[clusterv1alpha1.PodDrainLabel]
 	by := "label " + clusterv1alpha1.PodDrainLabel
 	switch {
@@ -183,7 +183,7 @@ func byRules(pod *corev1.Pod, facts Facts) Decision {
 	})
 }
 
-// finished is true for a Pod whose containers have ended for good.
-func finished(pod *corev1.Pod) bool {
+// isFinished reports whether a Pod has succeeded or failed.
+func isFinished(pod *corev1.Pod) bool {
 	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
 }

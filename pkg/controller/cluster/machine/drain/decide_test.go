@@ -17,13 +17,13 @@ import (
 	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
 )
 
-// byMessage compares errors by what they say.
+// byMessage compares errors by their messages.
 var byMessage = cmp.Comparer(func(a, b error) bool {
 	return (a == nil) == (b == nil) && (a == nil || a.Error() == b.Error())
 })
 
-// TestWhatADrainDoesWithAPod is MB126-132.
-func TestWhatADrainDoesWithAPod(t *testing.T) {
+// MB126-132.
+func TestDecide_ReturnsTheBehaviorForAPod(t *testing.T) {
 	down := errors.New("reading DaemonSet default/broken: connection refused")
 	facts := Facts{
 		Now: now,
@@ -42,31 +42,31 @@ func TestWhatADrainDoesWithAPod(t *testing.T) {
 		facts Facts
 		want  Decision
 	}{
-		"replaced by its owner":                       {pod("a"), facts, Decision{Behavior: BehaviorDrain}},
-		"deleted long ago, node reachable":            {pod("a", deleted(time.Hour)), facts, Decision{Behavior: BehaviorDrain}},
-		"deleted two seconds ago, node unreachable":   {pod("a", deleted(2*time.Second)), unreachable, Decision{Behavior: BehaviorSkip, By: "Node unreachable"}},
-		"deleted one second ago, node unreachable":    {pod("a", deleted(time.Second)), unreachable, Decision{Behavior: BehaviorDrain}},
-		"grace period not over, node unreachable":     {pod("a", deleted(-time.Minute)), unreachable, Decision{Behavior: BehaviorDrain}},
-		"not deleted, node unreachable":               {pod("a"), unreachable, Decision{Behavior: BehaviorDrain}},
-		"of a DaemonSet":                              {pod("a", ownedBy("DaemonSet", "agent")), facts, Decision{Behavior: BehaviorSkip, By: "DaemonSet agent", Warnings: ignoring}},
-		"of a DaemonSet, succeeded":                   {pod("a", ownedBy("DaemonSet", "agent"), phase(corev1.PodSucceeded)), facts, Decision{Behavior: BehaviorDrain}},
-		"of a DaemonSet, failed":                      {pod("a", ownedBy("DaemonSet", "agent"), phase(corev1.PodFailed)), facts, Decision{Behavior: BehaviorDrain}},
-		"of a DaemonSet that is gone":                 {pod("a", ownedBy("DaemonSet", "gone")), facts, Decision{Behavior: BehaviorDrain, Warnings: []string{"evicting orphaned DaemonSet-managed Pod"}}},
-		"of a DaemonSet of another namespace":         {pod("a", in("other"), ownedBy("DaemonSet", "agent")), facts, Decision{Behavior: BehaviorDrain, Warnings: []string{"evicting orphaned DaemonSet-managed Pod"}}},
-		"of a DaemonSet that could not be read":       {pod("a", ownedBy("DaemonSet", "broken")), facts, Decision{Behavior: BehaviorUndecided, Err: down}},
-		"static":                                      {pod("a", static, alone), facts, Decision{Behavior: BehaviorSkip, By: "static Pod"}},
-		"with local storage":                          {pod("a", emptyDir), facts, Decision{Behavior: BehaviorDrain, Warnings: []string{"evicting Pod with local storage"}}},
-		"with local storage, succeeded":               {pod("a", emptyDir, phase(corev1.PodSucceeded)), facts, Decision{Behavior: BehaviorDrain}},
-		"without owner":                               {pod("a", alone), facts, Decision{Behavior: BehaviorDrain, Warnings: []string{"evicting Pod that has no controller"}}},
-		"without owner, failed":                       {pod("a", alone, phase(corev1.PodFailed)), facts, Decision{Behavior: BehaviorDrain}},
-		"with local storage and without owner":        {pod("a", emptyDir, alone), facts, Decision{Behavior: BehaviorDrain, Warnings: []string{"evicting Pod with local storage", "evicting Pod that has no controller"}}},
-		"label skip":                                  {pod("a", labeled(drainLabel, "skip")), facts, Decision{Behavior: BehaviorSkip, By: byLabel}},
-		"label Skip":                                  {pod("a", labeled(drainLabel, "Skip")), facts, Decision{Behavior: BehaviorSkip, By: byLabel}},
-		"label wait-completed":                        {pod("a", labeled(drainLabel, "wait-completed")), facts, Decision{Behavior: BehaviorWaitCompleted, By: byLabel}},
-		"label WaitCompleted":                         {pod("a", labeled(drainLabel, "WaitCompleted")), facts, Decision{Behavior: BehaviorWaitCompleted, By: byLabel}},
-		"label with too many hyphens":                 {pod("a", labeled(drainLabel, "wait--completed")), facts, Decision{Behavior: BehaviorDrain, Warnings: []string{byLabel + ` has the unknown value "wait--completed"`}}},
-		"of a DaemonSet, whatever the label says":     {pod("a", ownedBy("DaemonSet", "agent"), labeled(drainLabel, "wait-completed")), facts, Decision{Behavior: BehaviorSkip, By: "DaemonSet agent", Warnings: ignoring}},
-		"without owner, label skip, warning is known": {pod("a", alone, labeled(drainLabel, "skip")), facts, Decision{Behavior: BehaviorSkip, By: byLabel, Warnings: []string{"evicting Pod that has no controller"}}},
+		"replaced by its owner":                     {pod("a"), facts, Decision{Behavior: BehaviorDrain}},
+		"deleted long ago, node reachable":          {pod("a", deleted(time.Hour)), facts, Decision{Behavior: BehaviorDrain}},
+		"deleted two seconds ago, node unreachable": {pod("a", deleted(2*time.Second)), unreachable, Decision{Behavior: BehaviorSkip, By: "Node unreachable"}},
+		"deleted one second ago, node unreachable":  {pod("a", deleted(time.Second)), unreachable, Decision{Behavior: BehaviorDrain}},
+		"grace period not over, node unreachable":   {pod("a", deleted(-time.Minute)), unreachable, Decision{Behavior: BehaviorDrain}},
+		"not deleted, node unreachable":             {pod("a"), unreachable, Decision{Behavior: BehaviorDrain}},
+		"of a DaemonSet":                            {pod("a", ownedBy("DaemonSet", "agent")), facts, Decision{Behavior: BehaviorSkip, By: "DaemonSet agent", Warnings: ignoring}},
+		"of a DaemonSet, succeeded":                 {pod("a", ownedBy("DaemonSet", "agent"), phase(corev1.PodSucceeded)), facts, Decision{Behavior: BehaviorDrain}},
+		"of a DaemonSet, failed":                    {pod("a", ownedBy("DaemonSet", "agent"), phase(corev1.PodFailed)), facts, Decision{Behavior: BehaviorDrain}},
+		"of a deleted DaemonSet":                    {pod("a", ownedBy("DaemonSet", "gone")), facts, Decision{Behavior: BehaviorDrain, Warnings: []string{"evicting orphaned DaemonSet-managed Pod"}}},
+		"of a DaemonSet of another namespace":       {pod("a", in("other"), ownedBy("DaemonSet", "agent")), facts, Decision{Behavior: BehaviorDrain, Warnings: []string{"evicting orphaned DaemonSet-managed Pod"}}},
+		"of a DaemonSet that could not be read":     {pod("a", ownedBy("DaemonSet", "broken")), facts, Decision{Behavior: BehaviorUndecided, Err: down}},
+		"static":                                    {pod("a", static, alone), facts, Decision{Behavior: BehaviorSkip, By: "static Pod"}},
+		"with local storage":                        {pod("a", emptyDir), facts, Decision{Behavior: BehaviorDrain, Warnings: []string{"evicting Pod with local storage"}}},
+		"with local storage, succeeded":             {pod("a", emptyDir, phase(corev1.PodSucceeded)), facts, Decision{Behavior: BehaviorDrain}},
+		"without owner":                             {pod("a", alone), facts, Decision{Behavior: BehaviorDrain, Warnings: []string{"evicting Pod that has no controller"}}},
+		"without owner, failed":                     {pod("a", alone, phase(corev1.PodFailed)), facts, Decision{Behavior: BehaviorDrain}},
+		"with local storage and without owner":      {pod("a", emptyDir, alone), facts, Decision{Behavior: BehaviorDrain, Warnings: []string{"evicting Pod with local storage", "evicting Pod that has no controller"}}},
+		"label skip":                                {pod("a", labeled(drainLabel, "skip")), facts, Decision{Behavior: BehaviorSkip, By: byLabel}},
+		"label Skip":                                {pod("a", labeled(drainLabel, "Skip")), facts, Decision{Behavior: BehaviorSkip, By: byLabel}},
+		"label wait-completed":                      {pod("a", labeled(drainLabel, "wait-completed")), facts, Decision{Behavior: BehaviorWaitCompleted, By: byLabel}},
+		"label WaitCompleted":                       {pod("a", labeled(drainLabel, "WaitCompleted")), facts, Decision{Behavior: BehaviorWaitCompleted, By: byLabel}},
+		"label with too many hyphens":               {pod("a", labeled(drainLabel, "wait--completed")), facts, Decision{Behavior: BehaviorDrain, Warnings: []string{byLabel + ` has the unknown value "wait--completed"`}}},
+		"of a DaemonSet, with another label":        {pod("a", ownedBy("DaemonSet", "agent"), labeled(drainLabel, "wait-completed")), facts, Decision{Behavior: BehaviorSkip, By: "DaemonSet agent", Warnings: ignoring}},
+		"without owner, label skip, with warning":   {pod("a", alone, labeled(drainLabel, "skip")), facts, Decision{Behavior: BehaviorSkip, By: byLabel, Warnings: []string{"evicting Pod that has no controller"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if diff := cmp.Diff(tc.want, Decide(tc.pod, tc.facts), byMessage); diff != "" {
@@ -87,7 +87,7 @@ const (
 // monitoring selects the Pods of one namespace.
 var monitoring = podSelector{NamespaceSelector: has("team", "sre")}
 
-// ruled is a Pod, the rules of its Machine, and what they decide.
+// ruled is a Pod with the rules of its Machine and the expected decision.
 type ruled struct {
 	rules []*clusterv1alpha1.MachineDrainRule
 	pod   *corev1.Pod
@@ -104,8 +104,8 @@ func (tc ruled) check(t *testing.T) {
 	}
 }
 
-// TestTheFirstRuleByNameDecides is MB133.
-func TestTheFirstRuleByNameDecides(t *testing.T) {
+// MB133.
+func TestRules_ApplyTheFirstRuleByName(t *testing.T) {
 	for name, tc := range map[string]ruled{
 		"no rules":            {nil, pod("a"), Decision{Behavior: BehaviorDrain}},
 		"drain with order":    {[]*clusterv1alpha1.MachineDrainRule{ruleNamed("r", drain, ptr.To(int32(-7)))}, pod("a"), Decision{Behavior: BehaviorDrain, Order: -7, By: "MachineDrainRule r"}},
@@ -114,7 +114,7 @@ func TestTheFirstRuleByNameDecides(t *testing.T) {
 		"wait, which is always of order 0": {
 			[]*clusterv1alpha1.MachineDrainRule{ruleNamed("r", wait, ptr.To(int32(9)))}, pod("a"), Decision{Behavior: BehaviorWaitCompleted, By: "MachineDrainRule r"},
 		},
-		"the first by name, in whatever order they were read": {
+		"the first by name, in any order": {
 			[]*clusterv1alpha1.MachineDrainRule{ruleNamed("c", drain, nil), ruleNamed("a", skip, nil), ruleNamed("b", wait, nil)}, pod("a"),
 			Decision{Behavior: BehaviorSkip, By: "MachineDrainRule a"},
 		},
@@ -127,9 +127,8 @@ func TestTheFirstRuleByNameDecides(t *testing.T) {
 	}
 }
 
-// TestARuleThatCannotBeReadStopsThosePodsAloneThatItMayBeAbout is what is ours of
-// MB133-134.
-func TestARuleThatCannotBeReadStopsThosePodsAloneThatItMayBeAbout(t *testing.T) {
+// MB133-134, with the differences from Cluster API.
+func TestRules_BlockOnlyPodsThatAnInvalidRuleMayApplyTo(t *testing.T) {
 	for name, tc := range map[string]ruled{
 		"unknown behavior": {
 			[]*clusterv1alpha1.MachineDrainRule{ruleNamed("r", "Evict", nil)}, pod("a"),
@@ -148,7 +147,7 @@ func TestARuleThatCannotBeReadStopsThosePodsAloneThatItMayBeAbout(t *testing.T) 
 			[]*clusterv1alpha1.MachineDrainRule{forPods(ruleNamed("r", skip, nil), monitoring)}, pod("a", in("new")),
 			Decision{Behavior: BehaviorUndecided, Err: errors.New("MachineDrainRule r: the labels of Namespace new are not known")},
 		},
-		"namespace not known and not asked for": {
+		"namespace not known and not needed": {
 			[]*clusterv1alpha1.MachineDrainRule{forPods(ruleNamed("r", skip, nil), podSelector{Selector: has("app", "db"), NamespaceSelector: has("team", "sre")})}, pod("a", in("new")),
 			Decision{Behavior: BehaviorDrain},
 		},
@@ -156,7 +155,7 @@ func TestARuleThatCannotBeReadStopsThosePodsAloneThatItMayBeAbout(t *testing.T) 
 			[]*clusterv1alpha1.MachineDrainRule{forPods(ruleNamed("r", skip, nil), podSelector{Selector: invalid})}, pod("a"),
 			Decision{Behavior: BehaviorUndecided, Err: errors.New(`MachineDrainRule r: spec.pods[0].selector is invalid: "Like" is not a valid label selector operator`)},
 		},
-		"invalid selector, and one that selects": {
+		"invalid selector, and one that matches": {
 			[]*clusterv1alpha1.MachineDrainRule{forPods(ruleNamed("r", skip, nil), podSelector{Selector: invalid}, podSelector{Selector: has("app", "web")})}, pod("a", labeled("app", "web")),
 			Decision{Behavior: BehaviorSkip, By: "MachineDrainRule r"},
 		},

@@ -1,29 +1,32 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package drain empties the Node of a Machine before the Machine is deleted: it cordons
-// the Node and evicts its Pods, group after group, as labels of Pods and
-// MachineDrainRules say.
+// Package drain drains the Node of a Machine before the Machine is deleted. It cordons the Node and evicts its Pods in
+// groups, according to labels of Pods and to MachineDrainRules.
 //
-// Guarantees:
+// # Decisions
 //
-//  1. What happens to a Pod is decided by a pure function over what was read (NewPlan).
-//     The same plan tells which claims a detach does not wait for, and what a drain would
-//     do.
-//  2. Pods go by the Eviction API alone, one at a time, and only the very Pod that was
-//     seen: one that has since been made again under its name stays. Nothing overrides a
-//     PodDisruptionBudget.
-//  3. One pass evicts for at most MaxEviction, and the next one begins with another Pod,
-//     so that no Pod that takes long keeps the others from being tried.
-//  4. What cannot be told of one Pod, as by a rule whose selector is invalid or a DaemonSet
-//     that could not be read, keeps that Pod alone where it is, and is said. Rules that
-//     are not for the Machine or the Pod do no harm, whatever is in them.
-//  5. Pods are read from the API of the workload cluster, in pages, by the name of the
-//     Node; they are never cached. A Node that could not be read is not taken for gone.
-//     How much is read, and for how long, is bounded: the server may be anybody's.
-//  6. A message names at most three Pods for each cause and has a bound; why a drain lasts
-//     is also given as values (Cause), so that nobody searches in texts.
+// NewPlan computes the treatment of all Pods from data that was read before. The same plan is used by detach, to
+// exclude claims of skipped Pods, and by Rehearse.
 //
-// A Pod that is to be waited for is done with when it has succeeded or failed, whether or
-// not its object is still there.
+// If the behavior of a Pod cannot be determined, only this Pod is blocked, and the message names it. Examples are a
+// rule with an invalid selector and a DaemonSet that could not be read. Invalid rules that do not apply to the Machine
+// or Pod have no effect.
+//
+// A Pod with the behavior WaitCompleted is complete when it has succeeded or failed, even if it still exists.
+//
+// # Evictions
+//
+// Pods are removed only with the Eviction API, one at a time, so PodDisruptionBudgets are respected. The UID in the
+// request prevents the eviction of a recreated Pod. One reconcile evicts for at most MaxEviction, and the next one
+// starts with another Pod, so that a slow eviction does not delay all others.
+//
+// # Reads
+//
+// Pods are listed from the API of the workload cluster in pages, by the name of the Node, and are not cached. A Node
+// that could not be read does not count as deleted. The amount and time of reads are limited, because the server is not
+// trusted.
+//
+// A message names at most three Pods for each cause, and its length is limited. The causes are also returned as values
+// (Cause).
 package drain

@@ -15,22 +15,21 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// Retry is when a drain that is not done is looked at again, and not before.
+// Retry is the interval of reconciles while a drain is not done.
 const Retry = 20 * time.Second
 
-// Result is what came of one pass.
+// Result is the result of one reconcile of a drain.
 type Result struct {
-	// Done is true when no Pod or volume is left to evict or to wait for, and
-	// when the Node is gone.
+	// Done is true if no Pod or volume must be waited for, or if the Node does not exist.
 	Done bool
-	// Message is for the condition, empty when done.
+	// Message is the condition message. It is empty if Done is true.
 	Message string
-	// Causes are why it is not done.
+	// Causes are the reasons why the drain is not done.
 	Causes []Cause
 }
 
-// Drain cordons the Node and evicts the Pods whose turn it is. Whatever it could not read
-// or cordon is an error; that a Pod was not evicted is said in the result.
+// Drain cordons the Node and evicts the Pods of the current group. It returns an error if the Node cannot be cordoned
+// or objects cannot be read. Failed evictions are reported in the result.
 func Drain(ctx context.Context, client kubernetes.Interface, in Input) (Result, error) {
 	log := klog.FromContext(ctx).WithValues("node", in.Node)
 	node, plan, err := prepare(ctx, client, in)
@@ -38,7 +37,7 @@ func Drain(ctx context.Context, client kubernetes.Interface, in Input) (Result, 
 		return Result{}, err
 	}
 	if node == nil {
-		log.V(2).Info("Node is gone, nothing to drain")
+		log.V(2).Info("Node does not exist, nothing to drain")
 		return Result{Done: true}, nil
 	}
 	unreachable := Unreachable(node)
@@ -47,7 +46,7 @@ func Drain(ctx context.Context, client kubernetes.Interface, in Input) (Result, 
 		return Result{}, fmt.Errorf("draining Node %s: %w", in.Node, err)
 	}
 	for _, e := range plan {
-		log.V(4).Info("Pod of a Node that is drained", "pod", klog.KObj(e.Pod), "step", e.Step, "behavior", e.Behavior, "by", e.By, "warnings", e.Warnings)
+		log.V(4).Info("Draining Pod", "pod", klog.KObj(e.Pod), "step", e.Step, "behavior", e.Behavior, "by", e.By, "warnings", e.Warnings)
 	}
 	if plan.Done() {
 		return Result{Done: true}, nil
@@ -55,7 +54,7 @@ func Drain(ctx context.Context, client kubernetes.Interface, in Input) (Result, 
 	return Result{Message: message(plan, unreachable, in.Started), Causes: causesOf(plan)}, nil
 }
 
-// prepare cordons the Node, nil when it is gone, and plans, in a time that leaves some for
+// prepare cordons the Node and returns the plan. The Node is nil if it does not exist. The timeout leaves time for
 // evictions.
 func prepare(ctx context.Context, client kubernetes.Interface, in Input) (*corev1.Node, Plan, error) {
 	ctx, cancel := context.WithTimeout(ctx, MaxReading)
@@ -71,8 +70,8 @@ func prepare(ctx context.Context, client kubernetes.Interface, in Input) (*corev
 	return node, plan, err
 }
 
-// Rehearse tells what a drain would do now: it asks for the evictions of its first pass as a
-// dry run, and changes nothing. The plan of a Node that is gone is nil.
+// Rehearse returns the plan of a drain and sends its first evictions as a dry run. It changes nothing. The plan is nil
+// if the Node does not exist.
 func Rehearse(ctx context.Context, client kubernetes.Interface, in Input) (Plan, error) {
 	node, err := ReadNode(ctx, client, in)
 	if err != nil || node == nil {
@@ -86,12 +85,12 @@ func Rehearse(ctx context.Context, client kubernetes.Interface, in Input) (Plan,
 	return plan, nil
 }
 
-// cordon keeps new Pods off node.
+// cordon marks node as unschedulable.
 func cordon(ctx context.Context, client kubernetes.Interface, node *corev1.Node) error {
 	if node.Spec.Unschedulable {
 		return nil
 	}
-	// The UID keeps a Node that was made under this name since from being cordoned.
+	// The UID prevents cordoning a recreated Node.
 	patch := fmt.Appendf(nil, `{"metadata":{"uid":%q},"spec":{"unschedulable":true}}`, node.UID)
 	if _, err := client.CoreV1().Nodes().Patch(ctx, node.Name, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
 		return fmt.Errorf("cordoning Node %s: %w", node.Name, err)

@@ -45,7 +45,7 @@ func input() Input {
 	}
 }
 
-// evictions are the names of the Pods whose eviction client was asked for.
+// evictions returns the names of the Pods for which client received evictions.
 func evictions(client *fake.Clientset) []string {
 	var names []string
 	for _, a := range client.Actions() {
@@ -56,7 +56,7 @@ func evictions(client *fake.Clientset) []string {
 	return names
 }
 
-// answering makes evictions of a Pod end with what answers has for its name.
+// answering sets the errors of evictions by the names of Pods.
 func answering(client *fake.Clientset, answers map[string]error) {
 	client.PrependReactor("create", "pods", func(a clienttesting.Action) (bool, runtime.Object, error) {
 		err, ok := answers[a.(clienttesting.CreateAction).GetObject().(*policyv1.Eviction).Name]
@@ -70,11 +70,11 @@ func overBudget(causes ...metav1.StatusCause) error {
 	return err
 }
 
-// TestANodeThatIsGoneIsDrained is MB120.
-func TestANodeThatIsGoneIsDrained(t *testing.T) {
+// MB120.
+func TestDrain_IsDoneIfTheNodeDoesNotExist(t *testing.T) {
 	for name, objects := range map[string][]runtime.Object{
-		"no node of that name":              nil,
-		"the name is another machine's now": {node(func(n *corev1.Node) { n.Spec.ProviderID = "vsphere://2" }), pod("a")},
+		"no node of that name":               nil,
+		"the name of another machine's Node": {node(func(n *corev1.Node) { n.Spec.ProviderID = "vsphere://2" }), pod("a")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			client := fake.NewClientset(objects...)
@@ -83,7 +83,7 @@ func TestANodeThatIsGoneIsDrained(t *testing.T) {
 				t.Errorf("Drain: %v, result (-want +got):\n%s", err, diff)
 			}
 			if len(client.Actions()) != 1 {
-				t.Errorf("requests %v, want one for the Node alone", client.Actions())
+				t.Errorf("requests %v, want one for the Node", client.Actions())
 			}
 		})
 	}
@@ -97,7 +97,7 @@ func TestReadNode_ComparesProviderIDsInAnyCase(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeReadIsAnErrorAndNotDone(t *testing.T) {
+func TestDrain_ReturnsReadErrors(t *testing.T) {
 	for _, verb := range []string{"get nodes", "patch nodes", "list pods"} {
 		t.Run(verb, func(t *testing.T) {
 			client := fake.NewClientset(node(), pod("a"))
@@ -114,7 +114,7 @@ func TestWhatCannotBeReadIsAnErrorAndNotDone(t *testing.T) {
 	}
 }
 
-func TestANodeIsCordonedOnce(t *testing.T) {
+func TestDrain_CordonsTheNodeOnce(t *testing.T) {
 	client := fake.NewClientset(node())
 	for range 2 {
 		if _, err := Drain(t.Context(), client, input()); err != nil {
@@ -132,12 +132,12 @@ func TestANodeIsCordonedOnce(t *testing.T) {
 		}
 	}
 	if patches != 1 {
-		t.Errorf("%d patches in two passes, want 1", patches)
+		t.Errorf("%d patches in two reconciles, want 1", patches)
 	}
 }
 
-// TestWhatComesOfAnEviction is MB138.
-func TestWhatComesOfAnEviction(t *testing.T) {
+// MB138.
+func TestDrain_ReportsTheResultOfEvictions(t *testing.T) {
 	pods := schema.GroupResource{Resource: "pods"}
 	terminating := apierrors.NewForbidden(pods, "a", errors.New("unable to create new content in namespace x because it is being terminated"))
 	terminating.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: corev1.NamespaceTerminatingCause}}
@@ -147,7 +147,7 @@ func TestWhatComesOfAnEviction(t *testing.T) {
 		causes []Cause
 	}{
 		"evicted": {nil, "deletionTimestamp set, but still not removed from the Node", []Cause{NotTerminating}},
-		"gone":    {apierrors.NewNotFound(pods, "a"), "", nil},
+		"deleted": {apierrors.NewNotFound(pods, "a"), "", nil},
 		"over budget": {
 			overBudget(metav1.StatusCause{Type: policyv1.DisruptionBudgetCause, Message: "The disruption budget web needs 2 healthy pods and has 2 currently"}),
 			"cannot evict pod as it would violate the pod's disruption budget. The disruption budget web needs 2 healthy pods and has 2 currently", []Cause{DisruptionBudgets},
@@ -186,7 +186,7 @@ func TestWhatComesOfAnEviction(t *testing.T) {
 	}
 }
 
-func TestThePodThatWasSeenIsEvictedWithItsOwnGracePeriod(t *testing.T) {
+func TestDrain_EvictsByUIDWithTheGracePeriodOfThePod(t *testing.T) {
 	for name, tc := range map[string]struct {
 		status corev1.ConditionStatus
 		want   *int64
@@ -214,8 +214,8 @@ func TestThePodThatWasSeenIsEvictedWithItsOwnGracePeriod(t *testing.T) {
 	}
 }
 
-// TestAnUnreachableNodeIsDoneWithPodsThatAreDeleted is MB124.
-func TestAnUnreachableNodeIsDoneWithPodsThatAreDeleted(t *testing.T) {
+// MB124.
+func TestDrain_IgnoresDeletedPodsOfUnreachableNodes(t *testing.T) {
 	client := fake.NewClientset(node(ready(corev1.ConditionUnknown)), pod("a", deleted(time.Minute)))
 	got, err := Drain(t.Context(), client, input())
 	if diff := cmp.Diff(Result{Done: true}, got); err != nil || diff != "" {
@@ -223,13 +223,13 @@ func TestAnUnreachableNodeIsDoneWithPodsThatAreDeleted(t *testing.T) {
 	}
 }
 
-func TestAPassEvictsForTenSeconds(t *testing.T) {
+func TestDrain_EvictsForTenSeconds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var begin time.Time
 		client := fake.NewClientset(node(), pod("a"), pod("b"), pod("c"), pod("d"))
 		client.PrependReactor("create", "pods", func(clienttesting.Action) (bool, runtime.Object, error) {
 			time.Sleep(4 * time.Second)
-			if time.Since(begin) > MaxEviction { // as a client whose context has ended in the meantime
+			if time.Since(begin) > MaxEviction { // Like a client whose context has ended.
 				return true, nil, context.DeadlineExceeded
 			}
 			return true, nil, nil
@@ -248,7 +248,7 @@ func TestAPassEvictsForTenSeconds(t *testing.T) {
 	})
 }
 
-func TestAPassThatIsStoppedSaysSo(t *testing.T) {
+func TestDrain_ReturnsAnErrorIfCanceled(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	client := fake.NewClientset(node(), pod("a"), pod("b"))
 	client.PrependReactor("create", "pods", func(clienttesting.Action) (bool, runtime.Object, error) {
@@ -256,11 +256,11 @@ func TestAPassThatIsStoppedSaysSo(t *testing.T) {
 		return true, nil, ctx.Err()
 	})
 	if got, err := Drain(ctx, client, input()); !errors.Is(err, context.Canceled) {
-		t.Errorf("Drain = %+v, %v, want that it was stopped", got, err)
+		t.Errorf("Drain = %+v, %v, want context.Canceled", got, err)
 	}
 }
 
-func TestARehearsalAsksForNothingButDryRuns(t *testing.T) {
+func TestRehearse_OnlySendsDryRuns(t *testing.T) {
 	client := fake.NewClientset(node(), pod("a"), pod("b", alone), pod("c", deleted(time.Second)))
 	answering(client, map[string]error{"a": overBudget(metav1.StatusCause{Type: policyv1.DisruptionBudgetCause, Message: "none"}), "b": nil})
 	plan, err := Rehearse(t.Context(), client, input())
@@ -287,7 +287,7 @@ func TestARehearsalAsksForNothingButDryRuns(t *testing.T) {
 				t.Errorf("dry run (-want +got):\n%s", diff)
 			}
 		default:
-			t.Errorf("it asked to %s %s", a.GetVerb(), a.GetResource().Resource)
+			t.Errorf("unexpected request to %s %s", a.GetVerb(), a.GetResource().Resource)
 		}
 	}
 	if plan, err := Rehearse(t.Context(), fake.NewClientset(), input()); plan != nil || err != nil {

@@ -19,28 +19,28 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// MaxEviction is how long one pass evicts. A worker is not kept longer by one Machine.
+// MaxEviction is the maximum time for evictions in one reconcile. It limits how long a Machine occupies a worker.
 const MaxEviction = 10 * time.Second
 
-// gone is the step of a Pod that was found gone when it was to be evicted.
-const gone Step = "Gone"
+// podNotFound is the step of a Pod that did not exist when it was to be evicted.
+const podNotFound Step = "Gone"
 
-// failure is why a Pod was not evicted.
+// failure describes why a Pod was not evicted.
 type failure struct {
-	// text is for people, without the name of the Pod.
+	// text is the message, without the name of the Pod.
 	text string
-	// cause of the delay.
+	// cause is the cause of the delay.
 	cause Cause
 }
 
-// evict asks for the eviction of those whose turn it is, beginning with another one in
-// each pass. What came of it is written into the entries of plan.
+// evict evicts the Pods with the step EvictNow, and updates their entries in plan. Each reconcile starts with another
+// Pod.
 func evict(ctx context.Context, client kubernetes.Interface, plan Plan, unreachable bool, in Input, dryRun ...string) {
 	ctx, cancel := context.WithTimeout(ctx, MaxEviction)
 	defer cancel()
-	for _, i := range turns(plan, in.Now.Sub(in.Started)) {
+	for _, i := range evictionOrder(plan, in.Now.Sub(in.Started)) {
 		if ctx.Err() != nil {
-			plan[i].failure = &outOfTime
+			plan[i].failure = &timeoutFailure
 			continue
 		}
 		e := eviction(plan[i].Pod, unreachable)
@@ -51,17 +51,18 @@ func evict(ctx context.Context, client kubernetes.Interface, plan Plan, unreacha
 		case err == nil:
 			plan[i].Step = Deleting
 		case apierrors.IsNotFound(err):
-			plan[i].Step = gone
+			plan[i].Step = podNotFound
 		case ctx.Err() != nil:
-			plan[i].failure = &outOfTime
+			plan[i].failure = &timeoutFailure
 		default:
-			plan[i].failure = failed(err)
+			plan[i].failure = failureOf(err)
 		}
 	}
 }
 
-// turns are the indexes of what is to be evicted, from which pass of the drain on.
-func turns(plan Plan, since time.Duration) []int {
+// evictionOrder returns the indexes of the Pods to evict. The first one depends on the time since the start of the
+// drain.
+func evictionOrder(plan Plan, since time.Duration) []int {
 	var now []int
 	for i := range plan {
 		if plan[i].Step == EvictNow {
@@ -75,7 +76,7 @@ func turns(plan Plan, since time.Duration) []int {
 	return slices.Concat(now[first:], now[:first])
 }
 
-// eviction is of this Pod, not of one that was made under its name since.
+// eviction returns the eviction of a Pod. The UID prevents the eviction of a recreated Pod.
 func eviction(pod *corev1.Pod, unreachable bool) *policyv1.Eviction {
 	e := &policyv1.Eviction{
 		ObjectMeta:    metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name},
@@ -87,17 +88,17 @@ func eviction(pod *corev1.Pod, unreachable bool) *policyv1.Eviction {
 	return e
 }
 
-var outOfTime = failure{
+var timeoutFailure = failure{
 	text:  fmt.Sprintf("failed to evict Pod, eviction timeout of %s reached, eviction will be retried", MaxEviction),
 	cause: EvictionErrors,
 }
 
-// refusedByBudget is how the API server begins when a PodDisruptionBudget does not allow
-// an eviction. Condition messages begin with a small letter.
+// refusedByBudget is the start of the API server's message when a PodDisruptionBudget does not allow an eviction. It is
+// changed to lower case in conditions.
 const refusedByBudget = "Cannot evict pod as it would violate the pod's disruption budget."
 
-// failed tells why the API server did not evict a Pod.
-func failed(err error) *failure {
+// failureOf returns the failure for an error of the API server.
+func failureOf(err error) *failure {
 	status := apierrors.APIStatus(nil)
 	switch {
 	case apierrors.IsTooManyRequests(err) && errors.As(err, &status):
@@ -111,7 +112,7 @@ func failed(err error) *failure {
 		if apierrors.HasStatusCause(err, policyv1.DisruptionBudgetCause) {
 			cause = DisruptionBudgets
 		}
-		return &failure{text: text + causes(status.Status().Details), cause: cause}
+		return &failure{text: text + causeMessages(status.Status().Details), cause: cause}
 	case apierrors.IsForbidden(err) && apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
 		return &failure{
 			text:  "failed to evict Pod, Cannot evict pod from terminating namespace: unable to create eviction (kube-controller-manager should set deletionTimestamp)",
@@ -122,8 +123,8 @@ func failed(err error) *failure {
 	}
 }
 
-// causes are the messages of the causes, as what follows the message of a status.
-func causes(details *metav1.StatusDetails) string {
+// causeMessages returns the messages of the causes, to be appended to the message of a status.
+func causeMessages(details *metav1.StatusDetails) string {
 	if details == nil || len(details.Causes) == 0 {
 		return ""
 	}

@@ -13,31 +13,30 @@ import (
 	"github.com/slipway-dev/slipway/pkg/apis/conditions"
 )
 
-// Cause is a reason for which a drain lasts, in the words of the Ready condition.
+// Cause is a reason why a drain is not done. Its value is used in the condition Ready.
 type Cause string
 
-// Causes, in the order in which they are said.
+// Causes, in the order of messages.
 const (
-	// DisruptionBudgets do not allow an eviction now.
+	// DisruptionBudgets means that a PodDisruptionBudget does not allow an eviction.
 	DisruptionBudgets Cause = "PodDisruptionBudgets"
-	// NotTerminating are Pods that are deleted and not gone.
+	// NotTerminating means that deleted Pods still exist.
 	NotTerminating Cause = "Pods not terminating"
-	// EvictionErrors are evictions that failed, and Pods of which it cannot be told
-	// whether to evict them.
+	// EvictionErrors means that evictions failed, or that the behavior of Pods could not be determined.
 	EvictionErrors Cause = "Pod eviction errors"
-	// NotCompleted are Pods that are waited for.
+	// NotCompleted means that Pods have not completed yet.
 	NotCompleted Cause = "Pods not completed yet"
 )
 
-// Bounds of a message. Names and the number of failures are those of Cluster API.
+// Limits of a message. The number of names and of failures are those of Cluster API.
 const (
 	maxNames    = 3
 	maxFailures = 5
-	// maxFailure is in bytes: an admission webhook may answer an eviction with anything.
+	// maxFailure is the maximum length of a failure in bytes. An admission webhook may return any text.
 	maxFailure = 512
 )
 
-// causesOf tells why the drain is not done.
+// causesOf returns the reasons why the drain is not done.
 func causesOf(plan Plan) []Cause {
 	found := map[Cause]bool{}
 	for _, e := range plan {
@@ -55,11 +54,11 @@ func causesOf(plan Plan) []Cause {
 	return slices.DeleteFunc([]Cause{DisruptionBudgets, NotTerminating, EvictionErrors, NotCompleted}, func(c Cause) bool { return !found[c] })
 }
 
-// message tells what of plan is outstanding.
+// message returns the condition message for the outstanding Pods of plan.
 func message(plan Plan, unreachable bool, started time.Time) string {
 	lines := []string{fmt.Sprintf("Drain not completed yet (started at %s):", started.UTC().Format(time.RFC3339))}
 	line := func(step Step, text string) {
-		if entries := plan.with(step); len(entries) > 0 {
+		if entries := plan.entriesWithStep(step); len(entries) > 0 {
 			lines = append(lines, fmt.Sprintf("* %s: %s", pods(entries), text))
 		}
 	}
@@ -69,16 +68,16 @@ func message(plan Plan, unreachable bool, started time.Time) string {
 	if unreachable && slices.Contains(causesOf(plan), DisruptionBudgets) {
 		lines = append(lines, "* Node is unreachable: a PodDisruptionBudget with unhealthyPodEvictionPolicy AlwaysAllow lets its Pods be evicted, and spec.deletion.nodeDrainTimeoutSeconds of the Machine ends the wait")
 	}
-	if later := plan.with(EvictLater); len(later) > 0 {
+	if later := plan.entriesWithStep(EvictLater); len(later) > 0 {
 		lines = append(lines, "After above Pods have been removed from the Node, the following Pods will be evicted: "+names(later))
 	}
-	if later := plan.with(WaitLater); len(later) > 0 {
+	if later := plan.entriesWithStep(WaitLater); len(later) > 0 {
 		lines = append(lines, "After above Pods have been removed from the Node, waiting for the following Pods to complete without eviction: "+names(later))
 	}
-	return cut(strings.Join(lines, "\n"), conditions.MaxMessage)
+	return truncate(strings.Join(lines, "\n"), conditions.MaxMessage)
 }
 
-// failures has a line for each of the first maxFailures reasons, and one for the rest.
+// failures returns a line for each of the first maxFailures failures, and one for the rest.
 func failures(plan Plan) []string {
 	by := map[string][]Entry{}
 	for _, e := range plan {
@@ -87,7 +86,7 @@ func failures(plan Plan) []string {
 			text := conditions.Line(e.failure.text, maxFailure)
 			by[text] = append(by[text], e)
 		case e.Step == Blocked:
-			text := conditions.Line("cannot be told whether to evict, "+e.Err.Error(), maxFailure)
+			text := conditions.Line("cannot determine whether to evict: "+e.Err.Error(), maxFailure)
 			by[text] = append(by[text], e)
 		}
 	}
@@ -109,7 +108,7 @@ func failures(plan Plan) []string {
 	return lines
 }
 
-// pods is names with the word that goes before them.
+// pods returns names with the prefix "Pod" or "Pods".
 func pods(entries []Entry) string {
 	if len(entries) == 1 {
 		return "Pod " + names(entries)
@@ -117,7 +116,7 @@ func pods(entries []Entry) string {
 	return "Pods " + names(entries)
 }
 
-// names are those of the first maxNames Pods, with the number of the others.
+// names returns the names of the first maxNames Pods and the number of the others.
 func names(entries []Entry) string {
 	var all []string
 	for _, e := range entries[:min(len(entries), maxNames)] {
@@ -129,9 +128,9 @@ func names(entries []Entry) string {
 	return strings.Join(all, ", ")
 }
 
-// cut keeps the lines of text, unlike conditions.Line. Names are what the server of the
-// workload cluster says.
-func cut(text string, bound int) string {
+// truncate limits the length of text. Unlike conditions.Line it preserves lines. The text contains names from the
+// untrusted workload cluster.
+func truncate(text string, bound int) string {
 	const ellipsis = "…"
 	text = strings.ToValidUTF8(text, "\uFFFD")
 	if len(text) <= bound {

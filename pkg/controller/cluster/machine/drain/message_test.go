@@ -14,7 +14,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/apis/conditions"
 )
 
-// entries makes n Pods of one step, named by prefix and number.
+// entries returns n Pods with one step, named by prefix and number.
 func entries(n int, prefix string, e Entry) Plan {
 	var plan Plan
 	for i := range n {
@@ -28,7 +28,7 @@ func budget(text string) *failure {
 	return &failure{text: "cannot evict pod as it would violate the pod's disruption budget. " + text, cause: DisruptionBudgets}
 }
 
-// messages are plans and what is said of them.
+// messages are plans with their messages.
 var messages = map[string]struct {
 	plan        Plan
 	unreachable bool
@@ -41,7 +41,7 @@ var messages = map[string]struct {
 			entries(1, "pdb", Entry{Step: EvictNow, failure: budget("The disruption budget pdb needs 1 healthy pods and has 1 currently")}),
 			entries(1, "failed", Entry{Step: EvictNow, failure: &failure{text: "failed to evict Pod, some other error", cause: EvictionErrors}}),
 			entries(1, "wait", Entry{Step: WaitNow}), entries(1, "later", Entry{Step: EvictLater}), entries(1, "wait-later", Entry{Step: WaitLater}),
-			entries(1, "ignored", Entry{Step: Ignored}), entries(1, "gone", Entry{Step: gone}),
+			entries(1, "ignored", Entry{Step: Ignored}), entries(1, "gone", Entry{Step: podNotFound}),
 		), false,
 		[]string{
 			"Drain not completed yet (started at 2026-11-21T07:30:00Z):",
@@ -90,15 +90,15 @@ var messages = map[string]struct {
 		},
 		[]Cause{EvictionErrors},
 	},
-	"what is not decided is an error like others": {
-		entries(2, "a", Entry{Step: Blocked, Decision: undecided(errDown)}), false,
+	"undecided Pods are reported like errors": {
+		entries(2, "a", Entry{Step: Blocked, Decision: newUndecided(errDown)}), false,
 		[]string{
 			"Drain not completed yet (started at 2026-11-21T07:30:00Z):",
-			"* Pods default/a-1, default/a-2: cannot be told whether to evict, the server is down",
+			"* Pods default/a-1, default/a-2: cannot determine whether to evict: the server is down",
 		},
 		[]Cause{EvictionErrors},
 	},
-	"a budget on a node that is unreachable": {
+	"a budget on an unreachable node": {
 		entries(1, "pdb", Entry{Step: EvictNow, failure: budget("x")}), true,
 		[]string{
 			"Drain not completed yet (started at 2026-11-21T07:30:00Z):",
@@ -107,7 +107,7 @@ var messages = map[string]struct {
 		},
 		[]Cause{DisruptionBudgets},
 	},
-	"no budget on a node that is unreachable": {
+	"no budget on an unreachable node": {
 		entries(1, "a", Entry{Step: Deleting}), true,
 		[]string{
 			"Drain not completed yet (started at 2026-11-21T07:30:00Z):",
@@ -117,8 +117,8 @@ var messages = map[string]struct {
 	},
 }
 
-// TestWhatAMessageSays is MB140.
-func TestWhatAMessageSays(t *testing.T) {
+// MB140.
+func TestMessage_ListsOutstandingPods(t *testing.T) {
 	for name, tc := range messages {
 		t.Run(name, func(t *testing.T) {
 			if diff := cmp.Diff(tc.want, strings.Split(message(tc.plan, tc.unreachable, now), "\n")); diff != "" {
@@ -131,7 +131,7 @@ func TestWhatAMessageSays(t *testing.T) {
 	}
 }
 
-func TestTheRestOfTheErrorsIsCounted(t *testing.T) {
+func TestMessage_CountsFurtherErrors(t *testing.T) {
 	var plan Plan
 	for i := range 9 {
 		plan = append(plan, entries(2, "a", Entry{Step: EvictNow, failure: &failure{text: fmt.Sprint("error ", i)}})...)
@@ -142,7 +142,7 @@ func TestTheRestOfTheErrorsIsCounted(t *testing.T) {
 	}
 }
 
-func TestAMessageHasABound(t *testing.T) {
+func TestMessage_HasALimit(t *testing.T) {
 	var plan Plan
 	for i := range 9 {
 		plan = append(plan, entries(4, strings.Repeat("n", 250), Entry{Step: EvictNow, failure: &failure{text: fmt.Sprint(i, strings.Repeat("ä\n", 100000))}})...)
@@ -152,9 +152,9 @@ func TestAMessageHasABound(t *testing.T) {
 		t.Errorf("%d bytes, want at most %d", len(got), conditions.MaxMessage)
 	}
 	if lines := strings.Count(got, "\n"); lines > maxFailures+1 {
-		t.Errorf("%d line feeds: those of an error were kept", lines)
+		t.Errorf("%d line feeds: those of an error were not removed", lines)
 	}
 	if !strings.HasSuffix(got, "…") {
-		t.Errorf("a message that is cut ends with %q, want an ellipsis", got[len(got)-10:])
+		t.Errorf("a truncated message ends with %q, want an ellipsis", got[len(got)-10:])
 	}
 }

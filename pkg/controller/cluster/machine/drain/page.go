@@ -11,24 +11,24 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Bounds of what is read of a workload cluster, whose server may be anybody's.
+// Limits of reads from a workload cluster, whose server is not trusted.
 const (
-	// MaxReading is how long one pass reads: 20 requests in a second, as workload clusters are asked,
-	// are 20,000 Pods or 100,000 volumes.
+	// MaxReading is the maximum time for reads in one reconcile. At 20 requests a second this allows 20,000 Pods or
+	// 100,000 volumes.
 	MaxReading = 10 * time.Second
-	// podPage is how many Pods are read at once. A Node has about 100 (kubelet's maxPods is
-	// 110 by default), and any number of those that have ended.
+	// podPage is the page size of Pods. A Node has about 100 running Pods (the default of maxPods is 110), and any
+	// number of terminated ones.
 	podPage = 100
-	// maxPods is near the 12,500 Pods that have ended of which a whole cluster keeps no more
+	// maxPods is the maximum number of Pods. A cluster keeps at most 12,500 terminated Pods
 	// (--terminated-pod-gc-threshold of kube-controller-manager).
 	maxPods = 13_000
-	// maxPodBytes bounds what is kept of all of them in memory: two KiB of each are usual.
+	// maxPodBytes is the maximum size of all Pods in memory. 2 KiB per Pod are usual.
 	maxPodBytes = 48 << 20
-	// maxPages has room for half a million volumes.
+	// maxPages is the maximum number of pages. It allows half a million volumes.
 	maxPages = 1000
 )
 
-// EachPage calls list for page after page until one names no next.
+// EachPage calls list for each page until a page has no continue token.
 func EachPage(ctx context.Context, options metav1.ListOptions, list func(metav1.ListOptions) (next string, err error)) error {
 	for range maxPages {
 		next, err := list(options)
@@ -40,5 +40,5 @@ func EachPage(ctx context.Context, options metav1.ListOptions, list func(metav1.
 		}
 		options.Continue = next
 	}
-	return fmt.Errorf("there are more than %d pages", maxPages)
+	return fmt.Errorf("the list has more than %d pages", maxPages)
 }

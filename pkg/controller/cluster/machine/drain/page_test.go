@@ -19,7 +19,7 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 )
 
-func TestPagesEnd(t *testing.T) {
+func TestEachPage_Ends(t *testing.T) {
 	var asked []string
 	pages := func(next ...string) func(metav1.ListOptions) (string, error) {
 		return func(o metav1.ListOptions) (string, error) {
@@ -28,30 +28,29 @@ func TestPagesEnd(t *testing.T) {
 		}
 	}
 	if err := EachPage(t.Context(), metav1.ListOptions{}, pages("a", "b", "")); err != nil || strings.Join(asked, ",") != ",a,b" {
-		t.Errorf("%v, asked for %q", err, asked)
+		t.Errorf("%v, requested %q", err, asked)
 	}
 	err := EachPage(t.Context(), metav1.ListOptions{}, func(metav1.ListOptions) (string, error) { return "more", nil })
-	if err == nil || err.Error() != "there are more than 1000 pages" {
+	if err == nil || err.Error() != "the list has more than 1000 pages" {
 		t.Errorf("pages without end: %v", err)
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	n := 0
 	err = EachPage(ctx, metav1.ListOptions{}, func(metav1.ListOptions) (string, error) { n++; stop(); return "more", nil })
 	if !errors.Is(err, context.Canceled) || n != 1 {
-		t.Errorf("after its time: %v, %d pages", err, n)
+		t.Errorf("after the timeout: %v, %d pages", err, n)
 	}
 }
 
-// TestAServerThatLiesHasNoMorePodsReadThanACluster keeps what a tenant's server says from
-// filling the memory.
-func TestAServerThatLiesHasNoMorePodsReadThanACluster(t *testing.T) {
+// It limits the memory that a tenant's server can occupy.
+func TestDrain_LimitsTheNumberAndSizeOfPods(t *testing.T) {
 	client := fake.NewClientset(node())
 	list := &corev1.PodList{ListMeta: metav1.ListMeta{Continue: "more"}}
 	for i := range podPage {
 		list.Items = append(list.Items, *pod(fmt.Sprint("p", i)))
 	}
 	client.PrependReactor("list", "pods", func(clienttesting.Action) (bool, runtime.Object, error) { return true, list, nil })
-	if _, err := Drain(t.Context(), client, input()); err == nil || err.Error() != "reading the Pods of Node node-1: there are more than 13000" {
+	if _, err := Drain(t.Context(), client, input()); err == nil || err.Error() != "reading the Pods of Node node-1: the Node has more than 13000" {
 		t.Errorf("Drain: %v", err)
 	}
 	plain := list.DeepCopy()
@@ -65,13 +64,13 @@ func TestAServerThatLiesHasNoMorePodsReadThanACluster(t *testing.T) {
 		for i := range list.Items {
 			change(&list.Items[i])
 		}
-		if _, err := Drain(t.Context(), client, input()); err == nil || err.Error() != fmt.Sprintf("reading the Pods of Node node-1: they have more than %d bytes", maxPodBytes) {
+		if _, err := Drain(t.Context(), client, input()); err == nil || err.Error() != fmt.Sprintf("reading the Pods of Node node-1: they exceed the limit of %d bytes", maxPodBytes) {
 			t.Errorf("Drain of Pods with %s: %v", what, err)
 		}
 	}
 }
 
-func TestNamesThatAreNoTextMakeNoMessageThatCannotBeStored(t *testing.T) {
+func TestMessage_IsValidUTF8(t *testing.T) {
 	if got := message(entries(1, "a\xff", Entry{Step: Deleting}), false, now); !utf8.ValidString(got) {
 		t.Errorf("message %q", got)
 	}

@@ -12,46 +12,47 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Step is what a pass does about one Pod.
+// Step is the action of one reconcile for a Pod.
 type Step string
 
 // Steps of a plan. A drain is done when no Pod has one of the first six.
 const (
-	// EvictNow is a Pod of the lowest group that is outstanding, to be evicted in this pass.
+	// EvictNow is the step of a Pod in the lowest outstanding group that is evicted now.
 	EvictNow Step = "EvictNow"
-	// EvictLater is a Pod of a later group.
+	// EvictLater is the step of a Pod in a later group.
 	EvictLater Step = "EvictLater"
-	// Deleting is a Pod that is deleted and not yet gone.
+	// Deleting is the step of a Pod that is deleted but still exists.
 	Deleting Step = "Deleting"
-	// WaitNow is a Pod of the lowest group that is outstanding, to be waited for.
+	// WaitNow is the step of a Pod in the lowest outstanding group that must complete.
 	WaitNow Step = "WaitNow"
-	// WaitLater is a Pod that is waited for when those of earlier groups are gone.
+	// WaitLater is the step of a Pod that must complete after earlier groups.
 	WaitLater Step = "WaitLater"
-	// Blocked is a Pod of which it cannot be told what to do.
+	// Blocked is the step of a Pod whose behavior could not be determined.
 	Blocked Step = "Blocked"
-	// Completed is a Pod that was to be waited for and has ended.
+	// Completed is the step of a Pod that had to complete and has completed.
 	Completed Step = "Completed"
-	// Ignored is a Pod that is skipped.
+	// Ignored is the step of a skipped Pod.
 	Ignored Step = "Ignored"
 )
 
-// Entry is one Pod of a plan.
+// Entry is a Pod of a plan.
 type Entry struct {
-	// Pod as it was read.
+	// Pod contains the fields of the Pod that are used by the plan.
 	Pod *corev1.Pod
-	// Decision is what the drain does with the Pod.
+	// Decision is the behavior for the Pod.
 	Decision
-	// Step is what this pass does about it.
+	// Step is the action of this reconcile.
 	Step Step
-	// failure is why its eviction did not come about.
+	// failure describes why the eviction failed. It is nil if it did not.
 	failure *failure
 }
 
-// outstanding is true for a Pod that has to go, or to end, before the drain is done.
-func (e Entry) outstanding() bool { return e.Step != Completed && e.Step != Ignored && e.Step != gone }
+// isOutstanding reports whether the drain must wait for the Pod.
+func (e Entry) isOutstanding() bool {
+	return e.Step != Completed && e.Step != Ignored && e.Step != podNotFound
+}
 
-// Note is what somebody may want to know of the Pod: why it is not evicted or not decided
-// about, else the warnings.
+// Note returns why the Pod is not evicted or undecided, or else the warnings.
 func (e Entry) Note() string {
 	switch {
 	case e.failure != nil:
@@ -63,10 +64,10 @@ func (e Entry) Note() string {
 	}
 }
 
-// Plan is what a pass does about all Pods of a Node, sorted by namespace and name.
+// Plan contains all Pods of a Node, sorted by namespace and name.
 type Plan []Entry
 
-// NewPlan decides for all pods of one Node.
+// NewPlan returns the plan for all pods of a Node.
 func NewPlan(pods []*corev1.Pod, facts Facts) Plan {
 	plan := make(Plan, 0, len(pods))
 	lowest := int32(math.MaxInt32)
@@ -75,17 +76,17 @@ func NewPlan(pods []*corev1.Pod, facts Facts) Plan {
 		switch {
 		case e.Behavior == BehaviorSkip:
 			e.Step = Ignored
-		case e.Behavior == BehaviorWaitCompleted && finished(pod):
+		case e.Behavior == BehaviorWaitCompleted && isFinished(pod):
 			e.Step = Completed
 		default:
-			// One that is deleted, or undecided, holds its group like any other.
+			// Deleted and undecided Pods also block later groups.
 			lowest = min(lowest, e.Order)
 		}
 		plan = append(plan, e)
 	}
 	for i := range plan {
-		if plan[i].outstanding() {
-			plan[i].Step = plan[i].next(lowest)
+		if plan[i].isOutstanding() {
+			plan[i].Step = plan[i].stepFor(lowest)
 		}
 	}
 	slices.SortFunc(plan, func(a, b Entry) int {
@@ -94,8 +95,8 @@ func NewPlan(pods []*corev1.Pod, facts Facts) Plan {
 	return plan
 }
 
-// next is the step of a Pod that is outstanding, when lowest is the lowest group that is.
-func (e Entry) next(lowest int32) Step {
+// stepFor returns the step of an outstanding Pod. lowest is the lowest outstanding group.
+func (e Entry) stepFor(lowest int32) Step {
 	now := e.Order == lowest
 	switch {
 	case e.Behavior == BehaviorUndecided:
@@ -113,13 +114,13 @@ func (e Entry) next(lowest int32) Step {
 	}
 }
 
-// Done is true when no Pod is outstanding.
+// Done reports whether no Pod is outstanding.
 func (p Plan) Done() bool {
-	return !slices.ContainsFunc(p, Entry.outstanding)
+	return !slices.ContainsFunc(p, Entry.isOutstanding)
 }
 
-// with are the Pods of one step.
-func (p Plan) with(step Step) []Entry {
+// entriesWithStep returns the Pods with a step.
+func (p Plan) entriesWithStep(step Step) []Entry {
 	var found []Entry
 	for _, e := range p {
 		if e.Step == step {
@@ -129,10 +130,10 @@ func (p Plan) with(step Step) []Entry {
 	return found
 }
 
-// Skipped are the Pods that the drain leaves alone.
+// Skipped returns the Pods that the drain skips.
 func (p Plan) Skipped() []*corev1.Pod {
 	var pods []*corev1.Pod
-	for _, e := range p.with(Ignored) {
+	for _, e := range p.entriesWithStep(Ignored) {
 		pods = append(pods, e.Pod)
 	}
 	return pods

@@ -15,7 +15,7 @@ import (
 	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
 )
 
-// steps are the steps of a plan by the names of the Pods.
+// steps returns the steps of a plan by the names of the Pods.
 func steps(plan Plan) map[string]Step {
 	found := map[string]Step{}
 	for _, e := range plan {
@@ -24,7 +24,7 @@ func steps(plan Plan) map[string]Step {
 	return found
 }
 
-// grouped has rules that make groups of order n of Pods with label group=n.
+// grouped returns rules for groups of order n with the Pods of label group=n.
 var grouped = func() Rules {
 	var all []*clusterv1alpha1.MachineDrainRule
 	for name, order := range map[string]int32{"m5": -5, "0": 0, "5": 5, "10": 10} {
@@ -34,9 +34,8 @@ var grouped = func() Rules {
 	return RulesFor(all, nil, nil)
 }()
 
-// TestGroupsGoOneAfterAnother is the plan of MB138-139.
-// MD7
-func TestGroupsGoOneAfterAnother(t *testing.T) {
+// MB138-139: the plan. MD7.
+func TestPlan_DrainsGroupsInOrder(t *testing.T) {
 	wait := labeled(clusterv1alpha1.PodDrainLabel, "wait-completed")
 	group := func(name string) func(*corev1.Pod) { return labeled("group", name) }
 	for name, tc := range map[string]struct {
@@ -45,7 +44,7 @@ func TestGroupsGoOneAfterAnother(t *testing.T) {
 		done bool
 	}{
 		"nothing": {nil, map[string]Step{}, true},
-		"only what is skipped or has ended": {
+		"only skipped and completed Pods": {
 			[]*corev1.Pod{pod("ds", ownedBy("DaemonSet", "agent")), pod("job", wait, phase(corev1.PodSucceeded)), pod("failed", wait, phase(corev1.PodFailed))},
 			map[string]Step{"ds": Ignored, "job": Completed, "failed": Completed}, true,
 		},
@@ -57,30 +56,30 @@ func TestGroupsGoOneAfterAnother(t *testing.T) {
 			[]*corev1.Pod{pod("a", group("m5")), pod("b"), pod("c", wait)},
 			map[string]Step{"a": EvictNow, "b": EvictLater, "c": WaitLater}, false,
 		},
-		"a Pod that is deleted holds its group": {
+		"a deleted Pod blocks later groups": {
 			[]*corev1.Pod{pod("a", group("5"), deleted(time.Second)), pod("b", group("10"))},
 			map[string]Step{"a": Deleting, "b": EvictLater}, false,
 		},
-		"a Pod that is deleted and of a later group": {
+		"a deleted Pod of a later group": {
 			[]*corev1.Pod{pod("a", group("5")), pod("b", group("10"), deleted(time.Second))},
 			map[string]Step{"a": EvictNow, "b": Deleting}, false,
 		},
-		"waiting holds the default group": {
+		"a waiting Pod blocks later groups": {
 			[]*corev1.Pod{pod("a", wait), pod("b"), pod("c", group("5"))},
 			map[string]Step{"a": WaitNow, "b": EvictNow, "c": EvictLater}, false,
 		},
-		"what has ended holds no group, and is not waited for until it is gone": {
+		"a completed Pod blocks no group, even if it still exists": {
 			[]*corev1.Pod{pod("a", wait, phase(corev1.PodSucceeded)), pod("b", group("5")), pod("c", group("10"))},
 			map[string]Step{"a": Completed, "b": EvictNow, "c": EvictLater}, false,
 		},
-		"a Pod that is waited for, deleted and still running": {
+		"a Pod that must complete, deleted and still running": {
 			[]*corev1.Pod{pod("a", wait, deleted(time.Minute))}, map[string]Step{"a": WaitNow}, false,
 		},
-		"what is not decided holds the default group and nothing else": {
+		"an undecided Pod blocks groups after the default": {
 			[]*corev1.Pod{pod("a", ownedBy("DaemonSet", "broken")), pod("b"), pod("c", group("m5")), pod("d", group("5"))},
 			map[string]Step{"a": Blocked, "b": EvictLater, "c": EvictNow, "d": EvictLater}, false,
 		},
-		"what is not decided does not keep its own group": {
+		"an undecided Pod does not block its own group": {
 			[]*corev1.Pod{pod("a", ownedBy("DaemonSet", "broken")), pod("b")},
 			map[string]Step{"a": Blocked, "b": EvictNow}, false,
 		},
@@ -103,7 +102,7 @@ func TestGroupsGoOneAfterAnother(t *testing.T) {
 	}
 }
 
-func TestAPlanIsSortedByNamespaceAndName(t *testing.T) {
+func TestPlan_IsSortedByNamespaceAndName(t *testing.T) {
 	plan := NewPlan([]*corev1.Pod{pod("b", in("x")), pod("a", in("x")), pod("z", in("a")), pod("a", in("a-b"))}, Facts{Now: now})
 	var got []string
 	for _, e := range plan {
@@ -114,8 +113,8 @@ func TestAPlanIsSortedByNamespaceAndName(t *testing.T) {
 	}
 }
 
-// TestOnlySkippedPodsKeepTheirVolumes is what a detach asks a plan for.
-func TestOnlySkippedPodsKeepTheirVolumes(t *testing.T) {
+// Detach uses the skipped Pods of a plan.
+func TestPlan_ReturnsSkippedPods(t *testing.T) {
 	wait := labeled(clusterv1alpha1.PodDrainLabel, "wait-completed")
 	plan := NewPlan([]*corev1.Pod{
 		pod("evicted"), pod("static", static), pod("waited-for", wait), pod("ended", wait, phase(corev1.PodSucceeded)),
@@ -130,18 +129,17 @@ func TestOnlySkippedPodsKeepTheirVolumes(t *testing.T) {
 	}
 }
 
-// TestEachPassBeginsWithAnotherPod keeps a Pod whose eviction takes all the time of a pass
-// from keeping it of every pass.
-func TestEachPassBeginsWithAnotherPod(t *testing.T) {
+// A Pod with a slow eviction must not delay the others in every reconcile.
+func TestTurns_StartWithAnotherPodInEachReconcile(t *testing.T) {
 	plan := NewPlan([]*corev1.Pod{pod("a"), pod("b"), pod("c", labeled(clusterv1alpha1.PodDrainLabel, "skip")), pod("d")}, Facts{Now: now})
 	for since, want := range map[time.Duration][]int{
 		-time.Minute: {0, 1, 3}, 0: {0, 1, 3}, Retry - 1: {0, 1, 3}, Retry: {1, 3, 0}, 2 * Retry: {3, 0, 1}, 3 * Retry: {0, 1, 3},
 	} {
-		if diff := cmp.Diff(want, turns(plan, since)); diff != "" {
+		if diff := cmp.Diff(want, evictionOrder(plan, since)); diff != "" {
 			t.Errorf("turns after %s (-want +got):\n%s", since, diff)
 		}
 	}
-	if got := turns(nil, time.Hour); got != nil {
+	if got := evictionOrder(nil, time.Hour); got != nil {
 		t.Errorf("turns of an empty plan = %v, want none", got)
 	}
 }

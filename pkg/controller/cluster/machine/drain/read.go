@@ -20,24 +20,24 @@ import (
 	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
 )
 
-// Input is what a pass over the Node of one Machine works with.
+// Input is the input of one reconcile of a drain.
 type Input struct {
 	// Node is the name of the Node.
 	Node string
-	// ProviderID of the Machine. A Node of that name with another one is not its Node.
+	// ProviderID is the provider ID of the Machine. A Node with the same name but another provider ID is not its Node.
 	ProviderID string
-	// Machine and Cluster are the labels of both.
+	// Machine and Cluster are the labels of the Machine and the Cluster.
 	Machine, Cluster labels.Set
 	// Rules are all MachineDrainRules in the namespace of the Machine.
 	Rules []*clusterv1alpha1.MachineDrainRule
-	// Started is when this stage of the deletion began.
+	// Started is the start of this stage of the deletion.
 	Started time.Time
-	// Now is the time of the pass.
+	// Now is the time of the reconcile.
 	Now time.Time
 }
 
-// ReadNode reads the Node of a Machine; nil when it is gone, or when another machine has
-// registered under its name since.
+// ReadNode returns the Node of a Machine. It returns nil if the Node does not exist, or if another machine has
+// registered under its name.
 func ReadNode(ctx context.Context, client kubernetes.Interface, in Input) (*corev1.Node, error) {
 	node, err := client.CoreV1().Nodes().Get(ctx, in.Node, metav1.GetOptions{})
 	switch {
@@ -51,7 +51,7 @@ func ReadNode(ctx context.Context, client kubernetes.Interface, in Input) (*core
 	return node, nil
 }
 
-// Unreachable is true for a Node whose kubelet has stopped to report.
+// Unreachable reports whether the kubelet of a Node has stopped reporting.
 func Unreachable(node *corev1.Node) bool {
 	for _, c := range node.Status.Conditions {
 		if c.Type == corev1.NodeReady {
@@ -61,7 +61,7 @@ func Unreachable(node *corev1.Node) bool {
 	return false
 }
 
-// Look reads the Pods of node and plans what a drain does with them. It changes nothing.
+// Look reads the Pods of node and returns the plan of a drain. It changes nothing.
 func Look(ctx context.Context, client kubernetes.Interface, node *corev1.Node, in Input) (Plan, error) {
 	ctx, cancel := context.WithTimeout(ctx, MaxReading)
 	defer cancel()
@@ -89,13 +89,13 @@ func podsOf(ctx context.Context, client kubernetes.Interface, node string) ([]*c
 			return "", err
 		}
 		if len(pods)+len(list.Items) > maxPods {
-			return "", fmt.Errorf("there are more than %d", maxPods)
+			return "", fmt.Errorf("the Node has more than %d", maxPods)
 		}
 		for i := range list.Items {
-			pod := essence(&list.Items[i])
-			// A Pod, a volume and a label take memory even if they are empty.
+			pod := stripPod(&list.Items[i])
+			// Empty Pods, volumes and labels also take memory.
 			if size += pod.Size() + 1<<10 + 256*len(pod.Spec.Volumes) + 64*len(pod.Labels); size > maxPodBytes {
-				return "", fmt.Errorf("they have more than %d bytes", maxPodBytes)
+				return "", fmt.Errorf("they exceed the limit of %d bytes", maxPodBytes)
 			}
 			pods = append(pods, pod)
 		}
@@ -107,8 +107,8 @@ func podsOf(ctx context.Context, client kubernetes.Interface, node string) ([]*c
 	return pods, nil
 }
 
-// essence is what of a Pod is decided by: the rest is most of it, and may be of any size.
-func essence(pod *corev1.Pod) *corev1.Pod {
+// stripPod returns the fields of a Pod that decisions are based on. The other fields may have any size.
+func stripPod(pod *corev1.Pod) *corev1.Pod {
 	out := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
 		Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID, Labels: pod.Labels,
 		DeletionTimestamp: pod.DeletionTimestamp,
@@ -137,7 +137,7 @@ func essence(pod *corev1.Pod) *corev1.Pod {
 	return out
 }
 
-// daemonSetsOf reads every DaemonSet that controls one of pods, once.
+// daemonSetsOf reads the DaemonSets that control pods, once each.
 func daemonSetsOf(ctx context.Context, client kubernetes.Interface, pods []*corev1.Pod) map[types.NamespacedName]Existence {
 	found := map[types.NamespacedName]Existence{}
 	for _, pod := range pods {
@@ -158,7 +158,7 @@ func daemonSetsOf(ctx context.Context, client kubernetes.Interface, pods []*core
 	return found
 }
 
-// namespacesOf reads the labels of the Namespaces of pods. One that does not exist is not among them.
+// namespacesOf reads the labels of the Namespaces of pods. Namespaces that do not exist are omitted.
 func namespacesOf(ctx context.Context, client kubernetes.Interface, pods []*corev1.Pod) (map[string]labels.Set, error) {
 	found := map[string]labels.Set{}
 	for _, pod := range pods {

@@ -15,22 +15,21 @@ import (
 	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
 )
 
-// Rules are the MachineDrainRules that apply to one Machine, or may apply to it, in the
-// order in which they are asked.
+// Rules are the MachineDrainRules that apply or may apply to a Machine, in the order of evaluation.
 type Rules []rule
 
 type rule struct {
 	*clusterv1alpha1.MachineDrainRule
-	// machine is whether the rule is for the Machine, yes or unknown.
+	// machine is whether the rule applies to the Machine: yes or unknown.
 	machine verdict
 }
 
-// RulesFor selects those of all, which are in the namespace of the Machine, that are for
-// a Machine with labels machine in a Cluster with labels cluster, and sorts them by name.
+// RulesFor returns the rules that apply to a Machine and Cluster with the given labels, sorted by name. all are the
+// rules in the namespace of the Machine.
 func RulesFor(all []*clusterv1alpha1.MachineDrainRule, machine, cluster labels.Set) Rules {
 	var selected Rules
 	for _, r := range all {
-		if v := forMachine(r, machine, cluster); !v.no() {
+		if v := forMachine(r, machine, cluster); !v.isNo() {
 			selected = append(selected, rule{MachineDrainRule: r, machine: v})
 		}
 	}
@@ -38,19 +37,19 @@ func RulesFor(all []*clusterv1alpha1.MachineDrainRule, machine, cluster labels.S
 	return selected
 }
 
-// forMachine is yes for a rule without machines.
+// forMachine returns whether a rule applies to a Machine. A rule without spec.machines applies to all.
 func forMachine(r *clusterv1alpha1.MachineDrainRule, machine, cluster labels.Set) verdict {
 	v := verdict{yes: len(r.Spec.Machines) == 0}
 	for i, m := range r.Spec.Machines {
 		path := fmt.Sprintf("spec.machines[%d]", i)
-		v = v.either(matches(m.Selector, path+".selector", machine).
-			both(matches(m.ClusterSelector, path+".clusterSelector", cluster)))
+		v = v.or(matches(m.Selector, path+".selector", machine).
+			and(matches(m.ClusterSelector, path+".clusterSelector", cluster)))
 	}
 	return v
 }
 
-// forPod is yes for a rule without pods. Labels of the Namespace are asked for only where
-// a selector needs them.
+// forPod returns whether a rule applies to a Pod. A rule without spec.pods applies to all. namespace is called only if
+// a selector needs the labels of the Namespace.
 func (r rule) forPod(pod *corev1.Pod, namespace func() (labels.Set, error)) verdict {
 	v := verdict{yes: len(r.Spec.Pods) == 0}
 	for i, p := range r.Spec.Pods {
@@ -59,33 +58,32 @@ func (r rule) forPod(pod *corev1.Pod, namespace func() (labels.Set, error)) verd
 		if p.NamespaceSelector != nil {
 			set, err := namespace()
 			if err != nil {
-				one = one.both(verdict{err: err})
+				one = one.and(verdict{err: err})
 			} else {
-				one = one.both(matches(p.NamespaceSelector, path+".namespaceSelector", set))
+				one = one.and(matches(p.NamespaceSelector, path+".namespaceSelector", set))
 			}
 		}
-		v = v.either(one)
+		v = v.or(one)
 	}
 	return v
 }
 
-// selectNamespaces reports whether a rule needs labels of Namespaces.
+// selectNamespaces reports whether a rule needs the labels of Namespaces.
 func (rules Rules) selectNamespaces() bool {
 	return slices.ContainsFunc(rules, func(r rule) bool {
 		return slices.ContainsFunc(r.Spec.Pods, func(p clusterv1alpha1.MachineDrainRulePodSelector) bool { return p.NamespaceSelector != nil })
 	})
 }
 
-// decide is what the first rule that applies says. Without one a Pod is drained, in the
-// group of order 0.
+// decide returns the decision of the first rule that applies. If none applies, the Pod is drained with order 0.
 func (rules Rules) decide(pod *corev1.Pod, namespace func() (labels.Set, error)) Decision {
 	for _, r := range rules {
-		v := r.machine.both(r.forPod(pod, namespace))
-		if v.no() {
+		v := r.machine.and(r.forPod(pod, namespace))
+		if v.isNo() {
 			continue
 		}
 		if v.err != nil {
-			return undecided(fmt.Errorf("MachineDrainRule %s: %w", r.Name, v.err))
+			return newUndecided(fmt.Errorf("MachineDrainRule %s: %w", r.Name, v.err))
 		}
 		by := "MachineDrainRule " + r.Name
 		switch r.Spec.Drain.Behavior {
@@ -96,7 +94,7 @@ func (rules Rules) decide(pod *corev1.Pod, namespace func() (labels.Set, error))
 		case clusterv1alpha1.MachineDrainRuleDrainBehaviorWaitCompleted:
 			return Decision{Behavior: BehaviorWaitCompleted, By: by}
 		default:
-			return undecided(fmt.Errorf("MachineDrainRule %s: spec.drain.behavior %q is unknown", r.Name, r.Spec.Drain.Behavior))
+			return newUndecided(fmt.Errorf("MachineDrainRule %s: spec.drain.behavior %q is unknown", r.Name, r.Spec.Drain.Behavior))
 		}
 	}
 	return Decision{Behavior: BehaviorDrain}

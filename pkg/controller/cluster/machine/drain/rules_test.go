@@ -13,8 +13,8 @@ import (
 	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
 )
 
-// TestRulesAreForMachinesByBothSelectors is MB134-135.
-func TestRulesAreForMachinesByBothSelectors(t *testing.T) {
+// MB134-135.
+func TestRules_SelectMachinesByBothSelectors(t *testing.T) {
 	type m = clusterv1alpha1.MachineDrainRuleMachineSelector
 	machine, cluster := labels.Set{"os": "linux"}, labels.Set{"stage": "production"}
 	other := m{Selector: has("os", "windows")}
@@ -22,20 +22,20 @@ func TestRulesAreForMachinesByBothSelectors(t *testing.T) {
 		machines []m
 		want     bool
 	}{
-		"none":                        {nil, true},
-		"empty list":                  {[]m{}, true},
-		"entry without selectors":     {[]m{{}}, true},
-		"entry with empty selectors":  {[]m{{Selector: &metav1.LabelSelector{}, ClusterSelector: &metav1.LabelSelector{}}}, true},
-		"both match, in one of two":   {[]m{other, {Selector: has("os", "linux"), ClusterSelector: has("stage", "production")}}, true},
-		"only the machine matches":    {[]m{other, {Selector: has("os", "linux"), ClusterSelector: has("stage", "test")}}, false},
-		"only the cluster matches":    {[]m{other, {Selector: has("os", "bsd"), ClusterSelector: has("stage", "production")}}, false},
-		"each matches in another":     {[]m{{Selector: has("os", "linux"), ClusterSelector: has("stage", "test")}, {Selector: has("os", "bsd"), ClusterSelector: has("stage", "production")}}, false},
-		"machine selector alone":      {[]m{{Selector: has("os", "linux")}}, true},
-		"cluster selector alone":      {[]m{{ClusterSelector: has("stage", "production")}}, true},
-		"invalid and not this one":    {[]m{{Selector: invalid, ClusterSelector: has("stage", "test")}}, false},
-		"invalid and perhaps this":    {[]m{{Selector: invalid, ClusterSelector: has("stage", "production")}}, true},
-		"invalid, and one that fits":  {[]m{{Selector: invalid}, {Selector: has("os", "linux")}}, true},
-		"invalid, and one for others": {[]m{{Selector: invalid}, other}, true},
+		"none":                          {nil, true},
+		"empty list":                    {[]m{}, true},
+		"entry without selectors":       {[]m{{}}, true},
+		"entry with empty selectors":    {[]m{{Selector: &metav1.LabelSelector{}, ClusterSelector: &metav1.LabelSelector{}}}, true},
+		"both match, in one of two":     {[]m{other, {Selector: has("os", "linux"), ClusterSelector: has("stage", "production")}}, true},
+		"only the machine matches":      {[]m{other, {Selector: has("os", "linux"), ClusterSelector: has("stage", "test")}}, false},
+		"only the cluster matches":      {[]m{other, {Selector: has("os", "bsd"), ClusterSelector: has("stage", "production")}}, false},
+		"each matches in another":       {[]m{{Selector: has("os", "linux"), ClusterSelector: has("stage", "test")}, {Selector: has("os", "bsd"), ClusterSelector: has("stage", "production")}}, false},
+		"machine selector alone":        {[]m{{Selector: has("os", "linux")}}, true},
+		"cluster selector alone":        {[]m{{ClusterSelector: has("stage", "production")}}, true},
+		"invalid, other cluster":        {[]m{{Selector: invalid, ClusterSelector: has("stage", "test")}}, false},
+		"invalid, this cluster":         {[]m{{Selector: invalid, ClusterSelector: has("stage", "production")}}, true},
+		"invalid, and one that matches": {[]m{{Selector: invalid}, {Selector: has("os", "linux")}}, true},
+		"invalid, and one for others":   {[]m{{Selector: invalid}, other}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			rules := RulesFor([]*clusterv1alpha1.MachineDrainRule{
@@ -48,8 +48,8 @@ func TestRulesAreForMachinesByBothSelectors(t *testing.T) {
 	}
 }
 
-// TestRulesAreForPodsByBothSelectors is MB136-137.
-func TestRulesAreForPodsByBothSelectors(t *testing.T) {
+// MB136-137.
+func TestRules_SelectPodsByBothSelectors(t *testing.T) {
 	type p = clusterv1alpha1.MachineDrainRulePodSelector
 	namespace := func() (labels.Set, error) { return labels.Set{"team": "sre"}, nil }
 	other := p{Selector: has("app", "db")}

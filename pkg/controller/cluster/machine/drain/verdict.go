@@ -10,8 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 )
 
-// verdict tells whether something applies: yes, no (the zero value), or unknown for the
-// reason in err.
+// verdict is yes, no (the zero value), or unknown with the reason err.
 type verdict struct {
 	yes bool
 	err error
@@ -19,12 +18,12 @@ type verdict struct {
 
 var yes = verdict{yes: true}
 
-func (v verdict) no() bool { return !v.yes && v.err == nil }
+func (v verdict) isNo() bool { return !v.yes && v.err == nil }
 
-// both is v and w: what is no stays no, whatever is unknown of the other.
-func (v verdict) both(w verdict) verdict {
+// and returns the conjunction: no if either is no, even if the other is unknown.
+func (v verdict) and(w verdict) verdict {
 	switch {
-	case v.no() || w.no():
+	case v.isNo() || w.isNo():
 		return verdict{}
 	case v.err != nil:
 		return v
@@ -33,16 +32,16 @@ func (v verdict) both(w verdict) verdict {
 	}
 }
 
-// either is v or w: what is yes stays yes, whatever is unknown of the other.
-func (v verdict) either(w verdict) verdict {
+// or returns the disjunction: yes if either is yes, even if the other is unknown.
+func (v verdict) or(w verdict) verdict {
 	if v.yes || (v.err != nil && !w.yes) {
 		return v
 	}
 	return w
 }
 
-// matches tells whether selector, which is at path, selects what has labels set. None and
-// an empty one select everything.
+// matches returns whether selector selects an object with labels set. A nil or empty selector selects everything. path
+// is the field path of selector for errors.
 func matches(selector *metav1.LabelSelector, path string, set labels.Set) verdict {
 	if selector == nil {
 		return yes

@@ -15,18 +15,17 @@ import (
 	"github.com/slipway-dev/slipway/pkg/controller/cluster/machine/step"
 )
 
-// mirrored is a condition that tells the Ready of an object that the Machine refers to.
-type mirrored struct {
+// mirroredCondition is a condition that mirrors the condition Ready of a referenced object.
+type mirroredCondition struct {
 	condition string
-	// kind is that of the object, field the one by which it says that it is done, and done
-	// what is known of that.
+	// kind is the object's kind, field its field of status.initialization, and done the last known value of field.
 	kind, field string
 	done        bool
-	// whileNeeded is added to what is said of an object that is gone although it is needed.
+	// whileNeeded adds to the message that the object was deleted while the Machine still exists.
 	whileNeeded bool
 }
 
-// BootstrapCondition returns BootstrapConfigReady.
+// BootstrapCondition returns the condition BootstrapConfigReady.
 func BootstrapCondition(s *step.State) metav1.Condition {
 	m := s.Machine
 	if !m.Spec.Bootstrap.ConfigRef.IsDefined() {
@@ -34,21 +33,21 @@ func BootstrapCondition(s *step.State) metav1.Condition {
 			Type: clusterv1alpha1.MachineBootstrapConfigReadyCondition, Status: metav1.ConditionTrue, Reason: clusterv1alpha1.DataSecretProvidedReason,
 		}
 	}
-	return mirrored{
+	return mirroredCondition{
 		condition: clusterv1alpha1.MachineBootstrapConfigReadyCondition, kind: m.Spec.Bootstrap.ConfigRef.Kind,
 		field: "dataSecretCreated", done: step.IsTrue(m.Status.Initialization.BootstrapDataSecretCreated),
-	}.of(&s.Bootstrap, s.IsDeleting())
+	}.compute(&s.Bootstrap, s.IsDeleting())
 }
 
-// InfrastructureCondition returns InfrastructureReady.
+// InfrastructureCondition returns the condition InfrastructureReady.
 func InfrastructureCondition(s *step.State) metav1.Condition {
-	return mirrored{
+	return mirroredCondition{
 		condition: clusterv1alpha1.InfrastructureReadyCondition, kind: s.Machine.Spec.InfrastructureRef.Kind,
 		field: "provisioned", done: step.IsProvisioned(s.Machine), whileNeeded: true,
-	}.of(&s.Infra, s.IsDeleting())
+	}.compute(&s.Infra, s.IsDeleting())
 }
 
-func (r mirrored) of(e *step.External, deleting bool) metav1.Condition {
+func (r mirroredCondition) compute(e *step.External, deleting bool) metav1.Condition {
 	c := metav1.Condition{Type: r.condition, Status: metav1.ConditionFalse}
 	switch {
 	case e.Refused != nil && e.Foreign:
@@ -58,9 +57,9 @@ func (r mirrored) of(e *step.External, deleting bool) metav1.Condition {
 	case e.Object != nil:
 		return r.mirror(e)
 	case e.Err != nil:
-		c.Status, c.Reason, c.Message = metav1.ConditionUnknown, clusterv1alpha1.InternalErrorReason, fmt.Sprintf("%s could not be read: %v", r.kind, e.Err)
+		c.Status, c.Reason, c.Message = metav1.ConditionUnknown, clusterv1alpha1.InternalErrorReason, fmt.Sprintf("cannot read %s: %v", r.kind, e.Err)
 	case !e.Gone:
-		c.Status, c.Reason, c.Message = metav1.ConditionUnknown, clusterv1alpha1.InternalErrorReason, "the Machine refers to no object"
+		c.Status, c.Reason, c.Message = metav1.ConditionUnknown, clusterv1alpha1.InternalErrorReason, "the Machine has no reference to an object"
 	case r.done && deleting:
 		c.Reason, c.Message = clusterv1alpha1.ObjectDeletedReason, r.kind+" has been deleted"
 	case r.done && r.whileNeeded:
@@ -71,10 +70,9 @@ func (r mirrored) of(e *step.External, deleting bool) metav1.Condition {
 	return c
 }
 
-// mirror returns a condition that is False if the provider reports a final failure of the object.
-// Otherwise it copies the condition Ready of the object, with its time, or computes one if the
-// object has none.
-func (r mirrored) mirror(e *step.External) metav1.Condition {
+// mirror returns False if the provider reports a terminal failure. Otherwise it copies the condition Ready of the
+// object with its time. If the object has none, it uses field.
+func (r mirroredCondition) mirror(e *step.External) metav1.Condition {
 	c := metav1.Condition{Type: r.condition}
 	ready, err := contract.Ready(e.Object)
 	switch {

@@ -1,8 +1,8 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package external reads the objects that a Machine refers to, makes the Machine their controller, and copies what
-// they report into the Machine. Of such an object only its contract is known (pkg/cluster/contract).
+// Package external reads the objects that a Machine refers to, sets the Machine as their controller, and copies their
+// state to the Machine. It uses only the contract of these objects (pkg/cluster/contract).
 package external
 
 import (
@@ -19,25 +19,25 @@ import (
 	"github.com/slipway-dev/slipway/pkg/controller/cluster/machine/step"
 )
 
-// providerDelay is how long events do not bring back a Machine whose infrastructure is said to
-// be there and has no provider ID yet.
+// providerDelay is how long events are ignored for a Machine whose infrastructure is provisioned but has no provider ID
+// yet.
 const providerDelay = 5 * time.Second
 
-// Objects reads objects of kinds that are not ours.
+// Objects reads objects of external kinds.
 type Objects interface {
-	// Get returns an object, shared, or the API's NotFound when its server says that there
-	// is none, which contract.IsGone knows; any other error says nothing of the object.
+	// Get returns a shared object, or the API's NotFound if the object does not exist (see contract.IsGone). Other
+	// errors mean that its state is unknown.
 	Get(ctx context.Context, ref contract.Reference, namespace string) (*unstructured.Unstructured, contract.Kind, error)
 }
 
 // Reconciler reconciles the objects that Machines refer to.
 type Reconciler struct {
 	Objects Objects
-	// Writes limits how often an object is changed.
+	// Writes limits how often an object is written.
 	Writes *controller.WriteLimit
 }
 
-// Read reads what a Machine in a namespace refers to.
+// Read reads the object that a Machine in the namespace refers to.
 func (r *Reconciler) Read(ctx context.Context, namespace string, ref clusterv1alpha1.ContractVersionedObjectReference) step.External {
 	if !ref.IsDefined() {
 		return step.External{}
@@ -52,7 +52,7 @@ func (r *Reconciler) Read(ctx context.Context, namespace string, ref clusterv1al
 	return step.External{Kind: kind, Err: err}
 }
 
-// ControlPlane reads the control plane of a Cluster, nil if there is none.
+// ControlPlane reads the control plane of a Cluster. It returns nil if the Cluster has none or it does not exist.
 func (r *Reconciler) ControlPlane(ctx context.Context, c *clusterv1alpha1.Cluster) (*unstructured.Unstructured, error) {
 	ref := c.Spec.ControlPlaneRef
 	if !ref.IsDefined() {
@@ -60,7 +60,7 @@ func (r *Reconciler) ControlPlane(ctx context.Context, c *clusterv1alpha1.Cluste
 	}
 	o, _, err := r.get(ctx, c.Namespace, ref)
 	if contract.IsGone(err) {
-		klog.FromContext(ctx).Info("The control plane that the Cluster names is not there", "kind", ref.Kind, "name", ref.Name)
+		klog.FromContext(ctx).Info("The control plane of the Cluster does not exist", "kind", ref.Kind, "name", ref.Name)
 		return nil, nil
 	}
 	if err != nil {
@@ -73,8 +73,8 @@ func (r *Reconciler) get(ctx context.Context, namespace string, ref clusterv1alp
 	return r.Objects.Get(ctx, contract.Reference{Group: ref.APIGroup, Kind: ref.Kind, Name: ref.Name}, namespace)
 }
 
-// Bootstrap copies the name of the Secret with the bootstrap data from the bootstrap object, once. Without such an
-// object the user names the Secret.
+// Bootstrap copies the name of the Secret with the bootstrap data from the bootstrap object, once. Without a bootstrap
+// object, the user sets the name.
 func (r *Reconciler) Bootstrap(ctx context.Context, s *step.State) (report step.Report, _ error) {
 	m, e := s.Machine, &s.Bootstrap
 	switch {
@@ -84,11 +84,11 @@ func (r *Reconciler) Bootstrap(ctx context.Context, s *step.State) (report step.
 		return report, fmt.Errorf("bootstrap: %w", e.Err)
 	case e.Gone:
 		if !s.IsDeleting() {
-			report.Again(controller.Poll) // No event tells of it: it has no owner yet.
+			report.Again(controller.Poll) // The object has no owner yet, so its creation triggers no event.
 		}
 		return report, nil
 	}
-	if ours, err := r.take(ctx, s, e, &report); err != nil || !ours {
+	if ours, err := r.adopt(ctx, s, e, &report); err != nil || !ours {
 		return report, err
 	}
 	yes := true
@@ -105,14 +105,14 @@ func (r *Reconciler) Bootstrap(ctx context.Context, s *step.State) (report step.
 	case err != nil:
 		return report, err
 	case name == "":
-		return report, fmt.Errorf("status.dataSecretName of %s is empty although the data is said to be there", e.Describe())
+		return report, fmt.Errorf("status.dataSecretName of %s is empty, but the object reports that the Secret was created", e.Describe())
 	}
 	m.Spec.Bootstrap.DataSecretName, m.Status.Initialization.BootstrapDataSecretCreated = &name, &yes
 	return report, nil
 }
 
-// Infrastructure copies provider ID, addresses and failure domain from the infrastructure, all or none of them. That
-// it was provisioned is never taken back.
+// Infrastructure copies provider ID, addresses and failure domain from the infrastructure object. Once the Machine is
+// provisioned, it remains so.
 func (r *Reconciler) Infrastructure(ctx context.Context, s *step.State) (report step.Report, _ error) {
 	m, e := s.Machine, &s.Infra
 	switch {
@@ -127,9 +127,9 @@ func (r *Reconciler) Infrastructure(ctx context.Context, s *step.State) (report 
 		report.Again(controller.Poll)
 		return report, nil
 	case e.Object == nil:
-		return report, nil // Validation asks for a reference; without one there is nothing to take.
+		return report, nil // Validation requires a reference.
 	}
-	if ours, err := r.take(ctx, s, e, &report); err != nil || !ours {
+	if ours, err := r.adopt(ctx, s, e, &report); err != nil || !ours {
 		return report, err
 	}
 	provisioned, err := contract.InfraProvisioned(e.Kind, e.Object)
@@ -138,13 +138,13 @@ func (r *Reconciler) Infrastructure(ctx context.Context, s *step.State) (report 
 	}
 	missing, err := copyInfrastructure(m, e.Object)
 	if missing {
-		// Its next change brings the Machine back, and no earlier: there are many until then.
+		// Events are ignored for a time, because there are many changes until the provider ID is set.
 		report.NotBefore = providerDelay
 	}
 	return report, err
 }
 
-// copyInfrastructure reports whether the provider ID is missing.
+// copyInfrastructure copies the fields, and reports whether the provider ID is missing.
 func copyInfrastructure(m *clusterv1alpha1.Machine, infra *unstructured.Unstructured) (missing bool, _ error) {
 	provider, err := contract.ProviderID(infra)
 	if err != nil || provider == "" {

@@ -13,9 +13,9 @@ import (
 	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
 )
 
-// Choose returns the index of the Node of a Machine among those that have its provider ID, -1 if it is not known. There
-// is more than one if a kubelet has registered again under another name. Then the Node is the one that is Ready, else
-// the one with a name of the machine, else the one that the Machine already names.
+// Choose returns the index of the Machine's Node among the Nodes with its provider ID, or -1 if it cannot be
+// determined. There are several if a kubelet has registered again under another name. Choose then prefers a Node that
+// is Ready, then one with a name of the machine, then the current nodeRef.
 func Choose(m *clusterv1alpha1.Machine, nodes []*corev1.Node) int {
 	var all []int
 	for i := range nodes {
@@ -40,11 +40,11 @@ func Choose(m *clusterv1alpha1.Machine, nodes []*corev1.Node) int {
 }
 
 func isReady(n *corev1.Node) bool {
-	c := find(n, corev1.NodeReady)
+	c := findCondition(n, corev1.NodeReady)
 	return c != nil && c.Status == corev1.ConditionTrue
 }
 
-// isNameOf reports whether the guest of a Machine has a name, or its infrastructure object.
+// isNameOf reports whether name is a name of the Machine's guest or of its infrastructure object.
 func isNameOf(m *clusterv1alpha1.Machine, name string) bool {
 	return m.Spec.InfrastructureRef.Name == name || slices.ContainsFunc(m.Status.Addresses, func(a clusterv1alpha1.MachineAddress) bool {
 		switch a.Type {
@@ -56,12 +56,13 @@ func isNameOf(m *clusterv1alpha1.Machine, name string) bool {
 	})
 }
 
-// twins is the message about Nodes that have one provider ID; of is the one of the Machine, nil if it is not known.
-func twins(m *clusterv1alpha1.Machine, of *corev1.Node, nodes []*corev1.Node) string {
+// duplicatesMessage returns the message about several Nodes with one provider ID. of is the Machine's Node, or nil if
+// it is not known.
+func duplicatesMessage(m *clusterv1alpha1.Machine, of *corev1.Node, nodes []*corev1.Node) string {
 	var names, others []string
 	for _, n := range nodes {
 		status := corev1.ConditionUnknown
-		if c := find(n, corev1.NodeReady); c != nil {
+		if c := findCondition(n, corev1.NodeReady); c != nil {
 			status = c.Status
 		}
 		names = append(names, fmt.Sprintf("%s (Ready=%s)", n.Name, status))
@@ -73,7 +74,7 @@ func twins(m *clusterv1alpha1.Machine, of *corev1.Node, nodes []*corev1.Node) st
 	slices.Sort(others)
 	text := fmt.Sprintf("%d Nodes have provider ID %s: %s", len(nodes), m.Spec.ProviderID, strings.Join(names, ", "))
 	if of == nil {
-		return text + "; delete those that are not of this machine"
+		return text + "; delete the Nodes that do not belong to this Machine"
 	}
 	return fmt.Sprintf("%s; %s is the Node of this Machine, delete %s", text, of.Name, strings.Join(others, ", "))
 }

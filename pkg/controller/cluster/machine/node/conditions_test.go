@@ -21,8 +21,8 @@ var (
 	ago = metav1.NewTime(now.Add(-time.Hour))
 )
 
-// statuses of Ready, MemoryPressure, DiskPressure and PIDPressure; a letter each of T, F and U,
-// - for none.
+// nodeOf returns a Node with the statuses of Ready, MemoryPressure, DiskPressure and PIDPressure: T, F, U, or - for a
+// missing condition.
 func nodeOf(statuses string, messages ...string) *corev1.Node {
 	node := &corev1.Node{}
 	words := map[byte]corev1.ConditionStatus{'T': "True", 'F': "False", 'U': "Unknown"}
@@ -30,7 +30,7 @@ func nodeOf(statuses string, messages ...string) *corev1.Node {
 		if statuses[i] == '-' {
 			continue
 		}
-		c := corev1.NodeCondition{Type: summed[i].kind, Status: words[statuses[i]], LastTransitionTime: ago}
+		c := corev1.NodeCondition{Type: healthConditions[i].kind, Status: words[statuses[i]], LastTransitionTime: ago}
 		if i < len(messages) {
 			c.Message = messages[i]
 		}
@@ -40,7 +40,7 @@ func nodeOf(statuses string, messages ...string) *corev1.Node {
 	return node
 }
 
-func TestConditionsOfANodeAreSummedUp(t *testing.T) { // MB87, MC4
+func TestHealthy_SummarizesConditionsOfANode(t *testing.T) { // MB87, MC4
 	type is struct {
 		status  metav1.ConditionStatus
 		message string
@@ -81,14 +81,14 @@ func TestConditionsOfANodeAreSummedUp(t *testing.T) { // MB87, MC4
 				"* Node.DiskPressure: Condition not yet reported\n* Node.PIDPressure: Condition not yet reported"}, "NodeHealthyUnknown",
 		},
 	} {
-		got := healthy(test.node)
+		got := healthyCondition(test.node)
 		if (is{got.Status, got.Message}) != test.want || got.Reason != test.reason {
 			t.Errorf("%s: NodeHealthy is %s %s %q, want %s %s %q", name, got.Status, got.Reason, got.Message, test.want.status, test.reason, test.want.message)
 		}
 	}
 }
 
-// facts are those of a Machine whose Node is well, changed.
+// facts returns the state of a Machine with a healthy Node, with changes.
 func facts(change ...func(*Facts)) Facts {
 	f := Facts{
 		Machine: &clusterv1alpha1.Machine{Spec: clusterv1alpha1.MachineSpec{
@@ -121,7 +121,7 @@ func never(failures int) func(*Facts) {
 	return func(f *Facts) { f.Success, f.Failures = time.Time{}, failures }
 }
 
-func TestConditionsOfTheMachineTellOfItsNode(t *testing.T) { // MB88-95, MC3
+func TestConditions_DescribeTheNode(t *testing.T) { // MB88-95, MC3
 	for name, test := range map[string]struct {
 		facts Facts
 		want  []metav1.Condition
@@ -129,25 +129,25 @@ func TestConditionsOfTheMachineTellOfItsNode(t *testing.T) { // MB88-95, MC3
 	}{
 		"no Cluster": {
 			facts(func(f *Facts) { f.Cluster = nil }),
-			both("Unknown", "InspectionFailed", "Waiting for Cluster status.initialization.infrastructureProvisioned to be true"), 0,
+			bothConditions("Unknown", "InspectionFailed", "Waiting for Cluster status.initialization.infrastructureProvisioned to be true"), 0,
 		},
 		"infrastructure not provisioned": {
 			facts(func(f *Facts) { f.Cluster.Status.Initialization.InfrastructureProvisioned = nil }),
-			both("Unknown", "InspectionFailed", "Waiting for Cluster status.initialization.infrastructureProvisioned to be true"), 0,
+			bothConditions("Unknown", "InspectionFailed", "Waiting for Cluster status.initialization.infrastructureProvisioned to be true"), 0,
 		},
 		"control plane not initialized": {
 			facts(func(f *Facts) { f.Cluster.Status.Conditions[0].Status = "False" }),
-			both("Unknown", "InspectionFailed", "Waiting for Cluster control plane to be initialized"), 0,
+			bothConditions("Unknown", "InspectionFailed", "Waiting for Cluster control plane to be initialized"), 0,
 		},
-		"a Node that is well": {facts(), []metav1.Condition{
+		"a healthy Node": {facts(), []metav1.Condition{
 			{Type: "NodeReady", Status: "True", Reason: "NodeReady", LastTransitionTime: ago},
 			{Type: "NodeHealthy", Status: "True", Reason: "NodeHealthy"},
 		}, 0},
-		"a Node that is not ready": {facts(func(f *Facts) { f.Node = nodeOf("FFFF", "no network") }), []metav1.Condition{
+		"a Node that is not Ready": {facts(func(f *Facts) { f.Node = nodeOf("FFFF", "no network") }), []metav1.Condition{
 			{Type: "NodeReady", Status: "False", Reason: "NodeNotReady", Message: "* Node.Ready: no network", LastTransitionTime: ago},
 			{Type: "NodeHealthy", Status: "False", Reason: "NodeNotHealthy", Message: "* Node.Ready: no network"},
 		}, 0},
-		"a Node that is silent": {facts(func(f *Facts) { f.Node = nodeOf("UFFF", "stopped posting") }), []metav1.Condition{
+		"a Node that is Unknown": {facts(func(f *Facts) { f.Node = nodeOf("UFFF", "stopped posting") }), []metav1.Condition{
 			{Type: "NodeReady", Status: "Unknown", Reason: "NodeReadyUnknown", Message: "* Node.Ready: stopped posting", LastTransitionTime: ago},
 			{Type: "NodeHealthy", Status: "Unknown", Reason: "NodeHealthyUnknown", Message: "* Node.Ready: stopped posting"},
 		}, 0},
@@ -155,27 +155,27 @@ func TestConditionsOfTheMachineTellOfItsNode(t *testing.T) { // MB88-95, MC3
 			{Type: "NodeReady", Status: "Unknown", Reason: "NodeReadyUnknown", Message: "* Node.Ready: Condition not yet reported"},
 			{Type: "NodeHealthy", Status: "Unknown", Reason: "NodeHealthyUnknown", Message: "* Node.Ready: Condition not yet reported"},
 		}, 0},
-		"gone while deleting":           {facts(without, deleting, named), both("False", "NodeDeleted", "Node n1 has been deleted"), 0},
-		"never there and deleting":      {facts(without, deleting), both("Unknown", "NodeDoesNotExist", "Node does not exist"), 0},
-		"gone":                          {facts(without, named), both("False", "NodeDeleted", "Node n1 has been deleted while the Machine still exists"), 0},
-		"not there yet":                 {facts(without), both("Unknown", "InspectionFailed", "Waiting for a Node with spec.providerID id to exist"), 0},
-		"no provider ID yet":            {facts(without, func(f *Facts) { f.Machine.Spec.ProviderID = "" }), both("Unknown", "InspectionFailed", "Waiting for VirtualMachine to report spec.providerID"), 0},
+		"deleted with the Machine":      {facts(without, deleting, named), bothConditions("False", "NodeDeleted", "Node n1 has been deleted"), 0},
+		"never existed and deleting":    {facts(without, deleting), bothConditions("Unknown", "NodeDoesNotExist", "Node does not exist"), 0},
+		"deleted":                       {facts(without, named), bothConditions("False", "NodeDeleted", "Node n1 has been deleted while the Machine still exists"), 0},
+		"not registered yet":            {facts(without), bothConditions("Unknown", "InspectionFailed", "Waiting for a Node with spec.providerID id to exist"), 0},
+		"no provider ID yet":            {facts(without, func(f *Facts) { f.Machine.Spec.ProviderID = "" }), bothConditions("Unknown", "InspectionFailed", "Waiting for VirtualMachine to report spec.providerID"), 0},
 		"not probed yet: kept":          {facts(down, never(4), known), nil, 0},
-		"not probed yet: said":          {facts(down, never(4)), both("Unknown", "ConnectionDown", "Remote connection not established yet"), 0},
-		"never answered":                {facts(down, never(5), known), both("Unknown", "ConnectionDown", ""), 0},
+		"not probed yet: set":           {facts(down, never(4)), bothConditions("Unknown", "ConnectionDown", "Remote connection not established yet"), 0},
+		"never answered":                {facts(down, never(5), known), bothConditions("Unknown", "ConnectionDown", ""), 0},
 		"never answered, within grace":  {facts(down, never(5), known, func(f *Facts) { f.Cluster.Status.Conditions[0].LastTransitionTime = metav1.NewTime(now) }), nil, DefaultGrace + time.Second},
 		"down within grace: kept":       {facts(down, silent(time.Minute), known), nil, 4*time.Minute + time.Second},
-		"down within grace: said":       {facts(down, silent(time.Minute)), both("Unknown", "ConnectionDown", "Last successful probe at 2026-05-01T11:59:00Z"), 4*time.Minute + time.Second},
+		"down within grace: set":        {facts(down, silent(time.Minute)), bothConditions("Unknown", "ConnectionDown", "Last successful probe at 2026-05-01T11:59:00Z"), 4*time.Minute + time.Second},
 		"down at the end of grace":      {facts(down, silent(DefaultGrace), known), nil, time.Second},
-		"down after grace: overwritten": {facts(down, silent(DefaultGrace+1), known), both("Unknown", "ConnectionDown", "Last successful probe at 2026-05-01T11:54:59Z"), 0},
+		"down after grace: overwritten": {facts(down, silent(DefaultGrace+1), known), bothConditions("Unknown", "ConnectionDown", "Last successful probe at 2026-05-01T11:54:59Z"), 0},
 		"silent but connected after grace": {
-			facts(silent(6*time.Minute), known, func(f *Facts) { f.Failures = 4 }), both("Unknown", "ConnectionDown", "Last successful probe at 2026-05-01T11:54:00Z"), 0,
+			facts(silent(6*time.Minute), known, func(f *Facts) { f.Failures = 4 }), bothConditions("Unknown", "ConnectionDown", "Last successful probe at 2026-05-01T11:54:00Z"), 0,
 		},
-		"silent but connected: as it was seen": {
-			facts(silent(time.Minute), func(f *Facts) { f.Failures = 1 }), []metav1.Condition{ready(nodeOf("TFFF")), healthy(nodeOf("TFFF"))}, 4*time.Minute + time.Second,
+		"silent but connected: last known state": {
+			facts(silent(time.Minute), func(f *Facts) { f.Failures = 1 }), []metav1.Condition{readyCondition(nodeOf("TFFF")), healthyCondition(nodeOf("TFFF"))}, 4*time.Minute + time.Second,
 		},
 		"another error": {
-			facts(known, func(f *Facts) { f.Err = errors.New("two Nodes") }), both("Unknown", "InternalError", "the Node could not be looked up: two Nodes"), 0,
+			facts(known, func(f *Facts) { f.Err = errors.New("two Nodes") }), bothConditions("Unknown", "InternalError", "cannot look up the Node: two Nodes"), 0,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -184,7 +184,7 @@ func TestConditionsOfTheMachineTellOfItsNode(t *testing.T) { // MB88-95, MC3
 				t.Errorf("conditions (-want +got):\n%s", diff)
 			}
 			if after != test.after {
-				t.Errorf("again after %s, want %s", after, test.after)
+				t.Errorf("after %s, want %s", after, test.after)
 			}
 		})
 	}

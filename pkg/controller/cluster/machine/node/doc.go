@@ -1,17 +1,16 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package node decides what a Machine and its Node are to each other: what of the Machine
-// goes to the Node, and what of the Node becomes conditions of the Machine. All of it is
-// pure; who sends the patch, and reads the Node, is the controller.
+// Package node computes the synchronization between a Machine and its Node: which labels, annotations and taints are
+// copied to the Node, and which conditions the Machine has. Its functions are pure; the controller reads and patches
+// the Node.
 //
-// Guarantees:
+// A patch is created only if the Node differs. It contains the resource version, so that it does not overwrite
+// concurrent changes.
 //
-//  1. A patch is made only when something of the Node differs, and carries its resource
-//     version: what somebody else has changed meanwhile is not written over.
-//  2. Labels, annotations and taints that did not come from the Machine stay as they are. What
-//     came from it is written down on the Node, and goes when the Machine has it no more.
-//  3. What could not be read changes nothing: a label, a taint or a condition about it
-//     stays.
-//  4. A taint that is put on at the beginning only is never put back.
+// Labels, annotations and taints that did not come from the Machine remain unchanged. Those that did are recorded on
+// the Node, and are removed when they are removed from the Machine. A taint that is only set at initialization is never
+// set again.
+//
+// If a value could not be read, the labels, taints and conditions that depend on it remain unchanged.
 package node

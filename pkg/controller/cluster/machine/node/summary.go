@@ -14,9 +14,8 @@ import (
 	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
 )
 
-// summed are the conditions of a Node that say whether it is well, and the status that each
-// has then.
-var summed = []struct {
+// healthConditions are the conditions that describe the health of a Node, with their healthy status.
+var healthConditions = []struct {
 	kind corev1.NodeConditionType
 	good corev1.ConditionStatus
 }{
@@ -26,10 +25,10 @@ var summed = []struct {
 	{corev1.NodePIDPressure, corev1.ConditionFalse},
 }
 
-// notReported is what is said of a condition that a Node does not have.
+// notReported is the message for a condition that a Node does not have.
 const notReported = "Condition not yet reported"
 
-func find(node *corev1.Node, kind corev1.NodeConditionType) *corev1.NodeCondition {
+func findCondition(node *corev1.Node, kind corev1.NodeConditionType) *corev1.NodeCondition {
 	for i := range node.Status.Conditions {
 		if node.Status.Conditions[i].Type == kind {
 			return &node.Status.Conditions[i]
@@ -38,10 +37,10 @@ func find(node *corev1.Node, kind corev1.NodeConditionType) *corev1.NodeConditio
 	return nil
 }
 
-// ready is Ready of a Node, with the time that it has there.
-func ready(node *corev1.Node) metav1.Condition {
+// readyCondition mirrors the condition Ready of a Node, with its transition time.
+func readyCondition(node *corev1.Node) metav1.Condition {
 	c := metav1.Condition{Type: clusterv1alpha1.MachineNodeReadyCondition, Status: metav1.ConditionUnknown, Reason: clusterv1alpha1.NodeReadyUnknownReason}
-	of := find(node, corev1.NodeReady)
+	of := findCondition(node, corev1.NodeReady)
 	if of == nil {
 		c.Message = "* Node.Ready: " + notReported
 		return c
@@ -53,7 +52,7 @@ func ready(node *corev1.Node) metav1.Condition {
 		return c
 	case corev1.ConditionFalse:
 		c.Status, c.Reason = metav1.ConditionFalse, clusterv1alpha1.NodeNotReadyReason
-	case corev1.ConditionUnknown: // as it is
+	case corev1.ConditionUnknown: // Already set.
 	}
 	if of.Message != "" {
 		c.Message = "* Node.Ready: " + of.Message
@@ -61,14 +60,14 @@ func ready(node *corev1.Node) metav1.Condition {
 	return c
 }
 
-// healthy sums up the conditions of a Node: any bad one makes it False, else any that is not
-// known Unknown. Where all that are not good say the same, it is said once.
-func healthy(node *corev1.Node) metav1.Condition {
+// healthyCondition summarizes the conditions of a Node. It is False if any is bad, else Unknown if any is unknown. If
+// all such conditions have the same message, it is listed once.
+func healthyCondition(node *corev1.Node) metav1.Condition {
 	c := metav1.Condition{Type: clusterv1alpha1.MachineNodeHealthyCondition, Status: metav1.ConditionTrue, Reason: clusterv1alpha1.NodeHealthyReason}
 	var lines, said []string
 	bad, unknown, missing := false, false, false
-	for _, s := range summed {
-		of := find(node, s.kind)
+	for _, s := range healthConditions {
+		of := findCondition(node, s.kind)
 		switch {
 		case of == nil:
 			unknown, missing = true, true

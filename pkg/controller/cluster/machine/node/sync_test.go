@@ -18,7 +18,7 @@ import (
 	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
 )
 
-// commonOf are the annotations of the Node of the Machine of these tests, with what is written down.
+// commonOf returns the annotations of the Node, including the tracking annotations.
 func commonOf(labels, annotations string, more ...string) map[string]string {
 	all := map[string]string{
 		"cluster.x-k8s.io/cluster-name": "c", "cluster.x-k8s.io/cluster-namespace": "ns", "cluster.x-k8s.io/machine": "m",
@@ -59,7 +59,8 @@ func pairs(all ...string) map[string]string {
 	return m
 }
 
-// apply makes and applies the patch, checks its lock, and that another one changes nothing.
+// apply creates and applies the patch. It checks that the patch has a resource version, and that a second patch is
+// empty.
 func apply(t *testing.T, r Rules, w Wanted, node *corev1.Node) *corev1.Node {
 	t.Helper()
 	node = node.DeepCopy()
@@ -70,13 +71,13 @@ func apply(t *testing.T, r Rules, w Wanted, node *corev1.Node) *corev1.Node {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(before, node); diff != "" {
-		t.Fatalf("deciding has changed the Node (-was +is):\n%s", diff)
+		t.Fatalf("Patch has changed the Node (-was +is):\n%s", diff)
 	}
 	if patch == nil {
 		return node
 	}
 	if !strings.Contains(string(patch), `"resourceVersion":"7"`) {
-		t.Errorf("the patch has no lock: %s", patch)
+		t.Errorf("the patch has no resource version: %s", patch)
 	}
 	after := merge(t, node, patch)
 	if again, err := r.Patch(w, after); err != nil || again != nil {
@@ -102,7 +103,7 @@ func merge(t *testing.T, node *corev1.Node, patch []byte) *corev1.Node {
 	return after
 }
 
-func TestManagedLabelsGoToTheNode(t *testing.T) { // MB70
+func TestPatch_CopiesManagedLabels(t *testing.T) { // MB70
 	w := wantedOf(labelled(
 		"node-role.kubernetes.io/anything", "", "node-restriction.kubernetes.io/a", "1", "custom.node-restriction.kubernetes.io/a", "2",
 		"node.cluster.x-k8s.io/a", "3", "custom.node.cluster.x-k8s.io/a", "4", "node.cluster.x-k8s.io", "5", "foo/bar", "6", "example.org/x", "7",
@@ -123,7 +124,7 @@ func TestManagedLabelsGoToTheNode(t *testing.T) { // MB70
 	}
 }
 
-func TestWhatComesFromTheMachineIsKeptAsItSaysAndNothingElseIsTouched(t *testing.T) {
+func TestPatch_ChangesOnlyMetadataFromTheMachine(t *testing.T) {
 	const own, other = "node.cluster.x-k8s.io/a", "example.org/other"
 	labels := clusterv1alpha1.LabelsFromMachineAnnotation
 	for name, test := range map[string]struct {
@@ -136,28 +137,28 @@ func TestWhatComesFromTheMachineIsKeptAsItSaysAndNothingElseIsTouched(t *testing
 		"a label of the Node is overwritten, others stay": { // MB71
 			wantedOf(labelled(own, "new")), pairs(own, "old", other, "x"), nil, pairs(own, "new", other, "x"), commonOf(own, ""),
 		},
-		"a label is taken over, and later removed": { // MB72, MB77
+		"a label is tracked, and later removed": { // MB72, MB77
 			wantedOf(), pairs(own, "v", other, "x"), pairs(labels, own), pairs(other, "x"), commonOf("", ""),
 		},
 		"a label changes": { // MB77
 			wantedOf(labelled(own, "2")), pairs(own, "1"), commonOf(own, ""), pairs(own, "2"), commonOf(own, ""),
 		},
-		"a label that somebody has removed is not written down any more": { // MB77
+		"a label that was removed is no longer tracked": { // MB77
 			wantedOf(), pairs(other, "x"), commonOf(own, ""), pairs(other, "x"), commonOf("", ""),
 		},
-		"a label that somebody has removed comes back": {
+		"a label that was removed is set again": {
 			wantedOf(labelled(own, "1")), pairs(other, "x"), commonOf(own, ""), pairs(own, "1", other, "x"), commonOf(own, ""),
 		},
 		"no labels of the Machine": { // MB75
 			wantedOf(), pairs(other, "x"), nil, pairs(other, "x"), commonOf("", ""),
 		},
-		"annotations are added to those that are there": { // MB76
+		"annotations are added to existing ones": { // MB76
 			wantedOf(annotated(own, "1", other, "no")), nil, pairs(other, "x"), nil, commonOf("", own, own, "1", other, "x"),
 		},
-		"an annotation goes when the Machine has it no more": { // MB79
+		"an annotation that was removed from the Machine is removed": { // MB79
 			wantedOf(), nil, commonOf("", own, own, "1", other, "x"), nil, commonOf("", "", other, "x"),
 		},
-		"annotations that are written down wrongly are cleaned": { // MB79: common ones are never tracked
+		"invalid tracking annotations are corrected": { // MB79: common annotations are never tracked.
 			wantedOf(), nil, commonOf("", "cluster.x-k8s.io/machine,cluster.x-k8s.io/labels-from-machine,,x"), nil, commonOf("", ""),
 		},
 	} {
@@ -173,7 +174,7 @@ func TestWhatComesFromTheMachineIsKeptAsItSaysAndNothingElseIsTouched(t *testing
 	}
 }
 
-func TestAnnotationsNameMachineClusterAndOwner(t *testing.T) { // MB78
+func TestPatch_AnnotatesMachineClusterAndOwner(t *testing.T) { // MB78
 	rules := Rules{Annotations: []*regexp.Regexp{regexp.MustCompile(`^(example\.org/|cluster\.x-k8s\.io/)`)}}
 	w := wantedOf(annotated("example.org/a", "1", "custom.node.cluster.x-k8s.io/a", "2", "plain", "no",
 		"cluster.x-k8s.io/machine", "liar", "cluster.x-k8s.io/taints-from-machine", "liar", "cluster.x-k8s.io/owner-name", "liar"))
@@ -190,7 +191,7 @@ func TestAnnotationsNameMachineClusterAndOwner(t *testing.T) { // MB78
 	}
 }
 
-func TestInterruptibleIsWhatTheInfrastructureReports(t *testing.T) { // MB73
+func TestPatch_SetsTheInterruptibleLabelByInfrastructure(t *testing.T) { // MB73
 	const label = clusterv1alpha1.InterruptibleLabel
 	w := wantedOf()
 	w.Interruptible = ptr.To(true)
@@ -198,22 +199,22 @@ func TestInterruptibleIsWhatTheInfrastructureReports(t *testing.T) { // MB73
 	if _, has := node.Labels[label]; !has || node.Annotations[clusterv1alpha1.LabelsFromMachineAnnotation] != label {
 		t.Fatalf("labels %v, annotations %v", node.Labels, node.Annotations)
 	}
-	w.Interruptible = nil // could not be read
+	w.Interruptible = nil // It could not be read.
 	node = apply(t, Rules{}, w, node)
 	if _, has := node.Labels[label]; !has {
-		t.Error("what could not be read was taken for no")
+		t.Error("an unknown value was treated as false")
 	}
 	w.Interruptible = ptr.To(false)
 	if _, has := apply(t, Rules{}, w, node).Labels[label]; has {
-		t.Error("it stays")
+		t.Error("the label was not removed")
 	}
 	w.Interruptible = nil
 	if _, has := apply(t, Rules{}, w, &corev1.Node{}).Labels[label]; has {
-		t.Error("what could not be read was taken for yes")
+		t.Error("an unknown value was treated as true")
 	}
 }
 
-func TestNothingIsPatchedWhenNothingDiffers(t *testing.T) { // MB85
+func TestPatch_IsEmptyWithoutDifferences(t *testing.T) { // MB85
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{ResourceVersion: "1", Labels: pairs("node.cluster.x-k8s.io/a", "1"), Annotations: commonOf("node.cluster.x-k8s.io/a", "")}}
 	var r Rules
 	if patch, err := r.Patch(wantedOf(labelled("node.cluster.x-k8s.io/a", "1")), node); err != nil || patch != nil {
@@ -221,7 +222,7 @@ func TestNothingIsPatchedWhenNothingDiffers(t *testing.T) { // MB85
 	}
 }
 
-func TestAPatchHasOnlyWhatDiffers(t *testing.T) {
+func TestPatch_ContainsOnlyDifferences(t *testing.T) {
 	node := &corev1.Node{
 		ObjectMeta: metav1.ObjectMeta{Name: "n", ResourceVersion: "1", Annotations: commonOf("", "")},
 		Spec:       corev1.NodeSpec{ProviderID: "x", Taints: []corev1.Taint{{Key: "a", Effect: "NoSchedule"}}},

@@ -14,52 +14,52 @@ import (
 )
 
 var (
-	uninitialized = corev1.Taint{Key: clusterv1alpha1.NodeUninitializedTaintKey, Effect: corev1.TaintEffectNoSchedule}
-	outdated      = corev1.Taint{Key: clusterv1alpha1.NodeOutdatedRevisionTaintKey, Effect: corev1.TaintEffectPreferNoSchedule}
+	uninitializedTaint = corev1.Taint{Key: clusterv1alpha1.NodeUninitializedTaintKey, Effect: corev1.TaintEffectNoSchedule}
+	outdatedTaint      = corev1.Taint{Key: clusterv1alpha1.NodeOutdatedRevisionTaintKey, Effect: corev1.TaintEffectPreferNoSchedule}
 )
 
-// taints makes the taints of a Node, and writes down which of them came from the Machine.
-func taints(w Wanted, node *corev1.Node) {
-	remove(node, uninitialized)
-	propagate(w.Machine.Spec.Taints, node)
+// setTaints sets the taints of a Node, and records which of them came from the Machine.
+func setTaints(w Wanted, node *corev1.Node) {
+	removeTaint(node, uninitializedTaint)
+	propagateTaints(w.Machine.Spec.Taints, node)
 	if old, known := isOutdated(w); known && old {
-		ensure(node, outdated)
+		ensureTaint(node, outdatedTaint)
 	} else if known {
-		remove(node, outdated)
+		removeTaint(node, outdatedTaint)
 	}
 }
 
-// propagate puts the taints of a Machine on its Node. Those that are put on at the beginning
-// only are put on as long as nothing is written down, and never taken off.
-func propagate(all []clusterv1alpha1.MachineTaint, node *corev1.Node) {
+// propagateTaints copies the taints of a Machine to its Node. Taints with the propagation OnInitialization are only
+// added before anything was recorded, and never removed.
+func propagateTaints(all []clusterv1alpha1.MachineTaint, node *corev1.Node) {
 	text, initialized := node.Annotations[clusterv1alpha1.TaintsFromMachineAnnotation]
 	owned, keep := map[string]bool{}, map[string]bool{}
 	for _, t := range all {
 		taint := corev1.Taint{Key: t.Key, Value: t.Value, Effect: corev1.TaintEffect(t.Effect)}
 		if t.Propagation == clusterv1alpha1.MachineTaintPropagationOnInitialization {
-			keep[id(taint)] = true
+			keep[taintID(taint)] = true
 			if initialized {
 				continue
 			}
 		} else {
-			owned[id(taint)] = true
+			owned[taintID(taint)] = true
 		}
-		ensure(node, taint)
+		ensureTaint(node, taint)
 	}
-	for _, entry := range list(text) {
+	for _, entry := range splitList(text) {
 		key, effect, ok := strings.Cut(entry, ":")
 		if ok && !owned[entry] && !keep[entry] {
-			remove(node, corev1.Taint{Key: key, Effect: corev1.TaintEffect(effect)})
+			removeTaint(node, corev1.Taint{Key: key, Effect: corev1.TaintEffect(effect)})
 		}
 	}
 	annotate(node, clusterv1alpha1.TaintsFromMachineAnnotation, strings.Join(slices.Sorted(maps.Keys(owned)), ","))
 }
 
-// id is what a taint is written down as.
-func id(t corev1.Taint) string { return t.Key + ":" + string(t.Effect) }
+// taintID returns the recorded form of a taint.
+func taintID(t corev1.Taint) string { return t.Key + ":" + string(t.Effect) }
 
-// ensure adds a taint, or gives the one of its key and effect its value.
-func ensure(node *corev1.Node, t corev1.Taint) {
+// ensureTaint adds a taint, or updates the value of the taint with the same key and effect.
+func ensureTaint(node *corev1.Node, t corev1.Taint) {
 	for i := range node.Spec.Taints {
 		if old := &node.Spec.Taints[i]; old.MatchTaint(&t) {
 			if old.Value != t.Value {
@@ -71,12 +71,12 @@ func ensure(node *corev1.Node, t corev1.Taint) {
 	node.Spec.Taints = append(node.Spec.Taints, t)
 }
 
-func remove(node *corev1.Node, t corev1.Taint) {
+func removeTaint(node *corev1.Node, t corev1.Taint) {
 	node.Spec.Taints = slices.DeleteFunc(node.Spec.Taints, func(old corev1.Taint) bool { return old.MatchTaint(&t) })
 }
 
-// isOutdated is true for a Machine whose MachineDeployment has a newer template. It is not known
-// when one of the two has no revision.
+// isOutdated reports whether the MachineDeployment of a Machine has a newer template. It is not known if one of the
+// revisions is missing.
 func isOutdated(w Wanted) (old, known bool) {
 	if w.Set == nil || w.Deployment == nil {
 		return false, true

@@ -27,7 +27,7 @@ func taint(key, value string, effect corev1.TaintEffect) corev1.Taint {
 	return corev1.Taint{Key: key, Value: value, Effect: effect}
 }
 
-func TestTaintsOfTheMachineGoToTheNode(t *testing.T) { // MB83, MB84
+func TestPatch_CopiesTaints(t *testing.T) { // MB83, MB84
 	none := (*string)(nil)
 	is := func(s string) *string { return &s }
 	const no = "NoSchedule"
@@ -39,25 +39,25 @@ func TestTaintsOfTheMachineGoToTheNode(t *testing.T) { // MB83, MB84
 		want    []corev1.Taint
 		down    string
 	}{
-		"no taints: that is written down":            {nil, none, nil, nil, ""},
-		"no taints: that stays written down":         {nil, is(""), nil, nil, ""},
-		"no taints: what is written down is cleaned": {nil, is("gone:NoSchedule"), nil, nil, ""},
-		"always: added":                              {[]clusterv1alpha1.MachineTaint{always("a", "1", no)}, none, nil, []corev1.Taint{taint("a", "1", no)}, "a:NoSchedule"},
-		"always: written down":                       {[]clusterv1alpha1.MachineTaint{always("a", "1", no)}, is(""), []corev1.Taint{taint("a", "1", no)}, []corev1.Taint{taint("a", "1", no)}, "a:NoSchedule"},
-		"always: deleted":                            {nil, is("a:NoSchedule"), []corev1.Taint{taint("a", "1", no)}, nil, ""},
-		"always: put back":                           {[]clusterv1alpha1.MachineTaint{always("a", "1", no)}, is("a:NoSchedule"), nil, []corev1.Taint{taint("a", "1", no)}, "a:NoSchedule"},
-		"once: added":                                {[]clusterv1alpha1.MachineTaint{once("a", "1", no)}, none, nil, []corev1.Taint{taint("a", "1", no)}, ""},
-		"once: not put back":                         {[]clusterv1alpha1.MachineTaint{once("a", "1", no)}, is(""), nil, nil, ""},
-		"once: not deleted":                          {nil, is(""), []corev1.Taint{taint("a", "1", no)}, []corev1.Taint{taint("a", "1", no)}, ""},
-		"once becomes always: kept":                  {[]clusterv1alpha1.MachineTaint{always("a", "1", no)}, is(""), []corev1.Taint{taint("a", "1", no)}, []corev1.Taint{taint("a", "1", no)}, "a:NoSchedule"},
-		"once becomes always: put back":              {[]clusterv1alpha1.MachineTaint{always("a", "1", no)}, is(""), nil, []corev1.Taint{taint("a", "1", no)}, "a:NoSchedule"},
-		"always becomes once: kept":                  {[]clusterv1alpha1.MachineTaint{once("a", "1", no)}, is("a:NoSchedule"), []corev1.Taint{taint("a", "1", no)}, []corev1.Taint{taint("a", "1", no)}, ""},
-		"another value":                              {[]clusterv1alpha1.MachineTaint{always("a", "2", no)}, is("a:NoSchedule"), []corev1.Taint{taint("a", "1", no)}, []corev1.Taint{taint("a", "2", no)}, "a:NoSchedule"},
-		"another effect":                             {[]clusterv1alpha1.MachineTaint{always("a", "1", "NoExecute")}, is("a:NoSchedule"), []corev1.Taint{taint("a", "1", no)}, []corev1.Taint{taint("a", "1", "NoExecute")}, "a:NoExecute"},
-		"others stay":                                {[]clusterv1alpha1.MachineTaint{always("a", "1", no)}, none, []corev1.Taint{other}, []corev1.Taint{other, taint("a", "1", no)}, "a:NoSchedule"},
-		"one that is there is taken over":            {[]clusterv1alpha1.MachineTaint{always("a", "1", no)}, none, []corev1.Taint{taint("a", "0", no), other}, []corev1.Taint{taint("a", "1", no), other}, "a:NoSchedule"},
-		"what is written down makes no sense":        {[]clusterv1alpha1.MachineTaint{always("a", "1", no)}, is(",,x,:,b:NoSchedule"), []corev1.Taint{other, taint("b", "", no)}, []corev1.Taint{other, taint("a", "1", no)}, "a:NoSchedule"},
-		"many, in order":                             {[]clusterv1alpha1.MachineTaint{always("b", "", no), always("a", "", "NoExecute"), always("a", "", no)}, none, nil, []corev1.Taint{taint("b", "", no), taint("a", "", "NoExecute"), taint("a", "", no)}, "a:NoExecute,a:NoSchedule,b:NoSchedule"},
+		"no taints: recorded":                {nil, none, nil, nil, ""},
+		"no taints: still recorded":          {nil, is(""), nil, nil, ""},
+		"no taints: the record is corrected": {nil, is("gone:NoSchedule"), nil, nil, ""},
+		"always: added":                      {[]clusterv1alpha1.MachineTaint{always("a", "1", no)}, none, nil, []corev1.Taint{taint("a", "1", no)}, "a:NoSchedule"},
+		"always: recorded":                   {[]clusterv1alpha1.MachineTaint{always("a", "1", no)}, is(""), []corev1.Taint{taint("a", "1", no)}, []corev1.Taint{taint("a", "1", no)}, "a:NoSchedule"},
+		"always: deleted":                    {nil, is("a:NoSchedule"), []corev1.Taint{taint("a", "1", no)}, nil, ""},
+		"always: put back":                   {[]clusterv1alpha1.MachineTaint{always("a", "1", no)}, is("a:NoSchedule"), nil, []corev1.Taint{taint("a", "1", no)}, "a:NoSchedule"},
+		"once: added":                        {[]clusterv1alpha1.MachineTaint{once("a", "1", no)}, none, nil, []corev1.Taint{taint("a", "1", no)}, ""},
+		"once: not put back":                 {[]clusterv1alpha1.MachineTaint{once("a", "1", no)}, is(""), nil, nil, ""},
+		"once: not deleted":                  {nil, is(""), []corev1.Taint{taint("a", "1", no)}, []corev1.Taint{taint("a", "1", no)}, ""},
+		"once becomes always: kept":          {[]clusterv1alpha1.MachineTaint{always("a", "1", no)}, is(""), []corev1.Taint{taint("a", "1", no)}, []corev1.Taint{taint("a", "1", no)}, "a:NoSchedule"},
+		"once becomes always: put back":      {[]clusterv1alpha1.MachineTaint{always("a", "1", no)}, is(""), nil, []corev1.Taint{taint("a", "1", no)}, "a:NoSchedule"},
+		"always becomes once: kept":          {[]clusterv1alpha1.MachineTaint{once("a", "1", no)}, is("a:NoSchedule"), []corev1.Taint{taint("a", "1", no)}, []corev1.Taint{taint("a", "1", no)}, ""},
+		"another value":                      {[]clusterv1alpha1.MachineTaint{always("a", "2", no)}, is("a:NoSchedule"), []corev1.Taint{taint("a", "1", no)}, []corev1.Taint{taint("a", "2", no)}, "a:NoSchedule"},
+		"another effect":                     {[]clusterv1alpha1.MachineTaint{always("a", "1", "NoExecute")}, is("a:NoSchedule"), []corev1.Taint{taint("a", "1", no)}, []corev1.Taint{taint("a", "1", "NoExecute")}, "a:NoExecute"},
+		"others stay":                        {[]clusterv1alpha1.MachineTaint{always("a", "1", no)}, none, []corev1.Taint{other}, []corev1.Taint{other, taint("a", "1", no)}, "a:NoSchedule"},
+		"an existing taint is updated":       {[]clusterv1alpha1.MachineTaint{always("a", "1", no)}, none, []corev1.Taint{taint("a", "0", no), other}, []corev1.Taint{taint("a", "1", no), other}, "a:NoSchedule"},
+		"an invalid record":                  {[]clusterv1alpha1.MachineTaint{always("a", "1", no)}, is(",,x,:,b:NoSchedule"), []corev1.Taint{other, taint("b", "", no)}, []corev1.Taint{other, taint("a", "1", no)}, "a:NoSchedule"},
+		"many, in order":                     {[]clusterv1alpha1.MachineTaint{always("b", "", no), always("a", "", "NoExecute"), always("a", "", no)}, none, nil, []corev1.Taint{taint("b", "", no), taint("a", "", "NoExecute"), taint("a", "", no)}, "a:NoExecute,a:NoSchedule,b:NoSchedule"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			node := &corev1.Node{Spec: corev1.NodeSpec{Taints: test.node}}
@@ -69,14 +69,14 @@ func TestTaintsOfTheMachineGoToTheNode(t *testing.T) { // MB83, MB84
 				t.Errorf("taints (-want +got):\n%s", diff)
 			}
 			if down, written := got.Annotations[tracked]; down != test.down || !written {
-				t.Errorf("written down is %q (%t), want %q", down, written, test.down)
+				t.Errorf("recorded %q (%t), want %q", down, written, test.down)
 			}
 		})
 	}
 }
 
-func TestANodeIsInitializedByTheFirstPatch(t *testing.T) { // MB80, MB81
-	node := &corev1.Node{Spec: corev1.NodeSpec{Taints: []corev1.Taint{taint("x", "", "NoExecute"), uninitialized}}}
+func TestPatch_InitializesTheNode(t *testing.T) { // MB80, MB81
+	node := &corev1.Node{Spec: corev1.NodeSpec{Taints: []corev1.Taint{taint("x", "", "NoExecute"), uninitializedTaint}}}
 	got := apply(t, Rules{}, wantedOf(labelled("node.cluster.x-k8s.io/a", "1")), node)
 	if diff := cmp.Diff([]corev1.Taint{taint("x", "", "NoExecute")}, got.Spec.Taints); diff != "" {
 		t.Errorf("taints (-want +got):\n%s", diff)
@@ -86,7 +86,7 @@ func TestANodeIsInitializedByTheFirstPatch(t *testing.T) { // MB80, MB81
 	}
 }
 
-func TestNodesOfAnOlderTemplateAreTainted(t *testing.T) { // MB82
+func TestPatch_TaintsNodesOfOlderTemplates(t *testing.T) { // MB82
 	revised := func(r string) metav1.ObjectMeta {
 		return metav1.ObjectMeta{Annotations: pairs(clusterv1alpha1.RevisionAnnotation, r)}
 	}
@@ -94,7 +94,7 @@ func TestNodesOfAnOlderTemplateAreTainted(t *testing.T) { // MB82
 	deployment := func(r string) *clusterv1alpha1.MachineDeployment {
 		return &clusterv1alpha1.MachineDeployment{ObjectMeta: revised(r)}
 	}
-	was := []corev1.Taint{outdated}
+	was := []corev1.Taint{outdatedTaint}
 	for name, test := range map[string]struct {
 		set        *clusterv1alpha1.MachineSet
 		deployment *clusterv1alpha1.MachineDeployment
@@ -103,11 +103,11 @@ func TestNodesOfAnOlderTemplateAreTainted(t *testing.T) { // MB82
 		"older":                          {set("1"), deployment("2"), nil, was},
 		"older, by number":               {set("9"), deployment("10"), nil, was},
 		"the newest":                     {set("2"), deployment("2"), was, nil},
-		"a MachineSet of nobody":         {set("1"), nil, was, nil},
-		"a Machine of nobody":            {nil, nil, was, nil},
-		"no revision yet: stays without": {set(""), deployment("2"), nil, nil},
-		"no revision yet: stays with it": {set("1"), deployment(""), was, was},
-		"a revision that is none: stays": {set("x"), deployment("2"), was, was},
+		"a standalone MachineSet":        {set("1"), nil, was, nil},
+		"a standalone Machine":           {nil, nil, was, nil},
+		"no revision yet: not added":     {set(""), deployment("2"), nil, nil},
+		"no revision yet: not removed":   {set("1"), deployment(""), was, was},
+		"an invalid revision: not added": {set("x"), deployment("2"), was, was},
 	} {
 		w := wantedOf()
 		w.Set, w.Deployment = test.set, test.deployment

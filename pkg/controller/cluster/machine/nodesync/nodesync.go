@@ -30,16 +30,16 @@ import (
 // Reconciler reconciles the Nodes of Machines.
 type Reconciler struct {
 	Workloads step.Workloads
-	// Rules are which labels and annotations of Machines go to Nodes in addition to those that always do.
+	// Rules select the labels and annotations that are copied to Nodes in addition to the built-in ones.
 	Rules node.Rules
-	// Grace is how long a workload cluster may be silent.
+	// Grace is how long a workload cluster may not answer.
 	Grace  time.Duration
 	Events step.Events
-	// synchronized are the states of Nodes that have what they are to have.
-	synchronized sums
+	// synchronized contains the checksums of Nodes that are up to date.
+	synchronized checksums
 }
 
-// Connect requests the connection to the workload cluster, as soon as there can be one.
+// Connect requests a connection to the workload cluster if its infrastructure is provisioned.
 func (r *Reconciler) Connect(s *step.State) {
 	s.Unconnected = step.ErrNotRequested
 	if s.Cluster == nil || !step.IsTrue(s.Cluster.Status.Initialization.InfrastructureProvisioned) {
@@ -48,11 +48,11 @@ func (r *Reconciler) Connect(s *step.State) {
 	s.Workload, s.Unconnected = r.Workloads.Connection(s.ClusterKey())
 }
 
-// Forget is called for a Machine that does not exist any more.
+// Forget removes the state of a deleted Machine.
 func (r *Reconciler) Forget(machine types.NamespacedName) { r.synchronized.forget(machine) }
 
-// Reconcile finds the Node of the Machine by its provider ID, and synchronizes it. That
-// there is none yet, or no connection, is no failure: the coming of either is told.
+// Reconcile finds the Node of the Machine by its provider ID, and synchronizes it. A missing Node or connection is not
+// an error, because its appearance is an event.
 func (r *Reconciler) Reconcile(ctx context.Context, s *step.State) (report step.Report, _ error) {
 	m := s.Machine
 	if m.Spec.ProviderID == "" {
@@ -67,7 +67,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, s *step.State) (report step.
 	case step.IsNotConnected(err):
 		s.NodeErr = err
 		if errors.Is(err, workload.ErrReading) {
-			report.Again(controller.Recheck) // The event of it may come before the Machine's provider ID is stored.
+			report.Again(controller.Recheck) // The event may precede the storage of the Machine's provider ID.
 		}
 		return report, nil
 	case err != nil:
@@ -82,7 +82,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, s *step.State) (report step.
 	}
 	i := node.Choose(m, s.Nodes)
 	if i < 0 {
-		return report, nil // The conditions name the Nodes, and a change of one of them is an event.
+		return report, nil // The conditions name the Nodes. A change of one of them is an event.
 	}
 	s.Node = s.Nodes[i]
 	if m.Status.NodeRef.Name != s.Node.Name {
@@ -95,17 +95,17 @@ func (r *Reconciler) Reconcile(ctx context.Context, s *step.State) (report step.
 	return report, err
 }
 
-// withoutNode returns an error if the Machine had a Node that does not exist any more.
+// withoutNode returns an error if the Machine's Node was deleted.
 func withoutNode(s *step.State) error {
 	m := s.Machine
 	if m.Status.NodeRef.IsDefined() && !s.IsDeleting() {
-		return fmt.Errorf("node: %s, the Node of the Machine, is gone: no Node has provider ID %s", m.Status.NodeRef.Name, m.Spec.ProviderID)
+		return fmt.Errorf("node: Node %s of the Machine was deleted: no Node has provider ID %s", m.Status.NodeRef.Name, m.Spec.ProviderID)
 	}
 	return nil
 }
 
-// nodeInfo is what a Node says of itself, as a status can have it: one text that it cannot have
-// would keep all of the status from being written.
+// nodeInfo returns the system info of a Node. It removes characters that are not valid in a status, because the API
+// server would reject the whole status.
 func nodeInfo(i *corev1.NodeSystemInfo) *clusterv1alpha1.NodeSystemInfo {
 	return &clusterv1alpha1.NodeSystemInfo{
 		MachineID: bounds.Clean(i.MachineID), SystemUUID: bounds.Clean(i.SystemUUID), BootID: bounds.Clean(i.BootID),
@@ -115,8 +115,8 @@ func nodeInfo(i *corev1.NodeSystemInfo) *clusterv1alpha1.NodeSystemInfo {
 	}
 }
 
-// synchronize gives the Node what it is to have of its Machine, and returns when to try again. sum is that of the
-// Node's labels, annotations and taints: while neither these nor the Machine change, the Node is not read.
+// synchronize updates the Node, and returns when to try again. sum is the checksum of the Node's labels, annotations
+// and taints. The Node is read only if sum or the Machine has changed.
 func (r *Reconciler) synchronize(ctx context.Context, s *step.State, sum [sha256.Size]byte) (time.Duration, error) {
 	wanted := node.Wanted{Machine: s.Machine, Set: s.Set, Deployment: s.Deployment}
 	if s.Infra.Object != nil {
@@ -127,25 +127,25 @@ func (r *Reconciler) synchronize(ctx context.Context, s *step.State, sum [sha256
 		wanted.Interruptible = &interruptible
 	}
 	state := sha256.Sum256(slices.Concat([]byte(s.Node.UID), sum[:], wanted.Sum()))
-	if r.synchronized.is(s.Key(), state) {
+	if r.synchronized.matches(s.Key(), state) {
 		return 0, nil
 	}
-	has, err := r.patchNode(ctx, s, wanted)
+	isUpToDate, err := r.patchNode(ctx, s, wanted)
 	switch {
 	case errors.Is(err, workload.ErrBusy):
 		return controller.Soon, nil
 	case apierrors.IsConflict(err), apierrors.IsNotFound(err), step.IsNotConnected(err):
-		return controller.Conflict, nil // By then the watch has what has changed.
+		return controller.Conflict, nil // The watch will have delivered the change by then.
 	case err != nil:
 		return 0, fmt.Errorf("node: synchronizing %s: %w", s.Node.Name, err)
-	case has:
-		r.synchronized.put(s.Key(), state)
+	case isUpToDate:
+		r.synchronized.store(s.Key(), state)
 	}
 	return 0, nil
 }
 
-// patchNode reads the Node and writes what differs, within the visit of the pass or one of its own. It reports
-// whether nothing differs.
+// patchNode reads the Node and patches it. It uses the current visit, or starts one. It reports whether the Node was
+// already up to date.
 func (r *Reconciler) patchNode(ctx context.Context, s *step.State, wanted node.Wanted) (bool, error) {
 	if !s.IsDeleting() {
 		visit, done, err := s.Workload.Visit(ctx)
@@ -168,15 +168,15 @@ func (r *Reconciler) patchNode(ctx context.Context, s *step.State, wanted node.W
 	if err != nil {
 		return false, err
 	}
-	_, was := before.Labels[clusterv1alpha1.InterruptibleLabel]
-	if _, is := after.Labels[clusterv1alpha1.InterruptibleLabel]; is && !was {
+	_, wasInterruptible := before.Labels[clusterv1alpha1.InterruptibleLabel]
+	if _, is := after.Labels[clusterv1alpha1.InterruptibleLabel]; is && !wasInterruptible {
 		r.Events.Normal(s, "SuccessfulSetInterruptibleNodeLabel", "%s", after.Name)
 	}
 	return false, nil
 }
 
-// Conditions returns NodeReady and NodeHealthy, none if those that the Machine has stay as they are, and when to
-// compute them again.
+// Conditions returns the conditions NodeReady and NodeHealthy, and when to compute them again. It returns none if the
+// current ones are to be kept.
 func (r *Reconciler) Conditions(s *step.State) ([]metav1.Condition, time.Duration) {
 	f := node.Facts{
 		Machine: s.Machine, Cluster: s.Cluster, Node: s.Node, Nodes: s.Nodes, Err: s.NodeErr, NotConnected: step.IsNotConnected(s.NodeErr),
@@ -189,20 +189,20 @@ func (r *Reconciler) Conditions(s *step.State) ([]metav1.Condition, time.Duratio
 	return node.Conditions(f)
 }
 
-// sums know the state of the Node and the Machine when the Node last had what it is to have.
-type sums struct {
+// checksums maps Machines to the checksum of the last synchronized state.
+type checksums struct {
 	mu  sync.Mutex
 	all map[types.NamespacedName][sha256.Size]byte
 }
 
-func (s *sums) is(key types.NamespacedName, sum [sha256.Size]byte) bool {
+func (s *checksums) matches(key types.NamespacedName, sum [sha256.Size]byte) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	known, ok := s.all[key]
 	return ok && known == sum
 }
 
-func (s *sums) put(key types.NamespacedName, sum [sha256.Size]byte) {
+func (s *checksums) store(key types.NamespacedName, sum [sha256.Size]byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.all == nil {
@@ -211,8 +211,8 @@ func (s *sums) put(key types.NamespacedName, sum [sha256.Size]byte) {
 	s.all[key] = sum
 }
 
-// forget is called for a Machine that is gone.
-func (s *sums) forget(key types.NamespacedName) {
+// forget removes a deleted Machine.
+func (s *checksums) forget(key types.NamespacedName) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.all, key)

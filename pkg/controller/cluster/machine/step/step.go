@@ -1,9 +1,9 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package step has what the steps of one reconcile of a Machine share: State is what a step gets, and Report is what
-// it returns. A step changes only the fields of the Machine that are its own, and writes no condition. The conditions
-// are computed from State once, after the last step.
+// Package step contains the types that are shared by the steps of a Machine's reconcile. State is the input of a step,
+// and Report its result. A step changes only its own fields of the Machine, and writes no conditions. The conditions
+// are computed from State after the last step.
 package step
 
 import (
@@ -29,35 +29,36 @@ const (
 	MachineSetKind = "MachineSet"
 )
 
-// State is what a reconcile knows of its Machine. All but Machine and the observations of the Node are read once.
+// State is the state of a Machine and its related objects in one reconcile. All fields except Machine and the Node
+// fields are read once.
 type State struct {
-	// Stored is the Machine as it was read, and Machine the copy that is written at the end.
+	// Stored is the Machine that was read. Machine is a copy that is changed and written.
 	Stored, Machine *clusterv1alpha1.Machine
 	// Cluster is nil if it does not exist.
 	Cluster *clusterv1alpha1.Cluster
-	// Set owns the Machine and Deployment owns the set; nil if there is none.
+	// Set is the owner of the Machine, and Deployment the owner of Set. They are nil if there is none.
 	Set        *clusterv1alpha1.MachineSet
 	Deployment *clusterv1alpha1.MachineDeployment
 	// Bootstrap and Infra are the objects that the Machine refers to.
 	Bootstrap, Infra External
-	// Workload is the connection to the workload cluster; nil without one, and then Unconnected is the reason.
+	// Workload is the connection to the workload cluster. If it is nil, Unconnected is the reason.
 	Workload    Workload
 	Unconnected error
-	// Node is what is kept in memory of the Node of the Machine, and NodeErr why it could not be looked up. Nodes are
-	// all that have the provider ID of the Machine: more than one only by mistake.
+	// Node is the cached Node of the Machine, and NodeErr the error of its lookup. Nodes are all Nodes with the
+	// provider ID of the Machine.
 	Node    *corev1.Node
 	Nodes   []*corev1.Node
 	NodeErr error
-	// NodesUnread is true for a Machine that is deleted while it is not known which Nodes it has besides its own.
+	// NodesUnread is true if the Machine is being deleted and its other Nodes are not known yet.
 	NodesUnread bool
 	// Now is the time of the reconcile.
 	Now time.Time
 }
 
-// Key returns the name of the Machine.
+// Key returns the namespace and name of the Machine.
 func (s *State) Key() types.NamespacedName { return controller.KeyOf(s.Machine) }
 
-// ClusterKey returns the name of the Cluster of the Machine.
+// ClusterKey returns the namespace and name of the Machine's Cluster.
 func (s *State) ClusterKey() types.NamespacedName {
 	return types.NamespacedName{Namespace: s.Machine.Namespace, Name: s.Machine.Spec.ClusterName}
 }
@@ -65,7 +66,7 @@ func (s *State) ClusterKey() types.NamespacedName {
 // IsDeleting reports whether the Machine is being deleted.
 func (s *State) IsDeleting() bool { return s.Machine.DeletionTimestamp != nil }
 
-// NodeNames returns the name of the Node of the Machine, and those of the other Nodes with its provider ID.
+// NodeNames returns the names of the Machine's Node and of other Nodes with its provider ID.
 func (s *State) NodeNames() []string {
 	names := []string{s.Machine.Status.NodeRef.Name}
 	for _, n := range s.Nodes {
@@ -76,26 +77,25 @@ func (s *State) NodeNames() []string {
 	return names
 }
 
-// Moment returns the time of the reconcile as a status has it.
+// Moment returns the time of the reconcile in the precision of a status.
 func (s *State) Moment() *metav1.Time {
 	t := metav1.NewTime(s.Now.UTC().Truncate(time.Second))
 	return &t
 }
 
-// External is what is known of an object that a Machine refers to. No field is set if the Machine refers to none.
+// External is the state of an object that a Machine refers to. It is empty if there is no reference.
 type External struct {
 	Object *unstructured.Unstructured
 	Kind   contract.Kind
-	// Gone is true if the server of the kind reports that the object does not exist.
+	// Gone is true if the server reports that the object does not exist.
 	Gone bool
 	// Foreign is true if the object has another controller.
 	Foreign bool
-	// Refused is why the Machine does not change the object.
+	// Refused is the reason why the Machine does not change the object.
 	Refused error
-	// Err is why the object is not known, or not known well enough.
+	// Err is the error of reading the object.
 	Err error
-	// FailureReason and FailureMessage describe the failure that the provider reports as final.
-	// Both are empty if it reports none.
+	// FailureReason and FailureMessage describe a terminal failure. Both are empty if the provider reports none.
 	FailureReason, FailureMessage string
 }
 
@@ -104,32 +104,32 @@ func (e *External) Stays() bool {
 	return !e.Gone && (e.Object == nil || e.Object.GetDeletionTimestamp() == nil)
 }
 
-// HasFailed reports whether the provider reports a final failure of the object.
+// HasFailed reports whether the provider reports a terminal failure of the object.
 func (e *External) HasFailed() bool { return e.FailureReason != "" || e.FailureMessage != "" }
 
-// Describe returns kind and name of the object, which is known.
+// Describe returns kind, namespace and name of the object, which must not be nil.
 func (e *External) Describe() string {
 	return fmt.Sprintf("%s %s/%s", e.Object.GetKind(), e.Object.GetNamespace(), e.Object.GetName())
 }
 
-// Report is what a step has found out.
+// Report is the result of a step.
 type Report struct {
-	// After is when the Machine is reconciled again without an event; 0 is never.
+	// After is the time until the Machine is reconciled again without an event. 0 means never.
 	After time.Duration
-	// NotBefore is how long events do not cause another reconcile.
+	// NotBefore is how long events are ignored.
 	NotBefore time.Duration
-	// Deleting is how far the deletion is.
+	// Deleting is the progress of the deletion.
 	Deleting Progress
 }
 
-// Progress is the state of a deletion or an update, for a condition.
+// Progress is the progress of a deletion or an update, for a condition.
 type Progress struct {
 	Reason, Message string
-	// Causes are why a drain takes long.
+	// Causes are the causes of a slow drain.
 	Causes []string
 }
 
-// Again requests another reconcile after a time. The earliest of several wins.
+// Again requests another reconcile after a time. The earliest request is used.
 func (r *Report) Again(after time.Duration) {
 	if after > 0 && (r.After == 0 || after < r.After) {
 		r.After = after
@@ -155,13 +155,13 @@ func (e Events) Normal(s *State, reason, note string, args ...any) {
 	e.record(s, corev1.EventTypeNormal, reason, note, args...)
 }
 
-// Warning records a warning.
+// Warning records a warning event.
 func (e Events) Warning(s *State, reason, note string, args ...any) {
 	e.record(s, corev1.EventTypeWarning, reason, note, args...)
 }
 
-// record limits the length of a note: it may contain what the server of a workload cluster has answered, and one that
-// is too long is refused.
+// record records an event with a limited note. The note may contain an answer of a workload cluster, and the API server
+// would reject a long one.
 func (e Events) record(s *State, kind, reason, note string, args ...any) {
 	e.Recorder.Eventf(s.Stored, nil, kind, reason, "Reconcile", "%s", conditions.Note(note, args...))
 }
@@ -180,7 +180,7 @@ func IsControlPlane(m *clusterv1alpha1.Machine) bool {
 	return ok
 }
 
-// IsOurs reports whether an owner is of a kind of our group, in whatever version.
+// IsOurs reports whether an owner has a kind of this API group, in any version.
 func IsOurs(o metav1.OwnerReference, kind string) bool {
 	gv, err := schema.ParseGroupVersion(o.APIVersion)
 	return err == nil && gv.Group == clusterv1alpha1.GroupName && o.Kind == kind

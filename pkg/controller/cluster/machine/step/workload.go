@@ -16,32 +16,32 @@ import (
 
 // Workload is a connection to a workload cluster.
 type Workload interface {
-	// Client sends requests, each of which is bounded in time.
+	// Client returns a client whose requests have a timeout.
 	Client() kubernetes.Interface
-	// Visit bounds all that a pass does there. With an error for which errors.Is finds
-	// workload.ErrBusy others must end first.
+	// Visit starts a series of requests, which must use the returned context. It returns an error that wraps
+	// workload.ErrBusy if the maximum number of visits is reached.
 	Visit(ctx context.Context) (visit context.Context, done func(), err error)
-	// ListSlot returns a slot for lists, which done returns. With an error for which errors.Is finds
-	// workload.ErrBusy others must return theirs first.
+	// ListSlot reserves a slot for lists, which done returns. It returns an error that wraps workload.ErrBusy if no
+	// slot is free.
 	ListSlot() (done func(), err error)
-	// Nodes returns the Nodes of a provider ID from memory. name is that of the Node, if it is known. With an error
-	// for which errors.Is finds workload.ErrReading they are being read.
+	// Nodes returns the cached Nodes with a provider ID. name is the name of the Node, if known. It returns an error
+	// that wraps workload.ErrReading while they are being read.
 	Nodes(providerID, name string) ([]*workload.Node, error)
 }
 
-// Workloads are the workload clusters. None of its methods waits.
+// Workloads are the workload clusters. Its methods do not block.
 type Workloads interface {
-	// Connection returns the connection to the cluster of a Cluster, or an error for which
-	// errors.Is finds workload.ErrNotConnected, and then one is made.
+	// Connection returns the connection to a Cluster. If there is none, it requests one and returns an error that wraps
+	// workload.ErrNotConnected.
 	Connection(cluster types.NamespacedName) (Workload, error)
-	// Probe tells when the cluster has last answered, and how often it has not since.
+	// Probe returns the time of the last successful probe, and the number of failures since then.
 	Probe(cluster types.NamespacedName) (success time.Time, failures int)
 }
 
 // ErrNotRequested is returned while the infrastructure of a Cluster is not provisioned.
-var ErrNotRequested = errors.New("there is no connection to the workload cluster before the infrastructure of the Cluster is provisioned")
+var ErrNotRequested = errors.New("not connecting to the workload cluster, because the infrastructure of the Cluster is not provisioned yet")
 
-// IsNotConnected reports whether err ends when there is a connection again, which is an event.
+// IsNotConnected reports whether err means that there is no connection. A new connection is an event.
 func IsNotConnected(err error) bool {
 	return errors.Is(err, workload.ErrNotConnected) || errors.Is(err, ErrNotRequested)
 }

@@ -1,0 +1,64 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package healthcheck
+
+import (
+	"testing"
+	"testing/synctest"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
+)
+
+// A Machine is created while the cluster does not answer. Its Node is found when the cluster answers again, and only
+// then added to the nodeRef.
+func TestHealthCheck_DoesNotCountUnknownNodesAsLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := run(t, theCluster(), theCheck(), theMachine("a", nodeless, func(m *machine) { m.Spec.ProviderID = "a" }), theMachine("late", nodeless))
+		connected := func(nodes map[string]*corev1.Node) {
+			l.mu.Lock()
+			l.nodes = nodes
+			l.mu.Unlock()
+			l.callback(types.NamespacedName{Namespace: "dev", Name: "c"})
+		}
+		connected(nil)
+		l.until(600)
+		l.expectConditions("the cluster does not answer", "a", "")
+		connected(map[string]*corev1.Node{"a": node("a", corev1.ConditionTrue, 4)})
+		l.until(602)
+		l.expectConditions("its Node exists", "a", "")
+		l.expectConditions("it has no Node", "late", "False NodeStartupTimeout, False WaitingForRemediation")
+	})
+	synctest.Test(t, func(t *testing.T) {
+		in := theCluster()
+		uninitialized(in)
+		l := run(t, in, theCheck(), theMachine("first", nodeless, func(m *machine) { m.Labels[clusterv1alpha1.MachineControlPlaneLabel] = "" }))
+		l.mu.Lock()
+		l.nodes = nil
+		l.mu.Unlock()
+		l.until(30)
+		l.mu.Lock()
+		if l.asked == 0 {
+			t.Error("the Nodes of a cluster with infrastructure are not looked up")
+		}
+		l.mu.Unlock()
+		l.expectConditions("the Machine that blocks the cluster", "first", "False NodeStartupTimeout, False WaitingForRemediation")
+	})
+}
+
+func TestHealthCheck_DoesNotConnectToClustersWithoutInfrastructure(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		in := theCluster()
+		in.Status.Conditions = nil
+		l := run(t, in, theCheck(), theMachine("a", nodeless))
+		l.until(30)
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if l.asked > 0 {
+			t.Errorf("%d lookups of its Nodes", l.asked)
+		}
+	})
+}
