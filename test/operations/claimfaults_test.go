@@ -113,8 +113,8 @@ var claimFaults = []storageFault{
 		c.pvc.Annotations = map[string]string{vmv1alpha1.AnnotationClaimHolderPrefix + "11111111-1111-1111-1111-111111111111": "ghost/" + c.id}
 	}, condition: volumes, reason: "InUse", says: []string{`"held-by-nobody" is held by VirtualMachine "ghost"`, "which does not exist", "{id}"}},
 	{name: "on-a-node", claim: func(c *faultyClaim) { c.node = "worker-7" }, condition: volumes, reason: "InUse", says: []string{`"on-a-node" is in use on Node "worker-7"`}},
-	{name: "several-writers", claim: func(c *faultyClaim) { c.modes(corev1.ReadWriteMany) }, condition: created, reason: "Invalid", says: []string{"volumes[data].persistentVolumeClaim", "one virtual machine at a time, as versions before 9.1 do"}},
-	{name: "on-nvme", claim: asMade, vm: volume(func(v *vmv1alpha1.VirtualMachineVolume) { v.Bus = "nvme" }), condition: created, reason: "Invalid", says: []string{"volumes[data].bus", "pvscsi controllers only"}},
+	{name: "several-writers", claim: func(c *faultyClaim) { c.modes(corev1.ReadWriteMany) }, condition: created, reason: "Invalid", says: []string{"volumes[data].persistentVolumeClaim", "one virtual machine at a time, but the claim is ReadWriteMany"}},
+	{name: "on-nvme", claim: asMade, vm: volume(func(v *vmv1alpha1.VirtualMachineVolume) { v.Bus = "nvme" }), condition: created, reason: "Invalid", says: []string{"volumes[data].bus", "only to pvscsi controllers"}},
 	{name: "on-ide", claim: asMade, vm: volume(func(v *vmv1alpha1.VirtualMachineVolume) { v.Bus = "ide" }), condition: created, reason: "Invalid", says: []string{"volumes[data].bus", "cannot be attached to ide"}},
 	{name: "at-a-place", claim: asMade, vm: volume(func(v *vmv1alpha1.VirtualMachineVolume) { v.Bus, v.UnitNumber = "pvscsi", new(int32(3)) }), condition: created, reason: "Invalid", says: []string{"volumes[data]", "leave controllerBusNumber and unitNumber unset"}},
 }
@@ -146,16 +146,16 @@ var serviceFaults = []storageFault{
 var policyFaults = []storageFault{
 	{name: "no-class", vm: ofStorageClass("no-such-class"), condition: storage, reason: "NotFound", says: []string{`StorageClass "no-such-class" does not exist`}},
 	{name: "other-provisioner", vm: ofStorageClass("faulty-foreign"), condition: storage, reason: "Invalid", says: []string{`StorageClass "faulty-foreign" has provisioner "ebs.csi.aws.com"`}},
-	{name: "no-policy", vm: ofStorageClass("faulty-unknown"), condition: storage, reason: "NotFound", says: []string{`StorageClass "faulty-unknown" names storage policy "Platinum", which vCenter does not have`}},
-	{name: "policy-gone", vm: ofStorageClass("faulty-gone"), condition: storage, reason: "NotFound", says: []string{`StorageClass "faulty-gone" names storage policy "Retired", which vCenter does not have`}},
+	{name: "no-policy", vm: ofStorageClass("faulty-unknown"), condition: storage, reason: "NotFound", says: []string{`StorageClass "faulty-unknown" refers to storage policy "Platinum", which does not exist in vCenter`}},
+	{name: "policy-gone", vm: ofStorageClass("faulty-gone"), condition: storage, reason: "NotFound", says: []string{`StorageClass "faulty-gone" refers to storage policy "Retired", which does not exist in vCenter`}},
 	{name: "no-datastore", vm: ofStorageClass("faulty-nowhere"), condition: storage, reason: "Invalid", says: []string{`storageClass "faulty-nowhere": no datastore can be used by storage policy "Nowhere"`, "LocalDS_0: not compatible"}},
 	{name: "no-such-datastore", vm: ofStorageClass("faulty-url"), condition: storage, reason: "Invalid", says: []string{`storageClass "faulty-url": no datastore can be used`}},
 	{name: "no-space", vm: func(vm *vmv1alpha1.VirtualMachine) {
 		size := resource.MustParse("61Ti")
 		vm.Spec.StorageClass = "faulty-silver"
 		vm.Spec.Volumes = []vmv1alpha1.VirtualMachineVolume{{Name: "big", Disk: &vmv1alpha1.DiskVolumeSource{Capacity: &size, Provisioning: vmv1alpha1.DiskProvisioningThick}}}
-	}, condition: storage, reason: "Invalid", says: []string{"volumes[big].disk.storageClass", "63963136 MiB are needed at once"}},
-	{name: "no-key-provider", vm: ofStorageClass("faulty-encrypted"), condition: storage, reason: "NotFound", says: []string{`storage policy "VM Encryption Policy" encrypts, and vCenter has no default key provider`}},
+	}, condition: storage, reason: "Invalid", says: []string{"volumes[big].disk.storageClass", "requires 63963136 MiB"}},
+	{name: "no-key-provider", vm: ofStorageClass("faulty-encrypted"), condition: storage, reason: "NotFound", says: []string{`storage policy "VM Encryption Policy" requires encryption, but vCenter has no default key provider`}},
 }
 
 // outages are faults of whole services, one after the other: each virtual machine names a
@@ -166,8 +166,8 @@ var outages = []struct {
 }{
 	{storageFault{name: "policies-away", vm: ofStorageClass("faulty-1"), order: "/service?name=policies&away=true", condition: storage, reason: "Error", says: []string{"503"}}, "PUT /service?name=policies&away=false"},
 	{storageFault{name: "policies-forbidden", vm: ofStorageClass("faulty-2"), order: "/permissions?entity=/&without=StorageProfile.View", condition: storage, reason: "Error", says: []string{"missing privilege StorageProfile.View"}}, "DELETE /permissions?entity=/"},
-	{storageFault{name: "policies-fail", vm: ofStorageClass("faulty-3"), order: "/policies/fault?method=PbmCheckRequirements&fault=PbmFault", condition: storage, reason: "Error", says: []string{`asking which datastores are compatible with storage policy "Tier3"`}}, "DELETE /policies/fault?method=PbmCheckRequirements"},
-	{storageFault{name: "policy-deleted-meanwhile", vm: ofStorageClass("faulty-4"), order: "/policies/fault?method=PbmCheckRequirements&fault=InvalidArgument", condition: storage, reason: "Error", says: []string{`asking which datastores are compatible with storage policy "Tier4"`}}, "DELETE /policies/fault?method=PbmCheckRequirements"},
+	{storageFault{name: "policies-fail", vm: ofStorageClass("faulty-3"), order: "/policies/fault?method=PbmCheckRequirements&fault=PbmFault", condition: storage, reason: "Error", says: []string{`checking the datastores' compatibility with storage policy "Tier3"`}}, "DELETE /policies/fault?method=PbmCheckRequirements"},
+	{storageFault{name: "policy-deleted-meanwhile", vm: ofStorageClass("faulty-4"), order: "/policies/fault?method=PbmCheckRequirements&fault=InvalidArgument", condition: storage, reason: "Error", says: []string{`checking the datastores' compatibility with storage policy "Tier4"`}}, "DELETE /policies/fault?method=PbmCheckRequirements"},
 	{storageFault{name: "key-providers-forbidden", vm: ofStorageClass("faulty-encrypted"), order: "/permissions?entity=/&without=" + url.QueryEscape("Cryptographer.ManageKeyServers,Cryptographer.ReadKeyServersInfo"), condition: storage, reason: "Error", says: []string{"listing the key providers", "missing privilege Cryptographer."}}, "DELETE /permissions?entity=/"},
 	{storageFault{name: "volumes-away", claim: asMade, order: "/service?name=volumes&away=true", condition: synced, reason: "Error", says: []string{"first class disk {id}", "503"}}, "PUT /service?name=volumes&away=false"},
 	{storageFault{name: "volumes-forbidden", claim: asMade, order: "/permissions?entity=/&without=Cns.Searchable", condition: synced, reason: "Error", says: []string{"first class disk {id}", "missing privilege Cns.Searchable"}}, "DELETE /permissions?entity=/"},

@@ -293,8 +293,8 @@ var vmReports = []Condition{
 		Reasons: []Reason{
 			met("VMware Tools runs."),
 			{isFalse, "PoweredOff", "The VM does not run.", nothing},
-			{isFalse, "WaitingForTools", "VMware Tools does not run.", "Install or start VMware Tools in the guest."},
-			{isUnknown, "UnknownState", "vSphere reports no guest.", nothing},
+			{isFalse, "WaitingForTools", "VMware Tools is not running.", "Install or start VMware Tools in the guest."},
+			{isUnknown, "UnknownState", "vSphere reports no guest information.", nothing},
 		}},
 	{Type: "GuestCustomized", Normal: isTrue, Means: "The guest customization has succeeded.", Absent: "The VM was created without guest customization.",
 		Reasons: []Reason{

@@ -259,8 +259,8 @@ func TestNetwork_ReportsWhyItCannotBeUsed(t *testing.T) {
 		}
 	}
 	for network, want := range map[string]string{
-		uplinks: `network "` + uplinks + `" has the uplinks of its switch, and no virtual machine can be connected to it`,
-		"DVS0":  `network "DVS0" is a distributed switch: name one of its port groups`,
+		uplinks: `network "` + uplinks + `" is an uplink port group, which virtual machines cannot use`,
+		"DVS0":  `network "DVS0" is a distributed switch: specify one of its port groups`,
 		"none":  `vSphere has no network "none"`,
 	} {
 		_, err := p.places.Backings(t.Context(), []string{network}, nil)

@@ -219,7 +219,7 @@ func TestGuestNetworkSynced_ReportsAChangedAddressUntilCloudInitRunsAgain(t *tes
 	}
 
 	eth0.Addresses = []string{"10.0.0.51/24"}
-	const pending = "False NotApplied network.interfaces[eth0].addresses: the guest was given 10.0.0.50/24 at its first boot, and the spec has 10.0.0.51/24; " +
+	const pending = "False NotApplied network.interfaces[eth0].addresses: the guest got 10.0.0.50/24 at its first boot, but the spec has 10.0.0.51/24; " +
 		"to apply it, set another bootstrap.cloudInit.instanceID and restart the virtual machine"
 	l.until("the change is reported", func() bool { return synced() == pending }, req)
 	checkNoOperation(t, p, req)

@@ -125,8 +125,8 @@ func TestCatalogue_DistinguishesMissingFromUnreadable(t *testing.T) {
 	}{
 		"a library":     {listed("silver"), true, `no content library "silver"`},
 		"a template":    {template("templates/none"), true, "no template"},
-		"a VM template": {describe("golden"), false, `names no template of item "golden"`},
-		"no descriptor": {describe("empty"), false, "no file *.ovf"},
+		"a VM template": {describe("golden"), false, `returned no template for item "golden"`},
+		"no descriptor": {describe("empty"), false, "no .ovf file"},
 	} {
 		var unusable *provider.NotUsableError
 		if !errors.As(tc.err, &unusable) || unusable.Missing != tc.missing || !strings.Contains(tc.err.Error(), tc.want) {

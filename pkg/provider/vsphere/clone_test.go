@@ -207,10 +207,10 @@ func TestClone_ReportsAnInvalidSource(t *testing.T) {
 		status string
 		says   string
 	}{
-		"a-running-vm":               {cloneRequest("x", runs, "").CloneOf, "False Invalid", "only one that is powered off"},
-		"a-vm-without-snapshots":     {cloneRequest("x", runs, "once").CloneOf, "False NotFound", "has none"},
-		"a-missing-snapshot":         {cloneRequest("x", source, "never").CloneOf, "False NotFound", `it has "once", "twice", "twice"`},
-		"a-snapshot-in-another-case": {cloneRequest("x", source, "Once").CloneOf, "False NotFound", `no snapshot "Once"`},
+		"a-running-vm":               {cloneRequest("x", runs, "").CloneOf, "False Invalid", "power it off or clone a snapshot"},
+		"a-vm-without-snapshots":     {cloneRequest("x", runs, "once").CloneOf, "False NotFound", "has no snapshots"},
+		"a-missing-snapshot":         {cloneRequest("x", source, "never").CloneOf, "False NotFound", `existing snapshots: "once", "twice", "twice"`},
+		"a-snapshot-in-another-case": {cloneRequest("x", source, "Once").CloneOf, "False NotFound", `snapshot "Once" of the virtual machine to clone does not exist`},
 		"an-ambiguous-snapshot":      {cloneRequest("x", source, "twice").CloneOf, "False Invalid", "rename all but one"},
 		"a-recreated-object":         {&provider.CloneSource{NamespacedName: keyOf(source), UID: "another", InstanceUUID: source.VM.Status.InstanceUUID}, "False NotFound", "not in this vCenter"},
 		"another-namespace":          {&provider.CloneSource{NamespacedName: keyOf(newRequest("other", nil)), UID: source.VM.UID, InstanceUUID: runs.VM.Status.InstanceUUID}, "False NotFound", "not in this vCenter"},
@@ -230,7 +230,7 @@ func TestClone_ReportsAnInvalidSource(t *testing.T) {
 	// A zone of another vCenter cannot be used.
 	elsewhere := cloneRequest("elsewhere", source, "")
 	elsewhere.CloneOf.InstanceUUID = "4c4c4544-0000-0000-0000-000000000000"
-	if o := p.Offer(t.Context(), elsewhere, vmv1alpha1.DefaultZone); o.Lacks == nil || o.Unknown != nil || !strings.Contains(o.Lacks.Error(), "from which alone it can be cloned") {
+	if o := p.Offer(t.Context(), elsewhere, vmv1alpha1.DefaultZone); o.Lacks == nil || o.Unknown != nil || !strings.Contains(o.Lacks.Error(), "clones across vCenters are not supported") {
 		t.Errorf("the offer of another vCenter: Lacks %v, Unknown %v; want Lacks without the source", o.Lacks, o.Unknown)
 	}
 	if o := p.Offer(t.Context(), cloneRequest("here", source, ""), vmv1alpha1.DefaultZone); o.Lacks != nil || o.Unknown != nil {

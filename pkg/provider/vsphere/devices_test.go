@@ -127,7 +127,7 @@ func changeDisks(t *testing.T, l *loop, ready vcenter.Ready, req *provider.Reque
 	}
 
 	req.Effective.Volumes[0].Disk.Capacity = ptr(resource.MustParse("1Gi"))
-	const want = "not applied: volumes[data].disk.size 1Gi (the disk has 7Gi, and vSphere cannot shrink one)"
+	const want = "not applied: volumes[data].disk.size 1Gi (the disk has 7Gi, and vSphere cannot shrink disks)"
 	l.until("the larger disk satisfies the request", func() bool {
 		return reason(st, vmv1alpha1.ConditionConfigurationSynced) == "True Succeeded" && message(st, vmv1alpha1.ConditionConfigurationSynced) == want
 	}, req)
@@ -274,7 +274,7 @@ func TestTPM_PreferredIsAddedIfTheFirmwareSupportsIt(t *testing.T) {
 	own.Effective.Firmware = bios.Effective.Firmware
 	own.VM.Spec.Devices = asked
 	l.until("both VMs run", isRunning(bios, efi), bios, efi)
-	if got := message(&bios.VM.Status, vmv1alpha1.ConditionConfigurationSynced); got != "not applied: devices.tpm (preferred, but it needs EFI, and the firmware is BIOS)" {
+	if got := message(&bios.VM.Status, vmv1alpha1.ConditionConfigurationSynced); got != "not applied: devices.tpm (preferred, but it requires EFI, and the firmware is BIOS)" {
 		t.Errorf("message = %q, want the reason why no TPM was added", got)
 	}
 	if got := devicesOf(t, ready, "bios")["tpm"] + 10*devicesOf(t, ready, "efi")["tpm"]; got != 10 {
@@ -283,7 +283,7 @@ func TestTPM_PreferredIsAddedIfTheFirmwareSupportsIt(t *testing.T) {
 	l.until("the VM with an explicit TPM is refused", func() bool {
 		return reason(&own.VM.Status, vmv1alpha1.ConditionCreated) == "False Invalid"
 	}, own)
-	if got := message(&own.VM.Status, vmv1alpha1.ConditionCreated); got != "devices.tpm: needs EFI, and firmware.bootloader is BIOS" {
+	if got := message(&own.VM.Status, vmv1alpha1.ConditionCreated); got != "devices.tpm: requires EFI, but firmware.bootloader is BIOS" {
 		t.Errorf("message = %q, want the field", got)
 	}
 }

@@ -182,7 +182,7 @@ func TestVolume_RefusesAForeignDiskInItsSlot(t *testing.T) {
 	}, s.req)
 	s.replace()
 	s.req.Effective.Volumes[0].Disk.Capacity = ptr(resource.MustParse("100Gi"))
-	want := "volumes[data]: its disk was removed in vSphere and replaced by " + s.theirs + ": attach it again at scsi0:1, or rename the volume for an empty one"
+	want := "volumes[data]: its disk was removed in vSphere and replaced by " + s.theirs + ": attach it again at scsi0:1, or rename the volume to get an empty disk"
 	s.l.until("the change is refused", func() bool { return message(&s.req.VM.Status, vmv1alpha1.ConditionConfigurationSynced) == want }, s.req)
 	for _, d := range s.devices(s.vm).SelectByType((*types.VirtualDisk)(nil)) {
 		if size := d.(*types.VirtualDisk).CapacityInBytes; size >= 100<<30 {

@@ -206,7 +206,7 @@ func TestFastDeploy_AppliesStoragePolicies(t *testing.T) {
 			_, parents := parentsOf(t, ready, req.VM.Status.UniqueID)
 			want, why := "True Succeeded", ""
 			if !tc.linked {
-				want, why = "True DirectInstead", `storage policy "`+policies.Encryption+`" encrypts`
+				want, why = "True DirectInstead", `storage policy "`+policies.Encryption+`" requires encryption`
 			}
 			if got := reason(&req.VM.Status, vmv1alpha1.ConditionImageCacheReady); got != want || (len(parents) > 0) != tc.linked ||
 				!strings.Contains(message(&req.VM.Status, vmv1alpha1.ConditionImageCacheReady), why) {

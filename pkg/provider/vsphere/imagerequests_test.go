@@ -83,8 +83,8 @@ func TestImages_AreNotUsableIfNoVMCanBeCreated(t *testing.T) {
 	}
 	for name, want := range map[string]string{
 		"newest": "",
-		"future": "the image has hardware version 99, and no host of this vCenter runs one newer than 21",
-		"half":   `the OVF descriptor names file "boot.vmdk", which the item does not have`,
+		"future": "the image has hardware version 99, but the hosts of this vCenter support at most 21",
+		"half":   `file "boot.vmdk" of the OVF descriptor is missing in the library item`,
 	} {
 		i := slices.IndexFunc(items, func(i provider.LibraryItem) bool { return i.Name == name })
 		_, err := p.driver.Images().DescribeItem(t.Context(), items[i])

@@ -43,12 +43,12 @@ func TestConditions_ReportWhatBlocksAVM(t *testing.T) {
 		{name: "nothing", change: func(*mo.VirtualMachine) {}},
 		{"a question", func(vm *mo.VirtualMachine) {
 			vm.Runtime.Question = &types.VirtualMachineQuestionInfo{Id: "1", Text: "Did you move it or copy it?\n"}
-		}, []string{"QuestionsAnswered=False QuestionPending"}, "until it has one: Did you move it or copy it?"},
+		}, []string{"QuestionsAnswered=False QuestionPending"}, "answered in vSphere: Did you move it or copy it?"},
 		{"consolidation", func(vm *mo.VirtualMachine) { vm.Runtime.ConsolidationNeeded = true },
-			[]string{"DisksConsolidated=False ConsolidationNeeded"}, "consolidate them"},
+			[]string{"DisksConsolidated=False ConsolidationNeeded"}, "consolidate the disks"},
 		{"no consolidation", func(vm *mo.VirtualMachine) { vm.Runtime.ConsolidationNeeded = false }, nil, ""},
 		{"no customization", customization("TOOLSDEPLOYPKG_IDLE", ""), nil, ""},
-		{"a pending customization", customization("TOOLSDEPLOYPKG_PENDING", ""), []string{"GuestCustomized=False InProgress"}, "the next start"},
+		{"a pending customization", customization("TOOLSDEPLOYPKG_PENDING", ""), []string{"GuestCustomized=False InProgress"}, "the next power-on"},
 		{"a running customization", customization("TOOLSDEPLOYPKG_RUNNING", ""), []string{"GuestCustomized=False InProgress"}, ""},
 		{"a successful customization", customization("TOOLSDEPLOYPKG_SUCCEEDED", ""), []string{"GuestCustomized=True Succeeded"}, ""},
 		{"a failed customization", customization("TOOLSDEPLOYPKG_FAILED", "no perl"), []string{"GuestCustomized=False Error"}, "failed: no perl"},

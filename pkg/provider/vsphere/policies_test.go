@@ -138,10 +138,10 @@ var refusedStorage = map[string]struct {
 }{
 	"a class that does not exist":                   {func(r *provider.Request) { r.Effective.StorageClass = "absent" }, `False NotFound: StorageClass "absent" does not exist`},
 	"a class of another provisioner":                {func(r *provider.Request) { r.Effective.StorageClass = "other" }, `False Invalid: StorageClass "other" has provisioner "ebs"`},
-	"a class that was not read":                     {func(r *provider.Request) { r.Effective.StorageClass = "unread" }, `False Error: StorageClass "unread": it was not read`},
-	"a policy that vCenter does not have":           {func(r *provider.Request) { r.Effective.StorageClass = "unknown" }, `False NotFound: StorageClass "unknown" names storage policy "Platinum", which vCenter does not have; it has "Gold", `},
+	"a class that was not read":                     {func(r *provider.Request) { r.Effective.StorageClass = "unread" }, `False Error: StorageClass "unread" has not been read`},
+	"a policy that vCenter does not have":           {func(r *provider.Request) { r.Effective.StorageClass = "unknown" }, `False NotFound: StorageClass "unknown" refers to storage policy "Platinum", which does not exist in vCenter; existing policies: "Gold", `},
 	"a policy that no datastore is compatible with": {func(r *provider.Request) { r.Effective.StorageClass = "nowhere" }, `False Invalid: storageClass "nowhere": no datastore can be used by storage policy "Nowhere": LocalDS_0: not compatible: Datastore does not satisfy required tag(s).; LocalDS_1: not compatible`},
-	"a policy that encrypts without key provider":   {func(r *provider.Request) { r.Effective.StorageClass = "encrypted" }, `False NotFound: storage policy "VM Encryption Policy" encrypts, and vCenter has no default key provider`},
+	"a policy that encrypts without key provider":   {func(r *provider.Request) { r.Effective.StorageClass = "encrypted" }, `False NotFound: storage policy "VM Encryption Policy" requires encryption, but vCenter has no default key provider`},
 	"a boot disk of a class that does not exist": {func(r *provider.Request) {
 		r.Effective.BootDisk = &vmv1alpha1.VirtualMachineBootDisk{StorageClass: "absent"}
 	}, `False NotFound: StorageClass "absent" does not exist`},
@@ -157,11 +157,11 @@ var refusedStorage = map[string]struct {
 	"a policy of the zone that vCenter does not have": {func(r *provider.Request) {
 		r.Effective.StorageClass = "wrong"
 		r.StorageClasses["wrong"] = provider.StorageClass{}
-	}, `False NotFound: StorageClass "wrong" names storage policy "Bronze", which vCenter does not have`},
+	}, `False NotFound: StorageClass "wrong" refers to storage policy "Bronze", which does not exist in vCenter`},
 	"the URL of an unknown datastore": {func(r *provider.Request) {
 		r.Effective.StorageClass = "url"
 		r.StorageClasses["url"] = provider.StorageClass{DatastoreURL: "ds:///vmfs/volumes/x/"}
-	}, `False Invalid: storageClass "url": no datastore can be used: LocalDS_0: not one of those that may be used`},
+	}, `False Invalid: storageClass "url": no datastore can be used: LocalDS_0: not allowed by the zone or storage class`},
 	"two invalid classes": {func(r *provider.Request) {
 		r.Effective.StorageClass = "absent"
 		r.Effective.BootDisk = &vmv1alpha1.VirtualMachineBootDisk{StorageClass: "other"}
@@ -170,7 +170,7 @@ var refusedStorage = map[string]struct {
 		v := disk("big", "61Ti", "")
 		v.Disk.Provisioning = vmv1alpha1.DiskProvisioningThick
 		r.Effective.Volumes = append(r.Effective.Volumes, v)
-	}, `False Invalid: volumes[big].disk.storageClass: no datastore can be used by storage policy "Silver": LocalDS_0: 63963136 MiB are needed at once, and `},
+	}, `False Invalid: volumes[big].disk.storageClass: no datastore can be used by storage policy "Silver": LocalDS_0: requires 63963136 MiB, but only `},
 	"an image in a drive that does not exist": {func(r *provider.Request) {
 		r.Effective.Volumes = append(r.Effective.Volumes, vmv1alpha1.VirtualMachineVolume{Name: "iso", Bus: "sata", CDROM: &vmv1alpha1.CDROMVolumeSource{
 			Image: &vmv1alpha1.VirtualMachineImageRef{Kind: "VirtualMachineImage", Name: "gone"}}})
@@ -180,12 +180,12 @@ var refusedStorage = map[string]struct {
 		r.Effective.Volumes = append(r.Effective.Volumes, vmv1alpha1.VirtualMachineVolume{Name: "iso", Bus: "sata", CDROM: &vmv1alpha1.CDROMVolumeSource{
 			Image: &vmv1alpha1.VirtualMachineImageRef{Kind: "VirtualMachineImage", Name: "photon"}}})
 		r.Discs = map[string]*vmv1alpha1.VirtualMachineImage{"iso": libraryImage()}
-	}, `False Invalid: volumes[iso].cdrom.image: item "photon-5" of content library "slipway" has type "ovf", and a CD-ROM drive takes those of type "iso"`},
+	}, `False Invalid: volumes[iso].cdrom.image: item "photon-5" of content library "slipway" has type "ovf", but a CD-ROM drive requires type "iso"`},
 	"a template in a drive": {func(r *provider.Request) {
 		r.Effective.Volumes = append(r.Effective.Volumes, vmv1alpha1.VirtualMachineVolume{Name: "iso", Bus: "sata", CDROM: &vmv1alpha1.CDROMVolumeSource{
 			Image: &vmv1alpha1.VirtualMachineImageRef{Kind: "VirtualMachineImage", Name: "ubuntu"}}})
 		r.Discs = map[string]*vmv1alpha1.VirtualMachineImage{"iso": templateImage()}
-	}, `False Invalid: volumes[iso].cdrom.image: VirtualMachineImage "ubuntu" is no item of a content library, which an ISO image is`},
+	}, `False Invalid: volumes[iso].cdrom.image: VirtualMachineImage "ubuntu" is not a content library item; an ISO image must be one`},
 }
 
 func TestStorageClass_ReportsWhyItCannotBeUsed(t *testing.T) {
@@ -314,7 +314,7 @@ func TestCompliance_IsReported(t *testing.T) {
 		t.Fatal(err)
 	}
 	l.until("the VM is no longer compliant", compliant(req, "False NonCompliant"), req)
-	const want = "by its storage policy the virtual machine itself is nonCompliant, bootDisk is nonCompliant, volumes[data] is nonCompliant"
+	const want = "storage policy compliance: the virtual machine itself is nonCompliant, bootDisk is nonCompliant, volumes[data] is nonCompliant"
 	if got := message(st, vmv1alpha1.ConditionStorageCompliant); got != want {
 		t.Errorf("message %q, want %q", got, want)
 	}

@@ -112,7 +112,7 @@ func TestPromotion_DependsOnModeAndState(t *testing.T) {
 			t.Fatal(err)
 		}
 		req.VM.Spec.PromoteDisksMode = vmv1alpha1.PromoteDisksModeOnline
-		l.until("the promotion waits", func() bool { return strings.Contains(promotion(req), "it has snapshots") }, req)
+		l.until("the promotion waits", func() bool { return strings.Contains(promotion(req), "that has snapshots") }, req)
 		if task, err = vmOf(req).RemoveAllSnapshot(t.Context(), nil); err == nil {
 			err = task.Wait(t.Context())
 		}

@@ -31,7 +31,7 @@ func TestRefusal_DoesNotBlockPowerOnOrOtherFields(t *testing.T) {
 	grown.CapacityInBytes, grown.CapacityInKB = 2<<30, 2<<20
 	v.reconfigure(types.VirtualMachineConfigSpec{DeviceChange: []types.BaseVirtualDeviceConfigSpec{
 		&types.VirtualDeviceConfigSpec{Operation: types.VirtualDeviceConfigSpecOperationEdit, Device: &grown}}})
-	const larger = "not applied: volumes[data].disk.size 1Gi (the disk has 2Gi, and vSphere cannot shrink one)"
+	const larger = "not applied: volumes[data].disk.size 1Gi (the disk has 2Gi, and vSphere cannot shrink disks)"
 	l.until("the larger disk satisfies the request", func() bool {
 		return reason(st, vmv1alpha1.ConditionConfigurationSynced) == "True Succeeded" && message(st, vmv1alpha1.ConditionConfigurationSynced) == larger
 	}, req)

@@ -124,8 +124,8 @@ func TestImages_ReportItemsThatCannotBeDeployed(t *testing.T) {
 	addItem(t, ready, "golden", library.ItemTypeVMTX)
 	eventually(t, "the inventory is read", p.inventory.Synced)
 	for item, want := range map[string]string{
-		"installer": `has type "iso", and only those of the types "ovf" and "vm-template" can be deployed`,
-		"golden":    `vCenter names no template of item "golden"`,
+		"installer": `has type "iso", but only types "ovf" and "vm-template" can be deployed`,
+		"golden":    `vCenter returned no template for item "golden"`,
 	} {
 		req := newRequest("from-"+item, libraryImage())
 		req.Image.Spec.ContentLibrary.Item = item

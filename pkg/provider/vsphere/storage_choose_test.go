@@ -27,13 +27,13 @@ func TestChoose_SelectsTheDatastoreWithTheMostFreeSpace(t *testing.T) {
 		{"a policy", []storage.Need{home("gold")}, "small", nil},
 		{"a disk on another datastore", []storage.Need{home("gold"), {Path: "volumes[a].disk.storageClass", Class: "bulk"}}, "small", nil},
 		{"a boot disk with another class", []storage.Need{home("gold"), {Path: "bootDisk.storageClass", Class: "bulk", Home: true}}, "",
-			[]string{"storageClass, bootDisk.storageClass: no datastore can be used for both, on which the files and the boot disk of a new virtual machine are together"}},
+			[]string{"storageClass, bootDisk.storageClass: no datastore is allowed for both, but the files and the boot disk of a new virtual machine must be on one datastore"}},
 		{"thick disks", []storage.Need{home(""), {Path: "bootDisk.storageClass", Bytes: 20 * gib, Home: true}}, "large", nil},
 		{"disks that fit one by one", []storage.Need{home("gold"), {Path: "volumes[a].disk.storageClass", Class: "gold", Bytes: 6 * gib}, {Path: "volumes[b].disk.storageClass", Class: "gold", Bytes: 6 * gib}}, "",
-			[]string{"the disks together need 12288 MiB at once on one datastore, and at most 10240 MiB are free"}},
+			[]string{"the disks together require 12288 MiB on one datastore, but at most 10240 MiB are free"}},
 		{"one disk on the same datastore, one on another", []storage.Need{home("gold"), {Path: "volumes[a].disk.storageClass", Class: "gold", Bytes: 6 * gib}, {Path: "volumes[b].disk.storageClass", Class: "bulk", Bytes: 60 * gib}}, "small", nil},
 		{"more than the free space", []storage.Need{home("gold"), {Path: "volumes[a].disk.storageClass", Class: "gold", Bytes: 20 * gib}}, "",
-			[]string{`volumes[a].disk.storageClass "gold": no datastore can be used by storage policy "Gold": small: 20480 MiB are needed at once, and 10240 MiB are free; large: not compatible; away: it is not accessible`}},
+			[]string{`volumes[a].disk.storageClass "gold": no datastore can be used by storage policy "Gold": small: requires 20480 MiB, but only 10240 MiB are free; large: not compatible; away: it is not accessible`}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			got, problems := storage.Choose(tc.needs, map[string]storage.Policy{"gold": gold, "bulk": onlyLarge}, all)
@@ -45,7 +45,7 @@ func TestChoose_SelectsTheDatastoreWithTheMostFreeSpace(t *testing.T) {
 			}
 		})
 	}
-	if _, problems := storage.Choose([]storage.Need{home("")}, nil, nil); len(problems) != 1 || problems[0] != "storageClass: no datastore can be used: there is none" {
+	if _, problems := storage.Choose([]storage.Need{home("")}, nil, nil); len(problems) != 1 || problems[0] != "storageClass: no datastore can be used: there are no datastores" {
 		t.Errorf("problems %q without a datastore", problems)
 	}
 }

@@ -58,7 +58,7 @@ func TestBootDisk_GrowsAtCreationAndLive(t *testing.T) {
 			checkNoOperation(t, p, req)
 
 			req.Effective.BootDisk.Capacity = ptr(resource.MustParse("10Gi"))
-			const want = "not applied: bootDisk.size 10Gi (the disk has 30Gi, and vSphere cannot shrink one)"
+			const want = "not applied: bootDisk.size 10Gi (the disk has 30Gi, and vSphere cannot shrink disks)"
 			l.until("the larger disk satisfies the request", func() bool {
 				return isSynced(req)() && message(&req.VM.Status, vmv1alpha1.ConditionConfigurationSynced) == want
 			}, req)
@@ -78,7 +78,7 @@ func TestBootDisk_MustNotBeSmallerThanTheImage(t *testing.T) {
 		_, err := p.CreateOrUpdateVirtualMachineAsync(t.Context(), req)
 		return provider.IsNoRequeue(err)
 	})
-	const want = "bootDisk.size: 8Gi is less than the 16Gi of the image's disk, and vSphere cannot shrink one"
+	const want = "bootDisk.size: 8Gi is less than the 16Gi of the image's disk, and vSphere cannot shrink disks"
 	if got := message(&req.VM.Status, vmv1alpha1.ConditionCreated); got != want {
 		t.Errorf("message %q, want %q", got, want)
 	}

@@ -236,12 +236,12 @@ func TestOffer_RequiresTheSpaceOfThickDisks(t *testing.T) {
 		"thin disks":          {size: "20Gi", disk: "20Gi", provisioning: vmv1alpha1.DiskProvisioningThin},
 		"thick, enough space": {size: "3Gi", disk: "4Gi", provisioning: vmv1alpha1.DiskProvisioningThick},
 		"thick, too little space for both": {size: "5Gi", disk: "6Gi", provisioning: vmv1alpha1.DiskProvisioningThick,
-			want: "the disks together need 11264 MiB at once on one datastore, and at most 8192 MiB are free"},
-		"a thick boot disk": {size: "20Gi", provisioning: vmv1alpha1.DiskProvisioningThick, want: "bootDisk.storageClass: no datastore can be used: DC0_C1_DS: 20480 MiB are needed at once, and 8192 MiB are free"},
+			want: "the disks together require 11264 MiB on one datastore, but at most 8192 MiB are free"},
+		"a thick boot disk": {size: "20Gi", provisioning: vmv1alpha1.DiskProvisioningThick, want: "bootDisk.storageClass: no datastore can be used: DC0_C1_DS: requires 20480 MiB, but only 8192 MiB are free"},
 		"with the swap file": {size: "7800Mi", provisioning: vmv1alpha1.DiskProvisioningThick,
 			want: "the swap file and the boot disk need 8824 MiB on one datastore; at most 8192 MiB are free"},
 		"a thick disk": {disk: "20Gi", provisioning: vmv1alpha1.DiskProvisioningThickEagerZero,
-			want: "volumes[data].disk.storageClass: no datastore can be used: DC0_C1_DS: 20480 MiB are needed at once, and 8192 MiB are free"},
+			want: "volumes[data].disk.storageClass: no datastore can be used: DC0_C1_DS: requires 20480 MiB, but only 8192 MiB are free"},
 	} {
 		w := &driver.Want{Desired: provider.Desired{Effective: newRequest("x", nil).Effective.DeepCopy(), Image: libraryImage()}, Name: "offer"}
 		if tc.size != "" {
@@ -311,7 +311,7 @@ func TestOffer_RequiresTheDisksOfClaims(t *testing.T) {
 	}
 	for name, tc := range map[string]struct{ zone, id, want string }{
 		"on an inaccessible datastore": {"b", id, "volumes[data]: disk " + id + " is on datastore "},
-		"in another vCenter":           {"a", unknown, "volumes[data]: the volume service of its vCenter has no disk " + unknown},
+		"in another vCenter":           {"a", unknown, "volumes[data]: the vCenter's volume service has no disk " + unknown},
 	} {
 		if o := offer(tc.zone, tc.id); o.Lacks == nil || !strings.Contains(o.Lacks.Error(), tc.want) {
 			t.Errorf("%s: Lacks %v, Unknown %v; want %q", name, o.Lacks, o.Unknown, tc.want)

@@ -267,7 +267,7 @@ func TestReconcile_ListsALibraryOnceForManyNewImages(t *testing.T) {
 
 func TestReconcile_ReadsAnUnusableItemAgainWithItsNextVersionOrLater(t *testing.T) {
 	w := newWorld(t, image("a", "photon", ofItem("photon")))
-	w.vsphere.failures["id-1"] = &provider.NotUsableError{Message: "it has no file *.ovf"}
+	w.vsphere.failures["id-1"] = &provider.NotUsableError{Message: "the item has no .ovf file"}
 	for _, step := range []struct {
 		name, version string
 		after         time.Duration

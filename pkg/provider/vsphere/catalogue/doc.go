@@ -1,12 +1,10 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package catalogue tells what one vCenter has that virtual machines are made from: the
-// items of its content libraries, and templates.
+// Package catalogue reads the image sources of one vCenter: content library items and templates.
 //
-// Guarantees: it only reads. A list of items is complete or an error; an item that goes
-// while the list is read is left out. A NotUsableError is what vCenter has answered, any
-// other error means that nothing is known. How much is read is bounded: the items of a
-// library by their number, descriptors by their size, what is told of either by
-// descriptor.
+// Guarantees: the package does not write. A list of items is complete, or an error is returned. An item that is
+// deleted during the read is left out. A NotUsableError means that vCenter has answered; after any other error the
+// state is not known. The number of items of a library and the size of descriptors are limited. Package descriptor
+// limits the content of descriptions.
 package catalogue

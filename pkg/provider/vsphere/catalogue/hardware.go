@@ -16,13 +16,13 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 )
 
-// hardwareAge is how long the newest hardware version of the hosts counts for an image that
-// needs a newer one: hosts are upgraded.
+// hardwareAge is how long the newest hardware version of the hosts is cached. It is checked again only for an image
+// with a newer version, because hosts may have been upgraded.
 const hardwareAge = 5 * time.Minute
 
-// runs returns a NotUsableError if no host of the vCenter can run the hardware version; 0 is
-// that of an image that has none.
-func (c *Catalogue) runs(ctx context.Context, version int32) error {
+// checkHardware returns a NotUsableError if no host of the vCenter supports the hardware version. A version of 0
+// means that the image has none.
+func (c *Catalogue) checkHardware(ctx context.Context, version int32) error {
 	c.mu.Lock()
 	newest, at := c.newest, c.newestAt
 	c.mu.Unlock()
@@ -38,17 +38,16 @@ func (c *Catalogue) runs(ctx context.Context, version int32) error {
 		c.newest, c.newestAt = newest, time.Now()
 		c.mu.Unlock()
 	}
-	// A vCenter whose hosts the account cannot see says nothing about them.
+	// If the account cannot see the hosts, their versions are not known.
 	if newest == 0 || version <= newest {
 		return nil
 	}
 	return &provider.NotUsableError{Message: fmt.Sprintf(
-		"the image has hardware version %d, and no host of this vCenter runs one newer than %d: export it with an older hardware version, or upgrade the hosts", version, newest)}
+		"the image has hardware version %d, but the hosts of this vCenter support at most %d: export the image with an older version or upgrade the hosts", version, newest)}
 }
 
-// newestHardware returns the newest hardware version that a host runs, 0 if no host is seen.
-// Clusters and single hosts list the versions that they run (vSphere API,
-// EnvironmentBrowser.QueryConfigOptionDescriptor).
+// newestHardware returns the newest hardware version of the hosts, or 0 if the account cannot see a host. Clusters
+// and standalone hosts list their supported versions (vSphere API, EnvironmentBrowser.QueryConfigOptionDescriptor).
 func (c *Catalogue) newestHardware(ctx context.Context) (newest int32, err error) {
 	client, err := c.Session.Vim(ctx)
 	if err != nil {
@@ -69,7 +68,7 @@ func (c *Catalogue) newestHardware(ctx context.Context) (newest int32, err error
 		}
 		versions, err := object.NewEnvironmentBrowser(client, *clusters[i].EnvironmentBrowser).QueryConfigOptionDescriptor(ctx)
 		if err != nil {
-			return 0, fmt.Errorf("reading the hardware versions that the hosts run: %w", err)
+			return 0, fmt.Errorf("reading the hosts' hardware versions: %w", err)
 		}
 		for n := range versions {
 			if versions[n].RunSupported {

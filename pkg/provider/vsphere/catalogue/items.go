@@ -22,52 +22,52 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/vimfault"
 )
 
-// maxItems bounds the items of a library that is read: one call is made for each. A
-// judgement: libraries that people keep have hundreds.
+// maxItems is the maximum number of items of a library. Each item is read with one call. The value is an estimate:
+// typical libraries have hundreds of items.
 const maxItems = 5000
 
 const (
-	// minItemAge and maxItemAge bound how long what was read of an item counts.
+	// minItemAge and maxItemAge limit how long an item is cached.
 	minItemAge, maxItemAge = 30 * time.Second, 5 * time.Minute
-	// fillTime is how long after its creation an item without content is read every time:
-	// somebody may be uploading it.
+	// fillTime is how long after its creation an item without content is not cached, because its content may be
+	// being uploaded.
 	fillTime = 24 * time.Hour
 )
 
-// itemAge is how long what was read of the items of a library counts, so that a call is
-// made for one of them each second, and not many at once every time.
+// itemAge returns how long the items of a library are cached. It results in about one call per second instead of
+// many simultaneous calls.
 func itemAge(items int) time.Duration {
 	return min(max(time.Duration(items)*time.Second, minItemAge), maxItemAge)
 }
 
 // Catalogue implements provider.Images for one vCenter.
 type Catalogue struct {
-	// Session is the connection.
+	// Session is the vCenter session.
 	Session *session.Session
 	// Places finds templates.
 	Places func() *placement.Resolver
-	// Descriptors reads those of library items.
+	// Descriptors reads the descriptors of library items.
 	Descriptors *descriptor.Reader
 
 	mu sync.Mutex
-	// read is what was read of items, by the IDs of their libraries and their own.
-	read map[string]map[string]read
-	// changes counts what was forgotten, so that what was read before is not remembered.
+	// read are the cached items by library ID and item ID.
+	read map[string]map[string]cachedItem
+	// changes is the number of invalidations. A read that began before an invalidation is not cached.
 	changes int
-	// newest is the newest hardware version that a host ran at newestAt.
+	// newest is the newest hardware version of the hosts at newestAt.
 	newest   int32
 	newestAt time.Time
 }
 
-// read is what an item was like at a time.
-type read struct {
+// cachedItem is an item with its expiry time.
+type cachedItem struct {
 	provider.LibraryItem
 	until time.Time
 }
 
 var _ provider.Images = (*Catalogue)(nil)
 
-// Items implements provider.Images. vCenter has no call for several items at once.
+// Items implements provider.Images. vCenter has no call that reads several items.
 func (c *Catalogue) Items(ctx context.Context, name string) ([]provider.LibraryItem, error) {
 	var in string
 	var ids []string
@@ -87,18 +87,18 @@ func (c *Catalogue) Items(ctx context.Context, name string) ([]provider.LibraryI
 		return nil, err
 	}
 	if len(ids) > maxItems {
-		return nil, &provider.NotUsableError{Message: fmt.Sprintf("content library %q has %d items, and at most %d can be read", name, len(ids), maxItems)}
+		return nil, &provider.NotUsableError{Message: fmt.Sprintf("content library %q has %d items; the maximum is %d", name, len(ids), maxItems)}
 	}
 	c.mu.Lock()
 	before, changes := c.read[in], c.changes
 	c.mu.Unlock()
-	items, now := make([]provider.LibraryItem, 0, len(ids)), make(map[string]read, len(ids))
+	items, now := make([]provider.LibraryItem, 0, len(ids)), make(map[string]cachedItem, len(ids))
 	for _, id := range ids {
 		known, ok := before[id]
 		if !ok || !time.Now().Before(known.until) || known.Library != name {
 			item, err := c.item(ctx, id)
 			if vimfault.KindOf(err) == vimfault.NotFound {
-				continue // gone since the list
+				continue // It was deleted after the list was read.
 			}
 			if err != nil {
 				return nil, fmt.Errorf("reading item %s of content library %q: %w", id, name, err)
@@ -111,7 +111,7 @@ func (c *Catalogue) Items(ctx context.Context, name string) ([]provider.LibraryI
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.read == nil {
-		c.read = map[string]map[string]read{}
+		c.read = map[string]map[string]cachedItem{}
 	}
 	if changes == c.changes {
 		c.read[in] = now
@@ -119,22 +119,22 @@ func (c *Catalogue) Items(ctx context.Context, name string) ([]provider.LibraryI
 	return items, nil
 }
 
-// Changed says that an item has other content than it had: the next list reads it.
+// Changed removes an item from the cache after its content has changed.
 func (c *Catalogue) Changed(id string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.changes++
 	for in, items := range c.read {
 		if _, ok := items[id]; ok {
-			items = maps.Clone(items) // as lists go through it
+			items = maps.Clone(items) // Other goroutines may be reading the map.
 			delete(items, id)
 			c.read[in] = items
 		}
 	}
 }
 
-func remember(in string, item *library.Item, age time.Duration) read {
-	known := read{LibraryItem: provider.LibraryItem{
+func remember(in string, item *library.Item, age time.Duration) cachedItem {
+	known := cachedItem{LibraryItem: provider.LibraryItem{
 		ID: item.ID, Library: in, Name: item.Name, Type: item.Type, ContentVersion: item.ContentVersion, Size: descriptor.Amount(item.Size),
 	}}
 	if filling := item.Size == 0 && item.CreationTime != nil && time.Since(*item.CreationTime) < fillTime; !filling {
@@ -154,7 +154,7 @@ func (c *Catalogue) item(ctx context.Context, id string) (item *library.Item, er
 // DescribeItem implements provider.Images.
 func (c *Catalogue) DescribeItem(ctx context.Context, item provider.LibraryItem) (*provider.ImageDescription, error) {
 	if strings.EqualFold(item.Type, library.ItemTypeISO) {
-		// For CD-ROM drives: nothing is to be read of it.
+		// ISO files are used only in CD-ROM drives and have no description.
 		return &provider.ImageDescription{Status: vmv1alpha1.VirtualMachineImageStatus{
 			Type: vmv1alpha1.ImageTypeISO, ProviderItemID: item.ID, ContentVersion: item.ContentVersion, ContentSize: item.Size,
 		}}, nil
@@ -173,12 +173,12 @@ func (c *Catalogue) DescribeItem(ctx context.Context, item provider.LibraryItem)
 	if err != nil {
 		return nil, err
 	}
-	if err := c.runs(ctx, image.Description.Status.HardwareVersion); err != nil {
+	if err := c.checkHardware(ctx, image.Description.Status.HardwareVersion); err != nil {
 		return nil, err
 	}
 	out := image.Description
 	out.Status.ProviderItemID = item.ID
-	// Of the content that was read: there may be other since the list.
+	// The version belongs to the content that was read. It may be newer than the list.
 	out.Status.ContentVersion, out.Status.ContentSize = image.Version, item.Size
 	return &out, nil
 }

@@ -25,7 +25,7 @@ func (c *Catalogue) DescribeTemplate(ctx context.Context, inventoryPath string) 
 	return c.describe(ctx, source.Template)
 }
 
-// describeItemTemplate describes the template that a library item is.
+// describeItemTemplate describes the template of a library item.
 func (c *Catalogue) describeItemTemplate(ctx context.Context, from vmv1alpha1.ContentLibraryImageSource, item provider.LibraryItem) (*provider.ImageDescription, error) {
 	source, err := c.Places().ItemTemplate(ctx, from, item.ID)
 	if err != nil {
@@ -60,10 +60,10 @@ func (c *Catalogue) describe(ctx context.Context, template types.ManagedObjectRe
 		names[n.Self.Value] = n.Name
 	}
 	if vm.Config == nil {
-		return nil, fmt.Errorf("reading template %s: vSphere shows no configuration of it", template.Value)
+		return nil, fmt.Errorf("reading template %s: vSphere returned no configuration", template.Value)
 	}
 	out := descriptor.OfTemplate(vm.Config, names)
-	if err := c.runs(ctx, out.Status.HardwareVersion); err != nil {
+	if err := c.checkHardware(ctx, out.Status.HardwareVersion); err != nil {
 		return nil, err
 	}
 	out.Status.ProviderItemID = template.Value

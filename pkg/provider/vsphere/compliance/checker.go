@@ -17,43 +17,43 @@ import (
 )
 
 const (
-	// Interval is the time between two questions about the same: vSphere's own check of
-	// compliance is no more than a few times a day, and what is asked is its last result.
+	// Interval is the time between two queries of an object. vSphere checks the compliance only a few times a day,
+	// and a query returns the last result.
 	Interval = 10 * time.Minute
-	// Delay collects what changes at about the same time.
+	// Delay is how long changes are collected before a query.
 	Delay = 2 * time.Second
-	// batch is how many objects are asked about at once. The service sets no limit
-	// (judgement).
+	// batch is the maximum number of virtual machines' objects in a query. The service has no documented limit. The
+	// value is an estimate.
 	batch = 200
 )
 
-// Checker asks about the compliance of virtual machines.
+// Checker queries the compliance of virtual machines.
 type Checker struct {
 	// Policies returns a client of the storage policy service.
 	Policies func(context.Context) (*pbm.Client, error)
-	// Machines are all virtual machines in memory.
+	// Machines returns all virtual machines in the inventory.
 	Machines func() []*mo.VirtualMachine
-	// Changed is called for one whose result is another one. It must not block.
+	// Changed is called for a virtual machine whose result has changed. It must not block.
 	Changed func(*mo.VirtualMachine)
 	kicked  chan struct{}
 	once    sync.Once
 
 	mu sync.Mutex
-	// results have the status of each object by its key, of virtual machines by their
-	// managed object IDs; asked is what had a policy then.
+	// results are the objects' statuses by the virtual machine's managed object ID and by object key. queried are
+	// the signatures at the time of the last query.
 	results map[string]map[string]string
-	asked   map[string]string
+	queried map[string]string
 }
 
-// Of returns the status of each object of a virtual machine by its key: vm-42 is its home,
-// vm-42:2000 a disk. Nil is not known.
+// Of returns the statuses of a virtual machine's objects by key: vm-42 is its home, vm-42:2000 a disk. It returns
+// nil if they are not known.
 func (c *Checker) Of(vm *mo.VirtualMachine) map[string]string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.results[vm.Self.Value]
 }
 
-// Kick makes what has got a policy be asked about soon.
+// Kick schedules a query of objects that have got a policy.
 func (c *Checker) Kick() {
 	select {
 	case c.kicks() <- struct{}{}:
@@ -66,7 +66,7 @@ func (c *Checker) kicks() chan struct{} {
 	return c.kicked
 }
 
-// Run asks until ctx is done.
+// Run queries the compliance until ctx is done.
 func (c *Checker) Run(ctx context.Context) {
 	all := time.NewTicker(Interval)
 	defer all.Stop()
@@ -84,30 +84,29 @@ func (c *Checker) Run(ctx context.Context) {
 				return
 			}
 		}
-		if err := c.ask(ctx, again); err != nil && ctx.Err() == nil {
-			klog.FromContext(ctx).Error(err, "Asking whether disks are as their storage policies want them failed")
+		if err := c.query(ctx, again); err != nil && ctx.Err() == nil {
+			klog.FromContext(ctx).Error(err, "Failed to query the storage policy compliance")
 		}
 	}
 }
 
-// Ask asks about all virtual machines now.
-func (c *Checker) Ask(ctx context.Context) error { return c.ask(ctx, true) }
+// Ask queries all virtual machines immediately.
+func (c *Checker) Ask(ctx context.Context) error { return c.query(ctx, true) }
 
-// ask asks about all virtual machines, or about those that were not asked about as they
-// are now.
-func (c *Checker) ask(ctx context.Context, again bool) error {
+// query queries all virtual machines, or only those whose policies have changed since their last query.
+func (c *Checker) query(ctx context.Context, again bool) error {
 	var due []*mo.VirtualMachine
 	present := map[string]bool{}
 	c.mu.Lock()
 	for _, vm := range c.Machines() {
 		signature := Signature(vm)
 		present[vm.Self.Value] = signature != ""
-		if signature != "" && (again || c.asked[vm.Self.Value] != signature) {
+		if signature != "" && (again || c.queried[vm.Self.Value] != signature) {
 			due = append(due, vm)
 		}
 	}
 	maps.DeleteFunc(c.results, func(id string, _ map[string]string) bool { return !present[id] })
-	maps.DeleteFunc(c.asked, func(id string, _ string) bool { return !present[id] })
+	maps.DeleteFunc(c.queried, func(id string, _ string) bool { return !present[id] })
 	c.mu.Unlock()
 	for len(due) > 0 {
 		n, entities := 0, []pbmtypes.PbmServerObjectRef(nil)
@@ -144,22 +143,22 @@ func (c *Checker) fetch(ctx context.Context, vms []*mo.VirtualMachine, entities 
 				found[o.Key] = string(pbmtypes.PbmComplianceStatusUnknown)
 			}
 		}
-		if c.keep(vm, found) {
+		if c.store(vm, found) {
 			c.Changed(vm)
 		}
 	}
 	return nil
 }
 
-// keep remembers results, and reports whether they are others.
-func (c *Checker) keep(vm *mo.VirtualMachine, found map[string]string) bool {
+// store stores a virtual machine's results and reports whether they have changed.
+func (c *Checker) store(vm *mo.VirtualMachine, found map[string]string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.results == nil {
-		c.results, c.asked = map[string]map[string]string{}, map[string]string{}
+		c.results, c.queried = map[string]map[string]string{}, map[string]string{}
 	}
 	id := vm.Self.Value
-	c.asked[id] = Signature(vm)
+	c.queried[id] = Signature(vm)
 	if maps.Equal(c.results[id], found) {
 		return false
 	}

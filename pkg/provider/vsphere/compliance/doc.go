@@ -1,13 +1,12 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package compliance knows whether virtual machines and their disks are as their storage
-// policies want them, as vSphere has found it last.
+// Package compliance reads the storage policy compliance of virtual machines and their disks from vSphere.
 //
 // Guarantees:
 //
-//  1. Only what is recorded to have a policy is asked about: without any there is no call.
-//  2. All of it is asked about every Interval, in batches, one after the other; what has
-//     got a policy since, once within Delay and the answer to it.
-//  3. What was not asked about is unknown, and what could not be asked stays as it was.
+//  1. Only objects with a recorded policy are queried. Without such objects there are no calls.
+//  2. All objects are queried every Interval, in sequential batches. An object that gets a policy is queried once,
+//     within Delay and the duration of a call.
+//  3. The status of an object that was not queried is unknown. After an error, an object keeps its last status.
 package compliance

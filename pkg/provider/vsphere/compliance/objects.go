@@ -16,12 +16,12 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 )
 
-// DiskKey is the key of a disk in the storage policy service (API, PbmServerObjectRef.key).
+// DiskKey returns a disk's key in the storage policy service (API, PbmServerObjectRef.key).
 func DiskKey(vm *mo.VirtualMachine, disk *types.VirtualDisk) string {
 	return fmt.Sprintf("%s:%d", vm.Self.Value, disk.Key)
 }
 
-// Objects are the parts of a virtual machine that have a policy.
+// Objects returns the parts of a virtual machine that have a recorded policy.
 func Objects(vm *mo.VirtualMachine) []pbmtypes.PbmServerObjectRef {
 	var out []pbmtypes.PbmServerObjectRef
 	if observe.ExtraConfig(vm, observe.HomePolicyKey) != "" {
@@ -41,8 +41,8 @@ func Objects(vm *mo.VirtualMachine) []pbmtypes.PbmServerObjectRef {
 	return out
 }
 
-// Signature tells apart what is recorded of the policies of a virtual machine; empty for
-// one without.
+// Signature returns a string that changes with the recorded policies of a virtual machine. It is empty if there are
+// none.
 func Signature(vm *mo.VirtualMachine) string {
 	if vm == nil || vm.Config == nil {
 		return ""

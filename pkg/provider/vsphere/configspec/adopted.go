@@ -14,9 +14,9 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 )
 
-// adopted is true for a VM that the object has taken over, or is about to. It has a
-// life of its own: the spec changes what it names, and nothing else.
-func adopted(want Want, vm *mo.VirtualMachine) bool {
+// isAdopted reports whether the object has adopted the VM or is about to adopt it. Only the fields that the spec sets
+// are changed on such a VM.
+func isAdopted(want Want, vm *mo.VirtualMachine) bool {
 	if vm.Config == nil || want.New {
 		return false
 	}
@@ -24,15 +24,14 @@ func adopted(want Want, vm *mo.VirtualMachine) bool {
 	return observe.OwnershipOf(vm, want.Owner()) == driver.Unowned || mark != "" && mark == want.Owner().UID
 }
 
-// listed is true for an interface that somebody has put into the spec: the one that
-// every VM gets has nothing but its name.
-func listed(n int, i *vmv1alpha1.VirtualMachineNetworkInterface) bool {
+// isListed reports whether a user has listed the interface in the spec. The interface that every VM gets by default
+// has only a name.
+func isListed(n int, i *vmv1alpha1.VirtualMachineNetworkInterface) bool {
 	return n > 0 || i.Network != "" || i.MACAddress != ""
 }
 
-// compareAdopted gives the adapters of an adopted VM the networks and addresses that
-// the spec names, and adds those that it lists and the VM does not have. The others,
-// and all models, stay.
+// compareAdopted applies the networks and addresses of the spec to the adapters of an adopted VM. It adds adapters
+// for listed interfaces that have none. Other adapters, and all adapter models, stay unchanged.
 func (a *adapters) compareAdopted() []Difference {
 	var out []Difference
 	for n := range a.interfaces {
@@ -43,7 +42,7 @@ func (a *adapters) compareAdopted() []Difference {
 			if i.Network != "" && !known {
 				return out // Not resolved yet.
 			}
-			want := like(card)
+			want := cloneCard(card)
 			if i.Network != "" {
 				want.GetVirtualEthernetCard().Backing = backing
 			}
@@ -52,7 +51,7 @@ func (a *adapters) compareAdopted() []Difference {
 				want.GetVirtualEthernetCard().MacAddress = lower(i.MACAddress)
 			}
 			out = append(out, a.compare(n, want))
-		case listed(n, i):
+		case isListed(n, i):
 			if !known {
 				return out
 			}
@@ -62,8 +61,9 @@ func (a *adapters) compareAdopted() []Difference {
 	return out
 }
 
-// attachedDisks are the disks of the volumes, by name; nil for one that somebody took away. A
-// volume of an adopted VM that names the whole of its place is the disk that is there.
+// attachedDisks returns the disks of the volumes by volume name. The disk is nil if a volume's disk was removed in
+// vSphere. A volume of an adopted VM that sets both its controller bus number and its unit number gets the disk at
+// that position.
 func attachedDisks(in *input) map[string]*types.VirtualDisk {
 	out := observe.Volumes(in.vm)
 	if !in.adopted {
@@ -78,7 +78,7 @@ func attachedDisks(in *input) map[string]*types.VirtualDisk {
 		if free == nil {
 			free = unrecordedDisks(in, out)
 		}
-		at := observe.Controller{Kind: bus(v), Bus: *v.ControllerBusNumber}
+		at := observe.Controller{Kind: busOf(v), Bus: *v.ControllerBusNumber}
 		if disk := free[at.Slot(*v.UnitNumber)]; disk != nil {
 			if out == nil {
 				out = map[string]*types.VirtualDisk{}
@@ -89,8 +89,8 @@ func attachedDisks(in *input) map[string]*types.VirtualDisk {
 	return out
 }
 
-// unrecordedDisks are the disks that are none of a volume, nor the boot disk, nor first class, by
-// the places that they are at.
+// unrecordedDisks returns disks by their position. It leaves out volumes' disks, the boot disk and first class
+// disks.
 func unrecordedDisks(in *input, volumes map[string]*types.VirtualDisk) map[string]*types.VirtualDisk {
 	taken := map[string]bool{in.extra(observe.BootDiskKey): true}
 	for _, disk := range volumes {
@@ -107,41 +107,41 @@ func unrecordedDisks(in *input, volumes map[string]*types.VirtualDisk) map[strin
 	return out
 }
 
-// takeDisk records that a disk of an adopted VM is that of a volume.
-func takeDisk(in *input, v *vmv1alpha1.VirtualMachineVolume, disk *types.VirtualDisk) Difference {
+// recordAdoptedDisk records that a disk of an adopted VM belongs to a volume.
+func recordAdoptedDisk(in *input, v *vmv1alpha1.VirtualMachineVolume, disk *types.VirtualDisk) Difference {
 	if in.adopted && in.extra(observe.VolumeKey(v.Name)) == "" {
 		return compareOption(in, "metadata.volumes", observe.VolumeKey(v.Name), observe.SlotOf(in.vm, disk), true, false)
 	}
 	return Difference{}
 }
 
-// like copies an adapter with all that the API says of it.
-func like(nic types.BaseVirtualEthernetCard) types.BaseVirtualEthernetCard {
+// cloneCard returns a copy of an adapter with all its properties.
+func cloneCard(nic types.BaseVirtualEthernetCard) types.BaseVirtualEthernetCard {
 	out := reflect.New(reflect.TypeOf(nic).Elem())
 	out.Elem().Set(reflect.ValueOf(nic).Elem())
 	return out.Interface().(types.BaseVirtualEthernetCard)
 }
 
-// unappliedAdopted names what of the spec an adopted VM does not get.
-func unappliedAdopted(in *input, say func(format string, args ...any)) {
+// reportUnappliedAdopted reports the settings of the spec that do not apply to an adopted VM.
+func reportUnappliedAdopted(in *input, reportf func(format string, args ...any)) {
 	if !in.adopted {
 		return
 	}
-	const why = "the virtual machine was taken over"
+	const why = "the virtual machine was adopted"
 	e := in.Effective
 	if fw := e.Firmware; fw != nil {
 		if fw.UUID != "" && lower(fw.UUID) != lower(in.config.Uuid) {
-			say("firmware.uuid %s (%s, and keeps %s)", fw.UUID, why, lower(in.config.Uuid))
+			reportf("firmware.uuid %s (%s, and keeps %s)", fw.UUID, why, lower(in.config.Uuid))
 		}
 		if fw.Bootloader != "" && lower(string(fw.Bootloader)) != lower(in.config.Firmware) {
-			say("firmware.bootloader %s (%s, and was installed for %s)", fw.Bootloader, why, in.config.Firmware)
+			reportf("firmware.bootloader %s (%s, and its guest was installed for %s)", fw.Bootloader, why, in.config.Firmware)
 		}
 	}
 	if b := e.Bootstrap; b != nil && (b.CloudInit != nil || b.LinuxPrep != nil || b.VAppConfig != nil || b.Sysprep != nil || b.Ignition != nil) {
-		say("bootstrap (%s, and has started before)", why)
+		reportf("bootstrap (%s, and its guest has already booted)", why)
 	}
 	have := observe.Assign(in.vm, interfacesOf(e), in.Adapters)
 	if n := len(have.Removed) + len(have.Others); n > 0 {
-		say("network.interfaces: %d adapters that are not in the spec stay (%s)", n, why)
+		reportf("network.interfaces: %d adapters that are not in the spec stay (%s)", n, why)
 	}
 }

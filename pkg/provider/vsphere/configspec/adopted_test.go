@@ -18,8 +18,8 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 )
 
-// byHand is a VM that an administrator has made, with the size that want asks for.
-func byHand() *mo.VirtualMachine {
+// manualVM returns a VM that an administrator has created, with the size that want requests.
+func manualVM() *mo.VirtualMachine {
 	vm := have()
 	vm.Name = "by-hand"
 	vm.Config.Uuid = "42"
@@ -40,8 +40,8 @@ func byHand() *mo.VirtualMachine {
 	return vm
 }
 
-// wantAdopted is what an object wants that says nothing but a size: the server has
-// filled in the interface and the BIOS UUID.
+// wantAdopted returns the desired configuration of an object whose spec contains only a size. The server has added
+// the interface and the BIOS UUID.
 func wantAdopted() Want {
 	w := want()
 	w.Effective.CPU = &vmv1alpha1.VirtualMachineCPU{Sockets: 2, Cores: 1, Threads: 1}
@@ -51,7 +51,7 @@ func wantAdopted() Want {
 	return w
 }
 
-func TestAdoptionChangesOnlyWhatTheSpecNames(t *testing.T) {
+func TestDifferences_AdoptedVMChangesOnlySpecFields(t *testing.T) {
 	owner := Difference{Path: "metadata.uid", Desired: "ns/web/uid", Live: true}
 	mark := Difference{Path: "metadata.uid", Desired: "uid", Live: true}
 	record := Difference{Path: "metadata.interfaces", Desired: "eth0=4000", Live: true, FirstBoot: true}
@@ -61,7 +61,7 @@ func TestAdoptionChangesOnlyWhatTheSpecNames(t *testing.T) {
 		want   []Difference
 	}{
 		{"nothing named", func(*Want, *mo.VirtualMachine) {}, []Difference{owner, mark, record}},
-		{"taken over before", func(_ *Want, vm *mo.VirtualMachine) {
+		{"adopted before", func(_ *Want, vm *mo.VirtualMachine) {
 			vm.Config.ExtraConfig = append(vm.Config.ExtraConfig, &types.OptionValue{Key: observe.OwnerKey, Value: "ns/web/uid"},
 				&types.OptionValue{Key: observe.AdoptedKey, Value: "uid"})
 		}, nil},
@@ -76,7 +76,7 @@ func TestAdoptionChangesOnlyWhatTheSpecNames(t *testing.T) {
 		{"no adapter, and a network", func(w *Want, vm *mo.VirtualMachine) {
 			vm.Config.Hardware.Device, w.Effective.Network.Interfaces[0].Network = nil, "other"
 		}, []Difference{owner, mark, {Path: "network.interfaces[eth0]", Desired: "vmxnet3 on other", Live: true}}},
-		{"a copy of a VM that was taken over", func(_ *Want, vm *mo.VirtualMachine) {
+		{"a copy of an adopted VM", func(_ *Want, vm *mo.VirtualMachine) {
 			vm.Config.ExtraConfig = []types.BaseOptionValue{&types.OptionValue{Key: observe.OwnerKey, Value: "ns/web/uid"},
 				&types.OptionValue{Key: observe.AdoptedKey, Value: "another"}}
 			vm.Config.Hardware.Device = vm.Config.Hardware.Device[:1]
@@ -88,7 +88,7 @@ func TestAdoptionChangesOnlyWhatTheSpecNames(t *testing.T) {
 			{Path: "bootstrap.cloudInit", Desired: "changed", FirstBoot: true}, {Path: "bootstrap.cloudInit", Desired: "base64", FirstBoot: true}, record}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			w, vm := wantAdopted(), byHand()
+			w, vm := wantAdopted(), manualVM()
 			tc.change(&w, vm)
 			got := Differences(w, vm)
 			if diff := cmp.Diff(tc.want, got, cmpopts.IgnoreUnexported(Difference{})); diff != "" {
@@ -98,8 +98,8 @@ func TestAdoptionChangesOnlyWhatTheSpecNames(t *testing.T) {
 	}
 }
 
-func TestAnAdapterThatIsReBackedKeepsTheRest(t *testing.T) {
-	w, vm := wantAdopted(), byHand()
+func TestDifferences_AdoptedAdapterKeepsOtherProperties(t *testing.T) {
+	w, vm := wantAdopted(), manualVM()
 	first := vm.Config.Hardware.Device[0].(*types.VirtualVmxnet3)
 	first.WakeOnLanEnabled = ptr(true)
 	w.Effective.Network.Interfaces[0].Network = "other"
@@ -110,29 +110,29 @@ func TestAnAdapterThatIsReBackedKeepsTheRest(t *testing.T) {
 	change := changes[0].GetVirtualDeviceConfigSpec()
 	got, ok := change.Device.(*types.VirtualVmxnet3)
 	if !ok || change.Operation != types.VirtualDeviceConfigSpecOperationEdit || got.Key != 4000 || !isTrue(got.WakeOnLanEnabled) {
-		t.Errorf("change = %s %#v, want an edit of the adapter as it is", change.Operation, change.Device)
+		t.Errorf("change = %s %#v, want an edit that keeps all other properties", change.Operation, change.Device)
 	}
 	if backingName(first.Backing) != "VM Network" {
 		t.Error("the record of the VM was changed")
 	}
 }
 
-func TestWhatAnAdoptedVMDoesNotGetIsSaid(t *testing.T) {
-	got := NotApplied(wantAdopted(), byHand())
+func TestNotApplied_ListsFieldsOfAdoptedVM(t *testing.T) {
+	got := NotApplied(wantAdopted(), manualVM())
 	want := []string{
-		"firmware.uuid CD (the virtual machine was taken over, and keeps 42)",
-		"firmware.bootloader EFI (the virtual machine was taken over, and was installed for bios)",
-		"bootstrap (the virtual machine was taken over, and has started before)",
-		"network.interfaces: 2 adapters that are not in the spec stay (the virtual machine was taken over)",
+		"firmware.uuid CD (the virtual machine was adopted, and keeps 42)",
+		"firmware.bootloader EFI (the virtual machine was adopted, and its guest was installed for bios)",
+		"bootstrap (the virtual machine was adopted, and its guest has already booted)",
+		"network.interfaces: 2 adapters that are not in the spec stay (the virtual machine was adopted)",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("not applied (-want +got):\n%s", diff)
 	}
 }
 
-// A volume that names bus, controller and unit is the disk that is there: nothing is added,
-// and it is recorded with what says whose the VM is.
-func TestAVolumeOfAnAdoptedVMIsTheDiskThatIsThere(t *testing.T) {
+// A volume that sets bus, controller and unit uses the existing disk at that position. The disk is recorded
+// together with the VM's owner.
+func TestDifferences_AdoptedVolumeUsesExistingDisk(t *testing.T) {
 	at := func(name, size string, number, unit int32) vmv1alpha1.VirtualMachineVolume {
 		v := volume(name, size, "pvscsi")
 		v.ControllerBusNumber, v.UnitNumber = &number, &unit
@@ -148,17 +148,17 @@ func TestAVolumeOfAnAdoptedVMIsTheDiskThatIsThere(t *testing.T) {
 		{"as it is", at("data", "2Gi", 0, 1), nil, []string{"slipway.volume.data=scsi0:1", "slipway.disk.scsi0:1=disk-uuid"}, ""},
 		{"larger", at("data", "3Gi", 0, 1), nil, []string{"slipway.volume.data=scsi0:1", "slipway.disk.scsi0:1=disk-uuid", "edit 3Gi"}, ""},
 		{"larger than requested", at("data", "1Gi", 0, 1), nil, []string{"slipway.volume.data=scsi0:1", "slipway.disk.scsi0:1=disk-uuid"}, ""},
-		{"where there is none", at("data", "2Gi", 0, 5), nil, []string{"add 2Gi", "slipway.volume.data=scsi0:5", "slipway.disk.scsi0:5=created"}, ""},
+		{"at an empty position", at("data", "2Gi", 0, 5), nil, []string{"add 2Gi", "slipway.volume.data=scsi0:5", "slipway.disk.scsi0:5=created"}, ""},
 		{"without a unit", volume("data", "2Gi", "pvscsi"), nil, []string{"add 2Gi", "slipway.volume.data=scsi0:2", "slipway.disk.scsi0:2=created"}, ""},
 		{"a first class disk", at("data", "2Gi", 0, 1), func(vm *mo.VirtualMachine) {
 			disksOf(vm)[1].VDiskId = &types.ID{Id: "fcd"}
-		}, nil, "volumes[data].unitNumber: scsi0:1 is taken by another device"},
+		}, nil, "volumes[data].unitNumber: scsi0:1 is in use by another device"},
 		{"that of another volume", at("data", "2Gi", 0, 1), func(vm *mo.VirtualMachine) {
 			with(vm, observe.VolumeKey("other"), "scsi0:1")
-		}, nil, "volumes[data].unitNumber: scsi0:1 is taken by another device"},
+		}, nil, "volumes[data].unitNumber: scsi0:1 is in use by another device"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			w, vm := wantAdopted(), byHand()
+			w, vm := wantAdopted(), manualVM()
 			withTwoDisks(vm)
 			with(vm, observe.OwnerKey, "ns/web/uid", observe.AdoptedKey, "uid", observe.AdaptersKey, "eth0=4000")
 			if tc.change != nil {
@@ -200,7 +200,7 @@ func disksOf(vm *mo.VirtualMachine) (out []*types.VirtualDisk) {
 	return out
 }
 
-// withTwoDisks gives a VM the disk that it boots from and another one.
+// withTwoDisks gives a VM a boot disk and another disk.
 func withTwoDisks(vm *mo.VirtualMachine) {
 	scsi := &types.ParaVirtualSCSIController{}
 	scsi.Key = 1000

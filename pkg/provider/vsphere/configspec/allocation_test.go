@@ -14,7 +14,7 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// latencyHigh is a VM that runs with high latency sensitivity.
+// latencyHigh gives a running VM high latency sensitivity.
 func latencyHigh(w *Want, vm *mo.VirtualMachine) {
 	locked(w, vm)
 	vm.Config.LatencySensitivity = &types.LatencySensitivity{Level: types.LatencySensitivitySensitivityLevelHigh}
@@ -22,8 +22,8 @@ func latencyHigh(w *Want, vm *mo.VirtualMachine) {
 	w.HostMHz = 2000
 }
 
-// A running VM of 2Gi and 2 CPUs gets no reservation that does not fit it.
-func TestReservationsFitTheRunningSize(t *testing.T) {
+// A running VM of 2Gi and 2 CPUs gets no reservation that exceeds its size.
+func TestDifferences_ReservationsFitTheRunningSize(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
 		change func(*Want, *mo.VirtualMachine)

@@ -16,7 +16,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/vimfault"
 )
 
-// Field is how messages name a path of the effective spec.
+// Field returns the name of an effective spec path in messages.
 func Field(path string) string {
 	if strings.HasPrefix(path, "metadata.") {
 		return path
@@ -24,32 +24,31 @@ func Field(path string) string {
 	return "spec." + path
 }
 
-// Blame names, in the error that vSphere has answered a request with, the fields that it
-// is about, with their values: those that set what the fault names, or all that the
-// request sets when it names nothing of them. Sent is the request as it was sent, which
-// may have more in it than the differences. Of a request for which a datastore has no room, it names
-// those that set disks. Other errors are returned as they are.
+// Blame adds the fields of a failed request, with their values, to the error that vSphere returned. It lists
+// the fields that set the property named by the fault. If the fault names no such property, it lists all fields of
+// the request. If the datastore has no space, it lists the fields that set disks. sent is the request as sent,
+// which may contain more than diffs. Errors that no field can cause are returned unchanged.
 func Blame(err error, sent types.VirtualMachineConfigSpec, diffs []Difference) error {
 	switch vimfault.KindOf(err) {
 	case vimfault.None, vimfault.Temporary, vimfault.Cancelled, vimfault.NotFound, vimfault.WrongState:
-		return err // Not because of a value.
+		return err // Not caused by a value.
 	default:
 	}
-	if own := fields(setting(vimfault.Property(err), sent, diffs)); len(own) > 0 {
+	if own := fieldsOf(setProperty(vimfault.Property(err), sent, diffs)); len(own) > 0 {
 		return fmt.Errorf("%s: %w", strings.Join(own, ", "), err)
 	}
 	full := vimfault.NoSpace(err)
-	if all := fields(slices.DeleteFunc(slices.Clone(diffs), func(d Difference) bool { return d.Names() || full && !d.disk() })); len(all) > 0 {
+	if all := fieldsOf(slices.DeleteFunc(slices.Clone(diffs), func(d Difference) bool { return d.Names() || full && !d.isDisk() })); len(all) > 0 {
 		return fmt.Errorf("%w; the request set %s", err, strings.Join(all, ", "))
 	}
 	return err
 }
 
-// shownValue bounds a value in a message, in bytes.
-const shownValue = 64
+// maxValueLength is the maximum length of a value in a message, in bytes.
+const maxValueLength = 64
 
-// fields prints differences, each field once. The data of a bootstrap may be secret.
-func fields(diffs []Difference) []string {
+// fieldsOf formats differences, each field once. It leaves out bootstrap values, because they may be secret.
+func fieldsOf(diffs []Difference) []string {
 	var out []string
 	seen := map[string]bool{}
 	for _, d := range diffs {
@@ -67,23 +66,22 @@ func fields(diffs []Difference) []string {
 }
 
 func quote(value string) string {
-	if len(value) > shownValue {
-		value = strings.ToValidUTF8(value[:shownValue], "") + "…"
+	if len(value) > maxValueLength {
+		value = strings.ToValidUTF8(value[:maxValueLength], "") + "…"
 	}
 	return strconv.Quote(value)
 }
 
-// prefixes are how vSphere begins the path of a property: it names the parameter of the
-// call, or nothing (configSpec.guestId, hashicorp/packer issue 9153; spec.deviceChange,
-// terraform-provider-vsphere issue 264; deviceChange[1], rancher issue 27732). That of a
-// clone is judgement.
-var prefixes = regexp.MustCompile(`^((configSpec|spec|config)\.)+`)
+// propertyPrefix matches the start of a property path in a fault. vSphere uses the name of the call's parameter or
+// nothing (configSpec.guestId, hashicorp/packer issue 9153; spec.deviceChange, terraform-provider-vsphere issue
+// 264; deviceChange[1], rancher issue 27732). The prefix for a clone is an assumption.
+var propertyPrefix = regexp.MustCompile(`^((configSpec|spec|config)\.)+`)
 
 var deviceIndex = regexp.MustCompile(`^deviceChange\[(\d+)\]`)
 
-// setting are the differences that set a property.
-func setting(property string, sent types.VirtualMachineConfigSpec, diffs []Difference) []Difference {
-	property = prefixes.ReplaceAllString(property, "")
+// setProperty returns the differences that set a property.
+func setProperty(property string, sent types.VirtualMachineConfigSpec, diffs []Difference) []Difference {
+	property = propertyPrefix.ReplaceAllString(property, "")
 	if property == "" {
 		return nil
 	}
@@ -98,31 +96,31 @@ func setting(property string, sent types.VirtualMachineConfigSpec, diffs []Diffe
 	return slices.DeleteFunc(slices.Clone(diffs), func(d Difference) bool {
 		var alone types.VirtualMachineConfigSpec
 		d.set(&alone)
-		return !(device != nil && has(alone.DeviceChange, device) || device == nil && sets(alone, property))
+		return !(device != nil && hasDevice(alone.DeviceChange, device) || device == nil && setsProperty(alone, property))
 	})
 }
 
-// has finds a device by its key, which in one request is of one device.
-func has(changes []types.BaseVirtualDeviceConfigSpec, device types.BaseVirtualDevice) bool {
+// hasDevice reports whether changes contains a device. A key identifies one device in a request.
+func hasDevice(changes []types.BaseVirtualDeviceConfigSpec, device types.BaseVirtualDevice) bool {
 	return slices.ContainsFunc(changes, func(c types.BaseVirtualDeviceConfigSpec) bool {
 		own := c.GetVirtualDeviceConfigSpec().Device
 		return own != nil && own.GetVirtualDevice().Key == device.GetVirtualDevice().Key
 	})
 }
 
-// sets is true for a configuration that has a value at a property, in it or around it.
-func sets(spec types.VirtualMachineConfigSpec, property string) bool {
+// setsProperty reports whether a configuration sets a property, a part of it, or an object that contains it.
+func setsProperty(spec types.VirtualMachineConfigSpec, property string) bool {
 	within := func(path, at string) bool {
 		rest, ok := strings.CutPrefix(path, at)
 		return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
 	}
-	return slices.ContainsFunc(written(reflect.ValueOf(spec), ""), func(path string) bool {
+	return slices.ContainsFunc(valuePaths(reflect.ValueOf(spec), ""), func(path string) bool {
 		return within(property, path) || within(path, property)
 	})
 }
 
-// written are the paths of the values in a data object, as vSphere calls them.
-func written(v reflect.Value, at string) []string {
+// valuePaths returns the paths of the values in a data object, with vSphere's names.
+func valuePaths(v reflect.Value, at string) []string {
 	var out []string
 	for n := range v.NumField() {
 		name, _, _ := strings.Cut(v.Type().Field(n).Tag.Get("xml"), ",")
@@ -134,7 +132,7 @@ func written(v reflect.Value, at string) []string {
 			value = value.Elem()
 		}
 		if value.Kind() == reflect.Struct {
-			out = append(out, written(value, at+name+".")...)
+			out = append(out, valuePaths(value, at+name+".")...)
 			continue
 		}
 		out = append(out, at+name)

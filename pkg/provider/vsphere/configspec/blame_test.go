@@ -22,8 +22,8 @@ func refusal(f types.BaseMethodFault) error {
 	return fmt.Errorf("reconfiguring vm-1: %w", &vimfault.TaskError{Fault: &types.LocalizedMethodFault{Fault: f}})
 }
 
-// muchAsked wants many things of a VM that has none of them.
-func muchAsked() (types.VirtualMachineConfigSpec, []Difference) {
+// manyFields returns a request that sets many fields of a VM that has none of them.
+func manyFields() (types.VirtualMachineConfigSpec, []Difference) {
 	w, vm := want(), have()
 	w.Effective.GuestID = "1"
 	w.Effective.CPU.Sockets = 4
@@ -35,43 +35,43 @@ func muchAsked() (types.VirtualMachineConfigSpec, []Difference) {
 	return Spec(diffs), diffs
 }
 
-func TestTheFieldOfARefusedPropertyIsNamedWithItsValue(t *testing.T) {
+func TestBlame_NamesTheFieldOfTheProperty(t *testing.T) {
 	invalid := func(property string) types.BaseMethodFault { return &types.InvalidArgument{InvalidProperty: property} }
 	device := types.InvalidDeviceSpec{InvalidVmConfig: types.InvalidVmConfig{Property: "virtualDeviceSpec.device.backing"}}
 	for name, tc := range map[string]struct {
 		fault types.BaseMethodFault
 		want  string
 	}{
-		"a value":                     {invalid("configSpec.guestId"), `spec.guestID "1": reconfiguring`},
-		"of a clone":                  {invalid("spec.config.guestId"), `spec.guestID "1": reconfiguring`},
-		"without a prefix":            {invalid("numCPUs"), `spec.cpu.sockets "4": reconfiguring`},
-		"in an object":                {&types.InvalidVmConfig{Property: "configSpec.bootOptions.efiSecureBootEnabled"}, `spec.firmware.secureBoot "true": reconfiguring`},
-		"the object":                  {invalid("configSpec.bootOptions"), `spec.firmware.secureBoot "true": reconfiguring`},
-		"that two fields set":         {invalid("configSpec.firmware"), `spec.firmware.bootloader "EFI", spec.firmware.secureBoot "true": reconfiguring`},
-		"a long value":                {invalid("configSpec.uuid"), `spec.firmware.uuid "` + strings.Repeat("x", shownValue) + `…": reconfiguring`},
-		"a device by its path":        {invalid("configSpec.deviceChange[0].device.backing"), `spec.network.interfaces[eth1] "vmxnet3 on other": reconfiguring`},
-		"a device by its index":       {&types.InvalidDeviceBacking{InvalidDeviceSpec: device}, `spec.network.interfaces[eth1] "vmxnet3 on other": reconfiguring`},
-		"devices":                     {invalid("spec.deviceChange.device"), `spec.network.interfaces[eth1] "vmxnet3 on other": reconfiguring`},
-		"as the cause":                {&types.GenericVmConfigFault{VmConfigFault: types.VmConfigFault{VimFault: types.VimFault{MethodFault: types.MethodFault{FaultCause: &types.LocalizedMethodFault{Fault: invalid("configSpec.guestId")}}}}}, `spec.guestID "1": reconfiguring`},
-		"that no field sets":          {invalid("configSpec.swapPlacement"), `reconfiguring vm-1: InvalidArgument (configSpec.swapPlacement); the request set spec.cpu.sockets "4", spec.firmware.bootloader "EFI", spec.firmware.secureBoot "true"`},
-		"a device that was not asked": {invalid("deviceChange[7].device"), `reconfiguring vm-1: InvalidArgument (deviceChange[7].device); the request set spec.cpu.sockets "4"`},
-		"none":                        {invalid(""), `reconfiguring vm-1: InvalidArgument; the request set spec.cpu.sockets "4"`},
+		"a value":                             {invalid("configSpec.guestId"), `spec.guestID "1": reconfiguring`},
+		"of a clone":                          {invalid("spec.config.guestId"), `spec.guestID "1": reconfiguring`},
+		"without a prefix":                    {invalid("numCPUs"), `spec.cpu.sockets "4": reconfiguring`},
+		"in an object":                        {&types.InvalidVmConfig{Property: "configSpec.bootOptions.efiSecureBootEnabled"}, `spec.firmware.secureBoot "true": reconfiguring`},
+		"the object":                          {invalid("configSpec.bootOptions"), `spec.firmware.secureBoot "true": reconfiguring`},
+		"that two fields set":                 {invalid("configSpec.firmware"), `spec.firmware.bootloader "EFI", spec.firmware.secureBoot "true": reconfiguring`},
+		"a long value":                        {invalid("configSpec.uuid"), `spec.firmware.uuid "` + strings.Repeat("x", maxValueLength) + `…": reconfiguring`},
+		"a device by its path":                {invalid("configSpec.deviceChange[0].device.backing"), `spec.network.interfaces[eth1] "vmxnet3 on other": reconfiguring`},
+		"a device by its index":               {&types.InvalidDeviceBacking{InvalidDeviceSpec: device}, `spec.network.interfaces[eth1] "vmxnet3 on other": reconfiguring`},
+		"devices":                             {invalid("spec.deviceChange.device"), `spec.network.interfaces[eth1] "vmxnet3 on other": reconfiguring`},
+		"as the cause":                        {&types.GenericVmConfigFault{VmConfigFault: types.VmConfigFault{VimFault: types.VimFault{MethodFault: types.MethodFault{FaultCause: &types.LocalizedMethodFault{Fault: invalid("configSpec.guestId")}}}}}, `spec.guestID "1": reconfiguring`},
+		"that no field sets":                  {invalid("configSpec.swapPlacement"), `reconfiguring vm-1: InvalidArgument (configSpec.swapPlacement); the request set spec.cpu.sockets "4", spec.firmware.bootloader "EFI", spec.firmware.secureBoot "true"`},
+		"a device that is not in the request": {invalid("deviceChange[7].device"), `reconfiguring vm-1: InvalidArgument (deviceChange[7].device); the request set spec.cpu.sockets "4"`},
+		"none":                                {invalid(""), `reconfiguring vm-1: InvalidArgument; the request set spec.cpu.sockets "4"`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			spec, diffs := muchAsked()
+			spec, diffs := manyFields()
 			err := refusal(tc.fault)
 			got := Blame(err, spec, diffs)
 			if !strings.HasPrefix(got.Error(), tc.want) {
 				t.Errorf("error is\n%s\nwant\n%s…", got, tc.want)
 			}
 			if !errors.Is(got, err) || vimfault.KindOf(got) != vimfault.KindOf(err) {
-				t.Errorf("%v is not the error of vSphere any more", got)
+				t.Errorf("%v does not wrap vSphere's error", got)
 			}
 		})
 	}
 }
 
-func TestBlame_NamesTheDisksAloneWhenADatastoreHasNoRoom(t *testing.T) {
+func TestBlame_NamesOnlyDisksWhenTheDatastoreIsFull(t *testing.T) {
 	w, vm := want(), have()
 	w.Effective.CPU.Sockets = 4
 	w.Effective.Volumes = append(w.Effective.Volumes, vmv1alpha1.VirtualMachineVolume{Name: "data", Disk: &vmv1alpha1.DiskVolumeSource{Capacity: resource.NewQuantity(10<<30, resource.BinarySI)}})
@@ -84,8 +84,8 @@ func TestBlame_NamesTheDisksAloneWhenADatastoreHasNoRoom(t *testing.T) {
 	}
 }
 
-func TestAllFieldsAreNamedWhenVSphereNamesNone(t *testing.T) {
-	spec, diffs := muchAsked()
+func TestBlame_NamesAllFieldsWithoutAProperty(t *testing.T) {
+	spec, diffs := manyFields()
 	got := Blame(refusal(&types.NotSupported{}), spec, diffs).Error()
 	for _, want := range []string{`spec.guestID "1"`, `spec.firmware.bootloader "EFI"`, `spec.network.interfaces[eth1] "vmxnet3 on other"`, "spec.bootstrap.cloudInit"} {
 		if n := strings.Count(got, want); n != 1 {
@@ -99,10 +99,10 @@ func TestAllFieldsAreNamedWhenVSphereNamesNone(t *testing.T) {
 	}
 }
 
-func TestFieldsAreNamedForWhatAValueCausesAlone(t *testing.T) {
-	spec, diffs := muchAsked()
+func TestBlame_KeepsErrorsThatNoValueCauses(t *testing.T) {
+	spec, diffs := manyFields()
 	for _, err := range []error{nil, io.EOF, refusal(&types.TaskInProgress{}), refusal(&types.ConcurrentAccess{}), refusal(&types.ManagedObjectNotFound{})} {
-		if got := Blame(err, spec, diffs); got != err { //nolint:errorlint // it has to be the same one
+		if got := Blame(err, spec, diffs); got != err { //nolint:errorlint // must be the identical error
 			t.Errorf("%v became %v", err, got)
 		}
 	}

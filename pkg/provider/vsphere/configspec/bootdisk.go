@@ -10,8 +10,8 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 )
 
-// compareBootDisk compares the size of the first disk of the image. Which disk that is, is recorded while a
-// new VM has no other: later it cannot be told apart.
+// compareBootDisk compares the size of the image's first disk. It also records which disk that is while a new VM
+// has no other disks, because the boot disk cannot be identified later.
 func compareBootDisk(in *input) []Difference {
 	disk, _ := observe.BootDiskBeside(in.vm, attachedDisks(in))
 	if disk == nil {
@@ -27,7 +27,7 @@ func compareBootDisk(in *input) []Difference {
 	return out
 }
 
-// compareBootDiskPolicy compares the storage policy of the first disk of the image.
+// compareBootDiskPolicy compares the storage policy of the image's first disk.
 func compareBootDiskPolicy(in *input) []Difference {
 	disk, _ := observe.BootDiskBeside(in.vm, attachedDisks(in))
 	if disk == nil {
@@ -40,44 +40,44 @@ func compareBootDiskPolicy(in *input) []Difference {
 	return []Difference{changePolicy(in, hardware.BootDiskStorageClass, class, observe.BootDiskPolicyKey, disk)}
 }
 
-// refusedBootDisk says what of the boot disk cannot be done. Of a VM that is not there
-// yet it goes by what its image says.
-func refusedBootDisk(in *input, say func(format string, args ...any)) {
+// refuseBootDisk reports impossible settings of the boot disk. If the VM does not exist yet, it uses the image's
+// status.
+func refuseBootDisk(in *input, reportf func(format string, args ...any)) {
 	want := in.Effective.BootDisk
 	if want == nil {
 		return
 	}
 	if in.vm.Config == nil {
 		if want.Capacity != nil && bytes(want.Capacity) < in.imageBootDisk() {
-			say("%s: %s is less than the %s of the image's disk, and vSphere cannot shrink one",
+			reportf("%s: %s is less than the %s of the image's disk, and vSphere cannot shrink disks",
 				hardware.BootDiskSize, want.Capacity, hardware.Bytes(in.imageBootDisk()))
 		}
 		return
 	}
 	switch disk, several := observe.BootDiskBeside(in.vm, attachedDisks(in)); {
 	case disk != nil:
-		refusedSize(hardware.BootDiskSize, want.Capacity, disk, say)
+		refuseSize(hardware.BootDiskSize, want.Capacity, disk, reportf)
 	case several:
-		say("bootDisk: the virtual machine has several disks that are no volumes, and it is not known which it boots from")
+		reportf("bootDisk: the virtual machine has several disks that are not volumes, so the boot disk cannot be identified")
 	default:
-		say("bootDisk: the virtual machine has no disk but its volumes")
+		reportf("bootDisk: the virtual machine has no disks other than its volumes")
 	}
 }
 
-// deviatingBootDisk names what of the boot disk is not as requested and cannot be changed.
-func deviatingBootDisk(in *input, say func(format string, args ...any)) {
+// deviatingBootDisk reports boot disk settings that differ from the spec and cannot be changed.
+func deviatingBootDisk(in *input, reportf func(format string, args ...any)) {
 	disk, _ := observe.BootDiskBeside(in.vm, attachedDisks(in))
 	if disk == nil {
 		return
 	}
-	deviatingMode(in, "bootDisk", disk, say)
+	deviatingMode(in, "bootDisk", disk, reportf)
 	if in.Effective.BootDisk != nil {
-		deviatingProvisioning("bootDisk", in.Effective.BootDisk.Provisioning, disk, say)
+		deviatingProvisioning("bootDisk", in.Effective.BootDisk.Provisioning, disk, reportf)
 	}
 }
 
-// imageDisk is how a disk of a clone is kept and provisioned; the first is the one that it
-// boots from. A policy that encrypts comes when the clone is there.
+// imageDisk returns the storage profile and the backing of a cloned disk. first is true for the boot disk. A policy
+// with encryption is applied after the clone.
 func imageDisk(want Want, first bool) (profile []types.BaseVirtualMachineProfileSpec, backing *types.VirtualDiskFlatVer2BackingInfo) {
 	class := ""
 	boot := want.Effective.BootDisk
@@ -89,7 +89,7 @@ func imageDisk(want Want, first bool) (profile []types.BaseVirtualMachineProfile
 	}
 	if first && boot != nil && boot.Provisioning != "" {
 		backing = &types.VirtualDiskFlatVer2BackingInfo{DiskMode: string(types.VirtualDiskModePersistent)}
-		backing.ThinProvisioned, backing.EagerlyScrub = provisioned(boot.Provisioning, false)
+		backing.ThinProvisioned, backing.EagerlyScrub = provisioningFlags(boot.Provisioning, false)
 	}
 	return profile, backing
 }

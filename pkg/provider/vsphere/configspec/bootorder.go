@@ -14,19 +14,18 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 )
 
-// compareBootOrder compares what the firmware tries to boot from. It is told by the keys of
-// devices, which those that are still to be made do not have: then it comes with the
-// next pass. A running VM takes no notice before it is powered on again.
+// compareBootOrder compares the firmware's boot order. The order contains device keys, so it is compared only after
+// all its devices exist. A running VM uses a new boot order at its next power-on.
 func compareBootOrder(in *input) []Difference {
 	want, missing := bootDevices(in)
 	if len(want) == 0 || missing != "" {
 		return nil
 	}
 	return []Difference{{Path: hardware.BootOrder, Running: bootList(in.config.BootOptions.BootOrder), Desired: bootList(want),
-		set: func(s *types.VirtualMachineConfigSpec) { part(&s.BootOptions).BootOrder = want }}}
+		set: func(s *types.VirtualMachineConfigSpec) { ensurePart(&s.BootOptions).BootOrder = want }}}
 }
 
-// bootDevices are the devices that the spec lists, and the first that is not there.
+// bootDevices returns the devices of the boot order. missing is the first device that does not exist.
 func bootDevices(in *input) (devices []types.BaseVirtualMachineBootOptionsBootableDevice, missing string) {
 	for _, d := range in.Effective.BootOrder {
 		device := bootDevice(in, d)
@@ -38,7 +37,7 @@ func bootDevices(in *input) (devices []types.BaseVirtualMachineBootOptionsBootab
 	return devices, ""
 }
 
-// bootDevice is the device that a spec means, nil while it is not there.
+// bootDevice returns the device for an entry of the boot order, or nil if it does not exist.
 func bootDevice(in *input, d vmv1alpha1.VirtualMachineBootDevice) types.BaseVirtualMachineBootOptionsBootableDevice {
 	switch d.Type {
 	case vmv1alpha1.BootDeviceCDROM:
@@ -62,16 +61,16 @@ func bootDevice(in *input, d vmv1alpha1.VirtualMachineBootDevice) types.BaseVirt
 	return nil
 }
 
-func deviatingBootOrder(in *input, say func(format string, args ...any)) {
+func deviatingBootOrder(in *input, reportf func(format string, args ...any)) {
 	if len(in.Effective.BootOrder) == 0 || in.vm.Config == nil {
 		return
 	}
 	if _, missing := bootDevices(in); missing != "" {
-		say("bootOrder (the virtual machine has no %s)", missing)
+		reportf("bootOrder (the virtual machine has no %s)", missing)
 	}
 }
 
-// bootList prints an order.
+// bootList formats a boot order.
 func bootList(devices []types.BaseVirtualMachineBootOptionsBootableDevice) string {
 	out := make([]string, 0, len(devices))
 	for _, d := range devices {

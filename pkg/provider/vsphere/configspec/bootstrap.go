@@ -14,8 +14,8 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 )
 
-// metadataKey is read by cloud-init's datasource for VMware beside observe.FirstBootKeys. The key
-// of a value and encodingSuffix are the key of its encoding.
+// metadataKey is the key of the metadata for cloud-init's VMware datasource, which also reads
+// observe.FirstBootKeys. The encoding of a value has the value's key with encodingSuffix.
 const (
 	metadataKey    = "guestinfo.metadata"
 	encodingSuffix = ".encoding"
@@ -25,13 +25,13 @@ const (
 	cloudInitPath  = "bootstrap.cloudInit"
 	ignitionPath   = "bootstrap.ignition"
 	instanceIDPath = "bootstrap.cloudInit.instanceID"
-	// removePath is of what is nothing to the guest any more.
+	// removePath is the path of bootstrap data that the guest no longer needs.
 	removePath = "metadata.bootstrapData"
 )
 
-// compareBootstrap hands the guest what it configures itself by. They are values of the
-// first start: a running VM needs no restart for them. An adopted VM has had its
-// first start: other metadata would make cloud-init take it for a new one.
+// compareBootstrap compares the data that the guest configures itself with at its first boot. A running VM does not
+// need a restart for it. An adopted VM has already booted: with other metadata, cloud-init would treat it as a new
+// instance.
 func compareBootstrap(in *input) []Difference {
 	b := in.Effective.Bootstrap
 	if b == nil || in.adopted {
@@ -42,17 +42,16 @@ func compareBootstrap(in *input) []Difference {
 	case b.CloudInit != nil:
 		out = append(out, removeOVFProperties(in, b))
 		out = append(out, compareCloudInit(in, b.CloudInit)...)
-	case b.Ignition != nil && in.Bootstrap != nil && !dataMarked(in):
+	case b.Ignition != nil && in.Bootstrap != nil && !isDataRemoved(in):
 		out = append(out, compareGuestInfo(in, ignitionPath, observe.IgnitionKey, in.Bootstrap.Ignition, false)...)
 	}
 	out = append(out, removeBootstrapData(in, b))
 	return out
 }
 
-// compareCloudInit compares the metadata, and user and vendor data while they are known. A new instance ID
-// comes with all of them or not at all: with the previous data cloud-init would do again what
-// it has done. A running VM takes it immediately, for it is read when the guest boots, however
-// that comes about.
+// compareCloudInit compares the metadata and, if they are known, user data and vendor data. A new instance ID is
+// set only together with all of them, because cloud-init would otherwise process the previous data again. The data
+// can be changed while the VM is running; the guest reads them at its next boot.
 func compareCloudInit(in *input, ci *vmv1alpha1.CloudInitBootstrap) []Difference {
 	renewed := hasNewInstanceID(in, ci)
 	if renewed && in.Bootstrap == nil {
@@ -60,13 +59,13 @@ func compareCloudInit(in *input, ci *vmv1alpha1.CloudInitBootstrap) []Difference
 	}
 	var out []Difference
 	metadata, ok := cloudInitMetadata(in, ci)
-	if ok && tooLong(metadata) != nil {
-		return nil // It is refused, and the rest without it would be of another instance.
+	if ok && checkGuestInfo(metadata) != nil {
+		return nil // Refused reports it. The rest of the data would belong to another instance.
 	}
 	if ok {
 		out = append(out, compareGuestInfo(in, cloudInitPath, metadataKey, metadata, renewed)...)
 	}
-	if in.Bootstrap != nil && (renewed || !dataMarked(in)) {
+	if in.Bootstrap != nil && (renewed || !isDataRemoved(in)) {
 		out = append(out, compareGuestInfo(in, cloudInitPath, observe.UserDataKey, in.Bootstrap.CloudConfig, renewed)...)
 		out = append(out, compareGuestInfo(in, cloudInitPath, observe.VendorDataKey, in.Bootstrap.VendorData, renewed)...)
 	}
@@ -75,13 +74,13 @@ func compareCloudInit(in *input, ci *vmv1alpha1.CloudInitBootstrap) []Difference
 	}
 	out = append(out, compareOption(in, instanceIDPath, observe.InstanceIDKey, instanceID(in, ci), true, true))
 	for _, key := range observe.CloudInitRead {
-		// It was said of the boot before.
+		// These values belong to the previous boot.
 		out = append(out, compareOption(in, instanceIDPath, key, "", true, true))
 	}
 	return out
 }
 
-// instanceID is the one that cloud-init shall have, empty for the UID of the object.
+// instanceID returns the instance ID for cloud-init. Empty means the object's UID.
 func instanceID(in *input, ci *vmv1alpha1.CloudInitBootstrap) string {
 	if ci.InstanceID == in.Owner().UID {
 		return ""
@@ -89,13 +88,13 @@ func instanceID(in *input, ci *vmv1alpha1.CloudInitBootstrap) string {
 	return ci.InstanceID
 }
 
-// hasNewInstanceID is true when cloud-init shall have another instance ID than it was told.
+// hasNewInstanceID reports whether the instance ID of the spec differs from the ID on the VM.
 func hasNewInstanceID(in *input, ci *vmv1alpha1.CloudInitBootstrap) bool {
 	return instanceID(in, ci) != in.extra(observe.InstanceIDKey)
 }
 
-// compareGuestInfo sets a variable of guestinfo; no value leaves it as it is. One that is too long
-// is refused before. Values appear in no status and no log.
+// compareGuestInfo compares a guestinfo variable. An empty value leaves the variable unchanged. A value that is too
+// long is skipped, because Refused reports it. The values are not shown in statuses or logs.
 func compareGuestInfo(in *input, path, key string, value []byte, live bool) []Difference {
 	if len(value) == 0 {
 		return nil
@@ -111,8 +110,8 @@ func compareGuestInfo(in *input, path, key string, value []byte, live bool) []Di
 	return []Difference{d, compareOption(in, path, key+encodingSuffix, encoding, live, true)}
 }
 
-// removeBootstrapData removes the data of the first boot from the VM when the guest has it. The
-// metadata stays: without it cloud-init would take the guest for a new one.
+// removeBootstrapData removes the first boot's data from the VM after the guest has read it. It keeps the metadata:
+// without the metadata, cloud-init would treat the guest as a new instance.
 func removeBootstrapData(in *input, b *vmv1alpha1.VirtualMachineBootstrap) Difference {
 	if !b.RemoveAfterFirstBoot || !in.exists() || in.New || observe.BootstrapRemoved(in.vm, in.Owner().UID) || !observe.BootstrapRead(in.vm, b) {
 		return Difference{}
@@ -128,62 +127,62 @@ func removeBootstrapData(in *input, b *vmv1alpha1.VirtualMachineBootstrap) Diffe
 	}}
 }
 
-// dataMarked is true when the data of this instance was removed: it is not set again.
-func dataMarked(in *input) bool {
+// isDataRemoved reports whether the data of this instance was removed. It is not set again.
+func isDataRemoved(in *input) bool {
 	return observe.BootstrapMarked(in.vm, in.Owner().UID)
 }
 
-// tooLong is why a value cannot be a variable of guestinfo.
-func tooLong(value []byte) error {
+// checkGuestInfo returns an error if a value cannot be stored in a guestinfo variable.
+func checkGuestInfo(value []byte) error {
 	_, _, err := provider.EncodeGuestInfo(value)
 	return err
 }
 
-// refusedBootstrap says what the guest cannot be handed.
-func refusedBootstrap(in *input, say func(format string, args ...any)) {
+// refuseBootstrap reports bootstrap settings that cannot be passed to the guest.
+func refuseBootstrap(in *input, reportf func(format string, args ...any)) {
 	b := in.Effective.Bootstrap
 	switch {
 	case b == nil || in.adopted:
 		return
 	case b.CloudInit != nil:
 		if err := metadataTooLong(in, b.CloudInit); err != nil {
-			say("%s: the metadata, which has instance ID, keys and network, is too long: %v", cloudInitPath, err)
+			reportf("%s: the metadata (instance ID, SSH keys and network) is too long: %v", cloudInitPath, err)
 		}
 	}
-	refusedHostName(in, say)
+	refuseHostName(in, reportf)
 }
 
-// removeOVFProperties removes those of the image from a new VM: cloud-init looks for them
-// first, and with them it never reads guestinfo (Cluster API's provider for vSphere,
-// issue 1746). From a VM that has started they are not removed, for with another
-// source cloud-init would take it for a new one.
+// removeOVFProperties removes the image's OVF properties from a new VM. cloud-init looks for them first and does
+// not read guestinfo if they exist (Cluster API's provider for vSphere, issue 1746). It does not remove them from a
+// VM that has booted: with another data source, cloud-init would treat the VM as a new instance.
 func removeOVFProperties(in *input, b *vmv1alpha1.VirtualMachineBootstrap) Difference {
 	if b.VAppConfig != nil || in.exists() && (!in.New || in.config.VAppConfig == nil) {
 		return Difference{}
 	}
-	return Difference{Path: "bootstrap.cloudInit", Running: "the OVF properties of the image", FirstBoot: true,
+	return Difference{Path: "bootstrap.cloudInit", Running: "the image's OVF properties", FirstBoot: true,
 		set: func(s *types.VirtualMachineConfigSpec) { s.VAppConfigRemoved = types.NewBool(true) }}
 }
 
-// metadataTooLong returns an error if the metadata is longer than vSphere takes; nil while it is not known.
+// metadataTooLong returns an error if the metadata is too long for vSphere. It returns nil if the metadata is not
+// known yet.
 func metadataTooLong(in *input, ci *vmv1alpha1.CloudInitBootstrap) error {
 	metadata, ok := cloudInitMetadata(in, ci)
 	if !ok {
 		return nil
 	}
-	return tooLong(metadata)
+	return checkGuestInfo(metadata)
 }
 
-// cloudInitMetadata is cloud-init's metadata; YAML's subset JSON is what it reads too. It is
-// false while the adapters that it has to name are not known, and while the network
-// configuration is that of a Secret which is not read any more.
+// cloudInitMetadata returns cloud-init's metadata in JSON, which cloud-init accepts because YAML includes it. It
+// returns false if the MAC addresses are not known yet, or if the network configuration comes from a Secret that is
+// no longer read.
 func cloudInitMetadata(in *input, ci *vmv1alpha1.CloudInitBootstrap) ([]byte, bool) {
 	m := map[string]any{"instance-id": ci.InstanceID}
 	if ci.InstanceID == "" {
 		m["instance-id"] = in.Owner().UID
 	}
 	m["local-hostname"] = fullName(in.Want)
-	if n := in.Effective.Network; n != nil && ci.RawNetworkConfig == nil && configured(n) {
+	if n := in.Effective.Network; n != nil && ci.RawNetworkConfig == nil && isNetworkConfigured(n) {
 		macs, ok := macAddresses(in, n)
 		if !ok {
 			return nil, false
@@ -201,7 +200,7 @@ func cloudInitMetadata(in *input, ci *vmv1alpha1.CloudInitBootstrap) ([]byte, bo
 	}
 	out, err := json.Marshal(m)
 	if err != nil {
-		// Maps of strings, numbers and booleans always marshal, and so does JSON.
+		// Maps of strings, numbers and booleans can always be marshalled, and so can valid JSON.
 		panic(fmt.Sprintf("marshalling cloud-init metadata: %v", err))
 	}
 	return out, true

@@ -25,7 +25,7 @@ func with(vm *mo.VirtualMachine, keysAndValues ...string) {
 	}
 }
 
-// applied does to a VM what differences say.
+// applied applies differences to a VM.
 func applied(vm *mo.VirtualMachine, diffs []Difference) {
 	for _, o := range Spec(diffs).ExtraConfig {
 		set := o.GetOptionValue()
@@ -42,7 +42,7 @@ func applied(vm *mo.VirtualMachine, diffs []Difference) {
 	}
 }
 
-// guestData returns the decoded guestinfo values of a VM, and the keys in which Slipway records what it wrote.
+// guestData returns the decoded guestinfo values of a VM, and the keys in which Slipway records them.
 func guestData(t *testing.T, vm *mo.VirtualMachine) map[string]string {
 	t.Helper()
 	out := map[string]string{}
@@ -71,7 +71,7 @@ func cloudInitOf(w *Want) *vmv1alpha1.CloudInitBootstrap {
 	return ci
 }
 
-func TestCloudInitIsHandedEverythingThatIsAskedFor(t *testing.T) {
+func TestBootstrap_CloudInitGetsAllRequestedData(t *testing.T) {
 	w, vm := want(), have()
 	ci := cloudInitOf(&w)
 	ci.SSHAuthorizedKeys, ci.InstanceID = []string{"ssh-ed25519 AAAA me"}, "first"
@@ -86,17 +86,17 @@ func TestCloudInitIsHandedEverythingThatIsAskedFor(t *testing.T) {
 	}, guestData(t, vm)); diff != "" {
 		t.Errorf("the guestinfo values of the VM (-want +got):\n%s", diff)
 	}
-	w.New, w.Bootstrap = false, nil // Later passes read no Secret.
+	w.New, w.Bootstrap = false, nil // Later reconciles do not read the Secret.
 	if got := Differences(w, vm); len(got) > 0 {
 		t.Errorf("differences afterwards = %+v, want none", got)
 	}
-	const want = "network.interfaces[eth0].addresses 192.0.2.5/24: bootstrap.cloudInit.rawNetworkConfig is in its place"
+	const want = "network.interfaces[eth0].addresses 192.0.2.5/24: replaced by bootstrap.cloudInit.rawNetworkConfig"
 	if got := GuestNetwork(w, vm, nil, true); got.Status != "False" || got.Message != want {
 		t.Errorf("GuestNetworkSynced = %s %q, want False with the addresses that the network configuration replaces", got.Status, got.Message)
 	}
 }
 
-func TestANewInstanceIDComesWithItsDataOrNotAtAll(t *testing.T) {
+func TestBootstrap_NewInstanceIDIsSetOnlyWithItsData(t *testing.T) {
 	w, vm := want(), have()
 	ci := cloudInitOf(&w)
 	with(vm, "guestinfo.local-ipv4", "192.0.2.9")
@@ -113,7 +113,7 @@ func TestANewInstanceIDComesWithItsDataOrNotAtAll(t *testing.T) {
 	diffs := Differences(w, vm)
 	for _, d := range diffs {
 		if !d.Live || !d.FirstBoot {
-			t.Errorf("%+v: want what a running VM takes, and needs no restart for", d)
+			t.Errorf("%+v: want a live change that needs no restart", d)
 		}
 	}
 	applied(vm, diffs)
@@ -128,7 +128,7 @@ func TestANewInstanceIDComesWithItsDataOrNotAtAll(t *testing.T) {
 	}
 }
 
-func TestDataIsRemovedWhenTheGuestHasReadIt(t *testing.T) {
+func TestBootstrap_DataIsRemovedAfterTheGuestHasReadIt(t *testing.T) {
 	tools := func(vm *mo.VirtualMachine) {
 		vm.Runtime.PowerState = types.VirtualMachinePowerStatePoweredOn
 		vm.Guest = &types.GuestInfo{ToolsRunningStatus: string(types.VirtualMachineToolsRunningStatusGuestToolsRunning)}
@@ -142,15 +142,15 @@ func TestDataIsRemovedWhenTheGuestHasReadIt(t *testing.T) {
 		change func(*Want, *mo.VirtualMachine)
 		want   bool
 	}{
-		{"cloud-init says nothing", func(*Want, *mo.VirtualMachine) {}, false},
+		{"cloud-init has reported nothing", func(*Want, *mo.VirtualMachine) {}, false},
 		{"Tools run, by which cloud-init is still to read", func(_ *Want, vm *mo.VirtualMachine) { tools(vm) }, false},
 		{"cloud-init has an address", func(_ *Want, vm *mo.VirtualMachine) { with(vm, "guestinfo.local-ipv4", "192.0.2.9") }, true},
 		{"cloud-init has an address of IPv6", func(_ *Want, vm *mo.VirtualMachine) { with(vm, "guestinfo.local-ipv6", "fd00::9") }, true},
-		{"nobody has asked for it", func(w *Want, vm *mo.VirtualMachine) {
+		{"the removal is not requested", func(w *Want, vm *mo.VirtualMachine) {
 			w.Effective.Bootstrap.RemoveAfterFirstBoot = false
 			with(vm, "guestinfo.local-ipv4", "192.0.2.9")
 		}, false},
-		{"taken over", func(_ *Want, vm *mo.VirtualMachine) {
+		{"adopted", func(_ *Want, vm *mo.VirtualMachine) {
 			with(vm, "guestinfo.local-ipv4", "192.0.2.9", observe.AdoptedKey, "uid", observe.OwnerKey, "ns/web/uid")
 		}, false},
 		{"Ignition, off", func(w *Want, vm *mo.VirtualMachine) { ignition(w, vm) }, false},
@@ -178,42 +178,42 @@ func TestDataIsRemovedWhenTheGuestHasReadIt(t *testing.T) {
 				return
 			}
 			if !removes.Live || !removes.Names() {
-				t.Errorf("%+v: want a change that a running VM takes, also with Stage", removes)
+				t.Errorf("%+v: want a live change, also with Stage", removes)
 			}
 			applied(vm, []Difference{*removes})
 			for key, value := range guestData(t, vm) {
 				if value == "secret" {
-					t.Errorf("%s is still there", key)
+					t.Errorf("%s still exists", key)
 				}
 			}
 			if observe.ExtraConfig(vm, metadataKey) == "" {
-				t.Error("the metadata is gone, without which cloud-init takes the guest for a new one")
+				t.Error("the metadata was removed, so cloud-init would treat the guest as a new instance")
 			}
 			if c := observe.BootstrapCondition(vm, "uid", w.Effective.Bootstrap); c.Status != "True" {
 				t.Errorf("condition afterwards = %+v, want True", c)
 			}
-			// What reads the Secrets again, as for a VM that was missing, hands nothing over.
+			// Secrets that are read again, as for a missing VM, must not be passed again.
 			w.Bootstrap = &provider.BootstrapData{CloudConfig: []byte("secret"), Ignition: []byte("secret")}
 			applied(vm, Differences(w, vm))
 			if got := guestData(t, vm); got[observe.UserDataKey]+got[observe.IgnitionKey] != "" {
-				t.Errorf("the data came back: %q", got)
+				t.Errorf("the data was set again: %q", got)
 			}
 		})
 	}
 }
 
-func TestIgnitionIsHandedItsConfiguration(t *testing.T) {
+func TestBootstrap_IgnitionGetsItsConfiguration(t *testing.T) {
 	w := want()
 	w.Effective.Bootstrap = &vmv1alpha1.VirtualMachineBootstrap{Ignition: &vmv1alpha1.IgnitionBootstrap{}}
 	w.Bootstrap = &provider.BootstrapData{Ignition: []byte(strings.Repeat(`{"ignition":{"version":"3.4.0"}}`, 4000))}
 	vm := &mo.VirtualMachine{Config: &types.VirtualMachineConfigInfo{}}
 	applied(vm, Differences(w, &mo.VirtualMachine{}))
 	if e := observe.ExtraConfig(vm, observe.IgnitionKey+encodingSuffix); e != "gzip+base64" || observe.ExtraConfig(vm, observe.IgnitionKey) == "" {
-		t.Errorf("encoding %q, want a long value packed", e)
+		t.Errorf("encoding %q, want a long value compressed", e)
 	}
 }
 
-func TestMetadataThatIsTooLongIsRefused(t *testing.T) {
+func TestRefused_MetadataTooLong(t *testing.T) {
 	w, vm := want(), have()
 	ci := cloudInitOf(&w)
 	ci.RawNetworkConfig = &vmv1alpha1.SecretKeySelector{Name: "net"}
@@ -228,7 +228,7 @@ func TestMetadataThatIsTooLongIsRefused(t *testing.T) {
 	}
 }
 
-// noise is text that cannot be packed.
+// noise returns text that cannot be compressed.
 func noise(n int) string {
 	out, state := make([]byte, n), uint32(1)
 	for i := range out {
@@ -240,12 +240,12 @@ func noise(n int) string {
 	return string(out)
 }
 
-func TestWindowsIsCustomizedByItsAnswersOrItsFile(t *testing.T) {
+func TestCustomization_WindowsUsesAnswersOrFile(t *testing.T) {
 	w := want()
 	w.Effective.Network.HostName, w.Effective.Network.Interfaces[0].Addresses = "WEB-1", []string{"192.0.2.5/24"}
 	w.Effective.Bootstrap = &vmv1alpha1.VirtualMachineBootstrap{Sysprep: &vmv1alpha1.SysprepBootstrap{RawSysprep: &vmv1alpha1.SecretKeySelector{Name: "s"}}}
 	if got, _ := Customization(w); got != nil {
-		t.Errorf("customization without what the Secret has: %+v", got)
+		t.Errorf("customization without the Secret's data: %+v", got)
 	}
 	w.Bootstrap = &provider.BootstrapData{Sysprep: provider.SysprepData{
 		Unattend: "<unattend/>", ProductKey: "KEY", AdministratorPassword: "admin", DomainPassword: "join"}}
@@ -280,6 +280,6 @@ func TestWindowsIsCustomizedByItsAnswersOrItsFile(t *testing.T) {
 		UserData:       types.CustomizationUserData{FullName: "Me", OrgName: "Us", ComputerName: &types.CustomizationFixedName{Name: "WEB-1"}},
 		Identification: types.CustomizationIdentification{JoinWorkgroup: "WORKGROUP"},
 	}, got.Identity); diff != "" {
-		t.Errorf("with nothing but names (-want +got):\n%s", diff)
+		t.Errorf("with names only (-want +got):\n%s", diff)
 	}
 }

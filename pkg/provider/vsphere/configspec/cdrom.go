@@ -14,10 +14,10 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 )
 
-// compareDrive compares a CD-ROM drive. Drives are added and removed while the VM is off
-// (judgement: vSphere's clients add none to a running VM); media are changed at any time.
-// What the guest has ejected stays ejected: only what is connected at a start is compared.
-func compareDrive(in *input, v *vmv1alpha1.VirtualMachineVolume, places map[string]slot, n int32) Difference {
+// compareDrive compares a CD-ROM drive. Drives are added and removed only while the VM is powered off. This is a
+// precaution: vSphere's clients do not add drives to running VMs. Media can be changed at any time. A medium that
+// the guest has ejected stays ejected, because only the start-connected setting is compared.
+func compareDrive(in *input, v *vmv1alpha1.VirtualMachineVolume, slots map[string]slot, n int32) Difference {
 	iso, known := "", true
 	if v.CDROM.Image != nil {
 		iso, known = in.ISOs[v.Name]
@@ -35,9 +35,9 @@ func compareDrive(in *input, v *vmv1alpha1.VirtualMachineVolume, places map[stri
 				spec.DeviceChange = append(spec.DeviceChange, deviceChange(types.VirtualDeviceConfigSpecOperationEdit, &drive))
 			}}
 	}
-	s, ok := places[v.Name]
+	s, ok := slots[v.Name]
 	if !ok {
-		return Difference{} // Refused says so.
+		return Difference{} // Refused reports it.
 	}
 	return Difference{Path: hardware.Volume(v.Name), Desired: desired,
 		set: func(spec *types.VirtualMachineConfigSpec) {
@@ -50,7 +50,7 @@ func compareDrive(in *input, v *vmv1alpha1.VirtualMachineVolume, places map[stri
 		}}
 }
 
-// insert puts an ISO file into a drive, or empties it.
+// insert inserts an ISO file into a drive. It ejects the current medium if iso is empty.
 func insert(drive *types.VirtualCdrom, iso string, connected bool) {
 	drive.Backing = &types.VirtualCdromRemotePassthroughBackingInfo{
 		VirtualDeviceRemoteDeviceBackingInfo: types.VirtualDeviceRemoteDeviceBackingInfo{UseAutoDetect: types.NewBool(false)},
@@ -63,7 +63,7 @@ func insert(drive *types.VirtualCdrom, iso string, connected bool) {
 	drive.Connectable = &types.VirtualDeviceConnectInfo{StartConnected: connected, Connected: connected, AllowGuestControl: true}
 }
 
-// driveOf prints a drive as it is.
+// driveOf formats a drive's current state.
 func driveOf(drive *types.VirtualCdrom) string {
 	iso := ""
 	if b, ok := drive.Backing.(*types.VirtualCdromIsoBackingInfo); ok {
@@ -72,8 +72,8 @@ func driveOf(drive *types.VirtualCdrom) string {
 	return hardware.Drive(iso, iso != "" && drive.Connectable != nil && drive.Connectable.StartConnected)
 }
 
-// removedDrives removes those that the spec does not name any more: nothing is lost.
-func removedDrives(in *input) []Difference {
+// removeDrives removes the drives that are no longer in the spec. This loses no data.
+func removeDrives(in *input) []Difference {
 	var out []Difference
 	drives := observe.Drives(in.vm)
 	for i := range in.Effective.Volumes {

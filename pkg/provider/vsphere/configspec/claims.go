@@ -15,44 +15,43 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 )
 
-// ClaimChange is what has to be asked of vCenter's volume service, for a first class disk.
-// Exactly one of Attach, Detach and Extend says what.
+// ClaimChange is a request to vCenter's volume service for a first class disk. Exactly one of Attach, Detach and
+// Extend is set.
 type ClaimChange struct {
-	// ID of the disk.
+	// ID is the disk's ID.
 	ID string
-	// Attach says where to and how.
+	// Attach is the position and mode for attaching the disk.
 	Attach *ClaimPlace
-	// Detach takes it off the VM and leaves it as it is.
+	// Detach detaches the disk from the VM. The disk is not changed.
 	Detach bool
-	// Extend is the size that it gets, in mebibytes.
+	// Extend is the new size in mebibytes.
 	Extend int64
 }
 
-// ClaimPlace is where and how a first class disk is attached.
+// ClaimPlace is the position and mode of an attached first class disk.
 type ClaimPlace struct {
-	// Kind and Bus of the controller, which exists when the disk is attached.
+	// Kind and Bus identify the controller. It must exist before the disk is attached.
 	Kind string
 	Bus  int32
-	// Unit at the controller.
+	// Unit is the unit number on the controller.
 	Unit int32
-	// Shared lets several VMs write to the disk.
+	// Shared allows several VMs to write to the disk.
 	Shared bool
 }
 
-// readOnlyMode is that of a disk whose guest may write and leaves no trace of it: vSphere
-// cannot keep a guest from writing, and discards what it has written when the VM is
-// powered off (API, VirtualDiskMode).
+// readOnlyMode is the mode of read-only disks. vSphere cannot prevent the guest from writing. In this mode it
+// discards the writes when the VM is powered off (vSphere API, VirtualDiskMode).
 const readOnlyMode = string(types.VirtualDiskModeIndependent_nonpersistent)
 
-// compareClaims compares the disks of claims. A disk is found by its own ID, wherever it is. A
-// new VM gets them after it was made, for they are attached by another service.
-func compareClaims(in *input, places map[string]slot) []Difference {
+// compareClaims compares the disks of claims. A disk is identified by its ID at any position. A new VM gets these
+// disks after it was created, because another service attaches them.
+func compareClaims(in *input, slots map[string]slot) []Difference {
 	if in.New {
 		return nil
 	}
 	var out []Difference
 	attached, recorded := observe.FirstClass(in.vm), observe.Claims(in.vm)
-	kept := map[string]bool{}
+	current := map[string]bool{}
 	for i := range in.Effective.Volumes {
 		v := &in.Effective.Volumes[i]
 		if v.PersistentVolumeClaim == nil {
@@ -60,31 +59,31 @@ func compareClaims(in *input, places map[string]slot) []Difference {
 		}
 		claim, known := in.Claims[v.Name]
 		if !known || claim.VolumeID == "" {
-			kept[recorded[v.Name]] = true // Nobody knows that it is another one.
+			current[recorded[v.Name]] = true // It is not known whether the claim has another disk.
 			continue
 		}
-		kept[claim.VolumeID] = true
+		current[claim.VolumeID] = true
 		other := recorded[v.Name] != "" && recorded[v.Name] != claim.VolumeID && attached[recorded[v.Name]] != nil
 		switch disk := attached[claim.VolumeID]; {
 		case disk != nil:
-			out = append(out, attachedClaim(in, v, claim, disk)...)
+			out = append(out, compareClaim(in, v, claim, disk)...)
 		case claim.Waiting == "" && !other:
-			if s, ok := places[v.Name]; ok { // Refused says why not.
+			if s, ok := slots[v.Name]; ok { // Refused reports a missing slot.
 				out = append(out, attachClaim(in, v, claim, s))
-				delete(recorded, v.Name) // It is recorded anew.
+				delete(recorded, v.Name) // attachClaim records the new disk.
 			}
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(recorded)) {
-		if id := recorded[name]; !kept[id] {
-			out = append(out, leaveClaim(in, name, id, attached[id]))
+		if id := recorded[name]; !current[id] {
+			out = append(out, detachClaim(in, name, id, attached[id]))
 		}
 	}
 	return out
 }
 
-// unplacedClaim is true for a volume whose claim has a disk that the VM has yet to get.
-func unplacedClaim(in *input, v *vmv1alpha1.VirtualMachineVolume) bool {
+// isUnplacedClaim reports whether the volume's claim has a disk that is not attached yet.
+func isUnplacedClaim(in *input, v *vmv1alpha1.VirtualMachineVolume) bool {
 	if v.PersistentVolumeClaim == nil || in.New {
 		return false
 	}
@@ -92,11 +91,11 @@ func unplacedClaim(in *input, v *vmv1alpha1.VirtualMachineVolume) bool {
 	return id != "" && observe.FirstClass(in.vm)[id] == nil
 }
 
-// attachClaim records the disk, makes room for it and attaches it.
+// attachClaim records the disk, adds a controller if necessary, and attaches the disk.
 func attachClaim(in *input, v *vmv1alpha1.VirtualMachineVolume, claim provider.Claim, s slot) Difference {
 	return Difference{
 		Path: hardware.Volume(v.Name), Desired: hardware.Claim(v.PersistentVolumeClaim.ClaimName),
-		Live: hotplugs(in, s.controller),
+		Live: canHotplug(in, s.controller),
 		set: func(spec *types.VirtualMachineConfigSpec) {
 			addController(in.vm, s, spec)
 			option(observe.ClaimKey(v.Name), claim.VolumeID)(spec)
@@ -107,13 +106,14 @@ func attachClaim(in *input, v *vmv1alpha1.VirtualMachineVolume, claim provider.C
 	}
 }
 
-// attachedClaim compares a disk that is attached: its record, mode and size.
-func attachedClaim(in *input, v *vmv1alpha1.VirtualMachineVolume, claim provider.Claim, disk *types.VirtualDisk) []Difference {
+// compareClaim compares the record, mode and size of an attached disk.
+func compareClaim(in *input, v *vmv1alpha1.VirtualMachineVolume, claim provider.Claim, disk *types.VirtualDisk) []Difference {
 	var out []Difference
 	path := hardware.Volume(v.Name)
 	if in.extra(observe.ClaimKey(v.Name)) != claim.VolumeID {
-		// Attached by hand, or by a process that died: from now on it is ours to detach.
-		out = append(out, Difference{Path: path, Running: "a disk without record", Desired: hardware.Claim(v.PersistentVolumeClaim.ClaimName), Live: true,
+		// The disk was attached by an administrator, or by a process that stopped before recording it. From now on,
+		// it is detached when the volume is removed.
+		out = append(out, Difference{Path: path, Running: "a disk that is not recorded", Desired: hardware.Claim(v.PersistentVolumeClaim.ClaimName), Live: true,
 			set: option(observe.ClaimKey(v.Name), claim.VolumeID)})
 	}
 	b, ok := disk.Backing.(*types.VirtualDiskFlatVer2BackingInfo)
@@ -130,7 +130,7 @@ func attachedClaim(in *input, v *vmv1alpha1.VirtualMachineVolume, claim provider
 	return out
 }
 
-// editMode makes writes go to the disk, or not.
+// editMode sets the disk mode that matches the claim.
 func editMode(disk *types.VirtualDisk, b *types.VirtualDiskFlatVer2BackingInfo, claim provider.Claim) func(*types.VirtualMachineConfigSpec) {
 	mode := string(types.VirtualDiskModePersistent)
 	switch {
@@ -146,42 +146,39 @@ func editMode(disk *types.VirtualDisk, b *types.VirtualDiskFlatVer2BackingInfo, 
 	}
 }
 
-// leaveClaim detaches the disk of a volume that the spec does not name any more, and then
-// forgets it.
-func leaveClaim(in *input, name, id string, disk *types.VirtualDisk) Difference {
+// detachClaim detaches the disk of a volume that is no longer in the spec. After that it removes the record.
+func detachClaim(in *input, name, id string, disk *types.VirtualDisk) Difference {
 	d := Difference{Path: hardware.Volume(name), Running: "disk " + id, Live: true, set: option(observe.ClaimKey(name), "")}
 	if disk != nil {
-		d.Live = hotplugs(in, controllerOf(observe.Controllers(in.vm), disk))
+		d.Live = canHotplug(in, controllerOf(observe.Controllers(in.vm), disk))
 		d.set, d.claim = func(*types.VirtualMachineConfigSpec) {}, &ClaimChange{ID: id, Detach: true}
 	}
 	return d
 }
 
-// refusedClaim says what of a volume with a claim cannot be done, and whether something
-// cannot.
-func refusedClaim(in *input, v *vmv1alpha1.VirtualMachineVolume, say func(format string, args ...any)) bool {
+// refuseClaim reports why a volume with a claim cannot be attached, and returns whether there is a reason.
+func refuseClaim(in *input, v *vmv1alpha1.VirtualMachineVolume, reportf func(format string, args ...any)) bool {
 	path, claim := hardware.Volume(v.Name), in.Claims[v.Name]
 	switch {
-	case bus(v) == "ide":
-		say("%s.bus: the disk of a claim cannot be attached to ide; allowed: pvscsi, lsilogic, lsilogicsas, sata, nvme", path)
-	case !in.PlacesClaims && bus(v) != "pvscsi":
-		say("%s.bus: this vCenter attaches the disks of claims to pvscsi controllers only, which versions before %s do", path, PlacesClaimsSince)
+	case busOf(v) == "ide":
+		reportf("%s.bus: the disk of a claim cannot be attached to ide; allowed: pvscsi, lsilogic, lsilogicsas, sata, nvme", path)
+	case !in.PlacesClaims && busOf(v) != "pvscsi":
+		reportf("%s.bus: a vCenter older than %s attaches claims' disks only to pvscsi controllers", path, PlacesClaimsSince)
 	case !in.PlacesClaims && (v.ControllerBusNumber != nil || v.UnitNumber != nil):
-		say("%s: this vCenter chooses the place of the disk of a claim, as versions before %s do: leave controllerBusNumber and unitNumber unset", path, PlacesClaimsSince)
+		reportf("%s: a vCenter older than %s chooses the position of a claim's disk: leave controllerBusNumber and unitNumber unset", path, PlacesClaimsSince)
 	case !in.PlacesClaims && claim.Shared:
-		say("%s.persistentVolumeClaim: this vCenter attaches the disk of a claim to one virtual machine at a time, as versions before %s do; the claim is ReadWriteMany", path, PlacesClaimsSince)
+		reportf("%s.persistentVolumeClaim: a vCenter older than %s attaches a claim's disk to one virtual machine at a time, but the claim is ReadWriteMany", path, PlacesClaimsSince)
 	default:
 		return false
 	}
 	return true
 }
 
-// PlacesClaimsSince is the version of the API of vCenter since which the volume service
-// takes a place, and lets several VMs have a disk (vmware/govmomi#3804, and
-// kubernetes-sigs/vsphere-csi-driver#3783 for the version).
+// PlacesClaimsSince is the first vCenter API version whose volume service accepts a disk position and supports
+// disks that several VMs share (vmware/govmomi#3804; kubernetes-sigs/vsphere-csi-driver#3783 for the version).
 const PlacesClaimsSince = "9.1"
 
-// ClaimChanges are those of the differences, detachments first.
+// ClaimChanges returns the volume service requests of the differences, detachments first.
 func ClaimChanges(diffs []Difference) []ClaimChange {
 	var out []ClaimChange
 	for _, detach := range []bool{true, false} {

@@ -17,7 +17,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 )
 
-// Disks of claims: one is attached as volume pvc, another is not.
+// Claims' disks: one is attached as volume pvc, the other is not attached.
 const (
 	heldID  = "8f163c98-2bef-4ea3-a7f9-acefb21e7398"
 	otherID = "713dd25b-56cb-4092-a593-8acd93651b99"
@@ -37,8 +37,8 @@ func withClaim(vm *mo.VirtualMachine) *types.VirtualDisk {
 	return disk
 }
 
-// asked prints what the volume service is asked for.
-func asked(diffs []Difference) []string {
+// requests formats the requests to the volume service.
+func requests(diffs []Difference) []string {
 	var out []string
 	for _, c := range ClaimChanges(diffs) {
 		switch {
@@ -58,7 +58,7 @@ var (
 	other = provider.Claim{VolumeID: otherID, Size: 4 << 30}
 )
 
-// claimCases are volumes with claims, what they differ in, and what is done about it.
+// claimCases are volumes with claims, with the expected differences and requests.
 var claimCases = []struct {
 	name    string
 	volumes []vmv1alpha1.VirtualMachineVolume
@@ -69,14 +69,14 @@ var claimCases = []struct {
 	asked   []string
 	changes []string
 }{
-	{name: "there already", volumes: []vmv1alpha1.VirtualMachineVolume{claimed("pvc")}, claims: map[string]provider.Claim{"pvc": held}},
-	{name: "larger than it was asked for", volumes: []vmv1alpha1.VirtualMachineVolume{claimed("pvc")},
+	{name: "attached", volumes: []vmv1alpha1.VirtualMachineVolume{claimed("pvc")}, claims: map[string]provider.Claim{"pvc": held}},
+	{name: "larger than requested", volumes: []vmv1alpha1.VirtualMachineVolume{claimed("pvc")},
 		claims: map[string]provider.Claim{"pvc": {VolumeID: heldID, Size: 1 << 30}}},
-	{name: "not there", volumes: []vmv1alpha1.VirtualMachineVolume{claimed("pvc"), claimed("more")}, claims: map[string]provider.Claim{"pvc": held, "more": other},
+	{name: "not attached", volumes: []vmv1alpha1.VirtualMachineVolume{claimed("pvc"), claimed("more")}, claims: map[string]provider.Claim{"pvc": held, "more": other},
 		want:    []Difference{{Path: "volumes[more]", Desired: "claim c", Live: true}},
 		asked:   []string{"attach " + otherID + " to pvscsi0:3 shared=false"},
 		changes: []string{observe.ClaimKey("more") + "=" + otherID}},
-	{name: "beside a new disk", volumes: []vmv1alpha1.VirtualMachineVolume{claimed("pvc"), volume("data", "2Gi", ""), claimed("more"), volume("empty", "1Gi", "")},
+	{name: "next to a new disk", volumes: []vmv1alpha1.VirtualMachineVolume{claimed("pvc"), volume("data", "2Gi", ""), claimed("more"), volume("empty", "1Gi", "")},
 		claims: map[string]provider.Claim{"pvc": held, "more": other},
 		want: []Difference{{Path: "volumes[empty]", Desired: "1Gi on pvscsi", Live: true},
 			{Path: "volumes[more]", Desired: "claim c", Live: true}},
@@ -91,7 +91,7 @@ var claimCases = []struct {
 		claims: map[string]provider.Claim{"pvc": held, "more": {VolumeID: otherID, Waiting: "in use"}}},
 	{name: "attached and must wait", volumes: []vmv1alpha1.VirtualMachineVolume{claimed("pvc")},
 		claims: map[string]provider.Claim{"pvc": {VolumeID: heldID, Size: 4 << 30, Waiting: "is being deleted"}}},
-	{name: "nobody knows its disk", volumes: []vmv1alpha1.VirtualMachineVolume{claimed("pvc")}, claims: map[string]provider.Claim{"pvc": {Waiting: "does not exist"}}},
+	{name: "its disk is not known", volumes: []vmv1alpha1.VirtualMachineVolume{claimed("pvc")}, claims: map[string]provider.Claim{"pvc": {Waiting: "does not exist"}}},
 	{name: "claims that were not read", volumes: []vmv1alpha1.VirtualMachineVolume{claimed("pvc")}},
 	{name: "a new VM", isNew: true, volumes: []vmv1alpha1.VirtualMachineVolume{claimed("more")}, claims: map[string]provider.Claim{"more": other}},
 	{name: "resized", volumes: []vmv1alpha1.VirtualMachineVolume{claimed("pvc")}, claims: map[string]provider.Claim{"pvc": {VolumeID: heldID, Size: 5<<30 - 1}},
@@ -102,17 +102,17 @@ var claimCases = []struct {
 		vm.Config.Hardware.Device = vm.Config.Hardware.Device[:len(vm.Config.Hardware.Device)-1]
 	},
 		want: []Difference{{Path: "volumes[pvc]", Running: "disk " + heldID, Live: true}}, changes: []string{observe.ClaimKey("pvc") + "="}},
-	{name: "somebody else's", have: func(vm *mo.VirtualMachine, disk *types.VirtualDisk) {
+	{name: "attached by another client", have: func(vm *mo.VirtualMachine, disk *types.VirtualDisk) {
 		vm.Config.ExtraConfig = vm.Config.ExtraConfig[:len(vm.Config.ExtraConfig)-1]
 	}},
 	{name: "attached by hand", volumes: []vmv1alpha1.VirtualMachineVolume{claimed("pvc")}, claims: map[string]provider.Claim{"pvc": held},
 		have: func(vm *mo.VirtualMachine, disk *types.VirtualDisk) {
 			vm.Config.ExtraConfig = vm.Config.ExtraConfig[:len(vm.Config.ExtraConfig)-1]
 		},
-		want:    []Difference{{Path: "volumes[pvc]", Running: "a disk without record", Desired: "claim c", Live: true}},
+		want:    []Difference{{Path: "volumes[pvc]", Running: "a disk that is not recorded", Desired: "claim c", Live: true}},
 		changes: []string{observe.ClaimKey("pvc") + "=" + heldID}},
 	{name: "renamed", volumes: []vmv1alpha1.VirtualMachineVolume{claimed("new")}, claims: map[string]provider.Claim{"new": held},
-		want:    []Difference{{Path: "volumes[new]", Running: "a disk without record", Desired: "claim c", Live: true}},
+		want:    []Difference{{Path: "volumes[new]", Running: "a disk that is not recorded", Desired: "claim c", Live: true}},
 		changes: []string{observe.ClaimKey("new") + "=" + heldID}},
 	{name: "another claim of the name", volumes: []vmv1alpha1.VirtualMachineVolume{claimed("pvc")}, claims: map[string]provider.Claim{"pvc": other},
 		want: []Difference{{Path: "volumes[pvc]", Running: "disk " + heldID, Live: true}}, asked: []string{"detach " + heldID}},
@@ -128,7 +128,7 @@ var claimCases = []struct {
 		changes: []string{"edit disk 4Gi at 1000:2 "}},
 }
 
-func TestClaimsAreAttachedByTheirDisksAndNeverRemoved(t *testing.T) {
+func TestClaims_DisksAreAttachedAndNeverDeleted(t *testing.T) {
 	for _, tc := range claimCases {
 		t.Run(tc.name, func(t *testing.T) {
 			w, vm := want(), have()
@@ -153,8 +153,8 @@ func TestClaimsAreAttachedByTheirDisksAndNeverRemoved(t *testing.T) {
 			if diff := cmp.Diff(tc.want, got, shown); diff != "" {
 				t.Errorf("differences (-want +got):\n%s", diff)
 			}
-			if diff := cmp.Diff(tc.asked, asked(got)); diff != "" {
-				t.Errorf("asked of the volume service (-want +got):\n%s", diff)
+			if diff := cmp.Diff(tc.asked, requests(got)); diff != "" {
+				t.Errorf("requests to the volume service (-want +got):\n%s", diff)
 			}
 			spec := Spec(got)
 			if diff := cmp.Diff(tc.changes, changes(spec)); diff != "" {
@@ -167,13 +167,13 @@ func TestClaimsAreAttachedByTheirDisksAndNeverRemoved(t *testing.T) {
 				}
 			}
 			if got := OnlyElsewhere(got); got != (len(tc.changes) == 0) {
-				t.Errorf("needs no reconfiguration: %t, and there are %d changes", got, len(tc.changes))
+				t.Errorf("needs no reconfiguration: %t, but there are %d changes", got, len(tc.changes))
 			}
 		})
 	}
 }
 
-func TestWhatOlderVersionsCannotDoWithClaimsIsRefused(t *testing.T) {
+func TestRefused_ClaimsThatOlderVCentersDoNotSupport(t *testing.T) {
 	at := func(change func(*vmv1alpha1.VirtualMachineVolume)) vmv1alpha1.VirtualMachineVolume {
 		v := claimed("data")
 		change(&v)
@@ -190,13 +190,13 @@ func TestWhatOlderVersionsCannotDoWithClaimsIsRefused(t *testing.T) {
 		{"ide", at(func(v *vmv1alpha1.VirtualMachineVolume) { v.Bus = "ide" }), provider.Claim{}, true,
 			[]string{"volumes[data].bus: the disk of a claim cannot be attached to ide; allowed: pvscsi, lsilogic, lsilogicsas, sata, nvme"}},
 		{"another bus", at(func(v *vmv1alpha1.VirtualMachineVolume) { v.Bus = "nvme" }), provider.Claim{}, false,
-			[]string{"volumes[data].bus: this vCenter attaches the disks of claims to pvscsi controllers only, which versions before 9.1 do"}},
+			[]string{"volumes[data].bus: a vCenter older than 9.1 attaches claims' disks only to pvscsi controllers"}},
 		{"another bus of a late version", at(func(v *vmv1alpha1.VirtualMachineVolume) { v.Bus = "nvme" }), provider.Claim{}, true, nil},
 		{"a place", at(func(v *vmv1alpha1.VirtualMachineVolume) { v.UnitNumber = ptr(int32(3)) }), provider.Claim{}, false,
-			[]string{"volumes[data]: this vCenter chooses the place of the disk of a claim, as versions before 9.1 do: leave controllerBusNumber and unitNumber unset"}},
+			[]string{"volumes[data]: a vCenter older than 9.1 chooses the position of a claim's disk: leave controllerBusNumber and unitNumber unset"}},
 		{"a place of a late version", at(func(v *vmv1alpha1.VirtualMachineVolume) { v.UnitNumber = ptr(int32(3)) }), provider.Claim{}, true, nil},
 		{"several writers", claimed("data"), provider.Claim{Shared: true}, false,
-			[]string{"volumes[data].persistentVolumeClaim: this vCenter attaches the disk of a claim to one virtual machine at a time, as versions before 9.1 do; the claim is ReadWriteMany"}},
+			[]string{"volumes[data].persistentVolumeClaim: a vCenter older than 9.1 attaches a claim's disk to one virtual machine at a time, but the claim is ReadWriteMany"}},
 		{"several writers of a late version", claimed("data"), provider.Claim{Shared: true}, true, nil},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

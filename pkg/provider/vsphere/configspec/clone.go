@@ -10,10 +10,9 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 )
 
-// CloneDevices are the device changes of a clone of template: the adapters that are
-// added take the place of all that the template has. While the spec names none, those
-// of the template stay. Of the virtual machine of an object they go in any case, with all
-// else that a copy must not have of it.
+// CloneDevices returns the device changes of a clone of template. The adapters in added replace all adapters of the
+// template. If the spec lists no interfaces, the clone keeps the template's adapters. If the template is the VM of
+// an object (machine), its adapters and all devices that belong only to it are always removed.
 func CloneDevices(want Want, template *mo.VirtualMachine, added []types.BaseVirtualDeviceConfigSpec, machine bool) []types.BaseVirtualDeviceConfigSpec {
 	n := want.Effective.Network
 	if !machine && len(added) == 0 && (n == nil || !n.Disabled) {
@@ -21,20 +20,19 @@ func CloneDevices(want Want, template *mo.VirtualMachine, added []types.BaseVirt
 	}
 	var out []types.BaseVirtualDeviceConfigSpec
 	for _, nic := range observe.EthernetCards(template) {
-		out = append(out, change(types.VirtualDeviceConfigSpecOperationRemove, nic))
+		out = append(out, adapterChange(types.VirtualDeviceConfigSpecOperationRemove, nic))
 	}
 	for _, d := range template.Config.Hardware.Device {
-		if machine && belongs(d) {
+		if machine && isPrivate(d) {
 			out = append(out, deviceChange(types.VirtualDeviceConfigSpecOperationRemove, d))
 		}
 	}
 	return append(out, added...)
 }
 
-// belongs is true for a device that a virtual machine has for itself: a drive with what is
-// in it, a port with the file that it writes, a device of the host, and a disk with a life
-// of its own, such as that of a claim.
-func belongs(d types.BaseVirtualDevice) bool {
+// isPrivate reports whether a device belongs to a single VM and must not be in a clone: a drive and its medium, a
+// port and its output file, a host device, or a first class disk such as that of a claim.
+func isPrivate(d types.BaseVirtualDevice) bool {
 	switch d := d.(type) {
 	case *types.VirtualCdrom, *types.VirtualFloppy, *types.VirtualSerialPort, *types.VirtualParallelPort, *types.VirtualPCIPassthrough:
 		return true
@@ -44,8 +42,8 @@ func belongs(d types.BaseVirtualDevice) bool {
 	return false
 }
 
-// ForgottenProperties takes the values of its OVF properties from a copy of a virtual
-// machine, so that the defaults count again; nil when it has none.
+// ForgottenProperties clears the values of the OVF properties in a copy of a VM, so that the defaults apply. It
+// returns nil if no property has a value.
 func ForgottenProperties(vm *mo.VirtualMachine) types.BaseVmConfigSpec {
 	if vm.Config.VAppConfig == nil {
 		return nil
@@ -65,21 +63,21 @@ func ForgottenProperties(vm *mo.VirtualMachine) types.BaseVmConfigSpec {
 	return out
 }
 
-// CloneDisks are the places of the disks of a clone of template, all of them on one
-// datastore; empty while nothing has to be said of any.
+// CloneDisks returns disk locators for a clone of template, all on one datastore. It returns nil if no disk needs a
+// profile or a backing.
 func CloneDisks(want Want, template *mo.VirtualMachine, datastore types.ManagedObjectReference) []types.VirtualMachineRelocateSpecDiskLocator {
 	var out []types.VirtualMachineRelocateSpecDiskLocator
-	said, first := false, true
+	needed, first := false, true
 	for _, disk := range ownDisks(template) {
 		locator := types.VirtualMachineRelocateSpecDiskLocator{DiskId: disk.Key, Datastore: datastore}
 		profile, backing := imageDisk(want, first)
 		if locator.Profile = profile; backing != nil {
 			locator.DiskBackingInfo = backing
 		}
-		said, first = said || profile != nil || backing != nil, false
+		needed, first = needed || profile != nil || backing != nil, false
 		out = append(out, locator)
 	}
-	if !said {
+	if !needed {
 		return nil
 	}
 	return out
@@ -88,6 +86,6 @@ func CloneDisks(want Want, template *mo.VirtualMachine, datastore types.ManagedO
 // HasTPM reports whether the VM has a TPM.
 func HasTPM(vm *mo.VirtualMachine) bool { return tpmOf(vm) != nil }
 
-// NewerHardware reports whether the hardware version a is newer than b; one that is no
-// vmx-NN is the oldest.
+// NewerHardware reports whether hardware version a is newer than b. A value that is not vmx-NN is the oldest
+// version.
 func NewerHardware(a, b string) bool { return observe.HardwareVersion(a) > observe.HardwareVersion(b) }

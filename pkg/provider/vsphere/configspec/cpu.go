@@ -9,7 +9,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/hardware"
 )
 
-// coresPerSocket returns those that the VM has.
+// coresPerSocket returns the VM's cores per socket.
 func coresPerSocket(in *input) int32 {
 	if n := in.config.Hardware.NumCoresPerSocket; n != nil {
 		return max(*n, 1)
@@ -17,25 +17,26 @@ func coresPerSocket(in *input) int32 {
 	return 1
 }
 
-// namesCores reports whether the spec sets the cores per socket.
-func namesCores(in *input) bool { return in.Effective.CPU.Cores > 0 || in.Effective.CPU.Threads > 0 }
+// setsCores reports whether the spec sets the cores per socket.
+func setsCores(in *input) bool { return in.Effective.CPU.Cores > 0 || in.Effective.CPU.Threads > 0 }
 
-// choosesCores reports whether vSphere has chosen the cores per socket. For a VM that is powered off this has no
-// meaning: it chooses them again at the next power on.
+// choosesCores reports whether vSphere has chosen the cores per socket of a VM in the given power state. For a VM
+// that is powered off the value has no meaning, because vSphere chooses it again at the next power-on.
 func choosesCores(in *input, off bool) bool {
 	return isTrue(in.config.Hardware.AutoCoresPerSocket) && (in.vm.Runtime.PowerState == types.VirtualMachinePowerStatePoweredOff) == off
 }
 
-// keepsCores reports whether the VM keeps its cores per socket: the spec does not set them, or sets one, which is
-// the default, and vSphere or an administrator has chosen others. Such a VM is compared by its vCPUs, as if it had
-// one core per socket.
+// keepsCores reports whether the VM keeps its cores per socket. It does if the spec does not set them. It also does
+// if the spec sets the default of 1 and vSphere or an administrator has chosen another value. Such a VM is compared
+// by its vCPUs, as if it had one core per socket.
 func keepsCores(in *input) bool {
 	_, cores := hardware.CPUs(in.Effective.CPU)
-	return in.exists() && (!namesCores(in) || cores == 1 && (in.adopted || choosesCores(in, false)))
+	return in.exists() && (!setsCores(in) || cores == 1 && (in.adopted || choosesCores(in, false)))
 }
 
-// coresUnknown reports whether the cores per socket are set in any case. Those of a new VM are: those of its image
-// must not stay, and from hardware version 20 on vSphere chooses them if they are not set.
+// coresUnknown reports whether the cores per socket are set regardless of the current value. For a new VM they are
+// set, because the image's value must not be kept. From hardware version 20 on, vSphere chooses them if they are
+// not set.
 func coresUnknown(in *input) bool {
 	return !keepsCores(in) && (!in.exists() || choosesCores(in, true))
 }
@@ -62,17 +63,17 @@ func setSockets(in *input, s *configSpec) {
 	}
 }
 
-// setCores lets vSphere choose if the spec does not set the cores: 0 does that.
+// setCores sets the cores per socket. If the spec does not set them, it sets 0, which lets vSphere choose.
 func setCores(in *input, s *configSpec) {
 	cores := int32(0)
-	if namesCores(in) {
+	if setsCores(in) {
 		_, cores = hardware.CPUs(in.Effective.CPU)
 	}
 	s.NumCoresPerSocket = &cores
 }
 
-// compareVCPUs compares the number of vCPUs of a VM that has as many sockets as it should have: its cores differ, or
-// its sockets are not full.
+// compareVCPUs compares the number of vCPUs if the number of sockets is as desired. The vCPUs can differ because
+// the cores differ or because the sockets are not full.
 func compareVCPUs(in *input) []Difference {
 	vcpus, cores := hardware.CPUs(in.Effective.CPU)
 	have := in.config.Hardware.NumCPU

@@ -16,9 +16,9 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
 )
 
-// An image may have any number of cores per socket, and from hardware version 20 on
-// vSphere chooses one when it is not told.
-func TestANewVMIsToldItsCoresPerSocket(t *testing.T) {
+// An image may have any number of cores per socket. From hardware version 20 on, vSphere chooses the number if it
+// is not set.
+func TestCPU_NewVMGetsCoresPerSocket(t *testing.T) {
 	for _, tc := range []struct {
 		name        string
 		cpu         vmv1alpha1.VirtualMachineCPU
@@ -32,7 +32,7 @@ func TestANewVMIsToldItsCoresPerSocket(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			got := Spec(Differences(Want{Want: driver.Want{Desired: provider.Desired{Effective: &vmv1alpha1.VirtualMachineInstanceSpec{CPU: &tc.cpu}}}}, &mo.VirtualMachine{}))
 			if got.NumCoresPerSocket == nil {
-				t.Fatalf("cores per socket are not sent with %d CPUs", got.NumCPUs)
+				t.Fatalf("cores per socket are not set with %d CPUs", got.NumCPUs)
 			}
 			if got.NumCPUs != tc.cpus || *got.NumCoresPerSocket != tc.cores {
 				t.Errorf("%d CPUs with %d per socket, want %d with %d", got.NumCPUs, *got.NumCoresPerSocket, tc.cpus, tc.cores)
@@ -41,7 +41,7 @@ func TestANewVMIsToldItsCoresPerSocket(t *testing.T) {
 	}
 }
 
-func TestCoresThatVSphereHasChosenStayUntilThePowerCycle(t *testing.T) {
+func TestCPU_CoresChosenByVSphereStayUntilThePowerCycle(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
 		cpu    vmv1alpha1.VirtualMachineCPU
@@ -49,16 +49,16 @@ func TestCoresThatVSphereHasChosenStayUntilThePowerCycle(t *testing.T) {
 		hotAdd bool
 		want   []Difference
 	}{
-		{"running, not asked for", vmv1alpha1.VirtualMachineCPU{Sockets: 4}, types.VirtualMachinePowerStatePoweredOn, false, nil},
+		{"running, not requested", vmv1alpha1.VirtualMachineCPU{Sockets: 4}, types.VirtualMachinePowerStatePoweredOn, false, nil},
 		{"running, the default of one", vmv1alpha1.VirtualMachineCPU{Sockets: 4, Cores: 1, Threads: 1}, types.VirtualMachinePowerStatePoweredOn, false, nil},
-		{"running, two asked for", vmv1alpha1.VirtualMachineCPU{Sockets: 2, Cores: 2}, types.VirtualMachinePowerStatePoweredOn, false,
+		{"running, two requested", vmv1alpha1.VirtualMachineCPU{Sockets: 2, Cores: 2}, types.VirtualMachinePowerStatePoweredOn, false,
 			[]Difference{{Path: "cpu.sockets", Running: "1", Desired: "2"}, {Path: "cpu.cores", Running: "4", Desired: "2"}}},
 		{"running, more with hot-add", vmv1alpha1.VirtualMachineCPU{Sockets: 8, Cores: 1, HotAddEnabled: ptr(true)}, types.VirtualMachinePowerStatePoweredOn, true,
 			[]Difference{{Path: "cpu.sockets", Running: "4", Desired: "8", Live: true}}},
 		{"running, more that fill no socket", vmv1alpha1.VirtualMachineCPU{Sockets: 6, Cores: 1, HotAddEnabled: ptr(true)}, types.VirtualMachinePowerStatePoweredOn, true,
 			[]Difference{{Path: "cpu.sockets", Running: "4", Desired: "6"}}},
-		{"off, not asked for", vmv1alpha1.VirtualMachineCPU{Sockets: 4}, types.VirtualMachinePowerStatePoweredOff, false, nil},
-		{"off, asked for", vmv1alpha1.VirtualMachineCPU{Sockets: 1, Cores: 4}, types.VirtualMachinePowerStatePoweredOff, false,
+		{"off, not requested", vmv1alpha1.VirtualMachineCPU{Sockets: 4}, types.VirtualMachinePowerStatePoweredOff, false, nil},
+		{"off, requested", vmv1alpha1.VirtualMachineCPU{Sockets: 1, Cores: 4}, types.VirtualMachinePowerStatePoweredOff, false,
 			[]Difference{{Path: "cpu.cores", Desired: "4"}}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -76,13 +76,13 @@ func TestCoresThatVSphereHasChosenStayUntilThePowerCycle(t *testing.T) {
 	}
 }
 
-// What fits no socket would be refused for ever.
-func TestCPUsThatDoNotFillTheSocketsOfTheImageChangeThem(t *testing.T) {
+// vSphere refuses a CPU count that does not fill the sockets.
+func TestCPU_CountThatDoesNotFillSocketsResetsCores(t *testing.T) {
 	w, vm := want(), have()
 	w.Effective.CPU.Sockets = 3
 	vm.Config.Hardware.NumCPU, vm.Config.Hardware.NumCoresPerSocket = 4, ptr(int32(2))
 	got := Spec(Differences(w, vm))
 	if got.NumCPUs != 3 || got.NumCoresPerSocket == nil || *got.NumCoresPerSocket != 0 {
-		t.Errorf("%d CPUs with %v per socket; want 3, and that vSphere chooses", got.NumCPUs, got.NumCoresPerSocket)
+		t.Errorf("%d CPUs with %v per socket; want 3 CPUs and 0 per socket, which lets vSphere choose", got.NumCPUs, got.NumCoresPerSocket)
 	}
 }

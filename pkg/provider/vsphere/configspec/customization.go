@@ -13,8 +13,8 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// Customization is the guest customization of the first start and the field that asks for
-// it, nil for none. It has an entry for each adapter in order, as vSphere demands.
+// Customization returns the guest customization of the first boot and the path of the field that requests it. It
+// returns nil if there is none. As vSphere requires, the customization has an entry for each adapter, in order.
 func Customization(want Want) (spec *types.CustomizationSpec, path string) {
 	if want.Effective == nil || want.Effective.Bootstrap == nil {
 		return nil, ""
@@ -35,7 +35,7 @@ func Customization(want Want) (spec *types.CustomizationSpec, path string) {
 		}
 	case b.Sysprep != nil && want.Bootstrap != nil:
 		path = sysprepPath
-		// A false value is an error since Windows Vista.
+		// ChangeSID must be true since Windows Vista.
 		spec.Options = &types.CustomizationWinOptions{ChangeSID: true, Reboot: types.CustomizationSysprepRebootOptionReboot}
 		spec.Identity = sysprep(want, host)
 	default:
@@ -45,14 +45,14 @@ func Customization(want Want) (spec *types.CustomizationSpec, path string) {
 		return spec, path
 	}
 	for _, i := range n.Interfaces {
-		spec.NicSettingMap = append(spec.NicSettingMap, types.CustomizationAdapterMapping{Adapter: adapter(i, n)})
+		spec.NicSettingMap = append(spec.NicSettingMap, types.CustomizationAdapterMapping{Adapter: adapterSettings(i, n)})
 	}
 	return spec, path
 }
 
-// adapter takes the first IPv4 address and all IPv6 ones; Refused says that
-// there is no more than one IPv4 address.
-func adapter(i vmv1alpha1.VirtualMachineNetworkInterface, n *vmv1alpha1.VirtualMachineNetworkSpec) types.CustomizationIPSettings {
+// adapterSettings uses the interface's first IPv4 address and all IPv6 addresses. Refused reports more than one
+// IPv4 address.
+func adapterSettings(i vmv1alpha1.VirtualMachineNetworkInterface, n *vmv1alpha1.VirtualMachineNetworkSpec) types.CustomizationIPSettings {
 	out := types.CustomizationIPSettings{Ip: &types.CustomizationDhcpIpGenerator{}, DnsServerList: n.Nameservers, DnsDomain: n.DomainName}
 	var six types.CustomizationIPSettingsIpV6AddressSpec
 	for _, a := range i.Addresses {
@@ -84,12 +84,12 @@ func adapter(i vmv1alpha1.VirtualMachineNetworkInterface, n *vmv1alpha1.VirtualM
 const (
 	linuxPrepPath = "bootstrap.linuxPrep"
 	sysprepPath   = "bootstrap.sysprep"
-	// greenwich is the index of GMT Standard Time.
-	greenwich = 85
+	// gmtIndex is the index of GMT Standard Time in the list of Windows time zones.
+	gmtIndex  = 85
 	workgroup = "WORKGROUP"
 )
 
-// sysprep is the answer file, or what vSphere makes one of.
+// sysprep returns the answer file, or the answers from which vSphere generates one.
 func sysprep(want Want, host string) types.BaseCustomizationIdentitySettings {
 	secret := want.Bootstrap.Sysprep
 	a := want.Effective.Bootstrap.Sysprep.Answers
@@ -98,7 +98,7 @@ func sysprep(want Want, host string) types.BaseCustomizationIdentitySettings {
 	}
 	out := &types.CustomizationSysprep{
 		GuiUnattended: types.CustomizationGuiUnattended{
-			Password: password(secret.AdministratorPassword), TimeZone: greenwich,
+			Password: password(secret.AdministratorPassword), TimeZone: gmtIndex,
 			AutoLogon: a.AutoLogonCount > 0, AutoLogonCount: a.AutoLogonCount,
 		},
 		UserData: types.CustomizationUserData{
@@ -122,7 +122,7 @@ func sysprep(want Want, host string) types.BaseCustomizationIdentitySettings {
 	return out
 }
 
-// password is one that vSphere does not decrypt; an empty one is none.
+// password returns a password in plain text. It returns nil if text is empty.
 func password(text string) *types.CustomizationPassword {
 	if text == "" {
 		return nil

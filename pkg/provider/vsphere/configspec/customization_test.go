@@ -15,7 +15,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 )
 
-func TestCustomizationHasEachAdapterInOrder(t *testing.T) {
+func TestCustomization_HasEachAdapterInOrder(t *testing.T) {
 	w := want()
 	if got, _ := Customization(w); got != nil {
 		t.Errorf("customization without linuxPrep = %+v, want none", got)
@@ -54,7 +54,7 @@ func TestCustomizationHasEachAdapterInOrder(t *testing.T) {
 	}
 }
 
-func TestOVFPropertiesKeepTheirNumbers(t *testing.T) {
+func TestVApp_PropertiesKeepTheirKeys(t *testing.T) {
 	w, vm := want(), have()
 	vm.Config.VAppConfig = &types.VmConfigInfo{Property: []types.VAppPropertyInfo{
 		{Key: 3, Id: "user", Value: "old", Label: "User"}, {Key: 7, ClassId: "net", Id: "dns", InstanceId: "1", Value: "192.0.2.53"},
@@ -79,7 +79,7 @@ func TestOVFPropertiesKeepTheirNumbers(t *testing.T) {
 	}
 }
 
-func TestANewVMIsMarkedUntilItIsComplete(t *testing.T) {
+func TestDifferences_NewVMIsMarkedUntilItIsComplete(t *testing.T) {
 	w := want()
 	w.Attempt = "attempt"
 	marked := have()

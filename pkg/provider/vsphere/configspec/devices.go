@@ -24,7 +24,7 @@ const (
 	hugePageKey = "sched.mem.lpage.enable1GPage"
 )
 
-// devicesOf returns the devices of one kind.
+// devicesOf returns the VM's devices of type T.
 func devicesOf[T types.BaseVirtualDevice](vm *mo.VirtualMachine) []T {
 	var out []T
 	if vm.Config == nil {
@@ -43,7 +43,7 @@ func ownDisks(vm *mo.VirtualMachine) []*types.VirtualDisk {
 	return slices.DeleteFunc(devicesOf[*types.VirtualDisk](vm), func(d *types.VirtualDisk) bool { return observe.FirstClassID(d) != "" })
 }
 
-// isOn returns a switch of the configuration file that is on by default.
+// isOn reports whether an option of the configuration file is enabled. The default is enabled.
 func isOn(in *input, key string) bool { return !strings.EqualFold(in.extra(key), "FALSE") }
 
 func upperFlag(on bool) string { return strings.ToUpper(hardware.Flag(on)) }
@@ -54,8 +54,8 @@ func readTPM(in *input) {
 	}
 }
 
-// adjustTPM adds the TPM, and removes it only if the spec disables it: its secrets cannot be
-// brought back.
+// adjustTPM adds a TPM. It removes the TPM only if the spec disables it, because the TPM's secrets cannot be
+// restored.
 func adjustTPM(in *input) {
 	t := in.desired.Devices.TPM
 	adds, removes := wantsTPM(t) && hasEFI(in), t != nil && !wantsTPM(t) && !in.adopted
@@ -84,7 +84,7 @@ func wantsTPM(t *vmv1alpha1.VirtualMachineTPM) bool {
 	return t != nil && (t.Enabled == nil || *t.Enabled)
 }
 
-// hasEFI reports whether the VM has EFI, or will have it.
+// hasEFI reports whether the VM has EFI or will have it.
 func hasEFI(in *input) bool {
 	if fw := in.Effective.Firmware; fw != nil && fw.Bootloader != "" && !in.adopted {
 		return fw.Bootloader == vmv1alpha1.BootloaderEFI
@@ -96,7 +96,7 @@ func readSerialPort(in *input) {
 	in.running.Devices.AutoattachSerialConsole = types.NewBool(len(devicesOf[*types.VirtualSerialPort](in.vm)) > 0)
 }
 
-// adjustSerialPort adds a serial port if there is a folder that it can write to. It is never removed.
+// adjustSerialPort adds a serial port if the VM's folder for its output file is known. The port is never removed.
 func adjustSerialPort(in *input) {
 	if !isTrue(in.desired.Devices.AutoattachSerialConsole) || consoleLog(in) == "" {
 		in.desired.Devices.AutoattachSerialConsole = in.running.Devices.AutoattachSerialConsole
@@ -106,7 +106,7 @@ func adjustSerialPort(in *input) {
 // setSerialPort adds a serial port that writes to console.log in the VM's folder.
 func setSerialPort(in *input, s *configSpec) {
 	port := &types.VirtualSerialPort{YieldOnPoll: true}
-	port.Key, port.ControllerKey = newSerialKey, 400 // the super I/O controller of every VM
+	port.Key, port.ControllerKey = newSerialKey, 400 // The super I/O controller of every VM.
 	for _, sio := range devicesOf[*types.VirtualSIOController](in.vm) {
 		port.ControllerKey = sio.Key
 	}
@@ -116,7 +116,8 @@ func setSerialPort(in *input, s *configSpec) {
 	s.DeviceChange = append(s.DeviceChange, deviceChange(types.VirtualDeviceConfigSpecOperationAdd, port))
 }
 
-// consoleLog returns the datastore path of console.log in the VM's folder, empty if that is not known.
+// consoleLog returns the datastore path of console.log in the VM's folder, or an empty string if the folder is not
+// known.
 func consoleLog(in *input) string {
 	var dir object.DatastorePath
 	if !dir.FromString(in.config.Files.VmPathName) {

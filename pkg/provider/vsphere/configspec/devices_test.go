@@ -30,7 +30,7 @@ func dynamic(key, vendor, id int32) *types.VirtualPCIPassthrough {
 	return p
 }
 
-func TestDevicesAreComparedOneByOne(t *testing.T) {
+func TestDevices_AreComparedOneByOne(t *testing.T) {
 	existing := &types.VirtualTPM{}
 	existing.Key = 11000
 	for _, tc := range []struct {
@@ -44,9 +44,9 @@ func TestDevicesAreComparedOneByOne(t *testing.T) {
 		{name: "a TPM on EFI", devices: tpm, change: efi,
 			want:    []Difference{{Path: "devices.tpm", Desired: "present"}},
 			changes: []string{"add *types.VirtualTPM -400"}},
-		{name: "a TPM that is there", devices: tpm, have: []types.BaseVirtualDevice{existing}, change: efi},
-		{name: "a TPM that nobody mentions stays", have: []types.BaseVirtualDevice{existing}},
-		{name: "a TPM that is not wanted", devices: &devices{TPM: &vmv1alpha1.VirtualMachineTPM{Enabled: ptr(false)}}, have: []types.BaseVirtualDevice{existing},
+		{name: "an existing TPM", devices: tpm, have: []types.BaseVirtualDevice{existing}, change: efi},
+		{name: "a TPM that is not in the spec stays", have: []types.BaseVirtualDevice{existing}},
+		{name: "a disabled TPM", devices: &devices{TPM: &vmv1alpha1.VirtualMachineTPM{Enabled: ptr(false)}}, have: []types.BaseVirtualDevice{existing},
 			want:    []Difference{{Path: "devices.tpm", Running: "present"}},
 			changes: []string{"remove *types.VirtualTPM 11000"}},
 		{name: "passed-through devices", devices: &devices{
@@ -55,10 +55,10 @@ func TestDevicesAreComparedOneByOne(t *testing.T) {
 			have: []types.BaseVirtualDevice{vgpu(13000, "grid"), dynamic(13001, 0x8086, 0x1572)}, change: locked,
 			want:    []Difference{{Path: "devices.gpus", Running: "grid", Desired: "10de:2231, grid, grid"}},
 			changes: []string{"add *types.VirtualPCIPassthrough -501", "add *types.VirtualPCIPassthrough -502"}},
-		{name: "a device that cannot be, without which no memory is reserved", devices: &devices{HostDevices: []device{{Name: "d", DeviceName: "network card"}}}},
-		{name: "a device that is not allowed, without which no memory is reserved", devices: &devices{HostDevices: []device{{Name: "d", DeviceName: "8086:1572"}}},
+		{name: "an invalid device, for which no memory is reserved", devices: &devices{HostDevices: []device{{Name: "d", DeviceName: "network card"}}}},
+		{name: "a device that is not allowed, for which no memory is reserved", devices: &devices{HostDevices: []device{{Name: "d", DeviceName: "8086:1572"}}},
 			change: func(w *Want, _ *mo.VirtualMachine) { w.Barred = []string{hardware.HostDevices} }},
-		{name: "a device beside one that is not allowed",
+		{name: "a device next to one that is not allowed",
 			devices: &devices{GPUs: []device{{Name: "a", DeviceName: "grid"}}, HostDevices: []device{{Name: "d", DeviceName: "8086:1572"}}},
 			change:  func(w *Want, _ *mo.VirtualMachine) { w.Barred = []string{hardware.HostDevices} },
 			want: []Difference{{Path: "memory.reservation", Running: "0", Desired: "2Gi", Live: true},
@@ -68,13 +68,13 @@ func TestDevicesAreComparedOneByOne(t *testing.T) {
 			devices: &devices{HostDevices: []device{{Name: "d", DeviceName: "8086:1572"}, {Name: "e", DeviceName: "8086:1573"}}},
 			have:    []types.BaseVirtualDevice{dynamic(13001, 0x8086, 0x1572)},
 			change:  func(w *Want, vm *mo.VirtualMachine) { locked(w, vm); w.Barred = []string{hardware.HostDevices} }},
-		{name: "a device that is not asked for any more", have: []types.BaseVirtualDevice{vgpu(13000, "grid"), dynamic(13001, 0x8086, 0x1572)},
+		{name: "a device that was removed from the spec", have: []types.BaseVirtualDevice{vgpu(13000, "grid"), dynamic(13001, 0x8086, 0x1572)},
 			want:    []Difference{{Path: "devices.gpus", Running: "grid"}, {Path: "devices.hostDevices", Running: "8086:1572"}},
 			changes: []string{"remove *types.VirtualPCIPassthrough 13000", "remove *types.VirtualPCIPassthrough 13001"}},
 		{name: "no video card", devices: &devices{AutoattachGraphicsDevice: ptr(false)},
 			want:    []Difference{{Path: "devices.autoattachGraphicsDevice", Running: "true", Desired: "false"}},
 			changes: []string{"svga.present=FALSE"}},
-		{name: "what is on by default", devices: &devices{AutoattachGraphicsDevice: ptr(true), DisableHotplug: ptr(false)}},
+		{name: "defaults", devices: &devices{AutoattachGraphicsDevice: ptr(true), DisableHotplug: ptr(false)}},
 		{name: "a serial port", devices: &devices{AutoattachSerialConsole: ptr(true)},
 			want:    []Difference{{Path: "devices.autoattachSerialConsole", Running: "false", Desired: "true"}},
 			changes: []string{"add *types.VirtualSerialPort -401"}},
@@ -100,13 +100,13 @@ func TestDevicesAreComparedOneByOne(t *testing.T) {
 
 func efi(_ *Want, vm *mo.VirtualMachine) { vm.Config.Firmware = "efi" }
 
-// locked has all memory reserved.
+// locked reserves all memory.
 func locked(_ *Want, vm *mo.VirtualMachine) {
 	vm.Config.MemoryReservationLockedToMax = ptr(true)
 	vm.Config.MemoryAllocation = &types.ResourceAllocationInfo{Reservation: ptr(int64(2048))}
 }
 
-func TestTheConsoleIsWrittenBesideTheVM(t *testing.T) {
+func TestDevices_SerialConsoleWritesToTheVMFolder(t *testing.T) {
 	w, vm := want(), have()
 	vm.Config.Files.VmPathName = "[ds] web/web.vmx"
 	w.Effective.Devices = &devices{AutoattachSerialConsole: ptr(true)}

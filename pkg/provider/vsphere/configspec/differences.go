@@ -11,40 +11,40 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 )
 
-// input is what a comparison reads: the desired configuration and the VM.
+// input is the input of a comparison: the desired configuration and the VM.
 type input struct {
 	Want
 	vm *mo.VirtualMachine
-	// config is the configuration of the VM, with empty parts instead of nil.
+	// config is the VM's configuration. Missing parts are empty, not nil.
 	config types.VirtualMachineConfigInfo
-	// adopted is true for a VM that was adopted: what the spec does not name stays.
+	// adopted is true for an adopted VM. Settings that the spec does not name stay unchanged.
 	adopted bool
-	// reservesMemory is true if vSphere demands that all memory is reserved. Differences sets it.
+	// reservesMemory is true if vSphere requires that all memory is reserved. Differences sets it.
 	reservesMemory bool
-	// running is the state of the VM, and desired is the one that it gets. Differences sets them.
+	// running is the VM's current state, desired is its desired state. Differences sets both.
 	running, desired *hardware.State
 }
 
 func newInput(want Want, vm *mo.VirtualMachine) *input {
-	in := &input{Want: want, vm: vm, adopted: adopted(want, vm)}
+	in := &input{Want: want, vm: vm, adopted: isAdopted(want, vm)}
 	if vm.Config != nil {
 		in.config = *vm.Config
 	}
-	part(&in.config.CpuAllocation)
-	part(&in.config.MemoryAllocation)
-	part(&in.config.LatencySensitivity)
-	part(&in.config.BootOptions)
+	ensurePart(&in.config.CpuAllocation)
+	ensurePart(&in.config.MemoryAllocation)
+	ensurePart(&in.config.LatencySensitivity)
+	ensurePart(&in.config.BootOptions)
 	return in
 }
 
-// extra returns the present value of a key of extraConfig.
+// extra returns the current value of an extraConfig key.
 func (in *input) extra(key string) string { return observe.ExtraConfig(in.vm, key) }
 
 // exists reports whether the VM exists.
 func (in *input) exists() bool { return in.vm != nil && in.vm.Config != nil }
 
-// changed returns the differences whose two values are not equal.
-func changed(diffs []Difference) []Difference {
+// dropUnchanged returns the differences whose two values are not equal.
+func dropUnchanged(diffs []Difference) []Difference {
 	var out []Difference
 	for _, d := range diffs {
 		if d.Running != d.Desired {
@@ -54,19 +54,18 @@ func changed(diffs []Difference) []Difference {
 	return out
 }
 
-// Differences compares want with vm. An empty vm gives everything that want
-// sets, which is what a create needs. A VM whose configuration could not be
-// read must not be passed.
+// Differences compares want with vm. If vm is empty, it returns everything that want sets, for use in a create. It
+// must not be called for a VM whose configuration could not be read.
 func Differences(want Want, vm *mo.VirtualMachine) []Difference {
 	in := newInput(want, vm)
 	var out []Difference
 	out = append(out, compareIdentity(in)...)
-	out = append(out, setOnce(in)...)
+	out = append(out, initialSettings(in)...)
 	if r := want.Record; r.Text != "" {
 		out = append(out, Keep(vm, r))
 	}
 	if want.Effective == nil {
-		return changed(out)
+		return dropUnchanged(out)
 	}
 	readStates(in)
 	out = append(out, compareFields(in)...)
@@ -79,9 +78,10 @@ func Differences(want Want, vm *mo.VirtualMachine) []Difference {
 	out = append(out, compareVApp(in)...)
 	out = append(out, recordGuestSettings(in))
 	out = append(out, compareMark(in))
-	if out = changed(out); len(out) > 0 && in.exists() && want.Effective.Network != nil {
-		// The record of the adapters is brought up to date with other changes: it is no reason for one.
+	if out = dropUnchanged(out); len(out) > 0 && in.exists() && want.Effective.Network != nil {
+		// Other changes also update the adapter record. An outdated record alone is not a reason for a
+		// reconfiguration.
 		out = append(out, recordAdapters(in))
 	}
-	return changed(out)
+	return dropUnchanged(out)
 }

@@ -25,7 +25,7 @@ func ptr[T any](v T) *T { return &v }
 
 func quantity(s string) *resource.Quantity { return ptr(resource.MustParse(s)) }
 
-// want is a size of 2 sockets with 1 core and 2Gi on one vmxnet3.
+// want returns a size of 2 sockets with 1 core and 2Gi on one vmxnet3.
 func want() Want {
 	return Want{Want: driver.Want{Desired: provider.Desired{Effective: &vmv1alpha1.VirtualMachineInstanceSpec{
 		CPU:     &vmv1alpha1.VirtualMachineCPU{Sockets: 2},
@@ -40,7 +40,7 @@ func backing(name string) *types.VirtualEthernetCardNetworkBackingInfo {
 	return b
 }
 
-// have is a VM that is exactly as want wants it.
+// have returns a VM with exactly the configuration of want.
 func have() *mo.VirtualMachine {
 	nic := &types.VirtualVmxnet3{}
 	nic.Key, nic.MacAddress, nic.Backing = 4000, "00:50:56:01:02:03", backing("VM Network")
@@ -54,13 +54,13 @@ func have() *mo.VirtualMachine {
 	return vm
 }
 
-func TestNoDifferenceBetweenEqualConfigurations(t *testing.T) {
+func TestDifferences_NoneBetweenEqualConfigurations(t *testing.T) {
 	if got := Differences(want(), have()); len(got) != 0 {
 		t.Errorf("differences = %+v, want none", got)
 	}
 }
 
-func TestDifferencesKnowWhenTheyCanBeApplied(t *testing.T) {
+func TestDifferences_ReportWhenTheyCanBeApplied(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
 		change func(*Want, *mo.VirtualMachine)
@@ -78,7 +78,7 @@ func TestDifferencesKnowWhenTheyCanBeApplied(t *testing.T) {
 		}, []Difference{{Path: "cpu.sockets", Running: "2", Desired: "1"}}},
 		{"more cores", func(w *Want, _ *mo.VirtualMachine) { w.Effective.CPU.Cores = 2 },
 			[]Difference{{Path: "cpu.cores", Running: "1", Desired: "2"}, {Path: "cpu.cores", Running: "2 vCPUs", Desired: "4 vCPUs"}}},
-		{"hot add asked for by a ceiling", func(w *Want, _ *mo.VirtualMachine) { w.Effective.Memory.MaxGuest = quantity("8Gi") },
+		{"hot-add requested by a maximum", func(w *Want, _ *mo.VirtualMachine) { w.Effective.Memory.MaxGuest = quantity("8Gi") },
 			[]Difference{{Path: "memory.hotAddEnabled", Running: "false", Desired: "true"}}},
 		{"more memory with hot add", func(w *Want, vm *mo.VirtualMachine) {
 			w.Effective.Memory.Guest, w.Effective.Memory.HotAddEnabled = quantity("3Gi"), ptr(true)
@@ -122,7 +122,7 @@ func TestDifferencesKnowWhenTheyCanBeApplied(t *testing.T) {
 	}
 }
 
-func TestSpecOfACreateSetsWhatIsWanted(t *testing.T) {
+func TestSpec_OfACreateSetsTheDesiredValues(t *testing.T) {
 	w := want()
 	w.Bootstrap = &provider.BootstrapData{CloudConfig: []byte("#cloud-config")}
 	w.Effective.Bootstrap = &vmv1alpha1.VirtualMachineBootstrap{CloudInit: &vmv1alpha1.CloudInitBootstrap{}}
@@ -158,11 +158,11 @@ func TestSpecOfACreateSetsWhatIsWanted(t *testing.T) {
 		t.Errorf("adapter = %#v, want an e1000e with the manual address", spec.DeviceChange[0].GetVirtualDeviceConfigSpec().Device)
 	}
 	if spec.ManagedBy == nil || spec.ManagedBy.ExtensionKey != "dev.slipway" || !strings.Contains(spec.Annotation, "ns/web") {
-		t.Errorf("managed by %+v, annotation %q; want both to name us", spec.ManagedBy, spec.Annotation)
+		t.Errorf("managed by %+v, annotation %q; want both to name Slipway", spec.ManagedBy, spec.Annotation)
 	}
 	for _, d := range diffs {
 		if d.Path == "bootstrap.cloudInit" && d.Desired != "" && d.Desired != "changed" && d.Desired != "base64" {
-			t.Errorf("a secret is readable in a difference: %+v", d)
+			t.Errorf("a difference contains a secret: %+v", d)
 		}
 	}
 }

@@ -12,9 +12,9 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 )
 
-// recordDisks records the UUIDs of the disks that the VM was created with, of its boot disk and
-// of its volumes. A disk that an older version has recorded by its slot alone may have been
-// replaced since: it is recorded only if its file is where vSphere puts the VM's own disks.
+// recordDisks records the UUIDs of the boot disk, the volumes' disks and the disks that the VM was created with.
+// Older versions recorded a disk only by its slot. Such a disk may have been replaced since. It is recorded only if
+// its file is in the VM's own directory.
 func recordDisks(in *input) []Difference {
 	var out []Difference
 	recorded, attached := observe.DiskRecords(in.vm), attachedDisks(in)
@@ -43,7 +43,7 @@ func recordDisks(in *input) []Difference {
 	return out
 }
 
-// isRecordable reports whether the UUID of a disk is to be recorded.
+// isRecordable reports whether a disk's UUID must be recorded.
 func isRecordable(in *input, recorded string, disk *types.VirtualDisk) bool {
 	switch recorded {
 	case "":
@@ -54,7 +54,7 @@ func isRecordable(in *input, recorded string, disk *types.VirtualDisk) bool {
 	return false
 }
 
-// isAdopting reports whether the disk is being adopted as that of a volume.
+// isAdopting reports whether the disk is being adopted as a volume's disk.
 func isAdopting(in *input, disk *types.VirtualDisk) bool {
 	if !in.adopted {
 		return false

@@ -28,14 +28,14 @@ func TestRecordDisks(t *testing.T) {
 		changes []func(*Want, *mo.VirtualMachine)
 		want    []string
 	}{
-		"of an older version":                     {nil, []string{"scsi0:0=boot-uuid", "scsi0:1=data-uuid"}},
-		"in the directory of another VM":          {[]func(*Want, *mo.VirtualMachine){file(2001, "[ds] payroll/payroll.vmdk")}, []string{"scsi0:0=boot-uuid"}},
-		"of the VM, placed on another datastore":  {[]func(*Want, *mo.VirtualMachine){file(2001, "[ds2] web_1/web.vmdk")}, []string{"scsi0:0=boot-uuid", "scsi0:1=data-uuid"}},
-		"of another VM, on another datastore":     {[]func(*Want, *mo.VirtualMachine){file(2001, "[ds2] payroll/payroll.vmdk")}, []string{"scsi0:0=boot-uuid"}},
-		"added a moment ago, wherever it was put": {[]func(*Want, *mo.VirtualMachine){file(2001, "[vsan] 4a3f/web.vmdk"), record("scsi0:1", observe.DiskCreated)}, []string{"scsi0:0=boot-uuid", "scsi0:1=data-uuid"}},
-		"of a VM that is being created":           {[]func(*Want, *mo.VirtualMachine){file(2000, "[vsan] 4a3f/web.vmdk"), func(w *Want, _ *mo.VirtualMachine) { w.New = true }}, []string{"scsi0:0=boot-uuid", "scsi0:1=data-uuid"}},
-		"recorded":                                {[]func(*Want, *mo.VirtualMachine){record("scsi0:0", "BOOT-UUID"), record("scsi0:1", "data-uuid")}, nil},
-		"recorded, and replaced by another":       {[]func(*Want, *mo.VirtualMachine){record("scsi0:0", "boot-uuid"), record("scsi0:1", "old-uuid")}, nil},
+		"of an older version":                    {nil, []string{"scsi0:0=boot-uuid", "scsi0:1=data-uuid"}},
+		"in the directory of another VM":         {[]func(*Want, *mo.VirtualMachine){file(2001, "[ds] payroll/payroll.vmdk")}, []string{"scsi0:0=boot-uuid"}},
+		"of the VM, placed on another datastore": {[]func(*Want, *mo.VirtualMachine){file(2001, "[ds2] web_1/web.vmdk")}, []string{"scsi0:0=boot-uuid", "scsi0:1=data-uuid"}},
+		"of another VM, on another datastore":    {[]func(*Want, *mo.VirtualMachine){file(2001, "[ds2] payroll/payroll.vmdk")}, []string{"scsi0:0=boot-uuid"}},
+		"added just now, in any directory":       {[]func(*Want, *mo.VirtualMachine){file(2001, "[vsan] 4a3f/web.vmdk"), record("scsi0:1", observe.DiskCreated)}, []string{"scsi0:0=boot-uuid", "scsi0:1=data-uuid"}},
+		"of a VM that is being created":          {[]func(*Want, *mo.VirtualMachine){file(2000, "[vsan] 4a3f/web.vmdk"), func(w *Want, _ *mo.VirtualMachine) { w.New = true }}, []string{"scsi0:0=boot-uuid", "scsi0:1=data-uuid"}},
+		"recorded":                               {[]func(*Want, *mo.VirtualMachine){record("scsi0:0", "BOOT-UUID"), record("scsi0:1", "data-uuid")}, nil},
+		"recorded, and replaced by another":      {[]func(*Want, *mo.VirtualMachine){record("scsi0:0", "boot-uuid"), record("scsi0:1", "old-uuid")}, nil},
 		"without a UUID that can be read": {[]func(*Want, *mo.VirtualMachine){func(_ *Want, vm *mo.VirtualMachine) {
 			diskOfVM(vm, 2001).Backing.(*types.VirtualDiskFlatVer2BackingInfo).Uuid = ""
 		}}, []string{"scsi0:0=boot-uuid"}},

@@ -1,25 +1,27 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package configspec compares an effective spec with a vSphere VM and builds
-// the reconfiguration that makes the VM as wanted. It is pure.
+// Package configspec compares an effective spec with a vSphere VM and builds the reconfiguration that applies the
+// differences. It does no I/O.
 //
-// The fields of pkg/hardware are compared by a table (rows), which reads each field from the
-// VM and sets it. Adapters, disks, drives, claims, passed-through devices, the boot order and
-// storage policies are lists: each kind is compared by functions of its own.
+// A table (rows) compares the fields of pkg/hardware: each row reads a field from the VM and sets it. Adapters,
+// disks, drives, claims, passthrough devices, the boot order and storage policies are lists. Each list has its own
+// comparison functions.
 //
-// Every difference has its path in the effective spec, both values, and when
-// vSphere can change it: immediately or only while the VM is powered off, which pkg/hardware
-// decides. A field that the effective spec leaves unset is left to the image, reservations,
-// limits and shares excepted, which fall back to vSphere's defaults, so that
-// removing one from the spec removes it from the VM, and passed-through devices,
-// of which the VM has exactly those of the spec. Disks and TPMs hold data:
-// leaving them out of the spec never removes them.
+// A Difference has the path of a field in the effective spec, the current value and the desired value. It also
+// records whether vSphere can change the field immediately or only while the VM is powered off. Package hardware
+// decides that.
 //
-// An adopted VM (observe.AdoptedKey) gets what the spec names, and nothing else: name, BIOS
-// UUID, firmware, adapters, devices, allocations and the data of its guest stay as they were.
-// The topology and hot-add of a new VM are set in any case, because the values of its image
-// are not known.
+// A field that the effective spec does not set keeps the value of the image, with two exceptions:
 //
-// Refused and NotApplied return what the spec requests and the VM does not get.
+//   - Reservations, limits and shares return to vSphere's defaults when they are removed from the spec.
+//   - The VM has exactly the passthrough devices of the spec.
+//
+// Disks and TPMs hold data: removing them from the spec does not delete them.
+//
+// For an adopted VM (observe.AdoptedKey) only the fields that the spec sets are changed. Its name, BIOS UUID,
+// firmware, adapters, devices, allocations and guest data stay unchanged. For a new VM, CPU topology and hot-add
+// are always set, because the image's values are not known.
+//
+// Refused and NotApplied list the settings of the spec that the VM does not get.
 package configspec

@@ -16,8 +16,8 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
 )
 
-// made is the VM that vSphere makes of an effective spec with its adapters and no other device.
-func made(e *vmv1alpha1.VirtualMachineInstanceSpec) *mo.VirtualMachine {
+// createdVM returns the VM that vSphere creates from an effective spec, with adapters and no other devices.
+func createdVM(e *vmv1alpha1.VirtualMachineInstanceSpec) *mo.VirtualMachine {
 	spec := Spec(Differences(Want{Want: driver.Want{Desired: provider.Desired{Effective: e}}, Backings: backings}, &mo.VirtualMachine{}))
 	config := &types.VirtualMachineConfigInfo{
 		Version: "vmx-19", Firmware: "bios", GuestId: spec.GuestId, Uuid: spec.Uuid,
@@ -37,7 +37,7 @@ func made(e *vmv1alpha1.VirtualMachineInstanceSpec) *mo.VirtualMachine {
 	return &mo.VirtualMachine{Config: config}
 }
 
-// backings are the networks of the specs that are compared.
+// backings are the networks of the specs.
 var backings = map[string]types.BaseVirtualDeviceBackingInfo{"": backing("VM Network"), "other": backing("other")}
 
 func effectiveOf(t *testing.T, fields string) *vmv1alpha1.VirtualMachineInstanceSpec {
@@ -49,9 +49,9 @@ func effectiveOf(t *testing.T, fields string) *vmv1alpha1.VirtualMachineInstance
 	return out
 }
 
-// What a refresh announces is what the comparison with the hardware does: both are
-// asked about the same change.
-func TestAnnouncedEffectsAreThoseOfTheHardware(t *testing.T) {
+// The announced effects of a refresh must match the comparison with the hardware. Both are computed for the same
+// change.
+func TestEffects_MatchTheHardwareComparison(t *testing.T) {
 	const small = `cpu: {sockets: 2, cores: 1, threads: 1, hotAddEnabled: true}, memory: {guest: 4Gi, reservation: 4Gi, hotAddEnabled: true}`
 	for name, tc := range map[string][2]string{
 		"growth":                      {small, `cpu: {sockets: 4, hotAddEnabled: true}, memory: {guest: 8Gi, reservation: 8Gi, hotAddEnabled: true}`},
@@ -69,27 +69,27 @@ func TestAnnouncedEffectsAreThoseOfTheHardware(t *testing.T) {
 			`cpu: {sockets: 2, latencySensitivity: High, exposeVNUMA: true}, memory: {guest: 4Gi, reservation: 4Gi, hugePageSize: 2Mi}`},
 		"pinned memory that grows": {`cpu: {sockets: 2, latencySensitivity: High}, memory: {guest: 4Gi, reservation: 4Gi, maxGuest: 8Gi, hotAddEnabled: true}`,
 			`cpu: {sockets: 2, latencySensitivity: High}, memory: {guest: 8Gi, reservation: 8Gi, maxGuest: 8Gi, hotAddEnabled: true}`},
-		"firmware":              {small + `, firmware: {bootloader: BIOS}, guestID: a`, small + `, firmware: {bootloader: EFI, secureBoot: true}, guestID: b, minHardwareVersion: 21`},
-		"firmware left alone":   {small + `, firmware: {bootloader: EFI, secureBoot: true, uuid: aa}, guestID: a`, small + `, firmware: {}`},
-		"firmware, in words":    {small + `, firmware: {bootloader: EFI, secureBoot: true}`, small + `, firmware: {bootloader: EFI, secureBoot: false}`},
-		"what vSphere lacks":    {small + `, nodeSelector: {a: b}, devices: {video: {type: vga}}`, small + `, nodeSelector: {c: d}, devices: {video: {type: virtio}}`},
-		"switches":              {small, small + `, devices: {disableHotplug: true, autoattachGraphicsDevice: false}`},
-		"a device more":         {small, small + `, devices: {gpus: [{name: g, deviceName: grid_a100-10c}]}`},
-		"an interface in front": {small + `, network: {interfaces: [{name: eth0}]}`, small + `, network: {interfaces: [{name: first}, {name: eth0}]}`},
-		"an interface less":     {small + `, network: {interfaces: [{name: eth0}, {name: eth1}]}`, small + `, network: {interfaces: [{name: eth1}]}`},
-		"another network":       {small + `, network: {interfaces: [{name: eth0}]}`, small + `, network: {interfaces: [{name: eth0, network: other}]}`},
-		"another model":         {small + `, network: {interfaces: [{name: eth0, model: e1000}]}`, small + `, network: {interfaces: [{name: eth0, model: vmxnet3}]}`},
-		"another address":       {small + `, network: {interfaces: [{name: eth0}]}`, small + `, network: {interfaces: [{name: eth0, macAddress: "00:50:56:00:00:01"}]}`},
-		"SR-IOV and one more":   {small + `, network: {interfaces: [{name: eth0, model: sriov}]}`, small + `, network: {interfaces: [{name: eth0, model: sriov, network: other}, {name: eth1}]}`},
-		"nothing is plugged":    {small + `, devices: {disableHotplug: true}, network: {interfaces: [{name: eth0}]}`, small + `, devices: {disableHotplug: true}, network: {interfaces: [{name: eth0, network: other}, {name: eth1}]}`},
-		"no network any more":   {small + `, network: {interfaces: [{name: eth0}]}`, small + `, network: {disabled: true}`},
-		"interfaces":            {small + `, network: {interfaces: [{name: eth0, model: e1000}]}`, small},
-		"disks of a running VM": {small, small + `, volumes: [{name: a, bus: pvscsi, disk: {size: 1Gi}}, {name: b, bus: sata, disk: {size: 1Gi}}], terminationGracePeriodSeconds: 5`},
+		"firmware":                           {small + `, firmware: {bootloader: BIOS}, guestID: a`, small + `, firmware: {bootloader: EFI, secureBoot: true}, guestID: b, minHardwareVersion: 21`},
+		"firmware left alone":                {small + `, firmware: {bootloader: EFI, secureBoot: true, uuid: aa}, guestID: a`, small + `, firmware: {}`},
+		"firmware, in words":                 {small + `, firmware: {bootloader: EFI, secureBoot: true}`, small + `, firmware: {bootloader: EFI, secureBoot: false}`},
+		"unsupported fields":                 {small + `, nodeSelector: {a: b}, devices: {video: {type: vga}}`, small + `, nodeSelector: {c: d}, devices: {video: {type: virtio}}`},
+		"switches":                           {small, small + `, devices: {disableHotplug: true, autoattachGraphicsDevice: false}`},
+		"an additional device":               {small, small + `, devices: {gpus: [{name: g, deviceName: grid_a100-10c}]}`},
+		"an interface in front":              {small + `, network: {interfaces: [{name: eth0}]}`, small + `, network: {interfaces: [{name: first}, {name: eth0}]}`},
+		"a removed interface":                {small + `, network: {interfaces: [{name: eth0}, {name: eth1}]}`, small + `, network: {interfaces: [{name: eth1}]}`},
+		"another network":                    {small + `, network: {interfaces: [{name: eth0}]}`, small + `, network: {interfaces: [{name: eth0, network: other}]}`},
+		"another model":                      {small + `, network: {interfaces: [{name: eth0, model: e1000}]}`, small + `, network: {interfaces: [{name: eth0, model: vmxnet3}]}`},
+		"another address":                    {small + `, network: {interfaces: [{name: eth0}]}`, small + `, network: {interfaces: [{name: eth0, macAddress: "00:50:56:00:00:01"}]}`},
+		"SR-IOV and an additional interface": {small + `, network: {interfaces: [{name: eth0, model: sriov}]}`, small + `, network: {interfaces: [{name: eth0, model: sriov, network: other}, {name: eth1}]}`},
+		"hotplug disabled":                   {small + `, devices: {disableHotplug: true}, network: {interfaces: [{name: eth0}]}`, small + `, devices: {disableHotplug: true}, network: {interfaces: [{name: eth0, network: other}, {name: eth1}]}`},
+		"network disabled":                   {small + `, network: {interfaces: [{name: eth0}]}`, small + `, network: {disabled: true}`},
+		"interfaces":                         {small + `, network: {interfaces: [{name: eth0, model: e1000}]}`, small},
+		"disks of a running VM":              {small, small + `, volumes: [{name: a, bus: pvscsi, disk: {size: 1Gi}}, {name: b, bus: sata, disk: {size: 1Gi}}], terminationGracePeriodSeconds: 5`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			running, desired := effectiveOf(t, tc[0]), effectiveOf(t, tc[1])
 			seen := map[string]Difference{}
-			for _, d := range Differences(Want{Want: driver.Want{Desired: provider.Desired{Effective: desired}}, Backings: backings}, made(running)) {
+			for _, d := range Differences(Want{Want: driver.Want{Desired: provider.Desired{Effective: desired}}, Backings: backings}, createdVM(running)) {
 				seen[d.Path] = d
 			}
 			announced := hardware.Diff(running, desired)
@@ -101,18 +101,18 @@ func TestAnnouncedEffectsAreThoseOfTheHardware(t *testing.T) {
 				switch d.Effect {
 				case vmv1alpha1.RefreshEffectNone:
 					if differs {
-						t.Errorf("%s is announced as without effect, and the hardware gets %+v", d.Path, got)
+						t.Errorf("%s is announced as without effect, but the hardware gets %+v", d.Path, got)
 					}
 				case vmv1alpha1.RefreshEffectLive:
 					if differs && !got.Live {
-						t.Errorf("%s is announced as live, and waits for a power cycle", d.Path)
+						t.Errorf("%s is announced as live, but waits for a power cycle", d.Path)
 					}
 				case vmv1alpha1.RefreshEffectRestart:
 					if partOfAnother(d.Path) {
 						continue
 					}
 					if !differs || got.Live {
-						t.Errorf("%s is announced as waiting for a power cycle, and the hardware differs %t, live %t", d.Path, differs, got.Live)
+						t.Errorf("%s is announced as waiting for a power cycle, but the hardware differs %t, live %t", d.Path, differs, got.Live)
 					}
 				}
 			}
@@ -120,6 +120,6 @@ func TestAnnouncedEffectsAreThoseOfTheHardware(t *testing.T) {
 	}
 }
 
-// partOfAnother is true for a field that the hardware has under another path: that a
-// vCPU has a core of its own is its latency sensitivity.
+// partOfAnother reports whether the hardware has the field under another path: a dedicated core per vCPU is part of
+// the latency sensitivity.
 func partOfAnother(path string) bool { return path == hardware.CPUDedicated }

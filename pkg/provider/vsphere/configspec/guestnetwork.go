@@ -12,11 +12,12 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 )
 
-// maxLinuxName is the longest name of an interface that Linux takes (IFNAMSIZ - 1).
+// maxLinuxName is the maximum length of an interface name in Linux (IFNAMSIZ - 1).
 const maxLinuxName = 15
 
-// configured is true when an interface asks for more than the image's default.
-func configured(n *vmv1alpha1.VirtualMachineNetworkSpec) bool {
+// isNetworkConfigured reports whether the spec configures the guest's network, so that the image's default does not
+// suffice.
+func isNetworkConfigured(n *vmv1alpha1.VirtualMachineNetworkSpec) bool {
 	if n.Disabled || len(n.Interfaces) == 0 {
 		return false
 	}
@@ -24,28 +25,27 @@ func configured(n *vmv1alpha1.VirtualMachineNetworkSpec) bool {
 		return true
 	}
 	for i := range n.Interfaces {
-		if len(settings(&n.Interfaces[i])) > 0 {
+		if len(interfaceSettings(&n.Interfaces[i])) > 0 {
 			return true
 		}
 	}
 	return false
 }
 
-// TellsLater is true when cloud-init is to be told of adapters that vm does not have
-// yet, so that it can be told only once it has them.
+// TellsLater reports whether cloud-init's metadata needs adapters that vm does not have yet. The metadata can
+// be set only after the adapters exist.
 func TellsLater(want Want, vm *mo.VirtualMachine) bool {
 	e := want.Effective
 	if e == nil || e.Bootstrap == nil || e.Bootstrap.CloudInit == nil {
 		return false
 	}
-	_, told := cloudInitMetadata(newInput(want, vm), e.Bootstrap.CloudInit)
-	return !told
+	_, complete := cloudInitMetadata(newInput(want, vm), e.Bootstrap.CloudInit)
+	return !complete
 }
 
-// macAddresses are those of the adapters, in the order of the interfaces. The guest
-// finds an adapter by nothing else: its own name for it depends on the slot and on the
-// distribution. It is false while an address is not known, which vSphere chooses
-// when it makes the adapter.
+// macAddresses returns the adapters' MAC addresses in the order of the interfaces. The guest identifies an adapter
+// by its MAC address, because the adapter's name in the guest depends on its slot and on the distribution. It
+// returns false if an address is not known yet: vSphere chooses it when it creates the adapter.
 func macAddresses(in *input, n *vmv1alpha1.VirtualMachineNetworkSpec) ([]string, bool) {
 	have := observe.Assign(in.vm, n.Interfaces, in.Adapters)
 	out := make([]string, len(n.Interfaces))
@@ -54,8 +54,8 @@ func macAddresses(in *input, n *vmv1alpha1.VirtualMachineNetworkSpec) ([]string,
 		switch {
 		case i.MACAddress != "":
 			out[at] = lower(i.MACAddress)
-		// An adapter of another model gives way to one with another address.
-		case card == nil || card.GetVirtualEthernetCard().MacAddress == "" || !in.adopted && model(card) != model(newCard(*i, nil, 0)):
+		// An adapter of another model is replaced by an adapter with another address.
+		case card == nil || card.GetVirtualEthernetCard().MacAddress == "" || !in.adopted && modelOf(card) != modelOf(newCard(*i, nil, 0)):
 			return nil, false
 		default:
 			out[at] = lower(card.GetVirtualEthernetCard().MacAddress)
@@ -64,15 +64,15 @@ func macAddresses(in *input, n *vmv1alpha1.VirtualMachineNetworkSpec) ([]string,
 	return out, true
 }
 
-// networkConfig is cloud-init's network configuration, version 2. It names every
-// interface: one that it leaves out would not be brought up.
+// networkConfig returns cloud-init's network configuration, version 2. It lists every interface, because cloud-init
+// does not bring up an interface that is missing.
 func networkConfig(n *vmv1alpha1.VirtualMachineNetworkSpec, macs []string) map[string]any {
 	ethernets := map[string]any{}
 	for at := range n.Interfaces {
 		i := &n.Interfaces[at]
-		e := settings(i)
+		e := interfaceSettings(i)
 		if len(i.Addresses) == 0 && i.DHCP4 == nil && i.DHCP6 == nil {
-			e["dhcp4"] = true // As images do.
+			e["dhcp4"] = true // The default of most images.
 		}
 		e["match"] = map[string]any{"macaddress": macs[at]}
 		if len(i.Name) <= maxLinuxName {
@@ -93,8 +93,8 @@ func networkConfig(n *vmv1alpha1.VirtualMachineNetworkSpec, macs []string) map[s
 	return map[string]any{"version": 2, "ethernets": ethernets}
 }
 
-// settings are what the interface itself asks for.
-func settings(i *vmv1alpha1.VirtualMachineNetworkInterface) map[string]any {
+// interfaceSettings returns the settings of a single interface.
+func interfaceSettings(i *vmv1alpha1.VirtualMachineNetworkInterface) map[string]any {
 	e := map[string]any{}
 	if i.DHCP4 != nil {
 		e["dhcp4"] = *i.DHCP4
@@ -117,35 +117,35 @@ func settings(i *vmv1alpha1.VirtualMachineNetworkInterface) map[string]any {
 	return e
 }
 
-// inGuest says what takes the network configuration in the guest: cloud-init, which takes
-// all of it, or a guest customization of vSphere.
-func inGuest(e *vmv1alpha1.VirtualMachineInstanceSpec) (cloudInit, customized bool) {
+// guestAgents reports whether the guest gets its network configuration from cloud-init or from a vSphere guest
+// customization. Cloud-init supports all settings.
+func guestAgents(e *vmv1alpha1.VirtualMachineInstanceSpec) (cloudInit, customized bool) {
 	b := e.Bootstrap
 	return b != nil && b.CloudInit != nil, b != nil && (b.LinuxPrep != nil || b.Sysprep != nil)
 }
 
-// whoTells is what hands network settings to the guest.
-const whoTells = "bootstrap.cloudInit, linuxPrep or sysprep"
+// needsBootstrap names the bootstrap types that pass network settings to the guest.
+const needsBootstrap = "bootstrap.cloudInit, linuxPrep or sysprep"
 
-// refusedAddresses refuses addresses that nothing would give to the guest: it
-// would come up with others.
-func refusedAddresses(e *vmv1alpha1.VirtualMachineInstanceSpec, say func(format string, args ...any)) {
-	cloudInit, customized := inGuest(e)
+// refuseAddresses refuses addresses if no bootstrap passes them to the guest, because the guest would boot with
+// other addresses.
+func refuseAddresses(e *vmv1alpha1.VirtualMachineInstanceSpec, reportf func(format string, args ...any)) {
+	cloudInit, customized := guestAgents(e)
 	if e.Network == nil || e.Network.Disabled || cloudInit {
 		return
 	}
 	for _, i := range e.Network.Interfaces {
 		fields := map[string]bool{"addresses": len(i.Addresses) > 0, "gateway4": i.Gateway4 != "", "gateway6": i.Gateway6 != ""}
-		if len(i.AddressesFromPools) > 0 { // The others may come from there.
+		if len(i.AddressesFromPools) > 0 { // The other settings may come from the pool.
 			fields = map[string]bool{"addressesFromPools": true}
 		}
-		for field, asked := range fields {
-			if asked && !customized {
-				say("network.interfaces[%s].%s: needs %s, which hands it to the guest", i.Name, field, whoTells)
+		for field, isSet := range fields {
+			if isSet && !customized {
+				reportf("network.interfaces[%s].%s: requires %s to configure it in the guest", i.Name, field, needsBootstrap)
 			}
 		}
 		if customized && countIPv4(i.Addresses) > 1 {
-			say("network.interfaces[%s].addresses: a guest customization takes one IPv4 address", i.Name)
+			reportf("network.interfaces[%s].addresses: a guest customization supports one IPv4 address per interface", i.Name)
 		}
 	}
 }

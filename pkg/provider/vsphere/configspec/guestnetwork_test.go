@@ -15,8 +15,8 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// networkOf is the network configuration that differences hand to cloud-init, as
-// JSON; empty when there is no metadata, null when it has no network.
+// networkOf returns the network configuration for cloud-init in the differences, as JSON. It is empty if there is
+// no metadata, and null if the metadata has no network.
 func networkOf(t *testing.T, diffs []Difference) string {
 	t.Helper()
 	for _, o := range Spec(diffs).ExtraConfig {
@@ -39,8 +39,8 @@ func networkOf(t *testing.T, diffs []Difference) string {
 	return ""
 }
 
-// The guest calls its adapters what it likes: only the address tells which is meant.
-func TestCloudInitFindsAdaptersByTheirAddresses(t *testing.T) {
+// The guest chooses the names of its adapters. Only the MAC address identifies an adapter.
+func TestNetworkConfig_MatchesAdaptersByMACAddress(t *testing.T) {
 	const documented = `{"ethernets":{` +
 		`"eth0":{"addresses":["192.0.2.5/24"],"gateway4":"192.0.2.1","match":{"macaddress":"00:50:56:01:02:03"},"nameservers":{"addresses":["192.0.2.53"]},"set-name":"eth0"},` +
 		`"eth1":{"dhcp4":true,"match":{"macaddress":"00:50:56:01:02:04"},"nameservers":{"addresses":["192.0.2.53"]},"set-name":"eth1"}},"version":2}`
@@ -72,7 +72,7 @@ func TestCloudInitFindsAdaptersByTheirAddresses(t *testing.T) {
 			recorded(vm, "eth0=4001,eth1=4000")
 			w.Effective.Network.Nameservers = nil
 		}, `{"ethernets":{"eth0":{"addresses":["192.0.2.5/24"],"gateway4":"192.0.2.1","match":{"macaddress":"00:50:56:01:02:04"},"set-name":"eth0"},"eth1":{"dhcp4":true,"match":{"macaddress":"00:50:56:01:02:03"},"set-name":"eth1"}},"version":2}`},
-		{"nothing asked for", func(w *Want, _ *mo.VirtualMachine) {
+		{"nothing requested", func(w *Want, _ *mo.VirtualMachine) {
 			w.Effective.Network = &vmv1alpha1.VirtualMachineNetworkSpec{Interfaces: []vmv1alpha1.VirtualMachineNetworkInterface{{Name: "eth0"}, {Name: "eth1"}}}
 		}, "null"},
 	} {
@@ -96,8 +96,8 @@ func TestCloudInitFindsAdaptersByTheirAddresses(t *testing.T) {
 	}
 }
 
-// An image with OVF properties makes cloud-init look at nothing else.
-func TestOVFPropertiesOfTheImageMakeWayForCloudInit(t *testing.T) {
+// If the image has OVF properties, cloud-init does not use other data sources.
+func TestBootstrap_CloudInitRemovesTheImagesOVFProperties(t *testing.T) {
 	properties := &types.VmConfigInfo{Property: []types.VAppPropertyInfo{{Id: "password"}}}
 	for _, tc := range []struct {
 		name   string
@@ -108,7 +108,7 @@ func TestOVFPropertiesOfTheImageMakeWayForCloudInit(t *testing.T) {
 		{"a new VM that has them all the same", func(w *Want, _ *mo.VirtualMachine) { w.New = true }, true},
 		{"a new VM that has none", func(w *Want, vm *mo.VirtualMachine) { w.New, vm.Config.VAppConfig = true, nil }, false},
 		{"a VM that has started with them", func(*Want, *mo.VirtualMachine) {}, false},
-		{"asked for", func(w *Want, vm *mo.VirtualMachine) {
+		{"requested", func(w *Want, vm *mo.VirtualMachine) {
 			w.Effective.Bootstrap.VAppConfig = &vmv1alpha1.VAppConfigBootstrap{}
 			*vm = mo.VirtualMachine{}
 		}, false},
@@ -129,23 +129,23 @@ func TestOVFPropertiesOfTheImageMakeWayForCloudInit(t *testing.T) {
 	}
 }
 
-// One reconfiguration is enough when the VM has its adapters already.
-func TestCloudInitIsToldLaterOnlyOfAdaptersThatAreStillToCome(t *testing.T) {
+// If the VM has all adapters, one reconfiguration is sufficient.
+func TestTellsLater_OnlyForMissingAdapters(t *testing.T) {
 	w, vm := want(), have()
 	w.Effective.Network.Interfaces[0].Addresses = []string{"192.0.2.5/24"}
 	if TellsLater(w, vm) {
-		t.Error("without cloud-init there is something to tell")
+		t.Error("deferred without cloud-init")
 	}
 	w.Effective.Bootstrap = &vmv1alpha1.VirtualMachineBootstrap{CloudInit: &vmv1alpha1.CloudInitBootstrap{}}
 	if TellsLater(w, vm) {
-		t.Error("of an adapter that is as wanted it is told later")
+		t.Error("deferred for an adapter that does not change")
 	}
 	w.Effective.Network.Interfaces[0].Network = "other"
 	if TellsLater(w, vm) {
-		t.Error("of an adapter that keeps its address on another network it is told later")
+		t.Error("deferred for an adapter that keeps its address on another network")
 	}
 	w.Effective.Network.Interfaces[0].Model = "e1000"
 	if !TellsLater(w, vm) {
-		t.Error("of an adapter that is still to be changed it is told at once")
+		t.Error("not deferred for an adapter that must be replaced")
 	}
 }

@@ -28,20 +28,20 @@ const (
 	domainNamePath = "network.domainName"
 	interfacesPath = "network.interfaces["
 	publicKeysPath = "bootstrap.cloudInit.sshAuthorizedKeys"
-	// maxShownSetting is the longest setting that a message shows, in characters.
+	// maxShownSetting is the maximum length of a setting in a message, in characters.
 	maxShownSetting = 64
 )
 
-// notSettings are fields of the bootstrap that the guest does not get: they take effect at any time.
+// notSettings are bootstrap fields that are not passed to the guest. They can take effect at any time.
 var notSettings = []string{instanceIDPath, "bootstrap.waitForTools", "bootstrap.removeAfterFirstBoot"}
 
-// confidentialSettings are fields that may hold passwords. The record has a digest of them.
+// confidentialSettings are fields that may contain passwords. Only their digest is recorded.
 var confidentialSettings = []string{"bootstrap.cloudInit.cloudConfig", "bootstrap.vAppConfig.properties", "bootstrap.sysprep.answers.runOnce"}
 
-// guestSettings are settings that only the guest can apply, by the path of their field.
+// guestSettings are settings that only the guest can apply, by field path.
 type guestSettings map[string]string
 
-// networkSettings returns the settings of the guest's network that the spec requests.
+// networkSettings returns the guest network settings of the spec.
 func networkSettings(e *vmv1alpha1.VirtualMachineInstanceSpec) guestSettings {
 	out := guestSettings{}
 	if e.Network == nil {
@@ -60,7 +60,7 @@ func networkSettings(e *vmv1alpha1.VirtualMachineInstanceSpec) guestSettings {
 		set("network.searchDomains", strings.Join(e.Network.SearchDomains, ", "))
 	}
 	for i := range interfaces {
-		for field, value := range settings(&interfaces[i]) {
+		for field, value := range interfaceSettings(&interfaces[i]) {
 			if list, ok := value.([]string); ok {
 				value = strings.Join(list, ", ")
 			}
@@ -70,8 +70,8 @@ func networkSettings(e *vmv1alpha1.VirtualMachineInstanceSpec) guestSettings {
 	return out
 }
 
-// bootstrapSettings returns every field of the bootstrap that is set. It reads them from the JSON, so that a field
-// that is added to the API is included.
+// bootstrapSettings returns all bootstrap fields that are set. It reads them from the JSON form, so that new API
+// fields are included.
 func bootstrapSettings(b *vmv1alpha1.VirtualMachineBootstrap) guestSettings {
 	out := guestSettings{}
 	if b == nil {
@@ -83,7 +83,7 @@ func bootstrapSettings(b *vmv1alpha1.VirtualMachineBootstrap) guestSettings {
 		err = json.Unmarshal(text, &fields)
 	}
 	if err != nil {
-		// A bootstrap has strings, numbers, booleans, lists and maps alone.
+		// A bootstrap contains only strings, numbers, booleans, lists and maps.
 		panic(fmt.Sprintf("marshalling a bootstrap: %v", err))
 	}
 	addSettings(out, "bootstrap", fields)
@@ -106,7 +106,7 @@ func addSettings(out guestSettings, path string, fields map[string]any) {
 		}
 		text, ok := value.(string)
 		if !ok {
-			all, _ := json.Marshal(value) // It was read from JSON.
+			all, _ := json.Marshal(value) // The value was read from JSON.
 			text = string(all)
 		}
 		if confidential || len(text) > maxShownSetting || strings.ContainsAny(text, "\r\n") {
@@ -116,12 +116,12 @@ func addSettings(out guestSettings, path string, fields map[string]any) {
 	}
 }
 
-// notHanded returns the network settings that nothing hands over to the guest, with the reason. Addresses that nothing
-// hands over are refused instead.
-func notHanded(in *input) guestSettings {
-	const needs = "it needs bootstrap.cloudInit to reach the guest"
+// notPassed returns the network settings that no bootstrap passes to the guest, with the reason. Addresses are not
+// included, because they are refused.
+func notPassed(in *input) guestSettings {
+	const needs = "requires bootstrap.cloudInit"
 	out, e := guestSettings{}, in.Effective
-	cloudInit, customized := inGuest(e)
+	cloudInit, customized := guestAgents(e)
 	interfaces := map[string]*vmv1alpha1.VirtualMachineNetworkInterface{}
 	for i, all := 0, interfacesOf(e); i < len(all); i++ {
 		interfaces[all[i].Name] = &all[i]
@@ -130,14 +130,14 @@ func notHanded(in *input) guestSettings {
 		name, field, _ := strings.Cut(strings.TrimPrefix(path, interfacesPath), "].")
 		switch {
 		case in.adopted:
-			out[path] = "the virtual machine was adopted, and its guest had started before: change it in the guest"
+			out[path] = "the guest had already booted when the virtual machine was adopted: change it in the guest"
 		case cloudInit:
 			if e.Bootstrap.CloudInit.RawNetworkConfig != nil && path != hostNamePath && path != domainNamePath {
-				out[path] = "bootstrap.cloudInit.rawNetworkConfig is in its place"
+				out[path] = "replaced by bootstrap.cloudInit.rawNetworkConfig"
 			}
 		case customized && path == hostNamePath:
 			if s := e.Bootstrap.Sysprep; s != nil && s.RawSysprep != nil {
-				out[path] = "the answer file of bootstrap.sysprep names the computer"
+				out[path] = "the answer file of bootstrap.sysprep sets the computer name"
 			}
 		case field == "mtu":
 			out[path] = needs
@@ -153,14 +153,14 @@ func notHanded(in *input) guestSettings {
 	return out
 }
 
-// handedSettings returns the settings that the guest gets at its first boot.
-func handedSettings(in *input) guestSettings {
+// passedSettings returns the settings that the guest gets at its first boot.
+func passedSettings(in *input) guestSettings {
 	out := bootstrapSettings(in.Effective.Bootstrap)
 	if in.adopted {
 		return nil
 	}
-	if cloudInit, customized := inGuest(in.Effective); cloudInit || customized {
-		not := notHanded(in)
+	if cloudInit, customized := guestAgents(in.Effective); cloudInit || customized {
+		not := notPassed(in)
 		for path, value := range networkSettings(in.Effective) {
 			if _, isNot := not[path]; !isNot {
 				out[path] = value
@@ -170,7 +170,7 @@ func handedSettings(in *input) guestSettings {
 	return out
 }
 
-// givenSettings returns the settings that the guest was given at its first boot, as they are recorded.
+// givenSettings returns the recorded settings that the guest got at its first boot.
 func givenSettings(in *input) guestSettings {
 	out := guestSettings{}
 	if err := json.Unmarshal([]byte(in.extra(observe.GuestSettingsKey)), &out); err != nil {
@@ -179,17 +179,18 @@ func givenSettings(in *input) guestSettings {
 	return out
 }
 
-// text is the value of observe.GuestSettingsKey.
+// text returns the value for observe.GuestSettingsKey.
 func (s guestSettings) text() string {
 	if len(s) == 0 {
 		return ""
 	}
-	out, _ := json.Marshal(s) // A map of strings always marshals.
+	out, _ := json.Marshal(s) // A map of strings can always be marshalled.
 	return string(out)
 }
 
-// recordGuestSettings records the settings that the guest gets: all of them for a new VM and with a new instance ID,
-// and those of cloud-init's metadata until the guest has read them, for the metadata follows the spec until then.
+// recordGuestSettings records the settings that the guest gets. For a new VM and for a new instance ID it records
+// all of them. Until the guest has read cloud-init's metadata, it also updates the settings in the metadata,
+// because the metadata follows the spec until then.
 func recordGuestSettings(in *input) Difference {
 	b := in.Effective.Bootstrap
 	isNew := !in.exists() || in.New
@@ -200,16 +201,16 @@ func recordGuestSettings(in *input) Difference {
 	case in.adopted, !isNew && !renewed && !unread, renewed && in.Bootstrap == nil:
 		return Difference{}
 	case cloudInit && metadataTooLong(in, b.CloudInit) != nil:
-		return Difference{} // It is refused, and the guest keeps its previous settings.
+		return Difference{} // Refused reports it. The guest keeps its previous settings.
 	}
-	next := handedSettings(in)
+	next := passedSettings(in)
 	switch {
 	case renewed:
 		next[instanceIDPath] = cmp.Or(instanceID(in, b.CloudInit), in.Owner().UID)
 	case unread:
 		given := givenSettings(in)
 		if len(given) == 0 {
-			return Difference{} // An older version has created it: see Lacking.
+			return Difference{} // An older version created the VM: see Lacking.
 		}
 		for path := range given {
 			if !inMetadata(path) {
@@ -221,13 +222,13 @@ func recordGuestSettings(in *input) Difference {
 	return compareOption(in, "metadata.guest", observe.GuestSettingsKey, next.text(), true, true)
 }
 
-// inMetadata reports whether a setting is a part of cloud-init's metadata.
+// inMetadata reports whether a setting is part of cloud-init's metadata.
 func inMetadata(path string) bool {
 	return strings.HasPrefix(path, "network.") || path == publicKeysPath
 }
 
-// GuestNetwork returns whether the guest has the settings that only the guest can apply. recorded is false while
-// the settings of the first boot are not recorded, because an older version has created the VM.
+// GuestNetwork returns the condition that reports whether the guest has the settings that only the guest can apply.
+// recorded is false if the settings of the first boot are not recorded, because an older version created the VM.
 func GuestNetwork(want Want, vm *mo.VirtualMachine, observed *vmv1alpha1.VirtualMachineNetworkStatus, recorded bool) metav1.Condition {
 	c := metav1.Condition{Type: vmv1alpha1.ConditionGuestNetworkSynced}
 	in := newInput(want, vm)
@@ -251,9 +252,9 @@ func GuestNetwork(want Want, vm *mo.VirtualMachine, observed *vmv1alpha1.Virtual
 	b := want.Effective.Bootstrap
 	cloudInit := b != nil && b.CloudInit != nil && !in.adopted
 	if cloudInit && hasNewInstanceID(in, b.CloudInit) {
-		return no(vmv1alpha1.ReasonInProgress, "%s: the data of the new instance ID are yet to be handed over", instanceIDPath)
+		return no(vmv1alpha1.ReasonInProgress, "%s: the data for the new instance ID has not been passed to the guest yet", instanceIDPath)
 	}
-	if problems := unappliedSettings(in, requested, given, observed, cloudInit); problems != "" {
+	if problems := describeUnappliedSettings(in, requested, given, observed, cloudInit); problems != "" {
 		return no(vmv1alpha1.ReasonNotApplied, "%s", problems)
 	}
 	if id := given[instanceIDPath]; cloudInit && id != "" && vm.Runtime.PowerState == types.VirtualMachinePowerStatePoweredOn && !observe.BootstrapRead(vm, b) {
@@ -262,9 +263,9 @@ func GuestNetwork(want Want, vm *mo.VirtualMachine, observed *vmv1alpha1.Virtual
 	return c
 }
 
-// unappliedSettings names the settings that the guest does not have, with the value of the spec, the value that it was
-// given, and the action. It is empty if there are none.
-func unappliedSettings(in *input, requested, given guestSettings, observed *vmv1alpha1.VirtualMachineNetworkStatus, cloudInit bool) string {
+// describeUnappliedSettings describes the settings that the guest does not have: the spec's value, the value at the first
+// boot and the required action. It returns an empty string if there are none.
+func describeUnappliedSettings(in *input, requested, given guestSettings, observed *vmv1alpha1.VirtualMachineNetworkStatus, cloudInit bool) string {
 	all := maps.Clone(requested)
 	maps.Copy(all, given)
 	maps.DeleteFunc(all, func(path, _ string) bool { return path == instanceIDPath || requested[path] == given[path] })
@@ -272,19 +273,19 @@ func unappliedSettings(in *input, requested, given guestSettings, observed *vmv1
 		return ""
 	}
 	var out []string
-	not, handed := notHanded(in), handedSettings(in)
+	not, passed := notPassed(in), passedSettings(in)
 	changed := false
 	for _, path := range slices.Sorted(maps.Keys(all)) {
-		is, was := requested[path], given[path]
-		_, isHanded := handed[path]
+		desired, previous := requested[path], given[path]
+		_, isPassed := passed[path]
 		switch {
-		case is == "" && !isOfSpec(in, path), isReported(path, is, observed):
-		case is != "" && not[path] != "":
-			out = append(out, fmt.Sprintf("%s %s: %s", path, is, not[path]))
-		case is != "" && !isHanded: // The guest does by itself what is requested, or the addresses are refused.
+		case desired == "" && !isOfSpec(in, path), isReported(path, desired, observed):
+		case desired != "" && not[path] != "":
+			out = append(out, fmt.Sprintf("%s %s: %s", path, desired, not[path]))
+		case desired != "" && !isPassed: // The guest does this by default, or the addresses are refused.
 		default:
 			changed = true
-			out = append(out, describeSetting(path, is, was))
+			out = append(out, describeSetting(path, desired, previous))
 		}
 	}
 	switch {
@@ -296,7 +297,8 @@ func unappliedSettings(in *input, requested, given guestSettings, observed *vmv1
 	return conditions.List(out, "; ") + "; to apply it, recreate the virtual machine"
 }
 
-// isOfSpec is false for a setting of an interface that the spec does not have any more: its adapter is removed.
+// isOfSpec returns false for a setting of an interface that is no longer in the spec, because its adapter is
+// removed.
 func isOfSpec(in *input, path string) bool {
 	interfaces := interfacesOf(in.Effective)
 	name, isInterface := strings.CutPrefix(path, interfacesPath)
@@ -310,21 +312,22 @@ func isOfSpec(in *input, path string) bool {
 	return slices.ContainsFunc(interfaces, func(i vmv1alpha1.VirtualMachineNetworkInterface) bool { return i.Name == name })
 }
 
-// describeSetting names a setting with both values, unless they are digests.
-func describeSetting(path, is, was string) string {
+// describeSetting describes a setting with both values. It leaves out values that are digests.
+func describeSetting(path, desired, previous string) string {
 	value := func(v string) string {
 		if v == "" {
 			return "nothing"
 		}
 		return v
 	}
-	if strings.HasPrefix(is, "sha256:") || strings.HasPrefix(was, "sha256:") {
-		return path + ": it was changed after the guest was given it at its first boot"
+	if strings.HasPrefix(desired, "sha256:") || strings.HasPrefix(previous, "sha256:") {
+		return path + ": changed after the guest's first boot"
 	}
-	return fmt.Sprintf("%s: the guest was given %s at its first boot, and the spec has %s", path, value(was), value(is))
+	return fmt.Sprintf("%s: the guest got %s at its first boot, but the spec has %s", path, value(previous), value(desired))
 }
 
-// isReported reports whether the guest reports that it has a setting: it may have been changed in the guest.
+// isReported reports whether the guest reports that it has a setting. The setting may have been changed in the
+// guest.
 func isReported(path, value string, observed *vmv1alpha1.VirtualMachineNetworkStatus) bool {
 	if observed == nil || value == "" {
 		return false
@@ -349,7 +352,7 @@ func isReported(path, value string, observed *vmv1alpha1.VirtualMachineNetworkSt
 	return true
 }
 
-// sameAddress compares two addresses with or without prefix length.
+// sameAddress compares two addresses, with or without prefix length.
 func sameAddress(a, b string) bool {
 	parse := func(s string) netip.Addr {
 		s, _, _ = strings.Cut(s, "/")

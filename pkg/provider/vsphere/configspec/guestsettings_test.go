@@ -20,7 +20,7 @@ const (
 	recreate    = "; to apply it, recreate the virtual machine"
 )
 
-// booted returns a running VM that was created as want has it, and whose guest has read its data.
+// booted returns a running VM that was created from want and whose guest has read its data.
 func booted(w *Want) *mo.VirtualMachine {
 	vm := have()
 	w.New, w.Bootstrap = true, &provider.BootstrapData{CloudConfig: []byte("#cloud-config\n")}
@@ -31,14 +31,14 @@ func booted(w *Want) *mo.VirtualMachine {
 	return vm
 }
 
-// guestReports is what the guest of booted reports.
+// guestReports returns the status that the guest of booted reports.
 func guestReports() *vmv1alpha1.VirtualMachineNetworkStatus {
 	return &vmv1alpha1.VirtualMachineNetworkStatus{HostName: "ip-a.example.com", Interfaces: []vmv1alpha1.VirtualMachineNetworkInterfaceStatus{
 		{Name: "eth0", IPAddresses: []string{"10.0.0.50/24", "fe80::1/64"}},
 	}}
 }
 
-func TestGuestNetwork_NamesWhatWasChangedAfterTheFirstBoot(t *testing.T) {
+func TestGuestNetwork_ListsSettingsChangedAfterTheFirstBoot(t *testing.T) {
 	type (
 		nic       = vmv1alpha1.VirtualMachineNetworkInterface
 		bootstrap = vmv1alpha1.VirtualMachineBootstrap
@@ -60,53 +60,53 @@ func TestGuestNetwork_NamesWhatWasChangedAfterTheFirstBoot(t *testing.T) {
 	}{
 		"nothing": {cloudInit, func(*Want) {}, nil, "True Succeeded "},
 		"an address": {cloudInit, func(w *Want) { w.Effective.Network.Interfaces[0].Addresses = []string{"10.0.0.51/24"} }, nil,
-			"False NotApplied network.interfaces[eth0].addresses: the guest was given 10.0.0.50/24 at its first boot, and the spec has 10.0.0.51/24" + newInstance},
+			"False NotApplied network.interfaces[eth0].addresses: the guest got 10.0.0.50/24 at its first boot, but the spec has 10.0.0.51/24" + newInstance},
 		"an address that was changed in the guest too": {cloudInit, func(w *Want) { w.Effective.Network.Interfaces[0].Addresses = []string{"10.0.0.51/24"} },
 			func(s *status) { s.Interfaces[0].IPAddresses = []string{"10.0.0.51/24"} }, "True Succeeded "},
 		"a host name": {cloudInit, func(w *Want) { w.Effective.Network.HostName = "ip-b" }, nil,
-			"False NotApplied network.hostName: the guest was given ip-a at its first boot, and the spec has ip-b" + newInstance},
+			"False NotApplied network.hostName: the guest got ip-a at its first boot, but the spec has ip-b" + newInstance},
 		"a host name that cloud-init has set at another boot": {cloudInit, func(w *Want) { w.Effective.Network.HostName = "ip-b" },
 			func(s *status) { s.HostName = "ip-b.example.com" }, "True Succeeded "},
 		"a host name that is removed": {cloudInit, func(w *Want) { w.Effective.Network.HostName = "" }, nil,
-			"False NotApplied network.hostName: the guest was given ip-a at its first boot, and the spec has nothing" + newInstance},
+			"False NotApplied network.hostName: the guest got ip-a at its first boot, but the spec has nothing" + newInstance},
 		"DNS": {cloudInit, func(w *Want) {
 			w.Effective.Network.Nameservers, w.Effective.Network.DomainName = []string{"192.0.2.2", "192.0.2.3"}, "x.org"
 		}, nil,
-			"False NotApplied network.domainName: the guest was given example.com at its first boot, and the spec has x.org; " +
-				"network.nameservers: the guest was given 192.0.2.1 at its first boot, and the spec has 192.0.2.2, 192.0.2.3" + newInstance},
+			"False NotApplied network.domainName: the guest got example.com at its first boot, but the spec has x.org; " +
+				"network.nameservers: the guest got 192.0.2.1 at its first boot, but the spec has 192.0.2.2, 192.0.2.3" + newInstance},
 		"a key": {cloudInit, func(w *Want) { w.Effective.Bootstrap.CloudInit.SSHAuthorizedKeys = []string{"ssh-ed25519 AAAA me"} }, nil,
-			`False NotApplied bootstrap.cloudInit.sshAuthorizedKeys: the guest was given nothing at its first boot, and the spec has ["ssh-ed25519 AAAA me"]` + newInstance},
+			`False NotApplied bootstrap.cloudInit.sshAuthorizedKeys: the guest got nothing at its first boot, but the spec has ["ssh-ed25519 AAAA me"]` + newInstance},
 		"another Secret": {cloudInit, func(w *Want) { w.Effective.Bootstrap.CloudInit.RawCloudConfig = secret("t") }, nil,
-			"False NotApplied bootstrap.cloudInit.rawCloudConfig.name: the guest was given s at its first boot, and the spec has t" + newInstance},
+			"False NotApplied bootstrap.cloudInit.rawCloudConfig.name: the guest got s at its first boot, but the spec has t" + newInstance},
 		"user data in the spec, whose text is not shown": {func(w *Want) {
 			w.Effective.Bootstrap = &bootstrap{CloudInit: &vmv1alpha1.CloudInitBootstrap{CloudConfig: "password: one"}}
 		}, func(w *Want) { w.Effective.Bootstrap.CloudInit.CloudConfig = "password: two" }, nil,
-			"False NotApplied bootstrap.cloudInit.cloudConfig: it was changed after the guest was given it at its first boot" + newInstance},
+			"False NotApplied bootstrap.cloudInit.cloudConfig: changed after the guest's first boot" + newInstance},
 		"an interface is removed": {cloudInit, func(w *Want) { w.Effective.Network.Interfaces = nil }, nil, "True Succeeded "},
-		"an interface more": {cloudInit, func(w *Want) {
+		"an additional interface": {cloudInit, func(w *Want) {
 			w.Effective.Network.Interfaces = append(w.Effective.Network.Interfaces, nic{Name: "eth1", Network: "other", Addresses: []string{"10.1.0.5/24"}})
-		}, nil, "False NotApplied network.interfaces[eth1].addresses: the guest was given nothing at its first boot, and the spec has 10.1.0.5/24" + newInstance},
+		}, nil, "False NotApplied network.interfaces[eth1].addresses: the guest got nothing at its first boot, but the spec has 10.1.0.5/24" + newInstance},
 		"the bootstrap is removed": {cloudInit, func(w *Want) { none(w); w.Effective.Network = &vmv1alpha1.VirtualMachineNetworkSpec{} }, nil,
-			"False NotApplied bootstrap.cloudInit: the guest was given set at its first boot, and the spec has nothing; " +
-				"bootstrap.cloudInit.rawCloudConfig.name: the guest was given s at its first boot, and the spec has nothing; " +
-				"network.domainName: the guest was given example.com at its first boot, and the spec has nothing; " +
-				"network.hostName: the guest was given ip-a at its first boot, and the spec has nothing" + recreate},
-		"what is not for the guest": {cloudInit, func(w *Want) {
+			"False NotApplied bootstrap.cloudInit: the guest got set at its first boot, but the spec has nothing; " +
+				"bootstrap.cloudInit.rawCloudConfig.name: the guest got s at its first boot, but the spec has nothing; " +
+				"network.domainName: the guest got example.com at its first boot, but the spec has nothing; " +
+				"network.hostName: the guest got ip-a at its first boot, but the spec has nothing" + recreate},
+		"fields that are not for the guest": {cloudInit, func(w *Want) {
 			w.Effective.Bootstrap.WaitForTools, w.Effective.Bootstrap.RemoveAfterFirstBoot = true, true
 		}, nil, "True Succeeded "},
 		"the time zone of linuxPrep": {linuxPrep, func(w *Want) { w.Effective.Bootstrap.LinuxPrep.TimeZone = "Europe/Berlin" }, nil,
-			"False NotApplied bootstrap.linuxPrep.timeZone: the guest was given UTC at its first boot, and the spec has Europe/Berlin" + recreate},
+			"False NotApplied bootstrap.linuxPrep.timeZone: the guest got UTC at its first boot, but the spec has Europe/Berlin" + recreate},
 		"the address of linuxPrep": {linuxPrep, func(w *Want) { w.Effective.Network.Interfaces[0].Addresses = []string{"10.0.0.51/24"} }, nil,
-			"False NotApplied network.interfaces[eth0].addresses: the guest was given 10.0.0.50/24 at its first boot, and the spec has 10.0.0.51/24" + recreate},
-		"the MTU, which linuxPrep does not hand over": {linuxPrep, func(w *Want) { w.Effective.Network.Interfaces[0].MTU = ptr(int32(9000)) }, nil,
-			"False NotApplied network.interfaces[eth0].mtu 9000: it needs bootstrap.cloudInit to reach the guest"},
-		"a host name that nothing hands over": {func(w *Want) { none(w); w.Effective.Network.Interfaces[0].Addresses = nil }, func(*Want) {}, func(s *status) { s.HostName = "image" },
-			"False NotApplied network.domainName example.com: it needs bootstrap.cloudInit to reach the guest; network.hostName ip-a: it needs bootstrap.cloudInit to reach the guest; " +
-				"network.nameservers 192.0.2.1: it needs bootstrap.cloudInit to reach the guest"},
+			"False NotApplied network.interfaces[eth0].addresses: the guest got 10.0.0.50/24 at its first boot, but the spec has 10.0.0.51/24" + recreate},
+		"the MTU, which linuxPrep does not support": {linuxPrep, func(w *Want) { w.Effective.Network.Interfaces[0].MTU = ptr(int32(9000)) }, nil,
+			"False NotApplied network.interfaces[eth0].mtu 9000: requires bootstrap.cloudInit"},
+		"a host name that no bootstrap passes to the guest": {func(w *Want) { none(w); w.Effective.Network.Interfaces[0].Addresses = nil }, func(*Want) {}, func(s *status) { s.HostName = "image" },
+			"False NotApplied network.domainName example.com: requires bootstrap.cloudInit; network.hostName ip-a: requires bootstrap.cloudInit; " +
+				"network.nameservers 192.0.2.1: requires bootstrap.cloudInit"},
 		"no settings": {func(w *Want) { none(w); w.Effective.Network = nil }, func(*Want) {}, nil, "  "},
 		"a network configuration in a Secret": {func(w *Want) { cloudInit(w); w.Effective.Bootstrap.CloudInit.RawNetworkConfig = secret("net") }, func(*Want) {},
 			func(s *status) { s.Interfaces = nil },
-			"False NotApplied network.interfaces[eth0].addresses 10.0.0.50/24: bootstrap.cloudInit.rawNetworkConfig is in its place; network.nameservers 192.0.2.1: bootstrap.cloudInit.rawNetworkConfig is in its place"},
+			"False NotApplied network.interfaces[eth0].addresses 10.0.0.50/24: replaced by bootstrap.cloudInit.rawNetworkConfig; network.nameservers 192.0.2.1: replaced by bootstrap.cloudInit.rawNetworkConfig"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := want()
@@ -148,7 +148,7 @@ func TestGuestNetwork_IsSyncedWhenCloudInitHasRunAgain(t *testing.T) {
 			t.Errorf("%s: %s %s %s, want %s", when, c.Status, c.Reason, c.Message, want)
 		}
 	}
-	check("before the data is read", "False InProgress bootstrap.cloudInit.instanceID: the data of the new instance ID are yet to be handed over")
+	check("before the data is read", "False InProgress bootstrap.cloudInit.instanceID: the data for the new instance ID has not been passed to the guest yet")
 	w.Bootstrap = &provider.BootstrapData{CloudConfig: []byte("two")}
 	applied(vm, Differences(w, vm))
 	w.Bootstrap = nil
@@ -176,12 +176,12 @@ func TestGuestNetwork_FollowsTheSpecUntilTheGuestHasReadItsData(t *testing.T) {
 	applied(vm, Differences(w, vm))
 	vm.Runtime.PowerState = types.VirtualMachinePowerStatePoweredOn
 	c := GuestNetwork(w, vm, nil, true)
-	if want := "bootstrap.cloudInit.cloudConfig: it was changed after the guest was given it at its first boot" + newInstance; c.Message != want {
+	if want := "bootstrap.cloudInit.cloudConfig: changed after the guest's first boot" + newInstance; c.Message != want {
 		t.Errorf("%s %s %s, want %s", c.Status, c.Reason, c.Message, want)
 	}
 }
 
-func TestGuestNetwork_OfAnOlderVersionIsRecordedOnce(t *testing.T) {
+func TestGuestNetwork_SettingsOfOlderVersionsAreRecordedOnce(t *testing.T) {
 	w := want()
 	cloudInitOf(&w)
 	w.Effective.Network.HostName = "ip-a"

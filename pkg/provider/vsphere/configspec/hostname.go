@@ -9,18 +9,18 @@ import (
 )
 
 const (
-	// maxHostName is the longest label in DNS (RFC 1035). Linux takes one character more.
+	// maxHostName is the maximum length of a DNS label (RFC 1035). Linux allows one character more.
 	maxHostName = 63
-	// maxFQDN is the longest name in DNS that is written without a final dot.
+	// maxFQDN is the maximum length of a DNS name without the final dot.
 	maxFQDN = 253
-	// maxComputerName is the longest name of a computer with Windows. vSphere cuts longer
-	// names, which are not unique any more then (CustomizationUserData.computerName).
+	// maxComputerName is the maximum length of a Windows computer name. vSphere truncates longer names, which may
+	// make them ambiguous (CustomizationUserData.computerName).
 	maxComputerName = 15
 )
 
-// hostName returns the host name of the guest, which has no dots, and its domain, for each kind of
-// bootstrap. By default they are the parts of the object's name before and after the first dot.
-// cloud-init divides local-hostname in the same way.
+// hostName returns the guest's host name, which contains no dots, and its domain, for each kind of bootstrap. The
+// defaults are the parts of the object's name before and after the first dot. cloud-init splits local-hostname in
+// the same way.
 func hostName(want Want) (host, domain string) {
 	n := want.Effective.Network
 	if n != nil {
@@ -39,7 +39,7 @@ func hostName(want Want) (host, domain string) {
 	return host, rest + "." + domain
 }
 
-// fullName returns host name and domain as one name.
+// fullName returns the host name with its domain.
 func fullName(want Want) string {
 	host, domain := hostName(want)
 	if domain == "" {
@@ -48,9 +48,9 @@ func fullName(want Want) string {
 	return host + "." + domain
 }
 
-// refusedHostName says why the guest cannot have the name. A VM that has had its first start keeps
-// the name that it has.
-func refusedHostName(in *input, say func(format string, args ...any)) {
+// refuseHostName reports why the guest cannot have the host name. It ignores a VM that has booted, because such a
+// VM keeps its name.
+func refuseHostName(in *input, reportf func(format string, args ...any)) {
 	b := in.Effective.Bootstrap
 	if in.vm.Config != nil && !in.New {
 		return
@@ -62,9 +62,9 @@ func refusedHostName(in *input, say func(format string, args ...any)) {
 	case b.Sysprep != nil && b.Sysprep.Answers != nil:
 		switch {
 		case len(name) > maxComputerName:
-			say("%s: Windows takes %d characters, and the name %q has %d: set network.hostName", sysprepPath, maxComputerName, name, len(name))
+			reportf("%s: a Windows computer name has at most %d characters, but %q has %d: set network.hostName", sysprepPath, maxComputerName, name, len(name))
 		case strings.Trim(name, "0123456789") == "":
-			say("%s: Windows takes no name of digits alone, as %q is: set network.hostName", sysprepPath, name)
+			reportf("%s: a Windows computer name cannot consist of digits only: %q; set network.hostName", sysprepPath, name)
 		}
 		return
 	case b.LinuxPrep != nil:
@@ -75,10 +75,10 @@ func refusedHostName(in *input, say func(format string, args ...any)) {
 	_, err := netip.ParseAddr(full)
 	switch {
 	case err == nil:
-		say("%s: the name %q is an IP address and cannot be a host name: set network.hostName", path, full)
+		reportf("%s: the name %q is an IP address and cannot be a host name: set network.hostName", path, full)
 	case len(name) > maxHostName:
-		say("%s: a host name has at most %d characters, and %q has %d: set network.hostName", path, maxHostName, name, len(name))
+		reportf("%s: a host name has at most %d characters, but %q has %d: set network.hostName", path, maxHostName, name, len(name))
 	case len(full) > maxFQDN:
-		say("%s: host name and domain have at most %d characters, and %q has %d: set network.hostName or network.domainName", path, maxFQDN, full, len(full))
+		reportf("%s: host name and domain together have at most %d characters, but %q has %d: set network.hostName or network.domainName", path, maxFQDN, full, len(full))
 	}
 }

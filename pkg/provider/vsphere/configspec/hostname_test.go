@@ -16,7 +16,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
-// bootstraps are the kinds of bootstrap that give the guest a host name.
+// bootstraps returns the kinds of bootstrap that set the guest's host name.
 func bootstraps() map[string]*vmv1alpha1.VirtualMachineBootstrap {
 	return map[string]*vmv1alpha1.VirtualMachineBootstrap{
 		"cloudInit": {CloudInit: &vmv1alpha1.CloudInitBootstrap{}},
@@ -25,7 +25,7 @@ func bootstraps() map[string]*vmv1alpha1.VirtualMachineBootstrap {
 	}
 }
 
-// namedVM returns a VM of that name with a bootstrap, which does not exist yet.
+// namedVM returns a VM with a name and a bootstrap. The VM does not exist yet.
 func namedVM(name, host, domain string, b *vmv1alpha1.VirtualMachineBootstrap) (Want, *mo.VirtualMachine) {
 	w := want()
 	w.Identity.Key.Name = name
@@ -35,7 +35,7 @@ func namedVM(name, host, domain string, b *vmv1alpha1.VirtualMachineBootstrap) (
 	return w, &mo.VirtualMachine{}
 }
 
-// givenName returns the name that the guest is given, with its domain.
+// givenName returns the host name that the guest gets, with its domain.
 func givenName(t *testing.T, w Want, vm *mo.VirtualMachine) string {
 	t.Helper()
 	if ci := w.Effective.Bootstrap.CloudInit; ci != nil {
@@ -79,7 +79,7 @@ func TestHostName_IsTheSameForEachBootstrap(t *testing.T) {
 		for kind, b := range bootstraps() {
 			w, vm := namedVM(tc.name, tc.host, tc.domain, b)
 			wantName := tc.want
-			if kind == "sysprep" { // The domain is the one that the computer joins.
+			if kind == "sysprep" { // The domain is the domain to join.
 				wantName, _, _ = strings.Cut(tc.want, ".")
 			}
 			if got := givenName(t, w, vm); got != wantName {
@@ -89,27 +89,27 @@ func TestHostName_IsTheSameForEachBootstrap(t *testing.T) {
 	}
 }
 
-func TestHostName_OneThatTheGuestCannotHaveIsRefused(t *testing.T) {
+func TestHostName_InvalidNameIsRefused(t *testing.T) {
 	long, limit := strings.Repeat("a", 71), strings.Repeat("a", 63)
 	domain := strings.Repeat(strings.Repeat("a", 61)+".", 4) + "org"
 	tooLong := func(path string) []string {
-		return []string{"bootstrap." + path + `: a host name has at most 63 characters, and "` + long + `" has 71: set network.hostName`}
+		return []string{"bootstrap." + path + `: a host name has at most 63 characters, but "` + long + `" has 71: set network.hostName`}
 	}
 	for _, tc := range []struct {
 		name, domain string
 		want         map[string][]string
 	}{
 		{long, "", map[string][]string{"cloudInit": tooLong("cloudInit"), "linuxPrep": tooLong("linuxPrep"),
-			"sysprep": {`bootstrap.sysprep: Windows takes 15 characters, and the name "` + long + `" has 71: set network.hostName`}}},
+			"sysprep": {`bootstrap.sysprep: a Windows computer name has at most 15 characters, but "` + long + `" has 71: set network.hostName`}}},
 		{limit, "", map[string][]string{
-			"sysprep": {`bootstrap.sysprep: Windows takes 15 characters, and the name "` + limit + `" has 63: set network.hostName`}}},
+			"sysprep": {`bootstrap.sysprep: a Windows computer name has at most 15 characters, but "` + limit + `" has 63: set network.hostName`}}},
 		{"web", domain, map[string][]string{
-			"cloudInit": {`bootstrap.cloudInit: host name and domain have at most 253 characters, and "web.` + domain + `" has 255: set network.hostName or network.domainName`},
-			"linuxPrep": {`bootstrap.linuxPrep: host name and domain have at most 253 characters, and "web.` + domain + `" has 255: set network.hostName or network.domainName`}}},
+			"cloudInit": {`bootstrap.cloudInit: host name and domain together have at most 253 characters, but "web.` + domain + `" has 255: set network.hostName or network.domainName`},
+			"linuxPrep": {`bootstrap.linuxPrep: host name and domain together have at most 253 characters, but "web.` + domain + `" has 255: set network.hostName or network.domainName`}}},
 		{"10.0.0.1", "", map[string][]string{
 			"cloudInit": {`bootstrap.cloudInit: the name "10.0.0.1" is an IP address and cannot be a host name: set network.hostName`},
 			"linuxPrep": {`bootstrap.linuxPrep: the name "10.0.0.1" is an IP address and cannot be a host name: set network.hostName`},
-			"sysprep":   {`bootstrap.sysprep: Windows takes no name of digits alone, as "10" is: set network.hostName`}}},
+			"sysprep":   {`bootstrap.sysprep: a Windows computer name cannot consist of digits only: "10"; set network.hostName`}}},
 		{"web.example", "", nil},
 	} {
 		for kind, b := range bootstraps() {
@@ -124,7 +124,7 @@ func TestHostName_OneThatTheGuestCannotHaveIsRefused(t *testing.T) {
 			w.Effective.Network.HostName = ""
 			ran := have()
 			if got := Refused(w, ran).Invalid; got != nil {
-				t.Errorf("%s of VM %q, which has run: refused %q, want nothing", kind, tc.name, got)
+				t.Errorf("%s of VM %q, which has booted: refused %q, want nothing", kind, tc.name, got)
 			}
 		}
 	}

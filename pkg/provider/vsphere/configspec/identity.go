@@ -19,17 +19,15 @@ const (
 	lastRestartKey = observe.LastRestartKey
 	restartFormat  = time.RFC3339Nano
 
-	// extensionKey and managedType say in vCenter who manages a VM. No extension of
-	// that key has to be registered: its clients show their default icon then (vSphere
-	// API, VirtualMachineConfigSpec.managedBy).
+	// extensionKey and managedType tell vCenter which product manages the VM. No extension with the key has to be
+	// registered: vSphere's clients then show their default icon (vSphere API, VirtualMachineConfigSpec.managedBy).
 	extensionKey = "dev.slipway"
 	managedType  = "VirtualMachine"
-	// diskUUIDKey lets the guest see the UUIDs of its disks, by which storage drivers
-	// find theirs.
+	// diskUUIDKey exposes disk UUIDs to the guest. Storage drivers use them to find their disks.
 	diskUUIDKey = "disk.enableUUID"
 )
 
-// compareIdentity compares the name of the VM and the marks that identify its object.
+// compareIdentity compares the VM's name and the keys that identify its object.
 func compareIdentity(in *input) []Difference {
 	var out []Difference
 	if in.Name != "" && !in.adopted {
@@ -50,13 +48,12 @@ func compareIdentity(in *input) []Difference {
 	return out
 }
 
-// setOnce sets what a VM gets when it is made and what is an administrator's to change
-// from then on.
-func setOnce(in *input) []Difference {
+// initialSettings returns settings for the creation of a VM. Administrators may change them afterwards.
+func initialSettings(in *input) []Difference {
 	if in.exists() {
 		return nil
 	}
-	note := fmt.Sprintf("VirtualMachine %s of Slipway. Change that object: what is changed here may be changed back.", in.Owner().Key)
+	note := fmt.Sprintf("Managed by Slipway as VirtualMachine %s. Change that object instead: changes made here may be reverted.", in.Owner().Key)
 	return []Difference{
 		compareOption(in, "metadata.name", diskUUIDKey, "TRUE", false, false),
 		{Path: "metadata.name", Desired: note, set: func(s *types.VirtualMachineConfigSpec) {
@@ -66,7 +63,7 @@ func setOnce(in *input) []Difference {
 	}
 }
 
-// compareMark records that the VM is not complete, or that it is.
+// compareMark sets the mark of an incomplete VM, or removes it when the VM is complete.
 func compareMark(in *input) Difference {
 	switch {
 	case in.vm.Config == nil && in.Attempt != "":
@@ -77,8 +74,8 @@ func compareMark(in *input) Difference {
 	return Difference{}
 }
 
-// Keep lets vm keep a record. The text and its head are written together, so that the head
-// is never that of another record.
+// Keep returns the difference that stores a record in vm. The text and the head are written together, so
+// that they always belong to the same record.
 func Keep(vm *mo.VirtualMachine, r driver.Record) Difference {
 	head := r.Head.String()
 	return Difference{
@@ -90,12 +87,15 @@ func Keep(vm *mo.VirtualMachine, r driver.Record) Difference {
 	}
 }
 
-// GuestSettingsSchema is the schema of records that added observe.GuestSettingsKey.
+// GuestSettingsSchema is the record schema that added observe.GuestSettingsKey.
 const GuestSettingsSchema = 2
 
-// Lacking returns what vm lacks of what the schemas of records after since have added, and that is filled in once.
-// Schema 1 added the record of the adapters: before it, the record was only written with another change of the VM.
-// GuestSettingsSchema added the settings that the guest was given: those of the spec, for nothing else is known of them.
+// Lacking returns the data that record schemas newer than since have added and that vm does not have. The data is
+// added once.
+//
+//   - Schema 1 added the adapter record. Earlier versions wrote it only with another change of the VM.
+//   - GuestSettingsSchema added the settings that the guest received. For an existing VM those of the spec are
+//     recorded, because the original settings are not known.
 func Lacking(want Want, vm *mo.VirtualMachine, since int) []Difference {
 	if want.Effective == nil || vm.Config == nil {
 		return nil
@@ -106,17 +106,17 @@ func Lacking(want Want, vm *mo.VirtualMachine, since int) []Difference {
 		out = append(out, recordAdapters(in))
 	}
 	if since < GuestSettingsSchema && in.extra(observe.GuestSettingsKey) == "" {
-		out = append(out, compareOption(in, "metadata.guest", observe.GuestSettingsKey, handedSettings(in).text(), true, true))
+		out = append(out, compareOption(in, "metadata.guest", observe.GuestSettingsKey, passedSettings(in).text(), true, true))
 	}
-	return changed(out)
+	return dropUnchanged(out)
 }
 
-// RecordRestart records the time that a restart was asked for.
+// RecordRestart returns a reconfiguration that records the time of a requested restart.
 func RecordRestart(t time.Time) types.VirtualMachineConfigSpec {
 	return RecordRestartAs(t.UTC().Format(restartFormat))
 }
 
-// RecordRestartAs records what was recorded before.
+// RecordRestartAs returns a reconfiguration that records a value that was read from a VM.
 func RecordRestartAs(value string) types.VirtualMachineConfigSpec {
 	return types.VirtualMachineConfigSpec{ExtraConfig: []types.BaseOptionValue{&types.OptionValue{Key: lastRestartKey, Value: value}}}
 }

@@ -33,11 +33,11 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/storage"
 )
 
-// outcome is what happens to a change of one field.
+// outcome is the result of a change of one field.
 type outcome string
 
 const (
-	// isApplied: a reconfiguration starts now, and afterwards the conditions are True.
+	// isApplied: a reconfiguration starts immediately, and afterwards the conditions are True.
 	isApplied outcome = "applied"
 	// restarts: status.restartRequired lists it.
 	restarts outcome = "restartRequired"
@@ -49,28 +49,29 @@ const (
 	invalid outcome = "ConfigurationSynced Invalid"
 	// refused: the API refuses the change.
 	refused outcome = "refused"
-	// warned: it has no meaning on vSphere. ConfigurationSynced or a warning of the API names it.
-	warned outcome = "without meaning on vSphere"
-	// elsewhere: it is no part of the VM's configuration. Another step of the reconcile, or the next operation, uses it.
+	// warned: the field has no effect on vSphere. ConfigurationSynced or an API warning names it.
+	warned outcome = "without effect on vSphere"
+	// elsewhere: the field is not part of the VM's configuration. Another step of the reconcile, or the next
+	// operation, uses it.
 	elsewhere outcome = "used elsewhere"
 )
 
-// matrixStates are the states of a VM whose field is changed: running after its first boot, off before its first boot,
-// and off after it.
+// matrixStates are the states in which the field is changed: running after the first boot, off before the first
+// boot, and off after it.
 var matrixStates = []string{"running", "off", "off after the first boot"}
 
-// matrixRow is a change of one field, with its outcomes by state. One outcome counts for all states.
+// matrixRow is a change of one field, with its outcomes by state. A single outcome applies to all states.
 type matrixRow struct {
-	// path of the field; [] is the first entry of a list.
+	// path is the field's path; [] is the first entry of a list.
 	path string
 	// to is the new value in YAML; empty removes the field.
 	to string
-	// base names an entry of matrixBases; empty for the spec with all hardware.
+	// base is the name of an entry in matrixBases. Empty means the spec with all hardware.
 	base     string
 	outcomes []outcome
 }
 
-// leafPaths returns the paths of the fields of a type that have no fields.
+// leafPaths returns the paths of a type's fields that have no subfields.
 func leafPaths(t reflect.Type, path string) []string {
 	switch {
 	case t == reflect.TypeFor[resource.Quantity]():
@@ -147,7 +148,7 @@ func (r *matrixRow) specs(t *testing.T) (before, after *vmv1alpha1.VirtualMachin
 	return before, object(setPath(fields, strings.Split(r.path, "."), value))
 }
 
-// matrixMachine compares as the driver does.
+// matrixMachine compares in the same way as the driver.
 type matrixMachine struct {
 	driver.Machine
 	vm *mo.VirtualMachine
@@ -174,7 +175,7 @@ func (matrixMachine) Keep(driver.Record) driver.Difference {
 	return driver.Difference{Path: "metadata.record", Live: true, Names: true, Desired: "record"}
 }
 
-// matrixWant is what vCenter has for a spec.
+// matrixWant adds vCenter's values for a spec.
 func matrixWant(w driver.Want) Want {
 	out := Want{Want: w, PlacesClaims: true, Backings: map[string]types.BaseVirtualDeviceBackingInfo{"": backing("VM Network"), "other": backing("other")}, HostMHz: 2000}
 	out.Storage.Policies = map[string]storage.Policy{"gold": {ID: "1", Name: "Gold"}, "silver": {ID: "2", Name: "Silver"}, "": {}}
@@ -182,7 +183,7 @@ func matrixWant(w driver.Want) Want {
 	return out
 }
 
-// want returns what the object of a row wants.
+// want returns the desired configuration of a row's object.
 func (r *matrixRow) want(t *testing.T, vm *vmv1alpha1.VirtualMachine) driver.Want {
 	t.Helper()
 	in := apply.Inputs{}
@@ -204,7 +205,7 @@ func (r *matrixRow) created(t *testing.T, vm *vmv1alpha1.VirtualMachine) *mo.Vir
 	t.Helper()
 	w := matrixWant(r.want(t, vm))
 	w.Bootstrap = &provider.BootstrapData{CloudConfig: []byte("#cloud-config\n"), Ignition: []byte("{}"), VAppProperties: map[string]string{"user": "admin"}}
-	out := made(w.Effective)
+	out := createdVM(w.Effective)
 	out.Name, out.Config.InstanceUuid, out.Config.Files.VmPathName = "web", "ab", "[ds] web/web.vmx"
 	withDisks(out)
 	boot := diskOfVM(out, 2000)
@@ -225,7 +226,7 @@ func (r *matrixRow) created(t *testing.T, vm *vmv1alpha1.VirtualMachine) *mo.Vir
 	return out
 }
 
-// settle applies differences until there are none; one may wait for another.
+// settle applies differences until there are none, because one may depend on another.
 func settle(w Want, vm *mo.VirtualMachine) {
 	for range 4 {
 		for _, d := range Differences(w, vm) {
@@ -239,7 +240,7 @@ func settle(w Want, vm *mo.VirtualMachine) {
 	}
 }
 
-// report plans for an object and a VM, and returns the conditions that count.
+// report returns the plan for an object and a VM.
 func (r *matrixRow) report(t *testing.T, obj *vmv1alpha1.VirtualMachine, vm *mo.VirtualMachine) plan.Plan {
 	t.Helper()
 	w := r.want(t, obj)
@@ -258,10 +259,10 @@ func (r *matrixRow) report(t *testing.T, obj *vmv1alpha1.VirtualMachine, vm *mo.
 	return out
 }
 
-// entryName is the name in a path of an entry of a list.
+// entryName matches the name of a list entry in a path.
 var entryName = regexp.MustCompile(`\[[^]]*\]`)
 
-// names reports whether a text names the field of a path, or a part of it.
+// names reports whether a text contains a field's path or a part of it.
 func names(text, path string) bool {
 	text = entryName.ReplaceAllString(text, "[]")
 	if path == "network.disabled" {
@@ -279,7 +280,7 @@ func names(text, path string) bool {
 	return false
 }
 
-// texts prints conditions without times.
+// texts formats conditions without times.
 func texts(all []metav1.Condition) string {
 	out := ""
 	for _, c := range all {
@@ -295,7 +296,7 @@ func condition(p *plan.Plan, kind string) metav1.Condition {
 	return metav1.Condition{}
 }
 
-// happens returns what happens to the change of a row in a state.
+// happens returns the outcome of a row's change in a state.
 func (r *matrixRow) happens(t *testing.T, state string) (outcome, string) {
 	t.Helper()
 	before, after := r.specs(t)

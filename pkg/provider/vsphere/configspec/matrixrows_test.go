@@ -10,7 +10,7 @@ const (
 	matrixPlain = matrixSize + `, network: {interfaces: [{name: eth0}]}`
 )
 
-// matrixBases are the specs whose fields are changed.
+// matrixBases are the specs in which fields are changed.
 var matrixBases = map[string]string{
 	"": `cpu: {sockets: 2, cores: 1, threads: 1, hotAddEnabled: true, maxSockets: 8}, memory: {guest: 4Gi, maxGuest: 8Gi, hotAddEnabled: true}, powerState: PoweredOn,
 firmware: {bootloader: EFI, uuid: 11111111-2222-3333-4444-555555555555}, minHardwareVersion: 19, guestID: otherGuest64,
@@ -41,7 +41,7 @@ network: {interfaces: [{name: eth0}]}`,
 	"devices":   matrixPlain + `, firmware: {bootloader: EFI}, devices: {gpus: [{name: g, deviceName: grid}], hostDevices: [{name: h, deviceName: "8086:1572"}]}`,
 }
 
-// matrixAliases are the fields under which vSphere has others.
+// matrixAliases maps fields to the fields that represent them on vSphere.
 var matrixAliases = map[string]string{
 	"cpu.threads": "cpu.cores", "cpu.dedicatedCPUPlacement": "cpu.reservation", "cpu.exposeVNUMA": "cpu.hotAddEnabled",
 }
@@ -59,9 +59,9 @@ var (
 	noConfig    = []outcome{invalid}
 )
 
-// matrix has at least one row for each field of VirtualMachineSpec.
+// matrix contains at least one row for each field of VirtualMachineSpec.
 var matrix = []matrixRow{
-	// The size by reference: the effective spec has its values, which are those of cpu and memory.
+	// The size by reference: the effective spec contains its values in cpu and memory.
 	{"className", "small", "", byAPI},
 	{"instancetype.name", "small", "", byAPI},
 	{"instancetype.name", "b", "type", byAPI},
@@ -147,7 +147,7 @@ var matrix = []matrixRow{
 	{"network.nameservers", "[192.0.2.2]", "plain", ofGuest},
 	{"network.searchDomains", "[example.org]", "", ofMetadata},
 	{"network.searchDomains", "[example.org]", "plain", ofGuest},
-	// The synchronizer fills in the default interface.
+	// The synchronizer adds the default interface.
 	{"network.interfaces", "[{name: eth0}]", "", ofMetadata},
 	{"network.interfaces[].name", "eth1", "plain", live},
 	{"network.interfaces[].network", "other", "", live},
@@ -163,7 +163,7 @@ var matrix = []matrixRow{
 	{"network.interfaces[].dhcp6", "true", "plain", ofGuest},
 	{"network.interfaces[].mtu", "9000", "", ofMetadata},
 	{"network.interfaces[].mtu", "9000", "linux", ofGuest},
-	// Addresses from pools are those of addresses once they are claimed.
+	// Addresses from pools become addresses after they are claimed.
 	{"network.interfaces[].addressesFromPools", "[{apiGroup: ipam.cluster.x-k8s.io, kind: InClusterIPPool, name: a}]", "linux", notHere},
 	{"network.interfaces[].addressesFromPools[].apiGroup", "ipam.example.org", "pool", notHere},
 	{"network.interfaces[].addressesFromPools[].kind", "GlobalInClusterIPPool", "pool", notHere},
@@ -219,15 +219,15 @@ var matrix = []matrixRow{
 	{"devices.autoattachGraphicsDevice", "false", "", atRestart},
 	{"devices.autoattachSerialConsole", "true", "", atRestart},
 
-	// What identifies the VM.
+	// Fields that identify the VM.
 	{"image.name", "other", "image", byAPI},
 	{"image.kind", "ClusterVirtualMachineImage", "image", byAPI},
 	{"image.snapshot", "s", "image", byAPI},
 	{"instanceUUID", "11111111-2222-3333-4444-555555555557", "", byAPI},
 	{"providerID", "vsphere://11111111-2222-3333-4444-555555555557", "", notPossible},
 
-	// Read when they are needed: by the next power operation, restart, deletion, promotion or probe, and by the group,
-	// the zone and the snapshot that they name.
+	// Fields that are read when they are needed: by the next power operation, restart, deletion, promotion or
+	// probe, or for the group, zone or snapshot that they name.
 	{"powerState", "PoweredOff", "", notHere},
 	{"powerOffMode", "Hard", "", notHere},
 	{"suspendMode", "Hard", "", notHere},

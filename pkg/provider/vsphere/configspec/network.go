@@ -16,14 +16,14 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 )
 
-// modelSRIOV is the model of adapters that are a part of one of the host's.
+// modelSRIOV is the model of SR-IOV adapters, which use a virtual function of a host adapter.
 const modelSRIOV = "sriov"
 
-// adapters compares the adapters of the interfaces, each by itself.
+// adapters compares the adapters of the interfaces one by one.
 type adapters struct {
 	*input
 	interfaces []vmv1alpha1.VirtualMachineNetworkInterface
-	// have says which adapter is that of which interface.
+	// have assigns adapters to interfaces.
 	have observe.Assignment
 }
 
@@ -45,20 +45,20 @@ func compareNetwork(in *input) []Difference {
 	var out []Difference
 	for _, name := range slices.Sorted(maps.Keys(a.have.Removed)) {
 		card := a.have.Removed[name]
-		out = append(out, removeAdapter(hardware.Interface(name), card, a.live(card, nil), record(a.have, interfaces, name, 0)))
+		out = append(out, removeAdapter(hardware.Interface(name), card, a.isLive(card, nil), recordAdapter(a.have, interfaces, name, 0)))
 	}
 	for n := range interfaces {
 		i := &interfaces[n]
 		out = append(out, a.compare(n, newCard(*i, in.Backings[i.Network], newAdapterKey-int32(n))))
 	}
-	// An adapter that was added by hand is removed at a restart, not immediately.
+	// An adapter that was added in vSphere is removed at a restart, not immediately.
 	for _, card := range a.have.Others {
 		out = append(out, removeAdapter(hardware.Interfaces, card, false, nil))
 	}
 	return out
 }
 
-// interfacesOf are the interfaces that there shall be.
+// interfacesOf returns the desired interfaces.
 func interfacesOf(e *vmv1alpha1.VirtualMachineInstanceSpec) []vmv1alpha1.VirtualMachineNetworkInterface {
 	if e == nil || e.Network == nil || e.Network.Disabled {
 		return nil
@@ -66,58 +66,57 @@ func interfacesOf(e *vmv1alpha1.VirtualMachineInstanceSpec) []vmv1alpha1.Virtual
 	return e.Network.Interfaces
 }
 
-// compare makes the adapter of the interface at n as want.
+// compare compares the adapter of interface n with want.
 func (a *adapters) compare(n int, want types.BaseVirtualEthernetCard) Difference {
 	name, card := a.interfaces[n].Name, a.have.Cards[n]
 	d := Difference{Path: hardware.Interface(name)}
-	changes := []types.BaseVirtualDeviceConfigSpec{change(types.VirtualDeviceConfigSpecOperationAdd, want)}
+	changes := []types.BaseVirtualDeviceConfigSpec{adapterChange(types.VirtualDeviceConfigSpecOperationAdd, want)}
 	added := card == nil
 	if card != nil {
 		d.Running = describe(card)
 		if observe.Customizing(a.vm) {
-			// vSphere disconnects the adapters until the customization is over.
+			// vSphere disconnects the adapters until the customization is complete.
 			want.GetVirtualEthernetCard().Connectable = card.GetVirtualEthernetCard().Connectable
 		}
 		changes, want = reconcileCard(card, want)
 		added = len(changes) > 1
 	}
-	d.Desired, d.Live = describe(want), a.live(card, want) || onlyConnects(card, want)
+	d.Desired, d.Live = describe(want), a.isLive(card, want) || onlyConnects(card, want)
 	d.set = func(s *types.VirtualMachineConfigSpec) {
 		s.DeviceChange = append(s.DeviceChange, changes...)
 		if added {
-			record(a.have, a.interfaces, name, observe.NewAdapter)(s)
+			recordAdapter(a.have, a.interfaces, name, observe.NewAdapter)(s)
 		}
 	}
 	return d
 }
 
-// live reports whether the VM takes the change of an adapter while it runs.
-func (a *adapters) live(have, want types.BaseVirtualEthernetCard) bool {
+// isLive reports whether a running VM supports the change of an adapter.
+func (a *adapters) isLive(have, want types.BaseVirtualEthernetCard) bool {
 	return hardware.InterfaceEffect(interfaceOf(have), interfaceOf(want), a.running, a.desired) == vmv1alpha1.RefreshEffectLive
 }
 
-// interfaceOf describes an adapter as an interface on the network of its backing; nil for nil.
+// interfaceOf describes an adapter as an interface on its backing's network. It returns nil for nil.
 func interfaceOf(nic types.BaseVirtualEthernetCard) *vmv1alpha1.VirtualMachineNetworkInterface {
 	if nic == nil {
 		return nil
 	}
 	card := nic.GetVirtualEthernetCard()
-	return &vmv1alpha1.VirtualMachineNetworkInterface{Model: model(nic), Network: backingName(card.Backing), MACAddress: card.MacAddress}
+	return &vmv1alpha1.VirtualMachineNetworkInterface{Model: modelOf(nic), Network: backingName(card.Backing), MACAddress: card.MacAddress}
 }
 
-// removeAdapter removes an adapter.
 func removeAdapter(path string, card types.BaseVirtualEthernetCard, live bool, recorded func(*types.VirtualMachineConfigSpec)) Difference {
 	return Difference{Path: path, Running: describe(card), Live: live, set: func(s *types.VirtualMachineConfigSpec) {
-		s.DeviceChange = append(s.DeviceChange, change(types.VirtualDeviceConfigSpecOperationRemove, card))
+		s.DeviceChange = append(s.DeviceChange, adapterChange(types.VirtualDeviceConfigSpecOperationRemove, card))
 		if recorded != nil {
 			recorded(s)
 		}
 	}}
 }
 
-// record notes in a reconfiguration what becomes of the adapter of one interface: 0 for
-// one that is removed. Whatever else is recorded is brought up to date with it.
-func record(have observe.Assignment, interfaces []vmv1alpha1.VirtualMachineNetworkInterface, name string, key int32) func(*types.VirtualMachineConfigSpec) {
+// recordAdapter adds the adapter key of one interface to a reconfiguration; key 0 removes the interface. It also
+// updates the rest of the adapter record.
+func recordAdapter(have observe.Assignment, interfaces []vmv1alpha1.VirtualMachineNetworkInterface, name string, key int32) func(*types.VirtualMachineConfigSpec) {
 	return func(s *types.VirtualMachineConfigSpec) {
 		at := slices.IndexFunc(s.ExtraConfig, func(o types.BaseOptionValue) bool { return o.GetOptionValue().Key == observe.AdaptersKey })
 		if at < 0 {
@@ -136,16 +135,16 @@ func record(have observe.Assignment, interfaces []vmv1alpha1.VirtualMachineNetwo
 	}
 }
 
-// recordAdapters brings the record up to date with the adapters of the VM.
+// recordAdapters returns the difference that updates the adapter record to the VM's current adapters.
 func recordAdapters(in *input) Difference {
 	interfaces := interfacesOf(in.Effective)
 	have := observe.Assign(in.vm, interfaces, in.Adapters)
 	return Difference{Path: "metadata.interfaces", Running: in.extra(observe.AdaptersKey), Desired: have.Record(interfaces).String(), Live: true, FirstBoot: true,
-		set: record(have, interfaces, "", 0)}
+		set: recordAdapter(have, interfaces, "", 0)}
 }
 
-// reconcileCard returns the edits that make have as want, and the result. What nobody
-// here sets stays as it is.
+// reconcileCard returns the edits that change have to want, and the resulting adapter. Properties that want does
+// not set stay unchanged.
 func reconcileCard(have, want types.BaseVirtualEthernetCard) ([]types.BaseVirtualDeviceConfigSpec, types.BaseVirtualEthernetCard) {
 	h, w := have.GetVirtualEthernetCard(), want.GetVirtualEthernetCard()
 	if w.MacAddress == "" {
@@ -154,14 +153,14 @@ func reconcileCard(have, want types.BaseVirtualEthernetCard) ([]types.BaseVirtua
 	if describe(have) == describe(want) {
 		return nil, want
 	}
-	if model(have) != model(want) {
-		w.MacAddress, w.AddressType = requested(want, h)
+	if modelOf(have) != modelOf(want) {
+		w.MacAddress, w.AddressType = requestedMAC(want, h)
 		return []types.BaseVirtualDeviceConfigSpec{
-			change(types.VirtualDeviceConfigSpecOperationRemove, have),
-			change(types.VirtualDeviceConfigSpecOperationAdd, want),
+			adapterChange(types.VirtualDeviceConfigSpecOperationRemove, have),
+			adapterChange(types.VirtualDeviceConfigSpecOperationAdd, want),
 		}, want
 	}
-	edited := like(have)
+	edited := cloneCard(have)
 	e := edited.GetVirtualEthernetCard()
 	e.Backing, e.MacAddress, e.AddressType = w.Backing, w.MacAddress, w.AddressType
 	if startsDisconnected(have) && !startsDisconnected(want) {
@@ -169,12 +168,12 @@ func reconcileCard(have, want types.BaseVirtualEthernetCard) ([]types.BaseVirtua
 		connect.StartConnected, connect.Connected = true, true
 		e.Connectable = &connect
 	}
-	return []types.BaseVirtualDeviceConfigSpec{change(types.VirtualDeviceConfigSpecOperationEdit, edited)}, edited
+	return []types.BaseVirtualDeviceConfigSpec{adapterChange(types.VirtualDeviceConfigSpecOperationEdit, edited)}, edited
 }
 
-// requested drops an address that was only taken over from the old adapter, so
-// that vSphere chooses one for the new.
-func requested(want types.BaseVirtualEthernetCard, old *types.VirtualEthernetCard) (mac, addressType string) {
+// requestedMAC drops a MAC address that was copied from the old adapter, so that vSphere chooses one for the new
+// adapter.
+func requestedMAC(want types.BaseVirtualEthernetCard, old *types.VirtualEthernetCard) (mac, addressType string) {
 	w := want.GetVirtualEthernetCard()
 	if w.AddressType == string(types.VirtualEthernetCardMacTypeManual) && w.MacAddress != old.MacAddress {
 		return w.MacAddress, w.AddressType
@@ -182,11 +181,11 @@ func requested(want types.BaseVirtualEthernetCard, old *types.VirtualEthernetCar
 	return "", string(types.VirtualEthernetCardMacTypeGenerated)
 }
 
-func change(op types.VirtualDeviceConfigSpecOperation, nic types.BaseVirtualEthernetCard) types.BaseVirtualDeviceConfigSpec {
+func adapterChange(op types.VirtualDeviceConfigSpecOperation, nic types.BaseVirtualEthernetCard) types.BaseVirtualDeviceConfigSpec {
 	return deviceChange(op, nic.(types.BaseVirtualDevice))
 }
 
-// newCard builds an adapter; virtio means vmxnet3, and so does no model.
+// newCard returns a new adapter. An empty model and virtio mean vmxnet3.
 func newCard(i vmv1alpha1.VirtualMachineNetworkInterface, backing types.BaseVirtualDeviceBackingInfo, key int32) types.BaseVirtualEthernetCard {
 	var nic types.BaseVirtualEthernetCard
 	switch i.Model {
@@ -210,10 +209,10 @@ func newCard(i vmv1alpha1.VirtualMachineNetworkInterface, backing types.BaseVirt
 	return nic
 }
 
-// describe returns what decides whether two adapters are the same.
+// describe returns a description of an adapter. Two adapters with the same description are considered equal.
 func describe(nic types.BaseVirtualEthernetCard) string {
 	card := nic.GetVirtualEthernetCard()
-	out := hardware.Adapter(model(nic), backingName(card.Backing), card.MacAddress)
+	out := hardware.Adapter(modelOf(nic), backingName(card.Backing), card.MacAddress)
 	if startsDisconnected(nic) {
 		out += ", not connected at power on"
 	}
@@ -226,20 +225,20 @@ func startsDisconnected(nic types.BaseVirtualEthernetCard) bool {
 	return c != nil && !c.StartConnected
 }
 
-// onlyConnects reports whether a change does nothing but connect an adapter, which a running VM takes. A part of an
-// adapter of the host is not connected to a running VM.
+// onlyConnects reports whether a change only connects an adapter, which a running VM supports. An SR-IOV adapter
+// cannot be connected while the VM is running.
 func onlyConnects(have, want types.BaseVirtualEthernetCard) bool {
-	if have == nil || model(want) == modelSRIOV || !startsDisconnected(have) || startsDisconnected(want) {
+	if have == nil || modelOf(want) == modelSRIOV || !startsDisconnected(have) || startsDisconnected(want) {
 		return false
 	}
-	connected := like(have)
+	connected := cloneCard(have)
 	connected.GetVirtualEthernetCard().Connectable = nil
 	return describe(connected) == describe(want)
 }
 
-// deviatingAdapters names the adapters that are disconnected while the VM runs. They are not connected again: the
-// guest can disconnect an adapter too.
-func deviatingAdapters(in *input, say func(format string, args ...any)) {
+// deviatingAdapters reports adapters that are disconnected while the VM is running. They are not reconnected,
+// because the guest may have disconnected them.
+func deviatingAdapters(in *input, reportf func(format string, args ...any)) {
 	if in.adopted || in.vm.Runtime.PowerState != types.VirtualMachinePowerStatePoweredOn || observe.Customizing(in.vm) {
 		return
 	}
@@ -249,12 +248,12 @@ func deviatingAdapters(in *input, say func(format string, args ...any)) {
 			continue
 		}
 		if c := card.GetVirtualEthernetCard().Connectable; c != nil && c.StartConnected && !c.Connected {
-			say("%s (its adapter was disconnected: connect it in vSphere or in the guest, or restart the virtual machine)", hardware.Interface(interfaces[n].Name))
+			reportf("%s (the adapter is disconnected: connect it in vSphere or in the guest, or restart the virtual machine)", hardware.Interface(interfaces[n].Name))
 		}
 	}
 }
 
-func model(nic types.BaseVirtualEthernetCard) string {
+func modelOf(nic types.BaseVirtualEthernetCard) string {
 	switch nic.(type) {
 	case *types.VirtualE1000:
 		return "e1000"

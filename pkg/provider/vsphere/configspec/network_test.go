@@ -16,7 +16,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 )
 
-// cardChanges has operation, key and network of each change.
+// cardChanges returns operation, key and network of each change.
 func cardChanges(spec types.VirtualMachineConfigSpec) []string {
 	var out []string
 	for _, c := range spec.DeviceChange {
@@ -27,14 +27,13 @@ func cardChanges(spec types.VirtualMachineConfigSpec) []string {
 	return out
 }
 
-// recorded makes vm a VM with that record of its adapters, without one if it is empty.
+// recorded sets or removes the adapter record of vm.
 func recorded(vm *mo.VirtualMachine, record string) {
 	vm.Config.ExtraConfig = object.OptionValueList([]types.BaseOptionValue{&types.OptionValue{Key: observe.AdaptersKey, Value: record}}).Join(vm.Config.ExtraConfig...)
 }
 
-// What the network synchronizer of a pod network does by plugging and unplugging is
-// a change of the adapters on vSphere.
-func TestAdaptersFollowTheInterfaces(t *testing.T) {
+// The network synchronizer hotplugs interfaces of a pod network. On vSphere the same changes modify the adapters.
+func TestAdapters_FollowTheInterfaces(t *testing.T) {
 	type nic = vmv1alpha1.VirtualMachineNetworkInterface
 	eth0, eth1 := nic{Name: "eth0"}, nic{Name: "eth1", Network: "other"}
 	for _, tc := range []struct {
@@ -45,14 +44,14 @@ func TestAdaptersFollowTheInterfaces(t *testing.T) {
 	}{
 		{"F148 nothing changes", []nic{eth0}, nil},
 		{"F148 an interface more is plugged, the first stays", []nic{eth0, eth1}, []string{"add -101 other"}},
-		{"F148 none is left: nothing is said about them", nil, nil},
+		{"F148 no interfaces: adapters are not compared", nil, nil},
 		{"F148 another network is an edit of the same adapter", []nic{eth1}, []string{"edit 4000 other"}},
 		{"F148 another model is unplugged and plugged", []nic{{Name: "eth0", Model: "e1000"}}, []string{"remove 4000 VM Network", "add -100 VM Network"}},
 		{"F148 another model and one more", []nic{{Name: "eth0", Model: "e1000"}, eth1}, []string{"remove 4000 VM Network", "add -100 VM Network", "add -101 other"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			w, vm := want(), have()
-			recorded(vm, "") // a VM of before
+			recorded(vm, "") // created by an older version
 			w.Effective.Network.Interfaces = tc.interfaces
 			got := cardChanges(Spec(Differences(w, vm)))
 			if diff := cmp.Diff(tc.want, got); diff != "" {
@@ -70,20 +69,18 @@ func TestAdaptersFollowTheInterfaces(t *testing.T) {
 	})
 }
 
-// An adapter stays with its interface wherever that is in the list, and whatever else is
-// done to the VM.
-func TestAnInterfaceKeepsItsAdapter(t *testing.T) {
+// An adapter stays with its interface, regardless of the position in the list and of other changes to the VM.
+func TestAdapters_InterfaceKeepsItsAdapter(t *testing.T) {
 	type nic = vmv1alpha1.VirtualMachineNetworkInterface
 	eth0, eth1, first := nic{Name: "eth0"}, nic{Name: "eth1", Network: "other"}, nic{Name: "first"}
 	for _, tc := range []struct {
 		name string
-		// has is the record, reported what the status says.
+		// has is the record. reported is the adapters in the status.
 		has      string
 		reported observe.AdapterRecord
 		cards    []string
 		want     []nic
-		// live and later are the changes that a running VM takes and those that wait,
-		// and record is what they write.
+		// live are changes of a running VM, later are changes that wait. record is the new adapter record.
 		live, later []string
 		record      string
 	}{
@@ -102,11 +99,11 @@ func TestAnInterfaceKeepsItsAdapter(t *testing.T) {
 		{"one that was replaced by hand elsewhere", "eth0=4009", nil, []string{"VM Network"}, []nic{eth0}, nil, nil, ""},
 		{"one that was added by hand waits for a restart", "eth0=4000", nil, []string{"VM Network", "other"}, []nic{eth0}, nil, []string{"remove 4001 other"}, "eth0=4000"},
 		{"one that was added by hand is the one that is listed now", "eth0=4000", nil, []string{"VM Network", "other"}, []nic{eth1, eth0}, nil, nil, ""},
-		{"the address tells", "", nil, []string{"VM Network", "VM Network"}, []nic{{Name: "eth1", MACAddress: "00:50:56:01:02:04"}, eth0}, nil, nil, ""},
+		{"matched by address", "", nil, []string{"VM Network", "VM Network"}, []nic{{Name: "eth1", MACAddress: "00:50:56:01:02:04"}, eth0}, nil, nil, ""},
 		{"a VM of before, by what was reported of it", "", observe.AdapterRecord{"eth0": 4000}, []string{"VM Network"}, []nic{first, eth0}, []string{"add -100 VM Network"}, nil, "eth0=4000,first=new"},
 		{"a VM of before, by its order", "", nil, []string{"VM Network", "other"}, []nic{eth0, eth1, first}, []string{"add -102 VM Network"}, nil, "eth0=4000,eth1=4001,first=new"},
-		{"what was reported does not count beside a record", "eth0=4000,eth1=4001", observe.AdapterRecord{"eth0": 4001, "eth1": 4000}, []string{"VM Network", "other"}, []nic{eth0, eth1}, nil, nil, ""},
-		{"a record that nobody can read", "eth0=,=4,,eth0=x,eth1=-4", nil, []string{"VM Network", "other"}, []nic{eth0, eth1}, nil, nil, ""},
+		{"the record takes precedence over the status", "eth0=4000,eth1=4001", observe.AdapterRecord{"eth0": 4001, "eth1": 4000}, []string{"VM Network", "other"}, []nic{eth0, eth1}, nil, nil, ""},
+		{"an invalid record", "eth0=,=4,,eth0=x,eth1=-4", nil, []string{"VM Network", "other"}, []nic{eth0, eth1}, nil, nil, ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			w, vm := want(), have()

@@ -16,9 +16,8 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
 )
 
-// comparePassthrough compares vGPUs and Dynamic DirectPath I/O devices. A VM has
-// exactly those of the spec, as a size with a GPU may be changed to one
-// without. Devices of a fixed host address are nobody's business here.
+// comparePassthrough compares vGPUs and Dynamic DirectPath I/O devices. The VM has exactly the devices of the spec,
+// so that changing the size can also remove a GPU. Devices with a fixed host address are not managed.
 func comparePassthrough(in *input) map[string][]Difference {
 	out := map[string][]Difference{}
 	have := slices.DeleteFunc(devicesOf[*types.VirtualPCIPassthrough](in.vm), func(p *types.VirtualPCIPassthrough) bool { return describeBacking(p.Backing) == "" })
@@ -28,7 +27,7 @@ func comparePassthrough(in *input) map[string][]Difference {
 		for i, d := range listOf(in.Effective.Devices, path) {
 			backing, err := passthroughBacking(d.DeviceName, path)
 			if err != nil {
-				return out // Refused says so.
+				return out // Refused reports it.
 			}
 			what := describeBacking(backing)
 			desired = append(desired, what)
@@ -62,8 +61,8 @@ func comparePassthrough(in *input) map[string][]Difference {
 	return out
 }
 
-// reservesMemory reports whether vSphere demands that all memory is reserved for what the VM gets. A device that is
-// refused is not attached; a VM keeps those that it has of a list which is not applied.
+// reservesMemory reports whether vSphere requires that all memory of the VM is reserved. A refused device is not
+// attached. If a device list is not applied, the VM keeps its devices of that list.
 func reservesMemory(in *input) bool {
 	if in.Effective.Devices == nil {
 		return hardware.Pinned(in.Effective)
@@ -80,7 +79,7 @@ func reservesMemory(in *input) bool {
 	return hardware.Pinned(&e) || len(applied) < 2 && len(devicesOf[*types.VirtualPCIPassthrough](in.vm)) > 0
 }
 
-// ownerPath is the list that a device which must go counts to.
+// ownerPath returns the path of the list to which a device that is removed belongs.
 func ownerPath(b types.BaseVirtualDeviceBackingInfo) string {
 	if _, vgpu := b.(*types.VirtualPCIPassthroughVmiopBackingInfo); vgpu {
 		return hardware.GPUs
@@ -98,8 +97,8 @@ func listOf(d *vmv1alpha1.VirtualMachineDevices, path string) []vmv1alpha1.Virtu
 	return d.HostDevices
 }
 
-// passthroughBacking is a vGPU profile by its name, or any free device of
-// vendor:device. Host devices have no profile.
+// passthroughBacking returns the backing for a vGPU profile name, or for any free device with vendor:device. Host
+// devices do not support vGPU profiles.
 func passthroughBacking(name, path string) (types.BaseVirtualDeviceBackingInfo, error) {
 	vendor, device, pair := strings.Cut(name, ":")
 	if pair {
@@ -121,8 +120,8 @@ func passthroughBacking(name, path string) (types.BaseVirtualDeviceBackingInfo, 
 	return &types.VirtualPCIPassthroughVmiopBackingInfo{Vgpu: name}, nil
 }
 
-// describeBacking decides whether two devices are the same; it is empty for
-// those that are not compared.
+// describeBacking returns a description of a backing. Two devices with the same description are considered equal.
+// It returns an empty string for devices that are not compared.
 func describeBacking(b types.BaseVirtualDeviceBackingInfo) string {
 	switch b := b.(type) {
 	case *types.VirtualPCIPassthroughVmiopBackingInfo:
@@ -137,18 +136,19 @@ func describeBacking(b types.BaseVirtualDeviceBackingInfo) string {
 	return ""
 }
 
-// refusedPassthrough says which devices cannot be asked for.
-func refusedPassthrough(in *input, say func(format string, args ...any)) {
+// refusePassthrough reports invalid device names.
+func refusePassthrough(in *input, reportf func(format string, args ...any)) {
 	for _, path := range []string{hardware.GPUs, hardware.HostDevices} {
 		for _, d := range listOf(in.Effective.Devices, path) {
 			if _, err := passthroughBacking(d.DeviceName, path); err != nil {
-				say("%s[%s].%s", path, d.Name, err)
+				reportf("%s[%s].%s", path, d.Name, err)
 			}
 		}
 	}
 }
 
-// NotAllowed returns a message for each GPU and host device that is wanted and not allowed, and the paths of their lists.
+// NotAllowed returns a message for each desired GPU and host device that is not allowed, and the paths of their
+// lists.
 func NotAllowed(want Want, allowed []string, by string) (messages, paths []string) {
 	if want.Effective == nil || slices.Contains(allowed, driver.Any) {
 		return nil, nil
@@ -168,7 +168,7 @@ func NotAllowed(want Want, allowed []string, by string) (messages, paths []strin
 	return messages, paths
 }
 
-// deviceID is a device name in one spelling; one that is no device keeps its own.
+// deviceID returns the canonical form of a device name. An invalid name is returned unchanged.
 func deviceID(name string) string {
 	backing, err := passthroughBacking(name, hardware.GPUs)
 	if err != nil {
@@ -177,8 +177,8 @@ func deviceID(name string) string {
 	return describeBacking(backing)
 }
 
-// readPassthrough reads the devices that are passed through, whichever list they count to: with one of them all
-// memory must be reserved.
+// readPassthrough reads the passthrough devices of both lists, because each of them requires that all memory is
+// reserved.
 func readPassthrough(in *input) {
 	for _, p := range devicesOf[*types.VirtualPCIPassthrough](in.vm) {
 		if p.Backing != nil {

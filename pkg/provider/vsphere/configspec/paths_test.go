@@ -19,12 +19,11 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/storage"
 )
 
-// besideTheTable are differences that no effective spec has: identity, bookkeeping, and
-// what is done once.
+// besideTheTable are differences that no effective spec contains: identity, records, and one-time settings.
 var besideTheTable = []string{"metadata.guest", "metadata.name", "metadata.uid", "instanceUUID", "nextRestartTime", "bootstrap", "bootstrap.cloudInit", "bootstrap.vAppConfig"}
 
-// A path is known on both sides, or on neither.
-func TestTableAndComparisonWithVSphereHaveTheSamePaths(t *testing.T) {
+// A path must exist on both sides or on neither.
+func TestRows_HaveTheSamePathsAsTheHardwareTable(t *testing.T) {
 	owner := observe.Owner{Key: k8stypes.NamespacedName{Namespace: "ns", Name: "vm"}, UID: "uid"}
 	want := Want{Want: driver.Want{Desired: provider.Desired{Effective: effectiveOf(t, `
 cpu: {sockets: 3, cores: 2, maxSockets: 8, hotAddEnabled: true, dedicatedCPUPlacement: true, reservation: 1G, limit: 2G, shares: {level: High}},
@@ -43,13 +42,13 @@ nodeSelector: {a: b}, annotations: {c: d}, terminationGracePeriodSeconds: 5`)}, 
 	var found []string
 	for _, d := range Differences(want, &mo.VirtualMachine{Config: config}) {
 		if !hardware.Known(d.Path) && !slices.Contains(besideTheTable, d.Path) {
-			t.Errorf("%s is compared with vSphere, and not in the table of hardware fields", d.Path)
+			t.Errorf("%s is compared with vSphere, but is not in the table of hardware fields", d.Path)
 		}
 		found = append(found, d.Path)
 	}
 	for _, f := range hardware.Fields {
 		if has := slices.Contains(found, f.Path); has != (f.Property != "") {
-			t.Errorf("%s has the property %q in the table, and is compared with vSphere %t", f.Path, f.Property, has)
+			t.Errorf("%s has the property %q in the table; compared with vSphere: %t", f.Path, f.Property, has)
 		}
 	}
 	if !slices.Contains(found, hardware.Volume("new")) {
@@ -57,12 +56,12 @@ nodeSelector: {a: b}, annotations: {c: d}, terminationGracePeriodSeconds: 5`)}, 
 	}
 }
 
-func TestRows_HaveAllPartsForEachFieldThatVSphereHas(t *testing.T) {
+func TestRows_AreCompleteForEachSupportedField(t *testing.T) {
 	fields := 0
 	for _, f := range hardware.Fields {
 		r, found := rows[f.Path]
 		if found != (f.Property != "") {
-			t.Errorf("%s has the property %q, and a row %t", f.Path, f.Property, found)
+			t.Errorf("%s has the property %q; has a row: %t", f.Path, f.Property, found)
 		}
 		if !found {
 			continue

@@ -15,9 +15,9 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/storage"
 )
 
-// policyOf is the storage policy of a class, which is that of the VM when empty; false
-// while it is not known. What names no class has the default policy of its zone when it
-// is made, and keeps what it has from then on.
+// policyOf returns the storage policy of a storage class; an empty class means the VM's. It returns false if the
+// policy is not known. A new VM without a class gets the default policy of its zone. An existing VM without a class
+// keeps its policy.
 func policyOf(in *input, class string) (storage.Policy, bool) {
 	if class == "" {
 		class = in.Effective.StorageClass
@@ -32,7 +32,7 @@ func policyOf(in *input, class string) (storage.Policy, bool) {
 	return p, known
 }
 
-// compareHome compares the policy of the VM's own files.
+// compareHome compares the storage policy of the VM's own files.
 func compareHome(in *input) []Difference {
 	policy, known := policyOf(in, "")
 	if !known || policy.ID == "" || policy.ID == in.extra(observe.HomePolicyKey) || cannotEncrypt(in, policy, nil) != "" {
@@ -46,8 +46,8 @@ func compareHome(in *input) []Difference {
 		}}}
 }
 
-// changePolicy gives a disk the policy of a class. vSphere does not report the policy of a disk,
-// so that it is recorded with the change.
+// changePolicy applies the policy of a storage class to a disk. vSphere does not report a disk's policy, so the
+// change also records it.
 func changePolicy(in *input, path, class, key string, have *types.VirtualDisk) Difference {
 	policy, known := policyOf(in, class)
 	if !known || policy.ID == "" || policy.ID == in.extra(key) || cannotEncrypt(in, policy, have) != "" {
@@ -57,47 +57,46 @@ func changePolicy(in *input, path, class, key string, have *types.VirtualDisk) D
 		set: func(spec *types.VirtualMachineConfigSpec) { applyPolicy(in, spec, editOf(spec, have), policy, key) }}
 }
 
-// applyPolicy puts a disk under a policy, and records that.
+// applyPolicy applies a policy to a disk and records it.
 func applyPolicy(in *input, spec *types.VirtualMachineConfigSpec, change *types.VirtualDeviceConfigSpec, policy storage.Policy, key string) {
 	if policy.ID == "" {
 		return
 	}
 	change.Profile = profileOf(policy)
-	if policy.Encrypted && !encryptedDisk(change.Device) {
+	if policy.Encrypted && !isEncryptedDisk(change.Device) {
 		change.Backing = &types.VirtualDeviceConfigSpecBackingSpec{Crypto: cryptoSpec(in)}
 	}
 	encryptVM(in, spec, policy)
 	option(key, policy.ID)(spec)
 }
 
-// encryptVM encrypts the VM, without which no disk of it can be (vSphere Security, Virtual
-// Machine Encryption).
+// encryptVM encrypts the VM, which is required for encrypted disks (vSphere Security, Virtual Machine Encryption).
 func encryptVM(in *input, spec *types.VirtualMachineConfigSpec, policy storage.Policy) {
 	if policy.Encrypted && in.config.KeyId == nil {
 		spec.Crypto = cryptoSpec(in)
 	}
 }
 
-// cryptoSpec lets vSphere make a key of the default provider: without an ID it makes one
-// (API, CryptoKeyId.keyId, for trusted and native providers; for others judgement, as
-// VM Operator does it).
+// cryptoSpec requests encryption with a new key of the default provider. Without a key ID, trusted and native
+// providers create a key (vSphere API, CryptoKeyId.keyId). For other providers this is an assumption, which VM
+// Operator also makes.
 func cryptoSpec(in *input) *types.CryptoSpecEncrypt {
 	return &types.CryptoSpecEncrypt{CryptoKeyId: types.CryptoKeyId{ProviderId: &types.KeyProviderId{Id: in.Storage.KeyProvider}}}
 }
 
-func encryptedDisk(device types.BaseVirtualDevice) bool {
+func isEncryptedDisk(device types.BaseVirtualDevice) bool {
 	b, ok := device.GetVirtualDevice().Backing.(*types.VirtualDiskFlatVer2BackingInfo)
 	return ok && b.KeyId != nil
 }
 
-// appliesLive is false for a policy that encrypts what is not encrypted: that needs the
-// VM to be off.
+// appliesLive reports whether a policy can be applied while the VM is running. Encrypting a VM requires that it is
+// powered off.
 func appliesLive(in *input, policy storage.Policy) bool {
 	return !policy.Encrypted || in.config.KeyId != nil
 }
 
-// otherDatastore is the datastore path of a new disk whose policy does not allow the datastore
-// that the VM is on; empty when it can be beside the VM.
+// otherDatastore returns the datastore path for a new disk whose policy does not allow the VM's datastore. It
+// returns an empty string if the disk can be in the VM's directory.
 func otherDatastore(in *input, policy storage.Policy) string {
 	var home object.DatastorePath
 	if !home.FromString(in.config.Files.VmPathName) || policy.Holds(home.Datastore) || len(policy.Datastores) == 0 {
@@ -110,25 +109,25 @@ func profileOf(policy storage.Policy) []types.BaseVirtualMachineProfileSpec {
 	return []types.BaseVirtualMachineProfileSpec{&types.VirtualMachineDefinedProfileSpec{ProfileId: policy.ID}}
 }
 
-// cannotEncrypt is why a disk, or the VM if that is nil, cannot have a policy that encrypts; empty
-// if it can.
+// cannotEncrypt returns why a disk cannot have a policy with encryption, or an empty string. If disk is nil, it
+// checks the VM itself.
 func cannotEncrypt(in *input, p storage.Policy, disk *types.VirtualDisk) string {
 	switch {
-	case !p.Encrypted || in.config.KeyId != nil && (disk == nil || encryptedDisk(disk)):
+	case !p.Encrypted || in.config.KeyId != nil && (disk == nil || isEncryptedDisk(disk)):
 	case in.Storage.KeyProvider == "":
-		return fmt.Sprintf("storage policy %q encrypts, and vCenter has no default key provider", p.Name)
+		return fmt.Sprintf("storage policy %q requires encryption, but vCenter has no default key provider", p.Name)
 	case disk != nil && observe.HasParent(disk):
-		return fmt.Sprintf("storage policy %q encrypts, which vSphere does not do while there are snapshots", p.Name)
+		return fmt.Sprintf("storage policy %q requires encryption, which vSphere does not support while the disk has snapshots", p.Name)
 	}
 	return ""
 }
 
-// refusedPolicies says which policies the VM cannot have.
-func refusedPolicies(in *input, say func(format string, args ...any)) {
+// refusePolicies reports storage policies that cannot be applied.
+func refusePolicies(in *input, reportf func(format string, args ...any)) {
 	encrypts := func(path, class string, disk *types.VirtualDisk) {
 		if p, known := policyOf(in, class); known {
 			if why := cannotEncrypt(in, p, disk); why != "" {
-				say("%s: %s", path, why)
+				reportf("%s: %s", path, why)
 			}
 		}
 	}
@@ -147,18 +146,18 @@ func refusedPolicies(in *input, say func(format string, args ...any)) {
 	}
 }
 
-// unappliedClasses names the classes whose storage policies are not known.
-func unappliedClasses(in *input, say func(format string, args ...any)) {
+// reportUnappliedClasses reports storage classes whose storage policies are not known.
+func reportUnappliedClasses(in *input, reportf func(format string, args ...any)) {
 	for _, class := range storage.Classes(in.Effective) {
 		if _, known := in.Storage.Policies[class]; !known {
-			say("storageClass %s (its storage policy is not known)", class)
+			reportf("storageClass %s (its storage policy is not known)", class)
 		}
 	}
 }
 
-// HomeProfile is the profile that a new VM is made by, empty for none. One that encrypts is
-// given to it when it is there: whether a deployment encrypts by its profile alone is not
-// documented.
+// HomeProfile returns the ID of the storage profile for the request that creates a VM, or an empty string. A policy
+// with encryption is applied after the VM was created, because it is not documented whether a deployment with its
+// profile encrypts the VM.
 func HomeProfile(want Want) string {
 	if policy := HomePolicy(want); !policy.Encrypted {
 		return policy.ID
@@ -166,7 +165,7 @@ func HomeProfile(want Want) string {
 	return ""
 }
 
-// HomePolicy is the storage policy of a new VM, without an ID for none.
+// HomePolicy returns the storage policy of a new VM. The ID is empty if there is none.
 func HomePolicy(want Want) storage.Policy {
 	if want.Effective == nil {
 		return storage.Policy{}
@@ -175,27 +174,27 @@ func HomePolicy(want Want) storage.Policy {
 	return policy
 }
 
-// NotLinked is why the disks of a new VM cannot depend on those of its image; empty if they
-// can. image is the capacity of the image's first disk, in bytes.
+// NotLinked returns why a new VM's disks cannot be linked to the image's disks, or an empty string. image is the
+// capacity of the image's first disk, in bytes.
 func NotLinked(want Want, image int64) string {
 	for class, policy := range want.Storage.Policies {
 		if policy.Encrypted && (class == "" || class == want.Effective.StorageClass || want.Effective.BootDisk != nil && class == want.Effective.BootDisk.StorageClass) {
-			return fmt.Sprintf("storage policy %q encrypts, and the copies of the image are not encrypted", policy.Name)
+			return fmt.Sprintf("storage policy %q requires encryption, but the cached copies of the image are not encrypted", policy.Name)
 		}
 	}
 	boot := want.Effective.BootDisk
 	switch {
 	case boot == nil:
 	case boot.Capacity != nil && bytes(boot.Capacity) > image:
-		return fmt.Sprintf("%s: %s is more than the %s of the image's disk, and vSphere extends no disk that depends on another one",
+		return fmt.Sprintf("%s: %s is more than the %s of the image's disk, and vSphere cannot extend a linked disk",
 			hardware.BootDiskSize, boot.Capacity, hardware.Bytes(image))
 	case boot.Provisioning == vmv1alpha1.DiskProvisioningThick || boot.Provisioning == vmv1alpha1.DiskProvisioningThickEagerZero:
-		return fmt.Sprintf("bootDisk.provisioning: a disk that depends on another one is never %s", boot.Provisioning)
+		return fmt.Sprintf("bootDisk.provisioning: a linked disk cannot be %s", boot.Provisioning)
 	}
 	return ""
 }
 
-// Profile is the profile of the ID as requests name it, nil for none.
+// Profile returns a profile ID in the form that requests use. It returns nil if the ID is empty.
 func Profile(id string) []types.BaseVirtualMachineProfileSpec {
 	if id == "" {
 		return nil

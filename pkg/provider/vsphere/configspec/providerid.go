@@ -9,25 +9,24 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// refusedProviderID refuses to create a VM that would not be the one that is
-// named. The provider ID says which VM this is, and never takes one over: a BIOS
-// UUID is not unique in vSphere, for a copy of a VM may keep it.
-func refusedProviderID(in *input, say func(format string, args ...any)) {
+// refuseProviderID refuses to create a VM whose BIOS UUID would not match spec.providerID. A provider ID does not
+// adopt a VM, because a BIOS UUID is not unique in vSphere: a copy of a VM may keep it.
+func refuseProviderID(in *input, reportf func(format string, args ...any)) {
 	if in.vm.Config != nil || in.ProviderID == "" {
 		return
 	}
-	made := "one with a firmware.uuid that vSphere chooses"
+	created := "whose firmware.uuid vSphere chooses"
 	if fw := in.Effective.Firmware; fw != nil && fw.UUID != "" {
-		made = vmv1alpha1.ProviderIDOf(fw.UUID)
+		created = vmv1alpha1.ProviderIDOf(fw.UUID)
 	}
-	if !strings.EqualFold(in.ProviderID, made) {
-		say("providerID: %s is not that of the VM to be created, %s; instanceUUID takes over a VM that exists", in.ProviderID, made)
+	if !strings.EqualFold(in.ProviderID, created) {
+		reportf("providerID: %s does not match the VM to be created, %s; to adopt an existing VM, set instanceUUID", in.ProviderID, created)
 	}
 }
 
-// deviatingProviderID names a provider ID that the VM does not have. One that it lacks because
-// its BIOS UUID is yet to be set is no other thing than that.
-func deviatingProviderID(in *input, say func(format string, args ...any)) {
+// deviatingProviderID reports a provider ID that differs from the VM's. It ignores a difference that disappears
+// when the VM's BIOS UUID is set.
+func deviatingProviderID(in *input, reportf func(format string, args ...any)) {
 	if in.vm.Config == nil || in.ProviderID == "" {
 		return
 	}
@@ -35,6 +34,6 @@ func deviatingProviderID(in *input, say func(format string, args ...any)) {
 		return
 	}
 	if have := vmv1alpha1.ProviderIDOf(in.config.Uuid); !strings.EqualFold(in.ProviderID, have) {
-		say("providerID %s (that of the VM is %s)", in.ProviderID, have)
+		reportf("providerID %s (the VM has %s)", in.ProviderID, have)
 	}
 }

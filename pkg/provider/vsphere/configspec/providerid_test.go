@@ -15,7 +15,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
 )
 
-func TestAProviderIDMustBeThatOfTheVM(t *testing.T) {
+func TestProviderID_MustMatchTheVM(t *testing.T) {
 	const mine, other = "42102040-0bee-48b1-8f2d-9b5d2d6f2f7e", "99102040-0bee-48b1-8f2d-9b5d2d6f2f7e"
 	none, made := &mo.VirtualMachine{}, &mo.VirtualMachine{Config: &types.VirtualMachineConfigInfo{Uuid: "42102040-0BEE-48B1-8F2D-9B5D2D6F2F7E"}}
 	for _, tc := range []struct {
@@ -26,13 +26,13 @@ func TestAProviderIDMustBeThatOfTheVM(t *testing.T) {
 		{"none", "", mine, none, nil, nil},
 		{"that of the VM to be made", "vsphere://" + mine, mine, none, nil, nil},
 		{"another", "vsphere://" + other, mine, none,
-			[]string{"providerID: vsphere://" + other + " is not that of the VM to be created, vsphere://" + mine + "; instanceUUID takes over a VM that exists"}, nil},
+			[]string{"providerID: vsphere://" + other + " does not match the VM to be created, vsphere://" + mine + "; to adopt an existing VM, set instanceUUID"}, nil},
 		{"of another kind", "aws:///i-1", mine, none,
-			[]string{"providerID: aws:///i-1 is not that of the VM to be created, vsphere://" + mine + "; instanceUUID takes over a VM that exists"}, nil},
+			[]string{"providerID: aws:///i-1 does not match the VM to be created, vsphere://" + mine + "; to adopt an existing VM, set instanceUUID"}, nil},
 		{"before it can be known", "vsphere://" + mine, "", none,
-			[]string{"providerID: vsphere://" + mine + " is not that of the VM to be created, one with a firmware.uuid that vSphere chooses; instanceUUID takes over a VM that exists"}, nil},
-		{"that of the VM", "vsphere://" + mine, "", made, nil, nil},
-		{"not that of the VM", "vsphere://" + other, "", made, nil, []string{"providerID vsphere://" + other + " (that of the VM is vsphere://" + mine + ")"}},
+			[]string{"providerID: vsphere://" + mine + " does not match the VM to be created, whose firmware.uuid vSphere chooses; to adopt an existing VM, set instanceUUID"}, nil},
+		{"matching", "vsphere://" + mine, "", made, nil, nil},
+		{"not matching", "vsphere://" + other, "", made, nil, []string{"providerID vsphere://" + other + " (the VM has vsphere://" + mine + ")"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			w := Want{Want: driver.Want{Desired: provider.Desired{Effective: &vmv1alpha1.VirtualMachineInstanceSpec{Firmware: &vmv1alpha1.VirtualMachineFirmware{UUID: tc.firmware}}}, ProviderID: tc.providerID}}
@@ -46,11 +46,11 @@ func TestAProviderIDMustBeThatOfTheVM(t *testing.T) {
 	}
 }
 
-func TestAProviderIDThatComesWithTheBIOSUUIDIsNoDifferenceOfItsOwn(t *testing.T) {
+func TestProviderID_PendingBIOSUUIDIsNoDeviation(t *testing.T) {
 	const mine = "42102040-0bee-48b1-8f2d-9b5d2d6f2f7e"
 	vm := &mo.VirtualMachine{Config: &types.VirtualMachineConfigInfo{Uuid: "99102040-0bee-48b1-8f2d-9b5d2d6f2f7e"}}
 	w := Want{Want: driver.Want{Desired: provider.Desired{Effective: &vmv1alpha1.VirtualMachineInstanceSpec{Firmware: &vmv1alpha1.VirtualMachineFirmware{UUID: mine}}}, ProviderID: "vsphere://" + mine}, New: true}
 	if got := Deviating(w, vm); got != nil {
-		t.Errorf("Deviating says %q of a VM whose BIOS UUID is yet to be set", got)
+		t.Errorf("Deviating = %q for a VM whose BIOS UUID is not set yet", got)
 	}
 }

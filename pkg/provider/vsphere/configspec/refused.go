@@ -17,10 +17,9 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 )
 
-// Refused lists what the desired configuration requests and cannot have, each with the path of
-// its field and the reason; Differences has none of it. A VM that requests such is not created,
-// and one that has never run is not powered on. An empty vm stands for one that is not created
-// yet.
+// Refused lists settings of the desired configuration that are impossible, each with the path of its field and the
+// reason. Differences does not contain them. A VM with such a setting is not created, and is not powered on if it
+// has never been powered on. An empty vm represents a VM that does not exist yet.
 func Refused(want Want, vm *mo.VirtualMachine) driver.Refusals {
 	if want.Effective == nil {
 		return driver.Refusals{}
@@ -28,31 +27,31 @@ func Refused(want Want, vm *mo.VirtualMachine) driver.Refusals {
 	in := newInput(want, vm)
 	e := want.Effective
 	var out []string
-	say := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
-	refusedBootDisk(in, say)
-	volumes := refusedVolumes(in, say)
-	refusedPolicies(in, say)
-	refusedProviderID(in, say)
-	refusedBootstrap(in, say)
-	refusedAddresses(e, say)
-	refusedPassthrough(in, say)
+	reportf := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
+	refuseBootDisk(in, reportf)
+	volumes := refuseVolumes(in, reportf)
+	refusePolicies(in, reportf)
+	refuseProviderID(in, reportf)
+	refuseBootstrap(in, reportf)
+	refuseAddresses(e, reportf)
+	refusePassthrough(in, reportf)
 	if tpmWithoutEFI(in) && !want.TPMPreferred {
-		say("devices.tpm: needs EFI, and firmware.bootloader is BIOS%s", fromImage(e.Firmware))
+		reportf("devices.tpm: requires EFI, but firmware.bootloader is BIOS%s", imageNote(e.Firmware))
 	}
 	for _, f := range needNewerVersion(in) {
 		if f.Path != hardware.TPM || !want.TPMPreferred {
-			say("%s: needs virtual hardware version %d: set minHardwareVersion", f.Path, f.MinVersion)
+			reportf("%s: requires virtual hardware version %d: set minHardwareVersion", f.Path, f.MinVersion)
 		}
 	}
 	if cpu := e.CPU; cpu != nil && isTrue(cpu.ExposeVNUMA) && isTrue(cpu.HotAddEnabled) {
-		say("cpu.exposeVNUMA: excludes cpu.hotAddEnabled, with which vSphere shows the guest no vNUMA")
+		reportf("cpu.exposeVNUMA: cannot be combined with cpu.hotAddEnabled, because vSphere disables vNUMA when CPU hot-add is enabled")
 	}
 	slices.Sort(out)
 	return driver.Refusals{Invalid: out, Volumes: volumes}
 }
 
-// needNewerVersion returns the fields that the spec sets and that need a newer virtual hardware version than an
-// existing VM has or gets. The VM keeps their values.
+// needNewerVersion returns the fields of the spec that require a newer virtual hardware version than an existing VM
+// has or will get. The VM keeps its current values of these fields.
 func needNewerVersion(in *input) []*hardware.Field {
 	var out []*hardware.Field
 	have := observe.HardwareVersion(in.config.Version)
@@ -65,39 +64,39 @@ func needNewerVersion(in *input) []*hardware.Field {
 	return out
 }
 
-// tpmWithoutEFI is true when the VM shall have a TPM and has BIOS. Before it
-// exists and while the spec leaves the firmware to the image, nobody knows.
+// tpmWithoutEFI reports whether the spec has a TPM and the VM has BIOS. It returns false if the firmware is not
+// known yet: the VM does not exist and the spec does not set the firmware.
 func tpmWithoutEFI(in *input) bool {
 	e := in.Effective
 	known := in.vm.Config != nil || e.Firmware != nil && e.Firmware.Bootloader != ""
 	return e.Devices != nil && wantsTPM(e.Devices.TPM) && known && !hasEFI(in)
 }
 
-func fromImage(fw *vmv1alpha1.VirtualMachineFirmware) string {
+func imageNote(fw *vmv1alpha1.VirtualMachineFirmware) string {
 	if fw == nil || fw.Bootloader == "" {
-		return ", as in the image"
+		return " (from the image)"
 	}
 	return ""
 }
 
-// Deviating lists what the effective spec requests and the VM has otherwise, where no reconfiguration changes it. Each
-// entry has the reason or the action.
+// Deviating lists fields whose value on the VM differs from the effective spec and cannot be changed by a
+// reconfiguration. Each entry has the reason or the action.
 func Deviating(want Want, vm *mo.VirtualMachine) []string {
 	if want.Effective == nil || vm.Config == nil {
 		return nil
 	}
 	in := newInput(want, vm)
 	var out []string
-	say := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
-	deviatingProviderID(in, say)
-	deviatingAdapters(in, say)
-	deviatingBootDisk(in, say)
-	deviatingVolumes(in, say)
-	deviatingBootOrder(in, say)
+	reportf := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
+	deviatingProviderID(in, reportf)
+	deviatingAdapters(in, reportf)
+	deviatingBootDisk(in, reportf)
+	deviatingVolumes(in, reportf)
+	deviatingBootOrder(in, reportf)
 	return out
 }
 
-// NotApplied lists what the effective spec requests and vSphere does not have or the VM can do without, each with the
+// NotApplied lists settings of the effective spec that vSphere does not support or that are optional, each with the
 // reason.
 func NotApplied(want Want, vm *mo.VirtualMachine) []string {
 	if want.Effective == nil {
@@ -106,39 +105,39 @@ func NotApplied(want Want, vm *mo.VirtualMachine) []string {
 	in := newInput(want, vm)
 	e := want.Effective
 	var out []string
-	say := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
-	unappliedAdopted(in, say)
-	unappliedClasses(in, say)
+	reportf := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
+	reportUnappliedAdopted(in, reportf)
+	reportUnappliedClasses(in, reportf)
 	if len(e.NodeSelector) > 0 {
 		var labels []string
 		for _, k := range slices.Sorted(maps.Keys(e.NodeSelector)) {
 			labels = append(labels, k+"="+e.NodeSelector[k])
 		}
-		say("nodeSelector %s (vSphere chooses the host)", conditions.List(labels, ","))
+		reportf("nodeSelector %s (vSphere chooses the host)", conditions.List(labels, ","))
 	}
 	if cpu := e.CPU; cpu != nil {
 		if cpu.Model != "" {
-			say("cpu.model %s (EVC decides)", cpu.Model)
+			reportf("cpu.model %s (EVC determines the CPU model)", cpu.Model)
 		}
 		if hardware.OwnCores(cpu) && cpu.Reservation == nil && want.HostMHz == 0 {
-			say("cpu.dedicatedCPUPlacement (the speed of the host is not known, so that no CPU is reserved)")
+			reportf("cpu.dedicatedCPUPlacement (no CPU is reserved, because the host's clock rate is not known)")
 		}
 	}
 	if mem := e.Memory; mem != nil && mem.HugePageSize != "" && mem.HugePageSize != "1Gi" && mem.HugePageSize != "2Mi" {
-		say("memory.hugePageSize %s (vSphere has 2Mi, which it always uses, and 1Gi)", mem.HugePageSize)
+		reportf("memory.hugePageSize %s (vSphere supports 1Gi, and 2Mi, which it always uses)", mem.HugePageSize)
 	}
 	if d := e.Devices; d != nil && d.Video != nil && d.Video.Type != "" && d.Video.Type != "svga" {
-		say("devices.video.type %s (vSphere has one video card, svga)", d.Video.Type)
+		reportf("devices.video.type %s (vSphere supports only svga)", d.Video.Type)
 	}
 	if tpmWithoutEFI(in) && want.TPMPreferred {
-		say("devices.tpm (preferred, but it needs EFI, and the firmware is BIOS)")
+		reportf("devices.tpm (preferred, but it requires EFI, and the firmware is BIOS)")
 	}
 	for _, f := range needNewerVersion(in) {
 		if f.Path == hardware.TPM && want.TPMPreferred {
-			say("%s (preferred, but it needs virtual hardware version %d)", f.Path, f.MinVersion)
+			reportf("%s (preferred, but it requires virtual hardware version %d)", f.Path, f.MinVersion)
 		}
 	}
-	unappliedSizes(in, say)
-	unappliedDiscs(in, say)
+	reportUnappliedSizes(in, reportf)
+	reportUnappliedISOs(in, reportf)
 	return out
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/storage"
 )
 
-// What is refused is no difference, and everything else is.
-func TestDifferences_HaveNothingThatIsRefused(t *testing.T) {
+// Refused settings are not differences, but all other changes are.
+func TestDifferences_ContainNoRefusedSettings(t *testing.T) {
 	encrypts := func(w *Want) {
 		w.Storage.Policies = map[string]storage.Policy{"secret": {ID: "p", Name: "Encrypted", Encrypted: true}}
 	}
@@ -33,7 +33,7 @@ func TestDifferences_HaveNothingThatIsRefused(t *testing.T) {
 		"a disk that was removed": func(w *Want, _ *mo.VirtualMachine) {
 			w.Effective.Volumes = append(w.Effective.Volumes, volume("gone", "1Gi", ""))
 		},
-		"a place that is taken": func(w *Want, _ *mo.VirtualMachine) {
+		"a slot in use": func(w *Want, _ *mo.VirtualMachine) {
 			v := volume("new", "1Gi", "")
 			v.ControllerBusNumber, v.UnitNumber = ptr(int32(0)), ptr(int32(0))
 			w.Effective.Volumes = append(w.Effective.Volumes, v)
@@ -49,12 +49,12 @@ func TestDifferences_HaveNothingThatIsRefused(t *testing.T) {
 			encrypts(w)
 			w.Effective.BootDisk = &vmv1alpha1.VirtualMachineBootDisk{StorageClass: "secret"}
 		},
-		"a boot disk that is not known": func(w *Want, vm *mo.VirtualMachine) {
+		"an unknown boot disk": func(w *Want, vm *mo.VirtualMachine) {
 			vm.Config.Hardware.Device = append(vm.Config.Hardware.Device, diskAt(2003, 1000, 3, 4<<30))
 			w.Effective.BootDisk = bootDiskOf("20Gi")
 		},
 		"a TPM with BIOS": func(w *Want, _ *mo.VirtualMachine) { w.Effective.Devices = tpm },
-		"too old hardware": func(w *Want, vm *mo.VirtualMachine) {
+		"an old hardware version": func(w *Want, vm *mo.VirtualMachine) {
 			vm.Config.Version = "vmx-13"
 			efi(w, vm)
 			w.Effective.Devices = tpm
@@ -63,7 +63,7 @@ func TestDifferences_HaveNothingThatIsRefused(t *testing.T) {
 			vm.Config.CpuHotAddEnabled = ptr(true)
 			w.Effective.CPU.ExposeVNUMA, w.Effective.CPU.HotAddEnabled = ptr(true), ptr(true)
 		},
-		"an address that nothing hands over": func(w *Want, _ *mo.VirtualMachine) {
+		"an address that no bootstrap passes to the guest": func(w *Want, _ *mo.VirtualMachine) {
 			w.Effective.Network.Interfaces[0].Addresses = []string{"192.0.2.5/24"}
 		},
 		"metadata that is too long": func(w *Want, _ *mo.VirtualMachine) {

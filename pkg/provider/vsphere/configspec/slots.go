@@ -16,17 +16,17 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 )
 
-// slot is where a new disk or drive goes.
+// slot is the position of a new disk or drive.
 type slot struct {
 	controller observe.Controller
 	unit       int32
-	// added is true for a controller that is new and that nobody before has asked for.
+	// added is true for a new controller that no other volume has added.
 	added bool
 }
 
-// findSlots gives places to the volumes that have none yet, and says why one has none. Those
-// that name their place come first: others must not be in their way.
-func findSlots(vm *mo.VirtualMachine, volumes []*vmv1alpha1.VirtualMachineVolume) (places map[string]slot, problems map[string]string) {
+// findSlots assigns slots to volumes that have none. problems has the reasons for volumes that get none. Volumes
+// that specify their position are assigned first, so that other volumes do not occupy it.
+func findSlots(vm *mo.VirtualMachine, volumes []*vmv1alpha1.VirtualMachineVolume) (assigned map[string]slot, problems map[string]string) {
 	if len(volumes) == 0 {
 		return nil, nil
 	}
@@ -34,22 +34,24 @@ func findSlots(vm *mo.VirtualMachine, volumes []*vmv1alpha1.VirtualMachineVolume
 	if vm.Config != nil {
 		version = observe.HardwareVersion(vm.Config.Version)
 	}
-	places, problems = map[string]slot{}, map[string]string{}
+	assigned, problems = map[string]slot{}, map[string]string{}
 	ordered := slices.Clone(volumes)
-	slices.SortStableFunc(ordered, func(a, b *vmv1alpha1.VirtualMachineVolume) int { return named(b) - named(a) })
+	slices.SortStableFunc(ordered, func(a, b *vmv1alpha1.VirtualMachineVolume) int {
+		return countPositionFields(b) - countPositionFields(a)
+	})
 	for _, v := range ordered {
-		s, problem := place(&controllers, v, version)
+		s, problem := findSlot(&controllers, v, version)
 		if problem != "" {
 			problems[v.Name] = problem
 			continue
 		}
-		places[v.Name] = s
+		assigned[v.Name] = s
 	}
-	return places, problems
+	return assigned, problems
 }
 
-// named counts the parts of its place that a volume names.
-func named(v *vmv1alpha1.VirtualMachineVolume) int {
+// countPositionFields returns how many of the two position fields a volume sets.
+func countPositionFields(v *vmv1alpha1.VirtualMachineVolume) int {
 	n := 0
 	if v.ControllerBusNumber != nil {
 		n++
@@ -60,11 +62,11 @@ func named(v *vmv1alpha1.VirtualMachineVolume) int {
 	return n
 }
 
-// place finds the place that a volume names, or the first that is free, on a controller
-// of its kind or a new one, and takes it. Without a place it says why there is none. version is
-// the virtual hardware version of the VM, 0 if it is not known.
-func place(controllers *[]observe.Controller, v *vmv1alpha1.VirtualMachineVolume, version int32) (slot, string) {
-	kind := bus(v)
+// findSlot assigns the slot that a volume specifies, or the first free slot, on a controller of its kind or a new
+// one. If there is no such slot, it returns the reason. version is the VM's virtual hardware version, 0 if it is
+// not known.
+func findSlot(controllers *[]observe.Controller, v *vmv1alpha1.VirtualMachineVolume, version int32) (slot, string) {
+	kind := busOf(v)
 	slots := limits.SlotsOf(kind, version)
 	buses := map[int32]bool{}
 	for at := range *controllers {
@@ -78,7 +80,7 @@ func place(controllers *[]observe.Controller, v *vmv1alpha1.VirtualMachineVolume
 		}
 		if have.Kind != kind {
 			if v.ControllerBusNumber != nil {
-				return slot{}, fmt.Sprintf("controllerBusNumber: controller %d of the class %s is %s, and not %s", have.Bus, slots.Class, have.Kind, kind)
+				return slot{}, fmt.Sprintf("controllerBusNumber: %s controller %d is %s, not %s", slots.Class, have.Bus, have.Kind, kind)
 			}
 			continue
 		}
@@ -90,16 +92,16 @@ func place(controllers *[]observe.Controller, v *vmv1alpha1.VirtualMachineVolume
 			if !slots.Usable(*v.UnitNumber) {
 				return slot{}, unusableUnit(*v.UnitNumber, kind, slots)
 			}
-			return slot{}, fmt.Sprintf("unitNumber: %s is taken by another device", have.Slot(*v.UnitNumber))
+			return slot{}, fmt.Sprintf("unitNumber: %s is in use by another device", have.Slot(*v.UnitNumber))
 		}
 	}
 	return newSlot(controllers, v, buses, slots)
 }
 
-// newSlot takes a place on a new controller. IDE controllers are not added: every virtual
-// machine has all that it can have.
+// newSlot assigns a slot on a new controller. It does not add IDE controllers, because every VM has all that are
+// possible.
 func newSlot(controllers *[]observe.Controller, v *vmv1alpha1.VirtualMachineVolume, taken map[int32]bool, slots limits.Slots) (slot, string) {
-	kind := bus(v)
+	kind := busOf(v)
 	unit := int32(0)
 	if v.UnitNumber != nil {
 		unit = *v.UnitNumber
@@ -111,35 +113,35 @@ func newSlot(controllers *[]observe.Controller, v *vmv1alpha1.VirtualMachineVolu
 		if taken[number] || slots.Class == "ide" || v.ControllerBusNumber != nil && *v.ControllerBusNumber != number {
 			continue
 		}
-		// The keys of new controllers are told apart by their place in the list.
+		// The position in the list makes the keys of new controllers unique.
 		added := observe.Controller{Kind: kind, Key: newControllerKey - int32(len(*controllers)), Bus: number, Units: []int32{unit}}
 		*controllers = append(*controllers, added)
 		return slot{controller: added, unit: unit, added: true}, ""
 	}
 	if v.ControllerBusNumber != nil && (*v.ControllerBusNumber < 0 || *v.ControllerBusNumber >= slots.Controllers) {
-		return slot{}, fmt.Sprintf("controllerBusNumber: %d is no controller of %s, which has %d from 0", *v.ControllerBusNumber, slots.Class, slots.Controllers)
+		return slot{}, fmt.Sprintf("controllerBusNumber: %s has no controller %d; the controllers are 0 to %d", slots.Class, *v.ControllerBusNumber, slots.Controllers-1)
 	}
 	return slot{}, "bus: the virtual machine has no free slot on " + kind + olderHardware(kind, slots)
 }
 
-// unusableUnit says that no disk can be at a unit of the bus.
+// unusableUnit returns the message for a unit number that the bus does not support.
 func unusableUnit(unit int32, kind string, slots limits.Slots) string {
 	return fmt.Sprintf("unitNumber: %d cannot be used on %s, whose units are 0 to %d%s", unit, kind, slots.Units-1, olderHardware(kind, slots))
 }
 
-// olderHardware says what to do if a newer virtual hardware version has more units of the bus.
+// olderHardware returns a hint if a newer virtual hardware version has more units on the bus.
 func olderHardware(kind string, slots limits.Slots) string {
 	newer := limits.SlotsOf(kind, limits.PVSCSIVersion)
 	if newer.Units <= slots.Units {
 		return ""
 	}
-	return fmt.Sprintf(" (0 to %d from virtual hardware version %d on: set minHardwareVersion)", newer.Units-1, limits.PVSCSIVersion)
+	return fmt.Sprintf(" (0 to %d with virtual hardware version %d or newer: set minHardwareVersion)", newer.Units-1, limits.PVSCSIVersion)
 }
 
-// freeUnit is the unit that is wanted, or the first, if it is free.
-func freeUnit(c observe.Controller, slots limits.Slots, wanted *int32) (int32, bool) {
-	if wanted != nil {
-		return *wanted, slots.Usable(*wanted) && !slices.Contains(c.Units, *wanted)
+// freeUnit returns the requested unit, or the first free unit. It returns false if there is none.
+func freeUnit(c observe.Controller, slots limits.Slots, requested *int32) (int32, bool) {
+	if requested != nil {
+		return *requested, slots.Usable(*requested) && !slices.Contains(c.Units, *requested)
 	}
 	for unit := range slots.Units {
 		if slots.Usable(unit) && !slices.Contains(c.Units, unit) {
@@ -149,8 +151,8 @@ func freeUnit(c observe.Controller, slots limits.Slots, wanted *int32) (int32, b
 	return 0, false
 }
 
-// bus is the kind of controller: virtio and scsi mean pvscsi, as no bus does.
-func bus(v *vmv1alpha1.VirtualMachineVolume) string {
+// busOf returns the controller kind. An empty bus, virtio and scsi mean pvscsi.
+func busOf(v *vmv1alpha1.VirtualMachineVolume) string {
 	switch v.Bus {
 	case "", "virtio", "scsi":
 		return "pvscsi"
@@ -158,7 +160,7 @@ func bus(v *vmv1alpha1.VirtualMachineVolume) string {
 	return v.Bus
 }
 
-// addController adds the controller of a slot if it is new.
+// addController adds the slot's controller if it is new.
 func addController(vm *mo.VirtualMachine, s slot, spec *types.VirtualMachineConfigSpec) {
 	if s.added {
 		spec.DeviceChange = append(spec.DeviceChange, &types.VirtualDeviceConfigSpec{
@@ -166,14 +168,14 @@ func addController(vm *mo.VirtualMachine, s slot, spec *types.VirtualMachineConf
 	}
 }
 
-// hotplugs reports whether a running VM takes a disk on the controller, or gives one up. A controller
-// that does not exist yet has a negative key.
-func hotplugs(in *input, c observe.Controller) bool {
+// canHotplug reports whether disks can be added to and removed from the controller while the VM is running. A
+// controller that does not exist yet has a negative key.
+func canHotplug(in *input, c observe.Controller) bool {
 	d := in.Effective.Devices
 	return hardware.PlugsDisk(c.Kind, c.Key >= 0, d != nil && isTrue(d.DisableHotplug))
 }
 
-// newController makes the device. Nothing asks for a bus that VMs share.
+// newController returns the device for a controller. SCSI buses are not shared between VMs.
 func newController(c observe.Controller, pci int32) types.BaseVirtualDevice {
 	base := types.VirtualController{BusNumber: c.Bus}
 	base.Key, base.ControllerKey = c.Key, pci
@@ -191,7 +193,7 @@ func newController(c observe.Controller, pci int32) types.BaseVirtualDevice {
 	return &types.ParaVirtualSCSIController{VirtualSCSIController: scsi}
 }
 
-// pciKey is the key of the PCI controller, 100 on every VM seen so far.
+// pciKey returns the key of the PCI controller. The default is 100, the key on all VMs observed so far.
 func pciKey(vm *mo.VirtualMachine) int32 {
 	if all := devicesOf[*types.VirtualPCIController](vm); len(all) > 0 {
 		return all[0].Key
@@ -199,7 +201,7 @@ func pciKey(vm *mo.VirtualMachine) int32 {
 	return 100
 }
 
-// controllerOf is the controller of a device.
+// controllerOf returns a device's controller.
 func controllerOf(controllers []observe.Controller, device types.BaseVirtualDevice) observe.Controller {
 	for _, c := range controllers {
 		if c.Key == device.GetVirtualDevice().ControllerKey {

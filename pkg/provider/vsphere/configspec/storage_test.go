@@ -33,27 +33,26 @@ func diskOfVM(vm *mo.VirtualMachine, key int32) *types.VirtualDisk {
 	panic("no such disk")
 }
 
-// withSnapshot gives a disk what it depends on.
+// withSnapshot gives a disk a parent.
 func withSnapshot(disk *types.VirtualDisk) {
 	b := disk.Backing.(*types.VirtualDiskFlatVer2BackingInfo)
 	b.Parent = &types.VirtualDiskFlatVer2BackingInfo{}
 }
 
-// storageCase is a change of a VM with the image's disk of 16Gi at scsi0:0 and the volume
-// data of 2Gi at scsi0:1.
+// storageCase is a change of a VM with an image disk of 16Gi at scsi0:0 and the volume data of 2Gi at scsi0:1.
 type storageCase struct {
 	name    string
 	change  func(*Want, *mo.VirtualMachine)
 	want    []Difference
 	changes []string
 	refused []string
-	// unapplied are what the VM does without.
+	// unapplied are the entries of NotApplied.
 	unapplied []string
-	// deviates is what keeps ConfigurationSynced from being True.
+	// deviates are the deviations for which ConfigurationSynced is False.
 	deviates []string
 }
 
-// recordedDisk is the record of a disk.
+// recordedDisk is the difference that records a disk.
 var recordedDisk = Difference{Path: "metadata.volumes", Desired: "disk-uuid", Live: true}
 
 func runStorageCases(t *testing.T, cases []storageCase) {
@@ -84,7 +83,7 @@ func runStorageCases(t *testing.T, cases []storageCase) {
 	}
 }
 
-func TestBootDiskGrowsAndNeverShrinks(t *testing.T) {
+func TestBootDisk_GrowsAndNeverShrinks(t *testing.T) {
 	size := func(size string, more ...func(*mo.VirtualMachine)) func(*Want, *mo.VirtualMachine) {
 		return func(w *Want, vm *mo.VirtualMachine) {
 			w.Effective.BootDisk = bootDiskOf(size)
@@ -98,23 +97,23 @@ func TestBootDiskGrowsAndNeverShrinks(t *testing.T) {
 	}
 	grown := []Difference{{Path: "bootDisk.size", Running: "16Gi on pvscsi", Desired: "20Gi on pvscsi", Live: true}}
 	runStorageCases(t, []storageCase{
-		{name: "as it is", change: size("16Gi")},
+		{name: "unchanged", change: size("16Gi")},
 		{name: "larger", change: size("20Gi"), want: grown, changes: []string{"edit disk 20Gi at 1000:0 "}},
-		{name: "larger than requested", change: size("8Gi"), unapplied: []string{"bootDisk.size 8Gi (the disk has 16Gi, and vSphere cannot shrink one)"}},
+		{name: "larger than requested", change: size("8Gi"), unapplied: []string{"bootDisk.size 8Gi (the disk has 16Gi, and vSphere cannot shrink disks)"}},
 		{name: "larger while there are snapshots", change: size("20Gi", func(vm *mo.VirtualMachine) { withSnapshot(diskOfVM(vm, 2000)) }),
-			refused: []string{"bootDisk.size: the disk of 16Gi cannot grow to 20Gi while it has snapshots or depends on the disk of another virtual machine"}},
+			refused: []string{"bootDisk.size: the disk of 16Gi cannot grow to 20Giwhile it has snapshots or is linked to another virtual machine's disk"}},
 		{name: "one of several disks, none of which was recorded", change: size("20Gi", another),
-			refused: []string{"bootDisk: the virtual machine has several disks that are no volumes, and it is not known which it boots from"}},
+			refused: []string{"bootDisk: the virtual machine has several disks that are not volumes, so the boot disk cannot be identified"}},
 		{name: "the recorded one of several disks", change: size("20Gi", another, func(vm *mo.VirtualMachine) { recordKey(vm, observe.BootDiskKey, "scsi0:0") }),
 			want: grown, changes: []string{"edit disk 20Gi at 1000:0 "}},
-		{name: "the first of several while the VM is being made", change: func(w *Want, vm *mo.VirtualMachine) {
+		{name: "the first of several while the VM is being created", change: func(w *Want, vm *mo.VirtualMachine) {
 			size("20Gi", another)(w, vm)
 			recordKey(vm, observe.PendingKey, "attempt")
 			w.New, w.Attempt = true, "attempt"
 		}, want: []Difference{{Path: "metadata.name", Desired: "scsi0:0", Live: true}, grown[0], recordedDisk, recordedDisk, recordedDisk},
 			changes: []string{"edit disk 20Gi at 1000:0 ", "slipway.bootDisk=scsi0:0"}},
-		{name: "a first class disk is none", change: size("20Gi", func(vm *mo.VirtualMachine) { diskOfVM(vm, 2000).VDiskId = &types.ID{Id: "fcd"} }),
-			refused: []string{"bootDisk: the virtual machine has no disk but its volumes"}},
+		{name: "a first class disk is not the boot disk", change: size("20Gi", func(vm *mo.VirtualMachine) { diskOfVM(vm, 2000).VDiskId = &types.ID{Id: "fcd"} }),
+			refused: []string{"bootDisk: the virtual machine has no disks other than its volumes"}},
 		{name: "on IDE", change: size("20Gi", func(vm *mo.VirtualMachine) {
 			ide := &types.VirtualIDEController{}
 			ide.Key = 200
@@ -127,21 +126,21 @@ func TestBootDiskGrowsAndNeverShrinks(t *testing.T) {
 	})
 }
 
-func TestASmallerBootDiskThanThatOfTheImageIsRefusedBeforeThereIsAVM(t *testing.T) {
+func TestBootDisk_SmallerThanTheImageIsRefusedBeforeTheCreate(t *testing.T) {
 	w := want()
 	w.Effective.BootDisk, w.Image = bootDiskOf("8Gi"), &vmv1alpha1.VirtualMachineImage{}
 	w.Image.Status.Disks = []vmv1alpha1.VirtualMachineImageDisk{{Capacity: resource.NewQuantity(16<<30, resource.BinarySI)}}
-	wantList := []string{"bootDisk.size: 8Gi is less than the 16Gi of the image's disk, and vSphere cannot shrink one"}
+	wantList := []string{"bootDisk.size: 8Gi is less than the 16Gi of the image's disk, and vSphere cannot shrink disks"}
 	if diff := cmp.Diff(wantList, Refused(w, &mo.VirtualMachine{}).Invalid); diff != "" {
 		t.Errorf("refused (-want +got):\n%s", diff)
 	}
 	w.Image = nil
 	if got := Refused(w, &mo.VirtualMachine{}).Invalid; got != nil {
-		t.Errorf("refused = %q where the image does not say how large its disk is", got)
+		t.Errorf("refused = %q although the size of the image's disk is not known", got)
 	}
 }
 
-func TestVolumesAreWhereTheyAskToBe(t *testing.T) {
+func TestVolumes_AreAtTheRequestedPosition(t *testing.T) {
 	at := func(bus string, number, unit *int32) func(*Want, *mo.VirtualMachine) {
 		return func(w *Want, _ *mo.VirtualMachine) {
 			v := volume("new", "1Gi", bus)
@@ -153,27 +152,27 @@ func TestVolumesAreWhereTheyAskToBe(t *testing.T) {
 	anywhere := Difference{Path: "volumes[any]", Desired: "1Gi on pvscsi", Live: true}
 	placed := Difference{Path: "volumes[new]", Desired: "1Gi on pvscsi", Live: true}
 	runStorageCases(t, []storageCase{
-		{name: "a unit that another would have taken", change: at("pvscsi", n(0), n(2)), want: []Difference{anywhere, placed},
+		{name: "a unit that another volume would get", change: at("pvscsi", n(0), n(2)), want: []Difference{anywhere, placed},
 			changes: []string{"add disk 1Gi at 1000:3 create", "add disk 1Gi at 1000:2 create", "slipway.volume.any=scsi0:3", "slipway.volume.new=scsi0:2"}},
-		{name: "a unit of a controller that is made", change: at("pvscsi", n(2), n(9)), want: []Difference{anywhere, placed},
+		{name: "a unit of a new controller", change: at("pvscsi", n(2), n(9)), want: []Difference{anywhere, placed},
 			changes: []string{"add disk 1Gi at 1000:2 create", "add *types.ParaVirtualSCSIController -201", "add disk 1Gi at -201:9 create",
 				"slipway.volume.any=scsi0:2", "slipway.volume.new=scsi2:9"}},
 		{name: "the unit of another disk", change: at("pvscsi", n(0), n(1)), want: []Difference{anywhere},
 			changes: []string{"add disk 1Gi at 1000:2 create", "slipway.volume.any=scsi0:2"},
-			refused: []string{"volumes[new].unitNumber: scsi0:1 is taken by another device"}},
+			refused: []string{"volumes[new].unitNumber: scsi0:1 is in use by another device"}},
 		{name: "a controller of another kind", change: at("lsilogic", n(0), nil), want: []Difference{anywhere},
 			changes: []string{"add disk 1Gi at 1000:2 create", "slipway.volume.any=scsi0:2"},
-			refused: []string{"volumes[new].controllerBusNumber: controller 0 of the class scsi is pvscsi, and not lsilogic"}},
-		{name: "an IDE controller that the VM has not", change: at("ide", n(1), nil), want: []Difference{anywhere},
+			refused: []string{"volumes[new].controllerBusNumber: scsi controller 0 is pvscsi, not lsilogic"}},
+		{name: "an IDE controller that the VM does not have", change: at("ide", n(1), nil), want: []Difference{anywhere},
 			changes: []string{"add disk 1Gi at 1000:2 create", "slipway.volume.any=scsi0:2"},
 			refused: []string{"volumes[new].bus: the virtual machine has no free slot on ide"}},
-		{name: "a controller that the bus of a preference has not", change: at("ide", n(3), nil), want: []Difference{anywhere},
+		{name: "a controller number that the preference's bus does not have", change: at("ide", n(3), nil), want: []Difference{anywhere},
 			changes: []string{"add disk 1Gi at 1000:2 create", "slipway.volume.any=scsi0:2"},
-			refused: []string{"volumes[new].controllerBusNumber: 3 is no controller of ide, which has 2 from 0"}},
-		{name: "a unit that the bus of a preference has not", change: at("nvme", nil, n(20)), want: []Difference{anywhere},
+			refused: []string{"volumes[new].controllerBusNumber: ide has no controller 3; the controllers are 0 to 1"}},
+		{name: "a unit that the preference's bus does not have", change: at("nvme", nil, n(20)), want: []Difference{anywhere},
 			changes: []string{"add disk 1Gi at 1000:2 create", "slipway.volume.any=scsi0:2"},
 			refused: []string{"volumes[new].unitNumber: 20 cannot be used on nvme, whose units are 0 to 14"}},
-		{name: "the place of a disk that is there", change: func(w *Want, _ *mo.VirtualMachine) {
+		{name: "the position of an existing disk", change: func(w *Want, _ *mo.VirtualMachine) {
 			w.Effective.Volumes[0].ControllerBusNumber, w.Effective.Volumes[0].UnitNumber = n(1), n(4)
 		}, deviates: []string{"volumes[data].controllerBusNumber 1 (the disk is at scsi0:1)", "volumes[data].unitNumber 4 (the disk is at scsi0:1)"}},
 		{name: "provisioning", change: func(w *Want, _ *mo.VirtualMachine) {
@@ -182,7 +181,7 @@ func TestVolumesAreWhereTheyAskToBe(t *testing.T) {
 	})
 }
 
-func TestProvisioningOfNewDisks(t *testing.T) {
+func TestVolumes_ProvisioningOfNewDisks(t *testing.T) {
 	for want, flags := range map[vmv1alpha1.DiskProvisioning][2]string{
 		"": {"true", "unset"}, vmv1alpha1.DiskProvisioningThin: {"true", "unset"},
 		vmv1alpha1.DiskProvisioningThick: {"false", "false"}, vmv1alpha1.DiskProvisioningThickEagerZero: {"false", "true"},
@@ -196,16 +195,16 @@ func TestProvisioningOfNewDisks(t *testing.T) {
 			}
 			return "false"
 		}
-		if thin, scrub := provisioned(want, false); print(thin) != flags[0] || print(scrub) != flags[1] {
+		if thin, scrub := provisioningFlags(want, false); print(thin) != flags[0] || print(scrub) != flags[1] {
 			t.Errorf("%q: thin %s, scrubbed %s; want %v", want, print(thin), print(scrub), flags)
 		}
 	}
-	if thin, scrub := provisioned("", true); thin != nil || scrub != nil {
-		t.Error("a disk that a storage policy is about is provisioned otherwise")
+	if thin, scrub := provisioningFlags("", true); thin != nil || scrub != nil {
+		t.Error("a disk with a storage policy has a provisioning of its own")
 	}
 }
 
-func TestDisksThatAreRemovedFromTheSpec(t *testing.T) {
+func TestVolumes_RemovedFromTheSpec(t *testing.T) {
 	removed := func(reclaim string, more ...func(*mo.VirtualMachine)) func(*Want, *mo.VirtualMachine) {
 		return func(w *Want, vm *mo.VirtualMachine) {
 			w.Effective.Volumes = nil
@@ -219,38 +218,38 @@ func TestDisksThatAreRemovedFromTheSpec(t *testing.T) {
 	}
 	gone := []Difference{{Path: "volumes[data]", Running: "2Gi on pvscsi", Live: true}}
 	runStorageCases(t, []storageCase{
-		{name: "what becomes of it is recorded with the disk that it is about",
+		{name: "the reclaim policy is recorded with the disk",
 			change: func(w *Want, _ *mo.VirtualMachine) {
 				w.Effective.Volumes[0].ReclaimPolicy = vmv1alpha1.VolumeReclaimDelete
 			},
 			want: []Difference{{Path: "metadata.volumes", Desired: "Delete disk-uuid", Live: true}}, changes: []string{"slipway.reclaim.data=Delete disk-uuid"}},
-		{name: "another disk that is put into its place is not what it is about", change: func(w *Want, vm *mo.VirtualMachine) {
+		{name: "the reclaim policy does not apply to another disk in the slot", change: func(w *Want, vm *mo.VirtualMachine) {
 			w.Effective.Volumes[0].ReclaimPolicy = vmv1alpha1.VolumeReclaimDelete
 			recordKey(vm, observe.ReclaimKey("data"), "Delete other-uuid")
 		}},
-		{name: "until something else is said", change: func(w *Want, vm *mo.VirtualMachine) {
+		{name: "until the reclaim policy changes", change: func(w *Want, vm *mo.VirtualMachine) {
 			w.Effective.Volumes[0].ReclaimPolicy = vmv1alpha1.VolumeReclaimDelete
 			recordKey(vm, observe.ReclaimKey("data"), "Detach other-uuid")
 		}, want: []Difference{{Path: "metadata.volumes", Running: "Detach other-uuid", Desired: "Delete disk-uuid", Live: true}}, changes: []string{"slipway.reclaim.data=Delete disk-uuid"}},
-		{name: "and forgotten with it", change: func(_ *Want, vm *mo.VirtualMachine) { recordKey(vm, observe.ReclaimKey("data"), "Delete disk-uuid") },
+		{name: "and removed with it", change: func(_ *Want, vm *mo.VirtualMachine) { recordKey(vm, observe.ReclaimKey("data"), "Delete disk-uuid") },
 			want: []Difference{{Path: "metadata.volumes", Running: "Delete disk-uuid", Live: true}}, changes: []string{"slipway.reclaim.data="}},
 		{name: "without a policy it is detached and kept", change: removed(""), want: gone, changes: []string{"remove disk 2Gi at 1000:1 ", "slipway.volume.data="}},
 		{name: "detached", change: removed("Detach disk-uuid"), want: gone,
 			changes: []string{"remove disk 2Gi at 1000:1 ", "slipway.volume.data=", "slipway.reclaim.data="}},
 		{name: "deleted", change: removed("Delete disk-uuid"), want: gone,
 			changes: []string{"remove disk 2Gi at 1000:1 destroy", "slipway.volume.data=", "slipway.reclaim.data="}},
-		{name: "another disk is in its place", change: removed("Delete other-uuid"),
-			deviates: []string{`volumes[data] (no longer in the spec; its disk "disk-uuid" is not the one that reclaimPolicy was given for, and stays attached: detach it in vSphere, or add the volume again)`}},
-		{name: "a record that names no disk", change: removed("Delete"),
-			deviates: []string{`volumes[data] (no longer in the spec; its disk "disk-uuid" is not the one that reclaimPolicy was given for, and stays attached: detach it in vSphere, or add the volume again)`}},
+		{name: "another disk is in its slot", change: removed("Delete other-uuid"),
+			deviates: []string{`volumes[data] (no longer in the spec; reclaimPolicy was set for another disk, so disk "disk-uuid" stays attached: detach it in vSphere, or add the volume again)`}},
+		{name: "a record without a disk", change: removed("Delete"),
+			deviates: []string{`volumes[data] (no longer in the spec; reclaimPolicy was set for another disk, so disk "disk-uuid" stays attached: detach it in vSphere, or add the volume again)`}},
 		{name: "while there are snapshots", change: removed("Delete disk-uuid", func(vm *mo.VirtualMachine) { withSnapshot(diskOfVM(vm, 2001)) }),
-			deviates: []string{"volumes[data] (no longer in the spec; the disk stays attached while there are snapshots: delete them, and it is deleted)"}},
+			deviates: []string{"volumes[data] (no longer in the spec; the disk stays attached while it has snapshots: after you delete them it is deleted)"}},
 		{name: "while there are snapshots, without a policy", change: removed("", func(vm *mo.VirtualMachine) { withSnapshot(diskOfVM(vm, 2001)) }),
-			deviates: []string{"volumes[data] (no longer in the spec; the disk stays attached while there are snapshots: delete them, and it is detached)"}},
-		{name: "a first class disk at its place, which is not its own", change: removed("Delete disk-uuid", func(vm *mo.VirtualMachine) { diskOfVM(vm, 2001).VDiskId = &types.ID{Id: "fcd"} })},
+			deviates: []string{"volumes[data] (no longer in the spec; the disk stays attached while it has snapshots: after you delete them it is detached)"}},
+		{name: "a first class disk in its slot", change: removed("Delete disk-uuid", func(vm *mo.VirtualMachine) { diskOfVM(vm, 2001).VDiskId = &types.ID{Id: "fcd"} })},
 		{name: "a shared disk", change: removed("Delete disk-uuid", func(vm *mo.VirtualMachine) {
 			diskOfVM(vm, 2001).Backing.(*types.VirtualDiskFlatVer2BackingInfo).Sharing = string(types.VirtualDiskSharingSharingMultiWriter)
-		}), deviates: []string{"volumes[data] (no longer in the spec; the disk is a first class disk or shared with others, and is not deleted: add the volume again with reclaimPolicy Detach)"}},
+		}), deviates: []string{"volumes[data] (no longer in the spec; the disk is a first class disk or shared with other virtual machines and is not deleted: add the volume again with reclaimPolicy Detach)"}},
 	})
 }
 
@@ -285,8 +284,8 @@ func TestDrives(t *testing.T) {
 		{name: "an empty drive", change: drive("", ""), want: []Difference{{Path: "volumes[iso]", Desired: "CD-ROM, empty"}},
 			changes: []string{"add *types.VirtualAHCIController -201", "add *types.VirtualCdrom -2001", "slipway.cdrom.iso=sata0:0"}},
 		{name: "an image that is not found yet", change: drive("a", ""), unapplied: []string{"volumes[iso].cdrom.image a (its file is not known)"}},
-		{name: "as it is", change: with(a, true, drive("a", a))},
-		{name: "an image that is not found any more", change: with(a, true, drive("a", "")), unapplied: []string{"volumes[iso].cdrom.image a (its file is not known)"}},
+		{name: "unchanged", change: with(a, true, drive("a", a))},
+		{name: "an image that is no longer found", change: with(a, true, drive("a", "")), unapplied: []string{"volumes[iso].cdrom.image a (its file is not known)"}},
 		{name: "another image", change: with(a, true, drive("b", b)), changes: edited,
 			want: []Difference{{Path: "volumes[iso]", Running: "CD-ROM: " + a, Desired: "CD-ROM: " + b, Live: true}}},
 		{name: "ejected", change: with(a, true, func(w *Want, vm *mo.VirtualMachine) {
@@ -302,7 +301,7 @@ func TestDrives(t *testing.T) {
 	})
 }
 
-func TestBootOrderIsToldByDevices(t *testing.T) {
+func TestBootOrder_ContainsDeviceKeys(t *testing.T) {
 	order := func(devices ...vmv1alpha1.VirtualMachineBootDevice) func(*Want, *mo.VirtualMachine) {
 		return func(w *Want, _ *mo.VirtualMachine) { w.Effective.BootOrder = devices }
 	}
@@ -310,15 +309,15 @@ func TestBootOrderIsToldByDevices(t *testing.T) {
 	const printed = "CDROM, Disk 2000, Disk 2001, Network 4000"
 	runStorageCases(t, []storageCase{
 		{name: "of all kinds", change: order(all...), want: []Difference{{Path: "bootOrder", Desired: printed}}},
-		{name: "as it is", change: func(w *Want, vm *mo.VirtualMachine) {
+		{name: "unchanged", change: func(w *Want, vm *mo.VirtualMachine) {
 			order(all...)(w, vm)
 			devices, _ := bootDevices(newInput(*w, vm))
 			vm.Config.BootOptions = &types.VirtualMachineBootOptions{BootOrder: devices}
 		}},
-		{name: "no order leaves the one that is there", change: func(_ *Want, vm *mo.VirtualMachine) {
+		{name: "no order keeps the existing one", change: func(_ *Want, vm *mo.VirtualMachine) {
 			vm.Config.BootOptions = &types.VirtualMachineBootOptions{BootOrder: []types.BaseVirtualMachineBootOptionsBootableDevice{&types.VirtualMachineBootOptionsBootableCdromDevice{}}}
 		}},
-		{name: "a disk that is not there yet comes first", change: func(w *Want, vm *mo.VirtualMachine) {
+		{name: "a disk that does not exist yet is first", change: func(w *Want, vm *mo.VirtualMachine) {
 			w.Effective.Volumes = append(w.Effective.Volumes, volume("new", "1Gi", ""))
 			order(vmv1alpha1.VirtualMachineBootDevice{Type: "Disk", Name: "new"})(w, vm)
 		}, want: []Difference{{Path: "volumes[new]", Desired: "1Gi on pvscsi", Live: true}},

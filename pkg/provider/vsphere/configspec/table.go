@@ -16,24 +16,24 @@ import (
 
 type configSpec = types.VirtualMachineConfigSpec
 
-// row is the vSphere side of one field of hardware.Fields. It has read and set, or compare, or all of them.
+// row implements one field of hardware.Fields for vSphere. It has read and set, or compare, or all of them.
 type row struct {
-	// read puts the value of the VM into a state.
+	// read copies the VM's value into in.running.
 	read func(in *input)
-	// unknown reports whether the value of the VM is not known, so that it is set in any case. It is optional.
+	// unknown reports whether the VM's value is not known, so that it is always set. Optional.
 	unknown func(in *input) bool
-	// adjust changes the desired value to the one that the VM gets. Without it, the VM keeps its value if the spec
-	// does not set the field.
+	// adjust changes the desired value to the value that the VM will get. If it is nil and the spec does not set
+	// the field, the VM keeps its value.
 	adjust func(in *input)
-	// resets is true if the VM gets vSphere's default when the spec does not set the field. An adopted VM keeps its value.
+	// resets is true if an unset field returns to vSphere's default. An adopted VM keeps its value.
 	resets bool
-	// set puts the desired value into a reconfiguration.
+	// set adds the desired value to a reconfiguration.
 	set func(in *input, s *configSpec)
-	// compare compares devices, or values that a state does not have.
+	// compare compares devices, or values that hardware.State does not contain.
 	compare func(in *input) []Difference
 }
 
-// rows has the fields of hardware.Fields that vSphere has, by path.
+// rows contains the fields of hardware.Fields that vSphere supports, by path.
 var rows = map[string]row{
 	hardware.CPUSockets: {read: readTopology, unknown: isNew, adjust: adjustTopology, set: setSockets},
 	hardware.CPUCores:   {read: readTopology, unknown: coresUnknown, adjust: adjustTopology, set: setCores, compare: compareVCPUs},
@@ -41,8 +41,8 @@ var rows = map[string]row{
 		read: func(in *input) { in.running.CPU.HotAddEnabled = types.NewBool(isTrue(in.config.CpuHotAddEnabled)) },
 		adjust: func(in *input) {
 			c := in.Effective.CPU
-			asked := isTrue(c.HotAddEnabled) || c.HotAddEnabled == nil && !isTrue(c.ExposeVNUMA) && c.MaxSockets != nil && *c.MaxSockets > max(c.Sockets, 1)
-			in.desired.CPU.HotAddEnabled = &asked
+			enabled := isTrue(c.HotAddEnabled) || c.HotAddEnabled == nil && !isTrue(c.ExposeVNUMA) && c.MaxSockets != nil && *c.MaxSockets > max(c.Sockets, 1)
+			in.desired.CPU.HotAddEnabled = &enabled
 		},
 		set: func(in *input, s *configSpec) { s.CpuHotAddEnabled = in.desired.CPU.HotAddEnabled }},
 	hardware.CPULatency: {
@@ -63,7 +63,7 @@ var rows = map[string]row{
 			s.LatencySensitivity = &types.LatencySensitivity{Level: types.LatencySensitivitySensitivityLevel(lower(string(in.desired.CPU.LatencySensitivity)))}
 		}},
 	hardware.CPUReservation: {
-		read: func(in *input) { in.running.CPU.Reservation = amount(in.config.CpuAllocation.Reservation, mhz) },
+		read: func(in *input) { in.running.CPU.Reservation = quantityOf(in.config.CpuAllocation.Reservation, mhz) },
 		adjust: func(in *input) {
 			own := hardware.OwnCores(in.Effective.CPU)
 			switch c := in.desired.CPU; {
@@ -76,21 +76,23 @@ var rows = map[string]row{
 			}
 		},
 		set: func(in *input, s *configSpec) {
-			part(&s.CpuAllocation).Reservation = units(in.desired.CPU.Reservation, mhz, 0)
+			ensurePart(&s.CpuAllocation).Reservation = units(in.desired.CPU.Reservation, mhz, 0)
 		}},
 	hardware.CPULimit: {resets: true,
-		read: func(in *input) { in.running.CPU.Limit = amount(in.config.CpuAllocation.Limit, mhz) },
+		read: func(in *input) { in.running.CPU.Limit = quantityOf(in.config.CpuAllocation.Limit, mhz) },
 		set: func(in *input, s *configSpec) {
-			part(&s.CpuAllocation).Limit = units(in.desired.CPU.Limit, mhz, unlimited)
+			ensurePart(&s.CpuAllocation).Limit = units(in.desired.CPU.Limit, mhz, unlimited)
 		}},
 	hardware.CPUShares: {resets: true,
 		read: func(in *input) { in.running.CPU.Shares = sharesOf(in.config.CpuAllocation.Shares) },
-		set:  func(in *input, s *configSpec) { part(&s.CpuAllocation).Shares = sharesInfo(in.desired.CPU.Shares) }},
+		set: func(in *input, s *configSpec) {
+			ensurePart(&s.CpuAllocation).Shares = sharesInfo(in.desired.CPU.Shares)
+		}},
 
 	hardware.MemoryGuest: {
 		read: func(in *input) {
 			mb := int64(in.config.Hardware.MemoryMB)
-			in.running.Memory.Guest = amount(&mb, mib)
+			in.running.Memory.Guest = quantityOf(&mb, mib)
 		},
 		set: func(in *input, s *configSpec) { s.MemoryMB = mebibytes(in.desired.Memory.Guest) }},
 	hardware.MemoryHotAdd: {unknown: isNew,
@@ -99,8 +101,8 @@ var rows = map[string]row{
 		},
 		adjust: func(in *input) {
 			m := in.Effective.Memory
-			asked := isTrue(m.HotAddEnabled) || m.HotAddEnabled == nil && m.MaxGuest != nil && m.Guest != nil && m.MaxGuest.Cmp(*m.Guest) > 0
-			in.desired.Memory.HotAddEnabled = &asked
+			enabled := isTrue(m.HotAddEnabled) || m.HotAddEnabled == nil && m.MaxGuest != nil && m.Guest != nil && m.MaxGuest.Cmp(*m.Guest) > 0
+			in.desired.Memory.HotAddEnabled = &enabled
 		},
 		set: func(in *input, s *configSpec) { s.MemoryHotAddEnabled = in.desired.Memory.HotAddEnabled }},
 	hardware.MemoryHugePages: {
@@ -114,7 +116,7 @@ var rows = map[string]row{
 			case in.desired.Memory.HugePageSize == hardware.LargePages:
 			case in.adopted:
 				in.desired.Memory.HugePageSize = in.running.Memory.HugePageSize
-			default: // A VM with the key and without the reservation does not power on.
+			default: // A VM with the key but without the reservation cannot be powered on.
 				in.desired.Memory.HugePageSize = ""
 			}
 		},
@@ -123,7 +125,7 @@ var rows = map[string]row{
 		}},
 	hardware.MemoryReservation: {
 		read: func(in *input) {
-			in.running.Memory.Reservation = amount(in.config.MemoryAllocation.Reservation, mib)
+			in.running.Memory.Reservation = quantityOf(in.config.MemoryAllocation.Reservation, mib)
 		},
 		adjust: func(in *input) {
 			switch m := in.desired.Memory; {
@@ -134,7 +136,7 @@ var rows = map[string]row{
 			}
 		},
 		set: func(in *input, s *configSpec) {
-			part(&s.MemoryAllocation).Reservation = units(in.desired.Memory.Reservation, mib, 0)
+			ensurePart(&s.MemoryAllocation).Reservation = units(in.desired.Memory.Reservation, mib, 0)
 		}},
 	hardware.MemoryLocked: {
 		read: func(in *input) { in.running.MemoryLocked = isTrue(in.config.MemoryReservationLockedToMax) },
@@ -143,14 +145,14 @@ var rows = map[string]row{
 		},
 		set: func(in *input, s *configSpec) { s.MemoryReservationLockedToMax = &in.desired.MemoryLocked }},
 	hardware.MemoryLimit: {resets: true,
-		read: func(in *input) { in.running.Memory.Limit = amount(in.config.MemoryAllocation.Limit, mib) },
+		read: func(in *input) { in.running.Memory.Limit = quantityOf(in.config.MemoryAllocation.Limit, mib) },
 		set: func(in *input, s *configSpec) {
-			part(&s.MemoryAllocation).Limit = units(in.desired.Memory.Limit, mib, unlimited)
+			ensurePart(&s.MemoryAllocation).Limit = units(in.desired.Memory.Limit, mib, unlimited)
 		}},
 	hardware.MemoryShares: {resets: true,
 		read: func(in *input) { in.running.Memory.Shares = sharesOf(in.config.MemoryAllocation.Shares) },
 		set: func(in *input, s *configSpec) {
-			part(&s.MemoryAllocation).Shares = sharesInfo(in.desired.Memory.Shares)
+			ensurePart(&s.MemoryAllocation).Shares = sharesInfo(in.desired.Memory.Shares)
 		}},
 
 	hardware.Bootloader: {
@@ -163,14 +165,14 @@ var rows = map[string]row{
 			in.running.Firmware.SecureBoot = types.NewBool(isTrue(in.config.BootOptions.EfiSecureBootEnabled))
 		},
 		set: func(in *input, s *configSpec) {
-			part(&s.BootOptions).EfiSecureBootEnabled = in.desired.Firmware.SecureBoot
-			// vSphere checks the two together.
+			ensurePart(&s.BootOptions).EfiSecureBootEnabled = in.desired.Firmware.SecureBoot
+			// vSphere validates both values together.
 			s.Firmware = lower(string(in.Effective.Firmware.Bootloader))
 		}},
 	hardware.BIOSUUID: {
 		read: func(in *input) { in.running.Firmware.UUID = in.config.Uuid },
 		set:  func(in *input, s *configSpec) { s.Uuid = lower(in.desired.Firmware.UUID) }},
-	// An upgrade is an operation of its own.
+	// Upgrade handles hardware upgrades, which are a separate operation.
 	hardware.HardwareVersion: {
 		read: func(in *input) { in.running.MinHardwareVersion = observe.HardwareVersion(in.config.Version) },
 		adjust: func(in *input) {
@@ -202,14 +204,14 @@ var rows = map[string]row{
 	hardware.SerialConsole: {read: readSerialPort, adjust: adjustSerialPort, set: setSerialPort},
 }
 
-// readStates reads the state of the VM, and decides which one it gets.
+// readStates reads the VM's state and determines its desired state.
 func readStates(in *input) {
 	in.running, in.desired = hardware.StateOf(nil), hardware.StateOf(in.Effective.DeepCopy())
 	for _, card := range observe.EthernetCards(in.vm) {
 		in.running.Network.Interfaces = append(in.running.Network.Interfaces, *interfaceOf(card))
 	}
 	for _, q := range []**resource.Quantity{&in.desired.Memory.Guest, &in.desired.Memory.Reservation, &in.desired.Memory.Limit} {
-		*q = amount(units(*q, mib, unlimited), mib)
+		*q = quantityOf(units(*q, mib, unlimited), mib)
 	}
 	for _, r := range rows {
 		if r.read != nil {
@@ -257,7 +259,7 @@ func compareFields(in *input) []Difference {
 }
 
 // isCompared reports whether a field is compared. A new VM gets its devices after it was created. An adopted VM
-// keeps its firmware: its guest knows itself by the UUID and was installed for the bootloader.
+// keeps its firmware and BIOS UUID, because its guest depends on them.
 func isCompared(in *input, path string) bool {
 	switch part, _, _ := strings.Cut(path, "."); part {
 	case "cpu":

@@ -13,12 +13,12 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// compareOption compares one key of extraConfig.
+// compareOption compares one extraConfig key.
 func compareOption(in *input, path, key, value string, live, firstBoot bool) Difference {
 	return Difference{Path: path, Running: in.extra(key), Desired: value, Live: live, FirstBoot: firstBoot, set: option(key, value)}
 }
 
-// option sets one key of extraConfig; an empty value removes it.
+// option returns a function that sets an extraConfig key. An empty value removes the key.
 func option(key, value string) func(*types.VirtualMachineConfigSpec) {
 	return func(s *types.VirtualMachineConfigSpec) {
 		s.ExtraConfig = append(s.ExtraConfig, &types.OptionValue{Key: key, Value: value})
@@ -27,7 +27,7 @@ func option(key, value string) func(*types.VirtualMachineConfigSpec) {
 
 func lower(s string) string { return strings.ToLower(s) }
 
-// title is a word of vSphere as the API spells it: normal is Normal.
+// title converts vSphere's spelling of a word to the API's: normal becomes Normal.
 func title(word string) string {
 	if word == "" {
 		return ""
@@ -37,7 +37,7 @@ func title(word string) string {
 
 func isTrue(b *bool) bool { return b != nil && *b }
 
-// mebibytes rounds up, so that no VM gets less than it should have.
+// mebibytes converts a quantity to mebibytes, rounded up.
 func mebibytes(q *resource.Quantity) int64 { return *units(q, mib, 0) }
 
 const (
@@ -48,7 +48,7 @@ const (
 	mhz = limits.Megahertz
 )
 
-// units returns an amount in vSphere's unit, rounded up, and unset for nil.
+// units converts a quantity to vSphere's unit, rounded up. It returns unset if the quantity is nil.
 func units(q *resource.Quantity, unit, unset int64) *int64 {
 	if q != nil {
 		unset = (q.Value() + unit - 1) / unit
@@ -56,23 +56,23 @@ func units(q *resource.Quantity, unit, unset int64) *int64 {
 	return &unset
 }
 
-// amount returns what vSphere reports in its unit, nil for nothing and for no limit.
-func amount(n *int64, unit int64) *resource.Quantity {
+// quantityOf converts a value in vSphere's unit to a quantity. It returns nil for a missing value and for no limit.
+func quantityOf(n *int64, unit int64) *resource.Quantity {
 	if n == nil || *n == unlimited {
 		return nil
 	}
 	return resource.NewQuantity(*n*unit, resource.DecimalSI)
 }
 
-// part returns a part of a configuration, which it creates if it is nil.
-func part[T any](p **T) *T {
+// ensurePart returns *p. If that is nil, part creates it.
+func ensurePart[T any](p **T) *T {
 	if *p == nil {
 		*p = new(T)
 	}
 	return *p
 }
 
-// sharesOf returns shares as the API has them.
+// sharesOf converts vSphere's shares to the API's.
 func sharesOf(s *types.SharesInfo) *vmv1alpha1.Shares {
 	if s == nil {
 		return nil
@@ -80,7 +80,7 @@ func sharesOf(s *types.SharesInfo) *vmv1alpha1.Shares {
 	return &vmv1alpha1.Shares{Level: vmv1alpha1.SharesLevel(title(string(s.Level))), Shares: &s.Shares}
 }
 
-// sharesInfo returns shares as vSphere has them.
+// sharesInfo converts the API's shares to vSphere's.
 func sharesInfo(s *vmv1alpha1.Shares) *types.SharesInfo {
 	if s == nil {
 		return &types.SharesInfo{Level: types.SharesLevelNormal}

@@ -10,12 +10,12 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// guestInfoTransport hands OVF properties to the guest through VMware Tools.
+// guestInfoTransport is the OVF environment transport that passes properties to the guest through VMware Tools.
 const guestInfoTransport = "com.vmware.guestInfo"
 
-// compareVApp sets OVF properties. Those of an image keep their numbers and labels, also when
-// vSphere has not taken them over; what the image does not have is added. Values appear
-// in no status: they may come from a Secret.
+// compareVApp sets OVF properties. The image's properties keep their keys and labels, even if vSphere did not copy
+// them to the VM. Properties that the image does not have are added. No status shows the values, because they may
+// come from a Secret.
 func compareVApp(in *input) []Difference {
 	if !in.exists() || in.adopted {
 		return nil
@@ -62,8 +62,8 @@ func compareVApp(in *input) []Difference {
 		set: func(s *types.VirtualMachineConfigSpec) { s.VAppConfig = spec }}}
 }
 
-// imageProperties adds those of the image to a new VM that has none and is to have
-// them: cloud-init does without.
+// imageProperties returns the image's properties for a new VM that needs them and has none. cloud-init does not
+// need them.
 func imageProperties(in *input, present bool) *types.VmConfigSpec {
 	out, b := &types.VmConfigSpec{}, in.Effective.Bootstrap
 	image := in.ImageProperties
@@ -80,8 +80,7 @@ func imageProperties(in *input, present bool) *types.VmConfigSpec {
 	return out
 }
 
-// PropertyID is the identifier of a property as OVF writes it, with class and instance
-// (DSP0243 9.5.1).
+// PropertyID returns the identifier of a property as OVF writes it, with class and instance (DSP0243 9.5.1).
 func PropertyID(p types.VAppPropertyInfo) string {
 	id := p.Id
 	if p.ClassId != "" {

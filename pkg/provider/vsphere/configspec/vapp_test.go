@@ -15,9 +15,9 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
-// A deployment that brings its own configuration may or may not take over the OVF
-// properties of the image: a new VM has them in the end.
-func TestANewVMHasTheOVFPropertiesOfItsImage(t *testing.T) {
+// A deployment with its own configuration may or may not copy the image's OVF properties. A new VM must have them
+// in both cases.
+func TestVApp_NewVMHasTheImagesOVFProperties(t *testing.T) {
 	image := &types.VmConfigSpec{OvfEnvironmentTransport: []string{"iso"}, Property: []types.VAppPropertySpec{
 		{ArrayUpdateSpec: types.ArrayUpdateSpec{Operation: "add"}, Info: &types.VAppPropertyInfo{Key: 0, Id: "hostname", Label: "Host name", DefaultValue: "app"}},
 		{ArrayUpdateSpec: types.ArrayUpdateSpec{Operation: "add"}, Info: &types.VAppPropertyInfo{Key: 1, Id: "password", Type: "password"}},

@@ -16,8 +16,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 )
 
-// Temporary keys of new devices, far enough apart from each other: a virtual machine has
-// up to 256 disks.
+// Temporary keys of new devices. The ranges do not overlap: a VM has at most 256 disks.
 const (
 	newAdapterKey     = -100
 	newControllerKey  = -200
@@ -28,42 +27,42 @@ const (
 	newDriveKey       = -2000
 )
 
-// compareVolumes compares the empty disks. A disk is found by the slot that
-// extraConfig holds, so that a repeated pass adds nothing.
+// compareVolumes compares the volumes. A disk is identified by the slot in extraConfig, so that a repeated
+// comparison does not add the disk again.
 func compareVolumes(in *input) []Difference {
 	volumes := in.Effective.Volumes
 	attached := attachedDisks(in)
 	var out []Difference
-	out = append(out, removedVolumes(in, attached)...)
-	places, _ := findSlots(in.vm, unplaced(in))
+	out = append(out, removeVolumes(in, attached)...)
+	slots, _ := findSlots(in.vm, unplacedVolumes(in))
 	for i := range volumes {
 		v := &volumes[i]
 		switch disk, recorded := attached[v.Name]; {
 		case v.CDROM != nil:
-			out = append(out, compareDrive(in, v, places, int32(i)))
+			out = append(out, compareDrive(in, v, slots, int32(i)))
 		case v.Disk == nil || v.Disk.Capacity == nil:
 		case disk != nil:
 			path := hardware.Volume(v.Name)
-			out = append(out, takeDisk(in, v, disk), growDisk(in.vm, path, v.Disk.Capacity, disk),
+			out = append(out, recordAdoptedDisk(in, v, disk), growDisk(in.vm, path, v.Disk.Capacity, disk),
 				changePolicy(in, path, v.Disk.StorageClass, observe.PolicyKey(v.Name), disk), recordReclaim(in, v, disk))
 		case recorded: // A disk that was detached in vSphere is not replaced by an empty one.
 		default:
-			if s, ok := places[v.Name]; ok {
+			if s, ok := slots[v.Name]; ok {
 				out = append(out, addDisk(in, v, s, int32(i)))
 			}
 		}
 	}
-	out = append(out, compareClaims(in, places)...)
+	out = append(out, compareClaims(in, slots)...)
 	return out
 }
 
-// unplaced are the volumes that the virtual machine has no device of.
-func unplaced(in *input) []*vmv1alpha1.VirtualMachineVolume {
+// unplacedVolumes returns the volumes that have no device on the VM.
+func unplacedVolumes(in *input) []*vmv1alpha1.VirtualMachineVolume {
 	var out []*vmv1alpha1.VirtualMachineVolume
 	attached, drives := attachedDisks(in), observe.Drives(in.vm)
 	for i := range in.Effective.Volumes {
 		v := &in.Effective.Volumes[i]
-		if unplacedClaim(in, v) {
+		if isUnplacedClaim(in, v) {
 			out = append(out, v)
 		}
 		if _, recorded := attached[v.Name]; v.Disk != nil && v.Disk.Capacity != nil && !recorded || v.CDROM != nil && drives[v.Name] == nil {
@@ -73,8 +72,8 @@ func unplaced(in *input) []*vmv1alpha1.VirtualMachineVolume {
 	return out
 }
 
-// addDisk adds an empty disk, beside the virtual machine unless its policy wants it
-// elsewhere.
+// addDisk adds an empty disk. The disk is in the VM's directory unless its storage policy requires another
+// datastore.
 func addDisk(in *input, v *vmv1alpha1.VirtualMachineVolume, s slot, n int32) Difference {
 	policy, known := policyOf(in, v.Disk.StorageClass)
 	if !known || cannotEncrypt(in, policy, nil) != "" {
@@ -84,10 +83,10 @@ func addDisk(in *input, v *vmv1alpha1.VirtualMachineVolume, s slot, n int32) Dif
 	disk := &types.VirtualDisk{CapacityInBytes: size, CapacityInKB: size >> 10}
 	disk.Key, disk.ControllerKey, disk.UnitNumber = newDiskKey-n, s.controller.Key, &unit
 	backing := &types.VirtualDiskFlatVer2BackingInfo{DiskMode: string(types.VirtualDiskModePersistent)}
-	backing.ThinProvisioned, backing.EagerlyScrub = provisioned(v.Disk.Provisioning, policy.ID != "")
+	backing.ThinProvisioned, backing.EagerlyScrub = provisioningFlags(v.Disk.Provisioning, policy.ID != "")
 	backing.FileName = otherDatastore(in, policy)
 	disk.Backing = backing
-	live := hotplugs(in, s.controller) && appliesLive(in, policy)
+	live := canHotplug(in, s.controller) && appliesLive(in, policy)
 	return Difference{Path: hardware.Volume(v.Name), Desired: hardware.Disk(size, s.controller.Kind), Live: live,
 		set: func(spec *types.VirtualMachineConfigSpec) {
 			addController(in.vm, s, spec)
@@ -101,8 +100,8 @@ func addDisk(in *input, v *vmv1alpha1.VirtualMachineVolume, s slot, n int32) Dif
 		}}
 }
 
-// growDisk makes a disk larger. One that is larger than requested satisfies the request, as a
-// PersistentVolume does that is larger than its claim: NotApplied reports it.
+// growDisk grows a disk. A disk that is larger than requested satisfies the request, like a PersistentVolume that
+// is larger than its claim. NotApplied reports it.
 func growDisk(vm *mo.VirtualMachine, path string, capacity *resource.Quantity, have *types.VirtualDisk) Difference {
 	want := bytes(capacity)
 	if want <= observe.Capacity(have) || observe.HasParent(have) {
@@ -116,7 +115,8 @@ func growDisk(vm *mo.VirtualMachine, path string, capacity *resource.Quantity, h
 		}}
 }
 
-// editOf is the one change of a disk that is there: vSphere takes one for each device.
+// editOf returns the edit of an existing disk in spec, and adds it if it is missing. vSphere accepts one change for
+// each device.
 func editOf(spec *types.VirtualMachineConfigSpec, have *types.VirtualDisk) *types.VirtualDeviceConfigSpec {
 	for _, c := range spec.DeviceChange {
 		if change := c.GetVirtualDeviceConfigSpec(); change.Operation == types.VirtualDeviceConfigSpecOperationEdit && change.Device.GetVirtualDevice().Key == have.Key {
@@ -129,9 +129,9 @@ func editOf(spec *types.VirtualMachineConfigSpec, have *types.VirtualDisk) *type
 	return change
 }
 
-// provisioned are the switches of a backing. Without a word a disk is thin, unless a
-// storage policy says what it is.
-func provisioned(p vmv1alpha1.DiskProvisioning, byPolicy bool) (thin, scrub *bool) {
+// provisioningFlags returns the provisioning fields of a backing. The default is thin, or the storage policy's setting if
+// the disk has a policy.
+func provisioningFlags(p vmv1alpha1.DiskProvisioning, byPolicy bool) (thin, scrub *bool) {
 	switch p {
 	case vmv1alpha1.DiskProvisioningThin:
 	case vmv1alpha1.DiskProvisioningThick:
@@ -146,11 +146,11 @@ func provisioned(p vmv1alpha1.DiskProvisioning, byPolicy bool) (thin, scrub *boo
 	return types.NewBool(true), nil
 }
 
-// bytes of a capacity, rounded up to whole mebibytes.
+// bytes returns a capacity in bytes, rounded up to whole mebibytes.
 func bytes(capacity *resource.Quantity) int64 { return mebibytes(capacity) << 20 }
 
-// refusedVolumes says what of the volumes cannot be done, and returns the names of those that cannot be attached.
-func refusedVolumes(in *input, say func(format string, args ...any)) []string {
+// refuseVolumes reports volumes that cannot be attached or resized. It returns the names of those that cannot be attached.
+func refuseVolumes(in *input, reportf func(format string, args ...any)) []string {
 	if len(in.Effective.Volumes) == 0 {
 		return nil
 	}
@@ -158,31 +158,32 @@ func refusedVolumes(in *input, say func(format string, args ...any)) []string {
 	attached := attachedDisks(in)
 	var problems map[string]string
 	if in.vm.Config != nil {
-		_, problems = findSlots(in.vm, unplaced(in))
+		_, problems = findSlots(in.vm, unplacedVolumes(in))
 	}
 	for i := range in.Effective.Volumes {
 		v := &in.Effective.Volumes[i]
 		path := hardware.Volume(v.Name)
 		disk, recorded := attached[v.Name]
 		switch {
-		case v.PersistentVolumeClaim != nil && refusedClaim(in, v, say):
+		case v.PersistentVolumeClaim != nil && refuseClaim(in, v, reportf):
 			unattachable = append(unattachable, v.Name)
 		case problems[v.Name] != "":
-			say("%s.%s", path, problems[v.Name])
+			reportf("%s.%s", path, problems[v.Name])
 			unattachable = append(unattachable, v.Name)
 		case v.CDROM != nil, v.PersistentVolumeClaim != nil:
 		case recorded && disk == nil:
-			say("%s: its disk was removed in vSphere%s: attach it again at %s, or rename the volume for an empty one",
-				path, replacedBy(in, v.Name), in.extra(observe.VolumeKey(v.Name)))
+			reportf("%s: its disk was removed in vSphere%s: attach it again at %s, or rename the volume to get an empty disk",
+				path, replacementNote(in, v.Name), in.extra(observe.VolumeKey(v.Name)))
 		case disk != nil && v.Disk != nil:
-			refusedSize(path+".disk.size", v.Disk.Capacity, disk, say)
+			refuseSize(path+".disk.size", v.Disk.Capacity, disk, reportf)
 		}
 	}
 	return unattachable
 }
 
-// replacedBy names the disk that is in the slot of a volume's disk.
-func replacedBy(in *input, volume string) string {
+// replacementNote returns the end of a sentence with the disk that is now in the slot of a volume's disk, or an empty
+// string.
+func replacementNote(in *input, volume string) string {
 	for _, disk := range devicesOf[*types.VirtualDisk](in.vm) {
 		if observe.SlotOf(in.vm, disk) == in.extra(observe.VolumeKey(volume)) {
 			return " and replaced by " + observe.DiskFiles(disk.Backing)[0]
@@ -191,17 +192,17 @@ func replacedBy(in *input, volume string) string {
 	return ""
 }
 
-// refusedSize says why a disk cannot have a capacity.
-func refusedSize(path string, capacity *resource.Quantity, disk *types.VirtualDisk, say func(format string, args ...any)) {
+// refuseSize reports why a disk cannot have a capacity.
+func refuseSize(path string, capacity *resource.Quantity, disk *types.VirtualDisk, reportf func(format string, args ...any)) {
 	if have := observe.Capacity(disk); capacity != nil && bytes(capacity) > have && observe.HasParent(disk) {
 		// VMware KB 1004047: a disk with snapshots cannot be extended.
-		say("%s: the disk of %s cannot grow to %s while it has snapshots or depends on the disk of another virtual machine",
+		reportf("%s: the disk of %s cannot grow to %swhile it has snapshots or is linked to another virtual machine's disk",
 			path, hardware.Bytes(have), capacity)
 	}
 }
 
-// unappliedSizes names the disks that are larger than requested.
-func unappliedSizes(in *input, say func(format string, args ...any)) {
+// reportUnappliedSizes reports disks that are larger than requested.
+func reportUnappliedSizes(in *input, reportf func(format string, args ...any)) {
 	if in.vm.Config == nil {
 		return
 	}
@@ -211,7 +212,7 @@ func unappliedSizes(in *input, say func(format string, args ...any)) {
 			return
 		}
 		if have := observe.Capacity(disk); bytes(capacity) < have {
-			say("%s %s (the disk has %s, and vSphere cannot shrink one)", path, capacity, hardware.Bytes(have))
+			reportf("%s %s (the disk has %s, and vSphere cannot shrink disks)", path, capacity, hardware.Bytes(have))
 		}
 	}
 	if in.Effective.BootDisk != nil {
@@ -225,22 +226,22 @@ func unappliedSizes(in *input, say func(format string, args ...any)) {
 	}
 }
 
-// unappliedDiscs names the images of CD-ROM drives whose files are not known.
-func unappliedDiscs(in *input, say func(format string, args ...any)) {
+// reportUnappliedISOs reports images of CD-ROM drives whose files are not known.
+func reportUnappliedISOs(in *input, reportf func(format string, args ...any)) {
 	for i := range in.Effective.Volumes {
 		v := &in.Effective.Volumes[i]
 		if v.CDROM == nil || v.CDROM.Image == nil {
 			continue
 		}
 		if _, known := in.ISOs[v.Name]; !known {
-			say("%s.cdrom.image %s (its file is not known)", hardware.Volume(v.Name), v.CDROM.Image.Name)
+			reportf("%s.cdrom.image %s (its file is not known)", hardware.Volume(v.Name), v.CDROM.Image.Name)
 		}
 	}
 }
 
-// deviatingVolumes names the disks that are not as the spec has them and cannot be changed, and those that stay
+// deviatingVolumes reports disks that differ from the spec and cannot be changed. It also reports disks that stay
 // attached although their volumes were removed.
-func deviatingVolumes(in *input, say func(format string, args ...any)) {
+func deviatingVolumes(in *input, reportf func(format string, args ...any)) {
 	attached := attachedDisks(in)
 	controllers := observe.Controllers(in.vm)
 	for i := range in.Effective.Volumes {
@@ -252,47 +253,47 @@ func deviatingVolumes(in *input, say func(format string, args ...any)) {
 		}
 		have := controllerOf(controllers, disk)
 		path := hardware.Volume(v.Name)
-		if have.Kind != bus(v) {
-			say("%s.bus %s (the disk is on %s, and its bus cannot be changed)", path, bus(v), have.Kind)
+		if have.Kind != busOf(v) {
+			reportf("%s.bus %s (the disk is on %s, and its bus cannot be changed)", path, busOf(v), have.Kind)
 		}
-		deviatingPlace(in, path, v, have, disk, say)
+		deviatingPosition(in, path, v, have, disk, reportf)
 		if v.Disk != nil {
-			deviatingMode(in, path, disk, say)
-			deviatingProvisioning(path+".disk", v.Disk.Provisioning, disk, say)
+			deviatingMode(in, path, disk, reportf)
+			deviatingProvisioning(path+".disk", v.Disk.Provisioning, disk, reportf)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(attached)) {
 		if why := whyStays(in, name, attached[name]); why != "" {
-			say("%s (%s)", hardware.Volume(name), why)
+			reportf("%s (%s)", hardware.Volume(name), why)
 		}
 	}
 }
 
-// lossyModes are the modes of a disk whose guest loses what it has written when the VM is powered off, or when the
-// changes are discarded (vSphere API, VirtualDiskMode).
+// lossyModes are disk modes in which the guest's writes are lost when the VM is powered off or when the changes are
+// discarded (vSphere API, VirtualDiskMode).
 var lossyModes = []types.VirtualDiskMode{
 	types.VirtualDiskModeNonpersistent, types.VirtualDiskModeIndependent_nonpersistent, types.VirtualDiskModeUndoable, types.VirtualDiskModeAppend,
 }
 
-// deviatingMode names a disk that does not keep what the guest writes.
-func deviatingMode(in *input, path string, disk *types.VirtualDisk, say func(format string, args ...any)) {
+// deviatingMode reports a disk that does not keep the guest's writes.
+func deviatingMode(in *input, path string, disk *types.VirtualDisk, reportf func(format string, args ...any)) {
 	if mode := observe.DiskMode(disk.Backing); !in.adopted && slices.Contains(lossyModes, mode) {
-		say("%s (its disk has the mode %s, in which the guest loses what it writes: power the virtual machine off and set the mode persistent in vSphere)", path, mode)
+		reportf("%s (the guest loses its writes because the disk mode is %s: power off the virtual machine and set the mode to persistent in vSphere)", path, mode)
 	}
 }
 
-// deviatingPlace names a place that the disk does not have.
-func deviatingPlace(in *input, path string, v *vmv1alpha1.VirtualMachineVolume, have observe.Controller, disk *types.VirtualDisk, say func(format string, args ...any)) {
+// deviatingPosition reports a disk that is not at the position of the spec.
+func deviatingPosition(in *input, path string, v *vmv1alpha1.VirtualMachineVolume, have observe.Controller, disk *types.VirtualDisk, reportf func(format string, args ...any)) {
 	if n := v.ControllerBusNumber; n != nil && *n != have.Bus {
-		say("%s.controllerBusNumber %d (the disk is at %s)", path, *n, have.Slot(*disk.UnitNumber))
+		reportf("%s.controllerBusNumber %d (the disk is at %s)", path, *n, have.Slot(*disk.UnitNumber))
 	}
 	if n := v.UnitNumber; n != nil && *n != *disk.UnitNumber {
-		say("%s.unitNumber %d (the disk is at %s)", path, *n, have.Slot(*disk.UnitNumber))
+		reportf("%s.unitNumber %d (the disk is at %s)", path, *n, have.Slot(*disk.UnitNumber))
 	}
 }
 
-// deviatingProvisioning says how a disk is provisioned if that is not as asked for.
-func deviatingProvisioning(path string, want vmv1alpha1.DiskProvisioning, disk *types.VirtualDisk, say func(format string, args ...any)) {
+// deviatingProvisioning reports a disk whose provisioning is not the requested one.
+func deviatingProvisioning(path string, want vmv1alpha1.DiskProvisioning, disk *types.VirtualDisk, reportf func(format string, args ...any)) {
 	backing, ok := disk.Backing.(*types.VirtualDiskFlatVer2BackingInfo)
 	if want == "" || !ok {
 		return
@@ -305,6 +306,6 @@ func deviatingProvisioning(path string, want vmv1alpha1.DiskProvisioning, disk *
 		have = vmv1alpha1.DiskProvisioningThickEagerZero
 	}
 	if have != want {
-		say("%s.provisioning %s (the disk is %s)", path, want, have)
+		reportf("%s.provisioning %s (the disk is %s)", path, want, have)
 	}
 }

@@ -23,8 +23,7 @@ func volume(name, size, bus string) vmv1alpha1.VirtualMachineVolume {
 	return vmv1alpha1.VirtualMachineVolume{Name: name, Bus: bus, Disk: &vmv1alpha1.DiskVolumeSource{Capacity: quantity(size)}}
 }
 
-// withDisks adds a paravirtual controller with the image's disk and one of a
-// volume named data, of 2Gi.
+// withDisks adds a paravirtual controller with the image's disk and the disk of a volume named data, of 2Gi.
 func withDisks(vm *mo.VirtualMachine) {
 	scsi := &types.ParaVirtualSCSIController{}
 	scsi.Key = 1000
@@ -40,8 +39,7 @@ func diskAt(key, controller, unit int32, size int64) *types.VirtualDisk {
 	return d
 }
 
-// changes prints device changes and the slots that are recorded; which disks are recorded is
-// for TestRecordDisks.
+// changes formats device changes and recorded slots. TestRecordDisks checks the disk records.
 func changes(spec types.VirtualMachineConfigSpec) []string {
 	var out []string
 	for _, c := range spec.DeviceChange {
@@ -62,7 +60,7 @@ func changes(spec types.VirtualMachineConfigSpec) []string {
 	return out
 }
 
-func TestVolumesBecomeDisks(t *testing.T) {
+func TestVolumes_BecomeDisks(t *testing.T) {
 	for _, tc := range []struct {
 		name    string
 		volumes []vmv1alpha1.VirtualMachineVolume
@@ -70,13 +68,13 @@ func TestVolumesBecomeDisks(t *testing.T) {
 		want    []Difference
 		changes []string
 	}{
-		{name: "there already", volumes: []vmv1alpha1.VirtualMachineVolume{volume("data", "2Gi", "")}},
-		{name: "taken away", volumes: []vmv1alpha1.VirtualMachineVolume{volume("gone", "2Gi", "")}},
+		{name: "already attached", volumes: []vmv1alpha1.VirtualMachineVolume{volume("data", "2Gi", "")}},
+		{name: "removed in vSphere", volumes: []vmv1alpha1.VirtualMachineVolume{volume("gone", "2Gi", "")}},
 		{name: "larger", volumes: []vmv1alpha1.VirtualMachineVolume{volume("data", "3Gi", "")},
 			want:    []Difference{{Path: "volumes[data]", Running: "2Gi on pvscsi", Desired: "3Gi on pvscsi", Live: true}},
 			changes: []string{"edit disk 3Gi at 1000:1 "}},
 		{name: "smaller is no difference", volumes: []vmv1alpha1.VirtualMachineVolume{volume("data", "1Gi", "")}},
-		{name: "next to a disk of no volume", volumes: []vmv1alpha1.VirtualMachineVolume{volume("new", "1Gi", "virtio")},
+		{name: "next to a disk that is not a volume", volumes: []vmv1alpha1.VirtualMachineVolume{volume("new", "1Gi", "virtio")},
 			want:    []Difference{{Path: "volumes[new]", Desired: "1Gi on pvscsi", Live: true}},
 			changes: []string{"add disk 1Gi at 1000:2 create", "slipway.volume.new=scsi0:2"}},
 		{name: "a new controller of another kind takes both", volumes: []vmv1alpha1.VirtualMachineVolume{volume("a", "1Gi", "lsilogic"), volume("b", "4Gi", "lsilogic")},
@@ -110,7 +108,7 @@ func TestVolumesBecomeDisks(t *testing.T) {
 	}
 }
 
-func TestSlotsAreFreeAndBounded(t *testing.T) {
+func TestSlots_AreFreeAndLimited(t *testing.T) {
 	units := func(kind string, bus, n int32) observe.Controller {
 		c := observe.Controller{Kind: kind, Bus: bus, Key: 1000 + bus}
 		for unit := range n {
@@ -121,14 +119,14 @@ func TestSlotsAreFreeAndBounded(t *testing.T) {
 	full := func(kind string, bus int32) observe.Controller {
 		return units(kind, bus, apilimits.SlotsOf(kind, 14).Units)
 	}
-	newer := " (0 to 64 from virtual hardware version 14 on: set minHardwareVersion)"
+	newer := " (0 to 64 with virtual hardware version 14 or newer: set minHardwareVersion)"
 	for _, tc := range []struct {
 		name        string
 		controllers []observe.Controller
 		kind        string
 		version     int32
 		unit        *int32
-		want        string // or why there is none
+		want        string // or the reason why there is none
 	}{
 		{"the first bus", nil, "nvme", 21, nil, "nvme0:0 new"},
 		{"the unit of the controller itself is left out",
@@ -154,7 +152,7 @@ func TestSlotsAreFreeAndBounded(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			v := volume("v", "1Gi", tc.kind)
 			v.UnitNumber = tc.unit
-			s, got := place(&tc.controllers, &v, tc.version)
+			s, got := findSlot(&tc.controllers, &v, tc.version)
 			if got == "" {
 				got = s.controller.Slot(s.unit)
 				if s.added {
@@ -168,7 +166,7 @@ func TestSlotsAreFreeAndBounded(t *testing.T) {
 	}
 }
 
-// All disks are added by one change, which names each by a key of its own.
+// All disks are added in one request, which needs unique keys.
 func TestVolumes_256DisksAreAdded(t *testing.T) {
 	for version, most := range map[string]struct{ added, refused int }{"vmx-14": {256, 0}, "vmx-13": {60, 196}} {
 		w, vm := want(), have()
@@ -183,7 +181,7 @@ func TestVolumes_256DisksAreAdded(t *testing.T) {
 			}
 		}
 		if refused := len(Refused(w, vm).Invalid); len(keys) != most.added || len(slots) != most.added || refused != most.refused {
-			t.Errorf("%s: %d disks at %d places, %d refused; want %d and %d", version, len(keys), len(slots), refused, most.added, most.refused)
+			t.Errorf("%s: %d disks in %d slots, %d refused; want %d and %d", version, len(keys), len(slots), refused, most.added, most.refused)
 		}
 	}
 }

@@ -16,36 +16,37 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/storage"
 )
 
-// Want is the desired configuration: what the object requests, and what vCenter has for it.
+// Want is the desired configuration of a VM: the object's spec and the values that vCenter provides for it.
 type Want struct {
 	driver.Want
-	// PlacesClaims is true of a vCenter that takes the place of the disk of a claim.
+	// PlacesClaims is true if vCenter lets the client choose the disk position of a claim's disk.
 	PlacesClaims bool
-	// Backings are the resolved networks by the name that the effective spec
-	// uses, the empty name for the default network. A network that is missing
-	// here is not known, and the adapters are not compared then.
+	// Backings are the resolved networks by their name in the effective spec. The empty name is the default
+	// network. Adapters are not compared while one of their networks is missing here.
 	Backings map[string]types.BaseVirtualDeviceBackingInfo
-	// Storage is what is known of the storage policies of disks.
+	// Storage holds the storage policies of disks that have been resolved.
 	Storage storage.Known
-	// ISOs are the files of the images in CD-ROM drives, as datastore paths, by volume.
-	// A volume that is missing here is not known, and its drive is not compared.
+	// ISOs are the datastore paths of the images in CD-ROM drives, by volume name. A drive is not compared while
+	// its volume is missing here.
 	ISOs map[string]string
-	// ImageProperties are the OVF properties of the image of a new VM, nil for none. A
-	// deployment that brings its own configuration may leave them out.
+	// ImageProperties are the OVF properties of a new VM's image. They may be nil. A deployment with its own
+	// configuration may not copy them.
 	ImageProperties *types.VmConfigSpec
-	// Attempt is the mark that a new VM carries until it is complete.
+	// Attempt is the mark that identifies a create attempt. A new VM has it until it is complete.
 	Attempt string
-	// New is true while the VM is being made, so that all of it is ours.
+	// New is true while the VM is being created. All its devices are managed then.
 	New bool
-	// Bootstrapped is true when the bootstrap of a new VM is done.
+	// Bootstrapped is true after the bootstrap of a new VM has completed.
 	Bootstrapped bool
-	// Barred are the lists of devices to pass through, by path, of which one is not allowed: they are not applied.
+	// Barred are the paths of passthrough device lists that are not applied, because the list contains a device
+	// that is not allowed.
 	Barred []string
-	// HostMHz is the clock rate of a core of the VM's host, 0 if not known.
+	// HostMHz is the clock rate of a core of the VM's host, 0 if it is not known.
 	HostMHz int64
 }
 
-// WantOf returns the desired configuration of an object whose other inputs are not known.
+// WantOf returns a desired configuration with an owner, an instance UUID and an effective spec. All other inputs
+// are empty.
 func WantOf(owner observe.Owner, instanceUUID string, effective *vmv1alpha1.VirtualMachineInstanceSpec) Want {
 	return Want{Want: driver.Want{
 		Desired:  provider.Desired{Effective: effective},
@@ -53,12 +54,12 @@ func WantOf(owner observe.Owner, instanceUUID string, effective *vmv1alpha1.Virt
 	}}
 }
 
-// Owner is the object.
+// Owner returns the object that owns the VM.
 func (w *Want) Owner() observe.Owner {
 	return observe.Owner{Key: w.Identity.Key, UID: w.Identity.UID}
 }
 
-// imageBootDisk is the capacity of the first disk of the image, in bytes; 0 if that is not known.
+// imageBootDisk returns the capacity of the image's first disk in bytes, or 0 if it is not known.
 func (w *Want) imageBootDisk() int64 {
 	if w.Image != nil {
 		if disk := w.Image.Status.BootDisk(); disk != nil {
@@ -68,7 +69,7 @@ func (w *Want) imageBootDisk() int64 {
 	return 0
 }
 
-// vAppProperties are OVF property values by key, nil for none.
+// vAppProperties returns OVF property values by key. They may be nil.
 func (w *Want) vAppProperties() map[string]string {
 	if w.Bootstrap == nil {
 		return nil
@@ -76,32 +77,32 @@ func (w *Want) vAppProperties() map[string]string {
 	return w.Bootstrap.VAppProperties
 }
 
-// Difference is one field that is not as wanted.
+// Difference is a field whose value on the VM is not the desired value.
 type Difference struct {
-	// Path of the field in the effective spec, for example cpu.sockets.
+	// Path is the field's path in the effective spec, for example cpu.sockets.
 	Path string
-	// Running is the value that the VM has.
+	// Running is the VM's current value.
 	Running string
-	// Desired is the wanted value.
+	// Desired is the desired value.
 	Desired string
-	// Live is true when vSphere can change it while the VM runs.
+	// Live is true if vSphere can change the field while the VM is running.
 	Live bool
-	// FirstBoot is true when it matters only before the VM is powered on, so
-	// that a running VM does not need a restart for it.
+	// FirstBoot is true if the field matters only before the first power-on. A running VM does not need a restart
+	// for it.
 	FirstBoot bool
 
 	set func(*types.VirtualMachineConfigSpec)
-	// claim is for the volume service, which is no part of a reconfiguration either.
+	// claim is a request to the volume service, which is not part of a reconfiguration.
 	claim *ClaimChange
 }
 
-// Names is true when the difference changes nothing for the guest.
+// Names reports whether the difference has no effect on the guest.
 func (d *Difference) Names() bool {
 	return strings.HasPrefix(d.Path, "metadata.") || d.Path == "instanceUUID"
 }
 
-// disk reports whether the difference creates or grows a disk.
-func (d *Difference) disk() bool {
+// isDisk reports whether the difference creates or grows a disk.
+func (d *Difference) isDisk() bool {
 	return d.Path == hardware.BootDiskSize || strings.HasPrefix(d.Path, "volumes[")
 }
 
@@ -114,8 +115,8 @@ func Spec(diffs []Difference) types.VirtualMachineConfigSpec {
 	return spec
 }
 
-// Upgrade returns the hardware version that the differences ask for, empty for
-// none. vSphere upgrades a powered-off VM in an operation of its own.
+// Upgrade returns the hardware version that the differences require, or an empty string. vSphere upgrades a
+// powered-off VM in a separate operation.
 func Upgrade(diffs []Difference) string {
 	for _, d := range diffs {
 		if d.Path == hardware.HardwareVersion {
@@ -125,8 +126,8 @@ func Upgrade(diffs []Difference) string {
 	return ""
 }
 
-// OnlyElsewhere reports whether the differences need no reconfiguration: an upgrade and
-// what the volume service does are operations of their own.
+// OnlyElsewhere reports whether all differences are applied by operations other than a reconfiguration: by a
+// hardware upgrade or by the volume service.
 func OnlyElsewhere(diffs []Difference) bool {
 	for _, d := range diffs {
 		if d.Path != hardware.HardwareVersion && (d.claim == nil || d.claim.Attach != nil) {

@@ -22,8 +22,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/placement"
 )
 
-// guestInfo precedes the keys of extraConfig that the guest reads and writes, user data
-// among them.
+// guestInfo is the prefix of extraConfig keys that the guest reads and writes, including user data.
 const guestInfo = "guestinfo."
 
 func (c *Creator) clone(ctx context.Context, want configspec.Want, rep *placement.Report, folder types.ManagedObjectReference, spec types.VirtualMachineConfigSpec) (types.ManagedObjectReference, error) {
@@ -33,14 +32,14 @@ func (c *Creator) clone(ctx context.Context, want configspec.Want, rep *placemen
 		return none, err
 	}
 	from := rep.Source.Template
-	template, err := cloned(ctx, vim, rep.Source)
+	template, err := readSource(ctx, vim, rep.Source)
 	if err != nil {
-		return none, fmt.Errorf("reading what is cloned, %s: %w", from.Value, err)
+		return none, fmt.Errorf("reading the source of the clone, %s: %w", from.Value, err)
 	}
-	doing := fmt.Sprintf("cloning %s, whose disks have %s in all", from.Value, hardware.Bytes(capacity(template)))
-	return c.made(ctx, doing, func(vim *vim25.Client) (types.ManagedObjectReference, error) {
+	operation := fmt.Sprintf("cloning %s (%s of disks)", from.Value, hardware.Bytes(capacity(template)))
+	return c.runCreateTask(ctx, operation, func(vim *vim25.Client) (types.ManagedObjectReference, error) {
 		res, err := methods.CloneVM_Task(ctx, vim, &types.CloneVM_Task{
-			This: from, Folder: folder, Name: want.Name, Spec: cloneOf(template, want, rep, folder, spec),
+			This: from, Folder: folder, Name: want.Name, Spec: cloneSpec(template, want, rep, folder, spec),
 		})
 		if err != nil {
 			return none, err
@@ -59,8 +58,9 @@ func capacity(vm *mo.VirtualMachine) (total int64) {
 	return total
 }
 
-// cloned reads the configuration that is cloned: that of the snapshot, if there is one.
-func cloned(ctx context.Context, vim *vim25.Client, source placement.Source) (*mo.VirtualMachine, error) {
+// readSource reads the configuration to clone: that of the snapshot if there is one, otherwise that of the
+// template.
+func readSource(ctx context.Context, vim *vim25.Client, source placement.Source) (*mo.VirtualMachine, error) {
 	var vm mo.VirtualMachine
 	collector := property.DefaultCollector(vim)
 	if source.Snapshot != nil {
@@ -79,14 +79,12 @@ func cloned(ctx context.Context, vim *vim25.Client, source placement.Source) (*m
 	return &vm, nil
 }
 
-// cloneOf is the request for a clone of template. Its adapters give way to those of
-// spec, for where the clone goes the template's networks may not be. A TPM is made
-// anew: with a copy the clone would have the template's secrets. What we have once said
-// of the template, a pause for example, is not said of the clone.
+// cloneSpec returns the request for a clone of template. The adapters of spec replace the template's adapters,
+// because the template's networks may not exist at the target. The TPM is replaced, because a copy would contain
+// the template's secrets. Extra config keys of Slipway, such as a pause, are removed from the clone.
 //
-// Of the virtual machine of an object the clone has nothing else that is its own either:
-// no drives and no disks of claims, and nothing that its guest was told.
-func cloneOf(template *mo.VirtualMachine, want configspec.Want, rep *placement.Report, folder types.ManagedObjectReference, spec types.VirtualMachineConfigSpec) types.VirtualMachineCloneSpec {
+// A clone of an object's VM also gets no drives, no disks of claims and no guestinfo data of that VM.
+func cloneSpec(template *mo.VirtualMachine, want configspec.Want, rep *placement.Report, folder types.ManagedObjectReference, spec types.VirtualMachineConfigSpec) types.VirtualMachineCloneSpec {
 	machine := rep.Source.Machine
 	spec.Name, spec.DeviceChange = "", configspec.CloneDevices(want, template, spec.DeviceChange, machine)
 	for _, o := range template.Config.ExtraConfig {
@@ -104,7 +102,7 @@ func cloneOf(template *mo.VirtualMachine, want configspec.Want, rep *placement.R
 	}
 	if machine {
 		spec.VAppConfig = configspec.ForgottenProperties(template)
-		// Its disks may be children of others, of a cache or of snapshots.
+		// The source's disks may be linked to disks of a cache or of snapshots.
 		out.Location.DiskMoveType = string(types.VirtualMachineRelocateDiskMoveOptionsMoveAllDiskBackingsAndConsolidate)
 	}
 	if id := configspec.HomeProfile(want); id != "" {

@@ -25,21 +25,21 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/vimfault"
 )
 
-// cleanupTimeout bounds the removal of what a failed create left behind.
+// cleanupTimeout limits the removal of files that a failed create has left.
 const cleanupTimeout = time.Minute
 
-// Creator makes vSphere VMs.
+// Creator creates vSphere VMs.
 type Creator struct {
-	// Actor does the single steps.
+	// Actor runs the single operations.
 	Actor *action.Actor
 	// Places resolves the folder of the namespace.
 	Places *placement.Resolver
-	// Descriptors reads those of library items.
+	// Descriptors reads the descriptors of library items.
 	Descriptors *descriptor.Reader
 }
 
-// Create returns when the inventory shows the VM, made from rep.Source, or of what fast says
-// unless that is nil, at the place of rep, or found if it exists. A new VM carries the mark
+// Create creates the object's VM, or finds it if it exists. It creates the VM from rep.Source, or from the files in
+// fast if that is not nil, at the location in rep. It returns when the inventory has the VM. A new VM has the mark
 // of this attempt until it is complete.
 func (c *Creator) Create(ctx context.Context, want configspec.Want, rep *placement.Report, fast *Fast) error {
 	found, err := c.find(ctx, want)
@@ -51,7 +51,7 @@ func (c *Creator) Create(ctx context.Context, want configspec.Want, rep *placeme
 		return err
 	}
 	if other := c.Actor.Inventory.Child(folder, want.Name); other != nil {
-		return &ConflictError{Message: fmt.Sprintf("the vSphere VM %s (%s) is at the inventory path of this virtual machine and has another instance UUID",
+		return &ConflictError{Message: fmt.Sprintf("the vSphere VM %s (%s) has the inventory path of this virtual machine and another instance UUID",
 			other.Name, other.Self.Value)}
 	}
 	want.Backings, want.Attempt = rep.Backings, rand.Text()
@@ -69,7 +69,7 @@ func (c *Creator) Create(ctx context.Context, want configspec.Want, rep *placeme
 		ref, err = c.build(ctx, want, rep, folder, spec)
 	}
 	if err != nil {
-		if final(err) {
+		if isFinal(err) {
 			c.cleanUp(ctx, want, began)
 		}
 		return configspec.Blame(err, spec, diffs)
@@ -81,23 +81,23 @@ func (c *Creator) Create(ctx context.Context, want configspec.Want, rep *placeme
 	return c.complete(ctx, want, vm)
 }
 
-// Complete finishes the create of a VM that carries the mark of an attempt.
+// Complete finishes the creation of a VM that has the mark of an attempt.
 func (c *Creator) Complete(ctx context.Context, want configspec.Want, ref types.ManagedObjectReference) error {
 	vm, err := c.Actor.Inventory.Refresh(ctx, ref)
 	switch {
 	case err != nil:
 		return err
 	case !observe.Readable(vm) || !observe.Pending(vm) || observe.OwnershipOf(vm, want.Owner()) != driver.Own:
-		return &vimfault.ChangedError{Message: fmt.Sprintf("the VM %s is not as it was", ref.Value)}
+		return &vimfault.ChangedError{Message: fmt.Sprintf("the vSphere VM %s has changed", ref.Value)}
 	}
 	return c.complete(ctx, want, vm)
 }
 
-// complete sets what the server did not take over from the request. It matters
-// that it is done here: a VM without its identity would not be found.
+// complete applies the settings that vSphere did not apply from the create request. They must be applied here,
+// because a VM without its identity would not be found again.
 func (c *Creator) complete(ctx context.Context, want configspec.Want, vm *mo.VirtualMachine) error {
 	if vm == nil || vm.Config == nil {
-		return errors.New("the new vSphere VM is not readable")
+		return errors.New("the new vSphere VM cannot be read")
 	}
 	want.New, want.HostMHz = true, c.Actor.Inventory.HostMHz(vm.Runtime.Host)
 	custom, path := configspec.Customization(want)
@@ -105,7 +105,7 @@ func (c *Creator) complete(ctx context.Context, want configspec.Want, vm *mo.Vir
 	if err := c.reconfigure(ctx, want, vm); err != nil || want.Bootstrapped {
 		return err
 	}
-	// What the guest is told names each adapter, so that these come first.
+	// Guest data contains the adapters' addresses, so the adapters are configured first.
 	if custom != nil {
 		if err := c.Actor.Customize(ctx, vm.Self, *custom); err != nil {
 			return fmt.Errorf("%s: %w", configspec.Field(path), err)
@@ -117,7 +117,7 @@ func (c *Creator) complete(ctx context.Context, want configspec.Want, vm *mo.Vir
 
 func (c *Creator) reconfigure(ctx context.Context, want configspec.Want, vm *mo.VirtualMachine) error {
 	if vm == nil {
-		return errors.New("the new vSphere VM is gone")
+		return errors.New("the new vSphere VM was not found")
 	}
 	diffs := configspec.Differences(want, vm)
 	if len(diffs) == 0 || configspec.OnlyElsewhere(diffs) {
@@ -127,11 +127,10 @@ func (c *Creator) reconfigure(ctx context.Context, want configspec.Want, vm *mo.
 	return configspec.Blame(c.Actor.Reconfigure(ctx, vm.Self, spec), spec, diffs)
 }
 
-// final is true for an error by which vSphere says that it made nothing. After
-// others the VM may be there, or still being made: an answer was lost, this
-// process ends, or a request of one that died has just been carried out. Then
-// the next pass finds it.
-func final(err error) bool {
+// isFinal reports whether an error means that vSphere did not create a VM. After other errors the VM may exist or
+// may still be created: the response was lost, this process is stopping, or the request of a process that stopped
+// has just completed. The next reconcile finds such a VM.
+func isFinal(err error) bool {
 	switch vimfault.KindOf(err) {
 	case vimfault.Temporary, vimfault.AlreadyExists, vimfault.Cancelled:
 		return false
@@ -140,12 +139,12 @@ func final(err error) bool {
 	}
 }
 
-// cleanUp removes what an attempt has left that vSphere says has failed.
+// cleanUp removes the VM of an attempt that vSphere has reported as failed.
 func (c *Creator) cleanUp(ctx context.Context, want configspec.Want, began time.Time) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
 	defer cancel()
 	if err := c.removeLeftover(ctx, want, began); err != nil {
-		klog.FromContext(ctx).Error(err, "Removing what a failed create left behind failed", "instanceUUID", want.Identity.InstanceUUID)
+		klog.FromContext(ctx).Error(err, "Failed to remove the VM of a failed create attempt", "instanceUUID", want.Identity.InstanceUUID)
 	}
 }
 
@@ -158,36 +157,35 @@ func (c *Creator) removeLeftover(ctx context.Context, want configspec.Want, bega
 	if err != nil || vm == nil {
 		return err
 	}
-	if !madeBy(vm, want.Attempt, began) {
-		klog.FromContext(ctx).Info("A vSphere VM with the identity of a create that failed is left in place: this attempt did not make it",
+	if !isCreatedBy(vm, want.Attempt, began) {
+		klog.FromContext(ctx).Info("Keeping a vSphere VM with the instance UUID of a failed create, because this attempt did not create it",
 			"vm", seen.VM.Value, "instanceUUID", want.Identity.InstanceUUID)
 		return nil
 	}
 	return c.Actor.Destroy(ctx, *seen.VM)
 }
 
-// clockSkew is how far the clocks of vCenter and this process may be apart.
+// clockSkew is the maximum difference between the clocks of vCenter and this process.
 const clockSkew = session.SkewTolerance
 
-// checkClock returns an error while the clocks are further apart: then the times of tasks do
-// not show which of them came first.
+// checkClock returns an error if the clocks differ by more than clockSkew. The times of tasks are not comparable
+// then.
 func (c *Creator) checkClock(ctx context.Context) error {
 	skew, err := c.Actor.Session.MeasureSkew(ctx)
 	if err == nil && skew.Abs() > clockSkew {
-		err = &vimfault.BusyError{Message: fmt.Sprintf("waiting for the clocks to be set: %s, and at most %s are allowed to decide by the tasks of vCenter",
+		err = &vimfault.BusyError{Message: fmt.Sprintf("waiting for the clocks to be synchronized: %s; at most %s are allowed when Slipway checks vCenter's tasks",
 			session.DescribeSkew(skew), clockSkew)}
 	}
 	return err
 }
 
-// madeBy is true for a VM that the attempt has made, and that nobody has used since: it
-// carries the mark, which only this attempt knows, is off, and is not older.
-func madeBy(vm *mo.VirtualMachine, attempt string, began time.Time) bool {
+// isCreatedBy reports whether the attempt created the VM and the VM was not used since. Such a VM has the attempt's
+// mark, is powered off and is not older than the attempt.
+func isCreatedBy(vm *mo.VirtualMachine, attempt string, began time.Time) bool {
 	return attempt != "" && observe.ExtraConfig(vm, observe.PendingKey) == attempt &&
 		vm.Runtime.PowerState == types.VirtualMachinePowerStatePoweredOff && vm.Runtime.BootTime == nil &&
 		(vm.Config.CreateDate == nil || !vm.Config.CreateDate.Before(began.Add(-clockSkew)))
 }
 
-// Gone reports whether err means that a place or a source has disappeared, so
-// that what is remembered of places is worth nothing.
+// Gone reports whether err means that a location or a source was deleted, so that cached locations are invalid.
 func Gone(err error) bool { return placement.Stale(err) }

@@ -23,24 +23,24 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/vimfault"
 )
 
-// Fast says how a VM is made of copies of the files of its image.
+// Fast describes how to create a VM from cached copies of its image's files.
 type Fast struct {
-	// Home is where the VM and its disks go, and where the copies are.
+	// Home is the location of the VM, its disks and the cached copies.
 	Home datastore.Place
-	// Directory of the copies as a datastore path.
+	// Directory is the datastore path of the copies' directory.
 	Directory string
-	// Files are the copies as datastore paths, by the ID of the file in the descriptor.
+	// Files are the datastore paths of the copies, by the file ID in the descriptor.
 	Files map[string]string
-	// Linked makes disks that hold only what differs from the copies.
+	// Linked creates disks that are linked to the copies and contain only the differences.
 	Linked bool
-	// HadVM is true when the object had a VM before, whose files may be in a directory of its.
+	// HadVM is true if the object had a VM before. Its files may be in a directory of the object.
 	HadVM bool
-	// Lacks is the error of a copy that is not there.
+	// Lacks returns the error for a missing copy.
 	Lacks func(path string) error
 }
 
-// buildFast makes the VM of copies, in a directory of its own that has the UID of the object.
-// When it fails for good nothing of it is left.
+// buildFast creates the VM from copies, in a directory named after the object's UID. If it fails permanently, it
+// removes the directory.
 func (c *Creator) buildFast(ctx context.Context, want configspec.Want, rep *placement.Report, folder types.ManagedObjectReference,
 	spec types.VirtualMachineConfigSpec, hw *descriptor.Hardware, fast *Fast,
 ) (types.ManagedObjectReference, error) {
@@ -48,22 +48,22 @@ func (c *Creator) buildFast(ctx context.Context, want configspec.Want, rep *plac
 	if err != nil {
 		return types.ManagedObjectReference{}, err
 	}
-	ref, err := c.fill(ctx, want, rep, folder, spec, hw, fast, dir)
+	ref, err := c.createFromCopies(ctx, want, rep, folder, spec, hw, fast, dir)
 	if err == nil {
 		return ref, nil
 	}
 	err = c.explain(ctx, fast, err)
-	if kind := vimfault.KindOf(err); final(err) || kind == vimfault.AlreadyExists {
+	if kind := vimfault.KindOf(err); isFinal(err) || kind == vimfault.AlreadyExists {
 		c.discard(ctx, fast.Home, dir, kind != vimfault.AlreadyExists)
 	}
 	return types.ManagedObjectReference{}, err
 }
 
-// fill makes the VM in the directory.
-func (c *Creator) fill(ctx context.Context, want configspec.Want, rep *placement.Report, folder types.ManagedObjectReference,
+// createFromCopies creates the VM in the directory.
+func (c *Creator) createFromCopies(ctx context.Context, want configspec.Want, rep *placement.Report, folder types.ManagedObjectReference,
 	spec types.VirtualMachineConfigSpec, hw *descriptor.Hardware, fast *Fast, dir string,
 ) (types.ManagedObjectReference, error) {
-	devices, copies, err := storageOf(hw, fast, dir)
+	devices, copies, err := imageStorage(hw, fast, dir)
 	if err != nil {
 		return types.ManagedObjectReference{}, err
 	}
@@ -77,12 +77,12 @@ func (c *Creator) fill(ctx context.Context, want configspec.Want, rep *placement
 	spec.VmProfile = configspec.Profile(profile)
 	spec.Files = &types.VirtualMachineFileInfo{VmPathName: dir + "/" + want.Name + ".vmx"}
 	if fast.Linked {
-		spec.ExtraConfig = append(spec.ExtraConfig, keep(devices), &types.OptionValue{Key: observe.LinkedKey, Value: "TRUE"})
+		spec.ExtraConfig = append(spec.ExtraConfig, keepDisks(devices), &types.OptionValue{Key: observe.LinkedKey, Value: "TRUE"})
 	}
 	for i := range copies {
 		copies[i].Spec = diskSpec(want.Effective.BootDisk, profile)
 	}
-	if hw.NVRAM.File != "" { // It is of one virtual machine alone, which writes to it.
+	if hw.NVRAM.File != "" { // Not shared: the virtual machine writes to it.
 		from, err := hw.NVRAM.Cached(fast.Files)
 		if err != nil {
 			return types.ManagedObjectReference{}, err
@@ -97,8 +97,8 @@ func (c *Creator) fill(ctx context.Context, want configspec.Want, rep *placement
 	return c.createVM(ctx, folder, rep, spec)
 }
 
-// keep names the parents of the disks.
-func keep(devices []*types.VirtualDeviceConfigSpec) *types.OptionValue {
+// keepDisks returns the option with the names of the disks' parents.
+func keepDisks(devices []*types.VirtualDeviceConfigSpec) *types.OptionValue {
 	var names []string
 	for _, change := range devices {
 		if b, ok := change.Device.GetVirtualDevice().Backing.(*types.VirtualDiskFlatVer2BackingInfo); ok && b.Parent != nil {
@@ -109,7 +109,7 @@ func keep(devices []*types.VirtualDeviceConfigSpec) *types.OptionValue {
 	return &types.OptionValue{Key: observe.KeepDisksKey, Value: strings.Join(names, ",")}
 }
 
-// copyAll makes all copies at the same time, and waits for all of them.
+// copyAll runs all copies in parallel and waits for them.
 func (c *Creator) copyAll(ctx context.Context, home datastore.Place, copies []datastore.Transfer) error {
 	var wg sync.WaitGroup
 	var mu sync.Mutex
@@ -128,10 +128,10 @@ func (c *Creator) copyAll(ctx context.Context, home datastore.Place, copies []da
 	return errors.Join(errs...)
 }
 
-// diskSpec is how the copies of disks are made: as a library deployment provisions them.
+// diskSpec returns the specification for disk copies. It uses the same provisioning as a library deployment.
 func diskSpec(boot *vmv1alpha1.VirtualMachineBootDisk, profile string) types.BaseVirtualDiskSpec {
 	kind := types.VirtualDiskTypeThin
-	switch provisioned(boot) {
+	switch provisioning(boot) {
 	case "thick":
 		kind = types.VirtualDiskTypePreallocated
 	case "eagerZeroedThick":
@@ -143,9 +143,9 @@ func diskSpec(boot *vmv1alpha1.VirtualMachineBootDisk, profile string) types.Bas
 	}
 }
 
-// createVM makes the VM and waits for it.
+// createVM creates the VM and waits for it.
 func (c *Creator) createVM(ctx context.Context, folder types.ManagedObjectReference, rep *placement.Report, spec types.VirtualMachineConfigSpec) (types.ManagedObjectReference, error) {
-	return c.made(ctx, "creating the vSphere VM "+spec.Name, func(vim *vim25.Client) (types.ManagedObjectReference, error) {
+	return c.runCreateTask(ctx, "creating the vSphere VM "+spec.Name, func(vim *vim25.Client) (types.ManagedObjectReference, error) {
 		res, err := methods.CreateVM_Task(ctx, vim, &types.CreateVM_Task{This: folder, Config: spec, Pool: rep.Pool, Host: rep.Host})
 		if err != nil {
 			return types.ManagedObjectReference{}, err
@@ -154,25 +154,26 @@ func (c *Creator) createVM(ctx context.Context, folder types.ManagedObjectRefere
 	})
 }
 
-// made starts a task that makes a VM, and returns that when it has ended.
-func (c *Creator) made(ctx context.Context, doing string, start func(*vim25.Client) (types.ManagedObjectReference, error)) (types.ManagedObjectReference, error) {
+// runCreateTask starts a task that creates a VM, waits for it and returns the VM.
+func (c *Creator) runCreateTask(ctx context.Context, operation string, start func(*vim25.Client) (types.ManagedObjectReference, error)) (types.ManagedObjectReference, error) {
 	result, err := c.Actor.Task(ctx, start)
 	if err != nil {
-		return types.ManagedObjectReference{}, fmt.Errorf("%s: %w", doing, err)
+		return types.ManagedObjectReference{}, fmt.Errorf("%s: %w", operation, err)
 	}
 	ref, ok := result.(types.ManagedObjectReference)
 	if !ok {
-		return types.ManagedObjectReference{}, fmt.Errorf("%s: vSphere returned no virtual machine", doing)
+		return types.ManagedObjectReference{}, fmt.Errorf("%s: vSphere returned no virtual machine", operation)
 	}
 	return ref, nil
 }
 
-// explain tells a copy that is gone from other failures: vSphere has several faults for it.
+// explain adds the error of a missing copy to err if a copy does not exist. vSphere returns several faults for a
+// missing file.
 func (c *Creator) explain(ctx context.Context, fast *Fast, err error) error {
 	switch vimfault.KindOf(err) {
 	case vimfault.Temporary, vimfault.Cancelled, vimfault.AlreadyExists, vimfault.Denied, vimfault.NoResources:
 		return err
-	default: // A file that is missing is one of many things that can be invalid.
+	default: // A missing file is one of many reasons for these faults.
 	}
 	byDir := map[string][]string{}
 	for _, file := range fast.Files {
@@ -182,7 +183,7 @@ func (c *Creator) explain(ctx context.Context, fast *Fast, err error) error {
 	for dir, names := range byDir {
 		found, _, lerr := c.files().Files(ctx, fast.Home, dir)
 		if lerr != nil {
-			return fmt.Errorf("%w; and then %w", err, lerr)
+			return fmt.Errorf("%w; listing the cached copies also failed: %w", err, lerr)
 		}
 		for _, name := range names {
 			if !datastore.Has(found, name) {

@@ -20,23 +20,23 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/vimfault"
 )
 
-// ConflictError means that a VM which belongs to somebody else is in the way.
+// ConflictError means that a VM of another owner blocks the operation.
 type ConflictError struct {
-	// Message for people.
+	// Message describes the conflict.
 	Message string
 }
 
 // Error implements error.
 func (e *ConflictError) Error() string { return e.Message }
 
-// Conflict says that the VM with the instance UUID is another object's. It does
-// not say whose: who may read one namespace may not know of the others.
+// Conflict returns the error for a VM with the instance UUID that belongs to another object. The message does not
+// name that object, because the user may not be allowed to see other namespaces.
 func Conflict(instanceUUID string) *ConflictError {
 	return &ConflictError{Message: fmt.Sprintf("the vSphere VM with instance UUID %s belongs to another object", instanceUUID)}
 }
 
-// find asks vSphere itself, for the inventory may be a moment behind. A VM that
-// is not ours is not published: what the inventory has is worked on.
+// find searches for the VM in vSphere, because the inventory cache may be outdated. It does not add another owner's
+// VM to the inventory, because all VMs in the inventory are reconciled.
 func (c *Creator) find(ctx context.Context, want configspec.Want) (bool, error) {
 	seen, err := c.LookUp(ctx, inventory.Names{InstanceUUID: want.Identity.InstanceUUID}, want.Owner())
 	switch {
@@ -53,20 +53,22 @@ func (c *Creator) find(ctx context.Context, want configspec.Want) (bool, error) 
 	return published != nil, err
 }
 
-// Seen is what vSphere shows of the VM of an object.
+// Seen is the state of an object's VM in vSphere.
 type Seen struct {
-	// VM is the object's, nil for none, and Whose says so.
+	// VM is the object's VM, nil if there is none. Whose is its owner.
 	VM    *types.ManagedObjectReference
 	Whose driver.Ownership
-	// Copies have the UUIDs or the owner key of a VM that is not shown under its managed object
-	// ID: each may be that VM or a copy of it.
+	// Copies are VMs that have the UUIDs or the owner key of a VM whose managed object ID is not found. Each of
+	// them may be that VM or a copy of it.
 	Copies []types.ManagedObjectReference
 }
 
-// LookUp asks vSphere for the VM that is named and whose it is, as the object of owner sees
-// it. A VM that has a managed object ID is found by that alone: those with its instance UUID,
-// or its BIOS UUID and its owner key, are copies. It publishes nothing. A VM that has the
-// managed object ID and cannot be read is the object's: nothing says that it is not.
+// LookUp searches for the named VM in vSphere and returns its owner, from the view of the object of owner. It does
+// not change the inventory.
+//
+// A VM with a known managed object ID is searched by that ID only. VMs with its instance UUID, or with its BIOS
+// UUID and owner key, are copies. A VM that has the managed object ID but cannot be read is assumed to be the
+// object's.
 func (c *Creator) LookUp(ctx context.Context, n inventory.Names, owner observe.Owner) (Seen, error) {
 	if n.UniqueID == "" {
 		return c.byInstanceUUID(ctx, n.InstanceUUID, owner)
@@ -85,8 +87,7 @@ func (c *Creator) LookUp(ctx context.Context, n inventory.Names, owner observe.O
 	return Seen{Copies: copies}, err
 }
 
-// byInstanceUUID finds the VM of an object that has had none. One VM in a vCenter has an
-// instance UUID.
+// byInstanceUUID finds the VM of an object that had none yet. An instance UUID is unique in a vCenter.
 func (c *Creator) byInstanceUUID(ctx context.Context, uuid string, owner observe.Owner) (Seen, error) {
 	found, err := c.byUUID(ctx, uuid, true, owner)
 	switch {
@@ -98,9 +99,8 @@ func (c *Creator) byInstanceUUID(ctx context.Context, uuid string, owner observe
 	return found[0], nil
 }
 
-// Copies finds the VMs with the UUIDs of an object, but for those of other objects and the one
-// with the managed object ID. A BIOS UUID is not unique: a VM that has it counts only if its
-// owner key names the object.
+// Copies finds VMs that have the UUIDs of an object. It leaves out VMs of other objects and the VM with the managed
+// object ID. A BIOS UUID is not unique: a VM with that UUID counts only if its owner key names the object.
 func (c *Creator) Copies(ctx context.Context, n inventory.Names, owner observe.Owner) (copies []types.ManagedObjectReference, err error) {
 	for _, by := range []struct {
 		uuid     string
@@ -131,7 +131,7 @@ func (c *Creator) byUUID(ctx context.Context, uuid string, instance bool, owner 
 	}
 	refs, err := object.NewSearchIndex(vim).FindAllByUuid(ctx, nil, uuid, true, &instance)
 	if err != nil {
-		return nil, fmt.Errorf("looking for UUID %s: %w", uuid, err)
+		return nil, fmt.Errorf("searching for UUID %s: %w", uuid, err)
 	}
 	var found []Seen
 	for _, r := range refs {
@@ -140,14 +140,14 @@ func (c *Creator) byUUID(ctx context.Context, uuid string, instance bool, owner 
 		if err != nil {
 			return nil, err
 		}
-		if vm != nil { // else it went in between
+		if vm != nil { // Otherwise it was deleted in the meantime.
 			found = append(found, Seen{VM: &ref, Whose: observe.OwnershipOf(vm, owner)})
 		}
 	}
 	return found, nil
 }
 
-// read reads whose a VM is, and more; nil for one that is gone.
+// read reads a VM's owner keys and the properties in more. It returns nil if the VM does not exist.
 func (c *Creator) read(ctx context.Context, ref types.ManagedObjectReference, more ...string) (*mo.VirtualMachine, error) {
 	vim, err := c.Actor.Session.Vim(ctx)
 	if err != nil {
@@ -160,23 +160,23 @@ func (c *Creator) read(ctx context.Context, ref types.ManagedObjectReference, mo
 	case vimfault.Gone(err, ref):
 		return nil, nil
 	case err != nil:
-		return nil, fmt.Errorf("reading whose the vSphere VM %s is: %w", ref.Value, err)
+		return nil, fmt.Errorf("reading the owner of the vSphere VM %s: %w", ref.Value, err)
 	}
 	vm.Self = ref
 	return &vm, nil
 }
 
-// adoptable refuses to take over a VM outside of the managed folder: what is not
-// there is none of ours to touch, and its changes are not in the stream.
+// adoptable returns an error if a VM is outside of the managed folder. Such a VM is not managed, and its changes
+// are not part of the event stream.
 func (c *Creator) adoptable(ctx context.Context, vm types.ManagedObjectReference, instanceUUID string) error {
 	inside, path, err := c.Inside(ctx, vm)
 	if err != nil || inside {
 		return err
 	}
-	return &ConflictError{Message: fmt.Sprintf("the vSphere VM with instance UUID %s is not below the folder %s: move it there to take it over", instanceUUID, path)}
+	return &ConflictError{Message: fmt.Sprintf("the vSphere VM with instance UUID %s is not below the folder %s: move it there to adopt it", instanceUUID, path)}
 }
 
-// Inside reports whether a VM is below the managed folder, and the path of that.
+// Inside reports whether a VM is below the managed folder, and returns the folder's path.
 func (c *Creator) Inside(ctx context.Context, vm types.ManagedObjectReference) (inside bool, folderPath string, err error) {
 	vim, err := c.Actor.Session.Vim(ctx)
 	if err != nil {

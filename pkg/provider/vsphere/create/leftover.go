@@ -17,11 +17,11 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/datastore"
 )
 
-// maxHomes bounds the directories of one object on one datastore: there is more than one
-// when a VM of it was taken out of the inventory and left in place.
+// maxHomes is the maximum number of directories for one object on a datastore. An object has more than one if its
+// VM was unregistered and its files were kept.
 const maxHomes = 8
 
-// homeName is the name of a directory of the object with the UID.
+// homeName returns the name of the object's directory n.
 func homeName(uid string, n int) string {
 	if n == 0 {
 		return uid
@@ -29,9 +29,9 @@ func homeName(uid string, n int) string {
 	return fmt.Sprintf("%s-%d", uid, n)
 }
 
-// makeHome makes the directory of a new VM. What an attempt before has left goes, unless it may
-// be of a VM that the object had; a directory in which there is a VM, or a disk of somebody else,
-// does not.
+// makeHome creates the directory of a new VM. It removes a directory that a previous attempt has left. It keeps a
+// directory that contains a VM or a disk that no attempt has created, and every directory if the object had a VM
+// before, because its files may be in it.
 func (c *Creator) makeHome(ctx context.Context, uid string, home datastore.Place, hadVM bool) (string, error) {
 	for n := range maxHomes {
 		name := homeName(uid, n)
@@ -50,36 +50,36 @@ func (c *Creator) makeHome(ctx context.Context, uid string, home datastore.Place
 			return c.files().Make(ctx, home, name)
 		}
 	}
-	return "", fmt.Errorf("datastore %s has %d directories of virtual machines that are not in the inventory and had the UID %s", home.Name, maxHomes, uid)
+	return "", fmt.Errorf("datastore %s has %d directories with the UID %s of virtual machines that are not in the inventory", home.Name, maxHomes, uid)
 }
 
-// removeLeft removes the directory that an attempt has left, unless there is a VM in it, or a
-// disk that no attempt has made.
+// removeLeft removes the directory that an attempt has left, unless it contains a VM or a disk that no attempt has
+// created.
 func (c *Creator) removeLeft(ctx context.Context, home datastore.Place, name string) (there, removed bool, err error) {
 	dir, err := c.files().Find(ctx, home, name)
 	if err != nil {
 		return false, false, err
 	}
 	files, there, err := c.files().Files(ctx, home, dir)
-	if err != nil || !there || machine(files) {
+	if err != nil || !there || hasVM(files) {
 		return there, false, err
 	}
-	if disk := diskOfOthers(files); disk != "" {
-		klog.FromContext(ctx).Info("A directory of a vSphere VM that is gone is left in place for a disk that no attempt has made", "directory", dir, "disk", disk)
+	if disk := foreignDisk(files); disk != "" {
+		klog.FromContext(ctx).Info("Keeping the directory of a deleted vSphere VM, because it contains a disk that no create attempt has created", "directory", dir, "disk", disk)
 		return true, false, nil
 	}
-	klog.FromContext(ctx).Info("What an attempt to create a vSphere VM has left is removed", "directory", dir)
+	klog.FromContext(ctx).Info("Removing the directory of a failed attempt to create a vSphere VM", "directory", dir)
 	err = c.files().Remove(ctx, home, dir)
 	return true, err == nil, err
 }
 
-// attemptDisk is how the disks are named that an attempt makes (storageOf), and what vSphere
-// puts beside them.
+// attemptDisk matches the names of disk files that an attempt creates (imageStorage), and of files that vSphere
+// creates next to them.
 var attemptDisk = regexp.MustCompile(`^disk-[0-9]+[.-]`)
 
-// diskOfOthers names a disk among the files that no attempt has made, empty for none: that of
-// a volume which was detached to be kept, or one that another VM has by now.
-func diskOfOthers(files []types.BaseFileInfo) string {
+// foreignDisk returns the name of a disk file that no attempt has created, or an empty string. It may be the disk
+// of a volume that was detached, or a disk that another VM uses by now.
+func foreignDisk(files []types.BaseFileInfo) string {
 	for _, f := range files {
 		if name := path.Base(f.GetFileInfo().Path); path.Ext(name) == ".vmdk" && !attemptDisk.MatchString(name) {
 			return name
@@ -88,17 +88,17 @@ func diskOfOthers(files []types.BaseFileInfo) string {
 	return ""
 }
 
-// machine reports whether a VM is among the files.
-func machine(files []types.BaseFileInfo) bool {
+// hasVM reports whether the files include a VM's configuration file.
+func hasVM(files []types.BaseFileInfo) bool {
 	return slices.ContainsFunc(files, func(f types.BaseFileInfo) bool {
 		ext := path.Ext(f.GetFileInfo().Path)
 		return ext == ".vmx" || ext == ".vmtx"
 	})
 }
 
-// RemoveLeftovers removes what attempts to create the VM of the object with the UID have left
-// on the datastores of the zone, or on those only that are so named, and what a VM of it has
-// left that was destroyed. The VM itself must not be there.
+// RemoveLeftovers removes files that attempts to create the object's VM have left, and files of a destroyed VM of
+// the object. It searches the datastores of the zone, or only the datastores with the name only. The VM itself must
+// not exist.
 func (c *Creator) RemoveLeftovers(ctx context.Context, uid, only string) error {
 	homes, err := c.homes(ctx, only)
 	if err != nil {
@@ -126,22 +126,21 @@ func (c *Creator) homes(ctx context.Context, only string) ([]datastore.Place, er
 	return c.Places.HomesNamed(ctx, only)
 }
 
-// discard removes the directory of an attempt that has failed. With certain it is known that
-// no VM was made in it.
+// discard removes the directory of a failed attempt. certain is true if it is known that the attempt created no VM.
 func (c *Creator) discard(ctx context.Context, home datastore.Place, dir string, certain bool) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
 	defer cancel()
 	if !certain {
 		files, there, err := c.files().Files(ctx, home, dir)
-		if err == nil && (!there || machine(files)) {
+		if err == nil && (!there || hasVM(files)) {
 			return
 		}
 		if err != nil {
-			klog.FromContext(ctx).Error(err, "What a failed create has left could not be looked at", "directory", dir)
+			klog.FromContext(ctx).Error(err, "Failed to list the directory of a failed create attempt", "directory", dir)
 			return
 		}
 	}
 	if err := c.files().Remove(ctx, home, dir); err != nil {
-		klog.FromContext(ctx).Error(err, "Removing what a failed create has left failed; the next attempt or the deletion does it", "directory", dir)
+		klog.FromContext(ctx).Error(err, "Failed to remove the directory of a failed create attempt; the next attempt or the deletion retries it", "directory", dir)
 	}
 }

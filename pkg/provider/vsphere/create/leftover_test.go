@@ -13,7 +13,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 )
 
-func TestOnlyWhatTheAttemptHasMadeIsItsLeftover(t *testing.T) {
+func TestIsCreatedBy_OnlyForVMsOfTheAttempt(t *testing.T) {
 	began := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 	for name, tc := range map[string]struct {
 		change func(*mo.VirtualMachine)
@@ -25,10 +25,10 @@ func TestOnlyWhatTheAttemptHasMadeIsItsLeftover(t *testing.T) {
 		"of another attempt": {func(vm *mo.VirtualMachine) {
 			vm.Config.ExtraConfig = []types.BaseOptionValue{&types.OptionValue{Key: observe.PendingKey, Value: "another"}}
 		}, false},
-		"complete":   {func(vm *mo.VirtualMachine) { vm.Config.ExtraConfig = nil }, false},
-		"older":      {func(vm *mo.VirtualMachine) { vm.Config.CreateDate = new(began.Add(-time.Hour)) }, false},
-		"it runs":    {func(vm *mo.VirtualMachine) { vm.Runtime.PowerState = types.VirtualMachinePowerStatePoweredOn }, false},
-		"it has run": {func(vm *mo.VirtualMachine) { vm.Runtime.BootTime = &began }, false},
+		"complete": {func(vm *mo.VirtualMachine) { vm.Config.ExtraConfig = nil }, false},
+		"older":    {func(vm *mo.VirtualMachine) { vm.Config.CreateDate = new(began.Add(-time.Hour)) }, false},
+		"running":  {func(vm *mo.VirtualMachine) { vm.Runtime.PowerState = types.VirtualMachinePowerStatePoweredOn }, false},
+		"booted":   {func(vm *mo.VirtualMachine) { vm.Runtime.BootTime = &began }, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			vm := &mo.VirtualMachine{Config: &types.VirtualMachineConfigInfo{
@@ -37,17 +37,17 @@ func TestOnlyWhatTheAttemptHasMadeIsItsLeftover(t *testing.T) {
 			}}
 			vm.Runtime.PowerState = types.VirtualMachinePowerStatePoweredOff
 			tc.change(vm)
-			if got := madeBy(vm, "attempt", began); got != tc.want {
-				t.Errorf("made by the attempt = %v, want %v", got, tc.want)
+			if got := isCreatedBy(vm, "attempt", began); got != tc.want {
+				t.Errorf("created by the attempt = %v, want %v", got, tc.want)
 			}
-			if madeBy(vm, "", began) {
-				t.Error("an attempt without a mark has made something")
+			if isCreatedBy(vm, "", began) {
+				t.Error("a VM counts as created by an attempt without a mark")
 			}
 		})
 	}
 }
 
-func TestTheDisksOfAnAttemptAreToldFromOthers(t *testing.T) {
+func TestForeignDisk_IgnoresDisksOfAnAttempt(t *testing.T) {
 	for name, tc := range map[string]struct {
 		files []string
 		want  string
@@ -64,8 +64,8 @@ func TestTheDisksOfAnAttemptAreToldFromOthers(t *testing.T) {
 			for _, f := range tc.files {
 				files = append(files, &types.FileInfo{Path: f})
 			}
-			if got := diskOfOthers(files); got != tc.want {
-				t.Errorf("disk of others %q, want %q", got, tc.want)
+			if got := foreignDisk(files); got != tc.want {
+				t.Errorf("foreign disk %q, want %q", got, tc.want)
 			}
 		})
 	}

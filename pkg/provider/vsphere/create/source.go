@@ -20,10 +20,10 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/placement"
 )
 
-// provisioned is how the disks of an image are provisioned (vSphere Automation API, Vcenter
-// Ovf DiskProvisioningType): thin, as those that are added later are, unless the spec says
-// something else of the boot disk. All of an image's disks are provisioned alike.
-func provisioned(boot *vmv1alpha1.VirtualMachineBootDisk) string {
+// provisioning returns the provisioning of the image's disks (vSphere Automation API, Vcenter Ovf
+// DiskProvisioningType). The default is thin, like that of disks that are added later. The setting of the boot disk
+// applies to all disks of the image.
+func provisioning(boot *vmv1alpha1.VirtualMachineBootDisk) string {
 	if boot != nil {
 		switch boot.Provisioning {
 		case vmv1alpha1.DiskProvisioningThick:
@@ -36,8 +36,8 @@ func provisioned(boot *vmv1alpha1.VirtualMachineBootDisk) string {
 	return "thin"
 }
 
-// prepare returns the configuration of the request, which has all differences, laid over what the image brings. A
-// clone brings all that its template has; of a library item it is read.
+// prepare returns the configuration for the create request: the image's configuration with all differences applied.
+// It reads the configuration of a library item. A clone already has the configuration of its template.
 func (c *Creator) prepare(ctx context.Context, want *configspec.Want, rep *placement.Report, diffs []configspec.Difference) (types.VirtualMachineConfigSpec, *descriptor.Image, error) {
 	spec := configspec.Spec(diffs)
 	if rep.Source.LibraryItem == "" {
@@ -82,9 +82,9 @@ func (c *Creator) deploy(ctx context.Context, want configspec.Want, rep *placeme
 	return *ref, nil
 }
 
-// deployment has one policy for all that the image brings (vSphere Automation API, Vcenter
-// Ovf ResourcePoolDeploymentSpec.storage_profile_id); the boot disk gets its own when the
-// VM is there.
+// deployment returns the deployment request. It has one storage policy for all files of the image (vSphere
+// Automation API, Vcenter Ovf ResourcePoolDeploymentSpec.storage_profile_id). The boot disk's own policy is applied
+// after the deployment.
 func deployment(want configspec.Want, rep *placement.Report, folder types.ManagedObjectReference, doc string) vcenter.Deploy {
 	target := vcenter.Target{ResourcePoolID: rep.Pool.Value, FolderID: folder.Value}
 	if rep.Host != nil {
@@ -96,14 +96,14 @@ func deployment(want configspec.Want, rep *placement.Report, folder types.Manage
 			AcceptAllEULA:       want.AcceptEULA,
 			DefaultDatastoreID:  rep.Datastore.Value,
 			StorageProfileID:    configspec.HomeProfile(want),
-			StorageProvisioning: provisioned(want.Effective.BootDisk),
+			StorageProvisioning: provisioning(want.Effective.BootDisk),
 			VmConfigSpec:        &vcenter.VmConfigSpec{Provider: "XML", XML: doc},
 		},
 		Target: target,
 	}
 }
 
-// encode is the XML that vCenter's REST API takes: the SOAP form in base64.
+// encode returns the XML form of a configuration for vCenter's REST API: the SOAP form in base64.
 func encode(spec types.VirtualMachineConfigSpec) (string, error) {
 	var b bytes.Buffer
 	b.WriteString(xml.Header)

@@ -24,7 +24,7 @@ func adapter(key int32) *types.VirtualVmxnet3 {
 	return nic
 }
 
-func TestACloneHasNoAdapterAndNoTPMOfItsTemplate(t *testing.T) {
+func TestClone_HasNoAdapterAndNoTPMOfItsTemplate(t *testing.T) {
 	added := []types.BaseVirtualDeviceConfigSpec{&types.VirtualDeviceConfigSpec{Operation: types.VirtualDeviceConfigSpecOperationAdd, Device: adapter(-100)}}
 	for _, tc := range []struct {
 		name    string
@@ -37,14 +37,14 @@ func TestACloneHasNoAdapterAndNoTPMOfItsTemplate(t *testing.T) {
 		{name: "adapters", devices: []types.BaseVirtualDevice{adapter(4001), adapter(4000)}, network: &vmv1alpha1.VirtualMachineNetworkSpec{}, added: added,
 			changes: []string{"remove 4000", "remove 4001", "add -100"}},
 		{name: "no network", devices: []types.BaseVirtualDevice{adapter(4000)}, network: &vmv1alpha1.VirtualMachineNetworkSpec{Disabled: true}, changes: []string{"remove 4000"}},
-		{name: "a network that nobody has named", devices: []types.BaseVirtualDevice{adapter(4000)}},
+		{name: "a default network", devices: []types.BaseVirtualDevice{adapter(4000)}},
 		{name: "a TPM", devices: []types.BaseVirtualDevice{&types.VirtualTPM{}}, policy: "replace"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			template := &mo.VirtualMachine{}
 			template.Config = &types.VirtualMachineConfigInfo{Hardware: types.VirtualHardware{Device: tc.devices}}
 			want := configspec.Want{Want: driver.Want{Desired: provider.Desired{Effective: &vmv1alpha1.VirtualMachineInstanceSpec{Network: tc.network}}}}
-			got := cloneOf(template, want, &placement.Report{}, types.ManagedObjectReference{}, types.VirtualMachineConfigSpec{Name: "web", DeviceChange: tc.added})
+			got := cloneSpec(template, want, &placement.Report{}, types.ManagedObjectReference{}, types.VirtualMachineConfigSpec{Name: "web", DeviceChange: tc.added})
 			var changes []string
 			for _, c := range got.Config.DeviceChange {
 				change := c.GetVirtualDeviceConfigSpec()
@@ -60,7 +60,7 @@ func TestACloneHasNoAdapterAndNoTPMOfItsTemplate(t *testing.T) {
 	}
 }
 
-func TestDisksOfAnImageAreProvisionedAsTheSpecSaysOrThin(t *testing.T) {
+func TestDeployment_ProvisionsDisksAsInTheSpecOrThin(t *testing.T) {
 	rep := &placement.Report{Datastore: types.ManagedObjectReference{Type: "Datastore", Value: "datastore-1"}}
 	for provisioning, wanted := range map[vmv1alpha1.DiskProvisioning]string{
 		"": "thin", vmv1alpha1.DiskProvisioningThin: "thin", vmv1alpha1.DiskProvisioningThick: "thick",
@@ -74,8 +74,8 @@ func TestDisksOfAnImageAreProvisionedAsTheSpecSaysOrThin(t *testing.T) {
 	}
 }
 
-// A template may have been a VM of ours, and then says whose it was and that it is paused.
-func TestACloneIsNotWhatItsTemplateWas(t *testing.T) {
+// A template may have been a managed VM and may still have its owner and pause keys.
+func TestClone_DropsTheTemplatesSlipwayKeys(t *testing.T) {
 	template := &mo.VirtualMachine{}
 	template.Config = &types.VirtualMachineConfigInfo{ExtraConfig: []types.BaseOptionValue{
 		&types.OptionValue{Key: "slipway.vm", Value: "a/b/c"}, &types.OptionValue{Key: "slipway.paused", Value: "TRUE"},
@@ -84,7 +84,7 @@ func TestACloneIsNotWhatItsTemplateWas(t *testing.T) {
 	spec := types.VirtualMachineConfigSpec{ExtraConfig: []types.BaseOptionValue{&types.OptionValue{Key: "slipway.vm", Value: "team-a/web/uid"}}}
 	want := configspec.Want{Want: driver.Want{Desired: provider.Desired{Effective: &vmv1alpha1.VirtualMachineInstanceSpec{}}}}
 	got := map[string]any{}
-	for _, o := range cloneOf(template, want, &placement.Report{}, types.ManagedObjectReference{}, spec).Config.ExtraConfig {
+	for _, o := range cloneSpec(template, want, &placement.Report{}, types.ManagedObjectReference{}, spec).Config.ExtraConfig {
 		got[o.GetOptionValue().Key] = o.GetOptionValue().Value
 	}
 	if diff := cmp.Diff(map[string]any{"slipway.vm": "team-a/web/uid", "slipway.paused": "", "slipway.volume.data": ""}, got); diff != "" {

@@ -13,12 +13,12 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/descriptor"
 )
 
-// apart keeps the temporary keys of an image's devices away from those of others.
-const apart = 100_000
+// imageKeyOffset separates the temporary keys of an image's devices from the keys of other devices.
+const imageKeyOffset = 100_000
 
-// storageOf are the disks of the image in the directory dir, and their controllers, as
-// additions, and the copies that have to be made before.
-func storageOf(hw *descriptor.Hardware, fast *Fast, dir string) (changes []*types.VirtualDeviceConfigSpec, copies []datastore.Transfer, err error) {
+// imageStorage returns the device changes that add the image's disks, in the directory dir, and their controllers.
+// It also returns the file copies that must be made first.
+func imageStorage(hw *descriptor.Hardware, fast *Fast, dir string) (changes []*types.VirtualDeviceConfigSpec, copies []datastore.Transfer, err error) {
 	if hw.Err != nil {
 		return nil, nil, hw.Err
 	}
@@ -46,38 +46,38 @@ func storageOf(hw *descriptor.Hardware, fast *Fast, dir string) (changes []*type
 			backing.Parent = &types.VirtualDiskFlatVer2BackingInfo{
 				VirtualDeviceFileBackingInfo: types.VirtualDeviceFileBackingInfo{FileName: from}, DiskMode: string(types.VirtualDiskModePersistent)}
 		default:
-			backing.ThinProvisioned = nil // It says how files are made, and this one is there.
+			backing.ThinProvisioned = nil // The field applies only to new files; this file already exists.
 			copies = append(copies, datastore.Transfer{From: from, To: file, Disk: true, Size: hw.Disks[i].Device.CapacityInBytes})
 		}
 	}
 	return changes, copies, nil
 }
 
-// controllerOf copies a controller of the image, which others read.
+// controllerOf copies a controller of the image, because the image is shared.
 func controllerOf(device types.BaseVirtualDevice) types.BaseVirtualDevice {
 	fresh := reflect.New(reflect.TypeOf(device).Elem())
 	fresh.Elem().Set(reflect.ValueOf(device).Elem())
 	out := fresh.Interface().(types.BaseVirtualDevice)
 	if c, ok := out.(types.BaseVirtualController); ok {
-		c.GetVirtualController().Device = nil // Its disks say where they are.
+		c.GetVirtualController().Device = nil // Each disk names its controller.
 	}
-	setApart(out.GetVirtualDevice())
+	offsetKeys(out.GetVirtualDevice())
 	return out
 }
 
-// diskOf copies a disk of the image, which others read, and gives it a backing.
+// diskOf copies a disk of the image, because the image is shared, and sets its backing.
 func diskOf(disk *types.VirtualDisk, backing *types.VirtualDiskFlatVer2BackingInfo) *types.VirtualDisk {
 	out := *disk
 	out.Backing, out.CapacityInKB = backing, out.CapacityInBytes>>10
-	setApart(&out.VirtualDevice)
+	offsetKeys(&out.VirtualDevice)
 	return &out
 }
 
-func setApart(d *types.VirtualDevice) {
+func offsetKeys(d *types.VirtualDevice) {
 	if d.Key < 0 {
-		d.Key -= apart
+		d.Key -= imageKeyOffset
 	}
 	if d.ControllerKey < 0 {
-		d.ControllerKey -= apart
+		d.ControllerKey -= imageKeyOffset
 	}
 }

@@ -12,8 +12,7 @@ import (
 	"github.com/vmware/govmomi/vim25/mo"
 )
 
-// All are the datastores that the account sees, with their names, capacity, what is free, and
-// whether a host reaches them.
+// All returns the datastores that the account can read, with name, capacity, free space and accessibility.
 func All(ctx context.Context, c *vim25.Client) ([]mo.Datastore, error) {
 	v, err := view.NewManager(c).CreateContainerView(ctx, c.ServiceContent.RootFolder, []string{"Datastore"}, true)
 	if err != nil {

@@ -18,26 +18,26 @@ type Transfer struct {
 	// From and To are datastore paths, each in its datacenter.
 	From, To                     string
 	FromDatacenter, ToDatacenter types.ManagedObjectReference
-	// Disk is true of a virtual disk, which is made by Spec.
+	// Disk is true for a virtual disk. The copy is created with Spec.
 	Disk bool
 	Spec types.BaseVirtualDiskSpec
-	// Size is the number of bytes that the copy takes at most, for messages; 0 if unknown.
+	// Size is the maximum size of the copy in bytes, for messages. It is 0 if it is not known.
 	Size int64
 }
 
-// Failed returns err with the paths and the size of the transfer.
+// Failed returns err with the transfer's paths and size.
 func (t Transfer) Failed(err error) error {
-	what := t.From
+	source := t.From
 	if t.Disk {
-		what = "disk " + what
+		source = "disk " + source
 	}
 	if t.Size > 0 {
-		what += " (" + hardware.Bytes(t.Size) + ")"
+		source += " (" + hardware.Bytes(t.Size) + ")"
 	}
-	return fmt.Errorf("copying %s to %s: %w", what, t.To, err)
+	return fmt.Errorf("copying %s to %s: %w", source, t.To, err)
 }
 
-// Begin begins to copy a file to a path that is free, and returns the task.
+// Begin starts a copy to an unused path and returns the task.
 func (s *Store) Begin(ctx context.Context, t Transfer) (types.ManagedObjectReference, error) {
 	c, err := s.Session.Vim(ctx)
 	if err != nil {

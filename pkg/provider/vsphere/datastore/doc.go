@@ -1,10 +1,8 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package datastore lists datastores, makes, lists and removes their directories, and copies disks
-// between them.
+// Package datastore lists datastores, manages their directories and copies files between them.
 //
-// Guarantees: what is not there is removed already; "could not be read" is never "is not
-// there"; a directory at the top of a datastore is made by the namespace manager where that
-// is needed, as on vSAN.
+// Guarantees: removing a missing file succeeds. A read error is never reported as a missing file. Top-level
+// directories are created with the namespace manager if the datastore requires it, as vSAN does.
 package datastore

@@ -17,22 +17,22 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/session"
 )
 
-// Place is a datastore that has been looked up.
+// Place is a resolved datastore.
 type Place struct {
-	// Datacenter that the datastore is in, whose paths are meant.
+	// Datacenter is the datacenter of the datastore. Datastore paths refer to it.
 	Datacenter types.ManagedObjectReference
-	// Datastore itself, and what lists its files.
+	// Datastore is the datastore, and Browser lists its files.
 	Datastore, Browser types.ManagedObjectReference
-	// Name and URL of the datastore.
+	// Name and URL are properties of the datastore.
 	Name, URL string
-	// InventoryPath of the datastore.
+	// InventoryPath is the datastore's inventory path.
 	InventoryPath string
-	// Namespaced is true for one that takes directories at its top from the namespace
-	// manager only (API, DatastoreCapability.topLevelDirectoryCreateSupported).
+	// Namespaced is true if top-level directories can be created only with the namespace manager (API,
+	// DatastoreCapability.topLevelDirectoryCreateSupported).
 	Namespaced bool
 }
 
-// Locate looks a datastore up.
+// Locate resolves a datastore.
 func Locate(ctx context.Context, s *session.Session, datacenter, ref types.ManagedObjectReference) (Place, error) {
 	c, err := s.Vim(ctx)
 	if err != nil {
@@ -45,9 +45,10 @@ func Locate(ctx context.Context, s *session.Session, datacenter, ref types.Manag
 	}
 	inventoryPath, err := find.InventoryPath(ctx, c, ref)
 	if err != nil {
-		return Place{}, fmt.Errorf("looking for the inventory path of datastore %s: %w", ref.Value, err)
+		return Place{}, fmt.Errorf("finding the inventory path of datastore %s: %w", ref.Value, err)
 	}
-	// Servers that do not tell have it everywhere but on vSAN (vSphere API, the same).
+	// If a server does not report the capability, all datastores except vSAN support it (vSphere API, same
+	// property).
 	namespaced := ds.Summary.Type == string(types.HostFileSystemVolumeFileSystemTypeVsan)
 	if top := ds.Capability.TopLevelDirectoryCreateSupported; top != nil {
 		namespaced = !*top
@@ -56,12 +57,12 @@ func Locate(ctx context.Context, s *session.Session, datacenter, ref types.Manag
 		InventoryPath: inventoryPath, Namespaced: namespaced}, nil
 }
 
-// Path is the datastore path of a file.
+// Path returns the datastore path of a file.
 func (p Place) Path(elements ...string) string {
 	return (&object.DatastorePath{Datastore: p.Name, Path: path.Join(elements...)}).String()
 }
 
-// Split returns the directory and the name of the file at a datastore path.
+// Split returns the directory and the file name of a datastore path.
 func Split(file string) (dir, name string) {
 	var p object.DatastorePath
 	if !p.FromString(file) {

@@ -24,17 +24,16 @@ type Waiter interface {
 	WaitTask(ctx context.Context, task types.ManagedObjectReference) (types.AnyType, error)
 }
 
-// Store works on datastores.
+// Store manages files on datastores.
 type Store struct {
-	// Session to vCenter.
+	// Session is the vCenter session.
 	Session *session.Session
 	// Inventory waits for tasks.
 	Inventory Waiter
 }
 
-// Make makes the directory of that name at the top of a datastore, and returns its datastore
-// path, in which a namespaced datastore has another name. The error is a FileAlreadyExists
-// fault if there is one; Exists tells.
+// Make creates a top-level directory on a datastore and returns its datastore path. On a namespaced datastore the
+// path has another name. If the directory exists, it returns a FileAlreadyExists fault; see Exists.
 func (s *Store) Make(ctx context.Context, p Place, name string) (string, error) {
 	c, err := s.Session.Vim(ctx)
 	if err != nil {
@@ -52,19 +51,18 @@ func (s *Store) Make(ctx context.Context, p Place, name string) (string, error) 
 		}
 	}
 	if err != nil {
-		return "", fmt.Errorf("making directory %s: %w", dir, err)
+		return "", fmt.Errorf("creating directory %s: %w", dir, err)
 	}
 	return dir, nil
 }
 
-// Exists reports whether err says that a file or directory is there already.
+// Exists reports whether err means that a file or directory already exists.
 func Exists(err error) bool { return fault.Is(err, &types.FileAlreadyExists{}) }
 
-// Missing reports whether err says that a file or directory is not there.
+// Missing reports whether err means that a file or directory does not exist.
 func Missing(err error) bool { return fault.Is(err, &types.FileNotFound{}) }
 
-// Find returns the datastore path of the directory of that name at the top of a datastore,
-// which need not be there.
+// Find returns the datastore path of a top-level directory. The directory need not exist.
 func (s *Store) Find(ctx context.Context, p Place, name string) (string, error) {
 	if !p.Namespaced {
 		return p.Path(name), nil
@@ -79,13 +77,12 @@ func (s *Store) Find(ctx context.Context, p Place, name string) (string, error) 
 	case Missing(err):
 		return p.Path(name), nil
 	case err != nil:
-		return "", fmt.Errorf("looking for directory %s: %w", p.Path(name), err)
+		return "", fmt.Errorf("finding directory %s: %w", p.Path(name), err)
 	}
 	return p.Path(path.Base(res.Returnval)), nil
 }
 
-// Files lists the files of a directory, without those below it; there is false for a
-// directory that is not there.
+// Files lists the files of a directory, without subdirectories. there is false if the directory does not exist.
 func (s *Store) Files(ctx context.Context, p Place, dir string) (files []types.BaseFileInfo, there bool, err error) {
 	result, err := s.task(ctx, func(c *vim25.Client) (types.ManagedObjectReference, error) {
 		res, err := methods.SearchDatastore_Task(ctx, c, &types.SearchDatastore_Task{
@@ -105,17 +102,17 @@ func (s *Store) Files(ctx context.Context, p Place, dir string) (files []types.B
 	}
 	found, ok := result.(types.HostDatastoreBrowserSearchResults)
 	if !ok {
-		return nil, false, fmt.Errorf("listing %s: vSphere answered with %T", dir, result)
+		return nil, false, fmt.Errorf("listing %s: unexpected result type %T", dir, result)
 	}
 	return found.File, true, nil
 }
 
-// Has reports whether a file of that name is among those of a directory.
+// Has reports whether files contains a file with the name.
 func Has(files []types.BaseFileInfo, name string) bool {
 	return slices.ContainsFunc(files, func(f types.BaseFileInfo) bool { return path.Base(f.GetFileInfo().Path) == name })
 }
 
-// Remove removes a directory with all that is in it.
+// Remove removes a directory with its content.
 func (s *Store) Remove(ctx context.Context, p Place, dir string) error {
 	_, err := s.task(ctx, func(c *vim25.Client) (types.ManagedObjectReference, error) {
 		res, err := methods.DeleteDatastoreFile_Task(ctx, c, &types.DeleteDatastoreFile_Task{
@@ -134,7 +131,7 @@ func (s *Store) Remove(ctx context.Context, p Place, dir string) error {
 	return nil
 }
 
-// removeNamespace removes what the namespace manager has of a directory whose files are gone.
+// removeNamespace removes the namespace manager's entry of a directory after its files were removed.
 func (s *Store) removeNamespace(ctx context.Context, p Place, dir string) error {
 	c, err := s.Session.Vim(ctx)
 	if err != nil {
@@ -147,7 +144,7 @@ func (s *Store) removeNamespace(ctx context.Context, p Place, dir string) error 
 	return err
 }
 
-// Copy copies a file to a path that is free, and waits for the copy.
+// Copy copies a file to an unused path and waits for the copy.
 func (s *Store) Copy(ctx context.Context, t Transfer) error {
 	task, err := s.Begin(ctx, t)
 	if err != nil {

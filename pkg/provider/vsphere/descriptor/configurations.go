@@ -10,13 +10,13 @@ import (
 	"github.com/vmware/govmomi/ovf"
 )
 
-// keepDefaultConfiguration removes the hardware and the properties that belong only to other
-// configurations than the default one, which is the configuration that a deployment without a
-// choice gets: the one that is marked, else the first (DSP0243 9.8). It returns the ID of the
-// default configuration and those of the others.
+// keepDefaultConfiguration removes hardware and properties that belong only to other configurations than the
+// default. The default applies to a deployment that does not choose a configuration: the configuration that is
+// marked as default, otherwise the first one (DSP0243 9.8). It returns the IDs of the default configuration and of
+// the others.
 //
-// An element names its configurations as a list that is separated by spaces. The library
-// compares the list with one ID, so the list is replaced by the ID here.
+// An element lists its configurations separated by spaces. govmomi compares the list with one ID, so this function
+// replaces the list.
 func keepDefaultConfiguration(envelope *ovf.Envelope, vm *ovf.VirtualSystem) (chosen string, others []string) {
 	if options := envelope.DeploymentOption; options != nil && len(options.Configuration) > 0 {
 		all := options.Configuration
@@ -62,7 +62,8 @@ func defaultOf(p *ovf.Property, configuration string) *ovf.Property {
 	return &out
 }
 
-// applies reports whether a list of configurations has one. Without a list an element belongs to all.
+// applies reports whether a list of configurations contains one. An element without a list belongs to all
+// configurations.
 func applies(list *string, configuration string) bool {
 	return list == nil || slices.Contains(strings.Fields(*list), configuration)
 }

@@ -19,8 +19,8 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 )
 
-// TestParse_ReadsTheDescriptorsOfGovmomi reads the OVF descriptors of govmomi's test data:
-// VMware's own collection, and descriptors of published appliances (Apache-2.0, in the module).
+// TestParse_ReadsTheDescriptorsOfGovmomi parses the OVF descriptors of govmomi's test data: VMware's own
+// collection, and descriptors of published appliances (Apache-2.0, in the module).
 func TestParse_ReadsTheDescriptorsOfGovmomi(t *testing.T) {
 	out, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}", "github.com/vmware/govmomi").Output()
 	if err != nil {
@@ -50,7 +50,7 @@ func TestParse_ReadsTheDescriptorsOfGovmomi(t *testing.T) {
 		"read": 655,
 		"the OVF descriptor does not describe exactly one virtual machine": 296,
 		"the OVF descriptor has more than 4194304 bytes":                   2,
-		// What follows are descriptors that are malformed on purpose.
+		// The following descriptors are malformed on purpose.
 		"the OVF descriptor cannot be parsed EOF":                        1,
 		"the OVF descriptor cannot be parsed XML syntax error on line 2": 1,
 		"the OVF descriptor cannot be parsed strconv.ParseInt":           1,
@@ -61,7 +61,7 @@ func TestParse_ReadsTheDescriptorsOfGovmomi(t *testing.T) {
 	}
 }
 
-// outcome is "read", or why a descriptor is refused, without its own words.
+// outcome returns "read" or why a descriptor is refused, without variable text.
 func outcome(image *Image, err error) string {
 	var unusable *UnusableError
 	switch {
@@ -75,7 +75,7 @@ func outcome(image *Image, err error) string {
 	return strings.TrimSpace(words + " " + detail)
 }
 
-// checkImage checks what holds for every image: what parse promises, and the bounds of the API.
+// checkImage checks the guarantees of parse and the limits of the API for an image.
 func checkImage(t *testing.T, path string, image *Image) {
 	t.Helper()
 	c, status := &image.Config, &image.Description.Status

@@ -15,8 +15,8 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
-// describe puts into the words of an image's status what a descriptor says. system is
-// the virtual machine, with all its devices, and config what was made of it.
+// describe returns the image status for a descriptor. system is the virtual machine with all its devices, config
+// the configuration converted from it.
 func describe(envelope *ovf.Envelope, system *ovf.VirtualSystem, config *types.VirtualMachineConfigSpec) provider.ImageDescription {
 	d := description{}
 	d.Type = vmv1alpha1.ImageTypeOVF
@@ -38,17 +38,17 @@ func describe(envelope *ovf.Envelope, system *ovf.VirtualSystem, config *types.V
 			d.ovfDisk(envelope, &system.VirtualHardware[0].Item[i])
 		}
 	}
-	return d.done()
+	return d.result()
 }
 
-// ovfDisk adds the disk that an item of the hardware is.
+// ovfDisk adds a hardware item if it is a disk.
 func (d *description) ovfDisk(envelope *ovf.Envelope, item *ovf.ResourceAllocationSettingData) {
 	if item.ResourceType == nil || *item.ResourceType != ovf.DiskDrive || envelope.Disk == nil {
 		return
 	}
 	var capacity int64
 	for _, host := range item.HostResource {
-		// ovf:/disk/vmdisk1 (DSP0243 8.3).
+		// The form is ovf:/disk/vmdisk1 (DSP0243 8.3).
 		id := host[strings.LastIndex(host, "/")+1:]
 		if i := slices.IndexFunc(envelope.Disk.Disks, func(v ovf.VirtualDiskDesc) bool { return v.DiskID == id }); i >= 0 {
 			capacity = d.capacity(&envelope.Disk.Disks[i])
@@ -57,8 +57,8 @@ func (d *description) ovfDisk(envelope *ovf.Envelope, item *ovf.ResourceAllocati
 	d.disk(item.ElementName, capacity)
 }
 
-// capacity of a disk in bytes, 0 if the descriptor leaves it to the deployment, or says
-// what is none. One that refers to a property (DSP0243 9.1) has the property's default.
+// capacity returns a disk's capacity in bytes. It returns 0 if the capacity is chosen at deployment or invalid. A
+// capacity that refers to a property (DSP0243 9.1) is the property's default.
 func (d *description) capacity(disk *ovf.VirtualDiskDesc) int64 {
 	text := strings.TrimSpace(disk.Capacity)
 	if name, ok := strings.CutPrefix(text, "${"); ok {

@@ -15,20 +15,20 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// diskItem is the hardware item of a disk.
+// diskItem returns the hardware item of a disk.
 func diskItem(label, host, attributes string) string {
 	return `<Item ` + attributes + `><rasd:ElementName>` + label + `</rasd:ElementName><rasd:HostResource>` + host +
 		`</rasd:HostResource><rasd:InstanceID>4</rasd:InstanceID><rasd:ResourceType>17</rasd:ResourceType></Item>`
 }
 
-// system is a descriptor of one virtual machine.
+// system returns a descriptor of one virtual machine.
 func system(disks, networks, properties, items string) string {
 	return envelope(`<DiskSection><Info/>` + disks + `</DiskSection><NetworkSection><Info/>` + networks + `</NetworkSection>
 <VirtualSystem ovf:id="one"><Info/><ProductSection ovf:class="com.acme" ovf:instance="1"><Info/>` + properties + `</ProductSection>` +
 		strings.Replace(hardware, `<vmw:Config vmw:key="firmware"`, items+`<vmw:Config vmw:key="firmware"`, 1) + `</VirtualSystem>`)
 }
 
-func TestADescriptorIsDescribed(t *testing.T) {
+func TestParse_DescribesADescriptor(t *testing.T) {
 	got, err := parse(strings.NewReader(system(
 		`<Disk ovf:diskId="b" ovf:capacity="5" ovf:capacityAllocationUnits="byte * 2^30"/><Disk ovf:diskId="a" ovf:capacity="1024"/><Disk ovf:diskId="unused" ovf:capacity="1"/>`,
 		`<Network ovf:name="nic0"/><Network ovf:name="nic1"/>`,
@@ -67,7 +67,7 @@ func TestADescriptorIsDescribed(t *testing.T) {
 	}
 }
 
-func TestACapacityThatIsNoneIsNotTold(t *testing.T) {
+func TestParse_OmitsAnInvalidCapacity(t *testing.T) {
 	for attributes, want := range map[string]string{
 		`ovf:capacity="16" ovf:capacityAllocationUnits="byte * 2^30"`:         "16Gi",
 		`ovf:capacity="${size}" ovf:capacityAllocationUnits="byte * 2^20"`:    "7Mi",
@@ -95,9 +95,8 @@ func TestACapacityThatIsNoneIsNotTold(t *testing.T) {
 	}
 }
 
-// What a descriptor says ends in the status of an object of at most a megabyte, and on
-// terminals.
-func TestAHostileDescriptorIsDescribedWithinBounds(t *testing.T) {
+// Descriptor values are copied to the status of an object of at most a megabyte, and are printed on terminals.
+func TestParse_LimitsTheDescriptionOfAHostileDescriptor(t *testing.T) {
 	var disks, networks, properties, items strings.Builder
 	for i := range 1000 {
 		fmt.Fprintf(&disks, `<Disk ovf:diskId="d%d" ovf:capacity="1"/>`, i)
@@ -114,14 +113,14 @@ func TestAHostileDescriptorIsDescribedWithinBounds(t *testing.T) {
 		t.Errorf("%d disks, %d networks, %d properties; want %d, %d, %d", len(s.Disks), len(s.Networks), len(s.Properties), maxDisks, maxNetworks, maxProperties)
 	}
 	if n := s.Size(); n > 512<<10 {
-		t.Errorf("the status has %d bytes, want less than half of what an object may have", n)
+		t.Errorf("the status has %d bytes, want less than half of the maximum object size", n)
 	}
 	if want := "744 disks and 936 networks and 744 properties are not listed"; !strings.HasPrefix(got.Description.Incomplete, want) {
 		t.Errorf("incomplete: %q, want that %s", got.Description.Incomplete, want)
 	}
 }
 
-func TestWhatCannotBeANameIsNotListed(t *testing.T) {
+func TestParse_OmitsInvalidNames(t *testing.T) {
 	for name, tc := range map[string]struct{ properties, want string }{
 		"long key":       {`<Property ovf:key="` + strings.Repeat("k", 300) + `" ovf:type="string"/>`, "1 properties"},
 		"reversing key":  {`<Property ovf:key="a&#x202e;b" ovf:type="string"/>`, "1 properties"},
@@ -137,7 +136,7 @@ func TestWhatCannotBeANameIsNotListed(t *testing.T) {
 	}
 }
 
-func TestATextForPeopleCannotActOnATerminal(t *testing.T) {
+func TestParse_RemovesControlCharactersFromTexts(t *testing.T) {
 	got, err := parse(strings.NewReader(system("", "", `<Property ovf:key="a" ovf:type="string"><Label>x&#x202e;y</Label><Description>a
 b</Description></Property>`, "")))
 	if err != nil {
@@ -148,7 +147,7 @@ b</Description></Property>`, "")))
 	}
 }
 
-func TestATemplateIsDescribedLikeADescriptor(t *testing.T) {
+func TestOfTemplate_DescribesATemplate(t *testing.T) {
 	got := OfTemplate(&types.VirtualMachineConfigInfo{
 		ChangeVersion: "7", GuestId: "ubuntu64Guest", Version: "vmx-19", Firmware: "bios",
 		Hardware: types.VirtualHardware{Device: []types.BaseVirtualDevice{
@@ -171,7 +170,7 @@ func TestATemplateIsDescribedLikeADescriptor(t *testing.T) {
 	}
 }
 
-// onNetwork is a card.
+// onNetwork returns an adapter.
 func onNetwork(backing types.BaseVirtualDeviceBackingInfo) types.BaseVirtualDevice {
 	return &types.VirtualVmxnet3{VirtualVmxnet: types.VirtualVmxnet{VirtualEthernetCard: types.VirtualEthernetCard{
 		VirtualDevice: types.VirtualDevice{Backing: backing},

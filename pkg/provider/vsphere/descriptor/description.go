@@ -21,28 +21,26 @@ import (
 )
 
 const (
-	// maxDisks, maxNetworks and maxProperties bound what a description lists: what a VM
-	// of Slipway can have.
+	// maxDisks, maxNetworks and maxProperties limit the lists of a description to the limits of a VM.
 	maxDisks, maxNetworks, maxProperties = 256, 64, 256
-	// maxName is the longest name that is listed, in bytes.
+	// maxName is the maximum length of a listed name, in bytes.
 	maxName = 255
-	// maxProse is how much of a text for people is shown, in bytes.
+	// maxProse is the maximum length of a descriptive text, in bytes.
 	maxProse = 256
-	// maxCapacity is more than the largest disk of vSphere, in bytes: 1 PiB.
+	// maxCapacity is larger than the largest vSphere disk: 1 PiB, in bytes.
 	maxCapacity = int64(1) << 50
 )
 
-// description is put together from what somebody else has written: all of it is bounded.
+// description collects values from a descriptor. Its size is limited, because the descriptor is not trusted.
 type description struct {
 	vmv1alpha1.VirtualMachineImageStatus
-	// omitted counts by kind what was left out.
+	// omitted counts the omitted entries by kind.
 	omitted map[string]int
 }
 
-// config describes all that is no list. A firmware or version that is not known here is
-// not shown.
+// config sets all fields that are not lists. It leaves out an unknown firmware or version.
 func (d *description) config(guestID, version, firmware string, boot *types.VirtualMachineBootOptions) {
-	if name(guestID) {
+	if isName(guestID) {
 		d.GuestID = guestID
 	}
 	switch types.GuestOsDescriptorFirmwareType(strings.ToLower(firmware)) {
@@ -72,23 +70,23 @@ func (d *description) disk(label string, capacity int64) {
 
 func (d *description) network(label string) {
 	switch {
-	case slices.Contains(d.Networks, label): // of several cards
+	case slices.Contains(d.Networks, label): // Several adapters may use it.
 		return
-	case len(d.Networks) == maxNetworks || !name(label):
+	case len(d.Networks) == maxNetworks || !isName(label):
 		d.omit("networks")
 		return
 	}
 	d.Networks = append(d.Networks, label)
 }
 
-// least finds the fewest characters that a value must have (VAppPropertyInfo.type).
+// least matches the minimum number of characters of a value (VAppPropertyInfo.type).
 var least = regexp.MustCompile(`^(?:string|password)\(([0-9]+)\.\.`)
 
-// property lists one property. Whoever names it has to write its key, so that a key is
-// listed whole, once, or not at all.
+// property adds a property. Users must be able to set the property by its key, so a key that is too long or not
+// unique is omitted.
 func (d *description) property(p *types.VAppPropertyInfo) {
 	key := configspec.PropertyID(*p)
-	if len(d.Properties) == maxProperties || !name(key) ||
+	if len(d.Properties) == maxProperties || !isName(key) ||
 		slices.ContainsFunc(d.Properties, func(have vmv1alpha1.VirtualMachineImageProperty) bool { return have.Key == key }) {
 		d.omit("properties")
 		return
@@ -106,14 +104,14 @@ func (d *description) property(p *types.VAppPropertyInfo) {
 	})
 }
 
-func (d *description) omit(what string) {
+func (d *description) omit(kind string) {
 	if d.omitted == nil {
 		d.omitted = map[string]int{}
 	}
-	d.omitted[what]++
+	d.omitted[kind]++
 }
 
-func (d *description) done() provider.ImageDescription {
+func (d *description) result() provider.ImageDescription {
 	var out []string
 	for _, what := range []string{"disks", "networks", "properties"} {
 		if n := d.omitted[what]; n > 0 {
@@ -124,11 +122,11 @@ func (d *description) done() provider.ImageDescription {
 		return provider.ImageDescription{Status: d.VirtualMachineImageStatus}
 	}
 	return provider.ImageDescription{Status: d.VirtualMachineImageStatus, Incomplete: fmt.Sprintf(
-		"%s are not listed: at most %d disks, %d networks and %d properties are, each with a name of its own of at most %d bytes in one line",
+		"%s are not listed: at most %d disks, %d networks and %d properties with unique one-line names of at most %d bytes are listed",
 		strings.Join(out, " and "), maxDisks, maxNetworks, maxProperties, maxName)}
 }
 
-// Amount is a number of bytes as Kubernetes writes it, nil for none.
+// Amount returns a number of bytes as a quantity. It returns nil if the number is not positive.
 func Amount(bytes int64) *resource.Quantity {
 	if bytes <= 0 {
 		return nil
@@ -136,12 +134,12 @@ func Amount(bytes int64) *resource.Quantity {
 	return resource.NewQuantity(bytes, resource.BinarySI)
 }
 
-// name is true for what can be listed as a name.
-func name(text string) bool {
+// isName reports whether a text can be listed as a name.
+func isName(text string) bool {
 	return text != "" && len(text) <= maxName && bounds.Text(text, false) == ""
 }
 
-// prose is as much of a text for people as is shown.
+// prose returns a text for display, truncated to most bytes.
 func prose(text string, most int) string {
 	text = strings.Map(func(r rune) rune {
 		if r == '\t' || r == '\n' || bounds.Text(string(r), false) == "" {

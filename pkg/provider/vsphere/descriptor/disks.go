@@ -13,9 +13,9 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// Reference is to a file that a descriptor brings along.
+// Reference refers to a file of a descriptor.
 type Reference struct {
-	// FileID is the ID of the file in the descriptor, and File its name; empty for none.
+	// FileID is the file's ID in the descriptor, File its name. Both are empty if there is no file.
 	FileID, File string
 }
 
@@ -23,39 +23,39 @@ type Reference struct {
 type Disk struct {
 	// Device has a temporary key and no file.
 	Device *types.VirtualDisk
-	// Reference to its content; none of an empty disk.
+	// Reference refers to the disk's content. It is empty for an empty disk.
 	Reference
 }
 
-// Hardware are the disks of a descriptor and the controllers that they hang on: what a
-// deployment takes from the descriptor whatever configuration it has.
+// Hardware contains a descriptor's disks and their controllers. A deployment always uses them, also if it has its
+// own configuration.
 type Hardware struct {
 	// Controllers have temporary keys.
 	Controllers []types.BaseVirtualDevice
-	// Disks in the order of the descriptor.
+	// Disks are in the order of the descriptor.
 	Disks []Disk
-	// NVRAM are the variables of the firmware, such as what it boots from; none if a new
-	// virtual machine gets those of its firmware.
+	// NVRAM refers to the firmware's variables, such as the boot entries. It is empty if a new virtual machine gets
+	// default variables.
 	NVRAM Reference
-	// Err is why these cannot be told, nil if they can.
+	// Err is set if the disks cannot be used.
 	Err error
 }
 
-// storage are the items of the hardware that Hardware tells of.
-var storage = []ovf.CIMResourceType{ovf.IdeController, ovf.ParallelScsiHba, ovf.OtherStorage, ovf.DiskDrive}
+// storageTypes are the resource types of hardware items that readHardware reads.
+var storageTypes = []ovf.CIMResourceType{ovf.IdeController, ovf.ParallelScsiHba, ovf.OtherStorage, ovf.DiskDrive}
 
-// readHardware reads the disks of a virtual machine with their controllers.
+// readHardware reads a virtual machine's disks and their controllers.
 func readHardware(envelope *ovf.Envelope, system *ovf.VirtualSystem) Hardware {
 	vm := *system
 	vm.VirtualHardware = slices.Clone(system.VirtualHardware)
 	for i := range vm.VirtualHardware {
 		vm.VirtualHardware[i].Item = slices.DeleteFunc(slices.Clone(vm.VirtualHardware[i].Item), func(item ovf.ResourceAllocationSettingData) bool {
-			return item.ResourceType == nil || !slices.Contains(storage, *item.ResourceType)
+			return item.ResourceType == nil || !slices.Contains(storageTypes, *item.ResourceType)
 		})
 	}
 	only := *envelope
 	if only.Disk == nil {
-		only.Disk = &ovf.DiskSection{} // The library does not expect none.
+		only.Disk = &ovf.DiskSection{} // govmomi requires a disk section.
 	}
 	only.VirtualSystem, only.VirtualSystemCollection = &vm, nil
 	spec, err := toConfigSpec(&only)
@@ -85,11 +85,11 @@ func readHardware(envelope *ovf.Envelope, system *ovf.VirtualSystem) Hardware {
 	return out
 }
 
-// firstIDE is the key of the first of the two IDE controllers that every virtual machine
-// has from the start (judgement: what vSphere and its clients show of every one).
+// firstIDE is the key of the first of the two IDE controllers that every virtual machine has. This is an assumption
+// from observed VMs.
 const firstIDE = 200
 
-// diskOf takes the file of a disk from its backing.
+// diskOf returns a disk with the file of its backing.
 func diskOf(envelope *ovf.Envelope, device *types.VirtualDisk) Disk {
 	disk := Disk{Device: device}
 	if b, ok := device.Backing.(types.BaseVirtualDeviceFileBackingInfo); ok {
@@ -104,19 +104,19 @@ func diskOf(envelope *ovf.Envelope, device *types.VirtualDisk) Disk {
 	return disk
 }
 
-// NVRAMKey is the key of extraConfig that names the file with the variables of the firmware.
+// NVRAMKey is the extraConfig key of the file with the firmware's variables.
 const NVRAMKey = "nvram"
 
-// nvramOf is the file that a descriptor names by ovf:/file/ID. A name without that prefix is
-// one that the file had in the virtual machine that was exported, and that is not brought
-// along (both kinds are among the descriptors of vSphere that govmomi has for its tests).
+// nvramOf returns the NVRAM file that a descriptor refers to with ovf:/file/ID. A name without that prefix is the
+// file name in the exported virtual machine, and the file is not included. govmomi's test descriptors from vSphere
+// contain both kinds.
 func nvramOf(envelope *ovf.Envelope, options []types.BaseOptionValue) (Reference, error) {
 	at := slices.IndexFunc(options, isNVRAM)
 	if at < 0 {
 		return Reference{}, nil
 	}
-	id, brought := strings.CutPrefix(fmt.Sprint(options[at].GetOptionValue().Value), "ovf:/file/")
-	if !brought {
+	id, included := strings.CutPrefix(fmt.Sprint(options[at].GetOptionValue().Value), "ovf:/file/")
+	if !included {
 		return Reference{}, nil
 	}
 	for _, f := range envelope.References {
@@ -124,14 +124,14 @@ func nvramOf(envelope *ovf.Envelope, options []types.BaseOptionValue) (Reference
 			return Reference{FileID: id, File: path.Base(f.Href)}, nil
 		}
 	}
-	return Reference{}, &UnusableError{Message: fmt.Sprintf("the OVF descriptor cannot be used: its NVRAM is file %q, which it does not have", id)}
+	return Reference{}, &UnusableError{Message: fmt.Sprintf("the OVF descriptor cannot be used: its NVRAM file %q is missing in its references", id)}
 }
 
 func isNVRAM(o types.BaseOptionValue) bool {
 	return strings.EqualFold(o.GetOptionValue().Key, NVRAMKey)
 }
 
-// NotCopyable is why virtual machines of the image cannot be made of copies of its files, nil
+// NotCopyable returns why virtual machines of the image cannot be created from copies of its files. It returns nil
 // if they can.
 func (i *Image) NotCopyable() error {
 	if i.Hardware.Err == nil && len(i.Hardware.Disks) == 0 {
@@ -140,7 +140,7 @@ func (i *Image) NotCopyable() error {
 	return i.Hardware.Err
 }
 
-// References are the files of which a virtual machine is made.
+// References returns the files that are needed to create a virtual machine.
 func (h *Hardware) References() (all []Reference) {
 	for i := range h.Disks {
 		all = append(all, h.Disks[i].Reference)
@@ -148,7 +148,7 @@ func (h *Hardware) References() (all []Reference) {
 	return slices.DeleteFunc(append(all, h.NVRAM), func(r Reference) bool { return r.File == "" })
 }
 
-// Cached returns the copy of the file, as a datastore path.
+// Cached returns the datastore path of the file's copy.
 func (r Reference) Cached(files map[string]string) (string, error) {
 	for _, id := range []string{r.FileID, r.File} {
 		if p := files[id]; p != "" && id != "" {

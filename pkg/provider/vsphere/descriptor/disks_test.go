@@ -11,13 +11,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// device is an item of the hardware.
+// device returns a hardware item.
 func device(kind, id int, more string) string {
 	return fmt.Sprintf("<Item>%s<rasd:ElementName>x</rasd:ElementName>%s<rasd:InstanceID>%d</rasd:InstanceID>%s<rasd:ResourceType>%d</rasd:ResourceType></Item>",
 		element(more, "AddressOnParent"), element(more, "HostResource"), id, element(more, "Parent")+element(more, "ResourceSubType"), kind)
 }
 
-// element is one that more has as name=value.
+// element returns the value of a name=value pair in more.
 func element(more, name string) string {
 	for part := range strings.FieldsSeq(more) {
 		if value, ok := strings.CutPrefix(part, name+"="); ok {
@@ -27,7 +27,7 @@ func element(more, name string) string {
 	return ""
 }
 
-func TestTheDisksOfADescriptorHangOnItsControllers(t *testing.T) {
+func TestParse_AttachesDisksToControllers(t *testing.T) {
 	const files = `<References><File ovf:id="file1" ovf:href="sub/boot.vmdk"/></References>`
 	const disks = `<DiskSection><Info/><Disk ovf:diskId="boot" ovf:fileRef="file1" ovf:capacity="4" ovf:capacityAllocationUnits="byte * 2^30"/>
 <Disk ovf:diskId="empty" ovf:capacity="1024"/></DiskSection>`
@@ -37,11 +37,11 @@ func TestTheDisksOfADescriptorHangOnItsControllers(t *testing.T) {
 			`boot.vmdk file1 4294967296 at 0 of *types.ParaVirtualSCSIController; "" "" 1024 at 1 of *types.ParaVirtualSCSIController`},
 		"one on IDE": {files + disks, device(5, 3, "") + device(17, 4, "AddressOnParent=0 HostResource=ovf:/disk/boot Parent=3"),
 			"boot.vmdk file1 4294967296 at 0 of 200"},
-		"a place that no controller of the library has": {files + disks, device(6, 3, "ResourceSubType=VirtualSCSI") + device(17, 4, "AddressOnParent=40 HostResource=ovf:/disk/boot Parent=3") +
+		"a position that no controller has": {files + disks, device(6, 3, "ResourceSubType=VirtualSCSI") + device(17, 4, "AddressOnParent=40 HostResource=ovf:/disk/boot Parent=3") +
 			device(17, 5, "AddressOnParent=1 HostResource=ovf:/disk/empty Parent=3"), `the disks of the OVF descriptor cannot be used: `},
-		"none":                    {"", device(3, 1, ""), ""},
-		"one that is nowhere":     {files + disks, device(17, 4, "HostResource=ovf:/disk/other"), `the disks of the OVF descriptor cannot be used: `},
-		"one without any section": {"", device(17, 4, "HostResource=ovf:/disk/boot"), `the disks of the OVF descriptor cannot be used: `},
+		"none":                          {"", device(3, 1, ""), ""},
+		"an undefined disk":             {files + disks, device(17, 4, "HostResource=ovf:/disk/other"), `the disks of the OVF descriptor cannot be used: `},
+		"a disk without a disk section": {"", device(17, 4, "HostResource=ovf:/disk/boot"), `the disks of the OVF descriptor cannot be used: `},
 	} {
 		t.Run(name, func(t *testing.T) {
 			image, err := parse(strings.NewReader(envelope(tc.sections + `<VirtualSystem ovf:id="a"><Info/><VirtualHardwareSection><Info/>` + tc.items + `</VirtualHardwareSection></VirtualSystem>`)))
@@ -76,7 +76,7 @@ func TestTheDisksOfADescriptorHangOnItsControllers(t *testing.T) {
 	}
 }
 
-func TestACopyIsFoundByTheIDOfItsFileOrByItsName(t *testing.T) {
+func TestCached_FindsACopyByFileIDOrName(t *testing.T) {
 	d := Reference{FileID: "file1", File: "boot.vmdk"}
 	for name, files := range map[string]map[string]string{"ID": {"file1": "[ssd] a"}, "name": {"boot.vmdk": "[ssd] a"}} {
 		if got, err := d.Cached(files); err != nil || got != "[ssd] a" {
@@ -88,7 +88,7 @@ func TestACopyIsFoundByTheIDOfItsFileOrByItsName(t *testing.T) {
 	}
 }
 
-func TestAnImageThatCannotBeCopiedDiskByDiskIsDeployed(t *testing.T) {
+func TestNotCopyable_ReturnsWhyAnImageIsDeployed(t *testing.T) {
 	const disk = `<References><File ovf:id="file1" ovf:href="boot.vmdk"/></References><DiskSection><Info/><Disk ovf:diskId="boot" ovf:fileRef="file1" ovf:capacity="1024"/></DiskSection>`
 	withNVRAM := strings.Replace(disk, "</References>", `<File ovf:id="file2" ovf:href="boot.nvram"/></References>`, 1)
 	nvram := func(key, value string) string {
@@ -99,13 +99,13 @@ func TestAnImageThatCannotBeCopiedDiskByDiskIsDeployed(t *testing.T) {
 		sections, hardware string
 		want, nvram        string
 	}{
-		"a disk":                                 {disk, scsi, "", ""},
-		"no disk":                                {"", "", "the image has no disks", ""},
-		"a disk that is nowhere":                 {disk, device(17, 4, "HostResource=ovf:/disk/other"), "the disks of the OVF descriptor cannot be used: ", ""},
-		"variables of its firmware":              {withNVRAM, scsi + nvram("nvram", "ovf:/file/file2"), "", "file2 boot.nvram"},
-		"variables, with the key in upper case":  {withNVRAM, scsi + nvram("NVRAM", "ovf:/file/file2"), "", "file2 boot.nvram"},
-		"variables that it does not bring along": {disk, scsi + nvram("nvram", "boot.nvram"), "", ""},
-		"variables that are nowhere":             {disk, scsi + nvram("nvram", "ovf:/file/file2"), `its NVRAM is file "file2", which it does not have`, ""},
+		"a disk":                                {disk, scsi, "", ""},
+		"no disk":                               {"", "", "the image has no disks", ""},
+		"an undefined disk":                     {disk, device(17, 4, "HostResource=ovf:/disk/other"), "the disks of the OVF descriptor cannot be used: ", ""},
+		"firmware variables":                    {withNVRAM, scsi + nvram("nvram", "ovf:/file/file2"), "", "file2 boot.nvram"},
+		"variables, with the key in upper case": {withNVRAM, scsi + nvram("NVRAM", "ovf:/file/file2"), "", "file2 boot.nvram"},
+		"firmware variables that are not included":  {disk, scsi + nvram("nvram", "boot.nvram"), "", ""},
+		"firmware variables with an undefined file": {disk, scsi + nvram("nvram", "ovf:/file/file2"), `its NVRAM file "file2" is missing in its references`, ""},
 	} {
 		image, err := parse(strings.NewReader(envelope(tc.sections + `<VirtualSystem ovf:id="a"><Info/><VirtualHardwareSection><Info/>` + tc.hardware + `</VirtualHardwareSection></VirtualSystem>`)))
 		if err != nil {
@@ -118,7 +118,7 @@ func TestAnImageThatCannotBeCopiedDiskByDiskIsDeployed(t *testing.T) {
 			t.Errorf("%s: NVRAM %q, want %q", name, got, tc.nvram)
 		}
 		if len(image.Config.ExtraConfig) != 0 {
-			t.Errorf("%s: a deployment is told of %v", name, image.Config.ExtraConfig)
+			t.Errorf("%s: a deployment gets %v", name, image.Config.ExtraConfig)
 		}
 	}
 }

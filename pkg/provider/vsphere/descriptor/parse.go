@@ -17,37 +17,35 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
-// maxSize bounds a descriptor, in bytes; those of appliances with hundreds of
-// properties have some hundred KB.
+// maxSize is the maximum size of a descriptor, in bytes. Descriptors of appliances with hundreds of properties have
+// a few hundred KB.
 const maxSize = 4 << 20
 
-// Image is what a descriptor says. It must not be changed.
+// Image is a parsed descriptor. It must not be changed.
 type Image struct {
-	// Config is the configuration without devices: firmware, guest ID, hardware
-	// version, flags and extraConfig.
+	// Config is the configuration without devices: firmware, guest ID, hardware version, flags and extraConfig.
 	Config types.VirtualMachineConfigSpec
-	// Dropped are the keys of the advanced settings that Config does not have although the
-	// descriptor does.
+	// Dropped are the keys of the descriptor's advanced settings that Config does not contain.
 	Dropped []string
-	// VApp are the OVF properties, nil for none.
+	// VApp are the OVF properties. It is nil if there are none.
 	VApp *types.VmConfigSpec
-	// Version of the item's content that it is of.
+	// Version is the version of the item's content.
 	Version string
-	// Hardware are its disks and their controllers.
+	// Hardware contains the disks and their controllers.
 	Hardware Hardware
-	// Description is what it says in the words of the API.
+	// Description is the image status.
 	Description provider.ImageDescription
 }
 
-// UnusableError means that no virtual machine can be made from the descriptor.
+// UnusableError means that no virtual machine can be created from the descriptor.
 type UnusableError = provider.NotUsableError
 
-// parse parses a descriptor, of which no more than maxSize is read.
+// parse parses a descriptor of at most maxSize bytes.
 func parse(r io.Reader) (*Image, error) {
 	text, err := io.ReadAll(io.LimitReader(r, maxSize+1))
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("reading it: %w", err)
+		return nil, fmt.Errorf("reading the OVF descriptor: %w", err)
 	case len(text) > maxSize:
 		return nil, &UnusableError{Message: fmt.Sprintf("the OVF descriptor has more than %d bytes", maxSize)}
 	}
@@ -66,7 +64,7 @@ func parse(r io.Reader) (*Image, error) {
 	}
 	agreement = agreement || len(vm.Eula) > 0
 	chosen, others := keepDefaultConfiguration(envelope, vm)
-	// Devices are of no use here, and those that the library does not know are errors.
+	// Devices are not needed here, and govmomi returns an error for device types that it does not know.
 	whole := *vm
 	vm.VirtualHardware = slices.Clone(vm.VirtualHardware)
 	for i := range vm.VirtualHardware {
@@ -79,7 +77,7 @@ func parse(r io.Reader) (*Image, error) {
 		return nil, &UnusableError{Message: "the OVF descriptor cannot be used: " + err.Error()}
 	}
 	image := &Image{Config: spec, Hardware: disks, Description: describe(envelope, &whole, &spec)}
-	image.Description.NotApplied, image.Description.Defaulted = notApplied(&whole, unreadSections(text)), defaulted(chosen, others)
+	image.Description.NotApplied, image.Description.Defaulted = describeUnapplied(&whole, unreadSections(text)), describeDefaulted(chosen, others)
 	image.Description.Status.EULA = agreement
 	if v := spec.VAppConfig; v != nil && len(v.GetVmConfigSpec().Property) > 0 {
 		image.VApp = v.GetVmConfigSpec()
@@ -98,13 +96,13 @@ func parse(r io.Reader) (*Image, error) {
 	return image, nil
 }
 
-// toConfigSpec makes an error of a panic of the library, which does not expect everything that
-// somebody may write into a descriptor, such as a place that no controller has. Nobody could
-// recover later: those who wait for a descriptor are answered by a goroutine of its own.
+// toConfigSpec converts an envelope to a configuration and turns a panic of govmomi into an error. govmomi panics
+// for some invalid descriptors, for example for a controller position that does not exist. The panic must be
+// recovered here, because descriptors are read in a separate goroutine.
 func toConfigSpec(envelope *ovf.Envelope) (spec types.VirtualMachineConfigSpec, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("it says what is not expected: %v", p)
+			err = fmt.Errorf("unexpected content: %v", p)
 		}
 	}()
 	return envelope.ToConfigSpec()
@@ -121,8 +119,8 @@ func transport(vm *ovf.VirtualSystem) []string {
 
 var vmx = regexp.MustCompile(`^vmx-[0-9]{1,3}$`)
 
-// newest is the newest of the hardware versions of a list, for a descriptor may name
-// several; empty when it names none of vSphere's.
+// newest returns the newest hardware version of a list, because a descriptor may name several. It returns an empty
+// string if the list has no vSphere version.
 func newest(list string) string {
 	versions := slices.DeleteFunc(strings.FieldsFunc(list, func(r rune) bool { return r == ' ' || r == ',' || r == '\n' || r == '\t' }),
 		func(v string) bool { return !vmx.MatchString(v) })

@@ -12,7 +12,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// envelope is a descriptor with the sections in a virtual system.
+// envelope returns a descriptor whose virtual system has the sections.
 func envelope(sections string) string {
 	return `<?xml version="1.0"?>
 <Envelope xmlns="http://schemas.dmtf.org/ovf/envelope/1" xmlns:ovf="http://schemas.dmtf.org/ovf/envelope/1"
@@ -35,7 +35,7 @@ const hardware = `<OperatingSystemSection ovf:id="101" vmw:osType="ubuntu64Guest
 
 const product = `<ProductSection><Info/><Property ovf:key="password" ovf:type="string" ovf:userConfigurable="true" ovf:value="x"><Label>Password</Label></Property></ProductSection>`
 
-func TestADescriptorSaysAllButTheDevices(t *testing.T) {
+func TestParse_ReadsAllSettingsExceptDevices(t *testing.T) {
 	got, err := parse(strings.NewReader(envelope(`<VirtualSystem ovf:id="ubuntu"><Info/>` + product + hardware + `</VirtualSystem>`)))
 	if err != nil {
 		t.Fatal(err)
@@ -56,7 +56,7 @@ func TestADescriptorSaysAllButTheDevices(t *testing.T) {
 	}
 }
 
-func TestACollectionOfOneIsThatOne(t *testing.T) {
+func TestParse_AcceptsACollectionOfOneVM(t *testing.T) {
 	got, err := parse(strings.NewReader(envelope(`<VirtualSystemCollection ovf:id="all"><Info/>` + product +
 		`<VirtualSystem ovf:id="one"><Info/>` + hardware + `</VirtualSystem></VirtualSystemCollection>`)))
 	if err != nil || got.Config.Firmware != "efi" || got.VApp == nil {
@@ -64,7 +64,7 @@ func TestACollectionOfOneIsThatOne(t *testing.T) {
 	}
 }
 
-func TestWhatNoVMCanBeMadeOfIsSaid(t *testing.T) {
+func TestParse_ReturnsUnusableErrors(t *testing.T) {
 	one := `<VirtualSystem ovf:id="one"><Info/>` + hardware + `</VirtualSystem>`
 	for name, tc := range map[string]struct{ text, want string }{
 		"no XML":        {"MZ", "cannot be parsed"},
@@ -74,7 +74,7 @@ func TestWhatNoVMCanBeMadeOfIsSaid(t *testing.T) {
 	} {
 		var unusable *UnusableError
 		if _, err := parse(strings.NewReader(tc.text)); !errors.As(err, &unusable) || !strings.Contains(unusable.Message, tc.want) {
-			t.Errorf("%s: %v, want that it %s", name, err, tc.want)
+			t.Errorf("%s: %v, want a message with %q", name, err, tc.want)
 		}
 	}
 }
@@ -83,14 +83,14 @@ type broken struct{}
 
 func (broken) Read([]byte) (int, error) { return 0, errors.New("connection reset") }
 
-func TestADownloadThatBreaksOffSaysNothingOfTheImage(t *testing.T) {
+func TestParse_FailedDownloadIsNotAnUnusableError(t *testing.T) {
 	var unusable *UnusableError
 	if _, err := parse(broken{}); err == nil || errors.As(err, &unusable) {
-		t.Errorf("error %v, want one that is not about the image", err)
+		t.Errorf("error %v, want an error that is not an UnusableError", err)
 	}
 }
 
-func TestTheNewestHardwareVersionOfTheListCounts(t *testing.T) {
+func TestNewest_ReturnsTheNewestHardwareVersion(t *testing.T) {
 	for list, want := range map[string]string{
 		"vmx-19": "vmx-19", "vmx-07 vmx-08": "vmx-08", "vmx-9 vmx-13": "vmx-13", "virtualbox-2.2": "", "": "", "xen-3 vmx-10": "vmx-10", "vmx-99999": "",
 	} {
@@ -100,7 +100,7 @@ func TestTheNewestHardwareVersionOfTheListCounts(t *testing.T) {
 	}
 }
 
-func TestTheImageIsUnderWhatIsAskedFor(t *testing.T) {
+func TestUnder_KeepsRequestedSettings(t *testing.T) {
 	image := &Image{Config: types.VirtualMachineConfigSpec{
 		GuestId: "ubuntu64Guest", Firmware: "efi", Version: "vmx-19", NumCPUs: 1,
 		ExtraConfig: []types.BaseOptionValue{&types.OptionValue{Key: "guestinfo.vendor", Value: "acme"}, &types.OptionValue{Key: "disk.EnableUUID", Value: "FALSE"}},

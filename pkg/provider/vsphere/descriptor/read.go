@@ -23,56 +23,53 @@ import (
 )
 
 const (
-	// maxKnown bounds what is remembered: the images that are in use at a time.
+	// maxKnown is the maximum number of cached images.
 	maxKnown = 256
-	// readTimeout bounds the reading of one descriptor, for which a subscribed library
-	// may have to fetch it first.
+	// readTimeout limits the reading of a descriptor. A subscribed library may have to download it first.
 	readTimeout = 2 * time.Minute
-	// versionAge is how long the version of an item's content counts without another
-	// look: many deployments at once need one look, and who has just replaced an image is
-	// not that fast with the next VM.
+	// versionAge is how long the content version of an item is used without another request. Many simultaneous
+	// deployments share one request.
 	versionAge = time.Second
 )
 
-// Reader reads descriptors. The zero value is ready for use, with one vCenter.
+// Reader reads descriptors of one vCenter. The zero value is ready for use.
 type Reader struct {
 	flights singleflight.Group
 	mu      sync.Mutex
 	known   map[string]versioned
 }
 
-// versioned is an image with the version of the content that it is of, and when that
-// version was looked up.
+// versioned is an image with its content version and the time when that version was read.
 type versioned struct {
 	version string
 	image   *Image
 	at      time.Time
 }
 
-// Read returns what the descriptor of the library item says, as of the item's content a
-// second ago or later. The error is an UnusableError when nothing can be made from it.
+// Read returns the descriptor of a library item. The content version is at most a second old. The error is an
+// UnusableError if no virtual machine can be created from the descriptor.
 func (r *Reader) Read(ctx context.Context, s *session.Session, item string) (*Image, error) {
 	return r.read(ctx, item, time.Now().Add(-versionAge),
 		func(ctx context.Context) (string, error) { return contentVersion(ctx, s, item) },
 		func(ctx context.Context) (*Image, error) { return fetch(ctx, s, item) })
 }
 
-// Now is Read as of the item's content now: what was looked up before does not count.
+// Now is like Read, but it always requests the current content version.
 func (r *Reader) Now(ctx context.Context, s *session.Session, item string) (*Image, error) {
 	now := time.Now()
-	r.flights.Forget(item) // whose look may have been before
+	r.flights.Forget(item) // An earlier request may have read an older version.
 	return r.read(ctx, item, now,
 		func(ctx context.Context) (string, error) { return contentVersion(ctx, s, item) },
 		func(ctx context.Context) (*Image, error) { return fetch(ctx, s, item) })
 }
 
-// read looks for the version of the content, unless that was done since a time.
+// read returns the image. It requests the content version unless that was read after since.
 func (r *Reader) read(ctx context.Context, item string, since time.Time, version func(context.Context) (string, error), fetch func(context.Context) (*Image, error)) (*Image, error) {
-	if v := r.remembered(item); v.image != nil && v.at.After(since) {
+	if v := r.cached(item); v.image != nil && v.at.After(since) {
 		return v.image, nil
 	}
 	flight := r.flights.DoChan(item, func() (any, error) {
-		// Others may wait for it too.
+		// Other callers may wait for the same request.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), readTimeout)
 		defer cancel()
 		next := versioned{at: time.Now()}
@@ -80,7 +77,7 @@ func (r *Reader) read(ctx context.Context, item string, since time.Time, version
 		if next.version, err = version(ctx); err != nil {
 			return nil, fmt.Errorf("reading library item %s: %w", item, err)
 		}
-		if last := r.remembered(item); last.version == next.version {
+		if last := r.cached(item); last.version == next.version {
 			next.image = last.image
 		}
 		if next.image == nil {
@@ -101,13 +98,13 @@ func (r *Reader) read(ctx context.Context, item string, since time.Time, version
 	}
 }
 
-func (r *Reader) remembered(item string) versioned {
+func (r *Reader) cached(item string) versioned {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.known[item]
 }
 
-// remember forgets any other item when there is no room.
+// remember adds an entry to the cache. It removes an arbitrary other entry if the cache is full.
 func (r *Reader) remember(item string, v versioned) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -134,14 +131,14 @@ func contentVersion(ctx context.Context, s *session.Session, item string) (versi
 	return version, err
 }
 
-// fetch downloads the descriptor in a session of its own, which it ends.
+// fetch downloads the descriptor in a download session and deletes the session afterwards.
 func fetch(ctx context.Context, s *session.Session, item string) (*Image, error) {
 	var image *Image
 	err := s.WithLongREST(ctx, "rest.DownloadLibraryItem", func(ctx context.Context, c *rest.Client) error {
 		m := library.NewManager(c)
 		files, err := m.ListLibraryItemFiles(ctx, item)
 		if err != nil {
-			return fmt.Errorf("listing its files: %w", err)
+			return fmt.Errorf("listing the files: %w", err)
 		}
 		name := ""
 		for _, f := range files {
@@ -150,38 +147,38 @@ func fetch(ctx context.Context, s *session.Session, item string) (*Image, error)
 			}
 		}
 		if name == "" {
-			return &UnusableError{Message: "it has no file *.ovf"}
+			return &UnusableError{Message: "the item has no .ovf file"}
 		}
 		download, err := m.CreateLibraryItemDownloadSession(ctx, library.Session{LibraryItemID: item})
 		if err != nil {
-			return fmt.Errorf("beginning to download %s: %w", name, err)
+			return fmt.Errorf("starting the download of %s: %w", name, err)
 		}
-		// Without it the session ends by itself, an hour later.
+		// Otherwise the session expires after an hour.
 		defer func() { _ = m.DeleteLibraryItemDownloadSession(context.WithoutCancel(ctx), download) }()
 		if image, err = get(ctx, c, m, download, name); err != nil {
 			return err
 		}
-		return image.lacks(files)
+		return image.checkFiles(files)
 	})
 	return image, err
 }
 
-// lacks returns an error if the item does not have a file that the descriptor names, which an
-// import that failed can leave. A file that a subscribed library has not fetched yet is listed.
-func (i *Image) lacks(files []library.File) error {
+// checkFiles returns an error if the item does not have a file that the descriptor refers to. A failed import can leave
+// such an item. A file that a subscribed library has not downloaded yet is listed.
+func (i *Image) checkFiles(files []library.File) error {
 	for _, r := range i.Hardware.References() {
 		has := func(f library.File) bool {
 			plain, err := url.PathUnescape(r.File)
 			return path.Base(f.Name) == r.File || err == nil && path.Base(f.Name) == plain
 		}
 		if !slices.ContainsFunc(files, has) {
-			return &UnusableError{Message: fmt.Sprintf("the OVF descriptor names file %q, which the item does not have: import it again", r.File)}
+			return &UnusableError{Message: fmt.Sprintf("file %q of the OVF descriptor is missing in the library item: import the item again", r.File)}
 		}
 	}
 	return nil
 }
 
-// get waits until the file is prepared, and reads it.
+// get waits until the file is prepared and parses it.
 func get(ctx context.Context, c *rest.Client, m *library.Manager, download, name string) (*Image, error) {
 	file, err := m.PrepareLibraryItemDownloadSessionFile(ctx, download, name)
 	if err != nil {
@@ -200,7 +197,7 @@ func get(ctx context.Context, c *rest.Client, m *library.Manager, download, name
 	}
 	u, err := url.Parse(file.DownloadEndpoint.URI)
 	if err != nil {
-		return nil, fmt.Errorf("where %s is downloaded from: %w", name, err)
+		return nil, fmt.Errorf("parsing the download URL of %s: %w", name, err)
 	}
 	body, _, err := c.Download(ctx, u, &soap.DefaultDownload)
 	if err != nil {

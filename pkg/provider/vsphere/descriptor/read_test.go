@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// item is a library item that counts how often it is looked at.
+// item is a library item that counts its requests.
 type item struct {
 	mu             sync.Mutex
 	content        string
@@ -48,11 +48,11 @@ func (i *item) read(t *testing.T, r *Reader) *Image {
 func (i *item) expect(t *testing.T, when string, looks, fetches int) {
 	t.Helper()
 	if i.looks != looks || i.fetches != fetches {
-		t.Errorf("%s: %d looks at the version and %d downloads, want %d and %d", when, i.looks, i.fetches, looks, fetches)
+		t.Errorf("%s: %d version requests and %d downloads, want %d and %d", when, i.looks, i.fetches, looks, fetches)
 	}
 }
 
-func TestManyDeploymentsLookAtTheirImageOnce(t *testing.T) {
+func TestRead_SharesOneRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var r Reader
 		i := &item{content: "1"}
@@ -68,26 +68,26 @@ func TestManyDeploymentsLookAtTheirImageOnce(t *testing.T) {
 	})
 }
 
-func TestAnImageThatWasReplacedIsReadAnew(t *testing.T) {
+func TestRead_ReadsAReplacedImageAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var r Reader
 		i := &item{content: "1"}
 		first := i.read(t, &r)
 		time.Sleep(versionAge)
 		if i.read(t, &r) != first {
-			t.Error("an image that has not changed is another")
+			t.Error("an unchanged image was read again")
 		}
 		i.expect(t, "a second later", 2, 1)
 		i.content = "2"
 		time.Sleep(versionAge)
 		if i.read(t, &r) == first {
-			t.Error("an image that was replaced is the old one")
+			t.Error("a replaced image was not read again")
 		}
 		i.expect(t, "after a change", 3, 2)
 	})
 }
 
-func TestWhoHasToKnowTheContentOfNowLooks(t *testing.T) {
+func TestNow_RequestsTheCurrentVersion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var r Reader
 		i := &item{content: "1"}
@@ -101,7 +101,7 @@ func TestWhoHasToKnowTheContentOfNowLooks(t *testing.T) {
 	})
 }
 
-func TestAFailureToLookIsNotRemembered(t *testing.T) {
+func TestRead_DoesNotCacheErrors(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var r Reader
 		i := &item{content: "1", err: errors.New("vapi-endpoint starts")}

@@ -16,15 +16,14 @@ import (
 )
 
 const (
-	// maxNamed bounds the settings that are named in a message.
+	// maxNamed is the maximum number of settings in a message.
 	maxNamed = 32
-	// maxSetting is how much of the name of a setting is shown, in bytes.
+	// maxSetting is the maximum length of a setting's name in a message, in bytes.
 	maxSetting = 64
 )
 
-// appliedConfig are the keys of vmw:Config that the library translates, and that a virtual
-// machine gets therefore. A deployment with a configuration of its own uses the descriptor for
-// its disks only, so that any other key has no effect.
+// appliedConfig are the vmw:Config keys that govmomi converts, so that virtual machines get them. A deployment with
+// its own configuration uses the descriptor only for disks, so all other keys have no effect.
 var appliedConfig = []string{
 	"bootOptions.efiSecureBootEnabled", "cpuAllocation.shares.level", "cpuAllocation.shares.shares", "cpuHotAddEnabled", "cpuHotRemoveEnabled",
 	"firmware", "flags.vbsEnabled", "flags.vvtdEnabled", "memoryHotAddEnabled", "nestedHVEnabled", "powerOpInfo.powerOffType", "powerOpInfo.resetType",
@@ -33,53 +32,52 @@ var appliedConfig = []string{
 	"virtualICH7MPresent", "virtualSMCPresent",
 }
 
-// identityConfig is the key of vmw:Config with the UUID of the exported virtual machine, which
-// another virtual machine must not have. It is no request.
+// identityConfig is the vmw:Config key with the UUID of the exported virtual machine. It is ignored, because the
+// UUID must be unique.
 const identityConfig = "uuid"
 
-// ordinaryItems are the types of devices that are not named although no virtual machine gets them
-// from its image: parts of every virtual machine, and those that its own spec describes.
+// ordinaryItems are device types that are not reported although virtual machines do not get them from the image:
+// devices that every virtual machine has, and devices that its own spec describes.
 var ordinaryItems = []ovf.CIMResourceType{
 	ovf.Processor, ovf.Memory, ovf.IdeController, ovf.ParallelScsiHba, ovf.EthernetAdapter, ovf.FloppyDrive, ovf.CdDrive, ovf.DvdDrive,
 	ovf.DiskDrive, ovf.OtherStorage, ovf.UsbController, ovf.Graphics, sound,
 }
 
-// sound is the resource type that descriptors of vSphere have for sound cards.
+// sound is the resource type of sound cards in vSphere's descriptors.
 const sound ovf.CIMResourceType = 35
 
-// specialSubtypes are subtypes of these types that are named.
+// specialSubtypes are subtypes of these types that are reported.
 var specialSubtypes = []string{ovf.ResourceSubTypeNVDIMMController, ovf.ResourceSubTypeNVDIMMDevice, "sriovethernetcard"}
 
-// ordinaryOthers are subtypes of other devices that are not named.
+// ordinaryOthers are subtypes of other devices that are not reported.
 var ordinaryOthers = []string{
 	ovf.ResourceSubTypeVMCI, ovf.ResourceSubTypePS2Controller, ovf.ResourceSubTypeSIOController, ovf.ResourceSubTypePCIController, ovf.ResourceSubTypeKeyboard,
 	ovf.ResourceSubTypePointingDevice, ovf.ResourceSubTypeSoundCardSB16, ovf.ResourceSubTypeSoundCardEnsoniq1371, ovf.ResourceSubTypeSoundCardHDAudio,
 	ovf.ResourceSubTypeUSBEHCI, ovf.ResourceSubTypeUSBXHCI,
 }
 
-// restrictedKeys are the advanced settings that an image cannot give to a virtual machine,
-// because its users cannot give them either: data for the guest, channels between guest and
-// host, a remote console of the host, its devices, its shares, and filters of its network.
-// vCenter's own clients ask the user before they apply any setting of this kind.
+// restrictedKeys match advanced settings that an image cannot set, because users cannot set them either: guest
+// data, channels between guest and host, the host's remote console, devices, shares and network filters. vCenter's
+// own clients ask the user before they apply such settings.
 var restrictedKeys = regexp.MustCompile(`(?i)^(guestinfo\.|guest_rpc\.|isolation\.|remotedisplay\.|pcipassthru|sched\.|vmsafe\.|ethernet[0-9]+\.filter)`)
 
-// hardeningKeys close a channel. They are applied if their value is true.
+// hardeningKeys match settings that disable a channel. They are applied if their value is true.
 var hardeningKeys = regexp.MustCompile(`(?i)^isolation\..*\.disable$`)
 
-func restricted(key, value string) bool {
+func isRestricted(key, value string) bool {
 	return restrictedKeys.MatchString(key) && (!hardeningKeys.MatchString(key) || !strings.EqualFold(value, "true"))
 }
 
-// isDropped reports whether an advanced setting of the image is not given to virtual machines.
-// That of the NVRAM is a path in the descriptor, not on a datastore; its file is copied.
+// isDropped reports whether an advanced setting of the image is not applied. The NVRAM setting is dropped because
+// it is a path in the descriptor; the file itself is copied.
 func isDropped(o types.BaseOptionValue) bool {
 	v := o.GetOptionValue()
-	return observe.Ours(v.Key) || isNVRAM(o) || restricted(v.Key, fmt.Sprint(v.Value))
+	return observe.Ours(v.Key) || isNVRAM(o) || isRestricted(v.Key, fmt.Sprint(v.Value))
 }
 
-// notApplied names what the descriptor requests and what no virtual machine of the image gets;
-// it is empty if nothing is. The value false requests nothing. sections are those without effect.
-func notApplied(system *ovf.VirtualSystem, sections []string) string {
+// describeUnapplied lists the descriptor's settings, devices and required sections that virtual machines of the image do
+// not get. It returns an empty string if there are none. The value false requests nothing.
+func describeUnapplied(system *ovf.VirtualSystem, sections []string) string {
 	hw := &ovf.VirtualHardwareSection{}
 	if len(system.VirtualHardware) > 0 {
 		hw = &system.VirtualHardware[0]
@@ -93,12 +91,12 @@ func notApplied(system *ovf.VirtualSystem, sections []string) string {
 	}
 	for i := range hw.ExtraConfig {
 		c := &hw.ExtraConfig[i]
-		if restricted(c.Key, c.Value) {
+		if isRestricted(c.Key, c.Value) {
 			advanced = append(advanced, c.Key)
 		}
 	}
 	for i := range hw.Item {
-		if kind, named := namedDevice(&hw.Item[i]); named {
+		if kind, missing := unappliedDevice(&hw.Item[i]); missing {
 			devices = append(devices, kind)
 		}
 	}
@@ -108,17 +106,17 @@ func notApplied(system *ovf.VirtualSystem, sections []string) string {
 		all []string
 	}{{"settings", settings}, {"advanced settings", advanced}, {"devices", devices}, {"sections", sections}} {
 		if len(p.all) > 0 {
-			parts = append(parts, p.of+" "+named(p.all))
+			parts = append(parts, p.of+" "+listNames(p.all))
 		}
 	}
 	if len(parts) == 0 {
 		return ""
 	}
-	return "virtual machines of this image are created without what it requests: " + strings.Join(parts, "; ") + ". If they need it, set the corresponding fields of the VirtualMachine; do not use the image if there are none"
+	return "virtual machines of this image are created without some of its settings: " + strings.Join(parts, "; ") + ". If they need it, set the corresponding fields of the VirtualMachine. Do not use the image if there are no such fields"
 }
 
-// namedDevice returns what an item of the hardware is, and whether a virtual machine lacks it.
-func namedDevice(item *ovf.ResourceAllocationSettingData) (kind string, named bool) {
+// unappliedDevice returns the kind of a hardware item, and whether virtual machines do not get it.
+func unappliedDevice(item *ovf.ResourceAllocationSettingData) (kind string, missing bool) {
 	if item.ResourceType == nil {
 		return "", false
 	}
@@ -136,8 +134,8 @@ func namedDevice(item *ovf.ResourceAllocationSettingData) (kind string, named bo
 	return kind, true
 }
 
-// named lists the names, each once.
-func named(all []string) string {
+// listNames formats names without duplicates.
+func listNames(all []string) string {
 	for i := range all {
 		all[i] = prose(all[i], maxSetting)
 	}
@@ -149,10 +147,10 @@ func named(all []string) string {
 	return strings.Join(all, ", ")
 }
 
-// defaulted names the configurations of the image that cannot be chosen; it is empty if there is none.
-func defaulted(chosen string, others []string) string {
+// describeDefaulted names the image's configurations that cannot be chosen. It returns an empty string if there are none.
+func describeDefaulted(chosen string, others []string) string {
 	if len(others) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("virtual machines get the default configuration of the image, %s; a choice of %s is not supported", prose(chosen, maxSetting), named(others))
+	return fmt.Sprintf("virtual machines get the image's default configuration %s; choosing %s is not supported", prose(chosen, maxSetting), listNames(others))
 }

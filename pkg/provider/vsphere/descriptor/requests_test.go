@@ -31,7 +31,7 @@ func extra(key, value string) string {
 	return fmt.Sprintf(`<vmw:ExtraConfig ovf:required="false" vmw:key="%s" vmw:value="%s"/>`, key, value)
 }
 
-func TestImage_NamesWhatItRequestsAndIsNotApplied(t *testing.T) {
+func TestParse_ListsUnappliedSettings(t *testing.T) {
 	for name, tc := range map[string]struct {
 		items, want string
 		applied     []string
@@ -47,7 +47,7 @@ func TestImage_NamesWhatItRequestsAndIsNotApplied(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			image := described(t, "", tc.items, "")
 			got := image.Description.NotApplied
-			if (got == "") != (tc.want == "") || !strings.Contains(got, "without what it requests: "+tc.want+". ") && tc.want != "" {
+			if (got == "") != (tc.want == "") || !strings.Contains(got, "without some of its settings: "+tc.want+". ") && tc.want != "" {
 				t.Errorf("not applied: %q, want %q", got, tc.want)
 			}
 			var applied []string
@@ -61,7 +61,7 @@ func TestImage_NamesWhatItRequestsAndIsNotApplied(t *testing.T) {
 	}
 }
 
-func TestImage_NamesRequiredSectionsWithoutEffect(t *testing.T) {
+func TestParse_ListsRequiredSectionsWithoutEffect(t *testing.T) {
 	unknown := func(required string) string {
 		return `<vmw:StorageSection` + required + ` xmlns:vmw="http://www.vmware.com/schema/ovf"><Info/></vmw:StorageSection>`
 	}
@@ -79,23 +79,23 @@ func TestImage_NamesRequiredSectionsWithoutEffect(t *testing.T) {
 				t.Fatal(err)
 			}
 			got := image.Description.NotApplied
-			if (got == "") != (tc.want == "") || !strings.Contains(got, "without what it requests: "+tc.want+". ") && tc.want != "" {
+			if (got == "") != (tc.want == "") || !strings.Contains(got, "without some of its settings: "+tc.want+". ") && tc.want != "" {
 				t.Errorf("not applied: %q, want %q", got, tc.want)
 			}
 		})
 	}
 }
 
-func TestImage_SettingsThatAreNotNamedReachTheConfiguration(t *testing.T) {
+func TestParse_UnlistedSettingsAreApplied(t *testing.T) {
 	none := described(t, "", "", "").Config
 	for _, key := range appliedConfig {
 		if diff := cmp.Diff(none, described(t, "", config(key, "1"), "").Config); diff == "" {
-			t.Errorf("%s changes nothing in the configuration of virtual machines", key)
+			t.Errorf("%s does not change the configuration of virtual machines", key)
 		}
 	}
 }
 
-func TestImage_ManySettingsAreNamedWithinBounds(t *testing.T) {
+func TestParse_LimitsTheListOfSettings(t *testing.T) {
 	var all strings.Builder
 	for i := range 1000 {
 		all.WriteString(config(fmt.Sprintf("future%03d.%s", i, strings.Repeat("x", 500)), "on"))
@@ -106,14 +106,14 @@ func TestImage_ManySettingsAreNamedWithinBounds(t *testing.T) {
 	}
 }
 
-// options has three configurations, of which medium is the default.
+// options contains three configurations. The default is medium.
 const options = `<DeploymentOptionSection><Info/><Configuration ovf:id="small"><Label>S</Label><Description>d</Description></Configuration>
 <Configuration ovf:id="medium" ovf:default="true"><Label>M</Label><Description>d</Description></Configuration>
 <Configuration ovf:id="large"><Label>L</Label><Description>d</Description></Configuration></DeploymentOptionSection>
 <References><File ovf:id="file1" ovf:href="boot.vmdk"/></References>
 <DiskSection><Info/><Disk ovf:diskId="a" ovf:fileRef="file1" ovf:capacity="1024"/><Disk ovf:diskId="b" ovf:capacity="2048"/></DiskSection>`
 
-func TestImage_IsDescribedByItsDefaultConfiguration(t *testing.T) {
+func TestParse_UsesTheDefaultConfiguration(t *testing.T) {
 	disk := func(id int, of, configuration string) string {
 		return strings.Replace(device(17, id, fmt.Sprintf("AddressOnParent=%d HostResource=ovf:/disk/%s Parent=3", id, of)), "<Item>", "<Item"+configuration+">", 1)
 	}
@@ -136,9 +136,9 @@ func TestImage_IsDescribedByItsDefaultConfiguration(t *testing.T) {
 		t.Errorf("properties (-want +got):\n%s", diff)
 	}
 	if n := len(image.Hardware.Disks); n != 3 || image.Hardware.Err != nil {
-		t.Errorf("%d disks of virtual machines, %v; want those that are described", n, image.Hardware.Err)
+		t.Errorf("%d disks of virtual machines, %v; want the described ones", n, image.Hardware.Err)
 	}
-	if want := "the default configuration of the image, medium; a choice of large, small is not supported"; !strings.Contains(image.Description.Defaulted, want) {
+	if want := "the image's default configuration medium; choosing large, small is not supported"; !strings.Contains(image.Description.Defaulted, want) {
 		t.Errorf("defaulted: %q, want that it has %q", image.Description.Defaulted, want)
 	}
 	if got := described(t, "", device(6, 3, ""), "").Description.Defaulted; got != "" {
@@ -146,7 +146,7 @@ func TestImage_IsDescribedByItsDefaultConfiguration(t *testing.T) {
 	}
 }
 
-func TestImage_WithoutAFileOfItsDescriptorIsNotUsable(t *testing.T) {
+func TestLacks_ReturnsAnErrorForAMissingFile(t *testing.T) {
 	disk := device(6, 3, "ResourceSubType=VirtualSCSI") + device(17, 4, "AddressOnParent=0 HostResource=ovf:/disk/a Parent=3")
 	for name, tc := range map[string]struct {
 		href  string
@@ -164,8 +164,8 @@ func TestImage_WithoutAFileOfItsDescriptorIsNotUsable(t *testing.T) {
 			for _, f := range tc.files {
 				files = append(files, library.File{Name: f})
 			}
-			err := image.lacks(files)
-			if (err != nil) != tc.lacks || tc.lacks && !strings.Contains(err.Error(), `names file "boot.vmdk", which the item does not have`) {
+			err := image.checkFiles(files)
+			if (err != nil) != tc.lacks || tc.lacks && !strings.Contains(err.Error(), `file "boot.vmdk" of the OVF descriptor is missing in the library item`) {
 				t.Errorf("error %v, want one: %t", err, tc.lacks)
 			}
 		})

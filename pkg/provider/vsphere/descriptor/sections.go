@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// ordinarySections are the elements that are not named: those that are read, those that concern
-// several virtual machines or their resource pool, and texts.
+// ordinarySections are the elements that are not reported: elements that are read, elements for several virtual
+// machines or their resource pool, and texts.
 var ordinarySections = []string{
 	"References", "DiskSection", "NetworkSection", "DeploymentOptionSection", "Strings", "Info", "Name",
 	"OperatingSystemSection", "VirtualHardwareSection", "ProductSection", "EulaSection", "AnnotationSection",
@@ -26,9 +26,8 @@ type content struct {
 	Sections []section `xml:",any"`
 }
 
-// unreadSections returns the names of the sections of a descriptor that have no effect although
-// they are required. A section is required unless it says otherwise (DSP0243, ovf:required). The
-// library leaves out the sections that it does not know.
+// unreadSections returns the names of a descriptor's required sections that have no effect. A section is required
+// unless it says otherwise (DSP0243, ovf:required). govmomi leaves out sections that it does not know.
 func unreadSections(descriptor []byte) []string {
 	var envelope struct {
 		content
@@ -39,7 +38,7 @@ func unreadSections(descriptor []byte) []string {
 		} `xml:"VirtualSystemCollection"`
 	}
 	if err := xml.Unmarshal(descriptor, &envelope); err != nil {
-		return nil // The library has read it, and accepts more.
+		return nil // govmomi has parsed it, but accepts more than encoding/xml.
 	}
 	var names []string
 	for _, s := range slices.Concat(envelope.Sections, envelope.System.Sections, envelope.Collection.Sections, envelope.Collection.System.Sections) {

@@ -10,8 +10,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
-// OfTemplate says of a template what a descriptor says of a library item. networks are
-// the names of its networks by managed object ID.
+// OfTemplate returns the image status of a template. networks are the names of its networks by managed object ID.
 func OfTemplate(config *types.VirtualMachineConfigInfo, networks map[string]string) provider.ImageDescription {
 	d := description{}
 	d.Type = vmv1alpha1.ImageTypeTemplate
@@ -34,11 +33,10 @@ func OfTemplate(config *types.VirtualMachineConfigInfo, networks map[string]stri
 			d.network(networkOf(device, networks))
 		}
 	}
-	return d.done()
+	return d.result()
 }
 
-// networkOf is the name of a card's network. The key of a distributed port group is its
-// managed object ID.
+// networkOf returns the name of an adapter's network. The key of a distributed port group is its managed object ID.
 func networkOf(card types.BaseVirtualEthernetCard, networks map[string]string) string {
 	switch b := card.GetVirtualEthernetCard().Backing.(type) {
 	case *types.VirtualEthernetCardNetworkBackingInfo:

@@ -27,7 +27,7 @@ func (f *Files) Copy(ctx context.Context, place provider.ImagePlace, directory s
 		return nil, err
 	}
 	if image.Version != place.ContentVersion {
-		return nil, fmt.Errorf("copying library item %s: it has version %s by now, and not %s", place.ItemID, image.Version, place.ContentVersion)
+		return nil, fmt.Errorf("copying library item %s: the item now has version %s, not %s", place.ItemID, image.Version, place.ContentVersion)
 	}
 	at, err := f.placeOf(ctx, place)
 	if err != nil {
@@ -47,14 +47,15 @@ func (f *Files) Copy(ctx context.Context, place provider.ImagePlace, directory s
 	return f.complete(ctx, place, image, at, directory, files)
 }
 
-// complete tells of copies that are of one version, with their sizes.
+// complete returns the copies with their sizes. It returns an error if the item's version has changed during the
+// copy.
 func (f *Files) complete(ctx context.Context, place provider.ImagePlace, image *descriptor.Image, at datastore.Place, directory string, files []vmv1alpha1.VirtualMachineImageCacheFile) ([]vmv1alpha1.VirtualMachineImageCacheFile, error) {
 	after, err := f.opts.Descriptors.Now(ctx, f.opts.Session, place.ItemID)
 	if err != nil {
 		return nil, err
 	}
 	if after.Version != image.Version {
-		return nil, fmt.Errorf("copying library item %s: it got version %s meanwhile", place.ItemID, after.Version)
+		return nil, fmt.Errorf("copying library item %s: its version changed to %s during the copy", place.ItemID, after.Version)
 	}
 	found, there, err := f.store.Files(ctx, at, directory)
 	if err != nil {
@@ -63,14 +64,14 @@ func (f *Files) complete(ctx context.Context, place provider.ImagePlace, image *
 	for i := range files {
 		_, name := datastore.Split(files[i].Path)
 		if !there || !datastore.Has(found, name) {
-			return nil, fmt.Errorf("copying library item %s: %s is not there after it was copied", place.ItemID, files[i].Path)
+			return nil, fmt.Errorf("copying library item %s: %s does not exist after the copy", place.ItemID, files[i].Path)
 		}
 		files[i].ContentSize = descriptor.Amount(sizeOf(found, name))
 	}
 	return files, nil
 }
 
-// sizeOf is the size of a file, and for a disk of its extent too where that is shown.
+// sizeOf returns the size of a file. For a disk it includes the extent if that is listed.
 func sizeOf(found []types.BaseFileInfo, name string) (size int64) {
 	extent := strings.TrimSuffix(name, ".vmdk") + "-flat.vmdk"
 	for _, info := range found {
@@ -81,7 +82,7 @@ func sizeOf(found []types.BaseFileInfo, name string) (size int64) {
 	return size
 }
 
-// makeDirectory makes one that is not there.
+// makeDirectory creates a new directory.
 func (f *Files) makeDirectory(ctx context.Context, at datastore.Place, directory string) error {
 	c, err := f.opts.Session.Vim(ctx)
 	if err != nil {
@@ -89,15 +90,16 @@ func (f *Files) makeDirectory(ctx context.Context, at datastore.Place, directory
 	}
 	_, err = methods.MakeDirectory(ctx, c, &types.MakeDirectory{This: *c.ServiceContent.FileManager, Name: directory, Datacenter: &at.Datacenter})
 	if err != nil {
-		if datastore.Missing(err) { // somebody removed the one above
+		if datastore.Missing(err) { // The parent directory was deleted.
 			f.tops.Clear()
 		}
-		return fmt.Errorf("making directory %s: %w", directory, err)
+		return fmt.Errorf("creating directory %s: %w", directory, err)
 	}
 	return nil
 }
 
-// copyAll copies the files, one after the other: the number of images that are copied at the same time is limited.
+// copyAll copies the files one after the other. The number of images that are copied simultaneously is limited
+// elsewhere.
 func (f *Files) copyAll(ctx context.Context, place provider.ImagePlace, at datastore.Place, directory string, sources []source, progress func(int32)) ([]vmv1alpha1.VirtualMachineImageCacheFile, error) {
 	spec, err := f.diskSpec(ctx, place.ProfileID)
 	if err != nil {
@@ -120,7 +122,7 @@ func (f *Files) copyAll(ctx context.Context, place provider.ImagePlace, at datas
 	return files, nil
 }
 
-// transfer copies one file.
+// transfer copies a file.
 func (f *Files) transfer(ctx context.Context, t datastore.Transfer, progress func(int32)) error {
 	task, err := f.store.Begin(ctx, t)
 	if err != nil {
@@ -135,8 +137,8 @@ func (f *Files) transfer(ctx context.Context, t datastore.Transfer, progress fun
 	return nil
 }
 
-// diskSpec makes thin disks, under a policy unless that encrypts: nobody could read them
-// then who copies without the key.
+// diskSpec returns the specification of a thin disk with the profile's policy. It ignores a policy with encryption,
+// because an encrypted copy could be read only with its key.
 func (f *Files) diskSpec(ctx context.Context, profile string) (types.BaseVirtualDiskSpec, error) {
 	spec := &types.FileBackedVirtualDiskSpec{VirtualDiskSpec: types.VirtualDiskSpec{
 		DiskType: string(types.VirtualDiskTypeThin), AdapterType: string(types.VirtualDiskAdapterTypeLsiLogic)}}
@@ -149,7 +151,7 @@ func (f *Files) diskSpec(ctx context.Context, profile string) (types.BaseVirtual
 	}
 	encrypted, err := service.SupportsEncryption(ctx, profile)
 	if err != nil {
-		return nil, fmt.Errorf("asking whether storage policy %s encrypts: %w", profile, err)
+		return nil, fmt.Errorf("checking whether storage policy %s requires encryption: %w", profile, err)
 	}
 	if !encrypted {
 		spec.Profile = []types.BaseVirtualMachineProfileSpec{&types.VirtualMachineDefinedProfileSpec{ProfileId: profile}}
@@ -157,19 +159,19 @@ func (f *Files) diskSpec(ctx context.Context, profile string) (types.BaseVirtual
 	return spec, nil
 }
 
-// total adds up how far several copies are.
+// total adds up the progress of several copies.
 type total struct {
-	sizes []int64
-	sum   int64
-	tell  func(int32)
+	sizes  []int64
+	sum    int64
+	report func(int32)
 
 	mu   sync.Mutex
 	done []float64
 	last int32
 }
 
-func newTotal(sources []source, tell func(int32)) *total {
-	t := &total{tell: tell, done: make([]float64, len(sources))}
+func newTotal(sources []source, report func(int32)) *total {
+	t := &total{report: report, done: make([]float64, len(sources))}
 	for _, s := range sources {
 		size := max(s.size, 1)
 		t.sizes, t.sum = append(t.sizes, size), t.sum+size
@@ -177,7 +179,7 @@ func newTotal(sources []source, tell func(int32)) *total {
 	return t
 }
 
-// set says how far one is.
+// set sets the progress of a copy.
 func (t *total) set(i int, percent int32) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -188,7 +190,7 @@ func (t *total) set(i int, percent int32) {
 	}
 	if now := int32(done / float64(t.sum)); now > t.last {
 		t.last = now
-		t.tell(now)
+		t.report(now)
 	}
 }
 

@@ -22,19 +22,18 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/session"
 )
 
-// Options say whose copies these are.
+// Options configure a Files.
 type Options struct {
-	// Session to vCenter.
+	// Session is the vCenter session.
 	Session *session.Session
 	// Inventory waits for tasks.
 	Inventory *inventory.Inventory
-	// Descriptors reads those of library items.
+	// Descriptors reads the descriptors of library items.
 	Descriptors *descriptor.Reader
-	// Owner tells this server from others that use the same vCenter. Without one nothing is
-	// copied.
+	// Owner identifies this server among others that use the same vCenter. If it is empty, copying fails.
 	Owner string
-	// Making names a task by which vCenter may make a virtual machine that an earlier
-	// process has asked for, empty for none. It is not in the inventory yet.
+	// Making returns the ID of a task with which vCenter may create a virtual machine for an earlier process, or an
+	// empty string. Such a virtual machine is not in the inventory yet.
 	Making func(ctx context.Context) (string, error)
 }
 
@@ -42,14 +41,14 @@ type Options struct {
 type Files struct {
 	opts  Options
 	store *datastore.Store
-	// tops are the directories that all copies are in, by datastore: string.
+	// tops are the parent directories of all copies. Keys and values are strings; the key is the datastore.
 	tops sync.Map
 	uses uses
 }
 
 var _ provider.ImageFiles = (*Files)(nil)
 
-// New returns a Files that does nothing yet.
+// New returns a Files. It does not query vSphere.
 func New(o Options) *Files {
 	return &Files{opts: o, store: &datastore.Store{Session: o.Session, Inventory: o.Inventory}}
 }
@@ -100,10 +99,10 @@ func (f *Files) item(ctx context.Context, source vmv1alpha1.ContentLibraryImageS
 	return item, placement.Deployable(source, item.Type)
 }
 
-// top is the directory that all copies on a datastore are in, which is made if it is not
-// there. Other servers use it too, and it stays.
+// top returns the parent directory of all copies on a datastore. It creates the directory if it is missing. Other
+// servers use it too, so it is never removed.
 func (f *Files) top(ctx context.Context, at datastore.Place) (string, error) {
-	// A datastore that was renamed has another path.
+	// A renamed datastore has another path.
 	key := at.Datastore.Value + " " + at.Name
 	if known, ok := f.tops.Load(key); ok {
 		return known.(string), nil
@@ -119,12 +118,12 @@ func (f *Files) top(ctx context.Context, at datastore.Place) (string, error) {
 	return dir, nil
 }
 
-// placeOf looks up the datastore of a place again, which may have another name by now.
+// placeOf locates the datastore of a place again, because it may have been renamed.
 func (f *Files) placeOf(ctx context.Context, place provider.ImagePlace) (datastore.Place, error) {
 	return f.lookUp(ctx, types.ManagedObjectReference{Type: "Datastore", Value: place.DatastoreID})
 }
 
-// lookUp says what is known of a datastore, with its datacenter.
+// lookUp returns the location of a datastore with its datacenter.
 func (f *Files) lookUp(ctx context.Context, ref types.ManagedObjectReference) (datastore.Place, error) {
 	dc, err := f.datacenterOf(ctx, ref)
 	if err != nil {
@@ -132,7 +131,7 @@ func (f *Files) lookUp(ctx context.Context, ref types.ManagedObjectReference) (d
 	}
 	at, err := datastore.Locate(ctx, f.opts.Session, dc, ref)
 	if err != nil {
-		return at, fmt.Errorf("looking at datastore %s: %w", ref.Value, err)
+		return at, fmt.Errorf("locating datastore %s: %w", ref.Value, err)
 	}
 	return at, nil
 }

@@ -19,8 +19,8 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/vimfault"
 )
 
-// datastore finds the one that a location names, or the one with the managed object ID before,
-// which may be empty, if none has the name.
+// datastore finds the datastore of a location. If no datastore has the name, it finds the one with the managed
+// object ID in before, which may be empty.
 func (f *Files) datastore(ctx context.Context, name, before string) (datastore.Place, error) {
 	at, err := f.datastoreNamed(ctx, name)
 	var unusable *provider.NotUsableError
@@ -35,7 +35,7 @@ func (f *Files) datastore(ctx context.Context, name, before string) (datastore.P
 	return at, lookErr
 }
 
-// datastoreNamed finds the one of an inventory path, or of a name that only one has.
+// datastoreNamed finds a datastore by inventory path or by unique name.
 func (f *Files) datastoreNamed(ctx context.Context, name string) (datastore.Place, error) {
 	c, err := f.opts.Session.Vim(ctx)
 	if err != nil {
@@ -77,7 +77,7 @@ func noDatastore(name string) error {
 	return &provider.NotUsableError{Message: fmt.Sprintf("vSphere has no datastore %q", name), Missing: true}
 }
 
-// allDatastores are all that the account sees, with names and what is free.
+// allDatastores returns all datastores that the account can read.
 func (f *Files) allDatastores(ctx context.Context) ([]mo.Datastore, error) {
 	c, err := f.opts.Session.Vim(ctx)
 	if err != nil {
@@ -86,7 +86,7 @@ func (f *Files) allDatastores(ctx context.Context) ([]mo.Datastore, error) {
 	return datastore.All(ctx, c)
 }
 
-// datacenterOf is the datacenter that an object is in.
+// datacenterOf returns the datacenter of an object.
 func (f *Files) datacenterOf(ctx context.Context, ref types.ManagedObjectReference) (types.ManagedObjectReference, error) {
 	c, err := f.opts.Session.Vim(ctx)
 	if err != nil {
@@ -94,18 +94,18 @@ func (f *Files) datacenterOf(ctx context.Context, ref types.ManagedObjectReferen
 	}
 	above, err := mo.Ancestors(ctx, c, property.DefaultCollector(c).Reference(), ref)
 	if err != nil {
-		return types.ManagedObjectReference{}, fmt.Errorf("looking for the datacenter of %s: %w", ref.Value, err)
+		return types.ManagedObjectReference{}, fmt.Errorf("finding the datacenter of %s: %w", ref.Value, err)
 	}
 	for i := range above {
 		if above[i].Self.Type == "Datacenter" {
 			return above[i].Self, nil
 		}
 	}
-	return types.ManagedObjectReference{}, fmt.Errorf("looking for the datacenter of %s: it is in none", ref.Value)
+	return types.ManagedObjectReference{}, fmt.Errorf("finding the datacenter of %s: the object is not in a datacenter", ref.Value)
 }
 
-// profile is the ID of a storage policy that is named by its name or by its ID, or the ID
-// before, which may be empty, if none has the name and this one is there.
+// profile returns the ID of a storage policy that is specified by name or ID. If there is none, it returns before,
+// which may be empty, if that policy still exists.
 func (f *Files) profile(ctx context.Context, policy, before string) (string, error) {
 	if policy == "" {
 		return "", nil

@@ -19,24 +19,24 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 )
 
-// details are what tells the files of a virtual machine.
+// details are the properties with a virtual machine's files.
 var details = []string{"name", "layoutEx.file", "config.hardware.device", "snapshot"}
 
-// userOf names a virtual machine of the vCenter, whoever's, that has a file in one of the
-// directories on a datastore, or a disk with a parent there, itself or in a snapshot; empty
-// for none. The error says that this is not known for sure: then nothing may be removed.
+// userOf returns the virtual machines of the vCenter, managed or not, that use directories on a datastore, by
+// directory. A virtual machine uses a directory if it has a file in it, or if a disk or a snapshot's disk has a
+// parent in it. If it returns an error, the users are not known and nothing may be removed.
 func (f *Files) userOf(ctx context.Context, ref types.ManagedObjectReference, directories ...string) (map[string]string, error) {
 	c, err := f.opts.Session.Vim(ctx)
 	if err != nil {
 		return nil, err
 	}
-	// Asked first: what has ended by then is in the inventory.
+	// The task is checked first: the virtual machine of a task that has ended is in the inventory.
 	task, err := f.opts.Making(ctx)
 	if err != nil {
 		return nil, err
 	}
 	if task != "" {
-		return nil, fmt.Errorf("vSphere still works on task %s, by which an earlier process may make a virtual machine", task)
+		return nil, fmt.Errorf("task %s of an earlier process is still running and may create a virtual machine", task)
 	}
 	vms, err := machinesOn(ctx, c, ref)
 	if err != nil {
@@ -51,11 +51,11 @@ func (f *Files) userOf(ctx context.Context, ref types.ManagedObjectReference, di
 	return used, nil
 }
 
-// readPage is how many virtual machines are read at once: each has some ten KB.
+// readPage is the number of virtual machines that are read at once. Each has about ten KB.
 const readPage = 50
 
-// machinesOn are all virtual machines that may have something on a datastore: also those
-// that do not say where they are.
+// machinesOn returns all virtual machines that may have files on a datastore, including those whose datastores are
+// not known.
 func machinesOn(ctx context.Context, c *vim25.Client, ref types.ManagedObjectReference) ([]types.ManagedObjectReference, error) {
 	v, err := view.NewManager(c).CreateContainerView(ctx, c.ServiceContent.RootFolder, []string{"VirtualMachine"}, true)
 	if err != nil {
@@ -79,19 +79,19 @@ func machinesOn(ctx context.Context, c *vim25.Client, ref types.ManagedObjectRef
 	return refs, nil
 }
 
-// usersAmong finds users of directories.
+// usersAmong adds the users of directories to used.
 func usersAmong(ctx context.Context, c *vim25.Client, refs []types.ManagedObjectReference, directories []string, used map[string]string) error {
 	var vms []mo.VirtualMachine
 	if err := property.DefaultCollector(c).Retrieve(ctx, refs, details, &vms); err != nil {
 		return fmt.Errorf("reading the disks of %d virtual machines: %w", len(refs), err)
 	}
 	if len(vms) != len(refs) {
-		return fmt.Errorf("reading the disks of %d virtual machines: vSphere told of %d", len(refs), len(vms))
+		return fmt.Errorf("reading the disks of %d virtual machines: vSphere returned %d", len(refs), len(vms))
 	}
 	for i := range vms {
 		vm := &vms[i]
 		if vm.LayoutEx == nil || vm.Config == nil {
-			return fmt.Errorf("vSphere does not tell the disks of virtual machine %s (%s), which may be in use", vm.Name, vm.Self.Value)
+			return fmt.Errorf("vSphere returned no disks for virtual machine %s (%s), which may use the files", vm.Name, vm.Self.Value)
 		}
 		files := chains(vm.Config.Hardware.Device)
 		for _, file := range vm.LayoutEx.File {
@@ -112,15 +112,15 @@ func usersAmong(ctx context.Context, c *vim25.Client, refs []types.ManagedObject
 	return nil
 }
 
-// within is true of the datastore path of a file in a directory of copies, whose name no other
-// has: what datastores were called when the path was written does not matter.
+// within reports whether a file is in a directory of copies. Directory names are unique, so the datastore name is
+// ignored. It may have changed since the path was written.
 func within(file, dir string) bool {
 	_, file, _ = strings.Cut(file, "] ")
 	_, dir, _ = strings.Cut(dir, "] ")
 	return dir != "" && strings.HasPrefix(file, dir+"/")
 }
 
-// chains are the files of disks and of all that these are made from.
+// chains returns the files of disks and of all their parents.
 func chains(devices []types.BaseVirtualDevice) []string {
 	var files []string
 	for _, device := range devices {
@@ -131,7 +131,7 @@ func chains(devices []types.BaseVirtualDevice) []string {
 	return files
 }
 
-// snapshotFiles are the files of the disks that the snapshots of a virtual machine have.
+// snapshotFiles returns the disk files of a virtual machine's snapshots.
 func snapshotFiles(ctx context.Context, c *vim25.Client, vm *mo.VirtualMachine) ([]string, error) {
 	if vm.Snapshot == nil {
 		return nil, nil
@@ -149,7 +149,7 @@ func snapshotFiles(ctx context.Context, c *vim25.Client, vm *mo.VirtualMachine) 
 		return nil, fmt.Errorf("reading the snapshots of virtual machine %s (%s): %w", vm.Name, vm.Self.Value, err)
 	}
 	if len(snapshots) != len(refs) {
-		return nil, fmt.Errorf("reading the snapshots of virtual machine %s (%s): vSphere told of %d of %d", vm.Name, vm.Self.Value, len(snapshots), len(refs))
+		return nil, fmt.Errorf("reading the snapshots of virtual machine %s (%s): vSphere returned %d of %d", vm.Name, vm.Self.Value, len(snapshots), len(refs))
 	}
 	var files []string
 	for i := range snapshots {
@@ -161,7 +161,7 @@ func snapshotFiles(ctx context.Context, c *vim25.Client, vm *mo.VirtualMachine) 
 // Remove implements provider.ImageFiles.
 func (f *Files) Remove(ctx context.Context, datastoreID, directory string) (err error) {
 	if !f.owns(directory) {
-		return fmt.Errorf("%s is not removed: it is none of this server's copies", directory)
+		return fmt.Errorf("not removing %s: it is not a copy of this server", directory)
 	}
 	retired, err := f.uses.retire(directory)
 	if err != nil {
@@ -171,15 +171,15 @@ func (f *Files) Remove(ctx context.Context, datastoreID, directory string) (err 
 	ref := types.ManagedObjectReference{Type: "Datastore", Value: datastoreID}
 	used, err := f.userOf(ctx, ref, directory)
 	if err != nil {
-		return fmt.Errorf("%s is not removed: %w", directory, err)
+		return fmt.Errorf("not removing %s: %w", directory, err)
 	}
-	if by := used[directory]; by != "" {
-		return &provider.ImageInUseError{By: by}
+	if user := used[directory]; user != "" {
+		return &provider.ImageInUseError{By: user}
 	}
 	at, err := f.lookUp(ctx, ref)
 	if err != nil {
 		return err
 	}
-	at.Namespaced = false // it is below what the namespace manager has
+	at.Namespaced = false // The directory is below the one that the namespace manager has created.
 	return f.store.Remove(ctx, at, directory)
 }

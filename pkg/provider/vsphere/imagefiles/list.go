@@ -26,14 +26,14 @@ func (f *Files) Directories(ctx context.Context) ([]provider.ImageDirectory, err
 		}
 		found, err := f.directoriesOn(ctx, all[i].Self)
 		if err != nil {
-			return nil, fmt.Errorf("looking for images on datastore %s: %w", all[i].Name, err)
+			return nil, fmt.Errorf("listing image copies on datastore %s: %w", all[i].Name, err)
 		}
 		out = append(out, found...)
 	}
 	return out, nil
 }
 
-// directoriesOn are those on one datastore.
+// directoriesOn returns the directories on one datastore.
 func (f *Files) directoriesOn(ctx context.Context, ref types.ManagedObjectReference) ([]provider.ImageDirectory, error) {
 	at, err := f.lookUp(ctx, ref)
 	if err != nil {

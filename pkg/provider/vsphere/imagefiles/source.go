@@ -23,26 +23,26 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/descriptor"
 )
 
-// syncTimeout bounds the wait for a subscribed library that fetches an item.
+// syncTimeout limits the wait for a subscribed library that downloads an item.
 const syncTimeout = 2 * time.Hour
 
 // source is a file of an item.
 type source struct {
 	id, name string
 	kind     vmv1alpha1.CachedFileType
-	// path is its datastore path, in a datacenter; size is in bytes.
+	// path is the datastore path of the file in datacenter. size is in bytes.
 	path       string
 	datacenter types.ManagedObjectReference
 	size       int64
 }
 
-// leftOut are the files of an item that no virtual machine has.
+// leftOut are the extensions of files that virtual machines do not need.
 var leftOut = []string{".ovf", ".mf", ".cert", ".iso"}
 
-// sources are the files of an item in the order of its descriptor, on a datastore: what a
-// subscribed library has not fetched is fetched first.
+// sources returns the item's files on datastores, in the order of the descriptor. A subscribed library downloads
+// missing files first.
 func (f *Files) sources(ctx context.Context, item string, image *descriptor.Image) ([]source, error) {
-	files, err := f.stored(ctx, item)
+	files, err := f.waitStored(ctx, item)
 	if err != nil {
 		return nil, err
 	}
@@ -69,11 +69,11 @@ func (f *Files) sources(ctx context.Context, item string, image *descriptor.Imag
 			}
 		}
 	}
-	return ordered(byName, image)
+	return orderSources(byName, image)
 }
 
-// ordered are the disks of a descriptor, each file once, and then what else there is.
-func ordered(files map[string]source, image *descriptor.Image) ([]source, error) {
+// orderSources returns the descriptor's disks, each file once, and then the other files.
+func orderSources(files map[string]source, image *descriptor.Image) ([]source, error) {
 	var out []source
 	for i := range image.Hardware.Disks {
 		d := &image.Hardware.Disks[i]
@@ -97,7 +97,7 @@ func ordered(files map[string]source, image *descriptor.Image) ([]source, error)
 	}
 	disks := len(out)
 	for _, s := range files {
-		// A disk that the descriptor does not use is none of the virtual machine's.
+		// The virtual machine does not have disks that the descriptor does not use.
 		if !strings.EqualFold(path.Ext(s.name), ".vmdk") && !slices.ContainsFunc(out, func(o source) bool { return o.name == s.name }) {
 			out = append(out, s)
 		}
@@ -107,15 +107,15 @@ func ordered(files map[string]source, image *descriptor.Image) ([]source, error)
 }
 
 func lacks(file string) error {
-	return &provider.NotUsableError{Message: fmt.Sprintf("the descriptor of the item names file %q, and the library does not have it on a datastore", file), Missing: true}
+	return &provider.NotUsableError{Message: fmt.Sprintf("file %q of the item's descriptor is missing in the library's storage", file), Missing: true}
 }
 
-// stored are the files of an item with where they are, all of them on a datastore.
-func (f *Files) stored(ctx context.Context, item string) ([]library.Storage, error) {
+// waitStored returns the locations of the item's files. It waits until all of them are on a datastore.
+func (f *Files) waitStored(ctx context.Context, item string) ([]library.Storage, error) {
 	ctx, cancel := context.WithTimeout(ctx, syncTimeout)
 	defer cancel()
 	pause := wait.Backoff{Duration: 100 * time.Millisecond, Factor: 2, Steps: 20, Cap: 30 * time.Second}
-	for asked := false; ; {
+	for requested := false; ; {
 		files, err := f.storage(ctx, item)
 		if err != nil {
 			return nil, fmt.Errorf("finding the files of library item %s: %w", item, err)
@@ -123,16 +123,16 @@ func (f *Files) stored(ctx context.Context, item string) ([]library.Storage, err
 		if !slices.ContainsFunc(files, func(s library.Storage) bool { return !s.Cached }) {
 			return files, nil
 		}
-		if !asked {
+		if !requested {
 			if err := f.sync(ctx, item); err != nil {
 				return nil, fmt.Errorf("synchronizing library item %s: %w", item, err)
 			}
-			asked = true
+			requested = true
 		}
 		select {
 		case <-time.After(pause.Step()):
 		case <-ctx.Done():
-			return nil, fmt.Errorf("waiting until the library has the files of item %s: %w", item, ctx.Err())
+			return nil, fmt.Errorf("waiting for the library to download the files of item %s: %w", item, ctx.Err())
 		}
 	}
 }
@@ -145,7 +145,7 @@ func (f *Files) storage(ctx context.Context, item string) (files []library.Stora
 	return files, err
 }
 
-// sync lets a subscribed library fetch the files of an item.
+// sync requests that a subscribed library downloads the item's files.
 func (f *Files) sync(ctx context.Context, item string) error {
 	return f.opts.Session.WithLongREST(ctx, "rest.SyncLibraryItem", func(ctx context.Context, c *rest.Client) error {
 		return library.NewManager(c).SyncLibraryItem(ctx, &library.Item{ID: item}, true)

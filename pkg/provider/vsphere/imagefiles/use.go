@@ -11,8 +11,8 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
-// uses are the directories that virtual machines are being made of, and those that are being
-// removed, none of which is both.
+// uses are the directories from which virtual machines are being created, and those that are being removed. A
+// directory is never both.
 type uses struct {
 	mu       sync.Mutex
 	users    map[string]int
@@ -20,9 +20,8 @@ type uses struct {
 	last     map[string]time.Time
 }
 
-// Use keeps a directory from being removed until done is called, and notes that it was used.
-// The error is a NotUsableError for one that is being removed already. It is called before
-// the files are looked at.
+// Use prevents the removal of a directory until done is called, and records its use. It returns a NotUsableError if
+// the directory is being removed. It must be called before the files are checked.
 func (f *Files) Use(directory string) (done func(), err error) {
 	u := &f.uses
 	u.mu.Lock()
@@ -51,31 +50,31 @@ func (f *Files) LastUsed(directory string) time.Time {
 	return f.uses.last[directory]
 }
 
-// of names who makes virtual machines of directories.
+// of returns descriptions of the users of directories.
 func (u *uses) of(directories []string) map[string]string {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	out := map[string]string{}
 	for _, dir := range directories {
 		if n := u.users[dir]; n > 0 {
-			out[dir] = fmt.Sprintf("%d virtual machines that are being made", n)
+			out[dir] = fmt.Sprintf("%d virtual machines that are being created", n)
 		}
 	}
 	return out
 }
 
-// retire keeps a directory from being used until done is called.
+// retire prevents the use of a directory until done is called.
 func (u *uses) retire(directory string) (done func(removed bool), err error) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if n := u.users[directory]; n > 0 {
-		return nil, &provider.ImageInUseError{By: fmt.Sprintf("%d virtual machines that are being made", n)}
+		return nil, &provider.ImageInUseError{By: fmt.Sprintf("%d virtual machines that are being created", n)}
 	}
 	if u.removing == nil {
 		u.removing = map[string]bool{}
 	}
 	if u.removing[directory] {
-		return nil, fmt.Errorf("removing %s: it is being removed already", directory)
+		return nil, fmt.Errorf("removing %s: the directory is already being removed", directory)
 	}
 	u.removing[directory] = true
 	return func(removed bool) {

@@ -15,8 +15,8 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 )
 
-// update applies one batch: hosts and tasks at once, virtual machines after those that
-// need it, and the names of their hosts, were read.
+// update applies a batch. Hosts and tasks are applied immediately. Virtual machines are applied after incomplete
+// ones and the names of their hosts were read.
 func (i *Inventory) update(ctx context.Context, c *vim25.Client, updates []types.ObjectUpdate) error {
 	pending := map[types.ManagedObjectReference]*mo.VirtualMachine{}
 	var order, stale, left []types.ManagedObjectReference
@@ -27,16 +27,16 @@ func (i *Inventory) update(ctx context.Context, c *vim25.Client, updates []types
 		case "Task":
 			i.tasks.update(u)
 		case "EventHistoryCollector":
-			i.happened(u)
+			i.queueEvents(u)
 		case "VirtualMachine":
 			if u.Kind == types.ObjectUpdateKindLeave {
-				if !i.held(u.Obj) {
+				if !i.isWatched(u.Obj) {
 					delete(pending, u.Obj)
 					left = append(left, u.Obj)
 				}
 				continue
 			}
-			direct := u.Kind == types.ObjectUpdateKindEnter && i.reported(u.Obj)
+			direct := u.Kind == types.ObjectUpdateKindEnter && i.markReported(u.Obj)
 			vm, again := i.merge(pending[u.Obj], u)
 			if vm == nil {
 				continue
@@ -69,20 +69,20 @@ func (i *Inventory) update(ctx context.Context, c *vim25.Client, updates []types
 			i.store(ref, vm)
 		}
 	}
-	_, err = i.departed(ctx, c, left)
+	_, err = i.readDeparted(ctx, c, left)
 	return err
 }
 
-// held reports whether the stream has the virtual machine.
-func (i *Inventory) held(ref types.ManagedObjectReference) bool {
+// isWatched reports whether the stream has the virtual machine.
+func (i *Inventory) isWatched(ref types.ManagedObjectReference) bool {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	return i.places.held(ref)
+	return i.places.isWatched(ref)
 }
 
-// reported notes that the stream has a virtual machine, and is true for one whose
-// record was read directly: that may be newer than what the stream says first.
-func (i *Inventory) reported(ref types.ManagedObjectReference) bool {
+// markReported records that the stream has a virtual machine. It returns true if the record was read directly,
+// because that record may be newer than the stream's first report.
+func (i *Inventory) markReported(ref types.ManagedObjectReference) bool {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	_, direct := i.direct[ref]
@@ -90,21 +90,20 @@ func (i *Inventory) reported(ref types.ManagedObjectReference) bool {
 	return direct
 }
 
-// merge applies u to the record. again is true when the virtual machine must be read: the
-// server left out a property, or has reported only a part of one. nil means that u is about a
-// virtual machine that was forgotten.
+// merge applies u to the record. again is true if the virtual machine must be read again, because the server left
+// out a property or reported only a part of one. vm is nil if u is for a virtual machine whose record was removed.
 func (i *Inventory) merge(base *mo.VirtualMachine, u types.ObjectUpdate) (vm *mo.VirtualMachine, again bool) {
 	known := base
 	if known == nil {
 		known = i.Get(u.Obj)
 	}
 	if u.Kind == types.ObjectUpdateKindEnter {
-		known = &mo.VirtualMachine{} // It comes with all that is set.
+		known = &mo.VirtualMachine{} // The update contains all properties that are set.
 		known.Self = u.Obj
 	}
 	if known == nil {
 		return nil, false
 	}
 	next, incomplete := apply(known, u.ChangeSet)
-	return next, incomplete || unanswered(u.MissingSet) != nil || observe.Fault(known) != ""
+	return next, incomplete || missingProperty(u.MissingSet) != nil || observe.Fault(known) != ""
 }

@@ -14,9 +14,8 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// The parts of a large first update set have all virtual machines before the hosts,
-// or any other order.
-func TestHostIsKnownWhenAVirtualMachineIsPublished(t *testing.T) {
+// The parts of a large first update set are in any order: all virtual machines may be before the hosts.
+func TestUpdate_PublishesHostsBeforeVirtualMachines(t *testing.T) {
 	simulator.Test(func(ctx context.Context, c *vim25.Client) {
 		vms, err := find.NewFinder(c).VirtualMachineList(ctx, "/DC0/vm/*")
 		if err != nil || len(vms) == 0 {
@@ -34,7 +33,7 @@ func TestHostIsKnownWhenAVirtualMachineIsPublished(t *testing.T) {
 		for _, vm := range vms {
 			updates = append(updates, types.ObjectUpdate{
 				Kind: types.ObjectUpdateKindEnter, Obj: vm.Reference(),
-				ChangeSet: []types.PropertyChange{{Name: "runtime.host.value"}}, // part of a path: the whole is read
+				ChangeSet: []types.PropertyChange{{Name: "runtime.host.value"}}, // Part of a path: the whole property is read.
 			})
 		}
 		if err := i.update(ctx, c, updates); err != nil {
@@ -46,7 +45,7 @@ func TestHostIsKnownWhenAVirtualMachineIsPublished(t *testing.T) {
 	})
 }
 
-func TestHostThatIsGoneIsAskedForOnce(t *testing.T) {
+func TestLearnHosts_RequestsADeletedHostOnce(t *testing.T) {
 	simulator.Test(func(ctx context.Context, c *vim25.Client) {
 		i := New(Options{})
 		gone := types.ManagedObjectReference{Type: "HostSystem", Value: "host-gone"}
@@ -54,14 +53,14 @@ func TestHostThatIsGoneIsAskedForOnce(t *testing.T) {
 		vm.Runtime.Host = &gone
 		machines := map[types.ManagedObjectReference]*mo.VirtualMachine{{Type: "VirtualMachine", Value: "vm-1"}: vm}
 		if err := i.learnHosts(ctx, c, machines); err != nil {
-			t.Fatalf("a host that is gone fails the stream: %v", err)
+			t.Fatalf("a deleted host fails the stream: %v", err)
 		}
-		// The connection is not used again: this one would fail.
+		// The cached result must be used: a nil connection would panic.
 		if err := i.learnHosts(ctx, nil, machines); err != nil {
 			t.Fatal(err)
 		}
 		if name := i.HostName(gone); name != "" {
-			t.Errorf("a host that is gone has the name %q", name)
+			t.Errorf("a deleted host has the name %q", name)
 		}
 	})
 }

@@ -14,49 +14,47 @@ import (
 )
 
 const (
-	// eventPage is how many events of a folder vCenter shows at once, and so how many may
-	// happen between two answers of the stream without one being lost. vCenter's own bound
-	// is 1,000 (vSphere API, HistoryCollector.setLatestPageSize).
+	// eventPage is the number of a folder's events that vCenter shows at once. More events between two answers of
+	// the stream are lost. vCenter's limit is 1,000 (vSphere API, HistoryCollector.setLatestPageSize).
 	eventPage = 200
-	// eventsBack is how far a new stream looks back: it covers the restart of a server.
+	// eventsBack is the age of the oldest events that a new stream reads. It covers a restart of the server.
 	eventsBack = 10 * time.Minute
-	// eventFolders bounds the folders whose events are followed: a client may have 32
-	// collectors (vSphere API, EventManager.createCollectorForEvents), others included.
+	// eventFolders is the maximum number of folders whose events are followed. A client may have 32 collectors of
+	// all kinds (vSphere API, EventManager.createCollectorForEvents).
 	eventFolders = 16
 )
 
-// events are those of vCenter that were seen.
+// events tracks vCenter's events.
 type events struct {
-	// told are the keys of those that the last pages had, by collector: what a page still
-	// has is no news.
-	told map[types.ManagedObjectReference]map[int32]bool
-	// early are those that came before everything was read.
-	early []types.BaseEvent
+	// reported are the keys of the events on the last pages, by collector. They are not reported again.
+	reported map[types.ManagedObjectReference]map[int32]bool
+	// pending are events that were not reported yet.
+	pending []types.BaseEvent
 }
 
-// followEvents makes a collector of events for each folder. The stream delivers what is new
-// on their pages. Without them the stream is what it is: an error is only told.
+// followEvents creates an event collector for each folder. The stream delivers new events on their pages. Errors
+// are only logged, because the stream also works without events.
 func (i *Inventory) followEvents(ctx context.Context, col *collector) []types.ObjectSpec {
-	i.events = events{told: map[types.ManagedObjectReference]map[int32]bool{}}
+	i.events = events{reported: map[types.ManagedObjectReference]map[int32]bool{}}
 	if i.opts.Happened == nil || len(i.opts.EventKinds) == 0 || col.client.ServiceContent.EventManager == nil {
 		return nil
 	}
 	logger := klog.FromContext(ctx)
 	now, err := methods.GetCurrentTime(ctx, col.client)
 	if err != nil {
-		logger.Error(err, "Events of vCenter are not followed")
+		logger.Error(err, "Not following vCenter events")
 		return nil
 	}
 	began := now.Add(-eventsBack)
 	var objects []types.ObjectSpec
 	for n, folder := range col.folders {
 		if n == eventFolders {
-			logger.Info("Events of some folders are not followed: there are too many", "folders", len(col.folders), "followed", eventFolders)
+			logger.Info("Not following the events of some folders, because there are too many", "folders", len(col.folders), "followed", eventFolders)
 			break
 		}
 		ref, err := col.eventsOf(ctx, folder, began, i.opts.EventKinds)
 		if err != nil {
-			logger.Error(err, "Events of a folder are not followed", "folder", folder.Value)
+			logger.Error(err, "Not following the events of a folder", "folder", folder.Value)
 			continue
 		}
 		objects = append(objects, types.ObjectSpec{Obj: ref})
@@ -64,7 +62,7 @@ func (i *Inventory) followEvents(ctx context.Context, col *collector) []types.Ob
 	return objects
 }
 
-// eventsOf makes a collector of the events of a folder and all below it.
+// eventsOf creates a collector for the events of a folder and its descendants.
 func (col *collector) eventsOf(ctx context.Context, folder types.ManagedObjectReference, began time.Time, kinds []string) (types.ManagedObjectReference, error) {
 	res, err := methods.CreateCollectorForEvents(ctx, col.client, &types.CreateCollectorForEvents{
 		This: *col.client.ServiceContent.EventManager,
@@ -76,40 +74,40 @@ func (col *collector) eventsOf(ctx context.Context, folder types.ManagedObjectRe
 		},
 	})
 	if err != nil {
-		return types.ManagedObjectReference{}, fmt.Errorf("creating the collector of events: %w", err)
+		return types.ManagedObjectReference{}, fmt.Errorf("creating the event collector: %w", err)
 	}
 	col.histories = append(col.histories, res.Returnval)
 	_, err = methods.SetCollectorPageSize(ctx, col.client, &types.SetCollectorPageSize{This: res.Returnval, MaxCount: eventPage})
 	if err != nil {
-		return types.ManagedObjectReference{}, fmt.Errorf("setting the size of the page of events: %w", err)
+		return types.ManagedObjectReference{}, fmt.Errorf("setting the page size of the event collector: %w", err)
 	}
 	return res.Returnval, nil
 }
 
-// happened takes the page of a collector. Those of before everything was read are kept until
-// then: only then is it known whose their virtual machines are.
-func (i *Inventory) happened(u types.ObjectUpdate) {
+// queueEvents queues the new events of a collector's page. They are reported after the full read is complete,
+// because the owners of their virtual machines are known only then.
+func (i *Inventory) queueEvents(u types.ObjectUpdate) {
 	for _, c := range u.ChangeSet {
 		page, ok := c.Val.(types.ArrayOfEvent)
 		if !ok || c.Name != "latestPage" {
 			continue
 		}
-		before, now := i.events.told[u.Obj], map[int32]bool{}
-		// The newest comes first.
+		before, now := i.events.reported[u.Obj], map[int32]bool{}
+		// The newest event is first.
 		for n := len(page.Event) - 1; n >= 0; n-- {
 			key := page.Event[n].GetEvent().Key
-			if now[key] = true; !before[key] && len(i.events.early) < eventPage*eventFolders {
-				i.events.early = append(i.events.early, page.Event[n])
+			if now[key] = true; !before[key] && len(i.events.pending) < eventPage*eventFolders {
+				i.events.pending = append(i.events.pending, page.Event[n])
 			}
 		}
-		i.events.told[u.Obj] = now
+		i.events.reported[u.Obj] = now
 	}
 }
 
-// tellEvents tells of those that came.
-func (i *Inventory) tellEvents() {
-	for _, e := range i.events.early {
+// reportEvents reports the queued events.
+func (i *Inventory) reportEvents() {
+	for _, e := range i.events.pending {
 		i.opts.Happened(e)
 	}
-	i.events.early = nil
+	i.events.pending = nil
 }

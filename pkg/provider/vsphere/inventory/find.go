@@ -15,60 +15,58 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 )
 
-// State is what is known about the existence of a virtual machine.
+// State is the known existence state of a virtual machine.
 type State int
 
 const (
-	// Unknown means that vSphere was not read completely, or that what was read does
-	// not tell.
+	// Unknown means that vSphere was not read completely, or that the records are not conclusive.
 	Unknown State = iota
-	// Absent means that vSphere has no such virtual machine where it was read.
+	// Absent means that vSphere does not have the virtual machine in the folders that were read.
 	Absent
 	// Exists means that there is a record, readable or not.
 	Exists
 )
 
-// Names are everything that can name the virtual machine of an object; UUIDs are in
-// lower case.
+// Names are the identifiers of an object's virtual machine. UUIDs are in lower case.
 type Names struct {
-	// UniqueID is the managed object ID that the virtual machine had.
+	// UniqueID is the last known managed object ID.
 	UniqueID string
-	// Confirmed is the managed object ID that it has instead, if an administrator says so.
+	// Confirmed is the new managed object ID, if an administrator has confirmed it.
 	Confirmed string
-	// InstanceUUID that it was given. vCenter may have changed it.
+	// InstanceUUID is the instance UUID that was set. vCenter may have changed it.
 	InstanceUUID string
-	// BiosUUID that it had. A clone has another, a copy that a backup product restores the same.
+	// BiosUUID is the last known BIOS UUID. A clone has another one; a copy restored by a backup product has the
+	// same.
 	BiosUUID string
 	// OwnerUID is the UID of the object. A clone has the same owner key.
 	OwnerUID string
-	// Folder of its namespace, if that is known.
+	// Folder is the folder of the namespace, if it is known.
 	Folder types.ManagedObjectReference
 }
 
-// Found is what Find says.
+// Found is the result of Find.
 type Found struct {
-	// State of existence.
+	// State is the existence state.
 	State State
-	// VM is the record of what exists.
+	// VM is the record of an existing virtual machine.
 	VM *mo.VirtualMachine
-	// Copies are the records that have the other names of a virtual machine which has had
-	// another managed object ID, by theirs. Only if the state is Absent.
+	// Copies are the records with the other identifiers of a virtual machine whose managed object ID was not found,
+	// in the order of their IDs. It is set only if the state is Absent.
 	Copies []*mo.VirtualMachine
-	// Why tells why the state is unknown, if it is not for want of a complete reading.
+	// Why is why the state is unknown. It is empty if the reason is an incomplete read.
 	Why string
 }
 
-// Find finds the record with the managed object ID that the virtual machine had, or without
-// one by instance UUID and by owner. A record that has the ID, can be read, and has neither the
-// UUID nor the owner is somebody else's. One that has another ID, and the UUID or the owner, is
-// a copy until it is confirmed or Succeed was called.
+// Find finds an object's record by the known managed object ID. If there is none, it searches by instance UUID and
+// by owner. A readable record with the ID but without the UUID and the owner belongs to another owner. A record
+// with another ID and the UUID or the owner is a copy until it is confirmed or Succeed was called.
 func (i *Inventory) Find(n Names) Found {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if ref := vmRef(n.UniqueID); i.vms[ref] != nil {
 		vm := i.vms[ref]
-		had, known := i.names.names[ref]
-		if !known || had.instanceUUID == n.InstanceUUID || n.OwnerUID != "" && had.owner.UID == n.OwnerUID {
+		recorded, known := i.names.names[ref]
+		if !known || recorded.instanceUUID == n.InstanceUUID || n.OwnerUID != "" && recorded.owner.UID == n.OwnerUID {
 			if !observe.Readable(vm) {
 				i.names.claimed[ref] = struct{}{}
 			}
@@ -93,7 +91,7 @@ func (i *Inventory) Find(n Names) Found {
 	return Found{State: Absent}
 }
 
-// successor finds the virtual machine whose managed object ID no record of it has any more.
+// successor finds the record of a virtual machine whose managed object ID no longer has a record.
 func (i *Inventory) successor(n Names) Found {
 	copies := i.copies(n)
 	next, accepted := i.names.successors[n.UniqueID]
@@ -108,8 +106,8 @@ func (i *Inventory) successor(n Names) Found {
 	return Found{State: Absent, Copies: copies}
 }
 
-// copies are the records with the instance UUID or the owner of a virtual machine, but for
-// those of other objects.
+// copies returns the records with the instance UUID or the owner of a virtual machine, without those of other
+// objects.
 func (i *Inventory) copies(n Names) (copies []*mo.VirtualMachine) {
 	all := refs{}
 	maps.Copy(all, i.names.byOwner[n.OwnerUID])
@@ -125,24 +123,23 @@ func (i *Inventory) copies(n Names) (copies []*mo.VirtualMachine) {
 	return copies
 }
 
-// Succeed says that the virtual machine that had a managed object ID is the one of ref now.
+// Succeed records that the virtual machine of a managed object ID is now the virtual machine ref.
 func (i *Inventory) Succeed(uniqueID string, ref types.ManagedObjectReference) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.names.successors[uniqueID] = ref
 }
 
-// SamePath reports whether the .vmx file of a virtual machine is where that of the one with
-// the managed object ID was when it was shown last. What was never shown to this process is not
-// known.
+// SamePath reports whether a virtual machine's .vmx file has the last known path of the virtual machine with the
+// managed object ID. It returns false if this process does not know that path.
 func (i *Inventory) SamePath(uniqueID string, ref types.ManagedObjectReference) bool {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	was, now := i.names.paths[vmRef(uniqueID)], i.names.names[ref].path
-	return was != "" && was == now
+	previous, current := i.names.paths[vmRef(uniqueID)], i.names.names[ref].path
+	return previous != "" && previous == current
 }
 
-// sameMachine are the records with the owner key of an object that are no clones.
+// sameMachine returns the records with the owner key of an object that are not clones.
 func (i *Inventory) sameMachine(n Names) refs {
 	out := refs{}
 	for ref := range i.names.byOwner[n.OwnerUID] {
@@ -167,8 +164,8 @@ func (i *Inventory) oneOf(all refs, by string) Found {
 	return Found{State: Unknown, Why: fmt.Sprintf("several vSphere VMs have %s: %s", by, strings.Join(ids, ", "))}
 }
 
-// undecided names a virtual machine that cannot be read, that no object claims, and
-// that may be the one which is looked for.
+// undecided names a virtual machine that cannot be read, that no object claims, and that may be the object's. It
+// returns an empty string if there is none.
 func (i *Inventory) undecided(n Names) string {
 	if n.UniqueID != "" {
 		return ""
@@ -179,21 +176,21 @@ func (i *Inventory) undecided(n Names) string {
 			continue
 		}
 		if n.Folder.Value == "" || vm.Parent == nil || *vm.Parent == n.Folder {
-			return fmt.Sprintf("the vSphere VM %s (%s) cannot be read, and it may be that of this object", ref.Value, vm.Name)
+			return fmt.Sprintf("the vSphere VM %s (%s) cannot be read and may belong to this object", ref.Value, vm.Name)
 		}
 	}
 	return ""
 }
 
-// Managed is the number of objects that the records belong to.
+// Managed returns the number of objects that own records.
 func (i *Inventory) Managed() int {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	return len(i.names.byOwner)
 }
 
-// Unreadable publishes a virtual machine of which nothing but its ID is known, because
-// the account may not read it. The stream reports it when it may.
+// Unreadable publishes a record of a virtual machine that the account cannot read. Only its ID is known. The stream
+// reports the virtual machine when the account gets the permission.
 func (i *Inventory) Unreadable(ref types.ManagedObjectReference) {
 	if i.Get(ref) == nil {
 		vm := &mo.VirtualMachine{}

@@ -16,26 +16,26 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// batchesAhead is how many batches wait to be applied while the next is requested:
-// vCenter hands out the first update set in parts, one after the other.
+// batchesAhead is the number of batches that are buffered while the next one is requested. vCenter delivers the
+// parts of the first update set one after the other.
 const batchesAhead = 2
 
-// waitMargin is how much longer than it was asked to the server may take to end a
-// wait: the time for a large answer over a slow line.
+// waitMargin is the time that the server may take beyond the requested wait, for a large answer over a slow
+// connection.
 const waitMargin = time.Minute
 
 // batch is one answer of the stream.
 type batch struct {
 	updates []types.ObjectUpdate
-	// wait is the number of the wait that it is the answer of.
+	// wait is the number of the answered wait.
 	wait int
-	// outside are those of what is followed outside of the managed folder.
+	// outside are the updates of virtual machines outside of the managed folder.
 	outside []types.ObjectUpdate
-	// first is true for the parts of the first update set, last for its last part.
+	// first is true for all parts of the first update set, last for its last part.
 	first, last bool
 }
 
-// follow applies updates until something fails.
+// follow applies updates until an error occurs.
 func (i *Inventory) follow(ctx context.Context, col *collector) error {
 	g, ctx := errgroup.WithContext(ctx)
 	batches := make(chan batch, batchesAhead)
@@ -57,9 +57,9 @@ func (i *Inventory) receive(ctx context.Context, col *collector, out chan<- batc
 			return err
 		}
 		i.mu.Lock()
-		i.heard = time.Now()
+		i.lastAnswer = time.Now()
 		i.mu.Unlock()
-		if set := res.Returnval; set != nil { // nil means that nothing changed
+		if set := res.Returnval; set != nil { // A nil set means that there were no changes.
 			version = set.Version
 			for _, f := range set.FilterSet {
 				if f.Filter == col.outside {
@@ -71,7 +71,7 @@ func (i *Inventory) receive(ctx context.Context, col *collector, out chan<- batc
 			if slices.ContainsFunc(b.updates, func(u types.ObjectUpdate) bool {
 				return slices.Contains(col.folders, u.Obj) && u.Kind == types.ObjectUpdateKindLeave
 			}) {
-				return errFolderGone
+				return errFolderDeleted
 			}
 			if first {
 				b.first, b.last = true, set.Truncated == nil || !*set.Truncated
@@ -86,8 +86,8 @@ func (i *Inventory) receive(ctx context.Context, col *collector, out chan<- batc
 	}
 }
 
-// wait waits for changes. The server ends the wait by itself; only one that hangs, or
-// a proxy before one that is gone, lets it last longer.
+// wait waits for changes. Normally the server ends the wait. The timeout applies only if the server, or a proxy in
+// front of it, hangs.
 func (i *Inventory) wait(ctx context.Context, col *collector, version string) (*types.WaitForUpdatesExResponse, error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Duration(i.opts.MaxWait)*time.Second+waitMargin)
 	defer cancel()
@@ -101,7 +101,7 @@ func (i *Inventory) wait(ctx context.Context, col *collector, version string) (*
 	return res, nil
 }
 
-// applyAll applies the batches in their order.
+// applyAll applies the batches in order.
 func (i *Inventory) applyAll(ctx context.Context, c *vim25.Client, in <-chan batch) error {
 	seen := map[types.ManagedObjectReference]struct{}{}
 	for {
@@ -130,7 +130,7 @@ func (i *Inventory) applyBatch(ctx context.Context, c *vim25.Client, b batch, se
 			seen[u.Obj] = struct{}{}
 		}
 	}
-	moved := i.notePlaces(b)
+	moved := i.noteLocations(b)
 	if err := i.update(ctx, c, updates); err != nil {
 		return err
 	}
@@ -138,23 +138,23 @@ func (i *Inventory) applyBatch(ctx context.Context, c *vim25.Client, b batch, se
 	if b.first {
 		return nil
 	}
-	i.tellEvents()
+	i.reportEvents()
 	return i.verify(ctx, c, b.wait)
 }
 
-// verifyUnseen reads what a rebuilt stream no longer has, for it may have been moved
-// out of the managed folder; what is there counts as seen.
+// verifyUnseen reads virtual machines that a rebuilt stream no longer has, because they may have been moved out of
+// the managed folder. Existing ones are added to seen.
 func (i *Inventory) verifyUnseen(ctx context.Context, c *vim25.Client, seen map[types.ManagedObjectReference]struct{}) error {
-	there, err := i.departed(ctx, c, i.unseen(seen))
-	for _, ref := range there {
+	existing, err := i.readDeparted(ctx, c, i.unseenRecords(seen))
+	for _, ref := range existing {
 		seen[ref] = struct{}{}
 	}
 	return err
 }
 
-// unseen are the records that the first update set did not have. What was read
-// directly since the stream began may be too new for it.
-func (i *Inventory) unseen(seen map[types.ManagedObjectReference]struct{}) []types.ManagedObjectReference {
+// unseenRecords returns the records that were not in the first update set. It leaves out virtual machines that were read
+// directly since the stream began, because they may be newer than the set.
+func (i *Inventory) unseenRecords(seen map[types.ManagedObjectReference]struct{}) []types.ManagedObjectReference {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	var out []types.ManagedObjectReference
@@ -168,9 +168,9 @@ func (i *Inventory) unseen(seen map[types.ManagedObjectReference]struct{}) []typ
 	return out
 }
 
-// finishSync drops the records that a rebuilt stream no longer has.
+// finishSync removes the records that a rebuilt stream no longer has.
 func (i *Inventory) finishSync(seen map[types.ManagedObjectReference]struct{}) {
-	for _, ref := range i.unseen(seen) {
+	for _, ref := range i.unseenRecords(seen) {
 		i.store(ref, nil)
 	}
 	i.mu.Lock()
@@ -179,5 +179,5 @@ func (i *Inventory) finishSync(seen map[types.ManagedObjectReference]struct{}) {
 	if i.opts.Synced != nil {
 		i.opts.Synced()
 	}
-	i.tellEvents()
+	i.reportEvents()
 }

@@ -19,15 +19,15 @@ func record(id, version string) *mo.VirtualMachine {
 	return vm
 }
 
-func TestEndOfTheFirstReadKeepsWhatIsTooNewForIt(t *testing.T) {
+func TestFinishSync_KeepsRecordsNewerThanTheRead(t *testing.T) {
 	synced := 0
 	i := New(Options{Synced: func() { synced++ }})
-	for _, id := range []string{"reported", "made-meanwhile", "gone"} {
+	for _, id := range []string{"reported", "created-meanwhile", "gone"} {
 		i.store(vmRef(id), record(id, "1"))
 	}
-	i.direct[vmRef("made-meanwhile")] = 0
+	i.direct[vmRef("created-meanwhile")] = 0
 	if found := i.Find(Names{InstanceUUID: "nowhere"}); found.State != Unknown || !i.Starting() {
-		t.Errorf("before the end, what is not there has state %v, starting %v; want unknown and true", found.State, i.Starting())
+		t.Errorf("before the end, a missing VM has state %v, starting %v; want unknown and true", found.State, i.Starting())
 	}
 	i.finishSync(map[types.ManagedObjectReference]struct{}{vmRef("reported"): {}})
 
@@ -36,20 +36,20 @@ func TestEndOfTheFirstReadKeepsWhatIsTooNewForIt(t *testing.T) {
 		kept = append(kept, ref.Value)
 	}
 	slices.Sort(kept)
-	if diff := cmp.Diff([]string{"made-meanwhile", "reported"}, kept); diff != "" {
+	if diff := cmp.Diff([]string{"created-meanwhile", "reported"}, kept); diff != "" {
 		t.Errorf("records (-want +got):\n%s", diff)
 	}
 	if found := i.Find(Names{InstanceUUID: "nowhere"}); found.State != Absent || i.Starting() || synced != 1 {
-		t.Errorf("after the end, what is not there has state %v, starting %v, %d calls; want absent, false and 1", found.State, i.Starting(), synced)
+		t.Errorf("after the end, a missing VM has state %v, starting %v, %d calls; want absent, false and 1", found.State, i.Starting(), synced)
 	}
 }
 
-// What was read directly may be newer than the part of the first read that has it.
-func TestRecordThatWasReadDirectlyIsReportedOnce(t *testing.T) {
+// A directly read record may be newer than its part of the first read.
+func TestMarkReported_ReturnsTrueOnceAfterADirectRead(t *testing.T) {
 	i := New(Options{})
 	ref := vmRef("vm-1")
 	i.direct[ref] = 0
-	if first, second := i.reported(ref), i.reported(ref); !first || second {
+	if first, second := i.markReported(ref), i.markReported(ref); !first || second {
 		t.Errorf("read directly = %v, then %v; want true and false", first, second)
 	}
 }

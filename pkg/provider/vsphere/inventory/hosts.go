@@ -15,26 +15,26 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/vimfault"
 )
 
-// hostSpeed is the clock rate of a host's cores in megahertz.
+// hostSpeed is the property with the clock rate of a host's cores in MHz.
 const hostSpeed = "summary.hardware.cpuMhz"
 
-// hostPaths are the properties of hosts that are streamed.
+// hostPaths are the host properties in the stream.
 var hostPaths = []string{"name", hostSpeed}
 
-// host is what is known of an ESXi host.
+// host is the cached state of an ESXi host.
 type host struct {
 	name string
 	mhz  int64
 }
 
-// HostName returns the name of the host, empty if it is not known.
+// HostName returns the name of a host, or an empty string if it is not known.
 func (i *Inventory) HostName(ref types.ManagedObjectReference) string {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	return i.hosts[ref].name
 }
 
-// HostMHz returns the clock rate of the cores of the host, 0 if it is not known.
+// HostMHz returns the clock rate of a host's cores, or 0 if it is not known.
 func (i *Inventory) HostMHz(ref *types.ManagedObjectReference) int64 {
 	if ref == nil {
 		return 0
@@ -44,10 +44,9 @@ func (i *Inventory) HostMHz(ref *types.ManagedObjectReference) int64 {
 	return i.hosts[*ref].mhz
 }
 
-// learnHosts reads names and speeds of hosts that the stream has not reported yet: the
-// first update set is delivered in parts, and a virtual machine that is published
-// before its host would seem to run nowhere. A host without a name that can be read
-// is asked for once.
+// learnHosts reads names and clock rates of hosts that the stream has not reported yet. The first update set is
+// delivered in parts. A virtual machine that is published before its host would have no host name. A host whose
+// name cannot be read is requested only once.
 func (i *Inventory) learnHosts(ctx context.Context, c *vim25.Client, vms map[types.ManagedObjectReference]*mo.VirtualMachine) error {
 	missing := map[types.ManagedObjectReference]struct{}{}
 	i.mu.Lock()

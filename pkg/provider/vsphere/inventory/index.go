@@ -12,10 +12,10 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 )
 
-// named is what names a virtual machine, as it was when it could last be read.
-type named struct {
+// identifiers are a virtual machine's identifiers when it was last readable.
+type identifiers struct {
 	instanceUUID, biosUUID string
-	// path of the .vmx file.
+	// path is the path of the .vmx file.
 	path  string
 	owner observe.Owner
 }
@@ -23,32 +23,31 @@ type named struct {
 // refs is a set of virtual machines.
 type refs map[types.ManagedObjectReference]struct{}
 
-// index finds virtual machines by what names them. One that cannot be read now keeps
-// the names that it had.
+// index finds virtual machines by identifier. A virtual machine that cannot be read keeps its last identifiers.
 type index struct {
-	names  map[types.ManagedObjectReference]named
+	names  map[types.ManagedObjectReference]identifiers
 	byUUID map[string]refs
-	// byOwner is by the UID of the object.
+	// byOwner is keyed by the UID of the object.
 	byOwner map[string]refs
-	// claimed are those that the unique ID of an object has named, and unread those
-	// that could not be read since they were seen.
+	// claimed are virtual machines that an object's unique ID refers to. unread are virtual machines that were
+	// never readable.
 	claimed, unread refs
-	// paths are where the .vmx files of those were that are not shown any more and that this
-	// process has not destroyed.
+	// paths are the last .vmx paths of virtual machines that left the inventory and that this process did not
+	// destroy.
 	paths map[types.ManagedObjectReference]string
-	// successors are what became of virtual machines, by the managed object ID that they had.
+	// successors are the new virtual machines by previous managed object ID.
 	successors map[string]types.ManagedObjectReference
 }
 
 func newIndex() index {
 	return index{
-		names: map[types.ManagedObjectReference]named{}, byUUID: map[string]refs{}, byOwner: map[string]refs{},
+		names: map[types.ManagedObjectReference]identifiers{}, byUUID: map[string]refs{}, byOwner: map[string]refs{},
 		claimed: refs{}, unread: refs{},
 		paths: map[types.ManagedObjectReference]string{}, successors: map[string]types.ManagedObjectReference{},
 	}
 }
 
-// put takes up the names of a record.
+// put indexes the identifiers of a record.
 func (x *index) put(ref types.ManagedObjectReference, vm *mo.VirtualMachine) {
 	if !observe.Readable(vm) {
 		if _, known := x.names[ref]; !known {
@@ -58,7 +57,7 @@ func (x *index) put(ref types.ManagedObjectReference, vm *mo.VirtualMachine) {
 	}
 	delete(x.unread, ref)
 	delete(x.paths, ref)
-	next := named{
+	next := identifiers{
 		instanceUUID: strings.ToLower(vm.Config.InstanceUuid), biosUUID: strings.ToLower(vm.Config.Uuid), path: vm.Config.Files.VmPathName,
 	}
 	if owner, ok := observe.OwnerOf(vm); ok {
@@ -73,10 +72,10 @@ func (x *index) put(ref types.ManagedObjectReference, vm *mo.VirtualMachine) {
 	add(x.byOwner, next.owner.UID, ref)
 }
 
-// drop forgets a virtual machine that is not shown any more, but for where it was.
+// drop removes a virtual machine that is no longer in the inventory. It keeps the .vmx path.
 func (x *index) drop(ref types.ManagedObjectReference) {
-	if was := x.names[ref]; was.owner.UID != "" {
-		x.paths[ref] = was.path
+	if last := x.names[ref]; last.owner.UID != "" {
+		x.paths[ref] = last.path
 	}
 	x.forget(ref)
 	delete(x.claimed, ref)

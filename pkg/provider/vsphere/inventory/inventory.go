@@ -16,74 +16,72 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/session"
 )
 
-// defaultMaxWait bounds one wait for updates, in seconds.
+// defaultMaxWait is the default of Options.MaxWait, in seconds.
 const defaultMaxWait = 30
 
 // Options configure an Inventory.
 type Options struct {
-	// Session to vCenter.
+	// Session is the vCenter session.
 	Session *session.Session
-	// Folders returns the managed folders, each once. It is asked for at every (re)build.
+	// Folders returns the unique managed folders. It is called at every (re)build.
 	Folders func(ctx context.Context) ([]types.ManagedObjectReference, error)
-	// Changed is called with the old and the new record; old is nil for a virtual machine
-	// that is new, or that came into or left the managed folder, changed is nil for one
-	// that is gone. It must not block.
+	// Changed is called with the old and the new record. old is nil for a new virtual machine and for one that
+	// entered or left the managed folder. changed is nil if it was deleted. Changed must not block.
 	Changed func(old, changed *mo.VirtualMachine)
-	// Synced is called whenever everything was read once. It must not block.
+	// Synced is called after each full read. It must not block.
 	Synced func()
-	// Happened, if set, is called with every event of EventKinds of the managed folders, those
-	// of the last ten minutes included. It must not block.
+	// Happened, if set, is called with every event of EventKinds in the managed folders, including those of the
+	// last ten minutes. It must not block.
 	Happened func(types.BaseEvent)
-	// EventKinds are classes of events, and IDs of those that have no class of their own.
+	// EventKinds are event classes, and IDs of events that have no class.
 	EventKinds []string
-	// MaxWait bounds one wait for updates, in seconds. Defaults to 30.
+	// MaxWait is the maximum duration of a wait for updates, in seconds. Defaults to 30.
 	MaxWait int32
 }
 
-// Inventory holds the last properties of the managed virtual machines.
+// Inventory caches the properties of the managed virtual machines.
 type Inventory struct {
 	opts Options
 	*tasks
 
 	mu     sync.Mutex
 	synced bool
-	// heard is when the stream answered last.
-	heard time.Time
-	// lost is why the last stream ended.
+	// lastAnswer is the time of the stream's last answer.
+	lastAnswer time.Time
+	// lost is the error that ended the last stream.
 	lost error
-	// complete is true as soon as everything was read once, and stays so.
+	// complete is true after the first full read.
 	complete bool
-	// began is when the reading of everything did, took how long the last one took.
+	// began is the start of the current full read. took is the duration of the last one.
 	began time.Time
 	took  time.Duration
-	// direct are virtual machines of which a direct read has shown something else than the
-	// stream has, and since the stream began those that it has not reported yet, with the
-	// number of the last wait that had begun by then.
+	// direct are virtual machines that were read directly and whose state the stream has not confirmed. The value
+	// is the number of the last wait that had begun at the time of the read.
 	direct map[types.ManagedObjectReference]int
 	vms    map[types.ManagedObjectReference]*mo.VirtualMachine
 	names  index
-	// children are the records by folder and name, which is unique in it.
+	// children are the records by folder and name. A name is unique in its folder.
 	children map[child]types.ManagedObjectReference
 	hosts    map[types.ManagedObjectReference]host
-	// watchers wait for changes of one virtual machine.
+	// watchers are the waiters for changes of a virtual machine.
 	watchers map[types.ManagedObjectReference]map[chan struct{}]struct{}
-	places   places
+	places   locations
 
-	// rebuild ends the stream of the moment, nil while there is none.
+	// rebuild ends the current stream. It is nil while there is no stream.
 	rebuild context.CancelCauseFunc
-	// waits counts the waits for changes that have begun.
+	// waits is the number of waits for changes that have begun.
 	waits int
 
-	// events are those of vCenter; only what follows the stream uses them.
+	// events are vCenter's events. Only the goroutine that follows the stream uses them.
 	events events
 
-	// abandoned are the collectors of streams that ended while vCenter could not be told;
-	// only Run, and what it waits for, use it and reporter.
+	// abandoned are collectors of ended streams that could not be removed from vCenter. Only Run and functions that
+	// it waits for use reporter and abandoned.
 	reporter  reporter
 	abandoned []*collector
 }
 
-// New returns an Inventory; Run fills it.
+// New returns an empty Inventory. Run fills it.
 func New(o Options) *Inventory {
 	if o.MaxWait <= 0 {
 		o.MaxWait = defaultMaxWait
@@ -97,18 +95,18 @@ func New(o Options) *Inventory {
 		hosts:    map[types.ManagedObjectReference]host{},
 		watchers: map[types.ManagedObjectReference]map[chan struct{}]struct{}{},
 		tasks:    newTasks(o.Session),
-		places:   newPlaces(),
+		places:   newLocations(),
 	}
 }
 
-// Get returns the record of ref, nil if there is none.
+// Get returns the record of ref, or nil.
 func (i *Inventory) Get(ref types.ManagedObjectReference) *mo.VirtualMachine {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	return i.vms[ref]
 }
 
-// child is where a virtual machine is found by its name.
+// child is the folder and name of a virtual machine.
 type child struct {
 	folder types.ManagedObjectReference
 	name   string
@@ -121,22 +119,21 @@ func childOf(vm *mo.VirtualMachine) child {
 	return child{folder: *vm.Parent, name: vm.Name}
 }
 
-// Child returns the record with the name in the folder, nil if there is none.
+// Child returns the record with the name in the folder, or nil.
 func (i *Inventory) Child(folder types.ManagedObjectReference, name string) *mo.VirtualMachine {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	return i.vms[i.children[child{folder, name}]]
 }
 
-// Synced reports whether everything was read since the stream began.
+// Synced reports whether a full read was completed since the stream began.
 func (i *Inventory) Synced() bool {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	return i.synced
 }
 
-// Unsynced says why not everything was read since the stream began, and is nil when it
-// was.
+// Unsynced returns why no full read was completed since the stream began. It returns nil if one was completed.
 func (i *Inventory) Unsynced() error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -144,37 +141,38 @@ func (i *Inventory) Unsynced() error {
 	case i.synced:
 		return nil
 	case i.lost != nil:
-		return fmt.Errorf("reading the inventory of vCenter: %w", i.lost)
+		return fmt.Errorf("reading vCenter's inventory: %w", i.lost)
 	default:
-		return errors.New("the inventory of vCenter was not read yet")
+		return errors.New("vCenter's inventory has not been read yet")
 	}
 }
 
-// Heard is when the stream answered last, if only that nothing has changed; zero before.
+// Heard returns the time of the stream's last answer, even if that contained no change. It is zero before the first
+// answer.
 func (i *Inventory) Heard() time.Time {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	return i.heard
+	return i.lastAnswer
 }
 
-// ReadDuration is how long the last reading of everything took; 0 before its end.
+// ReadDuration returns the duration of the last full read. It is 0 before the first one is complete.
 func (i *Inventory) ReadDuration() time.Duration {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	return i.took
 }
 
-// Starting reports whether everything is still to be read for the first time.
+// Starting reports whether the first full read is not complete yet.
 func (i *Inventory) Starting() bool {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	return !i.complete
 }
 
-// errRebuilt ends a stream that does not read all that is to be read.
-var errRebuilt = errors.New("there are other folders to read")
+// errRebuilt ends a stream that does not cover all folders.
+var errRebuilt = errors.New("the managed folders have changed")
 
-// Rebuild reads everything anew, by other folders than before.
+// Rebuild starts a new full read after the managed folders have changed.
 func (i *Inventory) Rebuild() {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -183,7 +181,7 @@ func (i *Inventory) Rebuild() {
 	}
 }
 
-// Forget drops the record of a virtual machine that is known to be gone.
+// Forget removes the record of a virtual machine that was deleted.
 func (i *Inventory) Forget(ref types.ManagedObjectReference) {
 	i.store(ref, nil)
 	i.mu.Lock()
@@ -191,7 +189,7 @@ func (i *Inventory) Forget(ref types.ManagedObjectReference) {
 	delete(i.names.paths, ref)
 }
 
-// store publishes a record, or its end when vm is nil.
+// store publishes a record. If vm is nil, it removes the record.
 func (i *Inventory) store(ref types.ManagedObjectReference, vm *mo.VirtualMachine) {
 	i.mu.Lock()
 	old := i.vms[ref]
@@ -219,8 +217,8 @@ func (i *Inventory) store(ref types.ManagedObjectReference, vm *mo.VirtualMachin
 	}
 }
 
-// WaitFor returns nil when cond holds for the record of ref, which is nil when
-// the virtual machine is gone, and the error of ctx when that ends first.
+// WaitFor waits until cond is true for the record of ref. The record is nil if the virtual machine was deleted. It
+// returns the error of ctx if that ends first.
 func (i *Inventory) WaitFor(ctx context.Context, ref types.ManagedObjectReference, cond func(*mo.VirtualMachine) bool) error {
 	ch := make(chan struct{}, 1)
 	i.mu.Lock()
@@ -247,8 +245,7 @@ func (i *Inventory) WaitFor(ctx context.Context, ref types.ManagedObjectReferenc
 	return nil
 }
 
-// rebuildBackoff are the pauses before a lost stream is rebuilt; the last one
-// repeats.
+// rebuildBackoff are the pauses before a lost stream is rebuilt. The last one repeats.
 var rebuildBackoff = []time.Duration{0, 250 * time.Millisecond, time.Second, 3 * time.Second, 10 * time.Second}
 
 func vmRef(id string) types.ManagedObjectReference {

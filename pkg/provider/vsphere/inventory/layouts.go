@@ -12,9 +12,8 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// layoutPath is what says how large the files of snapshots are. It is large itself, and
-// changes whenever one of them grows: it is read of those that have snapshots, when these or
-// their configuration have changed.
+// layoutPath is the property with the sizes of snapshot files. It is large and changes whenever a snapshot grows.
+// It is read only for virtual machines with snapshots, after their snapshots or configuration have changed.
 const layoutPath = "layoutEx"
 
 // learnLayouts reads the files of the virtual machines whose snapshots have changed.
@@ -25,7 +24,7 @@ func (i *Inventory) learnLayouts(ctx context.Context, c *vim25.Client, vms map[t
 		case vm == nil:
 		case vm.Snapshot == nil:
 			vm.LayoutEx = nil
-		case !laidOut(vm):
+		case !hasLayout(vm):
 			refs = append(refs, ref)
 		}
 	}
@@ -46,8 +45,8 @@ func (i *Inventory) learnLayouts(ctx context.Context, c *vim25.Client, vms map[t
 	return nil
 }
 
-// laidOut is true when the files of all snapshots are known, and of no others.
-func laidOut(vm *mo.VirtualMachine) bool {
+// hasLayout reports whether the files of exactly the current snapshots are known.
+func hasLayout(vm *mo.VirtualMachine) bool {
 	if vm.LayoutEx == nil {
 		return false
 	}

@@ -31,8 +31,8 @@ type followed struct {
 	*Inventory
 	ready    vcenter.Ready
 	operator *govmomi.Client
-	// lost counts records whose end was published, told what was published anew.
-	lost, told atomic.Int32
+	// lost is the number of removed records, announced the number of announced ones.
+	lost, announced atomic.Int32
 	// stop ends the stream.
 	stop func()
 }
@@ -63,7 +63,7 @@ func startInventory(t *testing.T) *followed {
 			case changed == nil:
 				f.lost.Add(1)
 			case old == nil:
-				f.told.Add(1)
+				f.announced.Add(1)
 			}
 		},
 	})
@@ -76,8 +76,8 @@ func startInventory(t *testing.T) *followed {
 	return f
 }
 
-// make makes a virtual machine in the folder.
-func (f *followed) make(t *testing.T, folder, name string) *object.VirtualMachine {
+// create creates a virtual machine in the folder.
+func (f *followed) create(t *testing.T, folder, name string) *object.VirtualMachine {
 	t.Helper()
 	finder := find.NewFinder(f.operator.Client)
 	in, err := finder.Folder(t.Context(), folder)
@@ -120,17 +120,17 @@ func finish(t *testing.T, task *object.Task, err error) {
 	}
 }
 
-func TestAVirtualMachineThatLeavesTheManagedFolderIsFollowedAllTheSame(t *testing.T) {
+func TestInventory_FollowsAVMThatLeavesTheManagedFolder(t *testing.T) {
 	f := startInventory(t)
-	vm := f.make(t, managedFolder, "web")
+	vm := f.create(t, managedFolder, "web")
 	ref := vm.Reference()
 	if f.Outside(ref) {
-		t.Error("a virtual machine of the managed folder is said to be outside of it")
+		t.Error("Outside is true for a virtual machine in the managed folder")
 	}
-	before := f.told.Load()
+	before := f.announced.Load()
 	f.move(t, vm, "/DC0/vm")
 	simulated.Eventually(t, "it is outside", func() bool { return f.Outside(ref) })
-	simulated.Eventually(t, "that is told", func() bool { return f.told.Load() > before })
+	simulated.Eventually(t, "the move is announced", func() bool { return f.announced.Load() > before })
 	task, err := vm.PowerOn(t.Context())
 	finish(t, task, err)
 	simulated.Eventually(t, "a change outside of the folder is seen", func() bool {
@@ -141,25 +141,25 @@ func TestAVirtualMachineThatLeavesTheManagedFolderIsFollowedAllTheSame(t *testin
 	f.move(t, vm, "/DC0/vm")
 	simulated.Eventually(t, "it is outside again", func() bool { return f.Outside(ref) })
 	if n := f.lost.Load(); n != 0 {
-		t.Errorf("the end of a virtual machine that is there was published %d times", n)
+		t.Errorf("an existing virtual machine was published as deleted %d times", n)
 	}
 	task, err = vm.PowerOff(t.Context())
 	finish(t, task, err)
 	task, err = vm.Destroy(t.Context())
 	finish(t, task, err)
-	simulated.Eventually(t, "it is gone", func() bool { return f.Get(ref) == nil })
+	simulated.Eventually(t, "it is removed", func() bool { return f.Get(ref) == nil })
 }
 
-func TestAVirtualMachineThatLeavesTheManagedFolderDuringAnOutageIsFollowedAllTheSame(t *testing.T) {
+func TestInventory_FollowsAVMThatLeavesTheManagedFolderDuringAnOutage(t *testing.T) {
 	f := startInventory(t)
-	vm := f.make(t, managedFolder, "web")
+	vm := f.create(t, managedFolder, "web")
 	simulated.Control(t, f.ready, http.MethodPost, "/outage?seconds=1")
 	simulated.Eventually(t, "the loss of the stream is noticed", func() bool { return !f.Synced() })
 	f.move(t, vm, "/DC0/vm")
 	simulated.Eventually(t, "it is outside", func() bool { return f.Synced() && f.Outside(vm.Reference()) })
 	simulated.Control(t, f.ready, http.MethodPost, "/sessions/drop")
 	task, err := vm.PowerOn(t.Context())
-	if err != nil { // The session of the operator was dropped too.
+	if err != nil { // The test's own session was dropped too.
 		vm = object.NewVirtualMachine(simulated.Operator(t, f.ready).Client, vm.Reference())
 		task, err = vm.PowerOn(t.Context())
 	}
@@ -168,11 +168,11 @@ func TestAVirtualMachineThatLeavesTheManagedFolderDuringAnOutageIsFollowedAllThe
 		return f.Outside(vm.Reference()) && f.Get(vm.Reference()).Runtime.PowerState == types.VirtualMachinePowerStatePoweredOn
 	})
 	if n := f.lost.Load(); n != 0 {
-		t.Errorf("the end of a virtual machine that is there was published %d times", n)
+		t.Errorf("an existing virtual machine was published as deleted %d times", n)
 	}
 }
 
-func TestWhatIsReadOutsideOfTheManagedFolderIsFollowed(t *testing.T) {
+func TestRefresh_FollowsAVMOutsideOfTheManagedFolder(t *testing.T) {
 	f := startInventory(t)
 	vms, err := find.NewFinder(f.operator.Client).VirtualMachineList(t.Context(), "/DC0/vm/templates/*")
 	if err != nil {
@@ -185,13 +185,13 @@ func TestWhatIsReadOutsideOfTheManagedFolderIsFollowed(t *testing.T) {
 	simulated.Eventually(t, "it is outside", func() bool { return f.Outside(ref) })
 }
 
-func TestTheManagedFolderMayBeDeletedAndMadeAgain(t *testing.T) {
+func TestInventory_RecoversWhenTheManagedFolderIsRecreated(t *testing.T) {
 	f := startInventory(t)
 	old, err := find.NewFinder(f.operator.Client).Folder(t.Context(), managedFolder)
 	if err != nil {
 		t.Fatal(err)
 	}
-	gone := f.make(t, managedFolder, "gone").Reference()
+	gone := f.create(t, managedFolder, "gone").Reference()
 	task, err := old.Destroy(t.Context())
 	finish(t, task, err)
 	simulated.Eventually(t, "the end of the folder is noticed", func() bool { return !f.Synced() })
@@ -202,6 +202,6 @@ func TestTheManagedFolderMayBeDeletedAndMadeAgain(t *testing.T) {
 	if _, err := parent.CreateFolder(t.Context(), "slipway"); err != nil {
 		t.Fatal(err)
 	}
-	f.make(t, managedFolder, "web")
-	simulated.Eventually(t, "what went with the old folder is gone", func() bool { return f.Synced() && f.Get(gone) == nil })
+	f.create(t, managedFolder, "web")
+	simulated.Eventually(t, "the records of the old folder are removed", func() bool { return f.Synced() && f.Get(gone) == nil })
 }

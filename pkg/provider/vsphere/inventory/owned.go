@@ -11,7 +11,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 )
 
-// All returns every record, in no order.
+// All returns all records in no particular order.
 func (i *Inventory) All() []*mo.VirtualMachine {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -24,8 +24,7 @@ func (i *Inventory) All() []*mo.VirtualMachine {
 	return out
 }
 
-// Owned lists the records that belong to objects. One that cannot be read now belongs to
-// the object that it did when it could.
+// Owned returns the records that belong to objects. A record that cannot be read keeps its last owner.
 func (i *Inventory) Owned() []driver.Owned {
 	i.mu.Lock()
 	defer i.mu.Unlock()

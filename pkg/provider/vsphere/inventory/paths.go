@@ -14,10 +14,9 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 )
 
-// paths are the properties of a record: those of the hardware fields, and those that identify and describe the VM.
-// The stream delivers each of them by its own path:
-// config.changeVersion changes with reconfigurations only, not when a guest writes guestinfo,
-// nor when a snapshot gives the disks other files.
+// paths are the properties of a record: the hardware fields, and those that identify and describe the VM. The
+// stream delivers each property by its own path, because config.changeVersion changes only with a reconfiguration.
+// It does not change when a guest writes guestinfo or when a snapshot changes the disks' files.
 var paths = append(hardware.Properties(),
 	"name", "parent", "resourcePool", "rootSnapshot", "snapshot",
 	"runtime.powerState", "runtime.connectionState", "runtime.host", "runtime.bootTime", "runtime.cleanPowerOff",
@@ -28,9 +27,9 @@ var paths = append(hardware.Properties(),
 	"guest.toolsVersion", "guest.guestId", "guest.guestFullName", "guestHeartbeatStatus", "summary.storage",
 )
 
-// unanswered returns the first of the missing properties that decisions need, nil for none.
-// What a guest reports of itself and what storage is in use is only shown.
-func unanswered(missing []types.MissingProperty) *types.MissingProperty {
+// missingProperty returns the first missing property that is required for decisions, or nil. Guest properties and
+// storage usage are not required, because they are only displayed.
+func missingProperty(missing []types.MissingProperty) *types.MissingProperty {
 	for i := range missing {
 		root, _, _ := strings.Cut(missing[i].Path, ".")
 		if root != "guest" && root != "guestHeartbeatStatus" && root != "summary" {
@@ -40,8 +39,8 @@ func unanswered(missing []types.MissingProperty) *types.MissingProperty {
 	return nil
 }
 
-// apply returns a copy of vm with the changes. incomplete is true when the server
-// reported another path, such as part of one, which only reading again can resolve.
+// apply returns a copy of vm with the changes. incomplete is true if the server reported an unknown path, such as a
+// part of a property. The virtual machine must be read again then.
 func apply(vm *mo.VirtualMachine, changes []types.PropertyChange) (next *mo.VirtualMachine, incomplete bool) {
 	next = clone(vm)
 	for _, c := range changes {
@@ -54,7 +53,7 @@ func apply(vm *mo.VirtualMachine, changes []types.PropertyChange) (next *mo.Virt
 	return next, incomplete
 }
 
-// clone copies vm so deeply that assigning any of paths leaves vm alone.
+// clone copies vm so that assigning any of paths does not change vm.
 func clone(vm *mo.VirtualMachine) *mo.VirtualMachine {
 	next := *vm
 	if vm.Config != nil {
@@ -68,8 +67,8 @@ func clone(vm *mo.VirtualMachine) *mo.VirtualMachine {
 	return &next
 }
 
-// recordOf returns the record of what was read of a virtual machine. One without a property
-// that decisions need cannot be read.
+// recordOf returns the record for the properties of a virtual machine. If a required property is missing, the
+// record is not readable.
 func recordOf(content types.ObjectContent) *mo.VirtualMachine {
 	vm := &mo.VirtualMachine{}
 	vm.Self = content.Obj
@@ -78,7 +77,7 @@ func recordOf(content types.ObjectContent) *mo.VirtualMachine {
 		changes = append(changes, types.PropertyChange{Name: p.Name, Val: p.Val})
 	}
 	vm, _ = apply(vm, changes)
-	if m := unanswered(content.MissingSet); m != nil {
+	if m := missingProperty(content.MissingSet); m != nil {
 		return observe.Unanswered(vm, m)
 	}
 	return vm

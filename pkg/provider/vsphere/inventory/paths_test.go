@@ -12,7 +12,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 )
 
-func TestWhatHoldsAVirtualMachineUpIsInTheRecord(t *testing.T) {
+func TestApply_UpdatesBlockingProperties(t *testing.T) {
 	before := record("vm-1", "1")
 	next, incomplete := apply(before, []types.PropertyChange{
 		{Name: "runtime.question", Val: types.VirtualMachineQuestionInfo{Id: "q", Text: "moved or copied?"}},
@@ -39,7 +39,7 @@ func TestWhatHoldsAVirtualMachineUpIsInTheRecord(t *testing.T) {
 	}
 }
 
-func TestAChildIsFoundWhereItIsNow(t *testing.T) {
+func TestChild_FindsTheCurrentFolderAndName(t *testing.T) {
 	i := New(Options{})
 	a, b := types.ManagedObjectReference{Type: "Folder", Value: "a"}, types.ManagedObjectReference{Type: "Folder", Value: "b"}
 	put := func(id, name string, folder types.ManagedObjectReference) *mo.VirtualMachine {
@@ -64,11 +64,11 @@ func TestAChildIsFoundWhereItIsNow(t *testing.T) {
 	}
 	i.Forget(vmRef("vm-2"))
 	if got := i.Child(a, "web"); got != nil {
-		t.Errorf("Child = %v after it was forgotten", got)
+		t.Errorf("Child = %v after Forget", got)
 	}
 }
 
-func TestRecord_HasNoConfigurationWithoutAPropertyThatDecisionsNeed(t *testing.T) {
+func TestRecord_HasNoConfigurationIfARequiredPropertyIsMissing(t *testing.T) {
 	fault := types.LocalizedMethodFault{Fault: &types.SystemError{}, LocalizedMessage: "a general system error"}
 	read := func(missing ...string) *mo.VirtualMachine {
 		content := types.ObjectContent{Obj: vmRef("vm-1"), PropSet: []types.DynamicProperty{
@@ -81,7 +81,7 @@ func TestRecord_HasNoConfigurationWithoutAPropertyThatDecisionsNeed(t *testing.T
 		return recordOf(content)
 	}
 	if vm := read("guest.net", "guestHeartbeatStatus", "summary.storage"); !observe.Readable(vm) {
-		t.Errorf("unreadable without what is only shown: %s", observe.Trouble(vm))
+		t.Errorf("unreadable without optional properties: %s", observe.Trouble(vm))
 	}
 	for _, path := range []string{"config.extraConfig", "config.hardware", "runtime.powerState", "snapshot", "name"} {
 		vm := read("guest.net", path)

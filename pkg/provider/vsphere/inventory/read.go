@@ -19,19 +19,17 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/vimfault"
 )
 
-// readPage bounds how many virtual machines one call reads, so that answers
-// stay below a few megabytes.
+// readPage is the number of virtual machines that one call reads, so that answers stay below a few megabytes.
 const readPage = 100
 
-// Refresh reads the virtual machine, publishes the record and returns it. A
-// virtual machine that is gone is forgotten, and nil is returned. One that the stream
-// does not have is followed from now on.
+// Refresh reads a virtual machine, publishes its record and returns it. If the virtual machine was deleted, Refresh
+// removes the record and returns nil. If the stream does not have the virtual machine, it is followed from now on.
 func (i *Inventory) Refresh(ctx context.Context, ref types.ManagedObjectReference) (*mo.VirtualMachine, error) {
 	c, err := i.opts.Session.Vim(ctx)
 	if err != nil {
 		return nil, err
 	}
-	vms, err := i.whole(ctx, c, []types.ManagedObjectReference{ref})
+	vms, err := i.readFull(ctx, c, []types.ManagedObjectReference{ref})
 	if err != nil {
 		return nil, fmt.Errorf("reading virtual machine %s: %w", ref.Value, err)
 	}
@@ -49,15 +47,15 @@ func (i *Inventory) Refresh(ctx context.Context, ref types.ManagedObjectReferenc
 	return vm, i.Follow(ctx, ref)
 }
 
-// verify reads again what was read directly, until the stream surely has what was read:
-// an answer to a wait that began later, and nothing new since. A virtual machine that
-// is gone no stream tells of that never had it, and of one that was hidden for a moment a
-// server may say nothing that tells of what is different from what it told last.
+// verify reads directly read virtual machines again until the stream certainly has their state. That is the case if
+// a wait that began after the read was answered and the state has not changed since. This is necessary because a
+// stream does not report the deletion of an object that it never had. A server may also omit changes of an object
+// that was hidden for a moment.
 func (i *Inventory) verify(ctx context.Context, c *vim25.Client, wait int) error {
 	i.mu.Lock()
 	refs := slices.Collect(maps.Keys(i.direct))
 	i.mu.Unlock()
-	vms, err := i.whole(ctx, c, refs)
+	vms, err := i.readFull(ctx, c, refs)
 	if err != nil {
 		return fmt.Errorf("reading virtual machines again: %w", err)
 	}
@@ -71,25 +69,24 @@ func (i *Inventory) verify(ctx context.Context, c *vim25.Client, wait int) error
 		}
 	}
 	i.mu.Unlock()
-	_, err = i.keep(ctx, refs, vms)
+	_, err = i.storeAll(ctx, refs, vms)
 	return err
 }
 
-// keep stores what was read of virtual machines, and follows those that are there, which
-// it returns.
-func (i *Inventory) keep(ctx context.Context, refs []types.ManagedObjectReference, vms map[types.ManagedObjectReference]*mo.VirtualMachine) ([]types.ManagedObjectReference, error) {
-	var there []types.ManagedObjectReference
+// storeAll stores the records of virtual machines. It follows the existing ones and returns them.
+func (i *Inventory) storeAll(ctx context.Context, refs []types.ManagedObjectReference, vms map[types.ManagedObjectReference]*mo.VirtualMachine) ([]types.ManagedObjectReference, error) {
+	var existing []types.ManagedObjectReference
 	for _, ref := range refs {
 		i.store(ref, vms[ref])
 		if vms[ref] != nil {
-			there = append(there, ref)
+			existing = append(existing, ref)
 		}
 	}
-	return there, i.Follow(ctx, there...)
+	return existing, i.Follow(ctx, existing...)
 }
 
-// whole returns records with what is not in properties of their own.
-func (i *Inventory) whole(ctx context.Context, c *vim25.Client, refs []types.ManagedObjectReference) (map[types.ManagedObjectReference]*mo.VirtualMachine, error) {
+// readFull returns records including host names and snapshot files, which need separate reads.
+func (i *Inventory) readFull(ctx context.Context, c *vim25.Client, refs []types.ManagedObjectReference) (map[types.ManagedObjectReference]*mo.VirtualMachine, error) {
 	vms, err := read(ctx, c, refs)
 	if err == nil {
 		err = errors.Join(i.learnHosts(ctx, c, vms), i.learnLayouts(ctx, c, vms))
@@ -97,7 +94,7 @@ func (i *Inventory) whole(ctx context.Context, c *vim25.Client, refs []types.Man
 	return vms, err
 }
 
-// read returns complete records. Virtual machines that are gone are left out.
+// read returns complete records. Deleted virtual machines are left out.
 func read(ctx context.Context, c *vim25.Client, refs []types.ManagedObjectReference) (map[types.ManagedObjectReference]*mo.VirtualMachine, error) {
 	contents, err := readPaths(ctx, c, refs, paths)
 	if err != nil {
@@ -110,7 +107,7 @@ func read(ctx context.Context, c *vim25.Client, refs []types.ManagedObjectRefere
 	return out, nil
 }
 
-// readPaths reads properties. Virtual machines that are gone are left out.
+// readPaths reads properties. Deleted virtual machines are left out.
 func readPaths(ctx context.Context, c *vim25.Client, refs []types.ManagedObjectReference, paths []string) (map[types.ManagedObjectReference]types.ObjectContent, error) {
 	out := make(map[types.ManagedObjectReference]types.ObjectContent, len(refs))
 	for len(refs) > 0 {
@@ -118,7 +115,7 @@ func readPaths(ctx context.Context, c *vim25.Client, refs []types.ManagedObjectR
 		refs = refs[len(page):]
 		content, err := retrieve(ctx, c, page, paths)
 		if len(page) > 1 && vimfault.KindOf(err) == vimfault.NotFound {
-			// One that is gone fails the whole page.
+			// A deleted virtual machine fails the whole page.
 			for _, ref := range page {
 				one, err := readPaths(ctx, c, []types.ManagedObjectReference{ref}, paths)
 				if err != nil {

@@ -13,14 +13,14 @@ import (
 	"github.com/slipway-dev/slipway/test/simulated"
 )
 
-// A server that tells of differences to what it has told last says nothing of what came
-// and went between two answers; a direct read may have seen it.
-func TestWhatADirectReadHasSeenAndNoStreamTellsOfIsReadAgain(t *testing.T) {
+// A server that reports differences to its last report does not report an object that appeared and disappeared
+// between two answers. A direct read may have seen that object.
+func TestVerify_RepeatsADirectReadThatTheStreamDoesNotReport(t *testing.T) {
 	f := startInventory(t)
-	vm := f.make(t, managedFolder, "web")
+	vm := f.create(t, managedFolder, "web")
 	ref := vm.Reference()
 	simulated.Eventually(t, "it can be read", func() bool { return observe.Readable(f.Get(ref)) })
-	f.stop() // From now on the test says what the stream tells.
+	f.stop() // From now on the test delivers the stream's updates.
 	client, err := f.opts.Session.Vim(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -37,7 +37,7 @@ func TestWhatADirectReadHasSeenAndNoStreamTellsOfIsReadAgain(t *testing.T) {
 	if seen, err := f.Refresh(t.Context(), ref); err != nil || observe.Readable(seen) {
 		t.Fatalf("Refresh = %+v, %v; want a record that cannot be read", seen, err)
 	}
-	tell(5) // The answer of a wait that began before.
+	tell(5) // The answer to a wait that began before the read.
 	if observe.Readable(f.Get(ref)) {
 		t.Error("a hidden virtual machine became readable")
 	}
@@ -45,7 +45,7 @@ func TestWhatADirectReadHasSeenAndNoStreamTellsOfIsReadAgain(t *testing.T) {
 	f.waits = 6
 	tell(6)
 	if !observe.Readable(f.Get(ref)) {
-		t.Error("the record is still that of the direct read, and the stream will never tell of another")
+		t.Error("the record is still that of the direct read, although the stream will not report a newer one")
 	}
 	simulated.Eventually(t, "it is not read again and again", func() bool {
 		f.waits++
@@ -54,9 +54,9 @@ func TestWhatADirectReadHasSeenAndNoStreamTellsOfIsReadAgain(t *testing.T) {
 	})
 }
 
-func TestADirectReadThatShowsNothingNewIsNotRepeated(t *testing.T) {
+func TestVerify_DoesNotRepeatAnUnchangedRead(t *testing.T) {
 	f := startInventory(t)
-	vm := f.make(t, managedFolder, "web")
+	vm := f.create(t, managedFolder, "web")
 	ref := vm.Reference()
 	simulated.Eventually(t, "the record is complete", func() bool {
 		_, err := f.Refresh(t.Context(), ref)

@@ -15,7 +15,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-func TestTheLogTellsOfALostStreamOnceAndFromTimeToTime(t *testing.T) {
+func TestReporter_LogsALostStreamOncePerInterval(t *testing.T) {
 	var lines []string
 	logger := funcr.New(func(_, args string) { lines = append(lines, args) }, funcr.Options{})
 	var r reporter
@@ -23,20 +23,20 @@ func TestTheLogTellsOfALostStreamOnceAndFromTimeToTime(t *testing.T) {
 	refused := soap.WrapVimFault(&types.InvalidLogin{})
 	for _, step := range []struct {
 		after time.Duration
-		err   error // nil when everything was read
+		err   error // nil after a full read
 		want  string
 	}{
 		{0, nil, ""},
-		{1 * time.Second, io.EOF, "was lost"},
+		{1 * time.Second, io.EOF, "Lost the stream"},
 		{2 * time.Second, errors.Join(errors.New("from another port"), io.EOF), ""},
-		{3 * time.Second, refused, "was lost"},
+		{3 * time.Second, refused, "Lost the stream"},
 		{13 * time.Second, refused, ""},
 		{9 * time.Minute, refused, ""},
-		{11 * time.Minute, refused, "was lost"},
+		{11 * time.Minute, refused, "Lost the stream"},
 		{12 * time.Minute, refused, ""},
-		{13 * time.Minute, nil, "is rebuilt"},
+		{13 * time.Minute, nil, "Rebuilt the stream"},
 		{14 * time.Minute, nil, ""},
-		{15 * time.Minute, refused, "was lost"},
+		{15 * time.Minute, refused, "Lost the stream"},
 	} {
 		lines = nil
 		if step.err != nil {

@@ -18,7 +18,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/vimfault"
 )
 
-// Run keeps the inventory until ctx is done.
+// Run keeps the inventory up to date until ctx is done.
 func (i *Inventory) Run(ctx context.Context) {
 	logger := klog.FromContext(ctx)
 	for try := 0; ctx.Err() == nil; try++ {
@@ -33,7 +33,7 @@ func (i *Inventory) Run(ctx context.Context) {
 			return
 		}
 		if errors.Is(err, errRebuilt) {
-			logger.Info("The inventory is read anew", "why", err.Error())
+			logger.Info("Reading the inventory again", "reason", err.Error())
 			try = -1
 			continue
 		}
@@ -51,19 +51,19 @@ func (i *Inventory) Run(ctx context.Context) {
 	}
 }
 
-// collector is the server's part of one stream.
+// collector is the server-side state of a stream.
 type collector struct {
 	client *vim25.Client
 	ref    types.ManagedObjectReference
 	views  []types.ManagedObjectReference
-	// histories are the collectors of events.
+	// histories are the event collectors.
 	histories []types.ManagedObjectReference
-	// folders are the managed ones, outside is the filter of what is followed elsewhere.
+	// folders are the managed folders. outside is the filter for virtual machines in other folders.
 	folders []types.ManagedObjectReference
 	outside types.ManagedObjectReference
 }
 
-// stream builds a collector and follows it until something fails.
+// stream creates a collector and follows it until an error occurs.
 func (i *Inventory) stream(ctx context.Context) error {
 	c, err := i.opts.Session.Vim(ctx)
 	if err != nil {
@@ -75,13 +75,13 @@ func (i *Inventory) stream(ctx context.Context) error {
 	go func() {
 		select {
 		case <-epoch:
-			cancel(fmt.Errorf("vCenter session was replaced"))
+			cancel(fmt.Errorf("the vCenter session was replaced"))
 		case <-ctx.Done():
 		}
 	}()
 	i.mu.Lock()
 	i.began, i.rebuild = time.Now(), cancel
-	clear(i.direct) // Whatever is there by now, the new stream reports.
+	clear(i.direct) // The new stream reports all existing virtual machines.
 	i.places.reset()
 	i.mu.Unlock()
 	folders, err := i.opts.Folders(ctx)
@@ -105,10 +105,10 @@ func (i *Inventory) stream(ctx context.Context) error {
 	return err
 }
 
-// build makes the views, the collector and its filters.
+// build creates the views, the collector and its filters.
 func (i *Inventory) build(ctx context.Context, col *collector) error {
 	c := col.client
-	// A folder itself is selected to learn of its end, which empties its view.
+	// The folder itself is selected too, so that its deletion is reported. Its deletion only empties the view.
 	var objects []types.ObjectSpec
 	for _, folder := range col.folders {
 		vms, err := col.containerView(ctx, folder, "VirtualMachine")
@@ -147,7 +147,7 @@ func (i *Inventory) build(ctx context.Context, col *collector) error {
 	return i.tasks.resume(ctx, c, list)
 }
 
-// filter makes a filter of the collector.
+// filter creates a filter of the collector.
 func (col *collector) filter(ctx context.Context, objects ...types.ObjectSpec) (types.ManagedObjectReference, error) {
 	res, err := methods.CreateFilter(ctx, col.client, &types.CreateFilter{
 		This: col.ref,
@@ -196,24 +196,24 @@ func viewObject(view types.ManagedObjectReference) types.ObjectSpec {
 	}
 }
 
-// destroy removes what lives in the server, and is true when nothing of it is left: a
-// session that is gone has removed it too.
+// destroy removes the collector from the server. It returns true if no part of it is left. A session that has ended
+// has removed it too.
 func (col *collector) destroy() bool {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
-	gone := func(err error) bool { return err == nil || vimfault.Refused(err) }
+	isRemoved := func(err error) bool { return err == nil || vimfault.Refused(err) }
 	if col.ref.Value != "" {
-		if _, err := methods.DestroyPropertyCollector(ctx, col.client, &types.DestroyPropertyCollector{This: col.ref}); !gone(err) {
+		if _, err := methods.DestroyPropertyCollector(ctx, col.client, &types.DestroyPropertyCollector{This: col.ref}); !isRemoved(err) {
 			return false
 		}
 	}
 	for _, h := range col.histories {
-		if _, err := methods.DestroyCollector(ctx, col.client, &types.DestroyCollector{This: h}); !gone(err) {
+		if _, err := methods.DestroyCollector(ctx, col.client, &types.DestroyCollector{This: h}); !isRemoved(err) {
 			return false
 		}
 	}
 	for _, v := range col.views {
-		if _, err := methods.DestroyView(ctx, col.client, &types.DestroyView{This: v}); !gone(err) {
+		if _, err := methods.DestroyView(ctx, col.client, &types.DestroyView{This: v}); !isRemoved(err) {
 			return false
 		}
 	}

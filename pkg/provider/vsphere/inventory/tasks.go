@@ -23,20 +23,19 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/vimfault"
 )
 
-// taskRecheck is how long a waiter trusts the silence of the stream before it
-// reads its task itself: only a stream that broke unnoticed is that silent.
+// taskRecheck is how long a waiter waits for the stream before it reads its task directly. A longer silence means
+// that the stream has failed unnoticed.
 const taskRecheck = 20 * time.Second
 
-// waitedTask is a task that somebody waits for.
+// waitedTask is a task with a waiter.
 type waitedTask struct {
 	task mo.Task
 	ch   chan types.TaskInfo
-	// progress, if set, is told how far it is.
+	// progress, if set, is called with the task's progress.
 	progress func(percent int32)
 }
 
-// tasks are those that somebody waits for. The view is nil while the stream is being
-// rebuilt; client is of its session.
+// tasks are the tasks with waiters. view is nil while the stream is rebuilt. client belongs to the view's session.
 type tasks struct {
 	session *session.Session
 
@@ -44,10 +43,9 @@ type tasks struct {
 	view    *types.ManagedObjectReference
 	client  *vim25.Client
 	waiting map[types.ManagedObjectReference]*waitedTask
-	// ended are still in the view; they leave it with the next change of it, so
-	// that leaving costs no call of its own.
+	// ended are ended tasks that are still in the view. They are removed with its next change, which saves a call.
 	ended []types.ManagedObjectReference
-	// joining enter the view with its next change; changing while one is under way.
+	// joining are added to the view with its next change. changing is true during a change.
 	joining  []types.ManagedObjectReference
 	changing bool
 }
@@ -56,8 +54,7 @@ func newTasks(s *session.Session) *tasks {
 	return &tasks{session: s, waiting: map[types.ManagedObjectReference]*waitedTask{}}
 }
 
-// update delivers the end of a task to who waits for it. Servers report info
-// as a whole or by its fields.
+// update delivers the end of a task to its waiter. Servers report info as a whole or by its fields.
 func (t *tasks) update(u types.ObjectUpdate) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -73,27 +70,25 @@ func (t *tasks) update(u types.ObjectUpdate) {
 	if w.progress != nil && w.task.Info.Progress != 0 {
 		w.progress(w.task.Info.Progress)
 	}
-	if ended(w.task.Info) {
+	if hasEnded(w.task.Info) {
 		delete(t.waiting, u.Obj)
 		t.ended = append(t.ended, u.Obj)
 		w.ch <- w.task.Info
 	}
 }
 
-func ended(info types.TaskInfo) bool {
+func hasEnded(info types.TaskInfo) bool {
 	return info.State == types.TaskInfoStateSuccess || info.State == types.TaskInfoStateError
 }
 
-// WaitTask waits for the end of a task and returns its result. A failure of the
-// task is a vimfault.TaskError, and a task that vCenter has forgotten a
-// vimfault.TaskLostError. When ctx ends first, the task is cancelled and
-// its end is awaited for a few seconds more, unless the cause is driver.ErrLeave.
+// WaitTask waits for the end of a task and returns its result. If the task fails, it returns a vimfault.TaskError.
+// If vCenter no longer has the task, it returns a vimfault.TaskLostError. If ctx ends first, it cancels the task
+// and waits a few seconds for its end, unless the cause is driver.ErrLeave.
 func (t *tasks) WaitTask(ctx context.Context, ref types.ManagedObjectReference) (types.AnyType, error) {
 	return t.FollowTask(ctx, ref, nil)
 }
 
-// FollowTask is WaitTask that tells meanwhile how far the task is, in percent. progress must
-// not block.
+// FollowTask is WaitTask with a callback for the task's progress in percent. progress must not block.
 func (t *tasks) FollowTask(ctx context.Context, ref types.ManagedObjectReference, progress func(percent int32)) (types.AnyType, error) {
 	ch := t.await(ctx, ref, progress)
 	defer func() {
@@ -110,7 +105,7 @@ func (t *tasks) FollowTask(ctx context.Context, ref types.ManagedObjectReference
 	return awaitTask(ctx, c, ref, ch, recheck.C)
 }
 
-// await returns the channel over which the end of a task comes.
+// await registers a waiter and returns the channel for the task's end.
 func (t *tasks) await(ctx context.Context, ref types.ManagedObjectReference, progress func(percent int32)) <-chan types.TaskInfo {
 	w := &waitedTask{ch: make(chan types.TaskInfo, 1), progress: progress}
 	w.task.Self = ref
@@ -118,12 +113,11 @@ func (t *tasks) await(ctx context.Context, ref types.ManagedObjectReference, pro
 	defer t.mu.Unlock()
 	t.waiting[ref] = w
 	t.joining = append(t.joining, ref)
-	go t.changeView(context.WithoutCancel(ctx)) // It may go on with what others wait for.
+	go t.changeView(context.WithoutCancel(ctx)) // It may continue with other waiters' tasks.
 	return w.ch
 }
 
-// changeView puts the tasks that join into the view. What joins meanwhile goes in with
-// one call more, however much it is.
+// changeView adds joining tasks to the view. All tasks that join during a call are added with one further call.
 func (t *tasks) changeView(ctx context.Context) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -131,15 +125,14 @@ func (t *tasks) changeView(ctx context.Context) {
 		c, change := t.client, types.ModifyListView{This: *t.view, Add: t.joining, Remove: t.ended}
 		t.joining, t.ended, t.changing = nil, nil, true
 		t.mu.Unlock()
-		// An error means that the view went with its session: the rebuilt
-		// stream takes the tasks in.
+		// An error means that the view ended with its session. The rebuilt stream adds the tasks.
 		_, _ = methods.ModifyListView(ctx, c, &change)
 		t.mu.Lock()
 		t.changing = false
 	}
 }
 
-// awaitTask waits for what the stream says of a task, and reads it at every recheck.
+// awaitTask waits for the stream to report the end of a task. It reads the task at every recheck.
 func awaitTask(ctx context.Context, c *vim25.Client, ref types.ManagedObjectReference, ch <-chan types.TaskInfo, recheck <-chan time.Time) (types.AnyType, error) {
 	for {
 		select {
@@ -149,7 +142,7 @@ func awaitTask(ctx context.Context, c *vim25.Client, ref types.ManagedObjectRefe
 			switch info, err := readTask(ctx, c, ref); {
 			case vimfault.Gone(err, ref):
 				return nil, &vimfault.TaskLostError{Task: ref}
-			case err == nil && ended(info):
+			case err == nil && hasEnded(info):
 				return taskResult(info)
 			}
 		case <-ctx.Done():
@@ -163,15 +156,15 @@ func awaitTask(ctx context.Context, c *vim25.Client, ref types.ManagedObjectRefe
 }
 
 const (
-	// cancelGrace is how long a task that was cancelled may take to end.
+	// cancelGrace is the maximum time that a cancelled task may take to end.
 	cancelGrace = 10 * time.Second
-	// cancelRecheck is how often it is read meanwhile: a process that ends has no stream
-	// any more that would tell of it.
+	// cancelRecheck is the interval between reads of a cancelled task. A process that is stopping has no stream
+	// that could report the end.
 	cancelRecheck = 200 * time.Millisecond
 )
 
-// cancelTask cancels a task and waits for its end, so that who cleans up after
-// it finds what it has done and nothing comes after. It reports whether it has ended.
+// cancelTask cancels a task and waits for its end, so that a cleanup finds all effects of the task. It reports
+// whether the task has ended.
 func cancelTask(ctx context.Context, c *vim25.Client, ref types.ManagedObjectReference, ch <-chan types.TaskInfo, grace time.Duration) bool {
 	ctx, cancel := context.WithTimeout(ctx, grace)
 	defer cancel()
@@ -183,7 +176,7 @@ func cancelTask(ctx context.Context, c *vim25.Client, ref types.ManagedObjectRef
 		case <-ch:
 			return true
 		case <-again.C:
-			if info, err := readTask(ctx, c, ref); vimfault.Gone(err, ref) || err == nil && ended(info) {
+			if info, err := readTask(ctx, c, ref); vimfault.Gone(err, ref) || err == nil && hasEnded(info) {
 				return true
 			}
 		case <-ctx.Done():
@@ -192,7 +185,7 @@ func cancelTask(ctx context.Context, c *vim25.Client, ref types.ManagedObjectRef
 	}
 }
 
-// Awaits reports whether somebody waits for a task.
+// Awaits reports whether a task has a waiter.
 func (t *tasks) Awaits(ref types.ManagedObjectReference) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -220,7 +213,7 @@ func (t *tasks) pause() {
 	t.view = nil
 }
 
-// resume puts the awaited tasks into the view of a new stream.
+// resume adds the tasks with waiters to the view of a new stream.
 func (t *tasks) resume(ctx context.Context, c *vim25.Client, view types.ManagedObjectReference) error {
 	t.mu.Lock()
 	t.view, t.client, t.ended, t.joining = &view, c, nil, nil

@@ -24,8 +24,8 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/vimfault"
 )
 
-// Tasks do not survive a restart of vCenter, and the stream does not tell of it.
-func TestATaskThatVCenterHasForgottenIsLostAndNotDone(t *testing.T) {
+// Tasks do not survive a restart of vCenter, and the stream does not report that.
+func TestWaitTask_ReturnsTaskLostErrorForAForgottenTask(t *testing.T) {
 	simulator.Test(func(ctx context.Context, c *vim25.Client) {
 		forgotten := types.ManagedObjectReference{Type: "Task", Value: "task-forgotten"}
 		recheck := make(chan time.Time, 1)
@@ -33,16 +33,16 @@ func TestATaskThatVCenterHasForgottenIsLostAndNotDone(t *testing.T) {
 		_, err := awaitTask(ctx, c, forgotten, nil, recheck)
 		var lost *vimfault.TaskLostError
 		if !errors.As(err, &lost) || lost.Task != forgotten {
-			t.Errorf("error %v, want that %s is lost", err, forgotten.Value)
+			t.Errorf("error %v, want a TaskLostError for %s", err, forgotten.Value)
 		}
 		if kind := vimfault.KindOf(err); kind == vimfault.NotFound {
-			t.Errorf("a lost task is sorted as %s: a destroy of which nothing is known would count as done", kind)
+			t.Errorf("a lost task has the kind %s: a destroy with an unknown result would count as done", kind)
 		}
 	})
 }
 
-// A process that ends closes its stream before the last tasks have ended.
-func TestTheEndOfACancelledTaskIsSeenWithoutAStream(t *testing.T) {
+// A process that is stopping closes its stream before the last tasks have ended.
+func TestCancelTask_DetectsTheEndWithoutAStream(t *testing.T) {
 	simulator.Test(func(ctx context.Context, c *vim25.Client) {
 		vm, err := find.NewFinder(c).VirtualMachine(ctx, "/DC0/vm/DC0_H0_VM0")
 		if err != nil {
@@ -53,12 +53,12 @@ func TestTheEndOfACancelledTaskIsSeenWithoutAStream(t *testing.T) {
 			t.Fatal(err)
 		}
 		if !cancelTask(ctx, c, task.Reference(), nil, time.Minute) {
-			t.Error("the end of the task was not seen")
+			t.Error("the end of the task was not detected")
 		}
 	})
 }
 
-// lists takes a second for each change of a view, and notes what enters and leaves it.
+// lists delays each change of a view by a second and records added and removed objects.
 type lists struct {
 	mu      sync.Mutex
 	changes []string
@@ -74,7 +74,7 @@ func (l *lists) RoundTrip(_ context.Context, req, res soap.HasFault) error {
 	return nil
 }
 
-func TestTasksThatBeginTogetherEnterTheViewTogether(t *testing.T) {
+func TestTasks_AreAddedToTheViewTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var l lists
 		i := New(Options{})
@@ -87,7 +87,7 @@ func TestTasksThatBeginTogetherEnterTheViewTogether(t *testing.T) {
 			}
 			synctest.Wait()
 		}
-		begin(0, 5) // There is no stream yet: that takes them in when it begins.
+		begin(0, 5) // There is no stream yet. It adds them when it begins.
 		i.tasks.client = &vim25.Client{RoundTripper: &l}
 		i.tasks.view, i.tasks.joining = &types.ManagedObjectReference{Type: "ListView", Value: "first"}, nil
 		begin(5, 6)

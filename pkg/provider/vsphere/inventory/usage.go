@@ -13,19 +13,19 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/vimfault"
 )
 
-// usagePage bounds how many virtual machines one call reads the usage of: three numbers each.
+// usagePage is the number of virtual machines whose usage is read in one call. Each has three numbers.
 const usagePage = 1000
 
-// usagePaths are what VirtualMachineQuickStats tells of usage. They change all the time, and
-// are in no filter of the stream.
+// usagePaths are the usage properties of VirtualMachineQuickStats. They change all the time, so the stream does not
+// contain them.
 var usagePaths = []string{"summary.quickStats.overallCpuUsage", "summary.quickStats.guestMemoryUsage", "summary.quickStats.hostMemoryUsage"}
 
-// Usage is what a virtual machine uses: the CPU in MHz, the memory that its guest uses as
-// vSphere estimates, and the memory of its host that it takes, both in MiB.
+// Usage is the resource usage of a virtual machine: CPU in MHz, vSphere's estimate of the guest's active memory in
+// MiB, and host memory in MiB.
 type Usage struct{ CPU, Active, Host int32 }
 
-// ReadUsage reads what the virtual machines use now. What vSphere does not tell is left out,
-// and so is a page of which one is gone: it is read again soon.
+// ReadUsage reads the current usage of virtual machines. It leaves out values that vSphere does not report. It also
+// leaves out a whole page if one of its virtual machines was deleted, because the usage is read again soon.
 func ReadUsage(ctx context.Context, s *session.Session, refs []types.ManagedObjectReference) (map[types.ManagedObjectReference]Usage, error) {
 	c, err := s.Vim(ctx)
 	if err != nil {

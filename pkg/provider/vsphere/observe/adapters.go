@@ -16,24 +16,21 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// AdaptersKey holds the device key of the adapter of each interface, as in
-// eth0=4000,eth1=4001. vSphere chooses a key when it makes the device, and never changes
-// it; only once the device is gone another may get it (vSphere API, VirtualDevice.key).
-// So it holds through everything that happens to the VM, an object that was restored or
-// made again included, and an adapter that somebody has replaced in its place counts as
-// the same.
+// AdaptersKey is the key of the adapters' device keys by interface, for example eth0=4000,eth1=4001. vSphere
+// chooses a key when it creates a device and never changes it. Another device may get the key after the device was
+// removed (vSphere API, VirtualDevice.key). The record therefore stays valid when the object is restored or
+// recreated. An adapter that a user has replaced, and that has the same key, counts as the same adapter.
 const AdaptersKey = "slipway.interfaces"
 
-// NewAdapter stands in a record for the key of an adapter that the same reconfiguration
-// adds.
+// NewAdapter represents the key of an adapter that the same reconfiguration adds.
 const NewAdapter int32 = -1
 
-// AdapterRecord says which device each interface has, by name.
+// AdapterRecord contains the adapters' device keys by interface name.
 type AdapterRecord map[string]int32
 
 const newAdapter = "new"
 
-// String is the value of AdaptersKey.
+// String returns the value for AdaptersKey.
 func (r AdapterRecord) String() string {
 	var parts []string
 	for _, name := range slices.Sorted(maps.Keys(r)) {
@@ -46,10 +43,10 @@ func (r AdapterRecord) String() string {
 	return strings.Join(parts, ",")
 }
 
-// ParseAdapters reads a value of AdaptersKey; what cannot be read is left out.
+// ParseAdapters parses a value of AdaptersKey. It leaves out invalid entries.
 func ParseAdapters(value string) AdapterRecord {
 	out := AdapterRecord{}
-	// As many are removed as are added at once.
+	// A record may contain as many removed adapters as added ones.
 	for _, part := range strings.SplitN(value, ",", 2*limits.MaxInterfaces) {
 		name, device, ok := strings.Cut(part, "=")
 		key, err := strconv.ParseInt(device, 10, 32)
@@ -64,24 +61,22 @@ func ParseAdapters(value string) AdapterRecord {
 	return out
 }
 
-// Assignment says which adapter is whose.
+// Assignment assigns adapters to interfaces.
 type Assignment struct {
-	// Cards are the adapters of the interfaces, in the order of these; nil for one that
-	// has none.
+	// Cards are the adapters in the order of the interfaces. An entry is nil if the interface has no adapter.
 	Cards []types.BaseVirtualEthernetCard
-	// Removed are the adapters of interfaces that are not listed any more, by name.
+	// Removed are the adapters of interfaces that are no longer listed, by interface name.
 	Removed map[string]types.BaseVirtualEthernetCard
-	// Others are those of no interface: somebody has added them.
+	// Others are adapters without an interface. Users have added them in vSphere.
 	Others []types.BaseVirtualEthernetCard
 }
 
-// Assign finds the adapters of interfaces. reported says which each had when that was last
-// reported; it counts for a VM that has no record yet.
+// Assign assigns adapters to interfaces. reported is the assignment that was last reported. It is used for a VM
+// that has no record yet.
 //
-// An interface keeps the adapter that is recorded for it. One without takes an adapter
-// that nobody has: the one with its MAC address, or else the first, those first whose
-// adapter is recorded as new or has gone. So those of a VM of before there were records
-// are found by their order.
+// An interface keeps its recorded adapter. An interface without one gets an unassigned adapter: the adapter with
+// its MAC address, otherwise the first one. Interfaces whose adapter is recorded as new or was removed are served
+// first. VMs without a record are therefore assigned by order.
 func Assign(vm *mo.VirtualMachine, interfaces []vmv1alpha1.VirtualMachineNetworkInterface, reported AdapterRecord) Assignment {
 	record := reported
 	if value := ExtraConfig(vm, AdaptersKey); value != "" {
@@ -103,19 +98,19 @@ func Assign(vm *mo.VirtualMachine, interfaces []vmv1alpha1.VirtualMachineNetwork
 			a.Removed[name] = card
 		}
 	}
-	a.settle(interfaces, func(i *vmv1alpha1.VirtualMachineNetworkInterface, c *types.VirtualEthernetCard) bool {
+	a.assignRest(interfaces, func(i *vmv1alpha1.VirtualMachineNetworkInterface, c *types.VirtualEthernetCard) bool {
 		return i.MACAddress != "" && strings.EqualFold(i.MACAddress, c.MacAddress)
 	})
-	a.settle(interfaces, func(i *vmv1alpha1.VirtualMachineNetworkInterface, _ *types.VirtualEthernetCard) bool {
+	a.assignRest(interfaces, func(i *vmv1alpha1.VirtualMachineNetworkInterface, _ *types.VirtualEthernetCard) bool {
 		_, recorded := record[i.Name]
 		return recorded
 	})
-	a.settle(interfaces, func(*vmv1alpha1.VirtualMachineNetworkInterface, *types.VirtualEthernetCard) bool { return true })
+	a.assignRest(interfaces, func(*vmv1alpha1.VirtualMachineNetworkInterface, *types.VirtualEthernetCard) bool { return true })
 	return a
 }
 
-// settle gives each interface that has none the first of the others that fits.
-func (a *Assignment) settle(interfaces []vmv1alpha1.VirtualMachineNetworkInterface, fits func(*vmv1alpha1.VirtualMachineNetworkInterface, *types.VirtualEthernetCard) bool) {
+// assignRest assigns the first matching unassigned adapter to each interface that has none.
+func (a *Assignment) assignRest(interfaces []vmv1alpha1.VirtualMachineNetworkInterface, fits func(*vmv1alpha1.VirtualMachineNetworkInterface, *types.VirtualEthernetCard) bool) {
 	for n := range interfaces {
 		if a.Cards[n] == nil {
 			a.Cards[n] = a.take(func(c *types.VirtualEthernetCard) bool { return fits(&interfaces[n], c) })
@@ -123,9 +118,9 @@ func (a *Assignment) settle(interfaces []vmv1alpha1.VirtualMachineNetworkInterfa
 	}
 }
 
-// take removes the first of the others that is meant; nil when none is.
-func (a *Assignment) take(meant func(*types.VirtualEthernetCard) bool) types.BaseVirtualEthernetCard {
-	at := slices.IndexFunc(a.Others, func(c types.BaseVirtualEthernetCard) bool { return meant(c.GetVirtualEthernetCard()) })
+// take removes and returns the first unassigned adapter that matches. It returns nil if there is none.
+func (a *Assignment) take(matches func(*types.VirtualEthernetCard) bool) types.BaseVirtualEthernetCard {
+	at := slices.IndexFunc(a.Others, func(c types.BaseVirtualEthernetCard) bool { return matches(c.GetVirtualEthernetCard()) })
 	if at < 0 {
 		return nil
 	}
@@ -134,7 +129,7 @@ func (a *Assignment) take(meant func(*types.VirtualEthernetCard) bool) types.Bas
 	return card
 }
 
-// Record is what is to be recorded of the adapters that are there.
+// Record returns the record of the assigned adapters.
 func (a *Assignment) Record(interfaces []vmv1alpha1.VirtualMachineNetworkInterface) AdapterRecord {
 	out := AdapterRecord{}
 	for n, card := range a.Cards {

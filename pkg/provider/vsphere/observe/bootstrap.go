@@ -14,23 +14,23 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// CloudInitRead are variables that cloud-init sets when it has read its data and the network
-// is up (DataSourceVMware.setup, which comes after _get_data). Tools say less: they run
-// before cloud-init does, which reads by them.
+// CloudInitRead are variables that cloud-init sets after it has read its data and the network is up
+// (DataSourceVMware.setup, which runs after _get_data). The state of VMware Tools is not sufficient, because
+// cloud-init reads its data with them.
 var CloudInitRead = []string{"guestinfo.local-ipv4", "guestinfo.local-ipv6"}
 
-// Keys of what the guest gets for its first boot. What they hold may be secret.
+// Keys of first-boot data. The values may be secret.
 const (
 	UserDataKey   = "guestinfo.userdata"
 	VendorDataKey = "guestinfo.vendordata"
 	IgnitionKey   = "guestinfo.ignition.config.data"
 )
 
-// FirstBootKeys are those keys.
+// FirstBootKeys are the keys of first-boot data.
 var FirstBootKeys = []string{UserDataKey, VendorDataKey, IgnitionKey}
 
-// BootstrapRead is true when the guest has read what it configures itself by. Ignition runs
-// before the system from which Tools are started, so that Tools tell of it.
+// BootstrapRead reports whether the guest has read its bootstrap data. Ignition runs before the system that starts
+// VMware Tools, so running Tools mean that Ignition has finished.
 func BootstrapRead(vm *mo.VirtualMachine, b *vmv1alpha1.VirtualMachineBootstrap) bool {
 	switch {
 	case b.CloudInit != nil:
@@ -46,24 +46,23 @@ func BootstrapRead(vm *mo.VirtualMachine, b *vmv1alpha1.VirtualMachineBootstrap)
 	return false
 }
 
-// BootstrapInstance is what the guest is known by: the instance ID of cloud-init, or the UID
-// of the object.
+// BootstrapInstance returns the guest's instance: cloud-init's instance ID or the object's UID.
 func BootstrapInstance(vm *mo.VirtualMachine, uid string) string {
 	return cmp.Or(ExtraConfig(vm, InstanceIDKey), uid)
 }
 
-// BootstrapMarked is true when the data of the first boot was removed once.
+// BootstrapMarked reports whether first-boot data was removed for the current instance.
 func BootstrapMarked(vm *mo.VirtualMachine, uid string) bool {
 	mark := ExtraConfig(vm, BootstrapRemovedKey)
 	return mark != "" && mark == BootstrapInstance(vm, uid)
 }
 
-// BootstrapRemoved is true when the data of the first boot was removed and has not come back.
+// BootstrapRemoved reports whether first-boot data was removed and was not set again.
 func BootstrapRemoved(vm *mo.VirtualMachine, uid string) bool {
 	return BootstrapMarked(vm, uid) && !slices.ContainsFunc(FirstBootKeys, func(key string) bool { return ExtraConfig(vm, key) != "" })
 }
 
-// bootstrapStatus returns the instance ID that cloud-init was given, nil if that is the UID of the object.
+// bootstrapStatus returns cloud-init's instance ID. It returns nil if that is the object's UID.
 func bootstrapStatus(vm *mo.VirtualMachine) *vmv1alpha1.VirtualMachineBootstrapStatus {
 	if id := ExtraConfig(vm, InstanceIDKey); id != "" {
 		return &vmv1alpha1.VirtualMachineBootstrapStatus{InstanceID: id}
@@ -71,8 +70,8 @@ func bootstrapStatus(vm *mo.VirtualMachine) *vmv1alpha1.VirtualMachineBootstrapS
 	return nil
 }
 
-// BootstrapCondition returns whether the data of the first boot was removed. It has no status if that is not requested,
-// and for an adopted VM, which was given none.
+// BootstrapCondition returns the condition that reports whether first-boot data was removed. It has no status if
+// the removal is not requested. It has none for an adopted VM either, because such a VM got no data.
 func BootstrapCondition(vm *mo.VirtualMachine, uid string, b *vmv1alpha1.VirtualMachineBootstrap) metav1.Condition {
 	c := metav1.Condition{Type: vmv1alpha1.ConditionBootstrapDataRemoved}
 	if b == nil || !b.RemoveAfterFirstBoot || ExtraConfig(vm, AdoptedKey) == uid {
@@ -83,10 +82,10 @@ func BootstrapCondition(vm *mo.VirtualMachine, uid string, b *vmv1alpha1.Virtual
 	case BootstrapRemoved(vm, uid):
 	case b.CloudInit != nil:
 		c.Status, c.Reason = metav1.ConditionFalse, vmv1alpha1.ReasonInProgress
-		c.Message = "cloud-init has not said yet, by guestinfo.local-ipv4 or local-ipv6, that it has read its data"
+		c.Message = "waiting for cloud-init to read its data (it then sets guestinfo.local-ipv4 or guestinfo.local-ipv6)"
 	default:
 		c.Status, c.Reason = metav1.ConditionFalse, vmv1alpha1.ReasonInProgress
-		c.Message = "VMware Tools does not run yet, which it does when Ignition is done"
+		c.Message = "waiting for VMware Tools to run, which means that Ignition has finished"
 	}
 	return c
 }

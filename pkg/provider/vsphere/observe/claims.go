@@ -10,17 +10,16 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// claimPrefix and the name of a volume are the key of extraConfig that holds the ID of the
-// first class disk of its claim. The key is written before the disk is attached and
-// removed after it was detached, so that a disk which an earlier process has attached is
-// known to be ours to detach. Others that are attached are somebody else's.
+// claimPrefix and a volume's name form the extraConfig key of the ID of the first class disk of the volume's claim.
+// The key is written before the disk is attached and removed after it was detached. A disk with such a key may be
+// detached by Slipway, even if another process attached it. All other attached first class disks belong to other
+// clients.
 const claimPrefix = "slipway.claim."
 
-// ClaimKey is the key of extraConfig that holds the ID of the disk of a claim.
+// ClaimKey returns the extraConfig key of the ID of a claim's disk.
 func ClaimKey(volume string) string { return claimPrefix + volume }
 
-// Claims are the IDs of the disks of claims that the VM has or was about to get, by the
-// name of the volume.
+// Claims returns the IDs of claims' disks that are attached or are being attached, by volume name.
 func Claims(vm *mo.VirtualMachine) map[string]string {
 	if vm == nil || vm.Config == nil {
 		return nil
@@ -40,7 +39,7 @@ func Claims(vm *mo.VirtualMachine) map[string]string {
 	return out
 }
 
-// FirstClassID is the ID of a first class disk in lower case, empty for other disks.
+// FirstClassID returns a first class disk's ID in lower case. It returns an empty string for other disks.
 func FirstClassID(disk *types.VirtualDisk) string {
 	if disk.VDiskId == nil {
 		return ""
@@ -48,7 +47,7 @@ func FirstClassID(disk *types.VirtualDisk) string {
 	return strings.ToLower(disk.VDiskId.Id)
 }
 
-// FirstClass are the first class disks that the VM has, by their IDs.
+// FirstClass returns the VM's first class disks by ID.
 func FirstClass(vm *mo.VirtualMachine) map[string]*types.VirtualDisk {
 	if vm == nil || vm.Config == nil {
 		return nil

@@ -15,15 +15,15 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
-// customized returns a condition without status if no guest customization was requested.
-func customized(vm *mo.VirtualMachine) metav1.Condition {
+// customizationCondition returns the guest customization condition. It has no status if no customization was requested.
+func customizationCondition(vm *mo.VirtualMachine) metav1.Condition {
 	c := metav1.Condition{Type: vmv1alpha1.ConditionGuestCustomized}
 	if vm.Guest == nil || vm.Guest.CustomizationInfo == nil {
 		return c
 	}
 	switch info := vm.Guest.CustomizationInfo; types.GuestInfoCustomizationStatus(info.CustomizationStatus) {
 	case types.GuestInfoCustomizationStatusTOOLSDEPLOYPKG_PENDING:
-		c.Status, c.Reason, c.Message = metav1.ConditionFalse, vmv1alpha1.ReasonInProgress, "the guest customization begins at the next start"
+		c.Status, c.Reason, c.Message = metav1.ConditionFalse, vmv1alpha1.ReasonInProgress, "the guest customization starts at the next power-on"
 	case types.GuestInfoCustomizationStatusTOOLSDEPLOYPKG_RUNNING:
 		c.Status, c.Reason = metav1.ConditionFalse, vmv1alpha1.ReasonInProgress
 	case types.GuestInfoCustomizationStatusTOOLSDEPLOYPKG_SUCCEEDED:
@@ -37,7 +37,7 @@ func customized(vm *mo.VirtualMachine) metav1.Condition {
 	return c
 }
 
-// Customizing is true while the guest is being customized, or will be at its next start.
+// Customizing reports whether a guest customization is running or pending.
 func Customizing(vm *mo.VirtualMachine) bool {
 	if vm.Guest == nil || vm.Guest.CustomizationInfo == nil {
 		return false
@@ -49,38 +49,38 @@ func Customizing(vm *mo.VirtualMachine) bool {
 	return false
 }
 
-// answered returns a condition without status while vSphere asks no question.
-func answered(vm *mo.VirtualMachine) metav1.Condition {
+// questionCondition returns the condition for pending questions. It has no status if there is no question.
+func questionCondition(vm *mo.VirtualMachine) metav1.Condition {
 	c := metav1.Condition{Type: vmv1alpha1.ConditionQuestionsAnswered}
 	if question := vm.Runtime.Question; question != nil && strings.TrimSpace(question.Text) != "" {
 		c.Status, c.Reason = metav1.ConditionFalse, vmv1alpha1.ReasonQuestionPending
-		c.Message = "vSphere waits for an answer, and does nothing with the virtual machine until it has one: " + strings.TrimSpace(question.Text)
+		c.Message = "operations are blocked until the question is answered in vSphere: " + strings.TrimSpace(question.Text)
 	}
 	return c
 }
 
-// consolidated returns a condition without status for a VM whose disks are as they should be.
-func consolidated(vm *mo.VirtualMachine) metav1.Condition {
+// consolidationCondition returns the disk consolidation condition. It has no status if no consolidation is needed.
+func consolidationCondition(vm *mo.VirtualMachine) metav1.Condition {
 	c := metav1.Condition{Type: vmv1alpha1.ConditionDisksConsolidated}
 	if vm.Runtime.ConsolidationNeeded {
 		c.Status, c.Reason = metav1.ConditionFalse, vmv1alpha1.ReasonConsolidationNeeded
-		c.Message = "disks have files of snapshots that are gone, which grow: consolidate them in vSphere"
+		c.Message = "disks still have files of deleted snapshots, which keep growing: consolidate the disks in vSphere"
 	}
 	return c
 }
 
-// tools returns whether VMware Tools runs in the guest.
-func tools(o *provider.Observation) metav1.Condition {
+// toolsCondition returns the condition that reports whether VMware Tools is running in the guest.
+func toolsCondition(o *provider.Observation) metav1.Condition {
 	c := metav1.Condition{Type: vmv1alpha1.ConditionGuestToolsReady, Status: metav1.ConditionFalse}
 	switch {
 	case o.PowerState != vmv1alpha1.PoweredOn:
-		c.Reason, c.Message = vmv1alpha1.ReasonPoweredOff, "the virtual machine does not run"
+		c.Reason, c.Message = vmv1alpha1.ReasonPoweredOff, "the virtual machine is not running"
 	case o.Guest == nil:
-		c.Status, c.Reason, c.Message = metav1.ConditionUnknown, vmv1alpha1.ReasonUnknownState, "vSphere reports no guest"
+		c.Status, c.Reason, c.Message = metav1.ConditionUnknown, vmv1alpha1.ReasonUnknownState, "vSphere reports no guest information"
 	case o.Guest.ToolsRunning:
 		c.Status, c.Reason = metav1.ConditionTrue, vmv1alpha1.ReasonSucceeded
 	default:
-		c.Reason, c.Message = vmv1alpha1.ReasonWaitingForTools, "VMware Tools does not run"
+		c.Reason, c.Message = vmv1alpha1.ReasonWaitingForTools, "VMware Tools is not running"
 	}
 	return c
 }

@@ -14,52 +14,49 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// Keys of extraConfig that say of disks and drives what vSphere does not. Each is written
-// by the reconfiguration that changes what it is about.
+// Keys of extraConfig with data about disks and drives that vSphere does not store. The reconfiguration that
+// changes a disk or drive also writes its key.
 const (
-	// volumePrefix and the name of a volume are the key of the slot of its disk,
-	// drivePrefix of that of its CD-ROM drive.
+	// volumePrefix and a volume's name form the key of the slot of its disk, drivePrefix that of its CD-ROM drive.
 	volumePrefix, drivePrefix = "slipway.volume.", "slipway.cdrom."
-	// PolicyPrefix begins the keys of all profiles.
+	// PolicyPrefix is the prefix of all storage policy keys.
 	PolicyPrefix = "slipway.policy."
-	// policyPrefix and the name of a volume are the key of the profile of its storage
-	// policy, reclaimPrefix of what becomes of its disk.
+	// policyPrefix and a volume's name form the key of the profile of its storage policy, reclaimPrefix that of its
+	// reclaim policy.
 	policyPrefix, reclaimPrefix = "slipway.policy.volume.", "slipway.reclaim."
-	// HomePolicyKey holds the profile of the storage policy of the VM's own files.
+	// HomePolicyKey is the key of the storage policy profile of the VM's own files.
 	HomePolicyKey = "slipway.policy.home"
-	// BootDiskPolicyKey holds that of the boot disk.
+	// BootDiskPolicyKey is the key of the boot disk's storage policy profile.
 	BootDiskPolicyKey = "slipway.policy.bootDisk"
-	// BootDiskKey holds the slot of the disk that the VM boots from.
+	// BootDiskKey is the key of the boot disk's slot.
 	BootDiskKey = "slipway.bootDisk"
 )
 
-// VolumeKey is the key of extraConfig that holds the slot of a volume.
+// VolumeKey returns the extraConfig key of the slot of a volume's disk.
 func VolumeKey(volume string) string { return volumePrefix + volume }
 
-// DriveKey is the key of extraConfig that holds the slot of a CD-ROM drive.
+// DriveKey returns the extraConfig key of the slot of a CD-ROM drive.
 func DriveKey(volume string) string { return drivePrefix + volume }
 
-// PolicyKey is the key of extraConfig that holds the profile of the storage policy of a
-// volume.
+// PolicyKey returns the extraConfig key of the profile of a volume's storage policy.
 func PolicyKey(volume string) string { return policyPrefix + volume }
 
-// ReclaimKey is the key of extraConfig that holds the reclaim policy of a volume, and the
-// UUID of the disk that it is about.
+// ReclaimKey returns the extraConfig key of a volume's reclaim policy and its disk's UUID.
 func ReclaimKey(volume string) string { return reclaimPrefix + volume }
 
 // Controller is a disk controller of a VM.
 type Controller struct {
 	// Kind is pvscsi, lsilogic, lsilogicsas, buslogic, sata, nvme or ide.
 	Kind string
-	// Key of the device.
+	// Key is the device key.
 	Key int32
-	// Bus is the number among the controllers of the class.
+	// Bus is the bus number, unique in the class.
 	Bus int32
-	// Units that are taken.
+	// Units are the unit numbers in use.
 	Units []int32
 }
 
-// Class is scsi for the kinds that share the numbers of SCSI buses, else Kind.
+// Class returns scsi for the kinds that share the SCSI bus numbers, and Kind for others.
 func (c Controller) Class() string {
 	switch c.Kind {
 	case "sata", "nvme", "ide":
@@ -68,13 +65,13 @@ func (c Controller) Class() string {
 	return "scsi"
 }
 
-// Slot names a disk as .vmx files do, for example scsi0:1. It stays when the
-// disk moves to another datastore and when the VM moves to another host.
+// Slot returns the position of a unit in the form of .vmx files, for example scsi0:1. It does not change when the
+// disk moves to another datastore or the VM moves to another host.
 func (c Controller) Slot(unit int32) string {
 	return fmt.Sprintf("%s%d:%d", c.Class(), c.Bus, unit)
 }
 
-// Controllers are the disk controllers in the order of class and bus.
+// Controllers returns the disk controllers in the order of class and bus.
 func Controllers(vm *mo.VirtualMachine) []Controller {
 	if vm == nil || vm.Config == nil {
 		return nil
@@ -128,20 +125,18 @@ func controllerOf(d types.BaseVirtualDevice) (Controller, bool) {
 	return c, true
 }
 
-// Volumes are the disks of the volumes, by name. A volume that is recorded and
-// whose disk is gone is nil.
+// Volumes returns the volumes' disks by volume name. A disk is nil if it is recorded but does not exist.
 func Volumes(vm *mo.VirtualMachine) map[string]*types.VirtualDisk {
-	return recorded[*types.VirtualDisk](vm, volumePrefix)
+	return recordedDevices[*types.VirtualDisk](vm, volumePrefix)
 }
 
-// Drives are the CD-ROM drives of the volumes, by name. One that is recorded and is gone
-// is nil.
+// Drives returns the volumes' CD-ROM drives by volume name. A drive is nil if it is recorded but does not exist.
 func Drives(vm *mo.VirtualMachine) map[string]*types.VirtualCdrom {
-	return recorded[*types.VirtualCdrom](vm, drivePrefix)
+	return recordedDevices[*types.VirtualCdrom](vm, drivePrefix)
 }
 
-// recorded are the devices whose slots are recorded below a prefix.
-func recorded[T types.BaseVirtualDevice](vm *mo.VirtualMachine, prefix string) map[string]T {
+// recordedDevices returns the devices whose slots are recorded with a key prefix.
+func recordedDevices[T types.BaseVirtualDevice](vm *mo.VirtualMachine, prefix string) map[string]T {
 	if vm == nil || vm.Config == nil {
 		return nil
 	}
@@ -161,9 +156,8 @@ func recorded[T types.BaseVirtualDevice](vm *mo.VirtualMachine, prefix string) m
 	return out
 }
 
-// bySlot returns the devices at controllers. First class disks are left out, and disks that
-// are not the recorded one of their slot: the slot of a disk that was removed in vSphere can
-// be taken by the disk of a claim or of another VM.
+// bySlot returns the devices on controllers by slot. It leaves out first class disks, and disks that are not the
+// recorded disk of their slot: after a disk was removed in vSphere, another disk can be in its slot.
 func bySlot(vm *mo.VirtualMachine) map[string]types.BaseVirtualDevice {
 	out := map[string]types.BaseVirtualDevice{}
 	controllers, recorded := Controllers(vm), DiskRecords(vm)
@@ -179,7 +173,7 @@ func bySlot(vm *mo.VirtualMachine) map[string]types.BaseVirtualDevice {
 	return out
 }
 
-// SlotOf names the place of a device, empty for one that is at no disk controller.
+// SlotOf returns a device's slot. It returns an empty string if the device is not on a disk controller.
 func SlotOf(vm *mo.VirtualMachine, device types.BaseVirtualDevice) string {
 	return slotOf(Controllers(vm), device)
 }
@@ -194,14 +188,13 @@ func slotOf(controllers []Controller, device types.BaseVirtualDevice) string {
 	return ""
 }
 
-// BootDisk is the disk that the image boots from: the one that is recorded, or the only
-// one that is no volume. While the VM is new it is the first, as in the image. several is
-// true when it cannot be told.
+// BootDisk returns the disk that the image boots from: the recorded disk, or the only disk that is not a volume.
+// For a new VM it is the first disk, as in the image. several is true if there are several candidates.
 func BootDisk(vm *mo.VirtualMachine) (disk *types.VirtualDisk, several bool) {
 	return BootDiskBeside(vm, Volumes(vm))
 }
 
-// BootDiskBeside is BootDisk of a VM whose volumes are these.
+// BootDiskBeside is BootDisk for a VM with the given volumes' disks.
 func BootDiskBeside(vm *mo.VirtualMachine, volumes map[string]*types.VirtualDisk) (disk *types.VirtualDisk, several bool) {
 	if vm == nil || vm.Config == nil {
 		return nil, false
@@ -227,8 +220,8 @@ func BootDiskBeside(vm *mo.VirtualMachine, volumes map[string]*types.VirtualDisk
 	return slices.MinFunc(all, func(a, b *types.VirtualDisk) int { return int(a.Key - b.Key) }), false
 }
 
-// Devices are the devices of the VM by key: the type of each, and the files of a disk, which
-// change with its snapshots.
+// Devices returns a description of each device by key: its type, and the files of a disk. The files change with
+// snapshots.
 func Devices(vm *mo.VirtualMachine) map[int32]string {
 	out := map[int32]string{}
 	if vm == nil || vm.Config == nil {
@@ -244,11 +237,11 @@ func Devices(vm *mo.VirtualMachine) map[int32]string {
 	return out
 }
 
-// HasParent is true for a disk that depends on another one: that of a snapshot, or of the
-// virtual machine that it was cloned from.
+// HasParent reports whether a disk has a parent: the disk belongs to a snapshot or is linked to another virtual
+// machine's disk.
 func HasParent(disk *types.VirtualDisk) bool { return len(DiskFiles(disk.Backing)) > 1 }
 
-// Shared is true for a disk that several VMs may write to at the same time.
+// Shared reports whether several VMs may write to the disk at the same time.
 func Shared(b types.BaseVirtualDeviceBackingInfo) bool {
 	sharing := ""
 	switch b := b.(type) {
@@ -262,10 +255,10 @@ func Shared(b types.BaseVirtualDeviceBackingInfo) bool {
 	return sharing == string(types.VirtualDiskSharingSharingMultiWriter)
 }
 
-// Capacity of a disk in bytes; old servers report kibibytes only.
+// Capacity returns a disk's capacity in bytes. Old servers report only kibibytes.
 func Capacity(disk *types.VirtualDisk) int64 { return max(disk.CapacityInBytes, disk.CapacityInKB<<10) }
 
-// DiskUUID returns the UUID that the guest sees, empty for a backing without one.
+// DiskUUID returns the UUID that the guest sees. It returns an empty string for a backing without a UUID.
 func DiskUUID(disk *types.VirtualDisk) string {
 	switch b := disk.Backing.(type) {
 	case *types.VirtualDiskFlatVer2BackingInfo:
@@ -282,8 +275,7 @@ func DiskUUID(disk *types.VirtualDisk) string {
 	return ""
 }
 
-// DiskFiles are the files of a disk, its own first, then those of its parents. There is
-// at least one name.
+// DiskFiles returns the disk's own file and then those of its parents. The result has at least one entry.
 func DiskFiles(b types.BaseVirtualDeviceBackingInfo) []string {
 	var out []string
 	for at := b; at != nil; at = parentOf(at) {
@@ -297,8 +289,8 @@ func DiskFiles(b types.BaseVirtualDeviceBackingInfo) []string {
 	return out
 }
 
-// parentOf is what a disk is made from, nil for nothing. Each backing that can have a parent
-// has a field of that name, of its own type.
+// parentOf returns a backing's parent, or nil. Backing types that support a parent have a field Parent of their own
+// type.
 func parentOf(b types.BaseVirtualDeviceBackingInfo) types.BaseVirtualDeviceBackingInfo {
 	v := reflect.Indirect(reflect.ValueOf(b))
 	if v.Kind() != reflect.Struct {

@@ -12,19 +12,18 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// diskPrefix and a slot are the key of the UUID of the disk that was created or adopted
-// there. The UUID is in the disk's descriptor (API, VirtualDiskFlatVer2BackingInfo.uuid): it
-// stays when the file is moved or renamed, and when a snapshot gives the disk a child.
+// diskPrefix and a slot form the key of the UUID of the disk that was created or adopted in the slot. The UUID is
+// in the disk's descriptor (API, VirtualDiskFlatVer2BackingInfo.uuid). It does not change when the file is moved or
+// renamed, or when a snapshot creates a child disk.
 const diskPrefix = "slipway.disk."
 
-// DiskCreated is recorded instead of a UUID by the reconfiguration that adds a disk, which
-// has no UUID yet.
+// DiskCreated is recorded by the reconfiguration that adds a disk, because the disk has no UUID yet.
 const DiskCreated = "created"
 
-// DiskKey is the key of extraConfig that holds the UUID of the disk at a slot.
+// DiskKey returns the extraConfig key of the UUID of the disk in a slot.
 func DiskKey(slot string) string { return diskPrefix + slot }
 
-// DiskRecords returns the recorded UUIDs of disks by slot.
+// DiskRecords returns the recorded disk UUIDs by slot.
 func DiskRecords(vm *mo.VirtualMachine) map[string]string {
 	if vm == nil || vm.Config == nil {
 		return nil
@@ -44,14 +43,14 @@ func DiskRecords(vm *mo.VirtualMachine) map[string]string {
 	return out
 }
 
-// IsOther reports whether disk is another one than the recorded disk of its slot. It is false
-// while one of the two UUIDs is not known.
+// IsOther reports whether disk is not the recorded disk of its slot. It returns false if one of the UUIDs is not
+// known.
 func IsOther(recorded string, disk *types.VirtualDisk) bool {
 	uuid := DiskUUID(disk)
 	return recorded != "" && recorded != DiskCreated && uuid != "" && !strings.EqualFold(recorded, uuid)
 }
 
-// Home returns the directory of the VM; ok is false if it cannot be read.
+// Home returns the VM's directory. ok is false if the path is not known.
 func Home(vm *mo.VirtualMachine) (home object.DatastorePath, ok bool) {
 	if vm.Config == nil || !home.FromString(vm.Config.Files.VmPathName) {
 		return home, false
@@ -69,8 +68,8 @@ func Within(file string, home object.DatastorePath) bool {
 	return path.Dir(p.Path) == home.Path || home.Path != "." && strings.HasPrefix(p.Path, home.Path+"/")
 }
 
-// BesideHome reports whether a file is in the directory of the VM or, on another datastore,
-// in one of the same name: vSphere creates such directories for disks that are placed apart.
+// BesideHome reports whether a file is in the VM's directory or in a directory of the same name on another
+// datastore. vSphere creates such directories for disks on other datastores.
 func BesideHome(vm *mo.VirtualMachine, file string) bool {
 	home, ok := Home(vm)
 	if !ok || Within(file, home) {

@@ -14,26 +14,25 @@ import (
 )
 
 const (
-	// LinkedKey marks a VM whose disks were made as ones that depend on copies of its image.
+	// LinkedKey marks a VM whose disks were created as linked disks of cached image copies.
 	LinkedKey = "slipway.linked"
-	// KeepDisksKey tells vCenter which disks to keep when the VM is deleted or its disks are
-	// promoted, though no other VM has them: names of files with commas between them
-	// (vmware-tanzu/vm-operator#1077). Without it who deletes the last of several linked
-	// VMs deletes the disk that they share (nsidc/vagrant-vsphere#211).
+	// KeepDisksKey is the key of the names, separated by commas, of disk files that vCenter must keep when the VM
+	// is deleted or its disks are promoted (vmware-tanzu/vm-operator#1077). Without it, deletion of the last linked
+	// VM deletes the shared parent disk (nsidc/vagrant-vsphere#211).
 	KeepDisksKey = "vmprov.keepDisks"
 )
 
-// Linked is true for a VM whose disks were made as ones that depend on copies of its image.
+// Linked reports whether the VM's disks were created as linked disks of cached image copies.
 func Linked(vm *mo.VirtualMachine) bool { return ExtraConfig(vm, LinkedKey) != "" }
 
-// Keeps is true if vCenter is told to keep the file.
+// Keeps reports whether vCenter must keep the file.
 func Keeps(vm *mo.VirtualMachine, file string) bool {
 	var p object.DatastorePath
 	return p.FromString(file) && slices.Contains(strings.Split(ExtraConfig(vm, KeepDisksKey), ","), path.Base(p.Path))
 }
 
-// Depending are the disks of the VM that depend on one elsewhere. Those of snapshots do not,
-// for they are in a directory of the VM, and first class disks are for others to promote.
+// Depending returns the VM's disks whose parent is in another directory. Parents in the VM's own directories belong
+// to snapshots. First class disks are not returned, because they are not promoted here.
 func Depending(vm *mo.VirtualMachine) []*types.VirtualDisk {
 	if vm == nil || vm.Config == nil {
 		return nil
@@ -53,14 +52,14 @@ func Depending(vm *mo.VirtualMachine) []*types.VirtualDisk {
 	return out
 }
 
-// unpromotable returns why vSphere cannot make the disks of the VM independent now, whatever its power state; empty if
-// it can.
-func unpromotable(vm *mo.VirtualMachine) string {
+// promotionObstacle returns why vSphere cannot promote the VM's disks now, regardless of its power state. It returns an
+// empty string if vSphere can.
+func promotionObstacle(vm *mo.VirtualMachine) string {
 	if len(vm.RootSnapshot) > 0 {
-		return "it has snapshots, with which vSphere does not promote the disks of a virtual machine that runs"
+		return "vSphere cannot promote disks of a running virtual machine that has snapshots"
 	}
 	if Customizing(vm) {
-		return "its guest is being customized"
+		return "the guest customization is not complete"
 	}
 	return ""
 }

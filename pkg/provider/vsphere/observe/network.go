@@ -14,8 +14,7 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// EthernetCards are the network adapters in the order of their keys, which is
-// the order in which they were added.
+// EthernetCards returns the network adapters sorted by key, which is the order in which they were added.
 func EthernetCards(vm *mo.VirtualMachine) []types.BaseVirtualEthernetCard {
 	if vm == nil || vm.Config == nil {
 		return nil
@@ -32,7 +31,7 @@ func EthernetCards(vm *mo.VirtualMachine) []types.BaseVirtualEthernetCard {
 	return out
 }
 
-// networkOf reports the adapters and, while the guest runs, what it says.
+// networkOf returns the network status: the adapters and, while the guest is running, the values that it reports.
 func networkOf(vm *mo.VirtualMachine) *vmv1alpha1.VirtualMachineNetworkStatus {
 	st := &vmv1alpha1.VirtualMachineNetworkStatus{}
 	for _, nic := range EthernetCards(vm) {
@@ -54,11 +53,11 @@ func networkOf(vm *mo.VirtualMachine) *vmv1alpha1.VirtualMachineNetworkStatus {
 	return st
 }
 
-// maxAddresses bounds the addresses of one adapter in the status.
+// maxAddresses is the maximum number of addresses of an adapter in the status.
 const maxAddresses = 32
 
-// addGuestNIC leaves out interfaces that the guest has made for itself: on a node of
-// Kubernetes one comes and goes with every pod.
+// addGuestNIC adds the addresses of an adapter. It ignores interfaces that the guest has created: on a Kubernetes
+// node, one is created and deleted with every pod.
 func addGuestNIC(st *vmv1alpha1.VirtualMachineNetworkStatus, n types.GuestNicInfo) {
 	at := slices.IndexFunc(st.Interfaces, func(i vmv1alpha1.VirtualMachineNetworkInterfaceStatus) bool { return i.DeviceKey == n.DeviceConfigId })
 	if at < 0 {
@@ -70,7 +69,7 @@ func addGuestNIC(st *vmv1alpha1.VirtualMachineNetworkStatus, n types.GuestNicInf
 	iface.IPAddresses = iface.IPAddresses[:min(len(iface.IPAddresses), maxAddresses)]
 }
 
-// prefixes are the addresses with prefix length where the guest tells it.
+// prefixes returns the addresses, with the prefix length if the guest reports it.
 func prefixes(n types.GuestNicInfo) []string {
 	var out []string
 	if n.IpConfig != nil {
@@ -93,11 +92,10 @@ func prefixes(n types.GuestNicInfo) []string {
 	return out
 }
 
-// choosePrimary sets the primary address of each family to the guest's own choice if an adapter
-// has it, else to the first usable address of the adapters in order. An address of one host
-// (/32 or /128) is chosen only if there is no other: a virtual address, such as that of a load
-// balancer which moves between machines, has this prefix length. If the adapters have no address,
-// the guest's choice is used.
+// choosePrimary sets the primary address of each family. It uses the guest's own choice if an adapter has that
+// address, otherwise the first usable address in the order of the adapters. A single-host address (/32 or /128) is
+// used only if there is no other, because it may be a virtual address that moves between machines. If the adapters
+// have no address, the guest's choice is used.
 func choosePrimary(st *vmv1alpha1.VirtualMachineNetworkStatus, preferred string) {
 	candidates := reportedAddresses(st)
 	at := slices.IndexFunc(candidates, func(c string) bool { ip, _, _ := strings.Cut(c, "/"); return ip == preferred })
@@ -106,9 +104,9 @@ func choosePrimary(st *vmv1alpha1.VirtualMachineNetworkStatus, preferred string)
 	} else {
 		candidates = append(candidates, preferred)
 	}
-	slices.SortStableFunc(candidates, func(a, b string) int { return ofOneHost(a) - ofOneHost(b) })
+	slices.SortStableFunc(candidates, func(a, b string) int { return singleHostRank(a) - singleHostRank(b) })
 	for _, c := range candidates {
-		addr, ok := usable(c)
+		addr, ok := parseUsable(c)
 		switch {
 		case !ok:
 		case addr.Is4() && st.PrimaryIP4 == "":
@@ -119,18 +117,18 @@ func choosePrimary(st *vmv1alpha1.VirtualMachineNetworkStatus, preferred string)
 	}
 }
 
-// PreferPrimary makes the first of addresses that the guest reports the primary address of its
-// family. An address may have a prefix length, which is not compared.
+// PreferPrimary makes the first reported address in addresses the primary address of its family. An address may
+// have a prefix length, which is ignored.
 func PreferPrimary(st *vmv1alpha1.VirtualMachineNetworkStatus, addresses []string) {
 	reported := map[netip.Addr]bool{}
 	for _, text := range append(reportedAddresses(st), st.PrimaryIP4, st.PrimaryIP6) {
-		if addr, ok := usable(text); ok {
+		if addr, ok := parseUsable(text); ok {
 			reported[addr] = true
 		}
 	}
 	var four, six bool
 	for _, text := range addresses {
-		addr, ok := usable(text)
+		addr, ok := parseUsable(text)
 		switch {
 		case !ok || !reported[addr]:
 		case addr.Is4() && !four:
@@ -150,17 +148,17 @@ func reportedAddresses(st *vmv1alpha1.VirtualMachineNetworkStatus) []string {
 	return out
 }
 
-// ofOneHost returns 1 for an address whose prefix length leaves room for no other, else 0.
-func ofOneHost(s string) int {
+// singleHostRank returns 1 for an address whose prefix contains only this address, else 0.
+func singleHostRank(s string) int {
 	if p, err := netip.ParsePrefix(s); err == nil && p.IsSingleIP() {
 		return 1
 	}
 	return 0
 }
 
-// usable parses an address, with or without prefix length, that others can
-// reach the guest by.
-func usable(s string) (netip.Addr, bool) {
+// parseUsable parses an address, with or without prefix length. It returns false if other machines cannot reach the
+// guest at it.
+func parseUsable(s string) (netip.Addr, bool) {
 	addr, err := netip.ParseAddr(s)
 	if err != nil {
 		p, perr := netip.ParsePrefix(s)

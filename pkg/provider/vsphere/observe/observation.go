@@ -20,26 +20,26 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
-// Of returns what vm shows by itself; package report adds what depends on the spec. hostName resolves the name of a host.
+// Of returns the observation of vm. Package report adds values that depend on the spec. hostName resolves the name
+// of a host.
 func Of(vm *mo.VirtualMachine, hostName func(types.ManagedObjectReference) string) provider.Observation {
-	o := provider.Observation{UniqueID: vm.Self.Value, Trouble: Trouble(vm), Orphaned: orphaned(vm)}
+	o := provider.Observation{UniqueID: vm.Self.Value, Trouble: Trouble(vm), Orphaned: isOrphaned(vm)}
 	if !Readable(vm) || !Connected(vm) {
-		return o // The other properties are of an earlier time.
+		return o // The other properties are outdated.
 	}
 	o.Readable, o.Paused, o.Recorded = true, Paused(vm), Recorded(vm)
 	if t, err := time.Parse(time.RFC3339Nano, ExtraConfig(vm, LastRestartKey)); err == nil {
 		o.LastRestart = &metav1.Time{Time: t}
 	}
 	o.PowerState = PowerStateOf(vm)
-	// The API has it of a VM that is powered off only: "indicates whether the virtual machine's last
-	// shutdown was an orderly power off or not" (VirtualMachineRuntimeInfo.cleanPowerOff). It does
-	// not tell a shutdown by the guest from a power off in vSphere: both are orderly, and a crash of
-	// the VM or its host is not.
+	// vSphere reports it only for a VM that is powered off: "indicates whether the virtual machine's last shutdown
+	// was an orderly power off or not" (VirtualMachineRuntimeInfo.cleanPowerOff). It does not distinguish a guest
+	// shutdown from a power-off in vSphere: both are orderly. A crash of the VM or its host is not.
 	o.CleanPowerOff = vm.Runtime.CleanPowerOff != nil && *vm.Runtime.CleanPowerOff
 	o.Unfinished = Pending(vm) && o.PowerState == vmv1alpha1.PoweredOff
 	o.BiosUUID, o.InstanceUUID = strings.ToLower(vm.Config.Uuid), strings.ToLower(vm.Config.InstanceUuid)
 	o.HardwareVersion = HardwareVersion(vm.Config.Version)
-	o.CreationTime = createdAt(vm.Config.CreateDate)
+	o.CreationTime = creationTime(vm.Config.CreateDate)
 	o.Resources = &vmv1alpha1.VirtualMachineResources{
 		VCPUs: vm.Config.Hardware.NumCPU, Memory: resource.NewQuantity(int64(vm.Config.Hardware.MemoryMB)<<20, resource.BinarySI),
 	}
@@ -49,14 +49,14 @@ func Of(vm *mo.VirtualMachine, hostName func(types.ManagedObjectReference) strin
 	o.Guest, o.Network, o.Bootstrap = guestOf(vm), networkOf(vm), bootstrapStatus(vm)
 	o.Storage, o.Attached = storageOf(vm), slices.Sorted(maps.Keys(FirstClass(vm)))
 	o.Snapshots, o.Kept = Snapshots(vm), Kept(vm)
-	o.Depending, o.Unpromotable, o.Customizing = len(Depending(vm)), unpromotable(vm), Customizing(vm)
-	for _, c := range []metav1.Condition{customized(vm), answered(vm), consolidated(vm), tools(&o)} {
+	o.Depending, o.Unpromotable, o.Customizing = len(Depending(vm)), promotionObstacle(vm), Customizing(vm)
+	for _, c := range []metav1.Condition{customizationCondition(vm), questionCondition(vm), consolidationCondition(vm), toolsCondition(&o)} {
 		o.Set(c)
 	}
 	return o
 }
 
-// PowerStateOf translates the power state.
+// PowerStateOf converts the power state.
 func PowerStateOf(vm *mo.VirtualMachine) vmv1alpha1.PowerState {
 	switch vm.Runtime.PowerState {
 	case types.VirtualMachinePowerStatePoweredOn:
@@ -69,7 +69,7 @@ func PowerStateOf(vm *mo.VirtualMachine) vmv1alpha1.PowerState {
 	return ""
 }
 
-// HardwareVersion parses vmx-NN; 0 when it is something else.
+// HardwareVersion parses vmx-NN. It returns 0 for other values.
 func HardwareVersion(s string) int32 {
 	n, err := strconv.ParseInt(strings.TrimPrefix(s, "vmx-"), 10, 32)
 	if err != nil {
@@ -78,9 +78,10 @@ func HardwareVersion(s string) int32 {
 	return int32(n)
 }
 
-// createdAt returns the creation time that vCenter reports. That a VM of a release without createDate can have
-// 1970-01-01 is a judgement; the API says only that the property can be unset.
-func createdAt(t *time.Time) *metav1.Time {
+// creationTime returns the creation time that vCenter reports, or nil. The API only documents that the property can
+// be unset. A time of 1970-01-01 is ignored, because a VM of a release without createDate may have it; this is an
+// assumption.
+func creationTime(t *time.Time) *metav1.Time {
 	if t == nil || t.Unix() <= 0 {
 		return nil
 	}
@@ -105,9 +106,8 @@ func guestOf(vm *mo.VirtualMachine) *vmv1alpha1.VirtualMachineGuestStatus {
 	return g
 }
 
-// hostNameOf returns the host name that the guest reports, without characters that act on a
-// terminal. It is empty while VMware Tools have not reported one: a recorded answer of vCenter
-// has the text None then.
+// hostNameOf returns the guest's host name without control characters. It returns an empty string if VMware Tools
+// has not reported a name. vCenter then reports the text None, as in a recorded response.
 func hostNameOf(guest *types.GuestInfo) string {
 	if guest.HostName == "None" {
 		return ""

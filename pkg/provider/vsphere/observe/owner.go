@@ -12,15 +12,13 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vmrecord"
 )
 
-// Ours is true for keys of extraConfig that belong to this product. What an image has of
-// them was said of another VM.
+// Ours reports whether an extraConfig key belongs to Slipway. Such keys of an image belong to another VM.
 func Ours(key string) bool {
 	_, ok := CutKey(key, "slipway.")
 	return ok
 }
 
-// CutKey returns a key of extraConfig without the prefix. vSphere compares keys without case,
-// and people type them by hand.
+// CutKey returns an extraConfig key without the prefix. The comparison ignores case, like vSphere's.
 func CutKey(key, prefix string) (rest string, ok bool) {
 	if len(key) < len(prefix) || !strings.EqualFold(key[:len(prefix)], prefix) {
 		return key, false
@@ -28,61 +26,60 @@ func CutKey(key, prefix string) (rest string, ok bool) {
 	return key[len(prefix):], true
 }
 
-// Keys of extraConfig that belong to this product.
+// Keys of extraConfig that belong to Slipway.
 const (
-	// OwnerKey holds namespace/name/uid of the VirtualMachine.
+	// OwnerKey is the key of namespace/name/uid of the VirtualMachine.
 	OwnerKey = "slipway.vm"
-	// LastRestartKey holds the request time of the last restart on request,
-	// RFC 3339 with nanoseconds.
+	// LastRestartKey is the key of the request time of the last requested restart, RFC 3339 with nanoseconds.
 	LastRestartKey = "slipway.lastRestartTime"
 )
 
-// AdoptedKey holds the UID of the object that has taken the VM over from an
-// administrator. What the object's spec does not name stays as it was then; who
-// removes the key hands all of the VM over. The UID keeps the mark from copies.
+// AdoptedKey is the key of the UID of the object that has adopted the VM. Settings that the object's spec does not
+// name stay unchanged. If an administrator removes the key, all settings of the VM are managed. Because of the UID,
+// copies of the VM do not count as adopted.
 const AdoptedKey = "slipway.adopted"
 
-// RecordKey holds the record of the object, and RecordHeadKey its head, as package record
-// writes them.
+// RecordKey is the key of the object's record, and RecordHeadKey that of the record's head. Package vmrecord
+// defines both.
 const (
 	RecordKey     = "slipway.record"
 	RecordHeadKey = "slipway.recorded"
 )
 
-// Recorded says what record vm keeps.
+// Recorded returns the head of the record in vm.
 func Recorded(vm *mo.VirtualMachine) vmrecord.Head {
 	return vmrecord.ParseHead(ExtraConfig(vm, RecordHeadKey))
 }
 
-// PendingKey marks a VM whose create is not finished. It was never powered on.
+// PendingKey marks a VM whose creation is not complete. Such a VM was never powered on.
 const PendingKey = "slipway.pending"
 
-// InstanceIDKey holds the instance ID that cloud-init was told, if that is not the UID of
-// the object. The guest can write what is below guestinfo, and not this.
+// InstanceIDKey is the key of cloud-init's instance ID if it is not the object's UID. Unlike guestinfo keys, the
+// guest cannot write it.
 const InstanceIDKey = "slipway.instanceID"
 
-// BootstrapRemovedKey holds the instance ID whose data for the first boot was removed.
+// BootstrapRemovedKey is the key of the instance ID whose first-boot data was removed.
 const BootstrapRemovedKey = "slipway.bootstrapRemoved"
 
-// GuestSettingsKey holds, in JSON, the settings that the guest was given for its first boot, by the path of their
-// field. A setting that the spec changes later is not applied.
+// GuestSettingsKey is the key of the settings that the guest got at its first boot, by field path, in JSON. Later
+// changes of such a setting are not applied.
 const GuestSettingsKey = "slipway.guestSettings"
 
-// Pending is true for a VM whose create is not finished.
+// Pending reports whether the VM's creation is not complete.
 func Pending(vm *mo.VirtualMachine) bool { return ExtraConfig(vm, PendingKey) != "" }
 
 // Owner is the VirtualMachine that a vSphere VM belongs to.
 type Owner struct {
-	// Key is namespace and name.
+	// Key is the namespace and name.
 	Key types.NamespacedName
-	// UID of the object.
+	// UID is the object's UID.
 	UID string
 }
 
-// String is the value of OwnerKey.
+// String returns the value for OwnerKey.
 func (o Owner) String() string { return o.Key.Namespace + "/" + o.Key.Name + "/" + o.UID }
 
-// OwnerOf reads the owner; ok is false for a VM that has none.
+// OwnerOf returns the VM's owner. ok is false if there is none.
 func OwnerOf(vm *mo.VirtualMachine) (owner Owner, ok bool) {
 	if vm == nil {
 		return Owner{}, false
@@ -94,7 +91,7 @@ func OwnerOf(vm *mo.VirtualMachine) (owner Owner, ok bool) {
 	return Owner{Key: types.NamespacedName{Namespace: parts[0], Name: parts[1]}, UID: parts[2]}, true
 }
 
-// ExtraConfig returns the value of a key in any letter case, empty when there is none.
+// ExtraConfig returns the value of an extraConfig key, or an empty string. It ignores the case of the key.
 func ExtraConfig(vm *mo.VirtualMachine, key string) string {
 	if vm == nil || vm.Config == nil {
 		return ""

@@ -11,12 +11,10 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
 )
 
-// OwnershipOf says whose vm is, as the object of owner sees it.
+// OwnershipOf returns vm's ownership from the view of the object of owner.
 //
-// A VM without OwnerKey whose instance UUID is the UID of the object is its own
-// too: nothing else can have that UUID, so that it comes from a create of ours
-// whose request vSphere carried out only in part before we died. An OwnerKey
-// that cannot be read counts as that of another object.
+// A VM without OwnerKey is the object's own if its instance UUID is the object's UID. It results from a create
+// request that vSphere applied only in part. An invalid OwnerKey counts as another object's.
 func OwnershipOf(vm *mo.VirtualMachine, owner Owner) driver.Ownership {
 	if ExtraConfig(vm, OwnerKey) != "" {
 		if o, ok := OwnerOf(vm); ok && o.UID == owner.UID {

@@ -14,9 +14,8 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// Unanswered returns vm as one whose configuration cannot be read: vSphere has left out a
-// property that decisions need. Without the advanced settings, for example, it is not known
-// which object the VM belongs to and whether it is paused.
+// Unanswered returns a copy of vm whose configuration is not readable, because vSphere has left out a required
+// property. Without the advanced settings, for example, the VM's owner and pause state are not known.
 func Unanswered(vm *mo.VirtualMachine, m *types.MissingProperty) *mo.VirtualMachine {
 	next := *vm
 	next.Config = nil
@@ -25,8 +24,8 @@ func Unanswered(vm *mo.VirtualMachine, m *types.MissingProperty) *mo.VirtualMach
 	return &next
 }
 
-// Fault returns why a property could not be read, empty if all could. configIssue itself is
-// not read from vSphere.
+// Fault returns why a property could not be read. It returns an empty string if all were read. configIssue itself
+// is not read from vSphere.
 func Fault(vm *mo.VirtualMachine) string {
 	if vm == nil || len(vm.ConfigIssue) == 0 {
 		return ""
@@ -34,34 +33,34 @@ func Fault(vm *mo.VirtualMachine) string {
 	return vm.ConfigIssue[0].GetEvent().FullFormattedMessage
 }
 
-// Readable is true when the configuration could be read. vCenter has none of a VM whose
-// files it cannot reach, and whoever lacks the privilege sees none.
+// Readable reports whether the configuration was read. vCenter has no configuration of a VM whose files are
+// inaccessible, and does not return it without the privilege.
 func Readable(vm *mo.VirtualMachine) bool {
 	return vm != nil && vm.Config != nil && vm.Config.ChangeVersion != "" && vm.Config.InstanceUuid != ""
 }
 
-// Paused is true when an administrator paused the VM.
+// Paused reports whether an administrator has paused the VM.
 func Paused(vm *mo.VirtualMachine) bool {
 	return strings.EqualFold(ExtraConfig(vm, vmv1alpha1.ExtraConfigPausedKey), "TRUE")
 }
 
-// Connected is true when vCenter manages the VM: not orphaned, inaccessible, invalid or
+// Connected reports whether vCenter can manage the VM. It is false if the VM is orphaned, inaccessible, invalid or
 // on a disconnected host.
 func Connected(vm *mo.VirtualMachine) bool {
 	return vm.Runtime.ConnectionState == types.VirtualMachineConnectionStateConnected
 }
 
-// orphaned is true for a VM that is in vCenter's inventory and on no host any more.
-func orphaned(vm *mo.VirtualMachine) bool {
+// isOrphaned reports whether a VM is in vCenter's inventory but no longer on a host.
+func isOrphaned(vm *mo.VirtualMachine) bool {
 	return vm.Runtime.ConnectionState == types.VirtualMachineConnectionStateOrphaned
 }
 
-// Trouble says why nobody can change the VM; empty when somebody can. What it looks at
-// is part of the stream.
+// Trouble returns why the VM cannot be changed, or an empty string. All properties that it uses are part of the
+// stream.
 func Trouble(vm *mo.VirtualMachine) string {
 	switch {
 	case vm.Runtime.ConnectionState == "":
-		return fmt.Sprintf("the vSphere VM %s cannot be read: permissions on it are missing", vm.Self.Value)
+		return fmt.Sprintf("the vSphere VM %s cannot be read: the account has no permission on it", vm.Self.Value)
 	case !Connected(vm):
 		return fmt.Sprintf("the vSphere VM %s is not connected: %s", vm.Self.Value, vm.Runtime.ConnectionState)
 	case Fault(vm) != "":

@@ -20,16 +20,15 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
-// SnapshotRecordKey holds the UID of a VirtualMachineSnapshot, a slash, and the record of the
-// object of the VM. It is set while the snapshot is made, which so has it among its own
-// configuration, and comes back with a revert.
+// SnapshotRecordKey is the key of a VirtualMachineSnapshot's UID, a slash, and the VM object's record. It is set
+// while the snapshot is created, so the snapshot's configuration contains it. A revert restores it.
 const SnapshotRecordKey = "slipway.snapshot"
 
-// snapshotMark is in the description of a snapshot of ours: the name and the UID of its
-// object. Its configuration says so too, but would have to be read for each.
+// snapshotMark matches the name and UID of the object in a managed snapshot's description. The snapshot's
+// configuration has the UID too, but would have to be read for each snapshot.
 var snapshotMark = regexp.MustCompile(`\[VirtualMachineSnapshot ([a-z0-9.-]+) ([A-Za-z0-9-]+)\]`)
 
-// DescribeSnapshot is the description of a snapshot of an object.
+// DescribeSnapshot returns the description for an object's snapshot.
 func DescribeSnapshot(text, name string, uid ktypes.UID) string {
 	mark := "[VirtualMachineSnapshot " + name + " " + string(uid) + "]"
 	if text == "" {
@@ -38,7 +37,7 @@ func DescribeSnapshot(text, name string, uid ktypes.UID) string {
 	return text + "\n" + mark
 }
 
-// Snapshots are those of the VM, a parent before its children.
+// Snapshots returns the VM's snapshots. A parent is before its children.
 func Snapshots(vm *mo.VirtualMachine) []provider.ObservedSnapshot {
 	if vm == nil || vm.Snapshot == nil {
 		return nil
@@ -60,7 +59,7 @@ func snapshotOf(vm *mo.VirtualMachine, t *types.VirtualMachineSnapshotTree, pare
 	s := provider.ObservedSnapshot{
 		VirtualMachineSnapshotNode: vmv1alpha1.VirtualMachineSnapshotNode{
 			UniqueID: t.Snapshot.Value, Name: t.Name, CreationTime: &metav1.Time{Time: t.CreateTime.UTC().Truncate(time.Second)},
-			PowerState: powerStates[t.State], Occupied: occupied(vm, t.Snapshot, parent, current),
+			PowerState: powerStates[t.State], Occupied: snapshotSize(vm, t.Snapshot, parent, current),
 		},
 		Quiesced: t.Quiesced, Current: current,
 	}
@@ -82,9 +81,9 @@ var powerStates = map[types.VirtualMachinePowerState]vmv1alpha1.PowerState{
 	types.VirtualMachinePowerStateSuspended: vmv1alpha1.Suspended,
 }
 
-// occupied is the size of the files that only this snapshot has, with the memory that is in a
-// file of its own; nil while they are not known.
-func occupied(vm *mo.VirtualMachine, ref types.ManagedObjectReference, parent *types.ManagedObjectReference, current bool) *resource.Quantity {
+// snapshotSize returns the size of the files that belong only to this snapshot, including a separate memory file. It
+// returns nil if the files are not known.
+func snapshotSize(vm *mo.VirtualMachine, ref types.ManagedObjectReference, parent *types.ManagedObjectReference, current bool) *resource.Quantity {
 	if vm.LayoutEx == nil {
 		return nil
 	}
@@ -102,16 +101,16 @@ func occupied(vm *mo.VirtualMachine, ref types.ManagedObjectReference, parent *t
 	return resource.NewQuantity(size, resource.BinarySI)
 }
 
-// FindSnapshot is the snapshot of an object, by the ID that it had, or else by its mark; nil
-// if there is none.
+// FindSnapshot returns an object's snapshot. It searches by the known ID and then by the mark in the description.
+// It returns nil if there is none.
 func FindSnapshot(vm *mo.VirtualMachine, uid ktypes.UID, id string) *provider.ObservedSnapshot {
 	all := Snapshots(vm)
-	for _, is := range []func(*provider.ObservedSnapshot) bool{
+	for _, matches := range []func(*provider.ObservedSnapshot) bool{
 		func(s *provider.ObservedSnapshot) bool { return id != "" && s.UniqueID == id },
 		func(s *provider.ObservedSnapshot) bool { return uid != "" && s.UID == uid },
 	} {
 		for i := range all {
-			if is(&all[i]) {
+			if matches(&all[i]) {
 				return &all[i]
 			}
 		}
@@ -119,7 +118,7 @@ func FindSnapshot(vm *mo.VirtualMachine, uid ktypes.UID, id string) *provider.Ob
 	return nil
 }
 
-// KeptOf is the record of a snapshot in a configuration, nil for none.
+// KeptOf returns the snapshot record in a configuration, or nil.
 func KeptOf(extra []types.BaseOptionValue) *provider.Kept {
 	for _, o := range extra {
 		v := o.GetOptionValue()
@@ -134,7 +133,7 @@ func KeptOf(extra []types.BaseOptionValue) *provider.Kept {
 	return nil
 }
 
-// Kept is the record of a snapshot that the VM itself has, nil for none.
+// Kept returns the snapshot record in the VM's current configuration, or nil.
 func Kept(vm *mo.VirtualMachine) *provider.Kept {
 	if vm == nil || vm.Config == nil {
 		return nil

@@ -10,35 +10,35 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// maxSnapshotDepth is how many snapshots may follow each other (VMware KB 1025279, "a
-// maximum of 32 snapshots are supported in a chain").
+// maxSnapshotDepth is the maximum length of a snapshot chain (VMware KB 1025279, "a maximum of 32 snapshots are
+// supported in a chain").
 const maxSnapshotDepth = 32
 
-// Unsnapshotable is why vSphere refuses a snapshot of the VM, with its memory or to bring its
-// guest to rest if asked for; empty if it does not. What it refuses is said by vSphere Virtual
-// Machine Administration, Snapshot Limitations; of first class disks, which a snapshot keeps
-// from being detached, by kubernetes-sigs/vsphere-csi-driver#478.
+// Unsnapshotable returns why vSphere refuses a snapshot of the VM, with memory or quiescing if requested. It
+// returns an empty string if vSphere supports the snapshot. The limitations are documented in vSphere Virtual
+// Machine Administration, Snapshot Limitations. For first class disks, which cannot be detached while there is a
+// snapshot, see kubernetes-sigs/vsphere-csi-driver#478.
 func Unsnapshotable(vm *mo.VirtualMachine, memory, quiesce bool) string {
 	off := vm.Runtime.PowerState == types.VirtualMachinePowerStatePoweredOff
 	for _, d := range vm.Config.Hardware.Device {
-		if why := unsnapshotable(d, off, memory); why != "" {
+		if why := deviceObstacle(d, off, memory); why != "" {
 			return why
 		}
 	}
 	if quiesce && !off && (vm.Guest == nil || vm.Guest.ToolsRunningStatus != string(types.VirtualMachineToolsRunningStatusGuestToolsRunning)) {
-		return "VMware Tools does not run, which brings the guest to rest (spec.quiesce)"
+		return "spec.quiesce requires VMware Tools, which is not running"
 	}
 	depths := map[string]int{}
 	for _, s := range Snapshots(vm) {
 		depths[s.UniqueID] = depths[s.Parent] + 1
 		if s.Current && depths[s.UniqueID] >= maxSnapshotDepth {
-			return fmt.Sprintf("it runs on the last of %d snapshots that follow each other, which is as many as vSphere allows: remove some", depths[s.UniqueID])
+			return fmt.Sprintf("the snapshot chain already has %d snapshots, the maximum in vSphere: delete some of them", depths[s.UniqueID])
 		}
 	}
 	return ""
 }
 
-func unsnapshotable(device types.BaseVirtualDevice, off, memory bool) string {
+func deviceObstacle(device types.BaseVirtualDevice, off, memory bool) string {
 	label := "device " + fmt.Sprint(device.GetVirtualDevice().Key)
 	if info := device.GetVirtualDevice().DeviceInfo; info != nil {
 		label = info.GetDescription().Label
@@ -47,10 +47,10 @@ func unsnapshotable(device types.BaseVirtualDevice, off, memory bool) string {
 	case *types.VirtualDisk:
 		switch mode := DiskMode(d.Backing); {
 		case FirstClassID(d) != "":
-			return fmt.Sprintf("%s is the disk of a claim, which could not be detached as long as there is a snapshot", label)
+			return fmt.Sprintf("%s is the disk of a claim, which cannot be detached while there is a snapshot", label)
 		case Shared(d.Backing):
 			return fmt.Sprintf("%s is shared with other virtual machines", label)
-		case physical(d.Backing):
+		case isPhysicalRDM(d.Backing):
 			return fmt.Sprintf("%s is a raw device in physical compatibility mode", label)
 		case !off && (mode == types.VirtualDiskModeIndependent_persistent || mode == types.VirtualDiskModeIndependent_nonpersistent):
 			return fmt.Sprintf("%s is independent (%s): power the virtual machine off first", label, mode)
@@ -67,13 +67,13 @@ func unsnapshotable(device types.BaseVirtualDevice, off, memory bool) string {
 		if _, vgpu := d.Backing.(*types.VirtualPCIPassthroughVmiopBackingInfo); !vgpu {
 			return fmt.Sprintf("%s is a DirectPath I/O device", label)
 		} else if memory && !off {
-			return fmt.Sprintf("%s is a vGPU, of which no memory is kept: take the snapshot without memory", label)
+			return fmt.Sprintf("%s is a vGPU, whose memory cannot be saved: create the snapshot without memory", label)
 		}
 	}
 	return ""
 }
 
-// DiskMode returns the mode of a disk, empty for a backing without one.
+// DiskMode returns a disk's mode. It returns an empty string for a backing without a mode.
 func DiskMode(b types.BaseVirtualDeviceBackingInfo) types.VirtualDiskMode {
 	switch b := b.(type) {
 	case *types.VirtualDiskFlatVer2BackingInfo:
@@ -86,8 +86,8 @@ func DiskMode(b types.BaseVirtualDeviceBackingInfo) types.VirtualDiskMode {
 	return ""
 }
 
-// physical is true for a raw device that the guest speaks to directly.
-func physical(b types.BaseVirtualDeviceBackingInfo) bool {
+// isPhysicalRDM reports whether the guest accesses a raw device directly.
+func isPhysicalRDM(b types.BaseVirtualDeviceBackingInfo) bool {
 	raw, ok := b.(*types.VirtualDiskRawDiskMappingVer1BackingInfo)
 	return ok && raw.CompatibilityMode == string(types.VirtualDiskCompatibilityModePhysicalMode)
 }

@@ -14,23 +14,23 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// nsxSegment is the type of opaque networks that are segments of NSX.
+// nsxSegment is the type of opaque networks that are NSX segments.
 const nsxSegment = "nsx.LogicalSwitch"
 
-// connect is what an adapter on a network is backed by: a standard port group by its name, a
-// distributed one by its key and that of its switch, an opaque network by its ID and type.
-// Which VLANs a trunk carries, and whether ports are left, the port group alone says.
-func connect(ctx context.Context, c *vim25.Client, dc *object.Datacenter, name string, network object.NetworkReference) (types.BaseVirtualDeviceBackingInfo, error) {
+// backingOf returns the backing of an adapter on a network: the name of a standard port group, the key of a
+// distributed port group and of its switch, or the ID and type of an opaque network. The port group itself defines
+// the VLANs and the number of ports.
+func backingOf(ctx context.Context, c *vim25.Client, dc *object.Datacenter, name string, network object.NetworkReference) (types.BaseVirtualDeviceBackingInfo, error) {
 	switch n := network.(type) {
 	case *object.DistributedVirtualSwitch:
-		return nil, &NotUsableError{Message: fmt.Sprintf("network %q is a distributed switch: name one of its port groups", name)}
+		return nil, &NotUsableError{Message: fmt.Sprintf("network %q is a distributed switch: specify one of its port groups", name)}
 	case *object.DistributedVirtualPortgroup:
 		var group mo.DistributedVirtualPortgroup
 		if err := n.Properties(ctx, n.Reference(), []string{"config.uplink"}, &group); err != nil {
 			return nil, fmt.Errorf("reading network %q: %w", name, err)
 		}
 		if group.Config.Uplink != nil && *group.Config.Uplink {
-			return nil, &NotUsableError{Message: fmt.Sprintf("network %q has the uplinks of its switch, and no virtual machine can be connected to it", name)}
+			return nil, &NotUsableError{Message: fmt.Sprintf("network %q is an uplink port group, which virtual machines cannot use", name)}
 		}
 	case *object.OpaqueNetwork:
 		summary, err := n.Summary(ctx)
@@ -39,7 +39,7 @@ func connect(ctx context.Context, c *vim25.Client, dc *object.Datacenter, name s
 		}
 		group, err := groupOfSegment(ctx, c, dc, summary)
 		if err != nil {
-			return nil, fmt.Errorf("looking for the port group of network %q: %w", name, err)
+			return nil, fmt.Errorf("finding the port group of network %q: %w", name, err)
 		}
 		if group != nil {
 			network = group
@@ -52,10 +52,9 @@ func connect(ctx context.Context, c *vim25.Client, dc *object.Datacenter, name s
 	return b, nil
 }
 
-// groupOfSegment returns the distributed port group that a segment of NSX has on a vSphere
-// switch; nil if it has none. vSphere connects an adapter to that when it is asked for the
-// segment, and shows it (govmomi's simulator does the same), so that asking for the segment
-// would never seem done.
+// groupOfSegment returns an NSX segment's distributed port group on a vSphere switch, or nil. If an adapter
+// requests such a segment, vSphere connects it to the port group and reports that (govmomi's simulator does the
+// same). A comparison with the segment would therefore always differ.
 func groupOfSegment(ctx context.Context, c *vim25.Client, dc *object.Datacenter, summary *types.OpaqueNetworkSummary) (object.NetworkReference, error) {
 	if summary.OpaqueNetworkType != nsxSegment {
 		return nil, nil

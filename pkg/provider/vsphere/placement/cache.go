@@ -14,35 +14,33 @@ import (
 	"golang.org/x/sync/singleflight"
 )
 
-// cacheSize bounds what is remembered of one kind. It is far above the number of
-// places that one vCenter's virtual machines use at a time; names that users have
-// once given must not add up for ever.
+// cacheSize is the maximum number of entries of a cache. It is far above the number that one vCenter's virtual
+// machines use. It prevents that unused names accumulate.
 const cacheSize = 4096
 
-// maxAge is how long what was found is used without another look. A name may lead to
-// another object by then: an image that was replaced, a network that was made again.
+// maxAge is the maximum age of a cached result. Until then, a name may identify another object, for example after
+// an image or a network was replaced.
 const maxAge = 5 * time.Minute
 
-// cache remembers what was found by name. What many ask for at the same time is
-// looked up once. What was not found is not remembered.
+// cache caches results by name. Simultaneous lookups of a name are made once. Failed lookups are not cached.
 type cache[T any] struct {
 	flights singleflight.Group
-	// age is how long what was found is used; maxAge if zero.
+	// age is the maximum age of a result. The default is maxAge.
 	age time.Duration
 
 	mu    sync.Mutex
-	found map[string]place[T]
-	// generation tells lookups that began before clear from later ones.
+	found map[string]entry[T]
+	// generation distinguishes lookups that began before clear from later ones.
 	generation int
 }
 
-// place is what was found at a time.
-type place[T any] struct {
+// entry is a result and its time.
+type entry[T any] struct {
 	value T
 	at    time.Time
 }
 
-// known returns what was found before, however long ago.
+// known returns a cached result of any age.
 func (c *cache[T]) known(name string) (T, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -50,7 +48,7 @@ func (c *cache[T]) known(name string) (T, bool) {
 	return p.value, ok
 }
 
-// get returns what find found not long ago, or finds now.
+// get returns a cached result, or calls find if there is no recent one.
 func (c *cache[T]) get(ctx context.Context, name string, find func(context.Context) (T, error)) (T, error) {
 	c.mu.Lock()
 	p, ok := c.found[name]
@@ -61,8 +59,8 @@ func (c *cache[T]) get(ctx context.Context, name string, find func(context.Conte
 	return c.renew(ctx, name, find)
 }
 
-// renew returns what is found by find now. The lookup goes on when ctx ends, for others
-// may wait for it too. What turns out to be missing is forgotten.
+// renew calls find and returns its result. The lookup continues if ctx ends, because other callers may wait for it
+// too. If the object is missing, its cached result is removed.
 func (c *cache[T]) renew(ctx context.Context, name string, find func(context.Context) (T, error)) (v T, err error) {
 	c.mu.Lock()
 	generation := c.generation
@@ -89,8 +87,8 @@ func (c *cache[T]) renew(ctx context.Context, name string, find func(context.Con
 	}
 }
 
-// keep remembers v unless clear was called since the lookup began. When there is no
-// room, any other goes.
+// keep caches v unless clear was called since the lookup began. If the cache is full, an arbitrary entry is
+// removed.
 func (c *cache[T]) keep(generation int, name string, v T) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -98,7 +96,7 @@ func (c *cache[T]) keep(generation int, name string, v T) {
 		return
 	}
 	if c.found == nil {
-		c.found = map[string]place[T]{}
+		c.found = map[string]entry[T]{}
 	}
 	for other := range c.found {
 		if len(c.found) < cacheSize {
@@ -106,7 +104,7 @@ func (c *cache[T]) keep(generation int, name string, v T) {
 		}
 		delete(c.found, other)
 	}
-	c.found[name] = place[T]{value: v, at: time.Now()}
+	c.found[name] = entry[T]{value: v, at: time.Now()}
 }
 
 func (c *cache[T]) forget(name string) {
@@ -115,7 +113,7 @@ func (c *cache[T]) forget(name string) {
 	delete(c.found, name)
 }
 
-// clear forgets everything.
+// clear removes all entries.
 func (c *cache[T]) clear() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// counted is a lookup that counts how often it is made and waits until it may answer.
+// counted is a lookup that counts its calls and waits until it may answer.
 type counted struct {
 	mu     sync.Mutex
 	n      int
@@ -36,7 +36,7 @@ func answering() *counted {
 	return c
 }
 
-func TestWhatManyAskForIsLookedUpOnce(t *testing.T) {
+func TestCache_SharesSimultaneousLookups(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var c cache[int]
 		slow := &counted{answer: make(chan struct{})}
@@ -57,7 +57,7 @@ func TestWhatManyAskForIsLookedUpOnce(t *testing.T) {
 	})
 }
 
-func TestWhoDoesNotWaitLeavesTheLookupToOthers(t *testing.T) {
+func TestCache_CanceledCallerDoesNotCancelTheLookup(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var c cache[int]
 		slow := &counted{answer: make(chan struct{})}
@@ -68,12 +68,12 @@ func TestWhoDoesNotWaitLeavesTheLookupToOthers(t *testing.T) {
 		}
 		close(slow.answer)
 		if v, err := c.get(t.Context(), "a", slow.find); v != 1 || err != nil {
-			t.Errorf("get = %d, %v; want the answer of the first lookup", v, err)
+			t.Errorf("get = %d, %v; want the result of the first lookup", v, err)
 		}
 	})
 }
 
-func TestFailureIsNotRemembered(t *testing.T) {
+func TestCache_DoesNotKeepErrors(t *testing.T) {
 	var c cache[int]
 	bad := answering()
 	bad.err = errors.New("away")
@@ -85,7 +85,7 @@ func TestFailureIsNotRemembered(t *testing.T) {
 	}
 }
 
-func TestWhatWasFoundIsLookedUpAgainAfterItsAge(t *testing.T) {
+func TestCache_RenewsOldEntries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var c cache[int]
 		found := answering()
@@ -101,10 +101,10 @@ func TestWhatWasFoundIsLookedUpAgainAfterItsAge(t *testing.T) {
 		away := answering()
 		away.err = errors.New("vCenter is away")
 		if _, err := get(away.find); !errors.Is(err, away.err) {
-			t.Errorf("get while vCenter is away = %v, want that", err)
+			t.Errorf("get while vCenter is unavailable = %v, want its error", err)
 		}
 		if _, ok := c.known("a"); !ok {
-			t.Error("what could not be looked up was forgotten")
+			t.Error("a failed lookup has removed the entry")
 		}
 		if v, err := get(found.find); v != 2 || err != nil {
 			t.Errorf("get after its age = %d, %v; want another lookup", v, err)
@@ -113,15 +113,15 @@ func TestWhatWasFoundIsLookedUpAgainAfterItsAge(t *testing.T) {
 		missing := answering()
 		missing.err = &NotUsableError{Message: "vSphere has no a", Missing: true}
 		if _, err := get(missing.find); !errors.Is(err, missing.err) {
-			t.Errorf("get of what is gone = %v, want that", err)
+			t.Errorf("get of a deleted object = %v, want its error", err)
 		}
 		if v, ok := c.known("a"); ok {
-			t.Errorf("known = %d of what is gone", v)
+			t.Errorf("known = %d for a deleted object", v)
 		}
 	})
 }
 
-func TestWhatWasFoundBeforeItWasForgottenIsNotRemembered(t *testing.T) {
+func TestCache_DoesNotKeepResultsFromBeforeAClear(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var c cache[int]
 		slow := &counted{answer: make(chan struct{})}
@@ -132,12 +132,12 @@ func TestWhatWasFoundBeforeItWasForgottenIsNotRemembered(t *testing.T) {
 		close(slow.answer)
 		all.Wait()
 		if v, ok := c.known("a"); ok {
-			t.Errorf("known = %d after all was forgotten", v)
+			t.Errorf("known = %d after clear", v)
 		}
 	})
 }
 
-func TestNamesDoNotAddUp(t *testing.T) {
+func TestCache_IsLimited(t *testing.T) {
 	var c cache[int]
 	find := answering().find
 	for i := range cacheSize + 10 {
@@ -146,9 +146,9 @@ func TestNamesDoNotAddUp(t *testing.T) {
 		}
 	}
 	if n := len(c.found); n != cacheSize {
-		t.Errorf("%d names are remembered, want %d", n, cacheSize)
+		t.Errorf("%d names are cached, want %d", n, cacheSize)
 	}
 	if _, ok := c.known(strconv.Itoa(cacheSize + 9)); !ok {
-		t.Error("the last name was not remembered")
+		t.Error("the last name is not cached")
 	}
 }

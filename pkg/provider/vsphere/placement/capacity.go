@@ -16,51 +16,51 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
-// amountsAge is how long amounts are used without another look: hosts report them to
-// vCenter every 20 seconds (the interval of its real-time statistics).
+// amountsAge is the maximum age of cached amounts. Hosts report them to vCenter every 20 seconds, the interval of
+// its real-time statistics.
 const amountsAge = 20 * time.Second
 
-// Amounts are what a zone has.
+// Amounts are a zone's resources.
 type Amounts struct {
-	// Capacity is what hosts that can run virtual machines, within the limits of the
-	// resource pools, and datastores have; Free is what is not in use of it.
+	// Capacity is the capacity of usable hosts, within the limits of the resource pools, and of datastores. Free is
+	// the unused part.
 	Capacity, Free provider.Resources
 	// Hosts is the number of hosts that can run virtual machines.
 	Hosts int32
-	// CPUs is the number of logical processors of the largest host, Memory what it has in
-	// bytes: no virtual machine can be larger. Zero is not known.
+	// CPUs is the number of logical processors of the largest host, Memory the memory of the largest host in bytes.
+	// A virtual machine cannot be larger. Zero means not known.
 	CPUs   int16
 	Memory int64
-	// Reservable is the most memory that can be reserved in one of the pools, in bytes.
+	// Reservable is the maximum memory that can be reserved in one of the pools, in bytes.
 	Reservable int64
-	// Space is the most that is free on one datastore, in bytes.
+	// Space is the free space of the datastore with the most free space, in bytes.
 	Space int64
-	// Clusters are those of the zone that DRS is enabled for.
+	// Clusters are the zone's clusters with DRS enabled.
 	Clusters []types.ManagedObjectReference
-	// At is when they were read.
+	// At is the time of the read.
 	At time.Time
 
-	// pools and datastores have what is free of each.
+	// pools and datastores are the free resources by object.
 	pools      map[types.ManagedObjectReference]provider.Resources
 	datastores map[types.ManagedObjectReference]int64
 }
 
-// capacity reads what a zone has, and chooses the resource pool and the datastore that have most.
+// capacity reads a zone's resources. It chooses the resource pool and the datastore with the most free resources.
 type capacity struct {
 	*lookup
 	compute    *compute
 	datastores *datastores
-	// amounts are used for a short time.
+	// amounts are cached for a short time.
 	amounts cache[Amounts]
 }
 
-// Amounts returns what the zone has, as it was a short time ago.
+// Amounts returns the zone's resources. They may be amountsAge old.
 func (ca *capacity) Amounts(ctx context.Context) (Amounts, error) {
 	return ca.amounts.get(ctx, "", ca.readAmounts)
 }
 
 func (ca *capacity) readAmounts(ctx context.Context) (Amounts, error) {
-	// What is read is not older than this.
+	// The values that are read later are not older than this.
 	a := Amounts{At: time.Now(), pools: map[types.ManagedObjectReference]provider.Resources{}, datastores: map[types.ManagedObjectReference]int64{}}
 	pools, err := ca.compute.readPools(ctx)
 	if err != nil {
@@ -81,8 +81,8 @@ func (ca *capacity) readAmounts(ctx context.Context) (Amounts, error) {
 
 const mebi = 1 << 20
 
-// addOwner adds a cluster, or a host without one, with its pools of the zone. These may be
-// beside each other and have no limits: together they have no more than the cluster.
+// addOwner adds a cluster, or a standalone host, with its pools in the zone. Sibling pools without limits share the
+// cluster's capacity, so their sum is limited to it.
 func (a *Amounts) addOwner(o *mo.ComputeResource, pools []mo.ResourcePool) {
 	var limit, used provider.Resources
 	for i := range pools {
@@ -108,8 +108,8 @@ func (a *Amounts) addOwner(o *mo.ComputeResource, pools []mo.ResourcePool) {
 	a.Free.Memory += max(limit.Memory-used.Memory, 0)
 }
 
-// usageOf is what a pool may use and what it does. The statistics of the summary have
-// taken the place of overallUsage (vSphere API 6.5), which is all that some have.
+// usageOf returns a pool's limit and usage. The statistics of the summary have replaced overallUsage (vSphere API
+// 6.5), but some servers have only the latter.
 func usageOf(p *mo.ResourcePool) (has, uses provider.Resources) {
 	has = provider.Resources{CPU: p.Runtime.Cpu.MaxUsage * 1e6, Memory: p.Runtime.Memory.MaxUsage}
 	uses = provider.Resources{CPU: p.Runtime.Cpu.OverallUsage * 1e6, Memory: p.Runtime.Memory.OverallUsage}
@@ -121,7 +121,7 @@ func usageOf(p *mo.ResourcePool) (has, uses provider.Resources) {
 	return has, uses
 }
 
-// readHosts looks for the largest host and for DRS.
+// readHosts reads the size of the largest host and the clusters with DRS.
 func (ca *capacity) readHosts(ctx context.Context, owners []mo.ComputeResource, a *Amounts) error {
 	var refs []types.ManagedObjectReference
 	for i := range owners {
@@ -147,7 +147,7 @@ func (ca *capacity) readHosts(ctx context.Context, owners []mo.ComputeResource, 
 	return nil
 }
 
-// readDatastores adds those that can be written to.
+// readDatastores adds the datastores that can be written to.
 func (ca *capacity) readDatastores(ctx context.Context, a *Amounts) error {
 	refs, err := ca.datastores.allDatastores(ctx)
 	if err != nil {
@@ -170,8 +170,7 @@ func (ca *capacity) readDatastores(ctx context.Context, a *Amounts) error {
 	return nil
 }
 
-// Pool returns the resource pool that a new virtual machine goes to: of several the one
-// with the most free memory.
+// Pool returns the resource pool for a new virtual machine: the one with the most free memory.
 func (ca *capacity) Pool(ctx context.Context) (types.ManagedObjectReference, error) {
 	pools, err := ca.compute.allPools(ctx)
 	if err != nil || len(pools) == 1 {
@@ -181,11 +180,10 @@ func (ca *capacity) Pool(ctx context.Context) (types.ManagedObjectReference, err
 	if err != nil {
 		return types.ManagedObjectReference{}, err
 	}
-	return most(pools, func(ref types.ManagedObjectReference) int64 { return has.pools[ref].Memory }), nil
+	return maxOf(pools, func(ref types.ManagedObjectReference) int64 { return has.pools[ref].Memory }), nil
 }
 
-// Datastore returns the datastore that a new virtual machine goes to: of several the one
-// with the most free space.
+// Datastore returns the datastore for a new virtual machine: the one with the most free space.
 func (ca *capacity) Datastore(ctx context.Context) (types.ManagedObjectReference, error) {
 	all, err := ca.datastores.allDatastores(ctx)
 	if err != nil || len(all) == 1 {
@@ -195,7 +193,7 @@ func (ca *capacity) Datastore(ctx context.Context) (types.ManagedObjectReference
 	if err != nil {
 		return types.ManagedObjectReference{}, err
 	}
-	return most(all, func(ref types.ManagedObjectReference) int64 { return has.datastores[ref] }), nil
+	return maxOf(all, func(ref types.ManagedObjectReference) int64 { return has.datastores[ref] }), nil
 }
 
 func first(all []types.ManagedObjectReference) (ref types.ManagedObjectReference) {
@@ -205,8 +203,8 @@ func first(all []types.ManagedObjectReference) (ref types.ManagedObjectReference
 	return ref
 }
 
-// most is the one that has the most.
-func most(all []types.ManagedObjectReference, has func(types.ManagedObjectReference) int64) types.ManagedObjectReference {
+// maxOf returns the object with the largest value.
+func maxOf(all []types.ManagedObjectReference, has func(types.ManagedObjectReference) int64) types.ManagedObjectReference {
 	best := all[0]
 	for _, ref := range all[1:] {
 		if has(ref) > has(best) {
@@ -216,9 +214,8 @@ func most(all []types.ManagedObjectReference, has func(types.ManagedObjectRefere
 	return best
 }
 
-// Recommend asks DRS how well it can place a new virtual machine, from 1 to 5; 0 is no
-// answer. The error is what DRS says if it finds no place for it; one of the call counts
-// for no answer: nobody is kept from a cluster because its DRS cannot be asked.
+// Recommend returns DRS's rating for the placement of a new virtual machine, from 1 to 5. It returns 0 if DRS does
+// not answer, which does not exclude a cluster. It returns an error with DRS's reason if DRS recommends no host.
 func (ca *capacity) Recommend(ctx context.Context, clusters []types.ManagedObjectReference, config *types.VirtualMachineConfigSpec) (rating int32, err error) {
 	datastores, err := ca.datastores.allDatastores(ctx)
 	if err != nil {
@@ -259,7 +256,7 @@ func (ca *capacity) Recommend(ctx context.Context, clusters []types.ManagedObjec
 	return 0, errors.Join(faults...)
 }
 
-// drsFault is what DRS says if it recommends nothing.
+// drsFault returns DRS's reason for recommending no host.
 func drsFault(f *types.ClusterDrsFaults) string {
 	if f == nil {
 		return "DRS recommends no host"

@@ -15,43 +15,42 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/storage"
 )
 
-// Report is the outcome of a check: what was found, and every failure under
-// the condition that it belongs to.
+// Report is the result of a check: the resolved objects, and all failures by condition.
 type Report struct {
 	// Folder is the managed folder.
 	Folder types.ManagedObjectReference
 	// Pool is the resource pool.
 	Pool types.ManagedObjectReference
-	// Host that the virtual machine is created on; nil if vCenter chooses it.
+	// Host is the host on which the virtual machine is created. It is nil if vCenter chooses the host.
 	Host *types.ManagedObjectReference
-	// Datastore of the files and of the disks that the image has.
+	// Datastore is the datastore of the virtual machine's files and of the image's disks.
 	Datastore types.ManagedObjectReference
-	// Storage is how they are kept, and ISOs are the files for CD-ROM drives, by volume.
+	// Storage contains the storage policies. ISOs are the files for CD-ROM drives, by volume.
 	Storage storage.Known
 	ISOs    map[string]string
 	// Backings are the networks by name.
 	Backings map[string]types.BaseVirtualDeviceBackingInfo
-	// Source is what the virtual machine is made from.
+	// Source is the source of the virtual machine.
 	Source Source
-	// Failures by condition type; a checked condition without failure is nil.
+	// Failures are the errors by condition type. The error of a checked condition without failure is nil.
 	Failures driver.Report
 }
 
 // Err joins the failures.
 func (r *Report) Err() error { return r.Failures.Err() }
 
-// Check resolves everything that a create needs, at the same time, and all of it
-// even if some fails; with kinds, only what belongs to these conditions.
+// Check resolves all objects that a create needs, in parallel, and does not stop at an error. If kinds is not
+// empty, it resolves only the objects of these conditions.
 func (r *Resolver) Check(ctx context.Context, w *driver.Want, kinds ...string) *Report {
 	if len(kinds) > 0 {
 		return r.checkOnly(ctx, w, kinds)
 	}
 	rep := &Report{}
 	var folderErr, poolErr, datastoreErr, networkErr, imageErr error
-	together(
+	runParallel(
 		func() { rep.Folder, _, folderErr = r.folder(ctx) },
 		func() { rep.Pool, poolErr = r.Pool(ctx) },
-		func() { datastoreErr = r.store(ctx, w, rep) },
+		func() { datastoreErr = r.resolveStorage(ctx, w, rep) },
 		func() { rep.Backings, networkErr = r.Backings(ctx, NetworkNames(w.Effective), w.NamespaceLabels) },
 		func() { rep.Source, imageErr = r.SourceOf(ctx, w) },
 	)
@@ -68,17 +67,16 @@ func (r *Resolver) Check(ctx context.Context, w *driver.Want, kinds ...string) *
 	return rep
 }
 
-// store finds out where the files of a virtual machine go and how they are kept, and where
-// the media for its drives are.
-func (r *Resolver) store(ctx context.Context, w *driver.Want, rep *Report) error {
+// resolveStorage resolves the datastore, the storage policies and the media of a virtual machine.
+func (r *Resolver) resolveStorage(ctx context.Context, w *driver.Want, rep *Report) error {
 	var err error
-	rep.Datastore, rep.Storage, err = r.keep(ctx, w)
+	rep.Datastore, rep.Storage, err = r.resolveClasses(ctx, w)
 	var discErr error
-	rep.ISOs, discErr = r.discs(ctx, w)
+	rep.ISOs, discErr = r.resolveISOs(ctx, w)
 	return errors.Join(err, discErr)
 }
 
-// checkOnly resolves what belongs to some conditions.
+// checkOnly resolves the objects of some conditions.
 func (r *Resolver) checkOnly(ctx context.Context, w *driver.Want, kinds []string) *Report {
 	rep := &Report{Failures: driver.Report{}}
 	for _, kind := range kinds {
@@ -90,7 +88,7 @@ func (r *Resolver) checkOnly(ctx context.Context, w *driver.Want, kinds []string
 			rep.Pool, poolErr = r.Pool(ctx)
 			err = errors.Join(err, poolErr)
 		case vmv1alpha1.ConditionStorageReady:
-			err = r.store(ctx, w, rep)
+			err = r.resolveStorage(ctx, w, rep)
 		case vmv1alpha1.ConditionNetworkReady:
 			rep.Backings, err = r.Backings(ctx, NetworkNames(w.Effective), w.NamespaceLabels)
 		case vmv1alpha1.ConditionImageReady:
@@ -101,11 +99,10 @@ func (r *Resolver) checkOnly(ctx context.Context, w *driver.Want, kinds []string
 	return rep
 }
 
-// Warm resolves what all virtual machines have in common, so that the first create
-// does not wait for it. What fails is asked for again by who needs it, and reported
-// there.
+// Warm resolves the objects that all virtual machines share, so that the first create does not wait for them. It
+// ignores errors, because the next use of the object repeats the lookup and reports them.
 func (r *Resolver) Warm(ctx context.Context) {
-	together(
+	runParallel(
 		func() { _, _, _ = r.folder(ctx) },
 		func() {
 			if pool, err := r.Pool(ctx); err == nil {
@@ -118,8 +115,8 @@ func (r *Resolver) Warm(ctx context.Context) {
 	)
 }
 
-// together runs all at the same time and waits for them.
-func together(all ...func()) {
+// runParallel runs functions in parallel and waits for all of them.
+func runParallel(all ...func()) {
 	var wg sync.WaitGroup
 	for _, f := range all {
 		wg.Go(f)

@@ -19,9 +19,9 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
 )
 
-// Claims is why virtual machines of the zone cannot have the disks of claims: the volume
-// service of its vCenter does not have one, or its hosts do not see the datastore that it
-// is on. Claims whose disk is not known are left out.
+// Claims returns an error if virtual machines of the zone cannot use claims' disks: a disk is unknown to the
+// vCenter's volume service, or the zone's hosts do not have its datastore. Claims whose disk is not known are
+// ignored.
 func (r *Resolver) Claims(ctx context.Context, w *driver.Want) error {
 	var ids []cnstypes.CnsVolumeId
 	for _, volume := range slices.Sorted(maps.Keys(w.Claims)) {
@@ -47,16 +47,15 @@ func (r *Resolver) Claims(ctx context.Context, w *driver.Want) error {
 		switch {
 		case id == "":
 		case !known:
-			failures = append(failures, &NotUsableError{Missing: true, Message: fmt.Sprintf("%s: the volume service of its vCenter has no disk %s", hardware.Volume(volume), id)})
+			failures = append(failures, &NotUsableError{Missing: true, Message: fmt.Sprintf("%s: the vCenter's volume service has no disk %s", hardware.Volume(volume), id)})
 		case url != "" && !slices.Contains(seen, url):
-			failures = append(failures, &NotUsableError{Message: fmt.Sprintf("%s: disk %s is on datastore %s, which no host of it sees", hardware.Volume(volume), id, url)})
+			failures = append(failures, &NotUsableError{Message: fmt.Sprintf("%s: disk %s is on datastore %s, which is not available on any host of the zone", hardware.Volume(volume), id, url)})
 		}
 	}
 	return errors.Join(failures...)
 }
 
-// volumes are the URLs of the datastores that volumes are on, by ID; those that the service
-// does not have are left out.
+// volumes returns the datastore URLs of volumes by ID. It leaves out volumes that the service does not have.
 func (r *Resolver) volumes(ctx context.Context, ids []cnstypes.CnsVolumeId) (map[string]string, error) {
 	clients, err := r.session.Volumes(ctx)
 	if err != nil {
@@ -66,7 +65,7 @@ func (r *Resolver) volumes(ctx context.Context, ids []cnstypes.CnsVolumeId) (map
 		This: cns.CnsVolumeManagerInstance, Filter: &cnstypes.CnsQueryFilter{VolumeIds: ids},
 	})
 	if err != nil {
-		return nil, fmt.Errorf("asking the volume service of vCenter for the disks of claims: %w", err)
+		return nil, fmt.Errorf("querying vCenter's volume service for claims' disks: %w", err)
 	}
 	out := make(map[string]string, len(ids))
 	for i := range res.Returnval.Volumes {

@@ -22,21 +22,21 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/storage"
 )
 
-// classes resolves the StorageClasses of virtual machines to storage policies, and chooses a datastore by them.
+// classes resolves the StorageClasses of virtual machines to storage policies and chooses a datastore for them.
 type classes struct {
 	*lookup
 	datastores *datastores
 	capacity   *capacity
-	// policies are by class; profiles are the IDs of storage policies by name.
+	// policies are keyed by class. profiles are the IDs of storage policies by name.
 	policies cache[storage.Policy]
 	profiles cache[map[string]string]
-	// keyProviders has the default one.
+	// keyProviders contains the default key provider.
 	keyProviders cache[string]
 }
 
-// keep resolves the classes of a virtual machine and chooses its datastore. One without
-// classes in a zone without a policy costs no more than the datastore.
-func (cl *classes) keep(ctx context.Context, w *driver.Want) (types.ManagedObjectReference, storage.Known, error) {
+// resolveClasses resolves the classes of a virtual machine and chooses its datastore. Without classes and a zone
+// policy, it only resolves the datastore.
+func (cl *classes) resolveClasses(ctx context.Context, w *driver.Want) (types.ManagedObjectReference, storage.Known, error) {
 	classes := cl.classesOf(w)
 	if len(classes) == 0 {
 		ref, err := cl.capacity.Datastore(ctx)
@@ -61,8 +61,8 @@ func (cl *classes) keep(ctx context.Context, w *driver.Want) (types.ManagedObjec
 		if known.KeyProvider, err = cl.KeyProvider(ctx); err != nil {
 			failures = append(failures, err)
 		} else if known.KeyProvider == "" {
-			cl.keyProviders.clear() // It may be there by the next look.
-			failures = append(failures, &NotUsableError{Missing: true, Message: fmt.Sprintf("storage policy %q encrypts, and vCenter has no default key provider", encrypted)})
+			cl.keyProviders.clear() // It may exist at the next lookup.
+			failures = append(failures, &NotUsableError{Missing: true, Message: fmt.Sprintf("storage policy %q requires encryption, but vCenter has no default key provider", encrypted)})
 		}
 	}
 	if err := errors.Join(failures...); err != nil {
@@ -74,13 +74,13 @@ func (cl *classes) keep(ctx context.Context, w *driver.Want) (types.ManagedObjec
 	}
 	home, problems := storage.Choose(NeedsOf(w), known.Policies, all)
 	if len(problems) > 0 {
-		cl.policies.clear() // A datastore may be compatible by the next look.
+		cl.policies.clear() // A datastore may be compatible at the next lookup.
 		return types.ManagedObjectReference{}, known, &NotUsableError{Message: strings.Join(problems, "; ")}
 	}
 	return types.ManagedObjectReference{Type: "Datastore", Value: home.ID}, known, nil
 }
 
-// NeedsOf is what a new virtual machine needs of datastores.
+// NeedsOf returns the storage needs of a new virtual machine.
 func NeedsOf(w *driver.Want) []storage.Need {
 	image := int64(0)
 	if w.Image != nil {
@@ -91,8 +91,8 @@ func NeedsOf(w *driver.Want) []storage.Need {
 	return storage.NeedsOf(w.Effective, image)
 }
 
-// classesOf are the classes that have to be resolved; the empty one is the default of the
-// zone, which counts if there is one, or if something has a class or takes space at once.
+// classesOf returns the classes to resolve. The empty class is the zone's default. It is resolved if the zone has
+// one, or if any part has a class or allocates space immediately.
 func (cl *classes) classesOf(w *driver.Want) []string {
 	classes := storage.Classes(w.Effective)
 	counts := cl.site.policy != "" || len(classes) > 0 || slices.ContainsFunc(NeedsOf(w), func(n storage.Need) bool { return n.Bytes > 0 })
@@ -102,29 +102,29 @@ func (cl *classes) classesOf(w *driver.Want) []string {
 	return classes
 }
 
-// classHere is what a class is in the zone.
+// classHere is the configuration of a class in the zone.
 type classHere struct {
 	policy, url string
 	datastores  []string
 }
 
-// key identifies it in what is remembered.
+// key returns the cache key.
 func (c *classHere) key() string {
 	return strings.Join(append([]string{c.policy, c.url}, c.datastores...), "\x00")
 }
 
-// class says what a class is in the zone.
+// class returns the configuration of a class in the zone.
 func (cl *classes) class(name string, w *driver.Want) (classHere, error) {
 	here := classHere{policy: cl.site.policy, datastores: cl.site.datastores}
 	if name == "" {
 		return here, nil
 	}
-	of, told := w.StorageClasses[name]
+	of, known := w.StorageClasses[name]
 	at := slices.IndexFunc(cl.site.classes, func(c vmv1alpha1.ZoneStorageClass) bool { return c.Name == name })
 	overrides := at >= 0 && cl.site.classes[at].Policy != ""
 	switch {
-	case !told:
-		return here, fmt.Errorf("StorageClass %q: it was not read", name)
+	case !known:
+		return here, fmt.Errorf("StorageClass %q has not been read", name)
 	case of.Problem != nil && (of.Problem.Missing || !overrides):
 		return here, of.Problem
 	}
@@ -142,7 +142,7 @@ func (cl *classes) class(name string, w *driver.Want) (classHere, error) {
 func (cl *classes) policy(ctx context.Context, class string, w *driver.Want) (storage.Policy, error) {
 	here, err := cl.class(class, w)
 	if err == nil && class == "" && here.policy == "" {
-		_, err = cl.datastores.allDatastores(ctx) // Of several that nobody names none is meant.
+		_, err = cl.datastores.allDatastores(ctx) // Returns an error if there are several datastores and none is configured.
 	}
 	if err != nil {
 		return storage.Policy{}, err
@@ -161,7 +161,7 @@ func (cl *classes) policy(ctx context.Context, class string, w *driver.Want) (st
 		if here.url != "" || len(here.datastores) > 0 {
 			p.Datastores = []string{}
 			for _, d := range all {
-				if (here.url == "" || d.URL == here.url) && (len(here.datastores) == 0 || named(here.datastores, d.Name)) {
+				if (here.url == "" || d.URL == here.url) && (len(here.datastores) == 0 || containsDatastore(here.datastores, d.Name)) {
 					p.Datastores = append(p.Datastores, d.Name)
 				}
 			}
@@ -171,12 +171,12 @@ func (cl *classes) policy(ctx context.Context, class string, w *driver.Want) (st
 	})
 }
 
-// named reports whether a datastore is among names, which may be inventory paths.
-func named(names []string, datastore string) bool {
+// containsDatastore reports whether names contains a datastore. Names may be inventory paths.
+func containsDatastore(names []string, datastore string) bool {
 	return slices.ContainsFunc(names, func(n string) bool { return n == datastore || strings.HasSuffix(n, "/"+datastore) })
 }
 
-// KnownStorage is what was found out before about the storage of a virtual machine.
+// KnownStorage returns the cached storage policies of a virtual machine.
 func (cl *classes) KnownStorage(w *driver.Want) storage.Known {
 	known := storage.Known{}
 	for _, class := range cl.classesOf(w) {
@@ -195,8 +195,8 @@ func (cl *classes) KnownStorage(w *driver.Want) storage.Known {
 	return known
 }
 
-// StorageKnown reports whether all classes and media of a virtual machine that is there
-// were found before. What names no class needs none: it stays as it was made.
+// StorageKnown reports whether all classes and media of an existing virtual machine are cached. The default class
+// is not needed, because existing files keep their policy.
 func (r *Resolver) StorageKnown(w *driver.Want) bool {
 	known := r.KnownStorage(w).Policies
 	for _, class := range storage.Classes(w.Effective) {
@@ -204,10 +204,10 @@ func (r *Resolver) StorageKnown(w *driver.Want) bool {
 			return false
 		}
 	}
-	return len(r.KnownISOs(w)) == discsOf(w)
+	return len(r.KnownISOs(w)) == countISOs(w)
 }
 
-// KeyProvider is vCenter's default one, empty for none.
+// KeyProvider returns vCenter's default key provider, or an empty string.
 func (cl *classes) KeyProvider(ctx context.Context) (string, error) {
 	return cl.keyProviders.get(ctx, "", func(ctx context.Context) (string, error) {
 		c, err := cl.session.Vim(ctx)
@@ -217,8 +217,7 @@ func (cl *classes) KeyProvider(ctx context.Context) (string, error) {
 		if c.ServiceContent.CryptoManager == nil {
 			return "", nil
 		}
-		// All are listed: that there is no default one is an answer of other calls that
-		// cannot be told from errors.
+		// This call lists all providers, because other calls report a missing default like an error.
 		all, err := crypto.NewManagerKmip(c).ListKmipServers(ctx, nil)
 		if err != nil {
 			return "", fmt.Errorf("listing the key providers: %w", err)
@@ -232,8 +231,7 @@ func (cl *classes) KeyProvider(ctx context.Context) (string, error) {
 	})
 }
 
-// profile finds the storage policy that p is named after, and which datastores are
-// compatible with it.
+// profile resolves the storage policy with p's name and its compatible datastores.
 func (cl *classes) profile(ctx context.Context, class string, all []storage.Datastore, p *storage.Policy) error {
 	service, err := cl.session.Policies(ctx)
 	if err != nil {
@@ -245,24 +243,24 @@ func (cl *classes) profile(ctx context.Context, class string, all []storage.Data
 	}
 	found := false
 	if p.ID, found = profiles[p.Name]; !found {
-		cl.profiles.clear() // It may be made by the next look.
-		return &NotUsableError{Missing: true, Message: fmt.Sprintf("%s names storage policy %q, which vCenter does not have; it has %s",
-			cl.sayClass(class), p.Name, conditions.List(quoted(slices.Sorted(maps.Keys(profiles))), ", "))}
+		cl.profiles.clear() // It may be created before the next lookup.
+		return &NotUsableError{Missing: true, Message: fmt.Sprintf("%s refers to storage policy %q, which does not exist in vCenter; existing policies: %s",
+			cl.describeClass(class), p.Name, conditions.List(quoteAll(slices.Sorted(maps.Keys(profiles))), ", "))}
 	}
 	if p.Encrypted, err = service.SupportsEncryption(ctx, p.ID); err != nil {
-		return fmt.Errorf("asking whether storage policy %q encrypts: %w", p.Name, err)
+		return fmt.Errorf("checking whether storage policy %q requires encryption: %w", p.Name, err)
 	}
 	return compatible(ctx, service, all, p)
 }
 
-func (cl *classes) sayClass(class string) string {
+func (cl *classes) describeClass(class string) string {
 	if class == "" {
 		return cl.site.by
 	}
 	return fmt.Sprintf("StorageClass %q", class)
 }
 
-func quoted(names []string) []string {
+func quoteAll(names []string) []string {
 	out := make([]string, 0, len(names))
 	for _, n := range names {
 		out = append(out, fmt.Sprintf("%q", n))
@@ -270,12 +268,12 @@ func quoted(names []string) []string {
 	return out
 }
 
-// ReadProfiles returns the IDs of all storage policies by their names, which are unique.
+// ReadProfiles returns the IDs of all storage policies by name. Names are unique.
 func ReadProfiles(ctx context.Context, service *pbm.Client) (map[string]string, error) {
 	kind := pbmtypes.PbmProfileResourceType{ResourceType: string(pbmtypes.PbmProfileResourceTypeEnumSTORAGE)}
 	ids, err := service.QueryProfile(ctx, kind, string(pbmtypes.PbmProfileCategoryEnumREQUIREMENT))
 	if err != nil {
-		return nil, fmt.Errorf("listing the storage policies of vCenter: %w", err)
+		return nil, fmt.Errorf("listing vCenter's storage policies: %w", err)
 	}
 	out := make(map[string]string, len(ids))
 	if len(ids) == 0 {
@@ -283,7 +281,7 @@ func ReadProfiles(ctx context.Context, service *pbm.Client) (map[string]string, 
 	}
 	profiles, err := service.RetrieveContent(ctx, ids)
 	if err != nil {
-		return nil, fmt.Errorf("reading the storage policies of vCenter: %w", err)
+		return nil, fmt.Errorf("reading vCenter's storage policies: %w", err)
 	}
 	for _, p := range profiles {
 		out[p.GetPbmProfile().Name] = p.GetPbmProfile().ProfileId.UniqueId
@@ -291,8 +289,8 @@ func ReadProfiles(ctx context.Context, service *pbm.Client) (map[string]string, 
 	return out, nil
 }
 
-// compatible asks which datastores a policy leaves. One that is not in the answer is not
-// compatible either.
+// compatible reads the datastores that are compatible with a policy. A datastore that is missing in the result is
+// not compatible.
 func compatible(ctx context.Context, service *pbm.Client, all []storage.Datastore, p *storage.Policy) error {
 	hubs := make([]pbmtypes.PbmPlacementHub, 0, len(all))
 	for _, d := range all {
@@ -302,7 +300,7 @@ func compatible(ctx context.Context, service *pbm.Client, all []storage.Datastor
 		&pbmtypes.PbmPlacementCapabilityProfileRequirement{ProfileId: pbmtypes.PbmProfileId{UniqueId: p.ID}},
 	})
 	if err != nil {
-		return fmt.Errorf("asking which datastores are compatible with storage policy %q: %w", p.Name, err)
+		return fmt.Errorf("checking the datastores' compatibility with storage policy %q: %w", p.Name, err)
 	}
 	p.Incompatible = make(map[string]string, len(all))
 	for _, d := range all {

@@ -16,20 +16,20 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// compute resolves resource pools, and the clusters and hosts that these belong to.
+// compute resolves resource pools, and their clusters and hosts.
 type compute struct {
 	*lookup
 	pools cache[[]types.ManagedObjectReference]
-	// clusters are by resource pool.
+	// clusters are keyed by resource pool.
 	clusters cache[cluster]
-	// hosts, of clusters without DRS, are read for many VMs at once and not remembered.
+	// hosts are the hosts of clusters without DRS. They are read once for simultaneous requests and are not cached.
 	hosts cache[[]mo.HostSystem]
 }
 
-// rootPools is the pattern of the resource pools that clusters and hosts have by themselves.
+// rootPools matches the root resource pools of clusters and hosts.
 const rootPools = "*/Resources"
 
-// allPools are the resource pools of the zone, at least one.
+// allPools returns the zone's resource pools, at least one.
 func (co *compute) allPools(ctx context.Context) ([]types.ManagedObjectReference, error) {
 	return co.pools.get(ctx, "", func(ctx context.Context) ([]types.ManagedObjectReference, error) {
 		f, _, c, err := co.finder(ctx)
@@ -37,7 +37,7 @@ func (co *compute) allPools(ctx context.Context) ([]types.ManagedObjectReference
 			return nil, err
 		}
 		if co.site.cluster != "" {
-			cluster, err := one(ctx, c, "cluster", co.site.cluster, "", f.ComputeResourceList)
+			cluster, err := findOne(ctx, c, "cluster", co.site.cluster, "", f.ComputeResourceList)
 			if err != nil {
 				return nil, err
 			}
@@ -57,7 +57,7 @@ func (co *compute) allPools(ctx context.Context) ([]types.ManagedObjectReference
 		var out []types.ManagedObjectReference
 		var errs []error
 		for _, name := range names {
-			pool, err := one(ctx, c, WhatPool, name, rootPools, f.ResourcePoolList)
+			pool, err := findOne(ctx, c, WhatPool, name, rootPools, f.ResourcePoolList)
 			if err != nil {
 				errs = append(errs, err)
 				continue
@@ -77,7 +77,7 @@ func (co *compute) readPools(ctx context.Context) ([]mo.ResourcePool, error) {
 	return pools, co.retrieve(ctx, "the resource pools", refs, []string{"owner", "runtime", "summary"}, &pools)
 }
 
-// owners are the clusters, and the hosts without one, that the pools of the zone are of.
+// owners returns the clusters and standalone hosts of the zone's pools.
 func (co *compute) owners(ctx context.Context) ([]mo.ComputeResource, error) {
 	pools, err := co.readPools(ctx)
 	if err != nil {
@@ -99,18 +99,18 @@ func (co *compute) readOwners(ctx context.Context, pools []mo.ResourcePool) ([]m
 	return owners, co.retrieve(ctx, "the clusters", refs, []string{"summary", "datastore", "network", "host", "configurationEx"}, &owners)
 }
 
-// cluster is what a resource pool belongs to.
+// cluster is a resource pool's cluster or standalone host.
 type cluster struct {
 	ref  types.ManagedObjectReference
 	name string
-	// withoutDRS is true of a cluster in which vCenter chooses no host for a new VM ("for a
-	// stand-alone host or a cluster with DRS, host can be omitted", API, CreateVM_Task and
-	// ImportVApp; Automation API, DeploymentTarget.host_id).
+	// withoutDRS is true for a cluster in which vCenter does not choose a host for a new VM ("for a stand-alone
+	// host or a cluster with DRS, host can be omitted", API, CreateVM_Task and ImportVApp; Automation API,
+	// DeploymentTarget.host_id).
 	withoutDRS bool
 	hosts      []types.ManagedObjectReference
 }
 
-// clusterOf returns what a resource pool belongs to.
+// clusterOf returns a resource pool's cluster.
 func (co *compute) clusterOf(ctx context.Context, pool types.ManagedObjectReference) (cluster, error) {
 	return co.clusters.get(ctx, pool.Value, func(ctx context.Context) (cluster, error) {
 		var pools []mo.ResourcePool
@@ -132,9 +132,9 @@ func hasDRS(owner *mo.ComputeResource) bool {
 	return ok && c.DrsConfig.Enabled != nil && *c.DrsConfig.Enabled
 }
 
-// host names the host of a new VM in a cluster without DRS: of two of those that can have it,
-// chosen at random, the one with more free memory. Elsewhere vCenter chooses, and it is nil.
-// The hosts are read for every VM: one may have entered maintenance mode since.
+// host returns the host of a new VM in a cluster without DRS. It chooses two usable hosts at random and returns the
+// one with more free memory. It returns nil for other clusters, because vCenter chooses the host there. The hosts
+// are read for every VM, because a host may have entered maintenance mode.
 func (co *compute) host(ctx context.Context, rep *Report, st *datastores) (*types.ManagedObjectReference, error) {
 	in, err := co.clusterOf(ctx, rep.Pool)
 	if err != nil || !in.withoutDRS {
@@ -156,14 +156,14 @@ func (co *compute) host(ctx context.Context, rep *Report, st *datastores) (*type
 	var usable []*mo.HostSystem
 	var problems []string
 	for i := range hosts {
-		if why := unusable(&hosts[i], datastores, rep.Backings); why != "" {
+		if why := hostObstacle(&hosts[i], datastores, rep.Backings); why != "" {
 			problems = append(problems, hosts[i].Name+" "+why)
 			continue
 		}
 		usable = append(usable, &hosts[i])
 	}
 	if len(usable) == 0 {
-		return nil, &NotUsableError{Message: fmt.Sprintf("cluster %q has no DRS, and none of its hosts can have the virtual machine: %s",
+		return nil, &NotUsableError{Message: fmt.Sprintf("cluster %q does not use DRS, and none of its hosts can run the virtual machine: %s",
 			in.name, strings.Join(problems, "; "))}
 	}
 	best, other := usable[rand.IntN(len(usable))], usable[rand.IntN(len(usable))]
@@ -173,8 +173,8 @@ func (co *compute) host(ctx context.Context, rep *Report, st *datastores) (*type
 	return &best.Self, nil
 }
 
-// unusable returns why a host cannot have a new VM; empty if it can.
-func unusable(h *mo.HostSystem, datastores []types.ManagedObjectReference, backings map[string]types.BaseVirtualDeviceBackingInfo) string {
+// hostObstacle returns why a host cannot run a new VM, or an empty string.
+func hostObstacle(h *mo.HostSystem, datastores []types.ManagedObjectReference, backings map[string]types.BaseVirtualDeviceBackingInfo) string {
 	switch {
 	case h.Runtime.ConnectionState != types.HostSystemConnectionStateConnected:
 		return "is " + string(h.Runtime.ConnectionState)
@@ -194,8 +194,8 @@ func unusable(h *mo.HostSystem, datastores []types.ManagedObjectReference, backi
 	return ""
 }
 
-// networkOf returns the network that an adapter is connected to; ok is false for an opaque
-// network, which is not named by its reference.
+// networkOf returns the network of an adapter. ok is false for an opaque network, because its backing contains no
+// reference.
 func networkOf(b types.BaseVirtualDeviceBackingInfo) (network types.ManagedObjectReference, ok bool) {
 	switch b := b.(type) {
 	case *types.VirtualEthernetCardNetworkBackingInfo:
@@ -208,7 +208,7 @@ func networkOf(b types.BaseVirtualDeviceBackingInfo) (network types.ManagedObjec
 	return network, false
 }
 
-// freeMemory returns the memory of a host that is not in use, in bytes.
+// freeMemory returns a host's unused memory in bytes.
 func freeMemory(h *mo.HostSystem) int64 {
 	if h.Summary.Hardware == nil {
 		return 0
@@ -216,7 +216,7 @@ func freeMemory(h *mo.HostSystem) int64 {
 	return h.Summary.Hardware.MemorySize - int64(h.Summary.QuickStats.OverallMemoryUsage)*mebi
 }
 
-// WithoutDRS returns the names of the zone's clusters for which DRS is not enabled.
+// WithoutDRS returns the names of the zone's clusters without DRS.
 func (co *compute) WithoutDRS(ctx context.Context) ([]string, error) {
 	pools, err := co.allPools(ctx)
 	if err != nil {

@@ -25,15 +25,15 @@ import (
 type datastores struct {
 	*lookup
 	compute *compute
-	// configured are those that the zone names, and stores all with their space.
+	// configured are the zone's datastores. stores are all usable datastores with their space.
 	configured cache[[]types.ManagedObjectReference]
 	stores     cache[[]storage.Datastore]
-	// homes are by managed object ID.
+	// homes are keyed by managed object ID.
 	homes cache[datastore.Place]
 }
 
-// allDatastores are those of the zone, at least one: those that are named, in which a
-// datastore cluster stands for its members, or those that its hosts see.
+// allDatastores returns the zone's datastores, at least one: the configured ones, or those that its hosts access. A
+// datastore cluster in the configuration means its members.
 func (st *datastores) allDatastores(ctx context.Context) ([]types.ManagedObjectReference, error) {
 	return st.configured.get(ctx, "", func(ctx context.Context) ([]types.ManagedObjectReference, error) {
 		f, _, c, err := st.finder(ctx)
@@ -45,7 +45,7 @@ func (st *datastores) allDatastores(ctx context.Context) ([]types.ManagedObjectR
 		case st.site.policy != "":
 			return st.seenDatastores(ctx)
 		}
-		ds, err := one(ctx, c, WhatDatastore, "", "*", f.DatastoreList)
+		ds, err := findOne(ctx, c, WhatDatastore, "", "*", f.DatastoreList)
 		if err != nil {
 			return nil, err
 		}
@@ -57,7 +57,7 @@ func (st *datastores) namedDatastores(ctx context.Context, f *find.Finder, c *vi
 	var out []types.ManagedObjectReference
 	var errs []error
 	for _, name := range st.site.datastores {
-		ds, err := one(ctx, c, WhatDatastore, name, "", f.DatastoreList)
+		ds, err := findOne(ctx, c, WhatDatastore, name, "", f.DatastoreList)
 		if err == nil {
 			out = append(out, ds.Reference())
 			continue
@@ -75,7 +75,7 @@ func (st *datastores) namedDatastores(ctx context.Context, f *find.Finder, c *vi
 		errs = append(errs, err)
 	}
 	if len(out) == 0 && len(errs) == 0 {
-		errs = append(errs, &NotUsableError{Message: "the datastore clusters of " + st.site.by + " are empty"})
+		errs = append(errs, &NotUsableError{Message: "the datastore clusters of " + st.site.by + " contain no datastores"})
 	}
 	return out, errors.Join(errs...)
 }
@@ -85,9 +85,9 @@ func isMissing(err error) bool {
 	return errors.As(err, &missing) && missing.Missing
 }
 
-// members are the datastores of a datastore cluster.
+// members returns the datastores of a datastore cluster.
 func (st *datastores) members(ctx context.Context, f *find.Finder, c *vim25.Client, name string) ([]types.ManagedObjectReference, error) {
-	pod, err := one(ctx, c, "datastore cluster", name, "", f.DatastoreClusterList)
+	pod, err := findOne(ctx, c, "datastore cluster", name, "", f.DatastoreClusterList)
 	if err != nil {
 		return nil, err
 	}
@@ -98,7 +98,7 @@ func (st *datastores) members(ctx context.Context, f *find.Finder, c *vim25.Clie
 	return of.ChildEntity, nil
 }
 
-// seenDatastores are those that the hosts of the zone see.
+// seenDatastores returns the datastores that the zone's hosts access.
 func (st *datastores) seenDatastores(ctx context.Context) ([]types.ManagedObjectReference, error) {
 	owners, err := st.compute.owners(ctx)
 	if err != nil {
@@ -115,12 +115,12 @@ func (st *datastores) seenDatastores(ctx context.Context) ([]types.ManagedObject
 		}
 	}
 	if len(out) == 0 {
-		return nil, &NotUsableError{Message: "the hosts of " + st.site.by + " see no datastore"}
+		return nil, &NotUsableError{Message: "the hosts of " + st.site.by + " have no datastores"}
 	}
 	return out, nil
 }
 
-// allStores are the datastores of the zone, and without those those that its hosts see.
+// allStores returns the datastores of storeRefs with their space.
 func (st *datastores) allStores(ctx context.Context) ([]storage.Datastore, error) {
 	return st.stores.get(ctx, "", func(ctx context.Context) ([]storage.Datastore, error) {
 		refs, err := st.storeRefs(ctx)
@@ -147,8 +147,8 @@ func (st *datastores) allStores(ctx context.Context) ([]storage.Datastore, error
 	})
 }
 
-// storeRefs are all datastores that something of the zone may be on: those that it names,
-// for itself or for a class, or those that its hosts see.
+// storeRefs returns all datastores that the zone may use: the configured ones of the zone and its classes, or those
+// that its hosts access.
 func (st *datastores) storeRefs(ctx context.Context) ([]types.ManagedObjectReference, error) {
 	seen, err := st.seenDatastores(ctx)
 	if err != nil || len(st.site.datastores) == 0 {
@@ -166,7 +166,7 @@ func (st *datastores) storeRefs(ctx context.Context) ([]types.ManagedObjectRefer
 	return own, nil
 }
 
-// seenURLs are those of the datastores that hosts of the zone see.
+// seenURLs returns the URLs of the datastores that the zone's hosts access.
 func (st *datastores) seenURLs(ctx context.Context) ([]string, error) {
 	refs, err := st.seenDatastores(ctx)
 	if err != nil {
@@ -183,8 +183,8 @@ func (st *datastores) seenURLs(ctx context.Context) ([]string, error) {
 	return out, nil
 }
 
-// datastoresOf returns the datastores that a host of the VM must have: that of its home, and
-// those of volumes whose policies do not allow it.
+// datastoresOf returns the datastores that the VM's host must access: the datastore of the VM's files, and those of
+// volumes whose policies do not allow it.
 func (st *datastores) datastoresOf(ctx context.Context, rep *Report) ([]types.ManagedObjectReference, error) {
 	out := []types.ManagedObjectReference{rep.Datastore}
 	if len(rep.Storage.Policies) == 0 {
@@ -209,7 +209,7 @@ func (st *datastores) datastoresOf(ctx context.Context, rep *Report) ([]types.Ma
 	return out, nil
 }
 
-// Home says what is known of a datastore of the zone.
+// Home returns the location of a datastore of the zone.
 func (st *datastores) Home(ctx context.Context, ref types.ManagedObjectReference) (datastore.Place, error) {
 	_, dc, _, err := st.finder(ctx)
 	if err != nil {
@@ -220,8 +220,8 @@ func (st *datastores) Home(ctx context.Context, ref types.ManagedObjectReference
 	})
 }
 
-// Homes are all datastores that virtual machines of the zone may be made on. While a name does
-// not lead to one they are all that its hosts see: nobody knows which of them it was.
+// Homes returns all datastores on which the zone's virtual machines may be created. If a configured name is not
+// found, it returns all datastores that the zone's hosts access, because the named one may be among them.
 func (st *datastores) Homes(ctx context.Context) ([]datastore.Place, error) {
 	refs, err := st.storeRefs(ctx)
 	if isMissing(err) {
@@ -233,9 +233,9 @@ func (st *datastores) Homes(ctx context.Context) ([]datastore.Place, error) {
 	return st.homesAt(ctx, refs)
 }
 
-// HomesNamed are the datastores of the name that virtual machines of the zone may be made on,
-// or else those that the account and the hosts of the zone see: the zone may have named others
-// before.
+// HomesNamed returns the datastores with a name on which the zone's virtual machines may be created. If there is
+// none, it searches the datastores that the account and the zone's hosts access, because the zone may have had
+// another configuration before.
 func (st *datastores) HomesNamed(ctx context.Context, name string) ([]datastore.Place, error) {
 	homes, err := st.Homes(ctx)
 	homes = slices.DeleteFunc(homes, func(p datastore.Place) bool { return p.Name != name })
@@ -256,7 +256,7 @@ func (st *datastores) HomesNamed(ctx context.Context, name string) ([]datastore.
 	}
 	var named []types.ManagedObjectReference
 	for i := range all {
-		// Another datacenter may have one of that name, too.
+		// Another datacenter may have a datastore with the same name.
 		if all[i].Name == name && slices.Contains(seen, all[i].Self) {
 			named = append(named, all[i].Self)
 		}

@@ -1,16 +1,14 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package placement resolves where virtual machines go and what they are made
-// from: datacenter, folder, resource pool, datastore, networks, images.
+// Package placement resolves the locations and sources of virtual machines: datacenter, folder, resource pool,
+// datastore, networks and images.
 //
-// Each kind of place has a type of its own: folders, compute (resource pools, clusters, hosts),
-// datastores, capacity, classes (StorageClasses and storage policies), media (ISO files), networks and
-// images. Resolver has one of each for a zone.
+// Each kind has its own type: folders, compute (resource pools, clusters, hosts), datastores, capacity, classes
+// (StorageClasses and storage policies), media (ISO files), networks and images. A Resolver has one of each for a
+// zone.
 //
-// What was found is used for five minutes, so that a create asks for it
-// seldom, also when many begin at the same time, and is looked up again then and
-// after Invalidate. Only so much of it is kept that names which are no longer used
-// do not add up. What was not found is never remembered. All failures of a check
-// are reported together, each under the condition that it belongs to.
+// Results are cached for five minutes, so that many simultaneous creates need few requests. After that time, and
+// after Invalidate, they are resolved again. The size of the caches is limited. Failed lookups are not cached. A
+// check reports all failures together, each under its condition.
 package placement

@@ -16,9 +16,8 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// exact returns a pattern for govmomi's finder that matches a name or inventory path and
-// nothing else. To the finder names are patterns of path.Match, and the parts ..
-// and ... lead elsewhere (package find).
+// exact returns a pattern for govmomi's finder that matches only a name or inventory path. The finder interprets
+// names as patterns of path.Match, and the parts .. and ... as other locations (package find).
 func exact(name string) string {
 	parts := strings.Split(name, "/")
 	for i, part := range parts {
@@ -31,17 +30,16 @@ func exact(name string) string {
 	return strings.Join(parts, "/")
 }
 
-// patterns quotes what path.Match gives a meaning to.
+// patterns quotes the special characters of path.Match.
 var patterns = strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`)
 
-// escapes are the characters that vSphere escapes in the name of an object (vSphere API,
-// ManagedEntity.name). Its clients show a name without escapes.
+// escapes are the characters that vSphere escapes in object names (vSphere API, ManagedEntity.name). Its clients
+// show names without escapes.
 var escapes = strings.NewReplacer("%", "%25", "/", "%2f", `\`, "%5c")
 
-// Spellings returns what vSphere may call the object of a name or inventory path, in the order in
-// which they are searched: as it is written, with a / between the parts of a path; as a path
-// whose parts are written as clients show them; and, without a / at the beginning, as one name
-// that a client shows.
+// Spellings returns the possible names in vSphere for a name or inventory path, in search order: the unchanged
+// name, with slashes between the parts of a path; a path with escaped parts, as clients show them; and, without
+// leading slash, a single escaped name.
 func Spellings(name string) []string {
 	parts := strings.Split(name, "/")
 	for i := range parts {
@@ -54,9 +52,9 @@ func Spellings(name string) []string {
 	return slices.Compact(all)
 }
 
-// one returns the only object of a name or inventory path, or the only one that matches the
-// pattern byDefault if there is no name. list is a method of govmomi's finder.
-func one[T object.Reference](ctx context.Context, c *vim25.Client, what, name, byDefault string, list func(context.Context, string) ([]T, error)) (T, error) {
+// findOne returns the object with a unique name or inventory path. If there is no name, it returns the only object that
+// matches the pattern byDefault. list is a method of govmomi's finder.
+func findOne[T object.Reference](ctx context.Context, c *vim25.Client, what, name, byDefault string, list func(context.Context, string) ([]T, error)) (T, error) {
 	searched := []string{byDefault}
 	if name != "" {
 		searched = nil
@@ -87,16 +85,16 @@ func one[T object.Reference](ctx context.Context, c *vim25.Client, what, name, b
 	return none, explain(what, name, err)
 }
 
-// maxPathsShown bounds the inventory paths in a message.
+// maxPathsShown is the maximum number of inventory paths in a message.
 const maxPathsShown = 10
 
-// Ambiguous returns a NotUsableError that lists the inventory paths of the objects that have a
-// name, or of all if there is no name. Port groups of NSX can have the same path, too
-// (find.Finder.Network): then it lists managed object IDs, which are names as well.
+// Ambiguous returns a NotUsableError with the inventory paths of the objects that have a name, or of all objects if
+// the name is empty. NSX port groups can also have the same path (find.Finder.Network). In that case it lists
+// managed object IDs, which are valid names too.
 func Ambiguous(ctx context.Context, c *vim25.Client, what, name string, refs []types.ManagedObjectReference) error {
-	message := fmt.Sprintf("vSphere has %d %ss %q: name one by its inventory path", len(refs), what, name)
+	message := fmt.Sprintf("vSphere has %d %ss with the name %q: use an inventory path", len(refs), what, name)
 	if name == "" {
-		message = fmt.Sprintf("vSphere has more than one %s: name one", what)
+		message = fmt.Sprintf("vSphere has more than one %s: specify one", what)
 	}
 	var paths []string
 	for _, ref := range refs[:min(len(refs), maxPathsShown)] {
@@ -108,7 +106,7 @@ func Ambiguous(ctx context.Context, c *vim25.Client, what, name string, refs []t
 	}
 	slices.Sort(paths)
 	if distinct := slices.Compact(slices.Clone(paths)); len(distinct) < len(paths) {
-		message, paths = fmt.Sprintf("vSphere has %d %ss %q: name one by its managed object ID", len(refs), what, name), nil
+		message, paths = fmt.Sprintf("vSphere has %d %ss with the name %q: use a managed object ID", len(refs), what, name), nil
 		for _, ref := range refs[:min(len(refs), maxPathsShown)] {
 			paths = append(paths, ref.String())
 		}
@@ -121,8 +119,8 @@ func Ambiguous(ctx context.Context, c *vim25.Client, what, name string, refs []t
 	return &NotUsableError{Message: message}
 }
 
-// AtPath returns the first object that one of the inventory paths leads to, and that path; nil if
-// none does. The object may be of any type.
+// AtPath returns the first object that exists at one of the inventory paths, and that path. It returns nil if there
+// is none. The object may be of any type.
 func AtPath(ctx context.Context, c *vim25.Client, what string, paths []string) (object.Reference, string, error) {
 	index := object.NewSearchIndex(c)
 	for _, path := range paths {

@@ -19,7 +19,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
-func TestSpellings_AreThoseOfVSphere(t *testing.T) {
+func TestSpellings_ReturnsVSphereNames(t *testing.T) {
 	for name, want := range map[string][]string{
 		"web":                  {"web"},
 		"10.20.0.0/24":         {"10.20.0.0/24", "10.20.0.0%2f24"},
@@ -37,8 +37,8 @@ func TestSpellings_AreThoseOfVSphere(t *testing.T) {
 	}
 }
 
-// inventory is a vCenter in which several objects have one name, and some have a name with
-// characters that vSphere escapes. The simulator escapes the names of folders alone.
+// inventory returns a vCenter in which several objects have the same name, and some names contain characters that
+// vSphere escapes. The simulator escapes only folder names.
 func inventory(ctx context.Context, t *testing.T, c *vim25.Client) (*find.Finder, *object.Datacenter) {
 	t.Helper()
 	f := find.NewFinder(c)
@@ -105,7 +105,7 @@ func firstPool(ctx context.Context, t *testing.T, f *find.Finder) *object.Resour
 	return pool
 }
 
-// outcome is the reason of the condition with its message, or the inventory path that was found.
+// outcome returns the reason and message of the error, or the inventory path of the object.
 func outcome(path string, err error) string {
 	if err == nil {
 		return path
@@ -114,7 +114,7 @@ func outcome(path string, err error) string {
 	return c.Reason + ": " + c.Message
 }
 
-func TestNames_AreFoundAsVSphereShowsThem(t *testing.T) {
+func TestOne_FindsNamesAsShownByVSphere(t *testing.T) {
 	model := simulator.VPX()
 	model.Datastore = 2
 	simulator.Test(func(ctx context.Context, c *vim25.Client) {
@@ -128,21 +128,21 @@ func TestNames_AreFoundAsVSphereShowsThem(t *testing.T) {
 		}
 		search := map[string]func(name string) string{
 			"network": func(name string) string {
-				n, err := one(ctx, c, WhatNetwork, name, "*", f.NetworkList)
+				n, err := findOne(ctx, c, WhatNetwork, name, "*", f.NetworkList)
 				if err != nil {
 					return outcome("", err)
 				}
 				return at(n)
 			},
 			"datastore": func(name string) string {
-				ds, err := one(ctx, c, WhatDatastore, name, "*", f.DatastoreList)
+				ds, err := findOne(ctx, c, WhatDatastore, name, "*", f.DatastoreList)
 				if err != nil {
 					return outcome("", err)
 				}
 				return at(ds)
 			},
 			"pool": func(name string) string {
-				pool, err := one(ctx, c, WhatPool, name, rootPools, f.ResourcePoolList)
+				pool, err := findOne(ctx, c, WhatPool, name, rootPools, f.ResourcePoolList)
 				if err != nil {
 					return outcome("", err)
 				}
@@ -167,10 +167,10 @@ func TestNames_AreFoundAsVSphereShowsThem(t *testing.T) {
 			{"network", "a/review-app", "/DC0/network/a/review-app"},
 			{"network", "/DC0/network/b/review-app", "/DC0/network/b/review-app"},
 			{"network", "10.20.0.0/25", `NotFound: vSphere has no network "10.20.0.0/25"`},
-			{"network", "review-app", `Invalid: vSphere has 2 networks "review-app": name one by its inventory path: /DC0/network/a/review-app, /DC0/network/b/review-app`},
-			{"pool", "prod", `Invalid: vSphere has 2 resource pools "prod": name one by its inventory path: /DC0/host/DC0_C0/Resources/prod, /DC0/host/DC0_H0/Resources/prod`},
-			{"pool", "", `Invalid: vSphere has more than one resource pool: name one: /DC0/host/DC0_C0/Resources, /DC0/host/DC0_H0/Resources`},
-			{"datastore", "", `Invalid: vSphere has more than one datastore: name one: /DC0/datastore/LocalDS_0, /DC0/datastore/LocalDS_1`},
+			{"network", "review-app", `Invalid: vSphere has 2 networks with the name "review-app": use an inventory path: /DC0/network/a/review-app, /DC0/network/b/review-app`},
+			{"pool", "prod", `Invalid: vSphere has 2 resource pools with the name "prod": use an inventory path: /DC0/host/DC0_C0/Resources/prod, /DC0/host/DC0_H0/Resources/prod`},
+			{"pool", "", `Invalid: vSphere has more than one resource pool: specify one: /DC0/host/DC0_C0/Resources, /DC0/host/DC0_H0/Resources`},
+			{"datastore", "", `Invalid: vSphere has more than one datastore: specify one: /DC0/datastore/LocalDS_0, /DC0/datastore/LocalDS_1`},
 			{"datastore", "LocalDS_1", "/DC0/datastore/LocalDS_1"},
 			{"folder", "vms 1/2", "/DC0/vm/vms 1%2f2"},
 			{"folder", "/DC0/vm/vms 1%2f2", "/DC0/vm/vms 1%2f2"},
@@ -196,7 +196,7 @@ func TestAmbiguous_ListsIDsOfObjectsWithOnePath(t *testing.T) {
 		err = Ambiguous(ctx, c, WhatNetwork, "web", slices.Repeat([]types.ManagedObjectReference{ref}, 12))
 		var unusable *NotUsableError
 		const id = "DistributedVirtualPortgroup:"
-		want := `vSphere has 12 networks "web": name one by its managed object ID: `
+		want := `vSphere has 12 networks with the name "web": use a managed object ID: `
 		for i := range 10 {
 			if i > 0 {
 				want += ", "
@@ -207,7 +207,7 @@ func TestAmbiguous_ListsIDsOfObjectsWithOnePath(t *testing.T) {
 		if !errors.As(err, &unusable) || unusable.Missing || unusable.Message != want {
 			t.Errorf("%v, want %s", err, want)
 		}
-		if found, err := one(ctx, c, WhatNetwork, id+ref.Value, "*", f.NetworkList); err != nil || found.Reference() != ref {
+		if found, err := findOne(ctx, c, WhatNetwork, id+ref.Value, "*", f.NetworkList); err != nil || found.Reference() != ref {
 			t.Errorf("by its ID: %v, %v; want %s", found, err, ref)
 		}
 	})

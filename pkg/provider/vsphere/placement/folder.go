@@ -21,38 +21,37 @@ type folderAt struct {
 	path string
 }
 
-// folders resolves the folders of virtual machines: the managed one, and in it one for each namespace.
+// folders resolves the managed folder and its subfolders, one for each namespace.
 type folders struct {
 	*lookup
 	managed    cache[folderAt]
 	namespaces cache[types.ManagedObjectReference]
 }
 
-// Folder returns the managed folder and its inventory path. It looks for the folder
-// each time, for it may have been deleted and made again: who asks is about to follow
-// what is in it.
+// Folder returns the managed folder and its inventory path. It does not use the cache, because the folder may have
+// been recreated and the caller is about to follow its content.
 func (f *folders) Folder(ctx context.Context) (types.ManagedObjectReference, string, error) {
-	before, known := f.managed.known("")
-	at, err := f.managed.renew(ctx, "", f.findFolder)
-	if _, still := f.managed.known(""); known && (!still || before != at) {
-		f.namespaces.clear() // They went with the folder.
+	previous, known := f.managed.known("")
+	current, err := f.managed.renew(ctx, "", f.findFolder)
+	if _, still := f.managed.known(""); known && (!still || previous != current) {
+		f.namespaces.clear() // They were deleted with the folder.
 	}
-	return at.ref, at.path, err
+	return current.ref, current.path, err
 }
 
-// folder is Folder from memory, for what finds out by itself that it is gone.
+// folder is Folder with the cache, for callers that detect a deleted folder.
 func (f *folders) folder(ctx context.Context) (types.ManagedObjectReference, string, error) {
 	at, err := f.managed.get(ctx, "", f.findFolder)
 	return at.ref, at.path, err
 }
 
-// folderPaths returns the inventory paths that vSphere may have for the managed folder.
+// folderPaths returns the possible inventory paths of the managed folder.
 func (f *folders) folderPaths(dc *object.Datacenter) []string {
 	return vmPaths(dc, strings.TrimPrefix(f.site.folder, "vm/"))
 }
 
-// vmPaths returns the inventory paths that vSphere may have for a path, which is below the VM
-// folder of the datacenter if it does not begin with a /.
+// vmPaths returns the possible inventory paths for a path. A path without leading slash is relative to the
+// datacenter's VM folder.
 func vmPaths(dc *object.Datacenter, name string) []string {
 	var out []string
 	for _, p := range Spellings(name) {
@@ -74,16 +73,16 @@ func (f *folders) findFolder(ctx context.Context) (folderAt, error) {
 	if err != nil {
 		return folderAt{}, err
 	}
-	if ref == nil && f.site.makeFolder {
+	if ref == nil && f.site.createFolder {
 		folders, ferr := dc.Folders(ctx)
 		if ferr != nil {
 			return folderAt{}, fmt.Errorf("finding the VM folder of datacenter %s: %w", dc.InventoryPath, ferr)
 		}
-		made, cerr := createFolder(ctx, folders.VmFolder, defaultFolder)
+		created, cerr := createFolder(ctx, folders.VmFolder, defaultFolder)
 		if cerr != nil {
 			return folderAt{}, cerr
 		}
-		ref, at = object.NewFolder(c, made), paths[0]
+		ref, at = object.NewFolder(c, created), paths[0]
 	}
 	if ref == nil || ref.Reference().Type != "Folder" {
 		return folderAt{}, &NotUsableError{Message: fmt.Sprintf("vSphere has no folder %q", paths[0]), Missing: true}
@@ -91,7 +90,7 @@ func (f *folders) findFolder(ctx context.Context) (folderAt, error) {
 	return folderAt{ref: ref.Reference(), path: at}, nil
 }
 
-// NamespaceFolder returns the folder of a namespace, making it if needed.
+// NamespaceFolder returns the folder of a namespace. It creates the folder if it is missing.
 func (f *folders) NamespaceFolder(ctx context.Context, namespace string) (types.ManagedObjectReference, error) {
 	return f.namespaces.get(ctx, namespace, func(ctx context.Context) (types.ManagedObjectReference, error) {
 		parent, parentPath, err := f.folder(ctx)
@@ -102,7 +101,7 @@ func (f *folders) NamespaceFolder(ctx context.Context, namespace string) (types.
 		if err != nil {
 			return types.ManagedObjectReference{}, err
 		}
-		// Making it is what finds it too: a name is unique in its folder.
+		// createFolder also finds an existing folder, because a name is unique in its folder.
 		ref, err := createFolder(ctx, object.NewFolder(c, parent), namespace)
 		if err != nil {
 			return types.ManagedObjectReference{}, fmt.Errorf("folder of namespace %s in %s: %w", namespace, parentPath, err)
@@ -111,19 +110,19 @@ func (f *folders) NamespaceFolder(ctx context.Context, namespace string) (types.
 	})
 }
 
-// KnownNamespaceFolder returns the folder of a namespace if it was resolved before.
+// KnownNamespaceFolder returns the folder of a namespace if it is cached.
 func (f *folders) KnownNamespaceFolder(namespace string) (types.ManagedObjectReference, bool) {
 	return f.namespaces.known(namespace)
 }
 
-// createFolder makes a folder or returns the one that exists.
+// createFolder creates a folder or returns the existing one.
 func createFolder(ctx context.Context, parent *object.Folder, name string) (types.ManagedObjectReference, error) {
-	made, err := parent.CreateFolder(ctx, name)
+	created, err := parent.CreateFolder(ctx, name)
 	if existing, ok := vimfault.Duplicate(err); ok {
 		return existing, nil
 	}
 	if err != nil {
 		return types.ManagedObjectReference{}, fmt.Errorf("creating folder %s: %w", name, err)
 	}
-	return made.Reference(), nil
+	return created.Reference(), nil
 }

@@ -26,28 +26,28 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/vimfault"
 )
 
-// Source is what a virtual machine is made from: a library item or a template.
+// Source is the source of a virtual machine: a library item or a template.
 type Source struct {
 	// LibraryItem is the ID of an OVF item.
 	LibraryItem string
-	// templateItem is the ID of an item that is a template, until that is known.
+	// templateItem is the ID of a template item whose template is not known yet.
 	templateItem string
-	// Template is a virtual machine to clone.
+	// Template is the virtual machine to clone.
 	Template types.ManagedObjectReference
-	// Machine is true when that is no template but the virtual machine of an object, of
-	// which a clone has only what is not its own.
+	// Machine is true if Template is the virtual machine of an object. A clone does not get the parts that belong
+	// only to that virtual machine.
 	Machine bool
-	// Snapshot of it that is cloned, nil for its present state.
+	// Snapshot is the snapshot to clone. Nil means the current state.
 	Snapshot *types.ManagedObjectReference
 }
 
-// images finds what virtual machines are made from.
+// images resolves the sources of virtual machines.
 type images struct {
 	*lookup
 	sources cache[Source]
 }
 
-// SourceOf resolves what w is made from.
+// SourceOf resolves the source of w.
 func (im *images) SourceOf(ctx context.Context, w *driver.Want) (Source, error) {
 	if w.CloneOf != nil {
 		return im.machine(ctx, w.CloneOf)
@@ -68,23 +68,23 @@ func (im *images) Source(ctx context.Context, image *vmv1alpha1.VirtualMachineIm
 		if err != nil || source.templateItem == "" {
 			return source, err
 		}
-		// A new version of it is another template.
+		// A new version of the item is another template.
 		template, err := im.sources.renew(ctx, "item\x00"+source.templateItem, func(ctx context.Context) (Source, error) { return im.ItemTemplate(ctx, from, source.templateItem) })
 		if err != nil {
 			im.sources.forget(key)
 		}
 		return template, err
 	case image.Spec.Template != nil:
-		// To put another template in the place of one is how images are rotated: it is
-		// looked for anew, which is one call, and one for all who ask at the same time.
+		// Templates are often replaced by another one with the same path. The template is therefore always looked
+		// up; simultaneous lookups share one call.
 		from := image.Spec.Template.InventoryPath
 		return im.sources.renew(ctx, "template\x00"+from, func(ctx context.Context) (Source, error) { return im.Template(ctx, from) })
 	default:
-		return Source{}, &NotUsableError{Message: fmt.Sprintf("image %s names no source", image.Name)}
+		return Source{}, &NotUsableError{Message: fmt.Sprintf("image %s has no source", image.Name)}
 	}
 }
 
-// Template finds the template at an inventory path, now.
+// Template finds the template at an inventory path. It does not use the cache.
 func (im *images) Template(ctx context.Context, inventoryPath string) (Source, error) {
 	_, dc, c, err := im.finder(ctx)
 	if err != nil {
@@ -101,13 +101,12 @@ func (im *images) Template(ctx context.Context, inventoryPath string) (Source, e
 	return Source{Template: ref.Reference()}, nil
 }
 
-// MinDeployAPI is the first version of vCenter's API with which a deployment brings its
-// own configuration, the identity of the virtual machine among it (vSphere Automation
-// API, Vcenter Ovf LibraryItem VmConfigSpec). Older ones would ignore it.
+// MinDeployAPI is the first vCenter API version whose deployments accept a configuration, including the virtual
+// machine's identity (vSphere Automation API, Vcenter Ovf LibraryItem VmConfigSpec). Older versions ignore it.
 const MinDeployAPI = "8.0.2.0"
 
-// itemAge is how long an item that was found by name is used without another look: somebody
-// may have given its name to another one. A look takes three calls, for all who ask.
+// itemAge is the maximum age of an item that was found by name, because the name may move to another item. A lookup
+// takes three calls for all simultaneous callers.
 const itemAge = 30 * time.Second
 
 func (im *images) libraryItem(ctx context.Context, from vmv1alpha1.ContentLibraryImageSource) (Source, error) {
@@ -131,9 +130,9 @@ func (im *images) libraryItem(ctx context.Context, from vmv1alpha1.ContentLibrar
 	return Source{LibraryItem: item.ID}, nil
 }
 
-// ItemTemplate finds the template that an item is now. A virtual machine is a clone of it,
-// with its identity from the first moment: what vCenter deploys of such an item by itself
-// gets no configuration (vSphere Automation API, VmTemplate LibraryItems DeploySpec).
+// ItemTemplate returns the current template of an item. Virtual machines are cloned from it, so that they have
+// their identity when they are created. A deployment by vCenter does not accept a configuration (vSphere Automation
+// API, VmTemplate LibraryItems DeploySpec).
 func (im *images) ItemTemplate(ctx context.Context, from vmv1alpha1.ContentLibraryImageSource, id string) (Source, error) {
 	var info *vcenter.TemplateInfo
 	err := im.session.WithREST(ctx, "rest.GetLibraryTemplate", func(ctx context.Context, c *rest.Client) (err error) {
@@ -142,16 +141,16 @@ func (im *images) ItemTemplate(ctx context.Context, from vmv1alpha1.ContentLibra
 	})
 	switch {
 	case vimfault.KindOf(err) == vimfault.NotFound:
-		return Source{}, &NotUsableError{Message: fmt.Sprintf("content library %q has no item %q any more", from.Library, from.Item), Missing: true}
+		return Source{}, &NotUsableError{Message: fmt.Sprintf("content library %q no longer has item %q", from.Library, from.Item), Missing: true}
 	case err != nil:
 		return Source{}, fmt.Errorf("reading the template of item %q of content library %q: %w", from.Item, from.Library, err)
 	case info.VmTemplate == "":
-		return Source{}, &NotUsableError{Message: fmt.Sprintf("vCenter names no template of item %q of content library %q", from.Item, from.Library)}
+		return Source{}, &NotUsableError{Message: fmt.Sprintf("vCenter returned no template for item %q of content library %q", from.Item, from.Library)}
 	}
 	return Source{Template: types.ManagedObjectReference{Type: "VirtualMachine", Value: info.VmTemplate}}, nil
 }
 
-// FindItem returns the only item of its name in the only library of its name.
+// FindItem returns the item with a unique name in the library with a unique name.
 func FindItem(ctx context.Context, m *library.Manager, from vmv1alpha1.ContentLibraryImageSource) (*library.Item, error) {
 	id, err := FindLibrary(ctx, m, from.Library)
 	if err != nil {
@@ -163,7 +162,7 @@ func FindItem(ctx context.Context, m *library.Manager, from vmv1alpha1.ContentLi
 	case len(items) == 0:
 		return nil, &NotUsableError{Message: fmt.Sprintf("content library %q has no item %q", from.Library, from.Item), Missing: true}
 	case len(items) > 1:
-		return nil, &NotUsableError{Message: fmt.Sprintf("content library %q has %d items %q", from.Library, len(items), from.Item)}
+		return nil, &NotUsableError{Message: fmt.Sprintf("content library %q has %d items with the name %q", from.Library, len(items), from.Item)}
 	default:
 		var item *library.Item
 		if item, err = m.GetLibraryItem(ctx, items[0]); err == nil {
@@ -173,8 +172,7 @@ func FindItem(ctx context.Context, m *library.Manager, from vmv1alpha1.ContentLi
 	return nil, fmt.Errorf("finding item %q of content library %q: %w", from.Item, from.Library, err)
 }
 
-// Deploys returns a NotUsableError for a vCenter that cannot deploy from content libraries
-// as it is done here.
+// Deploys returns a NotUsableError if the vCenter's API is too old for deployments from content libraries.
 func (im *images) Deploys(ctx context.Context) error {
 	vim, err := im.session.Vim(ctx)
 	if err != nil {
@@ -182,12 +180,12 @@ func (im *images) Deploys(ctx context.Context) error {
 	}
 	if have := vim.ServiceContent.About.ApiVersion; session.Older(have, MinDeployAPI) {
 		return &NotUsableError{Message: fmt.Sprintf(
-			"deploying from a content library needs vCenter 8.0 Update 2 or newer (API %s), and this one has API %s: use an image of a template", MinDeployAPI, have)}
+			"deploying from a content library requires vCenter 8.0 Update 2 or newer (API %s), but this vCenter has API %s: use an image of a template", MinDeployAPI, have)}
 	}
 	return nil
 }
 
-// FindLibrary returns the ID of the only content library of that name.
+// FindLibrary returns the ID of the content library with a unique name.
 func FindLibrary(ctx context.Context, m *library.Manager, name string) (string, error) {
 	libraries, err := m.FindLibrary(ctx, library.Find{Name: name})
 	if err != nil {
@@ -199,54 +197,54 @@ func FindLibrary(ctx context.Context, m *library.Manager, name string) (string, 
 	case 0:
 		return "", &NotUsableError{Message: fmt.Sprintf("vSphere has no content library %q", name), Missing: true}
 	}
-	return "", &NotUsableError{Message: fmt.Sprintf("vSphere has %d content libraries %q", len(libraries), name)}
+	return "", &NotUsableError{Message: fmt.Sprintf("vSphere has %d content libraries with the name %q", len(libraries), name)}
 }
 
-// Deployable returns a NotUsableError for an item of a type that cannot be deployed.
+// Deployable returns a NotUsableError for an item type that cannot be deployed.
 func Deployable(item vmv1alpha1.ContentLibraryImageSource, itemType string) error {
 	if strings.EqualFold(itemType, library.ItemTypeOVF) {
 		return nil
 	}
-	return &NotUsableError{Message: fmt.Sprintf("item %q of content library %q has type %q, and only those of the types %q and %q can be deployed",
+	return &NotUsableError{Message: fmt.Sprintf("item %q of content library %q has type %q, but only types %q and %q can be deployed",
 		item.Item, item.Library, itemType, library.ItemTypeOVF, library.ItemTypeVMTX)}
 }
 
-// machine finds the virtual machine of an object to clone, now. It is asked for by its
-// instance UUID, for another vCenter may have another one of the same managed object ID.
+// machine finds the virtual machine of an object to clone. It does not use the cache. It searches by instance UUID,
+// because another vCenter may have another virtual machine with the same managed object ID.
 func (im *images) machine(ctx context.Context, from *provider.CloneSource) (Source, error) {
 	c, err := im.session.Vim(ctx)
 	if err != nil {
 		return Source{}, err
 	}
-	what := fmt.Sprintf("VirtualMachine %q", from.Name)
+	name := fmt.Sprintf("VirtualMachine %q", from.Name)
 	instance := true
 	found, err := object.NewSearchIndex(c).FindAllByUuid(ctx, nil, from.InstanceUUID, true, &instance)
 	if err != nil {
-		return Source{}, fmt.Errorf("looking for %s: %w", what, err)
+		return Source{}, fmt.Errorf("searching for %s: %w", name, err)
 	}
-	gone := &NotUsableError{Message: what + " is not in this vCenter, from which alone it can be cloned", Missing: true}
+	notFound := &NotUsableError{Message: name + " is not in this vCenter; clones across vCenters are not supported", Missing: true}
 	var vm *mo.VirtualMachine
 	for _, ref := range found {
 		one, err := readSource(ctx, c, ref.Reference())
 		switch {
 		case err != nil:
-			return Source{}, fmt.Errorf("reading %s: %w", what, err)
+			return Source{}, fmt.Errorf("reading %s: %w", name, err)
 		case one == nil:
 		case vm != nil:
-			return Source{}, &NotUsableError{Message: fmt.Sprintf("%s cannot be cloned: the vSphere VMs %s and %s have its instance UUID", what, vm.Self.Value, one.Self.Value)}
+			return Source{}, &NotUsableError{Message: fmt.Sprintf("%s cannot be cloned: the vSphere VMs %s and %s have its instance UUID", name, vm.Self.Value, one.Self.Value)}
 		default:
 			vm = one
 		}
 	}
 	switch {
 	case vm == nil:
-		return Source{}, gone
+		return Source{}, notFound
 	case !observe.Readable(vm) || !observe.Connected(vm):
-		return Source{}, &NotUsableError{Message: what + " cannot be cloned: " + observe.Trouble(vm)}
+		return Source{}, &NotUsableError{Message: name + " cannot be cloned: " + observe.Trouble(vm)}
 	case observe.OwnershipOf(vm, observe.Owner{Key: from.NamespacedName, UID: string(from.UID)}) != driver.Own:
-		return Source{}, gone // It is another object's, which is nobody's business here.
+		return Source{}, notFound // It belongs to another object, which must not be revealed.
 	case from.Snapshot == "" && vm.Runtime.PowerState != types.VirtualMachinePowerStatePoweredOff:
-		return Source{}, &NotUsableError{Message: fmt.Sprintf("%s is %s, and only one that is powered off, or a snapshot of it, can be cloned", what, vm.Runtime.PowerState)}
+		return Source{}, &NotUsableError{Message: fmt.Sprintf("%s is %s: power it off or clone a snapshot", name, vm.Runtime.PowerState)}
 	}
 	out := Source{Template: vm.Self, Machine: true}
 	if from.Snapshot != "" {
@@ -257,7 +255,7 @@ func (im *images) machine(ctx context.Context, from *provider.CloneSource) (Sour
 	return out, nil
 }
 
-// readSource is nil for one that is gone.
+// readSource reads a virtual machine. It returns nil if it does not exist.
 func readSource(ctx context.Context, c *vim25.Client, ref types.ManagedObjectReference) (*mo.VirtualMachine, error) {
 	var vm mo.VirtualMachine
 	paths := []string{
@@ -272,8 +270,7 @@ func readSource(ctx context.Context, c *vim25.Client, ref types.ManagedObjectRef
 	return &vm, err
 }
 
-// snapshotOf is the only snapshot of that name, wherever it is in the tree: vSphere lets
-// several have one name.
+// snapshotOf returns the snapshot with a unique name in the tree. vSphere does not require unique names.
 func snapshotOf(vm *mo.VirtualMachine, name string) (*types.ManagedObjectReference, error) {
 	var found []types.ManagedObjectReference
 	var others []string
@@ -282,7 +279,7 @@ func snapshotOf(vm *mo.VirtualMachine, name string) (*types.ManagedObjectReferen
 		for i := range list {
 			if list[i].Name == name {
 				found = append(found, list[i].Snapshot)
-			} else if len(others) < maxSnapshotsTold {
+			} else if len(others) < maxListedSnapshots {
 				others = append(others, fmt.Sprintf("%q", list[i].Name))
 			}
 			walk(list[i].ChildSnapshotList)
@@ -295,13 +292,13 @@ func snapshotOf(vm *mo.VirtualMachine, name string) (*types.ManagedObjectReferen
 	case len(found) == 1:
 		return &found[0], nil
 	case len(found) > 1:
-		return nil, &NotUsableError{Message: fmt.Sprintf("%d snapshots of the virtual machine to clone have the name %q: rename all but one in vSphere", len(found), name)}
+		return nil, &NotUsableError{Message: fmt.Sprintf("the virtual machine to clone has %d snapshots with the name %q: rename all but one in vSphere", len(found), name)}
 	case len(others) == 0:
-		return nil, &NotUsableError{Message: fmt.Sprintf("there is no snapshot %q: the virtual machine to clone has none", name), Missing: true}
+		return nil, &NotUsableError{Message: fmt.Sprintf("snapshot %q does not exist: the virtual machine to clone has no snapshots", name), Missing: true}
 	}
-	return nil, &NotUsableError{Message: fmt.Sprintf("there is no snapshot %q of the virtual machine to clone; it has %s", name, strings.Join(others, ", ")), Missing: true}
+	return nil, &NotUsableError{Message: fmt.Sprintf("snapshot %q of the virtual machine to clone does not exist; existing snapshots: %s", name, strings.Join(others, ", ")), Missing: true}
 }
 
-// maxSnapshotsTold bounds the names in a message: vSphere advises to keep no more than three
-// in a chain, and allows 32.
-const maxSnapshotsTold = 10
+// maxListedSnapshots is the maximum number of names in a message. vSphere recommends at most three snapshots in a
+// chain and supports 32.
+const maxListedSnapshots = 10

@@ -16,8 +16,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
 )
 
-// NetworkNames are the networks of an effective spec, each once. The empty
-// name stands for the default network.
+// NetworkNames returns the unique networks of an effective spec. The empty name means the default network.
 func NetworkNames(e *vmv1alpha1.VirtualMachineInstanceSpec) []string {
 	if e == nil || e.Network == nil || e.Network.Disabled {
 		return nil
@@ -33,16 +32,16 @@ func NetworkNames(e *vmv1alpha1.VirtualMachineInstanceSpec) []string {
 	return out
 }
 
-// networks resolves the networks that interfaces name.
+// networks resolves the networks of interfaces.
 type networks struct {
 	*lookup
 	compute *compute
-	// backings are by name in vSphere.
+	// backings are keyed by the name in vSphere.
 	backings cache[types.BaseVirtualDeviceBackingInfo]
 }
 
-// KnownBackings returns the networks that were resolved before and that a namespace with
-// these labels may use, and whether these are all.
+// KnownBackings returns the cached networks that a namespace with these labels may use. complete is true if all
+// names are cached.
 func (ns *networks) KnownBackings(names []string, of map[string]string) (backings map[string]types.BaseVirtualDeviceBackingInfo, complete bool) {
 	out := make(map[string]types.BaseVirtualDeviceBackingInfo, len(names))
 	for _, n := range names {
@@ -57,8 +56,8 @@ func (ns *networks) KnownBackings(names []string, of map[string]string) (backing
 	return out, len(out) == len(names)
 }
 
-// Backings resolves the networks of a virtual machine in a namespace with these labels.
-// All that cannot be resolved are reported.
+// Backings resolves the networks of a virtual machine in a namespace with these labels. The error contains all
+// networks that cannot be resolved.
 func (ns *networks) Backings(ctx context.Context, names []string, of map[string]string) (map[string]types.BaseVirtualDeviceBackingInfo, error) {
 	found := make(map[string]types.BaseVirtualDeviceBackingInfo, len(names))
 	var failures []error
@@ -81,26 +80,26 @@ func (ns *networks) backing(ctx context.Context, name string, of map[string]stri
 	return ns.backingAt(ctx, at)
 }
 
-// backingAt finds a network by its name in vSphere.
+// backingAt resolves a network by its name in vSphere.
 func (ns *networks) backingAt(ctx context.Context, at string) (types.BaseVirtualDeviceBackingInfo, error) {
 	return ns.backings.get(ctx, at, func(ctx context.Context) (types.BaseVirtualDeviceBackingInfo, error) {
 		f, dc, c, err := ns.finder(ctx)
 		if err != nil {
 			return nil, err
 		}
-		net, err := one(ctx, c, WhatNetwork, at, "*", f.NetworkList)
+		net, err := findOne(ctx, c, WhatNetwork, at, "*", f.NetworkList)
 		if err != nil {
 			return nil, err
 		}
 		if err := ns.reachable(ctx, at, net.Reference()); err != nil {
 			return nil, err
 		}
-		return connect(ctx, c, dc, at, net)
+		return backingOf(ctx, c, dc, at, net)
 	})
 }
 
-// reachable is an error for a network that none of the hosts of a zone has: it may be there
-// for other clusters of the datacenter. Flags have said no more than the resource pool.
+// reachable returns an error if no host of the zone has a network. The network may exist for other clusters of the
+// datacenter. It does not check a site from flags.
 func (ns *networks) reachable(ctx context.Context, name string, network types.ManagedObjectReference) error {
 	if !ns.site.isZone {
 		return nil
@@ -117,15 +116,15 @@ func (ns *networks) reachable(ctx context.Context, name string, network types.Ma
 	return &NotUsableError{Message: fmt.Sprintf("no host of %s has the network %q", ns.site.by, name), Missing: true}
 }
 
-// network is what vSphere calls a network, or an error for one that a namespace with these
-// labels may not use. Names are compared and not looked up: nobody learns whether a network
-// exists that is not allowed.
+// network returns the name of a network in vSphere. It returns an error for a network that a namespace with these
+// labels may not use. It compares names without a lookup, so that the error does not reveal whether a network
+// exists.
 func (ns *networks) network(ctx context.Context, name string, of map[string]string) (string, error) {
 	f, dc, c, err := ns.finder(ctx)
 	if err != nil {
 		return "", err
 	}
-	all, err := to(ns.site.networks, of)
+	all, err := allowedFor(ns.site.networks, of)
 	if err != nil {
 		return "", err
 	}
@@ -133,11 +132,11 @@ func (ns *networks) network(ctx context.Context, name string, of map[string]stri
 		return at, nil
 	}
 	if name == "" {
-		return "", &NotUsableError{Message: fmt.Sprintf("%s has no default network that this namespace may use: name one of its networks", ns.site.by)}
+		return "", &NotUsableError{Message: fmt.Sprintf("%s has no default network that this namespace may use: specify a network", ns.site.by)}
 	}
 	shown := namesOf(all)
 	if ns.site.onlyNetwork {
-		if only, err := one(ctx, c, WhatNetwork, "", "*", f.NetworkList); err == nil {
+		if only, err := findOne(ctx, c, WhatNetwork, "", "*", f.NetworkList); err == nil {
 			path := only.GetInventoryPath()
 			if slices.Contains(pathsIn(networksOf(dc.InventoryPath), name), path) {
 				return path, nil
@@ -148,17 +147,17 @@ func (ns *networks) network(ctx context.Context, name string, of map[string]stri
 	return "", &NotUsableError{NotAllowed: true, Message: driver.NotAllowedMessage(fmt.Sprintf("network %q", name), ns.site.networksBy, shown)}
 }
 
-// knownNetwork is network from memory.
+// knownNetwork is network without requests to vSphere.
 func (ns *networks) knownNetwork(name string, of map[string]string) (string, bool) {
 	dc, ok := ns.datacenters.known("")
-	all, err := to(ns.site.networks, of)
+	all, err := allowedFor(ns.site.networks, of)
 	if !ok || err != nil {
 		return "", false
 	}
 	if at, ok := ns.site.pick(all, name, dc.InventoryPath); ok {
 		return at, true
 	}
-	if ns.site.onlyNetwork { // It was found under its path if it is the one.
+	if ns.site.onlyNetwork { // If it is the only network, it is cached under its path.
 		for _, path := range pathsIn(networksOf(dc.InventoryPath), name) {
 			if _, ok := ns.backings.known(path); ok {
 				return path, true
@@ -168,15 +167,14 @@ func (ns *networks) knownNetwork(name string, of map[string]string) (string, boo
 	return "", false
 }
 
-// pick finds a network by name among those that are allowed. An empty result stands for
-// the only network.
+// pick finds a network by name among the allowed ones. An empty result means the only network.
 func (s *site) pick(all []allowed, name, datacenter string) (at string, ok bool) {
 	if name == "" {
 		switch {
 		case s.onlyNetwork:
 			return "", true
 		case s.network == "" && len(s.networks) == 1 && len(all) == 1:
-			return all[0].is, true
+			return all[0].target, true
 		case s.network == "":
 			return "", false
 		}
@@ -185,19 +183,19 @@ func (s *site) pick(all []allowed, name, datacenter string) (at string, ok bool)
 	in := networksOf(datacenter)
 	for _, a := range all {
 		switch {
-		case a.any():
+		case a.isAny():
 			return name, true
 		case pathIn(in, a.name) == pathIn(in, name):
-			return a.is, true
+			return a.target, true
 		}
 	}
 	return "", false
 }
 
-// networksOf is the folder of the networks of a datacenter.
+// networksOf returns the network folder of a datacenter.
 func networksOf(datacenter string) string { return datacenter + "/network/" }
 
-// pathIn is the inventory path of a network that is named in full or within a folder.
+// pathIn returns the inventory path of a network with an absolute name or a name in a folder.
 func pathIn(folder, name string) string {
 	if strings.HasPrefix(name, "/") {
 		return name
@@ -205,7 +203,7 @@ func pathIn(folder, name string) string {
 	return folder + name
 }
 
-// pathsIn returns the inventory paths that vSphere may have for a network, for each spelling of its name.
+// pathsIn returns the possible inventory paths of a network, one for each spelling of its name.
 func pathsIn(folder, name string) []string {
 	var out []string
 	for _, s := range Spellings(name) {

@@ -20,37 +20,36 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/vimfault"
 )
 
-// defaultFolder is made below the datacenter's VM folder when none is named.
+// defaultFolder is created below the datacenter's VM folder if no folder is configured.
 const defaultFolder = "slipway"
 
-// Options say where virtual machines go. Datacenter and what follows it are the server's
-// flags, by inventory path or name; an empty one means the only one, and of the folder,
-// one named slipway that is made if missing.
+// Options configure the placement of virtual machines. Datacenter and the fields after it are the server's flags,
+// by inventory path or name. An empty flag means the only object of its kind. The default of Folder is a folder
+// named slipway, which is created if it is missing.
 type Options struct {
-	// Session to vCenter.
+	// Session is the vCenter session.
 	Session *session.Session
-	// Name of the zone.
+	// Name is the name of the zone.
 	Name string
-	// Zone says where, in the place of what follows.
+	// Zone is the zone's configuration. If it is set, it replaces the following fields.
 	Zone *vmv1alpha1.ZoneSpec
-	// Datacenter that everything is in.
+	// Datacenter is the datacenter of all objects.
 	Datacenter string
-	// ResourcePool of the virtual machines; a cluster's root pool works too.
+	// ResourcePool is the resource pool of the virtual machines. It may be a cluster's root pool.
 	ResourcePool string
-	// Folder that holds one folder for each namespace.
+	// Folder contains one folder for each namespace.
 	Folder string
-	// Datastore of the disks.
+	// Datastore is the datastore of the disks.
 	Datastore string
-	// Network of interfaces that name none.
+	// Network is the network of interfaces that do not specify one.
 	Network string
-	// Networks are those that interfaces may name besides Network; driver.Any stands for
-	// all.
+	// Networks are other networks that interfaces may specify. driver.Any allows all.
 	Networks []string
-	// HostDevices are those that virtual machines may have; driver.Any stands for all.
+	// HostDevices are the host devices that virtual machines may use. driver.Any allows all.
 	HostDevices []string
 }
 
-// Resolver resolves the names of one zone. What it resolves, and remembers, is divided by kind.
+// Resolver resolves the names of one zone. It has one resolver with a cache for each kind.
 type Resolver struct {
 	opts Options
 	*lookup
@@ -64,7 +63,7 @@ type Resolver struct {
 	*images
 }
 
-// New returns a Resolver; it asks nothing yet.
+// New returns a Resolver. It does not query vSphere.
 func New(o Options) *Resolver {
 	l := &lookup{session: o.Session, site: siteOf(o)}
 	co := &compute{lookup: l}
@@ -80,14 +79,14 @@ func New(o Options) *Resolver {
 	return r
 }
 
-// Unknown returns a Resolver for a zone that is not there: it finds no place and says why.
+// Unknown returns a Resolver for a zone that does not exist. All its lookups return an error with the reason.
 func Unknown(s *session.Session, zone string) *Resolver {
 	r := New(Options{Session: s, Name: zone, Zone: &vmv1alpha1.ZoneSpec{}})
 	r.site.err = &NotUsableError{Message: fmt.Sprintf("there is no Zone %q", zone), Missing: true}
 	return r
 }
 
-// Invalidate forgets everything, after something turned out to be Stale.
+// Invalidate clears all caches. It must be called after an error that is Stale.
 func (r *Resolver) Invalidate() {
 	r.datacenters.clear()
 	r.managed.clear()
@@ -106,8 +105,8 @@ func (r *Resolver) Invalidate() {
 	r.sources.clear()
 }
 
-// Stale reports whether err, of an operation, means that an object which was found
-// before is gone, such as a template or a network that was made again.
+// Stale reports whether an operation's error means that a resolved object was deleted, such as a template or a
+// network that was recreated.
 func Stale(err error) bool {
 	return vimfault.KindOf(err) == vimfault.NotFound || vimfault.InvalidBacking(err)
 }
@@ -129,7 +128,7 @@ func (l *lookup) finder(ctx context.Context) (*find.Finder, *object.Datacenter, 
 		return nil, nil, nil, err
 	}
 	dc, err := l.datacenters.get(ctx, "", func(ctx context.Context) (*object.Datacenter, error) {
-		return one(ctx, c, "datacenter", l.site.datacenter, "*", find.NewFinder(c, false).DatacenterList)
+		return findOne(ctx, c, "datacenter", l.site.datacenter, "*", find.NewFinder(c, false).DatacenterList)
 	})
 	if err != nil {
 		return nil, nil, nil, err
@@ -149,7 +148,7 @@ func (l *lookup) retrieve(ctx context.Context, what string, refs []types.Managed
 	return nil
 }
 
-// explain words the finder's errors in terms of the option.
+// explain converts the finder's errors to messages that name the kind of object.
 func explain(what, name string, err error) error {
 	var missing *find.NotFoundError
 	switch {
@@ -162,5 +161,5 @@ func explain(what, name string, err error) error {
 	return fmt.Errorf("finding %s %q: %w", what, name, err)
 }
 
-// NotUsableError means that a name does not lead to exactly one usable object.
+// NotUsableError means that a name does not identify exactly one usable object.
 type NotUsableError = driver.NotUsableError

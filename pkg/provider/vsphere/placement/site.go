@@ -14,50 +14,50 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
 )
 
-// site is where virtual machines go, whoever says so: a Zone or the flags.
+// site is the placement configuration of virtual machines from a Zone or from the flags.
 type site struct {
-	// err, if set, is why there is nothing to find.
+	// err, if set, is why the site cannot be used.
 	err error
 	// isZone is true for a Zone.
 	isZone bool
-	// by, networksBy and devicesBy are who says so, for messages.
+	// by, networksBy and devicesBy name the source of the configuration in messages.
 	by, networksBy, devicesBy string
 
 	datacenter string
-	// cluster or pools; without either the only pool is meant.
+	// cluster or pools are the resource pools. If both are empty, the only pool is used.
 	cluster string
 	pools   []string
 	folder  string
-	// makeFolder is true for a folder that is made if missing.
-	makeFolder bool
-	// policy of the storage; without it and without datastores the only one is meant.
+	// createFolder is true if a missing folder is created.
+	createFolder bool
+	// policy is the storage policy. If it and datastores are empty, the only datastore is used.
 	policy     string
 	datastores []string
-	// classes say what StorageClasses are here.
+	// classes is the configuration of StorageClasses.
 	classes []vmv1alpha1.ZoneStorageClass
-	// network is that of interfaces that name none; empty is the only one there is, if
-	// onlyNetwork is true.
+	// network is the network of interfaces that do not specify one. If onlyNetwork is true, network is empty and
+	// the only network is used.
 	network     string
 	onlyNetwork bool
 	networks    []allowed
 	devices     []allowed
 }
 
-// allowed is something that virtual machines of selected namespaces may have.
+// allowed is a network or device that the virtual machines of selected namespaces may use.
 type allowed struct {
-	// name that they know it by, and what it is in vSphere.
-	name, is string
-	selector *metav1.LabelSelector
+	// name is the name in specs, target the name in vSphere.
+	name, target string
+	selector     *metav1.LabelSelector
 }
 
-// siteOf reads options.
+// siteOf returns the site for options.
 func siteOf(o Options) site {
 	if o.Zone != nil {
 		return siteOfZone(o.Name, o.Zone)
 	}
 	s := site{
 		by: "the server's flags", networksBy: "--vcenter-networks of the server", devicesBy: "--vcenter-host-devices of the server",
-		datacenter: o.Datacenter, folder: cmp.Or(o.Folder, defaultFolder), makeFolder: o.Folder == "",
+		datacenter: o.Datacenter, folder: cmp.Or(o.Folder, defaultFolder), createFolder: o.Folder == "",
 		network: o.Network, onlyNetwork: o.Network == "",
 	}
 	if o.ResourcePool != "" {
@@ -67,13 +67,13 @@ func siteOf(o Options) site {
 		s.datastores = []string{o.Datastore}
 	}
 	for _, n := range o.Networks {
-		s.networks = append(s.networks, allowed{name: n, is: n})
+		s.networks = append(s.networks, allowed{name: n, target: n})
 	}
 	if o.Network != "" {
-		s.networks = append(s.networks, allowed{name: o.Network, is: o.Network})
+		s.networks = append(s.networks, allowed{name: o.Network, target: o.Network})
 	}
 	for _, d := range o.HostDevices {
-		s.devices = append(s.devices, allowed{name: d, is: d})
+		s.devices = append(s.devices, allowed{name: d, target: d})
 	}
 	return s
 }
@@ -86,17 +86,17 @@ func siteOfZone(name string, z *vmv1alpha1.ZoneSpec) site {
 		policy: z.Storage.Policy, datastores: z.Storage.Datastores, classes: z.Storage.Classes, network: z.DefaultNetwork,
 	}
 	for _, n := range z.Networks {
-		s.networks = append(s.networks, allowed{name: n.Name, is: n.Network, selector: n.NamespaceSelector})
+		s.networks = append(s.networks, allowed{name: n.Name, target: n.Network, selector: n.NamespaceSelector})
 	}
 	for _, d := range z.Devices {
-		s.devices = append(s.devices, allowed{name: d.DeviceName, is: d.DeviceName, selector: d.NamespaceSelector})
+		s.devices = append(s.devices, allowed{name: d.DeviceName, target: d.DeviceName, selector: d.NamespaceSelector})
 	}
 	return s
 }
 
-// to are those that a namespace with these labels may have. What the labels are is not
-// known if they are nil: then nothing that asks for some is allowed.
-func to(all []allowed, of map[string]string) ([]allowed, error) {
+// allowedFor returns the entries that a namespace with these labels may use. If the labels are nil, they are not
+// known. Then entries with a selector are not returned.
+func allowedFor(all []allowed, of map[string]string) ([]allowed, error) {
 	var out []allowed
 	for _, a := range all {
 		selects, err := provider.Selects(a.selector, of)
@@ -118,15 +118,15 @@ func namesOf(all []allowed) []string {
 	return out
 }
 
-// Devices are the devices of hosts that virtual machines of a namespace with these labels
-// may have, and who says so.
+// Devices returns the host devices that virtual machines of a namespace with these labels may use, and the source
+// of that list.
 func (r *Resolver) Devices(of map[string]string) (names []string, by string) {
-	all, err := to(r.site.devices, of)
+	all, err := allowedFor(r.site.devices, of)
 	if err != nil {
-		return nil, r.site.devicesBy // A selector that cannot be read selects nothing.
+		return nil, r.site.devicesBy // An invalid selector selects nothing.
 	}
 	return namesOf(all), r.site.devicesBy
 }
 
-// any is true for what stands for everything.
-func (a allowed) any() bool { return a.name == driver.Any }
+// isAny reports whether the entry allows all names.
+func (a allowed) isAny() bool { return a.name == driver.Any }

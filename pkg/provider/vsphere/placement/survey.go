@@ -20,7 +20,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/storage"
 )
 
-// What a survey looks for.
+// Values of Surveyed.What.
 const (
 	WhatFolder    = "folder"
 	WhatPool      = "resource pool"
@@ -29,22 +29,22 @@ const (
 	WhatPolicy    = "storage policy"
 )
 
-// Surveyed is a place, or why there is none.
+// Surveyed is a configured object, or the reason why it cannot be used.
 type Surveyed struct {
-	// Zone names it, empty if the flags do.
+	// Zone is the zone that names the object. It is empty for an object from the flags.
 	Zone string
-	// What it is for.
+	// What is the kind of object.
 	What string
-	// Path is its inventory path, or what the zone calls it.
+	// Path is the object's inventory path or its name in the zone.
 	Path string
-	// Ref of the object.
+	// Ref is the object.
 	Ref types.ManagedObjectReference
-	// Err is why it is not usable.
+	// Err is why the object cannot be used.
 	Err error
 }
 
-// Survey looks for every configured place. It makes nothing: in place of a managed
-// folder that is still to be made it returns the one that this will be in.
+// Survey finds all configured objects. It does not create anything: for a managed folder that does not exist yet,
+// it returns the parent folder.
 func (r *Resolver) Survey(ctx context.Context) []Surveyed {
 	f, dc, c, err := r.finder(ctx)
 	if err != nil {
@@ -53,12 +53,12 @@ func (r *Resolver) Survey(ctx context.Context) []Surveyed {
 	all := []Surveyed{{What: WhatFolder}, {What: WhatPool}, {What: WhatDatastore}}
 	folder, pool, datastore := &all[0], &all[1], &all[2]
 	folder.Ref, folder.Path, folder.Err = r.surveyFolder(ctx, dc, c)
-	if p, err := one(ctx, c, pool.What, r.opts.ResourcePool, rootPools, f.ResourcePoolList); err != nil {
+	if p, err := findOne(ctx, c, pool.What, r.opts.ResourcePool, rootPools, f.ResourcePoolList); err != nil {
 		pool.Err = err
 	} else {
 		pool.Ref, pool.Path = p.Reference(), p.InventoryPath
 	}
-	if d, err := one(ctx, c, datastore.What, r.opts.Datastore, "*", f.DatastoreList); err != nil {
+	if d, err := findOne(ctx, c, datastore.What, r.opts.Datastore, "*", f.DatastoreList); err != nil {
 		datastore.Err = err
 	} else {
 		datastore.Ref, datastore.Path = d.Reference(), d.InventoryPath
@@ -73,7 +73,7 @@ func (r *Resolver) Survey(ctx context.Context) []Surveyed {
 }
 
 func surveyNetwork(ctx context.Context, c *vim25.Client, f *find.Finder, name string) Surveyed {
-	n, err := one(ctx, c, WhatNetwork, name, "*", f.NetworkList)
+	n, err := findOne(ctx, c, WhatNetwork, name, "*", f.NetworkList)
 	if err != nil {
 		return Surveyed{What: WhatNetwork, Err: err}
 	}
@@ -88,7 +88,7 @@ func (r *Resolver) surveyFolder(ctx context.Context, dc *object.Datacenter, c *v
 		return types.ManagedObjectReference{}, paths[0], err
 	case ref != nil && ref.Reference().Type == "Folder":
 		return ref.Reference(), path, nil
-	case ref != nil || !r.site.makeFolder:
+	case ref != nil || !r.site.createFolder:
 		return types.ManagedObjectReference{}, paths[0], &NotUsableError{Message: fmt.Sprintf("vSphere has no folder %q", paths[0]), Missing: true}
 	}
 	folders, err := dc.Folders(ctx)
@@ -98,22 +98,22 @@ func (r *Resolver) surveyFolder(ctx context.Context, dc *object.Datacenter, c *v
 	return folders.VmFolder.Reference(), paths[0], nil
 }
 
-// Missing is what of the configured places is not there, or cannot be used; nil for nothing.
-// An error that is no NotUsableError means that it could not be asked for.
+// Missing returns an error for configured objects that do not exist or cannot be used. An error that is not a
+// NotUsableError means that the lookup failed.
 func (r *Resolver) Missing(ctx context.Context) error {
 	if _, _, _, err := r.finder(ctx); err != nil {
 		return err
 	}
 	var folder, pools, datastores error
 	networks := make([]error, len(r.site.networks))
-	together(
+	runParallel(
 		func() { _, _, folder = r.folder(ctx) },
 		func() { _, pools = r.allPools(ctx) },
 		func() { _, datastores = r.allDatastores(ctx) },
 		func() {
 			for i, n := range r.site.networks {
-				if !n.any() {
-					_, networks[i] = r.backingAt(ctx, n.is)
+				if !n.isAny() {
+					_, networks[i] = r.backingAt(ctx, n.target)
 				}
 			}
 		},
@@ -121,8 +121,8 @@ func (r *Resolver) Missing(ctx context.Context) error {
 	return errors.Join(append([]error{folder, pools, datastores}, networks...)...)
 }
 
-// SurveyZone looks for everything that the zone names: folder, resource pools, datastores,
-// networks, and storage policies with the datastores that they leave. It makes nothing.
+// SurveyZone finds all objects that the zone names: folder, resource pools, datastores, networks, and storage
+// policies with their datastores. It does not create anything.
 func (r *Resolver) SurveyZone(ctx context.Context) []Surveyed {
 	if _, _, _, err := r.finder(ctx); err != nil {
 		return []Surveyed{{Zone: r.opts.Name, What: WhatFolder, Path: r.site.folder, Err: err}}
@@ -131,9 +131,9 @@ func (r *Resolver) SurveyZone(ctx context.Context) []Surveyed {
 	folder.Ref, _, folder.Err = r.folder(ctx)
 	all := []Surveyed{folder}
 	pools, err := r.allPools(ctx)
-	all = append(all, r.surveyed(ctx, WhatPool, r.site.by, pools, err)...)
+	all = append(all, r.surveyObjects(ctx, WhatPool, r.site.by, pools, err)...)
 	datastores, err := r.allDatastores(ctx)
-	all = append(all, r.surveyed(ctx, WhatDatastore, r.site.by, datastores, err)...)
+	all = append(all, r.surveyObjects(ctx, WhatDatastore, r.site.by, datastores, err)...)
 	for _, n := range r.site.networks {
 		all = append(all, r.surveyNetworkOf(ctx, n))
 	}
@@ -144,8 +144,8 @@ func (r *Resolver) SurveyZone(ctx context.Context) []Surveyed {
 	return all
 }
 
-// surveyed are objects by their names, or why there are none.
-func (r *Resolver) surveyed(ctx context.Context, what, whose string, refs []types.ManagedObjectReference, err error) []Surveyed {
+// surveyObjects returns the names of objects, or err.
+func (r *Resolver) surveyObjects(ctx context.Context, what, whose string, refs []types.ManagedObjectReference, err error) []Surveyed {
 	var found []mo.ManagedEntity
 	if err == nil {
 		err = r.retrieve(ctx, "the names", refs, []string{"name"}, &found)
@@ -160,24 +160,24 @@ func (r *Resolver) surveyed(ctx context.Context, what, whose string, refs []type
 	return out
 }
 
-// surveyNetworkOf looks for the port group of a network, which a host of the zone has to have.
+// surveyNetworkOf finds the port group of a network. A host of the zone must have it.
 func (r *Resolver) surveyNetworkOf(ctx context.Context, n allowed) Surveyed {
-	s := Surveyed{What: WhatNetwork, Path: n.is}
+	s := Surveyed{What: WhatNetwork, Path: n.target}
 	f, _, c, err := r.finder(ctx)
 	if err == nil {
-		_, err = r.backingAt(ctx, n.is)
+		_, err = r.backingAt(ctx, n.target)
 	}
 	if err != nil {
 		s.Err = fmt.Errorf("%s: %w", n.name, err)
 		return s
 	}
-	found := surveyNetwork(ctx, c, f, n.is)
+	found := surveyNetwork(ctx, c, f, n.target)
 	s.Ref, s.Err = found.Ref, found.Err
 	return s
 }
 
-// surveyPolicies looks for the storage policies that the zone names. What the policy of a
-// StorageClass is that it does not speak of, the host cluster says.
+// surveyPolicies finds the storage policies that the zone names. The policies of other StorageClasses are
+// configured in the management cluster.
 func (r *Resolver) surveyPolicies(ctx context.Context) (all []Surveyed) {
 	w := &driver.Want{Desired: provider.Desired{StorageClasses: map[string]provider.StorageClass{}}}
 	var classes []string

@@ -1,18 +1,16 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package publish makes items of content libraries from vSphere VMs.
+// Package publish publishes vSphere VMs as content library items.
 //
 // Guarantees:
 //
-//  1. An item says in the last line of its description by which server, from which namespace
-//     and for which request it was published. Only such of the same server and namespace get
-//     new versions or are deleted; any other is left alone.
-//  2. For one request there is one item, or one new version, however often it is tried: what
-//     an earlier process has begun is found by the activation ID of its task, and awaited;
-//     what it has ended, by the item.
-//  3. Nothing of the VM is published but its description: no flag asks for addresses or
-//     advanced settings, a VM that has OVF properties of its own or the disks of claims is
-//     refused, and an item whose descriptor tells such things all the same is deleted.
-//  4. What is half made is removed, and only that.
+//  1. The last line of an item's description records the server, the namespace and the request that published it. Only
+//     items of the same server and namespace get new versions or are deleted. Other items are not changed.
+//  2. A request results in one item or one new version, however often it is repeated. A task of an earlier process is
+//     found by its activation ID and awaited. A completed task is recognized by the item.
+//  3. Only the VM's description and disks are published: no export flag includes addresses or advanced settings. A VM
+//     with its own OVF property values or with claims' disks is refused. An item whose descriptor contains
+//     such data anyway is deleted.
+//  4. Incomplete items are removed, and no other items.
 package publish

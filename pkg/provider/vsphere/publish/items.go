@@ -19,11 +19,11 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/vimfault"
 )
 
-// local is the type of a library whose items are made in this vCenter (vSphere Automation
-// API, LibraryModel LibraryType). Others cannot be written.
+// local is the type of a library whose items are created in this vCenter (vSphere Automation API, LibraryModel
+// LibraryType). Other types are read-only.
 const local = "LOCAL"
 
-// library finds the library, which must be one that can be written.
+// library finds the library. It returns an error if the library is read-only.
 func (p *Publisher) library(ctx context.Context, pub *provider.Publication) (id string, err error) {
 	var lib *library.Library
 	err = p.Session.WithREST(ctx, "rest.FindLibrary", func(ctx context.Context, c *rest.Client) (err error) {
@@ -43,12 +43,12 @@ func (p *Publisher) library(ctx context.Context, pub *provider.Publication) (id 
 	case err != nil:
 		return "", fmt.Errorf("finding content library %q: %w", pub.Library, err)
 	case !strings.EqualFold(lib.Type, local):
-		return "", p.refused(vmv1alpha1.ReasonInvalid, "content library %q has type %s, and only one of type %s can be published in", pub.Library, lib.Type, local)
+		return "", p.refused(vmv1alpha1.ReasonInvalid, "content library %q has type %s, but publishing requires type %s", pub.Library, lib.Type, local)
 	}
 	return id, nil
 }
 
-// item finds the item of the name, nil for none, and what is known of it.
+// item finds the item and its state. item is nil if it does not exist.
 func (p *Publisher) item(ctx context.Context, lib string, pub *provider.Publication) (item *library.Item, s state, err error) {
 	err = p.Session.WithREST(ctx, "rest.FindLibraryItem", func(ctx context.Context, c *rest.Client) error {
 		m := library.NewManager(c)
@@ -57,11 +57,11 @@ func (p *Publisher) item(ctx context.Context, lib string, pub *provider.Publicat
 			return err
 		}
 		if len(found) > 1 {
-			return p.refused(vmv1alpha1.ReasonNameTaken, "library %q has %d items %q: choose another name", pub.Library, len(found), pub.Item)
+			return p.refused(vmv1alpha1.ReasonNameTaken, "library %q has %d items with the name %q: choose another name", pub.Library, len(found), pub.Item)
 		}
 		one, err := m.GetLibraryItem(ctx, found[0])
 		if vimfault.KindOf(err) == vimfault.NotFound {
-			return nil // It went in between.
+			return nil // It was deleted in the meantime.
 		}
 		if err != nil {
 			return err
@@ -75,7 +75,7 @@ func (p *Publisher) item(ctx context.Context, lib string, pub *provider.Publicat
 			s.description = *one.Description
 		}
 		for _, f := range files {
-			s.whole = s.whole || strings.EqualFold(path.Ext(f.Name), ".ovf")
+			s.hasContent = s.hasContent || strings.EqualFold(path.Ext(f.Name), ".ovf")
 		}
 		return nil
 	})
@@ -97,13 +97,13 @@ func (p *Publisher) get(ctx context.Context, id string) (item *library.Item, err
 	return item, nil
 }
 
-// describe writes the description of an item, which a capture leaves alone.
+// describe sets the description of an item. A capture does not change it.
 func (p *Publisher) describe(ctx context.Context, item *library.Item, text string) error {
 	err := p.Session.WithREST(ctx, "rest.UpdateLibraryItem", func(ctx context.Context, c *rest.Client) error {
 		return library.NewManager(c).UpdateLibraryItem(ctx, &library.Item{ID: item.ID, Name: item.Name, Description: &text})
 	})
 	if err != nil {
-		return fmt.Errorf("describing library item %q: %w", item.Name, err)
+		return fmt.Errorf("updating the description of library item %q: %w", item.Name, err)
 	}
 	return nil
 }

@@ -12,38 +12,37 @@ import (
 )
 
 const (
-	// marked begins the last line of the description of an item that was published.
-	marked = "slipway.vm.publish:"
-	// maxDescription bounds the rest of it, in bytes: the description of a library item
-	// has at most 2000 characters (judgement: that of vSphere's client).
+	// markPrefix is the prefix of the last line of a published item's description.
+	markPrefix = "slipway.vm.publish:"
+	// maxDescription is the maximum length of the rest of the description, in bytes. The description of a library
+	// item has at most 2000 characters. That value is an assumption from vSphere's client.
 	maxDescription = 1500
 )
 
-// mark is what an item says of who has published it.
+// mark identifies the publisher of an item.
 type mark struct {
-	// server is the ID of the store of the server that has published it, for several may
-	// use a library and have namespaces of the same names.
+	// server is the ID of the publishing server's store. Several servers may use a library and have namespaces with
+	// the same names.
 	server string
-	// namespace and UID of the request that made the content, or is about to.
+	// namespace and request (UID) identify the request of the current or next content.
 	namespace, request string
-	// replaces is the version of the content that is about to be replaced; empty when
-	// nothing is.
+	// replaces is the content version that is being replaced. It is empty if no version is being replaced.
 	replaces string
 }
 
 func (m mark) String() string {
-	text := fmt.Sprintf("%s server=%s namespace=%s request=%s", marked, m.server, m.namespace, m.request)
+	text := fmt.Sprintf("%s server=%s namespace=%s request=%s", markPrefix, m.server, m.namespace, m.request)
 	if m.replaces != "" {
 		text += " replaces=" + m.replaces
 	}
 	return text
 }
 
-// markOf reads the mark of a description; ok is false for an item that was not published.
+// markOf parses the mark in a description. ok is false for an item without a mark.
 func markOf(description string) (m mark, ok bool) {
 	lines := strings.Split(strings.TrimRight(description, "\n"), "\n")
 	fields := strings.Fields(lines[len(lines)-1])
-	if len(fields) == 0 || fields[0] != marked {
+	if len(fields) == 0 || fields[0] != markPrefix {
 		return mark{}, false
 	}
 	for _, f := range fields[1:] {
@@ -62,7 +61,7 @@ func markOf(description string) (m mark, ok bool) {
 	return m, m.server != "" && m.namespace != "" && m.request != ""
 }
 
-// describe is the description of the item of a publication by a server.
+// describe returns the item description for a publication by a server.
 func describe(server string, p *provider.Publication, replaces string) string {
 	text := p.Description
 	if len(text) > maxDescription {
@@ -77,49 +76,49 @@ func describe(server string, p *provider.Publication, replaces string) string {
 	return text + mark{server: server, namespace: p.Namespace, request: string(p.UID), replaces: replaces}.String()
 }
 
-// step is what is to be done with the item of the name.
+// step is the next step for the item.
 type step int
 
 const (
-	// make makes a new item.
-	makeNew step = iota
-	// makeAnew deletes what an earlier attempt has left half made, and makes a new item.
-	makeAnew
-	// makeVersion gives the item a new version.
-	makeVersion
-	// finish takes the note of a new version away, which is there.
+	// createItem creates a new item.
+	createItem step = iota
+	// recreateItem deletes an incomplete item of an earlier attempt and creates a new item.
+	recreateItem
+	// createVersion creates a new version of the item.
+	createVersion
+	// finish removes the mark of a new version that is complete.
 	finish
-	// done leaves the item as it is.
+	// done leaves the item unchanged.
 	done
-	// taken leaves it to whom it belongs.
-	taken
+	// nameTaken leaves the item unchanged because it was not published by this server and namespace.
+	nameTaken
 )
 
-// state is what is known of the item of the name of a publication.
+// state is the state of the item with a publication's name.
 type state struct {
 	exists      bool
 	description string
 	version     string
-	// whole is true when it has content.
-	whole bool
+	// hasContent is true if the item has content.
+	hasContent bool
 }
 
-// next decides. Nothing runs any more that was begun for the request by the server.
+// next returns the next step. No task of the request is running when it is called.
 func next(server string, p *provider.Publication, s state) step {
 	m, ok := markOf(s.description)
 	switch {
 	case !s.exists:
-		return makeNew
+		return createItem
 	case !ok || m.server != server || m.namespace != p.Namespace:
-		return taken
+		return nameTaken
 	case m.request != string(p.UID):
-		return makeVersion
+		return createVersion
 	case m.replaces != "" && m.replaces == s.version:
-		return makeVersion
+		return createVersion
 	case m.replaces != "":
 		return finish
-	case !s.whole:
-		return makeAnew
+	case !s.hasContent:
+		return recreateItem
 	}
 	return done
 }

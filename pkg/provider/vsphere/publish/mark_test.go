@@ -16,30 +16,30 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
-func TestWhatIsDoneWithAnItemDependsOnWhoPublishedIt(t *testing.T) {
+func TestNext_DependsOnThePublisher(t *testing.T) {
 	p := &provider.Publication{NamespacedName: ktypes.NamespacedName{Namespace: "team-a", Name: "now"}, UID: "mine"}
 	for name, tc := range map[string]struct {
 		state state
 		want  step
 	}{
-		"there is none":                         {state{}, makeNew},
-		"one by hand":                           {state{exists: true, description: "photon", whole: true}, taken},
-		"one without description":               {state{exists: true, whole: true}, taken},
-		"one of another namespace":              {state{exists: true, description: mark{"here", "team-b", "mine", ""}.String(), whole: true}, taken},
-		"one of another server":                 {state{exists: true, description: mark{"there", "team-a", "other", ""}.String(), whole: true}, taken},
-		"half made by another server":           {state{exists: true, description: mark{"there", "team-a", "other", ""}.String()}, taken},
-		"a mark of no server":                   {state{exists: true, description: "slipway.vm.publish: namespace=team-a request=mine", whole: true}, taken},
-		"one of a longer name of namespace":     {state{exists: true, description: mark{"here", "team-ab", "mine", ""}.String(), whole: true}, taken},
-		"one whose mark is not the last line":   {state{exists: true, description: mark{"here", "team-a", "mine", ""}.String() + "\nmine now", whole: true}, taken},
-		"a mark of no namespace":                {state{exists: true, description: "slipway.vm.publish: server=here request=mine", whole: true}, taken},
-		"one of another request":                {state{exists: true, description: mark{"here", "team-a", "other", ""}.String(), whole: true, version: "2"}, makeVersion},
-		"one that another request was at":       {state{exists: true, description: mark{"here", "team-a", "other", "2"}.String(), whole: true, version: "2"}, makeVersion},
-		"a new version that is not there":       {state{exists: true, description: mark{"here", "team-a", "mine", "2"}.String(), whole: true, version: "2"}, makeVersion},
-		"a new version that is there":           {state{exists: true, description: mark{"here", "team-a", "mine", "2"}.String(), whole: true, version: "3"}, finish},
-		"half made":                             {state{exists: true, description: mark{"here", "team-a", "mine", ""}.String(), version: "1"}, makeAnew},
-		"made":                                  {state{exists: true, description: "text\n" + mark{"here", "team-a", "mine", ""}.String() + "\n", whole: true, version: "2"}, done},
-		"a description that looks like a mark":  {state{exists: true, description: "slipway.vm.publish: server=here namespace=team-a request=mine\n" + mark{"here", "team-b", "x", ""}.String(), whole: true}, taken},
-		"half made by another, of my namespace": {state{exists: true, description: mark{"here", "team-a", "other", ""}.String(), version: "1"}, makeVersion},
+		"no item":                                         {state{}, createItem},
+		"created by a user":                               {state{exists: true, description: "photon", hasContent: true}, nameTaken},
+		"one without description":                         {state{exists: true, hasContent: true}, nameTaken},
+		"one of another namespace":                        {state{exists: true, description: mark{"here", "team-b", "mine", ""}.String(), hasContent: true}, nameTaken},
+		"one of another server":                           {state{exists: true, description: mark{"there", "team-a", "other", ""}.String(), hasContent: true}, nameTaken},
+		"incomplete, of another server":                   {state{exists: true, description: mark{"there", "team-a", "other", ""}.String()}, nameTaken},
+		"a mark of no server":                             {state{exists: true, description: "slipway.vm.publish: namespace=team-a request=mine", hasContent: true}, nameTaken},
+		"one of a longer name of namespace":               {state{exists: true, description: mark{"here", "team-ab", "mine", ""}.String(), hasContent: true}, nameTaken},
+		"one whose mark is not the last line":             {state{exists: true, description: mark{"here", "team-a", "mine", ""}.String() + "\nmine now", hasContent: true}, nameTaken},
+		"a mark of no namespace":                          {state{exists: true, description: "slipway.vm.publish: server=here request=mine", hasContent: true}, nameTaken},
+		"one of another request":                          {state{exists: true, description: mark{"here", "team-a", "other", ""}.String(), hasContent: true, version: "2"}, createVersion},
+		"with the mark of another request's version":      {state{exists: true, description: mark{"here", "team-a", "other", "2"}.String(), hasContent: true, version: "2"}, createVersion},
+		"a new version that was not created":              {state{exists: true, description: mark{"here", "team-a", "mine", "2"}.String(), hasContent: true, version: "2"}, createVersion},
+		"a new version that was created":                  {state{exists: true, description: mark{"here", "team-a", "mine", "2"}.String(), hasContent: true, version: "3"}, finish},
+		"incomplete":                                      {state{exists: true, description: mark{"here", "team-a", "mine", ""}.String(), version: "1"}, recreateItem},
+		"made":                                            {state{exists: true, description: "text\n" + mark{"here", "team-a", "mine", ""}.String() + "\n", hasContent: true, version: "2"}, done},
+		"a description that looks like a mark":            {state{exists: true, description: "slipway.vm.publish: server=here namespace=team-a request=mine\n" + mark{"here", "team-b", "x", ""}.String(), hasContent: true}, nameTaken},
+		"incomplete, of another request in the namespace": {state{exists: true, description: mark{"here", "team-a", "other", ""}.String(), version: "1"}, createVersion},
 	} {
 		if got := next("here", p, tc.state); got != tc.want {
 			t.Errorf("%s: step %d, want %d", name, got, tc.want)
@@ -47,21 +47,21 @@ func TestWhatIsDoneWithAnItemDependsOnWhoPublishedIt(t *testing.T) {
 	}
 }
 
-func TestADescriptionIsBoundedAndEndsWithTheMark(t *testing.T) {
+func TestDescribe_IsLimitedAndEndsWithTheMark(t *testing.T) {
 	p := &provider.Publication{NamespacedName: ktypes.NamespacedName{Namespace: "team-a", Name: "now"}, UID: "mine", Description: strings.Repeat("ä", 4000)}
 	text := describe("here", p, "7")
 	m, ok := markOf(text)
 	if !ok || m != (mark{"here", "team-a", "mine", "7"}) || len(text) > 2000 || !utf8.ValidString(text) {
 		t.Errorf("mark %+v of %d bytes, valid %t", m, len(text), utf8.ValidString(text))
 	}
-	// Who describes an item cannot give it to another namespace.
+	// The author of a description must not be able to move an item to another namespace.
 	p.Description = mark{"here", "team-b", "other", ""}.String()
 	if m, _ := markOf(describe("here", p, "")); m.namespace != "team-a" {
 		t.Errorf("the mark is of namespace %s", m.namespace)
 	}
 }
 
-func TestAVMWithATPMIsNotPublished(t *testing.T) {
+func TestRefused_VMWithATPM(t *testing.T) {
 	vm := &mo.VirtualMachine{}
 	vm.Runtime.PowerState = types.VirtualMachinePowerStatePoweredOff
 	vm.Config = &types.VirtualMachineConfigInfo{}

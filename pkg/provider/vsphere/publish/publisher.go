@@ -26,42 +26,41 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/vimfault"
 )
 
-// cleanupTimeout bounds the removal of what an operation leaves behind that was ended.
+// cleanupTimeout limits the cleanup after an interrupted operation.
 const cleanupTimeout = time.Minute
 
-// Publisher makes library items in one vCenter.
+// Publisher publishes library items in one vCenter.
 type Publisher struct {
-	// Session is the connection, and Inventory waits for tasks.
+	// Session is the vCenter session, and Inventory waits for tasks.
 	Session   *session.Session
 	Inventory *inventory.Inventory
-	// Owner tells this server from others that publish in the same libraries. Without one
-	// nothing is published.
+	// Owner identifies this server among others that publish in the same libraries. If it is empty, publishing
+	// fails.
 	Owner string
 
-	// items are those that somebody works on, by library and name. Of one vCenter one
-	// process takes care.
+	// items are the items of running operations, by library and name. Only one process publishes in a vCenter.
 	items sync.Map
 }
 
-// Publish makes the item from the VM, which still says that it may be published. It returns
-// when the item is there, and removes what it has made when it is interrupted.
+// Publish publishes the VM as an item. It calls still before it changes the library, to check that publishing is
+// still allowed. It returns when the item is complete. If it is interrupted, it removes an incomplete item.
 func (p *Publisher) Publish(ctx context.Context, pub *provider.Publication, vm types.ManagedObjectReference, still func(context.Context) error) (provider.Published, error) {
-	made, err := p.publish(ctx, pub, vm, still)
+	published, err := p.publish(ctx, pub, vm, still)
 	if err == nil || errors.Is(context.Cause(ctx), driver.ErrLeave) || ctx.Err() == nil && vimfault.KindOf(err) == vimfault.Temporary {
-		return made, err // What vSphere goes on with is found by who tries again.
+		return published, err // The next attempt finds the tasks that vSphere continues.
 	}
 	cleaning, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
 	defer cancel()
 	if left := p.tidy(cleaning, pub, true); left != nil {
-		klog.FromContext(ctx).Error(left, "Removing what is half published failed", "request", pub.NamespacedName)
+		klog.FromContext(ctx).Error(left, "Failed to remove an incomplete library item", "request", pub.NamespacedName)
 	}
-	return made, err
+	return published, err
 }
 
 func (p *Publisher) publish(ctx context.Context, pub *provider.Publication, vm types.ManagedObjectReference, still func(context.Context) error) (provider.Published, error) {
 	none := provider.Published{}
 	if p.Owner == "" {
-		return none, errors.New("this server has no identity to mark what it publishes with")
+		return none, errors.New("this server has no identity to mark published items with")
 	}
 	lib, err := p.library(ctx, pub)
 	if err != nil {
@@ -69,7 +68,7 @@ func (p *Publisher) publish(ctx context.Context, pub *provider.Publication, vm t
 	}
 	name := lib + "\x00" + pub.Item
 	if _, busy := p.items.LoadOrStore(name, true); busy {
-		return none, &vimfault.BusyError{Message: fmt.Sprintf("another request publishes item %q", pub.Item)}
+		return none, &vimfault.BusyError{Message: fmt.Sprintf("another request is publishing item %q", pub.Item)}
 	}
 	defer p.items.Delete(name)
 	if err := p.awaitTasks(ctx, pub); err != nil {
@@ -80,31 +79,31 @@ func (p *Publisher) publish(ctx context.Context, pub *provider.Publication, vm t
 		return none, err
 	}
 	step := next(p.Owner, pub, s)
-	if step == makeNew || step == makeAnew || step == makeVersion {
+	if step == createItem || step == recreateItem || step == createVersion {
 		if err := still(ctx); err != nil {
 			return none, err
 		}
 	}
 	switch step {
-	case taken:
-		return none, p.refused(vmv1alpha1.ReasonNameTaken, "library %q has an item %q that was not published from namespace %q of this server: choose another name", pub.Library, pub.Item, pub.Namespace)
-	case makeAnew:
+	case nameTaken:
+		return none, p.refused(vmv1alpha1.ReasonNameTaken, "library %q already has an item %q that was not published from namespace %q of this server: choose another name", pub.Library, pub.Item, pub.Namespace)
+	case recreateItem:
 		if err := p.delete(ctx, item); err != nil {
 			return none, err
 		}
 		item = nil
-	case makeVersion:
+	case createVersion:
 		if err := p.describe(ctx, item, describe(p.Owner, pub, s.version)); err != nil {
 			return none, err
 		}
-	case makeNew, finish, done:
+	case createItem, finish, done:
 	}
 	if step != done && step != finish {
 		if item, err = p.capture(ctx, lib, item, pub, vm); err != nil {
 			return none, err
 		}
 	}
-	if step == makeVersion || step == finish {
+	if step == createVersion || step == finish {
 		if err := p.describe(ctx, item, describe(p.Owner, pub, "")); err != nil {
 			return none, err
 		}
@@ -112,7 +111,7 @@ func (p *Publisher) publish(ctx context.Context, pub *provider.Publication, vm t
 	return p.verify(ctx, item)
 }
 
-// capture makes item, or a new one when it is nil, and returns it as it is then.
+// capture creates a new version of item, or a new item if item is nil, and returns the result.
 func (p *Publisher) capture(ctx context.Context, lib string, item *library.Item, pub *provider.Publication, vm types.ManagedObjectReference) (*library.Item, error) {
 	req := vcenter.OVF{
 		Spec:   vcenter.CreateSpec{Name: pub.Item, Description: describe(p.Owner, pub, "")},
@@ -128,33 +127,33 @@ func (p *Publisher) capture(ctx context.Context, lib string, item *library.Item,
 		return err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("making library item %q of the vSphere VM %s: %w", pub.Item, vm.Value, err)
+		return nil, fmt.Errorf("creating library item %q from the vSphere VM %s: %w", pub.Item, vm.Value, err)
 	}
 	return p.get(ctx, id)
 }
 
-// verify reads what the descriptor of the item says, and deletes an item that tells too much.
+// verify reads the item's descriptor. It deletes the item if the descriptor contains settings that belong only to
+// the VM.
 func (p *Publisher) verify(ctx context.Context, item *library.Item) (provider.Published, error) {
-	// Who reads for deployments may remember the version before.
+	// A new reader is used, because a shared reader may have cached the previous version.
 	image, err := new(descriptor.Reader).Read(ctx, p.Session, item.ID)
 	if err != nil {
 		return provider.Published{}, err
 	}
-	if what := tells(image); what != "" {
-		err := p.refused(vmv1alpha1.ReasonInvalid, "the item that vSphere has made tells %s of the virtual machine, and was deleted", what)
+	if setting := privateSetting(image); setting != "" {
+		err := p.refused(vmv1alpha1.ReasonInvalid, "the item contained %s of the virtual machine and was deleted", setting)
 		return provider.Published{}, errors.Join(err, p.delete(ctx, item))
 	}
 	return provider.Published{ItemID: item.ID, Version: image.Version}, nil
 }
 
-// Withdraw ends what vSphere still does for a request that nobody makes any more, and
-// removes what is half made. It waits for what it ends.
+// Withdraw cancels vSphere's tasks for a request that was deleted, waits for them and removes an incomplete item.
 func (p *Publisher) Withdraw(ctx context.Context, pub *provider.Publication) error {
 	return p.tidy(ctx, pub, false)
 }
 
-// tidy is Withdraw, also for a request that is tried again: then an item keeps the note of a
-// new version that is not there, for without it the old one would seem to be that.
+// tidy is Withdraw, with a mode for requests that will be retried. In that mode, an item keeps the mark of a new
+// version that was not published. Without the mark, the old version would seem to be the new one.
 func (p *Publisher) tidy(ctx context.Context, pub *provider.Publication, again bool) error {
 	if err := p.endTasks(ctx, pub); err != nil {
 		return err
@@ -162,7 +161,7 @@ func (p *Publisher) tidy(ctx context.Context, pub *provider.Publication, again b
 	lib, err := p.library(ctx, pub)
 	var refused *provider.PublishRefusedError
 	if errors.As(err, &refused) {
-		return nil // There is nothing in a library that cannot be written.
+		return nil // A library that cannot be written contains no item of the request.
 	}
 	if err != nil {
 		return err
@@ -180,8 +179,8 @@ func (p *Publisher) tidy(ctx context.Context, pub *provider.Publication, again b
 	case m.replaces != "" && again:
 		return nil
 	case m.replaces != "":
-		return p.describe(ctx, item, describe(p.Owner, pub, "")) // It has its old content, or the new one.
-	case !s.whole:
+		return p.describe(ctx, item, describe(p.Owner, pub, "")) // The item has its old or its new content.
+	case !s.hasContent:
 		return p.delete(ctx, item)
 	}
 	return nil

@@ -17,31 +17,31 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 )
 
-// Refused says why a VM must not be published as it is; nil if it may. What vSphere writes
-// into a descriptor of OVF properties is not documented, so that none may have a value of
-// the VM's own. All disks become part of the item, those of claims too.
+// Refused returns why a VM must not be published in its current state, or nil. It refuses OVF properties with the
+// VM's own values, because it is not documented which values vSphere writes into a descriptor. It refuses claims'
+// disks, because all disks become part of the item.
 func Refused(vm *mo.VirtualMachine) error {
 	refuse := func(reason, format string, args ...any) error {
 		return &provider.PublishRefusedError{Condition: vmv1alpha1.ConditionSourceValid, Reason: reason, Message: fmt.Sprintf(format, args...)}
 	}
 	if vm.Runtime.PowerState != types.VirtualMachinePowerStatePoweredOff {
-		return refuse(vmv1alpha1.ReasonNotReady, "the virtual machine is %s, and only one that is powered off can be published", vm.Runtime.PowerState)
+		return refuse(vmv1alpha1.ReasonNotReady, "the virtual machine is %s: power it off to publish it", vm.Runtime.PowerState)
 	}
 	if n := len(observe.FirstClass(vm)); n > 0 {
-		return refuse(vmv1alpha1.ReasonInvalid, "the virtual machine has %d disks of claims, which would be published with it: take the volumes off, or publish a clone, which has none", n)
+		return refuse(vmv1alpha1.ReasonInvalid, "the virtual machine has %d disks of claims, which would be published too: remove the volumes or publish a clone", n)
 	}
 	for _, d := range vm.Config.Hardware.Device {
 		if _, ok := d.(*types.VirtualTPM); ok {
-			return refuse(vmv1alpha1.ReasonInvalid, "the virtual machine has a TPM, whose secrets would be published with it or be missing in what is published: publish a clone without")
+			return refuse(vmv1alpha1.ReasonInvalid, "the virtual machine has a TPM, whose secrets cannot be published: publish a clone without a TPM")
 		}
 	}
 	for id := range secrets(vm) {
-		return refuse(vmv1alpha1.ReasonInvalid, "OVF property %q has a value of the virtual machine's own, which might be published with it: publish a clone, which has none", id)
+		return refuse(vmv1alpha1.ReasonInvalid, "OVF property %q has a value set for this virtual machine, which might be published: publish a clone, which does not have the value", id)
 	}
 	return nil
 }
 
-// secrets are the values of OVF properties that are the VM's own.
+// secrets returns the OVF property values that belong only to the VM.
 func secrets(vm *mo.VirtualMachine) map[string]string {
 	out := map[string]string{}
 	if v := vm.Config.VAppConfig; v != nil {
@@ -54,8 +54,8 @@ func secrets(vm *mo.VirtualMachine) map[string]string {
 	return out
 }
 
-// tells names what a descriptor tells that is the VM's own; empty when it tells nothing.
-func tells(image *descriptor.Image) string {
+// privateSetting returns the name of a setting in a descriptor that belongs only to the VM, or an empty string.
+func privateSetting(image *descriptor.Image) string {
 	for _, key := range image.Dropped {
 		if observe.Ours(key) || strings.HasPrefix(strings.ToLower(key), "guestinfo.") {
 			return "the advanced setting " + key

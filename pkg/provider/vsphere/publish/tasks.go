@@ -15,15 +15,15 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/vimfault"
 )
 
-// activationHeader gives the task of a call an activation ID, as VM Operator does.
+// activationHeader is the HTTP header that sets the activation ID of a call's task. VM Operator uses it too.
 const activationHeader = "vapi-ctx-actid"
 
-// mostTasks is how many tasks of one request are looked at, which has one at a time.
+// mostTasks is the maximum number of tasks to read for a request. A request has one task at a time.
 const mostTasks = 100
 
 func activation(pub *provider.Publication) string { return "slipway-publish-" + string(pub.UID) }
 
-// running are the tasks of the request that have not ended.
+// running returns the request's tasks that have not ended.
 func (p *Publisher) running(ctx context.Context, pub *provider.Publication) (out []types.ManagedObjectReference, err error) {
 	vim, err := p.Session.Vim(ctx)
 	if err != nil {
@@ -34,7 +34,7 @@ func (p *Publisher) running(ctx context.Context, pub *provider.Publication) (out
 		State:        []types.TaskInfoState{types.TaskInfoStateRunning, types.TaskInfoStateQueued},
 	})
 	if err != nil {
-		return nil, fmt.Errorf("asking for the tasks of request %s: %w", pub.NamespacedName, err)
+		return nil, fmt.Errorf("querying the tasks of request %s: %w", pub.NamespacedName, err)
 	}
 	defer func() { _ = history.Destroy(context.WithoutCancel(ctx)) }()
 	page, err := history.ReadNextTasks(ctx, mostTasks)
@@ -42,7 +42,7 @@ func (p *Publisher) running(ctx context.Context, pub *provider.Publication) (out
 		return nil, fmt.Errorf("reading the tasks of request %s: %w", pub.NamespacedName, err)
 	}
 	for i := range page {
-		// What the filter means is vCenter's; what is meant is said here once more.
+		// vCenter's interpretation of the filter is not documented, so the tasks are checked again.
 		info := &page[i]
 		if info.ActivationId == activation(pub) && (info.State == types.TaskInfoStateRunning || info.State == types.TaskInfoStateQueued) {
 			out = append(out, info.Task)
@@ -51,7 +51,7 @@ func (p *Publisher) running(ctx context.Context, pub *provider.Publication) (out
 	return out, nil
 }
 
-// awaitTasks waits for what an earlier process has begun; how it ended, the item tells.
+// awaitTasks waits for tasks of an earlier process. The item shows their result.
 func (p *Publisher) awaitTasks(ctx context.Context, pub *provider.Publication) error {
 	refs, err := p.running(ctx, pub)
 	if err != nil {
@@ -63,7 +63,7 @@ func (p *Publisher) awaitTasks(ctx context.Context, pub *provider.Publication) e
 	return ctx.Err()
 }
 
-// endTasks cancels what runs for a request and waits until it has ended.
+// endTasks cancels a request's tasks and waits until they have ended.
 func (p *Publisher) endTasks(ctx context.Context, pub *provider.Publication) error {
 	refs, err := p.running(ctx, pub)
 	if err != nil || len(refs) == 0 {

@@ -17,8 +17,8 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 )
 
-// Comply adds to the observation of vm what is known of its compliance: the status of its objects
-// by their keys, in vSphere's words.
+// Comply adds the storage policy compliance to the observation of vm. status is the compliance status by object
+// key, with vSphere's values.
 func Comply(o *provider.Observation, vm *mo.VirtualMachine, status map[string]string) {
 	kind := vmv1alpha1.ConditionStorageCompliant
 	objects := compliance.Objects(vm)
@@ -27,15 +27,15 @@ func Comply(o *provider.Observation, vm *mo.VirtualMachine, status map[string]st
 		return
 	}
 	var bad, unknown []string
-	say := func(what, key string) string {
+	check := func(name, key string) string {
 		switch s := status[key]; s {
 		case "compliant", "notApplicable":
 			return s
 		case "nonCompliant", "outOfDate":
-			bad = append(bad, what+" is "+s)
+			bad = append(bad, name+" is "+s)
 			return s
 		default:
-			unknown = append(unknown, what)
+			unknown = append(unknown, name)
 			return s
 		}
 	}
@@ -44,25 +44,25 @@ func Comply(o *provider.Observation, vm *mo.VirtualMachine, status map[string]st
 		recorded[object.Key] = true
 	}
 	if o.Storage != nil && recorded[vm.Self.Value] {
-		o.Storage.Compliance = say("the virtual machine itself", vm.Self.Value)
+		o.Storage.Compliance = check("the virtual machine itself", vm.Self.Value)
 	}
 	if disk, _ := observe.BootDisk(vm); disk != nil && recorded[compliance.DiskKey(vm, disk)] && o.Storage != nil && o.Storage.BootDisk != nil {
-		o.Storage.BootDisk.Compliance = say("bootDisk", compliance.DiskKey(vm, disk))
+		o.Storage.BootDisk.Compliance = check("bootDisk", compliance.DiskKey(vm, disk))
 	}
 	disks := observe.Volumes(vm)
 	for i := range o.Volumes {
 		v := &o.Volumes[i]
 		if disk := disks[v.Name]; disk != nil && recorded[compliance.DiskKey(vm, disk)] {
-			v.Compliance = say(hardware.Volume(v.Name), compliance.DiskKey(vm, disk))
+			v.Compliance = check(hardware.Volume(v.Name), compliance.DiskKey(vm, disk))
 		}
 	}
 	switch {
 	case len(bad) > 0:
-		o.Set(no(kind, vmv1alpha1.ReasonNonCompliant, "by its storage policy "+conditions.List(bad, ", ")))
+		o.Set(falseCondition(kind, vmv1alpha1.ReasonNonCompliant, "storage policy compliance: "+conditions.List(bad, ", ")))
 	case len(unknown) > 0:
 		o.Set(metav1.Condition{Type: kind, Status: metav1.ConditionUnknown, Reason: vmv1alpha1.ReasonUnknownState,
-			Message: "vSphere has not said yet of " + strings.Join(unknown, ", ")})
+			Message: "vSphere has not yet reported the compliance of " + strings.Join(unknown, ", ")})
 	default:
-		o.Set(yes(kind))
+		o.Set(trueCondition(kind))
 	}
 }

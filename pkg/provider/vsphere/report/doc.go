@@ -1,7 +1,6 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package report says what a vSphere VM shows, in the words of the API.
-//
-// Guarantee: every function is pure, and the same record reports the same.
+// Package report converts the state of a vSphere VM to API status. All functions are pure: the same record results
+// in the same status.
 package report

@@ -18,7 +18,8 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 )
 
-// Observe returns what vm shows; w names its volumes and interfaces. hostName resolves the name of a host.
+// Observe returns the observation of vm with the volume and interface names of w. hostName resolves the name of a
+// host.
 func Observe(vm *mo.VirtualMachine, w *driver.Want, hostName func(vimtypes.ManagedObjectReference) string) provider.Observation {
 	o := observe.Of(vm, hostName)
 	if !o.Readable {
@@ -38,25 +39,25 @@ func Observe(vm *mo.VirtualMachine, w *driver.Want, hostName func(vimtypes.Manag
 		}
 	}
 	if !customizes(vm, w) {
-		o.Set(metav1.Condition{Type: vmv1alpha1.ConditionGuestCustomized}) // It is the result of another party.
+		o.Set(metav1.Condition{Type: vmv1alpha1.ConditionGuestCustomized}) // The customization was requested by another client.
 	}
 	o.Set(observe.BootstrapCondition(vm, w.Identity.UID, bootstrapOf(w)))
-	o.Set(promotion(o.Depending, w.NoPromotion))
+	o.Set(promotionCondition(o.Depending, w.NoPromotion))
 	return o
 }
 
-// promotion returns whether a disk still depends on one elsewhere.
-func promotion(depending int, unwanted bool) metav1.Condition {
+// promotionCondition returns the condition that reports whether disks still have a parent in another directory.
+func promotionCondition(depending int, disabled bool) metav1.Condition {
 	switch {
-	case unwanted:
+	case disabled:
 		return metav1.Condition{Type: vmv1alpha1.ConditionDiskPromotionSynced}
 	case depending > 0:
-		return no(vmv1alpha1.ConditionDiskPromotionSynced, vmv1alpha1.ReasonPromotionPending, fmt.Sprintf("%d disks depend on disks elsewhere", depending))
+		return falseCondition(vmv1alpha1.ConditionDiskPromotionSynced, vmv1alpha1.ReasonPromotionPending, fmt.Sprintf("%d disks depend on disks elsewhere", depending))
 	}
-	return yes(vmv1alpha1.ConditionDiskPromotionSynced)
+	return trueCondition(vmv1alpha1.ConditionDiskPromotionSynced)
 }
 
-// customizes is true when the object has vSphere customize the guest, or may have.
+// customizes reports whether the object has requested a guest customization, or may have.
 func customizes(vm *mo.VirtualMachine, w *driver.Want) bool {
 	b := bootstrapOf(w)
 	return w.Effective == nil || b != nil && (b.LinuxPrep != nil || b.Sysprep != nil) && observe.ExtraConfig(vm, observe.AdoptedKey) != w.Identity.UID
@@ -69,10 +70,10 @@ func bootstrapOf(w *driver.Want) *vmv1alpha1.VirtualMachineBootstrap {
 	return w.Effective.Bootstrap
 }
 
-// guestInfoPrefix is that of the variables which a guest may read and write, by VMware Tools.
+// guestInfoPrefix is the prefix of the variables that a guest can read and write with VMware Tools.
 const guestInfoPrefix = "guestinfo."
 
-// nameInterfaces gives the adapters the names of the interfaces that they belong to.
+// nameInterfaces sets the interface names of the adapters.
 func nameInterfaces(o *provider.Observation, vm *mo.VirtualMachine, w *driver.Want) {
 	if o.Network == nil || w.Effective == nil || w.Effective.Network == nil {
 		return
@@ -91,9 +92,9 @@ func nameInterfaces(o *provider.Observation, vm *mo.VirtualMachine, w *driver.Wa
 	}
 }
 
-// desiredAddresses returns the addresses that the spec and its claims give the interfaces, those
-// of interfaces with a gateway first. An interface without one counts only if each interface has
-// addresses: otherwise the guest is reached by an interface that is configured by DHCP.
+// desiredAddresses returns the interfaces' addresses in the spec, including claimed ones. Addresses of interfaces
+// with a gateway are first. Addresses of interfaces without a gateway are returned only if all interfaces have
+// addresses. Otherwise the guest is reachable at an interface that uses DHCP.
 func desiredAddresses(w *driver.Want) []string {
 	if w.Effective == nil || w.Effective.Network == nil {
 		return nil
@@ -119,19 +120,19 @@ func desiredAddresses(w *driver.Want) []string {
 	return append(routed, others...)
 }
 
-// Location returns a condition without status unless vm is outside of the managed folder.
+// Location returns the location condition. It has no status unless vm is outside of the managed folder.
 func Location(vm *mo.VirtualMachine, outside bool) metav1.Condition {
 	if !outside {
 		return metav1.Condition{Type: vmv1alpha1.ConditionLocationValid}
 	}
-	return no(vmv1alpha1.ConditionLocationValid, vmv1alpha1.ReasonMoved,
-		"the vSphere VM "+vm.Name+" is not below the managed folder any more; it is managed all the same")
+	return falseCondition(vmv1alpha1.ConditionLocationValid, vmv1alpha1.ReasonMoved,
+		"the vSphere VM "+vm.Name+" is no longer below the managed folder; it is still managed")
 }
 
-func yes(kind string) metav1.Condition {
+func trueCondition(kind string) metav1.Condition {
 	return metav1.Condition{Type: kind, Status: metav1.ConditionTrue, Reason: vmv1alpha1.ReasonSucceeded}
 }
 
-func no(kind, reason, message string) metav1.Condition {
+func falseCondition(kind, reason, message string) metav1.Condition {
 	return metav1.Condition{Type: kind, Status: metav1.ConditionFalse, Reason: reason, Message: message}
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 )
 
-// observed is a VM that runs, with its storage and its guest.
+// observed returns a running VM with storage and guest information.
 func observed(change func(*mo.VirtualMachine)) *mo.VirtualMachine {
 	vm := &mo.VirtualMachine{}
 	vm.Self = vimtypes.ManagedObjectReference{Type: "VirtualMachine", Value: "vm-42"}
@@ -35,14 +35,14 @@ func observationOf(vm *mo.VirtualMachine) provider.Observation {
 	return Observe(vm, &driver.Want{}, func(vimtypes.ManagedObjectReference) string { return "esx-1" })
 }
 
-func TestStorageInUseIsReported(t *testing.T) {
+func TestObserve_ReportsStorageUsage(t *testing.T) {
 	got := observationOf(observed(func(*mo.VirtualMachine) {})).Storage
 	if got == nil || got.Committed == nil || got.Committed.Value() != 100 || got.Provisioned == nil || got.Provisioned.Value() != 150 {
 		t.Errorf("storage %+v, want 100 bytes in use and 150 provisioned", got)
 	}
 }
 
-func TestToolsAreACondition(t *testing.T) {
+func TestObserve_ReportsVMwareToolsCondition(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*mo.VirtualMachine)
 		want   string
@@ -51,8 +51,8 @@ func TestToolsAreACondition(t *testing.T) {
 		"not running": {func(vm *mo.VirtualMachine) {
 			vm.Guest.ToolsRunningStatus = string(vimtypes.VirtualMachineToolsRunningStatusGuestToolsNotRunning)
 		}, "False/WaitingForTools"},
-		"powered off": {func(vm *mo.VirtualMachine) { vm.Runtime.PowerState = vimtypes.VirtualMachinePowerStatePoweredOff }, "False/PoweredOff"},
-		"not told":    {func(vm *mo.VirtualMachine) { vm.Guest = nil }, "Unknown/UnknownState"},
+		"powered off":  {func(vm *mo.VirtualMachine) { vm.Runtime.PowerState = vimtypes.VirtualMachinePowerStatePoweredOff }, "False/PoweredOff"},
+		"not reported": {func(vm *mo.VirtualMachine) { vm.Guest = nil }, "Unknown/UnknownState"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := "none"
@@ -66,8 +66,8 @@ func TestToolsAreACondition(t *testing.T) {
 	}
 }
 
-// Another program can have customized the template, or the VM before Slipway adopted it.
-func TestGuestCustomized_IsOfWhatTheObjectRequests(t *testing.T) {
+// Another program may have customized the template, or the VM before Slipway adopted it.
+func TestGuestCustomized_IsReportedOnlyIfRequested(t *testing.T) {
 	prep := &vmv1alpha1.VirtualMachineInstanceSpec{Bootstrap: &vmv1alpha1.VirtualMachineBootstrap{LinuxPrep: &vmv1alpha1.LinuxPrepBootstrap{}}}
 	for name, tc := range map[string]struct {
 		effective *vmv1alpha1.VirtualMachineInstanceSpec
@@ -92,9 +92,9 @@ func TestGuestCustomized_IsOfWhatTheObjectRequests(t *testing.T) {
 	}
 }
 
-// A virtual address, such as that of a load balancer, is on one machine after another: probes and
-// ssh would reach another VM by it.
-func TestObservation_PrimaryAddressIsOfTheSpecOrThePreviousOne(t *testing.T) {
+// A virtual address, such as that of a load balancer, moves between machines. With it, probes and SSH would reach
+// another VM.
+func TestObserve_PrefersSpecAndPreviousPrimaryAddress(t *testing.T) {
 	type nic = vmv1alpha1.VirtualMachineNetworkInterface
 	static := func(gateway string, addresses ...string) nic {
 		return nic{Name: "eth0", Addresses: addresses, Gateway4: gateway}
@@ -103,8 +103,8 @@ func TestObservation_PrimaryAddressIsOfTheSpecOrThePreviousOne(t *testing.T) {
 		name       string
 		interfaces []nic
 		previous   []string
-		guest      string   // the guest's own choice
-		eth0, eth1 []string // what the guest reports
+		guest      string   // The guest's own choice.
+		eth0, eth1 []string // The addresses that the guest reports.
 		want       string
 	}{
 		{"the guest's choice is a virtual address in the subnet", []nic{static("", "192.0.2.5/24")}, nil,

@@ -18,7 +18,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
 )
 
-func TestDisksArePromotedUnlessOneHasAForeignParent(t *testing.T) {
+func TestPromotion_IsPendingForDisksWithForeignParents(t *testing.T) {
 	with := func(backing types.BaseVirtualDeviceBackingInfo) *mo.VirtualMachine {
 		disk := &types.VirtualDisk{VirtualDevice: types.VirtualDevice{Backing: backing}}
 		return &mo.VirtualMachine{Config: &types.VirtualMachineConfigInfo{
@@ -50,7 +50,7 @@ func TestDisksArePromotedUnlessOneHasAForeignParent(t *testing.T) {
 		"a snapshot on another store":    {"", with(flat("[snaps] web/disk-000001.vmdk", "[ds] web/disk.vmdk")), "True/Succeeded"},
 		"a snapshot of a disk elsewhere": {"", with(flat("[big] web_1/data-000001.vmdk", "[big] web_1/data.vmdk")), "True/Succeeded"},
 		"a snapshot of a linked disk":    {"", with(flat("[ds] web/disk-000001.vmdk", "[ds] web/disk.vmdk", "[ds] golden/disk.vmdk")), "False/Pending"},
-		"never to be promoted":           {disabled, linked, ""},
+		"promotion disabled":             {disabled, linked, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := &driver.Want{NoPromotion: test.mode == disabled}

@@ -17,8 +17,8 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 )
 
-// volumes reports the volumes of the effective spec in their order, and after
-// them the disks of those that were removed from it and are still attached.
+// volumes returns the status of the effective spec's volumes in their order. After them it returns attached disks
+// of volumes that were removed from the spec.
 func volumes(vm *mo.VirtualMachine, w *driver.Want) []vmv1alpha1.VirtualMachineVolumeStatus {
 	disks, drives, claims := observe.Volumes(vm), observe.Drives(vm), observe.FirstClass(vm)
 	var out []vmv1alpha1.VirtualMachineVolumeStatus
@@ -54,7 +54,7 @@ func volumes(vm *mo.VirtualMachine, w *driver.Want) []vmv1alpha1.VirtualMachineV
 	return append(out, leftClaims(vm, out, claims)...)
 }
 
-// leftClaims reports the disks of claims that are still attached and no volume has.
+// leftClaims returns the status of attached claims' disks that no longer have a volume.
 func leftClaims(vm *mo.VirtualMachine, shown []vmv1alpha1.VirtualMachineVolumeStatus, attached map[string]*types.VirtualDisk) []vmv1alpha1.VirtualMachineVolumeStatus {
 	var out []vmv1alpha1.VirtualMachineVolumeStatus
 	recorded := observe.Claims(vm)
@@ -80,7 +80,7 @@ func volumeStatus(name string, disk *types.VirtualDisk) vmv1alpha1.VirtualMachin
 	return st
 }
 
-// claimStatus reports the volume of a claim, whose disk is among those of the VM or not.
+// claimStatus returns the status of a claim's volume, whose disk may be attached or not.
 func claimStatus(v *vmv1alpha1.VirtualMachineVolume, claim provider.Claim, attached map[string]*types.VirtualDisk) vmv1alpha1.VirtualMachineVolumeStatus {
 	st := volumeStatus(v.Name, attached[claim.VolumeID])
 	st.ClaimName, st.VolumeID = v.PersistentVolumeClaim.ClaimName, claim.VolumeID

@@ -17,7 +17,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 )
 
-func TestVolumesReportTheirDisks(t *testing.T) {
+func TestVolumes_ReportTheirDisks(t *testing.T) {
 	vm := &mo.VirtualMachine{Config: &types.VirtualMachineConfigInfo{InstanceUuid: "uid", ChangeVersion: "1"}}
 	vm.Runtime.ConnectionState = types.VirtualMachineConnectionStateConnected
 	scsi, disk := &types.ParaVirtualSCSIController{}, &types.VirtualDisk{CapacityInBytes: 2 << 30}

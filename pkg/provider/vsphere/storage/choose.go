@@ -14,30 +14,28 @@ import (
 
 // Datastore is a datastore of a zone.
 type Datastore struct {
-	// Name and ID (managed object ID) and URL, as vSphere tells them.
+	// Name, ID (managed object ID) and URL are vSphere's values.
 	Name, ID, URL string
-	// Free is the space that is not in use, in bytes.
+	// Free is the free space in bytes.
 	Free int64
-	// Unusable is why nothing can be put on it now; empty if something can.
+	// Unusable is why the datastore cannot be used now. It is empty if it can be used.
 	Unusable string
 }
 
-// Need is one part of a virtual machine.
+// Need is the storage need of one part of a virtual machine.
 type Need struct {
-	// Path of the field that says of which class it is.
+	// Path is the field that sets the storage class.
 	Path string
-	// Class is the StorageClass, empty for the default of the zone.
+	// Class is the StorageClass. Empty means the zone's default.
 	Class string
-	// Bytes are taken at once.
+	// Bytes is the space that is allocated immediately.
 	Bytes int64
-	// Home is true for what is made with the virtual machine, from its image: all of that
-	// is on one datastore.
+	// Home is true for parts that are created with the virtual machine. They are all on one datastore.
 	Home bool
 }
 
-// NeedsOf are the parts of a new virtual machine: its own files and the disks of its image
-// together, and the disks of volumes. Of thin disks no space is counted. image is the size
-// of the boot disk of the image in bytes, 0 if it is not known.
+// NeedsOf returns the needs of a new virtual machine: its own files together with the image's disks, and the disks
+// of volumes. Thin disks need no space. image is the size of the image's boot disk in bytes, 0 if it is not known.
 func NeedsOf(e *vmv1alpha1.VirtualMachineInstanceSpec, image int64) []Need {
 	if e == nil {
 		return []Need{{Path: "storageClass", Home: true}}
@@ -45,7 +43,7 @@ func NeedsOf(e *vmv1alpha1.VirtualMachineInstanceSpec, image int64) []Need {
 	out := []Need{{Path: "storageClass", Class: e.StorageClass, Home: true}}
 	if b := e.BootDisk; b != nil {
 		need := Need{Path: "bootDisk.storageClass", Class: cmp.Or(b.StorageClass, e.StorageClass), Home: true}
-		if thick(b.Provisioning) {
+		if isThick(b.Provisioning) {
 			need.Bytes = image
 			if b.Capacity != nil {
 				need.Bytes = max(image, b.Capacity.Value())
@@ -59,7 +57,7 @@ func NeedsOf(e *vmv1alpha1.VirtualMachineInstanceSpec, image int64) []Need {
 			continue
 		}
 		need := Need{Path: "volumes[" + v.Name + "].disk.storageClass", Class: cmp.Or(v.Disk.StorageClass, e.StorageClass)}
-		if v.Disk.Capacity != nil && thick(v.Disk.Provisioning) {
+		if v.Disk.Capacity != nil && isThick(v.Disk.Provisioning) {
 			need.Bytes = v.Disk.Capacity.Value()
 		}
 		out = append(out, need)
@@ -67,17 +65,16 @@ func NeedsOf(e *vmv1alpha1.VirtualMachineInstanceSpec, image int64) []Need {
 	return out
 }
 
-func thick(p vmv1alpha1.DiskProvisioning) bool {
+func isThick(p vmv1alpha1.DiskProvisioning) bool {
 	return p == vmv1alpha1.DiskProvisioningThick || p == vmv1alpha1.DiskProvisioningThickEagerZero
 }
 
-// Choose returns the datastore that a new virtual machine goes to: of those that can have
-// all that is made with it, the one with the most free space. Without one it says of each
-// why not; problems names every need that no datastore can meet.
+// Choose returns the datastore for a new virtual machine: the one with the most free space of those that can have
+// all parts created with it. If there is none, problems has the reasons for each need that no datastore can meet.
 func Choose(needs []Need, policies map[string]Policy, all []Datastore) (home Datastore, problems []string) {
 	for _, n := range needs {
-		if !slices.ContainsFunc(all, func(d Datastore) bool { return unfit(n, policies[n.Class], d) == "" }) {
-			problems = append(problems, fmt.Sprintf("%s: no datastore can be used%s: %s", describe(n), by(policies[n.Class]), reasons(n, policies, all)))
+		if !slices.ContainsFunc(all, func(d Datastore) bool { return obstacle(n, policies[n.Class], d) == "" }) {
+			problems = append(problems, fmt.Sprintf("%s: no datastore can be used%s: %s", describe(n), policySuffix(policies[n.Class]), reasons(n, policies, all)))
 		}
 	}
 	if len(problems) > 0 {
@@ -86,7 +83,7 @@ func Choose(needs []Need, policies map[string]Policy, all []Datastore) (home Dat
 	found, shared := false, false
 	most := int64(0)
 	for _, d := range all {
-		together, bytes := beside(needs, policies, d)
+		together, bytes := colocate(needs, policies, d)
 		shared = shared || together
 		if together {
 			most = max(most, d.Free)
@@ -99,16 +96,16 @@ func Choose(needs []Need, policies map[string]Policy, all []Datastore) (home Dat
 	case found:
 		return home, nil
 	case shared:
-		return Datastore{}, []string{fmt.Sprintf("the disks together need %d MiB at once on one datastore, and at most %d MiB are free", wanted(needs)>>20, most>>20)}
+		return Datastore{}, []string{fmt.Sprintf("the disks together require %d MiB on one datastore, but at most %d MiB are free", totalBytes(needs)>>20, most>>20)}
 	}
-	return Datastore{}, []string{"storageClass, bootDisk.storageClass: no datastore can be used for both, on which the files and the boot disk of a new virtual machine are together"}
+	return Datastore{}, []string{"storageClass, bootDisk.storageClass: no datastore is allowed for both, but the files and the boot disk of a new virtual machine must be on one datastore"}
 }
 
-// beside reports whether all that is made with a virtual machine can be on a datastore, and
-// how much is taken there at once: further disks go beside it where their policies let them.
-func beside(needs []Need, policies map[string]Policy, d Datastore) (together bool, bytes int64) {
+// colocate reports whether all parts created with a virtual machine can be on a datastore, and the space that is
+// allocated there immediately. Other disks are on the same datastore if their policies allow it.
+func colocate(needs []Need, policies map[string]Policy, d Datastore) (together bool, bytes int64) {
 	for _, n := range needs {
-		fits := unfit(n, policies[n.Class], d) == ""
+		fits := obstacle(n, policies[n.Class], d) == ""
 		if n.Home && !fits {
 			return false, 0
 		}
@@ -119,19 +116,19 @@ func beside(needs []Need, policies map[string]Policy, d Datastore) (together boo
 	return true, bytes
 }
 
-// wanted is all that is taken at once.
-func wanted(needs []Need) (bytes int64) {
+// totalBytes returns the space that is allocated immediately.
+func totalBytes(needs []Need) (bytes int64) {
 	for _, n := range needs {
 		bytes += n.Bytes
 	}
 	return bytes
 }
 
-// Usable are the datastores that a policy leaves, those with the most free space first.
+// Usable returns the datastores that a policy allows. The datastore with the most free space is first.
 func Usable(policy Policy, all []Datastore) []string {
 	var fit []Datastore
 	for _, d := range all {
-		if unfit(Need{}, policy, d) == "" {
+		if obstacle(Need{}, policy, d) == "" {
 			fit = append(fit, d)
 		}
 	}
@@ -143,34 +140,34 @@ func Usable(policy Policy, all []Datastore) []string {
 	return out
 }
 
-// unfit is why a datastore cannot have something; empty if it can.
-func unfit(n Need, p Policy, d Datastore) string {
+// obstacle returns why a datastore cannot meet a need, or an empty string.
+func obstacle(n Need, p Policy, d Datastore) string {
 	switch why, incompatible := p.Incompatible[d.Name]; {
 	case d.Unusable != "":
 		return d.Unusable
 	case incompatible:
 		return why
 	case !p.Holds(d.Name):
-		return "not one of those that may be used"
+		return "not allowed by the zone or storage class"
 	case n.Bytes > d.Free:
-		return fmt.Sprintf("%d MiB are needed at once, and %d MiB are free", n.Bytes>>20, d.Free>>20)
+		return fmt.Sprintf("requires %d MiB, but only %d MiB are free", n.Bytes>>20, d.Free>>20)
 	}
 	return ""
 }
 
-// shown bounds the datastores in a message.
-const shown = 5
+// maxReasons is the maximum number of datastores in a message.
+const maxReasons = 5
 
 func reasons(n Need, policies map[string]Policy, all []Datastore) string {
 	var out []string
-	for _, d := range all[:min(len(all), shown)] {
-		out = append(out, d.Name+": "+unfit(n, policies[n.Class], d))
+	for _, d := range all[:min(len(all), maxReasons)] {
+		out = append(out, d.Name+": "+obstacle(n, policies[n.Class], d))
 	}
-	if more := len(all) - shown; more > 0 {
+	if more := len(all) - maxReasons; more > 0 {
 		out = append(out, fmt.Sprintf("and %d more", more))
 	}
 	if len(out) == 0 {
-		return "there is none"
+		return "there are no datastores"
 	}
 	return strings.Join(out, "; ")
 }
@@ -182,7 +179,7 @@ func describe(n Need) string {
 	return fmt.Sprintf("%s %q", n.Path, n.Class)
 }
 
-func by(p Policy) string {
+func policySuffix(p Policy) string {
 	if p.Name == "" {
 		return ""
 	}

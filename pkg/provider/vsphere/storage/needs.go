@@ -8,7 +8,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
-// Classes are the StorageClasses that a spec names, each once.
+// Classes returns the unique StorageClasses of a spec.
 func Classes(e *vmv1alpha1.VirtualMachineInstanceSpec) []string {
 	if e == nil {
 		return nil

@@ -5,31 +5,31 @@ package storage
 
 import "slices"
 
-// Policy is how the files of a class are kept.
+// Policy is the storage policy of a StorageClass.
 type Policy struct {
-	// ID of the profile in vSphere's storage policy service (SPBM); empty for none.
+	// ID is the profile's ID in vSphere's storage policy service (SPBM). It is empty if there is no policy.
 	ID string
-	// Name of the storage policy, for people.
+	// Name is the name of the storage policy.
 	Name string
-	// Encrypted is true when the policy encrypts, for which vCenter needs a key provider.
+	// Encrypted is true if the policy requires encryption, for which vCenter needs a key provider.
 	Encrypted bool
-	// Datastores that can have the files, by name, those with the most free space first.
-	// Nil is any.
+	// Datastores are the names of the datastores that can have the files. The datastore with the most free space is
+	// first. Nil means any datastore.
 	Datastores []string
-	// Incompatible says of others why they cannot, by name.
+	// Incompatible are the reasons why other datastores cannot have the files, by datastore name.
 	Incompatible map[string]string
 }
 
-// Holds reports whether the files may be on the datastore of that name.
+// Holds reports whether the files may be on the datastore.
 func (p Policy) Holds(datastore string) bool {
 	return p.Datastores == nil || slices.Contains(p.Datastores, datastore)
 }
 
-// Known is what was found out about the storage of a virtual machine.
+// Known is the resolved storage of a virtual machine.
 type Known struct {
-	// Policies by StorageClass; the empty class is for what names none. A class that is
-	// not here was not resolved.
+	// Policies are the policies by StorageClass. The empty class is the default. A class that is missing is not
+	// resolved.
 	Policies map[string]Policy
-	// KeyProvider is the ID of vCenter's default key provider, empty for none.
+	// KeyProvider is the ID of vCenter's default key provider. It is empty if there is none.
 	KeyProvider string
 }

@@ -15,11 +15,10 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// Making names a task that may still make a VM which nobody waits for: one that clones,
-// deploys or creates, and that was begun before a time. vCenter goes on with what a
-// process has asked for that is gone, and shows the VM at the end. Whose tasks they are
-// does not count: in whose name a deployment runs is not documented. It is empty when
-// there is none.
+// Making returns the ID of a task that may still create a VM and that no process waits for: a clone, deploy or
+// create task that started before a time. vCenter completes tasks of a process that has stopped, and the VM appears
+// at the end. The task's user is ignored, because it is not documented for a deployment. It returns an empty string
+// if there is no such task.
 func (c *Creator) Making(ctx context.Context, before time.Time) (string, error) {
 	if err := c.checkClock(ctx); err != nil {
 		return "", err
@@ -31,29 +30,28 @@ func (c *Creator) Making(ctx context.Context, before time.Time) (string, error) 
 	collector := property.DefaultCollector(vim)
 	var manager mo.TaskManager
 	if err := collector.RetrieveOne(ctx, *vim.ServiceContent.TaskManager, []string{"recentTask"}, &manager); err != nil {
-		return "", fmt.Errorf("reading the tasks of vCenter: %w", err)
+		return "", fmt.Errorf("reading vCenter's tasks: %w", err)
 	}
 	refs := slices.DeleteFunc(manager.RecentTask, c.Actor.Inventory.Awaits)
 	if len(refs) == 0 {
 		return "", nil
 	}
 	var tasks []mo.Task
-	// A task that vCenter forgets meanwhile fails the call: then it is asked again.
+	// If vCenter removes a task in the meantime, the call fails and the caller retries.
 	if err := collector.Retrieve(ctx, refs, []string{"info"}, &tasks); err != nil {
-		return "", fmt.Errorf("reading the tasks of vCenter: %w", err)
+		return "", fmt.Errorf("reading vCenter's tasks: %w", err)
 	}
 	for i := range tasks {
-		if makes(&tasks[i].Info, before) {
+		if mayCreate(&tasks[i].Info, before) {
 			return tasks[i].Self.Value, nil
 		}
 	}
 	return "", nil
 }
 
-// makes is true for a task that has not ended, was begun before a time, and may make a
-// VM. The names are those of vCenter's list of tasks, as far as they are known; a
-// deployment from a library has several.
-func makes(info *types.TaskInfo, before time.Time) bool {
+// mayCreate reports whether a task has not ended, started before a time and may create a VM. The names are the
+// known ones of vCenter's task list; a library deployment has several.
+func mayCreate(info *types.TaskInfo, before time.Time) bool {
 	if info.State != types.TaskInfoStateRunning && info.State != types.TaskInfoStateQueued || info.QueueTime.After(before.Add(clockSkew)) {
 		return false
 	}

@@ -20,7 +20,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/storage"
 )
 
-// setByHand sets keys of extraConfig.
+// setByHand returns a function that sets extraConfig keys.
 func setByHand(keysAndValues ...string) func(*mo.VirtualMachine) {
 	return func(vm *mo.VirtualMachine) {
 		for n := 0; n < len(keysAndValues); n += 2 {
@@ -30,7 +30,7 @@ func setByHand(keysAndValues ...string) func(*mo.VirtualMachine) {
 	}
 }
 
-// configByHand changes the configuration.
+// configByHand returns a function that changes the configuration.
 func configByHand(change func(*types.VirtualMachineConfigInfo)) func(*mo.VirtualMachine) {
 	return func(vm *mo.VirtualMachine) { change(vm.Config) }
 }
@@ -40,7 +40,7 @@ func removeByHand[T any](vm *mo.VirtualMachine) {
 	vm.Config.Hardware.Device = slices.DeleteFunc(vm.Config.Hardware.Device, func(d types.BaseVirtualDevice) bool { _, is := d.(T); return is })
 }
 
-// byHandFields has a change by hand of each field of the table that vSphere has.
+// byHandFields contains a manual change for each table field that vSphere supports.
 var byHandFields = map[string]func(*mo.VirtualMachine){
 	hardware.CPUSockets:     configByHand(func(c *types.VirtualMachineConfigInfo) { c.Hardware.NumCPU = 8 }),
 	hardware.CPUCores:       configByHand(func(c *types.VirtualMachineConfigInfo) { c.Hardware.NumCoresPerSocket = ptr(int32(1)) }),
@@ -77,7 +77,7 @@ var byHandFields = map[string]func(*mo.VirtualMachine){
 	hardware.SerialConsole:        removeByHand[*types.VirtualSerialPort],
 }
 
-// byHandDevices are changes by hand of adapters, disks and drives, by the path that names them.
+// byHandDevices are manual changes of adapters, disks and drives, with the path that reports them.
 var byHandDevices = map[string]struct {
 	path   string
 	change func(*mo.VirtualMachine)
@@ -109,7 +109,7 @@ var byHandDevices = map[string]struct {
 	"another medium":  {hardware.Volume("iso"), func(vm *mo.VirtualMachine) { insert(devicesOf[*types.VirtualCdrom](vm)[0], "[ds] other.iso", true) }},
 }
 
-// shrinkByHand puts a disk of 1Gi in the place of another.
+// shrinkByHand changes a disk's size to 1Gi.
 func shrinkByHand(disk *types.VirtualDisk) { disk.CapacityInBytes, disk.CapacityInKB = 1<<30, 1<<20 }
 
 func adapterOf(vm *mo.VirtualMachine) *types.VirtualEthernetCard {
@@ -122,7 +122,7 @@ func modeByHand(disk int32, mode types.VirtualDiskMode) func(*mo.VirtualMachine)
 	}
 }
 
-// fullSpec sets every field of the hardware that vSphere has.
+// fullSpec sets every hardware field that vSphere supports.
 const fullSpec = `
 cpu: {sockets: 3, cores: 2, maxSockets: 8, hotAddEnabled: true, dedicatedCPUPlacement: true, reservation: 1G, limit: 2G, shares: {level: High}},
 memory: {guest: 4Gi, maxGuest: 8Gi, hotAddEnabled: true, hugePageSize: 1Gi, limit: 4Gi, shares: {level: Low}},
@@ -133,20 +133,20 @@ storageClass: gold, bootDisk: {size: 16Gi, storageClass: silver}, bootOrder: [{t
 devices: {gpus: [{name: g, deviceName: grid}], hostDevices: [{name: h, deviceName: "8086:1572"}], tpm: {}, video: {type: svga},
   disableHotplug: true, autoattachGraphicsDevice: false, autoattachSerialConsole: true}`
 
-// fullVM returns a running VM that is as fullSpec has it.
+// fullVM returns a running VM with the configuration of fullSpec.
 func fullVM(t *testing.T) (Want, *mo.VirtualMachine) {
 	t.Helper()
 	w := Want{Want: driver.Want{Desired: provider.Desired{Effective: effectiveOf(t, fullSpec)},
 		Identity: driver.Identity{Key: want().Identity.Key, UID: "uid", InstanceUUID: "ab"}, Name: "web"}, Backings: backings}
 	w.Storage.Policies = map[string]storage.Policy{"gold": {ID: "1", Name: "Gold"}, "silver": {ID: "2", Name: "Silver"}, "": {}}
 	w.ISOs = map[string]string{"iso": "[ds] iso.iso"}
-	vm := made(w.Effective)
+	vm := createdVM(w.Effective)
 	vm.Name, vm.Config.InstanceUuid = "web", "ab"
 	vm.Config.Files.VmPathName = "[ds] web/web.vmx"
 	vm.Config.ExtraConfig = append(vm.Config.ExtraConfig, &types.OptionValue{Key: ownerKey, Value: "ns/web/uid"})
 	withDisks(vm)
 	diskOfVM(vm, 2000).Backing = &types.VirtualDiskFlatVer2BackingInfo{Uuid: "boot-uuid", DiskMode: string(types.VirtualDiskModePersistent)}
-	for range 5 { // Devices need their controllers, and one change may wait for another.
+	for range 5 { // One change may depend on another, for example a device on its controller.
 		for _, d := range Differences(w, vm) {
 			var spec types.VirtualMachineConfigSpec
 			d.set(&spec)
@@ -157,7 +157,7 @@ func fullVM(t *testing.T) (Want, *mo.VirtualMachine) {
 	return w, vm
 }
 
-// setByReconfiguration does what vSphere does with a reconfiguration.
+// setByReconfiguration simulates a reconfiguration by vSphere.
 func setByReconfiguration(vm *mo.VirtualMachine, spec *types.VirtualMachineConfigSpec) {
 	for _, c := range spec.DeviceChange {
 		change := c.GetVirtualDeviceConfigSpec()
@@ -185,10 +185,10 @@ func setByReconfiguration(vm *mo.VirtualMachine, spec *types.VirtualMachineConfi
 	setScalars(vm.Config, spec)
 }
 
-// setScalars sets what is no device and no key.
+// setScalars sets fields that are not devices and not extraConfig keys.
 func setScalars(config *types.VirtualMachineConfigInfo, spec *types.VirtualMachineConfigSpec) {
 	if b := spec.BootOptions; b != nil {
-		override(&part(&config.BootOptions).BootOrder, b.BootOrder)
+		override(&ensurePart(&config.BootOptions).BootOrder, b.BootOrder)
 		override(&config.BootOptions.EfiSecureBootEnabled, b.EfiSecureBootEnabled)
 	}
 	for _, a := range []struct {
@@ -196,9 +196,9 @@ func setScalars(config *types.VirtualMachineConfigInfo, spec *types.VirtualMachi
 		from *types.ResourceAllocationInfo
 	}{{&config.CpuAllocation, spec.CpuAllocation}, {&config.MemoryAllocation, spec.MemoryAllocation}} {
 		if a.from != nil {
-			override(&part(a.to).Reservation, a.from.Reservation)
-			override(&part(a.to).Limit, a.from.Limit)
-			override(&part(a.to).Shares, a.from.Shares)
+			override(&ensurePart(a.to).Reservation, a.from.Reservation)
+			override(&ensurePart(a.to).Limit, a.from.Limit)
+			override(&ensurePart(a.to).Shares, a.from.Shares)
 		}
 	}
 	override(&config.CpuHotAddEnabled, spec.CpuHotAddEnabled)
@@ -220,8 +220,9 @@ func override[T any](to *T, value T) {
 	}
 }
 
-// namedPaths returns the paths that a comparison of the VM names, for a change now, at a restart, or by the user.
-func namedPaths(w Want, vm *mo.VirtualMachine) []string {
+// reportedPaths returns the paths that a comparison of the VM reports: changes that are applied now or at a
+// restart, and deviations.
+func reportedPaths(w Want, vm *mo.VirtualMachine) []string {
 	var out []string
 	for _, d := range Differences(w, vm) {
 		out = append(out, d.Path)
@@ -233,25 +234,25 @@ func namedPaths(w Want, vm *mo.VirtualMachine) []string {
 	return out
 }
 
-func TestHardware_ChangedByHandIsCorrectedOrNamed(t *testing.T) {
+func TestHardware_ManualChangeIsCorrectedOrReported(t *testing.T) {
 	w, vm := fullVM(t)
-	if got := namedPaths(w, vm); len(got) > 0 {
-		t.Fatalf("the VM differs before anything is changed: %v", got)
+	if got := reportedPaths(w, vm); len(got) > 0 {
+		t.Fatalf("the VM differs before the change: %v", got)
 	}
 	check := func(path string, change func(*mo.VirtualMachine)) {
 		t.Helper()
 		w, vm := fullVM(t)
 		change(vm)
-		if got := namedPaths(w, vm); !slices.Contains(got, path) {
-			t.Errorf("%s was changed by hand, and the comparison names %v", path, got)
+		if got := reportedPaths(w, vm); !slices.Contains(got, path) {
+			t.Errorf("%s was changed manually, but the comparison reports %v", path, got)
 		}
 	}
 	for i := range hardware.Fields {
 		f := &hardware.Fields[i]
 		switch change, ok := byHandFields[f.Path]; {
-		case f.Property == "": // vSphere does not have it.
+		case f.Property == "": // vSphere does not support it.
 		case !ok:
-			t.Errorf("%s has no change by hand in byHandFields", f.Path)
+			t.Errorf("%s has no manual change in byHandFields", f.Path)
 		default:
 			check(f.Path, change)
 		}
@@ -261,7 +262,7 @@ func TestHardware_ChangedByHandIsCorrectedOrNamed(t *testing.T) {
 	}
 }
 
-func TestHardware_ChangedByHandStaysWhereAnAdoptedVMDoesNotSetIt(t *testing.T) {
+func TestHardware_AdoptedVMKeepsManualChangesOfUnsetFields(t *testing.T) {
 	changes := map[string]func(*mo.VirtualMachine){}
 	for path, change := range byHandFields {
 		changes[path] = change
@@ -280,9 +281,9 @@ func TestHardware_ChangedByHandStaysWhereAnAdoptedVMDoesNotSetIt(t *testing.T) {
 		setByHand(observe.AdoptedKey, "uid", observe.AdaptersKey, "eth0=4000")(vm)
 		change(vm)
 		setByHand(observe.VolumeKey("data"), "")(vm)
-		for _, path := range namedPaths(w, vm) {
+		for _, path := range reportedPaths(w, vm) {
 			if !strings.HasPrefix(path, "metadata.") {
-				t.Errorf("%s: an adopted VM whose spec does not set it is compared: %s", name, path)
+				t.Errorf("%s: compared for an adopted VM whose spec does not set it: %s", name, path)
 			}
 		}
 	}

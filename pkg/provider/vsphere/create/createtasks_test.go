@@ -10,27 +10,27 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-func TestATaskThatHasNotEndedMayMakeAVM(t *testing.T) {
+func TestMayCreate_OnlyForRunningCreateTasks(t *testing.T) {
 	deleted := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 	earlier, later := deleted.Add(-time.Second), deleted.Add(time.Hour)
 	for name, tc := range map[string]struct {
 		info types.TaskInfo
 		want bool
 	}{
-		"a clone that runs":           {types.TaskInfo{DescriptionId: "VirtualMachine.clone", State: types.TaskInfoStateRunning, QueueTime: earlier}, true},
-		"a deployment":                {types.TaskInfo{DescriptionId: "ResourcePool.ImportVAppLRO", State: types.TaskInfoStateQueued, QueueTime: earlier}, true},
-		"vCenter's clock is ahead":    {types.TaskInfo{DescriptionId: "Folder.createVm", State: types.TaskInfoStateRunning, QueueTime: deleted.Add(time.Minute)}, true},
-		"begun after the object went": {types.TaskInfo{DescriptionId: "Folder.createVm", State: types.TaskInfoStateRunning, QueueTime: later}, false},
-		"a clone that ended":          {types.TaskInfo{DescriptionId: "VirtualMachine.clone", State: types.TaskInfoStateSuccess, QueueTime: earlier}, false},
-		"a power on":                  {types.TaskInfo{DescriptionId: "VirtualMachine.powerOn", State: types.TaskInfoStateRunning, QueueTime: earlier}, false},
+		"a running clone":                      {types.TaskInfo{DescriptionId: "VirtualMachine.clone", State: types.TaskInfoStateRunning, QueueTime: earlier}, true},
+		"a deployment":                         {types.TaskInfo{DescriptionId: "ResourcePool.ImportVAppLRO", State: types.TaskInfoStateQueued, QueueTime: earlier}, true},
+		"vCenter's clock is ahead":             {types.TaskInfo{DescriptionId: "Folder.createVm", State: types.TaskInfoStateRunning, QueueTime: deleted.Add(time.Minute)}, true},
+		"started after the object was deleted": {types.TaskInfo{DescriptionId: "Folder.createVm", State: types.TaskInfoStateRunning, QueueTime: later}, false},
+		"a clone that ended":                   {types.TaskInfo{DescriptionId: "VirtualMachine.clone", State: types.TaskInfoStateSuccess, QueueTime: earlier}, false},
+		"a power on":                           {types.TaskInfo{DescriptionId: "VirtualMachine.powerOn", State: types.TaskInfoStateRunning, QueueTime: earlier}, false},
 	} {
-		if got := makes(&tc.info, deleted); got != tc.want {
-			t.Errorf("%s: may make a VM = %v, want %v", name, got, tc.want)
+		if got := mayCreate(&tc.info, deleted); got != tc.want {
+			t.Errorf("%s: may create a VM = %v, want %v", name, got, tc.want)
 		}
 	}
 }
 
-func TestEndOf_IsThatOfATaskThatHasDestroyedOrUnregisteredTheVM(t *testing.T) {
+func TestEndOf_RecognizesDestroyAndUnregisterTasks(t *testing.T) {
 	ref := func(kind, id string) *types.ManagedObjectReference {
 		return &types.ManagedObjectReference{Type: kind, Value: id}
 	}
@@ -45,7 +45,7 @@ func TestEndOf_IsThatOfATaskThatHasDestroyedOrUnregisteredTheVM(t *testing.T) {
 		"it failed":                  {func(i *types.TaskInfo) { i.State = types.TaskInfoStateError }, ""},
 		"another VM":                 {func(i *types.TaskInfo) { i.Entity = ref("VirtualMachine", "vm-12") }, ""},
 		"a folder":                   {func(i *types.TaskInfo) { i.Entity = ref("Folder", "vm-1") }, ""},
-		"of nothing":                 {func(i *types.TaskInfo) { i.Entity = nil }, ""},
+		"without an entity":          {func(i *types.TaskInfo) { i.Entity = nil }, ""},
 		"its snapshots were removed": {func(i *types.TaskInfo) { i.DescriptionId = "VirtualMachine.removeAllSnapshots" }, ""},
 	} {
 		info := end

@@ -14,7 +14,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
-func TestEventsOfVSphereAreToldInOurWords(t *testing.T) {
+func TestHappening_ConvertsVSphereEvents(t *testing.T) {
 	at := time.Unix(1000, 0)
 	event := types.Event{
 		CreatedTime: at, Vm: &types.VmEventArgument{Vm: types.ManagedObjectReference{Type: "VirtualMachine", Value: "vm-1"}}, UserName: "VSPHERE.LOCAL\\Administrator",
@@ -31,39 +31,39 @@ func TestEventsOfVSphereAreToldInOurWords(t *testing.T) {
 		{"moved", &types.VmMigratedEvent{VmEvent: vm, SourceHost: from}, &provider.Happening{Reason: "Migrated", Note: "vSphere moved the virtual machine from host esx-1 to host esx-2"}},
 		{"moved by DRS", &types.DrsVmMigratedEvent{VmMigratedEvent: types.VmMigratedEvent{VmEvent: vm, SourceHost: from}}, &provider.Happening{Reason: "MigratedByDRS", Note: "DRS moved the virtual machine from host esx-1 to host esx-2"}},
 		{"its host failed", &types.VmRestartedOnAlternateHostEvent{VmPoweredOnEvent: types.VmPoweredOnEvent{VmEvent: vm}, SourceHost: from},
-			&provider.Happening{Warning: true, Reason: "RestartedByHA", Note: "its host failed, and vSphere HA restarted the virtual machine on another from host esx-1 to host esx-2"}},
-		{"its host failed, told in the newer way", &types.EventEx{Event: event, EventTypeId: "com.vmware.vc.ha.VmRestartedByHAEvent"},
-			&provider.Happening{Warning: true, Reason: "RestartedByHA", Note: "its host failed, and vSphere HA restarted the virtual machine on another"}},
+			&provider.Happening{Warning: true, Reason: "RestartedByHA", Note: "the host failed, and vSphere HA restarted the virtual machine on another host from host esx-1 to host esx-2"}},
+		{"host failure as EventEx", &types.EventEx{Event: event, EventTypeId: "com.vmware.vc.ha.VmRestartedByHAEvent"},
+			&provider.Happening{Warning: true, Reason: "RestartedByHA", Note: "the host failed, and vSphere HA restarted the virtual machine on another host"}},
 		{"one that names the VM in another way", &types.EventEx{Event: types.Event{CreatedTime: at}, EventTypeId: "com.vmware.vc.ha.VmRestartedByHAEvent", ObjectType: "VirtualMachine", ObjectId: "vm-1"},
-			&provider.Happening{Warning: true, Reason: "RestartedByHA", Note: "its host failed, and vSphere HA restarted the virtual machine on another"}},
+			&provider.Happening{Warning: true, Reason: "RestartedByHA", Note: "the host failed, and vSphere HA restarted the virtual machine on another host"}},
 		{"of another object", &types.EventEx{EventTypeId: "com.vmware.vc.ha.VmRestartedByHAEvent", ObjectType: "HostSystem", ObjectId: "vm-1"}, nil},
-		{"reset", &types.VmDasBeingResetEvent{VmEvent: vm}, &provider.Happening{Warning: true, Reason: "ResetByHA", Note: "the guest gave no sign of life, and vSphere HA resets the virtual machine"}},
+		{"reset", &types.VmDasBeingResetEvent{VmEvent: vm}, &provider.Happening{Warning: true, Reason: "ResetByHA", Note: "the guest does not respond, so vSphere HA is resetting the virtual machine"}},
 		{"no space", &types.VmMessageErrorEvent{VmEvent: vm, Message: "There is no more space\nfor virtual disk web.vmdk."},
 			&provider.Happening{Warning: true, Reason: "Error", Note: "vSphere reports an error: There is no more space; for virtual disk web.vmdk."}},
 		{"what we do ourselves", &types.VmPoweredOnEvent{VmEvent: vm}, nil},
-		{"what nobody knows", &types.EventEx{Event: event, EventTypeId: "com.example.Other"}, nil},
+		{"an unknown event", &types.EventEx{Event: event, EventTypeId: "com.example.Other"}, nil},
 		{"of no virtual machine", &types.VmMigratedEvent{}, nil},
 	} {
 		got, vm, ok := Happening(test.event)
 		if test.want == nil {
 			if ok {
-				t.Errorf("%s: %+v is told, want nothing", test.name, got)
+				t.Errorf("%s: %+v is reported, want no event", test.name, got)
 			}
 			continue
 		}
 		test.want.At = at
 		if diff := cmp.Diff(*test.want, got); !ok || diff != "" || vm.Value != "vm-1" {
-			t.Errorf("%s: told %t (-want +got):\n%s", test.name, ok, diff)
+			t.Errorf("%s: reported %t (-want +got):\n%s", test.name, ok, diff)
 		}
 	}
 	long, _, _ := Happening(&types.VmMessageErrorEvent{VmEvent: vm, Message: strings.Repeat("x", 5000)})
 	if len(long.Note) > 1024 {
-		t.Errorf("a note has %d bytes", len(long.Note))
+		t.Errorf("the note has %d bytes", len(long.Note))
 	}
 }
 
-func TestEveryKindOfEventSaysSomething(t *testing.T) {
-	for id, k := range happenings {
+func TestEventKinds_HaveReasonAndNote(t *testing.T) {
+	for id, k := range eventTexts {
 		if id == "" || k.reason == "" || k.note == "" {
 			t.Errorf("%q: %+v", id, k)
 		}

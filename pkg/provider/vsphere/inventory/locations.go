@@ -15,39 +15,38 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// errFolderGone ends a stream: the view of a folder that is gone is empty for ever.
-var errFolderGone = errors.New("the managed folder was deleted")
+// errFolderDeleted ends a stream, because the view of a deleted folder stays empty.
+var errFolderDeleted = errors.New("the managed folder was deleted")
 
-// places say by which of its two filters the stream has a virtual machine.
-type places struct {
-	// inside are those of the managed folder, outside those of the list.
+// locations records which of its two filters the stream has a virtual machine in.
+type locations struct {
+	// inside are virtual machines of the managed folder, outside those of the list view.
 	inside, outside map[types.ManagedObjectReference]struct{}
-	// followed are in the list, or shall be in that of the next stream.
+	// followed are in the list view, or must be in the list view of the next stream.
 	followed map[types.ManagedObjectReference]struct{}
-	// back are in the list and in the managed folder; they leave the list with the next
-	// change of it, so that leaving costs no call of its own.
+	// back are in the list view and in the managed folder. They are removed from the view with its next change,
+	// which saves a call.
 	back []types.ManagedObjectReference
-	// view is the list, nil while the stream is being rebuilt.
+	// view is the list view, nil while the stream is rebuilt.
 	view *types.ManagedObjectReference
 }
 
-func newPlaces() places {
-	return places{
+func newLocations() locations {
+	return locations{
 		inside: map[types.ManagedObjectReference]struct{}{}, outside: map[types.ManagedObjectReference]struct{}{},
 		followed: map[types.ManagedObjectReference]struct{}{},
 	}
 }
 
-// reset begins a stream, which reports everything anew.
-func (p *places) reset() {
+// reset starts a new stream, which reports all virtual machines again.
+func (p *locations) reset() {
 	clear(p.inside)
 	clear(p.outside)
 	p.back = nil
 }
 
-// note remembers what an update of the filter says about the place of a virtual
-// machine.
-func (p *places) note(u types.ObjectUpdate, outside bool) {
+// note records the location of a virtual machine from an update of a filter.
+func (p *locations) note(u types.ObjectUpdate, outside bool) {
 	set := p.inside
 	if outside {
 		set = p.outside
@@ -63,30 +62,30 @@ func (p *places) note(u types.ObjectUpdate, outside bool) {
 	}
 }
 
-// held is true for what the stream has by one filter or the other.
-func (p *places) held(ref types.ManagedObjectReference) bool {
+// isWatched reports whether the stream has the virtual machine in one of its filters.
+func (p *locations) isWatched(ref types.ManagedObjectReference) bool {
 	_, inside := p.inside[ref]
 	_, outside := p.outside[ref]
 	return inside || outside
 }
 
-// elsewhere is true for what only the list has.
-func (p *places) elsewhere(ref types.ManagedObjectReference) bool {
+// isOutside reports whether only the list view has the virtual machine.
+func (p *locations) isOutside(ref types.ManagedObjectReference) bool {
 	_, inside := p.inside[ref]
 	_, outside := p.outside[ref]
 	return outside && !inside
 }
 
-// notePlaces remembers which virtual machines are in the managed folder, and returns
-// those of which that has changed.
-func (i *Inventory) notePlaces(b batch) []types.ManagedObjectReference {
+// noteLocations records which virtual machines are in the managed folder. It returns those whose location has
+// changed.
+func (i *Inventory) noteLocations(b batch) []types.ManagedObjectReference {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	var moved []types.ManagedObjectReference
 	note := func(u types.ObjectUpdate, outside bool) {
-		before := i.places.elsewhere(u.Obj)
+		before := i.places.isOutside(u.Obj)
 		i.places.note(u, outside)
-		if i.places.elsewhere(u.Obj) != before {
+		if i.places.isOutside(u.Obj) != before {
 			moved = append(moved, u.Obj)
 		}
 	}
@@ -101,8 +100,7 @@ func (i *Inventory) notePlaces(b batch) []types.ManagedObjectReference {
 	return moved
 }
 
-// announce tells of virtual machines that are somewhere else now, which no property of
-// theirs says.
+// announce reports virtual machines that have moved, because no property of theirs changes.
 func (i *Inventory) announce(moved []types.ManagedObjectReference) {
 	for _, ref := range moved {
 		if vm := i.Get(ref); vm != nil && i.opts.Changed != nil {
@@ -111,22 +109,21 @@ func (i *Inventory) announce(moved []types.ManagedObjectReference) {
 	}
 }
 
-// Outside reports whether the virtual machine is followed although it is not in the
-// managed folder.
+// Outside reports whether the virtual machine is followed although it is not in the managed folder.
 func (i *Inventory) Outside(ref types.ManagedObjectReference) bool {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	return i.places.elsewhere(ref)
+	return i.places.isOutside(ref)
 }
 
-// Follow keeps the record of a virtual machine up to date wherever it is. Those in the
-// managed folder are followed anyway.
+// Follow keeps the record of a virtual machine up to date in any folder. Virtual machines in the managed folder are
+// always followed.
 func (i *Inventory) Follow(ctx context.Context, refs ...types.ManagedObjectReference) error {
 	i.mu.Lock()
 	var add []types.ManagedObjectReference
 	for _, ref := range refs {
 		_, followed := i.places.followed[ref]
-		if !followed && !i.places.held(ref) {
+		if !followed && !i.places.isWatched(ref) {
 			i.places.followed[ref] = struct{}{}
 			add = append(add, ref)
 		}
@@ -134,7 +131,7 @@ func (i *Inventory) Follow(ctx context.Context, refs ...types.ManagedObjectRefer
 	view := i.places.view
 	i.mu.Unlock()
 	if view == nil || len(add) == 0 {
-		return nil // The next stream takes them in.
+		return nil // The next stream adds them.
 	}
 	c, err := i.opts.Session.Vim(ctx)
 	if err != nil {
@@ -143,19 +140,19 @@ func (i *Inventory) Follow(ctx context.Context, refs ...types.ManagedObjectRefer
 	return i.watch(ctx, c, *view, add)
 }
 
-// watch puts virtual machines into the list. What is gone by now is not followed.
+// watch adds virtual machines to the list view. Deleted ones are not followed.
 func (i *Inventory) watch(ctx context.Context, c *vim25.Client, view types.ManagedObjectReference, refs []types.ManagedObjectReference) error {
 	i.mu.Lock()
 	back := i.places.back
 	i.places.back = nil
 	i.mu.Unlock()
 	res, err := methods.ModifyListView(ctx, c, &types.ModifyListView{This: view, Add: refs, Remove: back})
-	gone := refs
+	missing := refs
 	if err == nil {
-		gone = res.Returnval
+		missing = res.Returnval
 	}
 	i.mu.Lock()
-	for _, ref := range gone {
+	for _, ref := range missing {
 		delete(i.places.followed, ref)
 	}
 	i.mu.Unlock()
@@ -165,7 +162,7 @@ func (i *Inventory) watch(ctx context.Context, c *vim25.Client, view types.Manag
 	return nil
 }
 
-// resumeFollowing puts what is followed into the list of a new stream.
+// resumeFollowing adds the followed virtual machines to the list view of a new stream.
 func (i *Inventory) resumeFollowing(ctx context.Context, c *vim25.Client, view types.ManagedObjectReference) error {
 	i.mu.Lock()
 	i.places.view = &view
@@ -177,26 +174,25 @@ func (i *Inventory) resumeFollowing(ctx context.Context, c *vim25.Client, view t
 	return i.watch(ctx, c, view, refs)
 }
 
-// departed reads virtual machines that the stream has lost sight of. One that was moved
-// out of the managed folder is followed there; one that is gone is forgotten. It returns
-// those that are there.
-func (i *Inventory) departed(ctx context.Context, c *vim25.Client, refs []types.ManagedObjectReference) ([]types.ManagedObjectReference, error) {
-	// What was forgotten, because it was destroyed, is not asked for.
+// readDeparted reads virtual machines that left the stream. One that was moved out of the managed folder is followed.
+// The record of a deleted one is removed. It returns the existing virtual machines.
+func (i *Inventory) readDeparted(ctx context.Context, c *vim25.Client, refs []types.ManagedObjectReference) ([]types.ManagedObjectReference, error) {
+	// Virtual machines without a record were destroyed and need not be read.
 	refs = slices.DeleteFunc(refs, func(ref types.ManagedObjectReference) bool { return i.Get(ref) == nil })
 	if len(refs) == 0 {
 		return nil, nil
 	}
-	vms, err := i.whole(ctx, c, refs)
+	vms, err := i.readFull(ctx, c, refs)
 	if err == nil {
 		err = i.learnHosts(ctx, c, vms)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("reading virtual machines that the stream lost: %w", err)
+		return nil, fmt.Errorf("reading virtual machines that left the stream: %w", err)
 	}
 	i.mu.Lock()
 	for _, ref := range refs {
-		delete(i.places.followed, ref) // If it was in the list, it no longer is.
+		delete(i.places.followed, ref) // If it was in the list view, it no longer is.
 	}
 	i.mu.Unlock()
-	return i.keep(ctx, refs, vms)
+	return i.storeAll(ctx, refs, vms)
 }

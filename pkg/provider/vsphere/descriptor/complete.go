@@ -10,8 +10,8 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// Under returns spec with the image's configuration wherever spec says nothing. Keys
-// of extraConfig count one by one, and without regard to case, as in .vmx files.
+// Under returns spec, completed with the image's configuration for all fields that spec does not set. extraConfig
+// is merged key by key. Keys are compared without regard to case, as in .vmx files.
 func (i *Image) Under(spec types.VirtualMachineConfigSpec) types.VirtualMachineConfigSpec {
 	out := spec
 	from, to := reflect.ValueOf(i.Config), reflect.ValueOf(&out).Elem()
@@ -20,13 +20,13 @@ func (i *Image) Under(spec types.VirtualMachineConfigSpec) types.VirtualMachineC
 			to.Field(n).Set(from.Field(n))
 		}
 	}
-	said := map[string]bool{}
+	isSet := map[string]bool{}
 	for _, o := range spec.ExtraConfig {
-		said[strings.ToLower(o.GetOptionValue().Key)] = true
+		isSet[strings.ToLower(o.GetOptionValue().Key)] = true
 	}
 	out.ExtraConfig = nil
 	for _, o := range i.Config.ExtraConfig {
-		if !said[strings.ToLower(o.GetOptionValue().Key)] {
+		if !isSet[strings.ToLower(o.GetOptionValue().Key)] {
 			out.ExtraConfig = append(out.ExtraConfig, o)
 		}
 	}

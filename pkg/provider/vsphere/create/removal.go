@@ -13,29 +13,28 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// historyPage is how many tasks are read at once, which is the most that the API allows
-// for a page of a collector (API, HistoryCollector, setCollectorPageSize); historyPages
-// bounds how much is read for one VM.
+// historyPage is the number of tasks read per request, the API's maximum (HistoryCollector, setCollectorPageSize).
+// historyPages limits the requests for one VM.
 const historyPage, historyPages = 1000, 10
 
-// lookBack is how long before a VM was missed its end is searched for: a server that starts,
-// or reads its inventory again, misses what ended before (judgement).
+// lookBack extends the search to tasks before the VM was missed. A server that starts, or that reads its inventory
+// again, does not observe tasks that ended before. The value is an estimate.
 const lookBack = time.Hour
 
-// End is how a VM came to be no longer in the inventory of vCenter.
+// End is the way in which a VM was removed from vCenter's inventory.
 type End string
 
 const (
-	// Destroyed means that it was deleted from the disk.
+	// Destroyed means that the VM was deleted from disk.
 	Destroyed End = "destroyed"
-	// Unregistered means that it was removed from the inventory, and its files were not.
+	// Unregistered means that the VM was removed from the inventory and its files were kept.
 	Unregistered End = "unregistered"
 )
 
-// Ended searches the history of tasks for the end of the VM of that managed object ID, not
-// long before a time or later. The list of recent tasks does not tell: of those that ended it
-// has the last 200 only. It is empty if the history has no end of the VM, which does not mean
-// that it is there: no task of a VM tells of the removal of its host.
+// Ended searches the task history for the task that removed the VM with a managed object ID, from shortly before
+// since. The list of recent tasks is not sufficient, because it contains only the last 200 completed tasks. It
+// returns an empty End if the history has no such task. In that case the VM may still be deleted: no task is
+// recorded for the VM when its host is removed.
 func (c *Creator) Ended(ctx context.Context, vm string, since time.Time) (end End, err error) {
 	if err := c.checkClock(ctx); err != nil {
 		return "", err
@@ -50,13 +49,13 @@ func (c *Creator) Ended(ctx context.Context, vm string, since time.Time) (end En
 		State: []types.TaskInfoState{types.TaskInfoStateSuccess},
 	})
 	if err != nil {
-		return "", fmt.Errorf("asking for the history of tasks: %w", err)
+		return "", fmt.Errorf("requesting the task history: %w", err)
 	}
 	defer func() { _ = history.Destroy(context.WithoutCancel(ctx)) }()
 	for range historyPages {
 		page, err := history.ReadNextTasks(ctx, historyPage)
 		if err != nil {
-			return "", fmt.Errorf("reading the history of tasks: %w", err)
+			return "", fmt.Errorf("reading the task history: %w", err)
 		}
 		for i := range page {
 			end = cmp.Or(endOf(&page[i], vm), end)
@@ -68,8 +67,7 @@ func (c *Creator) Ended(ctx context.Context, vm string, since time.Time) (end En
 	return end, nil
 }
 
-// endOf is how a task has ended the VM, empty if it has not. The names of such tasks are
-// those of vCenter's list of descriptions.
+// endOf returns how a task ended the VM, or an empty End. The task names are from vCenter's list of descriptions.
 func endOf(info *types.TaskInfo, vm string) End {
 	if info.State != types.TaskInfoStateSuccess || info.Entity == nil || *info.Entity != (types.ManagedObjectReference{Type: "VirtualMachine", Value: vm}) {
 		return ""

@@ -20,8 +20,8 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
 )
 
-// discsOf counts the drives that shall have an image in them.
-func discsOf(w *driver.Want) int {
+// countISOs returns the number of drives with an image.
+func countISOs(w *driver.Want) int {
 	n := 0
 	for i := range volumesOf(w) {
 		if d := w.Effective.Volumes[i].CDROM; d != nil && d.Image != nil {
@@ -38,16 +38,16 @@ func volumesOf(w *driver.Want) []vmv1alpha1.VirtualMachineVolume {
 	return w.Effective.Volumes
 }
 
-// media finds the ISO files of CD-ROM drives in content libraries.
+// media finds ISO files of CD-ROM drives in content libraries.
 type media struct {
 	*lookup
 	isos cache[string]
 }
 
-// discs finds the ISO files of all drives, as datastore paths by volume. All that cannot be
-// found are reported.
-func (me *media) discs(ctx context.Context, w *driver.Want) (map[string]string, error) {
-	if discsOf(w) == 0 {
+// resolveISOs returns the datastore paths of all drives' ISO files by volume. The error contains all files that
+// cannot be found.
+func (me *media) resolveISOs(ctx context.Context, w *driver.Want) (map[string]string, error) {
+	if countISOs(w) == 0 {
 		return nil, nil
 	}
 	out := map[string]string{}
@@ -59,7 +59,7 @@ func (me *media) discs(ctx context.Context, w *driver.Want) (map[string]string, 
 		}
 		file, err := me.disc(ctx, w.Discs[v.Name], v.CDROM.Image)
 		if err != nil {
-			failures = append(failures, say(hardware.Volume(v.Name)+".cdrom.image", err))
+			failures = append(failures, prefixField(hardware.Volume(v.Name)+".cdrom.image", err))
 			continue
 		}
 		out[v.Name] = file
@@ -67,13 +67,13 @@ func (me *media) discs(ctx context.Context, w *driver.Want) (map[string]string, 
 	return out, errors.Join(failures...)
 }
 
-// say puts the field before what an error says.
-func say(field string, err error) error {
+// prefixField adds the field to the message of an error.
+func prefixField(field string, err error) error {
 	var unusable *NotUsableError
 	if errors.As(err, &unusable) {
-		named := *unusable
-		named.Message = field + ": " + named.Message
-		return &named
+		prefixed := *unusable
+		prefixed.Message = field + ": " + prefixed.Message
+		return &prefixed
 	}
 	return fmt.Errorf("%s: %w", field, err)
 }
@@ -83,7 +83,7 @@ func (me *media) disc(ctx context.Context, image *vmv1alpha1.VirtualMachineImage
 	case image == nil:
 		return "", &NotUsableError{Message: fmt.Sprintf("%s %q does not exist", ref.Kind, ref.Name), Missing: true}
 	case image.Spec.ContentLibrary == nil:
-		return "", &NotUsableError{Message: fmt.Sprintf("%s %q is no item of a content library, which an ISO image is", ref.Kind, ref.Name)}
+		return "", &NotUsableError{Message: fmt.Sprintf("%s %q is not a content library item; an ISO image must be one", ref.Kind, ref.Name)}
 	}
 	from := *image.Spec.ContentLibrary
 	return me.isos.get(ctx, isoKey(from), func(ctx context.Context) (string, error) { return me.iso(ctx, from) })
@@ -93,7 +93,7 @@ func isoKey(from vmv1alpha1.ContentLibraryImageSource) string {
 	return from.Library + "\x00" + from.Item
 }
 
-// KnownISOs are the files that were found before.
+// KnownISOs returns the cached files.
 func (me *media) KnownISOs(w *driver.Want) map[string]string {
 	var out map[string]string
 	for volume, image := range w.Discs {
@@ -110,7 +110,7 @@ func (me *media) KnownISOs(w *driver.Want) map[string]string {
 	return out
 }
 
-// iso is the datastore path of the file of an ISO item.
+// iso returns the datastore path of an ISO item's file.
 func (me *media) iso(ctx context.Context, from vmv1alpha1.ContentLibraryImageSource) (string, error) {
 	vim, err := me.session.Vim(ctx)
 	if err != nil {
@@ -128,7 +128,7 @@ func (me *media) iso(ctx context.Context, from vmv1alpha1.ContentLibraryImageSou
 			return err
 		}
 		if !strings.EqualFold(item.Type, library.ItemTypeISO) {
-			return &NotUsableError{Message: fmt.Sprintf("item %q of content library %q has type %q, and a CD-ROM drive takes those of type %q",
+			return &NotUsableError{Message: fmt.Sprintf("item %q of content library %q has type %q, but a CD-ROM drive requires type %q",
 				from.Item, from.Library, item.Type, library.ItemTypeISO)}
 		}
 		files, err := m.ListLibraryItemStorage(ctx, item.ID)
@@ -141,7 +141,7 @@ func (me *media) iso(ctx context.Context, from vmv1alpha1.ContentLibraryImageSou
 			}
 		}
 		if len(isos) != 1 {
-			return &NotUsableError{Missing: true, Message: fmt.Sprintf("item %q of content library %q has %d ISO files on a datastore, and must have one: "+
+			return &NotUsableError{Missing: true, Message: fmt.Sprintf("item %q of content library %q has %d ISO files on a datastore, but must have one: "+
 				"the items of a subscribed library may have to be synchronized first", from.Item, from.Library, len(isos))}
 		}
 		return nil
