@@ -8,9 +8,9 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// Changes handles events by what an object was and is now: was is nil for one that was made,
-// now for one that is gone. Those of the initial list are told only if initial is true, and
-// updates that changed nothing never.
+// Changes returns a handler that calls f with the old and the new version of an object. The old version is nil for a
+// created object, and the new version is nil for a deleted one. Objects of the initial list are passed to f only if
+// initial is true. Updates that did not change the resource version are ignored.
 func Changes[T Object](initial bool, f func(was, now T)) cache.ResourceEventHandler {
 	var none T
 	return cache.ResourceEventHandlerDetailedFuncs{

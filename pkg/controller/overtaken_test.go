@@ -12,21 +12,21 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-func TestAPassThatWasOvertakenIsMadeAgain(t *testing.T) {
+func TestOvertaken_RequeuesAfterConflicts(t *testing.T) {
 	images, other := schema.GroupResource{Resource: "images"}, errors.New("connection refused")
 	for name, tc := range map[string]struct {
-		err, fails error
-		again      bool
+		err, wantErr error
+		requeue      bool
 	}{
-		"it was written":       {},
-		"somebody else wrote":  {err: fmt.Errorf("writing: %w", apierrors.NewConflict(images, "a", nil)), again: true},
-		"the object is gone":   {err: fmt.Errorf("writing: %w", apierrors.NewNotFound(images, "a"))},
-		"it could not be told": {err: other, fails: other},
+		"written":     {},
+		"conflict":    {err: fmt.Errorf("writing: %w", apierrors.NewConflict(images, "a", nil)), requeue: true},
+		"not found":   {err: fmt.Errorf("writing: %w", apierrors.NewNotFound(images, "a"))},
+		"other error": {err: other, wantErr: other},
 	} {
 		t.Run(name, func(t *testing.T) {
 			result, err := Overtaken(tc.err)
-			if !errors.Is(err, tc.fails) || (result.RequeueAfter > 0) != tc.again {
-				t.Errorf("%+v, %v; want another pass %t and error %v", result, err, tc.again, tc.fails)
+			if !errors.Is(err, tc.wantErr) || (result.RequeueAfter > 0) != tc.requeue {
+				t.Errorf("got %+v, %v; want requeue %t and error %v", result, err, tc.requeue, tc.wantErr)
 			}
 		})
 	}

@@ -11,12 +11,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// errFalls is the error of Stands.
-var errFalls = errors.New("is gone or being deleted")
+// errFalls is returned by Stands for an object that cannot be an owner.
+var errFalls = errors.New("no longer exists or is being deleted")
 
-// Stands is an error unless the server itself has an object that a cache has, and nobody deletes
-// it. It is asked before the object becomes an owner: the garbage collector deletes what is owned by
-// one that is gone, and a cache may be behind.
+// Stands reads a cached object from the server and returns an error if it does not exist or is being deleted. It must
+// be called before the object becomes an owner: the cache may be outdated, and the garbage collector deletes objects
+// whose owner does not exist.
 func Stands[T Object](ctx context.Context, client interface {
 	Get(ctx context.Context, name string, opts metav1.GetOptions) (T, error)
 }, known T) error {
