@@ -37,8 +37,8 @@ const MinPace = 2 * time.Second
 // ready or is being deleted, the delay is half of the time for which this has been so, between MinPace and every.
 func Pace(all []metav1.Condition, ready, deleting string, now time.Time, every time.Duration) time.Duration {
 	since := conditions.Find(all, ready)
-	if going := conditions.Find(all, deleting); going != nil {
-		since = going
+	if deletion := conditions.Find(all, deleting); deletion != nil {
+		since = deletion
 	} else if since.Status == metav1.ConditionTrue {
 		return every
 	}

@@ -57,16 +57,16 @@ func (e *Enqueuer[T]) priority(obj T, fallback int) int {
 }
 
 func (e *Enqueuer[T]) add(obj T, priority int) {
-	if e.mine(obj) {
+	if e.isMine(obj) {
 		e.Queue.AddWithOpts(priorityqueue.AddOpts{Priority: priority}, KeyOf(obj))
 	}
 }
 
-func (e *Enqueuer[T]) mine(obj T) bool { return e.Mine == nil || e.Mine(obj) }
+func (e *Enqueuer[T]) isMine(obj T) bool { return e.Mine == nil || e.Mine(obj) }
 
-// listed queues an object of the initial list.
-func (e *Enqueuer[T]) listed(obj T) {
-	if e.mine(obj) && (e.Waits == nil || !e.Waits(obj)) {
+// addListed queues an object of the initial list.
+func (e *Enqueuer[T]) addListed(obj T) {
+	if e.isMine(obj) && (e.Waits == nil || !e.Waits(obj)) {
 		e.add(obj, PriorityDefaultCreate)
 	}
 }
@@ -76,13 +76,13 @@ func (e *Enqueuer[T]) listed(obj T) {
 func (e *Enqueuer[T]) Gained(share func(obj T) bool) {
 	for _, obj := range e.Objects.informed.List() {
 		if o := obj.(T); share(o) {
-			e.listed(o)
+			e.addListed(o)
 		}
 	}
 }
 
-// known returns the object of key, if it exists.
-func (e *Enqueuer[T]) known(key types.NamespacedName) (T, bool) {
+// get returns the object of key, if it exists.
+func (e *Enqueuer[T]) get(key types.NamespacedName) (T, bool) {
 	var none T
 	obj, err := e.Objects.Get(key)
 	return obj, err == nil && obj != none
@@ -90,21 +90,21 @@ func (e *Enqueuer[T]) known(key types.NamespacedName) (T, bool) {
 
 // Has reports whether the object of key exists and is reconciled by this process.
 func (e *Enqueuer[T]) Has(key types.NamespacedName) bool {
-	obj, ok := e.known(key)
-	return ok && e.mine(obj)
+	obj, ok := e.get(key)
+	return ok && e.isMine(obj)
 }
 
 // Generic queues the object of key because of an event of another object or of vCenter. It ignores an unknown object,
 // which is queued when it appears.
 func (e *Enqueuer[T]) Generic(key types.NamespacedName) {
-	if obj, ok := e.known(key); ok {
+	if obj, ok := e.get(key); ok {
 		e.Evaluate(obj, PriorityDefaultGeneric)
 	}
 }
 
 // Again returns the priority of a key that is queued again after a reconcile. It is used as Options.Priority.
 func (e *Enqueuer[T]) Again(key types.NamespacedName) int {
-	obj, ok := e.known(key)
+	obj, ok := e.get(key)
 	if !ok {
 		return PriorityDefaultGeneric
 	}
@@ -119,11 +119,11 @@ func (e *Enqueuer[T]) Handler() cache.ResourceEventHandler {
 		AddFunc: func(obj any, isInInitialList bool) {
 			added := obj.(T)
 			if isInInitialList {
-				e.listed(added)
+				e.addListed(added)
 				return
 			}
 			var none T
-			e.news(none, added)
+			e.reportNews(none, added)
 			e.Evaluate(added, PriorityDefaultCreate)
 		},
 		UpdateFunc: func(oldObj, obj any) {
@@ -132,14 +132,14 @@ func (e *Enqueuer[T]) Handler() cache.ResourceEventHandler {
 			case old.GetResourceVersion() == updated.GetResourceVersion():
 				e.add(updated, PriorityDefaultUpdate)
 			case !e.Echoes.Heard(old, updated):
-				e.news(old, updated)
+				e.reportNews(old, updated)
 				e.Evaluate(updated, PriorityDefaultUpdate)
 			}
 		},
 		DeleteFunc: func(obj any) {
-			if gone, ok := WithoutTombstone[T](obj); ok {
-				e.Echoes.Forget(KeyOf(gone))
-				e.Evaluate(gone, PriorityDefaultDelete)
+			if deleted, ok := WithoutTombstone[T](obj); ok {
+				e.Echoes.Forget(KeyOf(deleted))
+				e.Evaluate(deleted, PriorityDefaultDelete)
 			}
 		},
 	}
@@ -156,15 +156,15 @@ func (e *Enqueuer[T]) Edits(deleted func(obj T)) cache.ResourceEventHandler {
 			}
 		},
 		DeleteFunc: func(obj any) {
-			if gone, ok := WithoutTombstone[T](obj); ok {
-				deleted(gone)
+			if removed, ok := WithoutTombstone[T](obj); ok {
+				deleted(removed)
 			}
 		},
 	}
 }
 
-func (e *Enqueuer[T]) news(old, obj T) {
-	if e.News != nil && e.mine(obj) {
+func (e *Enqueuer[T]) reportNews(old, obj T) {
+	if e.News != nil && e.isMine(obj) {
 		e.News(old, obj)
 	}
 }

@@ -55,13 +55,13 @@ func (l *Loop[K]) Look(key K, after time.Duration) {
 
 // EnqueueIndexed queues the objects that an index of a store has under value, with the delay Settle. If wanted is not
 // nil, only objects for which it returns true are queued.
-func EnqueueIndexed[T Object](l *Loop[types.NamespacedName], s Store[T], index, value string, wanted func(T) bool) {
+func EnqueueIndexed[T Object](l *Loop[types.NamespacedName], s Store[T], index, value string, filter func(T) bool) {
 	found, err := s.ByIndex(index, value)
 	if err != nil {
 		return // only for an index that does not exist
 	}
 	for _, o := range found {
-		if wanted == nil || wanted(o) {
+		if filter == nil || filter(o) {
 			l.Look(KeyOf(o), Settle)
 		}
 	}
@@ -92,7 +92,7 @@ func (l *Loop[K]) Run(ctx context.Context) error {
 		}
 		ends = append(ends, end)
 	}
-	if err := l.await(ctx, synced); err != nil {
+	if err := l.waitForSync(ctx, synced); err != nil {
 		return err
 	}
 	for _, f := range l.parallel {
@@ -109,7 +109,7 @@ func (l *Loop[K]) Fill(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return l.await(ctx, synced)
+	return l.waitForSync(ctx, synced)
 }
 
 // register starts the informers and registers the event handlers.
@@ -120,8 +120,8 @@ func (l *Loop[K]) register(ctx context.Context) ([]cache.InformerSynced, error) 
 	return Register(l.sources...)
 }
 
-// await returns when the caches and the handlers have the initial lists.
-func (l *Loop[K]) await(ctx context.Context, synced []cache.InformerSynced) error {
+// waitForSync returns when the caches and the handlers have the initial lists.
+func (l *Loop[K]) waitForSync(ctx context.Context, synced []cache.InformerSynced) error {
 	if !cache.WaitForCacheSync(ctx.Done(), slices.Concat(synced, l.synced)...) {
 		return fmt.Errorf("controller %s stopped before its caches were filled: %w", l.controller.options.Name, context.Cause(ctx))
 	}

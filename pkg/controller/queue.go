@@ -18,9 +18,9 @@ const (
 	retryMax  = 5 * time.Minute
 )
 
-// agesBelow is the priority of objects that must be created. It is the highest priority of VirtualMachines and
+// agingBelow is the priority of objects that must be created. It is the highest priority of VirtualMachines and
 // Machines.
-const agesBelow = 100
+const agingBelow = 100
 
 // QueueOptions specifies the order of a queue's keys in addition to their priorities. The zero value is the strict
 // order of priority.
@@ -36,7 +36,7 @@ func NewQueue(name string, o QueueOptions) *priorityqueue.Queue[types.Namespaced
 	type key = types.NamespacedName
 	options := []priorityqueue.Option[key]{priorityqueue.WithRateLimiter(NewRateLimiter[key]())}
 	if o.Aging > 0 {
-		options = append(options, priorityqueue.WithAging[key](priorityqueue.Aging{After: o.Aging, Below: agesBelow}))
+		options = append(options, priorityqueue.WithAging[key](priorityqueue.Aging{After: o.Aging, Below: agingBelow}))
 	}
 	if o.Fairness {
 		options = append(options, priorityqueue.WithFairness(func(k key) string { return k.Namespace }))

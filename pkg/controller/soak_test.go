@@ -41,15 +41,15 @@ func TestSoak(t *testing.T) {
 		s.calm.Store(true)
 		s.process()
 		for i := range s.objects {
-			if o := &s.objects[i]; o.seen.Load() != o.version.Load() {
-				t.Errorf("object %d was reconciled at version %d, its last version is %d", i, o.seen.Load(), o.version.Load())
+			if o := &s.objects[i]; o.reconciled.Load() != o.version.Load() {
+				t.Errorf("object %d was reconciled at version %d, its last version is %d", i, o.reconciled.Load(), o.version.Load())
 			}
 		}
 	})
 }
 
 type soakObject struct {
-	version, seen atomic.Int64
+	version, reconciled atomic.Int64
 	held          atomic.Bool
 	// promised is the time of the next requested reconcile, in Unix nanoseconds.
 	promised atomic.Int64
@@ -156,7 +156,7 @@ func (s *soak) reconcile(_ context.Context, key soakKey) (Result, error) {
 	defer o.held.Store(false)
 	s.reconciles.Add(1)
 	o.promised.Store(0)
-	o.seen.Store(o.version.Load())
+	o.reconciled.Store(o.version.Load())
 	if s.roll(4) == 0 {
 		<-time.After(time.Duration(s.roll(5)) * time.Millisecond)
 	}

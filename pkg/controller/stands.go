@@ -11,22 +11,22 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// errFalls is returned by Stands for an object that cannot be an owner.
-var errFalls = errors.New("no longer exists or is being deleted")
+// errNotLive is returned by Stands for an object that cannot be an owner.
+var errNotLive = errors.New("no longer exists or is being deleted")
 
 // Stands reads a cached object from the server and returns an error if it does not exist or is being deleted. It must
 // be called before the object becomes an owner: the cache may be outdated, and the garbage collector deletes objects
 // whose owner does not exist.
 func Stands[T Object](ctx context.Context, client interface {
 	Get(ctx context.Context, name string, opts metav1.GetOptions) (T, error)
-}, known T) error {
-	now, err := Found(client.Get(ctx, known.GetName(), metav1.GetOptions{}))
+}, cached T) error {
+	current, err := Found(client.Get(ctx, cached.GetName(), metav1.GetOptions{}))
 	if err != nil {
-		return fmt.Errorf("reading %s %s: %w", kindName(known), known.GetName(), err)
+		return fmt.Errorf("reading %s %s: %w", kindName(cached), cached.GetName(), err)
 	}
 	var none T
-	if now == none || now.GetUID() != known.GetUID() || now.GetDeletionTimestamp() != nil {
-		return fmt.Errorf("%s %s %w", kindName(known), known.GetName(), errFalls)
+	if current == none || current.GetUID() != cached.GetUID() || current.GetDeletionTimestamp() != nil {
+		return fmt.Errorf("%s %s %w", kindName(cached), cached.GetName(), errNotLive)
 	}
 	return nil
 }

@@ -67,7 +67,7 @@ func (s Store[T]) Get(key types.NamespacedName) (T, error) {
 		return none, err
 	}
 	found := obj.(T)
-	if _, informed, err := s.informed.GetByKey(name); err == nil && !informed && young(found) {
+	if _, informed, err := s.informed.GetByKey(name); err == nil && !informed && createdRecently(found) {
 		// This process created the object, and the informer does not have it yet. The cache has just dropped it,
 		// because it expects that each returned object is in the informer.
 		s.cache.Mutation(found)
@@ -88,9 +88,9 @@ func (s Store[T]) ByIndex(index, value string) ([]T, error) {
 	return all, nil
 }
 
-// young reports whether an informer may not have received an object yet. If an older object is not in the informer, it
+// createdRecently reports whether an informer may not have received an object yet. If an older object is not in the informer, it
 // was deleted before the informer received it.
-func young(o metav1.Object) bool {
+func createdRecently(o metav1.Object) bool {
 	return time.Since(o.GetCreationTimestamp().Time) < ownWritesTTL
 }
 
@@ -99,7 +99,7 @@ func (s Store[T]) Wrote(obj T) {
 	s.cache.Mutation(obj)
 	// The watch event may have arrived before the response.
 	if seen, ok, err := s.informed.Get(obj); err == nil && ok {
-		s.saw(seen.(T))
+		s.dropOwnWrite(seen.(T))
 	}
 }
 
@@ -142,7 +142,7 @@ func (s Store[T]) Mark(next T) {
 	if all == nil {
 		return
 	}
-	if !s.writes.reported(next) {
+	if !s.writes.isReported(next) {
 		meta.RemoveStatusCondition(all, conditions.WritesWithinLimit)
 		return
 	}
@@ -185,9 +185,9 @@ func (s Store[T]) UpdateStatus(ctx context.Context, client Client[T], next T) er
 	return nil
 }
 
-// saw removes a stored own write that the informer's cache has. Otherwise the object would be in memory twice until the
+// dropOwnWrite removes a stored own write that the informer's cache has. Otherwise the object would be in memory twice until the
 // next read.
-func (s Store[T]) saw(obj T) { s.cache.OnAddOrUpdate(obj) }
+func (s Store[T]) dropOwnWrite(obj T) { s.cache.OnAddOrUpdate(obj) }
 
 // Deleted records that obj is deleted.
 func (s Store[T]) Deleted(obj T) { s.cache.OnDelete(obj) }
@@ -195,11 +195,11 @@ func (s Store[T]) Deleted(obj T) { s.cache.OnDelete(obj) }
 // Handler returns a handler that updates the store after events of the informer.
 func (s Store[T]) Handler() cache.ResourceEventHandler {
 	return cache.ResourceEventHandlerFuncs{
-		AddFunc:    func(obj any) { s.saw(obj.(T)) },
-		UpdateFunc: func(_, obj any) { s.saw(obj.(T)) },
+		AddFunc:    func(obj any) { s.dropOwnWrite(obj.(T)) },
+		UpdateFunc: func(_, obj any) { s.dropOwnWrite(obj.(T)) },
 		DeleteFunc: func(obj any) {
-			if gone, ok := WithoutTombstone[T](obj); ok {
-				s.cache.OnDelete(gone)
+			if deleted, ok := WithoutTombstone[T](obj); ok {
+				s.cache.OnDelete(deleted)
 			}
 		},
 	}

@@ -42,7 +42,7 @@ type bucket struct {
 	at     time.Time
 	// since is the time of the first refusal. It is zero before that, and again when half of the tokens are available.
 	since time.Time
-	// reported is true if the refusals were reported.
+	// isReported is true if the refusals were reported.
 	reported bool
 }
 
@@ -97,8 +97,8 @@ func (l *WriteLimit) Admit(o interface {
 	return &LimitedError{Object: o, After: time.Duration((1 - b.tokens) * float64(writeInterval)), Report: report}
 }
 
-// reported reports whether refusals for o were reported and less than half of its tokens are available.
-func (l *WriteLimit) reported(o metav1.Object) bool {
+// isReported reports whether refusals for o were reported and less than half of its tokens are available.
+func (l *WriteLimit) isReported(o metav1.Object) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	b, ok := l.buckets[limitKey(o)]
