@@ -50,7 +50,7 @@ func TestSoak(t *testing.T) {
 
 type soakObject struct {
 	version, reconciled atomic.Int64
-	held          atomic.Bool
+	held                atomic.Bool
 	// promised is the time of the next requested reconcile, in Unix nanoseconds.
 	promised atomic.Int64
 }

@@ -15,28 +15,27 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// Event actions: what the controller did when it reported.
+// Event actions: what the controller was doing when it recorded the event.
 const (
 	actionReconcile = "Reconcile"
 	actionDelete    = "Delete"
 	actionEvaluate  = "EvaluatePriority"
 )
 
-// event is one thing worth telling the user.
+// event is an event for the user.
 type event struct {
 	kind, reason, action, note string
 }
 
-// emit reports what changed between two states of one virtual machine.
+// emit records the events for the changes between two states of one virtual machine.
 func (w *writer) emit(old, now *vmv1alpha1.VirtualMachine) {
 	for _, e := range transitions(old, now) {
 		w.recorder.Eventf(now, nil, e.kind, e.reason, e.action, "%s", conditions.Line(e.note, conditions.MaxNote))
 	}
 }
 
-// transitions returns the events between two states. Only changes count, so a pass
-// that finds all as it was reports nothing, and a failure that lasts is reported
-// once.
+// transitions returns the events for the changes between two states. A reconcile that changes nothing has no events,
+// and a failure that lasts has one.
 func transitions(old, now *vmv1alpha1.VirtualMachine) []event {
 	if hasFinalizer(old) && !hasFinalizer(now) {
 		return []event{{corev1.EventTypeNormal, "Deleted", actionDelete, deletion(now)}}
@@ -70,7 +69,7 @@ func transitions(old, now *vmv1alpha1.VirtualMachine) []event {
 		normal("Restarted", "The virtual machine is restarted as requested")
 	}
 	if was := old.Spec.CurrentSnapshotName; was != "" && now.Spec.CurrentSnapshotName == "" && isTrue(now, vmv1alpha1.ConditionSnapshotSynced) {
-		normal("Reverted", "The virtual machine and its object are what they were at snapshot "+was)
+		normal("Reverted", "The virtual machine and its object are reverted to snapshot "+was)
 	}
 	// A change to another failure is a warning, see failures.
 	if was := findCondition(old, vmv1alpha1.ConditionBootstrapReady); was != nil && was.Status == metav1.ConditionFalse && isTrue(now, vmv1alpha1.ConditionBootstrapReady) {
@@ -87,7 +86,7 @@ func transitions(old, now *vmv1alpha1.VirtualMachine) []event {
 	return append(events, failures(old, now)...)
 }
 
-// probeEvents tells when a guest begins to be ready, and when it is no longer.
+// probeEvents returns an event when a guest becomes ready or is no longer ready.
 func probeEvents(old, now *vmv1alpha1.VirtualMachine) []event {
 	was, is := findCondition(old, vmv1alpha1.ConditionProbeSucceeded), findCondition(now, vmv1alpha1.ConditionProbeSucceeded)
 	switch {
@@ -100,23 +99,23 @@ func probeEvents(old, now *vmv1alpha1.VirtualMachine) []event {
 	return nil
 }
 
-// question returns a warning when vSphere begins to ask something, a full datastore among
-// them, and what became of it.
+// question returns a warning when vSphere asks a question, for example about a full datastore, and an event when the
+// question is answered.
 func question(old, now *vmv1alpha1.VirtualMachine) []event {
 	was, is := findCondition(old, vmv1alpha1.ConditionQuestionsAnswered), findCondition(now, vmv1alpha1.ConditionQuestionsAnswered)
 	switch {
 	case is != nil && is.Status == metav1.ConditionFalse && (was == nil || was.Message != is.Message):
 		return []event{{corev1.EventTypeWarning, vmv1alpha1.ReasonQuestionPending, actionReconcile, is.Message}}
 	case is == nil && was != nil && was.Status == metav1.ConditionFalse:
-		return []event{{corev1.EventTypeNormal, "QuestionAnswered", actionReconcile, "vSphere has its answer"}}
+		return []event{{corev1.EventTypeNormal, "QuestionAnswered", actionReconcile, "The question of vSphere is answered"}}
 	}
 	return nil
 }
 
-// missingReasons are those of a VM that vSphere does not show any more.
+// missingReasons has the reasons of Created for a VM that vSphere no longer shows.
 var missingReasons = []string{vmv1alpha1.ReasonMissing, vmv1alpha1.ReasonManyMissing, vmv1alpha1.ReasonCopyFound}
 
-// missing returns a warning when vSphere does not show any more what it had.
+// missing returns a warning when vSphere no longer shows an existing VM.
 func missing(old, now *vmv1alpha1.VirtualMachine) []event {
 	c, was := findCondition(now, vmv1alpha1.ConditionCreated), findCondition(old, vmv1alpha1.ConditionCreated)
 	if c == nil || !slices.Contains(missingReasons, c.Reason) || was != nil && was.Reason == c.Reason {
@@ -125,8 +124,7 @@ func missing(old, now *vmv1alpha1.VirtualMachine) []event {
 	return []event{{corev1.EventTypeWarning, c.Reason, actionReconcile, c.Message}}
 }
 
-// failureReasons are the condition reasons that somebody has to do something
-// about; others go away by themselves.
+// failureReasons has the condition reasons that need an action by a user. Other reasons go away by themselves.
 var failureReasons = []string{
 	vmv1alpha1.ReasonError,
 	vmv1alpha1.ReasonBackOff,
@@ -141,34 +139,34 @@ var failureReasons = []string{
 	vmv1alpha1.ReasonNotApplied,
 }
 
-// deletion says what has become of the vSphere virtual machine of an object that is gone.
+// deletion returns the event's note about the vSphere VM of a deleted object.
 func deletion(vm *vmv1alpha1.VirtualMachine) string {
 	_, kept := vm.Annotations[vmv1alpha1.AnnotationSkipDelete]
 	_, unregistered := vm.Annotations[vmv1alpha1.AnnotationUnregister]
 	switch id := vm.Status.UniqueID; {
 	case kept:
-		return "The object is deleted, the vSphere virtual machine is left in place as annotated"
-	case id == "": // what was destroyed while it was being made had none yet
-		return "The object is deleted; vSphere has no virtual machine of its own for it"
-	case unregistered: // whose files are left
+		return "The object is deleted; the vSphere virtual machine is kept as annotated"
+	case id == "": // a VM that was destroyed during its creation had no ID yet
+		return "The object is deleted; it has no virtual machine in vSphere"
+	case unregistered: // its files are kept
 		return "The vSphere virtual machine is deleted or, if vCenter could not reach it, unregistered as annotated: " + id
 	default:
 		return "The vSphere virtual machine is deleted: " + id
 	}
 }
 
-// withoutFinalizer returns the event of a deletion that is not ours, in the pass that
-// first sees it. What we deleted ourselves has been told.
+// withoutFinalizer returns the event of a deletion by another client, in the first reconcile that observes it.
+// Deletions by this controller have their own event.
 func withoutFinalizer(old, now *vmv1alpha1.VirtualMachine) []event {
 	if old.Status.Phase == now.Status.Phase {
 		return nil
 	}
 	return []event{{corev1.EventTypeWarning, "Deleted", actionDelete,
-		"The object is deleted and lacks the finalizer " + vmv1alpha1.VirtualMachineFinalizer + ": a vSphere virtual machine of it is left in place"}}
+		"The object is deleted without the finalizer " + vmv1alpha1.VirtualMachineFinalizer + ": its vSphere virtual machine, if any, is kept"}}
 }
 
-// failures returns a warning for every condition that turned False for a reason
-// that it did not have before, or because of another holder.
+// failures returns a warning for every condition that became False with a new reason, or with the same reason because
+// of another holder.
 func failures(old, now *vmv1alpha1.VirtualMachine) []event {
 	var events []event
 	for _, c := range now.Status.Conditions {
@@ -176,7 +174,7 @@ func failures(old, now *vmv1alpha1.VirtualMachine) []event {
 			continue
 		}
 		if c.Type == vmv1alpha1.ConditionSynchronized && sizeFailed(now) {
-			continue // the condition of the size says it better
+			continue // the condition of the size has more details
 		}
 		if sameFailure(findCondition(old, c.Type), &c) {
 			continue
@@ -190,9 +188,9 @@ func failures(old, now *vmv1alpha1.VirtualMachine) []event {
 	return events
 }
 
-// sameFailure says whether a failure has been told. Its words alone make no other one,
-// but for what somebody holds: a claim can go from one holder to the next between two
-// looks, and who waits wants to know whom for.
+// sameFailure reports whether a failure was already recorded. A new message alone is not a new failure. The exception
+// is the reason InUse: a claim can pass from one holder to the next between two reconciles, and the user must see the
+// new holder.
 func sameFailure(was, is *metav1.Condition) bool {
 	if was == nil || was.Status != is.Status || was.Reason != is.Reason {
 		return false
@@ -200,20 +198,20 @@ func sameFailure(was, is *metav1.Condition) bool {
 	return is.Reason != vmv1alpha1.ReasonInUse || was.Message == is.Message
 }
 
-// failed says whether a condition is False for a reason that is worth a warning.
+// failed reports whether a condition is False for a reason that is worth a warning.
 func failed(c *metav1.Condition) bool {
 	return c != nil && c.Status == metav1.ConditionFalse && slices.Contains(failureReasons, c.Reason)
 }
 
-// sizeFailed says whether the source of the size or the preference is at fault.
+// sizeFailed reports whether the source of the size or the preference has failed.
 func sizeFailed(vm *vmv1alpha1.VirtualMachine) bool {
 	return failed(findCondition(vm, vmv1alpha1.ConditionInstancetypeReady)) ||
 		failed(findCondition(vm, vmv1alpha1.ConditionPreferenceReady)) ||
 		failed(findCondition(vm, vmv1alpha1.ConditionClassReady))
 }
 
-// deleteFailure returns a warning when a deletion ran into another failure than
-// before, and tells when something begins to hold it.
+// deleteFailure returns a warning when a deletion has a new failure, and an event when it is blocked by a check or
+// paused.
 func deleteFailure(old, now *vmv1alpha1.VirtualMachine) []event {
 	ready := findCondition(now, vmv1alpha1.ConditionReady)
 	if now.DeletionTimestamp == nil || ready == nil || ready.Message == "" {
@@ -228,7 +226,7 @@ func deleteFailure(old, now *vmv1alpha1.VirtualMachine) []event {
 	return []event{{corev1.EventTypeWarning, "DeleteFailed", actionDelete, ready.Message}}
 }
 
-// failureName is the reason of the event for a condition that failed.
+// failureName returns the reason of the event for a condition that failed.
 func failureName(conditionType string) string {
 	switch conditionType {
 	case vmv1alpha1.ConditionCreated:

@@ -12,7 +12,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/controller/vm/step"
 )
 
-// firsts measures the time from the creation of an object to what its owner waits for.
+// firsts measures the time from the creation of an object to its first address.
 type firsts struct{ address prometheus.Histogram }
 
 func newFirsts() *firsts {
@@ -24,8 +24,8 @@ func newFirsts() *firsts {
 	})}
 }
 
-// observe counts what a pass has seen for the first time. It is called when that is
-// written, so that no other pass sees the same.
+// observe records the first address of a virtual machine. It is called after the status is written, so that no other
+// reconcile records it again.
 func (f *firsts) observe(old, now *vmv1alpha1.VirtualMachine, at time.Time) {
 	if !provisioned(old) && provisioned(now) && step.HasIP(now) {
 		f.address.Observe(at.Sub(now.CreationTimestamp.Time).Seconds())
@@ -37,7 +37,7 @@ func provisioned(vm *vmv1alpha1.VirtualMachine) bool {
 	return i != nil && i.Provisioned != nil && *i.Provisioned
 }
 
-// Collectors expose what the controller counts, its loop and queue included.
+// Collectors returns the collectors of the controller's metrics, including those of its loop and queue.
 func (c *Controller) Collectors() []prometheus.Collector {
 	return append(c.Loop.Collectors(), c.firsts.address)
 }

@@ -29,22 +29,21 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vmrecord"
 )
 
-// callTimeout bounds one read of a server, within the context of the pass.
+// callTimeout limits one read from a server, within the context of the reconcile.
 const callTimeout = 10 * time.Second
 
-// objectReader implements instancetype.Reader: our own kinds from informers,
-// revisions from a cache that reads through, claims from the host cluster. An
-// instance type or a preference that the informer lacks is read from the server:
-// who applies it together with its virtual machines must not see it missing.
+// objectReader implements instancetype.Reader. It reads Slipway's kinds from informers, revisions from a read-through
+// cache, and claims from the management cluster. Instance types and preferences that the informer lacks are read from
+// the server. Otherwise they could seem missing if a user applies them together with virtual machines.
 type objectReader struct {
 	instancetype.Getters
-	// hint adds to the error about a name of a kind what was probably meant by it.
+	// hint has functions by kind. They add the probably intended name to an error about a name.
 	hint    map[instancetype.Kind]func(namespace, name string, err error) error
 	classes vmlisters.VirtualMachineClassLister
 	images  vmlisters.VirtualMachineImageLister
-	// clusterImages are those of all namespaces.
+	// clusterImages has the images of all namespaces.
 	clusterImages vmlisters.ClusterVirtualMachineImageLister
-	// machines are what others are cloned from.
+	// machines has the sources of clones.
 	machines  vmlisters.VirtualMachineLister
 	revisions *revisionStore
 	claims    corev1client.PersistentVolumeClaimsGetter
@@ -103,7 +102,7 @@ func (r *objectReader) Source(ctx context.Context, kind instancetype.Kind, names
 	return o, err
 }
 
-// other returns what reports that an object of another kind has a name.
+// other returns a function that returns a hint if an object of another kind has the name.
 func other[T any](get func(string) (T, error), kind string) func(name string) string {
 	return func(name string) string {
 		if _, err := get(name); err != nil {
@@ -113,8 +112,8 @@ func other[T any](get func(string) (T, error), kind string) func(name string) st
 	}
 }
 
-// hinted adds to the error about a name that is not found what was probably meant: an object of another kind that
-// has the name, which elsewhere reports unless it is nil, or the object with the most similar name.
+// hinted adds a hint to the error about a name that is not found. The hint is an object of another kind with that name,
+// which elsewhere returns unless it is nil, or the most similar name.
 func hinted[T metav1.Object](err error, name string, list func(labels.Selector) ([]T, error), elsewhere func(name string) string) error {
 	if !apierrors.IsNotFound(err) {
 		return err
@@ -140,7 +139,7 @@ func hinted[T metav1.Object](err error, name string, list func(labels.Selector) 
 	return &instancetype.HintedError{Err: err, Hint: hint}
 }
 
-// readThrough gets an object from the cache, or else from the server.
+// readThrough gets an object from the cache, or from the server if the cache lacks it.
 func readThrough[T any](
 	ctx context.Context, cached func(string) (T, error), live func(context.Context, string, metav1.GetOptions) (T, error), name string,
 ) (T, error) {
@@ -153,7 +152,7 @@ func readThrough[T any](
 	return obj, err
 }
 
-// Revision returns a captured instance type or preference.
+// Revision returns a pinned instance type or preference.
 func (r *objectReader) Revision(ctx context.Context, namespace, name string) (*instancetype.Captured, error) {
 	return r.revisions.captured(ctx, namespace, name)
 }
@@ -191,23 +190,22 @@ func (r *objectReader) Image(_ context.Context, namespace string, ref vmv1alpha1
 	return image.AsImage(), nil
 }
 
-// PersistentVolumeClaim returns a claim of the host cluster. It is asked for only
-// while something is inferred from a volume, so it is not cached.
+// PersistentVolumeClaim returns a claim of the management cluster. It is not cached, because it is read only while
+// something is inferred from a volume.
 func (r *objectReader) PersistentVolumeClaim(ctx context.Context, namespace, name string) (*corev1.PersistentVolumeClaim, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	return r.claims.PersistentVolumeClaims(namespace).Get(ctx, name, metav1.GetOptions{})
 }
 
-// revisionStore reads and writes captured instance types and preferences. What a
-// revision holds never changes, so a cached one is as good as a read one; only what the
-// cache lacks is read.
+// revisionStore reads and writes pinned instance types and preferences. The data of a revision never changes, so a
+// cached revision is always current. Only revisions that the cache lacks are read from the server.
 type revisionStore struct {
 	client itclient.ControllerRevisionsGetter
 	lister itlisters.ControllerRevisionLister
-	// before has the revisions of versions that kept them in the host cluster.
+	// before reads the revisions of earlier versions, which stored them in the management cluster.
 	before appsv1client.ControllerRevisionsGetter
-	// decoder remembers what passes have read.
+	// decoder caches decoded revisions.
 	decoder *instancetype.Decoder
 }
 
@@ -217,12 +215,12 @@ func newRevisionStore(
 	client itclient.ControllerRevisionsGetter, informers externalversions.SharedInformerFactory, before appsv1client.ControllerRevisionsGetter,
 ) *revisionStore {
 	revisions := informers.Instancetype().V1alpha1().ControllerRevisions()
-	revisions.Informer() // which registers it
+	revisions.Informer() // registers the informer
 	return &revisionStore{client: client, lister: revisions.Lister(), before: before, decoder: instancetype.NewDecoder()}
 }
 
-// captured returns a revision, decoded: from the cache, or else from the API, or else
-// from those of before, which are taken over at this.
+// captured returns a decoded revision from the cache or the API. If neither has it, a revision of an earlier version is
+// adopted.
 func (s *revisionStore) captured(ctx context.Context, namespace, name string) (*instancetype.Captured, error) {
 	revision, err := s.lister.ControllerRevisions(namespace).Get(name)
 	if apierrors.IsNotFound(err) {
@@ -237,10 +235,10 @@ func (s *revisionStore) captured(ctx context.Context, namespace, name string) (*
 	return s.decoder.Decode(revision), nil
 }
 
-// takeOver copies a revision that an earlier version, or KubeVirt, left in the host
-// cluster, under its name, since spec and status have that. The original stays, for a
-// return to that version. missing is the error when there is none, also for a server
-// that has no right any more to look: who took it away says that none are left.
+// takeOver copies a revision of an earlier version, or of KubeVirt, from the management cluster. The copy has the same
+// name, because spec and status refer to it. The original is not deleted, for a downgrade. If there is none, or if the
+// server has no permission to read it, missing is returned: an administrator who removed the permission has confirmed
+// that none are left.
 func (s *revisionStore) takeOver(ctx context.Context, namespace, name string, missing error) (*itv1alpha1.ControllerRevision, error) {
 	get, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
@@ -249,7 +247,7 @@ func (s *revisionStore) takeOver(ctx context.Context, namespace, name string, mi
 		return nil, missing
 	}
 	if err != nil {
-		return nil, fmt.Errorf("looking for revision %s/%s of an earlier version in the host cluster: %w", namespace, name, err)
+		return nil, fmt.Errorf("reading revision %s/%s of an earlier version from the management cluster: %w", namespace, name, err)
 	}
 	revision := &itv1alpha1.ControllerRevision{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, Labels: before.Labels},
@@ -257,16 +255,16 @@ func (s *revisionStore) takeOver(ctx context.Context, namespace, name string, mi
 		Revision:   before.Revision,
 	}
 	if !instancetype.Decode(revision).Valid() {
-		return revision, nil // what reads it says what is wrong with it
+		return revision, nil // the reader reports the problem
 	}
 	taken, err := s.Create(ctx, revision)
 	if apierrors.IsAlreadyExists(err) {
 		return s.Get(ctx, namespace, name)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("taking revision %s/%s over from the host cluster: %w", namespace, name, err)
+		return nil, fmt.Errorf("adopting revision %s/%s from the management cluster: %w", namespace, name, err)
 	}
-	klog.FromContext(ctx).Info("Took a revision over from the host cluster", "revision", klog.KRef(namespace, name))
+	klog.FromContext(ctx).Info("Adopted a revision from the management cluster", "revision", klog.KRef(namespace, name))
 	return taken, nil
 }
 
@@ -284,14 +282,14 @@ func (s *revisionStore) Create(ctx context.Context, revision *itv1alpha1.Control
 	return s.client.ControllerRevisions(revision.Namespace).Create(ctx, revision, metav1.CreateOptions{})
 }
 
-// Update replaces the metadata of a revision.
+// Update replaces a revision's metadata.
 func (s *revisionStore) Update(ctx context.Context, revision *itv1alpha1.ControllerRevision) (*itv1alpha1.ControllerRevision, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	return s.client.ControllerRevisions(revision.Namespace).Update(ctx, revision, metav1.UpdateOptions{})
 }
 
-// of returns the revisions that vm has captured, as far as the cache or captured has them.
+// of returns the pinned revisions of vm that the cache or captured has.
 func (s *revisionStore) of(vm *vmv1alpha1.VirtualMachine, captured []*itv1alpha1.ControllerRevision) []*itv1alpha1.ControllerRevision {
 	var out []*itv1alpha1.ControllerRevision
 	for _, name := range vmrecord.RevisionNames(vm) {
