@@ -64,20 +64,20 @@ func TestABootstrapValueThatCannotBeUsedIsNamedByItsFieldAndKeyAlone(t *testing.
 	for name, tc := range map[string]struct{ key, value, field, why string }{
 		"vendor data that is too long":       {"vendor-data", "hunter2" + random(100_000), "cloudInit.rawVendorData", "is too long"},
 		"no network configuration":           {"network-config", "hunter2: true", "cloudInit.rawNetworkConfig", "its version must be 1 or 2"},
-		"a network configuration in prose":   {"network-config", "hunter2", "cloudInit.rawNetworkConfig", "is no mapping in YAML"},
+		"a network configuration in prose":   {"network-config", "hunter2", "cloudInit.rawNetworkConfig", "is not a YAML mapping"},
 		"a version that nobody has":          {"network-config", "version: 3\nx: hunter2", "cloudInit.rawNetworkConfig", "its version must be 1 or 2"},
 		"a long network configuration":       {"network-config", "version: 2\nx: hunter2" + strings.Repeat("x", bootstrap.MaxNetworkConfig), "cloudInit.rawNetworkConfig", "and may have 16384"},
-		"Butane":                             {"ignition", "variant: hunter2", "ignition.rawConfig", "is no JSON"},
+		"Butane":                             {"ignition", "variant: hunter2", "ignition.rawConfig", "is not JSON"},
 		"JSON for somebody else":             {"ignition", `{"password":"hunter2"}`, "ignition.rawConfig", "has no ignition.version"},
 		"an empty answer file":               {"unattend", " \r\n", "sysprep.rawSysprep", "is empty"},
-		"an answer file in UTF-16":           {"unattend", "\xff\xfeh\x00u\x00n\x00t\x00e\x00r\x002\x00", "sysprep.rawSysprep", "is no UTF-8"},
+		"an answer file in UTF-16":           {"unattend", "\xff\xfeh\x00u\x00n\x00t\x00e\x00r\x002\x00", "sysprep.rawSysprep", "is not UTF-8"},
 		"a long answer file":                 {"unattend", "hunter2" + strings.Repeat("x", bootstrap.MaxAnswerFile), "sysprep.rawSysprep", "and may have 524288"},
 		"an empty password":                  {"password", "\n", "sysprep.answers.administratorPassword", "is empty"},
 		"a password of two lines":            {"password", "hunter2\nhunter2", "sysprep.answers.administratorPassword", "has control characters"},
 		"a password that Windows cuts":       {"domain-password", strings.Repeat("hunter2", 20), "sysprep.answers.domain.password", "is longer than 127 bytes"},
 		"a product key with escape in it":    {"product-key", "hunter2\x1b", "sysprep.answers.productKey", "has control characters"},
 		"what the Secret does not have":      {"password", "", "sysprep.answers.administratorPassword", "is empty"},
-		"random data where text is expected": {"network-config", "\x00hunter2", "cloudInit.rawNetworkConfig", "is no mapping in YAML"},
+		"random data where text is expected": {"network-config", "\x00hunter2", "cloudInit.rawNetworkConfig", "is not a YAML mapping"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := newHarness(t, fresh(boots(everyProvider[tc.key])), photon())

@@ -177,8 +177,8 @@ func TestDeletionWithoutOurFinalizerOnlyCleansUp(t *testing.T) {
 	if h.provider.deletes != 0 || h.vm().Status.Phase != vmv1alpha1.PhaseDeleting {
 		t.Errorf("deletes %d, phase %s; want none, and Deleting", h.provider.deletes, h.vm().Status.Phase)
 	}
-	if got := h.events.take(); len(got) != 1 || !strings.HasPrefix(got[0], "Warning Deleted: ") || !strings.Contains(got[0], "left in place") {
-		t.Errorf("events %q, want one that says that the vSphere VM is left in place", got)
+	if got := h.events.take(); len(got) != 1 || !strings.HasPrefix(got[0], "Warning Deleted: ") || !strings.Contains(got[0], "is kept") {
+		t.Errorf("events %q, want one that states that the vSphere VM is kept", got)
 	}
 	if prober.removed != 1 {
 		t.Errorf("the probe was removed %d times, want once", prober.removed)
@@ -259,8 +259,8 @@ func TestDeletionLeavesTheVSphereVMWhenAnnotated(t *testing.T) {
 	if h.provider.deletes != 0 || h.api.vm("vm") != nil {
 		t.Errorf("deletes %d, object gone: %t; want none, and gone", h.provider.deletes, h.api.vm("vm") == nil)
 	}
-	if got := h.events.take(); len(got) != 1 || !strings.Contains(got[0], "left in place") {
-		t.Errorf("events %q, want one that says the vSphere VM is left in place", got)
+	if got := h.events.take(); len(got) != 1 || !strings.Contains(got[0], "is kept") {
+		t.Errorf("events %q, want one that states that the vSphere VM is kept", got)
 	}
 }
 

@@ -9,8 +9,7 @@
 //  1. Workers never wait for vSphere, unless Deps.Blocking is set. The end of an operation causes an event.
 //  2. A reconcile writes the virtual machine at most twice: once its metadata and spec, and once its status.
 //     If nothing changed, it writes nothing. A reconcile of a stable virtual machine calls no API server.
-//     After a create that is followed by a power-on, the status may wait two seconds for the next observation.
-//     Then both are written together.
+//     Each intermediate state that it observes is written immediately.
 //  3. A reconcile never decides on a state that an earlier reconcile of this process has already changed, even if
 //     the caches are outdated.
 //  4. Neither a missing referenced object nor a failing synchronizer prevents a virtual machine from being powered

@@ -110,7 +110,7 @@ func TestARevertThatEndsIsTold(t *testing.T) {
 // Status learns of a virtual machine only when its create has ended, and a deletion does not look
 // at what it destroys; one that another object has stays.
 func TestADeletionIsToldAsWhatItWas(t *testing.T) {
-	const none = "The object is deleted; vSphere has no virtual machine of its own for it"
+	const none = "The object is deleted; it has no virtual machine in vSphere"
 	for name, tc := range map[string]struct {
 		was, is     string
 		annotations map[string]string

@@ -44,7 +44,7 @@ func TestStatusChartUpdatesTheGroupLinkedCondition(t *testing.T) {
 	}{
 		"in no group":               {func(*vmv1alpha1.VirtualMachine) {}, groupOf(on, "vm"), "", ""},
 		"in one that is not there":  {inGroup(on), nil, "False/NotFound", `VirtualMachineGroup "all" does not exist`},
-		"in one that names others":  {inGroup(on), groupOf(on, "other"), "False/NotLinked", `spec.bootOrder of VirtualMachineGroup "all" does not name this virtual machine`},
+		"in one that names others":  {inGroup(on), groupOf(on, "other"), "False/NotLinked", `spec.bootOrder of VirtualMachineGroup "all" does not list this virtual machine`},
 		"in one that names it too":  {inGroup(on), groupOf(on, "other", "vm"), "True/Succeeded", ""},
 		"in one that tells nothing": {inGroup(""), &vmv1alpha1.VirtualMachineGroup{ObjectMeta: groupOf("").ObjectMeta, Spec: groupOf("", "vm").Spec}, "True/Succeeded", ""},
 		"in one that has its name":  {inGroup(on), groupOf(on, "vm"), "True/Succeeded", ""},
@@ -52,7 +52,7 @@ func TestStatusChartUpdatesTheGroupLinkedCondition(t *testing.T) {
 			g := groupOf(on, "vm")
 			g.Spec.BootOrder[0].Members[0].Kind = vmv1alpha1.GroupMemberKind
 			return g
-		}(), "False/NotLinked", `spec.bootOrder of VirtualMachineGroup "all" does not name this virtual machine`},
+		}(), "False/NotLinked", `spec.bootOrder of VirtualMachineGroup "all" does not list this virtual machine`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			objects := []runtime.Object{running(tc.vm), photon()}

@@ -291,7 +291,7 @@ func TestACacheOfAnotherItemIsNotChanged(t *testing.T) {
 		c.Spec.Locations = nil
 	}))
 	h.lacks(lacking())
-	if _, err := h.tryPass(); err == nil || !strings.Contains(err.Error(), `it is of item "ubuntu" of library "golden"`) {
+	if _, err := h.tryPass(); err == nil || !strings.Contains(err.Error(), `it belongs to item "ubuntu" of library "golden"`) {
 		t.Errorf("error %v", err)
 	}
 }

@@ -75,16 +75,16 @@ func TestAVirtualMachineOfAMachineWaitsForAllThatItNeeds(t *testing.T) {
 		message  string
 	}{
 		"nothing is missing":       {machines: ready(), want: "True/Succeeded"},
-		"its Machine is not there": {machines: ready(func(m *fakeMachines) { m.machine = nil }), want: "False/WaitingForMachine", message: `Machine "m" of cluster.x-k8s.io, which owns it, does not exist`},
+		"its Machine is not there": {machines: ready(func(m *fakeMachines) { m.machine = nil }), want: "False/WaitingForMachine", message: `Machine "m" of cluster.x-k8s.io, which owns the virtual machine, does not exist`},
 		"another Machine has the name": {machines: ready(func(m *fakeMachines) { m.machine.UID = "other" }), want: "False/WaitingForMachine",
-			message: `Machine "m" of cluster.x-k8s.io is another one than that which owns it`},
+			message: `Machine "m" of cluster.x-k8s.io has another UID than the Machine that owns the virtual machine`},
 		"its Machine has another infrastructure": {machines: ready(func(m *fakeMachines) { m.machine.Infrastructure.Name = "victim" }), want: "False/Invalid",
-			message: `Machine "m" of cluster.x-k8s.io does not name it in spec.infrastructureRef`},
+			message: `spec.infrastructureRef of Machine "m" of cluster.x-k8s.io does not refer to the virtual machine`},
 		"its Machine names another kind": {machines: ready(func(m *fakeMachines) { m.machine.Infrastructure.Kind = "VSphereMachine" }), want: "False/Invalid",
 			message: "does not name it"},
 		"its Machine is leaving": {machines: ready(func(m *fakeMachines) { m.machine.Deleting = true }), want: "False/WaitingForMachine", message: "is being deleted"},
 		"nobody has made its Machine yet": {machines: ready(), vm: func(vm *vmv1alpha1.VirtualMachine) { vm.OwnerReferences = nil }, want: "False/WaitingForMachine",
-			message: `label cluster.x-k8s.io/cluster-name says that it is made for a Machine of Cluster "c", and none owns it yet`},
+			message: `label cluster.x-k8s.io/cluster-name assigns the virtual machine to Cluster "c", but no Machine owns it yet`},
 		"its set has not made its Machine yet": {machines: ready(), vm: func(vm *vmv1alpha1.VirtualMachine) { vm.OwnerReferences[0].Kind = "MachineSet" },
 			want: "False/WaitingForMachine", message: "none owns it yet"},
 		"Machines are not known": {machines: ready(func(m *fakeMachines) { m.machineErr = unread }), want: "Unknown/UnknownState", message: "could not be read yet"},
@@ -99,7 +99,7 @@ func TestAVirtualMachineOfAMachineWaitsForAllThatItNeeds(t *testing.T) {
 			message: `spec.bootstrap.dataSecretName of Machine "m" is not set yet`},
 		"both ask for one zone": {machines: ready(func(m *fakeMachines) { m.machine.FailureDomain = "a" }), vm: func(vm *vmv1alpha1.VirtualMachine) { vm.Spec.Zone = "a" }, want: "True/Succeeded"},
 		"they ask for two zones": {machines: ready(func(m *fakeMachines) { m.machine.FailureDomain = "a" }), vm: func(vm *vmv1alpha1.VirtualMachine) { vm.Spec.Zone = "b" },
-			want: "False/Invalid", message: `Machine "m" is to be in failure domain "a", and the virtual machine in zone "b"`},
+			want: "False/Invalid", message: `Machine "m" requires failure domain "a", but the zone of the virtual machine is "b"`},
 		"it is in another zone": {machines: ready(func(m *fakeMachines) { m.machine.FailureDomain = "a" }), vm: func(vm *vmv1alpha1.VirtualMachine) { vm.Status.Zone = "b" },
 			want: "False/Invalid", message: `in zone "b"`},
 	} {
@@ -142,7 +142,7 @@ func TestAVirtualMachineThatWaitsForItsMachineSaysSo(t *testing.T) {
 	if got := h.vm().Status.PrintableStatus; got != "MachineWaitingForMachine" {
 		t.Errorf("STATUS is %s", got)
 	}
-	const says = `MachineReady is False: Machine "m" of cluster.x-k8s.io, which owns it, does not exist`
+	const says = `MachineReady is False: Machine "m" of cluster.x-k8s.io, which owns the virtual machine, does not exist`
 	if c := findCondition(h.vm(), vmv1alpha1.ConditionReady); c.Reason != vmv1alpha1.ReasonWaitingForPrerequisites || c.Message != says {
 		t.Errorf("Ready is %s %q, want %q", c.Reason, c.Message, says)
 	}

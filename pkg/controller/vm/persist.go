@@ -88,7 +88,7 @@ func (p *pass) objectRefused(err error) {
 	is, was := p.VM, p.Stored
 	is.Finalizers = was.Finalizers
 	is.Status.InstancetypeRef, is.Status.PreferenceRef = was.Status.InstancetypeRef, was.Status.PreferenceRef
-	p.False(vmv1alpha1.ConditionSynchronized, vmv1alpha1.ReasonError, "the object is refused as the server would have it: "+err.Error())
+	p.False(vmv1alpha1.ConditionSynchronized, vmv1alpha1.ReasonError, "the API server refuses the changes to the object: "+err.Error())
 	p.merge()
 	summarize(p.VM)
 }

@@ -71,10 +71,10 @@ func TestRevert_IsChargedBeforeVSphereBeginsIt(t *testing.T) {
 		want   string
 	}{
 		"accepted": {want: `"sockets":2`},
-		"refused":  {fails: "dry-run update virtualmachines", says: "refused as it was then", want: "{}"},
+		"refused":  {fails: "dry-run update virtualmachines", says: "refuses its object as of the snapshot", want: "{}"},
 		"too much": {fails: "update virtualmachines", says: "cannot be charged", want: "{}"},
 		"withdrawn": {
-			change: func(vm *vmv1alpha1.VirtualMachine) { vm.Spec.CurrentSnapshotName = "" }, says: "not requested any more", want: "{}",
+			change: func(vm *vmv1alpha1.VirtualMachine) { vm.Spec.CurrentSnapshotName = "" }, says: "no longer requested", want: "{}",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

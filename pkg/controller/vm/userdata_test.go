@@ -66,7 +66,7 @@ func TestUserData_IsUnpackedOrRefused(t *testing.T) {
 		"packed twice":                    {gzipped(t, gzipped(t, config)), config},
 		"packed three times":              {gzipped(t, gzipped(t, gzipped(t, config))), ignored},
 		"cut":                             {gzipped(t, long)[:100], "False/Invalid: cannot be unpacked with gzip: unexpected EOF"},
-		"too long when unpacked":          {gzipped(t, config+strings.Repeat(" ", 5<<20)), "False/Invalid: has more than 4194304 bytes when it is unpacked"},
+		"too long when unpacked":          {gzipped(t, config+strings.Repeat(" ", 5<<20)), "False/Invalid: has more than 4194304 bytes after unpacking"},
 	} {
 		for key, from := range map[string]string{"user-data": "rawCloudConfig", "vendor-data": "rawVendorData"} {
 			t.Run(name+" as "+key, func(t *testing.T) {

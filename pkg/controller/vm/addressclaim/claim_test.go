@@ -72,16 +72,16 @@ func TestAnAddressCountsOnlyIfItIsTheClaimsAndCanBeUsed(t *testing.T) {
 	for name, tc := range map[string]struct{ spec, address, gateway, wrong string }{
 		"of its claim":           {own + "address: 192.0.2.5, prefix: 24, gateway: 192.0.2.1", "192.0.2.5/24", "192.0.2.1", ""},
 		"without gateway":        {own + "address: 2001:DB8::5, prefix: 64", "2001:db8::5/64", "", ""},
-		"of another claim":       {strings.Replace(own, "web-eth0-1", "other", 1) + "address: 192.0.2.5, prefix: 24", "", "", `is of IPAddressClaim "other"`},
-		"of no claim":            {"address: 192.0.2.5, prefix: 24", "", "", `is of IPAddressClaim ""`},
+		"of another claim":       {strings.Replace(own, "web-eth0-1", "other", 1) + "address: 192.0.2.5, prefix: 24", "", "", `belongs to IPAddressClaim "other"`},
+		"of no claim":            {"address: 192.0.2.5, prefix: 24", "", "", `belongs to IPAddressClaim ""`},
 		"of another pool":        {strings.Replace(own, "name: front", "name: back", 1) + "address: 192.0.2.5, prefix: 24", "", "", `"back", not of InClusterIPPool.ipam.cluster.x-k8s.io "front"`},
-		"no address":             {own + "address: dhcp, prefix: 24", "", "", "is no IP address"},
-		"an address with a zone": {own + `address: "fe80::1%eth0", prefix: 64`, "", "", "is no IP address"},
+		"no address":             {own + "address: dhcp, prefix: 24", "", "", "is not an IP address"},
+		"an address with a zone": {own + `address: "fe80::1%eth0", prefix: 64`, "", "", "is not an IP address"},
 		"no prefix":              {own + "address: 192.0.2.5", "", "", "spec.prefix is 0, allowed is 1 to 32"},
 		"a prefix of IPv6":       {own + "address: 192.0.2.5, prefix: 64", "", "", "spec.prefix is 64, allowed is 1 to 32"},
-		"a gateway of IPv6":      {own + `address: 192.0.2.5, prefix: 24, gateway: "2001:db8::1"`, "", "", "is no address of the family of 192.0.2.5"},
+		"a gateway of IPv6":      {own + `address: 192.0.2.5, prefix: 24, gateway: "2001:db8::1"`, "", "", "is not an address of the same family as 192.0.2.5"},
 		"a word for a gateway":   {own + "address: 192.0.2.5, prefix: 24, gateway: none", "", "", "is no address of the family"},
-		"a number for a name":    {"claimRef: {name: 1}, address: 192.0.2.5, prefix: 24", "", "", `is of IPAddressClaim ""`},
+		"a number for a name":    {"claimRef: {name: 1}, address: 192.0.2.5, prefix: 24", "", "", `belongs to IPAddressClaim ""`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := given(address(t, tc.spec), want)

@@ -1,9 +1,9 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package bootstrap reads what a virtual machine boots with: the values that its spec refers to, and the data of the
-// Machine whose infrastructure it is. Secrets are read by name and only until the virtual machine exists; they are
-// neither cached nor logged.
+// Package bootstrap reads the data that a virtual machine boots with: the values that its spec refers to, and the
+// bootstrap data of its Machine. Secrets are read by name, and only until the virtual machine exists. They are neither
+// cached nor logged.
 package bootstrap
 
 import (

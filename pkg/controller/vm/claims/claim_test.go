@@ -73,10 +73,10 @@ var claimCases = []struct {
 }{
 	{"bound", nil, okClaim, "", ""},
 	{"no claim", func(f *claimFacts, _ *vmv1alpha1.VirtualMachine) { f.claim = nil }, noClaim, "NotFound", `volumes[data]: PersistentVolumeClaim "data" does not exist in namespace "ns"`},
-	{"pending", func(f *claimFacts, _ *vmv1alpha1.VirtualMachine) { f.claim.Status.Phase = corev1.ClaimPending }, noClaim, "NotReady", "is not bound yet; one of a StorageClass with volumeBindingMode WaitForFirstConsumer waits for a Pod"},
+	{"pending", func(f *claimFacts, _ *vmv1alpha1.VirtualMachine) { f.claim.Status.Phase = corev1.ClaimPending }, noClaim, "NotReady", "is not bound yet; if its StorageClass has volumeBindingMode WaitForFirstConsumer, it waits for a Pod"},
 	{"lost", func(f *claimFacts, _ *vmv1alpha1.VirtualMachine) { f.claim.Status.Phase = corev1.ClaimLost }, noClaim, "NotReady", `has lost its PersistentVolume "pv-1"`},
 	{"no volume", func(f *claimFacts, _ *vmv1alpha1.VirtualMachine) { f.volume = nil }, noClaim, "NotFound", `is bound to PersistentVolume "pv-1", which does not exist`},
-	{"the volume of another claim", func(f *claimFacts, _ *vmv1alpha1.VirtualMachine) { f.volume.Spec.ClaimRef.UID = "other" }, noClaim, "NotReady", `names PersistentVolume "pv-1", which belongs to another claim`},
+	{"the volume of another claim", func(f *claimFacts, _ *vmv1alpha1.VirtualMachine) { f.volume.Spec.ClaimRef.UID = "other" }, noClaim, "NotReady", `refers to PersistentVolume "pv-1", which belongs to another claim`},
 	{"the volume of no claim", func(f *claimFacts, _ *vmv1alpha1.VirtualMachine) { f.volume.Spec.ClaimRef = nil }, noClaim, "NotReady", "belongs to another claim"},
 	{"being deleted", func(f *claimFacts, _ *vmv1alpha1.VirtualMachine) { f.claim.DeletionTimestamp = &deletedAt }, noClaim, "NotReady", "is being deleted"},
 	{"being deleted and held", func(f *claimFacts, _ *vmv1alpha1.VirtualMachine) {
@@ -84,8 +84,8 @@ var claimCases = []struct {
 		heldByVM(f, "uid-1", "vm")
 	}, okClaim, "", ""},
 	{"its volume being deleted", func(f *claimFacts, _ *vmv1alpha1.VirtualMachine) { f.volume.DeletionTimestamp = &deletedAt }, noClaim, "NotReady", `is bound to PersistentVolume "pv-1", which is being deleted`},
-	{"a volume of no CSI driver", func(f *claimFacts, _ *vmv1alpha1.VirtualMachine) { f.volume.Spec.CSI = nil }, noClaim, "Unsupported", "is not of a CSI driver; virtual machines have volumes of csi.vsphere.vmware.com"},
-	{"a volume of another driver", func(f *claimFacts, _ *vmv1alpha1.VirtualMachine) { f.volume.Spec.CSI.Driver = "ebs.csi.aws.com" }, noClaim, "Unsupported", `of CSI driver "ebs.csi.aws.com"; virtual machines have volumes of csi.vsphere.vmware.com`},
+	{"a volume of no CSI driver", func(f *claimFacts, _ *vmv1alpha1.VirtualMachine) { f.volume.Spec.CSI = nil }, noClaim, "Unsupported", "is not of a CSI driver; virtual machines can use volumes of csi.vsphere.vmware.com"},
+	{"a volume of another driver", func(f *claimFacts, _ *vmv1alpha1.VirtualMachine) { f.volume.Spec.CSI.Driver = "ebs.csi.aws.com" }, noClaim, "Unsupported", `of CSI driver "ebs.csi.aws.com"; virtual machines can use volumes of csi.vsphere.vmware.com`},
 	{"a driver of any length", func(f *claimFacts, _ *vmv1alpha1.VirtualMachine) {
 		f.volume.Spec.CSI.Driver = strings.Repeat("x", 1<<20)
 	}, noClaim, "Unsupported", strings.Repeat("x", 63) + `"`},
@@ -102,13 +102,13 @@ var claimCases = []struct {
 		readOnlyVolume(vm)
 		f.claim.Spec.AccessModes = []corev1.PersistentVolumeAccessMode{corev1.ReadWriteMany}
 	}, claimWith(func(c *provider.Claim) { c.Shared = true }), "Invalid", "is ReadWriteMany and spec.volumes[data].persistentVolumeClaim.readOnly is true"},
-	{"held by another", func(f *claimFacts, _ *vmv1alpha1.VirtualMachine) { heldByVM(f, "uid-2", "db") }, okClaim, "InUse", `is held by VirtualMachine "db"; it is free when that no longer names it and its disk is detached`},
+	{"held by another", func(f *claimFacts, _ *vmv1alpha1.VirtualMachine) { heldByVM(f, "uid-2", "db") }, okClaim, "InUse", `is held by VirtualMachine "db"; it is free after it is removed from that VirtualMachine's spec and its disk is detached`},
 	{"held by one of the name that is gone", func(f *claimFacts, _ *vmv1alpha1.VirtualMachine) { heldByVM(f, "uid-2", "lost") }, okClaim, "InUse", `is held by VirtualMachine "lost" (UID uid-2), which does not exist: if no vSphere VM has disk ` + diskID + ", remove annotation claim.vm.slipway.dev/uid-2"},
 	{"shared and held by another", func(f *claimFacts, _ *vmv1alpha1.VirtualMachine) {
 		heldByVM(f, "uid-2", "db")
 		f.claim.Spec.AccessModes = []corev1.PersistentVolumeAccessMode{corev1.ReadWriteMany}
 	}, claimWith(func(c *provider.Claim) { c.Shared = true }), "", ""},
-	{"on a Node", func(f *claimFacts, _ *vmv1alpha1.VirtualMachine) { f.nodes = []string{"worker-1"} }, okClaim, "InUse", `is in use on Node "worker-1": a VolumeAttachment of volume "pv-1" names it`},
+	{"on a Node", func(f *claimFacts, _ *vmv1alpha1.VirtualMachine) { f.nodes = []string{"worker-1"} }, okClaim, "InUse", `is in use on Node "worker-1": a VolumeAttachment of volume "pv-1" refers to this Node`},
 	{"wanted on a Node and attached here", func(f *claimFacts, vm *vmv1alpha1.VirtualMachine) {
 		f.nodes = []string{"worker-1"}
 		attachedVolume(vm)

@@ -106,8 +106,8 @@ func TestErrorsOfConnectionsAreJudged(t *testing.T) {
 	}{
 		{wrapped(syscall.ECONNREFUSED), "10.0.0.5:22 refuses the connection"},
 		{wrapped(syscall.ETIMEDOUT), "10.0.0.5:22 does not answer within 1s"},
-		{wrapped(syscall.EHOSTUNREACH), "no route leads to 10.0.0.5"},
-		{wrapped(syscall.ENETUNREACH), "no route leads to 10.0.0.5"},
+		{wrapped(syscall.EHOSTUNREACH), "there is no route to 10.0.0.5"},
+		{wrapped(syscall.ENETUNREACH), "there is no route to 10.0.0.5"},
 		{wrapped(syscall.ECONNRESET), "connecting to 10.0.0.5:22: connection reset by peer"},
 		{wrapped(syscall.EMFILE), "unknown"},
 		{wrapped(syscall.EADDRNOTAVAIL), "unknown"},

@@ -48,7 +48,7 @@ func TestAProbeConnectsToAddressesOfTheGuestOnly(t *testing.T) {
 		{"another one of the guest", machine(host("192.0.2.5")), "192.0.2.5:22"},
 		{"one written otherwise", machine(host("::ffff:192.0.2.5")), "192.0.2.5:22"},
 		{"one of somebody else", machine(host("10.0.0.6")), "not an address that the guest"},
-		{"a name", machine(host("kubernetes.default.svc")), "no name is looked up"},
+		{"a name", machine(host("kubernetes.default.svc")), "host names are not supported"},
 	} {
 		target, err := TargetOf(test.vm)
 		var got string
