@@ -26,7 +26,7 @@ func annotated(key string) func(*vmv1alpha1.VirtualMachine) {
 	}
 }
 
-// probes is a prober that remembers what was removed.
+// probes is a prober that counts its calls.
 type probes struct{ added, removed int }
 
 func (p *probes) Add(*vmv1alpha1.VirtualMachine) { p.added++ }
@@ -41,7 +41,7 @@ func TestDeletionRemovesVSphereVMInstanceAndFinalizer(t *testing.T) {
 	h.probe.Connections = prober
 	h.pass()
 	if h.api.vmi("vm") == nil {
-		t.Fatal("the instance was not made")
+		t.Fatal("the instance was not created")
 	}
 	h.events.take()
 	h.api.markDeleted("vm")
@@ -50,10 +50,10 @@ func TestDeletionRemovesVSphereVMInstanceAndFinalizer(t *testing.T) {
 		t.Errorf("result %+v, want none", result)
 	}
 	if h.provider.deletes != 1 {
-		t.Errorf("the provider was asked to delete %d times, want once", h.provider.deletes)
+		t.Errorf("the provider deleted %d times, want once", h.provider.deletes)
 	}
 	if h.api.vm("vm") != nil || h.api.vmi("vm") != nil {
-		t.Error("virtual machine or instance is left")
+		t.Error("the virtual machine or the instance still exists")
 	}
 	if got := h.events.take(); len(got) != 1 || !strings.HasPrefix(got[0], "Normal Deleted: The vSphere virtual machine is deleted: ") {
 		t.Errorf("events %q, want one Deleted", got)
@@ -61,13 +61,13 @@ func TestDeletionRemovesVSphereVMInstanceAndFinalizer(t *testing.T) {
 	if prober.removed != 1 {
 		t.Errorf("the probe was removed %d times, want once", prober.removed)
 	}
-	h.pass() // the object is gone
+	h.pass() // the object no longer exists
 	if prober.removed != 2 || h.provider.deletes != 1 {
-		t.Errorf("probe removed %d times, deletes %d; want a second clean-up and no second delete", prober.removed, h.provider.deletes)
+		t.Errorf("probe removed %d times, deletes %d; want a second cleanup and no second delete", prober.removed, h.provider.deletes)
 	}
 }
 
-// The answer to its create was lost, or another process made it a moment ago.
+// The response to its create was lost, or another process has just created it.
 func TestDeletionRemovesAnInstanceThatTheCacheDoesNotShow(t *testing.T) {
 	h := newHarness(t, running(), photon())
 	h.api.markDeleted("vm")
@@ -79,7 +79,7 @@ func TestDeletionRemovesAnInstanceThatTheCacheDoesNotShow(t *testing.T) {
 	}
 	h.pass()
 	if h.api.vm("vm") != nil || h.api.vmi("vm") != nil {
-		t.Errorf("the virtual machine is left: %t, its instance: %t", h.api.vm("vm") != nil, h.api.vmi("vm") != nil)
+		t.Errorf("the virtual machine exists: %t, its instance: %t", h.api.vm("vm") != nil, h.api.vmi("vm") != nil)
 	}
 }
 
@@ -137,7 +137,7 @@ func TestDeletion_IsHeldByAnAnnotationAndReported(t *testing.T) {
 	h.provider.seen = func(req *provider.Request) { req.VM.Status.NodeName = "esx-2" }
 	for range 2 {
 		if result := h.pass(); result != (controller.Result{}) {
-			t.Errorf("result %+v, want none: the change of the annotation wakes it", result)
+			t.Errorf("result %+v, want none: a change of the annotation queues it", result)
 		}
 	}
 	if h.provider.deletes != 0 || !hasFinalizer(h.vm()) {
@@ -146,10 +146,10 @@ func TestDeletion_IsHeldByAnAnnotationAndReported(t *testing.T) {
 	c := findCondition(h.vm(), vmv1alpha1.ConditionReady)
 	if c == nil || c.Reason != vmv1alpha1.ReasonHeldByCheck ||
 		c.Message != "deletion is held by annotation delete.check.vm.slipway.dev/backup (the nightly copy runs)" {
-		t.Errorf("Ready is %+v, want it to say what holds the deletion", c)
+		t.Errorf("Ready is %+v, want the annotation that blocks the deletion", c)
 	}
 	if got := h.vm().Status.NodeName; got != "esx-2" {
-		t.Errorf("the node is %q, want that which vSphere shows meanwhile", got)
+		t.Errorf("the node is %q, want the current node in vSphere", got)
 	}
 	if got := h.vm().Status.PrintableStatus; got != "DeletionHeldByCheck" {
 		t.Errorf("printable status %q, want DeletionHeldByCheck", got)
@@ -186,7 +186,7 @@ func TestDeletionWithoutOurFinalizerOnlyCleansUp(t *testing.T) {
 	writes := h.api.writes()
 	h.pass()
 	if got := h.events.take(); len(got) != 0 || h.api.writes() != writes {
-		t.Errorf("another pass told %q and made %d writes, want neither", got, h.api.writes()-writes)
+		t.Errorf("another reconcile recorded %q and made %d writes, want neither", got, h.api.writes()-writes)
 	}
 }
 
@@ -199,7 +199,7 @@ func TestDeletion_ReportsThatVCenterDoesNotAnswer(t *testing.T) {
 	h.provider.removed.False(vmv1alpha1.ConditionReady, vmv1alpha1.ReasonUnreachable, message)
 	h.pass()
 	if c := findCondition(h.vm(), vmv1alpha1.ConditionReady); c.Status != metav1.ConditionFalse || c.Reason != vmv1alpha1.ReasonUnreachable || c.Message != message {
-		t.Errorf("Ready is %+v, want what the provider has reported", c)
+		t.Errorf("Ready is %+v, want the provider's condition", c)
 	}
 	if got := h.vm().Status.PrintableStatus; got != "DeletionUnreachable" {
 		t.Errorf("STATUS is %s, want DeletionUnreachable", got)
@@ -207,7 +207,7 @@ func TestDeletion_ReportsThatVCenterDoesNotAnswer(t *testing.T) {
 	writes := h.api.writes()
 	h.pass()
 	if n := h.api.writes() - writes; n != 0 {
-		t.Errorf("%d writes of what is known, want none", n)
+		t.Errorf("%d writes of an unchanged status, want none", n)
 	}
 	answer, h.provider.removed = provider.ErrReconcileInProgress, provider.Result{}
 	h.pass()
@@ -248,7 +248,7 @@ func TestDeletionHasTheGracePeriodThatTheVMRunsWith(t *testing.T) {
 	h.api.markDeleted("vm")
 	h.pass()
 	if got == nil || *got != grace {
-		t.Errorf("the provider was told of the grace period %v, want %d", got, grace)
+		t.Errorf("the provider got the grace period %v, want %d", got, grace)
 	}
 }
 
@@ -274,8 +274,8 @@ func TestDeletionErrors(t *testing.T) {
 		"operation in progress waits for its end": {err: provider.ErrReconcileInProgress},
 		"paused in vSphere ends without retry":    {err: provider.ErrPaused, event: "Normal DeletionHeld: " + provider.ErrPaused.Error()},
 		"requeue":                                 {err: &provider.RequeueError{After: time.Second}, result: controller.Result{RequeueAfter: time.Second}},
-		"no retry helps":                          {err: &provider.NoRequeueError{Err: errTest}, event: "Warning DeleteFailed: it broke"},
-		"anything else is retried":                {err: errTest, failed: true, event: "Warning DeleteFailed: it broke"},
+		"a retry cannot help":                     {err: &provider.NoRequeueError{Err: errTest}, event: "Warning DeleteFailed: test error"},
+		"anything else is retried":                {err: errTest, failed: true, event: "Warning DeleteFailed: test error"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -287,7 +287,7 @@ func TestDeletionErrors(t *testing.T) {
 				t.Errorf("result %+v and error %v, want %+v and error: %t", result, err, test.result, test.failed)
 			}
 			if !hasFinalizer(h.vm()) || h.vm().Status.Phase != vmv1alpha1.PhaseDeleting {
-				t.Errorf("finalizers %v, phase %s; want ours kept and Deleting", h.vm().Finalizers, h.vm().Status.Phase)
+				t.Errorf("finalizers %v, phase %s; want Slipway's finalizer kept and Deleting", h.vm().Finalizers, h.vm().Status.Phase)
 			}
 			if got := strings.Join(h.events.take(), "\n"); got != test.event {
 				t.Errorf("events %q, want %q", got, test.event)
@@ -313,10 +313,10 @@ func TestDeletionLooksAtNothingThatTheVMRefersTo(t *testing.T) {
 	h.api.markDeleted("vm")
 	h.pass()
 	if h.api.vm("vm") != nil {
-		t.Error("the virtual machine is left")
+		t.Error("the virtual machine still exists")
 	}
 	if got := h.host.Actions(); len(got) != 0 {
-		t.Errorf("calls of the host cluster: %v", got)
+		t.Errorf("calls of the management cluster: %v", got)
 	}
 }
 
@@ -331,6 +331,6 @@ func TestDeletionWithAnotherFinalizerReportsOnce(t *testing.T) {
 		t.Errorf("events %q, want one", got)
 	}
 	if got := h.vm().Finalizers; len(got) != 1 || h.provider.deletes != 1 {
-		t.Errorf("finalizers %v after %d deletes, want the other one after one", got, h.provider.deletes)
+		t.Errorf("finalizers %v after %d deletes, want the other finalizer after one delete", got, h.provider.deletes)
 	}
 }

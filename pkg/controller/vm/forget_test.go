@@ -12,10 +12,10 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// The provider must not keep anything for an object that it was not asked to
-// delete, or its memory grows with every virtual machine that ever was.
+// The provider must not keep state of an object that it did not delete. Otherwise its memory grows with every virtual
+// machine.
 func TestProviderForgetsVMThatWentWithoutItsDelete(t *testing.T) {
-	t.Run("left in place", func(t *testing.T) {
+	t.Run("kept in vSphere", func(t *testing.T) {
 		h := newHarness(t, running(annotated(vmv1alpha1.AnnotationSkipDelete)))
 		h.api.markDeleted("vm")
 		h.pass()
@@ -23,7 +23,7 @@ func TestProviderForgetsVMThatWentWithoutItsDelete(t *testing.T) {
 			t.Errorf("%d deletes, want none; forgotten (-want +got):\n%s", h.provider.deletes, diff)
 		}
 	})
-	t.Run("not there any more", func(t *testing.T) {
+	t.Run("does not exist", func(t *testing.T) {
 		h := newHarness(t)
 		h.pass()
 		if diff := cmp.Diff([]types.NamespacedName{testKey}, h.provider.forgot); diff != "" {

@@ -33,7 +33,7 @@ func TestAllMissingPrerequisitesShowAtOnce(t *testing.T) {
 	h := newHarness(t, fresh(cloudInit("data", "")))
 	result := h.pass()
 	if want := (controller.Result{RequeueAfter: controller.Recheck}); result != want {
-		t.Errorf("result %+v, want %+v, since Secrets are not watched", result, want)
+		t.Errorf("result %+v, want %+v because Secrets are not watched", result, want)
 	}
 	for conditionType, want := range map[string]string{
 		vmv1alpha1.ConditionImageReady:     "False/NotFound",
@@ -59,7 +59,7 @@ func TestAllMissingPrerequisitesShowAtOnce(t *testing.T) {
 	h.pass()
 	req := h.provider.requests[1]
 	if !req.PrerequisitesReady || req.Image == nil || string(req.Bootstrap.CloudConfig) != "#cloud-config" {
-		t.Errorf("request %+v, want a complete one after both appeared", req)
+		t.Errorf("request %+v, want a complete one after both were created", req)
 	}
 }
 
@@ -92,7 +92,7 @@ func TestBootstrapIsReadFromTheNamedSecrets(t *testing.T) {
 		spec vmv1alpha1.VirtualMachineBootstrap
 		want provider.BootstrapData
 	}{
-		"nothing named": {
+		"no Secret": {
 			vmv1alpha1.VirtualMachineBootstrap{CloudInit: &vmv1alpha1.CloudInitBootstrap{}},
 			provider.BootstrapData{},
 		},
@@ -104,7 +104,7 @@ func TestBootstrapIsReadFromTheNamedSecrets(t *testing.T) {
 			vmv1alpha1.VirtualMachineBootstrap{Sysprep: &vmv1alpha1.SysprepBootstrap{RawSysprep: &vmv1alpha1.SecretKeySelector{Name: "s"}}},
 			provider.BootstrapData{Sysprep: provider.SysprepData{Unattend: "u"}},
 		},
-		"properties of the spec go before those of the Secret": {
+		"properties of the spec override those of the Secret": {
 			vmv1alpha1.VirtualMachineBootstrap{VAppConfig: &vmv1alpha1.VAppConfigBootstrap{RawProperties: "s", Properties: map[string]string{"mine": "spec"}}},
 			provider.BootstrapData{VAppProperties: map[string]string{"mine": "spec", "unattend": "u", "user-data": "d"}},
 		},
@@ -129,7 +129,7 @@ func TestSecretWithoutTheKeyIsMissing(t *testing.T) {
 	h.secret("s", map[string][]byte{"user-data": nil})
 	h.pass()
 	if got := findCondition(h.vm(), vmv1alpha1.ConditionBootstrapReady).Message; got != `spec.bootstrap.cloudInit.rawCloudConfig: Secret "s" in namespace "ns" has no key "other"` {
-		t.Errorf("message %q, want one that names Secret and key", got)
+		t.Errorf("message %q, want the Secret and the key", got)
 	}
 }
 
@@ -150,10 +150,10 @@ func TestS2ValueOfASecretThatVSphereWouldChangeIsNamedByItsKeyAlone(t *testing.T
 			}
 			got := findCondition(h.vm(), vmv1alpha1.ConditionBootstrapReady).Message
 			if !strings.Contains(got, `key "password" of Secret "s"`) || strings.Contains(got, "hunter2") {
-				t.Errorf("message %q, want one that names the key and not the value", got)
+				t.Errorf("message %q, want the key and not the value", got)
 			}
 			if result.RequeueAfter != controller.Recheck {
-				t.Errorf("result %+v, want another look: Secrets are not watched", result)
+				t.Errorf("result %+v, want a requeue because Secrets are not watched", result)
 			}
 
 			h = newHarness(t, fresh(properties(map[string]string{"password": "spec"})), photon())
@@ -166,8 +166,8 @@ func TestS2ValueOfASecretThatVSphereWouldChangeIsNamedByItsKeyAlone(t *testing.T
 	}
 }
 
-// Who may make a VM reaches any Secret of its namespace, as docs/operations.md says, and
-// none of another.
+// S12: a user who can create a VM can use any Secret of its namespace and none of another namespace, as
+// docs/operations.md describes.
 func TestS12AVMReachesTheSecretsOfItsOwnNamespaceAlone(t *testing.T) {
 	h := newHarness(t, fresh(cloudInit("any", "")), photon())
 	foreign := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "other", Name: "any"}, Data: map[string][]byte{"user-data": []byte("foreign")}}
@@ -185,7 +185,7 @@ func TestS12AVMReachesTheSecretsOfItsOwnNamespaceAlone(t *testing.T) {
 	}
 	for _, action := range h.host.Actions() {
 		if action.GetResource().Resource == "secrets" && (action.GetVerb() == "list" || action.GetVerb() == "watch" || action.GetNamespace() != "ns") {
-			t.Errorf("the server asks to %s secrets in namespace %q, want one by its name in ns", action.GetVerb(), action.GetNamespace())
+			t.Errorf("the server requested to %s secrets in namespace %q, want get in ns", action.GetVerb(), action.GetNamespace())
 		}
 	}
 }
@@ -194,7 +194,7 @@ func TestUnreadableSecretIsNotAMissingOne(t *testing.T) {
 	h := newHarness(t, fresh(cloudInit("s", "")), photon())
 	h.host.PrependReactor("get", "secrets", func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, errTest })
 	if _, err := h.tryPass(); !errors.Is(err, errTest) {
-		t.Errorf("error %v, want the read error, to be retried", err)
+		t.Errorf("error %v, want the read error, which is retried", err)
 	}
 	if got := h.condition(vmv1alpha1.ConditionBootstrapReady); got != "False/Error" {
 		t.Errorf("BootstrapReady is %s, want False/Error", got)
@@ -211,7 +211,7 @@ func TestImageIsNeededUnlessAVMIsAdopted(t *testing.T) {
 	h = newHarness(t, fresh(noImage, func(vm *vmv1alpha1.VirtualMachine) { vm.Spec.ProviderID = "vm-7" }))
 	h.pass()
 	if !h.provider.requests[0].PrerequisitesReady {
-		t.Error("a virtual machine that is adopted waits for an image")
+		t.Error("a virtual machine that adopts a VM waits for an image")
 	}
 }
 
@@ -236,7 +236,7 @@ func TestAnImageIsFoundByItsKind(t *testing.T) {
 	h := newHarness(t, fresh(ofCluster), photon())
 	h.pass()
 	if got := h.condition(vmv1alpha1.ConditionImageReady); got != "False/NotFound" {
-		t.Errorf("ImageReady is %s, want False/NotFound: the image of the namespace is another one", got)
+		t.Errorf("ImageReady is %s, want False/NotFound: the namespaced image is another one", got)
 	}
 	const reverse = "there is a VirtualMachineImage of this name: set kind to VirtualMachineImage"
 	if c := findCondition(h.vm(), vmv1alpha1.ConditionImageReady); !strings.Contains(c.Message, reverse) {
@@ -248,12 +248,12 @@ func TestAnImageIsFoundByItsKind(t *testing.T) {
 		t.Errorf("ImageReady is %s, want True/Succeeded", got)
 	}
 	if image := h.provider.requests[0].Image; image == nil || image.UID != "cluster" {
-		t.Errorf("the provider got image %+v, want that of the cluster", image)
+		t.Errorf("the provider got image %+v, want the cluster's image", image)
 	}
 	h = newHarness(t, fresh(), everywhere)
 	h.pass()
 	if got := h.condition(vmv1alpha1.ConditionImageReady); got != "False/NotFound" {
-		t.Errorf("ImageReady is %s, want False/NotFound: the image of the cluster is another one", got)
+		t.Errorf("ImageReady is %s, want False/NotFound: the cluster's image is another one", got)
 	}
 	const hint = "there is a ClusterVirtualMachineImage of this name: set kind to ClusterVirtualMachineImage"
 	if c := findCondition(h.vm(), vmv1alpha1.ConditionImageReady); !strings.Contains(c.Message, hint) {
@@ -281,14 +281,14 @@ func TestCreatedVMReadsNoPrerequisites(t *testing.T) {
 	h := newHarness(t, running(cloudInit("gone", "")))
 	h.pass()
 	if got := h.host.Actions(); len(got) != 0 {
-		t.Errorf("calls of the host cluster %v, want none", got)
+		t.Errorf("calls of the management cluster %v, want none", got)
 	}
 	if h.condition(vmv1alpha1.ConditionImageReady) != "" || h.condition(vmv1alpha1.ConditionBootstrapReady) != "" {
-		t.Error("prerequisites of creation were evaluated after it")
+		t.Error("prerequisites of the create were evaluated after the create")
 	}
 }
 
-// What a create waited for is of no use to a VM that exists, as one that was recovered.
+// Unmet prerequisites of a create do not matter for a VM that exists, for example for a recovered one.
 func TestCreatedVM_DropsWhatOnlyACreationWaitsFor(t *testing.T) {
 	h := newHarness(t, running(failing(vmv1alpha1.ConditionImageReady, vmv1alpha1.ReasonNotFound),
 		failing(vmv1alpha1.ConditionPlacementReady, vmv1alpha1.ReasonNoZone), failing(vmv1alpha1.ConditionNetworkReady, vmv1alpha1.ReasonNotFound)))
@@ -323,8 +323,8 @@ func TestWhatDoesNotFitTheImageShowsInItsCondition(t *testing.T) {
 		"a property that the Secret lacks": {fresh(vApp), map[string][]byte{}, vmv1alpha1.ConditionBootstrapReady, "properties[password]: Required value"},
 		"a property of the Secret that the image lacks": {fresh(vApp), map[string][]byte{"password": []byte("hunter2"), "x": []byte("hunter2")},
 			vmv1alpha1.ConditionBootstrapReady, `Invalid value: "x"`},
-		"no bootstrap at all": {fresh(), nil, vmv1alpha1.ConditionBootstrapReady, "properties[password]: Required value"},
-		"what it needs":       {fresh(vApp), map[string][]byte{"password": []byte("hunter2")}, "", ""},
+		"no bootstrap":   {fresh(), nil, vmv1alpha1.ConditionBootstrapReady, "properties[password]: Required value"},
+		"all properties": {fresh(vApp), map[string][]byte{"password": []byte("hunter2")}, "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := newHarness(t, tc.vm, appliance.DeepCopy())

@@ -43,7 +43,7 @@ func TestEndOfTheInstanceOfAVMThatDoesNotRunIsNoNews(t *testing.T) {
 		}
 		synctest.Wait()
 		if got := a.drain(); len(got) != 0 {
-			t.Errorf("queued %v, want nothing: the instance had to go", got)
+			t.Errorf("queued %v, want nothing: the controller deleted the instance", got)
 		}
 	})
 }

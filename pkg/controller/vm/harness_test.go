@@ -34,10 +34,10 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
-// testKey is the virtual machine that most tests are about.
+// testKey is the key of the virtual machine that most tests use.
 var testKey = types.NamespacedName{Namespace: "ns", Name: "vm"}
 
-// fresh is a virtual machine as the server stores it at creation.
+// fresh returns a virtual machine as the server stores it when it is created.
 func fresh(change ...func(*vmv1alpha1.VirtualMachine)) *vmv1alpha1.VirtualMachine {
 	memory := resource.MustParse("1Gi")
 	vm := &vmv1alpha1.VirtualMachine{
@@ -61,7 +61,7 @@ func photon() *vmv1alpha1.VirtualMachineImage {
 	return &vmv1alpha1.VirtualMachineImage{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "photon"}}
 }
 
-// syncFunc is a synchronizer.
+// syncFunc is a synchronizer function.
 type syncFunc func(*vmv1alpha1.VirtualMachine, *vmv1alpha1.VirtualMachineInstance) (*vmv1alpha1.VirtualMachine, error)
 
 // oneLink is a chain with one synchronizer.
@@ -81,10 +81,10 @@ func (l oneLink) Sync(
 	return synchronizer.Result{VM: out, Effective: effective}, errors.Join(err, effectiveErr)
 }
 
-// syncs replaces the synchronizers by one.
+// syncs replaces the synchronizers by one function.
 func (h *harness) syncs(f syncFunc) { h.chain = oneLink{f, h.reader} }
 
-// scripted is a provider that answers what the test says.
+// scripted is a provider with the answers of a test.
 type scripted struct {
 	provider.Provider
 	update func(*provider.Request) (<-chan error, error)
@@ -94,7 +94,7 @@ type scripted struct {
 	seen     func(*provider.Request)
 	requests []*provider.Request
 	reverted *provider.Kept
-	// size is what the hypervisor shows, nil for nothing.
+	// size is the size that vSphere shows, or nil if it shows none.
 	size    *vmv1alpha1.VirtualMachineResources
 	deletes int
 	blocked int
@@ -136,7 +136,7 @@ func (s *scripted) DeleteVirtualMachine(_ context.Context, req *provider.Request
 	return s.removed, s.remove(req)
 }
 
-// ReportVirtualMachine tells what seen does to the status.
+// ReportVirtualMachine returns the result of applying seen to the status.
 func (s *scripted) ReportVirtualMachine(_ context.Context, req *provider.Request) (provider.Result, error) {
 	if s.seen == nil {
 		return provider.Result{}, nil
@@ -144,7 +144,7 @@ func (s *scripted) ReportVirtualMachine(_ context.Context, req *provider.Request
 	return resultOf(req, func(req *provider.Request) (<-chan error, error) { s.seen(req); return nil, nil })
 }
 
-// resultOf makes a result of what update does to the status of a copy.
+// resultOf returns the changes that update makes to the status of a copy, as a result.
 func resultOf(req *provider.Request, update func(*provider.Request) (<-chan error, error)) (provider.Result, error) {
 	after := *req
 	after.VM = req.VM.DeepCopy()
@@ -164,8 +164,7 @@ func resultOf(req *provider.Request, update func(*provider.Request) (<-chan erro
 	return r, err
 }
 
-// compared says whether a provider that answers with err came to compare the virtual
-// machine with its spec, whatever it waits for besides.
+// compared reports whether a provider that returns err has compared the virtual machine with its spec.
 func compared(err error) bool {
 	for _, before := range []error{
 		provider.ErrReconcileInProgress, provider.ErrTooManyCreates, provider.ErrPaused, provider.ErrUnknownState,
@@ -178,7 +177,7 @@ func compared(err error) bool {
 	return err == nil || later || provider.IsNoRequeue(err)
 }
 
-// ended is the channel of an operation that has ended already.
+// ended returns the channel of an operation that has already ended.
 func ended(err error) <-chan error {
 	c := make(chan error, 1)
 	c <- err
@@ -186,7 +185,7 @@ func ended(err error) <-chan error {
 	return c
 }
 
-// journal is an event recorder that keeps "type reason: note".
+// journal is an event recorder that stores "type reason: note".
 type journal struct {
 	mu    sync.Mutex
 	lines []string
@@ -206,7 +205,7 @@ func (j *journal) take() []string {
 	return lines
 }
 
-// harness runs single passes over caches that the test fills.
+// harness runs single reconciles with caches that the test fills.
 type harness struct {
 	*reconciler
 	t        testing.TB
@@ -218,13 +217,12 @@ type harness struct {
 	machines *fakeMachines
 	reader   *objectReader
 	clock    time.Time
-	// behind keeps the caches as they are instead of refreshing them before
-	// every pass.
+	// behind disables the refresh of the caches before every reconcile.
 	behind bool
 	caches map[string]cache.Indexer
-	// sizes is the cache of instance types, which is empty unless the test fills it.
+	// sizes is the cache of instance types. It is empty unless the test fills it.
 	sizes cache.Indexer
-	// captured is the cache of revisions, which passes read through.
+	// captured is the read-through cache of revisions.
 	captured cache.Indexer
 }
 
@@ -268,7 +266,7 @@ func newHarness(t testing.TB, objects ...runtime.Object) *harness {
 	if err != nil {
 		t.Fatal(err)
 	}
-	volumes.Synced = nil // The caches are filled by hand.
+	volumes.Synced = nil // The test fills the caches.
 	h.reconciler = &reconciler{
 		vms:        stored,
 		shard:      controller.Undivided{},
@@ -297,7 +295,7 @@ func newHarness(t testing.TB, objects ...runtime.Object) *harness {
 	return h
 }
 
-// refresh brings the caches to what is stored.
+// refresh updates the caches from the stored objects.
 func (h *harness) refresh() {
 	h.t.Helper()
 	for name, indexer := range h.caches {
@@ -351,7 +349,7 @@ func (h *harness) refresh() {
 	}
 }
 
-// pass makes one pass and fails the test when it has an error.
+// pass runs one reconcile and fails the test if it returns an error.
 func (h *harness) pass() controller.Result {
 	h.t.Helper()
 	result, err := h.tryPass()
@@ -375,7 +373,7 @@ func (h *harness) vm() *vmv1alpha1.VirtualMachine {
 	h.t.Helper()
 	vm := h.api.vm("vm")
 	if vm == nil {
-		h.t.Fatal("the virtual machine is gone")
+		h.t.Fatal("the virtual machine does not exist")
 	}
 	return vm
 }

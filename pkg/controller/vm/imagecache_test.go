@@ -22,14 +22,14 @@ const place = "default,datastore-1,gold"
 
 var photonItem = vmv1alpha1.ContentLibraryImageSource{Library: "golden", Item: "photon-5"}
 
-// libraryPhoton is the image of an item.
+// libraryPhoton returns the image of a content library item.
 func libraryPhoton() *vmv1alpha1.VirtualMachineImage {
 	image := photon()
 	image.Spec.ContentLibrary = photonItem.DeepCopy()
 	return image
 }
 
-// photonCache is a cache with copies at place.
+// photonCache returns an image cache with copies in one location.
 func photonCache(change ...func(*vmv1alpha1.VirtualMachineImageCache)) *vmv1alpha1.VirtualMachineImageCache {
 	ready := func(kind string) []metav1.Condition {
 		return []metav1.Condition{{Type: kind, Status: metav1.ConditionTrue, Reason: "Succeeded", LastTransitionTime: metav1.Unix(1, 0)}}
@@ -46,7 +46,7 @@ func photonCache(change ...func(*vmv1alpha1.VirtualMachineImageCache)) *vmv1alph
 	return c
 }
 
-// waiting makes a VM wait for the cache photon at a place.
+// waiting makes a VM wait for the image cache photon in a location.
 func waiting(at ...string) func(*vmv1alpha1.VirtualMachine) {
 	return func(vm *vmv1alpha1.VirtualMachine) {
 		vm.Labels = map[string]string{vmv1alpha1.LabelImageCache: "photon"}
@@ -56,7 +56,7 @@ func waiting(at ...string) func(*vmv1alpha1.VirtualMachine) {
 	}
 }
 
-// fastHarness deploys by mode.
+// fastHarness returns a harness with a fast-deploy mode.
 func fastHarness(t *testing.T, vm *vmv1alpha1.VirtualMachine, cache *vmv1alpha1.VirtualMachineImageCache) *harness {
 	t.Helper()
 	h := newHarness(t, vm, libraryPhoton())
@@ -67,7 +67,7 @@ func fastHarness(t *testing.T, vm *vmv1alpha1.VirtualMachine, cache *vmv1alpha1.
 	return h
 }
 
-// outcome of a pass: whether the provider was called, and what the VM waits for after it.
+// chart returns the outcome of a reconcile: whether the provider was called, and what the VM waits for.
 func (h *harness) chart() string {
 	h.t.Helper()
 	h.pass()
@@ -91,7 +91,7 @@ func checkChart(t *testing.T, h *harness, want string) {
 	}
 }
 
-// The arrows of "VMI Cache Integration (Fast Deploy)", in their order.
+// The arrows of the chart "VMI Cache Integration (Fast Deploy)", in their order.
 
 func TestCacheChartHasLabelNoIsReady(t *testing.T) {
 	checkChart(t, fastHarness(t, fresh(), nil), "provider called")
@@ -101,17 +101,17 @@ func TestCacheChartHasLabelYesGetsTheCache(t *testing.T) {
 	h := fastHarness(t, fresh(waiting(place)), photonCache(func(c *vmv1alpha1.VirtualMachineImageCache) { c.Status.Conditions = nil }))
 	checkChart(t, h, "waits, label photon, location "+place)
 	if c := findCondition(h.vm(), vmv1alpha1.ConditionImageCacheReady); c == nil || c.Message != `image cache "photon" is not ready` {
-		t.Errorf("condition %+v, want one that names the cache", c)
+		t.Errorf("condition %+v, want one with the cache's name", c)
 	}
 }
 
-// The peer stays there until an event comes, which nobody sends.
+// VM Operator waits there for an event that is never sent.
 func TestCacheChartCacheExistsNoIsNotReadyAndAskedForAnew(t *testing.T) {
 	h := fastHarness(t, fresh(waiting(place)), nil)
 	checkChart(t, h, "waits")
 	h.pass()
 	if len(h.provider.requests) != 1 {
-		t.Errorf("the provider was called %d times by the pass after it, want once", len(h.provider.requests))
+		t.Errorf("the provider was called %d times by the next reconcile, want once", len(h.provider.requests))
 	}
 }
 
@@ -138,7 +138,7 @@ func TestCacheChartHasLocationNoRemovesTheLabelAndIsReady(t *testing.T) {
 	checkChart(t, fastHarness(t, fresh(waiting()), photonCache()), "provider called")
 }
 
-// The peer removes both of an annotation with two parts, and waits for its own event.
+// VM Operator removes both if the annotation has only two parts, and waits for its own event.
 func TestCacheChartHasLocationInPartRemovesBothAndIsReady(t *testing.T) {
 	for _, text := range []string{"", "datastore-1,gold", "default,,gold", "a,b,c,d"} {
 		checkChart(t, fastHarness(t, fresh(waiting(text)), photonCache()), "provider called")
@@ -169,7 +169,7 @@ func TestCacheChartLocationReadyYesRemovesLabelAndAnnotationAndIsReady(t *testin
 	}
 }
 
-// The arrows of ReconcileNormal about fast deploy.
+// The arrows of the chart ReconcileNormal about fast deploy.
 
 func TestNormalChartFastDeployNoCallsTheProvider(t *testing.T) {
 	h := fastHarness(t, fresh(waiting(place)), photonCache(func(c *vmv1alpha1.VirtualMachineImageCache) { c.Status = vmv1alpha1.VirtualMachineImageCacheStatus{} }))
@@ -192,15 +192,15 @@ func TestNormalChartCacheReadyYesCallsTheProvider(t *testing.T) {
 func TestNormalChartCacheReadyNoWaitsAndReturns(t *testing.T) {
 	h := fastHarness(t, fresh(waiting(place)), photonCache(func(c *vmv1alpha1.VirtualMachineImageCache) { c.Status.Locations = nil }))
 	if got := h.pass(); got.Requeue || got.RequeueAfter != 0 {
-		t.Errorf("the pass asks for %+v; the cache wakes it", got)
+		t.Errorf("the reconcile requests %+v, but an event of the cache queues the VM", got)
 	}
 	if len(h.provider.requests) > 0 {
 		t.Error("the provider was called")
 	}
 }
 
-// The arrows of "Fast deploy" that are the controller's: what the provider lacks becomes what
-// the virtual machine waits for. The others are in the provider's tests.
+// The arrows of the chart "Fast deploy" that concern the controller: the VM waits for the copies that the provider
+// lacks. The provider's tests cover the other arrows.
 
 func lacking(change ...func(*provider.ImageCacheNotReadyError)) *provider.ImageCacheNotReadyError {
 	e := &provider.ImageCacheNotReadyError{Name: "photon", Source: photonItem, DatastoreID: "datastore-1", ProfileID: "gold", Reason: "copies are needed",
@@ -219,7 +219,7 @@ func TestFastDeployChartNotReadyMakesTheCacheAndWaitsForIt(t *testing.T) {
 	h := fastHarness(t, fresh(), nil)
 	h.lacks(errors.Join(lacking()))
 	if got := h.pass(); got.Requeue || got.RequeueAfter != 0 {
-		t.Errorf("the pass asks for %+v; the cache wakes it", got)
+		t.Errorf("the reconcile requests %+v, but an event of the cache queues the VM", got)
 	}
 	if got := h.chart(); got != "provider called, label photon, location "+place {
 		t.Error(got)
@@ -247,12 +247,12 @@ func TestAskingForCopiesIsIdempotent(t *testing.T) {
 		spec   []string
 		writes map[string]int
 	}{
-		"the place is known by its status": {photonCache(), lacking(func(e *provider.ImageCacheNotReadyError) { e.Location.Datastore = "ssd" }), []string{"/DC0/datastore/ssd"}, nil},
-		"the place is asked for":           {photonCache(func(c *vmv1alpha1.VirtualMachineImageCache) { c.Status.Locations = nil }), lacking(), []string{"/DC0/datastore/ssd"}, nil},
-		"another place": {photonCache(), lacking(func(e *provider.ImageCacheNotReadyError) {
+		"the location is only in the status": {photonCache(), lacking(func(e *provider.ImageCacheNotReadyError) { e.Location.Datastore = "ssd" }), []string{"/DC0/datastore/ssd"}, nil},
+		"the location is in the spec":        {photonCache(func(c *vmv1alpha1.VirtualMachineImageCache) { c.Status.Locations = nil }), lacking(), []string{"/DC0/datastore/ssd"}, nil},
+		"another location": {photonCache(), lacking(func(e *provider.ImageCacheNotReadyError) {
 			e.Location.Datastore, e.DatastoreID = "/DC0/datastore/hdd", "datastore-2"
 		}), []string{"/DC0/datastore/ssd", "/DC0/datastore/hdd"}, map[string]int{"update virtualmachineimagecaches": 1}},
-		"a copy that is gone": {photonCache(), lacking(func(e *provider.ImageCacheNotReadyError) { e.Stale = true }), []string{"/DC0/datastore/ssd"},
+		"a deleted copy": {photonCache(), lacking(func(e *provider.ImageCacheNotReadyError) { e.Stale = true }), []string{"/DC0/datastore/ssd"},
 			map[string]int{"update virtualmachineimagecaches/status": 1}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -278,7 +278,7 @@ func TestAskingForCopiesIsIdempotent(t *testing.T) {
 				t.Errorf("places (-want +got):\n%s", diff)
 			}
 			if ready := cache.Status.Locations; tc.lacks.Stale && ready[0].Conditions[0].Status != metav1.ConditionFalse {
-				t.Error("the cache still says that the copies are there")
+				t.Error("the cache still reports that the copies are ready")
 			}
 		})
 	}
@@ -296,7 +296,7 @@ func TestACacheOfAnotherItemIsNotChanged(t *testing.T) {
 	}
 }
 
-// What a datastore was chosen for may be full by the time that a copy fails.
+// The datastore of a location may be full when a copy fails.
 func TestAfterAWhileTheProviderSaysAnewWhereTheCopiesAreNeeded(t *testing.T) {
 	h := fastHarness(t, fresh(waiting(place)), photonCache(func(c *vmv1alpha1.VirtualMachineImageCache) { c.Status.Locations = nil }))
 	checkChart(t, h, "waits, label photon, location "+place)
@@ -314,13 +314,13 @@ func TestTheModeOfTheVMCountsBeforeThatOfItsClassAndOfTheServer(t *testing.T) {
 		want      vmv1alpha1.FastDeployMode
 		invalid   string
 	}{
-		"server":              {nil, nil, "linked", "linked", ""},
-		"class":               {nil, map[string]string{key: "direct"}, "linked", "direct", ""},
-		"VM":                  {map[string]string{key: "linked"}, map[string]string{key: "direct"}, "off", "linked", ""},
-		"VM says no":          {map[string]string{key: "off"}, map[string]string{key: "direct"}, "linked", "", ""},
-		"class says no":       {nil, map[string]string{key: "off"}, "linked", "", ""},
-		"VM says nonsense":    {map[string]string{key: "Linked"}, nil, "off", "", `annotation vm.slipway.dev/fast-deploy of the virtual machine is "Linked"; allowed: off, direct, linked`},
-		"class says nonsense": {nil, map[string]string{key: ""}, "off", "", `annotation vm.slipway.dev/fast-deploy of class small is ""; allowed: off, direct, linked`},
+		"server":                {nil, nil, "linked", "linked", ""},
+		"class":                 {nil, map[string]string{key: "direct"}, "linked", "direct", ""},
+		"VM":                    {map[string]string{key: "linked"}, map[string]string{key: "direct"}, "off", "linked", ""},
+		"disabled by the VM":    {map[string]string{key: "off"}, map[string]string{key: "direct"}, "linked", "", ""},
+		"disabled by the class": {nil, map[string]string{key: "off"}, "linked", "", ""},
+		"invalid in the VM":     {map[string]string{key: "Linked"}, nil, "off", "", `annotation vm.slipway.dev/fast-deploy of the virtual machine is "Linked"; allowed: off, direct, linked`},
+		"invalid in the class":  {nil, map[string]string{key: ""}, "off", "", `annotation vm.slipway.dev/fast-deploy of class small is ""; allowed: off, direct, linked`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			vm := fresh(func(vm *vmv1alpha1.VirtualMachine) { vm.Annotations, vm.Spec.ClassName = tc.vm, "small" })
@@ -355,13 +355,13 @@ func TestOnlyWhatAVMWaitsForIsNewsOfACache(t *testing.T) {
 		change func(*vmv1alpha1.VirtualMachineImageCache)
 		news   bool
 	}{
-		"progress":           {func(c *vmv1alpha1.VirtualMachineImageCache) { c.Status.Locations[0].Progress = 7 }, false},
-		"a message":          {func(c *vmv1alpha1.VirtualMachineImageCache) { c.Status.Locations[0].Conditions[0].Message = "x" }, false},
-		"a place is ready":   {func(c *vmv1alpha1.VirtualMachineImageCache) { c.Status.Locations[0].Conditions[0].Status = "False" }, true},
-		"the OVF is ready":   {func(c *vmv1alpha1.VirtualMachineImageCache) { c.Status.Conditions[0].Status = "False" }, true},
-		"a place has gone":   {func(c *vmv1alpha1.VirtualMachineImageCache) { c.Status.Locations = nil }, true},
-		"another datastore":  {func(c *vmv1alpha1.VirtualMachineImageCache) { c.Status.Locations[0].DatastoreID = "datastore-9" }, true},
-		"nothing is changed": {func(*vmv1alpha1.VirtualMachineImageCache) {}, false},
+		"progress":              {func(c *vmv1alpha1.VirtualMachineImageCache) { c.Status.Locations[0].Progress = 7 }, false},
+		"a message":             {func(c *vmv1alpha1.VirtualMachineImageCache) { c.Status.Locations[0].Conditions[0].Message = "x" }, false},
+		"a location is ready":   {func(c *vmv1alpha1.VirtualMachineImageCache) { c.Status.Locations[0].Conditions[0].Status = "False" }, true},
+		"the OVF is ready":      {func(c *vmv1alpha1.VirtualMachineImageCache) { c.Status.Conditions[0].Status = "False" }, true},
+		"a location is removed": {func(c *vmv1alpha1.VirtualMachineImageCache) { c.Status.Locations = nil }, true},
+		"another datastore":     {func(c *vmv1alpha1.VirtualMachineImageCache) { c.Status.Locations[0].DatastoreID = "datastore-9" }, true},
+		"nothing is changed":    {func(*vmv1alpha1.VirtualMachineImageCache) {}, false},
 	} {
 		now := photonCache(tc.change)
 		if got := !cmp.Equal(imagecache.PlacesReady(was), imagecache.PlacesReady(now)); got != tc.news {

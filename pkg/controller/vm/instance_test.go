@@ -94,12 +94,11 @@ func TestInstanceThatAUserDeletedComesBack(t *testing.T) {
 	h.instance.Instances.Handler().OnDelete(vmi)
 	h.pass()
 	if h.api.vmi("vm") == nil {
-		t.Error("the instance did not come back")
+		t.Error("the instance was not created again")
 	}
 }
 
-// The instance says what the machine runs with, so it changes only after the
-// provider has nothing left to do.
+// The instance has the running spec, so it changes only after the provider has no operation left.
 func TestInstanceTakesALiveChangeWhenItIsApplied(t *testing.T) {
 	shares := &vmv1alpha1.Shares{Level: vmv1alpha1.SharesHigh}
 	h := newHarness(t, running(), photon())
@@ -125,20 +124,20 @@ func TestInstanceTakesALiveChangeWhenItIsApplied(t *testing.T) {
 	}
 }
 
-// A restart that is asked for at a later time, or a snapshot that cannot be reverted to,
-// keeps nobody from seeing what the machine runs with until then.
+// The instance must show the running spec even while the provider waits for a later restart, or reports a snapshot that
+// cannot be reverted to.
 func TestInstanceTakesALiveChangeWhateverElseTheProviderWaitsFor(t *testing.T) {
 	for name, test := range map[string]struct {
 		err   error
 		taken bool
 	}{
-		"nothing":                   {nil, true},
-		"a later restart":           {&provider.RequeueError{After: time.Hour}, true},
-		"what no retry helps":       {&provider.NoRequeueError{Err: errTest}, true},
-		"an operation that runs":    {provider.ErrReconcileInProgress, false},
-		"a hypervisor that is away": {provider.ErrUnknownState, false},
-		"an administrator":          {provider.ErrPaused, false},
-		"a failed call":             {errTest, false},
+		"nothing":                    {nil, true},
+		"a later restart":            {&provider.RequeueError{After: time.Hour}, true},
+		"an error without retry":     {&provider.NoRequeueError{Err: errTest}, true},
+		"a running operation":        {provider.ErrReconcileInProgress, false},
+		"an unreachable vCenter":     {provider.ErrUnknownState, false},
+		"paused by an administrator": {provider.ErrPaused, false},
+		"a failed call":              {errTest, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := newHarness(t, running(), photon())
@@ -149,7 +148,7 @@ func TestInstanceTakesALiveChangeWhateverElseTheProviderWaitsFor(t *testing.T) {
 			h.provider.update = func(*provider.Request) (<-chan error, error) { return nil, test.err }
 			_, _ = h.tryPass()
 			if got := h.api.vmi("vm").Spec.CPU.Shares; (got != nil) != test.taken {
-				t.Errorf("the instance has shares %v, want them taken: %t", got, test.taken)
+				t.Errorf("the instance has shares %v, want the new shares: %t", got, test.taken)
 			}
 		})
 	}
@@ -180,10 +179,10 @@ func TestInstanceKeepsWhatWaitsForAPowerCycle(t *testing.T) {
 		t.Errorf("restartRequired %v, printableStatus %s; want the change listed", vm.Status.RestartRequired, vm.Status.PrintableStatus)
 	}
 	if cpu := h.api.vmi("vm").Spec.CPU; cpu.Cores > 1 || cpu.Shares == nil {
-		t.Errorf("the instance has cpu %+v, want the shares changed and the cores as they run", cpu)
+		t.Errorf("the instance has cpu %+v, want the shares changed and the running cores", cpu)
 	}
 
-	h.waitsFor() // restarted in one operation: it was never seen powered off
+	h.waitsFor() // restarted in one operation, so it was never observed powered off
 	h.pass()
 	if got := h.api.vmi("vm").Spec.CPU.Cores; got != 4 {
 		t.Errorf("the instance has %d cores after the restart, want 4", got)
@@ -193,8 +192,8 @@ func TestInstanceKeepsWhatWaitsForAPowerCycle(t *testing.T) {
 	}
 }
 
-// The provider names what waits by the hardware: paths that no comparison of specs
-// has must not keep the instance from saying what did change.
+// The provider lists changes that wait by hardware paths. Paths that a comparison of specs does not have must not hide
+// other changes from the instance.
 func TestInstanceTakesLiveChangesBesideWhatOnlyTheHardwareKnows(t *testing.T) {
 	h := newHarness(t, running(), photon())
 	h.pass()
@@ -205,7 +204,7 @@ func TestInstanceTakesLiveChangesBesideWhatOnlyTheHardwareKnows(t *testing.T) {
 	h.waitsFor("cpu.cores", "cpu.vcpus", "network.interfaces")
 	h.pass()
 	if cpu := h.api.vmi("vm").Spec.CPU; cpu.Cores > 1 || cpu.Shares == nil {
-		t.Errorf("the instance has cpu %+v, want the shares changed and the cores as they run", cpu)
+		t.Errorf("the instance has cpu %+v, want the shares changed and the running cores", cpu)
 	}
 }
 
@@ -235,7 +234,7 @@ func TestPowerOffForgetsWhatNeededIt(t *testing.T) {
 	}
 }
 
-// Neither the creation nor the end of the instance has come by the watch.
+// The watch has shown neither the creation nor the deletion of the instance.
 func TestInstanceThatWentUnseenIsMadeAgain(t *testing.T) {
 	h := newHarness(t, running(), photon())
 	h.behind = true

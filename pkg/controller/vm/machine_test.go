@@ -19,7 +19,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/controller/cluster/clusterapi"
 )
 
-// fakeMachines has one Machine and one Cluster, in whatever group.
+// fakeMachines has one Machine and one Cluster, in any group.
 type fakeMachines struct {
 	machine                *clusterapi.Machine
 	cluster                *clusterapi.Cluster
@@ -43,7 +43,7 @@ func (m *fakeMachines) Cluster(_ string, key types.NamespacedName) (*clusterapi.
 
 func (m *fakeMachines) Watch(h clusterapi.Handlers) { m.handlers = h }
 
-// ready is a Machine that lets the virtual machine of the tests be created.
+// ready returns a Machine for which the virtual machine of the tests may be created.
 func ready(change ...func(*fakeMachines)) *fakeMachines {
 	m := &fakeMachines{
 		machine: &clusterapi.Machine{Name: "m", UID: "uid-m", Cluster: "c", DataSecret: "data",
@@ -60,7 +60,7 @@ func ownedBy(apiVersion, kind string, controls bool) metav1.OwnerReference {
 	return metav1.OwnerReference{APIVersion: apiVersion, Kind: kind, Name: "m", UID: "uid-m", Controller: &controls}
 }
 
-// nodeOf gives a virtual machine a Machine of Cluster API.
+// nodeOf makes a virtual machine the infrastructure of a Machine of Cluster API.
 func nodeOf(vm *vmv1alpha1.VirtualMachine) {
 	vm.OwnerReferences = []metav1.OwnerReference{ownedBy("cluster.x-k8s.io/v1beta2", "Machine", true)}
 	vm.Labels = map[string]string{clusterv1alpha1.ClusterNameLabel: "c"}
@@ -74,34 +74,34 @@ func TestAVirtualMachineOfAMachineWaitsForAllThatItNeeds(t *testing.T) {
 		want     string
 		message  string
 	}{
-		"nothing is missing":       {machines: ready(), want: "True/Succeeded"},
-		"its Machine is not there": {machines: ready(func(m *fakeMachines) { m.machine = nil }), want: "False/WaitingForMachine", message: `Machine "m" of cluster.x-k8s.io, which owns the virtual machine, does not exist`},
+		"nothing is missing":         {machines: ready(), want: "True/Succeeded"},
+		"its Machine does not exist": {machines: ready(func(m *fakeMachines) { m.machine = nil }), want: "False/WaitingForMachine", message: `Machine "m" of cluster.x-k8s.io, which owns the virtual machine, does not exist`},
 		"another Machine has the name": {machines: ready(func(m *fakeMachines) { m.machine.UID = "other" }), want: "False/WaitingForMachine",
 			message: `Machine "m" of cluster.x-k8s.io has another UID than the Machine that owns the virtual machine`},
 		"its Machine has another infrastructure": {machines: ready(func(m *fakeMachines) { m.machine.Infrastructure.Name = "victim" }), want: "False/Invalid",
 			message: `spec.infrastructureRef of Machine "m" of cluster.x-k8s.io does not refer to the virtual machine`},
-		"its Machine names another kind": {machines: ready(func(m *fakeMachines) { m.machine.Infrastructure.Kind = "VSphereMachine" }), want: "False/Invalid",
-			message: "does not name it"},
-		"its Machine is leaving": {machines: ready(func(m *fakeMachines) { m.machine.Deleting = true }), want: "False/WaitingForMachine", message: "is being deleted"},
-		"nobody has made its Machine yet": {machines: ready(), vm: func(vm *vmv1alpha1.VirtualMachine) { vm.OwnerReferences = nil }, want: "False/WaitingForMachine",
+		"its Machine refers to another kind": {machines: ready(func(m *fakeMachines) { m.machine.Infrastructure.Kind = "VSphereMachine" }), want: "False/Invalid",
+			message: "does not refer to the virtual machine"},
+		"its Machine is being deleted": {machines: ready(func(m *fakeMachines) { m.machine.Deleting = true }), want: "False/WaitingForMachine", message: "is being deleted"},
+		"its Machine is not created yet": {machines: ready(), vm: func(vm *vmv1alpha1.VirtualMachine) { vm.OwnerReferences = nil }, want: "False/WaitingForMachine",
 			message: `label cluster.x-k8s.io/cluster-name assigns the virtual machine to Cluster "c", but no Machine owns it yet`},
-		"its set has not made its Machine yet": {machines: ready(), vm: func(vm *vmv1alpha1.VirtualMachine) { vm.OwnerReferences[0].Kind = "MachineSet" },
-			want: "False/WaitingForMachine", message: "none owns it yet"},
+		"its MachineSet has not created its Machine yet": {machines: ready(), vm: func(vm *vmv1alpha1.VirtualMachine) { vm.OwnerReferences[0].Kind = "MachineSet" },
+			want: "False/WaitingForMachine", message: "no Machine owns it yet"},
 		"Machines are not known": {machines: ready(func(m *fakeMachines) { m.machineErr = unread }), want: "Unknown/UnknownState", message: "could not be read yet"},
 		"Clusters are not known": {machines: ready(func(m *fakeMachines) { m.clusterErr = unread }), want: "Unknown/UnknownState", message: "could not be read yet"},
 		"there is no Cluster API": {machines: ready(func(m *fakeMachines) { m.machineErr = clusterapi.ErrNotServed }), want: "False/WaitingForMachine",
 			message: "the cluster does not serve cluster.x-k8s.io/v1beta2"},
-		"its Cluster is not there": {machines: ready(func(m *fakeMachines) { m.cluster = nil }), want: "False/WaitingForClusterInfrastructureReady",
+		"its Cluster does not exist": {machines: ready(func(m *fakeMachines) { m.cluster = nil }), want: "False/WaitingForClusterInfrastructureReady",
 			message: `Cluster "c" of cluster.x-k8s.io does not exist`},
 		"its Cluster is not provisioned": {machines: ready(func(m *fakeMachines) { m.cluster.InfrastructureProvisioned = false }), want: "False/WaitingForClusterInfrastructureReady",
 			message: `infrastructureProvisioned of Cluster "c" is not true yet`},
 		"it has no bootstrap data": {machines: ready(func(m *fakeMachines) { m.machine.DataSecret = "" }), want: "False/WaitingForBootstrapData",
 			message: `spec.bootstrap.dataSecretName of Machine "m" is not set yet`},
-		"both ask for one zone": {machines: ready(func(m *fakeMachines) { m.machine.FailureDomain = "a" }), vm: func(vm *vmv1alpha1.VirtualMachine) { vm.Spec.Zone = "a" }, want: "True/Succeeded"},
-		"they ask for two zones": {machines: ready(func(m *fakeMachines) { m.machine.FailureDomain = "a" }), vm: func(vm *vmv1alpha1.VirtualMachine) { vm.Spec.Zone = "b" },
+		"both request the same zone": {machines: ready(func(m *fakeMachines) { m.machine.FailureDomain = "a" }), vm: func(vm *vmv1alpha1.VirtualMachine) { vm.Spec.Zone = "a" }, want: "True/Succeeded"},
+		"they request different zones": {machines: ready(func(m *fakeMachines) { m.machine.FailureDomain = "a" }), vm: func(vm *vmv1alpha1.VirtualMachine) { vm.Spec.Zone = "b" },
 			want: "False/Invalid", message: `Machine "m" requires failure domain "a", but the zone of the virtual machine is "b"`},
 		"it is in another zone": {machines: ready(func(m *fakeMachines) { m.machine.FailureDomain = "a" }), vm: func(vm *vmv1alpha1.VirtualMachine) { vm.Status.Zone = "b" },
-			want: "False/Invalid", message: `in zone "b"`},
+			want: "False/Invalid", message: `but the zone of the virtual machine is "b"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if tc.vm == nil {
@@ -120,11 +120,11 @@ func TestAVirtualMachineOfAMachineWaitsForAllThatItNeeds(t *testing.T) {
 			}
 			may := tc.want == "True/Succeeded"
 			if h.vm().Status.Zone == "" && len(h.provider.requests) > 0 != may {
-				t.Errorf("%d requests for a virtual machine that is nowhere, want one: %v", len(h.provider.requests), may)
+				t.Errorf("%d requests for a virtual machine without a location, want one: %v", len(h.provider.requests), may)
 			}
 			for _, request := range h.provider.requests {
 				if request.PrerequisitesReady != may || (request.Bootstrap != nil) != may || (findCondition(h.vm(), vmv1alpha1.ConditionBootstrapReady) != nil) != may {
-					t.Errorf("may be created: %v, with data: %v, BootstrapReady %q; want %v, and no data before",
+					t.Errorf("may be created: %v, with data: %v, BootstrapReady %q; want %v, and no data before that",
 						request.PrerequisitesReady, request.Bootstrap != nil, h.condition(vmv1alpha1.ConditionBootstrapReady), may)
 				}
 			}
@@ -147,7 +147,7 @@ func TestAVirtualMachineThatWaitsForItsMachineSaysSo(t *testing.T) {
 		t.Errorf("Ready is %s %q, want %q", c.Reason, c.Message, says)
 	}
 	if got := h.condition(vmv1alpha1.ConditionStalled); got != "" {
-		t.Errorf("Stalled is %s although all that is missing may come", got)
+		t.Errorf("Stalled is %s although the missing objects may be created", got)
 	}
 }
 
@@ -167,12 +167,12 @@ func TestTheMachineOfAVirtualMachineIsToldOnceAndStays(t *testing.T) {
 	h.secret("data", map[string][]byte{"value": []byte("{}"), "format": []byte("ignition")})
 	h.pass()
 	if got := h.events.take(); slices.Contains(got, told) {
-		t.Errorf("events %q, want it told once", got)
+		t.Errorf("events %q, want it once", got)
 	}
 	h.machines.machine.Infrastructure.Name = "other"
 	h.pass()
 	if h.vm().Status.Machine == nil {
-		t.Error("a Machine that names another virtual machine meanwhile is forgotten")
+		t.Error("the Machine was removed from the status after it referred to another virtual machine")
 	}
 }
 
@@ -182,16 +182,16 @@ func TestAMachineThatDoesNotNameTheVirtualMachineIsNotRecorded(t *testing.T) {
 	h.secret("data", map[string][]byte{"value": []byte("hunter2")})
 	h.pass()
 	if got := h.vm().Status.Machine; got != nil || len(h.provider.requests) > 0 {
-		t.Errorf("status.machine is %v, %d requests; want nothing of it used", got, len(h.provider.requests))
+		t.Errorf("status.machine is %v, %d requests; want the Machine ignored", got, len(h.provider.requests))
 	}
 	h.api.edit("vm", func(vm *vmv1alpha1.VirtualMachine) { vm.Spec.InstanceUUID = "theirs" })
 	h.pass()
 	if got := h.provider.requests[0]; got.Zone != "" || got.PrerequisitesReady {
-		t.Errorf("zone %q, may be created %v: want nothing of it used for one that is taken over", got.Zone, got.PrerequisitesReady)
+		t.Errorf("zone %q, may be created %v: want the Machine ignored for an adopted VM", got.Zone, got.PrerequisitesReady)
 	}
 	for _, a := range h.host.Actions() {
 		if a.GetVerb() == "get" && a.GetResource().Resource == "secrets" {
-			t.Error("a Secret was read for who only says that a Machine owns it")
+			t.Error("a Secret was read for a virtual machine that only claims to be owned by a Machine")
 		}
 	}
 }
@@ -202,7 +202,7 @@ func TestTheZoneOfTheMachineIsAskedForInPlaceOfTheSpecs(t *testing.T) {
 	h.secret("data", map[string][]byte{"value": []byte("#!x")})
 	h.pass()
 	if got := h.provider.requests[0]; got.Zone != "b" || got.VM.Spec.Zone != "" || h.vm().Spec.Zone != "" {
-		t.Errorf("zone %q is asked for, spec has %q; want b, and spec as it was", got.Zone, h.vm().Spec.Zone)
+		t.Errorf("zone %q is requested, spec has %q; want b, and spec unchanged", got.Zone, h.vm().Spec.Zone)
 	}
 }
 
@@ -217,7 +217,7 @@ func TestNothingIsDoneForAVirtualMachineThatClusterAPIHasPaused(t *testing.T) {
 	}{
 		"by the annotation": {[]func(*vmv1alpha1.VirtualMachine){annotated}, &fakeMachines{}, "by annotation cluster.x-k8s.io/paused"},
 		"by its Cluster":    {[]func(*vmv1alpha1.VirtualMachine){nodeOf}, ready(func(m *fakeMachines) { m.cluster.Paused = true }), `by spec.paused of Cluster "c"`},
-		"before its Machine is made": {[]func(*vmv1alpha1.VirtualMachine){nodeOf, func(vm *vmv1alpha1.VirtualMachine) { vm.OwnerReferences[0].Kind = "MachineSet" }},
+		"before its Machine is created": {[]func(*vmv1alpha1.VirtualMachine){nodeOf, func(vm *vmv1alpha1.VirtualMachine) { vm.OwnerReferences[0].Kind = "MachineSet" }},
 			ready(func(m *fakeMachines) { m.machine, m.cluster.Paused = nil, true }), `by spec.paused of Cluster "c"`},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -249,13 +249,13 @@ func TestAPauseLastsAsLongAsTheClusterCannotBeRead(t *testing.T) {
 	h.machines.clusterErr = clusterapi.ErrUnread
 	h.pass()
 	if len(h.provider.requests) > 0 || h.vm().ResourceVersion != before {
-		t.Errorf("the provider was called %d times, version %s; want nothing done and nothing written", len(h.provider.requests), h.vm().ResourceVersion)
+		t.Errorf("the provider was called %d times, version %s; want no calls and no writes", len(h.provider.requests), h.vm().ResourceVersion)
 	}
 	h.machines.clusterErr = nil
 	h.machines.cluster.Paused = false
 	h.pass()
 	if len(h.provider.requests) != 1 || findCondition(h.vm(), vmv1alpha1.ConditionPaused) != nil {
-		t.Errorf("the provider was called %d times, Paused %q; want it to go on", len(h.provider.requests), h.condition(vmv1alpha1.ConditionPaused))
+		t.Errorf("the provider was called %d times, Paused %q; want it to continue", len(h.provider.requests), h.condition(vmv1alpha1.ConditionPaused))
 	}
 	h.machines.clusterErr = errors.Join(clusterapi.ErrUnread)
 	h.pass()

@@ -27,7 +27,7 @@ func TestTheTimeToTheFirstAddressIsMeasuredOnce(t *testing.T) {
 	}
 	h.pass()
 	if n, _ := measured(); n != 0 {
-		t.Errorf("%d times are measured before there is an address", n)
+		t.Errorf("%d values are recorded before there is an address", n)
 	}
 	has := func(ip string) {
 		h.api.edit("vm", func(vm *vmv1alpha1.VirtualMachine) {
@@ -43,11 +43,11 @@ func TestTheTimeToTheFirstAddressIsMeasuredOnce(t *testing.T) {
 	has("192.0.2.7")
 	want := h.clock.Sub(h.vm().CreationTimestamp.Time).Seconds()
 	if n, sum := measured(); n != 1 || sum != want || want < 90 {
-		t.Errorf("%d times of %v s are measured, want one of %v", n, sum, want)
+		t.Errorf("%d values of %v s are recorded, want one of %v", n, sum, want)
 	}
 	has("")
 	has("192.0.2.8")
 	if n, _ := measured(); n != 1 {
-		t.Errorf("%d times are measured, want only that of the first address", n)
+		t.Errorf("%d values are recorded, want only the first address", n)
 	}
 }

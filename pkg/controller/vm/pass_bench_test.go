@@ -15,8 +15,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/controller/vm/synchronizer"
 )
 
-// stablePass returns a harness with the shipped synchronizers over a virtual machine that
-// runs, in whose pass there is nothing to do.
+// stablePass returns a harness with the real synchronizers and a running virtual machine that needs no changes.
 func stablePass(t testing.TB, sized bool) *harness {
 	t.Helper()
 	vm := running()
@@ -49,7 +48,7 @@ func stablePass(t testing.TB, sized bool) *harness {
 	return h
 }
 
-// reconcile makes a pass without what the harness does around it.
+// reconcile runs one reconcile without the additional work of the harness.
 func (h *harness) reconcile(t testing.TB) {
 	t.Helper()
 	if _, err := h.Reconcile(context.Background(), testKey); err != nil {
@@ -58,9 +57,8 @@ func (h *harness) reconcile(t testing.TB) {
 	h.provider.requests = nil
 }
 
-// When every synchronizer worked on copies and the effective spec was made three times,
-// a stable pass of a virtual machine with its own size made 1,023 allocations; a third
-// of that is the limit. Most of what is left compares the object with what was read.
+// The limits are a third of the allocations before synchronizers shared one copy and one effective spec. Most of the
+// remaining allocations compare the object with the stored one.
 func TestStablePassAllocatesLittle(t *testing.T) {
 	for name, tc := range map[string]struct {
 		sized bool

@@ -13,11 +13,11 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
-// lifeSteps is the number of passes in which lifeOf gets a virtual machine its address.
+// lifeSteps is the number of reconciles in which lifeOf gets a virtual machine its address.
 const lifeSteps = 5
 
-// lifeOf plays what vSphere does with a virtual machine from its creation to its
-// address, one step per pass. Like a real provider it reports all there is each time.
+// lifeOf simulates a virtual machine in vSphere from its creation to its address, one step per reconcile. Like a real
+// provider it reports the whole state each time.
 func lifeOf(h *harness) {
 	step := 0
 	h.provider.update = func(req *provider.Request) (<-chan error, error) {
@@ -88,8 +88,8 @@ func TestSteadyPassMakesNoCall(t *testing.T) {
 	}
 }
 
-// F43: the second pass sees a cache without the write of the first, and would be
-// refused with the resource version that it has there.
+// F43: the cache of the second reconcile lacks the write of the first. With the cache's resource version, the write
+// would be refused.
 func TestPassSeesOwnWritesThatTheCacheDoesNotHaveYet(t *testing.T) {
 	h := newHarness(t, fresh(), photon())
 	h.behind = true
@@ -104,7 +104,7 @@ func TestPassSeesOwnWritesThatTheCacheDoesNotHaveYet(t *testing.T) {
 		t.Errorf("%d creates of the instance, want 1", got)
 	}
 	if got := len(h.events.take()); got != 2 {
-		t.Errorf("%d events, want Created and PoweredOn once each", got)
+		t.Errorf("%d events, want one Created and one PoweredOn", got)
 	}
 }
 
@@ -148,7 +148,7 @@ func TestVMThatVanishesDuringThePassIsNoError(t *testing.T) {
 	h.pass()
 }
 
-// As with references that are replaced by what they say, of which the API does not take all.
+// For example, references are replaced by their settings and the API refuses some of these.
 func TestWhatAPassHasSeenIsWrittenThoughTheObjectIsRefused(t *testing.T) {
 	ref := &vmv1alpha1.InstancetypeRef{Name: "small"}
 	h := newHarness(t, fresh(func(vm *vmv1alpha1.VirtualMachine) { vm.Status.InstancetypeRef = ref }), photon())
@@ -164,11 +164,11 @@ func TestWhatAPassHasSeenIsWrittenThoughTheObjectIsRefused(t *testing.T) {
 	}
 	h.api.fail["update virtualmachines"] = apierrors.NewInvalid(vmv1alpha1.Kind("VirtualMachine"), "vm", nil)
 	if _, err := h.tryPass(); err == nil {
-		t.Error("it is not tried again")
+		t.Error("it is not retried")
 	}
 	vm := h.vm()
 	if got := h.condition(vmv1alpha1.ConditionSynchronized); got != "False/Error" || vm.Status.UniqueID != "vm-42" || vm.Status.InstancetypeRef == nil {
-		t.Errorf("Synchronized %q, vSphere VM %q, reference %v; want why, which one, and the one that spec still has", got, vm.Status.UniqueID, vm.Status.InstancetypeRef)
+		t.Errorf("Synchronized %q, vSphere VM %q, reference %v; want the reason, the ID, and the reference of the spec", got, vm.Status.UniqueID, vm.Status.InstancetypeRef)
 	}
 	if len(vm.Annotations) != 0 {
 		t.Errorf("annotations %v", vm.Annotations)

@@ -13,7 +13,7 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// keeper is a prober that keeps copies of what it was given.
+// keeper is a prober that stores copies of the virtual machines that it gets.
 type keeper struct {
 	given   []*vmv1alpha1.VirtualMachine
 	ready   bool
@@ -43,14 +43,14 @@ func TestEveryPassHandsTheProbeOverAndAsksIt(t *testing.T) {
 		t.Errorf("Ready is %s with a probe that succeeds, want True/Succeeded", got)
 	}
 	if len(prober.given) != 2 {
-		t.Fatalf("the prober was given %d virtual machines in two passes, want 2", len(prober.given))
+		t.Fatalf("the prober got %d virtual machines in two reconciles, want 2", len(prober.given))
 	}
 	if ip := prober.given[0].Status.Network.PrimaryIP4; ip == "" {
-		t.Error("the prober was given a virtual machine without the address that it has")
+		t.Error("the prober got a virtual machine without its address")
 	}
 }
 
-// probed gives a virtual machine a probe that connects.
+// probed adds a probe that connects to the guest.
 func probed(vm *vmv1alpha1.VirtualMachine) {
 	vm.Spec.ReadinessProbe = &vmv1alpha1.VirtualMachineReadinessProbe{TCPSocket: &vmv1alpha1.TCPSocketAction{Port: 22}}
 }
@@ -61,7 +61,7 @@ func TestTheAnswerOfBeforeARestartHoldsUntilThereIsAnother(t *testing.T) {
 		h.probe.Connections = prober
 		h.pass()
 		before := h.vm().Status
-		h.probe.Connections = &keeper{unknown: true} // a process that has just begun
+		h.probe.Connections = &keeper{unknown: true} // a process that has just started
 		h.pass()
 		if diff := cmp.Diff(before, h.vm().Status); diff != "" {
 			t.Errorf("ready %t: a restart changes the status (-before +after):\n%s", ready, diff)
@@ -69,7 +69,7 @@ func TestTheAnswerOfBeforeARestartHoldsUntilThereIsAnother(t *testing.T) {
 		h.api.edit("vm", func(vm *vmv1alpha1.VirtualMachine) { vm.Generation++; vm.Spec.ReadinessProbe.TCPSocket.Port = 80 })
 		h.pass()
 		if got := h.condition(vmv1alpha1.ConditionProbeSucceeded); got != "Unknown/NotReady" {
-			t.Errorf("ready %t: another probe, which nobody has made, says %s; want Unknown/NotReady", ready, got)
+			t.Errorf("ready %t: ProbeSucceeded of another probe without a result is %s, want Unknown/NotReady", ready, got)
 		}
 	}
 }
@@ -88,14 +88,14 @@ func TestWhatDoesNotRunIsNotProbedAndSaysSo(t *testing.T) {
 	if got := h.condition(vmv1alpha1.ConditionReady); got != "True/PoweredOff" {
 		t.Errorf("Ready is %s, want True/PoweredOff: it is off as desired", got)
 	}
-	// What was before it was powered off is no answer of the guest that starts.
+	// The result from before the power off is not a result of the guest that starts.
 	h.api.edit("vm", func(vm *vmv1alpha1.VirtualMachine) {
 		vm.Spec.PowerState, vm.Status.PowerState = vmv1alpha1.PoweredOn, vmv1alpha1.PoweredOn
 	})
 	h.probe.Connections = &keeper{unknown: true}
 	h.pass()
 	if got := h.condition(vmv1alpha1.ConditionProbeSucceeded); got != "Unknown/NotReady" {
-		t.Errorf("ProbeSucceeded of a guest that starts is %s, want Unknown/NotReady", got)
+		t.Errorf("ProbeSucceeded of a starting guest is %s, want Unknown/NotReady", got)
 	}
 }
 
@@ -109,6 +109,6 @@ func TestTheConditionOfAProbeGoesWithIt(t *testing.T) {
 	h.api.edit("vm", func(vm *vmv1alpha1.VirtualMachine) { vm.Spec.ReadinessProbe = nil })
 	h.pass()
 	if c := findCondition(h.vm(), vmv1alpha1.ConditionProbeSucceeded); c != nil {
-		t.Errorf("a virtual machine without probe has %v", c)
+		t.Errorf("a virtual machine without a probe has %v", c)
 	}
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/instancetype"
 )
 
-// The caches of the harness hold no instance types and preferences at all.
+// The caches of the harness have no instance types and preferences.
 func TestSourcesThatTheCacheLacksAreReadFromTheServer(t *testing.T) {
 	object := metav1.ObjectMeta{Namespace: "ns", Name: "small"}
 	cluster := metav1.ObjectMeta{Name: "small"}
@@ -42,7 +42,7 @@ func TestSourcesThatTheCacheLacksAreReadFromTheServer(t *testing.T) {
 			}
 			h.api.fail["get "+kind.Resource()] = errTest
 			if _, err := h.reader.Source(t.Context(), kind, namespace, "small"); !errors.Is(err, errTest) {
-				t.Errorf("error %v, want that of the read", err)
+				t.Errorf("error %v, want the read error", err)
 			}
 		})
 	}
@@ -115,7 +115,7 @@ func TestReader_SuggestsTheNameThatWasMeant(t *testing.T) {
 		})
 	}
 	if err := hinted[*itv1alpha1.VirtualMachineInstancetype](nil, "x", nil, nil); err != nil {
-		t.Errorf("error %v of an object that is there", err)
+		t.Errorf("error %v for an existing object", err)
 	}
 }
 
@@ -140,7 +140,7 @@ func TestRevisionIsDecodedOnceUntilItChanges(t *testing.T) {
 		t.Fatal(err)
 	}
 	if again := read(); again == first || again.Revision.ResourceVersion != "2" {
-		t.Error("what a changed revision was before is still used")
+		t.Error("the previous version of a changed revision is still used")
 	}
 	if _, err := h.reader.Revision(t.Context(), "ns", "gone"); !apierrors.IsNotFound(err) {
 		t.Errorf("error %v of a revision that does not exist, want NotFound", err)

@@ -19,7 +19,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vmrecord"
 )
 
-// kept is what vSphere has in a virtual machine that was reverted to a snapshot of vm.
+// kept returns the record in a vSphere VM that was reverted to a snapshot of vm.
 func kept(t *testing.T, vm *vmv1alpha1.VirtualMachine) *provider.Kept {
 	t.Helper()
 	text, err := vmrecord.Of(vm).Encode()
@@ -29,7 +29,7 @@ func kept(t *testing.T, vm *vmv1alpha1.VirtualMachine) *provider.Kept {
 	return &provider.Kept{UID: "uid-before", Record: text}
 }
 
-// asThen is the virtual machine at the snapshot.
+// asThen sets the virtual machine to its state at the snapshot.
 func asThen(vm *vmv1alpha1.VirtualMachine) {
 	vm.Labels = map[string]string{"release": "1", "gone": "x"}
 	vm.Annotations = map[string]string{"note": "old", "x.protected/a": "then"}
@@ -82,7 +82,7 @@ func TestRevert_IsChargedBeforeVSphereBeginsIt(t *testing.T) {
 			h.pass()
 			to := h.provider.requests[0].Revert
 			if to == nil || to.Admit == nil {
-				t.Fatalf("the target is %+v, want one that is checked", to)
+				t.Fatalf("the target is %+v, want one with a check", to)
 			}
 			if tc.change != nil {
 				h.api.edit("vm", tc.change)
@@ -92,11 +92,11 @@ func TestRevert_IsChargedBeforeVSphereBeginsIt(t *testing.T) {
 			}
 			err := to.Admit(t.Context(), kept(t, running(asThen)).Record)
 			if (err == nil) != (tc.says == "") || err != nil && !strings.Contains(err.Error(), tc.says) {
-				t.Errorf("the answer is %v, want one that says %q", err, tc.says)
+				t.Errorf("error %v, want %q", err, tc.says)
 			}
 			vm := h.vm()
 			if got := vm.Annotations[vmv1alpha1.AnnotationReverting]; !strings.Contains(got, tc.want) {
-				t.Errorf("charged is %s, want %s", got, tc.want)
+				t.Errorf("charged spec %s, want %s", got, tc.want)
 			}
 			if vm.Spec.CPU.Sockets != 4 || vm.Labels["release"] != "2" {
 				t.Errorf("the object was changed: %+v", vm.Spec)
@@ -113,7 +113,7 @@ func TestRevert_IsNotChargedAnyMoreWhenItIsWithdrawn(t *testing.T) {
 	}
 }
 
-// Whoever may revert a virtual machine need not be privileged.
+// A user who may revert a virtual machine may not be privileged.
 func TestARevertNeitherEndsNorBringsBackWhatHoldsAVirtualMachine(t *testing.T) {
 	const remove, powerOn = vmv1alpha1.CheckDeletePrefix, vmv1alpha1.CheckPowerOnPrefix
 	h := newHarness(t, running(reverts, func(vm *vmv1alpha1.VirtualMachine) {
@@ -129,9 +129,9 @@ func TestARevertNeitherEndsNorBringsBackWhatHoldsAVirtualMachine(t *testing.T) {
 	}
 }
 
-// That a revert has begun is known by its condition alone, by which the object is restored after it.
+// Only its condition shows that a revert has begun. The object is restored later because of that condition.
 func TestARevertThatRunsIsNotForgottenBecauseItsSnapshotIsGone(t *testing.T) {
-	for name, err := range map[string]error{"it runs": provider.ErrReconcileInProgress, "vSphere is not read": provider.ErrUnknownState} {
+	for name, err := range map[string]error{"in progress": provider.ErrReconcileInProgress, "vSphere was not read": provider.ErrUnknownState} {
 		t.Run(name, func(t *testing.T) {
 			h := newHarness(t, running(reverts, func(vm *vmv1alpha1.VirtualMachine) {
 				setFalse(vm, time.Unix(0, 0), vmv1alpha1.ConditionSnapshotSynced, vmv1alpha1.ReasonReverting, "")
@@ -139,7 +139,7 @@ func TestARevertThatRunsIsNotForgottenBecauseItsSnapshotIsGone(t *testing.T) {
 			h.provider.update = func(*provider.Request) (<-chan error, error) { return nil, err }
 			h.pass()
 			if got := h.condition(vmv1alpha1.ConditionSnapshotSynced); got != "False/Reverting" {
-				t.Errorf("condition %q, want it to be reverting", got)
+				t.Errorf("condition %q, want False/Reverting", got)
 			}
 		})
 	}
@@ -152,9 +152,9 @@ func TestAnObjectThatCannotBeRestoredSaysWhyAndStaysAsItIs(t *testing.T) {
 		refuses error
 		says    string
 	}{
-		"a quota is used up":          {kept(t, running(asThen)), apierrors.NewForbidden(vmv1alpha1.Resource("virtualmachines"), "vm", errTest), "offered again"},
-		"the record cannot be read":   {&provider.Kept{UID: "uid-before", Record: "%"}, nil, "not in base64"},
-		"the record is of another VM": {kept(t, running(another)), nil, "UID another"},
+		"a quota is exceeded":              {kept(t, running(asThen)), apierrors.NewForbidden(vmv1alpha1.Resource("virtualmachines"), "vm", errTest), "retrying"},
+		"the record cannot be read":        {&provider.Kept{UID: "uid-before", Record: "%"}, nil, "not in base64"},
+		"the record belongs to another VM": {kept(t, running(another)), nil, "UID another"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := newHarness(t, running(reverts), photon())
@@ -166,7 +166,7 @@ func TestAnObjectThatCannotBeRestoredSaysWhyAndStaysAsItIs(t *testing.T) {
 			vm := h.vm()
 			c := findCondition(vm, vmv1alpha1.ConditionSnapshotSynced)
 			if c == nil || c.Reason != vmv1alpha1.ReasonReverting || !strings.Contains(c.Message, tc.says) || result.RequeueAfter != controller.Poll {
-				t.Errorf("condition %+v, again after %s; want one that says %q", c, result.RequeueAfter, tc.says)
+				t.Errorf("condition %+v, requeued after %s; want %q", c, result.RequeueAfter, tc.says)
 			}
 			if vm.Spec.CPU.Sockets != 4 || vm.Spec.CurrentSnapshotName != "before" || vm.Labels["release"] != "2" {
 				t.Errorf("the object was changed: %+v", vm.Spec)
@@ -175,7 +175,7 @@ func TestAnObjectThatCannotBeRestoredSaysWhyAndStaysAsItIs(t *testing.T) {
 	}
 }
 
-// snapshot is one of the virtual machine that is ready.
+// snapshot returns a snapshot of the virtual machine that is ready.
 func snapshot(change ...func(*vmv1alpha1.VirtualMachineSnapshot)) *vmv1alpha1.VirtualMachineSnapshot {
 	s := &vmv1alpha1.VirtualMachineSnapshot{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "before", UID: "uid-before"}}
 	s.Spec.VMName, s.Status.UniqueID = "vm", "snapshot-1"
@@ -194,20 +194,20 @@ func TestOnlyASnapshotOfTheVirtualMachineThatIsReadyIsRevertedTo(t *testing.T) {
 		says     string
 	}{
 		"ready": {snapshot(), "uid-before", ""},
-		"being deleted, but asked for": {snapshot(func(s *vmv1alpha1.VirtualMachineSnapshot) {
+		"being deleted, but requested": {snapshot(func(s *vmv1alpha1.VirtualMachineSnapshot) {
 			s.DeletionTimestamp, s.Finalizers = &metav1.Time{}, []string{"x/y"}
 		}), "uid-before", ""},
-		"of another name":               {snapshot(func(s *vmv1alpha1.VirtualMachineSnapshot) { s.Name = "other" }), "", "False/NotFound"},
-		"of another virtual machine":    {snapshot(func(s *vmv1alpha1.VirtualMachineSnapshot) { s.Spec.VMName = "db" }), "", "False/Invalid"},
-		"of an earlier one of the name": {snapshot(func(s *vmv1alpha1.VirtualMachineSnapshot) { s.OwnerReferences[0].UID = "old" }), "", "False/Invalid"},
-		"that nobody has looked at yet": {snapshot(func(s *vmv1alpha1.VirtualMachineSnapshot) { s.OwnerReferences = nil }), "", "False/NotReady"},
-		"that belongs to something else, too": {snapshot(func(s *vmv1alpha1.VirtualMachineSnapshot) {
+		"with another name":                           {snapshot(func(s *vmv1alpha1.VirtualMachineSnapshot) { s.Name = "other" }), "", "False/NotFound"},
+		"of another virtual machine":                  {snapshot(func(s *vmv1alpha1.VirtualMachineSnapshot) { s.Spec.VMName = "db" }), "", "False/Invalid"},
+		"of an earlier virtual machine with the name": {snapshot(func(s *vmv1alpha1.VirtualMachineSnapshot) { s.OwnerReferences[0].UID = "old" }), "", "False/Invalid"},
+		"not reconciled yet":                          {snapshot(func(s *vmv1alpha1.VirtualMachineSnapshot) { s.OwnerReferences = nil }), "", "False/NotReady"},
+		"with another owner too": {snapshot(func(s *vmv1alpha1.VirtualMachineSnapshot) {
 			s.OwnerReferences = append([]metav1.OwnerReference{{Kind: "Backup", Name: "nightly", UID: "uid-backup"}}, s.OwnerReferences...)
 		}), "uid-before", ""},
-		"of something else, that nobody has looked at yet": {snapshot(func(s *vmv1alpha1.VirtualMachineSnapshot) {
+		"with another owner only, not reconciled yet": {snapshot(func(s *vmv1alpha1.VirtualMachineSnapshot) {
 			s.OwnerReferences = []metav1.OwnerReference{{Kind: "Backup", Name: "nightly", UID: "uid-backup"}}
 		}), "", "False/NotReady"},
-		"not taken yet, or gone from vSphere": {snapshot(func(s *vmv1alpha1.VirtualMachineSnapshot) { s.Status.Conditions = nil }), "", "False/NotReady"},
+		"not ready": {snapshot(func(s *vmv1alpha1.VirtualMachineSnapshot) { s.Status.Conditions = nil }), "", "False/NotReady"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := newHarness(t, running(reverts), photon(), tc.snapshot)

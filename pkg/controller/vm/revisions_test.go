@@ -24,14 +24,14 @@ import (
 
 var revisionResource = itv1alpha1.SchemeGroupVersion.WithResource("controllerrevisions")
 
-// small is an instance type of the namespace.
+// small returns an instance type in the namespace of the tests.
 func small() *itv1alpha1.VirtualMachineInstancetype {
 	size := &itv1alpha1.VirtualMachineInstancetype{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "small", UID: "s", Generation: 1}}
 	size.Spec.CPU.Guest, size.Spec.Memory.Guest = 2, resource.MustParse("4Gi")
 	return size
 }
 
-// revision stores the revision of small, under another name unless that is empty.
+// revision stores the revision of small, with another name if name is not empty.
 func (h *harness) revision(name string) *itv1alpha1.ControllerRevision {
 	h.t.Helper()
 	revision, err := instancetype.NewRevision("ns", instancetype.FromInstancetype(small()))
@@ -51,8 +51,7 @@ func (h *harness) revision(name string) *itv1alpha1.ControllerRevision {
 	return stored
 }
 
-// capturing is a harness whose virtual machine refers to small, with the synchronizers
-// of the product.
+// capturing returns a harness with the real synchronizers. Its virtual machine refers to small.
 func capturing(t *testing.T, change ...func(*vmv1alpha1.VirtualMachine)) *harness {
 	t.Helper()
 	sized := func(vm *vmv1alpha1.VirtualMachine) {
@@ -67,7 +66,7 @@ func capturing(t *testing.T, change ...func(*vmv1alpha1.VirtualMachine)) *harnes
 	return h
 }
 
-// hostCalls are the calls of the apps API of the host cluster.
+// hostCalls returns the calls of the management cluster's apps API.
 func (h *harness) hostCalls() []string {
 	var calls []string
 	for _, action := range h.host.Actions() {
@@ -83,29 +82,28 @@ func TestF3CapturingCallsNothingOfTheHostCluster(t *testing.T) {
 	h.pass()
 	ref := h.vm().Status.InstancetypeRef
 	if ref == nil || ref.ControllerRevisionRef == nil {
-		t.Fatalf("reference %+v, want a captured one", ref)
+		t.Fatalf("reference %+v, want a pinned revision", ref)
 	}
-	// The pass that captures may be the last for a while, and the instance made in it.
+	// There may be no further reconcile for a while, and this one creates the instance.
 	if got := h.provider.requests[0].Effective.Instancetype.RevisionName; got != ref.ControllerRevisionRef.Name {
-		t.Errorf("it runs with revision %q, want %s", got, ref.ControllerRevisionRef.Name)
+		t.Errorf("the instance has revision %q, want %s", got, ref.ControllerRevisionRef.Name)
 	}
 	if _, err := h.revisions.Get(t.Context(), "ns", ref.ControllerRevisionRef.Name); err != nil {
-		t.Errorf("the captured revision: %v", err)
+		t.Errorf("reading the pinned revision: %v", err)
 	}
 	if calls := h.hostCalls(); calls != nil {
 		t.Errorf("calls %v, want none", calls)
 	}
 }
 
-// The collector had marked the revision, and seen that nothing names it, before the
-// status was written.
+// The collector has marked the revision, and has seen no reference to it before the status was written.
 func TestF8WhatIsCollectedWhileItIsCapturedIsMadeAgain(t *testing.T) {
 	for name, during := range map[string]func(*harness, string) error{
 		"deleted": func(h *harness, name string) error {
 			return h.api.Tracker().Delete(revisionResource, "ns", name)
 		},
 		"marked": func(h *harness, name string) error {
-			// Through the tracker: a fake client that makes a call cannot be called.
+			// Through the tracker, because a fake client cannot be called during a call of it.
 			obj, err := h.api.Tracker().Get(revisionResource, "ns", name)
 			if err != nil {
 				return err
@@ -130,21 +128,21 @@ func TestF8WhatIsCollectedWhileItIsCapturedIsMadeAgain(t *testing.T) {
 			})
 			h.pass()
 			if ref := h.vm().Status.InstancetypeRef; !done || ref == nil || ref.ControllerRevisionRef.Name != captured {
-				t.Fatalf("status names %+v, want %s", ref, captured)
+				t.Fatalf("the status refers to %+v, want %s", ref, captured)
 			}
 			kept, err := h.revisions.Get(t.Context(), "ns", captured)
 			if err != nil {
-				t.Fatalf("what the status names: %v", err)
+				t.Fatalf("reading the revision that the status refers to: %v", err)
 			}
 			if _, marked := kept.Annotations[itv1alpha1.AnnotationCollecting]; marked {
-				t.Error("what the status names is still about to be collected")
+				t.Error("the revision that the status refers to is still marked for collection")
 			}
 		})
 	}
 }
 
-// before is the harness of the first start after an upgrade: the status names a revision
-// that is in the host cluster.
+// before returns the harness of the first start after an upgrade. The status refers to a revision in the management
+// cluster.
 func before(t *testing.T) (*harness, *appsv1.ControllerRevision) {
 	t.Helper()
 	h := capturing(t, func(vm *vmv1alpha1.VirtualMachine) {
@@ -168,21 +166,21 @@ func TestF3RevisionsOfTheHostClusterAreTakenOverByName(t *testing.T) {
 	h.pass()
 	taken, err := h.revisions.Get(t.Context(), "ns", old.Name)
 	if err != nil {
-		t.Fatalf("the revision in our own API: %v", err)
+		t.Fatalf("reading the revision in Slipway's API: %v", err)
 	}
 	if diff := cmp.Diff(old.Data.Raw, taken.Data.Raw); diff != "" || !cmp.Equal(old.Labels, taken.Labels) || taken.OwnerReferences != nil {
-		t.Errorf("taken over as %+v, want data and labels of the old one, and no owner", taken)
+		t.Errorf("adopted as %+v, want the data and labels of the original, and no owner", taken)
 	}
 	if got := h.vm().Status.InstancetypeRef.ControllerRevisionRef.Name; got != old.Name {
-		t.Errorf("status names %s, want %s as before", got, old.Name)
+		t.Errorf("the status refers to %s, want %s unchanged", got, old.Name)
 	}
 	if _, err := h.host.AppsV1().ControllerRevisions("ns").Get(t.Context(), old.Name, metav1.GetOptions{}); err != nil {
-		t.Errorf("the old one, which a return to the version before needs: %v", err)
+		t.Errorf("reading the original, which a downgrade needs: %v", err)
 	}
 	h.host.ClearActions()
 	h.pass()
 	if calls := h.hostCalls(); calls != nil {
-		t.Errorf("calls %v once it is taken over, want none", calls)
+		t.Errorf("calls %v after the adoption, want none", calls)
 	}
 }
 
@@ -191,9 +189,9 @@ func TestF8WhatTheHostClusterDoesNotTellIsNotTakenForAbsent(t *testing.T) {
 		err    error
 		absent bool
 	}{
-		"unreachable":                     {errors.New("connection refused"), false},
-		"nothing there":                   {apierrors.NewNotFound(schema.GroupResource{Resource: "controllerrevisions"}, "rev"), true},
-		"the right to look is taken away": {apierrors.NewForbidden(schema.GroupResource{Resource: "controllerrevisions"}, "rev", nil), true},
+		"unreachable":           {errors.New("connection refused"), false},
+		"not found":             {apierrors.NewNotFound(schema.GroupResource{Resource: "controllerrevisions"}, "rev"), true},
+		"no permission to read": {apierrors.NewForbidden(schema.GroupResource{Resource: "controllerrevisions"}, "rev", nil), true},
 	} {
 		h, _ := before(t)
 		h.host.PrependReactor("get", "controllerrevisions", func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, tc.err })
@@ -211,9 +209,9 @@ func TestOnlyInstanceTypesAndPreferencesAreTakenOver(t *testing.T) {
 	}
 	captured, err := h.reader.Revision(t.Context(), "ns", other.Name)
 	if err != nil || captured.Valid() {
-		t.Errorf("%+v, %v; want what says why it is of no use", captured, err)
+		t.Errorf("%+v, %v; want the problem of the revision", captured, err)
 	}
 	if _, err := h.revisions.Get(t.Context(), "ns", other.Name); !apierrors.IsNotFound(err) {
-		t.Errorf("the revision of another workload in our own API: %v, want none", err)
+		t.Errorf("the revision of another workload in Slipway's API: %v, want none", err)
 	}
 }

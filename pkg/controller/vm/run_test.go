@@ -17,8 +17,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
-// Whoever runs the controller must hear of a failure when it happens, not when
-// everything is told to stop.
+// The caller must get an error when it occurs, not when the process stops.
 func TestRunThatCannotStartReturnsAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := assemble(t)
@@ -34,23 +33,23 @@ func TestRunThatCannotStartReturnsAtOnce(t *testing.T) {
 		select {
 		case err := <-ran:
 			if err == nil || !strings.Contains(err.Error(), "registering an event handler") {
-				t.Errorf("error %v, want one of registering", err)
+				t.Errorf("error %v, want a registration error", err)
 			}
 		default:
-			t.Error("Run goes on although its informers have ended")
+			t.Error("Run continues although its informers have ended")
 		}
 		cancel()
 		synctest.Wait()
 	})
 }
 
-// quiet is a provider that sees nothing happen.
+// quiet is a provider without events.
 type quiet struct{ *scripted }
 
 func (quiet) Watch(ctx context.Context, _ func(provider.Hint)) { <-ctx.Done() }
 
-// The initial list is queued low whatever its state. A pass that fails is made again
-// with what the state asks for: nothing else would raise the machine again.
+// The initial list is queued with a low priority, whatever the state is. After a failed reconcile the key is queued
+// with the priority of the state, because nothing else would raise it.
 func TestAPassIsMadeAgainWithThePriorityOfTheState(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -67,7 +66,7 @@ func TestAPassIsMadeAgainWithThePriorityOfTheState(t *testing.T) {
 			t.Fatal(err)
 		}
 		if want := []int{controller.PriorityDefaultCreate, PriorityCreating}; !slices.Equal(priorities, want) {
-			t.Errorf("priorities of the passes: %d, want %d", priorities, want)
+			t.Errorf("priorities of the reconciles: %d, want %d", priorities, want)
 		}
 	})
 }
@@ -93,6 +92,6 @@ func TestQueueAndLoopAreMeasured(t *testing.T) {
 		}
 	}
 	if !slices.ContainsFunc(names, func(n string) bool { return strings.Contains(n, "queue") }) {
-		t.Errorf("nothing measures the queue in %q", names)
+		t.Errorf("no metric of the queue in %q", names)
 	}
 }

@@ -16,10 +16,10 @@ import (
 	"github.com/slipway-dev/slipway/pkg/controller"
 )
 
-// oneEach is a shard in which each virtual machine has a vCenter of its own, with its name.
+// oneEach is a shard in which each virtual machine has its own vCenter, with the virtual machine's name.
 type oneEach struct {
 	held map[string]bool
-	// permitted is closed when there may be passes.
+	// permitted is closed when reconciles are permitted.
 	permitted chan struct{}
 }
 
@@ -27,7 +27,7 @@ func (b oneEach) Held(vcenter string) bool { return b.held[vcenter] }
 
 func (b oneEach) Bind(ctx context.Context, vcenter string) (context.Context, error) {
 	if !b.held[vcenter] {
-		return nil, errors.New("it is another process's")
+		return nil, errors.New("it belongs to another process")
 	}
 	select {
 	case <-b.permitted:
@@ -66,7 +66,7 @@ func TestVMsOfAnotherProcessAreNeitherQueuedNorTouched(t *testing.T) {
 	h := newHarness(t, fresh(), photon())
 	h.shard = shares
 	if result := h.pass(); result != (controller.Result{}) || len(h.provider.requests) != 0 || h.api.writes() != 0 {
-		t.Errorf("result %+v, %d calls, %d writes; want nothing of a virtual machine that is another process's",
+		t.Errorf("result %+v, %d calls, %d writes; want none for a virtual machine of another process",
 			result, len(h.provider.requests), h.api.writes())
 	}
 }
@@ -83,7 +83,7 @@ func TestVMsOfAShareThatIsGainedAreQueuedAsAtTheStart(t *testing.T) {
 		a.enqueuer.Handler().OnAdd(vm, true)
 	}
 	if got := a.drain(); len(got) != 0 {
-		t.Errorf("queued %v before any share is held", got)
+		t.Errorf("queued %v before a shard is held", got)
 	}
 	shares.held["two"] = true
 	a.enqueuer.Gained(func(vm *vmv1alpha1.VirtualMachine) bool { return vm.Name == "two" })
@@ -101,7 +101,7 @@ func TestF2NoPassBeginsWithoutPermission(t *testing.T) {
 		time.AfterFunc(5*time.Second, func() { close(shares.permitted) })
 		h.pass()
 		if time.Since(began) != 5*time.Second || len(h.provider.requests) != 1 {
-			t.Errorf("%d calls after %s, want one as soon as it is permitted", len(h.provider.requests), time.Since(began))
+			t.Errorf("%d calls after %s, want one as soon as reconciles are permitted", len(h.provider.requests), time.Since(began))
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()

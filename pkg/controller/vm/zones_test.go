@@ -64,8 +64,8 @@ func TestZonesAndVCentersWakeTheVMsThatAreInNoZone(t *testing.T) {
 	})
 }
 
-// Which process takes care of what is in a zone is known from the zone, which its informer may
-// have later than that of virtual machines has these.
+// The zone determines which process reconciles its virtual machines. The informer may receive the zone after the
+// virtual machines.
 func TestAVirtualMachineIsLookedAtWhenItsZoneComes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := assemble(t, stable(named("placed"), func(vm *vmv1alpha1.VirtualMachine) { vm.Status.Zone = "a" }), stable(named("elsewhere"), func(vm *vmv1alpha1.VirtualMachine) { vm.Status.Zone = "b" }))
@@ -76,7 +76,7 @@ func TestAVirtualMachineIsLookedAtWhenItsZoneComes(t *testing.T) {
 		}
 		a.watch(t)
 		if got := a.drain(); len(got) > 0 {
-			t.Errorf("%v are queued before their zone is there", got)
+			t.Errorf("%v are queued before their zone exists", got)
 		}
 		zone := &vmv1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Name: "a", Generation: 1}}
 		if _, err := a.api.VmV1alpha1().Zones().Create(t.Context(), zone, metav1.CreateOptions{}); err != nil {

@@ -22,7 +22,7 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// serving is a cluster that serves versions of the contract, none if there are none.
+// serving returns the Claims of a cluster that serves versions of the contract. Without versions it serves none.
 func serving(t *testing.T, versions ...string) *Claims {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -56,10 +56,10 @@ func TestTheNewestVersionThatIsServedIsSpoken(t *testing.T) {
 		served []string
 		want   string
 	}{
-		"the newest":      {[]string{"v1beta1", "v1beta2"}, "v1beta2"},
-		"the only":        {[]string{"v1alpha1", "v1beta1"}, "v1beta1"},
-		"none that fits":  {[]string{"v1alpha1", "v2"}, ""},
-		"not even a kind": {nil, ""},
+		"the newest":           {[]string{"v1beta1", "v1beta2"}, "v1beta2"},
+		"the only":             {[]string{"v1alpha1", "v1beta1"}, "v1beta1"},
+		"no supported version": {[]string{"v1alpha1", "v2"}, ""},
+		"no kind":              {nil, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := serving(t, tc.served...).served(t.Context())
@@ -71,7 +71,7 @@ func TestTheNewestVersionThatIsServedIsSpoken(t *testing.T) {
 	}
 }
 
-// The steps of one address, each of which may be the last of a process.
+// The steps of one address. A process may end after each of them.
 func TestAnAddressIsClaimedOnceAndGivenBackOnce(t *testing.T) {
 	c, ctx := serving(t, "v1beta2"), t.Context()
 	vm := vmNamed("web", "1")
@@ -80,7 +80,7 @@ func TestAnAddressIsClaimedOnceAndGivenBackOnce(t *testing.T) {
 	for range 2 {
 		var waits *WaitError
 		if _, err := c.Get(ctx, vm, want); !errors.As(err, &waits) {
-			t.Fatalf("error %v, want to wait for the pool", err)
+			t.Fatalf("error %v, want a WaitError", err)
 		}
 	}
 	all, err := claims.List(ctx, metav1.ListOptions{})
@@ -109,7 +109,7 @@ func TestAnAddressIsClaimedOnceAndGivenBackOnce(t *testing.T) {
 	}
 	kept, err := addresses.Get(ctx, "a", metav1.GetOptions{})
 	if err != nil || !slices.Contains(kept.GetFinalizers(), Finalizer) {
-		t.Errorf("the address has finalizers %v, error %v; want ours", kept.GetFinalizers(), err)
+		t.Errorf("the address has finalizers %v, error %v; want Slipway's", kept.GetFinalizers(), err)
 	}
 
 	other := vmNamed("web", "2")
@@ -117,7 +117,7 @@ func TestAnAddressIsClaimedOnceAndGivenBackOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := claims.Get(ctx, want.ClaimName, metav1.GetOptions{}); err != nil {
-		t.Errorf("another virtual machine has given it back: %v", err)
+		t.Errorf("another virtual machine has released it: %v", err)
 	}
 	for range 2 {
 		if err := c.Release(ctx, vm, got); err != nil {
@@ -128,11 +128,11 @@ func TestAnAddressIsClaimedOnceAndGivenBackOnce(t *testing.T) {
 		t.Errorf("%d claims are left, error %v", len(all.Items), err)
 	}
 	if kept, err = addresses.Get(ctx, "a", metav1.GetOptions{}); err != nil || slices.Contains(kept.GetFinalizers(), Finalizer) {
-		t.Errorf("the address has finalizers %v, error %v; want none of ours", kept.GetFinalizers(), err)
+		t.Errorf("the address has finalizers %v, error %v; want none of Slipway's", kept.GetFinalizers(), err)
 	}
 }
 
-// Who strips a claim of its finalizers leaves its address, which is found all the same.
+// If a user removes the finalizers of a claim, it is deleted, but its address still exists and can be found.
 func TestTheAddressOfAClaimThatIsGoneIsGivenBack(t *testing.T) {
 	c, ctx := serving(t, "v1beta1"), t.Context()
 	made := address(t, "address: 192.0.2.5, prefix: 24, claimRef: {name: gone}")
@@ -147,7 +147,7 @@ func TestTheAddressOfAClaimThatIsGoneIsGivenBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got, err := addresses.Get(ctx, "a", metav1.GetOptions{}); err != nil || !slices.Equal(got.GetFinalizers(), []string{"other"}) {
-		t.Errorf("the address has finalizers %v, error %v; want the other's", got.GetFinalizers(), err)
+		t.Errorf("the address has finalizers %v, error %v; want only the other finalizer", got.GetFinalizers(), err)
 	}
 }
 

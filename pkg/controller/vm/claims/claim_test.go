@@ -18,7 +18,7 @@ import (
 
 const diskID = "8f163c98-2bef-4ea3-a7f9-acefb21e7398"
 
-// boundClaim is a claim of the vSphere CSI driver with its volume.
+// boundClaim returns a claim of the vSphere CSI driver with its volume.
 func boundClaim() *claimFacts {
 	c := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "data", UID: "claim-1"}}
 	c.Spec.VolumeName, c.Status.Phase = "pv-1", corev1.ClaimBound
@@ -40,7 +40,7 @@ var (
 	deletedAt = metav1.Now()
 )
 
-// claimWith is the claim as it is attached, but for a change.
+// claimWith returns the attached claim with a change.
 func claimWith(change func(*provider.Claim)) provider.Claim {
 	c := okClaim
 	change(&c)
@@ -63,7 +63,7 @@ func attachedVolume(vm *vmv1alpha1.VirtualMachine) {
 	vm.Status.Volumes = []vmv1alpha1.VirtualMachineVolumeStatus{{Name: "data", Attached: true, VolumeID: diskID}}
 }
 
-// claimCases are claims as they can be, and what is said of them.
+// claimCases has states of claims and the expected results.
 var claimCases = []struct {
 	name   string
 	given  func(*claimFacts, *vmv1alpha1.VirtualMachine)
@@ -84,7 +84,7 @@ var claimCases = []struct {
 		heldByVM(f, "uid-1", "vm")
 	}, okClaim, "", ""},
 	{"its volume being deleted", func(f *claimFacts, _ *vmv1alpha1.VirtualMachine) { f.volume.DeletionTimestamp = &deletedAt }, noClaim, "NotReady", `is bound to PersistentVolume "pv-1", which is being deleted`},
-	{"a volume of no CSI driver", func(f *claimFacts, _ *vmv1alpha1.VirtualMachine) { f.volume.Spec.CSI = nil }, noClaim, "Unsupported", "is not of a CSI driver; virtual machines can use volumes of csi.vsphere.vmware.com"},
+	{"a volume without CSI driver", func(f *claimFacts, _ *vmv1alpha1.VirtualMachine) { f.volume.Spec.CSI = nil }, noClaim, "Unsupported", "does not use a CSI driver; virtual machines can use volumes of csi.vsphere.vmware.com"},
 	{"a volume of another driver", func(f *claimFacts, _ *vmv1alpha1.VirtualMachine) { f.volume.Spec.CSI.Driver = "ebs.csi.aws.com" }, noClaim, "Unsupported", `of CSI driver "ebs.csi.aws.com"; virtual machines can use volumes of csi.vsphere.vmware.com`},
 	{"a driver of any length", func(f *claimFacts, _ *vmv1alpha1.VirtualMachine) {
 		f.volume.Spec.CSI.Driver = strings.Repeat("x", 1<<20)
@@ -103,17 +103,17 @@ var claimCases = []struct {
 		f.claim.Spec.AccessModes = []corev1.PersistentVolumeAccessMode{corev1.ReadWriteMany}
 	}, claimWith(func(c *provider.Claim) { c.Shared = true }), "Invalid", "is ReadWriteMany and spec.volumes[data].persistentVolumeClaim.readOnly is true"},
 	{"held by another", func(f *claimFacts, _ *vmv1alpha1.VirtualMachine) { heldByVM(f, "uid-2", "db") }, okClaim, "InUse", `is held by VirtualMachine "db"; it is free after it is removed from that VirtualMachine's spec and its disk is detached`},
-	{"held by one of the name that is gone", func(f *claimFacts, _ *vmv1alpha1.VirtualMachine) { heldByVM(f, "uid-2", "lost") }, okClaim, "InUse", `is held by VirtualMachine "lost" (UID uid-2), which does not exist: if no vSphere VM has disk ` + diskID + ", remove annotation claim.vm.slipway.dev/uid-2"},
+	{"held by a deleted VM", func(f *claimFacts, _ *vmv1alpha1.VirtualMachine) { heldByVM(f, "uid-2", "lost") }, okClaim, "InUse", `is held by VirtualMachine "lost" (UID uid-2), which does not exist: if no vSphere VM has disk ` + diskID + ", remove annotation claim.vm.slipway.dev/uid-2"},
 	{"shared and held by another", func(f *claimFacts, _ *vmv1alpha1.VirtualMachine) {
 		heldByVM(f, "uid-2", "db")
 		f.claim.Spec.AccessModes = []corev1.PersistentVolumeAccessMode{corev1.ReadWriteMany}
 	}, claimWith(func(c *provider.Claim) { c.Shared = true }), "", ""},
 	{"on a Node", func(f *claimFacts, _ *vmv1alpha1.VirtualMachine) { f.nodes = []string{"worker-1"} }, okClaim, "InUse", `is in use on Node "worker-1": a VolumeAttachment of volume "pv-1" refers to this Node`},
-	{"wanted on a Node and attached here", func(f *claimFacts, vm *vmv1alpha1.VirtualMachine) {
+	{"in use on a Node and attached here", func(f *claimFacts, vm *vmv1alpha1.VirtualMachine) {
 		f.nodes = []string{"worker-1"}
 		attachedVolume(vm)
 	}, okClaim, "", ""},
-	{"an annotation that makes no sense", func(f *claimFacts, _ *vmv1alpha1.VirtualMachine) {
+	{"an invalid annotation", func(f *claimFacts, _ *vmv1alpha1.VirtualMachine) {
 		f.claim.Annotations = map[string]string{vmv1alpha1.AnnotationClaimHolderPrefix: "///"}
 	}, okClaim, "InUse", `is held by VirtualMachine ""`},
 }
@@ -129,7 +129,7 @@ func TestClaimsAreJudged(t *testing.T) {
 			}
 			got, trouble := facts.judge(vm, &vm.Spec.Volumes[0])
 			if (got.Waiting == "") != (tc.reason == "") {
-				t.Errorf("it waits for %q, with reason %q wanted", got.Waiting, tc.reason)
+				t.Errorf("it waits for %q, want reason %q", got.Waiting, tc.reason)
 			}
 			got.Waiting = ""
 			if diff := cmp.Diff(tc.want, got); diff != "" {
@@ -141,7 +141,7 @@ func TestClaimsAreJudged(t *testing.T) {
 			case trouble != nil && (trouble.reason != tc.reason || !strings.Contains(trouble.message, tc.says)):
 				t.Errorf("%s: %s\nwant %s: %s", trouble.reason, trouble.message, tc.reason, tc.says)
 			case trouble != nil && len(trouble.message) > 600:
-				t.Errorf("a message of %d bytes", len(trouble.message))
+				t.Errorf("the message has %d bytes", len(trouble.message))
 			}
 		})
 	}

@@ -17,7 +17,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/networks"
 )
 
-// refusing returns an address that nobody listens on and nobody else can take.
+// refusing returns an address that refuses connections and that no other process can use.
 func refusing(t *testing.T) netip.AddrPort {
 	t.Helper()
 	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM, 0)
@@ -45,21 +45,21 @@ func TestASocketSaysWhetherSomebodyListens(t *testing.T) {
 	defer func() { _ = listener.Close() }()
 	open, dial := netip.MustParseAddrPort(listener.Addr().String()), dialer(&onLoopback)
 	if o, known := judge(&Target{Address: open}, dial(t.Context(), open)); !known || !o.ready {
-		t.Errorf("where somebody listens: %+v, known %t; want ready", o, known)
+		t.Errorf("with a listener: %+v, known %t; want ready", o, known)
 	}
 	closed := refusing(t)
 	if o, known := judge(&Target{Address: closed}, dial(t.Context(), closed)); !known || o.ready || o.message != closed.String()+" refuses the connection" {
-		t.Errorf("where nobody listens: %+v, known %t; want a refusal", o, known)
+		t.Errorf("without a listener: %+v, known %t; want a refusal", o, known)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if o, known := judge(&Target{Address: open}, dial(ctx, open)); known {
-		t.Errorf("at the end of the process: %+v is known; want nothing", o)
+		t.Errorf("with a canceled context: %+v is known; want no result", o)
 	}
 	ctx, cancel = context.WithDeadline(t.Context(), time.Unix(0, 0))
 	defer cancel()
 	if o, known := judge(&Target{Address: open, Timeout: time.Second}, dial(ctx, open)); !known || o.message != open.String()+" does not answer within 1s" {
-		t.Errorf("after its time: %+v, known %t; want no answer", o, known)
+		t.Errorf("after the timeout: %+v, known %t; want no answer", o, known)
 	}
 }
 
@@ -127,6 +127,6 @@ func TestErrorsOfConnectionsAreJudged(t *testing.T) {
 		}
 	}
 	if o, known := judge(&at, fmt.Errorf("wrapped: %w", context.DeadlineExceeded)); !known || o.ready {
-		t.Errorf("a deadline: %+v, known %t", o, known)
+		t.Errorf("after a deadline: %+v, known %t", o, known)
 	}
 }

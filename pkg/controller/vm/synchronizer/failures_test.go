@@ -74,7 +74,7 @@ func TestTheVirtualMachineGoesOnWhenTheSourceAppears(t *testing.T) {
 			}
 			vm, err := sync(t, w, vmOf(t, spec))
 			if err == nil {
-				t.Fatal("a missing source is no error")
+				t.Fatal("a missing source caused no error")
 			}
 			for _, tc := range []string{"False NotFound", "True Succeeded"} {
 				want := map[string]string{ready: tc, "Synchronized": tc}
@@ -90,8 +90,8 @@ func TestTheVirtualMachineGoesOnWhenTheSourceAppears(t *testing.T) {
 	}
 }
 
-// A switch to something that cannot be used leaves the captured revision in
-// status, and facts about it go on being updated.
+// A change to a source that cannot be used leaves the pinned revision in the status. Its other fields are still
+// updated.
 func TestAFailingSwitchKeepsTheCapturedRevision(t *testing.T) {
 	w := newWorld()
 	w.add(t, clusterIT, "small", "s", 1, small)

@@ -33,7 +33,7 @@ const (
 
 var quantities = cmp.Comparer(func(a, b resource.Quantity) bool { return a.Cmp(b) == 0 })
 
-// world is a Reader and a RevisionStore over values.
+// world is a Reader and a RevisionStore of in-memory objects.
 type world struct {
 	sources   map[string]*instancetype.Object
 	revisions map[string]*itv1alpha1.ControllerRevision
@@ -135,7 +135,7 @@ func parse[T any](t testing.TB, manifest string) *T {
 	return out
 }
 
-// vmOf is a complete VM, so that only references are left to synchronize.
+// vmOf returns a complete VM, so that only the references are synchronized.
 func vmOf(t testing.TB, spec string) *vmv1alpha1.VirtualMachine {
 	t.Helper()
 	vm := &vmv1alpha1.VirtualMachine{Spec: *parse[vmv1alpha1.VirtualMachineSpec](t, spec)}
@@ -157,8 +157,7 @@ func chain(w *world, policy synchronizer.Policy) synchronizer.Chain {
 	})
 }
 
-// sync runs the chain on a copy and checks that, but for an expansion, the spec stays
-// as it is.
+// sync runs the chain on a copy. It checks that the spec is unchanged, unless references are expanded.
 func sync(t testing.TB, w *world, vm *vmv1alpha1.VirtualMachine) (*vmv1alpha1.VirtualMachine, error) {
 	t.Helper()
 	result, err := chain(w, synchronizer.PolicyReference).Sync(t.Context(), vm.DeepCopy(), nil)

@@ -25,9 +25,9 @@ func TestPolicies(t *testing.T) {
 	}{
 		{"F131 default keeps references", "", false, false},
 		{"F131 Reference keeps references", synchronizer.PolicyReference, false, false},
-		{"F132 Expand expands what has no revision", synchronizer.PolicyExpand, false, true},
-		{"F132 Expand leaves what has one", synchronizer.PolicyExpand, true, false},
-		{"F132 ExpandAll expands all", synchronizer.PolicyExpandAll, true, true},
+		{"F132 Expand expands references without revision", synchronizer.PolicyExpand, false, true},
+		{"F132 Expand keeps references with revision", synchronizer.PolicyExpand, true, false},
+		{"F132 ExpandAll expands all references", synchronizer.PolicyExpandAll, true, true},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			w := newWorld()
@@ -49,16 +49,16 @@ func TestPolicies(t *testing.T) {
 				return
 			}
 			if out.Spec.Instancetype != nil || out.Spec.Preference != nil || out.Status.InstancetypeRef != nil || out.Status.PreferenceRef != nil {
-				t.Errorf("references are left in %+v, %+v", out.Spec, out.Status)
+				t.Errorf("references remain in %+v, %+v", out.Spec, out.Status)
 			}
 			if out.Spec.CPU.Sockets != 2 || out.Spec.Memory.Guest.String() != "4Gi" || out.Spec.Volumes[0].Bus != "sata" || out.Status.Resources.VCPUs != 2 {
 				t.Errorf("expanded to %+v, %+v, %+v", out.Spec.CPU, out.Spec.Memory, out.Spec.Volumes)
 			}
 			if e := result.Effective; e == nil || e.Instancetype != nil || e.Preference != nil || e.CPU.Sockets != 2 {
-				t.Errorf("effective spec %+v, want that of the expanded one", e)
+				t.Errorf("effective spec %+v, want the one of the expanded VM", e)
 			}
 			if again, err := chain(w, tc.policy).Sync(t.Context(), out.DeepCopy(), nil); err != nil || !cmp.Equal(out, merged(again), quantities) {
-				t.Errorf("a second pass changed (%v):\n%s", err, cmp.Diff(out, again.VM, quantities))
+				t.Errorf("a second reconcile changed (%v):\n%s", err, cmp.Diff(out, again.VM, quantities))
 			}
 		})
 	}
@@ -148,10 +148,10 @@ func TestFirmwareSynchronizer(t *testing.T) {
 		t.Fatalf("F149 missing UUID: %q, %v", first, err)
 	}
 	if again, _ := uuidOf("a", ""); again != first {
-		t.Errorf("F149 a repeated pass chose %s after %s", again, first)
+		t.Errorf("F149 a repeated reconcile chose %s after %s", again, first)
 	}
 	if kept, _ := uuidOf("a", "given"); kept != "given" {
-		t.Error("F149 an existing UUID was touched")
+		t.Error("F149 an existing UUID was changed")
 	}
 	if other, _ := uuidOf("b", ""); other == first {
 		t.Error("F149 two objects got the same UUID")
@@ -181,7 +181,7 @@ func TestClassSynchronizer(t *testing.T) {
 	}
 }
 
-// The creation strategy fills in the UUID: only objects that are older than that have none.
+// The create strategy sets the UUID, so only older objects have none.
 func TestFirmware_GivesAUUIDToWhatHasNone(t *testing.T) {
 	const own = "11111111-2222-3333-4444-555555555555"
 	made := apply.FirmwareUUID("uid")
@@ -205,7 +205,7 @@ func TestFirmware_GivesAUUIDToWhatHasNone(t *testing.T) {
 	}
 }
 
-// All synchronizers run although two of them fail.
+// All synchronizers run even though two of them fail.
 func TestAllSynchronizersRun(t *testing.T) {
 	vm := &vmv1alpha1.VirtualMachine{Spec: *parse[vmv1alpha1.VirtualMachineSpec](t, "{instancetype: {name: gone}, className: gone}")}
 	vm.Name, vm.Namespace, vm.UID = "vm", "default", "uid"
