@@ -90,7 +90,7 @@ var Groups = []Group{
 	{"Retry", []Limit{
 		{"an object whose reconcile failed", "after 50 ms, doubled up to 5 min", "", "", "workqueue_retries_total", "controller/TestController_RequeuesByResult",
 			"Each failure of an object doubles the pause.", "controller/NewRateLimiter"},
-		{"a write that met a newer version", "4 tries", "", "", reconciles, "controller/vm/TestAskingForCopiesIsIdempotent",
+		{"a write that met a newer version", "4 tries", "", "", reconciles, "controller/vm/TestImageCache_RequestIsIdempotent",
 			"After the last try the reconcile has failed, with the pause above.", "controller/vm/imagecache/Reconciler.ensureCache controller/vm/revert/Reconciler.admit"},
 		{"resync of all VMs and Machines", "each object once in a period, spread over 60 parts of it", "resync-period", "10m0s", "workqueue_adds_total", "controller/TestEnqueuer_ResyncSpreadsObjectsOverThePeriod",
 			"", "controller/Enqueuer.Resync"},
@@ -100,7 +100,7 @@ var Groups = []Group{
 			"Finalizers and `status.uniqueID` are written without this limit. A condition and an event report a limited object.", "controller/Controller.Run"},
 	}},
 	{"Probe", []Limit{
-		{"readiness probes of guests", "connections at once; after an error of the server 1 s, doubled up to 1 min", "probe-connections", "256", "slipway_probe_connections", "controller/vm/probe/TestConnectionsAreBoundedAndSilentGuestsDelayNoOthers",
+		{"readiness probes of guests", "connections at once; after an error of the server 1 s, doubled up to 1 min", "probe-connections", "256", "slipway_probe_connections", "controller/vm/probe/TestProber_UnresponsiveGuestsDoNotDelayOthers",
 			"", "controller/vm/probe/New controller/vm/probe/Prober.Run"},
 	}},
 	{"Workload clusters", []Limit{
@@ -120,9 +120,9 @@ var Groups = []Group{
 			"Only objects with the label of a cluster are watched.", "cluster/contract/NewObjects cluster/contract/Objects.watch"},
 		{"watch of Machines and Clusters of Cluster API", "one for each of two kinds; after an error 1 s, doubled up to 30 s", "", "", reconciles, "controller/cluster/clusterapi/TestClusterAPIIsFoundWhenItComesAndMissedWhenItGoes",
 			"A few fields of each object are kept.", "controller/cluster/clusterapi/host.run controller/cluster/clusterapi/host.watch controller/cluster/clusterapi/newBackoff"},
-		{"watch of PersistentVolumeClaims, PersistentVolumes and StorageClasses", "one for each kind", "", "", reconciles, "controller/vm/claims/TestStorageClassesAreReadAsTheCSIDriverDoes",
+		{"watch of PersistentVolumeClaims, PersistentVolumes and StorageClasses", "one for each kind", "", "", reconciles, "controller/vm/claims/TestStorageClasses_AreReadLikeTheCSIDriver",
 			"The management cluster limits these objects.", "controller/vm/claims/NewVolumes controller/vm/claims/NewStorageClasses"},
-		{"watch of IPAddressClaims", "one, of claims of VMs; asked every 10 s until the kind is served", "", "", reconciles, "controller/vm/addressclaim/TestTheNewestVersionThatIsServedIsSpoken",
+		{"watch of IPAddressClaims", "one, of claims of VMs; asked every 10 s until the kind is served", "", "", reconciles, "controller/vm/addressclaim/TestClaims_UseTheNewestServedVersion",
 			"It begins when the first VM needs a claim.", "controller/vm/addressclaim/Claims.Run"},
 		{"Leases", "one for each vCenter and one more, renewed every 1 s or 2 s", "", "", "", "lease/TestLeases_OfAProcessThatDiedAreAcquiredInTime",
 			"The number of vCenters is the administrator's, and a wait ends with its Lease.", "lease/Leases.elect lease/Leases.elector lease/Leases.Contend lease/Leases.Close lease/Leases.Await lease/patientLock.acquire lease/fence/Fence.Wait"},

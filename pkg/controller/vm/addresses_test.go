@@ -91,7 +91,7 @@ func addressesReady(vm *vmv1alpha1.VirtualMachine) string {
 }
 
 // Each step is stored before the next: the name of the claim, the claim, the address, the virtual machine.
-func TestAnAddressIsStoredBeforeAVirtualMachineGetsIt(t *testing.T) {
+func TestAddresses_AreStoredBeforeTheVMGetsThem(t *testing.T) {
 	h := newHarness(t, pooled("front"), photon())
 	h.pools.err = &addressclaim.WaitError{Message: "the claim waits"}
 	created := func() bool { return h.provider.requests[len(h.provider.requests)-1].PrerequisitesReady }
@@ -138,7 +138,7 @@ func TestAnAddressIsStoredBeforeAVirtualMachineGetsIt(t *testing.T) {
 	}
 }
 
-func TestWhatAddressesWaitForIsACondition(t *testing.T) {
+func TestAddresses_ReportTheReasonOfAWait(t *testing.T) {
 	for name, tc := range map[string]struct {
 		err     error
 		want    string
@@ -168,7 +168,7 @@ func TestWhatAddressesWaitForIsACondition(t *testing.T) {
 	}
 }
 
-func TestAddressesAreGivenBackWhenTheVirtualMachineIsGone(t *testing.T) {
+func TestAddresses_AreReleasedWhenTheVMIsDeleted(t *testing.T) {
 	h := newHarness(t, pooled("front", "back"), photon())
 	h.pools.give = map[string]string{"front": "192.0.2.5/24", "back": "198.51.100.5/24"}
 	h.pass()
@@ -204,7 +204,7 @@ func TestAddressesAreGivenBackWhenTheVirtualMachineIsGone(t *testing.T) {
 	}
 }
 
-func TestAClaimThatIsNotWantedAnyMoreBeforeItHasAnAddressIsDropped(t *testing.T) {
+func TestAddresses_ReleaseUnusedClaims(t *testing.T) {
 	h := newHarness(t, pooled("front"), photon())
 	h.pools.err = &addressclaim.WaitError{Message: "waits"}
 	h.pass()
@@ -217,7 +217,7 @@ func TestAClaimThatIsNotWantedAnyMoreBeforeItHasAnAddressIsDropped(t *testing.T)
 	}
 }
 
-func TestAClaimInUseThatSomebodyDeletesIsTold(t *testing.T) {
+func TestAddresses_ReportADeletedClaimInUse(t *testing.T) {
 	h := newHarness(t, pooled("front"), photon())
 	h.pools.give = map[string]string{"front": "192.0.2.5/24"}
 	h.pass()

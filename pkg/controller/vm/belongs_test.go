@@ -15,7 +15,7 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-func TestMachinesAndClustersWakeTheirVirtualMachines(t *testing.T) {
+func TestHandlers_MachinesAndClustersQueueTheirVMs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		of := func(apiVersion, kind, cluster string) func(*vmv1alpha1.VirtualMachine) {
 			return func(vm *vmv1alpha1.VirtualMachine) {

@@ -35,7 +35,7 @@ var everyProvider = map[string]vmv1alpha1.VirtualMachineBootstrap{
 	"domain-password": {Sysprep: &vmv1alpha1.SysprepBootstrap{Answers: &vmv1alpha1.SysprepAnswers{Domain: &vmv1alpha1.SysprepDomain{Password: fromSecret}}}},
 }
 
-func TestBootstrapValuesAreUsedAsTheGuestTakesThem(t *testing.T) {
+func TestBootstrap_ConvertsValuesForTheGuest(t *testing.T) {
 	for name, tc := range map[string]struct {
 		key, value string
 		want       provider.BootstrapData
@@ -60,7 +60,7 @@ func TestBootstrapValuesAreUsedAsTheGuestTakesThem(t *testing.T) {
 	}
 }
 
-func TestABootstrapValueThatCannotBeUsedIsNamedByItsFieldAndKeyAlone(t *testing.T) {
+func TestBootstrap_ReportsInvalidValuesByFieldAndKeyOnly(t *testing.T) {
 	for name, tc := range map[string]struct{ key, value, field, why string }{
 		"vendor data that is too long":            {"vendor-data", "hunter2" + random(100_000), "cloudInit.rawVendorData", "is too long"},
 		"no network configuration":                {"network-config", "hunter2: true", "cloudInit.rawNetworkConfig", "its version must be 1 or 2"},
@@ -125,7 +125,7 @@ func TestBootstrap_ReportsASecretThatTheServerMayNotRead(t *testing.T) {
 	}
 }
 
-func TestSecretsAreReadAgainOnlyForANewInstanceID(t *testing.T) {
+func TestBootstrap_ReadsSecretsAgainOnlyForANewInstanceID(t *testing.T) {
 	instance := func(id string) func(*vmv1alpha1.VirtualMachine) {
 		return boots(vmv1alpha1.VirtualMachineBootstrap{CloudInit: &vmv1alpha1.CloudInitBootstrap{InstanceID: id, RawCloudConfig: fromSecret}})
 	}

@@ -30,7 +30,7 @@ func boundClaim() (*corev1.PersistentVolumeClaim, *corev1.PersistentVolume) {
 
 // The watch of claims may be outdated while the management cluster recovers. If the claim of a deleted virtual machine
 // were not released, it could never be deleted.
-func TestAClaimThatWasJustHeldIsFreeWhenItsVirtualMachineIsGone(t *testing.T) {
+func TestClaims_AreReleasedWithAnOutdatedCache(t *testing.T) {
 	h := newHarness(t, fresh(func(vm *vmv1alpha1.VirtualMachine) {
 		vm.Spec.Volumes = []vmv1alpha1.VirtualMachineVolume{{
 			Name: "data", PersistentVolumeClaim: &vmv1alpha1.PersistentVolumeClaimVolumeSource{ClaimName: "data"},
@@ -78,7 +78,7 @@ func TestAClaimThatWasJustHeldIsFreeWhenItsVirtualMachineIsGone(t *testing.T) {
 	}
 }
 
-func TestADeletionThatWaitsForTheClaimsOfTheClusterSaysSo(t *testing.T) {
+func TestDeletion_ReportsThatItWaitsForClaims(t *testing.T) {
 	h := newHarness(t, running(func(vm *vmv1alpha1.VirtualMachine) {
 		vm.Spec.Volumes = []vmv1alpha1.VirtualMachineVolume{{
 			Name: "data", PersistentVolumeClaim: &vmv1alpha1.PersistentVolumeClaimVolumeSource{ClaimName: "data"},

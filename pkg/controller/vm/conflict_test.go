@@ -15,7 +15,7 @@ import (
 
 // If a reconcile requests an immediate requeue and has a conflict, an immediate requeue would cause conflicts in a loop
 // until the cache is current.
-func TestConflictOfAPassThatWantsAnotherAtOnceIsNotRepeatedAtOnce(t *testing.T) {
+func TestReconcile_ConflictDelaysAnImmediateRequeue(t *testing.T) {
 	h := newHarness(t, fresh(func(vm *vmv1alpha1.VirtualMachine) { vm.Finalizers = nil }), photon())
 	h.api.fail["update virtualmachines"] = apierrors.NewConflict(vmResource.GroupResource(), "vm", errors.New("changed"))
 	result, err := h.tryPass()
@@ -24,7 +24,7 @@ func TestConflictOfAPassThatWantsAnotherAtOnceIsNotRepeatedAtOnce(t *testing.T) 
 	}
 }
 
-func TestFailedWriteIsNotExpectedToBeHeard(t *testing.T) {
+func TestPersist_ForgetsTheEchoOfAFailedWrite(t *testing.T) {
 	for name, fault := range map[string]error{
 		"refused":  errors.New("write failed"),
 		"conflict": apierrors.NewConflict(vmResource.GroupResource(), "vm", errors.New("changed")),

@@ -114,7 +114,7 @@ func (v *vsphere) DeleteVirtualMachine(_ context.Context, req *provider.Request)
 	return provider.Result{}, nil
 }
 
-func TestControllerTakesAVMThroughItsLifeByEventsAlone(t *testing.T) {
+func TestController_ReconcilesAVMByEventsOnly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		v := &vsphere{state: map[string]*machine{}}
 		a := assembleWith(t, v, photon())
@@ -181,7 +181,7 @@ func TestControllerTakesAVMThroughItsLifeByEventsAlone(t *testing.T) {
 	})
 }
 
-func TestNewNamesWhatIsMissing(t *testing.T) {
+func TestNew_ListsMissingDependencies(t *testing.T) {
 	if _, err := New(Deps{}); err == nil {
 		t.Error("a controller without dependencies was created")
 	}

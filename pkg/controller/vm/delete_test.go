@@ -35,7 +35,7 @@ func (p *probes) Run(context.Context, func(types.NamespacedName) bool, func(type
 }
 func (p *probes) Result(types.NamespacedName) (bool, bool, string) { return false, false, "" }
 
-func TestDeletionRemovesVSphereVMInstanceAndFinalizer(t *testing.T) {
+func TestDeletion_RemovesVMInstanceAndFinalizer(t *testing.T) {
 	h := newHarness(t, running(), photon())
 	prober := &probes{}
 	h.probe.Connections = prober
@@ -68,7 +68,7 @@ func TestDeletionRemovesVSphereVMInstanceAndFinalizer(t *testing.T) {
 }
 
 // The response to its create was lost, or another process has just created it.
-func TestDeletionRemovesAnInstanceThatTheCacheDoesNotShow(t *testing.T) {
+func TestDeletion_RemovesAnInstanceThatTheCacheLacks(t *testing.T) {
 	h := newHarness(t, running(), photon())
 	h.api.markDeleted("vm")
 	h.refresh()
@@ -83,7 +83,7 @@ func TestDeletionRemovesAnInstanceThatTheCacheDoesNotShow(t *testing.T) {
 	}
 }
 
-func TestDeletionOfPausedVMDoesNothing(t *testing.T) {
+func TestDeletion_OfAPausedVMDoesNothing(t *testing.T) {
 	h := newHarness(t, running(annotated(vmv1alpha1.AnnotationPaused)))
 	h.api.markDeleted("vm")
 	if result := h.pass(); result != (controller.Result{}) {
@@ -168,7 +168,7 @@ func TestDeletion_IsHeldByAnAnnotationAndReported(t *testing.T) {
 	}
 }
 
-func TestDeletionWithoutOurFinalizerOnlyCleansUp(t *testing.T) {
+func TestDeletion_WithoutFinalizerOnlyCleansUp(t *testing.T) {
 	h := newHarness(t, running(func(vm *vmv1alpha1.VirtualMachine) { vm.Finalizers = []string{"example.com/other"} }))
 	prober := &probes{}
 	h.probe.Connections = prober
@@ -216,7 +216,7 @@ func TestDeletion_ReportsThatVCenterDoesNotAnswer(t *testing.T) {
 	}
 }
 
-func TestDeletionIsToldOnceAlsoWhileAnotherFinalizerHoldsTheObject(t *testing.T) {
+func TestDeletion_IsReportedOnceWithAnotherFinalizer(t *testing.T) {
 	h := newHarness(t, running(func(vm *vmv1alpha1.VirtualMachine) {
 		vm.Finalizers = append(vm.Finalizers, "example.com/other")
 	}), photon())
@@ -228,7 +228,7 @@ func TestDeletionIsToldOnceAlsoWhileAnotherFinalizerHoldsTheObject(t *testing.T)
 	}
 }
 
-func TestDeletionHasTheGracePeriodThatTheVMRunsWith(t *testing.T) {
+func TestDeletion_UsesTheRunningGracePeriod(t *testing.T) {
 	grace := int64(7)
 	h := newHarness(t, running(), photon())
 	h.provider.update = nil
@@ -252,7 +252,7 @@ func TestDeletionHasTheGracePeriodThatTheVMRunsWith(t *testing.T) {
 	}
 }
 
-func TestDeletionLeavesTheVSphereVMWhenAnnotated(t *testing.T) {
+func TestDeletion_KeepsTheVSphereVMIfAnnotated(t *testing.T) {
 	h := newHarness(t, running(annotated(vmv1alpha1.AnnotationSkipDelete)))
 	h.api.markDeleted("vm")
 	h.pass()
@@ -264,7 +264,7 @@ func TestDeletionLeavesTheVSphereVMWhenAnnotated(t *testing.T) {
 	}
 }
 
-func TestDeletionErrors(t *testing.T) {
+func TestDeletion_HandlesErrors(t *testing.T) {
 	tests := map[string]struct {
 		err    error
 		result controller.Result
@@ -301,7 +301,7 @@ func TestDeletionErrors(t *testing.T) {
 }
 
 // F58
-func TestDeletionLooksAtNothingThatTheVMRefersTo(t *testing.T) {
+func TestDeletion_ReadsNoReferencedObjects(t *testing.T) {
 	h := newHarness(t, running(func(vm *vmv1alpha1.VirtualMachine) {
 		vm.Spec.CPU, vm.Spec.Memory, vm.Spec.ClassName = nil, nil, "gone"
 		vm.Spec.Bootstrap = &vmv1alpha1.VirtualMachineBootstrap{CloudInit: &vmv1alpha1.CloudInitBootstrap{RawCloudConfig: &vmv1alpha1.SecretKeySelector{Name: "gone"}}}
@@ -320,7 +320,7 @@ func TestDeletionLooksAtNothingThatTheVMRefersTo(t *testing.T) {
 	}
 }
 
-func TestDeletionWithAnotherFinalizerReportsOnce(t *testing.T) {
+func TestDeletion_IsDoneOnceWithAnotherFinalizer(t *testing.T) {
 	h := newHarness(t, running(func(vm *vmv1alpha1.VirtualMachine) {
 		vm.Finalizers = append(vm.Finalizers, metav1.FinalizerOrphanDependents)
 	}))

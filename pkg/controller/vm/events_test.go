@@ -14,7 +14,7 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-func TestEventsAreTransitions(t *testing.T) {
+func TestTransitions_ReturnEventsOfChanges(t *testing.T) {
 	const on, off, suspended = vmv1alpha1.PoweredOn, vmv1alpha1.PoweredOff, vmv1alpha1.Suspended
 	status := func(state vmv1alpha1.PowerState) func(*vmv1alpha1.VirtualMachine) {
 		return func(vm *vmv1alpha1.VirtualMachine) { vm.Status.PowerState = state }
@@ -94,7 +94,7 @@ func TestEventsAreTransitions(t *testing.T) {
 	})
 }
 
-func TestARevertThatEndsIsTold(t *testing.T) {
+func TestTransitions_ReportAFinishedRevert(t *testing.T) {
 	asks := func(vm *vmv1alpha1.VirtualMachine) {
 		vm.Spec.CurrentSnapshotName = "before"
 		setFalse(vm, time.Unix(0, 0), vmv1alpha1.ConditionSnapshotSynced, vmv1alpha1.ReasonReverting, "")
@@ -109,7 +109,7 @@ func TestARevertThatEndsIsTold(t *testing.T) {
 
 // The status gets the ID of a VM only when its create has ended, and a deletion does not read the VM that it destroys.
 // A VM that belongs to another object is not deleted.
-func TestADeletionIsToldAsWhatItWas(t *testing.T) {
+func TestTransitions_DescribeADeletion(t *testing.T) {
 	const none = "The object is deleted; it has no virtual machine in vSphere"
 	for name, tc := range map[string]struct {
 		was, is     string
@@ -156,7 +156,7 @@ func tellOnlyChanges(t *testing.T, tests map[string]transition) {
 	}
 }
 
-func TestEventsAreReportedOnlyForWhatWasWritten(t *testing.T) {
+func TestEvents_AreRecordedOnlyAfterTheWrite(t *testing.T) {
 	h := newHarness(t, fresh(), photon())
 	lifeOf(h)
 	for range lifeSteps - 2 {

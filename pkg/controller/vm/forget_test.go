@@ -14,7 +14,7 @@ import (
 
 // The provider must not keep state of an object that it did not delete. Otherwise its memory grows with every virtual
 // machine.
-func TestProviderForgetsVMThatWentWithoutItsDelete(t *testing.T) {
+func TestReconcile_ForgetsVMsThatTheProviderDidNotDelete(t *testing.T) {
 	t.Run("kept in vSphere", func(t *testing.T) {
 		h := newHarness(t, running(annotated(vmv1alpha1.AnnotationSkipDelete)))
 		h.api.markDeleted("vm")

@@ -29,7 +29,7 @@ func cloudInit(secret, key string) func(*vmv1alpha1.VirtualMachine) {
 		RawCloudConfig: &vmv1alpha1.SecretKeySelector{Name: secret, Key: key}}})
 }
 
-func TestAllMissingPrerequisitesShowAtOnce(t *testing.T) {
+func TestGather_ReportsAllMissingPrerequisites(t *testing.T) {
 	h := newHarness(t, fresh(cloudInit("data", "")))
 	result := h.pass()
 	if want := (controller.Result{RequeueAfter: controller.Recheck}); result != want {
@@ -63,7 +63,7 @@ func TestAllMissingPrerequisitesShowAtOnce(t *testing.T) {
 	}
 }
 
-func TestOnlyWhatNoWatchReportsIsPolled(t *testing.T) {
+func TestGather_PollsOnlyUnwatchedObjects(t *testing.T) {
 	tests := map[string]struct {
 		matcher vmv1alpha1.InstancetypeMatcher
 		want    controller.Result
@@ -87,7 +87,7 @@ func TestOnlyWhatNoWatchReportsIsPolled(t *testing.T) {
 	}
 }
 
-func TestBootstrapIsReadFromTheNamedSecrets(t *testing.T) {
+func TestBootstrap_ReadsTheReferencedSecrets(t *testing.T) {
 	tests := map[string]struct {
 		spec vmv1alpha1.VirtualMachineBootstrap
 		want provider.BootstrapData
@@ -124,7 +124,7 @@ func TestBootstrapIsReadFromTheNamedSecrets(t *testing.T) {
 	}
 }
 
-func TestSecretWithoutTheKeyIsMissing(t *testing.T) {
+func TestBootstrap_ReportsAMissingKey(t *testing.T) {
 	h := newHarness(t, fresh(cloudInit("s", "other")), photon())
 	h.secret("s", map[string][]byte{"user-data": nil})
 	h.pass()
@@ -132,8 +132,8 @@ func TestSecretWithoutTheKeyIsMissing(t *testing.T) {
 		t.Errorf("message %q, want the Secret and the key", got)
 	}
 }
-
-func TestS2ValueOfASecretThatVSphereWouldChangeIsNamedByItsKeyAlone(t *testing.T) {
+// S2
+func TestBootstrap_ReportsPropertiesThatVSphereWouldChange(t *testing.T) {
 	for name, value := range map[string]string{
 		"escape": "hunter2\u001b", "carriage return": "hunter2\r\n", "no UTF-8": "hunter2\xff",
 		"too long": "hunter2" + strings.Repeat("x", bounds.MaxProperty),
@@ -168,7 +168,7 @@ func TestS2ValueOfASecretThatVSphereWouldChangeIsNamedByItsKeyAlone(t *testing.T
 
 // S12: a user who can create a VM can use any Secret of its namespace and none of another namespace, as
 // docs/operations.md describes.
-func TestS12AVMReachesTheSecretsOfItsOwnNamespaceAlone(t *testing.T) {
+func TestBootstrap_ReadsSecretsOfTheVMsNamespaceOnly(t *testing.T) {
 	h := newHarness(t, fresh(cloudInit("any", "")), photon())
 	foreign := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "other", Name: "any"}, Data: map[string][]byte{"user-data": []byte("foreign")}}
 	if err := h.host.Tracker().Add(foreign); err != nil {
@@ -190,7 +190,7 @@ func TestS12AVMReachesTheSecretsOfItsOwnNamespaceAlone(t *testing.T) {
 	}
 }
 
-func TestUnreadableSecretIsNotAMissingOne(t *testing.T) {
+func TestBootstrap_RetriesAnUnreadableSecret(t *testing.T) {
 	h := newHarness(t, fresh(cloudInit("s", "")), photon())
 	h.host.PrependReactor("get", "secrets", func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, errTest })
 	if _, err := h.tryPass(); !errors.Is(err, errTest) {
@@ -201,7 +201,7 @@ func TestUnreadableSecretIsNotAMissingOne(t *testing.T) {
 	}
 }
 
-func TestImageIsNeededUnlessAVMIsAdopted(t *testing.T) {
+func TestImage_IsRequiredUnlessAVMIsAdopted(t *testing.T) {
 	noImage := func(vm *vmv1alpha1.VirtualMachine) { vm.Spec.Image = nil }
 	h := newHarness(t, fresh(noImage))
 	h.pass()
@@ -230,7 +230,7 @@ func TestImage_WithALicenseAgreementWaitsForItsAcceptance(t *testing.T) {
 	}
 }
 
-func TestAnImageIsFoundByItsKind(t *testing.T) {
+func TestImage_IsFoundByItsKind(t *testing.T) {
 	ofCluster := func(vm *vmv1alpha1.VirtualMachine) { vm.Spec.Image.Kind = vmv1alpha1.ClusterImageKind }
 	everywhere := &vmv1alpha1.ClusterVirtualMachineImage{ObjectMeta: metav1.ObjectMeta{Name: "photon", UID: "cluster"}}
 	h := newHarness(t, fresh(ofCluster), photon())
@@ -267,7 +267,7 @@ func TestAnImageIsFoundByItsKind(t *testing.T) {
 	}
 }
 
-func TestVMWithoutASizeIsNotCreated(t *testing.T) {
+func TestGather_RequiresASize(t *testing.T) {
 	h := newHarness(t, fresh(func(vm *vmv1alpha1.VirtualMachine) {
 		vm.Spec.CPU, vm.Spec.Memory, vm.Spec.ClassName = nil, nil, "gone"
 	}), photon())
@@ -277,7 +277,7 @@ func TestVMWithoutASizeIsNotCreated(t *testing.T) {
 	}
 }
 
-func TestCreatedVMReadsNoPrerequisites(t *testing.T) {
+func TestCreatedVM_ReadsNoPrerequisites(t *testing.T) {
 	h := newHarness(t, running(cloudInit("gone", "")))
 	h.pass()
 	if got := h.host.Actions(); len(got) != 0 {
@@ -302,7 +302,7 @@ func TestCreatedVM_DropsWhatOnlyACreationWaitsFor(t *testing.T) {
 	}
 }
 
-func TestWhatDoesNotFitTheImageShowsInItsCondition(t *testing.T) {
+func TestGather_ReportsConflictsWithTheImage(t *testing.T) {
 	yes := true
 	appliance := photon()
 	appliance.Status = vmv1alpha1.VirtualMachineImageStatus{

@@ -78,7 +78,7 @@ func TestStatusChartUpdatesTheGroupLinkedCondition(t *testing.T) {
 	}
 }
 
-func TestPowerStateOfAMember(t *testing.T) {
+func TestGroup_MembersInheritThePowerState(t *testing.T) {
 	for name, tc := range map[string]struct {
 		own      vmv1alpha1.PowerState
 		group    *vmv1alpha1.VirtualMachineGroup
@@ -119,7 +119,7 @@ func TestPowerStateOfAMember(t *testing.T) {
 	}
 }
 
-func TestAGroupWakesTheVMsForWhichSomethingIsAnother(t *testing.T) {
+func TestGroup_QueuesOnlyAffectedVMs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		inherits := stable(named("inherits"), inGroup(""))
 		own := stable(named("own"), inGroup(on))
@@ -170,7 +170,7 @@ func TestAGroupWakesTheVMsForWhichSomethingIsAnother(t *testing.T) {
 	})
 }
 
-func TestTheProviderIsToldWhereTheOthersOfTheGroupAre(t *testing.T) {
+func TestGroup_ProviderGetsTheZonesOfOtherMembers(t *testing.T) {
 	placed := func(name, zone, group string) *vmv1alpha1.VirtualMachine {
 		vm := fresh(named(name))
 		vm.Spec.GroupName, vm.Status.Zone = group, zone
@@ -205,7 +205,7 @@ func TestTheProviderIsToldWhereTheOthersOfTheGroupAre(t *testing.T) {
 	}
 }
 
-func TestTheProviderIsToldWhichGroupsAreKeptWithAVM(t *testing.T) {
+func TestGroup_ProviderGetsTheGroupsStoredWithAVM(t *testing.T) {
 	h := newHarness(t, running(inGroup(on)), photon(), groupOf("", "vm"))
 	h.pass()
 	if got := h.provider.requests[0].Groups; !got.Known || len(got.Kept) != 1 || got.Kept[0].Name != "all" {

@@ -102,7 +102,7 @@ func named(name string) func(*vmv1alpha1.VirtualMachine) {
 
 // Scenario 5 of the specification: 1,000 virtual machines in the initial list must not delay one that a user creates or
 // changes in the meantime.
-func TestAfterARestartUsersGoBeforeTheInitialList(t *testing.T) {
+func TestHandlers_UsersHavePriorityOverTheInitialList(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const count = 1000
 		var objects []runtime.Object
@@ -148,7 +148,7 @@ func TestAfterARestartUsersGoBeforeTheInitialList(t *testing.T) {
 	})
 }
 
-func TestEventsOfVMsTakeTheirPriority(t *testing.T) {
+func TestHandlers_SetPrioritiesOfEvents(t *testing.T) {
 	type handler = cache.ResourceEventHandler
 	version := func(v string) func(*vmv1alpha1.VirtualMachine) {
 		return func(vm *vmv1alpha1.VirtualMachine) { vm.ResourceVersion = v }
@@ -187,7 +187,7 @@ func TestEventsOfVMsTakeTheirPriority(t *testing.T) {
 	}
 }
 
-func TestInvalidPriorityIsReportedOnce(t *testing.T) {
+func TestHandlers_ReportAnInvalidPriorityOnce(t *testing.T) {
 	a := assemble(t)
 	h := a.enqueuer.Handler()
 	h.OnAdd(stable(override("soon")), true)
@@ -213,7 +213,7 @@ func TestInvalidPriorityIsReportedOnce(t *testing.T) {
 	}
 }
 
-func TestHintsAndRequeuesEvaluateTheState(t *testing.T) {
+func TestHandlers_EventsAndRequeuesEvaluateTheState(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := assemble(t, stable(), fresh(named("new")))
 		a.watch(t)
@@ -265,7 +265,7 @@ func referring() []runtime.Object {
 	}
 }
 
-func TestRelatedObjectsWakeTheVMsThatReferToThem(t *testing.T) {
+func TestHandlers_RelatedObjectsQueueTheirVMs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := assemble(t, referring()...)
 		a.watch(t)

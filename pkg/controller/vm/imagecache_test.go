@@ -106,7 +106,7 @@ func TestCacheChartHasLabelYesGetsTheCache(t *testing.T) {
 }
 
 // VM Operator waits there for an event that is never sent.
-func TestCacheChartCacheExistsNoIsNotReadyAndAskedForAnew(t *testing.T) {
+func TestCacheChartCacheExistsNoIsNotReadyAndRequestedAgain(t *testing.T) {
 	h := fastHarness(t, fresh(waiting(place)), nil)
 	checkChart(t, h, "waits")
 	h.pass()
@@ -215,7 +215,7 @@ func (h *harness) lacks(e error) {
 	h.provider.update = func(*provider.Request) (<-chan error, error) { return nil, e }
 }
 
-func TestFastDeployChartNotReadyMakesTheCacheAndWaitsForIt(t *testing.T) {
+func TestFastDeployChartNotReadyCreatesTheCacheAndWaitsForIt(t *testing.T) {
 	h := fastHarness(t, fresh(), nil)
 	h.lacks(errors.Join(lacking()))
 	if got := h.pass(); got.Requeue || got.RequeueAfter != 0 {
@@ -240,7 +240,7 @@ func TestFastDeployChartNotReadyMakesTheCacheAndWaitsForIt(t *testing.T) {
 	}
 }
 
-func TestAskingForCopiesIsIdempotent(t *testing.T) {
+func TestImageCache_RequestIsIdempotent(t *testing.T) {
 	for name, tc := range map[string]struct {
 		cache  *vmv1alpha1.VirtualMachineImageCache
 		lacks  *provider.ImageCacheNotReadyError
@@ -284,7 +284,7 @@ func TestAskingForCopiesIsIdempotent(t *testing.T) {
 	}
 }
 
-func TestACacheOfAnotherItemIsNotChanged(t *testing.T) {
+func TestImageCache_OfAnotherItemIsNotChanged(t *testing.T) {
 	h := fastHarness(t, fresh(), photonCache(func(c *vmv1alpha1.VirtualMachineImageCache) {
 		c.Spec.ContentLibrary.Item = "ubuntu"
 		c.Status.Locations = nil
@@ -297,7 +297,7 @@ func TestACacheOfAnotherItemIsNotChanged(t *testing.T) {
 }
 
 // The datastore of a location may be full when a copy fails.
-func TestAfterAWhileTheProviderSaysAnewWhereTheCopiesAreNeeded(t *testing.T) {
+func TestImageCache_ProviderIsCalledAgainAfterMaxWait(t *testing.T) {
 	h := fastHarness(t, fresh(waiting(place)), photonCache(func(c *vmv1alpha1.VirtualMachineImageCache) { c.Status.Locations = nil }))
 	checkChart(t, h, "waits, label photon, location "+place)
 	h.clock = h.clock.Add(imagecache.MaxWait - 2*time.Second)
@@ -306,7 +306,7 @@ func TestAfterAWhileTheProviderSaysAnewWhereTheCopiesAreNeeded(t *testing.T) {
 	checkChart(t, h, "provider called")
 }
 
-func TestTheModeOfTheVMCountsBeforeThatOfItsClassAndOfTheServer(t *testing.T) {
+func TestImageCache_ModeOfTheVMOverridesClassAndServer(t *testing.T) {
 	const key = vmv1alpha1.AnnotationFastDeploy
 	for name, tc := range map[string]struct {
 		vm, class map[string]string
@@ -342,14 +342,14 @@ func TestTheModeOfTheVMCountsBeforeThatOfItsClassAndOfTheServer(t *testing.T) {
 	}
 }
 
-func TestWhatIsCreatedWaitsForNoCopies(t *testing.T) {
+func TestImageCache_CreatedVMsDoNotWait(t *testing.T) {
 	h := fastHarness(t, fresh(waiting(place), func(vm *vmv1alpha1.VirtualMachine) {
 		setTrue(vm, time.Unix(1, 0), vmv1alpha1.ConditionCreated)
 	}), nil)
 	checkChart(t, h, "provider called")
 }
 
-func TestOnlyWhatAVMWaitsForIsNewsOfACache(t *testing.T) {
+func TestImageCache_OnlyReadinessQueuesVMs(t *testing.T) {
 	was := photonCache()
 	for name, tc := range map[string]struct {
 		change func(*vmv1alpha1.VirtualMachineImageCache)

@@ -15,7 +15,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
-func TestInstanceLivesWhileTheVMRuns(t *testing.T) {
+func TestInstance_ExistsWhileTheVMRuns(t *testing.T) {
 	h := newHarness(t, running(), photon())
 	h.pass()
 	vmi := h.api.vmi("vm")
@@ -50,7 +50,7 @@ func TestInstanceLivesWhileTheVMRuns(t *testing.T) {
 	}
 }
 
-func TestInstanceOfAnEarlierVMIsReplaced(t *testing.T) {
+func TestInstance_OfAnEarlierVMIsReplaced(t *testing.T) {
 	earlier := fresh(func(vm *vmv1alpha1.VirtualMachine) { vm.UID = "earlier" })
 	old := instance.New(earlier, &vmv1alpha1.VirtualMachineInstanceSpec{GuestID: "old"})
 	for name, behind := range map[string]bool{"seen in the cache": false, "found by the create": true} {
@@ -71,7 +71,7 @@ func TestInstanceOfAnEarlierVMIsReplaced(t *testing.T) {
 	}
 }
 
-func TestInstanceThatTheCacheDoesNotShowIsUsed(t *testing.T) {
+func TestInstance_ThatTheCacheLacksIsUsed(t *testing.T) {
 	vm := running()
 	h := newHarness(t, vm, photon(), instance.New(vm, &vmv1alpha1.VirtualMachineInstanceSpec{CPU: vm.Spec.CPU}))
 	h.behind = true
@@ -84,7 +84,7 @@ func TestInstanceThatTheCacheDoesNotShowIsUsed(t *testing.T) {
 	}
 }
 
-func TestInstanceThatAUserDeletedComesBack(t *testing.T) {
+func TestInstance_IsCreatedAgainAfterADeletion(t *testing.T) {
 	h := newHarness(t, running(), photon())
 	h.pass()
 	vmi := h.api.vmi("vm")
@@ -99,7 +99,7 @@ func TestInstanceThatAUserDeletedComesBack(t *testing.T) {
 }
 
 // The instance has the running spec, so it changes only after the provider has no operation left.
-func TestInstanceTakesALiveChangeWhenItIsApplied(t *testing.T) {
+func TestInstance_GetsALiveChangeWhenItIsApplied(t *testing.T) {
 	shares := &vmv1alpha1.Shares{Level: vmv1alpha1.SharesHigh}
 	h := newHarness(t, running(), photon())
 	h.pass()
@@ -126,7 +126,7 @@ func TestInstanceTakesALiveChangeWhenItIsApplied(t *testing.T) {
 
 // The instance must show the running spec even while the provider waits for a later restart, or reports a snapshot that
 // cannot be reverted to.
-func TestInstanceTakesALiveChangeWhateverElseTheProviderWaitsFor(t *testing.T) {
+func TestInstance_GetsALiveChangeWhileTheProviderWaits(t *testing.T) {
 	for name, test := range map[string]struct {
 		err   error
 		taken bool
@@ -165,7 +165,7 @@ func (h *harness) waitsFor(paths ...string) {
 	}
 }
 
-func TestInstanceKeepsWhatWaitsForAPowerCycle(t *testing.T) {
+func TestInstance_KeepsValuesThatWaitForAPowerCycle(t *testing.T) {
 	h := newHarness(t, running(), photon())
 	h.pass()
 	h.api.edit("vm", func(vm *vmv1alpha1.VirtualMachine) {
@@ -194,7 +194,7 @@ func TestInstanceKeepsWhatWaitsForAPowerCycle(t *testing.T) {
 
 // The provider lists changes that wait by hardware paths. Paths that a comparison of specs does not have must not hide
 // other changes from the instance.
-func TestInstanceTakesLiveChangesBesideWhatOnlyTheHardwareKnows(t *testing.T) {
+func TestInstance_GetsLiveChangesDespiteHardwarePaths(t *testing.T) {
 	h := newHarness(t, running(), photon())
 	h.pass()
 	h.api.edit("vm", func(vm *vmv1alpha1.VirtualMachine) {
@@ -209,7 +209,7 @@ func TestInstanceTakesLiveChangesBesideWhatOnlyTheHardwareKnows(t *testing.T) {
 }
 
 // F138
-func TestInstanceStaysWhenTheHardwareRefusedALiveChange(t *testing.T) {
+func TestInstance_IsUnchangedIfTheHardwareRefusesALiveChange(t *testing.T) {
 	h := newHarness(t, running(), photon())
 	h.pass()
 	h.api.edit("vm", func(vm *vmv1alpha1.VirtualMachine) {
@@ -223,7 +223,7 @@ func TestInstanceStaysWhenTheHardwareRefusedALiveChange(t *testing.T) {
 }
 
 // F139
-func TestPowerOffForgetsWhatNeededIt(t *testing.T) {
+func TestReconcile_PowerOffClearsRestartRequired(t *testing.T) {
 	h := newHarness(t, running(func(vm *vmv1alpha1.VirtualMachine) {
 		vm.Status.RestartRequired = []vmv1alpha1.RestartRequirement{{Path: "cpu.cores"}}
 		vm.Spec.PowerState, vm.Status.PowerState = vmv1alpha1.PoweredOff, vmv1alpha1.PoweredOff
@@ -235,7 +235,7 @@ func TestPowerOffForgetsWhatNeededIt(t *testing.T) {
 }
 
 // The watch has shown neither the creation nor the deletion of the instance.
-func TestInstanceThatWentUnseenIsMadeAgain(t *testing.T) {
+func TestInstance_IsCreatedAgainWithoutWatchEvents(t *testing.T) {
 	h := newHarness(t, running(), photon())
 	h.behind = true
 	h.pass()

@@ -66,7 +66,7 @@ func nodeOf(vm *vmv1alpha1.VirtualMachine) {
 	vm.Labels = map[string]string{clusterv1alpha1.ClusterNameLabel: "c"}
 }
 
-func TestAVirtualMachineOfAMachineWaitsForAllThatItNeeds(t *testing.T) {
+func TestMachine_VMWaitsForItsPrerequisites(t *testing.T) {
 	unread := fmt.Errorf("machine: %w", clusterapi.ErrUnread)
 	for name, tc := range map[string]struct {
 		machines *fakeMachines
@@ -135,7 +135,7 @@ func TestAVirtualMachineOfAMachineWaitsForAllThatItNeeds(t *testing.T) {
 	}
 }
 
-func TestAVirtualMachineThatWaitsForItsMachineSaysSo(t *testing.T) {
+func TestMachine_VMReportsThatItWaits(t *testing.T) {
 	h := newHarness(t, fresh(nodeOf), photon())
 	h.machines.machineErr = nil
 	h.pass()
@@ -151,7 +151,7 @@ func TestAVirtualMachineThatWaitsForItsMachineSaysSo(t *testing.T) {
 	}
 }
 
-func TestTheMachineOfAVirtualMachineIsToldOnceAndStays(t *testing.T) {
+func TestMachine_IsReportedOnceAndKept(t *testing.T) {
 	h := newHarness(t, fresh(nodeOf), photon())
 	*h.machines = *ready(func(m *fakeMachines) { m.machine.DataSecret = "" })
 	h.pass()
@@ -176,7 +176,7 @@ func TestTheMachineOfAVirtualMachineIsToldOnceAndStays(t *testing.T) {
 	}
 }
 
-func TestAMachineThatDoesNotNameTheVirtualMachineIsNotRecorded(t *testing.T) {
+func TestMachine_IsIgnoredIfItDoesNotReferToTheVM(t *testing.T) {
 	h := newHarness(t, fresh(nodeOf), photon())
 	*h.machines = *ready(func(m *fakeMachines) { m.machine.Infrastructure.Name = "victim"; m.machine.FailureDomain = "theirs" })
 	h.secret("data", map[string][]byte{"value": []byte("hunter2")})
@@ -196,7 +196,7 @@ func TestAMachineThatDoesNotNameTheVirtualMachineIsNotRecorded(t *testing.T) {
 	}
 }
 
-func TestTheZoneOfTheMachineIsAskedForInPlaceOfTheSpecs(t *testing.T) {
+func TestMachine_ZoneOverridesTheSpec(t *testing.T) {
 	h := newHarness(t, fresh(nodeOf), photon())
 	*h.machines = *ready(func(m *fakeMachines) { m.machine.FailureDomain = "b" })
 	h.secret("data", map[string][]byte{"value": []byte("#!x")})
@@ -206,7 +206,7 @@ func TestTheZoneOfTheMachineIsAskedForInPlaceOfTheSpecs(t *testing.T) {
 	}
 }
 
-func TestNothingIsDoneForAVirtualMachineThatClusterAPIHasPaused(t *testing.T) {
+func TestMachine_PauseByClusterAPIStopsReconciles(t *testing.T) {
 	annotated := func(vm *vmv1alpha1.VirtualMachine) {
 		vm.Annotations = map[string]string{clusterv1alpha1.PausedAnnotation: ""}
 	}
@@ -240,7 +240,7 @@ func TestNothingIsDoneForAVirtualMachineThatClusterAPIHasPaused(t *testing.T) {
 	}
 }
 
-func TestAPauseLastsAsLongAsTheClusterCannotBeRead(t *testing.T) {
+func TestMachine_PauseLastsWhileTheClusterCannotBeRead(t *testing.T) {
 	h := newHarness(t, fresh(nodeOf, func(vm *vmv1alpha1.VirtualMachine) { vm.Status.Zone = "a" }), photon())
 	*h.machines = *ready(func(m *fakeMachines) { m.cluster.Paused = true })
 	h.secret("data", map[string][]byte{"value": []byte("#!x")})

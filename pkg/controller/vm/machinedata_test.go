@@ -20,7 +20,7 @@ import (
 
 const ignition = `{"ignition":{"version":"3.4.0"}}`
 
-func TestAVirtualMachineBootsWithTheDataOfItsMachine(t *testing.T) {
+func TestBootstrap_UsesTheDataOfTheMachine(t *testing.T) {
 	key := &vmv1alpha1.SecretKeySelector{Name: "data", Key: "value"}
 	for name, tc := range map[string]struct {
 		secret map[string][]byte
@@ -86,7 +86,7 @@ func TestAVirtualMachineBootsWithTheDataOfItsMachine(t *testing.T) {
 	}
 }
 
-func TestBadDataOfAMachineAreNamedByTheSecretAndItsKey(t *testing.T) {
+func TestBootstrap_ReportsInvalidMachineDataBySecretAndKey(t *testing.T) {
 	for name, tc := range map[string]struct {
 		secret map[string][]byte
 		spec   *vmv1alpha1.VirtualMachineBootstrap
@@ -129,7 +129,7 @@ func TestBadDataOfAMachineAreNamedByTheSecretAndItsKey(t *testing.T) {
 	}
 }
 
-func TestASecretThatCannotBeReadIsTriedAgain(t *testing.T) {
+func TestBootstrap_RetriesAnUnreadableMachineSecret(t *testing.T) {
 	h := newHarness(t, fresh(nodeOf), photon())
 	*h.machines = *ready()
 	h.host.PrependReactor("get", "secrets", func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, errTest })
@@ -142,7 +142,7 @@ func TestASecretThatCannotBeReadIsTriedAgain(t *testing.T) {
 }
 
 // The bootstrap data of an existing virtual machine stays, even if its Machine or Secret changes.
-func TestAVirtualMachineThatExistsKeepsTheBootstrapThatItWasMadeWith(t *testing.T) {
+func TestBootstrap_IsKeptForAnExistingVM(t *testing.T) {
 	h := newHarness(t, fresh(nodeOf, func(vm *vmv1alpha1.VirtualMachine) {
 		vm.Status.UniqueID = "vm-1"
 		setTrue(vm, time.Now(), vmv1alpha1.ConditionCreated)
@@ -170,7 +170,7 @@ func TestAVirtualMachineThatExistsKeepsTheBootstrapThatItWasMadeWith(t *testing.
 	}
 }
 
-func TestAnotherInstanceIDGetsTheDataThatTheMachineHasThen(t *testing.T) {
+func TestBootstrap_UsesTheMachinesCurrentDataForANewInstanceID(t *testing.T) {
 	h := newHarness(t, fresh(nodeOf, boots(vmv1alpha1.VirtualMachineBootstrap{CloudInit: &vmv1alpha1.CloudInitBootstrap{InstanceID: "second"}}), func(vm *vmv1alpha1.VirtualMachine) {
 		vm.Status.UniqueID = "vm-1"
 		setTrue(vm, time.Now(), vmv1alpha1.ConditionCreated)

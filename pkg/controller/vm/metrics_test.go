@@ -13,7 +13,7 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-func TestTheTimeToTheFirstAddressIsMeasuredOnce(t *testing.T) {
+func TestMetrics_RecordTheTimeToTheFirstAddressOnce(t *testing.T) {
 	h := newHarness(t, fresh(func(vm *vmv1alpha1.VirtualMachine) { vm.Status.PowerState = vmv1alpha1.PoweredOff }), photon())
 	h.api.edit("vm", func(vm *vmv1alpha1.VirtualMachine) {
 		vm.CreationTimestamp = metav1.NewTime(h.clock.Add(-90 * time.Second))

@@ -35,7 +35,7 @@ func origin(change ...func(*vmv1alpha1.VirtualMachine)) *vmv1alpha1.VirtualMachi
 	return vm
 }
 
-func TestACloneWaitsUntilItsSourceCanBeCloned(t *testing.T) {
+func TestClone_WaitsUntilItsSourceCanBeCloned(t *testing.T) {
 	type change = func(*vmv1alpha1.VirtualMachine)
 	none := change(func(*vmv1alpha1.VirtualMachine) {})
 	on := change(func(vm *vmv1alpha1.VirtualMachine) { vm.Status.PowerState = vmv1alpha1.PoweredOn })
@@ -88,7 +88,7 @@ func TestACloneWaitsUntilItsSourceCanBeCloned(t *testing.T) {
 	}
 }
 
-func TestACloneIsOfTheVirtualMachineOfItsNamespace(t *testing.T) {
+func TestClone_UsesTheSourceInItsNamespace(t *testing.T) {
 	h := newHarness(t, fresh(cloneOf("source", "before")), origin())
 	h.pass()
 	want := &provider.CloneSource{
@@ -99,7 +99,7 @@ func TestACloneIsOfTheVirtualMachineOfItsNamespace(t *testing.T) {
 	}
 }
 
-func TestWhatHappensToItsSourceWakesAClone(t *testing.T) {
+func TestClone_IsQueuedByEventsOfItsSource(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := assemble(t, origin(), fresh(named("clone"), cloneOf("source", "")), fresh(named("other"), cloneOf("another", "")), origin(named("made"), cloneOf("source", "")))
 		a.watch(t)

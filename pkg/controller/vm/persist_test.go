@@ -70,7 +70,7 @@ func TestPersist_WritesAVMFiveTimesFromCreateToAddress(t *testing.T) {
 	}
 }
 
-func TestSteadyPassMakesNoCall(t *testing.T) {
+func TestReconcile_OfAStableVMMakesNoCalls(t *testing.T) {
 	h := newHarness(t, fresh(), photon())
 	lifeOf(h)
 	for range lifeSteps + 1 {
@@ -90,7 +90,7 @@ func TestSteadyPassMakesNoCall(t *testing.T) {
 
 // F43: the cache of the second reconcile lacks the write of the first. With the cache's resource version, the write
 // would be refused.
-func TestPassSeesOwnWritesThatTheCacheDoesNotHaveYet(t *testing.T) {
+func TestReconcile_SeesOwnWritesBeforeTheCache(t *testing.T) {
 	h := newHarness(t, fresh(), photon())
 	h.behind = true
 	lifeOf(h)
@@ -108,7 +108,7 @@ func TestPassSeesOwnWritesThatTheCacheDoesNotHaveYet(t *testing.T) {
 	}
 }
 
-func TestTransitionTimesAreKeptWhileTheStatusStays(t *testing.T) {
+func TestPersist_KeepsTransitionTimesOfUnchangedConditions(t *testing.T) {
 	h := newHarness(t, running(), photon())
 	h.pass()
 	first := findCondition(h.vm(), vmv1alpha1.ConditionReady).LastTransitionTime
@@ -122,7 +122,7 @@ func TestTransitionTimesAreKeptWhileTheStatusStays(t *testing.T) {
 }
 
 // F42
-func TestBothReferencesAreWrittenAtOnce(t *testing.T) {
+func TestPersist_WritesBothReferencesInOneUpdate(t *testing.T) {
 	h := newHarness(t, running(), photon())
 	h.syncs(func(vm *vmv1alpha1.VirtualMachine, _ *vmv1alpha1.VirtualMachineInstance) (*vmv1alpha1.VirtualMachine, error) {
 		vm = vm.DeepCopy()
@@ -139,7 +139,7 @@ func TestBothReferencesAreWrittenAtOnce(t *testing.T) {
 	}
 }
 
-func TestVMThatVanishesDuringThePassIsNoError(t *testing.T) {
+func TestPersist_IgnoresADeletedVM(t *testing.T) {
 	h := newHarness(t, fresh(), photon())
 	h.behind = true
 	if err := h.api.Tracker().Delete(vmResource, "ns", "vm"); err != nil {
@@ -149,7 +149,7 @@ func TestVMThatVanishesDuringThePassIsNoError(t *testing.T) {
 }
 
 // For example, references are replaced by their settings and the API refuses some of these.
-func TestWhatAPassHasSeenIsWrittenThoughTheObjectIsRefused(t *testing.T) {
+func TestPersist_WritesTheStatusIfTheObjectIsRefused(t *testing.T) {
 	ref := &vmv1alpha1.InstancetypeRef{Name: "small"}
 	h := newHarness(t, fresh(func(vm *vmv1alpha1.VirtualMachine) { vm.Status.InstancetypeRef = ref }), photon())
 	h.syncs(func(vm *vmv1alpha1.VirtualMachine, _ *vmv1alpha1.VirtualMachineInstance) (*vmv1alpha1.VirtualMachine, error) {

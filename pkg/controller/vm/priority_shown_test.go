@@ -15,7 +15,7 @@ import (
 )
 
 // The server returns priorities as numbers, and the dashboard has names for them.
-func TestTheDashboardNamesThePrioritiesThatThereAre(t *testing.T) {
+func TestPriority_DashboardHasANameForEachValue(t *testing.T) {
 	page, err := os.ReadFile("../../../cmd/virtctl/dashboard/web/queue.js")
 	if err != nil {
 		t.Fatal(err)

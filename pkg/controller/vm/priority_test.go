@@ -68,7 +68,7 @@ func ips(v4, v6 string) func(*vmv1alpha1.VirtualMachine) {
 	}
 }
 
-func TestPriorityFollowsTheCascade(t *testing.T) {
+func TestPriority_DependsOnTheState(t *testing.T) {
 	type change = func(*vmv1alpha1.VirtualMachine)
 	const (
 		on, off, suspended = vmv1alpha1.PoweredOn, vmv1alpha1.PoweredOff, vmv1alpha1.Suspended
@@ -137,7 +137,7 @@ func TestPriorityFollowsTheCascade(t *testing.T) {
 	}
 }
 
-func TestPriorityOfOtherKindsIsTheFallback(t *testing.T) {
+func TestPriority_OfOtherKindsIsTheFallback(t *testing.T) {
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{DeletionTimestamp: &metav1.Time{}}}
 	if got, err := Priority(secret, -3); got != -3 || err != nil {
 		t.Errorf("priority %d and error %v, want -3 and none", got, err)
@@ -145,7 +145,7 @@ func TestPriorityOfOtherKindsIsTheFallback(t *testing.T) {
 }
 
 // The values are known to users and their tools.
-func TestPriorityValuesAreThoseDocumented(t *testing.T) {
+func TestPriority_ValuesAreTheDocumentedOnes(t *testing.T) {
 	got := [...]int{PriorityCreating, PriorityPowerStateChange, PriorityDeleting, PriorityWaitingForIP, PriorityWaitingForDiskPromo,
 		controller.PriorityDefaultCreate, controller.PriorityDefaultUpdate, controller.PriorityDefaultDelete, controller.PriorityDefaultGeneric}
 	if want := [...]int{100, 99, 98, 97, 96, -1, -2, -3, -4}; got != want {

@@ -30,7 +30,7 @@ func (k *keeper) Result(types.NamespacedName) (ready, known bool, message string
 	return k.ready, !k.unknown, "refused"
 }
 
-func TestEveryPassHandsTheProbeOverAndAsksIt(t *testing.T) {
+func TestProbe_IsAddedAndReadInEveryReconcile(t *testing.T) {
 	h, prober := newHarness(t, running(probed), photon()), &keeper{}
 	h.probe.Connections = prober
 	h.pass()
@@ -55,7 +55,7 @@ func probed(vm *vmv1alpha1.VirtualMachine) {
 	vm.Spec.ReadinessProbe = &vmv1alpha1.VirtualMachineReadinessProbe{TCPSocket: &vmv1alpha1.TCPSocketAction{Port: 22}}
 }
 
-func TestTheAnswerOfBeforeARestartHoldsUntilThereIsAnother(t *testing.T) {
+func TestProbe_KeepsTheResultAfterARestart(t *testing.T) {
 	for _, ready := range []bool{true, false} {
 		h, prober := newHarness(t, running(probed), photon()), &keeper{ready: ready}
 		h.probe.Connections = prober
@@ -74,7 +74,7 @@ func TestTheAnswerOfBeforeARestartHoldsUntilThereIsAnother(t *testing.T) {
 	}
 }
 
-func TestWhatDoesNotRunIsNotProbedAndSaysSo(t *testing.T) {
+func TestProbe_IsNotRunForAStoppedVM(t *testing.T) {
 	off := func(vm *vmv1alpha1.VirtualMachine) {
 		probed(vm)
 		vm.Spec.PowerState, vm.Status.PowerState = vmv1alpha1.PoweredOff, vmv1alpha1.PoweredOff
@@ -99,7 +99,7 @@ func TestWhatDoesNotRunIsNotProbedAndSaysSo(t *testing.T) {
 	}
 }
 
-func TestTheConditionOfAProbeGoesWithIt(t *testing.T) {
+func TestProbe_ConditionIsRemovedWithTheProbe(t *testing.T) {
 	h := newHarness(t, running(probed), photon())
 	h.probe.Connections = &keeper{ready: true}
 	h.pass()

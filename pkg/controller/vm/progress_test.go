@@ -32,7 +32,7 @@ func computed(t *testing.T, vm *vmv1alpha1.VirtualMachine) *kstatus.Result {
 	return result
 }
 
-func TestKstatusUnderstandsTheStatus(t *testing.T) {
+func TestStatus_IsCorrectForKstatus(t *testing.T) {
 	const on, off = vmv1alpha1.PoweredOn, vmv1alpha1.PoweredOff
 	type change = func(*vmv1alpha1.VirtualMachine)
 	created, configured := vmv1alpha1.ConditionCreated, vmv1alpha1.ConditionConfigurationSynced
@@ -83,7 +83,7 @@ func TestKstatusUnderstandsTheStatus(t *testing.T) {
 	}
 }
 
-func TestProgressIsShownOnlyWhileThereIsAny(t *testing.T) {
+func TestStatus_HasProgressConditionsOnlyWhileTrue(t *testing.T) {
 	vm := stable(failing(vmv1alpha1.ConditionConfigurationSynced, vmv1alpha1.ReasonInvalid))
 	setReady(vm, metav1.Condition{Status: metav1.ConditionTrue, Reason: vmv1alpha1.ReasonSucceeded}, time.Unix(0, 0))
 	for _, step := range []struct{ status, reason, stalled, reconciling string }{

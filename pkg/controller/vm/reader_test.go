@@ -19,7 +19,7 @@ import (
 )
 
 // The caches of the harness have no instance types and preferences.
-func TestSourcesThatTheCacheLacksAreReadFromTheServer(t *testing.T) {
+func TestReader_ReadsSourcesThatTheCacheLacksFromTheServer(t *testing.T) {
 	object := metav1.ObjectMeta{Namespace: "ns", Name: "small"}
 	cluster := metav1.ObjectMeta{Name: "small"}
 	h := newHarness(t,
@@ -119,7 +119,7 @@ func TestReader_SuggestsTheNameThatWasMeant(t *testing.T) {
 	}
 }
 
-func TestRevisionIsDecodedOnceUntilItChanges(t *testing.T) {
+func TestReader_DecodesARevisionOnce(t *testing.T) {
 	h := newHarness(t)
 	h.revision("rev")
 	read := func() *instancetype.Captured {

@@ -21,7 +21,7 @@ import (
 
 var errTest = errors.New("test error")
 
-func TestReconcileOfAMissingVMDoesNothing(t *testing.T) {
+func TestReconcile_IgnoresAMissingVM(t *testing.T) {
 	h := newHarness(t)
 	if result := h.pass(); result != (controller.Result{}) {
 		t.Errorf("result %+v, want none", result)
@@ -31,7 +31,7 @@ func TestReconcileOfAMissingVMDoesNothing(t *testing.T) {
 	}
 }
 
-func TestPausedVMIsLeftAlone(t *testing.T) {
+func TestReconcile_DoesNotChangeAPausedVM(t *testing.T) {
 	h := newHarness(t, fresh(func(vm *vmv1alpha1.VirtualMachine) {
 		vm.Finalizers = nil
 		vm.Annotations = map[string]string{vmv1alpha1.AnnotationPaused: ""}
@@ -67,7 +67,7 @@ func TestPausedVMIsLeftAlone(t *testing.T) {
 	}
 }
 
-func TestVMThatAnAdministratorPausedSaysSoOnce(t *testing.T) {
+func TestReconcile_ReportsAPauseByAnAdministratorOnce(t *testing.T) {
 	h := newHarness(t, running(), photon())
 	h.provider.update = func(*provider.Request) (<-chan error, error) { return nil, provider.ErrPaused }
 	h.api.edit("vm", func(vm *vmv1alpha1.VirtualMachine) { vm.Spec.GuestID = "photon64Guest" })
@@ -92,7 +92,7 @@ func TestVMThatAnAdministratorPausedSaysSoOnce(t *testing.T) {
 	}
 }
 
-func TestMissingFinalizerIsAddedBeforeAnythingElse(t *testing.T) {
+func TestReconcile_AddsTheFinalizerFirst(t *testing.T) {
 	h := newHarness(t, fresh(func(vm *vmv1alpha1.VirtualMachine) { vm.Finalizers = []string{"example.com/other"} }), photon())
 	if result := h.pass(); result != (controller.Result{Requeue: true}) {
 		t.Errorf("result %+v, want an immediate requeue", result)
@@ -109,7 +109,7 @@ func TestMissingFinalizerIsAddedBeforeAnythingElse(t *testing.T) {
 	}
 }
 
-func TestNewVMIsHandedToTheProviderWithAllItNeeds(t *testing.T) {
+func TestReconcile_PassesACompleteRequestToTheProvider(t *testing.T) {
 	h := newHarness(t, fresh(), photon())
 	h.provider.update = func(req *provider.Request) (<-chan error, error) {
 		setFalse(req.VM, req.Now, vmv1alpha1.ConditionCreated, vmv1alpha1.ReasonCreating, "")
@@ -137,7 +137,7 @@ func TestNewVMIsHandedToTheProviderWithAllItNeeds(t *testing.T) {
 	}
 }
 
-func TestBlockingCallsTheBlockingMethod(t *testing.T) {
+func TestReconcile_CallsTheBlockingMethodIfBlocking(t *testing.T) {
 	h := newHarness(t, fresh(), photon())
 	h.blocking = true
 	h.pass()
@@ -146,7 +146,7 @@ func TestBlockingCallsTheBlockingMethod(t *testing.T) {
 	}
 }
 
-func TestProviderErrorsDecideWhatComesNext(t *testing.T) {
+func TestReconcile_RequeuesByProviderError(t *testing.T) {
 	tests := map[string]struct {
 		err    error
 		result controller.Result
@@ -185,7 +185,7 @@ func TestProviderErrorsDecideWhatComesNext(t *testing.T) {
 	}
 }
 
-func TestErrorOfThePassWinsOverThatOfTheWrite(t *testing.T) {
+func TestReconcile_PrefersItsErrorToTheWriteError(t *testing.T) {
 	h := newHarness(t, fresh(), photon())
 	h.provider.update = func(*provider.Request) (<-chan error, error) { return nil, errTest }
 	h.api.fail["update virtualmachines/status"] = errors.New("write failed")
@@ -200,7 +200,7 @@ func TestErrorOfThePassWinsOverThatOfTheWrite(t *testing.T) {
 	}
 }
 
-func TestConflictReadsAgainWithoutError(t *testing.T) {
+func TestReconcile_RequeuesAfterAConflict(t *testing.T) {
 	h := newHarness(t, fresh(), photon())
 	h.behind = true
 	h.api.edit("vm", func(vm *vmv1alpha1.VirtualMachine) { vm.Labels = map[string]string{"by": "a user"} })
@@ -216,7 +216,7 @@ func TestConflictReadsAgainWithoutError(t *testing.T) {
 	}
 }
 
-func TestConflictDoesNotHideTheErrorOfThePass(t *testing.T) {
+func TestReconcile_ReturnsItsErrorDespiteAConflict(t *testing.T) {
 	h := newHarness(t, fresh(), photon())
 	h.api.fail["update virtualmachines/status"] = apierrors.NewConflict(vmResource.GroupResource(), "vm", errors.New("changed"))
 	h.provider.update = func(*provider.Request) (<-chan error, error) { return nil, errTest }
@@ -226,7 +226,7 @@ func TestConflictDoesNotHideTheErrorOfThePass(t *testing.T) {
 }
 
 // F31 F41 F59: a failing synchronizer blocks only the create.
-func TestFailingSynchronizerBlocksCreationOnly(t *testing.T) {
+func TestReconcile_FailingSynchronizerBlocksOnlyTheCreate(t *testing.T) {
 	broken := func(vm *vmv1alpha1.VirtualMachine, _ *vmv1alpha1.VirtualMachineInstance) (*vmv1alpha1.VirtualMachine, error) {
 		vm = vm.DeepCopy()
 		setFalse(vm, time.Unix(0, 0), vmv1alpha1.ConditionSynchronized, vmv1alpha1.ReasonError, errTest.Error())
@@ -280,7 +280,7 @@ func running(change ...func(*vmv1alpha1.VirtualMachine)) *vmv1alpha1.VirtualMach
 }
 
 // F59
-func TestUnresolvedSizeDoesNotKeepAVMFromPoweringOff(t *testing.T) {
+func TestReconcile_PowersOffWithoutAResolvedSize(t *testing.T) {
 	h := newHarness(t, running(func(vm *vmv1alpha1.VirtualMachine) {
 		vm.Spec.CPU, vm.Spec.Memory, vm.Spec.ClassName = nil, nil, "gone"
 		vm.Spec.PowerState = vmv1alpha1.PoweredOff
@@ -292,7 +292,7 @@ func TestUnresolvedSizeDoesNotKeepAVMFromPoweringOff(t *testing.T) {
 }
 
 // F43: the status is written with the resource version that the first write returned. The server refuses any other.
-func TestSynchronizedSpecIsWrittenOnceAndBeforeStatus(t *testing.T) {
+func TestReconcile_WritesTheSynchronizedSpecOnceBeforeTheStatus(t *testing.T) {
 	h := newHarness(t, running(), photon())
 	h.syncs(func(vm *vmv1alpha1.VirtualMachine, _ *vmv1alpha1.VirtualMachineInstance) (*vmv1alpha1.VirtualMachine, error) {
 		vm = vm.DeepCopy()

@@ -17,8 +17,8 @@ import (
 	"github.com/slipway-dev/slipway/pkg/apis/vm/validation"
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
-
-func TestS3StatusWithAnInvalidPartIsWrittenWithoutIt(t *testing.T) {
+// S3
+func TestPersist_WritesAStatusWithoutItsInvalidPart(t *testing.T) {
 	for name, spoil := range map[string]func(*vmv1alpha1.VirtualMachineStatus){
 		"long message": func(st *vmv1alpha1.VirtualMachineStatus) {
 			st.Conditions = append(st.Conditions, metav1.Condition{Type: "Odd", Status: metav1.ConditionFalse, Reason: "Odd",

@@ -44,7 +44,7 @@ func reverts(vm *vmv1alpha1.VirtualMachine) {
 	vm.Status.PowerState = vmv1alpha1.PoweredOff
 }
 
-func TestTheObjectBecomesWhatItWasWithItsVirtualMachine(t *testing.T) {
+func TestRevert_RestoresTheObject(t *testing.T) {
 	h := newHarness(t, running(reverts), photon())
 	h.provider.reverted = kept(t, running(asThen))
 	h.pass()
@@ -114,7 +114,7 @@ func TestRevert_IsNotChargedAnyMoreWhenItIsWithdrawn(t *testing.T) {
 }
 
 // A user who may revert a virtual machine may not be privileged.
-func TestARevertNeitherEndsNorBringsBackWhatHoldsAVirtualMachine(t *testing.T) {
+func TestRevert_DoesNotChangePrivilegedAnnotations(t *testing.T) {
 	const remove, powerOn = vmv1alpha1.CheckDeletePrefix, vmv1alpha1.CheckPowerOnPrefix
 	h := newHarness(t, running(reverts, func(vm *vmv1alpha1.VirtualMachine) {
 		vm.Annotations = map[string]string{remove + "audit": "now", powerOn + "cmdb": "now"}
@@ -130,7 +130,7 @@ func TestARevertNeitherEndsNorBringsBackWhatHoldsAVirtualMachine(t *testing.T) {
 }
 
 // Only its condition shows that a revert has begun. The object is restored later because of that condition.
-func TestARevertThatRunsIsNotForgottenBecauseItsSnapshotIsGone(t *testing.T) {
+func TestRevert_InProgressSurvivesADeletedSnapshot(t *testing.T) {
 	for name, err := range map[string]error{"in progress": provider.ErrReconcileInProgress, "vSphere was not read": provider.ErrUnknownState} {
 		t.Run(name, func(t *testing.T) {
 			h := newHarness(t, running(reverts, func(vm *vmv1alpha1.VirtualMachine) {
@@ -145,7 +145,7 @@ func TestARevertThatRunsIsNotForgottenBecauseItsSnapshotIsGone(t *testing.T) {
 	}
 }
 
-func TestAnObjectThatCannotBeRestoredSaysWhyAndStaysAsItIs(t *testing.T) {
+func TestRevert_ReportsWhyTheObjectCannotBeRestored(t *testing.T) {
 	another := func(vm *vmv1alpha1.VirtualMachine) { asThen(vm); vm.UID = "another" }
 	for name, tc := range map[string]struct {
 		kept    *provider.Kept
@@ -187,7 +187,7 @@ func snapshot(change ...func(*vmv1alpha1.VirtualMachineSnapshot)) *vmv1alpha1.Vi
 	return s
 }
 
-func TestOnlyASnapshotOfTheVirtualMachineThatIsReadyIsRevertedTo(t *testing.T) {
+func TestRevert_RequiresAReadySnapshotOfTheVM(t *testing.T) {
 	for name, tc := range map[string]struct {
 		snapshot *vmv1alpha1.VirtualMachineSnapshot
 		target   types.UID

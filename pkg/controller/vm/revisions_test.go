@@ -76,8 +76,8 @@ func (h *harness) hostCalls() []string {
 	}
 	return calls
 }
-
-func TestF3CapturingCallsNothingOfTheHostCluster(t *testing.T) {
+// F3
+func TestRevisions_PinningDoesNotCallTheManagementCluster(t *testing.T) {
 	h := capturing(t)
 	h.pass()
 	ref := h.vm().Status.InstancetypeRef
@@ -96,8 +96,8 @@ func TestF3CapturingCallsNothingOfTheHostCluster(t *testing.T) {
 	}
 }
 
-// The collector has marked the revision, and has seen no reference to it before the status was written.
-func TestF8WhatIsCollectedWhileItIsCapturedIsMadeAgain(t *testing.T) {
+// F8: The collector has marked the revision, and has seen no reference to it before the status was written.
+func TestRevisions_AreCreatedAgainIfCollectedWhilePinned(t *testing.T) {
 	for name, during := range map[string]func(*harness, string) error{
 		"deleted": func(h *harness, name string) error {
 			return h.api.Tracker().Delete(revisionResource, "ns", name)
@@ -160,8 +160,8 @@ func before(t *testing.T) (*harness, *appsv1.ControllerRevision) {
 	}
 	return h, old
 }
-
-func TestF3RevisionsOfTheHostClusterAreTakenOverByName(t *testing.T) {
+// F3
+func TestRevisions_AreAdoptedByNameFromTheManagementCluster(t *testing.T) {
 	h, old := before(t)
 	h.pass()
 	taken, err := h.revisions.Get(t.Context(), "ns", old.Name)
@@ -183,8 +183,8 @@ func TestF3RevisionsOfTheHostClusterAreTakenOverByName(t *testing.T) {
 		t.Errorf("calls %v after the adoption, want none", calls)
 	}
 }
-
-func TestF8WhatTheHostClusterDoesNotTellIsNotTakenForAbsent(t *testing.T) {
+// F8
+func TestRevisions_ReadErrorsAreNotTreatedAsNotFound(t *testing.T) {
 	for name, tc := range map[string]struct {
 		err    error
 		absent bool
@@ -201,7 +201,7 @@ func TestF8WhatTheHostClusterDoesNotTellIsNotTakenForAbsent(t *testing.T) {
 	}
 }
 
-func TestOnlyInstanceTypesAndPreferencesAreTakenOver(t *testing.T) {
+func TestRevisions_OnlyInstanceTypesAndPreferencesAreAdopted(t *testing.T) {
 	h, _ := before(t)
 	other := &appsv1.ControllerRevision{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "web-5d4"}, Data: runtime.RawExtension{Raw: []byte(`{"spec":{}}`)}}
 	if err := h.host.Tracker().Add(other); err != nil {

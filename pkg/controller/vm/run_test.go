@@ -18,7 +18,7 @@ import (
 )
 
 // The caller must get an error when it occurs, not when the process stops.
-func TestRunThatCannotStartReturnsAtOnce(t *testing.T) {
+func TestRun_ReturnsImmediatelyIfItCannotStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := assemble(t)
 		stopped, stop := context.WithCancel(t.Context())
@@ -50,7 +50,7 @@ func (quiet) Watch(ctx context.Context, _ func(provider.Hint)) { <-ctx.Done() }
 
 // The initial list is queued with a low priority, whatever the state is. After a failed reconcile the key is queued
 // with the priority of the state, because nothing else would raise it.
-func TestAPassIsMadeAgainWithThePriorityOfTheState(t *testing.T) {
+func TestRun_RequeuesWithThePriorityOfTheState(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		var a *assembled
@@ -71,7 +71,7 @@ func TestAPassIsMadeAgainWithThePriorityOfTheState(t *testing.T) {
 	})
 }
 
-func TestQueueAndLoopAreMeasured(t *testing.T) {
+func TestCollectors_IncludeQueueAndLoop(t *testing.T) {
 	registry := prometheus.NewPedanticRegistry()
 	for _, c := range assemble(t).Collectors() {
 		if err := registry.Register(c); err != nil {

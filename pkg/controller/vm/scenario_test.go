@@ -20,7 +20,7 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// TestScenarios runs testdata/*.txtar, one file for each scenario of the specification, with the real event handlers
+// TestQueue_Scenarios runs testdata/*.txtar, one file for each scenario of the specification, with the real event handlers
 // and the real queue. NAMES is a name or a range such as vm-1..1000. Commands:
 //
 //	stored NAMES            stable VMs that exist before the controller starts
@@ -32,7 +32,7 @@ import (
 //	resync NAME             the periodic resync, or an event of the provider
 //	next NAME PRIORITY      the queue returns this key next, and it is done immediately
 //	rest COUNT PRIORITY     the number of remaining keys, all with this priority
-func TestScenarios(t *testing.T) {
+func TestQueue_Scenarios(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txtar")
 	if err != nil || len(files) != 5 {
 		t.Fatalf("%d scenario files (%v), want one for each of the 5 of the specification", len(files), err)

@@ -45,7 +45,7 @@ func titled(name string) func(*vmv1alpha1.VirtualMachine) {
 	return func(vm *vmv1alpha1.VirtualMachine) { vm.Name = name }
 }
 
-func TestVMsOfAnotherProcessAreNeitherQueuedNorTouched(t *testing.T) {
+func TestShard_VMsOfAnotherProcessAreNeitherQueuedNorChanged(t *testing.T) {
 	a := assembleWith(t, &scripted{})
 	shares := oneEach{held: map[string]bool{"mine": true}}
 	a.enqueuer.Mine = func(vm *vmv1alpha1.VirtualMachine) bool { return shares.Held(vm.Name) }
@@ -71,7 +71,7 @@ func TestVMsOfAnotherProcessAreNeitherQueuedNorTouched(t *testing.T) {
 	}
 }
 
-func TestVMsOfAShareThatIsGainedAreQueuedAsAtTheStart(t *testing.T) {
+func TestShard_GainedVMsAreQueuedLikeTheInitialList(t *testing.T) {
 	a := assembleWith(t, &scripted{})
 	shares := oneEach{held: map[string]bool{}}
 	a.enqueuer.Mine = func(vm *vmv1alpha1.VirtualMachine) bool { return shares.Held(vm.Name) }
@@ -91,8 +91,8 @@ func TestVMsOfAShareThatIsGainedAreQueuedAsAtTheStart(t *testing.T) {
 		t.Errorf("queued (-want +got):\n%s", diff)
 	}
 }
-
-func TestF2NoPassBeginsWithoutPermission(t *testing.T) {
+// F2
+func TestShard_ReconcilesWaitForPermission(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHarness(t, fresh(), photon())
 		shares := oneEach{held: map[string]bool{"vm": true}, permitted: make(chan struct{})}

@@ -41,7 +41,7 @@ func (h *harness) sized(cores int32, generation int64) {
 	})
 }
 
-func TestStatusShowsTheSizeThatTheVMHasBesideTheOneThatItShallHave(t *testing.T) {
+func TestSize_StatusShowsCurrentAndDesiredSize(t *testing.T) {
 	h := newHarness(t, running(), photon())
 	step := func(name, want string) {
 		t.Helper()
@@ -80,7 +80,7 @@ func TestStatusShowsTheSizeThatTheVMHasBesideTheOneThatItShallHave(t *testing.T)
 	step("off, changed", "8 vCPUs of generation 4")
 }
 
-func TestStatusShowsTheSizeThatAVMWillHaveBeforeItIsCreated(t *testing.T) {
+func TestSize_StatusShowsTheDesiredSizeBeforeTheCreate(t *testing.T) {
 	h := newHarness(t, fresh(), photon())
 	h.sized(2, 1)
 	h.pass()
@@ -94,7 +94,7 @@ func TestStatusShowsTheSizeThatAVMWillHaveBeforeItIsCreated(t *testing.T) {
 	}
 }
 
-func TestStatusShowsWhatOfANewSizeWasTakenLive(t *testing.T) {
+func TestSize_StatusShowsWhichPartWasAppliedLive(t *testing.T) {
 	h := newHarness(t, running(), photon())
 	h.pass()
 	h.api.edit("vm", func(vm *vmv1alpha1.VirtualMachine) {

@@ -30,7 +30,7 @@ func unknown(conditionType, reason string) func(*vmv1alpha1.VirtualMachine) {
 	}
 }
 
-func TestSummaryFollowsFromConditionsAndPowerState(t *testing.T) {
+func TestStatus_SummarizesConditionsAndPowerState(t *testing.T) {
 	const on, off, suspended = vmv1alpha1.PoweredOn, vmv1alpha1.PoweredOff, vmv1alpha1.Suspended
 	type change = func(*vmv1alpha1.VirtualMachine)
 	created := vmv1alpha1.ConditionCreated
@@ -108,7 +108,7 @@ func (a answer) Result(types.NamespacedName) (ready, known bool, message string)
 	return a.ready, a.known, "refused"
 }
 
-func TestReadinessAsksTheGuest(t *testing.T) {
+func TestStatus_ReadinessDependsOnTheGuest(t *testing.T) {
 	guest := func(tools bool, heartbeat vmv1alpha1.GuestHeartbeatStatus) *vmv1alpha1.VirtualMachineGuestStatus {
 		return &vmv1alpha1.VirtualMachineGuestStatus{ToolsRunning: tools, Heartbeat: heartbeat}
 	}
@@ -208,7 +208,7 @@ func TestPowerChartWaitsForToolsAfterPowerOn(t *testing.T) {
 	}
 }
 
-func TestAddressesListThePrimaryOnesFirstAndNoneTwice(t *testing.T) {
+func TestStatus_AddressesArePrimaryFirstAndUnique(t *testing.T) {
 	vm := stable(func(vm *vmv1alpha1.VirtualMachine) {
 		vm.Status.Network = &vmv1alpha1.VirtualMachineNetworkStatus{
 			HostName: "web", PrimaryIP4: "192.0.2.7", PrimaryIP6: "2001:db8::7",
@@ -227,7 +227,7 @@ func TestAddressesListThePrimaryOnesFirstAndNoneTwice(t *testing.T) {
 	}
 }
 
-func TestProvisionedStaysAfterPowerOff(t *testing.T) {
+func TestStatus_ProvisionedStaysAfterPowerOff(t *testing.T) {
 	vm := stable()
 	derive(vm)
 	if vm.Status.Initialization == nil || !*vm.Status.Initialization.Provisioned {
@@ -242,7 +242,7 @@ func TestProvisionedStaysAfterPowerOff(t *testing.T) {
 }
 
 // A Machine would reject all addresses if it could not accept all of them.
-func TestNoMoreAndNoLongerAddressesAreListedThanAMachineTakes(t *testing.T) {
+func TestStatus_AddressesRespectTheLimitsOfAMachine(t *testing.T) {
 	vm := fresh()
 	vm.Status.Network = &vmv1alpha1.VirtualMachineNetworkStatus{HostName: strings.Repeat("h", 257), PrimaryIP4: "192.0.2.1"}
 	for i := range 10 {

@@ -75,7 +75,7 @@ func TestReconcile_WritesThatACreateStartsForWhichTheVMWaited(t *testing.T) {
 	}
 }
 
-func TestCreatedIsWrittenWhenNothingFollowsAtOnce(t *testing.T) {
+func TestReconcile_WritesCreatedIfNoOperationFollows(t *testing.T) {
 	for name, c := range map[string]struct {
 		err    error
 		change func(*vmv1alpha1.VirtualMachine)
@@ -102,7 +102,7 @@ func TestCreatedIsWrittenWhenNothingFollowsAtOnce(t *testing.T) {
 	}
 }
 
-func TestOperationsOfAnExistingVMAreToldAtOnce(t *testing.T) {
+func TestReconcile_WritesOperationsOfAnExistingVMImmediately(t *testing.T) {
 	h := newHarness(t, running(), photon())
 	h.provider.update = func(req *provider.Request) (<-chan error, error) {
 		setFalse(req.VM, req.Now, vmv1alpha1.ConditionPowerStateSynced, vmv1alpha1.ReasonRestarting, "")
@@ -114,7 +114,7 @@ func TestOperationsOfAnExistingVMAreToldAtOnce(t *testing.T) {
 	}
 }
 
-func TestVMThatVanishedIsMadeAgainInTheNextPass(t *testing.T) {
+func TestReconcile_CreatesAVanishedVMInTheNextReconcile(t *testing.T) {
 	h := newHarness(t, running(), photon())
 	h.provider.update = func(req *provider.Request) (<-chan error, error) {
 		setFalse(req.VM, req.Now, vmv1alpha1.ConditionCreated, vmv1alpha1.ReasonWaitingForPrerequisites, "")
@@ -139,7 +139,7 @@ func (finding) CreateOrUpdateVirtualMachineAsync(context.Context, *provider.Requ
 
 // A virtual machine that adopts a VM needs no addresses for that. Without a stored name of the claim, each reconcile
 // would request the next one immediately while the zone is being chosen.
-func TestWhatTheNextPassNeedsIsWrittenWhileAZoneIsChosen(t *testing.T) {
+func TestReconcile_StoresClaimNamesWhileAZoneIsChosen(t *testing.T) {
 	vm := pooled("front")
 	vm.Spec.InstanceUUID = "11111111-2222-3333-4444-666666666666"
 	h := newHarness(t, vm, photon())

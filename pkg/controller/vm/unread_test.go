@@ -13,7 +13,7 @@ import (
 )
 
 // A reconcile of a VM that the provider has not read could do nothing. The provider's next event queues it.
-func TestInitialListQueuesNoVMThatTheProviderHasYetToRead(t *testing.T) {
+func TestHandlers_InitialListSkipsUnreadVMs(t *testing.T) {
 	p := &scripted{unread: true}
 	for name, test := range map[string]struct {
 		vm      *vmv1alpha1.VirtualMachine

@@ -14,7 +14,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/controller"
 )
 
-func TestZonesAndVCentersWakeTheVMsThatAreInNoZone(t *testing.T) {
+func TestZones_QueueVMsWithoutAZone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		placed := stable(named("placed"), func(vm *vmv1alpha1.VirtualMachine) { vm.Status.Zone = "a" })
 		unplaced := stable(named("unplaced"), func(vm *vmv1alpha1.VirtualMachine) {
@@ -66,7 +66,7 @@ func TestZonesAndVCentersWakeTheVMsThatAreInNoZone(t *testing.T) {
 
 // The zone determines which process reconciles its virtual machines. The informer may receive the zone after the
 // virtual machines.
-func TestAVirtualMachineIsLookedAtWhenItsZoneComes(t *testing.T) {
+func TestZones_QueueTheVMsOfANewZone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := assemble(t, stable(named("placed"), func(vm *vmv1alpha1.VirtualMachine) { vm.Status.Zone = "a" }), stable(named("elsewhere"), func(vm *vmv1alpha1.VirtualMachine) { vm.Status.Zone = "b" }))
 		known := a.deps.Informers.Vm().V1alpha1().Zones().Lister()

@@ -23,7 +23,7 @@ func vmNamed(name, uid string) *vmv1alpha1.VirtualMachine {
 	return &vmv1alpha1.VirtualMachine{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, UID: types.UID(uid)}}
 }
 
-func TestTheClaimOfAnInterfaceAndAPoolHasOneName(t *testing.T) {
+func TestClaimName_IsUniqueAndStable(t *testing.T) {
 	back := front
 	back.Name = "back"
 	long := strings.Repeat("a", 200) + "." + strings.Repeat("b", 52)
@@ -66,7 +66,7 @@ func address(t *testing.T, spec string) *unstructured.Unstructured {
 	return o
 }
 
-func TestAnAddressCountsOnlyIfItIsTheClaimsAndCanBeUsed(t *testing.T) {
+func TestGiven_RequiresAValidAddressOfTheClaim(t *testing.T) {
 	const own = "claimRef: {name: web-eth0-1}, poolRef: {apiGroup: ipam.cluster.x-k8s.io, kind: InClusterIPPool, name: front}, "
 	want := vmv1alpha1.ClaimedAddress{ClaimName: "web-eth0-1", Interface: "eth0", Pool: front}
 	for name, tc := range map[string]struct{ spec, address, gateway, wrong string }{
@@ -95,7 +95,7 @@ func TestAnAddressCountsOnlyIfItIsTheClaimsAndCanBeUsed(t *testing.T) {
 	}
 }
 
-func TestAddressesOfPoolsComeAfterThoseOfTheSpec(t *testing.T) {
+func TestApply_AddsAddressesAfterThoseOfTheSpec(t *testing.T) {
 	front6 := front
 	front6.Name = "front6"
 	network := &vmv1alpha1.VirtualMachineNetworkSpec{Interfaces: []vmv1alpha1.VirtualMachineNetworkInterface{
@@ -122,7 +122,7 @@ func TestAddressesOfPoolsComeAfterThoseOfTheSpec(t *testing.T) {
 	}
 }
 
-func TestWhatAClaimWaitsForIsToldAndCut(t *testing.T) {
+func TestWaiting_ReportsATruncatedReason(t *testing.T) {
 	claim := address(t, "")
 	if err := unstructured.SetNestedSlice(claim.Object, []any{
 		map[string]any{"type": "Other", "status": "False", "reason": "No"},

@@ -51,7 +51,7 @@ func serving(t *testing.T, versions ...string) *Claims {
 	return New(dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), kinds), client)
 }
 
-func TestTheNewestVersionThatIsServedIsSpoken(t *testing.T) {
+func TestClaims_UseTheNewestServedVersion(t *testing.T) {
 	for name, tc := range map[string]struct {
 		served []string
 		want   string
@@ -72,7 +72,7 @@ func TestTheNewestVersionThatIsServedIsSpoken(t *testing.T) {
 }
 
 // The steps of one address. A process may end after each of them.
-func TestAnAddressIsClaimedOnceAndGivenBackOnce(t *testing.T) {
+func TestClaims_ClaimAndReleaseAnAddressOnce(t *testing.T) {
 	c, ctx := serving(t, "v1beta2"), t.Context()
 	vm := vmNamed("web", "1")
 	want := vmv1alpha1.ClaimedAddress{ClaimName: name(vm, "eth0", front), Interface: "eth0", Pool: front}
@@ -133,7 +133,7 @@ func TestAnAddressIsClaimedOnceAndGivenBackOnce(t *testing.T) {
 }
 
 // If a user removes the finalizers of a claim, it is deleted, but its address still exists and can be found.
-func TestTheAddressOfAClaimThatIsGoneIsGivenBack(t *testing.T) {
+func TestClaims_ReleaseTheAddressOfADeletedClaim(t *testing.T) {
 	c, ctx := serving(t, "v1beta1"), t.Context()
 	made := address(t, "address: 192.0.2.5, prefix: 24, claimRef: {name: gone}")
 	made.SetAPIVersion(Group + "/v1beta1")
@@ -151,7 +151,7 @@ func TestTheAddressOfAClaimThatIsGoneIsGivenBack(t *testing.T) {
 	}
 }
 
-func TestWithoutTheContractNothingIsLeftToGiveBack(t *testing.T) {
+func TestClaims_ReleaseSucceedsWithoutTheContract(t *testing.T) {
 	if err := serving(t).Release(t.Context(), vmNamed("web", "1"), vmv1alpha1.ClaimedAddress{ClaimName: "x", Address: "192.0.2.5/24"}); err != nil {
 		t.Error(err)
 	}

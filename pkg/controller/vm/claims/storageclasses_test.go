@@ -14,7 +14,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
-func TestStorageClassesAreReadAsTheCSIDriverDoes(t *testing.T) {
+func TestStorageClasses_AreReadLikeTheCSIDriver(t *testing.T) {
 	unusable := func(message string) provider.StorageClass {
 		return provider.StorageClass{Problem: &provider.NotUsableError{Message: message}}
 	}

@@ -37,7 +37,7 @@ func refusing(t *testing.T) netip.AddrPort {
 
 var onLoopback = networks.Networks{Allowed: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}
 
-func TestASocketSaysWhetherSomebodyListens(t *testing.T) {
+func TestDialer_ReportsWhetherAProcessListens(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -95,7 +95,7 @@ func TestProbes_ConnectToNoDeniedAddress(t *testing.T) {
 	}
 }
 
-func TestErrorsOfConnectionsAreJudged(t *testing.T) {
+func TestJudge_ClassifiesConnectionErrors(t *testing.T) {
 	at := Target{Address: netip.MustParseAddrPort("10.0.0.5:22"), Timeout: time.Second}
 	wrapped := func(e syscall.Errno) error {
 		return &net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("connect", e)}

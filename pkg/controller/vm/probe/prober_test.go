@@ -122,7 +122,7 @@ func (p *running) says(t *testing.T, want string) {
 	}
 }
 
-func TestOnlyAChangeOfOutcomeIsTold(t *testing.T) {
+func TestProber_ReportsOnlyChangedResults(t *testing.T) {
 	g := &guests{}
 	g.set(syscall.ECONNREFUSED)
 	run(t, g, Options{}, func(t *testing.T, p *running) {
@@ -151,7 +151,7 @@ func TestOnlyAChangeOfOutcomeIsTold(t *testing.T) {
 	}
 }
 
-func TestASilentGuestIsAskedForItsTimeout(t *testing.T) {
+func TestProber_WaitsForTheTimeoutOfAnUnresponsiveGuest(t *testing.T) {
 	to := netip.MustParseAddrPort("10.0.0.5:22")
 	run(t, &guests{silent: map[netip.AddrPort]bool{to: true}}, Options{}, func(t *testing.T, p *running) {
 		p.Add(machine())
@@ -162,7 +162,7 @@ func TestASilentGuestIsAskedForItsTimeout(t *testing.T) {
 	})
 }
 
-func TestEveryPassMayAddTheSameProbe(t *testing.T) {
+func TestProber_AddIsIdempotent(t *testing.T) {
 	g := &guests{}
 	run(t, g, Options{}, func(t *testing.T, p *running) {
 		for range 100 {
@@ -175,7 +175,7 @@ func TestEveryPassMayAddTheSameProbe(t *testing.T) {
 	}
 }
 
-func TestAProbeThatIsRemovedWhileItIsTriedHasNoOutcome(t *testing.T) {
+func TestProber_DropsTheResultOfARemovedProbe(t *testing.T) {
 	to := netip.MustParseAddrPort("10.0.0.5:22")
 	g := &guests{silent: map[netip.AddrPort]bool{to: true}}
 	run(t, g, Options{}, func(t *testing.T, p *running) {
@@ -193,7 +193,7 @@ func TestAProbeThatIsRemovedWhileItIsTriedHasNoOutcome(t *testing.T) {
 	}
 }
 
-func TestAnotherTargetIsTriedAtOnceAndHasNoOutcomeOfBefore(t *testing.T) {
+func TestProber_ProbesAChangedTargetImmediately(t *testing.T) {
 	old := netip.MustParseAddrPort("10.0.0.5:22")
 	g := &guests{silent: map[netip.AddrPort]bool{old: true}}
 	run(t, g, Options{}, func(t *testing.T, p *running) {
@@ -211,7 +211,7 @@ func TestAnotherTargetIsTriedAtOnceAndHasNoOutcomeOfBefore(t *testing.T) {
 	}
 }
 
-func TestWhatFailsHereIsNoOutcomeAndIsTriedLessAndLessOften(t *testing.T) {
+func TestProber_RetriesLocalFailuresWithBackoff(t *testing.T) {
 	g := &guests{}
 	g.set(syscall.EMFILE)
 	run(t, g, Options{}, func(t *testing.T, p *running) {
@@ -250,7 +250,7 @@ func TestProber_TriesNoAddressThatTheGuestDoesNotReport(t *testing.T) {
 	}
 }
 
-func TestAVirtualMachineOfAnotherProcessIsNotProbed(t *testing.T) {
+func TestProber_DoesNotProbeVMsOfAnotherProcess(t *testing.T) {
 	g := &guests{}
 	run(t, g, Options{}, func(t *testing.T, p *running) {
 		p.Add(machine())
@@ -267,7 +267,7 @@ func TestAVirtualMachineOfAnotherProcessIsNotProbed(t *testing.T) {
 }
 
 // After a restart, existing probes start within a period and are spread over it.
-func TestARestartDoesNotTryAllAtOnce(t *testing.T) {
+func TestProber_SpreadsProbesAfterARestart(t *testing.T) {
 	g := &guests{}
 	const machines, period = 1000, 20 * time.Second
 	run(t, g, Options{}, func(t *testing.T, p *running) {
@@ -289,7 +289,7 @@ func TestARestartDoesNotTryAllAtOnce(t *testing.T) {
 	})
 }
 
-func TestWhatStatusDoesNotTellIsTriedAtOnce(t *testing.T) {
+func TestProber_ProbesImmediatelyWithoutAResultInTheStatus(t *testing.T) {
 	for name, c := range map[string]metav1.Condition{
 		"it did not run":               {Status: metav1.ConditionFalse, Reason: vmv1alpha1.ReasonPoweredOff, ObservedGeneration: 1},
 		"it had no address":            {Status: metav1.ConditionFalse, Reason: vmv1alpha1.ReasonWaitingForIP, ObservedGeneration: 1},
@@ -306,7 +306,7 @@ func TestWhatStatusDoesNotTellIsTriedAtOnce(t *testing.T) {
 	}
 }
 
-func TestConnectionsAreBoundedAndSilentGuestsDelayNoOthers(t *testing.T) {
+func TestProber_UnresponsiveGuestsDoNotDelayOthers(t *testing.T) {
 	g := &guests{silent: map[netip.AddrPort]bool{}}
 	const silent, talking, connections = 500, 500, 10
 	for i := range silent {

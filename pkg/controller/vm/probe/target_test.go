@@ -37,7 +37,7 @@ func host(ip string) func(*vmv1alpha1.VirtualMachine) {
 	return func(vm *vmv1alpha1.VirtualMachine) { vm.Spec.ReadinessProbe.TCPSocket.Host = ip }
 }
 
-func TestAProbeConnectsToAddressesOfTheGuestOnly(t *testing.T) {
+func TestTargetOf_AllowsOnlyAddressesOfTheGuest(t *testing.T) {
 	for _, test := range []struct {
 		name string
 		vm   *vmv1alpha1.VirtualMachine
@@ -64,7 +64,7 @@ func TestAProbeConnectsToAddressesOfTheGuestOnly(t *testing.T) {
 	}
 }
 
-func TestOnlyWhatRunsAndHasAnAddressIsConnectedTo(t *testing.T) {
+func TestTargetOf_RequiresARunningVMWithAnAddress(t *testing.T) {
 	for name, change := range map[string]func(*vmv1alpha1.VirtualMachine){
 		"without probe":         func(vm *vmv1alpha1.VirtualMachine) { vm.Spec.ReadinessProbe = nil },
 		"another kind of probe": func(vm *vmv1alpha1.VirtualMachine) { vm.Spec.ReadinessProbe.TCPSocket = nil },
@@ -81,7 +81,7 @@ func TestOnlyWhatRunsAndHasAnAddressIsConnectedTo(t *testing.T) {
 	}
 }
 
-func TestATargetHasTheTimesOfTheProbe(t *testing.T) {
+func TestTargetOf_HasPeriodAndTimeoutOfTheProbe(t *testing.T) {
 	got, _ := TargetOf(machine())
 	want := &Target{Address: netip.MustParseAddrPort("10.0.0.5:22"), Period: 20 * time.Second, Timeout: 3 * time.Second}
 	if diff := cmp.Diff(want, got, cmp.Comparer(func(a, b netip.AddrPort) bool { return a == b })); diff != "" {

@@ -21,7 +21,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/instancetype"
 )
 
-func TestFirstSyncCapturesBothReferences(t *testing.T) {
+func TestInstancetype_FirstSyncPinsBothReferences(t *testing.T) {
 	for _, tc := range []struct {
 		name             string
 		itKind, prefKind instancetype.Kind
@@ -78,7 +78,7 @@ func TestFirstSyncCapturesBothReferences(t *testing.T) {
 	}
 }
 
-func TestSyncWithoutReferences(t *testing.T) {
+func TestInstancetype_SyncWithoutReferences(t *testing.T) {
 	w := newWorld()
 	vm := vmOf(t, "{cpu: {sockets: 2}, memory: {guest: 1Gi}}")
 	out := mustSync(t, w, vm)
@@ -87,7 +87,7 @@ func TestSyncWithoutReferences(t *testing.T) {
 	}
 }
 
-func TestReferencesStayAndMove(t *testing.T) {
+func TestInstancetype_ReferencesFollowTheMatcher(t *testing.T) {
 	type step struct {
 		name    string
 		do      func(t *testing.T, w *world, vm *vmv1alpha1.VirtualMachine)
@@ -143,7 +143,7 @@ func TestReferencesStayAndMove(t *testing.T) {
 	}
 }
 
-func TestTheSourceOfTheDayIsCapturedByEachVirtualMachine(t *testing.T) {
+func TestInstancetype_EachVMPinsTheCurrentGeneration(t *testing.T) {
 	w := newWorld()
 	w.add(t, clusterIT, "small", "s", 1, small)
 	first := mustSync(t, w, vmOf(t, "{instancetype: {name: small}}"))
@@ -167,7 +167,7 @@ func TestTheSourceOfTheDayIsCapturedByEachVirtualMachine(t *testing.T) {
 	}
 }
 
-func TestDriftIsShown(t *testing.T) {
+func TestInstancetype_ReportsDrift(t *testing.T) {
 	w := newWorld()
 	o := w.add(t, clusterIT, "small", "s", 1, small)
 	vm := mustSync(t, w, vmOf(t, "{instancetype: {name: small}}"))
@@ -188,7 +188,7 @@ func TestDriftIsShown(t *testing.T) {
 	}
 }
 
-func TestInferencePolicyIsMirrored(t *testing.T) {
+func TestInstancetype_CopiesTheInferencePolicy(t *testing.T) {
 	w := newWorld()
 	w.add(t, clusterIT, "small", "s", 1, small)
 	image := &vmv1alpha1.VirtualMachineImage{}
@@ -208,7 +208,7 @@ func TestInferencePolicyIsMirrored(t *testing.T) {
 	}
 }
 
-func TestExistingRevisions(t *testing.T) {
+func TestInstancetype_ReusesOnlyEqualRevisions(t *testing.T) {
 	// For each role: the kind, its data, different data, and the spec of a VM.
 	type subject struct{ kind, content, other, vm string }
 	subjects := map[instancetype.Role]subject{
@@ -259,7 +259,7 @@ func TestExistingRevisions(t *testing.T) {
 	}
 }
 
-func TestAFailingStoreLeavesStatusAlone(t *testing.T) {
+func TestInstancetype_FailingStoreDoesNotChangeTheStatus(t *testing.T) {
 	w := newWorld()
 	w.add(t, clusterIT, "small", "s", 1, small)
 	w.broken = errors.New("quota")
@@ -271,7 +271,7 @@ func TestAFailingStoreLeavesStatusAlone(t *testing.T) {
 
 // A missing namespace in the management cluster is not a missing instance type. No event would report its creation, so
 // it must be retried.
-func TestAStoreWithoutTheNamespaceIsTriedAgain(t *testing.T) {
+func TestInstancetype_RetriesAMissingNamespace(t *testing.T) {
 	w := newWorld()
 	w.add(t, clusterIT, "small", "s", 1, small)
 	w.broken = apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, "default")
@@ -285,7 +285,7 @@ func TestAStoreWithoutTheNamespaceIsTriedAgain(t *testing.T) {
 }
 
 // Both revisions were lost and one of them is refreshed. The other is still missing.
-func TestACaptureThatWaitsForTheOtherReferenceSaysSo(t *testing.T) {
+func TestInstancetype_ReportsThatPinningWaits(t *testing.T) {
 	w := newWorld()
 	w.add(t, clusterIT, "small", "s", 1, small)
 	w.add(t, clusterPref, "linux", "l", 1, "{}")
@@ -306,7 +306,7 @@ func TestACaptureThatWaitsForTheOtherReferenceSaysSo(t *testing.T) {
 	}
 }
 
-func TestPinOfAPreferenceIsMirrored(t *testing.T) {
+func TestInstancetype_CopiesThePinOfAPreference(t *testing.T) {
 	for _, pin := range []string{"revisionName: linux-v1alpha1-l-1", "controllerRevisionRef: {name: linux-v1alpha1-l-1}"} {
 		w := newWorld()
 		vm := vmOf(t, "{cpu: {sockets: 1}, memory: {guest: 1Gi}, preference: {name: linux, "+pin+"}}")
@@ -323,7 +323,7 @@ func TestPinOfAPreferenceIsMirrored(t *testing.T) {
 	}
 }
 
-func TestOldRevisionsAreUpgraded(t *testing.T) {
+func TestInstancetype_UpgradesOldRevisions(t *testing.T) {
 	w := newWorld()
 	o := w.add(t, clusterIT, "small", "s", 1, small)
 	vm := vmOf(t, "{instancetype: {name: small}}")
@@ -348,7 +348,7 @@ func TestOldRevisionsAreUpgraded(t *testing.T) {
 }
 
 // A revision that another virtual machine pinned, or that a restore created, is used unchanged.
-func TestRevisionThatAVMDidNotCaptureItselfIsShared(t *testing.T) {
+func TestInstancetype_SharesRevisionsOfOtherVMs(t *testing.T) {
 	w := newWorld()
 	vm := vmOf(t, "{instancetype: {name: small, controllerRevisionRef: {name: rev}}}")
 	revision, err := instancetype.NewRevision(vm.Namespace, w.add(t, clusterIT, "small", "s", 1, small))
@@ -363,7 +363,7 @@ func TestRevisionThatAVMDidNotCaptureItselfIsShared(t *testing.T) {
 	}
 }
 
-func TestVirtualMachinesOfANamespaceShareWhatTheyCaptured(t *testing.T) {
+func TestInstancetype_VMsOfANamespaceShareRevisions(t *testing.T) {
 	w := newWorld()
 	w.add(t, clusterIT, "small", "s", 1, small)
 	for _, name := range []string{"one", "two", "three"} {
@@ -378,7 +378,7 @@ func TestVirtualMachinesOfANamespaceShareWhatTheyCaptured(t *testing.T) {
 	}
 }
 
-func TestWhoCapturesWhatIsAboutToBeCollectedKeepsIt(t *testing.T) {
+func TestInstancetype_PinningUnmarksARevision(t *testing.T) {
 	w := newWorld()
 	w.add(t, clusterIT, "small", "s", 1, small)
 	mustSync(t, w, vmOf(t, "{instancetype: {name: small}}"))

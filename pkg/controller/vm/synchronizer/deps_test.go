@@ -11,7 +11,7 @@ import (
 
 // Neither the synchronizers nor the packages that they use may reach a package that can write a VirtualMachine, or a
 // clock that can wait.
-func TestNoWritingClientIsReachable(t *testing.T) {
+func TestDependencies_HaveNoWritingClient(t *testing.T) {
 	const module = "github.com/slipway-dev/slipway/"
 	forbidden := []string{
 		"k8s.io/client-go/", "k8s.io/apiserver/", "k8s.io/utils/clock", "sigs.k8s.io/controller-runtime/", "github.com/vmware/govmomi",

@@ -14,7 +14,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/instancetype"
 )
 
-func TestFailuresBecomeConditions(t *testing.T) {
+func TestChain_ReportsFailuresInConditions(t *testing.T) {
 	for _, tc := range []struct {
 		name, vm string
 		want     map[string]string
@@ -64,7 +64,7 @@ func TestFailuresBecomeConditions(t *testing.T) {
 	}
 }
 
-func TestTheVirtualMachineGoesOnWhenTheSourceAppears(t *testing.T) {
+func TestInstancetype_ContinuesWhenTheSourceIsCreated(t *testing.T) {
 	for _, kind := range []instancetype.Kind{clusterIT, instancetype.KindInstancetype, clusterPref, instancetype.KindPreference} {
 		t.Run("F56 "+string(kind), func(t *testing.T) {
 			w := newWorld()
@@ -92,7 +92,7 @@ func TestTheVirtualMachineGoesOnWhenTheSourceAppears(t *testing.T) {
 
 // A change to a source that cannot be used leaves the pinned revision in the status. Its other fields are still
 // updated.
-func TestAFailingSwitchKeepsTheCapturedRevision(t *testing.T) {
+func TestInstancetype_KeepsThePinnedRevisionIfASwitchFails(t *testing.T) {
 	w := newWorld()
 	w.add(t, clusterIT, "small", "s", 1, small)
 	w.add(t, clusterIT, "odd", "o", 1, "{cpu: {guest: 3}, memory: {guest: 1Gi}}")
@@ -113,7 +113,7 @@ func TestAFailingSwitchKeepsTheCapturedRevision(t *testing.T) {
 	}
 }
 
-func TestAConflictIsSeenAlsoForACapturedRevision(t *testing.T) {
+func TestInstancetype_ReportsAConflictWithAPinnedRevision(t *testing.T) {
 	w := newWorld()
 	w.add(t, clusterIT, "small", "s", 1, small)
 	vm := mustSync(t, w, vmOf(t, "{instancetype: {name: small}}")).DeepCopy()

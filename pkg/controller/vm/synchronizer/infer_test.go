@@ -15,7 +15,7 @@ import (
 )
 
 // F127 F129: only the status records that nothing was inferred, until a refresh.
-func TestNothingInferredIsRecordedAndKept(t *testing.T) {
+func TestInstancetype_RecordsThatNothingWasInferred(t *testing.T) {
 	w := newWorld()
 	w.add(t, clusterIT, "small", "s", 1, small)
 	w.images["boot"] = &vmv1alpha1.VirtualMachineImage{}

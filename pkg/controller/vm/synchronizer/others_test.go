@@ -16,7 +16,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/instancetype/apply"
 )
 
-func TestPolicies(t *testing.T) {
+func TestChain_AppliesThePolicy(t *testing.T) {
 	for _, tc := range []struct {
 		name     string
 		policy   synchronizer.Policy
@@ -64,7 +64,7 @@ func TestPolicies(t *testing.T) {
 	}
 }
 
-func TestNetworkSynchronizer(t *testing.T) {
+func TestNetwork_AddsTheDefaultInterface(t *testing.T) {
 	eth0 := &vmv1alpha1.VirtualMachineNetworkSpec{Interfaces: []vmv1alpha1.VirtualMachineNetworkInterface{{Name: "eth0"}}}
 	for _, tc := range []struct {
 		name     string
@@ -96,7 +96,7 @@ func TestNetworkSynchronizer(t *testing.T) {
 }
 
 // F95
-func TestPreferenceDecidesWhetherThereIsADefaultInterface(t *testing.T) {
+func TestNetwork_PreferenceDeterminesTheDefaultInterface(t *testing.T) {
 	for preference, want := range map[string]int{
 		"{}": 1,
 		"{devices: {preferredAutoattachPodInterface: true}}":  1,
@@ -116,7 +116,7 @@ func TestPreferenceDecidesWhetherThereIsADefaultInterface(t *testing.T) {
 	}
 }
 
-func TestTimeZoneThatReachesNoGuestIsSaid(t *testing.T) {
+func TestInstancetype_ReportsAnUnappliedTimeZone(t *testing.T) {
 	for bootstrap, want := range map[string]string{
 		"cloudInit: {}": "not applied: clock.preferredClockOffset.timezone Europe/Berlin (needs bootstrap.linuxPrep)",
 		"linuxPrep: {}": "",
@@ -130,7 +130,7 @@ func TestTimeZoneThatReachesNoGuestIsSaid(t *testing.T) {
 	}
 }
 
-func TestFirmwareSynchronizer(t *testing.T) {
+func TestFirmware_SetsAStableUUID(t *testing.T) {
 	uuidOf := func(uid types.UID, given string) (string, error) {
 		vm := &vmv1alpha1.VirtualMachine{}
 		vm.UID = uid
@@ -161,7 +161,7 @@ func TestFirmwareSynchronizer(t *testing.T) {
 	}
 }
 
-func TestClassSynchronizer(t *testing.T) {
+func TestClass_SetsStatusAndCondition(t *testing.T) {
 	w := newWorld()
 	class := &vmv1alpha1.VirtualMachineClass{Spec: *parse[vmv1alpha1.VirtualMachineClassSpec](t, "{cpu: {sockets: 4}, memory: {guest: 8Gi}}")}
 	class.Name, class.Generation = "gold", 7
@@ -206,7 +206,7 @@ func TestFirmware_GivesAUUIDToWhatHasNone(t *testing.T) {
 }
 
 // All synchronizers run even though two of them fail.
-func TestAllSynchronizersRun(t *testing.T) {
+func TestChain_RunsAllSynchronizers(t *testing.T) {
 	vm := &vmv1alpha1.VirtualMachine{Spec: *parse[vmv1alpha1.VirtualMachineSpec](t, "{instancetype: {name: gone}, className: gone}")}
 	vm.Name, vm.Namespace, vm.UID = "vm", "default", "uid"
 	result, err := chain(newWorld(), "").Sync(t.Context(), vm, nil)
