@@ -132,6 +132,7 @@ func TestBootstrap_ReportsAMissingKey(t *testing.T) {
 		t.Errorf("message %q, want the Secret and the key", got)
 	}
 }
+
 // S2
 func TestBootstrap_ReportsPropertiesThatVSphereWouldChange(t *testing.T) {
 	for name, value := range map[string]string{

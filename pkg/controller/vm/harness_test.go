@@ -349,7 +349,7 @@ func (h *harness) refresh() {
 	}
 }
 
-// pass runs one reconcile and fails the test if it returns an error.
+// reconciliation runs one reconcile and fails the test if it returns an error.
 func (h *harness) pass() controller.Result {
 	h.t.Helper()
 	result, err := h.tryPass()

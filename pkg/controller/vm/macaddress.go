@@ -37,7 +37,7 @@ func byMAC(vm *vmv1alpha1.VirtualMachine) []string {
 
 // checkMACs reports MAC addresses that other VMs also use, on any network. vCenter reports duplicates in the same way
 // (VmStaticMacConflictEvent). The names of VMs in other namespaces are not shown.
-func (r *reconciler) checkMACs(p *pass) error {
+func (r *reconciler) checkMACs(p *reconciliation) error {
 	var conflicts []string
 	for _, mac := range byMAC(p.VM) {
 		found, err := r.vms.ByIndex(indexByMAC, mac)

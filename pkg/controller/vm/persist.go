@@ -37,7 +37,7 @@ type writer struct {
 // persist writes the changes of a reconcile with at most one Update and one UpdateStatus. The status is written even if
 // the API server refuses the object. Then persist ensures that the revisions exist that the status newly refers to, and
 // records events. A deleted virtual machine is not written.
-func (w *writer) persist(ctx context.Context, p *pass) error {
+func (w *writer) persist(ctx context.Context, p *reconciliation) error {
 	stored, err := w.writeMain(ctx, p.Stored, p.VM)
 	var refused error
 	switch {
@@ -77,13 +77,13 @@ func refuses(err error) bool {
 }
 
 // takeBack undoes the changes of a reconcile to spec, labels and annotations.
-func (p *pass) takeBack() {
+func (p *reconciliation) takeBack() {
 	p.VM.Spec, p.VM.Labels, p.VM.Annotations = p.Stored.Spec, p.Stored.Labels, p.Stored.Annotations
 }
 
 // objectRefused undoes the changes of a reconcile to metadata and spec that the API server refused with err. The reason
 // is written to the status together with all observations, because the ID of the vSphere VM must not be lost.
-func (p *pass) objectRefused(err error) {
+func (p *reconciliation) objectRefused(err error) {
 	p.takeBack()
 	is, was := p.VM, p.Stored
 	is.Finalizers = was.Finalizers

@@ -22,7 +22,7 @@ import (
 // gather runs all steps that a create depends on, so that every condition is shown immediately. It returns the request
 // for the provider. The image step is skipped for a virtual machine that exists. nowhere is true if the Machine has not
 // determined a location yet and vSphere cannot have a VM.
-func (r *reconciler) gather(ctx context.Context, p *pass, synced bool) (req *provider.Request, nowhere bool, _ error) {
+func (r *reconciler) gather(ctx context.Context, p *reconciliation, synced bool) (req *provider.Request, nowhere bool, _ error) {
 	addresses, addressErr := r.addresses.Reconcile(ctx, p.State)
 	p.Add(addresses.Report)
 	p.Effective = addresses.Effective
@@ -47,7 +47,7 @@ func (r *reconciler) gather(ctx context.Context, p *pass, synced bool) (req *pro
 
 // callProvider passes the virtual machine to the provider. It does not wait for operations, unless the controller is
 // blocking.
-func (r *reconciler) callProvider(ctx context.Context, p *pass, req *provider.Request) error {
+func (r *reconciler) callProvider(ctx context.Context, p *reconciliation, req *provider.Request) error {
 	copies, err := r.imageCache.Reconcile(ctx, imagecache.State{State: p.State, Image: req.Image})
 	p.Add(copies.Report)
 	if err != nil || copies.Wait {
@@ -100,7 +100,7 @@ func (r *reconciler) callProvider(ctx context.Context, p *pass, req *provider.Re
 }
 
 // complete adds the inputs of every provider call to req.
-func (r *reconciler) complete(p *pass, req *provider.Request) {
+func (r *reconciler) complete(p *reconciliation, req *provider.Request) {
 	req.Priority, _ = Priority(p.VM, controller.PriorityDefaultGeneric)
 	req.VM, req.Effective, req.Now = p.shown(), p.Effective, p.Now
 	req.NamespaceLabels = r.labels(p.VM.Namespace)
@@ -111,7 +111,7 @@ func (r *reconciler) complete(p *pass, req *provider.Request) {
 // outcome converts a provider error. Nothing is returned if an event or a change will queue the virtual machine, or if
 // the error requests a requeue after a time. Other errors are returned and retried with backoff. Joined errors are
 // converted one by one.
-func (p *pass) outcome(err error, doing string) error {
+func (p *reconciliation) outcome(err error, doing string) error {
 	return each(err, func(err error) error {
 		switch {
 		case errors.Is(err, provider.ErrReconcileInProgress), errors.Is(err, provider.ErrTooManyCreates), errors.Is(err, provider.ErrTooManyOperations):

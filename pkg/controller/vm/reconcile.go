@@ -45,7 +45,7 @@ func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (c
 	}
 	ctx = bound
 
-	p := newPass(original, r.now())
+	p := newReconciliation(original, r.now())
 	p.owner = owner.Read(r.machines, p.VM)
 	var passErr error
 	if p.VM.DeletionTimestamp != nil {
@@ -61,7 +61,7 @@ func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (c
 }
 
 // combine returns the result of a reconcile from its error and the error of its write.
-func combine(ctx context.Context, p *pass, passErr, persistErr error) (controller.Result, error) {
+func combine(ctx context.Context, p *reconciliation, passErr, persistErr error) (controller.Result, error) {
 	switch {
 	case persistErr == nil:
 	case apierrors.IsConflict(persistErr):
@@ -83,7 +83,7 @@ func combine(ctx context.Context, p *pass, passErr, persistErr error) (controlle
 }
 
 // reconcileNormal reconciles a virtual machine that is not being deleted.
-func (r *reconciler) reconcileNormal(ctx context.Context, p *pass) error {
+func (r *reconciler) reconcileNormal(ctx context.Context, p *reconciliation) error {
 	if p.pauses("reconciling") {
 		return nil
 	}
@@ -126,7 +126,7 @@ func (r *reconciler) reconcileNormal(ctx context.Context, p *pass) error {
 }
 
 // started removes the annotation that requests a start when the start is done, or when the spec no longer allows it.
-func (p *pass) started() {
+func (p *reconciliation) started() {
 	if p.restoring || p.VM.DesiredPowerState(p.VM.Status.PowerState) == vmv1alpha1.PoweredOn && p.VM.Status.PowerState != vmv1alpha1.PoweredOn {
 		return
 	}
@@ -135,7 +135,7 @@ func (p *pass) started() {
 
 // synchronize runs all synchronizers, which also resolve the effective spec. All failures are shown in conditions. Only
 // errors that a retry can fix are returned.
-func (r *reconciler) synchronize(ctx context.Context, p *pass) (synced bool, _ error) {
+func (r *reconciler) synchronize(ctx context.Context, p *reconciliation) (synced bool, _ error) {
 	result, err := r.chain.Sync(ctx, p.VM, p.Instance)
 	p.VM, p.Effective, p.captured = result.VM, result.Effective, result.Captured
 	p.Conditions = append(p.Conditions, result.Conditions...)
@@ -146,7 +146,7 @@ func (r *reconciler) synchronize(ctx context.Context, p *pass) (synced bool, _ e
 }
 
 // pauses reports whether the virtual machine is paused, and sets the conditions that show the reason.
-func (p *pass) pauses(doing string) bool {
+func (p *reconciliation) pauses(doing string) bool {
 	paused, by := p.owner.Paused(p.VM)
 	if by != "" {
 		p.paused(doing + " is paused " + by)
@@ -175,9 +175,9 @@ func (r *reconciler) forget(key types.NamespacedName) {
 	r.probe.Forget(key)
 }
 
-// pass is one reconcile of one virtual machine, with the data that its steps share and the reports of the steps so far.
+// reconciliation is one reconcile of one virtual machine, with the data that its steps share and the reports of the steps so far.
 // It is used by one worker only.
-type pass struct {
+type reconciliation struct {
 	step.State
 	step.Report
 	// owner is the Machine whose infrastructure the virtual machine is, or nil if there is none.
@@ -188,21 +188,21 @@ type pass struct {
 	restoring bool
 }
 
-func newPass(original *vmv1alpha1.VirtualMachine, now time.Time) *pass {
-	p := &pass{State: step.State{Stored: original, VM: original.DeepCopy(), Now: now}}
+func newReconciliation(original *vmv1alpha1.VirtualMachine, now time.Time) *reconciliation {
+	p := &reconciliation{State: step.State{Stored: original, VM: original.DeepCopy(), Now: now}}
 	p.observe(provider.Result{})
 	return p
 }
 
 // shown returns the virtual machine with the conditions that were reported so far. The provider gets it in this form.
-func (p *pass) shown() *vmv1alpha1.VirtualMachine {
+func (p *reconciliation) shown() *vmv1alpha1.VirtualMachine {
 	vm := *p.VM
 	vm.Status.Conditions = p.Merge(p.VM, p.Now)
 	return &vm
 }
 
 // observe applies an answer of the provider.
-func (p *pass) observe(result provider.Result) {
+func (p *reconciliation) observe(result provider.Result) {
 	p.AddResult(&result)
 	all := p.Merge(p.VM, p.Now)
 	p.Observed = step.Observed{
@@ -221,19 +221,19 @@ func configured(all []metav1.Condition) bool {
 }
 
 // take adds the report of a step and returns the step's error.
-func (p *pass) take(report step.Report, err error) error {
+func (p *reconciliation) take(report step.Report, err error) error {
 	p.Add(report)
 	return err
 }
 
 // merge writes the conditions that the steps have reported to the status.
-func (p *pass) merge() {
+func (p *reconciliation) merge() {
 	p.VM.Status.Conditions, p.Conditions = p.Merge(p.VM, p.Now), nil
 }
 
 // reconcileDelete deletes the vSphere VM and the running instance, and then removes the finalizer. Of the objects that
 // the virtual machine refers to, it only releases the claims. A missing object cannot block the deletion.
-func (r *reconciler) reconcileDelete(ctx context.Context, p *pass) error {
+func (r *reconciler) reconcileDelete(ctx context.Context, p *reconciliation) error {
 	if !hasFinalizer(p.VM) {
 		summarize(p.VM)
 		r.forget(p.Key())

@@ -17,6 +17,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/apis/vm/validation"
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
+
 // S3
 func TestPersist_WritesAStatusWithoutItsInvalidPart(t *testing.T) {
 	for name, spoil := range map[string]func(*vmv1alpha1.VirtualMachineStatus){

@@ -76,6 +76,7 @@ func (h *harness) hostCalls() []string {
 	}
 	return calls
 }
+
 // F3
 func TestRevisions_PinningDoesNotCallTheManagementCluster(t *testing.T) {
 	h := capturing(t)
@@ -160,6 +161,7 @@ func before(t *testing.T) (*harness, *appsv1.ControllerRevision) {
 	}
 	return h, old
 }
+
 // F3
 func TestRevisions_AreAdoptedByNameFromTheManagementCluster(t *testing.T) {
 	h, old := before(t)
@@ -183,6 +185,7 @@ func TestRevisions_AreAdoptedByNameFromTheManagementCluster(t *testing.T) {
 		t.Errorf("calls %v after the adoption, want none", calls)
 	}
 }
+
 // F8
 func TestRevisions_ReadErrorsAreNotTreatedAsNotFound(t *testing.T) {
 	for name, tc := range map[string]struct {

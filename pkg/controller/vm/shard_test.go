@@ -91,6 +91,7 @@ func TestShard_GainedVMsAreQueuedLikeTheInitialList(t *testing.T) {
 		t.Errorf("queued (-want +got):\n%s", diff)
 	}
 }
+
 // F2
 func TestShard_ReconcilesWaitForPermission(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -22,7 +22,7 @@ import (
 
 // finish computes the parts of the status that the controller owns, from the reports of the synchronizers and the
 // provider.
-func finish(p *pass, probed metav1.Condition) {
+func finish(p *reconciliation, probed metav1.Condition) {
 	p.merge()
 	if !step.Runs(p.VM) {
 		p.VM.Status.RestartRequired = nil
@@ -87,7 +87,7 @@ func addresses(vm *vmv1alpha1.VirtualMachine) []vmv1alpha1.MachineAddress {
 
 // paused sets the condition that the virtual machine is paused, with the reason. If it is being deleted, Ready shows
 // the reason too, as for everything that a deletion waits for.
-func (p *pass) paused(message string) {
+func (p *reconciliation) paused(message string) {
 	p.Set(vmv1alpha1.ConditionPaused, metav1.ConditionTrue, vmv1alpha1.ReasonPaused, message)
 	if p.VM.DeletionTimestamp != nil {
 		p.False(vmv1alpha1.ConditionReady, vmv1alpha1.ReasonPaused, message)
