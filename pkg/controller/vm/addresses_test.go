@@ -47,8 +47,8 @@ func (p *pools) Release(_ context.Context, _ *vmv1alpha1.VirtualMachine, c vmv1a
 
 func (p *pools) Run(context.Context, func(types.NamespacedName)) {}
 
-// take returns the calls since the last call of take.
-func (p *pools) take() []string {
+// takeCalls returns the calls since the last call of take.
+func (p *pools) takeCalls() []string {
 	calls := p.calls
 	p.calls = nil
 	return calls
@@ -96,16 +96,16 @@ func TestAddresses_AreStoredBeforeTheVMGetsThem(t *testing.T) {
 	h.pools.err = &addressclaim.WaitError{Message: "the claim waits"}
 	created := func() bool { return h.provider.requests[len(h.provider.requests)-1].PrerequisitesReady }
 
-	h.pass()
-	if diff := cmp.Diff([]string(nil), h.pools.take()); diff != "" || created() {
+	h.mustReconcile()
+	if diff := cmp.Diff([]string(nil), h.pools.takeCalls()); diff != "" || created() {
 		t.Errorf("first reconcile: calls %s, may be created %t; want only the name to be stored", diff, created())
 	}
 	if diff := cmp.Diff([]string{"eth0 front"}, claimed(h.vm())); diff != "" {
 		t.Errorf("stored (-want +got):\n%s", diff)
 	}
 
-	h.pass()
-	if diff := cmp.Diff([]string{"claim front"}, h.pools.take()); diff != "" || created() {
+	h.mustReconcile()
+	if diff := cmp.Diff([]string{"claim front"}, h.pools.takeCalls()); diff != "" || created() {
 		t.Errorf("second reconcile: calls (-want +got):\n%s\nmay be created %t", diff, created())
 	}
 	if got := addressesReady(h.vm()); got != "False NotReady the claim waits" {
@@ -116,21 +116,21 @@ func TestAddresses_AreStoredBeforeTheVMGetsThem(t *testing.T) {
 	}
 
 	h.pools.give = map[string]string{"front": "192.0.2.5/24"}
-	h.pass()
+	h.mustReconcile()
 	if created() {
 		t.Error("a virtual machine may be created with an address that is not stored")
 	}
 	if diff := cmp.Diff([]string{"eth0 front 192.0.2.5/24"}, claimed(h.vm())); diff != "" {
 		t.Errorf("stored (-want +got):\n%s", diff)
 	}
-	h.pools.take()
+	h.pools.takeCalls()
 
-	h.pass()
+	h.mustReconcile()
 	request := h.provider.requests[len(h.provider.requests)-1]
 	if diff := cmp.Diff([]string{"192.0.2.5/24"}, request.Effective.Network.Interfaces[0].Addresses); diff != "" || !request.PrerequisitesReady {
 		t.Errorf("addresses (-want +got):\n%s\nmay be created %t", diff, request.PrerequisitesReady)
 	}
-	if got := addressesReady(h.vm()); got != "True Succeeded" || len(h.pools.take()) != 0 {
+	if got := addressesReady(h.vm()); got != "True Succeeded" || len(h.pools.takeCalls()) != 0 {
 		t.Errorf("AddressesReady = %s, want True and no calls", got)
 	}
 	if len(h.vm().Spec.Network.Interfaces[0].Addresses) != 0 {
@@ -152,7 +152,7 @@ func TestAddresses_ReportTheReasonOfAWait(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			h := newHarness(t, pooled("front", "back"), photon())
 			h.pools.err = tc.err
-			h.pass()
+			h.mustReconcile()
 			h.refresh()
 			result, err := h.Reconcile(t.Context(), testKey)
 			if got := addressesReady(h.vm()); got != tc.want {
@@ -171,21 +171,21 @@ func TestAddresses_ReportTheReasonOfAWait(t *testing.T) {
 func TestAddresses_AreReleasedWhenTheVMIsDeleted(t *testing.T) {
 	h := newHarness(t, pooled("front", "back"), photon())
 	h.pools.give = map[string]string{"front": "192.0.2.5/24", "back": "198.51.100.5/24"}
-	h.pass()
-	h.pass()
+	h.mustReconcile()
+	h.mustReconcile()
 	h.api.edit("vm", func(vm *vmv1alpha1.VirtualMachine) {
 		vm.Spec.Network.Interfaces[0].AddressesFromPools = references("back")
 	})
-	h.pools.take()
-	h.pass()
-	if diff := cmp.Diff([]string{"eth0 back 198.51.100.5/24", "eth0 front 192.0.2.5/24"}, claimed(h.vm())); diff != "" || len(h.pools.take()) != 0 {
+	h.pools.takeCalls()
+	h.mustReconcile()
+	if diff := cmp.Diff([]string{"eth0 back 198.51.100.5/24", "eth0 front 192.0.2.5/24"}, claimed(h.vm())); diff != "" || len(h.pools.takeCalls()) != 0 {
 		t.Errorf("an assigned address was not kept (-want +got):\n%s", diff)
 	}
 
 	h.api.markDeleted("vm")
 	h.provider.remove = func(*provider.Request) error { return provider.ErrReconcileInProgress }
-	h.pass()
-	if got := h.pools.take(); len(got) != 0 {
+	h.mustReconcile()
+	if got := h.pools.takeCalls(); len(got) != 0 {
 		t.Errorf("released %v while the virtual machine exists", got)
 	}
 	h.provider.remove, h.pools.failed = nil, errors.New("connection refused")
@@ -193,10 +193,10 @@ func TestAddresses_AreReleasedWhenTheVMIsDeleted(t *testing.T) {
 	if _, err := h.Reconcile(t.Context(), testKey); err == nil || h.api.vm("vm") == nil {
 		t.Errorf("error %v; want the object to stay while its addresses cannot be released", err)
 	}
-	h.pools.take()
+	h.pools.takeCalls()
 	h.pools.failed = nil
-	h.pass()
-	if diff := cmp.Diff([]string{"release back 198.51.100.5/24", "release front 192.0.2.5/24"}, h.pools.take()); diff != "" {
+	h.mustReconcile()
+	if diff := cmp.Diff([]string{"release back 198.51.100.5/24", "release front 192.0.2.5/24"}, h.pools.takeCalls()); diff != "" {
 		t.Errorf("released (-want +got):\n%s", diff)
 	}
 	if h.api.vm("vm") != nil {
@@ -207,12 +207,12 @@ func TestAddresses_AreReleasedWhenTheVMIsDeleted(t *testing.T) {
 func TestAddresses_ReleaseUnusedClaims(t *testing.T) {
 	h := newHarness(t, pooled("front"), photon())
 	h.pools.err = &addressclaim.WaitError{Message: "waits"}
-	h.pass()
-	h.pass()
+	h.mustReconcile()
+	h.mustReconcile()
 	h.api.edit("vm", func(vm *vmv1alpha1.VirtualMachine) { vm.Spec.Network.Interfaces[0].AddressesFromPools = nil })
-	h.pools.take()
-	h.pass()
-	if diff := cmp.Diff([]string{"release front "}, h.pools.take()); diff != "" || claimed(h.vm()) != nil || addressesReady(h.vm()) != "" {
+	h.pools.takeCalls()
+	h.mustReconcile()
+	if diff := cmp.Diff([]string{"release front "}, h.pools.takeCalls()); diff != "" || claimed(h.vm()) != nil || addressesReady(h.vm()) != "" {
 		t.Errorf("asked (-want +got):\n%s\nstored %v, AddressesReady %s", diff, claimed(h.vm()), addressesReady(h.vm()))
 	}
 }
@@ -220,12 +220,12 @@ func TestAddresses_ReleaseUnusedClaims(t *testing.T) {
 func TestAddresses_ReportADeletedClaimInUse(t *testing.T) {
 	h := newHarness(t, pooled("front"), photon())
 	h.pools.give = map[string]string{"front": "192.0.2.5/24"}
-	h.pass()
-	h.pass()
-	h.pools.take()
+	h.mustReconcile()
+	h.mustReconcile()
+	h.pools.takeCalls()
 	h.pools.held = "the claim is being deleted"
-	h.pass()
-	if got := addressesReady(h.vm()); got != "False NotReady the claim is being deleted" || len(h.pools.take()) != 0 {
+	h.mustReconcile()
+	if got := addressesReady(h.vm()); got != "False NotReady the claim is being deleted" || len(h.pools.takeCalls()) != 0 {
 		t.Errorf("AddressesReady = %s, want the problem of the claim and no calls", got)
 	}
 	if diff := cmp.Diff([]string{"eth0 front 192.0.2.5/24"}, claimed(h.vm())); diff != "" {

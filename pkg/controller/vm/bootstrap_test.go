@@ -52,7 +52,7 @@ func TestBootstrap_ConvertsValuesForTheGuest(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			h := newHarness(t, fresh(boots(everyProvider[tc.key])), photon())
 			h.secret("s", map[string][]byte{tc.key: []byte(tc.value)})
-			h.pass()
+			h.mustReconcile()
 			if diff := cmp.Diff(&tc.want, h.provider.requests[0].Bootstrap); diff != "" {
 				t.Errorf("bootstrap data (-want +got):\n%s", diff)
 			}
@@ -82,7 +82,7 @@ func TestBootstrap_ReportsInvalidValuesByFieldAndKeyOnly(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			h := newHarness(t, fresh(boots(everyProvider[tc.key])), photon())
 			h.secret("s", map[string][]byte{tc.key: []byte(tc.value)})
-			result := h.pass()
+			result := h.mustReconcile()
 			c := findCondition(h.vm(), vmv1alpha1.ConditionBootstrapReady)
 			if c.Status != "False" || c.Reason != vmv1alpha1.ReasonInvalid || result.RequeueAfter != controller.Recheck {
 				t.Errorf("BootstrapReady is %s/%s, requeued after %s; want False/Invalid and a requeue", c.Status, c.Reason, result.RequeueAfter)
@@ -115,7 +115,7 @@ func TestBootstrap_ReportsASecretThatTheServerMayNotRead(t *testing.T) {
 	h.host.PrependReactor("get", "secrets", func(clienttesting.Action) (bool, runtime.Object, error) {
 		return true, nil, apierrors.NewForbidden(corev1.Resource("secrets"), "s", errors.New("--secret-namespaces does not include it"))
 	})
-	h.pass()
+	h.mustReconcile()
 	if got := h.condition(vmv1alpha1.ConditionBootstrapReady); got != "False/NotAllowed" {
 		t.Errorf("BootstrapReady is %s", got)
 	}
@@ -155,7 +155,7 @@ func TestBootstrap_ReadsSecretsAgainOnlyForANewInstanceID(t *testing.T) {
 				}
 			}), photon())
 			h.secret("s", map[string][]byte{"user-data": []byte("#!new")})
-			h.pass()
+			h.mustReconcile()
 			got := h.provider.requests[0].Bootstrap
 			if (got != nil) != tc.want || got != nil && string(got.CloudConfig) != "#!new" {
 				t.Errorf("bootstrap data %+v, want any: %t", got, tc.want)

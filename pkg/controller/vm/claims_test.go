@@ -64,12 +64,12 @@ func TestClaims_AreReleasedWithAnOutdatedCache(t *testing.T) {
 		return claim
 	}
 
-	h.pass()
+	h.mustReconcile()
 	if claim := stored(); !claims.HeldBy(claim, "uid-vm") || len(claim.Finalizers) != 1 {
 		t.Fatalf("the claim has annotations %v and finalizers %v, want it held", claim.Annotations, claim.Finalizers)
 	}
 	h.api.markDeleted("vm")
-	h.pass()
+	h.mustReconcile()
 	if h.api.vm("vm") != nil {
 		t.Error("the virtual machine still exists")
 	}
@@ -86,14 +86,14 @@ func TestDeletion_ReportsThatItWaitsForClaims(t *testing.T) {
 	}))
 	h.api.markDeleted("vm")
 	h.volumes.Synced = []cache.InformerSynced{func() bool { return false }}
-	if result := h.pass(); result.RequeueAfter != controller.Soon {
+	if result := h.mustReconcile(); result.RequeueAfter != controller.Soon {
 		t.Errorf("result %+v, want a requeue after a short delay", result)
 	}
 	if got := h.condition(vmv1alpha1.ConditionVolumesReady); got != "Unknown/UnknownState" {
 		t.Errorf("VolumesReady is %q, want that the claims are not read yet", got)
 	}
 	h.volumes.Synced = nil
-	h.pass()
+	h.mustReconcile()
 	if h.api.vm("vm") != nil {
 		t.Error("the virtual machine still exists")
 	}

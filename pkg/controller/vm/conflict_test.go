@@ -18,7 +18,7 @@ import (
 func TestReconcile_ConflictDelaysAnImmediateRequeue(t *testing.T) {
 	h := newHarness(t, fresh(func(vm *vmv1alpha1.VirtualMachine) { vm.Finalizers = nil }), photon())
 	h.api.fail["update virtualmachines"] = apierrors.NewConflict(vmResource.GroupResource(), "vm", errors.New("changed"))
-	result, err := h.tryPass()
+	result, err := h.tryReconcile()
 	if err != nil || result != (controller.Result{RequeueAfter: controller.ShortConflict}) {
 		t.Errorf("result %+v and error %v, want a requeue after %s", result, err, controller.ShortConflict)
 	}
@@ -33,8 +33,8 @@ func TestPersist_ForgetsTheEchoOfAFailedWrite(t *testing.T) {
 			h := newHarness(t, running(), photon())
 			h.api.fail["update virtualmachines/status"] = fault
 			h.api.edit("vm", func(vm *vmv1alpha1.VirtualMachine) { vm.Spec.GuestID = "photon64Guest" })
-			_, _ = h.tryPass()
-			if h.writer.own.Heard(h.vm(), h.api.refused.(*vmv1alpha1.VirtualMachine)) {
+			_, _ = h.tryReconcile()
+			if h.writer.echoes.Heard(h.vm(), h.api.refused.(*vmv1alpha1.VirtualMachine)) {
 				t.Error("the failed write is treated as an echo")
 			}
 		})

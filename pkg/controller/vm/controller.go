@@ -36,7 +36,7 @@ import (
 type Controller struct {
 	*controller.Loop[types.NamespacedName]
 	enqueuer *enqueuer
-	firsts   *firsts
+	metrics  *createMetrics
 }
 
 // reconciler reconciles virtual machines.
@@ -59,11 +59,11 @@ type reconciler struct {
 	probe      probe.Reconciler
 	instance   instance.Reconciler
 	// The provider and the inputs of its calls.
-	provider  provider.Provider
-	blocking  bool
-	labels    func(namespace string) map[string]string
-	classes   *claims.StorageClasses
-	revisions *revisionStore
+	provider        provider.Provider
+	blocking        bool
+	namespaceLabels func(namespace string) map[string]string
+	classes         *claims.StorageClasses
+	revisions       *revisionStore
 }
 
 // chain is implemented by synchronizer.Chain.
@@ -99,7 +99,7 @@ func New(d Deps) (*Controller, error) {
 		chain: synchronizer.New(synchronizer.Options{
 			Reader: reader, Revisions: revisions, Policy: d.Policy,
 		}),
-		writer:    writer{vms: vms, client: client, own: own, revisions: revisions, recorder: d.Recorder, firsts: newFirsts()},
+		writer:    writer{vms: vms, client: client, echoes: own, revisions: revisions, recorder: d.Recorder, metrics: newCreateMetrics()},
 		machines:  d.Machines,
 		group:     group.Reconciler{Groups: informers.VirtualMachineGroups().Lister(), VMs: vms},
 		addresses: claims.Addresses{Pools: d.Addresses},
@@ -112,7 +112,7 @@ func New(d Deps) (*Controller, error) {
 		revert:   revert.Reconciler{VMs: vms, Client: client, Snapshots: informers.VirtualMachineSnapshots().Lister(), Reader: reader, Revisions: revisions},
 		probe:    probe.Reconciler{Connections: d.Prober},
 		instance: instance.Reconciler{Instances: controller.NewStore[*vmv1alpha1.VirtualMachineInstance](informers.VirtualMachineInstances().Informer(), true), Client: client},
-		provider: d.Provider, blocking: d.Blocking, labels: d.NamespaceLabels,
+		provider: d.Provider, blocking: d.Blocking, namespaceLabels: d.NamespaceLabels,
 		classes: claims.NewStorageClasses(d.Host), revisions: revisions,
 	}
 	b := controller.For[types.NamespacedName](Name, d.Informers).Workers(d.Workers).Queue(queue).Priority(e.Again).Reconciler(r).
@@ -120,9 +120,9 @@ func New(d Deps) (*Controller, error) {
 		Index(cacheInformer, imagecache.Indexers)
 	r.watch(b, d.Informers, e)
 	r.runParallel(b, &d, e)
-	c := &Controller{enqueuer: e, firsts: r.writer.firsts}
+	c := &Controller{enqueuer: e, metrics: r.writer.metrics}
 	if c.Loop, err = b.Build(); err == nil {
-		d.Machines.Watch(e.machines())
+		d.Machines.Watch(e.machineHandlers())
 	}
 	return c, err
 }
@@ -130,16 +130,16 @@ func New(d Deps) (*Controller, error) {
 // watch adds the event handlers.
 func (r *reconciler) watch(b *controller.Builder[types.NamespacedName], informers externalversions.SharedInformerFactory, e *enqueuer) {
 	vm, it := informers.Vm().V1alpha1(), informers.Instancetype().V1alpha1()
-	b.Watches(vm.VirtualMachines().Informer(), r.vms.Handler(), e.Handler(), e.Related(indexByOrigin, byName), e.members(&r.group), e.macs()).
-		Watches(vm.VirtualMachineInstances().Informer(), r.instance.Instances.Handler(), e.instances()).
+	b.Watches(vm.VirtualMachines().Informer(), r.vms.Handler(), e.Handler(), e.Related(indexByOrigin, byName), e.memberHandler(&r.group), e.macHandler()).
+		Watches(vm.VirtualMachineInstances().Informer(), r.instance.Instances.Handler(), e.instanceHandler()).
 		Watches(vm.VirtualMachineClasses().Informer(), e.Related(indexByClass, byName)).
 		Watches(vm.VirtualMachineImages().Informer(), e.Related(indexByImage, byName)).
 		Watches(vm.ClusterVirtualMachineImages().Informer(), e.Related(indexByImage, byName)).
-		Watches(vm.VirtualMachineImageCaches().Informer(), r.imageCache.Caches.Handler(), e.caches()).
-		Watches(vm.VirtualMachineGroups().Informer(), e.groups(vm.VirtualMachines().Informer().GetIndexer(), &r.group)).
+		Watches(vm.VirtualMachineImageCaches().Informer(), r.imageCache.Caches.Handler(), e.cacheHandler()).
+		Watches(vm.VirtualMachineGroups().Informer(), e.groupHandler(vm.VirtualMachines().Informer().GetIndexer(), &r.group)).
 		Watches(vm.VirtualMachineSnapshots().Informer(), e.Related(indexBySnapshot, byName)).
-		Watches(vm.Zones().Informer(), e.zones()).
-		Watches(vm.VCenters().Informer(), e.zones()).
+		Watches(vm.Zones().Informer(), e.zoneHandler()).
+		Watches(vm.VCenters().Informer(), e.zoneHandler()).
 		Watches(it.VirtualMachineInstancetypes().Informer(), e.Related(indexBySource, bySource(instancetype.KindInstancetype))).
 		Watches(it.VirtualMachineClusterInstancetypes().Informer(), e.Related(indexBySource, bySource(instancetype.KindClusterInstancetype))).
 		Watches(it.VirtualMachinePreferences().Informer(), e.Related(indexBySource, bySource(instancetype.KindPreference))).
@@ -149,8 +149,12 @@ func (r *reconciler) watch(b *controller.Builder[types.NamespacedName], informer
 
 // runParallel adds the functions that run in parallel with the workers.
 func (r *reconciler) runParallel(b *controller.Builder[types.NamespacedName], d *Deps, e *enqueuer) {
-	b.Before(func(ctx context.Context) (func(), error) { return r.volumes.Start(ctx, e.by(indexByClaim), e.Generic) }).
-		Before(func(ctx context.Context) (func(), error) { return r.classes.Start(ctx, e.by(indexByStorageClass)) }).
+	b.Before(func(ctx context.Context) (func(), error) {
+		return r.volumes.Start(ctx, e.relatedBy(indexByClaim), e.Generic)
+	}).
+		Before(func(ctx context.Context) (func(), error) {
+			return r.classes.Start(ctx, e.relatedBy(indexByStorageClass))
+		}).
 		Shard(d.Shard, func(vcenter string) {
 			e.Gained(func(vm *vmv1alpha1.VirtualMachine) bool { return d.VCenterOf(vm) == vcenter })
 		}).

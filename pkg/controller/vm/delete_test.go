@@ -39,14 +39,14 @@ func TestDeletion_RemovesVMInstanceAndFinalizer(t *testing.T) {
 	h := newHarness(t, running(), photon())
 	prober := &probes{}
 	h.probe.Connections = prober
-	h.pass()
+	h.mustReconcile()
 	if h.api.vmi("vm") == nil {
 		t.Fatal("the instance was not created")
 	}
 	h.events.take()
 	h.api.markDeleted("vm")
 
-	if result := h.pass(); result != (controller.Result{}) {
+	if result := h.mustReconcile(); result != (controller.Result{}) {
 		t.Errorf("result %+v, want none", result)
 	}
 	if h.provider.deletes != 1 {
@@ -61,7 +61,7 @@ func TestDeletion_RemovesVMInstanceAndFinalizer(t *testing.T) {
 	if prober.removed != 1 {
 		t.Errorf("the probe was removed %d times, want once", prober.removed)
 	}
-	h.pass() // the object no longer exists
+	h.mustReconcile() // the object no longer exists
 	if prober.removed != 2 || h.provider.deletes != 1 {
 		t.Errorf("probe removed %d times, deletes %d; want a second cleanup and no second delete", prober.removed, h.provider.deletes)
 	}
@@ -77,7 +77,7 @@ func TestDeletion_RemovesAnInstanceThatTheCacheLacks(t *testing.T) {
 	if _, err := h.api.VmV1alpha1().VirtualMachineInstances("ns").Create(t.Context(), made, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	h.pass()
+	h.mustReconcile()
 	if h.api.vm("vm") != nil || h.api.vmi("vm") != nil {
 		t.Errorf("the virtual machine exists: %t, its instance: %t", h.api.vm("vm") != nil, h.api.vmi("vm") != nil)
 	}
@@ -86,7 +86,7 @@ func TestDeletion_RemovesAnInstanceThatTheCacheLacks(t *testing.T) {
 func TestDeletion_OfAPausedVMDoesNothing(t *testing.T) {
 	h := newHarness(t, running(annotated(vmv1alpha1.AnnotationPaused)))
 	h.api.markDeleted("vm")
-	if result := h.pass(); result != (controller.Result{}) {
+	if result := h.mustReconcile(); result != (controller.Result{}) {
 		t.Errorf("result %+v, want none", result)
 	}
 	if h.provider.deletes != 0 || !hasFinalizer(h.vm()) {
@@ -111,7 +111,7 @@ func TestPausedDeletion_ShowsThatItWaitsAndForWhat(t *testing.T) {
 			h := newHarness(t, running(tc.vm))
 			h.provider.remove = func(*provider.Request) error { return tc.provider }
 			h.api.markDeleted("vm")
-			h.pass()
+			h.mustReconcile()
 			ready := findCondition(h.vm(), vmv1alpha1.ConditionReady)
 			if ready == nil || ready.Status != metav1.ConditionFalse || ready.Reason != vmv1alpha1.ReasonPaused || ready.Message != tc.message {
 				t.Errorf("Ready is %+v, want False/Paused %q", ready, tc.message)
@@ -121,7 +121,7 @@ func TestPausedDeletion_ShowsThatItWaitsAndForWhat(t *testing.T) {
 			}
 			h.provider.remove = func(*provider.Request) error { return provider.ErrReconcileInProgress }
 			h.api.edit("vm", func(vm *vmv1alpha1.VirtualMachine) { vm.Annotations = nil })
-			h.pass()
+			h.mustReconcile()
 			if ready, paused := h.condition(vmv1alpha1.ConditionReady), h.condition(vmv1alpha1.ConditionPaused); ready != "False/Deleting" || paused != "" {
 				t.Errorf("after the pause Ready is %s and Paused %q, want False/Deleting and none", ready, paused)
 			}
@@ -136,7 +136,7 @@ func TestDeletion_IsHeldByAnAnnotationAndReported(t *testing.T) {
 	h.api.markDeleted("vm")
 	h.provider.seen = func(req *provider.Request) { req.VM.Status.NodeName = "esx-2" }
 	for range 2 {
-		if result := h.pass(); result != (controller.Result{}) {
+		if result := h.mustReconcile(); result != (controller.Result{}) {
 			t.Errorf("result %+v, want none: a change of the annotation queues it", result)
 		}
 	}
@@ -162,7 +162,7 @@ func TestDeletion_IsHeldByAnAnnotationAndReported(t *testing.T) {
 	if err := h.api.store(vmResource, vm); err != nil {
 		t.Fatal(err)
 	}
-	h.pass()
+	h.mustReconcile()
 	if h.provider.deletes != 1 || h.api.vm("vm") != nil {
 		t.Errorf("without the annotation: %d deletes, object gone: %t; want one, and gone", h.provider.deletes, h.api.vm("vm") == nil)
 	}
@@ -173,7 +173,7 @@ func TestDeletion_WithoutFinalizerOnlyCleansUp(t *testing.T) {
 	prober := &probes{}
 	h.probe.Connections = prober
 	h.api.markDeleted("vm")
-	h.pass()
+	h.mustReconcile()
 	if h.provider.deletes != 0 || h.vm().Status.Phase != vmv1alpha1.PhaseDeleting {
 		t.Errorf("deletes %d, phase %s; want none, and Deleting", h.provider.deletes, h.vm().Status.Phase)
 	}
@@ -184,7 +184,7 @@ func TestDeletion_WithoutFinalizerOnlyCleansUp(t *testing.T) {
 		t.Errorf("the probe was removed %d times, want once", prober.removed)
 	}
 	writes := h.api.writes()
-	h.pass()
+	h.mustReconcile()
 	if got := h.events.take(); len(got) != 0 || h.api.writes() != writes {
 		t.Errorf("another reconcile recorded %q and made %d writes, want neither", got, h.api.writes()-writes)
 	}
@@ -197,7 +197,7 @@ func TestDeletion_ReportsThatVCenterDoesNotAnswer(t *testing.T) {
 	h.provider.remove = func(*provider.Request) error { return answer }
 	const message = `the deletion continues when vCenter answers: VCenter "east" is not connected: connection refused`
 	h.provider.removed.False(vmv1alpha1.ConditionReady, vmv1alpha1.ReasonUnreachable, message)
-	h.pass()
+	h.mustReconcile()
 	if c := findCondition(h.vm(), vmv1alpha1.ConditionReady); c.Status != metav1.ConditionFalse || c.Reason != vmv1alpha1.ReasonUnreachable || c.Message != message {
 		t.Errorf("Ready is %+v, want the provider's condition", c)
 	}
@@ -205,12 +205,12 @@ func TestDeletion_ReportsThatVCenterDoesNotAnswer(t *testing.T) {
 		t.Errorf("STATUS is %s, want DeletionUnreachable", got)
 	}
 	writes := h.api.writes()
-	h.pass()
+	h.mustReconcile()
 	if n := h.api.writes() - writes; n != 0 {
 		t.Errorf("%d writes of an unchanged status, want none", n)
 	}
 	answer, h.provider.removed = provider.ErrReconcileInProgress, provider.Result{}
-	h.pass()
+	h.mustReconcile()
 	if c := findCondition(h.vm(), vmv1alpha1.ConditionReady); c.Reason != vmv1alpha1.ReasonDeleting || c.Message != "" || h.vm().Status.PrintableStatus != "Deleting" {
 		t.Errorf("afterwards Ready is %+v, STATUS %s", c, h.vm().Status.PrintableStatus)
 	}
@@ -221,8 +221,8 @@ func TestDeletion_IsReportedOnceWithAnotherFinalizer(t *testing.T) {
 		vm.Finalizers = append(vm.Finalizers, "example.com/other")
 	}), photon())
 	h.api.markDeleted("vm")
-	h.pass()
-	h.pass()
+	h.mustReconcile()
+	h.mustReconcile()
 	if got := h.events.take(); len(got) != 1 || !strings.HasPrefix(got[0], "Normal Deleted: ") {
 		t.Errorf("events %q, want one Deleted", got)
 	}
@@ -232,7 +232,7 @@ func TestDeletion_UsesTheRunningGracePeriod(t *testing.T) {
 	grace := int64(7)
 	h := newHarness(t, running(), photon())
 	h.provider.update = nil
-	h.pass()
+	h.mustReconcile()
 	vmi := h.api.vmi("vm")
 	vmi.Spec.TerminationGracePeriodSeconds = &grace
 	if err := h.api.store(vmiResource, vmi); err != nil {
@@ -246,7 +246,7 @@ func TestDeletion_UsesTheRunningGracePeriod(t *testing.T) {
 		return nil
 	}
 	h.api.markDeleted("vm")
-	h.pass()
+	h.mustReconcile()
 	if got == nil || *got != grace {
 		t.Errorf("the provider got the grace period %v, want %d", got, grace)
 	}
@@ -255,7 +255,7 @@ func TestDeletion_UsesTheRunningGracePeriod(t *testing.T) {
 func TestDeletion_KeepsTheVSphereVMIfAnnotated(t *testing.T) {
 	h := newHarness(t, running(annotated(vmv1alpha1.AnnotationSkipDelete)))
 	h.api.markDeleted("vm")
-	h.pass()
+	h.mustReconcile()
 	if h.provider.deletes != 0 || h.api.vm("vm") != nil {
 		t.Errorf("deletes %d, object gone: %t; want none, and gone", h.provider.deletes, h.api.vm("vm") == nil)
 	}
@@ -282,7 +282,7 @@ func TestDeletion_HandlesErrors(t *testing.T) {
 			h := newHarness(t, running())
 			h.provider.remove = func(*provider.Request) error { return test.err }
 			h.api.markDeleted("vm")
-			result, err := h.tryPass()
+			result, err := h.tryReconcile()
 			if result != test.result || test.failed != errors.Is(err, errTest) {
 				t.Errorf("result %+v and error %v, want %+v and error: %t", result, err, test.result, test.failed)
 			}
@@ -292,7 +292,7 @@ func TestDeletion_HandlesErrors(t *testing.T) {
 			if got := strings.Join(h.events.take(), "\n"); got != test.event {
 				t.Errorf("events %q, want %q", got, test.event)
 			}
-			_, _ = h.tryPass()
+			_, _ = h.tryReconcile()
 			if got := h.events.take(); len(got) != 0 {
 				t.Errorf("the same failure was reported again: %q", got)
 			}
@@ -311,7 +311,7 @@ func TestDeletion_ReadsNoReferencedObjects(t *testing.T) {
 		return nil, errTest
 	})
 	h.api.markDeleted("vm")
-	h.pass()
+	h.mustReconcile()
 	if h.api.vm("vm") != nil {
 		t.Error("the virtual machine still exists")
 	}
@@ -325,8 +325,8 @@ func TestDeletion_IsDoneOnceWithAnotherFinalizer(t *testing.T) {
 		vm.Finalizers = append(vm.Finalizers, metav1.FinalizerOrphanDependents)
 	}))
 	h.api.markDeleted("vm")
-	h.pass()
-	h.pass()
+	h.mustReconcile()
+	h.mustReconcile()
 	if got := h.events.take(); len(got) != 1 {
 		t.Errorf("events %q, want one", got)
 	}

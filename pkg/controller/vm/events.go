@@ -38,10 +38,10 @@ func (w *writer) emit(old, now *vmv1alpha1.VirtualMachine) {
 // and a failure that lasts has one.
 func transitions(old, now *vmv1alpha1.VirtualMachine) []event {
 	if hasFinalizer(old) && !hasFinalizer(now) {
-		return []event{{corev1.EventTypeNormal, "Deleted", actionDelete, deletion(now)}}
+		return []event{{corev1.EventTypeNormal, "Deleted", actionDelete, deletionNote(now)}}
 	}
 	if now.DeletionTimestamp != nil && !hasFinalizer(now) {
-		return withoutFinalizer(old, now)
+		return foreignDeletionEvents(old, now)
 	}
 	var events []event
 	normal := func(reason, note string) {
@@ -76,14 +76,14 @@ func transitions(old, now *vmv1alpha1.VirtualMachine) []event {
 		normal(vmv1alpha1.ConditionBootstrapReady, "The bootstrap data is complete")
 	}
 	events = append(events, probeEvents(old, now)...)
-	events = append(events, question(old, now)...)
+	events = append(events, questionEvents(old, now)...)
 	if c, was := findCondition(now, vmv1alpha1.ConditionImageCacheReady), findCondition(old, vmv1alpha1.ConditionImageCacheReady); c != nil &&
 		(c.Reason == vmv1alpha1.ReasonDirectInstead || c.Reason == vmv1alpha1.ReasonDeployedInstead) && (was == nil || was.Reason != c.Reason) {
 		normal(c.Reason, c.Message)
 	}
-	events = append(events, missing(old, now)...)
-	events = append(events, deleteFailure(old, now)...)
-	return append(events, failures(old, now)...)
+	events = append(events, missingEvents(old, now)...)
+	events = append(events, deletionEvents(old, now)...)
+	return append(events, failureEvents(old, now)...)
 }
 
 // probeEvents returns an event when a guest becomes ready or is no longer ready.
@@ -99,9 +99,9 @@ func probeEvents(old, now *vmv1alpha1.VirtualMachine) []event {
 	return nil
 }
 
-// question returns a warning when vSphere asks a question, for example about a full datastore, and an event when the
+// questionEvents returns a warning when vSphere asks a question, for example about a full datastore, and an event when the
 // question is answered.
-func question(old, now *vmv1alpha1.VirtualMachine) []event {
+func questionEvents(old, now *vmv1alpha1.VirtualMachine) []event {
 	was, is := findCondition(old, vmv1alpha1.ConditionQuestionsAnswered), findCondition(now, vmv1alpha1.ConditionQuestionsAnswered)
 	switch {
 	case is != nil && is.Status == metav1.ConditionFalse && (was == nil || was.Message != is.Message):
@@ -115,8 +115,8 @@ func question(old, now *vmv1alpha1.VirtualMachine) []event {
 // missingReasons has the reasons of Created for a VM that vSphere no longer shows.
 var missingReasons = []string{vmv1alpha1.ReasonMissing, vmv1alpha1.ReasonManyMissing, vmv1alpha1.ReasonCopyFound}
 
-// missing returns a warning when vSphere no longer shows an existing VM.
-func missing(old, now *vmv1alpha1.VirtualMachine) []event {
+// missingEvents returns a warning when vSphere no longer shows an existing VM.
+func missingEvents(old, now *vmv1alpha1.VirtualMachine) []event {
 	c, was := findCondition(now, vmv1alpha1.ConditionCreated), findCondition(old, vmv1alpha1.ConditionCreated)
 	if c == nil || !slices.Contains(missingReasons, c.Reason) || was != nil && was.Reason == c.Reason {
 		return nil
@@ -139,8 +139,8 @@ var failureReasons = []string{
 	vmv1alpha1.ReasonNotApplied,
 }
 
-// deletion returns the event's note about the vSphere VM of a deleted object.
-func deletion(vm *vmv1alpha1.VirtualMachine) string {
+// deletionNote returns the event's note about the vSphere VM of a deleted object.
+func deletionNote(vm *vmv1alpha1.VirtualMachine) string {
 	_, kept := vm.Annotations[vmv1alpha1.AnnotationSkipDelete]
 	_, unregistered := vm.Annotations[vmv1alpha1.AnnotationUnregister]
 	switch id := vm.Status.UniqueID; {
@@ -155,9 +155,9 @@ func deletion(vm *vmv1alpha1.VirtualMachine) string {
 	}
 }
 
-// withoutFinalizer returns the event of a deletion by another client, in the first reconcile that observes it.
+// foreignDeletionEvents returns the event of a deletion by another client, in the first reconcile that observes it.
 // Deletions by this controller have their own event.
-func withoutFinalizer(old, now *vmv1alpha1.VirtualMachine) []event {
+func foreignDeletionEvents(old, now *vmv1alpha1.VirtualMachine) []event {
 	if old.Status.Phase == now.Status.Phase {
 		return nil
 	}
@@ -165,54 +165,54 @@ func withoutFinalizer(old, now *vmv1alpha1.VirtualMachine) []event {
 		"The object is deleted without the finalizer " + vmv1alpha1.VirtualMachineFinalizer + ": its vSphere virtual machine, if any, is kept"}}
 }
 
-// failures returns a warning for every condition that became False with a new reason, or with the same reason because
+// failureEvents returns a warning for every condition that became False with a new reason, or with the same reason because
 // of another holder.
-func failures(old, now *vmv1alpha1.VirtualMachine) []event {
+func failureEvents(old, now *vmv1alpha1.VirtualMachine) []event {
 	var events []event
 	for _, c := range now.Status.Conditions {
-		if c.Type == vmv1alpha1.ConditionReady || !failed(&c) {
+		if c.Type == vmv1alpha1.ConditionReady || !isFailure(&c) {
 			continue
 		}
-		if c.Type == vmv1alpha1.ConditionSynchronized && sizeFailed(now) {
+		if c.Type == vmv1alpha1.ConditionSynchronized && isSizeFailed(now) {
 			continue // the condition of the size has more details
 		}
-		if sameFailure(findCondition(old, c.Type), &c) {
+		if isSameFailure(findCondition(old, c.Type), &c) {
 			continue
 		}
 		action := actionReconcile
 		if now.DeletionTimestamp != nil {
 			action = actionDelete
 		}
-		events = append(events, event{corev1.EventTypeWarning, failureName(c.Type), action, c.Message})
+		events = append(events, event{corev1.EventTypeWarning, failureReason(c.Type), action, c.Message})
 	}
 	return events
 }
 
-// sameFailure reports whether a failure was already recorded. A new message alone is not a new failure. The exception
+// isSameFailure reports whether a failure was already recorded. A new message alone is not a new failure. The exception
 // is the reason InUse: a claim can pass from one holder to the next between two reconciles, and the user must see the
 // new holder.
-func sameFailure(was, is *metav1.Condition) bool {
+func isSameFailure(was, is *metav1.Condition) bool {
 	if was == nil || was.Status != is.Status || was.Reason != is.Reason {
 		return false
 	}
 	return is.Reason != vmv1alpha1.ReasonInUse || was.Message == is.Message
 }
 
-// failed reports whether a condition is False for a reason that is worth a warning.
-func failed(c *metav1.Condition) bool {
+// isFailure reports whether a condition is False for a reason that is worth a warning.
+func isFailure(c *metav1.Condition) bool {
 	return c != nil && c.Status == metav1.ConditionFalse && slices.Contains(failureReasons, c.Reason)
 }
 
-// sizeFailed reports whether the source of the size or the preference has failed.
-func sizeFailed(vm *vmv1alpha1.VirtualMachine) bool {
-	return failed(findCondition(vm, vmv1alpha1.ConditionInstancetypeReady)) ||
-		failed(findCondition(vm, vmv1alpha1.ConditionPreferenceReady)) ||
-		failed(findCondition(vm, vmv1alpha1.ConditionClassReady))
+// isSizeFailed reports whether the source of the size or the preference has failed.
+func isSizeFailed(vm *vmv1alpha1.VirtualMachine) bool {
+	return isFailure(findCondition(vm, vmv1alpha1.ConditionInstancetypeReady)) ||
+		isFailure(findCondition(vm, vmv1alpha1.ConditionPreferenceReady)) ||
+		isFailure(findCondition(vm, vmv1alpha1.ConditionClassReady))
 }
 
-// deleteFailure returns a warning when a deletion has a new failure, and an event when it is blocked by a check or
+// deletionEvents returns a warning when a deletion has a new failure, and an event when it is blocked by a check or
 // paused.
-func deleteFailure(old, now *vmv1alpha1.VirtualMachine) []event {
+func deletionEvents(old, now *vmv1alpha1.VirtualMachine) []event {
 	ready := findCondition(now, vmv1alpha1.ConditionReady)
 	if now.DeletionTimestamp == nil || ready == nil || ready.Message == "" {
 		return nil
@@ -226,8 +226,8 @@ func deleteFailure(old, now *vmv1alpha1.VirtualMachine) []event {
 	return []event{{corev1.EventTypeWarning, "DeleteFailed", actionDelete, ready.Message}}
 }
 
-// failureName returns the reason of the event for a condition that failed.
-func failureName(conditionType string) string {
+// failureReason returns the reason of the event for a condition that failed.
+func failureReason(conditionType string) string {
 	switch conditionType {
 	case vmv1alpha1.ConditionCreated:
 		return "CreateFailed"

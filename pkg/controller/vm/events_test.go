@@ -48,7 +48,7 @@ func TestTransitions_ReturnEventsOfChanges(t *testing.T) {
 			setCondition(vm, time.Unix(0, 0), vmv1alpha1.ConditionCreated, metav1.ConditionUnknown, reason, "vSphere does not show it")
 		}
 	}
-	tellOnlyChanges(t, map[string]transition{
+	checkTransitions(t, map[string]transition{
 		"missing":                  {nil, []change{missing(vmv1alpha1.ReasonMissing)}, []string{"Missing"}},
 		"many missing":             {[]change{missing(vmv1alpha1.ReasonMissing)}, []change{missing(vmv1alpha1.ReasonManyMissing)}, []string{"ManyMissing"}},
 		"a copy":                   {[]change{missing(vmv1alpha1.ReasonMissing)}, []change{missing(vmv1alpha1.ReasonCopyFound)}, []string{"CopyFound"}},
@@ -100,7 +100,7 @@ func TestTransitions_ReportAFinishedRevert(t *testing.T) {
 		setFalse(vm, time.Unix(0, 0), vmv1alpha1.ConditionSnapshotSynced, vmv1alpha1.ReasonReverting, "")
 	}
 	is := func(vm *vmv1alpha1.VirtualMachine) { setTrue(vm, time.Unix(0, 0), vmv1alpha1.ConditionSnapshotSynced) }
-	tellOnlyChanges(t, map[string]transition{
+	checkTransitions(t, map[string]transition{
 		"now":        {[]change{asks}, []change{is}, []string{"Reverted"}},
 		"before":     {[]change{is}, []change{is}, nil},
 		"taken back": {[]change{asks}, nil, nil},
@@ -141,7 +141,7 @@ type transition struct {
 	want          []string
 }
 
-func tellOnlyChanges(t *testing.T, tests map[string]transition) {
+func checkTransitions(t *testing.T, tests map[string]transition) {
 	t.Helper()
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -160,18 +160,18 @@ func TestEvents_AreRecordedOnlyAfterTheWrite(t *testing.T) {
 	h := newHarness(t, fresh(), photon())
 	lifeOf(h)
 	for range lifeSteps - 2 {
-		h.pass() // until the power on has started
+		h.mustReconcile() // until the power on has started
 	}
 	h.events.take()
 	h.api.fail["update virtualmachines/status"] = errTest
-	if _, err := h.tryPass(); !errors.Is(err, errTest) {
+	if _, err := h.tryReconcile(); !errors.Is(err, errTest) {
 		t.Fatalf("error %v, want the write's error", err)
 	}
 	if got := h.events.take(); len(got) != 0 {
 		t.Errorf("events %q of a state that was not written", got)
 	}
 	delete(h.api.fail, "update virtualmachines/status")
-	h.pass()
+	h.mustReconcile()
 	want := []string{"Normal PoweredOn: The virtual machine is powered on"}
 	if diff := cmp.Diff(want, h.events.take()); diff != "" {
 		t.Errorf("events of what was written later (-want +got):\n%s", diff)

@@ -18,14 +18,14 @@ func TestReconcile_ForgetsVMsThatTheProviderDidNotDelete(t *testing.T) {
 	t.Run("kept in vSphere", func(t *testing.T) {
 		h := newHarness(t, running(annotated(vmv1alpha1.AnnotationSkipDelete)))
 		h.api.markDeleted("vm")
-		h.pass()
+		h.mustReconcile()
 		if diff := cmp.Diff([]types.NamespacedName{testKey}, h.provider.forgot); diff != "" || h.provider.deletes != 0 {
 			t.Errorf("%d deletes, want none; forgotten (-want +got):\n%s", h.provider.deletes, diff)
 		}
 	})
 	t.Run("does not exist", func(t *testing.T) {
 		h := newHarness(t)
-		h.pass()
+		h.mustReconcile()
 		if diff := cmp.Diff([]types.NamespacedName{testKey}, h.provider.forgot); diff != "" {
 			t.Errorf("forgotten (-want +got):\n%s", diff)
 		}

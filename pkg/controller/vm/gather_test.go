@@ -31,7 +31,7 @@ func cloudInit(secret, key string) func(*vmv1alpha1.VirtualMachine) {
 
 func TestGather_ReportsAllMissingPrerequisites(t *testing.T) {
 	h := newHarness(t, fresh(cloudInit("data", "")))
-	result := h.pass()
+	result := h.mustReconcile()
 	if want := (controller.Result{RequeueAfter: controller.Recheck}); result != want {
 		t.Errorf("result %+v, want %+v because Secrets are not watched", result, want)
 	}
@@ -56,7 +56,7 @@ func TestGather_ReportsAllMissingPrerequisites(t *testing.T) {
 	if err := h.api.Tracker().Add(photon()); err != nil {
 		t.Fatal(err)
 	}
-	h.pass()
+	h.mustReconcile()
 	req := h.provider.requests[1]
 	if !req.PrerequisitesReady || req.Image == nil || string(req.Bootstrap.CloudConfig) != "#cloud-config" {
 		t.Errorf("request %+v, want a complete one after both were created", req)
@@ -80,7 +80,7 @@ func TestGather_PollsOnlyUnwatchedObjects(t *testing.T) {
 				claim := &vmv1alpha1.PersistentVolumeClaimVolumeSource{ClaimName: "gone"}
 				vm.Spec.Volumes = []vmv1alpha1.VirtualMachineVolume{{Name: "data", PersistentVolumeClaim: claim}}
 			}), photon())
-			if result := h.pass(); result != test.want {
+			if result := h.mustReconcile(); result != test.want {
 				t.Errorf("result %+v, want %+v", result, test.want)
 			}
 		})
@@ -113,7 +113,7 @@ func TestBootstrap_ReadsTheReferencedSecrets(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			h := newHarness(t, fresh(boots(test.spec)), photon())
 			h.secret("s", map[string][]byte{"mine": []byte("#!m"), "unattend": []byte("u"), "user-data": []byte("d")})
-			h.pass()
+			h.mustReconcile()
 			if diff := cmp.Diff(&test.want, h.provider.requests[0].Bootstrap); diff != "" {
 				t.Errorf("bootstrap data (-want +got):\n%s", diff)
 			}
@@ -127,7 +127,7 @@ func TestBootstrap_ReadsTheReferencedSecrets(t *testing.T) {
 func TestBootstrap_ReportsAMissingKey(t *testing.T) {
 	h := newHarness(t, fresh(cloudInit("s", "other")), photon())
 	h.secret("s", map[string][]byte{"user-data": nil})
-	h.pass()
+	h.mustReconcile()
 	if got := findCondition(h.vm(), vmv1alpha1.ConditionBootstrapReady).Message; got != `spec.bootstrap.cloudInit.rawCloudConfig: Secret "s" in namespace "ns" has no key "other"` {
 		t.Errorf("message %q, want the Secret and the key", got)
 	}
@@ -145,7 +145,7 @@ func TestBootstrap_ReportsPropertiesThatVSphereWouldChange(t *testing.T) {
 			}
 			h := newHarness(t, fresh(properties(nil)), photon())
 			h.secret("s", map[string][]byte{"good": []byte("-----BEGIN\n\tx\n"), "password": []byte(value)})
-			result := h.pass()
+			result := h.mustReconcile()
 			if got := h.condition(vmv1alpha1.ConditionBootstrapReady); got != "False/Invalid" {
 				t.Errorf("BootstrapReady is %s, want False/Invalid", got)
 			}
@@ -159,7 +159,7 @@ func TestBootstrap_ReportsPropertiesThatVSphereWouldChange(t *testing.T) {
 
 			h = newHarness(t, fresh(properties(map[string]string{"password": "spec"})), photon())
 			h.secret("s", map[string][]byte{"password": []byte(value)})
-			h.pass()
+			h.mustReconcile()
 			if got := h.condition(vmv1alpha1.ConditionBootstrapReady); got != "True/Succeeded" {
 				t.Errorf("BootstrapReady is %s although the spec overrides the value", got)
 			}
@@ -175,12 +175,12 @@ func TestBootstrap_ReadsSecretsOfTheVMsNamespaceOnly(t *testing.T) {
 	if err := h.host.Tracker().Add(foreign); err != nil {
 		t.Fatal(err)
 	}
-	h.pass()
+	h.mustReconcile()
 	if got := h.condition(vmv1alpha1.ConditionBootstrapReady); got != "False/NotFound" {
 		t.Errorf("BootstrapReady is %s with a Secret of another namespace, want False/NotFound", got)
 	}
 	h.secret("any", map[string][]byte{"user-data": []byte("#!own")})
-	h.pass()
+	h.mustReconcile()
 	if got := h.provider.requests[1].Bootstrap; got == nil || string(got.CloudConfig) != "#!own" {
 		t.Errorf("the guest gets %+v, want the Secret of its namespace", got)
 	}
@@ -194,7 +194,7 @@ func TestBootstrap_ReadsSecretsOfTheVMsNamespaceOnly(t *testing.T) {
 func TestBootstrap_RetriesAnUnreadableSecret(t *testing.T) {
 	h := newHarness(t, fresh(cloudInit("s", "")), photon())
 	h.host.PrependReactor("get", "secrets", func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, errTest })
-	if _, err := h.tryPass(); !errors.Is(err, errTest) {
+	if _, err := h.tryReconcile(); !errors.Is(err, errTest) {
 		t.Errorf("error %v, want the read error, which is retried", err)
 	}
 	if got := h.condition(vmv1alpha1.ConditionBootstrapReady); got != "False/Error" {
@@ -205,12 +205,12 @@ func TestBootstrap_RetriesAnUnreadableSecret(t *testing.T) {
 func TestImage_IsRequiredUnlessAVMIsAdopted(t *testing.T) {
 	noImage := func(vm *vmv1alpha1.VirtualMachine) { vm.Spec.Image = nil }
 	h := newHarness(t, fresh(noImage))
-	h.pass()
+	h.mustReconcile()
 	if got := h.condition(vmv1alpha1.ConditionImageReady); got != "False/Invalid" {
 		t.Errorf("ImageReady is %s, want False/Invalid", got)
 	}
 	h = newHarness(t, fresh(noImage, func(vm *vmv1alpha1.VirtualMachine) { vm.Spec.ProviderID = "vm-7" }))
-	h.pass()
+	h.mustReconcile()
 	if !h.provider.requests[0].PrerequisitesReady {
 		t.Error("a virtual machine that adopts a VM waits for an image")
 	}
@@ -220,12 +220,12 @@ func TestImage_WithALicenseAgreementWaitsForItsAcceptance(t *testing.T) {
 	licensed := photon()
 	licensed.Status = vmv1alpha1.VirtualMachineImageStatus{Type: vmv1alpha1.ImageTypeOVF, EULA: true, Conditions: []metav1.Condition{{Type: vmv1alpha1.ConditionReady, Status: metav1.ConditionTrue}}}
 	h := newHarness(t, fresh(), licensed)
-	h.pass()
+	h.mustReconcile()
 	if got := h.condition(vmv1alpha1.ConditionImageReady); got != "False/EULANotAccepted" || h.provider.requests[0].PrerequisitesReady {
 		t.Errorf("ImageReady is %s, prerequisites ready: %t; want False/EULANotAccepted and not", got, h.provider.requests[0].PrerequisitesReady)
 	}
 	h = newHarness(t, fresh(func(vm *vmv1alpha1.VirtualMachine) { vm.Spec.AcceptEULA = true }), licensed)
-	h.pass()
+	h.mustReconcile()
 	if got, req := h.condition(vmv1alpha1.ConditionImageReady), h.provider.requests[0]; got != "True/Succeeded" || !req.AcceptEULA || !req.PrerequisitesReady {
 		t.Errorf("ImageReady is %s, the provider may accept: %t, prerequisites ready: %t; want all", got, req.AcceptEULA, req.PrerequisitesReady)
 	}
@@ -235,7 +235,7 @@ func TestImage_IsFoundByItsKind(t *testing.T) {
 	ofCluster := func(vm *vmv1alpha1.VirtualMachine) { vm.Spec.Image.Kind = vmv1alpha1.ClusterImageKind }
 	everywhere := &vmv1alpha1.ClusterVirtualMachineImage{ObjectMeta: metav1.ObjectMeta{Name: "photon", UID: "cluster"}}
 	h := newHarness(t, fresh(ofCluster), photon())
-	h.pass()
+	h.mustReconcile()
 	if got := h.condition(vmv1alpha1.ConditionImageReady); got != "False/NotFound" {
 		t.Errorf("ImageReady is %s, want False/NotFound: the namespaced image is another one", got)
 	}
@@ -244,7 +244,7 @@ func TestImage_IsFoundByItsKind(t *testing.T) {
 		t.Errorf("ImageReady has message %q, want %q in it", c.Message, reverse)
 	}
 	h = newHarness(t, fresh(ofCluster), photon(), everywhere)
-	h.pass()
+	h.mustReconcile()
 	if got := h.condition(vmv1alpha1.ConditionImageReady); got != "True/Succeeded" {
 		t.Errorf("ImageReady is %s, want True/Succeeded", got)
 	}
@@ -252,7 +252,7 @@ func TestImage_IsFoundByItsKind(t *testing.T) {
 		t.Errorf("the provider got image %+v, want the cluster's image", image)
 	}
 	h = newHarness(t, fresh(), everywhere)
-	h.pass()
+	h.mustReconcile()
 	if got := h.condition(vmv1alpha1.ConditionImageReady); got != "False/NotFound" {
 		t.Errorf("ImageReady is %s, want False/NotFound: the cluster's image is another one", got)
 	}
@@ -261,7 +261,7 @@ func TestImage_IsFoundByItsKind(t *testing.T) {
 		t.Errorf("ImageReady has message %q, want %q in it", c.Message, hint)
 	}
 	h = newHarness(t, fresh(func(vm *vmv1alpha1.VirtualMachine) { vm.Spec.Image.Name = "photn" }), photon())
-	h.pass()
+	h.mustReconcile()
 	const meant = `VirtualMachineImage "photn" does not exist in namespace "ns", did you mean "photon"?`
 	if c := findCondition(h.vm(), vmv1alpha1.ConditionImageReady); c.Message != meant {
 		t.Errorf("ImageReady has message %q, want %q", c.Message, meant)
@@ -272,7 +272,7 @@ func TestGather_RequiresASize(t *testing.T) {
 	h := newHarness(t, fresh(func(vm *vmv1alpha1.VirtualMachine) {
 		vm.Spec.CPU, vm.Spec.Memory, vm.Spec.ClassName = nil, nil, "gone"
 	}), photon())
-	h.pass()
+	h.mustReconcile()
 	if req := h.provider.requests[0]; req.PrerequisitesReady || req.Effective != nil {
 		t.Errorf("request %+v, want one that creates nothing", req)
 	}
@@ -280,7 +280,7 @@ func TestGather_RequiresASize(t *testing.T) {
 
 func TestCreatedVM_ReadsNoPrerequisites(t *testing.T) {
 	h := newHarness(t, running(cloudInit("gone", "")))
-	h.pass()
+	h.mustReconcile()
 	if got := h.host.Actions(); len(got) != 0 {
 		t.Errorf("calls of the management cluster %v, want none", got)
 	}
@@ -293,7 +293,7 @@ func TestCreatedVM_ReadsNoPrerequisites(t *testing.T) {
 func TestCreatedVM_DropsWhatOnlyACreationWaitsFor(t *testing.T) {
 	h := newHarness(t, running(failing(vmv1alpha1.ConditionImageReady, vmv1alpha1.ReasonNotFound),
 		failing(vmv1alpha1.ConditionPlacementReady, vmv1alpha1.ReasonNoZone), failing(vmv1alpha1.ConditionNetworkReady, vmv1alpha1.ReasonNotFound)))
-	h.pass()
+	h.mustReconcile()
 	for kind, want := range map[string]string{
 		vmv1alpha1.ConditionImageReady: "", vmv1alpha1.ConditionPlacementReady: "", vmv1alpha1.ConditionNetworkReady: "False/NotFound",
 	} {
@@ -330,7 +330,7 @@ func TestGather_ReportsConflictsWithTheImage(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			h := newHarness(t, tc.vm, appliance.DeepCopy())
 			h.secret("data", tc.secret)
-			h.pass()
+			h.mustReconcile()
 			if ready := h.provider.requests[0].PrerequisitesReady; ready != (tc.condition == "") {
 				t.Errorf("it may be created: %v", ready)
 			}

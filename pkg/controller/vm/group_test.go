@@ -60,7 +60,7 @@ func TestStatusChartUpdatesTheGroupLinkedCondition(t *testing.T) {
 				objects = append(objects, tc.group)
 			}
 			h := newHarness(t, objects...)
-			h.pass()
+			h.mustReconcile()
 			if got := h.condition(vmv1alpha1.ConditionGroupLinked); got != tc.is {
 				t.Fatalf("GroupLinked is %q, want %q", got, tc.is)
 			}
@@ -70,7 +70,7 @@ func TestStatusChartUpdatesTheGroupLinkedCondition(t *testing.T) {
 				}
 			}
 			h.api.edit("vm", func(vm *vmv1alpha1.VirtualMachine) { vm.Spec.GroupName = "" })
-			h.pass()
+			h.mustReconcile()
 			if got := h.condition(vmv1alpha1.ConditionGroupLinked); got != "" {
 				t.Errorf("GroupLinked is %q of a virtual machine in no group", got)
 			}
@@ -103,7 +103,7 @@ func TestGroup_MembersInheritThePowerState(t *testing.T) {
 				objects = append(objects, tc.group)
 			}
 			h := newHarness(t, objects...)
-			h.pass()
+			h.mustReconcile()
 			vm := h.vm()
 			asked := h.provider.requests[0].VM
 			got := []any{vm.Status.InheritedPowerState, vm.DesiredPowerState(vm.Status.PowerState), vm.Status.Phase, vm.Spec.PowerState, asked.DesiredPowerState(asked.Status.PowerState)}
@@ -111,7 +111,7 @@ func TestGroup_MembersInheritThePowerState(t *testing.T) {
 				t.Errorf("inherited, desired, phase, spec, and requested state (-want +got):\n%s", diff)
 			}
 			before := h.api.writes()
-			h.pass()
+			h.mustReconcile()
 			if n := h.api.writes() - before; n != 0 {
 				t.Errorf("%d writes by the next reconcile", n)
 			}
@@ -207,7 +207,7 @@ func TestGroup_ProviderGetsTheZonesOfOtherMembers(t *testing.T) {
 
 func TestGroup_ProviderGetsTheGroupsStoredWithAVM(t *testing.T) {
 	h := newHarness(t, running(inGroup(on)), photon(), groupOf("", "vm"))
-	h.pass()
+	h.mustReconcile()
 	if got := h.provider.requests[0].Groups; !got.Known || len(got.Kept) != 1 || got.Kept[0].Name != "all" {
 		t.Errorf("groups that are stored with it: %+v, want all", got)
 	}

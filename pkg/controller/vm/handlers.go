@@ -28,18 +28,18 @@ import (
 type enqueuer struct {
 	controller.Enqueuer[*vmv1alpha1.VirtualMachine]
 	recorder events.EventRecorder
-	// unread reports whether nothing can be done for a virtual machine before the provider has read it. The provider
+	// isUnread reports whether nothing can be done for a virtual machine before the provider has read it. The provider
 	// then sends an event.
-	unread func(*vmv1alpha1.VirtualMachine) bool
+	isUnread func(*vmv1alpha1.VirtualMachine) bool
 }
 
 func newEnqueuer(
 	queue priorityqueue.Interface[types.NamespacedName], vms controller.Store[*vmv1alpha1.VirtualMachine],
 	own *controller.Echoes[*vmv1alpha1.VirtualMachine], recorder events.EventRecorder, unread func(*vmv1alpha1.VirtualMachine) bool,
 ) *enqueuer {
-	e := &enqueuer{recorder: recorder, unread: unread}
+	e := &enqueuer{recorder: recorder, isUnread: unread}
 	e.Enqueuer = controller.Enqueuer[*vmv1alpha1.VirtualMachine]{
-		Queue: queue, Objects: vms, Echoes: own, Waits: e.waits, News: e.warnOfInvalidPriority,
+		Queue: queue, Objects: vms, Echoes: own, Waits: e.canWait, News: e.warnOfInvalidPriority,
 		Priority: func(vm *vmv1alpha1.VirtualMachine, fallback int) int {
 			priority, _ := Priority(vm, fallback)
 			return priority
@@ -53,10 +53,10 @@ func newEchoes() *controller.Echoes[*vmv1alpha1.VirtualMachine] {
 	return controller.NewEchoes(func(vm *vmv1alpha1.VirtualMachine) any { return &vm.Status })
 }
 
-// waits reports whether a virtual machine exists in vSphere according to its status and the provider has not read it
+// canWait reports whether a virtual machine exists in vSphere according to its status and the provider has not read it
 // yet. A reconcile would do nothing for it, and after a restart there are thousands of them.
-func (e *enqueuer) waits(vm *vmv1alpha1.VirtualMachine) bool {
-	return vm.DeletionTimestamp == nil && isTrue(vm, vmv1alpha1.ConditionCreated) && e.unread(vm)
+func (e *enqueuer) canWait(vm *vmv1alpha1.VirtualMachine) bool {
+	return vm.DeletionTimestamp == nil && isTrue(vm, vmv1alpha1.ConditionCreated) && e.isUnread(vm)
 }
 
 // warnOfInvalidPriority records one event if the override annotation is ignored.
@@ -72,10 +72,10 @@ func (e *enqueuer) warnOfInvalidPriority(old, vm *vmv1alpha1.VirtualMachine) {
 	e.recorder.Eventf(vm, nil, corev1.EventTypeWarning, "InvalidPriority", actionEvaluate, "%s", invalid.Error())
 }
 
-// instances returns a handler of the events of instances that another client changed or deleted. The virtual machine of
+// instanceHandler returns a handler of the events of instances that another client changed or deleted. The virtual machine of
 // the same name corrects them. Changes of status are the controller's own. So is the deletion of the instance of a
 // virtual machine that does not run.
-func (e *enqueuer) instances() cache.ResourceEventHandler {
+func (e *enqueuer) instanceHandler() cache.ResourceEventHandler {
 	return cache.ResourceEventHandlerFuncs{
 		UpdateFunc: func(oldObj, obj any) {
 			old, vmi := oldObj.(*vmv1alpha1.VirtualMachineInstance), obj.(*vmv1alpha1.VirtualMachineInstance)
@@ -95,9 +95,9 @@ func (e *enqueuer) instances() cache.ResourceEventHandler {
 	}
 }
 
-// by returns a function that creates handlers. A handler queues the virtual machines that index has under a value of an
+// relatedBy returns a function that creates handlers. A handler queues the virtual machines that index has under a value of an
 // object.
-func (e *enqueuer) by(index string) claims.Related {
+func (e *enqueuer) relatedBy(index string) claims.Related {
 	return func(by func(metav1.Object) string) cache.ResourceEventHandler { return e.Related(index, by) }
 }
 
@@ -109,11 +109,11 @@ func bySource(kind instancetype.Kind) func(metav1.Object) string {
 	return func(o metav1.Object) string { return sourceKey(kind, o.GetNamespace(), o.GetName()) }
 }
 
-// zones returns a handler of the events of Zones and VCenters. Virtual machines without a zone are queued, because they
+// zoneHandler returns a handler of the events of Zones and VCenters. Virtual machines without a zone are queued, because they
 // may now be created. Changes of status alone are ignored: their virtual machines are requeued after a delay. The
 // virtual machines of a new zone are also queued: their vCenter, and so their replica, was unknown before, and no
 // replica handled their events.
-func (e *enqueuer) zones() cache.ResourceEventHandler {
+func (e *enqueuer) zoneHandler() cache.ResourceEventHandler {
 	all := e.Related(indexUnplaced, func(metav1.Object) string { return "" }).(cache.ResourceEventHandlerDetailedFuncs)
 	made := all.AddFunc
 	all.AddFunc = func(obj any, isInInitialList bool) {
@@ -131,16 +131,16 @@ func (e *enqueuer) zones() cache.ResourceEventHandler {
 	return all
 }
 
-// groups returns a handler of the events of groups. It queues the virtual machines of a group whose membership has
+// groupHandler returns a handler of the events of groups. It queues the virtual machines of a group whose membership has
 // changed.
-func (e *enqueuer) groups(vms cache.Indexer, groups *group.Reconciler) cache.ResourceEventHandler {
+func (e *enqueuer) groupHandler(vms cache.Indexer, groups *group.Reconciler) cache.ResourceEventHandler {
 	wake := func(key string, old, now *vmv1alpha1.VirtualMachineGroup) {
 		named, err := vms.ByIndex(indexByGroup, key)
 		if err != nil {
 			return // only for an index that does not exist
 		}
 		if now != nil && (old == nil || !vmrecord.SameGroup(old, now)) {
-			e.keepers(groups, now.Namespace, now.Name)
+			e.enqueueKeepers(groups, now.Namespace, now.Name)
 		}
 		for _, obj := range named {
 			if vm := obj.(*vmv1alpha1.VirtualMachine); group.MemberOf(vm, old) != group.MemberOf(vm, now) {
@@ -167,19 +167,19 @@ func (e *enqueuer) groups(vms cache.Indexer, groups *group.Reconciler) cache.Res
 	}
 }
 
-// keepers queues the virtual machines that store a group and the groups that contain it.
-func (e *enqueuer) keepers(groups *group.Reconciler, namespace, name string) {
+// enqueueKeepers queues the virtual machines that store a group and the groups that contain it.
+func (e *enqueuer) enqueueKeepers(groups *group.Reconciler, namespace, name string) {
 	for _, keeper := range groups.Namespace(namespace).Keepers(name) {
 		e.Generic(types.NamespacedName{Namespace: namespace, Name: keeper})
 	}
 }
 
-// members returns a handler of the events of virtual machines that join or leave groups. Another virtual machine may
+// memberHandler returns a handler of the events of virtual machines that join or leave groups. Another virtual machine may
 // have to store the group then.
-func (e *enqueuer) members(groups *group.Reconciler) cache.ResourceEventHandler {
+func (e *enqueuer) memberHandler(groups *group.Reconciler) cache.ResourceEventHandler {
 	news := func(vm *vmv1alpha1.VirtualMachine) {
 		if vm.Spec.GroupName != "" {
-			e.keepers(groups, vm.Namespace, vm.Spec.GroupName)
+			e.enqueueKeepers(groups, vm.Namespace, vm.Spec.GroupName)
 		}
 	}
 	return cache.ResourceEventHandlerDetailedFuncs{
@@ -203,9 +203,9 @@ func (e *enqueuer) members(groups *group.Reconciler) cache.ResourceEventHandler 
 	}
 }
 
-// caches returns a handler of the events of image caches. Updates of the progress of copies are ignored, because no
+// cacheHandler returns a handler of the events of image caches. Updates of the progress of copies are ignored, because no
 // virtual machine waits for them.
-func (e *enqueuer) caches() cache.ResourceEventHandler {
+func (e *enqueuer) cacheHandler() cache.ResourceEventHandler {
 	all := e.Related(indexByCache, func(o metav1.Object) string { return o.GetName() }).(cache.ResourceEventHandlerDetailedFuncs)
 	wake := all.UpdateFunc
 	all.UpdateFunc = func(old, obj any) {
@@ -216,8 +216,8 @@ func (e *enqueuer) caches() cache.ResourceEventHandler {
 	return all
 }
 
-// machines returns handlers of the events of Machines and Clusters.
-func (e *enqueuer) machines() clusterapi.Handlers {
+// machineHandlers returns handlers of the events of Machines and Clusters.
+func (e *enqueuer) machineHandlers() clusterapi.Handlers {
 	return clusterapi.Handlers{
 		Machine: func(group string, key types.NamespacedName) { e.Referring(indexByMachine, machineValue(group, key)) },
 		Cluster: func(_ string, key types.NamespacedName) { e.Referring(indexByCluster, key.String()) },

@@ -64,13 +64,13 @@ func photon() *vmv1alpha1.VirtualMachineImage {
 // syncFunc is a synchronizer function.
 type syncFunc func(*vmv1alpha1.VirtualMachine, *vmv1alpha1.VirtualMachineInstance) (*vmv1alpha1.VirtualMachine, error)
 
-// oneLink is a chain with one synchronizer.
-type oneLink struct {
+// singleSync is a chain with one synchronizer.
+type singleSync struct {
 	sync   syncFunc
 	reader instancetype.Reader
 }
 
-func (l oneLink) Sync(
+func (l singleSync) Sync(
 	ctx context.Context, vm *vmv1alpha1.VirtualMachine, vmi *vmv1alpha1.VirtualMachineInstance,
 ) (synchronizer.Result, error) {
 	out, err := l.sync(vm, vmi)
@@ -82,7 +82,7 @@ func (l oneLink) Sync(
 }
 
 // syncs replaces the synchronizers by one function.
-func (h *harness) syncs(f syncFunc) { h.chain = oneLink{f, h.reader} }
+func (h *harness) syncs(f syncFunc) { h.chain = singleSync{f, h.reader} }
 
 // scripted is a provider with the answers of a test.
 type scripted struct {
@@ -222,7 +222,7 @@ type harness struct {
 	caches map[string]cache.Indexer
 	// sizes is the cache of instance types. It is empty unless the test fills it.
 	sizes cache.Indexer
-	// captured is the read-through cache of revisions.
+	// pinned is the read-through cache of revisions.
 	captured cache.Indexer
 }
 
@@ -272,7 +272,7 @@ func newHarness(t testing.TB, objects ...runtime.Object) *harness {
 		shard:      controller.Undivided{},
 		vcenterOf:  func(vm *vmv1alpha1.VirtualMachine) string { return vm.Name },
 		now:        func() time.Time { return h.clock },
-		writer:     writer{vms: stored, client: client, own: newEchoes(), revisions: revisions, recorder: h.events, firsts: newFirsts()},
+		writer:     writer{vms: stored, client: client, echoes: newEchoes(), revisions: revisions, recorder: h.events, metrics: newCreateMetrics()},
 		machines:   h.machines,
 		group:      group.Reconciler{Groups: vms.VirtualMachineGroups().Lister(), VMs: stored},
 		addresses:  claims.Addresses{Pools: h.pools},
@@ -284,9 +284,9 @@ func newHarness(t testing.TB, objects ...runtime.Object) *harness {
 		instance: instance.Reconciler{
 			Instances: controller.NewStore[*vmv1alpha1.VirtualMachineInstance](vms.VirtualMachineInstances().Informer(), true), Client: client,
 		},
-		provider:  h.provider,
-		labels:    func(string) map[string]string { return nil },
-		revisions: revisions,
+		provider:        h.provider,
+		namespaceLabels: func(string) map[string]string { return nil },
+		revisions:       revisions,
 	}
 	h.syncs(func(vm *vmv1alpha1.VirtualMachine, _ *vmv1alpha1.VirtualMachineInstance) (*vmv1alpha1.VirtualMachine, error) {
 		return vm, nil
@@ -350,16 +350,16 @@ func (h *harness) refresh() {
 }
 
 // reconciliation runs one reconcile and fails the test if it returns an error.
-func (h *harness) pass() controller.Result {
+func (h *harness) mustReconcile() controller.Result {
 	h.t.Helper()
-	result, err := h.tryPass()
+	result, err := h.tryReconcile()
 	if err != nil {
 		h.t.Fatalf("pass: %v", err)
 	}
 	return result
 }
 
-func (h *harness) tryPass() (controller.Result, error) {
+func (h *harness) tryReconcile() (controller.Result, error) {
 	h.t.Helper()
 	if !h.behind {
 		h.refresh()

@@ -70,7 +70,7 @@ func fastHarness(t *testing.T, vm *vmv1alpha1.VirtualMachine, cache *vmv1alpha1.
 // chart returns the outcome of a reconcile: whether the provider was called, and what the VM waits for.
 func (h *harness) chart() string {
 	h.t.Helper()
-	h.pass()
+	h.mustReconcile()
 	vm, out := h.vm(), "waits"
 	if len(h.provider.requests) > 0 {
 		out = "provider called"
@@ -109,7 +109,7 @@ func TestCacheChartHasLabelYesGetsTheCache(t *testing.T) {
 func TestCacheChartCacheExistsNoIsNotReadyAndRequestedAgain(t *testing.T) {
 	h := fastHarness(t, fresh(waiting(place)), nil)
 	checkChart(t, h, "waits")
-	h.pass()
+	h.mustReconcile()
 	if len(h.provider.requests) != 1 {
 		t.Errorf("the provider was called %d times by the next reconcile, want once", len(h.provider.requests))
 	}
@@ -191,7 +191,7 @@ func TestNormalChartCacheReadyYesCallsTheProvider(t *testing.T) {
 
 func TestNormalChartCacheReadyNoWaitsAndReturns(t *testing.T) {
 	h := fastHarness(t, fresh(waiting(place)), photonCache(func(c *vmv1alpha1.VirtualMachineImageCache) { c.Status.Locations = nil }))
-	if got := h.pass(); got.Requeue || got.RequeueAfter != 0 {
+	if got := h.mustReconcile(); got.Requeue || got.RequeueAfter != 0 {
 		t.Errorf("the reconcile requests %+v, but an event of the cache queues the VM", got)
 	}
 	if len(h.provider.requests) > 0 {
@@ -218,7 +218,7 @@ func (h *harness) lacks(e error) {
 func TestFastDeployChartNotReadyCreatesTheCacheAndWaitsForIt(t *testing.T) {
 	h := fastHarness(t, fresh(), nil)
 	h.lacks(errors.Join(lacking()))
-	if got := h.pass(); got.Requeue || got.RequeueAfter != 0 {
+	if got := h.mustReconcile(); got.Requeue || got.RequeueAfter != 0 {
 		t.Errorf("the reconcile requests %+v, but an event of the cache queues the VM", got)
 	}
 	if got := h.chart(); got != "provider called, label photon, location "+place {
@@ -258,7 +258,7 @@ func TestImageCache_RequestIsIdempotent(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			h := fastHarness(t, fresh(), tc.cache)
 			h.lacks(tc.lacks)
-			h.pass()
+			h.mustReconcile()
 			writes := maps.Clone(h.api.calls)
 			maps.DeleteFunc(writes, func(call string, _ int) bool {
 				return !strings.Contains(call, "virtualmachineimagecaches") || strings.HasPrefix(call, "get")
@@ -291,7 +291,7 @@ func TestImageCache_OfAnotherItemIsNotChanged(t *testing.T) {
 		c.Spec.Locations = nil
 	}))
 	h.lacks(lacking())
-	if _, err := h.tryPass(); err == nil || !strings.Contains(err.Error(), `it belongs to item "ubuntu" of library "golden"`) {
+	if _, err := h.tryReconcile(); err == nil || !strings.Contains(err.Error(), `it belongs to item "ubuntu" of library "golden"`) {
 		t.Errorf("error %v", err)
 	}
 }
@@ -327,7 +327,7 @@ func TestImageCache_ModeOfTheVMOverridesClassAndServer(t *testing.T) {
 			class := &vmv1alpha1.VirtualMachineClass{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "small", Annotations: tc.class}}
 			h := newHarness(t, vm, libraryPhoton(), class)
 			h.imageCache.Default = tc.server
-			h.pass()
+			h.mustReconcile()
 			if tc.invalid != "" {
 				c := findCondition(h.vm(), vmv1alpha1.ConditionImageCacheReady)
 				if len(h.provider.requests) > 0 || c == nil || c.Reason != vmv1alpha1.ReasonInvalid || c.Message != tc.invalid {

@@ -17,7 +17,7 @@ import (
 
 func TestInstance_ExistsWhileTheVMRuns(t *testing.T) {
 	h := newHarness(t, running(), photon())
-	h.pass()
+	h.mustReconcile()
 	vmi := h.api.vmi("vm")
 	if vmi == nil {
 		t.Fatal("a powered-on virtual machine has no instance")
@@ -34,7 +34,7 @@ func TestInstance_ExistsWhileTheVMRuns(t *testing.T) {
 			req.VM.Status.PowerState = state
 			return nil, nil
 		}
-		h.pass()
+		h.mustReconcile()
 	}
 	set(vmv1alpha1.Suspended)
 	if got := h.api.vmi("vm"); got == nil || got.UID != vmi.UID {
@@ -62,8 +62,8 @@ func TestInstance_OfAnEarlierVMIsReplaced(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			h.pass()
-			h.pass()
+			h.mustReconcile()
+			h.mustReconcile()
 			if got := h.api.vmi("vm"); got == nil || !metav1.IsControlledBy(got, h.vm()) {
 				t.Errorf("instance %v, want one of this virtual machine", got)
 			}
@@ -78,7 +78,7 @@ func TestInstance_ThatTheCacheLacksIsUsed(t *testing.T) {
 	if err := h.caches["virtualmachineinstances"].Replace(nil, ""); err != nil {
 		t.Fatal(err)
 	}
-	h.pass()
+	h.mustReconcile()
 	if got := h.api.vmi("vm"); got.Status.Phase != vmv1alpha1.PhaseRunning {
 		t.Errorf("status %+v, want it written to the instance that exists", got.Status)
 	}
@@ -86,13 +86,13 @@ func TestInstance_ThatTheCacheLacksIsUsed(t *testing.T) {
 
 func TestInstance_IsCreatedAgainAfterADeletion(t *testing.T) {
 	h := newHarness(t, running(), photon())
-	h.pass()
+	h.mustReconcile()
 	vmi := h.api.vmi("vm")
 	if err := h.api.Tracker().Delete(vmiResource, "ns", "vm"); err != nil {
 		t.Fatal(err)
 	}
 	h.instance.Instances.Handler().OnDelete(vmi)
-	h.pass()
+	h.mustReconcile()
 	if h.api.vmi("vm") == nil {
 		t.Error("the instance was not created again")
 	}
@@ -102,11 +102,11 @@ func TestInstance_IsCreatedAgainAfterADeletion(t *testing.T) {
 func TestInstance_GetsALiveChangeWhenItIsApplied(t *testing.T) {
 	shares := &vmv1alpha1.Shares{Level: vmv1alpha1.SharesHigh}
 	h := newHarness(t, running(), photon())
-	h.pass()
+	h.mustReconcile()
 	h.api.edit("vm", func(vm *vmv1alpha1.VirtualMachine) { vm.Spec.CPU.Shares = shares })
 
 	h.provider.update = func(*provider.Request) (<-chan error, error) { return ended(nil), nil }
-	h.pass()
+	h.mustReconcile()
 	if got := h.api.vmi("vm").Spec.CPU.Shares; got != nil {
 		t.Errorf("shares %v while the operation runs, want none", got)
 	}
@@ -115,7 +115,7 @@ func TestInstance_GetsALiveChangeWhenItIsApplied(t *testing.T) {
 	}
 
 	h.provider.update = nil
-	h.pass()
+	h.mustReconcile()
 	if got := h.api.vmi("vm").Spec.CPU.Shares; got == nil || got.Level != vmv1alpha1.SharesHigh {
 		t.Errorf("shares %v after the operation, want High", got)
 	}
@@ -141,12 +141,12 @@ func TestInstance_GetsALiveChangeWhileTheProviderWaits(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := newHarness(t, running(), photon())
-			h.pass()
+			h.mustReconcile()
 			h.api.edit("vm", func(vm *vmv1alpha1.VirtualMachine) {
 				vm.Spec.CPU.Shares = &vmv1alpha1.Shares{Level: vmv1alpha1.SharesHigh}
 			})
 			h.provider.update = func(*provider.Request) (<-chan error, error) { return nil, test.err }
-			_, _ = h.tryPass()
+			_, _ = h.tryReconcile()
 			if got := h.api.vmi("vm").Spec.CPU.Shares; (got != nil) != test.taken {
 				t.Errorf("the instance has shares %v, want the new shares: %t", got, test.taken)
 			}
@@ -167,13 +167,13 @@ func (h *harness) waitsFor(paths ...string) {
 
 func TestInstance_KeepsValuesThatWaitForAPowerCycle(t *testing.T) {
 	h := newHarness(t, running(), photon())
-	h.pass()
+	h.mustReconcile()
 	h.api.edit("vm", func(vm *vmv1alpha1.VirtualMachine) {
 		vm.Spec.CPU.Cores = 4
 		vm.Spec.CPU.Shares = &vmv1alpha1.Shares{Level: vmv1alpha1.SharesHigh}
 	})
 	h.waitsFor("cpu.cores")
-	h.pass()
+	h.mustReconcile()
 	vm := h.vm()
 	if len(vm.Status.RestartRequired) != 1 || vm.Status.PrintableStatus != "RestartRequired" {
 		t.Errorf("restartRequired %v, printableStatus %s; want the change listed", vm.Status.RestartRequired, vm.Status.PrintableStatus)
@@ -183,7 +183,7 @@ func TestInstance_KeepsValuesThatWaitForAPowerCycle(t *testing.T) {
 	}
 
 	h.waitsFor() // restarted in one operation, so it was never observed powered off
-	h.pass()
+	h.mustReconcile()
 	if got := h.api.vmi("vm").Spec.CPU.Cores; got != 4 {
 		t.Errorf("the instance has %d cores after the restart, want 4", got)
 	}
@@ -196,13 +196,13 @@ func TestInstance_KeepsValuesThatWaitForAPowerCycle(t *testing.T) {
 // other changes from the instance.
 func TestInstance_GetsLiveChangesDespiteHardwarePaths(t *testing.T) {
 	h := newHarness(t, running(), photon())
-	h.pass()
+	h.mustReconcile()
 	h.api.edit("vm", func(vm *vmv1alpha1.VirtualMachine) {
 		vm.Spec.CPU.Cores = 4
 		vm.Spec.CPU.Shares = &vmv1alpha1.Shares{Level: vmv1alpha1.SharesHigh}
 	})
 	h.waitsFor("cpu.cores", "cpu.vcpus", "network.interfaces")
-	h.pass()
+	h.mustReconcile()
 	if cpu := h.api.vmi("vm").Spec.CPU; cpu.Cores > 1 || cpu.Shares == nil {
 		t.Errorf("the instance has cpu %+v, want the shares changed and the running cores", cpu)
 	}
@@ -211,12 +211,12 @@ func TestInstance_GetsLiveChangesDespiteHardwarePaths(t *testing.T) {
 // F138
 func TestInstance_IsUnchangedIfTheHardwareRefusesALiveChange(t *testing.T) {
 	h := newHarness(t, running(), photon())
-	h.pass()
+	h.mustReconcile()
 	h.api.edit("vm", func(vm *vmv1alpha1.VirtualMachine) {
 		vm.Spec.CPU.Shares = &vmv1alpha1.Shares{Level: vmv1alpha1.SharesHigh}
 	})
 	h.waitsFor("cpu.shares")
-	h.pass()
+	h.mustReconcile()
 	if got := h.api.vmi("vm").Spec.CPU.Shares; got != nil {
 		t.Errorf("the instance has shares %v, want none", got)
 	}
@@ -228,7 +228,7 @@ func TestReconcile_PowerOffClearsRestartRequired(t *testing.T) {
 		vm.Status.RestartRequired = []vmv1alpha1.RestartRequirement{{Path: "cpu.cores"}}
 		vm.Spec.PowerState, vm.Status.PowerState = vmv1alpha1.PoweredOff, vmv1alpha1.PoweredOff
 	}))
-	h.pass()
+	h.mustReconcile()
 	if got := h.vm().Status.RestartRequired; len(got) != 0 {
 		t.Errorf("restartRequired %v of a virtual machine that is powered off, want none", got)
 	}
@@ -238,7 +238,7 @@ func TestReconcile_PowerOffClearsRestartRequired(t *testing.T) {
 func TestInstance_IsCreatedAgainWithoutWatchEvents(t *testing.T) {
 	h := newHarness(t, running(), photon())
 	h.behind = true
-	h.pass()
+	h.mustReconcile()
 	if err := h.api.Tracker().Delete(vmiResource, "ns", "vm"); err != nil {
 		t.Fatal(err)
 	}
@@ -246,10 +246,10 @@ func TestInstance_IsCreatedAgainWithoutWatchEvents(t *testing.T) {
 		req.VM.Status.NodeName = "esx-2"
 		return nil, nil
 	}
-	if got, want := h.pass(), (controller.Result{RequeueAfter: controller.ShortConflict}); got != want {
+	if got, want := h.mustReconcile(), (controller.Result{RequeueAfter: controller.ShortConflict}); got != want {
 		t.Errorf("result %+v, want %+v", got, want)
 	}
-	h.pass()
+	h.mustReconcile()
 	if vmi := h.api.vmi("vm"); vmi == nil || vmi.Status.NodeName != "esx-2" {
 		t.Errorf("instance %+v, want a new one on esx-2", vmi)
 	}

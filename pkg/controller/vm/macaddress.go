@@ -78,9 +78,9 @@ func (r *reconciler) checkMACs(p *reconciliation) error {
 // maxMACOwners is the maximum number of VMs that a message lists for one MAC address.
 const maxMACOwners = 3
 
-// macs returns a handler of the events of VMs that get or lose a MAC address. It queues other VMs with the same
+// macHandler returns a handler of the events of VMs that get or lose a MAC address. It queues other VMs with the same
 // address, because their condition changes.
-func (e *enqueuer) macs() cache.ResourceEventHandler {
+func (e *enqueuer) macHandler() cache.ResourceEventHandler {
 	changed := func(vm *vmv1alpha1.VirtualMachine, macs, but []string) {
 		for _, mac := range macs {
 			if slices.Contains(but, mac) {

@@ -56,7 +56,7 @@ func TestMACAddresses_OfSeveralVMsAreReported(t *testing.T) {
 				objects = append(objects, fresh(other))
 			}
 			h := newHarness(t, objects...)
-			h.pass()
+			h.mustReconcile()
 			got := ""
 			if c := findCondition(h.vm(), vmv1alpha1.ConditionMACAddressesUnique); c != nil {
 				got = fmt.Sprintf("%s/%s: %s", c.Status, c.Reason, c.Message)

@@ -111,7 +111,7 @@ func TestMachine_VMWaitsForItsPrerequisites(t *testing.T) {
 			h.machines = tc.machines
 			h.reconciler.machines = tc.machines
 			h.secret("data", map[string][]byte{"value": []byte("#cloud-config\n")})
-			h.pass()
+			h.mustReconcile()
 			if got := h.condition(vmv1alpha1.ConditionMachineReady); got != tc.want {
 				t.Errorf("MachineReady is %s, want %s", got, tc.want)
 			}
@@ -138,7 +138,7 @@ func TestMachine_VMWaitsForItsPrerequisites(t *testing.T) {
 func TestMachine_VMReportsThatItWaits(t *testing.T) {
 	h := newHarness(t, fresh(nodeOf), photon())
 	h.machines.machineErr = nil
-	h.pass()
+	h.mustReconcile()
 	if got := h.vm().Status.PrintableStatus; got != "MachineWaitingForMachine" {
 		t.Errorf("STATUS is %s", got)
 	}
@@ -154,7 +154,7 @@ func TestMachine_VMReportsThatItWaits(t *testing.T) {
 func TestMachine_IsReportedOnceAndKept(t *testing.T) {
 	h := newHarness(t, fresh(nodeOf), photon())
 	*h.machines = *ready(func(m *fakeMachines) { m.machine.DataSecret = "" })
-	h.pass()
+	h.mustReconcile()
 	want := vmv1alpha1.VirtualMachineOwner{APIGroup: "cluster.x-k8s.io", Name: "m"}
 	if diff := cmp.Diff(&want, h.vm().Status.Machine); diff != "" {
 		t.Errorf("status.machine (-want +got):\n%s", diff)
@@ -165,12 +165,12 @@ func TestMachine_IsReportedOnceAndKept(t *testing.T) {
 	}
 	h.machines.machine.DataSecret = "data"
 	h.secret("data", map[string][]byte{"value": []byte("{}"), "format": []byte("ignition")})
-	h.pass()
+	h.mustReconcile()
 	if got := h.events.take(); slices.Contains(got, told) {
 		t.Errorf("events %q, want it once", got)
 	}
 	h.machines.machine.Infrastructure.Name = "other"
-	h.pass()
+	h.mustReconcile()
 	if h.vm().Status.Machine == nil {
 		t.Error("the Machine was removed from the status after it referred to another virtual machine")
 	}
@@ -180,12 +180,12 @@ func TestMachine_IsIgnoredIfItDoesNotReferToTheVM(t *testing.T) {
 	h := newHarness(t, fresh(nodeOf), photon())
 	*h.machines = *ready(func(m *fakeMachines) { m.machine.Infrastructure.Name = "victim"; m.machine.FailureDomain = "theirs" })
 	h.secret("data", map[string][]byte{"value": []byte("hunter2")})
-	h.pass()
+	h.mustReconcile()
 	if got := h.vm().Status.Machine; got != nil || len(h.provider.requests) > 0 {
 		t.Errorf("status.machine is %v, %d requests; want the Machine ignored", got, len(h.provider.requests))
 	}
 	h.api.edit("vm", func(vm *vmv1alpha1.VirtualMachine) { vm.Spec.InstanceUUID = "theirs" })
-	h.pass()
+	h.mustReconcile()
 	if got := h.provider.requests[0]; got.Zone != "" || got.PrerequisitesReady {
 		t.Errorf("zone %q, may be created %v: want the Machine ignored for an adopted VM", got.Zone, got.PrerequisitesReady)
 	}
@@ -200,7 +200,7 @@ func TestMachine_ZoneOverridesTheSpec(t *testing.T) {
 	h := newHarness(t, fresh(nodeOf), photon())
 	*h.machines = *ready(func(m *fakeMachines) { m.machine.FailureDomain = "b" })
 	h.secret("data", map[string][]byte{"value": []byte("#!x")})
-	h.pass()
+	h.mustReconcile()
 	if got := h.provider.requests[0]; got.Zone != "b" || got.VM.Spec.Zone != "" || h.vm().Spec.Zone != "" {
 		t.Errorf("zone %q is requested, spec has %q; want b, and spec unchanged", got.Zone, h.vm().Spec.Zone)
 	}
@@ -228,7 +228,7 @@ func TestMachine_PauseByClusterAPIStopsReconciles(t *testing.T) {
 					}
 				})...), photon())
 				h.reconciler.machines = tc.machines
-				h.pass()
+				h.mustReconcile()
 				if c := findCondition(h.vm(), vmv1alpha1.ConditionPaused); c == nil || c.Status != "True" || !strings.HasSuffix(c.Message, tc.message) {
 					t.Errorf("deleting %v: Paused is %v, want True %q", deleting, c, tc.message)
 				}
@@ -244,21 +244,21 @@ func TestMachine_PauseLastsWhileTheClusterCannotBeRead(t *testing.T) {
 	h := newHarness(t, fresh(nodeOf, func(vm *vmv1alpha1.VirtualMachine) { vm.Status.Zone = "a" }), photon())
 	*h.machines = *ready(func(m *fakeMachines) { m.cluster.Paused = true })
 	h.secret("data", map[string][]byte{"value": []byte("#!x")})
-	h.pass()
+	h.mustReconcile()
 	before := h.vm().ResourceVersion
 	h.machines.clusterErr = clusterapi.ErrUnread
-	h.pass()
+	h.mustReconcile()
 	if len(h.provider.requests) > 0 || h.vm().ResourceVersion != before {
 		t.Errorf("the provider was called %d times, version %s; want no calls and no writes", len(h.provider.requests), h.vm().ResourceVersion)
 	}
 	h.machines.clusterErr = nil
 	h.machines.cluster.Paused = false
-	h.pass()
+	h.mustReconcile()
 	if len(h.provider.requests) != 1 || findCondition(h.vm(), vmv1alpha1.ConditionPaused) != nil {
 		t.Errorf("the provider was called %d times, Paused %q; want it to continue", len(h.provider.requests), h.condition(vmv1alpha1.ConditionPaused))
 	}
 	h.machines.clusterErr = errors.Join(clusterapi.ErrUnread)
-	h.pass()
+	h.mustReconcile()
 	if len(h.provider.requests) != 2 {
 		t.Error("a virtual machine that is not paused waits for its Cluster")
 	}

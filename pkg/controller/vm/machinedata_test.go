@@ -58,7 +58,7 @@ func TestBootstrap_UsesTheDataOfTheMachine(t *testing.T) {
 			*h.machines = *ready()
 			tc.secret["format-of-old"] = []byte("#!vendor")
 			h.secret("data", tc.secret)
-			h.pass()
+			h.mustReconcile()
 			request := h.provider.requests[0]
 			if !request.PrerequisitesReady {
 				t.Fatalf("the virtual machine waits: BootstrapReady %q, MachineReady %q", h.condition(vmv1alpha1.ConditionBootstrapReady), h.condition(vmv1alpha1.ConditionMachineReady))
@@ -114,7 +114,7 @@ func TestBootstrap_ReportsInvalidMachineDataBySecretAndKey(t *testing.T) {
 			if tc.secret != nil {
 				h.secret("data", tc.secret)
 			}
-			result := h.pass()
+			result := h.mustReconcile()
 			c := findCondition(h.vm(), vmv1alpha1.ConditionBootstrapReady)
 			if c == nil || c.Status != "False" || c.Reason != tc.reason || result.RequeueAfter != controller.Recheck {
 				t.Fatalf("BootstrapReady is %v, requeued after %s; want False/%s and a requeue", c, result.RequeueAfter, tc.reason)
@@ -133,7 +133,7 @@ func TestBootstrap_RetriesAnUnreadableMachineSecret(t *testing.T) {
 	h := newHarness(t, fresh(nodeOf), photon())
 	*h.machines = *ready()
 	h.host.PrependReactor("get", "secrets", func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, errTest })
-	if _, err := h.tryPass(); !errors.Is(err, errTest) {
+	if _, err := h.tryReconcile(); !errors.Is(err, errTest) {
 		t.Errorf("error %v, want the read error", err)
 	}
 	if got := h.condition(vmv1alpha1.ConditionBootstrapReady); got != "False/Error" {
@@ -158,7 +158,7 @@ func TestBootstrap_IsKeptForAnExistingVM(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			h.t = t
 			*h.machines = *machines
-			h.pass()
+			h.mustReconcile()
 			request := h.provider.requests[len(h.provider.requests)-1]
 			if diff := cmp.Diff(want, request.Effective.Bootstrap); diff != "" {
 				t.Errorf("effective bootstrap (-want +got):\n%s", diff)
@@ -178,7 +178,7 @@ func TestBootstrap_UsesTheMachinesCurrentDataForANewInstanceID(t *testing.T) {
 	}), photon())
 	*h.machines = *ready(func(m *fakeMachines) { m.machine.DataSecret = "newer" })
 	h.secret("newer", map[string][]byte{"value": []byte("#!second")})
-	h.pass()
+	h.mustReconcile()
 	if got := h.provider.requests[0].Bootstrap; got == nil || string(got.CloudConfig) != "#!second" {
 		t.Errorf("data %v, want the data of the Machine's current Secret", got)
 	}

@@ -20,12 +20,12 @@ func TestMetrics_RecordTheTimeToTheFirstAddressOnce(t *testing.T) {
 	})
 	measured := func() (uint64, float64) {
 		var m dto.Metric
-		if err := h.writer.firsts.address.Write(&m); err != nil {
+		if err := h.writer.metrics.address.Write(&m); err != nil {
 			t.Fatal(err)
 		}
 		return m.GetHistogram().GetSampleCount(), m.GetHistogram().GetSampleSum()
 	}
-	h.pass()
+	h.mustReconcile()
 	if n, _ := measured(); n != 0 {
 		t.Errorf("%d values are recorded before there is an address", n)
 	}
@@ -38,7 +38,7 @@ func TestMetrics_RecordTheTimeToTheFirstAddressOnce(t *testing.T) {
 				vm.Status.Network.PrimaryIP4 = ip
 			})
 		})
-		h.pass()
+		h.mustReconcile()
 	}
 	has("192.0.2.7")
 	want := h.clock.Sub(h.vm().CreationTimestamp.Time).Seconds()

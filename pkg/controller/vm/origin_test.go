@@ -67,7 +67,7 @@ func TestClone_WaitsUntilItsSourceCanBeCloned(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			result := h.pass()
+			result := h.mustReconcile()
 			if got := h.condition(vmv1alpha1.ConditionImageReady); got != tc.want {
 				t.Errorf("ImageReady is %s, want %s", got, tc.want)
 			}
@@ -90,7 +90,7 @@ func TestClone_WaitsUntilItsSourceCanBeCloned(t *testing.T) {
 
 func TestClone_UsesTheSourceInItsNamespace(t *testing.T) {
 	h := newHarness(t, fresh(cloneOf("source", "before")), origin())
-	h.pass()
+	h.mustReconcile()
 	want := &provider.CloneSource{
 		NamespacedName: types.NamespacedName{Namespace: "ns", Name: "source"}, UID: "source-uid", InstanceUUID: "4c4c4544-0001", Snapshot: "before",
 	}

@@ -15,8 +15,8 @@ import (
 	"github.com/slipway-dev/slipway/pkg/controller/vm/synchronizer"
 )
 
-// stablePass returns a harness with the real synchronizers and a running virtual machine that needs no changes.
-func stablePass(t testing.TB, sized bool) *harness {
+// stableHarness returns a harness with the real synchronizers and a running virtual machine that needs no changes.
+func stableHarness(t testing.TB, sized bool) *harness {
 	t.Helper()
 	vm := running()
 	size := &itv1alpha1.VirtualMachineInstancetype{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "small", UID: "s", Generation: 1}}
@@ -31,7 +31,7 @@ func stablePass(t testing.TB, sized bool) *harness {
 	}
 	h.chain = synchronizer.New(synchronizer.Options{Reader: h.reader, Revisions: h.revisions, Policy: synchronizer.PolicyReference})
 	for range 3 {
-		h.pass()
+		h.mustReconcile()
 	}
 	revisions, err := h.api.InstancetypeV1alpha1().ControllerRevisions("ns").List(context.Background(), metav1.ListOptions{})
 	if err != nil {
@@ -68,7 +68,7 @@ func TestReconcile_OfAStableVMAllocatesLittle(t *testing.T) {
 		"instance type": {true, 400},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := stablePass(t, tc.sized)
+			h := stableHarness(t, tc.sized)
 			if got := testing.AllocsPerRun(100, func() { h.reconcile(t) }); got > tc.limit {
 				t.Errorf("%.0f allocations, want at most %.0f", got, tc.limit)
 			}
@@ -79,7 +79,7 @@ func TestReconcile_OfAStableVMAllocatesLittle(t *testing.T) {
 func BenchmarkStablePass(b *testing.B) {
 	for name, sized := range map[string]bool{"inline": false, "instancetype": true} {
 		b.Run(name, func(b *testing.B) {
-			h := stablePass(b, sized)
+			h := stableHarness(b, sized)
 			writes := h.api.writes()
 			b.ReportAllocs()
 			for b.Loop() {

@@ -28,10 +28,10 @@ import (
 type writer struct {
 	vms       controller.Store[*vmv1alpha1.VirtualMachine]
 	client    vmclient.VirtualMachinesGetter
-	own       *controller.Echoes[*vmv1alpha1.VirtualMachine]
+	echoes    *controller.Echoes[*vmv1alpha1.VirtualMachine]
 	revisions synchronizer.RevisionStore
 	recorder  events.EventRecorder
-	firsts    *firsts
+	metrics   *createMetrics
 }
 
 // persist writes the changes of a reconcile with at most one Update and one UpdateStatus. The status is written even if
@@ -42,28 +42,28 @@ func (w *writer) persist(ctx context.Context, p *reconciliation) error {
 	var refused error
 	switch {
 	case err == nil:
-	case !refuses(err):
-		return ignoreGone(err)
+	case !isRefused(err):
+		return ignoreNotFound(err)
 	case p.restoring:
 		stored = p.Stored
-		p.takeBack()
+		p.undoChanges()
 		p.Next = controller.Result{RequeueAfter: p.Next.RequeueAfter} // not immediately
 		p.Add(revert.Refused(err))
-		p.merge()
+		p.mergeConditions()
 	default:
 		stored, refused = p.Stored, err
-		p.objectRefused(err)
+		p.handleRefusedObject(err)
 	}
-	if gone(stored) {
+	if isRemoved(stored) {
 		w.emit(p.Stored, p.VM)
 		return nil
 	}
 	if _, err := w.writeStatus(ctx, p.Stored, p.VM, stored); err != nil {
-		return ignoreGone(err)
+		return ignoreNotFound(err)
 	}
-	w.firsts.observe(p.Stored, p.VM, p.Now)
+	w.metrics.observe(p.Stored, p.VM, p.Now)
 	w.emit(p.Stored, p.VM)
-	for _, revision := range p.captured {
+	for _, revision := range p.pinned {
 		if err := synchronizer.Ensure(ctx, w.revisions, revision); err != nil {
 			return fmt.Errorf("ensuring the pinned revisions of virtual machine %s: %w", p.Key(), err)
 		}
@@ -71,25 +71,25 @@ func (w *writer) persist(ctx context.Context, p *reconciliation) error {
 	return refused
 }
 
-// refuses reports whether the API server refused an object because of its contents.
-func refuses(err error) bool {
+// isRefused reports whether the API server refused an object because of its contents.
+func isRefused(err error) bool {
 	return apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || apierrors.IsRequestEntityTooLargeError(err)
 }
 
-// takeBack undoes the changes of a reconcile to spec, labels and annotations.
-func (p *reconciliation) takeBack() {
+// undoChanges undoes the changes of a reconcile to spec, labels and annotations.
+func (p *reconciliation) undoChanges() {
 	p.VM.Spec, p.VM.Labels, p.VM.Annotations = p.Stored.Spec, p.Stored.Labels, p.Stored.Annotations
 }
 
-// objectRefused undoes the changes of a reconcile to metadata and spec that the API server refused with err. The reason
+// handleRefusedObject undoes the changes of a reconcile to metadata and spec that the API server refused with err. The reason
 // is written to the status together with all observations, because the ID of the vSphere VM must not be lost.
-func (p *reconciliation) objectRefused(err error) {
-	p.takeBack()
+func (p *reconciliation) handleRefusedObject(err error) {
+	p.undoChanges()
 	is, was := p.VM, p.Stored
 	is.Finalizers = was.Finalizers
 	is.Status.InstancetypeRef, is.Status.PreferenceRef = was.Status.InstancetypeRef, was.Status.PreferenceRef
 	p.False(vmv1alpha1.ConditionSynchronized, vmv1alpha1.ReasonError, "the API server refuses the changes to the object: "+err.Error())
-	p.merge()
+	p.mergeConditions()
 	summarize(p.VM)
 }
 
@@ -119,7 +119,7 @@ func (w *writer) writeStatus(ctx context.Context, original, vm, stored *vmv1alph
 	written, err := w.updateStatus(ctx, stored, vm.Status)
 	if apierrors.IsInvalid(err) || apierrors.IsRequestEntityTooLargeError(err) {
 		klog.FromContext(ctx).Error(err, "The status was refused, writing it without informational fields")
-		lesser := reduced(&vm.Status)
+		lesser := reduceStatus(&vm.Status)
 		if equality.Semantic.DeepEqual(original.Status, *lesser) {
 			return stored, nil
 		}
@@ -138,10 +138,10 @@ func (w *writer) updateStatus(ctx context.Context, stored *vmv1alpha1.VirtualMac
 	if err := w.vms.Admit(ctx, w.client.VirtualMachines(next.Namespace), next); err != nil {
 		return nil, err
 	}
-	w.own.Expect(next)
+	w.echoes.Expect(next)
 	written, err := w.client.VirtualMachines(stored.Namespace).UpdateStatus(ctx, next, metav1.UpdateOptions{})
 	if err != nil {
-		w.own.Forget(controller.KeyOf(next))
+		w.echoes.Forget(controller.KeyOf(next))
 		return nil, err
 	}
 	w.vms.Wrote(written)
@@ -156,22 +156,22 @@ func mainChanged(a, b *vmv1alpha1.VirtualMachine) bool {
 		!equality.Semantic.DeepEqual(a.Finalizers, b.Finalizers)
 }
 
-// gone reports whether the server removed the object with the last write.
-func gone(stored *vmv1alpha1.VirtualMachine) bool {
+// isRemoved reports whether the server removed the object with the last write.
+func isRemoved(stored *vmv1alpha1.VirtualMachine) bool {
 	return stored.DeletionTimestamp != nil && len(stored.Finalizers) == 0
 }
 
-func ignoreGone(err error) error {
+func ignoreNotFound(err error) error {
 	if apierrors.IsNotFound(err) {
 		return nil
 	}
 	return err
 }
 
-// reduced returns a status without invalid parts and without informational parts that may be large. It keeps the ID of
+// reduceStatus returns a status without invalid parts and without informational parts that may be large. It keeps the ID of
 // the vSphere VM, the pinned revisions, the restart time and the valid conditions. Without them, the next reconcile
 // would decide without any of this.
-func reduced(st *vmv1alpha1.VirtualMachineStatus) *vmv1alpha1.VirtualMachineStatus {
+func reduceStatus(st *vmv1alpha1.VirtualMachineStatus) *vmv1alpha1.VirtualMachineStatus {
 	out := st.DeepCopy()
 	out.Network, out.Guest, out.Storage = nil, nil, nil
 	out.Snapshots, out.RootSnapshots = nil, nil

@@ -53,7 +53,7 @@ func TestPersist_WritesAVMFiveTimesFromCreateToAddress(t *testing.T) {
 	h := newHarness(t, fresh(), photon())
 	lifeOf(h)
 	for range lifeSteps {
-		h.pass()
+		h.mustReconcile()
 	}
 	vm := h.vm()
 	if got := h.condition(vmv1alpha1.ConditionReady); got != "True/Succeeded" {
@@ -74,12 +74,12 @@ func TestReconcile_OfAStableVMMakesNoCalls(t *testing.T) {
 	h := newHarness(t, fresh(), photon())
 	lifeOf(h)
 	for range lifeSteps + 1 {
-		h.pass()
+		h.mustReconcile()
 	}
 	clear(h.api.calls)
 	h.host.ClearActions()
 	before := h.vm()
-	h.pass()
+	h.mustReconcile()
 	if len(h.api.calls) != 0 || len(h.host.Actions()) != 0 {
 		t.Errorf("calls %v and host calls %v, want none", h.api.calls, h.host.Actions())
 	}
@@ -95,7 +95,7 @@ func TestReconcile_SeesOwnWritesBeforeTheCache(t *testing.T) {
 	h.behind = true
 	lifeOf(h)
 	for range lifeSteps {
-		h.pass()
+		h.mustReconcile()
 	}
 	if got := h.condition(vmv1alpha1.ConditionReady); got != "True/Succeeded" {
 		t.Errorf("Ready is %s, want True/Succeeded", got)
@@ -110,11 +110,11 @@ func TestReconcile_SeesOwnWritesBeforeTheCache(t *testing.T) {
 
 func TestPersist_KeepsTransitionTimesOfUnchangedConditions(t *testing.T) {
 	h := newHarness(t, running(), photon())
-	h.pass()
+	h.mustReconcile()
 	first := findCondition(h.vm(), vmv1alpha1.ConditionReady).LastTransitionTime
 	h.clock = h.clock.Add(time.Hour)
 	h.api.edit("vm", func(vm *vmv1alpha1.VirtualMachine) { vm.Spec.GuestID = "photon64Guest" })
-	h.pass()
+	h.mustReconcile()
 	ready := findCondition(h.vm(), vmv1alpha1.ConditionReady)
 	if !ready.LastTransitionTime.Equal(&first) || ready.ObservedGeneration != 2 {
 		t.Errorf("transition %v of generation %d, want %v of 2", ready.LastTransitionTime, ready.ObservedGeneration, first)
@@ -130,7 +130,7 @@ func TestPersist_WritesBothReferencesInOneUpdate(t *testing.T) {
 		vm.Status.PreferenceRef = &vmv1alpha1.PreferenceRef{Name: "linux"}
 		return vm, nil
 	})
-	h.pass()
+	h.mustReconcile()
 	if vm := h.vm(); vm.Status.InstancetypeRef == nil || vm.Status.PreferenceRef == nil {
 		t.Errorf("references %+v, %+v; want both", vm.Status.InstancetypeRef, vm.Status.PreferenceRef)
 	}
@@ -145,7 +145,7 @@ func TestPersist_IgnoresADeletedVM(t *testing.T) {
 	if err := h.api.Tracker().Delete(vmResource, "ns", "vm"); err != nil {
 		t.Fatal(err)
 	}
-	h.pass()
+	h.mustReconcile()
 }
 
 // For example, references are replaced by their settings and the API refuses some of these.
@@ -163,7 +163,7 @@ func TestPersist_WritesTheStatusIfTheObjectIsRefused(t *testing.T) {
 		return nil, nil
 	}
 	h.api.fail["update virtualmachines"] = apierrors.NewInvalid(vmv1alpha1.Kind("VirtualMachine"), "vm", nil)
-	if _, err := h.tryPass(); err == nil {
+	if _, err := h.tryReconcile(); err == nil {
 		t.Error("it is not retried")
 	}
 	vm := h.vm()

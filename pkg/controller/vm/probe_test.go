@@ -13,32 +13,35 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// keeper is a prober that stores copies of the virtual machines that it gets.
-type keeper struct {
+// recordingProber is a prober that stores copies of the virtual machines that it gets.
+type recordingProber struct {
 	given   []*vmv1alpha1.VirtualMachine
 	ready   bool
 	unknown bool
 }
 
-func (k *keeper) Add(vm *vmv1alpha1.VirtualMachine) { k.given = append(k.given, vm.DeepCopy()) }
+func (k *recordingProber) Add(vm *vmv1alpha1.VirtualMachine) {
+	k.given = append(k.given, vm.DeepCopy())
+}
 
-func (k *keeper) Run(context.Context, func(types.NamespacedName) bool, func(types.NamespacedName)) {}
+func (k *recordingProber) Run(context.Context, func(types.NamespacedName) bool, func(types.NamespacedName)) {
+}
 
-func (k *keeper) Remove(types.NamespacedName) {}
+func (k *recordingProber) Remove(types.NamespacedName) {}
 
-func (k *keeper) Result(types.NamespacedName) (ready, known bool, message string) {
+func (k *recordingProber) Result(types.NamespacedName) (ready, known bool, message string) {
 	return k.ready, !k.unknown, "refused"
 }
 
 func TestProbe_IsAddedAndReadInEveryReconcile(t *testing.T) {
-	h, prober := newHarness(t, running(probed), photon()), &keeper{}
+	h, prober := newHarness(t, running(probed), photon()), &recordingProber{}
 	h.probe.Connections = prober
-	h.pass()
+	h.mustReconcile()
 	if got := h.condition(vmv1alpha1.ConditionReady); got != "False/NotReady" {
 		t.Errorf("Ready is %s with a probe that fails, want False/NotReady", got)
 	}
 	prober.ready = true
-	h.pass()
+	h.mustReconcile()
 	if got := h.condition(vmv1alpha1.ConditionReady); got != "True/Succeeded" {
 		t.Errorf("Ready is %s with a probe that succeeds, want True/Succeeded", got)
 	}
@@ -57,17 +60,17 @@ func probed(vm *vmv1alpha1.VirtualMachine) {
 
 func TestProbe_KeepsTheResultAfterARestart(t *testing.T) {
 	for _, ready := range []bool{true, false} {
-		h, prober := newHarness(t, running(probed), photon()), &keeper{ready: ready}
+		h, prober := newHarness(t, running(probed), photon()), &recordingProber{ready: ready}
 		h.probe.Connections = prober
-		h.pass()
+		h.mustReconcile()
 		before := h.vm().Status
-		h.probe.Connections = &keeper{unknown: true} // a process that has just started
-		h.pass()
+		h.probe.Connections = &recordingProber{unknown: true} // a process that has just started
+		h.mustReconcile()
 		if diff := cmp.Diff(before, h.vm().Status); diff != "" {
 			t.Errorf("ready %t: a restart changes the status (-before +after):\n%s", ready, diff)
 		}
 		h.api.edit("vm", func(vm *vmv1alpha1.VirtualMachine) { vm.Generation++; vm.Spec.ReadinessProbe.TCPSocket.Port = 80 })
-		h.pass()
+		h.mustReconcile()
 		if got := h.condition(vmv1alpha1.ConditionProbeSucceeded); got != "Unknown/NotReady" {
 			t.Errorf("ready %t: ProbeSucceeded of another probe without a result is %s, want Unknown/NotReady", ready, got)
 		}
@@ -80,8 +83,8 @@ func TestProbe_IsNotRunForAStoppedVM(t *testing.T) {
 		vm.Spec.PowerState, vm.Status.PowerState = vmv1alpha1.PoweredOff, vmv1alpha1.PoweredOff
 	}
 	h := newHarness(t, running(off), photon())
-	h.probe.Connections = &keeper{ready: true}
-	h.pass()
+	h.probe.Connections = &recordingProber{ready: true}
+	h.mustReconcile()
 	if got := h.condition(vmv1alpha1.ConditionProbeSucceeded); got != "False/PoweredOff" {
 		t.Errorf("ProbeSucceeded is %s, want False/PoweredOff", got)
 	}
@@ -92,8 +95,8 @@ func TestProbe_IsNotRunForAStoppedVM(t *testing.T) {
 	h.api.edit("vm", func(vm *vmv1alpha1.VirtualMachine) {
 		vm.Spec.PowerState, vm.Status.PowerState = vmv1alpha1.PoweredOn, vmv1alpha1.PoweredOn
 	})
-	h.probe.Connections = &keeper{unknown: true}
-	h.pass()
+	h.probe.Connections = &recordingProber{unknown: true}
+	h.mustReconcile()
 	if got := h.condition(vmv1alpha1.ConditionProbeSucceeded); got != "Unknown/NotReady" {
 		t.Errorf("ProbeSucceeded of a starting guest is %s, want Unknown/NotReady", got)
 	}
@@ -101,13 +104,13 @@ func TestProbe_IsNotRunForAStoppedVM(t *testing.T) {
 
 func TestProbe_ConditionIsRemovedWithTheProbe(t *testing.T) {
 	h := newHarness(t, running(probed), photon())
-	h.probe.Connections = &keeper{ready: true}
-	h.pass()
+	h.probe.Connections = &recordingProber{ready: true}
+	h.mustReconcile()
 	if got := h.condition(vmv1alpha1.ConditionProbeSucceeded); got != "True/Succeeded" {
 		t.Fatalf("ProbeSucceeded is %s, want True/Succeeded", got)
 	}
 	h.api.edit("vm", func(vm *vmv1alpha1.VirtualMachine) { vm.Spec.ReadinessProbe = nil })
-	h.pass()
+	h.mustReconcile()
 	if c := findCondition(h.vm(), vmv1alpha1.ConditionProbeSucceeded); c != nil {
 		t.Errorf("a virtual machine without a probe has %v", c)
 	}

@@ -83,41 +83,41 @@ func (r *reconciler) callProvider(ctx context.Context, p *reconciliation, req *p
 	if isTrue(p.Stored, vmv1alpha1.ConditionCreated) && !p.Observed.Created {
 		p.Again(0) // vSphere no longer has it, and this reconcile did not gather the inputs of a create
 	}
-	if !req.PrerequisitesReady && !p.Observed.Created && findCondition(p.shown(), vmv1alpha1.ConditionCreated) == nil {
+	if !req.PrerequisitesReady && !p.Observed.Created && findCondition(p.vmWithConditions(), vmv1alpha1.ConditionCreated) == nil {
 		p.False(vmv1alpha1.ConditionCreated, vmv1alpha1.ReasonWaitingForPrerequisites, "")
 	}
 	reverted, failed := r.revert.Reconcile(ctx, revert.State{State: p.State, Target: target, Answer: err})
 	p.Add(reverted.Report)
 	p.restoring = reverted.Restored
 	if result.Reverted != nil {
-		return errors.Join(p.outcome(err, "reverting"), failed)
+		return errors.Join(p.handleProviderError(err, "reverting"), failed)
 	}
 	var lacks *provider.ImageCacheNotReadyError
 	if errors.As(err, &lacks) {
-		return p.take(r.imageCache.Request(ctx, p.State, lacks))
+		return p.addReport(r.imageCache.Request(ctx, p.State, lacks))
 	}
-	return p.outcome(err, "creating or updating")
+	return p.handleProviderError(err, "creating or updating")
 }
 
 // complete adds the inputs of every provider call to req.
 func (r *reconciler) complete(p *reconciliation, req *provider.Request) {
 	req.Priority, _ = Priority(p.VM, controller.PriorityDefaultGeneric)
-	req.VM, req.Effective, req.Now = p.shown(), p.Effective, p.Now
-	req.NamespaceLabels = r.labels(p.VM.Namespace)
+	req.VM, req.Effective, req.Now = p.vmWithConditions(), p.Effective, p.Now
+	req.NamespaceLabels = r.namespaceLabels(p.VM.Namespace)
 	req.Zone, req.Placement = p.owner.Zone(p.VM), r.group.Placement(p.VM)
-	req.Revisions, req.Groups = r.revisions.of(p.VM, p.captured), r.group.Namespace(p.VM.Namespace).GroupsOf(p.VM)
+	req.Revisions, req.Groups = r.revisions.revisionsOf(p.VM, p.pinned), r.group.Namespace(p.VM.Namespace).GroupsOf(p.VM)
 }
 
-// outcome converts a provider error. Nothing is returned if an event or a change will queue the virtual machine, or if
+// handleProviderError converts a provider error. Nothing is returned if an event or a change will queue the virtual machine, or if
 // the error requests a requeue after a time. Other errors are returned and retried with backoff. Joined errors are
 // converted one by one.
-func (p *reconciliation) outcome(err error, doing string) error {
-	return each(err, func(err error) error {
+func (p *reconciliation) handleProviderError(err error, doing string) error {
+	return mapErrors(err, func(err error) error {
 		switch {
 		case errors.Is(err, provider.ErrReconcileInProgress), errors.Is(err, provider.ErrTooManyCreates), errors.Is(err, provider.ErrTooManyOperations):
 			return nil
 		case errors.Is(err, provider.ErrPaused):
-			p.paused(err.Error())
+			p.reportPaused(err.Error())
 			return nil
 		case errors.Is(err, provider.ErrUnknownState):
 			p.Again(step.UnreadDelay)
@@ -136,7 +136,7 @@ func (p *reconciliation) outcome(err error, doing string) error {
 
 // retryable returns err without the parts that a retry cannot fix.
 func retryable(err error) error {
-	return each(err, func(err error) error {
+	return mapErrors(err, func(err error) error {
 		if provider.IsNoRequeue(err) {
 			return nil
 		}
@@ -148,8 +148,8 @@ func retryable(err error) error {
 	})
 }
 
-// each joins the results of f for the parts of err, which may be nil or joined.
-func each(err error, f func(error) error) error {
+// mapErrors joins the results of f for the parts of err, which may be nil or joined.
+func mapErrors(err error, f func(error) error) error {
 	if err == nil {
 		return nil
 	}
@@ -159,7 +159,7 @@ func each(err error, f func(error) error) error {
 	}
 	var kept []error
 	for _, part := range joined.Unwrap() {
-		kept = append(kept, each(part, f))
+		kept = append(kept, mapErrors(part, f))
 	}
 	return errors.Join(kept...)
 }

@@ -37,13 +37,13 @@ const callTimeout = 10 * time.Second
 // the server. Otherwise they could seem missing if a user applies them together with virtual machines.
 type objectReader struct {
 	instancetype.Getters
-	// hint has functions by kind. They add the probably intended name to an error about a name.
-	hint    map[instancetype.Kind]func(namespace, name string, err error) error
+	// hints has functions by kind. They add the probably intended name to an error about a name.
+	hints   map[instancetype.Kind]func(namespace, name string, err error) error
 	classes vmlisters.VirtualMachineClassLister
 	images  vmlisters.VirtualMachineImageLister
 	// clusterImages has the images of all namespaces.
 	clusterImages vmlisters.ClusterVirtualMachineImageLister
-	// machines has the sources of clones.
+	// machineHandlers has the sources of clones.
 	machines  vmlisters.VirtualMachineLister
 	revisions *revisionStore
 	claims    corev1client.PersistentVolumeClaimsGetter
@@ -70,18 +70,18 @@ func newObjectReader(server itclient.InstancetypeV1alpha1Interface, f externalve
 				return readThrough(ctx, clusterPreferences.Get, server.VirtualMachineClusterPreferences().Get, name)
 			},
 		},
-		hint: map[instancetype.Kind]func(namespace, name string, err error) error{
+		hints: map[instancetype.Kind]func(namespace, name string, err error) error{
 			instancetype.KindInstancetype: func(namespace, name string, err error) error {
-				return hinted(err, name, instancetypes.VirtualMachineInstancetypes(namespace).List, other(clusterInstancetypes.Get, instancetype.KindClusterInstancetype.TypeName()))
+				return addHint(err, name, instancetypes.VirtualMachineInstancetypes(namespace).List, hintOtherKind(clusterInstancetypes.Get, instancetype.KindClusterInstancetype.TypeName()))
 			},
 			instancetype.KindClusterInstancetype: func(namespace, name string, err error) error {
-				return hinted(err, name, clusterInstancetypes.List, other(instancetypes.VirtualMachineInstancetypes(namespace).Get, instancetype.KindInstancetype.TypeName()))
+				return addHint(err, name, clusterInstancetypes.List, hintOtherKind(instancetypes.VirtualMachineInstancetypes(namespace).Get, instancetype.KindInstancetype.TypeName()))
 			},
 			instancetype.KindPreference: func(namespace, name string, err error) error {
-				return hinted(err, name, preferences.VirtualMachinePreferences(namespace).List, other(clusterPreferences.Get, instancetype.KindClusterPreference.TypeName()))
+				return addHint(err, name, preferences.VirtualMachinePreferences(namespace).List, hintOtherKind(clusterPreferences.Get, instancetype.KindClusterPreference.TypeName()))
 			},
 			instancetype.KindClusterPreference: func(namespace, name string, err error) error {
-				return hinted(err, name, clusterPreferences.List, other(preferences.VirtualMachinePreferences(namespace).Get, instancetype.KindPreference.TypeName()))
+				return addHint(err, name, clusterPreferences.List, hintOtherKind(preferences.VirtualMachinePreferences(namespace).Get, instancetype.KindPreference.TypeName()))
 			},
 		},
 		classes:       vm.VirtualMachineClasses().Lister(),
@@ -96,14 +96,14 @@ func newObjectReader(server itclient.InstancetypeV1alpha1Interface, f externalve
 // Source implements instancetype.Reader.
 func (r *objectReader) Source(ctx context.Context, kind instancetype.Kind, namespace, name string) (*instancetype.Object, error) {
 	o, err := r.Getters.Source(ctx, kind, namespace, name)
-	if hint := r.hint[kind]; err != nil && hint != nil {
+	if hint := r.hints[kind]; err != nil && hint != nil {
 		err = hint(namespace, name, err)
 	}
 	return o, err
 }
 
-// other returns a function that returns a hint if an object of another kind has the name.
-func other[T any](get func(string) (T, error), kind string) func(name string) string {
+// hintOtherKind returns a function that returns a hint if an object of another kind has the name.
+func hintOtherKind[T any](get func(string) (T, error), kind string) func(name string) string {
 	return func(name string) string {
 		if _, err := get(name); err != nil {
 			return ""
@@ -112,9 +112,9 @@ func other[T any](get func(string) (T, error), kind string) func(name string) st
 	}
 }
 
-// hinted adds a hint to the error about a name that is not found. The hint is an object of another kind with that name,
+// addHint adds a hint to the error about a name that is not found. The hint is an object of another kind with that name,
 // which elsewhere returns unless it is nil, or the most similar name.
-func hinted[T metav1.Object](err error, name string, list func(labels.Selector) ([]T, error), elsewhere func(name string) string) error {
+func addHint[T metav1.Object](err error, name string, list func(labels.Selector) ([]T, error), elsewhere func(name string) string) error {
 	if !apierrors.IsNotFound(err) {
 		return err
 	}
@@ -154,14 +154,14 @@ func readThrough[T any](
 
 // Revision returns a pinned instance type or preference.
 func (r *objectReader) Revision(ctx context.Context, namespace, name string) (*instancetype.Captured, error) {
-	return r.revisions.captured(ctx, namespace, name)
+	return r.revisions.read(ctx, namespace, name)
 }
 
 // Class returns a class.
 func (r *objectReader) Class(_ context.Context, namespace, name string) (*vmv1alpha1.VirtualMachineClass, error) {
 	class, err := r.classes.VirtualMachineClasses(namespace).Get(name)
 	if err != nil {
-		err = hinted(err, name, r.classes.VirtualMachineClasses(namespace).List, nil)
+		err = addHint(err, name, r.classes.VirtualMachineClasses(namespace).List, nil)
 	}
 	return class, err
 }
@@ -173,19 +173,19 @@ func (r *objectReader) Image(_ context.Context, namespace string, ref vmv1alpha1
 	case vmv1alpha1.MachineImageKind:
 		source, err := r.machines.VirtualMachines(namespace).Get(ref.Name)
 		if err != nil {
-			return nil, hinted(err, ref.Name, r.machines.VirtualMachines(namespace).List, nil)
+			return nil, addHint(err, ref.Name, r.machines.VirtualMachines(namespace).List, nil)
 		}
 		return source.AsImage(), nil
 	default:
 		image, err := r.images.VirtualMachineImages(namespace).Get(ref.Name)
 		if err != nil {
-			err = hinted(err, ref.Name, r.images.VirtualMachineImages(namespace).List, other(r.clusterImages.Get, vmv1alpha1.ClusterImageKind))
+			err = addHint(err, ref.Name, r.images.VirtualMachineImages(namespace).List, hintOtherKind(r.clusterImages.Get, vmv1alpha1.ClusterImageKind))
 		}
 		return image, err
 	}
 	image, err := r.clusterImages.Get(ref.Name)
 	if err != nil {
-		return nil, hinted(err, ref.Name, r.clusterImages.List, other(r.images.VirtualMachineImages(namespace).Get, vmv1alpha1.ImageKind))
+		return nil, addHint(err, ref.Name, r.clusterImages.List, hintOtherKind(r.images.VirtualMachineImages(namespace).Get, vmv1alpha1.ImageKind))
 	}
 	return image.AsImage(), nil
 }
@@ -203,8 +203,8 @@ func (r *objectReader) PersistentVolumeClaim(ctx context.Context, namespace, nam
 type revisionStore struct {
 	client itclient.ControllerRevisionsGetter
 	lister itlisters.ControllerRevisionLister
-	// before reads the revisions of earlier versions, which stored them in the management cluster.
-	before appsv1client.ControllerRevisionsGetter
+	// upgradedHarness reads the revisions of earlier versions, which stored them in the management cluster.
+	old appsv1client.ControllerRevisionsGetter
 	// decoder caches decoded revisions.
 	decoder *instancetype.Decoder
 }
@@ -216,18 +216,18 @@ func newRevisionStore(
 ) *revisionStore {
 	revisions := informers.Instancetype().V1alpha1().ControllerRevisions()
 	revisions.Informer() // registers the informer
-	return &revisionStore{client: client, lister: revisions.Lister(), before: before, decoder: instancetype.NewDecoder()}
+	return &revisionStore{client: client, lister: revisions.Lister(), old: before, decoder: instancetype.NewDecoder()}
 }
 
-// captured returns a decoded revision from the cache or the API. If neither has it, a revision of an earlier version is
+// pinned returns a decoded revision from the cache or the API. If neither has it, a revision of an earlier version is
 // adopted.
-func (s *revisionStore) captured(ctx context.Context, namespace, name string) (*instancetype.Captured, error) {
+func (s *revisionStore) read(ctx context.Context, namespace, name string) (*instancetype.Captured, error) {
 	revision, err := s.lister.ControllerRevisions(namespace).Get(name)
 	if apierrors.IsNotFound(err) {
 		revision, err = s.Get(ctx, namespace, name)
 	}
 	if apierrors.IsNotFound(err) {
-		revision, err = s.takeOver(ctx, namespace, name, err)
+		revision, err = s.adopt(ctx, namespace, name, err)
 	}
 	if err != nil {
 		return nil, err
@@ -235,14 +235,14 @@ func (s *revisionStore) captured(ctx context.Context, namespace, name string) (*
 	return s.decoder.Decode(revision), nil
 }
 
-// takeOver copies a revision of an earlier version, or of KubeVirt, from the management cluster. The copy has the same
+// adopt copies a revision of an earlier version, or of KubeVirt, from the management cluster. The copy has the same
 // name, because spec and status refer to it. The original is not deleted, for a downgrade. If there is none, or if the
 // server has no permission to read it, missing is returned: an administrator who removed the permission has confirmed
 // that none are left.
-func (s *revisionStore) takeOver(ctx context.Context, namespace, name string, missing error) (*itv1alpha1.ControllerRevision, error) {
+func (s *revisionStore) adopt(ctx context.Context, namespace, name string, missing error) (*itv1alpha1.ControllerRevision, error) {
 	get, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	before, err := s.before.ControllerRevisions(namespace).Get(get, name, metav1.GetOptions{})
+	before, err := s.old.ControllerRevisions(namespace).Get(get, name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) || apierrors.IsForbidden(err) {
 		return nil, missing
 	}
@@ -289,8 +289,8 @@ func (s *revisionStore) Update(ctx context.Context, revision *itv1alpha1.Control
 	return s.client.ControllerRevisions(revision.Namespace).Update(ctx, revision, metav1.UpdateOptions{})
 }
 
-// of returns the pinned revisions of vm that the cache or captured has.
-func (s *revisionStore) of(vm *vmv1alpha1.VirtualMachine, captured []*itv1alpha1.ControllerRevision) []*itv1alpha1.ControllerRevision {
+// revisionsOf returns the pinned revisions of vm that the cache or captured has.
+func (s *revisionStore) revisionsOf(vm *vmv1alpha1.VirtualMachine, captured []*itv1alpha1.ControllerRevision) []*itv1alpha1.ControllerRevision {
 	var out []*itv1alpha1.ControllerRevision
 	for _, name := range vmrecord.RevisionNames(vm) {
 		at := slices.IndexFunc(captured, func(c *itv1alpha1.ControllerRevision) bool { return c.Name == name })

@@ -97,13 +97,13 @@ func TestReader_SuggestsTheNameThatWasMeant(t *testing.T) {
 	}{
 		"a similar name":      {absent, []string{"u1.large", "u1.small"}, nil, absent.Error() + `, did you mean "u1.small"?`},
 		"no similar name":     {absent, []string{"windows"}, nil, absent.Error()},
-		"in the cluster":      {absent, []string{"u1.small"}, other(cluster, "VirtualMachineClusterInstancetype"), absent.Error() + "; there is a VirtualMachineClusterInstancetype of this name: set kind to VirtualMachineClusterInstancetype"},
+		"in the cluster":      {absent, []string{"u1.small"}, hintOtherKind(cluster, "VirtualMachineClusterInstancetype"), absent.Error() + "; there is a VirtualMachineClusterInstancetype of this name: set kind to VirtualMachineClusterInstancetype"},
 		"another error":       {errTest, []string{"u1.small"}, nil, errTest.Error()},
-		"not in the cluster":  {absent, nil, other(func(string) (int, error) { return 0, absent }, "X"), absent.Error()},
+		"not in the cluster":  {absent, nil, hintOtherKind(func(string) (int, error) { return 0, absent }, "X"), absent.Error()},
 		"nothing is the same": {absent, []string{"u1.smal"}, nil, absent.Error()},
 	} {
 		t.Run(name, func(t *testing.T) {
-			err := hinted(tc.err, "u1.smal", func(labels.Selector) (all []*itv1alpha1.VirtualMachineInstancetype, _ error) {
+			err := addHint(tc.err, "u1.smal", func(labels.Selector) (all []*itv1alpha1.VirtualMachineInstancetype, _ error) {
 				for _, n := range tc.names {
 					all = append(all, &itv1alpha1.VirtualMachineInstancetype{ObjectMeta: metav1.ObjectMeta{Name: n}})
 				}
@@ -114,7 +114,7 @@ func TestReader_SuggestsTheNameThatWasMeant(t *testing.T) {
 			}
 		})
 	}
-	if err := hinted[*itv1alpha1.VirtualMachineInstancetype](nil, "x", nil, nil); err != nil {
+	if err := addHint[*itv1alpha1.VirtualMachineInstancetype](nil, "x", nil, nil); err != nil {
 		t.Errorf("error %v for an existing object", err)
 	}
 }

@@ -54,7 +54,7 @@ func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (c
 		passErr = r.reconcileNormal(ctx, p)
 	}
 	if len(p.Conditions) > 0 {
-		p.merge()
+		p.mergeConditions()
 		summarize(p.VM)
 	}
 	return combine(ctx, p, passErr, r.writer.persist(ctx, p))
@@ -84,7 +84,7 @@ func combine(ctx context.Context, p *reconciliation, passErr, persistErr error) 
 
 // reconcileNormal reconciles a virtual machine that is not being deleted.
 func (r *reconciler) reconcileNormal(ctx context.Context, p *reconciliation) error {
-	if p.pauses("reconciling") {
+	if p.checkPaused("reconciling") {
 		return nil
 	}
 	if !hasFinalizer(p.VM) {
@@ -101,7 +101,7 @@ func (r *reconciler) reconcileNormal(ctx context.Context, p *reconciliation) err
 	p.Instance = controller.IfOwned(vmi, p.VM)
 
 	var errs []error
-	errs = append(errs, p.take(r.group.Reconcile(ctx, p.State)))
+	errs = append(errs, p.addReport(r.group.Reconcile(ctx, p.State)))
 	synced, err := r.synchronize(ctx, p)
 	errs = append(errs, err)
 	req, nowhere, err := r.gather(ctx, p, synced)
@@ -111,22 +111,22 @@ func (r *reconciler) reconcileNormal(ctx context.Context, p *reconciliation) err
 	} else {
 		errs = append(errs, r.callProvider(ctx, p, req))
 	}
-	p.started()
+	p.clearStartRequest()
 	if !p.restoring { // The restored spec takes effect in the next reconcile.
-		errs = append(errs, p.take(r.volumes.Release(ctx, p.State)))
+		errs = append(errs, p.addReport(r.volumes.Release(ctx, p.State)))
 	}
 	errs = append(errs, r.checkMACs(p))
 	probed, err := r.probe.Reconcile(ctx, p.State)
 	p.Add(probed.Report)
-	finish(p, probed.Answer)
+	finishStatus(p, probed.Answer)
 	if !p.restoring {
-		err = errors.Join(err, p.take(r.instance.Reconcile(ctx, instance.State{State: p.State, Found: vmi})))
+		err = errors.Join(err, p.addReport(r.instance.Reconcile(ctx, instance.State{State: p.State, Found: vmi})))
 	}
 	return errors.Join(append(errs, err)...)
 }
 
-// started removes the annotation that requests a start when the start is done, or when the spec no longer allows it.
-func (p *reconciliation) started() {
+// clearStartRequest removes the annotation that requests a start when the start is done, or when the spec no longer allows it.
+func (p *reconciliation) clearStartRequest() {
 	if p.restoring || p.VM.DesiredPowerState(p.VM.Status.PowerState) == vmv1alpha1.PoweredOn && p.VM.Status.PowerState != vmv1alpha1.PoweredOn {
 		return
 	}
@@ -137,7 +137,7 @@ func (p *reconciliation) started() {
 // errors that a retry can fix are returned.
 func (r *reconciler) synchronize(ctx context.Context, p *reconciliation) (synced bool, _ error) {
 	result, err := r.chain.Sync(ctx, p.VM, p.Instance)
-	p.VM, p.Effective, p.captured = result.VM, result.Effective, result.Captured
+	p.VM, p.Effective, p.pinned = result.VM, result.Effective, result.Captured
 	p.Conditions = append(p.Conditions, result.Conditions...)
 	if instancetype.IsMissing(err) && refersToUnwatched(p.VM) {
 		p.Again(controller.Recheck)
@@ -145,11 +145,11 @@ func (r *reconciler) synchronize(ctx context.Context, p *reconciliation) (synced
 	return err == nil, retryable(err)
 }
 
-// pauses reports whether the virtual machine is paused, and sets the conditions that show the reason.
-func (p *reconciliation) pauses(doing string) bool {
+// checkPaused reports whether the virtual machine is paused, and sets the conditions that show the reason.
+func (p *reconciliation) checkPaused(doing string) bool {
 	paused, by := p.owner.Paused(p.VM)
 	if by != "" {
-		p.paused(doing + " is paused " + by)
+		p.reportPaused(doing + " is paused " + by)
 	} else if paused {
 		summarize(p.VM)
 	}
@@ -182,8 +182,8 @@ type reconciliation struct {
 	step.Report
 	// owner is the Machine whose infrastructure the virtual machine is, or nil if there is none.
 	owner *owner.Facts
-	// captured are the revisions that the status has referred to only since this reconcile.
-	captured []*itv1alpha1.ControllerRevision
+	// pinned are the revisions that the status has referred to only since this reconcile.
+	pinned []*itv1alpha1.ControllerRevision
 	// restoring is true if the object was restored to its state at a snapshot.
 	restoring bool
 }
@@ -194,8 +194,8 @@ func newReconciliation(original *vmv1alpha1.VirtualMachine, now time.Time) *reco
 	return p
 }
 
-// shown returns the virtual machine with the conditions that were reported so far. The provider gets it in this form.
-func (p *reconciliation) shown() *vmv1alpha1.VirtualMachine {
+// vmWithConditions returns the virtual machine with the conditions that were reported so far. The provider gets it in this form.
+func (p *reconciliation) vmWithConditions() *vmv1alpha1.VirtualMachine {
 	vm := *p.VM
 	vm.Status.Conditions = p.Merge(p.VM, p.Now)
 	return &vm
@@ -207,27 +207,27 @@ func (p *reconciliation) observe(result provider.Result) {
 	all := p.Merge(p.VM, p.Now)
 	p.Observed = step.Observed{
 		Result: result, Created: conditions.IsTrue(all, vmv1alpha1.ConditionCreated),
-		Configured: configured(all), Reverting: revert.Begun(all),
+		Configured: isConfigured(all), Reverting: revert.Begun(all),
 	}
 	result.Conditions, result.Withdrawn = nil, nil
 	result.Apply(&p.VM.Status, p.VM.Generation, p.Now)
 }
 
-// configured reports whether no configuration is left to apply now. Settings that are not applied need a restart or a
+// isConfigured reports whether no configuration is left to apply now. Settings that are not applied need a restart or a
 // change by the user.
-func configured(all []metav1.Condition) bool {
+func isConfigured(all []metav1.Condition) bool {
 	c := conditions.Find(all, vmv1alpha1.ConditionConfigurationSynced)
 	return c != nil && (c.Status == metav1.ConditionTrue || c.Reason == vmv1alpha1.ReasonNotApplied || c.Reason == vmv1alpha1.ReasonRestartRequired)
 }
 
-// take adds the report of a step and returns the step's error.
-func (p *reconciliation) take(report step.Report, err error) error {
+// takeCalls adds the report of a step and returns the step's error.
+func (p *reconciliation) addReport(report step.Report, err error) error {
 	p.Add(report)
 	return err
 }
 
-// merge writes the conditions that the steps have reported to the status.
-func (p *reconciliation) merge() {
+// mergeConditions writes the conditions that the steps have reported to the status.
+func (p *reconciliation) mergeConditions() {
 	p.VM.Status.Conditions, p.Conditions = p.Merge(p.VM, p.Now), nil
 }
 
@@ -239,7 +239,7 @@ func (r *reconciler) reconcileDelete(ctx context.Context, p *reconciliation) err
 		r.forget(p.Key())
 		return nil
 	}
-	if p.pauses("deletion") {
+	if p.checkPaused("deletion") {
 		return nil
 	}
 	vmi, err := r.instance.Instances.Get(p.Key())
@@ -257,7 +257,7 @@ func (r *reconciler) reconcileDelete(ctx context.Context, p *reconciliation) err
 		result, err := r.provider.ReportVirtualMachine(ctx, req)
 		p.observe(result)
 		p.False(vmv1alpha1.ConditionReady, vmv1alpha1.ReasonHeldByCheck, "deletion is "+held)
-		return p.outcome(err, "reading")
+		return p.handleProviderError(err, "reading")
 	}
 	p.False(vmv1alpha1.ConditionReady, vmv1alpha1.ReasonDeleting, "")
 
@@ -271,9 +271,9 @@ func (r *reconciler) reconcileDelete(ctx context.Context, p *reconciliation) err
 		if err != nil {
 			// If vCenter does not respond, the provider has already reported the reason.
 			if conditions.Find(result.Conditions, vmv1alpha1.ConditionReady) == nil {
-				p.False(vmv1alpha1.ConditionReady, vmv1alpha1.ReasonDeleting, deleteTrouble(err))
+				p.False(vmv1alpha1.ConditionReady, vmv1alpha1.ReasonDeleting, deletionMessage(err))
 			}
-			return p.outcome(err, "deleting")
+			return p.handleProviderError(err, "deleting")
 		}
 		// Addresses are released only now, because the guest could use them until now. If the vSphere VM is not
 		// deleted, its addresses stay claimed.
@@ -297,9 +297,9 @@ func (r *reconciler) reconcileDelete(ctx context.Context, p *reconciliation) err
 	return nil
 }
 
-// deleteTrouble returns the message of a deletion error for the user. It is empty if the error only means that the
+// deletionMessage returns the message of a deletion error for the user. It is empty if the error only means that the
 // deletion must wait.
-func deleteTrouble(err error) string {
+func deletionMessage(err error) string {
 	var again *provider.RequeueError
 	switch {
 	case errors.Is(err, provider.ErrReconcileInProgress), errors.Is(err, provider.ErrTooManyOperations), errors.Is(err, provider.ErrPaused):

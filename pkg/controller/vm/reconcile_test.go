@@ -23,7 +23,7 @@ var errTest = errors.New("test error")
 
 func TestReconcile_IgnoresAMissingVM(t *testing.T) {
 	h := newHarness(t)
-	if result := h.pass(); result != (controller.Result{}) {
+	if result := h.mustReconcile(); result != (controller.Result{}) {
 		t.Errorf("result %+v, want none", result)
 	}
 	if len(h.provider.requests) != 0 || len(h.api.calls) != 0 {
@@ -36,7 +36,7 @@ func TestReconcile_DoesNotChangeAPausedVM(t *testing.T) {
 		vm.Finalizers = nil
 		vm.Annotations = map[string]string{vmv1alpha1.AnnotationPaused: ""}
 	}), photon())
-	if result := h.pass(); result != (controller.Result{}) {
+	if result := h.mustReconcile(); result != (controller.Result{}) {
 		t.Errorf("result %+v, want none", result)
 	}
 	if len(h.provider.requests) != 0 {
@@ -54,14 +54,14 @@ func TestReconcile_DoesNotChangeAPausedVM(t *testing.T) {
 	}
 
 	writes := h.api.writes()
-	h.pass()
+	h.mustReconcile()
 	if got := h.api.writes(); got != writes {
 		t.Errorf("a second reconcile made %d writes", got-writes)
 	}
 
 	h.api.edit("vm", func(vm *vmv1alpha1.VirtualMachine) { vm.Annotations = nil })
-	h.pass()
-	h.pass()
+	h.mustReconcile()
+	h.mustReconcile()
 	if got := h.condition(vmv1alpha1.ConditionPaused); got != "" {
 		t.Errorf("after the pause Paused is %s, want none", got)
 	}
@@ -71,10 +71,10 @@ func TestReconcile_ReportsAPauseByAnAdministratorOnce(t *testing.T) {
 	h := newHarness(t, running(), photon())
 	h.provider.update = func(*provider.Request) (<-chan error, error) { return nil, provider.ErrPaused }
 	h.api.edit("vm", func(vm *vmv1alpha1.VirtualMachine) { vm.Spec.GuestID = "photon64Guest" })
-	h.pass()
-	h.pass()
+	h.mustReconcile()
+	h.mustReconcile()
 	writes := h.api.writes()
-	h.pass()
+	h.mustReconcile()
 	if got := h.api.writes(); got != writes {
 		t.Errorf("another reconcile made %d writes, want none", got-writes)
 	}
@@ -86,7 +86,7 @@ func TestReconcile_ReportsAPauseByAnAdministratorOnce(t *testing.T) {
 		t.Errorf("observedGeneration is %d although nothing of that generation was applied", got)
 	}
 	h.provider.update = nil
-	h.pass()
+	h.mustReconcile()
 	if vm := h.vm(); h.condition(vmv1alpha1.ConditionPaused) != "" || vm.Status.ObservedGeneration != vm.Generation {
 		t.Errorf("after the pause Paused is %q and observedGeneration %d of %d", h.condition(vmv1alpha1.ConditionPaused), vm.Status.ObservedGeneration, vm.Generation)
 	}
@@ -94,7 +94,7 @@ func TestReconcile_ReportsAPauseByAnAdministratorOnce(t *testing.T) {
 
 func TestReconcile_AddsTheFinalizerFirst(t *testing.T) {
 	h := newHarness(t, fresh(func(vm *vmv1alpha1.VirtualMachine) { vm.Finalizers = []string{"example.com/other"} }), photon())
-	if result := h.pass(); result != (controller.Result{Requeue: true}) {
+	if result := h.mustReconcile(); result != (controller.Result{Requeue: true}) {
 		t.Errorf("result %+v, want an immediate requeue", result)
 	}
 	if got, want := h.vm().Finalizers, []string{"example.com/other", vmv1alpha1.VirtualMachineFinalizer}; !slices.Equal(got, want) {
@@ -103,7 +103,7 @@ func TestReconcile_AddsTheFinalizerFirst(t *testing.T) {
 	if len(h.provider.requests) != 0 {
 		t.Error("the provider was called before the finalizer was stored")
 	}
-	h.pass()
+	h.mustReconcile()
 	if len(h.provider.requests) != 1 {
 		t.Errorf("the provider was called %d times in the next reconcile, want once", len(h.provider.requests))
 	}
@@ -115,7 +115,7 @@ func TestReconcile_PassesACompleteRequestToTheProvider(t *testing.T) {
 		setFalse(req.VM, req.Now, vmv1alpha1.ConditionCreated, vmv1alpha1.ReasonCreating, "")
 		return ended(nil), nil
 	}
-	h.pass()
+	h.mustReconcile()
 	if len(h.provider.requests) != 1 {
 		t.Fatalf("the provider was called %d times, want once", len(h.provider.requests))
 	}
@@ -140,7 +140,7 @@ func TestReconcile_PassesACompleteRequestToTheProvider(t *testing.T) {
 func TestReconcile_CallsTheBlockingMethodIfBlocking(t *testing.T) {
 	h := newHarness(t, fresh(), photon())
 	h.blocking = true
-	h.pass()
+	h.mustReconcile()
 	if h.provider.blocked != 1 {
 		t.Errorf("the blocking method was called %d times, want once", h.provider.blocked)
 	}
@@ -171,7 +171,7 @@ func TestReconcile_RequeuesByProviderError(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			h := newHarness(t, fresh(), photon())
 			h.provider.update = func(*provider.Request) (<-chan error, error) { return nil, test.err }
-			result, err := h.tryPass()
+			result, err := h.tryReconcile()
 			if result != test.result {
 				t.Errorf("result %+v, want %+v", result, test.result)
 			}
@@ -189,13 +189,13 @@ func TestReconcile_PrefersItsErrorToTheWriteError(t *testing.T) {
 	h := newHarness(t, fresh(), photon())
 	h.provider.update = func(*provider.Request) (<-chan error, error) { return nil, errTest }
 	h.api.fail["update virtualmachines/status"] = errors.New("write failed")
-	_, err := h.tryPass()
+	_, err := h.tryReconcile()
 	if !errors.Is(err, errTest) || strings.Contains(err.Error(), "write failed") {
 		t.Errorf("error %v, want only the reconcile's error", err)
 	}
 
 	h.provider.update = nil
-	if _, err = h.tryPass(); err == nil || !strings.Contains(err.Error(), "write failed") {
+	if _, err = h.tryReconcile(); err == nil || !strings.Contains(err.Error(), "write failed") {
 		t.Errorf("error %v, want the write's error", err)
 	}
 }
@@ -204,12 +204,12 @@ func TestReconcile_RequeuesAfterAConflict(t *testing.T) {
 	h := newHarness(t, fresh(), photon())
 	h.behind = true
 	h.api.edit("vm", func(vm *vmv1alpha1.VirtualMachine) { vm.Labels = map[string]string{"by": "a user"} })
-	result, err := h.tryPass()
+	result, err := h.tryReconcile()
 	if err != nil || result != (controller.Result{RequeueAfter: controller.ShortConflict}) {
 		t.Errorf("result %+v and error %v, want a requeue and no error", result, err)
 	}
 	h.behind = false
-	h.pass()
+	h.mustReconcile()
 	vm := h.vm()
 	if vm.Labels["by"] != "a user" || vm.Status.ObservedGeneration != 1 {
 		t.Errorf("labels %v, observedGeneration %d; want the user's label and 1", vm.Labels, vm.Status.ObservedGeneration)
@@ -220,7 +220,7 @@ func TestReconcile_ReturnsItsErrorDespiteAConflict(t *testing.T) {
 	h := newHarness(t, fresh(), photon())
 	h.api.fail["update virtualmachines/status"] = apierrors.NewConflict(vmResource.GroupResource(), "vm", errors.New("changed"))
 	h.provider.update = func(*provider.Request) (<-chan error, error) { return nil, errTest }
-	if _, err := h.tryPass(); !errors.Is(err, errTest) {
+	if _, err := h.tryReconcile(); !errors.Is(err, errTest) {
 		t.Errorf("error %v, want the reconcile's error", err)
 	}
 }
@@ -236,7 +236,7 @@ func TestReconcile_FailingSynchronizerBlocksOnlyTheCreate(t *testing.T) {
 	t.Run("creation", func(t *testing.T) {
 		h := newHarness(t, fresh(), photon())
 		h.syncs(broken)
-		if _, err := h.tryPass(); !errors.Is(err, errTest) {
+		if _, err := h.tryReconcile(); !errors.Is(err, errTest) {
 			t.Errorf("error %v, want the synchronizer's error, which is retried", err)
 		}
 		if req := h.provider.requests[0]; req.PrerequisitesReady {
@@ -255,7 +255,7 @@ func TestReconcile_FailingSynchronizerBlocksOnlyTheCreate(t *testing.T) {
 			req.VM.Status.PowerState = vmv1alpha1.PoweredOff
 			return nil, nil
 		}
-		_, _ = h.tryPass()
+		_, _ = h.tryReconcile()
 		if got := h.vm().Status.Phase; got != vmv1alpha1.PhaseStopped {
 			t.Errorf("phase %s, want Stopped", got)
 		}
@@ -285,7 +285,7 @@ func TestReconcile_PowersOffWithoutAResolvedSize(t *testing.T) {
 		vm.Spec.CPU, vm.Spec.Memory, vm.Spec.ClassName = nil, nil, "gone"
 		vm.Spec.PowerState = vmv1alpha1.PoweredOff
 	}))
-	h.pass()
+	h.mustReconcile()
 	if len(h.provider.requests) != 1 || h.provider.requests[0].Effective != nil {
 		t.Fatalf("requests %+v, want one without an effective spec", h.provider.requests)
 	}
@@ -299,7 +299,7 @@ func TestReconcile_WritesTheSynchronizedSpecOnceBeforeTheStatus(t *testing.T) {
 		vm.Spec.GuestID = "photon64Guest"
 		return vm, nil
 	})
-	h.pass()
+	h.mustReconcile()
 	if got := h.vm().Spec.GuestID; got != "photon64Guest" {
 		t.Errorf("spec.guestID %q, want the synchronizer's value", got)
 	}

@@ -48,7 +48,7 @@ func TestPersist_WritesAStatusWithoutItsInvalidPart(t *testing.T) {
 				spoil(&req.VM.Status)
 				return nil, nil
 			}
-			if _, err := h.tryPass(); err != nil {
+			if _, err := h.tryReconcile(); err != nil {
 				t.Fatal(err)
 			}
 			st := h.vm().Status

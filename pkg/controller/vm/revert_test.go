@@ -19,8 +19,8 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vmrecord"
 )
 
-// kept returns the record in a vSphere VM that was reverted to a snapshot of vm.
-func kept(t *testing.T, vm *vmv1alpha1.VirtualMachine) *provider.Kept {
+// keptRecord returns the record in a vSphere VM that was reverted to a snapshot of vm.
+func keptRecord(t *testing.T, vm *vmv1alpha1.VirtualMachine) *provider.Kept {
 	t.Helper()
 	text, err := vmrecord.Of(vm).Encode()
 	if err != nil {
@@ -29,8 +29,8 @@ func kept(t *testing.T, vm *vmv1alpha1.VirtualMachine) *provider.Kept {
 	return &provider.Kept{UID: "uid-before", Record: text}
 }
 
-// asThen sets the virtual machine to its state at the snapshot.
-func asThen(vm *vmv1alpha1.VirtualMachine) {
+// atSnapshot sets the virtual machine to its state at the snapshot.
+func atSnapshot(vm *vmv1alpha1.VirtualMachine) {
 	vm.Labels = map[string]string{"release": "1", "gone": "x"}
 	vm.Annotations = map[string]string{"note": "old", "x.protected/a": "then"}
 	vm.Spec.CPU.Sockets, vm.Spec.PowerState = 2, vmv1alpha1.PoweredOn
@@ -46,8 +46,8 @@ func reverts(vm *vmv1alpha1.VirtualMachine) {
 
 func TestRevert_RestoresTheObject(t *testing.T) {
 	h := newHarness(t, running(reverts), photon())
-	h.provider.reverted = kept(t, running(asThen))
-	h.pass()
+	h.provider.reverted = keptRecord(t, running(atSnapshot))
+	h.mustReconcile()
 	vm := h.vm()
 	got := []any{vm.Spec.CPU.Sockets, vm.Spec.PowerState, vm.Spec.CurrentSnapshotName, vm.Spec.ProviderID, vm.Labels, vm.Annotations, h.condition(vmv1alpha1.ConditionSnapshotSynced)}
 	want := []any{
@@ -79,7 +79,7 @@ func TestRevert_IsChargedBeforeVSphereBeginsIt(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := newHarness(t, running(reverts), photon(), snapshot())
-			h.pass()
+			h.mustReconcile()
 			to := h.provider.requests[0].Revert
 			if to == nil || to.Admit == nil {
 				t.Fatalf("the target is %+v, want one with a check", to)
@@ -90,7 +90,7 @@ func TestRevert_IsChargedBeforeVSphereBeginsIt(t *testing.T) {
 			if tc.fails != "" {
 				h.api.fail[tc.fails] = refused
 			}
-			err := to.Admit(t.Context(), kept(t, running(asThen)).Record)
+			err := to.Admit(t.Context(), keptRecord(t, running(atSnapshot)).Record)
 			if (err == nil) != (tc.says == "") || err != nil && !strings.Contains(err.Error(), tc.says) {
 				t.Errorf("error %v, want %q", err, tc.says)
 			}
@@ -107,7 +107,7 @@ func TestRevert_IsChargedBeforeVSphereBeginsIt(t *testing.T) {
 
 func TestRevert_IsNotChargedAnyMoreWhenItIsWithdrawn(t *testing.T) {
 	h := newHarness(t, running(reverts, func(vm *vmv1alpha1.VirtualMachine) { vm.Spec.CurrentSnapshotName = "" }), photon())
-	h.pass()
+	h.mustReconcile()
 	if got, ok := h.vm().Annotations[vmv1alpha1.AnnotationReverting]; ok {
 		t.Errorf("%s is still charged", got)
 	}
@@ -119,10 +119,10 @@ func TestRevert_DoesNotChangePrivilegedAnnotations(t *testing.T) {
 	h := newHarness(t, running(reverts, func(vm *vmv1alpha1.VirtualMachine) {
 		vm.Annotations = map[string]string{remove + "audit": "now", powerOn + "cmdb": "now"}
 	}), photon())
-	h.provider.reverted = kept(t, running(asThen, func(vm *vmv1alpha1.VirtualMachine) {
+	h.provider.reverted = keptRecord(t, running(atSnapshot, func(vm *vmv1alpha1.VirtualMachine) {
 		vm.Annotations = map[string]string{"note": "old", remove + "backup": "then", powerOn + "cmdb": "then", "Protected/a": "then"}
 	}))
-	h.pass()
+	h.mustReconcile()
 	want := map[string]string{"note": "old", remove + "audit": "now", powerOn + "cmdb": "now"}
 	if diff := cmp.Diff(want, h.vm().Annotations); diff != "" {
 		t.Errorf("annotations (-want +got):\n%s", diff)
@@ -137,7 +137,7 @@ func TestRevert_InProgressSurvivesADeletedSnapshot(t *testing.T) {
 				setFalse(vm, time.Unix(0, 0), vmv1alpha1.ConditionSnapshotSynced, vmv1alpha1.ReasonReverting, "")
 			}), photon())
 			h.provider.update = func(*provider.Request) (<-chan error, error) { return nil, err }
-			h.pass()
+			h.mustReconcile()
 			if got := h.condition(vmv1alpha1.ConditionSnapshotSynced); got != "False/Reverting" {
 				t.Errorf("condition %q, want False/Reverting", got)
 			}
@@ -146,15 +146,15 @@ func TestRevert_InProgressSurvivesADeletedSnapshot(t *testing.T) {
 }
 
 func TestRevert_ReportsWhyTheObjectCannotBeRestored(t *testing.T) {
-	another := func(vm *vmv1alpha1.VirtualMachine) { asThen(vm); vm.UID = "another" }
+	another := func(vm *vmv1alpha1.VirtualMachine) { atSnapshot(vm); vm.UID = "another" }
 	for name, tc := range map[string]struct {
 		kept    *provider.Kept
 		refuses error
 		says    string
 	}{
-		"a quota is exceeded":              {kept(t, running(asThen)), apierrors.NewForbidden(vmv1alpha1.Resource("virtualmachines"), "vm", errTest), "retrying"},
+		"a quota is exceeded":              {keptRecord(t, running(atSnapshot)), apierrors.NewForbidden(vmv1alpha1.Resource("virtualmachines"), "vm", errTest), "retrying"},
 		"the record cannot be read":        {&provider.Kept{UID: "uid-before", Record: "%"}, nil, "not in base64"},
-		"the record belongs to another VM": {kept(t, running(another)), nil, "UID another"},
+		"the record belongs to another VM": {keptRecord(t, running(another)), nil, "UID another"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := newHarness(t, running(reverts), photon())
@@ -162,7 +162,7 @@ func TestRevert_ReportsWhyTheObjectCannotBeRestored(t *testing.T) {
 			if tc.refuses != nil {
 				h.api.fail["update virtualmachines"] = tc.refuses
 			}
-			result := h.pass()
+			result := h.mustReconcile()
 			vm := h.vm()
 			c := findCondition(vm, vmv1alpha1.ConditionSnapshotSynced)
 			if c == nil || c.Reason != vmv1alpha1.ReasonReverting || !strings.Contains(c.Message, tc.says) || result.RequeueAfter != controller.Poll {
@@ -211,7 +211,7 @@ func TestRevert_RequiresAReadySnapshotOfTheVM(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := newHarness(t, running(reverts), photon(), tc.snapshot)
-			h.pass()
+			h.mustReconcile()
 			req := h.provider.requests[0]
 			var target types.UID
 			if req.Revert != nil {

@@ -80,7 +80,7 @@ func (h *harness) hostCalls() []string {
 // F3
 func TestRevisions_PinningDoesNotCallTheManagementCluster(t *testing.T) {
 	h := capturing(t)
-	h.pass()
+	h.mustReconcile()
 	ref := h.vm().Status.InstancetypeRef
 	if ref == nil || ref.ControllerRevisionRef == nil {
 		t.Fatalf("reference %+v, want a pinned revision", ref)
@@ -127,7 +127,7 @@ func TestRevisions_AreCreatedAgainIfCollectedWhilePinned(t *testing.T) {
 				}
 				return false, nil, nil
 			})
-			h.pass()
+			h.mustReconcile()
 			if ref := h.vm().Status.InstancetypeRef; !done || ref == nil || ref.ControllerRevisionRef.Name != captured {
 				t.Fatalf("the status refers to %+v, want %s", ref, captured)
 			}
@@ -142,9 +142,9 @@ func TestRevisions_AreCreatedAgainIfCollectedWhilePinned(t *testing.T) {
 	}
 }
 
-// before returns the harness of the first start after an upgrade. The status refers to a revision in the management
+// upgradedHarness returns the harness of the first start after an upgrade. The status refers to a revision in the management
 // cluster.
-func before(t *testing.T) (*harness, *appsv1.ControllerRevision) {
+func upgradedHarness(t *testing.T) (*harness, *appsv1.ControllerRevision) {
 	t.Helper()
 	h := capturing(t, func(vm *vmv1alpha1.VirtualMachine) {
 		vm.Status.InstancetypeRef = &vmv1alpha1.InstancetypeRef{Name: "small", Kind: string(instancetype.KindInstancetype),
@@ -164,8 +164,8 @@ func before(t *testing.T) (*harness, *appsv1.ControllerRevision) {
 
 // F3
 func TestRevisions_AreAdoptedByNameFromTheManagementCluster(t *testing.T) {
-	h, old := before(t)
-	h.pass()
+	h, old := upgradedHarness(t)
+	h.mustReconcile()
 	taken, err := h.revisions.Get(t.Context(), "ns", old.Name)
 	if err != nil {
 		t.Fatalf("reading the revision in Slipway's API: %v", err)
@@ -180,7 +180,7 @@ func TestRevisions_AreAdoptedByNameFromTheManagementCluster(t *testing.T) {
 		t.Errorf("reading the original, which a downgrade needs: %v", err)
 	}
 	h.host.ClearActions()
-	h.pass()
+	h.mustReconcile()
 	if calls := h.hostCalls(); calls != nil {
 		t.Errorf("calls %v after the adoption, want none", calls)
 	}
@@ -196,7 +196,7 @@ func TestRevisions_ReadErrorsAreNotTreatedAsNotFound(t *testing.T) {
 		"not found":             {apierrors.NewNotFound(schema.GroupResource{Resource: "controllerrevisions"}, "rev"), true},
 		"no permission to read": {apierrors.NewForbidden(schema.GroupResource{Resource: "controllerrevisions"}, "rev", nil), true},
 	} {
-		h, _ := before(t)
+		h, _ := upgradedHarness(t)
 		h.host.PrependReactor("get", "controllerrevisions", func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, tc.err })
 		if _, err := h.reader.Revision(t.Context(), "ns", "vm-small-v1alpha1-s-1"); err == nil || apierrors.IsNotFound(err) != tc.absent {
 			t.Errorf("%s: error %v, want NotFound: %t", name, err, tc.absent)
@@ -205,7 +205,7 @@ func TestRevisions_ReadErrorsAreNotTreatedAsNotFound(t *testing.T) {
 }
 
 func TestRevisions_OnlyInstanceTypesAndPreferencesAreAdopted(t *testing.T) {
-	h, _ := before(t)
+	h, _ := upgradedHarness(t)
 	other := &appsv1.ControllerRevision{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "web-5d4"}, Data: runtime.RawExtension{Raw: []byte(`{"spec":{}}`)}}
 	if err := h.host.Tracker().Add(other); err != nil {
 		t.Fatal(err)

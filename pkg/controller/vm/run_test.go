@@ -43,10 +43,10 @@ func TestRun_ReturnsImmediatelyIfItCannotStart(t *testing.T) {
 	})
 }
 
-// quiet is a provider without events.
-type quiet struct{ *scripted }
+// quietProvider is a provider without events.
+type quietProvider struct{ *scripted }
 
-func (quiet) Watch(ctx context.Context, _ func(provider.Hint)) { <-ctx.Done() }
+func (quietProvider) Watch(ctx context.Context, _ func(provider.Hint)) { <-ctx.Done() }
 
 // The initial list is queued with a low priority, whatever the state is. After a failed reconcile the key is queued
 // with the priority of the state, because nothing else would raise it.
@@ -61,7 +61,7 @@ func TestRun_RequeuesWithThePriorityOfTheState(t *testing.T) {
 			}
 			return nil, errors.New("broken")
 		}}
-		a = assembleWith(t, quiet{p}, fresh(), photon())
+		a = assembleWith(t, quietProvider{p}, fresh(), photon())
 		if err := a.Run(ctx); err != nil {
 			t.Fatal(err)
 		}

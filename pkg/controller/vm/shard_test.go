@@ -65,7 +65,7 @@ func TestShard_VMsOfAnotherProcessAreNeitherQueuedNorChanged(t *testing.T) {
 
 	h := newHarness(t, fresh(), photon())
 	h.shard = shares
-	if result := h.pass(); result != (controller.Result{}) || len(h.provider.requests) != 0 || h.api.writes() != 0 {
+	if result := h.mustReconcile(); result != (controller.Result{}) || len(h.provider.requests) != 0 || h.api.writes() != 0 {
 		t.Errorf("result %+v, %d calls, %d writes; want none for a virtual machine of another process",
 			result, len(h.provider.requests), h.api.writes())
 	}
@@ -100,7 +100,7 @@ func TestShard_ReconcilesWaitForPermission(t *testing.T) {
 		h.shard = shares
 		began := time.Now()
 		time.AfterFunc(5*time.Second, func() { close(shares.permitted) })
-		h.pass()
+		h.mustReconcile()
 		if time.Since(began) != 5*time.Second || len(h.provider.requests) != 1 {
 			t.Errorf("%d calls after %s, want one as soon as reconciles are permitted", len(h.provider.requests), time.Since(began))
 		}

@@ -45,7 +45,7 @@ func TestSize_StatusShowsCurrentAndDesiredSize(t *testing.T) {
 	h := newHarness(t, running(), photon())
 	step := func(name, want string) {
 		t.Helper()
-		h.pass()
+		h.mustReconcile()
 		if got := h.size(); got != want {
 			t.Errorf("%s: %q, want %q", name, got, want)
 		}
@@ -83,12 +83,12 @@ func TestSize_StatusShowsCurrentAndDesiredSize(t *testing.T) {
 func TestSize_StatusShowsTheDesiredSizeBeforeTheCreate(t *testing.T) {
 	h := newHarness(t, fresh(), photon())
 	h.sized(2, 1)
-	h.pass()
+	h.mustReconcile()
 	if got, want := h.size(), "2 vCPUs of generation 1"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 	h.sized(4, 2)
-	h.pass()
+	h.mustReconcile()
 	if got, want := h.size(), "4 vCPUs of generation 2"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
@@ -96,13 +96,13 @@ func TestSize_StatusShowsTheDesiredSizeBeforeTheCreate(t *testing.T) {
 
 func TestSize_StatusShowsWhichPartWasAppliedLive(t *testing.T) {
 	h := newHarness(t, running(), photon())
-	h.pass()
+	h.mustReconcile()
 	h.api.edit("vm", func(vm *vmv1alpha1.VirtualMachine) {
 		memory := resource.MustParse("2Gi")
 		vm.Spec.CPU.Sockets, vm.Spec.Memory.Guest = 2, &memory
 	})
 	h.waitsFor("memory.guest")
-	h.pass()
+	h.mustReconcile()
 	if got, want := h.size(), "2 vCPUs, 2 wanted"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
@@ -133,10 +133,10 @@ func TestSize_FollowsVSphereWhateverWasRecorded(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			h := newHarness(t, running(), photon())
 			h.sized(tc.cores, 1)
-			h.pass()
+			h.mustReconcile()
 			h.waitsFor(tc.waits...)
 			h.provider.size = tc.shows
-			h.pass()
+			h.mustReconcile()
 			vmi := h.api.vmi("vm")
 			got := fmt.Sprintf("%s; %d*%d, %s", strings.TrimSuffix(h.size(), " of generation 1"), vmi.Spec.CPU.Sockets, vmi.Spec.CPU.Cores, vmi.Spec.Memory.Guest)
 			if got != tc.want {
@@ -148,12 +148,12 @@ func TestSize_FollowsVSphereWhateverWasRecorded(t *testing.T) {
 
 func TestSize_FollowsVSphereWhileTheDesiredSizeIsUnknown(t *testing.T) {
 	h := newHarness(t, running(), photon())
-	h.pass()
+	h.mustReconcile()
 	h.api.edit("vm", func(vm *vmv1alpha1.VirtualMachine) { vm.Spec.Memory = nil })
 	h.waitsFor()
 	memory := resource.MustParse("1Gi")
 	h.provider.size = &vmv1alpha1.VirtualMachineResources{VCPUs: 3, Memory: &memory}
-	_, _ = h.tryPass()
+	_, _ = h.tryReconcile()
 	if got, want := h.size(), "3 vCPUs"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}

@@ -26,7 +26,7 @@ func TestStartRequest_IsRemovedWhenItIsDone(t *testing.T) {
 			h := newHarness(t, running(power(tc.desired, tc.observed), func(vm *vmv1alpha1.VirtualMachine) {
 				vm.Annotations = map[string]string{vmv1alpha1.AnnotationStartRequested: "2026-01-01T00:00:00Z", "other": "stays"}
 			}))
-			h.pass()
+			h.mustReconcile()
 			if _, kept := h.vm().Annotations[vmv1alpha1.AnnotationStartRequested]; kept != tc.kept || h.vm().Annotations["other"] != "stays" {
 				t.Errorf("annotations %v, want the request kept: %t", h.vm().Annotations, tc.kept)
 			}

@@ -20,16 +20,16 @@ import (
 	"github.com/slipway-dev/slipway/pkg/controller/vm/step"
 )
 
-// finish computes the parts of the status that the controller owns, from the reports of the synchronizers and the
+// finishStatus computes the parts of the status that the controller owns, from the reports of the synchronizers and the
 // provider.
-func finish(p *reconciliation, probed metav1.Condition) {
-	p.merge()
+func finishStatus(p *reconciliation, probed metav1.Condition) {
+	p.mergeConditions()
 	if !step.Runs(p.VM) {
 		p.VM.Status.RestartRequired = nil
 	}
 	instance.ShowSize(&p.State)
-	dropCreation(p.VM)
-	derive(p.VM)
+	removeCreateConditions(p.VM)
+	deriveStatus(p.VM)
 	setReady(p.VM, probed, p.Now)
 	setProgress(p.VM, p.Now)
 	// Every condition has the generation that it was evaluated for. Conditions that this reconcile did not evaluate
@@ -40,8 +40,8 @@ func finish(p *reconciliation, probed metav1.Condition) {
 	summarize(p.VM)
 }
 
-// derive sets the status fields that follow from other status fields.
-func derive(vm *vmv1alpha1.VirtualMachine) {
+// deriveStatus sets the status fields that follow from other status fields.
+func deriveStatus(vm *vmv1alpha1.VirtualMachine) {
 	vm.Status.FailureDomain = vm.Status.Zone
 	vm.Status.Addresses = addresses(vm)
 	if isTrue(vm, vmv1alpha1.ConditionCreated) && vm.Status.PowerState == vmv1alpha1.PoweredOn && !waitsForIP(vm) {
@@ -85,9 +85,9 @@ func addresses(vm *vmv1alpha1.VirtualMachine) []vmv1alpha1.MachineAddress {
 	return all
 }
 
-// paused sets the condition that the virtual machine is paused, with the reason. If it is being deleted, Ready shows
+// reportPaused sets the condition that the virtual machine is paused, with the reason. If it is being deleted, Ready shows
 // the reason too, as for everything that a deletion waits for.
-func (p *reconciliation) paused(message string) {
+func (p *reconciliation) reportPaused(message string) {
 	p.Set(vmv1alpha1.ConditionPaused, metav1.ConditionTrue, vmv1alpha1.ReasonPaused, message)
 	if p.VM.DeletionTimestamp != nil {
 		p.False(vmv1alpha1.ConditionReady, vmv1alpha1.ReasonPaused, message)
@@ -119,7 +119,7 @@ func phaseOf(vm *vmv1alpha1.VirtualMachine) vmv1alpha1.VirtualMachinePhase {
 		return vmv1alpha1.PhaseCreating
 	}
 	desired, observed := vm.DesiredPowerState(vm.Status.PowerState), vm.Status.PowerState
-	if standsStill(vm) {
+	if isPowerChangeBlocked(vm) {
 		desired = observed
 	}
 	switch {
@@ -135,9 +135,9 @@ func phaseOf(vm *vmv1alpha1.VirtualMachine) vmv1alpha1.VirtualMachinePhase {
 	return vmv1alpha1.PhaseStopping
 }
 
-// standsStill reports whether a desired change of the power state is not being carried out: it is delayed, an
+// isPowerChangeBlocked reports whether a desired change of the power state is not being carried out: it is delayed, an
 // annotation or powerPolicy blocks it, or it is impossible.
-func standsStill(vm *vmv1alpha1.VirtualMachine) bool {
+func isPowerChangeBlocked(vm *vmv1alpha1.VirtualMachine) bool {
 	c := findCondition(vm, vmv1alpha1.ConditionPowerStateSynced)
 	return c != nil && c.Status == metav1.ConditionFalse &&
 		slices.Contains([]string{vmv1alpha1.ReasonDelayed, vmv1alpha1.ReasonHeldByCheck, vmv1alpha1.ReasonInvalid,
@@ -198,7 +198,7 @@ func printableStatus(vm *vmv1alpha1.VirtualMachine, phase vmv1alpha1.VirtualMach
 
 // missingPrerequisite returns the type and the reason of the first unmet prerequisite. It is empty if there is none.
 func missingPrerequisite(vm *vmv1alpha1.VirtualMachine) string {
-	switch c := unmet(vm); {
+	switch c := unmetPrerequisite(vm); {
 	case c == nil:
 		return ""
 	case c.Reason == vmv1alpha1.ReasonUnreachable:
@@ -211,9 +211,9 @@ func missingPrerequisite(vm *vmv1alpha1.VirtualMachine) string {
 // creationOnly has the condition types of prerequisites that an existing virtual machine does not need.
 var creationOnly = []string{vmv1alpha1.ConditionImageReady, vmv1alpha1.ConditionPlacementReady, vmv1alpha1.ConditionImageCacheReady}
 
-// dropCreation removes the unmet prerequisites of creation from a virtual machine that exists. The condition of the
+// removeCreateConditions removes the unmet prerequisites of creation from a virtual machine that exists. The condition of the
 // image cache stays, because it records that disks were copied.
-func dropCreation(vm *vmv1alpha1.VirtualMachine) {
+func removeCreateConditions(vm *vmv1alpha1.VirtualMachine) {
 	if !isTrue(vm, vmv1alpha1.ConditionCreated) {
 		return
 	}
@@ -225,8 +225,8 @@ func dropCreation(vm *vmv1alpha1.VirtualMachine) {
 	}
 }
 
-// unmet returns the first prerequisite condition of the next step that exists and is not True, or nil if there is none.
-func unmet(vm *vmv1alpha1.VirtualMachine) *metav1.Condition {
+// unmetPrerequisite returns the first prerequisite condition of the next step that exists and is not True, or nil if there is none.
+func unmetPrerequisite(vm *vmv1alpha1.VirtualMachine) *metav1.Condition {
 	exists := isTrue(vm, vmv1alpha1.ConditionCreated)
 	for _, conditionType := range vmv1alpha1.CreatePrerequisites {
 		if exists && slices.Contains(creationOnly, conditionType) {
@@ -267,14 +267,14 @@ func setReady(vm *vmv1alpha1.VirtualMachine, probed metav1.Condition, now time.T
 // virtual machine runs as desired.
 func readiness(vm *vmv1alpha1.VirtualMachine, probed metav1.Condition) metav1.Condition {
 	if !isTrue(vm, vmv1alpha1.ConditionCreated) {
-		return naming(vm, because(vm, vmv1alpha1.ConditionCreated, vmv1alpha1.ReasonWaitingForPrerequisites))
+		return addUnmetPrerequisite(vm, falseBecause(vm, vmv1alpha1.ConditionCreated, vmv1alpha1.ReasonWaitingForPrerequisites))
 	}
 	if c := unreachable(vm); c != nil {
 		return metav1.Condition{Status: metav1.ConditionUnknown, Reason: c.Reason, Message: c.Message}
 	}
 	desired := vm.DesiredPowerState(vm.Status.PowerState)
 	if desired != vm.Status.PowerState {
-		return because(vm, vmv1alpha1.ConditionPowerStateSynced, vmv1alpha1.TransitionTo(desired))
+		return falseBecause(vm, vmv1alpha1.ConditionPowerStateSynced, vmv1alpha1.TransitionTo(desired))
 	}
 	if desired == vmv1alpha1.PoweredOff {
 		return metav1.Condition{Status: metav1.ConditionTrue, Reason: vmv1alpha1.ReasonPoweredOff}
@@ -283,10 +283,10 @@ func readiness(vm *vmv1alpha1.VirtualMachine, probed metav1.Condition) metav1.Co
 		return metav1.Condition{Status: metav1.ConditionTrue, Reason: vmv1alpha1.ReasonSucceeded}
 	}
 	if waitsForIP(vm) {
-		return isFalse(vmv1alpha1.ReasonWaitingForIP, "the guest has no address yet")
+		return falseCondition(vmv1alpha1.ReasonWaitingForIP, "the guest has no address yet")
 	}
 	if waitsForTools(vm) {
-		return isFalse(vmv1alpha1.ReasonWaitingForTools, "VMware Tools does not run in the guest yet")
+		return falseCondition(vmv1alpha1.ReasonWaitingForTools, "VMware Tools does not run in the guest yet")
 	}
 	return probed
 }
@@ -301,25 +301,25 @@ func unreachable(vm *vmv1alpha1.VirtualMachine) *metav1.Condition {
 	return c
 }
 
-// because returns False with the reason and message of another condition if that condition is not True.
-func because(vm *vmv1alpha1.VirtualMachine, conditionType, reason string) metav1.Condition {
+// falseBecause returns False with the reason and message of another condition if that condition is not True.
+func falseBecause(vm *vmv1alpha1.VirtualMachine, conditionType, reason string) metav1.Condition {
 	if c := findCondition(vm, conditionType); c != nil && c.Status != metav1.ConditionTrue {
-		return isFalse(c.Reason, c.Message)
+		return falseCondition(c.Reason, c.Message)
 	}
-	return isFalse(reason, "")
+	return falseCondition(reason, "")
 }
 
-func isFalse(reason, message string) metav1.Condition {
+func falseCondition(reason, message string) metav1.Condition {
 	return metav1.Condition{Status: metav1.ConditionFalse, Reason: reason, Message: message}
 }
 
-// naming adds the unmet prerequisite to the message of a virtual machine that waits for prerequisites. A Machine shows
+// addUnmetPrerequisite adds the unmet prerequisite to the message of a virtual machine that waits for prerequisites. A Machine shows
 // only the Ready condition of its virtual machine.
-func naming(vm *vmv1alpha1.VirtualMachine, v metav1.Condition) metav1.Condition {
+func addUnmetPrerequisite(vm *vmv1alpha1.VirtualMachine, v metav1.Condition) metav1.Condition {
 	if v.Reason != vmv1alpha1.ReasonWaitingForPrerequisites {
 		return v
 	}
-	if c := unmet(vm); c != nil {
+	if c := unmetPrerequisite(vm); c != nil {
 		v.Message = fmt.Sprintf("%s is %s: %s", c.Type, c.Status, cmp.Or(c.Message, c.Reason))
 	}
 	return v
@@ -348,7 +348,7 @@ func setProgress(vm *vmv1alpha1.VirtualMachine, now time.Time) {
 		}
 		conditions.SetBecause(&vm.Status.Conditions, now, conditionType, vm.Generation, because)
 	}
-	stalled := stalls(vm)
+	stalled := findStall(vm)
 	var unfinished *metav1.Condition
 	if stalled == nil && isTrue(vm, vmv1alpha1.ConditionReady) {
 		for _, conditionType := range []string{vmv1alpha1.ConditionConfigurationSynced, vmv1alpha1.ConditionGuestNetworkSynced} {
@@ -361,9 +361,9 @@ func setProgress(vm *vmv1alpha1.VirtualMachine, now time.Time) {
 	show(vmv1alpha1.ConditionReconciling, unfinished)
 }
 
-// stalls returns a condition that no retry makes True, because a user must change an object first. Missing objects and
+// findStall returns a condition that no retry makes True, because a user must change an object first. Missing objects and
 // failures do not stall: a missing object may be created soon, and failures are retried.
-func stalls(vm *vmv1alpha1.VirtualMachine) *metav1.Condition {
+func findStall(vm *vmv1alpha1.VirtualMachine) *metav1.Condition {
 	for _, conditionType := range stallingConditions {
 		c := findCondition(vm, conditionType)
 		if c != nil && c.Status == metav1.ConditionFalse && slices.Contains(permanentReasons, c.Reason) {

@@ -229,13 +229,13 @@ func TestStatus_AddressesArePrimaryFirstAndUnique(t *testing.T) {
 
 func TestStatus_ProvisionedStaysAfterPowerOff(t *testing.T) {
 	vm := stable()
-	derive(vm)
+	deriveStatus(vm)
 	if vm.Status.Initialization == nil || !*vm.Status.Initialization.Provisioned {
 		t.Fatal("a running virtual machine with an address is not provisioned")
 	}
 	power(vmv1alpha1.PoweredOff, vmv1alpha1.PoweredOff)(vm)
 	vm.Status.Network = nil
-	derive(vm)
+	deriveStatus(vm)
 	if !*vm.Status.Initialization.Provisioned {
 		t.Error("provisioned became false")
 	}

@@ -43,7 +43,7 @@ func poweringOn(err error) func(*provider.Request) (<-chan error, error) {
 func TestReconcile_WritesThatTheVMIsCreatedWhenPowerOnStarts(t *testing.T) {
 	h := newHarness(t, creating(), photon())
 	h.provider.update = poweringOn(nil)
-	if got, want := h.pass(), (controller.Result{}); got != want {
+	if got, want := h.mustReconcile(), (controller.Result{}); got != want {
 		t.Errorf("result %+v, want %+v: the end of the operation is an event", got, want)
 	}
 	if vm := h.vm(); vm.Status.Phase != vmv1alpha1.PhaseStarting || vm.Status.UniqueID != "vm-42" {
@@ -54,7 +54,7 @@ func TestReconcile_WritesThatTheVMIsCreatedWhenPowerOnStarts(t *testing.T) {
 	}
 	h.provider.update = poweringOn(provider.ErrReconcileInProgress)
 	before := h.api.writes()
-	h.pass()
+	h.mustReconcile()
 	if got := h.api.writes() - before; got != 0 {
 		t.Errorf("%d writes while the power on runs, want none", got)
 	}
@@ -69,7 +69,7 @@ func TestReconcile_WritesThatACreateStartsForWhichTheVMWaited(t *testing.T) {
 		setFalse(req.VM, req.Now, vmv1alpha1.ConditionCreated, vmv1alpha1.ReasonCreating, "")
 		return ended(nil), nil
 	}
-	h.pass()
+	h.mustReconcile()
 	if got := h.condition(vmv1alpha1.ConditionCreated); got != "False/Creating" {
 		t.Errorf("Created is %s, want False/Creating", got)
 	}
@@ -94,7 +94,7 @@ func TestReconcile_WritesCreatedIfNoOperationFollows(t *testing.T) {
 					return vm, nil
 				})
 			}
-			_, _ = h.tryPass()
+			_, _ = h.tryReconcile()
 			if got := h.condition(vmv1alpha1.ConditionCreated); got != "True/Succeeded" {
 				t.Errorf("Created is %s, want True/Succeeded", got)
 			}
@@ -108,7 +108,7 @@ func TestReconcile_WritesOperationsOfAnExistingVMImmediately(t *testing.T) {
 		setFalse(req.VM, req.Now, vmv1alpha1.ConditionPowerStateSynced, vmv1alpha1.ReasonRestarting, "")
 		return ended(nil), nil
 	}
-	h.pass()
+	h.mustReconcile()
 	if got := h.condition(vmv1alpha1.ConditionPowerStateSynced); got != "False/Restarting" {
 		t.Errorf("PowerStateSynced is %s, want False/Restarting", got)
 	}
@@ -121,19 +121,19 @@ func TestReconcile_CreatesAVanishedVMInTheNextReconcile(t *testing.T) {
 		req.VM.Status.PowerState = ""
 		return nil, nil
 	}
-	if got, want := h.pass(), (controller.Result{Requeue: true}); got != want {
+	if got, want := h.mustReconcile(), (controller.Result{Requeue: true}); got != want {
 		t.Errorf("result %+v, want %+v: no event will queue it, and the image must be read", got, want)
 	}
-	h.pass()
+	h.mustReconcile()
 	if last := h.provider.requests[len(h.provider.requests)-1]; !last.PrerequisitesReady || last.Image == nil {
 		t.Errorf("ready %t with image %v, want all inputs of a create", last.PrerequisitesReady, last.Image)
 	}
 }
 
-// finding is a provider that is choosing a zone.
-type finding struct{ *scripted }
+// choosingZone is a provider that is choosing a zone.
+type choosingZone struct{ *scripted }
 
-func (finding) CreateOrUpdateVirtualMachineAsync(context.Context, *provider.Request) (provider.Result, error) {
+func (choosingZone) CreateOrUpdateVirtualMachineAsync(context.Context, *provider.Request) (provider.Result, error) {
 	return provider.Result{}, provider.ErrReconcileInProgress
 }
 
@@ -144,12 +144,12 @@ func TestReconcile_StoresClaimNamesWhileAZoneIsChosen(t *testing.T) {
 	vm.Spec.InstanceUUID = "11111111-2222-3333-4444-666666666666"
 	h := newHarness(t, vm, photon())
 	h.pools.err = &addressclaim.WaitError{Message: "the claim waits"}
-	h.reconciler.provider = finding{h.provider}
-	h.pass()
+	h.reconciler.provider = choosingZone{h.provider}
+	h.mustReconcile()
 	if diff := cmp.Diff([]string{"eth0 front"}, claimed(h.vm())); diff != "" {
 		t.Errorf("stored (-want +got):\n%s", diff)
 	}
-	if got, want := h.pass(), (controller.Result{RequeueAfter: controller.Recheck}); got != want {
+	if got, want := h.mustReconcile(), (controller.Result{RequeueAfter: controller.Recheck}); got != want {
 		t.Errorf("result %+v, want %+v: the claim is read again", got, want)
 	}
 }

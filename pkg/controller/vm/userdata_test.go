@@ -75,7 +75,7 @@ func TestUserData_IsUnpackedOrRefused(t *testing.T) {
 				}
 				h := newHarness(t, fresh(boots(vmv1alpha1.VirtualMachineBootstrap{CloudInit: ci})), photon())
 				h.secret("s", map[string][]byte{key: []byte(tc.value)})
-				h.pass()
+				h.mustReconcile()
 				got := ""
 				c := findCondition(h.vm(), vmv1alpha1.ConditionBootstrapReady)
 				if data := h.provider.requests[0].Bootstrap; data != nil {
