@@ -28,85 +28,85 @@ type event struct {
 }
 
 // emit records the events for the changes between two states of one virtual machine.
-func (w *writer) emit(old, now *vmv1alpha1.VirtualMachine) {
-	for _, e := range transitions(old, now) {
-		w.recorder.Eventf(now, nil, e.kind, e.reason, e.action, "%s", conditions.Line(e.note, conditions.MaxNote))
+func (w *writer) emit(old, updated *vmv1alpha1.VirtualMachine) {
+	for _, e := range transitions(old, updated) {
+		w.recorder.Eventf(updated, nil, e.kind, e.reason, e.action, "%s", conditions.Line(e.note, conditions.MaxNote))
 	}
 }
 
 // transitions returns the events for the changes between two states. A reconcile that changes nothing has no events,
 // and a failure that lasts has one.
-func transitions(old, now *vmv1alpha1.VirtualMachine) []event {
-	if hasFinalizer(old) && !hasFinalizer(now) {
-		return []event{{corev1.EventTypeNormal, "Deleted", actionDelete, deletionNote(now)}}
+func transitions(old, updated *vmv1alpha1.VirtualMachine) []event {
+	if hasFinalizer(old) && !hasFinalizer(updated) {
+		return []event{{corev1.EventTypeNormal, "Deleted", actionDelete, deletionNote(updated)}}
 	}
-	if now.DeletionTimestamp != nil && !hasFinalizer(now) {
-		return foreignDeletionEvents(old, now)
+	if updated.DeletionTimestamp != nil && !hasFinalizer(updated) {
+		return foreignDeletionEvents(old, updated)
 	}
 	var events []event
 	normal := func(reason, note string) {
 		events = append(events, event{corev1.EventTypeNormal, reason, actionReconcile, note})
 	}
-	if !isTrue(old, vmv1alpha1.ConditionCreated) && isTrue(now, vmv1alpha1.ConditionCreated) {
-		normal("Created", "The vSphere virtual machine is created: "+now.Status.UniqueID)
+	if !isTrue(old, vmv1alpha1.ConditionCreated) && isTrue(updated, vmv1alpha1.ConditionCreated) {
+		normal("Created", "The vSphere virtual machine is created: "+updated.Status.UniqueID)
 	}
-	if m := now.Status.Machine; m != nil && (old.Status.Machine == nil || old.Status.Machine.Name != m.Name || old.Status.Machine.APIGroup != m.APIGroup) {
+	if m := updated.Status.Machine; m != nil && (old.Status.Machine == nil || old.Status.Machine.Name != m.Name || old.Status.Machine.APIGroup != m.APIGroup) {
 		normal("MachineFound", fmt.Sprintf("The virtual machine is the infrastructure of Machine %q of %s", m.Name, m.APIGroup))
 	}
-	if was, is := old.Status.PowerState, now.Status.PowerState; was != is {
+	if before, after := old.Status.PowerState, updated.Status.PowerState; before != after {
 		switch {
-		case is == vmv1alpha1.PoweredOn && was == vmv1alpha1.Suspended:
+		case after == vmv1alpha1.PoweredOn && before == vmv1alpha1.Suspended:
 			normal("Resumed", "The virtual machine is resumed")
-		case is == vmv1alpha1.PoweredOn:
+		case after == vmv1alpha1.PoweredOn:
 			normal("PoweredOn", "The virtual machine is powered on")
-		case is == vmv1alpha1.Suspended:
+		case after == vmv1alpha1.Suspended:
 			normal("Suspended", "The virtual machine is suspended")
-		case is == vmv1alpha1.PoweredOff && was != "":
+		case after == vmv1alpha1.PoweredOff && before != "":
 			normal("PoweredOff", "The virtual machine is powered off")
 		}
 	}
-	if t := now.Status.LastRestartTime; t != nil && !t.Equal(old.Status.LastRestartTime) {
+	if t := updated.Status.LastRestartTime; t != nil && !t.Equal(old.Status.LastRestartTime) {
 		normal("Restarted", "The virtual machine is restarted as requested")
 	}
-	if was := old.Spec.CurrentSnapshotName; was != "" && now.Spec.CurrentSnapshotName == "" && isTrue(now, vmv1alpha1.ConditionSnapshotSynced) {
-		normal("Reverted", "The virtual machine and its object are reverted to snapshot "+was)
+	if before := old.Spec.CurrentSnapshotName; before != "" && updated.Spec.CurrentSnapshotName == "" && isTrue(updated, vmv1alpha1.ConditionSnapshotSynced) {
+		normal("Reverted", "The virtual machine and its object are reverted to snapshot "+before)
 	}
 	// A change to another failure is a warning, see failures.
-	if was := findCondition(old, vmv1alpha1.ConditionBootstrapReady); was != nil && was.Status == metav1.ConditionFalse && isTrue(now, vmv1alpha1.ConditionBootstrapReady) {
+	if before := findCondition(old, vmv1alpha1.ConditionBootstrapReady); before != nil && before.Status == metav1.ConditionFalse && isTrue(updated, vmv1alpha1.ConditionBootstrapReady) {
 		normal(vmv1alpha1.ConditionBootstrapReady, "The bootstrap data is complete")
 	}
-	events = append(events, probeEvents(old, now)...)
-	events = append(events, questionEvents(old, now)...)
-	if c, was := findCondition(now, vmv1alpha1.ConditionImageCacheReady), findCondition(old, vmv1alpha1.ConditionImageCacheReady); c != nil &&
-		(c.Reason == vmv1alpha1.ReasonDirectInstead || c.Reason == vmv1alpha1.ReasonDeployedInstead) && (was == nil || was.Reason != c.Reason) {
+	events = append(events, probeEvents(old, updated)...)
+	events = append(events, questionEvents(old, updated)...)
+	if c, before := findCondition(updated, vmv1alpha1.ConditionImageCacheReady), findCondition(old, vmv1alpha1.ConditionImageCacheReady); c != nil &&
+		(c.Reason == vmv1alpha1.ReasonDirectInstead || c.Reason == vmv1alpha1.ReasonDeployedInstead) && (before == nil || before.Reason != c.Reason) {
 		normal(c.Reason, c.Message)
 	}
-	events = append(events, missingEvents(old, now)...)
-	events = append(events, deletionEvents(old, now)...)
-	return append(events, failureEvents(old, now)...)
+	events = append(events, missingEvents(old, updated)...)
+	events = append(events, deletionEvents(old, updated)...)
+	return append(events, failureEvents(old, updated)...)
 }
 
 // probeEvents returns an event when a guest becomes ready or is no longer ready.
-func probeEvents(old, now *vmv1alpha1.VirtualMachine) []event {
-	was, is := findCondition(old, vmv1alpha1.ConditionProbeSucceeded), findCondition(now, vmv1alpha1.ConditionProbeSucceeded)
+func probeEvents(old, updated *vmv1alpha1.VirtualMachine) []event {
+	before, after := findCondition(old, vmv1alpha1.ConditionProbeSucceeded), findCondition(updated, vmv1alpha1.ConditionProbeSucceeded)
 	switch {
-	case is == nil || was != nil && was.Status == is.Status && was.Reason == is.Reason:
-	case is.Status == metav1.ConditionTrue:
+	case after == nil || before != nil && before.Status == after.Status && before.Reason == after.Reason:
+	case after.Status == metav1.ConditionTrue:
 		return []event{{corev1.EventTypeNormal, "ProbeSucceeded", actionReconcile, "The readiness probe succeeds"}}
-	case is.Status == metav1.ConditionFalse && is.Reason == vmv1alpha1.ReasonNotReady:
-		return []event{{corev1.EventTypeWarning, "ProbeFailed", actionReconcile, is.Message}}
+	case after.Status == metav1.ConditionFalse && after.Reason == vmv1alpha1.ReasonNotReady:
+		return []event{{corev1.EventTypeWarning, "ProbeFailed", actionReconcile, after.Message}}
 	}
 	return nil
 }
 
 // questionEvents returns a warning when vSphere asks a question, for example about a full datastore, and an event when the
 // question is answered.
-func questionEvents(old, now *vmv1alpha1.VirtualMachine) []event {
-	was, is := findCondition(old, vmv1alpha1.ConditionQuestionsAnswered), findCondition(now, vmv1alpha1.ConditionQuestionsAnswered)
+func questionEvents(old, updated *vmv1alpha1.VirtualMachine) []event {
+	before, after := findCondition(old, vmv1alpha1.ConditionQuestionsAnswered), findCondition(updated, vmv1alpha1.ConditionQuestionsAnswered)
 	switch {
-	case is != nil && is.Status == metav1.ConditionFalse && (was == nil || was.Message != is.Message):
-		return []event{{corev1.EventTypeWarning, vmv1alpha1.ReasonQuestionPending, actionReconcile, is.Message}}
-	case is == nil && was != nil && was.Status == metav1.ConditionFalse:
+	case after != nil && after.Status == metav1.ConditionFalse && (before == nil || before.Message != after.Message):
+		return []event{{corev1.EventTypeWarning, vmv1alpha1.ReasonQuestionPending, actionReconcile, after.Message}}
+	case after == nil && before != nil && before.Status == metav1.ConditionFalse:
 		return []event{{corev1.EventTypeNormal, "QuestionAnswered", actionReconcile, "The question of vSphere is answered"}}
 	}
 	return nil
@@ -116,9 +116,9 @@ func questionEvents(old, now *vmv1alpha1.VirtualMachine) []event {
 var missingReasons = []string{vmv1alpha1.ReasonMissing, vmv1alpha1.ReasonManyMissing, vmv1alpha1.ReasonCopyFound}
 
 // missingEvents returns a warning when vSphere no longer shows an existing VM.
-func missingEvents(old, now *vmv1alpha1.VirtualMachine) []event {
-	c, was := findCondition(now, vmv1alpha1.ConditionCreated), findCondition(old, vmv1alpha1.ConditionCreated)
-	if c == nil || !slices.Contains(missingReasons, c.Reason) || was != nil && was.Reason == c.Reason {
+func missingEvents(old, updated *vmv1alpha1.VirtualMachine) []event {
+	c, before := findCondition(updated, vmv1alpha1.ConditionCreated), findCondition(old, vmv1alpha1.ConditionCreated)
+	if c == nil || !slices.Contains(missingReasons, c.Reason) || before != nil && before.Reason == c.Reason {
 		return nil
 	}
 	return []event{{corev1.EventTypeWarning, c.Reason, actionReconcile, c.Message}}
@@ -157,8 +157,8 @@ func deletionNote(vm *vmv1alpha1.VirtualMachine) string {
 
 // foreignDeletionEvents returns the event of a deletion by another client, in the first reconcile that observes it.
 // Deletions by this controller have their own event.
-func foreignDeletionEvents(old, now *vmv1alpha1.VirtualMachine) []event {
-	if old.Status.Phase == now.Status.Phase {
+func foreignDeletionEvents(old, updated *vmv1alpha1.VirtualMachine) []event {
+	if old.Status.Phase == updated.Status.Phase {
 		return nil
 	}
 	return []event{{corev1.EventTypeWarning, "Deleted", actionDelete,
@@ -167,20 +167,20 @@ func foreignDeletionEvents(old, now *vmv1alpha1.VirtualMachine) []event {
 
 // failureEvents returns a warning for every condition that became False with a new reason, or with the same reason because
 // of another holder.
-func failureEvents(old, now *vmv1alpha1.VirtualMachine) []event {
+func failureEvents(old, updated *vmv1alpha1.VirtualMachine) []event {
 	var events []event
-	for _, c := range now.Status.Conditions {
+	for _, c := range updated.Status.Conditions {
 		if c.Type == vmv1alpha1.ConditionReady || !isFailure(&c) {
 			continue
 		}
-		if c.Type == vmv1alpha1.ConditionSynchronized && isSizeFailed(now) {
+		if c.Type == vmv1alpha1.ConditionSynchronized && isSizeFailed(updated) {
 			continue // the condition of the size has more details
 		}
 		if isSameFailure(findCondition(old, c.Type), &c) {
 			continue
 		}
 		action := actionReconcile
-		if now.DeletionTimestamp != nil {
+		if updated.DeletionTimestamp != nil {
 			action = actionDelete
 		}
 		events = append(events, event{corev1.EventTypeWarning, failureReason(c.Type), action, c.Message})
@@ -191,11 +191,11 @@ func failureEvents(old, now *vmv1alpha1.VirtualMachine) []event {
 // isSameFailure reports whether a failure was already recorded. A new message alone is not a new failure. The exception
 // is the reason InUse: a claim can pass from one holder to the next between two reconciles, and the user must see the
 // new holder.
-func isSameFailure(was, is *metav1.Condition) bool {
-	if was == nil || was.Status != is.Status || was.Reason != is.Reason {
+func isSameFailure(before, after *metav1.Condition) bool {
+	if before == nil || before.Status != after.Status || before.Reason != after.Reason {
 		return false
 	}
-	return is.Reason != vmv1alpha1.ReasonInUse || was.Message == is.Message
+	return after.Reason != vmv1alpha1.ReasonInUse || before.Message == after.Message
 }
 
 // isFailure reports whether a condition is False for a reason that is worth a warning.
@@ -212,12 +212,12 @@ func isSizeFailed(vm *vmv1alpha1.VirtualMachine) bool {
 
 // deletionEvents returns a warning when a deletion has a new failure, and an event when it is blocked by a check or
 // paused.
-func deletionEvents(old, now *vmv1alpha1.VirtualMachine) []event {
-	ready := findCondition(now, vmv1alpha1.ConditionReady)
-	if now.DeletionTimestamp == nil || ready == nil || ready.Message == "" {
+func deletionEvents(old, updated *vmv1alpha1.VirtualMachine) []event {
+	ready := findCondition(updated, vmv1alpha1.ConditionReady)
+	if updated.DeletionTimestamp == nil || ready == nil || ready.Message == "" {
 		return nil
 	}
-	if was := findCondition(old, vmv1alpha1.ConditionReady); was != nil && was.Reason == ready.Reason && was.Message == ready.Message {
+	if before := findCondition(old, vmv1alpha1.ConditionReady); before != nil && before.Reason == ready.Reason && before.Message == ready.Message {
 		return nil
 	}
 	if ready.Reason == vmv1alpha1.ReasonHeldByCheck || ready.Reason == vmv1alpha1.ReasonPaused {

@@ -115,9 +115,9 @@ func bySource(kind instancetype.Kind) func(metav1.Object) string {
 // replica handled their events.
 func (e *enqueuer) zoneHandler() cache.ResourceEventHandler {
 	all := e.Related(indexUnplaced, func(metav1.Object) string { return "" }).(cache.ResourceEventHandlerDetailedFuncs)
-	made := all.AddFunc
+	add := all.AddFunc
 	all.AddFunc = func(obj any, isInInitialList bool) {
-		made(obj, isInInitialList)
+		add(obj, isInInitialList)
 		if z, ok := obj.(*vmv1alpha1.Zone); ok && !isInInitialList {
 			e.Gained(func(vm *vmv1alpha1.VirtualMachine) bool { return provider.ZoneOf(vm) == z.Name })
 		}
@@ -134,16 +134,16 @@ func (e *enqueuer) zoneHandler() cache.ResourceEventHandler {
 // groupHandler returns a handler of the events of groups. It queues the virtual machines of a group whose membership has
 // changed.
 func (e *enqueuer) groupHandler(vms cache.Indexer, groups *group.Reconciler) cache.ResourceEventHandler {
-	wake := func(key string, old, now *vmv1alpha1.VirtualMachineGroup) {
+	wake := func(key string, old, updated *vmv1alpha1.VirtualMachineGroup) {
 		named, err := vms.ByIndex(indexByGroup, key)
 		if err != nil {
 			return // only for an index that does not exist
 		}
-		if now != nil && (old == nil || !vmrecord.SameGroup(old, now)) {
-			e.enqueueKeepers(groups, now.Namespace, now.Name)
+		if updated != nil && (old == nil || !vmrecord.SameGroup(old, updated)) {
+			e.enqueueKeepers(groups, updated.Namespace, updated.Name)
 		}
 		for _, obj := range named {
-			if vm := obj.(*vmv1alpha1.VirtualMachine); group.MemberOf(vm, old) != group.MemberOf(vm, now) {
+			if vm := obj.(*vmv1alpha1.VirtualMachine); group.MemberOf(vm, old) != group.MemberOf(vm, updated) {
 				e.Generic(controller.KeyOf(vm))
 			}
 		}
@@ -177,7 +177,7 @@ func (e *enqueuer) enqueueKeepers(groups *group.Reconciler, namespace, name stri
 // memberHandler returns a handler of the events of virtual machines that join or leave groups. Another virtual machine may
 // have to store the group then.
 func (e *enqueuer) memberHandler(groups *group.Reconciler) cache.ResourceEventHandler {
-	news := func(vm *vmv1alpha1.VirtualMachine) {
+	enqueue := func(vm *vmv1alpha1.VirtualMachine) {
 		if vm.Spec.GroupName != "" {
 			e.enqueueKeepers(groups, vm.Namespace, vm.Spec.GroupName)
 		}
@@ -185,19 +185,19 @@ func (e *enqueuer) memberHandler(groups *group.Reconciler) cache.ResourceEventHa
 	return cache.ResourceEventHandlerDetailedFuncs{
 		AddFunc: func(obj any, isInInitialList bool) {
 			if !isInInitialList {
-				news(obj.(*vmv1alpha1.VirtualMachine))
+				enqueue(obj.(*vmv1alpha1.VirtualMachine))
 			}
 		},
 		UpdateFunc: func(oldObj, obj any) {
 			old, vm := oldObj.(*vmv1alpha1.VirtualMachine), obj.(*vmv1alpha1.VirtualMachine)
 			if old.Spec.GroupName != vm.Spec.GroupName {
-				news(old)
-				news(vm)
+				enqueue(old)
+				enqueue(vm)
 			}
 		},
 		DeleteFunc: func(obj any) {
 			if vm, ok := controller.WithoutTombstone[*vmv1alpha1.VirtualMachine](obj); ok {
-				news(vm)
+				enqueue(vm)
 			}
 		},
 	}

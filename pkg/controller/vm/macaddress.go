@@ -105,9 +105,9 @@ func (e *enqueuer) macHandler() cache.ResourceEventHandler {
 		},
 		UpdateFunc: func(oldObj, obj any) {
 			old, vm := oldObj.(*vmv1alpha1.VirtualMachine), obj.(*vmv1alpha1.VirtualMachine)
-			before, now := byMAC(old), byMAC(vm)
-			changed(vm, before, now)
-			changed(vm, now, before)
+			before, after := byMAC(old), byMAC(vm)
+			changed(vm, before, after)
+			changed(vm, after, before)
 		},
 		DeleteFunc: func(obj any) {
 			if vm, ok := controller.WithoutTombstone[*vmv1alpha1.VirtualMachine](obj); ok {

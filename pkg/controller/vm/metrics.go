@@ -26,9 +26,9 @@ func newCreateMetrics() *createMetrics {
 
 // observe records the first address of a virtual machine. It is called after the status is written, so that no other
 // reconcile records it again.
-func (f *createMetrics) observe(old, now *vmv1alpha1.VirtualMachine, at time.Time) {
-	if !isProvisioned(old) && isProvisioned(now) && step.HasIP(now) {
-		f.address.Observe(at.Sub(now.CreationTimestamp.Time).Seconds())
+func (f *createMetrics) observe(old, updated *vmv1alpha1.VirtualMachine, at time.Time) {
+	if !isProvisioned(old) && isProvisioned(updated) && step.HasIP(updated) {
+		f.address.Observe(at.Sub(updated.CreationTimestamp.Time).Seconds())
 	}
 }
 

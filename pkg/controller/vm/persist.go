@@ -85,9 +85,9 @@ func (p *reconciliation) undoChanges() {
 // is written to the status together with all observations, because the ID of the vSphere VM must not be lost.
 func (p *reconciliation) handleRefusedObject(err error) {
 	p.undoChanges()
-	is, was := p.VM, p.Stored
-	is.Finalizers = was.Finalizers
-	is.Status.InstancetypeRef, is.Status.PreferenceRef = was.Status.InstancetypeRef, was.Status.PreferenceRef
+	vm, stored := p.VM, p.Stored
+	vm.Finalizers = stored.Finalizers
+	vm.Status.InstancetypeRef, vm.Status.PreferenceRef = stored.Status.InstancetypeRef, stored.Status.PreferenceRef
 	p.False(vmv1alpha1.ConditionSynchronized, vmv1alpha1.ReasonError, "the API server refuses the changes to the object: "+err.Error())
 	p.mergeConditions()
 	summarize(p.VM)

@@ -22,27 +22,27 @@ import (
 // gather runs all steps that a create depends on, so that every condition is shown immediately. It returns the request
 // for the provider. The image step is skipped for a virtual machine that exists. nowhere is true if the Machine has not
 // determined a location yet and vSphere cannot have a VM.
-func (r *reconciler) gather(ctx context.Context, p *reconciliation, synced bool) (req *provider.Request, nowhere bool, _ error) {
+func (r *reconciler) gather(ctx context.Context, p *reconciliation, synced bool) (req *provider.Request, noLocation bool, _ error) {
 	addresses, addressErr := r.addresses.Reconcile(ctx, p.State)
 	p.Add(addresses.Report)
 	p.Effective = addresses.Effective
 	volumes, volumeErr := r.volumes.Reconcile(ctx, p.State)
 	p.Add(volumes.Report)
-	var made image.Report
+	var source image.Report
 	var imageErr error
 	if !p.Observed.Created {
-		made, imageErr = r.image.Reconcile(ctx, p.State)
-		p.Add(made.Report)
+		source, imageErr = r.image.Reconcile(ctx, p.State)
+		p.Add(source.Report)
 	}
-	boot, bootErr := r.bootstrap.Reconcile(ctx, bootstrap.State{State: p.State, Owner: p.owner, Image: made.Image})
+	boot, bootErr := r.bootstrap.Reconcile(ctx, bootstrap.State{State: p.State, Owner: p.owner, Image: source.Image})
 	p.Add(boot.Report)
 	p.Effective = boot.Effective
 	ready := synced && p.Effective != nil && !p.Observed.Created && !addresses.Wait && !volumes.Wait && !boot.Wait
-	nowhere = boot.NoMachine && p.VM.Spec.InstanceUUID == "" && provider.ZoneOf(p.VM) == ""
+	noLocation = boot.NoMachine && p.VM.Spec.InstanceUUID == "" && provider.ZoneOf(p.VM) == ""
 	return &provider.Request{
-		Desired:            provider.Desired{Image: made.Image, CloneOf: made.CloneOf, AcceptEULA: p.VM.Spec.AcceptEULA, Bootstrap: boot.Data, Claims: volumes.Claims},
-		PrerequisitesReady: ready && !made.Wait, CompletionReady: ready,
-	}, nowhere, errors.Join(addressErr, volumeErr, imageErr, bootErr)
+		Desired:            provider.Desired{Image: source.Image, CloneOf: source.CloneOf, AcceptEULA: p.VM.Spec.AcceptEULA, Bootstrap: boot.Data, Claims: volumes.Claims},
+		PrerequisitesReady: ready && !source.Wait, CompletionReady: ready,
+	}, noLocation, errors.Join(addressErr, volumeErr, imageErr, bootErr)
 }
 
 // callProvider passes the virtual machine to the provider. It does not wait for operations, unless the controller is
@@ -92,9 +92,9 @@ func (r *reconciler) callProvider(ctx context.Context, p *reconciliation, req *p
 	if result.Reverted != nil {
 		return errors.Join(p.handleProviderError(err, "reverting"), failed)
 	}
-	var lacks *provider.ImageCacheNotReadyError
-	if errors.As(err, &lacks) {
-		return p.addReport(r.imageCache.Request(ctx, p.State, lacks))
+	var missing *provider.ImageCacheNotReadyError
+	if errors.As(err, &missing) {
+		return p.addReport(r.imageCache.Request(ctx, p.State, missing))
 	}
 	return p.handleProviderError(err, "creating or updating")
 }

@@ -104,9 +104,9 @@ func (r *reconciler) reconcileNormal(ctx context.Context, p *reconciliation) err
 	errs = append(errs, p.addReport(r.group.Reconcile(ctx, p.State)))
 	synced, err := r.synchronize(ctx, p)
 	errs = append(errs, err)
-	req, nowhere, err := r.gather(ctx, p, synced)
+	req, noLocation, err := r.gather(ctx, p, synced)
 	errs = append(errs, err)
-	if nowhere {
+	if noLocation {
 		p.False(vmv1alpha1.ConditionCreated, vmv1alpha1.ReasonWaitingForPrerequisites, "waiting for "+vmv1alpha1.ConditionMachineReady)
 	} else {
 		errs = append(errs, r.callProvider(ctx, p, req))
