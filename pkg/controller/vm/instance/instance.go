@@ -125,7 +125,7 @@ func (r *Reconciler) create(ctx context.Context, report *step.Report, s step.Sta
 // update writes the running spec after a live change, and the observed state.
 func (r *Reconciler) update(ctx context.Context, s step.State, vmi *vmv1alpha1.VirtualMachineInstance) error {
 	client := r.Client.VirtualMachineInstances(vmi.Namespace)
-	if now := runsWith(&s, vmi); !equality.Semantic.DeepEqual(&vmi.Spec, now) {
+	if now := runningSpecOf(&s, vmi); !equality.Semantic.DeepEqual(&vmi.Spec, now) {
 		next := vmi.DeepCopy()
 		next.Spec = *now.DeepCopy()
 		if err := r.Instances.Admit(ctx, client, next); err != nil {
@@ -155,21 +155,21 @@ func (r *Reconciler) update(ctx context.Context, s step.State, vmi *vmv1alpha1.V
 	return nil
 }
 
-// runsWith returns the spec that a running virtual machine with the instance vmi runs with now, or nil if it is not
+// runningSpecOf returns the spec that a running virtual machine with the instance vmi runs with now, or nil if it is not
 // known. If vmi is nil, the virtual machine has just been started.
-func runsWith(s *step.State, vmi *vmv1alpha1.VirtualMachineInstance) *vmv1alpha1.VirtualMachineInstanceSpec {
+func runningSpecOf(s *step.State, vmi *vmv1alpha1.VirtualMachineInstance) *vmv1alpha1.VirtualMachineInstanceSpec {
 	switch {
 	case vmi == nil:
 		return s.Effective
-	case applied(s):
+	case isApplied(s):
 		return withSize(runningSpec(s.VM, &vmi.Spec, s.Effective), s.Observed.Size())
 	}
 	return withSize(&vmi.Spec, s.Observed.Size())
 }
 
-// applied reports whether the provider has applied the desired spec to the running virtual machine, so that the
+// isApplied reports whether the provider has applied the desired spec to the running virtual machine, so that the
 // instance can show it.
-func applied(s *step.State) bool {
+func isApplied(s *step.State) bool {
 	return s.Observed.Settled && s.Effective != nil && s.Observed.Configured
 }
 
@@ -239,7 +239,7 @@ func instanceStatus(vm *vmv1alpha1.VirtualMachine) vmv1alpha1.VirtualMachineInst
 // known size is kept.
 func ShowSize(s *step.State) {
 	before, status := &s.Stored.Status, &s.VM.Status
-	created, done := s.Observed.Created, applied(s) && len(status.RestartRequired) == 0
+	created, done := s.Observed.Created, isApplied(s) && len(status.RestartRequired) == 0
 	wanted := instancetype.Resources(s.Effective)
 	has, hasSize := wanted, s.Observed.Size()
 	switch {
@@ -251,7 +251,7 @@ func ShowSize(s *step.State) {
 		has = before.Resources
 	case !created || done:
 	case step.Runs(s.VM):
-		has = instancetype.Resources(runsWith(s, s.Instance))
+		has = instancetype.Resources(runningSpecOf(s, s.Instance))
 	case before.Resources != nil:
 		has = before.Resources
 	}
