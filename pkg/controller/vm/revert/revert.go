@@ -45,8 +45,8 @@ type Reconciler struct {
 type Target struct {
 	// To is nil if there is no snapshot, or if the virtual machine cannot be reverted to it.
 	To *provider.RevertTarget
-	// refused has the condition that explains why it cannot be reverted.
-	refused step.Report
+	// refusal has the condition that explains why it cannot be reverted.
+	refusal step.Report
 }
 
 // Target returns the snapshot in spec.currentSnapshotName of vm.
@@ -56,7 +56,7 @@ func (r *Reconciler) Target(vm *vmv1alpha1.VirtualMachine) (to Target, err error
 		return Target{}, nil
 	}
 	refuse := func(reason, format string, args ...any) (Target, error) {
-		to.refused.False(vmv1alpha1.ConditionSnapshotSynced, reason, fmt.Sprintf("spec.currentSnapshotName: VirtualMachineSnapshot %q ", name)+fmt.Sprintf(format, args...))
+		to.refusal.False(vmv1alpha1.ConditionSnapshotSynced, reason, fmt.Sprintf("spec.currentSnapshotName: VirtualMachineSnapshot %q ", name)+fmt.Sprintf(format, args...))
 		return to, nil
 	}
 	s, err := r.Snapshots.VirtualMachineSnapshots(vm.Namespace).Get(name)
@@ -100,8 +100,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, s State) (Report, error) {
 	switch {
 	case s.Observed.Reverted != nil:
 		return r.restore(ctx, s.VM, s.Observed.Reverted), nil
-	case !runs && len(s.Target.refused.Conditions) > 0:
-		return Report{Report: s.Target.refused}, nil
+	case !runs && len(s.Target.refusal.Conditions) > 0:
+		return Report{Report: s.Target.refusal}, nil
 	case s.VM.Spec.CurrentSnapshotName == "" && !s.Observed.Reverting:
 		dropCharge(s.VM)
 	}
@@ -122,7 +122,7 @@ func (r *Reconciler) admit(key types.NamespacedName, s *vmv1alpha1.VirtualMachin
 				return fmt.Errorf("the revert of %s to %q is no longer requested", key, s.Name)
 			}
 			vm.Status.PowerState = s.Status.PowerState // after the revert
-			then, err := r.restored(ctx, vm, record)
+			then, err := r.restoreRecord(ctx, vm, record)
 			if err != nil {
 				return err
 			}
@@ -173,7 +173,7 @@ func Begun(all []metav1.Condition) bool {
 // snapshot, even if the instance type has changed since. The power state is the one that the revert restored. The
 // object is written at the end of the reconcile, like all changes.
 func (r *Reconciler) restore(ctx context.Context, vm *vmv1alpha1.VirtualMachine, kept *provider.Kept) (report Report) {
-	then, err := r.restored(ctx, vm, kept.Record)
+	then, err := r.restoreRecord(ctx, vm, kept.Record)
 	if err != nil {
 		report.False(vmv1alpha1.ConditionSnapshotSynced, vmv1alpha1.ReasonReverting, "the virtual machine is reverted in vSphere, but its object cannot be restored: "+err.Error())
 		report.Again(controller.Poll)
@@ -194,9 +194,9 @@ func Refused(err error) (report step.Report) {
 	return report
 }
 
-// restored returns vm as it is in the object record of a snapshot. It creates the revisions that the restored object
+// restoreRecord returns vm as it is in the object record of a snapshot. It creates the revisions that the restored object
 // needs.
-func (r *Reconciler) restored(ctx context.Context, vm *vmv1alpha1.VirtualMachine, record string) (*vmv1alpha1.VirtualMachine, error) {
+func (r *Reconciler) restoreRecord(ctx context.Context, vm *vmv1alpha1.VirtualMachine, record string) (*vmv1alpha1.VirtualMachine, error) {
 	was, err := vmrecord.Decode(record)
 	if err != nil {
 		return nil, err
@@ -205,8 +205,8 @@ func (r *Reconciler) restored(ctx context.Context, vm *vmv1alpha1.VirtualMachine
 		return nil, fmt.Errorf("the object record belongs to %s/%s with UID %s", was.Namespace, was.Name, was.UID)
 	}
 	out := vm.DeepCopy()
-	out.Spec = restoredSpec(&was.Spec, vm)
-	out.Labels, out.Annotations = restoredKeys(vm.Labels, was.Labels), restoredKeys(vm.Annotations, was.Annotations)
+	out.Spec = restoreSpec(&was.Spec, vm)
+	out.Labels, out.Annotations = restoreKeys(vm.Labels, was.Labels), restoreKeys(vm.Annotations, was.Annotations)
 	delete(out.Annotations, vmv1alpha1.AnnotationReverting)
 	saved := make([]*itv1alpha1.ControllerRevision, len(was.Revisions))
 	for i := range was.Revisions {
@@ -224,9 +224,9 @@ func (r *Reconciler) restored(ctx context.Context, vm *vmv1alpha1.VirtualMachine
 	return out, nil
 }
 
-// restoredSpec returns the spec of the object record, without the revert request. Fields that identify the virtual
+// restoreSpec returns the spec of the object record, without the revert request. Fields that identify the virtual
 // machine keep their current values.
-func restoredSpec(was *vmv1alpha1.VirtualMachineSpec, vm *vmv1alpha1.VirtualMachine) vmv1alpha1.VirtualMachineSpec {
+func restoreSpec(was *vmv1alpha1.VirtualMachineSpec, vm *vmv1alpha1.VirtualMachine) vmv1alpha1.VirtualMachineSpec {
 	out := *was.DeepCopy()
 	now := vm.Spec.DeepCopy()
 	out.CurrentSnapshotName = ""
@@ -243,12 +243,12 @@ func restoredSpec(was *vmv1alpha1.VirtualMachineSpec, vm *vmv1alpha1.VirtualMach
 	return out
 }
 
-// restoredKeys returns the recorded labels or annotations of the user. Other keys keep their current values.
-func restoredKeys(now, was map[string]string) map[string]string {
+// restoreKeys returns the recorded labels or annotations of the user. Other keys keep their current values.
+func restoreKeys(now, was map[string]string) map[string]string {
 	out := maps.Clone(was)
-	maps.DeleteFunc(out, func(key, _ string) bool { return !usersOwn(key) })
+	maps.DeleteFunc(out, func(key, _ string) bool { return !isUserKey(key) })
 	for key, value := range now {
-		if usersOwn(key) {
+		if isUserKey(key) {
 			continue
 		}
 		if out == nil {
@@ -259,10 +259,10 @@ func restoredKeys(now, was map[string]string) map[string]string {
 	return out
 }
 
-// usersOwn reports whether a key belongs to the user. It returns false for the keys of privileged users and of
+// isUserKey reports whether a key belongs to the user. It returns false for the keys of privileged users and of
 // controllers. It also returns false for kubectl's copy of the manifest, because kubectl compares that copy with the
 // next manifest.
-func usersOwn(key string) bool {
+func isUserKey(key string) bool {
 	switch key {
 	case vmv1alpha1.LabelImageCache, vmv1alpha1.AnnotationImageCacheLocation, corev1.LastAppliedConfigAnnotation:
 		return false
