@@ -109,8 +109,8 @@ func (f *Facts) Owns(vm *vmv1alpha1.VirtualMachine) bool {
 		f.Machine.Infrastructure == clusterapi.Reference{Group: vmv1alpha1.GroupName, Kind: "VirtualMachine", Name: vm.Name}
 }
 
-// unread reports whether the Machine or the Cluster could not be read yet.
-func (f *Facts) unread() bool {
+// isUnread reports whether the Machine or the Cluster could not be read yet.
+func (f *Facts) isUnread() bool {
 	return clusterapi.Unread(f.machineErr) || clusterapi.Unread(f.clusterErr)
 }
 
@@ -122,7 +122,7 @@ func (f *Facts) Paused(vm *vmv1alpha1.VirtualMachine) (paused bool, by string) {
 		return by != "", by
 	}
 	by = clusterapi.PausedBy(vm, f.Cluster)
-	return by != "" || f.unread() && conditions.IsTrue(vm.Status.Conditions, vmv1alpha1.ConditionPaused), by
+	return by != "" || f.isUnread() && conditions.IsTrue(vm.Status.Conditions, vmv1alpha1.ConditionPaused), by
 }
 
 // WaitsFor returns a condition that shows why vm must not be created yet. Its reason is empty if vm can be created.
@@ -135,7 +135,7 @@ func (f *Facts) WaitsFor(vm *vmv1alpha1.VirtualMachine) metav1.Condition {
 	case f.Name == "":
 		return no(vmv1alpha1.ReasonWaitingForMachine, "label %s assigns the virtual machine to Cluster %q, but no Machine owns it yet",
 			clusterv1alpha1.ClusterNameLabel, f.Belonging.Cluster)
-	case f.unread():
+	case f.isUnread():
 		return metav1.Condition{Status: metav1.ConditionUnknown, Reason: vmv1alpha1.ReasonUnknownState, Message: cmp.Or(f.machineErr, f.clusterErr).Error()}
 	case f.machineErr != nil:
 		return no(vmv1alpha1.ReasonWaitingForMachine, "%s", f.machineErr.Error())
