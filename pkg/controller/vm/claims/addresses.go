@@ -63,7 +63,7 @@ func (a *Addresses) Reconcile(ctx context.Context, s step.State) (AddressReport,
 			all, errs = append(all, c), append(errs, err)
 		}
 	}
-	var lacks lack
+	var lacks missingAddresses
 	for n := range wanted {
 		lacks.note(a.claim(ctx, &report.Report, s, &all[n]))
 	}
@@ -77,7 +77,7 @@ func (a *Addresses) Reconcile(ctx context.Context, s step.State) (AddressReport,
 	default:
 		report.True(vmv1alpha1.ConditionAddressesReady)
 	}
-	report.Wait = lacks.reason != "" || slices.ContainsFunc(all, func(c vmv1alpha1.ClaimedAddress) bool { return !recorded(s.Stored, c) })
+	report.Wait = lacks.reason != "" || slices.ContainsFunc(all, func(c vmv1alpha1.ClaimedAddress) bool { return !isStored(s.Stored, c) })
 	if len(wanted) > 0 {
 		effective := *s.Effective
 		effective.Network = addressclaim.Apply(effective.Network, all)
@@ -94,7 +94,7 @@ func (a *Addresses) claim(ctx context.Context, report *step.Report, s step.State
 			return &addressclaim.WaitError{Message: trouble}
 		}
 		return nil
-	case !recorded(s.Stored, *c):
+	case !isStored(s.Stored, *c):
 		report.Again(0)
 		return &addressclaim.WaitError{Message: fmt.Sprintf("IPAddressClaim %q is about to be created for pool %q", c.ClaimName, c.Pool.Name)}
 	}
@@ -106,8 +106,8 @@ func (a *Addresses) claim(ctx context.Context, report *step.Report, s step.State
 	return err
 }
 
-// recorded reports whether the stored status has the claim.
-func recorded(stored *vmv1alpha1.VirtualMachine, c vmv1alpha1.ClaimedAddress) bool {
+// isStored reports whether the stored status has the claim.
+func isStored(stored *vmv1alpha1.VirtualMachine, c vmv1alpha1.ClaimedAddress) bool {
 	return slices.ContainsFunc(stored.Status.ClaimedAddresses, func(s vmv1alpha1.ClaimedAddress) bool {
 		return s.ClaimName == c.ClaimName && s.Address == c.Address
 	})
@@ -124,8 +124,8 @@ func (a *Addresses) Release(ctx context.Context, vm *vmv1alpha1.VirtualMachine) 
 	return errors.Join(errs...)
 }
 
-// lack is the reason why addresses are missing.
-type lack struct {
+// missingAddresses is the reason why addresses are missing.
+type missingAddresses struct {
 	reason   string
 	messages []string
 	// err has the errors that a retry may fix.
@@ -133,7 +133,7 @@ type lack struct {
 }
 
 // note adds the error of one address. The most severe reason is kept.
-func (l *lack) note(err error) {
+func (l *missingAddresses) note(err error) {
 	if err == nil {
 		return
 	}

@@ -54,8 +54,8 @@ func HeldBy(claim metav1.Object, uid types.UID) bool {
 	return slices.ContainsFunc(Holders(claim), func(h Holder) bool { return h.UID == uid })
 }
 
-// claimFacts has the objects that determine whether the claim of a volume can be used.
-type claimFacts struct {
+// claimState has the objects that determine whether the claim of a volume can be used.
+type claimState struct {
 	// claim and volume are nil if they do not exist.
 	claim  *corev1.PersistentVolumeClaim
 	volume *corev1.PersistentVolume
@@ -65,16 +65,16 @@ type claimFacts struct {
 	exists func(Holder) bool
 }
 
-// claimTrouble is the reason why a claim cannot be attached.
-type claimTrouble struct{ reason, message string }
+// claimProblem is the reason why a claim cannot be attached.
+type claimProblem struct{ reason, message string }
 
 // judge returns how the claim of a volume of vm is attached, or why it cannot be attached. A disk that vm already has
 // stays attached, even if the claim changes.
-func (f *claimFacts) judge(vm *vmv1alpha1.VirtualMachine, volume *vmv1alpha1.VirtualMachineVolume) (provider.Claim, *claimTrouble) {
+func (f *claimState) judge(vm *vmv1alpha1.VirtualMachine, volume *vmv1alpha1.VirtualMachineVolume) (provider.Claim, *claimProblem) {
 	var out provider.Claim
 	name := volume.PersistentVolumeClaim.ClaimName
-	no := func(reason, format string, args ...any) (provider.Claim, *claimTrouble) {
-		t := &claimTrouble{reason, fmt.Sprintf("%s: PersistentVolumeClaim %q ", hardware.Volume(volume.Name), name) + fmt.Sprintf(format, args...)}
+	no := func(reason, format string, args ...any) (provider.Claim, *claimProblem) {
+		t := &claimProblem{reason, fmt.Sprintf("%s: PersistentVolumeClaim %q ", hardware.Volume(volume.Name), name) + fmt.Sprintf(format, args...)}
 		out.Waiting = t.message
 		return out, t
 	}
@@ -118,7 +118,7 @@ func (f *claimFacts) judge(vm *vmv1alpha1.VirtualMachine, volume *vmv1alpha1.Vir
 }
 
 // unbound returns the reason why a claim has no usable volume.
-func (f *claimFacts) unbound(vm *vmv1alpha1.VirtualMachine) (reason, why string) {
+func (f *claimState) unbound(vm *vmv1alpha1.VirtualMachine) (reason, why string) {
 	c := f.claim
 	switch {
 	case c == nil:

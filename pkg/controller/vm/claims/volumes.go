@@ -143,8 +143,8 @@ func wakeHolders(wake func(types.NamespacedName)) cache.ResourceEventHandler {
 	return cache.ResourceEventHandlerFuncs{UpdateFunc: func(_, obj any) { all(obj) }, DeleteFunc: all}
 }
 
-// read reports whether all caches are filled.
-func (v *Volumes) read() bool {
+// hasSynced reports whether all caches are filled.
+func (v *Volumes) hasSynced() bool {
 	return !slices.ContainsFunc(v.Synced, func(synced cache.InformerSynced) bool { return !synced() })
 }
 
@@ -157,15 +157,15 @@ func (v *Volumes) volume(name string) (*corev1.PersistentVolume, error) {
 	return pv, nil
 }
 
-// facts reads a claim and its related objects from the caches.
-func (v *Volumes) facts(key types.NamespacedName) (*claimFacts, error) {
+// claimState reads a claim and its related objects from the caches.
+func (v *Volumes) claimState(key types.NamespacedName) (*claimState, error) {
 	claim, err := v.Claims.Get(key)
 	if err != nil || claim == nil {
-		return &claimFacts{}, err
+		return &claimState{}, err
 	}
 	volume, err := v.volume(claim.Spec.VolumeName)
 	if err != nil || volume == nil {
-		return &claimFacts{claim: claim}, err
+		return &claimState{claim: claim}, err
 	}
 	found, err := v.Attachments.ByIndex(indexByVolume, volume.Name)
 	if err != nil {
@@ -177,12 +177,12 @@ func (v *Volumes) facts(key types.NamespacedName) (*claimFacts, error) {
 			attachments = append(attachments, a)
 		}
 	}
-	return &claimFacts{claim: claim, volume: volume, nodes: nodesOf(attachments)}, nil
+	return &claimState{claim: claim, volume: volume, nodes: nodesOf(attachments)}, nil
 }
 
-// held returns the names of the claims that vm may hold. These are the claims in the index, which may lack this
+// heldNames returns the names of the claims that vm may hold. These are the claims in the index, which may lack this
 // process's latest writes, and the claims in the spec of vm.
-func (v *Volumes) held(vm *vmv1alpha1.VirtualMachine) ([]string, error) {
+func (v *Volumes) heldNames(vm *vmv1alpha1.VirtualMachine) ([]string, error) {
 	keys, err := v.Indexed.IndexKeys(indexByHolder, string(vm.UID))
 	if err != nil {
 		return nil, err
@@ -242,9 +242,9 @@ func (v *Volumes) patch(ctx context.Context, claim *corev1.PersistentVolumeClaim
 	return nil
 }
 
-// await reports that the caches of the management cluster are not filled. This lasts forever if the server has no
+// reportUnsynced reports that the caches of the management cluster are not filled. This lasts forever if the server has no
 // permission to read the objects.
-func await() (report step.Report) {
+func reportUnsynced() (report step.Report) {
 	report.Wait = true
 	report.Set(vmv1alpha1.ConditionVolumesReady, metav1.ConditionUnknown, vmv1alpha1.ReasonUnknownState, "the claims of the management cluster are not read yet")
 	report.Again(controller.Soon)
@@ -259,8 +259,8 @@ func (v *Volumes) Reconcile(ctx context.Context, s step.State) (report VolumeRep
 		report.Remove(vmv1alpha1.ConditionVolumesReady)
 		return report, nil
 	}
-	if !v.read() {
-		return VolumeReport{Report: await()}, nil
+	if !v.hasSynced() {
+		return VolumeReport{Report: reportUnsynced()}, nil
 	}
 	report.Claims = make(map[string]provider.Claim, len(names))
 	var reasons, messages []string
@@ -285,9 +285,9 @@ func (v *Volumes) Reconcile(ctx context.Context, s step.State) (report VolumeRep
 	return report, errors.Join(errs...)
 }
 
-func (v *Volumes) reconcileClaim(ctx context.Context, report *step.Report, vm *vmv1alpha1.VirtualMachine, volume *vmv1alpha1.VirtualMachineVolume) (provider.Claim, *claimTrouble, error) {
+func (v *Volumes) reconcileClaim(ctx context.Context, report *step.Report, vm *vmv1alpha1.VirtualMachine, volume *vmv1alpha1.VirtualMachineVolume) (provider.Claim, *claimProblem, error) {
 	key := types.NamespacedName{Namespace: vm.Namespace, Name: volume.PersistentVolumeClaim.ClaimName}
-	facts, err := v.facts(key)
+	facts, err := v.claimState(key)
 	if err != nil {
 		return provider.Claim{}, nil, fmt.Errorf("reading PersistentVolumeClaim %s: %w", key, err)
 	}
@@ -306,10 +306,10 @@ func (v *Volumes) reconcileClaim(ctx context.Context, report *step.Report, vm *v
 	case apierrors.IsConflict(err), apierrors.IsNotFound(err):
 		report.Again(controller.ShortConflict)
 		claim.Waiting = fmt.Sprintf("PersistentVolumeClaim %q has changed and is read again", key.Name)
-		return claim, &claimTrouble{vmv1alpha1.ReasonInProgress, claim.Waiting}, nil
+		return claim, &claimProblem{vmv1alpha1.ReasonInProgress, claim.Waiting}, nil
 	}
 	claim.Waiting = err.Error()
-	return claim, &claimTrouble{vmv1alpha1.ReasonError, claim.Waiting}, err
+	return claim, &claimProblem{vmv1alpha1.ReasonError, claim.Waiting}, err
 }
 
 // Release releases the claims that are no longer in the spec and whose disks were observed as detached.
@@ -326,15 +326,15 @@ func (v *Volumes) Release(ctx context.Context, s step.State) (step.Report, error
 // ReleaseAll releases all claims of a virtual machine that is being deleted. Its disks are detached. If the vSphere VM
 // is kept, it keeps its disks, and vSphere prevents other VMs from using them.
 func (v *Volumes) ReleaseAll(ctx context.Context, s step.State) (step.Report, error) {
-	if usesClaims(s.VM) && !v.read() {
-		return await(), nil
+	if usesClaims(s.VM) && !v.hasSynced() {
+		return reportUnsynced(), nil
 	}
 	return v.releaseIf(ctx, s.VM, func(*corev1.PersistentVolumeClaim, Holder) bool { return true })
 }
 
 // releaseIf releases the virtual machine's claims for which free returns true.
 func (v *Volumes) releaseIf(ctx context.Context, vm *vmv1alpha1.VirtualMachine, free func(*corev1.PersistentVolumeClaim, Holder) bool) (report step.Report, _ error) {
-	names, err := v.held(vm)
+	names, err := v.heldNames(vm)
 	if err != nil {
 		return report, fmt.Errorf("looking for the claims of virtual machine %s: %w", controller.KeyOf(vm), err)
 	}
