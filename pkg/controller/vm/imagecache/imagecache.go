@@ -123,13 +123,13 @@ func (r *Reconciler) Reconcile(ctx context.Context, s State) (Report, error) {
 		return report, nil
 	}
 	report.Mode, report.Cache = mode, r.cacheOf(*s.Image.Spec.ContentLibrary)
-	err = r.await(&report, s)
+	err = r.checkCopies(&report, s)
 	return report, err
 }
 
-// await implements the decision in VM Operator's chart: whether the cache that the virtual machine waits for has the
+// checkCopies implements the decision in VM Operator's chart: whether the cache that the virtual machine waits for has the
 // copies in the required location.
-func (r *Reconciler) await(report *Report, s State) error {
+func (r *Reconciler) checkCopies(report *Report, s State) error {
 	name, labelled := s.VM.Labels[vmv1alpha1.LabelImageCache]
 	if !labelled {
 		return nil
@@ -194,7 +194,7 @@ func (r *Reconciler) Request(ctx context.Context, s step.State, lacks *provider.
 // ensureCache creates the image cache, or adds the location to it. Other workers may do the same at the same time.
 func (r *Reconciler) ensureCache(ctx context.Context, lacks *provider.ImageCacheNotReadyError, now time.Time) error {
 	known, err := r.Caches.Get(types.NamespacedName{Name: lacks.Name})
-	if err == nil && known != nil && asked(known, lacks) && !lacks.Stale {
+	if err == nil && known != nil && isRequested(known, lacks) && !lacks.Stale {
 		return nil
 	}
 	client := r.Client.VirtualMachineImageCaches()
@@ -213,11 +213,11 @@ func (r *Reconciler) ensureCache(ctx context.Context, lacks *provider.ImageCache
 		case err != nil:
 		case cache.Spec.ContentLibrary != lacks.Source:
 			return fmt.Errorf("it belongs to item %q of library %q", cache.Spec.ContentLibrary.Item, cache.Spec.ContentLibrary.Library)
-		case !asked(cache, lacks):
+		case !isRequested(cache, lacks):
 			cache.Spec.Locations = append(cache.Spec.Locations, lacks.Location)
 			cache, err = client.Update(ctx, cache, metav1.UpdateOptions{})
 		case lacks.Stale:
-			cache, err = r.distrust(ctx, cache, lacks, now)
+			cache, err = r.markStale(ctx, cache, lacks, now)
 		}
 		if err == nil {
 			r.Caches.Wrote(cache)
@@ -230,8 +230,8 @@ func (r *Reconciler) ensureCache(ctx context.Context, lacks *provider.ImageCache
 	return nil
 }
 
-// distrust sets the copies of a location to not ready, so that the image cache controller checks them again.
-func (r *Reconciler) distrust(ctx context.Context, cache *vmv1alpha1.VirtualMachineImageCache, lacks *provider.ImageCacheNotReadyError, now time.Time) (*vmv1alpha1.VirtualMachineImageCache, error) {
+// markStale sets the copies of a location to not ready, so that the image cache controller checks them again.
+func (r *Reconciler) markStale(ctx context.Context, cache *vmv1alpha1.VirtualMachineImageCache, lacks *provider.ImageCacheNotReadyError, now time.Time) (*vmv1alpha1.VirtualMachineImageCache, error) {
 	at := lacks.Place().In(cache)
 	if at == nil || !meta.IsStatusConditionTrue(at.Conditions, vmv1alpha1.ConditionReady) {
 		return cache, nil
@@ -241,8 +241,8 @@ func (r *Reconciler) distrust(ctx context.Context, cache *vmv1alpha1.VirtualMach
 	return r.Client.VirtualMachineImageCaches().UpdateStatus(ctx, cache, metav1.UpdateOptions{})
 }
 
-// asked reports whether the cache already requests copies in the location, even if it is written differently.
-func asked(cache *vmv1alpha1.VirtualMachineImageCache, lacks *provider.ImageCacheNotReadyError) bool {
+// isRequested reports whether the cache already requests copies in the location, even if it is written differently.
+func isRequested(cache *vmv1alpha1.VirtualMachineImageCache, lacks *provider.ImageCacheNotReadyError) bool {
 	at := lacks.Place().In(cache)
 	return slices.ContainsFunc(cache.Spec.Locations, func(l vmv1alpha1.VirtualMachineImageCacheLocation) bool {
 		if l.VCenter == "" {
