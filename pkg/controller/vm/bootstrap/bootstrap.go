@@ -79,13 +79,13 @@ func (r *Reconciler) Reconcile(ctx context.Context, s State) (Report, error) {
 
 func (r *Reconciler) reconcile(ctx context.Context, s State, report *Report) error {
 	if s.Owner.Owns(s.VM) {
-		join(s.VM, s.Owner)
+		setMachine(s.VM, s.Owner)
 	}
 	values := reader{secrets: r.Secrets, namespace: s.VM.Namespace}
 	spec := s.VM.Spec.Bootstrap
 	switch {
 	case s.Observed.Created:
-		if spec = report.recall(s); !bootsAnew(s.VM) {
+		if spec = report.restoreBootstrap(s); !needsFirstBoot(s.VM) {
 			return nil
 		}
 	case s.Owner == nil:
@@ -103,9 +103,9 @@ func (r *Reconciler) reconcile(ctx context.Context, s State, report *Report) err
 		report.True(vmv1alpha1.ConditionMachineReady)
 		var err error
 		if spec, err = values.machine(ctx, s.VM, s.Owner.Machine); err != nil {
-			return report.unusable(fmt.Errorf("spec.bootstrap.dataSecretName of Machine %q: %w", s.Owner.Machine.Name, err))
+			return report.reportUnusable(fmt.Errorf("spec.bootstrap.dataSecretName of Machine %q: %w", s.Owner.Machine.Name, err))
 		}
-		report.use(spec)
+		report.setBootstrap(spec)
 	}
 	return report.read(ctx, values, s, spec)
 }
@@ -121,7 +121,7 @@ func (r *Report) read(ctx context.Context, values reader, s State, spec *vmv1alp
 			if values.known != nil {
 				err = fmt.Errorf("with the bootstrap data of Machine %q: %w", s.Owner.Machine.Name, err)
 			}
-			return r.unusable(err)
+			return r.reportUnusable(err)
 		}
 		properties = slices.AppendSeq([]string{}, maps.Keys(data.VAppProperties))
 	}
@@ -140,8 +140,8 @@ func (r *Report) read(ctx context.Context, values reader, s State, spec *vmv1alp
 	return nil
 }
 
-// unusable reports why the bootstrap data cannot be used. It returns errors that a retry may fix.
-func (r *Report) unusable(err error) error {
+// reportUnusable reports why the bootstrap data cannot be used. It returns errors that a retry may fix.
+func (r *Report) reportUnusable(err error) error {
 	r.Wait = true
 	var unusable *dataError
 	if !errors.As(err, &unusable) {
@@ -158,9 +158,9 @@ type dataError struct{ reason, what string }
 
 func (e *dataError) Error() string { return e.what }
 
-// bootsAnew reports whether cloud-init must get a new instance ID. It also returns true while the data for that could
+// needsFirstBoot reports whether cloud-init must get a new instance ID. It also returns true while the data for that could
 // not be read.
-func bootsAnew(vm *vmv1alpha1.VirtualMachine) bool {
+func needsFirstBoot(vm *vmv1alpha1.VirtualMachine) bool {
 	if vm.Spec.Bootstrap == nil || vm.Spec.Bootstrap.CloudInit == nil {
 		return false
 	}

@@ -23,8 +23,8 @@ const (
 	formatIgnition    = "ignition"
 )
 
-// join writes the Machine of vm to its status.
-func join(vm *vmv1alpha1.VirtualMachine, of *owner.Facts) {
+// setMachine writes the Machine of vm to its status.
+func setMachine(vm *vmv1alpha1.VirtualMachine, of *owner.Facts) {
 	was := vm.Status.Machine
 	if was != nil && was.APIGroup == of.Group && was.Name == of.Name {
 		return
@@ -36,16 +36,16 @@ func join(vm *vmv1alpha1.VirtualMachine, of *owner.Facts) {
 	vm.Status.Machine = &next
 }
 
-// recall adds the bootstrap data that an existing virtual machine was created with to the effective spec. It returns
+// restoreBootstrap adds the bootstrap data that an existing virtual machine was created with to the effective spec. It returns
 // the bootstrap for a repeated first boot of cloud-init, which may refer to a newer Secret of the Machine.
-func (r *Report) recall(s State) *vmv1alpha1.VirtualMachineBootstrap {
+func (r *Report) restoreBootstrap(s State) *vmv1alpha1.VirtualMachineBootstrap {
 	spec, is := s.VM.Spec.Bootstrap, s.VM.Status.Machine
 	if is == nil || is.DataFormat == "" {
 		return spec
 	}
 	// If the spec was changed so that it excludes the data, the spec alone is used.
 	if b, err := withData(s.VM.Spec.Bootstrap, is.DataSecretName, is.DataFormat); err == nil {
-		r.use(b)
+		r.setBootstrap(b)
 		spec = b
 	}
 	if spec != nil && s.Owner.Owns(s.VM) && s.Owner.Machine.DataSecret != "" {
@@ -56,8 +56,8 @@ func (r *Report) recall(s State) *vmv1alpha1.VirtualMachineBootstrap {
 	return spec
 }
 
-// use sets the bootstrap of the effective spec to b.
-func (r *Report) use(b *vmv1alpha1.VirtualMachineBootstrap) {
+// setBootstrap sets the bootstrap of the effective spec to b.
+func (r *Report) setBootstrap(b *vmv1alpha1.VirtualMachineBootstrap) {
 	if r.Effective != nil {
 		effective := *r.Effective
 		effective.Bootstrap = b
