@@ -31,18 +31,18 @@ func dialer(allowed *networks.Networks) func(ctx context.Context, to netip.AddrP
 	}
 }
 
-// ours has connection errors with a local cause, which do not depend on the guest.
-var ours = []error{
+// localErrors has connection errors with a local cause, which do not depend on the guest.
+var localErrors = []error{
 	syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM, syscall.EAGAIN,
 	syscall.EADDRNOTAVAIL, syscall.EADDRINUSE, syscall.EPERM, syscall.EACCES,
 }
 
-// judge returns the result for a connection error. known is false if the error has a local cause.
-func judge(t *Target, err error) (o outcome, known bool) {
+// classifyError returns the result for a connection error. known is false if the error has a local cause.
+func classifyError(t *Target, err error) (o outcome, known bool) {
 	if err == nil {
 		return outcome{ready: true}, true
 	}
-	for _, e := range ours {
+	for _, e := range localErrors {
 		if errors.Is(err, e) {
 			return o, false
 		}

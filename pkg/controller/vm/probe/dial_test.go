@@ -44,21 +44,21 @@ func TestDialer_ReportsWhetherAProcessListens(t *testing.T) {
 	}
 	defer func() { _ = listener.Close() }()
 	open, dial := netip.MustParseAddrPort(listener.Addr().String()), dialer(&onLoopback)
-	if o, known := judge(&Target{Address: open}, dial(t.Context(), open)); !known || !o.ready {
+	if o, known := classifyError(&Target{Address: open}, dial(t.Context(), open)); !known || !o.ready {
 		t.Errorf("with a listener: %+v, known %t; want ready", o, known)
 	}
 	closed := refusing(t)
-	if o, known := judge(&Target{Address: closed}, dial(t.Context(), closed)); !known || o.ready || o.message != closed.String()+" refuses the connection" {
+	if o, known := classifyError(&Target{Address: closed}, dial(t.Context(), closed)); !known || o.ready || o.message != closed.String()+" refuses the connection" {
 		t.Errorf("without a listener: %+v, known %t; want a refusal", o, known)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if o, known := judge(&Target{Address: open}, dial(ctx, open)); known {
+	if o, known := classifyError(&Target{Address: open}, dial(ctx, open)); known {
 		t.Errorf("with a canceled context: %+v is known; want no result", o)
 	}
 	ctx, cancel = context.WithDeadline(t.Context(), time.Unix(0, 0))
 	defer cancel()
-	if o, known := judge(&Target{Address: open, Timeout: time.Second}, dial(ctx, open)); !known || o.message != open.String()+" does not answer within 1s" {
+	if o, known := classifyError(&Target{Address: open, Timeout: time.Second}, dial(ctx, open)); !known || o.message != open.String()+" does not answer within 1s" {
 		t.Errorf("after the timeout: %+v, known %t; want no answer", o, known)
 	}
 }
@@ -85,7 +85,7 @@ func TestProbes_ConnectToNoDeniedAddress(t *testing.T) {
 		{networks.Networks{Management: networks.NewManagement("Nodes")}, service, "unknown"},
 		{networks.Networks{Management: forbidden}, service, "the Nodes of the management cluster, whose addresses the server must not connect to for users, could not be read: nodes is forbidden"},
 	} {
-		o, known := judge(&Target{Address: tc.to}, dialer(&tc.of)(t.Context(), tc.to))
+		o, known := classifyError(&Target{Address: tc.to}, dialer(&tc.of)(t.Context(), tc.to))
 		if !known {
 			o.message = "unknown"
 		}
@@ -114,7 +114,7 @@ func TestJudge_ClassifiesConnectionErrors(t *testing.T) {
 		{wrapped(syscall.EPERM), "unknown"},
 		{errors.New("anything else"), "unknown"},
 	} {
-		o, known := judge(&at, test.err)
+		o, known := classifyError(&at, test.err)
 		got := o.message
 		if !known {
 			got = "unknown"
@@ -126,7 +126,7 @@ func TestJudge_ClassifiesConnectionErrors(t *testing.T) {
 			t.Errorf("%v: ready", test.err)
 		}
 	}
-	if o, known := judge(&at, fmt.Errorf("wrapped: %w", context.DeadlineExceeded)); !known || o.ready {
+	if o, known := classifyError(&at, fmt.Errorf("wrapped: %w", context.DeadlineExceeded)); !known || o.ready {
 		t.Errorf("after a deadline: %+v, known %t", o, known)
 	}
 }

@@ -35,9 +35,9 @@ const (
 
 // Priorities of due probes.
 const (
-	failing = iota
-	answering
-	unknown
+	priorityFailing = iota
+	priorityAnswering
+	priorityUnknown
 )
 
 // Options configures a Prober.
@@ -121,15 +121,15 @@ func (p *Prober) Add(vm *vmv1alpha1.VirtualMachine) {
 	}
 	p.probes[key] = &probe{target: *target}
 	p.mu.Unlock()
-	opts := priorityqueue.AddOpts{Priority: unknown}
-	if answered(vm) {
-		opts = priorityqueue.AddOpts{Priority: answering, After: rand.N(target.Period)}
+	opts := priorityqueue.AddOpts{Priority: priorityUnknown}
+	if hasResult(vm) {
+		opts = priorityqueue.AddOpts{Priority: priorityAnswering, After: rand.N(target.Period)}
 	}
 	p.queue.AddWithOpts(opts, key)
 }
 
-// answered reports whether the status has the result of the current probe of vm.
-func answered(vm *vmv1alpha1.VirtualMachine) bool {
+// hasResult reports whether the status has the result of the current probe of vm.
+func hasResult(vm *vmv1alpha1.VirtualMachine) bool {
 	c := conditions.Find(vm.Status.Conditions, vmv1alpha1.ConditionProbeSucceeded)
 	return c != nil && c.ObservedGeneration == vm.Generation &&
 		(c.Reason == vmv1alpha1.ReasonSucceeded || c.Status == metav1.ConditionFalse && c.Reason == vmv1alpha1.ReasonNotReady)
@@ -182,15 +182,15 @@ func (p *Prober) Run(ctx context.Context, wanted func(types.NamespacedName) bool
 				p.Remove(key)
 				return
 			}
-			if p.try(ctx, key) {
+			if p.runProbe(ctx, key) {
 				changed(key)
 			}
 		})
 	}
 }
 
-// try runs a probe once and queues the next attempt. It reports whether the result differs from the previous one.
-func (p *Prober) try(ctx context.Context, key types.NamespacedName) bool {
+// runProbe runs a probe once and queues the next attempt. It reports whether the result differs from the previous one.
+func (p *Prober) runProbe(ctx context.Context, key types.NamespacedName) bool {
 	p.mu.Lock()
 	of := p.probes[key]
 	p.mu.Unlock()
@@ -202,7 +202,7 @@ func (p *Prober) try(ctx context.Context, key types.NamespacedName) bool {
 	err := p.options.Dial(limited, of.target.Address)
 	cancel()
 	p.counts.open.Add(-1)
-	now, known := judge(&of.target, err)
+	now, known := classifyError(&of.target, err)
 	p.count(now, known)
 	if !known {
 		klog.FromContext(ctx).V(2).Info("A readiness probe could not be run", "virtualMachine", key, "err", err)
@@ -214,14 +214,14 @@ func (p *Prober) try(ctx context.Context, key types.NamespacedName) bool {
 		return false // it was removed or replaced in the meantime
 	}
 	if !known {
-		p.queue.AddWithOpts(priorityqueue.AddOpts{Priority: failing, RateLimited: true}, key)
+		p.queue.AddWithOpts(priorityqueue.AddOpts{Priority: priorityFailing, RateLimited: true}, key)
 		return false
 	}
 	news := !of.known || of.last != now
 	of.last, of.known = now, true
-	next := priorityqueue.AddOpts{Priority: failing, After: spread(of.target.Period)}
+	next := priorityqueue.AddOpts{Priority: priorityFailing, After: spread(of.target.Period)}
 	if now.ready {
-		next.Priority = answering
+		next.Priority = priorityAnswering
 	}
 	p.queue.Forget(key)
 	p.queue.AddWithOpts(next, key)

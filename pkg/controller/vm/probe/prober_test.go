@@ -73,22 +73,22 @@ type running struct {
 	*Prober
 	mu    sync.Mutex
 	woken []types.NamespacedName
-	// strange has keys that this process no longer reconciles.
-	strange map[types.NamespacedName]bool
+	// foreign has keys that this process no longer reconciles.
+	foreign map[types.NamespacedName]bool
 }
 
 // run calls body while a Prober with the guests g is running.
 func run(t *testing.T, g *guests, o Options, body func(t *testing.T, p *running)) {
 	synctest.Test(t, func(t *testing.T) {
 		o.Dial = g.dial
-		p := &running{Prober: New(o), strange: map[types.NamespacedName]bool{}}
+		p := &running{Prober: New(o), foreign: map[types.NamespacedName]bool{}}
 		ctx, cancel := context.WithCancel(t.Context())
 		var ended sync.WaitGroup
 		ended.Go(func() {
 			p.Run(ctx, func(k types.NamespacedName) bool {
 				p.mu.Lock()
 				defer p.mu.Unlock()
-				return !p.strange[k]
+				return !p.foreign[k]
 			}, func(k types.NamespacedName) {
 				p.mu.Lock()
 				defer p.mu.Unlock()
@@ -110,7 +110,7 @@ func (p *running) wakes() int {
 	return n
 }
 
-func (p *running) says(t *testing.T, want string) {
+func (p *running) expectResult(t *testing.T, want string) {
 	t.Helper()
 	synctest.Wait()
 	got := "unknown"
@@ -126,9 +126,9 @@ func TestProber_ReportsOnlyChangedResults(t *testing.T) {
 	g := &guests{}
 	g.set(syscall.ECONNREFUSED)
 	run(t, g, Options{}, func(t *testing.T, p *running) {
-		p.says(t, "unknown")
+		p.expectResult(t, "unknown")
 		p.Add(machine())
-		p.says(t, "false 10.0.0.5:22 refuses the connection")
+		p.expectResult(t, "false 10.0.0.5:22 refuses the connection")
 		if got := p.wakes(); got != 1 {
 			t.Errorf("changed was called %d times after the first result, want once", got)
 		}
@@ -138,7 +138,7 @@ func TestProber_ReportsOnlyChangedResults(t *testing.T) {
 		}
 		g.set(nil)
 		time.Sleep(22 * time.Second) // a period and its jitter
-		p.says(t, "true ")
+		p.expectResult(t, "true ")
 		if got := p.wakes(); got != 1 {
 			t.Errorf("changed was called %d times after the guest was ready, want once", got)
 		}
@@ -156,9 +156,9 @@ func TestProber_WaitsForTheTimeoutOfAnUnresponsiveGuest(t *testing.T) {
 	run(t, &guests{silent: map[netip.AddrPort]bool{to: true}}, Options{}, func(t *testing.T, p *running) {
 		p.Add(machine())
 		time.Sleep(3*time.Second - time.Nanosecond)
-		p.says(t, "unknown")
+		p.expectResult(t, "unknown")
 		time.Sleep(time.Nanosecond)
-		p.says(t, "false 10.0.0.5:22 does not answer within 3s")
+		p.expectResult(t, "false 10.0.0.5:22 does not answer within 3s")
 	})
 }
 
@@ -183,7 +183,7 @@ func TestProber_DropsTheResultOfARemovedProbe(t *testing.T) {
 		synctest.Wait()
 		p.Add(machine(func(vm *vmv1alpha1.VirtualMachine) { vm.Spec.ReadinessProbe = nil }))
 		time.Sleep(time.Hour)
-		p.says(t, "unknown")
+		p.expectResult(t, "unknown")
 		if got := p.wakes(); got != 0 {
 			t.Errorf("changed was called %d times after the end of the probe, want 0", got)
 		}
@@ -200,11 +200,11 @@ func TestProber_ProbesAChangedTargetImmediately(t *testing.T) {
 		p.Add(machine())
 		synctest.Wait() // the first attempt is in progress
 		p.Add(machine(host("192.0.2.5")))
-		p.says(t, "unknown")
+		p.expectResult(t, "unknown")
 		time.Sleep(3 * time.Second)
-		p.says(t, "true ")
+		p.expectResult(t, "true ")
 		time.Sleep(time.Hour)
-		p.says(t, "true ")
+		p.expectResult(t, "true ")
 	})
 	if got := len(g.tries(old.String())); got != 1 {
 		t.Errorf("%d attempts with the previous target, want 1", got)
@@ -217,16 +217,16 @@ func TestProber_RetriesLocalFailuresWithBackoff(t *testing.T) {
 	run(t, g, Options{}, func(t *testing.T, p *running) {
 		p.Add(machine())
 		time.Sleep(10 * time.Minute)
-		p.says(t, "unknown")
+		p.expectResult(t, "unknown")
 		if got := len(g.tries("10.0.0.5:22")); got < 5 || got > 20 {
 			t.Errorf("%d attempts in ten minutes, want a few", got)
 		}
 		g.set(nil)
 		time.Sleep(retryMax)
-		p.says(t, "true ")
+		p.expectResult(t, "true ")
 		g.set(syscall.ENFILE)
 		time.Sleep(10 * time.Minute)
-		p.says(t, "true ")
+		p.expectResult(t, "true ")
 		if got := p.wakes(); got != 1 {
 			t.Errorf("changed was called %d times, want once, after the result", got)
 		}
@@ -237,13 +237,13 @@ func TestProber_TriesNoAddressThatTheGuestDoesNotReport(t *testing.T) {
 	g := &guests{}
 	run(t, g, Options{}, func(t *testing.T, p *running) {
 		p.Add(machine(host("10.0.0.6")))
-		p.says(t, "false host: 10.0.0.6 is not an address that the guest of this virtual machine reports")
+		p.expectResult(t, "false host: 10.0.0.6 is not an address that the guest of this virtual machine reports")
 		p.Add(machine())
-		p.says(t, "true ")
+		p.expectResult(t, "true ")
 		p.Add(machine(host("10.0.0.6")))
-		p.says(t, "false host: 10.0.0.6 is not an address that the guest of this virtual machine reports")
+		p.expectResult(t, "false host: 10.0.0.6 is not an address that the guest of this virtual machine reports")
 		p.Remove(key)
-		p.says(t, "unknown")
+		p.expectResult(t, "unknown")
 	})
 	if got := len(g.tries("10.0.0.6:22")); got != 0 {
 		t.Errorf("%d attempts, want none", got)
@@ -254,12 +254,12 @@ func TestProber_DoesNotProbeVMsOfAnotherProcess(t *testing.T) {
 	g := &guests{}
 	run(t, g, Options{}, func(t *testing.T, p *running) {
 		p.Add(machine())
-		p.says(t, "true ")
+		p.expectResult(t, "true ")
 		p.mu.Lock()
-		p.strange[key] = true
+		p.foreign[key] = true
 		p.mu.Unlock()
 		time.Sleep(time.Hour)
-		p.says(t, "unknown")
+		p.expectResult(t, "unknown")
 	})
 	if got := len(g.tries("10.0.0.5:22")); got != 1 {
 		t.Errorf("%d attempts, want only the one before another process owned it", got)
@@ -300,7 +300,7 @@ func TestProber_ProbesImmediatelyWithoutAResultInTheStatus(t *testing.T) {
 			c.Type = vmv1alpha1.ConditionProbeSucceeded
 			run(t, &guests{}, Options{}, func(t *testing.T, p *running) {
 				p.Add(machine(func(vm *vmv1alpha1.VirtualMachine) { vm.Status.Conditions = []metav1.Condition{c} }))
-				p.says(t, "true ")
+				p.expectResult(t, "true ")
 			})
 		})
 	}

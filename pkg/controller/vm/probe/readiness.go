@@ -80,54 +80,54 @@ func (r *Reconciler) answer(s step.State) metav1.Condition {
 	case spec == nil:
 		return succeeded
 	case vm.Status.PowerState != vmv1alpha1.PoweredOn:
-		return no(vmv1alpha1.ReasonPoweredOff, "the virtual machine is not running and is not probed")
+		return notReady(vmv1alpha1.ReasonPoweredOff, "the virtual machine is not running and is not probed")
 	case spec.GuestHeartbeat != nil:
 		return heartbeat(vm, spec.GuestHeartbeat.ThresholdStatus)
 	case spec.TCPSocket != nil:
-		return r.connect(vm)
+		return r.connectionResult(vm)
 	case len(spec.GuestInfo) == 0:
 		return succeeded
 	case s.Observed.Observation == nil:
-		return earlier(vm, "spec.readinessProbe.guestInfo: ")
+		return previousResult(vm, "spec.readinessProbe.guestInfo: ")
 	}
 	return guestInfo(spec.GuestInfo, s.Observed.Observation.GuestInfo)
 }
 
 var succeeded = metav1.Condition{Status: metav1.ConditionTrue, Reason: vmv1alpha1.ReasonSucceeded}
 
-func no(reason, message string) metav1.Condition {
+func notReady(reason, message string) metav1.Condition {
 	return metav1.Condition{Status: metav1.ConditionFalse, Reason: reason, Message: message}
 }
 
-func unknownYet(reason, message string) metav1.Condition {
+func unknownResult(reason, message string) metav1.Condition {
 	return metav1.Condition{Status: metav1.ConditionUnknown, Reason: reason, Message: message}
 }
 
-// connect returns the result of the last connection to the guest.
-func (r *Reconciler) connect(vm *vmv1alpha1.VirtualMachine) metav1.Condition {
+// connectionResult returns the result of the last connection to the guest.
+func (r *Reconciler) connectionResult(vm *vmv1alpha1.VirtualMachine) metav1.Condition {
 	const field = "spec.readinessProbe.tcpSocket: "
 	if r.Connections == nil {
-		return unknownYet(vmv1alpha1.ReasonUnsupported, field+"this server does not support readiness probes of this kind")
+		return unknownResult(vmv1alpha1.ReasonUnsupported, field+"this server does not support readiness probes of this kind")
 	}
 	ready, known, message := r.Connections.Result(controller.KeyOf(vm))
 	switch {
 	case known && ready:
 		return succeeded
 	case known:
-		return no(vmv1alpha1.ReasonNotReady, field+message)
+		return notReady(vmv1alpha1.ReasonNotReady, field+message)
 	case !step.HasIP(vm) && vm.Spec.ReadinessProbe.TCPSocket.Host == "":
-		return no(vmv1alpha1.ReasonWaitingForIP, field+"the guest has no address yet")
+		return notReady(vmv1alpha1.ReasonWaitingForIP, field+"the guest has no address yet")
 	}
-	return earlier(vm, field)
+	return previousResult(vm, field)
 }
 
-// earlier returns the result of the current probe in the status, or Unknown if there is none.
-func earlier(vm *vmv1alpha1.VirtualMachine, field string) metav1.Condition {
+// previousResult returns the result of the current probe in the status, or Unknown if there is none.
+func previousResult(vm *vmv1alpha1.VirtualMachine, field string) metav1.Condition {
 	if c := conditions.Find(vm.Status.Conditions, vmv1alpha1.ConditionProbeSucceeded); c != nil && c.ObservedGeneration == vm.Generation &&
 		(c.Reason == vmv1alpha1.ReasonSucceeded || c.Reason == vmv1alpha1.ReasonNotReady) {
 		return metav1.Condition{Status: c.Status, Reason: c.Reason, Message: c.Message}
 	}
-	return unknownYet(vmv1alpha1.ReasonNotReady, field+"the probe has not answered yet")
+	return unknownResult(vmv1alpha1.ReasonNotReady, field+"the probe has not answered yet")
 }
 
 // heartbeat compares the observed heartbeat with the threshold.
@@ -142,7 +142,7 @@ func heartbeat(vm *vmv1alpha1.VirtualMachine, threshold vmv1alpha1.GuestHeartbea
 	if heartbeatRank[observed] >= heartbeatRank[threshold] {
 		return succeeded
 	}
-	return no(vmv1alpha1.ReasonNotReady,
+	return notReady(vmv1alpha1.ReasonNotReady,
 		"spec.readinessProbe.guestHeartbeat: the heartbeat of the guest is "+string(observed)+", required is "+string(threshold))
 }
 
@@ -150,7 +150,7 @@ func heartbeat(vm *vmv1alpha1.VirtualMachine, threshold vmv1alpha1.GuestHeartbea
 // can read the status may not be allowed to read the variables.
 func guestInfo(wanted []vmv1alpha1.GuestInfoAction, has map[string]string) metav1.Condition {
 	no := func(i int, format string, args ...any) metav1.Condition {
-		return no(vmv1alpha1.ReasonNotReady, fmt.Sprintf("spec.readinessProbe.guestInfo[%d]: ", i)+fmt.Sprintf(format, args...))
+		return notReady(vmv1alpha1.ReasonNotReady, fmt.Sprintf("spec.readinessProbe.guestInfo[%d]: ", i)+fmt.Sprintf(format, args...))
 	}
 	for i, action := range wanted {
 		value, there := has[action.Key]

@@ -41,7 +41,7 @@ func TargetOf(vm *vmv1alpha1.VirtualMachine) (*Target, error) {
 	if err != nil || address.Zone() != "" {
 		return nil, fmt.Errorf("host: %q is not an IP address; host names are not supported", text)
 	}
-	if !reported(vm, address) {
+	if !isReported(vm, address) {
 		return nil, fmt.Errorf("host: %s is not an address that the guest of this virtual machine reports", address)
 	}
 	return &Target{
@@ -53,8 +53,8 @@ func TargetOf(vm *vmv1alpha1.VirtualMachine) (*Target, error) {
 
 func seconds(n, unset int32) time.Duration { return time.Duration(cmp.Or(n, unset)) * time.Second }
 
-// reported reports whether the status has an address of the guest.
-func reported(vm *vmv1alpha1.VirtualMachine, address netip.Addr) bool {
+// isReported reports whether the status has an address of the guest.
+func isReported(vm *vmv1alpha1.VirtualMachine, address netip.Addr) bool {
 	n := vm.Status.Network
 	if n == nil {
 		return false
