@@ -128,19 +128,19 @@ func poolOf(o *unstructured.Unstructured) vmv1alpha1.IPPoolReference {
 	}
 }
 
-// given returns the claim with the assigned address. It returns an error if the address does not belong to the claim or
+// assignedAddress returns the claim with the assigned address. It returns an error if the address does not belong to the claim or
 // cannot be used.
-func given(address *unstructured.Unstructured, c vmv1alpha1.ClaimedAddress) (vmv1alpha1.ClaimedAddress, error) {
+func assignedAddress(address *unstructured.Unstructured, c vmv1alpha1.ClaimedAddress) (vmv1alpha1.ClaimedAddress, error) {
 	what := fmt.Sprintf("IPAddress %q", address.GetName())
 	if ref := text(address, "spec", "claimRef", "name"); ref != c.ClaimName {
 		return c, fmt.Errorf("%s belongs to IPAddressClaim %q, not to %q", what, ref, c.ClaimName)
 	}
 	if pool := poolOf(address); pool != c.Pool {
-		return c, fmt.Errorf("%s belongs to %s, not to %s", what, printed(pool), printed(c.Pool))
+		return c, fmt.Errorf("%s belongs to %s, not to %s", what, formatPool(pool), formatPool(c.Pool))
 	}
 	ip, err := netip.ParseAddr(text(address, "spec", "address"))
 	if err != nil || ip.Zone() != "" {
-		return c, fmt.Errorf("%s: spec.address %q is not an IP address", what, short(text(address, "spec", "address")))
+		return c, fmt.Errorf("%s: spec.address %q is not an IP address", what, truncate(text(address, "spec", "address")))
 	}
 	bits, _, _ := unstructured.NestedInt64(address.Object, "spec", "prefix")
 	prefix := netip.PrefixFrom(ip, int(bits))
@@ -151,16 +151,16 @@ func given(address *unstructured.Unstructured, c vmv1alpha1.ClaimedAddress) (vmv
 	if gateway := text(address, "spec", "gateway"); gateway != "" {
 		g, err := netip.ParseAddr(gateway)
 		if err != nil || g.Is4() != ip.Is4() || g.Zone() != "" {
-			return c, fmt.Errorf("%s: spec.gateway %q is not an address of the same family as %s", what, short(gateway), ip)
+			return c, fmt.Errorf("%s: spec.gateway %q is not an address of the same family as %s", what, truncate(gateway), ip)
 		}
 		c.Gateway = g.String()
 	}
 	return c, nil
 }
 
-// waiting returns a message that describes why a claim has no address yet.
-func waiting(claim *unstructured.Unstructured, c vmv1alpha1.ClaimedAddress) string {
-	out := fmt.Sprintf("IPAddressClaim %q waits for an address of %s", c.ClaimName, printed(c.Pool))
+// waitMessage returns a message that describes why a claim has no address yet.
+func waitMessage(claim *unstructured.Unstructured, c vmv1alpha1.ClaimedAddress) string {
+	out := fmt.Sprintf("IPAddressClaim %q waits for an address of %s", c.ClaimName, formatPool(c.Pool))
 	conditions, _, _ := unstructured.NestedSlice(claim.Object, "status", "conditions")
 	for _, condition := range conditions {
 		m, _ := condition.(map[string]any)
@@ -169,20 +169,20 @@ func waiting(claim *unstructured.Unstructured, c vmv1alpha1.ClaimedAddress) stri
 		}
 		reason, _ := m["reason"].(string)
 		message, _ := m["message"].(string)
-		if out += ": " + short(reason); message != "" {
-			out += ", " + short(message)
+		if out += ": " + truncate(reason); message != "" {
+			out += ", " + truncate(message)
 		}
 	}
 	return out
 }
 
-// printed formats a pool for messages.
-func printed(p vmv1alpha1.IPPoolReference) string {
-	return fmt.Sprintf("%s.%s %q", short(p.Kind), short(p.APIGroup), short(p.Name))
+// formatPool formats a pool for messages.
+func formatPool(p vmv1alpha1.IPPoolReference) string {
+	return fmt.Sprintf("%s.%s %q", truncate(p.Kind), truncate(p.APIGroup), truncate(p.Name))
 }
 
-// short truncates text of other clients for use in a condition.
-func short(s string) string {
+// truncate truncates text of other clients for use in a condition.
+func truncate(s string) string {
 	const most = 256
 	if len(s) <= most {
 		return s

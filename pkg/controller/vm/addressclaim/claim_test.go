@@ -84,7 +84,7 @@ func TestGiven_RequiresAValidAddressOfTheClaim(t *testing.T) {
 		"a number for a name":    {"claimRef: {name: 1}, address: 192.0.2.5, prefix: 24", "", "", `belongs to IPAddressClaim ""`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := given(address(t, tc.spec), want)
+			got, err := assignedAddress(address(t, tc.spec), want)
 			switch {
 			case tc.wrong != "" && (err == nil || !strings.Contains(err.Error(), tc.wrong)):
 				t.Errorf("error %v, want %q", err, tc.wrong)
@@ -131,7 +131,7 @@ func TestWaiting_ReportsATruncatedReason(t *testing.T) {
 	}, "status", "conditions"); err != nil {
 		t.Fatal(err)
 	}
-	got := waiting(claim, vmv1alpha1.ClaimedAddress{ClaimName: "web-eth0-1", Pool: front})
+	got := waitMessage(claim, vmv1alpha1.ClaimedAddress{ClaimName: "web-eth0-1", Pool: front})
 	if !strings.HasPrefix(got, `IPAddressClaim "web-eth0-1" waits for an address of InClusterIPPool.ipam.cluster.x-k8s.io "front": PoolExhausted, xxx`) || len(got) > 1024 {
 		t.Errorf("%d bytes: %s", len(got), got)
 	}

@@ -30,7 +30,7 @@ const callTimeout = 10 * time.Second
 type Claims struct {
 	client    dynamic.Interface
 	discovery discovery.DiscoveryInterface
-	seen      *sightings
+	watched   *claimWatch
 
 	mu sync.Mutex
 	// version is the served version. It is empty until it is determined.
@@ -39,7 +39,7 @@ type Claims struct {
 
 // New returns the Claims of a cluster. It makes no calls.
 func New(client dynamic.Interface, discovery discovery.DiscoveryInterface) *Claims {
-	return &Claims{client: client, discovery: discovery, seen: newSightings()}
+	return &Claims{client: client, discovery: discovery, watched: newClaimWatch()}
 }
 
 // AbsentError is returned if the cluster does not serve the contract's API.
@@ -62,8 +62,8 @@ type InvalidError struct{ Message string }
 // Error returns the message.
 func (e *InvalidError) Error() string { return e.Message }
 
-// served returns the served version.
-func (c *Claims) served(ctx context.Context) (string, error) {
+// servedVersion returns the served version.
+func (c *Claims) servedVersion(ctx context.Context) (string, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.version != "" {
@@ -86,8 +86,8 @@ func (c *Claims) served(ctx context.Context) (string, error) {
 	return "", &AbsentError{}
 }
 
-// forget resets the served version, so that the next call determines it again.
-func (c *Claims) forget() {
+// resetVersion resets the served version, so that the next call determines it again.
+func (c *Claims) resetVersion() {
 	c.mu.Lock()
 	c.version = ""
 	c.mu.Unlock()
@@ -102,41 +102,41 @@ func (c *Claims) resource(version, resource, namespace string) dynamic.ResourceI
 func (c *Claims) Get(ctx context.Context, vm *vmv1alpha1.VirtualMachine, want vmv1alpha1.ClaimedAddress) (vmv1alpha1.ClaimedAddress, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	version, err := c.served(ctx)
+	version, err := c.servedVersion(ctx)
 	if err != nil {
 		return want, err
 	}
-	c.seen.watch()
+	c.watched.watch()
 	claim, err := c.claim(ctx, version, vm, want)
 	if err != nil {
 		return want, err
 	}
 	if pool := poolOf(claim); claim.GetLabels()[UIDLabel] != string(vm.UID) || pool != want.Pool {
-		return want, &InvalidError{fmt.Sprintf("IPAddressClaim %q does not belong to this virtual machine and %s", want.ClaimName, printed(want.Pool))}
+		return want, &InvalidError{fmt.Sprintf("IPAddressClaim %q does not belong to this virtual machine and %s", want.ClaimName, formatPool(want.Pool))}
 	}
 	if claim.GetDeletionTimestamp() != nil {
-		return want, c.let(ctx, version, claim, want)
+		return want, c.releaseDeleted(ctx, version, claim, want)
 	}
 	ref := text(claim, "status", "addressRef", "name")
 	if ref == "" {
-		return want, &WaitError{waiting(claim, want)}
+		return want, &WaitError{waitMessage(claim, want)}
 	}
 	addresses := c.resource(version, "ipaddresses", vm.Namespace)
 	address, err := addresses.Get(ctx, ref, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
-		return want, &WaitError{fmt.Sprintf("IPAddress %q, which IPAddressClaim %q refers to, does not exist", short(ref), want.ClaimName)}
+		return want, &WaitError{fmt.Sprintf("IPAddress %q, which IPAddressClaim %q refers to, does not exist", truncate(ref), want.ClaimName)}
 	}
 	if err != nil {
-		return want, fmt.Errorf("reading IPAddress %q: %w", short(ref), err)
+		return want, fmt.Errorf("reading IPAddress %q: %w", truncate(ref), err)
 	}
 	if address.GetDeletionTimestamp() != nil {
-		return want, &WaitError{fmt.Sprintf("IPAddress %q of IPAddressClaim %q is being deleted", short(ref), want.ClaimName)}
+		return want, &WaitError{fmt.Sprintf("IPAddress %q of IPAddressClaim %q is being deleted", truncate(ref), want.ClaimName)}
 	}
-	got, err := given(address, want)
+	got, err := assignedAddress(address, want)
 	if err != nil {
 		return want, &InvalidError{err.Error()}
 	}
-	return got, keep(ctx, addresses, address)
+	return got, addFinalizer(ctx, addresses, address)
 }
 
 // claim returns the claim. It creates the claim if it does not exist.
@@ -152,28 +152,28 @@ func (c *Claims) claim(ctx context.Context, version string, vm *vmv1alpha1.Virtu
 	claim, err = claims.Create(ctx, newClaim(version, vm, want), metav1.CreateOptions{})
 	switch {
 	case apierrors.IsAlreadyExists(err):
-		return nil, &WaitError{fmt.Sprintf("IPAddressClaim %q waits for an address of %s", want.ClaimName, printed(want.Pool))}
+		return nil, &WaitError{fmt.Sprintf("IPAddressClaim %q waits for an address of %s", want.ClaimName, formatPool(want.Pool))}
 	case apierrors.IsNotFound(err):
-		c.forget() // The kind or the version is no longer served.
+		c.resetVersion() // The kind or the version is no longer served.
 		return nil, &AbsentError{}
 	case apierrors.IsInvalid(err):
-		return nil, &InvalidError{fmt.Sprintf("IPAddressClaim %q is refused: %s", want.ClaimName, short(err.Error()))}
+		return nil, &InvalidError{fmt.Sprintf("IPAddressClaim %q is refused: %s", want.ClaimName, truncate(err.Error()))}
 	case err != nil:
 		return nil, fmt.Errorf("creating IPAddressClaim %q: %w", want.ClaimName, err)
 	}
 	return claim, nil
 }
 
-// let releases a claim that another client deletes before its address was used.
-func (c *Claims) let(ctx context.Context, version string, claim *unstructured.Unstructured, want vmv1alpha1.ClaimedAddress) error {
-	if err := release(ctx, c.resource(version, "ipaddressclaims", claim.GetNamespace()), claim); err != nil {
+// releaseDeleted releases a claim that another client deletes before its address was used.
+func (c *Claims) releaseDeleted(ctx context.Context, version string, claim *unstructured.Unstructured, want vmv1alpha1.ClaimedAddress) error {
+	if err := removeFinalizer(ctx, c.resource(version, "ipaddressclaims", claim.GetNamespace()), claim); err != nil {
 		return err
 	}
 	return &WaitError{fmt.Sprintf("IPAddressClaim %q is being deleted and will be created again", want.ClaimName)}
 }
 
-// keep adds the finalizer to o if it is missing.
-func keep(ctx context.Context, resource dynamic.ResourceInterface, o *unstructured.Unstructured) error {
+// addFinalizer adds the finalizer to o if it is missing.
+func addFinalizer(ctx context.Context, resource dynamic.ResourceInterface, o *unstructured.Unstructured) error {
 	if slices.Contains(o.GetFinalizers(), Finalizer) {
 		return nil
 	}
@@ -185,8 +185,8 @@ func keep(ctx context.Context, resource dynamic.ResourceInterface, o *unstructur
 	return nil
 }
 
-// release removes the finalizer from o if it is present.
-func release(ctx context.Context, resource dynamic.ResourceInterface, o *unstructured.Unstructured) error {
+// removeFinalizer removes the finalizer from o if it is present.
+func removeFinalizer(ctx context.Context, resource dynamic.ResourceInterface, o *unstructured.Unstructured) error {
 	if !slices.Contains(o.GetFinalizers(), Finalizer) {
 		return nil
 	}

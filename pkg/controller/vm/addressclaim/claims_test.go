@@ -62,7 +62,7 @@ func TestClaims_UseTheNewestServedVersion(t *testing.T) {
 		"no kind":              {nil, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := serving(t, tc.served...).served(t.Context())
+			got, err := serving(t, tc.served...).servedVersion(t.Context())
 			var absent *AbsentError
 			if got != tc.want || errors.As(err, &absent) != (tc.want == "") || err != nil && absent == nil {
 				t.Errorf("version %q, error %v; want %q", got, err, tc.want)

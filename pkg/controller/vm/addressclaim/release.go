@@ -20,8 +20,8 @@ import (
 func (c *Claims) Release(ctx context.Context, vm *vmv1alpha1.VirtualMachine, claimed vmv1alpha1.ClaimedAddress) error {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	c.forget() // A version that is no longer served would show no objects.
-	version, err := c.served(ctx)
+	c.resetVersion() // A version that is no longer served would show no objects.
+	version, err := c.servedVersion(ctx)
 	var absent *AbsentError
 	if errors.As(err, &absent) {
 		return nil // If the kinds do not exist, neither do their objects.
@@ -57,7 +57,7 @@ func (c *Claims) Release(ctx context.Context, vm *vmv1alpha1.VirtualMachine, cla
 			return fmt.Errorf("reading IPAddressClaim %q: %w", claimed.ClaimName, err)
 		}
 	}
-	return release(ctx, claims, claim)
+	return removeFinalizer(ctx, claims, claim)
 }
 
 // releaseAddress removes the finalizer from the address of a claim. If the claim no longer exists, the address is found
@@ -74,12 +74,12 @@ func (c *Claims) releaseAddress(ctx context.Context, version string, vm *vmv1alp
 			return nil
 		}
 		if err != nil {
-			return fmt.Errorf("reading IPAddress %q: %w", short(ref), err)
+			return fmt.Errorf("reading IPAddress %q: %w", truncate(ref), err)
 		}
 		if text(address, "spec", "claimRef", "name") != claimed.ClaimName {
 			return nil
 		}
-		return release(ctx, addresses, address)
+		return removeFinalizer(ctx, addresses, address)
 	}
 	if claimed.Address == "" {
 		return nil
@@ -90,7 +90,7 @@ func (c *Claims) releaseAddress(ctx context.Context, version string, vm *vmv1alp
 	}
 	for i := range all.Items {
 		if text(&all.Items[i], "spec", "claimRef", "name") == claimed.ClaimName {
-			if err := release(ctx, addresses, &all.Items[i]); err != nil {
+			if err := removeFinalizer(ctx, addresses, &all.Items[i]); err != nil {
 				return err
 			}
 		}

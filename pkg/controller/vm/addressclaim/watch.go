@@ -23,8 +23,8 @@ import (
 // versionRetry is the interval in which Run checks whether the contract's API is served.
 const versionRetry = 10 * time.Second
 
-// sightings has the watched claims. The watch starts when the first claim is requested.
-type sightings struct {
+// claimWatch has the watched claims. The watch starts when the first claim is requested.
+type claimWatch struct {
 	once   sync.Once
 	wanted chan struct{}
 
@@ -32,10 +32,10 @@ type sightings struct {
 	claims cache.SharedIndexInformer
 }
 
-func newSightings() *sightings { return &sightings{wanted: make(chan struct{})} }
+func newClaimWatch() *claimWatch { return &claimWatch{wanted: make(chan struct{})} }
 
 // watch starts the watch.
-func (s *sightings) watch() { s.once.Do(func() { close(s.wanted) }) }
+func (s *claimWatch) watch() { s.once.Do(func() { close(s.wanted) }) }
 
 // Run watches the claims of virtual machines until ctx is done. It starts the watch when the first claim is requested.
 // It calls changed with the virtual machine of each changed claim.
@@ -43,22 +43,22 @@ func (c *Claims) Run(ctx context.Context, changed func(types.NamespacedName)) {
 	select {
 	case <-ctx.Done():
 		return
-	case <-c.seen.wanted:
+	case <-c.watched.wanted:
 	}
-	version, err := c.served(ctx)
+	version, err := c.servedVersion(ctx)
 	for err != nil {
 		klog.FromContext(ctx).V(2).Info("IPAddressClaims cannot be watched yet", "err", err)
 		select {
 		case <-ctx.Done():
 			return
 		case <-time.After(versionRetry):
-			version, err = c.served(ctx)
+			version, err = c.servedVersion(ctx)
 		}
 	}
 	informer := dynamicinformer.NewFilteredDynamicInformer(c.client,
 		schema.GroupVersionResource{Group: Group, Version: version, Resource: "ipaddressclaims"}, metav1.NamespaceAll, 0, cache.Indexers{},
 		func(o *metav1.ListOptions) { o.LabelSelector = UIDLabel }).Informer()
-	tell := func(obj any) {
+	notify := func(obj any) {
 		if gone, ok := obj.(cache.DeletedFinalStateUnknown); ok {
 			obj = gone.Obj
 		}
@@ -67,24 +67,24 @@ func (c *Claims) Run(ctx context.Context, changed func(types.NamespacedName)) {
 		}
 	}
 	if _, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc: tell, UpdateFunc: func(_, now any) { tell(now) }, DeleteFunc: tell,
+		AddFunc: notify, UpdateFunc: func(_, now any) { notify(now) }, DeleteFunc: notify,
 	}); err != nil {
 		klog.FromContext(ctx).Error(err, "Watching IPAddressClaims failed")
 		return
 	}
-	c.seen.mu.Lock()
-	c.seen.claims = informer
-	c.seen.mu.Unlock()
+	c.watched.mu.Lock()
+	c.watched.claims = informer
+	c.watched.mu.Unlock()
 	informer.RunWithContext(ctx)
 }
 
 // Held returns the problem of a claim whose address is in use, according to the watch. It is empty if there is no
 // problem.
 func (c *Claims) Held(vm *vmv1alpha1.VirtualMachine, claimed vmv1alpha1.ClaimedAddress) string {
-	c.seen.watch()
-	c.seen.mu.Lock()
-	informer := c.seen.claims
-	c.seen.mu.Unlock()
+	c.watched.watch()
+	c.watched.mu.Lock()
+	informer := c.watched.claims
+	c.watched.mu.Unlock()
 	if informer == nil || !informer.HasSynced() {
 		return ""
 	}
