@@ -33,7 +33,7 @@ func TestInstancetype_FirstSyncPinsBothReferences(t *testing.T) {
 		{"F27 F37 kind omitted", clusterIT, clusterPref, "", ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			w := newWorld()
+			w := newFixture()
 			w.add(t, tc.itKind, "small", "it-uid", 4, small)
 			w.add(t, tc.prefKind, "linux", "p-uid", 1, "{}")
 			vm := vmOf(t, "{instancetype: {name: small, kind: "+tc.itSpelt+"}, preference: {name: linux, kind: "+tc.prefSpelt+"}}")
@@ -79,7 +79,7 @@ func TestInstancetype_FirstSyncPinsBothReferences(t *testing.T) {
 }
 
 func TestInstancetype_SyncWithoutReferences(t *testing.T) {
-	w := newWorld()
+	w := newFixture()
 	vm := vmOf(t, "{cpu: {sockets: 2}, memory: {guest: 1Gi}}")
 	out := mustSync(t, w, vm)
 	if out.Status.InstancetypeRef != nil || out.Status.PreferenceRef != nil || w.created != nil || out.Status.Resources.VCPUs != 2 {
@@ -90,18 +90,18 @@ func TestInstancetype_SyncWithoutReferences(t *testing.T) {
 func TestInstancetype_ReferencesFollowTheMatcher(t *testing.T) {
 	type step struct {
 		name    string
-		do      func(t *testing.T, w *world, vm *vmv1alpha1.VirtualMachine)
-		want    string // revision of the instance type; "" is no reference
+		do      func(t *testing.T, w *fixture, vm *vmv1alpha1.VirtualMachine)
+		want    string // foundRevision of the instance type; "" is no reference
 		created int
 	}
-	matcher := func(m string) func(*testing.T, *world, *vmv1alpha1.VirtualMachine) {
-		return func(t *testing.T, _ *world, vm *vmv1alpha1.VirtualMachine) {
+	matcher := func(m string) func(*testing.T, *fixture, *vmv1alpha1.VirtualMachine) {
+		return func(t *testing.T, _ *fixture, vm *vmv1alpha1.VirtualMachine) {
 			vm.Spec.Instancetype = parse[vmv1alpha1.InstancetypeMatcher](t, m)
 		}
 	}
 	steps := []step{
-		{"captured", func(*testing.T, *world, *vmv1alpha1.VirtualMachine) {}, "small-v1alpha1-s-1", 1},
-		{"F57 the source changes: pinned, and marked", func(t *testing.T, w *world, _ *vmv1alpha1.VirtualMachine) {
+		{"captured", func(*testing.T, *fixture, *vmv1alpha1.VirtualMachine) {}, "small-v1alpha1-s-1", 1},
+		{"F57 the source changes: pinned, and marked", func(t *testing.T, w *fixture, _ *vmv1alpha1.VirtualMachine) {
 			w.add(t, clusterIT, "small", "s", 2, big)
 		}, "small-v1alpha1-s-1", 1},
 		{"F45 another spelling of the kind", matcher("{name: small, kind: VIRTUALMACHINECLUSTERINSTANCETYPES}"), "small-v1alpha1-s-1", 1},
@@ -113,12 +113,12 @@ func TestInstancetype_ReferencesFollowTheMatcher(t *testing.T) {
 		{"F28 a pin is mirrored, nothing is created", matcher("{name: small, revisionName: small-v1alpha1-s-1}"), "small-v1alpha1-s-1", 4},
 		{"F28 the newer kind of pin", matcher("{name: small, controllerRevisionRef: {name: small-v1alpha1-s-2}}"), "small-v1alpha1-s-2", 4},
 		{"the pin is removed: the pinned revision stays", matcher("{name: small}"), "small-v1alpha1-s-2", 4},
-		{"F47 the matcher is removed", func(t *testing.T, _ *world, vm *vmv1alpha1.VirtualMachine) {
+		{"F47 the matcher is removed", func(t *testing.T, _ *fixture, vm *vmv1alpha1.VirtualMachine) {
 			vm.Spec.Instancetype = nil
 			vm.Spec.CPU, vm.Spec.Memory = parse[vmv1alpha1.VirtualMachineCPU](t, "{sockets: 1}"), parse[vmv1alpha1.VirtualMachineMemory](t, "{guest: 1Gi}")
 		}, "", 4},
 	}
-	w := newWorld()
+	w := newFixture()
 	w.add(t, clusterIT, "small", "s", 1, small)
 	w.add(t, instancetype.KindInstancetype, "small", "n", 1, small)
 	w.add(t, clusterIT, "big", "b", 1, big)
@@ -144,7 +144,7 @@ func TestInstancetype_ReferencesFollowTheMatcher(t *testing.T) {
 }
 
 func TestInstancetype_EachVMPinsTheCurrentGeneration(t *testing.T) {
-	w := newWorld()
+	w := newFixture()
 	w.add(t, clusterIT, "small", "s", 1, small)
 	first := mustSync(t, w, vmOf(t, "{instancetype: {name: small}}"))
 	w.add(t, clusterIT, "small", "s", 2, big)
@@ -168,7 +168,7 @@ func TestInstancetype_EachVMPinsTheCurrentGeneration(t *testing.T) {
 }
 
 func TestInstancetype_ReportsDrift(t *testing.T) {
-	w := newWorld()
+	w := newFixture()
 	o := w.add(t, clusterIT, "small", "s", 1, small)
 	vm := mustSync(t, w, vmOf(t, "{instancetype: {name: small}}"))
 	w.add(t, clusterIT, "small", "s", 2, big)
@@ -189,7 +189,7 @@ func TestInstancetype_ReportsDrift(t *testing.T) {
 }
 
 func TestInstancetype_CopiesTheInferencePolicy(t *testing.T) {
-	w := newWorld()
+	w := newFixture()
 	w.add(t, clusterIT, "small", "s", 1, small)
 	image := &vmv1alpha1.VirtualMachineImage{}
 	image.Labels = map[string]string{vmv1alpha1.LabelDefaultInstancetype: "small"}
@@ -222,7 +222,7 @@ func TestInstancetype_ReusesOnlyEqualRevisions(t *testing.T) {
 	}{
 		{"F30 F40 F52 an equal revision is reused", func(*testing.T, *itv1alpha1.ControllerRevision, *vmv1alpha1.VirtualMachine, subject) {}, ""},
 		{"F31 F41 an unequal revision is refused", func(t *testing.T, revision *itv1alpha1.ControllerRevision, vm *vmv1alpha1.VirtualMachine, s subject) {
-			other, err := instancetype.NewRevision(vm.Namespace, newWorld().add(t, instancetype.Kind(s.kind), "small", "s", 1, s.other))
+			other, err := instancetype.NewRevision(vm.Namespace, newFixture().add(t, instancetype.Kind(s.kind), "small", "s", 1, s.other))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -234,7 +234,7 @@ func TestInstancetype_ReusesOnlyEqualRevisions(t *testing.T) {
 	} {
 		for role, s := range subjects {
 			t.Run(string(role)+" "+tc.name, func(t *testing.T) {
-				w := newWorld()
+				w := newFixture()
 				w.add(t, instancetype.Kind(s.kind), "small", "s", 1, s.content)
 				vm := vmOf(t, s.vm)
 				mustSync(t, w, vm)
@@ -260,7 +260,7 @@ func TestInstancetype_ReusesOnlyEqualRevisions(t *testing.T) {
 }
 
 func TestInstancetype_FailingStoreDoesNotChangeTheStatus(t *testing.T) {
-	w := newWorld()
+	w := newFixture()
 	w.add(t, clusterIT, "small", "s", 1, small)
 	w.broken = errors.New("quota")
 	out, err := sync(t, w, vmOf(t, "{instancetype: {name: small}}"))
@@ -272,7 +272,7 @@ func TestInstancetype_FailingStoreDoesNotChangeTheStatus(t *testing.T) {
 // A missing namespace in the management cluster is not a missing instance type. No event would report its creation, so
 // it must be retried.
 func TestInstancetype_RetriesAMissingNamespace(t *testing.T) {
-	w := newWorld()
+	w := newFixture()
 	w.add(t, clusterIT, "small", "s", 1, small)
 	w.broken = apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, "default")
 	out, err := sync(t, w, vmOf(t, "{instancetype: {name: small}}"))
@@ -286,7 +286,7 @@ func TestInstancetype_RetriesAMissingNamespace(t *testing.T) {
 
 // Both revisions were lost and one of them is refreshed. The other is still missing.
 func TestInstancetype_ReportsThatPinningWaits(t *testing.T) {
-	w := newWorld()
+	w := newFixture()
 	w.add(t, clusterIT, "small", "s", 1, small)
 	w.add(t, clusterPref, "linux", "l", 1, "{}")
 	vm := mustSync(t, w, vmOf(t, "{instancetype: {name: small}, preference: {name: linux}}")).DeepCopy()
@@ -308,7 +308,7 @@ func TestInstancetype_ReportsThatPinningWaits(t *testing.T) {
 
 func TestInstancetype_CopiesThePinOfAPreference(t *testing.T) {
 	for _, pin := range []string{"revisionName: linux-v1alpha1-l-1", "controllerRevisionRef: {name: linux-v1alpha1-l-1}"} {
-		w := newWorld()
+		w := newFixture()
 		vm := vmOf(t, "{cpu: {sockets: 1}, memory: {guest: 1Gi}, preference: {name: linux, "+pin+"}}")
 		revision, err := instancetype.NewRevision(vm.Namespace, w.add(t, clusterPref, "linux", "l", 1, "{}"))
 		if err != nil {
@@ -324,7 +324,7 @@ func TestInstancetype_CopiesThePinOfAPreference(t *testing.T) {
 }
 
 func TestInstancetype_UpgradesOldRevisions(t *testing.T) {
-	w := newWorld()
+	w := newFixture()
 	o := w.add(t, clusterIT, "small", "s", 1, small)
 	vm := vmOf(t, "{instancetype: {name: small}}")
 	old, err := instancetype.NewRevision(vm.Namespace, o)
@@ -349,7 +349,7 @@ func TestInstancetype_UpgradesOldRevisions(t *testing.T) {
 
 // A revision that another virtual machine pinned, or that a restore created, is used unchanged.
 func TestInstancetype_SharesRevisionsOfOtherVMs(t *testing.T) {
-	w := newWorld()
+	w := newFixture()
 	vm := vmOf(t, "{instancetype: {name: small, controllerRevisionRef: {name: rev}}}")
 	revision, err := instancetype.NewRevision(vm.Namespace, w.add(t, clusterIT, "small", "s", 1, small))
 	if err != nil {
@@ -364,7 +364,7 @@ func TestInstancetype_SharesRevisionsOfOtherVMs(t *testing.T) {
 }
 
 func TestInstancetype_VMsOfANamespaceShareRevisions(t *testing.T) {
-	w := newWorld()
+	w := newFixture()
 	w.add(t, clusterIT, "small", "s", 1, small)
 	for _, name := range []string{"one", "two", "three"} {
 		vm := vmOf(t, "{instancetype: {name: small}}")
@@ -379,7 +379,7 @@ func TestInstancetype_VMsOfANamespaceShareRevisions(t *testing.T) {
 }
 
 func TestInstancetype_PinningUnmarksARevision(t *testing.T) {
-	w := newWorld()
+	w := newFixture()
 	w.add(t, clusterIT, "small", "s", 1, small)
 	mustSync(t, w, vmOf(t, "{instancetype: {name: small}}"))
 	const name = "small-v1alpha1-s-1"

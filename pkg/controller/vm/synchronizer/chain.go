@@ -94,7 +94,7 @@ func (c Chain) Sync(
 	for _, s := range []Synchronizer{
 		// These run before the effective spec is computed, because it needs their defaults.
 		Network{}, Firmware{},
-		instancetypes, Class{of: instancetypes},
+		instancetypes, Class{instancetypes: instancetypes},
 	} {
 		next, reported, err := s.Sync(ctx, result.VM, vmi)
 		result.VM, result.Conditions = next, append(result.Conditions, reported...)
@@ -104,7 +104,7 @@ func (c Chain) Sync(
 	}
 	err := errors.Join(failures...)
 	result.Conditions = append(result.Conditions, condition(vmv1alpha1.ConditionSynchronized, err))
-	result.Effective, result.Captured = instancetypes.effective, instancetypes.captured
+	result.Effective, result.Captured = instancetypes.effective, instancetypes.pinned
 	return result, err
 }
 
@@ -160,8 +160,8 @@ func (Firmware) Sync(
 
 // Class sets status.class and reports the condition ClassReady.
 type Class struct {
-	// of has read the class and found the problems of the combination. Class only derives the condition from them.
-	of *Instancetype
+	// instancetypes has read the class and found the problems of the combination. Class only derives the condition from them.
+	instancetypes *Instancetype
 }
 
 // Sync implements Synchronizer.
@@ -172,12 +172,12 @@ func (s Class) Sync(
 		vm.Status.Class = nil
 		return vm, []metav1.Condition{{Type: vmv1alpha1.ConditionClassReady}}, nil
 	}
-	class, err := s.of.sources.Class()
+	class, err := s.instancetypes.sources.Class()
 	if err != nil {
 		return vm, []metav1.Condition{condition(vmv1alpha1.ConditionClassReady, err)}, err
 	}
 	vm.Status.Class = &vmv1alpha1.VirtualMachineClassStatus{Name: class.Name, Generation: class.Generation}
 	// The preference's condition shows unmet requirements.
-	problems := s.of.part(func(p apply.Problem) bool { return p.Kind != apply.RequirementProblem })
+	problems := s.instancetypes.problemsFor(func(p apply.Problem) bool { return p.Kind != apply.RequirementProblem })
 	return vm, []metav1.Condition{condition(vmv1alpha1.ConditionClassReady, problems)}, nil
 }

@@ -41,7 +41,7 @@ func TestChain_ReportsFailuresInConditions(t *testing.T) {
 		{"no size", "{}", map[string]string{"Synchronized": "False Invalid"}, "set className, instancetype, or cpu and memory"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			w := newWorld()
+			w := newFixture()
 			w.add(t, clusterIT, "small", "s", 1, small)
 			w.add(t, clusterPref, "linux", "l", 1, "{}")
 			w.add(t, clusterPref, "greedy", "g", 1, "{requirements: {cpu: {guest: 64}}}")
@@ -67,7 +67,7 @@ func TestChain_ReportsFailuresInConditions(t *testing.T) {
 func TestInstancetype_ContinuesWhenTheSourceIsCreated(t *testing.T) {
 	for _, kind := range []instancetype.Kind{clusterIT, instancetype.KindInstancetype, clusterPref, instancetype.KindPreference} {
 		t.Run("F56 "+string(kind), func(t *testing.T) {
-			w := newWorld()
+			w := newFixture()
 			spec, content, ready := "{instancetype: {name: small, kind: "+string(kind)+"}}", small, "InstancetypeReady"
 			if kind.Role() == pref {
 				spec, content, ready = "{cpu: {sockets: 1}, memory: {guest: 1Gi}, preference: {name: small, kind: "+string(kind)+"}}", "{}", "PreferenceReady"
@@ -93,7 +93,7 @@ func TestInstancetype_ContinuesWhenTheSourceIsCreated(t *testing.T) {
 // A change to a source that cannot be used leaves the pinned revision in the status. Its other fields are still
 // updated.
 func TestInstancetype_KeepsThePinnedRevisionIfASwitchFails(t *testing.T) {
-	w := newWorld()
+	w := newFixture()
 	w.add(t, clusterIT, "small", "s", 1, small)
 	w.add(t, clusterIT, "odd", "o", 1, "{cpu: {guest: 3}, memory: {guest: 1Gi}}")
 	w.add(t, clusterPref, "spread", "p", 1, "{cpu: {preferredCPUTopology: spread}}")
@@ -114,7 +114,7 @@ func TestInstancetype_KeepsThePinnedRevisionIfASwitchFails(t *testing.T) {
 }
 
 func TestInstancetype_ReportsAConflictWithAPinnedRevision(t *testing.T) {
-	w := newWorld()
+	w := newFixture()
 	w.add(t, clusterIT, "small", "s", 1, small)
 	vm := mustSync(t, w, vmOf(t, "{instancetype: {name: small}}")).DeepCopy()
 	w.add(t, clusterIT, "small", "s", 2, small)

@@ -16,7 +16,7 @@ import (
 
 // F127 F129: only the status records that nothing was inferred, until a refresh.
 func TestInstancetype_RecordsThatNothingWasInferred(t *testing.T) {
-	w := newWorld()
+	w := newFixture()
 	w.add(t, clusterIT, "small", "s", 1, small)
 	w.images["boot"] = &vmv1alpha1.VirtualMachineImage{}
 	spec := "{image: {name: boot}, cpu: {sockets: 1}, memory: {guest: 1Gi}, instancetype: {inferFromVolume: image, inferFromVolumeFailurePolicy: Ignore}}"

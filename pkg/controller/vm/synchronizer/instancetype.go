@@ -31,8 +31,8 @@ type Instancetype struct {
 	effective *vmv1alpha1.VirtualMachineInstanceSpec
 	// problems has the conflicts between the objects, if all of them were found but no effective spec can be computed.
 	problems *apply.Error
-	// captured has the revisions that Sync added to the status.
-	captured []*itv1alpha1.ControllerRevision
+	// pinned has the revisions that Sync added to the status.
+	pinned []*itv1alpha1.ControllerRevision
 }
 
 // Sync implements Synchronizer.
@@ -44,7 +44,7 @@ func (s *Instancetype) Sync(
 		s.effective, err = instancetype.Compute(vm, resolved)
 		errors.As(err, &s.problems)
 	}
-	if err == nil && s.expands(vm) {
+	if err == nil && s.shouldExpand(vm) {
 		return s.expand(vm, resolved)
 	}
 	if s.effective != nil {
@@ -57,7 +57,7 @@ func (s *Instancetype) Sync(
 	}
 	for _, r := range references {
 		_, missing := s.sources.Find(r.role)
-		captured := s.capture(ctx, vm, r.role, err)
+		captured := s.pin(ctx, vm, r.role, err)
 		reported = append(reported, s.condition(vm, r, missing, captured, err))
 		failures = append(failures, missing, captured)
 	}
@@ -93,8 +93,8 @@ func (s *Instancetype) expand(vm *vmv1alpha1.VirtualMachine, resolved *instancet
 	return expanded, removed, nil
 }
 
-// expands reports whether the policy replaces the references of vm.
-func (s *Instancetype) expands(vm *vmv1alpha1.VirtualMachine) bool {
+// shouldExpand reports whether the policy replaces the references of vm.
+func (s *Instancetype) shouldExpand(vm *vmv1alpha1.VirtualMachine) bool {
 	if vm.Spec.Instancetype == nil && vm.Spec.Preference == nil {
 		return false
 	}
@@ -113,9 +113,9 @@ func hasRevision(vm *vmv1alpha1.VirtualMachine, role instancetype.Role) bool {
 	return ref != nil && ref.ControllerRevisionRef != nil
 }
 
-// capture writes the status reference of vm for role after its revision exists. blocked is the reason why no effective
+// pin writes the status reference of vm for role after its revision exists. blocked is the reason why no effective
 // spec can be computed. In that case only the data of the revision in use is updated, and its size stays unchanged.
-func (s *Instancetype) capture(ctx context.Context, vm *vmv1alpha1.VirtualMachine, role instancetype.Role, blocked error) error {
+func (s *Instancetype) pin(ctx context.Context, vm *vmv1alpha1.VirtualMachine, role instancetype.Role, blocked error) error {
 	if !hasMatcher(vm, role) {
 		instancetype.SetStatusRef(vm, role, nil)
 		return nil
@@ -132,15 +132,15 @@ func (s *Instancetype) capture(ctx context.Context, vm *vmv1alpha1.VirtualMachin
 		return nil
 	}
 	old := instancetype.StatusRef(vm, role)
-	if blocked != nil && !(hasRevision(vm, role) && s.revision(role) == old.ControllerRevisionRef.Name) {
+	if blocked != nil && !(hasRevision(vm, role) && s.foundRevision(role) == old.ControllerRevisionRef.Name) {
 		return nil
 	}
 	if capture.Create != nil {
 		if err := Ensure(ctx, s.revisions, capture.Create); err != nil {
 			return &instancetype.RoleError{Role: role, Err: err}
 		}
-		s.captured = append(s.captured, capture.Create)
-		if applied := s.applied(role); applied != nil {
+		s.pinned = append(s.pinned, capture.Create)
+		if applied := s.appliedRevision(role); applied != nil {
 			// The revision is pinned from now on, so the instance shows it from the beginning.
 			applied.RevisionName = capture.Create.Name
 		}
@@ -153,8 +153,8 @@ func (s *Instancetype) capture(ctx context.Context, vm *vmv1alpha1.VirtualMachin
 	return nil
 }
 
-// applied returns the part of the effective spec that has its source for role. It is nil if there is none.
-func (s *Instancetype) applied(role instancetype.Role) *vmv1alpha1.AppliedRevision {
+// appliedRevision returns the part of the effective spec that has its source for role. It is nil if there is none.
+func (s *Instancetype) appliedRevision(role instancetype.Role) *vmv1alpha1.AppliedRevision {
 	switch {
 	case s.effective == nil:
 		return nil
@@ -164,8 +164,8 @@ func (s *Instancetype) applied(role instancetype.Role) *vmv1alpha1.AppliedRevisi
 	return s.effective.Instancetype
 }
 
-// revision returns the name of the revision that was found for role. It is empty for the live object.
-func (s *Instancetype) revision(role instancetype.Role) string {
+// foundRevision returns the name of the revision that was found for role. It is empty for the live object.
+func (s *Instancetype) foundRevision(role instancetype.Role) string {
 	found, _ := s.sources.Find(role)
 	return found.Revision
 }
@@ -187,7 +187,7 @@ func (s *Instancetype) condition(vm *vmv1alpha1.VirtualMachine, r reference, mis
 	if failure == nil {
 		// The preference's condition shows unmet requirements. The instance type's condition shows conflicts and
 		// topology problems.
-		failure = s.part(func(p apply.Problem) bool {
+		failure = s.problemsFor(func(p apply.Problem) bool {
 			return (p.Kind == apply.RequirementProblem) == (r.role == instancetype.RolePreference)
 		})
 	}
@@ -196,13 +196,13 @@ func (s *Instancetype) condition(vm *vmv1alpha1.VirtualMachine, r reference, mis
 	}
 	c := condition(r.condition, failure)
 	if failure == nil {
-		c.Message = s.remark(vm, r.role, blocked)
+		c.Message = s.message(vm, r.role, blocked)
 	}
 	return c
 }
 
-// part returns the problems for which belongs returns true, or nil if there are none.
-func (s *Instancetype) part(belongs func(apply.Problem) bool) error {
+// problemsFor returns the problems for which belongs returns true, or nil if there are none.
+func (s *Instancetype) problemsFor(belongs func(apply.Problem) bool) error {
 	if s.problems == nil {
 		return nil
 	}
@@ -218,14 +218,14 @@ func (s *Instancetype) part(belongs func(apply.Problem) bool) error {
 	return part
 }
 
-// remark returns the condition's message for a usable reference. err is the reason why there is no effective spec.
-func (s *Instancetype) remark(vm *vmv1alpha1.VirtualMachine, role instancetype.Role, err error) string {
+// message returns the condition's message for a usable reference. err is the reason why there is no effective spec.
+func (s *Instancetype) message(vm *vmv1alpha1.VirtualMachine, role instancetype.Role, err error) string {
 	ref := instancetype.StatusRef(vm, role)
 	switch {
 	case ref != nil && ref.Name == "":
 		return fmt.Sprintf("nothing was inferred from volume %q; a refresh tries again", ref.InferFromVolume)
 	case err != nil && !hasRevision(vm, role):
-		return notCaptured
+		return notPinned
 	}
 	if found, _ := s.sources.Find(role); found != nil && found.Object.Preference != nil {
 		if what := apply.Unapplied(&vm.Spec, found.Object.Preference); what != "" {
@@ -235,9 +235,9 @@ func (s *Instancetype) remark(vm *vmv1alpha1.VirtualMachine, role instancetype.R
 	return ""
 }
 
-// notCaptured is the message for a reference that was found but has no revision: the references must be checked
+// notPinned is the message for a reference that was found but has no revision: the references must be checked
 // together.
-const notCaptured = "the revision is pinned as soon as all other objects that the virtual machine refers to are found and compatible"
+const notPinned = "the revision is pinned as soon as all other objects that the virtual machine refers to are found and compatible"
 
 // Ensure creates a revision that a status refers to or will refer to. An existing revision must have the same data. If
 // it was marked for collection, the mark is removed.
@@ -250,7 +250,7 @@ func Ensure(ctx context.Context, store RevisionStore, revision *itv1alpha1.Contr
 	if apierrors.IsNotFound(err) {
 		_, err = store.Create(ctx, revision)
 		if !apierrors.IsAlreadyExists(err) {
-			return created(revision.Name, err)
+			return wrapCreateError(revision.Name, err)
 		}
 		existing, err = store.Get(ctx, revision.Namespace, revision.Name)
 	}
@@ -275,8 +275,8 @@ func Ensure(ctx context.Context, store RevisionStore, revision *itv1alpha1.Contr
 	return nil
 }
 
-// created returns the error of a create with its context.
-func created(name string, err error) error {
+// wrapCreateError returns the error of a create with its context.
+func wrapCreateError(name string, err error) error {
 	switch {
 	case err == nil:
 		return nil

@@ -30,7 +30,7 @@ func TestChain_AppliesThePolicy(t *testing.T) {
 		{"F132 ExpandAll expands all references", synchronizer.PolicyExpandAll, true, true},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			w := newWorld()
+			w := newFixture()
 			w.add(t, clusterIT, "small", "s", 1, small)
 			w.add(t, clusterPref, "linux", "l", 1, "{devices: {preferredDiskBus: sata}}")
 			vm := vmOf(t, "{instancetype: {name: small}, preference: {name: linux}, volumes: [{name: d, disk: {size: 1Gi}}]}")
@@ -102,7 +102,7 @@ func TestNetwork_PreferenceDeterminesTheDefaultInterface(t *testing.T) {
 		"{devices: {preferredAutoattachPodInterface: true}}":  1,
 		"{devices: {preferredAutoattachPodInterface: false}}": 0,
 	} {
-		w := newWorld()
+		w := newFixture()
 		w.add(t, clusterPref, "linux", "l", 1, preference)
 		vm := vmOf(t, "{cpu: {sockets: 1}, memory: {guest: 1Gi}, preference: {name: linux}}")
 		vm.Spec.Network = nil
@@ -121,7 +121,7 @@ func TestInstancetype_ReportsAnUnappliedTimeZone(t *testing.T) {
 		"cloudInit: {}": "not applied: clock.preferredClockOffset.timezone Europe/Berlin (needs bootstrap.linuxPrep)",
 		"linuxPrep: {}": "",
 	} {
-		w := newWorld()
+		w := newFixture()
 		w.add(t, clusterPref, "linux", "l", 1, "{clock: {preferredClockOffset: {timezone: Europe/Berlin}}}")
 		vm := mustSync(t, w, vmOf(t, "{cpu: {sockets: 1}, memory: {guest: 1Gi}, preference: {name: linux}, bootstrap: {"+bootstrap+"}}"))
 		if c := condition(t, vm, vmv1alpha1.ConditionPreferenceReady); c.Status != metav1.ConditionTrue || c.Message != want {
@@ -162,7 +162,7 @@ func TestFirmware_SetsAStableUUID(t *testing.T) {
 }
 
 func TestClass_SetsStatusAndCondition(t *testing.T) {
-	w := newWorld()
+	w := newFixture()
 	class := &vmv1alpha1.VirtualMachineClass{Spec: *parse[vmv1alpha1.VirtualMachineClassSpec](t, "{cpu: {sockets: 4}, memory: {guest: 8Gi}}")}
 	class.Name, class.Generation = "gold", 7
 	w.classes["gold"] = class
@@ -209,7 +209,7 @@ func TestFirmware_GivesAUUIDToWhatHasNone(t *testing.T) {
 func TestChain_RunsAllSynchronizers(t *testing.T) {
 	vm := &vmv1alpha1.VirtualMachine{Spec: *parse[vmv1alpha1.VirtualMachineSpec](t, "{instancetype: {name: gone}, className: gone}")}
 	vm.Name, vm.Namespace, vm.UID = "vm", "default", "uid"
-	result, err := chain(newWorld(), "").Sync(t.Context(), vm, nil)
+	result, err := chain(newFixture(), "").Sync(t.Context(), vm, nil)
 	out := merged(result)
 	if err == nil || result.Effective != nil || out.Spec.Network == nil || out.Spec.Firmware == nil || out.Spec.Firmware.UUID == "" {
 		t.Errorf("F59 network %+v, firmware %+v, error %v", out.Spec.Network, out.Spec.Firmware, err)
