@@ -49,7 +49,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, s step.State) (report Report
 	case ref == nil:
 		return no(vmv1alpha1.ReasonInvalid, "spec.image is required to create a virtual machine")
 	case ref.Kind == vmv1alpha1.MachineImageKind:
-		reason, message := r.origin(&report, s.VM.Namespace, ref)
+		reason, message := r.cloneSource(&report, s.VM.Namespace, ref)
 		if reason != "" {
 			return no(reason, message)
 		}
@@ -91,9 +91,9 @@ func absentImage(ref *vmv1alpha1.VirtualMachineImageRef, namespace string) strin
 	return fmt.Sprintf("%s %q does not exist in namespace %q", vmv1alpha1.ImageKind, ref.Name, namespace)
 }
 
-// origin finds the virtual machine to clone by its object. Its events queue the clone again. If it cannot be cloned,
+// cloneSource finds the virtual machine to clone by its object. Its events queue the clone again. If it cannot be cloned,
 // origin returns the reason and sets no image, so that the provider does not query vSphere.
-func (r *Reconciler) origin(report *Report, namespace string, ref *vmv1alpha1.VirtualMachineImageRef) (reason, message string) {
+func (r *Reconciler) cloneSource(report *Report, namespace string, ref *vmv1alpha1.VirtualMachineImageRef) (reason, message string) {
 	source, err := r.VMs.Get(types.NamespacedName{Namespace: namespace, Name: ref.Name})
 	if err != nil || source == nil {
 		return vmv1alpha1.ReasonNotFound, fmt.Sprintf("VirtualMachine %q does not exist in namespace %q", ref.Name, namespace)
