@@ -25,8 +25,8 @@ type vsphere struct {
 	mu    sync.Mutex
 	state map[string]*machine
 	hint  func(provider.Hint)
-	// passes is the number of calls except deletions.
-	passes int
+	// calls is the number of calls except deletions.
+	calls int
 }
 
 type machine struct {
@@ -48,7 +48,7 @@ func (v *vsphere) CreateOrUpdateVirtualMachineAsync(_ context.Context, req *prov
 func (v *vsphere) update(req *provider.Request) (<-chan error, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.passes++
+	v.calls++
 	m := v.state[req.VM.Name]
 	if m != nil && m.busy {
 		return nil, provider.ErrReconcileInProgress
@@ -142,8 +142,8 @@ func TestController_ReconcilesAVMByEventsOnly(t *testing.T) {
 		if got := a.api.writes(); got != 3 {
 			t.Errorf("%d writes of the virtual machine, want 3: being created, created, running", got)
 		}
-		if v.passes != 3 {
-			t.Errorf("%d reconciles, want 3: to create, to power on, and to observe that it runs", v.passes)
+		if v.calls != 3 {
+			t.Errorf("%d reconciles, want 3: to create, to power on, and to observe that it runs", v.calls)
 		}
 
 		vm.Spec.PowerState = vmv1alpha1.PoweredOff

@@ -47,34 +47,34 @@ func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (c
 
 	p := newReconciliation(original, r.now())
 	p.owner = owner.Read(r.machines, p.VM)
-	var passErr error
+	var reconcileErr error
 	if p.VM.DeletionTimestamp != nil {
-		passErr = r.reconcileDelete(ctx, p)
+		reconcileErr = r.reconcileDelete(ctx, p)
 	} else {
-		passErr = r.reconcileNormal(ctx, p)
+		reconcileErr = r.reconcileNormal(ctx, p)
 	}
 	if len(p.Conditions) > 0 {
 		p.mergeConditions()
 		summarize(p.VM)
 	}
-	return combine(ctx, p, passErr, r.writer.persist(ctx, p))
+	return combine(ctx, p, reconcileErr, r.writer.persist(ctx, p))
 }
 
 // combine returns the result of a reconcile from its error and the error of its write.
-func combine(ctx context.Context, p *reconciliation, passErr, persistErr error) (controller.Result, error) {
+func combine(ctx context.Context, p *reconciliation, reconcileErr, persistErr error) (controller.Result, error) {
 	switch {
 	case persistErr == nil:
 	case apierrors.IsConflict(persistErr):
 		klog.FromContext(ctx).V(4).Info("The virtual machine changed during the reconcile, reading it again")
 		// Not immediately, even if the reconcile requested that: it would cause the same conflict.
 		p.Next = controller.Result{RequeueAfter: controller.ShortConflict}
-	case passErr == nil:
-		passErr = persistErr
+	case reconcileErr == nil:
+		reconcileErr = persistErr
 	default:
 		klog.FromContext(ctx).Error(persistErr, "Writing the virtual machine failed after a failed reconcile")
 	}
-	if passErr != nil {
-		return controller.Result{}, fmt.Errorf("reconciling virtual machine %s: %w", p.Key(), passErr)
+	if reconcileErr != nil {
+		return controller.Result{}, fmt.Errorf("reconciling virtual machine %s: %w", p.Key(), reconcileErr)
 	}
 	if p.Next.Requeue {
 		p.Next.RequeueAfter = 0 // an immediate requeue is earlier
