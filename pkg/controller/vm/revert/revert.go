@@ -197,20 +197,20 @@ func Refused(err error) (report step.Report) {
 // restoreRecord returns vm as it is in the object record of a snapshot. It creates the revisions that the restored object
 // needs.
 func (r *Reconciler) restoreRecord(ctx context.Context, vm *vmv1alpha1.VirtualMachine, record string) (*vmv1alpha1.VirtualMachine, error) {
-	was, err := vmrecord.Decode(record)
+	recorded, err := vmrecord.Decode(record)
 	if err != nil {
 		return nil, err
 	}
-	if was.UID != vm.UID {
-		return nil, fmt.Errorf("the object record belongs to %s/%s with UID %s", was.Namespace, was.Name, was.UID)
+	if recorded.UID != vm.UID {
+		return nil, fmt.Errorf("the object record belongs to %s/%s with UID %s", recorded.Namespace, recorded.Name, recorded.UID)
 	}
 	out := vm.DeepCopy()
-	out.Spec = restoreSpec(&was.Spec, vm)
-	out.Labels, out.Annotations = restoreKeys(vm.Labels, was.Labels), restoreKeys(vm.Annotations, was.Annotations)
+	out.Spec = restoreSpec(&recorded.Spec, vm)
+	out.Labels, out.Annotations = restoreKeys(vm.Labels, recorded.Labels), restoreKeys(vm.Annotations, recorded.Annotations)
 	delete(out.Annotations, vmv1alpha1.AnnotationReverting)
-	saved := make([]*itv1alpha1.ControllerRevision, len(was.Revisions))
-	for i := range was.Revisions {
-		saved[i] = &was.Revisions[i]
+	saved := make([]*itv1alpha1.ControllerRevision, len(recorded.Revisions))
+	for i := range recorded.Revisions {
+		saved[i] = &recorded.Revisions[i]
 	}
 	out, missing, err := instancetype.Adopt(ctx, out, saved, r.Reader)
 	if err != nil {
@@ -226,12 +226,12 @@ func (r *Reconciler) restoreRecord(ctx context.Context, vm *vmv1alpha1.VirtualMa
 
 // restoreSpec returns the spec of the object record, without the revert request. Fields that identify the virtual
 // machine keep their current values.
-func restoreSpec(was *vmv1alpha1.VirtualMachineSpec, vm *vmv1alpha1.VirtualMachine) vmv1alpha1.VirtualMachineSpec {
-	out := *was.DeepCopy()
+func restoreSpec(recorded *vmv1alpha1.VirtualMachineSpec, vm *vmv1alpha1.VirtualMachine) vmv1alpha1.VirtualMachineSpec {
+	out := *recorded.DeepCopy()
 	now := vm.Spec.DeepCopy()
 	out.CurrentSnapshotName = ""
-	if was.PowerState != "" || was.GroupName == "" { // A group determines the power state of its members.
-		out.PowerState = cmp.Or(vm.Status.PowerState, was.PowerState)
+	if recorded.PowerState != "" || recorded.GroupName == "" { // A group determines the power state of its members.
+		out.PowerState = cmp.Or(vm.Status.PowerState, recorded.PowerState)
 	}
 	out.Image, out.InstanceUUID, out.ProviderID, out.Zone = now.Image, now.InstanceUUID, now.ProviderID, now.Zone
 	if now.Firmware != nil && now.Firmware.UUID != "" {
