@@ -65,7 +65,7 @@ func (a *Addresses) Reconcile(ctx context.Context, s step.State) (AddressReport,
 	}
 	var lacks missingAddresses
 	for n := range wanted {
-		lacks.note(a.claim(ctx, &report.Report, s, &all[n]))
+		lacks.addError(a.claim(ctx, &report.Report, s, &all[n]))
 	}
 	s.VM.Status.ClaimedAddresses = all
 	switch {
@@ -132,8 +132,8 @@ type missingAddresses struct {
 	err error
 }
 
-// note adds the error of one address. The most severe reason is kept.
-func (l *missingAddresses) note(err error) {
+// addError adds the error of one address. The most severe reason is kept.
+func (l *missingAddresses) addError(err error) {
 	if err == nil {
 		return
 	}

@@ -68,9 +68,9 @@ type claimState struct {
 // claimProblem is the reason why a claim cannot be attached.
 type claimProblem struct{ reason, message string }
 
-// judge returns how the claim of a volume of vm is attached, or why it cannot be attached. A disk that vm already has
+// evaluate returns how the claim of a volume of vm is attached, or why it cannot be attached. A disk that vm already has
 // stays attached, even if the claim changes.
-func (f *claimState) judge(vm *vmv1alpha1.VirtualMachine, volume *vmv1alpha1.VirtualMachineVolume) (provider.Claim, *claimProblem) {
+func (f *claimState) evaluate(vm *vmv1alpha1.VirtualMachine, volume *vmv1alpha1.VirtualMachineVolume) (provider.Claim, *claimProblem) {
 	var out provider.Claim
 	name := volume.PersistentVolumeClaim.ClaimName
 	no := func(reason, format string, args ...any) (provider.Claim, *claimProblem) {
@@ -78,7 +78,7 @@ func (f *claimState) judge(vm *vmv1alpha1.VirtualMachine, volume *vmv1alpha1.Vir
 		out.Waiting = t.message
 		return out, t
 	}
-	if reason, why := f.unbound(vm); reason != "" {
+	if reason, why := f.checkBound(vm); reason != "" {
 		return no(reason, "%s", why)
 	}
 	id, why := volumeID(f.volume)
@@ -117,8 +117,8 @@ func (f *claimState) judge(vm *vmv1alpha1.VirtualMachine, volume *vmv1alpha1.Vir
 	return out, nil
 }
 
-// unbound returns the reason why a claim has no usable volume.
-func (f *claimState) unbound(vm *vmv1alpha1.VirtualMachine) (reason, why string) {
+// checkBound returns the reason why a claim has no usable volume.
+func (f *claimState) checkBound(vm *vmv1alpha1.VirtualMachine) (reason, why string) {
 	c := f.claim
 	switch {
 	case c == nil:

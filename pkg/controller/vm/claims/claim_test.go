@@ -127,7 +127,7 @@ func TestClaimFacts_Judge(t *testing.T) {
 			if tc.given != nil {
 				tc.given(facts, vm)
 			}
-			got, trouble := facts.judge(vm, &vm.Spec.Volumes[0])
+			got, trouble := facts.evaluate(vm, &vm.Spec.Volumes[0])
 			if (got.Waiting == "") != (tc.reason == "") {
 				t.Errorf("it waits for %q, want reason %q", got.Waiting, tc.reason)
 			}

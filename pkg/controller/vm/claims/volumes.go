@@ -295,7 +295,7 @@ func (v *Volumes) reconcileClaim(ctx context.Context, report *step.Report, vm *v
 		other, err := v.VMs.Get(types.NamespacedName{Namespace: key.Namespace, Name: h.Name})
 		return err == nil && other != nil && other.UID == h.UID
 	}
-	claim, trouble := facts.judge(vm, volume)
+	claim, trouble := facts.evaluate(vm, volume)
 	if trouble != nil || HeldBy(facts.claim, vm.UID) {
 		return claim, trouble, nil
 	}
