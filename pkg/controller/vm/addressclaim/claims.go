@@ -106,7 +106,7 @@ func (c *Claims) Get(ctx context.Context, vm *vmv1alpha1.VirtualMachine, want vm
 	if err != nil {
 		return want, err
 	}
-	c.watched.watch()
+	c.watched.start()
 	claim, err := c.claim(ctx, version, vm, want)
 	if err != nil {
 		return want, err

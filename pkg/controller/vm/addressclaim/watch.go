@@ -26,16 +26,16 @@ const versionRetry = 10 * time.Second
 // claimWatch has the watched claims. The watch starts when the first claim is requested.
 type claimWatch struct {
 	once   sync.Once
-	wanted chan struct{}
+	needed chan struct{}
 
 	mu     sync.Mutex
 	claims cache.SharedIndexInformer
 }
 
-func newClaimWatch() *claimWatch { return &claimWatch{wanted: make(chan struct{})} }
+func newClaimWatch() *claimWatch { return &claimWatch{needed: make(chan struct{})} }
 
-// watch starts the watch.
-func (s *claimWatch) watch() { s.once.Do(func() { close(s.wanted) }) }
+// start starts the watch.
+func (s *claimWatch) start() { s.once.Do(func() { close(s.needed) }) }
 
 // Run watches the claims of virtual machines until ctx is done. It starts the watch when the first claim is requested.
 // It calls changed with the virtual machine of each changed claim.
@@ -43,7 +43,7 @@ func (c *Claims) Run(ctx context.Context, changed func(types.NamespacedName)) {
 	select {
 	case <-ctx.Done():
 		return
-	case <-c.watched.wanted:
+	case <-c.watched.needed:
 	}
 	version, err := c.servedVersion(ctx)
 	for err != nil {
@@ -81,7 +81,7 @@ func (c *Claims) Run(ctx context.Context, changed func(types.NamespacedName)) {
 // Held returns the problem of a claim whose address is in use, according to the watch. It is empty if there is no
 // problem.
 func (c *Claims) Held(vm *vmv1alpha1.VirtualMachine, claimed vmv1alpha1.ClaimedAddress) string {
-	c.watched.watch()
+	c.watched.start()
 	c.watched.mu.Lock()
 	informer := c.watched.claims
 	c.watched.mu.Unlock()
