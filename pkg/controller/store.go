@@ -88,8 +88,8 @@ func (s Store[T]) ByIndex(index, value string) ([]T, error) {
 	return all, nil
 }
 
-// createdRecently reports whether an informer may not have received an object yet. If an older object is not in the informer, it
-// was deleted before the informer received it.
+// createdRecently reports whether an informer may not have received an object yet. If an older object is not in the
+// informer, it was deleted before the informer received it.
 func createdRecently(o metav1.Object) bool {
 	return time.Since(o.GetCreationTimestamp().Time) < ownWritesTTL
 }
@@ -185,8 +185,8 @@ func (s Store[T]) UpdateStatus(ctx context.Context, client Client[T], next T) er
 	return nil
 }
 
-// dropOwnWrite removes a stored own write that the informer's cache has. Otherwise the object would be in memory twice until the
-// next read.
+// dropOwnWrite removes a stored own write that the informer's cache has. Otherwise the object would be in memory twice
+// until the next read.
 func (s Store[T]) dropOwnWrite(obj T) { s.cache.OnAddOrUpdate(obj) }
 
 // Deleted records that obj is deleted.

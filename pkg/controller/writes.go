@@ -46,7 +46,7 @@ type bucket struct {
 	reported bool
 }
 
-// NewWriteLimit returns a limit of which nothing is used.
+// NewWriteLimit returns an unused limit.
 func NewWriteLimit() *WriteLimit {
 	return &WriteLimit{buckets: map[string]*bucket{}, sweepAt: fewBuckets}
 }

@@ -99,8 +99,8 @@ func probeEvents(old, updated *vmv1alpha1.VirtualMachine) []event {
 	return nil
 }
 
-// questionEvents returns a warning when vSphere asks a question, for example about a full datastore, and an event when the
-// question is answered.
+// questionEvents returns a warning when vSphere asks a question, for example about a full datastore, and an event when
+// the question is answered.
 func questionEvents(old, updated *vmv1alpha1.VirtualMachine) []event {
 	before, after := findCondition(old, vmv1alpha1.ConditionQuestionsAnswered), findCondition(updated, vmv1alpha1.ConditionQuestionsAnswered)
 	switch {
@@ -165,8 +165,8 @@ func foreignDeletionEvents(old, updated *vmv1alpha1.VirtualMachine) []event {
 		"The object is deleted without the finalizer " + vmv1alpha1.VirtualMachineFinalizer + ": its vSphere virtual machine, if any, is kept"}}
 }
 
-// failureEvents returns a warning for every condition that became False with a new reason, or with the same reason because
-// of another holder.
+// failureEvents returns a warning for every condition that became False with a new reason, or with the same reason
+// because of another holder.
 func failureEvents(old, updated *vmv1alpha1.VirtualMachine) []event {
 	var events []event
 	for _, c := range updated.Status.Conditions {

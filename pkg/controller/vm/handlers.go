@@ -72,9 +72,9 @@ func (e *enqueuer) warnOfInvalidPriority(old, vm *vmv1alpha1.VirtualMachine) {
 	e.recorder.Eventf(vm, nil, corev1.EventTypeWarning, "InvalidPriority", actionEvaluate, "%s", invalid.Error())
 }
 
-// instanceHandler returns a handler of the events of instances that another client changed or deleted. The virtual machine of
-// the same name corrects them. Changes of status are the controller's own. So is the deletion of the instance of a
-// virtual machine that does not run.
+// instanceHandler returns a handler of the events of instances that another client changed or deleted. The virtual
+// machine of the same name corrects them. Changes of status are the controller's own. So is the deletion of the
+// instance of a virtual machine that does not run.
 func (e *enqueuer) instanceHandler() cache.ResourceEventHandler {
 	return cache.ResourceEventHandlerFuncs{
 		UpdateFunc: func(oldObj, obj any) {
@@ -95,8 +95,8 @@ func (e *enqueuer) instanceHandler() cache.ResourceEventHandler {
 	}
 }
 
-// relatedBy returns a function that creates handlers. A handler queues the virtual machines that index has under a value of an
-// object.
+// relatedBy returns a function that creates handlers. A handler queues the virtual machines that index has under a
+// value of an object.
 func (e *enqueuer) relatedBy(index string) claims.Related {
 	return func(by func(metav1.Object) string) cache.ResourceEventHandler { return e.Related(index, by) }
 }
@@ -109,10 +109,10 @@ func bySource(kind instancetype.Kind) func(metav1.Object) string {
 	return func(o metav1.Object) string { return sourceKey(kind, o.GetNamespace(), o.GetName()) }
 }
 
-// zoneHandler returns a handler of the events of Zones and VCenters. Virtual machines without a zone are queued, because they
-// may now be created. Changes of status alone are ignored: their virtual machines are requeued after a delay. The
-// virtual machines of a new zone are also queued: their vCenter, and so their replica, was unknown before, and no
-// replica handled their events.
+// zoneHandler returns a handler of the events of Zones and VCenters. Virtual machines without a zone are queued,
+// because they may now be created. Changes of status alone are ignored: their virtual machines are requeued after a
+// delay. The virtual machines of a new zone are also queued: their vCenter, and so their replica, was unknown before,
+// and no replica handled their events.
 func (e *enqueuer) zoneHandler() cache.ResourceEventHandler {
 	all := e.Related(indexUnplaced, func(metav1.Object) string { return "" }).(cache.ResourceEventHandlerDetailedFuncs)
 	add := all.AddFunc
@@ -174,8 +174,8 @@ func (e *enqueuer) enqueueKeepers(groups *group.Reconciler, namespace, name stri
 	}
 }
 
-// memberHandler returns a handler of the events of virtual machines that join or leave groups. Another virtual machine may
-// have to store the group then.
+// memberHandler returns a handler of the events of virtual machines that join or leave groups. Another virtual machine
+// may have to store the group then.
 func (e *enqueuer) memberHandler(groups *group.Reconciler) cache.ResourceEventHandler {
 	enqueue := func(vm *vmv1alpha1.VirtualMachine) {
 		if vm.Spec.GroupName != "" {
@@ -203,8 +203,8 @@ func (e *enqueuer) memberHandler(groups *group.Reconciler) cache.ResourceEventHa
 	}
 }
 
-// cacheHandler returns a handler of the events of image caches. Updates of the progress of copies are ignored, because no
-// virtual machine waits for them.
+// cacheHandler returns a handler of the events of image caches. Updates of the progress of copies are ignored, because
+// no virtual machine waits for them.
 func (e *enqueuer) cacheHandler() cache.ResourceEventHandler {
 	all := e.Related(indexByCache, func(o metav1.Object) string { return o.GetName() }).(cache.ResourceEventHandlerDetailedFuncs)
 	wake := all.UpdateFunc

@@ -222,7 +222,7 @@ type harness struct {
 	caches map[string]cache.Indexer
 	// sizes is the cache of instance types. It is empty unless the test fills it.
 	sizes cache.Indexer
-	// pinned is the read-through cache of revisions.
+	// captured is the read-through cache of revisions.
 	captured cache.Indexer
 }
 

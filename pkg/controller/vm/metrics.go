@@ -12,7 +12,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/controller/vm/step"
 )
 
-// metrics measures the time from the creation of an object to its first address.
+// createMetrics measures the time from the creation of an object to its first address.
 type createMetrics struct{ address prometheus.Histogram }
 
 func newCreateMetrics() *createMetrics {

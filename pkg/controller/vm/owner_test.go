@@ -25,7 +25,7 @@ func TestBelongs_ToTheControllingOrAFutureMachine(t *testing.T) {
 		label  string
 		want   *owner.Belonging
 	}{
-		"nobody's":                           {},
+		"no owner":                           {},
 		"of a Machine of Cluster API":        {[]metav1.OwnerReference{ownerOwnedBy(theirs, "Machine", true)}, "", &owner.Belonging{Group: "cluster.x-k8s.io", Name: "m", UID: "uid-m"}},
 		"of a Machine of Slipway":            {[]metav1.OwnerReference{ownerOwnedBy(own, "Machine", true)}, "c", &owner.Belonging{Group: "cluster.slipway.dev", Name: "m", UID: "uid-m", Cluster: "c"}},
 		"behind another owner":               {[]metav1.OwnerReference{ownerOwnedBy(theirs, "MachineSet", false), ownerOwnedBy(theirs, "Machine", true)}, "", &owner.Belonging{Group: "cluster.x-k8s.io", Name: "m", UID: "uid-m"}},

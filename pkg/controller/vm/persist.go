@@ -81,8 +81,8 @@ func (p *reconciliation) undoChanges() {
 	p.VM.Spec, p.VM.Labels, p.VM.Annotations = p.Stored.Spec, p.Stored.Labels, p.Stored.Annotations
 }
 
-// handleRefusedObject undoes the changes of a reconcile to metadata and spec that the API server refused with err. The reason
-// is written to the status together with all observations, because the ID of the vSphere VM must not be lost.
+// handleRefusedObject undoes the changes of a reconcile to metadata and spec that the API server refused with err. The
+// reason is written to the status together with all observations, because the ID of the vSphere VM must not be lost.
 func (p *reconciliation) handleRefusedObject(err error) {
 	p.undoChanges()
 	vm, stored := p.VM, p.Stored
@@ -168,9 +168,9 @@ func ignoreNotFound(err error) error {
 	return err
 }
 
-// reduceStatus returns a status without invalid parts and without informational parts that may be large. It keeps the ID of
-// the vSphere VM, the pinned revisions, the restart time and the valid conditions. Without them, the next reconcile
-// would decide without any of this.
+// reduceStatus returns a status without invalid parts and without informational parts that may be large. It keeps the
+// ID of the vSphere VM, the pinned revisions, the restart time and the valid conditions. Without them, the next
+// reconcile would decide without any of this.
 func reduceStatus(st *vmv1alpha1.VirtualMachineStatus) *vmv1alpha1.VirtualMachineStatus {
 	out := st.DeepCopy()
 	out.Network, out.Guest, out.Storage = nil, nil, nil

@@ -108,9 +108,9 @@ func (r *reconciler) complete(p *reconciliation, req *provider.Request) {
 	req.Revisions, req.Groups = r.revisions.revisionsOf(p.VM, p.pinned), r.group.Namespace(p.VM.Namespace).GroupsOf(p.VM)
 }
 
-// handleProviderError converts a provider error. Nothing is returned if an event or a change will queue the virtual machine, or if
-// the error requests a requeue after a time. Other errors are returned and retried with backoff. Joined errors are
-// converted one by one.
+// handleProviderError converts a provider error. Nothing is returned if an event or a change will queue the virtual
+// machine, or if the error requests a requeue after a time. Other errors are returned and retried with backoff. Joined
+// errors are converted one by one.
 func (p *reconciliation) handleProviderError(err error, doing string) error {
 	return mapErrors(err, func(err error) error {
 		switch {

@@ -203,7 +203,7 @@ func (r *objectReader) PersistentVolumeClaim(ctx context.Context, namespace, nam
 type revisionStore struct {
 	client itclient.ControllerRevisionsGetter
 	lister itlisters.ControllerRevisionLister
-	// upgradedHarness reads the revisions of earlier versions, which stored them in the management cluster.
+	// old reads the revisions of earlier versions, which stored them in the management cluster.
 	old appsv1client.ControllerRevisionsGetter
 	// decoder caches decoded revisions.
 	decoder *instancetype.Decoder
@@ -219,7 +219,7 @@ func newRevisionStore(
 	return &revisionStore{client: client, lister: revisions.Lister(), old: before, decoder: instancetype.NewDecoder()}
 }
 
-// pinned returns a decoded revision from the cache or the API. If neither has it, a revision of an earlier version is
+// read returns a decoded revision from the cache or the API. If neither has it, a revision of an earlier version is
 // adopted.
 func (s *revisionStore) read(ctx context.Context, namespace, name string) (*instancetype.Captured, error) {
 	revision, err := s.lister.ControllerRevisions(namespace).Get(name)

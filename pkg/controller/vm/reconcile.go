@@ -125,7 +125,8 @@ func (r *reconciler) reconcileNormal(ctx context.Context, p *reconciliation) err
 	return errors.Join(append(errs, err)...)
 }
 
-// clearStartRequest removes the annotation that requests a start when the start is done, or when the spec no longer allows it.
+// clearStartRequest removes the annotation that requests a start when the start is done, or when the spec no longer
+// allows it.
 func (p *reconciliation) clearStartRequest() {
 	if p.restoring || p.VM.DesiredPowerState(p.VM.Status.PowerState) == vmv1alpha1.PoweredOn && p.VM.Status.PowerState != vmv1alpha1.PoweredOn {
 		return
@@ -175,8 +176,8 @@ func (r *reconciler) forget(key types.NamespacedName) {
 	r.probe.Forget(key)
 }
 
-// reconciliation is one reconcile of one virtual machine, with the data that its steps share and the reports of the steps so far.
-// It is used by one worker only.
+// reconciliation is one reconcile of one virtual machine, with the data that its steps share and the reports of the
+// steps so far. It is used by one worker only.
 type reconciliation struct {
 	step.State
 	step.Report
@@ -194,7 +195,8 @@ func newReconciliation(original *vmv1alpha1.VirtualMachine, now time.Time) *reco
 	return p
 }
 
-// vmWithConditions returns the virtual machine with the conditions that were reported so far. The provider gets it in this form.
+// vmWithConditions returns the virtual machine with the conditions that were reported so far. The provider gets it in
+// this form.
 func (p *reconciliation) vmWithConditions() *vmv1alpha1.VirtualMachine {
 	vm := *p.VM
 	vm.Status.Conditions = p.Merge(p.VM, p.Now)

@@ -142,8 +142,8 @@ func TestRevisions_AreCreatedAgainIfCollectedWhilePinned(t *testing.T) {
 	}
 }
 
-// upgradedHarness returns the harness of the first start after an upgrade. The status refers to a revision in the management
-// cluster.
+// upgradedHarness returns the harness of the first start after an upgrade. The status refers to a revision in the
+// management cluster.
 func upgradedHarness(t *testing.T) (*harness, *appsv1.ControllerRevision) {
 	t.Helper()
 	h := capturing(t, func(vm *vmv1alpha1.VirtualMachine) {

@@ -20,8 +20,8 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// TestQueue_Scenarios runs testdata/*.txtar, one file for each scenario of the specification, with the real event handlers
-// and the real queue. NAMES is a name or a range such as vm-1..1000. Commands:
+// TestQueue_Scenarios runs testdata/*.txtar, one file for each scenario of the specification, with the real event
+// handlers and the real queue. NAMES is a name or a range such as vm-1..1000. Commands:
 //
 //	stored NAMES            stable VMs that exist before the controller starts
 //	start                   the controller starts: initial list, handlers

@@ -85,8 +85,8 @@ func addresses(vm *vmv1alpha1.VirtualMachine) []vmv1alpha1.MachineAddress {
 	return all
 }
 
-// reportPaused sets the condition that the virtual machine is paused, with the reason. If it is being deleted, Ready shows
-// the reason too, as for everything that a deletion waits for.
+// reportPaused sets the condition that the virtual machine is paused, with the reason. If it is being deleted, Ready
+// shows the reason too, as for everything that a deletion waits for.
 func (p *reconciliation) reportPaused(message string) {
 	p.Set(vmv1alpha1.ConditionPaused, metav1.ConditionTrue, vmv1alpha1.ReasonPaused, message)
 	if p.VM.DeletionTimestamp != nil {
@@ -211,8 +211,8 @@ func missingPrerequisite(vm *vmv1alpha1.VirtualMachine) string {
 // creationOnly has the condition types of prerequisites that an existing virtual machine does not need.
 var creationOnly = []string{vmv1alpha1.ConditionImageReady, vmv1alpha1.ConditionPlacementReady, vmv1alpha1.ConditionImageCacheReady}
 
-// removeCreateConditions removes the unmet prerequisites of creation from a virtual machine that exists. The condition of the
-// image cache stays, because it records that disks were copied.
+// removeCreateConditions removes the unmet prerequisites of creation from a virtual machine that exists. The condition
+// of the image cache stays, because it records that disks were copied.
 func removeCreateConditions(vm *vmv1alpha1.VirtualMachine) {
 	if !isTrue(vm, vmv1alpha1.ConditionCreated) {
 		return
@@ -225,7 +225,8 @@ func removeCreateConditions(vm *vmv1alpha1.VirtualMachine) {
 	}
 }
 
-// unmetPrerequisite returns the first prerequisite condition of the next step that exists and is not True, or nil if there is none.
+// unmetPrerequisite returns the first prerequisite condition of the next step that exists and is not True, or nil if
+// there is none.
 func unmetPrerequisite(vm *vmv1alpha1.VirtualMachine) *metav1.Condition {
 	exists := isTrue(vm, vmv1alpha1.ConditionCreated)
 	for _, conditionType := range vmv1alpha1.CreatePrerequisites {
@@ -313,8 +314,8 @@ func falseCondition(reason, message string) metav1.Condition {
 	return metav1.Condition{Status: metav1.ConditionFalse, Reason: reason, Message: message}
 }
 
-// addUnmetPrerequisite adds the unmet prerequisite to the message of a virtual machine that waits for prerequisites. A Machine shows
-// only the Ready condition of its virtual machine.
+// addUnmetPrerequisite adds the unmet prerequisite to the message of a virtual machine that waits for prerequisites. A
+// Machine shows only the Ready condition of its virtual machine.
 func addUnmetPrerequisite(vm *vmv1alpha1.VirtualMachine, v metav1.Condition) metav1.Condition {
 	if v.Reason != vmv1alpha1.ReasonWaitingForPrerequisites {
 		return v
@@ -361,8 +362,8 @@ func setProgress(vm *vmv1alpha1.VirtualMachine, now time.Time) {
 	show(vmv1alpha1.ConditionReconciling, unfinished)
 }
 
-// findStall returns a condition that no retry makes True, because a user must change an object first. Missing objects and
-// failures do not stall: a missing object may be created soon, and failures are retried.
+// findStall returns a condition that no retry makes True, because a user must change an object first. Missing objects
+// and failures do not stall: a missing object may be created soon, and failures are retried.
 func findStall(vm *vmv1alpha1.VirtualMachine) *metav1.Condition {
 	for _, conditionType := range stallingConditions {
 		c := findCondition(vm, conditionType)

@@ -128,8 +128,8 @@ func poolOf(o *unstructured.Unstructured) vmv1alpha1.IPPoolReference {
 	}
 }
 
-// assignedAddress returns the claim with the assigned address. It returns an error if the address does not belong to the claim or
-// cannot be used.
+// assignedAddress returns the claim with the assigned address. It returns an error if the address does not belong to
+// the claim or cannot be used.
 func assignedAddress(address *unstructured.Unstructured, c vmv1alpha1.ClaimedAddress) (vmv1alpha1.ClaimedAddress, error) {
 	what := fmt.Sprintf("IPAddress %q", address.GetName())
 	if ref := text(address, "spec", "claimRef", "name"); ref != c.ClaimName {

@@ -158,8 +158,8 @@ type dataError struct{ reason, what string }
 
 func (e *dataError) Error() string { return e.what }
 
-// needsFirstBoot reports whether cloud-init must get a new instance ID. It also returns true while the data for that could
-// not be read.
+// needsFirstBoot reports whether cloud-init must get a new instance ID. It also returns true while the data for that
+// could not be read.
 func needsFirstBoot(vm *vmv1alpha1.VirtualMachine) bool {
 	if vm.Spec.Bootstrap == nil || vm.Spec.Bootstrap.CloudInit == nil {
 		return false
@@ -265,7 +265,7 @@ func (r *reader) value(ctx context.Context, field string, from *vmv1alpha1.Secre
 }
 
 // readProperties adds the properties of a Secret that the spec does not override. Values that vSphere would change are
-// invalid, as they are in the spec.
+// invalid. The same values are invalid in the spec.
 func readProperties(into map[string]string, secret *corev1.Secret, override map[string]string) error {
 	for _, key := range slices.Sorted(maps.Keys(secret.Data)) {
 		value := string(secret.Data[key])

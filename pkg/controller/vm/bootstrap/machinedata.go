@@ -36,8 +36,8 @@ func setMachine(vm *vmv1alpha1.VirtualMachine, of *owner.Facts) {
 	vm.Status.Machine = &next
 }
 
-// restoreBootstrap adds the bootstrap data that an existing virtual machine was created with to the effective spec. It returns
-// the bootstrap for a repeated first boot of cloud-init, which may refer to a newer Secret of the Machine.
+// restoreBootstrap adds the bootstrap data that an existing virtual machine was created with to the effective spec. It
+// returns the bootstrap for a repeated first boot of cloud-init, which may refer to a newer Secret of the Machine.
 func (r *Report) restoreBootstrap(s State) *vmv1alpha1.VirtualMachineBootstrap {
 	spec, is := s.VM.Spec.Bootstrap, s.VM.Status.Machine
 	if is == nil || is.DataFormat == "" {

@@ -242,8 +242,8 @@ func (v *Volumes) patch(ctx context.Context, claim *corev1.PersistentVolumeClaim
 	return nil
 }
 
-// reportUnsynced reports that the caches of the management cluster are not filled. This lasts forever if the server has no
-// permission to read the objects.
+// reportUnsynced reports that the caches of the management cluster are not filled. This lasts forever if the server has
+// no permission to read the objects.
 func reportUnsynced() (report step.Report) {
 	report.Wait = true
 	report.Set(vmv1alpha1.ConditionVolumesReady, metav1.ConditionUnknown, vmv1alpha1.ReasonUnknownState, "the claims of the management cluster are not read yet")

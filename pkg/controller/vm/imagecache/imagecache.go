@@ -127,8 +127,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, s State) (Report, error) {
 	return report, err
 }
 
-// checkCopies implements the decision in VM Operator's chart: whether the cache that the virtual machine waits for has the
-// copies in the required location.
+// checkCopies implements the decision in VM Operator's chart: whether the cache that the virtual machine waits for has
+// the copies in the required location.
 func (r *Reconciler) checkCopies(report *Report, s State) error {
 	name, labelled := s.VM.Labels[vmv1alpha1.LabelImageCache]
 	if !labelled {
@@ -262,7 +262,7 @@ func (r *Reconciler) cacheOf(item vmv1alpha1.ContentLibraryImageSource) *vmv1alp
 	return slices.MinFunc(all, func(a, b *vmv1alpha1.VirtualMachineImageCache) int { return strings.Compare(a.Name, b.Name) })
 }
 
-// PlacesReady returns whether the copies in each location are ready. The empty location stands for the OVF descriptor.
+// PlacesReady returns whether the copies in each location are ready. The empty location is the OVF descriptor.
 func PlacesReady(obj any) map[provider.CachePlace]bool {
 	c, ok := obj.(*vmv1alpha1.VirtualMachineImageCache)
 	if !ok {

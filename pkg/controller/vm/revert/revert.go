@@ -194,8 +194,8 @@ func Refused(err error) (report step.Report) {
 	return report
 }
 
-// restoreRecord returns vm as it is in the object record of a snapshot. It creates the revisions that the restored object
-// needs.
+// restoreRecord returns vm with the object record of a snapshot applied. It creates the revisions that the restored
+// object needs.
 func (r *Reconciler) restoreRecord(ctx context.Context, vm *vmv1alpha1.VirtualMachine, record string) (*vmv1alpha1.VirtualMachine, error) {
 	recorded, err := vmrecord.Decode(record)
 	if err != nil {

@@ -29,12 +29,12 @@ const UnreadDelay = time.Minute
 
 // State is the state of a virtual machine during a reconcile.
 type State struct {
-	// Stored is the object as it was read. It is never changed.
+	// Stored is the object that was read. It is never changed.
 	Stored *vmv1alpha1.VirtualMachine
 	// VM is the copy that is written at the end. Its conditions are those of Stored until the reports are merged. A
 	// step changes only its own fields.
 	VM *vmv1alpha1.VirtualMachine
-	// Instance is the running instance as it was read, nil if there is none. It is never changed.
+	// Instance is the instance that was read, or nil if there is none. It is never changed.
 	Instance *vmv1alpha1.VirtualMachineInstance
 	// Effective is the effective spec. It is nil if the size or a preference could not be resolved.
 	Effective *vmv1alpha1.VirtualMachineInstanceSpec

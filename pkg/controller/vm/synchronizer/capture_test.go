@@ -100,7 +100,7 @@ func TestInstancetype_ReferencesFollowTheMatcher(t *testing.T) {
 		}
 	}
 	steps := []step{
-		{"captured", func(*testing.T, *fixture, *vmv1alpha1.VirtualMachine) {}, "small-v1alpha1-s-1", 1},
+		{"pinned", func(*testing.T, *fixture, *vmv1alpha1.VirtualMachine) {}, "small-v1alpha1-s-1", 1},
 		{"F57 the source changes: pinned, and marked", func(t *testing.T, w *fixture, _ *vmv1alpha1.VirtualMachine) {
 			w.add(t, clusterIT, "small", "s", 2, big)
 		}, "small-v1alpha1-s-1", 1},
@@ -152,7 +152,7 @@ func TestInstancetype_EachVMPinsTheCurrentGeneration(t *testing.T) {
 	second.Name, second.UID = "second", "second-uid"
 	second = mustSync(t, w, second)
 	if got := second.Status.InstancetypeRef; got.ControllerRevisionRef.Name != "small-v1alpha1-s-2" || got.SourceGeneration != 2 || got.Outdated {
-		t.Errorf("F57 the second virtual machine captured %+v, want generation 2", got)
+		t.Errorf("F57 the second virtual machine pinned %+v, want generation 2", got)
 	}
 	if instancetype.Same(w.revisions["small-v1alpha1-s-1"], w.revisions["small-v1alpha1-s-2"]) == nil {
 		t.Error("F57 both revisions have the same data")

@@ -160,7 +160,8 @@ func (Firmware) Sync(
 
 // Class sets status.class and reports the condition ClassReady.
 type Class struct {
-	// instancetypes has read the class and found the problems of the combination. Class only derives the condition from them.
+	// instancetypes has read the class and found the problems of the combination. Class only derives the condition from
+	// them.
 	instancetypes *Instancetype
 }
 
