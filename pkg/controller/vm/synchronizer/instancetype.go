@@ -56,10 +56,10 @@ func (s *Instancetype) Sync(
 		failures = append(failures, s.problems)
 	}
 	for _, r := range references {
-		_, missing := s.sources.Find(r.role)
-		captured := s.pin(ctx, vm, r.role, err)
-		reported = append(reported, s.condition(vm, r, missing, captured, err))
-		failures = append(failures, missing, captured)
+		_, findErr := s.sources.Find(r.role)
+		pinErr := s.pin(ctx, vm, r.role, err)
+		reported = append(reported, s.condition(vm, r, findErr, pinErr, err))
+		failures = append(failures, findErr, pinErr)
 	}
 	return vm, reported, errors.Join(failures...)
 }
@@ -179,11 +179,11 @@ func hasMatcher(vm *vmv1alpha1.VirtualMachine, role instancetype.Role) bool {
 
 // condition returns the condition of the reference. missing is the error if it was not found, captured the error if it
 // was not pinned, and blocked the reason why there is no effective spec.
-func (s *Instancetype) condition(vm *vmv1alpha1.VirtualMachine, r reference, missing, captured, blocked error) metav1.Condition {
+func (s *Instancetype) condition(vm *vmv1alpha1.VirtualMachine, r reference, findErr, pinErr, blocked error) metav1.Condition {
 	if !hasMatcher(vm, r.role) {
 		return metav1.Condition{Type: r.condition}
 	}
-	failure := missing
+	failure := findErr
 	if failure == nil {
 		// The preference's condition shows unmet requirements. The instance type's condition shows conflicts and
 		// topology problems.
@@ -192,7 +192,7 @@ func (s *Instancetype) condition(vm *vmv1alpha1.VirtualMachine, r reference, mis
 		})
 	}
 	if failure == nil {
-		failure = captured
+		failure = pinErr
 	}
 	c := condition(r.condition, failure)
 	if failure == nil {
