@@ -222,8 +222,8 @@ type harness struct {
 	caches map[string]cache.Indexer
 	// sizes is the cache of instance types. It is empty unless the test fills it.
 	sizes cache.Indexer
-	// captured is the read-through cache of revisions.
-	captured cache.Indexer
+	// revisionCache is the read-through cache of revisions.
+	revisionCache cache.Indexer
 }
 
 func newHarness(t testing.TB, objects ...runtime.Object) *harness {
@@ -258,7 +258,7 @@ func newHarness(t testing.TB, objects ...runtime.Object) *harness {
 	}
 	copies := controller.NewStore[*vmv1alpha1.VirtualMachineImageCache](vms.VirtualMachineImageCaches().Informer(), true)
 	h.sizes = informers.Instancetype().V1alpha1().VirtualMachineInstancetypes().Informer().GetIndexer()
-	h.captured = informers.Instancetype().V1alpha1().ControllerRevisions().Informer().GetIndexer()
+	h.revisionCache = informers.Instancetype().V1alpha1().ControllerRevisions().Informer().GetIndexer()
 	revisions := newRevisionStore(h.api.InstancetypeV1alpha1(), informers, h.host.AppsV1())
 	stored, client := controller.NewStore[*vmv1alpha1.VirtualMachine](vms.VirtualMachines().Informer(), false), h.api.VmV1alpha1()
 	h.reader = newObjectReader(h.api.InstancetypeV1alpha1(), informers, revisions, h.host.CoreV1())

@@ -290,12 +290,12 @@ func (s *revisionStore) Update(ctx context.Context, revision *itv1alpha1.Control
 }
 
 // revisionsOf returns the pinned revisions of vm that the cache or captured has.
-func (s *revisionStore) revisionsOf(vm *vmv1alpha1.VirtualMachine, captured []*itv1alpha1.ControllerRevision) []*itv1alpha1.ControllerRevision {
+func (s *revisionStore) revisionsOf(vm *vmv1alpha1.VirtualMachine, pinned []*itv1alpha1.ControllerRevision) []*itv1alpha1.ControllerRevision {
 	var out []*itv1alpha1.ControllerRevision
 	for _, name := range vmrecord.RevisionNames(vm) {
-		at := slices.IndexFunc(captured, func(c *itv1alpha1.ControllerRevision) bool { return c.Name == name })
+		at := slices.IndexFunc(pinned, func(c *itv1alpha1.ControllerRevision) bool { return c.Name == name })
 		if at >= 0 {
-			out = append(out, captured[at])
+			out = append(out, pinned[at])
 		} else if cached, err := s.lister.ControllerRevisions(vm.Namespace).Get(name); err == nil {
 			out = append(out, cached)
 		}

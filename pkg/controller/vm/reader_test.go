@@ -136,7 +136,7 @@ func TestReader_DecodesARevisionOnce(t *testing.T) {
 	}
 	changed := first.Revision.DeepCopy()
 	changed.ResourceVersion = "2"
-	if err := h.captured.Update(changed); err != nil {
+	if err := h.revisionCache.Update(changed); err != nil {
 		t.Fatal(err)
 	}
 	if again := read(); again == first || again.Revision.ResourceVersion != "2" {

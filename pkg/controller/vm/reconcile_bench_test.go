@@ -38,7 +38,7 @@ func stableHarness(t testing.TB, sized bool) *harness {
 		t.Fatal(err)
 	}
 	for i := range revisions.Items {
-		if err := h.captured.Add(&revisions.Items[i]); err != nil {
+		if err := h.revisionCache.Add(&revisions.Items[i]); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -45,7 +45,7 @@ func (h *harness) revision(name string) *itv1alpha1.ControllerRevision {
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	if err := h.captured.Add(stored); err != nil {
+	if err := h.revisionCache.Add(stored); err != nil {
 		h.t.Fatal(err)
 	}
 	return stored
