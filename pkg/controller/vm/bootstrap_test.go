@@ -130,9 +130,9 @@ func TestBootstrap_ReadsSecretsAgainOnlyForANewInstanceID(t *testing.T) {
 		return boots(vmv1alpha1.VirtualMachineBootstrap{CloudInit: &vmv1alpha1.CloudInitBootstrap{InstanceID: id, RawCloudConfig: fromSecret}})
 	}
 	for name, tc := range map[string]struct {
-		spec, told string
-		ready      string
-		want       bool
+		spec, instanceID string
+		ready            string
+		want             bool
 	}{
 		"unchanged":                  {"", "", "True", false},
 		"unchanged, set in the spec": {"a", "a", "True", false},
@@ -145,8 +145,8 @@ func TestBootstrap_ReadsSecretsAgainOnlyForANewInstanceID(t *testing.T) {
 			h := newHarness(t, fresh(instance(tc.spec), func(vm *vmv1alpha1.VirtualMachine) {
 				vm.Status.UniqueID = "vm-1"
 				setTrue(vm, time.Now(), vmv1alpha1.ConditionCreated)
-				if tc.told != "" {
-					vm.Status.Bootstrap = &vmv1alpha1.VirtualMachineBootstrapStatus{InstanceID: tc.told}
+				if tc.instanceID != "" {
+					vm.Status.Bootstrap = &vmv1alpha1.VirtualMachineBootstrapStatus{InstanceID: tc.instanceID}
 				}
 				if tc.ready == "False" {
 					setFalse(vm, time.Now(), vmv1alpha1.ConditionBootstrapReady, vmv1alpha1.ReasonNotFound, "")

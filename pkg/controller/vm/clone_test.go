@@ -40,10 +40,10 @@ func TestClone_WaitsUntilItsSourceCanBeCloned(t *testing.T) {
 	none := change(func(*vmv1alpha1.VirtualMachine) {})
 	on := change(func(vm *vmv1alpha1.VirtualMachine) { vm.Status.PowerState = vmv1alpha1.PoweredOn })
 	for name, tc := range map[string]struct {
-		source   *vmv1alpha1.VirtualMachine
-		snapshot string
-		want     string
-		says     string
+		source      *vmv1alpha1.VirtualMachine
+		snapshot    string
+		want        string
+		wantMessage string
 	}{
 		"powered off":            {origin(none), "", "True/Succeeded", ""},
 		"snapshot, powered on":   {origin(on), "before", "True/Succeeded", ""},
@@ -71,8 +71,8 @@ func TestClone_WaitsUntilItsSourceCanBeCloned(t *testing.T) {
 			if got := h.condition(vmv1alpha1.ConditionImageReady); got != tc.want {
 				t.Errorf("ImageReady is %s, want %s", got, tc.want)
 			}
-			if c := findCondition(h.vm(), vmv1alpha1.ConditionImageReady); !strings.Contains(c.Message, tc.says) {
-				t.Errorf("message %q, want %q", c.Message, tc.says)
+			if c := findCondition(h.vm(), vmv1alpha1.ConditionImageReady); !strings.Contains(c.Message, tc.wantMessage) {
+				t.Errorf("message %q, want %q", c.Message, tc.wantMessage)
 			}
 			req := h.provider.requests[0]
 			if ready := tc.want[:4] == "True"; req.PrerequisitesReady != ready || (req.CloneOf != nil) != ready || (req.Image != nil) != ready {

@@ -68,10 +68,10 @@ func (v *vsphere) update(req *provider.Request) (<-chan error, error) {
 	if m.on {
 		s.PowerState, s.Network = vmv1alpha1.PoweredOn, &vmv1alpha1.VirtualMachineNetworkStatus{PrimaryIP4: m.ip}
 	}
-	if wanted := req.VM.DesiredPowerState(req.VM.Status.PowerState) == vmv1alpha1.PoweredOn; wanted != m.on {
+	if on := req.VM.DesiredPowerState(req.VM.Status.PowerState) == vmv1alpha1.PoweredOn; on != m.on {
 		return v.start(req.VM, func(m *machine) {
-			m.on, m.ip = wanted, ""
-			if wanted {
+			m.on, m.ip = on, ""
+			if on {
 				m.ip = "192.0.2.7"
 			}
 		}), nil

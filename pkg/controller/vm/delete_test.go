@@ -73,8 +73,8 @@ func TestDeletion_RemovesAnInstanceThatTheCacheLacks(t *testing.T) {
 	h.api.markDeleted("vm")
 	h.refresh()
 	h.behind = true
-	made := instance.New(h.vm(), &vmv1alpha1.VirtualMachineInstanceSpec{})
-	if _, err := h.api.VmV1alpha1().VirtualMachineInstances("ns").Create(t.Context(), made, metav1.CreateOptions{}); err != nil {
+	existing := instance.New(h.vm(), &vmv1alpha1.VirtualMachineInstanceSpec{})
+	if _, err := h.api.VmV1alpha1().VirtualMachineInstances("ns").Create(t.Context(), existing, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	h.mustReconcile()
@@ -164,7 +164,7 @@ func TestDeletion_IsHeldByAnAnnotationAndReported(t *testing.T) {
 	}
 	h.mustReconcile()
 	if h.provider.deletes != 1 || h.api.vm("vm") != nil {
-		t.Errorf("without the annotation: %d deletes, object gone: %t; want one, and gone", h.provider.deletes, h.api.vm("vm") == nil)
+		t.Errorf("without the annotation: %d deletes, object deleted: %t; want one delete and a deleted object", h.provider.deletes, h.api.vm("vm") == nil)
 	}
 }
 
@@ -257,7 +257,7 @@ func TestDeletion_KeepsTheVSphereVMIfAnnotated(t *testing.T) {
 	h.api.markDeleted("vm")
 	h.mustReconcile()
 	if h.provider.deletes != 0 || h.api.vm("vm") != nil {
-		t.Errorf("deletes %d, object gone: %t; want none, and gone", h.provider.deletes, h.api.vm("vm") == nil)
+		t.Errorf("deletes %d, object deleted: %t; want no delete and a deleted object", h.provider.deletes, h.api.vm("vm") == nil)
 	}
 	if got := h.events.take(); len(got) != 1 || !strings.Contains(got[0], "is kept") {
 		t.Errorf("events %q, want one that states that the vSphere VM is kept", got)

@@ -313,10 +313,10 @@ func TestGather_ReportsConflictsWithTheImage(t *testing.T) {
 	}
 	vApp := boots(vmv1alpha1.VirtualMachineBootstrap{VAppConfig: &vmv1alpha1.VAppConfigBootstrap{RawProperties: "data"}})
 	for name, tc := range map[string]struct {
-		vm        *vmv1alpha1.VirtualMachine
-		secret    map[string][]byte
-		condition string
-		says      string
+		vm          *vmv1alpha1.VirtualMachine
+		secret      map[string][]byte
+		condition   string
+		wantMessage string
 	}{
 		"secure boot on BIOS": {fresh(vApp, func(vm *vmv1alpha1.VirtualMachine) {
 			vm.Spec.Firmware = &vmv1alpha1.VirtualMachineFirmware{SecureBoot: &yes}
@@ -338,8 +338,8 @@ func TestGather_ReportsConflictsWithTheImage(t *testing.T) {
 				return
 			}
 			c := findCondition(h.vm(), tc.condition)
-			if c == nil || c.Status != metav1.ConditionFalse || c.Reason != vmv1alpha1.ReasonInvalid || !strings.Contains(c.Message, tc.says) || strings.Contains(c.Message, "hunter2") {
-				t.Errorf("%s is %+v, want False Invalid with %q and no value", tc.condition, c, tc.says)
+			if c == nil || c.Status != metav1.ConditionFalse || c.Reason != vmv1alpha1.ReasonInvalid || !strings.Contains(c.Message, tc.wantMessage) || strings.Contains(c.Message, "hunter2") {
+				t.Errorf("%s is %+v, want False Invalid with %q and no value", tc.condition, c, tc.wantMessage)
 			}
 		})
 	}

@@ -91,21 +91,21 @@ func TestMACAddresses_ThatChangeWakeTheOtherVMs(t *testing.T) {
 				t.Errorf("%s: queued (-want +got):\n%s", what, diff)
 			}
 		}
-		made, err := vms.Create(t.Context(), stable(hasMAC("ns", "new", a, "")), metav1.CreateOptions{})
+		created, err := vms.Create(t.Context(), stable(hasMAC("ns", "new", a, "")), metav1.CreateOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		expect("a VM with an address is created", "one")
-		made = made.DeepCopy()
-		made.Spec.Network.Interfaces[0].MACAddress = b
-		made.Generation++
-		if made, err = vms.Update(t.Context(), made, metav1.UpdateOptions{}); err != nil {
+		created = created.DeepCopy()
+		created.Spec.Network.Interfaces[0].MACAddress = b
+		created.Generation++
+		if created, err = vms.Update(t.Context(), created, metav1.UpdateOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		expect("it gets another address", "one", "three", "two")
-		made = made.DeepCopy()
-		made.Labels = map[string]string{"a": "b"}
-		if _, err = vms.Update(t.Context(), made, metav1.UpdateOptions{}); err != nil {
+		created = created.DeepCopy()
+		created.Labels = map[string]string{"a": "b"}
+		if _, err = vms.Update(t.Context(), created, metav1.UpdateOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		expect("something else changes")

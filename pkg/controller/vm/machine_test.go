@@ -142,9 +142,9 @@ func TestMachine_VMReportsThatItWaits(t *testing.T) {
 	if got := h.vm().Status.PrintableStatus; got != "MachineWaitingForMachine" {
 		t.Errorf("STATUS is %s", got)
 	}
-	const says = `MachineReady is False: Machine "m" of cluster.x-k8s.io, which owns the virtual machine, does not exist`
-	if c := findCondition(h.vm(), vmv1alpha1.ConditionReady); c.Reason != vmv1alpha1.ReasonWaitingForPrerequisites || c.Message != says {
-		t.Errorf("Ready is %s %q, want %q", c.Reason, c.Message, says)
+	const wantMessage = `MachineReady is False: Machine "m" of cluster.x-k8s.io, which owns the virtual machine, does not exist`
+	if c := findCondition(h.vm(), vmv1alpha1.ConditionReady); c.Reason != vmv1alpha1.ReasonWaitingForPrerequisites || c.Message != wantMessage {
+		t.Errorf("Ready is %s %q, want %q", c.Reason, c.Message, wantMessage)
 	}
 	if got := h.condition(vmv1alpha1.ConditionStalled); got != "" {
 		t.Errorf("Stalled is %s although the missing objects may be created", got)
@@ -159,14 +159,14 @@ func TestMachine_IsReportedOnceAndKept(t *testing.T) {
 	if diff := cmp.Diff(&want, h.vm().Status.Machine); diff != "" {
 		t.Errorf("status.machine (-want +got):\n%s", diff)
 	}
-	const told = `Normal MachineFound: The virtual machine is the infrastructure of Machine "m" of cluster.x-k8s.io`
-	if got := h.events.take(); !slices.Contains(got, told) {
-		t.Errorf("events %q, want %q", got, told)
+	const event = `Normal MachineFound: The virtual machine is the infrastructure of Machine "m" of cluster.x-k8s.io`
+	if got := h.events.take(); !slices.Contains(got, event) {
+		t.Errorf("events %q, want %q", got, event)
 	}
 	h.machines.machine.DataSecret = "data"
 	h.secret("data", map[string][]byte{"value": []byte("{}"), "format": []byte("ignition")})
 	h.mustReconcile()
-	if got := h.events.take(); slices.Contains(got, told) {
+	if got := h.events.take(); slices.Contains(got, event) {
 		t.Errorf("events %q, want it once", got)
 	}
 	h.machines.machine.Infrastructure.Name = "other"

@@ -65,16 +65,16 @@ func TestRevert_RestoresTheObject(t *testing.T) {
 func TestRevert_IsChargedBeforeVSphereBeginsIt(t *testing.T) {
 	refused := apierrors.NewForbidden(vmv1alpha1.Resource("virtualmachines"), "vm", errTest)
 	for name, tc := range map[string]struct {
-		fails  string
-		change func(*vmv1alpha1.VirtualMachine)
-		says   string
-		want   string
+		fails       string
+		change      func(*vmv1alpha1.VirtualMachine)
+		wantMessage string
+		want        string
 	}{
 		"accepted": {want: `"sockets":2`},
-		"refused":  {fails: "dry-run update virtualmachines", says: "refuses its object as of the snapshot", want: "{}"},
-		"too much": {fails: "update virtualmachines", says: "cannot be charged", want: "{}"},
+		"refused":  {fails: "dry-run update virtualmachines", wantMessage: "refuses its object as of the snapshot", want: "{}"},
+		"too much": {fails: "update virtualmachines", wantMessage: "cannot be charged", want: "{}"},
 		"withdrawn": {
-			change: func(vm *vmv1alpha1.VirtualMachine) { vm.Spec.CurrentSnapshotName = "" }, says: "no longer requested", want: "{}",
+			change: func(vm *vmv1alpha1.VirtualMachine) { vm.Spec.CurrentSnapshotName = "" }, wantMessage: "no longer requested", want: "{}",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -91,8 +91,8 @@ func TestRevert_IsChargedBeforeVSphereBeginsIt(t *testing.T) {
 				h.api.fail[tc.fails] = refused
 			}
 			err := to.Admit(t.Context(), keptRecord(t, running(atSnapshot)).Record)
-			if (err == nil) != (tc.says == "") || err != nil && !strings.Contains(err.Error(), tc.says) {
-				t.Errorf("error %v, want %q", err, tc.says)
+			if (err == nil) != (tc.wantMessage == "") || err != nil && !strings.Contains(err.Error(), tc.wantMessage) {
+				t.Errorf("error %v, want %q", err, tc.wantMessage)
 			}
 			vm := h.vm()
 			if got := vm.Annotations[vmv1alpha1.AnnotationReverting]; !strings.Contains(got, tc.want) {
@@ -148,9 +148,9 @@ func TestRevert_InProgressSurvivesADeletedSnapshot(t *testing.T) {
 func TestRevert_ReportsWhyTheObjectCannotBeRestored(t *testing.T) {
 	another := func(vm *vmv1alpha1.VirtualMachine) { atSnapshot(vm); vm.UID = "another" }
 	for name, tc := range map[string]struct {
-		kept    *provider.Kept
-		refuses error
-		says    string
+		kept        *provider.Kept
+		refuses     error
+		wantMessage string
 	}{
 		"a quota is exceeded":              {keptRecord(t, running(atSnapshot)), apierrors.NewForbidden(vmv1alpha1.Resource("virtualmachines"), "vm", errTest), "retrying"},
 		"the record cannot be read":        {&provider.Kept{UID: "uid-before", Record: "%"}, nil, "not in base64"},
@@ -165,8 +165,8 @@ func TestRevert_ReportsWhyTheObjectCannotBeRestored(t *testing.T) {
 			result := h.mustReconcile()
 			vm := h.vm()
 			c := findCondition(vm, vmv1alpha1.ConditionSnapshotSynced)
-			if c == nil || c.Reason != vmv1alpha1.ReasonReverting || !strings.Contains(c.Message, tc.says) || result.RequeueAfter != controller.Poll {
-				t.Errorf("condition %+v, requeued after %s; want %q", c, result.RequeueAfter, tc.says)
+			if c == nil || c.Reason != vmv1alpha1.ReasonReverting || !strings.Contains(c.Message, tc.wantMessage) || result.RequeueAfter != controller.Poll {
+				t.Errorf("condition %+v, requeued after %s; want %q", c, result.RequeueAfter, tc.wantMessage)
 			}
 			if vm.Spec.CPU.Sockets != 4 || vm.Spec.CurrentSnapshotName != "before" || vm.Labels["release"] != "2" {
 				t.Errorf("the object was changed: %+v", vm.Spec)
@@ -189,9 +189,9 @@ func snapshot(change ...func(*vmv1alpha1.VirtualMachineSnapshot)) *vmv1alpha1.Vi
 
 func TestRevert_RequiresAReadySnapshotOfTheVM(t *testing.T) {
 	for name, tc := range map[string]struct {
-		snapshot *vmv1alpha1.VirtualMachineSnapshot
-		target   types.UID
-		says     string
+		snapshot    *vmv1alpha1.VirtualMachineSnapshot
+		target      types.UID
+		wantMessage string
 	}{
 		"ready": {snapshot(), "uid-before", ""},
 		"being deleted, but requested": {snapshot(func(s *vmv1alpha1.VirtualMachineSnapshot) {
@@ -217,8 +217,8 @@ func TestRevert_RequiresAReadySnapshotOfTheVM(t *testing.T) {
 			if req.Revert != nil {
 				target = req.Revert.UID
 			}
-			if got := h.condition(vmv1alpha1.ConditionSnapshotSynced); target != tc.target || got != tc.says {
-				t.Errorf("target %q, condition %q; want %q and %q", target, got, tc.target, tc.says)
+			if got := h.condition(vmv1alpha1.ConditionSnapshotSynced); target != tc.target || got != tc.wantMessage {
+				t.Errorf("target %q, condition %q; want %q and %q", target, got, tc.target, tc.wantMessage)
 			}
 		})
 	}

@@ -92,9 +92,9 @@ func TestClaims_ClaimAndReleaseAnAddressOnce(t *testing.T) {
 		t.Errorf("the claim is %v", claim.Object)
 	}
 
-	made := address(t, "address: 192.0.2.5, prefix: 24, gateway: 192.0.2.1, claimRef: {name: "+want.ClaimName+"}, poolRef: {apiGroup: ipam.cluster.x-k8s.io, kind: InClusterIPPool, name: front}")
-	made.SetNamespace("ns")
-	if _, err := addresses.Create(ctx, made, metav1.CreateOptions{}); err != nil {
+	existing := address(t, "address: 192.0.2.5, prefix: 24, gateway: 192.0.2.1, claimRef: {name: "+want.ClaimName+"}, poolRef: {apiGroup: ipam.cluster.x-k8s.io, kind: InClusterIPPool, name: front}")
+	existing.SetNamespace("ns")
+	if _, err := addresses.Create(ctx, existing, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	if err := unstructured.SetNestedField(claim.Object, "a", "status", "addressRef", "name"); err != nil {
@@ -135,12 +135,12 @@ func TestClaims_ClaimAndReleaseAnAddressOnce(t *testing.T) {
 // If a user removes the finalizers of a claim, it is deleted, but its address still exists and can be found.
 func TestClaims_ReleaseTheAddressOfADeletedClaim(t *testing.T) {
 	c, ctx := serving(t, "v1beta1"), t.Context()
-	made := address(t, "address: 192.0.2.5, prefix: 24, claimRef: {name: gone}")
-	made.SetAPIVersion(Group + "/v1beta1")
-	made.SetNamespace("ns")
-	made.SetFinalizers([]string{Finalizer, "other"})
+	existing := address(t, "address: 192.0.2.5, prefix: 24, claimRef: {name: gone}")
+	existing.SetAPIVersion(Group + "/v1beta1")
+	existing.SetNamespace("ns")
+	existing.SetFinalizers([]string{Finalizer, "other"})
 	addresses := c.resource("v1beta1", "ipaddresses", "ns")
-	if _, err := addresses.Create(ctx, made, metav1.CreateOptions{}); err != nil {
+	if _, err := addresses.Create(ctx, existing, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	if err := c.Release(ctx, vmNamed("web", "1"), vmv1alpha1.ClaimedAddress{ClaimName: "gone", Address: "192.0.2.5/24"}); err != nil {

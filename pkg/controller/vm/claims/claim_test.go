@@ -65,11 +65,11 @@ func attachedVolume(vm *vmv1alpha1.VirtualMachine) {
 
 // claimCases has states of claims and the expected results.
 var claimCases = []struct {
-	name   string
-	given  func(*claimState, *vmv1alpha1.VirtualMachine)
-	want   provider.Claim
-	reason string
-	says   string
+	name        string
+	given       func(*claimState, *vmv1alpha1.VirtualMachine)
+	want        provider.Claim
+	reason      string
+	wantMessage string
 }{
 	{"bound", nil, okClaim, "", ""},
 	{"no claim", func(f *claimState, _ *vmv1alpha1.VirtualMachine) { f.claim = nil }, noClaim, "NotFound", `volumes[data]: PersistentVolumeClaim "data" does not exist in namespace "ns"`},
@@ -138,8 +138,8 @@ func TestClaimFacts_Judge(t *testing.T) {
 			switch {
 			case (trouble == nil) != (tc.reason == ""):
 				t.Errorf("trouble %v, want reason %q", trouble, tc.reason)
-			case trouble != nil && (trouble.reason != tc.reason || !strings.Contains(trouble.message, tc.says)):
-				t.Errorf("%s: %s\nwant %s: %s", trouble.reason, trouble.message, tc.reason, tc.says)
+			case trouble != nil && (trouble.reason != tc.reason || !strings.Contains(trouble.message, tc.wantMessage)):
+				t.Errorf("%s: %s\nwant %s: %s", trouble.reason, trouble.message, tc.reason, tc.wantMessage)
 			case trouble != nil && len(trouble.message) > 600:
 				t.Errorf("the message has %d bytes", len(trouble.message))
 			}

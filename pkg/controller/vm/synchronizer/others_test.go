@@ -184,12 +184,12 @@ func TestClass_SetsStatusAndCondition(t *testing.T) {
 // The create strategy sets the UUID, so only older objects have none.
 func TestFirmware_GivesAUUIDToWhatHasNone(t *testing.T) {
 	const own = "11111111-2222-3333-4444-555555555555"
-	made := apply.FirmwareUUID("uid")
+	generated := apply.FirmwareUUID("uid")
 	for name, test := range map[string]struct {
 		spec, bootloader, want string
 	}{
-		"no firmware":             {"{}", "", made},
-		"firmware without a UUID": {"{firmware: {bootloader: EFI}}", "EFI", made},
+		"no firmware":             {"{}", "", generated},
+		"firmware without a UUID": {"{firmware: {bootloader: EFI}}", "EFI", generated},
 		"firmware with a UUID":    {"{firmware: {bootloader: EFI, uuid: " + own + "}}", "EFI", own},
 	} {
 		vm := &vmv1alpha1.VirtualMachine{Spec: *parse[vmv1alpha1.VirtualMachineSpec](t, test.spec)}
