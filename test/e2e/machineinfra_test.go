@@ -152,8 +152,8 @@ func TestVirtualMachine_IsTheInfrastructureOfAMachineOfClusterAPI(t *testing.T) 
 	for machine, vm := range map[string]string{"coreos": "coreos", "elsewhere": "elsewhere", "victim": "thief"} {
 		u.adopts(machine, vm)
 	}
-	u.tells("elsewhere", "MachineReady", "Invalid", `failure domain "other", and the virtual machine in zone "default"`)
-	u.tells("thief", "MachineReady", "Invalid", `Machine "victim" of cluster.x-k8s.io does not name it in spec.infrastructureRef`)
+	u.tells("elsewhere", "MachineReady", "Invalid", `failure domain "other", but the zone of the virtual machine is "default"`)
+	u.tells("thief", "MachineReady", "Invalid", `spec.infrastructureRef of Machine "victim" of cluster.x-k8s.io does not refer to the virtual machine`)
 	u.Ready("vm/coreos")
 	if got := settings(t, u.Get("vm/coreos", ".status.uniqueID"))["guestinfo.ignition.config.data"]; !strings.Contains(got, "3.4.0") {
 		t.Errorf("Ignition has %q", got)

@@ -15,9 +15,8 @@ import (
 	"github.com/slipway-dev/slipway/pkg/controller/vm/synchronizer"
 )
 
-// stablePass returns a harness with the shipped synchronizers over a virtual machine that
-// runs, in whose pass there is nothing to do.
-func stablePass(t testing.TB, sized bool) *harness {
+// stableHarness returns a harness with the real synchronizers and a running virtual machine that needs no changes.
+func stableHarness(t testing.TB, sized bool) *harness {
 	t.Helper()
 	vm := running()
 	size := &itv1alpha1.VirtualMachineInstancetype{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "small", UID: "s", Generation: 1}}
@@ -32,14 +31,14 @@ func stablePass(t testing.TB, sized bool) *harness {
 	}
 	h.chain = synchronizer.New(synchronizer.Options{Reader: h.reader, Revisions: h.revisions, Policy: synchronizer.PolicyReference})
 	for range 3 {
-		h.pass()
+		h.mustReconcile()
 	}
 	revisions, err := h.api.InstancetypeV1alpha1().ControllerRevisions("ns").List(context.Background(), metav1.ListOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i := range revisions.Items {
-		if err := h.captured.Add(&revisions.Items[i]); err != nil {
+		if err := h.revisionCache.Add(&revisions.Items[i]); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -49,7 +48,7 @@ func stablePass(t testing.TB, sized bool) *harness {
 	return h
 }
 
-// reconcile makes a pass without what the harness does around it.
+// reconcile runs one reconcile without the additional work of the harness.
 func (h *harness) reconcile(t testing.TB) {
 	t.Helper()
 	if _, err := h.Reconcile(context.Background(), testKey); err != nil {
@@ -58,10 +57,9 @@ func (h *harness) reconcile(t testing.TB) {
 	h.provider.requests = nil
 }
 
-// When every synchronizer worked on copies and the effective spec was made three times,
-// a stable pass of a virtual machine with its own size made 1,023 allocations; a third
-// of that is the limit. Most of what is left compares the object with what was read.
-func TestStablePassAllocatesLittle(t *testing.T) {
+// The limits are a third of the allocations before synchronizers shared one copy and one effective spec. Most of the
+// remaining allocations compare the object with the stored one.
+func TestReconcile_OfAStableVMAllocatesLittle(t *testing.T) {
 	for name, tc := range map[string]struct {
 		sized bool
 		limit float64
@@ -70,7 +68,7 @@ func TestStablePassAllocatesLittle(t *testing.T) {
 		"instance type": {true, 400},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := stablePass(t, tc.sized)
+			h := stableHarness(t, tc.sized)
 			if got := testing.AllocsPerRun(100, func() { h.reconcile(t) }); got > tc.limit {
 				t.Errorf("%.0f allocations, want at most %.0f", got, tc.limit)
 			}
@@ -81,7 +79,7 @@ func TestStablePassAllocatesLittle(t *testing.T) {
 func BenchmarkStablePass(b *testing.B) {
 	for name, sized := range map[string]bool{"inline": false, "instancetype": true} {
 		b.Run(name, func(b *testing.B) {
-			h := stablePass(b, sized)
+			h := stableHarness(b, sized)
 			writes := h.api.writes()
 			b.ReportAllocs()
 			for b.Loop() {

@@ -14,8 +14,8 @@ import (
 	"github.com/slipway-dev/slipway/pkg/controller"
 )
 
-// The dashboard names priorities, which the server tells as numbers.
-func TestTheDashboardNamesThePrioritiesThatThereAre(t *testing.T) {
+// The server returns priorities as numbers, and the dashboard has names for them.
+func TestPriority_DashboardHasANameForEachValue(t *testing.T) {
 	page, err := os.ReadFile("../../../cmd/virtctl/dashboard/web/queue.js")
 	if err != nil {
 		t.Fatal(err)
@@ -39,6 +39,6 @@ func TestTheDashboardNamesThePrioritiesThatThereAre(t *testing.T) {
 		controller.PriorityDefaultDelete: "Delete event", controller.PriorityDefaultGeneric: "Resync",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("the dashboard names others (-there are +named):\n%s", diff)
+		t.Errorf("names in the dashboard (-want +got):\n%s", diff)
 	}
 }

@@ -5,8 +5,8 @@ package controller
 
 import apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-// Overtaken is how a pass ends whose write ended with err: it is made again when somebody
-// else wrote, and there is nothing more to do when the object is gone, which is then told.
+// Overtaken returns the result of a reconcile whose write returned err. After a conflict the object is requeued. If the
+// object was not found, the reconcile is done, because its deletion causes an event. Other errors are returned.
 func Overtaken(err error) (Result, error) {
 	switch {
 	case apierrors.IsConflict(err):

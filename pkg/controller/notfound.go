@@ -5,8 +5,7 @@ package controller
 
 import apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-// Found is what was read, nil where there is none of that name: an error that is left is about
-// an object of which nothing is known.
+// Found returns an object that was read, or nil if it was not found. Any other error is returned unchanged.
 func Found[T Object](object T, err error) (T, error) {
 	if apierrors.IsNotFound(err) {
 		var none T

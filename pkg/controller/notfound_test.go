@@ -12,19 +12,19 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-func TestOnlyWhatTheServerSaysIsNotThereIsNone(t *testing.T) {
-	there, broken := &corev1.ConfigMap{}, errors.New("broken")
-	gone := apierrors.NewNotFound(schema.GroupResource{Resource: "configmaps"}, "x")
+func TestFound_IgnoresOnlyNotFoundErrors(t *testing.T) {
+	existing, broken := &corev1.ConfigMap{}, errors.New("broken")
+	notFound := apierrors.NewNotFound(schema.GroupResource{Resource: "configmaps"}, "x")
 	for name, test := range map[string]struct {
 		read    *corev1.ConfigMap
 		err     error
 		want    *corev1.ConfigMap
 		wantErr error
 	}{
-		"there":                 {there, nil, there, nil},
-		"not there":             {nil, gone, nil, nil},
-		"an empty object, none": {there, gone, nil, nil},
-		"not known":             {nil, broken, nil, broken},
+		"found":                  {existing, nil, existing, nil},
+		"not found":              {nil, notFound, nil, nil},
+		"not found, with object": {existing, notFound, nil, nil},
+		"read error":             {nil, broken, nil, broken},
 	} {
 		got, err := Found(test.read, test.err)
 		if got != test.want || !errors.Is(err, test.wantErr) {

@@ -15,7 +15,7 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-func TestMachinesAndClustersWakeTheirVirtualMachines(t *testing.T) {
+func TestHandlers_MachinesAndClustersQueueTheirVMs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		of := func(apiVersion, kind, cluster string) func(*vmv1alpha1.VirtualMachine) {
 			return func(vm *vmv1alpha1.VirtualMachine) {
@@ -34,17 +34,17 @@ func TestMachinesAndClustersWakeTheirVirtualMachines(t *testing.T) {
 			tell func()
 			want []string
 		}{
-			"a Machine":                {func() { machines.Machine("cluster.x-k8s.io", key("m")) }, []string{"node"}},
-			"one of ours of its name":  {func() { machines.Machine("cluster.slipway.dev", key("m")) }, []string{"ours"}},
-			"one of another namespace": {func() { machines.Machine("cluster.x-k8s.io", types.NamespacedName{Namespace: "other", Name: "m"}) }, nil},
-			"a Cluster":                {func() { machines.Cluster("cluster.x-k8s.io", key("c")) }, []string{"node", "to-come"}},
-			"all of a group":           {func() { machines.Group("cluster.x-k8s.io") }, []string{"elsewhere", "node", "to-come"}},
+			"a Machine": {func() { machines.Machine("cluster.x-k8s.io", key("m")) }, []string{"node"}},
+			"a Machine of Slipway with the same name": {func() { machines.Machine("cluster.slipway.dev", key("m")) }, []string{"ours"}},
+			"a Machine of another namespace":          {func() { machines.Machine("cluster.x-k8s.io", types.NamespacedName{Namespace: "other", Name: "m"}) }, nil},
+			"a Cluster":                               {func() { machines.Cluster("cluster.x-k8s.io", key("c")) }, []string{"node", "to-come"}},
+			"all of an API group":                     {func() { machines.Group("cluster.x-k8s.io") }, []string{"elsewhere", "node", "to-come"}},
 		} {
 			tc.tell()
 			var got []string
 			for _, h := range byNameOf(a.drain()) {
 				if h.Priority != PriorityCreating {
-					t.Errorf("%s queues %s with priority %d, want that of its state", name, h.Name, h.Priority)
+					t.Errorf("%s queues %s with priority %d, want the priority of its state", name, h.Name, h.Priority)
 				}
 				got = append(got, h.Name)
 			}

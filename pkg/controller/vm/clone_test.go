@@ -23,7 +23,7 @@ func cloneOf(name, snapshot string) func(*vmv1alpha1.VirtualMachine) {
 	}
 }
 
-// origin is a virtual machine that can be cloned.
+// origin returns a virtual machine that can be cloned.
 func origin(change ...func(*vmv1alpha1.VirtualMachine)) *vmv1alpha1.VirtualMachine {
 	vm := fresh(named("source"))
 	vm.UID, vm.Spec.PowerState = "source-uid", vmv1alpha1.PoweredOff
@@ -35,27 +35,27 @@ func origin(change ...func(*vmv1alpha1.VirtualMachine)) *vmv1alpha1.VirtualMachi
 	return vm
 }
 
-func TestACloneWaitsUntilItsSourceCanBeCloned(t *testing.T) {
+func TestClone_WaitsUntilItsSourceCanBeCloned(t *testing.T) {
 	type change = func(*vmv1alpha1.VirtualMachine)
 	none := change(func(*vmv1alpha1.VirtualMachine) {})
 	on := change(func(vm *vmv1alpha1.VirtualMachine) { vm.Status.PowerState = vmv1alpha1.PoweredOn })
 	for name, tc := range map[string]struct {
-		source   *vmv1alpha1.VirtualMachine
-		snapshot string
-		want     string
-		says     string
+		source      *vmv1alpha1.VirtualMachine
+		snapshot    string
+		want        string
+		wantMessage string
 	}{
-		"one that is off":             {origin(none), "", "True/Succeeded", ""},
-		"a snapshot of one that runs": {origin(on), "before", "True/Succeeded", ""},
-		"none":                        {nil, "", "False/NotFound", `"source" does not exist in namespace "ns"`},
-		"one that runs":               {origin(on), "", "False/NotReady", "is PoweredOn"},
-		"one that is suspended":       {origin(func(vm *vmv1alpha1.VirtualMachine) { vm.Status.PowerState = vmv1alpha1.Suspended }), "", "False/NotReady", "is Suspended"},
-		"one that shall run":          {origin(func(vm *vmv1alpha1.VirtualMachine) { vm.Spec.PowerState = vmv1alpha1.PoweredOn }), "", "False/NotReady", "about to be powered on"},
-		"one that is not created":     {origin(func(vm *vmv1alpha1.VirtualMachine) { vm.Status.Conditions = nil }), "", "False/NotReady", "is not created"},
-		"one that is missing": {origin(func(vm *vmv1alpha1.VirtualMachine) {
+		"powered off":            {origin(none), "", "True/Succeeded", ""},
+		"snapshot, powered on":   {origin(on), "before", "True/Succeeded", ""},
+		"does not exist":         {nil, "", "False/NotFound", `"source" does not exist in namespace "ns"`},
+		"powered on":             {origin(on), "", "False/NotReady", "is PoweredOn"},
+		"suspended":              {origin(func(vm *vmv1alpha1.VirtualMachine) { vm.Status.PowerState = vmv1alpha1.Suspended }), "", "False/NotReady", "is Suspended"},
+		"about to be powered on": {origin(func(vm *vmv1alpha1.VirtualMachine) { vm.Spec.PowerState = vmv1alpha1.PoweredOn }), "", "False/NotReady", "about to be powered on"},
+		"not created":            {origin(func(vm *vmv1alpha1.VirtualMachine) { vm.Status.Conditions = nil }), "", "False/NotReady", "is not created"},
+		"missing in vSphere": {origin(func(vm *vmv1alpha1.VirtualMachine) {
 			vm.Status.Conditions[0].Status = metav1.ConditionUnknown
 		}), "", "False/NotReady", "is not created"},
-		"one that is being deleted": {origin(func(vm *vmv1alpha1.VirtualMachine) {
+		"being deleted": {origin(func(vm *vmv1alpha1.VirtualMachine) {
 			now := metav1.Now()
 			vm.DeletionTimestamp, vm.Finalizers = &now, []string{"x"}
 		}), "", "False/NotFound", "is being deleted"},
@@ -67,39 +67,39 @@ func TestACloneWaitsUntilItsSourceCanBeCloned(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			result := h.pass()
+			result := h.mustReconcile()
 			if got := h.condition(vmv1alpha1.ConditionImageReady); got != tc.want {
 				t.Errorf("ImageReady is %s, want %s", got, tc.want)
 			}
-			if c := findCondition(h.vm(), vmv1alpha1.ConditionImageReady); !strings.Contains(c.Message, tc.says) {
-				t.Errorf("it says %q, want %q", c.Message, tc.says)
+			if c := findCondition(h.vm(), vmv1alpha1.ConditionImageReady); !strings.Contains(c.Message, tc.wantMessage) {
+				t.Errorf("message %q, want %q", c.Message, tc.wantMessage)
 			}
 			req := h.provider.requests[0]
 			if ready := tc.want[:4] == "True"; req.PrerequisitesReady != ready || (req.CloneOf != nil) != ready || (req.Image != nil) != ready {
 				t.Errorf("ready %t with %+v and image %v, want %t", req.PrerequisitesReady, req.CloneOf, req.Image, ready)
 			}
 			if !req.CompletionReady {
-				t.Error("a clone that is there waits for its source")
+				t.Error("an existing clone waits for its source")
 			}
 			if result != (controller.Result{}) {
-				t.Errorf("result %+v, want none: the source wakes the clone", result)
+				t.Errorf("result %+v, want none: an event of the source queues the clone", result)
 			}
 		})
 	}
 }
 
-func TestACloneIsOfTheVirtualMachineOfItsNamespace(t *testing.T) {
+func TestClone_UsesTheSourceInItsNamespace(t *testing.T) {
 	h := newHarness(t, fresh(cloneOf("source", "before")), origin())
-	h.pass()
+	h.mustReconcile()
 	want := &provider.CloneSource{
 		NamespacedName: types.NamespacedName{Namespace: "ns", Name: "source"}, UID: "source-uid", InstanceUUID: "4c4c4544-0001", Snapshot: "before",
 	}
 	if diff := cmp.Diff(want, h.provider.requests[0].CloneOf); diff != "" {
-		t.Errorf("what is cloned (-want +got):\n%s", diff)
+		t.Errorf("source of the clone (-want +got):\n%s", diff)
 	}
 }
 
-func TestWhatHappensToItsSourceWakesAClone(t *testing.T) {
+func TestClone_IsQueuedByEventsOfItsSource(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := assemble(t, origin(), fresh(named("clone"), cloneOf("source", "")), fresh(named("other"), cloneOf("another", "")), origin(named("made"), cloneOf("source", "")))
 		a.watch(t)
