@@ -1,83 +1,90 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package machines
+package e2e
 
 import (
+	_ "embed"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/slipway-dev/slipway/test/testenv"
 )
 
-// template has the deployment use another one.
-func (s *setScene) template(name string) {
-	s.Helper()
-	s.u.Patch("machinedeployment/workers", fmt.Sprintf(`{"spec":{"template":{"spec":{"infrastructureRef":{"name":%q}}}}}`, name))
+//go:embed testdata/sets.yaml
+var setProvider string
+
+// setScene is a Cluster with MachineDeployments.
+type setScene struct{ *testenv.MachineSets }
+
+func newSetScene(t *testing.T) *setScene {
+	t.Helper()
+	return &setScene{testenv.NewMachineSets(t)}
 }
 
-// sizes are the instance types of the virtual machines.
-func (s *setScene) sizes() string {
+// putProvider creates the kinds of a provider for control planes and remediation. They stay, since stories share them.
+func (s *setScene) putProvider() {
 	s.Helper()
-	sizes := strings.Fields(s.get("vm", ".items[*].spec.instancetype.name"))
-	slices.Sort(sizes)
-	return strings.Join(sizes, " ")
+	s.Put(setProvider)
+	s.Meets("Established", "crd/exampleremediations.remediation.example.org", "crd/exampleremediationtemplates.remediation.example.org",
+		"crd/examplecontrolplanes.controlplane.example.org")
 }
 
-func TestADeploymentFromNoneToFiveToAnotherTemplateToTwo(t *testing.T) {
+func TestMachineDeployment_ScalesRollsAndIsRolledBack(t *testing.T) {
+	t.Parallel()
 	s := newSetScene(t)
-	s.u.Meets("InfrastructureReady", "clusters.cluster.slipway.dev/c")
-	s.wants("clusters.cluster.slipway.dev/c", ".spec.controlPlaneEndpoint.host", "192.0.2.10")
-	s.wants("clusters.cluster.slipway.dev/c", ".status.failureDomains[*].name", "default")
-	s.apply(workers(0, ""))
-	s.available(0)
+	s.Meets("InfrastructureReady", "clusters.cluster.slipway.dev/c")
+	s.Wants("clusters.cluster.slipway.dev/c", ".spec.controlPlaneEndpoint.host", "192.0.2.10")
+	s.Wants("clusters.cluster.slipway.dev/c", ".status.failureDomains[*].name", "default")
+	s.Put(testenv.Workers(0, ""))
+	s.Available(0)
 
 	t.Log("from none to five")
-	s.kubectl("scale", "machinedeployment/workers", "--replicas=5")
-	s.available(5)
-	s.u.Meets("Available", "machinedeployment/workers")
-	if got := s.sizes(); got != "small small small small small" {
+	s.Kubectl("scale", "machinedeployment/workers", "--replicas=5")
+	s.Available(5)
+	s.Meets("Available", "machinedeployment/workers")
+	if got := s.Sizes(); got != "small small small small small" {
 		t.Errorf("virtual machines are %s", got)
 	}
-	m := s.machines()[0]
-	if owner, machine := s.get("vm/"+m, ".metadata.ownerReferences[0].uid"), s.get("machine/"+m, ".metadata.uid"); owner != machine {
+	m := s.Machines()[0]
+	if owner, machine := s.Get("vm/"+m, ".metadata.ownerReferences[0].uid"), s.Get("machine/"+m, ".metadata.uid"); owner != machine {
 		t.Errorf("virtual machine %s is owned by %s, want its Machine %s", m, owner, machine)
 	}
 
-	t.Log("rolled to another template, and the server killed meanwhile")
-	before := s.machines()
-	s.mostMachines()
-	s.template("large")
-	s.wants("machinedeployment/workers", `.status.conditions[?(@.type=="RollingOut")].status`, "True")
-	s.Kill()
-	s.available(5)
-	s.wants("machinedeployment/workers", `.status.conditions[?(@.type=="RollingOut")].status`, "False")
-	if got := s.sizes(); got != "large large large large large" {
+	t.Log("rolled to another template")
+	before := s.Machines()
+	s.MostMachines()
+	s.UseTemplate("large")
+	s.Wants("machinedeployment/workers", `.status.conditions[?(@.type=="RollingOut")].status`, "True")
+	s.Available(5)
+	s.Wants("machinedeployment/workers", `.status.conditions[?(@.type=="RollingOut")].status`, "False")
+	if got := s.Sizes(); got != "large large large large large" {
 		t.Errorf("virtual machines are %s", got)
 	}
-	for _, name := range s.machines() {
+	for _, name := range s.Machines() {
 		if slices.Contains(before, name) {
 			t.Errorf("Machine %s has survived", name)
 		}
 	}
-	if n := s.mostMachines(); n > 6 {
+	if n := s.MostMachines(); n > 6 {
 		t.Errorf("there were %d Machines at a time, want at most 5 and 1 more", n)
 	}
-	if got := s.get("machinedeployment/workers", `.metadata.annotations.machinedeployment\.clusters\.x-k8s\.io/revision`); got != "2" {
+	if got := s.Get("machinedeployment/workers", `.metadata.annotations.machinedeployment\.clusters\.x-k8s\.io/revision`); got != "2" {
 		t.Errorf("revision is %s, want 2", got)
 	}
 
 	s.downAndBack()
-	s.pausedAndLeftAlone()
+	s.paused()
 
 	t.Log("all of it goes with the Cluster")
-	s.u.Delete("clusters.cluster.slipway.dev/c")
+	s.Delete("clusters.cluster.slipway.dev/c")
 	for _, kind := range []string{"machinedeployments", "machinesets", "machines", "vm", "slipwayclusters"} {
-		if left := s.kubectl("get", kind, "-o", "name"); left != "" {
+		if left := s.Kubectl("get", kind, "-o", "name"); left != "" {
 			t.Errorf("left of the Cluster: %s", left)
 		}
 	}
@@ -86,56 +93,41 @@ func TestADeploymentFromNoneToFiveToAnotherTemplateToTwo(t *testing.T) {
 func (s *setScene) downAndBack() {
 	t := s.T
 	t.Log("down to two, and back to the template of before")
-	s.kubectl("scale", "machinedeployment/workers", "--replicas=2")
-	s.available(2)
-	if history := s.virtctl("rollout", "history", "machinedeployment/workers"); !strings.Contains(history, "1         ") || !strings.Contains(history, "virtualmachinetemplate/large") {
+	s.Kubectl("scale", "machinedeployment/workers", "--replicas=2")
+	s.Available(2)
+	if history := s.Virtctl("rollout", "history", "machinedeployment/workers"); !strings.Contains(history, "1         ") || !strings.Contains(history, "virtualmachinetemplate/large") {
 		t.Errorf("the history is\n%s", history)
 	}
-	s.virtctl("rollout", "undo", "machinedeployment/workers")
-	s.virtctl("rollout", "status", "machinedeployment/workers", "--timeout=240s")
-	s.available(2)
-	if got := s.sizes(); got != "small small" {
+	s.Virtctl("rollout", "undo", "machinedeployment/workers")
+	s.Virtctl("rollout", "status", "machinedeployment/workers", "--timeout=240s")
+	s.Available(2)
+	if got := s.Sizes(); got != "small small" {
 		t.Errorf("virtual machines are %s", got)
 	}
-	s.wants("machinedeployment/workers", `.metadata.annotations.machinedeployment\.clusters\.x-k8s\.io/revision`, "3")
-	if sets := strings.Fields(s.kubectl("get", "machinesets", "-o", "name")); len(sets) != 2 {
+	s.Wants("machinedeployment/workers", `.metadata.annotations.machinedeployment\.clusters\.x-k8s\.io/revision`, "3")
+	if sets := strings.Fields(s.Kubectl("get", "machinesets", "-o", "name")); len(sets) != 2 {
 		t.Errorf("MachineSets are %s, want the one of before again and one more", sets)
 	}
 }
 
-func (s *setScene) pausedAndLeftAlone() {
+func (s *setScene) paused() {
 	t := s.T
 	t.Log("paused, it does not roll")
-	s.virtctl("rollout", "pause", "machinedeployment/workers")
-	s.template("large")
-	s.kubectl("scale", "machinedeployment/workers", "--replicas=3")
-	s.wants("machinedeployment/workers", ".status.availableReplicas", "3")
-	if got := s.sizes(); got != "small small small" {
+	s.Virtctl("rollout", "pause", "machinedeployment/workers")
+	s.UseTemplate("large")
+	s.Kubectl("scale", "machinedeployment/workers", "--replicas=3")
+	s.Wants("machinedeployment/workers", ".status.availableReplicas", "3")
+	if got := s.Sizes(); got != "small small small" {
 		t.Errorf("virtual machines are %s", got)
-	}
-
-	t.Log("what is done is left alone, by another process too")
-	s.wants("machinedeployment/workers", `.status.conditions[?(@.type=="ScalingUp")].status`, "False")
-	s.wants("machinedeployment/workers", `.status.conditions[?(@.type=="Available")].status`, "True")
-	versions := func() string {
-		return s.get("machinedeployment/workers", ".metadata.resourceVersion") + " " +
-			s.kubectl("get", "machinesets", "-l", "cluster.x-k8s.io/deployment-name=workers", "-o", "jsonpath={.items[*].metadata.resourceVersion}")
-	}
-	was := versions()
-	s.Kill()
-	s.apply(strings.ReplaceAll(workers(0, ""), "workers", "others"))
-	s.wants("machinedeployment/others", ".status.observedGeneration", "1")
-	s.wants("machinesets", `.items[?(@.metadata.labels.pool=="others")].status.observedGeneration`, "1")
-	if is := versions(); is != was {
-		t.Errorf("resource versions are %s, want %s as before", is, was)
 	}
 }
 
-func TestAMachineWhoseNodeIsSilentIsReplaced(t *testing.T) {
+func TestMachineHealthCheck_ReplacesAMachineWithASilentNode(t *testing.T) {
+	t.Parallel()
 	s := newSetScene(t)
-	s.apply(workers(2, ""))
-	s.available(2)
-	s.apply(`
+	s.Put(testenv.Workers(2, ""))
+	s.Available(2)
+	s.Put(`
 apiVersion: cluster.slipway.dev/v1alpha1
 kind: MachineHealthCheck
 metadata: {name: workers}
@@ -147,46 +139,35 @@ spec:
     - {type: Ready, status: Unknown, timeoutSeconds: 1}
   remediation: {triggerIf: {unhealthyLessThanOrEqualTo: 1}}
 `)
-	s.wants("machinehealthcheck/workers", ".status.currentHealthy", "2")
-	sick := s.machines()[0]
-	s.Must(pair.Work.SetReady(t.Context(), s.Namespace+"-"+sick, "Unknown"))
+	s.Wants("machinehealthcheck/workers", ".status.currentHealthy", "2")
+	sick := s.Machines()[0]
+	s.Must(s.Work.SetReady(t.Context(), s.Node(sick), "Unknown"))
 	s.Eventually("Machine "+sick+" is gone", func() error {
 		_, err := s.API.ClusterV1alpha1().Machines(s.Namespace).Get(t.Context(), sick, metav1.GetOptions{})
 		if apierrors.IsNotFound(err) {
 			return nil
 		}
-		return errors.Join(err, errors.New(s.picture()))
+		return errors.Join(err, errors.New(s.Overview()))
 	})
-	s.available(2)
-	if slices.Contains(s.machines(), sick) {
+	s.Available(2)
+	if slices.Contains(s.Machines(), sick) {
 		t.Errorf("Machine %s is back", sick)
 	}
-	s.wants("machinehealthcheck/workers", ".status.currentHealthy", "2")
-
-	t.Log("MachineSets stay although the host's garbage collector does not know them yet")
-	s.Kill()
-	s.apply(strings.ReplaceAll(workers(0, ""), "workers", "kept"))
-	s.wants("machinesets", `.items[?(@.metadata.labels.pool=="kept")].status.observedGeneration`, "1")
-	s.kubectl("delete", "machinedeployment/kept", "--cascade=orphan", "--timeout=240s")
-	if left := s.get("machinesets", `.items[?(@.metadata.labels.pool=="kept")]['metadata.name','metadata.ownerReferences']`); !strings.HasPrefix(left, "kept-") || strings.Contains(left, "uid") {
-		t.Errorf("MachineSets are %q after the deployment has gone, want one without owners", left)
-	}
-	s.kubectl("delete", "machinesets", "-l", "pool=kept", "--timeout=240s")
+	s.Wants("machinehealthcheck/workers", ".status.currentHealthy", "2")
 
 	t.Log("Machines that are kept are taken over by the deployment that is made again")
-	kept := s.machines()
-	s.kubectl("delete", "machinedeployment/workers", "--cascade=orphan", "--timeout=240s")
-	s.kubectl("scale", "machinesets", "-l", "pool=workers", "--replicas=2")
-	s.apply(workers(2, ""))
-	s.available(2)
-	if got := s.machines(); !slices.Equal(got, kept) {
+	kept := s.Machines()
+	s.Kubectl("delete", "machinedeployment/workers", "--cascade=orphan", "--timeout=240s")
+	s.Kubectl("scale", "machinesets", "-l", "pool=workers", "--replicas=2")
+	s.Put(testenv.Workers(2, ""))
+	s.Available(2)
+	if got := s.Machines(); !slices.Equal(got, kept) {
 		t.Errorf("Machines are %s, want %s as before", got, kept)
 	}
-	s.kubectl("delete", "machinedeployment/workers", "--cascade=foreground", "--timeout=240s")
-	// The host's garbage collector lets the deployment go before the rest as long as it has not
-	// seen, after the restarts of the server, whose the MachineSet is now.
+	s.Kubectl("delete", "machinedeployment/workers", "--cascade=foreground", "--timeout=240s")
+	// The garbage collector may delete the deployment first, if it has not seen the new owner of the MachineSet.
 	s.Eventually("nothing is left of the deployment", func() error {
-		if left := s.kubectl("get", "machines,vm", "-o", "name"); left != "" {
+		if left := s.Kubectl("get", "machines,vm", "-o", "name"); left != "" {
 			return errors.New(left)
 		}
 		return nil
