@@ -41,6 +41,7 @@ func (s *setScene) silence(names ...string) {
 func TestMachineHealthCheck_ReplacesNoMoreMachinesThanMaxInFlight(t *testing.T) {
 	t.Parallel()
 	s := newSetScene(t)
+	s.putProvider()
 	s.Put(testenv.Workers(3, "remediation: {maxInFlight: 1}"))
 	s.Available(3)
 	all := s.Machines()
@@ -98,7 +99,6 @@ func TestMachineHealthCheck_ReplacesNoMoreMachinesThanMaxInFlight(t *testing.T) 
 }
 
 func (s *setScene) replacedBySomebodyElse() {
-	s.putProvider()
 	s.Log("a remediation template: somebody else is asked, and nothing deleted")
 	s.Put(`
 apiVersion: remediation.example.org/v1

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -70,7 +71,7 @@ func TestMachineDeployment_RollsByItsStrategy(t *testing.T) {
 	first := s.Machines()
 	s.Wants("machine/"+first[0], `.status.conditions[?(@.type=="Ready")].status`, "True")
 	s.Wants("clusters.cluster.slipway.dev/c", `.status.conditions[?(@.type=="Available")].status`, "True")
-	set := s.Kubectl("get", "machinesets", "-o", "name")
+	set := strings.TrimSpace(s.Kubectl("get", "machinesets", "-o", "name"))
 	s.statuses("that has all it wants",
 		"machinedeployment/workers", "Current", set, "Current", "machine/"+first[0], "Current", "clusters.cluster.slipway.dev/c", "Current")
 
