@@ -13,13 +13,12 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// maxPatience bounds for how many Leases that are held others are given more time, so that
-// the time until one of a process that died is taken over is bounded too.
+// maxPatience limits the number of held Leases that count for patience, and so the time until the Lease of a process that
+// died is acquired.
 const maxPatience = 2
 
-// elect contends for a Lease and holds it until ctx is done. One that could not be renewed in
-// time closes its fence, and the election is run again. Only when another process has held
-// it meanwhile does that end.
+// elect contends for a Lease and holds it until ctx is done. If the Lease could not be renewed in time, its fence is closed
+// and the election runs again, unless another process has held the Lease in between.
 func (l *Leases) elect(ctx context.Context, e *lease) {
 	ctx, end := context.WithCancel(ctx)
 	defer end()
@@ -36,7 +35,7 @@ func (l *Leases) elect(ctx context.Context, e *lease) {
 	}
 }
 
-// elector runs elections until ctx is done.
+// elector returns the elector of a Lease. It calls superseded when another process has held the Lease.
 func (l *Leases) elector(ctx context.Context, e *lease, superseded func(error)) (*leaderelection.LeaderElector, error) {
 	o := l.opts
 	lock, err := resourcelock.New(resourcelock.LeasesResourceLock, o.Namespace, e.name,
@@ -53,7 +52,7 @@ func (l *Leases) elector(ctx context.Context, e *lease, superseded func(error)) 
 			OnStartedLeading: func(context.Context) { l.hold(e) },
 			OnStoppedLeading: func() {
 				if working() {
-					klog.FromContext(ctx).Info("The Lease could not be renewed: nothing is started under it and no status is written until it is")
+					klog.FromContext(ctx).Info("The Lease could not be renewed; no work is started and no status is written until it is renewed")
 				}
 			},
 		},
@@ -64,7 +63,7 @@ func (l *Leases) elector(ctx context.Context, e *lease, superseded func(error)) 
 	return elector, nil
 }
 
-// patientLock leaves a free Lease to others for a while.
+// patientLock waits before it acquires a free Lease.
 type patientLock struct {
 	resourcelock.Interface
 	leases *Leases
@@ -73,59 +72,58 @@ type patientLock struct {
 
 // Create implements resourcelock.Interface.
 func (p *patientLock) Create(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
-	return p.take(ctx, record, p.Interface.Create)
+	return p.acquire(ctx, record, p.Interface.Create)
 }
 
-// Update implements resourcelock.Interface. The host cluster refuses it if another process
-// was faster, for it is about the Lease as it was read before.
+// Update implements resourcelock.Interface. The API server refuses it with a conflict if another process was faster.
 func (p *patientLock) Update(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
 	if record.HolderIdentity == "" {
 		return p.Interface.Update(ctx, record)
 	}
-	return p.take(ctx, record, p.Interface.Update)
+	return p.acquire(ctx, record, p.Interface.Update)
 }
 
-// take sends a request by which this process has the Lease.
-func (p *patientLock) take(ctx context.Context, record resourcelock.LeaderElectionRecord, send func(context.Context, resourcelock.LeaderElectionRecord) error) error {
-	if !p.lease.shared || p.leases.took(p.lease) {
+// acquire sends a request that makes this process the holder.
+func (p *patientLock) acquire(ctx context.Context, record resourcelock.LeaderElectionRecord, send func(context.Context, resourcelock.LeaderElectionRecord) error) error {
+	if !p.lease.shared || p.leases.isAcquired(p.lease) {
 		return send(ctx, record)
 	}
 	for free := time.Now(); ; {
-		p.leases.taking.Lock()
+		p.leases.acquiring.Lock()
 		wait := time.Until(free.Add(p.leases.patience()))
 		if wait <= 0 {
 			break
 		}
-		p.leases.taking.Unlock()
+		p.leases.acquiring.Unlock()
 		select {
 		case <-time.After(wait):
 		case <-ctx.Done():
 			return ctx.Err()
 		}
 	}
-	defer p.leases.taking.Unlock()
+	defer p.leases.acquiring.Unlock()
 	err := send(ctx, record)
 	if err == nil {
 		p.leases.mu.Lock()
-		p.lease.taken = true
+		p.lease.acquired = true
 		p.leases.mu.Unlock()
 	}
 	return err
 }
 
-func (l *Leases) took(e *lease) bool {
+func (l *Leases) isAcquired(e *lease) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return e.taken
+	return e.acquired
 }
 
-// patience is for how long a Lease that is free is left to others.
+// patience returns how long this process waits before it acquires a free Lease.
 func (l *Leases) patience() time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var held time.Duration
 	for _, e := range l.all {
-		if e.taken {
+		if e.acquired {
 			held++
 		}
 	}

@@ -15,71 +15,68 @@ import (
 	"github.com/slipway-dev/slipway/pkg/lease/fence"
 )
 
-// ErrNotHeld means that what was asked for is another process's to do.
+// ErrNotHeld is returned for work of which another process may hold the Lease.
 var ErrNotHeld = errors.New("this process does not hold the Lease")
 
-// Times say how fast a process that died is replaced, and how long one that cannot reach
-// the host cluster goes on. They are those of client-go's leader election.
+// Times decide how soon a process that died is replaced, and how long a process that cannot reach the management cluster
+// continues. They are parameters of client-go's leader election.
 type Times struct {
-	// Duration is how long a Lease that is not renewed is left to its holder,
-	// RenewDeadline how long the holder acts on without having renewed it, and RetryPeriod
-	// how often it is renewed, and looked at by those who wait for it.
+	// Duration is how long other processes wait for a renewal before they acquire the Lease. RenewDeadline is how long the
+	// holder acts without a renewal. RetryPeriod is the interval of renewals, and of the reads of waiting processes.
 	Duration, RenewDeadline, RetryPeriod time.Duration
 }
 
 var (
-	// AloneTimes are those of the Kubernetes control plane, for a process that nobody waits
-	// to replace.
+	// AloneTimes are the times of the Kubernetes control plane. They are for a single replica.
 	AloneTimes = Times{Duration: 15 * time.Second, RenewDeadline: 10 * time.Second, RetryPeriod: 2 * time.Second}
-	// SharedTimes let a process that died be replaced in less than 20 seconds. client-go looks
-	// at the Lease of another one every RetryPeriod to 2.2 times that (its JitterFactor). At the
-	// worst it has seen the last renewal so much later, sees so much later that the Lease has
-	// run out, and is then patient with others: 10 s + 2.2 s + 2.2 s + 2 * 2 s.
+	// SharedTimes let a process that died be replaced in less than 20 seconds. client-go reads the Lease of another process
+	// at intervals of RetryPeriod to 2.2 times that (its JitterFactor). In the worst case it reads the last renewal and the
+	// expiry one interval late each, and then waits for Patience twice: 10 s + 2.2 s + 2.2 s + 2 * 2 s.
 	SharedTimes = Times{Duration: 10 * time.Second, RenewDeadline: 7 * time.Second, RetryPeriod: time.Second}
 )
 
-// Patience lets a process that holds less find a free Lease first, most of the time.
+// Patience is long enough that usually the process with fewer Leases acquires a free one.
 const Patience = 2 * time.Second
 
-// Options say where Leases are and how they are held. All are required but Patience.
+// Options configure Leases. All fields are required except Patience.
 type Options struct {
-	// Client and Namespace say where the Leases are.
+	// Client and Namespace access the Leases.
 	Client    kubernetes.Interface
 	Namespace string
-	// Identity is who holds them.
+	// Identity is the name of this process as a holder.
 	Identity string
-	// Times of all Leases.
+	// Times applies to all Leases.
 	Times Times
-	// Patience is how much longer a Lease of a kind is left to others for each that is
-	// held, up to maxPatience times. Zero is for a process that is alone.
+	// Patience is how long the process waits before it acquires a free Lease, for each shared Lease that it holds, up to
+	// maxPatience. A single replica uses zero.
 	Patience time.Duration
-	// Fail is told why the process cannot go on.
+	// Fail is called with the reason if the process cannot continue.
 	Fail func(error)
 }
 
-// Leases are those that this process holds or would hold. Its methods may be called
-// concurrently, those that name the same Lease one after the other.
+// Leases are the Leases that this process holds or contends for. Methods can be called concurrently, except for methods
+// with the name of the same Lease.
 type Leases struct {
-	// opts is nil when there is no election: then all are held.
+	// opts is nil without election; all Leases are held then.
 	opts *Options
-	// taking is held while a Lease is asked for, so that none is taken beside another.
-	taking sync.Mutex
+	// acquiring is held while a Lease is requested, so that Leases are acquired one at a time.
+	acquiring sync.Mutex
 
 	mu sync.Mutex
-	// all are those that were contended for and not withdrawn from.
+	// all has the Leases that this process contends for, by name.
 	all map[string]*lease
-	// fences are those of Leases that are contended for, or will be.
+	// fences has the fences by the name of the Lease. A fence can exist before Contend.
 	fences map[string]*fence.Fence
-	// changed is closed when one becomes held.
+	// changed is closed when a Lease becomes held.
 	changed chan struct{}
-	// watchers are told the names of those.
+	// watchers are called with the name of a Lease that becomes held.
 	watchers map[*func(string)]struct{}
 }
 
-// lease is one of them.
+// lease is a Lease that this process contends for.
 type lease struct {
 	name string
-	// shared is true for one of those that are divided evenly.
+	// shared is true for Leases that processes divide evenly.
 	shared bool
 	// fence is nil without election.
 	fence *fence.Fence
@@ -87,21 +84,19 @@ type lease struct {
 	withdraw func()
 	ended    chan struct{}
 
-	// Guarded by mu of Leases: held is since when it is, zero before; taken is true from
-	// the moment at which the host cluster has said so.
-	held  time.Time
-	taken bool
+	// held is the time since when the Lease is held, or zero; acquired is set when the API server has accepted the
+	// request. Both are guarded by Leases.mu.
+	held     time.Time
+	acquired bool
 }
 
-// New returns Leases of which none is contended for. With nil there is no election, and all
-// that are contended for are held.
+// New returns Leases. If the options are nil, there is no election, and Contend makes a Lease held immediately.
 func New(o *Options) *Leases {
 	return &Leases{opts: o, all: map[string]*lease{}, fences: map[string]*fence.Fence{}, changed: make(chan struct{}), watchers: map[*func(string)]struct{}{}}
 }
 
-// Contend makes this process hold the Lease of a name as soon as no other one does. It does
-// nothing when it was called before. Of Leases that are shared a process takes no more than
-// others, if it can.
+// Contend starts an election for the Lease of a name, unless there is one already. Processes try to divide shared Leases
+// evenly.
 func (l *Leases) Contend(ctx context.Context, name string, shared bool) {
 	l.mu.Lock()
 	if l.all[name] != nil {
@@ -117,7 +112,7 @@ func (l *Leases) Contend(ctx context.Context, name string, shared bool) {
 		return
 	}
 	e.fence = l.fence(name)
-	// The election outlives ctx: nobody else may start while work here has not ended.
+	// The election outlives ctx: no other process may start before the work of this process has ended.
 	electing, cancel := context.WithCancel(klog.NewContext(context.WithoutCancel(ctx), klog.LoggerWithValues(klog.FromContext(ctx), "lease", name)))
 	e.withdraw = cancel
 	l.mu.Unlock()
@@ -127,28 +122,27 @@ func (l *Leases) Contend(ctx context.Context, name string, shared bool) {
 	}()
 }
 
-// hold notes that a Lease is held, and tells who wants to know.
+// hold records that a Lease is held, and calls the watchers.
 func (l *Leases) hold(e *lease) {
 	l.mu.Lock()
 	if !e.held.IsZero() || l.all[e.name] != e {
 		l.mu.Unlock()
-		return // it was renewed after a while, or withdrawn from
+		return // the Lease was renewed late, or Withdraw was called
 	}
 	e.held = time.Now()
 	close(l.changed)
 	l.changed = make(chan struct{})
-	var tell []func(string)
+	var watchers []func(string)
 	for w := range l.watchers {
-		tell = append(tell, *w)
+		watchers = append(watchers, *w)
 	}
 	l.mu.Unlock()
-	for _, gained := range tell {
+	for _, gained := range watchers {
 		gained(e.name)
 	}
 }
 
-// Withdraw gives the Lease of a name back and contends for it no longer. All that was done
-// under it must have ended.
+// Withdraw releases the Lease of a name and ends its election. All work under the Lease must have ended.
 func (l *Leases) Withdraw(name string) {
 	l.mu.Lock()
 	e := l.all[name]
@@ -165,7 +159,7 @@ func (l *Leases) Withdraw(name string) {
 	l.mu.Unlock()
 }
 
-// Close withdraws from all Leases. None may be contended for meanwhile or later.
+// Close withdraws from all Leases. Contend must not be called during or after it.
 func (l *Leases) Close() {
 	l.mu.Lock()
 	var names []string
@@ -180,13 +174,13 @@ func (l *Leases) Close() {
 	all.Wait()
 }
 
-// Held returns since when the Lease of a name is held, zero if it is not.
+// Held returns the time since when the Lease of a name is held, or zero.
 func (l *Leases) Held(name string) time.Time {
 	e, _ := l.get(name)
 	return e.held
 }
 
-// Names returns those of the Leases that are held.
+// Names returns the names of the held Leases.
 func (l *Leases) Names() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -203,7 +197,7 @@ func (l *Leases) names() []string {
 	return held
 }
 
-// get returns a copy of what is known of a Lease, and what is closed when another is held.
+// get returns a copy of a lease, and a channel that is closed when another Lease becomes held.
 func (l *Leases) get(name string) (lease, <-chan struct{}) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -213,8 +207,8 @@ func (l *Leases) get(name string) (lease, <-chan struct{}) {
 	return lease{}, l.changed
 }
 
-// Fence returns the fence of a Lease, which is closed before the Lease is contended for. It is nil, and
-// so open, without election.
+// Fence returns the fence of a Lease. It is closed before Contend is called. Without election it is nil, which is an open
+// fence.
 func (l *Leases) Fence(name string) *fence.Fence {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -232,10 +226,9 @@ func (l *Leases) fence(name string) *fence.Fence {
 	return l.fences[name]
 }
 
-// Bind returns the context for what is done under the Lease of a name, as soon as it may be
-// done; requests of fence.Transport are under it then. It returns ErrNotHeld, or
-// fence.ErrClosed, for what is not, or no longer, to be done here, and the error of ctx when
-// that is done.
+// Bind returns a context for work under the Lease of a name, as soon as the process may act. Requests of fence.Transport
+// with this context are fenced by the Lease. It returns ErrNotHeld if the Lease is not held, fence.ErrClosed if it was lost,
+// and the error of ctx when ctx is done.
 func (l *Leases) Bind(ctx context.Context, name string) (context.Context, error) {
 	e, _ := l.get(name)
 	if e.held.IsZero() {
@@ -247,7 +240,7 @@ func (l *Leases) Bind(ctx context.Context, name string) (context.Context, error)
 	return fence.NewContext(ctx, e.fence), nil
 }
 
-// Await waits until the Lease of a name is held. Its error is that of ctx.
+// Await waits until the Lease of a name is held. It returns the error of ctx when ctx is done.
 func (l *Leases) Await(ctx context.Context, name string) error {
 	for {
 		e, changed := l.get(name)
@@ -262,8 +255,8 @@ func (l *Leases) Await(ctx context.Context, name string) error {
 	}
 }
 
-// Watch calls gained with the name of every Lease that is held, or becomes so before ctx is
-// done, with some more than once. gained must not block.
+// Watch calls gained with the name of each Lease that is held or becomes held before ctx is done. It can call gained more
+// than once for a Lease. gained must not block.
 func (l *Leases) Watch(ctx context.Context, gained func(name string)) {
 	l.mu.Lock()
 	l.watchers[&gained] = struct{}{}

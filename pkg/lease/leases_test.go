@@ -28,11 +28,10 @@ import (
 
 const namespace = "ns"
 
-// host is a host cluster that knows Leases as a real one does: it refuses what is about an
-// older one than it has.
+// host is a fake API server for Leases. It refuses updates of an older resource version.
 type host struct {
 	mu sync.Mutex
-	// away are those whose requests fail, by who holds the Lease in them.
+	// away has the processes whose requests fail.
 	away map[string]bool
 	all  map[string]*coordinationv1.Lease
 }
@@ -41,14 +40,14 @@ func newHost() *host {
 	return &host{away: map[string]bool{}, all: map[string]*coordinationv1.Lease{}}
 }
 
-// client is that of a process, which may be cut off.
+// client returns the client of a process. The process can be disconnected.
 func (h *host) client(identity string) *fake.Clientset {
 	c := fake.NewClientset()
 	c.PrependReactor("*", "leases", func(a clienttesting.Action) (bool, runtime.Object, error) {
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		if h.away[identity] {
-			return true, nil, errors.New("the host cluster is away")
+			return true, nil, errors.New("the API server does not answer")
 		}
 		lease, err := h.answer(a)
 		return true, lease, err
@@ -83,7 +82,7 @@ func (h *host) answer(a clienttesting.Action) (*coordinationv1.Lease, error) {
 
 func holderOf(lease *coordinationv1.Lease) string { return ptr.Deref(lease.Spec.HolderIdentity, "") }
 
-// holders are who has which Lease.
+// holders returns the holder of each Lease.
 func (h *host) holders() map[string][]string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -97,7 +96,7 @@ func (h *host) holders() map[string][]string {
 	return by
 }
 
-// change changes a Lease as somebody else does.
+// change changes a Lease as another client.
 func (h *host) change(name string, change func(*coordinationv1.LeaseSpec)) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -113,7 +112,7 @@ func (h *host) cut(identity string, away bool) {
 	h.away[identity] = away
 }
 
-// process is one with Leases.
+// process is a process with Leases.
 type process struct {
 	*Leases
 	failed chan error
@@ -128,7 +127,7 @@ func (h *host) process(identity string, patience time.Duration) *process {
 	return p
 }
 
-// contend makes processes contend for Leases until the test ends.
+// contend starts processes that contend for Leases until the test ends.
 func contend(t *testing.T, names []string, processes ...*process) {
 	t.Helper()
 	for _, p := range processes {
@@ -143,7 +142,7 @@ func contend(t *testing.T, names []string, processes ...*process) {
 	})
 }
 
-func TestLeasesSpreadOverProcesses(t *testing.T) {
+func TestLeases_AreDividedEvenly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost()
 		one, two, three := h.process("one", Patience), h.process("two", Patience), h.process("three", Patience)
@@ -158,7 +157,7 @@ func TestLeasesSpreadOverProcesses(t *testing.T) {
 		if all := h.holders(); len(all) != 3 {
 			t.Errorf("holders %v, want three", all)
 		}
-		// Whoever has nothing is given what one that ends gives back.
+		// A process without Leases acquires those that another process releases.
 		gone := h.holders()["one"]
 		idle := h.process("idle", Patience)
 		contend(t, []string{"a", "b", "c", "d", "e", "f"}, idle)
@@ -172,8 +171,8 @@ func TestLeasesSpreadOverProcesses(t *testing.T) {
 	})
 }
 
-// The claim is less than 20 seconds, whatever those that are left hold already.
-func TestTheLeasesOfAProcessThatDiedAreTakenInTime(t *testing.T) {
+// SharedTimes promises 20 seconds, however many Leases the remaining processes hold.
+func TestLeases_OfAProcessThatDiedAreAcquiredInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost()
 		one, two := h.process("one", Patience), h.process("two", Patience)
@@ -198,7 +197,7 @@ func TestTheLeasesOfAProcessThatDiedAreTakenInTime(t *testing.T) {
 	})
 }
 
-func TestAProcessThatIsAloneWaitsForNothing(t *testing.T) {
+func TestLeases_OfASingleProcessAreAcquiredWithoutDelay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost()
 		began, p := time.Now(), h.process("one", 0)
@@ -211,7 +210,7 @@ func TestAProcessThatIsAloneWaitsForNothing(t *testing.T) {
 	})
 }
 
-func TestWithoutElectionAllIsHeld(t *testing.T) {
+func TestLeases_WithoutElectionAreHeld(t *testing.T) {
 	l := New(nil)
 	if _, err := l.Bind(t.Context(), "a"); !errors.Is(err, ErrNotHeld) {
 		t.Errorf("%v before it is contended for", err)
@@ -228,7 +227,7 @@ func TestWithoutElectionAllIsHeld(t *testing.T) {
 	l.Close()
 }
 
-func TestWhoWatchesIsToldOfEveryLease(t *testing.T) {
+func TestWatch_CallsForEveryLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newHost().process("one", 0)
 		contend(t, []string{"a"}, p)
@@ -251,12 +250,12 @@ func TestWhoWatchesIsToldOfEveryLease(t *testing.T) {
 		mu.Lock()
 		defer mu.Unlock()
 		if diff := cmp.Diff([]string{"a", "b"}, told); diff != "" {
-			t.Errorf("told (-want +got):\n%s", diff)
+			t.Errorf("watched names (-want +got):\n%s", diff)
 		}
 	})
 }
 
-func TestALeaseIsGivenBackAndTakenAgain(t *testing.T) {
+func TestWithdraw_ReleasesALeaseThatCanBeAcquiredAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost()
 		p := h.process("one", 0)
@@ -291,8 +290,8 @@ func TestALeaseIsGivenBackAndTakenAgain(t *testing.T) {
 	})
 }
 
-// A host cluster that is away ends nothing: nobody else can have taken the Lease.
-func TestF7ALeaseThatCannotBeRenewedPauses(t *testing.T) {
+// While the API server does not answer, no other process can acquire the Lease.
+func TestLease_ThatCannotBeRenewedPausesTheProcess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost()
 		p := h.process("one", 0)
@@ -305,7 +304,7 @@ func TestF7ALeaseThatCannotBeRenewedPauses(t *testing.T) {
 			time.Sleep(3 * SharedTimes.RenewDeadline)
 			synctest.Wait()
 			if p.Fence("a").Check() == nil || p.Held("a").IsZero() {
-				t.Fatal("it goes on while the host cluster is away, or has forgotten what it holds")
+				t.Fatal("it continues while the API server does not answer, or has lost its Leases")
 			}
 			h.cut("one", false)
 			if _, err := p.Bind(t.Context(), "a"); err != nil {
@@ -318,8 +317,8 @@ func TestF7ALeaseThatCannotBeRenewedPauses(t *testing.T) {
 	})
 }
 
-// What the process knows is of before the other one's work.
-func TestF2AnotherHolderEndsTheProcess(t *testing.T) {
+// The state of the process may be older than the work of the other holder.
+func TestLease_WithAnotherHolderEndsTheProcess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost()
 		p := h.process("one", 0)

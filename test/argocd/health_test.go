@@ -60,7 +60,7 @@ func TestHealthFollowsTheConditions(t *testing.T) {
 		"deployment":           {object(cluster, "MachineDeployment", 2, "Available=True", "RollingOut=False"), Health{"Healthy", "as it is"}},
 		"set that grows":       {object(cluster, "MachineSet", 2, "ScalingUp=True"), Health{"Progressing", "ScalingUpReason: as it is"}},
 		"set":                  {object(cluster, "MachineSet", 2, "ScalingUp=False", "ScalingDown=False"), Health{"Healthy", ""}},
-		"too many sick":        {object(cluster, "MachineHealthCheck", 2, "RemediationAllowed=False"), Health{"Degraded", "RemediationAllowedReason: as it is"}},
+		"too many unhealthy":   {object(cluster, "MachineHealthCheck", 2, "RemediationAllowed=False", "Stalled=True"), Health{"Degraded", "StalledReason: as it is"}},
 		"without any status":   {&unstructured.Unstructured{Object: map[string]any{"apiVersion": "instancetype.slipway.dev/v1alpha1", "kind": "VirtualMachineInstancetype"}}, Health{"Healthy", ""}},
 		"instance":             {&unstructured.Unstructured{Object: map[string]any{"apiVersion": vm + "/v1alpha1", "kind": "VirtualMachineInstance", "status": map[string]any{}}}, Health{"Healthy", ""}},
 		"new zone":             {object(vm, "Zone", -1), Health{"Progressing", "The last change was not looked at yet"}},

@@ -23,19 +23,12 @@ var summaries = []string{"Ready", "Available", "Complete"}
 // underway are conditions that are True while an object is changed or cannot be.
 var underway = []string{"Reconciling", "Stalled", "RollingOut", "ScalingUp", "ScalingDown", "Paused"}
 
-// withoutSum are kinds that have neither Ready nor Reconciling while they are not what they shall become: kstatus, which
-// knows no other condition, takes them as current.
-var withoutSum = []string{"Cluster", "MachineHealthCheck", "VirtualMachinePublishRequest"}
-
 // shipped returns the health checks that users give to Argo CD.
 var shipped = sync.OnceValues(argocd.Shipped)
 
 // Agree returns an error if those that wait for an object differ about it: kstatus, the health check of Argo CD, and
 // kubectl wait for the condition that sums it up.
 func Agree(o *unstructured.Unstructured) error {
-	if slices.Contains(withoutSum, o.GetKind()) {
-		return nil
-	}
 	checks, err := shipped()
 	if err != nil {
 		return err

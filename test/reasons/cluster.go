@@ -94,6 +94,8 @@ var clusterKinds = []Kind{
 				{isTrue, "Available", "The cluster can be used.", nothing},
 				{isFalse, "NotAvailable", "Other conditions are not True, or the Cluster is deleted; the message lists them.", "See the conditions that the message names."},
 			}},
+		{Type: "Reconciling", Means: "The Cluster is not available.", Absent: "The Cluster is available or is deleted.",
+			Copies: []Copy{{Of: "Cluster Available", From: isFalse, To: isTrue}}},
 		{Type: "InfrastructureReady", Normal: isTrue, Means: "Ready of the infrastructure object.",
 			Reasons: mirrored("infrastructure"), Other: "The reason comes from the condition Ready of the infrastructure object."},
 		{Type: "ControlPlaneInitialized", Normal: isTrue, Means: "The API of the cluster has answered once, or the control plane object reports it.",
@@ -227,6 +229,8 @@ var clusterKinds = []Kind{
 				{isTrue, "RemediationAllowed", "Few enough Machines are unhealthy.", nothing},
 				{isFalse, "TooManyUnhealthy", "Too many Machines are unhealthy, so none is replaced.", "Find the common cause, or change the limits of the MachineHealthCheck."},
 			}},
+		{Type: "Stalled", Means: "Machines are not replaced before a user acts.", Absent: "RemediationAllowed is True.",
+			Copies: []Copy{{Of: "MachineHealthCheck RemediationAllowed", From: isFalse, To: isTrue}}},
 		paused(),
 	}},
 }

@@ -126,6 +126,12 @@ var snapshotKinds = []Kind{
 				{isFalse, "NotFound", "The ContentLibrary does not exist, or has no image of the item yet.", "If it stays, see the conditions of the ContentLibrary."},
 				{isFalse, "NotReady", "The image does not describe the item yet.", "If it stays, see the conditions of the image."},
 			}},
+		{Type: "Stalled", Means: "The request is not published before a user changes an object; the message says why.", Absent: "Nothing is refused for good.",
+			Copies: []Copy{
+				{Of: "VirtualMachinePublishRequest SourceValid", From: isFalse, To: isTrue}, {Of: "VirtualMachinePublishRequest TargetValid", From: isFalse, To: isTrue},
+			}},
+		{Type: "Reconciling", Means: "The request is not complete.", Absent: "The request is complete or Stalled.",
+			Copies: []Copy{{Of: "VirtualMachinePublishRequest Complete", From: isFalse, To: isTrue}}},
 		{Type: "Deleting", Means: "The request is deleted and cannot be removed yet.", Absent: "The request is not deleted.",
 			Reasons: []Reason{
 				{isTrue, "Publishing", "The running publication is ended first.", nothing},

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 
@@ -14,8 +15,13 @@ import (
 	"github.com/vmware/govmomi/fault"
 	"github.com/vmware/govmomi/object"
 	"github.com/vmware/govmomi/property"
+	"github.com/vmware/govmomi/simulator"
 	"github.com/vmware/govmomi/view"
+	"github.com/vmware/govmomi/vim25/methods"
+	"github.com/vmware/govmomi/vim25/mo"
 	"github.com/vmware/govmomi/vim25/types"
+
+	"github.com/slipway-dev/slipway/test/vcenter/fastcollector"
 )
 
 var watched = []string{"name", "runtime.powerState", "config.hardware.numCPU", "guest.ipAddress"}
@@ -90,6 +96,46 @@ func TestStreamMirrorsParallelClients(t *testing.T) {
 		return right == clients*6 && len(m) == clients*6+1 // the template
 	})
 	wg.Wait()
+}
+
+// putHandler calls a function when an object is put into a registry.
+type putHandler func()
+
+func (putHandler) Reference() types.ManagedObjectReference {
+	return types.ManagedObjectReference{Type: "PutHandler", Value: "put"}
+}
+func (f putHandler) PutObject(*simulator.Context, mo.Reference)                          { f() }
+func (putHandler) UpdateObject(*simulator.Context, mo.Reference, []types.PropertyChange) {}
+func (putHandler) RemoveObject(*simulator.Context, types.ManagedObjectReference)         {}
+
+// The simulator fills a view, puts it into the session, and only then makes it follow changes.
+func TestContainerViewHasWhatChangesWhileItIsCreated(t *testing.T) {
+	ctx := testContext(t)
+	s := startServer(t, Options{})
+	c := connect(ctx, t, s)
+	p := findPlaces(ctx, t, c)
+	deleted := create(ctx, t, c, p, machine("deleted")).Reference()
+	var created types.ManagedObjectReference
+	session := simulator.NewRegistry()
+	session.AddHandler(putHandler(sync.OnceFunc(func() {
+		created = create(ctx, t, c, p, machine("created")).Reference()
+		task, err := object.NewVirtualMachine(c.Client, deleted).Destroy(ctx)
+		wait(ctx, t, task, err)
+	})))
+	res, ok := s.hub.CreateContainerView(
+		&simulator.Context{Context: ctx, Map: s.Registry(), Session: &simulator.Session{Registry: session, Map: s.Registry()}},
+		&types.CreateContainerView{Container: c.ServiceContent.RootFolder, Type: []string{"VirtualMachine"}, Recursive: true},
+	).(*methods.CreateContainerViewBody)
+	if !ok || res.Res == nil {
+		t.Fatalf("create a view: %v", res)
+	}
+	v, ok := session.Get(res.Res.Returnval).(*fastcollector.ContainerView)
+	if !ok {
+		t.Fatalf("the session has no view %s", res.Res.Returnval)
+	}
+	if !slices.Contains(v.View, created) || slices.Contains(v.View, deleted) || len(v.View) != 2 { // the template
+		t.Errorf("the view has %v; want the template and %s, which was created meanwhile, without %s, which was deleted", v.View, created, deleted)
+	}
 }
 
 // live creates and resizes a machine, then powers it on or, every fourth, destroys it.

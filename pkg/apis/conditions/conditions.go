@@ -32,6 +32,18 @@ func Set(all *[]metav1.Condition, now time.Time, c metav1.Condition) {
 	meta.SetStatusCondition(all, c)
 }
 
+// SetBecause sets a condition of conditionType to True with the reason and message of because, and removes it if because
+// is nil.
+func SetBecause(all *[]metav1.Condition, now time.Time, conditionType string, generation int64, because *metav1.Condition) {
+	if because == nil {
+		meta.RemoveStatusCondition(all, conditionType)
+		return
+	}
+	Set(all, now, metav1.Condition{
+		Type: conditionType, Status: metav1.ConditionTrue, Reason: because.Reason, Message: because.Message, ObservedGeneration: generation,
+	})
+}
+
 // KeepTimes gives the conditions of now whose status is as in was the transition time
 // that they had there.
 func KeepTimes(was, now []metav1.Condition) {

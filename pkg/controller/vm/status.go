@@ -342,15 +342,14 @@ func waitsForTools(vm *vmv1alpha1.VirtualMachine) bool {
 // conditions are there only while they are True, and never both.
 func setProgress(vm *vmv1alpha1.VirtualMachine, now time.Time) {
 	show := func(conditionType string, because *metav1.Condition) {
-		if because == nil {
-			meta.RemoveStatusCondition(&vm.Status.Conditions, conditionType)
-			return
+		if because != nil {
+			message := because.Type + " is " + string(because.Status)
+			if because.Message != "" {
+				message += ": " + because.Message
+			}
+			because = &metav1.Condition{Reason: because.Reason, Message: message}
 		}
-		message := because.Type + " is " + string(because.Status)
-		if because.Message != "" {
-			message += ": " + because.Message
-		}
-		setCondition(vm, now, conditionType, metav1.ConditionTrue, because.Reason, message)
+		conditions.SetBecause(&vm.Status.Conditions, now, conditionType, vm.Generation, because)
 	}
 	stalled := stalls(vm)
 	var unfinished *metav1.Condition

@@ -1,25 +1,23 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package fence keeps a process that may have lost a Lease from acting.
+// Package fence prevents a process that may have lost a Lease from acting.
 //
-// A process that was stopped for a while (a stunned virtual machine, a frozen cgroup, a
-// suspended laptop) does not know that another one has taken its Lease: it learns that
-// only when it has asked. A Fence is therefore closed by time alone.
+// A process that was stopped for some time (a stunned virtual machine, a frozen cgroup, a suspended laptop) does not know
+// that another process has acquired its Lease until it reads the Lease. A Fence is therefore closed by time alone.
 //
 // Guarantees:
 //
-//  1. A Fence is open for no longer than its limit after the moment at which the last
-//     request that renewed the Lease was about to be sent. Who waits for the Lease to run
-//     out counts from a later moment and for longer than the limit, so that two fences of
-//     one Lease are never open at once.
-//  2. The time that passed is the longer one of the monotonic and the wall clock: the
-//     first stands still while a machine is suspended, the second may be set back.
-//  3. Once another holder of the Lease was seen the Fence stays closed, also when the
-//     Lease comes back: what this process knows may be of before the other one's work.
-//  4. What waits goes on by itself when the Lease is renewed, and ends when the Fence is
-//     closed for good. A nil Fence is open.
-//  5. There is a Fence for each Lease. Which one holds for a request its context says.
+//  1. A Fence is open for at most its limit, measured from the moment before the last successful renewal was sent. Other
+//     processes count from a later moment and for longer than the limit, so that two fences of one Lease are never open at
+//     the same time.
+//  2. The elapsed time is the longer one of the monotonic and the wall clock: the first stops while a machine is suspended,
+//     the second can be set back.
+//  3. After another holder of the Lease was observed, the Fence stays closed, even if this process acquires the Lease again:
+//     its state may be older than the work of the other process.
+//  4. Waiting callers continue when the Lease is renewed, and return an error when the Fence is closed for good. A nil Fence
+//     is open.
+//  5. Each Lease has its own Fence. The context of a request decides which Fence applies.
 //
-// A check is no promise: a process may be stopped between the check and what it allows.
+// A check is not a guarantee: a process can be stopped between the check and the action.
 package fence

@@ -10,27 +10,25 @@ import (
 	"time"
 )
 
-// ErrClosed means that it is not proved that this process still holds the Lease.
+// ErrClosed is returned if this process may no longer hold the Lease.
 var ErrClosed = errors.New("the Lease was not renewed in time: another process may hold it")
 
-// Fence says whether this process may act.
+// Fence reports whether this process may act.
 type Fence struct {
 	limit time.Duration
 	now   func() reading
 
 	mu sync.Mutex
-	// proved is when the last request that succeeded was about to be sent, zero before
-	// the first.
+	// proved is the time before the last successful renewal was sent, or zero.
 	proved reading
-	// changed is closed by the next renewal, and when the Fence is closed for good.
+	// changed is closed by the next renewal and by Close.
 	changed chan struct{}
-	// ended is true once another holder was seen, or the Lease is about to be given back.
+	// ended is set after another holder was observed, and before the Lease is released.
 	ended bool
 }
 
-// New returns a Fence that is closed, and that every renewal opens for limit: the time
-// after which a holder stops to act, which is less than the one after which others take
-// the Lease.
+// New returns a closed Fence, which each renewal opens for limit. limit must be shorter than the time after which other
+// processes acquire the Lease.
 func New(limit time.Duration) *Fence {
 	return &Fence{limit: limit, now: read, changed: make(chan struct{})}
 }
@@ -52,8 +50,8 @@ func (f *Fence) check() error {
 	return nil
 }
 
-// Wait returns nil as soon as the process may act, ErrClosed when it never may again, and
-// the error of ctx when that is done before.
+// Wait returns nil as soon as the process may act, ErrClosed if the Fence is closed for good, and the error of ctx when ctx
+// is done.
 func (f *Fence) Wait(ctx context.Context) error {
 	if f == nil {
 		return nil
@@ -73,17 +71,15 @@ func (f *Fence) Wait(ctx context.Context) error {
 	}
 }
 
-// renew notes that a request which was about to be sent at that moment has renewed the
-// Lease.
-func (f *Fence) renew(asked reading) {
+// renew records that a request has renewed the Lease. sent is the time before it was sent.
+func (f *Fence) renew(sent reading) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.proved = asked
+	f.proved = sent
 	f.wake()
 }
 
-// Close closes the Fence for good, and tells whether it was not closed so before. It is for
-// who is about to give the Lease back.
+// Close closes the Fence for good and reports whether this was the first call. It is called before the Lease is released.
 func (f *Fence) Close() (first bool) {
 	if f == nil {
 		return false
@@ -96,21 +92,21 @@ func (f *Fence) Close() (first bool) {
 	return first
 }
 
-// wake lets those look again who wait. mu is held.
+// wake wakes the waiting callers. mu is held.
 func (f *Fence) wake() {
 	close(f.changed)
 	f.changed = make(chan struct{})
 }
 
-// reading is one of both clocks.
+// reading has the times of both clocks.
 type reading struct{ monotonic, wall time.Time }
 
 func read() reading {
 	now := time.Now()
-	return reading{monotonic: now, wall: now.Round(0)} // Rounding takes the monotonic clock away.
+	return reading{monotonic: now, wall: now.Round(0)} // rounding removes the monotonic clock
 }
 
-// elapsed is the time between two readings.
+// elapsed returns the longer time of both clocks between two readings.
 func elapsed(from, to reading) time.Duration {
 	return max(to.monotonic.Sub(from.monotonic), to.wall.Sub(from.wall))
 }

@@ -17,7 +17,7 @@ import (
 
 const limit = 10 * time.Second
 
-func TestF2TheFenceIsOpenForItsLimitAfterARenewalWasAskedFor(t *testing.T) {
+func TestFence_IsOpenForItsLimitAfterARenewalWasSent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := New(limit)
 		if !errors.Is(f.Check(), ErrClosed) {
@@ -34,7 +34,7 @@ func TestF2TheFenceIsOpenForItsLimitAfterARenewalWasAskedFor(t *testing.T) {
 	})
 }
 
-func TestF2WhatWaitsGoesOnWithTheNextRenewal(t *testing.T) {
+func TestWait_ContinuesWithTheNextRenewal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := New(limit)
 		waited := make(chan error, 1)
@@ -58,7 +58,7 @@ func TestF2WhatWaitsGoesOnWithTheNextRenewal(t *testing.T) {
 	})
 }
 
-func TestF2WhatWaitsEndsWithTheFence(t *testing.T) {
+func TestWait_EndsWhenTheFenceIsClosed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := New(limit)
 		waited := make(chan error, 1)
@@ -77,7 +77,7 @@ func TestF2WhatWaitsEndsWithTheFence(t *testing.T) {
 	})
 }
 
-func TestF2TimeIsTheLongerOfTwoClocks(t *testing.T) {
+func TestElapsed_IsTheLongerOfTwoClocks(t *testing.T) {
 	from := read()
 	for name, tc := range map[string]struct{ monotonic, wall, want time.Duration }{
 		"both go":                     {3 * time.Second, 3 * time.Second, 3 * time.Second},
@@ -94,24 +94,24 @@ func TestF2TimeIsTheLongerOfTwoClocks(t *testing.T) {
 	}
 }
 
-// ago is a moment in the past, by both clocks.
+// ago returns a reading in the past.
 func ago(d time.Duration) reading {
 	now := read()
 	return reading{monotonic: now.monotonic.Add(-d), wall: now.wall.Add(-d)}
 }
 
-func TestWithoutElectionAllIsOpen(t *testing.T) {
+func TestFence_ThatIsNilIsOpen(t *testing.T) {
 	var f *Fence
 	if f.Check() != nil || f.Wait(t.Context()) != nil {
 		t.Error("closed")
 	}
 }
 
-// remote is the Lease as it is.
+// remote is the Lease in the API server.
 type remote struct {
 	resourcelock.Interface
 	record resourcelock.LeaderElectionRecord
-	// takes is how long a request takes.
+	// takes is the duration of a request.
 	takes time.Duration
 	err   error
 }
@@ -134,7 +134,7 @@ func (r *remote) Create(ctx context.Context, record resourcelock.LeaderElectionR
 	return r.Update(ctx, record)
 }
 
-func TestF2TheLockProvesOnlyWhatSucceeded(t *testing.T) {
+func TestLock_RenewsTheFenceOnlyAfterSuccess(t *testing.T) {
 	mine := resourcelock.LeaderElectionRecord{HolderIdentity: "me", LeaderTransitions: 3}
 	working := true
 	synctest.Test(t, func(t *testing.T) {
@@ -164,13 +164,13 @@ func TestF2TheLockProvesOnlyWhatSucceeded(t *testing.T) {
 		if err := errors.Join(l.Update(t.Context(), mine), f.Check()); err != nil || len(lost) != 0 {
 			t.Errorf("the Lease was kept, and what waits does not go on: %v, %v", err, lost)
 		}
-		mine.LeaderTransitions = 5 // Somebody had it, and gave it back.
+		mine.LeaderTransitions = 5 // another process held it and released it.
 		if l.Update(t.Context(), mine) == nil || f.Check() == nil || len(lost) != 1 {
 			t.Errorf("it goes on after another holder; lost %v", lost)
 		}
 		r.record.HolderIdentity = "other"
 		if _, _, _ = l.Get(t.Context()); len(lost) != 1 {
-			t.Errorf("told %d times of one loss", len(lost))
+			t.Errorf("superseded was called %d times for one loss", len(lost))
 		}
 	})
 	synctest.Test(t, func(t *testing.T) {
@@ -191,7 +191,7 @@ func TestF2TheLockProvesOnlyWhatSucceeded(t *testing.T) {
 	})
 }
 
-func TestF2WritesWaitAndReadsDoNot(t *testing.T) {
+func TestTransport_DelaysWritesOnly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := New(limit)
 		var sent []string

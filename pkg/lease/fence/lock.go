@@ -11,28 +11,26 @@ import (
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 )
 
-// errWorking refuses to give a Lease back that was not renewed in time: what this
-// process has started still runs.
-var errWorking = errors.New("the Lease is not given back before all work has ended")
+// errWorking is returned if the elector releases a Lease that it could not renew while work under it still runs.
+var errWorking = errors.New("the Lease is not released before all work has ended")
 
-// Lock returns the lock of an election that tells the Fence of every renewal.
+// Lock returns a lock for an election that opens the Fence at each renewal.
 //
-// The elector gives the Lease back when it could not renew it; that is refused until
-// working returns false, when all work has ended. superseded is called once, and the Fence stays
-// closed, when somebody else has held the Lease since this process first did.
+// The elector releases a Lease that it could not renew. The lock refuses that until working returns false, because work under
+// the Lease still runs. When another process has held the Lease after this one, superseded is called once, and the Fence stays
+// closed.
 func (f *Fence) Lock(lock resourcelock.Interface, working func() bool, superseded func(error)) resourcelock.Interface {
 	return &provingLock{Interface: lock, fence: f, working: working, superseded: superseded}
 }
 
-// provingLock is called by one elector after another, one call at a time.
+// provingLock is used by one elector at a time.
 type provingLock struct {
 	resourcelock.Interface
 	fence      *Fence
 	working    func() bool
 	superseded func(error)
 
-	// held is true once this process has held the Lease, transitions how often it had
-	// changed hands then.
+	// held is set after this process has held the Lease. transitions is the number of changes of the holder at that time.
 	held        bool
 	transitions int
 }
@@ -41,7 +39,7 @@ type provingLock struct {
 func (l *provingLock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
 	record, raw, err := l.Interface.Get(ctx)
 	if err == nil && l.held && record.HolderIdentity != "" && record.HolderIdentity != l.Identity() {
-		l.lost(fmt.Errorf("another replica has the Lease %s now: %s", l.Describe(), record.HolderIdentity))
+		l.recordLoss(fmt.Errorf("another replica has the Lease %s now: %s", l.Describe(), record.HolderIdentity))
 	}
 	return record, raw, err
 }
@@ -59,25 +57,25 @@ func (l *provingLock) Update(ctx context.Context, record resourcelock.LeaderElec
 	case record.HolderIdentity == "":
 		return l.Interface.Update(ctx, record)
 	case l.held && record.LeaderTransitions != l.transitions:
-		err := fmt.Errorf("another replica has held the Lease %s meanwhile", l.Describe())
-		l.lost(err)
+		err := fmt.Errorf("another replica has held the Lease %s in between", l.Describe())
+		l.recordLoss(err)
 		return err
 	}
 	return l.prove(ctx, record, l.Interface.Update)
 }
 
-// prove sends a request that makes or keeps this process the holder.
+// prove sends a request that acquires or renews the Lease.
 func (l *provingLock) prove(ctx context.Context, record resourcelock.LeaderElectionRecord, send func(context.Context, resourcelock.LeaderElectionRecord) error) error {
-	asked := l.fence.now()
+	sent := l.fence.now()
 	if err := send(ctx, record); err != nil {
 		return err
 	}
 	l.held, l.transitions = true, record.LeaderTransitions
-	l.fence.renew(asked)
+	l.fence.renew(sent)
 	return nil
 }
 
-func (l *provingLock) lost(err error) {
+func (l *provingLock) recordLoss(err error) {
 	if l.fence.Close() {
 		l.superseded(err)
 	}

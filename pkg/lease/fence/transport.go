@@ -10,13 +10,13 @@ import (
 
 type contextKey struct{}
 
-// NewContext returns a context under which requests of Transport wait for f.
+// NewContext returns a context whose requests through Transport wait for f.
 func NewContext(ctx context.Context, f *Fence) context.Context {
 	return context.WithValue(ctx, contextKey{}, f)
 }
 
-// Transport lets requests that write wait until the Fence of their context, or f when that
-// has none, is open; those that read pass. It has the form of rest.Config.Wrap.
+// Transport delays writing requests until the Fence of their context is open, or f if the context has none. Reading requests
+// are not delayed. Its signature is that of rest.Config.Wrap.
 func (f *Fence) Transport(next http.RoundTripper) http.RoundTripper {
 	return transport{fence: f, next: next}
 }
@@ -43,5 +43,5 @@ func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return t.next.RoundTrip(r)
 }
 
-// WrappedRoundTripper lets others look behind this one.
+// WrappedRoundTripper returns the wrapped transport; see utilnet.RoundTripperWrapper.
 func (t transport) WrappedRoundTripper() http.RoundTripper { return t.next }

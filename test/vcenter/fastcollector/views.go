@@ -30,11 +30,32 @@ func (h *Hub) CreateContainerView(ctx *simulator.Context, req *types.CreateConta
 	v := &ContainerView{ContainerView: inner}
 	ctx.Session.Registry.Put(v)
 	ctx.Map.AddHandler(v) // in place of the simulator's, which has the same reference
+	v.fill(ctx)
 	return res
 }
 
 // ContainerView is a view of what is in a container now.
 type ContainerView struct{ *simulator.ContainerView }
+
+// fill corrects what the simulator has filled in. It does so before the view follows changes, so
+// an object that is created, moved or removed meanwhile is missing or left over for ever.
+func (v *ContainerView) fill(ctx *simulator.Context) {
+	ctx.WithLock(v, func() {
+		view, listed := []types.ManagedObjectReference{}, refSet{}
+		for _, ref := range v.View {
+			if v.contains(ctx, ref) {
+				view = append(view, ref)
+				listed[ref] = struct{}{}
+			}
+		}
+		for _, e := range ctx.Map.All("") {
+			if ref := e.Reference(); !listed.has(ref) && v.contains(ctx, ref) {
+				view = append(view, ref)
+			}
+		}
+		v.View = view
+	})
+}
 
 // PutObject is called by the registry for an object that is new or was moved.
 func (v *ContainerView) PutObject(ctx *simulator.Context, obj mo.Reference) {

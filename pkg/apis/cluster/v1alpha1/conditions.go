@@ -27,6 +27,12 @@ const (
 	RollingOutCondition = "RollingOut"
 	// RemediatingCondition is True while machines that are not well are replaced.
 	RemediatingCondition = "Remediating"
+	// ReconcilingCondition is True while a controller still changes what the object describes, and absent otherwise. Flux,
+	// kpt and other clients of the kstatus convention wait while it is True.
+	ReconcilingCondition = "Reconciling"
+	// StalledCondition is True while the object cannot become what its spec describes before a user changes something, and
+	// absent otherwise. Clients of the kstatus convention report a failure while it is True.
+	StalledCondition = "Stalled"
 )
 
 // Conditions of a Machine.

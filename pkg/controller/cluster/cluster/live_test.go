@@ -242,6 +242,8 @@ func TestAClusterIsReadyStepByStep(t *testing.T) {
 		l.says(clusterv1alpha1.InfrastructureReadyCondition, "True Ready")
 		l.says(clusterv1alpha1.ClusterControlPlaneInitializedCondition, "False NotInitialized Waiting for the API of the cluster to answer: connection refused")
 		l.says(clusterv1alpha1.ClusterRemoteConnectionProbeCondition, "False ProbeFailed Remote connection not established yet")
+		sum := conditions.Find(l.cluster().Status.Conditions, clusterv1alpha1.AvailableCondition)
+		l.says(clusterv1alpha1.ReconcilingCondition, "True NotAvailable "+sum.Message)
 		c := l.cluster()
 		want := []clusterv1alpha1.FailureDomain{{Name: "a", ControlPlane: ptr.To(true), Attributes: map[string]string{"x": "y"}}, {Name: "b"}}
 		if diff := cmp.Diff(want, c.Status.FailureDomains); diff != "" {
@@ -253,6 +255,9 @@ func TestAClusterIsReadyStepByStep(t *testing.T) {
 		l.connect(nil)
 		l.says(clusterv1alpha1.ClusterControlPlaneInitializedCondition, "True Initialized")
 		l.says(clusterv1alpha1.AvailableCondition, "True Available")
+		if c := conditions.Find(l.cluster().Status.Conditions, clusterv1alpha1.ReconcilingCondition); c != nil {
+			t.Errorf("an available Cluster has %+v", c)
+		}
 		l.writes()
 		l.after(24 * time.Hour)
 		if writes := l.writes(); len(writes) > 0 {

@@ -75,7 +75,13 @@ func decide(c *cluster, f *facts) (until time.Time, err error) {
 	probe, until := f.probe(c)
 	set(probe)
 	set(f.deletingCondition(c))
-	set(available(c))
+	sum := available(c)
+	set(sum)
+	var reconciling *metav1.Condition
+	if sum.Status != metav1.ConditionTrue && c.DeletionTimestamp == nil {
+		reconciling = &sum
+	}
+	conditions.SetBecause(&c.Status.Conditions, f.now, clusterv1alpha1.ReconcilingCondition, c.Generation, reconciling)
 	c.Status.Phase = phase(c)
 	return until, err
 }

@@ -258,7 +258,13 @@ func TestTooManyAreNotReplaced(t *testing.T) {
 		if is.Status != metav1.ConditionFalse || is.Reason != clusterv1alpha1.TooManyUnhealthyReason {
 			t.Errorf("RemediationAllowed is %+v", is)
 		}
+		if c := conditions.Find(l.status().Conditions, clusterv1alpha1.StalledCondition); c == nil || c.Status != metav1.ConditionTrue || c.Message != is.Message {
+			t.Errorf("Stalled is %+v, want True with the message of RemediationAllowed", c)
+		}
 		l.becomes("a", node("a", corev1.ConditionTrue, 4))
+		if c := conditions.Find(l.status().Conditions, clusterv1alpha1.StalledCondition); c != nil {
+			t.Errorf("Stalled is %+v although remediation is allowed", c)
+		}
 		l.wants("one", "a", "True HealthCheckSucceeded")
 		l.wants("one", "b", "False NodeDeleted, False WaitingForRemediation")
 	})

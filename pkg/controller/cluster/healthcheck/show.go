@@ -75,10 +75,13 @@ func tell(c *check, paused metav1.Condition, targets []target, well int, allow a
 		Type: clusterv1alpha1.MachineHealthCheckRemediationAllowedCondition, Status: metav1.ConditionTrue,
 		Reason: clusterv1alpha1.RemediationAllowedReason, ObservedGeneration: c.Generation,
 	}
+	var stalled *metav1.Condition
 	if !allow.ok {
 		is.Status, is.Reason, is.Message = metav1.ConditionFalse, clusterv1alpha1.TooManyUnhealthyReason, allow.message
+		stalled = &is
 	}
 	conditions.Set(&st.Conditions, now, is)
+	conditions.SetBecause(&st.Conditions, now, clusterv1alpha1.StalledCondition, c.Generation, stalled)
 }
 
 // maxTargets is how many names a status has, as the API has it.

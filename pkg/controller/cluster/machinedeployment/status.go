@@ -59,7 +59,7 @@ func (p *pass) tell(paused metav1.Condition, failed error) {
 	if d.DeletionTimestamp == nil {
 		reconciling = members.Reconciling(n.Available, p.wanted(), rolling, up, down)
 	}
-	members.SetReconciling(&st.Conditions, reconciling, set)
+	conditions.SetBecause(&st.Conditions, p.now(), clusterv1alpha1.ReconcilingCondition, d.Generation, reconciling)
 }
 
 func (p *pass) allMachines() []*machine {

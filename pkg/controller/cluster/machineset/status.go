@@ -45,7 +45,7 @@ func (p *pass) tell(paused metav1.Condition, failed error) {
 	if p.set.DeletionTimestamp == nil {
 		reconciling = members.Reconciling(n.Available, p.wanted(), up, down)
 	}
-	members.SetReconciling(&st.Conditions, reconciling, set)
+	conditions.SetBecause(&st.Conditions, p.now(), clusterv1alpha1.ReconcilingCondition, p.set.Generation, reconciling)
 }
 
 // wanted is how many Machines there shall be.

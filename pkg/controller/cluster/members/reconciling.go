@@ -7,40 +7,26 @@ import (
 	"errors"
 	"fmt"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
 )
-
-// ReconcilingCondition is True while a set or a deployment has something to do, and absent otherwise: clients that wait
-// for objects by the kstatus convention decide by it.
-const ReconcilingCondition = "Reconciling"
 
 // Reconciling returns what an object that is not being deleted still has to do: the first of the conditions doing that
 // is True, or replicas that are not available; nil if nothing.
 func Reconciling(available, wanted int32, doing ...metav1.Condition) *metav1.Condition {
 	for _, c := range doing {
 		if c.Status == metav1.ConditionTrue {
-			return &metav1.Condition{Type: ReconcilingCondition, Status: metav1.ConditionTrue, Reason: c.Reason, Message: c.Message}
+			return &c
 		}
 	}
 	if available >= wanted {
 		return nil
 	}
 	return &metav1.Condition{
-		Type: ReconcilingCondition, Status: metav1.ConditionTrue, Reason: clusterv1alpha1.NotAvailableReason,
+		Reason:  clusterv1alpha1.NotAvailableReason,
 		Message: fmt.Sprintf("%d of %d replicas are available", available, wanted),
 	}
-}
-
-// SetReconciling sets the condition with set, or removes it if it is nil.
-func SetReconciling(all *[]metav1.Condition, c *metav1.Condition, set func(metav1.Condition)) {
-	if c == nil {
-		meta.RemoveStatusCondition(all, ReconcilingCondition)
-		return
-	}
-	set(*c)
 }
 
 // WaitingError is returned while an object that is to be created by a user does not exist.

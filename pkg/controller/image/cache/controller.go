@@ -22,17 +22,17 @@ import (
 // Name of the controller in logs, metrics and its queue.
 const Name = "virtualmachineimagecache"
 
-// workers is how many caches are looked at at the same time: one that a vCenter is slow to
-// answer for must not keep the others waiting.
+// workers is the number of caches that are reconciled concurrently, so that a slow vCenter does not delay the others.
 const workers = 8
 
-// VCenters are those that copies are in. The shard of a vCenter that does not exist is that of no vCenter.
+// VCenters gives access to the vCenters in which copies are stored. A vCenter that does not exist belongs to the shard of
+// the empty name.
 type VCenters interface {
 	controller.Shard
-	// Files keeps the copies in a vCenter. The error is a NotUsableError if there is no such
-	// vCenter, and any other if it cannot be used now.
+	// Files returns the files of a vCenter. The error is a NotUsableError if the vCenter does not exist, and another error
+	// if it cannot be used at the moment.
 	Files(vcenter string) (Files, error)
-	// Hints calls changed for the operations of all, among others, until ctx is done.
+	// Hints calls changed for events of operations in all vCenters, and for other events, until ctx is done.
 	Hints(ctx context.Context, changed func(provider.Hint))
 }
 
@@ -42,30 +42,30 @@ type Files interface {
 	provider.ImageOperator
 }
 
-// Deps is what the controller needs; all but Policy and Now are required.
+// Deps has the dependencies of the controller. All fields are required except Policy and Now.
 type Deps struct {
 	// Client writes caches.
 	Client versioned.Interface
-	// Informers watch our kinds. New registers what it needs; Run starts them.
+	// Informers watch the kinds of Slipway. New registers the informers that it needs; Run starts them.
 	Informers externalversions.SharedInformerFactory
-	// VCenters have the copies.
+	// VCenters gives access to the copies.
 	VCenters VCenters
-	// Recorder tells users what happens.
+	// Recorder records events.
 	Recorder events.EventRecorder
-	// Policy says when copies go.
+	// Policy decides when copies are removed.
 	Policy Policy
-	// Now is the clock; time.Now when nil.
+	// Now returns the time. The default is time.Now.
 	Now func() time.Time
 }
 
-// part is what one pass is about: the locations of a cache in one vCenter. Those of no vCenter
-// stand for what a cache has in none.
+// part is a queue key: the locations of a cache in one vCenter. With an empty vcenter it is the cache itself, of which only
+// the conditions are summarized. With an empty cache it is the sweep of a vCenter.
 type part struct{ cache, vcenter string }
 
-// String names it in logs.
+// String returns the name for logs.
 func (p part) String() string { return p.cache + " in VCenter " + p.vcenter }
 
-// Controller keeps the copies of VirtualMachineImageCaches.
+// Controller creates and removes the copies of VirtualMachineImageCaches.
 type Controller struct {
 	*controller.Loop[part]
 	reconcile *reconciler
@@ -83,59 +83,57 @@ func New(d Deps) (*Controller, error) {
 	c.reconcile = &reconciler{
 		client: d.Client.VmV1alpha1().VirtualMachineImageCaches(), vcenters: d.VCenters, recorder: d.Recorder, now: controller.Clock(d.Now),
 		caches: controller.NewStore[*vmv1alpha1.VirtualMachineImageCache](caches, false),
-		due:    &due{next: map[spot]time.Time{}}, sweeps: newSweeps(), policy: d.Policy,
-		look: func(p part, after time.Duration) { c.Look(p, after) }, names: c.caches.ListKeys,
+		due:    &due{next: map[locationKey]time.Time{}}, sweeps: newSweeps(), policy: d.Policy,
+		enqueue: func(p part, after time.Duration) { c.Look(p, after) }, names: c.caches.ListKeys,
 	}
 	var err error
 	c.Loop, err = controller.For[part](Name, d.Informers).Workers(workers).
 		Watches(caches, c.reconcile.caches.Handler(), controller.Changes(true, c.changed)).
-		Watches(vm.VirtualMachines().Informer(), c.waits()).
-		Shard(d.VCenters, c.gained).
-		Runs(func(ctx context.Context) { d.VCenters.Hints(ctx, c.hinted) }).
+		Watches(vm.VirtualMachines().Informer(), c.vmHandler()).
+		Shard(d.VCenters, c.shardGained).
+		Runs(func(ctx context.Context) { d.VCenters.Hints(ctx, c.operationChanged) }).
 		Reconciler(c.reconcile).
 		Build()
 	return c, err
 }
 
-// gained queues everything that may be in a vCenter.
-func (c *Controller) gained(vcenter string) {
+// shardGained enqueues everything that may be in a vCenter when this replica begins to own it.
+func (c *Controller) shardGained(vcenter string) {
 	if vcenter != "" {
-		c.Look(sweepOf(vcenter), 0) // there may be directories that no cache is left of
+		c.Look(sweepPart(vcenter), 0) // the vCenter may have directories of deleted caches
 	}
 	for _, obj := range c.caches.List() {
-		c.lookAll(obj.(*vmv1alpha1.VirtualMachineImageCache))
+		c.enqueueAll(obj.(*vmv1alpha1.VirtualMachineImageCache))
 	}
 }
 
-// hinted queues the part of a location whose operation has made progress or has ended.
-func (c *Controller) hinted(h provider.Hint) {
+// operationChanged enqueues the part of a location whose operation has made progress or has ended.
+func (c *Controller) operationChanged(h provider.Hint) {
 	if h.Key.Kind == provider.KindImageLocation {
 		c.Look(partOf(h.Key.Name), 0)
 	}
 }
 
-func (c *Controller) lookAll(obj *vmv1alpha1.VirtualMachineImageCache) {
+func (c *Controller) enqueueAll(obj *vmv1alpha1.VirtualMachineImageCache) {
 	for _, p := range partsOf(obj) {
 		c.Look(p, 0)
 		if p.vcenter != "" {
-			c.Look(sweepOf(p.vcenter), 0)
+			c.Look(sweepPart(p.vcenter), 0)
 		}
 	}
 }
 
-// changed handles the events of caches. What only status says was written here, but for the
-// last location that goes: then the cache may.
-func (c *Controller) changed(was, now *vmv1alpha1.VirtualMachineImageCache) {
-	if was == nil || now == nil || controller.Edited(was, now) {
-		c.lookAll(cmp.Or(now, was))
+// changed enqueues a cache that was created, edited or deleted. It ignores changes of status, which this controller writes.
+func (c *Controller) changed(before, now *vmv1alpha1.VirtualMachineImageCache) {
+	if before == nil || now == nil || controller.Edited(before, now) {
+		c.enqueueAll(cmp.Or(now, before))
 	}
 }
 
-// waits handles the events of virtual machines: one that begins to wait for copies may know
-// that some are gone. What it says anybody may have written who may write it: only a part that
-// there is is looked at, so that texts which nobody knows are not kept. A cache that the informer
-// has yet to see is looked at when it comes.
-func (c *Controller) waits() cache.ResourceEventHandler {
+// vmHandler returns a handler for virtual machines. If a VM begins to wait for copies, files may be missing, so the location
+// is checked. Users can write the label and the annotation that name the location. Only an existing part is enqueued, so that
+// the queue does not store arbitrary text. A cache that the informer does not have yet is enqueued when it is added.
+func (c *Controller) vmHandler() cache.ResourceEventHandler {
 	look := func(vm *vmv1alpha1.VirtualMachine) {
 		place, ok := provider.ParseCachePlace(vm.Annotations[vmv1alpha1.AnnotationImageCacheLocation])
 		if !ok {
@@ -147,8 +145,8 @@ func (c *Controller) waits() cache.ResourceEventHandler {
 		}
 		one := obj.(*vmv1alpha1.VirtualMachineImageCache)
 		if p := (part{cache: one.Name, vcenter: place.VCenter}); slices.Contains(partsOf(one), p) {
-			c.reconcile.due.noLaterThan(p, c.reconcile.now().Add(doubtInterval))
-			c.Look(p, doubtInterval)
+			c.reconcile.due.noLaterThan(p, c.reconcile.now().Add(waitingVMInterval))
+			c.Look(p, waitingVMInterval)
 		}
 	}
 	return cache.ResourceEventHandlerFuncs{

@@ -22,14 +22,14 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
-// noVCenters are none.
+// noVCenters has no vCenter.
 type noVCenters struct{ controller.Undivided }
 
 func (noVCenters) Files(string) (Files, error) { return nil, provider.ErrNotInUse }
 
 func (noVCenters) Hints(context.Context, func(provider.Hint)) {}
 
-// ended is an operation that has ended.
+// ended has operations that have ended.
 type ended struct {
 	provider.ImageFiles
 	all map[string]provider.ImageOperation
@@ -43,17 +43,17 @@ func (e ended) StartImageOperation(context.Context, string, provider.ImageOperat
 
 func (e ended) EndImageOperation(location string) { delete(e.all, location) }
 
-// Whoever may write a virtual machine may label it, with any text and again and again.
-func TestOnlyWhatCachesHaveIsLookedAtForVirtualMachinesThatWait(t *testing.T) {
+// Users who can write VMs can set the label and the annotation to any text.
+func TestVMHandler_EnqueuesOnlyPartsThatExist(t *testing.T) {
 	for name, tc := range map[string]struct {
 		cache, place string
 		want         int
 	}{
-		"a place of a cache":        {"photon", "default,datastore-1,", 1},
-		"one of no such vCenter":    {"photon", "made-up,datastore-1,", 0},
-		"one of no such cache":      {"made-up", "default,datastore-1,", 0},
-		"none":                      {"photon", "", 0},
-		"a place that nobody wants": {"", "default,datastore-1,", 0},
+		"a location of a cache": {"photon", "default,datastore-1,", 1},
+		"an unknown vCenter":    {"photon", "made-up,datastore-1,", 0},
+		"an unknown cache":      {"made-up", "default,datastore-1,", 0},
+		"no location":           {"photon", "", 0},
+		"no cache":              {"", "default,datastore-1,", 0},
 	} {
 		api := fake.NewSimpleClientset()
 		c, err := New(Deps{Client: api, Informers: externalversions.NewSharedInformerFactory(api, 0), VCenters: noVCenters{}, Recorder: events.NewFakeRecorder(1)})
@@ -68,7 +68,7 @@ func TestOnlyWhatCachesHaveIsLookedAtForVirtualMachinesThatWait(t *testing.T) {
 		vm := &vmv1alpha1.VirtualMachine{}
 		vm.Labels = map[string]string{vmv1alpha1.LabelImageCache: tc.cache}
 		vm.Annotations = map[string]string{vmv1alpha1.AnnotationImageCacheLocation: tc.place}
-		c.waits().OnAdd(vm, false)
+		c.vmHandler().OnAdd(vm, false)
 		if got := c.Keys.Snapshot().Delayed; got != tc.want {
 			t.Errorf("%s: %d parts are queued, want %d", name, got, tc.want)
 		}
@@ -77,7 +77,7 @@ func TestOnlyWhatCachesHaveIsLookedAtForVirtualMachinesThatWait(t *testing.T) {
 }
 
 // If two vCenters end their copies at the same time, one of the two updates of the status fails with a conflict.
-func TestOperation_IsHeardAgainIfTheStatusIsNotWritten(t *testing.T) {
+func TestOperation_IsKeptUntilTheStatusIsWritten(t *testing.T) {
 	stored := cacheOf("photon", "a", func(c *cacheObject) {
 		l := &c.Status.Locations[0]
 		l.Files, l.Progress, l.ContentSize = nil, 0, nil
@@ -97,25 +97,25 @@ func TestOperation_IsHeardAgainIfTheStatusIsNotWritten(t *testing.T) {
 	if err := c.caches.Add(stored); err != nil {
 		t.Fatal(err)
 	}
-	r, at := c.reconcile, spotOfStatus(stored.Name, &stored.Status.Locations[0])
+	r, at := c.reconcile, statusKey(stored.Name, &stored.Status.Locations[0])
 	op := provider.ImageOperation{
 		Kind: provider.ImageCopy, Directory: stored.Status.Locations[0].Directory, Ended: true, Files: make([]vmv1alpha1.VirtualMachineImageCacheFile, 1),
 	}
 	files := ended{all: map[string]provider.ImageOperation{at.String(): op}}
-	for _, want := range []struct{ conflict, heard bool }{{true, false}, {false, true}} {
-		p := &pass{reconciler: r, part: at.part, cache: stored.DeepCopy(), files: files}
+	for _, want := range []struct{ conflict, done bool }{{true, false}, {false, true}} {
+		p := &reconciliation{reconciler: r, part: at.part, cache: stored.DeepCopy(), files: files}
 		if !p.recordResult(at, op, &p.cache.Status.Locations[0]) {
-			t.Fatal("the operation is not heard")
+			t.Fatal("the result is not recorded")
 		}
 		if _, err := p.persist(t.Context(), stored); err != nil {
 			t.Fatal(err)
 		}
-		if got := len(files.all) == 0; got != want.heard || len(recorder.Events) > 0 != want.heard {
-			t.Errorf("with a conflict %t the operation is forgotten: %t, with %d events; want %t", want.conflict, got, len(recorder.Events), want.heard)
+		if got := len(files.all) == 0; got != want.done || len(recorder.Events) > 0 != want.done {
+			t.Errorf("conflict %t: the operation is removed: %t, with %d events; want %t", want.conflict, got, len(recorder.Events), want.done)
 		}
 	}
 	written, err := api.VmV1alpha1().VirtualMachineImageCaches().Get(t.Context(), stored.Name, metav1.GetOptions{})
 	if err != nil || !conditions.IsTrue(written.Status.Locations[0].Conditions, vmv1alpha1.ConditionReady) {
-		t.Errorf("the status that is written is %+v, %v", written.Status.Locations, err)
+		t.Errorf("written status %+v, %v", written.Status.Locations, err)
 	}
 }

@@ -20,17 +20,17 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
-// usedStep is by how much the time of the last use has to differ to be written.
+// usedStep is the resolution of status.lastUsed: a smaller difference is not written.
 const usedStep = time.Minute
 
-// keep makes a location have the copies.
-func (p *pass) keep(ctx context.Context, at spot, asked location, l *locationStatus) {
+// ensureCopies checks the copies of a location, and starts a copy operation if files are missing.
+func (p *reconciliation) ensureCopies(ctx context.Context, at locationKey, asked location, l *locationStatus) {
 	if op, ok := p.operation(at); ok && !p.recordResult(at, op, l) {
 		return
 	}
-	p.used(l)
+	p.recordLastUse(l)
 	if wait := p.due.in(at, p.now()); wait > 0 {
-		p.next(min(wait, usedStep)) // by when it may have been used
+		p.requeueAfter(min(wait, usedStep)) // lastUsed may change until then
 		return
 	}
 	reading, cancel := context.WithTimeout(ctx, readTimeout)
@@ -39,13 +39,13 @@ func (p *pass) keep(ctx context.Context, at spot, asked location, l *locationSta
 	place, err := p.files.Locate(reading, p.cache.Spec.ContentLibrary, asked, before)
 	if err != nil {
 		if ctx.Err() == nil {
-			p.unready(l, err)
+			p.setUnusable(l, err)
 		}
 		p.scheduleCheck(at, l)
 		return
 	}
-	p.found(l, place)
-	if p.twice(l) {
+	p.recordPlace(l, place)
+	if p.isDuplicate(l) {
 		p.scheduleCheck(at, l)
 		return
 	}
@@ -63,24 +63,24 @@ func (p *pass) keep(ctx context.Context, at spot, asked location, l *locationSta
 }
 
 // scheduleCheck sets when a location is checked again. The longer it could not be read or used, the longer the delay.
-func (p *pass) scheduleCheck(at spot, l *locationStatus) {
-	pause := lookInterval
+func (p *reconciliation) scheduleCheck(at locationKey, l *locationStatus) {
+	pause := checkInterval
 	if conditions.Find(l.Conditions, vmv1alpha1.ConditionProviderReady) != nil {
-		pause = controller.Pace(l.Conditions, vmv1alpha1.ConditionProviderReady, vmv1alpha1.ConditionDeleting, p.now(), lookInterval)
+		pause = controller.Pace(l.Conditions, vmv1alpha1.ConditionProviderReady, vmv1alpha1.ConditionDeleting, p.now(), checkInterval)
 	}
 	p.due.set(at, p.now().Add(pause))
-	p.next(pause)
+	p.requeueAfter(pause)
 }
 
 // operation returns the operation of a location.
-func (p *pass) operation(at spot) (op provider.ImageOperation, ok bool) {
+func (p *reconciliation) operation(at locationKey) (op provider.ImageOperation, ok bool) {
 	op, ok = p.files.ImageOperations()[at.String()]
 	return op, ok
 }
 
 // recordResult writes the result of an operation into the status. It returns false if nothing else can be done with the
 // location yet.
-func (p *pass) recordResult(at spot, op provider.ImageOperation, l *locationStatus) bool {
+func (p *reconciliation) recordResult(at locationKey, op provider.ImageOperation, l *locationStatus) bool {
 	if op.Directory != l.Directory {
 		if op.Kind != provider.ImageCopy || complete(l) {
 			// The cache was created again or restored since.
@@ -99,22 +99,24 @@ func (p *pass) recordResult(at spot, op provider.ImageOperation, l *locationStat
 	if op.Err == nil {
 		l.Files, l.Progress, l.ContentSize = op.Files, 100, sum(op.Files)
 		set(l, p.now(), vmv1alpha1.ConditionReady, metav1.ConditionTrue, vmv1alpha1.ReasonSucceeded, "")
-		p.written = append(p.written, func() { p.tell(corev1.EventTypeNormal, "Copied", "Copy", "The image is copied to %s", op.Directory) })
+		p.written = append(p.written, func() {
+			p.recordEvent(corev1.EventTypeNormal, "Copied", "Copy", "The image is copied to %s", op.Directory)
+		})
 		return true
 	}
 	if !errors.Is(op.Err, context.Canceled) {
 		p.written = append(p.written, func() {
-			p.tell(corev1.EventTypeWarning, "CopyFailed", "Copy", "Copying the image to %s failed: %s", op.Directory, conditions.Message(op.Err.Error()))
+			p.recordEvent(corev1.EventTypeWarning, "CopyFailed", "Copy", "Copying the image to %s failed: %s", op.Directory, conditions.Message(op.Err.Error()))
 		})
 	}
 	l.Directory, l.Progress = "", 0
-	p.litter()
+	p.scheduleCollection()
 	set(l, p.now(), vmv1alpha1.ConditionReady, metav1.ConditionFalse, vmv1alpha1.ReasonError, op.Err.Error())
 	if errors.Is(op.Err, provider.ErrNoSpace) {
-		p.sweeps.lacks(p.vcenter, l.DatastoreID)
+		p.sweeps.setShort(p.vcenter, l.DatastoreID)
 	}
 	// The next copy needs a status without a directory.
-	p.next(controller.Soon)
+	p.requeueAfter(controller.Soon)
 	return false
 }
 
@@ -123,7 +125,7 @@ func resetCopy(l *locationStatus, directory string) {
 	l.Directory, l.Files, l.ContentSize, l.Progress, l.LastUsed = directory, nil, nil, 0, nil
 }
 
-// sum is what files take, nil if that is not known.
+// sum returns the total size of files, or nil if no size is known.
 func sum(files []vmv1alpha1.VirtualMachineImageCacheFile) *resource.Quantity {
 	var total *resource.Quantity
 	for i := range files {
@@ -137,8 +139,8 @@ func sum(files []vmv1alpha1.VirtualMachineImageCacheFile) *resource.Quantity {
 	return total
 }
 
-// used writes down the last use, to the minute.
-func (p *pass) used(l *locationStatus) {
+// recordLastUse updates lastUsed.
+func (p *reconciliation) recordLastUse(l *locationStatus) {
 	if l.Directory == "" {
 		return
 	}
@@ -149,34 +151,34 @@ func (p *pass) used(l *locationStatus) {
 	}
 }
 
-// found writes down what a location names.
-func (p *pass) found(l *locationStatus, place provider.ImagePlace) {
+// recordPlace writes the IDs of the objects that a location names into its status.
+func (p *reconciliation) recordPlace(l *locationStatus, place provider.ImagePlace) {
 	l.DatastoreID, l.ProfileID, l.ItemID, l.ContentVersion = place.DatastoreID, place.ProfileID, place.ItemID, place.ContentVersion
 	for _, kind := range []string{vmv1alpha1.ConditionProviderReady, vmv1alpha1.ConditionOVFReady} {
 		set(l, p.now(), kind, metav1.ConditionTrue, vmv1alpha1.ReasonSucceeded, "")
 	}
 }
 
-// twice is true of a location that leads to the same place as one before it, and has no
-// copies of its own.
-func (p *pass) twice(l *locationStatus) bool {
+// isDuplicate reports whether an earlier location has the same datastore and storage profile. It sets Ready to False then;
+// the location gets no copies.
+func (p *reconciliation) isDuplicate(l *locationStatus) bool {
 	for i := range p.cache.Status.Locations {
 		other := &p.cache.Status.Locations[i]
-		if spotOfStatus(p.part.cache, other) == spotOfStatus(p.part.cache, l) {
+		if statusKey(p.part.cache, other) == statusKey(p.part.cache, l) {
 			return false
 		}
 		if other.VCenter == l.VCenter && other.DatastoreID == l.DatastoreID && other.ProfileID == l.ProfileID {
-			set(l, p.now(), vmv1alpha1.ConditionReady, metav1.ConditionFalse, vmv1alpha1.ReasonConflict, "it is the same place as datastore "+other.Datastore)
+			set(l, p.now(), vmv1alpha1.ConditionReady, metav1.ConditionFalse, vmv1alpha1.ReasonConflict, "same datastore and storage policy as location "+other.Datastore)
 			return true
 		}
 	}
 	return false
 }
 
-// check says what is missing of the copies, empty for nothing.
-func (p *pass) check(ctx context.Context, l *locationStatus, place provider.ImagePlace) (string, error) {
+// check returns a description of the files that are missing. It is empty if the copies are complete.
+func (p *reconciliation) check(ctx context.Context, l *locationStatus, place provider.ImagePlace) (string, error) {
 	if !complete(l) || !place.Holds(l.Directory) {
-		return "it has no complete copy of version " + place.ContentVersion, nil
+		return "no complete copy of version " + place.ContentVersion, nil
 	}
 	l.Directory = place.Present(l.Directory)
 	for i := range l.Files {
@@ -184,14 +186,14 @@ func (p *pass) check(ctx context.Context, l *locationStatus, place provider.Imag
 	}
 	missing, err := p.files.Missing(ctx, place, l.Directory, l.Files)
 	if len(missing) > 0 {
-		p.tell(corev1.EventTypeWarning, "FileMissing", "Check", "%s is gone: the image is copied again", missing[0])
+		p.recordEvent(corev1.EventTypeWarning, "FileMissing", "Check", "%s is missing; the image is copied again", missing[0])
 	}
 	return strings.Join(missing, ", "), err
 }
 
-// copy starts a copy in a directory of its own. A sweep removes the previous directory, which no cache names any more.
-func (p *pass) copy(ctx context.Context, at spot, l *locationStatus, place provider.ImagePlace, why string) {
-	files, directory := p.files, place.Directory+"-"+attempt()
+// copy starts a copy operation with a new directory. A sweep removes the previous directory, which no status names then.
+func (p *reconciliation) copy(ctx context.Context, at locationKey, l *locationStatus, place provider.ImagePlace, why string) {
+	files, directory := p.files, place.Directory+"-"+randomSuffix()
 	err := files.StartImageOperation(ctx, at.String(), provider.ImageOperation{
 		Kind: provider.ImageCopy, Detail: place.DatastoreID + " " + place.Directory, Directory: directory,
 		Run: func(ctx context.Context, progress func(int32)) ([]vmv1alpha1.VirtualMachineImageCacheFile, error) {
@@ -200,30 +202,29 @@ func (p *pass) copy(ctx context.Context, at spot, l *locationStatus, place provi
 	})
 	switch wait, later := provider.AsRequeue(err); {
 	case err == nil:
-		p.litter() // of before, or of an attempt of a process before this one
+		p.scheduleCollection() // for the previous directory, or that of a process that ended
 		resetCopy(l, directory)
 		set(l, p.now(), vmv1alpha1.ConditionReady, metav1.ConditionFalse, vmv1alpha1.ReasonInProgress, "the image is being copied: "+why)
 	case errors.Is(err, provider.ErrTooManyOperations):
-		set(l, p.now(), vmv1alpha1.ConditionReady, metav1.ConditionFalse, vmv1alpha1.ReasonInProgress, "waiting until other images are copied: "+why)
+		set(l, p.now(), vmv1alpha1.ConditionReady, metav1.ConditionFalse, vmv1alpha1.ReasonInProgress, "waiting for a free image-copy slot: "+why)
 	case later:
-		p.next(wait)
+		p.requeueAfter(wait)
 	default:
-		p.next(controller.Soon)
+		p.requeueAfter(controller.Soon)
 	}
 }
 
-// litter says that a directory is of no use any more.
-func (p *pass) litter() {
-	p.sweeps.litter(p.vcenter)
-	p.written = append(p.written, func() { p.look(sweepOf(p.vcenter), 0) })
+// scheduleCollection requests a search for directories that no status names.
+func (p *reconciliation) scheduleCollection() {
+	p.sweeps.setDirty(p.vcenter)
+	p.written = append(p.written, func() { p.enqueue(sweepPart(p.vcenter), 0) })
 }
 
-// attempt is the part of the name of a directory that no other one has.
-func attempt() string { return strings.ToLower(rand.Text()[:8]) }
+// randomSuffix returns the unique part of a directory name.
+func randomSuffix() string { return strings.ToLower(rand.Text()[:8]) }
 
-// leave removes the copies of a location that is not wanted any more, and is true when there
-// are none.
-func (p *pass) leave(ctx context.Context, at spot, l *locationStatus) bool {
+// removeCopies removes the copies of a location that spec no longer has. It returns true when no copies are left.
+func (p *reconciliation) removeCopies(ctx context.Context, at locationKey, l *locationStatus) bool {
 	files, id, directory := p.files, l.DatastoreID, l.Directory
 	if op, ok := p.operation(at); ok {
 		switch {
@@ -235,17 +236,17 @@ func (p *pass) leave(ctx context.Context, at spot, l *locationStatus) bool {
 		case op.Kind == provider.ImageRemoval && op.Directory == directory && op.Err == nil:
 			l.Directory = ""
 		case op.Kind == provider.ImageRemoval && op.Directory == directory:
-			notRemoved(l, p.now(), op.Err)
+			setNotRemoved(l, p.now(), op.Err)
 		}
 		p.written = append(p.written, func() { files.EndImageOperation(at.String()) })
 		if l.Directory != "" {
-			p.next(controller.Soon)
+			p.requeueAfter(controller.Soon)
 			return false
 		}
 	}
 	if l.Directory == "" {
 		p.due.forget(at)
-		p.litter()
+		p.scheduleCollection()
 		return true
 	}
 	err := files.StartImageOperation(ctx, at.String(), provider.ImageOperation{
@@ -256,25 +257,25 @@ func (p *pass) leave(ctx context.Context, at spot, l *locationStatus) bool {
 	})
 	switch wait, later := provider.AsRequeue(err); {
 	case later:
-		p.next(wait)
-	case !tried(l):
+		p.requeueAfter(wait)
+	case !isRemoving(l):
 		set(l, p.now(), vmv1alpha1.ConditionReady, metav1.ConditionFalse, vmv1alpha1.ReasonDeleting, "the copies are being removed")
 	}
 	return false
 }
 
-// tried is true of a location that was to be removed before.
-func tried(l *locationStatus) bool {
+// isRemoving reports whether the removal of a location has begun.
+func isRemoving(l *locationStatus) bool {
 	c := conditions.Find(l.Conditions, vmv1alpha1.ConditionReady)
 	return c != nil && (c.Reason == vmv1alpha1.ReasonDeleting || c.Reason == vmv1alpha1.ReasonInUse || c.Reason == vmv1alpha1.ReasonNotRemoved)
 }
 
-// notRemoved says why a directory is still there.
-func notRemoved(l *locationStatus, now time.Time, err error) {
+// setNotRemoved sets Ready to False with the reason why a directory could not be removed.
+func setNotRemoved(l *locationStatus, now time.Time, err error) {
 	reason := vmv1alpha1.ReasonNotRemoved
 	var used *provider.ImageInUseError
 	if errors.As(err, &used) {
 		reason = vmv1alpha1.ReasonInUse
 	}
-	set(l, now, vmv1alpha1.ConditionReady, metav1.ConditionFalse, reason, "the copies stay: "+err.Error())
+	set(l, now, vmv1alpha1.ConditionReady, metav1.ConditionFalse, reason, "the copies could not be removed: "+err.Error())
 }

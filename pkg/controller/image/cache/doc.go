@@ -1,20 +1,18 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package cache keeps copies of images where VirtualMachineImageCaches say.
+// Package cache stores copies of images at the locations of VirtualMachineImageCaches.
 //
-// A key of its queue is the part of a cache that is in one vCenter, so that each is done by
-// who holds the Lease of that. All parts write the one status, each its own locations of it.
+// A key of its queue is the part of a cache that is in one vCenter. The replica that holds the Lease of the vCenter
+// reconciles it. Each part writes only its own locations of the shared status.
 //
 // Guarantees:
 //
-//  1. Copies are made, and removed, off the workers.
-//  2. A directory is in status before it is made. Its files are there when all of them are
-//     complete, and not before: after the end of a process in the middle of a copy another
-//     directory is made, and the first one removed.
-//  3. What could not be read is Unknown and changes nothing. All that fails is tried again
-//     with a growing delay.
-//  4. A location stays in status, and the cache stays, until its directory is removed, which
-//     is not before it is out of use.
-//  5. Progress is written seldom, and only where it has changed.
+//  1. Copies are created and removed by background operations, not by the workers of the queue.
+//  2. Status has a directory before it is created, and its files when all of them are complete. If the process ends
+//     during a copy, the next copy uses another directory, and the first one is removed.
+//  3. A location that could not be read is Unknown, and nothing is changed. Failed operations are retried with a growing
+//     delay.
+//  4. A location stays in status, and the cache exists, until its directory is removed. A directory in use is not removed.
+//  5. Progress is written rarely, and only if it has changed.
 package cache

@@ -12,28 +12,28 @@ import (
 )
 
 const (
-	// lookInterval is when a location is checked again without an event: vCenter sends none for
+	// checkInterval is when a location is checked again without an event: vCenter sends none for
 	// new content, or when files were removed.
-	lookInterval = controller.DefaultResyncPeriod
-	// doubtInterval is when a location is checked at the latest after a VM began to wait for its copies. Users can cause
+	checkInterval = controller.DefaultResyncPeriod
+	// waitingVMInterval is when a location is checked at the latest after a VM began to wait for its copies. Users can cause
 	// that by labels and annotations, so the check is not immediate.
-	doubtInterval = 15 * time.Second
+	waitingVMInterval = 15 * time.Second
 )
 
 // due holds when locations are checked again that have no operation.
 type due struct {
 	mu   sync.Mutex
-	next map[spot]time.Time
+	next map[locationKey]time.Time
 }
 
 // in returns the time until a location has to be checked.
-func (d *due) in(at spot, now time.Time) time.Duration {
+func (d *due) in(at locationKey, now time.Time) time.Duration {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return max(d.next[at].Sub(now), 0)
 }
 
-func (d *due) set(at spot, next time.Time) {
+func (d *due) set(at locationKey, next time.Time) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.next[at] = next
@@ -50,7 +50,7 @@ func (d *due) noLaterThan(p part, latest time.Time) {
 	}
 }
 
-func (d *due) forget(at spot) {
+func (d *due) forget(at locationKey) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	delete(d.next, at)
@@ -60,5 +60,5 @@ func (d *due) forget(at spot) {
 func (d *due) drop(p part) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	maps.DeleteFunc(d.next, func(at spot, _ time.Time) bool { return at.part == p })
+	maps.DeleteFunc(d.next, func(at locationKey, _ time.Time) bool { return at.part == p })
 }

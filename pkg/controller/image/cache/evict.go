@@ -14,55 +14,53 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
-// Policy says when copies go that virtual machines were made of. Those of a cache that
-// somebody wrote stay as long as its spec has them.
+// Policy decides when the server removes copies that VMs were created from. It does not apply to caches that users
+// created.
 type Policy struct {
-	// MaxAge is how long copies are kept that are not used; 0 is for ever.
+	// MaxAge is how long unused copies are kept; 0 means without limit.
 	MaxAge time.Duration
-	// MinFree is what is to be free of a datastore, in percent. While less is, those go that
-	// were not used for the longest time. 0 lets a datastore fill up.
+	// MinFree is the percentage of a datastore that must be free. While less is free, the least recently used copies are
+	// removed. With 0, no copies are removed for space.
 	MinFree int
-	// MinIdle is how long copies are kept at least after they were made or used.
+	// MinIdle is the minimum time that copies are kept after they were created or used.
 	MinIdle time.Duration
 }
 
-// DefaultMinIdle is a MinIdle in which a virtual machine that waits for copies begins to be
-// made of them.
+// DefaultMinIdle is the default of MinIdle. It is long enough for a waiting VM to begin to use the copies.
 const DefaultMinIdle = 2 * time.Minute
 
-// candidate is a location whose copies may go.
+// candidate is a location whose copies can be removed.
 type candidate struct {
-	at spot
+	at locationKey
 	*locationStatus
-	// idle is since when nothing was made of it.
+	// idle is the time of the last use.
 	idle time.Time
-	// why it is to go, for people; empty if only for want of space.
-	why string
+	// reason is the reason for the event; empty if the copies are removed only to free space.
+	reason string
 }
 
-// evictable are the locations of a vCenter whose copies may go, those that were not used for
-// the longest time first. What virtual machines say that they wait for does not count: users write
-// their labels, and MinIdle gives those that wait the time to begin.
+// evictable returns the locations of a vCenter whose copies can be removed, the least recently used first. The labels of
+// waiting VMs are not considered, because users can write them; MinIdle gives waiting VMs the time to begin.
 func evictable(caches []*cacheObject, vcenter string, p Policy, now time.Time) []candidate {
 	var out []candidate
 	for _, c := range caches {
 		if c.Name != provider.ImageCacheName(c.Spec.ContentLibrary) {
 			continue
 		}
-		want := wanted(c)
+		want := desiredLocations(c)
 		for i := range c.Status.Locations {
 			l := &c.Status.Locations[i]
 			ready := conditions.Find(l.Conditions, vmv1alpha1.ConditionReady)
-			if _, ok := want[spotOfStatus(c.Name, l)]; !ok || l.VCenter != vcenter || !complete(l) || ready == nil {
+			if _, ok := want[statusKey(c.Name, l)]; !ok || l.VCenter != vcenter || !complete(l) || ready == nil {
 				continue
 			}
-			one := candidate{at: spotOfStatus(c.Name, l), locationStatus: l, idle: ready.LastTransitionTime.Time}
+			one := candidate{at: statusKey(c.Name, l), locationStatus: l, idle: ready.LastTransitionTime.Time}
 			if l.LastUsed != nil && l.LastUsed.After(one.idle) {
 				one.idle = l.LastUsed.Time
 			}
 			age := now.Sub(one.idle)
 			if p.MaxAge > 0 && age >= p.MaxAge {
-				one.why = fmt.Sprintf("no virtual machine was made of them for %s", age.Round(time.Minute))
+				one.reason = fmt.Sprintf("not used for %s", age.Round(time.Minute))
 			}
 			if age >= p.MinIdle {
 				out = append(out, one)
@@ -75,9 +73,8 @@ func evictable(caches []*cacheObject, vcenter string, p Policy, now time.Time) [
 	return out
 }
 
-// evict chooses the copies that go: those that are too old, and as many others as there has
-// to be more room on their datastores. used tells what is in use, of which nothing goes; short
-// are the datastores on which a copy had no room.
+// evict returns the candidates to remove: those that are too old, and as many others as their datastores need free space.
+// Directories in used are not removed. short has the datastores on which a copy failed for lack of space.
 func evict(all []candidate, used map[string]string, space map[string]provider.ImageSpace, short map[string]bool, p Policy) []candidate {
 	var out []candidate
 	freed := map[string]int64{}
@@ -87,12 +84,12 @@ func evict(all []candidate, used map[string]string, space map[string]provider.Im
 		}
 		has := space[one.DatastoreID]
 		free := has.Free + freed[one.DatastoreID]
-		if one.why == "" {
+		if one.reason == "" {
 			switch {
 			case short[one.DatastoreID] && freed[one.DatastoreID] == 0:
-				one.why = "the datastore has no room for another image"
+				one.reason = "the datastore has no space for another image"
 			case has.Capacity > 0 && float64(free) < float64(has.Capacity)*float64(p.MinFree)/100:
-				one.why = fmt.Sprintf("%d %% of the datastore are free, and %d %% are to be", free*100/has.Capacity, p.MinFree)
+				one.reason = fmt.Sprintf("%d %% of the datastore is free, less than the minimum of %d %%", free*100/has.Capacity, p.MinFree)
 			default:
 				continue
 			}

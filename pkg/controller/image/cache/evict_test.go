@@ -19,8 +19,8 @@ import (
 
 var now = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 
-// cacheOf is a cache that the server has made, with complete copies of 10 bytes on a
-// datastore since an hour ago.
+// cacheOf returns a cache that the server created, with complete copies of 10 bytes on a datastore. The copies are one hour
+// old.
 func cacheOf(item, datastore string, change ...func(*cacheObject)) *cacheObject {
 	source := vmv1alpha1.ContentLibraryImageSource{Library: "l", Item: item}
 	c := &cacheObject{ObjectMeta: metav1.ObjectMeta{Name: provider.ImageCacheName(source)}}
@@ -45,7 +45,7 @@ func usedAgo(ago time.Duration) func(*cacheObject) {
 	}
 }
 
-func TestThoseGoThatWereNotUsedForTheLongestTime(t *testing.T) {
+func TestEviction_RemovesTheLeastRecentlyUsed(t *testing.T) {
 	old, older, young := cacheOf("old", "a", usedAgo(20*time.Minute)), cacheOf("older", "a", usedAgo(30*time.Minute)), cacheOf("young", "a", usedAgo(time.Minute))
 	elsewhere := cacheOf("elsewhere", "b")
 	byHand := cacheOf("hand", "a", func(c *cacheObject) { c.Name = "by-hand" })
@@ -60,15 +60,15 @@ func TestThoseGoThatWereNotUsedForTheLongestTime(t *testing.T) {
 		used   map[string]string
 		want   []string
 	}{
-		"nothing is to go":       {policy: Policy{MaxAge: 2 * time.Hour, MinFree: 50}, space: roomy},
-		"never by age":           {policy: Policy{}, space: roomy},
-		"by age":                 {policy: Policy{MaxAge: 25 * time.Minute}, space: roomy, want: []string{"elsewhere", "older"}},
-		"one makes room enough":  {policy: Policy{MinFree: 60, MinIdle: 5 * time.Minute}, space: map[string]provider.ImageSpace{"a": {Free: 50, Capacity: 100}}, want: []string{"older"}},
-		"and one more":           {policy: Policy{MinFree: 61, MinIdle: 5 * time.Minute}, space: map[string]provider.ImageSpace{"a": {Free: 50, Capacity: 100}}, want: []string{"older", "old"}},
-		"not what was just used": {policy: Policy{MinFree: 90, MinIdle: 5 * time.Minute}, space: map[string]provider.ImageSpace{"a": {Free: 50, Capacity: 100}}, want: []string{"older", "old"}},
-		"not what is in use":     {policy: Policy{MinFree: 60, MinIdle: 5 * time.Minute}, space: map[string]provider.ImageSpace{"a": {Free: 50, Capacity: 100}}, used: map[string]string{"[a] slipway-images/older": "vm"}, want: []string{"old"}},
-		"a copy has no room":     {policy: Policy{MinIdle: 5 * time.Minute}, space: roomy, short: map[string]bool{"a": true}, want: []string{"older"}},
-		"nothing is known":       {policy: Policy{MinFree: 60, MinIdle: 5 * time.Minute}},
+		"nothing to remove":   {policy: Policy{MaxAge: 2 * time.Hour, MinFree: 50}, space: roomy},
+		"never by age":        {policy: Policy{}, space: roomy},
+		"by age":              {policy: Policy{MaxAge: 25 * time.Minute}, space: roomy, want: []string{"elsewhere", "older"}},
+		"one is enough":       {policy: Policy{MinFree: 60, MinIdle: 5 * time.Minute}, space: map[string]provider.ImageSpace{"a": {Free: 50, Capacity: 100}}, want: []string{"older"}},
+		"and one more":        {policy: Policy{MinFree: 61, MinIdle: 5 * time.Minute}, space: map[string]provider.ImageSpace{"a": {Free: 50, Capacity: 100}}, want: []string{"older", "old"}},
+		"not recently used":   {policy: Policy{MinFree: 90, MinIdle: 5 * time.Minute}, space: map[string]provider.ImageSpace{"a": {Free: 50, Capacity: 100}}, want: []string{"older", "old"}},
+		"not in use":          {policy: Policy{MinFree: 60, MinIdle: 5 * time.Minute}, space: map[string]provider.ImageSpace{"a": {Free: 50, Capacity: 100}}, used: map[string]string{"[a] slipway-images/older": "vm"}, want: []string{"old"}},
+		"a copy has no space": {policy: Policy{MinIdle: 5 * time.Minute}, space: roomy, short: map[string]bool{"a": true}, want: []string{"older"}},
+		"space is unknown":    {policy: Policy{MinFree: 60, MinIdle: 5 * time.Minute}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			candidates := evictable(all, vmv1alpha1.DefaultVCenter, test.policy, now)
@@ -78,42 +78,42 @@ func TestThoseGoThatWereNotUsedForTheLongestTime(t *testing.T) {
 				got = append(got, item)
 			}
 			if diff := cmp.Diff(test.want, got); diff != "" {
-				t.Errorf("copies that go (-want +got):\n%s", diff)
+				t.Errorf("evicted copies (-want +got):\n%s", diff)
 			}
 		})
 	}
 }
 
-func TestLocation_IsLookedAtLaterTheLongerItCannotBeUsed(t *testing.T) {
+func TestLocation_IsCheckedLaterTheLongerItIsUnusable(t *testing.T) {
 	for _, tc := range []struct {
 		name        string
 		status      metav1.ConditionStatus
 		since, want time.Duration
 	}{
-		{"it can be used", metav1.ConditionTrue, time.Second, lookInterval},
-		{"it cannot since a second", metav1.ConditionFalse, time.Second, controller.MinPace},
-		{"it cannot since ten seconds", metav1.ConditionFalse, 10 * time.Second, 5 * time.Second},
-		{"it is not known since a minute", metav1.ConditionUnknown, time.Minute, 30 * time.Second},
-		{"it cannot since a day", metav1.ConditionFalse, 24 * time.Hour, lookInterval},
+		{"usable", metav1.ConditionTrue, time.Second, checkInterval},
+		{"unusable for a second", metav1.ConditionFalse, time.Second, controller.MinPace},
+		{"unusable for ten seconds", metav1.ConditionFalse, 10 * time.Second, 5 * time.Second},
+		{"unknown for a minute", metav1.ConditionUnknown, time.Minute, 30 * time.Second},
+		{"unusable for a day", metav1.ConditionFalse, 24 * time.Hour, checkInterval},
 	} {
 		c := cacheOf("a", "a")
 		l := &c.Status.Locations[0]
 		set(l, now.Add(-tc.since), vmv1alpha1.ConditionProviderReady, tc.status, "Any", "")
-		at := spotOfStatus(c.Name, l)
-		r := &reconciler{due: &due{next: map[spot]time.Time{}}, now: func() time.Time { return now }}
-		p := &pass{reconciler: r, part: at.part, cache: c, after: lookInterval}
+		at := statusKey(c.Name, l)
+		r := &reconciler{due: &due{next: map[locationKey]time.Time{}}, now: func() time.Time { return now }}
+		p := &reconciliation{reconciler: r, part: at.part, cache: c, after: checkInterval}
 		p.scheduleCheck(at, l)
 		if got := r.due.in(at, now); got != tc.want || p.after != tc.want {
-			t.Errorf("%s: it is looked at in %s, and the next pass is in %s; want %s", tc.name, got, p.after, tc.want)
+			t.Errorf("%s: check in %s, next reconcile in %s; want %s", tc.name, got, p.after, tc.want)
 		}
-		r.due.noLaterThan(at.part, now.Add(doubtInterval))
-		if got := r.due.in(at, now); got != min(tc.want, doubtInterval) {
-			t.Errorf("%s: in doubt it is looked at in %s, want %s", tc.name, got, min(tc.want, doubtInterval))
+		r.due.noLaterThan(at.part, now.Add(waitingVMInterval))
+		if got := r.due.in(at, now); got != min(tc.want, waitingVMInterval) {
+			t.Errorf("%s: after a VM began to wait: check in %s, want %s", tc.name, got, min(tc.want, waitingVMInterval))
 		}
 	}
 }
 
-func TestACacheIsWhatItsLocationsAre(t *testing.T) {
+func TestSummarize_ReadyFollowsLocations(t *testing.T) {
 	c := cacheOf("a", "a")
 	c.Spec.Locations = append(c.Spec.Locations, location{Datastore: "b"})
 	status := func() (string, string) {
@@ -126,16 +126,16 @@ func TestACacheIsWhatItsLocationsAre(t *testing.T) {
 		return "", ""
 	}
 	if is, reason := status(); is != "Unknown" || reason != vmv1alpha1.ReasonUnknownState {
-		t.Errorf("with a location that was not looked at: %s %s", is, reason)
+		t.Errorf("with an unchecked location: %s %s", is, reason)
 	}
 	other := locationStatus{VCenter: vmv1alpha1.DefaultVCenter, Datastore: "b"}
 	set(&other, now, vmv1alpha1.ConditionReady, metav1.ConditionFalse, vmv1alpha1.ReasonInProgress, "copying")
 	c.Status.Locations = append(c.Status.Locations, other)
 	if is, reason := status(); is != "False" || reason != vmv1alpha1.ReasonInProgress {
-		t.Errorf("with a location that is copied: %s %s", is, reason)
+		t.Errorf("during a copy: %s %s", is, reason)
 	}
 	set(&c.Status.Locations[1], now, vmv1alpha1.ConditionReady, metav1.ConditionTrue, vmv1alpha1.ReasonSucceeded, "")
 	if is, _ := status(); is != "True" {
-		t.Errorf("with two that are ready: %s", is)
+		t.Errorf("with two ready locations: %s", is)
 	}
 }

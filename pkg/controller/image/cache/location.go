@@ -21,37 +21,37 @@ type (
 	locationStatus = vmv1alpha1.VirtualMachineImageCacheLocationStatus
 )
 
-// spot is a location of a cache.
-type spot struct {
+// locationKey identifies a location of a cache.
+type locationKey struct {
 	part
 	datastore, policy string
 }
 
-// String is the name of its operations.
-func (s spot) String() string {
+// String returns the name of the location's operations.
+func (s locationKey) String() string {
 	return s.cache + "/" + s.vcenter + "/" + s.datastore + "\x00" + s.policy
 }
 
-// partOf is the part of the location that operations are named after.
+// partOf returns the part of the location with the operation name.
 func partOf(operations string) part {
 	names := strings.SplitN(operations, "/", 3)
 	return part{cache: names[0], vcenter: names[1]}
 }
 
-// vcenterOf names the vCenter of a location of a spec.
+// vcenterOf returns the name of the VCenter of a location in spec.
 func vcenterOf(l *location) string { return cmp.Or(l.VCenter, vmv1alpha1.DefaultVCenter) }
 
-// spotOf is where a location of a spec is.
-func spotOf(name string, l *location) spot {
-	return spot{part: part{name, vcenterOf(l)}, datastore: l.Datastore, policy: l.StoragePolicy}
+// specKey returns the key of a location in spec.
+func specKey(name string, l *location) locationKey {
+	return locationKey{part: part{name, vcenterOf(l)}, datastore: l.Datastore, policy: l.StoragePolicy}
 }
 
-// spotOfStatus is where a location of a status is.
-func spotOfStatus(name string, l *locationStatus) spot {
-	return spot{part: part{name, l.VCenter}, datastore: l.Datastore, policy: l.StoragePolicy}
+// statusKey returns the key of a location in status.
+func statusKey(name string, l *locationStatus) locationKey {
+	return locationKey{part: part{name, l.VCenter}, datastore: l.Datastore, policy: l.StoragePolicy}
 }
 
-// partsOf are the parts of a cache, that of no vCenter among them.
+// partsOf returns the parts of a cache, including the one without a vCenter.
 func partsOf(c *cacheObject) []part {
 	parts := []part{{cache: c.Name}}
 	for i := range c.Spec.Locations {
@@ -64,31 +64,31 @@ func partsOf(c *cacheObject) []part {
 	return slices.Compact(parts)
 }
 
-// wanted are the locations of the spec, by spot; none of a cache that is to go.
-func wanted(c *cacheObject) map[spot]location {
-	out := map[spot]location{}
+// desiredLocations returns the locations of spec by key. A deleted cache has none.
+func desiredLocations(c *cacheObject) map[locationKey]location {
+	out := map[locationKey]location{}
 	if c.DeletionTimestamp != nil {
 		return out
 	}
 	for _, l := range c.Spec.Locations {
-		out[spotOf(c.Name, &l)] = l
+		out[specKey(c.Name, &l)] = l
 	}
 	return out
 }
 
-// complete is true of a location whose files are all copied.
+// complete reports whether all files of a location are copied.
 func complete(l *locationStatus) bool {
 	return l.Progress == 100 && len(l.Files) > 0 && l.Directory != ""
 }
 
-// order sorts the locations of status as they are in spec; those that are to go are last.
-func order(c *cacheObject) {
-	at := map[spot]int{}
+// sortLocations sorts the locations of status like those of spec. Locations that spec does not have are last.
+func sortLocations(c *cacheObject) {
+	at := map[locationKey]int{}
 	for i := range c.Spec.Locations {
-		at[spotOf(c.Name, &c.Spec.Locations[i])] = i - len(c.Spec.Locations)
+		at[specKey(c.Name, &c.Spec.Locations[i])] = i - len(c.Spec.Locations)
 	}
 	slices.SortStableFunc(c.Status.Locations, func(a, b locationStatus) int {
-		return cmp.Compare(at[spotOfStatus(c.Name, &a)], at[spotOfStatus(c.Name, &b)])
+		return cmp.Compare(at[statusKey(c.Name, &a)], at[statusKey(c.Name, &b)])
 	})
 }
 
@@ -97,20 +97,20 @@ func set(l *locationStatus, now time.Time, kind string, status metav1.ConditionS
 	conditions.Set(&l.Conditions, now, metav1.Condition{Type: kind, Status: status, Reason: reason, Message: message})
 }
 
-// summarize sets the conditions of a cache by those of its locations.
+// summarize computes the conditions of a cache from those of its locations.
 func summarize(c *cacheObject, now time.Time) {
 	for of, kind := range map[string]string{
 		vmv1alpha1.ConditionProviderReady: vmv1alpha1.ConditionProviderReady, vmv1alpha1.ConditionOVFReady: vmv1alpha1.ConditionOVFReady,
 		vmv1alpha1.ConditionFilesReady: vmv1alpha1.ConditionReady, vmv1alpha1.ConditionReady: vmv1alpha1.ConditionReady,
 	} {
 		sum := metav1.Condition{Type: of, Status: metav1.ConditionTrue, Reason: vmv1alpha1.ReasonSucceeded, ObservedGeneration: c.Generation}
-		want := wanted(c)
+		want := desiredLocations(c)
 		for _, l := range c.Spec.Locations {
-			i := slices.IndexFunc(c.Status.Locations, func(s locationStatus) bool { return spotOfStatus(c.Name, &s) == spotOf(c.Name, &l) })
-			if _, ok := want[spotOf(c.Name, &l)]; !ok || sum.Status == metav1.ConditionFalse {
+			i := slices.IndexFunc(c.Status.Locations, func(s locationStatus) bool { return statusKey(c.Name, &s) == specKey(c.Name, &l) })
+			if _, ok := want[specKey(c.Name, &l)]; !ok || sum.Status == metav1.ConditionFalse {
 				continue
 			}
-			one := metav1.Condition{Status: metav1.ConditionUnknown, Reason: vmv1alpha1.ReasonUnknownState, Message: "it was not looked at yet"}
+			one := metav1.Condition{Status: metav1.ConditionUnknown, Reason: vmv1alpha1.ReasonUnknownState, Message: "not checked yet"}
 			if i >= 0 {
 				if found := conditions.Find(c.Status.Locations[i].Conditions, kind); found != nil {
 					one = *found

@@ -22,12 +22,10 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
-const (
-	// readTimeout bounds what is asked about one location.
-	readTimeout = 2 * time.Minute
-)
+// readTimeout is the time limit for reading one location.
+const readTimeout = 2 * time.Minute
 
-// reconciler makes the passes.
+// reconciler reconciles the parts of caches.
 type reconciler struct {
 	client   vmclient.VirtualMachineImageCacheInterface
 	caches   controller.Store[*cacheObject]
@@ -36,30 +34,30 @@ type reconciler struct {
 	due      *due
 	sweeps   *sweeps
 	policy   Policy
-	// look queues a part after a time.
-	look func(part, time.Duration)
-	// names are those of all caches.
+	// enqueue enqueues a part after a delay.
+	enqueue func(part, time.Duration)
+	// names returns the names of all caches.
 	names func() []string
 	now   func() time.Time
 }
 
-// pass is one pass over a part.
-type pass struct {
+// reconciliation is one reconcile of a part.
+type reconciliation struct {
 	*reconciler
 	part
 	cache *cacheObject
 	files Files
-	// written is what is done when the status is written.
+	// written has functions to call after the status is written.
 	written []func()
-	// after is when the next pass is due.
+	// after is the delay of the next reconcile.
 	after time.Duration
 }
 
-// Reconcile makes one part of a cache what its spec says.
+// Reconcile creates and removes copies so that one part of a cache matches its spec.
 func (r *reconciler) Reconcile(ctx context.Context, p part) (controller.Result, error) {
 	bound, err := r.vcenters.Bind(ctx, p.vcenter)
 	if err != nil {
-		return controller.Result{RequeueAfter: lookInterval}, ctx.Err() // another process's
+		return controller.Result{RequeueAfter: checkInterval}, ctx.Err() // another replica owns the vCenter
 	}
 	ctx = bound
 	if p.cache == "" {
@@ -78,17 +76,17 @@ func (r *reconciler) Reconcile(ctx context.Context, p part) (controller.Result, 
 			return controller.Overtaken(err)
 		}
 	}
-	one := &pass{reconciler: r, part: p, cache: stored.DeepCopy(), after: lookInterval}
+	one := &reconciliation{reconciler: r, part: p, cache: stored.DeepCopy(), after: checkInterval}
 	if err := one.locations(ctx); err != nil {
 		if ctx.Err() != nil || errors.Is(err, provider.ErrNotInUse) {
-			return controller.Result{RequeueAfter: controller.Soon}, nil // it is nothing about the cache
+			return controller.Result{RequeueAfter: controller.Soon}, nil // this is not a fault of the cache
 		}
 		return controller.Result{}, err
 	}
 	return one.persist(ctx, stored)
 }
 
-// drop ends what is done for a part whose cache is gone.
+// drop ends the operations for a part whose cache is deleted.
 func (r *reconciler) drop(p part) {
 	r.due.drop(p)
 	files, err := r.vcenters.Files(p.vcenter)
@@ -102,9 +100,9 @@ func (r *reconciler) drop(p part) {
 	}
 }
 
-// persist is the one place that writes.
-func (p *pass) persist(ctx context.Context, stored *cacheObject) (controller.Result, error) {
-	order(p.cache)
+// persist writes the status, and deletes the cache or removes its finalizer when nothing is left.
+func (p *reconciliation) persist(ctx context.Context, stored *cacheObject) (controller.Result, error) {
+	sortLocations(p.cache)
 	summarize(p.cache, p.now())
 	p.cache.Status.ObservedGeneration = p.cache.Generation
 	if err := p.caches.UpdateStatus(ctx, p.client, p.cache); err != nil {
@@ -113,7 +111,7 @@ func (p *pass) persist(ctx context.Context, stored *cacheObject) (controller.Res
 	for _, f := range p.written {
 		f()
 	}
-	if p.spent() {
+	if p.isUnused() {
 		return controller.Overtaken(p.remove(ctx))
 	}
 	if p.cache.DeletionTimestamp == nil || len(p.cache.Status.Locations) > 0 || !slices.Contains(stored.Finalizers, vmv1alpha1.ImageCacheFinalizer) {
@@ -126,14 +124,14 @@ func (p *pass) persist(ctx context.Context, stored *cacheObject) (controller.Res
 	return controller.RemoveFinalizer(ctx, p.caches, p.client, next, vmv1alpha1.ImageCacheFinalizer)
 }
 
-// spent is true of a cache that was made by the server, and that nothing is asked of any more.
-func (p *pass) spent() bool {
+// isUnused reports whether the server created the cache and no location is left.
+func (p *reconciliation) isUnused() bool {
 	return p.cache.DeletionTimestamp == nil && len(p.cache.Spec.Locations)+len(p.cache.Status.Locations) == 0 &&
 		p.cache.Name == provider.ImageCacheName(p.cache.Spec.ContentLibrary)
 }
 
-// remove deletes a cache unless somebody has asked it for copies since.
-func (p *pass) remove(ctx context.Context) error {
+// remove deletes the cache if it was not changed since it was read.
+func (p *reconciliation) remove(ctx context.Context) error {
 	now, err := p.caches.Get(types.NamespacedName{Name: p.part.cache})
 	if err != nil || now == nil {
 		return err
@@ -141,36 +139,36 @@ func (p *pass) remove(ctx context.Context) error {
 	return p.client.Delete(ctx, now.Name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &now.UID, ResourceVersion: &now.ResourceVersion}})
 }
 
-// locations goes over the locations of the part.
-func (p *pass) locations(ctx context.Context) error {
+// locations checks all locations of the part.
+func (p *reconciliation) locations(ctx context.Context) error {
 	if p.vcenter == "" {
-		return nil // what no vCenter has is only summed up
+		return nil // only the conditions are summarized
 	}
-	want := wanted(p.cache)
-	mine := map[spot]bool{}
+	want := desiredLocations(p.cache)
+	mine := map[locationKey]bool{}
 	for i := range p.cache.Status.Locations {
-		mine[spotOfStatus(p.part.cache, &p.cache.Status.Locations[i])] = true
+		mine[statusKey(p.part.cache, &p.cache.Status.Locations[i])] = true
 	}
 	for at, l := range want {
 		if at.vcenter == p.vcenter && !mine[at] {
 			p.cache.Status.Locations = append(p.cache.Status.Locations, locationStatus{VCenter: p.vcenter, Datastore: l.Datastore, StoragePolicy: l.StoragePolicy})
 		}
 	}
-	order(p.cache)
+	sortLocations(p.cache)
 	var err error
 	if p.files, err = p.vcenters.Files(p.vcenter); err != nil {
-		return p.without(err)
+		return p.handleUnusable(err)
 	}
 	kept := p.cache.Status.Locations[:0]
 	for i := range p.cache.Status.Locations {
 		l := p.cache.Status.Locations[i]
-		at := spotOfStatus(p.part.cache, &l)
+		at := statusKey(p.part.cache, &l)
 		asked, wants := want[at]
 		switch {
 		case at.vcenter != p.vcenter:
 		case wants:
-			p.keep(ctx, at, asked, &l)
-		case p.leave(ctx, at, &l):
+			p.ensureCopies(ctx, at, asked, &l)
+		case p.removeCopies(ctx, at, &l):
 			continue
 		}
 		kept = append(kept, l)
@@ -179,36 +177,36 @@ func (p *pass) locations(ctx context.Context) error {
 	return nil
 }
 
-// without deals with a vCenter that cannot be used. The copies in one that is none of ours
-// any more are left where they are.
-func (p *pass) without(err error) error {
+// handleUnusable sets the conditions of locations in a VCenter that cannot be used. Copies in a deleted VCenter are not
+// removed.
+func (p *reconciliation) handleUnusable(err error) error {
 	var unusable *provider.NotUsableError
 	if !errors.As(err, &unusable) || !unusable.Missing {
 		return err
 	}
-	want := wanted(p.cache)
+	want := desiredLocations(p.cache)
 	p.cache.Status.Locations = slices.DeleteFunc(p.cache.Status.Locations, func(l locationStatus) bool {
-		_, wants := want[spotOfStatus(p.part.cache, &l)]
+		_, wants := want[statusKey(p.part.cache, &l)]
 		if l.VCenter != p.vcenter || wants {
 			return false
 		}
 		if l.Directory != "" {
-			p.tell(corev1.EventTypeWarning, "CopiesLeft", "Remove", "%s is left in VCenter %s, which there is none of any more", l.Directory, l.VCenter)
+			p.recordEvent(corev1.EventTypeWarning, "CopiesLeft", "Remove", "%s is not removed, because VCenter %s does not exist", l.Directory, l.VCenter)
 		}
 		return true
 	})
 	for i := range p.cache.Status.Locations {
 		if l := &p.cache.Status.Locations[i]; l.VCenter == p.vcenter {
-			p.unready(l, err)
-			p.next(controller.Poll)
+			p.setUnusable(l, err)
+			p.requeueAfter(controller.Poll)
 		}
 	}
 	return nil
 }
 
-// unready says of a location that what it names cannot be used, or could not be read: then
-// the copies that are there still are.
-func (p *pass) unready(l *locationStatus, err error) {
+// setUnusable sets the conditions of a location whose objects cannot be used or could not be read. If they could not be read,
+// Ready of existing copies stays True.
+func (p *reconciliation) setUnusable(l *locationStatus, err error) {
 	c := provider.Unusable(err)
 	set(l, p.now(), vmv1alpha1.ConditionProviderReady, c.Status, c.Reason, c.Message)
 	if c.Status == metav1.ConditionFalse || !conditions.IsTrue(l.Conditions, vmv1alpha1.ConditionReady) {
@@ -217,8 +215,10 @@ func (p *pass) unready(l *locationStatus, err error) {
 	}
 }
 
-func (p *pass) next(after time.Duration) { p.after = min(p.after, max(after, 10*time.Millisecond)) }
+func (p *reconciliation) requeueAfter(after time.Duration) {
+	p.after = min(p.after, max(after, 10*time.Millisecond))
+}
 
-func (p *pass) tell(kind, reason, action, note string, args ...any) {
+func (p *reconciliation) recordEvent(kind, reason, action, note string, args ...any) {
 	p.recorder.Eventf(p.cache, nil, kind, reason, action, note, args...)
 }

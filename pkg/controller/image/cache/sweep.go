@@ -22,21 +22,20 @@ import (
 )
 
 const (
-	// sweepInterval is how often it is looked whether copies have to go.
+	// sweepInterval is the interval of the checks for copies to remove.
 	sweepInterval = time.Minute
-	// collectInterval is how often all datastores are searched for directories that nobody
-	// names, although none is known.
+	// collectInterval is the interval of searches for unused directories on all datastores if none is known to exist.
 	collectInterval = 6 * time.Hour
 )
 
-// sweeps are what is known of vCenters as a whole.
+// sweeps has the state of the sweeps of each vCenter.
 type sweeps struct {
 	mu sync.Mutex
-	// dirty are those that may have directories that nobody names.
+	// dirty has the vCenters that may have directories which no status names.
 	dirty map[string]bool
-	// collected is when they were searched at last.
+	// collected has the time of the last search.
 	collected map[string]time.Time
-	// short are the datastores on which a copy had no room, by vCenter.
+	// short has the datastores on which a copy failed for lack of space, by vCenter.
 	short map[string]map[string]bool
 }
 
@@ -44,15 +43,15 @@ func newSweeps() *sweeps {
 	return &sweeps{dirty: map[string]bool{}, collected: map[string]time.Time{}, short: map[string]map[string]bool{}}
 }
 
-// litter notes that a directory may not be named any more.
-func (s *sweeps) litter(vcenter string) {
+// setDirty records that a directory may not be in any status.
+func (s *sweeps) setDirty(vcenter string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.dirty[vcenter] = true
 }
 
-// lacks notes that a datastore has no room.
-func (s *sweeps) lacks(vcenter, datastore string) {
+// setShort records that a datastore has no space.
+func (s *sweeps) setShort(vcenter, datastore string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.short[vcenter] == nil {
@@ -61,8 +60,7 @@ func (s *sweeps) lacks(vcenter, datastore string) {
 	s.short[vcenter][datastore] = true
 }
 
-// takeShort returns the datastores that have no room, and forgets them: another copy will
-// say so again.
+// takeShort returns the datastores without space and removes them from the state. A copy that fails again adds them again.
 func (s *sweeps) takeShort(vcenter string) map[string]bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -71,49 +69,49 @@ func (s *sweeps) takeShort(vcenter string) map[string]bool {
 	return short
 }
 
-// due is true when datastores are to be searched.
+// due reports whether the datastores must be searched.
 func (s *sweeps) due(vcenter string, now time.Time) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.dirty[vcenter] || now.Sub(s.collected[vcenter]) >= collectInterval
 }
 
-// searched notes that they were.
-func (s *sweeps) searched(vcenter string, now time.Time) {
+// recordSearch records the time of a search.
+func (s *sweeps) recordSearch(vcenter string, now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.dirty[vcenter], s.collected[vcenter] = false, now
 }
 
-// sweepOf is the part that stands for a vCenter as a whole.
-func sweepOf(vcenter string) part { return part{vcenter: vcenter} }
+// sweepPart returns the queue key of the sweep of a vCenter.
+func sweepPart(vcenter string) part { return part{vcenter: vcenter} }
 
-// sweep lets copies go that have to, and removes directories that nobody names.
+// sweep evicts copies according to the policy and removes directories that no status names.
 func (r *reconciler) sweep(ctx context.Context, p part) (controller.Result, error) {
 	files, err := r.vcenters.Files(p.vcenter)
 	var unusable *provider.NotUsableError
 	switch {
 	case errors.As(err, &unusable):
-		return controller.Result{}, nil // a cache brings it back
+		return controller.Result{}, nil // enqueued again by the next cache in the vCenter
 	case err != nil:
 		return controller.Result{RequeueAfter: controller.Soon}, nil
 	}
 	again := controller.Result{RequeueAfter: sweepInterval}
-	at := spot{part: p}.String()
+	at := locationKey{part: p}.String()
 	if op := files.ImageOperations()[at]; op.Ended {
 		files.EndImageOperation(at)
 		if op.Err != nil {
-			klog.FromContext(ctx).Info("Directories of images that nobody names are still there", "vCenter", p.vcenter, "cause", op.Err.Error())
+			klog.FromContext(ctx).Info("Unused image directories could not be removed", "vCenter", p.vcenter, "cause", op.Err.Error())
 		}
 	}
 	if r.sweeps.due(p.vcenter, r.now()) {
 		err := files.StartImageOperation(ctx, at, provider.ImageOperation{
 			Kind: provider.ImageCollection,
 			Run: func(ctx context.Context, _ func(int32)) ([]vmv1alpha1.VirtualMachineImageCacheFile, error) {
-				r.sweeps.searched(p.vcenter, r.now())
+				r.sweeps.recordSearch(p.vcenter, r.now())
 				err := r.collect(ctx, files, p.vcenter)
 				if err != nil {
-					r.sweeps.litter(p.vcenter)
+					r.sweeps.setDirty(p.vcenter)
 				}
 				return nil, err
 			},
@@ -130,8 +128,8 @@ func (r *reconciler) sweep(ctx context.Context, p part) (controller.Result, erro
 	return again, nil
 }
 
-// all are the caches as they were written last.
-func (r *reconciler) all() []*cacheObject {
+// allCaches returns all caches in their latest version.
+func (r *reconciler) allCaches() []*cacheObject {
 	var out []*cacheObject
 	for _, name := range r.names() {
 		if c, err := r.caches.Get(types.NamespacedName{Name: name}); err == nil && c != nil {
@@ -141,22 +139,22 @@ func (r *reconciler) all() []*cacheObject {
 	return out
 }
 
-// named tells whether a directory is one that a cache, or an operation, is about.
-func (r *reconciler) named(files Files, vcenter, directory string) bool {
+// isNamed reports whether the status of a cache or an operation has a directory.
+func (r *reconciler) isNamed(files Files, vcenter, directory string) bool {
 	for _, op := range files.ImageOperations() {
 		if op.Directory == directory {
 			return true
 		}
 	}
-	return slices.ContainsFunc(r.all(), func(c *cacheObject) bool {
+	return slices.ContainsFunc(r.allCaches(), func(c *cacheObject) bool {
 		return slices.ContainsFunc(c.Status.Locations, func(l locationStatus) bool {
 			return l.VCenter == vcenter && provider.SameDirectory(l.Directory, directory)
 		})
 	})
 }
 
-// collect removes the directories that nobody names. One was named before it was made, and so
-// none is found here whose name is still to be written.
+// collect removes the directories that no status names. Status has a directory before it is created, so that collect does
+// not remove new directories.
 func (r *reconciler) collect(ctx context.Context, files Files, vcenter string) error {
 	found, err := files.Directories(ctx)
 	if err != nil {
@@ -164,21 +162,21 @@ func (r *reconciler) collect(ctx context.Context, files Files, vcenter string) e
 	}
 	var errs []error
 	for _, d := range found {
-		if r.named(files, vcenter, d.Directory) {
+		if r.isNamed(files, vcenter, d.Directory) {
 			continue
 		}
 		if err := files.Remove(ctx, d.DatastoreID, d.Directory); err != nil {
 			errs = append(errs, fmt.Errorf("removing %s: %w", d.Directory, err))
 			continue
 		}
-		klog.FromContext(ctx).Info("Removed a directory of an image that nobody names", "vCenter", vcenter, "directory", d.Directory)
+		klog.FromContext(ctx).Info("Removed an unused image directory", "vCenter", vcenter, "directory", d.Directory)
 	}
 	return errors.Join(errs...)
 }
 
-// evictSome takes locations from the specs of caches: their copies are removed then.
+// evictSome removes locations from the specs of caches, so that their copies are removed.
 func (r *reconciler) evictSome(ctx, reading context.Context, files provider.ImageFiles, vcenter string) error {
-	caches := r.all()
+	caches := r.allCaches()
 	if len(caches) == 0 {
 		return nil
 	}
@@ -202,31 +200,31 @@ func (r *reconciler) evictSome(ctx, reading context.Context, files provider.Imag
 	for id, directories := range byStore {
 		by, err := files.InUse(reading, id, directories)
 		if err != nil {
-			return fmt.Errorf("looking which copies are in use: %w", err)
+			return fmt.Errorf("checking which copies are in use: %w", err)
 		}
-		for dir, who := range by {
-			used[dir] = who
+		for dir, user := range by {
+			used[dir] = user
 		}
 	}
 	for _, one := range evict(all, used, space, short, r.policy) {
-		if err := r.takeAway(ctx, one); err != nil && !apierrors.IsConflict(err) && !apierrors.IsNotFound(err) {
+		if err := r.removeLocation(ctx, one); err != nil && !apierrors.IsConflict(err) && !apierrors.IsNotFound(err) {
 			return err
 		}
 	}
 	return nil
 }
 
-// takeAway takes a location from the spec of a cache that was made by the server.
-func (r *reconciler) takeAway(ctx context.Context, one candidate) error {
+// removeLocation removes a location from the spec of a cache that the server created.
+func (r *reconciler) removeLocation(ctx context.Context, one candidate) error {
 	stored, err := r.caches.Get(types.NamespacedName{Name: one.at.cache})
 	if err != nil || stored == nil {
 		return err
 	}
 	next := stored.DeepCopy()
-	next.Spec.Locations = slices.DeleteFunc(next.Spec.Locations, func(l location) bool { return spotOf(next.Name, &l) == one.at })
+	next.Spec.Locations = slices.DeleteFunc(next.Spec.Locations, func(l location) bool { return specKey(next.Name, &l) == one.at })
 	if _, err := r.caches.Update(ctx, r.client, next); err != nil {
 		return err
 	}
-	r.recorder.Eventf(stored, nil, corev1.EventTypeNormal, "Evicted", "Evict", "The copies in %s go: %s", one.Directory, one.why)
+	r.recorder.Eventf(stored, nil, corev1.EventTypeNormal, "Evicted", "Evict", "Removing the copies in %s: %s", one.Directory, one.reason)
 	return nil
 }

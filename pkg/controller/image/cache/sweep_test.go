@@ -17,7 +17,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
-// unusedFiles are copies that nothing uses, on datastores with much room.
+// unusedFiles are copies that are not in use, on datastores with enough space.
 type unusedFiles struct{ provider.ImageFiles }
 
 func (unusedFiles) Space(context.Context) (map[string]provider.ImageSpace, error) { return nil, nil }

@@ -21,31 +21,31 @@ import (
 // Name of the controller in logs, metrics and its queue.
 const Name = "virtualmachineimage"
 
-// workers is how many libraries and templates are looked at at the same time: one that
-// vCenter has to fetch first must not keep the others waiting.
+// workers is the number of libraries and templates that are read concurrently, so that one which vCenter must fetch first
+// does not delay the others.
 const workers = 4
 
-// Deps is what the controller needs; all are required but Shard and Now.
+// Deps has the dependencies of the controller. All fields are required except Shard and Now.
 type Deps struct {
 	// Client writes the status of images.
 	Client versioned.Interface
-	// Informers watch our kinds. New registers what it needs; Run starts them.
+	// Informers watch the kinds of Slipway. New registers the informers that it needs; Run starts them.
 	Informers externalversions.SharedInformerFactory
-	// Images tells what vSphere has.
+	// Images reads libraries and templates in vSphere.
 	Images provider.Images
-	// Shard says whether this replica reads vSphere; controller.Undivided when nil.
+	// Shard reports whether this replica reads vSphere. The default is controller.Undivided.
 	Shard controller.Shard
-	// Now is the clock; time.Now when nil.
+	// Now returns the time. The default is time.Now.
 	Now func() time.Time
 }
 
 // Controller writes the status of images.
 type Controller struct {
-	*controller.Loop[place]
+	*controller.Loop[source]
 	// images are the informers of both kinds.
 	images []cache.SharedIndexInformer
-	// again forgets what libraries had.
-	again func()
+	// clearLists removes the lists of libraries from the memory of the reconciler.
+	clearLists func()
 }
 
 // New returns a controller that does nothing until Run. It must be called before the informers are started.
@@ -58,13 +58,13 @@ func New(d Deps) (*Controller, error) {
 		client: d.Client.VmV1alpha1(), vsphere: d.Images, now: controller.Clock(d.Now),
 		shard: cmp.Or[controller.Shard](d.Shard, controller.Undivided{}),
 	}
-	c := &Controller{again: r.lists.Clear, images: []cache.SharedIndexInformer{vm.VirtualMachineImages().Informer(), vm.ClusterVirtualMachineImages().Informer()}}
-	b := controller.For[place](Name, d.Informers).Workers(workers).
-		Watches(vm.VCenters().Informer(), c.followVCenters()).
-		Watches(vm.VirtualMachinePublishRequests().Informer(), c.published()).
+	c := &Controller{clearLists: r.lists.Clear, images: []cache.SharedIndexInformer{vm.VirtualMachineImages().Informer(), vm.ClusterVirtualMachineImages().Informer()}}
+	b := controller.For[source](Name, d.Informers).Workers(workers).
+		Watches(vm.VCenters().Informer(), c.vcenterHandler()).
+		Watches(vm.VirtualMachinePublishRequests().Informer(), c.publishRequestHandler()).
 		Reconciler(r)
 	for _, images := range c.images {
-		b.Index(images, cache.Indexers{indexByPlace: byPlace}).Watches(images, c.handler())
+		b.Index(images, cache.Indexers{indexBySource: sourceIndex}).Watches(images, c.imageHandler())
 		r.images = append(r.images, images.GetIndexer())
 	}
 	var err error
@@ -72,9 +72,9 @@ func New(d Deps) (*Controller, error) {
 	return c, err
 }
 
-// handler queues the place of an image that is new. Nothing else that happens to one
-// concerns vSphere: its spec is immutable, and its status is ours.
-func (c *Controller) handler() cache.ResourceEventHandler {
+// imageHandler returns a handler that enqueues the source of a new image. Updates need no reconcile: spec is immutable, and
+// only this controller writes status.
+func (c *Controller) imageHandler() cache.ResourceEventHandler {
 	return cache.ResourceEventHandlerDetailedFuncs{
 		AddFunc: func(obj any, isInInitialList bool) {
 			priority := controller.PriorityDefaultGeneric
@@ -82,14 +82,14 @@ func (c *Controller) handler() cache.ResourceEventHandler {
 				priority = controller.PriorityDefaultCreate
 			}
 			if i, ok := imageOf(obj); ok {
-				c.Keys.AddWithOpts(priorityqueue.AddOpts{Priority: priority}, placeOf(&i.Spec))
+				c.Keys.AddWithOpts(priorityqueue.AddOpts{Priority: priority}, sourceOf(&i.Spec))
 			}
 		},
 	}
 }
 
-// followVCenters looks at all images when a vCenter can be asked that could not, or is gone.
-func (c *Controller) followVCenters() cache.ResourceEventHandler {
+// vcenterHandler returns a handler that enqueues all images when a VCenter becomes Ready or is deleted.
+func (c *Controller) vcenterHandler() cache.ResourceEventHandler {
 	ready := func(obj any) bool {
 		vc, ok := obj.(*vmv1alpha1.VCenter)
 		return ok && conditions.IsTrue(vc.Status.Conditions, vmv1alpha1.ConditionReady)
@@ -97,36 +97,36 @@ func (c *Controller) followVCenters() cache.ResourceEventHandler {
 	return cache.ResourceEventHandlerFuncs{
 		UpdateFunc: func(old, obj any) {
 			if ready(obj) && !ready(old) {
-				c.lookAtAll()
+				c.enqueueAll()
 			}
 		},
-		DeleteFunc: func(any) { c.lookAtAll() },
+		DeleteFunc: func(any) { c.enqueueAll() },
 	}
 }
 
-func (c *Controller) lookAtAll() {
-	c.lookAt(func(*vmv1alpha1.VirtualMachineImage) bool { return true })
+func (c *Controller) enqueueAll() {
+	c.enqueueImages(func(*vmv1alpha1.VirtualMachineImage) bool { return true })
 }
 
-// lookAt looks at images anew, whenever their libraries were listed last.
-func (c *Controller) lookAt(wanted func(*vmv1alpha1.VirtualMachineImage) bool) {
-	c.again()
+// enqueueImages enqueues the sources of the selected images, and has their libraries listed again.
+func (c *Controller) enqueueImages(selected func(*vmv1alpha1.VirtualMachineImage) bool) {
+	c.clearLists()
 	for _, informer := range c.images {
 		for _, obj := range informer.GetStore().List() {
-			if i, ok := imageOf(obj); ok && wanted(i) {
-				c.Look(placeOf(&i.Spec), 0)
+			if i, ok := imageOf(obj); ok && selected(i) {
+				c.Look(sourceOf(&i.Spec), 0)
 			}
 		}
 	}
 }
 
-// published looks at the image of an item that has got another version by a request.
-func (c *Controller) published() cache.ResourceEventHandler {
+// publishRequestHandler returns a handler that enqueues the image of an item of which a request has published a new version.
+func (c *Controller) publishRequestHandler() cache.ResourceEventHandler {
 	return cache.ResourceEventHandlerFuncs{
 		UpdateFunc: func(oldObj, obj any) {
 			old, request := oldObj.(*vmv1alpha1.VirtualMachinePublishRequest), obj.(*vmv1alpha1.VirtualMachinePublishRequest)
 			if old.Status.ContentVersion != request.Status.ContentVersion {
-				c.lookAt(func(i *vmv1alpha1.VirtualMachineImage) bool {
+				c.enqueueImages(func(i *vmv1alpha1.VirtualMachineImage) bool {
 					return i.Labels[vmv1alpha1.LabelContentLibrary] == request.Spec.Target.ContentLibrary &&
 						i.Spec.ContentLibrary != nil && i.Spec.ContentLibrary.Item == request.ItemName()
 				})

@@ -1,22 +1,21 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package image writes the status of VirtualMachineImages and
-// ClusterVirtualMachineImages: what vSphere has at the place that their spec names.
+// Package image writes the status of VirtualMachineImages and ClusterVirtualMachineImages from the library item or template
+// that their spec names.
 //
-// A key of its queue is a place, a content library or a template, and not an image: one
-// pass asks vSphere once for all images of a library.
+// A key of its queue is a source, that is a content library or a template, and not an image: one reconcile reads a library
+// once for all its images.
 //
 // Guarantees:
-//   - Nothing but status is written, and only where it differs.
-//   - What could not be read is Unknown, never NotFound, and what was known of it before
-//     stays. It is tried again with a growing delay.
-//   - A library is listed once in listInterval, a template once in lookInterval; a
-//     descriptor is read when the item or its content is another one than status
-//     describes, and what cannot be used of the same version once in lookInterval.
-//   - While no vCenter is in use nothing is written.
-//   - An image is what any vCenter has by its names, and status is about that of one: of the
-//     one before as long as that has it, so that nothing changes when another one comes or
-//     is away. status.vCenters keeps those that cannot be asked.
-//   - A place that no image names is not asked for.
+//   - Only status is written, and only if it differs.
+//   - An image that could not be read is Unknown, never NotFound, and status keeps its previous description. Reading is
+//     retried with a growing delay.
+//   - A library is listed once in listInterval, a template is read once in describeInterval. A descriptor is read when the
+//     item or its content differs from the description in status. An unusable item is read once in describeInterval.
+//   - While no vCenter is in use, nothing is written.
+//   - Several vCenters can have an image. Status describes that of one vCenter and keeps to it as long as it has the image,
+//     so that status does not change when another vCenter is added or unreachable. status.vCenters keeps the names of
+//     unreachable vCenters.
+//   - A source that no image names is not read.
 package image

@@ -12,9 +12,9 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
-// pick returns of items with one name, each of any vCenter, the one that says what the image
-// is like: that which did before, else that of the first vCenter; with the names of all
-// vCenters that have it. n is 1, else the number of items that cannot be told apart, or 0.
+// pick selects one of the items with the same name in all vCenters: the one with the ID before, else that of the first
+// vCenter. It also returns the names of the vCenters that have the item. n is 1 if an item is selected, 0 if there is none,
+// and the number of items if a vCenter has several.
 func pick(items []provider.LibraryItem, before string) (item *provider.LibraryItem, vcenters []string, n int) {
 	each := map[string]int{}
 	for i := range items {
@@ -39,16 +39,16 @@ func pick(items []provider.LibraryItem, before string) (item *provider.LibraryIt
 	return item, vcenters, n
 }
 
-// away is true if what status describes may be in a vCenter that cannot be asked: it stays
-// described as that has it.
-func away(status *vmv1alpha1.VirtualMachineImageStatus, err error) bool {
+// isUnread reports whether the item that status describes may be in a vCenter that could not be read. Its description is
+// kept then.
+func isUnread(status *vmv1alpha1.VirtualMachineImageStatus, err error) bool {
 	var unread *provider.UnreadError
 	return errors.As(err, &unread) && conditions.IsTrue(status.Conditions, vmv1alpha1.ConditionReady) &&
 		slices.ContainsFunc(unread.VCenters, func(name string) bool { return slices.Contains(status.VCenters, name) })
 }
 
-// vcentersOf are those that have an image: those that have answered so, and those that
-// have not answered now and had it before.
+// vcentersOf returns the vCenters that have an image: those that reported it, and those that could not be read and had it
+// before.
 func vcentersOf(before []string, f finding) []string {
 	out := slices.Clone(f.vcenters)
 	var unread *provider.UnreadError

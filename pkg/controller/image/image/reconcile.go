@@ -25,63 +25,60 @@ import (
 )
 
 const (
-	// lookInterval is when a template is looked at again although nothing has happened
-	// here, or an item that its version does not tell enough of: vCenter tells nobody.
-	lookInterval = controller.DefaultResyncPeriod
-	// listInterval is when a library is listed again although nothing has happened here, and the
-	// least time between two lists of it: which items there are takes one call or two.
+	// describeInterval is the interval in which a template, or an item that could not be described, is read again. vCenter
+	// sends no events for them.
+	describeInterval = controller.DefaultResyncPeriod
+	// listInterval is the interval in which a library is listed again, and the minimum time between two lists. A list
+	// takes one or two calls.
 	listInterval = controller.Poll
-	// readTimeout bounds what one pass asks of vSphere for one list or one image. Each
-	// call has a shorter one of its own.
+	// readTimeout is the time limit for reading one list or one image. Each call has its own, shorter timeout.
 	readTimeout = 5 * time.Minute
 )
 
-// reconciler makes the passes.
+// reconciler reconciles sources.
 type reconciler struct {
 	client vmclient.VmV1alpha1Interface
-	// images have the index by place.
+	// images has the indexers of both kinds, with indexBySource.
 	images  []cache.Indexer
 	vsphere provider.Images
 	shard   controller.Shard
 	now     func() time.Time
-	// lists are the last ones, by place: *list. A place is passed over by one worker at
-	// a time.
+	// lists has the latest *list of each source. A source is reconciled by one worker at a time.
 	lists sync.Map
 }
 
-// list is what a library had at a time.
+// list has the items of a library.
 type list struct {
 	items map[string][]provider.LibraryItem
-	// unread is why some vCenters could not be asked; nil if all were.
+	// unread is the error of vCenters that could not be read, or nil.
 	unread error
 	at     time.Time
-	// described is how descriptions of items ended that status does not tell of, by item
-	// and version.
+	// described has the results of reading descriptors, by item and version.
 	described map[string]described
 }
 
-// described is how the description of an item ended at a time.
+// described is the result of reading the descriptor of an item.
 type described struct {
 	finding
 	at time.Time
 }
 
-// Reconcile looks at one place and writes the status of the images that are there.
-func (r *reconciler) Reconcile(ctx context.Context, p place) (controller.Result, error) {
+// Reconcile reads one source and writes the status of its images.
+func (r *reconciler) Reconcile(ctx context.Context, p source) (controller.Result, error) {
 	bound, err := r.shard.Bind(ctx, "")
 	if err != nil {
 		return controller.Result{RequeueAfter: controller.Soon}, ctx.Err()
 	}
 	ctx = bound
-	images, err := r.at(p)
+	images, err := r.imagesOf(p)
 	if err != nil {
 		return controller.Result{}, err
 	}
 	if len(images) == 0 {
 		r.lists.Delete(p)
-		return controller.Result{}, nil // the next image will queue it again
+		return controller.Result{}, nil // the next image enqueues it again
 	}
-	look, after := r.template(ctx, p), lookInterval
+	look, after := r.template(ctx, p), describeInterval
 	if p.library != "" {
 		look, after = r.library(ctx, p), listInterval
 	}
@@ -93,7 +90,7 @@ func (r *reconciler) Reconcile(ctx context.Context, p place) (controller.Result,
 			after = min(after, listInterval)
 			continue
 		case errors.Is(f.err, provider.ErrNotInUse):
-			after = min(after, controller.Soon) // it is nothing about the image
+			after = min(after, controller.Soon) // this is not a fault of the image
 			continue
 		}
 		var unusable *provider.NotUsableError
@@ -105,25 +102,25 @@ func (r *reconciler) Reconcile(ctx context.Context, p place) (controller.Result,
 		}
 		err := r.write(ctx, image, statusOf(&image.Status, f, r.now()))
 		switch {
-		case apierrors.IsConflict(err): // the cache does not have what was written last
+		case apierrors.IsConflict(err): // the cache does not have the latest version
 			after = min(after, controller.Conflict)
 		case err != nil && !apierrors.IsNotFound(err):
 			failed = err
 		}
 	}
 	if failed != nil {
-		return controller.Result{}, fmt.Errorf("looking at the images of %s: %w", p, failed)
+		return controller.Result{}, fmt.Errorf("reading the images of %s: %w", p, failed)
 	}
 	return controller.Result{RequeueAfter: after}, nil
 }
 
-// at are the images of a place.
-func (r *reconciler) at(p place) ([]*vmv1alpha1.VirtualMachineImage, error) {
+// imagesOf returns the images of a source.
+func (r *reconciler) imagesOf(p source) ([]*vmv1alpha1.VirtualMachineImage, error) {
 	var images []*vmv1alpha1.VirtualMachineImage
 	for _, indexer := range r.images {
-		found, err := indexer.ByIndex(indexByPlace, p.String())
+		found, err := indexer.ByIndex(indexBySource, p.String())
 		if err != nil {
-			return nil, fmt.Errorf("looking for the images of %s: %w", p, err)
+			return nil, fmt.Errorf("listing the images of %s: %w", p, err)
 		}
 		for _, obj := range found {
 			if i, ok := imageOf(obj); ok {
@@ -134,11 +131,11 @@ func (r *reconciler) at(p place) ([]*vmv1alpha1.VirtualMachineImage, error) {
 	return images, nil
 }
 
-// looker finds out about one image; false leaves it for the next pass.
-type looker func(*vmv1alpha1.VirtualMachineImage) (finding, bool)
+// describeFunc describes one image. It returns false if the image must be described by the next reconcile.
+type describeFunc func(*vmv1alpha1.VirtualMachineImage) (finding, bool)
 
-// template describes the template for all images of it.
-func (r *reconciler) template(ctx context.Context, p place) looker {
+// template returns a function that describes the template. The template is read once.
+func (r *reconciler) template(ctx context.Context, p source) describeFunc {
 	describe := sync.OnceValue(func() finding {
 		ctx, cancel := context.WithTimeout(ctx, readTimeout)
 		defer cancel()
@@ -151,9 +148,8 @@ func (r *reconciler) template(ctx context.Context, p place) looker {
 	return func(*vmv1alpha1.VirtualMachineImage) (finding, bool) { return describe(), true }
 }
 
-// library lists the library, unless that was done a moment ago, and describes the items
-// that images name.
-func (r *reconciler) library(ctx context.Context, p place) looker {
+// library lists the library, unless its list is recent, and returns a function that describes its items.
+func (r *reconciler) library(ctx context.Context, p source) describeFunc {
 	known, fresh, err := r.list(ctx, p)
 	if err != nil {
 		return func(*vmv1alpha1.VirtualMachineImage) (finding, bool) { return finding{err: err}, true }
@@ -165,7 +161,7 @@ func (r *reconciler) library(ctx context.Context, p place) looker {
 		case n == 0 && known.unread != nil:
 			return finding{err: known.unread}, true
 		case n == 0 && !fresh:
-			return finding{}, false // it may have been added since
+			return finding{}, false // the item may have been added since the list
 		case n == 0:
 			return finding{err: &provider.NotUsableError{Message: fmt.Sprintf("content library %q has no item %q", source.Library, source.Item), Missing: true}}, true
 		case n > 1:
@@ -175,7 +171,7 @@ func (r *reconciler) library(ctx context.Context, p place) looker {
 		switch {
 		case describes(&image.Status, item):
 			f = unchanged(&image.Status, item.Size)
-		case away(&image.Status, known.unread):
+		case isUnread(&image.Status, known.unread):
 			f = unchanged(&image.Status, image.Status.ContentSize)
 		default:
 			f = r.describe(ctx, known, item)
@@ -185,10 +181,10 @@ func (r *reconciler) library(ctx context.Context, p place) looker {
 	}
 }
 
-// describe describes an item, unless that was done not long ago.
+// describe reads the descriptor of an item, or returns the recent result.
 func (r *reconciler) describe(ctx context.Context, known *list, item *provider.LibraryItem) finding {
 	key := fmt.Sprintf("%s %s %v", item.ID, item.ContentVersion, item.Size)
-	if last, ok := known.described[key]; ok && r.now().Sub(last.at) < lookInterval {
+	if last, ok := known.described[key]; ok && r.now().Sub(last.at) < describeInterval {
 		return last.finding
 	}
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
@@ -202,8 +198,8 @@ func (r *reconciler) describe(ctx context.Context, known *list, item *provider.L
 	return f
 }
 
-// unchanged is the finding that status has described already. The size is that of the
-// files that are there, which a subscribed library fetches when they are wanted.
+// unchanged returns the description that status has. size is that of the files in the library; a subscribed library
+// downloads them on demand.
 func unchanged(status *vmv1alpha1.VirtualMachineImageStatus, size *resource.Quantity) finding {
 	d := &provider.ImageDescription{Status: *status}
 	d.Status.Conditions, d.Status.ContentSize = nil, size
@@ -220,8 +216,8 @@ func unchanged(status *vmv1alpha1.VirtualMachineImageStatus, size *resource.Quan
 	return finding{description: d}
 }
 
-// list returns what the library has, and whether it was asked now.
-func (r *reconciler) list(ctx context.Context, p place) (known *list, fresh bool, err error) {
+// list returns the items of the library and whether they were read now.
+func (r *reconciler) list(ctx context.Context, p source) (known *list, fresh bool, err error) {
 	before, ok := r.lists.Load(p)
 	if ok && r.now().Sub(before.(*list).at) < listInterval {
 		return before.(*list), false, nil
@@ -236,7 +232,7 @@ func (r *reconciler) list(ctx context.Context, p place) (known *list, fresh bool
 	known = &list{items: map[string][]provider.LibraryItem{}, unread: err, at: now, described: map[string]described{}}
 	if ok {
 		maps.Copy(known.described, before.(*list).described)
-		maps.DeleteFunc(known.described, func(_ string, d described) bool { return now.Sub(d.at) >= lookInterval })
+		maps.DeleteFunc(known.described, func(_ string, d described) bool { return now.Sub(d.at) >= describeInterval })
 	}
 	for _, item := range items {
 		known.items[item.Name] = append(known.items[item.Name], item)
@@ -245,7 +241,7 @@ func (r *reconciler) list(ctx context.Context, p place) (known *list, fresh bool
 	return known, true, nil
 }
 
-// write writes the status of an image that was looked at, where it differs.
+// write writes the status of an image if it differs.
 func (r *reconciler) write(ctx context.Context, image *vmv1alpha1.VirtualMachineImage, status vmv1alpha1.VirtualMachineImageStatus) error {
 	status.ObservedGeneration = image.Generation
 	if equality.Semantic.DeepEqual(image.Status, status) {

@@ -19,11 +19,11 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
-func TestOneListAndOneDescriptorServeAllImagesOfAnItem(t *testing.T) {
+func TestReconcile_ReadsListAndDescriptorOnceForAllImages(t *testing.T) {
 	w := newWorld(t, image("a", "photon", ofItem("photon")), image("b", "other", ofItem("photon")), clusterImage("photon", ofItem("photon")))
 	result, err := w.pass(golden)
 	if err != nil || result.RequeueAfter != listInterval {
-		t.Errorf("result %+v, %v; want another look after %s", result, err, listInterval)
+		t.Errorf("result %+v, %v; want a requeue after %s", result, err, listInterval)
 	}
 	for _, s := range []*vmv1alpha1.VirtualMachineImageStatus{w.status("a", "photon"), w.status("b", "other"), w.status("", "photon")} {
 		wantConditions(t, s, good)
@@ -36,7 +36,7 @@ func TestOneListAndOneDescriptorServeAllImagesOfAnItem(t *testing.T) {
 	}
 }
 
-func TestADescriptorIsReadAgainWhenItemOrContentIsAnother(t *testing.T) {
+func TestDescriptor_IsReadAgainWhenItemOrContentChanges(t *testing.T) {
 	w := newWorld(t, image("a", "photon", ofItem("photon")))
 	size := resource.MustParse("1Gi")
 	for _, step := range []struct {
@@ -58,11 +58,11 @@ func TestADescriptorIsReadAgainWhenItemOrContentIsAnother(t *testing.T) {
 		if s := w.status("a", "photon"); s.ProviderItemID != step.id || s.ContentVersion != step.version || s.ContentSize == nil {
 			t.Errorf("%s: status %+v", step.name, s)
 		}
-		w.now = w.now.Add(lookInterval)
+		w.now = w.now.Add(describeInterval)
 	}
 }
 
-func TestAStatusThatDoesNotChangeIsNotWritten(t *testing.T) {
+func TestStatus_IsWrittenOnlyIfItDiffers(t *testing.T) {
 	w := newWorld(t, image("a", "photon", ofItem("photon")), image("a", "none", ofItem("none")), image("a", "ubuntu", vmv1alpha1.VirtualMachineImageSpec{
 		Template: &vmv1alpha1.TemplateImageSource{InventoryPath: template.template}}))
 	writes := func() (n int) {
@@ -74,7 +74,7 @@ func TestAStatusThatDoesNotChangeIsNotWritten(t *testing.T) {
 		return n
 	}
 	for i := range 3 {
-		for _, p := range []place{golden, template} {
+		for _, p := range []source{golden, template} {
 			if _, err := w.pass(p); err != nil {
 				t.Fatal(err)
 			}
@@ -82,18 +82,18 @@ func TestAStatusThatDoesNotChangeIsNotWritten(t *testing.T) {
 		if got := writes(); got != 3 {
 			t.Errorf("%d writes after %d passes, want 3", got, i+1)
 		}
-		w.now = w.now.Add(lookInterval)
+		w.now = w.now.Add(describeInterval)
 	}
 }
 
-func TestWhatCannotBeReadIsUnknownAndKeepsItsDescription(t *testing.T) {
+func TestStatus_OfAnUnreadImageIsUnknownAndKeepsItsDescription(t *testing.T) {
 	broken := errors.New("connection reset")
 	w := newWorld(t, image("a", "photon", ofItem("photon")))
 	if _, err := w.pass(golden); err != nil {
 		t.Fatal(err)
 	}
 	for _, of := range []string{"list", "id-1"} {
-		w.now = w.now.Add(lookInterval)
+		w.now = w.now.Add(describeInterval)
 		w.vsphere.failures[of] = broken
 		w.vsphere.items[0].ContentVersion += "0"
 		if _, err := w.pass(golden); !errors.Is(err, broken) {
@@ -109,35 +109,35 @@ func TestWhatCannotBeReadIsUnknownAndKeepsItsDescription(t *testing.T) {
 		}
 		delete(w.vsphere.failures, of)
 	}
-	w.now = w.now.Add(lookInterval)
+	w.now = w.now.Add(describeInterval)
 	if _, err := w.pass(golden); err != nil {
 		t.Fatal(err)
 	}
 	wantConditions(t, w.status("a", "photon"), good)
 }
 
-func TestNothingIsSaidWhileNoVCenterIsInUse(t *testing.T) {
+func TestStatus_IsNotWrittenWhileNoVCenterIsInUse(t *testing.T) {
 	w := newWorld(t, image("a", "photon", ofItem("photon")))
 	w.vsphere.failures["list"] = provider.ErrNotInUse
 	result, err := w.pass(golden)
 	if err != nil || result.RequeueAfter != controller.Soon {
-		t.Errorf("result %+v, %v; want another look after %s", result, err, controller.Soon)
+		t.Errorf("result %+v, %v; want a requeue after %s", result, err, controller.Soon)
 	}
 	wantConditions(t, w.status("a", "photon"), map[string]string{})
 }
 
-func TestOneImageThatCannotBeReadKeepsNoOther(t *testing.T) {
+func TestReconcile_ContinuesAfterAnUnreadableImage(t *testing.T) {
 	w := newWorld(t, image("a", "broken", ofItem("broken")), image("a", "photon", ofItem("photon")))
 	w.vsphere.items = append(w.vsphere.items, provider.LibraryItem{ID: "id-2", Name: "broken", Type: "ovf"})
 	w.vsphere.failures["id-2"] = errors.New("connection reset")
 	if _, err := w.pass(golden); err == nil {
-		t.Error("no error, so that nobody looks again soon")
+		t.Error("no error; want one, so that the source is reconciled again soon")
 	}
 	wantConditions(t, w.status("a", "photon"), good)
 	wantConditions(t, w.status("a", "broken"), map[string]string{"Ready": "Unknown UnknownState"})
 }
 
-func TestWhatVSphereAnswersIsSaid(t *testing.T) {
+func TestReady_ReportsErrorsOfVSphere(t *testing.T) {
 	for name, tc := range map[string]struct {
 		change  func(*vsphere)
 		image   *vmv1alpha1.VirtualMachineImage
@@ -160,10 +160,10 @@ func TestWhatVSphereAnswersIsSaid(t *testing.T) {
 		w := newWorld(t, tc.image)
 		tc.change(w.vsphere)
 		for range 2 {
-			if _, err := w.pass(placeOf(&tc.image.Spec)); err != nil {
+			if _, err := w.pass(sourceOf(&tc.image.Spec)); err != nil {
 				t.Fatalf("%s: %v", name, err)
 			}
-			w.now = w.now.Add(lookInterval)
+			w.now = w.now.Add(describeInterval)
 		}
 		s := w.status("a", "i")
 		wantConditions(t, s, tc.want)
@@ -173,7 +173,7 @@ func TestWhatVSphereAnswersIsSaid(t *testing.T) {
 	}
 }
 
-func TestImage_ReportsWhatItRequestsAndIsNotApplied(t *testing.T) {
+func TestImage_ReportsSettingsThatAreNotApplied(t *testing.T) {
 	for name, tc := range map[string]struct {
 		notApplied, defaulted string
 		want, message         string
@@ -194,7 +194,7 @@ func TestImage_ReportsWhatItRequestsAndIsNotApplied(t *testing.T) {
 				if c := meta.FindStatusCondition(s.Conditions, "SettingsApplied"); c == nil || c.Message != tc.message {
 					t.Errorf("condition %+v, want message %q", c, tc.message)
 				}
-				w.now = w.now.Add(lookInterval)
+				w.now = w.now.Add(describeInterval)
 			}
 			if diff := cmp.Diff([]string{"list golden", "describe id-1@1", "list golden", "list golden"}, w.vsphere.called()); diff != "" {
 				t.Errorf("calls (-want +got):\n%s", diff)
@@ -203,7 +203,7 @@ func TestImage_ReportsWhatItRequestsAndIsNotApplied(t *testing.T) {
 	}
 }
 
-func TestImage_ThatAnEarlierReleaseHasDescribedIsDescribedAgain(t *testing.T) {
+func TestImage_DescribedByAnEarlierReleaseIsDescribedAgain(t *testing.T) {
 	w := newWorld(t, image("a", "photon", ofItem("photon")))
 	if _, err := w.pass(golden); err != nil {
 		t.Fatal(err)
@@ -218,14 +218,14 @@ func TestImage_ThatAnEarlierReleaseHasDescribedIsDescribedAgain(t *testing.T) {
 	wantConditions(t, w.status("a", "photon"), good)
 }
 
-func TestAnItemThatGoesIsSaidToBeGone(t *testing.T) {
+func TestReady_IsNotFoundAfterTheItemIsDeleted(t *testing.T) {
 	w := newWorld(t, image("a", "photon", ofItem("photon")))
 	for _, want := range []map[string]string{good, {"Ready": "False NotFound", "OVFReady": "False NotFound", "SettingsApplied": "False NotFound"}, good} {
 		if _, err := w.pass(golden); err != nil {
 			t.Fatal(err)
 		}
 		wantConditions(t, w.status("a", "photon"), want)
-		w.now = w.now.Add(lookInterval)
+		w.now = w.now.Add(describeInterval)
 		if w.vsphere.items == nil {
 			w.vsphere.items = []provider.LibraryItem{{ID: "id-1", Name: "photon", Type: "ovf", ContentVersion: "1"}}
 			continue
@@ -234,7 +234,7 @@ func TestAnItemThatGoesIsSaidToBeGone(t *testing.T) {
 	}
 }
 
-func TestManyNewImagesListALibraryOnce(t *testing.T) {
+func TestReconcile_ListsALibraryOnceForManyNewImages(t *testing.T) {
 	w := newWorld(t, image("a", "photon", ofItem("photon")))
 	if _, err := w.pass(golden); err != nil {
 		t.Fatal(err)
@@ -251,7 +251,7 @@ func TestManyNewImagesListALibraryOnce(t *testing.T) {
 	w.add(image("b", "new", ofItem("new")))
 	result, err := w.pass(golden)
 	if err != nil || result.RequeueAfter != listInterval {
-		t.Errorf("result %+v, %v; want another look after %s for an item that the list may not have yet", result, err, listInterval)
+		t.Errorf("result %+v, %v; want a requeue after %s for an item that the list may not have yet", result, err, listInterval)
 	}
 	wantConditions(t, w.status("b", "new"), map[string]string{})
 	if got := w.vsphere.called(); len(got) > 0 {
@@ -265,7 +265,7 @@ func TestManyNewImagesListALibraryOnce(t *testing.T) {
 	wantConditions(t, w.status("b", "new"), good)
 }
 
-func TestAnItemThatCannotBeUsedIsLookedAtAgainWithItsNextVersionOrLater(t *testing.T) {
+func TestReconcile_ReadsAnUnusableItemAgainWithItsNextVersionOrLater(t *testing.T) {
 	w := newWorld(t, image("a", "photon", ofItem("photon")))
 	w.vsphere.failures["id-1"] = &provider.NotUsableError{Message: "it has no file *.ovf"}
 	for _, step := range []struct {
@@ -275,7 +275,7 @@ func TestAnItemThatCannotBeUsedIsLookedAtAgainWithItsNextVersionOrLater(t *testi
 	}{
 		{"while nothing was uploaded", "1", 0, []string{"list golden", "describe id-1@1"}},
 		{"still nothing", "1", listInterval, []string{"list golden"}},
-		{"long after", "1", lookInterval, []string{"list golden", "describe id-1@1"}},
+		{"long after", "1", describeInterval, []string{"list golden", "describe id-1@1"}},
 		{"with content", "2", listInterval, []string{"list golden", "describe id-1@2"}},
 	} {
 		w.now = w.now.Add(step.after)
@@ -292,7 +292,7 @@ func TestAnItemThatCannotBeUsedIsLookedAtAgainWithItsNextVersionOrLater(t *testi
 	wantConditions(t, w.status("a", "photon"), good)
 }
 
-func TestAPlaceWithoutImagesIsNotAskedFor(t *testing.T) {
+func TestReconcile_DoesNotReadASourceWithoutImages(t *testing.T) {
 	w := newWorld(t)
 	result, err := w.pass(golden)
 	if err != nil || result != (controller.Result{}) || len(w.vsphere.called()) > 0 {
@@ -300,7 +300,7 @@ func TestAPlaceWithoutImagesIsNotAskedFor(t *testing.T) {
 	}
 }
 
-func TestATemplateHasNoOVFReady(t *testing.T) {
+func TestTemplate_HasNoOVFReady(t *testing.T) {
 	w := newWorld(t, clusterImage("ubuntu", vmv1alpha1.VirtualMachineImageSpec{Template: &vmv1alpha1.TemplateImageSource{InventoryPath: template.template}}))
 	if _, err := w.pass(template); err != nil {
 		t.Fatal(err)
@@ -308,14 +308,14 @@ func TestATemplateHasNoOVFReady(t *testing.T) {
 	wantConditions(t, w.status("", "ubuntu"), map[string]string{"Ready": "True Succeeded"})
 	w.vsphere.failures["template"] = errors.New("connection reset")
 	if _, err := w.pass(template); err == nil {
-		t.Error("no error, so that nobody looks again soon")
+		t.Error("no error; want one, so that the source is reconciled again soon")
 	}
 	wantConditions(t, w.status("", "ubuntu"), map[string]string{"Ready": "Unknown UnknownState"})
 }
 
-func TestANewImageQueuesItsPlaceAndNothingElseDoes(t *testing.T) {
+func TestImageHandler_EnqueuesTheSourceOfNewImagesOnly(t *testing.T) {
 	w := newWorld(t)
-	h := w.c.handler()
+	h := w.c.imageHandler()
 	i := image("a", "photon", ofItem("photon"))
 	h.OnUpdate(i, i)
 	h.OnDelete(i)
@@ -334,8 +334,8 @@ func TestANewImageQueuesItsPlaceAndNothingElseDoes(t *testing.T) {
 	}
 }
 
-// A library that was listed a moment ago has the version before.
-func TestAnImageIsLookedAtAnewWhenItsItemWasPublishedAgain(t *testing.T) {
+// A recent list of the library has the previous version.
+func TestPublishRequestHandler_ListsTheLibraryAgain(t *testing.T) {
 	image := &vmv1alpha1.VirtualMachineImage{}
 	image.Namespace, image.Name, image.Labels = "ns", "photon", map[string]string{vmv1alpha1.LabelContentLibrary: "of-team"}
 	image.Spec.ContentLibrary = &vmv1alpha1.ContentLibraryImageSource{Library: "golden", Item: "photon"}
@@ -343,8 +343,8 @@ func TestAnImageIsLookedAtAnewWhenItsItemWasPublishedAgain(t *testing.T) {
 	before, after := &vmv1alpha1.VirtualMachinePublishRequest{}, &vmv1alpha1.VirtualMachinePublishRequest{}
 	after.Spec.Target = vmv1alpha1.VirtualMachinePublishTarget{ContentLibrary: "of-team", Item: "photon"}
 	forgotten := 0
-	w.c.again = func() { forgotten++ }
-	published := w.c.published()
+	w.c.clearLists = func() { forgotten++ }
+	published := w.c.publishRequestHandler()
 	published.OnUpdate(before, after)
 	other := after.DeepCopy()
 	other.Spec.Target.Item, other.Status.ContentVersion = "another", "2"
@@ -355,6 +355,6 @@ func TestAnImageIsLookedAtAnewWhenItsItemWasPublishedAgain(t *testing.T) {
 	after.Status.ContentVersion = "2"
 	published.OnUpdate(before, after)
 	if n := w.c.Keys.Len(); n != 1 || forgotten == 0 {
-		t.Errorf("%d places are queued, and lists forgotten %d times; want the one, anew", n, forgotten)
+		t.Errorf("%d sources are queued, and lists were cleared %d times; want one and one", n, forgotten)
 	}
 }

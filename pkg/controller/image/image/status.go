@@ -14,18 +14,17 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
-// finding is what one look at vSphere has told about an image: either that it could not
-// be described, or what it is.
+// finding is the result of describing an image: a description or an error.
 type finding struct {
 	description *provider.ImageDescription
 	err         error
-	// vcenters have it; unread is why more may.
+	// vcenters have the image. unread is the error of vCenters that could not be read, or nil.
 	vcenters []string
 	unread   error
 }
 
-// statusOf is the status of an image that had old before. What could not be described
-// now keeps its description: the conditions say that it may not hold.
+// statusOf returns the new status of an image. If the image could not be described, status keeps the previous description,
+// and the conditions report the error.
 func statusOf(old *vmv1alpha1.VirtualMachineImageStatus, f finding, now time.Time) vmv1alpha1.VirtualMachineImageStatus {
 	var next vmv1alpha1.VirtualMachineImageStatus
 	if f.err != nil {
@@ -67,8 +66,8 @@ func statusOf(old *vmv1alpha1.VirtualMachineImageStatus, f finding, now time.Tim
 	return next
 }
 
-// setSettingsApplied reports whether virtual machines get what the image requests. A template
-// is cloned with all that it has.
+// setSettingsApplied reports whether VMs get the settings that the image requests. A template is cloned with all its
+// settings.
 func setSettingsApplied(status *vmv1alpha1.VirtualMachineImageStatus, d *provider.ImageDescription, now time.Time) {
 	if status.Type != vmv1alpha1.ImageTypeOVF {
 		meta.RemoveStatusCondition(&status.Conditions, vmv1alpha1.ConditionSettingsApplied)
@@ -87,8 +86,7 @@ func setSettingsApplied(status *vmv1alpha1.VirtualMachineImageStatus, d *provide
 	conditions.Set(&status.Conditions, now, c)
 }
 
-// describes is true when status describes the present content of item, as far as it can
-// be described, so that nothing has to be read.
+// describes reports whether status describes the current content of item, so that its descriptor is not read again.
 func describes(status *vmv1alpha1.VirtualMachineImageStatus, item *provider.LibraryItem) bool {
 	if status.ProviderItemID != item.ID || status.ContentVersion != item.ContentVersion {
 		return false

@@ -17,7 +17,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/fleet"
 )
 
-// newVCenters makes a world of two vCenters, a and b, which both have one item.
+// newVCenters returns a world with two vCenters, a and b, which both have one item.
 func newVCenters(t *testing.T, images ...*vmv1alpha1.VirtualMachineImage) (w *world, a, b *vsphere) {
 	t.Helper()
 	w = newWorld(t)
@@ -39,8 +39,7 @@ func newVCenters(t *testing.T, images ...*vmv1alpha1.VirtualMachineImage) (w *wo
 	return w, a, b
 }
 
-// wants compares what status says: the vCenters, the guest of the item that it is about,
-// and the reason of Ready.
+// wants compares status: the vCenters, the guest of the described item, and the reason of Ready.
 func (w *world) wants(when, name, ready, guest string, vcenters ...string) {
 	w.t.Helper()
 	s := w.status("ns", name)
@@ -53,7 +52,7 @@ func (w *world) wants(when, name, ready, guest string, vcenters ...string) {
 	}
 }
 
-func TestAnImageIsWhatAnyVCenterHas(t *testing.T) {
+func TestImage_DescribesTheItemOfOneVCenter(t *testing.T) {
 	w, a, b := newVCenters(t, image("ns", "photon", ofItem("photon")), image("ns", "only-b", ofItem("only-b")), image("ns", "none", ofItem("none")))
 	look := func(broken bool) {
 		t.Helper()
@@ -69,7 +68,7 @@ func TestAnImageIsWhatAnyVCenterHas(t *testing.T) {
 	w.wants("at first", "none", missing, "")
 
 	a.failures["list"] = errors.New("a is away")
-	look(true) // for what nobody has
+	look(true) // without the item in any vCenter
 	w.wants("without a", "photon", ready, "guest-of-a-photon", "a", "b")
 	w.wants("without a", "only-b", ready, "guest-of-b-only-b", "b")
 	w.wants("without a", "none", unknown, "")
@@ -83,10 +82,10 @@ func TestAnImageIsWhatAnyVCenterHas(t *testing.T) {
 	w.wants("when a has it again", "photon", ready, "guest-of-b-photon", "a", "b")
 	a.items, b.items = nil, nil
 	look(false)
-	w.wants("when it is gone", "photon", missing, "guest-of-b-photon")
+	w.wants("after it is deleted", "photon", missing, "guest-of-b-photon")
 }
 
-func TestATemplateIsWhatAnyVCenterHas(t *testing.T) {
+func TestTemplate_DescribesThatOfOneVCenter(t *testing.T) {
 	w, a, b := newVCenters(t, image("ns", "ubuntu", vmv1alpha1.VirtualMachineImageSpec{Template: &vmv1alpha1.TemplateImageSource{InventoryPath: "templates/ubuntu"}}))
 	for _, step := range []struct {
 		when  string
@@ -106,8 +105,8 @@ func TestATemplateIsWhatAnyVCenterHas(t *testing.T) {
 	}
 }
 
-// Nothing is read of an ISO image, and nothing of it changes.
-func TestAnISOImageIsLookedAtAgain(t *testing.T) {
+// An ISO image has no descriptor to read.
+func TestISOImage_IsReconciledAgain(t *testing.T) {
 	w := newWorld(t)
 	w.add(image("ns", "installer", ofItem("installer")))
 	w.refresh()
@@ -122,7 +121,7 @@ func TestAnISOImageIsLookedAtAgain(t *testing.T) {
 	wantConditions(t, w.status("ns", "installer"), map[string]string{"Ready": "True Succeeded"})
 }
 
-// isos describes items as ISO images.
+// isos returns items that are ISO images.
 type isos struct{ *vsphere }
 
 func (isos) DescribeItem(_ context.Context, item provider.LibraryItem) (*provider.ImageDescription, error) {
@@ -131,21 +130,21 @@ func (isos) DescribeItem(_ context.Context, item provider.LibraryItem) (*provide
 	}}, nil
 }
 
-func TestImagesAreLookedAtWhenAVCenterIsReady(t *testing.T) {
+func TestVCenterHandler_EnqueuesImagesWhenAVCenterIsReady(t *testing.T) {
 	w := newWorld(t)
 	w.add(image("ns", "photon", ofItem("photon")))
 	w.refresh()
 	vc := func(ready metav1.ConditionStatus) *vmv1alpha1.VCenter {
 		return &vmv1alpha1.VCenter{Status: vmv1alpha1.VCenterStatus{Conditions: []metav1.Condition{{Type: vmv1alpha1.ConditionReady, Status: ready}}}}
 	}
-	h := w.c.followVCenters()
+	h := w.c.vcenterHandler()
 	for _, step := range []struct {
 		what   string
 		change func()
 		looks  bool
 	}{
 		{"one that is there", func() { h.OnAdd(vc(metav1.ConditionTrue), true) }, false},
-		{"a look at it", func() { h.OnUpdate(vc(metav1.ConditionTrue), vc(metav1.ConditionTrue)) }, false},
+		{"a requeue", func() { h.OnUpdate(vc(metav1.ConditionTrue), vc(metav1.ConditionTrue)) }, false},
 		{"it is away", func() { h.OnUpdate(vc(metav1.ConditionTrue), vc(metav1.ConditionFalse)) }, false},
 		{"it is back", func() { h.OnUpdate(vc(metav1.ConditionFalse), vc(metav1.ConditionTrue)) }, true},
 		{"it is deleted", func() { h.OnDelete(vc(metav1.ConditionTrue)) }, true},

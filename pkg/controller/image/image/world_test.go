@@ -23,11 +23,11 @@ import (
 // vsphere has one library, golden, and one template.
 type vsphere struct {
 	items []provider.LibraryItem
-	// failures by what they are of: list, template, or the ID of an item.
+	// failures has errors by call: list, template, or the ID of an item.
 	failures map[string]error
-	// incomplete is told of every item.
+	// incomplete is reported for every item.
 	incomplete string
-	// notApplied and defaulted are reported of every item.
+	// notApplied and defaulted are reported for every item.
 	notApplied, defaulted string
 	calls                 []string
 }
@@ -67,7 +67,7 @@ func (v *vsphere) called() []string {
 	return calls
 }
 
-// world is an API, a vSphere and a controller, whose passes tests make themselves.
+// world is an API, a vSphere and a controller. The tests call Reconcile.
 type world struct {
 	t       *testing.T
 	api     *fake.Clientset
@@ -97,7 +97,7 @@ func newWorld(t *testing.T, objects ...runtime.Object) *world {
 	return w
 }
 
-// refresh brings the caches to what is stored.
+// refresh fills the caches with the stored objects.
 func (w *world) refresh() {
 	w.t.Helper()
 	images, err := w.api.VmV1alpha1().VirtualMachineImages("").List(w.t.Context(), metav1.ListOptions{})
@@ -122,8 +122,8 @@ func (w *world) refresh() {
 	}
 }
 
-// pass makes one pass and brings the caches up to date.
-func (w *world) pass(p place) (controller.Result, error) {
+// pass reconciles once and refreshes the caches.
+func (w *world) pass(p source) (controller.Result, error) {
 	w.t.Helper()
 	result, err := w.r.Reconcile(w.t.Context(), p)
 	w.refresh()
@@ -159,8 +159,8 @@ func wantConditions(t *testing.T, s *vmv1alpha1.VirtualMachineImageStatus, want 
 }
 
 var (
-	golden   = place{library: "golden"}
-	template = place{template: "templates/ubuntu"}
+	golden   = source{library: "golden"}
+	template = source{template: "templates/ubuntu"}
 	good     = map[string]string{"Ready": "True Succeeded", "OVFReady": "True Succeeded", "SettingsApplied": "True Succeeded"}
 )
 

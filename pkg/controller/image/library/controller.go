@@ -24,25 +24,24 @@ import (
 // Name of the controller in logs, metrics and its queue.
 const Name = "contentlibrary"
 
-// workers is how many libraries are listed at the same time: a large one must not keep the
-// others waiting.
+// workers is the number of libraries that are listed concurrently, so that a large library does not delay the others.
 const workers = 4
 
-// Deps is what the controller needs; all are required but Shard and Now.
+// Deps has the dependencies of the controller. All fields are required except Shard and Now.
 type Deps struct {
 	// Client writes images and ContentLibraries.
 	Client versioned.Interface
-	// Informers watch our kinds. New registers what it needs; Run starts them.
+	// Informers watch the kinds of Slipway. New registers the informers that it needs; Run starts them.
 	Informers externalversions.SharedInformerFactory
-	// Images tells what vSphere has.
+	// Images lists the items of content libraries in vSphere.
 	Images provider.Images
-	// Shard says whether this replica reads vSphere; controller.Undivided when nil.
+	// Shard reports whether this replica reads vSphere. The default is controller.Undivided.
 	Shard controller.Shard
-	// Now is the clock of conditions; time.Now when nil.
+	// Now returns the time for conditions. The default is time.Now.
 	Now func() time.Time
 }
 
-// Controller keeps the images of content libraries.
+// Controller creates, updates and deletes the images of content libraries.
 type Controller struct {
 	*controller.Loop[types.NamespacedName]
 	reconcile *reconciler
@@ -60,30 +59,29 @@ func New(d Deps) (*Controller, error) {
 		client: d.Client.VmV1alpha1(), vsphere: d.Images, shard: cmp.Or[controller.Shard](d.Shard, controller.Undivided{}), now: controller.Clock(d.Now),
 		libraries: controller.NewStore[*vmv1alpha1.ContentLibrary](libraries, false),
 		images:    vm.VirtualMachineImages().Lister(), cluster: vm.ClusterVirtualMachineImages().Lister(),
-		machines: vm.VirtualMachines().Lister(), read: vm.VirtualMachines().Informer().HasSynced,
+		machines: vm.VirtualMachines().Lister(), machinesSynced: vm.VirtualMachines().Informer().HasSynced,
 	}}
 	var err error
 	c.Loop, err = controller.For[types.NamespacedName](Name, d.Informers).Workers(workers).
 		Watches(libraries, c.reconcile.libraries.Handler(), controller.Changes(true, c.changed)).
-		Watches(vm.VirtualMachinePublishRequests().Informer(), c.published()).
+		Watches(vm.VirtualMachinePublishRequests().Informer(), c.publishRequestHandler()).
 		Watches(vm.VCenters().Informer(), controller.Changes(false, c.vcenterChanged)).
-		Watches(vm.VirtualMachineImages().Informer(), c.made()).
-		Watches(vm.ClusterVirtualMachineImages().Informer(), c.made()).
+		Watches(vm.VirtualMachineImages().Informer(), c.imageHandler()).
+		Watches(vm.ClusterVirtualMachineImages().Informer(), c.imageHandler()).
 		Reconciler(c.reconcile).
 		Build()
 	return c, err
 }
 
-// vcenterChanged handles the events of VCenters: one that becomes reachable or unreachable, is added or deleted,
-// changes what is known of every library.
-func (c *Controller) vcenterChanged(was, now *vmv1alpha1.VCenter) {
-	if was != nil && now != nil && was.Generation == now.Generation &&
-		conditions.IsTrue(was.Status.Conditions, vmv1alpha1.ConditionReady) == conditions.IsTrue(now.Status.Conditions, vmv1alpha1.ConditionReady) {
+// vcenterChanged enqueues all libraries when a VCenter is added, changed or deleted, or when its condition Ready changes.
+func (c *Controller) vcenterChanged(before, now *vmv1alpha1.VCenter) {
+	if before != nil && now != nil && before.Generation == now.Generation &&
+		conditions.IsTrue(before.Status.Conditions, vmv1alpha1.ConditionReady) == conditions.IsTrue(now.Status.Conditions, vmv1alpha1.ConditionReady) {
 		return
 	}
 	all, err := c.lister.List(labels.Everything())
 	if err != nil {
-		return // a cache does not fail
+		return // a lister's cache does not return errors
 	}
 	for _, library := range all {
 		c.look(library.Name, 0)
@@ -94,17 +92,17 @@ func (c *Controller) look(name string, after time.Duration) {
 	c.Look(types.NamespacedName{Name: name}, after)
 }
 
-// changed handles the events of ContentLibraries. What only status says was written here.
-func (c *Controller) changed(was, now *vmv1alpha1.ContentLibrary) {
-	if now != nil && (was == nil || controller.Edited(was, now)) {
+// changed enqueues a ContentLibrary that was created or edited. It ignores changes of status, which this controller writes.
+func (c *Controller) changed(before, now *vmv1alpha1.ContentLibrary) {
+	if now != nil && (before == nil || controller.Edited(before, now)) {
 		c.look(now.Name, 0)
 	}
 }
 
-// made handles the events of images: one that was deleted by hand comes back, and one that
-// was described gets its labels. Both wait, for a library has many, and a list takes one call
-// for each item.
-func (c *Controller) made() cache.ResourceEventHandler {
+// imageHandler returns a handler that enqueues the library of an image when the image is deleted, so that it is created
+// again, and when its guest operating system becomes known, so that it is labelled. Both are delayed, because listing a
+// library takes one call for each item.
+func (c *Controller) imageHandler() cache.ResourceEventHandler {
 	look := func(obj any) {
 		if image, ok := obj.(metav1.Object); ok && image.GetLabels()[vmv1alpha1.LabelContentLibrary] != "" {
 			c.look(image.GetLabels()[vmv1alpha1.LabelContentLibrary], controller.Poll)
@@ -117,17 +115,16 @@ func (c *Controller) made() cache.ResourceEventHandler {
 			}
 		},
 		DeleteFunc: func(obj any) {
-			if gone, ok := obj.(cache.DeletedFinalStateUnknown); ok {
-				obj = gone.Obj
+			if unknown, ok := obj.(cache.DeletedFinalStateUnknown); ok {
+				obj = unknown.Obj
 			}
 			look(obj)
 		},
 	}
 }
 
-// published handles the events of requests to publish: a library that has got an item is
-// listed at once.
-func (c *Controller) published() cache.ResourceEventHandler {
+// publishRequestHandler returns a handler that enqueues a library immediately when a publish request has added an item.
+func (c *Controller) publishRequestHandler() cache.ResourceEventHandler {
 	return cache.ResourceEventHandlerFuncs{
 		UpdateFunc: func(oldObj, obj any) {
 			old, request := oldObj.(*vmv1alpha1.VirtualMachinePublishRequest), obj.(*vmv1alpha1.VirtualMachinePublishRequest)

@@ -12,12 +12,12 @@ import (
 	vmclient "github.com/slipway-dev/slipway/pkg/generated/clientset/versioned/typed/vm/v1alpha1"
 )
 
-// writer writes images of either kind: those without namespace are of the whole cluster.
+// writer writes images of both kinds. An image without a namespace is a ClusterVirtualMachineImage.
 type writer struct{ client vmclient.VmV1alpha1Interface }
 
 func (w writer) create(ctx context.Context, i *vmv1alpha1.VirtualMachineImage) (err error) {
 	if i.Namespace == "" {
-		_, err = w.client.ClusterVirtualMachineImages().Create(ctx, ofCluster(i), metav1.CreateOptions{})
+		_, err = w.client.ClusterVirtualMachineImages().Create(ctx, asClusterImage(i), metav1.CreateOptions{})
 		return err
 	}
 	_, err = w.client.VirtualMachineImages(i.Namespace).Create(ctx, i, metav1.CreateOptions{})
@@ -26,15 +26,14 @@ func (w writer) create(ctx context.Context, i *vmv1alpha1.VirtualMachineImage) (
 
 func (w writer) update(ctx context.Context, i *vmv1alpha1.VirtualMachineImage) (err error) {
 	if i.Namespace == "" {
-		_, err = w.client.ClusterVirtualMachineImages().Update(ctx, ofCluster(i), metav1.UpdateOptions{})
+		_, err = w.client.ClusterVirtualMachineImages().Update(ctx, asClusterImage(i), metav1.UpdateOptions{})
 		return err
 	}
 	_, err = w.client.VirtualMachineImages(i.Namespace).Update(ctx, i, metav1.UpdateOptions{})
 	return err
 }
 
-// delete removes the very object that was seen: not one that got its name or another
-// content since.
+// delete deletes an image if it is unchanged since it was read.
 func (w writer) delete(ctx context.Context, i *vmv1alpha1.VirtualMachineImage) error {
 	options := metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &i.UID, ResourceVersion: &i.ResourceVersion}}
 	if i.Namespace == "" {
@@ -43,6 +42,6 @@ func (w writer) delete(ctx context.Context, i *vmv1alpha1.VirtualMachineImage) e
 	return w.client.VirtualMachineImages(i.Namespace).Delete(ctx, i.Name, options)
 }
 
-func ofCluster(i *vmv1alpha1.VirtualMachineImage) *vmv1alpha1.ClusterVirtualMachineImage {
+func asClusterImage(i *vmv1alpha1.VirtualMachineImage) *vmv1alpha1.ClusterVirtualMachineImage {
 	return &vmv1alpha1.ClusterVirtualMachineImage{ObjectMeta: i.ObjectMeta, Spec: i.Spec, Status: i.Status}
 }

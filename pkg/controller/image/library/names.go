@@ -13,23 +13,23 @@ import (
 )
 
 const (
-	// maxName is the longest name that an image gets, in bytes: it fits into labels.
+	// maxName is the maximum length of an image's name in bytes. It is that of a label value.
 	maxName = 63
-	// defaultTemplate is the name of images without another template.
+	// defaultTemplate is the name template of libraries that do not specify one.
 	defaultTemplate = "{item}"
-	// noName is the name of an item of which nothing fits into a name.
+	// noName is the name of an item that has no character which a name can contain.
 	noName = "image"
 )
 
-// imageName is the name that the template of a library gives to an item.
+// imageName returns the name that the library's template yields for an item.
 func imageName(library *vmv1alpha1.ContentLibrary, item string) string {
 	name := strings.NewReplacer("{item}", item, "{library}", library.Spec.Library).
 		Replace(cmp.Or(library.Spec.NameTemplate, defaultTemplate))
 	return cmp.Or(slug(name), noName)
 }
 
-// slug is text as the name of an object: in lower case, with one hyphen for each run of
-// what a name cannot have. It is empty if nothing is left.
+// slug converts text to the name of an object: lower case, with one hyphen for each run of characters that a name cannot
+// contain. It returns an empty string if no character is left.
 func slug(text string) string {
 	var b strings.Builder
 	for _, r := range strings.ToLower(text) {
@@ -46,7 +46,7 @@ func slug(text string) string {
 			break
 		}
 	}
-	// A dot has to have letters or digits on both sides.
+	// A dot must have letters or digits on both sides.
 	return strings.TrimRight(strings.ReplaceAll(b.String(), "-.", "-"), "-.")
 }
 
@@ -54,8 +54,7 @@ func matchesAny(patterns []string, text string) bool {
 	return slices.ContainsFunc(patterns, func(p string) bool { return matches(p, text) })
 }
 
-// matches tells whether text is of a pattern, in which * stands for any characters and ?
-// for one.
+// matches reports whether text matches a pattern, in which * matches any characters and ? matches one.
 func matches(pattern, text string) bool {
 	expression := strings.NewReplacer(`\*`, ".*", `\?`, ".").Replace(regexp.QuoteMeta(pattern))
 	return regexp.MustCompile("^(?s:" + expression + ")$").MatchString(text)

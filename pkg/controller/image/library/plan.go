@@ -14,31 +14,31 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
-// mostListed is how many images status names of each kind of trouble.
+// mostListed is the maximum number of images in each list of status.
 const mostListed = 64
 
-// scene is what a plan is made of.
+// scene is the input of makePlan.
 type scene struct {
 	library *vmv1alpha1.ContentLibrary
-	// items are all that vSphere has in it.
+	// items are all items of the library in vSphere.
 	items []provider.LibraryItem
-	// images are all that have the kind and the namespace of those of the library, by name.
+	// images are all images of the library's kind and namespace, by name.
 	images map[string]*vmv1alpha1.VirtualMachineImage
-	// used is true for an image that a virtual machine refers to.
+	// used reports whether a virtual machine refers to an image.
 	used func(name string) bool
 }
 
-// plan is what makes the images those of the items.
+// plan has the writes after which the images match the items.
 type plan struct {
 	create []*vmv1alpha1.VirtualMachineImage
-	// update has new labels.
+	// update has images with new labels.
 	update []*vmv1alpha1.VirtualMachineImage
 	delete []*vmv1alpha1.VirtualMachineImage
-	// status without conditions.
+	// status is the new status, without conditions.
 	status vmv1alpha1.ContentLibraryStatus
 }
 
-// makePlan decides. It is the same whatever the order of the items is.
+// makePlan compares items and images. The result does not depend on the order of the items.
 func makePlan(s scene) plan {
 	p := plan{status: vmv1alpha1.ContentLibraryStatus{Items: count(s.items)}}
 	published := publishedItems(&s.library.Spec, s.items)
@@ -62,30 +62,30 @@ func makePlan(s scene) plan {
 	p.status.Kept = p.status.Kept[:min(len(p.status.Kept), mostListed)]
 	taken := maps.Clone(s.images)
 	for _, item := range published {
-		wanted := imageName(s.library, item)
+		desired := imageName(s.library, item)
 		image := made[item]
 		if image == nil {
-			image = newImage(s.library, item, free(taken, wanted, item))
+			image = newImage(s.library, item, unusedName(taken, desired, item))
 			taken[image.Name] = image
 			p.create = append(p.create, image)
-		} else if next := labelled(&s.library.Spec, image); next != nil {
+		} else if next := withLabels(&s.library.Spec, image); next != nil {
 			p.update = append(p.update, next)
 		}
 		p.status.Images++
-		if image.Name != wanted && len(p.status.Renamed) < mostListed {
-			p.status.Renamed = append(p.status.Renamed, vmv1alpha1.ContentLibraryRenamed{Item: item, Image: image.Name, Wanted: wanted})
+		if image.Name != desired && len(p.status.Renamed) < mostListed {
+			p.status.Renamed = append(p.status.Renamed, vmv1alpha1.ContentLibraryRenamed{Item: item, Image: image.Name, Wanted: desired})
 		}
 	}
 	return p
 }
 
-// keepAll keeps the images whose items were not seen.
+// keepAll removes all deletions from the plan.
 func (p *plan) keepAll() {
 	p.status.Images += int32(len(p.delete))
 	p.delete = nil
 }
 
-// count is the number of items, of which those of one name in several vCenters are one.
+// count returns the number of items. Items of the same name in several vCenters count as one.
 func count(items []provider.LibraryItem) int32 {
 	first := map[string]string{} // vCenters by name
 	n := int32(0)
@@ -101,7 +101,7 @@ func count(items []provider.LibraryItem) int32 {
 	return n
 }
 
-// publishedItems are the names of the items that have an image, each once, sorted.
+// publishedItems returns the sorted names of the items that get an image, without duplicates.
 func publishedItems(spec *vmv1alpha1.ContentLibrarySpec, items []provider.LibraryItem) []string {
 	var names []string
 	for _, item := range items {
@@ -113,7 +113,7 @@ func publishedItems(spec *vmv1alpha1.ContentLibrarySpec, items []provider.Librar
 	return slices.Compact(names)
 }
 
-// newImage is the image of an item.
+// newImage returns the image object of an item.
 func newImage(library *vmv1alpha1.ContentLibrary, item, name string) *vmv1alpha1.VirtualMachineImage {
 	image := &vmv1alpha1.VirtualMachineImage{}
 	image.Name, image.Namespace = name, library.Spec.Namespace
@@ -122,9 +122,9 @@ func newImage(library *vmv1alpha1.ContentLibrary, item, name string) *vmv1alpha1
 	return image
 }
 
-// labelled is image with the labels of the first default that fits its guest operating
-// system, nil if it has them. What somebody else has labelled where none fits stays.
-func labelled(spec *vmv1alpha1.ContentLibrarySpec, image *vmv1alpha1.VirtualMachineImage) *vmv1alpha1.VirtualMachineImage {
+// withLabels returns a copy of image with the labels of the first default that matches its guest operating system. It
+// returns nil if no default matches or image has these labels already.
+func withLabels(spec *vmv1alpha1.ContentLibrarySpec, image *vmv1alpha1.VirtualMachineImage) *vmv1alpha1.VirtualMachineImage {
 	i := slices.IndexFunc(spec.Defaults, func(d vmv1alpha1.ContentLibraryDefault) bool {
 		return image.Status.GuestID != "" && matches(d.GuestID, image.Status.GuestID)
 	})
@@ -149,13 +149,12 @@ func labelled(spec *vmv1alpha1.ContentLibrarySpec, image *vmv1alpha1.VirtualMach
 	return next
 }
 
-// free is wanted, or a name made of it that nothing has, the same at every time for the
-// same item.
-func free(taken map[string]*vmv1alpha1.VirtualMachineImage, wanted, item string) string {
-	name := wanted
+// unusedName returns desired, or desired with a suffix if that name is in use. The suffix is derived from the item's name.
+func unusedName(taken map[string]*vmv1alpha1.VirtualMachineImage, desired, item string) string {
+	name := desired
 	for digest := sha256.Sum256([]byte(item)); taken[name] != nil; digest = sha256.Sum256(digest[:]) {
 		suffix := "-" + hex.EncodeToString(digest[:4])
-		name = strings.TrimRight(wanted[:min(len(wanted), maxName-len(suffix))], "-.") + suffix
+		name = strings.TrimRight(desired[:min(len(desired), maxName-len(suffix))], "-.") + suffix
 	}
 	return name
 }

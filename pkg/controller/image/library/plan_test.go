@@ -15,7 +15,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
-// golden is a ContentLibrary that change makes another.
+// golden returns a ContentLibrary that change has modified.
 func golden(change func(*vmv1alpha1.ContentLibrarySpec)) *vmv1alpha1.ContentLibrary {
 	l := &vmv1alpha1.ContentLibrary{Spec: vmv1alpha1.ContentLibrarySpec{Library: "Golden Images"}}
 	l.Name, l.Generation = "golden", 1
@@ -25,7 +25,7 @@ func golden(change func(*vmv1alpha1.ContentLibrarySpec)) *vmv1alpha1.ContentLibr
 	return l
 }
 
-// ovfs are OVF items of these names.
+// ovfs returns OVF items with the names.
 func ovfs(names ...string) []provider.LibraryItem {
 	var items []provider.LibraryItem
 	for _, name := range names {
@@ -34,7 +34,7 @@ func ovfs(names ...string) []provider.LibraryItem {
 	return items
 }
 
-// summary of a plan: name=item of what is created, and names of what else is written.
+// summary lists the images that a plan creates, as name=item, and the names of those that it updates or deletes.
 func summary(p plan) []string {
 	var lines []string
 	for _, i := range p.create {
@@ -55,7 +55,7 @@ func summary(p plan) []string {
 	return lines
 }
 
-func TestImagesBecomeThoseOfTheItems(t *testing.T) {
+func TestPlan_CreatesAndDeletesImagesOfItems(t *testing.T) {
 	own := func(name, item string) *vmv1alpha1.VirtualMachineImage { return newImage(golden(nil), item, name) }
 	foreign := func(name string) *vmv1alpha1.VirtualMachineImage {
 		i := own(name, name)
@@ -73,8 +73,8 @@ func TestImagesBecomeThoseOfTheItems(t *testing.T) {
 		"items that have images":  {items: ovfs("photon"), images: []*vmv1alpha1.VirtualMachineImage{own("photon", "photon")}},
 		"an item that has gone":   {images: []*vmv1alpha1.VirtualMachineImage{own("photon", "photon")}, want: []string{"delete photon"}},
 		"one that a VM refers to": {images: []*vmv1alpha1.VirtualMachineImage{own("photon", "photon")}, used: "photon", want: []string{"keep photon"}},
-		"one of somebody else":    {images: []*vmv1alpha1.VirtualMachineImage{foreign("photon")}},
-		"a name that somebody has": {
+		"an image of a user":      {images: []*vmv1alpha1.VirtualMachineImage{foreign("photon")}},
+		"a name in use": {
 			items: ovfs("photon"), images: []*vmv1alpha1.VirtualMachineImage{foreign("photon")},
 			want: []string{"create photon-db44daf2 of photon", "photon-db44daf2 instead of photon for photon"},
 		},
@@ -112,7 +112,7 @@ func TestImagesBecomeThoseOfTheItems(t *testing.T) {
 	}
 }
 
-func TestImagesGetTheDefaultsOfTheirGuest(t *testing.T) {
+func TestPlan_LabelsImagesByTheirGuest(t *testing.T) {
 	defaults := func(s *vmv1alpha1.ContentLibrarySpec) {
 		s.Defaults = []vmv1alpha1.ContentLibraryDefault{
 			{GuestID: "ubuntu*", Preference: "ubuntu", PreferenceKind: "VirtualMachinePreference"},
@@ -133,7 +133,7 @@ func TestImagesGetTheDefaultsOfTheirGuest(t *testing.T) {
 			got = p.update[0].Labels
 			s.images["a"] = p.update[0]
 			if again := makePlan(s); len(again.update) != 0 {
-				t.Errorf("%q is labelled again and again: %v", guest, again.update[0].Labels)
+				t.Errorf("guest %q: labelled again: %v", guest, again.update[0].Labels)
 			}
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
@@ -142,7 +142,7 @@ func TestImagesGetTheDefaultsOfTheirGuest(t *testing.T) {
 	}
 }
 
-func TestNamesOfItemsBecomeNamesOfObjects(t *testing.T) {
+func TestImageName_IsAValidObjectName(t *testing.T) {
 	for item, want := range map[string]string{
 		"Ubuntu 24.04 LTS":        "ubuntu-24.04-lts",
 		"--a__b--":                "a-b",
@@ -163,14 +163,14 @@ func TestNamesOfItemsBecomeNamesOfObjects(t *testing.T) {
 	}
 }
 
-func FuzzEveryItemGetsANameOfAnObject(f *testing.F) {
+func FuzzImageName(f *testing.F) {
 	for _, seed := range []string{"a", "A.-.B", ". a", "a\x00", strings.Repeat("x.", 100)} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, item string) {
 		taken := map[string]*vmv1alpha1.VirtualMachineImage{}
 		for range 3 {
-			name := free(taken, imageName(golden(nil), item), item)
+			name := unusedName(taken, imageName(golden(nil), item), item)
 			if wrong := apivalidation.NameIsDNSSubdomain(name, false); len(wrong) > 0 || len(name) > maxName || taken[name] != nil {
 				t.Fatalf("item %q gets the name %q, which is taken: %t; %v", item, name, taken[name] != nil, wrong)
 			}

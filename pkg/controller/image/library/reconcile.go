@@ -24,29 +24,29 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
-// readTimeout bounds one list, which takes one call for each item.
+// readTimeout is the time limit for listing a library, which takes one call for each item.
 const readTimeout = 5 * time.Minute
 
-// libraries lists what content libraries have.
+// libraries lists the items of content libraries.
 type libraries interface {
 	Items(ctx context.Context, library string) ([]provider.LibraryItem, error)
 }
 
-// reconciler makes the passes.
+// reconciler reconciles ContentLibraries.
 type reconciler struct {
 	client    vmclient.VmV1alpha1Interface
 	libraries controller.Store[*vmv1alpha1.ContentLibrary]
 	images    vmlisters.VirtualMachineImageLister
 	cluster   vmlisters.ClusterVirtualMachineImageLister
 	machines  vmlisters.VirtualMachineLister
-	// read is true when machines are all that there are.
-	read    cache.InformerSynced
-	vsphere libraries
-	shard   controller.Shard
-	now     func() time.Time
+	// machinesSynced reports whether machines has all virtual machines.
+	machinesSynced cache.InformerSynced
+	vsphere        libraries
+	shard          controller.Shard
+	now            func() time.Time
 }
 
-// Reconcile makes the images of one ContentLibrary those of its items.
+// Reconcile creates, labels and deletes images so that they match the items of one ContentLibrary.
 func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (controller.Result, error) {
 	bound, err := r.shard.Bind(ctx, "")
 	if err != nil {
@@ -59,8 +59,8 @@ func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (c
 		return controller.Result{}, fmt.Errorf("reading ContentLibrary %s: %w", key.Name, err)
 	case library == nil:
 		return controller.Result{}, nil
-	case !r.read():
-		return controller.Result{RequeueAfter: controller.Soon}, nil // which images are used is not known yet
+	case !r.machinesSynced():
+		return controller.Result{RequeueAfter: controller.Soon}, nil // it is not yet known which images are in use
 	case library.DeletionTimestamp != nil:
 		return r.remove(ctx, library)
 	}
@@ -75,7 +75,7 @@ func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (c
 	case ctx.Err() != nil:
 		return controller.Result{}, nil
 	case errors.Is(err, provider.ErrNotInUse):
-		return controller.Result{RequeueAfter: controller.Soon}, nil // it is nothing about the library
+		return controller.Result{RequeueAfter: controller.Soon}, nil // this is not a fault of the library
 	case errors.As(err, &unread) && unread.Answered:
 		return r.publish(ctx, library, items, unread.VCenters)
 	case err != nil:
@@ -92,24 +92,24 @@ func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (c
 	return r.publish(ctx, library, items, nil)
 }
 
-// publish carries out the plan. The vCenters in unread may have more items than those given. The images of these
-// items stay.
+// publish executes the plan and writes status. The vCenters in unread may have more items than the given ones; images of
+// such items are not deleted.
 func (r *reconciler) publish(ctx context.Context, library *vmv1alpha1.ContentLibrary, items []provider.LibraryItem, unread []string) (controller.Result, error) {
-	images, err := r.have(library)
+	images, err := r.existingImages(library)
 	if err != nil {
 		return controller.Result{}, err
 	}
-	p := makePlan(scene{library: library, items: items, images: images, used: r.users(library)})
+	p := makePlan(scene{library: library, items: items, images: images, used: r.usedImages(library)})
 	message := ""
 	if len(unread) > 0 {
 		p.keepAll()
-		message = "not read: the items of VCenter " + strings.Join(unread, ", ") + ", whose status has the reason; their images stay as they are"
+		message = "the items of VCenter " + strings.Join(unread, ", ") + " could not be read (see its status); their images are not changed"
 	}
 	next := library.DeepCopy()
 	p.status.Conditions = next.Status.Conditions
 	next.Status = p.status
 	failed := r.carryOut(ctx, library, p)
-	again := controller.Result{RequeueAfter: controller.Poll} // vCenter tells nobody of new items.
+	again := controller.Result{RequeueAfter: controller.Poll} // vCenter sends no events for new items.
 	switch {
 	case failed == nil:
 		r.set(next, metav1.Condition{Type: vmv1alpha1.ConditionReady, Status: metav1.ConditionTrue, Reason: vmv1alpha1.ReasonSucceeded, Message: conditions.Message(message)})
@@ -131,37 +131,37 @@ func (r *reconciler) publish(ctx context.Context, library *vmv1alpha1.ContentLib
 	return again, nil
 }
 
-// carryOut writes the images and goes on after an error, of which it returns the first.
+// carryOut writes the images of a plan. It continues after an error and returns the first one.
 func (r *reconciler) carryOut(ctx context.Context, library *vmv1alpha1.ContentLibrary, p plan) (first error) {
 	w := writer{r.client}
-	note := func(image *vmv1alpha1.VirtualMachineImage, doing string, err error) {
+	recordError := func(image *vmv1alpha1.VirtualMachineImage, doing string, err error) {
 		if err != nil && first == nil {
 			first = fmt.Errorf("%s image %s of ContentLibrary %s: %w", doing, image.Name, library.Name, err)
 		}
 	}
 	for _, image := range p.create {
-		note(image, "creating", w.create(ctx, image))
+		recordError(image, "creating", w.create(ctx, image))
 	}
 	for _, image := range p.update {
-		note(image, "labelling", w.update(ctx, image))
+		recordError(image, "labelling", w.update(ctx, image))
 	}
 	for _, image := range p.delete {
 		if err := w.delete(ctx, image); !apierrors.IsNotFound(err) {
-			note(image, "deleting", err)
+			recordError(image, "deleting", err)
 		}
 	}
 	return first
 }
 
-// remove deletes the images that no virtual machine refers to, leaves the others to their
-// users, and lets go of the ContentLibrary.
+// remove deletes the images that no virtual machine refers to and removes the label of the library from the others. Then
+// it removes the finalizer of the ContentLibrary.
 func (r *reconciler) remove(ctx context.Context, library *vmv1alpha1.ContentLibrary) (controller.Result, error) {
-	images, err := r.have(library)
+	images, err := r.existingImages(library)
 	if err != nil {
 		return controller.Result{}, err
 	}
 	p := plan{}
-	used := r.users(library)
+	used := r.usedImages(library)
 	for _, image := range images {
 		switch {
 		case image.Labels[vmv1alpha1.LabelContentLibrary] != library.Name:
@@ -177,13 +177,13 @@ func (r *reconciler) remove(ctx context.Context, library *vmv1alpha1.ContentLibr
 		if err := r.carryOut(ctx, library, p); err != nil {
 			return controller.Overtaken(err)
 		}
-		return controller.Result{RequeueAfter: controller.Soon}, nil // and see that none is left
+		return controller.Result{RequeueAfter: controller.Soon}, nil // to check that no image is left
 	}
 	return controller.RemoveFinalizer(ctx, r.libraries, r.client.ContentLibraries(), library, vmv1alpha1.ContentLibraryFinalizer)
 }
 
-// have are the images of the kind and namespace of those of the library, by name.
-func (r *reconciler) have(library *vmv1alpha1.ContentLibrary) (map[string]*vmv1alpha1.VirtualMachineImage, error) {
+// existingImages returns all images of the library's kind and namespace, by name.
+func (r *reconciler) existingImages(library *vmv1alpha1.ContentLibrary) (map[string]*vmv1alpha1.VirtualMachineImage, error) {
 	images := map[string]*vmv1alpha1.VirtualMachineImage{}
 	if ns := library.Spec.Namespace; ns != "" {
 		all, err := r.images.VirtualMachineImages(ns).List(labels.Everything())
@@ -199,9 +199,9 @@ func (r *reconciler) have(library *vmv1alpha1.ContentLibrary) (map[string]*vmv1a
 	return images, err
 }
 
-// users tells of an image of the library whether a virtual machine refers to it, as what it is
-// made of or in a drive. All are looked at, once, and only if it is asked for.
-func (r *reconciler) users(library *vmv1alpha1.ContentLibrary) func(image string) bool {
+// usedImages returns a function that reports whether a virtual machine refers to an image as its source or in a CD-ROM
+// drive. Virtual machines are listed at its first call.
+func (r *reconciler) usedImages(library *vmv1alpha1.ContentLibrary) func(image string) bool {
 	var used map[string]bool
 	return func(image string) bool {
 		if used != nil {
@@ -215,18 +215,18 @@ func (r *reconciler) users(library *vmv1alpha1.ContentLibrary) func(image string
 		all, err := r.machines.VirtualMachines(library.Spec.Namespace).List(labels.Everything())
 		if err != nil {
 			used = nil
-			return true // which are used is not known
+			return true // it is not known which images are in use
 		}
-		note := func(ref *vmv1alpha1.VirtualMachineImageRef) {
+		mark := func(ref *vmv1alpha1.VirtualMachineImageRef) {
 			if ref != nil && ref.Kind == kind {
 				used[ref.Name] = true
 			}
 		}
 		for _, vm := range all {
-			note(vm.Spec.Image)
+			mark(vm.Spec.Image)
 			for i := range vm.Spec.Volumes {
 				if drive := vm.Spec.Volumes[i].CDROM; drive != nil {
-					note(drive.Image)
+					mark(drive.Image)
 				}
 			}
 		}
@@ -234,7 +234,7 @@ func (r *reconciler) users(library *vmv1alpha1.ContentLibrary) func(image string
 	}
 }
 
-// set sets a condition of a library that was looked at.
+// set sets a condition of a library and its observed generation.
 func (r *reconciler) set(library *vmv1alpha1.ContentLibrary, c metav1.Condition) {
 	library.Status.ObservedGeneration, c.ObservedGeneration = library.Generation, library.Generation
 	conditions.Set(&library.Status.Conditions, r.now(), c)

@@ -27,7 +27,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
-// vsphere answers what the test says.
+// vsphere returns the items and the error that a test sets.
 type vsphere struct {
 	provider.Images
 	items []provider.LibraryItem
@@ -38,7 +38,7 @@ func (v *vsphere) Items(context.Context, string) ([]provider.LibraryItem, error)
 	return v.items, v.err
 }
 
-// world is an API, a vSphere and a controller, whose passes the test makes.
+// world is an API, a vSphere and a controller. The tests call Reconcile.
 type world struct {
 	t       *testing.T
 	api     *fake.Clientset
@@ -57,13 +57,13 @@ func newWorld(t *testing.T, objects ...runtime.Object) *world {
 		t.Fatal(err)
 	}
 	t.Cleanup(c.Keys.ShutDown)
-	c.reconcile.read = func() bool { return true }
+	c.reconcile.machinesSynced = func() bool { return true }
 	w.c = c
 	w.refresh()
 	return w
 }
 
-// refresh brings the caches to what is stored.
+// refresh fills the caches with the stored objects.
 func (w *world) refresh() {
 	w.t.Helper()
 	ctx, vm := w.t.Context(), w.api.VmV1alpha1()
@@ -79,7 +79,7 @@ func (w *world) refresh() {
 	fill(w, informers.VirtualMachineImages().Informer().GetIndexer(), images.Items)
 	fill(w, informers.ClusterVirtualMachineImages().Informer().GetIndexer(), cluster.Items)
 	fill(w, informers.VirtualMachines().Informer().GetIndexer(), vms.Items)
-	// The fake keeps no versions, by which the store tells what is newer.
+	// The fake client sets no resource versions, which the store compares.
 	w.c.reconcile.libraries = controller.NewStore[*vmv1alpha1.ContentLibrary](informers.ContentLibraries().Informer(), false)
 }
 
@@ -93,8 +93,8 @@ func fill[T any](w *world, indexer cache.Indexer, items []T) {
 	}
 }
 
-// pass makes passes until one asks for none soon.
-func (w *world) pass() error {
+// reconcile reconciles the library until the result has no short requeue delay.
+func (w *world) reconcile() error {
 	w.t.Helper()
 	for range 10 {
 		result, err := w.c.reconcile.Reconcile(w.t.Context(), types.NamespacedName{Name: "golden"})
@@ -103,11 +103,11 @@ func (w *world) pass() error {
 			return err
 		}
 	}
-	w.t.Fatal("passes ask for further ones for ever")
+	w.t.Fatal("every reconcile requests a short requeue")
 	return nil
 }
 
-// images are the names of all, those of the cluster after a slash.
+// images returns the names of all images. Names of cluster images start with a slash.
 func (w *world) images() []string {
 	var names []string
 	informers := w.informers.Vm().V1alpha1()
@@ -143,16 +143,16 @@ func (w *world) wantsReady(status metav1.ConditionStatus, reason string) {
 	}
 }
 
-// machineOf refers to an image.
+// machineOf returns a VM that refers to an image.
 func machineOf(namespace, kind, image string) *vmv1alpha1.VirtualMachine {
 	vm := &vmv1alpha1.VirtualMachine{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "web"}}
 	vm.Spec.Image = &vmv1alpha1.VirtualMachineImageRef{Kind: kind, Name: image}
 	return vm
 }
 
-func TestImagesAreOfTheClusterOrOfANamespace(t *testing.T) {
+func TestReconcile_CreatesImagesInTheClusterOrANamespace(t *testing.T) {
 	w := newWorld(t, golden(nil))
-	if err := w.pass(); err != nil {
+	if err := w.reconcile(); err != nil {
 		t.Fatal(err)
 	}
 	w.wants("/photon", "/ubuntu")
@@ -161,15 +161,15 @@ func TestImagesAreOfTheClusterOrOfANamespace(t *testing.T) {
 		t.Errorf("status has %d items and %d images of generation %d, want 2 and 2 of 1", st.Items, st.Images, st.ObservedGeneration)
 	}
 	w = newWorld(t, golden(func(s *vmv1alpha1.ContentLibrarySpec) { s.Namespace = "dev" }))
-	if err := w.pass(); err != nil {
+	if err := w.reconcile(); err != nil {
 		t.Fatal(err)
 	}
 	w.wants("dev/photon", "dev/ubuntu")
 }
 
-func TestAPassOverWhatIsAsItShouldBeWritesNothing(t *testing.T) {
+func TestReconcile_WritesNothingIfNothingChanged(t *testing.T) {
 	w := newWorld(t, golden(nil))
-	if err := w.pass(); err != nil {
+	if err := w.reconcile(); err != nil {
 		t.Fatal(err)
 	}
 	w.api.ClearActions()
@@ -181,7 +181,7 @@ func TestAPassOverWhatIsAsItShouldBeWritesNothing(t *testing.T) {
 	}
 }
 
-func TestWhatCouldNotBeReadIsNotGone(t *testing.T) {
+func TestReconcile_KeepsImagesOfUnreadLibraries(t *testing.T) {
 	for name, tc := range map[string]struct {
 		err    error
 		status metav1.ConditionStatus
@@ -194,31 +194,30 @@ func TestWhatCouldNotBeReadIsNotGone(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, golden(nil))
-			if err := w.pass(); err != nil {
+			if err := w.reconcile(); err != nil {
 				t.Fatal(err)
 			}
 			w.vsphere.items, w.vsphere.err = nil, tc.err
-			if err := w.pass(); (err != nil) != tc.fails {
-				t.Errorf("the pass ended with %v", err)
+			if err := w.reconcile(); (err != nil) != tc.fails {
+				t.Errorf("Reconcile returned %v", err)
 			}
 			w.wants("/photon", "/ubuntu")
 			w.wantsReady(tc.status, tc.reason)
 			if got := w.library().Status.Items; got != 2 {
-				t.Errorf("%d items are reported, want the 2 that were seen last", got)
+				t.Errorf("status.items is %d, want the 2 that were read last", got)
 			}
 		})
 	}
 }
 
-// Of two vCenters one cannot be asked: what the other has is published, and what may be in
-// the one stays.
-func TestItemsArePublishedWhileAVCenterIsAway(t *testing.T) {
+// If one of two vCenters cannot be read, images of the other's items are created, and no image is deleted.
+func TestReconcile_CreatesImagesWhileAVCenterIsUnreachable(t *testing.T) {
 	w := newWorld(t, &vmv1alpha1.ContentLibrary{ObjectMeta: metav1.ObjectMeta{Name: "golden"}, Spec: vmv1alpha1.ContentLibrarySpec{Library: "Golden"}})
-	if err := w.pass(); err != nil {
+	if err := w.reconcile(); err != nil {
 		t.Fatal(err)
 	}
 	w.wants("/photon", "/ubuntu")
-	w.vsphere.items, w.vsphere.err = ovfs("photon", "new"), &provider.UnreadError{VCenters: []string{"b"}, Answered: true, Err: errors.New("b is away")}
+	w.vsphere.items, w.vsphere.err = ovfs("photon", "new"), &provider.UnreadError{VCenters: []string{"b"}, Answered: true, Err: errors.New("b is unreachable")}
 	result, err := w.c.reconcile.Reconcile(t.Context(), types.NamespacedName{Name: "golden"})
 	if err != nil || result.RequeueAfter != controller.Poll {
 		t.Errorf("%+v, %v; want it to be listed again like every library", result, err)
@@ -227,21 +226,21 @@ func TestItemsArePublishedWhileAVCenterIsAway(t *testing.T) {
 	w.wants("/new", "/photon", "/ubuntu")
 	w.wantsReady(metav1.ConditionTrue, vmv1alpha1.ReasonSucceeded)
 	st := w.library().Status
-	const message = "not read: the items of VCenter b, whose status has the reason; their images stay as they are"
+	const message = "the items of VCenter b could not be read (see its status); their images are not changed"
 	if c := conditions.Find(st.Conditions, vmv1alpha1.ConditionReady); st.Items != 2 || st.Images != 3 || c.Message != message {
 		t.Errorf("%d items, %d images, message %q; want 2, 3 and %q", st.Items, st.Images, c.Message, message)
 	}
 	w.vsphere.err = nil // VCenter b was deleted
-	if err := w.pass(); err != nil {
+	if err := w.reconcile(); err != nil {
 		t.Fatal(err)
 	}
 	w.wants("/new", "/photon")
 	if c := conditions.Find(w.library().Status.Conditions, vmv1alpha1.ConditionReady); c.Message != "" {
-		t.Errorf("message %q, want that nothing is named any more", c.Message)
+		t.Errorf("message %q, want none", c.Message)
 	}
 }
 
-// The libraries of other vCenters name one that cannot be read, and no longer than that.
+// A message about an unreadable vCenter is removed as soon as the vCenter can be read or is deleted.
 func TestLibraries_AreListedAgainWhenAVCenterChanges(t *testing.T) {
 	vc := func(generation int64, ready metav1.ConditionStatus) *vmv1alpha1.VCenter {
 		vc := &vmv1alpha1.VCenter{ObjectMeta: metav1.ObjectMeta{Name: "b", Generation: generation}}
@@ -269,42 +268,42 @@ func TestLibraries_AreListedAgainWhenAVCenterChanges(t *testing.T) {
 	}
 }
 
-// No event tells that there is a namespace now.
-func TestItemsOfSomeVCentersAreTriedAgainInANamespaceThatIsNotThere(t *testing.T) {
+// The controller receives no event when a namespace is created.
+func TestReconcile_IsRepeatedWhileTheNamespaceDoesNotExist(t *testing.T) {
 	w := newWorld(t, golden(func(s *vmv1alpha1.ContentLibrarySpec) { s.Namespace = "dev" }))
 	missing := true
 	w.api.PrependReactor("create", "virtualmachineimages", func(clienttesting.Action) (bool, runtime.Object, error) {
 		return missing, nil, apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, "dev")
 	})
-	w.vsphere.items, w.vsphere.err = ovfs("photon"), &provider.UnreadError{VCenters: []string{"b"}, Answered: true, Err: errors.New("b is away")}
+	w.vsphere.items, w.vsphere.err = ovfs("photon"), &provider.UnreadError{VCenters: []string{"b"}, Answered: true, Err: errors.New("b is unreachable")}
 	if result, err := w.c.reconcile.Reconcile(t.Context(), types.NamespacedName{Name: "golden"}); err != nil || result.RequeueAfter != controller.Recheck {
-		t.Errorf("%+v, %v; want it to be tried again", result, err)
+		t.Errorf("%+v, %v; want a requeue", result, err)
 	}
 	w.refresh()
 	w.wantsReady(metav1.ConditionFalse, vmv1alpha1.ReasonNotFound)
 	missing = false
-	_ = w.pass()
+	_ = w.reconcile()
 	w.wants("dev/photon")
 }
 
-func TestNothingIsSaidWhileNoVCenterIsInUse(t *testing.T) {
+func TestReconcile_SetsNoConditionWhileNoVCenterIsInUse(t *testing.T) {
 	w := newWorld(t, golden(nil))
 	w.vsphere.err = provider.ErrNotInUse
 	if result, err := w.c.reconcile.Reconcile(t.Context(), types.NamespacedName{Name: "golden"}); err != nil || result.RequeueAfter != controller.Soon {
 		t.Fatalf("%+v, %v", result, err)
 	}
 	if got := w.library().Status.Conditions; len(got) != 0 {
-		t.Errorf("status says %v", got)
+		t.Errorf("status has %v", got)
 	}
 }
 
-func TestImagesOfItemsThatAreGoneGoUnlessTheyAreUsed(t *testing.T) {
+func TestReconcile_DeletesImagesOfDeletedItemsUnlessUsed(t *testing.T) {
 	w := newWorld(t, golden(nil), machineOf("dev", vmv1alpha1.ClusterImageKind, "photon"))
-	if err := w.pass(); err != nil {
+	if err := w.reconcile(); err != nil {
 		t.Fatal(err)
 	}
 	w.vsphere.items = nil
-	if err := w.pass(); err != nil {
+	if err := w.reconcile(); err != nil {
 		t.Fatal(err)
 	}
 	w.wants("/photon")
@@ -315,14 +314,14 @@ func TestImagesOfItemsThatAreGoneGoUnlessTheyAreUsed(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.refresh()
-	if err := w.pass(); err != nil {
+	if err := w.reconcile(); err != nil {
 		t.Fatal(err)
 	}
 	w.wants()
 }
 
-// Whose drive has an image needs it as long as it has the drive.
-func TestAnImageInACDROMDriveIsUsed(t *testing.T) {
+// A VM uses an image as long as its CD-ROM drive has the image.
+func TestReconcile_KeepsAnImageInACDROMDrive(t *testing.T) {
 	vm := machineOf("dev", vmv1alpha1.ClusterImageKind, "other")
 	vm.Spec.Volumes = []vmv1alpha1.VirtualMachineVolume{
 		{Name: "data", Disk: &vmv1alpha1.DiskVolumeSource{}},
@@ -330,32 +329,32 @@ func TestAnImageInACDROMDriveIsUsed(t *testing.T) {
 		{Name: "tools", CDROM: &vmv1alpha1.CDROMVolumeSource{Image: &vmv1alpha1.VirtualMachineImageRef{Kind: vmv1alpha1.ClusterImageKind, Name: "photon"}}},
 	}
 	w := newWorld(t, golden(nil), vm)
-	if err := w.pass(); err != nil {
+	if err := w.reconcile(); err != nil {
 		t.Fatal(err)
 	}
 	w.vsphere.items = nil
-	if err := w.pass(); err != nil {
+	if err := w.reconcile(); err != nil {
 		t.Fatal(err)
 	}
 	w.wants("/photon")
 }
 
-func TestAnImageOfTheSameNameInANamespaceIsAnotherOne(t *testing.T) {
+func TestReconcile_DistinguishesImagesOfNamespacesFromClusterImages(t *testing.T) {
 	w := newWorld(t, golden(nil), machineOf("dev", vmv1alpha1.ImageKind, "photon"))
-	if err := w.pass(); err != nil {
+	if err := w.reconcile(); err != nil {
 		t.Fatal(err)
 	}
 	w.vsphere.items = nil
-	if err := w.pass(); err != nil {
+	if err := w.reconcile(); err != nil {
 		t.Fatal(err)
 	}
 	w.wants()
 }
 
-func TestAContentLibraryThatGoesLeavesUsedImagesToTheirUsers(t *testing.T) {
+func TestReconcile_KeepsUsedImagesOfADeletedLibrary(t *testing.T) {
 	l := golden(nil)
 	w := newWorld(t, l, machineOf("dev", vmv1alpha1.ClusterImageKind, "photon"))
-	if err := w.pass(); err != nil {
+	if err := w.reconcile(); err != nil {
 		t.Fatal(err)
 	}
 	going := w.library()
@@ -365,7 +364,7 @@ func TestAContentLibraryThatGoesLeavesUsedImagesToTheirUsers(t *testing.T) {
 	}
 	w.refresh()
 	w.vsphere.err = errors.New("not asked")
-	if err := w.pass(); err != nil {
+	if err := w.reconcile(); err != nil {
 		t.Fatal(err)
 	}
 	w.wants("/photon")
@@ -374,24 +373,24 @@ func TestAContentLibraryThatGoesLeavesUsedImagesToTheirUsers(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, has := image.Labels[vmv1alpha1.LabelContentLibrary]; has {
-		t.Error("the image that is used still belongs to a ContentLibrary")
+		t.Error("the used image still has the label of a ContentLibrary")
 	}
 	if got := w.library().Finalizers; len(got) != 0 {
-		t.Errorf("the ContentLibrary is held by %v", got)
+		t.Errorf("the ContentLibrary has finalizers %v", got)
 	}
 }
 
-func TestALibraryIsListedAtOnceWhenSomethingWasPublishedInIt(t *testing.T) {
+func TestPublishRequest_EnqueuesItsLibraryWhenAnItemWasPublished(t *testing.T) {
 	w := newWorld(t)
-	published := w.c.published()
+	handler := w.c.publishRequestHandler()
 	before, after := &vmv1alpha1.VirtualMachinePublishRequest{}, &vmv1alpha1.VirtualMachinePublishRequest{}
 	after.Spec.Target.ContentLibrary = "golden"
-	published.OnUpdate(before, after)
+	handler.OnUpdate(before, after)
 	if n := w.c.Keys.Len(); n != 0 {
 		t.Errorf("%d libraries are queued, and nothing was published", n)
 	}
 	after.Status.ItemID = "item"
-	published.OnUpdate(before, after)
+	handler.OnUpdate(before, after)
 	if w.c.Keys.Len() != 1 {
 		t.Fatal("the library is not queued")
 	}

@@ -17,9 +17,8 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
-// checkSource tells whether there is a virtual machine to publish. In what state it is
-// vSphere tells.
-func (p *pass) checkSource() bool {
+// checkSource sets SourceValid by whether the VM exists and is created. The provider checks its state in vSphere.
+func (p *reconciliation) checkSource() bool {
 	name := p.request.SourceName()
 	switch {
 	case p.vm == nil:
@@ -33,8 +32,8 @@ func (p *pass) checkSource() bool {
 	return p.holds(vmv1alpha1.ConditionSourceValid)
 }
 
-// checkTarget tells whether the namespace may publish in the library.
-func (p *pass) checkTarget() bool {
+// checkTarget sets TargetValid by whether the namespace may publish in the library.
+func (p *reconciliation) checkTarget() bool {
 	const kind = vmv1alpha1.ConditionTargetValid
 	name := p.request.Spec.Target.ContentLibrary
 	if p.library == nil || p.library.DeletionTimestamp != nil {
@@ -42,11 +41,11 @@ func (p *pass) checkTarget() bool {
 	}
 	from := p.library.Spec.PublishFrom
 	if from == nil {
-		return p.set(kind, metav1.ConditionFalse, vmv1alpha1.ReasonNotAllowed, fmt.Sprintf("ContentLibrary %q lets nobody publish: it has no spec.publishFrom", name))
+		return p.set(kind, metav1.ConditionFalse, vmv1alpha1.ReasonNotAllowed, fmt.Sprintf("ContentLibrary %q does not accept published VMs: it has no spec.publishFrom", name))
 	}
 	has := p.labels(p.request.Namespace)
 	if has == nil {
-		p.result.RequeueAfter = controller.Poll // No event tells of labels of namespaces.
+		p.result.RequeueAfter = controller.Poll // changes of namespace labels cause no event
 		return p.set(kind, metav1.ConditionUnknown, vmv1alpha1.ReasonUnknownState, fmt.Sprintf("the labels of namespace %q are not known", p.request.Namespace))
 	}
 	selects, err := provider.Selects(from, has)
@@ -55,13 +54,13 @@ func (p *pass) checkTarget() bool {
 	}
 	if !selects {
 		p.result.RequeueAfter = controller.Poll
-		return p.set(kind, metav1.ConditionFalse, vmv1alpha1.ReasonNotAllowed, fmt.Sprintf("ContentLibrary %q does not let namespace %q publish (spec.publishFrom)", name, p.request.Namespace))
+		return p.set(kind, metav1.ConditionFalse, vmv1alpha1.ReasonNotAllowed, fmt.Sprintf("spec.publishFrom of ContentLibrary %q does not select namespace %q", name, p.request.Namespace))
 	}
 	return p.holds(kind)
 }
 
-// checkImage tells whether an image stands for what was published.
-func (p *pass) checkImage() bool {
+// checkImage sets ImageAvailable by whether an image represents the published version.
+func (p *reconciliation) checkImage() bool {
 	if p.library == nil {
 		return p.waits(vmv1alpha1.ConditionImageAvailable, vmv1alpha1.ReasonNotFound, fmt.Sprintf("ContentLibrary %q does not exist", p.request.Spec.Target.ContentLibrary))
 	}
@@ -79,46 +78,45 @@ func (p *pass) checkImage() bool {
 	return p.holds(vmv1alpha1.ConditionImageAvailable)
 }
 
-// image is that of the item, nil if there is none. It need not be in the namespace.
-func (p *pass) image() *vmv1alpha1.VirtualMachineImage {
-	made := labels.SelectorFromSet(labels.Set{vmv1alpha1.LabelContentLibrary: p.library.Name})
-	of := func(i *vmv1alpha1.VirtualMachineImage) bool {
+// image returns the image of the item, or nil. It can be in another namespace or of the cluster.
+func (p *reconciliation) image() *vmv1alpha1.VirtualMachineImage {
+	ofLibrary := labels.SelectorFromSet(labels.Set{vmv1alpha1.LabelContentLibrary: p.library.Name})
+	isOfItem := func(i *vmv1alpha1.VirtualMachineImage) bool {
 		from := i.Spec.ContentLibrary
 		return from != nil && from.Library == p.library.Spec.Library && from.Item == p.request.ItemName()
 	}
 	if ns := p.library.Spec.Namespace; ns != "" {
-		all, _ := p.images.VirtualMachineImages(ns).List(made)
+		all, _ := p.images.VirtualMachineImages(ns).List(ofLibrary)
 		for _, i := range all {
-			if of(i) {
+			if isOfItem(i) {
 				return i
 			}
 		}
 		return nil
 	}
-	all, _ := p.clusterImages.List(made)
+	all, _ := p.clusterImages.List(ofLibrary)
 	for _, i := range all {
-		if image := i.AsImage(); of(image) {
+		if image := i.AsImage(); isOfItem(image) {
 			return image
 		}
 	}
 	return nil
 }
 
-// reaches is true when a version of content is the one that was made, or a later one.
-func reaches(has, made string) bool {
+// reaches reports whether a content version is the published one or a later one.
+func reaches(has, published string) bool {
 	h, herr := strconv.ParseUint(has, 10, 64)
-	m, merr := strconv.ParseUint(made, 10, 64)
-	return has == made || herr == nil && merr == nil && h >= m
+	m, merr := strconv.ParseUint(published, 10, 64)
+	return has == published || herr == nil && merr == nil && h >= m
 }
 
-// holds sets a condition that holds, and returns true.
-func (p *pass) holds(kind string) bool {
+// holds sets a condition to True and returns true.
+func (p *reconciliation) holds(kind string) bool {
 	return p.set(kind, metav1.ConditionTrue, vmv1alpha1.ReasonSucceeded, "")
 }
 
-// waits sets a condition that does not hold yet, for which completion waits, and returns
-// false.
-func (p *pass) waits(kind, reason, message string) bool {
+// waits sets a condition and Complete to False and returns false.
+func (p *reconciliation) waits(kind, reason, message string) bool {
 	if message == "" {
 		message = "waiting for " + kind
 	}
@@ -126,29 +124,29 @@ func (p *pass) waits(kind, reason, message string) bool {
 	return p.set(kind, metav1.ConditionFalse, reason, message)
 }
 
-// set sets a condition and returns whether it holds.
-func (p *pass) set(kind string, status metav1.ConditionStatus, reason, message string) bool {
+// set sets a condition and reports whether its status is True.
+func (p *reconciliation) set(kind string, status metav1.ConditionStatus, reason, message string) bool {
 	conditions.Set(&p.request.Status.Conditions, p.now(), metav1.Condition{
 		Type: kind, Status: status, Reason: reason, Message: message, ObservedGeneration: p.request.Generation,
 	})
 	return status == metav1.ConditionTrue
 }
 
-// emit reports what has changed.
+// emit records events for changes of the status.
 func (r *reconciler) emit(old, now *request) {
-	tell := func(kind, reason, note string, args ...any) {
+	record := func(kind, reason, note string, args ...any) {
 		r.recorder.Eventf(now, nil, kind, reason, "Publish", note, args...)
 	}
-	was, is := conditions.Find(old.Status.Conditions, vmv1alpha1.ConditionUploaded), conditions.Find(now.Status.Conditions, vmv1alpha1.ConditionUploaded)
+	before, uploaded := conditions.Find(old.Status.Conditions, vmv1alpha1.ConditionUploaded), conditions.Find(now.Status.Conditions, vmv1alpha1.ConditionUploaded)
 	switch {
 	case old.Status.ItemID == "" && now.Status.ItemID != "":
-		tell(corev1.EventTypeNormal, "Published", "VirtualMachine %q is published as item %q, version %s", now.SourceName(), now.ItemName(), now.Status.ContentVersion)
+		record(corev1.EventTypeNormal, "Published", "VirtualMachine %q is published as item %q, version %s", now.SourceName(), now.ItemName(), now.Status.ContentVersion)
 	case old.Status.Attempts == 0 && now.Status.Attempts > 0:
-		tell(corev1.EventTypeNormal, "Publishing", "VirtualMachine %q is being published as item %q", now.SourceName(), now.ItemName())
-	case is != nil && is.Reason == vmv1alpha1.ReasonError && (was == nil || was.Reason != is.Reason || was.Message != is.Message):
-		tell(corev1.EventTypeWarning, "PublishFailed", "%s", is.Message)
+		record(corev1.EventTypeNormal, "Publishing", "VirtualMachine %q is being published as item %q", now.SourceName(), now.ItemName())
+	case uploaded != nil && uploaded.Reason == vmv1alpha1.ReasonError && (before == nil || before.Reason != uploaded.Reason || before.Message != uploaded.Message):
+		record(corev1.EventTypeWarning, "PublishFailed", "%s", uploaded.Message)
 	}
 	if old.Status.CompletionTime == nil && now.Status.CompletionTime != nil {
-		tell(corev1.EventTypeNormal, "Complete", "%s %q stands for item %q", now.Status.ImageKind, now.Status.ImageName, now.ItemName())
+		record(corev1.EventTypeNormal, "Complete", "%s %q represents item %q", now.Status.ImageKind, now.Status.ImageName, now.ItemName())
 	}
 }

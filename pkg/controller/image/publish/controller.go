@@ -23,29 +23,30 @@ import (
 // Name of the controller in logs, metrics and its queue.
 const Name = "virtualmachinepublishrequest"
 
+// workers is the number of requests that are reconciled concurrently.
 const workers = 4
 
-// Provider publishes, and hints at requests and virtual machines.
+// Provider publishes VMs and reports events of requests and VMs.
 type Provider interface {
 	provider.Publisher
 	Watch(ctx context.Context, changed func(provider.Hint))
 }
 
-// Deps is what the controller needs; all are required but Shard and Now.
+// Deps has the dependencies of the controller. All fields are required except Shard and Now.
 type Deps struct {
 	// Client writes requests.
 	Client versioned.Interface
-	// Informers watch our kinds. New registers what it needs; Run starts them.
+	// Informers watch the kinds of Slipway. New registers the informers that it needs; Run starts them.
 	Informers externalversions.SharedInformerFactory
-	// Provider publishes.
+	// Provider publishes VMs.
 	Provider Provider
-	// NamespaceLabels are the labels of a namespace, nil if they are not known.
+	// NamespaceLabels returns the labels of a namespace, or nil if they are not known.
 	NamespaceLabels func(namespace string) map[string]string
 	// Recorder writes events.k8s.io events.
 	Recorder events.EventRecorder
-	// Shard divides requests by the vCenters of their libraries; controller.Undivided when nil.
+	// Shard divides requests by the vCenters of their libraries. The default is controller.Undivided.
 	Shard controller.Shard
-	// Now is the clock of conditions; time.Now when nil.
+	// Now returns the time for conditions. The default is time.Now.
 	Now func() time.Time
 }
 
@@ -97,20 +98,20 @@ func New(d Deps) (*Controller, error) {
 	c.Loop, err = controller.For[types.NamespacedName](Name, d.Informers).Workers(workers).
 		Queue(queue).
 		Index(requests, indexers).
-		Watches(requests, store.Handler(), c.enqueuer.Edits(func(gone *request) { d.Provider.ForgetPublication(controller.KeyOf(gone)) })).
+		Watches(requests, store.Handler(), c.enqueuer.Edits(func(deleted *request) { d.Provider.ForgetPublication(controller.KeyOf(deleted)) })).
 		Watches(vm.VirtualMachines().Informer(), c.enqueuer.Related(indexBySource, func(o metav1.Object) string { return o.GetNamespace() + "/" + o.GetName() })).
 		Watches(vm.ContentLibraries().Informer(), c.enqueuer.Related(indexByLibrary, func(o metav1.Object) string { return o.GetName() })).
 		Watches(vm.VirtualMachineImages().Informer(), ofLibrary).
 		Watches(vm.ClusterVirtualMachineImages().Informer(), ofLibrary).
 		Shard(d.Shard, func(string) { c.enqueuer.Gained(func(*request) bool { return true }) }).
-		Runs(func(ctx context.Context) { d.Provider.Watch(ctx, c.hinted) }).
+		Runs(func(ctx context.Context) { d.Provider.Watch(ctx, c.providerEvent) }).
 		Reconciler(c.reconcile).
 		Build()
 	return c, err
 }
 
-// hinted queues a request that the provider hints at, and those of a virtual machine.
-func (c *Controller) hinted(h provider.Hint) {
+// providerEvent enqueues the request of an event of the provider, or the requests of a VM.
+func (c *Controller) providerEvent(h provider.Hint) {
 	switch h.Key.Kind {
 	case provider.KindPublishRequest:
 		c.enqueuer.Generic(h.Key.NamespacedName)

@@ -12,7 +12,7 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-func TestACompleteRequestGoesWhenItsTimeIsOver(t *testing.T) {
+func TestCompleteRequest_IsDeletedAfterItsTimeToLive(t *testing.T) {
 	done := metav1.NewTime(time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC))
 	w := newWorld(t, publish(func(r *request) {
 		r.Spec.TTLSecondsAfterFinished, r.Status.CompletionTime, r.Status.ItemID = ptr.To[int64](60), &done, "item-1"
@@ -27,9 +27,9 @@ func TestACompleteRequestGoesWhenItsTimeIsOver(t *testing.T) {
 	}
 }
 
-func TestACompleteRequestWhoseTimeChangesIsWrittenOnce(t *testing.T) {
+func TestCompleteRequest_IsWrittenOnceWhenItsTimeToLiveChanges(t *testing.T) {
 	done := metav1.NewTime(time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC))
-	for name, ttl := range map[string]*int64{"for ever": nil, "for a minute": ptr.To[int64](60)} {
+	for name, ttl := range map[string]*int64{"without limit": nil, "for a minute": ptr.To[int64](60)} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, publish(func(r *request) {
 				r.Generation, r.Status.ObservedGeneration = 2, 1
@@ -45,7 +45,7 @@ func TestACompleteRequestWhoseTimeChangesIsWrittenOnce(t *testing.T) {
 				}
 			}
 			if seen := w.request().Status.ObservedGeneration; seen != 2 || writes != 1 {
-				t.Errorf("generation %d was looked at, with %d writes; want 2 with one", seen, writes)
+				t.Errorf("observed generation %d with %d writes; want 2 with one", seen, writes)
 			}
 		})
 	}

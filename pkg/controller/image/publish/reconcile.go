@@ -24,7 +24,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
-// reconciler makes the passes.
+// reconciler reconciles publish requests.
 type reconciler struct {
 	client        vmclient.VmV1alpha1Interface
 	requests      controller.Store[*request]
@@ -39,23 +39,23 @@ type reconciler struct {
 	now           func() time.Time
 }
 
-// pass is one look at a request.
-type pass struct {
+// reconciliation is one reconcile of a request.
+type reconciliation struct {
 	*reconciler
-	// request is what the pass writes; vm and library are nil when there are none.
+	// request is the object that is written. vm and library are nil if they do not exist.
 	request *request
 	vm      *vmv1alpha1.VirtualMachine
 	library *vmv1alpha1.ContentLibrary
 	result  controller.Result
 }
 
-// Reconcile brings a request closer to its end.
+// Reconcile takes the next step of a request.
 func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (controller.Result, error) {
 	stored, err := r.requests.Get(key)
 	if err != nil || stored == nil {
 		return controller.Result{}, err
 	}
-	p := &pass{reconciler: r, request: stored.DeepCopy()}
+	p := &reconciliation{reconciler: r, request: stored.DeepCopy()}
 	if p.vm, err = r.machines.VirtualMachines(key.Namespace).Get(stored.SourceName()); err != nil {
 		p.vm = nil
 	}
@@ -64,7 +64,7 @@ func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (c
 	}
 	bound, err := r.shard.Bind(ctx, p.vcenter())
 	if err != nil {
-		return controller.Result{}, ctx.Err() // The vCenter is another process's.
+		return controller.Result{}, ctx.Err() // another replica owns the vCenter
 	}
 	ctx = bound
 	switch {
@@ -78,6 +78,7 @@ func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (c
 	}
 	p.request = stored.DeepCopy()
 	failed := p.advance(ctx)
+	p.summarize()
 	conditions.KeepTimes(stored.Status.Conditions, p.request.Status.Conditions)
 	if err := p.persist(ctx); err != nil {
 		return controller.Overtaken(err)
@@ -86,23 +87,22 @@ func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (c
 	return p.result, failed
 }
 
-// persist is the one place that writes status.
-func (p *pass) persist(ctx context.Context) error {
+// persist writes the status.
+func (p *reconciliation) persist(ctx context.Context) error {
 	p.request.Status.ObservedGeneration = p.request.Generation
 	return p.requests.UpdateStatus(ctx, p.client.VirtualMachinePublishRequests(p.request.Namespace), p.request)
 }
 
-// vcenter is the name of the VCenter of the library; while that is not there, of what status
-// says about it.
-func (p *pass) vcenter() string {
+// vcenter returns the name of the library's VCenter, or the default if the library does not exist.
+func (p *reconciliation) vcenter() string {
 	if p.library == nil {
 		return vmv1alpha1.DefaultVCenter
 	}
 	return cmp.Or(p.library.Spec.VCenter, vmv1alpha1.DefaultVCenter)
 }
 
-// publication is what the provider is asked for.
-func (p *pass) publication() *provider.Publication {
+// publication returns the parameters for the provider.
+func (p *reconciliation) publication() *provider.Publication {
 	out := &provider.Publication{
 		NamespacedName: controller.KeyOf(p.request), UID: p.request.UID,
 		Source: types.NamespacedName{Namespace: p.request.Namespace, Name: p.request.SourceName()}, VM: p.vm,
@@ -114,8 +114,8 @@ func (p *pass) publication() *provider.Publication {
 	return out
 }
 
-// advance takes the next step. Its error is retried with a growing delay.
-func (p *pass) advance(ctx context.Context) error {
+// advance takes the next step. After an error, the request is retried with a growing delay.
+func (p *reconciliation) advance(ctx context.Context) error {
 	if p.request.Status.ItemID == "" {
 		if source, target := p.checkSource(), p.checkTarget(); !source || !target {
 			missing := vmv1alpha1.ConditionTargetValid
@@ -129,28 +129,47 @@ func (p *pass) advance(ctx context.Context) error {
 			now := metav1.NewTime(p.now().Truncate(time.Second))
 			p.request.Status.Attempts, p.request.Status.StartTime = 1, &now
 			p.waits(vmv1alpha1.ConditionUploaded, vmv1alpha1.ReasonPublishing, "")
-			p.result.Requeue = true // Who is told to delete the request knows now that there may be something.
+			p.result.Requeue = true // a deletion now knows that an item may exist
 			return nil
 		}
-		made, err := p.provider.Publish(ctx, p.publication())
+		item, err := p.provider.Publish(ctx, p.publication())
 		if err != nil {
-			return p.notYet(err)
+			return p.handlePublishError(err)
 		}
-		p.request.Status.ItemID, p.request.Status.ContentVersion = made.ItemID, made.Version
+		p.request.Status.ItemID, p.request.Status.ContentVersion = item.ItemID, item.Version
 		p.holds(vmv1alpha1.ConditionUploaded)
 	}
 	if p.checkImage() {
 		now := metav1.NewTime(p.now().Truncate(time.Second))
 		p.request.Status.CompletionTime = &now
 		p.holds(vmv1alpha1.ConditionComplete)
-		p.result.Requeue = true // for how long it stays
+		p.result.Requeue = true // for the time to live
 		p.provider.ForgetPublication(controller.KeyOf(p.request))
 	}
 	return nil
 }
 
-// notYet tells why there is no item, and when the request is looked at again.
-func (p *pass) notYet(err error) error {
+// permanentReasons are those of a request that is not published before a user changes an object.
+var permanentReasons = []string{vmv1alpha1.ReasonInvalid, vmv1alpha1.ReasonNotAllowed, vmv1alpha1.ReasonNameTaken}
+
+// summarize sets Stalled if a user must change an object, else Reconciling unless the request is complete.
+func (p *reconciliation) summarize() {
+	find := func(kind string) *metav1.Condition { return conditions.Find(p.request.Status.Conditions, kind) }
+	var stalled, reconciling *metav1.Condition
+	for _, kind := range []string{vmv1alpha1.ConditionTargetValid, vmv1alpha1.ConditionSourceValid} {
+		if c := find(kind); c != nil && c.Status == metav1.ConditionFalse && slices.Contains(permanentReasons, c.Reason) {
+			stalled = c
+		}
+	}
+	if c := find(vmv1alpha1.ConditionComplete); c != nil && c.Status != metav1.ConditionTrue && stalled == nil {
+		reconciling = c
+	}
+	conditions.SetBecause(&p.request.Status.Conditions, p.now(), vmv1alpha1.ConditionStalled, p.request.Generation, stalled)
+	conditions.SetBecause(&p.request.Status.Conditions, p.now(), vmv1alpha1.ConditionReconciling, p.request.Generation, reconciling)
+}
+
+// handlePublishError sets the conditions for an error of Publish and the delay of the next reconcile.
+func (p *reconciliation) handlePublishError(err error) error {
 	if after, ok := provider.AsRequeue(err); ok {
 		p.result.RequeueAfter = max(after, controller.Soon)
 	}
@@ -175,10 +194,10 @@ func (p *pass) notYet(err error) error {
 	case errors.Is(err, provider.ErrSourceBusy):
 		return uploaded(vmv1alpha1.ReasonSourceBusy, err.Error())
 	case errors.Is(err, provider.ErrTooManyOperations):
-		return uploaded(vmv1alpha1.ReasonTooManyOperations, "other virtual machines are published first")
+		return uploaded(vmv1alpha1.ReasonTooManyOperations, "waiting for a free publishing slot")
 	case errors.Is(err, provider.ErrNotInUse), errors.Is(err, provider.ErrUnknownState):
 		p.result.RequeueAfter = max(p.result.RequeueAfter, controller.Recheck)
-		p.set(vmv1alpha1.ConditionUploaded, metav1.ConditionUnknown, vmv1alpha1.ReasonUnknownState, "vSphere is not read: "+err.Error())
+		p.set(vmv1alpha1.ConditionUploaded, metav1.ConditionUnknown, vmv1alpha1.ReasonUnknownState, "the state in vSphere is not known: "+err.Error())
 		p.set(vmv1alpha1.ConditionComplete, metav1.ConditionFalse, vmv1alpha1.ReasonUnknownState, "")
 		return nil
 	case p.result.RequeueAfter > 0:
@@ -188,8 +207,8 @@ func (p *pass) notYet(err error) error {
 	return fmt.Errorf("publishing VirtualMachine %s/%s: %w", p.request.Namespace, p.request.SourceName(), err)
 }
 
-// expire deletes a request whose time is over. How long it stays may have changed.
-func (p *pass) expire(ctx context.Context) (controller.Result, error) {
+// expire deletes a complete request when ttlSecondsAfterFinished has passed. The field can change until then.
+func (p *reconciliation) expire(ctx context.Context) (controller.Result, error) {
 	var rest time.Duration
 	ttl := p.request.Spec.TTLSecondsAfterFinished
 	if ttl != nil {
@@ -209,23 +228,23 @@ func (p *pass) expire(ctx context.Context) (controller.Result, error) {
 	return controller.Overtaken(err)
 }
 
-// remove lets go of a request for which nothing runs and nothing is half made.
-func (p *pass) remove(ctx context.Context) (controller.Result, error) {
+// remove removes the finalizer when no operation runs for the request and no incomplete item is left.
+func (p *reconciliation) remove(ctx context.Context) (controller.Result, error) {
 	kept := slices.Contains(p.request.Finalizers, vmv1alpha1.PublishRequestFinalizer)
 	if kept && p.request.Status.Attempts > 0 && p.request.Status.ItemID == "" {
 		if err := p.provider.Withdraw(ctx, p.publication()); err != nil {
-			return p.stillThere(ctx, err)
+			return p.setDeleting(ctx, err)
 		}
 	}
 	return controller.RemoveFinalizer(ctx, p.requests, p.client.VirtualMachinePublishRequests(p.request.Namespace), p.request, vmv1alpha1.PublishRequestFinalizer)
 }
 
-// stillThere says why a request that is deleted does not go yet.
-func (p *pass) stillThere(ctx context.Context, err error) (controller.Result, error) {
+// setDeleting sets the condition Deleting with the reason why the finalizer is not removed.
+func (p *reconciliation) setDeleting(ctx context.Context, err error) (controller.Result, error) {
 	after, again := provider.AsRequeue(err)
 	switch {
 	case errors.Is(err, provider.ErrReconcileInProgress):
-		p.set(vmv1alpha1.ConditionDeleting, metav1.ConditionTrue, vmv1alpha1.ReasonPublishing, "what runs for it is ended")
+		p.set(vmv1alpha1.ConditionDeleting, metav1.ConditionTrue, vmv1alpha1.ReasonPublishing, "the running operation is being cancelled")
 	case errors.Is(err, provider.ErrNotInUse):
 		after, again = controller.Recheck, true
 		p.set(vmv1alpha1.ConditionDeleting, metav1.ConditionTrue, vmv1alpha1.ReasonUnknownState, err.Error())
@@ -241,5 +260,5 @@ func (p *pass) stillThere(ctx context.Context, err error) (controller.Result, er
 	case again:
 		return controller.Result{RequeueAfter: max(after, controller.Soon)}, nil
 	}
-	return controller.Result{}, fmt.Errorf("removing what is half published for %s: %w", controller.KeyOf(p.request), err)
+	return controller.Result{}, fmt.Errorf("removing the incomplete item of %s: %w", controller.KeyOf(p.request), err)
 }

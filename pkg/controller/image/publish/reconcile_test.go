@@ -6,6 +6,7 @@ package publish
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -25,7 +26,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
-// publisher answers what the test says.
+// publisher returns the results that a test sets.
 type publisher struct {
 	made      *provider.Published
 	err       error
@@ -48,7 +49,7 @@ func (p *publisher) ForgetPublication(types.NamespacedName) {}
 
 func (p *publisher) Watch(ctx context.Context, _ func(provider.Hint)) { <-ctx.Done() }
 
-// world is an API, a vSphere and a controller, whose passes the test makes.
+// world is an API, a vSphere and a controller. The tests call Reconcile.
 type world struct {
 	t      *testing.T
 	api    *fake.Clientset
@@ -83,7 +84,7 @@ func newWorld(t *testing.T, objects ...runtime.Object) *world {
 	return w
 }
 
-// refresh brings the caches to what is stored.
+// refresh fills the caches with the stored objects.
 func (w *world) refresh() {
 	w.t.Helper()
 	ctx, vm, informers := w.t.Context(), w.api.VmV1alpha1(), w.informers.Vm().V1alpha1()
@@ -98,7 +99,7 @@ func (w *world) refresh() {
 	fill(w, informers.ContentLibraries().Informer().GetIndexer(), libraries.Items)
 	fill(w, informers.VirtualMachines().Informer().GetIndexer(), machines.Items)
 	fill(w, informers.ClusterVirtualMachineImages().Informer().GetIndexer(), images.Items)
-	// The fake keeps no versions, by which the store tells what is newer.
+	// The fake client sets no resource versions, which the store compares.
 	w.c.reconcile.requests = controller.NewStore[*request](informers.VirtualMachinePublishRequests().Informer(), false)
 }
 
@@ -112,7 +113,7 @@ func fill[T any](w *world, indexer cache.Indexer, items []T) {
 	}
 }
 
-// pass makes passes until one does not ask for the next at once.
+// pass reconciles the request until the result has no immediate requeue.
 func (w *world) pass() controller.Result {
 	w.t.Helper()
 	for range 10 {
@@ -125,7 +126,7 @@ func (w *world) pass() controller.Result {
 			return result
 		}
 	}
-	w.t.Fatal("passes ask for further ones for ever")
+	w.t.Fatal("every reconcile requests an immediate requeue")
 	return controller.Result{}
 }
 
@@ -138,7 +139,7 @@ func (w *world) request() *request {
 	return r
 }
 
-// says is "status/reason" and message of a condition.
+// says returns "status/reason" and the message of a condition.
 func (w *world) says(kind string) (string, string) {
 	w.t.Helper()
 	c := conditions.Find(w.request().Status.Conditions, kind)
@@ -151,7 +152,7 @@ func (w *world) says(kind string) (string, string) {
 func (w *world) wants(kind, want, message string) {
 	w.t.Helper()
 	if got, says := w.says(kind); got != want || !strings.Contains(says, message) {
-		w.t.Errorf("%s is %s %q, want %s that says %q", kind, got, says, want, message)
+		w.t.Errorf("%s is %s %q, want %s with message %q", kind, got, says, want, message)
 	}
 }
 
@@ -196,7 +197,7 @@ func image(version string, ready metav1.ConditionStatus) *vmv1alpha1.ClusterVirt
 	return i
 }
 
-func TestARequestIsBegunOnlyWhenSourceAndTargetAreValid(t *testing.T) {
+func TestRequest_StartsOnlyWhenSourceAndTargetAreValid(t *testing.T) {
 	deleted := metav1.NewTime(time.Now())
 	for name, tc := range map[string]struct {
 		objects   []runtime.Object
@@ -210,8 +211,8 @@ func TestARequestIsBegunOnlyWhenSourceAndTargetAreValid(t *testing.T) {
 		"one that is deleted": {[]runtime.Object{library(), machine(func(vm *vmv1alpha1.VirtualMachine) { vm.DeletionTimestamp, vm.Finalizers = &deleted, []string{"x"} })}, map[string]string{"images": "publish"}, vmv1alpha1.ConditionSourceValid, "False/NotFound", "is being deleted"},
 		"one not created":     {[]runtime.Object{library(), machine(func(vm *vmv1alpha1.VirtualMachine) { vm.Status.Conditions = nil })}, map[string]string{"images": "publish"}, vmv1alpha1.ConditionSourceValid, "False/NotReady", "is not created"},
 		"no library":          {[]runtime.Object{machine()}, map[string]string{"images": "publish"}, vmv1alpha1.ConditionTargetValid, "False/NotFound", `"golden" does not exist`},
-		"a library for none":  {[]runtime.Object{machine(), library(func(l *vmv1alpha1.ContentLibrary) { l.Spec.PublishFrom = nil })}, map[string]string{"images": "publish"}, vmv1alpha1.ConditionTargetValid, "False/NotAllowed", "lets nobody publish"},
-		"another namespace":   {[]runtime.Object{machine(), library()}, map[string]string{"images": "read"}, vmv1alpha1.ConditionTargetValid, "False/NotAllowed", `does not let namespace "team-a" publish`},
+		"a library for none":  {[]runtime.Object{machine(), library(func(l *vmv1alpha1.ContentLibrary) { l.Spec.PublishFrom = nil })}, map[string]string{"images": "publish"}, vmv1alpha1.ConditionTargetValid, "False/NotAllowed", "does not accept published VMs"},
+		"another namespace":   {[]runtime.Object{machine(), library()}, map[string]string{"images": "read"}, vmv1alpha1.ConditionTargetValid, "False/NotAllowed", `does not select namespace "team-a"`},
 		"unknown labels":      {[]runtime.Object{machine(), library()}, nil, vmv1alpha1.ConditionTargetValid, "Unknown/UnknownState", "labels"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -227,10 +228,10 @@ func TestARequestIsBegunOnlyWhenSourceAndTargetAreValid(t *testing.T) {
 	}
 }
 
-func TestStatusSaysThatARequestIsBegunBeforeItIs(t *testing.T) {
+func TestRequest_StatusRecordsTheStartFirst(t *testing.T) {
 	w := newWorld(t, publish(), machine(), library(func(l *vmv1alpha1.ContentLibrary) { l.Spec.VCenter = "west" }))
 	if result, err := w.c.reconcile.Reconcile(t.Context(), key); err != nil || !result.Requeue || len(w.p.asked) != 0 {
-		t.Fatalf("the first pass: %+v, %v, asked %v; want another at once", result, err, w.p.asked)
+		t.Fatalf("the first reconcile: %+v, %v, asked %v; want an immediate requeue", result, err, w.p.asked)
 	}
 	if r := w.request(); r.Status.Attempts != 1 || r.Status.StartTime == nil {
 		t.Errorf("status %+v, want one attempt", r.Status)
@@ -239,7 +240,7 @@ func TestStatusSaysThatARequestIsBegunBeforeItIs(t *testing.T) {
 	w.pass()
 	w.wants(vmv1alpha1.ConditionUploaded, "False/Publishing", "")
 	if seen := w.request().Status.ObservedGeneration; seen != 1 {
-		t.Errorf("generation %d was looked at, want 1", seen)
+		t.Errorf("observed generation %d, want 1", seen)
 	}
 	pub := w.p.asked[0]
 	if pub.VCenter != "west" || pub.Library != "Golden Images" || pub.Item != "web-1" || pub.UID != "request-uid" || pub.VM.UID != "web-uid" || pub.Description != "for people" {
@@ -247,7 +248,7 @@ func TestStatusSaysThatARequestIsBegunBeforeItIs(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotPublishedYetIsSaid(t *testing.T) {
+func TestRequest_ReportsWhyItIsNotPublished(t *testing.T) {
 	again := &provider.RequeueError{After: 7 * time.Second}
 	for name, tc := range map[string]struct {
 		err   error
@@ -258,7 +259,7 @@ func TestWhatIsNotPublishedYetIsSaid(t *testing.T) {
 	}{
 		"it runs":               {provider.ErrReconcileInProgress, vmv1alpha1.ConditionUploaded, "False/Publishing", "", 0},
 		"the machine is busy":   {provider.ErrSourceBusy, vmv1alpha1.ConditionUploaded, "False/SourceBusy", "another operation", 0},
-		"others come first":     {provider.ErrTooManyOperations, vmv1alpha1.ConditionUploaded, "False/TooManyOperations", "", 0},
+		"no free slot":          {provider.ErrTooManyOperations, vmv1alpha1.ConditionUploaded, "False/TooManyOperations", "", 0},
 		"no vCenter":            {provider.ErrNotInUse, vmv1alpha1.ConditionUploaded, "Unknown/UnknownState", "", controller.Recheck},
 		"nothing is read":       {provider.ErrUnknownState, vmv1alpha1.ConditionUploaded, "Unknown/UnknownState", "", controller.Recheck},
 		"it failed":             {errors.Join(errors.New("no space"), again), vmv1alpha1.ConditionUploaded, "False/Error", "no space", 7 * time.Second},
@@ -271,8 +272,17 @@ func TestWhatIsNotPublishedYetIsSaid(t *testing.T) {
 			w.p.err = tc.err
 			result := w.pass()
 			w.wants(tc.kind, tc.want, tc.says)
+			sum := vmv1alpha1.ConditionReconciling
+			if slices.Contains([]string{"False/Invalid", "False/NameTaken"}, tc.want) {
+				sum = vmv1alpha1.ConditionStalled
+			}
+			for _, kind := range []string{vmv1alpha1.ConditionReconciling, vmv1alpha1.ConditionStalled} {
+				if got := conditions.IsTrue(w.request().Status.Conditions, kind); got != (kind == sum) {
+					t.Errorf("%s is True: %v", kind, got)
+				}
+			}
 			if result.RequeueAfter != tc.after {
-				t.Errorf("looked at again after %s, want %s", result.RequeueAfter, tc.after)
+				t.Errorf("requeue after %s, want %s", result.RequeueAfter, tc.after)
 			}
 			w.clock = w.clock.Add(time.Hour)
 			w.pass()
@@ -283,7 +293,7 @@ func TestWhatIsNotPublishedYetIsSaid(t *testing.T) {
 	}
 }
 
-func TestARequestIsCompleteWhenAnImageStandsForItsItem(t *testing.T) {
+func TestRequest_IsCompleteWhenAnImageRepresentsItsItem(t *testing.T) {
 	w := newWorld(t, publish(), machine(), library())
 	w.pass()
 	w.p.made, w.p.err = &provider.Published{ItemID: "item-1", Version: "3"}, nil
@@ -307,6 +317,9 @@ func TestARequestIsCompleteWhenAnImageStandsForItsItem(t *testing.T) {
 		w.wants(vmv1alpha1.ConditionImageAvailable, step.want, "")
 	}
 	w.wants(vmv1alpha1.ConditionComplete, "True/Succeeded", "")
+	if c := conditions.Find(w.request().Status.Conditions, vmv1alpha1.ConditionReconciling); c != nil {
+		t.Errorf("a complete request has %+v", c)
+	}
 	r := w.request()
 	if s := r.Status; s.ImageName != "web-one" || s.ImageKind != "ClusterVirtualMachineImage" || s.ItemID != "item-1" || s.ContentVersion != "3" || s.CompletionTime == nil {
 		t.Errorf("status %+v", s)
@@ -320,7 +333,7 @@ func TestARequestIsCompleteWhenAnImageStandsForItsItem(t *testing.T) {
 	}
 }
 
-func TestADeletedRequestGoesWhenNothingIsLeftOfIt(t *testing.T) {
+func TestRequest_DeletionWaitsForItsOperation(t *testing.T) {
 	deleted := metav1.NewTime(time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC))
 	going := func(change func(*request)) *request {
 		return publish(func(r *request) { r.DeletionTimestamp = &deleted; change(r) })
@@ -349,7 +362,7 @@ func TestADeletedRequestGoesWhenNothingIsLeftOfIt(t *testing.T) {
 	}{{provider.ErrReconcileInProgress, 0}, {provider.ErrNotInUse, controller.Recheck}, {errors.Join(errors.New("no"), &provider.RequeueError{After: 9 * time.Second}), 9 * time.Second}} {
 		w.p.withdrawn = step.err
 		if result := w.pass(); result.RequeueAfter != step.after || finalizers(w) != 1 {
-			t.Errorf("%v: result %+v, %d finalizers; want a look after %s", step.err, result, finalizers(w), step.after)
+			t.Errorf("%v: result %+v, %d finalizers; want a requeue after %s", step.err, result, finalizers(w), step.after)
 		}
 	}
 	w.p.withdrawn = nil
@@ -359,7 +372,7 @@ func TestADeletedRequestGoesWhenNothingIsLeftOfIt(t *testing.T) {
 	}
 }
 
-func TestEventsTellOfTheBeginningTheEndAndFailures(t *testing.T) {
+func TestEvents_ReportStartEndAndFailures(t *testing.T) {
 	w := newWorld(t, publish(), machine(), library(), image("1", metav1.ConditionTrue))
 	w.p.err = errors.Join(errors.New("no space"), &provider.RequeueError{After: time.Second})
 	w.pass()
