@@ -168,7 +168,7 @@ func TestChart_ValuesAreInTheirFields(t *testing.T) {
 		"tolerations":  []any{toleration},
 		"extraArgs":    []any{"--v=4", "--x=a: #b"},
 		"affinity":     object{"nodeAffinity": object{"x": "y"}}, "topologySpreadConstraints": []any{object{"maxSkew": 2.0}},
-		"priorityClassName": "own", "podAnnotations": object{"team": "a"}, "extraEnv": []any{object{"name": "HTTPS_PROXY", "value": "http://proxy:3128"}},
+		"priorityClassName": "own", "podAnnotations": object{"team": "a"}, "serviceAccount": object{"annotations": object{"team": "b"}}, "extraEnv": []any{object{"name": "HTTPS_PROXY", "value": "http://proxy:3128"}},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -180,6 +180,7 @@ func TestChart_ValuesAreInTheirFields(t *testing.T) {
 	pod["imagePullSecrets"], pod["nodeSelector"], pod["tolerations"] = []any{object{"name": "login"}}, object{"disk": "ssd"}, []any{toleration}
 	pod["affinity"], pod["topologySpreadConstraints"], pod["priorityClassName"] = object{"nodeAffinity": object{"x": "y"}}, []any{object{"maxSkew": 2.0}}, "own"
 	spec["template"].(object)["metadata"].(object)["annotations"] = object{"team": "a"}
+	want["ServiceAccount slipway-apiserver"]["metadata"].(object)["annotations"] = object{"team": "b"}
 	container["env"] = []any{object{"name": "HTTPS_PROXY", "value": "http://proxy:3128"}}
 	claim := spec["volumeClaimTemplates"].([]any)[0].(object)["spec"].(object)
 	claim["storageClassName"], claim["resources"] = "fast", object{"requests": object{"storage": "5Gi"}}

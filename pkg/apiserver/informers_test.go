@@ -10,7 +10,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/watch"
 	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
@@ -67,6 +69,36 @@ func seen(ctx context.Context, t *testing.T, indexer cache.Indexer, name, ip str
 		t.Fatalf("the informer does not have %s at %s but %+v", name, ip, found)
 	}
 	return found
+}
+
+// The last of the admission plugins charges quotas.
+func TestStandardREST_RefusesANameInUseBeforeAdmission(t *testing.T) {
+	main, _ := instances(t)
+	ctx := genericapirequest.WithNamespace(t.Context(), metav1.NamespaceDefault)
+	admitted := 0
+	create := func() error {
+		_, err := main.Create(ctx, observed("a", ""), func(context.Context, runtime.Object) error { admitted++; return nil }, &metav1.CreateOptions{})
+		return err
+	}
+	if err := create(); err != nil {
+		t.Fatal(err)
+	}
+	// A read of the latest version waits until the watch cache has the object, but not until it is initialized.
+	if err := wait.PollUntilContextTimeout(ctx, time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+		_, err := main.List(ctx, &metainternalversion.ListOptions{})
+		return err == nil, nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if err := create(); !apierrors.IsAlreadyExists(err) || admitted != 1 {
+		t.Errorf("a second creation is answered with %v after %d admissions, want AlreadyExists after 1", err, admitted)
+	}
+	if _, _, err := main.Delete(ctx, "a", rest.ValidateAllObjectFunc, &metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := create(); err != nil || admitted != 2 {
+		t.Errorf("a creation after the deletion is answered with %v after %d admissions, want no error after 2", err, admitted)
+	}
 }
 
 func TestInformersHoldTheObjectsOfTheWatchCache(t *testing.T) {

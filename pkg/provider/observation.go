@@ -36,6 +36,8 @@ type Observation struct {
 	VCenterInstanceUUID string
 	// HardwareVersion is the number of the virtual hardware version.
 	HardwareVersion int32
+	// CreationTime is when it was created, nil if the hypervisor does not report it.
+	CreationTime *metav1.Time
 	// Resources is the size that it has.
 	Resources *vmv1alpha1.VirtualMachineResources
 	// PowerState is the power state; empty if the hypervisor reports none.
@@ -95,6 +97,7 @@ const maxSnapshots = 64
 // report writes the observation into a status, without conditions.
 func (o *Observation) report(st *vmv1alpha1.VirtualMachineStatus) {
 	st.UniqueID, st.BiosUUID, st.InstanceUUID, st.HardwareVersion = o.UniqueID, o.BiosUUID, o.InstanceUUID, o.HardwareVersion
+	st.CreationTime = o.CreationTime
 	st.PowerState, st.NodeName, st.Guest, st.Bootstrap = o.PowerState, o.NodeName, o.Guest, o.Bootstrap
 	st.Network, st.Storage, st.Volumes = o.Network, o.Storage, o.Volumes
 	if o.LastRestart != nil {

@@ -24,19 +24,19 @@ func TestResult_PutsWhatIsObservedIntoTheStatus(t *testing.T) {
 	network := &vmv1alpha1.VirtualMachineNetworkStatus{PrimaryIP4: "192.0.2.8"}
 	storage := &vmv1alpha1.VirtualMachineStorageStatus{Committed: resource.NewQuantity(100, resource.BinarySI)}
 	volumes := []vmv1alpha1.VirtualMachineVolumeStatus{{Name: "data", Attached: true}}
-	vcenter := "cc-3"
+	vcenter, created := "cc-3", &metav1.Time{Time: at.Add(-time.Hour)}
 	r := provider.Result{Zone: "west", Observation: &provider.Observation{
 		UniqueID: "vm-42", BiosUUID: "aa-1", InstanceUUID: "bb-2", VCenterInstanceUUID: "cc-3", HardwareVersion: 21, PowerState: vmv1alpha1.PoweredOn, NodeName: "esx-1",
 		Guest: guest, Bootstrap: bootstrap, Network: network, Storage: storage, Volumes: volumes,
-		LastRestart: &metav1.Time{Time: at.Add(5 * time.Nanosecond)},
-		Snapshots:   []provider.ObservedSnapshot{{VirtualMachineSnapshotNode: first}, {VirtualMachineSnapshotNode: second, Current: true}},
+		LastRestart: &metav1.Time{Time: at.Add(5 * time.Nanosecond)}, CreationTime: created,
+		Snapshots: []provider.ObservedSnapshot{{VirtualMachineSnapshotNode: first}, {VirtualMachineSnapshotNode: second, Current: true}},
 	}}
 	st := vmv1alpha1.VirtualMachineStatus{CurrentSnapshot: "of before", PowerState: vmv1alpha1.PoweredOff}
 	r.Apply(&st, 7, at)
 	want := vmv1alpha1.VirtualMachineStatus{
 		Zone: "west", UniqueID: "vm-42", BiosUUID: "aa-1", InstanceUUID: "bb-2", VCenterInstanceUUID: &vcenter, HardwareVersion: 21, PowerState: vmv1alpha1.PoweredOn, NodeName: "esx-1",
 		Guest: guest, Bootstrap: bootstrap, Network: network, Storage: storage, Volumes: volumes, LastRestartTime: &metav1.Time{Time: at},
-		FirstStartTime:  &metav1.Time{Time: at},
+		FirstStartTime: &metav1.Time{Time: at}, CreationTime: created,
 		CurrentSnapshot: "nightly", RootSnapshots: []string{"by hand"}, Snapshots: []vmv1alpha1.VirtualMachineSnapshotNode{first, second},
 	}
 	if diff := cmp.Diff(want, st); diff != "" {

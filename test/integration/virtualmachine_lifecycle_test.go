@@ -153,6 +153,9 @@ func TestVMLivesFromCreateToDelete(t *testing.T) {
 	if vm.Status.Phase != vmv1alpha1.PhaseRunning || vm.Status.Network.PrimaryIP4 == "" || vm.Status.NodeName == "" || vm.Status.UniqueID == "" {
 		t.Errorf("status %+v, want a running one with address, host and ID", vm.Status)
 	}
+	if made := vm.Status.CreationTime; made == nil || made.Before(&vm.CreationTimestamp) {
+		t.Errorf("created in vSphere at %v, want a time that is not before that of the object, %v", made, vm.CreationTimestamp)
+	}
 	simulated.Eventually(t, "the instance shows the address", func() bool {
 		vmi := w.vmi("web")
 		return vmi != nil && vmi.Status.Network != nil && vmi.Status.Network.PrimaryIP4 == vm.Status.Network.PrimaryIP4 && vmi.Spec.CPU.Sockets*vmi.Spec.CPU.Cores == 2

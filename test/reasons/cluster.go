@@ -45,7 +45,8 @@ var scaling = []Condition{
 	{Type: "ScalingUp", Normal: isFalse, Means: "There are fewer Machines than desired while it is True.",
 		Reasons: []Reason{
 			{isFalse, "NotScalingUp", "There are enough Machines. The message has the last error, if there is one.", nothing},
-			{isTrue, "ScalingUp", "Machines are being created; the message says what blocks it.", "Nothing, unless the message names a cause to repair."},
+			{isTrue, "ScalingUp", "Machines are being created.", nothing},
+			{isTrue, "ScalingUpBlocked", "A Machine cannot be created; the message has the cause.", "Repair the cause."},
 			{isTrue, "WaitingForCluster", "No Machine is created, because the Cluster does not exist.", "Create the Cluster, or correct `spec.clusterName`."},
 			{isTrue, "WaitingForTemplate", "No Machine is created, because a template does not exist.", "Create the template, or correct the reference that the message names."},
 		}},

@@ -34,7 +34,7 @@ var imageKinds = []Kind{
 		{Type: "SettingsApplied", Normal: isTrue, Means: "VMs of the image get all settings and devices that it requests.", Absent: "The image is not an OVF item, or was not read yet.",
 			Reasons: readable("item",
 				Reason{isTrue, "DefaultConfiguration", "The image has several configurations, and VMs get the default one.", nothing},
-				Reason{isFalse, "NotApplied", "VMs do not get settings or devices that the image requests; the message names them.", "Set them in the spec of the VM, if it needs them."})},
+				Reason{isFalse, "NotApplied", "VMs do not get settings, devices or sections that the image requests; the message names them.", "Set them in the spec of the VM if it needs them; do not use the image if the spec has no such field."})},
 		{Type: "Ready", Normal: isTrue, Means: "vSphere has the image, and VMs can be created from it.", Reasons: readable("item or template")},
 		{Type: "OVFReady", Normal: isTrue, Means: "The status describes the present content of the image completely.", Absent: "The image is not an OVF item, or was not read yet.",
 			Reasons: readable("item", Reason{isFalse, "Incomplete", "The description of the image is too long or has too many entries; the message says what is left out.",

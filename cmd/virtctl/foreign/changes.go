@@ -30,7 +30,7 @@ func (c *Candidate) Changes(obj *vmv1alpha1.VirtualMachine) ([]string, error) {
 	}
 	want := configspec.WantOf(observe.Owner{Key: provider.KeyOf(obj).NamespacedName, UID: unborn}, obj.Spec.InstanceUUID, effective)
 	want.Backings = c.backings(effective)
-	if refused := configspec.Refused(want, c.VM); len(refused) > 0 {
+	if refused := configspec.Refused(want, c.VM).Invalid; len(refused) > 0 {
 		return nil, fmt.Errorf("the VM cannot have it: %q", refused)
 	}
 	changes := map[string]string{}

@@ -40,9 +40,10 @@ func running() *clitest.APIServer {
 		PreferenceRef:   &vmv1alpha1.PreferenceRef{Name: "linux", Kind: "virtualmachinepreference", SourceGeneration: 2, Outdated: true},
 		Conditions: []metav1.Condition{
 			clitest.Condition(vmv1alpha1.ConditionReady, metav1.ConditionTrue, "Succeeded", "", time.Hour),
-			clitest.Condition(vmv1alpha1.ConditionCreated, metav1.ConditionTrue, "Succeeded", "", 49*time.Hour),
+			clitest.Condition(vmv1alpha1.ConditionCreated, metav1.ConditionTrue, "Succeeded", "", 3*time.Minute), // found again after a restart
 			clitest.Condition(vmv1alpha1.ConditionConfigurationSynced, metav1.ConditionFalse, "RestartRequired", "the next power cycle changes cpu.cores", time.Hour),
 		},
+		CreationTime:    ptr.To(clitest.Before(49 * time.Hour)),
 		LastRestartTime: ptr.To(clitest.Before(2 * time.Hour)),
 		Guest:           &vmv1alpha1.VirtualMachineGuestStatus{GuestFullName: "Photon OS", ToolsRunning: true, ToolsVersion: "12416", Heartbeat: "Green", BootTime: ptr.To(clitest.Before(2 * time.Hour))},
 		Network: &vmv1alpha1.VirtualMachineNetworkStatus{PrimaryIP4: "192.0.2.5", HostName: "web", Interfaces: []vmv1alpha1.VirtualMachineNetworkInterfaceStatus{
@@ -114,11 +115,11 @@ WAITS FOR                   REASON            FOR   MESSAGE
 ConfigurationSynced=False   RestartRequired   60m   the next power cycle changes cpu.cores
 A restart applies what waits for a power cycle: virtctl restart web
 
-LAST DONE                     WHEN
-restarted as asked for        120m ago, 2026-05-01T10:00:00Z
-powered on                    120m ago, 2026-05-01T10:00:00Z
-snapshot second taken         20h ago, 2026-04-30T16:00:00Z
-created or found in vSphere   2d1h ago, 2026-04-29T11:00:00Z
+LAST DONE                WHEN
+restarted as asked for   120m ago, 2026-05-01T10:00:00Z
+powered on               120m ago, 2026-05-01T10:00:00Z
+snapshot second taken    20h ago, 2026-04-30T16:00:00Z
+created in vSphere       2d1h ago, 2026-04-29T11:00:00Z
 
 FIELD               DESIRED     RUNNING     STATE
 powerState          PoweredOn   PoweredOn   same

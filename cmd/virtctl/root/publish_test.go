@@ -55,3 +55,21 @@ func TestPublishTellsTheFirstConditionThatDoesNotHold(t *testing.T) {
 		})
 	}
 }
+
+func TestPublish_EndsItsWaitWhenTheRequestIsStalled(t *testing.T) {
+	r := vmv1alpha1.VirtualMachinePublishRequest{}
+	r.Name, r.Status.Conditions = "web-1", []metav1.Condition{
+		{Type: vmv1alpha1.ConditionStalled, Status: metav1.ConditionTrue, Reason: vmv1alpha1.ReasonNameTaken, Message: "TargetValid is False: the item is of another namespace"},
+		{Type: vmv1alpha1.ConditionTargetValid, Status: metav1.ConditionFalse, Reason: vmv1alpha1.ReasonNameTaken},
+	}
+	s := &clitest.APIServer{Answers: map[string]any{
+		clitest.APIPrefix + "dev/virtualmachinepublishrequests": r, clitest.APIPrefix + "dev/virtualmachinepublishrequests/web-1": r,
+	}}
+	const want = "virtualmachinepublishrequest web-1 is Stalled (NameTaken): TargetValid is False: the item is of another namespace\n"
+	synctest.Test(t, func(t *testing.T) {
+		code, _, errOut := clitest.RunInBubble(t.Context(), t, s, "publish", "web", "--library", "golden", "--wait")
+		if code != 1 || !strings.HasSuffix(errOut, want) {
+			t.Errorf("exit code %d, %q, want 1 and %q", code, errOut, want)
+		}
+	})
+}

@@ -17,20 +17,20 @@ import (
 // Name of the controller in logs, metrics and its queue.
 const Name = "virtualmachinegroup"
 
-// workers is how many groups are looked at at the same time.
+// workers is the number of groups that are reconciled concurrently.
 const workers = 4
 
-// Deps is what the controller needs; all but Now are required.
+// Deps has the dependencies of the controller. All fields are required except Now.
 type Deps struct {
 	// Client writes the status of groups.
 	Client versioned.Interface
-	// Informers watch our kinds. New registers what it needs; Run starts them.
+	// Informers watch the kinds of Slipway. New registers the informers that it needs; Run starts them.
 	Informers externalversions.SharedInformerFactory
-	// Now is the clock; time.Now when nil.
+	// Now returns the time. The default is time.Now.
 	Now func() time.Time
 }
 
-// Controller keeps the status of groups.
+// Controller writes the status of groups.
 type Controller struct {
 	*controller.Loop[types.NamespacedName]
 	groups cache.SharedIndexInformer

@@ -15,18 +15,17 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// machines finds a virtual machine of the namespace; nil if there is none.
+// machines returns a VM of the namespace, or nil if it does not exist.
 type machines func(name string) *vmv1alpha1.VirtualMachine
 
-// decide returns the status that g has at now, and when it may have another although nobody
-// changes anything; zero for never.
+// decide returns the status of g at the time now, and the time at which the status can change without an event, or zero.
 func decide(g *group, vms machines, find groups, now time.Time) (status *vmv1alpha1.VirtualMachineGroupStatus, until time.Time) {
-	now = now.Truncate(time.Microsecond) // as on the wire
+	now = now.Truncate(time.Microsecond) // the resolution of MicroTime in JSON
 	next := g.DeepCopy()
 	st := &next.Status
 	st.ObservedGeneration = g.Generation
-	parent, why := linked(g, find)
-	showLink(next, why, now)
+	parent, problem := parentOf(g, find)
+	setLinked(next, problem, now)
 	target := g.Spec.PowerState
 	if target == "" && parent != nil {
 		if m := parent.Member(vmv1alpha1.GroupMemberKind, g.Name); m != nil {
@@ -37,8 +36,8 @@ func decide(g *group, vms machines, find groups, now time.Time) (status *vmv1alp
 		st.PowerState, st.PowerStateTime = target, &metav1.MicroTime{Time: now}
 	}
 	w := &walk{steps: g.Spec.BootOrder, target: target, begin: st.PowerStateTime.Time, now: now, generation: g.Generation}
-	st.Members = w.look(g, vms, find)
-	h := w.tell()
+	st.Members = w.observeMembers(g, vms, find)
+	h := w.advance()
 	w.summarize(next, h)
 	if h != nil {
 		until = h.until
@@ -46,19 +45,19 @@ func decide(g *group, vms machines, find groups, now time.Time) (status *vmv1alp
 	return st, until
 }
 
-// showLink says in a condition of g whether it is in the group that its spec names.
-func showLink(g *group, why *unlinked, now time.Time) {
+// setLinked sets the condition GroupLinked of g, which reports whether g is in the group that spec.groupName names.
+func setLinked(g *group, problem *linkProblem, now time.Time) {
 	switch {
 	case g.Spec.GroupName == "":
 		meta.RemoveStatusCondition(&g.Status.Conditions, vmv1alpha1.ConditionGroupLinked)
-	case why != nil:
-		set(g, now, vmv1alpha1.ConditionGroupLinked, why.reason, why.message)
+	case problem != nil:
+		set(g, now, vmv1alpha1.ConditionGroupLinked, problem.reason, problem.message)
 	default:
 		set(g, now, vmv1alpha1.ConditionGroupLinked, "", "")
 	}
 }
 
-// set sets a condition of g, which is True without a reason against it.
+// set sets a condition of g. It is True if reason is empty.
 func set(g *group, now time.Time, kind, reason, message string) {
 	status := metav1.ConditionFalse
 	if reason == "" {
@@ -67,9 +66,9 @@ func set(g *group, now time.Time, kind, reason, message string) {
 	conditions.Set(&g.Status.Conditions, now, metav1.Condition{Type: kind, Status: status, Reason: reason, Message: message, ObservedGeneration: g.Generation})
 }
 
-// look fills the members of the walk by what was told of them before and what is seen now,
-// and returns what is told of them from now on, which the walk goes on to change.
-func (w *walk) look(g *group, vms machines, find groups) []vmv1alpha1.VirtualMachineGroupMemberStatus {
+// observeMembers fills the members of the walk from the previous status and the current objects. It returns the new status of
+// the members, which the walk changes later.
+func (w *walk) observeMembers(g *group, vms machines, find groups) []vmv1alpha1.VirtualMachineGroupMemberStatus {
 	before := map[vmv1alpha1.VirtualMachineGroupMember]*vmv1alpha1.VirtualMachineGroupMemberStatus{}
 	for i := range g.Status.Members {
 		m := &g.Status.Members[i]
@@ -88,11 +87,11 @@ func (w *walk) look(g *group, vms machines, find groups) []vmv1alpha1.VirtualMac
 			}
 			m.Kind, m.Name = named.Kind, named.Name
 			if named.Kind == vmv1alpha1.GroupMemberKind {
-				m.seen = seeGroup(g, named.Name, find(named.Name), find)
+				m.observed = observeGroup(g, named.Name, find(named.Name), find)
 			} else {
-				m.seen = seeMachine(g, named.Name, vms(named.Name))
+				m.observed = observeMachine(g, named.Name, vms(named.Name))
 			}
-			w.show(m)
+			w.setStatus(m)
 			members = append(members, m)
 		}
 		w.members = append(w.members, members)
@@ -100,15 +99,15 @@ func (w *walk) look(g *group, vms machines, find groups) []vmv1alpha1.VirtualMac
 	return all
 }
 
-// summarize sets what the conditions of the group say of its members; h is why not all of
-// them are asked for the power state of the group yet.
+// summarize sets the conditions of the group. h is the reason why not all members have the desired power state of the group
+// yet, or nil.
 func (w *walk) summarize(g *group, h *halt) {
 	var absent, unsynced, unready []string
 	for _, step := range w.members {
 		for _, m := range step {
 			switch {
-			case m.seen.why != nil:
-				absent = append(absent, m.seen.why.message)
+			case m.observed.problem != nil:
+				absent = append(absent, m.observed.problem.message)
 			case !conditions.IsTrue(m.Conditions, vmv1alpha1.ConditionPowerStateSynced):
 				unsynced = append(unsynced, m.Name)
 			case !conditions.IsTrue(m.Conditions, vmv1alpha1.ConditionReady):
@@ -121,7 +120,7 @@ func (w *walk) summarize(g *group, h *halt) {
 	case h != nil:
 		reason, message = h.reason, h.message
 	case len(unsynced) > 0:
-		reason, message = vmv1alpha1.ReasonNotReady, fmt.Sprintf("not in the power state that they shall have: %s", conditions.List(unsynced, ", "))
+		reason, message = vmv1alpha1.ReasonNotReady, fmt.Sprintf("not in the desired power state: %s", conditions.List(unsynced, ", "))
 		if w.target != "" {
 			reason = vmv1alpha1.TransitionTo(w.target)
 		}

@@ -16,7 +16,7 @@ import (
 
 func equal(a, b any) bool { return equality.Semantic.DeepEqual(a, b) }
 
-func TestAGroupIsPoweredOnInOrderAndOffInTheReverseOne(t *testing.T) {
+func TestGroup_IsPoweredOnInOrderAndOffInReverse(t *testing.T) {
 	for name, tc := range map[string]struct {
 		state vmv1alpha1.PowerState
 		from  vmv1alpha1.PowerState
@@ -46,7 +46,7 @@ func TestAGroupIsPoweredOnInOrderAndOffInTheReverseOne(t *testing.T) {
 	}
 }
 
-func TestAStepWaitsUntilTheOneBeforeIsReady(t *testing.T) {
+func TestStep_WaitsUntilThePreviousIsReady(t *testing.T) {
 	w := newWorld(t)
 	w.group("shop", on, waits("db-0", "db-1"), step("web"))
 	w.unready["db-1"] = true
@@ -61,7 +61,7 @@ func TestAStepWaitsUntilTheOneBeforeIsReady(t *testing.T) {
 		}
 	}
 	if is, _ := says(w.member("shop", "web").Conditions, vmv1alpha1.ConditionPowerStateSynced); is != "False Pending" {
-		t.Errorf("PowerStateSynced of web is %s, want it to be told that its step has yet to begin", is)
+		t.Errorf("PowerStateSynced of web is %s, want a reason that its step has not begun", is)
 	}
 	delete(w.unready, "db-1")
 	w.settle()
@@ -78,7 +78,7 @@ func TestAStepWaitsUntilTheOneBeforeIsReady(t *testing.T) {
 	}
 }
 
-func TestAStepIsLeftRunningUntilWhatNeedsItIsOff(t *testing.T) {
+func TestStep_RunsUntilLaterStepsAreOff(t *testing.T) {
 	w := newWorld(t)
 	w.group("shop", on, waits("db"), step("web"))
 	w.settle()
@@ -98,7 +98,7 @@ func TestAStepIsLeftRunningUntilWhatNeedsItIsOff(t *testing.T) {
 	}
 }
 
-func TestTheWaitHasATimeout(t *testing.T) {
+func TestStep_WaitHasATimeout(t *testing.T) {
 	for name, state := range map[string]vmv1alpha1.PowerState{"on": on, "off": off} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
@@ -130,7 +130,7 @@ func TestTheWaitHasATimeout(t *testing.T) {
 	}
 }
 
-func TestDelaysCountFromTheStepBefore(t *testing.T) {
+func TestDelay_CountsFromThePreviousStep(t *testing.T) {
 	w := newWorld(t)
 	db, app, web := step("db"), step("app"), step("web")
 	db.PowerOnDelaySeconds, app.PowerOnDelaySeconds, web.PowerOnDelaySeconds = 1, 10, 100
@@ -170,7 +170,7 @@ func (w *world) running(names ...string) (out string) {
 	return out
 }
 
-func TestTheDelayAfterAWaitIsAtLeastThatLong(t *testing.T) {
+func TestDelay_AfterAWaitIsNotShortened(t *testing.T) {
 	w := newWorld(t)
 	web := step("web")
 	web.PowerOnDelaySeconds = 10
@@ -192,7 +192,7 @@ func TestTheDelayAfterAWaitIsAtLeastThatLong(t *testing.T) {
 	}
 }
 
-func TestWithoutAPowerStateMembersStayAsTheyAre(t *testing.T) {
+func TestGroup_WithoutPowerStateDoesNotChangeMembers(t *testing.T) {
 	w := newWorld(t)
 	w.group("shop", "", waits("db"), step("web"))
 	w.vms["db"].Status.PowerState = on
@@ -221,7 +221,7 @@ func TestWithoutAPowerStateMembersStayAsTheyAre(t *testing.T) {
 	}
 }
 
-func TestAnotherMindInTheMiddle(t *testing.T) {
+func TestGroup_ChangesDirectionInTheMiddle(t *testing.T) {
 	w := newWorld(t)
 	w.group("shop", on, waits("db"), waits("app"), step("web"))
 	w.unready["app"] = true
@@ -237,7 +237,7 @@ func TestAnotherMindInTheMiddle(t *testing.T) {
 	}
 }
 
-func TestTheWalkBeginsAnewWithEveryOtherMind(t *testing.T) {
+func TestGroup_RestartsWithEachNewPowerState(t *testing.T) {
 	w := newWorld(t)
 	db, web := step("db"), step("web")
 	web.PowerOnDelaySeconds, db.PowerOffDelaySeconds = 60, 100
@@ -256,7 +256,7 @@ func TestTheWalkBeginsAnewWithEveryOtherMind(t *testing.T) {
 	}
 }
 
-func TestAStepOfMembersThatAreAsTheyShallBeNeedsNoNews(t *testing.T) {
+func TestStep_WhoseMembersAreInTheDesiredStateNeedsNoEvent(t *testing.T) {
 	w := newWorld(t)
 	w.group("shop", on, waits("db"), waits("app"), step("web"))
 	w.settle()
@@ -264,7 +264,7 @@ func TestAStepOfMembersThatAreAsTheyShallBeNeedsNoNews(t *testing.T) {
 	w.set("shop", off)
 	w.settle()
 	w.set("shop", on)
-	status, _ := decide(w.groups["shop"], w.findVM, w.findGroup, w.now) // one pass: nobody changes anything then
+	status, _ := decide(w.groups["shop"], w.findVM, w.findGroup, w.now) // one call: nothing changes in between
 	for _, m := range status.Members {
 		if m.DesiredPowerState != on {
 			t.Errorf("%s is asked to be %s, want %s", m.Name, m.DesiredPowerState, on)
@@ -272,7 +272,7 @@ func TestAStepOfMembersThatAreAsTheyShallBeNeedsNoNews(t *testing.T) {
 	}
 }
 
-func TestAPassOverAStableGroupChangesNothing(t *testing.T) {
+func TestReconcile_OfAStableGroupChangesNothing(t *testing.T) {
 	w := newWorld(t)
 	w.group("shop", on, waits("db"), step("web", "gone"))
 	delete(w.vms, "gone")
@@ -285,7 +285,7 @@ func TestAPassOverAStableGroupChangesNothing(t *testing.T) {
 	}
 }
 
-func TestTheLargestGroupFitsIntoAnObject(t *testing.T) {
+func TestGroup_OfMaximumSizeFitsIntoAnObject(t *testing.T) {
 	w := newWorld(t)
 	var steps []vmv1alpha1.VirtualMachineGroupStep
 	for i := range 64 {

@@ -15,11 +15,11 @@ import (
 	"github.com/slipway-dev/slipway/pkg/controller"
 )
 
-// settle is how long news of members are gathered before a group is looked at: one of
-// hundreds that are powered on at once hears of each several times.
-const settle = 250 * time.Millisecond
+// settleTime is how long events of members are collected before a group is reconciled. A group of hundreds of VMs receives
+// several events for each of them.
+const settleTime = 250 * time.Millisecond
 
-// Indexes of groups by those that they name, and by the one that they name.
+// Indexes of groups by their members and by their parent.
 const (
 	indexByMember = "member"
 	indexByParent = "parent"
@@ -43,20 +43,20 @@ var indexers = cache.Indexers{
 
 func memberKey(kind, namespace, name string) string { return kind + "/" + namespace + "/" + name }
 
-// indexed are the groups that an index has under value.
+// indexed returns the groups that an index has for value.
 func (c *Controller) indexed(index, value string) []*group {
 	return controller.Indexed[*group](c.groups.GetIndexer(), index, value)
 }
 
-// above queues the groups that name a member, of which there is news.
-func (c *Controller) above(kind string, o metav1.Object) {
+// enqueueParents enqueues the groups that have a member.
+func (c *Controller) enqueueParents(kind string, o metav1.Object) {
 	for _, g := range c.indexed(indexByMember, memberKey(kind, o.GetNamespace(), o.GetName())) {
-		c.Look(controller.KeyOf(g), settle)
+		c.Look(controller.KeyOf(g), settleTime)
 	}
 }
 
-// below queues the groups in g, and those in them: whether they are linked depends on it.
-func (c *Controller) below(g *group) {
+// enqueueDescendants enqueues all groups below g, because g decides whether they are linked.
+func (c *Controller) enqueueDescendants(g *group) {
 	known := map[string]bool{g.Name: true}
 	for level := []*group{g}; len(level) > 0; {
 		var next []*group
@@ -73,13 +73,12 @@ func (c *Controller) below(g *group) {
 	}
 }
 
-// groupHandler handles the events of groups. What only their own status says was written
-// here, and is news for the groups that they are in, and for those in them that are asked
-// for something else.
+// groupHandler returns a handler for groups. A change of status, which this controller writes, enqueues the parent, and the
+// children whose desired power state has changed.
 func (c *Controller) groupHandler() cache.ResourceEventHandler {
 	all := func(g *group) {
-		c.above(vmv1alpha1.GroupMemberKind, g)
-		c.below(g)
+		c.enqueueParents(vmv1alpha1.GroupMemberKind, g)
+		c.enqueueDescendants(g)
 	}
 	return cache.ResourceEventHandlerDetailedFuncs{
 		AddFunc: func(obj any, isInInitialList bool) {
@@ -96,11 +95,11 @@ func (c *Controller) groupHandler() cache.ResourceEventHandler {
 				all(g)
 				return
 			}
-			if tells(&old.Status) != tells(&g.Status) {
-				c.above(vmv1alpha1.GroupMemberKind, g)
+			if parentView(&old.Status) != parentView(&g.Status) {
+				c.enqueueParents(vmv1alpha1.GroupMemberKind, g)
 			}
 			for _, child := range c.indexed(indexByParent, g.Namespace+"/"+g.Name) {
-				if asks(old, child.Name) != asks(g, child.Name) {
+				if desiredOf(old, child.Name) != desiredOf(g, child.Name) {
 					c.Look(controller.KeyOf(child), 0)
 				}
 			}
@@ -113,43 +112,43 @@ func (c *Controller) groupHandler() cache.ResourceEventHandler {
 	}
 }
 
-// tells is what a group is to the one that it is in.
-func tells(st *vmv1alpha1.VirtualMachineGroupStatus) [4]any {
+// parentView returns the part of a group's status that its parent reads.
+func parentView(st *vmv1alpha1.VirtualMachineGroupStatus) [4]any {
 	return [4]any{st.ObservedGeneration, st.PowerState, brief(st.Conditions, vmv1alpha1.ConditionPowerStateSynced), brief(st.Conditions, vmv1alpha1.ConditionReady)}
 }
 
-// asks is what g asks of a group in it.
-func asks(g *group, name string) vmv1alpha1.PowerState {
+// desiredOf returns the desired power state of a child group.
+func desiredOf(g *group, name string) vmv1alpha1.PowerState {
 	if m := g.Member(vmv1alpha1.GroupMemberKind, name); m != nil {
 		return m.DesiredPowerState
 	}
 	return ""
 }
 
-// machineHandler handles the events of virtual machines that groups name.
+// machineHandler returns a handler that enqueues the groups of a VM.
 func (c *Controller) machineHandler() cache.ResourceEventHandler {
 	return cache.ResourceEventHandlerDetailedFuncs{
 		AddFunc: func(obj any, isInInitialList bool) {
 			if !isInInitialList {
-				c.above(vmv1alpha1.MachineMemberKind, obj.(metav1.Object))
+				c.enqueueParents(vmv1alpha1.MachineMemberKind, obj.(metav1.Object))
 			}
 		},
 		UpdateFunc: func(oldObj, obj any) {
 			old, vm := oldObj.(*vmv1alpha1.VirtualMachine), obj.(*vmv1alpha1.VirtualMachine)
-			if shows(old) != shows(vm) {
-				c.above(vmv1alpha1.MachineMemberKind, vm)
+			if groupView(old) != groupView(vm) {
+				c.enqueueParents(vmv1alpha1.MachineMemberKind, vm)
 			}
 		},
 		DeleteFunc: func(obj any) {
 			if vm, ok := controller.WithoutTombstone[*vmv1alpha1.VirtualMachine](obj); ok {
-				c.above(vmv1alpha1.MachineMemberKind, vm)
+				c.enqueueParents(vmv1alpha1.MachineMemberKind, vm)
 			}
 		},
 	}
 }
 
-// shows is what a virtual machine is to a group.
-func shows(vm *vmv1alpha1.VirtualMachine) [8]any {
+// groupView returns the part of a VM that its group reads.
+func groupView(vm *vmv1alpha1.VirtualMachine) [8]any {
 	st := &vm.Status
 	return [8]any{
 		vm.UID, vm.DeletionTimestamp == nil, vm.Spec.GroupName, vm.Spec.PowerState, st.PowerState, st.InheritedPowerState,
@@ -157,7 +156,7 @@ func shows(vm *vmv1alpha1.VirtualMachine) [8]any {
 	}
 }
 
-// brief is status and reason of a condition.
+// brief returns the status and the reason of a condition.
 func brief(all []metav1.Condition, kind string) string {
 	if c := conditions.Find(all, kind); c != nil {
 		return string(c.Status) + " " + c.Reason

@@ -15,30 +15,30 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// seen is a member as its object shows it.
-type seen struct {
+// observedMember is the observed state of a member.
+type observedMember struct {
 	uid string
-	// powerState that it has, and own, which its spec sets.
+	// powerState is the observed power state; own is spec.powerState of the member.
 	powerState, own vmv1alpha1.PowerState
-	// follows is the power state that it inherits, by what it has taken note of.
-	follows vmv1alpha1.PowerState
-	// synced is true if it has that power state, or its own.
+	// inherited is the desired power state of the group as the member has recorded it.
+	inherited vmv1alpha1.PowerState
+	// synced is true if the member has that power state, or its own.
 	synced bool
-	// ready is its condition; nil if it has none.
+	// ready is its condition Ready, or nil.
 	ready *metav1.Condition
-	// why it is not linked; nil if it is.
-	why *unlinked
+	// problem is why the member is not linked, or nil.
+	problem *linkProblem
 }
 
-// seeMachine is a virtual machine as a member of g.
-func seeMachine(g *group, name string, vm *vmv1alpha1.VirtualMachine) seen {
+// observeMachine returns the observed state of a VM as a member of g.
+func observeMachine(g *group, name string, vm *vmv1alpha1.VirtualMachine) observedMember {
 	if vm == nil {
-		return seen{why: missing(vmv1alpha1.MachineMemberKind, name)}
+		return observedMember{problem: notFound(vmv1alpha1.MachineMemberKind, name)}
 	}
-	s := seen{uid: string(vm.UID), powerState: vm.Status.PowerState, own: vm.Spec.PowerState, why: elsewhere(g, vmv1alpha1.MachineMemberKind, name, vm.Spec.GroupName)}
-	s.follows = vm.Status.InheritedPowerState
+	s := observedMember{uid: string(vm.UID), powerState: vm.Status.PowerState, own: vm.Spec.PowerState, problem: groupNameProblem(g, vmv1alpha1.MachineMemberKind, name, vm.Spec.GroupName)}
+	s.inherited = vm.Status.InheritedPowerState
 	created := conditions.Find(vm.Status.Conditions, vmv1alpha1.ConditionCreated)
-	// One that vSphere does not have does not run.
+	// A VM that does not exist in vSphere is not running.
 	absent := created != nil && created.Status == metav1.ConditionFalse
 	s.synced = vm.Status.PowerState == vm.DesiredPowerState(vm.Status.PowerState) ||
 		absent && vm.DesiredPowerState(vm.Status.PowerState) != vmv1alpha1.PoweredOn
@@ -49,17 +49,17 @@ func seeMachine(g *group, name string, vm *vmv1alpha1.VirtualMachine) seen {
 	return s
 }
 
-// seeGroup is another group as a member of g.
-func seeGroup(g *group, name string, member *group, find groups) seen {
+// observeGroup returns the observed state of another group as a member of g.
+func observeGroup(g *group, name string, member *group, find groups) observedMember {
 	if member == nil {
-		return seen{why: missing(vmv1alpha1.GroupMemberKind, name)}
+		return observedMember{problem: notFound(vmv1alpha1.GroupMemberKind, name)}
 	}
-	s := seen{
-		uid: string(member.UID), powerState: member.Status.PowerState, own: member.Spec.PowerState, follows: member.Status.PowerState,
-		why: elsewhere(g, vmv1alpha1.GroupMemberKind, name, member.Spec.GroupName),
+	s := observedMember{
+		uid: string(member.UID), powerState: member.Status.PowerState, own: member.Spec.PowerState, inherited: member.Status.PowerState,
+		problem: groupNameProblem(g, vmv1alpha1.GroupMemberKind, name, member.Spec.GroupName),
 	}
-	if s.why == nil {
-		s.why = misplaced(member, find)
+	if s.problem == nil {
+		s.problem = nestingProblem(member, find)
 	}
 	current := member.Status.ObservedGeneration == member.Generation
 	s.synced = current && conditions.IsTrue(member.Status.Conditions, vmv1alpha1.ConditionPowerStateSynced)
@@ -69,30 +69,30 @@ func seeGroup(g *group, name string, member *group, find groups) seen {
 	return s
 }
 
-func missing(kind, name string) *unlinked {
-	return &unlinked{vmv1alpha1.ReasonNotFound, fmt.Sprintf("%s %q does not exist", kind, name)}
+func notFound(kind, name string) *linkProblem {
+	return &linkProblem{vmv1alpha1.ReasonNotFound, fmt.Sprintf("%s %q does not exist", kind, name)}
 }
 
-// elsewhere says that a member names another group than g, or none.
-func elsewhere(g *group, kind, name, names string) *unlinked {
+// groupNameProblem returns a problem if spec.groupName of a member is not g.
+func groupNameProblem(g *group, kind, name, names string) *linkProblem {
 	switch names {
 	case g.Name:
 		return nil
 	case "":
-		return &unlinked{vmv1alpha1.ReasonNotLinked, fmt.Sprintf("%s %q names no group: its spec.groupName has to be %s", kind, name, g.Name)}
+		return &linkProblem{vmv1alpha1.ReasonNotLinked, fmt.Sprintf("spec.groupName of %s %q is empty, and must be %s", kind, name, g.Name)}
 	}
-	return &unlinked{vmv1alpha1.ReasonNotLinked, fmt.Sprintf("%s %q is in VirtualMachineGroup %q by its spec.groupName", kind, name, names)}
+	return &linkProblem{vmv1alpha1.ReasonNotLinked, fmt.Sprintf("spec.groupName of %s %q is %s", kind, name, names)}
 }
 
-// member is one of a group: what is told of it, and what is seen.
+// member is a member of a group: its status in the group and its observed state.
 type member struct {
 	*vmv1alpha1.VirtualMachineGroupMemberStatus
-	seen seen
+	observed observedMember
 }
 
-// show writes what is seen of m now into what is told of it.
-func (w *walk) show(m member) {
-	s := &m.seen
+// setStatus writes the observed state of m into its status.
+func (w *walk) setStatus(m member) {
+	s := &m.observed
 	if m.UID != s.uid {
 		m.UID, m.Conditions = s.uid, nil
 	}
@@ -104,14 +104,14 @@ func (w *walk) show(m member) {
 		}
 		conditions.Set(&m.Conditions, w.now, metav1.Condition{Type: kind, Status: status, Reason: reason, Message: message, ObservedGeneration: w.generation})
 	}
-	if s.why != nil {
+	if s.problem != nil {
 		meta.RemoveStatusCondition(&m.Conditions, vmv1alpha1.ConditionPowerStateSynced)
 		meta.RemoveStatusCondition(&m.Conditions, vmv1alpha1.ConditionReady)
-		set(vmv1alpha1.ConditionGroupLinked, false, s.why.reason, s.why.message)
+		set(vmv1alpha1.ConditionGroupLinked, false, s.problem.reason, s.problem.message)
 		return
 	}
 	set(vmv1alpha1.ConditionGroupLinked, true, vmv1alpha1.ReasonSucceeded, "")
-	follows := s.own != "" || s.follows == w.target && m.DesiredPowerState == w.target
+	follows := s.own != "" || s.inherited == w.target && m.DesiredPowerState == w.target
 	switch {
 	case follows && s.synced:
 		set(vmv1alpha1.ConditionPowerStateSynced, true, vmv1alpha1.ReasonSucceeded, "")
@@ -127,17 +127,17 @@ func (w *walk) show(m member) {
 	set(vmv1alpha1.ConditionReady, s.ready.Status == metav1.ConditionTrue, s.ready.Reason, "")
 }
 
-// passes is true for a member for which the next step need not wait, with the time since
-// when; it is zero for one that is not there.
-func (w *walk) passes(m member) (ok bool, since time.Time) {
-	if m.seen.why != nil {
+// isDone reports whether the next step need not wait for a member, and since when. The time is zero for a member that does not
+// exist.
+func (w *walk) isDone(m member) (ok bool, since time.Time) {
+	if m.observed.problem != nil {
 		return w.target != vmv1alpha1.PoweredOn, since
 	}
-	wanted := []string{vmv1alpha1.ConditionPowerStateSynced}
+	required := []string{vmv1alpha1.ConditionPowerStateSynced}
 	if w.target == vmv1alpha1.PoweredOn {
-		wanted = append(wanted, vmv1alpha1.ConditionReady)
+		required = append(required, vmv1alpha1.ConditionReady)
 	}
-	for _, kind := range wanted {
+	for _, kind := range required {
 		c := conditions.Find(m.Conditions, kind)
 		if c == nil || c.Status != metav1.ConditionTrue {
 			return false, since

@@ -12,7 +12,7 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-func TestAMemberWithAPowerStateOfItsOwnKeepsIt(t *testing.T) {
+func TestMember_WithItsOwnPowerStateKeepsIt(t *testing.T) {
 	w := newWorld(t)
 	w.group("shop", on, waits("db", "spare"), step("web"))
 	w.vms["spare"].Spec.PowerState = off
@@ -39,7 +39,7 @@ func TestAMemberWithAPowerStateOfItsOwnKeepsIt(t *testing.T) {
 	}
 }
 
-func TestAVirtualMachineThatIsBeingDeletedIsNotReady(t *testing.T) {
+func TestMember_ThatIsBeingDeletedIsNotReady(t *testing.T) {
 	w := newWorld(t)
 	w.group("shop", on, waits("db"), step("web"))
 	w.vms["db"].DeletionTimestamp = &metav1.Time{Time: w.now}
@@ -49,7 +49,7 @@ func TestAVirtualMachineThatIsBeingDeletedIsNotReady(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeSuspendedStaysOff(t *testing.T) {
+func TestMember_ThatCannotBeSuspendedStaysOff(t *testing.T) {
 	w := newWorld(t)
 	w.group("shop", "", waits("db"), step("web"))
 	w.vms["db"].Status.PowerState = on
@@ -64,7 +64,7 @@ func TestWhatCannotBeSuspendedStaysOff(t *testing.T) {
 	}
 }
 
-func TestAVirtualMachineThatWasNotMadeKeepsNoOtherFromBeingPoweredOff(t *testing.T) {
+func TestMember_ThatWasNotCreatedDoesNotDelayPowerOff(t *testing.T) {
 	w := newWorld(t)
 	w.group("shop", on, waits("db"), step("web"))
 	w.condition(w.vms["web"], vmv1alpha1.ConditionCreated, false)
@@ -77,7 +77,7 @@ func TestAVirtualMachineThatWasNotMadeKeepsNoOtherFromBeingPoweredOff(t *testing
 	}
 }
 
-func TestAMemberThatComesLateIsAskedAtOnce(t *testing.T) {
+func TestMember_ThatIsAddedLateIsPoweredOnImmediately(t *testing.T) {
 	w := newWorld(t)
 	w.group("shop", on, waits("db"), step("web"))
 	w.settle()
@@ -105,17 +105,17 @@ func TestAMemberThatComesLateIsAskedAtOnce(t *testing.T) {
 	}
 }
 
-func TestAnUnlinkedMemberIsNamedAndWaitedFor(t *testing.T) {
+func TestMember_ThatIsNotLinkedIsReported(t *testing.T) {
 	for name, tc := range map[string]struct {
 		change      func(w *world)
 		is, message string
 		waits       bool
 	}{
 		"no such virtual machine": {func(w *world) { delete(w.vms, "db") }, "False NotFound", `VirtualMachine "db" does not exist`, true},
-		"one that names no group": {func(w *world) { w.vms["db"].Spec.GroupName = "" }, "False NotLinked",
-			`VirtualMachine "db" names no group: its spec.groupName has to be shop`, true},
+		"no group name": {func(w *world) { w.vms["db"].Spec.GroupName = "" }, "False NotLinked",
+			`spec.groupName of VirtualMachine "db" is empty, and must be shop`, true},
 		"one of another group": {func(w *world) { w.vms["db"].Spec.GroupName = "other" }, "False NotLinked",
-			`VirtualMachine "db" is in VirtualMachineGroup "other" by its spec.groupName`, true},
+			`spec.groupName of VirtualMachine "db" is other`, true},
 		"one that is linked": {func(*world) {}, "True Succeeded", "", false},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -12,7 +12,7 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-func TestGroupsInAGroupFollowIt(t *testing.T) {
+func TestChildGroup_FollowsItsParent(t *testing.T) {
 	w := newWorld(t)
 	w.group("data", "", waits("db"), step("cache")).Spec.GroupName = "shop"
 	w.group("front", "", step("web")).Spec.GroupName = "shop"
@@ -34,7 +34,7 @@ func TestGroupsInAGroupFollowIt(t *testing.T) {
 	}
 }
 
-func TestAGroupIsWaitedForUntilAllInItAreReady(t *testing.T) {
+func TestChildGroup_IsReadyWhenAllItsMembersAre(t *testing.T) {
 	w := newWorld(t)
 	w.group("data", "", step("db", "cache")).Spec.GroupName = "shop"
 	w.group("shop", on, waits("group/data"), step("web"))
@@ -53,7 +53,7 @@ func TestAGroupIsWaitedForUntilAllInItAreReady(t *testing.T) {
 	}
 }
 
-func TestWhatAGroupSaidBeforeItsSpecChangedDoesNotCount(t *testing.T) {
+func TestChildGroup_StatusOfAnOlderGenerationDoesNotCount(t *testing.T) {
 	w := newWorld(t)
 	w.group("data", "", step("db")).Spec.GroupName = "shop"
 	w.group("shop", on, waits("group/data"), step("web"))
@@ -67,7 +67,7 @@ func TestWhatAGroupSaidBeforeItsSpecChangedDoesNotCount(t *testing.T) {
 	}
 }
 
-func TestAGroupWithAPowerStateOfItsOwnKeepsIt(t *testing.T) {
+func TestChildGroup_WithItsOwnPowerStateKeepsIt(t *testing.T) {
 	w := newWorld(t)
 	w.group("data", on, step("db")).Spec.GroupName = "shop"
 	w.group("shop", off, waits("group/data"), step("web"))
@@ -82,7 +82,7 @@ func TestAGroupWithAPowerStateOfItsOwnKeepsIt(t *testing.T) {
 	}
 }
 
-func TestGroupLinkedOfAGroup(t *testing.T) {
+func TestChildGroup_GroupLinked(t *testing.T) {
 	for name, tc := range map[string]struct {
 		change      func(w *world)
 		is, message string
@@ -90,13 +90,13 @@ func TestGroupLinkedOfAGroup(t *testing.T) {
 		"in none": {func(w *world) { w.groups["data"].Spec.GroupName = "" }, "", ""},
 		"in one":  {func(*world) {}, "True Succeeded", ""},
 		"in one that is not there": {func(w *world) { delete(w.groups, "shop") }, "False NotFound",
-			`VirtualMachineGroup "shop", which spec.groupName names, does not exist`},
+			`VirtualMachineGroup "shop" in spec.groupName does not exist`},
 		"in one that does not name it": {func(w *world) { w.edit("shop", func(g *group) { g.Spec.BootOrder = nil }) }, "False NotLinked",
 			`spec.bootOrder of VirtualMachineGroup "shop" does not name this group`},
 		"in a circle": {func(w *world) {
 			w.edit("shop", func(g *group) { g.Spec.GroupName = "data" })
 			w.edit("data", func(g *group) { g.Spec.BootOrder = append(g.Spec.BootOrder, step("group/shop")) })
-		}, "False Invalid", "the groups are in a circle by their spec.groupName: data, shop, data"},
+		}, "False Invalid", "spec.groupName of these groups forms a cycle: data, shop, data"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
@@ -114,7 +114,7 @@ func TestGroupLinkedOfAGroup(t *testing.T) {
 	}
 }
 
-func TestGroupsInACircleDoNotWaitForEachOther(t *testing.T) {
+func TestGroups_InACycleDoNotWaitForEachOther(t *testing.T) {
 	w := newWorld(t)
 	w.group("a", on, waits("group/b"), step("x")).Spec.GroupName = "b"
 	w.group("b", on, waits("group/a"), step("y")).Spec.GroupName = "a"
@@ -136,7 +136,7 @@ func TestGroupsInACircleDoNotWaitForEachOther(t *testing.T) {
 	w.settle() // comes to rest
 }
 
-func TestGroupsAreNestedSoDeepAndNoDeeper(t *testing.T) {
+func TestGroups_HaveAMaximumDepth(t *testing.T) {
 	w := newWorld(t)
 	const deepest = vmv1alpha1.MaxGroupDepth + 1
 	for i := range deepest + 1 {
@@ -156,7 +156,7 @@ func TestGroupsAreNestedSoDeepAndNoDeeper(t *testing.T) {
 		}
 	}
 	is, message := w.conditionOf(fmt.Sprintf("g%d", deepest), vmv1alpha1.ConditionGroupLinked)
-	if want := "it is in more than 8 groups, one in another: g9, g8, g7, g6, g5, g4, g3, g2, g1, g0"; is != "False Invalid" || message != want {
+	if want := "nested more than 8 levels deep: g9, g8, g7, g6, g5, g4, g3, g2, g1, g0"; is != "False Invalid" || message != want {
 		t.Errorf("GroupLinked of the deepest is %s: %s", is, message)
 	}
 	if w.power(fmt.Sprintf("vm%d", deepest)) != off {

@@ -16,7 +16,7 @@ import (
 	vmlisters "github.com/slipway-dev/slipway/pkg/generated/listers/vm/v1alpha1"
 )
 
-// reconciler makes the passes.
+// reconciler reconciles groups.
 type reconciler struct {
 	client vmclient.VmV1alpha1Interface
 	groups controller.Store[*group]
@@ -24,9 +24,8 @@ type reconciler struct {
 	now    func() time.Time
 }
 
-// Reconcile decides what the members of the group of key are asked for, and writes it into
-// the status of the group if that is something else than before. It comes back when it may
-// be without anybody's doing.
+// Reconcile computes the desired power states of the members and writes the status of the group if it differs. It requeues the
+// group for the time at which the status can change without an event.
 func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (controller.Result, error) {
 	g, err := r.groups.Get(key)
 	if err != nil {
@@ -49,8 +48,7 @@ func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (c
 	return controller.Result{RequeueAfter: again}, nil
 }
 
-// machines finds virtual machines by what the cache has: one that it lacks comes with an
-// event.
+// machines returns a function that reads VMs from the cache. A VM that the cache does not have yet causes an event later.
 func (r *reconciler) machines(namespace string) machines {
 	lister := r.vms.VirtualMachines(namespace)
 	return func(name string) *vmv1alpha1.VirtualMachine {

@@ -22,7 +22,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/generated/informers/externalversions"
 )
 
-// live is the whole controller over a fake server, on a clock of its own.
+// live is the controller with a fake server and a synthetic clock.
 type live struct {
 	*world
 	api    *fake.Clientset
@@ -31,7 +31,7 @@ type live struct {
 	stop   func()
 }
 
-// run starts the controller on what w has. synctest must be on.
+// run starts the controller with the objects of w. It must be called in a synctest bubble.
 func run(t *testing.T, w *world) *live {
 	t.Helper()
 	l := &live{world: w}
@@ -47,7 +47,7 @@ func run(t *testing.T, w *world) *live {
 	stamp := func(action clienttesting.Action) (bool, runtime.Object, error) {
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		version++ // The fake keeps none, by which caches tell what is newer.
+		version++ // The fake client sets no resource versions, which caches compare.
 		action.(clienttesting.CreateAction).GetObject().(metav1.Object).SetResourceVersion(strconv.Itoa(version))
 		if action.GetResource().Resource == "virtualmachinegroups" && action.GetSubresource() == "status" {
 			l.writes++
@@ -60,7 +60,7 @@ func run(t *testing.T, w *world) *live {
 	return l
 }
 
-// restart ends the controller, if it runs, and starts another one over what is stored.
+// restart stops the controller and starts another one with the stored objects.
 func (l *live) restart() {
 	l.t.Helper()
 	if l.stop != nil {
@@ -86,7 +86,7 @@ func (l *live) restart() {
 	synctest.Wait()
 }
 
-// after lets time go by and returns what the status of a group asks its members for.
+// after waits and returns the desired power states in the status of a group.
 func (l *live) after(d time.Duration, name string) map[string]vmv1alpha1.PowerState {
 	l.t.Helper()
 	time.Sleep(d)
@@ -107,7 +107,7 @@ func (l *live) stored(name string) *group {
 	return g
 }
 
-// follows writes a virtual machine that does what its group asks it for.
+// follows writes a VM that has the desired power state of its group.
 func (l *live) follows(name string, state vmv1alpha1.PowerState) {
 	l.t.Helper()
 	vms := l.api.VmV1alpha1().VirtualMachines("dev")
@@ -132,7 +132,7 @@ func (l *live) wants(what string, got map[string]vmv1alpha1.PowerState, want ...
 	}
 }
 
-func TestPowerChartOfAGroupOnTheWorkqueue(t *testing.T) {
+func TestGroup_FollowsThePowerChartOnTheWorkqueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		db, web := waits("db"), step("web")
@@ -168,7 +168,7 @@ func TestPowerChartOfAGroupOnTheWorkqueue(t *testing.T) {
 	})
 }
 
-func TestNewsOfHundredsOfMembersAreGathered(t *testing.T) {
+func TestEvents_OfHundredsOfMembersAreCollected(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		var names []string
@@ -194,7 +194,7 @@ func TestNewsOfHundredsOfMembersAreGathered(t *testing.T) {
 	})
 }
 
-func TestGroupsWakeThoseAboveAndBelow(t *testing.T) {
+func TestEvents_OfAGroupEnqueueParentsAndChildren(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		w.group("data", "", step("db")).Spec.GroupName = "shop"

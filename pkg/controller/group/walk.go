@@ -13,89 +13,88 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// walk brings the steps of a group to its power state, one after another.
+// walk sets the desired power state of the steps of a group, one after another.
 type walk struct {
 	steps []vmv1alpha1.VirtualMachineGroupStep
-	// members are those of each step.
+	// members has the members of each step.
 	members [][]member
 	// generation of the group.
 	generation int64
-	// target is the power state, since begin.
+	// target is the desired power state of the group, which was set at begin.
 	target vmv1alpha1.PowerState
 	begin  time.Time
 	now    time.Time
 }
 
-// halt is why the walk goes no further for now.
+// halt is the reason why the next step does not begin yet.
 type halt struct {
 	reason, message string
-	// until is when it goes on by itself; zero if only news of members can tell.
+	// until is the time at which the walk continues without an event, or zero.
 	until time.Time
 }
 
-// tell asks the members of every step that may begin for the power state of the group, and
-// returns why not the others; nil when all are asked. Where none is wanted nothing is waited
-// for.
-func (w *walk) tell() *halt {
+// advance sets the desired power state of the members of each step that can begin. It returns why the others cannot, or nil if
+// all have begun. If the group has no desired power state, no step waits.
+func (w *walk) advance() *halt {
 	if w.target == "" {
 		for _, step := range w.members {
 			for _, m := range step {
 				m.DesiredPowerState, m.DesiredSince = "", nil
-				w.show(m)
+				w.setStatus(m)
 			}
 		}
 		return nil
 	}
 	for k := range w.steps {
-		i := w.at(k)
-		if _, begun := w.begun(i); !begun {
-			if h := w.before(k); h != nil {
+		i := w.stepIndex(k)
+		if _, begun := w.beginOf(i); !begun {
+			if h := w.mayBegin(k); h != nil {
 				return h
 			}
 		}
 		for _, m := range w.members[i] {
-			if !w.told(m) {
+			if !w.isSet(m) {
 				m.DesiredPowerState, m.DesiredSince = w.target, &metav1.MicroTime{Time: w.now}
-				w.show(m)
+				w.setStatus(m)
 			}
 		}
 	}
 	return nil
 }
 
-// at is the index of the k-th step of the walk.
-func (w *walk) at(k int) int {
+// stepIndex returns the index of the k-th step of the walk.
+func (w *walk) stepIndex(k int) int {
 	if w.target == vmv1alpha1.PoweredOn {
 		return k
 	}
 	return len(w.steps) - 1 - k
 }
 
-// told is true for a member that was asked in this walk.
-func (w *walk) told(m member) bool {
+// isSet reports whether the desired power state of a member was set in this walk.
+func (w *walk) isSet(m member) bool {
 	return m.DesiredPowerState == w.target && m.DesiredSince != nil && !m.DesiredSince.Time.Before(w.begin)
 }
 
-// begun tells whether step i has, and when.
-func (w *walk) begun(i int) (since time.Time, ok bool) {
+// beginOf returns when step i has begun, and whether it has.
+func (w *walk) beginOf(i int) (since time.Time, ok bool) {
 	for _, m := range w.members[i] {
-		if w.told(m) && (!ok || m.DesiredSince.Time.Before(since)) {
+		if w.isSet(m) && (!ok || m.DesiredSince.Time.Before(since)) {
 			since, ok = m.DesiredSince.Time, true
 		}
 	}
 	return since, ok
 }
 
-// before is why the k-th step of the walk cannot begin; nil if it can.
-func (w *walk) before(k int) *halt {
+// mayBegin returns why the k-th step of the walk cannot begin, or nil if it can.
+func (w *walk) mayBegin(k int) *halt {
 	from := w.begin
 	if k > 0 {
 		var h *halt
-		if from, h = w.leave(k - 1); h != nil {
+		if from, h = w.mayEnd(k - 1); h != nil {
 			return h
 		}
 	}
-	step := &w.steps[w.at(k)]
+	step := &w.steps[w.stepIndex(k)]
 	delay := step.PowerOnDelaySeconds
 	if w.target != vmv1alpha1.PoweredOn {
 		delay = step.PowerOffDelaySeconds
@@ -104,14 +103,13 @@ func (w *walk) before(k int) *halt {
 	if delay == 0 || !until.After(w.now) {
 		return nil
 	}
-	return &halt{vmv1alpha1.ReasonDelayed, fmt.Sprintf("step %d of %d waits until %s", w.at(k)+1, len(w.steps), until.UTC().Format(time.RFC3339)), until}
+	return &halt{vmv1alpha1.ReasonDelayed, fmt.Sprintf("step %d of %d waits until %s", w.stepIndex(k)+1, len(w.steps), until.UTC().Format(time.RFC3339)), until}
 }
 
-// leave is since when the k-th step of the walk, which has begun, lets the next one begin,
-// or why it does not.
-func (w *walk) leave(k int) (from time.Time, h *halt) {
-	i, next := w.at(k), w.at(k+1)
-	from, _ = w.begun(i)
+// mayEnd returns since when the next step can begin after the k-th step of the walk, which has begun, or why it cannot.
+func (w *walk) mayEnd(k int) (from time.Time, h *halt) {
+	i, next := w.stepIndex(k), w.stepIndex(k+1)
+	from, _ = w.beginOf(i)
 	between := &w.steps[min(i, next)]
 	if between.WaitFor != vmv1alpha1.WaitForReady {
 		return from, nil
@@ -119,12 +117,12 @@ func (w *walk) leave(k int) (from time.Time, h *halt) {
 	begun := from
 	var waits []string
 	for _, m := range w.members[i] {
-		ok, since := w.passes(m)
+		ok, since := w.isDone(m)
 		if !ok {
 			waits = append(waits, m.Name)
 		}
 		if since.After(from) {
-			// A condition tells whole seconds. It is in the one that follows at the latest.
+			// Conditions have a resolution of one second.
 			from = since.Add(time.Second)
 		}
 	}

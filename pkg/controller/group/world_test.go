@@ -21,18 +21,17 @@ const (
 	suspended = vmv1alpha1.Suspended
 )
 
-// world is a namespace with groups and virtual machines, whose controllers do at once what
-// they have to, unless they are held.
+// world is a namespace with groups and VMs. Its VMs take their desired power state immediately, unless they are held.
 type world struct {
 	t      *testing.T
 	now    time.Time
 	groups map[string]*group
 	vms    map[string]*vmv1alpha1.VirtualMachine
-	// until is when each group wants to be looked at again.
+	// until is the requeue time of each group.
 	until map[string]time.Time
-	// held virtual machines take no note of their group, and unready ones never become Ready.
+	// held VMs ignore their group; unready VMs never become Ready.
 	held, unready map[string]bool
-	// order is in which machines changed their power state.
+	// order has the VMs in the order of their power changes.
 	order []string
 }
 
@@ -43,7 +42,7 @@ func newWorld(t *testing.T) *world {
 	}
 }
 
-// step is one of a group: its members, where a name with a slash is that of a group.
+// step returns a step with members. A name with a slash is that of a group.
 func step(members ...string) vmv1alpha1.VirtualMachineGroupStep {
 	var s vmv1alpha1.VirtualMachineGroupStep
 	for _, name := range members {
@@ -56,14 +55,14 @@ func step(members ...string) vmv1alpha1.VirtualMachineGroupStep {
 	return s
 }
 
-// waits is step with waitFor Ready.
+// waits returns a step with waitFor Ready.
 func waits(members ...string) vmv1alpha1.VirtualMachineGroupStep {
 	s := step(members...)
 	s.WaitFor = vmv1alpha1.WaitForReady
 	return s
 }
 
-// group adds one with its virtual machines, which are off.
+// group adds a group with its VMs, which are powered off.
 func (w *world) group(name string, state vmv1alpha1.PowerState, steps ...vmv1alpha1.VirtualMachineGroupStep) *group {
 	g := &group{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "dev", Name: name, UID: types.UID("uid-" + name), Generation: 1},
@@ -78,7 +77,7 @@ func (w *world) group(name string, state vmv1alpha1.PowerState, steps ...vmv1alp
 	return g
 }
 
-// vm adds a virtual machine that is off.
+// vm adds a VM that is powered off.
 func (w *world) vm(name, of string) *vmv1alpha1.VirtualMachine {
 	vm := &vmv1alpha1.VirtualMachine{ObjectMeta: metav1.ObjectMeta{Namespace: "dev", Name: name, UID: types.UID("uid-" + name)}}
 	vm.Spec.GroupName, vm.Status.PowerState = of, off
@@ -133,12 +132,12 @@ func (w *world) member(name, member string) *vmv1alpha1.VirtualMachineGroupMembe
 	}
 	m := w.groups[name].Member(kind, member)
 	if m == nil {
-		w.t.Fatalf("group %s says nothing of %s", name, member)
+		w.t.Fatalf("group %s has no member %s", name, member)
 	}
 	return m
 }
 
-// settle makes passes over all groups and virtual machines until nothing changes any more.
+// settle reconciles all groups and VMs until nothing changes.
 func (w *world) settle() {
 	w.t.Helper()
 	for range 1000 {
@@ -164,8 +163,7 @@ func (w *world) settle() {
 	w.t.Fatal("it does not come to rest")
 }
 
-// follow does what the controller of virtual machines does, and tells whether it did
-// anything.
+// follow does the work of the VM controller and reports whether it changed anything.
 func (w *world) follow(vm *vmv1alpha1.VirtualMachine) bool {
 	before := vm.DeepCopy()
 	vm.Status.InheritedPowerState = ""
@@ -182,7 +180,7 @@ func (w *world) follow(vm *vmv1alpha1.VirtualMachine) bool {
 	return !equal(before, vm)
 }
 
-// pass lets time go by until what the groups wait for, at most for d, and settles.
+// pass advances the clock to the next requeue, at most by d, and settles.
 func (w *world) pass(d time.Duration) {
 	w.t.Helper()
 	w.settle()

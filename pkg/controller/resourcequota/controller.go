@@ -24,21 +24,21 @@ import (
 // Name of the controller in logs, metrics and its queue.
 const Name = "resourcequota"
 
-// Deps is what the controller needs; all are required but Now.
+// Deps has the dependencies of the controller. All fields are required except Now.
 type Deps struct {
 	// Host writes the status of ResourceQuotas.
 	Host kubernetes.Interface
 	// HostInformers watch ResourceQuotas. Run starts them.
 	HostInformers kubeinformers.SharedInformerFactory
-	// Informers watch virtual machines. Run starts them.
+	// Informers watch VMs. Run starts them.
 	Informers externalversions.SharedInformerFactory
-	// Usage counts what is used of a quota.
+	// Usage counts the used resources of a quota.
 	Usage func(*corev1.ResourceQuota) (corev1.ResourceList, error)
-	// Now is the clock; time.Now when nil.
+	// Now returns the time. The default is time.Now.
 	Now func() time.Time
 }
 
-// Controller counts what is used.
+// Controller writes the usage of ResourceQuotas.
 type Controller struct {
 	*controller.Loop[types.NamespacedName]
 	quotas corev1listers.ResourceQuotaLister
@@ -52,17 +52,17 @@ func New(d Deps) (*Controller, error) {
 	quotas := d.HostInformers.Core().V1().ResourceQuotas()
 	c := &Controller{quotas: quotas.Lister()}
 	var err error
-	// One worker: the reconciler remembers, and a pass writes to the host cluster once.
+	// One worker, because the reconciler has state.
 	c.Loop, err = controller.For[types.NamespacedName](Name, d.HostInformers, d.Informers).
 		Watches(quotas.Informer(), c.quotaHandler()).
 		Watches(d.Informers.Vm().V1alpha1().VirtualMachines().Informer(), c.machineHandler()).
-		Reconciler(&reconciler{host: d.Host, quotas: c.quotas, usage: d.Usage, now: controller.Clock(d.Now), seen: map[types.NamespacedName]*seen{}}).
+		Reconciler(&reconciler{host: d.Host, quotas: c.quotas, usage: d.Usage, now: controller.Clock(d.Now), excess: map[types.NamespacedName]*observation{}}).
 		Build()
 	return c, err
 }
 
-// quotaHandler queues a quota that is new or has resources that were never counted at
-// once, and any other some time after it was charged, once for all charges of that time.
+// quotaHandler returns a handler that enqueues a quota immediately if it has resources that were never counted. Otherwise the
+// quota is enqueued after settleTime, once for all charges in that time.
 func (c *Controller) quotaHandler() cache.ResourceEventHandler {
 	add := func(obj any) {
 		if q, ok := controller.WithoutTombstone[*corev1.ResourceQuota](obj); ok {
@@ -78,29 +78,29 @@ func (c *Controller) quotaHandler() cache.ResourceEventHandler {
 	return cache.ResourceEventHandlerFuncs{AddFunc: add, UpdateFunc: func(_, obj any) { add(obj) }, DeleteFunc: add}
 }
 
-// machineHandler queues the quotas of a namespace when something may be free again, and
-// some time after what is charged has changed by other ways than a request.
+// machineHandler returns a handler that enqueues the quotas of a namespace when a VM is deleted, and after settleTime when the
+// usage of a VM has changed.
 func (c *Controller) machineHandler() cache.ResourceEventHandler {
 	return cache.ResourceEventHandlerFuncs{
 		UpdateFunc: func(oldObj, obj any) {
 			old, updated := oldObj.(*vmv1alpha1.VirtualMachine), obj.(*vmv1alpha1.VirtualMachine)
 			if old.Status.PowerState != updated.Status.PowerState || old.Spec.PowerState != updated.Spec.PowerState ||
 				!equality.Semantic.DeepEqual(quota.Basis(old), quota.Basis(updated)) {
-				c.addAll(updated.Namespace, settleTime)
+				c.enqueueAll(updated.Namespace, settleTime)
 			}
 		},
 		DeleteFunc: func(obj any) {
-			if gone, ok := controller.WithoutTombstone[*vmv1alpha1.VirtualMachine](obj); ok {
-				c.addAll(gone.Namespace, 0)
+			if deleted, ok := controller.WithoutTombstone[*vmv1alpha1.VirtualMachine](obj); ok {
+				c.enqueueAll(deleted.Namespace, 0)
 			}
 		},
 	}
 }
 
-func (c *Controller) addAll(namespace string, after time.Duration) {
+func (c *Controller) enqueueAll(namespace string, after time.Duration) {
 	all, err := c.quotas.ResourceQuotas(namespace).List(labels.Everything())
 	if err != nil {
-		return // only for an index that does not exist
+		return // a lister returns an error only for a missing index
 	}
 	for _, q := range all {
 		c.Look(controller.KeyOf(q), after)

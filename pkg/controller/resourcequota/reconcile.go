@@ -20,33 +20,33 @@ import (
 	"github.com/slipway-dev/slipway/pkg/registry/quota"
 )
 
-// reconciler makes the passes, one at a time.
+// reconciler reconciles ResourceQuotas, one at a time.
 type reconciler struct {
 	host   kubernetes.Interface
 	quotas corev1listers.ResourceQuotaLister
 	usage  func(*corev1.ResourceQuota) (corev1.ResourceList, error)
 	now    func() time.Time
-	// seen are the quotas that have more charged than is used.
-	seen map[types.NamespacedName]*seen
+	// excess has the quotas of which more is charged than is used.
+	excess map[types.NamespacedName]*observation
 }
 
-// Reconcile counts one quota anew.
+// Reconcile counts the usage of one quota.
 func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (controller.Result, error) {
 	q, err := r.quotas.ResourceQuotas(key.Namespace).Get(key.Name)
 	switch {
 	case apierrors.IsNotFound(err):
-		delete(r.seen, key)
+		delete(r.excess, key)
 		return controller.Result{}, nil
 	case err != nil:
 		return controller.Result{}, fmt.Errorf("reading ResourceQuota %s: %w", key, err)
 	}
 	names := limited(q)
 	if len(names) == 0 {
-		delete(r.seen, key)
+		delete(r.excess, key)
 		return controller.Result{}, nil
 	}
 	charged := quotav1.Mask(q.Status.Used, names)
-	before, now := r.seen[key], r.now()
+	before, now := r.excess[key], r.now()
 	age := before.age(q.UID, now)
 	if age >= 0 && age < settleTime && len(charged) == len(names) {
 		return controller.Result{RequeueAfter: settleTime - age}, nil
@@ -56,7 +56,7 @@ func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (c
 	}
 	used, err := r.usage(q)
 	if err != nil {
-		return controller.Result{}, fmt.Errorf("counting what ResourceQuota %s limits: %w", key, err)
+		return controller.Result{}, fmt.Errorf("counting the usage of ResourceQuota %s: %w", key, err)
 	}
 	charge := settled(before, charged, used)
 	if !quotav1.Equals(charge, charged) {
@@ -76,14 +76,14 @@ func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (c
 		}
 	}
 	if quotav1.Equals(charge, used) {
-		delete(r.seen, key)
+		delete(r.excess, key)
 		return controller.Result{}, nil
 	}
-	r.seen[key] = &seen{uid: q.UID, at: now, used: charge}
+	r.excess[key] = &observation{uid: q.UID, at: now, used: charge}
 	return controller.Result{RequeueAfter: settleTime}, nil
 }
 
-// limited are our resources that q limits, by what the host's controller has taken note of.
+// limited returns the resources of Slipway that q limits, by status.hard.
 func limited(q *corev1.ResourceQuota) []corev1.ResourceName {
 	return quotav1.Intersection(quotav1.ResourceNames(q.Status.Hard), quota.Names)
 }

@@ -11,29 +11,28 @@ import (
 	quotav1 "k8s.io/apiserver/pkg/quota/v1"
 )
 
-// settleTime is how long a request may take from its charge, which is the last thing that
-// admission does, until it is stored or has failed. Our judgement: it takes milliseconds.
+// settleTime is the maximum time between the charge of a request, which is the last step of admission, and the moment when the
+// object is stored or the request has failed. By our judgement this takes milliseconds.
 const settleTime = 5 * time.Second
 
-// seen is what a quota had charged at a time, when that was more than was used.
-type seen struct {
+// observation is the charge of a quota at a time when it was higher than the usage.
+type observation struct {
 	uid  types.UID
 	at   time.Time
 	used corev1.ResourceList
 }
 
-// age of what was seen of the quota uid; negative if nothing was.
-func (s *seen) age(uid types.UID, now time.Time) time.Duration {
+// age returns the age of an observation of the quota with the UID. It is negative if there is none.
+func (s *observation) age(uid types.UID, now time.Time) time.Duration {
 	if s == nil || s.uid != uid {
 		return -1
 	}
 	return now.Sub(s.at)
 }
 
-// settled returns what to charge: what is used, and where that is less than what is
-// charged, with all that was charged after before was seen. Without before nothing
-// becomes less.
-func settled(before *seen, charged, used corev1.ResourceList) corev1.ResourceList {
+// settled returns the new charge. It is the usage; if the usage is lower than the charge, the charges since the observation
+// before are added. Without an observation the charge is not reduced.
+func settled(before *observation, charged, used corev1.ResourceList) corev1.ResourceList {
 	result := corev1.ResourceList{}
 	for name, u := range used {
 		c, known := charged[name]

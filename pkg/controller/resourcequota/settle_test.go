@@ -29,20 +29,20 @@ func vcpus(n int64) corev1.ResourceList {
 	return corev1.ResourceList{vmv1alpha1.QuotaVCPUs: *resource.NewQuantity(n, resource.DecimalSI)}
 }
 
-func TestLessIsChargedOnlyForWhatWasChargedBefore(t *testing.T) {
+func TestSettled_ReducesOnlyObservedCharges(t *testing.T) {
 	for name, tc := range map[string]struct {
-		before              *seen
+		before              *observation
 		charged, used, want corev1.ResourceList
 	}{
 		"never counted":                                    {nil, corev1.ResourceList{}, vcpus(3), vcpus(3)},
 		"more is used":                                     {nil, vcpus(2), vcpus(3), vcpus(3)},
 		"as much is used":                                  {nil, vcpus(3), vcpus(3), vcpus(3)},
 		"less is used, for the first time":                 {nil, vcpus(5), vcpus(3), vcpus(5)},
-		"less is used, and nothing was charged since":      {&seen{used: vcpus(5)}, vcpus(5), vcpus(3), vcpus(3)},
-		"two were charged since, and may not be stored":    {&seen{used: vcpus(5)}, vcpus(7), vcpus(3), vcpus(5)},
-		"what was charged since may be stored":             {&seen{used: vcpus(5)}, vcpus(7), vcpus(6), vcpus(7)},
-		"somebody else has charged less since":             {&seen{used: vcpus(5)}, vcpus(4), vcpus(3), vcpus(3)},
-		"more is used than was charged, whatever was seen": {&seen{used: vcpus(5)}, vcpus(5), vcpus(6), vcpus(6)},
+		"less is used, and nothing was charged since":      {&observation{used: vcpus(5)}, vcpus(5), vcpus(3), vcpus(3)},
+		"two were charged since, and may not be stored":    {&observation{used: vcpus(5)}, vcpus(7), vcpus(3), vcpus(5)},
+		"what was charged since may be stored":             {&observation{used: vcpus(5)}, vcpus(7), vcpus(6), vcpus(7)},
+		"another client has charged less since":            {&observation{used: vcpus(5)}, vcpus(4), vcpus(3), vcpus(3)},
+		"more is used than was charged, whatever was seen": {&observation{used: vcpus(5)}, vcpus(5), vcpus(6), vcpus(6)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if diff := cmp.Diff(tc.want, settled(tc.before, tc.charged, tc.used)); diff != "" {
@@ -52,7 +52,7 @@ func TestLessIsChargedOnlyForWhatWasChargedBefore(t *testing.T) {
 	}
 }
 
-// scene is a reconciler over one quota whose usage the test says.
+// scene is a reconciler with one quota, whose usage the tests set.
 type scene struct {
 	*reconciler
 	host    *fake.Clientset
@@ -73,13 +73,13 @@ func newScene(t *testing.T, charged corev1.ResourceList) *scene {
 	s := &scene{host: fake.NewClientset(q), indexer: cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc}), now: time.Unix(1000, 0)}
 	s.reconciler = &reconciler{
 		host: s.host, quotas: corev1listers.NewResourceQuotaLister(s.indexer), now: func() time.Time { return s.now },
-		usage: func(*corev1.ResourceQuota) (corev1.ResourceList, error) { return s.used, s.failure }, seen: map[types.NamespacedName]*seen{},
+		usage: func(*corev1.ResourceQuota) (corev1.ResourceList, error) { return s.used, s.failure }, excess: map[types.NamespacedName]*observation{},
 	}
 	s.hear(t)
 	return s
 }
 
-// hear brings the informer up to date.
+// hear updates the informer.
 func (s *scene) hear(t *testing.T) *corev1.ResourceQuota {
 	t.Helper()
 	q, err := s.host.CoreV1().ResourceQuotas("ns").Get(t.Context(), "team", metav1.GetOptions{})
@@ -101,7 +101,7 @@ func (s *scene) pass(t *testing.T) (controller.Result, corev1.ResourceList) {
 	return result, s.hear(t).Status.Used
 }
 
-func TestWhatIsFreeAgainIsGivenBackAfterTheSettleTimeAndNothingElseIsTouched(t *testing.T) {
+func TestReconcile_ReducesTheChargeAfterSettleTime(t *testing.T) {
 	charged := vcpus(5)
 	charged[corev1.ResourcePods] = resource.MustParse("2")
 	s := newScene(t, charged)
@@ -121,7 +121,7 @@ func TestWhatIsFreeAgainIsGivenBackAfterTheSettleTimeAndNothingElseIsTouched(t *
 	}
 }
 
-func TestAQuotaThatWasNeverCountedIsCountedAtOnce(t *testing.T) {
+func TestReconcile_CountsANewQuotaImmediately(t *testing.T) {
 	s := newScene(t, nil)
 	s.used = vcpus(3)
 	if _, used := s.pass(t); cmp.Diff(vcpus(3), used) != "" {
@@ -129,7 +129,7 @@ func TestAQuotaThatWasNeverCountedIsCountedAtOnce(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeCountedChangesNothing(t *testing.T) {
+func TestReconcile_ChangesNothingIfUsageIsUnknown(t *testing.T) {
 	s := newScene(t, vcpus(5))
 	s.used, s.failure = vcpus(3), errors.New("the store is away")
 	if _, err := s.Reconcile(t.Context(), types.NamespacedName{Namespace: "ns", Name: "team"}); !errors.Is(err, s.failure) {
@@ -140,14 +140,14 @@ func TestWhatCannotBeCountedChangesNothing(t *testing.T) {
 	}
 }
 
-func TestAQuotaThatWasWrittenMeanwhileIsLookedAtAgain(t *testing.T) {
+func TestReconcile_IsRequeuedAfterAConflict(t *testing.T) {
 	s := newScene(t, vcpus(2))
 	s.used = vcpus(3)
 	s.host.PrependReactor("update", "resourcequotas", func(clienttesting.Action) (bool, runtime.Object, error) {
 		return true, nil, apierrors.NewConflict(corev1.Resource("resourcequotas"), "team", errors.New("it changed"))
 	})
 	result, err := s.Reconcile(context.Background(), types.NamespacedName{Namespace: "ns", Name: "team"})
-	if err != nil || result.RequeueAfter != controller.ShortConflict || len(s.seen) != 0 {
-		t.Errorf("a conflict gives %+v, %v and remembers %v", result, err, s.seen)
+	if err != nil || result.RequeueAfter != controller.ShortConflict || len(s.excess) != 0 {
+		t.Errorf("a conflict gives %+v, %v and remembers %v", result, err, s.excess)
 	}
 }

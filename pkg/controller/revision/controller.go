@@ -16,15 +16,15 @@ import (
 // Name of the controller in logs, metrics and its queue.
 const Name = "controllerrevision"
 
-// Deps is what the controller needs; all are required.
+// Deps has the dependencies of the controller. All fields are required.
 type Deps struct {
-	// Client marks and deletes revisions, and reads what may name them.
+	// Client marks and deletes revisions, and reads the objects that may refer to them.
 	Client versioned.Interface
-	// Informers watch our kinds. New registers what it needs; Run starts them.
+	// Informers watch the kinds of Slipway. New registers the informers that it needs; Run starts them.
 	Informers externalversions.SharedInformerFactory
 }
 
-// Controller collects revisions.
+// Controller deletes unused revisions.
 type Controller struct {
 	*controller.Loop[types.NamespacedName]
 	revisions cache.SharedIndexInformer
@@ -38,11 +38,11 @@ func New(d Deps) (*Controller, error) {
 	vm, revisions := d.Informers.Vm().V1alpha1(), d.Informers.Instancetype().V1alpha1().ControllerRevisions().Informer()
 	c := &Controller{revisions: revisions}
 	r := &reconciler{client: d.Client, revisions: itlisters.NewControllerRevisionLister(revisions.GetIndexer())}
-	b := controller.For[types.NamespacedName](Name, d.Informers).Watches(revisions, c.made()).Reconciler(r)
+	b := controller.For[types.NamespacedName](Name, d.Informers).Watches(revisions, c.revisionHandler()).Reconciler(r)
 	for _, users := range []cache.SharedIndexInformer{
 		vm.VirtualMachines().Informer(), vm.VirtualMachineInstances().Informer(), vm.VirtualMachineSnapshots().Informer(),
 	} {
-		b.Index(users, cache.Indexers{indexByRevision: named}).Watches(users, c.users())
+		b.Index(users, cache.Indexers{indexByRevision: byRevision}).Watches(users, c.userHandler())
 		r.users = append(r.users, users.GetIndexer())
 	}
 	var err error

@@ -17,21 +17,20 @@ import (
 	"github.com/slipway-dev/slipway/pkg/instancetype"
 )
 
-// indexByRevision finds virtual machines, instances and snapshots by namespace/name of the
-// revisions that they name.
+// indexByRevision is the name of the index of VMs, instances and snapshots by the namespace/name of their revisions.
 const indexByRevision = "revision"
 
-// named is the index function.
-func named(obj any) ([]string, error) {
+// byRevision is the index function.
+func byRevision(obj any) ([]string, error) {
 	var keys []string
-	for _, key := range namedKeys(obj) {
+	for _, key := range revisionKeys(obj) {
 		keys = append(keys, key.String())
 	}
 	return keys, nil
 }
 
-// namedKeys are the revisions that a virtual machine, an instance or a snapshot names.
-func namedKeys(obj any) []types.NamespacedName {
+// revisionKeys returns the revisions that a VM, an instance or a snapshot refers to.
+func revisionKeys(obj any) []types.NamespacedName {
 	var names []string
 	switch o := obj.(type) {
 	case *vmv1alpha1.VirtualMachine:
@@ -51,34 +50,34 @@ func namedKeys(obj any) []types.NamespacedName {
 	return keys
 }
 
-// users handles the events of what names revisions: those that it names no more are
-// looked at. What exists at the start need not be, since all revisions are looked at.
-func (c *Controller) users() cache.ResourceEventHandler {
+// userHandler returns a handler that enqueues the revisions that an object no longer refers to. It ignores added objects,
+// because all revisions are enqueued at the start.
+func (c *Controller) userHandler() cache.ResourceEventHandler {
 	return cache.ResourceEventHandlerFuncs{
 		UpdateFunc: func(old, obj any) {
-			now := namedKeys(obj)
-			for _, key := range namedKeys(old) {
+			now := revisionKeys(obj)
+			for _, key := range revisionKeys(old) {
 				if !slices.Contains(now, key) {
 					c.Look(key, 0)
 				}
 			}
-			c.captured(old, obj)
+			c.refreshCompleted(old, obj)
 		},
 		DeleteFunc: func(obj any) {
-			gone, ok := controller.WithoutTombstone[metav1.Object](obj)
+			deleted, ok := controller.WithoutTombstone[metav1.Object](obj)
 			if !ok {
 				return
 			}
-			for _, key := range namedKeys(gone) {
+			for _, key := range revisionKeys(deleted) {
 				c.Look(key, 0)
 			}
 		},
 	}
 }
 
-// captured looks at all revisions of the namespace once a virtual machine has captured
-// what it awaited, for which the superseded revision had to stay.
-func (c *Controller) captured(oldObj, obj any) {
+// refreshCompleted enqueues all revisions of the namespace when a VM has pinned the new revision of a refresh: the previous
+// one was needed until then.
+func (c *Controller) refreshCompleted(oldObj, obj any) {
 	old, ok := oldObj.(*vmv1alpha1.VirtualMachine)
 	if !ok {
 		return
@@ -92,8 +91,8 @@ func (c *Controller) captured(oldObj, obj any) {
 	})
 }
 
-// made handles the events of revisions. A new one is about to be named.
-func (c *Controller) made() cache.ResourceEventHandler {
+// revisionHandler returns a handler that enqueues revisions. A new one is delayed, because an object is about to refer to it.
+func (c *Controller) revisionHandler() cache.ResourceEventHandler {
 	return cache.ResourceEventHandlerDetailedFuncs{
 		AddFunc: func(obj any, isInInitialList bool) {
 			key := controller.KeyOf(obj.(*itv1alpha1.ControllerRevision))

@@ -17,14 +17,14 @@ import (
 	"github.com/slipway-dev/slipway/pkg/instancetype"
 )
 
-// using is a virtual machine whose status names a revision.
+// using returns a VM whose status refers to a revision.
 func using(name string) *vmv1alpha1.VirtualMachine {
 	vm := user()
 	vm.Status.InstancetypeRef.ControllerRevisionRef.Name = name
 	return vm
 }
 
-// running is an instance that runs with a revision.
+// running returns an instance that uses a revision.
 func running(name string) *vmv1alpha1.VirtualMachineInstance {
 	vmi := &vmv1alpha1.VirtualMachineInstance{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "vm"}}
 	vmi.Spec.Preference = &vmv1alpha1.AppliedRevision{RevisionName: name}
@@ -35,7 +35,7 @@ func revisionNamed(name string) *itv1alpha1.ControllerRevision {
 	return &itv1alpha1.ControllerRevision{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name}}
 }
 
-func TestRevisionsAreLookedAtWhenSomethingStopsNamingThem(t *testing.T) {
+func TestUserHandler_EnqueuesRevisionsThatAreNoLongerReferredTo(t *testing.T) {
 	refreshed := instancetype.ClearPins(using("old"), instancetype.RoleInstancetype)
 	for name, tc := range map[string]struct {
 		event func(users, made cache.ResourceEventHandler)
@@ -43,10 +43,10 @@ func TestRevisionsAreLookedAtWhenSomethingStopsNamingThem(t *testing.T) {
 	}{
 		"a VM names another":       {func(u, _ cache.ResourceEventHandler) { u.OnUpdate(using("old"), using("new")) }, []string{"old"}},
 		"a VM names the same":      {func(u, _ cache.ResourceEventHandler) { u.OnUpdate(using("old"), using("old")) }, nil},
-		"a VM is gone":             {func(u, _ cache.ResourceEventHandler) { u.OnDelete(using("old")) }, []string{"old"}},
+		"a VM is deleted":          {func(u, _ cache.ResourceEventHandler) { u.OnDelete(using("old")) }, []string{"old"}},
 		"a VM was missed going":    {func(u, _ cache.ResourceEventHandler) { u.OnDelete(cache.DeletedFinalStateUnknown{Obj: using("old")}) }, []string{"old"}},
 		"an instance names others": {func(u, _ cache.ResourceEventHandler) { u.OnUpdate(running("old"), running("new")) }, []string{"old"}},
-		"an instance is gone":      {func(u, _ cache.ResourceEventHandler) { u.OnDelete(running("old")) }, []string{"old"}},
+		"an instance is deleted":   {func(u, _ cache.ResourceEventHandler) { u.OnDelete(running("old")) }, []string{"old"}},
 		"what was awaited is captured, and all of the namespace had to stay": {
 			func(u, _ cache.ResourceEventHandler) { u.OnUpdate(refreshed, using("new")) }, []string{"cached"}},
 		"the start":           {func(_, m cache.ResourceEventHandler) { m.OnAdd(revisionNamed("any"), true) }, []string{"any"}},
@@ -63,7 +63,7 @@ func TestRevisionsAreLookedAtWhenSomethingStopsNamingThem(t *testing.T) {
 			if err := c.revisions.GetIndexer().Add(revisionNamed("cached")); err != nil {
 				t.Fatal(err)
 			}
-			tc.event(c.users(), c.made())
+			tc.event(c.userHandler(), c.revisionHandler())
 			var got []string
 			for c.Keys.Len() > 0 {
 				key, _, _ := c.Keys.GetWithPriority()
@@ -72,7 +72,7 @@ func TestRevisionsAreLookedAtWhenSomethingStopsNamingThem(t *testing.T) {
 			}
 			c.Keys.ShutDown()
 			if diff := cmp.Diff(tc.want, got); diff != "" {
-				t.Errorf("looked at (-want +got):\n%s", diff)
+				t.Errorf("enqueued revisions (-want +got):\n%s", diff)
 			}
 		})
 	}

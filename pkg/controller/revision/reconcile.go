@@ -21,15 +21,15 @@ import (
 	"github.com/slipway-dev/slipway/pkg/instancetype"
 )
 
-// reconciler makes the passes.
+// reconciler reconciles revisions.
 type reconciler struct {
 	client    versioned.Interface
 	revisions itlisters.ControllerRevisionLister
-	// users have the index by revision.
+	// users has the indexers with indexByRevision.
 	users []cache.Indexer
 }
 
-// Reconcile deletes the revision of key if nothing needs it.
+// Reconcile deletes a revision that no object needs.
 func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (controller.Result, error) {
 	revision, err := r.revisions.ControllerRevisions(key.Namespace).Get(key.Name)
 	if apierrors.IsNotFound(err) || err == nil && revision.DeletionTimestamp != nil {
@@ -41,43 +41,43 @@ func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (c
 	for _, users := range r.users {
 		by, err := users.IndexKeys(indexByRevision, key.String())
 		if err != nil {
-			return controller.Result{}, fmt.Errorf("looking for what names revision %s: %w", key, err)
+			return controller.Result{}, fmt.Errorf("listing the users of revision %s: %w", key, err)
 		}
 		if len(by) > 0 {
-			return controller.Result{}, nil // it is looked at again when that ends
+			return controller.Result{}, nil // a change of the user enqueues the revision again
 		}
 	}
-	if wait := awaited(revision, time.Now()); wait > 0 {
+	if wait := recoveryDelay(revision, time.Now()); wait > 0 {
 		return controller.Result{RequeueAfter: wait}, nil
 	}
 	marked, err := r.mark(ctx, revision)
 	if err != nil {
-		return changed(err)
+		return resultOf(err)
 	}
-	why, err := r.needed(ctx, marked)
+	reason, err := r.neededBecause(ctx, marked)
 	if err != nil {
 		return controller.Result{}, err
 	}
-	if why != "" {
-		klog.FromContext(ctx).V(2).Info("An unused revision stays", "why", why)
+	if reason != "" {
+		klog.FromContext(ctx).V(2).Info("An unreferenced revision is kept", "reason", reason)
 		return controller.Result{RequeueAfter: controller.DefaultResyncPeriod}, nil
 	}
-	return changed(r.delete(ctx, marked))
+	return resultOf(r.delete(ctx, marked))
 }
 
-// recovery is how long a revision that was made again waits for the virtual machines that are
-// made again after it, by somebody who may have to begin anew.
-const recovery = time.Hour
+// recoveryTime is how long a recovered revision is kept for the VMs that are recovered after it. A user may have to repeat the
+// recovery.
+const recoveryTime = time.Hour
 
-// awaited is how long a revision waits yet for who is to name it.
-func awaited(revision *itv1alpha1.ControllerRevision, now time.Time) time.Duration {
+// recoveryDelay returns how long a recovered revision is kept at least.
+func recoveryDelay(revision *itv1alpha1.ControllerRevision, now time.Time) time.Duration {
 	if _, recovered := revision.Annotations[itv1alpha1.AnnotationRecovered]; !recovered {
 		return 0
 	}
-	return revision.CreationTimestamp.Add(recovery).Sub(now)
+	return revision.CreationTimestamp.Add(recoveryTime).Sub(now)
 }
 
-// mark tells whoever captures the same object that the revision is about to go.
+// mark adds an annotation, so that a controller that pins the same object knows that the revision is about to be deleted.
 func (r *reconciler) mark(ctx context.Context, revision *itv1alpha1.ControllerRevision) (*itv1alpha1.ControllerRevision, error) {
 	if _, marked := revision.Annotations[itv1alpha1.AnnotationCollecting]; marked {
 		return revision, nil
@@ -91,8 +91,9 @@ func (r *reconciler) mark(ctx context.Context, revision *itv1alpha1.ControllerRe
 	return marked, nil
 }
 
-// needed returns why the revision, which is marked, has to stay, by what the API has now.
-func (r *reconciler) needed(ctx context.Context, revision *itv1alpha1.ControllerRevision) (string, error) {
+// neededBecause returns why the marked revision must be kept, by the current objects of the API. It is empty if the revision is
+// not needed.
+func (r *reconciler) neededBecause(ctx context.Context, revision *itv1alpha1.ControllerRevision) (string, error) {
 	vms, err := r.client.VmV1alpha1().VirtualMachines(revision.Namespace).List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return "", fmt.Errorf("reading the virtual machines that may need revision %s: %w", controller.KeyOf(revision), err)
@@ -111,13 +112,13 @@ func (r *reconciler) needed(ctx context.Context, revision *itv1alpha1.Controller
 	}
 	all, err := r.client.InstancetypeV1alpha1().ControllerRevisions(revision.Namespace).List(ctx, metav1.ListOptions{})
 	if err != nil {
-		return "", fmt.Errorf("reading the revisions beside %s: %w", controller.KeyOf(revision), err)
+		return "", fmt.Errorf("reading the revisions next to %s: %w", controller.KeyOf(revision), err)
 	}
 	users := instancetype.Users{Machines: vms.Items, Instances: vmis.Items, Snapshots: snapshots.Items, Templates: templates.Items}
 	return instancetype.Keeps(revision, users, all.Items), nil
 }
 
-// delete removes the revision if it is still as it was marked.
+// delete deletes the revision if it is unchanged since the mark.
 func (r *reconciler) delete(ctx context.Context, marked *itv1alpha1.ControllerRevision) error {
 	err := r.client.InstancetypeV1alpha1().ControllerRevisions(marked.Namespace).Delete(ctx, marked.Name, metav1.DeleteOptions{
 		Preconditions: &metav1.Preconditions{UID: &marked.UID, ResourceVersion: &marked.ResourceVersion},
@@ -125,13 +126,13 @@ func (r *reconciler) delete(ctx context.Context, marked *itv1alpha1.ControllerRe
 	if err != nil {
 		return fmt.Errorf("deleting revision %s: %w", controller.KeyOf(marked), err)
 	}
-	klog.FromContext(ctx).V(2).Info("Deleted a revision that nothing needs")
+	klog.FromContext(ctx).V(2).Info("Deleted an unused revision")
 	return nil
 }
 
-// changed is what there is to do after err: nothing when the revision is gone, and to
-// look again when somebody changed it, most likely to keep it.
-func changed(err error) (controller.Result, error) {
+// resultOf returns the result for an error of a write. After a conflict, the revision is checked again later: most likely it is
+// in use again.
+func resultOf(err error) (controller.Result, error) {
 	switch {
 	case apierrors.IsNotFound(err):
 		return controller.Result{}, nil

@@ -24,14 +24,13 @@ import (
 	"github.com/slipway-dev/slipway/pkg/instancetype"
 )
 
-// world is a namespace with one revision, in the API and in the cache, and caches of what
-// names revisions that the test fills.
+// world is a namespace with one revision in the API and in the cache. The tests fill the caches of its users.
 type world struct {
 	*reconciler
 	t        *testing.T
 	api      *fake.Clientset
 	revision *itv1alpha1.ControllerRevision
-	// cached are the virtual machines that the informer has.
+	// cached has the VMs of the informer.
 	cached cache.Indexer
 }
 
@@ -44,8 +43,8 @@ func newWorld(t *testing.T, objects ...runtime.Object) *world {
 	}
 	revision.UID, revision.ResourceVersion = "uid", "1"
 	w := &world{t: t, revision: revision, api: fake.NewSimpleClientset(append(objects, revision)...),
-		cached: cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{indexByRevision: named})}
-	// The fake keeps no versions: an update makes the next one.
+		cached: cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{indexByRevision: byRevision})}
+	// The fake client sets no resource versions, so updates set them here.
 	w.api.PrependReactor("update", "controllerrevisions", func(action clienttesting.Action) (bool, runtime.Object, error) {
 		action.(clienttesting.UpdateAction).GetObject().(*itv1alpha1.ControllerRevision).ResourceVersion = "2"
 		return false, nil, nil
@@ -58,7 +57,7 @@ func newWorld(t *testing.T, objects ...runtime.Object) *world {
 	return w
 }
 
-// user is a virtual machine whose status names the revision of the world.
+// user returns a VM whose status refers to the revision of the world.
 func user() *vmv1alpha1.VirtualMachine {
 	vm := &vmv1alpha1.VirtualMachine{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "vm", UID: "vm"}}
 	vm.Status.InstancetypeRef = &vmv1alpha1.InstancetypeRef{Name: "small", Kind: string(instancetype.KindInstancetype),
@@ -70,7 +69,7 @@ func (w *world) reconcile() (controller.Result, error) {
 	return w.Reconcile(w.t.Context(), types.NamespacedName{Namespace: "ns", Name: w.revision.Name})
 }
 
-// left returns the revision as the API has it, nil when it is gone.
+// left returns the revision in the API, or nil if it is deleted.
 func (w *world) left() *itv1alpha1.ControllerRevision {
 	w.t.Helper()
 	revision, err := w.api.InstancetypeV1alpha1().ControllerRevisions("ns").Get(w.t.Context(), w.revision.Name, metav1.GetOptions{})
@@ -83,7 +82,7 @@ func (w *world) left() *itv1alpha1.ControllerRevision {
 	return revision
 }
 
-func TestARevisionThatNothingNeedsIsMarkedThenDeletedAsItWasMarked(t *testing.T) {
+func TestRevision_IsMarkedThenDeletedIfUnused(t *testing.T) {
 	w := newWorld(t)
 	if _, err := w.reconcile(); err != nil || w.left() != nil {
 		t.Fatalf("error %v, left %v; want it gone", err, w.left())
@@ -103,7 +102,7 @@ func TestARevisionThatNothingNeedsIsMarkedThenDeletedAsItWasMarked(t *testing.T)
 	}
 }
 
-func TestARevisionThatTheCacheSeesNamedCostsNoCall(t *testing.T) {
+func TestRevision_InUseByTheCacheCausesNoCall(t *testing.T) {
 	w := newWorld(t, user())
 	if err := w.cached.Add(user()); err != nil {
 		t.Fatal(err)
@@ -113,16 +112,16 @@ func TestARevisionThatTheCacheSeesNamedCostsNoCall(t *testing.T) {
 	}
 }
 
-func TestWhatTheAPIKnowsCountsAndNotTheCache(t *testing.T) {
+func TestRevision_IsKeptForAUserThatOnlyTheAPIHas(t *testing.T) {
 	w := newWorld(t, user())
 	result, err := w.reconcile()
 	if err != nil || w.left() == nil || result.RequeueAfter != controller.DefaultResyncPeriod {
-		t.Errorf("result %+v, error %v, left %v; want it kept and looked at again", result, err, w.left())
+		t.Errorf("result %+v, error %v, left %v; want it kept and a requeue", result, err, w.left())
 	}
 }
 
-// What is made of a template later would have nothing to be made of, and nobody could capture it again.
-func TestARevisionThatATemplatePinsStays(t *testing.T) {
+// A VM created from the template later would need the revision, which cannot be created again.
+func TestRevision_IsKeptForATemplate(t *testing.T) {
 	template := &vmv1alpha1.VirtualMachineTemplate{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "workers"}}
 	template.Spec.Template.Spec.Instancetype = &vmv1alpha1.InstancetypeMatcher{
 		Name: "small", Kind: "VirtualMachineInstancetype", ControllerRevisionRef: &vmv1alpha1.ControllerRevisionRef{Name: "small-v1alpha1-s-1"},
@@ -130,11 +129,11 @@ func TestARevisionThatATemplatePinsStays(t *testing.T) {
 	w := newWorld(t, template)
 	result, err := w.reconcile()
 	if err != nil || w.left() == nil || result.RequeueAfter != controller.DefaultResyncPeriod {
-		t.Errorf("result %+v, error %v, left %v; want it kept and looked at again", result, err, w.left())
+		t.Errorf("result %+v, error %v, left %v; want it kept and a requeue", result, err, w.left())
 	}
 }
 
-func TestF3NothingIsCollectedWhileItIsUnknownWhoNamesIt(t *testing.T) {
+func TestRevision_IsKeptWhileUsersCannotBeRead(t *testing.T) {
 	for _, resource := range []string{"virtualmachines", "virtualmachineinstances", "virtualmachinetemplates", "controllerrevisions"} {
 		t.Run(resource, func(t *testing.T) {
 			w := newWorld(t)
@@ -147,25 +146,24 @@ func TestF3NothingIsCollectedWhileItIsUnknownWhoNamesIt(t *testing.T) {
 	}
 }
 
-// What was seen: a restored status named a revision that was gone, and the only one that
-// was left, which the virtual machine ran with, was deleted.
-func TestF8NothingIsCollectedWhileWhatAStatusNamesIsNotThere(t *testing.T) {
+// A restored status may refer to a missing revision. The revision that the VM runs with must not be deleted then.
+func TestRevision_IsKeptWhileAStatusRefersToAMissingOne(t *testing.T) {
 	vm := user()
 	vm.Status.InstancetypeRef.ControllerRevisionRef.Name = "gone"
 	w := newWorld(t, vm)
 	if result, err := w.reconcile(); err != nil || w.left() == nil || result.RequeueAfter == 0 {
-		t.Errorf("result %+v, error %v, left %v; want it kept and looked at again", result, err, w.left())
+		t.Errorf("result %+v, error %v, left %v; want it kept and a requeue", result, err, w.left())
 	}
 }
 
-func TestWhoeverKeepsARevisionWins(t *testing.T) {
+func TestRevision_ThatIsUsedAgainIsNotDeleted(t *testing.T) {
 	conflict := apierrors.NewConflict(schema.GroupResource{Resource: "controllerrevisions"}, "small", errors.New("changed"))
 	for _, verb := range []string{"update", "delete"} {
 		t.Run(verb, func(t *testing.T) {
 			w := newWorld(t)
 			w.api.PrependReactor(verb, "controllerrevisions", func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, conflict })
 			if result, err := w.reconcile(); err != nil || w.left() == nil || result.RequeueAfter != controller.DefaultResyncPeriod {
-				t.Errorf("result %+v, error %v, left %v; want it kept and looked at again", result, err, w.left())
+				t.Errorf("result %+v, error %v, left %v; want it kept and a requeue", result, err, w.left())
 			}
 		})
 	}

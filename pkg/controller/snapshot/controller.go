@@ -22,28 +22,29 @@ import (
 // Name of the controller in logs, metrics and its queue.
 const Name = "virtualmachinesnapshot"
 
+// workers is the number of snapshots that are reconciled concurrently.
 const workers = 4
 
-// Provider takes snapshots, and hints at them and at virtual machines.
+// Provider takes snapshots and reports events of snapshots and VMs.
 type Provider interface {
 	provider.Snapshotter
 	Watch(ctx context.Context, changed func(provider.Hint))
 }
 
-// Deps is what the controller needs; all are required but Now.
+// Deps has the dependencies of the controller. All fields are required except Now.
 type Deps struct {
-	// Client writes snapshots, and reads revisions.
+	// Client writes snapshots and reads revisions.
 	Client versioned.Interface
-	// Informers watch our kinds. New registers what it needs; Run starts them.
+	// Informers watch the kinds of Slipway. New registers the informers that it needs; Run starts them.
 	Informers externalversions.SharedInformerFactory
 	// Provider takes snapshots.
 	Provider Provider
-	// Shard divides snapshots by the vCenters of their virtual machines, which VCenterOf returns.
+	// Shard divides snapshots by the vCenters of their VMs, which VCenterOf returns.
 	Shard     controller.Shard
 	VCenterOf func(vm *vmv1alpha1.VirtualMachine) string
 	// Recorder writes events.k8s.io events.
 	Recorder events.EventRecorder
-	// Now is the clock of conditions; time.Now when nil.
+	// Now returns the time for conditions. The default is time.Now.
 	Now func() time.Time
 }
 
@@ -57,7 +58,7 @@ type Controller struct {
 	snapshots cache.SharedIndexInformer
 }
 
-// indexByMachine has the snapshots of a virtual machine.
+// indexByMachine is the name of the index of snapshots by VM.
 const indexByMachine = "machine"
 
 var indexers = cache.Indexers{indexByMachine: controller.IndexBy(func(s *snapshot) []string {
@@ -74,7 +75,7 @@ func New(d Deps) (*Controller, error) {
 	store, queue := controller.NewStore[*snapshot](c.snapshots, false), controller.NewQueue(Name, controller.QueueOptions{})
 	c.reconcile = &reconciler{
 		client: d.Client.VmV1alpha1(), revisions: d.Client.InstancetypeV1alpha1(), snapshots: store, machines: vm.VirtualMachines().Lister(),
-		beside: c.ofMachine, provider: d.Provider, shard: d.Shard, vcenterOf: d.VCenterOf, recorder: d.Recorder, now: controller.Clock(d.Now),
+		siblings: c.ofMachine, provider: d.Provider, shard: d.Shard, vcenterOf: d.VCenterOf, recorder: d.Recorder, now: controller.Clock(d.Now),
 	}
 	c.enqueuer = &controller.Enqueuer[*snapshot]{Queue: queue, Objects: store}
 	byName := func(o metav1.Object) string { return o.GetNamespace() + "/" + o.GetName() }
@@ -83,17 +84,17 @@ func New(d Deps) (*Controller, error) {
 		Queue(queue).
 		Index(c.snapshots, indexers).
 		Watches(c.snapshots, store.Handler(), controller.Changes(false, c.changed)).
-		Watches(c.snapshots, c.enqueuer.Edits(func(gone *snapshot) { d.Provider.ForgetSnapshot(controller.KeyOf(gone)) })).
+		Watches(c.snapshots, c.enqueuer.Edits(func(deleted *snapshot) { d.Provider.ForgetSnapshot(controller.KeyOf(deleted)) })).
 		Watches(vm.VirtualMachines().Informer(), c.enqueuer.Related(indexByMachine, byName)).
 		Shard(d.Shard, func(string) { c.enqueuer.Gained(func(*snapshot) bool { return true }) }).
-		Runs(func(ctx context.Context) { d.Provider.Watch(ctx, c.hinted) }).
+		Runs(func(ctx context.Context) { d.Provider.Watch(ctx, c.providerEvent) }).
 		Reconciler(c.reconcile).
 		Build()
 	return c, err
 }
 
-// hinted queues a snapshot that the provider hints at, and those of a virtual machine.
-func (c *Controller) hinted(h provider.Hint) {
+// providerEvent enqueues the snapshot of an event of the provider, or the snapshots of a VM.
+func (c *Controller) providerEvent(h provider.Hint) {
 	switch h.Key.Kind {
 	case provider.KindSnapshot:
 		c.enqueuer.Generic(h.Key.NamespacedName)
@@ -103,18 +104,18 @@ func (c *Controller) hinted(h provider.Hint) {
 	}
 }
 
-// ofMachine are the snapshots of a virtual machine.
+// ofMachine returns the snapshots of a VM.
 func (c *Controller) ofMachine(key types.NamespacedName) []*snapshot {
 	return controller.Indexed[*snapshot](c.snapshots.GetIndexer(), indexByMachine, key.String())
 }
 
-// changed queues those that wait for a snapshot which was taken, refused or deleted.
-func (c *Controller) changed(was, now *snapshot) {
-	if was == nil || now != nil && waitsFor(was) == waitsFor(now) {
+// changed enqueues the snapshots of a VM that wait for a snapshot which was taken, refused or deleted.
+func (c *Controller) changed(before, now *snapshot) {
+	if before == nil || now != nil && isPending(before) == isPending(now) {
 		return
 	}
-	for _, other := range c.ofMachine(types.NamespacedName{Namespace: was.Namespace, Name: was.Spec.VMName}) {
-		if waitsFor(other) {
+	for _, other := range c.ofMachine(types.NamespacedName{Namespace: before.Namespace, Name: before.Spec.VMName}) {
+		if isPending(other) {
 			c.enqueuer.Generic(controller.KeyOf(other))
 		}
 	}

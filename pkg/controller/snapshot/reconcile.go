@@ -24,44 +24,44 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
-// reconciler makes the passes.
+// reconciler reconciles snapshots.
 type reconciler struct {
 	client    vmclient.VmV1alpha1Interface
 	revisions itclient.ControllerRevisionsGetter
 	snapshots controller.Store[*snapshot]
 	machines  vmlisters.VirtualMachineLister
-	// beside are the snapshots of a virtual machine.
-	beside   func(types.NamespacedName) []*snapshot
+	// siblings returns the snapshots of a VM.
+	siblings func(types.NamespacedName) []*snapshot
 	provider provider.Snapshotter
 	shard    controller.Shard
-	// vcenterOf names the vCenter of a virtual machine.
+	// vcenterOf returns the name of the VCenter of a VM.
 	vcenterOf func(*vmv1alpha1.VirtualMachine) string
 	recorder  events.EventRecorder
 	now       func() time.Time
 }
 
-// pass is one look at a snapshot.
-type pass struct {
+// reconciliation is one reconcile of a snapshot.
+type reconciliation struct {
 	*reconciler
-	// snapshot is what the pass writes; vm is nil when there is none.
+	// snapshot is the object that is written. vm is nil if it does not exist.
 	snapshot *snapshot
 	vm       *vmv1alpha1.VirtualMachine
 	result   controller.Result
 }
 
-// Reconcile brings a snapshot closer to its end.
+// Reconcile takes the next step of a snapshot.
 func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (controller.Result, error) {
 	stored, err := r.snapshots.Get(key)
 	if err != nil || stored == nil {
 		return controller.Result{}, err
 	}
-	p := &pass{reconciler: r, snapshot: stored.DeepCopy()}
+	p := &reconciliation{reconciler: r, snapshot: stored.DeepCopy()}
 	if p.vm, err = controller.Found(r.machines.VirtualMachines(key.Namespace).Get(stored.Spec.VMName)); err != nil {
 		return controller.Result{}, fmt.Errorf("reading virtual machine %s/%s: %w", key.Namespace, stored.Spec.VMName, err)
 	}
 	bound, err := r.shard.Bind(ctx, p.vcenter())
 	if err != nil {
-		return controller.Result{}, ctx.Err() // The vCenter is another process's.
+		return controller.Result{}, ctx.Err() // another replica owns the vCenter
 	}
 	ctx = bound
 	if stored.DeletionTimestamp != nil {
@@ -82,22 +82,22 @@ func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (c
 	return p.result, failed
 }
 
-// persist is the one place that writes status.
-func (p *pass) persist(ctx context.Context) error {
+// persist writes the status.
+func (p *reconciliation) persist(ctx context.Context) error {
 	p.snapshot.Status.ObservedGeneration = p.snapshot.Generation
 	return p.snapshots.UpdateStatus(ctx, p.client.VirtualMachineSnapshots(p.snapshot.Namespace), p.snapshot)
 }
 
-// vcenter names the vCenter of the virtual machine; it is empty without one.
-func (p *pass) vcenter() string {
+// vcenter returns the name of the VM's VCenter, or an empty string if there is no VM.
+func (p *reconciliation) vcenter() string {
 	if p.vm == nil {
 		return ""
 	}
 	return p.vcenterOf(p.vm)
 }
 
-// prepare gives the object its finalizer and its owner.
-func (p *pass) prepare(ctx context.Context) (written bool, err error) {
+// prepare adds the finalizer and the owner reference. It reports whether the object was written.
+func (p *reconciliation) prepare(ctx context.Context) (written bool, err error) {
 	if !slices.Contains(p.snapshot.Finalizers, vmv1alpha1.SnapshotFinalizer) {
 		p.snapshot.Finalizers, written = append(p.snapshot.Finalizers, vmv1alpha1.SnapshotFinalizer), true
 	}
@@ -114,24 +114,23 @@ func (p *pass) prepare(ctx context.Context) (written bool, err error) {
 	return true, err
 }
 
-// remove lets go of a snapshot that vSphere has none of, or that is gone with its virtual
-// machine.
-func (p *pass) remove(ctx context.Context) (controller.Result, error) {
+// remove removes the finalizer when vSphere no longer has the snapshot, or when the VM is deleted.
+func (p *reconciliation) remove(ctx context.Context) (controller.Result, error) {
 	kept := slices.Contains(p.snapshot.Finalizers, vmv1alpha1.SnapshotFinalizer)
-	// Of one whose virtual machine vSphere never had nothing can have been begun. Owner references
-	// decide nothing here: a snapshot in vSphere has the UID of its object.
-	there := p.vm != nil && p.vm.DeletionTimestamp == nil && p.vm.Status.UniqueID != ""
-	if kept && there && conditions.Find(p.snapshot.Status.Conditions, vmv1alpha1.ConditionCreated) != nil {
+	// Nothing can have been started if the VM was never in vSphere. Owner references are not checked: a snapshot in vSphere
+	// has the UID of its object.
+	mayExist := p.vm != nil && p.vm.DeletionTimestamp == nil && p.vm.Status.UniqueID != ""
+	if kept && mayExist && conditions.Find(p.snapshot.Status.Conditions, vmv1alpha1.ConditionCreated) != nil {
 		if err := p.provider.RemoveSnapshot(ctx, p.request("")); err != nil {
-			return p.stillThere(ctx, err)
+			return p.setDeleting(ctx, err)
 		}
 	}
 	return controller.RemoveFinalizer(ctx, p.snapshots, p.client.VirtualMachineSnapshots(p.snapshot.Namespace), p.snapshot, vmv1alpha1.SnapshotFinalizer)
 }
 
-// stillThere says why a snapshot that is deleted does not go yet.
-func (p *pass) stillThere(ctx context.Context, err error) (controller.Result, error) {
-	failed := p.notYet(err, vmv1alpha1.ReasonDeleting, "the snapshot is removed")
+// setDeleting sets Ready with the reason why the finalizer is not removed.
+func (p *reconciliation) setDeleting(ctx context.Context, err error) (controller.Result, error) {
+	failed := p.handleError(err, vmv1alpha1.ReasonDeleting, "the snapshot is being removed")
 	written := p.persist(ctx)
 	if written != nil && !apierrors.IsNotFound(written) {
 		return controller.Overtaken(written)
@@ -139,38 +138,37 @@ func (p *pass) stillThere(ctx context.Context, err error) (controller.Result, er
 	return p.result, failed
 }
 
-// notYet tells in Ready why something is not done, and when the snapshot is looked at again.
-// An error that it returns is retried with a growing delay. While it is done Ready has doing
-// as its reason.
-func (p *pass) notYet(err error, doing, message string) error {
+// handleError sets Ready for an error of the provider and the delay of the next reconcile. doing is the reason of Ready while
+// the operation runs. If handleError returns an error, the snapshot is retried with a growing delay.
+func (p *reconciliation) handleError(err error, doing, message string) error {
 	if after, ok := provider.AsRequeue(err); ok {
 		p.result.RequeueAfter = max(after, controller.Soon)
 	}
 	var refused *provider.SnapshotRefusedError
 	switch {
 	case errors.As(err, &refused):
-		p.not(refused.Reason, refused.Message)
+		p.setNotReady(refused.Reason, refused.Message)
 		p.result.RequeueAfter = max(p.result.RequeueAfter, controller.Recheck)
 		return nil
 	case errors.Is(err, provider.ErrReconcileInProgress):
-		p.not(doing, message)
+		p.setNotReady(doing, message)
 		return nil
 	case errors.Is(err, provider.ErrSourceBusy):
-		p.not(vmv1alpha1.ReasonSourceBusy, err.Error())
+		p.setNotReady(vmv1alpha1.ReasonSourceBusy, err.Error())
 		return nil
 	case errors.Is(err, provider.ErrTooManyOperations):
-		p.not(vmv1alpha1.ReasonTooManyOperations, "other snapshots come first")
+		p.setNotReady(vmv1alpha1.ReasonTooManyOperations, "waiting for a free snapshot slot")
 		return nil
 	case errors.Is(err, provider.ErrPaused):
-		p.not(vmv1alpha1.ReasonPaused, err.Error())
+		p.setNotReady(vmv1alpha1.ReasonPaused, err.Error())
 		p.result.RequeueAfter = controller.Recheck
 		return nil
 	case errors.Is(err, provider.ErrUnknownState), errors.Is(err, provider.ErrNotInUse):
-		p.not(vmv1alpha1.ReasonUnknownState, err.Error())
+		p.setNotReady(vmv1alpha1.ReasonUnknownState, err.Error())
 		p.result.RequeueAfter = controller.Recheck
 		return nil
 	}
-	p.not(vmv1alpha1.ReasonError, err.Error())
+	p.setNotReady(vmv1alpha1.ReasonError, err.Error())
 	if p.result.RequeueAfter > 0 {
 		return nil
 	}

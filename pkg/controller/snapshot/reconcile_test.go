@@ -30,7 +30,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vmrecord"
 )
 
-// snapshotter answers what the test says.
+// snapshotter returns the results that a test sets.
 type snapshotter struct {
 	made    *provider.ObservedSnapshot
 	err     error
@@ -53,7 +53,7 @@ func (s *snapshotter) ForgetSnapshot(types.NamespacedName) {}
 
 func (s *snapshotter) Watch(ctx context.Context, _ func(provider.Hint)) { <-ctx.Done() }
 
-// world is an API, a vSphere and a controller, whose passes the test makes.
+// world is an API, a vSphere and a controller. The tests call Reconcile.
 type world struct {
 	t   *testing.T
 	api *fake.Clientset
@@ -82,7 +82,7 @@ func newWorld(t *testing.T, objects ...runtime.Object) *world {
 	return w
 }
 
-// refresh brings the caches to what is stored.
+// refresh fills the caches with the stored objects.
 func (w *world) refresh() {
 	w.t.Helper()
 	vm := w.api.VmV1alpha1()
@@ -93,7 +93,7 @@ func (w *world) refresh() {
 	}
 	fill(w, w.c.snapshots.GetIndexer(), snapshots.Items)
 	fill(w, w.informers.Vm().V1alpha1().VirtualMachines().Informer().GetIndexer(), machines.Items)
-	// The fake keeps no versions, by which the store tells what is newer.
+	// The fake client sets no resource versions, which the store compares.
 	w.c.reconcile.snapshots = controller.NewStore[*snapshot](w.c.snapshots, false)
 }
 
@@ -108,7 +108,7 @@ func fill[T any](w *world, indexer cache.Indexer, items []T) {
 	}
 }
 
-// pass makes passes over a snapshot until one does not ask for the next at once.
+// pass reconciles a snapshot until the result has no immediate requeue.
 func (w *world) pass(name string) controller.Result {
 	w.t.Helper()
 	for range 10 {
@@ -121,7 +121,7 @@ func (w *world) pass(name string) controller.Result {
 			return result
 		}
 	}
-	w.t.Fatal("passes ask for further ones for ever")
+	w.t.Fatal("every reconcile requests an immediate requeue")
 	return controller.Result{}
 }
 
@@ -137,7 +137,7 @@ func (w *world) get(name string) *snapshot {
 	return s
 }
 
-// says is "Created, Ready" of a snapshot, each with its reason.
+// says returns "Created, Ready" of a snapshot, each with its reason.
 func (w *world) says(name string) string {
 	w.t.Helper()
 	var all []string
@@ -174,7 +174,7 @@ func of(name string, age time.Duration, change ...func(*snapshot)) *snapshot {
 	return s
 }
 
-func TestASnapshotIsAskedForWithWhatARevertNeedsAndThenReady(t *testing.T) {
+func TestSnapshot_IsRequestedWithTheObjectRecord(t *testing.T) {
 	w := newWorld(t, machine(), revision(), of("now", 0))
 	w.pass("now")
 	s := w.get("now")
@@ -222,7 +222,7 @@ func TestASnapshotIsAskedForWithWhatARevertNeedsAndThenReady(t *testing.T) {
 	}
 }
 
-func TestSnapshotsAreTakenOneAtATimeAndTheOldestFirst(t *testing.T) {
+func TestSnapshots_AreTakenOneAtATimeOldestFirst(t *testing.T) {
 	reason := func(reason string) func(*snapshot) {
 		return func(s *snapshot) {
 			s.Status.Conditions = []metav1.Condition{{Type: vmv1alpha1.ConditionCreated, Status: metav1.ConditionFalse, Reason: reason}}
@@ -256,7 +256,7 @@ func TestSnapshotsAreTakenOneAtATimeAndTheOldestFirst(t *testing.T) {
 	}
 }
 
-func TestWhatASnapshotWaitsForIsSaid(t *testing.T) {
+func TestSnapshot_ReportsWhatItWaitsFor(t *testing.T) {
 	for name, tc := range map[string]struct {
 		vm   *vmv1alpha1.VirtualMachine
 		err  error
@@ -284,7 +284,7 @@ func TestWhatASnapshotWaitsForIsSaid(t *testing.T) {
 	}
 }
 
-func TestASnapshotGoesWhenVSphereHasNoneOfIt(t *testing.T) {
+func TestSnapshot_DeletionWaitsForVSphere(t *testing.T) {
 	deleted := func(s *snapshot) {
 		s.DeletionTimestamp, s.Finalizers = &metav1.Time{Time: began}, []string{vmv1alpha1.SnapshotFinalizer}
 		s.OwnerReferences = []metav1.OwnerReference{{APIVersion: "vm.slipway.dev/v1alpha1", Kind: "VirtualMachine", Name: "web", UID: "uid-web"}}
@@ -301,16 +301,16 @@ func TestASnapshotGoesWhenVSphereHasNoneOfIt(t *testing.T) {
 		"being removed": {machine(), deleted, provider.ErrReconcileInProgress, 1, "True/, False/Deleting"},
 		// By a client that has replaced the object by its own manifest.
 		"its owner was taken from it": {machine(), func(s *snapshot) { deleted(s); s.OwnerReferences = nil }, nil, 1, ""},
-		"its virtual machine is gone": {nil, deleted, errors.New("must not be asked"), 0, ""},
+		"its VM is deleted":           {nil, deleted, errors.New("must not be asked"), 0, ""},
 		"… and there is another":      {machine(func(vm *vmv1alpha1.VirtualMachine) { vm.UID = "new" }), deleted, nil, 1, ""},
 		"it has a forged owner":       {machine(), func(s *snapshot) { deleted(s); s.OwnerReferences[0].UID = "forged" }, provider.ErrReconcileInProgress, 1, "True/, False/Deleting"},
 		"its virtual machine goes": {machine(func(vm *vmv1alpha1.VirtualMachine) {
 			vm.DeletionTimestamp = &metav1.Time{Time: began}
 			vm.Finalizers = []string{"x/y"}
 		}), deleted, errors.New("must not be asked"), 0, ""},
-		"nothing was ever asked for":    {machine(), func(s *snapshot) { deleted(s); s.Status.Conditions = nil }, errors.New("must not be asked"), 0, ""},
-		"the vCenter is not in use":     {machine(), deleted, provider.ErrNotInUse, 1, "True/, False/UnknownState"},
-		"what was reverted comes first": {machine(), deleted, &provider.SnapshotRefusedError{Reason: vmv1alpha1.ReasonWaitingForPrerequisites}, 1, "True/, False/WaitingForPrerequisites"},
+		"nothing was ever asked for": {machine(), func(s *snapshot) { deleted(s); s.Status.Conditions = nil }, errors.New("must not be asked"), 0, ""},
+		"the vCenter is not in use":  {machine(), deleted, provider.ErrNotInUse, 1, "True/, False/UnknownState"},
+		"a revert is in progress":    {machine(), deleted, &provider.SnapshotRefusedError{Reason: vmv1alpha1.ReasonWaitingForPrerequisites}, 1, "True/, False/WaitingForPrerequisites"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			objects := []runtime.Object{of("now", 0, tc.change)}
@@ -331,7 +331,7 @@ func TestASnapshotGoesWhenVSphereHasNoneOfIt(t *testing.T) {
 	}
 }
 
-func TestASnapshotThatSomebodyElseWroteIsReadAgainAfterAMoment(t *testing.T) {
+func TestSnapshot_IsRequeuedAfterAConflict(t *testing.T) {
 	for name, tc := range map[string]struct {
 		err  error
 		want controller.Result

@@ -26,41 +26,41 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vmrecord"
 )
 
-// advance takes the snapshot, or shows what vSphere has of it. Its error is retried with a
+// advance takes the snapshot, or copies its state in vSphere to status. After an error, the snapshot is retried with a
 // growing delay.
-func (p *pass) advance(ctx context.Context) error {
-	if why, message := p.lacks(); why != "" {
-		p.not(why, message)
+func (p *reconciliation) advance(ctx context.Context) error {
+	if reason, message := p.missingPrerequisite(); reason != "" {
+		p.setNotReady(reason, message)
 		return nil
 	}
 	text := ""
 	if !conditions.IsTrue(p.snapshot.Status.Conditions, vmv1alpha1.ConditionCreated) {
 		var ready bool
 		var err error
-		if text, ready, err = p.record(ctx); err != nil || !ready {
+		if text, ready, err = p.objectRecord(ctx); err != nil || !ready {
 			return err
 		}
 	}
-	made, err := p.provider.Snapshot(ctx, p.request(text))
+	observed, err := p.provider.Snapshot(ctx, p.request(text))
 	switch {
 	case errors.Is(err, provider.ErrSnapshotMissing):
-		p.set(vmv1alpha1.ConditionReady, metav1.ConditionFalse, vmv1alpha1.ReasonMissing, "vSphere does not show the snapshot "+p.snapshot.Status.UniqueID+" any more; it is not taken again")
+		p.set(vmv1alpha1.ConditionReady, metav1.ConditionFalse, vmv1alpha1.ReasonMissing, "snapshot "+p.snapshot.Status.UniqueID+" does not exist in vSphere any more; it is not taken again")
 		return nil
 	case err != nil:
-		return p.notYet(err, vmv1alpha1.ReasonCreating, "vSphere takes the snapshot")
+		return p.handleError(err, vmv1alpha1.ReasonCreating, "the snapshot is being taken")
 	}
-	p.show(made)
+	p.setObserved(observed)
 	return nil
 }
 
-// lacks is why the snapshot has to wait, without a question to vSphere; empty if it has not.
-func (p *pass) lacks() (reason, message string) {
+// missingPrerequisite returns why the snapshot must wait, as far as the API shows it. The reason is empty if it need not wait.
+func (p *reconciliation) missingPrerequisite() (reason, message string) {
 	name := p.snapshot.Spec.VMName
 	switch {
 	case p.vm == nil:
 		return vmv1alpha1.ReasonNotFound, fmt.Sprintf("VirtualMachine %q does not exist in namespace %q", name, p.snapshot.Namespace)
 	case p.vm.UID != provider.MachineOf(p.snapshot):
-		return vmv1alpha1.ReasonNotFound, fmt.Sprintf("VirtualMachine %q is another one than that of the snapshot", name)
+		return vmv1alpha1.ReasonNotFound, fmt.Sprintf("VirtualMachine %q is not the one that the snapshot was created for: it has another UID", name)
 	case p.vm.DeletionTimestamp != nil:
 		return vmv1alpha1.ReasonNotFound, fmt.Sprintf("VirtualMachine %q is being deleted", name)
 	case conditions.IsTrue(p.snapshot.Status.Conditions, vmv1alpha1.ConditionCreated):
@@ -68,17 +68,17 @@ func (p *pass) lacks() (reason, message string) {
 	case !conditions.IsTrue(p.vm.Status.Conditions, vmv1alpha1.ConditionCreated):
 		return vmv1alpha1.ReasonWaitingForPrerequisites, fmt.Sprintf("VirtualMachine %q is not created", name)
 	}
-	if older := p.older(); older != "" {
-		return vmv1alpha1.ReasonWaitingForPrerequisites, fmt.Sprintf("VirtualMachineSnapshot %q of the virtual machine is taken first", older)
+	if older := p.oldestPending(); older != "" {
+		return vmv1alpha1.ReasonWaitingForPrerequisites, fmt.Sprintf("waiting for the older VirtualMachineSnapshot %q of the VM", older)
 	}
 	return "", ""
 }
 
-// older is the oldest of those that come before this one, empty if it is its turn.
-func (p *pass) older() string {
+// oldestPending returns the name of the oldest pending snapshot of the VM if it is older than this one.
+func (p *reconciliation) oldestPending() string {
 	var first *snapshot
-	for _, s := range p.beside(types.NamespacedName{Namespace: p.snapshot.Namespace, Name: p.snapshot.Spec.VMName}) {
-		if waitsFor(s) && (first == nil || compare(s, first) < 0) {
+	for _, s := range p.siblings(types.NamespacedName{Namespace: p.snapshot.Namespace, Name: p.snapshot.Spec.VMName}) {
+		if isPending(s) && (first == nil || compare(s, first) < 0) {
 			first = s
 		}
 	}
@@ -92,9 +92,8 @@ func compare(a, b *snapshot) int {
 	return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), strings.Compare(a.Name, b.Name))
 }
 
-// waitsFor is true for a snapshot that younger ones wait for: it is to be taken, and nothing
-// says that it cannot be.
-func waitsFor(s *snapshot) bool {
+// isPending reports whether a snapshot is not taken yet and was not refused. Younger snapshots wait for it.
+func isPending(s *snapshot) bool {
 	c := conditions.Find(s.Status.Conditions, vmv1alpha1.ConditionCreated)
 	switch {
 	case s.DeletionTimestamp != nil:
@@ -105,9 +104,9 @@ func waitsFor(s *snapshot) bool {
 	return c.Status != metav1.ConditionTrue && c.Reason != vmv1alpha1.ReasonInvalid && c.Reason != vmv1alpha1.ReasonError && c.Reason != vmv1alpha1.ReasonNotFound
 }
 
-// record is the text of the object of the virtual machine with the revisions that its spec
-// needs. ready is false when these are not in the status that is stored.
-func (p *pass) record(ctx context.Context) (text string, ready bool, err error) {
+// objectRecord returns the persisted object record: the encoded VM object with the revisions that its spec needs. ready is
+// false if the stored status does not name these revisions yet.
+func (p *reconciliation) objectRecord(ctx context.Context) (text string, ready bool, err error) {
 	vm := p.vm.DeepCopy()
 	vm.Spec = *instancetype.PinnedSpec(p.vm)
 	vm.Spec.CurrentSnapshotName = ""
@@ -120,7 +119,7 @@ func (p *pass) record(ctx context.Context) (text string, ready bool, err error) 
 		revision, err := p.revisions.ControllerRevisions(vm.Namespace).Get(ctx, name, metav1.GetOptions{})
 		switch {
 		case apierrors.IsNotFound(err):
-			p.not(vmv1alpha1.ReasonWaitingForPrerequisites, fmt.Sprintf("ControllerRevision %q, which the virtual machine has its size from, does not exist", name))
+			p.setNotReady(vmv1alpha1.ReasonWaitingForPrerequisites, fmt.Sprintf("ControllerRevision %q, which the VM has pinned, does not exist", name))
 			p.result.RequeueAfter = controller.Recheck
 			return "", false, nil
 		case err != nil:
@@ -130,7 +129,7 @@ func (p *pass) record(ctx context.Context) (text string, ready bool, err error) 
 	}
 	text, err = vmrecord.Of(vm, revisions...).Encode()
 	if errors.Is(err, vmrecord.ErrTooLarge) {
-		p.not(vmv1alpha1.ReasonInvalid, fmt.Sprintf("VirtualMachine %q: %v", p.vm.Name, err))
+		p.setNotReady(vmv1alpha1.ReasonInvalid, fmt.Sprintf("VirtualMachine %q: %v", p.vm.Name, err))
 		return "", false, nil
 	}
 	if err != nil {
@@ -139,14 +138,14 @@ func (p *pass) record(ctx context.Context) (text string, ready bool, err error) 
 	st := &p.snapshot.Status
 	if c := conditions.Find(st.Conditions, vmv1alpha1.ConditionCreated); c == nil || st.InstancetypeRevision != names[0] || st.PreferenceRevision != names[1] {
 		st.InstancetypeRevision, st.PreferenceRevision = names[0], names[1]
-		p.not(vmv1alpha1.ReasonCreating, "vSphere is asked for the snapshot")
-		p.result.Requeue = true // Who collects revisions knows now that these are needed.
+		p.setNotReady(vmv1alpha1.ReasonCreating, "the snapshot is being requested")
+		p.result.Requeue = true // the garbage collection of revisions now knows that these are needed
 		return "", false, nil
 	}
 	return text, true, nil
 }
 
-// pinned is the revision that a reference names, empty for none.
+// pinned returns the name of the revision in a reference, or an empty string.
 func pinned(ref *vmv1alpha1.InstancetypeRef) string {
 	if ref == nil || ref.ControllerRevisionRef == nil {
 		return ""
@@ -154,8 +153,8 @@ func pinned(ref *vmv1alpha1.InstancetypeRef) string {
 	return ref.ControllerRevisionRef.Name
 }
 
-// request is what the provider is asked for.
-func (p *pass) request(text string) *provider.Snapshot {
+// request returns the parameters for the provider.
+func (p *reconciliation) request(text string) *provider.Snapshot {
 	out := &provider.Snapshot{
 		NamespacedName: controller.KeyOf(p.snapshot), UID: p.snapshot.UID,
 		Source: types.NamespacedName{Namespace: p.snapshot.Namespace, Name: p.snapshot.Spec.VMName}, VM: p.vm,
@@ -167,51 +166,50 @@ func (p *pass) request(text string) *provider.Snapshot {
 	return out
 }
 
-// show puts what vSphere has into the status.
-func (p *pass) show(made *provider.ObservedSnapshot) {
+// setObserved copies the observed state of the snapshot to status.
+func (p *reconciliation) setObserved(observed *provider.ObservedSnapshot) {
 	st := &p.snapshot.Status
-	st.UniqueID, st.CreationTime, st.PowerState, st.Quiesced = made.UniqueID, made.CreationTime, made.PowerState, made.Quiesced
-	st.Parent, st.Occupied, st.Children = made.Parent, made.Occupied, made.Children
+	st.UniqueID, st.CreationTime, st.PowerState, st.Quiesced = observed.UniqueID, observed.CreationTime, observed.PowerState, observed.Quiesced
+	st.Parent, st.Occupied, st.Children = observed.Parent, observed.Occupied, observed.Children
 	for _, kind := range []string{vmv1alpha1.ConditionCreated, vmv1alpha1.ConditionReady} {
 		p.set(kind, metav1.ConditionTrue, vmv1alpha1.ReasonSucceeded, "")
 	}
 }
 
-// passing are the reasons for which a snapshot that was ready is not less so: vSphere works on
-// something else, or was not read yet.
-var passing = []string{
+// transientReasons do not change Ready of a snapshot that was ready: another operation runs, or vSphere was not read yet.
+var transientReasons = []string{
 	vmv1alpha1.ReasonSourceBusy, vmv1alpha1.ReasonCreating, vmv1alpha1.ReasonUnknownState, vmv1alpha1.ReasonTooManyOperations, vmv1alpha1.ReasonNotReady,
 	vmv1alpha1.ReasonWaitingForPrerequisites,
 }
 
-// not says why the snapshot is not ready, and if it was never seen, why it is not created.
-func (p *pass) not(reason, message string) {
+// setNotReady sets Ready to False, and Created too if vSphere never had the snapshot.
+func (p *reconciliation) setNotReady(reason, message string) {
 	if !conditions.IsTrue(p.snapshot.Status.Conditions, vmv1alpha1.ConditionCreated) {
 		p.set(vmv1alpha1.ConditionCreated, metav1.ConditionFalse, reason, message)
 	}
-	if slices.Contains(passing, reason) && conditions.IsTrue(p.snapshot.Status.Conditions, vmv1alpha1.ConditionReady) {
+	if slices.Contains(transientReasons, reason) && conditions.IsTrue(p.snapshot.Status.Conditions, vmv1alpha1.ConditionReady) {
 		return
 	}
 	p.set(vmv1alpha1.ConditionReady, metav1.ConditionFalse, reason, message)
 }
 
-func (p *pass) set(kind string, status metav1.ConditionStatus, reason, message string) {
+func (p *reconciliation) set(kind string, status metav1.ConditionStatus, reason, message string) {
 	conditions.Set(&p.snapshot.Status.Conditions, p.now(), metav1.Condition{
 		Type: kind, Status: status, Reason: reason, Message: message, ObservedGeneration: p.snapshot.Generation,
 	})
 }
 
-// emit reports what has changed.
+// emit records events for changes of Ready.
 func (r *reconciler) emit(old, now *snapshot) {
-	tell := func(kind, reason, note string, args ...any) {
+	record := func(kind, reason, note string, args ...any) {
 		r.recorder.Eventf(now, nil, kind, reason, "Snapshot", "%s", conditions.Note(note, args...))
 	}
-	was, is := conditions.Find(old.Status.Conditions, vmv1alpha1.ConditionReady), conditions.Find(now.Status.Conditions, vmv1alpha1.ConditionReady)
+	before, ready := conditions.Find(old.Status.Conditions, vmv1alpha1.ConditionReady), conditions.Find(now.Status.Conditions, vmv1alpha1.ConditionReady)
 	switch {
-	case is == nil || was != nil && was.Status == is.Status && was.Reason == is.Reason:
-	case is.Status == metav1.ConditionTrue:
-		tell(corev1.EventTypeNormal, "Ready", "vSphere has the snapshot %s of VirtualMachine %q", now.Status.UniqueID, now.Spec.VMName)
-	case is.Reason == vmv1alpha1.ReasonError || is.Reason == vmv1alpha1.ReasonInvalid || is.Reason == vmv1alpha1.ReasonMissing:
-		tell(corev1.EventTypeWarning, "SnapshotFailed", "%s", is.Message)
+	case ready == nil || before != nil && before.Status == ready.Status && before.Reason == ready.Reason:
+	case ready.Status == metav1.ConditionTrue:
+		record(corev1.EventTypeNormal, "Ready", "vSphere has the snapshot %s of VirtualMachine %q", now.Status.UniqueID, now.Spec.VMName)
+	case ready.Reason == vmv1alpha1.ReasonError || ready.Reason == vmv1alpha1.ReasonInvalid || ready.Reason == vmv1alpha1.ReasonMissing:
+		record(corev1.EventTypeWarning, "SnapshotFailed", "%s", ready.Message)
 	}
 }

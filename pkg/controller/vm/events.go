@@ -72,6 +72,10 @@ func transitions(old, now *vmv1alpha1.VirtualMachine) []event {
 	if was := old.Spec.CurrentSnapshotName; was != "" && now.Spec.CurrentSnapshotName == "" && isTrue(now, vmv1alpha1.ConditionSnapshotSynced) {
 		normal("Reverted", "The virtual machine and its object are what they were at snapshot "+was)
 	}
+	// A change to another failure is a warning, see failures.
+	if was := findCondition(old, vmv1alpha1.ConditionBootstrapReady); was != nil && was.Status == metav1.ConditionFalse && isTrue(now, vmv1alpha1.ConditionBootstrapReady) {
+		normal(vmv1alpha1.ConditionBootstrapReady, "The bootstrap data is complete")
+	}
 	events = append(events, probeEvents(old, now)...)
 	events = append(events, question(old, now)...)
 	if c, was := findCondition(now, vmv1alpha1.ConditionImageCacheReady), findCondition(old, vmv1alpha1.ConditionImageCacheReady); c != nil &&

@@ -42,6 +42,7 @@ func TestEventsAreTransitions(t *testing.T) {
 			setFalse(vm, time.Unix(0, 0), vmv1alpha1.ConditionQuestionsAnswered, vmv1alpha1.ReasonQuestionPending, text)
 		}
 	}
+	bootstrapped := func(vm *vmv1alpha1.VirtualMachine) { setTrue(vm, time.Unix(0, 0), vmv1alpha1.ConditionBootstrapReady) }
 	missing := func(reason string) func(*vmv1alpha1.VirtualMachine) {
 		return func(vm *vmv1alpha1.VirtualMachine) {
 			setCondition(vm, time.Unix(0, 0), vmv1alpha1.ConditionCreated, metav1.ConditionUnknown, reason, "vSphere does not show it")
@@ -66,6 +67,10 @@ func TestEventsAreTransitions(t *testing.T) {
 		"power failed":              {nil, []change{failing(vmv1alpha1.ConditionPowerStateSynced, vmv1alpha1.ReasonError)}, []string{"PowerStateFailed"}},
 		"create failed":             {nil, []change{failing(vmv1alpha1.ConditionCreated, vmv1alpha1.ReasonError)}, []string{"CreateFailed"}},
 		"missing image":             {nil, []change{message("a")}, []string{"ImageNotReady"}},
+		"no bootstrap data":         {nil, []change{failing(vmv1alpha1.ConditionBootstrapReady, vmv1alpha1.ReasonNotFound)}, []string{"BootstrapNotReady"}},
+		"wrong bootstrap data":      {[]change{failing(vmv1alpha1.ConditionBootstrapReady, vmv1alpha1.ReasonNotFound)}, []change{failing(vmv1alpha1.ConditionBootstrapReady, vmv1alpha1.ReasonInvalid)}, []string{"BootstrapNotReady"}},
+		"bootstrap data there":      {[]change{failing(vmv1alpha1.ConditionBootstrapReady, vmv1alpha1.ReasonInvalid)}, []change{bootstrapped}, []string{"BootstrapReady"}},
+		"bootstrap data from start": {nil, []change{bootstrapped}, nil},
 		"same failure, other words": {[]change{message("a")}, []change{message("b")}, nil},
 		"another holder":            {[]change{inUse("a")}, []change{inUse("b")}, []string{"VolumesNotReady"}},
 		"the same holder":           {[]change{inUse("a")}, []change{inUse("a")}, nil},

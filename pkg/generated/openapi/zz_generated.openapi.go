@@ -12008,6 +12008,12 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineStatus(ref common.ReferenceCallba
 							Format:      "int32",
 						},
 					},
+					"creationTime": {
+						SchemaProps: spec.SchemaProps{
+							Description: "creationTime is when the VM was created in vSphere, by the clock of its vCenter. It is not set if vCenter does not report it.",
+							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
+						},
+					},
 					"guest": {
 						SchemaProps: spec.SchemaProps{
 							Description: "guest is what VMware Tools reports.",

@@ -215,8 +215,9 @@ func ownership(vm *mo.VirtualMachine, owner observe.Owner) driver.Ownership {
 
 // Refused implements driver.Driver.
 func (d *Driver) Refused(w *driver.Want) driver.Refusals {
-	notAllowed, _ := d.notAllowed(w)
-	return driver.Refusals{Invalid: configspec.Refused(d.wanted(w), &mo.VirtualMachine{}), NotAllowed: notAllowed}
+	refused := configspec.Refused(d.wanted(w), &mo.VirtualMachine{})
+	refused.NotAllowed, _ = d.notAllowed(w)
+	return refused
 }
 
 // notAllowed returns a message for each device that the zone does not let the namespace have, and the paths of their lists.

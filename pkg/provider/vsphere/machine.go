@@ -49,9 +49,10 @@ func (m machine) Compare(w *driver.Want) driver.Comparison {
 	var notAllowed []string
 	notAllowed, want.Barred = m.driver.notAllowed(w)
 	c := driver.Comparison{
-		Refused:    driver.Refusals{Invalid: configspec.Refused(want, m.vm), NotAllowed: notAllowed},
+		Refused:    configspec.Refused(want, m.vm),
 		NotApplied: configspec.NotApplied(want, m.vm), Deviating: configspec.Deviating(want, m.vm),
 	}
+	c.Refused.NotAllowed = notAllowed
 	for _, d := range configspec.Differences(want, m.vm) {
 		c.Differences = append(c.Differences, difference(d))
 	}

@@ -34,8 +34,8 @@ func sample() *mo.VirtualMachine {
 		return n
 	}
 	vm.Config = &types.VirtualMachineConfigInfo{
-		ChangeVersion: "1",
-		Uuid:          "AA-1", InstanceUuid: "BB-2", Version: "vmx-21",
+		ChangeVersion: "1", CreateDate: new(time.Date(2026, 4, 30, 9, 8, 7, 123456789, time.FixedZone("", 3600))),
+		Uuid: "AA-1", InstanceUuid: "BB-2", Version: "vmx-21",
 		Hardware: types.VirtualHardware{
 			NumCPU: 4, MemoryMB: 2048,
 			Device: []types.BaseVirtualDevice{nic(4001, "00:50:56:00:00:02"), nic(4000, "00:50:56:00:00:01")},
@@ -65,7 +65,8 @@ func TestObservation_ReportsARunningVM(t *testing.T) {
 	got := observe.Of(sample(), func(ref types.ManagedObjectReference) string { return "esx-" + ref.Value })
 	want := provider.Observation{
 		UniqueID: "vm-42", BiosUUID: "aa-1", InstanceUUID: "bb-2", HardwareVersion: 21,
-		PowerState: vmv1alpha1.PoweredOn, Readable: true, NodeName: "esx-host-1",
+		CreationTime: &metav1.Time{Time: time.Date(2026, 4, 30, 8, 8, 7, 0, time.UTC)},
+		PowerState:   vmv1alpha1.PoweredOn, Readable: true, NodeName: "esx-host-1",
 		Guest: &vmv1alpha1.VirtualMachineGuestStatus{HostName: "web", ToolsRunning: true, Heartbeat: vmv1alpha1.GuestHeartbeatGreen},
 		Network: &vmv1alpha1.VirtualMachineNetworkStatus{
 			PrimaryIP4: "192.0.2.8", PrimaryIP6: "2001:db8::9", HostName: "web",
@@ -89,6 +90,16 @@ func TestObservation_ReportsARunningVM(t *testing.T) {
 	owner, ok := observe.OwnerOf(sample())
 	if want := (observe.Owner{Key: k8stypes.NamespacedName{Namespace: "ns", Name: "web"}, UID: "uid-1"}); !ok || owner != want {
 		t.Errorf("owner %v, want %v", owner, want)
+	}
+}
+
+func TestObservation_HasNoCreationTimeThatVCenterDoesNotReport(t *testing.T) {
+	for name, reported := range map[string]*time.Time{"none": nil, "1970-01-01": new(time.Unix(0, 0))} {
+		vm := sample()
+		vm.Config.CreateDate = reported
+		if got := observe.Of(vm, nil).CreationTime; got != nil {
+			t.Errorf("%s: creation time %s", name, got)
+		}
 	}
 }
 

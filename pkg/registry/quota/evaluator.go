@@ -122,12 +122,6 @@ func Basis(vm *vmv1alpha1.VirtualMachine) any {
 	}
 }
 
-// Change is what the charge of an update is made of. Updates whose changes are equal are charged
-// the same.
-func Change(stored, updated *vmv1alpha1.VirtualMachine) any {
-	return []any{Basis(stored), runs(stored), Basis(updated), runs(updated)}
-}
-
 // Matches tells whether q limits what item needs. Scopes are for Pods.
 func (e *machines) Matches(q *corev1.ResourceQuota, item runtime.Object) (bool, error) {
 	return generic.Matches(q, item, e.MatchingResources, generic.MatchesNoScopeFunc)

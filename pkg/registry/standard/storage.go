@@ -9,6 +9,7 @@ import (
 	"maps"
 	"slices"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
@@ -67,6 +68,34 @@ func NewREST[T runtime.Object](opts generic.RESTOptionsGetter, typer runtime.Obj
 		return main, nil, nil
 	}
 	return main, newStatusREST(store, StatusStrategy[T]{strategy}), nil
+}
+
+// Create stores a new object. A name that is in use is refused before the admission plugins, because the last of them
+// charges quotas.
+func (r *REST) Create(ctx context.Context, obj runtime.Object, validate rest.ValidateObjectFunc, options *metav1.CreateOptions) (runtime.Object, error) {
+	return r.Store.Create(ctx, obj, func(ctx context.Context, obj runtime.Object) error {
+		if err := r.refuseExisting(ctx, metaOf(obj)); err != nil || validate == nil {
+			return err
+		}
+		return validate(ctx, obj)
+	}, options)
+}
+
+// refuseExisting returns an error if an object with the name of obj exists. The store chooses another name if it was
+// generated. etcd is read only if the watch cache has such an object.
+func (r *REST) refuseExisting(ctx context.Context, obj metav1.Object) error {
+	stored, err := r.Get(ctx, obj.GetName(), &metav1.GetOptions{ResourceVersion: "0"})
+	if err == nil {
+		stored, err = r.Get(ctx, obj.GetName(), &metav1.GetOptions{})
+	}
+	if err != nil || obj.GetGenerateName() != "" {
+		return nil
+	}
+	exists := apierrors.NewAlreadyExists(r.DefaultQualifiedResource, obj.GetName())
+	if metaOf(stored).GetDeletionTimestamp() != nil {
+		exists.ErrStatus.Message = "object is being deleted: " + exists.ErrStatus.Message
+	}
+	return exists
 }
 
 // Update replaces the object after it was looked at.

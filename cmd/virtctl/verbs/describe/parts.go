@@ -83,12 +83,11 @@ type deed struct {
 // done says what was done last, the newest first.
 func (l *look) done(w io.Writer) bool {
 	s := &l.vm.Status
-	all := []deed{{"restarted as asked for", s.LastRestartTime}, {"deletion asked for", l.vm.DeletionTimestamp}}
+	all := []deed{{"created in vSphere", s.CreationTime}, {"restarted as asked for", s.LastRestartTime}, {"deletion asked for", l.vm.DeletionTimestamp}}
 	if s.Guest != nil {
 		all = append(all, deed{"powered on", s.Guest.BootTime})
 	}
 	for _, turned := range [][2]string{
-		{vmv1alpha1.ConditionCreated, "created or found in vSphere"},
 		{vmv1alpha1.ConditionConfigurationSynced, "configured as wanted"},
 		{vmv1alpha1.ConditionPowerStateSynced, "brought to the power state that is wanted"},
 		{vmv1alpha1.ConditionSnapshotSynced, "reverted to a snapshot"},

@@ -64,7 +64,7 @@ func NewCommand(factory *cli.Factory) *cobra.Command {
 	cmd.Flags().StringVar(&flags.item, "item", "", "Name of the item; that of the virtual machine by default")
 	cmd.Flags().StringVar(&flags.description, "description", "", "Description of the item")
 	cmd.Flags().DurationVar(&flags.ttl, "ttl", 0, "How long the completed request is kept; by default until somebody deletes it")
-	cmd.Flags().BoolVar(&flags.wait, "wait", false, "Wait until there is an image of the item")
+	cmd.Flags().BoolVar(&flags.wait, "wait", false, "Wait until there is an image of the item; a request that is Stalled ends with an error")
 	cmd.Flags().DurationVar(&flags.timeout, "timeout", defaultPublishTimeout, "How long --wait waits")
 	return cmd
 }
@@ -96,19 +96,27 @@ func (f command) publish(ctx context.Context, vm string, flags *publishFlags) er
 	return f.waitForPublished(ctx, requests, made.Name, flags.timeout)
 }
 
-// waitForPublished waits until a request is complete, and tells what it waits for.
+// waitForPublished waits until a request is complete, and reports what it waits for. A request that
+// is Stalled is an error: it continues only after somebody has changed an object.
 func (f command) waitForPublished(ctx context.Context, requests vmclient.VirtualMachinePublishRequestInterface, name string, timeout time.Duration) error {
 	var complete *vmv1alpha1.VirtualMachinePublishRequest
+	var stalled *metav1.Condition
 	err := f.AwaitState(ctx, timeout, "virtualmachinepublishrequest "+name+" is not seen complete", func(ctx context.Context) (bool, string, error) {
 		got, err := requests.Get(ctx, name, metav1.GetOptions{})
 		if err != nil {
 			return false, "it is gone: somebody has deleted it, or it was complete and --ttl was over before this was seen", err
 		}
 		complete = got
+		if stalled = conditions.Find(got.Status.Conditions, vmv1alpha1.ConditionStalled); stalled != nil {
+			return true, "", nil
+		}
 		return conditions.IsTrue(got.Status.Conditions, vmv1alpha1.ConditionComplete), unpublished(got), nil
 	})
 	if err != nil {
 		return err
+	}
+	if stalled != nil {
+		return fmt.Errorf("virtualmachinepublishrequest %s is Stalled (%s): %s", name, stalled.Reason, stalled.Message)
 	}
 	fmt.Fprintf(f.Streams.Out, "item %q, version %s: %s/%s\n", complete.ItemName(), complete.Status.ContentVersion, complete.Status.ImageKind, complete.Status.ImageName)
 	return nil

@@ -174,6 +174,8 @@ const (
 	NotRollingOutReason = "NotRollingOut"
 	// ScalingUpReason makes machines.
 	ScalingUpReason = "ScalingUp"
+	// ScalingUpBlockedReason cannot make machines.
+	ScalingUpBlockedReason = "ScalingUpBlocked"
 	// NotScalingUpReason makes none.
 	NotScalingUpReason = "NotScalingUp"
 	// ScalingDownReason deletes machines.

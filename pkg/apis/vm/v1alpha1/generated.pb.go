@@ -7271,6 +7271,20 @@ func (m *VirtualMachineStatus) MarshalToSizedBuffer(dAtA []byte) (int, error) {
 	_ = i
 	var l int
 	_ = l
+	if m.CreationTime != nil {
+		{
+			size, err := m.CreationTime.MarshalToSizedBuffer(dAtA[:i])
+			if err != nil {
+				return 0, err
+			}
+			i -= size
+			i = encodeVarintGenerated(dAtA, i, uint64(size))
+		}
+		i--
+		dAtA[i] = 0x2
+		i--
+		dAtA[i] = 0x9a
+	}
 	if m.VCenterInstanceUUID != nil {
 		i -= len(*m.VCenterInstanceUUID)
 		copy(dAtA[i:], *m.VCenterInstanceUUID)
@@ -11289,6 +11303,10 @@ func (m *VirtualMachineStatus) Size() (n int) {
 		l = len(*m.VCenterInstanceUUID)
 		n += 2 + l + sovGenerated(uint64(l))
 	}
+	if m.CreationTime != nil {
+		l = m.CreationTime.Size()
+		n += 2 + l + sovGenerated(uint64(l))
+	}
 	return n
 }
 
@@ -13617,6 +13635,7 @@ func (this *VirtualMachineStatus) String() string {
 		`Machine:` + strings.Replace(this.Machine.String(), "VirtualMachineOwner", "VirtualMachineOwner", 1) + `,`,
 		`FirstStartTime:` + strings.Replace(fmt.Sprintf("%v", this.FirstStartTime), "Time", "v1.Time", 1) + `,`,
 		`VCenterInstanceUUID:` + valueToStringGenerated(this.VCenterInstanceUUID) + `,`,
+		`CreationTime:` + strings.Replace(fmt.Sprintf("%v", this.CreationTime), "Time", "v1.Time", 1) + `,`,
 		`}`,
 	}, "")
 	return s
@@ -37657,6 +37676,42 @@ func (m *VirtualMachineStatus) Unmarshal(dAtA []byte) error {
 			}
 			s := string(dAtA[iNdEx:postIndex])
 			m.VCenterInstanceUUID = &s
+			iNdEx = postIndex
+		case 35:
+			if wireType != 2 {
+				return fmt.Errorf("proto: wrong wireType = %d for field CreationTime", wireType)
+			}
+			var msglen int
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowGenerated
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				msglen |= int(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			if msglen < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			postIndex := iNdEx + msglen
+			if postIndex < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			if postIndex > l {
+				return io.ErrUnexpectedEOF
+			}
+			if m.CreationTime == nil {
+				m.CreationTime = &v1.Time{}
+			}
+			if err := m.CreationTime.Unmarshal(dAtA[iNdEx:postIndex]); err != nil {
+				return err
+			}
 			iNdEx = postIndex
 		default:
 			iNdEx = preIndex

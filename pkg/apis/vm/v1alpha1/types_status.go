@@ -93,6 +93,11 @@ type VirtualMachineStatus struct {
 	// +optional
 	HardwareVersion int32 `json:"hardwareVersion,omitempty" protobuf:"varint,12,opt,name=hardwareVersion"`
 
+	// creationTime is when the VM was created in vSphere, by the clock of its vCenter. It is
+	// not set if vCenter does not report it.
+	// +optional
+	CreationTime *metav1.Time `json:"creationTime,omitempty" protobuf:"bytes,35,opt,name=creationTime"`
+
 	// guest is what VMware Tools reports.
 	// +optional
 	Guest *VirtualMachineGuestStatus `json:"guest,omitempty" protobuf:"bytes,13,opt,name=guest"`

@@ -3278,6 +3278,10 @@ func (in *VirtualMachineStatus) DeepCopyInto(out *VirtualMachineStatus) {
 		*out = new(string)
 		**out = **in
 	}
+	if in.CreationTime != nil {
+		in, out := &in.CreationTime, &out.CreationTime
+		*out = (*in).DeepCopy()
+	}
 	if in.Guest != nil {
 		in, out := &in.Guest, &out.Guest
 		*out = new(VirtualMachineGuestStatus)

@@ -3,7 +3,8 @@
 
 // Package charge is the admission plugin ResourceQuota, for what virtual machines are charged.
 //
-// Guarantee: a request is charged once, however often the store tries it again.
+// Guarantee: the store may repeat a request. An attempt that needs no more than the request has been charged is not
+// charged. An attempt that needs more is charged in full until the namespace is counted.
 package charge
 
 import (
@@ -14,7 +15,7 @@ import (
 	"net/http"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/api/equality"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -22,6 +23,8 @@ import (
 	"k8s.io/apiserver/pkg/admission/initializer"
 	"k8s.io/apiserver/pkg/admission/plugin/resourcequota"
 	"k8s.io/apiserver/pkg/admission/plugin/resourcequota/apis/resourcequota/validation"
+	quotav1 "k8s.io/apiserver/pkg/quota/v1"
+	"k8s.io/apiserver/pkg/quota/v1/generic"
 	genericapiserver "k8s.io/apiserver/pkg/server"
 	genericoptions "k8s.io/apiserver/pkg/server/options"
 	"k8s.io/client-go/informers"
@@ -29,7 +32,6 @@ import (
 	corev1listers "k8s.io/client-go/listers/core/v1"
 	"k8s.io/client-go/tools/cache"
 
-	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/registry/quota"
 )
 
@@ -84,7 +86,8 @@ const chargeRetry = 1
 type charge struct {
 	*resourcequota.QuotaAdmission
 	// evaluate is the Validate of the plugin.
-	evaluate func(context.Context, admission.Attributes, admission.ObjectInterfaces) error
+	evaluate   func(context.Context, admission.Attributes, admission.ObjectInterfaces) error
+	evaluators quotav1.Registry
 	// always is true if the configuration also limits what no quota covers.
 	always bool
 	quotas corev1listers.ResourceQuotaLister
@@ -114,6 +117,12 @@ func (c *charge) SetExternalKubeInformerFactory(f informers.SharedInformerFactor
 	c.quotas, c.synced = quotas.Lister(), quotas.Informer().HasSynced
 }
 
+// SetQuotaConfiguration implements initializer.WantsQuotaConfiguration.
+func (c *charge) SetQuotaConfiguration(q quotav1.Configuration) {
+	c.QuotaAdmission.SetQuotaConfiguration(q)
+	c.evaluators = generic.NewRegistry(q.Evaluators())
+}
+
 // unlimited reports whether no quota can apply in namespace.
 func (c *charge) unlimited(namespace string) bool {
 	if namespace == "" {
@@ -133,16 +142,21 @@ func (c *charge) Validate(ctx context.Context, request admission.Attributes, o a
 	if c.unlimited(namespace) {
 		return nil
 	}
-	change, paid := changeOf(request), paidBy(ctx)
-	if change != nil && paid != nil && equality.Semantic.DeepEqual(paid.change, change) {
-		return nil
+	if ctx.Err() != nil {
+		return notCharged(namespace, "the request has ended")
+	}
+	record := func() {}
+	if paid := paidBy(ctx); paid != nil && !request.IsDryRun() {
+		growth, err := c.growth(request)
+		if err == nil && paid.covers(growth) {
+			return nil
+		}
+		record = func() { paid.charged = quotav1.Add(paid.charged, growth) }
 	}
 	err := c.evaluate(ctx, request, o)
 	switch {
 	case err == nil:
-		if paid != nil && !request.IsDryRun() {
-			paid.change = change
-		}
+		record()
 		return nil
 	case apierrors.IsForbidden(err):
 		return err
@@ -168,37 +182,48 @@ func notCharged(namespace, reason string) error {
 	return unavailable
 }
 
-// paid is what a request was charged for last. The store tries an update again, its admission
-// included, when another write came between, and a controller writes the status of a virtual
-// machine at any time: without this a change of size would be charged once for each try, until
-// the namespace is counted the next time.
-type paid struct{ change any }
+// paid is what a request has been charged. The store repeats an update after another write, its admission
+// included, and a creation whose generated name is in use. A controller writes the status of a virtual machine at
+// any time.
+type paid struct{ charged corev1.ResourceList }
 
 type paidKey struct{}
 
-// Once lets the requests to api know what they were charged for.
+// Once records what each request to api has been charged.
 func Once(api http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		api.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), paidKey{}, &paid{})))
 	})
 }
 
-// paidBy is what the request of ctx was charged for, nil without a request.
+// paidBy returns what the request of ctx has been charged, nil without a request.
 func paidBy(ctx context.Context) *paid {
 	p, _ := ctx.Value(paidKey{}).(*paid)
 	return p
 }
 
-// changeOf is what the charge of an update of a virtual machine is made of, nil for other requests,
-// which nobody tries again.
-func changeOf(request admission.Attributes) any {
-	if request == nil || request.GetOperation() != admission.Update {
-		return nil
+// covers reports whether a charge of growth has been paid.
+func (p *paid) covers(growth corev1.ResourceList) bool {
+	return len(p.charged) > 0 && quotav1.IsZero(quotav1.SubtractWithNonNegativeResult(growth, p.charged))
+}
+
+// growth returns what the evaluator of its kind charges for request.
+func (c *charge) growth(request admission.Attributes) (corev1.ResourceList, error) {
+	kind := request.GetResource().GroupResource()
+	e := c.evaluators.Get(kind)
+	if e == nil {
+		e = generic.NewObjectCountEvaluator(kind, nil, "")
 	}
-	updated, ok := request.GetObject().(*vmv1alpha1.VirtualMachine)
-	stored, was := request.GetOldObject().(*vmv1alpha1.VirtualMachine)
-	if !ok || !was {
-		return nil
+	if !e.Handles(request) {
+		return nil, nil
 	}
-	return quota.Change(stored, updated)
+	if err := e.Constraints(quota.Names, request.GetObject()); err != nil {
+		return nil, err
+	}
+	usage, err := e.Usage(request.GetObject())
+	if err != nil || request.GetOperation() != admission.Update {
+		return usage, err
+	}
+	before, err := e.Usage(request.GetOldObject())
+	return quotav1.SubtractWithNonNegativeResult(usage, before), err
 }

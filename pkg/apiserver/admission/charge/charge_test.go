@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -77,51 +76,6 @@ type counting struct {
 func (c counting) Validate(context.Context, admission.Attributes, admission.ObjectInterfaces) error {
 	*c.asked++
 	return c.answer
-}
-
-func TestAnUpdateThatIsTriedAgainIsChargedOnce(t *testing.T) {
-	of := func(vcpus uint32, phase vmv1alpha1.VirtualMachinePhase) *vmv1alpha1.VirtualMachine {
-		vm := &vmv1alpha1.VirtualMachine{}
-		vm.Spec.Instancetype = &vmv1alpha1.InstancetypeMatcher{Name: fmt.Sprintf("of-%d", vcpus)}
-		vm.Status.Phase = phase
-		return vm
-	}
-	update := func(stored, updated *vmv1alpha1.VirtualMachine) admission.Attributes {
-		return admission.NewAttributesRecord(updated, stored, vmv1alpha1.SchemeGroupVersion.WithKind("VirtualMachine"), "ns", "vm",
-			vmv1alpha1.SchemeGroupVersion.WithResource("virtualmachines"), "", admission.Update, nil, false, nil)
-	}
-	grows, later := update(of(1, ""), of(2, "")), update(of(1, vmv1alpha1.PhaseRunning), of(2, vmv1alpha1.PhaseRunning))
-	more := update(of(3, ""), of(2, ""))
-	for name, tc := range map[string]struct {
-		answer error
-		tries  []admission.Attributes
-		want   int
-	}{
-		"the status was written between": {nil, []admission.Attributes{grows, later}, 1},
-		"the size was changed between":   {nil, []admission.Attributes{grows, more}, 2},
-		"it was refused":                 {apierrors.NewForbidden(corev1.Resource("resourcequotas"), "team", nil), []admission.Attributes{grows, later}, 2},
-	} {
-		t.Run(name, func(t *testing.T) {
-			asked := 0
-			c := &charge{evaluate: counting{plugin{tc.answer}, &asked}.Validate}
-			serve := func() {
-				Once(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-					for _, try := range tc.tries {
-						if err := c.Validate(r.Context(), try, nil); (err == nil) != (tc.answer == nil) {
-							t.Errorf("the answer is %v", err)
-						}
-					}
-				})).ServeHTTP(nil, httptest.NewRequest(http.MethodPut, "/", nil))
-			}
-			serve()
-			if asked != tc.want {
-				t.Errorf("charged %d times, want %d", asked, tc.want)
-			}
-			if serve(); asked != 2*tc.want {
-				t.Errorf("another request is charged %d times, want %d", asked-tc.want, tc.want)
-			}
-		})
-	}
 }
 
 func TestQuotaAdmission_EvaluatesOnlyWhereAQuotaMayApply(t *testing.T) {

@@ -115,13 +115,13 @@ func TestInfrastructureThatCannotBeReadIsNotGone(t *testing.T) {
 	if w.stage() != "Drain" || w.drained != 2 {
 		t.Fatalf("stage %s, drained %d times", w.stage(), w.drained)
 	}
-	w.now, w.draining, w.detaching = w.now.Add(drain.Retry), drain.Result{Done: true}, detach.Result{Message: "a disk"}
+	w.now, w.draining, w.detaching = w.now.Add(drain.Retry), drain.Result{Done: true}, drain.Result{Message: "a disk"}
 	w.pass()
 	if w.stage() != "VolumeDetach" || w.detached != 1 {
 		t.Fatalf("stage %s, detached %d times", w.stage(), w.detached)
 	}
 	w.edit(func(m *machine) { m.Annotations = nil })
-	w.detaching = detach.Result{Done: true}
+	w.detaching = drain.Result{Done: true}
 	w.unread["ExampleMachine"] = errors.New("the server is down")
 	w.failing("the server is down")
 	w.expect("Deleting", "True InternalError", "Failed to delete ExampleMachine: the server is down")
@@ -210,10 +210,10 @@ func TestADeletionGoesThroughItsStages(t *testing.T) {
 			return finalize, nil, nil
 		})
 	}
-	w.detaching = detach.Result{Message: "a disk"}
+	w.detaching = drain.Result{Message: "a disk"}
 	w.pass()
 	w.expect("Deleting", "True WaitingForVolumeDetach", "a disk")
-	w.now, w.detaching = w.now.Add(detach.Retry), detach.Result{Done: true}
+	w.now, w.detaching = w.now.Add(detach.Retry), drain.Result{Done: true}
 	w.pass()
 	w.expect("Deleting", "True WaitingForInfrastructureDeletion", "Waiting for ExampleMachine to be deleted")
 	w.pass()

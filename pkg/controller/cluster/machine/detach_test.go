@@ -161,9 +161,9 @@ func TestWhatIsAttachedIsWaitedFor(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			want := detach.Result{Done: true}
+			want := drain.Result{Done: true}
 			if tc.want != nil {
-				want = detach.Result{Message: "Waiting for Node volumes to be detached (started at 2026-11-21T07:30:00Z)\n" + strings.Join(tc.want, "\n")}
+				want = drain.Result{Message: "Waiting for Node volumes to be detached (started at 2026-11-21T07:30:00Z)\n" + strings.Join(tc.want, "\n")}
 			}
 			got, err := detach.Check(t.Context(), fake.NewClientset(tc.objects...), input())
 			if diff := cmp.Diff(want, got); err != nil || diff != "" {

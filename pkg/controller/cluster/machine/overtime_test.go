@@ -10,7 +10,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
-	"github.com/slipway-dev/slipway/pkg/controller/cluster/machine/detach"
 	"github.com/slipway-dev/slipway/pkg/controller/cluster/machine/drain"
 )
 
@@ -19,7 +18,7 @@ func TestWhatIsLeftWhenTheTimeIsOverIsAnEvent(t *testing.T) {
 	w := newWorld(t, newMachine(running, deleted, func(m *machine) {
 		m.Spec.Deletion = clusterv1alpha1.MachineDeletionSpec{NodeDrainTimeoutSeconds: pointer(int32(60)), NodeVolumeDetachTimeoutSeconds: pointer(int32(30))}
 	}), newCluster(), infraThere(), newNode())
-	w.draining, w.detaching = drain.Result{Message: "Pods"}, detach.Result{Message: "a disk"}
+	w.draining, w.detaching = drain.Result{Message: "Pods"}, drain.Result{Message: "a disk"}
 	w.pass()
 	w.now = w.now.Add(time.Minute)
 	w.pass()

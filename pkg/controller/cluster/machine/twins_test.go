@@ -16,7 +16,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 
-	"github.com/slipway-dev/slipway/pkg/controller/cluster/machine/detach"
 	"github.com/slipway-dev/slipway/pkg/controller/cluster/machine/drain"
 )
 
@@ -71,9 +70,9 @@ func TestDeletion_DrainsAndDeletesAllNodesOfTheMachine(t *testing.T) {
 				}
 				return drain.Result{Done: true}, nil
 			}
-			w.c.reconcile.deletion.Detach = func(_ context.Context, _ kubernetes.Interface, in drain.Input) (detach.Result, error) {
+			w.c.reconcile.deletion.Detach = func(_ context.Context, _ kubernetes.Interface, in drain.Input) (drain.Result, error) {
 				detached = append(detached, in.Node)
-				return detach.Result{Done: true}, nil
+				return drain.Result{Done: true}, nil
 			}
 			w.pass()
 			if _, message := w.says("Deleting"); w.stage() != "Drain" || !strings.Contains(message, "* pods of n") || !strings.Contains(message, "* pods of twin") {

@@ -30,7 +30,6 @@ import (
 	"github.com/slipway-dev/slipway/pkg/cluster/contract"
 	"github.com/slipway-dev/slipway/pkg/cluster/workload"
 	"github.com/slipway-dev/slipway/pkg/controller"
-	"github.com/slipway-dev/slipway/pkg/controller/cluster/machine/detach"
 	"github.com/slipway-dev/slipway/pkg/controller/cluster/machine/drain"
 	"github.com/slipway-dev/slipway/pkg/controller/cluster/machine/step"
 	"github.com/slipway-dev/slipway/pkg/generated/clientset/versioned/fake"
@@ -78,7 +77,7 @@ type world struct {
 	// drained and detached are how often these were asked for, and what they answer.
 	drained, detached int
 	draining          drain.Result
-	detaching         detach.Result
+	detaching         drain.Result
 	drainErr          error
 	detachErr         error
 	recorder          *events.FakeRecorder
@@ -92,7 +91,7 @@ func newWorld(t *testing.T, objects ...runtime.Object) *world {
 		others: dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), map[schema.GroupVersionResource]string{
 			infras: "ExampleMachineList", configs: "ExampleConfigList", controls: "ExampleControlPlaneList",
 		}),
-		draining: drain.Result{Done: true}, detaching: detach.Result{Done: true}, recorder: events.NewFakeRecorder(1000),
+		draining: drain.Result{Done: true}, detaching: drain.Result{Done: true}, recorder: events.NewFakeRecorder(1000),
 	}
 	w.informers = externalversions.NewSharedInformerFactory(w.api, 0)
 	c, err := New(Deps{
@@ -108,7 +107,7 @@ func newWorld(t *testing.T, objects ...runtime.Object) *world {
 		w.drained++
 		return w.draining, w.drainErr
 	}
-	c.reconcile.deletion.Detach = func(context.Context, kubernetes.Interface, drain.Input) (detach.Result, error) {
+	c.reconcile.deletion.Detach = func(context.Context, kubernetes.Interface, drain.Input) (drain.Result, error) {
 		w.detached++
 		return w.detaching, w.detachErr
 	}

@@ -196,37 +196,51 @@ func TestADeploymentIsToldAsItGoes(t *testing.T) {
 	})
 }
 
-func TestDeployment_SaysWhatItsSetWaitsFor(t *testing.T) {
-	const cause = "Scaling up from 0 to 1 replicas is blocked because: InfraTemplate large does not exist"
-	synctest.Test(t, func(t *testing.T) {
-		l := run(t, simple(t))
-		blocked := func(version string) string {
-			t.Helper()
-			for _, s := range l.sets() {
-				if s.Spec.Template.Spec.Version != version {
-					continue
+func TestDeployment_ShowsWhyItsSetIsBlocked(t *testing.T) {
+	for reason, tc := range map[string]struct {
+		message string
+		blocked bool
+	}{
+		clusterv1alpha1.WaitingForTemplateReason: {"Scaling up from 0 to 1 replicas is blocked because: InfraTemplate large does not exist", true},
+		clusterv1alpha1.ScalingUpBlockedReason:   {"Scaling up from 0 to 1 replicas: no quota", true},
+		clusterv1alpha1.ScalingUpReason:          {"Scaling up from 0 to 1 replicas: Machines named blocked are created", false},
+	} {
+		t.Run(reason, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l := run(t, simple(t))
+				// shown is the reason and the end of the message of the deployment after its set of a version got the condition.
+				shown := func(version, otherwise string) (string, string) {
+					t.Helper()
+					for _, s := range l.sets() {
+						if s.Spec.Template.Spec.Version != version {
+							continue
+						}
+						conditions.Set(&s.Status.Conditions, time.Now(), metav1.Condition{Type: clusterv1alpha1.ScalingUpCondition, Status: metav1.ConditionTrue,
+							Reason: reason, Message: tc.message})
+						if _, err := l.api.ClusterV1alpha1().MachineSets("dev").UpdateStatus(t.Context(), &s, metav1.UpdateOptions{}); err != nil {
+							t.Fatal(err)
+						}
+						l.after(time.Second)
+						if tc.blocked {
+							return reason, ". MachineSet " + s.Name + ": " + tc.message
+						}
+						return otherwise, ""
+					}
+					t.Fatalf("no set has the version %q", version)
+					return "", ""
 				}
-				conditions.Set(&s.Status.Conditions, time.Now(), metav1.Condition{Type: clusterv1alpha1.ScalingUpCondition, Status: metav1.ConditionTrue,
-					Reason: clusterv1alpha1.WaitingForTemplateReason, Message: cause})
-				if _, err := l.api.ClusterV1alpha1().MachineSets("dev").UpdateStatus(t.Context(), &s, metav1.UpdateOptions{}); err != nil {
-					t.Fatal(err)
-				}
-				l.after(time.Second)
-				return ". MachineSet " + s.Name + ": " + cause
-			}
-			t.Fatalf("no set has the version %q", version)
-			return ""
-		}
-		why := blocked("v1")
-		l.says(clusterv1alpha1.ScalingUpCondition, "True WaitingForTemplate Scaling up from 0 to 2 replicas"+why)
-		l.says("Reconciling", "True WaitingForTemplate Scaling up from 0 to 2 replicas"+why)
-		l.fill()
-		l.edit(func(d *deployment) { d.Spec.Template.Spec.Version = "v2" })
-		why = blocked("v2")
-		want := "True WaitingForTemplate Rolling out 2 not up-to-date replicas: Version v1, v2 required" + why
-		l.says(clusterv1alpha1.RollingOutCondition, want)
-		l.says("Reconciling", want)
-	})
+				why, end := shown("v1", clusterv1alpha1.ScalingUpReason)
+				l.says(clusterv1alpha1.ScalingUpCondition, "True "+why+" Scaling up from 0 to 2 replicas"+end)
+				l.says("Reconciling", "True "+why+" Scaling up from 0 to 2 replicas"+end)
+				l.fill()
+				l.edit(func(d *deployment) { d.Spec.Template.Spec.Version = "v2" })
+				why, end = shown("v2", clusterv1alpha1.RollingOutReason)
+				want := "True " + why + " Rolling out 2 not up-to-date replicas: Version v1, v2 required" + end
+				l.says(clusterv1alpha1.RollingOutCondition, want)
+				l.says("Reconciling", want)
+			})
+		})
+	}
 }
 
 func TestPausedDeployment_ShowsThatItsDeletionIsPaused(t *testing.T) {

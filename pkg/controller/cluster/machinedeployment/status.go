@@ -156,12 +156,10 @@ func (p *pass) explain(c *metav1.Condition) {
 	}
 	s := p.plan.current.set
 	up := conditions.Find(s.Status.Conditions, clusterv1alpha1.ScalingUpCondition)
-	if up == nil || up.Status != metav1.ConditionTrue || !strings.Contains(up.Message, "blocked") {
+	if up == nil || up.Status != metav1.ConditionTrue || up.Reason == clusterv1alpha1.ScalingUpReason {
 		return
 	}
-	if up.Reason != clusterv1alpha1.ScalingUpReason {
-		c.Reason = up.Reason
-	}
+	c.Reason = up.Reason
 	c.Message += ". MachineSet " + s.Name + ": " + up.Message
 }
 

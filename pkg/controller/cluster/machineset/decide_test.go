@@ -26,10 +26,10 @@ func TestWhatBlocksASetIsSaid(t *testing.T) {
 		observed int64
 	}{
 		"no template":     {func(s *set) { s.Spec.Template.Spec.InfrastructureRef.Name = "large" }, "WaitingForTemplate", "InfraTemplate large does not exist", 4},
-		"no such kind":    {func(s *set) { s.Spec.Template.Spec.InfrastructureRef.Kind = "XTemplate" }, "ScalingUp", "the kind is not known", 0},
+		"no such kind":    {func(s *set) { s.Spec.Template.Spec.InfrastructureRef.Kind = "XTemplate" }, "ScalingUpBlocked", "the kind is not known", 0},
 		"no cluster":      {func(s *set) { s.Spec.ClusterName = "none" }, "WaitingForCluster", "Cluster none does not exist", 4},
-		"no selection":    {func(s *set) { s.Spec.Selector.MatchLabels["app"] = "other" }, "ScalingUp", "there would be no end of Machines", 0},
-		"no random names": {func(s *set) { s.Spec.MachineNaming.Template = "{{ .nothing }}" }, "ScalingUp", "machineNaming.template", 0},
+		"no selection":    {func(s *set) { s.Spec.Selector.MatchLabels["app"] = "other" }, "ScalingUpBlocked", "there would be no end of Machines", 0},
+		"no random names": {func(s *set) { s.Spec.MachineNaming.Template = "{{ .nothing }}" }, "ScalingUpBlocked", "machineNaming.template", 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

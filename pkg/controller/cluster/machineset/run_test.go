@@ -195,7 +195,7 @@ func TestWhatIsRefusedIsTriedAgainBeforeMoreIsMade(t *testing.T) {
 		if n := len(l.names()); n != 1 {
 			t.Errorf("there are %d Machines while nothing can be made for the first, want 1", n)
 		}
-		l.says(clusterv1alpha1.ScalingUpCondition, "True", "ScalingUp", "is blocked because: creating Infra")
+		l.says(clusterv1alpha1.ScalingUpCondition, "True", "ScalingUpBlocked", "is blocked because: creating Infra")
 		l.refuse("create infras", false)
 		l.after(10 * time.Minute)
 		if n := len(l.names()); n != 5 {

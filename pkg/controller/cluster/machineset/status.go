@@ -74,7 +74,7 @@ func (p *pass) scaling(is int32, failed error) (up, down metav1.Condition) {
 	switch {
 	case failed == nil:
 	case is < wanted:
-		up.Reason = members.ReasonOf(failed, up.Reason)
+		up.Reason = members.ReasonOf(failed, clusterv1alpha1.ScalingUpBlockedReason)
 		up.Message += " is blocked because: " + failed.Error()
 	case is > wanted:
 		down.Message += " is blocked because: " + failed.Error()

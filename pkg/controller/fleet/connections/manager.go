@@ -199,16 +199,12 @@ func (v *Manager) Observe(ctx context.Context, name string) vcenter.Observation 
 	o := vcenter.Observation{Connected: connected, Ready: connected, Reason: vsphere.Trouble(connected)}
 	info := m.driver.Info()
 	o.Status = vmv1alpha1.VCenterStatus{Version: info.Version, APIVersion: info.APIVersion, InstanceUUID: info.Installation}
-	if connected != nil {
-		m.ObserveConnection(&provider.UnreachableError{VCenter: name, Err: connected}, unreachableAfter)
-		return o
+	if connected == nil {
+		o.Ready, o.Skew = m.Healthy(ctx), m.driver.SkewWarning(ctx)
 	}
-	o.Ready, o.Skew = m.Healthy(ctx), m.driver.SkewWarning(ctx)
-	switch {
-	case o.Ready == nil:
-		m.ObserveConnection(nil, 0)
-	case !m.driver.Starting():
-		m.ObserveConnection(&provider.UnreachableError{VCenter: name, Err: o.Ready}, unreadAfter)
+	m.observeConnection(name, connected, o.Ready, m.driver.Starting())
+	if connected != nil {
+		return o
 	}
 	o.Status.Session = &vmv1alpha1.VCenterSession{UserName: info.User, LoginTime: metav1.NewTime(info.LoggedIn.Truncate(time.Second))}
 	if m.driver.Synced() {
@@ -227,6 +223,19 @@ const (
 	// minutes to be read again after an interruption.
 	unreadAfter = 5 * time.Minute
 )
+
+// observeConnection reports to the engine whether vCenter answers and whether it is ready, which includes that its
+// inventory can be read. It is not reported as unready while the inventory is read for the first time.
+func (m *member) observeConnection(name string, connected, ready error, starting bool) {
+	switch {
+	case connected != nil:
+		m.ObserveConnection(&provider.UnreachableError{VCenter: name, Err: connected}, unreachableAfter)
+	case ready == nil:
+		m.ObserveConnection(nil, 0)
+	case !starting:
+		m.ObserveConnection(&provider.UnreachableError{VCenter: name, Err: ready}, unreadAfter)
+	}
+}
 
 // Sessions returns what checks the session with each vCenter of this replica, by its host. known is
 // false while the vCenters are not known.

@@ -19,6 +19,8 @@ type Refusals struct {
 	Invalid []string
 	// NotAllowed is what an administrator does not allow.
 	NotAllowed []string
+	// Volumes are the names of the volumes that cannot be attached. Invalid has the causes.
+	Volumes []string
 }
 
 // Err is nil when nothing is refused.
@@ -35,14 +37,6 @@ func (r Refusals) Reason() string {
 		return vmv1alpha1.ReasonNotAllowed
 	}
 	return vmv1alpha1.ReasonInvalid
-}
-
-// Of is true if something below path is refused.
-func (r Refusals) Of(path string) bool {
-	return slices.ContainsFunc(slices.Concat(r.Invalid, r.NotAllowed), func(refusal string) bool {
-		rest, ok := strings.CutPrefix(refusal, path)
-		return ok && strings.IndexAny(rest, ".: [") == 0
-	})
 }
 
 // Any in a list of what is allowed stands for everything.

@@ -145,7 +145,7 @@ func (in *Input) unattached(refused driver.Refusals) []string {
 	for _, v := range in.Want.Effective.Volumes {
 		claim := in.Want.Claims[v.Name]
 		if v.PersistentVolumeClaim != nil && (claim.VolumeID == "" || !slices.Contains(in.Observation.Attached, claim.VolumeID)) &&
-			!refused.Of(hardware.Volume(v.Name)) {
+			!slices.Contains(refused.Volumes, v.Name) {
 			out = append(out, hardware.Volume(v.Name))
 		}
 	}

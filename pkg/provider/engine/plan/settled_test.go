@@ -31,7 +31,7 @@ func (m inert) Compare(w *driver.Want) driver.Comparison {
 		c.Differences = append(slices.Clone(m.differs), driver.Difference{Path: "nextRestartTime", Live: true, FirstBoot: true})
 	}
 	if m.refuses {
-		c.Refused.Invalid = []string{"volumes[data]: it cannot be"}
+		c.Refused = driver.Refusals{Invalid: []string{"volumes[data]: it cannot be"}, Volumes: []string{"data"}}
 	}
 	return c
 }

@@ -166,7 +166,7 @@ func TestAVolumeOfAnAdoptedVMIsTheDiskThatIsThere(t *testing.T) {
 			}
 			w.Effective.Volumes = []vmv1alpha1.VirtualMachineVolume{tc.volume}
 			w.Effective.BootDisk = &vmv1alpha1.VirtualMachineBootDisk{Capacity: quantity("16Gi")}
-			refused := strings.Join(Refused(w, vm), "; ")
+			refused := strings.Join(Refused(w, vm).Invalid, "; ")
 			if !strings.Contains(refused, tc.refused) || tc.refused == "" && tc.want[0] == "slipway.volume.data=scsi0:1" && refused != "" {
 				t.Errorf("refused = %q, want %q", refused, tc.refused)
 			}

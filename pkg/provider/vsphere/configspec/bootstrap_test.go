@@ -223,7 +223,7 @@ func TestMetadataThatIsTooLongIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.Bootstrap = &provider.BootstrapData{NetworkConfig: config}
-	if got := Refused(w, vm); len(got) != 1 || !strings.HasPrefix(got[0], "bootstrap.cloudInit: the metadata") {
+	if got := Refused(w, vm).Invalid; len(got) != 1 || !strings.HasPrefix(got[0], "bootstrap.cloudInit: the metadata") {
 		t.Errorf("refused = %.200q, want the metadata", got)
 	}
 }

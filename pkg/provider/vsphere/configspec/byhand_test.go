@@ -226,7 +226,7 @@ func namedPaths(w Want, vm *mo.VirtualMachine) []string {
 	for _, d := range Differences(w, vm) {
 		out = append(out, d.Path)
 	}
-	for _, text := range slices.Concat(Refused(w, vm), Deviating(w, vm)) {
+	for _, text := range slices.Concat(Refused(w, vm).Invalid, Deviating(w, vm)) {
 		path, _, _ := strings.Cut(text, " ")
 		out = append(out, strings.TrimSuffix(path, ":"))
 	}

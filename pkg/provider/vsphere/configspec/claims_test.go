@@ -202,8 +202,16 @@ func TestWhatOlderVersionsCannotDoWithClaimsIsRefused(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			w := want()
 			w.Effective.Volumes, w.Claims, w.PlacesClaims = []vmv1alpha1.VirtualMachineVolume{tc.volume}, map[string]provider.Claim{"data": tc.claim}, tc.places
-			if diff := cmp.Diff(tc.want, Refused(w, &mo.VirtualMachine{})); diff != "" {
+			refused := Refused(w, &mo.VirtualMachine{})
+			if diff := cmp.Diff(tc.want, refused.Invalid); diff != "" {
 				t.Errorf("refused (-want +got):\n%s", diff)
+			}
+			var volumes []string
+			if tc.want != nil {
+				volumes = []string{"data"}
+			}
+			if diff := cmp.Diff(volumes, refused.Volumes); diff != "" {
+				t.Errorf("volumes (-want +got):\n%s", diff)
 			}
 		})
 	}

@@ -114,16 +114,16 @@ func TestHostName_OneThatTheGuestCannotHaveIsRefused(t *testing.T) {
 	} {
 		for kind, b := range bootstraps() {
 			w, vm := namedVM(tc.name, "", tc.domain, b)
-			if diff := cmp.Diff(tc.want[kind], Refused(w, vm)); diff != "" {
+			if diff := cmp.Diff(tc.want[kind], Refused(w, vm).Invalid); diff != "" {
 				t.Errorf("%s of VM %q: refused (-want +got):\n%s", kind, tc.name, diff)
 			}
 			w.Effective.Network.HostName = "web"
-			if got := Refused(w, vm); tc.domain == "" && got != nil {
+			if got := Refused(w, vm).Invalid; tc.domain == "" && got != nil {
 				t.Errorf("%s of VM %q with a host name: refused %q, want nothing", kind, tc.name, got)
 			}
 			w.Effective.Network.HostName = ""
 			ran := have()
-			if got := Refused(w, ran); got != nil {
+			if got := Refused(w, ran).Invalid; got != nil {
 				t.Errorf("%s of VM %q, which has run: refused %q, want nothing", kind, tc.name, got)
 			}
 		}

@@ -155,7 +155,7 @@ type matrixMachine struct {
 
 func (m matrixMachine) Compare(w *driver.Want) driver.Comparison {
 	want := matrixWant(*w)
-	c := driver.Comparison{Refused: driver.Refusals{Invalid: Refused(want, m.vm)}, NotApplied: NotApplied(want, m.vm), Deviating: Deviating(want, m.vm)}
+	c := driver.Comparison{Refused: Refused(want, m.vm), NotApplied: NotApplied(want, m.vm), Deviating: Deviating(want, m.vm)}
 	for _, d := range Differences(want, m.vm) {
 		c.Differences = append(c.Differences, driver.Difference{Path: d.Path, Running: d.Running, Desired: d.Desired, Live: d.Live, FirstBoot: d.FirstBoot, Names: d.Names(), Change: d})
 	}

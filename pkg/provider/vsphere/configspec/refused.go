@@ -13,6 +13,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/apis/conditions"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/hardware"
+	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 )
 
@@ -20,16 +21,16 @@ import (
 // its field and the reason; Differences has none of it. A VM that requests such is not created,
 // and one that has never run is not powered on. An empty vm stands for one that is not created
 // yet.
-func Refused(want Want, vm *mo.VirtualMachine) []string {
+func Refused(want Want, vm *mo.VirtualMachine) driver.Refusals {
 	if want.Effective == nil {
-		return nil
+		return driver.Refusals{}
 	}
 	in := newInput(want, vm)
 	e := want.Effective
 	var out []string
 	say := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
 	refusedBootDisk(in, say)
-	refusedVolumes(in, say)
+	volumes := refusedVolumes(in, say)
 	refusedPolicies(in, say)
 	refusedProviderID(in, say)
 	refusedBootstrap(in, say)
@@ -47,7 +48,7 @@ func Refused(want Want, vm *mo.VirtualMachine) []string {
 		say("cpu.exposeVNUMA: excludes cpu.hotAddEnabled, with which vSphere shows the guest no vNUMA")
 	}
 	slices.Sort(out)
-	return out
+	return driver.Refusals{Invalid: out, Volumes: volumes}
 }
 
 // needNewerVersion returns the fields that the spec sets and that need a newer virtual hardware version than an

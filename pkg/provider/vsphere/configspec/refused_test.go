@@ -85,7 +85,7 @@ func TestRefusedNamesEachFieldAndTheReason(t *testing.T) {
 				vm = &mo.VirtualMachine{}
 			}
 			tc.spec(w.Effective)
-			if diff := cmp.Diff(tc.want, Refused(w, vm)); diff != "" {
+			if diff := cmp.Diff(tc.want, Refused(w, vm).Invalid); diff != "" {
 				t.Errorf("refused (-want +got):\n%s", diff)
 			}
 		})
@@ -95,7 +95,7 @@ func TestRefusedNamesEachFieldAndTheReason(t *testing.T) {
 func TestATPMThatIsOnlyPreferredKeepsNobodyFromRunning(t *testing.T) {
 	w, vm := want(), have()
 	w.Effective.Devices, w.TPMPreferred = tpm, true
-	if got := Refused(w, vm); got != nil {
+	if got := Refused(w, vm).Invalid; got != nil {
 		t.Errorf("refused = %q, want nothing", got)
 	}
 	wantList := []string{"devices.tpm (preferred, but it needs EFI, and the firmware is BIOS)"}
@@ -117,11 +117,11 @@ func TestRefused_NamesTheHardwareVersionThatAFieldNeeds(t *testing.T) {
 		"devices.hostDevices: needs virtual hardware version 17: set minHardwareVersion",
 		"devices.tpm: needs virtual hardware version 14: set minHardwareVersion",
 	}
-	if diff := cmp.Diff(wantList, Refused(w, vm)); diff != "" {
+	if diff := cmp.Diff(wantList, Refused(w, vm).Invalid); diff != "" {
 		t.Errorf("refused (-want +got):\n%s", diff)
 	}
 	w.TPMPreferred = true
-	if diff := cmp.Diff(wantList[:1], Refused(w, vm)); diff != "" {
+	if diff := cmp.Diff(wantList[:1], Refused(w, vm).Invalid); diff != "" {
 		t.Errorf("refused with a preferred TPM (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff([]string{"devices.tpm (preferred, but it needs virtual hardware version 14)"}, NotApplied(w, vm)); diff != "" {
@@ -133,7 +133,7 @@ func TestRefused_NamesTheHardwareVersionThatAFieldNeeds(t *testing.T) {
 		}
 	}
 	w.Effective.MinHardwareVersion = 17
-	if got := Refused(w, vm); got != nil {
+	if got := Refused(w, vm).Invalid; got != nil {
 		t.Errorf("refused = %q with the version that both need, want nothing", got)
 	}
 }

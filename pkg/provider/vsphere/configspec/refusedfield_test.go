@@ -78,7 +78,7 @@ func TestDifferences_HaveNothingThatIsRefused(t *testing.T) {
 			change(&w, vm)
 			w.Effective.CPU.Shares = &vmv1alpha1.Shares{Level: vmv1alpha1.SharesHigh}
 			w.Effective.Network.Interfaces[0].Network = "other"
-			if len(Refused(w, vm)) == 0 {
+			if len(Refused(w, vm).Invalid) == 0 {
 				t.Fatal("nothing is refused")
 			}
 			var got []string

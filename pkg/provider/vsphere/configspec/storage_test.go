@@ -71,7 +71,7 @@ func runStorageCases(t *testing.T, cases []storageCase) {
 			if diff := cmp.Diff(tc.changes, changes(Spec(got))); diff != "" {
 				t.Errorf("changes (-want +got):\n%s", diff)
 			}
-			if diff := cmp.Diff(tc.refused, Refused(w, vm)); diff != "" {
+			if diff := cmp.Diff(tc.refused, Refused(w, vm).Invalid); diff != "" {
 				t.Errorf("refused (-want +got):\n%s", diff)
 			}
 			if diff := cmp.Diff(tc.unapplied, NotApplied(w, vm)); diff != "" {
@@ -132,11 +132,11 @@ func TestASmallerBootDiskThanThatOfTheImageIsRefusedBeforeThereIsAVM(t *testing.
 	w.Effective.BootDisk, w.Image = bootDiskOf("8Gi"), &vmv1alpha1.VirtualMachineImage{}
 	w.Image.Status.Disks = []vmv1alpha1.VirtualMachineImageDisk{{Capacity: resource.NewQuantity(16<<30, resource.BinarySI)}}
 	wantList := []string{"bootDisk.size: 8Gi is less than the 16Gi of the image's disk, and vSphere cannot shrink one"}
-	if diff := cmp.Diff(wantList, Refused(w, &mo.VirtualMachine{})); diff != "" {
+	if diff := cmp.Diff(wantList, Refused(w, &mo.VirtualMachine{}).Invalid); diff != "" {
 		t.Errorf("refused (-want +got):\n%s", diff)
 	}
 	w.Image = nil
-	if got := Refused(w, &mo.VirtualMachine{}); got != nil {
+	if got := Refused(w, &mo.VirtualMachine{}).Invalid; got != nil {
 		t.Errorf("refused = %q where the image does not say how large its disk is", got)
 	}
 }

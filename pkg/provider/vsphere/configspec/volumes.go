@@ -149,11 +149,12 @@ func provisioned(p vmv1alpha1.DiskProvisioning, byPolicy bool) (thin, scrub *boo
 // bytes of a capacity, rounded up to whole mebibytes.
 func bytes(capacity *resource.Quantity) int64 { return mebibytes(capacity) << 20 }
 
-// refusedVolumes says what of the volumes cannot be done.
-func refusedVolumes(in *input, say func(format string, args ...any)) {
+// refusedVolumes says what of the volumes cannot be done, and returns the names of those that cannot be attached.
+func refusedVolumes(in *input, say func(format string, args ...any)) []string {
 	if len(in.Effective.Volumes) == 0 {
-		return
+		return nil
 	}
+	var unattachable []string
 	attached := attachedDisks(in)
 	var problems map[string]string
 	if in.vm.Config != nil {
@@ -165,8 +166,10 @@ func refusedVolumes(in *input, say func(format string, args ...any)) {
 		disk, recorded := attached[v.Name]
 		switch {
 		case v.PersistentVolumeClaim != nil && refusedClaim(in, v, say):
+			unattachable = append(unattachable, v.Name)
 		case problems[v.Name] != "":
 			say("%s.%s", path, problems[v.Name])
+			unattachable = append(unattachable, v.Name)
 		case v.CDROM != nil, v.PersistentVolumeClaim != nil:
 		case recorded && disk == nil:
 			say("%s: its disk was removed in vSphere%s: attach it again at %s, or rename the volume for an empty one",
@@ -175,6 +178,7 @@ func refusedVolumes(in *input, say func(format string, args ...any)) {
 			refusedSize(path+".disk.size", v.Disk.Capacity, disk, say)
 		}
 	}
+	return unattachable
 }
 
 // replacedBy names the disk that is in the slot of a volume's disk.

@@ -182,7 +182,7 @@ func TestVolumes_256DisksAreAdded(t *testing.T) {
 				keys[disk.Key], slots[fmt.Sprint(disk.ControllerKey, *disk.UnitNumber)] = true, true
 			}
 		}
-		if refused := len(Refused(w, vm)); len(keys) != most.added || len(slots) != most.added || refused != most.refused {
+		if refused := len(Refused(w, vm).Invalid); len(keys) != most.added || len(slots) != most.added || refused != most.refused {
 			t.Errorf("%s: %d disks at %d places, %d refused; want %d and %d", version, len(keys), len(slots), refused, most.added, most.refused)
 		}
 	}

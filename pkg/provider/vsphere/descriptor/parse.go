@@ -79,7 +79,7 @@ func parse(r io.Reader) (*Image, error) {
 		return nil, &UnusableError{Message: "the OVF descriptor cannot be used: " + err.Error()}
 	}
 	image := &Image{Config: spec, Hardware: disks, Description: describe(envelope, &whole, &spec)}
-	image.Description.NotApplied, image.Description.Defaulted = notApplied(&whole), defaulted(chosen, others)
+	image.Description.NotApplied, image.Description.Defaulted = notApplied(&whole, unreadSections(text)), defaulted(chosen, others)
 	image.Description.Status.EULA = agreement
 	if v := spec.VAppConfig; v != nil && len(v.GetVmConfigSpec().Property) > 0 {
 		image.VApp = v.GetVmConfigSpec()

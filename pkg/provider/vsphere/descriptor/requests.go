@@ -78,12 +78,12 @@ func isDropped(o types.BaseOptionValue) bool {
 }
 
 // notApplied names what the descriptor requests and what no virtual machine of the image gets;
-// it is empty if nothing is. The value false requests nothing.
-func notApplied(system *ovf.VirtualSystem) string {
-	if len(system.VirtualHardware) == 0 {
-		return ""
+// it is empty if nothing is. The value false requests nothing. sections are those without effect.
+func notApplied(system *ovf.VirtualSystem, sections []string) string {
+	hw := &ovf.VirtualHardwareSection{}
+	if len(system.VirtualHardware) > 0 {
+		hw = &system.VirtualHardware[0]
 	}
-	hw := &system.VirtualHardware[0]
 	var settings, advanced, devices []string
 	for i := range hw.Config {
 		c := &hw.Config[i]
@@ -106,7 +106,7 @@ func notApplied(system *ovf.VirtualSystem) string {
 	for _, p := range []struct {
 		of  string
 		all []string
-	}{{"settings", settings}, {"advanced settings", advanced}, {"devices", devices}} {
+	}{{"settings", settings}, {"advanced settings", advanced}, {"devices", devices}, {"sections", sections}} {
 		if len(p.all) > 0 {
 			parts = append(parts, p.of+" "+named(p.all))
 		}
@@ -114,7 +114,7 @@ func notApplied(system *ovf.VirtualSystem) string {
 	if len(parts) == 0 {
 		return ""
 	}
-	return "virtual machines of this image are created without what it requests: " + strings.Join(parts, "; ") + ". If they need it, set the corresponding fields of the VirtualMachine"
+	return "virtual machines of this image are created without what it requests: " + strings.Join(parts, "; ") + ". If they need it, set the corresponding fields of the VirtualMachine; do not use the image if there are none"
 }
 
 // namedDevice returns what an item of the hardware is, and whether a virtual machine lacks it.

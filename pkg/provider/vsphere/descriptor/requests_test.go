@@ -61,6 +61,31 @@ func TestImage_NamesWhatItRequestsAndIsNotApplied(t *testing.T) {
 	}
 }
 
+func TestImage_NamesRequiredSectionsWithoutEffect(t *testing.T) {
+	unknown := func(required string) string {
+		return `<vmw:StorageSection` + required + ` xmlns:vmw="http://www.vmware.com/schema/ovf"><Info/></vmw:StorageSection>`
+	}
+	for name, tc := range map[string]struct{ envelope, want string }{
+		"required":              {`<VirtualSystem ovf:id="a"><Info/>` + unknown(` ovf:required="true"`) + `</VirtualSystem>`, "sections StorageSection"},
+		"required by default":   {unknown("") + `<VirtualSystem ovf:id="a"><Info/></VirtualSystem>`, "sections StorageSection"},
+		"optional":              {unknown(` ovf:required="false"`) + `<VirtualSystem ovf:id="a"><Info/>` + unknown(` ovf:required="0"`) + `</VirtualSystem>`, ""},
+		"known":                 {options + `<VirtualSystem ovf:id="a"><Info/><Name>a</Name>` + product + `<EulaSection><Info/></EulaSection></VirtualSystem>`, ""},
+		"of a collection":       {`<VirtualSystemCollection ovf:id="c"><Info/><StartupSection><Info/></StartupSection>` + unknown("") + `<VirtualSystem ovf:id="a"><Info/><InstallSection><Info/></InstallSection></VirtualSystem></VirtualSystemCollection>`, "sections InstallSection, StorageSection"},
+		"next to another thing": {`<VirtualSystem ovf:id="a"><Info/>` + unknown("") + `<VirtualHardwareSection><Info/>` + config("sevEnabled", "true") + `</VirtualHardwareSection></VirtualSystem>`, "settings sevEnabled; sections StorageSection"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			image, err := parse(strings.NewReader(envelope(tc.envelope)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := image.Description.NotApplied
+			if (got == "") != (tc.want == "") || !strings.Contains(got, "without what it requests: "+tc.want+". ") && tc.want != "" {
+				t.Errorf("not applied: %q, want %q", got, tc.want)
+			}
+		})
+	}
+}
+
 func TestImage_SettingsThatAreNotNamedReachTheConfiguration(t *testing.T) {
 	none := described(t, "", "", "").Config
 	for _, key := range appliedConfig {

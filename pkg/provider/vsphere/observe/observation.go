@@ -39,6 +39,7 @@ func Of(vm *mo.VirtualMachine, hostName func(types.ManagedObjectReference) strin
 	o.Unfinished = Pending(vm) && o.PowerState == vmv1alpha1.PoweredOff
 	o.BiosUUID, o.InstanceUUID = strings.ToLower(vm.Config.Uuid), strings.ToLower(vm.Config.InstanceUuid)
 	o.HardwareVersion = HardwareVersion(vm.Config.Version)
+	o.CreationTime = createdAt(vm.Config.CreateDate)
 	o.Resources = &vmv1alpha1.VirtualMachineResources{
 		VCPUs: vm.Config.Hardware.NumCPU, Memory: resource.NewQuantity(int64(vm.Config.Hardware.MemoryMB)<<20, resource.BinarySI),
 	}
@@ -75,6 +76,15 @@ func HardwareVersion(s string) int32 {
 		return 0
 	}
 	return int32(n)
+}
+
+// createdAt returns the creation time that vCenter reports. That a VM of a release without createDate can have
+// 1970-01-01 is a judgement; the API says only that the property can be unset.
+func createdAt(t *time.Time) *metav1.Time {
+	if t == nil || t.Unix() <= 0 {
+		return nil
+	}
+	return &metav1.Time{Time: t.UTC().Truncate(time.Second)}
 }
 
 func guestOf(vm *mo.VirtualMachine) *vmv1alpha1.VirtualMachineGuestStatus {

@@ -23,7 +23,6 @@ import (
 	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/cluster/contract"
 	"github.com/slipway-dev/slipway/pkg/controller"
-	"github.com/slipway-dev/slipway/pkg/controller/cluster/machine/detach"
 	"github.com/slipway-dev/slipway/pkg/controller/cluster/machine/drain"
 	"github.com/slipway-dev/slipway/pkg/controller/cluster/machine/external"
 	"github.com/slipway-dev/slipway/pkg/controller/cluster/machine/step"
@@ -38,7 +37,7 @@ type Reconciler struct {
 	DrainRules clusterlisters.MachineDrainRuleLister
 	// Drain and Detach are the functions of the packages.
 	Drain  func(context.Context, kubernetes.Interface, drain.Input) (drain.Result, error)
-	Detach func(context.Context, kubernetes.Interface, drain.Input) (detach.Result, error)
+	Detach func(context.Context, kubernetes.Interface, drain.Input) (drain.Result, error)
 	Events step.Events
 }
 

@@ -14,6 +14,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/klog/v2"
 
 	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
@@ -24,125 +25,107 @@ import (
 	"github.com/slipway-dev/slipway/pkg/controller/cluster/machine/step"
 )
 
+// nodeWork empties the Nodes of a machine in some way before the machine is deleted.
+type nodeWork struct {
+	// excluded is the annotation of a Machine without this work.
+	excluded string
+	started  **metav1.Time
+	timeout  *int32
+	do       func(context.Context, kubernetes.Interface, drain.Input) (drain.Result, error)
+	retry    time.Duration
+	// reason and headline are of the condition. what completes the sentence "Error ... Node n".
+	reason, headline, what string
+	// succeeded and failed are reasons of Events, expired is the message about the end of its time.
+	succeeded, failed, expired string
+}
+
 // drainNode empties the Node, as long as there is a machine under it and time for it. Other Nodes with the provider ID of
 // the machine are emptied, too: their pods end with it.
 func (r *run) drainNode(ctx context.Context) (bool, error) {
-	m := r.Machine
-	_, excluded := m.Annotations[clusterv1alpha1.ExcludeNodeDrainingAnnotation]
-	if excluded || !r.Infra.Stays() {
+	return r.emptyNodes(ctx, &nodeWork{
+		excluded: clusterv1alpha1.ExcludeNodeDrainingAnnotation,
+		started:  &r.status().NodeDrainStartTime, timeout: r.Machine.Spec.Deletion.NodeDrainTimeoutSeconds, do: r.Drain, retry: drain.Retry,
+		reason: clusterv1alpha1.DrainingNodeReason, headline: "Drain not completed yet (started at %s):", what: "draining",
+		succeeded: "SuccessfulDrainNode", failed: "FailedDrainNode", expired: "the time for draining Machine's node %q has expired; remaining pods are not evicted",
+	})
+}
+
+// waitForVolumes waits until no volume is attached to the Node: disks that still are would be
+// deleted with the machine.
+func (r *run) waitForVolumes(ctx context.Context) (bool, error) {
+	return r.emptyNodes(ctx, &nodeWork{
+		excluded: clusterv1alpha1.ExcludeWaitForNodeVolumeDetachAnnotation,
+		started:  &r.status().WaitForNodeVolumeDetachStartTime, timeout: r.Machine.Spec.Deletion.NodeVolumeDetachTimeoutSeconds, do: r.Detach, retry: detach.Retry,
+		reason: clusterv1alpha1.WaitingForVolumeDetachReason, headline: "Waiting for Node volumes to be detached (started at %s)", what: "waiting for volumes to be detached from",
+		succeeded: "NodeVolumesDetached", failed: "FailedWaitForVolumeDetach", expired: "the time for volumes of Machine's node %q to be detached has expired; the remaining volumes stay attached",
+	})
+}
+
+// emptyNodes does w, and returns true when that is complete, excluded or its time has expired.
+func (r *run) emptyNodes(ctx context.Context, w *nodeWork) (bool, error) {
+	if _, excluded := r.Machine.Annotations[w.excluded]; excluded || !r.Infra.Stays() {
 		return true, nil
 	}
-	started := r.began(&r.status().NodeDrainStartTime)
-	if r.isOver(m.Spec.Deletion.NodeDrainTimeoutSeconds, started) {
-		r.Events.Warning(r.State, "FailedDrainNode", "the time for draining Machine's node %q has expired; remaining pods are not evicted", r.names())
+	started := r.began(w.started)
+	if r.isOver(w.timeout, started) {
+		r.Events.Warning(r.State, w.failed, w.expired, r.names())
 		return true, nil
 	}
-	headline := fmt.Sprintf("Drain not completed yet (started at %s):", started.UTC().Format(time.RFC3339))
-	r.Deleting = step.Progress{Reason: clusterv1alpha1.DrainingNodeReason, Message: headline}
+	r.Deleting = step.Progress{Reason: w.reason, Message: fmt.Sprintf(w.headline, started.UTC().Format(time.RFC3339))}
 	if waiting := r.unreadable(); waiting != "" {
 		r.Deleting.Message += "\n* " + waiting
 		return false, nil
 	}
-	results, err := read(r, started, func(in drain.Input) (drain.Result, error) { return r.Drain(ctx, r.Workload.Client(), in) })
-	result := drain.Result{Done: true}
-	for _, of := range results {
-		result.Done = result.Done && of.Done
-		result.Message = joined(result.Message, of.Message)
-		result.Causes = append(result.Causes, of.Causes...)
-	}
+	result, err := r.eachNode(ctx, started, w.do)
 	switch {
 	case errors.Is(err, workload.ErrBusy):
 		r.Again(controller.Soon)
 		return false, nil
 	case err != nil:
-		r.Deleting.Message = fmt.Sprintf("Error draining Node %s: %v", r.names(), err)
-		r.Events.Warning(r.State, "FailedDrainNode", "error draining Machine's node %q: %v", r.names(), err)
-		return false, fmt.Errorf("draining Node %s: %w", r.names(), err)
+		r.Deleting.Message = fmt.Sprintf("Error %s Node %s: %v", w.what, r.names(), err)
+		r.Events.Warning(r.State, w.failed, "error %s Machine's node %q: %v", w.what, r.names(), err)
+		return false, fmt.Errorf("%s Node %s: %w", w.what, r.names(), err)
 	case !result.Done:
-		r.NotBefore = drain.Retry
-		r.Again(drain.Retry)
+		r.NotBefore = w.retry
+		r.Again(w.retry)
 		r.Deleting.Message = result.Message
 		for _, cause := range result.Causes {
 			r.Deleting.Causes = append(r.Deleting.Causes, string(cause))
 		}
 		return false, nil
 	}
-	r.Events.Normal(r.State, "SuccessfulDrainNode", "success draining Machine's node %q", r.names())
+	r.Events.Normal(r.State, w.succeeded, "success %s Machine's node %q", w.what, r.names())
 	return true, nil
 }
 
-// waitForVolumes waits until no volume is attached to the Node: disks that still are would be
-// deleted with the machine.
-func (r *run) waitForVolumes(ctx context.Context) (bool, error) {
-	m := r.Machine
-	_, excluded := m.Annotations[clusterv1alpha1.ExcludeWaitForNodeVolumeDetachAnnotation]
-	if excluded || !r.Infra.Stays() {
-		return true, nil
-	}
-	started := r.began(&r.status().WaitForNodeVolumeDetachStartTime)
-	if r.isOver(m.Spec.Deletion.NodeVolumeDetachTimeoutSeconds, started) {
-		r.Events.Warning(r.State, "FailedWaitForVolumeDetach", "the time for volumes of Machine's node %q to be detached has expired; the remaining volumes stay attached", r.names())
-		return true, nil
-	}
-	headline := fmt.Sprintf("Waiting for Node volumes to be detached (started at %s)", started.UTC().Format(time.RFC3339))
-	r.Deleting = step.Progress{Reason: clusterv1alpha1.WaitingForVolumeDetachReason, Message: headline}
-	if waiting := r.unreadable(); waiting != "" {
-		r.Deleting.Message += "\n* " + waiting
-		return false, nil
-	}
-	results, err := read(r, started, func(in drain.Input) (detach.Result, error) { return r.Detach(ctx, r.Workload.Client(), in) })
-	result := detach.Result{Done: true}
-	for _, of := range results {
-		result.Done = result.Done && of.Done
-		result.Message = joined(result.Message, of.Message)
-	}
-	switch {
-	case errors.Is(err, workload.ErrBusy):
-		r.Again(controller.Soon)
-		return false, nil
-	case err != nil:
-		r.Deleting.Message = fmt.Sprintf("Error waiting for volumes to be detached from Node %s: %v", r.names(), err)
-		r.Events.Warning(r.State, "FailedWaitForVolumeDetach", "error waiting for node volumes detaching, Machine's node %q: %v", r.names(), err)
-		return false, fmt.Errorf("waiting for the volumes of Node %s: %w", r.names(), err)
-	case !result.Done:
-		r.NotBefore = detach.Retry
-		r.Again(detach.Retry)
-		r.Deleting.Message = result.Message
-		return false, nil
-	}
-	r.Events.Normal(r.State, "NodeVolumesDetached", "success waiting for node volumes detaching Machine's node %q", r.names())
-	return true, nil
-}
-
-// read calls f, which reads lists of the workload cluster, for each Node of the machine with what drain and detach need,
-// within a slot. An error of one Node does not keep the others from being drained.
-func read[R any](r *run, started time.Time, f func(drain.Input) (R, error)) ([]R, error) {
+// eachNode calls do, which reads lists of the workload cluster, for each Node of the machine within a slot, and joins the
+// results. An error of one Node does not keep the others from being drained.
+func (r *run) eachNode(ctx context.Context, started time.Time, do func(context.Context, kubernetes.Interface, drain.Input) (drain.Result, error)) (drain.Result, error) {
 	done, err := r.Workload.ListSlot()
 	if err != nil {
-		return nil, err
+		return drain.Result{}, err
 	}
 	defer done()
 	rules, err := r.DrainRules.MachineDrainRules(r.Machine.Namespace).List(labels.Everything())
 	if err != nil {
-		return nil, fmt.Errorf("reading MachineDrainRules: %w", err)
+		return drain.Result{}, fmt.Errorf("reading MachineDrainRules: %w", err)
 	}
-	var results []R
+	all := drain.Result{Done: true}
 	var failed []error
 	for _, name := range r.NodeNames() {
-		result, err := f(drain.Input{
+		result, err := do(ctx, r.Workload.Client(), drain.Input{
 			Node: name, ProviderID: r.Machine.Spec.ProviderID,
 			Machine: r.Machine.Labels, Cluster: r.Cluster.Labels, Rules: rules, Started: started, Now: r.Now,
 		})
-		results, failed = append(results, result), append(failed, err)
+		all.Done = all.Done && result.Done
+		all.Message = strings.Trim(all.Message+"\n"+result.Message, "\n")
+		all.Causes, failed = append(all.Causes, result.Causes...), append(failed, err)
 	}
-	return results, errors.Join(failed...)
+	return all, errors.Join(failed...)
 }
 
 // names returns the names of the Nodes of the machine.
 func (r *run) names() string { return strings.Join(r.NodeNames(), ", ") }
-
-// joined adds the message about one more Node.
-func joined(text, more string) string { return strings.Trim(text+"\n"+more, "\n") }
 
 // unreadable returns why nothing can be done to the Nodes now, empty if it can.
 func (r *run) unreadable() string {

@@ -21,43 +21,35 @@ import (
 // Retry is when volumes that are attached are looked at again, and not before.
 const Retry = 20 * time.Second
 
-// Result is what came of one pass.
-type Result struct {
-	// Done is true when nothing is waited for.
-	Done bool
-	// Message is for the condition, empty when done.
-	Message string
-}
-
 // Check tells whether volumes are attached to the Node that are to be waited for. in is
 // that of the drain, with the start of this stage.
-func Check(ctx context.Context, client kubernetes.Interface, in drain.Input) (Result, error) {
+func Check(ctx context.Context, client kubernetes.Interface, in drain.Input) (drain.Result, error) {
 	ctx, cancel := context.WithTimeout(ctx, drain.MaxReading)
 	defer cancel()
 	node, err := drain.ReadNode(ctx, client, in)
 	if err != nil {
-		return Result{}, err
+		return drain.Result{}, err
 	}
 	if node == nil || drain.Unreachable(node) {
 		klog.FromContext(ctx).V(2).Info("Node is gone or unreachable, its volumes are not waited for", "node", in.Node)
-		return Result{Done: true}, nil
+		return drain.Result{Done: true}, nil
 	}
 	all, err := attachedTo(ctx, client, node)
 	if err != nil {
-		return Result{}, err
+		return drain.Result{}, err
 	}
 	if all.empty() {
-		return Result{Done: true}, nil
+		return drain.Result{Done: true}, nil
 	}
 	plan, err := drain.Look(ctx, client, node, in)
 	if err != nil {
-		return Result{}, fmt.Errorf("finding the volumes that stay: %w", err)
+		return drain.Result{}, fmt.Errorf("finding the volumes that stay: %w", err)
 	}
 	w, err := match(ctx, client, all, claimsOf(plan.Skipped()))
 	if err != nil {
-		return Result{}, err
+		return drain.Result{}, err
 	}
-	return Result{Done: w.done(), Message: w.message(in.Started)}, nil
+	return drain.Result{Done: w.done(), Message: w.message(in.Started)}, nil
 }
 
 // Bounds of what is read: how many objects at once, and how many that are attached. A VM of

@@ -20,7 +20,7 @@ const Retry = 20 * time.Second
 
 // Result is what came of one pass.
 type Result struct {
-	// Done is true when no Pod is left that the drain is to evict or to wait for, and
+	// Done is true when no Pod or volume is left to evict or to wait for, and
 	// when the Node is gone.
 	Done bool
 	// Message is for the condition, empty when done.

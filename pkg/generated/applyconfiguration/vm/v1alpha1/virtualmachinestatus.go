@@ -50,6 +50,9 @@ type VirtualMachineStatusApplyConfiguration struct {
 	VCenterInstanceUUID *string `json:"vCenterInstanceUUID,omitempty"`
 	// hardwareVersion is the virtual hardware version, for example 21 for vmx-21.
 	HardwareVersion *int32 `json:"hardwareVersion,omitempty"`
+	// creationTime is when the VM was created in vSphere, by the clock of its vCenter. It is
+	// not set if vCenter does not report it.
+	CreationTime *metav1.Time `json:"creationTime,omitempty"`
 	// guest is what VMware Tools reports.
 	Guest *VirtualMachineGuestStatusApplyConfiguration `json:"guest,omitempty"`
 	// network is the observed network.
@@ -227,6 +230,14 @@ func (b *VirtualMachineStatusApplyConfiguration) WithVCenterInstanceUUID(value s
 // If called multiple times, the HardwareVersion field is set to the value of the last call.
 func (b *VirtualMachineStatusApplyConfiguration) WithHardwareVersion(value int32) *VirtualMachineStatusApplyConfiguration {
 	b.HardwareVersion = &value
+	return b
+}
+
+// WithCreationTime sets the CreationTime field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the CreationTime field is set to the value of the last call.
+func (b *VirtualMachineStatusApplyConfiguration) WithCreationTime(value metav1.Time) *VirtualMachineStatusApplyConfiguration {
+	b.CreationTime = &value
 	return b
 }
 

@@ -20,7 +20,7 @@ import (
 // Create stores a new VM unless it contradicts the instance type, preference or class
 // that it refers to.
 func (r *REST) Create(ctx context.Context, obj runtime.Object, validate rest.ValidateObjectFunc, options *metav1.CreateOptions) (runtime.Object, error) {
-	return r.Store.Create(ctx, obj, r.admitCreate(validate), options)
+	return r.REST.Create(ctx, obj, r.admitCreate(validate), options)
 }
 
 // Update stores a changed VM unless the change contradicts what it refers to.
